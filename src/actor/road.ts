@@ -1,0 +1,38 @@
+import type { AccountCells } from "../core/cells.ts";
+import type { Instrument } from "../core/instrument.ts";
+import type { Message } from "../core/shape.ts";
+
+/**
+ * What comes out of the journal: one turn of one actor, on disk, in the order of the log. `messages` holds its events
+ * and then its replies. Valid during the call only: the objects are filled in again for the next turn. Copy what you keep.
+ */
+export interface Released {
+  readonly actorId: number;
+  /** The turn's place in the log; a turn without events carries the sequence it rests on. */
+  readonly sequence: number;
+  readonly time: number;
+  /** How many of `messages` are events (they stand first); the others are replies. */
+  readonly eventCount: number;
+  readonly messages: readonly Message[];
+}
+
+/** The front's end of the ring road (actor/host implements it). Single-threaded: all callbacks run on the main thread. */
+export interface Road {
+  readonly instruments: readonly Instrument[];
+  readonly cells: AccountCells;
+  /**
+   * Sends a command. `onReply` runs once, when the command's turn is durable, after the listeners of `onReleased` have
+   * seen that turn. Returns false, and does nothing, when the actor's ring is full or the actor is down (503 OVERLOADED).
+   */
+  ask(actorId: number, command: Message, onReply: (turn: Released) => void): boolean;
+  /** Every turn that has events, of all actors, in order. */
+  onReleased(listener: (turn: Released) => void): void;
+  /** Runs after each drain of the journal's ring: the place to publish what the drain has gathered. */
+  onDrained(listener: () => void): void;
+  /** The last sequence that was released. */
+  releasedSequence(): number;
+  /** Runs `then` (at once, if it can) when all that any actor has done up to now is durable: for reading cells. */
+  afterEverything(then: () => void): void;
+  /** Resolves when the history index (LMDB) has taken in all that was released up to now. */
+  historyCaughtUp(): Promise<void>;
+}

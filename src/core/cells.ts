@@ -1,0 +1,142 @@
+/**
+ * Account cells: what every actor knows of an account's margin, in one SharedArrayBuffer. A cell is the sum of all
+ * actors' contributions, each added with Atomics, so a symbol checks cross margin in its own turn without asking anyone.
+ * Derived: rebuilt at start from the actors' states.
+ */
+const CELLS_PER_ACCOUNT = 8; // one cache line
+const EQUITY = 0;
+const UNREALIZED = 1;
+const INITIAL = 2;
+const ORDER_INITIAL = 3;
+const MAINTENANCE = 4;
+
+/** One actor's share of an account, in quanta. */
+export interface Contribution {
+  /** Ledger balance, or a position's cash + size × mark. */
+  equity: number;
+  unrealized: number;
+  /** Initial margin, that of open orders included. */
+  initial: number;
+  orderInitial: number;
+  maintenance: number;
+}
+
+export class AccountCells {
+  readonly buffer: SharedArrayBuffer;
+  private readonly cells: BigInt64Array;
+  /** Changes in an account's favour wait here until the turn that caused them has been pushed to the journal. */
+  private readonly favours: { cell: number; delta: bigint }[] = [];
+  private favourCount = 0;
+
+  constructor(buffer: SharedArrayBuffer) {
+    this.buffer = buffer;
+    this.cells = new BigInt64Array(buffer);
+  }
+
+  static allocate(maxAccounts: number): AccountCells {
+    return new AccountCells(new SharedArrayBuffer(maxAccounts * CELLS_PER_ACCOUNT * 8));
+  }
+
+  get maxAccounts(): number {
+    return this.cells.length / CELLS_PER_ACCOUNT;
+  }
+
+  equity(accountId: number): number {
+    return this.read(accountId, EQUITY);
+  }
+  unrealized(accountId: number): number {
+    return this.read(accountId, UNREALIZED);
+  }
+  initial(accountId: number): number {
+    return this.read(accountId, INITIAL);
+  }
+  orderInitial(accountId: number): number {
+    return this.read(accountId, ORDER_INITIAL);
+  }
+  maintenance(accountId: number): number {
+    return this.read(accountId, MAINTENANCE);
+  }
+
+  /** What new risk may use: equity − initial. */
+  available(accountId: number): number {
+    return this.equity(accountId) - this.initial(accountId);
+  }
+
+  /** min(equity − initial, equity − max(0, unrealized)), never below 0: unrealised gains are not paid out. */
+  withdrawable(accountId: number): number {
+    const equity = this.equity(accountId);
+    const free = Math.min(equity - this.initial(accountId), equity - Math.max(0, this.unrealized(accountId)));
+    return Math.max(0, free);
+  }
+
+  /**
+   * Takes `amount` of initial margin if equity covers it, else takes it back and answers false. Two actors that race can
+   * both be refused; they can never both spend the same money.
+   */
+  reserve(accountId: number, amount: number): boolean {
+    const at = accountId * CELLS_PER_ACCOUNT;
+    const delta = BigInt(amount);
+    const initial = Atomics.add(this.cells, at + INITIAL, delta) + delta;
+    if (Atomics.load(this.cells, at + EQUITY) >= initial) return true;
+    Atomics.sub(this.cells, at + INITIAL, delta);
+    return false;
+  }
+
+  /**
+   * Debits equity if `amount` is withdrawable, else takes it back and answers false. The debit comes first and the
+   * check after it, so a symbol that reserves at the same moment sees either the money or its absence.
+   */
+  debit(accountId: number, amount: number): boolean {
+    const at = accountId * CELLS_PER_ACCOUNT;
+    const delta = BigInt(amount);
+    const equity = Atomics.sub(this.cells, at + EQUITY, delta) - delta;
+    const unrealized = Atomics.load(this.cells, at + UNREALIZED);
+    const gains = unrealized > 0n ? unrealized : 0n;
+    if (equity >= Atomics.load(this.cells, at + INITIAL) && equity >= gains) return true;
+    Atomics.add(this.cells, at + EQUITY, delta);
+    return false;
+  }
+
+  /** Moves an actor's contribution from `from` to `to`, and `from` with it. What helps the account waits for flush(). */
+  move(accountId: number, from: Contribution, to: Contribution): void {
+    const at = accountId * CELLS_PER_ACCOUNT;
+    if (to.equity !== from.equity) this.add(at + EQUITY, to.equity - from.equity, to.equity > from.equity);
+    if (to.unrealized !== from.unrealized) this.add(at + UNREALIZED, to.unrealized - from.unrealized, false);
+    if (to.initial !== from.initial) this.add(at + INITIAL, to.initial - from.initial, to.initial < from.initial);
+    if (to.orderInitial !== from.orderInitial) this.add(at + ORDER_INITIAL, to.orderInitial - from.orderInitial, false);
+    if (to.maintenance !== from.maintenance) this.add(at + MAINTENANCE, to.maintenance - from.maintenance, false);
+    from.equity = to.equity;
+    from.unrealized = to.unrealized;
+    from.initial = to.initial;
+    from.orderInitial = to.orderInitial;
+    from.maintenance = to.maintenance;
+  }
+
+  /** The turn stands in the journal's ring: what it did in accounts' favour may now be used by others. */
+  flush(): void {
+    for (let i = 0; i < this.favourCount; i++) {
+      const favour = this.favours[i] as { cell: number; delta: bigint };
+      Atomics.add(this.cells, favour.cell, favour.delta);
+    }
+    this.favourCount = 0;
+  }
+
+  private read(accountId: number, cell: number): number {
+    return Number(Atomics.load(this.cells, accountId * CELLS_PER_ACCOUNT + cell));
+  }
+
+  private add(cell: number, delta: number, inFavour: boolean): void {
+    if (!inFavour) {
+      Atomics.add(this.cells, cell, BigInt(delta));
+      return;
+    }
+    let favour = this.favours[this.favourCount];
+    if (favour === undefined) {
+      favour = { cell: 0, delta: 0n };
+      this.favours.push(favour);
+    }
+    favour.cell = cell;
+    favour.delta = BigInt(delta);
+    this.favourCount++;
+  }
+}

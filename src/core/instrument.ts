@@ -1,0 +1,182 @@
+import {
+  configDecimal,
+  configPpm,
+  PPM,
+  type PriceTicks,
+  parseFixed,
+  printFixed,
+  QUANTA_PER_USDC,
+  type Quanta,
+  type QuantityLots,
+  type RatePpm,
+} from "./units.ts";
+
+/** An instrument as it is configured: decimals as strings. */
+export interface InstrumentConfig {
+  /** 1 to 255, written into every order id and log record: never reuse or change one. */
+  id: number;
+  symbol: string;
+  baseAsset: string;
+  quoteAsset: string;
+  tickSize: string;
+  stepSize: string;
+  minQuantity: string;
+  maxQuantity: string;
+  minNotional: string;
+  maxPrice: string;
+  maxOpenOrders: number;
+  makerFeeRate: string;
+  takerFeeRate: string;
+  liquidationFeeRate: string;
+  /** How far from the mark a price may cross, as a rate: "0.05". Also the slippage cap of market orders. */
+  priceBand: string;
+  defaultLeverage: number;
+  fundingIntervalHours: number;
+  fundingRateCap: string;
+  riskTiers: RiskTierConfig[];
+}
+
+export interface RiskTierConfig {
+  maxNotional: string;
+  maxLeverage: number;
+  maintenanceMarginRate: string;
+}
+
+export interface RiskTier {
+  maxNotionalQuanta: Quanta;
+  maxLeverage: number;
+  initialMarginPpm: RatePpm;
+  maintenanceMarginPpm: RatePpm;
+  /** Keeps maintenance margin continuous at the tier's edge: floor·(MMR_n − MMR_{n−1}) + deduction_{n−1} (Binance). */
+  maintenanceDeductionQuanta: Quanta;
+}
+
+/** An instrument in integers, with everything that follows from its configuration. */
+export interface Instrument {
+  id: number;
+  symbol: string;
+  config: InstrumentConfig;
+  /** A price string has at most this many decimals and is a multiple of `tickUnits` × 10^-priceDecimals. */
+  priceDecimals: number;
+  tickUnits: number;
+  quantityDecimals: number;
+  stepUnits: number;
+  /** Money of one tick times one lot: `ticks × lots × quantaPerTickLot` is exact. */
+  quantaPerTickLot: Quanta;
+  minQuantityLots: QuantityLots;
+  maxQuantityLots: QuantityLots;
+  /** Position and open orders of one account together: keeps every product below 2^53. */
+  maxPositionLots: QuantityLots;
+  minNotionalQuanta: Quanta;
+  maxPriceTicks: PriceTicks;
+  maxOpenOrders: number;
+  makerFeePpm: RatePpm;
+  takerFeePpm: RatePpm;
+  priceBandPpm: RatePpm;
+  defaultLeverage: number;
+  maxLeverage: number;
+  riskTiers: RiskTier[];
+}
+
+/** Proves that no product of the instrument can pass 2^53; throws an Error that names the offending setting. */
+export function compileInstrument(config: InstrumentConfig): Instrument {
+  const name = config.symbol;
+  if (!Number.isInteger(config.id) || config.id < 1 || config.id > 255) throw new Error(`${name}.id: 1 to 255`);
+  const tick = configDecimal(config.tickSize, `${name}.tickSize`);
+  const step = configDecimal(config.stepSize, `${name}.stepSize`);
+  if (tick.isZero() || step.isZero()) throw new Error(`${name}: tickSize and stepSize must be above zero`);
+  const quantaPerTickLot = tick.mul(step).mul(QUANTA_PER_USDC);
+  if (!quantaPerTickLot.isInteger())
+    throw new Error(`${name}: tickSize × stepSize must be a whole number of 0.000001 USDC`);
+  const priceDecimals = tick.decimalPlaces();
+  const quantityDecimals = step.decimalPlaces();
+  const instrument: Instrument = {
+    id: config.id,
+    symbol: config.symbol,
+    config,
+    priceDecimals,
+    tickUnits: tick.mul(10 ** priceDecimals).toNumber(),
+    quantityDecimals,
+    stepUnits: step.mul(10 ** quantityDecimals).toNumber(),
+    quantaPerTickLot: quantaPerTickLot.toNumber(),
+    minQuantityLots: wholeSteps(config.minQuantity, config.stepSize, `${name}.minQuantity`),
+    maxQuantityLots: wholeSteps(config.maxQuantity, config.stepSize, `${name}.maxQuantity`),
+    maxPositionLots: 0,
+    minNotionalQuanta: wholeSteps(config.minNotional, "0.000001", `${name}.minNotional`),
+    maxPriceTicks: wholeSteps(config.maxPrice, config.tickSize, `${name}.maxPrice`),
+    maxOpenOrders: config.maxOpenOrders,
+    makerFeePpm: configPpm(config.makerFeeRate, `${name}.makerFeeRate`),
+    takerFeePpm: configPpm(config.takerFeeRate, `${name}.takerFeeRate`),
+    priceBandPpm: configPpm(config.priceBand, `${name}.priceBand`),
+    defaultLeverage: config.defaultLeverage,
+    maxLeverage: config.riskTiers[0]?.maxLeverage ?? 0,
+    riskTiers: compileTiers(config),
+  };
+  if (instrument.minQuantityLots < 1) throw new Error(`${name}.minQuantity: at least one step`);
+  if (instrument.maxPriceTicks > 2 ** 24) throw new Error(`${name}.maxPrice: at most 2^24 ticks, the book's ladder`);
+  if (instrument.priceBandPpm <= 0 || instrument.priceBandPpm >= PPM) throw new Error(`${name}.priceBand: 0 to 1`);
+  // A quarter of 2^53: exposures of both sides, open loss and fees of one account are added up in plain numbers.
+  instrument.maxPositionLots = Math.floor(2 ** 51 / (instrument.maxPriceTicks * instrument.quantaPerTickLot));
+  if (instrument.maxPositionLots < instrument.maxQuantityLots)
+    throw new Error(`${name}: maxPrice × maxQuantity passes the exact range; lower one of them or use coarser units`);
+  if (config.defaultLeverage < 1 || config.defaultLeverage > instrument.maxLeverage)
+    throw new Error(`${name}.defaultLeverage: 1 to ${instrument.maxLeverage}`);
+  return instrument;
+}
+
+/** NaN when the text is malformed or no multiple of the tick. */
+export function parsePrice(instrument: Instrument, text: string): PriceTicks {
+  const units = parseFixed(text, instrument.priceDecimals);
+  return units % instrument.tickUnits === 0 ? units / instrument.tickUnits : Number.NaN;
+}
+
+/** NaN when the text is malformed or no multiple of the step. */
+export function parseQuantity(instrument: Instrument, text: string): QuantityLots {
+  const units = parseFixed(text, instrument.quantityDecimals);
+  return units % instrument.stepUnits === 0 ? units / instrument.stepUnits : Number.NaN;
+}
+
+export function printPrice(instrument: Instrument, priceTicks: PriceTicks): string {
+  return printFixed(priceTicks * instrument.tickUnits, instrument.priceDecimals);
+}
+
+export function printQuantity(instrument: Instrument, quantityLots: QuantityLots): string {
+  return printFixed(quantityLots * instrument.stepUnits, instrument.quantityDecimals);
+}
+
+function wholeSteps(text: string, step: string, name: string): number {
+  const steps = configDecimal(text, name).div(configDecimal(step, name));
+  if (!steps.isInteger() || steps.gt(Number.MAX_SAFE_INTEGER))
+    throw new Error(`${name}: ${text} is no multiple of ${step}`);
+  return steps.toNumber();
+}
+
+function compileTiers(config: InstrumentConfig): RiskTier[] {
+  const tiers: RiskTier[] = [];
+  let floorQuanta = 0;
+  for (const [index, tier] of config.riskTiers.entries()) {
+    const name = `${config.symbol}.riskTiers[${index}]`;
+    const maintenanceMarginPpm = configPpm(tier.maintenanceMarginRate, `${name}.maintenanceMarginRate`);
+    const initialMarginPpm = Math.ceil(PPM / tier.maxLeverage);
+    const last = tiers[index - 1];
+    const deduction = last
+      ? last.maintenanceDeductionQuanta + (floorQuanta / PPM) * (maintenanceMarginPpm - last.maintenanceMarginPpm)
+      : 0;
+    const maxNotionalQuanta = wholeSteps(tier.maxNotional, "0.000001", `${name}.maxNotional`);
+    if (!Number.isSafeInteger(deduction))
+      throw new Error(`${name}: the deduction is not exact; use rounder tier edges`);
+    if (maintenanceMarginPpm >= initialMarginPpm) throw new Error(`${name}: maintenance must stay below 1/maxLeverage`);
+    if (maxNotionalQuanta <= floorQuanta) throw new Error(`${name}.maxNotional: tiers must rise`);
+    if (last && tier.maxLeverage > last.maxLeverage) throw new Error(`${name}.maxLeverage: may not rise`);
+    tiers.push({
+      maxNotionalQuanta,
+      maxLeverage: tier.maxLeverage,
+      initialMarginPpm,
+      maintenanceMarginPpm,
+      maintenanceDeductionQuanta: deduction,
+    });
+    floorQuanta = maxNotionalQuanta;
+  }
+  if (tiers.length === 0) throw new Error(`${config.symbol}.riskTiers: at least one`);
+  return tiers;
+}

@@ -1,0 +1,541 @@
+import { json, type MessageOf, shape } from "./shape.ts";
+
+/**
+ * The vocabulary. Commands may be asked, events did happen (and are the log), replies answer one asker and are never
+ * logged, rows are an actor's state in a snapshot. Units stand in the names; see units.ts.
+ */
+
+// ---- words ---------------------------------------------------------------------------------------------------------
+
+export const BUY = 0;
+export const SELL = 1;
+export type Side = 0 | 1;
+export const SIDES = ["BUY", "SELL"] as const;
+
+export const LIMIT = 0;
+export const MARKET = 1;
+export const ORDER_TYPES = ["LIMIT", "MARKET"] as const;
+
+export const GTC = 0;
+export const IOC = 1;
+export const FOK = 2;
+export const TIMES_IN_FORCE = ["GTC", "IOC", "FOK"] as const;
+
+/** Order flags, a bit each. */
+export const POST_ONLY = 1;
+export const REDUCE_ONLY = 2;
+
+export const EXPIRE_TAKER = 0;
+export const EXPIRE_MAKER = 1;
+export const EXPIRE_BOTH = 2;
+export const DECREMENT = 3;
+export const SELF_TRADE_PREVENTIONS = ["EXPIRE_TAKER", "EXPIRE_MAKER", "EXPIRE_BOTH", "DECREMENT"] as const;
+
+export const STATUS_NEW = 0;
+export const STATUS_PARTIALLY_FILLED = 1;
+export const STATUS_FILLED = 2;
+export const STATUS_CANCELED = 3;
+export const STATUS_EXPIRED = 4;
+export const ORDER_STATUSES = ["NEW", "PARTIALLY_FILLED", "FILLED", "CANCELED", "EXPIRED"] as const;
+
+/** Why an order ended early or shrank. Index 0 is "no reason". */
+export const REASON_NONE = 0;
+export const REASON_USER = 1;
+export const REASON_IOC_REMAINDER = 2;
+export const REASON_FOK_UNFILLABLE = 3;
+export const REASON_NO_LIQUIDITY = 4;
+export const REASON_SELF_TRADE = 5;
+export const REASON_REDUCE_ONLY = 6;
+export const REASON_CLOSE_POSITION = 7;
+export const REASONS = [
+  null,
+  "USER",
+  "IOC_REMAINDER",
+  "FOK_UNFILLABLE",
+  "NO_LIQUIDITY",
+  "SELF_TRADE",
+  "REDUCE_ONLY",
+  "CLOSE_POSITION",
+] as const;
+
+export const EXEC_TRADE = 0;
+export const EXEC_TYPES = ["TRADE", "LIQUIDATION", "ADL"] as const;
+
+export const PERMISSIONS = ["READ", "TRADE", "WITHDRAW"] as const;
+export type Permission = (typeof PERMISSIONS)[number];
+
+// ---- who ------------------------------------------------------------------------------------------------------------
+
+/** The ledger's actor id; a symbol's actor id is its instrument's id (1 to 255). */
+export const LEDGER = 0;
+/** Accounts of the house. Customers' accounts start behind them. */
+export const FEE_ACCOUNT = 1;
+export const INSURANCE_ACCOUNT = 2;
+export const FIRST_CUSTOMER_ACCOUNT = 16;
+
+/** Order and trade ids carry their symbol, so that an id alone finds its actor: serial × 256 + instrument id. */
+export const serialToId = (serial: number, instrumentId: number): number => serial * 256 + instrumentId;
+export const idToInstrumentId = (id: number): number => id % 256;
+
+// ---- commands to a symbol (1 to 29) ---------------------------------------------------------------------------------
+
+export const PlaceOrder = shape(1, "PlaceOrder", {
+  accountId: "number",
+  side: "number",
+  orderType: "number",
+  timeInForce: "number",
+  flags: "number",
+  selfTradePrevention: "number",
+  /** 0 for a market order. */
+  priceTicks: "number",
+  quantityLots: "number",
+  /** Refused when the symbol sees it later; 0 = never. */
+  expiresAt: "number",
+  /** A hash of everything above: tells a retry from a reused id. */
+  bodyHash: "number",
+  /** "" = none. */
+  clientOrderId: "string",
+});
+/** By order id, or by client order id when orderId is 0. */
+export const CancelOrder = shape(2, "CancelOrder", { accountId: "number", orderId: "number", clientOrderId: "string" });
+/** side −1 = both. */
+export const CancelAll = shape(3, "CancelAll", { accountId: "number", side: "number" });
+/** quantityLots 0 = all of it, priceTicks 0 = at market. */
+export const ClosePosition = shape(4, "ClosePosition", {
+  accountId: "number",
+  quantityLots: "number",
+  priceTicks: "number",
+  expiresAt: "number",
+});
+export const SetLeverage = shape(5, "SetLeverage", { accountId: "number", leverage: "number" });
+export const SetIndexPrice = shape(6, "SetIndexPrice", { indexTicks: "number" });
+/** Time passes; every actor gets one a few times a second. */
+export const Tick = shape(7, "Tick", {});
+export const ReadOrders = shape(8, "ReadOrders", { accountId: "number" });
+export const ReadOrder = shape(9, "ReadOrder", { accountId: "number", orderId: "number", clientOrderId: "string" });
+/** accountId 0 = every account's. */
+export const ReadPosition = shape(10, "ReadPosition", { accountId: "number" });
+/** Everything a front thread needs to begin folding this actor's events. */
+export const Describe = shape(11, "Describe", {});
+/** The actor checks itself; see invariants.ts. */
+export const Audit = shape(12, "Audit", {});
+
+// ---- commands to the ledger (30 to 49) ------------------------------------------------------------------------------
+
+/** Opens the address's account if it has none, and a session in it. */
+export const OpenSession = shape(30, "OpenSession", { address: "string", tokenHash: "string", expiresAt: "number" });
+export const CloseSession = shape(31, "CloseSession", { accountId: "number", tokenHash: "string" });
+export const CreateKey = shape(32, "CreateKey", { accountId: "number", apiKey: "string", record: json<KeyRecord>() });
+export const RevokeKey = shape(33, "RevokeKey", { accountId: "number", apiKey: "string" });
+export const Deposit = shape(34, "Deposit", { accountId: "number", amountQuanta: "number", reference: "string" });
+export const Withdraw = shape(35, "Withdraw", {
+  accountId: "number",
+  amountQuanta: "number",
+  address: "string",
+  reference: "string",
+});
+
+// ---- events of a symbol (100 to 129) --------------------------------------------------------------------------------
+
+/**
+ * An order exists. `rests` 1: all of it went into the book. 0: it took first; what became of the rest is said by a
+ * later OrderRested or OrderClosed of the same turn, or it was filled.
+ */
+export const OrderPlaced = shape(100, "OrderPlaced", {
+  orderId: "number",
+  accountId: "number",
+  side: "number",
+  orderType: "number",
+  timeInForce: "number",
+  flags: "number",
+  selfTradePrevention: "number",
+  /** The limit; for a market order the cap it may not trade beyond. */
+  priceTicks: "number",
+  quantityLots: "number",
+  rests: "number",
+  /** What a resting lot is valued at for margin, and the loss that its fill would bring; fixed when it rests. */
+  marginPriceTicks: "number",
+  lossTicks: "number",
+  bodyHash: "number",
+  clientOrderId: "string",
+});
+export const OrderRested = shape(101, "OrderRested", {
+  orderId: "number",
+  accountId: "number",
+  side: "number",
+  priceTicks: "number",
+  restingLots: "number",
+  marginPriceTicks: "number",
+  lossTicks: "number",
+});
+/** Two orders met. An order whose last lot this was is FILLED: no other event says so. */
+export const Traded = shape(102, "Traded", {
+  tradeId: "number",
+  takerOrderId: "number",
+  makerOrderId: "number",
+  takerAccountId: "number",
+  makerAccountId: "number",
+  takerSide: "number",
+  priceTicks: "number",
+  quantityLots: "number",
+  takerFeeQuanta: "number",
+  makerFeeQuanta: "number",
+  /** Profit taken by the part that closed; before fees. */
+  takerRealizedQuanta: "number",
+  makerRealizedQuanta: "number",
+  /** Signed position after the trade. */
+  takerSizeLots: "number",
+  makerSizeLots: "number",
+  execType: "number",
+});
+/** An order shrank: a reduce-only order to its position, or both sides of a self-trade. `resting` 1: in the book. */
+export const OrderReduced = shape(103, "OrderReduced", {
+  orderId: "number",
+  accountId: "number",
+  side: "number",
+  priceTicks: "number",
+  byLots: "number",
+  resting: "number",
+  reason: "number",
+});
+/** An order ended unfilled or partly filled. `restingLots` is what it took out of the book. */
+export const OrderClosed = shape(104, "OrderClosed", {
+  orderId: "number",
+  accountId: "number",
+  side: "number",
+  priceTicks: "number",
+  restingLots: "number",
+  status: "number",
+  reason: "number",
+});
+export const LeverageSet = shape(105, "LeverageSet", { accountId: "number", leverage: "number" });
+export const PriceUpdated = shape(106, "PriceUpdated", {
+  indexTicks: "number",
+  markTicks: "number",
+  /** Moving average of mid − index, in 1/1024 ticks: the state behind the mark. */
+  basis1024: "number",
+});
+
+// ---- events of the ledger (130 to 159) ------------------------------------------------------------------------------
+
+export const AccountOpened = shape(130, "AccountOpened", { accountId: "number", address: "string" });
+export const SessionOpened = shape(131, "SessionOpened", {
+  accountId: "number",
+  tokenHash: "string",
+  expiresAt: "number",
+});
+export const SessionClosed = shape(132, "SessionClosed", { accountId: "number", tokenHash: "string" });
+export const KeyCreated = shape(133, "KeyCreated", {
+  accountId: "number",
+  apiKey: "string",
+  record: json<KeyRecord>(),
+});
+export const KeyRevoked = shape(134, "KeyRevoked", { accountId: "number", apiKey: "string" });
+/** Credited at once: in the sandbox the faucet pays. */
+export const Deposited = shape(135, "Deposited", {
+  transferId: "number",
+  accountId: "number",
+  amountQuanta: "number",
+  reference: "string",
+});
+/** Debited and waiting. */
+export const WithdrawalRequested = shape(136, "WithdrawalRequested", {
+  transferId: "number",
+  accountId: "number",
+  amountQuanta: "number",
+  address: "string",
+  reference: "string",
+});
+export const WithdrawalSent = shape(137, "WithdrawalSent", {
+  transferId: "number",
+  accountId: "number",
+  txHash: "string",
+});
+export const WithdrawalCompleted = shape(138, "WithdrawalCompleted", { transferId: "number", accountId: "number" });
+
+// ---- replies (160 to 189) -------------------------------------------------------------------------------------------
+
+/** Nothing was done. `details` keys end in their unit (requiredQuanta, limitTicks), which the edge prints by. */
+export const Refused = shape(160, "Refused", {
+  code: "string",
+  field: "string",
+  details: json<Record<string, number | string> | null>(),
+});
+export const OrderView = shape(161, "OrderView", {
+  orderId: "number",
+  side: "number",
+  orderType: "number",
+  timeInForce: "number",
+  flags: "number",
+  selfTradePrevention: "number",
+  priceTicks: "number",
+  quantityLots: "number",
+  filledLots: "number",
+  filledQuanta: "number",
+  feeQuanta: "number",
+  status: "number",
+  reason: "number",
+  createdAt: "number",
+  updatedAt: "number",
+  /** 0 = the sequence of the turn that carries this view. */
+  sequence: "number",
+  clientOrderId: "string",
+});
+/** The client order id was used before with the same body: this is its order, to be read from history. */
+export const DuplicateOrder = shape(162, "DuplicateOrder", { orderId: "number" });
+export const PositionView = shape(163, "PositionView", {
+  accountId: "number",
+  /** Signed. */
+  sizeLots: "number",
+  /** Signed quanta that trades and fees have moved. */
+  cashQuanta: "number",
+  /** Signed cost of what is open now: entry price × size. */
+  costQuanta: "number",
+  realizedQuanta: "number",
+  markTicks: "number",
+  leverage: "number",
+  initialQuanta: "number",
+  maintenanceQuanta: "number",
+  /** 0 = none within the price range. */
+  liquidationTicks: "number",
+  bankruptcyTicks: "number",
+  openedAt: "number",
+  updatedAt: "number",
+  sequence: "number",
+});
+export const LeverageView = shape(164, "LeverageView", { leverage: "number" });
+export const TransferView = shape(165, "TransferView", { transfer: json<Transfer>(), duplicate: "number" });
+export const SessionView = shape(166, "SessionView", { accountId: "number", address: "string", expiresAt: "number" });
+export const Done = shape(167, "Done", {});
+export const SymbolDescription = shape(168, "SymbolDescription", { state: json<SymbolSummary>() });
+export const LedgerDescription = shape(169, "LedgerDescription", { state: json<LedgerSummary>() });
+export const AuditReport = shape(170, "AuditReport", { report: json<ActorAudit>() });
+
+// ---- records that are carried as they are --------------------------------------------------------------------------
+
+export interface KeyRecord {
+  label: string;
+  permissions: Permission[];
+  allowedIps: string[];
+  /** The HMAC secret, encrypted with the data folder's key (front/auth). */
+  sealedSecret: string;
+  /** 0 = never. */
+  expiresAt: number;
+  createdAt: number;
+}
+
+export type TransferKind = "DEPOSIT" | "WITHDRAWAL";
+export type TransferStatus = "PENDING" | "SENT" | "COMPLETED" | "FAILED";
+
+export interface Transfer {
+  transferId: number;
+  accountId: number;
+  kind: TransferKind;
+  amountQuanta: number;
+  /** "" for a deposit. */
+  address: string;
+  /** "" = none given. */
+  reference: string;
+  status: TransferStatus;
+  /** "" = none yet. */
+  txHash: string;
+  createdAt: number;
+  updatedAt: number;
+}
+
+/** Levels as [priceTicks, lots], best first. */
+export type Levels = [number, number][];
+
+export interface SymbolSummary {
+  indexTicks: number;
+  markTicks: number;
+  lastTicks: number;
+  openInterestLots: number;
+  priceTime: number;
+  bids: Levels;
+  asks: Levels;
+}
+
+export interface LedgerSummary {
+  accounts: [accountId: number, address: string][];
+  sessions: { tokenHash: string; accountId: number; expiresAt: number }[];
+  keys: { apiKey: string; accountId: number; record: KeyRecord }[];
+}
+
+/** What an actor found when it checked itself. Money in decimal quanta, since sums may pass 2^53. */
+export interface ActorAudit {
+  actorId: number;
+  sequence: number;
+  /** Σ of everything this actor holds: position cash of a symbol (0 when exact), balances of the ledger. */
+  moneyQuanta: string;
+  /** Ledger only: deposits − withdrawals. */
+  depositsMinusWithdrawalsQuanta?: string;
+  /** Symbol only: Σ size, 0 when exact. */
+  sizeLots?: number;
+  openOrders?: number;
+  positions?: number;
+  accounts?: number;
+  /** Each difference found, in words. Empty = sound. */
+  faults: string[];
+  /** A hash over the whole state: equal states, equal digests. */
+  digest: string;
+}
+
+// ---- unions ---------------------------------------------------------------------------------------------------------
+
+export type SymbolCommand =
+  | MessageOf<typeof PlaceOrder>
+  | MessageOf<typeof CancelOrder>
+  | MessageOf<typeof CancelAll>
+  | MessageOf<typeof ClosePosition>
+  | MessageOf<typeof SetLeverage>
+  | MessageOf<typeof SetIndexPrice>
+  | MessageOf<typeof Tick>
+  | MessageOf<typeof ReadOrders>
+  | MessageOf<typeof ReadOrder>
+  | MessageOf<typeof ReadPosition>
+  | MessageOf<typeof Describe>
+  | MessageOf<typeof Audit>;
+
+export type LedgerCommand =
+  | MessageOf<typeof OpenSession>
+  | MessageOf<typeof CloseSession>
+  | MessageOf<typeof CreateKey>
+  | MessageOf<typeof RevokeKey>
+  | MessageOf<typeof Deposit>
+  | MessageOf<typeof Withdraw>
+  | MessageOf<typeof Tick>
+  | MessageOf<typeof Describe>
+  | MessageOf<typeof Audit>;
+
+export type SymbolEvent =
+  | MessageOf<typeof OrderPlaced>
+  | MessageOf<typeof OrderRested>
+  | MessageOf<typeof Traded>
+  | MessageOf<typeof OrderReduced>
+  | MessageOf<typeof OrderClosed>
+  | MessageOf<typeof LeverageSet>
+  | MessageOf<typeof PriceUpdated>;
+
+export type LedgerEvent =
+  | MessageOf<typeof AccountOpened>
+  | MessageOf<typeof SessionOpened>
+  | MessageOf<typeof SessionClosed>
+  | MessageOf<typeof KeyCreated>
+  | MessageOf<typeof KeyRevoked>
+  | MessageOf<typeof Deposited>
+  | MessageOf<typeof WithdrawalRequested>
+  | MessageOf<typeof WithdrawalSent>
+  | MessageOf<typeof WithdrawalCompleted>;
+
+export type Event = SymbolEvent | LedgerEvent;
+
+export type Reply =
+  | MessageOf<typeof Refused>
+  | MessageOf<typeof OrderView>
+  | MessageOf<typeof DuplicateOrder>
+  | MessageOf<typeof PositionView>
+  | MessageOf<typeof LeverageView>
+  | MessageOf<typeof TransferView>
+  | MessageOf<typeof SessionView>
+  | MessageOf<typeof Done>
+  | MessageOf<typeof SymbolDescription>
+  | MessageOf<typeof LedgerDescription>
+  | MessageOf<typeof AuditReport>;
+
+/**
+ * One turn of an actor: one command, its time, and where what comes of it goes. A message is read during the call and
+ * never kept, so the caller may fill the same object in again.
+ */
+export interface Turn {
+  readonly time: number;
+  emit(event: Event): void;
+  reply(reply: Reply): void;
+}
+
+/** Where an actor writes the rows that changed since its last snapshot. Keys are unique within a table. */
+export interface SnapshotWriter {
+  put(table: string, key: number | string, row: { type: number }): void;
+  remove(table: string, key: number | string): void;
+}
+
+/** What every actor is: decides commands, applies events, keeps and restores its state. Pure: no clock, no I/O. */
+export interface Actor {
+  readonly actorId: number;
+  decide(command: { type: number }, turn: Turn): void;
+  /** Changes state by one event of the log, exactly as the deciding turn did. */
+  apply(event: { type: number }, time: number): void;
+  /** The turn's events stand in the log at this sequence: stamp what it touched. */
+  settle(sequence: number, time: number): void;
+  /** Hands over every row that changed since the last call. */
+  snapshot(writer: SnapshotWriter): void;
+  load(table: string, key: number | string, row: { type: number }): void;
+  /** After the last row or event of recovery: derive what is derived (cells, indexes). */
+  restored(): void;
+}
+
+// ---- rows of a symbol's snapshot (200 to 229) -----------------------------------------------------------------------
+
+export const SymbolRow = shape(200, "SymbolRow", {
+  nextOrderSerial: "number",
+  nextTradeSerial: "number",
+  nextClientIdSerial: "number",
+  indexTicks: "number",
+  markTicks: "number",
+  lastTicks: "number",
+  basis1024: "number",
+  priceTime: "number",
+});
+export const OrderRow = shape(201, "OrderRow", {
+  orderId: "number",
+  accountId: "number",
+  side: "number",
+  orderType: "number",
+  timeInForce: "number",
+  flags: "number",
+  selfTradePrevention: "number",
+  priceTicks: "number",
+  quantityLots: "number",
+  remainingLots: "number",
+  filledLots: "number",
+  filledQuanta: "number",
+  feeQuanta: "number",
+  marginPriceTicks: "number",
+  lossTicks: "number",
+  /** Place in the queue: orders of one price are loaded in this order. */
+  priority: "number",
+  createdAt: "number",
+  updatedAt: "number",
+  sequence: "number",
+  clientOrderId: "string",
+});
+export const PositionRow = shape(202, "PositionRow", {
+  accountId: "number",
+  sizeLots: "number",
+  cashQuanta: "number",
+  costQuanta: "number",
+  leverage: "number",
+  openedAt: "number",
+  updatedAt: "number",
+  sequence: "number",
+});
+export const ClientIdRow = shape(203, "ClientIdRow", {
+  accountId: "number",
+  orderId: "number",
+  bodyHash: "number",
+  time: "number",
+  clientOrderId: "string",
+});
+
+// ---- rows of the ledger's snapshot (230 to 249) ---------------------------------------------------------------------
+
+export const LedgerRow = shape(230, "LedgerRow", {
+  nextAccountId: "number",
+  nextTransferId: "number",
+  depositedQuanta: "string",
+  withdrawnQuanta: "string",
+});
+export const AccountRow = shape(231, "AccountRow", { accountId: "number", address: "string", balanceQuanta: "number" });
+export const SessionRow = shape(232, "SessionRow", { accountId: "number", tokenHash: "string", expiresAt: "number" });
+export const KeyRow = shape(233, "KeyRow", { accountId: "number", apiKey: "string", record: json<KeyRecord>() });
+export const TransferRow = shape(234, "TransferRow", { transfer: json<Transfer>() });

@@ -1,0 +1,46 @@
+/**
+ * The grammar of the vocabulary: a message is a flat list of named fields, declared once. From the one declaration come
+ * its TypeScript type, a blank to fill in, and (in wire/codec) its bytes.
+ *
+ * `number` is a safe integer, `string` is text, `json<T>()` is anything that msgpackr carries (cold messages only).
+ */
+export type FieldKind = "number" | "string" | "json";
+declare const carried: unique symbol;
+export type Json<T> = "json" & { readonly [carried]?: T };
+export const json = <T>(): Json<T> => "json";
+
+export type Fields = Record<string, FieldKind>;
+
+export interface Shape<C extends number = number, F extends Fields = Fields> {
+  readonly code: C;
+  readonly name: string;
+  readonly fields: F;
+}
+
+type ValueOf<K> = K extends "number" ? number : K extends "string" ? string : K extends Json<infer T> ? T : never;
+
+export type MessageOf<S> =
+  S extends Shape<infer C, infer F> ? { type: C } & { -readonly [K in keyof F]: ValueOf<F[K]> } : never;
+
+/** Any message, where only its type matters: the codec looks the rest up. */
+export interface Message {
+  type: number;
+}
+
+export const SHAPES = new Map<number, Shape>();
+
+/** Declares a message. The code is on disk for ever: never reuse one, and only append fields. */
+export function shape<const C extends number, const F extends Fields>(code: C, name: string, fields: F): Shape<C, F> {
+  if (SHAPES.has(code)) throw new Error(`message code ${code} is taken`);
+  const declared = { code, name, fields };
+  SHAPES.set(code, declared);
+  return declared;
+}
+
+/** A message with every field at its zero, of one hidden class for life: fill it in, emit it, fill it in again. */
+export function blank<S extends Shape>(of: S): MessageOf<S> {
+  const message: Record<string, unknown> = { type: of.code };
+  for (const [name, kind] of Object.entries(of.fields))
+    message[name] = kind === "number" ? 0 : kind === "string" ? "" : null;
+  return message as MessageOf<S>;
+}

@@ -1,0 +1,118 @@
+import { Decimal } from "decimal.js";
+
+/** A price as a whole number of the instrument's ticks. */
+export type PriceTicks = number;
+/** A quantity as a whole number of the instrument's lots (`stepSize`). */
+export type QuantityLots = number;
+/** Money as a whole number of 1e-6 USDC. */
+export type Quanta = number;
+/** A rate in parts per million: 500 = 0.05 %. */
+export type RatePpm = number;
+/** Milliseconds since the epoch. */
+export type TimeMs = number;
+
+export const QUANTA_DECIMALS = 6;
+export const QUANTA_PER_USDC = 1_000_000;
+export const PPM = 1_000_000;
+
+/** Own clone: `precision` of decimal.js is global to a thread, and 20 digits would cut products silently. */
+const Exact = Decimal.clone({ precision: 60, rounding: Decimal.ROUND_DOWN });
+
+/**
+ * The only decimals that enter: digits, at most one point, no sign, no exponent, no leading zeros. Checked before
+ * anything parses them, since decimal.js can be hung by raw input.
+ */
+export const DECIMAL_PATTERN = "^(0|[1-9][0-9]{0,11})(\\.[0-9]{1,12})?$";
+const DECIMAL = new RegExp(DECIMAL_PATTERN);
+
+/**
+ * A decimal string as a whole number of `10^-decimals`, or NaN when it is malformed, finer than that, or past 2^53.
+ * Hand-written because every order passes here twice: about 30 ns against 1 us through decimal.js.
+ */
+export function parseFixed(text: string, decimals: number): number {
+  if (!DECIMAL.test(text)) return Number.NaN;
+  const point = text.indexOf(".");
+  if (point < 0) return toSafe(Number(text) * 10 ** decimals);
+  let end = text.length;
+  while (text.charCodeAt(end - 1) === 48) end--;
+  const fraction = end - point - 1;
+  if (fraction > decimals) return Number.NaN;
+  const digits = Number(text.slice(0, point) + text.slice(point + 1, end));
+  return toSafe(digits * 10 ** (decimals - fraction));
+}
+
+/** A whole number of `10^-decimals` as a decimal string without trailing zeros. */
+export function printFixed(value: number, decimals: number): string {
+  const negative = value < 0;
+  const digits = String(negative ? -value : value);
+  if (decimals === 0) return negative ? `-${digits}` : digits;
+  const padded = digits.length > decimals ? digits : digits.padStart(decimals + 1, "0");
+  const point = padded.length - decimals;
+  let end = padded.length;
+  while (end > point && padded.charCodeAt(end - 1) === 48) end--;
+  const text = end === point ? padded.slice(0, point) : `${padded.slice(0, point)}.${padded.slice(point, end)}`;
+  return negative ? `-${text}` : text;
+}
+
+export const printQuanta = (quanta: Quanta): string => printFixed(quanta, QUANTA_DECIMALS);
+export const parseQuanta = (text: string): Quanta => parseFixed(text, QUANTA_DECIMALS);
+
+/** Sums over all accounts may pass 2^53 and are BigInt. */
+export function printBigQuanta(quanta: bigint): string {
+  const negative = quanta < 0n;
+  const digits = (negative ? -quanta : quanta).toString().padStart(QUANTA_DECIMALS + 1, "0");
+  const point = digits.length - QUANTA_DECIMALS;
+  const fraction = digits.slice(point).replace(/0+$/, "");
+  return `${negative ? "-" : ""}${digits.slice(0, point)}${fraction === "" ? "" : `.${fraction}`}`;
+}
+
+/** ceil(a × b ÷ c) for a, b ≥ 0 and c > 0, exact also where a × b passes 2^53. */
+export function mulDivCeil(a: number, b: number, c: number): number {
+  const product = a * b;
+  if (product <= Number.MAX_SAFE_INTEGER) {
+    const rest = product % c;
+    return rest === 0 ? product / c : (product - rest) / c + 1;
+  }
+  const exact = BigInt(a) * BigInt(b);
+  const divisor = BigInt(c);
+  return Number((exact + divisor - 1n) / divisor);
+}
+
+/** floor(a × b ÷ c) for a, b ≥ 0 and c > 0, exact also where a × b passes 2^53. */
+export function mulDivFloor(a: number, b: number, c: number): number {
+  const product = a * b;
+  if (product <= Number.MAX_SAFE_INTEGER) return (product - (product % c)) / c;
+  return Number((BigInt(a) * BigInt(b)) / BigInt(c));
+}
+
+/** ceil(a ÷ b) for safe integers a ≥ 0, b > 0. */
+export function divCeil(a: number, b: number): number {
+  const rest = a % b;
+  return rest === 0 ? a / b : (a - rest) / b + 1;
+}
+
+/** numerator ÷ denominator as a decimal string, cut (not rounded) after `decimals` places. For display only. */
+export function printRatio(numerator: number | bigint, denominator: number | bigint, decimals: number): string {
+  if (denominator === 0 || denominator === 0n) return "0";
+  const text = new Exact(numerator.toString()).div(denominator.toString()).toFixed(decimals);
+  if (!text.includes(".")) return text;
+  const short = text.replace(/\.?0+$/, "");
+  return short === "-0" ? "0" : short;
+}
+
+/** A configured decimal, for example a rate or a tick size. Throws on anything that DECIMAL_PATTERN refuses. */
+export function configDecimal(text: string, name: string): Decimal {
+  if (!DECIMAL.test(text)) throw new Error(`${name}: "${text}" is not a decimal`);
+  return new Exact(text);
+}
+
+/** A configured rate ("0.0005") in parts per million; refused when finer than that. */
+export function configPpm(text: string, name: string): RatePpm {
+  const ppm = configDecimal(text, name).mul(PPM);
+  if (!ppm.isInteger()) throw new Error(`${name}: ${text} is finer than one part per million`);
+  return ppm.toNumber();
+}
+
+function toSafe(value: number): number {
+  return Number.isSafeInteger(value) ? value : Number.NaN;
+}
