@@ -1,0 +1,101 @@
+import { assert } from "../assert.ts";
+import { otherSide } from "./feed.ts";
+import { Ladder } from "./ladder.ts";
+import {
+  BUY,
+  type Levels,
+  OrderClosed,
+  OrderPlaced,
+  OrderReduced,
+  OrderRested,
+  SELL,
+  type Side,
+  type SymbolEvent,
+  Traded,
+} from "./messages.ts";
+import type { PriceTicks, QuantityLots } from "./units.ts";
+
+/** One symbol's book as quantities by price, folded from its events. */
+export class Depth {
+  private readonly bids: Ladder;
+  private readonly asks: Ladder;
+  /** By tick, for both sides: in an uncrossed book a price belongs to one of them. */
+  private readonly lots: Float64Array;
+
+  constructor(maxPriceTicks: PriceTicks) {
+    this.bids = new Ladder(maxPriceTicks, BUY);
+    this.asks = new Ladder(maxPriceTicks, SELL);
+    this.lots = new Float64Array(maxPriceTicks + 1);
+  }
+
+  /** Replaces everything by these levels. */
+  reset(bids: Levels, asks: Levels): void {
+    this.empty(this.bids);
+    this.empty(this.asks);
+    this.fill(this.bids, bids);
+    this.fill(this.asks, asks);
+  }
+
+  /** True when the event changed the book. */
+  apply(event: SymbolEvent): boolean {
+    switch (event.type) {
+      case OrderPlaced.code:
+        if (event.rests === 0) return false;
+        return this.add(event.side, event.priceTicks, event.quantityLots);
+      case OrderRested.code:
+        return this.add(event.side, event.priceTicks, event.restingLots);
+      case Traded.code:
+        return this.add(otherSide(event.takerSide), event.priceTicks, -event.quantityLots);
+      case OrderReduced.code:
+        if (event.resting === 0) return false;
+        return this.add(event.side, event.priceTicks, -event.byLots);
+      case OrderClosed.code:
+        if (event.restingLots === 0) return false;
+        return this.add(event.side, event.priceTicks, -event.restingLots);
+      default:
+        return false;
+    }
+  }
+
+  ladder(side: Side): Ladder {
+    return side === BUY ? this.bids : this.asks;
+  }
+
+  /** What rests at an occupied tick. */
+  lotsAt(tick: PriceTicks): QuantityLots {
+    return this.lots[tick];
+  }
+
+  /** The best `depth` levels, best first. */
+  levels(side: Side, depth: number): Levels {
+    const ladder = this.ladder(side);
+    const levels: Levels = [];
+    for (let tick = ladder.best(); tick >= 0 && levels.length < depth; tick = ladder.next(tick))
+      levels.push([tick, this.lots[tick]]);
+    return levels;
+  }
+
+  private add(side: number, tick: PriceTicks, byLots: QuantityLots): true {
+    const ladder = side === BUY ? this.bids : this.asks;
+    const lots = this.lots[tick] + byLots;
+    assert(lots >= 0, "a price level below zero");
+    this.lots[tick] = lots;
+    if (lots === 0) ladder.clear(tick);
+    else ladder.set(tick);
+    return true;
+  }
+
+  private empty(ladder: Ladder): void {
+    for (let tick = ladder.best(); tick >= 0; tick = ladder.best()) {
+      this.lots[tick] = 0;
+      ladder.clear(tick);
+    }
+  }
+
+  private fill(ladder: Ladder, levels: Levels): void {
+    for (const [tick, lots] of levels) {
+      this.lots[tick] = lots;
+      ladder.set(tick);
+    }
+  }
+}

@@ -1,0 +1,68 @@
+import { BUY, SELL, type Side, type Traded } from "./messages.ts";
+import type { MessageOf } from "./shape.ts";
+import type { PriceTicks, QuantityLots, TimeMs } from "./units.ts";
+
+/** A trade as everyone may see it. */
+export interface PublicTrade {
+  tradeId: number;
+  priceTicks: PriceTicks;
+  quantityLots: QuantityLots;
+  takerSide: number;
+  execType: number;
+  time: TimeMs;
+  sequence: number;
+}
+
+type Trade = MessageOf<typeof Traded>;
+
+export const toPublicTrade = (trade: Trade, time: TimeMs, sequence: number): PublicTrade => ({
+  tradeId: trade.tradeId,
+  priceTicks: trade.priceTicks,
+  quantityLots: trade.quantityLots,
+  takerSide: trade.takerSide,
+  execType: trade.execType,
+  time,
+  sequence,
+});
+
+/** How far a trade moves the open interest, the sum of all long positions: from both positions after it. */
+export function openInterestChange(trade: Trade): QuantityLots {
+  const bought = trade.takerSide === BUY ? trade.quantityLots : -trade.quantityLots;
+  return longChange(trade.takerSizeLots, bought) + longChange(trade.makerSizeLots, -bought);
+}
+
+export const otherSide = (side: number): Side => (side === BUY ? SELL : BUY);
+
+/** How far a signed position's long part grew when it came to `sizeLots` by `byLots`. */
+function longChange(sizeLots: QuantityLots, byLots: QuantityLots): QuantityLots {
+  return Math.max(0, sizeLots) - Math.max(0, sizeLots - byLots);
+}
+
+/** The last `capacity` of what was pushed. */
+export class Ring<T> {
+  private readonly items: T[] = [];
+  private readonly capacity: number;
+  private start = 0;
+
+  constructor(capacity: number) {
+    this.capacity = capacity;
+  }
+
+  push(item: T): void {
+    if (this.items.length < this.capacity) {
+      this.items.push(item);
+      return;
+    }
+    this.items[this.start] = item;
+    this.start = (this.start + 1) % this.capacity;
+  }
+
+  /** At most `limit`, newest first. */
+  newest(limit: number): T[] {
+    const count = Math.min(limit, this.items.length);
+    const taken: T[] = [];
+    for (let back = 1; back <= count; back++)
+      taken.push(this.items[(this.start + this.items.length - back) % this.items.length]);
+    return taken;
+  }
+}
