@@ -1,0 +1,52 @@
+import { environmentName, SETTING_NAMES, type SettingName, schemaOf } from "./settings.ts";
+import { inEnvironment } from "./sources.ts";
+
+/** The text of `perpd --help`, made from the settings. */
+export function helpText(): string {
+  const flags = SETTING_NAMES.filter((name) => schemaOf(name).flag !== undefined);
+  const others = SETTING_NAMES.filter((name) => schemaOf(name).flag === undefined);
+  const rows = [
+    ["--config FILE", "PERPD_CONFIG", "JSON file of settings by name"],
+    ...flags.map((name) => [flagText(name), environmentName(name), helpLine(name)]),
+  ];
+  const more = others.map((name) => [
+    name,
+    inEnvironment(name) ? environmentName(name) : "(file only)",
+    helpLine(name),
+  ]);
+  return `perpd: a perpetual-contract exchange in one process
+
+usage: perpd start [flags]
+       perpd help
+       perpd version
+
+A flag wins over its environment variable, that over the configuration file, that over the default.
+
+Flags:
+${table(rows)}
+
+Settings of the configuration file and the environment:
+${table(more)}
+`;
+}
+
+function flagText(name: SettingName): string {
+  if (name === "bots") return "--no-bots";
+  const { flag, argument } = schemaOf(name);
+  return `--${flag} ${argument}`;
+}
+
+function helpLine(name: SettingName): string {
+  const schema = schemaOf(name);
+  if (name === "bots") return "leave the market to the user (PERPD_BOTS=off, or PERPD_NO_BOTS=on)";
+  if (name === "instruments" || schema.default === "") return schema.description;
+  const shown = schema.type === "boolean" ? "on" : schema.default;
+  return `${schema.description} (default ${shown})`;
+}
+
+function table(rows: string[][]): string {
+  const widths = [0, 1].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  return rows
+    .map((row) => `  ${row[0]?.padEnd(widths[0] ?? 0)}  ${row[1]?.padEnd(widths[1] ?? 0)}  ${row[2]}`)
+    .join("\n");
+}

@@ -1,0 +1,76 @@
+import type { InstrumentConfig } from "../core/instrument.ts";
+
+/** What the three default instruments share. */
+const COMMON = {
+  quoteAsset: "USDC",
+  minNotional: "5",
+  maxOpenOrders: 1000,
+  makerFeeRate: "0.0002",
+  takerFeeRate: "0.0005",
+  liquidationFeeRate: "0.005",
+  priceBand: "0.05",
+  defaultLeverage: 10,
+  fundingIntervalHours: 1,
+  fundingRateCap: "0.04",
+};
+
+/**
+ * The instruments of an exchange that was not told of others. Tick × step is 100 quanta for each, and ten million
+ * ticks reach `maxPrice`, so the book's ladder and the exact range hold with room to spare.
+ */
+export const DEFAULT_INSTRUMENTS: InstrumentConfig[] = [
+  {
+    ...COMMON,
+    id: 1,
+    symbol: "BTC-PERP",
+    baseAsset: "BTC",
+    tickSize: "0.1",
+    stepSize: "0.001",
+    minQuantity: "0.001",
+    maxQuantity: "100",
+    maxPrice: "1000000",
+    riskTiers: [
+      { maxNotional: "300000", maxLeverage: 100, maintenanceMarginRate: "0.004" },
+      { maxNotional: "3000000", maxLeverage: 50, maintenanceMarginRate: "0.01" },
+      { maxNotional: "12000000", maxLeverage: 25, maintenanceMarginRate: "0.02" },
+      { maxNotional: "40000000", maxLeverage: 10, maintenanceMarginRate: "0.05" },
+      { maxNotional: "100000000", maxLeverage: 5, maintenanceMarginRate: "0.1" },
+    ],
+  },
+  {
+    ...COMMON,
+    id: 2,
+    symbol: "ETH-PERP",
+    baseAsset: "ETH",
+    tickSize: "0.01",
+    stepSize: "0.01",
+    minQuantity: "0.01",
+    maxQuantity: "2000",
+    maxPrice: "100000",
+    riskTiers: [
+      { maxNotional: "200000", maxLeverage: 100, maintenanceMarginRate: "0.005" },
+      { maxNotional: "2000000", maxLeverage: 50, maintenanceMarginRate: "0.01" },
+      { maxNotional: "8000000", maxLeverage: 25, maintenanceMarginRate: "0.02" },
+      { maxNotional: "25000000", maxLeverage: 10, maintenanceMarginRate: "0.05" },
+      { maxNotional: "60000000", maxLeverage: 5, maintenanceMarginRate: "0.1" },
+    ],
+  },
+  {
+    ...COMMON,
+    id: 3,
+    symbol: "SOL-PERP",
+    baseAsset: "SOL",
+    tickSize: "0.001",
+    stepSize: "0.1",
+    minQuantity: "0.1",
+    maxQuantity: "20000",
+    maxPrice: "10000",
+    riskTiers: [
+      { maxNotional: "100000", maxLeverage: 50, maintenanceMarginRate: "0.01" },
+      { maxNotional: "500000", maxLeverage: 25, maintenanceMarginRate: "0.02" },
+      { maxNotional: "2000000", maxLeverage: 20, maintenanceMarginRate: "0.025" },
+      { maxNotional: "5000000", maxLeverage: 10, maintenanceMarginRate: "0.05" },
+      { maxNotional: "15000000", maxLeverage: 5, maintenanceMarginRate: "0.1" },
+    ],
+  },
+];

@@ -1,0 +1,161 @@
+import { readFileSync } from "node:fs";
+import Value from "typebox/value";
+import {
+  environmentName,
+  SETTING_NAMES,
+  SETTINGS,
+  type SettingName,
+  type SettingSchema,
+  schemaOf,
+} from "./settings.ts";
+
+/** A setting that cannot be used. The message names it and says what would be valid; secrets are not repeated. */
+export class ConfigError extends Error {
+  override name = "ConfigError";
+}
+
+/** Values by setting, as one source gave them: checked one by one, not yet against each other. */
+export type Values = Map<SettingName, unknown>;
+
+const CONFIG_FLAG = "config";
+const CONFIG_VARIABLE = "PERPD_CONFIG";
+/** `--no-bots` in the environment. */
+const NO_BOTS_VARIABLE = "PERPD_NO_BOTS";
+
+/** `--port 8080` and `--port=8080`; `--no-bots`. */
+export function readFlags(args: readonly string[]): { values: Values; configFile: string | null } {
+  const values: Values = new Map();
+  let configFile: string | null = null;
+  for (let i = 0; i < args.length; i++) {
+    const argument = args[i] as string;
+    if (!argument.startsWith("--")) throw new ConfigError(`"${argument}" is not a flag; ${validFlags()}`);
+    const equals = argument.indexOf("=");
+    const flag = equals < 0 ? argument.slice(2) : argument.slice(2, equals);
+    const attached = equals < 0 ? null : argument.slice(equals + 1);
+    const takeValue = (): string => {
+      const value = attached ?? args[++i];
+      if (value === undefined || (attached === null && value.startsWith("--")))
+        throw new ConfigError(`--${flag} needs a value`);
+      return value;
+    };
+    if (flag === CONFIG_FLAG) {
+      if (configFile !== null) throw new ConfigError(`--${flag} is given twice`);
+      configFile = takeValue();
+      continue;
+    }
+    const name = settingOfFlag(flag);
+    if (name === null) throw new ConfigError(`unknown flag --${flag}; ${validFlags()}`);
+    if (values.has(name)) throw new ConfigError(`--${flag} is given twice`);
+    if (name === "bots") {
+      if (attached !== null) throw new ConfigError(`--${flag} takes no value`);
+      values.set(name, flag === "bots");
+    } else values.set(name, parseText(name, takeValue(), `--${flag}`));
+  }
+  return { values, configFile };
+}
+
+/** Variables that begin with PERPD_. An empty one counts as not set. */
+export function readEnvironment(env: Readonly<Record<string, string | undefined>>): {
+  values: Values;
+  configFile: string | null;
+} {
+  const settings = new Map(SETTING_NAMES.filter(inEnvironment).map((name) => [environmentName(name), name]));
+  const values: Values = new Map();
+  for (const [variable, text] of Object.entries(env)) {
+    if (!variable.startsWith("PERPD_") || variable === CONFIG_VARIABLE) continue;
+    const name = variable === NO_BOTS_VARIABLE ? "bots" : settings.get(variable);
+    if (name === undefined)
+      throw new ConfigError(
+        `unknown environment variable ${variable}; valid: ${[CONFIG_VARIABLE, NO_BOTS_VARIABLE, ...settings.keys()].join(", ")}`,
+      );
+    if (text === undefined || text === "") continue;
+    if (values.has(name)) throw new ConfigError(`${environmentName(name)} and ${NO_BOTS_VARIABLE} are both set`);
+    const value = parseText(name, text, variable);
+    values.set(name, variable === NO_BOTS_VARIABLE ? !value : value);
+  }
+  return { values, configFile: env[CONFIG_VARIABLE] || null };
+}
+
+/** A JSON object of settings by name. `on` and `off` are understood for true and false, as on the command line. */
+export function readFile(path: string): Values {
+  const parsed = parseJson(path);
+  if (typeof parsed !== "object" || parsed === null || Array.isArray(parsed))
+    throw new ConfigError(`${path}: a JSON object of settings belongs here`);
+  const values: Values = new Map();
+  for (const [key, given] of Object.entries(parsed)) {
+    const name = SETTING_NAMES.find((known) => known === key);
+    if (name === undefined) throw new ConfigError(`${path}: unknown key "${key}"; valid: ${SETTING_NAMES.join(", ")}`);
+    const value = schemaOf(name).type === "boolean" && typeof given === "string" ? switchOf(given) : given;
+    values.set(name, checkValue(name, value ?? given, `${path}: ${name}`));
+  }
+  return values;
+}
+
+export const inEnvironment = (name: SettingName): boolean => !schemaOf(name).fileOnly;
+
+function settingOfFlag(flag: string): SettingName | null {
+  if (flag === "no-bots") return "bots";
+  return SETTING_NAMES.find((name) => schemaOf(name).flag === flag) ?? null;
+}
+
+function validFlags(): string {
+  const flags = SETTING_NAMES.map((name) => schemaOf(name).flag).filter((flag) => flag !== undefined);
+  return `valid: ${[CONFIG_FLAG, "no-bots", ...flags].map((flag) => `--${flag}`).join(", ")}`;
+}
+
+function parseText(name: SettingName, text: string, source: string): unknown {
+  const { type } = schemaOf(name);
+  if (type === "integer") return checkValue(name, /^-?[0-9]{1,16}$/.test(text) ? Number(text) : text, source);
+  if (type === "boolean") return checkValue(name, switchOf(text) ?? text, source);
+  return checkValue(name, text, source);
+}
+
+function switchOf(text: string): boolean | null {
+  if (text === "on" || text === "true" || text === "1") return true;
+  if (text === "off" || text === "false" || text === "0") return false;
+  return null;
+}
+
+function checkValue(name: SettingName, value: unknown, source: string): unknown {
+  if (name === "priceSource" && value === "feed")
+    throw new ConfigError(`${source}: the price source "feed" is not available yet; use simulated or operator`);
+  if (Value.Check(SETTINGS.properties[name], value)) return value;
+  if (name === "instruments") throw new ConfigError(`${source}${firstFault(value)}`);
+  const schema = schemaOf(name);
+  const shown = schema.secret ? "the given value" : JSON.stringify(value);
+  throw new ConfigError(`${source}: ${shown} is not ${expectation(schema)}`);
+}
+
+/** `[0].tickSize must be string`: where in the instruments the first fault lies. */
+function firstFault(instruments: unknown): string {
+  for (const error of Value.Errors(SETTINGS.properties.instruments, instruments)) {
+    if (error.keyword === "boolean") continue; // says once more what additionalProperties says better
+    const path = error.instancePath.replace(/\/([0-9]+)/g, "[$1]").replace(/\//g, ".");
+    const extra = error.keyword === "additionalProperties" ? `: ${error.params.additionalProperties.join(", ")}` : "";
+    return `${path} ${error.message}${extra}`;
+  }
+  return " is not a list of instruments";
+}
+
+/** What a setting's value must be, in words. */
+export function expectation(schema: SettingSchema): string {
+  if (schema.expected !== undefined) return schema.expected;
+  if (schema.enum !== undefined) return `one of ${schema.enum.join(", ")}`;
+  if (schema.type === "boolean") return "on or off";
+  const multiple = schema.multipleOf === undefined ? "" : `, a multiple of ${schema.multipleOf}`;
+  return `a whole number from ${schema.minimum} to ${schema.maximum}${multiple}`;
+}
+
+function parseJson(path: string): unknown {
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8");
+  } catch (error) {
+    throw new ConfigError(`cannot read the configuration file ${path}: ${(error as NodeJS.ErrnoException).code}`);
+  }
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new ConfigError(`${path} is not JSON: ${(error as Error).message}`);
+  }
+}

@@ -1,0 +1,200 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { DEFAULT_INSTRUMENTS } from "../src/config/instruments.ts";
+import { environmentName, SETTING_NAMES, schemaOf } from "../src/config/settings.ts";
+import { type Config, ConfigError, loadConfig } from "../src/config.ts";
+import { compileInstrument } from "../src/core/instrument.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "perpd-config-"));
+after(() => rmSync(folder, { recursive: true }));
+
+let files = 0;
+function file(content: unknown): string {
+  const path = join(folder, `${++files}.json`);
+  writeFileSync(path, typeof content === "string" ? content : JSON.stringify(content));
+  return path;
+}
+
+function start(args: string[], env: Record<string, string> = {}): Config {
+  const invocation = loadConfig(["start", ...args], env);
+  assert.equal(invocation.kind, "start");
+  return (invocation as { config: Config }).config;
+}
+
+function refusal(args: string[], env: Record<string, string> = {}): string {
+  try {
+    start(args, env);
+  } catch (error) {
+    assert.ok(error instanceof ConfigError, String(error));
+    return error.message;
+  }
+  assert.fail(`accepted ${args.join(" ")} ${JSON.stringify(env)}`);
+}
+
+const [BTC, ETH] = DEFAULT_INSTRUMENTS;
+assert.ok(BTC && ETH);
+
+test("the defaults", () => {
+  const config = start([]);
+  assert.equal(config.host, "127.0.0.1");
+  assert.equal(config.port, 8080);
+  assert.equal(config.data, "./data");
+  assert.equal(config.bots, true);
+  assert.equal(config.priceSource, "simulated");
+  assert.equal(config.rateLimit, true);
+  assert.equal(config.operatorToken, "");
+  assert.equal(config.faucetCapQuanta, 1_000_000_000_000);
+  assert.deepEqual(
+    config.instruments.map(({ symbol }) => symbol),
+    ["BTC-PERP", "ETH-PERP", "SOL-PERP"],
+  );
+});
+
+test("the default instruments compile, and their exposure limit leaves room over the largest order", () => {
+  for (const config of DEFAULT_INSTRUMENTS) {
+    const instrument = compileInstrument(config);
+    assert.equal(instrument.quantaPerTickLot, 100);
+    assert.ok(instrument.maxPositionLots >= 10 * instrument.maxQuantityLots, config.symbol);
+  }
+});
+
+test("every default is valid by its own schema: in the environment it changes nothing", () => {
+  for (const name of SETTING_NAMES) {
+    const schema = schemaOf(name);
+    if (schema.fileOnly || schema.default === "") continue;
+    const variable = environmentName(name);
+    assert.deepEqual(start([], { [variable]: String(schema.default) }), start([]), variable);
+  }
+});
+
+test("what each source gives: flags over environment over file over default", () => {
+  const path = file({ port: 1, host: "file", seed: 5, bots: "off", rateLimit: false, faucetCap: "0.5" });
+  const rows: [args: string[], env: Record<string, string>, expected: Partial<Config>][] = [
+    [[], {}, { port: 8080, host: "127.0.0.1" }],
+    [["--config", path], {}, { port: 1, host: "file", bots: false, rateLimit: false, faucetCapQuanta: 500_000 }],
+    [[], { PERPD_CONFIG: path }, { port: 1, host: "file" }],
+    [["--config", path], { PERPD_CONFIG: "/nowhere" }, { port: 1 }],
+    [["--config", path], { PERPD_PORT: "2" }, { port: 2, host: "file" }],
+    [["--config", path, "--port", "3"], { PERPD_PORT: "2" }, { port: 3, host: "file" }],
+    [["--config", path, "--bots"], {}, { bots: true }],
+    [["--port=0", "--host=0.0.0.0"], {}, { port: 0, host: "0.0.0.0" }],
+    [["--data", "/tmp/x", "--workers", "2"], {}, { data: "/tmp/x", workers: 2 }],
+    [["--no-bots"], {}, { bots: false }],
+    [["--no-bots"], { PERPD_BOTS: "on" }, { bots: false }],
+    [[], { PERPD_BOTS: "off" }, { bots: false }],
+    [[], { PERPD_NO_BOTS: "1" }, { bots: false }],
+    [["--rate-limit", "off"], { PERPD_RATE_LIMIT: "on" }, { rateLimit: false }],
+    [["--price-source", "operator", "--operator-token", "t"], {}, { priceSource: "operator", operatorToken: "t" }],
+    [["--seed", "4294967295"], {}, { seed: 4294967295 }],
+    [[], { PERPD_PORT: "", PERPD_MAX_ACCOUNTS: "1024", HOME: "/root" }, { port: 8080, maxAccounts: 1024 }],
+    [[], { PERPD_LOG_LEVEL: "silent", PERPD_LOGIN_DOMAIN: "perpd.example:443" }, { logLevel: "silent" }],
+  ];
+  for (const [args, env, expected] of rows) {
+    const config = start(args, env);
+    const picked = Object.fromEntries(Object.keys(expected).map((key) => [key, config[key as keyof Config]]));
+    assert.deepEqual(picked, expected, `${args.join(" ")} ${JSON.stringify(env)}`);
+  }
+});
+
+test("what is refused, and that the message names the culprit and the way out", () => {
+  const rows: [args: string[], env: Record<string, string>, message: RegExp][] = [
+    [["--prot", "1"], {}, /unknown flag --prot; valid: --config, .*--port/],
+    [["8080"], {}, /"8080" is not a flag/],
+    [["--port"], {}, /--port needs a value/],
+    [["--port", "--no-bots"], {}, /--port needs a value/],
+    [["--port", "1", "--port", "2"], {}, /--port is given twice/],
+    [["--bots", "--no-bots"], {}, /--no-bots is given twice/],
+    [["--no-bots=on"], {}, /--no-bots takes no value/],
+    [["--port", "65536"], {}, /--port: 65536 is not a whole number from 0 to 65535/],
+    [["--port", "0x50"], {}, /--port: "0x50" is not a whole number/],
+    [["--port", "1e3"], {}, /--port/],
+    [["--port", "-1"], {}, /--port: -1 /],
+    [["--workers", "0"], {}, /--workers: 0 is not a whole number from 1/],
+    [["--rate-limit", "maybe"], {}, /--rate-limit: "maybe" is not on or off/],
+    [["--price-source", "oracle"], {}, /is not one of simulated, operator/],
+    [["--price-source", "feed"], {}, /"feed" is not available yet/],
+    [["--host", "a b"], {}, /--host/],
+    [[], { PERPD_POTR: "1" }, /unknown environment variable PERPD_POTR; valid: .*PERPD_PORT/],
+    [[], { PERPD_INSTRUMENTS: "[]" }, /unknown environment variable PERPD_INSTRUMENTS/],
+    [[], { PERPD_PORT: "http" }, /PERPD_PORT: "http" is not/],
+    [[], { PERPD_BOTS: "on", PERPD_NO_BOTS: "on" }, /both set/],
+    [[], { PERPD_MAX_ACCOUNTS: "1023" }, /PERPD_MAX_ACCOUNTS: 1023 is not a whole number from 1024/],
+    [[], { PERPD_RING_BYTES: "100000" }, /ringBytes: 100000 is not a power of two/],
+    [[], { PERPD_SEGMENT_BYTES: "70000" }, /a multiple of 4096/],
+    [[], { PERPD_FAUCET_CAP: "-1" }, /PERPD_FAUCET_CAP: "-1" is not an amount of USDC/],
+    [[], { PERPD_FAUCET_CAP: "0.0000001" }, /finer than/],
+    [["--config", "/nowhere.json"], {}, /cannot read the configuration file \/nowhere.json: ENOENT/],
+    [["--config", file("{")], {}, /is not JSON/],
+    [["--config", file([])], {}, /a JSON object of settings/],
+    [["--config", file({ prot: 1 })], {}, /unknown key "prot"; valid: host, port/],
+    [["--config", file('{"__proto__": 1}')], {}, /unknown key "__proto__"/],
+    [["--config", file({ constructor: 1 })], {}, /unknown key "constructor"/],
+    [["--config", file({ port: "8080" })], {}, /port: "8080" is not a whole number/],
+    [["--config", file({ instruments: [] })], {}, /instruments/],
+    [["--config", file({ instruments: [{ ...BTC, tickSize: 0.1 }] })], {}, /instruments\[0\]\.tickSize must be string/],
+    [["--config", file({ instruments: [{ ...BTC, lot: "1" }] })], {}, /instruments\[0\] .*lot/],
+    [["--config", file({ instruments: [{ ...BTC, quoteAsset: "EUR" }] })], {}, /\[0\]\.quoteAsset/],
+    [["--config", file({ instruments: [BTC, { ...ETH, id: 1 }] })], {}, /the id 1 \(ETH-PERP\) is used twice/],
+    [["--config", file({ instruments: [BTC, { ...BTC, id: 2 }] })], {}, /the symbol BTC-PERP is used twice/],
+    [["--config", file({ instruments: [{ ...BTC, minQuantity: "101" }] })], {}, /minQuantity is above maxQuantity/],
+    [["--config", file({ instruments: [{ ...BTC, maxPrice: "2000000" }] })], {}, /BTC-PERP\.maxPrice: at most 2\^24/],
+    [["--config", file({ instruments: [{ ...BTC, tickSize: "0.0001" }] })], {}, /tickSize × stepSize/],
+  ];
+  for (const [args, env, message] of rows) assert.match(refusal(args, env), message);
+});
+
+test("a secret is not repeated in the refusal", () => {
+  const message = refusal(["--operator-token", "two words"]);
+  assert.match(message, /--operator-token/);
+  assert.doesNotMatch(message, /two words/);
+});
+
+test("settings that hardly do what was meant are warned of", () => {
+  const rows: [args: string[], warning: RegExp | null, workers: number][] = [
+    [[], null, 1],
+    [["--price-source", "operator"], /nobody can give an index price/, 1],
+    [["--price-source", "operator", "--operator-token", "t"], null, 1],
+    [["--workers", "4"], null, 4],
+    [["--workers", "9"], /more than there are actors/, 4],
+  ];
+  for (const [args, warning, workers] of rows) {
+    const invocation = loadConfig(["start", ...args], {});
+    assert.ok(invocation.kind === "start");
+    assert.equal(invocation.config.workers, workers);
+    if (warning === null) assert.deepEqual(invocation.warnings, []);
+    else assert.match(invocation.warnings.join(), warning);
+  }
+});
+
+test("commands beside start", () => {
+  const rows: [argv: string[], kind: string][] = [
+    [[], "help"],
+    [["help"], "help"],
+    [["--help"], "help"],
+    [["start", "--help"], "help"],
+    [["start", "--port", "x", "-h"], "help"],
+    [["version"], "version"],
+    [["--version"], "version"],
+  ];
+  for (const [argv, kind] of rows) assert.equal(loadConfig(argv, {}).kind, kind, argv.join(" "));
+  assert.throws(() => loadConfig(["stop"], {}), /unknown command "stop"; valid: start, help, version/);
+});
+
+test("the help names every flag and every setting", () => {
+  const invocation = loadConfig(["help"], {});
+  assert.ok(invocation.kind === "help");
+  for (const name of SETTING_NAMES) {
+    const { flag, fileOnly } = schemaOf(name);
+    const words = name === "bots" ? "--no-bots" : flag === undefined ? name : `--${flag} `;
+    assert.ok(invocation.text.includes(words), words);
+    if (!fileOnly) assert.ok(invocation.text.includes(environmentName(name)), name);
+  }
+});
+
+test("a configuration is plain data that can be sent to a thread", () => {
+  const config = start([]);
+  assert.deepEqual(structuredClone(config), config);
+});
