@@ -21,6 +21,9 @@ export interface Contribution {
   maintenance: number;
 }
 
+/** How many numbers an actor keeps per account to remember what it has contributed: see move(). */
+export const CONTRIBUTION_FIELDS = 5;
+
 export class AccountCells {
   readonly buffer: SharedArrayBuffer;
   private readonly cells: BigInt64Array;
@@ -71,15 +74,18 @@ export class AccountCells {
 
   /**
    * Takes `amount` of initial margin if equity covers it, else takes it back and answers false. Two actors that race can
-   * both be refused; they can never both spend the same money.
+   * both be refused; they can never both spend the same money. What was taken is added to `given` (see move()).
    */
-  reserve(accountId: number, amount: number): boolean {
+  reserve(accountId: number, amount: number, given: Float64Array, givenAt: number): boolean {
     const at = accountId * CELLS_PER_ACCOUNT;
     const delta = BigInt(amount);
     const initial = Atomics.add(this.cells, at + INITIAL, delta) + delta;
-    if (Atomics.load(this.cells, at + EQUITY) >= initial) return true;
-    Atomics.sub(this.cells, at + INITIAL, delta);
-    return false;
+    if (Atomics.load(this.cells, at + EQUITY) < initial) {
+      Atomics.sub(this.cells, at + INITIAL, delta);
+      return false;
+    }
+    given[givenAt + INITIAL] = given[givenAt + INITIAL] + amount;
+    return true;
   }
 
   /**
@@ -97,19 +103,27 @@ export class AccountCells {
     return false;
   }
 
-  /** Moves an actor's contribution from `from` to `to`, and `from` with it. What helps the account waits for flush(). */
-  move(accountId: number, from: Contribution, to: Contribution): void {
-    const at = accountId * CELLS_PER_ACCOUNT;
-    if (to.equity !== from.equity) this.add(at + EQUITY, to.equity - from.equity, to.equity > from.equity);
-    if (to.unrealized !== from.unrealized) this.add(at + UNREALIZED, to.unrealized - from.unrealized, false);
-    if (to.initial !== from.initial) this.add(at + INITIAL, to.initial - from.initial, to.initial < from.initial);
-    if (to.orderInitial !== from.orderInitial) this.add(at + ORDER_INITIAL, to.orderInitial - from.orderInitial, false);
-    if (to.maintenance !== from.maintenance) this.add(at + MAINTENANCE, to.maintenance - from.maintenance, false);
-    from.equity = to.equity;
-    from.unrealized = to.unrealized;
-    from.initial = to.initial;
-    from.orderInitial = to.orderInitial;
-    from.maintenance = to.maintenance;
+  /**
+   * Brings what an actor has contributed (five numbers of `given` from `at`, in the order of the cells) to `to`.
+   * What helps the account waits for flush().
+   */
+  move(accountId: number, given: Float64Array, at: number, to: Contribution): void {
+    const cell = accountId * CELLS_PER_ACCOUNT;
+    const equity = to.equity - given[at + EQUITY];
+    const unrealized = to.unrealized - given[at + UNREALIZED];
+    const initial = to.initial - given[at + INITIAL];
+    const orderInitial = to.orderInitial - given[at + ORDER_INITIAL];
+    const maintenance = to.maintenance - given[at + MAINTENANCE];
+    if (equity !== 0) this.add(cell + EQUITY, equity, equity > 0);
+    if (unrealized !== 0) this.add(cell + UNREALIZED, unrealized, false);
+    if (initial !== 0) this.add(cell + INITIAL, initial, initial < 0);
+    if (orderInitial !== 0) this.add(cell + ORDER_INITIAL, orderInitial, false);
+    if (maintenance !== 0) this.add(cell + MAINTENANCE, maintenance, false);
+    given[at + EQUITY] = to.equity;
+    given[at + UNREALIZED] = to.unrealized;
+    given[at + INITIAL] = to.initial;
+    given[at + ORDER_INITIAL] = to.orderInitial;
+    given[at + MAINTENANCE] = to.maintenance;
   }
 
   /** The turn stands in the journal's ring: what it did in accounts' favour may now be used by others. */

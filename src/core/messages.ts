@@ -479,7 +479,6 @@ export interface Actor {
 export const SymbolRow = shape(200, "SymbolRow", {
   nextOrderSerial: "number",
   nextTradeSerial: "number",
-  nextClientIdSerial: "number",
   indexTicks: "number",
   markTicks: "number",
   lastTicks: "number",
@@ -502,8 +501,6 @@ export const OrderRow = shape(201, "OrderRow", {
   feeQuanta: "number",
   marginPriceTicks: "number",
   lossTicks: "number",
-  /** Place in the queue: orders of one price are loaded in this order. */
-  priority: "number",
   createdAt: "number",
   updatedAt: "number",
   sequence: "number",

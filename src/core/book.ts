@@ -1,0 +1,84 @@
+import { Ladder } from "./ladder.ts";
+import { BUY, SELL, type Side } from "./messages.ts";
+import { NONE, type Orders } from "./orders.ts";
+import type { PriceTicks, QuantityLots } from "./units.ts";
+
+/**
+ * Price levels and their queues. A level is three numbers in flat arrays indexed by its price; the operating system
+ * gives memory only to the pages that are touched. Knows no policy: who may trade with whom is not its business.
+ */
+export class Book {
+  readonly bids: Ladder;
+  readonly asks: Ladder;
+  private readonly orders: Orders;
+  /** Slot + 1 of the first and the last order of each price; 0 = no order. */
+  private readonly ends: Int32Array;
+  /** Total lots of each price. A price belongs to one side at a time, since the book is never crossed. */
+  private readonly lots: Float64Array;
+
+  constructor(orders: Orders, maxPriceTicks: PriceTicks) {
+    this.orders = orders;
+    this.bids = new Ladder(maxPriceTicks, BUY);
+    this.asks = new Ladder(maxPriceTicks, SELL);
+    this.ends = new Int32Array((maxPriceTicks + 1) * 2);
+    this.lots = new Float64Array(maxPriceTicks + 1);
+  }
+
+  side(side: number): Ladder {
+    return side === BUY ? this.bids : this.asks;
+  }
+
+  opposite(side: number): Ladder {
+    return side === BUY ? this.asks : this.bids;
+  }
+
+  /** The oldest order of a price, or NONE. */
+  first(priceTicks: PriceTicks): number {
+    return this.ends[priceTicks * 2] - 1;
+  }
+
+  levelLots(priceTicks: PriceTicks): QuantityLots {
+    return this.lots[priceTicks];
+  }
+
+  /** Appends an order to its price's queue. */
+  add(slot: number): void {
+    const { orders, ends } = this;
+    const price = orders.priceTicks(slot);
+    const at = price * 2;
+    const last = ends[at + 1] - 1;
+    orders.setNext(slot, NONE);
+    orders.setPrevious(slot, last);
+    if (last === NONE) {
+      ends[at] = slot + 1;
+      this.side(orders.side(slot)).set(price);
+    } else orders.setNext(last, slot);
+    ends[at + 1] = slot + 1;
+    this.lots[price] = this.lots[price] + orders.remainingLots(slot);
+  }
+
+  /** Takes an order out of its queue; what remains of it leaves the level with it. */
+  remove(slot: number): void {
+    const { orders, ends } = this;
+    const price = orders.priceTicks(slot);
+    const at = price * 2;
+    const next = orders.next(slot);
+    const previous = orders.previous(slot);
+    if (previous === NONE) ends[at] = next + 1;
+    else orders.setNext(previous, next);
+    if (next === NONE) ends[at + 1] = previous + 1;
+    else orders.setPrevious(next, previous);
+    this.lots[price] = this.lots[price] - orders.remainingLots(slot);
+    if (ends[at] === 0) this.side(orders.side(slot)).clear(price);
+  }
+
+  /** `lots` of an order of this price traded or were given up. */
+  reduce(priceTicks: PriceTicks, lots: QuantityLots): void {
+    this.lots[priceTicks] = this.lots[priceTicks] - lots;
+  }
+
+  /** Best bid (highest) or best ask (lowest), or −1. */
+  best(side: Side): PriceTicks {
+    return this.side(side).best();
+  }
+}

@@ -1,0 +1,152 @@
+import { createHash } from "node:crypto";
+import { CONTRIBUTION_FIELDS } from "./cells.ts";
+import { type ActorAudit, BUY, type Levels, SELL, type SymbolSummary } from "./messages.ts";
+import { NONE } from "./orders.ts";
+import {
+  ACCOUNT,
+  BUY_LOTS,
+  CASH,
+  COST,
+  FIRST_ORDER,
+  GIVEN,
+  LEVERAGE,
+  OPEN_ORDERS,
+  REDUCE_ONLY_ORDERS,
+  SIZE,
+} from "./positions.ts";
+import type { SymbolState } from "./symbol-state.ts";
+
+/** What a front thread needs to begin folding this symbol's events. */
+export function summarizeSymbol(state: SymbolState): SymbolSummary {
+  return {
+    indexTicks: state.indexTicks,
+    markTicks: state.markTicks,
+    lastTicks: state.lastTicks,
+    openInterestLots: state.openInterestLots,
+    priceTime: state.priceTime,
+    bids: levels(state, BUY),
+    asks: levels(state, SELL),
+  };
+}
+
+/** Recomputes from single orders and positions everything that the symbol keeps as a sum, slowly and simply. */
+export function auditSymbol(state: SymbolState): ActorAudit {
+  const faults: string[] = [];
+  const { orders, positions, book } = state;
+  const n = positions.numbers;
+
+  let cash = 0n;
+  let sizeLots = 0;
+  let longLots = 0;
+  let openPositions = 0;
+  positions.each((at) => {
+    cash += BigInt(n[at + CASH]);
+    sizeLots += n[at + SIZE];
+    longLots += Math.max(0, n[at + SIZE]);
+    if (n[at + SIZE] !== 0) openPositions++;
+    auditRow(state, at, faults);
+  });
+  if (cash !== 0n) faults.push(`Σ cash is ${cash} quanta, not 0`);
+  if (sizeLots !== 0) faults.push(`Σ size is ${sizeLots} lots, not 0`);
+  if (longLots !== state.openInterestLots)
+    faults.push(`open interest is kept as ${state.openInterestLots} lots but is ${longLots}`);
+  if (openPositions !== positions.open.length) faults.push(`the list of open positions is wrong`);
+
+  const lotsAt = new Map<number, number>();
+  orders.each((slot) => {
+    const price = orders.priceTicks(slot);
+    if (!orders.isResting(slot)) faults.push(`order ${state.orderId(slot)} exists but does not rest`);
+    if (orders.remainingLots(slot) <= 0) faults.push(`order ${state.orderId(slot)} rests with nothing left`);
+    if (orders.find(orders.serial(slot)) !== slot) faults.push(`order ${state.orderId(slot)} is not found by its id`);
+    lotsAt.set(price, (lotsAt.get(price) ?? 0) + orders.remainingLots(slot));
+  });
+  for (const [price, lots] of lotsAt)
+    if (book.levelLots(price) !== lots)
+      faults.push(`level ${price} is kept as ${book.levelLots(price)} lots but is ${lots}`);
+  const bid = book.best(BUY);
+  const ask = book.best(SELL);
+  if (bid >= 0 && ask >= 0 && bid >= ask) faults.push(`the book is crossed: bid ${bid}, ask ${ask}`);
+
+  return {
+    actorId: state.instrument.id,
+    sequence: 0,
+    moneyQuanta: cash.toString(),
+    sizeLots,
+    openOrders: orders.count,
+    positions: openPositions,
+    faults,
+    digest: digestSymbol(state),
+  };
+}
+
+/** A hash over everything that must be the same after a restart. */
+export function digestSymbol(state: SymbolState): string {
+  const { orders, positions } = state;
+  const n = positions.numbers;
+  const hash = createHash("sha256");
+  hash.update(`${state.nextOrderSerial} ${state.nextTradeSerial} ${state.indexTicks} ${state.markTicks} `);
+  hash.update(`${state.lastTicks} ${state.basis1024} ${state.openInterestLots}\n`);
+  for (const side of [BUY, SELL] as const) {
+    const ladder = state.book.side(side);
+    for (let price = ladder.best(); price >= 0; price = ladder.next(price)) {
+      for (let slot = state.book.first(price); slot !== NONE; slot = orders.next(slot)) {
+        hash.update(`${state.orderId(slot)} ${state.accountId(slot)} ${side} ${price} ${orders.quantityLots(slot)} `);
+        hash.update(`${orders.remainingLots(slot)} ${orders.filledLots(slot)} ${orders.filledQuanta(slot)} `);
+        hash.update(
+          `${orders.feeQuanta(slot)} ${orders.flags(slot)} ${orders.sequence(slot)} ${orders.createdAt(slot)} `,
+        );
+        hash.update(`${orders.marginPriceTicks(slot)} ${orders.lossTicks(slot)} ${orders.clientOrderId(slot)}\n`);
+      }
+    }
+  }
+  const rows: string[] = [];
+  const { defaultLeverage } = state.instrument;
+  positions.each((at) => {
+    const parts = [n[at + SIZE], n[at + CASH], n[at + COST], n[at + LEVERAGE] - defaultLeverage, n[at + OPEN_ORDERS]];
+    // A row that only a refused order has made is not state.
+    if (parts.some((part) => part !== 0)) rows.push(`${n[at + ACCOUNT]} ${parts.join(" ")}`);
+  });
+  rows.sort();
+  return hash.update(rows.join("\n")).digest("hex");
+}
+
+function auditRow(state: SymbolState, at: number, faults: string[]): void {
+  const { orders, positions, instrument } = state;
+  const n = positions.numbers;
+  const account = n[at + ACCOUNT];
+  const sums = [0, 0, 0, 0, 0, 0];
+  let open = 0;
+  let reduceOnly = 0;
+  for (let slot = n[at + FIRST_ORDER]; slot !== NONE; slot = orders.accountNext(slot)) {
+    open++;
+    if (state.isReduceOnly(slot)) {
+      reduceOnly++;
+      const closable = orders.side(slot) === SELL ? n[at + SIZE] : -n[at + SIZE];
+      if (orders.remainingLots(slot) > closable) faults.push(`order ${state.orderId(slot)} would more than close`);
+      continue;
+    }
+    const base = orders.side(slot) === BUY ? 0 : 3;
+    const perTick = orders.remainingLots(slot) * instrument.quantaPerTickLot;
+    sums[base] += orders.remainingLots(slot);
+    sums[base + 1] += perTick * orders.marginPriceTicks(slot);
+    sums[base + 2] += perTick * orders.lossTicks(slot);
+  }
+  for (let i = 0; i < 6; i++)
+    if (n[at + BUY_LOTS + i] !== sums[i])
+      faults.push(`account ${account}: order sum ${i} is kept as ${n[at + BUY_LOTS + i]} but is ${sums[i]}`);
+  if (n[at + OPEN_ORDERS] !== open || n[at + REDUCE_ONLY_ORDERS] !== reduceOnly)
+    faults.push(`account ${account}: counts of open orders are wrong`);
+  const due = state.contributionOf(at);
+  const expected = [due.equity, due.unrealized, due.initial, due.orderInitial, due.maintenance];
+  for (let i = 0; i < CONTRIBUTION_FIELDS; i++)
+    if (n[at + GIVEN + i] !== expected[i])
+      faults.push(`account ${account}: cell ${i} was given ${n[at + GIVEN + i]} but ${expected[i]} is due`);
+}
+
+function levels(state: SymbolState, side: 0 | 1): Levels {
+  const out: Levels = [];
+  const ladder = state.book.side(side);
+  for (let price = ladder.best(); price >= 0; price = ladder.next(price))
+    out.push([price, state.book.levelLots(price)]);
+  return out;
+}

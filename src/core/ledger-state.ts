@@ -1,0 +1,307 @@
+import { assert, must } from "../assert.ts";
+import { type AccountCells, CONTRIBUTION_FIELDS } from "./cells.ts";
+import {
+  AccountOpened,
+  AccountRow,
+  Deposited,
+  FIRST_CUSTOMER_ACCOUNT,
+  KeyCreated,
+  type KeyRecord,
+  KeyRevoked,
+  KeyRow,
+  type LedgerEvent,
+  LedgerRow,
+  SessionClosed,
+  SessionOpened,
+  SessionRow,
+  type SnapshotWriter,
+  type Transfer,
+  TransferRow,
+  WithdrawalCompleted,
+  WithdrawalRequested,
+  WithdrawalSent,
+} from "./messages.ts";
+import { blank, type Message, type MessageOf } from "./shape.ts";
+import type { Quanta, TimeMs } from "./units.ts";
+
+export interface Session {
+  readonly tokenHash: string;
+  readonly accountId: number;
+  readonly expiresAt: TimeMs;
+}
+
+export interface Key {
+  readonly apiKey: string;
+  readonly accountId: number;
+  readonly record: KeyRecord;
+}
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+/** All that the ledger is, and how each event changes it: accounts, their balances, sessions, keys and transfers. */
+export class LedgerState {
+  readonly cells: AccountCells;
+  readonly accountOfAddress = new Map<string, number>();
+  readonly addressOfAccount = new Map<number, string>();
+  readonly sessions = new Map<string, Session>();
+  readonly keys = new Map<string, Key>();
+  readonly transfers = new Map<number, Transfer>();
+  /** By account and reference: a transfer that is asked for again is the same transfer. */
+  readonly transferOfReference = new Map<string, Transfer>();
+  /** Withdrawals that are not completed, oldest first. */
+  readonly pending = new Map<number, Transfer>();
+  nextAccountId = FIRST_CUSTOMER_ACCOUNT;
+  nextTransferId = 1;
+  depositedQuanta = 0n;
+  withdrawnQuanta = 0n;
+
+  private balances = new Float64Array(1024);
+  /** What the cells have been given, five numbers to an account. */
+  private given = new Float64Array(1024 * CONTRIBUTION_FIELDS);
+  private readonly contribution = { equity: 0, unrealized: 0, initial: 0, orderInitial: 0, maintenance: 0 };
+  /** Deposits of an account on its last day with one. */
+  private readonly daily = new Map<number, { day: number; quanta: Quanta }>();
+  private readonly dirty = new Map<string, () => { table: string; key: number | string; row: Message | null }>();
+
+  constructor(cells: AccountCells) {
+    this.cells = cells;
+  }
+
+  balance(accountId: number): Quanta {
+    return accountId < this.balances.length ? this.balances[accountId] : 0;
+  }
+
+  /** What the account has been credited on the UTC day of `time`. */
+  depositedOnDay(accountId: number, time: TimeMs): Quanta {
+    const entry = this.daily.get(accountId);
+    return entry !== undefined && entry.day === Math.floor(time / DAY_MS) ? entry.quanta : 0;
+  }
+
+  apply(event: LedgerEvent, time: TimeMs): void {
+    switch (event.type) {
+      case AccountOpened.code:
+        this.openAccount(event.accountId, event.address, 0);
+        this.touch("accounts", event.accountId, () => this.accountRow(event.accountId));
+        this.touchTotals();
+        break;
+      case SessionOpened.code:
+        this.openSession(event);
+        this.touch("sessions", event.tokenHash, sessionRow(must(this.sessions.get(event.tokenHash), "session")));
+        break;
+      case SessionClosed.code:
+        this.sessions.delete(event.tokenHash);
+        this.touch("sessions", event.tokenHash, null);
+        break;
+      case KeyCreated.code:
+        this.keys.set(event.apiKey, { apiKey: event.apiKey, accountId: event.accountId, record: event.record });
+        this.touch("keys", event.apiKey, keyRow(must(this.keys.get(event.apiKey), "key")));
+        break;
+      case KeyRevoked.code:
+        this.keys.delete(event.apiKey);
+        this.touch("keys", event.apiKey, null);
+        break;
+      case Deposited.code:
+        this.deposited(event, time);
+        break;
+      case WithdrawalRequested.code:
+        this.withdrawalRequested(event, time);
+        break;
+      case WithdrawalSent.code:
+        this.updateTransfer(event.transferId, { status: "SENT", txHash: event.txHash, updatedAt: time });
+        break;
+      case WithdrawalCompleted.code:
+        this.updateTransfer(event.transferId, { status: "COMPLETED", updatedAt: time });
+        break;
+    }
+  }
+
+  /** The account's equity cell has already been debited by `quanta` (AccountCells.debit): the books follow. */
+  noteDebited(accountId: number, quanta: Quanta): void {
+    this.given[accountId * CONTRIBUTION_FIELDS] -= quanta;
+  }
+
+  /** Brings the account's cells to its balance. */
+  refresh(accountId: number): void {
+    this.contribution.equity = this.balance(accountId);
+    this.cells.move(accountId, this.given, accountId * CONTRIBUTION_FIELDS, this.contribution);
+  }
+
+  refreshAll(): void {
+    for (const accountId of this.addressOfAccount.keys()) this.refresh(accountId);
+  }
+
+  /** What the cells have been given, against the balance: equal when nothing is under way. */
+  givenEquity(accountId: number): Quanta {
+    return this.given[accountId * CONTRIBUTION_FIELDS];
+  }
+
+  snapshot(writer: SnapshotWriter): void {
+    for (const entry of this.dirty.values()) {
+      const { table, key, row } = entry();
+      if (row === null) writer.remove(table, key);
+      else writer.put(table, key, row);
+    }
+    this.dirty.clear();
+  }
+
+  load(table: string, row: Message): void {
+    switch (table) {
+      case "ledger": {
+        const totals = row as MessageOf<typeof LedgerRow>;
+        this.nextAccountId = totals.nextAccountId;
+        this.nextTransferId = totals.nextTransferId;
+        this.depositedQuanta = BigInt(totals.depositedQuanta);
+        this.withdrawnQuanta = BigInt(totals.withdrawnQuanta);
+        break;
+      }
+      case "accounts": {
+        const account = row as MessageOf<typeof AccountRow>;
+        this.openAccount(account.accountId, account.address, account.balanceQuanta);
+        break;
+      }
+      case "sessions":
+        this.openSession(row as MessageOf<typeof SessionRow>);
+        break;
+      case "keys": {
+        const key = row as MessageOf<typeof KeyRow>;
+        this.keys.set(key.apiKey, { apiKey: key.apiKey, accountId: key.accountId, record: key.record });
+        break;
+      }
+      case "transfers":
+        this.keepTransfer((row as MessageOf<typeof TransferRow>).transfer);
+        break;
+      default:
+        throw new Error(`a snapshot of the ledger holds an unknown table: ${table}`);
+    }
+  }
+
+  private openAccount(accountId: number, address: string, balanceQuanta: Quanta): void {
+    assert(accountId < this.cells.maxAccounts, "more accounts than maxAccounts: raise the setting");
+    if (accountId >= this.balances.length) this.grow(accountId + 1);
+    this.accountOfAddress.set(address, accountId);
+    this.addressOfAccount.set(accountId, address);
+    this.balances[accountId] = balanceQuanta;
+    this.nextAccountId = Math.max(this.nextAccountId, accountId + 1);
+  }
+
+  private openSession(session: { tokenHash: string; accountId: number; expiresAt: number }): void {
+    const { tokenHash, accountId, expiresAt } = session;
+    this.sessions.set(tokenHash, { tokenHash, accountId, expiresAt });
+  }
+
+  private deposited(event: MessageOf<typeof Deposited>, time: TimeMs): void {
+    const { transferId, accountId, amountQuanta, reference } = event;
+    this.keepTransfer({
+      transferId,
+      accountId,
+      kind: "DEPOSIT",
+      amountQuanta,
+      address: "",
+      reference,
+      status: "COMPLETED",
+      txHash: "",
+      createdAt: time,
+      updatedAt: time,
+    });
+    this.depositedQuanta += BigInt(amountQuanta);
+    this.credit(accountId, amountQuanta);
+    this.touchTransfer(transferId);
+  }
+
+  private withdrawalRequested(event: MessageOf<typeof WithdrawalRequested>, time: TimeMs): void {
+    const { transferId, accountId, amountQuanta, address, reference } = event;
+    this.keepTransfer({
+      transferId,
+      accountId,
+      kind: "WITHDRAWAL",
+      amountQuanta,
+      address,
+      reference,
+      status: "PENDING",
+      txHash: "",
+      createdAt: time,
+      updatedAt: time,
+    });
+    this.withdrawnQuanta += BigInt(amountQuanta);
+    this.credit(accountId, -amountQuanta);
+    this.touchTransfer(transferId);
+  }
+
+  private updateTransfer(transferId: number, change: Partial<Transfer>): void {
+    this.keepTransfer({ ...must(this.transfers.get(transferId), `transfer ${transferId}`), ...change }, false);
+    this.touchTransfer(transferId);
+  }
+
+  /** `first`: not an update of a transfer that counts already. */
+  private keepTransfer(transfer: Transfer, first = true): void {
+    this.transfers.set(transfer.transferId, transfer);
+    if (transfer.reference !== "") this.transferOfReference.set(referenceKey(transfer), transfer);
+    if (transfer.status === "COMPLETED" || transfer.status === "FAILED") this.pending.delete(transfer.transferId);
+    else this.pending.set(transfer.transferId, transfer);
+    this.nextTransferId = Math.max(this.nextTransferId, transfer.transferId + 1);
+    if (!first || transfer.kind !== "DEPOSIT") return;
+    const day = Math.floor(transfer.createdAt / DAY_MS);
+    const entry = this.daily.get(transfer.accountId);
+    if (entry !== undefined && entry.day === day) entry.quanta += transfer.amountQuanta;
+    else if (entry === undefined || entry.day < day)
+      this.daily.set(transfer.accountId, { day, quanta: transfer.amountQuanta });
+  }
+
+  private credit(accountId: number, quanta: Quanta): void {
+    this.balances[accountId] += quanta;
+    this.touch("accounts", accountId, () => this.accountRow(accountId));
+    this.touchTotals();
+  }
+
+  private grow(accounts: number): void {
+    const size = Math.max(accounts, this.balances.length * 2);
+    const balances = new Float64Array(size);
+    balances.set(this.balances);
+    this.balances = balances;
+    const given = new Float64Array(size * CONTRIBUTION_FIELDS);
+    given.set(this.given);
+    this.given = given;
+  }
+
+  private touchTransfer(transferId: number): void {
+    const row = blank(TransferRow);
+    row.transfer = must(this.transfers.get(transferId), "transfer");
+    this.touch("transfers", transferId, row);
+  }
+
+  private touchTotals(): void {
+    this.touch("ledger", 0, () => {
+      const row = blank(LedgerRow);
+      row.nextAccountId = this.nextAccountId;
+      row.nextTransferId = this.nextTransferId;
+      row.depositedQuanta = this.depositedQuanta.toString();
+      row.withdrawnQuanta = this.withdrawnQuanta.toString();
+      return row;
+    });
+  }
+
+  private accountRow(accountId: number): Message {
+    const row = blank(AccountRow);
+    row.accountId = accountId;
+    row.address = must(this.addressOfAccount.get(accountId), "address");
+    row.balanceQuanta = this.balance(accountId);
+    return row;
+  }
+
+  private touch(table: string, key: number | string, row: Message | null | (() => Message)): void {
+    this.dirty.set(`${table}/${key}`, () => ({ table, key, row: typeof row === "function" ? row() : row }));
+  }
+}
+
+/** Deposits and withdrawals keep separate references. */
+export function referenceKey(transfer: { accountId: number; kind: string; reference: string }): string {
+  return `${transfer.accountId}/${transfer.kind}/${transfer.reference}`;
+}
+
+function sessionRow(session: Session): Message {
+  return Object.assign(blank(SessionRow), session);
+}
+
+function keyRow(key: Key): Message {
+  return Object.assign(blank(KeyRow), key);
+}

@@ -1,0 +1,256 @@
+import { createHash } from "node:crypto";
+import { unreachable } from "../assert.ts";
+import type { AccountCells } from "./cells.ts";
+import { LedgerState, referenceKey } from "./ledger-state.ts";
+import {
+  AccountOpened,
+  type Actor,
+  type ActorAudit,
+  Audit,
+  AuditReport,
+  CloseSession,
+  CreateKey,
+  Deposit,
+  Deposited,
+  Describe,
+  Done,
+  KeyCreated,
+  KeyRevoked,
+  LEDGER,
+  type LedgerCommand,
+  LedgerDescription,
+  type LedgerEvent,
+  OpenSession,
+  RevokeKey,
+  SessionClosed,
+  SessionOpened,
+  SessionView,
+  type SnapshotWriter,
+  Tick,
+  type Transfer,
+  TransferView,
+  type Turn,
+  Withdraw,
+  WithdrawalCompleted,
+  WithdrawalRequested,
+  WithdrawalSent,
+} from "./messages.ts";
+import { refuse } from "./refusals.ts";
+import type { Message, MessageOf } from "./shape.ts";
+import type { Quanta } from "./units.ts";
+
+export interface LedgerSettings {
+  /** What the faucet credits an account on one UTC day. */
+  faucetCapQuanta: Quanta;
+  /** How long a withdrawal waits before it is sent, and again before it is completed. */
+  withdrawalDelayMs: number;
+}
+
+const MAX_KEYS_PER_ACCOUNT = 50;
+/** Balances stay a factor of eight below 2^53, so that sums over one account's symbols are exact. */
+const MAX_BALANCE_QUANTA = 2 ** 50;
+
+/** Accounts, sessions, keys, deposits and withdrawals. Margin it knows from the cells alone. */
+export class LedgerActor implements Actor {
+  readonly actorId = LEDGER;
+  readonly state: LedgerState;
+  private readonly cells: AccountCells;
+  private readonly settings: LedgerSettings;
+
+  constructor(settings: LedgerSettings, cells: AccountCells) {
+    this.settings = settings;
+    this.cells = cells;
+    this.state = new LedgerState(cells);
+  }
+
+  decide(message: Message, turn: Turn): void {
+    const command = message as LedgerCommand;
+    switch (command.type) {
+      case OpenSession.code:
+        return this.openSession(command, turn);
+      case CloseSession.code:
+        if (this.state.sessions.get(command.tokenHash)?.accountId === command.accountId)
+          this.happen(turn, { type: SessionClosed.code, accountId: command.accountId, tokenHash: command.tokenHash });
+        return turn.reply({ type: Done.code });
+      case CreateKey.code:
+        return this.createKey(command, turn);
+      case RevokeKey.code:
+        if (this.state.keys.get(command.apiKey)?.accountId !== command.accountId)
+          return refuse(turn, "KEY_NOT_FOUND", "apiKey");
+        this.happen(turn, { type: KeyRevoked.code, accountId: command.accountId, apiKey: command.apiKey });
+        return turn.reply({ type: Done.code });
+      case Deposit.code:
+        return this.deposit(command, turn);
+      case Withdraw.code:
+        return this.withdraw(command, turn);
+      case Tick.code:
+        return this.tick(turn);
+      case Describe.code:
+        return this.describe(turn);
+      case Audit.code:
+        return turn.reply({ type: AuditReport.code, report: this.audit() });
+      default:
+        unreachable(command);
+    }
+  }
+
+  apply(event: Message, time: number): void {
+    this.state.apply(event as LedgerEvent, time);
+  }
+
+  settle(): void {}
+
+  snapshot(writer: SnapshotWriter): void {
+    this.state.snapshot(writer);
+  }
+
+  load(table: string, _key: number | string, row: Message): void {
+    this.state.load(table, row);
+  }
+
+  restored(): void {
+    this.state.refreshAll();
+    this.cells.flush();
+  }
+
+  private openSession(command: MessageOf<typeof OpenSession>, turn: Turn): void {
+    const { state } = this;
+    let accountId = state.accountOfAddress.get(command.address);
+    if (accountId === undefined) {
+      accountId = state.nextAccountId;
+      if (accountId >= this.cells.maxAccounts) return refuse(turn, "TOO_MANY_ACCOUNTS");
+      this.happen(turn, { type: AccountOpened.code, accountId, address: command.address });
+    }
+    const { address, tokenHash, expiresAt } = command;
+    this.happen(turn, { type: SessionOpened.code, accountId, tokenHash, expiresAt });
+    turn.reply({ type: SessionView.code, accountId, address, expiresAt });
+  }
+
+  private createKey(command: MessageOf<typeof CreateKey>, turn: Turn): void {
+    const { accountId, apiKey, record } = command;
+    let keys = 0;
+    for (const key of this.state.keys.values()) if (key.accountId === accountId) keys++;
+    if (keys >= MAX_KEYS_PER_ACCOUNT) return refuse(turn, "TOO_MANY_KEYS", "", { limit: MAX_KEYS_PER_ACCOUNT });
+    this.happen(turn, { type: KeyCreated.code, accountId, apiKey, record });
+    turn.reply({ type: Done.code });
+  }
+
+  private deposit(command: MessageOf<typeof Deposit>, turn: Turn): void {
+    const { accountId, amountQuanta, reference } = command;
+    if (this.repeats(turn, { accountId, kind: "DEPOSIT", amountQuanta, address: "", reference })) return;
+    const usedQuanta = this.state.depositedOnDay(accountId, turn.time);
+    const limitQuanta = this.settings.faucetCapQuanta;
+    if (amountQuanta > limitQuanta - usedQuanta)
+      return refuse(turn, "DEPOSIT_CAP", "amount", {
+        limitQuanta,
+        availableQuanta: Math.max(0, limitQuanta - usedQuanta),
+      });
+    const room = MAX_BALANCE_QUANTA - this.state.balance(accountId);
+    if (amountQuanta > room)
+      return refuse(turn, "DEPOSIT_CAP", "amount", {
+        limitQuanta: MAX_BALANCE_QUANTA,
+        availableQuanta: Math.max(0, room),
+      });
+    const transferId = this.state.nextTransferId;
+    this.happen(turn, { type: Deposited.code, transferId, accountId, amountQuanta, reference });
+    this.state.refresh(accountId);
+    this.replyTransfer(turn, transferId);
+  }
+
+  private withdraw(command: MessageOf<typeof Withdraw>, turn: Turn): void {
+    const { accountId, amountQuanta, address, reference } = command;
+    if (this.repeats(turn, { accountId, kind: "WITHDRAWAL", amountQuanta, address, reference })) return;
+    if (!this.cells.debit(accountId, amountQuanta))
+      return refuse(turn, "INSUFFICIENT_BALANCE", "amount", {
+        requiredQuanta: amountQuanta,
+        availableQuanta: this.cells.withdrawable(accountId),
+      });
+    this.state.noteDebited(accountId, amountQuanta);
+    const transferId = this.state.nextTransferId;
+    this.happen(turn, { type: WithdrawalRequested.code, transferId, accountId, amountQuanta, address, reference });
+    this.replyTransfer(turn, transferId);
+  }
+
+  /** A reference that was used: the same request is answered with its first transfer, another one is refused. */
+  private repeats(
+    turn: Turn,
+    asked: Pick<Transfer, "accountId" | "kind" | "amountQuanta" | "address" | "reference">,
+  ): boolean {
+    if (asked.reference === "") return false;
+    const first = this.state.transferOfReference.get(referenceKey(asked));
+    if (first === undefined) return false;
+    if (first.amountQuanta === asked.amountQuanta && first.address === asked.address)
+      turn.reply({ type: TransferView.code, transfer: first, duplicate: 1 });
+    else refuse(turn, "REFERENCE_REUSED", "reference", { transferId: String(first.transferId) });
+    return true;
+  }
+
+  /** In the sandbox nothing leaves: a withdrawal waits, is "sent" with a made-up hash, waits and is complete. */
+  private tick(turn: Turn): void {
+    const dueBefore = turn.time - this.settings.withdrawalDelayMs;
+    for (const transfer of [...this.state.pending.values()]) {
+      if (transfer.updatedAt > dueBefore) continue;
+      const { transferId, accountId } = transfer;
+      if (transfer.status === "PENDING") {
+        const seed = `${transferId}/${accountId}/${transfer.amountQuanta}/${transfer.createdAt}`;
+        const txHash = `0x${createHash("sha256").update(seed).digest("hex")}`;
+        this.happen(turn, { type: WithdrawalSent.code, transferId, accountId, txHash });
+      } else this.happen(turn, { type: WithdrawalCompleted.code, transferId, accountId });
+    }
+    for (const session of this.state.sessions.values()) {
+      if (session.expiresAt > turn.time) continue;
+      this.happen(turn, { type: SessionClosed.code, accountId: session.accountId, tokenHash: session.tokenHash });
+    }
+  }
+
+  private describe(turn: Turn): void {
+    const { state } = this;
+    turn.reply({
+      type: LedgerDescription.code,
+      state: {
+        accounts: [...state.addressOfAccount],
+        sessions: [...state.sessions.values()],
+        keys: [...state.keys.values()],
+      },
+    });
+  }
+
+  private audit(): ActorAudit {
+    const { state } = this;
+    const faults: string[] = [];
+    const hash = createHash("sha256");
+    let money = 0n;
+    for (const [accountId, address] of state.addressOfAccount) {
+      const balance = state.balance(accountId);
+      money += BigInt(balance);
+      if (state.givenEquity(accountId) !== balance)
+        faults.push(`account ${accountId}: the cells were given ${state.givenEquity(accountId)} but ${balance} is due`);
+      hash.update(`${accountId} ${address} ${balance}\n`);
+    }
+    const net = state.depositedQuanta - state.withdrawnQuanta;
+    if (money !== net) faults.push(`Σ balances is ${money} quanta but deposits − withdrawals are ${net}`);
+    for (const session of [...state.sessions.keys()].sort()) hash.update(`${session}\n`);
+    for (const key of [...state.keys.keys()].sort()) hash.update(`${key}\n`);
+    for (const transfer of state.transfers.values())
+      hash.update(`${transfer.transferId} ${transfer.accountId} ${transfer.amountQuanta} ${transfer.status}\n`);
+    return {
+      actorId: LEDGER,
+      sequence: 0,
+      moneyQuanta: money.toString(),
+      depositsMinusWithdrawalsQuanta: net.toString(),
+      accounts: state.addressOfAccount.size,
+      faults,
+      digest: hash.digest("hex"),
+    };
+  }
+
+  private replyTransfer(turn: Turn, transferId: number): void {
+    const transfer = this.state.transfers.get(transferId);
+    if (transfer !== undefined) turn.reply({ type: TransferView.code, transfer, duplicate: 0 });
+  }
+
+  private happen(turn: Turn, event: LedgerEvent): void {
+    this.state.apply(event, turn.time);
+    turn.emit(event);
+  }
+}

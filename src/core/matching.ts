@@ -1,0 +1,235 @@
+import {
+  BUY,
+  DECREMENT,
+  EXEC_TRADE,
+  EXPIRE_BOTH,
+  EXPIRE_MAKER,
+  EXPIRE_TAKER,
+  OrderClosed,
+  OrderReduced,
+  REASON_NONE,
+  REASON_REDUCE_ONLY,
+  REASON_SELF_TRADE,
+  SELL,
+  STATUS_CANCELED,
+  serialToId,
+  Traded,
+  type Turn,
+} from "./messages.ts";
+import { NONE } from "./orders.ts";
+import { ACCOUNT, FIRST_ORDER, OPEN_ORDERS, REDUCE_ONLY_ORDERS, SIZE } from "./positions.ts";
+import { blank } from "./shape.ts";
+import type { SymbolState } from "./symbol-state.ts";
+import { mulDivCeil, PPM, type PriceTicks, type Quanta, type QuantityLots } from "./units.ts";
+
+// Filled in again for each event: a turn hands them on before it goes on (see Turn).
+const traded = blank(Traded);
+const reduced = blank(OrderReduced);
+const closed = blank(OrderClosed);
+
+/** Whether a price of the other side is within the limit. */
+export function crosses(side: number, limitTicks: PriceTicks, oppositeTicks: PriceTicks): boolean {
+  if (oppositeTicks < 0) return false;
+  return side === BUY ? oppositeTicks <= limitTicks : oppositeTicks >= limitTicks;
+}
+
+/** What a taker would get: exact, also with self-trade prevention and reduce-only makers in the way. */
+export interface Preview {
+  lots: QuantityLots;
+  /** Lots × price, in quanta. */
+  quanta: Quanta;
+}
+
+/** Walks levels; walks single orders only where the taker may meet itself or a reduce-only maker. */
+export function preview(
+  state: SymbolState,
+  row: number,
+  side: number,
+  limitTicks: PriceTicks,
+  quantityLots: QuantityLots,
+  selfTradePrevention: number,
+  out: Preview,
+): Preview {
+  out.lots = 0;
+  out.quanta = 0;
+  if (state.positions.numbers[row + OPEN_ORDERS] > 0 || state.reduceOnlyResting > 0)
+    return previewOrders(state, row, side, limitTicks, quantityLots, selfTradePrevention, out);
+  const { book } = state;
+  const levels = book.opposite(side);
+  const perTick = state.instrument.quantaPerTickLot;
+  for (
+    let price = levels.best();
+    crosses(side, limitTicks, price) && out.lots < quantityLots;
+    price = levels.next(price)
+  ) {
+    const lots = Math.min(book.levelLots(price), quantityLots - out.lots);
+    out.lots += lots;
+    out.quanta += lots * price * perTick;
+  }
+  return out;
+}
+
+function previewOrders(
+  state: SymbolState,
+  row: number,
+  side: number,
+  limitTicks: PriceTicks,
+  quantityLots: QuantityLots,
+  selfTradePrevention: number,
+  out: Preview,
+): Preview {
+  const { book, orders, positions } = state;
+  const levels = book.opposite(side);
+  const perTick = state.instrument.quantaPerTickLot;
+  const closing = side === BUY ? 1 : -1; // a maker that sells to a buyer closes a long position
+  const takenOf = new Map<number, QuantityLots>();
+  let wantedLots = quantityLots;
+  for (let price = levels.best(); crosses(side, limitTicks, price); price = levels.next(price)) {
+    for (let slot = book.first(price); slot !== NONE && out.lots < wantedLots; slot = orders.next(slot)) {
+      const makerRow = orders.row(slot);
+      let lots = orders.remainingLots(slot);
+      if (makerRow === row) {
+        if (selfTradePrevention === EXPIRE_MAKER) continue;
+        if (selfTradePrevention !== DECREMENT) return out;
+        wantedLots -= Math.min(lots, wantedLots - out.lots);
+        continue;
+      }
+      const taken = takenOf.get(makerRow) ?? 0;
+      if (state.isReduceOnly(slot)) {
+        const closableLots = Math.max(0, closing * positions.numbers[makerRow + SIZE] - taken);
+        lots = Math.min(lots, closableLots);
+      }
+      lots = Math.min(lots, wantedLots - out.lots);
+      takenOf.set(makerRow, taken + lots);
+      out.lots += lots;
+      out.quanta += lots * price * perTick;
+    }
+    if (out.lots >= wantedLots) break;
+  }
+  return out;
+}
+
+/**
+ * The taker walks the book, best price first and oldest order first, until it is filled, the limit is reached or
+ * self-trade prevention ends it. Returns why it may not come to rest: REASON_NONE, or REASON_SELF_TRADE.
+ */
+export function match(state: SymbolState, turn: Turn, taker: number, limitTicks: PriceTicks): number {
+  const { orders, book } = state;
+  const side = orders.side(taker);
+  const row = orders.row(taker);
+  const levels = book.opposite(side);
+  let reason = REASON_NONE;
+  while (orders.remainingLots(taker) > 0) {
+    const price = levels.best();
+    if (!crosses(side, limitTicks, price)) break;
+    const maker = book.first(price);
+    if (orders.row(maker) === row) {
+      if (preventSelfTrade(state, turn, taker, maker)) continue;
+      reason = REASON_SELF_TRADE;
+      break;
+    }
+    trade(state, turn, taker, maker, price);
+  }
+  clipReduceOnly(state, turn, row);
+  return reason;
+}
+
+function trade(state: SymbolState, turn: Turn, taker: number, maker: number, price: PriceTicks): void {
+  const { orders, positions, instrument } = state;
+  const takerRow = orders.row(taker);
+  const makerRow = orders.row(maker);
+  const side = orders.side(taker);
+  const lots = Math.min(orders.remainingLots(taker), orders.remainingLots(maker));
+  const quanta = lots * price * instrument.quantaPerTickLot;
+  const takerLots = side === BUY ? lots : -lots;
+  traded.tradeId = serialToId(state.nextTradeSerial, instrument.id);
+  traded.takerOrderId = state.orderId(taker);
+  traded.makerOrderId = state.orderId(maker);
+  traded.takerAccountId = positions.numbers[takerRow + ACCOUNT];
+  traded.makerAccountId = positions.numbers[makerRow + ACCOUNT];
+  traded.takerSide = side;
+  traded.priceTicks = price;
+  traded.quantityLots = lots;
+  traded.takerFeeQuanta = mulDivCeil(quanta, instrument.takerFeePpm, PPM);
+  traded.makerFeeQuanta = mulDivCeil(quanta, instrument.makerFeePpm, PPM);
+  traded.takerSizeLots = positions.numbers[takerRow + SIZE] + takerLots;
+  traded.makerSizeLots = positions.numbers[makerRow + SIZE] - takerLots;
+  traded.takerRealizedQuanta = positions.realized(takerRow, takerLots, quanta);
+  traded.makerRealizedQuanta = positions.realized(makerRow, -takerLots, quanta);
+  traded.execType = EXEC_TRADE;
+  state.traded(traded, taker, maker, turn.time);
+  turn.emit(traded);
+  clipReduceOnly(state, turn, makerRow);
+}
+
+/** One account on both sides. Returns whether the taker may go on. */
+function preventSelfTrade(state: SymbolState, turn: Turn, taker: number, maker: number): boolean {
+  const { orders } = state;
+  switch (orders.selfTradePrevention(taker)) {
+    case EXPIRE_TAKER:
+      return false;
+    case EXPIRE_MAKER:
+      close(state, turn, maker, STATUS_CANCELED, REASON_SELF_TRADE);
+      return true;
+    case EXPIRE_BOTH:
+      close(state, turn, maker, STATUS_CANCELED, REASON_SELF_TRADE);
+      return false;
+    default: {
+      const lots = Math.min(orders.remainingLots(taker), orders.remainingLots(maker));
+      if (lots === orders.remainingLots(maker)) close(state, turn, maker, STATUS_CANCELED, REASON_SELF_TRADE);
+      else reduce(state, turn, maker, lots, REASON_SELF_TRADE);
+      // A taker that is used up ends with its last lots unfilled: it expires, it is not filled.
+      if (lots === orders.remainingLots(taker)) return false;
+      reduce(state, turn, taker, lots, REASON_SELF_TRADE);
+      return true;
+    }
+  }
+}
+
+/**
+ * A reduce-only order is never larger than the position it closes: what is too much is given up at once, in the turn
+ * that made it too much.
+ */
+export function clipReduceOnly(state: SymbolState, turn: Turn, row: number): void {
+  const { orders, positions } = state;
+  if (positions.numbers[row + REDUCE_ONLY_ORDERS] === 0) return;
+  const size = positions.numbers[row + SIZE];
+  let slot = positions.numbers[row + FIRST_ORDER];
+  while (slot !== NONE) {
+    const next = orders.accountNext(slot);
+    if (state.isReduceOnly(slot)) {
+      const closableLots = Math.max(0, orders.side(slot) === SELL ? size : -size);
+      if (closableLots === 0) close(state, turn, slot, STATUS_CANCELED, REASON_REDUCE_ONLY);
+      else if (orders.remainingLots(slot) > closableLots)
+        reduce(state, turn, slot, orders.remainingLots(slot) - closableLots, REASON_REDUCE_ONLY);
+    }
+    slot = next;
+  }
+}
+
+/** Ends an order early: canceled or expired, for a reason. */
+export function close(state: SymbolState, turn: Turn, slot: number, status: number, reason: number): void {
+  const { orders } = state;
+  closed.orderId = state.orderId(slot);
+  closed.accountId = state.accountId(slot);
+  closed.side = orders.side(slot);
+  closed.priceTicks = orders.priceTicks(slot);
+  closed.restingLots = orders.isResting(slot) ? orders.remainingLots(slot) : 0;
+  closed.status = status;
+  closed.reason = reason;
+  state.closed(slot);
+  turn.emit(closed);
+}
+
+function reduce(state: SymbolState, turn: Turn, slot: number, byLots: QuantityLots, reason: number): void {
+  const { orders } = state;
+  reduced.orderId = state.orderId(slot);
+  reduced.accountId = state.accountId(slot);
+  reduced.side = orders.side(slot);
+  reduced.priceTicks = orders.priceTicks(slot);
+  reduced.byLots = byLots;
+  reduced.resting = orders.isResting(slot) ? 1 : 0;
+  reduced.reason = reason;
+  state.reduced(reduced, slot);
+  turn.emit(reduced);
+}

@@ -1,0 +1,176 @@
+import { CONTRIBUTION_FIELDS } from "./cells.ts";
+import { NONE } from "./orders.ts";
+import { mulDivFloor, type Quanta, type QuantityLots } from "./units.ts";
+
+/**
+ * One row for each account that the symbol has met: its position, the sums over its open orders, and what it has
+ * contributed to the account cells. A flat array, 32 numbers to a row; a row is never freed.
+ *
+ * A position is { size, cash }: signed lots, and the signed quanta that its trades and fees have moved; its value is
+ * cash + size × mark. `cost` splits that for display: what the lots that are open now have cost (average cost).
+ */
+export const ROW = 32;
+export const ACCOUNT = 0;
+export const SIZE = 1;
+export const CASH = 2;
+export const COST = 3;
+export const LEVERAGE = 4;
+/** Resting and not reduce-only: lots, lots × margin price, lots × open loss, per side. */
+export const BUY_LOTS = 5;
+export const BUY_EXPOSURE = 6;
+export const BUY_LOSS = 7;
+export const SELL_LOTS = 8;
+export const SELL_EXPOSURE = 9;
+export const SELL_LOSS = 10;
+export const OPEN_ORDERS = 11;
+export const REDUCE_ONLY_ORDERS = 12;
+/** First open order of the account's list, newest first; NONE when it has none. */
+export const FIRST_ORDER = 13;
+export const OPENED_AT = 14;
+export const UPDATED_AT = 15;
+export const SEQUENCE = 16;
+const DIRTY = 17;
+/** Place in the list of open positions, + 1; 0 = none open. */
+const OPEN_PLACE = 18;
+/** Five numbers: what the cells have been given; see AccountCells.move. */
+export const GIVEN = 24;
+
+export class Positions {
+  /** Replaced when it grows: do not keep a reference across ensure(). */
+  numbers: Float64Array;
+  /** Rows whose size is not 0, in no order. */
+  readonly open: number[] = [];
+  count = 0;
+  private rowOfAccount = new Int32Array(1024);
+  private dirtyRows: number[] = [];
+  private readonly defaultLeverage: number;
+
+  constructor(defaultLeverage: number, capacity = 256) {
+    this.defaultLeverage = defaultLeverage;
+    this.numbers = new Float64Array(capacity * ROW);
+  }
+
+  /** The offset of the account's row, or NONE. */
+  find(accountId: number): number {
+    const place = accountId < this.rowOfAccount.length ? this.rowOfAccount[accountId] : 0;
+    return place === 0 ? NONE : (place - 1) * ROW;
+  }
+
+  /** The offset of the account's row, made if there is none. */
+  ensure(accountId: number): number {
+    const found = this.find(accountId);
+    return found === NONE ? this.create(accountId) : found;
+  }
+
+  /** The profit, before fees, that a trade of `lots` (signed) for `quanta` of notional would take. */
+  realized(at: number, lots: QuantityLots, quanta: Quanta): Quanta {
+    const size = this.numbers[at + SIZE];
+    if (size === 0 || size > 0 === lots > 0) return 0;
+    const lotsClosed = Math.min(Math.abs(lots), Math.abs(size));
+    const quantaClosed = (quanta / Math.abs(lots)) * lotsClosed;
+    return (size > 0 ? quantaClosed : -quantaClosed) - this.costOf(at, lotsClosed);
+  }
+
+  /** Moves a position by a trade of `lots` (signed) for `quanta` of notional and `fee`. */
+  trade(at: number, lots: QuantityLots, quanta: Quanta, feeQuanta: Quanta, time: number): void {
+    const n = this.numbers;
+    const size = n[at + SIZE];
+    const newSize = size + lots;
+    const spent = lots > 0 ? quanta : -quanta;
+    if (size === 0 || size > 0 === lots > 0) n[at + COST] += spent;
+    else if (Math.abs(lots) <= Math.abs(size)) n[at + COST] -= this.costOf(at, Math.abs(lots));
+    else n[at + COST] = (spent / lots) * newSize; // flipped: the new position has cost its own lots only
+    n[at + CASH] -= spent + feeQuanta;
+    n[at + SIZE] = newSize;
+    if (size === 0 || newSize > 0 !== size > 0) n[at + OPENED_AT] = time;
+    this.listOpen(at, newSize);
+  }
+
+  /** Adds resting lots to the sums of their side; negative numbers take them out. */
+  addResting(at: number, isBuy: boolean, lots: QuantityLots, exposure: Quanta, loss: Quanta): void {
+    const n = this.numbers;
+    const side = at + (isBuy ? BUY_LOTS : SELL_LOTS);
+    n[side] += lots;
+    n[side + 1] += exposure;
+    n[side + 2] += loss;
+  }
+
+  settle(at: number, sequence: number, time: number): void {
+    this.numbers[at + SEQUENCE] = sequence;
+    this.numbers[at + UPDATED_AT] = time;
+    this.touch(at);
+  }
+
+  touch(at: number): void {
+    if (this.numbers[at + DIRTY] !== 0) return;
+    this.numbers[at + DIRTY] = 1;
+    this.dirtyRows.push(at);
+  }
+
+  takeChanges(changed: (at: number) => void): void {
+    for (const at of this.dirtyRows) {
+      this.numbers[at + DIRTY] = 0;
+      changed(at);
+    }
+    this.dirtyRows = [];
+  }
+
+  /** A row from a snapshot. */
+  load(at: number, sizeLots: QuantityLots, cashQuanta: Quanta, costQuanta: Quanta): void {
+    this.numbers[at + SIZE] = sizeLots;
+    this.numbers[at + CASH] = cashQuanta;
+    this.numbers[at + COST] = costQuanta;
+    this.listOpen(at, sizeLots);
+  }
+
+  each(visit: (at: number) => void): void {
+    for (let row = 0; row < this.count; row++) visit(row * ROW);
+  }
+
+  /** The signed share of the cost that belongs to `lots` of the open position; all of it for all lots. */
+  private costOf(at: number, lots: QuantityLots): Quanta {
+    const cost = this.numbers[at + COST];
+    const share = mulDivFloor(Math.abs(cost), lots, Math.abs(this.numbers[at + SIZE]));
+    return cost < 0 ? -share : share;
+  }
+
+  private create(accountId: number): number {
+    if (accountId >= this.rowOfAccount.length) {
+      const larger = new Int32Array(Math.max(accountId + 1, this.rowOfAccount.length * 2));
+      larger.set(this.rowOfAccount);
+      this.rowOfAccount = larger;
+    }
+    if ((this.count + 1) * ROW > this.numbers.length) {
+      const larger = new Float64Array(this.numbers.length * 2);
+      larger.set(this.numbers);
+      this.numbers = larger;
+    }
+    const at = this.count * ROW;
+    this.count++;
+    this.rowOfAccount[accountId] = this.count;
+    this.numbers[at + ACCOUNT] = accountId;
+    this.numbers[at + LEVERAGE] = this.defaultLeverage;
+    this.numbers[at + FIRST_ORDER] = NONE;
+    return at;
+  }
+
+  /** Keeps the list of open positions, which a mark price walks. */
+  private listOpen(at: number, sizeLots: QuantityLots): void {
+    const n = this.numbers;
+    const place = n[at + OPEN_PLACE];
+    if (sizeLots !== 0 && place === 0) {
+      this.open.push(at);
+      n[at + OPEN_PLACE] = this.open.length;
+    } else if (sizeLots === 0 && place !== 0) {
+      const last = this.open.pop()!;
+      if (last !== at) {
+        this.open[place - 1] = last;
+        n[last + OPEN_PLACE] = place;
+      }
+      n[at + OPEN_PLACE] = 0;
+    }
+  }
+}
+
+/** The row must hold the contribution behind everything else. */
+export const ROW_FITS: boolean = GIVEN + CONTRIBUTION_FIELDS <= ROW;

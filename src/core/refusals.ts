@@ -1,0 +1,45 @@
+import { Refused, type Turn } from "./messages.ts";
+import { blank } from "./shape.ts";
+
+/** Every reason for which an actor refuses a command. Names are stable: clients switch on them (front/errors.ts). */
+export const REFUSAL_CODES = [
+  "INSUFFICIENT_MARGIN",
+  "PRICE_OUT_OF_BAND",
+  "PRICE_TOO_HIGH",
+  "QUANTITY_TOO_SMALL",
+  "QUANTITY_TOO_LARGE",
+  "NOTIONAL_TOO_SMALL",
+  "POSITION_LIMIT",
+  "TOO_MANY_OPEN_ORDERS",
+  "POST_ONLY_WOULD_TRADE",
+  "REDUCE_ONLY_NO_POSITION",
+  "NO_POSITION",
+  "LEVERAGE_OUT_OF_RANGE",
+  "NO_MARK_PRICE",
+  "SYMBOL_HALTED",
+  "REQUEST_EXPIRED",
+  "ORDER_NOT_FOUND",
+  "ORDER_NOT_OPEN",
+  "CLIENT_ORDER_ID_REUSED",
+  "REFERENCE_REUSED",
+  "DEPOSIT_CAP",
+  "INSUFFICIENT_BALANCE",
+  "KEY_NOT_FOUND",
+  "TOO_MANY_KEYS",
+  "TOO_MANY_ACCOUNTS",
+] as const;
+
+export type RefusalCode = (typeof REFUSAL_CODES)[number];
+
+/** Keys end in their unit (requiredQuanta, limitTicks, nearestLots), by which the edge prints them. */
+export type RefusalDetails = Record<string, number | string>;
+
+const refused = blank(Refused);
+
+/** Answers a command with "nothing was done, and why". `field` names the part of the request that is at fault. */
+export function refuse(turn: Turn, code: RefusalCode, field = "", details: RefusalDetails | null = null): void {
+  refused.code = code;
+  refused.field = field;
+  refused.details = details;
+  turn.reply(refused);
+}

@@ -1,0 +1,135 @@
+import { ClientIdRow, OrderRow, PositionRow, type SnapshotWriter, SymbolRow } from "./messages.ts";
+import { packAttributes } from "./orders.ts";
+import { ACCOUNT, CASH, COST, LEVERAGE, OPENED_AT, SEQUENCE, SIZE, UPDATED_AT } from "./positions.ts";
+import { blank, type Message, type MessageOf } from "./shape.ts";
+import type { SymbolState } from "./symbol-state.ts";
+
+// Tables load in the order of their names: positions and orders before what refers to them matters to nobody.
+const CLIENT_IDS = "clientIds";
+const ORDERS = "orders";
+const POSITIONS = "positions";
+const SYMBOL = "symbol";
+
+const symbolRow = blank(SymbolRow);
+const orderRow = blank(OrderRow);
+const positionRow = blank(PositionRow);
+const clientIdRow = blank(ClientIdRow);
+
+/** Hands over what changed since the last snapshot. Orders are keyed by serial: they load in the order of their queue. */
+export function snapshotSymbol(state: SymbolState, writer: SnapshotWriter): void {
+  const { orders, positions } = state;
+  const n = positions.numbers;
+  if (state.changed) {
+    state.changed = false;
+    symbolRow.nextOrderSerial = state.nextOrderSerial;
+    symbolRow.nextTradeSerial = state.nextTradeSerial;
+    symbolRow.indexTicks = state.indexTicks;
+    symbolRow.markTicks = state.markTicks;
+    symbolRow.lastTicks = state.lastTicks;
+    symbolRow.basis1024 = state.basis1024;
+    symbolRow.priceTime = state.priceTime;
+    writer.put(SYMBOL, 0, symbolRow);
+  }
+  positions.takeChanges((at) => {
+    positionRow.accountId = n[at + ACCOUNT];
+    positionRow.sizeLots = n[at + SIZE];
+    positionRow.cashQuanta = n[at + CASH];
+    positionRow.costQuanta = n[at + COST];
+    positionRow.leverage = n[at + LEVERAGE];
+    positionRow.openedAt = n[at + OPENED_AT];
+    positionRow.updatedAt = n[at + UPDATED_AT];
+    positionRow.sequence = n[at + SEQUENCE];
+    writer.put(POSITIONS, positionRow.accountId, positionRow);
+  });
+  orders.takeChanges(
+    (slot) => {
+      orderRow.orderId = state.orderId(slot);
+      orderRow.accountId = state.accountId(slot);
+      orderRow.side = orders.side(slot);
+      orderRow.orderType = orders.type(slot);
+      orderRow.timeInForce = orders.timeInForce(slot);
+      orderRow.flags = orders.flags(slot);
+      orderRow.selfTradePrevention = orders.selfTradePrevention(slot);
+      orderRow.priceTicks = orders.priceTicks(slot);
+      orderRow.quantityLots = orders.quantityLots(slot);
+      orderRow.remainingLots = orders.remainingLots(slot);
+      orderRow.filledLots = orders.filledLots(slot);
+      orderRow.filledQuanta = orders.filledQuanta(slot);
+      orderRow.feeQuanta = orders.feeQuanta(slot);
+      orderRow.marginPriceTicks = orders.marginPriceTicks(slot);
+      orderRow.lossTicks = orders.lossTicks(slot);
+      orderRow.createdAt = orders.createdAt(slot);
+      orderRow.updatedAt = orders.updatedAt(slot);
+      orderRow.sequence = orders.sequence(slot);
+      orderRow.clientOrderId = orders.clientOrderId(slot);
+      writer.put(ORDERS, orders.serial(slot), orderRow);
+    },
+    (serial) => writer.remove(ORDERS, serial),
+  );
+  state.clientIds.takeChanges(
+    (entry) => {
+      clientIdRow.accountId = entry.accountId;
+      clientIdRow.orderId = entry.orderId;
+      clientIdRow.bodyHash = entry.bodyHash;
+      clientIdRow.time = entry.time;
+      clientIdRow.clientOrderId = entry.clientOrderId;
+      writer.put(CLIENT_IDS, entry.orderId, clientIdRow);
+    },
+    (orderId) => writer.remove(CLIENT_IDS, orderId),
+  );
+}
+
+export function loadSymbolRow(state: SymbolState, table: string, row: Message): void {
+  switch (table) {
+    case SYMBOL: {
+      const symbol = row as MessageOf<typeof SymbolRow>;
+      state.nextOrderSerial = symbol.nextOrderSerial;
+      state.nextTradeSerial = symbol.nextTradeSerial;
+      state.indexTicks = symbol.indexTicks;
+      state.markTicks = symbol.markTicks;
+      state.lastTicks = symbol.lastTicks;
+      state.basis1024 = symbol.basis1024;
+      state.priceTime = symbol.priceTime;
+      break;
+    }
+    case POSITIONS:
+      loadPosition(state, row as MessageOf<typeof PositionRow>);
+      break;
+    case ORDERS:
+      loadOrder(state, row as MessageOf<typeof OrderRow>);
+      break;
+    case CLIENT_IDS: {
+      const id = row as MessageOf<typeof ClientIdRow>;
+      state.clientIds.load(id.accountId, id.clientOrderId, id.orderId, id.bodyHash, id.time);
+      break;
+    }
+    default:
+      throw new Error(`a snapshot of ${state.instrument.symbol} holds an unknown table: ${table}`);
+  }
+}
+
+function loadPosition(state: SymbolState, row: MessageOf<typeof PositionRow>): void {
+  const { positions } = state;
+  const at = positions.ensure(row.accountId);
+  const n = positions.numbers;
+  positions.load(at, row.sizeLots, row.cashQuanta, row.costQuanta);
+  n[at + LEVERAGE] = row.leverage;
+  n[at + OPENED_AT] = row.openedAt;
+  n[at + UPDATED_AT] = row.updatedAt;
+  n[at + SEQUENCE] = row.sequence;
+  state.openInterestLots += Math.max(0, row.sizeLots);
+}
+
+function loadOrder(state: SymbolState, row: MessageOf<typeof OrderRow>): void {
+  const { orders } = state;
+  const at = state.positions.ensure(row.accountId);
+  const attributes = packAttributes(row.side, row.orderType, row.timeInForce, row.flags, row.selfTradePrevention);
+  const serial = (row.orderId - state.instrument.id) / 256;
+  const slot = orders.add(serial, at, attributes, row.priceTicks, row.quantityLots);
+  orders.setFilled(slot, row.remainingLots, row.filledLots, row.filledQuanta, row.feeQuanta);
+  orders.setClientOrderId(slot, row.clientOrderId);
+  state.rest(slot, row.marginPriceTicks, row.lossTicks);
+  orders.setTimes(slot, row.createdAt, row.updatedAt);
+  orders.settle(slot, row.sequence, row.updatedAt);
+  orders.markPersisted(slot);
+}

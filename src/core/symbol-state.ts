@@ -1,0 +1,307 @@
+import { assert } from "../assert.ts";
+import { Book } from "./book.ts";
+import type { AccountCells, Contribution } from "./cells.ts";
+import { ClientIds } from "./client-ids.ts";
+import type { Instrument } from "./instrument.ts";
+import { contribution } from "./margin.ts";
+import {
+  BUY,
+  FEE_ACCOUNT,
+  LeverageSet,
+  OrderClosed,
+  OrderPlaced,
+  OrderReduced,
+  OrderRested,
+  PriceUpdated,
+  REDUCE_ONLY,
+  type SymbolEvent,
+  serialToId,
+  Traded,
+} from "./messages.ts";
+import { NONE, Orders, packAttributes } from "./orders.ts";
+import {
+  ACCOUNT,
+  CASH,
+  FIRST_ORDER,
+  GIVEN,
+  LEVERAGE,
+  OPEN_ORDERS,
+  Positions,
+  REDUCE_ONLY_ORDERS,
+  SIZE,
+} from "./positions.ts";
+import type { MessageOf } from "./shape.ts";
+import type { PriceTicks, QuantityLots, TimeMs } from "./units.ts";
+
+const CLIENT_ID_RETENTION_MS = 24 * 60 * 60 * 1000;
+
+/**
+ * All that a symbol is, and how each event changes it. Deciding turns and replays go through the same methods; nothing
+ * here asks whether an event should happen.
+ */
+export class SymbolState {
+  readonly instrument: Instrument;
+  readonly orders = new Orders();
+  readonly book: Book;
+  readonly positions: Positions;
+  readonly clientIds = new ClientIds(CLIENT_ID_RETENTION_MS);
+  readonly cells: AccountCells;
+
+  nextOrderSerial = 1;
+  nextTradeSerial = 1;
+  indexTicks: PriceTicks = 0;
+  markTicks: PriceTicks = 0;
+  lastTicks: PriceTicks = 0;
+  basis1024 = 0;
+  priceTime: TimeMs = 0;
+  openInterestLots: QuantityLots = 0;
+  reduceOnlyResting = 0;
+  /** Set by every event, cleared by a snapshot: the counters above go into one small row. */
+  changed = false;
+
+  /** The order that took and has not come to rest: if nothing says otherwise by the turn's end, it is filled. */
+  private inHand = NONE;
+  private readonly touchedOrders: number[] = [];
+  private readonly touchedRows: number[] = [];
+  private readonly scratch: Contribution = { equity: 0, unrealized: 0, initial: 0, orderInitial: 0, maintenance: 0 };
+
+  constructor(instrument: Instrument, cells: AccountCells) {
+    this.instrument = instrument;
+    this.cells = cells;
+    this.book = new Book(this.orders, instrument.maxPriceTicks);
+    this.positions = new Positions(instrument.defaultLeverage);
+  }
+
+  apply(event: SymbolEvent, time: TimeMs): void {
+    switch (event.type) {
+      case OrderPlaced.code:
+        this.placed(event, time);
+        break;
+      case OrderRested.code:
+        this.rested(event, this.slotOf(event.orderId));
+        break;
+      case Traded.code:
+        this.traded(event, this.slotOf(event.takerOrderId), this.slotOf(event.makerOrderId), time);
+        break;
+      case OrderReduced.code:
+        this.reduced(event, this.slotOf(event.orderId));
+        break;
+      case OrderClosed.code:
+        this.closed(this.slotOf(event.orderId));
+        break;
+      case LeverageSet.code:
+        this.leverageSet(event);
+        break;
+      case PriceUpdated.code:
+        this.priceUpdated(event, time);
+        break;
+    }
+  }
+
+  placed(event: MessageOf<typeof OrderPlaced>, time: TimeMs): number {
+    const { orders } = this;
+    const at = this.positions.ensure(event.accountId);
+    const serial = (event.orderId - this.instrument.id) / 256;
+    const attributes = packAttributes(
+      event.side,
+      event.orderType,
+      event.timeInForce,
+      event.flags,
+      event.selfTradePrevention,
+    );
+    const slot = orders.add(serial, at, attributes, event.priceTicks, event.quantityLots);
+    orders.setTimes(slot, time, time);
+    if (event.clientOrderId !== "") {
+      orders.setClientOrderId(slot, event.clientOrderId);
+      this.clientIds.add(event.accountId, event.clientOrderId, event.orderId, event.bodyHash, time);
+    }
+    this.nextOrderSerial = serial + 1;
+    this.changed = true;
+    if (event.rests === 1) this.rest(slot, event.marginPriceTicks, event.lossTicks);
+    else this.inHand = slot;
+    this.touchedOrders.push(slot);
+    this.touchedRows.push(at);
+    return slot;
+  }
+
+  rested(event: MessageOf<typeof OrderRested>, slot: number): void {
+    this.inHand = NONE;
+    this.rest(slot, event.marginPriceTicks, event.lossTicks);
+    this.touchedRows.push(this.orders.row(slot));
+  }
+
+  traded(event: MessageOf<typeof Traded>, taker: number, maker: number, time: TimeMs): void {
+    const { orders, positions } = this;
+    const lots = event.quantityLots;
+    const quanta = lots * event.priceTicks * this.instrument.quantaPerTickLot;
+    const takerRow = orders.row(taker);
+    const makerRow = orders.row(maker);
+    const sizesBefore = Math.abs(positions.numbers[takerRow + SIZE]) + Math.abs(positions.numbers[makerRow + SIZE]);
+    const takerLots = event.takerSide === BUY ? lots : -lots;
+    positions.trade(takerRow, takerLots, quanta, event.takerFeeQuanta, time);
+    positions.trade(makerRow, -takerLots, quanta, event.makerFeeQuanta, time);
+    const sizesAfter = Math.abs(positions.numbers[takerRow + SIZE]) + Math.abs(positions.numbers[makerRow + SIZE]);
+    // Long and short lots are equal, so half of all absolute sizes is the open interest.
+    this.openInterestLots += (sizesAfter - sizesBefore) / 2;
+    const fees = event.takerFeeQuanta + event.makerFeeQuanta;
+    if (fees !== 0) {
+      const feeRow = positions.ensure(FEE_ACCOUNT);
+      positions.numbers[feeRow + CASH] += fees;
+      this.touchedRows.push(feeRow);
+    }
+    orders.fill(taker, lots, quanta, event.takerFeeQuanta);
+    this.takeFromResting(maker, lots);
+    if (orders.fill(maker, lots, quanta, event.makerFeeQuanta) === 0) this.closed(maker);
+    else this.touchedOrders.push(maker);
+    this.touchedRows.push(takerRow, makerRow);
+    this.lastTicks = event.priceTicks;
+    this.nextTradeSerial = (event.tradeId - this.instrument.id) / 256 + 1;
+    this.changed = true;
+  }
+
+  reduced(event: MessageOf<typeof OrderReduced>, slot: number): void {
+    if (event.resting === 1) this.takeFromResting(slot, event.byLots);
+    this.orders.reduce(slot, event.byLots);
+    this.touchedOrders.push(slot);
+    this.touchedRows.push(this.orders.row(slot));
+  }
+
+  /** The order is gone: filled, canceled or expired. */
+  closed(slot: number): void {
+    const { orders } = this;
+    this.touchedRows.push(orders.row(slot));
+    if (orders.isResting(slot)) this.unrest(slot);
+    if (this.inHand === slot) this.inHand = NONE;
+    orders.remove(slot);
+  }
+
+  leverageSet(event: MessageOf<typeof LeverageSet>): void {
+    const at = this.positions.ensure(event.accountId);
+    this.positions.numbers[at + LEVERAGE] = event.leverage;
+    this.touchedRows.push(at);
+  }
+
+  priceUpdated(event: MessageOf<typeof PriceUpdated>, time: TimeMs): void {
+    this.indexTicks = event.indexTicks;
+    this.markTicks = event.markTicks;
+    this.basis1024 = event.basis1024;
+    this.priceTime = time;
+    this.changed = true;
+  }
+
+  /** Brings the cells of every row that this turn touched up to date; see AccountCells.move for what waits. */
+  refreshTouched(): void {
+    for (const at of this.touchedRows) this.refresh(at);
+  }
+
+  /** The mark has moved: every open position is worth something else. */
+  refreshOpen(): void {
+    for (const at of this.positions.open) this.refresh(at);
+  }
+
+  refreshAll(): void {
+    this.positions.each((at) => this.refresh(at));
+  }
+
+  /** What a row contributes now, in a scratch object that the next call fills in again. */
+  contributionOf(at: number): Contribution {
+    return contribution(this.instrument, this.positions.numbers, at, this.markTicks, this.scratch);
+  }
+
+  /** The turn stands in the log: what it touched bears its sequence, and an order left in hand has been filled. */
+  settle(sequence: number, time: TimeMs): void {
+    const { orders, positions } = this;
+    if (this.inHand !== NONE) {
+      assert(orders.remainingLots(this.inHand) === 0, "an order in hand neither rested nor ended");
+      orders.remove(this.inHand);
+      this.inHand = NONE;
+    }
+    for (const slot of this.touchedOrders) {
+      if (orders.serial(slot) === 0) continue; // gone within the turn
+      orders.settle(slot, sequence, time);
+      orders.touch(slot);
+    }
+    for (const at of this.touchedRows) positions.settle(at, sequence, time);
+    this.touchedOrders.length = 0;
+    this.touchedRows.length = 0;
+  }
+
+  slotOf(orderId: number): number {
+    const slot = this.orders.find((orderId - this.instrument.id) / 256);
+    assert(slot !== NONE, `event about an order that does not exist: ${orderId}`);
+    return slot;
+  }
+
+  orderId(slot: number): number {
+    return serialToId(this.orders.serial(slot), this.instrument.id);
+  }
+
+  accountId(slot: number): number {
+    return this.positions.numbers[this.orders.row(slot) + ACCOUNT];
+  }
+
+  /** Puts an order into the book and into its account's list and sums. */
+  rest(slot: number, marginPriceTicks: PriceTicks, lossTicks: PriceTicks): void {
+    const { orders, positions } = this;
+    const at = orders.row(slot);
+    const n = positions.numbers;
+    orders.setMarginTerms(slot, marginPriceTicks, lossTicks);
+    orders.setResting(slot, true);
+    this.book.add(slot);
+    const first = n[at + FIRST_ORDER];
+    orders.setAccountNext(slot, first);
+    orders.setAccountPrevious(slot, NONE);
+    if (first !== NONE) orders.setAccountPrevious(first, slot);
+    n[at + FIRST_ORDER] = slot;
+    n[at + OPEN_ORDERS]++;
+    if (this.isReduceOnly(slot)) {
+      n[at + REDUCE_ONLY_ORDERS]++;
+      this.reduceOnlyResting++;
+    } else this.addToSums(slot, orders.remainingLots(slot));
+  }
+
+  isReduceOnly(slot: number): boolean {
+    return (this.orders.flags(slot) & REDUCE_ONLY) !== 0;
+  }
+
+  private unrest(slot: number): void {
+    const { orders, positions } = this;
+    const at = orders.row(slot);
+    const n = positions.numbers;
+    this.book.remove(slot);
+    const next = orders.accountNext(slot);
+    const previous = orders.accountPrevious(slot);
+    if (previous === NONE) n[at + FIRST_ORDER] = next;
+    else orders.setAccountNext(previous, next);
+    if (next !== NONE) orders.setAccountPrevious(next, previous);
+    n[at + OPEN_ORDERS]--;
+    if (this.isReduceOnly(slot)) {
+      n[at + REDUCE_ONLY_ORDERS]--;
+      this.reduceOnlyResting--;
+    } else this.addToSums(slot, -orders.remainingLots(slot));
+    orders.setResting(slot, false);
+  }
+
+  /** `lots` of a resting order are about to trade or be given up. */
+  private takeFromResting(slot: number, lots: QuantityLots): void {
+    this.book.reduce(this.orders.priceTicks(slot), lots);
+    if (!this.isReduceOnly(slot)) this.addToSums(slot, -lots);
+  }
+
+  private addToSums(slot: number, lots: QuantityLots): void {
+    const { orders } = this;
+    const quantaPerTick = lots * this.instrument.quantaPerTickLot;
+    this.positions.addResting(
+      orders.row(slot),
+      orders.side(slot) === BUY,
+      lots,
+      quantaPerTick * orders.marginPriceTicks(slot),
+      quantaPerTick * orders.lossTicks(slot),
+    );
+  }
+
+  private refresh(at: number): void {
+    const row = this.positions.numbers;
+    this.cells.move(row[at + ACCOUNT], row, at + GIVEN, this.contributionOf(at));
+  }
+}
