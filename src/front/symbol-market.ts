@@ -1,0 +1,154 @@
+import type { Candle } from "../core/candles.ts";
+import { Depth } from "../core/depth.ts";
+import { openInterestChange, type PublicTrade, Ring, toPublicTrade } from "../core/feed.ts";
+import { type Instrument, printPrice, printQuantity } from "../core/instrument.ts";
+import { BUY, PriceUpdated, SELL, type Side, type SymbolEvent, type SymbolSummary, Traded } from "../core/messages.ts";
+import { Ticker24h } from "../core/ticker.ts";
+import { type PriceTicks, printBigQuanta, printRatio, type QuantityLots, type TimeMs } from "../core/units.ts";
+import { bookChecksum, LevelPrinter, type LevelText, levelsJson } from "./market-json.ts";
+
+export const RECENT_TRADES = 1000;
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 3_600_000;
+
+/** What a symbol's events up to now have left in the history, oldest first. */
+export interface SymbolPast {
+  /** Of the last 24 hours. */
+  minuteCandles: Iterable<Readonly<Candle>>;
+  /** The last 1000. */
+  trades: Iterable<PublicTrade>;
+}
+
+/** What everyone may know of one symbol, folded from its events, with the answers that are asked for most kept printed. */
+export class SymbolMarket {
+  readonly instrument: Instrument;
+  readonly depth: Depth;
+  readonly levelPrinter: LevelPrinter;
+  /** The last turn that changed the book. */
+  bookSequence = 0;
+  bookTime: TimeMs = 0;
+  /** Prices are 0 while there is none. */
+  indexTicks: PriceTicks = 0;
+  markTicks: PriceTicks = 0;
+  lastTicks: PriceTicks = 0;
+  openInterestLots: QuantityLots = 0;
+  private readonly trades = new Ring<PublicTrade>(RECENT_TRADES);
+  private readonly day = new Ticker24h();
+  private updatedAt: TimeMs = 0;
+
+  private ticker: Buffer | null = null;
+  /** The rolling day and the next funding time move with the minute, also when nothing happens. */
+  private tickerMinute = 0;
+  private readonly books = new Map<number, Buffer>();
+
+  constructor(instrument: Instrument) {
+    this.instrument = instrument;
+    this.depth = new Depth(instrument.maxPriceTicks);
+    this.levelPrinter = new LevelPrinter(instrument);
+  }
+
+  get status(): "TRADING" | "HALTED" {
+    return this.markTicks > 0 ? "TRADING" : "HALTED";
+  }
+
+  /** The state to fold from, as of `sequence`, and what was before it. */
+  prime(state: SymbolSummary, sequence: number, time: TimeMs, past: SymbolPast): void {
+    this.depth.reset(state.bids, state.asks);
+    this.bookSequence = sequence;
+    this.bookTime = time;
+    this.indexTicks = state.indexTicks;
+    this.markTicks = state.markTicks;
+    this.lastTicks = state.lastTicks;
+    this.openInterestLots = state.openInterestLots;
+    this.updatedAt = time;
+    for (const trade of past.trades) this.trades.push(trade);
+    this.day.prime(past.minuteCandles);
+    this.ticker = null;
+    this.books.clear();
+  }
+
+  apply(event: SymbolEvent, sequence: number, time: TimeMs): void {
+    if (this.depth.apply(event)) {
+      this.bookSequence = sequence;
+      this.bookTime = time;
+      this.books.clear();
+    }
+    if (event.type === Traded.code) {
+      const quanta = event.priceTicks * event.quantityLots * this.instrument.quantaPerTickLot;
+      this.day.trade(time, event.priceTicks, event.quantityLots, quanta);
+      this.trades.push(toPublicTrade(event, time, sequence));
+      this.lastTicks = event.priceTicks;
+      this.openInterestLots += openInterestChange(event);
+    } else if (event.type === PriceUpdated.code) {
+      this.indexTicks = event.indexTicks;
+      this.markTicks = event.markTicks;
+    }
+    this.updatedAt = time;
+    this.ticker = null;
+  }
+
+  /** At most `limit` of the last 1000, newest first. */
+  recentTrades(limit: number): PublicTrade[] {
+    return this.trades.newest(limit);
+  }
+
+  /** The best `depth` levels of a side as printed, best first. */
+  levels(side: Side, depth: number): LevelText[] {
+    const levels: LevelText[] = [];
+    const ladder = this.depth.ladder(side);
+    for (let tick = ladder.best(); tick >= 0 && levels.length < depth; tick = ladder.next(tick))
+      levels.push(this.levelPrinter.print(tick, this.depth.lotsAt(tick)));
+    return levels;
+  }
+
+  orderBookJson(depth: number): Buffer {
+    let book = this.books.get(depth);
+    if (book === undefined) {
+      const bids = this.levels(BUY, depth);
+      const asks = this.levels(SELL, depth);
+      book = Buffer.from(
+        `{"symbol":"${this.instrument.symbol}","sequence":${this.bookSequence},"time":${this.bookTime},` +
+          `"checksum":${bookChecksum(bids, asks)},"bids":${levelsJson(bids)},"asks":${levelsJson(asks)}}`,
+      );
+      this.books.set(depth, book);
+    }
+    return book;
+  }
+
+  tickerJson(now: TimeMs): Buffer {
+    const minute = Math.floor(now / MINUTE_MS);
+    if (this.ticker === null || minute !== this.tickerMinute) {
+      this.day.advance(now);
+      this.ticker = Buffer.from(this.printTicker(now));
+      this.tickerMinute = minute;
+    }
+    return this.ticker;
+  }
+
+  private printTicker(now: TimeMs): string {
+    const { instrument, day } = this;
+    const [bid] = this.levels(BUY, 1);
+    const [ask] = this.levels(SELL, 1);
+    // Without a trade in the window the price has stood still since the last one.
+    const openTicks = day.openTicks || this.lastTicks;
+    const changeTicks = this.lastTicks - openTicks;
+    const price = (ticks: PriceTicks): string => (ticks > 0 ? `"${printPrice(instrument, ticks)}"` : "null");
+    const fundingMs = instrument.config.fundingIntervalHours * HOUR_MS;
+    return (
+      `{"symbol":"${instrument.symbol}","status":"${this.status}",` +
+      `"lastPrice":${price(this.lastTicks)},"markPrice":${price(this.markTicks)},"indexPrice":${price(this.indexTicks)},` +
+      `"bidPrice":${bid ? `"${bid.price}"` : "null"},"bidSize":"${bid?.quantity ?? "0"}",` +
+      `"askPrice":${ask ? `"${ask.price}"` : "null"},"askSize":"${ask?.quantity ?? "0"}",` +
+      `"openPrice24h":${price(openTicks)},"highPrice24h":${price(day.highTicks || this.lastTicks)},` +
+      `"lowPrice24h":${price(day.lowTicks || this.lastTicks)},` +
+      `"priceChange24h":"${printPrice(instrument, changeTicks)}",` +
+      `"priceChangePercent24h":"${printRatio(changeTicks * 100, openTicks, 4)}",` +
+      `"volume24h":"${printQuantity(instrument, day.volumeLots)}","turnover24h":"${printBigQuanta(day.turnoverQuanta)}",` +
+      `"openInterest":"${printQuantity(instrument, this.openInterestLots)}",` +
+      // No funding is charged yet: the rate is what an account would pay, so 0 is the truth.
+      `"fundingRate":"0","nextFundingTime":${(Math.floor(now / fundingMs) + 1) * fundingMs},` +
+      `"fundingIntervalHours":${instrument.config.fundingIntervalHours},"time":${this.updatedAt}}`
+    );
+  }
+}

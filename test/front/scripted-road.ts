@@ -1,0 +1,122 @@
+import type { Released, Road } from "../../src/actor/road.ts";
+import { AccountCells } from "../../src/core/cells.ts";
+import { compileInstrument, type Instrument } from "../../src/core/instrument.ts";
+import { SymbolDescription, type SymbolSummary } from "../../src/core/messages.ts";
+import { blank, type Message, type MessageOf, type Shape } from "../../src/core/shape.ts";
+
+export const START = Date.parse("2024-03-01T10:00:30Z");
+
+/** Prices to a tenth, quantities to a thousandth: 650000 ticks are 65000, 1500 lots are 1.5. */
+export const instrument = (id: number, symbol: string): Instrument =>
+  compileInstrument({
+    id,
+    symbol,
+    baseAsset: symbol.split("-")[0],
+    quoteAsset: "USDC",
+    tickSize: "0.1",
+    stepSize: "0.001",
+    minQuantity: "0.001",
+    maxQuantity: "100",
+    minNotional: "5",
+    maxPrice: "1000000",
+    maxOpenOrders: 200,
+    makerFeeRate: "0.0002",
+    takerFeeRate: "0.0005",
+    liquidationFeeRate: "0.005",
+    priceBand: "0.05",
+    defaultLeverage: 10,
+    fundingIntervalHours: 8,
+    fundingRateCap: "0.01",
+    riskTiers: [{ maxNotional: "1000000", maxLeverage: 100, maintenanceMarginRate: "0.005" }],
+  });
+
+export const make = <S extends Shape>(of: S, fields: Partial<MessageOf<S>> = {}): MessageOf<S> =>
+  Object.assign(blank(of), fields);
+
+export const EMPTY_STATE: SymbolSummary = {
+  indexTicks: 0,
+  markTicks: 0,
+  lastTicks: 0,
+  openInterestLots: 0,
+  priceTime: 0,
+  bids: [],
+  asks: [],
+};
+
+export interface Asked {
+  actorId: number;
+  command: Message;
+  onReply: (turn: Released) => void;
+}
+
+/** A road whose other end is the test: it says what the actors did, and when their answers come. */
+export class ScriptedRoad implements Road {
+  readonly instruments = [instrument(1, "BTC-PERP"), instrument(2, "ETH-PERP")];
+  readonly cells = AccountCells.allocate(64);
+  readonly asked: Asked[] = [];
+  time = START;
+  sequence = 100;
+  /** The actors' rings take nothing more. */
+  full = false;
+  private readonly releasedListeners: ((turn: Released) => void)[] = [];
+  private readonly drainedListeners: (() => void)[] = [];
+  private waiting: (() => void)[] = [];
+
+  ask(actorId: number, command: Message, onReply: (turn: Released) => void): boolean {
+    if (this.full) return false;
+    this.asked.push({ actorId, command: { ...command }, onReply });
+    return true;
+  }
+  onReleased(listener: (turn: Released) => void): void {
+    this.releasedListeners.push(listener);
+  }
+  onDrained(listener: () => void): void {
+    this.drainedListeners.push(listener);
+  }
+  releasedSequence(): number {
+    return this.sequence;
+  }
+  afterEverything(then: () => void): void {
+    this.waiting.push(then);
+  }
+  historyCaughtUp(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  /** A turn with these events takes the next sequence and is released. */
+  turn(actorId: number, ...events: Message[]): number {
+    this.sequence++;
+    const { sequence, time } = this;
+    const turn = { actorId, sequence, time, eventCount: events.length, messages: events };
+    for (const listener of this.releasedListeners) listener(turn);
+    return sequence;
+  }
+
+  drain(): void {
+    for (const listener of this.drainedListeners) listener();
+  }
+
+  /** Answers the oldest unanswered command; false when there is none. */
+  answer(reply: (asked: Asked) => Message[]): boolean {
+    const asked = this.asked.shift();
+    if (asked === undefined) return false;
+    const { actorId, onReply } = asked;
+    onReply({ actorId, sequence: this.sequence, time: this.time, eventCount: 0, messages: reply(asked) });
+    return true;
+  }
+
+  /** Answers every Describe. */
+  describe(states: Record<number, Partial<SymbolSummary>> = {}): void {
+    const reply = ({ actorId }: Asked): Message[] => [
+      make(SymbolDescription, { state: { ...EMPTY_STATE, ...states[actorId] } }),
+    ];
+    while (this.answer(reply));
+  }
+
+  /** All that any actor did is durable: whoever waited for that goes on. */
+  settle(): void {
+    const waiting = this.waiting;
+    this.waiting = [];
+    for (const then of waiting) then();
+  }
+}
