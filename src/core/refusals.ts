@@ -1,7 +1,7 @@
-/**
- * Why the core refuses a command: the `code` of a Refused. Stable names that clients branch on, so rename none. Each has
- * its HTTP status and message in front/errors.ts, which does not compile while one is missing there.
- */
+import { Refused, type Turn } from "./messages.ts";
+import { blank } from "./shape.ts";
+
+/** Every reason for which an actor refuses a command. Names are stable: clients switch on them (front/errors.ts). */
 export const REFUSAL_CODES = [
   "INSUFFICIENT_MARGIN",
   "PRICE_OUT_OF_BAND",
@@ -30,3 +30,16 @@ export const REFUSAL_CODES = [
 ] as const;
 
 export type RefusalCode = (typeof REFUSAL_CODES)[number];
+
+/** Keys end in their unit (requiredQuanta, limitTicks, nearestLots), by which the edge prints them. */
+export type RefusalDetails = Record<string, number | string>;
+
+const refused = blank(Refused);
+
+/** Answers a command with "nothing was done, and why". `field` names the part of the request that is at fault. */
+export function refuse(turn: Turn, code: RefusalCode, field = "", details: RefusalDetails | null = null): void {
+  refused.code = code;
+  refused.field = field;
+  refused.details = details;
+  turn.reply(refused);
+}
