@@ -47,6 +47,8 @@ export interface LedgerSettings {
 }
 
 const MAX_KEYS_PER_ACCOUNT = 50;
+/** Rows of each kind in one answer to Describe: a turn must fit into a ring. */
+const DESCRIBE_PAGE = 2000;
 /** Balances stay a factor of eight below 2^53, so that sums over one account's symbols are exact. */
 const MAX_BALANCE_QUANTA = 2 ** 50;
 
@@ -86,7 +88,7 @@ export class LedgerActor implements Actor {
       case Tick.code:
         return this.tick(turn);
       case Describe.code:
-        return this.describe(turn);
+        return this.describe(command.from, turn);
       case Audit.code:
         return turn.reply({ type: AuditReport.code, report: this.audit() });
       default:
@@ -203,14 +205,18 @@ export class LedgerActor implements Actor {
     }
   }
 
-  private describe(turn: Turn): void {
-    const { state } = this;
+  /** A page of accounts, of sessions and of keys each. Consistent as long as nothing else happens between the pages. */
+  private describe(from: number, turn: Turn): void {
+    const { addressOfAccount, sessions, keys } = this.state;
+    const to = from + DESCRIBE_PAGE;
+    const largest = Math.max(addressOfAccount.size, sessions.size, keys.size);
     turn.reply({
       type: LedgerDescription.code,
       state: {
-        accounts: [...state.addressOfAccount],
-        sessions: [...state.sessions.values()],
-        keys: [...state.keys.values()],
+        next: to < largest ? to : null,
+        accounts: [...addressOfAccount].slice(from, to),
+        sessions: [...sessions.values()].slice(from, to),
+        keys: [...keys.values()].slice(from, to),
       },
     });
   }

@@ -115,8 +115,8 @@ export const ReadOrders = shape(8, "ReadOrders", { accountId: "number" });
 export const ReadOrder = shape(9, "ReadOrder", { accountId: "number", orderId: "number", clientOrderId: "string" });
 /** accountId 0 = every account's. */
 export const ReadPosition = shape(10, "ReadPosition", { accountId: "number" });
-/** Everything a front thread needs to begin folding this actor's events. */
-export const Describe = shape(11, "Describe", {});
+/** Everything a front thread needs to begin folding this actor's events; the ledger answers in pages, from `from` on. */
+export const Describe = shape(11, "Describe", { from: "number" });
 /** The actor checks itself; see invariants.ts. */
 export const Audit = shape(12, "Audit", {});
 
@@ -356,7 +356,10 @@ export interface SymbolSummary {
   asks: Levels;
 }
 
+/** A page of the ledger. */
 export interface LedgerSummary {
+  /** What the next Describe must ask from; null = this was the last page. */
+  next: number | null;
   accounts: [accountId: number, address: string][];
   sessions: { tokenHash: string; accountId: number; expiresAt: number }[];
   keys: { apiKey: string; accountId: number; record: KeyRecord }[];

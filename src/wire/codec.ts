@@ -28,6 +28,7 @@ interface Codec {
   shape: Shape;
   encode: Encode;
   decodeInto: DecodeInto;
+  maxBytes: (message: Message) => number;
   /** Reused by decodeShared. */
   shared: Message;
 }
@@ -73,17 +74,9 @@ export function eachMessage(
   for (let at = from; at < to; at += messageBytes(view, at)) visit(decodeShared(view, bytes, at));
 }
 
-/** An upper bound of the bytes that a message takes. Exact for messages of numbers. */
+/** An upper bound of the bytes that a message takes. */
 export function maxMessageBytes(message: Message): number {
-  const { shape } = codecs[message.type] ?? compile(message.type);
-  let size = MESSAGE_HEADER_BYTES + 8;
-  for (const [name, kind] of Object.entries(shape.fields)) {
-    const value = (message as unknown as Record<string, unknown>)[name];
-    if (kind === "number") size += 8;
-    else if (kind === "string") size += 4 + 3 * (value as string).length;
-    else size += 4 + packr.pack(value).length;
-  }
-  return pad8(size);
+  return (codecs[message.type] ?? compile(message.type)).maxBytes(message);
 }
 
 function compile(code: number): Codec {
@@ -114,6 +107,11 @@ function compile(code: number): Codec {
       (name) => `length = view.getUint32(at, true); m.${name} = json(bytes, at + 4, length); at += 4 + length;`,
     ),
   ];
+  const bound = [
+    String(MESSAGE_HEADER_BYTES + 8 + 8 * numbers.length + 4 * (strings.length + jsons.length)),
+    ...strings.map((name) => `3 * m.${name}.length`),
+    ...jsons.map((name) => `packed(m.${name})`),
+  ];
   const old: DecodeInto = (view, bytes, offset, message) => decodeOld(shape, view, bytes, offset, message);
   const codec: Codec = {
     shape,
@@ -128,6 +126,9 @@ function compile(code: number): Codec {
       "json",
       `return function decode${shape.name}(view, bytes, offset, m) { ${decodeBody.join("\n")} }`,
     )(old, text, unpackJson) as DecodeInto,
+    maxBytes: new Function("packed", `return function maxBytes${shape.name}(m) { return ${bound.join(" + ")}; }`)(
+      (value: unknown) => packr.pack(value).length,
+    ) as Codec["maxBytes"],
     shared: blank(shape) as Message,
   };
   codecs[code] = codec;
@@ -204,4 +205,35 @@ function putJson(view: DataView, bytes: Uint8Array, at: number, value: unknown):
 
 function unpackJson(bytes: Uint8Array, at: number, length: number): unknown {
   return packr.unpack(bytes.slice(at, at + length));
+}
+
+/** Objects to decode the messages of one record into, all of them valid until the next reset(). */
+export class MessagePool {
+  private readonly free: Message[][] = [];
+  private readonly used: number[] = [];
+
+  decode(view: DataView, bytes: Uint8Array, offset: number): Message {
+    const code = view.getUint16(offset, true);
+    const codec = codecs[code] ?? compile(code);
+    let ofCode = this.free[code];
+    if (ofCode === undefined) {
+      ofCode = [];
+      this.free[code] = ofCode;
+      this.used[code] = 0;
+    }
+    const index = this.used[code] as number;
+    let message = ofCode[index];
+    if (message === undefined) {
+      message = blank(codec.shape) as Message;
+      ofCode.push(message);
+    }
+    this.used[code] = index + 1;
+    codec.decodeInto(view, bytes, offset, message);
+    return message;
+  }
+
+  /** The objects may be filled in again. `messages` are those that were handed out. */
+  reset(messages: readonly Message[]): void {
+    for (const message of messages) this.used[message.type] = 0;
+  }
 }

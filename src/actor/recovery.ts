@@ -1,0 +1,43 @@
+import type { Actor } from "../core/messages.ts";
+import { LogReader } from "../store/log-reader.ts";
+import type { Snapshots } from "../store/snapshots.ts";
+import { eachMessage } from "../wire/codec.ts";
+import { AT_ACTOR_ID, AT_SEQUENCE, AT_TIME, RECORD_HEADER_BYTES } from "../wire/record.ts";
+import type { Control } from "./control.ts";
+
+const RECORDS_PER_STEP = 10_000;
+
+/**
+ * Brings actors back to where the log ends: their snapshots, then the log's tail through the same `apply` that deciding
+ * turns use. Nothing is decided again.
+ */
+export function recover(actors: readonly Actor[], snapshots: Snapshots, logDir: string, control: Control): void {
+  const byId = new Map<number, { actor: Actor; through: number }>();
+  const end = control.durable;
+  let from = end;
+  for (const actor of actors) {
+    const through = snapshots.load(actor.actorId, (table, key, row) => actor.load(table, key, row));
+    control.setSnapshotOf(actor.actorId, through);
+    byId.set(actor.actorId, { actor, through });
+    from = Math.min(from, through);
+  }
+  if (from < end) {
+    const reader = new LogReader(logDir, from + 1);
+    const visit = (buffer: Buffer, view: DataView, offset: number, logBytes: number): void => {
+      const entry = byId.get(view.getUint16(offset + AT_ACTOR_ID, true));
+      const sequence = view.getFloat64(offset + AT_SEQUENCE, true);
+      if (entry === undefined || sequence <= entry.through) return;
+      const time = view.getFloat64(offset + AT_TIME, true);
+      eachMessage(view, buffer, offset + RECORD_HEADER_BYTES, offset + logBytes, (event) =>
+        entry.actor.apply(event, time),
+      );
+      entry.actor.settle(sequence, time);
+    };
+    for (let read = -1; read !== 0; ) {
+      read = reader.read(end, visit, RECORDS_PER_STEP);
+      control.addRecovered(read);
+    }
+    reader.close();
+  }
+  for (const actor of actors) actor.restored();
+}

@@ -1,0 +1,154 @@
+import type { MessagePort } from "node:worker_threads";
+import { AccountCells } from "../core/cells.ts";
+import { compileInstrument, type InstrumentConfig } from "../core/instrument.ts";
+import { LedgerActor, type LedgerSettings } from "../core/ledger.ts";
+import { type Actor, LEDGER } from "../core/messages.ts";
+import { SymbolActor } from "../core/symbol.ts";
+import { openDatabase } from "../store/database.ts";
+import { Keeper } from "../store/keeper.ts";
+import { type LogCut, openLog } from "../store/log.ts";
+import { Snapshots } from "../store/snapshots.ts";
+import { Bell, RingConsumer, RingProducer } from "../wire/ring.ts";
+import { ActorWorker } from "./actor.ts";
+import { Control, STOP_STORE } from "./control.ts";
+import { Journal } from "./journal.ts";
+import { recover } from "./recovery.ts";
+
+/**
+ * What runs on each thread, from its first line to its last. Each says "ready" through its port, then loops until the
+ * exchange stops; an error ends the thread, and with it the exchange (the host hears of it).
+ */
+export interface ThreadTask {
+  port: MessagePort;
+  control: SharedArrayBuffer;
+  bell: SharedArrayBuffer;
+}
+
+export interface StoreTask extends ThreadTask {
+  dataDir: string;
+  logDir: string;
+  /** Snapshots, from the journal. */
+  input: SharedArrayBuffer;
+  /** Rung after each commit: the front waits for the index. */
+  frontBell: SharedArrayBuffer;
+  actorIds: number[];
+}
+/** What a store says when it is ready. */
+export interface StoreReady {
+  indexedSequence: number;
+}
+
+export interface JournalTask extends ThreadTask {
+  logDir: string;
+  segmentBytes: number;
+  protectedThrough: number;
+  inputs: SharedArrayBuffer[];
+  front: SharedArrayBuffer;
+  frontBell: SharedArrayBuffer;
+  store: SharedArrayBuffer;
+  storeBell: SharedArrayBuffer;
+}
+export interface JournalReady {
+  lastSequence: number;
+  cut: LogCut | null;
+}
+
+export interface ActorTask extends ThreadTask {
+  dataDir: string;
+  logDir: string;
+  commands: SharedArrayBuffer;
+  out: SharedArrayBuffer;
+  journalBell: SharedArrayBuffer;
+  cells: SharedArrayBuffer;
+  actorIds: number[];
+  instruments: InstrumentConfig[];
+  ledger: LedgerSettings;
+  snapshotIntervalMs: number;
+}
+
+/** The store looks for new turns this often by itself; who waits for the index wakes it at once. */
+const STORE_WAIT_MS = 50;
+
+export function runStore(task: StoreTask): void {
+  const control = new Control(task.control);
+  const bell = new Bell(task.bell);
+  const frontBell = new Bell(task.frontBell, () => task.port.postMessage("indexed"));
+  const input = new RingConsumer(task.input);
+  const database = openDatabase(task.dataDir);
+  const keeper = new Keeper({ database, logDir: task.logDir, actorIds: task.actorIds });
+  control.indexed = keeper.indexedSequence;
+  task.port.postMessage({ indexedSequence: keeper.indexedSequence } satisfies StoreReady);
+  for (;;) {
+    const stopping = control.phase >= STOP_STORE;
+    let busy = false;
+    for (let at = input.peek(); at >= 0; at = input.peek()) {
+      const committed = keeper.onSnapshotRecord(input.bytes.slice(at, at + input.length));
+      if (committed !== null) control.setSnapshotOf(committed.actorId, committed.sequence);
+      input.next();
+      input.release();
+      busy = true;
+    }
+    // Nothing of the log is read before the journal has opened it and said where it ends.
+    if (control.durable > keeper.indexedSequence) {
+      busy = keeper.step(control.durable) || busy;
+      control.indexed = keeper.indexedSequence;
+      frontBell.ring();
+    }
+    if (busy) continue;
+    if (stopping) break;
+    keeper.trim();
+    bell.announce();
+    if (input.peek() < 0) bell.wait(STORE_WAIT_MS);
+    bell.awake();
+  }
+  keeper.close();
+  database.close();
+  task.port.close();
+}
+
+export function runJournal(task: JournalTask): void {
+  const control = new Control(task.control);
+  const { segmentBytes, protectedThrough } = task;
+  const log = openLog(task.logDir, { segmentBytes, protectedThrough });
+  const lastSequence = log.nextSequence - 1;
+  control.startAt(lastSequence);
+  const journal = new Journal({
+    log,
+    control,
+    inputs: task.inputs.map((input) => new RingConsumer(input)),
+    bell: new Bell(task.bell),
+    front: new RingProducer(task.front, new Bell(task.frontBell, () => task.port.postMessage("released"))),
+    store: new RingProducer(task.store, new Bell(task.storeBell)),
+    clock: Date.now,
+  });
+  task.port.postMessage({ lastSequence, cut: log.cut } satisfies JournalReady);
+  journal.run();
+  task.port.close();
+}
+
+export function runActors(task: ActorTask): void {
+  const control = new Control(task.control);
+  const cells = new AccountCells(task.cells);
+  const actors = task.actorIds.map((actorId): Actor => {
+    if (actorId === LEDGER) return new LedgerActor(task.ledger, cells);
+    const config = task.instruments.find((instrument) => instrument.id === actorId);
+    if (config === undefined) throw new Error(`no instrument has the id ${actorId}`);
+    return new SymbolActor(compileInstrument(config), cells);
+  });
+  const database = openDatabase(task.dataDir, { readOnly: true });
+  recover(actors, new Snapshots(database), task.logDir, control);
+  database.close();
+  const worker = new ActorWorker({
+    actors,
+    cells,
+    control,
+    commands: new RingConsumer(task.commands),
+    bell: new Bell(task.bell),
+    out: new RingProducer(task.out, new Bell(task.journalBell)),
+    snapshotIntervalMs: task.snapshotIntervalMs,
+    clock: Date.now,
+  });
+  task.port.postMessage("ready");
+  worker.run();
+  task.port.close();
+}

@@ -1,0 +1,1 @@
+export { runActors as default } from "../src/actor/threads.ts";

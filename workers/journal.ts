@@ -1,0 +1,1 @@
+export { runJournal as default } from "../src/actor/threads.ts";

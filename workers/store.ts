@@ -1,0 +1,1 @@
+export { runStore as default } from "../src/actor/threads.ts";
