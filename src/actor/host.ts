@@ -68,8 +68,8 @@ export class Host implements Road {
   private readonly pool = new MessagePool();
   private readonly releasedListeners: ((turn: Released) => void)[] = [];
   private readonly drainedListeners: (() => void)[] = [];
-  private readonly waiters: { sequence: number; then: () => void }[] = [];
-  private readonly indexWaiters: { sequence: number; then: () => void }[] = [];
+  private readonly waiters: { sequence: number; run: () => void }[] = [];
+  private readonly indexWaiters: { sequence: number; run: () => void }[] = [];
   private ticker: NodeJS.Timeout | null = null;
   private stopping = false;
 
@@ -122,14 +122,14 @@ export class Host implements Road {
   afterEverything(then: () => void): void {
     const sequence = this.control.lastTicket;
     if (sequence <= this.released) then();
-    else this.waiters.push({ sequence, then });
+    else this.waiters.push({ sequence, run: then });
   }
 
   historyCaughtUp(): Promise<void> {
     const sequence = this.released;
     if (this.control.indexed >= sequence) return Promise.resolve();
     return new Promise((resolve) => {
-      this.indexWaiters.push({ sequence, then: resolve });
+      this.indexWaiters.push({ sequence, run: resolve });
       this.awaitIndex();
     });
   }
@@ -208,7 +208,7 @@ export class Host implements Road {
       this.pendingCount--;
       onReply(turn);
     }
-    while (this.waiters.length > 0 && this.waiters[0].sequence <= this.released) this.waiters.shift()?.then();
+    while (this.waiters.length > 0 && this.waiters[0].sequence <= this.released) this.waiters.shift()?.run();
   }
 
   /** Wakes the store, and whoever waits once it has caught up. */
@@ -216,7 +216,7 @@ export class Host implements Road {
     this.indexBell.announce();
     const { indexed } = this.control;
     for (let i = this.indexWaiters.length - 1; i >= 0; i--)
-      if (this.indexWaiters[i].sequence <= indexed) this.indexWaiters.splice(i, 1)[0].then();
+      if (this.indexWaiters[i].sequence <= indexed) this.indexWaiters.splice(i, 1)[0].run();
     if (this.indexWaiters.length > 0) this.store?.bell.ring();
     else this.indexBell.awake();
   }

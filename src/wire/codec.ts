@@ -2,7 +2,6 @@ import { Packr } from "msgpackr";
 import { assert, must } from "../assert.ts";
 import "../core/messages.ts";
 import { blank, type Message, SHAPES, type Shape } from "../core/shape.ts";
-import { pad8 } from "./record.ts";
 
 /**
  * Messages as bytes, by their declared shapes:
