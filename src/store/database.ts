@@ -1,0 +1,173 @@
+import { existsSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { open, type RootDatabase } from "lmdb";
+import type { Message } from "../core/shape.ts";
+import { probeDatabase } from "./database-probe.ts";
+import {
+  createGenesis,
+  DatabaseCorruptError,
+  type Genesis,
+  isInitialised,
+  markInitialised,
+  readGenesis,
+} from "./genesis.ts";
+import {
+  type CandleRecord,
+  type ClientOrderRecord,
+  type FillRecord,
+  GenesisRecord,
+  type IndexRecord,
+  type OrderRecord,
+  type SnapshotRecord,
+  type TradeRecord,
+  type TransferRecord,
+} from "./rows.ts";
+import { type Key, Table } from "./table.ts";
+import { WriteBatch } from "./write-batch.ts";
+
+/** Address space, not disk: the file grows as it is written. Mapping it anew later would keep the old map as well. */
+const DEFAULT_MAP_BYTES = 64 * 2 ** 30;
+const MAX_TABLES = 16;
+const GENESIS_KEY = "genesis";
+
+export interface DatabaseOptions {
+  /** For every thread but the one that writes. The database must exist. */
+  readOnly?: boolean;
+  /** The most that the database can ever hold. */
+  mapSizeBytes?: number;
+  /** Skips the check of the file in a process of its own. */
+  probe?: boolean;
+}
+
+/** A commit failed: nothing of it is in the database. Stop, and recover from the log; a retry may lie. */
+export class DatabaseWriteError extends Error {
+  override name = "DatabaseWriteError";
+}
+
+/**
+ * Opens the database in `dir`, or makes it where there was no exchange before. One thread of one process opens it for
+ * writing, and first; any thread of that process may then open it for reading: LMDB shares one environment among them.
+ *
+ * Throws DatabaseCorruptError when the database is missing, empty or damaged, or belongs to another exchange.
+ */
+export function openDatabase(dir: string, options: DatabaseOptions = {}): Database {
+  const { readOnly = false, mapSizeBytes = DEFAULT_MAP_BYTES, probe = true } = options;
+  const path = join(dir, "database");
+  const known = readGenesis(dir);
+  const isFresh = !isInitialised(dir);
+  if (known === null && isPresent(path)) throw new DatabaseCorruptError(`${path}: a database without genesis.json`);
+  if (!isFresh && !isPresent(path)) throw new DatabaseCorruptError(`${path}: the database is missing or empty`);
+  if (readOnly) {
+    if (known === null || isFresh) throw new DatabaseCorruptError(`${dir}: there is no database to read`);
+    return new Database(known, path, mapSizeBytes, true);
+  }
+  const genesis = known ?? createGenesis(dir);
+  if (!isFresh && probe) probeDatabase(dir);
+  const database = new Database(genesis, path, mapSizeBytes, false);
+  try {
+    admit(database, dir, isFresh);
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+  return database;
+}
+
+/** All tables of one environment. See rows.ts for what stands in them. */
+export class Database {
+  readonly genesis: Genesis;
+  readonly genesisRecords: Table<GenesisRecord>;
+  /** actorId */
+  readonly snapshotHeads: Table<SnapshotRecord>;
+  /** [actorId, table, key] → a row as the actor handed it over */
+  readonly snapshotRows: Table;
+  /** "history" */
+  readonly index: Table<IndexRecord>;
+  /** orderId */
+  readonly orders: Table<OrderRecord>;
+  /** [accountId, closed at, sequence, orderId] → nothing */
+  readonly closedOrders: Table;
+  /** [generation, accountId, clientOrderId] */
+  readonly clientOrders: Table<ClientOrderRecord>;
+  /** [accountId, time, sequence, tradeId, orderId] */
+  readonly fills: Table<FillRecord>;
+  /** [instrumentId, tradeId] */
+  readonly trades: Table<TradeRecord>;
+  /** [interval, instrumentId, openTime] */
+  readonly candles: Table<CandleRecord>;
+  /** [accountId, kind, transferId] */
+  readonly transfers: Table<TransferRecord>;
+  private readonly root: RootDatabase<Uint8Array, Key>;
+
+  constructor(genesis: Genesis, path: string, mapSizeBytes: number, readOnly: boolean) {
+    this.genesis = genesis;
+    // overlappingSync would let a commit be seen, and be acknowledged, whose sync then fails. The cache is per thread
+    // and not told of other threads' writes.
+    this.root = open<Uint8Array, Key>(path, {
+      overlappingSync: false,
+      mapSize: mapSizeBytes,
+      maxDbs: MAX_TABLES,
+      encoding: "binary",
+      cache: false,
+      readOnly,
+    });
+    const table = <Row extends Message>(name: string): Table<Row> =>
+      new Table<Row>(name, this.root.openDB<Uint8Array, Key>(name, { encoding: "binary", cache: false }));
+    this.genesisRecords = table("genesis");
+    this.snapshotHeads = table("snapshotHeads");
+    this.snapshotRows = table("snapshotRows");
+    this.index = table("index");
+    this.orders = table("orders");
+    this.closedOrders = table("closedOrders");
+    this.clientOrders = table("clientOrders");
+    this.fills = table("fills");
+    this.trades = table("trades");
+    this.candles = table("candles");
+    this.transfers = table("transfers");
+  }
+
+  /** Does all writes of the batch, or none; on disk when it returns. Empties the batch. Throws DatabaseWriteError. */
+  commit(batch: WriteBatch): void {
+    try {
+      this.root.transactionSync(() => {
+        batch.write();
+      });
+    } catch (error) {
+      throw new DatabaseWriteError(`database: the commit failed: ${(error as Error).message}`, { cause: error });
+    }
+    batch.clear();
+  }
+
+  /**
+   * The next read sees the latest commit. lmdb-js keeps one state in view until the event loop turns; a thread that
+   * blocks would see old data, and keep its pages from being used again.
+   */
+  refresh(): void {
+    this.root.resetReadTxn();
+  }
+
+  close(): Promise<void> {
+    return this.root.close();
+  }
+}
+
+/** Settles whose database this is. */
+function admit(database: Database, dir: string, isFresh: boolean): void {
+  const { genesis } = database;
+  const marker = database.genesisRecords.get(GENESIS_KEY);
+  if (marker === undefined) {
+    if (!isFresh) throw new DatabaseCorruptError(`${dir}: the database is empty, but the exchange was initialised`);
+    const batch = new WriteBatch();
+    batch.put(database.genesisRecords, GENESIS_KEY, { type: GenesisRecord.code, exchangeId: genesis.exchangeId });
+    database.commit(batch);
+  } else if (marker.exchangeId !== genesis.exchangeId) {
+    throw new DatabaseCorruptError(`${dir}: the database belongs to the exchange ${marker.exchangeId}`);
+  }
+  if (isFresh) markInitialised(dir, genesis);
+  database.refresh();
+}
+
+function isPresent(path: string): boolean {
+  const file = join(path, "data.mdb");
+  return existsSync(file) && statSync(file).size > 0;
+}

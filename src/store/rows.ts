@@ -1,0 +1,111 @@
+import { STATUS_NEW, STATUS_PARTIALLY_FILLED, type Transfer } from "../core/messages.ts";
+import { json, type MessageOf, shape } from "../core/shape.ts";
+
+/**
+ * The rows of the database (codes 250 to 279), encoded like every message: a row keeps its meaning when fields are
+ * appended. Units stand in the names; see core/units.ts.
+ */
+
+/** An order in its last known state. Open while status is NEW or PARTIALLY_FILLED. */
+export const OrderRecord = shape(250, "OrderRecord", {
+  orderId: "number",
+  accountId: "number",
+  side: "number",
+  orderType: "number",
+  timeInForce: "number",
+  flags: "number",
+  selfTradePrevention: "number",
+  /** The limit; for a market order the cap that it could not trade beyond. */
+  priceTicks: "number",
+  /** As placed. */
+  quantityLots: "number",
+  /** Neither filled nor given up by a reduction; of an order that ended early, what it ended with. */
+  remainingLots: "number",
+  filledLots: "number",
+  /** Σ price × lots of its fills. */
+  filledQuanta: "number",
+  feeQuanta: "number",
+  status: "number",
+  /** Why it ended early; 0 = it did not. */
+  reason: "number",
+  createdAt: "number",
+  updatedAt: "number",
+  /** Of the last turn that touched it. */
+  sequence: "number",
+  clientOrderId: "string",
+});
+export type OrderRecord = MessageOf<typeof OrderRecord>;
+
+export const isOpen = (order: OrderRecord): boolean =>
+  order.status === STATUS_NEW || order.status === STATUS_PARTIALLY_FILLED;
+
+/** One account's side of a trade. */
+export const FillRecord = shape(251, "FillRecord", {
+  tradeId: "number",
+  orderId: "number",
+  side: "number",
+  priceTicks: "number",
+  quantityLots: "number",
+  feeQuanta: "number",
+  feePpm: "number",
+  /** 1: this side was the maker. */
+  maker: "number",
+  /** Profit taken by the part that closed; before fees. */
+  realizedQuanta: "number",
+  execType: "number",
+  /** Signed position after the trade. */
+  positionSizeLots: "number",
+  time: "number",
+  sequence: "number",
+  clientOrderId: "string",
+});
+export type FillRecord = MessageOf<typeof FillRecord>;
+
+/** A trade as everyone sees it. */
+export const TradeRecord = shape(252, "TradeRecord", {
+  tradeId: "number",
+  takerSide: "number",
+  priceTicks: "number",
+  quantityLots: "number",
+  execType: "number",
+  time: "number",
+  sequence: "number",
+});
+export type TradeRecord = MessageOf<typeof TradeRecord>;
+
+export const CandleRecord = shape(253, "CandleRecord", {
+  openTime: "number",
+  openTicks: "number",
+  highTicks: "number",
+  lowTicks: "number",
+  closeTicks: "number",
+  volumeLots: "number",
+  trades: "number",
+  /** A BigInt in decimal. */
+  turnoverQuanta: "string",
+});
+export type CandleRecord = MessageOf<typeof CandleRecord>;
+
+export const TransferRecord = shape(254, "TransferRecord", { transfer: json<Transfer>() });
+export type TransferRecord = MessageOf<typeof TransferRecord>;
+
+/** The order behind a client order id. */
+export const ClientOrderRecord = shape(255, "ClientOrderRecord", { orderId: "number" });
+export type ClientOrderRecord = MessageOf<typeof ClientOrderRecord>;
+
+/** How far the history index has come. */
+export const IndexRecord = shape(256, "IndexRecord", {
+  sequence: "number",
+  /** The generation that client order ids are being written to, and how many it holds: see history-fold.ts. */
+  clientIdGeneration: "number",
+  clientIdCount: "number",
+});
+export type IndexRecord = MessageOf<typeof IndexRecord>;
+
+/** An actor's snapshot holds its state through this sequence. */
+export const SnapshotRecord = shape(257, "SnapshotRecord", { sequence: "number" });
+export type SnapshotRecord = MessageOf<typeof SnapshotRecord>;
+
+/** Says inside the database which exchange it belongs to. */
+export const GenesisRecord = shape(258, "GenesisRecord", { exchangeId: "string" });
+export type GenesisRecord = MessageOf<typeof GenesisRecord>;

@@ -1,0 +1,57 @@
+import { assert } from "../assert.ts";
+import type { Message } from "../core/shape.ts";
+import { eachSnapshotEntry } from "../wire/snapshot.ts";
+import type { Database } from "./database.ts";
+import { SnapshotRecord } from "./rows.ts";
+import { WriteBatch } from "./write-batch.ts";
+
+/** Each actor's state as of a sequence, written behind: recovery loads it and folds the log's tail onto it. */
+export class Snapshots {
+  private readonly database: Database;
+
+  constructor(database: Database) {
+    this.database = database;
+  }
+
+  /** The sequence through which the actor's rows hold its state; 0 when it never had a snapshot. */
+  sequenceOf(actorId: number): number {
+    return this.database.snapshotHeads.get(actorId)?.sequence ?? 0;
+  }
+
+  /**
+   * Brings the actor's rows to `sequence`, all in one transaction: what the parts (records of kind SNAPSHOT, in order)
+   * put and remove. On disk when it returns.
+   */
+  apply(actorId: number, sequence: number, parts: readonly Uint8Array[]): void {
+    const before = this.sequenceOf(actorId);
+    assert(sequence >= before, `actor ${actorId}: a snapshot of ${sequence} after one of ${before}`);
+    const { database } = this;
+    const batch = new WriteBatch();
+    const entries = {
+      put: (table: string, key: number | string, row: Uint8Array) =>
+        batch.putEncoded(database.snapshotRows, [actorId, table, key], row),
+      remove: (table: string, key: number | string) => batch.remove(database.snapshotRows, [actorId, table, key]),
+    };
+    for (const part of parts) eachSnapshotEntry(part, entries);
+    batch.put(database.snapshotHeads, actorId, { type: SnapshotRecord.code, sequence });
+    database.commit(batch);
+  }
+
+  /**
+   * Visits every row of the actor's state, table by table, and returns the sequence that the state is of (0 = there is
+   * none, start from nothing). Throws DatabaseCorruptError when a row is damaged.
+   */
+  load(actorId: number, visit: (table: string, key: number | string, row: Message) => void): number {
+    const { database } = this;
+    database.refresh();
+    const sequence = this.sequenceOf(actorId);
+    database.snapshotRows.each({ start: [actorId], end: [actorId + 1] }, (key, row) => {
+      const [, table, rowKey] = key as [number, string, number | string];
+      visit(table, rowKey, row);
+      return true;
+    });
+    // The caller's thread may never turn its event loop again, and would hold on to this state.
+    database.refresh();
+    return sequence;
+  }
+}

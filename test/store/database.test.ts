@@ -1,0 +1,156 @@
+import assert from "node:assert/strict";
+import * as fs from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { blank } from "../../src/core/shape.ts";
+import { openDatabase } from "../../src/store/database.ts";
+import { DatabaseCorruptError } from "../../src/store/genesis.ts";
+import { OrderRecord, SnapshotRecord } from "../../src/store/rows.ts";
+import { WriteBatch } from "../../src/store/write-batch.ts";
+
+const root = fs.mkdtempSync(join(tmpdir(), "perpd-database-"));
+after(() => fs.rmSync(root, { recursive: true }));
+
+let folders = 0;
+const newDir = (): string => join(root, String(folders++));
+const dataFile = (dir: string): string => join(dir, "database", "data.mdb");
+/** Found in the data file wherever an order of fill() is stored. */
+const MARK = "mark-of-an-order";
+
+/** An exchange whose database holds `count` orders, and as many rows of a snapshot. */
+async function fill(dir: string, count: number): Promise<void> {
+  const database = openDatabase(dir);
+  const batch = new WriteBatch();
+  for (let orderId = 1; orderId <= count; orderId++) {
+    const order = Object.assign(blank(OrderRecord), { orderId, clientOrderId: MARK });
+    batch.put(database.orders, orderId, order);
+    batch.put(database.snapshotRows, [1, "orders", orderId], order);
+  }
+  database.commit(batch);
+  await database.close();
+}
+
+/** Changes the file's bytes around every place where MARK stands. */
+function damage(file: string, change: (bytes: Buffer, at: number) => void): void {
+  const bytes = fs.readFileSync(file);
+  for (let at = bytes.indexOf(MARK); at >= 0; at = bytes.indexOf(MARK, at + 1)) change(bytes, at);
+  fs.writeFileSync(file, bytes);
+}
+
+const refuses = (dir: string, message: RegExp): void =>
+  assert.throws(
+    () => openDatabase(dir),
+    (error: Error) => error instanceof DatabaseCorruptError && message.test(error.message),
+  );
+
+test("what was committed is there after closing and opening, and an identity with it", async () => {
+  const dir = newDir();
+  await fill(dir, 3);
+  const database = openDatabase(dir);
+  assert.equal(database.orders.get(3)?.clientOrderId, MARK);
+  assert.equal(database.orders.get(4), undefined);
+  const { exchangeId } = JSON.parse(fs.readFileSync(join(dir, "genesis.json"), "utf8"));
+  assert.equal(database.genesis.exchangeId, exchangeId);
+  await database.close();
+});
+
+test("a second opening in the process reads what the first commits, and cannot write", async () => {
+  const dir = newDir();
+  const writer = openDatabase(dir);
+  const reader = openDatabase(dir, { readOnly: true });
+  const batch = new WriteBatch();
+  for (const sequence of [7, 8]) {
+    batch.put(writer.snapshotHeads, 1, { type: SnapshotRecord.code, sequence });
+    writer.commit(batch);
+    reader.refresh();
+    assert.equal(reader.snapshotHeads.get(1)?.sequence, sequence);
+  }
+  batch.put(reader.snapshotHeads, 1, { type: SnapshotRecord.code, sequence: 9 });
+  assert.throws(() => reader.commit(batch));
+  await reader.close();
+  await writer.close();
+});
+
+test("a batch that cannot be written leaves nothing of itself", async () => {
+  const database = openDatabase(newDir());
+  const batch = new WriteBatch();
+  batch.put(database.snapshotHeads, 1, { type: SnapshotRecord.code, sequence: 1 });
+  batch.put(database.snapshotRows, [1, "x".repeat(5000), 1], blank(OrderRecord)); // LMDB takes no such key
+  assert.throws(() => database.commit(batch), { name: "DatabaseWriteError" });
+  assert.equal(database.snapshotHeads.get(1), undefined);
+  await database.close();
+});
+
+test("there is no database to read where nobody made one", () => {
+  assert.throws(() => openDatabase(newDir(), { readOnly: true }), DatabaseCorruptError);
+});
+
+test("an exchange whose database is gone, empty or exchanged does not begin anew", async () => {
+  const dir = newDir();
+  await fill(dir, 3);
+  fs.truncateSync(dataFile(dir), 0);
+  refuses(dir, /missing or empty/);
+  fs.rmSync(dataFile(dir));
+  refuses(dir, /missing or empty/);
+
+  const other = newDir();
+  await fill(other, 3);
+  fs.copyFileSync(dataFile(other), dataFile(dir));
+  refuses(dir, /belongs to the exchange/);
+
+  fs.rmSync(join(other, "genesis.json"));
+  refuses(other, /genesis/);
+  fs.rmSync(join(other, "initialised.json"));
+  refuses(other, /without genesis/);
+});
+
+test("a database without its marker is refused, however sound it looks", async () => {
+  const dir = newDir();
+  await fill(dir, 3);
+  const database = openDatabase(dir);
+  const batch = new WriteBatch();
+  batch.remove(database.genesisRecords, "genesis");
+  database.commit(batch);
+  await database.close();
+  refuses(dir, /empty, but the exchange was initialised/);
+});
+
+test("making an exchange may stop halfway and be done again", async () => {
+  const dir = newDir();
+  await fill(dir, 3);
+  fs.rmSync(join(dir, "initialised.json"));
+  await openDatabase(dir).close();
+  assert.ok(fs.existsSync(join(dir, "initialised.json")));
+  fs.rmSync(join(dir, "initialised.json"));
+  fs.rmSync(join(dir, "database"), { recursive: true });
+  await openDatabase(dir).close();
+  assert.ok(fs.existsSync(join(dir, "initialised.json")));
+});
+
+test("a flipped bit in a value names its table and key", async () => {
+  const dir = newDir();
+  await fill(dir, 3);
+  damage(dataFile(dir), (bytes, at) => {
+    bytes[at] = bytes.readUInt8(at) ^ 1;
+  });
+  refuses(dir, /table snapshotRows, key \[1,"orders",1\]: wrong checksum/);
+  const database = openDatabase(dir, { probe: false });
+  assert.throws(() => database.orders.get(2), /table orders, key 2: wrong checksum/);
+  assert.throws(() => database.orders.each({}, () => true), DatabaseCorruptError);
+  await database.close();
+});
+
+test("pages that were lost, and a file that is no database, are found out without taking the process along", async () => {
+  const dir = newDir();
+  await fill(dir, 2000);
+  damage(dataFile(dir), (bytes, at) => {
+    const page = at - (at % 4096);
+    if (page % (7 * 4096) === 0) bytes.fill(0, page, page + 4096);
+  });
+  refuses(dir, /cannot be read/);
+  fs.writeFileSync(dataFile(dir), Buffer.alloc(1 << 20, "no database "));
+  refuses(dir, /cannot be read/);
+  fs.writeFileSync(dataFile(dir), "short");
+  refuses(dir, /cannot be read/);
+});
