@@ -1,0 +1,69 @@
+import { createHash } from "node:crypto";
+import type { Road } from "../actor/road.ts";
+import { Deposit, LEDGER, OpenSession, Refused, SessionView } from "../core/messages.ts";
+import { QUANTA_PER_USDC, type Quanta, type TimeMs } from "../core/units.ts";
+import { hashToken, newToken } from "../wire/token.ts";
+import { as, ask, expect } from "./ask.ts";
+
+/** An account of the house's own making: nobody holds its wallet's key, so a session is the only way in. */
+export interface SandboxAccount {
+  accountId: number;
+  address: string;
+  /** Bearer token of the session that was opened with it. */
+  token: string;
+}
+
+/** The same address for the same name in every run. */
+export const sandboxAddress = (name: string): string =>
+  `0x${createHash("sha256").update(`perpd sandbox: ${name}`).digest("hex").slice(0, 40)}`;
+
+/** Opens the account of that name, if it has none, and a session in it. */
+export async function openAccount(
+  road: Road,
+  name: string,
+  expiresAt: TimeMs,
+  stopped: AbortSignal,
+): Promise<SandboxAccount> {
+  const address = sandboxAddress(name);
+  const token = newToken();
+  const command = { type: OpenSession.code, address, tokenHash: hashToken(token), expiresAt } as const;
+  const accountId = await ask(road, LEDGER, command, stopped, (reply) => {
+    return expect(SessionView, reply, `account of ${name}`).accountId;
+  });
+  return { accountId, address, token };
+}
+
+/** Asks the faucet. The same reference again credits nothing. Answers the refusal's code, or null. */
+export function deposit(
+  road: Road,
+  accountId: number,
+  amountQuanta: Quanta,
+  reference: string,
+  stopped: AbortSignal,
+): Promise<string | null> {
+  const command = { type: Deposit.code, accountId, amountQuanta, reference } as const;
+  return ask(road, LEDGER, command, stopped, (reply) => as(Refused, reply)?.code ?? null);
+}
+
+const DEMO_FUNDS: Quanta = 100_000 * QUANTA_PER_USDC;
+
+/**
+ * The account whose token is printed at start: one for the whole life of the data folder, funded once with
+ * 100,000 USDC (or the faucet's cap), with a new token each time.
+ */
+export async function openDemoAccount(
+  road: Road,
+  options: { expiresAt: TimeMs; faucetCapQuanta: Quanta; stopped?: AbortSignal },
+): Promise<SandboxAccount> {
+  const stopped = options.stopped ?? new AbortController().signal;
+  const account = await openAccount(road, "demo", options.expiresAt, stopped);
+  const refusal = await deposit(
+    road,
+    account.accountId,
+    Math.min(DEMO_FUNDS, options.faucetCapQuanta),
+    "demo-funding-1",
+    stopped,
+  );
+  if (refusal !== null) throw new Error(`the demo account's deposit: ${refusal}`);
+  return account;
+}

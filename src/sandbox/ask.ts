@@ -1,0 +1,48 @@
+import type { Released, Road } from "../actor/road.ts";
+import { must } from "../assert.ts";
+import { type LedgerCommand, Refused, type SymbolCommand } from "../core/messages.ts";
+import type { Message, MessageOf, Shape } from "../core/shape.ts";
+import type { TimeMs } from "../core/units.ts";
+
+const RETRY_MS = 50;
+
+export type Command = SymbolCommand | LedgerCommand;
+
+/**
+ * Sends a command, again and again while the actor has no room for it, and resolves with what `read` makes of its reply.
+ * `read` runs before any later turn is seen: what it takes down is in step with Road.onReleased.
+ */
+export function ask<T>(
+  road: Road,
+  actorId: number,
+  command: Command,
+  stopped: AbortSignal,
+  read: (reply: Message, time: TimeMs) => T,
+): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const onReply = (turn: Released): void => {
+      try {
+        resolve(read(must(turn.messages[turn.eventCount], "reply"), turn.time));
+      } catch (error) {
+        reject(error);
+      }
+    };
+    const attempt = (): void => {
+      if (stopped.aborted) reject(new Error("stopped"));
+      else if (!road.ask(actorId, command, onReply)) setTimeout(attempt, RETRY_MS);
+    };
+    attempt();
+  });
+}
+
+/** The message as one of `shape`, or null when it is another. */
+export function as<S extends Shape>(shape: S, message: Message | undefined): MessageOf<S> | null {
+  return message !== undefined && message.type === shape.code ? (message as MessageOf<S>) : null;
+}
+
+/** The reply as one of `shape`; throws with the refusal's code when it is another. */
+export function expect<S extends Shape>(shape: S, reply: Message, what: string): MessageOf<S> {
+  const found = as(shape, reply);
+  if (found === null) throw new Error(`${what}: ${as(Refused, reply)?.code ?? `unexpected reply ${reply.type}`}`);
+  return found;
+}

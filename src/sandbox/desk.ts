@@ -1,0 +1,64 @@
+import type { Released, Road } from "../actor/road.ts";
+import type { Instrument } from "../core/instrument.ts";
+import { BUY, type Side } from "../core/messages.ts";
+import type { PriceTicks, Quanta, QuantityLots } from "../core/units.ts";
+import type { Command } from "./ask.ts";
+
+/** How often every bot gets its turn. */
+export const BEAT_MS = 250;
+
+/** What bots see of a market. 0 = there is no price yet. */
+export interface Market {
+  readonly instrument: Instrument;
+  indexTicks: PriceTicks;
+  markTicks: PriceTicks;
+}
+
+/** A bot's seat in one market: its account, its position, its money, and the way its orders go out. */
+export class Desk {
+  readonly market: Market;
+  readonly accountId: number;
+  readonly budgetQuanta: Quanta;
+  /** Signed; kept up by what the log says. */
+  positionLots: QuantityLots = 0;
+  /** 1, less after margin was refused. Scales the size of orders. */
+  appetite = 1;
+  private readonly road: Road;
+
+  constructor(road: Road, market: Market, accountId: number, budgetQuanta: Quanta) {
+    this.road = road;
+    this.market = market;
+    this.accountId = accountId;
+    this.budgetQuanta = budgetQuanta;
+  }
+
+  /** False: the actor has no room for it now, nothing was done. */
+  send(command: Command, onReply: (turn: Released) => void): boolean {
+    return this.road.ask(this.market.instrument.id, command, onReply);
+  }
+
+  /** How many lots `notionalQuanta` buy at the index price. */
+  lotsFor(notionalQuanta: Quanta): QuantityLots {
+    return Math.floor(notionalQuanta / (this.market.indexTicks * this.market.instrument.quantaPerTickLot));
+  }
+
+  /** The least that an order may be: minimum quantity and minimum notional, with room for a move of the price. */
+  smallestLots(): QuantityLots {
+    const { minQuantityLots, minNotionalQuanta } = this.market.instrument;
+    return Math.max(minQuantityLots, this.lotsFor(1.1 * minNotionalQuanta) + 1);
+  }
+
+  /** How many more lots may be bought (sold) before the position could reach `limitLots`, `openLots` being on the way. */
+  roomLots(side: Side, limitLots: QuantityLots, openLots: QuantityLots): QuantityLots {
+    return limitLots - openLots - (side === BUY ? this.positionLots : -this.positionLots);
+  }
+
+  refusedForMargin(): void {
+    this.appetite = Math.max(this.appetite / 2, 1 / 64);
+  }
+
+  /** A little more courage at every beat: back from half to whole in a minute. */
+  recover(): void {
+    this.appetite = Math.min(1, this.appetite * 1.003);
+  }
+}

@@ -1,0 +1,62 @@
+import type { Instrument } from "../core/instrument.ts";
+import type { PriceTicks } from "../core/units.ts";
+import { Random } from "./random.ts";
+
+const YEAR_MS = 365 * 86_400_000;
+/** How long a price takes to come back most of the way to its anchor: it wanders for days and never to zero. */
+const REVERSION_MS = 7 * 86_400_000;
+
+/** What a simulated price begins at and is drawn back to, in USDC, and its volatility per year. */
+const ASSETS: Readonly<Record<string, { price: number; volatility: number }>> = {
+  BTC: { price: 65_000, volatility: 0.55 },
+  ETH: { price: 3_200, volatility: 0.7 },
+  SOL: { price: 150, volatility: 0.9 },
+};
+const OTHER_ASSET = { price: 100, volatility: 0.8 };
+
+/** Markets are calm, ordinary or wild for minutes at a time: factor on volatility, mean stay. */
+const REGIMES = [
+  { factor: 0.4, meanStayMs: 8 * 60_000 },
+  { factor: 1, meanStayMs: 12 * 60_000 },
+  { factor: 2.5, meanStayMs: 90_000 },
+] as const;
+
+/** A simulated index price: a geometric random walk with changing volatility, drawn slowly back to an anchor. */
+export class SimulatedPrice {
+  private readonly random: Random;
+  private readonly volatility: number;
+  private readonly logAnchor: number;
+  private readonly maxTicks: PriceTicks;
+  private logTicks: number;
+  private regime: (typeof REGIMES)[number] = REGIMES[1];
+
+  /** Goes on from `lastTicks`, the index price of an earlier run; 0 = there was none. */
+  constructor(instrument: Instrument, seed: number, lastTicks: PriceTicks) {
+    const asset = ASSETS[instrument.config.baseAsset] ?? OTHER_ASSET;
+    // Half of the ladder: above the price there must be room for asks and for a rise.
+    this.maxTicks = Math.floor(instrument.maxPriceTicks / 2);
+    const anchorTicks = Math.round((asset.price * 10 ** instrument.priceDecimals) / instrument.tickUnits);
+    this.logAnchor = Math.log(this.clamp(anchorTicks));
+    this.logTicks = lastTicks > 0 ? Math.log(lastTicks) : this.logAnchor;
+    this.volatility = asset.volatility;
+    this.random = new Random(seed, `${instrument.symbol} index price`);
+  }
+
+  /** The price now. */
+  get ticks(): PriceTicks {
+    return this.clamp(Math.round(Math.exp(this.logTicks)));
+  }
+
+  /** The price `elapsedMs` later. The same seed and the same steps give the same path. */
+  step(elapsedMs: number): PriceTicks {
+    if (this.random.chance(1 - Math.exp(-elapsedMs / this.regime.meanStayMs))) this.regime = this.random.pick(REGIMES);
+    const pull = (this.logAnchor - this.logTicks) * (1 - Math.exp(-elapsedMs / REVERSION_MS));
+    const spread = this.volatility * this.regime.factor * Math.sqrt(elapsedMs / YEAR_MS);
+    this.logTicks += pull + spread * this.random.normal();
+    return this.ticks;
+  }
+
+  private clamp(ticks: number): PriceTicks {
+    return Math.min(Math.max(ticks, 1), this.maxTicks);
+  }
+}

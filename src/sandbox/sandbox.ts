@@ -1,0 +1,183 @@
+import type { Released, Road } from "../actor/road.ts";
+import type { Instrument } from "../core/instrument.ts";
+import {
+  Describe,
+  OrderClosed,
+  PositionView,
+  PriceUpdated,
+  ReadPosition,
+  SetIndexPrice,
+  SymbolDescription,
+  Traded,
+} from "../core/messages.ts";
+import type { Message, MessageOf } from "../core/shape.ts";
+import { QUANTA_PER_USDC, type Quanta, type TimeMs } from "../core/units.ts";
+import { deposit, openAccount } from "./accounts.ts";
+import { as, ask, expect } from "./ask.ts";
+import { BEAT_MS, Desk, type Market } from "./desk.ts";
+import { Maker } from "./maker.ts";
+import { SimulatedPrice } from "./price-source.ts";
+import { Random } from "./random.ts";
+import { Taker } from "./taker.ts";
+
+const MAKERS_PER_SYMBOL = 2;
+const TAKERS_PER_SYMBOL = 2;
+/** A bot's money at its first start, and again on a day that begins with less than half of it. */
+const BOT_FUNDS: Quanta = 500_000 * QUANTA_PER_USDC;
+/** A bot's session is never used: only opening one opens an account. */
+const BOT_SESSION_MS = 60_000;
+const INDEX_BEATS = 1000 / BEAT_MS;
+const FUNDING_BEATS = 60_000 / BEAT_MS;
+
+export interface SandboxOptions {
+  seed: number;
+  bots: boolean;
+  /** With "operator" index prices come from outside, and the bots wait for them. */
+  priceSource: "simulated" | "operator";
+  /** What the faucet gives an account in a day; the bots take at most half of it at a time. */
+  faucetCapQuanta: Quanta;
+  /** Told what went wrong without stopping anything. */
+  warn(message: string): void;
+}
+
+/**
+ * What makes the sandbox a market: index prices that move, and makers and takers that trade on them through the same
+ * commands as everyone else. One timer; what it does follows from the seed and from what the exchange answers.
+ */
+export class Sandbox {
+  private readonly road: Road;
+  private readonly options: SandboxOptions;
+  private readonly markets = new Map<number, Market>();
+  private readonly prices = new Map<number, SimulatedPrice>();
+  private readonly makers = new Map<number, Maker>();
+  private readonly takers = new Map<number, Taker>();
+  private readonly desks = new Map<number, Desk>();
+  private readonly stopped = new AbortController();
+  private timer: NodeJS.Timeout | null = null;
+  private beat = 0;
+  private now: TimeMs = 0;
+
+  constructor(road: Road, options: SandboxOptions) {
+    this.road = road;
+    this.options = options;
+  }
+
+  /** Resolves when index prices are set and the bots are funded and trading. Rejects when it is stopped before. */
+  async start(): Promise<void> {
+    this.road.onReleased((turn) => this.fold(turn));
+    await Promise.all(this.road.instruments.map((instrument) => this.openMarket(instrument)));
+    if (this.options.bots) await Promise.all([...this.markets.values()].map((market) => this.seatBots(market)));
+    if (this.stopped.signal.aborted || (this.prices.size === 0 && this.desks.size === 0)) return;
+    this.timer = setInterval(() => this.takeTurn(), BEAT_MS).unref();
+    this.takeTurn();
+  }
+
+  /** What rests in the books stays there, like anyone's orders. */
+  stop(): void {
+    this.stopped.abort();
+    if (this.timer !== null) clearInterval(this.timer);
+  }
+
+  private async openMarket(instrument: Instrument): Promise<void> {
+    const { signal } = this.stopped;
+    const lastIndexTicks = await ask(
+      this.road,
+      instrument.id,
+      { type: Describe.code, from: 0 },
+      signal,
+      (reply, time) => {
+        const { indexTicks, markTicks } = expect(SymbolDescription, reply, instrument.symbol).state;
+        this.now = time;
+        this.markets.set(instrument.id, { instrument, indexTicks, markTicks });
+        return indexTicks;
+      },
+    );
+    if (this.options.priceSource === "operator") return;
+    const price = new SimulatedPrice(instrument, this.options.seed, lastIndexTicks);
+    this.prices.set(instrument.id, price);
+    const command = { type: SetIndexPrice.code, indexTicks: price.ticks } as const;
+    await ask(this.road, instrument.id, command, signal, () => {});
+  }
+
+  private async seatBots(market: Market): Promise<void> {
+    const { symbol } = market.instrument;
+    const makers = Array.from({ length: MAKERS_PER_SYMBOL }, async (_, i) => {
+      const { desk, random } = await this.openDesk(market, `${symbol} maker ${i + 1}`);
+      this.makers.set(desk.accountId, new Maker(desk, random));
+    });
+    const takers = Array.from({ length: TAKERS_PER_SYMBOL }, async (_, i) => {
+      const { desk, random } = await this.openDesk(market, `${symbol} taker ${i + 1}`);
+      this.takers.set(desk.accountId, new Taker(desk, random));
+    });
+    await Promise.all([...makers, ...takers]);
+  }
+
+  private async openDesk(market: Market, name: string): Promise<{ desk: Desk; random: Random }> {
+    const { signal } = this.stopped;
+    const { accountId } = await openAccount(this.road, name, this.now + BOT_SESSION_MS, signal);
+    const desk = new Desk(this.road, market, accountId, this.depositQuanta());
+    const refusal = await deposit(this.road, accountId, desk.budgetQuanta, "bot-funding-1", signal);
+    if (refusal !== null) this.options.warn(`the deposit of bot ${name} was refused: ${refusal}`);
+    await ask(this.road, market.instrument.id, { type: ReadPosition.code, accountId }, signal, (reply) => {
+      desk.positionLots = as(PositionView, reply)?.sizeLots ?? 0;
+      this.desks.set(accountId, desk);
+    });
+    return { desk, random: new Random(this.options.seed, name) };
+  }
+
+  private depositQuanta(): Quanta {
+    return Math.min(BOT_FUNDS, Math.floor(this.options.faucetCapQuanta / 2));
+  }
+
+  private takeTurn(): void {
+    if (this.beat % INDEX_BEATS === INDEX_BEATS - 1) this.movePrices();
+    for (const maker of this.makers.values()) maker.retreat();
+    for (const maker of this.makers.values()) maker.advance();
+    for (const taker of this.takers.values()) taker.takeTurn();
+    if (this.beat % FUNDING_BEATS === FUNDING_BEATS - 1) this.refund();
+    this.beat++;
+  }
+
+  private movePrices(): void {
+    for (const [actorId, price] of this.prices)
+      this.road.ask(actorId, { type: SetIndexPrice.code, indexTicks: price.step(1000) } as Message, () => {});
+  }
+
+  /** Fees and spreads eat a taker's money. The day stands in the reference, so that a day brings it at most once. */
+  private refund(): void {
+    const reference = `bot-funding-${new Date(this.now).toISOString().slice(0, 10)}`;
+    for (const [accountId, desk] of this.desks) {
+      if (this.road.cells.equity(accountId) >= desk.budgetQuanta / 2) continue;
+      // Refused: asked before today, or the faucet is empty. Rejected: the sandbox was stopped. Both may pass.
+      deposit(this.road, accountId, desk.budgetQuanta, reference, this.stopped.signal).catch(() => {});
+    }
+  }
+
+  /** Runs for every turn of the whole exchange: looks at two kinds of events and leaves the others alone. */
+  private fold(turn: Released): void {
+    this.now = turn.time;
+    for (let i = 0; i < turn.eventCount; i++) {
+      const message = turn.messages[i] as Message;
+      if (message.type === Traded.code) this.foldTrade(message as MessageOf<typeof Traded>);
+      else if (message.type === OrderClosed.code) {
+        const { accountId, orderId } = message as MessageOf<typeof OrderClosed>;
+        this.makers.get(accountId)?.onClosed(orderId);
+      } else if (message.type === PriceUpdated.code) {
+        const market = this.markets.get(turn.actorId);
+        if (market === undefined) continue;
+        const { indexTicks, markTicks } = message as MessageOf<typeof PriceUpdated>;
+        market.indexTicks = indexTicks;
+        market.markTicks = markTicks;
+      }
+    }
+  }
+
+  private foldTrade(trade: MessageOf<typeof Traded>): void {
+    const taker = this.desks.get(trade.takerAccountId);
+    if (taker !== undefined) taker.positionLots = trade.takerSizeLots;
+    const maker = this.desks.get(trade.makerAccountId);
+    if (maker === undefined) return;
+    maker.positionLots = trade.makerSizeLots;
+    this.makers.get(trade.makerAccountId)?.onFilled(trade.makerOrderId, trade.quantityLots);
+  }
+}

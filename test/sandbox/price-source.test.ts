@@ -1,0 +1,54 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { DEFAULT_INSTRUMENTS } from "../../src/config/instruments.ts";
+import { compileInstrument, type Instrument } from "../../src/core/instrument.ts";
+import { SimulatedPrice } from "../../src/sandbox/price-source.ts";
+
+const [BTC, ETH, SOL] = DEFAULT_INSTRUMENTS.map(compileInstrument) as [Instrument, Instrument, Instrument];
+
+function path(instrument: Instrument, seed: number, lastTicks: number, steps: number, elapsedMs = 1000): number[] {
+  const price = new SimulatedPrice(instrument, seed, lastTicks);
+  return Array.from({ length: steps }, () => price.step(elapsedMs));
+}
+
+test("the same seed gives the same path, another seed or symbol another", () => {
+  const first = path(BTC, 1, 0, 500);
+  assert.deepEqual(path(BTC, 1, 0, 500), first);
+  assert.notDeepEqual(path(BTC, 2, 0, 500), first);
+  const signs = (ticks: number[]) => ticks.slice(1).map((now, i) => Math.sign(now - ticks[i]!));
+  assert.notDeepEqual(signs(path(ETH, 1, 0, 500)), signs(first));
+});
+
+test("a first run begins near the market, a later one at the last price", () => {
+  const rows: [Instrument, lastTicks: number, ticks: number][] = [
+    [BTC, 0, 650_000],
+    [ETH, 0, 320_000],
+    [SOL, 0, 150_000],
+    [BTC, 612_345, 612_345],
+  ];
+  for (const [instrument, lastTicks, ticks] of rows)
+    assert.equal(new SimulatedPrice(instrument, 1, lastTicks).ticks, ticks, instrument.symbol);
+});
+
+test("an unknown asset has a price that its ladder holds", () => {
+  const small = compileInstrument({ ...SOL.config, symbol: "X-PERP", baseAsset: "X", maxPrice: "10" });
+  const price = new SimulatedPrice(small, 1, 0);
+  assert.ok(price.ticks > 0 && price.ticks <= small.maxPriceTicks / 2);
+});
+
+test("a second moves the price by a plausible bit, and most seconds do move it", () => {
+  for (const instrument of [BTC, ETH, SOL]) {
+    const ticks = path(instrument, 5, 0, 3600);
+    const moves = ticks.slice(1).map((now, i) => Math.abs(now / ticks[i]! - 1));
+    assert.ok(Math.max(...moves) < 0.005, `${instrument.symbol}: ${Math.max(...moves)} in a second`);
+    assert.ok(moves.filter((move) => move > 0).length > 3000, instrument.symbol);
+  }
+});
+
+test("over a year, in hours, the price wanders and comes back", () => {
+  for (const seed of [1, 2, 3, 4, 5]) {
+    const ticks = path(BTC, seed, 0, 365 * 24, 3_600_000);
+    assert.ok(Math.min(...ticks) > 650_000 * 0.6 && Math.max(...ticks) < 650_000 * 1.6, `seed ${seed}`);
+    assert.ok(Math.max(...ticks) / Math.min(...ticks) > 1.1, `seed ${seed}: the price hardly moves`);
+  }
+});

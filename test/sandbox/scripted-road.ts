@@ -1,0 +1,68 @@
+import assert from "node:assert/strict";
+import type { Released, Road } from "../../src/actor/road.ts";
+import { DEFAULT_INSTRUMENTS } from "../../src/config/instruments.ts";
+import { AccountCells } from "../../src/core/cells.ts";
+import { compileInstrument } from "../../src/core/instrument.ts";
+import { type CancelOrder, OrderView, PlaceOrder, Refused } from "../../src/core/messages.ts";
+import { blank, type Message, type MessageOf } from "../../src/core/shape.ts";
+import { Desk, type Market } from "../../src/sandbox/desk.ts";
+
+export const ACCOUNT = 16;
+export const BUDGET_QUANTA = 500_000e6;
+
+export type Place = MessageOf<typeof PlaceOrder>;
+export type Cancel = MessageOf<typeof CancelOrder>;
+
+/** A road that does nothing by itself: the test sees each command and says what comes of it, and when. */
+export class ScriptedRoad implements Road {
+  readonly instruments = [compileInstrument(DEFAULT_INSTRUMENTS[0]!)];
+  readonly cells = AccountCells.allocate(1024);
+  readonly market: Market = { instrument: this.instruments[0]!, indexTicks: 650_000, markTicks: 650_000 };
+  readonly desk = new Desk(this, this.market, ACCOUNT, BUDGET_QUANTA);
+  full = false;
+  private waiting: { command: Message; onReply(turn: Released): void }[] = [];
+  private nextOrderId = 257;
+
+  ask(_actorId: number, command: Message, onReply: (turn: Released) => void): boolean {
+    if (this.full) return false;
+    this.waiting.push({ command, onReply });
+    return true;
+  }
+
+  /** What waits for an answer. */
+  places(): Place[] {
+    return this.waiting.map(({ command }) => command).filter((c): c is Place => c.type === PlaceOrder.code);
+  }
+  commands(): Message[] {
+    return this.waiting.map(({ command }) => command);
+  }
+
+  /** Answers those that `which` picks; an order gets the next id, which `reply` may use. */
+  answer(reply: (command: Message) => Message, which: (command: Message) => boolean = () => true): void {
+    const picked = this.waiting.filter(({ command }) => which(command));
+    this.waiting = this.waiting.filter((entry) => !picked.includes(entry));
+    assert.ok(picked.length > 0, "nothing waits for this answer");
+    for (const { command, onReply } of picked)
+      onReply({ actorId: 1, sequence: 1, time: 0, eventCount: 0, messages: [reply(command)] });
+  }
+
+  accepted = (): Message => {
+    const orderId = this.nextOrderId;
+    this.nextOrderId += 256;
+    return { ...blank(OrderView), orderId } as Message;
+  };
+
+  refused = (code: string) => (): Message => ({ ...blank(Refused), code }) as Message;
+
+  onReleased(): void {}
+  onDrained(): void {}
+  releasedSequence(): number {
+    return 0;
+  }
+  afterEverything(then: () => void): void {
+    then();
+  }
+  historyCaughtUp(): Promise<void> {
+    return Promise.resolve();
+  }
+}
