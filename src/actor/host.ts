@@ -238,6 +238,8 @@ export class Host implements Road {
       input: storeRing,
       frontBell: this.indexBell.buffer,
       actorIds,
+      instruments: [...config.instruments],
+      keepSegments: false,
     });
     this.store = store.thread;
     const { indexedSequence } = await store.ready<StoreReady>();

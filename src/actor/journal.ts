@@ -8,7 +8,7 @@ import { type Control, STOP_JOURNAL } from "./control.ts";
 const MAX_BATCH_BYTES = 1024 * 1024;
 const IDLE_WAIT_MS = 20;
 const LONG_WAIT_MS = 250;
-const PREPARE_BYTES = 256 * 1024;
+const IDLE_PREPARE_BYTES = 256 * 1024;
 
 export interface JournalOptions {
   log: LogWriter;
@@ -53,7 +53,8 @@ export class Journal {
       if (!this.isIdle()) continue;
       // Fallen idle: say how far the log is on disk, and make the next segment ready, when nobody waits for it.
       log.appendWatermark(clock());
-      if (log.prepare(PREPARE_BYTES)) idleMs = LONG_WAIT_MS;
+      log.sync();
+      if (log.prepare(IDLE_PREPARE_BYTES)) idleMs = LONG_WAIT_MS;
     }
     log.appendWatermark(clock());
     log.sync();
@@ -74,6 +75,8 @@ export class Journal {
     this.release();
     for (const input of inputs) input.release();
     front.ring();
+    // The next segment grows twice as fast as this one fills, so that rolling over never waits for it.
+    if (next > first) log.prepare(2 * this.batchBytes);
     return true;
   }
 

@@ -32,6 +32,8 @@ export interface StoreTask extends ThreadTask {
   /** Rung after each commit: the front waits for the index. */
   frontBell: SharedArrayBuffer;
   actorIds: number[];
+  instruments: InstrumentConfig[];
+  keepSegments: boolean;
 }
 /** What a store says when it is ready. */
 export interface StoreReady {
@@ -75,28 +77,28 @@ export function runStore(task: StoreTask): void {
   const frontBell = new Bell(task.frontBell, () => task.port.postMessage("indexed"));
   const input = new RingConsumer(task.input);
   const database = openDatabase(task.dataDir);
-  const keeper = new Keeper({ database, logDir: task.logDir, actorIds: task.actorIds });
+  const keeper = new Keeper({
+    database,
+    logDir: task.logDir,
+    instruments: task.instruments.map(compileInstrument),
+    actorIds: task.actorIds,
+    keepSegments: task.keepSegments,
+    onSnapshotStored: (actorId, sequence) => control.setSnapshotOf(actorId, sequence),
+  });
   control.indexed = keeper.indexedSequence;
   task.port.postMessage({ indexedSequence: keeper.indexedSequence } satisfies StoreReady);
   for (;;) {
     const stopping = control.phase >= STOP_STORE;
-    let busy = false;
     for (let at = input.peek(); at >= 0; at = input.peek()) {
-      const committed = keeper.onSnapshotRecord(input.bytes.slice(at, at + input.length));
-      if (committed !== null) control.setSnapshotOf(committed.actorId, committed.sequence);
+      keeper.onSnapshotRecord(input.bytes.subarray(at, at + input.length));
       input.next();
       input.release();
-      busy = true;
     }
-    // Nothing of the log is read before the journal has opened it and said where it ends.
-    if (control.durable > keeper.indexedSequence) {
-      busy = keeper.step(control.durable) || busy;
-      control.indexed = keeper.indexedSequence;
-      frontBell.ring();
-    }
-    if (busy) continue;
+    const more = keeper.step(control.durable);
+    control.indexed = keeper.indexedSequence;
+    frontBell.ring();
+    if (more) continue;
     if (stopping) break;
-    keeper.trim();
     bell.announce();
     if (input.peek() < 0) bell.wait(STORE_WAIT_MS);
     bell.awake();
