@@ -4,6 +4,8 @@ import type { RefusalCode } from "../core/refusals.ts";
 import type { MessageOf } from "../core/shape.ts";
 import { printQuanta } from "../core/units.ts";
 
+export const MAX_BODY_BYTES = 65_536;
+
 /** How a code reaches the client. `retryable`: the same request may well succeed a moment later. */
 export interface ErrorSpec {
   readonly status: number;
@@ -79,7 +81,7 @@ const EDGE_ERRORS = {
   NOT_FOUND: { status: 404, message: "There is no such path." },
   METHOD_NOT_ALLOWED: { status: 405, message: "The path does not answer to this method." },
   REQUEST_TIMEOUT: { status: 408, message: "The request did not arrive in time.", retryable: true },
-  BODY_TOO_LARGE: { status: 413, message: "The body is larger than 65536 bytes." },
+  BODY_TOO_LARGE: { status: 413, message: `The body is larger than ${MAX_BODY_BYTES} bytes.` },
   UPGRADE_REQUIRED: { status: 426, message: "This path speaks WebSocket." },
   RATE_LIMITED: { status: 429, message: "Too many requests.", retryable: true },
   INTERNAL: { status: 500, message: "Something went wrong here; it has been logged under this requestId." },

@@ -1,0 +1,187 @@
+import { randomBytes } from "node:crypto";
+import { STATUS_CODES } from "node:http";
+import type { TimeMs } from "../core/units.ts";
+import { ApiError, type ErrorCode } from "./errors.ts";
+
+/** What a call needs of a uWebSockets.js response. Each method throws once the response has ended or was aborted. */
+export interface RawResponse {
+  writeStatus(status: string): RawResponse;
+  writeHeader(name: string, value: string): RawResponse;
+  end(body: string | Uint8Array, closeConnection: boolean): unknown;
+  endWithoutBody(): unknown;
+  cork(write: () => void): unknown;
+  getRemoteAddressAsText(): ArrayBuffer;
+}
+
+/** The part of pino that the front uses. */
+export interface Log {
+  error(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+}
+
+const REQUEST_ID_PREFIX = `${randomBytes(4).toString("hex")}-`;
+let requestCount = 0;
+
+const STATUS_LINES: readonly (string | undefined)[] = Array.from({ length: 600 }, (_, status) => {
+  const reason = STATUS_CODES[status];
+  return reason === undefined ? undefined : `${status} ${reason}`;
+});
+
+/** After these the connection is closed: what follows on it cannot be trusted to be a request. */
+const CLOSING: ReadonlySet<ErrorCode> = new Set(["BAD_REQUEST", "BODY_TOO_LARGE", "REQUEST_TIMEOUT"]);
+
+/**
+ * One HTTP request and the one answer to it. Everything of the request is copied, so it may be kept as long as the
+ * answer takes. Answering twice, or after the client has gone, does nothing.
+ */
+export class Call {
+  readonly method: string;
+  /** As it came, not decoded. */
+  readonly path: string;
+  /** Without "?", not decoded; "" when there is none. */
+  readonly query: string;
+  readonly startedAt: TimeMs;
+  // Headers; "" when not sent.
+  authorization = "";
+  apiKey = "";
+  timestamp = "";
+  signature = "";
+  recvWindow = "";
+  /** Whole and valid UTF-8 by the time a handler sees it. */
+  body = "";
+  awaitsBody = false;
+  /** Answered, or nobody is there to answer. */
+  done = false;
+  readonly requestId: string;
+  // Where it stands among the calls that wait: kept by WaitingCalls.
+  waitsIn: WaitingCalls | null = null;
+  previous: Call | null = null;
+  next: Call | null = null;
+  private readonly response: RawResponse;
+  private headers = "";
+  private closing = false;
+
+  constructor(response: RawResponse, method: string, path: string, query: string) {
+    this.response = response;
+    this.method = method;
+    this.path = path;
+    this.query = query;
+    this.startedAt = Date.now();
+    this.requestId = REQUEST_ID_PREFIX + (requestCount++).toString(36);
+  }
+
+  /** The client's address as text. Only while the call is not done. */
+  remoteAddress(): string {
+    return plainAddress(Buffer.from(this.response.getRemoteAddressAsText()).toString("latin1"));
+  }
+
+  /** Adds a header to the answer. Never give it a client's text: it is written as it is. */
+  header(name: string, value: string): void {
+    this.headers += `\r\n${name}: ${value}`;
+  }
+
+  /** Closes the connection after the answer. */
+  closeAfter(): void {
+    this.closing = true;
+  }
+
+  /** Answers with JSON text. */
+  reply(status: number, json: string | Uint8Array): void {
+    if (this.done) return;
+    this.finish();
+    writing = this;
+    writingStatus = status;
+    writingBody = json;
+    this.response.cork(writeReply);
+  }
+
+  refuse(error: ApiError): void {
+    if (error.status === 401) this.header("WWW-Authenticate", "Bearer");
+    if (error.status === 503 || error.status === 429) this.header("Retry-After", "1");
+    if (CLOSING.has(error.code)) this.closing = true;
+    this.reply(error.status, error.toJson(this.requestId));
+  }
+
+  /** For whatever a handler threw: an ApiError is the answer, anything else is a bug that is logged and answered with 500. */
+  fail(thrown: unknown, log: Log): void {
+    if (thrown instanceof ApiError) {
+      this.refuse(thrown);
+      return;
+    }
+    log.error({ err: thrown, requestId: this.requestId, method: this.method, path: this.path }, "a request failed");
+    this.refuse(new ApiError("INTERNAL"));
+  }
+
+  /** The client has gone. */
+  abort(): void {
+    this.finish();
+  }
+
+  /** For writeReply only. */
+  write(status: number, body: string | Uint8Array): void {
+    const { response } = this;
+    response.writeStatus(STATUS_LINES[status] ?? `${status} Unknown`);
+    // One crossing into native code for all headers.
+    response.writeHeader("Content-Type", `application/json\r\nX-Request-Id: ${this.requestId}${this.headers}`);
+    if (this.method !== "HEAD" && status !== 204) {
+      response.end(body, this.closing);
+      return;
+    }
+    if (status !== 204) response.writeHeader("Content-Length", String(Buffer.byteLength(body)));
+    response.endWithoutBody();
+  }
+
+  private finish(): void {
+    this.done = true;
+    this.waitsIn?.remove(this);
+  }
+}
+
+// The arguments of writeReply, which is given to cork() as it is so that no reply costs a closure.
+let writing: Call | null = null;
+let writingStatus = 0;
+let writingBody: string | Uint8Array = "";
+function writeReply(): void {
+  writing?.write(writingStatus, writingBody);
+}
+
+/** The calls that wait for their answer, oldest first: deadlines without a timer for each. */
+export class WaitingCalls {
+  private first: Call | null = null;
+  private last: Call | null = null;
+
+  get isEmpty(): boolean {
+    return this.first === null;
+  }
+
+  add(call: Call): void {
+    call.waitsIn = this;
+    call.previous = this.last;
+    if (this.last === null) this.first = call;
+    else this.last.next = call;
+    this.last = call;
+  }
+
+  remove(call: Call): void {
+    if (call.previous === null) this.first = call.next;
+    else call.previous.next = call.next;
+    if (call.next === null) this.last = call.previous;
+    else call.next.previous = call.previous;
+    call.waitsIn = null;
+    call.previous = null;
+    call.next = null;
+  }
+
+  /** Hands over every call that began before `before`; `expire` must answer it. */
+  expire(before: TimeMs, expire: (call: Call) => void): void {
+    while (this.first !== null && this.first.startedAt < before) expire(this.first);
+  }
+}
+
+/** IPv4 addresses come mapped into IPv6 when the server listens on "::". */
+function plainAddress(text: string): string {
+  const mapped = /^0000:0000:0000:0000:0000:ffff:([0-9a-f]{4}):([0-9a-f]{4})$/.exec(text);
+  if (mapped === null) return text;
+  const [high, low] = [Number.parseInt(mapped[1] ?? "0", 16), Number.parseInt(mapped[2] ?? "0", 16)];
+  return `${high >> 8}.${high & 255}.${low >> 8}.${low & 255}`;
+}

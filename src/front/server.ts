@@ -1,0 +1,294 @@
+import uWS from "uWebSockets.js";
+import { Call, type Log, WaitingCalls } from "./call.ts";
+import { ApiError, MAX_BODY_BYTES } from "./errors.ts";
+import { decodeUtf8 } from "./json.ts";
+import { OpenSockets, Socket, type SocketHandlers } from "./sockets.ts";
+
+export interface ServerOptions {
+  host: string;
+  /** 0 takes a free one. */
+  port: number;
+  /** The path that speaks WebSocket. */
+  socketPath: string;
+  /** Answers the call now or later. What it throws is answered with 500. */
+  onCall: (call: Call) => void;
+  sockets: SocketHandlers;
+  log: Log;
+}
+
+export interface Server {
+  /** The port that was taken. */
+  readonly port: number;
+  /** Sends one text message to every socket that has subscribed to the topic. */
+  publish(topic: string, text: string | Uint8Array): void;
+  /** Stops accepting, lets calls that wait have their answers, then closes every connection. */
+  close(): Promise<void>;
+}
+
+/** A call that has no answer by then gets 503, or 408 while its body is still on the way. */
+const DEADLINE_MS = 5_000;
+const DEADLINE_LOOK_EVERY_MS = 250;
+/** How long an oversized body is swallowed before it is refused: closing at once would often lose the answer. */
+const LINGER_MS = 100;
+/** A client that lets more than this pile up has lost the thread, and is closed. */
+const MAX_BACKPRESSURE_BYTES = 1 << 20;
+/** Behind our own look at silent sockets (see OpenSockets), for those that it cannot reach. */
+const IDLE_TIMEOUT_S = 60;
+
+const METHODS = new Set(["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"]);
+const TARGET = /^\/[\x21\x22\x24-\x7e]*$/;
+
+/**
+ * The only user of uWebSockets.js, and what makes it safe: this build takes the first of two Content-Length headers,
+ * believes any Transfer-Encoding that ends in "chunked", and aborts the process when a handler throws or forgets its
+ * answer. So every request passes one handler, which walks the headers once, copies what is needed and answers always.
+ *
+ * What never reaches it: without a Host header uWebSockets.js answers 400 itself. Folded headers, a NUL or other bytes
+ * that no header may hold, a space before the colon, bare CR or LF, and more than 100 headers make it wait for more;
+ * it closes the connection after about 10 s, having run nothing.
+ */
+export function listen(options: ServerOptions): Promise<Server> {
+  const { log, onCall } = options;
+  const app = uWS.App();
+  const waiting = new WaitingCalls();
+  const sockets = new OpenSockets(options.sockets, log);
+  let closing = false;
+
+  function run(call: Call): void {
+    try {
+      onCall(call);
+    } catch (thrown) {
+      call.fail(thrown, log);
+    }
+  }
+
+  app.any("/*", (response, request) => {
+    const call = readHead(response, request);
+    const { refusal, bodyBytes } = head;
+    if (closing) call.closeAfter();
+    if (refusal !== null) refuseLater(response, call, refusal);
+    else if (closing) call.refuse(new ApiError("NOT_READY"));
+    else if (bodyBytes > MAX_BODY_BYTES) swallow(response, call);
+    else if (bodyBytes > 0) {
+      waiting.add(call);
+      response.onAborted(() => call.abort());
+      readBody(response, call, run);
+    } else {
+      run(call);
+      if (call.done) return;
+      waiting.add(call);
+      response.onAborted(() => call.abort());
+    }
+  });
+
+  app.ws<{ socket: Socket }>(options.socketPath, {
+    maxPayloadLength: MAX_BODY_BYTES,
+    maxBackpressure: MAX_BACKPRESSURE_BYTES,
+    closeOnBackpressureLimit: 1,
+    idleTimeout: IDLE_TIMEOUT_S,
+    sendPingsAutomatically: false,
+    compression: uWS.DISABLED,
+    upgrade(response, request, context) {
+      const call = readHead(response, request);
+      if (head.refusal !== null) return refuseLater(response, call, head.refusal);
+      if (closing) return call.refuse(new ApiError("NOT_READY"));
+      const header = (name: string) => request.getHeader(`sec-websocket-${name}`);
+      const socket = new Socket(call.remoteAddress());
+      response.upgrade({ socket }, header("key"), header("protocol"), header("extensions"), context);
+    },
+    open(raw) {
+      const { socket } = raw.getUserData();
+      socket.attach(raw);
+      sockets.open(socket);
+    },
+    message(raw, bytes, isBinary) {
+      sockets.message(raw.getUserData().socket, bytes, isBinary);
+    },
+    pong(raw) {
+      raw.getUserData().socket.heardAt = Date.now();
+    },
+    ping(raw) {
+      raw.getUserData().socket.heardAt = Date.now();
+    },
+    drain(raw) {
+      sockets.drain(raw.getUserData().socket);
+    },
+    close(raw) {
+      sockets.close(raw.getUserData().socket);
+    },
+  });
+
+  const deadlines = setInterval(() => waiting.expire(Date.now() - DEADLINE_MS, expire), DEADLINE_LOOK_EVERY_MS);
+
+  return new Promise((resolve, reject) => {
+    listenExclusively(app, options.host, options.port, (listening) => {
+      if (listening === false) {
+        clearInterval(deadlines);
+        sockets.closeAll();
+        reject(new Error(`cannot listen on ${options.host}:${options.port}`));
+        return;
+      }
+      resolve({
+        port: uWS.us_socket_local_port(listening),
+        publish: (topic, text) => void app.publish(topic, text, false),
+        async close() {
+          if (closing) return;
+          closing = true;
+          uWS.us_listen_socket_close(listening);
+          while (!waiting.isEmpty) await new Promise((later) => setTimeout(later, 10));
+          clearInterval(deadlines);
+          sockets.closeAll();
+          app.close();
+        },
+      });
+    });
+  });
+}
+
+// The declarations of this build leave these out.
+type Then = (listening: uWS.us_listen_socket | false) => void;
+const { LIBUS_LISTEN_EXCLUSIVE_PORT } = uWS as unknown as { LIBUS_LISTEN_EXCLUSIVE_PORT: number };
+interface ListensWithOptions {
+  listen(host: string, port: number, options: number, then: Then): void;
+}
+
+/** Exclusively: otherwise a second server on the same port would silently take a part of the connections. */
+function listenExclusively(app: uWS.TemplatedApp, host: string, port: number, then: Then): void {
+  (app as unknown as ListensWithOptions).listen(host, port, LIBUS_LISTEN_EXCLUSIVE_PORT, then);
+}
+
+// What the walk over the headers has found, kept here so that a request costs no object for it.
+const head = {
+  hosts: 0,
+  contentLengths: 0,
+  contentLength: "",
+  hasTransferEncoding: false,
+  hasRepeatedCredentials: false,
+  bodyBytes: 0,
+  refusal: null as ApiError | null,
+};
+let reading: Call;
+
+function readHeader(name: string, value: string): void {
+  switch (name) {
+    case "host":
+      head.hosts++;
+      break;
+    case "content-length":
+      head.contentLengths++;
+      head.contentLength = value;
+      break;
+    case "transfer-encoding":
+      head.hasTransferEncoding = true;
+      break;
+    case "authorization":
+      if (reading.authorization !== "") head.hasRepeatedCredentials = true;
+      reading.authorization = value;
+      break;
+    case "x-api-key":
+      if (reading.apiKey !== "") head.hasRepeatedCredentials = true;
+      reading.apiKey = value;
+      break;
+    case "x-timestamp":
+      if (reading.timestamp !== "") head.hasRepeatedCredentials = true;
+      reading.timestamp = value;
+      break;
+    case "x-signature":
+      if (reading.signature !== "") head.hasRepeatedCredentials = true;
+      reading.signature = value;
+      break;
+    case "x-recv-window":
+      if (reading.recvWindow !== "") head.hasRepeatedCredentials = true;
+      reading.recvWindow = value;
+      break;
+  }
+}
+
+/** Copies the request's head, and leaves in `head` the length of the body or why the request is refused. */
+function readHead(response: uWS.HttpResponse, request: uWS.HttpRequest): Call {
+  // Before getMethod, which turns it into lower case for good.
+  const method = request.getCaseSensitiveMethod();
+  const path = request.getUrl();
+  const query = request.getQuery() ?? "";
+  reading = new Call(response, method, path, query);
+  head.hosts = 0;
+  head.contentLengths = 0;
+  head.contentLength = "";
+  head.hasTransferEncoding = false;
+  head.hasRepeatedCredentials = false;
+  request.forEach(readHeader);
+  head.refusal = findFault(method, path, query);
+  head.bodyBytes = head.contentLengths === 0 ? 0 : Number(head.contentLength);
+  return reading;
+}
+
+function findFault(method: string, path: string, query: string): ApiError | null {
+  if (head.hasTransferEncoding) return badRequest("Transfer-Encoding is not accepted; send Content-Length.");
+  if (head.hosts !== 1) return badRequest("Exactly one Host header is required.");
+  if (head.hasRepeatedCredentials) return badRequest("A header of the credentials stands twice.");
+  if (head.contentLengths > 1) return badRequest("More than one Content-Length header.");
+  if (head.contentLengths === 1 && !/^[0-9]{1,10}$/.test(head.contentLength))
+    return badRequest("Content-Length is not a number.");
+  if (!METHODS.has(method)) return badRequest("The method is not known.");
+  if (!TARGET.test(path) || (query !== "" && !TARGET.test(`/${query}`)))
+    return badRequest("The path and query may hold printable ASCII characters only.");
+  return null;
+}
+
+const badRequest = (message: string): ApiError => new ApiError("BAD_REQUEST", { message });
+
+/**
+ * Refuses in a later turn of the loop, not now: had the request hidden a second one behind it, uWebSockets.js would run
+ * that in this turn even though the connection is to be closed. While a call waits, it closes the connection instead.
+ */
+function refuseLater(response: uWS.HttpResponse, call: Call, refusal: ApiError): void {
+  response.onAborted(() => call.abort());
+  setImmediate(() => call.refuse(refusal));
+}
+
+/** Refuses a body that is too large, after giving the client a moment to send it. */
+function swallow(response: uWS.HttpResponse, call: Call): void {
+  const refuse = () => call.refuse(new ApiError("BODY_TOO_LARGE"));
+  const timer = setTimeout(refuse, LINGER_MS);
+  response.onAborted(() => {
+    clearTimeout(timer);
+    call.abort();
+  });
+  response.onData((_chunk, isLast) => {
+    if (!isLast) return;
+    clearTimeout(timer);
+    refuse();
+  });
+}
+
+function readBody(response: uWS.HttpResponse, call: Call, run: (call: Call) => void): void {
+  call.awaitsBody = true;
+  const { bodyBytes } = head;
+  let begun: Uint8Array | null = null;
+  let length = 0;
+  response.onData((chunk, isLast) => {
+    if (call.done) return;
+    const bytes = new Uint8Array(chunk);
+    if (begun === null && isLast) return receive(call, bytes, run);
+    // A chunk is emptied when this returns, so it is copied.
+    begun ??= new Uint8Array(bodyBytes);
+    begun.set(bytes, length);
+    length += bytes.length;
+    if (isLast) receive(call, begun, run);
+  });
+}
+
+function receive(call: Call, body: Uint8Array, run: (call: Call) => void): void {
+  call.awaitsBody = false;
+  try {
+    call.body = decodeUtf8(body);
+  } catch {
+    call.refuse(new ApiError("BAD_ENCODING"));
+    return;
+  }
+  run(call);
+}
+
+function expire(call: Call): void {
+  call.refuse(new ApiError(call.awaitsBody ? "REQUEST_TIMEOUT" : "TIMEOUT"));
+}

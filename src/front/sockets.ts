@@ -1,0 +1,163 @@
+import type { Log } from "./call.ts";
+import { decodeUtf8 } from "./json.ts";
+
+/** What a socket needs of a uWebSockets.js WebSocket. Each method throws once it is closed. */
+export interface RawSocket {
+  send(message: string | Uint8Array, isBinary: boolean): number;
+  ping(): number;
+  subscribe(topic: string): boolean;
+  unsubscribe(topic: string): boolean;
+  end(code: number, reason: string): void;
+  close(): void;
+  getBufferedAmount(): number;
+}
+
+/** A connected WebSocket client. Once it has closed, every method does nothing. */
+export class Socket {
+  readonly remoteAddress: string;
+  /** When the client was last heard, a pong included. */
+  heardAt = Date.now();
+  private raw: RawSocket | null = null;
+
+  constructor(remoteAddress: string) {
+    this.remoteAddress = remoteAddress;
+  }
+
+  /** For the server alone: the handshake is done. */
+  attach(raw: RawSocket): void {
+    this.raw = raw;
+  }
+
+  /** For the server alone: it has closed. */
+  detach(): void {
+    this.raw = null;
+  }
+
+  get closed(): boolean {
+    return this.raw === null;
+  }
+
+  /** Bytes that wait for the client to read. */
+  get bufferedAmount(): number {
+    return this.raw?.getBufferedAmount() ?? 0;
+  }
+
+  /** Sends one text message. A message that passes the backpressure limit is dropped, and closes the socket. */
+  send(text: string | Uint8Array): void {
+    this.raw?.send(text, false);
+  }
+
+  subscribe(topic: string): void {
+    this.raw?.subscribe(topic);
+  }
+
+  unsubscribe(topic: string): void {
+    this.raw?.unsubscribe(topic);
+  }
+
+  ping(): void {
+    this.raw?.ping();
+  }
+
+  /** Says why in a close frame. The close handler runs before this returns. */
+  close(code: number, reason: string): void {
+    this.raw?.end(code, reason);
+  }
+
+  /** Closes without a word, for a client that does not listen. */
+  terminate(): void {
+    this.raw?.close();
+  }
+}
+
+/** What the exchange does with its sockets (front/channels). What a handler throws is logged and closes the socket. */
+export interface SocketHandlers {
+  open(socket: Socket): void;
+  message(socket: Socket, text: string): void;
+  /** The client has read some of what waited for it. */
+  drain(socket: Socket): void;
+  /** It has closed already: nothing can be sent. */
+  close(socket: Socket): void;
+}
+
+// RFC 6455 close codes.
+const GOING_AWAY = 1001;
+const UNSUPPORTED_DATA = 1003;
+const INTERNAL_ERROR = 1011;
+
+const PING_EVERY_MS = 15_000;
+const SILENT_FOR_MS = 45_000;
+const LOOK_EVERY_MS = 5_000;
+
+/** All open sockets: pings them, closes those that have gone silent, and keeps a handler's bug from the process. */
+export class OpenSockets {
+  private readonly sockets = new Set<Socket>();
+  private readonly handlers: SocketHandlers;
+  private readonly log: Log;
+  private readonly timer: NodeJS.Timeout;
+  private pingedAt = Date.now();
+
+  constructor(handlers: SocketHandlers, log: Log) {
+    this.handlers = handlers;
+    this.log = log;
+    this.timer = setInterval(() => this.look(Date.now()), LOOK_EVERY_MS);
+  }
+
+  open(socket: Socket): void {
+    this.sockets.add(socket);
+    try {
+      this.handlers.open(socket);
+    } catch (thrown) {
+      this.failed(socket, thrown);
+    }
+  }
+
+  message(socket: Socket, bytes: ArrayBuffer, isBinary: boolean): void {
+    socket.heardAt = Date.now();
+    if (isBinary) return socket.close(UNSUPPORTED_DATA, "TEXT_ONLY");
+    try {
+      this.handlers.message(socket, decodeUtf8(bytes));
+    } catch (thrown) {
+      this.failed(socket, thrown);
+    }
+  }
+
+  drain(socket: Socket): void {
+    try {
+      this.handlers.drain(socket);
+    } catch (thrown) {
+      this.failed(socket, thrown);
+    }
+  }
+
+  close(socket: Socket): void {
+    socket.detach();
+    this.sockets.delete(socket);
+    try {
+      this.handlers.close(socket);
+    } catch (thrown) {
+      this.failed(socket, thrown);
+    }
+  }
+
+  /** Tells every client that the server goes away. */
+  closeAll(): void {
+    clearInterval(this.timer);
+    for (const socket of [...this.sockets]) socket.close(GOING_AWAY, "GOING_AWAY");
+  }
+
+  /** Closes what has been silent for 45 s, and pings the rest every 15 s. */
+  look(now: number): void {
+    const isPingTime = now - this.pingedAt >= PING_EVERY_MS;
+    if (isPingTime) this.pingedAt = now;
+    for (const socket of [...this.sockets]) {
+      if (now - socket.heardAt >= SILENT_FOR_MS) socket.terminate();
+      else if (isPingTime) socket.ping();
+    }
+  }
+
+  private failed(socket: Socket, err: unknown): void {
+    this.log.error({ err }, "a WebSocket handler failed");
+    socket.close(INTERNAL_ERROR, "INTERNAL");
+  }
+}

@@ -1,0 +1,201 @@
+import type { AccountCells } from "../core/cells.ts";
+import { type Instrument, printPrice, printQuantity } from "../core/instrument.ts";
+import {
+  EXEC_TYPES,
+  MARKET,
+  ORDER_STATUSES,
+  ORDER_TYPES,
+  type OrderView,
+  POST_ONLY,
+  type PositionView,
+  REASONS,
+  REDUCE_ONLY,
+  SELF_TRADE_PREVENTIONS,
+  SIDES,
+  STATUS_NEW,
+  STATUS_PARTIALLY_FILLED,
+  TIMES_IN_FORCE,
+  type Traded,
+  type Transfer,
+} from "../core/messages.ts";
+import type { MessageOf } from "../core/shape.ts";
+import { PPM, printFixed, printQuanta, printRatio, type TimeMs } from "../core/units.ts";
+import type { FillRecord, OrderRecord } from "../store/rows.ts";
+
+/**
+ * Resources as JSON text, written straight from what the core answers: an order's reply builds no object. Fields that
+ * belong to features the exchange does not have yet hold what is true without them (null, false or "0").
+ */
+
+/** What average prices show beyond the tick. */
+const AVERAGE_DECIMALS = 4;
+const PPM_DECIMALS = 6;
+
+/** Texts of ours need no escaping: enums, symbols, ids, decimals, client order ids. "" is null. */
+const textOrNull = (text: string): string => (text === "" ? "null" : `"${text}"`);
+
+type OrderFields = Omit<MessageOf<typeof OrderView>, "type">;
+
+/** Order. `sequence` is that of the turn which carries the view. */
+export function orderJson(instrument: Instrument, order: OrderFields, sequence: number): string {
+  return `{${orderMembers(instrument, order, sequence)}}`;
+}
+
+/** Order with more members after its own, each with a leading comma. */
+export function orderJsonWith(instrument: Instrument, order: OrderFields, sequence: number, more: string): string {
+  return `{${orderMembers(instrument, order, sequence)}${more}}`;
+}
+
+function orderMembers(instrument: Instrument, order: OrderFields, sequence: number): string {
+  const isOpen = order.status === STATUS_NEW || order.status === STATUS_PARTIALLY_FILLED;
+  const reason = REASONS[order.reason];
+  return (
+    `"orderId":"${order.orderId}","clientOrderId":${textOrNull(order.clientOrderId)},"symbol":"${instrument.symbol}",` +
+    `"side":"${SIDES[order.side]}","type":"${ORDER_TYPES[order.orderType]}",` +
+    `"timeInForce":"${TIMES_IN_FORCE[order.timeInForce]}","postOnly":${(order.flags & POST_ONLY) !== 0},` +
+    `"reduceOnly":${(order.flags & REDUCE_ONLY) !== 0},"closePosition":false,` +
+    `"price":${order.orderType === MARKET ? "null" : `"${printPrice(instrument, order.priceTicks)}"`},` +
+    `"quantity":"${printQuantity(instrument, order.quantityLots)}","displayQuantity":null,` +
+    `"filledQuantity":"${printQuantity(instrument, order.filledLots)}",` +
+    `"remainingQuantity":"${isOpen ? printQuantity(instrument, order.quantityLots - order.filledLots) : "0"}",` +
+    `"avgPrice":${averagePriceJson(instrument, order.filledQuanta, order.filledLots)},` +
+    `"fee":"${printQuanta(order.feeQuanta)}","triggerPrice":null,"triggerBy":null,"goodTillDate":null,` +
+    `"selfTradePreventionMode":"${SELF_TRADE_PREVENTIONS[order.selfTradePrevention]}",` +
+    `"status":"${ORDER_STATUSES[order.status]}","reason":${reason == null ? "null" : `"${reason}"`},` +
+    `"createdAt":${order.createdAt},"updatedAt":${order.updatedAt},"sequence":${order.sequence || sequence}`
+  );
+}
+
+/** Order of the history. */
+export const orderRecordJson = (instrument: Instrument, order: OrderRecord): string =>
+  orderJson(instrument, order, order.sequence);
+
+/** Fill of the taker of a trade that has just happened. */
+export function takerFillJson(
+  instrument: Instrument,
+  trade: MessageOf<typeof Traded>,
+  clientOrderId: string,
+  time: TimeMs,
+  sequence: number,
+): string {
+  return (
+    `{"tradeId":"${trade.tradeId}","orderId":"${trade.takerOrderId}","clientOrderId":${textOrNull(clientOrderId)},` +
+    `"symbol":"${instrument.symbol}","side":"${SIDES[trade.takerSide]}",` +
+    `${fillAmounts(instrument, trade.priceTicks, trade.quantityLots)},"fee":"${printQuanta(trade.takerFeeQuanta)}",` +
+    `"feeAsset":"${instrument.config.quoteAsset}","feeRate":"${printFixed(instrument.takerFeePpm, PPM_DECIMALS)}",` +
+    `"liquidity":"TAKER","realizedPnl":"${printQuanta(trade.takerRealizedQuanta)}",` +
+    `"execType":"${EXEC_TYPES[trade.execType]}","positionSize":"${printQuantity(instrument, trade.takerSizeLots)}",` +
+    `"time":${time},"sequence":${sequence}}`
+  );
+}
+
+/** Fill of the history. */
+export function fillJson(instrument: Instrument, fill: FillRecord): string {
+  return (
+    `{"tradeId":"${fill.tradeId}","orderId":"${fill.orderId}","clientOrderId":${textOrNull(fill.clientOrderId)},` +
+    `"symbol":"${instrument.symbol}","side":"${SIDES[fill.side]}",` +
+    `${fillAmounts(instrument, fill.priceTicks, fill.quantityLots)},"fee":"${printQuanta(fill.feeQuanta)}",` +
+    `"feeAsset":"${instrument.config.quoteAsset}","feeRate":"${printFixed(fill.feePpm, PPM_DECIMALS)}",` +
+    `"liquidity":"${fill.maker === 1 ? "MAKER" : "TAKER"}","realizedPnl":"${printQuanta(fill.realizedQuanta)}",` +
+    `"execType":"${EXEC_TYPES[fill.execType]}","positionSize":"${printQuantity(instrument, fill.positionSizeLots)}",` +
+    `"time":${fill.time},"sequence":${fill.sequence}}`
+  );
+}
+
+function fillAmounts(instrument: Instrument, priceTicks: number, quantityLots: number): string {
+  return (
+    `"price":"${printPrice(instrument, priceTicks)}","quantity":"${printQuantity(instrument, quantityLots)}",` +
+    `"quoteQuantity":"${printQuanta(priceTicks * quantityLots * instrument.quantaPerTickLot)}"`
+  );
+}
+
+/** Position, also for a size of 0 (then side is null and the prices are too). */
+export function positionJson(instrument: Instrument, position: MessageOf<typeof PositionView>): string {
+  const { sizeLots, costQuanta, markTicks } = position;
+  const lots = Math.abs(sizeLots);
+  const valueQuanta = sizeLots * markTicks * instrument.quantaPerTickLot;
+  const side = sizeLots === 0 ? "null" : sizeLots > 0 ? '"LONG"' : '"SHORT"';
+  return (
+    `{"symbol":"${instrument.symbol}","side":${side},"size":"${printQuantity(instrument, lots)}",` +
+    `"entryPrice":${averagePriceJson(instrument, Math.abs(costQuanta), lots)},` +
+    `"markPrice":${priceJson(instrument, markTicks)},"notional":"${printQuanta(Math.abs(valueQuanta))}",` +
+    `"leverage":${position.leverage},"marginMode":"CROSS","isolatedMargin":null,` +
+    `"initialMargin":"${printQuanta(position.initialQuanta)}",` +
+    `"maintenanceMargin":"${printQuanta(position.maintenanceQuanta)}",` +
+    `"liquidationPrice":${priceJson(instrument, position.liquidationTicks)},` +
+    `"bankruptcyPrice":${priceJson(instrument, position.bankruptcyTicks)},` +
+    `"breakEvenPrice":${breakEvenPriceJson(instrument, sizeLots, position.cashQuanta)},` +
+    `"unrealizedPnl":"${printQuanta(valueQuanta - costQuanta)}",` +
+    `"realizedPnl":"${printQuanta(position.realizedQuanta)}","cumulativeFunding":"0","adlRank":null,` +
+    `"openedAt":${position.openedAt || "null"},"updatedAt":${position.updatedAt || "null"},` +
+    `"sequence":${position.sequence}}`
+  );
+}
+
+/** Balance as the cells show it: read them once everything that was done is durable (Road.afterEverything). */
+export function balanceJson(cells: AccountCells, accountId: number, sequence: number, time: TimeMs): string {
+  const equity = cells.equity(accountId);
+  const unrealized = cells.unrealized(accountId);
+  const initial = cells.initial(accountId);
+  const orderInitial = cells.orderInitial(accountId);
+  const maintenance = cells.maintenance(accountId);
+  return (
+    `{"asset":"USDC","walletBalance":"${printQuanta(equity - unrealized)}","equity":"${printQuanta(equity)}",` +
+    `"unrealizedPnl":"${printQuanta(unrealized)}","positionInitialMargin":"${printQuanta(initial - orderInitial)}",` +
+    `"openOrderInitialMargin":"${printQuanta(orderInitial)}","initialMargin":"${printQuanta(initial)}",` +
+    `"maintenanceMargin":"${printQuanta(maintenance)}",` +
+    `"availableBalance":"${printQuanta(Math.max(0, equity - initial))}",` +
+    `"withdrawable":"${printQuanta(cells.withdrawable(accountId))}","marginRatio":${marginRatioJson(equity, maintenance)},` +
+    `"updatedAt":${time},"sequence":${sequence}}`
+  );
+}
+
+/** Transfer with more members after its own, each with a leading comma. Its reference is free text and escaped. */
+export function transferJson(transfer: Transfer, more = ""): string {
+  return (
+    `{"transferId":"${transfer.transferId}","kind":"${transfer.kind}","asset":"USDC",` +
+    `"amount":"${printQuanta(transfer.amountQuanta)}","address":${textOrNull(transfer.address)},` +
+    `"reference":${transfer.reference === "" ? "null" : JSON.stringify(transfer.reference)},` +
+    `"status":"${transfer.status}","txHash":${textOrNull(transfer.txHash)},` +
+    `"createdAt":${transfer.createdAt},"updatedAt":${transfer.updatedAt}${more}}`
+  );
+}
+
+/** `rows` are JSON texts. */
+export const listJson = (rows: readonly string[], nextCursor: string | null): string =>
+  `{"data":[${rows.join(",")}],"nextCursor":${nextCursor === null ? "null" : `"${nextCursor}"`}}`;
+
+const priceJson = (instrument: Instrument, priceTicks: number): string =>
+  priceTicks === 0 ? "null" : `"${printPrice(instrument, priceTicks)}"`;
+
+/** Money ÷ quantity as a price; null when nothing was traded. */
+function averagePriceJson(instrument: Instrument, quanta: number, lots: number): string {
+  if (lots === 0) return "null";
+  const quantaPerTick = lots * instrument.quantaPerTickLot;
+  // Most orders fill at one price: no big numbers for them.
+  if (quanta % quantaPerTick === 0) return `"${printPrice(instrument, quanta / quantaPerTick)}"`;
+  return `"${printPriceRatio(instrument, BigInt(quanta), BigInt(quantaPerTick))}"`;
+}
+
+/**
+ * Where closing at market, its fee included, would leave the account with neither gain nor loss in this symbol; null
+ * when that is no price.
+ */
+function breakEvenPriceJson(instrument: Instrument, sizeLots: number, cashQuanta: number): string {
+  if (sizeLots === 0 || cashQuanta === 0 || cashQuanta > 0 === sizeLots > 0) return "null";
+  const keptPpm = sizeLots > 0 ? PPM - instrument.takerFeePpm : PPM + instrument.takerFeePpm;
+  const quantaPerTick = BigInt(Math.abs(sizeLots) * instrument.quantaPerTickLot) * BigInt(keptPpm);
+  return `"${printPriceRatio(instrument, BigInt(Math.abs(cashQuanta)) * BigInt(PPM), quantaPerTick)}"`;
+}
+
+function printPriceRatio(instrument: Instrument, quanta: bigint, quantaPerTick: bigint): string {
+  const { tickUnits, priceDecimals } = instrument;
+  const decimals = priceDecimals + AVERAGE_DECIMALS;
+  return printRatio(quanta * BigInt(tickUnits), quantaPerTick * 10n ** BigInt(priceDecimals), decimals);
+}
+
+/** Maintenance margin ÷ equity: at 1 the account is liquidated. Null when it needs margin and has no equity. */
+function marginRatioJson(equity: number, maintenance: number): string {
+  if (maintenance === 0) return '"0"';
+  return equity <= 0 ? "null" : `"${printRatio(maintenance, equity, PPM_DECIMALS)}"`;
+}

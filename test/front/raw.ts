@@ -1,0 +1,52 @@
+import { connect } from "node:net";
+
+/** What came back on a raw connection, byte for byte, and whether the server closed it. */
+export interface RawAnswer {
+  text: string;
+  closed: boolean;
+}
+
+/** How long an open connection must stay silent before it counts as left open. */
+const SILENCE_MS = 250;
+
+/** Sends the bytes (latin1) as they are, and listens until the server closes or falls silent. */
+export const sendRaw = (port: number, ...parts: string[]): Promise<RawAnswer> => listenFor(SILENCE_MS, port, parts);
+
+/** The same, until the server closes. */
+export const sendAndWait = (port: number, ...parts: string[]): Promise<RawAnswer> => listenFor(15_000, port, parts);
+
+function listenFor(silenceMs: number, port: number, parts: string[]): Promise<RawAnswer> {
+  return new Promise((resolve) => {
+    let text = "";
+    const socket = connect(port, "127.0.0.1");
+    let timer: NodeJS.Timeout;
+    const finish = (closed: boolean) => {
+      clearTimeout(timer);
+      socket.destroy();
+      resolve({ text, closed });
+    };
+    const listen = () => {
+      clearTimeout(timer);
+      timer = setTimeout(() => finish(false), silenceMs);
+    };
+    socket.on("data", (bytes) => {
+      text += bytes.toString("latin1");
+      listen();
+    });
+    socket.on("close", () => finish(true));
+    socket.on("error", () => {});
+    for (const part of parts) socket.write(Buffer.from(part, "latin1"));
+    listen();
+  });
+}
+
+export const statusOf = (answer: RawAnswer): number => Number(answer.text.split(" ", 2)[1] ?? 0);
+
+/** The JSON body of the first answer, or null when there is none. */
+export function bodyOf(answer: RawAnswer): Record<string, unknown> | null {
+  const [head, ...rest] = answer.text.split("\r\n\r\n");
+  const length = Number(/content-length: (\d+)/i.exec(head ?? "")?.[1] ?? 0);
+  const bytes = Buffer.from(rest.join("\r\n\r\n").slice(0, length), "latin1");
+  const body = bytes.toString("utf8");
+  return body.startsWith("{") ? (JSON.parse(body) as Record<string, unknown>) : null;
+}
