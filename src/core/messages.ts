@@ -270,6 +270,8 @@ export const OrderView = shape(161, "OrderView", {
   selfTradePrevention: "number",
   priceTicks: "number",
   quantityLots: "number",
+  /** Neither filled nor given up. */
+  remainingLots: "number",
   filledLots: "number",
   filledQuanta: "number",
   feeQuanta: "number",

@@ -441,6 +441,7 @@ export class SymbolActor implements Actor {
     orderView.selfTradePrevention = orders.selfTradePrevention(slot);
     orderView.priceTicks = orders.priceTicks(slot);
     orderView.quantityLots = orders.quantityLots(slot);
+    orderView.remainingLots = orders.remainingLots(slot);
     orderView.filledLots = orders.filledLots(slot);
     orderView.filledQuanta = orders.filledQuanta(slot);
     orderView.feeQuanta = orders.feeQuanta(slot);
