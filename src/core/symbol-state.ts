@@ -61,8 +61,11 @@ export class SymbolState {
 
   /** The order that took and has not come to rest: if nothing says otherwise by the turn's end, it is filled. */
   private inHand = NONE;
+  /** What the turn has touched. The arrays only grow: emptying one would cost more than the rest of a turn's end. */
   private readonly touchedOrders: number[] = [];
+  private touchedOrderCount = 0;
   private readonly touchedRows: number[] = [];
+  private touchedRowCount = 0;
   private readonly scratch: Contribution = { equity: 0, unrealized: 0, initial: 0, orderInitial: 0, maintenance: 0 };
 
   constructor(instrument: Instrument, cells: AccountCells) {
@@ -119,15 +122,15 @@ export class SymbolState {
     this.changed = true;
     if (event.rests === 1) this.rest(slot, event.marginPriceTicks, event.lossTicks);
     else this.inHand = slot;
-    this.touchedOrders.push(slot);
-    this.touchedRows.push(at);
+    this.touchOrder(slot);
+    this.touchRow(at);
     return slot;
   }
 
   rested(event: MessageOf<typeof OrderRested>, slot: number): void {
     this.inHand = NONE;
     this.rest(slot, event.marginPriceTicks, event.lossTicks);
-    this.touchedRows.push(this.orders.row(slot));
+    this.touchRow(this.orders.row(slot));
   }
 
   traded(event: MessageOf<typeof Traded>, taker: number, maker: number, time: TimeMs): void {
@@ -147,13 +150,14 @@ export class SymbolState {
     if (fees !== 0) {
       const feeRow = positions.ensure(FEE_ACCOUNT);
       positions.numbers[feeRow + CASH] += fees;
-      this.touchedRows.push(feeRow);
+      this.touchRow(feeRow);
     }
     orders.fill(taker, lots, quanta, event.takerFeeQuanta);
     this.takeFromResting(maker, lots);
     if (orders.fill(maker, lots, quanta, event.makerFeeQuanta) === 0) this.closed(maker);
-    else this.touchedOrders.push(maker);
-    this.touchedRows.push(takerRow, makerRow);
+    else this.touchOrder(maker);
+    this.touchRow(takerRow);
+    this.touchRow(makerRow);
     this.lastTicks = event.priceTicks;
     this.nextTradeSerial = (event.tradeId - this.instrument.id) / 256 + 1;
     this.changed = true;
@@ -162,14 +166,14 @@ export class SymbolState {
   reduced(event: MessageOf<typeof OrderReduced>, slot: number): void {
     if (event.resting === 1) this.takeFromResting(slot, event.byLots);
     this.orders.reduce(slot, event.byLots);
-    this.touchedOrders.push(slot);
-    this.touchedRows.push(this.orders.row(slot));
+    this.touchOrder(slot);
+    this.touchRow(this.orders.row(slot));
   }
 
   /** The order is gone: filled, canceled or expired. */
   closed(slot: number): void {
     const { orders } = this;
-    this.touchedRows.push(orders.row(slot));
+    this.touchRow(orders.row(slot));
     if (orders.isResting(slot)) this.unrest(slot);
     if (this.inHand === slot) this.inHand = NONE;
     orders.remove(slot);
@@ -178,7 +182,7 @@ export class SymbolState {
   leverageSet(event: MessageOf<typeof LeverageSet>): void {
     const at = this.positions.ensure(event.accountId);
     this.positions.numbers[at + LEVERAGE] = event.leverage;
-    this.touchedRows.push(at);
+    this.touchRow(at);
   }
 
   priceUpdated(event: MessageOf<typeof PriceUpdated>, time: TimeMs): void {
@@ -191,7 +195,7 @@ export class SymbolState {
 
   /** Brings the cells of every row that this turn touched up to date; see AccountCells.move for what waits. */
   refreshTouched(): void {
-    for (const at of this.touchedRows) this.refresh(at);
+    for (let i = 0; i < this.touchedRowCount; i++) this.refresh(this.touchedRows[i]);
   }
 
   /** The mark has moved: every open position is worth something else. */
@@ -216,14 +220,15 @@ export class SymbolState {
       orders.remove(this.inHand);
       this.inHand = NONE;
     }
-    for (const slot of this.touchedOrders) {
+    for (let i = 0; i < this.touchedOrderCount; i++) {
+      const slot = this.touchedOrders[i];
       if (orders.serial(slot) === 0) continue; // gone within the turn
       orders.settle(slot, sequence, time);
       orders.touch(slot);
     }
-    for (const at of this.touchedRows) positions.settle(at, sequence, time);
-    this.touchedOrders.length = 0;
-    this.touchedRows.length = 0;
+    for (let i = 0; i < this.touchedRowCount; i++) positions.settle(this.touchedRows[i], sequence, time);
+    this.touchedOrderCount = 0;
+    this.touchedRowCount = 0;
   }
 
   slotOf(orderId: number): number {
@@ -298,6 +303,16 @@ export class SymbolState {
       quantaPerTick * orders.marginPriceTicks(slot),
       quantaPerTick * orders.lossTicks(slot),
     );
+  }
+
+  private touchOrder(slot: number): void {
+    this.touchedOrders[this.touchedOrderCount++] = slot;
+  }
+
+  /** A sweep touches the same rows again and again, one after the other. */
+  private touchRow(at: number): void {
+    if (this.touchedRowCount > 0 && this.touchedRows[this.touchedRowCount - 1] === at) return;
+    this.touchedRows[this.touchedRowCount++] = at;
   }
 
   private refresh(at: number): void {

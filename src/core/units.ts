@@ -69,26 +69,29 @@ export function printBigQuanta(quanta: bigint): string {
 /** ceil(a × b ÷ c) for a, b ≥ 0 and c > 0, exact also where a × b passes 2^53. */
 export function mulDivCeil(a: number, b: number, c: number): number {
   const product = a * b;
-  if (product <= Number.MAX_SAFE_INTEGER) {
-    const rest = product % c;
-    return rest === 0 ? product / c : (product - rest) / c + 1;
-  }
-  const exact = BigInt(a) * BigInt(b);
+  if (product <= Number.MAX_SAFE_INTEGER) return divCeil(product, c);
   const divisor = BigInt(c);
-  return Number((exact + divisor - 1n) / divisor);
+  return Number((BigInt(a) * BigInt(b) + divisor - 1n) / divisor);
 }
 
 /** floor(a × b ÷ c) for a, b ≥ 0 and c > 0, exact also where a × b passes 2^53. */
 export function mulDivFloor(a: number, b: number, c: number): number {
   const product = a * b;
-  if (product <= Number.MAX_SAFE_INTEGER) return (product - (product % c)) / c;
+  if (product <= Number.MAX_SAFE_INTEGER) return divFloor(product, c);
   return Number((BigInt(a) * BigInt(b)) / BigInt(c));
 }
 
 /** ceil(a ÷ b) for safe integers a ≥ 0, b > 0. */
 export function divCeil(a: number, b: number): number {
-  const rest = a % b;
-  return rest === 0 ? a / b : (a - rest) / b + 1;
+  const quotient = divFloor(a, b);
+  return quotient * b === a ? quotient : quotient + 1;
+}
+
+/** floor(a ÷ b) for safe integers a ≥ 0, b > 0. The `%` of doubles is a call into C, several times as slow. */
+function divFloor(a: number, b: number): number {
+  const quotient = Math.floor(a / b);
+  // The division was rounded: a quotient just below a whole number may have become that number.
+  return quotient * b > a ? quotient - 1 : quotient;
 }
 
 /** numerator ÷ denominator as a decimal string, cut (not rounded) after `decimals` places. For display only. */
