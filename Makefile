@@ -1,0 +1,31 @@
+# The same commands that CI calls. Nothing else has to be installed by hand: Node >= 20.15 and npm are enough.
+.PHONY: run test check bench crash install build
+
+ARGS ?=
+KILLS ?= 200
+
+run: build        ## a sandbox exchange with a live simulated market; make run ARGS="--port 9000 --no-bots"
+	@node dist/src/main.js start $(ARGS)
+
+test: build       ## everything: lint, types, unit, property, end-to-end and crash tests
+	npx biome check .
+	node --test --test-concurrency=2 --test-timeout=300000 $$(find dist/test -name "*.test.js" | sort)
+
+check: install    ## lint, format and types only
+	npx biome check .
+	npx tsc -p tsconfig.json --noEmit
+
+bench: build      ## the benchmark's table
+	node dist/bench/main.js
+
+crash: build      ## kills the server under load, again and again; make crash KILLS=50
+	node dist/test/crash/main.js $(KILLS)
+
+build: install
+	npx tsc -p tsconfig.json
+
+install: node_modules/.package-lock.json
+
+node_modules/.package-lock.json: package.json package-lock.json
+	npm ci --no-audit --no-fund
+	@touch $@
