@@ -1,0 +1,226 @@
+import { type ClientOptions, Requests } from "./requests.ts";
+import { Stream, type StreamHandlers, type WebSocketConstructor } from "./stream.ts";
+import type {
+  ApiKey,
+  Balance,
+  Challenge,
+  ChannelRequest,
+  CreatedApiKey,
+  Decimal,
+  Fill,
+  Instrument,
+  Kline,
+  KlineInterval,
+  NewApiKey,
+  NewOrder,
+  Order,
+  OrderBook,
+  Page,
+  PageQuery,
+  PlacedOrder,
+  Position,
+  PublicTrade,
+  Session,
+  Side,
+  Ticker,
+  TimeMs,
+  Transfer,
+} from "./types.ts";
+
+export interface PerpdClientOptions extends ClientOptions {
+  /** For stream(). Default: the global WebSocket, which Node has from version 22 on; the class of `ws` fits too. */
+  WebSocket?: WebSocketConstructor;
+}
+
+/**
+ * The exchange's API. Each method is one request, and rejects with PerpdError when the exchange refuses it: then nothing
+ * was done. An answer means that what it says is on disk.
+ */
+export class PerpdClient {
+  private readonly requests: Requests;
+  private readonly WebSocket: WebSocketConstructor | undefined;
+
+  constructor(options: PerpdClientOptions) {
+    this.requests = new Requests(options);
+    this.WebSocket = options.WebSocket ?? (globalThis as { WebSocket?: WebSocketConstructor }).WebSocket;
+  }
+
+  get token(): string | undefined {
+    return this.requests.token;
+  }
+
+  // ---- who ----------------------------------------------------------------------------------------------------------
+
+  challenge(address: string, chainId?: number): Promise<Challenge> {
+    return this.requests.post("/auth/challenge", { address, ...(chainId !== undefined && { chainId }) });
+  }
+
+  /** Signs in with a wallet: `signMessage` is its personal_sign. The session's token is used from then on. */
+  async login(
+    address: string,
+    signMessage: (message: string) => Promise<string>,
+    options: { chainId?: number } = {},
+  ): Promise<Session> {
+    const { message } = await this.challenge(address, options.chainId);
+    const signature = await signMessage(message);
+    const session = await this.requests.post<Session>("/auth/login", { message, signature });
+    this.requests.token = session.token;
+    return session;
+  }
+
+  async logout(): Promise<void> {
+    await this.requests.post("/auth/logout");
+    this.requests.token = undefined;
+  }
+
+  createKey(key: NewApiKey): Promise<CreatedApiKey> {
+    return this.requests.post("/auth/keys", key);
+  }
+
+  keys(): Promise<Page<ApiKey>> {
+    return this.requests.get("/auth/keys");
+  }
+
+  async revokeKey(apiKey: string): Promise<void> {
+    await this.requests.delete(`/auth/keys/${encodeURIComponent(apiKey)}`);
+  }
+
+  // ---- trading ------------------------------------------------------------------------------------------------------
+
+  placeOrder(order: NewOrder): Promise<PlacedOrder> {
+    return this.requests.post("/orders", order);
+  }
+
+  /** By order id, or `client:` and the client order id. */
+  cancelOrder(id: string): Promise<Order> {
+    return this.requests.delete(`/orders/${encodeId(id)}`);
+  }
+
+  cancelOrders(which: { symbol?: string; side?: Side } = {}): Promise<Page<Order>> {
+    return this.requests.delete("/orders", which);
+  }
+
+  /** By order id, or `client:` and the client order id. */
+  order(id: string): Promise<Order> {
+    return this.requests.get(`/orders/${encodeId(id)}`);
+  }
+
+  openOrders(query: PageQuery = {}): Promise<Page<Order>> {
+    return this.requests.get("/orders", { ...query });
+  }
+
+  orderHistory(query: PageQuery = {}): Promise<Page<Order>> {
+    return this.requests.get("/orders/history", { ...query });
+  }
+
+  positions(query: { symbol?: string } = {}): Promise<Page<Position>> {
+    return this.requests.get("/positions", query);
+  }
+
+  /** All of it and at market, unless said otherwise. */
+  closePosition(
+    symbol: string,
+    how: { quantity?: Decimal; price?: Decimal; expiresAt?: TimeMs } = {},
+  ): Promise<PlacedOrder> {
+    return this.requests.post(`/positions/${encodeURIComponent(symbol)}/close`, how);
+  }
+
+  setLeverage(symbol: string, leverage: number): Promise<{ symbol: string; leverage: number }> {
+    return this.requests.post(`/positions/${encodeURIComponent(symbol)}/leverage`, { leverage });
+  }
+
+  // ---- account ------------------------------------------------------------------------------------------------------
+
+  balance(): Promise<Balance> {
+    return this.requests.get("/account/balance");
+  }
+
+  fills(query: PageQuery = {}): Promise<Page<Fill>> {
+    return this.requests.get("/account/trades", { ...query });
+  }
+
+  deposit(request: { asset: string; amount: Decimal; reference?: string }): Promise<Transfer> {
+    return this.requests.post("/account/deposit", request);
+  }
+
+  withdraw(request: { asset: string; amount: Decimal; address: string; reference?: string }): Promise<Transfer> {
+    return this.requests.post("/account/withdraw", request);
+  }
+
+  deposits(query: PageQuery = {}): Promise<Page<Transfer>> {
+    return this.requests.get("/account/deposits", { ...query });
+  }
+
+  withdrawals(query: PageQuery = {}): Promise<Page<Transfer>> {
+    return this.requests.get("/account/withdrawals", { ...query });
+  }
+
+  // ---- market -------------------------------------------------------------------------------------------------------
+
+  symbols(): Promise<Page<Instrument>> {
+    return this.requests.get("/market/symbols");
+  }
+
+  ticker(symbol: string): Promise<Ticker> {
+    return this.requests.get("/market/ticker", { symbol });
+  }
+
+  tickers(): Promise<Page<Ticker>> {
+    return this.requests.get("/market/ticker");
+  }
+
+  orderBook(symbol: string, depth?: number): Promise<OrderBook> {
+    return this.requests.get("/market/orderbook", { symbol, depth });
+  }
+
+  publicTrades(symbol: string, query: Omit<PageQuery, "symbol"> = {}): Promise<Page<PublicTrade>> {
+    return this.requests.get("/market/trades", { symbol, ...query });
+  }
+
+  klines(
+    symbol: string,
+    interval: KlineInterval,
+    query: Omit<PageQuery, "symbol"> & { priceType?: "LAST" | "MARK" | "INDEX" } = {},
+  ): Promise<Page<Kline>> {
+    return this.requests.get("/market/klines", { symbol, interval, ...query });
+  }
+
+  // ---- the exchange -------------------------------------------------------------------------------------------------
+
+  time(): Promise<{ serverTime: TimeMs }> {
+    return this.requests.get("/time");
+  }
+
+  health(): Promise<{ status: string }> {
+    return this.requests.get("/health");
+  }
+
+  openApi(): Promise<object> {
+    return this.requests.get("/openapi.json");
+  }
+
+  // ---- operator (the client's token is the operator's) --------------------------------------------------------------
+
+  setIndexPrice(symbol: string, price: Decimal): Promise<object> {
+    return this.requests.put(`/operator/index/${encodeURIComponent(symbol)}`, { price });
+  }
+
+  audit(): Promise<object> {
+    return this.requests.get("/operator/audit");
+  }
+
+  // ---- streams ------------------------------------------------------------------------------------------------------
+
+  /**
+   * Opens a WebSocket, authenticates it if the client can, and subscribes. It reconnects and subscribes anew by itself
+   * until close(). `ready` settles with the first subscription.
+   */
+  stream(channels: ChannelRequest[], handlers: StreamHandlers): Stream {
+    if (this.WebSocket === undefined) throw new Error("this runtime has no WebSocket: pass one as an option");
+    const url = `${this.requests.baseUrl.replace(/^http/, "ws")}/ws`;
+    return new Stream(this.WebSocket, url, () => this.requests.socketCredentials(), channels, handlers);
+  }
+}
+
+/** The colon of `client:ID` stays as it is. */
+const encodeId = (id: string): string => encodeURIComponent(id).replace(/%3A/g, ":");

@@ -1,0 +1,39 @@
+/** A request that the exchange refused: nothing was done. */
+export class PerpdError extends Error {
+  override name = "PerpdError";
+  /** The HTTP status; 0 on a WebSocket. */
+  readonly status: number;
+  /** Stable: switch on this, not on the message. */
+  readonly code: string;
+  /** The part of the request at fault. */
+  readonly field: string | undefined;
+  /** What was required, what there is, the limit. */
+  readonly details: Readonly<Record<string, unknown>> | undefined;
+  /** The same request may succeed a moment later. */
+  readonly retryable: boolean;
+  readonly requestId: string | undefined;
+  readonly serverTime: number | undefined;
+
+  constructor(status: number, body: Partial<ErrorBody>) {
+    const code = body.code ?? "UNKNOWN_ERROR";
+    super(`${code}: ${body.message ?? `status ${status}`}`);
+    this.status = status;
+    this.code = code;
+    this.field = body.field;
+    this.details = body.details;
+    this.retryable = body.retryable ?? false;
+    this.requestId = body.requestId;
+    this.serverTime = body.serverTime;
+  }
+}
+
+/** The API's error as it travels. */
+export interface ErrorBody {
+  code: string;
+  message: string;
+  field: string;
+  details: Record<string, unknown>;
+  retryable: boolean;
+  requestId: string;
+  serverTime: number;
+}

@@ -1,0 +1,106 @@
+import { createHmac } from "node:crypto";
+import { type ErrorBody, PerpdError } from "./error.ts";
+
+export type Query = Readonly<Record<string, string | number | undefined>>;
+
+export interface ClientOptions {
+  /** For example http://127.0.0.1:8080/v1. */
+  baseUrl: string;
+  /** Of a session; login() sets it. */
+  token?: string;
+  /** An API key and its secret, in the place of a token. */
+  apiKey?: string;
+  secret?: string;
+  /** For a request that has no answer yet. Default 10,000. */
+  timeoutMs?: number;
+}
+
+/** Sends requests, signs them with what it knows, and turns refusals into PerpdError. */
+export class Requests {
+  token: string | undefined;
+  readonly baseUrl: string;
+  private readonly apiKey: string | undefined;
+  private readonly secret: string | undefined;
+  private readonly timeoutMs: number;
+
+  constructor(options: ClientOptions) {
+    this.baseUrl = options.baseUrl.replace(/\/$/, "");
+    this.token = options.token;
+    this.apiKey = options.apiKey;
+    this.secret = options.secret;
+    this.timeoutMs = options.timeoutMs ?? 10_000;
+  }
+
+  get<T>(path: string, query: Query = {}): Promise<T> {
+    return this.send("GET", path + queryText(query));
+  }
+
+  delete<T>(path: string, query: Query = {}): Promise<T> {
+    return this.send("DELETE", path + queryText(query));
+  }
+
+  post<T>(path: string, body: object = {}): Promise<T> {
+    return this.send("POST", path, body);
+  }
+
+  put<T>(path: string, body: object): Promise<T> {
+    return this.send("PUT", path, body);
+  }
+
+  /** What a WebSocket's `auth` message needs; null without credentials. */
+  socketCredentials(): Record<string, string | number> | null {
+    if (this.apiKey !== undefined && this.secret !== undefined) {
+      const timestamp = Date.now();
+      const { pathname } = new URL(`${this.baseUrl}/ws`);
+      return { apiKey: this.apiKey, timestamp, signature: this.sign(`${timestamp}GET${pathname}`) };
+    }
+    return this.token === undefined ? null : { token: this.token };
+  }
+
+  private async send<T>(method: string, pathAndQuery: string, body?: object): Promise<T> {
+    const url = new URL(this.baseUrl + pathAndQuery);
+    const text = body === undefined ? undefined : JSON.stringify(body);
+    const headers: Record<string, string> = this.credentials(method, url, text ?? "");
+    if (text !== undefined) headers["Content-Type"] = "application/json";
+    const response = await fetch(url, {
+      method,
+      headers,
+      signal: AbortSignal.timeout(this.timeoutMs),
+      ...(text !== undefined && { body: text }),
+    });
+    const answer = parse(await response.text());
+    if (!response.ok) throw new PerpdError(response.status, (answer ?? {}) as Partial<ErrorBody>);
+    return answer as T;
+  }
+
+  private credentials(method: string, url: URL, body: string): Record<string, string> {
+    if (this.apiKey !== undefined && this.secret !== undefined) {
+      const timestamp = String(Date.now());
+      const signature = this.sign(timestamp + method + url.pathname + url.search + body);
+      return { "X-Api-Key": this.apiKey, "X-Timestamp": timestamp, "X-Signature": signature };
+    }
+    return this.token === undefined ? {} : { Authorization: `Bearer ${this.token}` };
+  }
+
+  private sign(text: string): string {
+    return createHmac("sha256", this.secret ?? "")
+      .update(text)
+      .digest("hex");
+  }
+}
+
+function queryText(query: Query): string {
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) if (value !== undefined) parameters.set(name, String(value));
+  const text = parameters.toString();
+  return text === "" ? "" : `?${text}`;
+}
+
+/** null when there is nothing, or nothing that is JSON. */
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,152 @@
+import assert from "node:assert/strict";
+import { createHmac } from "node:crypto";
+import { createServer, type IncomingHttpHeaders } from "node:http";
+import type { AddressInfo } from "node:net";
+import { after, before, beforeEach, test } from "node:test";
+import { PerpdClient } from "../../src/client/client.ts";
+import { PerpdError } from "../../src/client/error.ts";
+
+interface Seen {
+  request: string;
+  headers: IncomingHttpHeaders;
+  body: string;
+}
+
+/** A server that notes what it is sent and answers what the test says. */
+let seen: Seen[] = [];
+let answers: { status: number; body: unknown }[] = [];
+const server = createServer((request, response) => {
+  let body = "";
+  request.on("data", (chunk) => {
+    body += chunk;
+  });
+  request.on("end", () => {
+    seen.push({ request: `${request.method} ${request.url}`, headers: request.headers, body });
+    const answer = answers.shift() ?? { status: 200, body: {} };
+    response.writeHead(answer.status, { "Content-Type": "application/json" });
+    response.end(typeof answer.body === "string" ? answer.body : JSON.stringify(answer.body));
+  });
+});
+let baseUrl = "";
+before(async () => {
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+});
+beforeEach(() => {
+  seen = [];
+  answers = [];
+});
+after(() => {
+  server.close();
+  server.closeAllConnections();
+});
+
+test("each method is the request that the API names", async () => {
+  const client = new PerpdClient({ baseUrl });
+  const order = { symbol: "BTC-PERP", side: "BUY", type: "LIMIT", price: "1", quantity: "2" } as const;
+  const rows: [call: () => Promise<unknown>, request: string, body?: object][] = [
+    [() => client.challenge("0xA"), "POST /v1/auth/challenge", { address: "0xA" }],
+    [() => client.challenge("0xA", 5), "POST /v1/auth/challenge", { address: "0xA", chainId: 5 }],
+    [() => client.logout(), "POST /v1/auth/logout", {}],
+    [() => client.createKey({ label: "l", permissions: ["READ"] }), "POST /v1/auth/keys"],
+    [() => client.keys(), "GET /v1/auth/keys"],
+    [() => client.revokeKey("k"), "DELETE /v1/auth/keys/k"],
+    [() => client.placeOrder(order), "POST /v1/orders", order],
+    [() => client.cancelOrder("257"), "DELETE /v1/orders/257"],
+    [() => client.cancelOrder("client:a.b"), "DELETE /v1/orders/client:a.b"],
+    [() => client.cancelOrders(), "DELETE /v1/orders"],
+    [() => client.cancelOrders({ symbol: "BTC-PERP", side: "SELL" }), "DELETE /v1/orders?symbol=BTC-PERP&side=SELL"],
+    [() => client.order("client:x"), "GET /v1/orders/client:x"],
+    [() => client.openOrders({ symbol: "BTC-PERP" }), "GET /v1/orders?symbol=BTC-PERP"],
+    [() => client.orderHistory({ limit: 5, cursor: "c" }), "GET /v1/orders/history?limit=5&cursor=c"],
+    [() => client.positions(), "GET /v1/positions"],
+    [() => client.closePosition("BTC-PERP"), "POST /v1/positions/BTC-PERP/close", {}],
+    [() => client.setLeverage("BTC-PERP", 5), "POST /v1/positions/BTC-PERP/leverage", { leverage: 5 }],
+    [() => client.balance(), "GET /v1/account/balance"],
+    [() => client.fills({ startTime: 1, endTime: 2 }), "GET /v1/account/trades?startTime=1&endTime=2"],
+    [() => client.deposit({ asset: "USDC", amount: "1" }), "POST /v1/account/deposit", { asset: "USDC", amount: "1" }],
+    [() => client.withdraw({ asset: "USDC", amount: "1", address: "0xA" }), "POST /v1/account/withdraw"],
+    [() => client.deposits(), "GET /v1/account/deposits"],
+    [() => client.withdrawals(), "GET /v1/account/withdrawals"],
+    [() => client.symbols(), "GET /v1/market/symbols"],
+    [() => client.ticker("BTC-PERP"), "GET /v1/market/ticker?symbol=BTC-PERP"],
+    [() => client.tickers(), "GET /v1/market/ticker"],
+    [() => client.orderBook("BTC-PERP", 10), "GET /v1/market/orderbook?symbol=BTC-PERP&depth=10"],
+    [() => client.publicTrades("BTC-PERP"), "GET /v1/market/trades?symbol=BTC-PERP"],
+    [() => client.klines("BTC-PERP", "1m"), "GET /v1/market/klines?symbol=BTC-PERP&interval=1m"],
+    [() => client.time(), "GET /v1/time"],
+    [() => client.health(), "GET /v1/health"],
+    [() => client.openApi(), "GET /v1/openapi.json"],
+    [() => client.setIndexPrice("BTC-PERP", "65000"), "PUT /v1/operator/index/BTC-PERP", { price: "65000" }],
+    [() => client.audit(), "GET /v1/operator/audit"],
+  ];
+  for (const [call, request, body] of rows) {
+    seen = [];
+    await call();
+    assert.equal(seen[0]?.request, request);
+    if (body !== undefined) assert.deepEqual(JSON.parse(seen[0]?.body ?? ""), body, request);
+  }
+});
+
+test("a session's token goes along; login takes it from the answer, logout forgets it", async () => {
+  const client = new PerpdClient({ baseUrl });
+  const message = "perpd wants you to sign in\nwith a line break";
+  answers = [
+    { status: 200, body: { message, nonce: "n", expiresAt: 1 } },
+    { status: 200, body: { token: "T", accountId: "16", address: "0xA", expiresAt: 2 } },
+  ];
+  const session = await client.login("0xA", async (text) => `signed ${text}`);
+  assert.equal(session.accountId, "16");
+  assert.deepEqual(JSON.parse(seen[1]?.body ?? ""), { message, signature: `signed ${message}` });
+  await client.balance();
+  assert.equal(seen[2]?.headers.authorization, "Bearer T");
+  await client.logout();
+  await client.balance();
+  assert.equal(seen[4]?.headers.authorization, undefined);
+});
+
+test("an API key signs timestamp, method, path with query, and body", async () => {
+  const client = new PerpdClient({ baseUrl, apiKey: "K", secret: "S" });
+  const sign = (text: string): string => createHmac("sha256", "S").update(text).digest("hex");
+  await client.openOrders({ symbol: "BTC-PERP", limit: 1 });
+  await client.setLeverage("BTC-PERP", 3);
+  for (const { request, headers, body } of seen) {
+    const [method, target] = request.split(" ");
+    const timestamp = String(headers["x-timestamp"]);
+    assert.ok(Math.abs(Number(timestamp) - Date.now()) < 60_000);
+    assert.equal(headers["x-api-key"], "K");
+    assert.equal(headers["x-signature"], sign(`${timestamp}${method}${target}${body}`));
+    assert.equal(headers.authorization, undefined);
+  }
+});
+
+test("a refusal is a PerpdError with all that the exchange said", async () => {
+  const client = new PerpdClient({ baseUrl });
+  const body = {
+    code: "INSUFFICIENT_MARGIN",
+    message: "not enough",
+    field: "quantity",
+    details: { required: "5" },
+    retryable: false,
+    requestId: "r-1",
+    serverTime: 7,
+  };
+  answers = [{ status: 422, body }];
+  await assert.rejects(client.balance(), (error) => {
+    assert.ok(error instanceof PerpdError);
+    const { status, code, field, details, retryable, requestId, serverTime } = error;
+    const { message: _, ...expected } = body;
+    assert.deepEqual({ status, code, field, details, retryable, requestId, serverTime }, { status: 422, ...expected });
+    assert.match(error.message, /INSUFFICIENT_MARGIN: not enough/);
+    return true;
+  });
+});
+
+test("a refusal without a body that the API would send is a PerpdError too", async () => {
+  answers = [{ status: 502, body: "<html>" }];
+  await assert.rejects(new PerpdClient({ baseUrl }).balance(), {
+    name: "PerpdError",
+    status: 502,
+    code: "UNKNOWN_ERROR",
+  });
+});

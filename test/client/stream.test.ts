@@ -1,0 +1,159 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import { afterEach, beforeEach, test } from "node:test";
+import { type WebSocket as ServerSocket, WebSocket, WebSocketServer } from "ws";
+import { PerpdClient } from "../../src/client/client.ts";
+import type { Stream } from "../../src/client/stream.ts";
+import type { ChannelMessage, ChannelRequest } from "../../src/client/types.ts";
+
+interface Request {
+  op: string;
+  id: number;
+  channels?: ChannelRequest[];
+}
+
+/** A server that notes requests and answers them as the test says. */
+let server: WebSocketServer;
+let client: PerpdClient;
+let stream: Stream | null = null;
+let requests: Request[] = [];
+let sockets: ServerSocket[] = [];
+let answer: (request: Request) => object = ({ op, id }) => ({ op: `${op}d`, id });
+const waiters: (() => void)[] = [];
+
+beforeEach(async () => {
+  requests = [];
+  sockets = [];
+  answer = ({ op, id }) => ({ op: op === "auth" ? "authenticated" : `${op}d`, id });
+  server = new WebSocketServer({ port: 0, host: "127.0.0.1" });
+  await once(server, "listening");
+  server.on("connection", (socket) => {
+    sockets.push(socket);
+    socket.on("message", (data) => {
+      const request = JSON.parse(String(data)) as Request;
+      requests.push(request);
+      socket.send(JSON.stringify(answer(request)));
+      for (const wake of waiters.splice(0)) wake();
+    });
+  });
+  const { port } = server.address() as AddressInfo;
+  client = new PerpdClient({ baseUrl: `http://127.0.0.1:${port}/v1`, token: "T", WebSocket });
+});
+
+afterEach(() => {
+  stream?.close();
+  for (const socket of server.clients) socket.terminate();
+  server.close();
+});
+
+async function requestCount(count: number): Promise<void> {
+  while (requests.length < count) await new Promise<void>((resolve) => waiters.push(resolve));
+}
+
+const trades = (type: string, sequence: number, prevSequence: number | null): object => ({
+  channel: "trades",
+  symbol: "BTC-PERP",
+  type,
+  sequence,
+  prevSequence,
+  data: [],
+});
+
+test("it authenticates, then subscribes, then hands on what comes", async () => {
+  const got: number[] = [];
+  const two = new Promise<void>((resolve) => {
+    stream = client.stream([{ channel: "trades", symbol: "BTC-PERP" }], {
+      onMessage: ({ sequence }) => {
+        got.push(sequence);
+        if (got.length === 2) resolve();
+      },
+    });
+  });
+  await stream!.ready;
+  assert.deepEqual(
+    requests.map(({ id: _, ...request }) => request),
+    [
+      { op: "auth", token: "T" },
+      { op: "subscribe", channels: [{ channel: "trades", symbol: "BTC-PERP" }] },
+    ],
+  );
+  sockets[0]!.send(JSON.stringify(trades("SNAPSHOT", 5, null)));
+  sockets[0]!.send(JSON.stringify(trades("HEARTBEAT", 5, null)));
+  sockets[0]!.send(JSON.stringify(trades("UPDATE", 9, 5)));
+  await two;
+  assert.deepEqual(got, [5, 9]);
+});
+
+test("ping answers with the server's time", async () => {
+  answer = ({ op, id }) => (op === "ping" ? { op: "pong", id, serverTime: 42 } : { op: "ok", id });
+  stream = client.stream([{ channel: "balance" }], { onMessage() {} });
+  await stream.ready;
+  assert.equal(await stream.ping(), 42);
+});
+
+for (const [name, message] of [
+  ["a message that skips one", trades("UPDATE", 12, 10)],
+  ["a heartbeat from further on", trades("HEARTBEAT", 12, null)],
+] as const)
+  test(`${name} brings a new subscription, and nothing is handed on until its snapshot`, async () => {
+    const got: ChannelMessage[] = [];
+    const healed = new Promise<void>((resolve) => {
+      stream = client.stream([{ channel: "trades", symbol: "BTC-PERP" }, { channel: "balance" }], {
+        onMessage: (each) => {
+          got.push(each);
+          if (each.sequence === 20) resolve();
+        },
+      });
+    });
+    await stream!.ready;
+    const socket = sockets[0]!;
+    socket.send(JSON.stringify(trades("SNAPSHOT", 5, null)));
+    socket.send(JSON.stringify(message));
+    await requestCount(3);
+    assert.deepEqual(requests[2]?.channels, [{ channel: "trades", symbol: "BTC-PERP" }]);
+    socket.send(JSON.stringify(trades("UPDATE", 14, 12)));
+    socket.send(JSON.stringify(trades("SNAPSHOT", 20, null)));
+    await healed;
+    assert.deepEqual(
+      got.map(({ sequence }) => sequence),
+      [5, 20],
+    );
+  });
+
+test("a lost connection is made anew, with its subscriptions", async () => {
+  let disconnects = 0;
+  stream = client.stream([{ channel: "balance" }], {
+    onMessage() {},
+    onDisconnect: () => disconnects++,
+  });
+  await stream.ready;
+  sockets[0]!.terminate();
+  await requestCount(4);
+  assert.equal(disconnects, 1);
+  assert.deepEqual(
+    requests.map(({ op }) => op),
+    ["auth", "subscribe", "auth", "subscribe"],
+  );
+});
+
+test("a refusal ends it", async () => {
+  answer = ({ id }) => ({ op: "error", id, code: "TOKEN_INVALID", message: "no", retryable: false });
+  const errors: string[] = [];
+  stream = client.stream([{ channel: "balance" }], { onMessage() {}, onError: ({ code }) => errors.push(code) });
+  await assert.rejects(stream.ready, { name: "PerpdError", code: "TOKEN_INVALID" });
+  assert.deepEqual(errors, ["TOKEN_INVALID"]);
+  assert.equal(requests.length, 1);
+});
+
+test("closed before it was ready, it says so", async () => {
+  stream = client.stream([{ channel: "balance" }], { onMessage() {} });
+  stream.close();
+  await assert.rejects(stream.ready, { code: "DISCONNECTED" });
+});
+
+test("without a WebSocket class there is no stream", () => {
+  if ("WebSocket" in globalThis) return;
+  const bare = new PerpdClient({ baseUrl: "http://127.0.0.1:1/v1" });
+  assert.throws(() => bare.stream([{ channel: "balance" }], { onMessage() {} }), /no WebSocket/);
+});
