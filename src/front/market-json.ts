@@ -12,6 +12,7 @@ const MAX_CACHED_LEVELS = 8192;
 
 /** A price level as it is printed. */
 export interface LevelText {
+  readonly tick: PriceTicks;
   readonly lots: QuantityLots;
   readonly price: string;
   readonly quantity: string;
@@ -33,7 +34,7 @@ export class LevelPrinter {
     if (known?.lots === lots) return known;
     const price = known?.price ?? printPrice(this.instrument, tick);
     const quantity = printQuantity(this.instrument, lots);
-    const text = { lots, price, quantity, json: `["${price}","${quantity}"]` };
+    const text = { tick, lots, price, quantity, json: `["${price}","${quantity}"]` };
     if (this.texts.size >= MAX_CACHED_LEVELS) this.texts.clear();
     this.texts.set(tick, text);
     return text;

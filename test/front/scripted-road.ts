@@ -51,7 +51,7 @@ export interface Asked {
 
 /** A road whose other end is the test: it says what the actors did, and when their answers come. */
 export class ScriptedRoad implements Road {
-  readonly instruments = [instrument(1, "BTC-PERP"), instrument(2, "ETH-PERP")];
+  readonly instruments: Instrument[];
   readonly cells = AccountCells.allocate(64);
   readonly asked: Asked[] = [];
   time = START;
@@ -61,6 +61,10 @@ export class ScriptedRoad implements Road {
   private readonly releasedListeners: ((turn: Released) => void)[] = [];
   private readonly drainedListeners: (() => void)[] = [];
   private waiting: (() => void)[] = [];
+
+  constructor(symbols = ["BTC-PERP", "ETH-PERP"]) {
+    this.instruments = symbols.map((symbol, index) => instrument(index + 1, symbol));
+  }
 
   ask(actorId: number, command: Message, onReply: (turn: Released) => void): boolean {
     if (this.full) return false;
@@ -113,10 +117,11 @@ export class ScriptedRoad implements Road {
     while (this.answer(reply));
   }
 
-  /** All that any actor did is durable: whoever waited for that goes on. */
-  settle(): void {
+  /** All that any actor did is durable: whoever waited for that goes on. Answers how many that were. */
+  settle(): number {
     const waiting = this.waiting;
     this.waiting = [];
     for (const then of waiting) then();
+    return waiting.length;
   }
 }

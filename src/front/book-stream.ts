@@ -1,0 +1,99 @@
+import { BUY, SELL, type Side } from "../core/messages.ts";
+import type { TimeMs } from "../core/units.ts";
+import { bookChecksum, type LevelText, levelsJson } from "./market-json.ts";
+import { type Member, type Publish, Stream } from "./stream.ts";
+import type { SymbolMarket } from "./symbol-market.ts";
+
+/**
+ * The best levels of a book: a delta is the difference between what members were last shown and what is there now, so
+ * whoever applies them holds exactly the best `depth` levels. A level that another one pushed out is removed like one
+ * that emptied.
+ */
+export class BookStream extends Stream {
+  private readonly market: SymbolMarket;
+  private readonly depth: number;
+  private readonly updateMs: number;
+  private readonly now: () => TimeMs;
+  private bids: LevelText[];
+  private asks: LevelText[];
+  /** The book's sequence when it was last looked at; the stream's own is older when all changes lay deeper. */
+  private seenSequence: number;
+  private shownAt: TimeMs = 0;
+
+  /** At most one delta in `updateMs`; 0 = with every change. */
+  constructor(
+    topic: string,
+    market: SymbolMarket,
+    depth: number,
+    updateMs: number,
+    publish: Publish,
+    now: () => TimeMs,
+  ) {
+    const head = `"channel":"orderbook","symbol":"${market.instrument.symbol}","depth":${depth}`;
+    super(topic, head, market.bookSequence, publish);
+    this.market = market;
+    this.depth = depth;
+    this.updateMs = updateMs;
+    this.now = now;
+    this.bids = market.levels(BUY, depth);
+    this.asks = market.levels(SELL, depth);
+    this.seenSequence = market.bookSequence;
+  }
+
+  override join(member: Member): void {
+    this.show();
+    this.admit(member, this.body(levelsJson(this.bids), levelsJson(this.asks)));
+  }
+
+  override flush(): void {
+    if (this.seenSequence === this.market.bookSequence) return;
+    if (this.updateMs > 0) {
+      const now = this.now();
+      if (now - this.shownAt < this.updateMs) return;
+      this.shownAt = now;
+    }
+    this.show();
+  }
+
+  /** Brings the members to the book as it is. */
+  private show(): void {
+    if (this.seenSequence === this.market.bookSequence) return;
+    this.seenSequence = this.market.bookSequence;
+    const bids = this.market.levels(BUY, this.depth);
+    const asks = this.market.levels(SELL, this.depth);
+    const bidChanges = difference(this.bids, bids, BUY);
+    const askChanges = difference(this.asks, asks, SELL);
+    this.bids = bids;
+    this.asks = asks;
+    if (bidChanges !== "" || askChanges !== "")
+      this.update("DELTA", this.seenSequence, this.body(`[${bidChanges}]`, `[${askChanges}]`));
+  }
+
+  private body(bids: string, asks: string): string {
+    const checksum = bookChecksum(this.bids, this.asks);
+    return `"checksum":${checksum},"time":${this.market.bookTime},"bids":${bids},"asks":${asks}`;
+  }
+}
+
+/** Two rows of levels, best first, to the levels that are new, other or (quantity "0") gone; best first. */
+function difference(before: readonly LevelText[], after: readonly LevelText[], side: Side): string {
+  let changes = "";
+  let old = 0;
+  let now = 0;
+  while (old < before.length || now < after.length) {
+    const was = before[old];
+    const is = after[now];
+    if (was?.tick === is?.tick) {
+      if (was.lots !== is.lots) changes += `,${is.json}`;
+      old++;
+      now++;
+    } else if (was === undefined || (is !== undefined && (side === BUY ? is.tick > was.tick : is.tick < was.tick))) {
+      changes += `,${is.json}`;
+      now++;
+    } else {
+      changes += `,["${was.price}","0"]`;
+      old++;
+    }
+  }
+  return changes.slice(1);
+}

@@ -1,0 +1,231 @@
+import type { Released, Road } from "../actor/road.ts";
+import { KeyRevoked, LEDGER, type LedgerEvent, SessionClosed } from "../core/messages.ts";
+import type { TimeMs } from "../core/units.ts";
+import { type ChannelRequest, isPrivate, type RequestId, readId, readRequest } from "./channel-requests.ts";
+import { Connection } from "./connection.ts";
+import { ApiError } from "./errors.ts";
+import { parseJson } from "./json.ts";
+import type { MarketData } from "./market.ts";
+import type { Authenticate, SocketCredentials, SocketIdentity } from "./socket-auth.ts";
+import { CLOSE_CREDENTIAL_ENDED, CLOSE_RATE_LIMITED, CLOSE_SLOW_CONSUMER, SocketRefusal } from "./socket-errors.ts";
+import type { Socket, SocketHandlers } from "./sockets.ts";
+import type { Publish } from "./stream.ts";
+import { Streams, topicOf } from "./streams.ts";
+
+const MAX_SUBSCRIPTIONS = 200;
+const TICK_MS = 50;
+const HEARTBEAT_MS = 5_000;
+/** Half of what the server lets pile up before it cuts a socket off without a word. */
+const MAX_BUFFERED_BYTES = 1 << 19;
+/** Topics of public channels bear no account. */
+const NOBODY = 0;
+
+export interface ChannelsOptions {
+  readonly road: Road;
+  /** Opened before: it must see each turn first. */
+  readonly market: MarketData;
+  readonly publish: Publish;
+  readonly authenticate: Authenticate;
+  readonly now: () => TimeMs;
+  /** A socket that sends more is closed. Infinity = no limit. */
+  readonly maxMessagesPerSecond: number;
+}
+
+/** The WebSocket side: who a socket is, and what it has subscribed to. */
+export class Channels implements SocketHandlers {
+  private readonly road: Road;
+  private readonly streams: Streams;
+  private readonly authenticate: Authenticate;
+  private readonly now: () => TimeMs;
+  private readonly maxMessagesPerSecond: number;
+  private readonly connections = new Map<Socket, Connection>();
+  private heartbeatAt: TimeMs;
+  private timer: NodeJS.Timeout | null = null;
+
+  constructor(options: ChannelsOptions) {
+    const { road } = options;
+    this.road = road;
+    this.streams = new Streams(road, options.market, options.publish, options.now);
+    this.authenticate = options.authenticate;
+    this.now = options.now;
+    this.maxMessagesPerSecond = options.maxMessagesPerSecond;
+    this.heartbeatAt = options.now();
+    road.onReleased((turn) => this.released(turn));
+    road.onDrained(() => this.streams.flush());
+  }
+
+  start(): void {
+    this.timer = setInterval(() => this.tick(), TICK_MS);
+  }
+
+  stop(): void {
+    if (this.timer !== null) clearInterval(this.timer);
+  }
+
+  /** Time passes: slower streams, heartbeats, credentials that expire, clients that fall behind. */
+  tick(): void {
+    const now = this.now();
+    for (const { socket, identity } of this.connections.values()) {
+      const expiresAt = identity?.expiresAt ?? 0;
+      if (expiresAt !== 0 && expiresAt <= now) socket.close(CLOSE_CREDENTIAL_ENDED, "CREDENTIAL_EXPIRED");
+      else if (socket.bufferedAmount > MAX_BUFFERED_BYTES) socket.close(CLOSE_SLOW_CONSUMER, "SLOW_CONSUMER");
+    }
+    this.streams.flushAll();
+    if (now - this.heartbeatAt < HEARTBEAT_MS) return;
+    this.heartbeatAt = now;
+    this.streams.heartbeat();
+  }
+
+  open(socket: Socket): void {
+    this.connections.set(socket, new Connection(socket));
+  }
+
+  /** Nothing waits for a socket to drain: what it cannot take closes it. */
+  drain(): void {}
+
+  close(socket: Socket): void {
+    const connection = this.connections.get(socket);
+    if (connection === undefined) return;
+    this.connections.delete(socket);
+    for (const topic of connection.subscriptions.keys()) this.streams.leave(connection, topic);
+  }
+
+  message(socket: Socket, text: string): void {
+    const connection = this.connections.get(socket);
+    if (connection === undefined) return;
+    let id: RequestId = null;
+    try {
+      if (!connection.countMessage(this.now(), this.maxMessagesPerSecond)) throw new ApiError("RATE_LIMITED");
+      const message = parseJson(text);
+      id = readId(message);
+      this.serve(connection, id, message);
+    } catch (thrown) {
+      if (!(thrown instanceof ApiError || thrown instanceof SocketRefusal)) throw thrown;
+      this.refuse(connection, id, thrown);
+      if (thrown.code === "RATE_LIMITED") socket.close(CLOSE_RATE_LIMITED, thrown.code);
+    }
+  }
+
+  private serve(connection: Connection, id: RequestId, message: unknown): void {
+    const request = readRequest(message, this.road.instruments);
+    switch (request.op) {
+      case "ping":
+        connection.send(JSON.stringify({ op: "pong", id, serverTime: this.now() }));
+        return;
+      case "auth":
+        this.identify(connection, id, request.credentials);
+        return;
+      case "subscribe":
+        this.subscribe(connection, id, request.channels);
+        return;
+      case "unsubscribe":
+        this.unsubscribe(connection, id, request.channels);
+    }
+  }
+
+  private identify(connection: Connection, id: RequestId, credentials: SocketCredentials): void {
+    const identity = this.authenticate(credentials, connection.socket.remoteAddress);
+    if (!("accountId" in identity)) return this.refuse(connection, id, identity);
+    if (connection.identity !== null && connection.identity.accountId !== identity.accountId)
+      throw new SocketRefusal("ALREADY_AUTHENTICATED");
+    connection.identity = identity;
+    const { accountId, permissions, expiresAt } = identity;
+    connection.send(
+      JSON.stringify({
+        op: "authenticated",
+        id,
+        accountId: String(accountId),
+        permissions,
+        expiresAt: expiresAt === 0 ? null : expiresAt,
+      }),
+    );
+  }
+
+  /** All of the channels or, when one of them is refused, none. */
+  private subscribe(connection: Connection, id: RequestId, channels: readonly ChannelRequest[]): void {
+    const wanted = new Map<string, ChannelRequest>();
+    for (const request of channels) wanted.set(topicOf(request, accountFor(request, connection.identity)), request);
+    const topics = new Set([...connection.subscriptions.keys(), ...wanted.keys()]);
+    if (topics.size > MAX_SUBSCRIPTIONS)
+      throw new SocketRefusal(
+        "TOO_MANY_SUBSCRIPTIONS",
+        "channels",
+        `A socket may have ${MAX_SUBSCRIPTIONS} subscriptions.`,
+      );
+    connection.send(JSON.stringify({ op: "subscribed", id, channels: [...wanted.values()].map(describe) }));
+    for (const [topic, request] of wanted) {
+      // A client that reads nothing is closed by what it is sent.
+      if (connection.socket.closed) return;
+      connection.subscriptions.set(topic, request);
+      this.streams.join(connection, request, accountFor(request, connection.identity));
+    }
+  }
+
+  /** What was not subscribed to needs no leaving. A field left out means any. */
+  private unsubscribe(connection: Connection, id: RequestId, channels: readonly ChannelRequest[]): void {
+    const left: ChannelRequest[] = [];
+    for (const [topic, request] of connection.subscriptions) {
+      if (!channels.some((wanted) => matches(request, wanted))) continue;
+      connection.subscriptions.delete(topic);
+      this.streams.leave(connection, topic);
+      left.push(request);
+    }
+    connection.send(JSON.stringify({ op: "unsubscribed", id, channels: left.map(describe) }));
+  }
+
+  private refuse(connection: Connection, id: RequestId, problem: Problem): void {
+    const { code, message, field, details, retryable = false } = problem;
+    const serverTime = this.now();
+    connection.send(JSON.stringify({ op: "error", id, code, message, field, details, retryable, serverTime }));
+  }
+
+  private released(turn: Released): void {
+    if (turn.actorId === LEDGER) {
+      for (let i = 0; i < turn.eventCount; i++) {
+        const event = turn.messages[i] as LedgerEvent;
+        if (event.type === SessionClosed.code) this.endCredential(event.tokenHash, "SESSION_CLOSED");
+        else if (event.type === KeyRevoked.code) this.endCredential(event.apiKey, "KEY_REVOKED");
+      }
+    }
+    this.streams.fold(turn);
+  }
+
+  private endCredential(credential: string, reason: string): void {
+    for (const connection of this.connections.values())
+      if (connection.identity?.credential === credential) connection.socket.close(CLOSE_CREDENTIAL_ENDED, reason);
+  }
+}
+
+/** Anything that a client is told of a request that failed. */
+interface Problem {
+  readonly code: string;
+  readonly message: string;
+  readonly field?: string | undefined;
+  readonly details?: object | undefined;
+  readonly retryable?: boolean | undefined;
+}
+
+/** Whose stream the request means. */
+function accountFor(request: ChannelRequest, identity: SocketIdentity | null): number {
+  if (!isPrivate(request)) return NOBODY;
+  if (identity === null)
+    throw new ApiError("UNAUTHENTICATED", {
+      message: `The channel ${request.channel} is private: authenticate first.`,
+    });
+  if (!identity.permissions.includes("READ")) throw new ApiError("PERMISSION_DENIED");
+  return identity.accountId;
+}
+
+const matches = (subscribed: ChannelRequest, wanted: ChannelRequest): boolean =>
+  subscribed.channel === wanted.channel &&
+  (wanted.instrument === null || wanted.instrument === subscribed.instrument) &&
+  (wanted.depth === null || wanted.depth === subscribed.depth) &&
+  (wanted.updateMs === null || wanted.updateMs === subscribed.updateMs);
+
+/** As the client is told of it. */
+const describe = ({ channel, instrument, depth, updateMs }: ChannelRequest): object => ({
+  channel,
+  ...(instrument && { symbol: instrument.symbol }),
+  ...(depth !== null && { depth }),
+  ...(updateMs !== null && { updateMs }),
+});

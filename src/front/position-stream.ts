@@ -1,0 +1,117 @@
+import type { Released, Road } from "../actor/road.ts";
+import type { Instrument } from "../core/instrument.ts";
+import { PositionView, ReadPosition } from "../core/messages.ts";
+import { blank, type MessageOf } from "../core/shape.ts";
+import { type Member, type Publish, Stream } from "./stream.ts";
+import { positionJson } from "./views.ts";
+
+/** What is known of an account's position in one symbol. */
+interface Slot {
+  readonly instrument: Instrument;
+  /** As last shown; "" = none open. */
+  text: string;
+  /** Something happened since the last question. */
+  stale: boolean;
+  /** Questions are numbered: the last one asked, and the last one answered. */
+  asked: number;
+  answered: number;
+}
+
+/**
+ * An account's open positions: all of them in a snapshot, then each that changed, with size "0" when it was closed. The
+ * symbol is asked anew after whatever touches the position, with one question under way at a time.
+ */
+export class PositionStream extends Stream {
+  private readonly road: Road;
+  private readonly accountId: number;
+  private readonly slots = new Map<number, Slot>();
+  /** Members without a snapshot yet, and which question of each slot must be answered for one. */
+  private readonly joining = new Map<Member, Map<Slot, number>>();
+
+  constructor(
+    topic: string,
+    head: string,
+    accountId: number,
+    instruments: readonly Instrument[],
+    road: Road,
+    publish: Publish,
+  ) {
+    super(topic, head, road.releasedSequence(), publish);
+    this.road = road;
+    this.accountId = accountId;
+    for (const instrument of instruments) {
+      this.slots.set(instrument.id, { instrument, text: "", stale: false, asked: 0, answered: 0 });
+    }
+  }
+
+  /** The snapshot rests on questions asked from now on, so it shows whatever the client was told of before. */
+  override join(member: Member): void {
+    this.members.add(member);
+    const needed = new Map<Slot, number>();
+    for (const slot of this.slots.values()) {
+      needed.set(slot, slot.asked + 1);
+      slot.stale = true;
+    }
+    this.joining.set(member, needed);
+    this.flush();
+  }
+
+  override leave(member: Member): void {
+    this.joining.delete(member);
+    super.leave(member);
+  }
+
+  /**
+   * Something of the account happened at this actor. Other open positions are looked at too: what liquidates them
+   * depends on the whole account.
+   */
+  touch(actorId: number): void {
+    for (const slot of this.slots.values()) if (slot.instrument.id === actorId || slot.text !== "") slot.stale = true;
+  }
+
+  /** A price of this symbol moved: matters to an open position only. */
+  priceMoved(instrumentId: number): void {
+    const slot = this.slots.get(instrumentId);
+    if (slot !== undefined && slot.text !== "") slot.stale = true;
+  }
+
+  override flush(): void {
+    for (const slot of this.slots.values()) if (slot.stale && slot.asked === slot.answered) this.ask(slot);
+  }
+
+  private ask(slot: Slot): void {
+    const question = blank(ReadPosition);
+    question.accountId = this.accountId;
+    // A full ring refuses the question: the slot stays stale, and a later flush asks again.
+    if (!this.road.ask(slot.instrument.id, question, (turn) => this.read(slot, turn))) return;
+    slot.asked++;
+    slot.stale = false;
+  }
+
+  private read(slot: Slot, turn: Released): void {
+    if (this.isEmpty) return;
+    slot.answered++;
+    const view = turn.messages.find((message) => message.type === PositionView.code);
+    this.show(slot, (view as MessageOf<typeof PositionView> | undefined) ?? blank(PositionView), turn.sequence);
+    this.admitJoining();
+    if (slot.stale) this.ask(slot);
+  }
+
+  private admitJoining(): void {
+    for (const [member, needed] of this.joining) {
+      if (![...needed].every(([each, question]) => each.answered >= question)) continue;
+      this.joining.delete(member);
+      const open = [...this.slots.values()].map((each) => each.text).filter((text) => text !== "");
+      this.admit(member, `"data":[${open.join(",")}]`);
+    }
+  }
+
+  private show(slot: Slot, view: MessageOf<typeof PositionView>, sequence: number): void {
+    const text = positionJson(slot.instrument, view);
+    const shown = view.sizeLots === 0 ? "" : text;
+    if (shown === slot.text) return;
+    slot.text = shown;
+    // Symbols answer in their own time: one that has rested may rest on an earlier sequence than another's answer did.
+    this.update("UPDATE", Math.max(sequence, this.sequence), `"data":[${text}]`);
+  }
+}

@@ -1,0 +1,91 @@
+import type { RawSocket } from "../../src/front/sockets.ts";
+import { Socket, type SocketHandlers } from "../../src/front/sockets.ts";
+
+// biome-ignore lint/suspicious/noExplicitAny: messages are looked into field by field
+export type Received = any;
+
+/** The server's side of WebSockets without a network: whoever publishes reaches the clients of this hub. */
+export class Hub {
+  readonly clients = new Set<ScriptedClient>();
+  /** Every text that was published, whoever got it. */
+  readonly published: { topic: string; text: string }[] = [];
+
+  publish(topic: string, text: string): void {
+    this.published.push({ topic, text });
+    for (const client of this.clients) if (client.topics.has(topic)) client.receive(text);
+  }
+}
+
+export class ScriptedClient implements RawSocket {
+  readonly topics = new Set<string>();
+  readonly socket: Socket;
+  closedWith: { code: number; reason: string } | null = null;
+  buffered = 0;
+  private readonly hub: Hub;
+  private readonly handlers: SocketHandlers;
+  private received: Received[] = [];
+
+  constructor(hub: Hub, handlers: SocketHandlers) {
+    this.hub = hub;
+    this.handlers = handlers;
+    this.socket = new Socket("127.0.0.1");
+    this.socket.attach(this);
+    hub.clients.add(this);
+    handlers.open(this.socket);
+  }
+
+  /** Says this to the exchange; an object as JSON. */
+  say(message: unknown): void {
+    this.handlers.message(this.socket, typeof message === "string" ? message : JSON.stringify(message));
+  }
+
+  /** What has come since the last look. */
+  take(): Received[] {
+    const received = this.received;
+    this.received = [];
+    return received;
+  }
+
+  /** Says this, and what comes back at once. */
+  ask(message: unknown): Received[] {
+    this.take();
+    this.say(message);
+    return this.take();
+  }
+
+  hangUp(): void {
+    this.hub.clients.delete(this);
+    this.socket.detach();
+    this.handlers.close(this.socket);
+  }
+
+  receive(text: string): void {
+    this.received.push(JSON.parse(text));
+  }
+
+  // ---- the socket's raw side ----
+  send(message: string | Uint8Array): number {
+    this.receive(String(message));
+    return 1;
+  }
+  ping(): number {
+    return 1;
+  }
+  subscribe(topic: string): boolean {
+    this.topics.add(topic);
+    return true;
+  }
+  unsubscribe(topic: string): boolean {
+    return this.topics.delete(topic);
+  }
+  end(code: number, reason: string): void {
+    this.closedWith = { code, reason };
+    this.hangUp();
+  }
+  close(): void {
+    this.end(1006, "");
+  }
+  getBufferedAmount(): number {
+    return this.buffered;
+  }
+}
