@@ -1,0 +1,295 @@
+import { must } from "../assert.ts";
+import type { Instrument } from "../core/instrument.ts";
+import {
+  Deposited,
+  type Event,
+  FIRST_CUSTOMER_ACCOUNT,
+  idToInstrumentId,
+  OrderClosed,
+  OrderPlaced,
+  OrderReduced,
+  REASON_NONE,
+  STATUS_FILLED,
+  STATUS_NEW,
+  STATUS_PARTIALLY_FILLED,
+  Traded,
+  type Transfer,
+  type TransferKind,
+  type TransferStatus,
+  WithdrawalCompleted,
+  WithdrawalRequested,
+  WithdrawalSent,
+} from "../core/messages.ts";
+import type { MessageOf } from "../core/shape.ts";
+import { CandleFold } from "./candle-fold.ts";
+import type { Database } from "./database.ts";
+import {
+  ClientOrderRecord,
+  FillRecord,
+  IndexRecord,
+  isOpen,
+  OrderRecord,
+  TradeRecord,
+  TransferRecord,
+} from "./rows.ts";
+import { WriteBatch } from "./write-batch.ts";
+
+const INDEX_KEY = "history";
+const NOTHING = new Uint8Array(0);
+/** Open orders beyond this many are read again from the database when they are next met. */
+const MAX_CACHED_ORDERS = 200_000;
+/**
+ * Client order ids are often random, and random keys would make every insert write a page of its own. So they go into
+ * generations of this many; a lookup tries the latest first.
+ */
+const CLIENT_IDS_PER_GENERATION = 16_384;
+
+/** What the two sides of a trade do not share. */
+type OwnSide = Pick<FillRecord, "maker" | "feeQuanta" | "feePpm" | "realizedQuanta" | "positionSizeLots">;
+
+/**
+ * Folds the log's events into the history index: call turn() and apply() for each, in order, then commit(). Within a
+ * batch an order is written once, however often it changed. Accounts of the house leave no rows: nobody reads them.
+ */
+export class HistoryFold {
+  private readonly database: Database;
+  private readonly instruments = new Map<number, Instrument>();
+  private readonly batch = new WriteBatch();
+  private readonly candles: CandleFold;
+  /** Orders that are open as of the last commit. */
+  private readonly openOrders = new Map<number, OrderRecord>();
+  /** Orders of this batch. */
+  private readonly touchedOrders = new Map<number, OrderRecord>();
+  private readonly touchedTransfers = new Map<number, Transfer>();
+  private readonly index: IndexRecord;
+  private sequence: number;
+  private time = 0;
+
+  constructor(database: Database, instruments: readonly Instrument[]) {
+    this.database = database;
+    for (const instrument of instruments) this.instruments.set(instrument.id, instrument);
+    this.candles = new CandleFold(database.candles);
+    database.refresh();
+    this.index = readIndex(database);
+    this.sequence = this.index.sequence;
+  }
+
+  /** The last sequence whose events are in the index, on disk. */
+  get indexedSequence(): number {
+    return this.index.sequence;
+  }
+
+  /** The events that follow are of this turn. */
+  turn(sequence: number, timeMs: number): void {
+    this.sequence = sequence;
+    this.time = timeMs;
+  }
+
+  /** Reads the event during the call only. */
+  apply(event: Event): void {
+    switch (event.type) {
+      case OrderPlaced.code:
+        this.placed(event);
+        break;
+      case Traded.code:
+        this.traded(event);
+        break;
+      case OrderReduced.code:
+        if (isCustomer(event.accountId)) this.touch(event.orderId).remainingLots -= event.byLots;
+        break;
+      case OrderClosed.code:
+        if (isCustomer(event.accountId)) this.close(this.touch(event.orderId), event.status, event.reason);
+        break;
+      case Deposited.code:
+        this.requested(event, "DEPOSIT", "COMPLETED", "");
+        break;
+      case WithdrawalRequested.code:
+        this.requested(event, "WITHDRAWAL", "PENDING", event.address);
+        break;
+      case WithdrawalSent.code:
+        this.progressed(event, "SENT").txHash = event.txHash;
+        break;
+      case WithdrawalCompleted.code:
+        this.progressed(event, "COMPLETED");
+        break;
+    }
+  }
+
+  /** Writes everything through the last turn, in one transaction. On disk when it returns. Throws DatabaseWriteError. */
+  commit(): void {
+    const { database, batch } = this;
+    for (const [orderId, order] of this.touchedOrders) {
+      batch.put(database.orders, orderId, order);
+      if (isOpen(order)) this.openOrders.set(orderId, order);
+      else this.openOrders.delete(orderId);
+    }
+    for (const transfer of this.touchedTransfers.values()) {
+      const key = [transfer.accountId, transfer.kind, transfer.transferId];
+      batch.put(database.transfers, key, { type: TransferRecord.code, transfer });
+    }
+    this.candles.flush(batch);
+    this.index.sequence = this.sequence;
+    if (this.index.clientIdCount >= CLIENT_IDS_PER_GENERATION) {
+      this.index.clientIdGeneration++;
+      this.index.clientIdCount = 0;
+    }
+    batch.put(database.index, INDEX_KEY, this.index);
+    database.commit(batch);
+    this.touchedOrders.clear();
+    this.touchedTransfers.clear();
+    if (this.openOrders.size > MAX_CACHED_ORDERS) this.openOrders.clear();
+  }
+
+  private placed(event: MessageOf<typeof OrderPlaced>): void {
+    if (!isCustomer(event.accountId)) return;
+    this.touchedOrders.set(event.orderId, {
+      type: OrderRecord.code,
+      orderId: event.orderId,
+      accountId: event.accountId,
+      side: event.side,
+      orderType: event.orderType,
+      timeInForce: event.timeInForce,
+      flags: event.flags,
+      selfTradePrevention: event.selfTradePrevention,
+      priceTicks: event.priceTicks,
+      quantityLots: event.quantityLots,
+      remainingLots: event.quantityLots,
+      filledLots: 0,
+      filledQuanta: 0,
+      feeQuanta: 0,
+      status: STATUS_NEW,
+      reason: REASON_NONE,
+      createdAt: this.time,
+      updatedAt: this.time,
+      sequence: this.sequence,
+      clientOrderId: event.clientOrderId,
+    });
+    if (event.clientOrderId === "") return;
+    const key = [this.index.clientIdGeneration, event.accountId, event.clientOrderId];
+    this.batch.put(this.database.clientOrders, key, { type: ClientOrderRecord.code, orderId: event.orderId });
+    this.index.clientIdCount++;
+  }
+
+  private traded(event: MessageOf<typeof Traded>): void {
+    const { database, batch, sequence, time } = this;
+    const { tradeId, takerSide, priceTicks, quantityLots, execType } = event;
+    const instrumentId = idToInstrumentId(tradeId);
+    const instrument = must(this.instruments.get(instrumentId), `instrument ${instrumentId} in the configuration`);
+    const quanta = priceTicks * quantityLots * instrument.quantaPerTickLot;
+    const trade = { type: TradeRecord.code, tradeId, takerSide, priceTicks, quantityLots, execType, time, sequence };
+    batch.put(database.trades, [instrumentId, tradeId], trade);
+    this.candles.trade(instrumentId, time, priceTicks, quantityLots, quanta);
+
+    if (isCustomer(event.takerAccountId)) {
+      this.fill(event, event.takerOrderId, quanta, {
+        maker: 0,
+        feeQuanta: event.takerFeeQuanta,
+        feePpm: instrument.takerFeePpm,
+        realizedQuanta: event.takerRealizedQuanta,
+        positionSizeLots: event.takerSizeLots,
+      });
+    }
+    if (isCustomer(event.makerAccountId)) {
+      this.fill(event, event.makerOrderId, quanta, {
+        maker: 1,
+        feeQuanta: event.makerFeeQuanta,
+        feePpm: instrument.makerFeePpm,
+        realizedQuanta: event.makerRealizedQuanta,
+        positionSizeLots: event.makerSizeLots,
+      });
+    }
+  }
+
+  private fill(event: MessageOf<typeof Traded>, orderId: number, quanta: number, own: OwnSide): void {
+    const { sequence, time } = this;
+    const { tradeId, priceTicks, quantityLots, execType } = event;
+    const order = this.touch(orderId);
+    order.remainingLots -= quantityLots;
+    order.filledLots += quantityLots;
+    order.filledQuanta += quanta;
+    order.feeQuanta += own.feeQuanta;
+    order.status = STATUS_PARTIALLY_FILLED;
+    // No event says that an order was filled.
+    if (order.remainingLots === 0) this.close(order, STATUS_FILLED, REASON_NONE);
+    const key = [order.accountId, time, sequence, tradeId, orderId];
+    this.batch.put(this.database.fills, key, {
+      type: FillRecord.code,
+      tradeId,
+      orderId,
+      side: order.side,
+      priceTicks,
+      quantityLots,
+      feeQuanta: own.feeQuanta,
+      feePpm: own.feePpm,
+      maker: own.maker,
+      realizedQuanta: own.realizedQuanta,
+      execType,
+      positionSizeLots: own.positionSizeLots,
+      time,
+      sequence,
+      clientOrderId: order.clientOrderId,
+    });
+  }
+
+  private close(order: OrderRecord, status: number, reason: number): void {
+    order.status = status;
+    order.reason = reason;
+    const key = [order.accountId, this.time, this.sequence, order.orderId];
+    this.batch.putEncoded(this.database.closedOrders, key, NOTHING);
+  }
+
+  /** The order, which this turn changes. */
+  private touch(orderId: number): OrderRecord {
+    let order = this.touchedOrders.get(orderId);
+    if (order === undefined) {
+      const known = this.openOrders.get(orderId) ?? this.database.orders.get(orderId);
+      order = must(known, `order ${orderId} in the history index`);
+      this.touchedOrders.set(orderId, order);
+    }
+    order.updatedAt = this.time;
+    order.sequence = this.sequence;
+    return order;
+  }
+
+  private requested(
+    event: MessageOf<typeof Deposited> | MessageOf<typeof WithdrawalRequested>,
+    kind: TransferKind,
+    status: TransferStatus,
+    address: string,
+  ): void {
+    const { transferId, accountId, amountQuanta, reference } = event;
+    const { time } = this;
+    this.touchedTransfers.set(transferId, {
+      transferId,
+      accountId,
+      kind,
+      amountQuanta,
+      address,
+      reference,
+      status,
+      txHash: "",
+      createdAt: time,
+      updatedAt: time,
+    });
+  }
+
+  private progressed(event: { transferId: number; accountId: number }, status: TransferStatus): Transfer {
+    const { transferId, accountId } = event;
+    const known =
+      this.touchedTransfers.get(transferId) ??
+      this.database.transfers.get([accountId, "WITHDRAWAL", transferId])?.transfer;
+    const transfer = must(known, `withdrawal ${transferId} in the history index`);
+    this.touchedTransfers.set(transferId, transfer);
+    transfer.status = status;
+    transfer.updatedAt = this.time;
+    return transfer;
+  }
+}
+
+/** How far the index has come; its beginning where there is none. */
+export function readIndex(database: Database): IndexRecord {
+  const begin = { type: IndexRecord.code, sequence: 0, clientIdGeneration: 0, clientIdCount: 0 };
+  return database.index.get(INDEX_KEY) ?? begin;
+}
+
+const isCustomer = (accountId: number): boolean => accountId >= FIRST_CUSTOMER_ACCOUNT;

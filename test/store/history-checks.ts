@@ -1,0 +1,114 @@
+import assert from "node:assert/strict";
+import { INTERVALS } from "../../src/core/candles.ts";
+import { idToInstrumentId, type TransferKind } from "../../src/core/messages.ts";
+import type { History } from "../../src/store/history.ts";
+import type { Page, PageQuery } from "../../src/store/pages.ts";
+import { isOpen } from "../../src/store/rows.ts";
+import { ACCOUNTS, type HistoryModel, INSTRUMENT_IDS } from "./history-model.ts";
+
+/** All pages of a list, one after the other. */
+export function allPages<Row>(limit: number, read: (query: PageQuery) => Page<Row>): Row[] {
+  const rows: Row[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = read({ limit, cursor });
+    assert.ok(page.data.length <= limit);
+    rows.push(...page.data);
+    cursor = page.nextCursor ?? undefined;
+  } while (cursor !== undefined);
+  return rows;
+}
+
+/** Everything that the history answers is what the model holds. `random` chooses limits and windows. */
+export function assertEqual(history: History, model: HistoryModel, random: () => number): void {
+  const limit = (): number => 1 + Math.floor(random() * 30);
+  for (const order of model.orders.values()) assert.deepEqual(history.orderById(order.orderId), order);
+  for (const [key, orderId] of model.clientOrders) {
+    const [accountId, clientOrderId] = key.split(" ") as [string, string];
+    assert.equal(history.orderByClientId(Number(accountId), clientOrderId)?.orderId, orderId);
+  }
+  const times = model.trades.map(({ time }) => time);
+  const anyTime = (): number => times[Math.floor(random() * times.length)] ?? 0;
+  const newestFirst = <Row extends { sequence: number; orderId: number }>(
+    rows: Row[],
+    timeOf: (row: Row) => number,
+    idOf: (row: Row) => number,
+  ): Row[] =>
+    rows.toSorted(
+      (a, b) => timeOf(b) - timeOf(a) || b.sequence - a.sequence || idOf(b) - idOf(a) || b.orderId - a.orderId,
+    );
+
+  for (const accountId of ACCOUNTS) {
+    const [startTime, endTime] = random() < 0.5 ? [] : [anyTime(), anyTime()].sort((a, b) => a - b);
+    const instrumentId = random() < 0.5 ? undefined : INSTRUMENT_IDS[Math.floor(random() * INSTRUMENT_IDS.length)];
+    const isWithin = (time: number): boolean =>
+      time >= (startTime ?? 0) && time <= (endTime ?? Number.MAX_SAFE_INTEGER);
+    const isIn = (id: number, time: number): boolean =>
+      (instrumentId === undefined || idToInstrumentId(id) === instrumentId) && isWithin(time);
+    const filter = { instrumentId, startTime, endTime };
+
+    const orders = model.closed.filter((o) => o.accountId === accountId && isIn(o.orderId, o.updatedAt));
+    assert.deepEqual(
+      allPages(limit(), (query) => history.ordersOf(accountId, { ...query, ...filter })),
+      newestFirst(
+        orders,
+        (order) => order.updatedAt,
+        (order) => order.orderId,
+      ),
+    );
+    const fills = model.fills.filter((fill) => fill.accountId === accountId);
+    const sorted = newestFirst(
+      fills,
+      (fill) => fill.time,
+      (fill) => fill.tradeId,
+    ).map(({ accountId: _accountId, ...fill }) => fill);
+    assert.deepEqual(
+      allPages(limit(), (query) => history.fillsOf(accountId, { ...query, ...filter })),
+      sorted.filter((fill) => isIn(fill.tradeId, fill.time)),
+    );
+    for (const order of orders.slice(-5)) {
+      assert.deepEqual(
+        history.fillsOfOrder(order, 1000),
+        sorted.filter((fill) => fill.orderId === order.orderId),
+      );
+    }
+    for (const kind of ["DEPOSIT", "WITHDRAWAL"] satisfies TransferKind[]) {
+      const transfers = [...model.transfers.values()].filter((t) => t.accountId === accountId && t.kind === kind);
+      assert.deepEqual(
+        allPages(limit(), (query) => history.transfersOf(accountId, kind, query)),
+        transfers.toReversed(),
+      );
+      assert.deepEqual(
+        allPages(limit(), (query) => history.transfersOf(accountId, kind, { ...query, startTime, endTime })),
+        transfers.filter((t) => isWithin(t.createdAt)).toReversed(),
+      );
+    }
+  }
+  assert.ok(!model.closed.some(isOpen));
+
+  for (const instrumentId of INSTRUMENT_IDS) {
+    const trades = model.trades.filter(({ tradeId }) => idToInstrumentId(tradeId) === instrumentId).toReversed();
+    assert.deepEqual(history.tradesOf(instrumentId, 25), trades.slice(0, 25));
+    for (const interval of INTERVALS) {
+      const candles = model.candles(instrumentId, interval);
+      assert.deepEqual(history.candles(instrumentId, interval, { limit: 1e6 }), candles);
+      const from = candles[Math.floor(candles.length / 3)]?.openTime ?? 0;
+      const to = candles[Math.floor((candles.length * 2) / 3)]?.openTime ?? 0;
+      const within = candles.filter(({ openTime }) => openTime >= from && openTime <= to);
+      const n = limit();
+      assert.deepEqual(
+        history.candles(instrumentId, interval, { startTime: from, endTime: to, limit: n }),
+        within.slice(0, n),
+      );
+      const until = candles.filter(({ openTime }) => openTime <= to);
+      assert.deepEqual(history.candles(instrumentId, interval, { endTime: to, limit: n }), until.slice(-n));
+    }
+    const minutes = model.candles(instrumentId, "1m");
+    const middle = minutes[Math.floor(minutes.length / 2)];
+    if (middle === undefined) continue;
+    assert.deepEqual(
+      history.minuteCandles(instrumentId, middle.openTime + 59_999),
+      minutes.filter(({ openTime }) => openTime >= middle.openTime),
+    );
+  }
+}

@@ -1,0 +1,239 @@
+import assert from "node:assert/strict";
+import * as fs from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import * as m from "../../src/core/messages.ts";
+import type { Message } from "../../src/core/shape.ts";
+import { type Database, openDatabase } from "../../src/store/database.ts";
+import { History } from "../../src/store/history.ts";
+import { HistoryFold } from "../../src/store/history-fold.ts";
+import { BadCursorError } from "../../src/store/pages.ts";
+import { allPages, assertEqual } from "./history-checks.ts";
+import { event, HistoryModel, INSTRUMENTS, LogGenerator, type LoggedTurn, random } from "./history-model.ts";
+
+const seed = Number(process.env.SEED ?? Date.now() & 0x7fffffff);
+console.log(`history.test seed ${seed}`);
+
+const root = fs.mkdtempSync(join(tmpdir(), "perpd-history-"));
+after(() => fs.rmSync(root, { recursive: true }));
+let folders = 0;
+const newDir = (): string => join(root, String(folders++));
+
+const ALICE = 16;
+
+function foldTurns(fold: HistoryFold, turns: readonly LoggedTurn[]): void {
+  for (const { sequence, time, events } of turns) {
+    fold.turn(sequence, time);
+    for (const message of events) fold.apply(message as m.Event);
+  }
+  fold.commit();
+}
+
+/** One event a turn, a millisecond apart from 1000 on unless `times` says otherwise. */
+const turnsOf = (events: Message[], times: number[] = []): LoggedTurn[] =>
+  events.map((one, i) => ({ sequence: i + 1, time: times[i] ?? 1000 + i, actorId: 1, events: [one] }));
+
+const placed = (serial: number, fields: object = {}): Message =>
+  event(m.OrderPlaced, { orderId: m.serialToId(serial, 1), accountId: ALICE, quantityLots: 5, rests: 1, ...fields });
+const closed = (serial: number, accountId = ALICE): Message =>
+  event(m.OrderClosed, {
+    orderId: m.serialToId(serial, 1),
+    accountId,
+    status: m.STATUS_CANCELED,
+    reason: m.REASON_USER,
+  });
+
+async function withHistory(turns: LoggedTurn[], check: (history: History, database: Database) => void): Promise<void> {
+  const database = openDatabase(newDir());
+  foldTurns(new HistoryFold(database, INSTRUMENTS), turns);
+  check(new History(database), database);
+  await database.close();
+}
+
+for (const round of [0, 1, 2]) {
+  test(`batches of any size, folded by one process or many, answer as a plain list would (${round})`, async () => {
+    const next = random(seed + round);
+    const generator = new LogGenerator(seed + round);
+    const model = new HistoryModel();
+    const dir = newDir();
+    let database = openDatabase(dir);
+    let fold = new HistoryFold(database, INSTRUMENTS);
+    for (let batch = 0; batch < 24; batch++) {
+      const turns = generator.turns(1 + Math.floor(next() * 80));
+      turns.forEach((turn) => {
+        model.apply(turn);
+      });
+      foldTurns(fold, turns);
+      assert.equal(new History(database).indexedSequence(), turns.at(-1)?.sequence);
+      if (next() < 0.3) {
+        await database.close();
+        database = openDatabase(dir, { probe: false });
+        fold = new HistoryFold(database, INSTRUMENTS);
+        assert.equal(fold.indexedSequence, turns.at(-1)?.sequence);
+      }
+      if (batch % 6 === 5) assertEqual(new History(database), model, next);
+    }
+    assert.ok(model.fills.length > 100 && model.closed.length > 100, "the generator has grown lazy");
+    await database.close();
+  });
+}
+
+test("an order carries what happened to it, and an open one is found but not listed", async () => {
+  const turns = turnsOf([
+    placed(1, { clientOrderId: "mine", priceTicks: 7, side: m.SELL }),
+    event(m.OrderReduced, { orderId: m.serialToId(1, 1), accountId: ALICE, byLots: 2, resting: 1 }),
+  ]);
+  await withHistory(turns, (history) => {
+    const order = history.orderByClientId(ALICE, "mine");
+    assert.equal(order?.orderId, 257);
+    assert.deepEqual([order?.quantityLots, order?.remainingLots, order?.status], [5, 3, m.STATUS_NEW]);
+    assert.deepEqual([order?.createdAt, order?.updatedAt, order?.sequence], [1000, 1001, 2]);
+    assert.deepEqual(history.ordersOf(ALICE, { limit: 10 }), { data: [], nextCursor: null });
+    assert.equal(history.orderByClientId(ALICE + 1, "mine"), undefined);
+    assert.equal(history.orderById(258), undefined);
+  });
+});
+
+test("accounts of the house leave public trades and candles, and no rows of their own", async () => {
+  const house = m.INSURANCE_ACCOUNT;
+  const trade = event(m.Traded, {
+    ...{ tradeId: 257, takerOrderId: 257, makerOrderId: 513, takerAccountId: house, makerAccountId: house },
+    ...{ priceTicks: 3, quantityLots: 2 },
+  });
+  const turns = turnsOf([
+    placed(1, { accountId: house, clientOrderId: "a" }),
+    placed(2, { accountId: house }),
+    trade,
+    closed(2, house),
+  ]);
+  await withHistory(turns, (history, database) => {
+    assert.equal(history.tradesOf(1, 9).length, 1);
+    assert.equal(history.candles(1, "1d", { limit: 9 })[0]?.volumeLots, 2);
+    for (const table of [database.orders, database.closedOrders, database.clientOrders, database.fills]) {
+      assert.equal(table.verify(), 0, table.name);
+    }
+  });
+});
+
+test("an event about an order that never was stops the fold", async () => {
+  await assert.rejects(
+    withHistory(turnsOf([closed(1)]), () => {}),
+    /missing: order 257/,
+  );
+});
+
+test("a cursor that was not given out for the list is refused", async () => {
+  const turns = turnsOf([placed(1), placed(2), closed(1), closed(2)]);
+  await withHistory(turns, (history) => {
+    const { nextCursor } = history.ordersOf(ALICE, { limit: 1 });
+    assert.ok(nextCursor !== null);
+    assert.equal(history.ordersOf(ALICE, { limit: 1, cursor: nextCursor }).data[0]?.orderId, m.serialToId(1, 1));
+    const cursors = [
+      "",
+      "x",
+      "1.2",
+      "-1.2.3",
+      "1.2.3.",
+      "1e3.2.3",
+      "9007199254740993.1.1",
+      `${nextCursor} `,
+      "1.2.3.4",
+    ];
+    for (const cursor of cursors) {
+      assert.throws(() => history.ordersOf(ALICE, { limit: 1, cursor }), BadCursorError, cursor);
+    }
+    assert.throws(() => history.fillsOf(ALICE, { limit: 1, cursor: nextCursor }), BadCursorError);
+    assert.throws(() => history.ordersOf(ALICE, { limit: 1, cursor: nextCursor, endTime: 1002 }), BadCursorError);
+  });
+});
+
+test("a page ends exactly where the list does", async () => {
+  const turns = turnsOf([placed(1), placed(2), closed(1), closed(2)]);
+  await withHistory(turns, (history) => {
+    assert.equal(history.ordersOf(ALICE, { limit: 2 }).nextCursor, null);
+    assert.equal(history.ordersOf(ALICE, { limit: 2, startTime: 1003 }).data.length, 1);
+    assert.equal(history.ordersOf(ALICE, { limit: 2, startTime: 1003, endTime: 1003 }).data.length, 1);
+    assert.equal(history.ordersOf(ALICE, { limit: 2, startTime: 1004 }).data.length, 0);
+    assert.equal(history.ordersOf(ALICE, { limit: 2, endTime: 1002 }).data.length, 1);
+  });
+});
+
+test("a filter that refuses almost everything searches in steps, and gets there", async () => {
+  const other = event(m.OrderPlaced, { orderId: m.serialToId(9, 7), accountId: ALICE, quantityLots: 1 });
+  const otherClosed = event(m.OrderClosed, { orderId: m.serialToId(9, 7), accountId: ALICE, status: m.STATUS_EXPIRED });
+  const events = [other, otherClosed];
+  for (let serial = 10; serial < 12_010; serial++) events.push(placed(serial), closed(serial));
+  await withHistory(turnsOf(events), (history) => {
+    let pages = 0;
+    const found = allPages(100, (query) => {
+      pages++;
+      return history.ordersOf(ALICE, { ...query, instrumentId: 7 });
+    });
+    assert.deepEqual(
+      found.map(({ orderId }) => orderId),
+      [m.serialToId(9, 7)],
+    );
+    assert.equal(pages, 3);
+  });
+});
+
+test("a client order id is found however many came after it, and the latest wins", async () => {
+  const events: Message[] = [];
+  for (let serial = 1; serial <= 40_000; serial++) events.push(placed(serial, { clientOrderId: `id-${serial}` }));
+  events.push(placed(40_001, { clientOrderId: "id-2" }));
+  const database = openDatabase(newDir());
+  const fold = new HistoryFold(database, INSTRUMENTS);
+  const turns = turnsOf(events);
+  for (let at = 0; at < turns.length; at += 1000) foldTurns(fold, turns.slice(at, at + 1000));
+  const history = new History(database);
+  for (const serial of [1, 3, 16_384, 16_385, 40_000]) {
+    assert.equal(history.orderByClientId(ALICE, `id-${serial}`)?.orderId, m.serialToId(serial, 1));
+  }
+  assert.equal(history.orderByClientId(ALICE, "id-2")?.orderId, m.serialToId(40_001, 1));
+  assert.equal(history.orderByClientId(ALICE, "id-0"), undefined);
+  await database.close();
+});
+
+test("a clock that was set back loses no trade from the candles", async () => {
+  const times = [3_600_000, 3_601_000, 1000, 2000, 3_600_500, 3_661_000, 500];
+  const trades = times.map((_, i) =>
+    event(m.Traded, { tradeId: m.serialToId(i + 1, 1), priceTicks: 5, quantityLots: 1 }),
+  );
+  const turns = turnsOf(trades, times);
+  const database = openDatabase(newDir());
+  for (const turn of turns) foldTurns(new HistoryFold(database, INSTRUMENTS), [turn]);
+  const together = openDatabase(newDir());
+  const fold = new HistoryFold(together, INSTRUMENTS);
+  for (const turn of turns) foldTurns(fold, [turn]);
+  for (const one of [database, together]) {
+    const hours = new History(one).candles(1, "1h", { limit: 9 });
+    assert.deepEqual(
+      hours.map((candle) => [candle.openTime, candle.trades]),
+      [
+        [0, 3],
+        [3_600_000, 4],
+      ],
+    );
+    await one.close();
+  }
+});
+
+test("a reader sees each commit at once, without its event loop turning", async () => {
+  const dir = newDir();
+  const writer = openDatabase(dir);
+  const reader = openDatabase(dir, { readOnly: true });
+  const fold = new HistoryFold(writer, INSTRUMENTS);
+  const history = new History(reader);
+  for (const turn of turnsOf([placed(1), placed(2), closed(1), closed(2)])) {
+    foldTurns(fold, [turn]);
+    assert.equal(history.indexedSequence(), turn.sequence);
+    assert.equal(
+      history.orderById(m.serialToId(turn.sequence, 1))?.sequence,
+      turn.sequence <= 2 ? turn.sequence : undefined,
+    );
+    assert.equal(history.ordersOf(ALICE, { limit: 9 }).data.length, Math.max(0, turn.sequence - 2));
+  }
+  await reader.close();
+  await writer.close();
+});
