@@ -8,7 +8,7 @@ import { type Control, STOP_JOURNAL } from "./control.ts";
 const MAX_BATCH_BYTES = 1024 * 1024;
 const IDLE_WAIT_MS = 20;
 const LONG_WAIT_MS = 250;
-const IDLE_PREPARE_BYTES = 256 * 1024;
+const PREPARE_BYTES = 256 * 1024;
 
 export interface JournalOptions {
   log: LogWriter;
@@ -31,6 +31,8 @@ export class Journal {
   private batch = Buffer.allocUnsafeSlow(2 * MAX_BATCH_BYTES);
   private batchView = viewOf(this.batch);
   private batchBytes = 0;
+  /** Appended since the next segment last grew. */
+  private unpreparedBytes = 0;
   /** What the drain releases, three numbers each: input, offset, length. */
   private released: number[] = [];
 
@@ -54,7 +56,7 @@ export class Journal {
       // Fallen idle: say how far the log is on disk, and make the next segment ready, when nobody waits for it.
       log.appendWatermark(clock());
       log.sync();
-      if (log.prepare(IDLE_PREPARE_BYTES)) idleMs = LONG_WAIT_MS;
+      if (log.prepare(PREPARE_BYTES)) idleMs = LONG_WAIT_MS;
     }
     log.appendWatermark(clock());
     log.sync();
@@ -75,8 +77,13 @@ export class Journal {
     this.release();
     for (const input of inputs) input.release();
     front.ring();
-    // The next segment grows twice as fast as this one fills, so that rolling over never waits for it.
-    if (next > first) log.prepare(2 * this.batchBytes);
+    // The next segment grows twice as fast as this one fills, so that rolling over never waits for it; in large slices,
+    // since each is synced.
+    this.unpreparedBytes += this.batchBytes;
+    if (this.unpreparedBytes >= PREPARE_BYTES) {
+      log.prepare(2 * this.unpreparedBytes);
+      this.unpreparedBytes = 0;
+    }
     return true;
   }
 
