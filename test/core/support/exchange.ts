@@ -1,0 +1,161 @@
+import { AccountCells } from "../../../src/core/cells.ts";
+import type { Instrument } from "../../../src/core/instrument.ts";
+import { LedgerActor, type LedgerSettings } from "../../../src/core/ledger.ts";
+import { type Actor, type ActorAudit, Audit, type AuditReport, LEDGER } from "../../../src/core/messages.ts";
+import { blank, type Message, type MessageOf, type Shape } from "../../../src/core/shape.ts";
+import { SymbolActor } from "../../../src/core/symbol.ts";
+import { decodeMessage, eachMessage, encodeMessage, maxMessageBytes } from "../../../src/wire/codec.ts";
+
+export const START = Date.UTC(2026, 0, 5, 12);
+export const DAY_MS = 24 * 60 * 60 * 1000;
+export const MAX_ACCOUNTS = 64;
+
+/** A message with its fields at zero but for those that are given. */
+export const make = <S extends Shape>(of: S, fields: Partial<MessageOf<S>> = {}): MessageOf<S> =>
+  Object.assign(blank(of), fields);
+
+/** What a turn said: copies, since actors fill the same objects in again. */
+export interface Said {
+  readonly sequence: number;
+  readonly time: number;
+  readonly events: Message[];
+  readonly replies: Message[];
+}
+
+/** A turn as it lies in the log. */
+export interface Logged {
+  readonly actorId: number;
+  readonly sequence: number;
+  readonly time: number;
+  readonly bytes: Uint8Array;
+}
+
+export const LEDGER_SETTINGS: LedgerSettings = { faucetCapQuanta: 1e15, withdrawalDelayMs: 1000 };
+
+/** The real ledger and symbols on one thread: each command a turn, its events numbered and kept as the log keeps them. */
+export class Exchange {
+  readonly cells = AccountCells.allocate(MAX_ACCOUNTS);
+  readonly actors = new Map<number, Actor>();
+  readonly ledger: LedgerActor;
+  readonly log: Logged[] = [];
+  time = START;
+  sequence = 0;
+
+  constructor(instruments: readonly Instrument[], settings: LedgerSettings = LEDGER_SETTINGS) {
+    this.ledger = new LedgerActor(settings, this.cells);
+    this.actors.set(LEDGER, this.ledger);
+    for (const instrument of instruments) this.actors.set(instrument.id, new SymbolActor(instrument, this.cells));
+  }
+
+  symbol(id: number): SymbolActor {
+    return this.actors.get(id) as SymbolActor;
+  }
+
+  do(actorId: number, command: Message): Said {
+    const actor = this.actors.get(actorId) as Actor;
+    const events: Message[] = [];
+    const replies: Message[] = [];
+    actor.decide(command, {
+      time: this.time,
+      emit: (event) => events.push({ ...event }),
+      reply: (reply) => replies.push({ ...reply }),
+    });
+    if (events.length > 0) {
+      this.sequence++;
+      actor.settle(this.sequence, this.time);
+      this.log.push({ actorId, sequence: this.sequence, time: this.time, bytes: encode(events) });
+    }
+    this.cells.flush();
+    return { sequence: this.sequence, time: this.time, events, replies };
+  }
+
+  /** The one reply of a command that has one. */
+  ask(actorId: number, command: Message): Message {
+    const { replies } = this.do(actorId, command);
+    if (replies.length !== 1) throw new Error(`${replies.length} replies: ${JSON.stringify(replies)}`);
+    return replies[0];
+  }
+
+  audit(actorId: number): ActorAudit {
+    return (this.ask(actorId, make(Audit)) as MessageOf<typeof AuditReport>).report;
+  }
+
+  /** Folds logged turns, as recovery does. Call restored() behind the last. */
+  replay(turns: Iterable<Logged>): void {
+    for (const { actorId, sequence, time, bytes } of turns) {
+      const actor = this.actors.get(actorId) as Actor;
+      eachMessage(viewOf(bytes), bytes, 0, bytes.length, (event) => actor.apply(event, time));
+      actor.settle(sequence, time);
+      this.sequence = sequence;
+      this.time = Math.max(this.time, time);
+    }
+  }
+
+  restored(): void {
+    for (const actor of this.actors.values()) actor.restored();
+  }
+
+  /** Every cell of every account, for comparison. */
+  cellsOf(accountId: number): Record<string, number> {
+    const { cells } = this;
+    return {
+      equity: cells.equity(accountId),
+      unrealized: cells.unrealized(accountId),
+      initial: cells.initial(accountId),
+      orderInitial: cells.orderInitial(accountId),
+      maintenance: cells.maintenance(accountId),
+    };
+  }
+
+  allCells(): Record<string, number>[] {
+    return Array.from({ length: MAX_ACCOUNTS }, (_, accountId) => this.cellsOf(accountId));
+  }
+}
+
+/** The store's side of snapshots: rows as bytes, read back in the order in which LMDB hands them out. */
+export class SnapshotStore {
+  private readonly tables = new Map<string, Map<number | string, Uint8Array>>();
+  /** The state is as of this sequence. */
+  sequence = 0;
+
+  take(exchange: Exchange, actorId: number): void {
+    const actor = exchange.actors.get(actorId) as Actor;
+    actor.snapshot({
+      put: (table, key, row) => this.table(table).set(key, encode([row])),
+      remove: (table, key) => this.table(table).delete(key),
+    });
+    this.sequence = exchange.sequence;
+  }
+
+  load(actor: Actor): void {
+    for (const name of [...this.tables.keys()].sort()) {
+      const rows = [...this.table(name)].sort(([a], [b]) =>
+        typeof a === "number" && typeof b === "number" ? a - b : String(a) < String(b) ? -1 : 1,
+      );
+      for (const [key, bytes] of rows) actor.load(name, key, decodeMessage(viewOf(bytes), bytes, 0));
+    }
+  }
+
+  /** Rows of a table, for tests that count what is written. */
+  keys(table: string): (number | string)[] {
+    return [...this.table(table).keys()];
+  }
+
+  private table(name: string): Map<number | string, Uint8Array> {
+    let table = this.tables.get(name);
+    if (table === undefined) {
+      table = new Map();
+      this.tables.set(name, table);
+    }
+    return table;
+  }
+}
+
+export function encode(messages: readonly Message[]): Uint8Array {
+  const bytes = new Uint8Array(messages.reduce((sum, message) => sum + maxMessageBytes(message), 0));
+  let at = 0;
+  for (const message of messages) at = encodeMessage(viewOf(bytes), bytes, at, message);
+  return bytes.subarray(0, at);
+}
+
+export const viewOf = (bytes: Uint8Array): DataView => new DataView(bytes.buffer, bytes.byteOffset, bytes.length);

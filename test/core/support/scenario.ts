@@ -1,0 +1,282 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Instrument } from "../../../src/core/instrument.ts";
+import { summarizeSymbol } from "../../../src/core/invariants.ts";
+import {
+  CancelAll,
+  CancelOrder,
+  ClosePosition,
+  Deposit,
+  Done,
+  DuplicateOrder,
+  LEDGER,
+  type Levels,
+  LeverageView,
+  LIMIT,
+  MARKET,
+  OpenSession,
+  ORDER_STATUSES,
+  OrderClosed,
+  OrderReduced,
+  OrderView,
+  PlaceOrder,
+  POST_ONLY,
+  PositionView,
+  REASONS,
+  REDUCE_ONLY,
+  ReadOrder,
+  ReadOrders,
+  ReadPosition,
+  Refused,
+  SELF_TRADE_PREVENTIONS,
+  type SessionView,
+  SetIndexPrice,
+  SetLeverage,
+  SIDES,
+  TIMES_IN_FORCE,
+  Tick,
+  Traded,
+  TransferView,
+  Withdraw,
+} from "../../../src/core/messages.ts";
+import type { Message, MessageOf } from "../../../src/core/shape.ts";
+import { printQuanta, QUANTA_PER_USDC } from "../../../src/core/units.ts";
+import { Exchange, make, type Said } from "./exchange.ts";
+import { instrument, PLAIN } from "./instruments.ts";
+
+/**
+ * A table of what is asked and what comes of it, a line each:
+ *
+ *     mark 100                                  -> 100
+ *     alice sell 5 @ 101 id=a                   -> NEW
+ *     bob   buy  7 @ 101 IOC                    -> EXPIRED 5@101 IOC_REMAINDER
+ *     book                                      -> bids - asks -
+ *
+ * Prices are in ticks, quantities in lots, money in USDC. Accounts open when they are first named, with 1,000,000 USDC
+ * unless `alice has 100` says otherwise. An order's answer is its status, its lots if they are not what was asked, its
+ * fills, its reason; behind semicolons what happened to other orders. At the end of each table the books must be sound.
+ */
+export function scenario(name: string, table: string, of: Instrument = instrument(PLAIN)): void {
+  test(name, () => {
+    const stage = new Stage(of);
+    for (const line of table.split("\n")) {
+      const text = line.replace(/^\s*#.*/, "").trim();
+      if (text === "") continue;
+      const [asked, expected] = text.split("->").map((part) => part.trim().replace(/\s+/g, " "));
+      assert.equal(stage.play(asked), expected ?? "", `after "${asked}"`);
+    }
+    for (const actorId of stage.exchange.actors.keys()) assert.deepEqual(stage.exchange.audit(actorId).faults, []);
+  });
+}
+
+class Stage {
+  readonly exchange: Exchange;
+  private readonly instrument: Instrument;
+  private readonly accounts = new Map<string, number>();
+  /** Order ids to the names that the table gives them. */
+  private readonly names = new Map<number, string>();
+  private lastTrade: MessageOf<typeof Traded> | null = null;
+
+  constructor(of: Instrument) {
+    this.instrument = of;
+    this.exchange = new Exchange([of]);
+  }
+
+  play(asked: string): string {
+    const [who, verb, ...rest] = asked.split(" ");
+    switch (who) {
+      case "mark":
+        return this.setIndexPrice(Number(verb));
+      case "wait":
+        this.exchange.time += Number(verb);
+        return "";
+      case "tick":
+        return this.told(this.exchange.do(this.instrument.id, make(Tick)));
+      case "book":
+        return this.book();
+      case "fees": {
+        const { takerFeeQuanta = 0, makerFeeQuanta = 0 } = this.lastTrade ?? {};
+        return `taker ${printQuanta(takerFeeQuanta)} maker ${printQuanta(makerFeeQuanta)}`;
+      }
+      default:
+        return this.act(who, verb, rest);
+    }
+  }
+
+  private act(who: string, verb: string, rest: string[]): string {
+    if (verb === "has") return this.open(who, Number(rest[0]));
+    if (!this.accounts.has(who)) this.open(who, 1_000_000);
+    const accountId = this.accounts.get(who) as number;
+    switch (verb) {
+      case "buy":
+      case "sell":
+        return this.place(accountId, SIDES.indexOf(verb === "buy" ? "BUY" : "SELL"), rest);
+      case "cancel":
+        return this.send(make(CancelOrder, { accountId, clientOrderId: rest[0] }));
+      case "cancels":
+        return this.send(make(CancelAll, { accountId, side: ["buys", "sells"].indexOf(rest[0]) }));
+      case "closes": {
+        const at = rest.indexOf("@");
+        const quantityLots = at === 0 || rest.length === 0 ? 0 : Number(rest[0]);
+        return this.send(
+          make(ClosePosition, { accountId, quantityLots, priceTicks: at < 0 ? 0 : Number(rest[at + 1]) }),
+        );
+      }
+      case "leverage":
+        return this.send(make(SetLeverage, { accountId, leverage: Number(rest[0]) }));
+      case "withdraws":
+        return this.send(make(Withdraw, { accountId, amountQuanta: toQuanta(rest[0]) }), LEDGER);
+      case "order":
+        return this.send(make(ReadOrder, { accountId, clientOrderId: rest[0] }));
+      case "orders":
+        return this.orders(accountId);
+      case "position":
+        return this.position(accountId);
+      case "money":
+        return this.money(accountId);
+      default:
+        throw new Error(`nobody knows how to ${verb}`);
+    }
+  }
+
+  private open(who: string, usdc: number): string {
+    const session = make(OpenSession, { address: who, tokenHash: who, expiresAt: 2 ** 50 });
+    const { accountId } = this.exchange.ask(LEDGER, session) as MessageOf<typeof SessionView>;
+    this.accounts.set(who, accountId);
+    this.exchange.ask(LEDGER, make(Deposit, { accountId, amountQuanta: usdc * QUANTA_PER_USDC }));
+    return "";
+  }
+
+  private place(accountId: number, side: number, rest: string[]): string {
+    const words = [...rest];
+    const quantityLots = Number(words.shift());
+    const isMarket = words.shift() === "market";
+    const priceTicks = isMarket ? 0 : Number(words.shift());
+    const command = make(PlaceOrder, {
+      accountId,
+      side,
+      orderType: isMarket ? MARKET : LIMIT,
+      priceTicks,
+      quantityLots,
+    });
+    for (const word of words) {
+      const [key, value] = word.split("=");
+      if (key === "post-only") command.flags |= POST_ONLY;
+      else if (key === "reduce-only") command.flags |= REDUCE_ONLY;
+      else if (key === "id") command.clientOrderId = value;
+      else if (key === "expires") command.expiresAt = this.exchange.time + Number(value);
+      else if ((SELF_TRADE_PREVENTIONS as readonly string[]).includes(word))
+        command.selfTradePrevention = (SELF_TRADE_PREVENTIONS as readonly string[]).indexOf(word);
+      else if ((TIMES_IN_FORCE as readonly string[]).includes(word))
+        command.timeInForce = (TIMES_IN_FORCE as readonly string[]).indexOf(word);
+      else throw new Error(`an order is not ${word}`);
+    }
+    command.bodyHash = [side, quantityLots, priceTicks, command.flags].reduce((hash, part) => hash * 31 + part, 7);
+    return this.send(command);
+  }
+
+  private send(command: Message, actorId: number = this.instrument.id): string {
+    const { quantityLots = 0 } = command as { quantityLots?: number };
+    return this.told(this.exchange.do(actorId, command), quantityLots);
+  }
+
+  /** A turn in words. */
+  private told(said: Said, askedLots = 0): string {
+    const parts: string[] = [];
+    let mine = 0;
+    const list = said.replies.at(-1)?.type === Done.code;
+    for (const reply of said.replies) {
+      switch (reply.type) {
+        case OrderView.code: {
+          const order = reply as MessageOf<typeof OrderView>;
+          this.names.set(order.orderId, order.clientOrderId || `#${Math.floor(order.orderId / 256)}`);
+          if (list) break; // its end is told below
+          mine = order.orderId;
+          parts.push(this.orderInWords(order, said, askedLots));
+          break;
+        }
+        case Refused.code: {
+          const { code, details } = reply as MessageOf<typeof Refused>;
+          const pairs = Object.entries(details ?? {}).map(
+            ([key, value]) => `${key}=${key.endsWith("Quanta") ? printQuanta(Number(value)) : value}`,
+          );
+          parts.push([code, ...pairs].join(" "));
+          break;
+        }
+        case DuplicateOrder.code:
+          parts.push(`DUPLICATE ${this.names.get((reply as MessageOf<typeof DuplicateOrder>).orderId)}`);
+          break;
+        case LeverageView.code:
+          parts.push(String((reply as MessageOf<typeof LeverageView>).leverage));
+          break;
+        case TransferView.code:
+          parts.push((reply as MessageOf<typeof TransferView>).transfer.status);
+          break;
+      }
+    }
+    for (const event of said.events) {
+      if (event.type === OrderClosed.code) {
+        const { orderId, status, reason } = event as MessageOf<typeof OrderClosed>;
+        if (orderId !== mine) parts.push(`${this.names.get(orderId)} ${ORDER_STATUSES[status]} ${REASONS[reason]}`);
+      } else if (event.type === OrderReduced.code) {
+        const { orderId, byLots, reason } = event as MessageOf<typeof OrderReduced>;
+        parts.push(`${this.names.get(orderId) ?? "it"} -${byLots} ${REASONS[reason]}`);
+      }
+    }
+    return parts.join("; ");
+  }
+
+  private orderInWords(order: MessageOf<typeof OrderView>, said: Said, askedLots: number): string {
+    const words: string[] = [ORDER_STATUSES[order.status]];
+    if (askedLots > 0 && order.quantityLots !== askedLots) words.push(`of ${order.quantityLots}`);
+    for (const event of said.events) {
+      if (event.type !== Traded.code) continue;
+      const trade = event as MessageOf<typeof Traded>;
+      words.push(`${trade.quantityLots}@${trade.priceTicks}`);
+      this.lastTrade = trade;
+    }
+    if (order.reason !== 0) words.push(String(REASONS[order.reason]));
+    return words.join(" ");
+  }
+
+  private setIndexPrice(indexTicks: number): string {
+    const told = this.told(this.exchange.do(this.instrument.id, make(SetIndexPrice, { indexTicks })));
+    return told === "" ? String(this.exchange.symbol(this.instrument.id).state.markTicks) : told;
+  }
+
+  private book(): string {
+    const { bids, asks } = summarizeSymbol(this.exchange.symbol(this.instrument.id).state);
+    const print = (levels: Levels): string => levels.map(([price, lots]) => `${price}:${lots}`).join(" ") || "-";
+    return `bids ${print(bids)} asks ${print(asks)}`;
+  }
+
+  private orders(accountId: number): string {
+    const { replies } = this.exchange.do(this.instrument.id, make(ReadOrders, { accountId }));
+    const orders = replies.slice(0, -1) as MessageOf<typeof OrderView>[];
+    return (
+      orders
+        .map((order) => {
+          const name = this.names.get(order.orderId);
+          return `${name} ${ORDER_STATUSES[order.status]} ${order.remainingLots}@${order.priceTicks}`;
+        })
+        .join("; ") || "none"
+    );
+  }
+
+  private position(accountId: number): string {
+    const [reply] = this.exchange.do(this.instrument.id, make(ReadPosition, { accountId })).replies;
+    if (reply.type !== PositionView.code) return "none";
+    const { sizeLots, costQuanta, realizedQuanta } = reply as MessageOf<typeof PositionView>;
+    return `${sizeLots} cost ${printQuanta(costQuanta)} realized ${printQuanta(realizedQuanta)}`;
+  }
+
+  private money(accountId: number): string {
+    const { equity, initial, orderInitial, maintenance } = this.exchange.cellsOf(accountId);
+    const free = equity - initial;
+    return Object.entries({ equity, initial, orders: orderInitial, maintenance, free })
+      .map(([name, quanta]) => `${name} ${printQuanta(quanta)}`)
+      .join(" ");
+  }
+}
+
+const toQuanta = (usdc: string): number => Math.round(Number(usdc) * QUANTA_PER_USDC);
