@@ -352,9 +352,10 @@ export class SymbolActor implements Actor {
     order.flags = REDUCE_ONLY;
     order.selfTradePrevention = EXPIRE_MAKER;
     order.priceTicks = command.priceTicks;
-    // All of it may be less than the minimum or more than the maximum of an order.
-    order.quantityLots = command.quantityLots === 0 ? Math.abs(size) : command.quantityLots;
-    order.quantityLots = Math.min(order.quantityLots, this.instrument.maxQuantityLots);
+    // All of it may be less than the minimum or more than the maximum of an order: place() clips it to the position.
+    const { minQuantityLots, maxQuantityLots } = this.instrument;
+    const wantedLots = command.quantityLots === 0 ? Math.max(Math.abs(size), minQuantityLots) : command.quantityLots;
+    order.quantityLots = Math.min(wantedLots, maxQuantityLots);
     order.expiresAt = command.expiresAt;
     order.bodyHash = 0;
     order.clientOrderId = "";
