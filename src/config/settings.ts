@@ -164,6 +164,9 @@ export const SETTINGS = Type.Object(
         description: "size of a log segment file",
       }),
     ),
+    keepSegments: Type.Boolean(
+      setting({ default: false, description: "keep log segments that recovery no longer needs" }),
+    ),
     snapshotIntervalMs: Type.Integer(
       setting({
         default: 5000,
@@ -201,7 +204,7 @@ export const SETTINGS = Type.Object(
         default: 3000,
         minimum: 0,
         maximum: 86_400_000,
-        description: "how long a withdrawal waits before it is completed",
+        description: "how long a withdrawal waits before it is sent, and again before it is completed",
       }),
     ),
     loginDomain: Type.String(

@@ -39,7 +39,8 @@ export class SimulatedPrice {
     this.logAnchor = Math.log(this.clamp(anchorTicks));
     this.logTicks = lastTicks > 0 ? Math.log(lastTicks) : this.logAnchor;
     this.volatility = asset.volatility;
-    this.random = new Random(seed, `${instrument.symbol} index price`);
+    // The last price in the name: a restart goes on with another path, not with the same steps once more.
+    this.random = new Random(seed, `${instrument.symbol} index price from ${lastTicks}`);
   }
 
   /** The price now. */
@@ -47,7 +48,7 @@ export class SimulatedPrice {
     return this.clamp(Math.round(Math.exp(this.logTicks)));
   }
 
-  /** The price `elapsedMs` later. The same seed and the same steps give the same path. */
+  /** The price `elapsedMs` later. The same seed, first price and steps give the same path. */
   step(elapsedMs: number): PriceTicks {
     if (this.random.chance(1 - Math.exp(-elapsedMs / this.regime.meanStayMs))) this.regime = this.random.pick(REGIMES);
     const pull = (this.logAnchor - this.logTicks) * (1 - Math.exp(-elapsedMs / REVERSION_MS));

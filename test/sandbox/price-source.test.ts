@@ -11,12 +11,13 @@ function path(instrument: Instrument, seed: number, lastTicks: number, steps: nu
   return Array.from({ length: steps }, () => price.step(elapsedMs));
 }
 
-test("the same seed gives the same path, another seed or symbol another", () => {
+test("the same seed gives the same path, another seed, symbol or first price another", () => {
   const first = path(BTC, 1, 0, 500);
   assert.deepEqual(path(BTC, 1, 0, 500), first);
   assert.notDeepEqual(path(BTC, 2, 0, 500), first);
   const signs = (ticks: number[]) => ticks.slice(1).map((now, i) => Math.sign(now - ticks[i]!));
   assert.notDeepEqual(signs(path(ETH, 1, 0, 500)), signs(first));
+  assert.notDeepEqual(signs(path(BTC, 1, first[499]!, 500)), signs(first));
 });
 
 test("a first run begins near the market, a later one at the last price", () => {
