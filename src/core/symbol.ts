@@ -174,7 +174,7 @@ export class SymbolActor implements Actor {
   private place(command: Place, turn: Turn): void {
     const { state, instrument } = this;
     const { side } = command;
-    if (command.expiresAt !== 0 && turn.time > command.expiresAt) return refuse(turn, "REQUEST_EXPIRED", "expiresAt");
+    // First of all, so that whoever lost a reply learns of the order, however late the same request comes again.
     if (command.clientOrderId !== "") {
       const first = state.clientIds.find(command.accountId, command.clientOrderId);
       if (first !== undefined && first.bodyHash === command.bodyHash)
@@ -182,6 +182,7 @@ export class SymbolActor implements Actor {
       if (first !== undefined)
         return refuse(turn, "CLIENT_ORDER_ID_REUSED", "clientOrderId", { orderId: String(first.orderId) });
     }
+    if (command.expiresAt !== 0 && turn.time > command.expiresAt) return refuse(turn, "REQUEST_EXPIRED", "expiresAt");
     const mark = state.markTicks;
     if (mark === 0) return refuse(turn, "NO_MARK_PRICE", "symbol");
     if (command.quantityLots < instrument.minQuantityLots)
