@@ -28,7 +28,8 @@ export class AccountCells {
   readonly buffer: SharedArrayBuffer;
   private readonly cells: BigInt64Array;
   /** Changes in an account's favour wait here until the turn that caused them has been pushed to the journal. */
-  private readonly favours: { cell: number; delta: bigint }[] = [];
+  private readonly favouredCells: number[] = [];
+  private readonly favours: number[] = [];
   private favourCount = 0;
 
   constructor(buffer: SharedArrayBuffer) {
@@ -128,10 +129,7 @@ export class AccountCells {
 
   /** The turn stands in the journal's ring: what it did in accounts' favour may now be used by others. */
   flush(): void {
-    for (let i = 0; i < this.favourCount; i++) {
-      const favour = this.favours[i] as { cell: number; delta: bigint };
-      Atomics.add(this.cells, favour.cell, favour.delta);
-    }
+    for (let i = 0; i < this.favourCount; i++) Atomics.add(this.cells, this.favouredCells[i], BigInt(this.favours[i]));
     this.favourCount = 0;
   }
 
@@ -144,13 +142,7 @@ export class AccountCells {
       Atomics.add(this.cells, cell, BigInt(delta));
       return;
     }
-    let favour = this.favours[this.favourCount];
-    if (favour === undefined) {
-      favour = { cell: 0, delta: 0n };
-      this.favours.push(favour);
-    }
-    favour.cell = cell;
-    favour.delta = BigInt(delta);
-    this.favourCount++;
+    this.favouredCells[this.favourCount] = cell;
+    this.favours[this.favourCount++] = delta;
   }
 }

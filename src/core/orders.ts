@@ -6,24 +6,31 @@ import type { PriceTicks, QuantityLots } from "./units.ts";
  */
 export const NONE = -1;
 
+/** What matching and canceling touch stands in the first eight numbers. */
 const STRIDE = 16;
 const SERIAL = 0;
 const ROW = 1;
 const ATTRIBUTES = 2;
 const PRICE = 3;
-const QUANTITY = 4;
-const REMAINING = 5;
-const FILLED_LOTS = 6;
-const FILLED_QUANTA = 7;
-const FEE = 8;
-const MARGIN_PRICE = 9;
-const LOSS = 10;
-const CREATED_AT = 11;
-const UPDATED_AT = 12;
-const SEQUENCE = 13;
+const REMAINING = 4;
+const MARGIN_PRICE = 5;
+/** Two numbers' room holds four links: next and previous of the queue (book), next and previous of the account's list. */
+const LINKS = 6;
+const QUANTITY = 8;
+const FILLED_LOTS = 9;
+const FILLED_QUANTA = 10;
+const FEE = 11;
+const LOSS = 12;
+const CREATED_AT = 13;
+const UPDATED_AT = 14;
+const SEQUENCE = 15;
 
-/** Links: queue next and previous (book), the account's list next and previous. */
-const LINKS = 4;
+/** The same memory in 32-bit words, for the links. */
+const WORDS = STRIDE * 2;
+const NEXT = LINKS * 2;
+const PREVIOUS = NEXT + 1;
+const ACCOUNT_NEXT = NEXT + 2;
+const ACCOUNT_PREVIOUS = NEXT + 3;
 
 /** Attribute bits: side 0, type 1–3, time in force 4–7, flags 8–15, self-trade prevention 16–19, then state bits. */
 const RESTING = 1 << 24;
@@ -49,7 +56,7 @@ export class Orders {
   constructor(capacity = 1024) {
     this.capacity = capacity;
     this.numbers = new Float64Array(capacity * STRIDE);
-    this.links = new Int32Array(capacity * LINKS);
+    this.links = new Int32Array(this.numbers.buffer);
     this.index = new Int32Array(capacity * 2);
     this.indexShift = 32 - Math.log2(capacity * 2);
   }
@@ -84,7 +91,7 @@ export class Orders {
     this.numbers[at + SERIAL] = 0;
     this.numbers[at + ATTRIBUTES] = 0;
     if (this.clientIds[slot] !== "") this.clientIds[slot] = "";
-    this.links[slot * LINKS] = this.freeSlot;
+    this.links[slot * WORDS + NEXT] = this.freeSlot;
     this.freeSlot = slot;
     this.count--;
   }
@@ -214,28 +221,28 @@ export class Orders {
   }
 
   next(slot: number): number {
-    return this.links[slot * LINKS];
+    return this.links[slot * WORDS + NEXT];
   }
   previous(slot: number): number {
-    return this.links[slot * LINKS + 1];
+    return this.links[slot * WORDS + PREVIOUS];
   }
   setNext(slot: number, next: number): void {
-    this.links[slot * LINKS] = next;
+    this.links[slot * WORDS + NEXT] = next;
   }
   setPrevious(slot: number, previous: number): void {
-    this.links[slot * LINKS + 1] = previous;
+    this.links[slot * WORDS + PREVIOUS] = previous;
   }
   accountNext(slot: number): number {
-    return this.links[slot * LINKS + 2];
+    return this.links[slot * WORDS + ACCOUNT_NEXT];
   }
   accountPrevious(slot: number): number {
-    return this.links[slot * LINKS + 3];
+    return this.links[slot * WORDS + ACCOUNT_PREVIOUS];
   }
   setAccountNext(slot: number, next: number): void {
-    this.links[slot * LINKS + 2] = next;
+    this.links[slot * WORDS + ACCOUNT_NEXT] = next;
   }
   setAccountPrevious(slot: number, previous: number): void {
-    this.links[slot * LINKS + 3] = previous;
+    this.links[slot * WORDS + ACCOUNT_PREVIOUS] = previous;
   }
 
   /** Remembers that the order must be in the next snapshot. */
@@ -275,7 +282,7 @@ export class Orders {
   private takeSlot(): number {
     if (this.freeSlot !== NONE) {
       const slot = this.freeSlot;
-      this.freeSlot = this.links[slot * LINKS];
+      this.freeSlot = this.links[slot * WORDS + NEXT];
       return slot;
     }
     if (this.used === this.capacity) this.grow();
@@ -288,9 +295,7 @@ export class Orders {
     const numbers = new Float64Array(this.capacity * STRIDE);
     numbers.set(this.numbers);
     this.numbers = numbers;
-    const links = new Int32Array(this.capacity * LINKS);
-    links.set(this.links);
-    this.links = links;
+    this.links = new Int32Array(numbers.buffer);
     this.index = new Int32Array(this.capacity * 2);
     this.indexShift--;
     for (let slot = 0; slot < this.used; slot++) {

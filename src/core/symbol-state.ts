@@ -66,6 +66,7 @@ export class SymbolState {
   private touchedOrderCount = 0;
   private readonly touchedRows: number[] = [];
   private touchedRowCount = 0;
+  private freshRowCount = 0;
   private readonly scratch: Contribution = { equity: 0, unrealized: 0, initial: 0, orderInitial: 0, maintenance: 0 };
 
   constructor(instrument: Instrument, cells: AccountCells) {
@@ -193,9 +194,14 @@ export class SymbolState {
     this.changed = true;
   }
 
-  /** Brings the cells of every row that this turn touched up to date; see AccountCells.move for what waits. */
+  /** The cells of the rows that this turn has touched until now are up to date. */
+  markFresh(): void {
+    this.freshRowCount = this.touchedRowCount;
+  }
+
+  /** Brings the cells of every other row that this turn touched up to date; see AccountCells.move for what waits. */
   refreshTouched(): void {
-    for (let i = 0; i < this.touchedRowCount; i++) this.refresh(this.touchedRows[i]);
+    for (let i = this.freshRowCount; i < this.touchedRowCount; i++) this.refresh(this.touchedRows[i]);
   }
 
   /** The mark has moved: every open position is worth something else. */
@@ -229,6 +235,7 @@ export class SymbolState {
     for (let i = 0; i < this.touchedRowCount; i++) positions.settle(this.touchedRows[i], sequence, time);
     this.touchedOrderCount = 0;
     this.touchedRowCount = 0;
+    this.freshRowCount = 0;
   }
 
   slotOf(orderId: number): number {

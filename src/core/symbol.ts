@@ -212,7 +212,8 @@ export class SymbolActor implements Actor {
         limitQuanta: instrument.minNotionalQuanta,
         nearestLots: Math.ceil(instrument.minNotionalQuanta / (valueTicks * instrument.quantaPerTickLot)),
       });
-    if (numbers[row + OPEN_ORDERS] >= instrument.maxOpenOrders)
+    const mayRest = command.orderType === LIMIT && command.timeInForce === GTC;
+    if (mayRest && numbers[row + OPEN_ORDERS] >= instrument.maxOpenOrders)
       return refuse(turn, "TOO_MANY_OPEN_ORDERS", "symbol", { limit: instrument.maxOpenOrders });
     const exposedLots = (isBuy ? size + numbers[row + BUY_LOTS] : numbers[row + SELL_LOTS] - size) + quantityLots;
     const limitLots = this.positionLimitLots(mark);
@@ -222,7 +223,6 @@ export class SymbolActor implements Actor {
     const takes = crosses(side, limitTicks, bestTicks);
     if (takes && (command.flags & POST_ONLY) !== 0)
       return refuse(turn, "POST_ONLY_WOULD_TRADE", "price", { bestTicks });
-    const mayRest = command.orderType === LIMIT && command.timeInForce === GTC;
     const expected = this.expected;
     expected.lots = 0;
     expected.quanta = 0;
@@ -254,7 +254,10 @@ export class SymbolActor implements Actor {
     placed.clientOrderId = command.clientOrderId;
     const slot = state.placed(placed, turn.time);
     turn.emit(placed);
-    if (placed.rests === 1) return this.replyOrder(turn, slot, STATUS_NEW, REASON_NONE, true);
+    if (placed.rests === 1) {
+      if (!reduceOnly) state.markFresh();
+      return this.replyOrder(turn, slot, STATUS_NEW, REASON_NONE, true);
+    }
 
     if (unfillable) return this.expire(turn, slot, REASON_FOK_UNFILLABLE);
     if (!takes)
@@ -302,12 +305,15 @@ export class SymbolActor implements Actor {
     const { positions } = state;
     const numbers = positions.numbers;
     positions.addResting(row, isBuy, lots, exposure, loss);
-    const required = state.contributionOf(row).initial - numbers[row + GIVEN + 2];
+    const due = state.contributionOf(row);
+    const required = due.initial - numbers[row + GIVEN + 2];
     positions.addResting(row, isBuy, -lots, -exposure, -loss);
-    if (required <= 0) return null;
     const accountId = numbers[row + ACCOUNT];
-    if (this.cells.reserve(accountId, required, numbers, row + GIVEN)) return null;
-    return { requiredQuanta: required, availableQuanta: this.cells.available(accountId) };
+    if (required > 0 && !this.cells.reserve(accountId, required, numbers, row + GIVEN))
+      return { requiredQuanta: required, availableQuanta: this.cells.available(accountId) };
+    // All of it will rest: this is what the row will contribute, and nobody has to work it out again.
+    if (expected.lots === 0) this.cells.move(accountId, numbers, row + GIVEN, due);
+    return null;
   }
 
   private expire(turn: Turn, slot: number, reason: number): void {
