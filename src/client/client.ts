@@ -1,31 +1,6 @@
 import { type ClientOptions, Requests } from "./requests.ts";
 import { Stream, type StreamHandlers, type WebSocketConstructor } from "./stream.ts";
-import type {
-  ApiKey,
-  Balance,
-  Challenge,
-  ChannelRequest,
-  CreatedApiKey,
-  Decimal,
-  Fill,
-  Instrument,
-  Kline,
-  KlineInterval,
-  NewApiKey,
-  NewOrder,
-  Order,
-  OrderBook,
-  Page,
-  PageQuery,
-  PlacedOrder,
-  Position,
-  PublicTrade,
-  Session,
-  Side,
-  Ticker,
-  TimeMs,
-  Transfer,
-} from "./types.ts";
+import type * as api from "./types.ts";
 
 export interface PerpdClientOptions extends ClientOptions {
   /** For stream(). Default: the global WebSocket, which Node has from version 22 on; the class of `ws` fits too. */
@@ -51,7 +26,7 @@ export class PerpdClient {
 
   // ---- who ----------------------------------------------------------------------------------------------------------
 
-  challenge(address: string, chainId?: number): Promise<Challenge> {
+  challenge(address: string, chainId?: number): Promise<api.Challenge> {
     return this.requests.post("/auth/challenge", { address, ...(chainId !== undefined && { chainId }) });
   }
 
@@ -60,10 +35,10 @@ export class PerpdClient {
     address: string,
     signMessage: (message: string) => Promise<string>,
     options: { chainId?: number } = {},
-  ): Promise<Session> {
+  ): Promise<api.Session> {
     const { message } = await this.challenge(address, options.chainId);
     const signature = await signMessage(message);
-    const session = await this.requests.post<Session>("/auth/login", { message, signature });
+    const session = await this.requests.post<api.Session>("/auth/login", { message, signature });
     this.requests.token = session.token;
     return session;
   }
@@ -73,11 +48,11 @@ export class PerpdClient {
     this.requests.token = undefined;
   }
 
-  createKey(key: NewApiKey): Promise<CreatedApiKey> {
+  createKey(key: api.NewApiKey): Promise<api.CreatedApiKey> {
     return this.requests.post("/auth/keys", key);
   }
 
-  keys(): Promise<Page<ApiKey>> {
+  keys(): Promise<api.ApiKeyList> {
     return this.requests.get("/auth/keys");
   }
 
@@ -87,111 +62,104 @@ export class PerpdClient {
 
   // ---- trading ------------------------------------------------------------------------------------------------------
 
-  placeOrder(order: NewOrder): Promise<PlacedOrder> {
+  placeOrder(order: api.NewOrder): Promise<api.PlacedOrder> {
     return this.requests.post("/orders", order);
   }
 
   /** By order id, or `client:` and the client order id. */
-  cancelOrder(id: string): Promise<Order> {
+  cancelOrder(id: string): Promise<api.Order> {
     return this.requests.delete(`/orders/${encodeId(id)}`);
   }
 
-  cancelOrders(which: { symbol?: string; side?: Side } = {}): Promise<Page<Order>> {
+  cancelOrders(which: api.CancelAllQuery = {}): Promise<api.CanceledOrders> {
     return this.requests.delete("/orders", which);
   }
 
   /** By order id, or `client:` and the client order id. */
-  order(id: string): Promise<Order> {
+  order(id: string): Promise<api.Order> {
     return this.requests.get(`/orders/${encodeId(id)}`);
   }
 
-  openOrders(query: PageQuery = {}): Promise<Page<Order>> {
-    return this.requests.get("/orders", { ...query });
+  openOrders(query: api.OpenOrdersQuery = {}): Promise<api.OrderList> {
+    return this.requests.get("/orders", query);
   }
 
-  orderHistory(query: PageQuery = {}): Promise<Page<Order>> {
-    return this.requests.get("/orders/history", { ...query });
+  orderHistory(query: api.OrderHistoryQuery = {}): Promise<api.OrderList> {
+    return this.requests.get("/orders/history", query);
   }
 
-  positions(query: { symbol?: string } = {}): Promise<Page<Position>> {
+  positions(query: api.PositionsQuery = {}): Promise<api.PositionList> {
     return this.requests.get("/positions", query);
   }
 
   /** All of it and at market, unless said otherwise. */
-  closePosition(
-    symbol: string,
-    how: { quantity?: Decimal; price?: Decimal; expiresAt?: TimeMs } = {},
-  ): Promise<PlacedOrder> {
+  closePosition(symbol: string, how: api.CloseRequest = {}): Promise<api.PlacedOrder> {
     return this.requests.post(`/positions/${encodeURIComponent(symbol)}/close`, how);
   }
 
-  setLeverage(symbol: string, leverage: number): Promise<{ symbol: string; leverage: number }> {
+  setLeverage(symbol: string, leverage: number): Promise<api.Leverage> {
     return this.requests.post(`/positions/${encodeURIComponent(symbol)}/leverage`, { leverage });
   }
 
   // ---- account ------------------------------------------------------------------------------------------------------
 
-  balance(): Promise<Balance> {
+  balance(): Promise<api.Balance> {
     return this.requests.get("/account/balance");
   }
 
-  fills(query: PageQuery = {}): Promise<Page<Fill>> {
-    return this.requests.get("/account/trades", { ...query });
+  fills(query: api.FillsQuery = {}): Promise<api.FillList> {
+    return this.requests.get("/account/trades", query);
   }
 
-  deposit(request: { asset: string; amount: Decimal; reference?: string }): Promise<Transfer> {
+  deposit(request: api.DepositRequest): Promise<api.Transfer> {
     return this.requests.post("/account/deposit", request);
   }
 
-  withdraw(request: { asset: string; amount: Decimal; address: string; reference?: string }): Promise<Transfer> {
+  withdraw(request: api.WithdrawRequest): Promise<api.Transfer> {
     return this.requests.post("/account/withdraw", request);
   }
 
-  deposits(query: PageQuery = {}): Promise<Page<Transfer>> {
-    return this.requests.get("/account/deposits", { ...query });
+  deposits(query: api.TransfersQuery = {}): Promise<api.TransferList> {
+    return this.requests.get("/account/deposits", query);
   }
 
-  withdrawals(query: PageQuery = {}): Promise<Page<Transfer>> {
-    return this.requests.get("/account/withdrawals", { ...query });
+  withdrawals(query: api.TransfersQuery = {}): Promise<api.TransferList> {
+    return this.requests.get("/account/withdrawals", query);
   }
 
   // ---- market -------------------------------------------------------------------------------------------------------
 
-  symbols(): Promise<Page<Instrument>> {
+  symbols(): Promise<api.InstrumentList> {
     return this.requests.get("/market/symbols");
   }
 
-  ticker(symbol: string): Promise<Ticker> {
+  ticker(symbol: string): Promise<api.Ticker> {
     return this.requests.get("/market/ticker", { symbol });
   }
 
-  tickers(): Promise<Page<Ticker>> {
+  tickers(): Promise<api.TickerList> {
     return this.requests.get("/market/ticker");
   }
 
-  orderBook(symbol: string, depth?: number): Promise<OrderBook> {
+  orderBook(symbol: string, depth?: number): Promise<api.OrderBook> {
     return this.requests.get("/market/orderbook", { symbol, depth });
   }
 
-  publicTrades(symbol: string, query: Omit<PageQuery, "symbol"> = {}): Promise<Page<PublicTrade>> {
+  publicTrades(symbol: string, query: { limit?: number } = {}): Promise<api.PublicTradeList> {
     return this.requests.get("/market/trades", { symbol, ...query });
   }
 
-  klines(
-    symbol: string,
-    interval: KlineInterval,
-    query: Omit<PageQuery, "symbol"> & { priceType?: "LAST" | "MARK" | "INDEX" } = {},
-  ): Promise<Page<Kline>> {
-    return this.requests.get("/market/klines", { symbol, interval, ...query });
+  klines(query: api.KlinesQuery): Promise<api.KlineList> {
+    return this.requests.get("/market/klines", query);
   }
 
   // ---- the exchange -------------------------------------------------------------------------------------------------
 
-  time(): Promise<{ serverTime: TimeMs }> {
+  time(): Promise<api.ServerTime> {
     return this.requests.get("/time");
   }
 
-  health(): Promise<{ status: string }> {
+  health(): Promise<api.Health> {
     return this.requests.get("/health");
   }
 
@@ -201,11 +169,11 @@ export class PerpdClient {
 
   // ---- operator (the client's token is the operator's) --------------------------------------------------------------
 
-  setIndexPrice(symbol: string, price: Decimal): Promise<object> {
+  setIndexPrice(symbol: string, price: string): Promise<api.IndexPrice> {
     return this.requests.put(`/operator/index/${encodeURIComponent(symbol)}`, { price });
   }
 
-  audit(): Promise<object> {
+  audit(): Promise<api.Audit> {
     return this.requests.get("/operator/audit");
   }
 
@@ -215,7 +183,7 @@ export class PerpdClient {
    * Opens a WebSocket, authenticates it if the client can, and subscribes. It reconnects and subscribes anew by itself
    * until close(). `ready` settles with the first subscription.
    */
-  stream(channels: ChannelRequest[], handlers: StreamHandlers): Stream {
+  stream(channels: api.ChannelRequest[], handlers: StreamHandlers): Stream {
     if (this.WebSocket === undefined) throw new Error("this runtime has no WebSocket: pass one as an option");
     const url = `${this.requests.baseUrl.replace(/^http/, "ws")}/ws`;
     return new Stream(this.WebSocket, url, () => this.requests.socketCredentials(), channels, handlers);

@@ -1,3 +1,7 @@
+import type { ErrorBody } from "./types.ts";
+
+export type { ErrorBody } from "./types.ts";
+
 /** A request that the exchange refused: nothing was done. */
 export class PerpdError extends Error {
   override name = "PerpdError";
@@ -25,15 +29,4 @@ export class PerpdError extends Error {
     this.requestId = body.requestId;
     this.serverTime = body.serverTime;
   }
-}
-
-/** The API's error as it travels. */
-export interface ErrorBody {
-  code: string;
-  message: string;
-  field: string;
-  details: Record<string, unknown>;
-  retryable: boolean;
-  requestId: string;
-  serverTime: number;
 }

@@ -1,5 +1,6 @@
 import { createHmac } from "node:crypto";
-import { type ErrorBody, PerpdError } from "./error.ts";
+import { PerpdError } from "./error.ts";
+import type { ErrorBody } from "./types.ts";
 
 export type Query = Readonly<Record<string, string | number | undefined>>;
 

@@ -1,5 +1,5 @@
-import { type ErrorBody, PerpdError } from "./error.ts";
-import type { ChannelMessage, ChannelRequest } from "./types.ts";
+import { PerpdError } from "./error.ts";
+import type { ChannelMessage, ChannelRequest, ErrorBody } from "./types.ts";
 
 /** The part of a browser's WebSocket that a stream needs; that of `ws` has it too. */
 export interface WebSocketLike {
