@@ -57,21 +57,12 @@ export class Depth {
     }
   }
 
-  ladder(side: Side): Ladder {
-    return side === BUY ? this.bids : this.asks;
-  }
-
-  /** What rests at an occupied tick. */
-  lotsAt(tick: PriceTicks): QuantityLots {
-    return this.lots[tick];
-  }
-
-  /** The best `depth` levels, best first. */
-  levels(side: Side, depth: number): Levels {
-    const ladder = this.ladder(side);
-    const levels: Levels = [];
+  /** The best `depth` levels, best first, each as `level` makes it. */
+  levels<T>(side: Side, depth: number, level: (tick: PriceTicks, lots: QuantityLots) => T): T[] {
+    const ladder = side === BUY ? this.bids : this.asks;
+    const levels: T[] = [];
     for (let tick = ladder.best(); tick >= 0 && levels.length < depth; tick = ladder.next(tick))
-      levels.push([tick, this.lots[tick]]);
+      levels.push(level(tick, this.lots[tick]));
     return levels;
   }
 

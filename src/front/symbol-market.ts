@@ -23,8 +23,6 @@ export interface SymbolPast {
 /** What everyone may know of one symbol, folded from its events, with the answers that are asked for most kept printed. */
 export class SymbolMarket {
   readonly instrument: Instrument;
-  readonly depth: Depth;
-  readonly levelPrinter: LevelPrinter;
   /** The last turn that changed the book. */
   bookSequence = 0;
   bookTime: TimeMs = 0;
@@ -33,6 +31,8 @@ export class SymbolMarket {
   markTicks: PriceTicks = 0;
   lastTicks: PriceTicks = 0;
   openInterestLots: QuantityLots = 0;
+  private readonly depth: Depth;
+  private readonly printLevel: (tick: PriceTicks, lots: QuantityLots) => LevelText;
   private readonly trades = new Ring<PublicTrade>(RECENT_TRADES);
   private readonly day = new Ticker24h();
   private updatedAt: TimeMs = 0;
@@ -45,7 +45,8 @@ export class SymbolMarket {
   constructor(instrument: Instrument) {
     this.instrument = instrument;
     this.depth = new Depth(instrument.maxPriceTicks);
-    this.levelPrinter = new LevelPrinter(instrument);
+    const printer = new LevelPrinter(instrument);
+    this.printLevel = (tick, lots) => printer.print(tick, lots);
   }
 
   get status(): "TRADING" | "HALTED" {
@@ -95,11 +96,7 @@ export class SymbolMarket {
 
   /** The best `depth` levels of a side as printed, best first. */
   levels(side: Side, depth: number): LevelText[] {
-    const levels: LevelText[] = [];
-    const ladder = this.depth.ladder(side);
-    for (let tick = ladder.best(); tick >= 0 && levels.length < depth; tick = ladder.next(tick))
-      levels.push(this.levelPrinter.print(tick, this.depth.lotsAt(tick)));
-    return levels;
+    return this.depth.levels(side, depth, this.printLevel);
   }
 
   orderBookJson(depth: number): Buffer {

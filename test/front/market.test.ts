@@ -215,8 +215,10 @@ test("recent trades: the past's and the live ones, newest first, the last thousa
     time: START - 1,
     sequence: 50 + tradeId,
   });
-  const { road, market } = await openMarket({}, { [BTC]: { minuteCandles: [], trades: [past(1), past(2)] } });
-  market.symbol(BTC).depth.reset([[5, 1e6]], []);
+  const { road, market } = await openMarket(
+    { [BTC]: { bids: [[5, 1e6]] } },
+    { [BTC]: { minuteCandles: [], trades: [past(1), past(2)] } },
+  );
   const sequence = road.turn(BTC, make(Traded, { tradeId: 3, takerSide: SELL, priceTicks: 5, quantityLots: 1500 }));
   const trades = market.recentTrades(BTC, 2);
   assert.deepEqual(
