@@ -33,7 +33,10 @@ export async function openAccount(
   return { accountId, address, token };
 }
 
-/** Asks the faucet. The same reference again credits nothing. Answers the refusal's code, or null. */
+/**
+ * Asks the faucet. The same reference again credits nothing, also with another amount: the cap may have been changed
+ * since. Answers the refusal's code, or null.
+ */
 export function deposit(
   road: Road,
   accountId: number,
@@ -42,7 +45,10 @@ export function deposit(
   stopped: AbortSignal,
 ): Promise<string | null> {
   const command = { type: Deposit.code, accountId, amountQuanta, reference } as const;
-  return ask(road, LEDGER, command, stopped, (reply) => as(Refused, reply)?.code ?? null);
+  return ask(road, LEDGER, command, stopped, (reply) => {
+    const code = as(Refused, reply)?.code ?? null;
+    return code === "REFERENCE_REUSED" ? null : code;
+  });
 }
 
 const DEMO_FUNDS: Quanta = 100_000 * QUANTA_PER_USDC;

@@ -352,6 +352,15 @@ test("the demo account is the same every time, funded once, and each token opens
   assert.deepEqual(hashes, [hashToken(first.token), hashToken(second.token)]);
 });
 
+test("a faucet cap that was changed stops neither the demo account nor the bots", async () => {
+  const road = new OneThreadRoad();
+  await openDemoAccount(road, { expiresAt: road.time + 1000, faucetCapQuanta: 1e12 });
+  (await startSandbox(road)).stop();
+  const { accountId } = await openDemoAccount(road, { expiresAt: road.time + 1000, faucetCapQuanta: 5e6 });
+  assert.equal(road.cells.equity(accountId), 100_000e6);
+  await startSandbox(road, { faucetCapQuanta: 5e6 });
+});
+
 test("the demo account takes what a smaller faucet gives", async () => {
   const road = new OneThreadRoad(undefined, 5e6);
   const { accountId } = await openDemoAccount(road, { expiresAt: road.time + 1000, faucetCapQuanta: 5e6 });
