@@ -64,7 +64,7 @@ export class Sandbox {
 
   /** Resolves when index prices are set and the bots are funded and trading. Rejects when it is stopped before. */
   async start(): Promise<void> {
-    this.road.onReleased((turn) => this.fold(turn));
+    if (this.options.bots) this.road.onReleased((turn) => this.fold(turn));
     await Promise.all(this.road.instruments.map((instrument) => this.openMarket(instrument)));
     if (this.options.bots) await Promise.all([...this.markets.values()].map((market) => this.seatBots(market)));
     if (this.stopped.signal.aborted || (this.prices.size === 0 && this.desks.size === 0)) return;
