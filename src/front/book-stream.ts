@@ -29,8 +29,9 @@ export class BookStream extends Stream {
     publish: Publish,
     now: () => TimeMs,
   ) {
+    const pace = updateMs === 0 ? "" : `,"updateMs":${updateMs}`;
     const head = `"channel":"orderbook","symbol":"${market.instrument.symbol}","depth":${depth}`;
-    super(topic, head, market.bookSequence, publish);
+    super(topic, head + pace, market.bookSequence, publish);
     this.market = market;
     this.depth = depth;
     this.updateMs = updateMs;

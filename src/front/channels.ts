@@ -1,6 +1,7 @@
 import type { Released, Road } from "../actor/road.ts";
 import { KeyRevoked, LEDGER, type LedgerEvent, SessionClosed } from "../core/messages.ts";
 import type { TimeMs } from "../core/units.ts";
+import { MAX_SUBSCRIPTIONS } from "../wire/schema/channels.ts";
 import { type ChannelRequest, isPrivate, type RequestId, readId, readRequest } from "./channel-requests.ts";
 import { Connection } from "./connection.ts";
 import { ApiError } from "./errors.ts";
@@ -12,7 +13,6 @@ import type { Socket, SocketHandlers } from "./sockets.ts";
 import type { Publish } from "./stream.ts";
 import { Streams, topicOf } from "./streams.ts";
 
-const MAX_SUBSCRIPTIONS = 200;
 const TICK_MS = 50;
 const HEARTBEAT_MS = 5_000;
 /** Half of what the server lets pile up before it cuts a socket off without a word. */

@@ -1,0 +1,59 @@
+import Type, { type TProperties } from "typebox";
+import { object, SymbolName, Time } from "./scalars.ts";
+
+/** What a client says on a WebSocket to learn what happens. */
+
+/** A stream is kept for each depth and pace in use, whoever asks: so there are a few of each. */
+const BOOK_DEPTHS = [1, 5, 10, 20, 25, 50, 100, 200, 500, 1000];
+const BOOK_PACES_MS = [0, 100, 250, 500, 1000];
+export const DEFAULT_BOOK_DEPTH = 100;
+export const DEFAULT_BOOK_PACE_MS = 0;
+export const MAX_SUBSCRIPTIONS = 200;
+export const MAX_REQUEST_ID_LENGTH = 64;
+
+const RequestId = Type.Union([Type.Integer(), Type.String({ maxLength: MAX_REQUEST_ID_LENGTH })], {
+  description: "Comes back in the answer.",
+});
+
+const request = <P extends TProperties>(ops: readonly string[], fields: P) =>
+  object({ op: Type.Enum([...ops]), id: Type.Optional(RequestId), ...fields });
+
+export const PingRequest = request(["ping"], {});
+export const TokenAuthRequest = request(["auth"], { token: Type.String({ description: "Of a session." }) });
+export const KeyAuthRequest = request(["auth"], {
+  apiKey: Type.String(),
+  timestamp: Time("When it was signed."),
+  signature: Type.String({ description: 'Hex HMAC-SHA256(secret, timestamp + "GET" + "/v1/ws").' }),
+});
+/** Each channel also fits the schema of its name in CHANNELS. */
+export const ChannelsRequest = request(["subscribe", "unsubscribe"], {
+  channels: Type.Array(Type.Object({ channel: Type.String() }), { minItems: 1, maxItems: MAX_SUBSCRIPTIONS }),
+});
+
+const Resume = Type.Integer({
+  minimum: 0,
+  description: "The last sequence that was seen of the stream. A new snapshot answers it.",
+});
+
+const channel = <P extends TProperties>(name: string, fields: P) =>
+  object({ channel: Type.Literal(name), ...fields, resume: Type.Optional(Resume) });
+
+/** Left out when unsubscribing, a field means any. */
+export const CHANNELS = {
+  orderbook: channel("orderbook", {
+    symbol: SymbolName,
+    depth: Type.Optional(
+      Type.Enum(BOOK_DEPTHS, { default: DEFAULT_BOOK_DEPTH, description: "How many of the best levels of each side." }),
+    ),
+    updateMs: Type.Optional(
+      Type.Enum(BOOK_PACES_MS, {
+        default: DEFAULT_BOOK_PACE_MS,
+        description: "At most one delta in so many milliseconds; 0 = with every change.",
+      }),
+    ),
+  }),
+  trades: channel("trades", { symbol: SymbolName }),
+  positions: channel("positions", { symbol: Type.Optional(SymbolName) }),
+  balance: channel("balance", {}),
+};
+export type ChannelName = keyof typeof CHANNELS;
