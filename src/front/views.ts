@@ -57,7 +57,7 @@ function orderMembers(instrument: Instrument, order: OrderFields, sequence: numb
     `"price":${order.orderType === MARKET ? "null" : `"${printPrice(instrument, order.priceTicks)}"`},` +
     `"quantity":"${printQuantity(instrument, order.quantityLots)}","displayQuantity":null,` +
     `"filledQuantity":"${printQuantity(instrument, order.filledLots)}",` +
-    `"remainingQuantity":"${isOpen ? printQuantity(instrument, order.quantityLots - order.filledLots) : "0"}",` +
+    `"remainingQuantity":"${isOpen ? printQuantity(instrument, order.remainingLots) : "0"}",` +
     `"avgPrice":${averagePriceJson(instrument, order.filledQuanta, order.filledLots)},` +
     `"fee":"${printQuanta(order.feeQuanta)}","triggerPrice":null,"triggerBy":null,"goodTillDate":null,` +
     `"selfTradePreventionMode":"${SELF_TRADE_PREVENTIONS[order.selfTradePrevention]}",` +

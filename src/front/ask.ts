@@ -1,0 +1,98 @@
+import type { Released, Road } from "../actor/road.ts";
+import type { Instrument } from "../core/instrument.ts";
+import { Refused } from "../core/messages.ts";
+import type { Message, MessageOf } from "../core/shape.ts";
+import type { Call, Log } from "./call.ts";
+import { ApiError, fromRefused } from "./errors.ts";
+
+/**
+ * Asks one actor and lets `answer` answer the call from the durable turn: the short way, without a promise. Throws
+ * OVERLOADED when the actor cannot be asked: then nothing was done.
+ */
+export function askFor<C extends Message>(
+  { road, log }: { road: Road; log: Log },
+  call: Call,
+  actorId: number,
+  command: C,
+  answer: (turn: Released) => void,
+): void {
+  const asked = road.ask(actorId, command, (turn) => {
+    if (call.done) return;
+    try {
+      answer(turn);
+    } catch (thrown) {
+      call.fail(thrown, log);
+    }
+  });
+  if (!asked) throw new ApiError("OVERLOADED");
+}
+
+/**
+ * Asks one actor. `read` sees the durable turn during the call only, so it copies what it keeps; what it throws rejects
+ * the promise. Rejects with OVERLOADED when the actor cannot be asked: then nothing was done.
+ */
+export function ask<T>(road: Road, actorId: number, command: Message, read: (turn: Released) => T): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const asked = road.ask(actorId, command, (turn) => {
+      try {
+        resolve(read(turn));
+      } catch (thrown) {
+        reject(thrown);
+      }
+    });
+    if (!asked) reject(new ApiError("OVERLOADED"));
+  });
+}
+
+const ASK_AGAIN_AFTER_MS = 5;
+
+/**
+ * Asks several actors, each with a command of its own, and puts together what they say, in their order. An actor that is
+ * too busy is asked again until the call has run out of time: others may have done their part by then, so "nothing was
+ * done" would not be true.
+ */
+export function askEach<T>(
+  road: Road,
+  call: Call,
+  instruments: readonly Instrument[],
+  command: () => Message,
+  read: (turn: Released, instrument: Instrument) => T,
+): Promise<T[]> {
+  const patiently = async (instrument: Instrument): Promise<T> => {
+    for (;;) {
+      try {
+        return await ask(road, instrument.id, command(), (turn) => read(turn, instrument));
+      } catch (thrown) {
+        if (call.done || !(thrown instanceof ApiError) || thrown.code !== "OVERLOADED") throw thrown;
+        await new Promise((resolve) => setTimeout(resolve, ASK_AGAIN_AFTER_MS));
+      }
+    }
+  };
+  return Promise.all(instruments.map(patiently));
+}
+
+/** The turn's first reply, by type. Throws the refusal when it is one; `instrument` prints what that holds. */
+export function replyOf<M extends Message>(turn: Released, code: M["type"], instrument?: Instrument): M {
+  const reply = firstReply(turn);
+  if (reply.type === code) return reply as M;
+  throw refusalIn(reply, instrument) ?? new Error(`actor ${turn.actorId} replied ${reply.type} where ${code} was due`);
+}
+
+export const firstReply = (turn: Released): Message => turn.messages[turn.eventCount] ?? NOTHING;
+
+/** The refusal as an answer, or null when the reply is none. */
+export function refusalIn(reply: Message, instrument?: Instrument): ApiError | null {
+  return reply.type === Refused.code ? fromRefused(reply as MessageOf<typeof Refused>, instrument) : null;
+}
+
+/** What `read` makes of each reply of this type. */
+export function mapReplies<M extends Message, T>(turn: Released, code: M["type"], read: (reply: M) => T): T[] {
+  const results: T[] = [];
+  for (let i = turn.eventCount; i < turn.messages.length; i++) {
+    const reply = turn.messages[i];
+    if (reply?.type === code) results.push(read(reply as M));
+  }
+  return results;
+}
+
+const NOTHING: Message = { type: 0 };

@@ -1,0 +1,59 @@
+import type { Road } from "../actor/road.ts";
+import type { Instrument } from "../core/instrument.ts";
+import type { History } from "../store/history.ts";
+import type { Log } from "./call.ts";
+import type { Credentials } from "./credentials.ts";
+import { ApiError } from "./errors.ts";
+import type { Vault } from "./keys.ts";
+import type { MarketData } from "./market.ts";
+import type { Wallets } from "./wallet.ts";
+
+/** What the routes work with. */
+export interface Context {
+  readonly road: Road;
+  readonly symbols: Symbols;
+  /** Reads what the index holds: `await road.historyCaughtUp()` first. */
+  readonly history: Pick<
+    History,
+    "orderById" | "orderByClientId" | "ordersOf" | "fillsOf" | "fillsOfOrder" | "transfersOf" | "candles"
+  >;
+  readonly market: Pick<MarketData, "symbol" | "tickerJson" | "allTickersJson" | "orderBookJson" | "recentTrades">;
+  readonly credentials: Credentials;
+  readonly wallets: Wallets;
+  readonly vault: Vault;
+  readonly sessionTtlMs: number;
+  /** False while the exchange starts or stops. */
+  isReady(): boolean;
+  readonly log: Log;
+}
+
+/** The instruments, by what clients call them and by what ids carry. */
+export class Symbols {
+  readonly all: readonly Instrument[];
+  private readonly bySymbol = new Map<string, Instrument>();
+  private readonly byId: (Instrument | undefined)[] = [];
+
+  constructor(instruments: readonly Instrument[]) {
+    this.all = instruments;
+    for (const instrument of instruments) {
+      this.bySymbol.set(instrument.symbol, instrument);
+      this.byId[instrument.id] = instrument;
+    }
+  }
+
+  /** Throws UNKNOWN_SYMBOL. */
+  named(symbol: string): Instrument {
+    const instrument = this.bySymbol.get(symbol);
+    if (instrument !== undefined) return instrument;
+    throw new ApiError("UNKNOWN_SYMBOL", { field: "symbol", details: { known: [...this.bySymbol.keys()] } });
+  }
+
+  /** All of them, or the one that is named. */
+  selected(symbol: string | undefined): readonly Instrument[] {
+    return symbol === undefined ? this.all : [this.named(symbol)];
+  }
+
+  withId(instrumentId: number): Instrument | undefined {
+    return this.byId[instrumentId];
+  }
+}

@@ -1,0 +1,139 @@
+import type { Released, Road } from "../actor/road.ts";
+import {
+  Describe,
+  KeyCreated,
+  type KeyRecord,
+  KeyRevoked,
+  LEDGER,
+  LedgerDescription,
+  type LedgerEvent,
+  type LedgerSummary,
+  PERMISSIONS,
+  type Permission,
+  SessionClosed,
+  SessionOpened,
+} from "../core/messages.ts";
+import { blank, type MessageOf } from "../core/shape.ts";
+import type { TimeMs } from "../core/units.ts";
+import { hashToken } from "../wire/token.ts";
+import { ask, replyOf } from "./ask.ts";
+
+/** Whom a request acts for, and how far. */
+export interface Principal {
+  readonly accountId: number;
+  readonly permissions: readonly Permission[];
+  /** What the ledger knows the credential by: the hash of a session's token, or the API key. */
+  readonly credential: string;
+  /** 0 = never. */
+  readonly expiresAt: TimeMs;
+}
+
+export interface Session extends Principal {
+  /** The Authorization header that was found to be this session's, so that the next one costs one look-up. */
+  header: string;
+}
+
+export interface Key extends Principal {
+  readonly record: KeyRecord;
+}
+
+const BEARER = /^Bearer ([A-Za-z0-9_-]{43})$/i;
+
+/** Every open session and API key: the ledger's, followed event by event. */
+export class Credentials {
+  private readonly sessions = new Map<string, Session>();
+  private readonly sessionByHeader = new Map<string, Session>();
+  private readonly keys = new Map<string, Key>();
+  private readonly keysOfAccount = new Map<number, Map<string, Key>>();
+  /** Set once the ledger has told its state. Events before that are in the state. */
+  private primed = false;
+
+  private constructor(road: Road) {
+    road.onReleased((turn) => this.fold(turn));
+  }
+
+  /** Resolves when the ledger has told its state. */
+  static async open(road: Road): Promise<Credentials> {
+    const credentials = new Credentials(road);
+    await ask(road, LEDGER, blank(Describe), (turn) => {
+      const description = replyOf<MessageOf<typeof LedgerDescription>>(turn, LedgerDescription.code);
+      credentials.prime(description.state);
+    });
+    return credentials;
+  }
+
+  /** The session of an Authorization header, expired or not. */
+  sessionOfHeader(header: string): Session | undefined {
+    const known = this.sessionByHeader.get(header);
+    if (known !== undefined) return known;
+    const token = BEARER.exec(header)?.[1];
+    const session = token === undefined ? undefined : this.sessionOfToken(token);
+    if (session === undefined) return undefined;
+    if (session.header !== "") this.sessionByHeader.delete(session.header);
+    session.header = header;
+    this.sessionByHeader.set(header, session);
+    return session;
+  }
+
+  sessionOfToken(token: string): Session | undefined {
+    return this.sessions.get(hashToken(token));
+  }
+
+  key(apiKey: string): Key | undefined {
+    return this.keys.get(apiKey);
+  }
+
+  /** Newest first. */
+  keysOf(accountId: number): Key[] {
+    const keys = [...(this.keysOfAccount.get(accountId)?.values() ?? [])];
+    return keys.sort((a, b) => b.record.createdAt - a.record.createdAt);
+  }
+
+  private prime(state: LedgerSummary): void {
+    for (const { accountId, tokenHash, expiresAt } of state.sessions) this.addSession(accountId, tokenHash, expiresAt);
+    for (const { accountId, apiKey, record } of state.keys) this.addKey(accountId, apiKey, record);
+    this.primed = true;
+  }
+
+  private fold(turn: Released): void {
+    if (turn.actorId !== LEDGER || !this.primed) return;
+    for (let i = 0; i < turn.eventCount; i++) this.apply(turn.messages[i] as LedgerEvent);
+  }
+
+  private apply(event: LedgerEvent): void {
+    switch (event.type) {
+      case SessionOpened.code:
+        this.addSession(event.accountId, event.tokenHash, event.expiresAt);
+        break;
+      case SessionClosed.code:
+        this.removeSession(event.tokenHash);
+        break;
+      case KeyCreated.code:
+        this.addKey(event.accountId, event.apiKey, event.record);
+        break;
+      case KeyRevoked.code:
+        this.keys.delete(event.apiKey);
+        this.keysOfAccount.get(event.accountId)?.delete(event.apiKey);
+        break;
+    }
+  }
+
+  private addSession(accountId: number, tokenHash: string, expiresAt: TimeMs): void {
+    this.sessions.set(tokenHash, { accountId, permissions: PERMISSIONS, credential: tokenHash, expiresAt, header: "" });
+  }
+
+  private removeSession(tokenHash: string): void {
+    const session = this.sessions.get(tokenHash);
+    if (session === undefined) return;
+    this.sessions.delete(tokenHash);
+    this.sessionByHeader.delete(session.header);
+  }
+
+  private addKey(accountId: number, apiKey: string, record: KeyRecord): void {
+    const { permissions, expiresAt } = record;
+    const key = { accountId, permissions, credential: apiKey, expiresAt, record };
+    this.keys.set(apiKey, key);
+    const keys = this.keysOfAccount.get(accountId) ?? new Map<string, Key>();
+    this.keysOfAccount.set(accountId, keys.set(apiKey, key));
+  }
+}

@@ -1,0 +1,66 @@
+import { type Candle, closeTimeOf, fillGaps, type Interval, openTimeOf } from "../core/candles.ts";
+import { type Instrument, printPrice, printQuantity } from "../core/instrument.ts";
+import { printBigQuanta, type TimeMs } from "../core/units.ts";
+import type { History } from "../store/history.ts";
+
+export interface KlineQuery {
+  interval: Interval;
+  limit: number;
+  /** Candles that open here or later; the latest ones when left out. */
+  startTime: TimeMs | undefined;
+  endTime: TimeMs | undefined;
+}
+
+export interface Klines {
+  candles: Candle[];
+  /** Where the candle after the last one opens, if that is still within the query. */
+  nextOpenTime: TimeMs | null;
+}
+
+/** Candles in order of time, without gaps since the first trade, at most `limit`, none that opens in the future. */
+export function readKlines(
+  history: Pick<History, "candles">,
+  instrumentId: number,
+  query: KlineQuery,
+  now: TimeMs,
+): Klines {
+  const { interval, limit } = query;
+  const through = openTimeOf(interval, Math.min(query.endTime ?? now, now));
+  const from =
+    query.startTime === undefined ? stepBack(interval, through, limit - 1) : firstFrom(interval, query.startTime);
+  const last = Math.min(through, stepForward(interval, from, limit - 1));
+  if (from > last) return { candles: [], nextOpenTime: null };
+  const traded = history.candles(instrumentId, interval, { startTime: from, endTime: last, limit });
+  const [before] = history.candles(instrumentId, interval, { endTime: from - 1, limit: 1 });
+  const candles = fillGaps(traded, interval, from, last, before?.closeTicks ?? 0);
+  return { candles, nextOpenTime: last < through ? stepForward(interval, last, 1) : null };
+}
+
+export function klineJson(instrument: Instrument, interval: Interval, candle: Candle, now: TimeMs): string {
+  const closeTime = closeTimeOf(interval, candle.openTime);
+  return (
+    `{"openTime":${candle.openTime},"closeTime":${closeTime},"open":"${printPrice(instrument, candle.openTicks)}",` +
+    `"high":"${printPrice(instrument, candle.highTicks)}","low":"${printPrice(instrument, candle.lowTicks)}",` +
+    `"close":"${printPrice(instrument, candle.closeTicks)}","volume":"${printQuantity(instrument, candle.volumeLots)}",` +
+    `"turnover":"${printBigQuanta(candle.turnoverQuanta)}","trades":${candle.trades},"closed":${closeTime < now}}`
+  );
+}
+
+/** The first interval that opens at `time` or later. */
+function firstFrom(interval: Interval, time: TimeMs): TimeMs {
+  const openTime = openTimeOf(interval, time);
+  return openTime === time ? time : closeTimeOf(interval, openTime) + 1;
+}
+
+function stepForward(interval: Interval, openTime: TimeMs, steps: number): TimeMs {
+  let at = openTime;
+  for (let i = 0; i < steps; i++) at = closeTimeOf(interval, at) + 1;
+  return at;
+}
+
+/** Not beyond the epoch. */
+function stepBack(interval: Interval, openTime: TimeMs, steps: number): TimeMs {
+  let at = openTime;
+  for (let i = 0; i < steps && at > 0; i++) at = openTimeOf(interval, at - 1);
+  return Math.max(0, at);
+}

@@ -1,0 +1,36 @@
+import { BadCursorError, type Page } from "../store/pages.ts";
+import type { Context } from "./context.ts";
+import { ApiError } from "./errors.ts";
+
+interface ListQuery {
+  symbol?: string;
+  startTime?: number;
+  endTime?: number;
+}
+
+/**
+ * Reads a page of the history once it has taken in everything that was answered so far: a client finds there what it was
+ * told. `read` gets the id of the instrument that the query names.
+ */
+export async function readPage<Row>(
+  { road, symbols }: Context,
+  query: ListQuery,
+  read: (instrumentId: number | undefined) => Page<Row>,
+): Promise<Page<Row>> {
+  const instrumentId = query.symbol === undefined ? undefined : symbols.named(query.symbol).id;
+  checkTimes(query);
+  await road.historyCaughtUp();
+  try {
+    return read(instrumentId);
+  } catch (thrown) {
+    throw thrown instanceof BadCursorError ? badCursor() : thrown;
+  }
+}
+
+export function checkTimes({ startTime, endTime }: ListQuery): void {
+  if (startTime !== undefined && endTime !== undefined && startTime > endTime)
+    throw new ApiError("BAD_COMBINATION", { field: "startTime", message: "startTime lies after endTime." });
+}
+
+export const badCursor = (): ApiError =>
+  new ApiError("BAD_VALUE", { field: "cursor", message: "The cursor is not one of this list." });

@@ -1,0 +1,176 @@
+import type { Static, TObject, TSchema } from "typebox";
+import type { Permission } from "../core/messages.ts";
+import { object } from "../wire/schema/scalars.ts";
+import type { Auth } from "./auth.ts";
+import type { Call, Log } from "./call.ts";
+import type { Principal } from "./credentials.ts";
+import { ApiError, type ErrorCode } from "./errors.ts";
+import { Input } from "./input.ts";
+
+export const BASE_PATH = "/v1";
+
+/** Who may use a route: anyone, whoever has the permission, a wallet's session alone, or the operator. */
+export type Access = "PUBLIC" | Permission | "SESSION" | "OPERATOR";
+export type Method = "GET" | "POST" | "PUT" | "DELETE";
+
+export interface RouteRequest<Q extends TObject, B extends TObject> {
+  readonly call: Call;
+  /** Account 0 on routes that need none. */
+  readonly principal: Principal;
+  /** What stands in the place of ":name" in the path. */
+  readonly parameter: string;
+  readonly query: Static<Q>;
+  readonly body: Static<B>;
+}
+
+export interface RouteSpec<Q extends TObject, B extends TObject> {
+  readonly method: Method;
+  /** Below BASE_PATH; one segment may be a parameter: "/orders/:id". */
+  readonly path: string;
+  readonly access: Access;
+  readonly summary: string;
+  /** What the parameter must look like; its description goes into openapi.json. */
+  readonly parameter?: TSchema;
+  readonly query?: Q;
+  readonly body?: B;
+  /** A body may be left out. */
+  readonly bodyOptional?: boolean;
+  /** By HTTP status: what the answer is, or may be. */
+  readonly replies: Readonly<Record<number, TSchema | readonly TSchema[]>>;
+  /** Those that are this route's own; the others follow from what it takes. */
+  readonly errors?: readonly ErrorCode[];
+  /** Answers the call, now or later. What it throws, or its promise rejects with, is the answer too. */
+  handle(request: RouteRequest<Q, B>): void | Promise<void>;
+}
+
+/** A route whatever it takes. */
+export type Route = RouteSpec<TObject, TObject>;
+
+/** Declares a route, with the types of its query and body taken from their schemas. */
+export const route = <Q extends TObject = TObject, B extends TObject = TObject>(spec: RouteSpec<Q, B>): Route =>
+  spec as unknown as Route;
+
+interface Endpoint {
+  readonly route: Route;
+  readonly query: Input<TObject>;
+  readonly body: Input<TObject> | null;
+}
+
+/** What answers at one path: an endpoint for each method. */
+interface Place {
+  readonly endpoints: Map<string, Endpoint>;
+  readonly allow: string;
+}
+
+const NOBODY: Principal = { accountId: 0, permissions: [], credential: "", expiresAt: 0 };
+const NO_FIELDS = {};
+const EMPTY = object({});
+
+/** Finds the route of a call, and checks who calls and what was sent before it runs. */
+export class Router {
+  /** Paths without a parameter, and those with one by their text before it. */
+  private readonly fixed = new Map<string, Place>();
+  private readonly withParameter: { before: string; after: string; place: Place }[] = [];
+  private readonly auth: Auth;
+  private readonly log: Log;
+
+  constructor(routes: readonly Route[], auth: Auth, log: Log) {
+    this.auth = auth;
+    this.log = log;
+    for (const path of new Set(routes.map((each) => BASE_PATH + each.path))) {
+      const place = placeOf(routes.filter((each) => BASE_PATH + each.path === path));
+      const colon = path.indexOf("/:");
+      if (colon < 0) {
+        this.fixed.set(path, place);
+        continue;
+      }
+      const end = path.indexOf("/", colon + 2);
+      this.withParameter.push({ before: path.slice(0, colon + 1), after: end < 0 ? "" : path.slice(end), place });
+    }
+  }
+
+  /** Throws an ApiError, or answers the call now or later. */
+  handle(call: Call): void {
+    const { path } = call;
+    const fixed = this.fixed.get(path);
+    if (fixed !== undefined) return this.run(call, fixed, "");
+    for (const { before, after, place } of this.withParameter) {
+      if (!path.startsWith(before) || !path.endsWith(after)) continue;
+      const parameter = path.slice(before.length, path.length - after.length);
+      if (parameter !== "" && !parameter.includes("/")) return this.run(call, place, decodeParameter(parameter));
+    }
+    throw new ApiError("NOT_FOUND");
+  }
+
+  private run(call: Call, place: Place, parameter: string): void {
+    const { method } = call;
+    const endpoint = place.endpoints.get(method);
+    if (endpoint === undefined) {
+      call.header("Allow", place.allow);
+      if (method === "OPTIONS") return call.reply(204, "");
+      throw new ApiError("METHOD_NOT_ALLOWED", { details: { allowed: place.allow.split(", ") } });
+    }
+    const { route, query, body } = endpoint;
+    const principal = this.admit(call, route.access);
+    const request = {
+      call,
+      principal,
+      parameter,
+      query: query.readQuery(call.query),
+      body: readBody(call, body, route),
+    };
+    const running = route.handle(request);
+    if (running !== undefined) running.catch((thrown) => call.fail(thrown, this.log));
+  }
+
+  private admit(call: Call, access: Access): Principal {
+    switch (access) {
+      case "PUBLIC":
+        return NOBODY;
+      case "SESSION":
+        return this.auth.session(call);
+      case "OPERATOR":
+        this.auth.operator(call);
+        return NOBODY;
+      default: {
+        const principal = this.auth.principal(call);
+        if (!principal.permissions.includes(access))
+          throw new ApiError("PERMISSION_DENIED", { details: { required: access } });
+        return principal;
+      }
+    }
+  }
+}
+
+function placeOf(routes: readonly Route[]): Place {
+  const endpoints = new Map<string, Endpoint>();
+  for (const each of routes) {
+    if (endpoints.has(each.method)) throw new Error(`${each.method} ${each.path} is declared twice`);
+    endpoints.set(each.method, {
+      route: each,
+      query: new Input(each.query ?? EMPTY),
+      body: each.body === undefined ? null : new Input(each.body),
+    });
+  }
+  const get = endpoints.get("GET");
+  if (get !== undefined) endpoints.set("HEAD", get);
+  return { endpoints, allow: [...endpoints.keys(), "OPTIONS"].join(", ") };
+}
+
+function readBody(call: Call, input: Input<TObject> | null, { bodyOptional }: Route): Record<string, unknown> {
+  if (input === null) {
+    if (call.body !== "") throw new ApiError("UNEXPECTED_BODY");
+    return NO_FIELDS;
+  }
+  return call.body === "" && bodyOptional === true ? NO_FIELDS : input.readBody(call.body);
+}
+
+/** The characters of ids and symbols need no escape, but some clients escape all the same. */
+function decodeParameter(text: string): string {
+  if (!text.includes("%")) return text;
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw new ApiError("BAD_QUERY", { message: "A percent escape in the path is malformed or not UTF-8." });
+  }
+}

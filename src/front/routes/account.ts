@@ -1,0 +1,130 @@
+import { Deposit, idToInstrumentId, LEDGER, type TransferKind, TransferView, Withdraw } from "../../core/messages.ts";
+import { blank, type MessageOf } from "../../core/shape.ts";
+import {
+  Balance,
+  DepositBody,
+  FillsQuery,
+  RequestedTransfer,
+  TransferList,
+  TransfersQuery,
+  WithdrawBody,
+} from "../../wire/schema/account.ts";
+import { FillList } from "../../wire/schema/orders.ts";
+import { DEFAULT_LIMIT } from "../../wire/schema/scalars.ts";
+import { readAmount } from "../amounts.ts";
+import { askFor, replyOf } from "../ask.ts";
+import type { Call } from "../call.ts";
+import type { Context } from "../context.ts";
+import { readPage } from "../paging.ts";
+import { type Route, route } from "../router.ts";
+import { balanceJson, fillJson, listJson, transferJson } from "../views.ts";
+import { readAddress } from "../wallet.ts";
+
+export function accountRoutes(context: Context): Route[] {
+  const { road, symbols, history, log } = context;
+  return [
+    route({
+      method: "GET",
+      path: "/account/balance",
+      access: "READ",
+      summary: "Balance and margin across all symbols",
+      replies: { 200: Balance },
+      handle({ call, principal }) {
+        road.afterEverything(() => {
+          try {
+            call.reply(200, balanceJson(road.cells, principal.accountId, road.releasedSequence(), Date.now()));
+          } catch (thrown) {
+            call.fail(thrown, log);
+          }
+        });
+      },
+    }),
+    route({
+      method: "POST",
+      path: "/account/deposit",
+      access: "TRADE",
+      summary: "Deposit: in the sandbox the faucet pays, up to its cap per account and day",
+      body: DepositBody,
+      replies: { 201: RequestedTransfer, 200: RequestedTransfer },
+      errors: ["AMOUNT_TOO_FINE", "DEPOSIT_CAP", "REFERENCE_REUSED"],
+      handle({ call, principal, body }) {
+        askForTransfer(context, call, {
+          ...blank(Deposit),
+          accountId: principal.accountId,
+          amountQuanta: readAmount(body.amount),
+          reference: body.reference ?? "",
+        });
+      },
+    }),
+    route({
+      method: "POST",
+      path: "/account/withdraw",
+      access: "WITHDRAW",
+      summary: "Withdraw to an address",
+      body: WithdrawBody,
+      replies: { 201: RequestedTransfer, 200: RequestedTransfer },
+      errors: ["AMOUNT_TOO_FINE", "INSUFFICIENT_BALANCE", "REFERENCE_REUSED"],
+      handle({ call, principal, body }) {
+        askForTransfer(context, call, {
+          ...blank(Withdraw),
+          accountId: principal.accountId,
+          amountQuanta: readAmount(body.amount),
+          address: readAddress(body.address),
+          reference: body.reference ?? "",
+        });
+      },
+    }),
+    route({
+      method: "GET",
+      path: "/account/trades",
+      access: "READ",
+      summary: "Fills, newest first",
+      query: FillsQuery,
+      replies: { 200: FillList },
+      errors: ["UNKNOWN_SYMBOL"],
+      async handle({ call, principal, query }) {
+        const page = await readPage(context, query, (instrumentId) =>
+          history.fillsOf(principal.accountId, { ...query, instrumentId, limit: query.limit ?? DEFAULT_LIMIT }),
+        );
+        const rows = page.data.map((fill) => {
+          const instrument = symbols.withId(idToInstrumentId(fill.tradeId));
+          if (instrument === undefined) throw new Error(`fill ${fill.tradeId} is of no known instrument`);
+          return fillJson(instrument, fill);
+        });
+        call.reply(200, listJson(rows, page.nextCursor));
+      },
+    }),
+    transfersRoute(context, "/account/deposits", "DEPOSIT", "Deposits, newest first"),
+    transfersRoute(context, "/account/withdrawals", "WITHDRAWAL", "Withdrawals and how far they are, newest first"),
+  ];
+}
+
+function transfersRoute(context: Context, path: string, kind: TransferKind, summary: string): Route {
+  return route({
+    method: "GET",
+    path,
+    access: "READ",
+    summary,
+    query: TransfersQuery,
+    replies: { 200: TransferList },
+    async handle({ call, principal, query }) {
+      const page = await readPage(context, query, () =>
+        context.history.transfersOf(principal.accountId, kind, { ...query, limit: query.limit ?? DEFAULT_LIMIT }),
+      );
+      const rows = page.data.map((transfer) => transferJson(transfer));
+      call.reply(200, listJson(rows, page.nextCursor));
+    },
+  });
+}
+
+function askForTransfer(
+  context: Context,
+  call: Call,
+  command: MessageOf<typeof Deposit> | MessageOf<typeof Withdraw>,
+): void {
+  askFor(context, call, LEDGER, command, (turn) => {
+    const { transfer, duplicate } = replyOf<MessageOf<typeof TransferView>>(turn, TransferView.code);
+    if (duplicate === 1) call.reply(200, transferJson(transfer, ',"duplicate":true'));
+    else call.reply(201, transferJson(transfer));
+  });
+}

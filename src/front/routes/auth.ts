@@ -1,0 +1,140 @@
+import { CloseSession, CreateKey, Done, LEDGER, OpenSession, RevokeKey, SessionView } from "../../core/messages.ts";
+import { blank, type MessageOf } from "../../core/shape.ts";
+import {
+  ApiKeyList,
+  Challenge,
+  ChallengeBody,
+  CreatedKey,
+  CreateKeyBody,
+  LoggedOut,
+  LoginBody,
+  RevokedKey,
+  Session,
+} from "../../wire/schema/auth.ts";
+import { ApiKeyName } from "../../wire/schema/scalars.ts";
+import { hashToken, newToken } from "../../wire/token.ts";
+import { ask, askFor, replyOf } from "../ask.ts";
+import type { Context } from "../context.ts";
+import type { Key } from "../credentials.ts";
+import { ApiError } from "../errors.ts";
+import { newApiKey, newSecret, parseAllowedIps } from "../keys.ts";
+import { type Route, route } from "../router.ts";
+import { listJson } from "../views.ts";
+
+export function authRoutes(context: Context): Route[] {
+  const { road, wallets, vault, credentials } = context;
+  return [
+    route({
+      method: "POST",
+      path: "/auth/challenge",
+      access: "PUBLIC",
+      summary: "The message that a wallet signs to log in",
+      body: ChallengeBody,
+      replies: { 200: Challenge },
+      handle({ call, body }) {
+        call.reply(200, JSON.stringify(wallets.issue(body.address, body.chainId, call.startedAt)));
+      },
+    }),
+    route({
+      method: "POST",
+      path: "/auth/login",
+      access: "PUBLIC",
+      summary: "A session for a signed challenge; the first one opens the account",
+      body: LoginBody,
+      replies: { 200: Session },
+      errors: ["CHALLENGE_NOT_FOUND", "CHALLENGE_MISMATCH", "BAD_SIGNATURE", "TOO_MANY_ACCOUNTS"],
+      async handle({ call, body }) {
+        const address = await wallets.redeem(body.message, body.signature, call.startedAt);
+        const token = newToken();
+        const command = {
+          ...blank(OpenSession),
+          address: address.toLowerCase(),
+          tokenHash: hashToken(token),
+          expiresAt: call.startedAt + context.sessionTtlMs,
+        };
+        const session = await ask(road, LEDGER, command, (turn) => {
+          const { accountId, expiresAt } = replyOf<MessageOf<typeof SessionView>>(turn, SessionView.code);
+          return { token, accountId: String(accountId), address, expiresAt };
+        });
+        call.reply(200, JSON.stringify(session));
+      },
+    }),
+    route({
+      method: "POST",
+      path: "/auth/logout",
+      access: "SESSION",
+      summary: "End the session",
+      replies: { 200: LoggedOut },
+      handle({ call, principal }) {
+        const { accountId, credential } = principal;
+        askFor(context, call, LEDGER, { ...blank(CloseSession), accountId, tokenHash: credential }, (turn) => {
+          replyOf(turn, Done.code);
+          call.reply(200, JSON.stringify({ accountId: String(accountId), loggedOut: true }));
+        });
+      },
+    }),
+    route({
+      method: "POST",
+      path: "/auth/keys",
+      access: "SESSION",
+      summary: "Make an API key; its secret is shown this once",
+      body: CreateKeyBody,
+      replies: { 201: CreatedKey },
+      errors: ["TOO_MANY_KEYS"],
+      handle({ call, principal, body }) {
+        const { label, permissions, allowedIps = [], expiresAt = 0 } = body;
+        if (parseAllowedIps(allowedIps) === null)
+          throw new ApiError("BAD_VALUE", { field: "allowedIps", message: "Not an IP address or subnet." });
+        if (body.expiresAt !== undefined && expiresAt <= call.startedAt)
+          throw new ApiError("BAD_VALUE", { field: "expiresAt", message: "expiresAt lies in the past." });
+        const [apiKey, secret] = [newApiKey(), newSecret()];
+        const sealedSecret = vault.seal(secret, apiKey);
+        const record = { label, permissions, allowedIps, sealedSecret, expiresAt, createdAt: call.startedAt };
+        const command = { ...blank(CreateKey), accountId: principal.accountId, apiKey, record };
+        askFor(context, call, LEDGER, command, (turn) => {
+          replyOf(turn, Done.code);
+          call.reply(201, JSON.stringify({ apiKey, secret }));
+        });
+      },
+    }),
+    route({
+      method: "GET",
+      path: "/auth/keys",
+      access: "SESSION",
+      summary: "The account's API keys",
+      replies: { 200: ApiKeyList },
+      handle({ call, principal }) {
+        const rows = credentials.keysOf(principal.accountId).map((key) => JSON.stringify(describeKey(key)));
+        call.reply(200, listJson(rows, null));
+      },
+    }),
+    route({
+      method: "DELETE",
+      path: "/auth/keys/:apiKey",
+      access: "SESSION",
+      summary: "Revoke an API key",
+      parameter: ApiKeyName,
+      replies: { 200: RevokedKey },
+      errors: ["KEY_NOT_FOUND"],
+      handle({ call, principal, parameter }) {
+        const command = { ...blank(RevokeKey), accountId: principal.accountId, apiKey: parameter };
+        askFor(context, call, LEDGER, command, (turn) => {
+          replyOf(turn, Done.code);
+          call.reply(200, JSON.stringify({ apiKey: parameter, revoked: true }));
+        });
+      },
+    }),
+  ];
+}
+
+function describeKey({ credential, record }: Key) {
+  const { label, permissions, allowedIps, expiresAt, createdAt } = record;
+  return {
+    apiKey: credential,
+    label,
+    permissions,
+    allowedIps,
+    expiresAt: expiresAt === 0 ? null : expiresAt,
+    createdAt,
+  };
+}

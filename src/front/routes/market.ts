@@ -1,0 +1,145 @@
+import { type Instrument, printPrice } from "../../core/instrument.ts";
+import { PPM, printFixed, printQuanta } from "../../core/units.ts";
+import {
+  InstrumentList,
+  KlineList,
+  KlinesQuery,
+  OrderBook,
+  OrderBookQuery,
+  PublicTradeList,
+  SymbolsQuery,
+  Ticker,
+  TickerList,
+  TickerQuery,
+  TradesQuery,
+} from "../../wire/schema/market.ts";
+import { DEFAULT_LIMIT } from "../../wire/schema/scalars.ts";
+import type { Context } from "../context.ts";
+import { klineJson, readKlines } from "../klines.ts";
+import { publicTradeJson } from "../market-json.ts";
+import { badCursor, checkTimes } from "../paging.ts";
+import { type Route, route } from "../router.ts";
+import { listJson } from "../views.ts";
+
+const DEFAULT_DEPTH = 100;
+const PPM_DECIMALS = Math.log10(PPM);
+
+export function marketRoutes(context: Context): Route[] {
+  const { road, symbols, market, history } = context;
+  return [
+    route({
+      method: "GET",
+      path: "/market/ticker",
+      access: "PUBLIC",
+      summary: "One symbol at a glance, or all",
+      query: TickerQuery,
+      replies: { 200: [Ticker, TickerList] },
+      errors: ["UNKNOWN_SYMBOL"],
+      handle({ call, query }) {
+        const { symbol } = query;
+        if (symbol === undefined) call.reply(200, market.allTickersJson());
+        else call.reply(200, market.tickerJson(symbols.named(symbol).id));
+      },
+    }),
+    route({
+      method: "GET",
+      path: "/market/orderbook",
+      access: "PUBLIC",
+      summary: "The best price levels",
+      query: OrderBookQuery,
+      replies: { 200: OrderBook },
+      errors: ["UNKNOWN_SYMBOL"],
+      handle({ call, query }) {
+        call.reply(200, market.orderBookJson(symbols.named(query.symbol).id, query.depth ?? DEFAULT_DEPTH));
+      },
+    }),
+    route({
+      method: "GET",
+      path: "/market/trades",
+      access: "PUBLIC",
+      summary: "The latest trades, newest first",
+      query: TradesQuery,
+      replies: { 200: PublicTradeList },
+      errors: ["UNKNOWN_SYMBOL"],
+      handle({ call, query }) {
+        const instrument = symbols.named(query.symbol);
+        const trades = market.recentTrades(instrument.id, query.limit ?? DEFAULT_LIMIT);
+        const rows = trades.map((trade) => publicTradeJson(instrument, trade));
+        call.reply(200, listJson(rows, null));
+      },
+    }),
+    route({
+      method: "GET",
+      path: "/market/klines",
+      access: "PUBLIC",
+      summary: "Candles, oldest first: from startTime on, or the latest",
+      query: KlinesQuery,
+      replies: { 200: KlineList },
+      errors: ["UNKNOWN_SYMBOL"],
+      async handle({ call, query }) {
+        const instrument = symbols.named(query.symbol);
+        const { interval, endTime, limit = DEFAULT_LIMIT } = query;
+        checkTimes(query);
+        const startTime = query.cursor === undefined ? query.startTime : readOpenTime(query.cursor);
+        await road.historyCaughtUp();
+        const now = Date.now();
+        const page = readKlines(history, instrument.id, { interval, limit, startTime, endTime }, now);
+        const rows = page.candles.map((candle) => klineJson(instrument, interval, candle, now));
+        call.reply(200, listJson(rows, page.nextOpenTime === null ? null : String(page.nextOpenTime)));
+      },
+    }),
+    route({
+      method: "GET",
+      path: "/market/symbols",
+      access: "PUBLIC",
+      summary: "The instruments and their limits",
+      query: SymbolsQuery,
+      replies: { 200: InstrumentList },
+      errors: ["UNKNOWN_SYMBOL"],
+      handle({ call, query }) {
+        const rows = symbols.selected(query.symbol).map((instrument) => {
+          const { status } = market.symbol(instrument.id);
+          return JSON.stringify({ ...describeInstrument(instrument), status });
+        });
+        call.reply(200, listJson(rows, null));
+      },
+    }),
+  ];
+}
+
+function readOpenTime(cursor: string): number {
+  if (!/^[0-9]{1,15}$/.test(cursor)) throw badCursor();
+  return Number(cursor);
+}
+
+/** Instrument, all but its status. */
+function describeInstrument(instrument: Instrument) {
+  const { config } = instrument;
+  const rate = (ppm: number) => printFixed(ppm, PPM_DECIMALS);
+  return {
+    symbol: config.symbol,
+    baseAsset: config.baseAsset,
+    quoteAsset: config.quoteAsset,
+    tickSize: config.tickSize,
+    stepSize: config.stepSize,
+    minQuantity: config.minQuantity,
+    maxQuantity: config.maxQuantity,
+    minNotional: config.minNotional,
+    maxPrice: printPrice(instrument, instrument.maxPriceTicks),
+    maxOpenOrders: instrument.maxOpenOrders,
+    maxLeverage: instrument.maxLeverage,
+    riskTiers: instrument.riskTiers.map((tier) => ({
+      maxNotional: printQuanta(tier.maxNotionalQuanta),
+      maxLeverage: tier.maxLeverage,
+      initialMarginRate: rate(tier.initialMarginPpm),
+      maintenanceMarginRate: rate(tier.maintenanceMarginPpm),
+      maintenanceDeduction: printQuanta(tier.maintenanceDeductionQuanta),
+    })),
+    makerFeeRate: config.makerFeeRate,
+    takerFeeRate: config.takerFeeRate,
+    liquidationFeeRate: config.liquidationFeeRate,
+    priceBand: config.priceBand,
+    fundingIntervalHours: config.fundingIntervalHours,
+    fundingRateCap: config.fundingRateCap,
+  };
+}

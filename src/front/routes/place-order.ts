@@ -1,0 +1,148 @@
+import type { Static } from "typebox";
+import type { Released } from "../../actor/road.ts";
+import type { Instrument } from "../../core/instrument.ts";
+import {
+  DuplicateOrder,
+  EXPIRE_TAKER,
+  GTC,
+  IOC,
+  LIMIT,
+  MARKET,
+  ORDER_TYPES,
+  OrderView,
+  PlaceOrder,
+  POST_ONLY,
+  REDUCE_ONLY,
+  SELF_TRADE_PREVENTIONS,
+  SIDES,
+  TIMES_IN_FORCE,
+  Traded,
+} from "../../core/messages.ts";
+import { blank, type MessageOf } from "../../core/shape.ts";
+import type { PlaceOrderBody } from "../../wire/schema/orders.ts";
+import { MAX_LIMIT } from "../../wire/schema/scalars.ts";
+import { readPrice, readQuantity } from "../amounts.ts";
+import { askFor, firstReply, refusalIn } from "../ask.ts";
+import type { Call } from "../call.ts";
+import type { Context } from "../context.ts";
+import { ApiError } from "../errors.ts";
+import { fillJson, orderJsonWith, takerFillJson } from "../views.ts";
+
+type Command = MessageOf<typeof PlaceOrder>;
+
+// Filled in again for each order: the road has encoded it when ask() returns.
+const command = blank(PlaceOrder);
+
+/** POST /orders: the path that everything else is slower than. */
+export function placeOrder(context: Context, call: Call, accountId: number, body: Static<typeof PlaceOrderBody>): void {
+  const instrument = context.symbols.named(body.symbol);
+  command.accountId = accountId;
+  readOrder(instrument, body, command);
+  askFor(context, call, instrument.id, command, (turn) => {
+    const reply = firstReply(turn);
+    if (reply.type === DuplicateOrder.code)
+      replyDuplicate(context, call, instrument, (reply as MessageOf<typeof DuplicateOrder>).orderId);
+    else replyPlaced(call, instrument, turn);
+  });
+}
+
+/** Answers with the order that the turn has placed, and its fills; or with why it was refused. */
+export function replyPlaced(call: Call, instrument: Instrument, turn: Released): void {
+  const reply = firstReply(turn);
+  const refusal = refusalIn(reply, instrument);
+  if (refusal !== null) return call.refuse(refusal);
+  const order = reply as MessageOf<typeof OrderView>;
+  if (order.type !== OrderView.code) throw new Error(`an order was answered with message ${order.type}`);
+  call.reply(
+    201,
+    orderJsonWith(instrument, order, turn.sequence, `,"fills":[${takerFillsJson(instrument, order, turn)}]`),
+  );
+}
+
+function takerFillsJson(instrument: Instrument, order: MessageOf<typeof OrderView>, turn: Released): string {
+  let fills = "";
+  for (let i = 0; i < turn.eventCount; i++) {
+    const trade = turn.messages[i] as MessageOf<typeof Traded>;
+    if (trade.type !== Traded.code || trade.takerOrderId !== order.orderId) continue;
+    if (fills !== "") fills += ",";
+    fills += takerFillJson(instrument, trade, order.clientOrderId, turn.time, turn.sequence);
+  }
+  return fills;
+}
+
+/** The clientOrderId was used with the same body before: its order as it is now, and all of its fills. */
+function replyDuplicate(context: Context, call: Call, instrument: Instrument, orderId: number): void {
+  const { road, history, log } = context;
+  const answer = () => {
+    const order = history.orderById(orderId);
+    if (order === undefined) throw new Error(`order ${orderId} is not in the history`);
+    const fills = history.fillsOfOrder(order, MAX_LIMIT).reverse();
+    const texts = fills.map((fill) => fillJson(instrument, fill)).join(",");
+    call.reply(200, orderJsonWith(instrument, order, order.sequence, `,"fills":[${texts}],"duplicate":true`));
+  };
+  road
+    .historyCaughtUp()
+    .then(answer)
+    .catch((thrown: unknown) => call.fail(thrown, log));
+}
+
+/** Fills in everything but the account. Throws an ApiError when fields do not go together or lie between two units. */
+function readOrder(instrument: Instrument, body: Static<typeof PlaceOrderBody>, order: Command): void {
+  const isMarket = body.type === ORDER_TYPES[MARKET];
+  if (isMarket) checkMarket(body);
+  else if (body.price === undefined)
+    throw new ApiError("MISSING_FIELD", { field: "price", message: "A limit order has a price." });
+  if (body.postOnly === true && body.timeInForce !== undefined && body.timeInForce !== TIMES_IN_FORCE[GTC])
+    throw new ApiError("BAD_COMBINATION", { field: "postOnly", message: "A post-only order rests, so it is GTC." });
+  order.side = SIDES.indexOf(body.side);
+  order.orderType = isMarket ? MARKET : LIMIT;
+  order.timeInForce =
+    body.timeInForce === undefined ? (isMarket ? IOC : GTC) : TIMES_IN_FORCE.indexOf(body.timeInForce);
+  order.flags = (body.postOnly === true ? POST_ONLY : 0) | (body.reduceOnly === true ? REDUCE_ONLY : 0);
+  order.selfTradePrevention =
+    body.selfTradePreventionMode === undefined
+      ? EXPIRE_TAKER
+      : SELF_TRADE_PREVENTIONS.indexOf(body.selfTradePreventionMode);
+  order.priceTicks = body.price === undefined ? 0 : readPrice(instrument, body.price);
+  order.quantityLots = readQuantity(instrument, body.quantity);
+  order.expiresAt = body.expiresAt ?? 0;
+  order.clientOrderId = body.clientOrderId ?? "";
+  order.bodyHash = order.clientOrderId === "" ? 0 : hashOrder(order);
+}
+
+function checkMarket(body: Static<typeof PlaceOrderBody>): void {
+  const refuse = (field: string, message: string) => new ApiError("BAD_COMBINATION", { field, message });
+  if (body.price !== undefined) throw refuse("price", "A market order has no price; an IOC limit order has one.");
+  if (body.postOnly === true) throw refuse("postOnly", "A market order cannot be post-only.");
+  if (body.timeInForce === TIMES_IN_FORCE[GTC])
+    throw refuse("timeInForce", "A market order does not rest: IOC or FOK.");
+}
+
+/**
+ * 48 bits over every field of the order, by which a retry is told from a reused clientOrderId. Not over expiresAt: that
+ * is about the request, and a client that tries again may move it.
+ */
+function hashOrder(order: Command): number {
+  const words =
+    order.side |
+    (order.orderType << 1) |
+    (order.timeInForce << 3) |
+    (order.flags << 6) |
+    (order.selfTradePrevention << 10);
+  const high = mix(mix(mix(0x9747b28c, words), order.priceTicks), order.quantityLots);
+  const low = mix(mix(mix(0x3c6ef372, order.quantityLots), order.priceTicks), words);
+  return (high >>> 0) * 0x10000 + (low >>> 16);
+}
+
+/** One step of MurmurHash3 for each half of a safe integer, and its avalanche. */
+function mix(hash: number, value: number): number {
+  const once = step(step(hash, value | 0), Math.floor(value / 2 ** 32));
+  const spread = Math.imul(once ^ (once >>> 16), 0x85ebca6b);
+  return spread ^ (spread >>> 13);
+}
+
+function step(hash: number, word: number): number {
+  const scrambled = Math.imul(word, 0xcc9e2d51);
+  const mixed = hash ^ Math.imul((scrambled << 15) | (scrambled >>> 17), 0x1b873593);
+  return (Math.imul((mixed << 13) | (mixed >>> 19), 5) + 0xe6546b64) | 0;
+}

@@ -1,0 +1,95 @@
+import { ClosePosition, LeverageView, PositionView, ReadPosition, SetLeverage } from "../../core/messages.ts";
+import { blank, type MessageOf } from "../../core/shape.ts";
+import { PositionList, PositionsQuery } from "../../wire/schema/account.ts";
+import { ClosePositionBody, Leverage, LeverageBody, PlacedOrder } from "../../wire/schema/orders.ts";
+import { SymbolName } from "../../wire/schema/scalars.ts";
+import { readPrice, readQuantity } from "../amounts.ts";
+import { askEach, askFor, mapReplies, replyOf } from "../ask.ts";
+import type { Context } from "../context.ts";
+import { type Route, route } from "../router.ts";
+import { listJson, positionJson } from "../views.ts";
+import { replyPlaced } from "./place-order.ts";
+
+type View = MessageOf<typeof PositionView>;
+
+export function positionRoutes(context: Context): Route[] {
+  const { road, symbols } = context;
+  return [
+    route({
+      method: "GET",
+      path: "/positions",
+      access: "READ",
+      summary: "Open positions",
+      query: PositionsQuery,
+      replies: { 200: PositionList },
+      errors: ["UNKNOWN_SYMBOL"],
+      async handle({ call, principal, query }) {
+        const positions = await askEach(
+          road,
+          call,
+          symbols.selected(query.symbol),
+          () => ({ ...blank(ReadPosition), accountId: principal.accountId }),
+          (turn, instrument) =>
+            mapReplies<View, string>(turn, PositionView.code, (view) =>
+              view.sizeLots === 0 ? "" : positionJson(instrument, view),
+            ),
+        );
+        const open = positions.flat().filter((json) => json !== "");
+        call.reply(200, listJson(open, null));
+      },
+    }),
+    route({
+      method: "POST",
+      path: "/positions/:symbol/close",
+      access: "TRADE",
+      summary: "Close a position or a part of it, at market or at a price",
+      parameter: SymbolName,
+      body: ClosePositionBody,
+      bodyOptional: true,
+      replies: { 201: PlacedOrder },
+      errors: [
+        "UNKNOWN_SYMBOL",
+        "PRICE_NOT_ON_TICK",
+        "QUANTITY_NOT_ON_STEP",
+        "PRICE_TOO_HIGH",
+        "QUANTITY_TOO_SMALL",
+        "QUANTITY_TOO_LARGE",
+        "NO_POSITION",
+        "PRICE_OUT_OF_BAND",
+        "TOO_MANY_OPEN_ORDERS",
+        "NO_MARK_PRICE",
+        "SYMBOL_HALTED",
+        "REQUEST_EXPIRED",
+      ],
+      handle({ call, principal, parameter, body }) {
+        const instrument = symbols.named(parameter);
+        const command = {
+          ...blank(ClosePosition),
+          accountId: principal.accountId,
+          quantityLots: body.quantity === undefined ? 0 : readQuantity(instrument, body.quantity),
+          priceTicks: body.price === undefined ? 0 : readPrice(instrument, body.price),
+          expiresAt: body.expiresAt ?? 0,
+        };
+        askFor(context, call, instrument.id, command, (turn) => replyPlaced(call, instrument, turn));
+      },
+    }),
+    route({
+      method: "POST",
+      path: "/positions/:symbol/leverage",
+      access: "TRADE",
+      summary: "Set the leverage of a symbol",
+      parameter: SymbolName,
+      body: LeverageBody,
+      replies: { 200: Leverage },
+      errors: ["UNKNOWN_SYMBOL", "LEVERAGE_OUT_OF_RANGE", "INSUFFICIENT_MARGIN"],
+      handle({ call, principal, parameter, body }) {
+        const instrument = symbols.named(parameter);
+        const command = { ...blank(SetLeverage), accountId: principal.accountId, leverage: body.leverage };
+        askFor(context, call, instrument.id, command, (turn) => {
+          const { leverage } = replyOf<MessageOf<typeof LeverageView>>(turn, LeverageView.code, instrument);
+          call.reply(200, JSON.stringify({ symbol: instrument.symbol, leverage }));
+        });
+      },
+    }),
+  ];
+}

@@ -1,0 +1,114 @@
+import Type from "typebox";
+import type { Released } from "../../actor/road.ts";
+import { type Instrument, printQuantity } from "../../core/instrument.ts";
+import { type ActorAudit, Audit, AuditReport, Done, LEDGER, SetIndexPrice } from "../../core/messages.ts";
+import { blank, type MessageOf } from "../../core/shape.ts";
+import { printBigQuanta } from "../../core/units.ts";
+import { SymbolName } from "../../wire/schema/scalars.ts";
+import { Audit as AuditSchema, Health, IndexPrice, IndexPriceBody, ServerTime } from "../../wire/schema/system.ts";
+import { readPrice } from "../amounts.ts";
+import { ask, askEach, askFor, replyOf } from "../ask.ts";
+import type { Context } from "../context.ts";
+import { ApiError } from "../errors.ts";
+import { type Route, route } from "../router.ts";
+
+export function systemRoutes(context: Context): Route[] {
+  const { road, symbols } = context;
+  const startedAt = Date.now();
+  return [
+    route({
+      method: "GET",
+      path: "/time",
+      access: "PUBLIC",
+      summary: "The server's clock",
+      replies: { 200: ServerTime },
+      handle: ({ call }) => call.reply(200, `{"serverTime":${Date.now()}}`),
+    }),
+    route({
+      method: "GET",
+      path: "/health",
+      access: "PUBLIC",
+      summary: "Whether the exchange takes orders",
+      replies: { 200: Health },
+      errors: ["NOT_READY"],
+      handle({ call }) {
+        const serverTime = Date.now();
+        if (!context.isReady()) throw new ApiError("NOT_READY");
+        const sequence = road.releasedSequence();
+        call.reply(200, JSON.stringify({ status: "OK", sequence, uptimeMs: serverTime - startedAt, serverTime }));
+      },
+    }),
+    route({
+      method: "GET",
+      path: "/operator/audit",
+      access: "OPERATOR",
+      summary: "Count the exchange: all money and all positions, live",
+      replies: { 200: AuditSchema },
+      async handle({ call }) {
+        const read = (turn: Released): ActorAudit =>
+          replyOf<MessageOf<typeof AuditReport>>(turn, AuditReport.code).report;
+        const audit = () => blank(Audit);
+        const [ledger, reports] = await Promise.all([
+          ask(road, LEDGER, audit(), read),
+          askEach(road, call, symbols.all, audit, read),
+        ]);
+        call.reply(200, JSON.stringify(sumUp(ledger, symbols.all, reports, road.releasedSequence())));
+      },
+    }),
+    route({
+      method: "PUT",
+      path: "/operator/index/:symbol",
+      access: "OPERATOR",
+      summary: "Give a symbol's index price",
+      parameter: SymbolName,
+      body: IndexPriceBody,
+      replies: { 200: IndexPrice },
+      errors: ["UNKNOWN_SYMBOL", "PRICE_NOT_ON_TICK", "PRICE_TOO_HIGH"],
+      handle({ call, parameter, body }) {
+        const instrument = symbols.named(parameter);
+        const command = { ...blank(SetIndexPrice), indexTicks: readPrice(instrument, body.price) };
+        askFor(context, call, instrument.id, command, (turn) => {
+          replyOf(turn, Done.code, instrument);
+          call.reply(200, JSON.stringify({ symbol: instrument.symbol, indexPrice: body.price }));
+        });
+      },
+    }),
+  ];
+}
+
+/** The document is made of the routes, so its own comes after them. */
+export function documentRoute(openApi: string): Route {
+  const text = Buffer.from(openApi);
+  return route({
+    method: "GET",
+    path: "/openapi.json",
+    access: "PUBLIC",
+    summary: "This document",
+    replies: { 200: Type.Object({}, { description: "OpenAPI 3.1." }) },
+    handle: ({ call }) => call.reply(200, text),
+  });
+}
+
+function sumUp(
+  ledger: ActorAudit,
+  instruments: readonly Instrument[],
+  reports: readonly ActorAudit[],
+  sequence: number,
+) {
+  const money = reports.reduce((sum, report) => sum + BigInt(report.moneyQuanta), BigInt(ledger.moneyQuanta));
+  const due = BigInt(ledger.depositsMinusWithdrawalsQuanta ?? "0");
+  const faults = [ledger, ...reports].flatMap((report) => report.faults);
+  return {
+    balanced: money === due && reports.every((report) => report.sizeLots === 0) && faults.length === 0,
+    money: printBigQuanta(money),
+    depositsMinusWithdrawals: printBigQuanta(due),
+    accounts: ledger.accounts ?? 0,
+    symbols: instruments.map((instrument, index) => {
+      const { sizeLots = 0, openOrders = 0, positions = 0, digest = "" } = reports[index] ?? {};
+      return { symbol: instrument.symbol, size: printQuantity(instrument, sizeLots), openOrders, positions, digest };
+    }),
+    faults,
+    ledgerDigest: ledger.digest,
+    sequence,
+  };
+}

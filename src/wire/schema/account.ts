@@ -1,0 +1,124 @@
+import Type from "typebox";
+import {
+  Address,
+  Asset,
+  Cursor,
+  Decimal,
+  DecimalOut,
+  EndTime,
+  Id,
+  Limit,
+  listOf,
+  nullable,
+  object,
+  Sequence,
+  StartTime,
+  SymbolName,
+  Time,
+} from "./scalars.ts";
+
+const Reference = Type.String({
+  pattern: "^[\\x20-\\x7e]{1,64}$",
+  description: "A name of your own for the transfer. The same reference with the same body again is the same transfer.",
+  examples: ["deposit-1"],
+});
+
+export const DepositBody = object({
+  asset: Asset,
+  amount: Decimal("Not finer than 0.000001.", "10000"),
+  reference: Type.Optional(Reference),
+});
+export const WithdrawBody = object({
+  asset: Asset,
+  amount: Decimal("At most what is withdrawable; not finer than 0.000001.", "250.5"),
+  address: Address,
+  reference: Type.Optional(Reference),
+});
+
+export const PositionsQuery = object({ symbol: Type.Optional(SymbolName) });
+export const FillsQuery = object({
+  symbol: Type.Optional(SymbolName),
+  limit: Type.Optional(Limit),
+  cursor: Type.Optional(Cursor),
+  startTime: Type.Optional(StartTime),
+  endTime: Type.Optional(EndTime),
+});
+export const TransfersQuery = object({
+  limit: Type.Optional(Limit),
+  cursor: Type.Optional(Cursor),
+  startTime: Type.Optional(StartTime),
+  endTime: Type.Optional(EndTime),
+});
+
+const PriceOrNull = (description: string) => nullable(DecimalOut(description, "61250.4"));
+
+export const Position = object(
+  {
+    symbol: SymbolName,
+    side: nullable(Type.Enum(["LONG", "SHORT"])),
+    size: DecimalOut("Without a sign.", "0.5"),
+    entryPrice: PriceOrNull("Average price of what is open now."),
+    markPrice: PriceOrNull("Null before there is a price."),
+    notional: DecimalOut("size × markPrice.", "32500.25"),
+    leverage: Type.Integer({ minimum: 1, examples: [10] }),
+    marginMode: Type.Enum(["CROSS"]),
+    isolatedMargin: Type.Null({ description: "Not offered yet." }),
+    initialMargin: DecimalOut("What the position binds, without open orders.", "3250.025"),
+    maintenanceMargin: DecimalOut("What equity must stay above, for this position's part.", "130"),
+    liquidationPrice: PriceOrNull("Where the account's equity meets its maintenance margin, all else equal."),
+    bankruptcyPrice: PriceOrNull("Where closing leaves this position's share of equity at 0."),
+    breakEvenPrice: PriceOrNull("Where closing at market leaves neither gain nor loss in this symbol, fees included."),
+    unrealizedPnl: DecimalOut("size × (markPrice − entryPrice), signed.", "-12.5"),
+    realizedPnl: DecimalOut("All that was won or lost in this symbol so far, fees included.", "4.2"),
+    cumulativeFunding: DecimalOut("Funding received, negative = paid.", "0"),
+    adlRank: Type.Null({ description: "Not offered yet." }),
+    openedAt: nullable(Time("When the position was opened.")),
+    updatedAt: nullable(Time("When it last traded.")),
+    sequence: Sequence,
+  },
+  { description: "A position." },
+);
+export const PositionList = listOf(Position, "The account's open positions, all of them.");
+
+export const Balance = object(
+  {
+    asset: Asset,
+    walletBalance: DecimalOut("equity − unrealizedPnl.", "10000"),
+    equity: DecimalOut("What the account would own if all positions were closed at mark.", "10012.5"),
+    unrealizedPnl: DecimalOut("Of all positions.", "12.5"),
+    positionInitialMargin: DecimalOut("initialMargin − openOrderInitialMargin.", "650"),
+    openOrderInitialMargin: DecimalOut("What open orders bind beyond the positions.", "0"),
+    initialMargin: DecimalOut("What positions and orders bind.", "650"),
+    maintenanceMargin: DecimalOut("What equity must stay above.", "26"),
+    availableBalance: DecimalOut("equity − initialMargin: what new orders may bind.", "9362.5"),
+    withdrawable: DecimalOut("availableBalance without unrealised gains.", "9350"),
+    marginRatio: nullable(DecimalOut("maintenanceMargin ÷ equity; null without equity.", "0.002596")),
+    updatedAt: Time("When it was read."),
+    sequence: Sequence,
+  },
+  { description: "The account's balance, across all symbols." },
+);
+
+const transferProperties = {
+  transferId: Id("The exchange's id."),
+  kind: Type.Enum(["DEPOSIT", "WITHDRAWAL"]),
+  asset: Asset,
+  amount: DecimalOut("Always positive.", "10000"),
+  address: nullable(Address),
+  reference: nullable(Reference),
+  status: Type.Enum(["PENDING", "SENT", "COMPLETED", "FAILED"]),
+  txHash: nullable(Type.String({ examples: ["0x7c0f..."] })),
+  createdAt: Time("When it was asked for."),
+  updatedAt: Time("When its status last changed."),
+};
+export const Transfer = object(transferProperties, { description: "A deposit or withdrawal." });
+export const RequestedTransfer = object(
+  {
+    ...transferProperties,
+    duplicate: Type.Optional(
+      Type.Boolean({ description: "True: the reference was used before with this body, and this is its transfer." }),
+    ),
+  },
+  { description: "A deposit or withdrawal that was asked for." },
+);
+export const TransferList = listOf(Transfer, "Transfers, newest first.");

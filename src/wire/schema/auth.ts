@@ -1,0 +1,80 @@
+import Type from "typebox";
+import { PERMISSIONS } from "../../core/messages.ts";
+import { Address, listOf, nullable, object, Time } from "./scalars.ts";
+
+export const ChallengeBody = object({
+  address: Address,
+  chainId: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description: "Shown in the message.", examples: [1] }),
+  ),
+});
+export const Challenge = object(
+  {
+    message: Type.String({ description: "The EIP-4361 message to be signed as it is (personal_sign)." }),
+    nonce: Type.String({ description: "Good for one login." }),
+    expiresAt: Time("The login must come before."),
+  },
+  { description: "What the wallet is to sign." },
+);
+
+export const LoginBody = object({
+  message: Type.String({ minLength: 1, maxLength: 2048, description: "The message of the challenge, unchanged." }),
+  signature: Type.String({
+    pattern: "^0x[0-9a-fA-F]{130}$",
+    description: "The wallet's signature: 65 bytes.",
+    examples: [`0x${"ab".repeat(65)}`],
+  }),
+});
+export const Session = object(
+  {
+    token: Type.String({ description: "Send it as `Authorization: Bearer TOKEN`. Shown once." }),
+    accountId: Type.String({ examples: ["16"] }),
+    address: Address,
+    expiresAt: Time("The session ends."),
+  },
+  { description: "A wallet session." },
+);
+export const LoggedOut = object({ accountId: Type.String({ examples: ["16"] }), loggedOut: Type.Boolean() });
+
+const Permissions = Type.Array(Type.Enum(PERMISSIONS), {
+  minItems: 1,
+  maxItems: PERMISSIONS.length,
+  uniqueItems: true,
+  description: "READ to look, TRADE to place and cancel, WITHDRAW to take money out. None contains another.",
+});
+const AllowedIps = Type.Array(Type.String({ maxLength: 49, examples: ["203.0.113.7"] }), {
+  maxItems: 20,
+  description: "IPv4 or IPv6 addresses or subnets (`10.0.0.0/8`) that the key may be used from; empty = all.",
+});
+const Label = Type.String({
+  pattern: "^[\\x20-\\x7e]{1,64}$",
+  description: "A name of your own.",
+  examples: ["bot 1"],
+});
+
+export const CreateKeyBody = object({
+  label: Label,
+  permissions: Permissions,
+  allowedIps: Type.Optional(AllowedIps),
+  expiresAt: Type.Optional(Time("The key ends.")),
+});
+export const CreatedKey = object(
+  {
+    apiKey: Type.String({ description: "Send it as X-Api-Key.", examples: ["5f0c8a..."] }),
+    secret: Type.String({ description: "Signs requests. Shown once." }),
+  },
+  { description: "A new API key." },
+);
+export const ApiKey = object(
+  {
+    apiKey: Type.String(),
+    label: Label,
+    permissions: Permissions,
+    allowedIps: AllowedIps,
+    expiresAt: nullable(Time("The key ends.")),
+    createdAt: Time("When it was made."),
+  },
+  { description: "An API key, without its secret." },
+);
+export const ApiKeyList = listOf(ApiKey, "The account's keys, newest first.");
+export const RevokedKey = object({ apiKey: Type.String(), revoked: Type.Boolean() });

@@ -1,0 +1,145 @@
+import Type from "typebox";
+import { INTERVALS } from "../../core/candles.ts";
+import { EXEC_TYPES, SIDES } from "../../core/messages.ts";
+import {
+  Cursor,
+  DecimalOut,
+  EndTime,
+  Id,
+  Limit,
+  listOf,
+  MAX_DEPTH,
+  nullable,
+  object,
+  Sequence,
+  StartTime,
+  SymbolName,
+  Time,
+} from "./scalars.ts";
+
+export const TickerQuery = object({ symbol: Type.Optional(SymbolName) });
+export const SymbolsQuery = object({ symbol: Type.Optional(SymbolName) });
+export const OrderBookQuery = object({
+  symbol: SymbolName,
+  depth: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: MAX_DEPTH, default: 100, description: "Levels of each side at most." }),
+  ),
+});
+export const TradesQuery = object({ symbol: SymbolName, limit: Type.Optional(Limit) });
+export const KlinesQuery = object({
+  symbol: SymbolName,
+  interval: Type.Enum(INTERVALS, { description: "UTC; weeks begin on Monday, 1M is a calendar month." }),
+  priceType: Type.Optional(Type.Enum(["LAST"], { default: "LAST", description: "Trades." })),
+  limit: Type.Optional(Limit),
+  cursor: Type.Optional(Cursor),
+  startTime: Type.Optional(StartTime),
+  endTime: Type.Optional(EndTime),
+});
+
+const PriceOrNull = (description: string) => nullable(DecimalOut(description, "65000.5"));
+
+export const Ticker = object(
+  {
+    symbol: SymbolName,
+    status: Type.Enum(["TRADING", "REDUCE_ONLY", "CANCEL_ONLY", "HALTED"]),
+    lastPrice: PriceOrNull("Of the last trade."),
+    markPrice: PriceOrNull("What margin and profit are reckoned with."),
+    indexPrice: PriceOrNull("Of the price source."),
+    bidPrice: PriceOrNull("Best bid."),
+    bidSize: nullable(DecimalOut("Quantity at the best bid.", "1.2")),
+    askPrice: PriceOrNull("Best ask."),
+    askSize: nullable(DecimalOut("Quantity at the best ask.", "0.7")),
+    openPrice24h: PriceOrNull("24 hours ago."),
+    highPrice24h: PriceOrNull("Highest trade in 24 hours."),
+    lowPrice24h: PriceOrNull("Lowest trade in 24 hours."),
+    priceChange24h: nullable(DecimalOut("lastPrice − openPrice24h.", "-120.5")),
+    priceChangePercent24h: nullable(DecimalOut("In percent.", "-0.18")),
+    volume24h: DecimalOut("In the base asset.", "1234.5"),
+    turnover24h: DecimalOut("In the quote asset.", "80242500.25"),
+    openInterest: DecimalOut("Sum of all long positions.", "321.9"),
+    fundingRate: DecimalOut("Of the current interval.", "0"),
+    nextFundingTime: nullable(Time("When funding is next paid.")),
+    fundingIntervalHours: Type.Integer({ minimum: 1, examples: [1] }),
+    time: Time("When this was true."),
+  },
+  { description: "A symbol at a glance." },
+);
+export const TickerList = listOf(Ticker, "All symbols.");
+
+const Level = Type.Array(DecimalOut("Price, then quantity.", "65000.5"), { minItems: 2, maxItems: 2 });
+export const OrderBook = object(
+  {
+    symbol: SymbolName,
+    sequence: Sequence,
+    time: Time("When the book last changed."),
+    checksum: Type.Integer({ minimum: 0, maximum: 2 ** 32 - 1, description: "CRC-32 of the best 25 levels." }),
+    bids: Type.Array(Level, { description: "Best first." }),
+    asks: Type.Array(Level, { description: "Best first." }),
+  },
+  { description: "The best price levels." },
+);
+
+export const Kline = object(
+  {
+    openTime: Time("First millisecond."),
+    closeTime: Time("Last millisecond."),
+    open: DecimalOut("First trade.", "65000.5"),
+    high: DecimalOut("Highest trade.", "65100"),
+    low: DecimalOut("Lowest trade.", "64900"),
+    close: DecimalOut("Last trade.", "65050"),
+    volume: DecimalOut("In the base asset.", "12.3"),
+    turnover: DecimalOut("In the quote asset.", "800115"),
+    trades: Type.Integer({ minimum: 0, examples: [42] }),
+    closed: Type.Boolean({ description: "False while the interval runs." }),
+  },
+  { description: "A candle. Without trades it is flat at the close before." },
+);
+export const KlineList = listOf(Kline, "Candles, oldest first. Without startTime the latest.");
+
+export const PublicTrade = object(
+  {
+    tradeId: Id("The exchange's id."),
+    symbol: SymbolName,
+    side: Type.Enum(SIDES, { description: "The taker's." }),
+    price: DecimalOut("What was traded at.", "65000.5"),
+    quantity: DecimalOut("How much was traded.", "0.004"),
+    time: Time("When it traded."),
+    execType: Type.Enum(EXEC_TYPES),
+    sequence: Sequence,
+  },
+  { description: "A trade as everyone sees it." },
+);
+export const PublicTradeList = listOf(PublicTrade, "The latest trades, newest first.");
+
+const RiskTier = object({
+  maxNotional: DecimalOut("Of a position in this tier.", "300000"),
+  maxLeverage: Type.Integer({ minimum: 1, examples: [100] }),
+  initialMarginRate: DecimalOut("At least.", "0.01"),
+  maintenanceMarginRate: DecimalOut("Of notional.", "0.004"),
+  maintenanceDeduction: DecimalOut("Keeps maintenance margin continuous where tiers meet.", "0"),
+});
+export const Instrument = object(
+  {
+    symbol: SymbolName,
+    baseAsset: Type.String({ examples: ["BTC"] }),
+    quoteAsset: Type.String({ examples: ["USDC"] }),
+    status: Type.Enum(["TRADING", "REDUCE_ONLY", "CANCEL_ONLY", "HALTED"]),
+    tickSize: DecimalOut("Prices are multiples of it.", "0.1"),
+    stepSize: DecimalOut("Quantities are multiples of it.", "0.001"),
+    minQuantity: DecimalOut("Of an order.", "0.001"),
+    maxQuantity: DecimalOut("Of an order.", "100"),
+    minNotional: DecimalOut("price × quantity of an order.", "5"),
+    maxPrice: DecimalOut("No order may be priced above.", "1000000"),
+    maxOpenOrders: Type.Integer({ minimum: 1, description: "Of one account.", examples: [1000] }),
+    maxLeverage: Type.Integer({ minimum: 1, examples: [100] }),
+    riskTiers: Type.Array(RiskTier),
+    makerFeeRate: DecimalOut("Of notional.", "0.0002"),
+    takerFeeRate: DecimalOut("Of notional.", "0.0005"),
+    liquidationFeeRate: DecimalOut("Of notional.", "0.005"),
+    priceBand: DecimalOut("How far from the mark a price may cross.", "0.05"),
+    fundingIntervalHours: Type.Integer({ minimum: 1, examples: [1] }),
+    fundingRateCap: DecimalOut("Of one interval.", "0.04"),
+  },
+  { description: "An instrument and its limits." },
+);
+export const InstrumentList = listOf(Instrument, "All instruments.");

@@ -1,0 +1,160 @@
+import Type from "typebox";
+import {
+  EXEC_TYPES,
+  ORDER_STATUSES,
+  ORDER_TYPES,
+  REASONS,
+  SELF_TRADE_PREVENTIONS,
+  SIDES,
+  TIMES_IN_FORCE,
+} from "../../core/messages.ts";
+import {
+  ClientOrderId,
+  Cursor,
+  Decimal,
+  DecimalOut,
+  EndTime,
+  Id,
+  Limit,
+  listOf,
+  nullable,
+  object,
+  Sequence,
+  StartTime,
+  SymbolName,
+  Time,
+} from "./scalars.ts";
+
+const Side = Type.Enum(SIDES, { description: "Buy or sell." });
+const OrderType = Type.Enum(ORDER_TYPES, {
+  description: "A market order trades no further than the price band around the mark and never rests.",
+});
+const TimeInForce = Type.Enum(TIMES_IN_FORCE, {
+  description: "Default GTC for limit orders and IOC for market orders, which take IOC and FOK only.",
+});
+const SelfTradePrevention = Type.Enum(SELF_TRADE_PREVENTIONS, {
+  description: "What happens where the order would trade with another of the same account.",
+});
+const ExpiresAt = Time("The request is refused if the engine sees it later.");
+
+export const PlaceOrderBody = object({
+  symbol: SymbolName,
+  side: Side,
+  type: OrderType,
+  timeInForce: Type.Optional(TimeInForce),
+  postOnly: Type.Optional(
+    Type.Boolean({ description: "Refuse the order if it would trade at once. GTC limit orders." }),
+  ),
+  reduceOnly: Type.Optional(Type.Boolean({ description: "Clip the order to the position, for as long as it lives." })),
+  price: Type.Optional(Decimal("Limit orders only: a multiple of tickSize.", "65000.5")),
+  quantity: Decimal("A multiple of stepSize.", "0.01"),
+  clientOrderId: Type.Optional(ClientOrderId),
+  selfTradePreventionMode: Type.Optional(SelfTradePrevention),
+  expiresAt: Type.Optional(ExpiresAt),
+});
+
+export const ClosePositionBody = object({
+  quantity: Type.Optional(Decimal("All of the position when left out.", "0.01")),
+  price: Type.Optional(Decimal("At market when left out.", "65000.5")),
+  expiresAt: Type.Optional(ExpiresAt),
+});
+
+export const LeverageBody = object({
+  leverage: Type.Integer({ minimum: 1, maximum: 1000, description: "At most the instrument's.", examples: [10] }),
+});
+
+export const OpenOrdersQuery = object({
+  symbol: Type.Optional(SymbolName),
+  limit: Type.Optional(Limit),
+  cursor: Type.Optional(Cursor),
+});
+export const OrderHistoryQuery = object({
+  symbol: Type.Optional(SymbolName),
+  limit: Type.Optional(Limit),
+  cursor: Type.Optional(Cursor),
+  startTime: Type.Optional(StartTime),
+  endTime: Type.Optional(EndTime),
+});
+export const CancelAllQuery = object({ symbol: Type.Optional(SymbolName), side: Type.Optional(Side) });
+
+/** Fields of an order, without what single replies add to them. */
+const orderProperties = {
+  orderId: Id("The exchange's id."),
+  clientOrderId: nullable(ClientOrderId),
+  symbol: SymbolName,
+  side: Side,
+  type: OrderType,
+  timeInForce: TimeInForce,
+  postOnly: Type.Boolean(),
+  reduceOnly: Type.Boolean(),
+  closePosition: Type.Boolean({ description: "False: not offered yet." }),
+  price: nullable(DecimalOut("Null for market orders.", "65000.5")),
+  quantity: DecimalOut("As placed; of a reduce-only order, what the position left of it.", "0.01"),
+  displayQuantity: Type.Null({ description: "Not offered yet." }),
+  filledQuantity: DecimalOut("What has traded.", "0.004"),
+  remainingQuantity: DecimalOut("What may still trade: 0 once the order is closed.", "0.006"),
+  avgPrice: nullable(DecimalOut("Average price of what has traded; null before.", "65000.25")),
+  fee: DecimalOut("Fees paid so far, in USDC.", "0.13"),
+  triggerPrice: Type.Null({ description: "Not offered yet." }),
+  triggerBy: Type.Null({ description: "Not offered yet." }),
+  goodTillDate: Type.Null({ description: "Not offered yet." }),
+  selfTradePreventionMode: SelfTradePrevention,
+  status: Type.Enum(ORDER_STATUSES, { description: "NEW and PARTIALLY_FILLED are open." }),
+  reason: nullable(
+    Type.Enum(
+      REASONS.filter((reason) => reason !== null),
+      { description: "Why it ended early; else null." },
+    ),
+  ),
+  createdAt: Time("When the engine took it."),
+  updatedAt: Time("When it last changed."),
+  sequence: Sequence,
+};
+export const Order = object(orderProperties, { description: "An order." });
+
+export const Fill = object(
+  {
+    tradeId: Id("One trade has a fill for each of its two accounts."),
+    orderId: Id("The account's order."),
+    clientOrderId: nullable(ClientOrderId),
+    symbol: SymbolName,
+    side: Side,
+    price: DecimalOut("What was traded at.", "65000.5"),
+    quantity: DecimalOut("How much was traded.", "0.004"),
+    quoteQuantity: DecimalOut("Price × quantity.", "260.002"),
+    fee: DecimalOut("Paid by the account; negative = received.", "0.130001"),
+    feeAsset: Type.String({ examples: ["USDC"] }),
+    feeRate: DecimalOut("Of quoteQuantity.", "0.0005"),
+    liquidity: Type.Enum(["MAKER", "TAKER"]),
+    realizedPnl: DecimalOut("Profit of the part that closed a position, before fees.", "0"),
+    execType: Type.Enum(EXEC_TYPES),
+    positionSize: DecimalOut("Signed position after the fill.", "0.004"),
+    time: Time("When it traded."),
+    sequence: Sequence,
+  },
+  { description: "One account's side of a trade." },
+);
+
+export const PlacedOrder = object(
+  {
+    ...orderProperties,
+    fills: Type.Array(Fill, { description: "What traded at once." }),
+    duplicate: Type.Optional(
+      Type.Boolean({ description: "True: the clientOrderId was used before with this body, and this is its order." }),
+    ),
+  },
+  { description: "An order and what it did when it was placed." },
+);
+
+export const OrderList = listOf(Order, "Orders, newest first.");
+export const FillList = listOf(Fill, "Fills, newest first.");
+
+export const CanceledOrders = object(
+  { canceled: Type.Integer({ minimum: 0, description: "How many." }), data: Type.Array(Order) },
+  { description: "The orders that were canceled, as they ended." },
+);
+
+export const Leverage = object(
+  { symbol: SymbolName, leverage: Type.Integer({ minimum: 1, examples: [10] }) },
+  { description: "The account's leverage in a symbol." },
+);

@@ -1,0 +1,106 @@
+import Type, { type TProperties, type TSchema, type TSchemaOptions } from "typebox";
+import { DECIMAL_PATTERN } from "../../core/units.ts";
+
+/** What the public JSON is built from. Compiled once per route (front/input.ts); shown to clients in openapi.json. */
+
+/** 12 digits, a point, 12 digits. */
+const DECIMAL_MAX_LENGTH = 25;
+export const CLIENT_ORDER_ID_PATTERN = "^[A-Za-z0-9_.:\\-]{1,36}$";
+export const ORDER_ID_PATTERN = "^[1-9][0-9]{0,15}$";
+export const MAX_LIMIT = 1000;
+export const DEFAULT_LIMIT = 100;
+export const MAX_DEPTH = 1000;
+
+/** The marker by which errors know that a string stands for a number; also a format of the OpenAPI registry. */
+export const DECIMAL_FORMAT = "decimal";
+
+/** An object without any other field than these. */
+export const object = <P extends TProperties>(properties: P, options: TSchemaOptions = {}) =>
+  Type.Object(properties, { ...options, additionalProperties: false });
+
+export const nullable = <S extends TSchema>(schema: S) => Type.Union([schema, Type.Null()]);
+
+/** A decimal that a client sends: digits and at most one point, no sign, no exponent. */
+export const Decimal = (description: string, example: string) =>
+  Type.String({
+    pattern: DECIMAL_PATTERN,
+    maxLength: DECIMAL_MAX_LENGTH,
+    format: DECIMAL_FORMAT,
+    description,
+    examples: [example],
+  });
+
+/** A decimal that the exchange answers with; may be negative. */
+export const DecimalOut = (description: string, example: string) =>
+  Type.String({
+    pattern: "^-?(0|[1-9][0-9]*)(\\.[0-9]+)?$",
+    format: DECIMAL_FORMAT,
+    description,
+    examples: [example],
+  });
+
+export const Time = (description: string) =>
+  Type.Integer({
+    minimum: 0,
+    maximum: Number.MAX_SAFE_INTEGER,
+    description: `${description} Milliseconds since the epoch.`,
+    examples: [1_790_000_000_000],
+  });
+
+export const SymbolName = Type.String({
+  pattern: "^[A-Za-z0-9_\\-]{1,32}$",
+  description: "The instrument, as `GET /market/symbols` names it.",
+  examples: ["BTC-PERP"],
+});
+
+export const Id = (description: string) =>
+  Type.String({ pattern: ORDER_ID_PATTERN, description, examples: ["1234567"] });
+
+export const ClientOrderId = Type.String({
+  pattern: CLIENT_ORDER_ID_PATTERN,
+  description:
+    "A name of your own for the order. The same id with the same body again is answered with the first order.",
+  examples: ["my-order-1"],
+});
+
+/** An order in a path. */
+export const OrderReference = Type.String({
+  pattern: "^([1-9][0-9]{0,15}|client:[A-Za-z0-9_.:\\-]{1,36})$",
+  description: "An orderId, or `client:` and a clientOrderId.",
+  examples: ["1234567"],
+});
+
+/** An API key in a path. */
+export const ApiKeyName = Type.String({ pattern: "^[0-9a-f]{32}$", description: "The key, without its secret." });
+
+export const Address = Type.String({
+  pattern: "^0x[0-9a-fA-F]{40}$",
+  description: "An Ethereum address.",
+  examples: ["0x8ba1f109551bD432803012645Ac136ddd64DBA72"],
+});
+
+export const Sequence = Type.Integer({
+  minimum: 0,
+  description: "Place in the exchange's one log: orders everything that REST and the streams tell.",
+  examples: [8123],
+});
+
+export const Asset = Type.Enum(["USDC"], { description: "The asset that settles." });
+
+// ---- what lists take and give -----------------------------------------------------------------------------------------
+
+export const Limit = Type.Integer({
+  minimum: 1,
+  maximum: MAX_LIMIT,
+  default: DEFAULT_LIMIT,
+  description: "How many rows at most.",
+});
+export const Cursor = Type.String({
+  pattern: "^[0-9.]{1,120}$",
+  description: "The `nextCursor` of the page before.",
+});
+export const StartTime = Time("Rows from here on.");
+export const EndTime = Time("Rows up to here.");
+
+export const listOf = <S extends TSchema>(row: S, description: string) =>
+  object({ data: Type.Array(row), nextCursor: nullable(Cursor) }, { description });

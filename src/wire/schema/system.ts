@@ -1,0 +1,50 @@
+import Type from "typebox";
+import { Decimal, DecimalOut, object, Sequence, SymbolName, Time } from "./scalars.ts";
+
+export const ServerTime = object({ serverTime: Time("Now.") });
+
+export const Health = object({
+  status: Type.Enum(["OK"]),
+  sequence: Sequence,
+  uptimeMs: Type.Integer({ minimum: 0 }),
+  serverTime: Time("Now."),
+});
+
+export const ErrorBody = object(
+  {
+    code: Type.String({ description: "Stable: see the list of codes.", examples: ["INSUFFICIENT_MARGIN"] }),
+    message: Type.String({ description: "For people." }),
+    field: Type.Optional(Type.String({ description: "The field that was wrong.", examples: ["quantity"] })),
+    details: Type.Optional(
+      Type.Object({}, { description: "What was required, what is available, the limit, the nearest valid value." }),
+    ),
+    retryable: Type.Boolean({ description: "The same request may well succeed a moment later." }),
+    requestId: Type.String({ description: "Also the header X-Request-Id." }),
+    serverTime: Time("Now."),
+  },
+  { description: "Any answer other than success." },
+);
+
+export const IndexPriceBody = object({ price: Decimal("A multiple of tickSize.", "65000.5") });
+export const IndexPrice = object({ symbol: SymbolName, indexPrice: DecimalOut("As it was set.", "65000.5") });
+
+const SymbolAudit = object({
+  symbol: SymbolName,
+  size: DecimalOut("Σ of all positions: 0 when sound.", "0"),
+  openOrders: Type.Integer({ minimum: 0 }),
+  positions: Type.Integer({ minimum: 0 }),
+  digest: Type.String({ description: "A hash over the symbol's whole state." }),
+});
+export const Audit = object(
+  {
+    balanced: Type.Boolean({ description: "All sums hold and no actor found a fault." }),
+    money: DecimalOut("Σ of balances and position cash, over all accounts.", "3000000"),
+    depositsMinusWithdrawals: DecimalOut("What money must be equal to.", "3000000"),
+    accounts: Type.Integer({ minimum: 0 }),
+    symbols: Type.Array(SymbolAudit),
+    faults: Type.Array(Type.String(), { description: "Each difference found, in words." }),
+    ledgerDigest: Type.String({ description: "A hash over the ledger's whole state." }),
+    sequence: Sequence,
+  },
+  { description: "The exchange, counted." },
+);
