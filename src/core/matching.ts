@@ -38,6 +38,8 @@ export interface Preview {
   lots: QuantityLots;
   /** Lots × price, in quanta. */
   quanta: Quanta;
+  /** What would be left to rest: nothing when self-trade prevention ends the taker. */
+  leftLots: QuantityLots;
 }
 
 /** Walks levels; walks single orders only where the taker may meet itself or a reduce-only maker. */
@@ -52,6 +54,7 @@ export function preview(
 ): Preview {
   out.lots = 0;
   out.quanta = 0;
+  out.leftLots = 0;
   if (state.positions.numbers[row + OPEN_ORDERS] > 0 || state.reduceOnlyResting > 0)
     return previewOrders(state, row, side, limitTicks, quantityLots, selfTradePrevention, out);
   const { book } = state;
@@ -66,6 +69,7 @@ export function preview(
     out.lots += lots;
     out.quanta += lots * price * perTick;
   }
+  out.leftLots = quantityLots - out.lots;
   return out;
 }
 
@@ -106,6 +110,7 @@ function previewOrders(
     }
     if (out.lots >= wantedLots) break;
   }
+  out.leftLots = wantedLots - out.lots;
   return out;
 }
 

@@ -94,7 +94,7 @@ export class SymbolActor implements Actor {
   readonly state: SymbolState;
   private readonly instrument: Instrument;
   private readonly cells: AccountCells;
-  private readonly expected: Preview = { lots: 0, quanta: 0 };
+  private readonly expected: Preview = { lots: 0, quanta: 0, leftLots: 0 };
   private readonly closing = blank(PlaceOrder);
 
   constructor(instrument: Instrument, cells: AccountCells) {
@@ -226,13 +226,14 @@ export class SymbolActor implements Actor {
     const expected = this.expected;
     expected.lots = 0;
     expected.quanta = 0;
+    expected.leftLots = quantityLots;
     if (takes) preview(state, row, side, limitTicks, quantityLots, command.selfTradePrevention, expected);
     const unfillable = command.timeInForce === FOK && expected.lots < quantityLots;
 
     const marginPriceTicks = isBuy ? limitTicks : Math.max(limitTicks, mark);
     const lossTicks = Math.max(0, isBuy ? limitTicks - mark : mark - limitTicks);
     if (!reduceOnly && !unfillable) {
-      const restingLots = mayRest ? quantityLots - expected.lots : 0;
+      const restingLots = mayRest ? expected.leftLots : 0;
       const shortfall = this.reserveMargin(row, isBuy, restingLots, marginPriceTicks, lossTicks, mark);
       if (shortfall !== null) return refuse(turn, "INSUFFICIENT_MARGIN", "quantity", shortfall);
     }
