@@ -26,12 +26,7 @@ export interface WorkerOptions {
   clock: () => number;
 }
 
-/**
- * The turns of all actors on one thread: drain → stamp → decide → ticket → ring. It knows nothing of symbols.
- *
- * What a turn does in an account's favour reaches the cells only after the turn has been pushed, so that whatever
- * another actor could have learned from them stands before its own turn in the log.
- */
+/** The turns of all actors on one thread: drain → stamp → decide → ticket → ring. It knows nothing of symbols. */
 export class ActorWorker {
   private readonly options: WorkerOptions;
   private readonly actors = new Map<number, Actor>();
@@ -47,7 +42,7 @@ export class ActorWorker {
       options.bell.announce();
       options.bell.wait(1);
     };
-    this.turn = new TurnWriter(options.control, options.out, waitForRoom);
+    this.turn = new TurnWriter(options.control, options.cells, options.out, waitForRoom);
     for (const actor of options.actors) {
       this.actors.set(actor.actorId, actor);
       const emitPart = (part: Uint8Array): void => this.pushPart(part, waitForRoom);
@@ -95,7 +90,7 @@ export class ActorWorker {
   }
 
   private take(at: number): void {
-    const { commands, cells } = this.options;
+    const { commands } = this.options;
     const { view, bytes } = commands;
     const requestId = view.getUint32(at, true);
     const actorId = view.getUint32(at + 4, true);
@@ -106,7 +101,6 @@ export class ActorWorker {
     actor.decide(command, turn);
     if (turn.hasEvents) actor.settle(turn.push(actorId, requestId), this.lastTime);
     else if (command.type !== Tick.code) turn.push(actorId, requestId);
-    cells.flush();
   }
 
   /** Hands each actor's changes to the store, unless its last ones are still on the way. Returns whether it did. */

@@ -1,5 +1,4 @@
 import { MessageChannel, type MessagePort } from "node:worker_threads";
-import { Piscina } from "piscina";
 import { assert, must } from "../assert.ts";
 import type { Config } from "../config.ts";
 import { AccountCells } from "../core/cells.ts";
@@ -11,6 +10,7 @@ import { AT_ACTOR_ID, AT_LOG_BYTES, AT_REQUEST_ID, AT_SEQUENCE, AT_TIME, RECORD_
 import { allocateRing, Bell, RingConsumer, RingProducer } from "../wire/ring.ts";
 import { COMMAND_HEADER_BYTES } from "./actor.ts";
 import { Control, STOP_ACTORS, STOP_JOURNAL, STOP_STORE } from "./control.ts";
+import { type PinnedThread, pinThread } from "./pools.ts";
 import type { Released, Road } from "./road.ts";
 import type { ActorTask, JournalReady, JournalTask, StoreReady, StoreTask, ThreadTask } from "./threads.ts";
 
@@ -28,11 +28,9 @@ export interface Progress {
 }
 
 interface Thread {
-  readonly pool: Piscina;
+  readonly pinned: PinnedThread;
   readonly port: MessagePort;
   readonly bell: Bell;
-  /** Ends when the thread's loop does; rejects when the thread dies. */
-  done: Promise<void>;
 }
 
 interface Worker extends Thread {
@@ -239,7 +237,7 @@ export class Host implements Road {
       frontBell: this.indexBell.buffer,
       actorIds,
       instruments: [...config.instruments],
-      keepSegments: false,
+      keepSegments: config.keepSegments,
     });
     this.store = store.thread;
     const { indexedSequence } = await store.ready<StoreReady>();
@@ -289,27 +287,20 @@ export class Host implements Road {
     }
   }
 
-  /** A thread is a pool of one with a task that never ends. `ready` resolves with the first thing it says. */
+  /** `ready` resolves with the first thing it says. */
   private spawn<T extends ThreadTask>(
     name: string,
     bell: Bell,
     rest: Omit<T, keyof ThreadTask>,
   ): { thread: Thread; ready: <R>() => Promise<R> } {
     const { port1, port2 } = new MessageChannel();
-    const pool = new Piscina({
-      filename: new URL(`../../workers/${name}.js`, import.meta.url).href,
-      minThreads: 1,
-      maxThreads: 1,
-      // The default stops a worker's event loop between tasks; ours has one task for life.
-      atomics: "disabled",
-    });
     const task = { ...rest, port: port2, control: this.control.buffer, bell: bell.buffer };
-    const done = pool.run(task, { transferList: [port2] }) as Promise<void>;
+    const die = (error: unknown): void => this.onFatal(new Error(`the ${name} thread died`, { cause: error }));
+    const pinned = pinThread(name, task, port2, die);
+    pinned.done.catch(die);
     const first = new Promise((resolve) => port1.once("message", resolve));
-    const thread: Thread = { pool, port: port1, bell, done };
-    done.catch((error: unknown) => this.onFatal(new Error(`the ${name} thread died`, { cause: error })));
-    pool.on("error", (error) => this.onFatal(new Error(`the ${name} thread failed`, { cause: error })));
-    const died = done.then(() => {
+    const thread: Thread = { pinned, port: port1, bell };
+    const died = pinned.done.then(() => {
       throw new Error(`the ${name} thread ended before it was ready`);
     });
     return { thread, ready: <R>() => Promise.race([first, died]) as Promise<R> };
@@ -318,10 +309,10 @@ export class Host implements Road {
   private async stopThreads(phase: number, threads: readonly Thread[]): Promise<void> {
     this.control.phase = phase;
     for (const thread of threads) thread.bell.ring();
-    await Promise.all(threads.map((thread) => thread.done));
+    await Promise.all(threads.map((thread) => thread.pinned.done));
     for (const thread of threads) {
       thread.port.close();
-      await thread.pool.close();
+      await thread.pinned.close();
     }
   }
 }

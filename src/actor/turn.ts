@@ -1,3 +1,4 @@
+import type { AccountCells } from "../core/cells.ts";
 import type { Event, Reply, Turn } from "../core/messages.ts";
 import type { Message } from "../core/shape.ts";
 import { encodeMessage, maxMessageBytes } from "../wire/codec.ts";
@@ -44,12 +45,14 @@ export class TurnWriter implements Turn {
   private readonly events = new Pages();
   private readonly replies = new Pages();
   private readonly control: Control;
+  private readonly cells: AccountCells;
   private readonly out: RingProducer;
   /** Called while the journal's ring is full. */
   private readonly waitForRoom: () => void;
 
-  constructor(control: Control, out: RingProducer, waitForRoom: () => void) {
+  constructor(control: Control, cells: AccountCells, out: RingProducer, waitForRoom: () => void) {
     this.control = control;
+    this.cells = cells;
     this.out = out;
     this.waitForRoom = waitForRoom;
   }
@@ -75,6 +78,9 @@ export class TurnWriter implements Turn {
   /**
    * Pushes the turn. Returns its sequence: a place of its own if it has events, else the last one taken, on which it
    * rests. Room is found before the ticket is taken, so that nobody waits behind a ticket.
+   *
+   * What the turn does in accounts' favour reaches the cells after the ticket and before the commit: whoever builds on it
+   * has a later ticket, and whoever sees this turn released sees its cells.
    */
   push(actorId: number, requestId: number): number {
     const { events, replies, out, control } = this;
@@ -97,6 +103,7 @@ export class TurnWriter implements Turn {
     view.setUint8(at + AT_VERSION, FORMAT_VERSION);
     const sequence = logBytes === 0 ? control.lastTicket : control.takeTicket();
     view.setFloat64(at + AT_SEQUENCE, sequence, true);
+    this.cells.flush();
     out.commit(bytes);
     return sequence;
   }

@@ -27,7 +27,7 @@ export const CONTRIBUTION_FIELDS = 5;
 export class AccountCells {
   readonly buffer: SharedArrayBuffer;
   private readonly cells: BigInt64Array;
-  /** Changes in an account's favour wait here until the turn that caused them has been pushed to the journal. */
+  /** Changes in an account's favour wait here until the turn that caused them has its place in the log. */
   private readonly favouredCells: number[] = [];
   private readonly favours: number[] = [];
   private favourCount = 0;
@@ -127,7 +127,7 @@ export class AccountCells {
     given[at + MAINTENANCE] = to.maintenance;
   }
 
-  /** The turn stands in the journal's ring: what it did in accounts' favour may now be used by others. */
+  /** The turn has its ticket: whoever uses what it did in accounts' favour comes after it in the log. */
   flush(): void {
     for (let i = 0; i < this.favourCount; i++) Atomics.add(this.cells, this.favouredCells[i], BigInt(this.favours[i]));
     this.favourCount = 0;
