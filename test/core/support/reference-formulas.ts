@@ -1,0 +1,61 @@
+import type { Instrument } from "../../../src/core/instrument.ts";
+
+/** The documented formulas (core/margin.ts, core/mark.ts, architecture section 6) in fractions of BigInt. */
+
+/** ceil(a × b ÷ c) */
+export function dividedUp(a: number, b: number, c: number): number {
+  const product = BigInt(a) * BigInt(b);
+  const divisor = BigInt(c);
+  return Number((product + divisor - 1n) / divisor);
+}
+
+/** The tier whose notional range, up to and including its edge, holds this one; the last tier past all edges. */
+function tierAt(instrument: Instrument, notionalQuanta: number) {
+  const { riskTiers } = instrument;
+  return riskTiers.find((tier) => notionalQuanta <= tier.maxNotionalQuanta) ?? riskTiers[riskTiers.length - 1];
+}
+
+/** notional ÷ leverage, but never less than the tier's own rate asks for. */
+export function initialMarginOf(instrument: Instrument, notionalQuanta: number, leverage: number): number {
+  const tier = tierAt(instrument, notionalQuanta);
+  if (tier.maxLeverage < leverage) return dividedUp(notionalQuanta, tier.initialMarginPpm, 1_000_000);
+  return dividedUp(notionalQuanta, 1, leverage);
+}
+
+/**
+ * Each slice of the notional at the rate of its own tier: what rate × notional − deduction is meant to come to.
+ * Rounded up once.
+ */
+export function maintenanceMarginOf(instrument: Instrument, notionalQuanta: number): number {
+  let millionths = 0n;
+  let floor = 0;
+  for (const [i, tier] of instrument.riskTiers.entries()) {
+    const isLast = i === instrument.riskTiers.length - 1;
+    const top = isLast ? notionalQuanta : Math.min(notionalQuanta, tier.maxNotionalQuanta);
+    if (top <= floor) break;
+    millionths += BigInt(top - floor) * BigInt(tier.maintenanceMarginPpm);
+    floor = top;
+  }
+  return Number((millionths + 999_999n) / 1_000_000n);
+}
+
+/**
+ * The basis moves a thirtieth of its distance towards mid − index (0 without a two-sided book), in 1/1024 ticks and
+ * cut towards zero; the mark is the middle one of index, index + basis and the last price.
+ */
+export function markOf(
+  indexTicks: number,
+  basis1024: number,
+  bidTicks: number | undefined,
+  askTicks: number | undefined,
+  lastTicks: number,
+): { markTicks: number; basis1024: number } {
+  const mid1024 = bidTicks === undefined || askTicks === undefined ? indexTicks * 1024 : (bidTicks + askTicks) * 512;
+  const distance = BigInt(mid1024 - indexTicks * 1024 - basis1024);
+  const nextBasis1024 = basis1024 + Number(distance / 30n);
+  if (lastTicks === 0) return { markTicks: indexTicks, basis1024: nextBasis1024 };
+  // Halves go up, as prices are rounded.
+  const byBasis = Math.max(1, indexTicks + Math.floor((nextBasis1024 + 512) / 1024));
+  const middle = [indexTicks, byBasis, lastTicks].sort((a, b) => a - b)[1];
+  return { markTicks: middle, basis1024: nextBasis1024 };
+}

@@ -1,0 +1,618 @@
+import type { Instrument } from "../../../src/core/instrument.ts";
+import {
+  BUY,
+  CancelAll,
+  CancelOrder,
+  ClosePosition,
+  DECREMENT,
+  Deposit,
+  EXPIRE_BOTH,
+  EXPIRE_MAKER,
+  FEE_ACCOUNT,
+  FOK,
+  GTC,
+  IOC,
+  LEDGER,
+  LIMIT,
+  MARKET,
+  PlaceOrder,
+  POST_ONLY,
+  REASON_FOK_UNFILLABLE,
+  REASON_IOC_REMAINDER,
+  REASON_NO_LIQUIDITY,
+  REASON_NONE,
+  REASON_REDUCE_ONLY,
+  REASON_SELF_TRADE,
+  REASON_USER,
+  REDUCE_ONLY,
+  SELL,
+  SetIndexPrice,
+  SetLeverage,
+  STATUS_CANCELED,
+  STATUS_EXPIRED,
+  STATUS_FILLED,
+  STATUS_NEW,
+  STATUS_PARTIALLY_FILLED,
+  serialToId,
+  Withdraw,
+} from "../../../src/core/messages.ts";
+import type { Message, MessageOf } from "../../../src/core/shape.ts";
+import { dividedUp, initialMarginOf, maintenanceMarginOf, markOf } from "./reference-formulas.ts";
+
+/** The slow twin of an exchange: lists of objects, sorted and added up again for every question. No counter, no index. */
+
+export interface ReferenceOrder {
+  orderId: number;
+  accountId: number;
+  side: number;
+  orderType: number;
+  timeInForce: number;
+  flags: number;
+  selfTradePrevention: number;
+  priceTicks: number;
+  quantityLots: number;
+  remainingLots: number;
+  filledLots: number;
+  filledQuanta: number;
+  feeQuanta: number;
+  marginPriceTicks: number;
+  lossTicks: number;
+  clientOrderId: string;
+  createdAt: number;
+  updatedAt: number;
+}
+
+export interface ReferencePosition {
+  sizeLots: number;
+  cashQuanta: number;
+  costQuanta: number;
+  leverage: number;
+}
+
+export interface ReferenceTrade {
+  takerOrderId: number;
+  makerOrderId: number;
+  priceTicks: number;
+  quantityLots: number;
+  takerFeeQuanta: number;
+  makerFeeQuanta: number;
+  takerRealizedQuanta: number;
+  makerRealizedQuanta: number;
+  takerSizeLots: number;
+  makerSizeLots: number;
+}
+
+/** What a command came to, apart from the state that it left behind. */
+export interface Outcome {
+  refusal: string;
+  details: Record<string, number | string> | null;
+  /** The order that the client sent, or the one named by a repeated client order id. */
+  orderId: number;
+  quantityLots: number;
+  remainingLots: number;
+  status: number;
+  reason: number;
+  filledLots: number;
+  filledQuanta: number;
+  feeQuanta: number;
+  trades: ReferenceTrade[];
+  /** Orders that ended early: id, status, reason. In order of their ids. */
+  closed: [number, number, number][];
+  /** Orders that shrank: id, lots, reason. In order of their ids. */
+  reduced: [number, number, number][];
+}
+
+export const nothing = (): Outcome => ({
+  refusal: "",
+  details: null,
+  orderId: 0,
+  quantityLots: 0,
+  remainingLots: 0,
+  status: 0,
+  reason: 0,
+  filledLots: 0,
+  filledQuanta: 0,
+  feeQuanta: 0,
+  trades: [],
+  closed: [],
+  reduced: [],
+});
+
+type Details = Outcome["details"];
+const refusal = (code: string, details: Details = null): Outcome => ({ ...nothing(), refusal: code, details });
+
+export interface Contribution {
+  equity: number;
+  unrealized: number;
+  initial: number;
+  orderInitial: number;
+  maintenance: number;
+}
+
+export class ReferenceExchange {
+  readonly balances = new Map<number, number>();
+  readonly symbols: ReferenceSymbol[];
+
+  constructor(instruments: readonly Instrument[]) {
+    this.symbols = instruments.map((instrument) => new ReferenceSymbol(instrument, this));
+  }
+
+  do(actorId: number, command: Message, time: number): Outcome {
+    if (actorId === LEDGER) return this.transfer(command);
+    const symbol = this.symbols.find(({ instrument }) => instrument.id === actorId);
+    if (symbol === undefined) throw new Error(`no symbol ${actorId}`);
+    const outcome = symbol.do(command, time);
+    outcome.closed.sort(([a], [b]) => a - b);
+    outcome.reduced.sort(([a, x], [b, y]) => a - b || x - y);
+    return outcome;
+  }
+
+  /** Everything of an account, over all symbols: what its cells must hold. */
+  total(accountId: number): Contribution {
+    const total = {
+      equity: this.balances.get(accountId) ?? 0,
+      unrealized: 0,
+      initial: 0,
+      orderInitial: 0,
+      maintenance: 0,
+    };
+    for (const symbol of this.symbols) {
+      const part = symbol.contribution(accountId);
+      total.equity += part.equity;
+      total.unrealized += part.unrealized;
+      total.initial += part.initial;
+      total.orderInitial += part.orderInitial;
+      total.maintenance += part.maintenance;
+    }
+    return total;
+  }
+
+  private transfer(message: Message): Outcome {
+    const command = message as MessageOf<typeof Deposit> | MessageOf<typeof Withdraw>;
+    const { accountId, amountQuanta } = command;
+    const balance = this.balances.get(accountId) ?? 0;
+    if (command.type === Deposit.code) this.balances.set(accountId, balance + amountQuanta);
+    else if (command.type === Withdraw.code) {
+      const { equity, initial, unrealized } = this.total(accountId);
+      const withdrawable = Math.max(0, equity - Math.max(initial, unrealized, 0));
+      if (amountQuanta > withdrawable)
+        return refusal("INSUFFICIENT_BALANCE", { requiredQuanta: amountQuanta, availableQuanta: withdrawable });
+      this.balances.set(accountId, balance - amountQuanta);
+    } else throw new Error(`the reference knows no ledger command ${command}`);
+    return nothing();
+  }
+}
+
+export class ReferenceSymbol {
+  readonly instrument: Instrument;
+  private readonly exchange: ReferenceExchange;
+  /** Resting orders, oldest first. */
+  orders: ReferenceOrder[] = [];
+  positions = new Map<number, ReferencePosition>();
+  readonly clientIds = new Map<string, { orderId: number; bodyHash: number }>();
+  indexTicks = 0;
+  markTicks = 0;
+  lastTicks = 0;
+  basis1024 = 0;
+  placedOrders = 0;
+
+  constructor(instrument: Instrument, exchange: ReferenceExchange) {
+    this.instrument = instrument;
+    this.exchange = exchange;
+  }
+
+  do(message: Message, time: number): Outcome {
+    switch (message.type) {
+      case PlaceOrder.code:
+        return this.place(message as MessageOf<typeof PlaceOrder>, time);
+      case CancelOrder.code:
+        return this.cancel(message as MessageOf<typeof CancelOrder>);
+      case CancelAll.code:
+        return this.cancelAll(message as MessageOf<typeof CancelAll>);
+      case ClosePosition.code:
+        return this.closePosition(message as MessageOf<typeof ClosePosition>, time);
+      case SetLeverage.code:
+        return this.setLeverage(message as MessageOf<typeof SetLeverage>);
+      case SetIndexPrice.code:
+        return this.setIndexPrice(message as MessageOf<typeof SetIndexPrice>);
+      default:
+        throw new Error(`the reference knows no command ${message.type}`);
+    }
+  }
+
+  position(accountId: number): ReferencePosition {
+    const none = { sizeLots: 0, cashQuanta: 0, costQuanta: 0, leverage: this.instrument.defaultLeverage };
+    return this.positions.get(accountId) ?? none;
+  }
+
+  ordersOf(accountId: number): ReferenceOrder[] {
+    return this.orders.filter((order) => order.accountId === accountId);
+  }
+
+  /** [price, lots], best first. */
+  levels(side: number): [number, number][] {
+    const lots = new Map<number, number>();
+    for (const order of this.queue(side))
+      lots.set(order.priceTicks, (lots.get(order.priceTicks) ?? 0) + order.remainingLots);
+    return [...lots];
+  }
+
+  /** `pending`: an order that is about to rest. */
+  contribution(
+    accountId: number,
+    pending?: { side: number; lots: number; exposure: number; loss: number },
+  ): Contribution {
+    const { instrument } = this;
+    const perTick = instrument.quantaPerTickLot;
+    const { sizeLots, cashQuanta, costQuanta, leverage } = this.position(accountId);
+    const value = sizeLots * this.markTicks * perTick;
+    const positionInitial = initialMarginOf(instrument, Math.abs(value), leverage);
+    const sides = [BUY, SELL].map((side) => {
+      const sum = { lots: 0, exposure: 0, loss: 0 };
+      for (const order of this.ordersOf(accountId)) {
+        if (order.side !== side || isReduceOnly(order)) continue;
+        sum.lots += order.remainingLots;
+        sum.exposure += order.remainingLots * order.marginPriceTicks * perTick;
+        sum.loss += order.remainingLots * order.lossTicks * perTick;
+      }
+      if (pending?.side === side) {
+        sum.lots += pending.lots;
+        sum.exposure += pending.exposure;
+        sum.loss += pending.loss;
+      }
+      return sum;
+    });
+    const exposure = Math.max(value + sides[BUY].exposure, sides[SELL].exposure - value);
+    let initial = initialMarginOf(instrument, Math.max(exposure, Math.abs(value)), leverage);
+    for (const side of [BUY, SELL]) {
+      const { lots, exposure, loss } = sides[side];
+      const reducing = Math.max(0, side === BUY ? -sizeLots : sizeLots);
+      if (lots <= reducing) continue;
+      const openLoss = dividedUp(loss, lots - reducing, lots);
+      const openExposure = dividedUp(exposure, lots - reducing, lots);
+      initial += openLoss + dividedUp(openExposure + openLoss, instrument.takerFeePpm, 1_000_000);
+    }
+    return {
+      equity: cashQuanta + value,
+      unrealized: value - costQuanta,
+      initial,
+      orderInitial: initial - positionInitial,
+      maintenance: maintenanceMarginOf(instrument, Math.abs(value)),
+    };
+  }
+
+  private place(c: MessageOf<typeof PlaceOrder>, time: number): Outcome {
+    const { instrument, markTicks } = this;
+    const used = c.clientOrderId === "" ? undefined : this.clientIds.get(`${c.accountId}/${c.clientOrderId}`);
+    if (used !== undefined && used.bodyHash !== c.bodyHash)
+      return refusal("CLIENT_ORDER_ID_REUSED", { orderId: String(used.orderId) });
+    if (used !== undefined) return { ...nothing(), orderId: used.orderId };
+    if (c.expiresAt !== 0 && c.expiresAt < time) return refusal("REQUEST_EXPIRED");
+    if (markTicks === 0) return refusal("NO_MARK_PRICE");
+    if (c.quantityLots < instrument.minQuantityLots)
+      return refusal("QUANTITY_TOO_SMALL", { limitLots: instrument.minQuantityLots });
+    if (c.quantityLots > instrument.maxQuantityLots)
+      return refusal("QUANTITY_TOO_LARGE", { limitLots: instrument.maxQuantityLots });
+
+    const isBuy = c.side === BUY;
+    const isMarket = c.orderType === MARKET;
+    const { sizeLots } = this.position(c.accountId);
+    const reduceOnly = isReduceOnly(c);
+    const closable = Math.max(0, isBuy ? -sizeLots : sizeLots);
+    if (reduceOnly && closable === 0) return refusal("REDUCE_ONLY_NO_POSITION");
+    const quantityLots = reduceOnly ? Math.min(c.quantityLots, closable) : c.quantityLots;
+
+    const band = BigInt(instrument.priceBandPpm);
+    const million = 1_000_000n;
+    const edge = isBuy
+      ? Math.min(Number((BigInt(markTicks) * (million + band)) / million), instrument.maxPriceTicks)
+      : Math.max(Number((BigInt(markTicks) * (million - band) + million - 1n) / million), 1);
+    const priceTicks = isMarket ? edge : c.priceTicks;
+    if (priceTicks > instrument.maxPriceTicks)
+      return refusal("PRICE_TOO_HIGH", { limitTicks: instrument.maxPriceTicks });
+    if (isBuy ? priceTicks > edge : priceTicks < edge)
+      return refusal("PRICE_OUT_OF_BAND", { limitTicks: edge, markTicks });
+    const lotQuanta = (isMarket ? markTicks : priceTicks) * instrument.quantaPerTickLot;
+    if (!reduceOnly && c.quantityLots * lotQuanta < instrument.minNotionalQuanta)
+      return refusal("NOTIONAL_TOO_SMALL", {
+        limitQuanta: instrument.minNotionalQuanta,
+        nearestLots: dividedUp(instrument.minNotionalQuanta, 1, lotQuanta),
+      });
+    const open = this.ordersOf(c.accountId);
+    const mayRest = !isMarket && c.timeInForce === GTC;
+    if (mayRest && open.length >= instrument.maxOpenOrders)
+      return refusal("TOO_MANY_OPEN_ORDERS", { limit: instrument.maxOpenOrders });
+    const sameSide = open.filter((order) => order.side === c.side && !isReduceOnly(order));
+    const exposed = (isBuy ? sizeLots : -sizeLots) + sum(sameSide, (order) => order.remainingLots) + quantityLots;
+    const lastTier = instrument.riskTiers[instrument.riskTiers.length - 1];
+    const largest = Math.floor(lastTier.maxNotionalQuanta / (markTicks * instrument.quantaPerTickLot));
+    const limitLots = Math.min(instrument.maxPositionLots, largest);
+    if (!reduceOnly && exposed > limitLots) return refusal("POSITION_LIMIT", { limitLots });
+
+    const best = this.queue(1 - c.side)[0]?.priceTicks;
+    const takes = best !== undefined && (isBuy ? best <= priceTicks : best >= priceTicks);
+    if (takes && (c.flags & POST_ONLY) !== 0) return refusal("POST_ONLY_WOULD_TRADE", { bestTicks: best });
+
+    const order: ReferenceOrder = {
+      orderId: serialToId(this.placedOrders + 1, instrument.id),
+      accountId: c.accountId,
+      side: c.side,
+      orderType: c.orderType,
+      timeInForce: isMarket && c.timeInForce === GTC ? IOC : c.timeInForce,
+      flags: c.flags,
+      selfTradePrevention: c.selfTradePrevention,
+      priceTicks,
+      quantityLots,
+      remainingLots: quantityLots,
+      filledLots: 0,
+      filledQuanta: 0,
+      feeQuanta: 0,
+      marginPriceTicks: isBuy ? priceTicks : Math.max(priceTicks, markTicks),
+      lossTicks: Math.max(0, isBuy ? priceTicks - markTicks : markTicks - priceTicks),
+      clientOrderId: c.clientOrderId,
+      createdAt: time,
+      updatedAt: time,
+    };
+
+    // What would come of it: tried out on a copy.
+    const trial = { ...order };
+    const copy = this.copy();
+    const expected = nothing();
+    const stopped = copy.take(trial, expected, time);
+    const expectedLots = sum(expected.trades, (trade) => trade.quantityLots);
+    const unfillable = c.timeInForce === FOK && expectedLots < quantityLots;
+    if (!reduceOnly && !unfillable) {
+      const restingLots = mayRest && stopped === REASON_NONE ? trial.remainingLots : 0;
+      const shortfall = this.shortfall(order, expected.trades, restingLots);
+      if (shortfall !== null) return refusal("INSUFFICIENT_MARGIN", shortfall);
+    }
+
+    this.placedOrders++;
+    if (c.clientOrderId !== "")
+      this.clientIds.set(`${c.accountId}/${c.clientOrderId}`, { orderId: order.orderId, bodyHash: c.bodyHash });
+    const out = nothing();
+    let reason = unfillable ? REASON_FOK_UNFILLABLE : this.take(order, out, time);
+    if (reason === REASON_NONE && order.remainingLots > 0) {
+      if (mayRest) this.orders.push(order);
+      else reason = isMarket ? REASON_NO_LIQUIDITY : REASON_IOC_REMAINDER;
+    }
+    let status = order.filledLots === 0 ? STATUS_NEW : STATUS_PARTIALLY_FILLED;
+    if (order.remainingLots === 0) status = STATUS_FILLED;
+    if (reason !== REASON_NONE) {
+      status = STATUS_EXPIRED;
+      out.closed.push([order.orderId, status, reason]);
+    }
+    return { ...out, ...view(order), status, reason };
+  }
+
+  /** The initial margin that an order needs and does not have; null when it has it. */
+  private shortfall(order: ReferenceOrder, trades: ReferenceTrade[], restingLots: number): Details {
+    const { instrument, markTicks } = this;
+    const perTick = instrument.quantaPerTickLot;
+    const lots = sum(trades, (trade) => trade.quantityLots);
+    const atPrice = sum(trades, (trade) => trade.quantityLots * trade.priceTicks) * perTick;
+    const atMark = lots * markTicks * perTick;
+    const pending = {
+      side: order.side,
+      lots: lots + restingLots,
+      exposure: atMark + restingLots * order.marginPriceTicks * perTick,
+      loss:
+        Math.max(0, order.side === BUY ? atPrice - atMark : atMark - atPrice) + restingLots * order.lossTicks * perTick,
+    };
+    const before = this.contribution(order.accountId).initial;
+    const after = this.contribution(order.accountId, pending).initial;
+    return this.uncovered(order.accountId, after - before);
+  }
+
+  private uncovered(accountId: number, requiredQuanta: number): Details {
+    const { equity, initial } = this.exchange.total(accountId);
+    const availableQuanta = equity - initial;
+    return requiredQuanta <= 0 || requiredQuanta <= availableQuanta ? null : { requiredQuanta, availableQuanta };
+  }
+
+  /** Price, then age. */
+  private queue(side: number): ReferenceOrder[] {
+    return this.orders
+      .filter((order) => order.side === side)
+      .sort(
+        (a, b) => (side === BUY ? b.priceTicks - a.priceTicks : a.priceTicks - b.priceTicks) || a.orderId - b.orderId,
+      );
+  }
+
+  /** Trades until the order is done, meets nothing in its price, or is stopped: then the reason. */
+  private take(order: ReferenceOrder, out: Outcome, time: number): number {
+    let reason = REASON_NONE;
+    while (order.remainingLots > 0 && reason === REASON_NONE) {
+      const maker = this.queue(1 - order.side)[0];
+      if (maker === undefined) break;
+      if (order.side === BUY ? maker.priceTicks > order.priceTicks : maker.priceTicks < order.priceTicks) break;
+      if (maker.accountId === order.accountId) reason = this.meetItself(order, maker, out, time);
+      else this.trade(order, maker, out, time);
+    }
+    this.clip(order.accountId, out, time);
+    return reason;
+  }
+
+  private meetItself(order: ReferenceOrder, maker: ReferenceOrder, out: Outcome, time: number): number {
+    const mode = order.selfTradePrevention;
+    if (mode === EXPIRE_MAKER || mode === EXPIRE_BOTH) this.remove(maker, STATUS_CANCELED, REASON_SELF_TRADE, out);
+    if (mode === EXPIRE_MAKER) return REASON_NONE;
+    if (mode !== DECREMENT) return REASON_SELF_TRADE;
+    const lots = Math.min(order.remainingLots, maker.remainingLots);
+    if (lots === maker.remainingLots) this.remove(maker, STATUS_CANCELED, REASON_SELF_TRADE, out);
+    else this.reduce(maker, lots, REASON_SELF_TRADE, out, time);
+    // Used up by its own orders: it ends with its last lots unfilled.
+    if (lots === order.remainingLots) return REASON_SELF_TRADE;
+    this.reduce(order, lots, REASON_SELF_TRADE, out, time);
+    return REASON_NONE;
+  }
+
+  private trade(taker: ReferenceOrder, maker: ReferenceOrder, out: Outcome, time: number): void {
+    const { instrument } = this;
+    const lots = Math.min(taker.remainingLots, maker.remainingLots);
+    const quanta = lots * maker.priceTicks * instrument.quantaPerTickLot;
+    const takerFeeQuanta = dividedUp(quanta, instrument.takerFeePpm, 1_000_000);
+    const makerFeeQuanta = dividedUp(quanta, instrument.makerFeePpm, 1_000_000);
+    const signed = taker.side === BUY ? lots : -lots;
+    const takerRealizedQuanta = this.move(taker.accountId, signed, quanta, takerFeeQuanta);
+    const makerRealizedQuanta = this.move(maker.accountId, -signed, quanta, makerFeeQuanta);
+    const feeAccount = this.position(FEE_ACCOUNT);
+    feeAccount.cashQuanta += takerFeeQuanta + makerFeeQuanta;
+    this.positions.set(FEE_ACCOUNT, feeAccount);
+    for (const [order, fee] of [
+      [taker, takerFeeQuanta],
+      [maker, makerFeeQuanta],
+    ] as const) {
+      order.remainingLots -= lots;
+      order.filledLots += lots;
+      order.filledQuanta += quanta;
+      order.feeQuanta += fee;
+      order.updatedAt = time;
+    }
+    this.orders = this.orders.filter((order) => order.remainingLots > 0);
+    this.lastTicks = maker.priceTicks;
+    out.trades.push({
+      takerOrderId: taker.orderId,
+      makerOrderId: maker.orderId,
+      priceTicks: maker.priceTicks,
+      quantityLots: lots,
+      takerFeeQuanta,
+      makerFeeQuanta,
+      takerRealizedQuanta,
+      makerRealizedQuanta,
+      takerSizeLots: this.position(taker.accountId).sizeLots,
+      makerSizeLots: this.position(maker.accountId).sizeLots,
+    });
+    this.clip(maker.accountId, out, time);
+  }
+
+  /** A position takes part in a trade. Returns the profit of the part that closed. */
+  private move(accountId: number, signedLots: number, quanta: number, feeQuanta: number): number {
+    const position = this.position(accountId);
+    const lots = Math.abs(signedLots);
+    const sign = Math.sign(signedLots);
+    const closing = Math.sign(position.sizeLots) === -sign ? Math.min(lots, Math.abs(position.sizeLots)) : 0;
+    // Each lot that closes gives back its share of what the open lots have cost, cut towards zero.
+    const costOfClosed =
+      closing === 0 ? 0 : Number((BigInt(position.costQuanta) * BigInt(closing)) / BigInt(Math.abs(position.sizeLots)));
+    const quantaOfClosed = (quanta / lots) * closing;
+    const realized = closing === 0 ? 0 : -sign * quantaOfClosed - costOfClosed;
+    position.costQuanta += sign * (quanta - quantaOfClosed) - costOfClosed;
+    position.cashQuanta -= sign * quanta + feeQuanta;
+    position.sizeLots += signedLots;
+    this.positions.set(accountId, position);
+    return realized;
+  }
+
+  /** No reduce-only order is larger than the position that it closes. */
+  private clip(accountId: number, out: Outcome, time: number): void {
+    const { sizeLots } = this.position(accountId);
+    for (const order of this.ordersOf(accountId)) {
+      if (!isReduceOnly(order)) continue;
+      const closable = Math.max(0, order.side === SELL ? sizeLots : -sizeLots);
+      if (closable === 0) this.remove(order, STATUS_CANCELED, REASON_REDUCE_ONLY, out);
+      else if (order.remainingLots > closable)
+        this.reduce(order, order.remainingLots - closable, REASON_REDUCE_ONLY, out, time);
+    }
+  }
+
+  private remove(order: ReferenceOrder, status: number, reason: number, out: Outcome): void {
+    this.orders = this.orders.filter((other) => other !== order);
+    out.closed.push([order.orderId, status, reason]);
+  }
+
+  private reduce(order: ReferenceOrder, byLots: number, reason: number, out: Outcome, time: number): void {
+    order.remainingLots -= byLots;
+    order.updatedAt = time;
+    out.reduced.push([order.orderId, byLots, reason]);
+  }
+
+  private cancel(c: MessageOf<typeof CancelOrder>): Outcome {
+    const orderId = c.orderId || this.clientIds.get(`${c.accountId}/${c.clientOrderId}`)?.orderId;
+    const order = this.ordersOf(c.accountId).find((own) => own.orderId === orderId);
+    if (order === undefined) return refusal("ORDER_NOT_FOUND");
+    const out = nothing();
+    this.remove(order, STATUS_CANCELED, REASON_USER, out);
+    return { ...out, ...view(order), status: STATUS_CANCELED, reason: REASON_USER };
+  }
+
+  private cancelAll(c: MessageOf<typeof CancelAll>): Outcome {
+    const out = nothing();
+    for (const order of this.ordersOf(c.accountId))
+      if (c.side < 0 || order.side === c.side) this.remove(order, STATUS_CANCELED, REASON_USER, out);
+    return out;
+  }
+
+  private closePosition(c: MessageOf<typeof ClosePosition>, time: number): Outcome {
+    const { minQuantityLots, maxQuantityLots } = this.instrument;
+    const { sizeLots } = this.position(c.accountId);
+    if (sizeLots === 0) return refusal("NO_POSITION");
+    // "All of it" is never too little to be an order, and never too much: what is more stays.
+    const wanted = c.quantityLots === 0 ? Math.max(Math.abs(sizeLots), minQuantityLots) : c.quantityLots;
+    const order: MessageOf<typeof PlaceOrder> = {
+      type: PlaceOrder.code,
+      accountId: c.accountId,
+      side: sizeLots > 0 ? SELL : BUY,
+      orderType: c.priceTicks === 0 ? MARKET : LIMIT,
+      timeInForce: c.priceTicks === 0 ? IOC : GTC,
+      flags: REDUCE_ONLY,
+      selfTradePrevention: EXPIRE_MAKER,
+      priceTicks: c.priceTicks,
+      quantityLots: Math.min(wanted, maxQuantityLots),
+      expiresAt: c.expiresAt,
+      bodyHash: 0,
+      clientOrderId: "",
+    };
+    return this.place(order, time);
+  }
+
+  private setLeverage(c: MessageOf<typeof SetLeverage>): Outcome {
+    if (c.leverage < 1 || c.leverage > this.instrument.maxLeverage)
+      return refusal("LEVERAGE_OUT_OF_RANGE", { limit: this.instrument.maxLeverage });
+    const position = this.position(c.accountId);
+    const before = this.contribution(c.accountId).initial;
+    const wanted = { ...position, leverage: c.leverage };
+    this.positions.set(c.accountId, wanted);
+    const after = this.contribution(c.accountId).initial;
+    this.positions.set(c.accountId, position);
+    const shortfall = this.uncovered(c.accountId, after - before);
+    if (shortfall !== null) return refusal("INSUFFICIENT_MARGIN", shortfall);
+    this.positions.set(c.accountId, wanted);
+    return nothing();
+  }
+
+  private setIndexPrice(c: MessageOf<typeof SetIndexPrice>): Outcome {
+    const { maxPriceTicks } = this.instrument;
+    if (c.indexTicks < 1 || c.indexTicks > maxPriceTicks)
+      return refusal("PRICE_TOO_HIGH", { limitTicks: maxPriceTicks });
+    const bid = this.queue(BUY)[0]?.priceTicks;
+    const ask = this.queue(SELL)[0]?.priceTicks;
+    const next = markOf(c.indexTicks, this.basis1024, bid, ask, this.lastTicks);
+    this.indexTicks = c.indexTicks;
+    this.markTicks = next.markTicks;
+    this.basis1024 = next.basis1024;
+    return nothing();
+  }
+
+  /** Orders and positions of its own; for trying things out. */
+  private copy(): ReferenceSymbol {
+    const copy = new ReferenceSymbol(this.instrument, this.exchange);
+    copy.orders = this.orders.map((order) => ({ ...order }));
+    copy.positions = new Map([...this.positions].map(([accountId, position]) => [accountId, { ...position }]));
+    return copy;
+  }
+}
+
+const isReduceOnly = ({ flags }: { flags: number }): boolean => (flags & REDUCE_ONLY) !== 0;
+
+const view = (order: ReferenceOrder): Partial<Outcome> => ({
+  orderId: order.orderId,
+  quantityLots: order.quantityLots,
+  remainingLots: order.remainingLots,
+  filledLots: order.filledLots,
+  filledQuanta: order.filledQuanta,
+  feeQuanta: order.feeQuanta,
+});
+
+const sum = <T>(items: readonly T[], of: (item: T) => number): number =>
+  items.reduce((total, item) => total + of(item), 0);

@@ -1,0 +1,238 @@
+import fc from "fast-check";
+import {
+  CancelAll,
+  CancelOrder,
+  ClosePosition,
+  Deposit,
+  LEDGER,
+  LIMIT,
+  MARKET,
+  OpenSession,
+  OrderPlaced,
+  PlaceOrder,
+  POST_ONLY,
+  REDUCE_ONLY,
+  type SessionView,
+  SetIndexPrice,
+  SetLeverage,
+  Withdraw,
+} from "../../../src/core/messages.ts";
+import type { Message, MessageOf } from "../../../src/core/shape.ts";
+import { type Exchange, make, type Said } from "./exchange.ts";
+
+/**
+ * Random traffic of four accounts on two symbols around a price of 100 ticks: narrow prices, so that orders meet, and
+ * narrow limits and balances, so that every refusal comes up. A step names orders by their place among those that were
+ * placed, so that it keeps its meaning while fast-check shrinks a failure.
+ */
+export type Step = { symbol: number; account: number; waitMs: number } & (
+  | {
+      kind: "place";
+      side: number;
+      orderType: number;
+      timeInForce: number;
+      flags: number;
+      selfTradePrevention: number;
+      priceTicks: number;
+      quantityLots: number;
+      clientId: number;
+      expiresInMs: number | null;
+    }
+  /** An order with a client order id once more, as whoever has lost its reply would send it. */
+  | { kind: "again"; pick: number }
+  | { kind: "cancel"; pick: number; clientId: number }
+  | { kind: "cancelAll"; side: number }
+  | { kind: "close"; quantityLots: number; priceTicks: number }
+  | { kind: "leverage"; leverage: number }
+  | { kind: "index"; indexTicks: number }
+  | { kind: "deposit"; amountQuanta: number }
+  | { kind: "withdraw"; amountQuanta: number }
+);
+
+/** What the four accounts begin with, in quanta: an order of 10 lots at 100 ticks is worth 7000 or 10,000 of them. */
+export const BALANCES = [60_000, 30_000, 9000, 900];
+const CLIENT_IDS = ["", "a", "b", "c", "d", "e"];
+
+const common = {
+  symbol: fc.integer({ min: 0, max: 1 }),
+  account: fc.integer({ min: 0, max: BALANCES.length - 1 }),
+  waitMs: fc.constantFrom(0, 0, 1, 900),
+};
+const mostly = <T>(usual: T, arbitrary: fc.Arbitrary<T>, times = 4): fc.Arbitrary<T> =>
+  fc.oneof({ weight: times, arbitrary: fc.constant(usual) }, { weight: 1, arbitrary });
+const priceTicks = fc.oneof(
+  { weight: 20, arbitrary: fc.integer({ min: 94, max: 106 }) },
+  { weight: 2, arbitrary: fc.integer({ min: 45, max: 155 }) },
+  { weight: 1, arbitrary: fc.constantFrom(1, 1000, 1001) },
+);
+const quantityLots = fc.oneof(
+  { weight: 8, arbitrary: fc.integer({ min: 1, max: 12 }) },
+  { weight: 1, arbitrary: fc.integer({ min: 13, max: 41 }) },
+);
+const side = fc.integer({ min: 0, max: 1 });
+
+const place = fc.record({
+  kind: fc.constant("place" as const),
+  ...common,
+  side,
+  orderType: mostly(LIMIT, fc.constant(MARKET)),
+  timeInForce: mostly(0, fc.integer({ min: 0, max: 2 })),
+  flags: mostly(0, fc.constantFrom(POST_ONLY, REDUCE_ONLY, REDUCE_ONLY, REDUCE_ONLY, POST_ONLY | REDUCE_ONLY)),
+  selfTradePrevention: fc.integer({ min: 0, max: 3 }),
+  priceTicks,
+  quantityLots,
+  clientId: mostly(0, fc.nat(CLIENT_IDS.length - 1)),
+  expiresInMs: mostly<number | null>(null, fc.constantFrom(-1, 0, 1), 15),
+});
+
+export const step: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 24, arbitrary: place },
+  {
+    weight: 1,
+    arbitrary: fc.record({ kind: fc.constant("again" as const), ...common, pick: fc.nat(1000) }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      kind: fc.constant("cancel" as const),
+      ...common,
+      pick: fc.nat(1000),
+      clientId: mostly(0, fc.nat(CLIENT_IDS.length - 1)),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({ kind: fc.constant("cancelAll" as const), ...common, side: fc.integer({ min: -1, max: 1 }) }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant("close" as const),
+      ...common,
+      quantityLots: fc.oneof(fc.constant(0), quantityLots),
+      priceTicks: fc.oneof(fc.constant(0), priceTicks),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant("leverage" as const),
+      ...common,
+      leverage: fc.constantFrom(0, 1, 2, 3, 5, 9, 10, 12, 25, 30, 31),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant("index" as const),
+      ...common,
+      indexTicks: fc.oneof(
+        { weight: 12, arbitrary: fc.integer({ min: 96, max: 104 }) },
+        { weight: 3, arbitrary: fc.integer({ min: 70, max: 140 }) },
+        { weight: 1, arbitrary: fc.constantFrom(0, 1, 1000, 1001) },
+      ),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      kind: fc.constant("deposit" as const),
+      ...common,
+      amountQuanta: fc.integer({ min: 1, max: 3000 }),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      kind: fc.constant("withdraw" as const),
+      ...common,
+      amountQuanta: fc.integer({ min: 1, max: 9000 }),
+    }),
+  },
+);
+
+/** Turns steps into commands and sends them; knows which orders there have been. */
+export class Traffic {
+  readonly exchange: Exchange;
+  readonly accounts: number[] = [];
+  private readonly symbols: number[];
+  private readonly orderIds: number[];
+  private readonly withClientId: { actorId: number; command: Message }[] = [];
+
+  constructor(exchange: Exchange, symbols: readonly number[]) {
+    this.exchange = exchange;
+    this.symbols = [...symbols];
+    this.orderIds = symbols.map((symbol) => symbol); // one that never was
+  }
+
+  /** Opens the accounts and puts their money and the first prices in place. */
+  *opening(): Generator<{ actorId: number; command: Message }> {
+    for (const [i, amountQuanta] of BALANCES.entries()) {
+      const session = make(OpenSession, { address: `0x${i}`, tokenHash: `token ${i}`, expiresAt: 2 ** 50 });
+      const { accountId } = this.exchange.ask(LEDGER, session) as MessageOf<typeof SessionView>;
+      this.accounts.push(accountId);
+      yield { actorId: LEDGER, command: make(Deposit, { accountId, amountQuanta }) };
+    }
+    for (const actorId of this.symbols) yield { actorId, command: make(SetIndexPrice, { indexTicks: 100 }) };
+  }
+
+  command(step: Step): { actorId: number; command: Message } {
+    const actorId = this.symbols[step.symbol % this.symbols.length];
+    const accountId = this.accounts[step.account];
+    switch (step.kind) {
+      case "place": {
+        const { kind, symbol, account, waitMs, clientId, expiresInMs, ...rest } = step;
+        const body = [...Object.values(rest), expiresInMs ?? 0];
+        const command = make(PlaceOrder, {
+          ...rest,
+          accountId,
+          expiresAt: expiresInMs === null ? 0 : this.exchange.time + step.waitMs + expiresInMs,
+          bodyHash: body.reduce((hash, part) => (hash * 31 + part) % 1_000_003, 7),
+          clientOrderId: CLIENT_IDS[clientId],
+        });
+        if (clientId > 0) this.withClientId.push({ actorId, command });
+        return { actorId, command };
+      }
+      case "again": {
+        const { length } = this.withClientId;
+        // Nothing to repeat yet: cancel what there is instead.
+        return length > 0
+          ? this.withClientId[step.pick % length]
+          : { actorId, command: make(CancelAll, { accountId, side: -1 }) };
+      }
+      case "cancel": {
+        const orderId = step.clientId > 0 ? 0 : this.orderIds[step.pick % this.orderIds.length];
+        const clientOrderId = CLIENT_IDS[step.clientId];
+        return { actorId, command: make(CancelOrder, { accountId, orderId, clientOrderId }) };
+      }
+      case "cancelAll":
+        return { actorId, command: make(CancelAll, { accountId, side: step.side }) };
+      case "close": {
+        const { quantityLots, priceTicks } = step;
+        return { actorId, command: make(ClosePosition, { accountId, quantityLots, priceTicks }) };
+      }
+      case "leverage":
+        return { actorId, command: make(SetLeverage, { accountId, leverage: step.leverage }) };
+      case "index":
+        return { actorId, command: make(SetIndexPrice, { indexTicks: step.indexTicks }) };
+      case "deposit":
+        return { actorId: LEDGER, command: make(Deposit, { accountId, amountQuanta: step.amountQuanta }) };
+      case "withdraw":
+        return { actorId: LEDGER, command: make(Withdraw, { accountId, amountQuanta: step.amountQuanta }) };
+    }
+  }
+
+  send(actorId: number, command: Message): Said {
+    const said = this.exchange.do(actorId, command);
+    for (const event of said.events)
+      if (event.type === OrderPlaced.code) this.orderIds.push((event as MessageOf<typeof OrderPlaced>).orderId);
+    return said;
+  }
+
+  /** One step from command to outcome. */
+  run(step: Step): Said {
+    const { actorId, command } = this.command(step);
+    this.exchange.time += step.waitMs;
+    return this.send(actorId, command);
+  }
+}

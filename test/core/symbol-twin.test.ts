@@ -1,0 +1,208 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { summarizeSymbol } from "../../src/core/invariants.ts";
+import {
+  BUY,
+  DuplicateOrder,
+  FEE_ACCOUNT,
+  LEDGER,
+  OrderClosed,
+  OrderReduced,
+  OrderView,
+  PlaceOrder,
+  PositionView,
+  ReadOrders,
+  ReadPosition,
+  Refused,
+  SELL,
+  Traded,
+} from "../../src/core/messages.ts";
+import type { Message, MessageOf } from "../../src/core/shape.ts";
+import { Exchange, make, type Said } from "./support/exchange.ts";
+import { FREE, instrument, ODD } from "./support/instruments.ts";
+import { nothing, type Outcome, ReferenceExchange, type ReferenceSymbol } from "./support/reference.ts";
+import { initialMarginOf, maintenanceMarginOf } from "./support/reference-formulas.ts";
+import { takeSeed } from "./support/seed.ts";
+import { type Step, step, Traffic } from "./support/steps.ts";
+
+const seed = takeSeed("symbol-twin.test");
+const RUNS = 300;
+
+test("a symbol does what its slow twin does, command by command", () => {
+  const seen = new Map<string, number>();
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 200, size: "max" }), (steps) => drive(steps, seen)),
+    { seed, numRuns: RUNS, includeErrorInReport: true },
+  );
+  // The traffic is worth nothing where it does not reach.
+  for (const what of EXPECTED) assert.ok((seen.get(what) ?? 0) > 0, `no command ever came to ${what}`);
+});
+
+const EXPECTED = [
+  "INSUFFICIENT_MARGIN PlaceOrder",
+  "INSUFFICIENT_MARGIN SetLeverage",
+  "INSUFFICIENT_BALANCE",
+  "PRICE_OUT_OF_BAND",
+  "PRICE_TOO_HIGH",
+  "QUANTITY_TOO_SMALL",
+  "QUANTITY_TOO_LARGE",
+  "NOTIONAL_TOO_SMALL",
+  "POSITION_LIMIT",
+  "TOO_MANY_OPEN_ORDERS",
+  "POST_ONLY_WOULD_TRADE",
+  "REDUCE_ONLY_NO_POSITION",
+  "NO_POSITION",
+  "LEVERAGE_OUT_OF_RANGE",
+  "REQUEST_EXPIRED",
+  "ORDER_NOT_FOUND",
+  "CLIENT_ORDER_ID_REUSED",
+  "duplicate",
+  "trade",
+  "closed for 1",
+  "closed for 2",
+  "closed for 3",
+  "closed for 4",
+  "closed for 5",
+  "closed for 6",
+  "reduced for 5",
+  "reduced for 6",
+];
+
+function drive(steps: readonly Step[], seen: Map<string, number>): void {
+  const instruments = [instrument(ODD), instrument(FREE)];
+  const exchange = new Exchange(instruments);
+  const reference = new ReferenceExchange(instruments);
+  const traffic = new Traffic(
+    exchange,
+    instruments.map(({ id }) => id),
+  );
+  for (const { actorId, command } of traffic.opening()) {
+    traffic.send(actorId, command);
+    reference.do(actorId, command, exchange.time);
+  }
+  for (const step of steps) {
+    const { actorId, command } = traffic.command(step);
+    exchange.time += step.waitMs;
+    const outcome = outcomeOf(traffic.send(actorId, command));
+    assert.deepEqual(outcome, reference.do(actorId, command, exchange.time), JSON.stringify(step));
+    note(outcome, command, seen);
+    for (const symbol of reference.symbols) compareSymbol(exchange, symbol, traffic.accounts);
+    for (const accountId of [FEE_ACCOUNT, ...traffic.accounts])
+      assert.deepEqual(exchange.cellsOf(accountId), reference.total(accountId), `cells of ${accountId}`);
+  }
+  // The audits find Σ cash = 0 and Σ size = 0 for each symbol, and Σ balances = deposits − withdrawals.
+  for (const actorId of exchange.actors.keys()) assert.deepEqual(exchange.audit(actorId).faults, []);
+  const equity = exchange.allCells().reduce((sum, cells) => sum + cells.equity, 0);
+  assert.equal(String(equity), exchange.audit(LEDGER).depositsMinusWithdrawalsQuanta);
+}
+
+function note(outcome: Outcome, command: Message, seen: Map<string, number>): void {
+  const count = (what: string): void => void seen.set(what, (seen.get(what) ?? 0) + 1);
+  const isPlace = command.type === PlaceOrder.code;
+  if (outcome.refusal === "INSUFFICIENT_MARGIN") count(`${outcome.refusal} ${isPlace ? "PlaceOrder" : "SetLeverage"}`);
+  else if (outcome.refusal !== "") count(outcome.refusal);
+  else if (isPlace && outcome.quantityLots === 0) count("duplicate");
+  if (outcome.trades.length > 0) count("trade");
+  for (const [, , reason] of outcome.closed) count(`closed for ${reason}`);
+  for (const [, , reason] of outcome.reduced) count(`reduced for ${reason}`);
+}
+
+/** What a turn came to, as the reference puts it. */
+function outcomeOf({ events, replies }: Said): Outcome {
+  const out = nothing();
+  for (const reply of replies) {
+    if (reply.type === Refused.code) {
+      const { code, details } = reply as MessageOf<typeof Refused>;
+      out.refusal = code;
+      out.details = details;
+    } else if (reply.type === DuplicateOrder.code) out.orderId = (reply as MessageOf<typeof DuplicateOrder>).orderId;
+  }
+  // A cancel of all answers with each order and Done; its orders are among the closed ones.
+  if (replies.length === 1 && replies[0].type === OrderView.code) {
+    const order = replies[0] as MessageOf<typeof OrderView>;
+    out.orderId = order.orderId;
+    out.quantityLots = order.quantityLots;
+    out.remainingLots = order.remainingLots;
+    out.status = order.status;
+    out.reason = order.reason;
+    out.filledLots = order.filledLots;
+    out.filledQuanta = order.filledQuanta;
+    out.feeQuanta = order.feeQuanta;
+  }
+  for (const event of events) {
+    if (event.type === Traded.code) {
+      const { type, tradeId, takerAccountId, makerAccountId, takerSide, execType, ...trade } = event as MessageOf<
+        typeof Traded
+      >;
+      out.trades.push(trade);
+    } else if (event.type === OrderClosed.code) {
+      const { orderId, status, reason } = event as MessageOf<typeof OrderClosed>;
+      out.closed.push([orderId, status, reason]);
+    } else if (event.type === OrderReduced.code) {
+      const { orderId, byLots, reason } = event as MessageOf<typeof OrderReduced>;
+      out.reduced.push([orderId, byLots, reason]);
+    }
+  }
+  out.closed.sort(([a], [b]) => a - b);
+  out.reduced.sort(([a, x], [b, y]) => a - b || x - y);
+  return out;
+}
+
+function compareSymbol(exchange: Exchange, reference: ReferenceSymbol, accounts: readonly number[]): void {
+  const { instrument } = reference;
+  const { id } = instrument;
+  const symbol = exchange.symbol(id);
+  const summary = summarizeSymbol(symbol.state);
+  const longs = [...reference.positions.values()].map(({ sizeLots }) => Math.max(0, sizeLots));
+  assert.deepEqual(
+    { ...summary, priceTime: 0 },
+    {
+      indexTicks: reference.indexTicks,
+      markTicks: reference.markTicks,
+      lastTicks: reference.lastTicks,
+      openInterestLots: longs.reduce((sum, lots) => sum + lots, 0),
+      priceTime: 0,
+      bids: reference.levels(BUY),
+      asks: reference.levels(SELL),
+    },
+  );
+  for (const accountId of [FEE_ACCOUNT, ...accounts]) {
+    const orders = exchange.do(id, make(ReadOrders, { accountId })).replies.slice(0, -1);
+    const expected = reference.ordersOf(accountId).map(({ marginPriceTicks, lossTicks, ...order }) => {
+      const { accountId, ...rest } = order;
+      return { ...rest, type: OrderView.code, status: order.filledLots > 0 ? 1 : 0, reason: 0 };
+    });
+    // Newest first.
+    assert.deepEqual(orders.map(withoutSequence), expected.toReversed());
+
+    const position = reference.position(accountId);
+    const [reply] = exchange.do(id, make(ReadPosition, { accountId })).replies as MessageOf<typeof PositionView>[];
+    if (reply.type !== PositionView.code) continue; // the symbol never met it
+    const notional = Math.abs(position.sizeLots) * reference.markTicks * instrument.quantaPerTickLot;
+    assert.deepEqual(
+      {
+        sizeLots: reply.sizeLots,
+        cashQuanta: reply.cashQuanta,
+        costQuanta: reply.costQuanta,
+        leverage: reply.leverage,
+        realizedQuanta: reply.realizedQuanta,
+        markTicks: reply.markTicks,
+        initialQuanta: reply.initialQuanta,
+        maintenanceQuanta: reply.maintenanceQuanta,
+      },
+      {
+        ...position,
+        realizedQuanta: position.cashQuanta + position.costQuanta,
+        markTicks: reference.markTicks,
+        initialQuanta: initialMarginOf(instrument, notional, position.leverage),
+        maintenanceQuanta: maintenanceMarginOf(instrument, notional),
+      },
+      `position of ${accountId}`,
+    );
+  }
+}
+const withoutSequence = (message: Message): Message => {
+  const { sequence, ...rest } = message as MessageOf<typeof OrderView>;
+  return rest;
+};
