@@ -1,0 +1,114 @@
+import type { Logger } from "pino";
+import type { Host } from "./actor/host.ts";
+import type { ComputePool } from "./actor/pools.ts";
+import type { Config } from "./config.ts";
+import { createApi, SOCKET_PATH } from "./front/api.ts";
+import { Auth } from "./front/auth.ts";
+import type { Call } from "./front/call.ts";
+import { Channels } from "./front/channels.ts";
+import { type Context, Symbols } from "./front/context.ts";
+import { Credentials } from "./front/credentials.ts";
+import { Vault } from "./front/keys.ts";
+import { MarketData } from "./front/market.ts";
+import { BASE_PATH } from "./front/router.ts";
+import { listen, type Server } from "./front/server.ts";
+import { RECENT_TRADES } from "./front/symbol-market.ts";
+import { Wallets } from "./front/wallet.ts";
+import { openDatabase } from "./store/database.ts";
+import { History } from "./store/history.ts";
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+const SOCKET_MESSAGES_PER_SECOND = 50;
+
+export interface ExchangeParts {
+  config: Config;
+  /** What API secrets are sealed under. */
+  secret: Buffer;
+  host: Host;
+  compute: ComputePool;
+  log: Logger;
+  version: string;
+}
+
+/** The doors to the street, open. */
+export interface Exchange {
+  readonly url: string;
+  readonly socketUrl: string;
+  /** From now on GET /health says so. */
+  setReady(): void;
+  /** Stops accepting, lets what is under way have its answers, closes every connection. */
+  close(): Promise<void>;
+  closeDatabase(): void;
+}
+
+/**
+ * Puts the front together on actors that have recovered: caches first, each from its actors' own account of themselves,
+ * then the server. Nothing trades before this resolves.
+ */
+export async function openExchange(parts: ExchangeParts): Promise<Exchange> {
+  const { config, secret, host, compute, log, version } = parts;
+  const database = openDatabase(config.data, { readOnly: true });
+  const history = new History(database);
+  await host.historyCaughtUp();
+  const market = await MarketData.open(
+    host,
+    (instrumentId) => ({
+      minuteCandles: history.minuteCandles(instrumentId, Date.now() - DAY_MS),
+      trades: history.tradesOf(instrumentId, RECENT_TRADES).reverse(),
+    }),
+    Date.now,
+  );
+  const credentials = await Credentials.open(host);
+  const vault = new Vault(secret);
+  const auth = new Auth({ credentials, vault, operatorToken: config.operatorToken });
+
+  let server: Server;
+  let answer: (call: Call) => void;
+  const channels = new Channels({
+    road: host,
+    market,
+    publish: (topic, text) => server.publish(topic, text),
+    authenticate: auth.socket,
+    now: Date.now,
+    maxMessagesPerSecond: config.rateLimit ? SOCKET_MESSAGES_PER_SECOND : Number.POSITIVE_INFINITY,
+  });
+  server = await listen({
+    host: config.host,
+    port: config.port,
+    socketPath: SOCKET_PATH,
+    onCall: (call) => answer(call),
+    sockets: channels,
+    log,
+  });
+  // What wallets are shown names the port, which is known only now.
+  const domain = config.loginDomain === "" ? `${config.host}:${server.port}` : config.loginDomain;
+  const wallets = new Wallets({ domain, uri: `http://${domain}`, chainId: config.chainId, recover: compute.recover });
+  let ready = false;
+  const context: Context = {
+    road: host,
+    symbols: new Symbols(host.instruments),
+    history,
+    market,
+    credentials,
+    wallets,
+    vault,
+    sessionTtlMs: config.sessionTtlMs,
+    isReady: () => ready,
+    log,
+  };
+  answer = createApi(context, auth, version);
+  channels.start();
+  return {
+    url: `http://${config.host}:${server.port}${BASE_PATH}`,
+    socketUrl: `ws://${config.host}:${server.port}${SOCKET_PATH}`,
+    setReady() {
+      ready = true;
+    },
+    async close() {
+      ready = false;
+      channels.stop();
+      await server.close();
+    },
+    closeDatabase: () => database.close(),
+  };
+}
