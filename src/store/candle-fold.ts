@@ -8,7 +8,7 @@ import {
   openTimeOf,
 } from "../core/candles.ts";
 import { CandleRecord } from "./rows.ts";
-import type { Key, Table } from "./table.ts";
+import type { Key, RowTable } from "./table.ts";
 import type { WriteBatch } from "./write-batch.ts";
 
 /**
@@ -16,13 +16,13 @@ import type { WriteBatch } from "./write-batch.ts";
  * candle of a second; once per batch these are added to the intervals that hold them.
  */
 export class CandleFold {
-  private readonly table: Table<CandleRecord>;
+  private readonly table: RowTable<CandleRecord>;
   /** By instrument: this batch's trades, second by second. */
   private readonly seconds = new Map<number, Candle[]>();
   /** By interval and instrument: what begins behind it needs no look into the table. */
   private readonly newest = new Map<string, Candle>();
 
-  constructor(table: Table<CandleRecord>) {
+  constructor(table: RowTable<CandleRecord>) {
     this.table = table;
   }
 
@@ -70,7 +70,6 @@ export class CandleFold {
     const end = candleKey(interval, instrumentId, -1);
     this.table.each({ start, end, reverse: true, limit: 1 }, (_key, record) => {
       newest = toCandle(record);
-      return true;
     });
     return newest;
   }

@@ -18,11 +18,13 @@ import {
   GenesisRecord,
   type IndexRecord,
   type OrderRecord,
+  type ReferenceRecord,
   type SnapshotRecord,
   type TradeRecord,
   type TransferRecord,
 } from "./rows.ts";
-import { type Key, Table } from "./table.ts";
+import { SeriesTable } from "./series.ts";
+import { type Key, RowTable } from "./table.ts";
 import { WriteBatch } from "./write-batch.ts";
 
 /** Address space, not disk: the file grows as it is written. Mapping it anew later would keep the old map as well. */
@@ -76,27 +78,28 @@ export function openDatabase(dir: string, options: DatabaseOptions = {}): Databa
 /** All tables of one environment. See rows.ts for what stands in them. */
 export class Database {
   readonly genesis: Genesis;
-  readonly genesisRecords: Table<GenesisRecord>;
+  readonly genesisRecords: RowTable<GenesisRecord>;
   /** actorId */
-  readonly snapshotHeads: Table<SnapshotRecord>;
+  readonly snapshotHeads: RowTable<SnapshotRecord>;
   /** [actorId, table, key] → a row as the actor handed it over */
-  readonly snapshotRows: Table;
+  readonly snapshotRows: RowTable;
   /** "history" */
-  readonly index: Table<IndexRecord>;
+  readonly index: RowTable<IndexRecord>;
   /** orderId */
-  readonly orders: Table<OrderRecord>;
-  /** [accountId, closed at, sequence, orderId] → nothing */
-  readonly closedOrders: Table;
+  readonly orders: RowTable<OrderRecord>;
   /** [generation, accountId, clientOrderId] */
-  readonly clientOrders: Table<ClientOrderRecord>;
-  /** [accountId, time, sequence, tradeId, orderId] */
-  readonly fills: Table<FillRecord>;
-  /** [instrumentId, tradeId] */
-  readonly trades: Table<TradeRecord>;
+  readonly clientOrders: RowTable<ClientOrderRecord>;
+  /** transferId */
+  readonly transfers: RowTable<TransferRecord>;
   /** [interval, instrumentId, openTime] */
-  readonly candles: Table<CandleRecord>;
-  /** [accountId, kind, transferId] */
-  readonly transfers: Table<TransferRecord>;
+  readonly candles: RowTable<CandleRecord>;
+  /** By account. */
+  readonly closedOrders: SeriesTable<ReferenceRecord>;
+  readonly fills: SeriesTable<FillRecord>;
+  readonly deposits: SeriesTable<ReferenceRecord>;
+  readonly withdrawals: SeriesTable<ReferenceRecord>;
+  /** By instrument. */
+  readonly trades: SeriesTable<TradeRecord>;
   private readonly root: RootDatabase<Uint8Array, Key>;
 
   constructor(genesis: Genesis, path: string, mapSizeBytes: number, readOnly: boolean) {
@@ -111,19 +114,22 @@ export class Database {
       cache: false,
       readOnly,
     });
-    const table = <Row extends Message>(name: string): Table<Row> =>
-      new Table<Row>(name, this.root.openDB<Uint8Array, Key>(name, { encoding: "binary", cache: false }));
-    this.genesisRecords = table("genesis");
-    this.snapshotHeads = table("snapshotHeads");
-    this.snapshotRows = table("snapshotRows");
-    this.index = table("index");
-    this.orders = table("orders");
-    this.closedOrders = table("closedOrders");
-    this.clientOrders = table("clientOrders");
-    this.fills = table("fills");
-    this.trades = table("trades");
-    this.candles = table("candles");
-    this.transfers = table("transfers");
+    const lmdb = (name: string) => this.root.openDB<Uint8Array, Key>(name, { encoding: "binary", cache: false });
+    const rows = <Row extends Message>(name: string): RowTable<Row> => new RowTable<Row>(name, lmdb(name));
+    const series = <Row extends Message>(name: string): SeriesTable<Row> => new SeriesTable<Row>(name, lmdb(name));
+    this.genesisRecords = rows("genesis");
+    this.snapshotHeads = rows("snapshotHeads");
+    this.snapshotRows = rows("snapshotRows");
+    this.index = rows("index");
+    this.orders = rows("orders");
+    this.clientOrders = rows("clientOrders");
+    this.transfers = rows("transfers");
+    this.candles = rows("candles");
+    this.closedOrders = series("closedOrders");
+    this.fills = series("fills");
+    this.deposits = series("deposits");
+    this.withdrawals = series("withdrawals");
+    this.trades = series("trades");
   }
 
   /** Does all writes of the batch, or none; on disk when it returns. Empties the batch. Throws DatabaseWriteError. */

@@ -29,13 +29,14 @@ import {
   IndexRecord,
   isOpen,
   OrderRecord,
+  ReferenceRecord,
   TradeRecord,
   TransferRecord,
 } from "./rows.ts";
+import { type Place, SeriesWriter } from "./series.ts";
 import { WriteBatch } from "./write-batch.ts";
 
 const INDEX_KEY = "history";
-const NOTHING = new Uint8Array(0);
 /** Open orders beyond this many are read again from the database when they are next met. */
 const MAX_CACHED_ORDERS = 200_000;
 /**
@@ -43,6 +44,11 @@ const MAX_CACHED_ORDERS = 200_000;
  * generations of this many; a lookup tries the latest first.
  */
 const CLIENT_IDS_PER_GENERATION = 16_384;
+
+/** Rows of a chunk, so that the largest of them stay below 4 KB. */
+const FILLS_PER_CHUNK = 24;
+const TRADES_PER_CHUNK = 60;
+const REFERENCES_PER_CHUNK = 160;
 
 /** What the two sides of a trade do not share. */
 type OwnSide = Pick<FillRecord, "maker" | "feeQuanta" | "feePpm" | "realizedQuanta" | "positionSizeLots">;
@@ -56,22 +62,35 @@ export class HistoryFold {
   private readonly instruments = new Map<number, Instrument>();
   private readonly batch = new WriteBatch();
   private readonly candles: CandleFold;
+  private readonly fills: SeriesWriter<FillRecord>;
+  private readonly trades: SeriesWriter<TradeRecord>;
+  private readonly closedOrders: SeriesWriter<ReferenceRecord>;
+  private readonly transfers: Record<TransferKind, SeriesWriter<ReferenceRecord>>;
   /** Orders that are open as of the last commit. */
   private readonly openOrders = new Map<number, OrderRecord>();
   /** Orders of this batch. */
   private readonly touchedOrders = new Map<number, OrderRecord>();
   private readonly touchedTransfers = new Map<number, Transfer>();
+  /** As of the last commit. */
   private readonly index: IndexRecord;
-  private sequence: number;
+  /** Of the turn in hand. */
+  private readonly place: Place;
   private time = 0;
 
   constructor(database: Database, instruments: readonly Instrument[]) {
     this.database = database;
     for (const instrument of instruments) this.instruments.set(instrument.id, instrument);
     this.candles = new CandleFold(database.candles);
+    this.fills = new SeriesWriter(database.fills, FILLS_PER_CHUNK);
+    this.trades = new SeriesWriter(database.trades, TRADES_PER_CHUNK);
+    this.closedOrders = new SeriesWriter(database.closedOrders, REFERENCES_PER_CHUNK);
+    this.transfers = {
+      DEPOSIT: new SeriesWriter(database.deposits, REFERENCES_PER_CHUNK),
+      WITHDRAWAL: new SeriesWriter(database.withdrawals, REFERENCES_PER_CHUNK),
+    };
     database.refresh();
     this.index = readIndex(database);
-    this.sequence = this.index.sequence;
+    this.place = { clock: this.index.clock, sequence: this.index.sequence };
   }
 
   /** The last sequence whose events are in the index, on disk. */
@@ -81,7 +100,8 @@ export class HistoryFold {
 
   /** The events that follow are of this turn. */
   turn(sequence: number, timeMs: number): void {
-    this.sequence = sequence;
+    this.place.sequence = sequence;
+    this.place.clock = Math.max(this.place.clock, timeMs);
     this.time = timeMs;
   }
 
@@ -123,12 +143,17 @@ export class HistoryFold {
       if (isOpen(order)) this.openOrders.set(orderId, order);
       else this.openOrders.delete(orderId);
     }
-    for (const transfer of this.touchedTransfers.values()) {
-      const key = [transfer.accountId, transfer.kind, transfer.transferId];
-      batch.put(database.transfers, key, { type: TransferRecord.code, transfer });
+    for (const [transferId, transfer] of this.touchedTransfers) {
+      batch.put(database.transfers, transferId, { type: TransferRecord.code, transfer });
     }
+    this.fills.flush(batch);
+    this.trades.flush(batch);
+    this.closedOrders.flush(batch);
+    this.transfers.DEPOSIT.flush(batch);
+    this.transfers.WITHDRAWAL.flush(batch);
     this.candles.flush(batch);
-    this.index.sequence = this.sequence;
+    this.index.sequence = this.place.sequence;
+    this.index.clock = this.place.clock;
     if (this.index.clientIdCount >= CLIENT_IDS_PER_GENERATION) {
       this.index.clientIdGeneration++;
       this.index.clientIdCount = 0;
@@ -161,7 +186,7 @@ export class HistoryFold {
       reason: REASON_NONE,
       createdAt: this.time,
       updatedAt: this.time,
-      sequence: this.sequence,
+      sequence: this.place.sequence,
       clientOrderId: event.clientOrderId,
     });
     if (event.clientOrderId === "") return;
@@ -171,13 +196,14 @@ export class HistoryFold {
   }
 
   private traded(event: MessageOf<typeof Traded>): void {
-    const { database, batch, sequence, time } = this;
+    const { place, time } = this;
+    const { sequence } = place;
     const { tradeId, takerSide, priceTicks, quantityLots, execType } = event;
     const instrumentId = idToInstrumentId(tradeId);
     const instrument = must(this.instruments.get(instrumentId), `instrument ${instrumentId} in the configuration`);
     const quanta = priceTicks * quantityLots * instrument.quantaPerTickLot;
     const trade = { type: TradeRecord.code, tradeId, takerSide, priceTicks, quantityLots, execType, time, sequence };
-    batch.put(database.trades, [instrumentId, tradeId], trade);
+    this.trades.append(this.batch, instrumentId, place, trade);
     this.candles.trade(instrumentId, time, priceTicks, quantityLots, quanta);
 
     if (isCustomer(event.takerAccountId)) {
@@ -201,7 +227,7 @@ export class HistoryFold {
   }
 
   private fill(event: MessageOf<typeof Traded>, orderId: number, quanta: number, own: OwnSide): void {
-    const { sequence, time } = this;
+    const { place, time } = this;
     const { tradeId, priceTicks, quantityLots, execType } = event;
     const order = this.touch(orderId);
     order.remainingLots -= quantityLots;
@@ -211,8 +237,7 @@ export class HistoryFold {
     order.status = STATUS_PARTIALLY_FILLED;
     // No event says that an order was filled.
     if (order.remainingLots === 0) this.close(order, STATUS_FILLED, REASON_NONE);
-    const key = [order.accountId, time, sequence, tradeId, orderId];
-    this.batch.put(this.database.fills, key, {
+    this.fills.append(this.batch, order.accountId, place, {
       type: FillRecord.code,
       tradeId,
       orderId,
@@ -226,7 +251,7 @@ export class HistoryFold {
       execType,
       positionSizeLots: own.positionSizeLots,
       time,
-      sequence,
+      sequence: place.sequence,
       clientOrderId: order.clientOrderId,
     });
   }
@@ -234,8 +259,7 @@ export class HistoryFold {
   private close(order: OrderRecord, status: number, reason: number): void {
     order.status = status;
     order.reason = reason;
-    const key = [order.accountId, this.time, this.sequence, order.orderId];
-    this.batch.putEncoded(this.database.closedOrders, key, NOTHING);
+    this.closedOrders.append(this.batch, order.accountId, this.place, referenceTo(order.orderId, this.time));
   }
 
   /** The order, which this turn changes. */
@@ -247,7 +271,7 @@ export class HistoryFold {
       this.touchedOrders.set(orderId, order);
     }
     order.updatedAt = this.time;
-    order.sequence = this.sequence;
+    order.sequence = this.place.sequence;
     return order;
   }
 
@@ -271,13 +295,11 @@ export class HistoryFold {
       createdAt: time,
       updatedAt: time,
     });
+    this.transfers[kind].append(this.batch, accountId, this.place, referenceTo(transferId, time));
   }
 
-  private progressed(event: { transferId: number; accountId: number }, status: TransferStatus): Transfer {
-    const { transferId, accountId } = event;
-    const known =
-      this.touchedTransfers.get(transferId) ??
-      this.database.transfers.get([accountId, "WITHDRAWAL", transferId])?.transfer;
+  private progressed({ transferId }: { transferId: number }, status: TransferStatus): Transfer {
+    const known = this.touchedTransfers.get(transferId) ?? this.database.transfers.get(transferId)?.transfer;
     const transfer = must(known, `withdrawal ${transferId} in the history index`);
     this.touchedTransfers.set(transferId, transfer);
     transfer.status = status;
@@ -288,8 +310,9 @@ export class HistoryFold {
 
 /** How far the index has come; its beginning where there is none. */
 export function readIndex(database: Database): IndexRecord {
-  const begin = { type: IndexRecord.code, sequence: 0, clientIdGeneration: 0, clientIdCount: 0 };
+  const begin = { type: IndexRecord.code, sequence: 0, clock: 0, clientIdGeneration: 0, clientIdCount: 0 };
   return database.index.get(INDEX_KEY) ?? begin;
 }
 
+const referenceTo = (id: number, time: number): ReferenceRecord => ({ type: ReferenceRecord.code, id, time });
 const isCustomer = (accountId: number): boolean => accountId >= FIRST_CUSTOMER_ACCOUNT;

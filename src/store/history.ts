@@ -3,7 +3,7 @@ import { idToInstrumentId, type Transfer, type TransferKind } from "../core/mess
 import { candleKey, toCandle } from "./candle-fold.ts";
 import type { Database } from "./database.ts";
 import { readIndex } from "./history-fold.ts";
-import { type Page, type PageQuery, readPage } from "./pages.ts";
+import { isWithin, type Page, type PageQuery } from "./pages.ts";
 import type { FillRecord, OrderRecord, TradeRecord } from "./rows.ts";
 
 export interface AccountQuery extends PageQuery {
@@ -55,52 +55,41 @@ export class History {
   ordersOf(accountId: number, query: AccountQuery): Page<OrderRecord> {
     const { database } = this;
     database.refresh();
-    return readPage(database.closedOrders, rangeByTime(accountId, 3, query), ([, , orderId]) =>
-      isWanted(query, orderId as number) ? database.orders.require(orderId as number) : null,
+    return database.closedOrders.read(accountId, query, ({ id, time }) =>
+      isOf(query, id) && isWithin(time, query) ? database.orders.require(id) : null,
     );
   }
 
   /** The account's fills, the latest first. */
   fillsOf(accountId: number, query: AccountQuery): Page<FillRecord> {
-    const { database } = this;
-    database.refresh();
-    return readPage(database.fills, rangeByTime(accountId, 4, query), (numbers) =>
-      isWanted(query, numbers[2] as number) ? database.fills.require([accountId, ...numbers]) : null,
+    this.database.refresh();
+    return this.database.fills.read(accountId, query, (fill) =>
+      isOf(query, fill.tradeId) && isWithin(fill.time, query) ? fill : null,
     );
   }
 
   /** The order's fills, the latest first. */
   fillsOfOrder(order: OrderRecord, limit: number): FillRecord[] {
-    const { database } = this;
-    const { accountId, createdAt, updatedAt } = order;
-    database.refresh();
-    const range = rangeByTime(accountId, 4, { limit, startTime: createdAt, endTime: updatedAt });
-    return readPage(database.fills, range, (numbers) =>
-      numbers[3] === order.orderId ? database.fills.require([accountId, ...numbers]) : null,
-    ).data;
+    const { orderId, accountId, createdAt, updatedAt } = order;
+    this.database.refresh();
+    const query = { limit, startTime: createdAt, endTime: updatedAt };
+    return this.database.fills.read(accountId, query, (fill) => (fill.orderId === orderId ? fill : null)).data;
   }
 
   /** The account's deposits or withdrawals, the latest first. Times are those of the request. */
   transfersOf(accountId: number, kind: TransferKind, query: PageQuery): Page<Transfer> {
     const { database } = this;
-    const { limit, cursor, startTime = 0, endTime = Number.MAX_SAFE_INTEGER } = query;
     database.refresh();
-    return readPage(database.transfers, { limit, cursor, prefix: [accountId, kind], numbers: 1 }, ([transferId]) => {
-      const { transfer } = database.transfers.require([accountId, kind, transferId as number]);
-      return transfer.createdAt >= startTime && transfer.createdAt <= endTime ? transfer : null;
-    });
+    const list = kind === "DEPOSIT" ? database.deposits : database.withdrawals;
+    return list.read(accountId, query, ({ id, time }) =>
+      isWithin(time, query) ? database.transfers.require(id).transfer : null,
+    );
   }
 
   /** The latest first. */
   tradesOf(instrumentId: number, limit: number): TradeRecord[] {
-    const { database } = this;
-    database.refresh();
-    const trades: TradeRecord[] = [];
-    database.trades.each({ start: [instrumentId + 1], end: [instrumentId], reverse: true, limit }, (_key, trade) => {
-      trades.push(trade);
-      return true;
-    });
-    return trades;
+    this.database.refresh();
+    return this.database.trades.read(instrumentId, { limit }, (trade) => trade).data;
   }
 
   /**
@@ -117,7 +106,6 @@ export class History {
     const candles: Candle[] = [];
     database.candles.each({ ...range, limit }, (_key, record) => {
       candles.push(toCandle(record));
-      return true;
     });
     return isLatest ? candles.reverse() : candles;
   }
@@ -129,12 +117,6 @@ export class History {
   }
 }
 
-/** A list whose keys are [accountId, time, ...]. */
-function rangeByTime(accountId: number, numbers: number, query: PageQuery) {
-  const { limit, cursor, startTime, endTime } = query;
-  return { limit, cursor, prefix: [accountId], numbers, from: startTime, through: endTime };
-}
-
-/** Order and trade ids carry their instrument, so a filter by instrument reads keys only. */
-const isWanted = (query: AccountQuery, id: number): boolean =>
-  query.instrumentId === undefined || idToInstrumentId(id) === query.instrumentId;
+/** Order and trade ids carry their instrument. */
+const isOf = ({ instrumentId }: AccountQuery, id: number): boolean =>
+  instrumentId === undefined || idToInstrumentId(id) === instrumentId;

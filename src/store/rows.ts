@@ -89,13 +89,19 @@ export type CandleRecord = MessageOf<typeof CandleRecord>;
 export const TransferRecord = shape(254, "TransferRecord", { transfer: json<Transfer>() });
 export type TransferRecord = MessageOf<typeof TransferRecord>;
 
+/** An entry of a list whose rows stand elsewhere: a closed order and when it was closed, a transfer and its request. */
+export const ReferenceRecord = shape(255, "ReferenceRecord", { id: "number", time: "number" });
+export type ReferenceRecord = MessageOf<typeof ReferenceRecord>;
+
 /** The order behind a client order id. */
-export const ClientOrderRecord = shape(255, "ClientOrderRecord", { orderId: "number" });
+export const ClientOrderRecord = shape(256, "ClientOrderRecord", { orderId: "number" });
 export type ClientOrderRecord = MessageOf<typeof ClientOrderRecord>;
 
 /** How far the history index has come. */
-export const IndexRecord = shape(256, "IndexRecord", {
+export const IndexRecord = shape(257, "IndexRecord", {
   sequence: "number",
+  /** The latest time of all turns so far. */
+  clock: "number",
   /** The generation that client order ids are being written to, and how many it holds: see history-fold.ts. */
   clientIdGeneration: "number",
   clientIdCount: "number",
@@ -103,9 +109,9 @@ export const IndexRecord = shape(256, "IndexRecord", {
 export type IndexRecord = MessageOf<typeof IndexRecord>;
 
 /** An actor's snapshot holds its state through this sequence. */
-export const SnapshotRecord = shape(257, "SnapshotRecord", { sequence: "number" });
+export const SnapshotRecord = shape(258, "SnapshotRecord", { sequence: "number" });
 export type SnapshotRecord = MessageOf<typeof SnapshotRecord>;
 
 /** Says inside the database which exchange it belongs to. */
-export const GenesisRecord = shape(258, "GenesisRecord", { exchangeId: "string" });
+export const GenesisRecord = shape(259, "GenesisRecord", { exchangeId: "string" });
 export type GenesisRecord = MessageOf<typeof GenesisRecord>;

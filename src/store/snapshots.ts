@@ -48,7 +48,6 @@ export class Snapshots {
     database.snapshotRows.each({ start: [actorId], end: [actorId + 1] }, (key, row) => {
       const [, table, rowKey] = key as [number, string, number | string];
       visit(table, rowKey, row);
-      return true;
     });
     // The caller's thread may never turn its event loop again, and would hold on to this state.
     database.refresh();

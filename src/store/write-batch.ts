@@ -1,7 +1,7 @@
 import { assert } from "../assert.ts";
 import type { Message } from "../core/shape.ts";
 import { encodeMessage } from "../wire/codec.ts";
-import { type Key, sealValue, type Table, VALUE_HEADER_BYTES } from "./table.ts";
+import { type Key, type RowTable, sealValue, type Table, VALUE_HEADER_BYTES } from "./table.ts";
 
 /** No row is larger: requests are cut at 64 KiB, a snapshot's part at 256 KiB. */
 const MAX_ROW_BYTES = 512 * 1024;
@@ -25,18 +25,24 @@ export class WriteBatch {
   private bytes = new Uint8Array(FIRST_BYTES);
   private view = new DataView(this.bytes.buffer);
   private end = 0;
+  /** The first `count` are of this batch; the others are used again. */
   private readonly writes: Write[] = [];
+  private count = 0;
 
-  get isEmpty(): boolean {
-    return this.writes.length === 0;
-  }
-
-  put<Row extends Message>(table: Table<Row>, key: Key, row: Row): void {
+  put<Row extends Message>(table: RowTable<Row>, key: Key, row: Row): void {
     const from = this.open();
     this.close(table, key, from, encodeMessage(this.view, this.bytes, from + VALUE_HEADER_BYTES, row));
   }
 
-  /** A row that is encoded already; an empty one where the key says it all. Copied. */
+  /** Several rows under one key, back to back. */
+  putAll(table: Table, key: Key, rows: readonly Message[]): void {
+    const from = this.open();
+    let end = from + VALUE_HEADER_BYTES;
+    for (const row of rows) end = encodeMessage(this.view, this.bytes, end, row);
+    this.close(table, key, from, end);
+  }
+
+  /** A row that is encoded already. Copied. */
   putEncoded(table: Table, key: Key, row: Uint8Array): void {
     assert(row.length <= MAX_ROW_BYTES - VALUE_HEADER_BYTES, `table ${table.name}: a row of ${row.length} bytes`);
     const from = this.open();
@@ -45,19 +51,20 @@ export class WriteBatch {
   }
 
   remove(table: Table, key: Key): void {
-    this.writes.push({ table, key, from: 0, to: 0 });
+    this.add(table, key, 0, 0);
   }
 
   /** Does the writes, in order. Called by Database.commit() inside its transaction. */
   write(): void {
-    for (const { table, key, from, to } of this.writes) {
+    for (let i = 0; i < this.count; i++) {
+      const { table, key, from, to } = this.writes[i] as Write;
       if (to === 0) table.lmdb.remove(key);
       else table.lmdb.put(key, this.bytes.subarray(from, to));
     }
   }
 
   clear(): void {
-    this.writes.length = 0;
+    this.count = 0;
     this.end = 0;
     if (this.bytes.length > KEEP_BYTES) this.resize(FIRST_BYTES);
   }
@@ -71,8 +78,20 @@ export class WriteBatch {
     // Bytes beyond the end of an array are dropped in silence: this is where that would show.
     assert(to - from <= MAX_ROW_BYTES, `table ${table.name}: a row of ${to - from} bytes`);
     sealValue(this.view, this.bytes, from, to);
-    this.writes.push({ table, key, from, to });
+    this.add(table, key, from, to);
     this.end = to;
+  }
+
+  private add(table: Table, key: Key, from: number, to: number): void {
+    const write = this.writes[this.count++];
+    if (write === undefined) {
+      this.writes.push({ table, key, from, to });
+      return;
+    }
+    write.table = table;
+    write.key = key;
+    write.from = from;
+    write.to = to;
   }
 
   private resize(length: number): void {

@@ -29,15 +29,6 @@ export function assertEqual(history: History, model: HistoryModel, random: () =>
   }
   const times = model.trades.map(({ time }) => time);
   const anyTime = (): number => times[Math.floor(random() * times.length)] ?? 0;
-  const newestFirst = <Row extends { sequence: number; orderId: number }>(
-    rows: Row[],
-    timeOf: (row: Row) => number,
-    idOf: (row: Row) => number,
-  ): Row[] =>
-    rows.toSorted(
-      (a, b) => timeOf(b) - timeOf(a) || b.sequence - a.sequence || idOf(b) - idOf(a) || b.orderId - a.orderId,
-    );
-
   for (const accountId of ACCOUNTS) {
     const [startTime, endTime] = random() < 0.5 ? [] : [anyTime(), anyTime()].sort((a, b) => a - b);
     const instrumentId = random() < 0.5 ? undefined : INSTRUMENT_IDS[Math.floor(random() * INSTRUMENT_IDS.length)];
@@ -50,26 +41,20 @@ export function assertEqual(history: History, model: HistoryModel, random: () =>
     const orders = model.closed.filter((o) => o.accountId === accountId && isIn(o.orderId, o.updatedAt));
     assert.deepEqual(
       allPages(limit(), (query) => history.ordersOf(accountId, { ...query, ...filter })),
-      newestFirst(
-        orders,
-        (order) => order.updatedAt,
-        (order) => order.orderId,
-      ),
+      orders.toReversed(),
     );
-    const fills = model.fills.filter((fill) => fill.accountId === accountId);
-    const sorted = newestFirst(
-      fills,
-      (fill) => fill.time,
-      (fill) => fill.tradeId,
-    ).map(({ accountId: _accountId, ...fill }) => fill);
+    const fills = model.fills
+      .filter((fill) => fill.accountId === accountId)
+      .map(({ accountId: _accountId, ...fill }) => fill)
+      .toReversed();
     assert.deepEqual(
       allPages(limit(), (query) => history.fillsOf(accountId, { ...query, ...filter })),
-      sorted.filter((fill) => isIn(fill.tradeId, fill.time)),
+      fills.filter((fill) => isIn(fill.tradeId, fill.time)),
     );
     for (const order of orders.slice(-5)) {
       assert.deepEqual(
         history.fillsOfOrder(order, 1000),
-        sorted.filter((fill) => fill.orderId === order.orderId),
+        fills.filter((fill) => fill.orderId === order.orderId),
       );
     }
     for (const kind of ["DEPOSIT", "WITHDRAWAL"] satisfies TransferKind[]) {

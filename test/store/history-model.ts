@@ -49,6 +49,8 @@ export class LogGenerator {
   private readonly next: () => number;
   private sequence = 0;
   private time = Date.UTC(2026, 0, 30, 23, 58);
+  /** The last of each actor. */
+  private readonly times = new Map<number, number>();
   private serial = 0;
   private tradeSerial = 0;
   private transferId = 0;
@@ -79,7 +81,10 @@ export class LogGenerator {
   }
 
   private logged(actorId: number, events: Message[]): LoggedTurn {
-    return { sequence: this.sequence, time: this.time, actorId, events };
+    // Each actor reads the clock before it takes its place in the log: together their times are a little out of order.
+    const time = Math.max(this.times.get(actorId) ?? 0, this.time - this.int(40));
+    this.times.set(actorId, time);
+    return { sequence: this.sequence, time, actorId, events };
   }
 
   private place(instrumentId: number, live: LiveOrder[]): Message[] {
