@@ -1,0 +1,171 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import {
+  DuplicateOrder,
+  GTC,
+  IOC,
+  LEDGER,
+  PlaceOrder,
+  ReadOrders,
+  ReadPosition,
+  Refused,
+  Tick,
+} from "../../src/core/messages.ts";
+import type { Message } from "../../src/core/shape.ts";
+import { DAY_MS, Exchange, make, type Said, SnapshotStore } from "./support/exchange.ts";
+import { FREE, instrument, ODD } from "./support/instruments.ts";
+import { takeSeed } from "./support/seed.ts";
+import { type Step, step, Traffic } from "./support/steps.ts";
+
+const seed = takeSeed("symbol-replay.test");
+const parameters = { seed, numRuns: 150, includeErrorInReport: true };
+const INSTRUMENTS = [instrument(ODD), instrument(FREE)];
+const ACTORS = [LEDGER, ODD.id, FREE.id];
+const steps = fc.array(step, { maxLength: 150, size: "max" });
+
+test("the log alone brings the exchange back, and it goes on as the first one does", () => {
+  fc.assert(
+    fc.property(steps, steps, (before, after) => {
+      const traffic = open();
+      for (const step of before) traffic.run(step);
+      const again = new Exchange(INSTRUMENTS);
+      again.replay(traffic.exchange.log);
+      again.restored();
+      assertSame(traffic.exchange, again, traffic.accounts);
+      goOn(traffic, again, after);
+    }),
+    parameters,
+  );
+});
+
+test("snapshots, each of what has changed, and the tail of the log behind the last bring it back", () => {
+  // Each actor is handed over at its own moments, as on different threads.
+  const moment = fc.record({ actor: fc.constantFrom(...ACTORS), at: fc.nat(149) });
+  fc.assert(
+    fc.property(steps, fc.array(moment, { maxLength: 12 }), steps, (before, moments, after) => {
+      const traffic = open();
+      const stores = new Map(ACTORS.map((actor) => [actor, new SnapshotStore()]));
+      for (const [i, step] of before.entries()) {
+        traffic.run(step);
+        for (const { actor, at } of moments) if (at === i) stores.get(actor)?.take(traffic.exchange, actor);
+      }
+      const again = restore(traffic.exchange, stores);
+      assertSame(traffic.exchange, again, traffic.accounts);
+      // What was restored hands over only what changes from here on, onto the same rows.
+      goOn(traffic, again, after);
+      for (const [actor, store] of stores) store.take(again, actor);
+      assertSame(again, restore(again, stores), traffic.accounts);
+    }),
+    parameters,
+  );
+});
+
+test("a snapshot holds each open order once, and nothing of what is gone", () => {
+  fc.assert(
+    fc.property(steps, fc.nat(149), (steps, middle) => {
+      const traffic = open();
+      const store = new SnapshotStore();
+      for (const [i, step] of steps.entries()) {
+        traffic.run(step);
+        if (i === middle) store.take(traffic.exchange, ODD.id);
+      }
+      store.take(traffic.exchange, ODD.id);
+      const { orders } = traffic.exchange.symbol(ODD.id).state;
+      const serials: number[] = [];
+      orders.each((slot) => serials.push(orders.serial(slot)));
+      assert.deepEqual(
+        store.keys("orders").sort((a, b) => Number(a) - Number(b)),
+        serials.sort((a, b) => a - b),
+      );
+    }),
+    parameters,
+  );
+});
+
+test("client order ids leave the snapshots when they are forgotten, and not while their order is open", () => {
+  const traffic = open();
+  const { exchange } = traffic;
+  const accountId = traffic.accounts[0];
+  const store = new SnapshotStore();
+  const place = (clientOrderId: string, timeInForce: number): Said =>
+    exchange.do(ODD.id, make(PlaceOrder, { accountId, priceTicks: 99, quantityLots: 5, timeInForce, clientOrderId }));
+  place("open", GTC);
+  place("done", IOC);
+  store.take(exchange, ODD.id);
+  assert.equal(store.keys("clientIds").length, 2);
+  place("unseen", IOC);
+  exchange.time += DAY_MS + 1;
+  for (let i = 0; i < 4; i++) exchange.do(ODD.id, make(Tick));
+  place("fresh", IOC);
+  store.take(exchange, ODD.id);
+  assert.equal(store.keys("clientIds").length, 2);
+  const again = restore(exchange, new Map([[ODD.id, store]]));
+  const answer = (clientOrderId: string): number => {
+    const said = again.do(ODD.id, make(PlaceOrder, { accountId, timeInForce: IOC, clientOrderId }));
+    return said.replies[0].type;
+  };
+  // An id that is known has an order; one that is forgotten is looked at as a new order (of no lots: refused).
+  assert.deepEqual(["open", "done", "unseen", "fresh"].map(answer), [
+    DuplicateOrder.code,
+    Refused.code,
+    Refused.code,
+    DuplicateOrder.code,
+  ]);
+});
+
+test("a snapshot of nothing new is empty", () => {
+  const traffic = open();
+  for (const actor of ACTORS) new SnapshotStore().take(traffic.exchange, actor);
+  for (const actor of ACTORS) {
+    const fail = (): void => assert.fail("handed over again");
+    traffic.exchange.actors.get(actor)?.snapshot({ put: fail, remove: fail });
+  }
+});
+
+function open(): Traffic {
+  const traffic = new Traffic(
+    new Exchange(INSTRUMENTS),
+    INSTRUMENTS.map(({ id }) => id),
+  );
+  for (const { actorId, command } of traffic.opening()) traffic.send(actorId, command);
+  return traffic;
+}
+
+function restore(live: Exchange, stores: ReadonlyMap<number, SnapshotStore>): Exchange {
+  const again = new Exchange(INSTRUMENTS);
+  for (const [actorId, store] of stores) store.load(again.actors.get(actorId)!);
+  again.replay(live.log.filter(({ actorId, sequence }) => sequence > (stores.get(actorId)?.sequence ?? 0)));
+  again.restored();
+  again.sequence = live.sequence;
+  again.time = live.time;
+  // The log of what comes, for another restoration.
+  again.log.push(...live.log);
+  return again;
+}
+
+/** Both get the same commands and must say the same, byte for byte in the log. */
+function goOn(traffic: Traffic, again: Exchange, steps: readonly Step[]): void {
+  again.time = traffic.exchange.time;
+  for (const step of steps) {
+    const { actorId, command } = traffic.command(step);
+    traffic.exchange.time += step.waitMs;
+    again.time = traffic.exchange.time;
+    assert.deepEqual(again.do(actorId, command), traffic.send(actorId, command), JSON.stringify(step));
+  }
+  assertSame(traffic.exchange, again, traffic.accounts);
+}
+
+function assertSame(live: Exchange, again: Exchange, accounts: readonly number[]): void {
+  assert.equal(again.sequence, live.sequence);
+  assert.deepEqual(again.allCells(), live.allCells());
+  for (const actor of ACTORS) assert.deepEqual(again.audit(actor), live.audit(actor));
+  for (const { id } of INSTRUMENTS)
+    for (const accountId of accounts)
+      for (const question of [make(ReadOrders, { accountId }), make(ReadPosition, { accountId })])
+        assert.deepEqual(answers(again, id, question), answers(live, id, question));
+}
+
+/** Without positions of sequence 0: such a row was made by an order that was refused, and is no state. */
+const answers = (exchange: Exchange, actorId: number, question: Message): Message[] =>
+  exchange.do(actorId, question).replies.filter((reply) => !("sequence" in reply && reply.sequence === 0));
