@@ -5,8 +5,8 @@ import { type OrderStream, orderStream } from "./support/stream.ts";
 /** The core alone, in one thread without I/O, against the npm package nodejs-order-book on the same stream. */
 export function benchCore(rounds: number, operations: number): Row[] {
   return [
-    compare(orderStream("30k live orders", 30_000, operations, 1000, 1), rounds),
-    compare(orderStream("1.5k live orders", 1500, operations, 100, 2), rounds),
+    compare(orderStream("30k live orders", 30_000, operations, 200, 1), rounds),
+    compare(orderStream("1.5k live orders", 1500, operations, 200, 2), rounds),
   ];
 }
 
