@@ -105,6 +105,8 @@ export class Keeper {
     const at = this.complete.findIndex(({ sequence }) => sequence <= durableSequence);
     if (at < 0) return false;
     const [{ actorId, sequence, parts }] = this.complete.splice(at, 1) as [PendingSnapshot];
+    const before = this.snapshotSequences.get(actorId) ?? 0;
+    assert(sequence >= before, `actor ${actorId}: a snapshot of ${sequence} after one of ${before}`);
     this.snapshots.apply(actorId, sequence, parts);
     this.snapshotSequences.set(actorId, sequence);
     this.options.onSnapshotStored(actorId, sequence);

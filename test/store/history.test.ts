@@ -181,6 +181,20 @@ test("a turn with hundreds of fills, and the batches around it, come page by pag
   });
 });
 
+test("where actors' times run against the log's order, lists keep that order and windows find every row", async () => {
+  const times = [5000, 5000, 5000, 5000, 5000, 4990, 5010, 4980];
+  const turns = turnsOf([...[1, 2, 3, 4].map((n) => placed(n)), ...[1, 2, 3, 4].map((n) => closed(n))], times);
+  const database = openDatabase(newDir());
+  for (const turn of turns) foldTurns(new HistoryFold(database, INSTRUMENTS), [turn]);
+  const closedBetween = (startTime?: number, endTime?: number): number[] =>
+    new History(database).ordersOf(ALICE, { limit: 9, startTime, endTime }).data.map(({ updatedAt }) => updatedAt);
+  assert.deepEqual(closedBetween(), [4980, 5010, 4990, 5000]);
+  assert.deepEqual(closedBetween(4980, 4990), [4980, 4990]);
+  assert.deepEqual(closedBetween(5000), [5010, 5000]);
+  assert.deepEqual(closedBetween(undefined, 5000), [4980, 4990, 5000]);
+  await database.close();
+});
+
 test("a filter that refuses almost everything searches in steps, and gets there", async () => {
   const other = event(m.OrderPlaced, { orderId: m.serialToId(9, 7), accountId: ALICE, quantityLots: 1 });
   const otherClosed = event(m.OrderClosed, { orderId: m.serialToId(9, 7), accountId: ALICE, status: m.STATUS_EXPIRED });

@@ -143,6 +143,8 @@ test("a snapshot waits for the log that it rests on", async () => {
   assert.equal(rowsOf(database, 1).sequence, 5);
   while (keeper.step(6));
   assert.equal(rowsOf(database, 1).sequence, 6);
+  handOver(keeper, 1, 5, 3);
+  assert.throws(() => keeper.step(6), /snapshot of 5 after one of 6/);
   await database.close();
 });
 

@@ -141,14 +141,13 @@ test("a row that no part could hold is refused by the writer", () => {
   );
 });
 
-test("a snapshot without changes moves the sequence, and none goes back", async () => {
+test("a snapshot without changes moves the sequence", async () => {
   const database = newDatabase();
   const snapshots = new Snapshots(database);
   snapshots.apply(5, 10, partsOf(5, 10, [{ table: "accounts", key: 1, row: account(1, "a") }]));
   snapshots.apply(5, 20, partsOf(5, 20, []));
   assert.equal(snapshots.sequenceOf(5), 20);
   assert.equal(load(database, 5).rows.size, 1);
-  assert.throws(() => snapshots.apply(5, 19, partsOf(5, 19, [])), /snapshot of 19 after one of 20/);
   await database.close();
 });
 
