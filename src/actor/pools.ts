@@ -53,7 +53,7 @@ export function openComputePool(): ComputePool {
   // Each failed task rejects its own promise; without a listener an idle thread's end would end the process.
   pool.on("error", () => {});
   return {
-    recover: (message, signature) => pool.run({ message, signature }, { name: "recoverAddress" }),
+    recover: (message, signature) => pool.run({ message, signature }),
     close: () => pool.close(),
   };
 }
