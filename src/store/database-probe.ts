@@ -15,7 +15,6 @@ export function probeDatabase(dir: string): void {
   const { status, signal, stderr, error } = spawnSync(process.execPath, [PROGRAM, dir], {
     encoding: "utf8",
     timeout: TIMEOUT_MS,
-    env: {},
   });
   if (error !== undefined) throw new Error(`the probe of the database in ${dir} did not run`, { cause: error });
   if (status === 0) return;

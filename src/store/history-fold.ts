@@ -13,9 +13,6 @@ import {
   STATUS_NEW,
   STATUS_PARTIALLY_FILLED,
   Traded,
-  type Transfer,
-  type TransferKind,
-  type TransferStatus,
   WithdrawalCompleted,
   WithdrawalRequested,
   WithdrawalSent,
@@ -29,11 +26,13 @@ import {
   IndexRecord,
   isOpen,
   OrderRecord,
-  ReferenceRecord,
+  REFERENCES_PER_CHUNK,
+  type ReferenceRecord,
+  referenceTo,
   TradeRecord,
-  TransferRecord,
 } from "./rows.ts";
 import { type Place, SeriesWriter } from "./series.ts";
+import { TransferFold } from "./transfer-fold.ts";
 import { WriteBatch } from "./write-batch.ts";
 
 const INDEX_KEY = "history";
@@ -45,10 +44,9 @@ const MAX_CACHED_ORDERS = 200_000;
  */
 const CLIENT_IDS_PER_GENERATION = 16_384;
 
-/** Rows of a chunk, so that the largest of them stay below 4 KB. */
+/** So that the largest of them stay below 4 KB. */
 const FILLS_PER_CHUNK = 24;
 const TRADES_PER_CHUNK = 60;
-const REFERENCES_PER_CHUNK = 160;
 
 /** What the two sides of a trade do not share. */
 type OwnSide = Pick<FillRecord, "maker" | "feeQuanta" | "feePpm" | "realizedQuanta" | "positionSizeLots">;
@@ -65,12 +63,11 @@ export class HistoryFold {
   private readonly fills: SeriesWriter<FillRecord>;
   private readonly trades: SeriesWriter<TradeRecord>;
   private readonly closedOrders: SeriesWriter<ReferenceRecord>;
-  private readonly transfers: Record<TransferKind, SeriesWriter<ReferenceRecord>>;
+  private readonly transfers: TransferFold;
   /** Orders that are open as of the last commit. */
   private readonly openOrders = new Map<number, OrderRecord>();
   /** Orders of this batch. */
   private readonly touchedOrders = new Map<number, OrderRecord>();
-  private readonly touchedTransfers = new Map<number, Transfer>();
   /** As of the last commit. */
   private readonly index: IndexRecord;
   /** Of the turn in hand. */
@@ -84,10 +81,7 @@ export class HistoryFold {
     this.fills = new SeriesWriter(database.fills, FILLS_PER_CHUNK);
     this.trades = new SeriesWriter(database.trades, TRADES_PER_CHUNK);
     this.closedOrders = new SeriesWriter(database.closedOrders, REFERENCES_PER_CHUNK);
-    this.transfers = {
-      DEPOSIT: new SeriesWriter(database.deposits, REFERENCES_PER_CHUNK),
-      WITHDRAWAL: new SeriesWriter(database.withdrawals, REFERENCES_PER_CHUNK),
-    };
+    this.transfers = new TransferFold(database);
     database.refresh();
     this.index = readIndex(database);
     this.place = { clock: this.index.clock, sequence: this.index.sequence };
@@ -121,16 +115,10 @@ export class HistoryFold {
         if (isCustomer(event.accountId)) this.close(this.touch(event.orderId), event.status, event.reason);
         break;
       case Deposited.code:
-        this.requested(event, "DEPOSIT", "COMPLETED", "");
-        break;
       case WithdrawalRequested.code:
-        this.requested(event, "WITHDRAWAL", "PENDING", event.address);
-        break;
       case WithdrawalSent.code:
-        this.progressed(event, "SENT").txHash = event.txHash;
-        break;
       case WithdrawalCompleted.code:
-        this.progressed(event, "COMPLETED");
+        this.transfers.apply(this.batch, event, this.place, this.time);
         break;
     }
   }
@@ -143,14 +131,10 @@ export class HistoryFold {
       if (isOpen(order)) this.openOrders.set(orderId, order);
       else this.openOrders.delete(orderId);
     }
-    for (const [transferId, transfer] of this.touchedTransfers) {
-      batch.put(database.transfers, transferId, { type: TransferRecord.code, transfer });
-    }
     this.fills.flush(batch);
     this.trades.flush(batch);
     this.closedOrders.flush(batch);
-    this.transfers.DEPOSIT.flush(batch);
-    this.transfers.WITHDRAWAL.flush(batch);
+    this.transfers.flush(batch);
     this.candles.flush(batch);
     this.index.sequence = this.place.sequence;
     this.index.clock = this.place.clock;
@@ -161,7 +145,6 @@ export class HistoryFold {
     batch.put(database.index, INDEX_KEY, this.index);
     database.commit(batch);
     this.touchedOrders.clear();
-    this.touchedTransfers.clear();
     if (this.openOrders.size > MAX_CACHED_ORDERS) this.openOrders.clear();
   }
 
@@ -274,38 +257,6 @@ export class HistoryFold {
     order.sequence = this.place.sequence;
     return order;
   }
-
-  private requested(
-    event: MessageOf<typeof Deposited> | MessageOf<typeof WithdrawalRequested>,
-    kind: TransferKind,
-    status: TransferStatus,
-    address: string,
-  ): void {
-    const { transferId, accountId, amountQuanta, reference } = event;
-    const { time } = this;
-    this.touchedTransfers.set(transferId, {
-      transferId,
-      accountId,
-      kind,
-      amountQuanta,
-      address,
-      reference,
-      status,
-      txHash: "",
-      createdAt: time,
-      updatedAt: time,
-    });
-    this.transfers[kind].append(this.batch, accountId, this.place, referenceTo(transferId, time));
-  }
-
-  private progressed({ transferId }: { transferId: number }, status: TransferStatus): Transfer {
-    const known = this.touchedTransfers.get(transferId) ?? this.database.transfers.get(transferId)?.transfer;
-    const transfer = must(known, `withdrawal ${transferId} in the history index`);
-    this.touchedTransfers.set(transferId, transfer);
-    transfer.status = status;
-    transfer.updatedAt = this.time;
-    return transfer;
-  }
 }
 
 /** How far the index has come; its beginning where there is none. */
@@ -314,5 +265,4 @@ export function readIndex(database: Database): IndexRecord {
   return database.index.get(INDEX_KEY) ?? begin;
 }
 
-const referenceTo = (id: number, time: number): ReferenceRecord => ({ type: ReferenceRecord.code, id, time });
 const isCustomer = (accountId: number): boolean => accountId >= FIRST_CUSTOMER_ACCOUNT;

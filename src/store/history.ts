@@ -70,9 +70,9 @@ export class History {
 
   /** The order's fills, the latest first. */
   fillsOfOrder(order: OrderRecord, limit: number): FillRecord[] {
-    const { orderId, accountId, createdAt, updatedAt } = order;
+    const { orderId, accountId, createdAt, updatedAt, sequence } = order;
     this.database.refresh();
-    const query = { limit, startTime: createdAt, endTime: updatedAt };
+    const query = { limit, startTime: createdAt, endTime: updatedAt, throughSequence: sequence };
     return this.database.fills.read(accountId, query, (fill) => (fill.orderId === orderId ? fill : null)).data;
   }
 

@@ -93,6 +93,10 @@ export type TransferRecord = MessageOf<typeof TransferRecord>;
 export const ReferenceRecord = shape(255, "ReferenceRecord", { id: "number", time: "number" });
 export type ReferenceRecord = MessageOf<typeof ReferenceRecord>;
 
+export const referenceTo = (id: number, time: number): ReferenceRecord => ({ type: ReferenceRecord.code, id, time });
+/** So that a chunk of them stays below 4 KB: see series.ts. */
+export const REFERENCES_PER_CHUNK = 160;
+
 /** The order behind a client order id. */
 export const ClientOrderRecord = shape(256, "ClientOrderRecord", { orderId: "number" });
 export type ClientOrderRecord = MessageOf<typeof ClientOrderRecord>;

@@ -13,11 +13,16 @@ export interface Place {
   sequence: number;
 }
 
-/** How far a row's own time may lie behind the clock, and still be found by it. */
-const CLOCK_SLACK_MS = 60_000;
+/** How far a row's own time may lie behind the clock, and a time window still find it. */
+const CLOCK_SLACK_MS = 10_000;
 /** How many rows one call looks at, at most: bounds the work of a query whose filter refuses most of them. */
 const MAX_ROWS_SCANNED = 4000;
 const CURSOR_NUMBERS = 4;
+
+export interface SeriesQuery extends PageQuery {
+  /** Rows of later turns are not looked at. */
+  throughSequence?: number;
+}
 
 interface Chunk<Row> {
   key: Key;
@@ -33,8 +38,9 @@ interface Chunk<Row> {
  */
 export class SeriesTable<Row extends Message> extends Table {
   /** Reads a list, newest first. `show` answers what a row shows, or null for one that the filter leaves out. */
-  read<Shown>(list: number, query: PageQuery, show: (row: Row) => Shown | null): Page<Shown> {
+  read<Shown>(list: number, query: SeriesQuery, show: (row: Row) => Shown | null): Page<Shown> {
     const { limit, startTime = 0, endTime = Number.MAX_SAFE_INTEGER } = query;
+    const { throughSequence = Number.MAX_SAFE_INTEGER } = query;
     const resume = query.cursor === undefined ? null : parseCursor(query.cursor, CURSOR_NUMBERS);
     const start: Key = resume === null ? [list, endTime + CLOCK_SLACK_MS] : [list, ...resume.slice(0, -1)];
     const data: Shown[] = [];
@@ -42,6 +48,7 @@ export class SeriesTable<Row extends Message> extends Table {
     let nextCursor: string | null = null;
     this.eachValue({ start, end: [list], reverse: true }, (key, value) => {
       const [, ...place] = key as number[];
+      if ((place[1] as number) > throughSequence) return true;
       const view = viewOf(value);
       const offsets = offsetsOf(view);
       const isResumed = resume?.every((number, i) => i === place.length || number === place[i]);

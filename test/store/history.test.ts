@@ -181,6 +181,36 @@ test("a turn with hundreds of fills, and the batches around it, come page by pag
   });
 });
 
+test("an order's fills are found behind thousands that its account had since", async () => {
+  const bob = ALICE + 1;
+  const trade = (serial: number, takerSerial: number): Message =>
+    event(m.Traded, {
+      ...{
+        tradeId: m.serialToId(serial, 1),
+        takerOrderId: m.serialToId(takerSerial, 1),
+        quantityLots: 1,
+        priceTicks: 1,
+      },
+      ...{ makerOrderId: m.serialToId(1, 1), takerAccountId: ALICE, makerAccountId: bob },
+    });
+  const events = [placed(1, { accountId: bob, quantityLots: 6000 }), placed(2, { quantityLots: 1 }), trade(1, 2)];
+  events.push(placed(3, { quantityLots: 6000 }));
+  for (let serial = 2; serial <= 5001; serial++) events.push(trade(serial, 3));
+  const database = openDatabase(newDir());
+  const fold = new HistoryFold(database, INSTRUMENTS);
+  const turns = turnsOf(events);
+  foldTurns(fold, turns.slice(0, 4));
+  foldTurns(fold, turns.slice(4));
+  const history = new History(database);
+  const first = history.orderById(m.serialToId(2, 1));
+  assert.ok(first !== undefined);
+  assert.deepEqual(
+    history.fillsOfOrder(first, 10).map(({ tradeId }) => tradeId),
+    [m.serialToId(1, 1)],
+  );
+  await database.close();
+});
+
 test("where actors' times run against the log's order, lists keep that order and windows find every row", async () => {
   const times = [5000, 5000, 5000, 5000, 5000, 4990, 5010, 4980];
   const turns = turnsOf([...[1, 2, 3, 4].map((n) => placed(n)), ...[1, 2, 3, 4].map((n) => closed(n))], times);
