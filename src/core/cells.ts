@@ -116,7 +116,8 @@ export class AccountCells {
     const orderInitial = to.orderInitial - given[at + ORDER_INITIAL];
     const maintenance = to.maintenance - given[at + MAINTENANCE];
     if (equity !== 0) this.add(cell + EQUITY, equity, equity > 0);
-    if (unrealized !== 0) this.add(cell + UNREALIZED, unrealized, false);
+    // Less of an unrealised gain is more to withdraw.
+    if (unrealized !== 0) this.add(cell + UNREALIZED, unrealized, unrealized < 0);
     if (initial !== 0) this.add(cell + INITIAL, initial, initial < 0);
     if (orderInitial !== 0) this.add(cell + ORDER_INITIAL, orderInitial, false);
     if (maintenance !== 0) this.add(cell + MAINTENANCE, maintenance, false);

@@ -1,0 +1,182 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { AccountCells, CONTRIBUTION_FIELDS, type Contribution } from "../../src/core/cells.ts";
+import { everyInterleaving } from "./support/interleave.ts";
+
+const ACCOUNT = 3;
+const NOTHING: Contribution = { equity: 0, unrealized: 0, initial: 0, orderInitial: 0, maintenance: 0 };
+const contribution = (changes: Partial<Contribution>): Contribution => ({ ...NOTHING, ...changes });
+const given = (): Float64Array => new Float64Array(CONTRIBUTION_FIELDS);
+
+/** An account's cells as an array that the interleavings can copy. */
+function start(changes: Partial<Contribution>): BigInt64Array {
+  const cells = AccountCells.allocate(8);
+  cells.move(ACCOUNT, given(), 0, contribution(changes));
+  cells.flush();
+  return new BigInt64Array(cells.buffer).slice();
+}
+
+/** AccountCells over an array: same memory, so the interleavings see each step. */
+const over = (array: BigInt64Array): AccountCells => new AccountCells(array.buffer as unknown as SharedArrayBuffer);
+
+test("cells are the sum of what actors contribute, and go back as contributions do", () => {
+  const cells = AccountCells.allocate(8);
+  const one = given();
+  const other = new Float64Array(20);
+  cells.move(ACCOUNT, one, 0, { equity: 100, unrealized: -5, initial: 20, orderInitial: 10, maintenance: 3 });
+  cells.move(ACCOUNT, other, 10, { equity: -30, unrealized: 7, initial: 1, orderInitial: 1, maintenance: 0 });
+  cells.flush();
+  assert.deepEqual(read(cells), { equity: 70, unrealized: 2, initial: 21, orderInitial: 11, maintenance: 3 });
+  cells.move(ACCOUNT, one, 0, NOTHING);
+  cells.flush();
+  assert.deepEqual(read(cells), { equity: -30, unrealized: 7, initial: 1, orderInitial: 1, maintenance: 0 });
+  cells.move(ACCOUNT, other, 10, NOTHING);
+  cells.flush();
+  assert.deepEqual(read(cells), NOTHING);
+  for (let account = 0; account < cells.maxAccounts; account++) assert.equal(cells.equity(account), 0);
+});
+
+test("what helps an account waits for the flush, what burdens it does not", () => {
+  for (const [field, inFavour] of [
+    ["equity", 10],
+    ["unrealized", -10],
+    ["initial", -10],
+  ] as const) {
+    const cells = AccountCells.allocate(8);
+    const mine = given();
+    const before = contribution({ equity: 100, unrealized: 20, initial: 30 });
+    cells.move(ACCOUNT, mine, 0, before);
+    cells.flush();
+    cells.move(ACCOUNT, mine, 0, { ...before, [field]: before[field] + inFavour });
+    assert.deepEqual(read(cells), before, `${field}, before the flush`);
+    cells.flush();
+    assert.deepEqual(read(cells), { ...before, [field]: before[field] + inFavour }, `${field}, behind it`);
+    cells.move(ACCOUNT, mine, 0, { ...before, [field]: before[field] - inFavour });
+    assert.deepEqual(read(cells), { ...before, [field]: before[field] - inFavour }, `${field}, at once`);
+  }
+});
+
+test("amounts up to 2^53 survive the cells", () => {
+  const cells = AccountCells.allocate(8);
+  const mine = given();
+  for (const equity of [Number.MAX_SAFE_INTEGER, -Number.MAX_SAFE_INTEGER, 1]) {
+    cells.move(ACCOUNT, mine, 0, contribution({ equity }));
+    cells.flush();
+    assert.equal(cells.equity(ACCOUNT), equity);
+  }
+});
+
+test("withdrawable is what margin leaves, or what unrealised gains leave, and never below zero", () => {
+  for (const [equity, unrealized, initial, expected] of [
+    [100, 0, 0, 100],
+    [100, 0, 30, 70],
+    [100, 40, 30, 60],
+    [100, -40, 30, 70],
+    [100, 130, 0, 0],
+    [100, 0, 130, 0],
+    [-5, -5, 0, 0],
+  ]) {
+    const cells = over(start({ equity, unrealized, initial }));
+    assert.equal(cells.withdrawable(ACCOUNT), expected);
+    assert.equal(cells.available(ACCOUNT), equity - initial);
+    // What may be withdrawn is exactly what is debited.
+    assert.equal(cells.debit(ACCOUNT, expected + 1), false);
+    assert.equal(cells.debit(ACCOUNT, expected), equity >= Math.max(initial, unrealized, 0));
+  }
+});
+
+test("two symbols that reserve at once never get more than there is", () => {
+  for (const [equity, first, second] of [
+    [100, 60, 60],
+    [100, 40, 60],
+    [100, 100, 1],
+    [50, 60, 60],
+  ]) {
+    const endings = everyInterleaving(
+      start({ equity }),
+      [first, second].map((amount) => (array: BigInt64Array) => reserve(array, amount)),
+      ({ cells, results, schedule }) => {
+        const taken = (results[0] ? first : 0) + (results[1] ? second : 0);
+        assert.ok(taken <= equity, `${taken} of ${equity} in order ${schedule}`);
+        assert.equal(over(cells).initial(ACCOUNT), taken, `in order ${schedule}`);
+      },
+    );
+    assert.ok(endings >= 6, `${endings} orders`);
+  }
+});
+
+test("three symbols that reserve at once never get more than there is", () => {
+  everyInterleaving(
+    start({ equity: 100, initial: 10 }),
+    [50, 50, 40].map((amount) => (array: BigInt64Array) => reserve(array, amount)),
+    ({ cells, results, schedule }) => {
+      const taken = [50, 50, 40].reduce((sum, amount, i) => sum + (results[i] ? amount : 0), 10);
+      assert.ok(taken <= 100, `${taken} in order ${schedule}`);
+      assert.equal(over(cells).initial(ACCOUNT), taken);
+    },
+  );
+});
+
+test("a withdrawal and a reservation never spend the same money", () => {
+  for (const [equity, margin, amount] of [
+    [100, 60, 60],
+    [100, 40, 60],
+    [100, 1, 100],
+  ]) {
+    const outcomes = new Set<string>();
+    everyInterleaving<boolean>(
+      start({ equity }),
+      [(array) => reserve(array, margin), (array) => over(array).debit(ACCOUNT, amount)],
+      ({ cells, results, schedule }) => {
+        const after = read(over(cells));
+        assert.equal(after.equity, equity - (results[1] ? amount : 0), `in order ${schedule}`);
+        assert.equal(after.initial, results[0] ? margin : 0, `in order ${schedule}`);
+        assert.ok(after.equity >= after.initial, `${JSON.stringify(after)} in order ${schedule}`);
+        outcomes.add(String(results));
+      },
+    );
+    // Each of them can be the one that gets it.
+    assert.ok(outcomes.has("true,false") || margin + amount <= equity);
+    assert.ok(outcomes.has("false,true") || margin + amount <= equity);
+  }
+});
+
+test("a withdrawal never takes an unrealised gain, however it comes between the steps of a mark price", () => {
+  const endings = everyInterleaving<boolean>(
+    start({ equity: 50 }),
+    [
+      (array) => {
+        const cells = over(array);
+        cells.move(ACCOUNT, given(), 0, contribution({ equity: 50, unrealized: 50, initial: 5 }));
+        cells.flush();
+        return true;
+      },
+      (array) => over(array).debit(ACCOUNT, 51),
+    ],
+    ({ results, schedule }) => assert.equal(results[1], false, `in order ${schedule}`),
+  );
+  assert.ok(endings > 20, `${endings} orders`);
+});
+
+test("the interleavings catch a reservation that looks before it takes", () => {
+  let caught = false;
+  const careless = (array: BigInt64Array): boolean => {
+    if (Atomics.load(array, ACCOUNT * 8) < Atomics.load(array, ACCOUNT * 8 + 2) + 60n) return false;
+    Atomics.add(array, ACCOUNT * 8 + 2, 60n);
+    return true;
+  };
+  everyInterleaving(start({ equity: 100 }), [careless, careless], ({ results }) => {
+    caught ||= results[0] && results[1];
+  });
+  assert.ok(caught);
+});
+
+const reserve = (array: BigInt64Array, amount: number): boolean => over(array).reserve(ACCOUNT, amount, given(), 0);
+
+const read = (cells: AccountCells): Contribution => ({
+  equity: cells.equity(ACCOUNT),
+  unrealized: cells.unrealized(ACCOUNT),
+  initial: cells.initial(ACCOUNT),
+  orderInitial: cells.orderInitial(ACCOUNT),
+  maintenance: cells.maintenance(ACCOUNT),
+});
