@@ -45,20 +45,24 @@ export class Credentials {
   private readonly sessionByHeader = new Map<string, Session>();
   private readonly keys = new Map<string, Key>();
   private readonly keysOfAccount = new Map<number, Map<string, Key>>();
-  /** Set once the ledger has told its state. Events before that are in the state. */
+  /** Set once the ledger has told the first page of its state. Events before that are in it, and later ones do no harm. */
   private primed = false;
 
   private constructor(road: Road) {
     road.onReleased((turn) => this.fold(turn));
   }
 
-  /** Resolves when the ledger has told its state. */
+  /** Resolves when the ledger has told its state, page by page. */
   static async open(road: Road): Promise<Credentials> {
     const credentials = new Credentials(road);
-    await ask(road, LEDGER, blank(Describe), (turn) => {
-      const description = replyOf<MessageOf<typeof LedgerDescription>>(turn, LedgerDescription.code);
-      credentials.prime(description.state);
-    });
+    for (let from: number | null = 0; from !== null; ) {
+      const command: MessageOf<typeof Describe> = { ...blank(Describe), from };
+      from = await ask(road, LEDGER, command, (turn) => {
+        const { state } = replyOf<MessageOf<typeof LedgerDescription>>(turn, LedgerDescription.code);
+        credentials.prime(state);
+        return state.next;
+      });
+    }
     return credentials;
   }
 

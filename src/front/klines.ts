@@ -26,12 +26,17 @@ export function readKlines(
 ): Klines {
   const { interval, limit } = query;
   const through = openTimeOf(interval, Math.min(query.endTime ?? now, now));
-  const from =
+  const asked =
     query.startTime === undefined ? stepBack(interval, through, limit - 1) : firstFrom(interval, query.startTime);
+  const [before] = history.candles(instrumentId, interval, { endTime: asked - 1, limit: 1 });
+  // Before the first trade of all there is nothing to show, so the row begins with it.
+  const [first] = before
+    ? []
+    : history.candles(instrumentId, interval, { startTime: asked, endTime: through, limit: 1 });
+  if (asked > through || (before ?? first) === undefined) return { candles: [], nextOpenTime: null };
+  const from = first?.openTime ?? asked;
   const last = Math.min(through, stepForward(interval, from, limit - 1));
-  if (from > last) return { candles: [], nextOpenTime: null };
   const traded = history.candles(instrumentId, interval, { startTime: from, endTime: last, limit });
-  const [before] = history.candles(instrumentId, interval, { endTime: from - 1, limit: 1 });
   const candles = fillGaps(traded, interval, from, last, before?.closeTicks ?? 0);
   return { candles, nextOpenTime: last < through ? stepForward(interval, last, 1) : null };
 }

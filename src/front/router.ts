@@ -50,6 +50,9 @@ export type Route = RouteSpec<TObject, TObject>;
 export const route = <Q extends TObject = TObject, B extends TObject = TObject>(spec: RouteSpec<Q, B>): Route =>
   spec as unknown as Route;
 
+/** Finds out who calls, or throws. */
+export type Gatekeeper = Pick<Auth, "principal" | "session" | "operator">;
+
 interface Endpoint {
   readonly route: Route;
   readonly query: Input<TObject>;
@@ -71,10 +74,10 @@ export class Router {
   /** Paths without a parameter, and those with one by their text before it. */
   private readonly fixed = new Map<string, Place>();
   private readonly withParameter: { before: string; after: string; place: Place }[] = [];
-  private readonly auth: Auth;
+  private readonly auth: Gatekeeper;
   private readonly log: Log;
 
-  constructor(routes: readonly Route[], auth: Auth, log: Log) {
+  constructor(routes: readonly Route[], auth: Gatekeeper, log: Log) {
     this.auth = auth;
     this.log = log;
     for (const path of new Set(routes.map((each) => BASE_PATH + each.path))) {

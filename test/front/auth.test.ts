@@ -1,0 +1,331 @@
+import assert from "node:assert/strict";
+import { createHmac } from "node:crypto";
+import { test } from "node:test";
+import {
+  type Describe,
+  KeyCreated,
+  type KeyRecord,
+  KeyRevoked,
+  LEDGER,
+  LedgerDescription,
+  SessionClosed,
+  SessionOpened,
+} from "../../src/core/messages.ts";
+import type { MessageOf } from "../../src/core/shape.ts";
+import { Auth } from "../../src/front/auth.ts";
+import type { Call } from "../../src/front/call.ts";
+import { Credentials } from "../../src/front/credentials.ts";
+import { ApiError, type ErrorCode } from "../../src/front/errors.ts";
+import { isListed, newApiKey, newSecret, parseAllowedIps, SeenSignatures, Vault } from "../../src/front/keys.ts";
+import { hashToken, newToken } from "../../src/wire/token.ts";
+import { fakeCall } from "./fake-call.ts";
+import { make, ScriptedRoad } from "./scripted-road.ts";
+
+const ACCOUNT = 16;
+const vault = new Vault(Buffer.alloc(32, 7));
+
+interface Fixture {
+  road: ScriptedRoad;
+  credentials: Credentials;
+  auth: Auth;
+  token: string;
+}
+
+/** A ledger with one session, and the front that follows it. */
+async function start(operatorToken = "operator"): Promise<Fixture> {
+  const road = new ScriptedRoad();
+  const opening = Credentials.open(road);
+  const token = newToken();
+  const session = { tokenHash: hashToken(token), accountId: ACCOUNT, expiresAt: Date.now() + 60_000 };
+  // The ledger tells its state in pages: the session stands on the second.
+  road.answer(() => [make(LedgerDescription, { state: { next: 1, accounts: [], sessions: [], keys: [] } })]);
+  await Promise.resolve();
+  road.answer(({ command }) => {
+    assert.equal((command as MessageOf<typeof Describe>).from, 1);
+    return [make(LedgerDescription, { state: { next: null, accounts: [], sessions: [session], keys: [] } })];
+  });
+  const credentials = await opening;
+  return { road, credentials, auth: new Auth({ credentials, vault, operatorToken }), token };
+}
+
+const bearer = (token: string): Call => fakeCall("GET", "/v1/orders", { authorization: `Bearer ${token}` }).call;
+
+function assertRefused(read: () => unknown, code: ErrorCode): ApiError {
+  try {
+    read();
+  } catch (thrown) {
+    assert.ok(thrown instanceof ApiError, String(thrown));
+    assert.equal(thrown.code, code);
+    return thrown;
+  }
+  throw new Error(`accepted where ${code} was due`);
+}
+
+test("a session lasts from its event to its end, and no look-up outlives it", async () => {
+  const { road, auth, token } = await start();
+  assert.equal(auth.principal(bearer(token)).accountId, ACCOUNT);
+  const second = newToken();
+  assertRefused(() => auth.principal(bearer(second)), "INVALID_TOKEN");
+  const tokenHash = hashToken(second);
+  road.turn(LEDGER, make(SessionOpened, { accountId: 17, tokenHash, expiresAt: Date.now() + 60_000 }));
+  assert.equal(auth.principal(bearer(second)).accountId, 17);
+  assert.equal(auth.session(bearer(second)).accountId, 17);
+  assert.deepEqual(auth.principal(bearer(second)).permissions, ["READ", "TRADE", "WITHDRAW"]);
+  road.turn(LEDGER, make(SessionClosed, { accountId: 17, tokenHash }));
+  assertRefused(() => auth.principal(bearer(second)), "INVALID_TOKEN");
+  assert.equal(auth.principal(bearer(token)).accountId, ACCOUNT);
+});
+
+test("an expired session is refused before the ledger has closed it", async () => {
+  const { road, auth } = await start();
+  const token = newToken();
+  road.turn(LEDGER, make(SessionOpened, { accountId: 17, tokenHash: hashToken(token), expiresAt: Date.now() - 1 }));
+  assertRefused(() => auth.principal(bearer(token)), "INVALID_TOKEN");
+});
+
+test("a header that is no token is refused", async () => {
+  const { auth, token } = await start();
+  assertRefused(() => auth.principal(fakeCall("GET", "/v1/orders").call), "UNAUTHENTICATED");
+  const headers = [
+    token,
+    "Bearer",
+    `Bearer  ${token}`,
+    `Bearer ${token} `,
+    `Basic ${token}`,
+    `Bearer ${token.slice(1)}`,
+    "Bearer __proto__",
+  ];
+  for (const authorization of headers)
+    assertRefused(() => auth.principal(fakeCall("GET", "/v1/orders", { authorization }).call), "INVALID_TOKEN");
+  assert.equal(auth.principal(fakeCall("GET", "/", { authorization: `bearer ${token}` }).call).accountId, ACCOUNT);
+});
+
+interface TestKey {
+  apiKey: string;
+  secret: string;
+}
+
+function createKey(road: ScriptedRoad, changes: Partial<KeyRecord> = {}): TestKey {
+  const [apiKey, secret] = [newApiKey(), newSecret()];
+  const record: KeyRecord = {
+    label: "bot",
+    permissions: ["READ", "TRADE"],
+    allowedIps: [],
+    sealedSecret: vault.seal(secret, apiKey),
+    expiresAt: 0,
+    createdAt: Date.now(),
+    ...changes,
+  };
+  road.turn(LEDGER, make(KeyCreated, { accountId: ACCOUNT, apiKey, record }));
+  return { apiKey, secret };
+}
+
+interface SignedCall {
+  method?: string;
+  target?: string;
+  body?: string;
+  timestamp?: number | string;
+  recvWindow?: string;
+  signature?: string;
+  remoteAddress?: string;
+}
+
+function signed({ apiKey, secret }: TestKey, options: SignedCall = {}): Call {
+  const { method = "GET", target = "/v1/orders?symbol=BTC-PERP", body = "", recvWindow = "" } = options;
+  const timestamp = String(options.timestamp ?? Date.now());
+  const text = timestamp + method + target + body;
+  const signature = options.signature ?? createHmac("sha256", secret).update(text).digest("hex");
+  const { call, response } = fakeCall(method, target, { apiKey, timestamp, signature, recvWindow, body });
+  if (options.remoteAddress !== undefined) response.remoteAddress = options.remoteAddress;
+  return call;
+}
+
+test("a signature covers timestamp, method, path, query and body, byte for byte", async () => {
+  const { road, auth } = await start();
+  const key = createKey(road);
+  const body = '{"symbol":"BTC-PERP","label":"\u00e9"}';
+  const order = { method: "POST", target: "/v1/orders", body };
+  const principal = auth.principal(signed(key, order));
+  assert.deepEqual([principal.accountId, principal.permissions], [ACCOUNT, ["READ", "TRADE"]]);
+  assert.equal(auth.principal(signed(key)).accountId, ACCOUNT);
+
+  const changes: Partial<Record<"method" | "path" | "query" | "body" | "timestamp", string>>[] = [
+    { method: "PUT" },
+    { path: "/v1/order" },
+    { query: "a=1" },
+    { body: `${body} ` },
+    { timestamp: String(Date.now() - 1) },
+  ];
+  for (const change of changes)
+    assertRefused(() => auth.principal(Object.assign(signed(key, order), change)), "INVALID_KEY_OR_SIGNATURE");
+});
+
+test("an unknown key and a wrong signature are told the same, whatever the signature looks like", async () => {
+  const { road, auth } = await start();
+  const key = createKey(road);
+  const stranger = { apiKey: newApiKey(), secret: key.secret };
+  const unknown = assertRefused(() => auth.principal(signed(stranger)), "INVALID_KEY_OR_SIGNATURE");
+  for (const signature of ["0".repeat(64), "f", "zz".repeat(32), "0".repeat(63), "0".repeat(65), "\u0660".repeat(64)]) {
+    const wrong = assertRefused(() => auth.principal(signed(key, { signature })), "INVALID_KEY_OR_SIGNATURE");
+    assert.deepEqual({ ...wrong }, { ...unknown });
+  }
+  assert.equal(auth.principal(signed(key)).accountId, ACCOUNT);
+});
+
+test("a timestamp outside the window is told the server's time and the skew", async () => {
+  const { road, auth } = await start();
+  const key = createKey(road);
+  const at = (skewMs: number, recvWindow = "") =>
+    auth.principal(signed(key, { timestamp: Date.now() + skewMs, recvWindow }));
+  at(-4_000);
+  at(900);
+  at(-50_000, "60000");
+  for (const [skewMs, recvWindow] of [
+    [-6_000, ""],
+    [2_000, ""],
+    [2_000, "60000"],
+    [-70_000, "60000"],
+    [-1_000, "500"],
+  ] as const) {
+    const { details } = assertRefused(() => at(skewMs, recvWindow), "TIMESTAMP_OUT_OF_WINDOW");
+    assert.ok(Math.abs(Number(details?.serverTime) - Date.now()) < 1_000);
+    assert.ok(Math.abs(Number(details?.skewMs) - skewMs) < 500);
+  }
+  for (const recvWindow of ["0", "60001", "-1", "1e3", "x", "999999"])
+    assertRefused(() => at(0, recvWindow), "BAD_VALUE");
+  for (const timestamp of ["now", "1.5", "-1", "1e12"])
+    assertRefused(() => auth.principal(signed(key, { timestamp })), "BAD_VALUE");
+  assertRefused(() => auth.principal(Object.assign(signed(key), { signature: "" })), "UNAUTHENTICATED");
+  assertRefused(() => auth.principal(Object.assign(signed(key), { timestamp: "" })), "UNAUTHENTICATED");
+});
+
+test("a signature that changes something counts once; reading may be repeated", async () => {
+  const { road, auth } = await start();
+  const key = createKey(road);
+  const timestamp = Date.now();
+  const order = { method: "POST", target: "/v1/orders", body: "{}", timestamp };
+  auth.principal(signed(key, order));
+  assertRefused(() => auth.principal(signed(key, order)), "SIGNATURE_REPLAYED");
+  // The window is not signed, so a longer one must not help.
+  assertRefused(() => auth.principal(signed(key, { ...order, recvWindow: "60000" })), "SIGNATURE_REPLAYED");
+  const upper = signed(key, order);
+  assertRefused(
+    () => auth.principal(Object.assign(upper, { signature: upper.signature.toUpperCase() })),
+    "SIGNATURE_REPLAYED",
+  );
+  auth.principal(signed(key, { ...order, timestamp: timestamp + 1 }));
+  auth.principal(signed(key, { timestamp }));
+  auth.principal(signed(key, { timestamp }));
+});
+
+test("what was signed before the server started does not change anything", async () => {
+  const { road, auth } = await start();
+  const key = createKey(road);
+  const timestamp = Date.now() - 2_000;
+  assertRefused(
+    () => auth.principal(signed(key, { method: "DELETE", target: "/v1/orders", timestamp })),
+    "TIMESTAMP_OUT_OF_WINDOW",
+  );
+  auth.principal(signed(key, { timestamp }));
+});
+
+test("keys expire, are revoked, and are bound to addresses", async () => {
+  const { road, auth, credentials } = await start();
+  const expired = createKey(road, { expiresAt: Date.now() - 1 });
+  assertRefused(() => auth.principal(signed(expired)), "KEY_EXPIRED");
+  assertRefused(() => auth.principal(signed(expired, { signature: "0".repeat(64) })), "INVALID_KEY_OR_SIGNATURE");
+  const bound = createKey(road, { allowedIps: ["10.0.0.0/8", "2001:db8::1"] });
+  for (const remoteAddress of [
+    "10.1.2.3",
+    "0000:0000:0000:0000:0000:ffff:0a01:0203",
+    "2001:0db8:0000:0000:0000:0000:0000:0001",
+  ])
+    assert.equal(auth.principal(signed(bound, { remoteAddress })).accountId, ACCOUNT, remoteAddress);
+  for (const remoteAddress of ["11.1.2.3", "127.0.0.1", "2001:0db8:0000:0000:0000:0000:0000:0002"])
+    assertRefused(() => auth.principal(signed(bound, { remoteAddress })), "IP_NOT_ALLOWED");
+  assert.equal(credentials.keysOf(ACCOUNT).length, 2);
+  assert.deepEqual(credentials.keysOf(ACCOUNT + 1), []);
+  road.turn(LEDGER, make(KeyRevoked, { accountId: ACCOUNT, apiKey: bound.apiKey }));
+  assertRefused(() => auth.principal(signed(bound, { remoteAddress: "10.1.2.3" })), "INVALID_KEY_OR_SIGNATURE");
+  assert.deepEqual(
+    credentials.keysOf(ACCOUNT).map((key) => key.credential),
+    [expired.apiKey],
+  );
+});
+
+test("a key opens no session's door", async () => {
+  const { road, auth, token } = await start();
+  const call = Object.assign(signed(createKey(road)), { authorization: `Bearer ${token}` });
+  assertRefused(() => auth.session(call), "SESSION_REQUIRED");
+});
+
+test("the operator's token opens the operator's door alone, and an empty one opens none", async () => {
+  const { auth, token } = await start("open sesame");
+  const knock = (authorization: string) => auth.operator(fakeCall("GET", "/v1/operator/audit", { authorization }).call);
+  knock("Bearer open sesame");
+  for (const wrong of ["", "Bearer ", "Bearer open", "open sesame", `Bearer ${token}`])
+    assertRefused(() => knock(wrong), "OPERATOR_REQUIRED");
+  assertRefused(() => auth.principal(bearer("open sesame")), "INVALID_TOKEN");
+  const { auth: closed } = await start("");
+  assertRefused(() => closed.operator(fakeCall("GET", "/", { authorization: "Bearer " }).call), "OPERATOR_REQUIRED");
+});
+
+test("a WebSocket says the same by token or signature", async () => {
+  const { road, auth, token } = await start();
+  const { apiKey, secret } = createKey(road, { allowedIps: ["10.0.0.1"] });
+  const timestamp = Date.now();
+  const signature = createHmac("sha256", secret).update(`${timestamp}GET/v1/ws`).digest("hex");
+  const identity = auth.socket({ apiKey, timestamp, signature }, "10.0.0.1");
+  assert.ok("accountId" in identity && identity.accountId === ACCOUNT && identity.credential === apiKey);
+  const byToken = auth.socket({ token }, "10.0.0.2");
+  assert.ok("accountId" in byToken && byToken.credential === hashToken(token));
+  const refusals: [problem: ReturnType<typeof auth.socket>, code: ErrorCode][] = [
+    [auth.socket({ apiKey, timestamp, signature }, "10.0.0.2"), "IP_NOT_ALLOWED"],
+    [auth.socket({ apiKey, timestamp: timestamp + 1, signature }, "10.0.0.1"), "INVALID_KEY_OR_SIGNATURE"],
+    [auth.socket({ token: "x" }, "10.0.0.1"), "INVALID_TOKEN"],
+  ];
+  for (const [problem, code] of refusals) assert.equal("code" in problem && problem.code, code);
+});
+
+test("secrets open under their own key and API key only, and not when changed", () => {
+  const sealed = vault.seal("secret", "key");
+  assert.equal(vault.open(sealed, "key"), "secret");
+  assert.notEqual(vault.seal("secret", "key"), sealed);
+  assert.doesNotMatch(Buffer.from(sealed, "base64url").toString("latin1"), /secret/);
+  const changed = Buffer.from(sealed, "base64url");
+  changed[14] = (changed[14] ?? 0) ^ 1;
+  assert.throws(() => vault.open(sealed, "other"));
+  assert.throws(() => new Vault(Buffer.alloc(32, 8)).open(sealed, "key"));
+  assert.throws(() => vault.open(changed.toString("base64url"), "key"));
+  assert.throws(() => new Vault(Buffer.alloc(16)));
+});
+
+test("signatures are remembered for a window at least and forgotten some time later", () => {
+  const seen = new SeenSignatures(1_000);
+  const name = (i: number) => i.toString(16).padStart(64, "0").split("").reverse().join("");
+  for (let i = 0; i < 100; i++) assert.equal(seen.add(name(i), 10_000 + i * 30), true);
+  for (let i = 0; i < 100; i++) {
+    const age = 99 * 30 - i * 30;
+    const isNew = seen.add(name(i), 10_000 + 99 * 30);
+    if (age <= 1_000) assert.equal(isNew, false, `${age} ms old`);
+    if (age > 2_000) assert.equal(isNew, true, `${age} ms old`);
+  }
+  assert.equal(new SeenSignatures(1_000).isFull, false);
+});
+
+test("addresses and subnets are read strictly", () => {
+  for (const bad of [
+    "",
+    "10",
+    "10.0.0.1/33",
+    "10.0.0.1/",
+    "10.0.0.1/8/8",
+    "10.0.0.1/-1",
+    "::1/129",
+    "localhost",
+    "10.0.0.1/8 ",
+  ])
+    assert.equal(parseAllowedIps(["10.0.0.1", bad]), null, bad);
+  const list = parseAllowedIps(["10.0.0.0/8", "::1"]);
+  assert.ok(list !== null && isListed(list, "10.255.0.1") && isListed(list, "::1") && !isListed(list, "192.0.2.1"));
+});

@@ -1,0 +1,186 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import Type from "typebox";
+import type { Log } from "../../src/front/call.ts";
+import type { Principal } from "../../src/front/credentials.ts";
+import { ApiError } from "../../src/front/errors.ts";
+import { type Gatekeeper, Router, route } from "../../src/front/router.ts";
+import { object } from "../../src/wire/schema/scalars.ts";
+import { type FakeResponse, fakeCall } from "./fake-call.ts";
+
+const reader: Principal = { accountId: 16, permissions: ["READ"], credential: "", expiresAt: 0 };
+
+/** Lets in whoever says "let me in", with the permission to read. */
+const gatekeeper: Gatekeeper = {
+  principal(call) {
+    if (call.authorization !== "let me in") throw new ApiError("UNAUTHENTICATED");
+    return reader;
+  },
+  session: () => {
+    throw new ApiError("SESSION_REQUIRED");
+  },
+  operator: () => {
+    throw new ApiError("OPERATOR_REQUIRED");
+  },
+};
+
+const logged: string[] = [];
+const log: Log = { error: (_fields, message) => void logged.push(message), warn: assert.fail };
+
+const name = Type.String();
+const replies = {};
+const routes = [
+  route({
+    method: "GET",
+    path: "/things",
+    access: "PUBLIC",
+    summary: "",
+    query: object({ limit: Type.Optional(Type.Integer()) }),
+    replies,
+    handle: ({ call, query }) => call.reply(200, JSON.stringify(query)),
+  }),
+  route({
+    method: "POST",
+    path: "/things",
+    access: "READ",
+    summary: "",
+    body: object({ name }),
+    replies,
+    handle: ({ call, body, principal }) => call.reply(201, JSON.stringify({ ...body, account: principal.accountId })),
+  }),
+  route({
+    method: "GET",
+    path: "/things/all",
+    access: "PUBLIC",
+    summary: "",
+    replies,
+    handle: ({ call }) => call.reply(200, '{"all":true}'),
+  }),
+  route({
+    method: "GET",
+    path: "/things/:id",
+    access: "PUBLIC",
+    summary: "",
+    replies,
+    handle: ({ call, parameter }) => call.reply(200, JSON.stringify({ id: parameter })),
+  }),
+  route({
+    method: "POST",
+    path: "/things/:id/close",
+    access: "PUBLIC",
+    summary: "",
+    body: object({ name: Type.Optional(name) }),
+    bodyOptional: true,
+    replies,
+    handle: ({ call, parameter, body }) => call.reply(200, JSON.stringify({ closed: parameter, ...body })),
+  }),
+  route({ method: "DELETE", path: "/things", access: "TRADE", summary: "", replies, handle: () => assert.fail() }),
+  route({ method: "GET", path: "/session", access: "SESSION", summary: "", replies, handle: () => assert.fail() }),
+  route({ method: "GET", path: "/operator", access: "OPERATOR", summary: "", replies, handle: () => assert.fail() }),
+  route({
+    method: "GET",
+    path: "/later/:how",
+    access: "PUBLIC",
+    summary: "",
+    replies,
+    async handle({ call, parameter }) {
+      await Promise.resolve();
+      if (parameter === "refused") throw new ApiError("ORDER_NOT_FOUND");
+      if (parameter === "failed") throw new Error("a bug");
+      call.reply(200, '{"late":true}');
+    },
+  }),
+];
+const router = new Router(routes, gatekeeper, log);
+
+/** As the server does it: what is thrown is the answer. */
+function send(method: string, target: string, body = "", authorization = ""): FakeResponse {
+  const { call, response } = fakeCall(method, target, { body, authorization });
+  try {
+    router.handle(call);
+  } catch (thrown) {
+    call.fail(thrown, log);
+  }
+  return response;
+}
+
+const codeOf = (response: FakeResponse): unknown => [response.status, response.json.code];
+
+test("fixed paths go before parameters, and parameters take one segment", () => {
+  assert.deepEqual(send("GET", "/v1/things/all").json, { all: true });
+  assert.deepEqual(send("GET", "/v1/things/17").json, { id: "17" });
+  assert.deepEqual(send("GET", "/v1/things/client%3Aa").json, { id: "client:a" });
+  assert.deepEqual(send("POST", "/v1/things/17/close").json, { closed: "17" });
+  for (const path of [
+    "/",
+    "/v1",
+    "/v1/",
+    "/v1/thing",
+    "/v1/things/",
+    "/v1/things/1/2",
+    "/v1//things",
+    "/things",
+    "/v1/things//close",
+    "/v1/THINGS",
+    "/v2/things",
+  ])
+    assert.deepEqual(codeOf(send("GET", path)), [404, "NOT_FOUND"], path);
+  for (const path of ["/v1/things/%zz", "/v1/things/%ff"])
+    assert.deepEqual(codeOf(send("GET", path)), [400, "BAD_QUERY"]);
+});
+
+test("an escaped slash stays a part of its segment", () => {
+  assert.deepEqual(send("GET", "/v1/things/a%2Fb").json, { id: "a/b" });
+});
+
+test("a method that a path does not answer to is told which it does", () => {
+  const response = send("PUT", "/v1/things");
+  assert.deepEqual(codeOf(response), [405, "METHOD_NOT_ALLOWED"]);
+  assert.deepEqual(response.headers.allow, "GET, POST, DELETE, HEAD, OPTIONS");
+  const options = send("OPTIONS", "/v1/things/17/close");
+  assert.deepEqual([options.status, options.headers.allow, options.text], [204, "POST, OPTIONS", ""]);
+});
+
+test("HEAD answers like GET, without the body", () => {
+  const response = send("HEAD", "/v1/things/all");
+  assert.deepEqual([response.status, response.headers["content-length"], response.text], [200, "12", ""]);
+});
+
+test("who calls is asked before what was sent is looked at", () => {
+  const nonsense = "{";
+  assert.deepEqual(codeOf(send("POST", "/v1/things", nonsense)), [401, "UNAUTHENTICATED"]);
+  assert.equal(send("POST", "/v1/things", nonsense).headers["www-authenticate"], "Bearer");
+  assert.deepEqual(codeOf(send("POST", "/v1/things", nonsense, "let me in")), [400, "BAD_JSON"]);
+  assert.deepEqual(send("POST", "/v1/things", '{"name":"x"}', "let me in").json, { name: "x", account: 16 });
+  assert.deepEqual(codeOf(send("DELETE", "/v1/things", "", "let me in")), [403, "PERMISSION_DENIED"]);
+  assert.deepEqual(codeOf(send("GET", "/v1/session")), [403, "SESSION_REQUIRED"]);
+  assert.deepEqual(codeOf(send("GET", "/v1/operator")), [403, "OPERATOR_REQUIRED"]);
+});
+
+test("queries and bodies are taken only where a route has some", () => {
+  assert.deepEqual(send("GET", "/v1/things?limit=5").json, { limit: 5 });
+  assert.deepEqual(codeOf(send("GET", "/v1/things?offset=5")), [400, "UNKNOWN_FIELD"]);
+  assert.deepEqual(codeOf(send("GET", "/v1/things/all?limit=5")), [400, "UNKNOWN_FIELD"]);
+  assert.deepEqual(codeOf(send("GET", "/v1/things", "{}")), [400, "UNEXPECTED_BODY"]);
+  assert.deepEqual(codeOf(send("POST", "/v1/things", "", "let me in")), [400, "BAD_JSON"]);
+  assert.deepEqual(codeOf(send("POST", "/v1/things/17/close", '{"names":"x"}')), [400, "UNKNOWN_FIELD"]);
+});
+
+test("what a promise rejects with is the answer, and a bug is logged", async () => {
+  const sent = ["right", "refused", "failed"].map((how) => send("GET", `/v1/later/${how}`));
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.deepEqual(
+    sent.map((response) => [response.status, response.json.code]),
+    [
+      [200, undefined],
+      [404, "ORDER_NOT_FOUND"],
+      [500, "INTERNAL"],
+    ],
+  );
+  assert.deepEqual(logged, ["a request failed"]);
+});
+
+test("a route cannot be declared twice", () => {
+  const twice = { ...routes[0]! };
+  assert.throws(() => new Router([twice, twice], gatekeeper, log), /declared twice/);
+});
