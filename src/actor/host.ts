@@ -35,6 +35,8 @@ interface Thread {
 
 interface Worker extends Thread {
   readonly commands: RingProducer;
+  /** Has commands that it has not been woken for. */
+  unannounced: boolean;
 }
 
 /**
@@ -69,6 +71,7 @@ export class Host implements Road {
   private readonly waiters: { sequence: number; run: () => void }[] = [];
   private readonly indexWaiters: { sequence: number; run: () => void }[] = [];
   private ticker: NodeJS.Timeout | null = null;
+  private ringing = false;
   private stopping = false;
 
   private constructor(config: Config) {
@@ -150,16 +153,31 @@ export class Host implements Road {
   }
 
   private send(actorId: number, command: Message, requestId: number): boolean {
-    const { commands } = must(this.workerOfActor.get(actorId), `actor ${actorId}`);
+    const worker = must(this.workerOfActor.get(actorId), `actor ${actorId}`);
+    const { commands } = worker;
     const at = commands.reserve(COMMAND_HEADER_BYTES + maxMessageBytes(command));
     if (at < 0) return false;
     commands.view.setUint32(at, requestId, true);
     commands.view.setUint32(at + 4, actorId, true);
     const end = encodeMessage(commands.view, commands.bytes, at + COMMAND_HEADER_BYTES, command);
     commands.commit(end - at);
-    commands.ring();
+    worker.unannounced = true;
+    if (!this.ringing) {
+      this.ringing = true;
+      setImmediate(this.ringWorkers);
+    }
     return true;
   }
+
+  /** Once for all requests that came in with one look at the sockets: waking a thread costs more than a request does. */
+  private readonly ringWorkers = (): void => {
+    this.ringing = false;
+    for (const worker of this.workers) {
+      if (!worker.unannounced) continue;
+      worker.unannounced = false;
+      worker.commands.ring();
+    }
+  };
 
   /** Hands out everything that the journal has released; sleeps again only when there is nothing left. */
   private drain(): void {
@@ -273,7 +291,7 @@ export class Host implements Road {
         ledger: { faucetCapQuanta: config.faucetCapQuanta, withdrawalDelayMs: config.withdrawalDelayMs },
         snapshotIntervalMs: config.snapshotIntervalMs,
       });
-      this.workers.push({ ...worker.thread, commands: new RingProducer(commands, bell) });
+      this.workers.push({ ...worker.thread, commands: new RingProducer(commands, bell), unannounced: false });
       return worker.ready();
     });
     for (const [place, actorId] of actorIds.entries())

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import type { MessagePort } from "node:worker_threads";
 import { AccountCells } from "../core/cells.ts";
 import { compileInstrument, type InstrumentConfig } from "../core/instrument.ts";
@@ -5,8 +6,10 @@ import { LedgerActor, type LedgerSettings } from "../core/ledger.ts";
 import { type Actor, LEDGER } from "../core/messages.ts";
 import { SymbolActor } from "../core/symbol.ts";
 import { openDatabase } from "../store/database.ts";
+import { DatabaseCorruptError, readGenesis } from "../store/genesis.ts";
 import { Keeper } from "../store/keeper.ts";
 import { type LogCut, openLog } from "../store/log.ts";
+import { listSegments } from "../store/log-segment.ts";
 import { Snapshots } from "../store/snapshots.ts";
 import { Bell, RingConsumer, RingProducer } from "../wire/ring.ts";
 import { ActorWorker } from "./actor.ts";
@@ -69,9 +72,10 @@ export interface ActorTask extends ThreadTask {
 }
 
 /** The store looks for new turns this often by itself; who waits for the index wakes it at once. */
-const STORE_WAIT_MS = 50;
+const STORE_WAIT_MS = 250;
 
-export function runStore(task: StoreTask): void {
+export async function runStore(task: StoreTask): Promise<void> {
+  refuseOrphanedLog(task);
   const control = new Control(task.control);
   const bell = new Bell(task.bell);
   const frontBell = new Bell(task.frontBell, () => task.port.postMessage("indexed"));
@@ -102,10 +106,18 @@ export function runStore(task: StoreTask): void {
     bell.announce();
     if (input.peek() < 0) bell.wait(STORE_WAIT_MS);
     bell.awake();
+    // lmdb-js leaves timers behind that only a turning event loop clears.
+    await new Promise((resolve) => setImmediate(resolve));
   }
   keeper.close();
   database.close();
   task.port.close();
+}
+
+/** A log without its database is an exchange that has lost one: starting anew over it would hide that. */
+function refuseOrphanedLog({ dataDir, logDir }: StoreTask): void {
+  if (readGenesis(dataDir) !== null || !existsSync(logDir) || listSegments(logDir).length === 0) return;
+  throw new DatabaseCorruptError(`${logDir} holds a log, but ${dataDir} has lost its genesis.json and its database`);
 }
 
 export function runJournal(task: JournalTask): void {
