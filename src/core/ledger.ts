@@ -49,6 +49,8 @@ export interface LedgerSettings {
 const MAX_KEYS_PER_ACCOUNT = 50;
 /** Rows of each kind in one answer to Describe: a turn must fit into a ring. */
 const DESCRIBE_PAGE = 2000;
+/** What one tick moves at most, for the same reason: the rest follows with the next. */
+const EVENTS_PER_TICK = 256;
 /** Balances stay a factor of eight below 2^53, so that sums over one account's symbols are exact. */
 const MAX_BALANCE_QUANTA = 2 ** 50;
 
@@ -190,8 +192,10 @@ export class LedgerActor implements Actor {
   /** In the sandbox nothing leaves: a withdrawal waits, is "sent" with a made-up hash, waits and is complete. */
   private tick(turn: Turn): void {
     const dueBefore = turn.time - this.settings.withdrawalDelayMs;
-    for (const transfer of [...this.state.pending.values()]) {
+    let events = 0;
+    for (const transfer of this.state.pending.values()) {
       if (transfer.updatedAt > dueBefore) continue;
+      if (++events > EVENTS_PER_TICK) return;
       const { transferId, accountId } = transfer;
       if (transfer.status === "PENDING") {
         const seed = `${transferId}/${accountId}/${transfer.amountQuanta}/${transfer.createdAt}`;
@@ -201,6 +205,7 @@ export class LedgerActor implements Actor {
     }
     for (const session of this.state.sessions.values()) {
       if (session.expiresAt > turn.time) continue;
+      if (++events > EVENTS_PER_TICK) return;
       this.happen(turn, { type: SessionClosed.code, accountId: session.accountId, tokenHash: session.tokenHash });
     }
   }
