@@ -69,10 +69,10 @@ export class PositionStream extends Stream {
     for (const slot of this.slots.values()) if (slot.instrument.id === actorId || slot.text !== "") slot.stale = true;
   }
 
-  /** A price of this symbol moved: matters to an open position only. */
+  /** A price moved. If it moved a position, and so the account's equity, what liquidates the others has moved too. */
   priceMoved(instrumentId: number): void {
-    const slot = this.slots.get(instrumentId);
-    if (slot !== undefined && slot.text !== "") slot.stale = true;
+    if (this.slots.get(instrumentId)?.text === "") return;
+    for (const slot of this.slots.values()) if (slot.text !== "") slot.stale = true;
   }
 
   override flush(): void {
