@@ -1,0 +1,154 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+
+const MAIN = fileURLToPath(new URL("../../../src/main.js", import.meta.url));
+const READY = /(http:\/\/[^\s"',]+?\/v1)(?![/\w]).*?(ws:\/\/[^\s"',]+?\/v1\/ws)(?![/\w])/;
+const START_DEADLINE_MS = 60_000;
+
+export const OPERATOR_TOKEN = "operator-of-the-tests";
+
+export interface ServerOptions {
+  /** Flags behind those that every test server has. */
+  flags?: string[];
+  /** Settings without a flag: PERPD_... */
+  environment?: Record<string, string>;
+  /** A folder that exists already, and stays after dispose(). */
+  dataFolder?: string;
+  /** Default true: no bots, prices from the operator, no rate limit. */
+  quiet?: boolean;
+}
+
+export interface Exit {
+  code: number | null;
+  signal: NodeJS.Signals | null;
+}
+
+/** The built server as a child process, on a free port and its own data folder. */
+export class TestServer {
+  /** `http://127.0.0.1:PORT/v1`; another one after each start. */
+  url = "";
+  wsUrl = "";
+  readonly dataFolder: string;
+  /** Everything that it has written so far, over all starts. */
+  stdout = "";
+  stderr = "";
+  private readonly options: ServerOptions;
+  private child: ChildProcess | null = null;
+  private exited: Promise<Exit> = Promise.resolve({ code: null, signal: null });
+
+  constructor(options: ServerOptions = {}) {
+    this.options = options;
+    this.dataFolder = options.dataFolder ?? mkdtempSync(join(tmpdir(), "perpd-test-"));
+  }
+
+  get port(): number {
+    return Number(new URL(this.url).port);
+  }
+
+  get isRunning(): boolean {
+    return this.child !== null;
+  }
+
+  /** Resolves when it says that it is ready; rejects with what it wrote when it ends or hangs instead. */
+  async start(): Promise<void> {
+    const { flags = [], environment = {}, quiet = true } = this.options;
+    const child = spawn(
+      process.execPath,
+      [
+        MAIN,
+        ...["start", "--port", "0", "--data", this.dataFolder, "--operator-token", OPERATOR_TOKEN],
+        ...(quiet ? ["--no-bots", "--price-source", "operator", "--rate-limit", "off"] : []),
+        ...flags,
+      ],
+      { env: { ...withoutSettings(process.env), ...environment }, stdio: ["ignore", "pipe", "pipe"] },
+    );
+    this.child = child;
+    alive.add(child);
+    this.exited = once(child, "close").then(([code, signal]) => {
+      alive.delete(child);
+      if (this.child === child) this.child = null;
+      return { code, signal };
+    });
+    child.stderr.setEncoding("utf8").on("data", (text: string) => {
+      this.stderr += text;
+    });
+    const ready = new Promise<void>((resolve) => {
+      createInterface({ input: child.stdout }).on("line", (line) => {
+        this.stdout += `${line}\n`;
+        const urls = READY.exec(line);
+        if (urls === null) return;
+        this.url = urls[1] as string;
+        this.wsUrl = urls[2] as string;
+        resolve();
+      });
+    });
+    const failed = this.exited.then(({ code, signal }) => {
+      throw new Error(`the server ended (${code ?? signal}) before it was ready:\n${this.stderr}\n${this.stdout}`);
+    });
+    failed.catch(() => {});
+    let timer: NodeJS.Timeout | undefined;
+    const hung = new Promise<never>((_resolve, reject) => {
+      const say = () => reject(new Error(`the server is not ready in time:\n${this.stderr}\n${this.stdout}`));
+      timer = setTimeout(say, START_DEADLINE_MS);
+    });
+    await Promise.race([ready, failed, hung]).finally(() => clearTimeout(timer));
+  }
+
+  /** Asks it to end, and waits until it has. */
+  async stop(signal: "SIGTERM" | "SIGINT" = "SIGTERM"): Promise<Exit> {
+    this.child?.kill(signal);
+    return this.exited;
+  }
+
+  /** The end without a warning. */
+  async kill(): Promise<void> {
+    this.child?.kill("SIGKILL");
+    await this.exited;
+  }
+
+  /** Ends it if need be and removes its data folder. */
+  async dispose(): Promise<void> {
+    await this.kill();
+    if (this.options.dataFolder === undefined) rmSync(this.dataFolder, { recursive: true, force: true });
+  }
+}
+
+export async function startServer(options: ServerOptions = {}): Promise<TestServer> {
+  const server = new TestServer(options);
+  try {
+    await server.start();
+  } catch (error) {
+    await server.dispose();
+    throw error;
+  }
+  return server;
+}
+
+/** A start that is expected to fail: how it ended and what it said. */
+export async function startAndFail(options: ServerOptions): Promise<Exit & { output: string }> {
+  const server = new TestServer(options);
+  try {
+    await server.start();
+  } catch {
+    return { ...(await server.stop()), output: server.stderr + server.stdout };
+  } finally {
+    await server.dispose();
+  }
+  throw new Error("the server has started");
+}
+
+/** The tests decide every setting. */
+function withoutSettings(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(environment).filter(([name]) => !name.startsWith("PERPD_")));
+}
+
+// A test that dies must not leave servers behind.
+const alive = new Set<ChildProcess>();
+process.on("exit", () => {
+  for (const child of alive) child.kill("SIGKILL");
+});
