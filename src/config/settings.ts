@@ -126,7 +126,7 @@ export const SETTINGS = Type.Object(
       }),
     ),
     rateLimit: Type.Boolean(
-      setting({ default: true, description: "limit requests per client", flag: "rate-limit", argument: "on|off" }),
+      setting({ default: true, description: "limit messages per WebSocket client (50 a second); REST has no limits yet", flag: "rate-limit", argument: "on|off" }),
     ),
     operatorToken: Type.String(
       setting({
@@ -149,7 +149,7 @@ export const SETTINGS = Type.Object(
     ),
     ringBytes: Type.Integer(
       setting({
-        default: 4_194_304,
+        default: 16_777_216,
         minimum: 65_536,
         maximum: 1_073_741_824,
         description: "size of each ring between two threads; a power of two",
