@@ -126,7 +126,12 @@ export const SETTINGS = Type.Object(
       }),
     ),
     rateLimit: Type.Boolean(
-      setting({ default: true, description: "limit messages per WebSocket client (50 a second); REST has no limits yet", flag: "rate-limit", argument: "on|off" }),
+      setting({
+        default: true,
+        description: "limit messages per WebSocket client (50 a second); REST has no limits yet",
+        flag: "rate-limit",
+        argument: "on|off",
+      }),
     ),
     operatorToken: Type.String(
       setting({
