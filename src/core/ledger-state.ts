@@ -81,7 +81,7 @@ export class LedgerState {
     switch (event.type) {
       case AccountOpened.code:
         this.openAccount(event.accountId, event.address, 0);
-        this.touch("accounts", event.accountId, () => this.accountRow(event.accountId));
+        this.touchAccount(event.accountId);
         this.touchTotals();
         break;
       case SessionOpened.code:
@@ -249,7 +249,7 @@ export class LedgerState {
 
   private credit(accountId: number, quanta: Quanta): void {
     this.balances[accountId] += quanta;
-    this.touch("accounts", accountId, () => this.accountRow(accountId));
+    this.touchAccount(accountId);
     this.touchTotals();
   }
 
@@ -261,6 +261,11 @@ export class LedgerState {
     const given = new Float64Array(size * CONTRIBUTION_FIELDS);
     given.set(this.given);
     this.given = given;
+  }
+
+  /** Takes the number, not the event that names it: the row is made later, when the event is another one. */
+  private touchAccount(accountId: number): void {
+    this.touch("accounts", accountId, () => this.accountRow(accountId));
   }
 
   private touchTransfer(transferId: number): void {
