@@ -159,11 +159,11 @@ function compileTiers(config: InstrumentConfig): RiskTier[] {
     const maintenanceMarginPpm = configPpm(tier.maintenanceMarginRate, `${name}.maintenanceMarginRate`);
     const initialMarginPpm = Math.ceil(PPM / tier.maxLeverage);
     const last = tiers[index - 1];
-    const deduction = last
-      ? last.maintenanceDeductionQuanta + (floorQuanta / PPM) * (maintenanceMarginPpm - last.maintenanceMarginPpm)
-      : 0;
+    const stepPpm = last ? maintenanceMarginPpm - last.maintenanceMarginPpm : 0;
+    const added = BigInt(floorQuanta) * BigInt(stepPpm);
+    const deduction = (last?.maintenanceDeductionQuanta ?? 0) + Number(added / BigInt(PPM));
     const maxNotionalQuanta = wholeSteps(tier.maxNotional, "0.000001", `${name}.maxNotional`);
-    if (!Number.isSafeInteger(deduction))
+    if (added % BigInt(PPM) !== 0n || !Number.isSafeInteger(deduction))
       throw new Error(`${name}: the deduction is not exact; use rounder tier edges`);
     if (maintenanceMarginPpm >= initialMarginPpm) throw new Error(`${name}: maintenance must stay below 1/maxLeverage`);
     if (maxNotionalQuanta <= floorQuanta) throw new Error(`${name}.maxNotional: tiers must rise`);
