@@ -116,13 +116,15 @@ export function liquidationPrice(
   const q = instrument.quantaPerTickLot;
   const notionalNow = Math.abs(sizeLots) * markTicks * q;
   const others = maintenanceQuanta - maintenanceMargin(instrument, notionalNow);
-  // The notional at the answer may lie in another tier: try each tier, keep the answer that is consistent.
+  const lastTier = instrument.riskTiers[instrument.riskTiers.length - 1];
+  // The notional at the answer may lie in another tier. Equity and maintenance meet once: if not below a tier's upper
+  // edge, then above it. So only that edge is looked at, and rounding cannot lose an answer between two tiers.
   for (const tier of instrument.riskTiers) {
     const rate = tier.maintenanceMarginPpm / PPM;
     const numerator = equityQuanta - sizeLots * markTicks * q - others + tier.maintenanceDeductionQuanta;
     const price = numerator / (q * (Math.abs(sizeLots) * rate - sizeLots));
-    if (price <= 0) continue;
-    if (tierOf(instrument, Math.abs(sizeLots) * price * q) !== tier) continue;
+    if (price <= 0) return 0;
+    if (tier !== lastTier && Math.abs(sizeLots) * price * q > tier.maxNotionalQuanta) continue;
     const ticks = sizeLots > 0 ? Math.ceil(price) : Math.floor(price);
     return ticks > instrument.maxPriceTicks ? 0 : ticks;
   }
