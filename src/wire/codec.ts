@@ -18,7 +18,8 @@ import { blank, type Message, SHAPES, type Shape } from "../core/shape.ts";
 const packr = new Packr({ useRecords: false });
 export const MESSAGE_HEADER_BYTES = 8;
 const encoder = new TextEncoder();
-const decoder = new TextDecoder();
+// A byte order mark at the start of a text is a part of it.
+const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
 type Encode = (view: DataView, bytes: Uint8Array, offset: number, message: Message) => number;
 type DecodeInto = (view: DataView, bytes: Uint8Array, offset: number, message: Message) => void;

@@ -42,7 +42,7 @@ const STRING_KEY = 1;
 const DEFAULT_PART_BYTES = 256 * 1024;
 
 const encoder = new TextEncoder();
-const decoder = new TextDecoder();
+const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
 /** Fills parts with an actor's changed rows: begin(), any number of put() and remove(), end(). */
 export class SnapshotPartWriter implements SnapshotWriter {
