@@ -40,7 +40,7 @@ export class Requests {
     return this.send("DELETE", path + queryText(query));
   }
 
-  post<T>(path: string, body: object = {}): Promise<T> {
+  post<T>(path: string, body?: object): Promise<T> {
     return this.send("POST", path, body);
   }
 

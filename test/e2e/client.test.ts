@@ -1,0 +1,115 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import WebSocket from "ws";
+import { PerpdClient } from "../../src/client/client.ts";
+import { PerpdError } from "../../src/client/error.ts";
+import { LocalOrderBook } from "../../src/client/order-book.ts";
+import type { WebSocketConstructor } from "../../src/client/stream.ts";
+import type { ChannelMessage } from "../../src/client/types.ts";
+import { OPERATOR_TOKEN, startServer, type TestServer } from "./support/server.ts";
+import { until } from "./support/wait.ts";
+import { newPrivateKey, walletOf } from "./support/wallet.ts";
+
+let server: TestServer;
+let operator: PerpdClient;
+
+before(async () => {
+  server = await startServer();
+  operator = new PerpdClient({ baseUrl: server.url, token: OPERATOR_TOKEN });
+  await operator.setIndexPrice("BTC-PERP", "65000");
+});
+
+after(() => server.dispose());
+
+/** Signed in with a wallet of its own. */
+async function openClient(): Promise<PerpdClient> {
+  const client = new PerpdClient({ baseUrl: server.url, WebSocket: WebSocket as unknown as WebSocketConstructor });
+  const wallet = walletOf(newPrivateKey());
+  await client.login(wallet.address, (message) => wallet.signMessage({ message }));
+  await client.deposit({ asset: "USDC", amount: "100000", reference: "start" });
+  return client;
+}
+
+test("the client library does all of it against the real exchange", async (t) => {
+  const [alice, bob] = await Promise.all([openClient(), openClient()]);
+  const limit = { symbol: "BTC-PERP", type: "LIMIT", price: "65000", quantity: "0.1" } as const;
+  const book = new LocalOrderBook();
+  const messages: ChannelMessage[] = [];
+  const stream = alice.stream(
+    [
+      { channel: "orderbook", symbol: "BTC-PERP" },
+      { channel: "trades", symbol: "BTC-PERP" },
+      { channel: "positions" },
+      { channel: "balance" },
+    ],
+    {
+      onMessage: (message) => {
+        messages.push(message);
+        if (message.channel === "orderbook") assert.ok(book.apply(message));
+      },
+    },
+  );
+  t.after(() => stream.close());
+  await stream.ready;
+  assert.ok((await stream.ping()) > 0);
+
+  const resting = await bob.placeOrder({ ...limit, side: "SELL", quantity: "0.3", clientOrderId: "maker" });
+  const taken = await alice.placeOrder({ ...limit, side: "BUY" });
+  assert.equal(taken.status, "FILLED");
+  assert.equal((await bob.order("client:maker")).filledQuantity, "0.1");
+  assert.deepEqual(
+    (await bob.openOrders()).data.map((order) => order.orderId),
+    [resting.orderId],
+  );
+  assert.equal((await alice.positions()).data[0]?.size, "0.1");
+  assert.deepEqual(await alice.setLeverage("BTC-PERP", 20), { symbol: "BTC-PERP", leverage: 20 });
+  assert.equal((await alice.fills({ symbol: "BTC-PERP" })).data.length, 1);
+  assert.equal((await alice.publicTrades("BTC-PERP")).data[0]?.tradeId, taken.fills[0]?.tradeId);
+  assert.equal((await alice.ticker("BTC-PERP")).lastPrice, "65000");
+  assert.equal((await alice.tickers()).data.length, 3);
+  assert.equal((await alice.symbols()).data.length, 3);
+  assert.ok((await alice.klines({ symbol: "BTC-PERP", interval: "1m" })).data.length > 0);
+  assert.equal((await bob.cancelOrder("client:maker")).status, "CANCELED");
+  await bob.placeOrder({ ...limit, side: "BUY", price: "64990" });
+  assert.equal((await alice.closePosition("BTC-PERP")).status, "FILLED");
+  assert.equal((await alice.orderHistory()).data.length, 2);
+  assert.equal((await bob.cancelOrders()).canceled, 0);
+  assert.equal((await alice.deposits()).data.length, 1);
+  const address = "0x0000000000000000000000000000000000000001";
+  await alice.withdraw({ asset: "USDC", amount: "10", address });
+  assert.equal((await alice.withdrawals()).data.length, 1);
+  assert.ok((await alice.time()).serverTime > 0);
+  assert.equal((await alice.health()).status, "OK");
+  assert.ok(await alice.openApi());
+  assert.ok((await operator.audit()) !== null);
+
+  const shown = await alice.orderBook("BTC-PERP");
+  await until("the stream to be in step", () => book.checksum() === shown.checksum);
+  const equity = (await alice.balance()).equity;
+  await until("the balance", () => {
+    const last = messages.filter((message) => message.channel === "balance").at(-1);
+    return last?.data.equity === equity;
+  });
+  assert.equal(messages.filter((message) => message.channel === "trades" && message.type === "UPDATE").length, 2);
+});
+
+test("it signs with an API key, and a refusal is a PerpdError", async () => {
+  const alice = await openClient();
+  const key = await alice.createKey({ label: "bot", permissions: ["READ", "TRADE"] });
+  const bot = new PerpdClient({ baseUrl: server.url, apiKey: key.apiKey, secret: key.secret });
+  assert.equal((await bot.balance()).equity, "100000");
+  const order = { symbol: "BTC-PERP", side: "BUY", type: "LIMIT", price: "64000", quantity: "0.1" } as const;
+  await bot.placeOrder(order);
+  assert.equal((await bot.cancelOrders({ symbol: "BTC-PERP" })).canceled, 1);
+  await assert.rejects(bot.placeOrder({ ...order, quantity: "50" }), (error) => {
+    assert.ok(error instanceof PerpdError);
+    assert.deepEqual([error.status, error.code, error.field], [422, "INSUFFICIENT_MARGIN", "quantity"]);
+    assert.ok(error.details?.required);
+    return true;
+  });
+  assert.equal((await alice.keys()).data.length, 1);
+  await alice.revokeKey(key.apiKey);
+  await assert.rejects(bot.balance(), { code: "INVALID_KEY_OR_SIGNATURE" });
+  await alice.logout();
+  await assert.rejects(alice.balance(), { code: "UNAUTHENTICATED" });
+});
