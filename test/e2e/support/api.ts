@@ -29,11 +29,15 @@ export class Api {
   request<T>(method: string, path: string, body?: unknown, headers: Headers = {}): Promise<Answer<T>> {
     const bytes = body === undefined ? undefined : encode(body);
     return new Promise((resolve, reject) => {
+      const { hostname, port, pathname } = new URL(this.url);
       const outgoing = request(
-        this.url + path,
         {
           method,
           agent,
+          hostname,
+          port,
+          // As it is: a URL would straighten out what is meant to be crooked.
+          path: pathname + path,
           headers: {
             ...(this.token !== undefined && { authorization: `Bearer ${this.token}` }),
             ...(bytes !== undefined && { "content-type": "application/json", "content-length": bytes.length }),

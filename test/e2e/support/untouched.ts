@@ -1,0 +1,41 @@
+import assert from "node:assert/strict";
+import type { OrderBook } from "../../../src/client/types.ts";
+import type { TestServer } from "./server.ts";
+import { Operator, openTrader, type Trader } from "./trader.ts";
+
+/** An exchange in which there is something to damage: a book, positions, an open order of alice's. */
+export interface Target {
+  readonly alice: Trader;
+  readonly bob: Trader;
+  readonly operator: Operator;
+  /** Alice's. */
+  readonly orderId: string;
+}
+
+export async function openTarget(server: TestServer): Promise<Target> {
+  const operator = new Operator(server);
+  await operator.setIndex("BTC-PERP", "65000");
+  const [alice, bob] = await Promise.all([openTrader(server), openTrader(server)]);
+  await bob.sell("0.5", "65000");
+  await alice.buy("0.2", "65000");
+  const { orderId } = await alice.buy("0.1", "64000", { clientOrderId: "resting" });
+  return { alice, bob, operator, orderId };
+}
+
+/** Runs `attack`, after which everything must be as it was, and the server alive. */
+export async function leavesUntouched(target: Target, attack: () => Promise<void>): Promise<void> {
+  const before = await lookAt(target);
+  await attack();
+  assert.deepEqual(await lookAt(target), before);
+  assert.equal((await target.alice.request("GET", "/health")).status, 200);
+}
+
+async function lookAt({ alice, bob, operator }: Target) {
+  return {
+    digests: await operator.stateDigests(),
+    book: await alice.get<OrderBook>("/market/orderbook?symbol=BTC-PERP&depth=1000"),
+    orders: await Promise.all([alice, bob].map((trader) => trader.openOrders())),
+    positions: await Promise.all([alice, bob].map((trader) => trader.position())),
+    money: await Promise.all([alice, bob].map(async (trader) => (await trader.balance()).equity)),
+  };
+}
