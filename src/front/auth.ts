@@ -32,7 +32,6 @@ interface Checker {
   readonly secret: string;
   /** Null = every address. */
   readonly allowedIps: BlockList | null;
-  readonly seen: SeenSignatures;
 }
 
 export interface AuthOptions {
@@ -48,6 +47,8 @@ export class Auth {
   private readonly vault: Vault;
   private readonly operatorDigest: Buffer | null;
   private readonly checkers = new WeakMap<Key, Checker>();
+  /** The window is not part of what was signed: a request may be repeated with the longest one. */
+  private readonly seen = new SeenSignatures(MAX_RECV_WINDOW_MS);
   /** Unknown keys are checked against this, so that they take as long as known ones. */
   private readonly nobodysSecret = newSecret();
   /** What was signed before may have been received before: the memory of signatures begins now. */
@@ -114,8 +115,9 @@ export class Auth {
     if (checker.allowedIps !== null && !isListed(checker.allowedIps, remoteAddress()))
       throw new ApiError("IP_NOT_ALLOWED");
     if (signed.isRead) return key;
-    if (checker.seen.isFull) throw new ApiError("RATE_LIMITED");
-    if (!checker.seen.add(signed.signature, now)) throw new ApiError("SIGNATURE_REPLAYED");
+    const memory = this.seen.add(signed.signature, Number(signed.timestamp), now);
+    if (memory === "SEEN") throw new ApiError("SIGNATURE_REPLAYED");
+    if (memory === "FULL") throw new ApiError("OVERLOADED");
     return key;
   }
 
@@ -139,8 +141,6 @@ export class Auth {
     const checker = {
       secret: this.vault.open(sealedSecret, key.credential),
       allowedIps: allowedIps.length === 0 ? null : parseAllowedIps(allowedIps),
-      // The window is not part of what was signed: a request may be repeated with the longest one.
-      seen: new SeenSignatures(MAX_RECV_WINDOW_MS + MAX_CLOCK_LEAD_MS),
     };
     this.checkers.set(key, checker);
     return checker;

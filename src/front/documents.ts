@@ -152,7 +152,7 @@ function errorsOf(route: Route): ErrorCode[] {
   if (route.access === "SESSION") add("SESSION_REQUIRED");
   if (route.access === "READ" || route.access === "TRADE" || route.access === "WITHDRAW")
     add("INVALID_KEY_OR_SIGNATURE", "KEY_EXPIRED", "TIMESTAMP_OUT_OF_WINDOW", "PERMISSION_DENIED", "IP_NOT_ALLOWED");
-  if (route.access === "TRADE" || route.access === "WITHDRAW") add("SIGNATURE_REPLAYED", "RATE_LIMITED");
+  if (route.access === "TRADE" || route.access === "WITHDRAW") add("SIGNATURE_REPLAYED");
   return [...codes];
 }
 
