@@ -1,6 +1,7 @@
 import uWS from "uWebSockets.js";
-import { Call, type Log, WaitingCalls } from "./call.ts";
+import { type Call, type Log, WaitingCalls } from "./call.ts";
 import { ApiError, MAX_BODY_BYTES } from "./errors.ts";
+import { head, readHead } from "./head.ts";
 import { decodeUtf8 } from "./json.ts";
 import { OpenSockets, Socket, type SocketHandlers } from "./sockets.ts";
 
@@ -34,9 +35,6 @@ const LINGER_MS = 100;
 const MAX_BACKPRESSURE_BYTES = 1 << 20;
 /** Behind our own look at silent sockets (see OpenSockets), for those that it cannot reach. */
 const IDLE_TIMEOUT_S = 60;
-
-const METHODS = new Set(["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"]);
-const TARGET = /^\/[\x21\x22\x24-\x7e]*$/;
 
 /**
  * The only user of uWebSockets.js, and what makes it safe: this build takes the first of two Content-Length headers,
@@ -156,86 +154,6 @@ interface ListensWithOptions {
 function listenExclusively(app: uWS.TemplatedApp, host: string, port: number, then: Then): void {
   (app as unknown as ListensWithOptions).listen(host, port, LIBUS_LISTEN_EXCLUSIVE_PORT, then);
 }
-
-// What the walk over the headers has found, kept here so that a request costs no object for it.
-const head = {
-  hosts: 0,
-  contentLengths: 0,
-  contentLength: "",
-  hasTransferEncoding: false,
-  hasRepeatedCredentials: false,
-  bodyBytes: 0,
-  refusal: null as ApiError | null,
-};
-let reading: Call;
-
-function readHeader(name: string, value: string): void {
-  switch (name) {
-    case "host":
-      head.hosts++;
-      break;
-    case "content-length":
-      head.contentLengths++;
-      head.contentLength = value;
-      break;
-    case "transfer-encoding":
-      head.hasTransferEncoding = true;
-      break;
-    case "authorization":
-      if (reading.authorization !== "") head.hasRepeatedCredentials = true;
-      reading.authorization = value;
-      break;
-    case "x-api-key":
-      if (reading.apiKey !== "") head.hasRepeatedCredentials = true;
-      reading.apiKey = value;
-      break;
-    case "x-timestamp":
-      if (reading.timestamp !== "") head.hasRepeatedCredentials = true;
-      reading.timestamp = value;
-      break;
-    case "x-signature":
-      if (reading.signature !== "") head.hasRepeatedCredentials = true;
-      reading.signature = value;
-      break;
-    case "x-recv-window":
-      if (reading.recvWindow !== "") head.hasRepeatedCredentials = true;
-      reading.recvWindow = value;
-      break;
-  }
-}
-
-/** Copies the request's head, and leaves in `head` the length of the body or why the request is refused. */
-function readHead(response: uWS.HttpResponse, request: uWS.HttpRequest): Call {
-  // Before getMethod, which turns it into lower case for good.
-  const method = request.getCaseSensitiveMethod();
-  const path = request.getUrl();
-  const query = request.getQuery() ?? "";
-  reading = new Call(response, method, path, query);
-  head.hosts = 0;
-  head.contentLengths = 0;
-  head.contentLength = "";
-  head.hasTransferEncoding = false;
-  head.hasRepeatedCredentials = false;
-  request.forEach(readHeader);
-  head.refusal = findFault(method, path, query);
-  head.bodyBytes = head.contentLengths === 0 ? 0 : Number(head.contentLength);
-  return reading;
-}
-
-function findFault(method: string, path: string, query: string): ApiError | null {
-  if (head.hasTransferEncoding) return badRequest("Transfer-Encoding is not accepted; send Content-Length.");
-  if (head.hosts !== 1) return badRequest("Exactly one Host header is required.");
-  if (head.hasRepeatedCredentials) return badRequest("A header of the credentials stands twice.");
-  if (head.contentLengths > 1) return badRequest("More than one Content-Length header.");
-  if (head.contentLengths === 1 && !/^[0-9]{1,10}$/.test(head.contentLength))
-    return badRequest("Content-Length is not a number.");
-  if (!METHODS.has(method)) return badRequest("The method is not known.");
-  if (!TARGET.test(path) || (query !== "" && !TARGET.test(`/${query}`)))
-    return badRequest("The path and query may hold printable ASCII characters only.");
-  return null;
-}
-
-const badRequest = (message: string): ApiError => new ApiError("BAD_REQUEST", { message });
 
 /**
  * Refuses in a later turn of the loop, not now: had the request hidden a second one behind it, uWebSockets.js would run

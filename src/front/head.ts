@@ -1,0 +1,94 @@
+import { Call, type RawResponse } from "./call.ts";
+import { ApiError } from "./errors.ts";
+
+/** What is read of a uWebSockets.js request, during its handler only. */
+export interface RawRequest {
+  getCaseSensitiveMethod(): string;
+  getUrl(): string;
+  getQuery(): string | undefined;
+  /** Names in lower case. */
+  forEach(read: (name: string, value: string) => void): void;
+}
+
+const METHODS = new Set(["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"]);
+const TARGET = /^\/[\x21\x22\x24-\x7e]*$/;
+
+/** What the last readHead() has found, in one place so that a request costs no object for it. */
+export const head = {
+  hosts: 0,
+  contentLengths: 0,
+  contentLength: "",
+  hasTransferEncoding: false,
+  hasRepeatedCredentials: false,
+  bodyBytes: 0,
+  refusal: null as ApiError | null,
+};
+let reading: Call;
+
+function readHeader(name: string, value: string): void {
+  switch (name) {
+    case "host":
+      head.hosts++;
+      break;
+    case "content-length":
+      head.contentLengths++;
+      head.contentLength = value;
+      break;
+    case "transfer-encoding":
+      head.hasTransferEncoding = true;
+      break;
+    case "authorization":
+      if (reading.authorization !== "") head.hasRepeatedCredentials = true;
+      reading.authorization = value;
+      break;
+    case "x-api-key":
+      if (reading.apiKey !== "") head.hasRepeatedCredentials = true;
+      reading.apiKey = value;
+      break;
+    case "x-timestamp":
+      if (reading.timestamp !== "") head.hasRepeatedCredentials = true;
+      reading.timestamp = value;
+      break;
+    case "x-signature":
+      if (reading.signature !== "") head.hasRepeatedCredentials = true;
+      reading.signature = value;
+      break;
+    case "x-recv-window":
+      if (reading.recvWindow !== "") head.hasRepeatedCredentials = true;
+      reading.recvWindow = value;
+      break;
+  }
+}
+
+/** Copies the request's head, and leaves in `head` the length of the body or why the request is refused. */
+export function readHead(response: RawResponse, request: RawRequest): Call {
+  // Before getMethod, which turns it into lower case for good.
+  const method = request.getCaseSensitiveMethod();
+  const path = request.getUrl();
+  const query = request.getQuery() ?? "";
+  reading = new Call(response, method, path, query);
+  head.hosts = 0;
+  head.contentLengths = 0;
+  head.contentLength = "";
+  head.hasTransferEncoding = false;
+  head.hasRepeatedCredentials = false;
+  request.forEach(readHeader);
+  head.refusal = findFault(method, path, query);
+  head.bodyBytes = head.contentLengths === 0 ? 0 : Number(head.contentLength);
+  return reading;
+}
+
+function findFault(method: string, path: string, query: string): ApiError | null {
+  if (head.hasTransferEncoding) return badRequest("Transfer-Encoding is not accepted; send Content-Length.");
+  if (head.hosts !== 1) return badRequest("Exactly one Host header is required.");
+  if (head.hasRepeatedCredentials) return badRequest("A header of the credentials stands twice.");
+  if (head.contentLengths > 1) return badRequest("More than one Content-Length header.");
+  if (head.contentLengths === 1 && !/^[0-9]{1,10}$/.test(head.contentLength))
+    return badRequest("Content-Length is not a number.");
+  if (!METHODS.has(method)) return badRequest("The method is not known.");
+  if (!TARGET.test(path) || (query !== "" && !TARGET.test(`/${query}`)))
+    return badRequest("The path and query may hold printable ASCII characters only.");
+  return null;
+}
+
+const badRequest = (message: string): ApiError => new ApiError("BAD_REQUEST", { message });
