@@ -1,0 +1,202 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Worker } from "node:worker_threads";
+import fc from "fast-check";
+import { allocateRing, Bell, RingConsumer, RingProducer } from "../../src/wire/ring.ts";
+import { takeSeed } from "../core/support/seed.ts";
+import type { RingPeerReport, RingPeerTask } from "./support/ring-peer.ts";
+
+const seed = takeSeed("ring.test");
+const CAPACITY = 4096;
+/** Where the counters' words lie: see src/wire/ring.ts. */
+const HEAD_WORD = 0;
+const TAIL_WORD = 16;
+
+/** A ring that has carried `bytes` before, and is empty. */
+function ringAfter(bytes: number): SharedArrayBuffer {
+  const buffer = allocateRing(CAPACITY);
+  const words = new Int32Array(buffer);
+  words[HEAD_WORD] = bytes | 0;
+  words[TAIL_WORD] = bytes | 0;
+  return buffer;
+}
+
+function ends(buffer: SharedArrayBuffer): { producer: RingProducer; consumer: RingConsumer } {
+  return { producer: new RingProducer(buffer, new Bell()), consumer: new RingConsumer(buffer) };
+}
+
+/** Writes one record whose bytes are all `value`. */
+function put(producer: RingProducer, length: number, value: number): boolean {
+  const at = producer.reserve(length);
+  if (at < 0) return false;
+  producer.bytes.fill(value, at, at + length);
+  producer.commit(length);
+  return true;
+}
+
+function get(consumer: RingConsumer): { length: number; value: number } | null {
+  const at = consumer.peek();
+  if (at < 0) return null;
+  const { length } = consumer;
+  const value = length === 0 ? 0 : consumer.bytes[at];
+  assert.ok(consumer.bytes.subarray(at, at + length).every((byte) => byte === value));
+  consumer.next();
+  return { length, value };
+}
+
+test("records come out as they went in, and nothing before it is committed", () => {
+  const { producer, consumer } = ends(ringAfter(0));
+  assert.equal(consumer.peek(), -1);
+  const at = producer.reserve(100);
+  assert.ok(at >= 0 && at % 8 === 0);
+  assert.equal(consumer.peek(), -1, "reserved is not there yet");
+  producer.bytes.fill(7, at, at + 60);
+  producer.commit(60);
+  assert.ok(put(producer, 0, 0));
+  assert.ok(put(producer, 13, 9));
+  assert.deepEqual(get(consumer), { length: 60, value: 7 });
+  assert.deepEqual(get(consumer), { length: 0, value: 0 });
+  assert.deepEqual(get(consumer), { length: 13, value: 9 });
+  assert.equal(consumer.peek(), -1);
+});
+
+test("a reservation that is not committed is as if it had not been, also across the end", () => {
+  for (const start of [0, CAPACITY - 64, CAPACITY - 8]) {
+    const { producer, consumer } = ends(ringAfter(start));
+    for (let i = 0; i < 10; i++) assert.ok(producer.reserve(500) >= 0);
+    assert.ok(put(producer, 20, 3));
+    assert.ok(producer.reserve(1000) >= 0);
+    assert.ok(put(producer, 30, 4));
+    assert.deepEqual(get(consumer), { length: 20, value: 3 });
+    assert.deepEqual(get(consumer), { length: 30, value: 4 });
+    assert.equal(get(consumer), null);
+  }
+});
+
+test("a full ring takes nothing until there is room, and then exactly what was given back", () => {
+  const { producer, consumer } = ends(ringAfter(0));
+  // 64 of 64 bytes each, the length's 8 included, fill it to the last byte.
+  for (let i = 0; i < CAPACITY / 64; i++) assert.ok(put(producer, 56, i));
+  assert.equal(put(producer, 0, 0), false);
+  assert.deepEqual(get(consumer), { length: 56, value: 0 });
+  assert.equal(put(producer, 56, 64), false, "read, but not released");
+  consumer.release();
+  assert.equal(put(producer, 57, 64), false, "a byte more than there is");
+  assert.ok(put(producer, 56, 64));
+  assert.equal(put(producer, 0, 0), false);
+  for (let i = 1; i <= 64; i++) assert.deepEqual(get(consumer), { length: 56, value: i });
+  assert.equal(get(consumer), null);
+  consumer.release();
+  consumer.release();
+  for (let i = 0; i < CAPACITY / 64; i++) assert.ok(put(producer, 56, i));
+});
+
+test("the largest record fits into an empty ring wherever that stands, and a larger one is a fault", () => {
+  for (let start = 0; start < CAPACITY; start += 8) {
+    const { producer, consumer } = ends(ringAfter(start));
+    for (let round = 0; round < 3; round++) {
+      assert.ok(put(producer, producer.maxRecordBytes, round), `at ${start}`);
+      assert.deepEqual(get(consumer), { length: producer.maxRecordBytes, value: round });
+      consumer.release();
+    }
+  }
+  const { producer } = ends(ringAfter(0));
+  assert.throws(() => producer.reserve(producer.maxRecordBytes + 1), /larger than the ring allows/);
+});
+
+test("capacities are powers of two", () => {
+  for (const capacity of [0, 2048, 4095, 4097, 6000, 12_288])
+    assert.throws(() => allocateRing(capacity), /power of two/);
+  assert.equal(new RingProducer(allocateRing(8192), new Bell()).maxRecordBytes, 4088);
+});
+
+test("a ring is a queue, whatever its counters have come to", () => {
+  const step = fc.oneof(
+    { weight: 4, arbitrary: fc.record({ op: fc.constant("put"), length: fc.nat(300) }) },
+    { weight: 1, arbitrary: fc.record({ op: fc.constant("put"), length: fc.integer({ min: 1500, max: 2040 }) }) },
+    { weight: 1, arbitrary: fc.record({ op: fc.constant("drop"), length: fc.nat(2040) }) },
+    { weight: 4, arbitrary: fc.record({ op: fc.constant("get"), length: fc.constant(0) }) },
+    { weight: 2, arbitrary: fc.record({ op: fc.constant("release"), length: fc.constant(0) }) },
+    // The other end comes anew, as after a restart of its thread: what was committed and released holds.
+    { weight: 1, arbitrary: fc.record({ op: fc.constant("new producer"), length: fc.constant(0) }) },
+  );
+  const start = fc.constantFrom(0, 8, CAPACITY - 8, 2 ** 31 - 64, 2 ** 32 - 8, 2 ** 32 - CAPACITY - 24, 2 ** 32 - 512);
+  fc.assert(
+    fc.property(start, fc.array(step, { maxLength: 300, size: "max" }), (start, steps) => {
+      const buffer = ringAfter(start);
+      let { producer, consumer } = ends(buffer);
+      const queue: { length: number; value: number }[] = [];
+      let unreleased = 0;
+      let value = 0;
+      for (const { op, length } of steps) {
+        if (op === "put") {
+          value = (value + 1) & 255;
+          if (put(producer, length, value)) queue.push({ length, value: length === 0 ? 0 : value });
+          else assert.ok(queue.length + unreleased > 0, "an empty ring takes any record");
+        } else if (op === "drop") producer.reserve(length);
+        else if (op === "get") {
+          const got = get(consumer);
+          assert.deepEqual(got, queue.shift() ?? null);
+          if (got !== null) unreleased++;
+        } else if (op === "release") {
+          consumer.release();
+          unreleased = 0;
+        } else producer = new RingProducer(buffer, new Bell());
+      }
+      for (const expected of queue) assert.deepEqual(get(consumer), expected);
+      assert.equal(get(consumer), null);
+    }),
+    { seed, numRuns: 500, includeErrorInReport: true },
+  );
+});
+
+test("a bell wakes whoever has said that it sleeps, once", () => {
+  let knocks = 0;
+  const bell = new Bell(undefined, () => knocks++);
+  bell.ring();
+  assert.equal(knocks, 0, "awake");
+  bell.announce();
+  bell.ring();
+  bell.ring();
+  assert.equal(knocks, 1);
+  bell.announce();
+  bell.awake();
+  bell.ring();
+  assert.equal(knocks, 1, "has found something by itself");
+  // Rung between announce and wait: the wait ends at once.
+  const other = new Bell(bell.buffer);
+  bell.announce();
+  other.ring();
+  bell.wait(60_000);
+});
+
+const runPeer = (task: RingPeerTask): Promise<RingPeerReport> =>
+  new Promise((resolve, reject) => {
+    const worker = new Worker(new URL("./support/ring-peer.js", import.meta.url), { workerData: task });
+    worker.once("message", resolve);
+    worker.once("error", reject);
+    worker.once("exit", (code) => reject(new Error(`a peer ended with ${code}`)));
+  });
+
+for (const [name, start, records] of [
+  ["a small ring carries many megabytes from one thread to another, in order and whole", 0, 60_000],
+  ["also while its counters pass 2^32", 2 ** 32 - 3_000_000, 40_000],
+] as const) {
+  test(name, async () => {
+    const shared = {
+      ring: ringAfter(start - (start % 8)),
+      consumerBell: new Bell().buffer,
+      producerBell: new Bell().buffer,
+      seed,
+      records,
+    };
+    const [produced, consumed] = await Promise.all([
+      runPeer({ ...shared, role: "producer" }),
+      runPeer({ ...shared, role: "consumer" }),
+    ]);
+    assert.equal(consumed.fault, "");
+    assert.deepEqual(consumed, produced);
+    assert.equal(produced.lostBells, 0);
+    assert.ok(consumed.bytes > 4_000_000, `${consumed.bytes} bytes`);
+  });
+}

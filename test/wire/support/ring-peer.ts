@@ -1,0 +1,116 @@
+import { parentPort, workerData } from "node:worker_threads";
+import { Bell, RingConsumer, RingProducer } from "../../../src/wire/ring.ts";
+import { RingTraffic } from "./ring-traffic.ts";
+
+/** One end of a ring, on a thread of its own. Both sleep on bells, as the exchange's threads do. */
+export interface RingPeerTask {
+  role: "producer" | "consumer";
+  ring: SharedArrayBuffer;
+  consumerBell: SharedArrayBuffer;
+  producerBell: SharedArrayBuffer;
+  seed: number;
+  records: number;
+}
+
+export interface RingPeerReport {
+  bytes: number;
+  /** "" = none. */
+  fault: string;
+  /** Waits that nobody ended: each one a bell that was rung and not heard. */
+  lostBells: number;
+}
+
+/** Far longer than anything that goes right takes. */
+const WAIT_MS = 10_000;
+
+class Peer {
+  protected readonly report: RingPeerReport = { bytes: 0, fault: "", lostBells: 0 };
+  protected readonly traffic: RingTraffic;
+  protected readonly task: RingPeerTask;
+  private readonly own: Bell;
+  protected readonly other: Bell;
+
+  constructor(task: RingPeerTask, maxRecordBytes: number) {
+    this.task = task;
+    this.traffic = new RingTraffic(task.seed, maxRecordBytes);
+    const producer = new Bell(task.producerBell);
+    const consumer = new Bell(task.consumerBell);
+    this.own = task.role === "producer" ? producer : consumer;
+    this.other = task.role === "producer" ? consumer : producer;
+  }
+
+  /** Sleeps until `look` finds something. Returns what it found. */
+  protected sleepUntil(look: () => number): number {
+    for (;;) {
+      this.own.announce();
+      let found = look();
+      if (found < 0) {
+        const from = Date.now();
+        this.own.wait(WAIT_MS);
+        found = look();
+        if (Date.now() - from >= WAIT_MS) this.report.lostBells++;
+      } else this.own.awake();
+      if (found >= 0 || this.report.lostBells > 0) return found;
+    }
+  }
+}
+
+class Producer extends Peer {
+  run(): RingPeerReport {
+    const { traffic, report, task } = this;
+    const ring = new RingProducer(task.ring, this.other);
+    for (let record = 0; record < task.records; record++) {
+      const length = traffic.lengthOf(record);
+      // More room than is needed, sometimes; and sometimes a reservation that comes to nothing.
+      const bound = Math.min(ring.maxRecordBytes, length + (traffic.draw(record, 2) % 64));
+      if (traffic.draw(record, 3) % 8 === 0) ring.reserve(traffic.draw(record, 4) % ring.maxRecordBytes);
+      let at = ring.reserve(bound);
+      if (at < 0) {
+        ring.ring();
+        at = this.sleepUntil(() => ring.reserve(bound));
+        if (at < 0) break;
+      }
+      traffic.fill(ring.bytes, at, record, length);
+      ring.commit(length);
+      report.bytes += length;
+      if (traffic.draw(record, 5) % 4 === 0) ring.ring();
+    }
+    ring.ring();
+    return report;
+  }
+}
+
+class Consumer extends Peer {
+  run(): RingPeerReport {
+    const { traffic, report, task } = this;
+    const ring = new RingConsumer(task.ring);
+    for (let record = 0; record < task.records && report.fault === ""; record++) {
+      let at = ring.peek();
+      if (at < 0) {
+        ring.release();
+        this.other.ring();
+        at = this.sleepUntil(() => ring.peek());
+        if (at < 0) break;
+      }
+      const length = traffic.lengthOf(record);
+      const wrong = traffic.firstWrong(ring.bytes, at, record, length);
+      if (ring.length !== length) report.fault = `record ${record} has ${ring.length} bytes, not ${length}`;
+      else if (wrong >= 0) report.fault = `record ${record} of ${length} bytes is wrong at ${wrong}`;
+      report.bytes += ring.length;
+      ring.next();
+      if (traffic.draw(record, 6) % 4 !== 0) continue;
+      ring.release();
+      this.other.ring();
+    }
+    ring.release();
+    if (report.fault === "" && ring.peek() >= 0) report.fault = "more records than were written";
+    return report;
+  }
+}
+
+if (parentPort !== null) {
+  const task = workerData as RingPeerTask;
+  const maxRecordBytes = new RingProducer(task.ring, new Bell()).maxRecordBytes;
+  const peer = task.role === "producer" ? new Producer(task, maxRecordBytes) : new Consumer(task, maxRecordBytes);
+  parentPort.postMessage(peer.run());
+}
