@@ -1,0 +1,221 @@
+import assert from "node:assert/strict";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { dirname, join, posix } from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+
+/**
+ * The house rules that a compiler does not know (ARCHITECTURE.md, "Rooms"): who may import whom, who alone may import a
+ * package, and what has no place in the core. Read from the sources, type imports included.
+ */
+
+/** From left to right: a room imports from itself and from what stands left of it, never from a neighbour. */
+const ROOMS = [
+  ["assert"],
+  ["core"],
+  ["wire", "config"],
+  ["store", "client"],
+  ["actor"],
+  ["front", "sandbox", "workers"],
+  ["main"],
+  ["test", "bench"],
+];
+
+/** What carries a rule of its own may be imported only by these files, or by files in these folders. */
+const SINGLE_IMPORTS: Record<string, string[]> = {
+  "decimal.js": ["src/core/units.ts"],
+  msgpackr: ["src/wire/codec.ts"],
+  piscina: ["src/actor/pools.ts"],
+  "uWebSockets.js": ["src/front/server.ts"],
+  lmdb: ["src/store/"],
+  viem: ["src/front/wallet.ts", "workers/compute.ts"],
+  pino: ["src/main.ts", "src/exchange.ts"],
+  "node:worker_threads": ["src/actor/"],
+};
+
+/** What only these files may say: shared memory is theirs to order. */
+const ATOMICS = ["src/core/cells.ts", "src/wire/ring.ts", "src/actor/control.ts"];
+
+/** The core reads no clock, throws no dice, waits for nothing and talks to nobody. */
+const NOT_IN_CORE =
+  /\b(Date\.now|new Date\(\)|performance|Math\.random|random\w+|console|setTimeout|setInterval|setImmediate|queueMicrotask|process|fetch|await|async)\b/;
+/** Pure arithmetic. */
+const NODE_IN_CORE = ["node:crypto"];
+
+type Tree = Map<string, string>;
+
+/** Every fault of a tree of sources, by path from the top, in words. */
+function faultsOf(tree: Tree): string[] {
+  const faults: string[] = [];
+  const graph = new Map<string, string[]>();
+  for (const [path, text] of tree) {
+    const code = withoutComments(text);
+    const imports = importsOf(code);
+    const files = imports.filter((name) => name.startsWith(".")).map((name) => posix.join(posix.dirname(path), name));
+    const packages = imports.filter((name) => !name.startsWith("."));
+    graph.set(path, files);
+    for (const file of files) {
+      if (!tree.has(file)) faults.push(`${path} imports ${file}, which does not exist`);
+      else if (!mayImport(path, file)) faults.push(`${path} (${roomOf(path)}) imports ${file} (${roomOf(file)})`);
+    }
+    if (isProduct(path)) faults.push(...faultsOfProduct(path, code, packages));
+  }
+  return [...faults, ...cyclesOf(graph)];
+}
+
+function faultsOfProduct(path: string, code: string, packages: readonly string[]): string[] {
+  const faults: string[] = [];
+  for (const name of packages) {
+    const [whole] = Object.keys(SINGLE_IMPORTS).filter((rule) => name === rule || name.startsWith(`${rule}/`));
+    if (whole !== undefined && !SINGLE_IMPORTS[whole].some((place) => isAt(path, place)))
+      faults.push(`${path} imports ${name}, which only ${SINGLE_IMPORTS[whole].join(", ")} may`);
+    if (roomOf(path) === "core" && name.startsWith("node:") && !NODE_IN_CORE.includes(name))
+      faults.push(`${path} imports ${name}: the core does no I/O`);
+  }
+  if (/\bAtomics\b/.test(code) && !ATOMICS.includes(path)) faults.push(`${path} orders shared memory by itself`);
+  const word = roomOf(path) === "core" ? NOT_IN_CORE.exec(withoutTexts(code))?.[0] : undefined;
+  if (word !== undefined) faults.push(`${path} says ${word}: it has no place in the core`);
+  return faults;
+}
+
+const isAt = (path: string, place: string): boolean => (place.endsWith("/") ? path.startsWith(place) : path === place);
+const isProduct = (path: string): boolean => path.startsWith("src/") || path.startsWith("workers/");
+
+/** src/core/book.ts → core; src/config.ts → config; src/main.ts and what it is made of → main; workers/actor.ts → workers. */
+function roomOf(path: string): string {
+  const [top, next, ...deeper] = path.split("/");
+  if (top !== "src") return top;
+  const name = next.replace(/\.ts$/, "");
+  return deeper.length > 0 || ROOMS.flat().includes(name) ? name : "main";
+}
+
+function mayImport(from: string, to: string): boolean {
+  const rank = (path: string): number => ROOMS.findIndex((rooms) => rooms.includes(roomOf(path)));
+  assert.ok(rank(from) >= 0, `${from} is in no room: add it to ROOMS`);
+  return roomOf(from) === roomOf(to) || rank(to) < rank(from) || rank(from) === ROOMS.length - 1;
+}
+
+/** Texts are found together with comments, since one may hold what looks like the other. */
+const PIECES = /"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\[\s\S])*`|\/\*[\s\S]*?\*\/|\/\/[^\n]*/g;
+const withoutTexts = (code: string): string => code.replace(PIECES, '""');
+/** Names of files and packages stand in double quotes, always: the formatter sees to it. */
+const withoutComments = (code: string): string =>
+  code.replace(PIECES, (piece) => (piece.startsWith('"') ? piece : " "));
+
+/** `import … from "x"`, `export … from "x"`, `import "x"` and `import("x")`, types included. */
+function importsOf(code: string): string[] {
+  const statements = code.matchAll(/\b(?:from|import)\s*\(?\s*"([^"\n]+)"/g);
+  return [...statements].map(([, name]) => name);
+}
+
+/** One fault for each knot of files that import each other. */
+function cyclesOf(graph: ReadonlyMap<string, readonly string[]>): string[] {
+  const reach = new Map<string, Set<string>>();
+  for (const start of graph.keys()) {
+    const seen = new Set<string>();
+    const todo = [...(graph.get(start) ?? [])];
+    for (let next = todo.pop(); next !== undefined; next = todo.pop()) {
+      if (seen.has(next)) continue;
+      seen.add(next);
+      todo.push(...(graph.get(next) ?? []));
+    }
+    reach.set(start, seen);
+  }
+  const knots = [...graph.keys()]
+    .filter((path) => reach.get(path)?.has(path))
+    .map((path) => [...(reach.get(path) as Set<string>)].filter((other) => reach.get(other)?.has(path)).sort());
+  return [...new Set(knots.map((knot) => `import each other: ${knot.join(", ")}`))];
+}
+
+/** The tests run from where they were built to: the sources lie above that, or where the command was given. */
+function topFolder(): string {
+  for (let folder = dirname(fileURLToPath(import.meta.url)); folder !== dirname(folder); folder = dirname(folder))
+    if (existsSync(join(folder, "src/assert.ts"))) return folder;
+  return process.cwd();
+}
+
+function readTree(): Tree {
+  const top = topFolder();
+  const tree: Tree = new Map();
+  for (const folder of ["src", "workers", "test", "bench"])
+    for (const name of readdirSync(join(top, folder), { recursive: true, encoding: "utf8" })) {
+      const path = posix.join(folder, name.replaceAll("\\", "/"));
+      if (path.endsWith(".ts")) tree.set(path, readFileSync(join(top, path), "utf8"));
+    }
+  return tree;
+}
+
+test("every line is in its room", () => {
+  const tree = readTree();
+  // An empty tree is tidy, too.
+  for (const path of ["src/core/symbol.ts", "src/wire/codec.ts", "workers/actor.ts", "test/tidy.test.ts"])
+    assert.ok(tree.has(path), path);
+  assert.deepEqual(faultsOf(tree), []);
+});
+
+test("a line in the wrong room is named", () => {
+  const faults = (path: string, text: string, ...others: string[]): string[] =>
+    faultsOf(new Map([[path, text], ...others.map((other): [string, string] => [other, ""])]));
+  const cases: [string, string, string[], RegExp | null][] = [
+    [
+      "src/core/a.ts",
+      'import { a } from "../wire/b.ts";',
+      ["src/wire/b.ts"],
+      /src\/core\/a\.ts \(core\) imports .*\(wire\)/,
+    ],
+    ["src/core/a.ts", 'import type { a } from "../wire/b.ts";', ["src/wire/b.ts"], /\(core\) imports/],
+    ["src/core/a.ts", 'export * from "../wire/b.ts";', ["src/wire/b.ts"], /\(core\) imports/],
+    ["src/core/a.ts", 'import "../wire/b.ts";', ["src/wire/b.ts"], /\(core\) imports/],
+    ["src/core/a.ts", 'const b = import("../wire/b.ts");', ["src/wire/b.ts"], /\(core\) imports/],
+    ["src/core/a.ts", 'import {\n  a,\n  b,\n} from "../wire/b.ts";', ["src/wire/b.ts"], /\(core\) imports/],
+    ["src/core/a.ts", '// import "../wire/b.ts";', ["src/wire/b.ts"], null],
+    ["src/core/a.ts", 'import { a } from "./b.ts";', ["src/core/b.ts"], null],
+    ["src/core/a.ts", 'import { a } from "./b.ts";', [], /does not exist/],
+    ["src/wire/a.ts", 'import { a } from "../config.ts";', ["src/config.ts"], /\(wire\) imports .*\(config\)/],
+    ["src/wire/a.ts", 'import { a } from "../core/b.ts";', ["src/core/b.ts"], null],
+    ["src/front/a.ts", 'import { a } from "../sandbox/b.ts";', ["src/sandbox/b.ts"], /\(front\) imports .*\(sandbox\)/],
+    ["src/front/a.ts", 'import { a } from "../welcome.ts";', ["src/welcome.ts"], /\(front\) imports .*\(main\)/],
+    ["src/main.ts", 'import { a } from "./front/b.ts";', ["src/front/b.ts"], null],
+    ["src/main.ts", 'import { a } from "../test/b.ts";', ["test/b.ts"], /\(main\) imports .*\(test\)/],
+    ["workers/a.ts", 'export { a } from "../src/front/b.ts";', ["src/front/b.ts"], /\(workers\) imports/],
+    ["bench/a.ts", 'import { a } from "../test/b.ts";', ["test/b.ts"], null],
+    [
+      "src/wire/a.ts",
+      'import { Decimal } from "decimal.js";',
+      [],
+      /imports decimal\.js, which only src\/core\/units\.ts may/,
+    ],
+    ["src/core/units.ts", 'import { Decimal } from "decimal.js";', [], null],
+    ["src/store/a.ts", 'import { open } from "lmdb";', [], null],
+    ["src/front/a.ts", 'import { getAddress } from "viem/utils";', [], /imports viem\/utils/],
+    ["bench/a.ts", 'import uWS from "uWebSockets.js";', [], null],
+    ["src/core/a.ts", 'import { readFileSync } from "node:fs";', [], /the core does no I\/O/],
+    ["src/core/a.ts", 'import { createHash } from "node:crypto";', [], null],
+    ["src/core/a.ts", "const t = Date.now();", [], /says Date\.now/],
+    ["src/core/a.ts", "const t = Math.random();", [], /says Math\.random/],
+    ["src/core/a.ts", "setTimeout(f, 1);", [], /says setTimeout/],
+    ["src/core/a.ts", 'console.log("x");', [], /says console/],
+    ["src/core/a.ts", "/** Date.now() */ const x = 'Date.now()'; // console", [], null],
+    ["src/front/a.ts", "const t = Date.now();", [], null],
+    ["src/store/a.ts", "Atomics.add(cells, 0, 1);", [], /orders shared memory/],
+    ["src/wire/ring.ts", "Atomics.add(cells, 0, 1);", [], null],
+  ];
+  for (const [path, text, others, expected] of cases) {
+    const found = faults(path, text, ...others);
+    if (expected === null) assert.deepEqual(found, [], text);
+    else {
+      assert.equal(found.length, 1, `${text}: ${found}`);
+      assert.match(found[0], expected);
+    }
+  }
+});
+
+test("files that import each other are named together", () => {
+  const tree = new Map([
+    ["src/core/a.ts", 'import { b } from "./b.ts";'],
+    ["src/core/b.ts", 'import type { c } from "./c.ts";'],
+    ["src/core/c.ts", 'import { a } from "./a.ts";'],
+    ["src/core/d.ts", 'import { a } from "./a.ts";'],
+  ]);
+  assert.deepEqual(faultsOf(tree), ["import each other: src/core/a.ts, src/core/b.ts, src/core/c.ts"]);
+});
