@@ -4,7 +4,9 @@ import {
   AccountOpened,
   AccountRow,
   Deposited,
+  FEE_ACCOUNT,
   FIRST_CUSTOMER_ACCOUNT,
+  INSURANCE_ACCOUNT,
   KeyCreated,
   type KeyRecord,
   KeyRevoked,
@@ -65,6 +67,8 @@ export class LedgerState {
 
   constructor(cells: AccountCells) {
     this.cells = cells;
+    this.openAccount(FEE_ACCOUNT, "house:fees", 0);
+    this.openAccount(INSURANCE_ACCOUNT, "house:insurance", 0);
   }
 
   balance(accountId: number): Quanta {
