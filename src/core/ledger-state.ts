@@ -67,8 +67,13 @@ export class LedgerState {
 
   constructor(cells: AccountCells) {
     this.cells = cells;
-    this.openAccount(FEE_ACCOUNT, "house:fees", 0);
-    this.openAccount(INSURANCE_ACCOUNT, "house:insurance", 0);
+  }
+
+  /** Every account that can have a balance: those of the house, which nobody has opened, and those of customers. */
+  *accountIds(): Generator<number> {
+    yield FEE_ACCOUNT;
+    yield INSURANCE_ACCOUNT;
+    yield* this.addressOfAccount.keys();
   }
 
   balance(accountId: number): Quanta {
@@ -131,7 +136,7 @@ export class LedgerState {
   }
 
   refreshAll(): void {
-    for (const accountId of this.addressOfAccount.keys()) this.refresh(accountId);
+    for (const accountId of this.accountIds()) this.refresh(accountId);
   }
 
   /** What the cells have been given, against the balance: equal when nothing is under way. */
@@ -160,7 +165,8 @@ export class LedgerState {
       }
       case "accounts": {
         const account = row as MessageOf<typeof AccountRow>;
-        this.openAccount(account.accountId, account.address, account.balanceQuanta);
+        if (account.accountId < FIRST_CUSTOMER_ACCOUNT) this.balances[account.accountId] = account.balanceQuanta;
+        else this.openAccount(account.accountId, account.address, account.balanceQuanta);
         break;
       }
       case "sessions":
@@ -292,7 +298,7 @@ export class LedgerState {
   private accountRow(accountId: number): Message {
     const row = blank(AccountRow);
     row.accountId = accountId;
-    row.address = must(this.addressOfAccount.get(accountId), "address");
+    row.address = this.addressOfAccount.get(accountId) ?? "";
     row.balanceQuanta = this.balance(accountId);
     return row;
   }

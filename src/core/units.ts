@@ -15,6 +15,7 @@ export const QUANTA_DECIMALS = 6;
 export const QUANTA_PER_USDC = 1_000_000;
 export const PPM = 1_000_000;
 export const PPB = 1_000_000_000;
+export const PPB_DECIMALS = 9;
 
 /** Own clone: `precision` of decimal.js is global to a thread, and 20 digits would cut products silently. */
 const Exact = Decimal.clone({ precision: 60, rounding: Decimal.ROUND_DOWN });
