@@ -105,6 +105,19 @@ export class AccountCells {
   }
 
   /**
+   * Lifts an equity below zero to zero, and answers by how much; 0 when there was nothing to lift or another actor was
+   * faster. What was lifted is added to `given`. An account at zero can take no risk, so nobody can build on it early.
+   */
+  cover(accountId: number, given: Float64Array, givenAt: number): number {
+    const at = accountId * CELLS_PER_ACCOUNT + EQUITY;
+    const equity = Atomics.load(this.cells, at);
+    if (equity >= 0n || Atomics.compareExchange(this.cells, at, equity, 0n) !== equity) return 0;
+    const lifted = Number(-equity);
+    given[givenAt + EQUITY] = given[givenAt + EQUITY] + lifted;
+    return lifted;
+  }
+
+  /**
    * Brings what an actor has contributed (five numbers of `given` from `at`, in the order of the cells) to `to`.
    * What helps the account waits for flush().
    */

@@ -1,4 +1,4 @@
-import { BUY, SELL, type Side, type Traded } from "./messages.ts";
+import { BUY, type PositionTransferred, SELL, type Side, type Traded } from "./messages.ts";
 import type { MessageOf } from "./shape.ts";
 import type { PriceTicks, QuantityLots, TimeMs } from "./units.ts";
 
@@ -29,6 +29,12 @@ export const toPublicTrade = (trade: Trade, time: TimeMs, sequence: number): Pub
 export function openInterestChange(trade: Trade): QuantityLots {
   const bought = trade.takerSide === BUY ? trade.quantityLots : -trade.quantityLots;
   return longChange(trade.takerSizeLots, bought) + longChange(trade.makerSizeLots, -bought);
+}
+
+/** The same for a part of a position that went to another account outside the book. */
+export function openInterestChangeOfTransfer(transfer: MessageOf<typeof PositionTransferred>): QuantityLots {
+  const bought = transfer.side === BUY ? transfer.quantityLots : -transfer.quantityLots;
+  return longChange(transfer.accountSizeLots, bought) + longChange(transfer.counterpartySizeLots, -bought);
 }
 
 export const otherSide = (side: number): Side => (side === BUY ? SELL : BUY);

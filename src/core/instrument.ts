@@ -72,11 +72,20 @@ export interface Instrument {
   maxOpenOrders: number;
   makerFeePpm: RatePpm;
   takerFeePpm: RatePpm;
+  /** The most that a liquidation may take of the notional it closes, for the insurance fund. */
+  liquidationFeePpm: RatePpm;
+  fundingIntervalMs: number;
+  /** The most that one interval's funding may be, in parts per billion of the notional. */
+  fundingCapPpb: number;
+  /** What impact prices are measured with: 200 USDC of margin at the highest leverage (Binance USD-M). */
+  impactNotionalQuanta: Quanta;
   priceBandPpm: RatePpm;
   defaultLeverage: number;
   maxLeverage: number;
   riskTiers: RiskTier[];
 }
+
+const IMPACT_MARGIN_QUANTA = 200 * QUANTA_PER_USDC;
 
 /** Proves that no product of the instrument can pass 2^53; throws an Error that names the offending setting. */
 export function compileInstrument(config: InstrumentConfig): Instrument {
@@ -107,6 +116,10 @@ export function compileInstrument(config: InstrumentConfig): Instrument {
     maxOpenOrders: config.maxOpenOrders,
     makerFeePpm: configPpm(config.makerFeeRate, `${name}.makerFeeRate`),
     takerFeePpm: configPpm(config.takerFeeRate, `${name}.takerFeeRate`),
+    liquidationFeePpm: configPpm(config.liquidationFeeRate, `${name}.liquidationFeeRate`),
+    fundingIntervalMs: config.fundingIntervalHours * 3_600_000,
+    fundingCapPpb: configPpm(config.fundingRateCap, `${name}.fundingRateCap`) * 1000,
+    impactNotionalQuanta: IMPACT_MARGIN_QUANTA * (config.riskTiers[0]?.maxLeverage ?? 0),
     priceBandPpm: configPpm(config.priceBand, `${name}.priceBand`),
     defaultLeverage: config.defaultLeverage,
     maxLeverage: config.riskTiers[0]?.maxLeverage ?? 0,

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { CONTRIBUTION_FIELDS } from "./cells.ts";
+import { fundingRatePpb } from "./funding.ts";
 import { type ActorAudit, BUY, type Levels, SELL, type SymbolSummary } from "./messages.ts";
 import { NONE } from "./orders.ts";
 import {
@@ -24,6 +25,8 @@ export function summarizeSymbol(state: SymbolState): SymbolSummary {
     lastTicks: state.lastTicks,
     openInterestLots: state.openInterestLots,
     priceTime: state.priceTime,
+    fundingRatePpb: fundingRatePpb(state.instrument, state.premiumSum, state.premiumCount),
+    nextFundingTime: state.nextFundingTime,
     bids: levels(state, BUY),
     asks: levels(state, SELL),
   };
@@ -39,17 +42,20 @@ export function auditSymbol(state: SymbolState): ActorAudit {
   let sizeLots = 0;
   let longLots = 0;
   let openPositions = 0;
+  let owed = 0;
   positions.each((at) => {
     cash += BigInt(n[at + CASH]);
     sizeLots += n[at + SIZE];
     longLots += Math.max(0, n[at + SIZE]);
     if (n[at + SIZE] !== 0) openPositions++;
+    if (state.owesFunding(at)) owed++;
     auditRow(state, at, faults);
   });
   if (cash !== 0n) faults.push(`Σ cash is ${cash} quanta, not 0`);
   if (sizeLots !== 0) faults.push(`Σ size is ${sizeLots} lots, not 0`);
   if (longLots !== state.openInterestLots)
     faults.push(`open interest is kept as ${state.openInterestLots} lots but is ${longLots}`);
+  if (owed !== state.fundingOwed) faults.push(`${owed} positions owe funding, not ${state.fundingOwed}`);
   if (openPositions !== positions.open.length) faults.push(`the list of open positions is wrong`);
 
   const lotsAt = new Map<number, number>();
@@ -86,6 +92,8 @@ export function digestSymbol(state: SymbolState): string {
   const hash = createHash("sha256");
   hash.update(`${state.nextOrderSerial} ${state.nextTradeSerial} ${state.indexTicks} ${state.markTicks} `);
   hash.update(`${state.lastTicks} ${state.basis1024} ${state.openInterestLots}\n`);
+  hash.update(`${state.nextFundingTime} ${state.premiumSum} ${state.premiumCount} ${state.fundingTime} `);
+  hash.update(`${state.fundingRatePpb} ${state.fundingMarkTicks}\n`);
   for (const side of [BUY, SELL] as const) {
     const ladder = state.book.side(side);
     for (let price = ladder.best(); price >= 0; price = ladder.next(price)) {

@@ -4,7 +4,9 @@ import {
   AccountOpened,
   AccountRow,
   Deposited,
+  FEE_ACCOUNT,
   FIRST_CUSTOMER_ACCOUNT,
+  INSURANCE_ACCOUNT,
   KeyCreated,
   type KeyRecord,
   KeyRevoked,
@@ -67,6 +69,13 @@ export class LedgerState {
     this.cells = cells;
   }
 
+  /** Every account that can have a balance: those of the house, which nobody has opened, and those of customers. */
+  *accountIds(): Generator<number> {
+    yield FEE_ACCOUNT;
+    yield INSURANCE_ACCOUNT;
+    yield* this.addressOfAccount.keys();
+  }
+
   balance(accountId: number): Quanta {
     return accountId < this.balances.length ? this.balances[accountId] : 0;
   }
@@ -127,7 +136,7 @@ export class LedgerState {
   }
 
   refreshAll(): void {
-    for (const accountId of this.addressOfAccount.keys()) this.refresh(accountId);
+    for (const accountId of this.accountIds()) this.refresh(accountId);
   }
 
   /** What the cells have been given, against the balance: equal when nothing is under way. */
@@ -156,7 +165,8 @@ export class LedgerState {
       }
       case "accounts": {
         const account = row as MessageOf<typeof AccountRow>;
-        this.openAccount(account.accountId, account.address, account.balanceQuanta);
+        if (account.accountId < FIRST_CUSTOMER_ACCOUNT) this.balances[account.accountId] = account.balanceQuanta;
+        else this.openAccount(account.accountId, account.address, account.balanceQuanta);
         break;
       }
       case "sessions":
@@ -288,7 +298,7 @@ export class LedgerState {
   private accountRow(accountId: number): Message {
     const row = blank(AccountRow);
     row.accountId = accountId;
-    row.address = must(this.addressOfAccount.get(accountId), "address");
+    row.address = this.addressOfAccount.get(accountId) ?? "";
     row.balanceQuanta = this.balance(accountId);
     return row;
   }

@@ -231,12 +231,12 @@ export class LedgerActor implements Actor {
     const faults: string[] = [];
     const hash = createHash("sha256");
     let money = 0n;
-    for (const [accountId, address] of state.addressOfAccount) {
+    for (const accountId of state.accountIds()) {
       const balance = state.balance(accountId);
       money += BigInt(balance);
       if (state.givenEquity(accountId) !== balance)
         faults.push(`account ${accountId}: the cells were given ${state.givenEquity(accountId)} but ${balance} is due`);
-      hash.update(`${accountId} ${address} ${balance}\n`);
+      hash.update(`${accountId} ${state.addressOfAccount.get(accountId)} ${balance}\n`);
     }
     const net = state.depositedQuanta - state.withdrawnQuanta;
     if (money !== net) faults.push(`Σ balances is ${money} quanta but deposits − withdrawals are ${net}`);

@@ -18,13 +18,19 @@ export function nextBasis1024(
 }
 
 /**
- * Mark price = median(index, index + basis, last). Binance USD-M: median(P1, P2, last) with P1 = index × (1 + funding ×
- * time left ÷ interval), P2 = index + moving average of (mid − index). Funding is 0 until it is paid here, so P1 = index.
+ * Mark price = median(P1, P2, last), P1 = index × (1 + funding rate × time left ÷ interval), P2 = index + moving average
+ * of (mid − index) (Binance USD-M). `fundingTicks` is index × last funding rate × time
+ * left ÷ interval. Before the first trade there is nothing but the index.
  */
-export function markPrice(indexTicks: PriceTicks, basis1024: number, lastTicks: PriceTicks): PriceTicks {
+export function markPrice(
+  indexTicks: PriceTicks,
+  fundingTicks: PriceTicks,
+  basis1024: number,
+  lastTicks: PriceTicks,
+): PriceTicks {
+  const byFunding = Math.max(1, indexTicks + fundingTicks);
   const byBasis = Math.max(1, indexTicks + Math.round(basis1024 / BASIS_UNIT));
-  if (lastTicks === 0) return indexTicks;
-  return median(indexTicks, byBasis, lastTicks);
+  return lastTicks === 0 ? indexTicks : median(byFunding, byBasis, lastTicks);
 }
 
 function median(a: number, b: number, c: number): number {

@@ -1,6 +1,8 @@
+import { payFunding } from "./funding.ts";
 import {
   BUY,
   DECREMENT,
+  EXEC_LIQUIDATION,
   EXEC_TRADE,
   EXPIRE_BOTH,
   EXPIRE_MAKER,
@@ -32,6 +34,14 @@ export function crosses(side: number, limitTicks: PriceTicks, oppositeTicks: Pri
   if (oppositeTicks < 0) return false;
   return side === BUY ? oppositeTicks <= limitTicks : oppositeTicks >= limitTicks;
 }
+
+/** On what terms a taker trades: its own, or those of a liquidation. */
+export interface TradeTerms {
+  readonly execType: number;
+  /** A liquidation's fee comes out of what its price is better than this; see liquidation.ts. */
+  readonly bankruptcyTicks: PriceTicks;
+}
+export const TRADE_TERMS: TradeTerms = { execType: EXEC_TRADE, bankruptcyTicks: 0 };
 
 /** What a taker would get: exact, also with self-trade prevention and reduce-only makers in the way. */
 export interface Preview {
@@ -118,7 +128,13 @@ function previewOrders(
  * The taker walks the book, best price first and oldest order first, until it is filled, the limit is reached or
  * self-trade prevention ends it. Returns why it may not come to rest: REASON_NONE, or REASON_SELF_TRADE.
  */
-export function match(state: SymbolState, turn: Turn, taker: number, limitTicks: PriceTicks): number {
+export function match(
+  state: SymbolState,
+  turn: Turn,
+  taker: number,
+  limitTicks: PriceTicks,
+  terms: TradeTerms = TRADE_TERMS,
+): number {
   const { orders, book } = state;
   const side = orders.side(taker);
   const row = orders.row(taker);
@@ -133,16 +149,27 @@ export function match(state: SymbolState, turn: Turn, taker: number, limitTicks:
       reason = REASON_SELF_TRADE;
       break;
     }
-    trade(state, turn, taker, maker, price);
+    trade(state, turn, taker, maker, price, terms);
   }
   clipReduceOnly(state, turn, row);
   return reason;
 }
 
-function trade(state: SymbolState, turn: Turn, taker: number, maker: number, price: PriceTicks): void {
+function trade(
+  state: SymbolState,
+  turn: Turn,
+  taker: number,
+  maker: number,
+  price: PriceTicks,
+  terms: TradeTerms,
+): void {
   const { orders, positions, instrument } = state;
   const takerRow = orders.row(taker);
   const makerRow = orders.row(maker);
+  if (state.fundingOwed > 0) {
+    payFunding(state, turn, takerRow);
+    payFunding(state, turn, makerRow);
+  }
   const side = orders.side(taker);
   const lots = Math.min(orders.remainingLots(taker), orders.remainingLots(maker));
   const quanta = lots * price * instrument.quantaPerTickLot;
@@ -155,16 +182,33 @@ function trade(state: SymbolState, turn: Turn, taker: number, maker: number, pri
   traded.takerSide = side;
   traded.priceTicks = price;
   traded.quantityLots = lots;
-  traded.takerFeeQuanta = mulDivCeil(quanta, instrument.takerFeePpm, PPM);
+  traded.takerFeeQuanta =
+    terms.execType === EXEC_LIQUIDATION
+      ? liquidationFee(state, side, lots, quanta, terms.bankruptcyTicks)
+      : mulDivCeil(quanta, instrument.takerFeePpm, PPM);
   traded.makerFeeQuanta = mulDivCeil(quanta, instrument.makerFeePpm, PPM);
   traded.takerSizeLots = positions.numbers[takerRow + SIZE] + takerLots;
   traded.makerSizeLots = positions.numbers[makerRow + SIZE] - takerLots;
   traded.takerRealizedQuanta = positions.realized(takerRow, takerLots, quanta);
   traded.makerRealizedQuanta = positions.realized(makerRow, -takerLots, quanta);
-  traded.execType = EXEC_TRADE;
+  traded.execType = terms.execType;
   state.traded(traded, taker, maker, turn.time);
   turn.emit(traded);
   clipReduceOnly(state, turn, makerRow);
+}
+
+/** The configured share of the notional, out of what the fill is better than the bankruptcy price (dYdX v4). */
+function liquidationFee(
+  state: SymbolState,
+  side: number,
+  lots: QuantityLots,
+  quanta: Quanta,
+  bankruptcyTicks: PriceTicks,
+): Quanta {
+  const { quantaPerTickLot, liquidationFeePpm } = state.instrument;
+  const atBankruptcy = lots * bankruptcyTicks * quantaPerTickLot;
+  const surplus = side === SELL ? quanta - atBankruptcy : atBankruptcy - quanta;
+  return Math.min(Math.max(0, surplus), mulDivCeil(quanta, liquidationFeePpm, PPM));
 }
 
 /** One account on both sides. Returns whether the taker may go on. */

@@ -47,6 +47,7 @@ export const REASON_NO_LIQUIDITY = 4;
 export const REASON_SELF_TRADE = 5;
 export const REASON_REDUCE_ONLY = 6;
 export const REASON_CLOSE_POSITION = 7;
+export const REASON_LIQUIDATION = 8;
 export const REASONS = [
   null,
   "USER",
@@ -56,9 +57,12 @@ export const REASONS = [
   "SELF_TRADE",
   "REDUCE_ONLY",
   "CLOSE_POSITION",
+  "LIQUIDATION",
 ] as const;
 
 export const EXEC_TRADE = 0;
+export const EXEC_LIQUIDATION = 1;
+export const EXEC_ADL = 2;
 export const EXEC_TYPES = ["TRADE", "LIQUIDATION", "ADL"] as const;
 
 export const PERMISSIONS = ["READ", "TRADE", "WITHDRAW"] as const;
@@ -214,7 +218,57 @@ export const PriceUpdated = shape(106, "PriceUpdated", {
   markTicks: "number",
   /** Moving average of mid − index, in 1/1024 ticks: the state behind the mark. */
   basis1024: "number",
+  /** The premium just sampled, in parts per billion of the index. */
+  premiumPpb: "number",
+  /** What funding would be if the interval ended now, in parts per billion of the notional. */
+  fundingRatePpb: "number",
+  nextFundingTime: "number",
 });
+/**
+ * An interval of funding has ended: positions that are open now owe size × mark × rate, longs to shorts when the rate is
+ * positive. Each position's payment is a FundingPaid of its own, in this turn or a later one, before its size changes.
+ */
+export const FundingSettled = shape(107, "FundingSettled", {
+  fundingTime: "number",
+  nextFundingTime: "number",
+  ratePpb: "number",
+  premiumPpb: "number",
+  indexTicks: "number",
+  markTicks: "number",
+});
+/** What a payer pays is rounded up and what a receiver gets is rounded down: the remainder stays in the insurance fund. */
+export const FundingPaid = shape(108, "FundingPaid", {
+  accountId: "number",
+  fundingTime: "number",
+  ratePpb: "number",
+  markTicks: "number",
+  /** Signed. */
+  sizeLots: "number",
+  /** Negative = paid. */
+  amountQuanta: "number",
+});
+/**
+ * A part of a position goes to another account at the bankruptcy price, outside the book: to the insurance fund
+ * (LIQUIDATION) or to the other side (ADL). `quanta` is exact; `priceTicks` is the price nearest to it.
+ */
+export const PositionTransferred = shape(109, "PositionTransferred", {
+  tradeId: "number",
+  accountId: "number",
+  counterpartyId: "number",
+  /** BUY when the account's short is closed. */
+  side: "number",
+  quantityLots: "number",
+  priceTicks: "number",
+  /** Notional: what the buyer pays the seller. May be negative: then the seller pays the buyer to take it. */
+  quanta: "number",
+  accountRealizedQuanta: "number",
+  counterpartyRealizedQuanta: "number",
+  accountSizeLots: "number",
+  counterpartySizeLots: "number",
+  execType: "number",
+});
+/** The fund pays what an account without positions is below zero. */
+export const DeficitCovered = shape(110, "DeficitCovered", { accountId: "number", amountQuanta: "number" });
 
 // ---- events of the ledger (130 to 159) ------------------------------------------------------------------------------
 
@@ -301,6 +355,8 @@ export const PositionView = shape(163, "PositionView", {
   /** 0 = none within the price range. */
   liquidationTicks: "number",
   bankruptcyTicks: "number",
+  /** Funding since the position was opened; negative = paid. */
+  fundingQuanta: "number",
   openedAt: "number",
   updatedAt: "number",
   sequence: "number",
@@ -354,6 +410,8 @@ export interface SymbolSummary {
   lastTicks: number;
   openInterestLots: number;
   priceTime: number;
+  fundingRatePpb: number;
+  nextFundingTime: number;
   bids: Levels;
   asks: Levels;
 }
@@ -420,7 +478,11 @@ export type SymbolEvent =
   | MessageOf<typeof OrderReduced>
   | MessageOf<typeof OrderClosed>
   | MessageOf<typeof LeverageSet>
-  | MessageOf<typeof PriceUpdated>;
+  | MessageOf<typeof PriceUpdated>
+  | MessageOf<typeof FundingSettled>
+  | MessageOf<typeof FundingPaid>
+  | MessageOf<typeof PositionTransferred>
+  | MessageOf<typeof DeficitCovered>;
 
 export type LedgerEvent =
   | MessageOf<typeof AccountOpened>
@@ -489,6 +551,12 @@ export const SymbolRow = shape(200, "SymbolRow", {
   lastTicks: "number",
   basis1024: "number",
   priceTime: "number",
+  nextFundingTime: "number",
+  premiumSum: "number",
+  premiumCount: "number",
+  fundingTime: "number",
+  fundingRatePpb: "number",
+  fundingMarkTicks: "number",
 });
 export const OrderRow = shape(201, "OrderRow", {
   orderId: "number",
@@ -520,6 +588,8 @@ export const PositionRow = shape(202, "PositionRow", {
   openedAt: "number",
   updatedAt: "number",
   sequence: "number",
+  fundingTime: "number",
+  fundingQuanta: "number",
 });
 export const ClientIdRow = shape(203, "ClientIdRow", {
   accountId: "number",

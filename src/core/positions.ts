@@ -1,6 +1,6 @@
 import { CONTRIBUTION_FIELDS } from "./cells.ts";
 import { NONE } from "./orders.ts";
-import { mulDivFloor, type Quanta, type QuantityLots } from "./units.ts";
+import { proportion, type Quanta, type QuantityLots } from "./units.ts";
 
 /**
  * One row for each account that the symbol has met: its position, the sums over its open orders, and what it has
@@ -32,6 +32,9 @@ export const SEQUENCE = 16;
 const DIRTY = 17;
 /** Place in the list of open positions, + 1; 0 = none open. */
 const OPEN_PLACE = 18;
+/** The last funding interval that the position has paid for, and what funding has moved since it was opened. */
+export const FUNDING_TIME = 19;
+export const FUNDING = 20;
 /** Five numbers: what the cells have been given; see AccountCells.move. */
 export const GIVEN = 24;
 
@@ -48,6 +51,11 @@ export class Positions {
   constructor(defaultLeverage: number, capacity = 256) {
     this.defaultLeverage = defaultLeverage;
     this.numbers = new Float64Array(capacity * ROW);
+  }
+
+  /** The offset of the n-th row. */
+  offset(row: number): number {
+    return row * ROW;
   }
 
   /** The offset of the account's row, or NONE. */
@@ -67,7 +75,7 @@ export class Positions {
     const size = this.numbers[at + SIZE];
     if (size === 0 || size > 0 === lots > 0) return 0;
     const lotsClosed = Math.min(Math.abs(lots), Math.abs(size));
-    const quantaClosed = (quanta / Math.abs(lots)) * lotsClosed;
+    const quantaClosed = proportion(quanta, lotsClosed, Math.abs(lots));
     return (size > 0 ? quantaClosed : -quantaClosed) - this.costOf(at, lotsClosed);
   }
 
@@ -79,7 +87,7 @@ export class Positions {
     const spent = lots > 0 ? quanta : -quanta;
     if (size === 0 || size > 0 === lots > 0) n[at + COST] += spent;
     else if (Math.abs(lots) <= Math.abs(size)) n[at + COST] -= this.costOf(at, Math.abs(lots));
-    else n[at + COST] = (spent / lots) * newSize; // flipped: the new position has cost its own lots only
+    else n[at + COST] = spent - proportion(spent, Math.abs(size), Math.abs(lots)); // flipped: the rest is the new position's
     n[at + CASH] -= spent + feeQuanta;
     n[at + SIZE] = newSize;
     if (size === 0 || newSize > 0 !== size > 0) n[at + OPENED_AT] = time;
@@ -129,9 +137,7 @@ export class Positions {
 
   /** The signed share of the cost that belongs to `lots` of the open position; all of it for all lots. */
   private costOf(at: number, lots: QuantityLots): Quanta {
-    const cost = this.numbers[at + COST];
-    const share = mulDivFloor(Math.abs(cost), lots, Math.abs(this.numbers[at + SIZE]));
-    return cost < 0 ? -share : share;
+    return proportion(this.numbers[at + COST], lots, Math.abs(this.numbers[at + SIZE]));
   }
 
   private create(accountId: number): number {

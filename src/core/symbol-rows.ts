@@ -1,6 +1,17 @@
 import { ClientIdRow, OrderRow, PositionRow, type SnapshotWriter, SymbolRow } from "./messages.ts";
 import { packAttributes } from "./orders.ts";
-import { ACCOUNT, CASH, COST, LEVERAGE, OPENED_AT, SEQUENCE, SIZE, UPDATED_AT } from "./positions.ts";
+import {
+  ACCOUNT,
+  CASH,
+  COST,
+  FUNDING,
+  FUNDING_TIME,
+  LEVERAGE,
+  OPENED_AT,
+  SEQUENCE,
+  SIZE,
+  UPDATED_AT,
+} from "./positions.ts";
 import { blank, type Message, type MessageOf } from "./shape.ts";
 import type { SymbolState } from "./symbol-state.ts";
 
@@ -28,6 +39,12 @@ export function snapshotSymbol(state: SymbolState, writer: SnapshotWriter): void
     symbolRow.lastTicks = state.lastTicks;
     symbolRow.basis1024 = state.basis1024;
     symbolRow.priceTime = state.priceTime;
+    symbolRow.nextFundingTime = state.nextFundingTime;
+    symbolRow.premiumSum = state.premiumSum;
+    symbolRow.premiumCount = state.premiumCount;
+    symbolRow.fundingTime = state.fundingTime;
+    symbolRow.fundingRatePpb = state.fundingRatePpb;
+    symbolRow.fundingMarkTicks = state.fundingMarkTicks;
     writer.put(SYMBOL, 0, symbolRow);
   }
   positions.takeChanges((at) => {
@@ -39,6 +56,8 @@ export function snapshotSymbol(state: SymbolState, writer: SnapshotWriter): void
     positionRow.openedAt = n[at + OPENED_AT];
     positionRow.updatedAt = n[at + UPDATED_AT];
     positionRow.sequence = n[at + SEQUENCE];
+    positionRow.fundingTime = n[at + FUNDING_TIME];
+    positionRow.fundingQuanta = n[at + FUNDING];
     writer.put(POSITIONS, positionRow.accountId, positionRow);
   });
   orders.takeChanges(
@@ -90,6 +109,12 @@ export function loadSymbolRow(state: SymbolState, table: string, row: Message): 
       state.lastTicks = symbol.lastTicks;
       state.basis1024 = symbol.basis1024;
       state.priceTime = symbol.priceTime;
+      state.nextFundingTime = symbol.nextFundingTime;
+      state.premiumSum = symbol.premiumSum;
+      state.premiumCount = symbol.premiumCount;
+      state.fundingTime = symbol.fundingTime;
+      state.fundingRatePpb = symbol.fundingRatePpb;
+      state.fundingMarkTicks = symbol.fundingMarkTicks;
       break;
     }
     case POSITIONS:
@@ -117,6 +142,8 @@ function loadPosition(state: SymbolState, row: MessageOf<typeof PositionRow>): v
   n[at + OPENED_AT] = row.openedAt;
   n[at + UPDATED_AT] = row.updatedAt;
   n[at + SEQUENCE] = row.sequence;
+  n[at + FUNDING_TIME] = row.fundingTime;
+  n[at + FUNDING] = row.fundingQuanta;
   state.openInterestLots += Math.max(0, row.sizeLots);
 }
 

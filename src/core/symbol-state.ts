@@ -6,12 +6,18 @@ import type { Instrument } from "./instrument.ts";
 import { contribution } from "./margin.ts";
 import {
   BUY,
+  DeficitCovered,
+  EXEC_LIQUIDATION,
   FEE_ACCOUNT,
+  FundingPaid,
+  FundingSettled,
+  INSURANCE_ACCOUNT,
   LeverageSet,
   OrderClosed,
   OrderPlaced,
   OrderReduced,
   OrderRested,
+  PositionTransferred,
   PriceUpdated,
   REDUCE_ONLY,
   type SymbolEvent,
@@ -23,6 +29,8 @@ import {
   ACCOUNT,
   CASH,
   FIRST_ORDER,
+  FUNDING,
+  FUNDING_TIME,
   GIVEN,
   LEVERAGE,
   OPEN_ORDERS,
@@ -31,7 +39,7 @@ import {
   SIZE,
 } from "./positions.ts";
 import type { MessageOf } from "./shape.ts";
-import type { PriceTicks, QuantityLots, TimeMs } from "./units.ts";
+import type { PriceTicks, Quanta, QuantityLots, TimeMs } from "./units.ts";
 
 const CLIENT_ID_RETENTION_MS = 24 * 60 * 60 * 1000;
 
@@ -56,6 +64,16 @@ export class SymbolState {
   priceTime: TimeMs = 0;
   openInterestLots: QuantityLots = 0;
   reduceOnlyResting = 0;
+  /** The interval that runs: when it ends, Σ k × premium of its k-th sample, and how many samples. */
+  nextFundingTime: TimeMs = 0;
+  premiumSum = 0;
+  premiumCount = 0;
+  /** The interval that ended last: positions with an older FUNDING_TIME owe it. */
+  fundingTime: TimeMs = 0;
+  fundingRatePpb = 0;
+  fundingMarkTicks: PriceTicks = 0;
+  /** Open positions that owe it. */
+  fundingOwed = 0;
   /** Set by every event, cleared by a snapshot: the counters above go into one small row. */
   changed = false;
 
@@ -99,6 +117,18 @@ export class SymbolState {
       case PriceUpdated.code:
         this.priceUpdated(event, time);
         break;
+      case FundingSettled.code:
+        this.fundingSettled(event);
+        break;
+      case FundingPaid.code:
+        this.fundingPaid(event);
+        break;
+      case PositionTransferred.code:
+        this.transferred(event, time);
+        break;
+      case DeficitCovered.code:
+        this.deficitCovered(event);
+        break;
     }
   }
 
@@ -122,7 +152,11 @@ export class SymbolState {
     this.nextOrderSerial = serial + 1;
     this.changed = true;
     if (event.rests === 1) this.rest(slot, event.marginPriceTicks, event.lossTicks);
-    else this.inHand = slot;
+    else {
+      // Replay: the one before it in the same turn was filled, or it would not be in hand any more.
+      if (this.inHand !== NONE) this.takeOutOfHand(this.inHand);
+      this.inHand = slot;
+    }
     this.touchOrder(slot);
     this.touchRow(at);
     return slot;
@@ -135,24 +169,19 @@ export class SymbolState {
   }
 
   traded(event: MessageOf<typeof Traded>, taker: number, maker: number, time: TimeMs): void {
-    const { orders, positions } = this;
+    const { orders } = this;
     const lots = event.quantityLots;
     const quanta = lots * event.priceTicks * this.instrument.quantaPerTickLot;
     const takerRow = orders.row(taker);
     const makerRow = orders.row(maker);
-    const sizesBefore = Math.abs(positions.numbers[takerRow + SIZE]) + Math.abs(positions.numbers[makerRow + SIZE]);
     const takerLots = event.takerSide === BUY ? lots : -lots;
-    positions.trade(takerRow, takerLots, quanta, event.takerFeeQuanta, time);
-    positions.trade(makerRow, -takerLots, quanta, event.makerFeeQuanta, time);
-    const sizesAfter = Math.abs(positions.numbers[takerRow + SIZE]) + Math.abs(positions.numbers[makerRow + SIZE]);
-    // Long and short lots are equal, so half of all absolute sizes is the open interest.
-    this.openInterestLots += (sizesAfter - sizesBefore) / 2;
-    const fees = event.takerFeeQuanta + event.makerFeeQuanta;
-    if (fees !== 0) {
-      const feeRow = positions.ensure(FEE_ACCOUNT);
-      positions.numbers[feeRow + CASH] += fees;
-      this.touchRow(feeRow);
-    }
+    this.movePosition(takerRow, takerLots, quanta, event.takerFeeQuanta, time);
+    this.movePosition(makerRow, -takerLots, quanta, event.makerFeeQuanta, time);
+    // What a liquidation pays is no fee of the exchange: it belongs to the fund that stands in for it.
+    if (event.execType === EXEC_LIQUIDATION) {
+      this.credit(INSURANCE_ACCOUNT, event.takerFeeQuanta);
+      this.credit(FEE_ACCOUNT, event.makerFeeQuanta);
+    } else this.credit(FEE_ACCOUNT, event.takerFeeQuanta + event.makerFeeQuanta);
     orders.fill(taker, lots, quanta, event.takerFeeQuanta);
     this.takeFromResting(maker, lots);
     if (orders.fill(maker, lots, quanta, event.makerFeeQuanta) === 0) this.closed(maker);
@@ -191,7 +220,60 @@ export class SymbolState {
     this.markTicks = event.markTicks;
     this.basis1024 = event.basis1024;
     this.priceTime = time;
+    this.nextFundingTime = event.nextFundingTime;
+    this.premiumCount++;
+    this.premiumSum += this.premiumCount * event.premiumPpb;
     this.changed = true;
+  }
+
+  fundingSettled(event: MessageOf<typeof FundingSettled>): void {
+    this.fundingTime = event.fundingTime;
+    this.fundingRatePpb = event.ratePpb;
+    this.fundingMarkTicks = event.markTicks;
+    this.fundingOwed = this.positions.open.length;
+    this.nextFundingTime = event.nextFundingTime;
+    this.premiumSum = 0;
+    this.premiumCount = 0;
+    this.changed = true;
+  }
+
+  fundingPaid(event: MessageOf<typeof FundingPaid>): void {
+    const { positions } = this;
+    const at = positions.ensure(event.accountId);
+    this.credit(INSURANCE_ACCOUNT, -event.amountQuanta);
+    const n = positions.numbers;
+    n[at + CASH] += event.amountQuanta;
+    n[at + FUNDING] += event.amountQuanta;
+    n[at + FUNDING_TIME] = event.fundingTime;
+    this.fundingOwed--;
+    this.touchRow(at);
+  }
+
+  transferred(event: MessageOf<typeof PositionTransferred>, time: TimeMs): void {
+    const from = this.positions.ensure(event.accountId);
+    const to = this.positions.ensure(event.counterpartyId);
+    const lots = event.side === BUY ? event.quantityLots : -event.quantityLots;
+    this.movePosition(from, lots, event.quanta, 0, time);
+    this.movePosition(to, -lots, event.quanta, 0, time);
+    this.touchRow(from);
+    this.touchRow(to);
+    this.nextTradeSerial = (event.tradeId - this.instrument.id) / 256 + 1;
+    this.changed = true;
+  }
+
+  deficitCovered(event: MessageOf<typeof DeficitCovered>): void {
+    this.credit(INSURANCE_ACCOUNT, -event.amountQuanta);
+    this.credit(event.accountId, event.amountQuanta);
+  }
+
+  /** After recovery: rows remember what they have paid for, the count follows. */
+  countFundingOwed(): void {
+    this.fundingOwed = this.positions.open.filter((at) => this.owesFunding(at)).length;
+  }
+
+  owesFunding(at: number): boolean {
+    const n = this.positions.numbers;
+    return n[at + SIZE] !== 0 && n[at + FUNDING_TIME] < this.fundingTime;
   }
 
   /** The cells of the rows that this turn has touched until now are up to date. */
@@ -218,14 +300,17 @@ export class SymbolState {
     return contribution(this.instrument, this.positions.numbers, at, this.markTicks, this.scratch);
   }
 
+  /** The order in hand is filled: the turn goes on with another one. */
+  takeOutOfHand(slot: number): void {
+    assert(this.inHand === slot && this.orders.remainingLots(slot) === 0, "only a filled order leaves the hand");
+    this.inHand = NONE;
+    this.orders.remove(slot);
+  }
+
   /** The turn stands in the log: what it touched bears its sequence, and an order left in hand has been filled. */
   settle(sequence: number, time: TimeMs): void {
     const { orders, positions } = this;
-    if (this.inHand !== NONE) {
-      assert(orders.remainingLots(this.inHand) === 0, "an order in hand neither rested nor ended");
-      orders.remove(this.inHand);
-      this.inHand = NONE;
-    }
+    if (this.inHand !== NONE) this.takeOutOfHand(this.inHand);
     for (let i = 0; i < this.touchedOrderCount; i++) {
       const slot = this.touchedOrders[i];
       if (orders.serial(slot) === 0) continue; // gone within the turn
@@ -250,6 +335,27 @@ export class SymbolState {
 
   accountId(slot: number): number {
     return this.positions.numbers[this.orders.row(slot) + ACCOUNT];
+  }
+
+  /** Money of an account in this symbol, outside any trade. */
+  private credit(accountId: number, quanta: Quanta): void {
+    if (quanta === 0) return;
+    const at = this.positions.ensure(accountId);
+    this.positions.numbers[at + CASH] += quanta;
+    this.touchRow(at);
+  }
+
+  /** Moves a position and keeps the open interest: long and short lots are equal, so it is half of all sizes. */
+  private movePosition(at: number, lots: QuantityLots, quanta: Quanta, feeQuanta: Quanta, time: TimeMs): void {
+    const n = this.positions.numbers;
+    const before = n[at + SIZE];
+    this.positions.trade(at, lots, quanta, feeQuanta, time);
+    this.openInterestLots += (Math.abs(n[at + SIZE]) - Math.abs(before)) / 2;
+    // A position that is opened or turned around owes nothing for intervals before it.
+    if (before === 0 || before > 0 !== n[at + SIZE] > 0) {
+      n[at + FUNDING_TIME] = this.fundingTime;
+      n[at + FUNDING] = 0;
+    }
   }
 
   /** Puts an order into the book and into its account's list and sums. */
@@ -322,7 +428,8 @@ export class SymbolState {
     this.touchedRows[this.touchedRowCount++] = at;
   }
 
-  private refresh(at: number): void {
+  /** Brings a row's cells up to date now, where the rest of the turn depends on them. */
+  refresh(at: number): void {
     const row = this.positions.numbers;
     this.cells.move(row[at + ACCOUNT], row, at + GIVEN, this.contributionOf(at));
   }

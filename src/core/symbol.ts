@@ -1,7 +1,9 @@
 import { unreachable } from "../assert.ts";
 import type { AccountCells } from "./cells.ts";
+import { fundingRatePpb, nextFundingTime, payFunding, premiumPpb } from "./funding.ts";
 import type { Instrument } from "./instrument.ts";
 import { auditSymbol, summarizeSymbol } from "./invariants.ts";
+import { Liquidations } from "./liquidation.ts";
 import { bankruptcyPrice, initialMargin, liquidationPrice, maintenanceMargin } from "./margin.ts";
 import { markPrice, nextBasis1024 } from "./mark.ts";
 import { clipReduceOnly, close, crosses, match, type Preview, preview } from "./matching.ts";
@@ -18,6 +20,7 @@ import {
   DuplicateOrder,
   EXPIRE_MAKER,
   FOK,
+  FundingSettled,
   GTC,
   IOC,
   LeverageSet,
@@ -63,6 +66,7 @@ import {
   CASH,
   COST,
   FIRST_ORDER,
+  FUNDING,
   GIVEN,
   LEVERAGE,
   OPEN_ORDERS,
@@ -76,7 +80,7 @@ import { type RefusalDetails, refuse } from "./refusals.ts";
 import { blank, type Message, type MessageOf } from "./shape.ts";
 import { loadSymbolRow, snapshotSymbol } from "./symbol-rows.ts";
 import { SymbolState } from "./symbol-state.ts";
-import { PPM, type PriceTicks, type QuantityLots } from "./units.ts";
+import { PPB, PPM, type PriceTicks, type QuantityLots } from "./units.ts";
 
 type Place = MessageOf<typeof PlaceOrder>;
 
@@ -85,8 +89,14 @@ const placed = blank(OrderPlaced);
 const rested = blank(OrderRested);
 const leverageSet = blank(LeverageSet);
 const priceUpdated = blank(PriceUpdated);
+const fundingSettled = blank(FundingSettled);
 const orderView = blank(OrderView);
 const positionView = blank(PositionView);
+
+/** An index price that is older no longer liquidates anyone. */
+const STALE_PRICE_MS = 10_000;
+/** So many positions pay their funding in one turn: orders behind it wait no longer than that takes. */
+const PAYMENTS_PER_TURN = 500;
 
 /** One symbol: its book, positions and open orders. Every decision about an order is taken in this file. */
 export class SymbolActor implements Actor {
@@ -96,6 +106,7 @@ export class SymbolActor implements Actor {
   private readonly cells: AccountCells;
   private readonly expected: Preview = { lots: 0, quanta: 0, leftLots: 0 };
   private readonly closing = blank(PlaceOrder);
+  private readonly liquidations = new Liquidations();
 
   constructor(instrument: Instrument, cells: AccountCells) {
     this.actorId = instrument.id;
@@ -124,10 +135,10 @@ export class SymbolActor implements Actor {
         break;
       case SetIndexPrice.code:
         this.setIndexPrice(command, turn);
-        return; // has brought every open position's cells up to date itself
+        break;
       case Tick.code:
-        this.state.clientIds.expire(turn.time, (orderId) => this.findOrder(orderId) !== NONE);
-        return;
+        this.tick(turn);
+        break;
       case ReadOrders.code:
         this.readOrders(command.accountId, turn);
         return;
@@ -166,6 +177,7 @@ export class SymbolActor implements Actor {
   }
 
   restored(): void {
+    this.state.countFundingOwed();
     this.state.refreshAll();
     this.cells.flush();
   }
@@ -400,13 +412,70 @@ export class SymbolActor implements Actor {
     if (indexTicks < 1 || indexTicks > this.instrument.maxPriceTicks)
       return refuse(turn, "PRICE_TOO_HIGH", "price", { limitTicks: this.instrument.maxPriceTicks });
     const basis1024 = nextBasis1024(state.basis1024, indexTicks, state.book.best(BUY), state.book.best(SELL));
+    if (state.nextFundingTime !== 0 && turn.time >= state.nextFundingTime) this.settleFunding(turn);
     priceUpdated.indexTicks = indexTicks;
     priceUpdated.basis1024 = basis1024;
-    priceUpdated.markTicks = markPrice(indexTicks, basis1024, state.lastTicks);
+    priceUpdated.markTicks = markPrice(
+      indexTicks,
+      this.fundingTicks(indexTicks, turn.time),
+      basis1024,
+      state.lastTicks,
+    );
+    priceUpdated.premiumPpb = premiumPpb(this.instrument, state.book, indexTicks);
+    priceUpdated.nextFundingTime = nextFundingTime(turn.time, this.instrument.fundingIntervalMs);
+    const count = state.premiumCount + 1;
+    const sum = state.premiumSum + count * priceUpdated.premiumPpb;
+    priceUpdated.fundingRatePpb = fundingRatePpb(this.instrument, sum, count);
     state.priceUpdated(priceUpdated, turn.time);
     turn.emit(priceUpdated);
     turn.reply({ type: Done.code });
     state.refreshOpen();
+  }
+
+  /** What the last funding rate adds to the index: all of it when the interval begins, nothing when it ends. */
+  private fundingTicks(indexTicks: PriceTicks, time: number): PriceTicks {
+    const { state } = this;
+    const left = (state.nextFundingTime - time) / this.instrument.fundingIntervalMs;
+    return Math.round((indexTicks * state.fundingRatePpb * Math.max(0, Math.min(1, left))) / PPB);
+  }
+
+  /**
+   * An interval has ended. What it costs follows from the samples that were taken in it; an interval without any, as
+   * while the exchange was down, costs nothing.
+   */
+  private settleFunding(turn: Turn): void {
+    const { state, instrument } = this;
+    const { premiumSum, premiumCount } = state;
+    fundingSettled.fundingTime = state.nextFundingTime;
+    fundingSettled.nextFundingTime = nextFundingTime(turn.time, instrument.fundingIntervalMs);
+    fundingSettled.ratePpb = premiumCount === 0 ? 0 : fundingRatePpb(instrument, premiumSum, premiumCount);
+    fundingSettled.premiumPpb =
+      premiumCount === 0 ? 0 : Math.trunc((2 * premiumSum) / (premiumCount * (premiumCount + 1)));
+    fundingSettled.indexTicks = state.indexTicks;
+    fundingSettled.markTicks = state.markTicks;
+    // Whoever has not paid for the interval before pays now: a position owes one interval at most.
+    this.payFunding(turn, Number.POSITIVE_INFINITY);
+    state.fundingSettled(fundingSettled);
+    turn.emit(fundingSettled);
+    this.payFunding(turn, PAYMENTS_PER_TURN);
+  }
+
+  private payFunding(turn: Turn, limit: number): void {
+    const { state } = this;
+    const { open } = state.positions;
+    for (let i = open.length - 1, left = limit; i >= 0 && left > 0 && state.fundingOwed > 0; i--) {
+      if (!state.owesFunding(open[i])) continue;
+      payFunding(state, turn, open[i]);
+      left--;
+    }
+  }
+
+  private tick(turn: Turn): void {
+    const { state } = this;
+    state.clientIds.expire(turn.time, (orderId) => this.findOrder(orderId) !== NONE);
+    if (state.fundingOwed > 0) this.payFunding(turn, PAYMENTS_PER_TURN);
+    // Nobody is liquidated at a price that nobody vouches for any more.
+    if (state.markTicks !== 0 && turn.time - state.priceTime <= STALE_PRICE_MS) this.liquidations.run(state, turn);
   }
 
   private readOrders(accountId: number, turn: Turn): void {
@@ -483,6 +552,7 @@ export class SymbolActor implements Actor {
     positionView.maintenanceQuanta = maintenanceMargin(instrument, notional);
     positionView.liquidationTicks = liquidationPrice(instrument, size, markTicks, equity, maintenance);
     positionView.bankruptcyTicks = bankruptcyPrice(instrument, size, markTicks, equity, maintenance);
+    positionView.fundingQuanta = n[row + FUNDING];
     positionView.openedAt = n[row + OPENED_AT];
     positionView.updatedAt = n[row + UPDATED_AT];
     positionView.sequence = n[row + SEQUENCE];

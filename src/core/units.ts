@@ -14,6 +14,8 @@ export type TimeMs = number;
 export const QUANTA_DECIMALS = 6;
 export const QUANTA_PER_USDC = 1_000_000;
 export const PPM = 1_000_000;
+export const PPB = 1_000_000_000;
+export const PPB_DECIMALS = 9;
 
 /** Own clone: `precision` of decimal.js is global to a thread, and 20 digits would cut products silently. */
 const Exact = Decimal.clone({ precision: 60, rounding: Decimal.ROUND_DOWN });
@@ -81,6 +83,12 @@ export function mulDivFloor(a: number, b: number, c: number): number {
   return Number((BigInt(a) * BigInt(b)) / BigInt(c));
 }
 
+/** amount × part ÷ whole for part ≤ whole, towards zero; exact for any size. All of it for all parts. */
+export function proportion(amount: number, part: number, whole: number): number {
+  if (part === whole) return amount;
+  return amount < 0 ? -mulDivFloor(-amount, part, whole) : mulDivFloor(amount, part, whole);
+}
+
 /** ceil(a ÷ b) for safe integers a ≥ 0, b > 0. */
 export function divCeil(a: number, b: number): number {
   const quotient = divFloor(a, b);
@@ -88,7 +96,7 @@ export function divCeil(a: number, b: number): number {
 }
 
 /** floor(a ÷ b) for safe integers a ≥ 0, b > 0. The `%` of doubles is a call into C, several times as slow. */
-function divFloor(a: number, b: number): number {
+export function divFloor(a: number, b: number): number {
   const quotient = Math.floor(a / b);
   // The division was rounded: a quotient just below a whole number may have become that number.
   return quotient * b > a ? quotient - 1 : quotient;

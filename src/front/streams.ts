@@ -1,7 +1,13 @@
 import type { Released, Road } from "../actor/road.ts";
 import { must, unreachable } from "../assert.ts";
 import { toPublicTrade } from "../core/feed.ts";
-import { type Event as ExchangeEvent, PriceUpdated, Traded } from "../core/messages.ts";
+import {
+  type Event as ExchangeEvent,
+  FundingSettled,
+  PositionTransferred,
+  PriceUpdated,
+  Traded,
+} from "../core/messages.ts";
 import type { TimeMs } from "../core/units.ts";
 import { BalanceStream } from "./balance-stream.ts";
 import { BookStream } from "./book-stream.ts";
@@ -74,7 +80,10 @@ export class Streams {
         this.touch(event.makerAccountId, turn.actorId);
       } else if (event.type === PriceUpdated.code) {
         this.priceMoved(turn.actorId);
-      } else {
+      } else if (event.type === PositionTransferred.code) {
+        this.touch(event.accountId, turn.actorId);
+        this.touch(event.counterpartyId, turn.actorId);
+      } else if (event.type !== FundingSettled.code) {
         this.touch(event.accountId, turn.actorId);
       }
     }

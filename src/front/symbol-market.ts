@@ -1,16 +1,39 @@
 import type { Candle } from "../core/candles.ts";
 import { Depth } from "../core/depth.ts";
-import { openInterestChange, type PublicTrade, Ring, toPublicTrade } from "../core/feed.ts";
+import {
+  openInterestChange,
+  openInterestChangeOfTransfer,
+  type PublicTrade,
+  Ring,
+  toPublicTrade,
+} from "../core/feed.ts";
+import { nextFundingTime } from "../core/funding.ts";
 import { type Instrument, printPrice, printQuantity } from "../core/instrument.ts";
-import { BUY, PriceUpdated, SELL, type Side, type SymbolEvent, type SymbolSummary, Traded } from "../core/messages.ts";
+import {
+  BUY,
+  PositionTransferred,
+  PriceUpdated,
+  SELL,
+  type Side,
+  type SymbolEvent,
+  type SymbolSummary,
+  Traded,
+} from "../core/messages.ts";
 import { Ticker24h } from "../core/ticker.ts";
-import { type PriceTicks, printBigQuanta, printRatio, type QuantityLots, type TimeMs } from "../core/units.ts";
+import {
+  PPB_DECIMALS,
+  type PriceTicks,
+  printBigQuanta,
+  printFixed,
+  printRatio,
+  type QuantityLots,
+  type TimeMs,
+} from "../core/units.ts";
 import { bookChecksum, LevelPrinter, type LevelText, levelsJson } from "./market-json.ts";
 
 export const RECENT_TRADES = 1000;
 
 const MINUTE_MS = 60_000;
-const HOUR_MS = 3_600_000;
 
 /** What a symbol's events up to now have left in the history, oldest first. */
 export interface SymbolPast {
@@ -31,6 +54,10 @@ export class SymbolMarket {
   markTicks: PriceTicks = 0;
   lastTicks: PriceTicks = 0;
   openInterestLots: QuantityLots = 0;
+  /** What funding would be if the interval ended now. */
+  fundingRatePpb = 0;
+  /** 0 before the first price. */
+  nextFundingTime: TimeMs = 0;
   private readonly depth: Depth;
   private readonly printLevel: (tick: PriceTicks, lots: QuantityLots) => LevelText;
   private readonly trades = new Ring<PublicTrade>(RECENT_TRADES);
@@ -62,6 +89,8 @@ export class SymbolMarket {
     this.markTicks = state.markTicks;
     this.lastTicks = state.lastTicks;
     this.openInterestLots = state.openInterestLots;
+    this.fundingRatePpb = state.fundingRatePpb;
+    this.nextFundingTime = state.nextFundingTime;
     this.updatedAt = time;
     for (const trade of past.trades) this.trades.push(trade);
     this.day.prime(past.minuteCandles);
@@ -81,9 +110,13 @@ export class SymbolMarket {
       this.trades.push(toPublicTrade(event, time, sequence));
       this.lastTicks = event.priceTicks;
       this.openInterestLots += openInterestChange(event);
+    } else if (event.type === PositionTransferred.code) {
+      this.openInterestLots += openInterestChangeOfTransfer(event);
     } else if (event.type === PriceUpdated.code) {
       this.indexTicks = event.indexTicks;
       this.markTicks = event.markTicks;
+      this.fundingRatePpb = event.fundingRatePpb;
+      this.nextFundingTime = event.nextFundingTime;
     }
     this.updatedAt = time;
     this.ticker = null;
@@ -131,7 +164,6 @@ export class SymbolMarket {
     const openTicks = day.openTicks || this.lastTicks;
     const changeTicks = this.lastTicks - openTicks;
     const price = (ticks: PriceTicks): string => (ticks > 0 ? `"${printPrice(instrument, ticks)}"` : "null");
-    const fundingMs = instrument.config.fundingIntervalHours * HOUR_MS;
     return (
       `{"symbol":"${instrument.symbol}","status":"${this.status}",` +
       `"lastPrice":${price(this.lastTicks)},"markPrice":${price(this.markTicks)},"indexPrice":${price(this.indexTicks)},` +
@@ -143,8 +175,8 @@ export class SymbolMarket {
       `"priceChangePercent24h":"${printRatio(changeTicks * 100, openTicks, 4)}",` +
       `"volume24h":"${printQuantity(instrument, day.volumeLots)}","turnover24h":"${printBigQuanta(day.turnoverQuanta)}",` +
       `"openInterest":"${printQuantity(instrument, this.openInterestLots)}",` +
-      // No funding is charged yet: the rate is what an account would pay, so 0 is the truth.
-      `"fundingRate":"0","nextFundingTime":${(Math.floor(now / fundingMs) + 1) * fundingMs},` +
+      `"fundingRate":"${printFixed(this.fundingRatePpb, PPB_DECIMALS)}",` +
+      `"nextFundingTime":${Math.max(this.nextFundingTime, nextFundingTime(now, instrument.fundingIntervalMs))},` +
       `"fundingIntervalHours":${instrument.config.fundingIntervalHours},"time":${this.updatedAt}}`
     );
   }

@@ -1,6 +1,7 @@
 import type { AccountCells } from "../core/cells.ts";
 import { type Instrument, printPrice, printQuantity } from "../core/instrument.ts";
 import {
+  EXEC_TRADE,
   EXEC_TYPES,
   MARKET,
   ORDER_STATUSES,
@@ -95,11 +96,17 @@ export function fillJson(instrument: Instrument, fill: FillRecord): string {
     `{"tradeId":"${fill.tradeId}","orderId":"${fill.orderId}","clientOrderId":${textOrNull(fill.clientOrderId)},` +
     `"symbol":"${instrument.symbol}","side":"${SIDES[fill.side]}",` +
     `${fillAmounts(instrument, fill.priceTicks, fill.quantityLots)},"fee":"${printQuanta(fill.feeQuanta)}",` +
-    `"feeAsset":"${instrument.config.quoteAsset}","feeRate":"${printFixed(fill.feePpm, PPM_DECIMALS)}",` +
+    `"feeAsset":"${instrument.config.quoteAsset}","feeRate":"${feeRateOf(instrument, fill)}",` +
     `"liquidity":"${fill.maker === 1 ? "MAKER" : "TAKER"}","realizedPnl":"${printQuanta(fill.realizedQuanta)}",` +
     `"execType":"${EXEC_TYPES[fill.execType]}","positionSize":"${printQuantity(instrument, fill.positionSizeLots)}",` +
     `"time":${fill.time},"sequence":${fill.sequence}}`
   );
+}
+
+/** A liquidation pays what its price allows, not a rate of the schedule. */
+function feeRateOf(instrument: Instrument, fill: FillRecord): string {
+  if (fill.execType === EXEC_TRADE) return printFixed(fill.feePpm, PPM_DECIMALS);
+  return printRatio(fill.feeQuanta, fill.priceTicks * fill.quantityLots * instrument.quantaPerTickLot, PPM_DECIMALS);
 }
 
 function fillAmounts(instrument: Instrument, priceTicks: number, quantityLots: number): string {
@@ -126,7 +133,7 @@ export function positionJson(instrument: Instrument, position: MessageOf<typeof 
     `"bankruptcyPrice":${priceJson(instrument, position.bankruptcyTicks)},` +
     `"breakEvenPrice":${breakEvenPriceJson(instrument, sizeLots, position.cashQuanta)},` +
     `"unrealizedPnl":"${printQuanta(valueQuanta - costQuanta)}",` +
-    `"realizedPnl":"${printQuanta(position.realizedQuanta)}","cumulativeFunding":"0","adlRank":null,` +
+    `"realizedPnl":"${printQuanta(position.realizedQuanta)}","cumulativeFunding":"${printQuanta(position.fundingQuanta)}","adlRank":null,` +
     `"openedAt":${position.openedAt || "null"},"updatedAt":${position.updatedAt || "null"},` +
     `"sequence":${position.sequence}}`
   );

@@ -1,4 +1,5 @@
 import { must } from "../assert.ts";
+import { otherSide } from "../core/feed.ts";
 import type { Instrument } from "../core/instrument.ts";
 import {
   Deposited,
@@ -8,6 +9,7 @@ import {
   OrderClosed,
   OrderPlaced,
   OrderReduced,
+  PositionTransferred,
   REASON_NONE,
   STATUS_FILLED,
   STATUS_NEW,
@@ -108,6 +110,9 @@ export class HistoryFold {
       case Traded.code:
         this.traded(event);
         break;
+      case PositionTransferred.code:
+        this.transferred(event);
+        break;
       case OrderReduced.code:
         if (isCustomer(event.accountId)) this.touch(event.orderId).remainingLots -= event.byLots;
         break;
@@ -207,6 +212,49 @@ export class HistoryFold {
         positionSizeLots: event.makerSizeLots,
       });
     }
+  }
+
+  /** A part of a position that changed hands outside the book: a fill of both accounts, without an order or a fee. */
+  private transferred(event: MessageOf<typeof PositionTransferred>): void {
+    const { accountId, counterpartyId, side } = event;
+    if (isCustomer(accountId))
+      this.transferFill(event, accountId, side, event.accountRealizedQuanta, event.accountSizeLots);
+    if (isCustomer(counterpartyId))
+      this.transferFill(
+        event,
+        counterpartyId,
+        otherSide(side),
+        event.counterpartyRealizedQuanta,
+        event.counterpartySizeLots,
+      );
+  }
+
+  private transferFill(
+    event: MessageOf<typeof PositionTransferred>,
+    accountId: number,
+    side: number,
+    realizedQuanta: number,
+    positionSizeLots: number,
+  ): void {
+    const { place, time } = this;
+    const { tradeId, priceTicks, quantityLots, execType } = event;
+    this.fills.append(this.batch, accountId, place, {
+      type: FillRecord.code,
+      tradeId,
+      orderId: 0,
+      side,
+      priceTicks,
+      quantityLots,
+      feeQuanta: 0,
+      feePpm: 0,
+      maker: 0,
+      realizedQuanta,
+      execType,
+      positionSizeLots,
+      time,
+      sequence: place.sequence,
+      clientOrderId: "",
+    });
   }
 
   private fill(event: MessageOf<typeof Traded>, orderId: number, quanta: number, own: OwnSide): void {

@@ -39,6 +39,8 @@ export const EMPTY_STATE: SymbolSummary = {
   lastTicks: 0,
   openInterestLots: 0,
   priceTime: 0,
+  fundingRatePpb: 0,
+  nextFundingTime: 0,
   bids: [],
   asks: [],
 };

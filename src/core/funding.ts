@@ -1,0 +1,107 @@
+import type { Book } from "./book.ts";
+import type { Instrument } from "./instrument.ts";
+import { BUY, FundingPaid, SELL, type Turn } from "./messages.ts";
+import { ACCOUNT, SIZE } from "./positions.ts";
+import { blank } from "./shape.ts";
+import type { SymbolState } from "./symbol-state.ts";
+import {
+  divFloor,
+  mulDivCeil,
+  mulDivFloor,
+  PPB,
+  type PriceTicks,
+  type Quanta,
+  type QuantityLots,
+  type TimeMs,
+} from "./units.ts";
+
+/** Interest 0.01 % per 8 hours, and how far it may pull the rate away from the premium (Binance, Bybit: ±0.05 %). */
+const INTEREST_PPB_PER_8H = 100_000;
+const CLAMP_PPB = 500_000;
+const EIGHT_HOURS_MS = 8 * 3_600_000;
+
+/** The end of the interval that `time` lies in: intervals are counted from the epoch, so a restart changes nothing. */
+export function nextFundingTime(time: TimeMs, intervalMs: number): TimeMs {
+  return (Math.floor(time / intervalMs) + 1) * intervalMs;
+}
+
+/**
+ * The average price of trading `notionalQuanta` against the resting orders of a side, in whole ticks, rounded towards
+ * the index; −1 when less than that rests. Binance, Bybit, dYdX: impact bid and ask price.
+ */
+export function impactPrice(
+  book: Book,
+  side: typeof BUY | typeof SELL,
+  notionalQuanta: Quanta,
+  perTickLot: Quanta,
+): number {
+  const ladder = book.side(side);
+  let leftQuanta = notionalQuanta;
+  let lots = 0;
+  let quanta = 0;
+  for (let price = ladder.best(); price >= 0 && leftQuanta > 0; price = ladder.next(price)) {
+    const wantedLots = Math.ceil(leftQuanta / (price * perTickLot));
+    const taken = Math.min(wantedLots, book.levelLots(price));
+    lots += taken;
+    quanta += taken * price * perTickLot;
+    leftQuanta -= taken * price * perTickLot;
+  }
+  if (leftQuanta > 0) return -1;
+  const ticks = divFloor(quanta, lots * perTickLot);
+  return side === SELL && ticks * lots * perTickLot < quanta ? ticks + 1 : ticks;
+}
+
+/**
+ * Premium = [max(0, impact bid − index) − max(0, index − impact ask)] ÷ index, in parts per billion (dYdX v4, Bybit;
+ * Binance the same). A side without enough orders counts as no premium.
+ */
+export function premiumPpb(instrument: Instrument, book: Book, indexTicks: PriceTicks): number {
+  const { impactNotionalQuanta, quantaPerTickLot } = instrument;
+  const bid = impactPrice(book, BUY, impactNotionalQuanta, quantaPerTickLot);
+  const ask = impactPrice(book, SELL, impactNotionalQuanta, quantaPerTickLot);
+  const above = bid < 0 ? 0 : Math.max(0, bid - indexTicks);
+  const below = ask < 0 ? 0 : Math.max(0, indexTicks - ask);
+  return Math.trunc(((above - below) * PPB) / indexTicks);
+}
+
+/**
+ * The rate of one interval: [average premium + clamp(interest − average premium, ±0.05 %)] ÷ (8 h ÷ interval), within
+ * ±cap (Binance USD-M). The average is weighted by time, sample k of n counting k (Bybit): late samples count most.
+ */
+export function fundingRatePpb(instrument: Instrument, premiumSum: number, premiumCount: number): number {
+  const weights = (premiumCount * (premiumCount + 1)) / 2;
+  const average = weights === 0 ? 0 : Math.trunc(premiumSum / weights);
+  const pull = Math.max(-CLAMP_PPB, Math.min(CLAMP_PPB, INTEREST_PPB_PER_8H - average));
+  const rate = Math.trunc(((average + pull) * instrument.fundingIntervalMs) / EIGHT_HOURS_MS);
+  return Math.max(-instrument.fundingCapPpb, Math.min(instrument.fundingCapPpb, rate));
+}
+
+/** What a position gets for one interval; negative = pays. Rounded against the position. */
+export function fundingPayment(
+  instrument: Instrument,
+  sizeLots: QuantityLots,
+  markTicks: PriceTicks,
+  ratePpb: number,
+): Quanta {
+  const notional = Math.abs(sizeLots) * markTicks * instrument.quantaPerTickLot;
+  const pays = sizeLots > 0 === ratePpb > 0;
+  const rate = Math.abs(ratePpb);
+  if (rate === 0 || notional === 0) return 0;
+  return pays ? -mulDivCeil(notional, rate, PPB) : mulDivFloor(notional, rate, PPB);
+}
+
+const paid = blank(FundingPaid);
+
+/** Pays what a position owes for the interval that ended last: before anything else may change its size. */
+export function payFunding(state: SymbolState, turn: Turn, row: number): void {
+  if (!state.owesFunding(row)) return;
+  const n = state.positions.numbers;
+  paid.accountId = n[row + ACCOUNT];
+  paid.fundingTime = state.fundingTime;
+  paid.ratePpb = state.fundingRatePpb;
+  paid.markTicks = state.fundingMarkTicks;
+  paid.sizeLots = n[row + SIZE];
+  paid.amountQuanta = fundingPayment(state.instrument, n[row + SIZE], state.fundingMarkTicks, state.fundingRatePpb);
+  state.fundingPaid(paid);
+  turn.emit(paid);
+}

@@ -1,0 +1,269 @@
+import { payFunding } from "./funding.ts";
+import { maintenanceMargin } from "./margin.ts";
+import { clipReduceOnly, close, match, TRADE_TERMS, type TradeTerms } from "./matching.ts";
+import {
+  BUY,
+  DeficitCovered,
+  EXEC_ADL,
+  EXEC_LIQUIDATION,
+  EXPIRE_TAKER,
+  FIRST_CUSTOMER_ACCOUNT,
+  INSURANCE_ACCOUNT,
+  IOC,
+  MARKET,
+  OrderPlaced,
+  PositionTransferred,
+  REASON_LIQUIDATION,
+  REASON_NO_LIQUIDITY,
+  REDUCE_ONLY,
+  SELL,
+  STATUS_CANCELED,
+  STATUS_EXPIRED,
+  serialToId,
+  type Turn,
+} from "./messages.ts";
+import { NONE } from "./orders.ts";
+import { ACCOUNT, COST, FIRST_ORDER, GIVEN, OPEN_ORDERS, SIZE } from "./positions.ts";
+import { blank } from "./shape.ts";
+import type { SymbolState } from "./symbol-state.ts";
+import { PPM, type PriceTicks, proportion, QUANTA_PER_USDC, type Quanta, type QuantityLots } from "./units.ts";
+
+const placed = blank(OrderPlaced);
+const transferred = blank(PositionTransferred);
+const covered = blank(DeficitCovered);
+
+/** Positions up to this notional are closed in one step, larger ones a fifth at a time (Hyperliquid: 20 % above 100k). */
+const WHOLE_STEP_QUANTA = 100_000 * QUANTA_PER_USDC;
+const STEPS = 5;
+/** So many accounts in one turn: orders behind it wait no longer than that takes. */
+const MAX_PER_TURN = 20;
+/** How far from the mark the fund sells what it took over, as a share of the price band. */
+const FUND_BAND_SHARE = 10;
+
+/**
+ * What happens to accounts whose equity is below their maintenance margin, as far as it happens in one symbol:
+ *
+ *     cancel the account's orders here → close, reduce-only IOC, no worse than the bankruptcy price, in steps
+ *     → what the book does not take, the insurance fund takes over at the bankruptcy price
+ *     → what the fund has no means for goes to the other side by profit and leverage (ADL), at the same price
+ *
+ * Nobody coordinates and nothing has to be remembered: every symbol looks at the account's cells after each price and
+ * does its share, a step is one turn of the log, and whoever has recovered is let go. The bankruptcy price leaves equity
+ * per maintenance margin as it is (dYdX v4; Lighter's "zero price"), so symbols that act at once do not disturb each other.
+ */
+export class Liquidations {
+  /** Rows that the last look found below their margin: the cells of another actor may have been half-way. */
+  private suspects = new Set<number>();
+
+  /** One look at all accounts of the symbol. */
+  run(state: SymbolState, turn: Turn): void {
+    const { positions, cells } = state;
+    const before = this.suspects;
+    this.suspects = new Set();
+    let acted = 0;
+    for (let row = 0, count = positions.count; row < count; row++) {
+      const at = positions.offset(row);
+      const n = positions.numbers;
+      const account = n[at + ACCOUNT];
+      if (account < FIRST_CUSTOMER_ACCOUNT) continue;
+      const equity = cells.equity(account);
+      const maintenance = cells.maintenance(account);
+      const holds = n[at + SIZE] !== 0 || n[at + OPEN_ORDERS] !== 0;
+      const isBelow = maintenance > 0 ? holds && equity < maintenance : equity < 0;
+      if (!isBelow) continue;
+      if (!before.has(at) || acted === MAX_PER_TURN) {
+        this.suspects.add(at);
+        continue;
+      }
+      acted++;
+      if (maintenance === 0) cover(state, turn, at);
+      else liquidate(state, turn, at, equity, maintenance);
+    }
+    unwindFund(state, turn);
+  }
+}
+
+function liquidate(state: SymbolState, turn: Turn, row: number, equity: Quanta, maintenance: Quanta): void {
+  const { positions, instrument, markTicks } = state;
+  payFunding(state, turn, row);
+  cancelOrders(state, turn, row);
+  const size = positions.numbers[row + SIZE];
+  if (size === 0) return;
+  const perTick = instrument.quantaPerTickLot;
+  const notional = Math.abs(size) * markTicks * perTick;
+  const stepLots = notional <= WHOLE_STEP_QUANTA ? Math.abs(size) : Math.ceil(Math.abs(size) / STEPS);
+  // This position's share of the equity, by margin; and of that, the step's.
+  const share = proportion(equity, maintenanceMargin(instrument, notional), maintenance);
+  const stepShare = proportion(share, stepLots, Math.abs(size));
+  const limitTicks = bankruptcyTicks(state, size, stepLots, stepShare);
+  const filledLots = closeInBook(state, turn, row, stepLots, limitTicks, {
+    execType: EXEC_LIQUIDATION,
+    bankruptcyTicks: limitTicks,
+  });
+  const restLots = stepLots - filledLots;
+  if (restLots === 0) return;
+  handOver(state, turn, row, restLots, proportion(stepShare, restLots, stepLots));
+}
+
+/** The worst whole tick at which the lots may trade and still leave their share of the equity at zero or above. */
+function bankruptcyTicks(state: SymbolState, size: QuantityLots, lots: QuantityLots, share: Quanta): PriceTicks {
+  const { markTicks, instrument } = state;
+  const move = share / (lots * instrument.quantaPerTickLot);
+  const ticks = size > 0 ? Math.ceil(markTicks - move) : Math.floor(markTicks + move);
+  return Math.max(1, Math.min(instrument.maxPriceTicks, ticks));
+}
+
+/** To the insurance fund if it can bear it, else to the other side of the market. `share` comes with the lots. */
+function handOver(state: SymbolState, turn: Turn, row: number, lots: QuantityLots, share: Quanta): void {
+  const { positions, cells, instrument, markTicks } = state;
+  const isLong = positions.numbers[row + SIZE] > 0;
+  const value = lots * markTicks * instrument.quantaPerTickLot;
+  // A long is sold for its value less its share of the equity, a short bought back for as much more.
+  const quanta = isLong ? value - share : value + share;
+  const fund = positions.ensure(INSURANCE_ACCOUNT);
+  if (row !== fund && cells.equity(INSURANCE_ACCOUNT) + share >= 0) {
+    transfer(state, turn, row, fund, lots, quanta, EXEC_LIQUIDATION);
+    return;
+  }
+  let leftLots = lots;
+  let leftQuanta = quanta;
+  for (const counterparty of rankForDeleveraging(state, row)) {
+    const part = Math.min(leftLots, Math.abs(positions.numbers[counterparty + SIZE]));
+    const partQuanta = proportion(leftQuanta, part, leftLots);
+    transfer(state, turn, row, counterparty, part, partQuanta, EXEC_ADL);
+    leftLots -= part;
+    leftQuanta -= partQuanta;
+    if (leftLots === 0) return;
+  }
+}
+
+/**
+ * The other side, first those who are closed first. BitMEX: profit × leverage for winners, profit ÷ leverage for losers;
+ * profit as a share of the cost, leverage as notional ÷ equity of the account.
+ */
+function rankForDeleveraging(state: SymbolState, row: number): number[] {
+  const { positions, cells, markTicks, instrument } = state;
+  const n = positions.numbers;
+  const size = n[row + SIZE];
+  const scores = new Map<number, number>();
+  for (const at of positions.open) {
+    if (n[at + SIZE] > 0 === size > 0) continue;
+    const value = n[at + SIZE] * markTicks * instrument.quantaPerTickLot;
+    const profit = (value - n[at + COST]) / Math.max(1, Math.abs(n[at + COST]));
+    const leverage = Math.abs(value) / Math.max(1, cells.equity(n[at + ACCOUNT]));
+    scores.set(at, profit > 0 ? profit * leverage : profit / leverage);
+  }
+  return [...scores.keys()].sort((a, b) => scores.get(b)! - scores.get(a)!);
+}
+
+function transfer(
+  state: SymbolState,
+  turn: Turn,
+  from: number,
+  to: number,
+  lots: QuantityLots,
+  quanta: Quanta,
+  execType: number,
+): void {
+  payFunding(state, turn, from);
+  payFunding(state, turn, to);
+  const { positions, instrument } = state;
+  const n = positions.numbers;
+  const side = n[from + SIZE] > 0 ? SELL : BUY;
+  const signedLots = side === BUY ? lots : -lots;
+  transferred.tradeId = serialToId(state.nextTradeSerial, instrument.id);
+  transferred.accountId = n[from + ACCOUNT];
+  transferred.counterpartyId = n[to + ACCOUNT];
+  transferred.side = side;
+  transferred.quantityLots = lots;
+  transferred.priceTicks = Math.max(0, Math.round(quanta / (lots * instrument.quantaPerTickLot)));
+  transferred.quanta = quanta;
+  transferred.accountRealizedQuanta = positions.realized(from, signedLots, quanta);
+  transferred.counterpartyRealizedQuanta = positions.realized(to, -signedLots, quanta);
+  transferred.accountSizeLots = n[from + SIZE] + signedLots;
+  transferred.counterpartySizeLots = n[to + SIZE] - signedLots;
+  transferred.execType = execType;
+  state.transferred(transferred, turn.time);
+  turn.emit(transferred);
+  // The next account of this turn must see what the fund can still bear.
+  state.refresh(to);
+  clipReduceOnly(state, turn, from);
+  clipReduceOnly(state, turn, to);
+}
+
+/** A reduce-only IOC order of the house for a row. Returns the lots that it closed. */
+function closeInBook(
+  state: SymbolState,
+  turn: Turn,
+  row: number,
+  lots: QuantityLots,
+  limitTicks: PriceTicks,
+  terms: TradeTerms,
+): QuantityLots {
+  const { positions, orders, instrument } = state;
+  placed.orderId = serialToId(state.nextOrderSerial, instrument.id);
+  placed.accountId = positions.numbers[row + ACCOUNT];
+  placed.side = positions.numbers[row + SIZE] > 0 ? SELL : BUY;
+  placed.orderType = MARKET;
+  placed.timeInForce = IOC;
+  placed.flags = REDUCE_ONLY;
+  placed.selfTradePrevention = EXPIRE_TAKER;
+  placed.priceTicks = limitTicks;
+  placed.quantityLots = lots;
+  placed.rests = 0;
+  const slot = state.placed(placed, turn.time);
+  turn.emit(placed);
+  match(state, turn, slot, limitTicks, terms);
+  const restLots = orders.remainingLots(slot);
+  if (restLots > 0) close(state, turn, slot, STATUS_EXPIRED, REASON_NO_LIQUIDITY);
+  else state.takeOutOfHand(slot);
+  return lots - restLots;
+}
+
+function cancelOrders(state: SymbolState, turn: Turn, row: number): void {
+  let slot = state.positions.numbers[row + FIRST_ORDER];
+  while (slot !== NONE) {
+    const next = state.orders.accountNext(slot);
+    close(state, turn, slot, STATUS_CANCELED, REASON_LIQUIDATION);
+    slot = next;
+  }
+}
+
+/** An account without positions that is below zero: what rounding, or another symbol's step, has left. */
+function cover(state: SymbolState, turn: Turn, row: number): void {
+  cancelOrders(state, turn, row);
+  const n = state.positions.numbers;
+  const amountQuanta = state.cells.cover(n[row + ACCOUNT], n, row + GIVEN);
+  if (amountQuanta === 0) return;
+  covered.accountId = n[row + ACCOUNT];
+  covered.amountQuanta = amountQuanta;
+  state.deficitCovered(covered);
+  turn.emit(covered);
+}
+
+/** The fund does not keep what it took over: it sells a little at every look, near the mark; and it can fail like anyone. */
+function unwindFund(state: SymbolState, turn: Turn): void {
+  const { positions, cells, instrument, markTicks } = state;
+  const row = positions.find(INSURANCE_ACCOUNT);
+  const size = row === NONE ? 0 : positions.numbers[row + SIZE];
+  if (size === 0) return;
+  const equity = cells.equity(INSURANCE_ACCOUNT);
+  if (equity < 0) {
+    const notional = Math.abs(size) * markTicks * instrument.quantaPerTickLot;
+    const maintenance = Math.max(1, cells.maintenance(INSURANCE_ACCOUNT));
+    handOver(
+      state,
+      turn,
+      row,
+      Math.abs(size),
+      proportion(equity, maintenanceMargin(instrument, notional), maintenance),
+    );
+    return;
+  }
+  const away = Math.floor((markTicks * instrument.priceBandPpm) / FUND_BAND_SHARE / PPM);
+  const limitTicks = Math.max(1, size > 0 ? markTicks - away : Math.min(instrument.maxPriceTicks, markTicks + away));
+  const best = state.book.opposite(size > 0 ? SELL : BUY).best();
+  // Nothing to sell to: no order for the log.
+  if (best < 0 || (size > 0 ? best < limitTicks : best > limitTicks)) return;
+  closeInBook(state, turn, row, Math.ceil(Math.abs(size) / STEPS), limitTicks, TRADE_TERMS);
+}
