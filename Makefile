@@ -26,6 +26,7 @@ build: install
 
 install: node_modules/.package-lock.json
 
+# Not `npm ci`: it refuses a lock file without the optional packages of other platforms, which not every registry has.
 node_modules/.package-lock.json: package.json package-lock.json
-	npm ci --no-audit --no-fund
+	npm install --no-save --no-audit --no-fund
 	@touch $@
