@@ -49,6 +49,10 @@ function faultsOf(tree: Tree): string[] {
   const faults: string[] = [];
   const graph = new Map<string, string[]>();
   for (const [path, text] of tree) {
+    if (!ROOMS.flat().includes(roomOf(path))) {
+      faults.push(`${path}: ${roomOf(path)} is no room; give it a place in ROOMS`);
+      continue;
+    }
     const code = withoutComments(text);
     const imports = importsOf(code);
     const files = imports.filter((name) => name.startsWith(".")).map((name) => posix.join(posix.dirname(path), name));
@@ -91,7 +95,6 @@ function roomOf(path: string): string {
 
 function mayImport(from: string, to: string): boolean {
   const rank = (path: string): number => ROOMS.findIndex((rooms) => rooms.includes(roomOf(path)));
-  assert.ok(rank(from) >= 0, `${from} is in no room: add it to ROOMS`);
   return roomOf(from) === roomOf(to) || rank(to) < rank(from) || rank(from) === ROOMS.length - 1;
 }
 
@@ -191,6 +194,7 @@ test("a line in the wrong room is named", () => {
     ["bench/a.ts", 'import uWS from "uWebSockets.js";', [], null],
     ["src/core/a.ts", 'import { readFileSync } from "node:fs";', [], /the core does no I\/O/],
     ["src/core/a.ts", 'import { createHash } from "node:crypto";', [], null],
+    ["src/kitchen/a.ts", "export {};", [], /kitchen is no room/],
     ["src/core/a.ts", "const t = Date.now();", [], /says Date\.now/],
     ["src/core/a.ts", "const t = Math.random();", [], /says Math\.random/],
     ["src/core/a.ts", "setTimeout(f, 1);", [], /says setTimeout/],
