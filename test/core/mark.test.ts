@@ -21,7 +21,7 @@ test("the mark is the middle one of index, index with basis, and last price", ()
     [100, -5, 120, 100],
     [3, -50, 1, 1], // never below the first tick
   ])
-    assert.equal(markPrice(index, basisTicks * BASIS_UNIT, last), expected, `${index} ${basisTicks} ${last}`);
+    assert.equal(markPrice(index, 0, basisTicks * BASIS_UNIT, last), expected, `${index} ${basisTicks} ${last}`);
 });
 
 test("the basis moves a thirtieth of its way towards mid − index, and fades without a two-sided book", () => {
@@ -40,7 +40,7 @@ test("the basis moves a thirtieth of its way towards mid − index, and fades wi
   assert.ok(basis > 100 * BASIS_UNIT - 30 && basis <= 100 * BASIS_UNIT, String(basis));
   for (let i = 0; i < 500; i++) basis = nextBasis1024(basis, 1000, NONE, NONE);
   assert.ok(basis >= 0 && basis < 30, String(basis));
-  assert.equal(markPrice(1000, basis, 1001), 1000);
+  assert.equal(markPrice(1000, 0, basis, 1001), 1000);
 });
 
 test("mark and basis are whole numbers in range, and those of the exact formula", () => {
@@ -56,7 +56,7 @@ test("mark and basis are whole numbers in range, and those of the exact formula"
         const [bid, ask] = book === null ? [NONE, NONE] : [Math.min(...book), Math.max(...book)];
         const expected = markOf(index, basis, book === null ? undefined : bid, book === null ? undefined : ask, last);
         basis = nextBasis1024(basis, index, bid, ask);
-        const mark = markPrice(index, basis, last);
+        const mark = markPrice(index, 0, basis, last);
         assert.deepEqual({ markTicks: mark, basis1024: basis }, expected);
         assert.ok(Number.isSafeInteger(mark) && mark >= 1 && mark <= 2 ** 24, String(mark));
       }
