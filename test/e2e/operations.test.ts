@@ -160,7 +160,7 @@ test("a port that is taken, a flag or a setting that is none: said in words, and
   await fail({ flags: ["--nonsense"] }, /--nonsense/);
   await fail({ environment: { PERPD_CHAIN_ID: "x" } }, /PERPD_CHAIN_ID/);
   await fail({ environment: { PERPD_PORT: String(server.port), PERPD_CHIAN_ID: "1" } }, /PERPD_CHIAN_ID/);
-  await fail({ flags: ["--config", "/nonexistent.json"] }, /nonexistent/);
+  await fail({ quiet: false, flags: ["--config", "/nonexistent.json"] }, /nonexistent/);
 });
 
 test("SIGINT and SIGTERM end it with code 0, and what it knew is there again", async () => {

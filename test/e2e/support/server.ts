@@ -1,10 +1,11 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { DEFAULT_INSTRUMENTS } from "../../../src/config/instruments.ts";
 
 const MAIN = fileURLToPath(new URL("../../../src/main.js", import.meta.url));
 const READY = /(http:\/\/[^\s"',]+?\/v1)(?![/\w]).*?(ws:\/\/[^\s"',]+?\/v1\/ws)(?![/\w])/;
@@ -17,9 +18,12 @@ export interface ServerOptions {
   flags?: string[];
   /** Settings without a flag: PERPD_... */
   environment?: Record<string, string>;
-  /** A folder that exists already, and stays after dispose(). */
+  /** One that another server has made. */
   dataFolder?: string;
-  /** Default true: no bots, prices from the operator, no rate limit. */
+  /**
+   * Default true: no bots, prices from the operator, no rate limit; and a funding rate of 0, so that figures are the same
+   * when the hour strikes in the middle of a test.
+   */
   quiet?: boolean;
 }
 
@@ -38,12 +42,13 @@ export class TestServer {
   stdout = "";
   stderr = "";
   private readonly options: ServerOptions;
+  private readonly folder = mkdtempSync(join(tmpdir(), "perpd-test-"));
   private child: ChildProcess | null = null;
   private exited: Promise<Exit> = Promise.resolve({ code: null, signal: null });
 
   constructor(options: ServerOptions = {}) {
     this.options = options;
-    this.dataFolder = options.dataFolder ?? mkdtempSync(join(tmpdir(), "perpd-test-"));
+    this.dataFolder = options.dataFolder ?? join(this.folder, "data");
   }
 
   get port(): number {
@@ -62,7 +67,7 @@ export class TestServer {
       [
         MAIN,
         ...["start", "--port", "0", "--data", this.dataFolder, "--operator-token", OPERATOR_TOKEN],
-        ...(quiet ? ["--no-bots", "--price-source", "operator", "--rate-limit", "off"] : []),
+        ...(quiet ? this.quietFlags() : []),
         ...flags,
       ],
       { env: { ...withoutSettings(process.env), ...environment }, stdio: ["ignore", "pipe", "pipe"] },
@@ -99,6 +104,13 @@ export class TestServer {
     await Promise.race([ready, failed, hung]).finally(() => clearTimeout(timer));
   }
 
+  private quietFlags(): string[] {
+    const config = join(this.folder, "config.json");
+    const instruments = DEFAULT_INSTRUMENTS.map((instrument) => ({ ...instrument, fundingRateCap: "0" }));
+    writeFileSync(config, JSON.stringify({ instruments }));
+    return ["--config", config, "--no-bots", "--price-source", "operator", "--rate-limit", "off"];
+  }
+
   /** Asks it to end, and waits until it has. */
   async stop(signal: "SIGTERM" | "SIGINT" = "SIGTERM"): Promise<Exit> {
     this.child?.kill(signal);
@@ -114,7 +126,7 @@ export class TestServer {
   /** Ends it if need be and removes its data folder. */
   async dispose(): Promise<void> {
     await this.kill();
-    if (this.options.dataFolder === undefined) rmSync(this.dataFolder, { recursive: true, force: true });
+    rmSync(this.folder, { recursive: true, force: true });
   }
 }
 
@@ -147,8 +159,14 @@ function withoutSettings(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(environment).filter(([name]) => !name.startsWith("PERPD_")));
 }
 
-// A test that dies must not leave servers behind.
+// A test that dies, or is stopped for taking too long, must not leave servers behind.
 const alive = new Set<ChildProcess>();
-process.on("exit", () => {
+const killAll = (): void => {
   for (const child of alive) child.kill("SIGKILL");
-});
+};
+process.on("exit", killAll);
+for (const signal of ["SIGTERM", "SIGINT"] as const)
+  process.once(signal, () => {
+    killAll();
+    process.kill(process.pid, signal);
+  });
