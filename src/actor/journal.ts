@@ -50,7 +50,8 @@ export class Journal {
       }
       if (control.phase >= STOP_JOURNAL) break;
       bell.announce();
-      if (this.isIdle()) bell.wait(idleMs);
+      // A turn that waits for an earlier ticket is no reason to stay awake: whoever holds that ticket will ring.
+      if (!this.hasReleasable()) bell.wait(idleMs);
       bell.awake();
       if (!this.isIdle()) continue;
       // Fallen idle: say how far the log is on disk, and make the next segment ready, when nobody waits for it.
@@ -85,6 +86,18 @@ export class Journal {
       this.unpreparedBytes = 0;
     }
     return true;
+  }
+
+  private hasReleasable(): boolean {
+    const { inputs, control } = this.options;
+    const next = control.durable + 1;
+    for (const input of inputs) {
+      const at = input.peek();
+      if (at < 0) continue;
+      const sequence = input.view.getFloat64(at + AT_SEQUENCE, true);
+      if (input.view.getUint8(at + AT_KIND) === KIND_TURN ? sequence === next : sequence < next) return true;
+    }
+    return false;
   }
 
   private isIdle(): boolean {
