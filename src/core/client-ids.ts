@@ -39,6 +39,11 @@ export class ClientIds {
     this.keep({ accountId, clientOrderId, orderId, bodyHash, time, persisted: true });
   }
 
+  /** What is remembered, oldest first, from the n-th entry on. */
+  page(from: number, count: number): readonly ClientId[] {
+    return this.queue.slice(this.oldest + from, this.oldest + from + count);
+  }
+
   /** Forgets what is past its time and whose order is closed; bounded work per call. */
   expire(now: number, isOpen: (orderId: number) => boolean): void {
     const before = now - this.retentionMs;

@@ -124,6 +124,9 @@ export const Describe = shape(11, "Describe", { from: "number" });
 /** The actor checks itself; see invariants.ts. */
 export const Audit = shape(12, "Audit", {});
 
+/** The client order ids that this symbol remembers, in pages: from the n-th on. */
+export const ReadClientIds = shape(13, "ReadClientIds", { from: "number" });
+
 // ---- commands to the ledger (30 to 49) ------------------------------------------------------------------------------
 
 /** Opens the address's account if it has none, and a session in it. */
@@ -369,6 +372,8 @@ export const SymbolDescription = shape(168, "SymbolDescription", { state: json<S
 export const LedgerDescription = shape(169, "LedgerDescription", { state: json<LedgerSummary>() });
 export const AuditReport = shape(170, "AuditReport", { report: json<ActorAudit>() });
 
+export const ClientIdsPage = shape(171, "ClientIdsPage", { page: json<ClientIds>() });
+
 // ---- records that are carried as they are --------------------------------------------------------------------------
 
 export interface KeyRecord {
@@ -416,6 +421,13 @@ export interface SymbolSummary {
   asks: Levels;
 }
 
+/** A page of the client order ids of a symbol. */
+export interface ClientIds {
+  ids: [accountId: number, clientOrderId: string, time: number][];
+  /** What the next ReadClientIds must ask from; null = this was the last page. */
+  next: number | null;
+}
+
 /** A page of the ledger. */
 export interface LedgerSummary {
   /** What the next Describe must ask from; null = this was the last page. */
@@ -458,7 +470,8 @@ export type SymbolCommand =
   | MessageOf<typeof ReadOrder>
   | MessageOf<typeof ReadPosition>
   | MessageOf<typeof Describe>
-  | MessageOf<typeof Audit>;
+  | MessageOf<typeof Audit>
+  | MessageOf<typeof ReadClientIds>;
 
 export type LedgerCommand =
   | MessageOf<typeof OpenSession>
@@ -508,7 +521,8 @@ export type Reply =
   | MessageOf<typeof Done>
   | MessageOf<typeof SymbolDescription>
   | MessageOf<typeof LedgerDescription>
-  | MessageOf<typeof AuditReport>;
+  | MessageOf<typeof AuditReport>
+  | MessageOf<typeof ClientIdsPage>;
 
 /**
  * One turn of an actor: one command, its time, and where what comes of it goes. A message is read during the call and

@@ -14,6 +14,8 @@ import {
   BUY,
   CancelAll,
   CancelOrder,
+  type ClientIds,
+  ClientIdsPage,
   ClosePosition,
   Describe,
   Done,
@@ -40,6 +42,7 @@ import {
   REASON_NONE,
   REASON_USER,
   REDUCE_ONLY,
+  ReadClientIds,
   ReadOrder,
   ReadOrders,
   ReadPosition,
@@ -98,6 +101,9 @@ const STALE_PRICE_MS = 10_000;
 /** So many positions pay their funding in one turn: orders behind it wait no longer than that takes. */
 const PAYMENTS_PER_TURN = 500;
 
+/** A page must fit into a ring. */
+const CLIENT_IDS_PER_PAGE = 5000;
+
 /** One symbol: its book, positions and open orders. Every decision about an order is taken in this file. */
 export class SymbolActor implements Actor {
   readonly actorId: number;
@@ -150,6 +156,9 @@ export class SymbolActor implements Actor {
         return;
       case Describe.code:
         turn.reply({ type: SymbolDescription.code, state: summarizeSymbol(this.state) });
+        return;
+      case ReadClientIds.code:
+        this.readClientIds(command.from, turn);
         return;
       case Audit.code:
         turn.reply({ type: AuditReport.code, report: auditSymbol(this.state) });
@@ -476,6 +485,17 @@ export class SymbolActor implements Actor {
     if (state.fundingOwed > 0) this.payFunding(turn, PAYMENTS_PER_TURN);
     // Nobody is liquidated at a price that nobody vouches for any more.
     if (state.markTicks !== 0 && turn.time - state.priceTime <= STALE_PRICE_MS) this.liquidations.run(state, turn);
+  }
+
+  private readClientIds(from: number, turn: Turn): void {
+    const entries = this.state.clientIds.page(from, CLIENT_IDS_PER_PAGE);
+    const next = entries.length === CLIENT_IDS_PER_PAGE ? from + CLIENT_IDS_PER_PAGE : null;
+    const ids = entries.map(({ accountId, clientOrderId, time }): ClientIds["ids"][number] => [
+      accountId,
+      clientOrderId,
+      time,
+    ]);
+    turn.reply({ type: ClientIdsPage.code, page: { ids, next } });
   }
 
   private readOrders(accountId: number, turn: Turn): void {
