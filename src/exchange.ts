@@ -6,6 +6,7 @@ import { createApi, SOCKET_PATH } from "./front/api.ts";
 import { Auth } from "./front/auth.ts";
 import type { Call } from "./front/call.ts";
 import { Channels } from "./front/channels.ts";
+import { ClientOrderIds } from "./front/client-order-ids.ts";
 import { type Context, Symbols } from "./front/context.ts";
 import { Credentials } from "./front/credentials.ts";
 import { Vault } from "./front/keys.ts";
@@ -59,6 +60,7 @@ export async function openExchange(parts: ExchangeParts): Promise<Exchange> {
     Date.now,
   );
   const credentials = await Credentials.open(host);
+  const clientOrderIds = await ClientOrderIds.open(host);
   const vault = new Vault(secret);
   const auth = new Auth({ credentials, vault, operatorToken: config.operatorToken });
 
@@ -90,6 +92,7 @@ export async function openExchange(parts: ExchangeParts): Promise<Exchange> {
     history,
     market,
     credentials,
+    clientOrderIds,
     wallets,
     vault,
     sessionTtlMs: config.sessionTtlMs,

@@ -2,6 +2,7 @@ import type { Road } from "../actor/road.ts";
 import type { Instrument } from "../core/instrument.ts";
 import type { History } from "../store/history.ts";
 import type { Log } from "./call.ts";
+import type { ClientOrderIds } from "./client-order-ids.ts";
 import type { Credentials } from "./credentials.ts";
 import { ApiError } from "./errors.ts";
 import type { Vault } from "./keys.ts";
@@ -19,6 +20,7 @@ export interface Context {
   >;
   readonly market: Pick<MarketData, "symbol" | "tickerJson" | "allTickersJson" | "orderBookJson" | "recentTrades">;
   readonly credentials: Credentials;
+  readonly clientOrderIds: ClientOrderIds;
   readonly wallets: Wallets;
   readonly vault: Vault;
   readonly sessionTtlMs: number;

@@ -13,6 +13,7 @@ import {
   PlaceOrder,
   POST_ONLY,
   REDUCE_ONLY,
+  Refused,
   SELF_TRADE_PREVENTIONS,
   SIDES,
   TIMES_IN_FORCE,
@@ -38,12 +39,26 @@ export function placeOrder(context: Context, call: Call, accountId: number, body
   const instrument = context.symbols.named(body.symbol);
   command.accountId = accountId;
   readOrder(instrument, body, command);
+  const { clientOrderId } = command;
+  const isFirstUse = clientOrderId !== "" && claim(context, accountId, clientOrderId, instrument);
   askFor(context, call, instrument.id, command, (turn) => {
     const reply = firstReply(turn);
+    if (isFirstUse && reply.type === Refused.code) context.clientOrderIds.drop(accountId, clientOrderId);
     if (reply.type === DuplicateOrder.code)
       replyDuplicate(context, call, instrument, (reply as MessageOf<typeof DuplicateOrder>).orderId);
     else replyPlaced(call, instrument, turn);
   });
+}
+
+/**
+ * Each symbol knows the ids used on it; here an id that another symbol has is refused. Returns whether nobody has used
+ * the id yet: then it is taken from now on, also while the order is on its way.
+ */
+function claim(context: Context, accountId: number, clientOrderId: string, instrument: Instrument): boolean {
+  const owner = context.clientOrderIds.ownerOf(accountId, clientOrderId);
+  if (owner === 0) context.clientOrderIds.keep(accountId, clientOrderId, instrument.id, Date.now());
+  else if (owner !== instrument.id) throw new ApiError("CLIENT_ORDER_ID_REUSED", { field: "clientOrderId" });
+  return owner === 0;
 }
 
 /** Answers with the order that the turn has placed, and its fills; or with why it was refused. */
