@@ -1,0 +1,18 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { newSeed } from "../e2e/support/random.ts";
+import { crashAgainAndAgain } from "./harness.ts";
+
+const KILLS = 8;
+
+test("a server that is killed under load has lost nothing that it acknowledged", async (t) => {
+  const seed = newSeed();
+  t.diagnostic(`seed ${seed}`);
+  // Small segments and eager snapshots: crashes fall into every part of the storage's work.
+  const environment = { PERPD_SEGMENT_BYTES: "65536", PERPD_SNAPSHOT_INTERVAL_MS: "100" };
+  const { kills, acknowledged, findings } = await crashAgainAndAgain({ kills: KILLS, seed, environment });
+  t.diagnostic(`${kills} kills, ${acknowledged} acknowledged`);
+  assert.deepEqual(findings.all, []);
+  assert.equal(kills, KILLS);
+  assert.ok(acknowledged > 20 * KILLS, `only ${acknowledged} acknowledged: there was no load`);
+});

@@ -1,0 +1,166 @@
+import { isDeepStrictEqual } from "node:util";
+import type { Audit, OrderBook, Ticker } from "../../src/client/types.ts";
+import { Api } from "../e2e/support/api.ts";
+import { Random } from "../e2e/support/random.ts";
+import { OPERATOR_TOKEN, TestServer } from "../e2e/support/server.ts";
+import { pause } from "../e2e/support/wait.ts";
+import { login, newPrivateKey } from "../e2e/support/wallet.ts";
+import { indexPriceOf, type Load, runClient, setLeverage, transfer } from "./load.ts";
+import { AccountModel, Findings, SYMBOLS } from "./model.ts";
+import { verifyAll } from "./verify-exchange.ts";
+
+const ACCOUNTS = 6;
+const CLIENTS_PER_ACCOUNT = 3;
+const FUNDS = "500000";
+
+export interface CrashOptions {
+  kills: number;
+  seed: number;
+  /** Settings of the server. */
+  environment?: Record<string, string>;
+  /** After each kill. */
+  onRound?: (text: string) => void;
+}
+
+export interface CrashReport {
+  kills: number;
+  acknowledged: number;
+  findings: Findings;
+}
+
+/**
+ * How a round ends. LOAD: SIGKILL while requests are under way. RECOVERY: the same, and again while it recovers.
+ * IDLE: SIGKILL when all is quiet. TERM: SIGTERM under load.
+ */
+type Ending = "LOAD" | "RECOVERY" | "IDLE" | "TERM";
+
+/**
+ * Starts a real server, loads it, kills it at a random moment, starts it again on the same data folder and compares what
+ * is there with every answer that was given; again and again.
+ */
+export async function crashAgainAndAgain(options: CrashOptions): Promise<CrashReport> {
+  const random = new Random(options.seed);
+  const findings = new Findings();
+  const load: Load = { random, findings, url: "", stopping: false, acknowledged: 0, nextId: 1 };
+  const server = new TestServer({
+    environment: { PERPD_FAUCET_CAP: "10000000", PERPD_WITHDRAWAL_DELAY_MS: "200", ...options.environment },
+  });
+  try {
+    await start(server, load);
+    const accounts = await openAccounts(load);
+    let verifiedAt = 0;
+    let kills = 0;
+    for (; kills < options.kills && findings.all.length === 0; kills++) {
+      const ending = pickEnding(random);
+      const begun = load.acknowledged;
+      await runRound(server, load, accounts, ending);
+      const now = Date.now();
+      // A little earlier, so that nothing falls between two looks.
+      await verifyAll(load, accounts, Math.max(0, verifiedAt - 1000));
+      verifiedAt = now;
+      options.onRound?.(`${kills + 1} ${ending}: ${load.acknowledged - begun} acknowledged`);
+    }
+    // Everything since the beginning, whether or not a crash came near it.
+    await verifyAll(load, accounts, 0);
+    if (/"level":(50|60)/.test(server.stderr)) findings.other.push(`the server has logged an error: ${server.stderr}`);
+    return { kills, acknowledged: load.acknowledged, findings };
+  } catch (error) {
+    findings.other.push(`${(error as Error).stack}\n${server.stderr.slice(-2000)}`);
+    return { kills: 0, acknowledged: load.acknowledged, findings };
+  } finally {
+    await server.dispose();
+  }
+}
+
+function pickEnding(random: Random): Ending {
+  const roll = random.next();
+  if (roll < 0.65) return "LOAD";
+  if (roll < 0.8) return "RECOVERY";
+  return roll < 0.9 ? "IDLE" : "TERM";
+}
+
+async function start(server: TestServer, load: Load): Promise<void> {
+  await server.start();
+  load.url = server.url;
+}
+
+async function openAccounts(load: Load): Promise<AccountModel[]> {
+  const operator = new Api(load.url, OPERATOR_TOKEN);
+  for (const symbol of SYMBOLS)
+    await operator.call(200, "PUT", `/operator/index/${symbol}`, { price: indexPriceOf(symbol) });
+  const accounts: AccountModel[] = [];
+  for (let i = 0; i < ACCOUNTS; i++) {
+    const privateKey = newPrivateKey();
+    const session = await login(load.url, privateKey);
+    const account = new AccountModel(privateKey, session.accountId, session.token);
+    const body = { asset: "USDC", amount: FUNDS, reference: "funds" } as const;
+    await transfer(load, account, { path: "/account/deposit", body, state: "ASKED", transfer: null });
+    await setLeverage(load, account, "SOL-PERP", 15);
+    accounts.push(account);
+  }
+  return accounts;
+}
+
+/** Load, the end, and a server that runs again. */
+async function runRound(
+  server: TestServer,
+  load: Load,
+  accounts: readonly AccountModel[],
+  ending: Ending,
+): Promise<void> {
+  const { random, findings } = load;
+  load.stopping = false;
+  const clients = accounts.flatMap((account) =>
+    Array.from({ length: CLIENTS_PER_ACCOUNT }, (_, i) => runClient(load, account, i === 0)),
+  );
+  const prices = movePrices(load);
+  await pause(random.between(20, 700));
+  if (ending === "LOAD" || ending === "RECOVERY") await server.kill();
+  if (ending === "TERM") {
+    const { code } = await server.stop();
+    if (code !== 0) findings.other.push(`SIGTERM under load: exit code ${code}`);
+  }
+  load.stopping = true;
+  await Promise.all([...clients, prices]);
+  const quiet = ending === "IDLE" ? await lookAt(load) : null;
+  if (ending === "IDLE") await server.kill();
+  if (ending === "RECOVERY") await killWhileStarting(server, random.between(50, 600));
+  await start(server, load);
+  if (quiet !== null) {
+    const now = await lookAt(load);
+    if (!isDeepStrictEqual(now, quiet))
+      findings.lost.push(`killed while idle: it was ${JSON.stringify(quiet)} and is ${JSON.stringify(now)}`);
+  }
+}
+
+/** Index prices that wander a little, so that marks and margins move under the load. */
+async function movePrices(load: Load): Promise<void> {
+  const operator = new Api(load.url, OPERATOR_TOKEN);
+  while (!load.stopping) {
+    const symbol = load.random.pick(SYMBOLS);
+    const price = indexPriceOf(symbol, load.random.between(-100, 100));
+    await operator.request("PUT", `/operator/index/${symbol}`, { price }).catch(() => {});
+    await pause(20);
+  }
+}
+
+async function killWhileStarting(server: TestServer, afterMs: number): Promise<void> {
+  const starting = server.start().catch(() => {});
+  await pause(afterMs);
+  await server.kill();
+  await starting;
+}
+
+/** All that must be the same after a crash in a quiet moment: state digests, books, tickers. */
+async function lookAt(load: Load) {
+  const operator = new Api(load.url, OPERATOR_TOKEN);
+  const { symbols, money, accounts } = await operator.get<Audit>("/operator/audit");
+  const markets = await Promise.all(
+    SYMBOLS.map(async (symbol) => {
+      const { bids, asks, checksum } = await operator.get<OrderBook>(`/market/orderbook?symbol=${symbol}&depth=1000`);
+      const { time: _, nextFundingTime: __, ...ticker } = await operator.get<Ticker>(`/market/ticker?symbol=${symbol}`);
+      return { bids, asks, checksum, ticker };
+    }),
+  );
+  return { symbols, money, accounts, markets };
+}

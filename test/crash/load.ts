@@ -1,0 +1,255 @@
+import type { CreatedApiKey, NewOrder, Order, PlacedOrder, Transfer } from "../../src/client/types.ts";
+import { type Answer, Api } from "../e2e/support/api.ts";
+import type { Random } from "../e2e/support/random.ts";
+import { pause } from "../e2e/support/wait.ts";
+import { login } from "../e2e/support/wallet.ts";
+import {
+  type AccountModel,
+  type Findings,
+  type OrderEntry,
+  SYMBOLS,
+  type SymbolName,
+  show,
+  type TransferEntry,
+  transferKey,
+} from "./model.ts";
+
+/** Around which price orders are placed, and the steps that prices and quantities are made of. */
+const MARKETS: Record<SymbolName, { price: number; tick: number; decimals: number; quantities: string[] }> = {
+  "BTC-PERP": { price: 65_000, tick: 0.1, decimals: 1, quantities: ["0.001", "0.002", "0.005", "0.01"] },
+  "ETH-PERP": { price: 3000, tick: 0.01, decimals: 2, quantities: ["0.01", "0.05", "0.1", "0.2"] },
+  "SOL-PERP": { price: 150, tick: 0.001, decimals: 3, quantities: ["0.1", "0.5", "1", "2"] },
+};
+export const indexPriceOf = (symbol: SymbolName, shift = 0): string => {
+  const { price, tick, decimals } = MARKETS[symbol];
+  return (price + shift * tick).toFixed(decimals).replace(/\.?0+$/, "");
+};
+const ADDRESS = "0x8ba1f109551bD432803012645Ac136ddd64DBA72";
+const MAX_LIVE_KEYS = 3;
+
+/** What all clients of a run share. */
+export interface Load {
+  readonly random: Random;
+  readonly findings: Findings;
+  url: string;
+  /** No new requests. */
+  stopping: boolean;
+  /** Answers that said that something was done. */
+  acknowledged: number;
+  nextId: number;
+}
+
+/** The answer, or null when the outcome is unknown. */
+export async function attempt<T>(
+  load: Load,
+  token: string,
+  method: string,
+  path: string,
+  body?: object,
+): Promise<Answer<T> | null> {
+  let answer: Answer<T>;
+  try {
+    answer = await new Api(load.url, token).request<T>(method, path, body);
+  } catch {
+    return null;
+  }
+  const { status, text } = answer;
+  if (status < 300) {
+    load.acknowledged++;
+    return answer;
+  }
+  if (status === 503 && text.includes('"TIMEOUT"')) return null;
+  if (status >= 500 && status !== 503) load.findings.other.push(`${method} ${path}: ${text}`);
+  return answer;
+}
+
+/** One of several clients of an account: one request after the other. `first`: the one that does what must not race. */
+export async function runClient(load: Load, account: AccountModel, first: boolean): Promise<void> {
+  while (!load.stopping) {
+    await step(load, account, first);
+    // A server that is gone refuses at once.
+    await pause(0);
+  }
+}
+
+async function step(load: Load, account: AccountModel, first: boolean): Promise<void> {
+  const { random } = load;
+  const roll = random.next();
+  if (roll < 0.6) return placeOrder(load, account, newOrder(load));
+  if (roll < 0.8) return cancelOne(load, account);
+  if (roll < 0.87) return transfer(load, account, newTransfer(load));
+  if (!first) return placeOrder(load, account, newOrder(load));
+  if (roll < 0.89) return cancelAll(load, account);
+  if (roll < 0.92) return setLeverage(load, account, random.pick(SYMBOLS), random.between(5, 20));
+  if (roll < 0.94) return closePosition(load, account);
+  if (roll < 0.97) return changeKeys(load, account);
+  return changeSessions(load, account);
+}
+
+// ---- orders --------------------------------------------------------------------------------------------------------
+
+function newOrder(load: Load): NewOrder {
+  const { random } = load;
+  const symbol = random.pick(SYMBOLS);
+  const side = random.pick(["BUY", "SELL"] as const);
+  const clientOrderId = `c${load.nextId++}`;
+  const quantity = random.pick(MARKETS[symbol].quantities);
+  const type = random.next() < 0.1 ? "MARKET" : "LIMIT";
+  if (type === "MARKET") return { symbol, side, type, quantity, clientOrderId };
+  // The sides overlap by a quarter: some trade, most rest.
+  const shift = random.between(-150, 50) * (side === "BUY" ? 1 : -1);
+  const order: NewOrder = { symbol, side, type, quantity, price: indexPriceOf(symbol, shift), clientOrderId };
+  const roll = random.next();
+  if (roll < 0.1) order.timeInForce = "IOC";
+  else if (roll < 0.15) order.timeInForce = "FOK";
+  else if (roll < 0.25) order.postOnly = true;
+  else if (roll < 0.3) order.reduceOnly = true;
+  else if (roll < 0.4)
+    order.selfTradePreventionMode = random.pick(["EXPIRE_MAKER", "EXPIRE_BOTH", "DECREMENT"] as const);
+  return order;
+}
+
+async function placeOrder(load: Load, account: AccountModel, body: NewOrder): Promise<void> {
+  const entry: OrderEntry = { body, state: "ASKED", order: null, fills: [], settled: false };
+  account.orders.set(body.clientOrderId ?? "", entry);
+  await sendOrder(load, account, entry);
+}
+
+/** Also for the second time: the same id with the same body. */
+export async function sendOrder(
+  load: Load,
+  account: AccountModel,
+  entry: OrderEntry,
+): Promise<Answer<PlacedOrder> | null> {
+  const answer = await attempt<PlacedOrder>(load, account.token, "POST", "/orders", entry.body);
+  if (answer === null) return null;
+  if (answer.status >= 300) {
+    entry.state = "REFUSED";
+    return answer;
+  }
+  const { fills, duplicate: _, ...order } = answer.body;
+  entry.state = "ACKNOWLEDGED";
+  entry.fills = fills;
+  show(entry, order);
+  return answer;
+}
+
+async function cancelOne(load: Load, account: AccountModel): Promise<void> {
+  const open = account.openOrderIds();
+  if (open.length === 0) return;
+  const id = load.random.pick(open);
+  const answer = await attempt<Order>(load, account.token, "DELETE", `/orders/client:${id}`);
+  if (answer === null || answer.status >= 300) return;
+  noteClosed(account, answer.body);
+}
+
+async function cancelAll(load: Load, account: AccountModel): Promise<void> {
+  const symbol = load.random.pick(SYMBOLS);
+  const answer = await attempt<{ data: Order[] }>(load, account.token, "DELETE", `/orders?symbol=${symbol}`);
+  if (answer === null || answer.status >= 300) return;
+  for (const order of answer.body.data) noteClosed(account, order);
+}
+
+function noteClosed(account: AccountModel, order: Order): void {
+  const entry = order.clientOrderId === null ? undefined : account.orders.get(order.clientOrderId);
+  if (entry === undefined) return;
+  // The cancellation may be heard of before the placement is.
+  entry.state = "ACKNOWLEDGED";
+  show(entry, order);
+}
+
+async function closePosition(load: Load, account: AccountModel): Promise<void> {
+  account.closingsAsked++;
+  const symbol = load.random.pick(SYMBOLS);
+  const answer = await attempt<PlacedOrder>(load, account.token, "POST", `/positions/${symbol}/close`, {});
+  if (answer === null) return;
+  if (answer.status >= 300) {
+    account.closingsAsked--;
+    return;
+  }
+  const { fills: _, ...order } = answer.body;
+  account.closings.set(order.orderId, order);
+}
+
+// ---- money ---------------------------------------------------------------------------------------------------------
+
+function newTransfer(load: Load): TransferEntry {
+  const { random } = load;
+  const reference = `t${load.nextId++}`;
+  const amount = `${random.between(1, 50)}.${random.between(1, 999_999).toString().padStart(6, "0")}`.replace(
+    /0+$/,
+    "",
+  );
+  const [path, more] =
+    random.next() < 0.6 ? (["/account/deposit", {}] as const) : (["/account/withdraw", { address: ADDRESS }] as const);
+  return { path, body: { asset: "USDC", amount, reference, ...more }, state: "ASKED", transfer: null };
+}
+
+export async function transfer(load: Load, account: AccountModel, entry: TransferEntry): Promise<void> {
+  account.transfers.set(transferKey(entry.path, entry.body.reference), entry);
+  await sendTransfer(load, account, entry);
+}
+
+export async function sendTransfer(
+  load: Load,
+  account: AccountModel,
+  entry: TransferEntry,
+): Promise<Answer<Transfer> | null> {
+  const answer = await attempt<Transfer>(load, account.token, "POST", entry.path, entry.body);
+  if (answer === null) return null;
+  entry.state = answer.status < 300 ? "ACKNOWLEDGED" : "REFUSED";
+  if (answer.status < 300) entry.transfer = answer.body;
+  return answer;
+}
+
+// ---- leverage, keys, sessions --------------------------------------------------------------------------------------
+
+export async function setLeverage(
+  load: Load,
+  account: AccountModel,
+  symbol: SymbolName,
+  leverage: number,
+): Promise<void> {
+  const setting = account.leverage.get(symbol);
+  if (setting === undefined) return;
+  setting.asked = leverage;
+  const answer = await attempt(load, account.token, "POST", `/positions/${symbol}/leverage`, { leverage });
+  if (answer === null) return;
+  setting.asked = null;
+  if (answer.status < 300) setting.known = leverage;
+}
+
+async function changeKeys(load: Load, account: AccountModel): Promise<void> {
+  const live = [...account.keys].filter(([, key]) => key.life === "LIVE");
+  const [oldest] = live;
+  if (oldest !== undefined && live.length >= MAX_LIVE_KEYS) {
+    const [apiKey, key] = oldest;
+    key.life = "ENDING";
+    const answer = await attempt(load, account.token, "DELETE", `/auth/keys/${apiKey}`);
+    if (answer !== null) key.life = answer.status < 300 ? "ENDED" : "LIVE";
+    return;
+  }
+  account.keysAsked++;
+  const body = { label: `key ${load.nextId++}`, permissions: ["READ"] };
+  const answer = await attempt<CreatedApiKey>(load, account.token, "POST", "/auth/keys", body);
+  if (answer === null) return;
+  account.keysAsked--;
+  if (answer.status < 300) account.addKey(answer.body);
+}
+
+async function changeSessions(load: Load, account: AccountModel): Promise<void> {
+  const other = [...account.sessions].find(([, life]) => life === "LIVE")?.[0];
+  if (other !== undefined && load.random.next() < 0.4) {
+    account.sessions.set(other, "ENDING");
+    const answer = await attempt(load, other, "POST", "/auth/logout");
+    if (answer !== null) account.sessions.set(other, answer.status < 300 ? "ENDED" : "LIVE");
+    return;
+  }
+  try {
+    const { token } = await login(load.url, account.privateKey);
+    load.acknowledged++;
+    account.sessions.set(token, "LIVE");
+  } catch {
+    // Nobody knows the token of a session whose answer was lost.
+  }
+}

@@ -1,0 +1,104 @@
+import { isDeepStrictEqual } from "node:util";
+import type { Audit, KlineList, Order, OrderBook, Page, PublicTrade, Ticker } from "../../src/client/types.ts";
+import { Api } from "../e2e/support/api.ts";
+import { decimal, millionths, times } from "../e2e/support/decimal.ts";
+import { OPERATOR_TOKEN } from "../e2e/support/server.ts";
+import type { Load } from "./load.ts";
+import { type AccountModel, SYMBOLS, type SymbolName } from "./model.ts";
+import { AccountCheck } from "./verify-account.ts";
+
+/** What the server's own demo account is given when the data folder is new. */
+const DEMO_FUNDS = 100_000_000_000n;
+
+/** Everything after a restart, against everything before it. `since` 0: from the beginning. */
+export async function verifyAll(load: Load, accounts: readonly AccountModel[], since: number): Promise<void> {
+  const checks = accounts.map((account) => new AccountCheck(load, account, since));
+  await Promise.all(checks.map((check) => check.run()));
+  const open = checks.flatMap((check) => check.openOrders);
+  for (const symbol of SYMBOLS) {
+    await checkBook(load, symbol, open);
+    await checkTrades(load, symbol, accounts);
+  }
+  await checkAudit(load, accounts);
+  await Promise.all(checks.map((check) => check.retry()));
+  await checkAudit(load, accounts);
+}
+
+async function checkAudit(load: Load, accounts: readonly AccountModel[]): Promise<void> {
+  const { unbalanced } = load.findings;
+  const audit = await new Api(load.url, OPERATOR_TOKEN).get<Audit>("/operator/audit");
+  for (const fault of audit.faults) unbalanced.push(`audit: ${fault}`);
+  if (!audit.balanced) unbalanced.push(`audit: not balanced: ${JSON.stringify(audit)}`);
+  if (audit.money !== audit.depositsMinusWithdrawals)
+    unbalanced.push(`audit: ${audit.money} of money, ${audit.depositsMinusWithdrawals} of deposits less withdrawals`);
+  let due = DEMO_FUNDS;
+  for (const account of accounts)
+    for (const { path, transfer } of account.transfers.values())
+      if (transfer !== null) due += millionths(transfer.amount) * (path === "/account/deposit" ? 1n : -1n);
+  if (millionths(audit.money) !== due)
+    unbalanced.push(`audit: ${audit.money} of money, but transfers add up to ${decimal(due)}`);
+}
+
+/** The public book is what the accounts' open orders add up to. */
+async function checkBook(load: Load, symbol: SymbolName, orders: readonly Order[]): Promise<void> {
+  const book = await new Api(load.url).get<OrderBook>(`/market/orderbook?symbol=${symbol}&depth=1000`);
+  for (const side of ["BUY", "SELL"] as const) {
+    const levels = new Map<string, bigint>();
+    for (const order of orders) {
+      if (order.symbol !== symbol || order.side !== side || order.price === null) continue;
+      levels.set(order.price, (levels.get(order.price) ?? 0n) + millionths(order.remainingQuantity));
+    }
+    const sign = side === "BUY" ? -1 : 1;
+    const due = [...levels]
+      .sort(([a], [b]) => sign * (Number(a) - Number(b)))
+      .map(([price, quantity]) => [price, decimal(quantity)])
+      .slice(0, 1000);
+    const shown = side === "BUY" ? book.bids : book.asks;
+    if (!isDeepStrictEqual(shown, due))
+      load.findings.unbalanced.push(`${symbol} ${side}: the book is not what the open orders add up to`);
+  }
+}
+
+/** Every trade has two sides, and is in the public trades, the ticker and the candles once. */
+async function checkTrades(load: Load, symbol: SymbolName, accounts: readonly AccountModel[]): Promise<void> {
+  const { lost, invented, unbalanced } = load.findings;
+  const api = new Api(load.url);
+  const sides = new Map<string, string[]>();
+  let volume = 0n;
+  let turnover = 0n;
+  for (const account of accounts)
+    for (const fill of account.fills.values()) {
+      if (fill.symbol !== symbol) continue;
+      const trade = sides.get(fill.tradeId) ?? [];
+      trade.push(`${fill.side} ${fill.price} ${fill.quantity}`);
+      sides.set(fill.tradeId, trade);
+      if (fill.side !== "BUY") continue;
+      volume += millionths(fill.quantity);
+      turnover += millionths(times(fill.price, fill.quantity));
+    }
+  for (const [tradeId, [one = "", other = "", ...more]] of sides) {
+    const opposite = one.startsWith("BUY") ? one.replace("BUY", "SELL") : one.replace("SELL", "BUY");
+    if (other !== opposite || more.length > 0) lost.push(`trade ${tradeId} has the sides ${[one, other, ...more]}`);
+  }
+  const { data: latest } = await api.get<Page<PublicTrade>>(`/market/trades?symbol=${symbol}&limit=1000`);
+  const shown = new Set(latest.map((trade) => trade.tradeId));
+  if (shown.size !== latest.length) invented.push(`${symbol}: a public trade stands twice`);
+  if (shown.size !== Math.min(1000, sides.size)) lost.push(`${symbol}: ${shown.size} public trades of ${sides.size}`);
+  for (const tradeId of shown) if (!sides.has(tradeId)) invented.push(`${symbol}: public trade ${tradeId}`);
+
+  const ticker = await api.get<Ticker>(`/market/ticker?symbol=${symbol}`);
+  if (ticker.volume24h !== decimal(volume) || ticker.turnover24h !== decimal(turnover))
+    unbalanced.push(
+      `${symbol}: the ticker has ${ticker.volume24h} for ${ticker.turnover24h}, not ${decimal(volume)} for ${decimal(turnover)}`,
+    );
+  for (const interval of ["1m", "1h", "1d"]) {
+    const path = `/market/klines?symbol=${symbol}&interval=${interval}&limit=1000`;
+    const { data } = await api.get<KlineList>(path);
+    const inCandles = data.reduce((sum, candle) => sum + millionths(candle.volume), 0n);
+    const trades = data.reduce((sum, candle) => sum + candle.trades, 0);
+    if (inCandles !== volume || trades !== sides.size)
+      unbalanced.push(
+        `${symbol}: ${trades} trades of ${decimal(inCandles)} in ${interval} candles, not ${sides.size} of ${decimal(volume)}`,
+      );
+  }
+}
