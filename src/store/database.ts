@@ -28,7 +28,7 @@ import { type Key, RowTable } from "./table.ts";
 import { WriteBatch } from "./write-batch.ts";
 
 /** Address space, not disk: the file grows as it is written. Mapping it anew later would keep the old map as well. */
-const DEFAULT_MAP_BYTES = 64 * 2 ** 30;
+export const DEFAULT_MAP_BYTES = 64 * 2 ** 30;
 const MAX_TABLES = 16;
 const GENESIS_KEY = "genesis";
 

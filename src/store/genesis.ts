@@ -17,8 +17,8 @@ export interface Genesis {
   readonly createdAt: string;
 }
 
-const GENESIS_FILE = "genesis.json";
-const INITIALISED_FILE = "initialised.json";
+export const GENESIS_FILE = "genesis.json";
+export const INITIALISED_FILE = "initialised.json";
 const FORMAT_VERSION = 1;
 
 /** The database is not as it was written, or not the one that belongs here. Nothing is repaired or begun anew. */

@@ -70,12 +70,17 @@ export function verifyLog(dir: string): LogSummary {
 export function scanSegment(dir: string, firstSequence: number): Scan {
   const { fd, segment } = openSegment(dir, firstSequence, "r");
   try {
-    const bytes = Buffer.allocUnsafeSlow(segment.bytes);
-    readFully(fd, bytes, bytes.length, 0);
-    return walk(segment, bytes);
+    return scanFile(fd, segment);
   } finally {
     fs.closeSync(fd);
   }
+}
+
+/** As scanSegment(), of a segment that is open. */
+export function scanFile(fd: number, segment: Segment): Scan {
+  const bytes = Buffer.allocUnsafeSlow(segment.bytes);
+  readFully(fd, bytes, bytes.length, 0);
+  return walk(segment, bytes);
 }
 
 /**

@@ -3,6 +3,7 @@ import { closeSync, existsSync, fsyncSync, openSync, readFileSync, writeSync } f
 import { join } from "node:path";
 import { DatabaseCorruptError, isInitialised } from "./genesis.ts";
 
+export const SECRET_FILE = "secret.key";
 const SECRET_BYTES = 32;
 
 /**
@@ -10,7 +11,7 @@ const SECRET_BYTES = 32;
  * only. A folder that has lost them is refused, since every API key of it would be lost in silence.
  */
 export function openSecret(dataDir: string): Buffer {
-  const path = join(dataDir, "secret.key");
+  const path = join(dataDir, SECRET_FILE);
   if (existsSync(path)) {
     const secret = readFileSync(path);
     if (secret.length !== SECRET_BYTES) throw new DatabaseCorruptError(`${path}: not ${SECRET_BYTES} bytes`);
