@@ -132,3 +132,18 @@ test("a client that goes in the middle of its request has done nothing, or all o
   const { data } = await target.alice.openOrders("?limit=1");
   await target.alice.cancel(data[0]?.orderId ?? "");
 });
+
+test("requests in one packet are answered in their order, or the connection ends; each is done once at most", async () => {
+  const order = (id: string) =>
+    request("Host: x", LENGTH_WITH_ID).replace(ORDER, JSON.stringify({ ...JSON.parse(ORDER), clientOrderId: id }));
+  const LENGTH_WITH_ID = `Content-Length: ${JSON.stringify({ ...JSON.parse(ORDER), clientOrderId: "p1" }).length}`;
+  await sendRaw(server.port, order("p1") + order("p2") + order("p3"));
+  for (const id of ["p1", "p2", "p3"]) {
+    const { alice } = target;
+    const body = { ...JSON.parse(ORDER), clientOrderId: id };
+    const retry = await alice.request<{ orderId: string }>("POST", "/orders", body);
+    assert.ok(retry.status === 200 || retry.status === 201, retry.text);
+    const { data } = await alice.openOrders();
+    assert.equal(data.filter((each) => each.clientOrderId === id).length, 1);
+  }
+});
