@@ -12,32 +12,72 @@ export interface Config extends Readonly<Omit<Settings, "faucetCap">> {
   readonly faucetCapQuanta: Quanta;
 }
 
-/** What the command line asks for. `warnings` are for the log: settings that work, but hardly as meant. */
+/**
+ * What the command line asks for. `config.data` is the exchange's folder: the one to verify, to back up, to restore to.
+ * `warnings` are for the log: settings that work, but hardly as meant.
+ */
 export type Invocation =
   | { kind: "start"; config: Config; warnings: string[] }
+  | { kind: "verify"; config: Config }
+  | { kind: "backup"; config: Config; target: string }
+  | { kind: "restore"; config: Config; backup: string }
   | { kind: "help"; text: string }
   | { kind: "version" };
+
+type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
  * Reads the command line (`process.argv.slice(2)`) and the environment, and the configuration file that they name.
  * Defaults < file < environment < flags. Throws ConfigError with a message for the user.
  */
-export function loadConfig(argv: readonly string[], env: Readonly<Record<string, string | undefined>>): Invocation {
+export function loadConfig(argv: readonly string[], env: Environment): Invocation {
   const [command, ...args] = argv;
   if (command === undefined || command === "help" || argv.includes("--help") || argv.includes("-h"))
     return { kind: "help", text: helpText() };
   if (command === "version" || argv.includes("--version")) return { kind: "version" };
-  if (command !== "start") throw new ConfigError(`unknown command "${command}"; valid: start, help, version`);
+  switch (command) {
+    case "start":
+      return { kind: "start", ...loadSettings(args, env) };
+    case "verify": {
+      const [data] = readFolders(args, ["DIR"]);
+      return { kind: "verify", config: { ...loadSettings(args.slice(1), env).config, data } };
+    }
+    case "backup": {
+      const [data, target] = readFolders(args, ["DIR", "TARGET"]);
+      return { kind: "backup", config: { ...loadSettings(args.slice(2), env).config, data }, target };
+    }
+    case "restore": {
+      const [backup, data] = readFolders(args, ["BACKUP", "DIR"]);
+      return { kind: "restore", config: { ...loadSettings(args.slice(2), env).config, data }, backup };
+    }
+    default:
+      throw new ConfigError(`unknown command "${command}"; valid: start, verify, backup, restore, help, version`);
+  }
+}
+
+/** The folders that a command begins with, in front of its flags. */
+function readFolders<const N extends readonly string[]>(args: readonly string[], names: N): { [I in keyof N]: string } {
+  const given = args.findIndex((argument) => argument.startsWith("--"));
+  const folders = given < 0 ? args : args.slice(0, given);
+  if (folders.length !== names.length || folders.includes(""))
+    throw new ConfigError(`expected ${names.join(" ")} and then flags, not "${folders.join(" ")}"`);
+  if (args.some((argument) => /^--data(=|$)/.test(argument)))
+    throw new ConfigError(`--data is for start; this command takes ${names.join(" ")}`);
+  return folders as { [I in keyof N]: string };
+}
+
+function loadSettings(args: readonly string[], env: Environment): { config: Config; warnings: string[] } {
   const flags = readFlags(args);
   const environment = readEnvironment(env);
   const file = flags.configFile ?? environment.configFile;
-  const settings = Object.fromEntries([
-    ...SETTING_NAMES.map((name) => [name, schemaOf(name).default]),
-    ...(file === null ? [] : readFile(file)),
-    ...environment.values,
-    ...flags.values,
-  ]) as Settings;
-  return { kind: "start", ...relate(settings) };
+  return relate(
+    Object.fromEntries([
+      ...SETTING_NAMES.map((name) => [name, schemaOf(name).default]),
+      ...(file === null ? [] : readFile(file)),
+      ...environment.values,
+      ...flags.values,
+    ]) as Settings,
+  );
 }
 
 /** Checks how settings relate, and derives what follows from them. */

@@ -5,6 +5,7 @@ import { Host } from "./actor/host.ts";
 import { openComputePool } from "./actor/pools.ts";
 import { type Config, ConfigError, loadConfig } from "./config.ts";
 import { type Exchange, openExchange } from "./exchange.ts";
+import { operate } from "./operate/commands.ts";
 import { openDemoAccount } from "./sandbox/accounts.ts";
 import { Sandbox } from "./sandbox/sandbox.ts";
 import { lockDataFolder } from "./store/lock.ts";
@@ -22,11 +23,12 @@ try {
   const invocation = loadConfig(process.argv.slice(2), process.env);
   if (invocation.kind === "help") console.log(invocation.text);
   else if (invocation.kind === "version") console.log(version);
-  else await start(invocation.config, invocation.warnings);
+  else if (invocation.kind === "start") await start(invocation.config, invocation.warnings);
+  else process.exitCode = await operate(invocation);
 } catch (error) {
   if (!(error instanceof Error)) throw error;
   console.error(error instanceof ConfigError ? error.message : `perpd cannot start: ${reasonOf(error)}`);
-  process.exit(1);
+  process.exit(error instanceof ConfigError ? 2 : 1);
 }
 
 /** The whole exchange, in the order in which it comes up. */

@@ -180,7 +180,31 @@ test("commands beside start", () => {
     [["--version"], "version"],
   ];
   for (const [argv, kind] of rows) assert.equal(loadConfig(argv, {}).kind, kind, argv.join(" "));
-  assert.throws(() => loadConfig(["stop"], {}), /unknown command "stop"; valid: start, help, version/);
+  assert.throws(() => loadConfig(["stop"], {}), /unknown command "stop"; valid: start, verify, backup, restore, help/);
+});
+
+test("commands that care for a data folder take folders, then the flags of start", () => {
+  const path = file({ segmentBytes: 65536, data: "elsewhere" });
+  const verify = loadConfig(["verify", "a", "--config", path], {});
+  assert.ok(verify.kind === "verify");
+  assert.deepEqual([verify.config.data, verify.config.segmentBytes], ["a", 65536]);
+  const backup = loadConfig(["backup", "a", "b"], { PERPD_DATA: "elsewhere" });
+  assert.ok(backup.kind === "backup");
+  assert.deepEqual([backup.config.data, backup.target], ["a", "b"]);
+  const restore = loadConfig(["restore", "b", "a", "--config", path], {});
+  assert.ok(restore.kind === "restore");
+  assert.deepEqual([restore.backup, restore.config.data], ["b", "a"]);
+  const rows: [argv: string[], says: RegExp][] = [
+    [["verify"], /expected DIR and then flags/],
+    [["verify", "a", "b"], /expected DIR and then flags, not "a b"/],
+    [["verify", ""], /expected DIR/],
+    [["backup", "a"], /expected DIR TARGET/],
+    [["restore", "--config", path, "b", "a"], /expected BACKUP DIR/],
+    [["verify", "a", "--data", "b"], /--data is for start/],
+    [["verify", "a", "--data=b"], /--data is for start/],
+    [["verify", "a", "--nope"], /unknown flag --nope/],
+  ];
+  for (const [argv, says] of rows) assert.throws(() => loadConfig(argv, {}), { name: "ConfigError", message: says });
 });
 
 test("the help names every flag and every setting", () => {

@@ -16,7 +16,7 @@ const ROOMS = [
   ["wire", "config"],
   ["store", "client"],
   ["actor"],
-  ["front", "sandbox", "workers"],
+  ["front", "sandbox", "workers", "operate"],
   ["main"],
   ["test", "bench"],
 ];

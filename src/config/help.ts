@@ -17,8 +17,14 @@ export function helpText(): string {
   return `perpd: a perpetual-contract exchange in one process
 
 usage: perpd start [flags]
+       perpd verify DIR [flags]            check the data folder DIR, which no exchange may be running on
+       perpd backup DIR TARGET [flags]     copy DIR, running or not, into the new folder TARGET
+       perpd restore BACKUP DIR [flags]    check a backup and copy it into the new folder DIR
        perpd help
        perpd version
+
+verify and restore read the instruments from the same settings as start. Exit code 0: done, or sound; 1: failed, or
+damaged; 2: refused, nothing was done.
 
 A flag wins over its environment variable, that over the configuration file, that over the default.
 

@@ -1,0 +1,57 @@
+import type { Config, Invocation } from "../config.ts";
+import { DataFolderInUseError, lockDataFolder } from "../store/lock.ts";
+import { copyExchange } from "./copy.ts";
+import { RefusedError } from "./errors.ts";
+import { databaseOf, requireEmpty, requireExchange, throughLinks } from "./folder.ts";
+import { verifyFolder } from "./verify.ts";
+
+/** Exit codes. FAILED: damage, or the system did not do its part. REFUSED: nothing was tried. */
+const DONE = 0;
+const FAILED = 1;
+const REFUSED = 2;
+
+/** The commands of one who looks after a data folder. */
+export type OperateInvocation = Extract<Invocation, { kind: "verify" | "backup" | "restore" }>;
+
+/** Does what was asked, says on the console what came of it and why, and resolves with the exit code. */
+export async function operate(invocation: OperateInvocation): Promise<number> {
+  try {
+    if (invocation.kind === "verify") await verify(invocation.config);
+    else if (invocation.kind === "backup") await backup(invocation.config, invocation.target);
+    else await restore(invocation.config, invocation.backup);
+    return DONE;
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
+    if (error instanceof RefusedError || error instanceof DataFolderInUseError) {
+      console.error(error.message);
+      return REFUSED;
+    }
+    // A disk that is full, or that cannot be read, says nothing about what is on it.
+    console.error("syscall" in error ? `not done: ${error.message}` : `damaged: ${error.message}`);
+    return FAILED;
+  }
+}
+
+async function verify(config: Config): Promise<void> {
+  requireExchange(config.data);
+  await lockDataFolder(config.data);
+  await verifyFolder(config, console.log);
+  console.log("sound");
+}
+
+async function backup({ data, segmentBytes }: Config, target: string): Promise<void> {
+  const copy = await copyExchange({ from: data, to: target, environment: databaseOf(data), segmentBytes });
+  console.log(`${target} holds exchange ${copy.exchangeId} through turn ${copy.throughSequence}`);
+}
+
+async function restore(config: Config, from: string): Promise<void> {
+  const { data, segmentBytes } = config;
+  requireExchange(from);
+  requireEmpty(data);
+  await lockDataFolder(from);
+  await verifyFolder({ ...config, data: from }, console.log);
+  const copy = await throughLinks(from, databaseOf(from), (view) =>
+    copyExchange({ from, to: data, environment: databaseOf(view), segmentBytes }),
+  );
+  console.log(`sound; ${data} holds exchange ${copy.exchangeId} through turn ${copy.throughSequence}`);
+}

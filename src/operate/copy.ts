@@ -1,0 +1,86 @@
+import { existsSync, mkdirSync, rmSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { copyDatabase } from "../store/database-copy.ts";
+import { GENESIS_FILE, INITIALISED_FILE } from "../store/genesis.ts";
+import { syncDirectory } from "../store/log-segment.ts";
+import { SECRET_FILE } from "../store/secret.ts";
+import { checkDatabase } from "./database-check.ts";
+import { copyFile, emptyFolder, writeNewFile } from "./files.ts";
+import { COPY_FILE, type CopyRecord, databaseOf, logOf, requireEmpty, requireExchange } from "./folder.ts";
+import { type LogCopy, LogGapError, PinnedLog } from "./log-copy.ts";
+
+/** Far less than a segment lives: it is not removed before the next snapshot. */
+const PIN_INTERVAL_MS = 20;
+const MAX_ATTEMPTS = 5;
+
+export interface CopyOptions {
+  from: string;
+  /** Missing or empty. */
+  to: string;
+  /** Where LMDB reads the database: the folder's own, since only its lock file tells a writer of this reader. */
+  environment: string;
+  segmentBytes: number;
+}
+
+/**
+ * Copies an exchange, running or not: everything that was on disk when the call began, as one state that recovers. On disk
+ * when it resolves. Until then there is no genesis in the copy, and every command refuses it; if it fails, nothing is left.
+ *
+ * The database is one state of some moment, its snapshots and its index each as of a sequence. The log must begin no later
+ * than these need and end no earlier than they are. So the log's files are taken hold of before, and what comes of new
+ * ones meanwhile, since the exchange removes those that its database has left behind; and they are read after.
+ */
+export async function copyExchange(options: CopyOptions): Promise<CopyRecord & LogCopy> {
+  const { from, to } = options;
+  const genesis = requireExchange(from);
+  requireEmpty(to);
+  const isNew = !existsSync(to);
+  try {
+    if (mkdirSync(to, { recursive: true }) !== undefined) syncDirectory(dirname(resolve(to)));
+    copyFile(INITIALISED_FILE, from, to);
+    syncDirectory(to);
+    const log = await copyState(options);
+    copyFile(SECRET_FILE, from, to, 0o600);
+    const { exchangeId } = genesis;
+    const record: CopyRecord = { exchangeId, copiedAt: new Date().toISOString(), throughSequence: log.lastSequence };
+    writeNewFile(join(to, COPY_FILE), Buffer.from(`${JSON.stringify(record, null, 2)}\n`));
+    for (const dir of [logOf(to), databaseOf(to), to]) syncDirectory(dir);
+    copyFile(GENESIS_FILE, from, to);
+    syncDirectory(to);
+    return { ...record, ...log };
+  } catch (error) {
+    if (existsSync(to)) emptyFolder(to);
+    if (isNew) rmSync(to, { recursive: true, force: true });
+    throw error;
+  }
+}
+
+async function copyState(options: CopyOptions): Promise<LogCopy> {
+  const { from, to, environment, segmentBytes } = options;
+  for (let attempt = 1; ; attempt++) {
+    const log = new PinnedLog(logOf(from));
+    try {
+      await copyDatabaseWhilePinning(log, environment, databaseOf(to));
+      const { indexedSequence } = await checkDatabase(from, databaseOf(to));
+      return log.copyTo(logOf(to), segmentBytes, indexedSequence);
+    } catch (error) {
+      if (!(error instanceof LogGapError) || attempt === MAX_ATTEMPTS) throw error;
+      rmSync(databaseOf(to), { recursive: true, force: true });
+    } finally {
+      log.close();
+    }
+  }
+}
+
+async function copyDatabaseWhilePinning(log: PinnedLog, from: string, to: string): Promise<void> {
+  log.pin();
+  const copying = copyDatabase(from, to).then(() => true);
+  try {
+    for (let isCopied = false; !isCopied; log.pin()) {
+      isCopied = await Promise.race([copying, pause(PIN_INTERVAL_MS, false)]);
+    }
+  } finally {
+    await copying;
+  }
+}

@@ -1,0 +1,76 @@
+import { spawnSync } from "node:child_process";
+import { extname } from "node:path";
+import { fileURLToPath } from "node:url";
+import { type Database, openDatabase } from "../store/database.ts";
+import { readIndex } from "../store/history-fold.ts";
+import { type Key, Table, VALUE_HEADER_BYTES, viewOf } from "../store/table.ts";
+import { decodeMessage } from "../wire/codec.ts";
+import { DamagedError } from "./errors.ts";
+import { throughLinks } from "./folder.ts";
+import { isBefore, keyFits } from "./row-keys.ts";
+
+export interface DatabaseSummary {
+  tables: number;
+  /** Values in all tables; a value of a list holds many entries. */
+  values: number;
+  /** The history index holds everything through this sequence. */
+  indexedSequence: number;
+  /** By actor id: its snapshot holds its state through this sequence. */
+  snapshotSequences: [actorId: number, sequence: number][];
+}
+
+/** The program, beside this file, in the form that this file was loaded in. */
+const PROGRAM = fileURLToPath(new URL(`./database-check-main${extname(import.meta.url)}`, import.meta.url));
+
+/**
+ * Reads every value of every table, in a process of its own: LMDB answers damaged pages with SIGSEGV, SIGBUS or an abort.
+ * Changes nothing; nobody may write meanwhile. `dir` is whose genesis it must have. Throws DamagedError.
+ */
+export async function checkDatabase(dir: string, databaseDir: string): Promise<DatabaseSummary> {
+  const { status, signal, stdout, stderr, error } = await throughLinks(dir, databaseDir, (view) => {
+    const result = spawnSync(process.execPath, [PROGRAM, view], { encoding: "utf8" });
+    return { ...result, stderr: result.stderr.replaceAll(view, dir) };
+  });
+  if (error !== undefined) throw new Error("the check of the database did not run", { cause: error });
+  if (status === 0) return JSON.parse(stdout) as DatabaseSummary;
+  if (signal !== null) throw new DamagedError(`${databaseDir}: LMDB cannot read it (${signal})`);
+  throw new DamagedError(stderr.trim());
+}
+
+/** Throws where anything is wrong; see also database-check-main.ts. */
+export function readEverything(dir: string): DatabaseSummary {
+  const database = openDatabase(dir, { readOnly: true });
+  const tables = Object.values(database).filter((value) => value instanceof Table);
+  const missing = tables.find(({ lmdb }) => lmdb === undefined);
+  if (missing !== undefined) throw new DamagedError(`table ${missing.name}: missing`);
+  requireOwn(database);
+  const snapshotSequences: [number, number][] = [];
+  database.snapshotHeads.each({}, (actorId, { sequence }) => snapshotSequences.push([actorId as number, sequence]));
+  return {
+    tables: tables.length,
+    values: tables.reduce((sum, table) => sum + checkTable(table), 0),
+    indexedSequence: readIndex(database).sequence,
+    snapshotSequences,
+  };
+}
+
+function requireOwn({ genesis, genesisRecords }: Database): void {
+  const owners: string[] = [];
+  genesisRecords.each({}, (_key, { exchangeId }) => owners.push(exchangeId));
+  if (owners.length === 1 && owners[0] === genesis.exchangeId) return;
+  throw new DamagedError(`the database belongs to the exchange ${owners.join(", ") || "(none)"}, not to this one`);
+}
+
+/** The checksum of each value, its first row, its key, and the order and number of keys. Returns how many there are. */
+function checkTable(table: Table): number {
+  let before: Key | null = null;
+  table.eachValue({}, (key, value) => {
+    const place = (): string => `table ${table.name}, key ${JSON.stringify(key)}`;
+    if (before !== null && !isBefore(before, key)) throw new DamagedError(`${place()}: out of order`);
+    before = key;
+    const row = decodeMessage(viewOf(value), value, VALUE_HEADER_BYTES);
+    if (!keyFits(key, row)) throw new DamagedError(`${place()}: a row that belongs under another key`);
+    return true;
+  });
+  return table.verify();
+}

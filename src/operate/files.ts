@@ -1,0 +1,23 @@
+import { closeSync, fsyncSync, openSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { writeFully } from "../store/log-segment.ts";
+
+/** Writes a new file, on disk when it returns; its name is not, that is for the caller to sync. */
+export function writeNewFile(path: string, bytes: Uint8Array, mode = 0o666): void {
+  const fd = openSync(path, "wx", mode);
+  try {
+    writeFully(fd, bytes, 0);
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** Copies a small file of that name from one folder to another, as writeNewFile() writes. */
+export function copyFile(name: string, from: string, to: string, mode?: number): void {
+  writeNewFile(join(to, name), readFileSync(join(from, name)), mode);
+}
+
+export function emptyFolder(dir: string): void {
+  for (const name of readdirSync(dir)) rmSync(join(dir, name), { recursive: true, force: true });
+}

@@ -1,0 +1,75 @@
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { GENESIS_FILE, type Genesis, INITIALISED_FILE, isInitialised, readGenesis } from "../store/genesis.ts";
+import { listSegments } from "../store/log-segment.ts";
+import { DamagedError, RefusedError } from "./errors.ts";
+
+/** What a copy must hold; written by backup and restore. */
+export interface CopyRecord {
+  readonly exchangeId: string;
+  /** ISO 8601. */
+  readonly copiedAt: string;
+  /** The copy was made with everything through this sequence. Its log may have gone on since, but never ends before. */
+  readonly throughSequence: number;
+}
+
+export const COPY_FILE = "copied.json";
+
+export const logOf = (dir: string): string => join(dir, "log");
+export const databaseOf = (dir: string): string => join(dir, "database");
+
+/** The exchange that lives in the folder. Throws RefusedError where there never was one, else DamagedError. */
+export function requireExchange(dir: string): Genesis {
+  if (!existsSync(dir)) throw new RefusedError(`${dir}: there is no such folder`);
+  const isUnfinished = isInitialised(dir) && !existsSync(join(dir, GENESIS_FILE));
+  if (isUnfinished) throw new DamagedError(`${dir}: an unfinished copy, or ${GENESIS_FILE} was lost`);
+  const genesis = readGenesis(dir);
+  if (genesis === null) {
+    if (!existsSync(logOf(dir)) && !existsSync(databaseOf(dir)))
+      throw new RefusedError(`${dir}: no data folder of perpd`);
+    throw new DamagedError(`${dir}: ${GENESIS_FILE} and ${INITIALISED_FILE} were lost`);
+  }
+  if (!isInitialised(dir))
+    throw new DamagedError(`${dir}: without ${INITIALISED_FILE}; its first start did not finish`);
+  if (!existsSync(logOf(dir)) || listSegments(logOf(dir)).length === 0)
+    throw new DamagedError(`${dir}: there is no log`);
+  return genesis;
+}
+
+/** Null where the folder is no copy. */
+export function readCopyRecord(dir: string): CopyRecord | null {
+  const path = join(dir, COPY_FILE);
+  if (!existsSync(path)) return null;
+  try {
+    return JSON.parse(readFileSync(path, "utf8")) as CopyRecord;
+  } catch {
+    throw new DamagedError(`${path}: cannot be read`);
+  }
+}
+
+/** Throws RefusedError unless the folder is missing or empty. */
+export function requireEmpty(dir: string): void {
+  if (existsSync(dir) && readdirSync(dir).length > 0) throw new RefusedError(`${dir}: it must be empty or not exist`);
+}
+
+/**
+ * LMDB keeps a lock file beside a database, and writes to it also in order to read. So whoever must change nothing reads
+ * through a folder of links: the genesis of `dir`, and the database in `databaseDir`. `work` gets its path; nobody else
+ * may write to the database meanwhile.
+ */
+export async function throughLinks<T>(
+  dir: string,
+  databaseDir: string,
+  work: (view: string) => T | Promise<T>,
+): Promise<T> {
+  const view = mkdtempSync(join(tmpdir(), "perpd-view-"));
+  try {
+    for (const name of [GENESIS_FILE, INITIALISED_FILE]) symlinkSync(resolve(dir, name), join(view, name));
+    mkdirSync(databaseOf(view));
+    symlinkSync(resolve(databaseDir, "data.mdb"), join(databaseOf(view), "data.mdb"));
+    return await work(view);
+  } finally {
+    rmSync(view, { recursive: true });
+  }
+}

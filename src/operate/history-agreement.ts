@@ -1,0 +1,108 @@
+import type { Config } from "../config.ts";
+import { type ActorAudit, Deposited, type Event, type OrderView, WithdrawalRequested } from "../core/messages.ts";
+import type { MessageOf } from "../core/shape.ts";
+import type { Database } from "../store/database.ts";
+import { LogReader, type VisitRecord } from "../store/log-reader.ts";
+import { isOpen, type OrderRecord } from "../store/rows.ts";
+import { eachMessage } from "../wire/codec.ts";
+import { AT_ACTOR_ID, AT_SEQUENCE, RECORD_HEADER_BYTES } from "../wire/record.ts";
+import { DamagedError } from "./errors.ts";
+import { actorIdsOf, type RecoveredExchange } from "./recovered.ts";
+
+/** What of the log the history index has not seen yet. */
+interface Tail {
+  /** Orders that it would change. */
+  readonly orderIds: Set<number>;
+  /** Deposits − withdrawals that it would add. */
+  netQuanta: bigint;
+}
+
+export interface HistoryAgreement {
+  /** Open orders of customers that are the same in the index and in the actors. */
+  openOrders: number;
+  /** Orders that turns behind the index have touched: not compared. */
+  skipped: number;
+}
+
+/**
+ * The history index and the actors are two folds of the same log. Compares what they share: which orders are open and how
+ * far they are filled, and the sum of all deposits and withdrawals. Throws DamagedError.
+ */
+export function compareHistory(
+  database: Database,
+  exchange: RecoveredExchange,
+  ledger: ActorAudit,
+  tail: Tail,
+): HistoryAgreement {
+  const netQuanta = netOfTransfers(database) + tail.netQuanta;
+  if (netQuanta !== BigInt(ledger.depositsMinusWithdrawalsQuanta ?? "0")) {
+    const due = `${ledger.depositsMinusWithdrawalsQuanta} quanta in the ledger`;
+    throw new DamagedError(`history: deposits − withdrawals are ${netQuanta} quanta, but ${due}`);
+  }
+  const known = new Map<number, OrderRecord>();
+  database.orders.each({}, (_key, order) => {
+    if (isOpen(order) && !tail.orderIds.has(order.orderId)) known.set(order.orderId, order);
+  });
+  const openOrders = known.size;
+  for (const accountId of exchange.customers()) {
+    for (const order of exchange.openOrdersOf(accountId)) {
+      if (tail.orderIds.has(order.orderId)) continue;
+      const record = known.get(order.orderId);
+      if (record === undefined) throw new DamagedError(`history: order ${order.orderId} is open, but not in the index`);
+      if (record.accountId !== accountId || !isSame(record, order))
+        throw new DamagedError(`history: order ${order.orderId} differs between the index and its symbol`);
+      known.delete(order.orderId);
+    }
+  }
+  const [left] = known.keys();
+  if (left !== undefined) throw new DamagedError(`history: order ${left} is open in the index, but not in its symbol`);
+  return { openOrders, skipped: tail.orderIds.size };
+}
+
+/** Reads the log from `fromSequence` on. Throws DamagedError when a turn is of an actor that is not configured. */
+export function readTail(
+  logDir: string,
+  fromSequence: number,
+  lastSequence: number,
+  indexedSequence: number,
+  config: Config,
+): Tail {
+  const tail: Tail = { orderIds: new Set(), netQuanta: 0n };
+  const actorIds = new Set(actorIdsOf(config));
+  const reader = new LogReader(logDir, fromSequence);
+  const visit: VisitRecord = (buffer, view, offset, logBytes) => {
+    const actorId = view.getUint16(offset + AT_ACTOR_ID, true);
+    const sequence = view.getFloat64(offset + AT_SEQUENCE, true);
+    if (!actorIds.has(actorId))
+      throw new DamagedError(`turn ${sequence} is of instrument ${actorId}, which is not configured`);
+    if (sequence <= indexedSequence) return;
+    eachMessage(view, buffer, offset + RECORD_HEADER_BYTES, offset + logBytes, (event) => note(tail, event as Event));
+  };
+  reader.read(lastSequence, visit);
+  reader.close();
+  return tail;
+}
+
+function note(tail: Tail, event: Event): void {
+  if (event.type === Deposited.code) tail.netQuanta += BigInt(event.amountQuanta);
+  if (event.type === WithdrawalRequested.code) tail.netQuanta -= BigInt(event.amountQuanta);
+  if ("orderId" in event) tail.orderIds.add(event.orderId);
+  if ("takerOrderId" in event) tail.orderIds.add(event.takerOrderId).add(event.makerOrderId);
+}
+
+function netOfTransfers(database: Database): bigint {
+  let netQuanta = 0n;
+  database.transfers.each({}, (_key, { transfer }) => {
+    netQuanta += BigInt(transfer.kind === "DEPOSIT" ? transfer.amountQuanta : -transfer.amountQuanta);
+  });
+  return netQuanta;
+}
+
+function isSame(record: OrderRecord, order: MessageOf<typeof OrderView>): boolean {
+  return (
+    record.remainingLots === order.remainingLots &&
+    record.filledLots === order.filledLots &&
+    record.filledQuanta === order.filledQuanta &&
+    record.feeQuanta === order.feeQuanta
+  );
+}

@@ -1,0 +1,84 @@
+import { Control } from "../actor/control.ts";
+import { recover } from "../actor/recovery.ts";
+import type { Config } from "../config.ts";
+import { AccountCells } from "../core/cells.ts";
+import { compileInstrument } from "../core/instrument.ts";
+import { LedgerActor } from "../core/ledger.ts";
+import {
+  type Actor,
+  type ActorAudit,
+  Audit,
+  AuditReport,
+  Describe,
+  FIRST_CUSTOMER_ACCOUNT,
+  LEDGER,
+  LedgerDescription,
+  OrderView,
+  ReadOrders,
+  type Reply,
+  type Turn,
+} from "../core/messages.ts";
+import { blank, type Message, type MessageOf, type Shape } from "../core/shape.ts";
+import { SymbolActor } from "../core/symbol.ts";
+import type { Database } from "../store/database.ts";
+import { Snapshots } from "../store/snapshots.ts";
+
+/** All actors of an exchange, recovered on this thread as a start would recover them, with cells of their own. */
+export class RecoveredExchange {
+  private readonly ledger: Actor;
+  /** In the order of the configuration. */
+  private readonly symbols: readonly Actor[];
+
+  /** `lastSequence`: where the log ends. */
+  constructor(config: Config, database: Database, logDir: string, lastSequence: number) {
+    const cells = AccountCells.allocate(config.maxAccounts);
+    const { faucetCapQuanta, withdrawalDelayMs } = config;
+    this.ledger = new LedgerActor({ faucetCapQuanta, withdrawalDelayMs }, cells);
+    this.symbols = config.instruments.map((instrument) => new SymbolActor(compileInstrument(instrument), cells));
+    const control = new Control();
+    control.startAt(lastSequence);
+    recover([this.ledger, ...this.symbols], new Snapshots(database), logDir, control);
+  }
+
+  /** What each actor finds when it checks itself. */
+  audits(): { ledger: ActorAudit; symbols: ActorAudit[] } {
+    const audit = (actor: Actor): ActorAudit => ask(actor, blank(Audit), AuditReport)[0]?.report as ActorAudit;
+    return { ledger: audit(this.ledger), symbols: this.symbols.map(audit) };
+  }
+
+  /** Ids of all accounts of customers. */
+  customers(): number[] {
+    const accountIds: number[] = [];
+    for (let from: number | null = 0; from !== null; ) {
+      const command: MessageOf<typeof Describe> = { type: Describe.code, from };
+      const [page] = ask(this.ledger, command, LedgerDescription);
+      accountIds.push(...(page?.state.accounts ?? []).map(([accountId]) => accountId));
+      from = page?.state.next ?? null;
+    }
+    return accountIds.filter((accountId) => accountId >= FIRST_CUSTOMER_ACCOUNT);
+  }
+
+  /** The account's open orders of all symbols. */
+  openOrdersOf(accountId: number): MessageOf<typeof OrderView>[] {
+    const command: MessageOf<typeof ReadOrders> = { type: ReadOrders.code, accountId };
+    return this.symbols.flatMap((symbol) => ask(symbol, command, OrderView));
+  }
+}
+
+/** Of the configuration. */
+export const actorIdsOf = (config: Config): number[] => [LEDGER, ...config.instruments.map(({ id }) => id)];
+
+/** The replies of one shape to a command that changes nothing. */
+function ask<S extends Shape>(actor: Actor, command: Message, shape: S): MessageOf<S>[] {
+  const replies: Reply[] = [];
+  const turn: Turn = {
+    time: 0,
+    emit: () => {
+      throw new Error("a reading command has changed something");
+    },
+    // A copy: actors fill the same object in again.
+    reply: (reply) => replies.push({ ...reply }),
+  };
+  actor.decide(command, turn);
+  return replies.filter((reply) => reply.type === shape.code) as unknown as MessageOf<S>[];
+}

@@ -1,0 +1,71 @@
+import {
+  AccountRow,
+  ClientIdRow,
+  idToInstrumentId,
+  KeyRow,
+  LedgerRow,
+  OrderRow,
+  PositionRow,
+  SessionRow,
+  SymbolRow,
+  TransferRow,
+} from "../core/messages.ts";
+import type { Fields, Message, MessageOf, Shape } from "../core/shape.ts";
+import { CandleRecord, FillRecord, OrderRecord, TradeRecord, TransferRecord } from "../store/rows.ts";
+import type { Key } from "../store/table.ts";
+
+interface Rule {
+  /** Which element of the key: from its end. */
+  readonly at: -1 | -2;
+  readonly expected: (row: never) => number | string;
+}
+
+/**
+ * What a row's key must end in. A value's checksum does not cover its key: a row under a wrong key is not found when it
+ * is asked for, and stays when it is removed.
+ */
+const RULES = new Map<number, Rule>();
+
+function rule<C extends number, F extends Fields>(
+  row: Shape<C, F>,
+  at: -1 | -2,
+  expected: (row: MessageOf<Shape<C, F>>) => number | string,
+): void {
+  RULES.set(row.code, { at, expected });
+}
+
+rule(SymbolRow, -1, () => 0);
+rule(OrderRow, -1, ({ orderId }) => (orderId - idToInstrumentId(orderId)) / 256);
+rule(PositionRow, -1, ({ accountId }) => accountId);
+rule(ClientIdRow, -1, ({ orderId }) => orderId);
+rule(LedgerRow, -1, () => 0);
+rule(AccountRow, -1, ({ accountId }) => accountId);
+rule(SessionRow, -1, ({ tokenHash }) => tokenHash);
+rule(KeyRow, -1, ({ apiKey }) => apiKey);
+rule(TransferRow, -1, ({ transfer }) => transfer.transferId);
+rule(OrderRecord, -1, ({ orderId }) => orderId);
+rule(TransferRecord, -1, ({ transfer }) => transfer.transferId);
+rule(CandleRecord, -1, ({ openTime }) => openTime);
+// Series: [list, clock, sequence, part] of a chunk's first row.
+rule(FillRecord, -2, ({ sequence }) => sequence);
+rule(TradeRecord, -2, ({ sequence }) => sequence);
+
+/** False: the row cannot have been written under this key. */
+export function keyFits(key: Key, row: Message): boolean {
+  const known = RULES.get(row.type);
+  if (known === undefined) return true;
+  return (Array.isArray(key) ? key : [key]).at(known.at) === known.expected(row as never);
+}
+
+/** The order in which keys stand in a table; text by code units, as LMDB orders ASCII. */
+export function isBefore(a: Key, b: Key): boolean {
+  const left = Array.isArray(a) ? a : [a];
+  const right = Array.isArray(b) ? b : [b];
+  for (let i = 0; i < left.length && i < right.length; i++) {
+    const x = left[i] as number | string;
+    const y = right[i] as number | string;
+    if (x === y) continue;
+    return typeof x === typeof y ? x < y : typeof x === "number";
+  }
+  return left.length < right.length;
+}

@@ -1,0 +1,191 @@
+import assert from "node:assert/strict";
+import * as fs from "node:fs";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import type { Order, Page, Transfer } from "../../src/client/types.ts";
+import type { CopyRecord } from "../../src/operate/folder.ts";
+import { listSegments, SEGMENT_HEADER_BYTES, segmentName } from "../../src/store/log-segment.ts";
+import { startAndFail, type TestServer } from "../e2e/support/server.ts";
+import { Operator, openTrader, Trader } from "../e2e/support/trader.ts";
+import { pause, until } from "../e2e/support/wait.ts";
+import { contentOf, digestsIn, perpd, startSmall, temporaryFolder } from "./support.ts";
+
+/** What the exchange has acknowledged, in order. */
+interface Acknowledged {
+  trader: Trader;
+  order?: { orderId: string; canceled: boolean };
+  deposit?: Transfer;
+}
+
+const folder = temporaryFolder();
+const backups = [join(folder, "first"), join(folder, "last")];
+const last = join(folder, "last");
+const acknowledged: Acknowledged[] = [];
+let server: TestServer;
+let isLoading = true;
+let load: Promise<unknown>;
+
+before(async () => {
+  server = await startSmall();
+  await new Operator(server).setIndex("BTC-PERP", "65000");
+  const traders = await Promise.all([1, 2, 3].map(() => openTrader(server)));
+  load = Promise.all(traders.map(trade));
+  await until("the log is trimmed", () => (listSegments(join(server.dataFolder, "log"))[0] ?? 1) > 1);
+});
+
+after(async () => {
+  isLoading = false;
+  await load;
+  await server.dispose();
+  fs.rmSync(folder, { recursive: true });
+});
+
+/** Rests, crosses, cancels and deposits until the tests are over. */
+async function trade(trader: Trader, place: number): Promise<void> {
+  for (let i = 0; isLoading; i++) {
+    const price = String(64900 + ((i * 7 + place * 50) % 200));
+    const { orderId } = await (i % 2 === 0 ? trader.buy("0.001", price) : trader.sell("0.001", price));
+    acknowledged.push({ trader, order: { orderId, canceled: false } });
+    if (i % 3 !== 0) {
+      const answer = await trader.request("DELETE", `/orders/${orderId}`);
+      if (answer.status === 200) acknowledged.push({ trader, order: { orderId, canceled: true } });
+    }
+    if (i % 10 === 0) acknowledged.push({ trader, deposit: await trader.deposit("1", `${place}-${i}`) });
+    await pause(1); // leaves some of two cores to what is tested
+  }
+}
+
+/** The same account and session, on another server. */
+const at = (url: string, { token, accountId, address, privateKey }: Trader): Trader =>
+  new Trader(url, token as string, accountId, address, privateKey);
+
+/** Everything of `promised` is on the server, once. */
+async function assertHolds(url: string, promised: readonly Acknowledged[]): Promise<void> {
+  for (const { trader, order, deposit } of promised) {
+    const again = at(url, trader);
+    if (order !== undefined) {
+      const { status } = await again.get<Order>(`/orders/${order.orderId}`);
+      if (order.canceled) assert.equal(status, "CANCELED", order.orderId);
+    }
+    if (deposit !== undefined) {
+      const { data } = await again.get<Page<Transfer>>("/account/deposits?limit=1000");
+      assert.equal(data.filter(({ reference }) => reference === deposit.reference).length, 1, deposit.reference ?? "");
+    }
+  }
+}
+
+test("a backup of an exchange that trades is sound, starts, and holds what was acknowledged before", async () => {
+  let promised: Acknowledged[] = [];
+  for (const target of backups) {
+    await pause(300);
+    promised = acknowledged.slice();
+    const { code, stdout, stderr } = await perpd("backup", server.dataFolder, target);
+    assert.deepEqual([code, stderr], [0, ""]);
+    assert.match(stdout, /holds exchange \S+ through turn \d+/);
+    assert.equal(fs.statSync(join(target, "secret.key")).mode & 0o777, 0o600);
+    assert.ok((listSegments(join(target, "log"))[0] ?? 0) > 1, "the log was trimmed before");
+  }
+  isLoading = false;
+  await load;
+  for (const target of backups) {
+    const { code, stdout, stderr } = await perpd("verify", target);
+    assert.deepEqual([code, stderr], [0, ""], stdout);
+    assert.match(stdout, /^sound$/m);
+  }
+  const started = join(folder, "started");
+  fs.cpSync(last, started, { recursive: true });
+  const copy = await startSmall(started);
+  try {
+    await new Operator(copy).soundAudit();
+    await assertHolds(copy.url, promised.slice(-300));
+    // It goes on as an exchange of its own.
+    await at(copy.url, (promised[0] as Acknowledged).trader).buy("0.001", "60000");
+    assert.equal((await copy.stop()).code, 0);
+  } finally {
+    await copy.dispose();
+  }
+  assert.equal((await perpd("verify", started)).code, 0);
+});
+
+test("restore brings back the state that was backed up, and leaves the backup as it is", async () => {
+  const restored = join(folder, "restored");
+  const before = contentOf(last);
+  const { code, stdout, stderr } = await perpd("restore", last, restored);
+  assert.deepEqual([code, stderr], [0, ""]);
+  assert.deepEqual(contentOf(last), before);
+  const again = await startSmall(restored);
+  const { symbols } = await new Operator(again).soundAudit();
+  await again.dispose();
+  // The first digest is the ledger's: a start opens a session for its demo account.
+  const digests = symbols.map(({ digest }) => digest);
+  assert.deepEqual(digests, digestsIn(stdout).slice(1));
+});
+
+test("nothing is written over, and nothing is copied that is not there", async () => {
+  const before = contentOf(last);
+  const rows: [args: string[], says: RegExp][] = [
+    [["backup", server.dataFolder, last], /must be empty or not exist/],
+    [["restore", last, server.dataFolder], /must be empty or not exist/],
+    [["backup", join(folder, "nowhere"), join(folder, "new")], /there is no such folder/],
+    [["restore", folder, join(folder, "new")], /no data folder of perpd/],
+    [["restore", last], /expected BACKUP DIR/],
+  ];
+  for (const [args, says] of rows) {
+    const { code, stderr } = await perpd(...args);
+    assert.equal(code, 2, `${args}: ${stderr}`);
+    assert.match(stderr, says);
+  }
+  assert.deepEqual(contentOf(last), before);
+  assert.equal(fs.existsSync(join(folder, "new")), false);
+});
+
+test("nothing is copied that is not sound, and nothing of it is left", async () => {
+  const damaged = join(folder, "damaged");
+  const target = join(folder, "empty");
+  fs.cpSync(last, damaged, { recursive: true });
+  fs.mkdirSync(target);
+  // The last segment that holds a record: the one behind it may just have been begun.
+  const paths = listSegments(join(damaged, "log")).map((first) => join(damaged, "log", segmentName(first)));
+  const path = paths.findLast((name) => fs.readFileSync(name).readUInt32LE(SEGMENT_HEADER_BYTES) > 0) as string;
+  const bytes = fs.readFileSync(path);
+  bytes.writeUInt8(bytes.readUInt8(SEGMENT_HEADER_BYTES + 16) ^ 1, SEGMENT_HEADER_BYTES + 16);
+  fs.writeFileSync(path, bytes);
+  for (const command of ["backup", "restore"]) {
+    const { code, stderr } = await perpd(command, damaged, target);
+    assert.equal(code, 1);
+    assert.match(stderr, /^damaged: log corrupt: .*the record is damaged/);
+    assert.deepEqual(fs.readdirSync(target), []);
+  }
+});
+
+test("a copy that was cut short is refused by every command", async () => {
+  const cut = join(folder, "cut");
+  fs.cpSync(last, cut, { recursive: true });
+  fs.rmSync(join(cut, "genesis.json"));
+  for (const args of [
+    ["verify", cut],
+    ["backup", cut, join(folder, "new")],
+    ["restore", cut, join(folder, "new")],
+  ]) {
+    const { code, stderr } = await perpd(...args);
+    assert.equal(code, 1);
+    assert.match(stderr, /an unfinished copy/);
+  }
+  const { code, output } = await startAndFail({ dataFolder: cut });
+  assert.equal(code, 1);
+  assert.match(output, /initialised\.json without genesis\.json/);
+});
+
+test("a copy that lost the end of its log is not sound, though nothing in it is damaged", async () => {
+  const shortened = join(folder, "shortened");
+  fs.cpSync(last, shortened, { recursive: true });
+  const record = join(shortened, "copied.json");
+  const { throughSequence, ...rest } = JSON.parse(fs.readFileSync(record, "utf8")) as CopyRecord;
+  fs.writeFileSync(record, JSON.stringify({ ...rest, throughSequence: throughSequence + 1 }));
+  const { code, stderr } = await perpd("verify", shortened);
+  assert.equal(code, 1);
+  assert.match(
+    stderr,
+    new RegExp(`the log ends with ${throughSequence}, but was copied through ${throughSequence + 1}`),
+  );
+});
