@@ -97,6 +97,7 @@ test("after kill -9 everything is as it was, three times over", async () => {
   // Lost answers are asked for again: the first ones.
   assert.deepEqual(await later.call<Order>(200, "POST", "/orders", body), { ...traded, duplicate: true });
   await later.refused("CLIENT_ORDER_ID_REUSED", "POST", "/orders", { ...body, quantity: "0.2" });
+  await later.refused("CLIENT_ORDER_ID_REUSED", "POST", "/orders", { ...body, symbol: "ETH-PERP" });
   const gift = { asset: "USDC", amount: "12.5", reference: "gift" };
   assert.deepEqual(await later.call<Transfer>(200, "POST", "/account/deposit", gift), { ...deposit, duplicate: true });
 

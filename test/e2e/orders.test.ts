@@ -306,6 +306,8 @@ test("the same clientOrderId with the same body is the same order, with another 
   assert.deepEqual(again, { ...first, fills: [], duplicate: true });
   const error = await alice.refused("CLIENT_ORDER_ID_REUSED", "POST", "/orders", { ...body, quantity: "0.2" });
   assert.deepEqual([error.field, error.details], ["clientOrderId", { orderId: first.orderId }]);
+  const elsewhere = { ...body, symbol: "ETH-PERP", price: "2900" };
+  await alice.refused("CLIENT_ORDER_ID_REUSED", "POST", "/orders", elsewhere);
   // Another account's ids are its own.
   const other = await bob.place(body);
   assert.notEqual(other.orderId, first.orderId);
