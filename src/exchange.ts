@@ -13,7 +13,7 @@ import { Vault } from "./front/keys.ts";
 import { MarketData } from "./front/market.ts";
 import { BASE_PATH } from "./front/router.ts";
 import { listen, type Server } from "./front/server.ts";
-import { RECENT_TRADES } from "./front/symbol-market.ts";
+import { RECENT_LIQUIDATIONS, RECENT_TRADES } from "./front/symbol-market.ts";
 import { Wallets } from "./front/wallet.ts";
 import { openDatabase } from "./store/database.ts";
 import { History } from "./store/history.ts";
@@ -56,6 +56,7 @@ export async function openExchange(parts: ExchangeParts): Promise<Exchange> {
     (instrumentId) => ({
       minuteCandles: history.minuteCandles(instrumentId, Date.now() - DAY_MS),
       trades: history.tradesOf(instrumentId, RECENT_TRADES).reverse(),
+      liquidations: history.liquidationsOf(instrumentId, RECENT_LIQUIDATIONS).reverse(),
     }),
     Date.now,
   );

@@ -65,7 +65,7 @@ export interface Page<T> {
 
 /** A channel as a client subscribes to it. */
 export interface ChannelRequest {
-  channel: "orderbook" | "trades" | "positions" | "balance";
+  channel: "orderbook" | "trades" | "liquidations" | "positions" | "balance";
   symbol?: string;
   depth?: number;
   updateMs?: number;
@@ -96,6 +96,13 @@ export interface TradesMessage extends StreamMessage {
   data: PublicTrade[];
 }
 
+/** Liquidations in the book, and positions that the insurance fund or the other side took over. Oldest first. */
+export interface LiquidationsMessage extends StreamMessage {
+  channel: "liquidations";
+  symbol: string;
+  data: PublicTrade[];
+}
+
 /** A size of "0" means that the position was closed. */
 export interface PositionsMessage extends StreamMessage {
   channel: "positions";
@@ -108,4 +115,4 @@ export interface BalanceMessage extends StreamMessage {
   data: Balance;
 }
 
-export type ChannelMessage = OrderBookMessage | TradesMessage | PositionsMessage | BalanceMessage;
+export type ChannelMessage = OrderBookMessage | TradesMessage | LiquidationsMessage | PositionsMessage | BalanceMessage;

@@ -25,6 +25,21 @@ export const toPublicTrade = (trade: Trade, time: TimeMs, sequence: number): Pub
   sequence,
 });
 
+/** A part of a position that went to another account outside the book; `takerSide` is the side that closed it. */
+export const toPublicTransfer = (
+  transfer: MessageOf<typeof PositionTransferred>,
+  time: TimeMs,
+  sequence: number,
+): PublicTrade => ({
+  tradeId: transfer.tradeId,
+  priceTicks: transfer.priceTicks,
+  quantityLots: transfer.quantityLots,
+  takerSide: transfer.side,
+  execType: transfer.execType,
+  time,
+  sequence,
+});
+
 /** How far a trade moves the open interest, the sum of all long positions: from both positions after it. */
 export function openInterestChange(trade: Trade): QuantityLots {
   const bought = trade.takerSide === BUY ? trade.quantityLots : -trade.quantityLots;

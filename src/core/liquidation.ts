@@ -37,6 +37,9 @@ const WHOLE_STEP_QUANTA = 100_000 * QUANTA_PER_USDC;
 const STEPS = 5;
 /** So many accounts in one turn: orders behind it wait no longer than that takes. */
 const MAX_PER_TURN = 20;
+/** Fifths of the ranking that a position may stand in, and how many positions a look at it compares at most. */
+const RANKS = 5;
+const MAX_RANKED = 500;
 /** How far from the mark the fund sells what it took over, as a share of the price band. */
 const FUND_BAND_SHARE = 10;
 
@@ -142,18 +145,42 @@ function handOver(state: SymbolState, turn: Turn, row: number, lots: QuantityLot
  * profit as a share of the cost, leverage as notional ÷ equity of the account.
  */
 function rankForDeleveraging(state: SymbolState, row: number): number[] {
-  const { positions, cells, markTicks, instrument } = state;
-  const n = positions.numbers;
-  const size = n[row + SIZE];
+  const { positions } = state;
+  const isLong = positions.numbers[row + SIZE] > 0;
   const scores = new Map<number, number>();
-  for (const at of positions.open) {
-    if (n[at + SIZE] > 0 === size > 0) continue;
-    const value = n[at + SIZE] * markTicks * instrument.quantaPerTickLot;
-    const profit = (value - n[at + COST]) / Math.max(1, Math.abs(n[at + COST]));
-    const leverage = Math.abs(value) / Math.max(1, cells.equity(n[at + ACCOUNT]));
-    scores.set(at, profit > 0 ? profit * leverage : profit / leverage);
-  }
+  for (const at of positions.open)
+    if (positions.numbers[at + SIZE] > 0 !== isLong) scores.set(at, deleveragingScore(state, at));
   return [...scores.keys()].sort((a, b) => scores.get(b)! - scores.get(a)!);
+}
+
+function deleveragingScore({ positions, cells, markTicks, instrument }: SymbolState, at: number): number {
+  const n = positions.numbers;
+  const value = n[at + SIZE] * markTicks * instrument.quantaPerTickLot;
+  const profit = (value - n[at + COST]) / Math.max(1, Math.abs(n[at + COST]));
+  const leverage = Math.abs(value) / Math.max(1, cells.equity(n[at + ACCOUNT]));
+  return profit > 0 ? profit * leverage : profit / leverage;
+}
+
+/**
+ * Where an open position stands among those of its side that deleveraging would close: 5 = in the first fifth, 1 = in the
+ * last; 0 when it is not open. Of a market with many positions it compares evenly spread ones, so that a read never
+ * costs more than MAX_RANKED looks: near the border of a fifth it may then be off by one.
+ */
+export function deleveragingRank(state: SymbolState, row: number): number {
+  const { open, numbers } = state.positions;
+  const size = numbers[row + SIZE];
+  if (size === 0) return 0;
+  const score = deleveragingScore(state, row);
+  const step = Math.ceil(open.length / MAX_RANKED);
+  let compared = 0;
+  let before = 0;
+  for (let i = 0; i < open.length; i += step) {
+    const at = open[i];
+    if (at === row || numbers[at + SIZE] > 0 !== size > 0) continue;
+    compared++;
+    if (deleveragingScore(state, at) > score) before++;
+  }
+  return RANKS - Math.floor((RANKS * before) / (compared + 1));
 }
 
 function transfer(

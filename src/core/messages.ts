@@ -65,6 +65,10 @@ export const EXEC_LIQUIDATION = 1;
 export const EXEC_ADL = 2;
 export const EXEC_TYPES = ["TRADE", "LIQUIDATION", "ADL"] as const;
 
+/** What moves the insurance fund's money: see store/insurance-fold.ts. */
+export const FUND_MOVEMENTS = ["DEPOSIT", "LIQUIDATION_FEE", "TAKEOVER", "ADL", "TRADE", "FUNDING", "DEFICIT"] as const;
+export type FundMovement = (typeof FUND_MOVEMENTS)[number];
+
 export const PERMISSIONS = ["READ", "TRADE", "WITHDRAW"] as const;
 export type Permission = (typeof PERMISSIONS)[number];
 
@@ -363,6 +367,8 @@ export const PositionView = shape(163, "PositionView", {
   openedAt: "number",
   updatedAt: "number",
   sequence: "number",
+  /** 5 = among the first fifth of its side to be deleveraged, 1 = among the last; 0 = nothing is open. */
+  adlRank: "number",
 });
 export const LeverageView = shape(164, "LeverageView", { leverage: "number" });
 export const TransferView = shape(165, "TransferView", { transfer: json<Transfer>(), duplicate: "number" });

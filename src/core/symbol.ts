@@ -3,7 +3,7 @@ import type { AccountCells } from "./cells.ts";
 import { fundingRatePpb, nextFundingTime, payFunding, premiumPpb } from "./funding.ts";
 import type { Instrument } from "./instrument.ts";
 import { auditSymbol, summarizeSymbol } from "./invariants.ts";
-import { Liquidations } from "./liquidation.ts";
+import { deleveragingRank, Liquidations } from "./liquidation.ts";
 import { bankruptcyPrice, initialMargin, liquidationPrice, maintenanceMargin } from "./margin.ts";
 import { markPrice, nextBasis1024 } from "./mark.ts";
 import { clipReduceOnly, close, crosses, match, type Preview, preview } from "./matching.ts";
@@ -576,6 +576,7 @@ export class SymbolActor implements Actor {
     positionView.openedAt = n[row + OPENED_AT];
     positionView.updatedAt = n[row + UPDATED_AT];
     positionView.sequence = n[row + SEQUENCE];
+    positionView.adlRank = deleveragingRank(this.state, row);
     turn.reply(positionView);
   }
 

@@ -43,6 +43,7 @@ const CHANNELS_REQUEST = new Input(ChannelsRequest);
 const CHANNEL_INPUTS = {
   orderbook: new Input(CHANNELS.orderbook),
   trades: new Input(CHANNELS.trades),
+  liquidations: new Input(CHANNELS.liquidations),
   positions: new Input(CHANNELS.positions),
   balance: new Input(CHANNELS.balance),
 };

@@ -1,7 +1,8 @@
 import type { Released, Road } from "../actor/road.ts";
 import { must, unreachable } from "../assert.ts";
-import { toPublicTrade } from "../core/feed.ts";
+import { toPublicTrade, toPublicTransfer } from "../core/feed.ts";
 import {
+  EXEC_LIQUIDATION,
   type Event as ExchangeEvent,
   FundingSettled,
   PositionTransferred,
@@ -16,7 +17,7 @@ import type { MarketData } from "./market.ts";
 import { PositionStream } from "./position-stream.ts";
 import type { Member, Publish, Stream } from "./stream.ts";
 import type { SymbolMarket } from "./symbol-market.ts";
-import { TradeStream } from "./trade-stream.ts";
+import { type TradeSource, TradeStream } from "./trade-stream.ts";
 
 /** One account's streams. */
 interface AccountStreams {
@@ -39,6 +40,7 @@ export class Streams {
   private readonly byTopic = new Map<string, OpenStream>();
   private readonly books = new Set<BookStream>();
   private readonly trades = new Map<number, TradeStream>();
+  private readonly liquidations = new Map<number, TradeStream>();
   private readonly accounts = new Map<number, AccountStreams>();
   /** Accounts that something has happened to since the last flush. */
   private readonly touched = new Set<AccountStreams>();
@@ -76,11 +78,14 @@ export class Streams {
       const event = turn.messages[i] as ExchangeEvent;
       if (event.type === Traded.code) {
         this.trades.get(turn.actorId)?.add(toPublicTrade(event, turn.time, turn.sequence));
+        if (event.execType === EXEC_LIQUIDATION)
+          this.liquidations.get(turn.actorId)?.add(toPublicTrade(event, turn.time, turn.sequence));
         this.touch(event.takerAccountId, turn.actorId);
         this.touch(event.makerAccountId, turn.actorId);
       } else if (event.type === PriceUpdated.code) {
         this.priceMoved(turn.actorId);
       } else if (event.type === PositionTransferred.code) {
+        this.liquidations.get(turn.actorId)?.add(toPublicTransfer(event, turn.time, turn.sequence));
         this.touch(event.accountId, turn.actorId);
         this.touch(event.counterpartyId, turn.actorId);
       } else if (event.type !== FundingSettled.code) {
@@ -93,6 +98,7 @@ export class Streams {
   flush(): void {
     for (const stream of this.books) stream.flush();
     for (const stream of this.trades.values()) stream.flush();
+    for (const stream of this.liquidations.values()) stream.flush();
     for (const account of this.touched) {
       account.balance?.flush();
       for (const stream of account.positions) stream.flush();
@@ -137,9 +143,14 @@ export class Streams {
       }
       case "trades": {
         const market = this.marketOf(request);
-        const stream = new TradeStream(topic, market, publish);
-        this.trades.set(market.instrument.id, stream);
-        return { stream, forget: () => this.trades.delete(market.instrument.id) };
+        const recent = (limit: number) => market.recentTrades(limit);
+        return this.openTrades(this.trades, topic, { channel: "trades", instrument: market.instrument, recent });
+      }
+      case "liquidations": {
+        const market = this.marketOf(request);
+        const recent = (limit: number) => market.recentLiquidations(limit);
+        const source: TradeSource = { channel: "liquidations", instrument: market.instrument, recent };
+        return this.openTrades(this.liquidations, topic, source);
       }
       case "positions": {
         const instruments = request.instrument === null ? road.instruments : [request.instrument];
@@ -172,6 +183,13 @@ export class Streams {
     }
   }
 
+  private openTrades(streams: Map<number, TradeStream>, topic: string, source: TradeSource): OpenStream {
+    const { id } = source.instrument;
+    const stream = new TradeStream(topic, source, this.publish);
+    streams.set(id, stream);
+    return { stream, forget: () => streams.delete(id) };
+  }
+
   private forgetIdle(accountId: number, account: AccountStreams): void {
     if (account.balance === null && account.positions.size === 0) this.accounts.delete(accountId);
   }
@@ -196,7 +214,8 @@ export function topicOf(request: ChannelRequest, accountId: number): string {
     case "orderbook":
       return `orderbook/${instrument?.id}/${depth}/${updateMs}`;
     case "trades":
-      return `trades/${instrument?.id}`;
+    case "liquidations":
+      return `${channel}/${instrument?.id}`;
     case "positions":
       return `positions/${accountId}/${instrument?.id ?? "all"}`;
     case "balance":

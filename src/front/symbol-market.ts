@@ -6,11 +6,13 @@ import {
   type PublicTrade,
   Ring,
   toPublicTrade,
+  toPublicTransfer,
 } from "../core/feed.ts";
 import { nextFundingTime } from "../core/funding.ts";
 import { type Instrument, printPrice, printQuantity } from "../core/instrument.ts";
 import {
   BUY,
+  EXEC_LIQUIDATION,
   PositionTransferred,
   PriceUpdated,
   SELL,
@@ -32,6 +34,7 @@ import {
 import { bookChecksum, LevelPrinter, type LevelText, levelsJson } from "./market-json.ts";
 
 export const RECENT_TRADES = 1000;
+export const RECENT_LIQUIDATIONS = 100;
 
 const MINUTE_MS = 60_000;
 
@@ -41,6 +44,8 @@ export interface SymbolPast {
   minuteCandles: Iterable<Readonly<Candle>>;
   /** The last 1000. */
   trades: Iterable<PublicTrade>;
+  /** The last 100. */
+  liquidations: Iterable<PublicTrade>;
 }
 
 /** What everyone may know of one symbol, folded from its events, with the answers that are asked for most kept printed. */
@@ -61,6 +66,7 @@ export class SymbolMarket {
   private readonly depth: Depth;
   private readonly printLevel: (tick: PriceTicks, lots: QuantityLots) => LevelText;
   private readonly trades = new Ring<PublicTrade>(RECENT_TRADES);
+  private readonly liquidations = new Ring<PublicTrade>(RECENT_LIQUIDATIONS);
   private readonly day = new Ticker24h();
   private updatedAt: TimeMs = 0;
 
@@ -93,6 +99,7 @@ export class SymbolMarket {
     this.nextFundingTime = state.nextFundingTime;
     this.updatedAt = time;
     for (const trade of past.trades) this.trades.push(trade);
+    for (const liquidation of past.liquidations) this.liquidations.push(liquidation);
     this.day.prime(past.minuteCandles);
     this.ticker = null;
     this.books.clear();
@@ -107,10 +114,13 @@ export class SymbolMarket {
     if (event.type === Traded.code) {
       const quanta = event.priceTicks * event.quantityLots * this.instrument.quantaPerTickLot;
       this.day.trade(time, event.priceTicks, event.quantityLots, quanta);
-      this.trades.push(toPublicTrade(event, time, sequence));
+      const trade = toPublicTrade(event, time, sequence);
+      this.trades.push(trade);
+      if (event.execType === EXEC_LIQUIDATION) this.liquidations.push(trade);
       this.lastTicks = event.priceTicks;
       this.openInterestLots += openInterestChange(event);
     } else if (event.type === PositionTransferred.code) {
+      this.liquidations.push(toPublicTransfer(event, time, sequence));
       this.openInterestLots += openInterestChangeOfTransfer(event);
     } else if (event.type === PriceUpdated.code) {
       this.indexTicks = event.indexTicks;
@@ -125,6 +135,11 @@ export class SymbolMarket {
   /** At most `limit` of the last 1000, newest first. */
   recentTrades(limit: number): PublicTrade[] {
     return this.trades.newest(limit);
+  }
+
+  /** At most `limit` of the last 100: liquidations in the book, and positions that were handed over. Newest first. */
+  recentLiquidations(limit: number): PublicTrade[] {
+    return this.liquidations.newest(limit);
   }
 
   /** The best `depth` levels of a side as printed, best first. */

@@ -1,31 +1,39 @@
 import type { PublicTrade } from "../core/feed.ts";
+import type { Instrument } from "../core/instrument.ts";
 import { publicTradeJson } from "./market-json.ts";
 import { type Member, type Publish, Stream } from "./stream.ts";
-import type { SymbolMarket } from "./symbol-market.ts";
 
 const SNAPSHOT_TRADES = 100;
 
+/** Which trades of a symbol a stream shows. */
+export interface TradeSource {
+  readonly channel: "trades" | "liquidations";
+  readonly instrument: Instrument;
+  /** At most `limit`, newest first. */
+  recent(limit: number): PublicTrade[];
+}
+
 /** Public trades of a symbol, oldest first: the last hundred in a snapshot, then each. */
 export class TradeStream extends Stream {
-  private readonly market: SymbolMarket;
+  private readonly source: TradeSource;
   /** Printed and not yet published. */
   private pending: string[] = [];
   private pendingSequence = 0;
 
-  constructor(topic: string, market: SymbolMarket, publish: Publish) {
-    const [last] = market.recentTrades(1);
-    super(topic, `"channel":"trades","symbol":"${market.instrument.symbol}"`, last?.sequence ?? 0, publish);
-    this.market = market;
+  constructor(topic: string, source: TradeSource, publish: Publish) {
+    const [last] = source.recent(1);
+    super(topic, `"channel":"${source.channel}","symbol":"${source.instrument.symbol}"`, last?.sequence ?? 0, publish);
+    this.source = source;
   }
 
   override join(member: Member): void {
     this.flush();
-    const trades = this.market.recentTrades(SNAPSHOT_TRADES).reverse();
-    this.admit(member, `"data":[${trades.map((trade) => publicTradeJson(this.market.instrument, trade)).join(",")}]`);
+    const trades = this.source.recent(SNAPSHOT_TRADES).reverse();
+    this.admit(member, `"data":[${trades.map((trade) => publicTradeJson(this.source.instrument, trade)).join(",")}]`);
   }
 
   add(trade: PublicTrade): void {
-    this.pending.push(publicTradeJson(this.market.instrument, trade));
+    this.pending.push(publicTradeJson(this.source.instrument, trade));
     this.pendingSequence = trade.sequence;
   }
 

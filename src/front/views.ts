@@ -93,9 +93,9 @@ export function takerFillJson(
 /** Fill of the history. */
 export function fillJson(instrument: Instrument, fill: FillRecord): string {
   return (
-    `{"tradeId":"${fill.tradeId}","orderId":"${fill.orderId}","clientOrderId":${textOrNull(fill.clientOrderId)},` +
-    `"symbol":"${instrument.symbol}","side":"${SIDES[fill.side]}",` +
-    `${fillAmounts(instrument, fill.priceTicks, fill.quantityLots)},"fee":"${printQuanta(fill.feeQuanta)}",` +
+    `{"tradeId":"${fill.tradeId}","orderId":${fill.orderId === 0 ? "null" : `"${fill.orderId}"`},` +
+    `"clientOrderId":${textOrNull(fill.clientOrderId)},"symbol":"${instrument.symbol}","side":"${SIDES[fill.side]}",` +
+    `${fillAmounts(instrument, fill.priceTicks, fill.quantityLots, fill.offPriceQuanta)},"fee":"${printQuanta(fill.feeQuanta)}",` +
     `"feeAsset":"${instrument.config.quoteAsset}","feeRate":"${feeRateOf(instrument, fill)}",` +
     `"liquidity":"${fill.maker === 1 ? "MAKER" : "TAKER"}","realizedPnl":"${printQuanta(fill.realizedQuanta)}",` +
     `"execType":"${EXEC_TYPES[fill.execType]}","positionSize":"${printQuantity(instrument, fill.positionSizeLots)}",` +
@@ -105,14 +105,14 @@ export function fillJson(instrument: Instrument, fill: FillRecord): string {
 
 /** A liquidation pays what its price allows, not a rate of the schedule. */
 function feeRateOf(instrument: Instrument, fill: FillRecord): string {
-  if (fill.execType === EXEC_TRADE) return printFixed(fill.feePpm, PPM_DECIMALS);
+  if (fill.execType === EXEC_TRADE || fill.maker === 1) return printFixed(fill.feePpm, PPM_DECIMALS);
   return printRatio(fill.feeQuanta, fill.priceTicks * fill.quantityLots * instrument.quantaPerTickLot, PPM_DECIMALS);
 }
 
-function fillAmounts(instrument: Instrument, priceTicks: number, quantityLots: number): string {
+function fillAmounts(instrument: Instrument, priceTicks: number, quantityLots: number, offPriceQuanta = 0): string {
   return (
     `"price":"${printPrice(instrument, priceTicks)}","quantity":"${printQuantity(instrument, quantityLots)}",` +
-    `"quoteQuantity":"${printQuanta(priceTicks * quantityLots * instrument.quantaPerTickLot)}"`
+    `"quoteQuantity":"${printQuanta(priceTicks * quantityLots * instrument.quantaPerTickLot + offPriceQuanta)}"`
   );
 }
 
@@ -133,7 +133,8 @@ export function positionJson(instrument: Instrument, position: MessageOf<typeof 
     `"bankruptcyPrice":${priceJson(instrument, position.bankruptcyTicks)},` +
     `"breakEvenPrice":${breakEvenPriceJson(instrument, sizeLots, position.cashQuanta)},` +
     `"unrealizedPnl":"${printQuanta(valueQuanta - costQuanta)}",` +
-    `"realizedPnl":"${printQuanta(position.realizedQuanta)}","cumulativeFunding":"${printQuanta(position.fundingQuanta)}","adlRank":null,` +
+    `"realizedPnl":"${printQuanta(position.realizedQuanta)}","cumulativeFunding":"${printQuanta(position.fundingQuanta)}",` +
+    `"adlRank":${position.adlRank || "null"},` +
     `"openedAt":${position.openedAt || "null"},"updatedAt":${position.updatedAt || "null"},` +
     `"sequence":${position.sequence}}`
   );

@@ -15,6 +15,9 @@ import {
   type CandleRecord,
   type ClientOrderRecord,
   type FillRecord,
+  type FundingPaymentRecord,
+  type FundingRateRecord,
+  type FundMovementRecord,
   GenesisRecord,
   type IndexRecord,
   type OrderRecord,
@@ -29,7 +32,7 @@ import { WriteBatch } from "./write-batch.ts";
 
 /** Address space, not disk: the file grows as it is written. Mapping it anew later would keep the old map as well. */
 export const DEFAULT_MAP_BYTES = 64 * 2 ** 30;
-const MAX_TABLES = 16;
+const MAX_TABLES = 32;
 const GENESIS_KEY = "genesis";
 
 export interface DatabaseOptions {
@@ -93,13 +96,18 @@ export class Database {
   readonly transfers: RowTable<TransferRecord>;
   /** [interval, instrumentId, openTime] */
   readonly candles: RowTable<CandleRecord>;
+  /** [instrumentId, fundingTime] */
+  readonly fundingRates: RowTable<FundingRateRecord>;
   /** By account. */
   readonly closedOrders: SeriesTable<ReferenceRecord>;
   readonly fills: SeriesTable<FillRecord>;
   readonly deposits: SeriesTable<ReferenceRecord>;
   readonly withdrawals: SeriesTable<ReferenceRecord>;
+  readonly fundingPayments: SeriesTable<FundingPaymentRecord>;
+  readonly fundMovements: SeriesTable<FundMovementRecord>;
   /** By instrument. */
   readonly trades: SeriesTable<TradeRecord>;
+  readonly liquidations: SeriesTable<TradeRecord>;
   private readonly root: RootDatabase<Uint8Array, Key>;
 
   constructor(genesis: Genesis, path: string, mapSizeBytes: number, readOnly: boolean) {
@@ -125,11 +133,15 @@ export class Database {
     this.clientOrders = rows("clientOrders");
     this.transfers = rows("transfers");
     this.candles = rows("candles");
+    this.fundingRates = rows("fundingRates");
     this.closedOrders = series("closedOrders");
     this.fills = series("fills");
     this.deposits = series("deposits");
     this.withdrawals = series("withdrawals");
+    this.fundingPayments = series("fundingPayments");
+    this.fundMovements = series("fundMovements");
     this.trades = series("trades");
+    this.liquidations = series("liquidations");
   }
 
   /** Does all writes of the batch, or none; on disk when it returns. Empties the batch. Throws DatabaseWriteError. */

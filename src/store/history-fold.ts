@@ -1,10 +1,13 @@
 import { must } from "../assert.ts";
-import { otherSide } from "../core/feed.ts";
+import { otherSide, type PublicTrade, toPublicTrade, toPublicTransfer } from "../core/feed.ts";
 import type { Instrument } from "../core/instrument.ts";
 import {
   Deposited,
   type Event,
+  EXEC_LIQUIDATION,
   FIRST_CUSTOMER_ACCOUNT,
+  FundingPaid,
+  FundingSettled,
   idToInstrumentId,
   OrderClosed,
   OrderPlaced,
@@ -22,6 +25,8 @@ import {
 import type { MessageOf } from "../core/shape.ts";
 import { CandleFold } from "./candle-fold.ts";
 import type { Database } from "./database.ts";
+import { FundingFold } from "./funding-fold.ts";
+import { InsuranceFold } from "./insurance-fold.ts";
 import {
   ClientOrderRecord,
   FillRecord,
@@ -65,7 +70,10 @@ export class HistoryFold {
   private readonly fills: SeriesWriter<FillRecord>;
   private readonly trades: SeriesWriter<TradeRecord>;
   private readonly closedOrders: SeriesWriter<ReferenceRecord>;
+  private readonly liquidations: SeriesWriter<TradeRecord>;
   private readonly transfers: TransferFold;
+  private readonly funding: FundingFold;
+  private readonly insurance: InsuranceFold;
   /** Orders that are open as of the last commit. */
   private readonly openOrders = new Map<number, OrderRecord>();
   /** Orders of this batch. */
@@ -75,6 +83,7 @@ export class HistoryFold {
   /** Of the turn in hand. */
   private readonly place: Place;
   private time = 0;
+  private actorId = 0;
 
   constructor(database: Database, instruments: readonly Instrument[]) {
     this.database = database;
@@ -83,7 +92,10 @@ export class HistoryFold {
     this.fills = new SeriesWriter(database.fills, FILLS_PER_CHUNK);
     this.trades = new SeriesWriter(database.trades, TRADES_PER_CHUNK);
     this.closedOrders = new SeriesWriter(database.closedOrders, REFERENCES_PER_CHUNK);
+    this.liquidations = new SeriesWriter(database.liquidations, TRADES_PER_CHUNK);
     this.transfers = new TransferFold(database);
+    this.funding = new FundingFold(database);
+    this.insurance = new InsuranceFold(database);
     database.refresh();
     this.index = readIndex(database);
     this.place = { clock: this.index.clock, sequence: this.index.sequence };
@@ -95,14 +107,17 @@ export class HistoryFold {
   }
 
   /** The events that follow are of this turn. */
-  turn(sequence: number, timeMs: number): void {
+  turn(sequence: number, timeMs: number, actorId: number): void {
+    this.insurance.endTurn(this.batch, this.actorId, this.place, this.time);
     this.place.sequence = sequence;
     this.place.clock = Math.max(this.place.clock, timeMs);
     this.time = timeMs;
+    this.actorId = actorId;
   }
 
   /** Reads the event during the call only. */
   apply(event: Event): void {
+    this.insurance.apply(event);
     switch (event.type) {
       case OrderPlaced.code:
         this.placed(event);
@@ -112,6 +127,12 @@ export class HistoryFold {
         break;
       case PositionTransferred.code:
         this.transferred(event);
+        break;
+      case FundingSettled.code:
+        this.funding.settled(this.batch, this.actorId, event);
+        break;
+      case FundingPaid.code:
+        this.funding.paid(this.batch, this.actorId, event, this.place, this.time);
         break;
       case OrderReduced.code:
         if (isCustomer(event.accountId)) this.touch(event.orderId).remainingLots -= event.byLots;
@@ -136,10 +157,14 @@ export class HistoryFold {
       if (isOpen(order)) this.openOrders.set(orderId, order);
       else this.openOrders.delete(orderId);
     }
+    this.insurance.endTurn(batch, this.actorId, this.place, this.time);
     this.fills.flush(batch);
     this.trades.flush(batch);
+    this.liquidations.flush(batch);
     this.closedOrders.flush(batch);
     this.transfers.flush(batch);
+    this.funding.flush(batch);
+    this.insurance.flush(batch);
     this.candles.flush(batch);
     this.index.sequence = this.place.sequence;
     this.index.clock = this.place.clock;
@@ -186,12 +211,13 @@ export class HistoryFold {
   private traded(event: MessageOf<typeof Traded>): void {
     const { place, time } = this;
     const { sequence } = place;
-    const { tradeId, takerSide, priceTicks, quantityLots, execType } = event;
-    const instrumentId = idToInstrumentId(tradeId);
-    const instrument = must(this.instruments.get(instrumentId), `instrument ${instrumentId} in the configuration`);
+    const { priceTicks, quantityLots } = event;
+    const instrument = this.instrumentOf(event.tradeId);
+    const instrumentId = instrument.id;
     const quanta = priceTicks * quantityLots * instrument.quantaPerTickLot;
-    const trade = { type: TradeRecord.code, tradeId, takerSide, priceTicks, quantityLots, execType, time, sequence };
+    const trade = toRecord(toPublicTrade(event, time, sequence));
     this.trades.append(this.batch, instrumentId, place, trade);
+    if (event.execType === EXEC_LIQUIDATION) this.liquidations.append(this.batch, instrumentId, place, trade);
     this.candles.trade(instrumentId, time, priceTicks, quantityLots, quanta);
 
     if (isCustomer(event.takerAccountId)) {
@@ -217,6 +243,8 @@ export class HistoryFold {
   /** A part of a position that changed hands outside the book: a fill of both accounts, without an order or a fee. */
   private transferred(event: MessageOf<typeof PositionTransferred>): void {
     const { accountId, counterpartyId, side } = event;
+    const liquidation = toRecord(toPublicTransfer(event, this.time, this.place.sequence));
+    this.liquidations.append(this.batch, this.actorId, this.place, liquidation);
     if (isCustomer(accountId))
       this.transferFill(event, accountId, side, event.accountRealizedQuanta, event.accountSizeLots);
     if (isCustomer(counterpartyId))
@@ -238,6 +266,7 @@ export class HistoryFold {
   ): void {
     const { place, time } = this;
     const { tradeId, priceTicks, quantityLots, execType } = event;
+    const instrument = this.instrumentOf(tradeId);
     this.fills.append(this.batch, accountId, place, {
       type: FillRecord.code,
       tradeId,
@@ -254,6 +283,7 @@ export class HistoryFold {
       time,
       sequence: place.sequence,
       clientOrderId: "",
+      offPriceQuanta: event.quanta - priceTicks * quantityLots * instrument.quantaPerTickLot,
     });
   }
 
@@ -284,7 +314,13 @@ export class HistoryFold {
       time,
       sequence: place.sequence,
       clientOrderId: order.clientOrderId,
+      offPriceQuanta: 0,
     });
+  }
+
+  private instrumentOf(tradeId: number): Instrument {
+    const instrumentId = idToInstrumentId(tradeId);
+    return must(this.instruments.get(instrumentId), `instrument ${instrumentId} in the configuration`);
   }
 
   private close(order: OrderRecord, status: number, reason: number): void {
@@ -312,5 +348,7 @@ export function readIndex(database: Database): IndexRecord {
   const begin = { type: IndexRecord.code, sequence: 0, clock: 0, clientIdGeneration: 0, clientIdCount: 0 };
   return database.index.get(INDEX_KEY) ?? begin;
 }
+
+const toRecord = (trade: PublicTrade): TradeRecord => ({ type: TradeRecord.code, ...trade });
 
 const isCustomer = (accountId: number): boolean => accountId >= FIRST_CUSTOMER_ACCOUNT;

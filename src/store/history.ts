@@ -1,13 +1,27 @@
 import { type Candle, type Interval, openTimeOf } from "../core/candles.ts";
-import { idToInstrumentId, type Transfer, type TransferKind } from "../core/messages.ts";
+import { INSURANCE_ACCOUNT, idToInstrumentId, type Transfer, type TransferKind } from "../core/messages.ts";
 import { candleKey, toCandle } from "./candle-fold.ts";
 import type { Database } from "./database.ts";
+import { fundingRateKey } from "./funding-fold.ts";
 import { readIndex } from "./history-fold.ts";
-import { isWithin, type Page, type PageQuery } from "./pages.ts";
-import type { FillRecord, OrderRecord, TradeRecord } from "./rows.ts";
+import { isWithin, type Page, type PageQuery, parseCursor, printCursor } from "./pages.ts";
+import type {
+  FillRecord,
+  FundingPaymentRecord,
+  FundingRateRecord,
+  FundMovementRecord,
+  OrderRecord,
+  TradeRecord,
+} from "./rows.ts";
 
 export interface AccountQuery extends PageQuery {
   instrumentId?: number | undefined;
+}
+
+/** A payment, and the rate that it follows from. */
+export interface FundingPayment {
+  readonly payment: FundingPaymentRecord;
+  readonly rate: FundingRateRecord;
 }
 
 export interface CandleQuery {
@@ -90,6 +104,49 @@ export class History {
   tradesOf(instrumentId: number, limit: number): TradeRecord[] {
     this.database.refresh();
     return this.database.trades.read(instrumentId, { limit }, (trade) => trade).data;
+  }
+
+  /** Liquidations and what was handed over, as everyone sees them; the latest first. */
+  liquidationsOf(instrumentId: number, limit: number): TradeRecord[] {
+    this.database.refresh();
+    return this.database.liquidations.read(instrumentId, { limit }, (trade) => trade).data;
+  }
+
+  /** The symbol's funding rates, the latest first. Times are those when the intervals ended. */
+  fundingRatesOf(instrumentId: number, query: PageQuery): Page<FundingRateRecord> {
+    const { limit, cursor, startTime = 0, endTime = Number.MAX_SAFE_INTEGER - 1 } = query;
+    const [resume = endTime] = cursor === undefined ? [] : parseCursor(cursor, 1);
+    const start = fundingRateKey(instrumentId, Math.min(resume, endTime));
+    const end = fundingRateKey(instrumentId, startTime - 1);
+    this.database.refresh();
+    const data: FundingRateRecord[] = [];
+    this.database.fundingRates.each({ start, end, reverse: true, limit: limit + 1 }, (_key, rate) => {
+      data.push(rate);
+    });
+    const next = data.length > limit ? data.pop() : undefined;
+    return { data, nextCursor: next === undefined ? null : printCursor([next.fundingTime]) };
+  }
+
+  /** What the account paid and got for funding, the latest first. Times are those of the payments. */
+  fundingOf(accountId: number, query: AccountQuery): Page<FundingPayment> {
+    const { database } = this;
+    database.refresh();
+    return database.fundingPayments.read(accountId, query, (payment) => {
+      const { instrumentId, fundingTime, time } = payment;
+      if (query.instrumentId !== undefined && instrumentId !== query.instrumentId) return null;
+      if (!isWithin(time, query)) return null;
+      return { payment, rate: database.fundingRates.require(fundingRateKey(instrumentId, fundingTime)) };
+    });
+  }
+
+  /** What moved the insurance fund's money, the latest first. */
+  fundMovements(query: AccountQuery): Page<FundMovementRecord> {
+    this.database.refresh();
+    return this.database.fundMovements.read(INSURANCE_ACCOUNT, query, (movement) =>
+      (query.instrumentId === undefined || movement.actorId === query.instrumentId) && isWithin(movement.time, query)
+        ? movement
+        : null,
+    );
   }
 
   /**

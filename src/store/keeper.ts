@@ -3,7 +3,7 @@ import type { Instrument } from "../core/instrument.ts";
 import type { Event } from "../core/messages.ts";
 import type { Message } from "../core/shape.ts";
 import { eachMessage } from "../wire/codec.ts";
-import { AT_SEQUENCE, AT_TIME, RECORD_HEADER_BYTES } from "../wire/record.ts";
+import { AT_ACTOR_ID, AT_SEQUENCE, AT_TIME, RECORD_HEADER_BYTES } from "../wire/record.ts";
 import { readSnapshotPart } from "../wire/snapshot.ts";
 import type { Database } from "./database.ts";
 import { HistoryFold } from "./history-fold.ts";
@@ -121,7 +121,11 @@ export class Keeper {
     this.reader.read(
       durableSequence,
       (bytes, view, offset, logBytes) => {
-        fold.turn(view.getFloat64(offset + AT_SEQUENCE, true), view.getFloat64(offset + AT_TIME, true));
+        fold.turn(
+          view.getFloat64(offset + AT_SEQUENCE, true),
+          view.getFloat64(offset + AT_TIME, true),
+          view.getUint16(offset + AT_ACTOR_ID, true),
+        );
         eachMessage(view, bytes, offset + RECORD_HEADER_BYTES, offset + logBytes, apply);
       },
       BATCH_TURNS,

@@ -58,6 +58,8 @@ export const FillRecord = shape(251, "FillRecord", {
   time: "number",
   sequence: "number",
   clientOrderId: "string",
+  /** What moved beyond price × lots: a position that was handed over went at an exact amount, not at a whole tick. */
+  offPriceQuanta: "number",
 });
 export type FillRecord = MessageOf<typeof FillRecord>;
 
@@ -115,6 +117,41 @@ export type IndexRecord = MessageOf<typeof IndexRecord>;
 /** An actor's snapshot holds its state through this sequence. */
 export const SnapshotRecord = shape(258, "SnapshotRecord", { sequence: "number" });
 export type SnapshotRecord = MessageOf<typeof SnapshotRecord>;
+
+/** An interval of funding of one symbol, as it ended. */
+export const FundingRateRecord = shape(260, "FundingRateRecord", {
+  fundingTime: "number",
+  ratePpb: "number",
+  premiumPpb: "number",
+  indexTicks: "number",
+  markTicks: "number",
+});
+export type FundingRateRecord = MessageOf<typeof FundingRateRecord>;
+
+/** What one position paid or got for an interval. */
+export const FundingPaymentRecord = shape(261, "FundingPaymentRecord", {
+  instrumentId: "number",
+  fundingTime: "number",
+  /** Signed. */
+  sizeLots: "number",
+  /** Negative = paid. */
+  amountQuanta: "number",
+  time: "number",
+  sequence: "number",
+});
+export type FundingPaymentRecord = MessageOf<typeof FundingPaymentRecord>;
+
+/** What one turn did to the insurance fund's money, by kind. */
+export const FundMovementRecord = shape(262, "FundMovementRecord", {
+  /** Whose turn it was: an instrument, or the ledger. */
+  actorId: "number",
+  /** Of FUND_MOVEMENTS. */
+  kind: "number",
+  amountQuanta: "number",
+  time: "number",
+  sequence: "number",
+});
+export type FundMovementRecord = MessageOf<typeof FundMovementRecord>;
 
 /** Says inside the database which exchange it belongs to. */
 export const GenesisRecord = shape(259, "GenesisRecord", { exchangeId: "string" });

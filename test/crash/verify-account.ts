@@ -154,7 +154,7 @@ export class AccountCheck {
 
     const filled = new Map<string, bigint>();
     for (const fill of account.fills.values())
-      filled.set(fill.orderId, (filled.get(fill.orderId) ?? 0n) + millionths(fill.quantity));
+      if (fill.orderId !== null) filled.set(fill.orderId, (filled.get(fill.orderId) ?? 0n) + millionths(fill.quantity));
     const orders = [...account.closings.values(), ...[...account.orders.values()].map((entry) => entry.order)];
     for (const order of orders) {
       if (order === null) continue;

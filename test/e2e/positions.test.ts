@@ -63,7 +63,7 @@ test("a long position with every figure, and what a price does to it", async () 
     unrealizedPnl: "0",
     realizedPnl: "-32.5",
     cumulativeFunding: "0",
-    adlRank: null,
+    adlRank: 5, // the only long
     openedAt: updatedAt,
     updatedAt,
     sequence,

@@ -71,7 +71,7 @@ const authenticate: Authenticate = (credentials) => {
 async function open(states: Record<number, Partial<SymbolSummary>> = {}, symbols?: string[]): Promise<Exchange> {
   const road = new ScriptedRoad(symbols);
   const now = (): number => road.time;
-  const opening = MarketData.open(road, () => ({ minuteCandles: [], trades: [] }), now);
+  const opening = MarketData.open(road, () => ({ minuteCandles: [], trades: [], liquidations: [] }), now);
   road.describe(states);
   const market = await opening;
   const hub = new Hub();

@@ -287,6 +287,7 @@ export class HistoryModel {
               sequence,
             },
             clientOrderId: order.clientOrderId,
+            offPriceQuanta: 0,
           });
         }
         return;

@@ -23,8 +23,8 @@ const newDir = (): string => join(root, String(folders++));
 const ALICE = 16;
 
 function foldTurns(fold: HistoryFold, turns: readonly LoggedTurn[]): void {
-  for (const { sequence, time, events } of turns) {
-    fold.turn(sequence, time);
+  for (const { sequence, time, actorId, events } of turns) {
+    fold.turn(sequence, time, actorId);
     for (const message of events) fold.apply(message as m.Event);
   }
   fold.commit();

@@ -71,7 +71,13 @@ export const Position = object(
     unrealizedPnl: DecimalOut("size × (markPrice − entryPrice), signed.", "-12.5"),
     realizedPnl: DecimalOut("All that was won or lost in this symbol so far, fees included.", "4.2"),
     cumulativeFunding: DecimalOut("Funding received, negative = paid.", "0"),
-    adlRank: Type.Null({ description: "Not offered yet." }),
+    adlRank: nullable(
+      Type.Integer({
+        minimum: 1,
+        maximum: 5,
+        description: "5 = in the fifth of its side that auto-deleveraging would close first, 1 = in the last.",
+      }),
+    ),
     openedAt: nullable(Time("When the position was opened.")),
     updatedAt: nullable(Time("When it last traded.")),
     sequence: Sequence,

@@ -53,6 +53,7 @@ export const CHANNELS = {
     ),
   }),
   trades: channel("trades", { symbol: SymbolName }),
+  liquidations: channel("liquidations", { symbol: SymbolName }),
   positions: channel("positions", { symbol: Type.Optional(SymbolName) }),
   balance: channel("balance", {}),
 };

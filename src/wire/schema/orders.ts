@@ -115,13 +115,13 @@ export const Order = object(orderProperties, { description: "An order." });
 export const Fill = object(
   {
     tradeId: Id("One trade has a fill for each of its two accounts."),
-    orderId: Id("The account's order."),
+    orderId: nullable(Id("The account's order; null where a position was handed over outside the book.")),
     clientOrderId: nullable(ClientOrderId),
     symbol: SymbolName,
     side: Side,
     price: DecimalOut("What was traded at.", "65000.5"),
     quantity: DecimalOut("How much was traded.", "0.004"),
-    quoteQuantity: DecimalOut("Price × quantity.", "260.002"),
+    quoteQuantity: DecimalOut("Price × quantity; of a position that was handed over, the exact amount.", "260.002"),
     fee: DecimalOut("Paid by the account; negative = received.", "0.130001"),
     feeAsset: Type.String({ examples: ["USDC"] }),
     feeRate: DecimalOut("Of quoteQuantity.", "0.0005"),

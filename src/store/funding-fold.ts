@@ -1,0 +1,47 @@
+import { FIRST_CUSTOMER_ACCOUNT, type FundingPaid, type FundingSettled } from "../core/messages.ts";
+import type { MessageOf } from "../core/shape.ts";
+import type { Database } from "./database.ts";
+import { FundingPaymentRecord, FundingRateRecord } from "./rows.ts";
+import { type Place, SeriesWriter } from "./series.ts";
+import type { Key } from "./table.ts";
+import type { WriteBatch } from "./write-batch.ts";
+
+/** So that the largest of them stays below 4 KB. */
+const PAYMENTS_PER_CHUNK = 60;
+
+export const fundingRateKey = (instrumentId: number, fundingTime: number): Key => [instrumentId, fundingTime];
+
+/** Funding: every symbol's rates, and what customers paid and got. */
+export class FundingFold {
+  private readonly database: Database;
+  private readonly payments: SeriesWriter<FundingPaymentRecord>;
+
+  constructor(database: Database) {
+    this.database = database;
+    this.payments = new SeriesWriter(database.fundingPayments, PAYMENTS_PER_CHUNK);
+  }
+
+  settled(batch: WriteBatch, instrumentId: number, event: MessageOf<typeof FundingSettled>): void {
+    const { fundingTime, ratePpb, premiumPpb, indexTicks, markTicks } = event;
+    const rate = { type: FundingRateRecord.code, fundingTime, ratePpb, premiumPpb, indexTicks, markTicks };
+    batch.put(this.database.fundingRates, fundingRateKey(instrumentId, fundingTime), rate);
+  }
+
+  paid(
+    batch: WriteBatch,
+    instrumentId: number,
+    event: MessageOf<typeof FundingPaid>,
+    place: Place,
+    time: number,
+  ): void {
+    const { accountId, fundingTime, sizeLots, amountQuanta } = event;
+    if (accountId < FIRST_CUSTOMER_ACCOUNT) return;
+    const { sequence } = place;
+    const payment = { instrumentId, fundingTime, sizeLots, amountQuanta, time, sequence };
+    this.payments.append(batch, accountId, place, { type: FundingPaymentRecord.code, ...payment });
+  }
+
+  flush(batch: WriteBatch): void {
+    this.payments.flush(batch);
+  }
+}
