@@ -119,6 +119,10 @@ export class PerpdClient {
     return this.requests.post("/account/withdraw", request);
   }
 
+  fundingPayments(query: api.FundingPaymentsQuery = {}): Promise<api.FundingPaymentList> {
+    return this.requests.get("/account/funding", query);
+  }
+
   deposits(query: api.TransfersQuery = {}): Promise<api.TransferList> {
     return this.requests.get("/account/deposits", query);
   }
@@ -151,6 +155,18 @@ export class PerpdClient {
 
   klines(query: api.KlinesQuery): Promise<api.KlineList> {
     return this.requests.get("/market/klines", query);
+  }
+
+  funding(query: api.FundingQuery): Promise<api.FundingList> {
+    return this.requests.get("/market/funding", query);
+  }
+
+  insurance(query: api.InsuranceQuery = {}): Promise<api.Insurance> {
+    return this.requests.get("/market/insurance", query);
+  }
+
+  openInterest(symbol: string): Promise<api.OpenInterest> {
+    return this.requests.get("/market/open-interest", { symbol });
   }
 
   // ---- the exchange -------------------------------------------------------------------------------------------------

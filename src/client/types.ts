@@ -3,6 +3,7 @@ import type * as account from "../wire/schema/account.ts";
 import type * as auth from "../wire/schema/auth.ts";
 import type * as market from "../wire/schema/market.ts";
 import type * as orders from "../wire/schema/orders.ts";
+import type * as risk from "../wire/schema/risk.ts";
 import type * as system from "../wire/schema/system.ts";
 
 /** What a client sends and gets: the types of the schemas that the exchange checks requests with. */
@@ -47,6 +48,14 @@ export type InstrumentList = Static<typeof market.InstrumentList>;
 /** [price, quantity] */
 export type Level = [price: string, quantity: string];
 export type OrderBook = Omit<Static<typeof market.OrderBook>, "bids" | "asks"> & { bids: Level[]; asks: Level[] };
+
+export type FundingQuery = Static<typeof risk.FundingQuery>;
+export type FundingList = Static<typeof risk.FundingList>;
+export type FundingPaymentsQuery = Static<typeof risk.FundingPaymentsQuery>;
+export type FundingPaymentList = Static<typeof risk.FundingPaymentList>;
+export type InsuranceQuery = Static<typeof risk.InsuranceQuery>;
+export type Insurance = Static<typeof risk.Insurance>;
+export type OpenInterest = Static<typeof risk.OpenInterest>;
 
 export type ServerTime = Static<typeof system.ServerTime>;
 export type Health = Static<typeof system.Health>;

@@ -9,6 +9,7 @@ import { authRoutes } from "./routes/auth.ts";
 import { marketRoutes } from "./routes/market.ts";
 import { orderRoutes } from "./routes/orders.ts";
 import { positionRoutes } from "./routes/positions.ts";
+import { riskRoutes } from "./routes/risk.ts";
 import { documentRoute, systemRoutes } from "./routes/system.ts";
 
 /** Where the server speaks WebSocket. */
@@ -20,6 +21,7 @@ export const apiRoutes = (context: Context): Route[] => [
   ...positionRoutes(context),
   ...accountRoutes(context),
   ...marketRoutes(context),
+  ...riskRoutes(context),
   ...authRoutes(context),
   ...systemRoutes(context),
 ];

@@ -16,7 +16,16 @@ export interface Context {
   /** Reads what the index holds: `await road.historyCaughtUp()` first. */
   readonly history: Pick<
     History,
-    "orderById" | "orderByClientId" | "ordersOf" | "fillsOf" | "fillsOfOrder" | "transfersOf" | "candles"
+    | "orderById"
+    | "orderByClientId"
+    | "ordersOf"
+    | "fillsOf"
+    | "fillsOfOrder"
+    | "transfersOf"
+    | "candles"
+    | "fundingRatesOf"
+    | "fundingOf"
+    | "fundMovements"
   >;
   readonly market: Pick<MarketData, "symbol" | "tickerJson" | "allTickersJson" | "orderBookJson" | "recentTrades">;
   readonly credentials: Credentials;

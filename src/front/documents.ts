@@ -3,6 +3,7 @@ import * as account from "../wire/schema/account.ts";
 import * as auth from "../wire/schema/auth.ts";
 import * as market from "../wire/schema/market.ts";
 import * as orders from "../wire/schema/orders.ts";
+import * as risk from "../wire/schema/risk.ts";
 import * as system from "../wire/schema/system.ts";
 import { ERRORS, type ErrorCode } from "./errors.ts";
 import { type Access, BASE_PATH, type Route } from "./router.ts";
@@ -22,6 +23,10 @@ const COMPONENTS: Readonly<Record<string, TSchema>> = {
   Kline: market.Kline,
   PublicTrade: market.PublicTrade,
   Instrument: market.Instrument,
+  Funding: risk.Funding,
+  FundingPayment: risk.FundingPayment,
+  Insurance: risk.Insurance,
+  OpenInterest: risk.OpenInterest,
   ApiKey: auth.ApiKey,
   Session: auth.Session,
   Error: system.ErrorBody,

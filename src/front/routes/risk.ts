@@ -1,0 +1,103 @@
+import { must } from "../../assert.ts";
+import { INSURANCE_ACCOUNT, LEDGER } from "../../core/messages.ts";
+import { printQuanta } from "../../core/units.ts";
+import {
+  FundingList,
+  FundingPaymentList,
+  FundingPaymentsQuery,
+  FundingQuery,
+  Insurance,
+  InsuranceQuery,
+  OpenInterest,
+  OpenInterestList,
+  OpenInterestQuery,
+} from "../../wire/schema/risk.ts";
+import { DEFAULT_LIMIT } from "../../wire/schema/scalars.ts";
+import type { Context } from "../context.ts";
+import { readPage } from "../paging.ts";
+import { fundingJson, fundingPaymentJson, fundMovementJson, openInterestJson } from "../risk-json.ts";
+import { type Route, route } from "../router.ts";
+import { listJson } from "../views.ts";
+
+/** Funding, the insurance fund, open interest. */
+export function riskRoutes(context: Context): Route[] {
+  const { road, symbols, market, history, log } = context;
+  const instrumentOf = (id: number) => must(symbols.withId(id), `instrument ${id} in the configuration`);
+  return [
+    route({
+      method: "GET",
+      path: "/market/funding",
+      access: "PUBLIC",
+      summary: "Funding rates of past intervals, newest first",
+      query: FundingQuery,
+      replies: { 200: FundingList },
+      errors: ["UNKNOWN_SYMBOL"],
+      async handle({ call, query }) {
+        const instrument = symbols.named(query.symbol);
+        const page = await readPage(context, query, () =>
+          history.fundingRatesOf(instrument.id, { ...query, limit: query.limit ?? DEFAULT_LIMIT }),
+        );
+        const rows = page.data.map((rate) => fundingJson(instrument, rate));
+        call.reply(200, listJson(rows, page.nextCursor));
+      },
+    }),
+    route({
+      method: "GET",
+      path: "/account/funding",
+      access: "READ",
+      summary: "What positions paid and got for funding, newest first",
+      query: FundingPaymentsQuery,
+      replies: { 200: FundingPaymentList },
+      errors: ["UNKNOWN_SYMBOL"],
+      async handle({ call, principal, query }) {
+        const page = await readPage(context, query, (instrumentId) =>
+          history.fundingOf(principal.accountId, { ...query, instrumentId, limit: query.limit ?? DEFAULT_LIMIT }),
+        );
+        const rows = page.data.map((entry) => fundingPaymentJson(instrumentOf(entry.payment.instrumentId), entry));
+        call.reply(200, listJson(rows, page.nextCursor));
+      },
+    }),
+    route({
+      method: "GET",
+      path: "/market/insurance",
+      access: "PUBLIC",
+      summary: "The insurance fund's balance, and what moved it, newest first",
+      query: InsuranceQuery,
+      replies: { 200: Insurance },
+      errors: ["UNKNOWN_SYMBOL"],
+      async handle({ call, query }) {
+        const page = await readPage(context, query, (instrumentId) =>
+          history.fundMovements({ ...query, instrumentId, limit: query.limit ?? DEFAULT_LIMIT }),
+        );
+        const rows = page.data.map((movement) => {
+          const symbol = movement.actorId === LEDGER ? null : instrumentOf(movement.actorId).symbol;
+          return fundMovementJson(symbol, movement);
+        });
+        road.afterEverything(() => {
+          try {
+            const balance = printQuanta(road.cells.equity(INSURANCE_ACCOUNT));
+            const unrealized = printQuanta(road.cells.unrealized(INSURANCE_ACCOUNT));
+            const head = `"asset":"USDC","balance":"${balance}","unrealizedPnl":"${unrealized}"`;
+            call.reply(200, `{${head},${listJson(rows, page.nextCursor).slice(1)}`);
+          } catch (thrown) {
+            call.fail(thrown, log);
+          }
+        });
+      },
+    }),
+    route({
+      method: "GET",
+      path: "/market/open-interest",
+      access: "PUBLIC",
+      summary: "Open interest of one symbol, or of all",
+      query: OpenInterestQuery,
+      replies: { 200: [OpenInterest, OpenInterestList] },
+      errors: ["UNKNOWN_SYMBOL"],
+      handle({ call, query }) {
+        const now = Date.now();
+        const rows = symbols.selected(query.symbol).map(({ id }) => openInterestJson(market.symbol(id), now));
+        call.reply(200, query.symbol === undefined ? listJson(rows, null) : must(rows[0], "the symbol's row"));
+      },
+    }),
+  ];
+}
