@@ -7,9 +7,11 @@ import { parseQuanta, type Quanta } from "./core/units.ts";
 export { ConfigError } from "./config/sources.ts";
 
 /** The settings of one run, checked one by one and against each other. Plain data: it can be sent to a thread. */
-export interface Config extends Readonly<Omit<Settings, "faucetCap">> {
+export interface Config extends Readonly<Omit<Settings, "faucetCap" | "insuranceSeed">> {
   /** What the faucet credits per account and day at most. */
   readonly faucetCapQuanta: Quanta;
+  /** What the faucet gives the insurance fund at the first start; never above its cap. */
+  readonly insuranceSeedQuanta: Quanta;
 }
 
 /**
@@ -83,10 +85,10 @@ function loadSettings(args: readonly string[], env: Environment): { config: Conf
 /** Checks how settings relate, and derives what follows from them. */
 function relate(settings: Settings): { config: Config; warnings: string[] } {
   const warnings: string[] = [];
-  const { faucetCap, ...rest } = settings;
-  const config: Config = { ...rest, faucetCapQuanta: parseQuanta(faucetCap) };
-  if (Number.isNaN(config.faucetCapQuanta))
-    throw new ConfigError(`faucetCap: ${faucetCap} is finer than 0.000001 USDC or too large`);
+  const { faucetCap, insuranceSeed, ...rest } = settings;
+  const faucetCapQuanta = quantaOf("faucetCap", faucetCap);
+  const insuranceSeedQuanta = Math.min(faucetCapQuanta, quantaOf("insuranceSeed", insuranceSeed));
+  const config: Config = { ...rest, faucetCapQuanta, insuranceSeedQuanta };
   if ((config.ringBytes & (config.ringBytes - 1)) !== 0)
     throw new ConfigError(`ringBytes: ${config.ringBytes} is not a power of two`);
   checkInstruments(config);
@@ -98,6 +100,12 @@ function relate(settings: Settings): { config: Config; warnings: string[] } {
     return { config: { ...config, workers: actors }, warnings };
   }
   return { config, warnings };
+}
+
+function quantaOf(name: string, amount: string): Quanta {
+  const quanta = parseQuanta(amount);
+  if (Number.isNaN(quanta)) throw new ConfigError(`${name}: ${amount} is finer than 0.000001 USDC or too large`);
+  return quanta;
 }
 
 function checkInstruments(config: Config): void {

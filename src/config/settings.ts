@@ -204,6 +204,14 @@ export const SETTINGS = Type.Object(
         description: "USDC that the faucet credits per account and day at most",
       }),
     ),
+    insuranceSeed: Type.String(
+      setting({
+        default: "1000000",
+        pattern: DECIMAL_PATTERN,
+        expected: 'an amount of USDC such as "1000000"',
+        description: "USDC that the insurance fund begins with; at most faucetCap",
+      }),
+    ),
     withdrawalDelayMs: Type.Integer(
       setting({
         default: 3000,

@@ -2,6 +2,7 @@ import type { Released, Road } from "../actor/road.ts";
 import type { Instrument } from "../core/instrument.ts";
 import {
   Describe,
+  INSURANCE_ACCOUNT,
   OrderClosed,
   PositionView,
   PriceUpdated,
@@ -36,6 +37,8 @@ export interface SandboxOptions {
   priceSource: "simulated" | "operator";
   /** What the faucet gives an account in a day; the bots take at most half of it at a time. */
   faucetCapQuanta: Quanta;
+  /** What the insurance fund is given at the first start. */
+  insuranceSeedQuanta: Quanta;
   /** Told what went wrong without stopping anything. */
   warn(message: string): void;
 }
@@ -65,6 +68,7 @@ export class Sandbox {
   /** Resolves when index prices are set and the bots are funded and trading. Rejects when it is stopped before. */
   async start(): Promise<void> {
     if (this.options.bots) this.road.onReleased((turn) => this.fold(turn));
+    await this.seedInsurance();
     await Promise.all(this.road.instruments.map((instrument) => this.openMarket(instrument)));
     if (this.options.bots) await Promise.all([...this.markets.values()].map((market) => this.seatBots(market)));
     if (this.stopped.signal.aborted || (this.prices.size === 0 && this.desks.size === 0)) return;
@@ -76,6 +80,14 @@ export class Sandbox {
   stop(): void {
     this.stopped.abort();
     if (this.timer !== null) clearInterval(this.timer);
+  }
+
+  private async seedInsurance(): Promise<void> {
+    const { insuranceSeedQuanta } = this.options;
+    if (insuranceSeedQuanta === 0) return;
+    const { signal } = this.stopped;
+    const refusal = await deposit(this.road, INSURANCE_ACCOUNT, insuranceSeedQuanta, "insurance-seed-1", signal);
+    if (refusal !== null) this.options.warn(`the insurance fund's deposit was refused: ${refusal}`);
   }
 
   private async openMarket(instrument: Instrument): Promise<void> {

@@ -5,6 +5,7 @@ import {
   CancelAll,
   Deposit,
   Describe,
+  INSURANCE_ACCOUNT,
   IOC,
   LEDGER,
   LIMIT,
@@ -41,6 +42,7 @@ async function startSandbox(road: OneThreadRoad, options: Partial<SandboxOptions
     bots: true,
     priceSource: "simulated",
     faucetCapQuanta: 1e12,
+    insuranceSeedQuanta: 0,
     warn: (message) => assert.fail(message),
     ...options,
   });
@@ -213,6 +215,7 @@ test("stopped before it could start, it says so and sends nothing", async () => 
     bots: true,
     priceSource: "simulated",
     faucetCapQuanta: 1e12,
+    insuranceSeedQuanta: 0,
     warn: assert.fail,
   });
   const started = sandbox.start();
@@ -335,6 +338,15 @@ test("a dry faucet is warned of, and nothing else happens", async () => {
   run(road, 5);
   assert.equal(warnings.length, 12);
   assert.match(warnings[0] ?? "", /DEPOSIT_CAP/);
+});
+
+test("the insurance fund is given its means once", async () => {
+  const road = new OneThreadRoad();
+  (await startSandbox(road, { bots: false, insuranceSeedQuanta: 7e6 })).stop();
+  assert.equal(road.cells.equity(INSURANCE_ACCOUNT), 7e6);
+  await startSandbox(road, { bots: false, insuranceSeedQuanta: 9e6 });
+  assert.equal(road.cells.equity(INSURANCE_ACCOUNT), 7e6);
+  assert.deepEqual(road.audit(LEDGER).faults, []);
 });
 
 test("the demo account is the same every time, funded once, and each token opens it", async () => {
