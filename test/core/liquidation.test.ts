@@ -1,14 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { DEFAULT_INSTRUMENTS } from "../../src/config/instruments.ts";
 import { AccountCells } from "../../src/core/cells.ts";
-import { compileInstrument } from "../../src/core/instrument.ts";
 import { LedgerActor } from "../../src/core/ledger.ts";
 import {
   type Actor,
-  type ActorAudit,
-  Audit,
-  AuditReport,
   DeficitCovered,
   Deposit,
   EXEC_ADL,
@@ -16,128 +11,13 @@ import {
   FundingPaid,
   FundingSettled,
   INSURANCE_ACCOUNT,
-  MARKET,
-  OpenSession,
-  PlaceOrder,
   PositionTransferred,
-  SetIndexPrice,
-  SetLeverage,
-  Tick,
   Traded,
-  type Turn,
-  Withdraw,
 } from "../../src/core/messages.ts";
 import { blank, type Message } from "../../src/core/shape.ts";
 import { SymbolActor } from "../../src/core/symbol.ts";
 import { Random } from "../../src/sandbox/random.ts";
-
-const HOUR_MS = 3_600_000;
-
-/** Two symbols and the ledger on one set of cells, as their workers would run them, one turn after the other. */
-class Universe {
-  readonly cells = AccountCells.allocate(2048);
-  readonly symbols = DEFAULT_INSTRUMENTS.slice(0, 2).map(
-    (config) => new SymbolActor(compileInstrument(config), this.cells),
-  );
-  readonly ledger = new LedgerActor({ faucetCapQuanta: 1e15, withdrawalDelayMs: 0 }, this.cells);
-  readonly log: { actorId: number; time: number; sequence: number; events: Message[] }[] = [];
-  time = 1_700_000_000_000;
-
-  run(actor: Actor, command: Message): Message[] {
-    const events: Message[] = [];
-    const replies: Message[] = [];
-    const turn: Turn = {
-      time: this.time,
-      emit: (event) => void events.push({ ...event }),
-      reply: (reply) => void replies.push({ ...reply }),
-    };
-    actor.decide(command, turn);
-    if (events.length > 0) {
-      this.log.push({ actorId: actor.actorId, time: this.time, sequence: this.log.length + 1, events });
-      actor.settle(this.log.length, this.time);
-    }
-    this.cells.flush();
-    return [...events, ...replies];
-  }
-
-  open(usdc: number): number {
-    const opened = this.run(this.ledger, {
-      ...blank(OpenSession),
-      address: `0x${this.log.length}`,
-      tokenHash: `${this.log.length}`,
-    } as Message);
-    const { accountId } = opened.at(-1) as unknown as { accountId: number };
-    this.run(this.ledger, { ...blank(Deposit), accountId, amountQuanta: usdc * 1e6 } as Message);
-    return accountId;
-  }
-
-  fund(usdc: number): void {
-    this.run(this.ledger, { ...blank(Deposit), accountId: INSURANCE_ACCOUNT, amountQuanta: usdc * 1e6 } as Message);
-  }
-
-  price(symbol: SymbolActor, indexTicks: number): Message[] {
-    return this.run(symbol, { type: SetIndexPrice.code, indexTicks } as Message);
-  }
-
-  tick(): Message[] {
-    this.time += 250;
-    return this.symbols.flatMap((symbol) => this.run(symbol, { type: Tick.code }));
-  }
-
-  /** A mark that the last trade cannot hold back: the index, and a last price next to it. */
-  order(
-    symbol: SymbolActor,
-    accountId: number,
-    side: number,
-    priceTicks: number,
-    quantityLots: number,
-    orderType = 0,
-  ): Message[] {
-    return this.run(symbol, { ...blank(PlaceOrder), accountId, side, priceTicks, quantityLots, orderType } as Message);
-  }
-
-  audit(): ActorAudit[] {
-    return [this.ledger, ...this.symbols].map((actor) => {
-      const reply = this.run(actor, { type: Audit.code }).at(-1) as unknown as { type: number; report: ActorAudit };
-      assert.equal(reply.type, AuditReport.code);
-      assert.deepEqual(reply.report.faults, []);
-      return reply.report;
-    });
-  }
-
-  size(symbol: SymbolActor, accountId: number): number {
-    const { positions } = symbol.state;
-    return positions.numbers[positions.ensure(accountId) + 1];
-  }
-}
-
-const BUY = 0;
-const SELL = 1;
-
-/** The leverage of BTC 10x: alice long 1 BTC at 65000 against bob, who stays out of trouble. */
-function longOf(universe: Universe, lots: number, leverage: number, deposit: number): { alice: number; bob: number } {
-  const [btc] = universe.symbols;
-  const alice = universe.open(deposit);
-  const bob = universe.open(10_000_000);
-  universe.price(btc, 650_000);
-  universe.run(btc, { ...blank(SetLeverage), accountId: alice, leverage } as Message);
-  universe.order(btc, bob, SELL, 650_000, lots);
-  universe.order(btc, alice, BUY, 650_000, lots);
-  assert.equal(universe.size(btc, alice), lots);
-  return { alice, bob };
-}
-
-/** The price goes there and stays: a maker trades on it with himself's opposite, so that the last price follows. */
-function moveTo(universe: Universe, ticks: number, lastAccounts: [number, number]): void {
-  const [btc] = universe.symbols;
-  for (let i = 0; i < 3; i++) {
-    universe.time += 1000;
-    universe.price(btc, ticks);
-    universe.order(btc, lastAccounts[0], SELL, ticks, 1);
-    universe.order(btc, lastAccounts[1], BUY, ticks, 1);
-  }
-  universe.price(btc, ticks);
-}
+import { BUY, HOUR_MS, longOf, moveTo, randomStep, Universe } from "./support/universe.ts";
 
 test("below maintenance margin: closed in the book no worse than the bankruptcy price, a fee to the fund, the rest is kept", () => {
   const universe = new Universe();
@@ -261,34 +141,7 @@ for (const seed of [1, 2, 3, Date.now() % 1_000_000]) {
     const seen = { liquidations: 0, adl: 0, funding: 0, covered: 0 };
     universe.symbols.forEach((symbol, i) => void universe.price(symbol, index[i]));
     for (let step = 0; step < 4000; step++) {
-      const which = random.uniform() < 0.5 ? 0 : 1;
-      const symbol = universe.symbols[which];
-      const accountId = accounts[Math.floor(random.uniform() * accounts.length)];
-      const dice = random.uniform();
-      let events: Message[];
-      if (dice < 0.55) {
-        const mark = symbol.state.markTicks;
-        const side = random.uniform() < 0.5 ? BUY : SELL;
-        const price = Math.round(mark * (1 + (random.uniform() - 0.5) * 0.02));
-        const lots = 1 + Math.floor(random.uniform() * 400);
-        events = universe.order(symbol, accountId, side, price, lots, random.uniform() < 0.2 ? MARKET : 0);
-      } else if (dice < 0.7) {
-        const jump = random.uniform() < 0.05 ? (random.uniform() - 0.5) * 0.3 : (random.uniform() - 0.5) * 0.01;
-        index[which] = Math.max(10_000, Math.min(5_000_000, Math.round(index[which] * (1 + jump))));
-        universe.time += random.uniform() < 0.05 ? HOUR_MS / 2 : 1000;
-        events = universe.price(symbol, index[which]);
-      } else if (dice < 0.9) events = universe.tick();
-      else if (dice < 0.94) {
-        const leverage = 1 + Math.floor(random.uniform() * 100);
-        events = universe.run(symbol, { ...blank(SetLeverage), accountId, leverage } as Message);
-      } else {
-        const amountQuanta = Math.floor(random.uniform() * 2e9) + 1;
-        const command =
-          random.uniform() < 0.5
-            ? { ...blank(Deposit), accountId, amountQuanta }
-            : { ...blank(Withdraw), accountId, amountQuanta, address: "0x0" };
-        events = universe.run(universe.ledger, command as Message);
-      }
+      const events = randomStep(universe, random, accounts, index);
       for (const event of events as unknown as { type: number; execType?: number }[]) {
         if (event.type === Traded.code && event.execType === EXEC_LIQUIDATION) seen.liquidations++;
         if (event.type === PositionTransferred.code && event.execType === EXEC_ADL) seen.adl++;

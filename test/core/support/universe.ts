@@ -1,0 +1,174 @@
+import assert from "node:assert/strict";
+import { DEFAULT_INSTRUMENTS } from "../../../src/config/instruments.ts";
+import { AccountCells } from "../../../src/core/cells.ts";
+import { compileInstrument } from "../../../src/core/instrument.ts";
+import { LedgerActor } from "../../../src/core/ledger.ts";
+import {
+  type Actor,
+  type ActorAudit,
+  Audit,
+  AuditReport,
+  Deposit,
+  INSURANCE_ACCOUNT,
+  MARKET,
+  OpenSession,
+  PlaceOrder,
+  SetIndexPrice,
+  SetLeverage,
+  Tick,
+  type Turn,
+  Withdraw,
+} from "../../../src/core/messages.ts";
+import { blank, type Message } from "../../../src/core/shape.ts";
+import { SymbolActor } from "../../../src/core/symbol.ts";
+import type { Random } from "../../../src/sandbox/random.ts";
+
+export const HOUR_MS = 3_600_000;
+
+/** Two symbols and the ledger on one set of cells, as their workers would run them, one turn after the other. */
+export class Universe {
+  readonly cells = AccountCells.allocate(2048);
+  readonly symbols = DEFAULT_INSTRUMENTS.slice(0, 2).map(
+    (config) => new SymbolActor(compileInstrument(config), this.cells),
+  );
+  readonly ledger = new LedgerActor({ faucetCapQuanta: 1e15, withdrawalDelayMs: 0 }, this.cells);
+  readonly log: { actorId: number; time: number; sequence: number; events: Message[] }[] = [];
+  time = 1_700_000_000_000;
+
+  run(actor: Actor, command: Message): Message[] {
+    const events: Message[] = [];
+    const replies: Message[] = [];
+    const turn: Turn = {
+      time: this.time,
+      emit: (event) => void events.push({ ...event }),
+      reply: (reply) => void replies.push({ ...reply }),
+    };
+    actor.decide(command, turn);
+    if (events.length > 0) {
+      this.log.push({ actorId: actor.actorId, time: this.time, sequence: this.log.length + 1, events });
+      actor.settle(this.log.length, this.time);
+    }
+    this.cells.flush();
+    return [...events, ...replies];
+  }
+
+  open(usdc: number): number {
+    const opened = this.run(this.ledger, {
+      ...blank(OpenSession),
+      address: `0x${this.log.length}`,
+      tokenHash: `${this.log.length}`,
+    } as Message);
+    const { accountId } = opened.at(-1) as unknown as { accountId: number };
+    this.run(this.ledger, { ...blank(Deposit), accountId, amountQuanta: usdc * 1e6 } as Message);
+    return accountId;
+  }
+
+  fund(usdc: number): void {
+    this.run(this.ledger, { ...blank(Deposit), accountId: INSURANCE_ACCOUNT, amountQuanta: usdc * 1e6 } as Message);
+  }
+
+  price(symbol: SymbolActor, indexTicks: number): Message[] {
+    return this.run(symbol, { type: SetIndexPrice.code, indexTicks } as Message);
+  }
+
+  tick(): Message[] {
+    this.time += 250;
+    return this.symbols.flatMap((symbol) => this.run(symbol, { type: Tick.code }));
+  }
+
+  /** A mark that the last trade cannot hold back: the index, and a last price next to it. */
+  order(
+    symbol: SymbolActor,
+    accountId: number,
+    side: number,
+    priceTicks: number,
+    quantityLots: number,
+    orderType = 0,
+  ): Message[] {
+    return this.run(symbol, { ...blank(PlaceOrder), accountId, side, priceTicks, quantityLots, orderType } as Message);
+  }
+
+  audit(): ActorAudit[] {
+    return [this.ledger, ...this.symbols].map((actor) => {
+      const reply = this.run(actor, { type: Audit.code }).at(-1) as unknown as { type: number; report: ActorAudit };
+      assert.equal(reply.type, AuditReport.code);
+      assert.deepEqual(reply.report.faults, []);
+      return reply.report;
+    });
+  }
+
+  size(symbol: SymbolActor, accountId: number): number {
+    const { positions } = symbol.state;
+    return positions.numbers[positions.ensure(accountId) + 1];
+  }
+}
+
+export const BUY = 0;
+export const SELL = 1;
+
+/** The leverage of BTC 10x: alice long 1 BTC at 65000 against bob, who stays out of trouble. */
+export function longOf(
+  universe: Universe,
+  lots: number,
+  leverage: number,
+  deposit: number,
+): { alice: number; bob: number } {
+  const [btc] = universe.symbols;
+  const alice = universe.open(deposit);
+  const bob = universe.open(10_000_000);
+  universe.price(btc, 650_000);
+  universe.run(btc, { ...blank(SetLeverage), accountId: alice, leverage } as Message);
+  universe.order(btc, bob, SELL, 650_000, lots);
+  universe.order(btc, alice, BUY, 650_000, lots);
+  assert.equal(universe.size(btc, alice), lots);
+  return { alice, bob };
+}
+
+/** The price goes there and stays: a maker trades on it with himself's opposite, so that the last price follows. */
+export function moveTo(universe: Universe, ticks: number, lastAccounts: [number, number]): void {
+  const [btc] = universe.symbols;
+  for (let i = 0; i < 3; i++) {
+    universe.time += 1000;
+    universe.price(btc, ticks);
+    universe.order(btc, lastAccounts[0], SELL, ticks, 1);
+    universe.order(btc, lastAccounts[1], BUY, ticks, 1);
+  }
+  universe.price(btc, ticks);
+}
+
+/** One command of some account, a price or a look, as a day of crashes would bring them. `index`: in ticks, by symbol. */
+export function randomStep(
+  universe: Universe,
+  random: Random,
+  accounts: readonly number[],
+  index: number[],
+): Message[] {
+  const which = random.uniform() < 0.5 ? 0 : 1;
+  const symbol = universe.symbols[which];
+  const accountId = accounts[Math.floor(random.uniform() * accounts.length)];
+  const dice = random.uniform();
+  if (dice < 0.55) {
+    const mark = symbol.state.markTicks;
+    const side = random.uniform() < 0.5 ? BUY : SELL;
+    const price = Math.round(mark * (1 + (random.uniform() - 0.5) * 0.02));
+    const lots = 1 + Math.floor(random.uniform() * 400);
+    return universe.order(symbol, accountId, side, price, lots, random.uniform() < 0.2 ? MARKET : 0);
+  }
+  if (dice < 0.7) {
+    const jump = random.uniform() < 0.05 ? (random.uniform() - 0.5) * 0.3 : (random.uniform() - 0.5) * 0.01;
+    index[which] = Math.max(10_000, Math.min(5_000_000, Math.round(index[which] * (1 + jump))));
+    universe.time += random.uniform() < 0.05 ? HOUR_MS / 2 : 1000;
+    return universe.price(symbol, index[which]);
+  }
+  if (dice < 0.9) return universe.tick();
+  if (dice < 0.94) {
+    const leverage = 1 + Math.floor(random.uniform() * 100);
+    return universe.run(symbol, { ...blank(SetLeverage), accountId, leverage } as Message);
+  }
+  const amountQuanta = Math.floor(random.uniform() * 2e9) + 1;
+  const command =
+    random.uniform() < 0.5
+      ? { ...blank(Deposit), accountId, amountQuanta }
+      : { ...blank(Withdraw), accountId, amountQuanta, address: "0x0" };
+  return universe.run(universe.ledger, command as Message);
+}

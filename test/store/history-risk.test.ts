@@ -1,0 +1,203 @@
+import assert from "node:assert/strict";
+import * as fs from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import * as m from "../../src/core/messages.ts";
+import { CASH } from "../../src/core/positions.ts";
+import { Random } from "../../src/sandbox/random.ts";
+import { type Database, openDatabase } from "../../src/store/database.ts";
+import { History } from "../../src/store/history.ts";
+import { HistoryFold } from "../../src/store/history-fold.ts";
+import { BadCursorError } from "../../src/store/pages.ts";
+import { randomStep, Universe } from "../core/support/universe.ts";
+import { allPages } from "./history-checks.ts";
+import { event, INSTRUMENTS, type LoggedTurn } from "./history-model.ts";
+
+const seed = Number(process.env.SEED ?? Date.now() & 0x7fffffff);
+console.log(`history-risk.test seed ${seed}`);
+
+const root = fs.mkdtempSync(join(tmpdir(), "perpd-history-risk-"));
+after(() => fs.rmSync(root, { recursive: true }));
+let folders = 0;
+
+const ALICE = 16;
+const BOB = 17;
+const BTC = 1;
+const OTHER = 7;
+
+/** Folds the turns in batches of `batch`. */
+async function withHistory(
+  turns: readonly LoggedTurn[],
+  check: (history: History, database: Database) => void,
+  options: { batch?: number; instruments?: typeof INSTRUMENTS } = {},
+): Promise<void> {
+  const { batch = turns.length, instruments = INSTRUMENTS } = options;
+  const database = openDatabase(join(root, String(folders++)));
+  const fold = new HistoryFold(database, instruments);
+  for (const [i, { sequence, time, actorId, events }] of turns.entries()) {
+    fold.turn(sequence, time, actorId);
+    for (const message of events) fold.apply(message as m.Event);
+    if ((i + 1) % batch === 0 || i === turns.length - 1) fold.commit();
+  }
+  check(new History(database), database);
+  await database.close();
+}
+
+const turn = (sequence: number, time: number, actorId: number, ...events: LoggedTurn["events"]): LoggedTurn => ({
+  ...{ sequence, time, actorId, events },
+});
+const settled = (fundingTime: number, ratePpb: number) =>
+  event(m.FundingSettled, { fundingTime, ratePpb, premiumPpb: 2 * ratePpb, indexTicks: 99, markTicks: 100 });
+const paid = (accountId: number, fundingTime: number, amountQuanta: number) =>
+  event(m.FundingPaid, { accountId, fundingTime, amountQuanta, sizeLots: amountQuanta < 0 ? 3 : -3 });
+
+test("a day of crashes: fills, funding and the fund's movements explain every quantum that moved", async () => {
+  const random = new Random(seed, "history-risk");
+  const universe = new Universe();
+  if (seed % 2 === 0) universe.fund(50_000);
+  const accounts = Array.from({ length: 10 }, () => universe.open(500 + Math.floor(random.uniform() * 20_000)));
+  const index = [650_000, 320_000];
+  universe.symbols.forEach((symbol, i) => void universe.price(symbol, index[i] as number));
+  for (let step = 0; step < 3000; step++) randomStep(universe, random, accounts, index);
+
+  const instruments = universe.symbols.map(({ state }) => state.instrument);
+  const everything = { limit: 1_000_000 };
+  const check = (history: History): void => {
+    const { cells } = universe;
+    const movements = allPages(50, (query) => history.fundMovements(query));
+    const moved = movements.reduce((sum, { amountQuanta }) => sum + amountQuanta, 0);
+    assert.equal(moved, cells.equity(m.INSURANCE_ACCOUNT) - cells.unrealized(m.INSURANCE_ACCOUNT));
+    const kinds = new Set(movements.map(({ kind }) => m.FUND_MOVEMENTS[kind]));
+    assert.ok(kinds.has("FUNDING") && kinds.size > 2, `the run was too quiet: ${[...kinds]}`);
+
+    for (const { state } of universe.symbols) {
+      const { id, quantaPerTickLot } = state.instrument;
+      const handedOver = universe.log.flatMap(({ actorId, events }) =>
+        events.filter(({ type, ...fields }) => {
+          if (actorId !== id) return false;
+          const { execType } = fields as { execType?: number };
+          return type === m.PositionTransferred.code || (type === m.Traded.code && execType === m.EXEC_LIQUIDATION);
+        }),
+      ) as { tradeId?: number }[];
+      assert.deepEqual(
+        history.liquidationsOf(id, 1_000_000).map(({ tradeId }) => tradeId),
+        handedOver.map(({ tradeId }) => tradeId).reverse(),
+      );
+      for (const accountId of accounts) {
+        const { fills, payments, covered } = {
+          fills: history.fillsOf(accountId, { ...everything, instrumentId: id }).data,
+          payments: history.fundingOf(accountId, { ...everything, instrumentId: id }).data,
+          covered: universe.log.flatMap(({ actorId, events }) => (actorId === id ? events : [])) as {
+            type: number;
+            accountId?: number;
+            amountQuanta?: number;
+          }[],
+        };
+        let cash = 0;
+        for (const fill of fills) {
+          const quanta = fill.priceTicks * fill.quantityLots * quantaPerTickLot + fill.offPriceQuanta;
+          cash += (fill.side === m.BUY ? -quanta : quanta) - fill.feeQuanta;
+        }
+        for (const { payment } of payments) cash += payment.amountQuanta;
+        for (const { type, ...fields } of covered)
+          if (type === m.DeficitCovered.code && fields.accountId === accountId) cash += fields.amountQuanta ?? 0;
+        const row = state.positions.find(accountId);
+        assert.equal(cash, row < 0 ? 0 : state.positions.numbers[row + CASH], `account ${accountId}, symbol ${id}`);
+      }
+    }
+  };
+  await withHistory(universe.log, check, { instruments, batch: 37 });
+});
+
+test("funding rates of a symbol: by the interval's end, whenever it was settled", async () => {
+  const hour = 3_600_000;
+  const turns = [
+    turn(1, hour, BTC, settled(hour, 12_500)),
+    turn(2, hour + 5, OTHER, settled(hour, -700)),
+    turn(3, 9 * hour, BTC, settled(2 * hour, 0)), // the exchange was down for a while
+    turn(4, 10 * hour, BTC, settled(10 * hour, 3)),
+  ];
+  await withHistory(turns, (history) => {
+    const times = (query: object) =>
+      allPages(1, (page) => history.fundingRatesOf(BTC, { ...page, ...query })).map(({ fundingTime }) => fundingTime);
+    assert.deepEqual(times({}), [10 * hour, 2 * hour, hour]);
+    assert.deepEqual(times({ startTime: hour, endTime: 2 * hour }), [2 * hour, hour]);
+    assert.deepEqual(times({ startTime: hour + 1, endTime: 2 * hour - 1 }), []);
+    const { data, nextCursor } = history.fundingRatesOf(OTHER, { limit: 5 });
+    assert.deepEqual(
+      data.map(({ ratePpb, premiumPpb, indexTicks, markTicks }) => [ratePpb, premiumPpb, indexTicks, markTicks]),
+      [[-700, -1400, 99, 100]],
+    );
+    assert.equal(nextCursor, null);
+    assert.deepEqual(history.fundingRatesOf(BTC, { limit: 5, cursor: "1", startTime: hour }).data, []);
+    assert.throws(() => history.fundingRatesOf(BTC, { limit: 5, cursor: "1.2" }), BadCursorError);
+  });
+});
+
+test("a payment comes with its rate, and the house has none", async () => {
+  const turns = [
+    turn(1, 1000, BTC, settled(900, 500), paid(ALICE, 900, -7), paid(m.INSURANCE_ACCOUNT, 900, 3), paid(BOB, 900, 3)),
+    turn(2, 1001, OTHER, settled(900, -400), paid(ALICE, 900, 5)),
+    turn(3, 5000, BTC, settled(4900, 0), paid(ALICE, 4900, 0)),
+  ];
+  await withHistory(turns, (history) => {
+    const rows = (accountId: number, query: object = {}) =>
+      allPages(2, (page) => history.fundingOf(accountId, { ...page, ...query })).map(({ payment, rate }) => {
+        assert.equal(payment.fundingTime, rate.fundingTime);
+        return [payment.instrumentId, payment.amountQuanta, rate.ratePpb, payment.time, payment.sequence];
+      });
+    assert.deepEqual(rows(ALICE), [
+      [BTC, 0, 0, 5000, 3],
+      [OTHER, 5, -400, 1001, 2],
+      [BTC, -7, 500, 1000, 1],
+    ]);
+    assert.deepEqual(rows(ALICE, { instrumentId: OTHER }), [[OTHER, 5, -400, 1001, 2]]);
+    assert.deepEqual(rows(ALICE, { endTime: 1000 }), [[BTC, -7, 500, 1000, 1]]);
+    assert.deepEqual(rows(m.INSURANCE_ACCOUNT), []);
+  });
+});
+
+test("the fund's movements: a row for each turn and kind, and none for what comes to nothing", async () => {
+  const trade = { takerAccountId: m.INSURANCE_ACCOUNT, makerAccountId: m.INSURANCE_ACCOUNT, priceTicks: 1 };
+  const liquidated = { ...trade, execType: m.EXEC_LIQUIDATION, takerFeeQuanta: 4, makerFeeQuanta: 0 };
+  const handed = { tradeId: 256 + BTC, accountId: 3, counterpartyId: m.INSURANCE_ACCOUNT, priceTicks: 1 };
+  const turns = [
+    turn(1, 10, m.LEDGER, event(m.Deposited, { accountId: m.INSURANCE_ACCOUNT, amountQuanta: 100 })),
+    turn(2, 11, m.LEDGER, event(m.Deposited, { accountId: ALICE, amountQuanta: 999, transferId: 2 })),
+    // In and out: nothing stays. Then a remainder of one.
+    turn(3, 12, BTC, settled(5, 1), paid(ALICE, 5, -7), paid(BOB, 5, 7)),
+    turn(4, 13, BTC, settled(6, 1), paid(ALICE, 6, -7), paid(BOB, 6, 4), paid(m.INSURANCE_ACCOUNT, 6, 2)),
+    turn(5, 14, BTC, ...[1, 2].map(() => event(m.Traded, { ...liquidated, tradeId: 256 + BTC }))),
+    turn(6, 15, OTHER, event(m.PositionTransferred, { ...handed, tradeId: 256 + OTHER })),
+    turn(7, 16, BTC, event(m.PositionTransferred, { ...handed, execType: m.EXEC_ADL, counterpartyRealizedQuanta: -9 })),
+    turn(8, 17, BTC, event(m.DeficitCovered, { accountId: BOB, amountQuanta: 20 })),
+  ];
+  const expected: [sequence: number, actorId: number, kind: m.FundMovement, quanta: number][] = [
+    [1, m.LEDGER, "DEPOSIT", 100],
+    [4, BTC, "FUNDING", 3],
+    [5, BTC, "LIQUIDATION_FEE", 8],
+    [5, BTC, "TRADE", -8],
+    [6, OTHER, "TAKEOVER", 0],
+    [7, BTC, "ADL", -9],
+    [8, BTC, "DEFICIT", -20],
+  ];
+  expected.reverse();
+  for (const batch of [1, 3, 8]) {
+    await withHistory(
+      turns,
+      (history) => {
+        const rows = (query: object) =>
+          allPages(2, (page) => history.fundMovements({ ...page, ...query })).map((row) => [
+            ...[row.sequence, row.actorId, m.FUND_MOVEMENTS[row.kind], row.amountQuanta],
+          ]);
+        assert.deepEqual(rows({}), expected);
+        assert.deepEqual(
+          rows({ instrumentId: BTC, startTime: 14, endTime: 16 }),
+          expected.filter(([sequence, actorId]) => actorId === BTC && sequence >= 5 && sequence <= 7),
+        );
+      },
+      { batch },
+    );
+  }
+});
