@@ -6,7 +6,7 @@ import { auditSymbol, summarizeSymbol } from "./invariants.ts";
 import { deleveragingRank, Liquidations } from "./liquidation.ts";
 import { bankruptcyPrice, initialMargin, liquidationPrice, maintenanceMargin } from "./margin.ts";
 import { markPrice, nextBasis1024 } from "./mark.ts";
-import { clipReduceOnly, close, crosses, match, type Preview, preview } from "./matching.ts";
+import { close, crosses, match, type Preview, preview } from "./matching.ts";
 import {
   type Actor,
   Audit,
@@ -299,8 +299,6 @@ export class SymbolActor implements Actor {
     rested.lossTicks = lossTicks;
     state.rested(rested, slot);
     turn.emit(rested);
-    // The fills may have left less to reduce than still rests.
-    clipReduceOnly(state, turn, row);
     const status = orders.filledLots(slot) > 0 ? STATUS_PARTIALLY_FILLED : STATUS_NEW;
     this.replyOrder(turn, slot, status, REASON_NONE, true);
   }

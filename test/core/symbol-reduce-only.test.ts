@@ -56,13 +56,15 @@ scenario(
   mark 100                                   -> 100
   bob   sell 10 @ 100                        -> NEW
   alice buy 10 @ 100                         -> FILLED 10@100
-  alice sell 6 @ 101 id=free                 -> NEW
+  alice sell 3 @ 100 id=free                 -> NEW
+  alice sell 3 @ 101 id=free2                -> NEW
   alice sell 10 @ 102 reduce-only id=exit    -> NEW
-  # 6 are sold at 101, which leaves 4 for the other order: 16 stand in the book, 10 can be had
+  # 3 and 3 are sold first, which leaves 4 for the other order: 16 stand in the book, 10 can be had
   bob   buy 11 @ 102 FOK                     -> EXPIRED FOK_UNFILLABLE
-  bob   buy 10 @ 102 FOK                     -> FILLED 6@101 4@102; exit -6 REDUCE_ONLY
+  bob   buy 10 @ 102 FOK                     -> FILLED 3@100 3@101 4@102; exit -3 REDUCE_ONLY; exit -3 REDUCE_ONLY
   book                                       -> bids - asks -
-  alice position                             -> 0 cost 0 realized 13.2972
+  # 3 + 8 earned; fees 0.5, and 0.02 % of 300, 303 and 408
+  alice position                             -> 0 cost 0 realized 10.2978
 `,
 );
 
