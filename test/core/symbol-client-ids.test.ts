@@ -46,6 +46,7 @@ scenario(
   alice cancel done                          -> CANCELED USER
   wait ${ONE_DAY}                            ->
   tick                                       ->
+  tick                                       ->
   alice buy 5 @ 99 id=open                   -> DUPLICATE open
   alice buy 5 @ 98 id=done                   -> DUPLICATE done
   wait 1                                     ->

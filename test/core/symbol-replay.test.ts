@@ -2,7 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import {
+  DeficitCovered,
   DuplicateOrder,
+  FundingPaid,
   GTC,
   IOC,
   LEDGER,
@@ -12,23 +14,26 @@ import {
   Refused,
   Tick,
 } from "../../src/core/messages.ts";
-import type { Message } from "../../src/core/shape.ts";
+import { type Message, type MessageOf, SHAPES } from "../../src/core/shape.ts";
 import { DAY_MS, Exchange, make, type Said, SnapshotStore } from "./support/exchange.ts";
 import { FREE, instrument, ODD } from "./support/instruments.ts";
 import { takeSeed } from "./support/seed.ts";
-import { type Step, step, Traffic } from "./support/steps.ts";
+import { eventfulStep, type Step, step, Traffic } from "./support/steps.ts";
 
 const seed = takeSeed("symbol-replay.test");
 const parameters = { seed, numRuns: 150, includeErrorInReport: true };
 const INSTRUMENTS = [instrument(ODD), instrument(FREE)];
 const ACTORS = [LEDGER, ODD.id, FREE.id];
-const steps = fc.array(step, { maxLength: 150, size: "max" });
+const steps = fc.array(eventfulStep, { maxLength: 150, size: "max" });
+/** Without ticks: who was found below its margin by the look before this one is not remembered through a restart. */
+const furtherSteps = fc.array(step, { maxLength: 100, size: "max" });
 
 test("the log alone brings the exchange back, and it goes on as the first one does", () => {
+  const seen = new Set<number>();
   fc.assert(
-    fc.property(steps, steps, (before, after) => {
+    fc.property(steps, furtherSteps, (before, after) => {
       const traffic = open();
-      for (const step of before) traffic.run(step);
+      for (const step of before) for (const { type } of traffic.run(step).events) seen.add(type);
       const again = new Exchange(INSTRUMENTS);
       again.replay(traffic.exchange.log);
       again.restored();
@@ -37,13 +42,16 @@ test("the log alone brings the exchange back, and it goes on as the first one do
     }),
     parameters,
   );
+  // 100 to 129 are a symbol's events: what never came up was not replayed. A deficit is too rare to wait for.
+  const expected = [...SHAPES.values()].filter(({ code }) => code >= 100 && code < 130 && code !== DeficitCovered.code);
+  for (const { code, name } of expected) assert.ok(seen.has(code), `${name} never came up`);
 });
 
 test("snapshots, each of what has changed, and the tail of the log behind the last bring it back", () => {
   // Each actor is handed over at its own moments, as on different threads.
   const moment = fc.record({ actor: fc.constantFrom(...ACTORS), at: fc.nat(149) });
   fc.assert(
-    fc.property(steps, fc.array(moment, { maxLength: 12 }), steps, (before, moments, after) => {
+    fc.property(steps, fc.array(moment, { maxLength: 12 }), furtherSteps, (before, moments, after) => {
       const traffic = open();
       const stores = new Map(ACTORS.map((actor) => [actor, new SnapshotStore()]));
       for (const [i, step] of before.entries()) {
@@ -151,9 +159,17 @@ function goOn(traffic: Traffic, again: Exchange, steps: readonly Step[]): void {
     const { actorId, command } = traffic.command(step);
     traffic.exchange.time += step.waitMs;
     again.time = traffic.exchange.time;
-    assert.deepEqual(again.do(actorId, command), traffic.send(actorId, command), JSON.stringify(step));
+    const said = again.do(actorId, command);
+    assert.deepEqual(inOrder(said), inOrder(traffic.send(actorId, command)), JSON.stringify(step));
   }
   assertSame(traffic.exchange, again, traffic.accounts);
+}
+
+/** Positions pay in the order in which they were opened, or in which they lay on disk: at the end of the turn, by account. */
+function inOrder(said: Said): Said {
+  const payments = said.events.filter(({ type }) => type === FundingPaid.code) as MessageOf<typeof FundingPaid>[];
+  const others = said.events.filter(({ type }) => type !== FundingPaid.code);
+  return { ...said, events: [...others, ...payments.sort((a, b) => a.accountId - b.accountId)] };
 }
 
 function assertSame(live: Exchange, again: Exchange, accounts: readonly number[]): void {

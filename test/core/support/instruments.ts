@@ -46,6 +46,7 @@ export const ODD: InstrumentConfig = {
   takerFeeRate: "0.000517",
   priceBand: "0.07",
   defaultLeverage: 7,
+  fundingIntervalHours: 1,
   riskTiers: [
     { maxNotional: "0.02", maxLeverage: 30, maintenanceMarginRate: "0.0101" },
     { maxNotional: "0.04", maxLeverage: 9, maintenanceMarginRate: "0.0501" },

@@ -15,6 +15,7 @@ import {
   type SessionView,
   SetIndexPrice,
   SetLeverage,
+  Tick,
   Withdraw,
 } from "../../../src/core/messages.ts";
 import type { Message, MessageOf } from "../../../src/core/shape.ts";
@@ -47,6 +48,8 @@ export type Step = { symbol: number; account: number; waitMs: number } & (
   | { kind: "index"; indexTicks: number }
   | { kind: "deposit"; amountQuanta: number }
   | { kind: "withdraw"; amountQuanta: number }
+  /** Time for funding and for liquidations, of which the twin knows nothing: see `eventfulStep`. */
+  | { kind: "tick" }
 );
 
 /** What the four accounts begin with, in quanta: an order of 10 lots at 100 ticks is worth 7000 or 10,000 of them. */
@@ -151,6 +154,24 @@ export const step: fc.Arbitrary<Step> = fc.oneof(
   },
 );
 
+/**
+ * The same with time for funding (an interval of the odd instruments is an hour), ticks that liquidate, and prices that
+ * give cause to. 150 of these stay within a day, behind which client order ids are forgotten.
+ */
+export const eventfulStep: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 9, arbitrary: step },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant("tick" as const), ...common }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant("index" as const),
+      ...common,
+      waitMs: fc.constantFrom(0, 9 * 60_000, 9 * 60_000),
+      indexTicks: fc.integer({ min: 60, max: 150 }),
+    }),
+  },
+);
+
 /** Turns steps into commands and sends them; knows which orders there have been. */
 export class Traffic {
   readonly exchange: Exchange;
@@ -215,6 +236,8 @@ export class Traffic {
         return { actorId, command: make(SetLeverage, { accountId, leverage: step.leverage }) };
       case "index":
         return { actorId, command: make(SetIndexPrice, { indexTicks: step.indexTicks }) };
+      case "tick":
+        return { actorId, command: make(Tick) };
       case "deposit":
         return { actorId: LEDGER, command: make(Deposit, { accountId, amountQuanta: step.amountQuanta }) };
       case "withdraw":
