@@ -34,14 +34,19 @@ export const LEDGER_SETTINGS: LedgerSettings = { faucetCapQuanta: 1e15, withdraw
 
 /** The real ledger and symbols on one thread: each command a turn, its events numbered and kept as the log keeps them. */
 export class Exchange {
-  readonly cells = AccountCells.allocate(MAX_ACCOUNTS);
+  readonly cells: AccountCells;
   readonly actors = new Map<number, Actor>();
   readonly ledger: LedgerActor;
   readonly log: Logged[] = [];
   time = START;
   sequence = 0;
 
-  constructor(instruments: readonly Instrument[], settings: LedgerSettings = LEDGER_SETTINGS) {
+  constructor(
+    instruments: readonly Instrument[],
+    settings: LedgerSettings = LEDGER_SETTINGS,
+    maxAccounts: number = MAX_ACCOUNTS,
+  ) {
+    this.cells = AccountCells.allocate(maxAccounts);
     this.ledger = new LedgerActor(settings, this.cells);
     this.actors.set(LEDGER, this.ledger);
     for (const instrument of instruments) this.actors.set(instrument.id, new SymbolActor(instrument, this.cells));
@@ -108,7 +113,7 @@ export class Exchange {
   }
 
   allCells(): Record<string, number>[] {
-    return Array.from({ length: MAX_ACCOUNTS }, (_, accountId) => this.cellsOf(accountId));
+    return Array.from({ length: this.cells.maxAccounts }, (_, accountId) => this.cellsOf(accountId));
   }
 }
 
