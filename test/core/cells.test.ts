@@ -158,6 +158,25 @@ test("a withdrawal never takes an unrealised gain, however it comes between the 
   assert.ok(endings > 20, `${endings} orders`);
 });
 
+test("a deficit is lifted to zero once, whoever comes with it at the same time", () => {
+  const cover = (array: BigInt64Array): number => over(array).cover(ACCOUNT, given(), 0);
+  everyInterleaving<number>(start({ equity: -30 }), [cover, cover], ({ cells, results, schedule }) => {
+    assert.equal(over(cells).equity(ACCOUNT), 0, `in order ${schedule}`);
+    assert.deepEqual(results.toSorted(), [0, 30]);
+  });
+  // A further loss at the same moment: what is lifted is what was missing then.
+  const lose = (array: BigInt64Array): number => {
+    over(array).move(ACCOUNT, given(), 0, contribution({ equity: -5 }));
+    return 0;
+  };
+  everyInterleaving<number>(start({ equity: -30 }), [cover, lose], ({ cells, results, schedule }) => {
+    assert.equal(over(cells).equity(ACCOUNT), results[0] - 35, `in order ${schedule}`);
+    assert.ok([0, 30, 35].includes(results[0]), `${results[0]} in order ${schedule}`);
+  });
+  assert.equal(cover(start({ equity: 0 })), 0);
+  assert.equal(cover(start({ equity: 7 })), 0);
+});
+
 test("the interleavings catch a reservation that looks before it takes", () => {
   let caught = false;
   const careless = (array: BigInt64Array): boolean => {

@@ -5,6 +5,7 @@ import {
   configDecimal,
   configPpm,
   divCeil,
+  divFloor,
   mulDivCeil,
   mulDivFloor,
   parseFixed,
@@ -13,6 +14,7 @@ import {
   printFixed,
   printQuanta,
   printRatio,
+  proportion,
 } from "../../src/core/units.ts";
 import { takeSeed } from "./support/seed.ts";
 
@@ -200,6 +202,20 @@ test("products are divided exactly, also past 2^53, up and down", () => {
       assert.equal(divCeil(a, c), Math.floor(Number((BigInt(a) + BigInt(c) - 1n) / BigInt(c))));
     }),
     { ...parameters, numRuns: 20_000 },
+  );
+});
+
+test("a share of an amount is cut towards zero, and all parts are all of it", () => {
+  const signed = fc.oneof(fc.maxSafeInteger(), fc.integer({ min: -1000, max: 1000 }));
+  fc.assert(
+    fc.property(signed, amount, amount, (total, a, b) => {
+      const [part, whole] = a <= b ? [a, b + 1] : [b, a];
+      // BigInt division cuts towards zero, and knows no −0.
+      assert.equal(proportion(total, part, whole) + 0, Number((BigInt(total) * BigInt(part)) / BigInt(whole)));
+      assert.equal(proportion(total, whole, whole), total);
+      if (total >= 0) assert.equal(divFloor(total, whole), Number(BigInt(total) / BigInt(whole)));
+    }),
+    parameters,
   );
 });
 
