@@ -21,8 +21,9 @@ import {
 import type { Message, MessageOf } from "../../src/core/shape.ts";
 import { Exchange, make, type Said } from "./support/exchange.ts";
 import { FREE, instrument, ODD } from "./support/instruments.ts";
-import { nothing, type Outcome, ReferenceExchange, type ReferenceSymbol } from "./support/reference.ts";
+import { ReferenceExchange, type ReferenceSymbol } from "./support/reference.ts";
 import { initialMarginOf, maintenanceMarginOf } from "./support/reference-formulas.ts";
+import { nothing, type Outcome } from "./support/reference-outcome.ts";
 import { takeSeed } from "./support/seed.ts";
 import { type Step, step, Traffic } from "./support/steps.ts";
 

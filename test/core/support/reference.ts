@@ -4,11 +4,8 @@ import {
   CancelAll,
   CancelOrder,
   ClosePosition,
-  DECREMENT,
   Deposit,
-  EXPIRE_BOTH,
   EXPIRE_MAKER,
-  FEE_ACCOUNT,
   FOK,
   GTC,
   IOC,
@@ -21,8 +18,6 @@ import {
   REASON_IOC_REMAINDER,
   REASON_NO_LIQUIDITY,
   REASON_NONE,
-  REASON_REDUCE_ONLY,
-  REASON_SELF_TRADE,
   REASON_USER,
   REDUCE_ONLY,
   SELL,
@@ -37,98 +32,21 @@ import {
   Withdraw,
 } from "../../../src/core/messages.ts";
 import type { Message, MessageOf } from "../../../src/core/shape.ts";
-import { dividedUp, initialMarginOf, maintenanceMarginOf, markOf } from "./reference-formulas.ts";
+import { dividedUp, markOf } from "./reference-formulas.ts";
+import { ReferenceMarket } from "./reference-market.ts";
+import {
+  type Contribution,
+  type Details,
+  isReduceOnly,
+  nothing,
+  type Outcome,
+  type ReferenceOrder,
+  type ReferenceTrade,
+  refusal,
+  sum,
+} from "./reference-outcome.ts";
 
-/** The slow twin of an exchange: lists of objects, sorted and added up again for every question. No counter, no index. */
-
-export interface ReferenceOrder {
-  orderId: number;
-  accountId: number;
-  side: number;
-  orderType: number;
-  timeInForce: number;
-  flags: number;
-  selfTradePrevention: number;
-  priceTicks: number;
-  quantityLots: number;
-  remainingLots: number;
-  filledLots: number;
-  filledQuanta: number;
-  feeQuanta: number;
-  marginPriceTicks: number;
-  lossTicks: number;
-  clientOrderId: string;
-  createdAt: number;
-  updatedAt: number;
-}
-
-export interface ReferencePosition {
-  sizeLots: number;
-  cashQuanta: number;
-  costQuanta: number;
-  leverage: number;
-}
-
-export interface ReferenceTrade {
-  takerOrderId: number;
-  makerOrderId: number;
-  priceTicks: number;
-  quantityLots: number;
-  takerFeeQuanta: number;
-  makerFeeQuanta: number;
-  takerRealizedQuanta: number;
-  makerRealizedQuanta: number;
-  takerSizeLots: number;
-  makerSizeLots: number;
-}
-
-/** What a command came to, apart from the state that it left behind. */
-export interface Outcome {
-  refusal: string;
-  details: Record<string, number | string> | null;
-  /** The order that the client sent, or the one named by a repeated client order id. */
-  orderId: number;
-  quantityLots: number;
-  remainingLots: number;
-  status: number;
-  reason: number;
-  filledLots: number;
-  filledQuanta: number;
-  feeQuanta: number;
-  trades: ReferenceTrade[];
-  /** Orders that ended early: id, status, reason. In order of their ids. */
-  closed: [number, number, number][];
-  /** Orders that shrank: id, lots, reason. In order of their ids. */
-  reduced: [number, number, number][];
-}
-
-export const nothing = (): Outcome => ({
-  refusal: "",
-  details: null,
-  orderId: 0,
-  quantityLots: 0,
-  remainingLots: 0,
-  status: 0,
-  reason: 0,
-  filledLots: 0,
-  filledQuanta: 0,
-  feeQuanta: 0,
-  trades: [],
-  closed: [],
-  reduced: [],
-});
-
-type Details = Outcome["details"];
-const refusal = (code: string, details: Details = null): Outcome => ({ ...nothing(), refusal: code, details });
-
-export interface Contribution {
-  equity: number;
-  unrealized: number;
-  initial: number;
-  orderInitial: number;
-  maintenance: number;
-}
-
+/** The slow twin of an exchange: accounts with a balance, and symbols that decide. */
 export class ReferenceExchange {
   readonly balances = new Map<number, number>();
   readonly symbols: ReferenceSymbol[];
@@ -183,21 +101,16 @@ export class ReferenceExchange {
   }
 }
 
-export class ReferenceSymbol {
-  readonly instrument: Instrument;
+/** Checks in the order that core/symbol.ts documents, then does what it says. */
+export class ReferenceSymbol extends ReferenceMarket {
   private readonly exchange: ReferenceExchange;
-  /** Resting orders, oldest first. */
-  orders: ReferenceOrder[] = [];
-  positions = new Map<number, ReferencePosition>();
-  readonly clientIds = new Map<string, { orderId: number; bodyHash: number }>();
+  private readonly clientIds = new Map<string, { orderId: number; bodyHash: number }>();
+  private placedOrders = 0;
+  private basis1024 = 0;
   indexTicks = 0;
-  markTicks = 0;
-  lastTicks = 0;
-  basis1024 = 0;
-  placedOrders = 0;
 
   constructor(instrument: Instrument, exchange: ReferenceExchange) {
-    this.instrument = instrument;
+    super(instrument);
     this.exchange = exchange;
   }
 
@@ -218,67 +131,6 @@ export class ReferenceSymbol {
       default:
         throw new Error(`the reference knows no command ${message.type}`);
     }
-  }
-
-  position(accountId: number): ReferencePosition {
-    const none = { sizeLots: 0, cashQuanta: 0, costQuanta: 0, leverage: this.instrument.defaultLeverage };
-    return this.positions.get(accountId) ?? none;
-  }
-
-  ordersOf(accountId: number): ReferenceOrder[] {
-    return this.orders.filter((order) => order.accountId === accountId);
-  }
-
-  /** [price, lots], best first. */
-  levels(side: number): [number, number][] {
-    const lots = new Map<number, number>();
-    for (const order of this.queue(side))
-      lots.set(order.priceTicks, (lots.get(order.priceTicks) ?? 0) + order.remainingLots);
-    return [...lots];
-  }
-
-  /** `pending`: an order that is about to rest. */
-  contribution(
-    accountId: number,
-    pending?: { side: number; lots: number; exposure: number; loss: number },
-  ): Contribution {
-    const { instrument } = this;
-    const perTick = instrument.quantaPerTickLot;
-    const { sizeLots, cashQuanta, costQuanta, leverage } = this.position(accountId);
-    const value = sizeLots * this.markTicks * perTick;
-    const positionInitial = initialMarginOf(instrument, Math.abs(value), leverage);
-    const sides = [BUY, SELL].map((side) => {
-      const sum = { lots: 0, exposure: 0, loss: 0 };
-      for (const order of this.ordersOf(accountId)) {
-        if (order.side !== side || isReduceOnly(order)) continue;
-        sum.lots += order.remainingLots;
-        sum.exposure += order.remainingLots * order.marginPriceTicks * perTick;
-        sum.loss += order.remainingLots * order.lossTicks * perTick;
-      }
-      if (pending?.side === side) {
-        sum.lots += pending.lots;
-        sum.exposure += pending.exposure;
-        sum.loss += pending.loss;
-      }
-      return sum;
-    });
-    const exposure = Math.max(value + sides[BUY].exposure, sides[SELL].exposure - value);
-    let initial = initialMarginOf(instrument, Math.max(exposure, Math.abs(value)), leverage);
-    for (const side of [BUY, SELL]) {
-      const { lots, exposure, loss } = sides[side];
-      const reducing = Math.max(0, side === BUY ? -sizeLots : sizeLots);
-      if (lots <= reducing) continue;
-      const openLoss = dividedUp(loss, lots - reducing, lots);
-      const openExposure = dividedUp(exposure, lots - reducing, lots);
-      initial += openLoss + dividedUp(openExposure + openLoss, instrument.takerFeePpm, 1_000_000);
-    }
-    return {
-      equity: cashQuanta + value,
-      unrealized: value - costQuanta,
-      initial,
-      orderInitial: initial - positionInitial,
-      maintenance: maintenanceMarginOf(instrument, Math.abs(value)),
-    };
   }
 
   private place(c: MessageOf<typeof PlaceOrder>, time: number): Outcome {
@@ -410,123 +262,6 @@ export class ReferenceSymbol {
     return requiredQuanta <= 0 || requiredQuanta <= availableQuanta ? null : { requiredQuanta, availableQuanta };
   }
 
-  /** Price, then age. */
-  private queue(side: number): ReferenceOrder[] {
-    return this.orders
-      .filter((order) => order.side === side)
-      .sort(
-        (a, b) => (side === BUY ? b.priceTicks - a.priceTicks : a.priceTicks - b.priceTicks) || a.orderId - b.orderId,
-      );
-  }
-
-  /** Trades until the order is done, meets nothing in its price, or is stopped: then the reason. */
-  private take(order: ReferenceOrder, out: Outcome, time: number): number {
-    let reason = REASON_NONE;
-    while (order.remainingLots > 0 && reason === REASON_NONE) {
-      const maker = this.queue(1 - order.side)[0];
-      if (maker === undefined) break;
-      if (order.side === BUY ? maker.priceTicks > order.priceTicks : maker.priceTicks < order.priceTicks) break;
-      if (maker.accountId === order.accountId) reason = this.meetItself(order, maker, out, time);
-      else this.trade(order, maker, out, time);
-    }
-    this.clip(order.accountId, out, time);
-    return reason;
-  }
-
-  private meetItself(order: ReferenceOrder, maker: ReferenceOrder, out: Outcome, time: number): number {
-    const mode = order.selfTradePrevention;
-    if (mode === EXPIRE_MAKER || mode === EXPIRE_BOTH) this.remove(maker, STATUS_CANCELED, REASON_SELF_TRADE, out);
-    if (mode === EXPIRE_MAKER) return REASON_NONE;
-    if (mode !== DECREMENT) return REASON_SELF_TRADE;
-    const lots = Math.min(order.remainingLots, maker.remainingLots);
-    if (lots === maker.remainingLots) this.remove(maker, STATUS_CANCELED, REASON_SELF_TRADE, out);
-    else this.reduce(maker, lots, REASON_SELF_TRADE, out, time);
-    // Used up by its own orders: it ends with its last lots unfilled.
-    if (lots === order.remainingLots) return REASON_SELF_TRADE;
-    this.reduce(order, lots, REASON_SELF_TRADE, out, time);
-    return REASON_NONE;
-  }
-
-  private trade(taker: ReferenceOrder, maker: ReferenceOrder, out: Outcome, time: number): void {
-    const { instrument } = this;
-    const lots = Math.min(taker.remainingLots, maker.remainingLots);
-    const quanta = lots * maker.priceTicks * instrument.quantaPerTickLot;
-    const takerFeeQuanta = dividedUp(quanta, instrument.takerFeePpm, 1_000_000);
-    const makerFeeQuanta = dividedUp(quanta, instrument.makerFeePpm, 1_000_000);
-    const signed = taker.side === BUY ? lots : -lots;
-    const takerRealizedQuanta = this.move(taker.accountId, signed, quanta, takerFeeQuanta);
-    const makerRealizedQuanta = this.move(maker.accountId, -signed, quanta, makerFeeQuanta);
-    const feeAccount = this.position(FEE_ACCOUNT);
-    feeAccount.cashQuanta += takerFeeQuanta + makerFeeQuanta;
-    this.positions.set(FEE_ACCOUNT, feeAccount);
-    for (const [order, fee] of [
-      [taker, takerFeeQuanta],
-      [maker, makerFeeQuanta],
-    ] as const) {
-      order.remainingLots -= lots;
-      order.filledLots += lots;
-      order.filledQuanta += quanta;
-      order.feeQuanta += fee;
-      order.updatedAt = time;
-    }
-    this.orders = this.orders.filter((order) => order.remainingLots > 0);
-    this.lastTicks = maker.priceTicks;
-    out.trades.push({
-      takerOrderId: taker.orderId,
-      makerOrderId: maker.orderId,
-      priceTicks: maker.priceTicks,
-      quantityLots: lots,
-      takerFeeQuanta,
-      makerFeeQuanta,
-      takerRealizedQuanta,
-      makerRealizedQuanta,
-      takerSizeLots: this.position(taker.accountId).sizeLots,
-      makerSizeLots: this.position(maker.accountId).sizeLots,
-    });
-    this.clip(maker.accountId, out, time);
-  }
-
-  /** A position takes part in a trade. Returns the profit of the part that closed. */
-  private move(accountId: number, signedLots: number, quanta: number, feeQuanta: number): number {
-    const position = this.position(accountId);
-    const lots = Math.abs(signedLots);
-    const sign = Math.sign(signedLots);
-    const closing = Math.sign(position.sizeLots) === -sign ? Math.min(lots, Math.abs(position.sizeLots)) : 0;
-    // Each lot that closes gives back its share of what the open lots have cost, cut towards zero.
-    const costOfClosed =
-      closing === 0 ? 0 : Number((BigInt(position.costQuanta) * BigInt(closing)) / BigInt(Math.abs(position.sizeLots)));
-    const quantaOfClosed = (quanta / lots) * closing;
-    const realized = closing === 0 ? 0 : -sign * quantaOfClosed - costOfClosed;
-    position.costQuanta += sign * (quanta - quantaOfClosed) - costOfClosed;
-    position.cashQuanta -= sign * quanta + feeQuanta;
-    position.sizeLots += signedLots;
-    this.positions.set(accountId, position);
-    return realized;
-  }
-
-  /** No reduce-only order is larger than the position that it closes. */
-  private clip(accountId: number, out: Outcome, time: number): void {
-    const { sizeLots } = this.position(accountId);
-    for (const order of this.ordersOf(accountId)) {
-      if (!isReduceOnly(order)) continue;
-      const closable = Math.max(0, order.side === SELL ? sizeLots : -sizeLots);
-      if (closable === 0) this.remove(order, STATUS_CANCELED, REASON_REDUCE_ONLY, out);
-      else if (order.remainingLots > closable)
-        this.reduce(order, order.remainingLots - closable, REASON_REDUCE_ONLY, out, time);
-    }
-  }
-
-  private remove(order: ReferenceOrder, status: number, reason: number, out: Outcome): void {
-    this.orders = this.orders.filter((other) => other !== order);
-    out.closed.push([order.orderId, status, reason]);
-  }
-
-  private reduce(order: ReferenceOrder, byLots: number, reason: number, out: Outcome, time: number): void {
-    order.remainingLots -= byLots;
-    order.updatedAt = time;
-    out.reduced.push([order.orderId, byLots, reason]);
-  }
-
   private cancel(c: MessageOf<typeof CancelOrder>): Outcome {
     const orderId = c.orderId || this.clientIds.get(`${c.accountId}/${c.clientOrderId}`)?.orderId;
     const order = this.ordersOf(c.accountId).find((own) => own.orderId === orderId);
@@ -593,17 +328,7 @@ export class ReferenceSymbol {
     this.basis1024 = next.basis1024;
     return nothing();
   }
-
-  /** Orders and positions of its own; for trying things out. */
-  private copy(): ReferenceSymbol {
-    const copy = new ReferenceSymbol(this.instrument, this.exchange);
-    copy.orders = this.orders.map((order) => ({ ...order }));
-    copy.positions = new Map([...this.positions].map(([accountId, position]) => [accountId, { ...position }]));
-    return copy;
-  }
 }
-
-const isReduceOnly = ({ flags }: { flags: number }): boolean => (flags & REDUCE_ONLY) !== 0;
 
 const view = (order: ReferenceOrder): Partial<Outcome> => ({
   orderId: order.orderId,
@@ -613,6 +338,3 @@ const view = (order: ReferenceOrder): Partial<Outcome> => ({
   filledQuanta: order.filledQuanta,
   feeQuanta: order.feeQuanta,
 });
-
-const sum = <T>(items: readonly T[], of: (item: T) => number): number =>
-  items.reduce((total, item) => total + of(item), 0);
