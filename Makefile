@@ -15,8 +15,8 @@ check: install    ## lint, format and types only
 	npx biome check .
 	npx tsc -p tsconfig.json --noEmit
 
-bench: build      ## the benchmark's table
-	node dist/bench/main.js
+bench: build      ## the benchmark's table; make bench STAGES="core codec"
+	node dist/bench/main.js $(STAGES)
 
 crash: build      ## kills the server under load, again and again; make crash KILLS=50
 	node dist/test/crash/main.js $(KILLS)

@@ -1,135 +1,158 @@
-import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import autocannon from "autocannon";
-import { type RunningExchange, startBare, startExchange } from "./support/processes.ts";
-import { type Row, ratioRow } from "./support/report.ts";
+import { createHmac } from "node:crypto";
+import { PerpdClient } from "../src/client/client.ts";
+import type { CreatedApiKey } from "../src/client/types.ts";
+import { AUTOCANNON, type Generator, type Load, type Measured, type Request, WRK } from "./support/load.ts";
+import { type BareSizes, type Running, type RunningExchange, startBare, startExchange } from "./support/processes.ts";
+import { type Row, ratioRow, sideBySide } from "./support/report.ts";
 
 const CONNECTIONS = 64;
+const LATENCY_CONNECTIONS = [1, 4, 16];
+const SECONDS = 2;
+const BARE = "bare uWebSockets.js";
+const JSON_TYPE = { "Content-Type": "application/json" };
+const BOOK = "/market/orderbook?symbol=BTC-PERP&depth=20";
+const TICKER = "/market/ticker?symbol=BTC-PERP";
+/** Of the book, on each side. */
+const LEVELS = 30;
 /** Parsed, authenticated, checked, written to disk and answered; far below the market, so that nothing is left behind. */
 const ORDER = { symbol: "BTC-PERP", side: "BUY", type: "LIMIT", timeInForce: "IOC", price: "30000", quantity: "0.001" };
-
-interface Load {
-  url: string;
-  method: "GET" | "POST";
-  headers: Record<string, string>;
-  body?: string;
-}
-
-interface Generator {
-  readonly name: string;
-  rate(load: Load, seconds: number): Promise<number>;
-}
+/** Different prices of orders that must differ. */
+const PRICES = 20_000;
 
 /** Durable orders and market data over REST, each beside a bare uWebSockets.js handler with answers of the same size. */
-export async function benchGateway(rounds: number, seconds: number): Promise<Row[]> {
+export async function benchGateway(rounds: number): Promise<Row[]> {
+  if (WRK === null)
+    console.error("wrk is not installed (Debian package wrk): rates are autocannon's, latencies left out");
   const exchange = await startExchange({ "BTC-PERP": "65000" });
-  const headers = { Authorization: `Bearer ${exchange.token}`, "Content-Type": "application/json" };
   try {
-    await restBook(exchange, headers);
-    const order: Load = { url: `${exchange.url}/orders`, method: "POST", headers, body: JSON.stringify(ORDER) };
-    const book: Load = { url: `${exchange.url}/market/orderbook?symbol=BTC-PERP&depth=20`, method: "GET", headers: {} };
-    const bare = await startBare(await sizeOf(order), await sizeOf(book));
-    const barePost = { ...order, url: bare.url };
-    const bareGet = { ...book, url: bare.url };
-    const rows: Row[] = [];
+    await restBook(exchange);
+    const bare = await startBare(await answerSizes(exchange));
     try {
-      for (const generator of await generators()) {
-        rows.push(
-          await compare(
-            `POST /orders, durable, ${CONNECTIONS} connections`,
-            generator,
-            order,
-            barePost,
-            rounds,
-            seconds,
-          ),
-        );
-        rows.push(
-          await compare(`GET /market/orderbook, ${CONNECTIONS} connections`, generator, book, bareGet, rounds, seconds),
-        );
-      }
+      return [
+        ...(await compareRates(exchange, bare, rounds)),
+        ...(await compareLatencies(exchange, bare, rounds)),
+        await compareSigned(exchange, rounds),
+      ];
     } finally {
       await bare.stop();
     }
-    return rows;
   } finally {
     await exchange.stop();
   }
 }
 
-/** Some orders on both sides, so that there is a book to show. */
-async function restBook(exchange: RunningExchange, headers: Record<string, string>): Promise<void> {
-  for (let i = 1; i <= 30; i++) {
-    for (const [side, price] of [["BUY", 65_000 - i] as const, ["SELL", 65_000 + i] as const]) {
-      const body = JSON.stringify({ ...ORDER, timeInForce: "GTC", side, price: String(price) });
-      const reply = await fetch(`${exchange.url}/orders`, { method: "POST", headers, body });
-      if (reply.status !== 201) throw new Error(`an order of the book: ${await reply.text()}`);
+async function compareRates(exchange: RunningExchange, bare: Running, rounds: number): Promise<Row[]> {
+  const rows: Row[] = [];
+  const compare = async (what: string, generator: Generator, ours: Load): Promise<void> => {
+    const [a, b] = await measure(generator, ours, { ...ours, url: bare.url }, rounds);
+    const full = `${what}, ${CONNECTIONS} connections (${generator.name})`;
+    rows.push(ratioRow(full, "requests/s", BARE, a.map(rateOf), b.map(rateOf)));
+  };
+  for (const generator of WRK === null ? [AUTOCANNON] : [AUTOCANNON, WRK]) {
+    await compare("POST /orders, durable", generator, orderLoad(exchange, CONNECTIONS));
+    await compare("GET /market/orderbook", generator, readLoad(exchange, BOOK));
+  }
+  await compare("GET /market/ticker", WRK ?? AUTOCANNON, readLoad(exchange, TICKER));
+  return rows;
+}
+
+async function compareLatencies(exchange: RunningExchange, bare: Running, rounds: number): Promise<Row[]> {
+  if (WRK === null) return [];
+  const rows: Row[] = [];
+  for (const connections of LATENCY_CONNECTIONS) {
+    const ours = orderLoad(exchange, connections);
+    const [a, b] = await measure(WRK, ours, { ...ours, url: bare.url }, rounds);
+    for (const percentile of ["p50", "p99"] as const) {
+      const of = ({ latency }: Measured): number => latency?.[percentile] ?? Number.NaN;
+      const what = `POST /orders, durable, ${connections} connections, ${percentile} (wrk)`;
+      rows.push(ratioRow(what, "us", BARE, a.map(of), b.map(of)));
     }
   }
+  return rows;
 }
 
-async function sizeOf(load: Load): Promise<number> {
-  const { method, headers, body } = load;
-  const reply = await fetch(load.url, { method, headers, ...(body === undefined ? {} : { body }) });
-  if (reply.status >= 300) throw new Error(`${method} ${load.url}: ${reply.status} ${await reply.text()}`);
-  return (await reply.text()).length;
+/** The same orders by API key and by token. No two are alike, since a signature is good for one order. */
+async function compareSigned(exchange: RunningExchange, rounds: number): Promise<Row> {
+  const generator = WRK ?? AUTOCANNON;
+  const { headers, ...load } = orderLoad(exchange, CONNECTIONS);
+  const { rate } = await generator.run({ headers, ...load }, 1);
+  const bodies = Array.from({ length: Math.ceil(2 * rate * SECONDS) }, (_, i) => otherOrder(i));
+  const client = new PerpdClient({ baseUrl: exchange.url, token: exchange.token });
+  const [bySignature, byToken] = await sideBySide(
+    rounds,
+    async () => {
+      // A key remembers some hundred thousand signatures a minute: each round has a key of its own.
+      const key = await client.createKey({ label: "bench", permissions: ["TRADE"] });
+      const each = sign(bodies, new URL(load.url).pathname, key);
+      const measured = await generator.run({ ...load, headers: JSON_TYPE, each }, SECONDS);
+      await client.revokeKey(key.apiKey);
+      return measured;
+    },
+    () => generator.run({ ...load, headers, each: bodies.map((body) => ({ headers: {}, body })) }, SECONDS),
+  );
+  const what = `POST /orders, signed with HMAC-SHA256, ${CONNECTIONS} connections (${generator.name})`;
+  return ratioRow(what, "requests/s", "with a token", bySignature.map(rateOf), byToken.map(rateOf));
 }
 
-async function compare(
-  stage: string,
+/** Signed beforehand: a generator that signed as it went would measure itself. */
+function sign(bodies: readonly string[], path: string, { apiKey, secret }: CreatedApiKey): Request[] {
+  const now = Date.now();
+  return bodies.map((body, i) => {
+    const timestamp = String(now - Math.floor(i / PRICES));
+    const signature = createHmac("sha256", secret).update(`${timestamp}POST${path}${body}`).digest("hex");
+    const headers = {
+      "X-Api-Key": apiKey,
+      "X-Timestamp": timestamp,
+      "X-Signature": signature,
+      "X-Recv-Window": "60000",
+    };
+    return { headers, body };
+  });
+}
+
+const otherOrder = (i: number): string =>
+  JSON.stringify({ ...ORDER, price: (Number(ORDER.price) - (i % PRICES) / 10).toFixed(1) });
+
+const rateOf = ({ rate }: Measured): number => rate;
+
+async function measure(
   generator: Generator,
   ours: Load,
-  limit: Load,
+  theirs: Load,
   rounds: number,
-  seconds: number,
-): Promise<Row> {
-  const rates: [number[], number[]] = [[], []];
-  await generator.rate(limit, 1);
-  await generator.rate(ours, 1);
-  for (let round = 0; round < rounds; round++) {
-    const loads = round % 2 === 0 ? [ours, limit] : [limit, ours];
-    for (const load of loads) rates[load === ours ? 0 : 1].push(await generator.rate(load, seconds));
+): Promise<[Measured[], Measured[]]> {
+  for (const load of [ours, theirs]) await generator.run(load, 1); // warm-up
+  return sideBySide(
+    rounds,
+    () => generator.run(ours, SECONDS),
+    () => generator.run(theirs, SECONDS),
+  );
+}
+
+function orderLoad({ url, token }: RunningExchange, connections: number): Load {
+  const headers = { Authorization: `Bearer ${token}`, ...JSON_TYPE };
+  return { url: `${url}/orders`, method: "POST", connections, headers, body: JSON.stringify(ORDER) };
+}
+
+function readLoad({ url }: RunningExchange, target: string): Load {
+  return { url: url + target, method: "GET", connections: CONNECTIONS, headers: {} };
+}
+
+/** Some orders on both sides, so that there is a book to show. */
+async function restBook({ url, token }: RunningExchange): Promise<void> {
+  const client = new PerpdClient({ baseUrl: url, token });
+  const order = { symbol: "BTC-PERP", type: "LIMIT", timeInForce: "GTC", quantity: "0.001" } as const;
+  for (let i = 1; i <= LEVELS; i++) {
+    await client.placeOrder({ ...order, side: "BUY", price: String(65_000 - i) });
+    await client.placeOrder({ ...order, side: "SELL", price: String(65_000 + i) });
   }
-  return ratioRow(`${stage} (${generator.name})`, "bare uWebSockets.js", "requests/s", rates[0], rates[1]);
 }
 
-/** autocannon because users run it; wrk too where it is installed, since autocannon is itself the limit here. */
-async function generators(): Promise<Generator[]> {
-  const found: Generator[] = [{ name: "autocannon", rate: autocannonRate }];
-  if (spawnSync("wrk", ["--version"]).error === undefined) found.push({ name: "wrk", rate: wrkRate });
-  else console.error("wrk is not installed (Debian package wrk): its rows are left out");
-  return found;
-}
-
-async function autocannonRate(load: Load, seconds: number): Promise<number> {
-  const { url, method, headers, body } = load;
-  const result = await autocannon({
-    url,
-    method,
-    headers,
-    connections: CONNECTIONS,
-    duration: seconds,
-    ...(body === undefined ? {} : { body }),
-  });
-  if (result.errors > 0 || result.non2xx > 0)
-    throw new Error(`${url}: ${result.errors} errors, ${result.non2xx} not 2xx`);
-  return result["2xx"] / result.duration;
-}
-
-async function wrkRate(load: Load, seconds: number): Promise<number> {
-  const folder = mkdtempSync(join(tmpdir(), "perpd-wrk-"));
-  try {
-    const script = join(folder, "load.lua");
-    const headers = Object.entries(load.headers).map(([name, value]) => `wrk.headers["${name}"] = "${value}"`);
-    writeFileSync(script, [`wrk.method = "${load.method}"`, `wrk.body = '${load.body ?? ""}'`, ...headers].join("\n"));
-    const args = ["-t1", `-c${CONNECTIONS}`, `-d${seconds}s`, "-s", script, load.url];
-    const { stdout } = spawnSync("wrk", args, { encoding: "utf8" });
-    const rate = /Requests\/sec:\s+([\d.]+)/.exec(stdout)?.[1];
-    if (rate === undefined || stdout.includes("Non-2xx")) throw new Error(`wrk: ${stdout}`);
-    return Number(rate);
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+async function answerSizes(exchange: RunningExchange): Promise<BareSizes> {
+  const sizeOf = async ({ url, method, headers, body }: Load): Promise<number> => {
+    const answer = await fetch(url, { method, headers, ...(body !== undefined && { body }) });
+    if (!answer.ok) throw new Error(`${method} ${url}: ${answer.status} ${await answer.text()}`);
+    return (await answer.text()).length;
+  };
+  return { post: await sizeOf(orderLoad(exchange, 1)), get: await sizeOf(readLoad(exchange, BOOK)), published: 0 };
 }

@@ -1,20 +1,51 @@
+import { spawnSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
 import { cpus, totalmem } from "node:os";
 import { benchCore } from "./core.ts";
 import { benchGateway } from "./gateway.ts";
+import { isInMemory } from "./support/folder.ts";
 import { printTable, type Row } from "./support/report.ts";
 
-/** Everything, one stage after the other, in one run: only ratios taken side by side hold. */
+/**
+ * Everything, one stage after the other in one run, since only what is measured side by side can be compared; or the
+ * stages that are named on the command line. Prints a table, and writes dist/bench-results.json.
+ */
 const ROUNDS = 5;
-const CORE_OPERATIONS = 1_000_000;
-const SECONDS_PER_LOAD = 3;
+const STAGES = {
+  core: () => benchCore(ROUNDS),
+  gateway: () => benchGateway(ROUNDS),
+};
+type StageName = keyof typeof STAGES;
 
-const rows: Row[] = [];
-for (const stage of [() => benchCore(ROUNDS, CORE_OPERATIONS), () => benchGateway(ROUNDS, SECONDS_PER_LOAD)])
-  rows.push(...(await stage()));
+// Leaves in order, so that children and folders are cleared away.
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => process.exit(1));
 
-const [cpu] = cpus();
-console.log(
-  `${cpus().length} × ${cpu?.model ?? "?"}, ${Math.round(totalmem() / 2 ** 30)} GiB, Node ${process.version}\n`,
-);
+const wanted = process.argv.slice(2);
+const names = Object.keys(STAGES) as StageName[];
+const unknown = wanted.find((name) => !names.includes(name as StageName));
+if (unknown !== undefined) {
+  console.error(`no stage is called ${unknown}; there are ${names.join(", ")}`);
+  process.exit(1);
+}
+if (isInMemory()) console.error("temporary folders lie in memory: set TMPDIR to a folder on a disk");
+
+const rows: (Row & { stage: StageName })[] = [];
+for (const name of names) {
+  if (wanted.length > 0 && !wanted.includes(name)) continue;
+  const from = performance.now();
+  for (const row of await STAGES[name]()) rows.push({ stage: name, ...row });
+  console.error(`${name}: ${((performance.now() - from) / 1e3).toFixed(0)} s`);
+}
+
+const machine = {
+  processors: `${cpus().length} × ${cpus()[0]?.model ?? "?"}`,
+  memoryGiB: Math.round(totalmem() / 2 ** 30),
+  node: process.version,
+  commit: spawnSync("git", ["rev-parse", "--short", "HEAD"], { encoding: "utf8" }).stdout?.trim() || "unknown",
+};
+writeFileSync(new URL("../bench-results.json", import.meta.url), `${JSON.stringify({ machine, rows }, null, 2)}\n`);
+const { processors, memoryGiB, node, commit } = machine;
+console.log(`${processors}, ${memoryGiB} GiB, Node ${node}, commit ${commit}; medians of ${ROUNDS} rounds\n`);
 console.log(printTable(rows));
+console.log("\nRatio: perpd ÷ the figure beside it. Of rates (…/s) more is better, of times and sizes less.");
 process.exit(0);

@@ -2,11 +2,17 @@ import uWS from "uWebSockets.js";
 
 /**
  * The limit that perpd's front is held against: uWebSockets.js doing the least a server can do. POST parses the JSON body
- * and answers with a fixed text, GET answers with one. Prints its port; the sizes of the answers are its arguments.
+ * and answers with a fixed text, GET answers with one. Every WebSocket is sent a greeting and subscribed; each POST
+ * publishes two messages to all of them, on a topic each. Prints its port.
+ *
+ * Arguments, in bytes: the answers to POST and GET, and the two messages together (0 = none).
  */
-const [postBytes, getBytes] = process.argv.slice(2).map(Number);
-const postReply = "x".repeat(postBytes ?? 500);
-const getReply = Buffer.from("x".repeat(getBytes ?? 500));
+const [postBytes = 0, getBytes = 0, publishedBytes = 0] = process.argv.slice(2).map(Number);
+const text = (bytes: number): string => "x".repeat(bytes);
+const postReply = text(postBytes);
+const getReply = Buffer.from(text(getBytes));
+const messages = [text(Math.floor(publishedBytes / 2)), text(Math.ceil(publishedBytes / 2))];
+const TOPICS = ["a", "b"];
 const decoder = new TextDecoder("utf-8", { fatal: true });
 let parsed = 0;
 
@@ -22,11 +28,19 @@ app.post("/*", (response) => {
       response.writeHeader("Content-Type", "application/json");
       response.end(postReply);
     });
+    if (publishedBytes > 0) for (const [i, topic] of TOPICS.entries()) app.publish(topic, messages[i], false);
   });
 });
 app.get("/*", (response) => {
   response.writeHeader("Content-Type", "application/json");
   response.end(getReply);
+});
+app.ws("/*", {
+  compression: uWS.DISABLED,
+  open(socket) {
+    for (const topic of TOPICS) socket.subscribe(topic);
+    socket.send("hello");
+  },
 });
 app.listen("127.0.0.1", 0, (socket) => {
   if (socket === false) throw new Error("cannot listen");

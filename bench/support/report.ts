@@ -1,8 +1,13 @@
 /** One line of the benchmark's table: a figure of ours beside a limit or a peer of the same run. */
 export interface Row {
-  stage: string;
-  figure: string;
-  against: string;
+  what: string;
+  /** Of both figures. Of rates ("…/s") more is better, of times and sizes less. */
+  unit: string;
+  perpd: number;
+  /** What the other figure belongs to; "" = there is none. */
+  beside: string;
+  other: number | null;
+  /** Median over the rounds of perpd ÷ other. */
   ratio: number | null;
   /** Lowest and highest ratio of the rounds. */
   spread: [number, number] | null;
@@ -11,33 +16,59 @@ export interface Row {
 export const median = (values: readonly number[]): number =>
   [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 
-/** From rounds in which both were measured side by side. `unit` follows the figures. */
-export function ratioRow(stage: string, peer: string, unit: string, ours: number[], theirs: number[]): Row {
+/** From rounds in which both were measured side by side. */
+export function ratioRow(
+  what: string,
+  unit: string,
+  beside: string,
+  ours: readonly number[],
+  theirs: readonly number[],
+): Row {
   const ratios = ours.map((value, round) => value / theirs[round]);
   return {
-    stage,
-    figure: `${compact(median(ours))} ${unit}`,
-    against: `${peer} ${compact(median(theirs))}`,
+    what,
+    unit,
+    perpd: median(ours),
+    beside,
+    other: median(theirs),
     ratio: median(ratios),
-    spread: [Math.min(...ratios), Math.max(...ratios)],
+    spread: ratios.length < 2 ? null : [Math.min(...ratios), Math.max(...ratios)],
   };
+}
+
+/**
+ * Measures both once a round, in turns going first, so that what else happens on the machine meets both. The results of
+ * each, by round.
+ */
+export async function sideBySide<T>(
+  rounds: number,
+  ours: () => T | Promise<T>,
+  theirs: () => T | Promise<T>,
+): Promise<[T[], T[]]> {
+  const results: [T[], T[]] = [[], []];
+  for (let round = 0; round < rounds; round++) {
+    for (const who of round % 2 === 0 ? [0, 1] : [1, 0]) results[who].push(await (who === 0 ? ours : theirs)());
+  }
+  return results;
 }
 
 export function compact(value: number): string {
   if (value >= 1e6) return `${(value / 1e6).toFixed(2)}M`;
-  if (value >= 1e3) return `${(value / 1e3).toFixed(1)}k`;
-  return value.toFixed(value < 10 ? 2 : 0);
+  if (value >= 1e4) return `${(value / 1e3).toFixed(1)}k`;
+  return value.toFixed(value < 10 ? 2 : value < 100 ? 1 : 0);
 }
+
+const ratioText = (ratio: number): string => ratio.toFixed(ratio < 0.1 ? 3 : 2);
 
 export function printTable(rows: readonly Row[]): string {
   const cells = rows.map((row) => [
-    row.stage,
-    row.figure,
-    row.against,
-    row.ratio === null ? "" : `${row.ratio.toFixed(2)}×`,
-    row.spread === null ? "" : `${row.spread[0].toFixed(2)}–${row.spread[1].toFixed(2)}`,
+    row.what,
+    `${compact(row.perpd)} ${row.unit}`,
+    row.other === null ? "" : `${compact(row.other)} ${row.beside}`,
+    row.ratio === null ? "" : `${ratioText(row.ratio)}×`,
+    row.spread === null ? "" : `${ratioText(row.spread[0])}–${ratioText(row.spread[1])}`,
   ]);
-  return [["what", "perpd", "beside", "ratio", "spread"], ["---", "---", "---", "---:", "---:"], ...cells]
+  return [["what", "perpd", "beside", "ratio", "spread"], ["---", "---:", "---", "---:", "---:"], ...cells]
     .map((row) => `| ${row.join(" | ")} |`)
     .join("\n");
 }

@@ -1,0 +1,70 @@
+import {
+  CancelOrder,
+  Deposit,
+  FIRST_CUSTOMER_ACCOUNT,
+  OpenSession,
+  PlaceOrder,
+  SetIndexPrice,
+  serialToId,
+} from "../../src/core/messages.ts";
+import { blank, type Message } from "../../src/core/shape.ts";
+import { MID_TICKS, type OrderStream } from "./stream.ts";
+
+/** Orders that rest and orders that cross belong to different accounts, so that nobody meets itself. */
+export const RESTING_ACCOUNTS = 1000;
+const CROSSING_ACCOUNTS = 64;
+/** More than any stream's margin: 281 million USDC. */
+const DEPOSIT_QUANTA = 2 ** 48;
+/** A faucet cap that lets it through. */
+export const FAUCET_CAP_QUANTA = 2 * DEPOSIT_QUANTA;
+
+/** Opens and funds, on an empty ledger, the accounts that a stream's commands name. */
+export function* openAccounts(restingAccounts = RESTING_ACCOUNTS): Generator<Message> {
+  for (let i = 0; i < restingAccounts + CROSSING_ACCOUNTS; i++) {
+    yield { ...blank(OpenSession), address: `0x${i}`, tokenHash: String(i) } as Message;
+    const accountId = FIRST_CUSTOMER_ACCOUNT + i;
+    yield { type: Deposit.code, accountId, amountQuanta: DEPOSIT_QUANTA, reference: "" } as Message;
+  }
+}
+
+/** The price around which a stream trades. */
+export const openingPrice = (): Message => ({ type: SetIndexPrice.code, indexTicks: MID_TICKS }) as Message;
+
+/** A stream's operations as commands to a symbol that has seen no orders yet. Ask for each once, in order. */
+export class Commands {
+  private readonly stream: OrderStream;
+  private readonly instrumentId: number;
+  private readonly restingAccounts: number;
+  private readonly accountOfAdd: Int32Array;
+  private readonly place = blank(PlaceOrder);
+  private readonly cancel = blank(CancelOrder);
+  private adds = 0;
+
+  constructor(stream: OrderStream, instrumentId: number, restingAccounts = RESTING_ACCOUNTS) {
+    this.stream = stream;
+    this.instrumentId = instrumentId;
+    this.restingAccounts = restingAccounts;
+    this.accountOfAdd = new Int32Array(stream.length);
+  }
+
+  /** An object that the next call fills in again. */
+  at(i: number): Message {
+    const { stream, place, cancel, adds } = this;
+    if (stream.isAdd[i] === 0) {
+      cancel.accountId = this.accountOfAdd[stream.target[i]];
+      cancel.orderId = serialToId(stream.target[i] + 1, this.instrumentId);
+      return cancel;
+    }
+    const group =
+      stream.crosses[i] === 1 ? this.restingAccounts + (adds % CROSSING_ACCOUNTS) : adds % this.restingAccounts;
+    place.accountId = FIRST_CUSTOMER_ACCOUNT + group;
+    place.side = stream.side[i];
+    place.priceTicks = stream.priceTicks[i];
+    place.quantityLots = stream.lots[i];
+    this.accountOfAdd[this.adds++] = place.accountId;
+    return place;
+  }
+}
+
+/** The place among all adds that an order id of Commands stands for. */
+export const addOfOrder = (orderId: number, instrumentId: number): number => (orderId - instrumentId) / 256 - 1;

@@ -1,0 +1,16 @@
+import { peerEngine, perpdEngine } from "./engines.ts";
+import { collectGarbage } from "./garbage.ts";
+import { deepStream } from "./stream.ts";
+
+/** Prints how many resident bytes the engine ("perpd" or "peer") has taken for the deep book of the core stage. */
+const stream = deepStream(0);
+const residentBytes = (): number => {
+  collectGarbage();
+  collectGarbage();
+  return process.memoryUsage.rss();
+};
+const before = residentBytes();
+const engine = (process.argv[2] === "perpd" ? perpdEngine : peerEngine)(stream);
+for (let i = 0; i < stream.length; i++) engine.run(i);
+console.log(residentBytes() - before);
+engine.fills.mustEqual(stream.fills, engine.name); // and keeps the engine alive until here
