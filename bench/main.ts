@@ -1,6 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { cpus, totalmem } from "node:os";
+import { benchCodec } from "./codec.ts";
 import { benchCore } from "./core.ts";
 import { benchGateway } from "./gateway.ts";
 import { isInMemory } from "./support/folder.ts";
@@ -13,6 +14,7 @@ import { printTable, type Row } from "./support/report.ts";
 const ROUNDS = 5;
 const STAGES = {
   core: () => benchCore(ROUNDS),
+  codec: () => benchCodec(ROUNDS),
   gateway: () => benchGateway(ROUNDS),
 };
 type StageName = keyof typeof STAGES;
