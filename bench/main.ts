@@ -4,6 +4,7 @@ import { cpus, totalmem } from "node:os";
 import { benchCodec } from "./codec.ts";
 import { benchCore } from "./core.ts";
 import { benchGateway } from "./gateway.ts";
+import { benchPipeline } from "./pipeline.ts";
 import { isInMemory } from "./support/folder.ts";
 import { printTable, type Row } from "./support/report.ts";
 
@@ -15,6 +16,7 @@ const ROUNDS = 5;
 const STAGES = {
   core: () => benchCore(ROUNDS),
   codec: () => benchCodec(ROUNDS),
+  pipeline: () => benchPipeline(ROUNDS),
   gateway: () => benchGateway(ROUNDS),
 };
 type StageName = keyof typeof STAGES;

@@ -1,0 +1,165 @@
+import type { Host } from "../src/actor/host.ts";
+import type { Released } from "../src/actor/road.ts";
+import { type Event, Traded } from "../src/core/messages.ts";
+import { encodeMessage } from "../src/wire/codec.ts";
+import { RECORD_HEADER_BYTES } from "../src/wire/record.ts";
+import { addOfOrder, Commands } from "./support/commands.ts";
+import { BareLog } from "./support/disk.ts";
+import { Fills } from "./support/fills.ts";
+import { temporaryFolder } from "./support/folder.ts";
+import { collectGarbage } from "./support/garbage.ts";
+import { type Latency, latencyOf, newHistogram } from "./support/latency.ts";
+import { type Row, ratioRow, sideBySide } from "./support/report.ts";
+import { askAll, benchConfig, instrumentOf, prepareRoad, startRoad } from "./support/road.ts";
+import { type OrderStream, orderStream } from "./support/stream.ts";
+
+const LIVE_ORDERS = 10_000;
+const RANGE_TICKS = 1000;
+/** So many wait for one batch, and so many keep every thread busy. */
+const IN_FLIGHT = [256, 2048];
+const WARM_UP = 50_000;
+const PER_ROUND = 100_000;
+/** Many short rounds, since a shared disk has its moods. */
+const SERIAL_ROUNDS = 15;
+const SERIAL_PER_ROUND = 800;
+
+/**
+ * The ring road without HTTP: ring → worker → journal → ring, with this thread in the front's place, against a loop that
+ * does nothing but write and sync the same bytes in the same batches.
+ */
+export async function benchPipeline(rounds: number): Promise<Row[]> {
+  const operations = WARM_UP + IN_FLIGHT.length * rounds * PER_ROUND + SERIAL_ROUNDS * SERIAL_PER_ROUND;
+  const stream = orderStream("pipeline", LIVE_ORDERS, operations, RANGE_TICKS, 6);
+  const folder = temporaryFolder();
+  const bare = new BareLog();
+  const host = await startRoad(benchConfig(folder.path));
+  try {
+    await prepareRoad(host);
+    const orders = new DurableOrders(host, stream);
+    await orders.run(LIVE_ORDERS + WARM_UP, IN_FLIGHT[0]);
+    await orders.catchUp();
+    const turnBytes = orders.bytes / orders.count;
+    const rows: Row[] = [];
+    for (const inFlight of IN_FLIGHT) rows.push(...(await compareRates(orders, inFlight, bare, turnBytes, rounds)));
+    rows.push(...(await compareRoundTrips(orders, bare, turnBytes)));
+    orders.fills.mustEqual(stream.fills, "the pipeline");
+    return rows;
+  } finally {
+    await host.stop();
+    bare.remove();
+    folder.remove();
+  }
+}
+
+async function compareRates(
+  orders: DurableOrders,
+  inFlight: number,
+  bare: BareLog,
+  turnBytes: number,
+  rounds: number,
+): Promise<Row[]> {
+  let perBatch = 0;
+  const indexed: number[] = [];
+  const [ours, theirs] = await sideBySide(
+    rounds,
+    async () => {
+      const { count, drains } = orders;
+      const seconds = await orders.run(PER_ROUND, inFlight);
+      perBatch = (orders.count - count) / (orders.drains - drains);
+      indexed.push(PER_ROUND / (seconds + (await orders.catchUp())));
+      return PER_ROUND / seconds;
+    },
+    () => {
+      const batches = Math.round(PER_ROUND / perBatch);
+      return PER_ROUND / bare.append(batches, Math.round(perBatch * turnBytes)).seconds;
+    },
+  );
+  const what = `pipeline, durable orders, ${inFlight} in flight`;
+  const batch = `append + fdatasync, ${Math.round(perBatch)} a batch`;
+  return [
+    ratioRow(what, "orders/s", batch, ours, theirs),
+    ratioRow(`${what}, until history has them too`, "orders/s", "until durable", indexed, ours),
+  ];
+}
+
+async function compareRoundTrips(orders: DurableOrders, bare: BareLog, turnBytes: number): Promise<Row[]> {
+  const [ours, theirs] = await sideBySide(
+    SERIAL_ROUNDS,
+    async () => {
+      const latency = await orders.runSerially(SERIAL_PER_ROUND);
+      await orders.catchUp();
+      return latency;
+    },
+    () => bare.append(SERIAL_PER_ROUND, Math.round(turnBytes)).latency,
+  );
+  const row = (name: string, of: (latency: Latency) => number): Row =>
+    ratioRow(`pipeline, 1 in flight, ${name}`, "us", "append + fdatasync", ours.map(of), theirs.map(of));
+  return [row("p50", ({ p50 }) => p50), row("p99", ({ p99 }) => p99)];
+}
+
+/** A stream on its way through the ring road. */
+class DurableOrders {
+  readonly fills = new Fills();
+  /** Turns released, what they take in the log, and how often the journal's ring was drained. */
+  count = 0;
+  bytes = 0;
+  drains = 0;
+  private readonly host: Host;
+  private readonly instrumentId: number;
+  private readonly commands: Commands;
+  private readonly scratch = new Uint8Array(64 * 1024);
+  private readonly scratchView = new DataView(this.scratch.buffer);
+  private next = 0;
+
+  constructor(host: Host, stream: OrderStream) {
+    this.host = host;
+    this.instrumentId = instrumentOf(host).id;
+    this.commands = new Commands(stream, this.instrumentId);
+    host.onReleased((turn) => this.released(turn));
+    host.onDrained(() => this.drains++);
+  }
+
+  /** Seconds until the next `operations` of the stream are durable. */
+  async run(operations: number, inFlight: number): Promise<number> {
+    collectGarbage();
+    const from = performance.now();
+    const end = this.next + operations;
+    await askAll(this.host, this.instrumentId, (i) => this.commands.at(i), this.next, end, inFlight);
+    this.next = end;
+    return (performance.now() - from) / 1e3;
+  }
+
+  /** Seconds until the history index, which follows by itself, has what is durable: then nothing else is under way. */
+  async catchUp(): Promise<number> {
+    const from = performance.now();
+    await this.host.historyCaughtUp();
+    return (performance.now() - from) / 1e3;
+  }
+
+  async runSerially(operations: number): Promise<Latency> {
+    const histogram = newHistogram();
+    let asked = 0;
+    const end = this.next + operations;
+    const commandAt = (i: number) => {
+      const now = performance.now();
+      if (asked > 0) histogram.recordValue((now - asked) * 1e6);
+      asked = now;
+      return this.commands.at(i);
+    };
+    await askAll(this.host, this.instrumentId, commandAt, this.next, end, 1);
+    this.next = end;
+    return latencyOf(histogram);
+  }
+
+  private released(turn: Released): void {
+    if (turn.actorId !== this.instrumentId) return;
+    this.count++;
+    this.bytes += RECORD_HEADER_BYTES;
+    for (let i = 0; i < turn.eventCount; i++) {
+      const event = turn.messages[i] as Event;
+      this.bytes += encodeMessage(this.scratchView, this.scratch, 0, event);
+      if (event.type === Traded.code)
+        this.fills.add(addOfOrder(event.makerOrderId, this.instrumentId), event.quantityLots);
+    }
+  }
+}
