@@ -3,6 +3,7 @@ import { writeFileSync } from "node:fs";
 import { cpus, totalmem } from "node:os";
 import { benchCodec } from "./codec.ts";
 import { benchCore } from "./core.ts";
+import { benchFanOut } from "./fan-out.ts";
 import { benchGateway } from "./gateway.ts";
 import { benchPipeline } from "./pipeline.ts";
 import { isInMemory } from "./support/folder.ts";
@@ -18,6 +19,7 @@ const STAGES = {
   codec: () => benchCodec(ROUNDS),
   pipeline: () => benchPipeline(ROUNDS),
   gateway: () => benchGateway(ROUNDS),
+  "fan-out": () => benchFanOut(ROUNDS),
 };
 type StageName = keyof typeof STAGES;
 

@@ -1,0 +1,155 @@
+import type { ChildProcess } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
+import { PerpdClient } from "../src/client/client.ts";
+import {
+  end,
+  type Running,
+  type RunningExchange,
+  startBare,
+  startExchange,
+  startTalking,
+} from "./support/processes.ts";
+import { type Row, ratioRow, sideBySide } from "./support/report.ts";
+import type { Delivered, SubscribersTask } from "./support/subscribers.ts";
+
+const SUBSCRIBERS = 1000;
+const SECONDS = 2;
+const SYMBOL = "BTC-PERP";
+const DEPTH = 20;
+/** To the book and to the trades. */
+const MESSAGES_PER_ORDER = 2;
+/** The answer to the subscription, and a snapshot of each channel. */
+const GREETINGS = 3;
+/** A linux clock tick is a hundredth of a second, whatever the kernel's own is. */
+const US_PER_CLOCK_TICK = 10_000;
+const BARE = "bare publish";
+const HEADERS = { "Content-Type": "application/json" };
+
+/**
+ * Trades of one symbol, each of them told to a thousand WebSockets as a change of the book and as a trade, against a bare
+ * server that publishes as many messages of the same size for each POST. All subscribers live in one process, which has to
+ * share the machine with the server and is often the limit: so the server's own time for a delivery is shown too.
+ */
+export async function benchFanOut(rounds: number): Promise<Row[]> {
+  const exchange = await startExchange({ [SYMBOL]: "65000" });
+  try {
+    await restOrders(exchange);
+    const task = exchangeTask(exchange);
+    const crowd = await Crowd.gather(exchange, task);
+    const { messages, bytes, orders } = await crowd.measure(1);
+    if (messages < orders * SUBSCRIBERS * MESSAGES_PER_ORDER) throw new Error("some news did not arrive");
+    const bare = await startBare({ post: 500, get: 0, published: Math.round((bytes / messages) * MESSAGES_PER_ORDER) });
+    const socketUrl = bare.socketUrl;
+    const bareCrowd = await Crowd.gather(bare, {
+      ...task,
+      socketUrl,
+      ordersUrl: bare.url,
+      subscription: "",
+      greetings: 1,
+    });
+    await bareCrowd.measure(1); // warm-up
+    const [ours, theirs] = await sideBySide(
+      rounds,
+      () => crowd.measure(SECONDS),
+      () => bareCrowd.measure(SECONDS),
+    );
+    await Promise.all([crowd.disperse(), bareCrowd.disperse(), bare.stop()]);
+    const what = `WebSocket, ${SUBSCRIBERS} subscribers to book and trades`;
+    const rate = ({ messages, seconds }: Measured): number => messages / seconds;
+    const cost = ({ messages, serverUs }: Measured): number => serverUs / messages;
+    const rows = [ratioRow(what, "deliveries/s", BARE, ours.map(rate), theirs.map(rate))];
+    if (ours.every(({ serverUs }) => serverUs > 0))
+      rows.push(ratioRow(`${what}, the server's processor time for one`, "us", BARE, ours.map(cost), theirs.map(cost)));
+    return rows;
+  } finally {
+    await exchange.stop();
+  }
+}
+
+interface Measured extends Delivered {
+  /** Processor time of all threads of the server; 0 where the system does not tell. */
+  serverUs: number;
+}
+
+/** The subscribers' process. */
+class Crowd {
+  private readonly child: ChildProcess;
+  private readonly server: Running;
+
+  private constructor(child: ChildProcess, server: Running) {
+    this.child = child;
+    this.server = server;
+  }
+
+  static async gather(server: Running, task: SubscribersTask): Promise<Crowd> {
+    const crowd = new Crowd(startTalking("bench/support/subscribers.js", []), server);
+    await crowd.ask(task);
+    return crowd;
+  }
+
+  async measure(seconds: number): Promise<Measured> {
+    const before = processorUs(this.server.pid);
+    const delivered = await this.ask<Delivered>(seconds);
+    return { ...delivered, serverUs: processorUs(this.server.pid) - before };
+  }
+
+  disperse(): Promise<void> {
+    return end(this.child, "SIGKILL");
+  }
+
+  private ask<T>(question: SubscribersTask | number): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const died = (code: number): void => reject(new Error(`the subscribers' process ended with ${code}`));
+      this.child.once("exit", died);
+      this.child.once("message", (answer) => {
+        this.child.off("exit", died);
+        resolve(answer as T);
+      });
+      this.child.send(question);
+    });
+  }
+}
+
+/** User and system time so far. */
+function processorUs(pid: number): number {
+  if (process.platform !== "linux") return 0;
+  const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  return (Number(fields[11]) + Number(fields[12])) * US_PER_CLOCK_TICK;
+}
+
+function exchangeTask({ url, socketUrl, token }: RunningExchange): SubscribersTask {
+  const channels = [
+    { channel: "orderbook", symbol: SYMBOL, depth: DEPTH },
+    { channel: "trades", symbol: SYMBOL },
+  ];
+  const order = { symbol: SYMBOL, type: "LIMIT", timeInForce: "IOC", quantity: "0.001" };
+  return {
+    socketUrl,
+    count: SUBSCRIBERS,
+    subscription: JSON.stringify({ op: "subscribe", channels }),
+    greetings: GREETINGS,
+    ordersUrl: `${url}/orders`,
+    headers: { Authorization: `Bearer ${token}`, ...HEADERS },
+    orders: [
+      { ...order, side: "BUY", price: "65010" },
+      { ...order, side: "SELL", price: "64990" },
+    ].map((body) => JSON.stringify(body)),
+    messagesPerOrder: MESSAGES_PER_ORDER,
+  };
+}
+
+/** Another account than the one that trades: a book to show, and enough at its touch for every trade. */
+async function restOrders({ url }: RunningExchange): Promise<void> {
+  const client = new PerpdClient({ baseUrl: url });
+  const wallet = privateKeyToAccount(generatePrivateKey());
+  await client.login(wallet.address, (message) => wallet.signMessage({ message }));
+  await client.deposit({ asset: "USDC", amount: "1000000" });
+  const order = { symbol: SYMBOL, type: "LIMIT", timeInForce: "GTC" } as const;
+  for (let i = 1; i <= DEPTH; i++) {
+    const quantity = i === 1 ? "25" : "0.01";
+    await client.placeOrder({ ...order, side: "BUY", quantity, price: String(65_000 - i) });
+    await client.placeOrder({ ...order, side: "SELL", quantity, price: String(65_000 + i) });
+  }
+}
