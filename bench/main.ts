@@ -5,7 +5,9 @@ import { benchCodec } from "./codec.ts";
 import { benchCore } from "./core.ts";
 import { benchFanOut } from "./fan-out.ts";
 import { benchGateway } from "./gateway.ts";
+import { benchGrowth } from "./growth.ts";
 import { benchPipeline } from "./pipeline.ts";
+import { benchRecovery } from "./recovery.ts";
 import { isInMemory } from "./support/folder.ts";
 import { printTable, type Row } from "./support/report.ts";
 
@@ -20,6 +22,8 @@ const STAGES = {
   pipeline: () => benchPipeline(ROUNDS),
   gateway: () => benchGateway(ROUNDS),
   "fan-out": () => benchFanOut(ROUNDS),
+  recovery: () => benchRecovery(ROUNDS),
+  growth: () => benchGrowth(ROUNDS),
 };
 type StageName = keyof typeof STAGES;
 

@@ -1,0 +1,85 @@
+import type { ChildProcess } from "node:child_process";
+import { Control } from "../src/actor/control.ts";
+import { recover } from "../src/actor/recovery.ts";
+import { AccountCells } from "../src/core/cells.ts";
+import { compileInstrument } from "../src/core/instrument.ts";
+import { LedgerActor } from "../src/core/ledger.ts";
+import { SymbolActor } from "../src/core/symbol.ts";
+import { openDatabase } from "../src/store/database.ts";
+import { Snapshots } from "../src/store/snapshots.ts";
+import { perpdEngine } from "./support/engines.ts";
+import { temporaryFolder } from "./support/folder.ts";
+import { collectGarbage } from "./support/garbage.ts";
+import { end, lineWith, startScript } from "./support/processes.ts";
+import { type Row, ratioRow, sideBySide } from "./support/report.ts";
+import { benchConfig } from "./support/road.ts";
+import { recordedStream } from "./support/stream.ts";
+
+/**
+ * Replay against the core that decided the same turns; and how long it takes until all actors are back, from the log
+ * alone and from a fresh snapshot. The log is written by an exchange that is killed before it made any snapshot.
+ */
+export async function benchRecovery(rounds: number): Promise<Row[]> {
+  const folder = temporaryFolder();
+  try {
+    const recorder = startScript("bench/support/recorder.js", [folder.path, "record"]);
+    const lastSequence = Number((await lineWith(recorder, /recorded (\d+)/))[1]);
+    await end(recorder, "SIGKILL");
+    const rows = [await compareReplay(folder.path, lastSequence, rounds)];
+    const fromLog: number[] = [];
+    for (let round = 0; round < rounds; round++) fromLog.push(await startUpMs(folder.path, "SIGKILL"));
+    await startUpMs(folder.path, "SIGTERM"); // stops in order, with a snapshot
+    const fromSnapshot: number[] = [];
+    for (let round = 0; round < rounds; round++) fromSnapshot.push(await startUpMs(folder.path, "SIGTERM"));
+    const what = `recovery, all actors back after ${lastSequence} turns`;
+    rows.push(ratioRow(what, "ms", "with a fresh snapshot", fromLog, fromSnapshot));
+    return rows;
+  } finally {
+    folder.remove();
+  }
+}
+
+async function compareReplay(dataFolder: string, lastSequence: number, rounds: number): Promise<Row> {
+  const stream = recordedStream();
+  const decide = (): number => {
+    collectGarbage();
+    const engine = perpdEngine(stream);
+    const from = performance.now();
+    for (let i = 0; i < stream.length; i++) engine.run(i);
+    return stream.length / ((performance.now() - from) / 1e3);
+  };
+  const replay = (): number => {
+    collectGarbage();
+    const seconds = replaySeconds(dataFolder, lastSequence);
+    return lastSequence / seconds;
+  };
+  decide(); // warm-up
+  replay();
+  const [ours, theirs] = await sideBySide(rounds, replay, decide);
+  return ratioRow("recovery, replay of the log", "turns/s", "deciding them", ours, theirs);
+}
+
+/** As an actor thread does it. */
+function replaySeconds(dataFolder: string, lastSequence: number): number {
+  const config = benchConfig(dataFolder);
+  const control = new Control();
+  control.startAt(lastSequence);
+  const cells = AccountCells.allocate(config.maxAccounts);
+  const { faucetCapQuanta, withdrawalDelayMs } = config;
+  const symbols = config.instruments.map((instrument) => new SymbolActor(compileInstrument(instrument), cells));
+  const actors = [new LedgerActor({ faucetCapQuanta, withdrawalDelayMs }, cells), ...symbols];
+  const database = openDatabase(dataFolder, { readOnly: true });
+  const from = performance.now();
+  recover(actors, new Snapshots(database), `${dataFolder}/log`, control);
+  const seconds = (performance.now() - from) / 1e3;
+  database.close();
+  return seconds;
+}
+
+/** How long a new process takes to start the road on the folder, without loading the program. Then it is ended. */
+async function startUpMs(dataFolder: string, signal: "SIGTERM" | "SIGKILL"): Promise<number> {
+  const child: ChildProcess = startScript("bench/support/recorder.js", [dataFolder, "start"]);
+  const [, ms] = await lineWith(child, /started in ([\d.]+)/);
+  await end(child, signal);
+  return Number(ms);
+}

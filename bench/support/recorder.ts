@@ -1,0 +1,35 @@
+import { Host } from "../../src/actor/host.ts";
+import { Commands } from "./commands.ts";
+import { askAll, benchConfig, instrumentOf, prepareRoad, startRoad } from "./road.ts";
+import { recordedStream } from "./stream.ts";
+
+/**
+ * An exchange without a front, on the folder of the first argument. "record": runs the recorded stream through it and says
+ * at which sequence it ended. "start": says how long the start took, in milliseconds. Then it waits for a signal; SIGTERM stops it in order.
+ */
+const IN_FLIGHT = 256;
+/** Never, while a bench runs. */
+const SNAPSHOT_INTERVAL_MS = 3_600_000;
+
+const [dataFolder = "", task] = process.argv.slice(2);
+const config = benchConfig(dataFolder, { snapshotIntervalMs: SNAPSHOT_INTERVAL_MS });
+const from = performance.now();
+const host = task === "record" ? await startRoad(config) : await Host.start(config, () => {});
+const startMs = performance.now() - from;
+process.on("SIGTERM", async () => {
+  await host.stop();
+  process.exit(0);
+});
+if (task === "record") {
+  await record();
+  console.log(`recorded ${host.releasedSequence()}`);
+} else console.log(`started in ${startMs}`);
+
+async function record(): Promise<void> {
+  await prepareRoad(host);
+  const stream = recordedStream();
+  const { id } = instrumentOf(host);
+  const commands = new Commands(stream, id);
+  await askAll(host, id, (i) => commands.at(i), 0, stream.length, IN_FLIGHT);
+  await host.historyCaughtUp();
+}
