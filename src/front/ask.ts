@@ -2,26 +2,27 @@ import type { Released, Road } from "../actor/road.ts";
 import type { Instrument } from "../core/instrument.ts";
 import { Refused } from "../core/messages.ts";
 import type { Message, MessageOf } from "../core/shape.ts";
-import type { Call, Log } from "./call.ts";
+import type { Answer } from "./answer.ts";
+import type { Log } from "./call.ts";
 import { ApiError, fromRefused } from "./errors.ts";
 
 /**
- * Asks one actor and lets `answer` answer the call from the durable turn: the short way, without a promise. Throws
+ * Asks one actor and lets `read` answer the request from the durable turn: the short way, without a promise. Throws
  * OVERLOADED when the actor cannot be asked: then nothing was done.
  */
 export function askFor<C extends Message>(
   { road, log }: { road: Road; log: Log },
-  call: Call,
+  answer: Answer,
   actorId: number,
   command: C,
-  answer: (turn: Released) => void,
+  read: (turn: Released) => void,
 ): void {
   const asked = road.ask(actorId, command, (turn) => {
-    if (call.done) return;
+    if (answer.done) return;
     try {
-      answer(turn);
+      read(turn);
     } catch (thrown) {
-      call.fail(thrown, log);
+      answer.fail(thrown, log);
     }
   });
   if (!asked) throw new ApiError("OVERLOADED");
@@ -48,12 +49,12 @@ const ASK_AGAIN_AFTER_MS = 5;
 
 /**
  * Asks several actors, each with a command of its own, and puts together what they say, in their order. An actor that is
- * too busy is asked again until the call has run out of time: others may have done their part by then, so "nothing was
+ * too busy is asked again until nobody waits any more: others may have done their part by then, so "nothing was
  * done" would not be true.
  */
 export function askEach<T>(
   road: Road,
-  call: Call,
+  answer: Pick<Answer, "done">,
   instruments: readonly Instrument[],
   command: () => Message,
   read: (turn: Released, instrument: Instrument) => T,
@@ -63,7 +64,7 @@ export function askEach<T>(
       try {
         return await ask(road, instrument.id, command(), (turn) => read(turn, instrument));
       } catch (thrown) {
-        if (call.done || !(thrown instanceof ApiError) || thrown.code !== "OVERLOADED") throw thrown;
+        if (answer.done || !(thrown instanceof ApiError) || thrown.code !== "OVERLOADED") throw thrown;
         await new Promise((resolve) => setTimeout(resolve, ASK_AGAIN_AFTER_MS));
       }
     }

@@ -23,8 +23,8 @@ import { blank, type MessageOf } from "../../core/shape.ts";
 import type { PlaceOrderBody } from "../../wire/schema/orders.ts";
 import { MAX_LIMIT } from "../../wire/schema/scalars.ts";
 import { readPrice, readQuantity } from "../amounts.ts";
+import type { Answer } from "../answer.ts";
 import { askFor, firstReply, refusalIn } from "../ask.ts";
-import type { Call } from "../call.ts";
 import type { Context } from "../context.ts";
 import { ApiError } from "../errors.ts";
 import { fillJson, orderJsonWith, takerFillJson } from "../views.ts";
@@ -34,19 +34,24 @@ type Command = MessageOf<typeof PlaceOrder>;
 // Filled in again for each order: the road has encoded it when ask() returns.
 const command = blank(PlaceOrder);
 
-/** POST /orders: the path that everything else is slower than. */
-export function placeOrder(context: Context, call: Call, accountId: number, body: Static<typeof PlaceOrderBody>): void {
+/** Places an order: the path that everything else is slower than. */
+export function placeOrder(
+  context: Context,
+  answer: Answer,
+  accountId: number,
+  body: Static<typeof PlaceOrderBody>,
+): void {
   const instrument = context.symbols.named(body.symbol);
   command.accountId = accountId;
   readOrder(instrument, body, command);
   const { clientOrderId } = command;
   const isFirstUse = clientOrderId !== "" && claim(context, accountId, clientOrderId, instrument);
-  askFor(context, call, instrument.id, command, (turn) => {
+  askFor(context, answer, instrument.id, command, (turn) => {
     const reply = firstReply(turn);
     if (isFirstUse && reply.type === Refused.code) context.clientOrderIds.drop(accountId, clientOrderId);
     if (reply.type === DuplicateOrder.code)
-      replyDuplicate(context, call, instrument, (reply as MessageOf<typeof DuplicateOrder>).orderId);
-    else replyPlaced(call, instrument, turn);
+      replyDuplicate(context, answer, instrument, (reply as MessageOf<typeof DuplicateOrder>).orderId);
+    else replyPlaced(answer, instrument, turn);
   });
 }
 
@@ -62,13 +67,13 @@ function claim(context: Context, accountId: number, clientOrderId: string, instr
 }
 
 /** Answers with the order that the turn has placed, and its fills; or with why it was refused. */
-export function replyPlaced(call: Call, instrument: Instrument, turn: Released): void {
+export function replyPlaced(answer: Answer, instrument: Instrument, turn: Released): void {
   const reply = firstReply(turn);
   const refusal = refusalIn(reply, instrument);
-  if (refusal !== null) return call.refuse(refusal);
+  if (refusal !== null) return answer.refuse(refusal);
   const order = reply as MessageOf<typeof OrderView>;
   if (order.type !== OrderView.code) throw new Error(`an order was answered with message ${order.type}`);
-  call.reply(
+  answer.reply(
     201,
     orderJsonWith(instrument, order, turn.sequence, `,"fills":[${takerFillsJson(instrument, order, turn)}]`),
   );
@@ -86,19 +91,19 @@ function takerFillsJson(instrument: Instrument, order: MessageOf<typeof OrderVie
 }
 
 /** The clientOrderId was used with the same body before: its order as it is now, and all of its fills. */
-function replyDuplicate(context: Context, call: Call, instrument: Instrument, orderId: number): void {
+function replyDuplicate(context: Context, answer: Answer, instrument: Instrument, orderId: number): void {
   const { road, history, log } = context;
-  const answer = () => {
+  const read = () => {
     const order = history.orderById(orderId);
     if (order === undefined) throw new Error(`order ${orderId} is not in the history`);
     const fills = history.fillsOfOrder(order, MAX_LIMIT).reverse();
     const texts = fills.map((fill) => fillJson(instrument, fill)).join(",");
-    call.reply(200, orderJsonWith(instrument, order, order.sequence, `,"fills":[${texts}],"duplicate":true`));
+    answer.reply(200, orderJsonWith(instrument, order, order.sequence, `,"fills":[${texts}],"duplicate":true`));
   };
   road
     .historyCaughtUp()
-    .then(answer)
-    .catch((thrown: unknown) => call.fail(thrown, log));
+    .then(read)
+    .catch((thrown: unknown) => answer.fail(thrown, log));
 }
 
 /** Fills in everything but the account. Throws an ApiError when fields do not go together or lie between two units. */

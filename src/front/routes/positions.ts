@@ -1,9 +1,11 @@
+import type { Static } from "typebox";
 import { ClosePosition, LeverageView, PositionView, ReadPosition, SetLeverage } from "../../core/messages.ts";
 import { blank, type MessageOf } from "../../core/shape.ts";
 import { PositionList, PositionsQuery } from "../../wire/schema/account.ts";
 import { ClosePositionBody, Leverage, LeverageBody, PlacedOrder } from "../../wire/schema/orders.ts";
 import { SymbolName } from "../../wire/schema/scalars.ts";
 import { readPrice, readQuantity } from "../amounts.ts";
+import type { Answer } from "../answer.ts";
 import { askEach, askFor, mapReplies, replyOf } from "../ask.ts";
 import type { Context } from "../context.ts";
 import { type Route, route } from "../router.ts";
@@ -61,17 +63,8 @@ export function positionRoutes(context: Context): Route[] {
         "SYMBOL_HALTED",
         "REQUEST_EXPIRED",
       ],
-      handle({ call, principal, parameter, body }) {
-        const instrument = symbols.named(parameter);
-        const command = {
-          ...blank(ClosePosition),
-          accountId: principal.accountId,
-          quantityLots: body.quantity === undefined ? 0 : readQuantity(instrument, body.quantity),
-          priceTicks: body.price === undefined ? 0 : readPrice(instrument, body.price),
-          expiresAt: body.expiresAt ?? 0,
-        };
-        askFor(context, call, instrument.id, command, (turn) => replyPlaced(call, instrument, turn));
-      },
+      handle: ({ call, principal, parameter, body }) =>
+        closePosition(context, call, principal.accountId, parameter, body),
     }),
     route({
       method: "POST",
@@ -82,14 +75,41 @@ export function positionRoutes(context: Context): Route[] {
       body: LeverageBody,
       replies: { 200: Leverage },
       errors: ["UNKNOWN_SYMBOL", "LEVERAGE_OUT_OF_RANGE", "INSUFFICIENT_MARGIN"],
-      handle({ call, principal, parameter, body }) {
-        const instrument = symbols.named(parameter);
-        const command = { ...blank(SetLeverage), accountId: principal.accountId, leverage: body.leverage };
-        askFor(context, call, instrument.id, command, (turn) => {
-          const { leverage } = replyOf<MessageOf<typeof LeverageView>>(turn, LeverageView.code, instrument);
-          call.reply(200, JSON.stringify({ symbol: instrument.symbol, leverage }));
-        });
-      },
+      handle: ({ call, principal, parameter, body }) =>
+        setLeverage(context, call, principal.accountId, parameter, body),
     }),
   ];
+}
+
+export function closePosition(
+  context: Context,
+  answer: Answer,
+  accountId: number,
+  symbol: string,
+  body: Static<typeof ClosePositionBody>,
+): void {
+  const instrument = context.symbols.named(symbol);
+  const command = {
+    ...blank(ClosePosition),
+    accountId,
+    quantityLots: body.quantity === undefined ? 0 : readQuantity(instrument, body.quantity),
+    priceTicks: body.price === undefined ? 0 : readPrice(instrument, body.price),
+    expiresAt: body.expiresAt ?? 0,
+  };
+  askFor(context, answer, instrument.id, command, (turn) => replyPlaced(answer, instrument, turn));
+}
+
+export function setLeverage(
+  context: Context,
+  answer: Answer,
+  accountId: number,
+  symbol: string,
+  body: Static<typeof LeverageBody>,
+): void {
+  const instrument = context.symbols.named(symbol);
+  const command = { ...blank(SetLeverage), accountId, leverage: body.leverage };
+  askFor(context, answer, instrument.id, command, (turn) => {
+    const { leverage } = replyOf<MessageOf<typeof LeverageView>>(turn, LeverageView.code, instrument);
+    answer.reply(200, JSON.stringify({ symbol: instrument.symbol, leverage }));
+  });
 }

@@ -1,0 +1,64 @@
+import type { Static } from "typebox";
+import { CancelAll, CancelOrder, ORDER_STATUSES, OrderView, SIDES } from "../../core/messages.ts";
+import { blank, type MessageOf } from "../../core/shape.ts";
+import type { CancelAllQuery } from "../../wire/schema/orders.ts";
+import type { Answer } from "../answer.ts";
+import { ask, askEach, mapReplies, replyOf } from "../ask.ts";
+import type { Context } from "../context.ts";
+import { ApiError } from "../errors.ts";
+import { orderJson } from "../views.ts";
+import { findInHistory, findOpen, instrumentOf, isClientId, readOrderId } from "./find-orders.ts";
+
+type View = MessageOf<typeof OrderView>;
+
+/** Cancels an order by its id, or by `client:` and its client order id. */
+export async function cancelOrder(
+  context: Context,
+  answer: Answer,
+  accountId: number,
+  reference: string,
+): Promise<void> {
+  const orderId = isClientId(reference)
+    ? ((await findOpen(context, answer, accountId, reference))?.orderId ?? 0)
+    : readOrderId(context, reference);
+  const canceled = orderId === 0 ? null : await cancel(context, accountId, orderId);
+  if (canceled !== null) return answer.reply(200, canceled);
+  const closed = await findInHistory(context, accountId, reference);
+  if (closed === null) throw new ApiError("ORDER_NOT_FOUND", { field: "id" });
+  const details = { orderId: String(closed.orderId), status: ORDER_STATUSES[closed.status] ?? "" };
+  throw new ApiError("ORDER_NOT_OPEN", { field: "id", details });
+}
+
+/** Cancels every open order of the account, or those of a symbol or side. */
+export async function cancelOrders(
+  { road, symbols }: Context,
+  answer: Answer,
+  accountId: number,
+  which: Static<typeof CancelAllQuery>,
+): Promise<void> {
+  const side = which.side === undefined ? -1 : SIDES.indexOf(which.side);
+  const canceled = await askEach(
+    road,
+    answer,
+    symbols.selected(which.symbol),
+    () => ({ ...blank(CancelAll), accountId, side }),
+    (turn, instrument) =>
+      mapReplies<View, string>(turn, OrderView.code, (view) => orderJson(instrument, view, turn.sequence)),
+  );
+  const rows = canceled.flat();
+  answer.reply(200, `{"canceled":${rows.length},"data":[${rows.join(",")}]}`);
+}
+
+/** The canceled order as JSON, or null when the account has no such order open. */
+async function cancel(context: Context, accountId: number, orderId: number): Promise<string | null> {
+  const instrument = instrumentOf(context, orderId);
+  const command = { ...blank(CancelOrder), accountId, orderId };
+  try {
+    return await ask(context.road, instrument.id, command, (turn) =>
+      orderJson(instrument, replyOf<View>(turn, OrderView.code, instrument), turn.sequence),
+    );
+  } catch (thrown) {
+    if (thrown instanceof ApiError && thrown.code === "ORDER_NOT_FOUND") return null;
+    throw thrown;
+  }
+}

@@ -1,0 +1,106 @@
+import type { Instrument } from "../../core/instrument.ts";
+import { idToInstrumentId, OrderView, ReadOrder, ReadOrders } from "../../core/messages.ts";
+import { blank, type MessageOf } from "../../core/shape.ts";
+import type { OrderRecord } from "../../store/rows.ts";
+import { CLIENT_ORDER_ID_PATTERN } from "../../wire/schema/scalars.ts";
+import type { Answer } from "../answer.ts";
+import { askEach, mapReplies } from "../ask.ts";
+import type { Context } from "../context.ts";
+import { ApiError } from "../errors.ts";
+import { orderJson } from "../views.ts";
+
+type View = MessageOf<typeof OrderView>;
+
+/** An open order as it is listed. */
+export interface OpenRow {
+  readonly orderId: number;
+  readonly createdAt: number;
+  readonly json: string;
+}
+
+export async function openOrders(
+  { road }: Context,
+  answer: Pick<Answer, "done">,
+  accountId: number,
+  instruments: readonly Instrument[],
+): Promise<OpenRow[]> {
+  const rows = await askEach(
+    road,
+    answer,
+    instruments,
+    () => ({ ...blank(ReadOrders), accountId }),
+    (turn, instrument) =>
+      mapReplies<View, OpenRow>(turn, OrderView.code, (view) => readRow(instrument, view, turn.sequence)),
+  );
+  return rows.flat().sort((a, b) => b.createdAt - a.createdAt || b.orderId - a.orderId);
+}
+
+const readRow = (instrument: Instrument, view: View, sequence: number): OpenRow => ({
+  orderId: view.orderId,
+  createdAt: view.createdAt,
+  json: orderJson(instrument, view, sequence),
+});
+
+const CLIENT_ID_PREFIX = "client:";
+const CLIENT_ORDER_ID = new RegExp(CLIENT_ORDER_ID_PATTERN);
+
+export const isClientId = (parameter: string): boolean => parameter.startsWith(CLIENT_ID_PREFIX);
+
+function readClientId(parameter: string): string {
+  const clientOrderId = parameter.slice(CLIENT_ID_PREFIX.length);
+  if (CLIENT_ORDER_ID.test(clientOrderId)) return clientOrderId;
+  throw new ApiError("BAD_VALUE", { field: "id", message: "No clientOrderId has this form." });
+}
+
+/** 0 when no order can have this id. */
+export function readOrderId({ symbols }: Context, parameter: string): number {
+  if (!/^[0-9]+$/.test(parameter))
+    throw new ApiError("BAD_VALUE", { field: "id", message: "An order's id is a number, or client:CLIENT_ORDER_ID." });
+  const orderId = Number(parameter);
+  const isPossible = Number.isSafeInteger(orderId) && symbols.withId(idToInstrumentId(orderId)) !== undefined;
+  return isPossible ? orderId : 0;
+}
+
+/** The order if it is open. By client order id, every symbol is asked: the id does not say which it belongs to. */
+export async function findOpen(
+  context: Context,
+  answer: Pick<Answer, "done">,
+  accountId: number,
+  parameter: string,
+): Promise<OpenRow | null> {
+  const { road, symbols } = context;
+  const byClientId = isClientId(parameter);
+  const clientOrderId = byClientId ? readClientId(parameter) : "";
+  const orderId = byClientId ? 0 : readOrderId(context, parameter);
+  if (!byClientId && orderId === 0) return null;
+  const instruments = byClientId ? symbols.all : [instrumentOf(context, orderId)];
+  const found = await askEach(
+    road,
+    answer,
+    instruments,
+    () => ({ ...blank(ReadOrder), accountId, orderId, clientOrderId }),
+    (turn, instrument) =>
+      mapReplies<View, OpenRow>(turn, OrderView.code, (view) => readRow(instrument, view, turn.sequence)),
+  );
+  return found.flat()[0] ?? null;
+}
+
+/** The account's order as the history has it; null when there is none, or when it is another account's. */
+export async function findInHistory(
+  context: Context,
+  accountId: number,
+  parameter: string,
+): Promise<OrderRecord | null> {
+  const { road, history } = context;
+  await road.historyCaughtUp();
+  const order = isClientId(parameter)
+    ? history.orderByClientId(accountId, readClientId(parameter))
+    : history.orderById(readOrderId(context, parameter));
+  return order?.accountId === accountId ? order : null;
+}
+
+export function instrumentOf({ symbols }: Context, orderId: number): Instrument {
+  const instrument = symbols.withId(idToInstrumentId(orderId));
+  if (instrument === undefined) throw new ApiError("ORDER_NOT_FOUND", { field: "id" });
+  return instrument;
+}
