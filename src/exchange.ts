@@ -14,6 +14,7 @@ import { MarketData } from "./front/market.ts";
 import { BASE_PATH } from "./front/router.ts";
 import { listen, type Server } from "./front/server.ts";
 import { RECENT_LIQUIDATIONS, RECENT_TRADES } from "./front/symbol-market.ts";
+import { createTrade, type Trade } from "./front/trading.ts";
 import { Wallets } from "./front/wallet.ts";
 import { openDatabase } from "./store/database.ts";
 import { History } from "./store/history.ts";
@@ -67,11 +68,13 @@ export async function openExchange(parts: ExchangeParts): Promise<Exchange> {
 
   let server: Server;
   let answer: (call: Call) => void;
+  let trade: Trade;
   const channels = new Channels({
     road: host,
     market,
     publish: (topic, text) => server.publish(topic, text),
     authenticate: auth.socket,
+    trade: (op, params, accountId, whom) => trade(op, params, accountId, whom),
     now: Date.now,
     maxMessagesPerSecond: config.rateLimit ? SOCKET_MESSAGES_PER_SECOND : Number.POSITIVE_INFINITY,
   });
@@ -101,6 +104,7 @@ export async function openExchange(parts: ExchangeParts): Promise<Exchange> {
     log,
   };
   answer = createApi(context, auth, version);
+  trade = createTrade(context);
   channels.start();
   return {
     url: `http://${config.host}:${server.port}${BASE_PATH}`,

@@ -9,7 +9,9 @@ import {
   MAX_REQUEST_ID_LENGTH,
   PingRequest,
   TokenAuthRequest,
+  TradingRequest,
 } from "../wire/schema/channels.ts";
+import { isTradingOp, type TradingOp } from "../wire/schema/trading.ts";
 import { ApiError } from "./errors.ts";
 import { Input } from "./input.ts";
 import type { SocketCredentials } from "./socket-auth.ts";
@@ -30,8 +32,10 @@ export interface ChannelRequest {
 
 export type ClientRequest =
   | { readonly op: "ping" }
-  | { readonly op: "auth"; readonly credentials: SocketCredentials }
-  | { readonly op: "subscribe" | "unsubscribe"; readonly channels: readonly ChannelRequest[] };
+  | { readonly op: "auth"; readonly credentials: SocketCredentials; readonly cancelOnDisconnect: boolean }
+  | { readonly op: "subscribe" | "unsubscribe"; readonly channels: readonly ChannelRequest[] }
+  /** Not checked yet: who asks is looked at first. */
+  | { readonly op: TradingOp; readonly params: unknown };
 
 /** Private channels show the account that the socket acts for. */
 export const isPrivate = ({ channel }: ChannelRequest): boolean => channel === "positions" || channel === "balance";
@@ -39,6 +43,7 @@ export const isPrivate = ({ channel }: ChannelRequest): boolean => channel === "
 const PING = new Input(PingRequest);
 const TOKEN_AUTH = new Input(TokenAuthRequest);
 const KEY_AUTH = new Input(KeyAuthRequest);
+const TRADING_REQUEST = new Input(TradingRequest);
 const CHANNELS_REQUEST = new Input(ChannelsRequest);
 const CHANNEL_INPUTS = {
   orderbook: new Input(CHANNELS.orderbook),
@@ -66,8 +71,10 @@ export function readRequest(message: unknown, instruments: readonly Instrument[]
     case "ping":
       PING.check(message);
       return { op };
-    case "auth":
-      return { op, credentials: (message.apiKey === undefined ? TOKEN_AUTH : KEY_AUTH).check(message) };
+    case "auth": {
+      const credentials = (message.apiKey === undefined ? TOKEN_AUTH : KEY_AUTH).check(message);
+      return { op, credentials, cancelOnDisconnect: credentials.cancelOnDisconnect === true };
+    }
     case "subscribe": {
       const channels = readChannels(message, instruments);
       return { op, channels: channels.map(withDefaults) };
@@ -77,7 +84,8 @@ export function readRequest(message: unknown, instruments: readonly Instrument[]
     case undefined:
       throw new ApiError("MISSING_FIELD", { field: "op" });
     default:
-      throw new SocketRefusal("UNKNOWN_OP", "op");
+      if (!isTradingOp(op)) throw new SocketRefusal("UNKNOWN_OP", "op");
+      return { op, params: TRADING_REQUEST.check(message).params ?? {} };
   }
 }
 

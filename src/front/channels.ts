@@ -1,5 +1,5 @@
 import type { Released, Road } from "../actor/road.ts";
-import { KeyRevoked, LEDGER, type LedgerEvent, SessionClosed } from "../core/messages.ts";
+import { KeyRevoked, LEDGER, type LedgerEvent, type Permission, SessionClosed } from "../core/messages.ts";
 import type { TimeMs } from "../core/units.ts";
 import { MAX_SUBSCRIPTIONS } from "../wire/schema/channels.ts";
 import { type ChannelRequest, isPrivate, type RequestId, readId, readRequest } from "./channel-requests.ts";
@@ -8,10 +8,19 @@ import { ApiError } from "./errors.ts";
 import { parseJson } from "./json.ts";
 import type { MarketData } from "./market.ts";
 import type { Authenticate, SocketCredentials, SocketIdentity } from "./socket-auth.ts";
-import { CLOSE_CREDENTIAL_ENDED, CLOSE_RATE_LIMITED, CLOSE_SLOW_CONSUMER, SocketRefusal } from "./socket-errors.ts";
+import { SocketCall, UNHEARD } from "./socket-call.ts";
+import {
+  CLOSE_CREDENTIAL_ENDED,
+  CLOSE_RATE_LIMITED,
+  CLOSE_SLOW_CONSUMER,
+  errorJson,
+  type Problem,
+  SocketRefusal,
+} from "./socket-errors.ts";
 import type { Socket, SocketHandlers } from "./sockets.ts";
 import type { Publish } from "./stream.ts";
 import { Streams, topicOf } from "./streams.ts";
+import type { Trade } from "./trading.ts";
 
 const TICK_MS = 50;
 const HEARTBEAT_MS = 5_000;
@@ -26,6 +35,7 @@ export interface ChannelsOptions {
   readonly market: MarketData;
   readonly publish: Publish;
   readonly authenticate: Authenticate;
+  readonly trade: Trade;
   readonly now: () => TimeMs;
   /** A socket that sends more is closed. Infinity = no limit. */
   readonly maxMessagesPerSecond: number;
@@ -36,6 +46,7 @@ export class Channels implements SocketHandlers {
   private readonly road: Road;
   private readonly streams: Streams;
   private readonly authenticate: Authenticate;
+  private readonly trade: Trade;
   private readonly now: () => TimeMs;
   private readonly maxMessagesPerSecond: number;
   private readonly connections = new Map<Socket, Connection>();
@@ -47,6 +58,7 @@ export class Channels implements SocketHandlers {
     this.road = road;
     this.streams = new Streams(road, options.market, options.publish, options.now);
     this.authenticate = options.authenticate;
+    this.trade = options.trade;
     this.now = options.now;
     this.maxMessagesPerSecond = options.maxMessagesPerSecond;
     this.heartbeatAt = options.now();
@@ -88,6 +100,9 @@ export class Channels implements SocketHandlers {
     if (connection === undefined) return;
     this.connections.delete(socket);
     for (const topic of connection.subscriptions.keys()) this.streams.leave(connection, topic);
+    // Behind whatever the client has placed: each symbol takes its commands in their order.
+    if (connection.cancelOnDisconnect && connection.identity !== null)
+      this.trade("order.cancelAll", {}, connection.identity.accountId, UNHEARD);
   }
 
   message(socket: Socket, text: string): void {
@@ -113,22 +128,37 @@ export class Channels implements SocketHandlers {
         connection.send(JSON.stringify({ op: "pong", id, serverTime: this.now() }));
         return;
       case "auth":
-        this.identify(connection, id, request.credentials);
+        this.identify(connection, id, request.credentials, request.cancelOnDisconnect);
         return;
       case "subscribe":
         this.subscribe(connection, id, request.channels);
         return;
       case "unsubscribe":
         this.unsubscribe(connection, id, request.channels);
+        return;
+      default:
+        this.trade(
+          request.op,
+          request.params,
+          accountWith("TRADE", connection.identity),
+          new SocketCall(connection, request.op, id),
+        );
     }
   }
 
-  private identify(connection: Connection, id: RequestId, credentials: SocketCredentials): void {
+  private identify(
+    connection: Connection,
+    id: RequestId,
+    credentials: SocketCredentials,
+    cancelOnDisconnect: boolean,
+  ): void {
     const identity = this.authenticate(credentials, connection.socket.remoteAddress);
     if (!("accountId" in identity)) return this.refuse(connection, id, identity);
     if (connection.identity !== null && connection.identity.accountId !== identity.accountId)
       throw new SocketRefusal("ALREADY_AUTHENTICATED");
+    if (cancelOnDisconnect) accountWith("TRADE", identity);
     connection.identity = identity;
+    connection.cancelOnDisconnect = cancelOnDisconnect;
     const { accountId, permissions, expiresAt } = identity;
     connection.send(
       JSON.stringify({
@@ -137,6 +167,7 @@ export class Channels implements SocketHandlers {
         accountId: String(accountId),
         permissions,
         expiresAt: expiresAt === 0 ? null : expiresAt,
+        cancelOnDisconnect,
       }),
     );
   }
@@ -174,9 +205,7 @@ export class Channels implements SocketHandlers {
   }
 
   private refuse(connection: Connection, id: RequestId, problem: Problem): void {
-    const { code, message, field, details, retryable = false } = problem;
-    const serverTime = this.now();
-    connection.send(JSON.stringify({ op: "error", id, code, message, field, details, retryable, serverTime }));
+    connection.send(errorJson(id, problem, this.now()));
   }
 
   private released(turn: Released): void {
@@ -196,23 +225,18 @@ export class Channels implements SocketHandlers {
   }
 }
 
-/** Anything that a client is told of a request that failed. */
-interface Problem {
-  readonly code: string;
-  readonly message: string;
-  readonly field?: string | undefined;
-  readonly details?: object | undefined;
-  readonly retryable?: boolean | undefined;
-}
-
 /** Whose stream the request means. */
 function accountFor(request: ChannelRequest, identity: SocketIdentity | null): number {
   if (!isPrivate(request)) return NOBODY;
+  return accountWith("READ", identity);
+}
+
+/** Whom the socket acts for, if it may do this. */
+function accountWith(permission: Permission, identity: SocketIdentity | null): number {
   if (identity === null)
-    throw new ApiError("UNAUTHENTICATED", {
-      message: `The channel ${request.channel} is private: authenticate first.`,
-    });
-  if (!identity.permissions.includes("READ")) throw new ApiError("PERMISSION_DENIED");
+    throw new ApiError("UNAUTHENTICATED", { message: "This acts for an account: authenticate first." });
+  if (!identity.permissions.includes(permission))
+    throw new ApiError("PERMISSION_DENIED", { details: { required: permission } });
   return identity.accountId;
 }
 

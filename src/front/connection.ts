@@ -9,8 +9,11 @@ export class Connection implements Member {
   readonly socket: Socket;
   /** null until the client has said who it is. */
   identity: SocketIdentity | null = null;
+  /** All orders of the account are canceled when the socket closes. */
+  cancelOnDisconnect = false;
   /** What it has subscribed to, by topic. */
   readonly subscriptions = new Map<string, ChannelRequest>();
+  private replies: string[] = [];
   private second = 0;
   private messages = 0;
 
@@ -32,6 +35,17 @@ export class Connection implements Member {
   send(text: string): void {
     this.socket.send(text);
   }
+
+  /** Answers a request. Answers that come in one go, as from one drain of the journal's ring, leave in one packet. */
+  reply(text: string): void {
+    if (this.replies.push(text) === 1) queueMicrotask(this.sendReplies);
+  }
+
+  private readonly sendReplies = (): void => {
+    const { replies } = this;
+    this.replies = [];
+    this.socket.sendAll(replies);
+  };
 
   enter(topic: string): void {
     this.socket.subscribe(topic);

@@ -1,3 +1,5 @@
+import type { TimeMs } from "../core/units.ts";
+
 /** Refusals that only a WebSocket knows, beside those it shares with REST (errors.ts). The socket stays open. */
 export const SOCKET_ERRORS = {
   UNKNOWN_OP: "There is no such op.",
@@ -6,6 +8,21 @@ export const SOCKET_ERRORS = {
   ALREADY_AUTHENTICATED: "The socket acts for another account. Open one for each account.",
 } as const;
 export type SocketErrorCode = keyof typeof SOCKET_ERRORS;
+
+/** Anything that a client is told of a request that failed. */
+export interface Problem {
+  readonly code: string;
+  readonly message: string;
+  readonly field?: string | undefined;
+  readonly details?: object | undefined;
+  readonly retryable?: boolean | undefined;
+}
+
+/** `id`: that of the request. */
+export function errorJson(id: string | number | null, problem: Problem, serverTime: TimeMs): string {
+  const { code, message, field, details, retryable = false } = problem;
+  return JSON.stringify({ op: "error", id, code, message, field, details, retryable, serverTime });
+}
 
 /** Why the exchange closes a socket: the code of the close frame and its reason. */
 export const CLOSE_RATE_LIMITED = 1008;

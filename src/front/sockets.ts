@@ -4,6 +4,7 @@ import { decodeUtf8 } from "./json.ts";
 /** What a socket needs of a uWebSockets.js WebSocket. Each method throws once it is closed. */
 export interface RawSocket {
   send(message: string | Uint8Array, isBinary: boolean): number;
+  cork(write: () => void): unknown;
   ping(): number;
   subscribe(topic: string): boolean;
   unsubscribe(topic: string): boolean;
@@ -45,6 +46,13 @@ export class Socket {
   /** Sends one text message. A message that passes the backpressure limit is dropped, and closes the socket. */
   send(text: string | Uint8Array): void {
     this.raw?.send(text, false);
+  }
+
+  /** Sends text messages with one write. */
+  sendAll(texts: readonly string[]): void {
+    this.raw?.cork(() => {
+      for (const text of texts) this.send(text);
+    });
   }
 
   subscribe(topic: string): void {

@@ -20,7 +20,9 @@ import {
   Traded,
 } from "../../src/core/messages.ts";
 import type { Message, MessageOf } from "../../src/core/shape.ts";
+import type { Answer } from "../../src/front/answer.ts";
 import { Channels } from "../../src/front/channels.ts";
+import { ApiError } from "../../src/front/errors.ts";
 import { MarketData } from "../../src/front/market.ts";
 import type { Authenticate } from "../../src/front/socket-auth.ts";
 import { Hub, type Received, ScriptedClient } from "./scripted-client.ts";
@@ -39,6 +41,8 @@ interface Exchange {
   market: MarketData;
   channels: Channels;
   hub: Hub;
+  /** What sockets have asked to trade: op, params and account. The test answers. */
+  trades: { op: string; params: unknown; accountId: number; answer: Answer }[];
   connect(): ScriptedClient;
 }
 
@@ -59,6 +63,8 @@ const authenticate: Authenticate = (credentials) => {
       return identity(ALICE, "hash-of-alice");
     case "bob":
       return identity(BOB, "hash-of-bob");
+    case "alice-trader":
+      return identity(ALICE, "hash-of-alice-trader", ["TRADE"]);
     case "alice-blind":
       return identity(ALICE, "hash-of-alice-blind", ["TRADE"]);
     case "alice-brief":
@@ -76,8 +82,17 @@ async function open(states: Record<number, Partial<SymbolSummary>> = {}, symbols
   const market = await opening;
   const hub = new Hub();
   const publish = (topic: string, text: string): void => hub.publish(topic, text);
-  const channels = new Channels({ road, market, publish, authenticate, now, maxMessagesPerSecond: 50 });
-  return { road, market, channels, hub, connect: () => new ScriptedClient(hub, channels) };
+  const trades: Exchange["trades"] = [];
+  const channels = new Channels({
+    road,
+    market,
+    publish,
+    authenticate,
+    trade: (op, params, accountId, answer) => void trades.push({ op, params, accountId, answer }),
+    now,
+    maxMessagesPerSecond: 50,
+  });
+  return { road, market, channels, hub, trades, connect: () => new ScriptedClient(hub, channels) };
 }
 
 const subscribe = (...channels: object[]): object => ({ op: "subscribe", id: 1, channels });
@@ -101,7 +116,10 @@ test("what is not understood is refused by name, and the socket stays open", asy
     ['{"op":"ping","op":"ping"}', "DUPLICATE_FIELD", "op"],
     [{}, "MISSING_FIELD", "op"],
     [{ op: "dance" }, "UNKNOWN_OP", "op"],
-    [{ op: "order.place", params: {} }, "UNKNOWN_OP", "op"],
+    [{ op: "order.place", params: {} }, "UNAUTHENTICATED"],
+    [{ op: "order.place", params: null }, "BAD_TYPE", "params"],
+    [{ op: "order.place", symbol: "BTC-PERP" }, "UNKNOWN_FIELD", "symbol"],
+    [{ op: "order.burn", params: {} }, "UNKNOWN_OP", "op"],
     [{ op: 1 }, "UNKNOWN_OP", "op"],
     [{ op: "ping", more: 1 }, "UNKNOWN_FIELD", "more"],
     [{ op: "ping", id: {} }, "BAD_VALUE", "id"],
@@ -128,7 +146,8 @@ test("what is not understood is refused by name, and the socket stays open", asy
     [subscribe({ channel: "trades", symbol: "BTC-PERP", depth: 5 }), "UNKNOWN_FIELD", "channels.0.depth"],
     [{ op: "auth" }, "MISSING_FIELD", "token"],
     [{ op: "auth", token: 5 }, "BAD_TYPE", "token"],
-    [{ op: "auth", token: "alice", cancelOnDisconnect: true }, "UNKNOWN_FIELD", "cancelOnDisconnect"],
+    [{ op: "auth", token: "alice", cancelOnDisconnect: "yes" }, "BAD_TYPE", "cancelOnDisconnect"],
+    [{ op: "auth", token: "alice", cancelOnDisconnect: true }, "PERMISSION_DENIED"],
     [{ op: "auth", apiKey: "key", token: "alice" }, "UNKNOWN_FIELD", "token"],
     [{ op: "auth", apiKey: "key", signature: "good" }, "MISSING_FIELD", "timestamp"],
     [{ op: "auth", apiKey: "key", signature: "good", timestamp: String(START) }, "BAD_TYPE", "timestamp"],
@@ -198,7 +217,14 @@ test("one bad channel among many, and nothing is subscribed to", async () => {
 test("a socket says who it is by token or by key", async () => {
   const { connect } = await open();
   assert.deepEqual(connect().ask({ op: "auth", id: 3, token: "alice" }), [
-    { op: "authenticated", id: 3, accountId: "17", permissions: ["READ"], expiresAt: null },
+    {
+      op: "authenticated",
+      id: 3,
+      accountId: "17",
+      permissions: ["READ"],
+      expiresAt: null,
+      cancelOnDisconnect: false,
+    },
   ]);
   const [brief] = connect().ask({ op: "auth", token: "alice-brief" });
   assert.equal(brief.expiresAt, START + 1000);
@@ -262,6 +288,57 @@ test("a client that does not read is told so and closed", async () => {
   channels.tick();
   assert.deepEqual(slow.closedWith, { code: 1013, reason: "SLOW_CONSUMER" });
   assert.equal(good.closedWith, null);
+});
+
+// ---- trading --------------------------------------------------------------------------------------------------------
+
+test("trading: answers name op and id, and a closed socket hears nothing", async () => {
+  const { trades, connect } = await open();
+  const client = connect();
+  client.say({ op: "auth", token: "alice-trader" });
+  client.take();
+  client.say({ op: "order.cancelAll", id: "a" });
+  client.say({ op: "order.place", id: 2, params: { symbol: "BTC-PERP" } });
+  assert.deepEqual(
+    trades.map(({ op, params, accountId }) => [op, params, accountId]),
+    [
+      ["order.cancelAll", {}, ALICE],
+      ["order.place", { symbol: "BTC-PERP" }, ALICE],
+    ],
+  );
+  const [first, second] = trades;
+  assert.ok(first !== undefined && second !== undefined);
+  second.answer.reply(201, '{"orderId":"1"}');
+  first.answer.refuse(new ApiError("OVERLOADED"));
+  assert.deepEqual(client.take(), [], "what is answered in one go leaves in one packet");
+  await Promise.resolve();
+  const [placed, refused] = client.take();
+  assert.deepEqual(placed, { op: "order.place", id: 2, status: 201, result: { orderId: "1" } });
+  assert.deepEqual([refused.op, refused.id, refused.code, refused.retryable], ["error", "a", "OVERLOADED", true]);
+  client.say({ op: "order.cancelAll" });
+  assert.equal(trades[2]?.answer.done, false);
+  client.hangUp();
+  assert.equal(trades[2]?.answer.done, true);
+  trades[2]?.answer.reply(200, "{}");
+  await Promise.resolve();
+  assert.equal(trades.length, 3, "nothing was asked for a disconnect");
+});
+
+test("trading: cancelOnDisconnect cancels when the socket closes; the last auth decides", async () => {
+  const { trades, connect } = await open();
+  const client = connect();
+  const [first] = client.ask({ op: "auth", token: "alice-trader", cancelOnDisconnect: true });
+  assert.equal(first.cancelOnDisconnect, true);
+  client.hangUp();
+  assert.deepEqual(
+    trades.map(({ op, params, accountId, answer }) => [op, params, accountId, answer.done]),
+    [["order.cancelAll", {}, ALICE, false]],
+  );
+  const other = connect();
+  other.say({ op: "auth", token: "alice-trader", cancelOnDisconnect: true });
+  other.say({ op: "auth", token: "alice-trader" });
+  other.hangUp();
+  assert.equal(trades.length, 1);
 });
 
 // ---- order book -----------------------------------------------------------------------------------------------------

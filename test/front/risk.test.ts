@@ -144,7 +144,15 @@ async function open() {
   const hub = new Hub();
   const publish = (topic: string, text: string): void => hub.publish(topic, text);
   const refuse = () => ({ code: "INVALID_TOKEN", message: "no" }) as const;
-  const channels = new Channels({ road, market, publish, authenticate: refuse, now, maxMessagesPerSecond: 50 });
+  const channels = new Channels({
+    road,
+    market,
+    publish,
+    authenticate: refuse,
+    trade: assert.fail,
+    now,
+    maxMessagesPerSecond: 50,
+  });
   return { road, market, connect: () => new ScriptedClient(hub, channels) };
 }
 

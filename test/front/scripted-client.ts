@@ -68,6 +68,9 @@ export class ScriptedClient implements RawSocket {
     this.receive(String(message));
     return 1;
   }
+  cork(write: () => void): void {
+    write();
+  }
   ping(): number {
     return 1;
   }

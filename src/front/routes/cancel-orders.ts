@@ -11,12 +11,13 @@ import { findInHistory, findOpen, instrumentOf, isClientId, readOrderId } from "
 
 type View = MessageOf<typeof OrderView>;
 
-/** Cancels an order by its id, or by `client:` and its client order id. */
+/** Cancels an order by its id, or by `client:` and its client order id. `field` is what errors call that. */
 export async function cancelOrder(
   context: Context,
   answer: Answer,
   accountId: number,
   reference: string,
+  field = "id",
 ): Promise<void> {
   const orderId = isClientId(reference)
     ? ((await findOpen(context, answer, accountId, reference))?.orderId ?? 0)
@@ -24,9 +25,9 @@ export async function cancelOrder(
   const canceled = orderId === 0 ? null : await cancel(context, accountId, orderId);
   if (canceled !== null) return answer.reply(200, canceled);
   const closed = await findInHistory(context, accountId, reference);
-  if (closed === null) throw new ApiError("ORDER_NOT_FOUND", { field: "id" });
+  if (closed === null) throw new ApiError("ORDER_NOT_FOUND", { field });
   const details = { orderId: String(closed.orderId), status: ORDER_STATUSES[closed.status] ?? "" };
-  throw new ApiError("ORDER_NOT_OPEN", { field: "id", details });
+  throw new ApiError("ORDER_NOT_OPEN", { field, details });
 }
 
 /** Cancels every open order of the account, or those of a symbol or side. */

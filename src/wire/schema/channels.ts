@@ -1,7 +1,8 @@
 import Type, { type TProperties } from "typebox";
 import { object, SymbolName, Time } from "./scalars.ts";
+import { TRADING_PARAMS } from "./trading.ts";
 
-/** What a client says on a WebSocket to learn what happens. */
+/** What a client says on a WebSocket. */
 
 /** A stream is kept for each depth and pace in use, whoever asks: so there are a few of each. */
 const BOOK_DEPTHS = [1, 5, 10, 20, 25, 50, 100, 200, 500, 1000];
@@ -19,11 +20,22 @@ const request = <P extends TProperties>(ops: readonly string[], fields: P) =>
   object({ op: Type.Enum([...ops]), id: Type.Optional(RequestId), ...fields });
 
 export const PingRequest = request(["ping"], {});
-export const TokenAuthRequest = request(["auth"], { token: Type.String({ description: "Of a session." }) });
+const CancelOnDisconnect = Type.Optional(
+  Type.Boolean({ description: "Cancel all open orders of the account when this socket closes, however it closes." }),
+);
+export const TokenAuthRequest = request(["auth"], {
+  token: Type.String({ description: "Of a session." }),
+  cancelOnDisconnect: CancelOnDisconnect,
+});
 export const KeyAuthRequest = request(["auth"], {
   apiKey: Type.String(),
   timestamp: Time("When it was signed."),
   signature: Type.String({ description: 'Hex HMAC-SHA256(secret, timestamp + "GET" + "/v1/ws").' }),
+  cancelOnDisconnect: CancelOnDisconnect,
+});
+/** The params of each op also fit its schema in TRADING_PARAMS. */
+export const TradingRequest = request(Object.keys(TRADING_PARAMS), {
+  params: Type.Optional(Type.Object({}, { description: "Those of the op." })),
 });
 /** Each channel also fits the schema of its name in CHANNELS. */
 export const ChannelsRequest = request(["subscribe", "unsubscribe"], {

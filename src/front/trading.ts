@@ -1,0 +1,65 @@
+import type { Static } from "typebox";
+import { TRADING_PARAMS, type TradingOp } from "../wire/schema/trading.ts";
+import type { Answer } from "./answer.ts";
+import type { Context } from "./context.ts";
+import { ApiError } from "./errors.ts";
+import { Input } from "./input.ts";
+import { cancelOrder, cancelOrders } from "./routes/cancel-orders.ts";
+import { placeOrder } from "./routes/place-order.ts";
+import { closePosition, setLeverage } from "./routes/positions.ts";
+
+/** Does what the op says for the account, and answers now or later. Never throws. */
+export type Trade = (op: TradingOp, params: unknown, accountId: number, answer: Answer) => void;
+
+type Params<O extends TradingOp> = Static<(typeof TRADING_PARAMS)[O]>;
+
+const PLACE = new Input(TRADING_PARAMS["order.place"]);
+const CANCEL = new Input(TRADING_PARAMS["order.cancel"]);
+const CANCEL_ALL = new Input(TRADING_PARAMS["order.cancelAll"]);
+const CLOSE = new Input(TRADING_PARAMS["position.close"]);
+const LEVERAGE = new Input(TRADING_PARAMS["position.leverage"]);
+
+/** Trading without HTTP: the functions behind the REST routes, with `params` checked by the same schemas. */
+export const createTrade =
+  (context: Context): Trade =>
+  (op, params, accountId, answer) => {
+    try {
+      run(context, op, params, accountId, answer)?.catch((thrown: unknown) => answer.fail(thrown, context.log));
+    } catch (thrown) {
+      answer.fail(thrown, context.log);
+    }
+  };
+
+type Running = void | Promise<void>;
+
+function run(context: Context, op: TradingOp, params: unknown, accountId: number, answer: Answer): Running {
+  switch (op) {
+    case "order.place":
+      return placeOrder(context, answer, accountId, PLACE.check(params));
+    case "order.cancel":
+      return cancel(context, answer, accountId, CANCEL.check(params));
+    case "order.cancelAll":
+      return cancelOrders(context, answer, accountId, CANCEL_ALL.check(params));
+    case "position.close": {
+      const { symbol, ...body } = CLOSE.check(params);
+      return closePosition(context, answer, accountId, symbol, body);
+    }
+    case "position.leverage": {
+      const { symbol, ...body } = LEVERAGE.check(params);
+      return setLeverage(context, answer, accountId, symbol, body);
+    }
+  }
+}
+
+function cancel(context: Context, answer: Answer, accountId: number, which: Params<"order.cancel">): Promise<void> {
+  const { orderId, clientOrderId } = which;
+  if (orderId !== undefined && clientOrderId !== undefined)
+    throw new ApiError("BAD_COMBINATION", {
+      field: "clientOrderId",
+      message: "An order is named by orderId or by clientOrderId, not by both.",
+    });
+  if (clientOrderId !== undefined)
+    return cancelOrder(context, answer, accountId, `client:${clientOrderId}`, "clientOrderId");
+  if (orderId === undefined) throw new ApiError("MISSING_FIELD", { field: "orderId" });
+  return cancelOrder(context, answer, accountId, orderId, "orderId");
+}

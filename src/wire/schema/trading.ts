@@ -1,0 +1,20 @@
+import Type from "typebox";
+import { CancelAllQuery, ClosePositionBody, LeverageBody, PlaceOrderBody } from "./orders.ts";
+import { ClientOrderId, Id, object, SymbolName } from "./scalars.ts";
+
+/** Trading over a WebSocket: the `params` of each op are what path, query and body of the REST request hold together. */
+export const TRADING_PARAMS = {
+  "order.place": PlaceOrderBody,
+  /** One of the two. */
+  "order.cancel": object({
+    orderId: Type.Optional(Id("The exchange's id.")),
+    clientOrderId: Type.Optional(ClientOrderId),
+  }),
+  "order.cancelAll": CancelAllQuery,
+  "position.close": object({ symbol: SymbolName, ...ClosePositionBody.properties }),
+  "position.leverage": object({ symbol: SymbolName, ...LeverageBody.properties }),
+};
+export type TradingOp = keyof typeof TRADING_PARAMS;
+
+export const isTradingOp = (op: unknown): op is TradingOp =>
+  typeof op === "string" && Object.hasOwn(TRADING_PARAMS, op);
