@@ -1,5 +1,5 @@
 import { must } from "../assert.ts";
-import { otherSide, type PublicTrade, toPublicTrade, toPublicTransfer } from "../core/feed.ts";
+import { type PublicTrade, toPublicTrade, toPublicTransfer } from "../core/feed.ts";
 import type { Instrument } from "../core/instrument.ts";
 import {
   Deposited,
@@ -15,8 +15,6 @@ import {
   PositionTransferred,
   REASON_NONE,
   STATUS_FILLED,
-  STATUS_NEW,
-  STATUS_PARTIALLY_FILLED,
   Traded,
   WithdrawalCompleted,
   WithdrawalRequested,
@@ -27,12 +25,13 @@ import { CandleFold } from "./candle-fold.ts";
 import type { Database } from "./database.ts";
 import { FundingFold } from "./funding-fold.ts";
 import { InsuranceFold } from "./insurance-fold.ts";
+import { fillOrder, placedOrder, transferFill } from "./order-records.ts";
 import {
   ClientOrderRecord,
-  FillRecord,
+  type FillRecord,
   IndexRecord,
   isOpen,
-  OrderRecord,
+  type OrderRecord,
   REFERENCES_PER_CHUNK,
   type ReferenceRecord,
   referenceTo,
@@ -54,9 +53,6 @@ const CLIENT_IDS_PER_GENERATION = 16_384;
 /** So that the largest of them stay below 4 KB. */
 const FILLS_PER_CHUNK = 24;
 const TRADES_PER_CHUNK = 60;
-
-/** What the two sides of a trade do not share. */
-type OwnSide = Pick<FillRecord, "maker" | "feeQuanta" | "feePpm" | "realizedQuanta" | "positionSizeLots">;
 
 /**
  * Folds the log's events into the history index: call turn() and apply() for each, in order, then commit(). Within a
@@ -180,28 +176,7 @@ export class HistoryFold {
 
   private placed(event: MessageOf<typeof OrderPlaced>): void {
     if (!isCustomer(event.accountId)) return;
-    this.touchedOrders.set(event.orderId, {
-      type: OrderRecord.code,
-      orderId: event.orderId,
-      accountId: event.accountId,
-      side: event.side,
-      orderType: event.orderType,
-      timeInForce: event.timeInForce,
-      flags: event.flags,
-      selfTradePrevention: event.selfTradePrevention,
-      priceTicks: event.priceTicks,
-      quantityLots: event.quantityLots,
-      remainingLots: event.quantityLots,
-      filledLots: 0,
-      filledQuanta: 0,
-      feeQuanta: 0,
-      status: STATUS_NEW,
-      reason: REASON_NONE,
-      createdAt: this.time,
-      updatedAt: this.time,
-      sequence: this.place.sequence,
-      clientOrderId: event.clientOrderId,
-    });
+    this.touchedOrders.set(event.orderId, placedOrder(event, this.time, this.place.sequence));
     if (event.clientOrderId === "") return;
     const key = [this.index.clientIdGeneration, event.accountId, event.clientOrderId];
     this.batch.put(this.database.clientOrders, key, { type: ClientOrderRecord.code, orderId: event.orderId });
@@ -220,102 +195,30 @@ export class HistoryFold {
     if (event.execType === EXEC_LIQUIDATION) this.liquidations.append(this.batch, instrumentId, place, trade);
     this.candles.trade(instrumentId, time, priceTicks, quantityLots, quanta);
 
-    if (isCustomer(event.takerAccountId)) {
-      this.fill(event, event.takerOrderId, quanta, {
-        maker: 0,
-        feeQuanta: event.takerFeeQuanta,
-        feePpm: instrument.takerFeePpm,
-        realizedQuanta: event.takerRealizedQuanta,
-        positionSizeLots: event.takerSizeLots,
-      });
-    }
-    if (isCustomer(event.makerAccountId)) {
-      this.fill(event, event.makerOrderId, quanta, {
-        maker: 1,
-        feeQuanta: event.makerFeeQuanta,
-        feePpm: instrument.makerFeePpm,
-        realizedQuanta: event.makerRealizedQuanta,
-        positionSizeLots: event.makerSizeLots,
-      });
-    }
+    if (isCustomer(event.takerAccountId)) this.fill(event, event.takerOrderId, instrument);
+    if (isCustomer(event.makerAccountId)) this.fill(event, event.makerOrderId, instrument);
   }
 
-  /** A part of a position that changed hands outside the book: a fill of both accounts, without an order or a fee. */
   private transferred(event: MessageOf<typeof PositionTransferred>): void {
-    const { accountId, counterpartyId, side } = event;
-    const liquidation = toRecord(toPublicTransfer(event, this.time, this.place.sequence));
-    this.liquidations.append(this.batch, this.actorId, this.place, liquidation);
-    if (isCustomer(accountId))
-      this.transferFill(event, accountId, side, event.accountRealizedQuanta, event.accountSizeLots);
-    if (isCustomer(counterpartyId))
-      this.transferFill(
-        event,
-        counterpartyId,
-        otherSide(side),
-        event.counterpartyRealizedQuanta,
-        event.counterpartySizeLots,
-      );
+    const { place, time } = this;
+    const instrument = this.instrumentOf(event.tradeId);
+    const liquidation = toRecord(toPublicTransfer(event, time, place.sequence));
+    this.liquidations.append(this.batch, this.actorId, place, liquidation);
+    for (const accountId of [event.accountId, event.counterpartyId])
+      if (isCustomer(accountId))
+        this.fills.append(
+          this.batch,
+          accountId,
+          place,
+          transferFill(event, accountId, instrument, time, place.sequence),
+        );
   }
 
-  private transferFill(
-    event: MessageOf<typeof PositionTransferred>,
-    accountId: number,
-    side: number,
-    realizedQuanta: number,
-    positionSizeLots: number,
-  ): void {
-    const { place, time } = this;
-    const { tradeId, priceTicks, quantityLots, execType } = event;
-    const instrument = this.instrumentOf(tradeId);
-    this.fills.append(this.batch, accountId, place, {
-      type: FillRecord.code,
-      tradeId,
-      orderId: 0,
-      side,
-      priceTicks,
-      quantityLots,
-      feeQuanta: 0,
-      feePpm: 0,
-      maker: 0,
-      realizedQuanta,
-      execType,
-      positionSizeLots,
-      time,
-      sequence: place.sequence,
-      clientOrderId: "",
-      offPriceQuanta: event.quanta - priceTicks * quantityLots * instrument.quantaPerTickLot,
-    });
-  }
-
-  private fill(event: MessageOf<typeof Traded>, orderId: number, quanta: number, own: OwnSide): void {
-    const { place, time } = this;
-    const { tradeId, priceTicks, quantityLots, execType } = event;
+  private fill(event: MessageOf<typeof Traded>, orderId: number, instrument: Instrument): void {
     const order = this.touch(orderId);
-    order.remainingLots -= quantityLots;
-    order.filledLots += quantityLots;
-    order.filledQuanta += quanta;
-    order.feeQuanta += own.feeQuanta;
-    order.status = STATUS_PARTIALLY_FILLED;
-    // No event says that an order was filled.
+    const fill = fillOrder(order, event, instrument, this.time, this.place.sequence);
+    this.fills.append(this.batch, order.accountId, this.place, fill);
     if (order.remainingLots === 0) this.close(order, STATUS_FILLED, REASON_NONE);
-    this.fills.append(this.batch, order.accountId, place, {
-      type: FillRecord.code,
-      tradeId,
-      orderId,
-      side: order.side,
-      priceTicks,
-      quantityLots,
-      feeQuanta: own.feeQuanta,
-      feePpm: own.feePpm,
-      maker: own.maker,
-      realizedQuanta: own.realizedQuanta,
-      execType,
-      positionSizeLots: own.positionSizeLots,
-      time,
-      sequence: place.sequence,
-      clientOrderId: order.clientOrderId,
-      offPriceQuanta: 0,
-    });
   }
 
   private instrumentOf(tradeId: number): Instrument {

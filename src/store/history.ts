@@ -74,11 +74,12 @@ export class History {
     );
   }
 
-  /** The account's fills, the latest first. */
-  fillsOf(accountId: number, query: AccountQuery): Page<FillRecord> {
+  /** The account's fills, the latest first; those of turns behind `throughSequence` left out. */
+  fillsOf(accountId: number, query: AccountQuery & { throughSequence?: number }): Page<FillRecord> {
     this.database.refresh();
+    const { throughSequence = Number.MAX_SAFE_INTEGER } = query;
     return this.database.fills.read(accountId, query, (fill) =>
-      isOf(query, fill.tradeId) && isWithin(fill.time, query) ? fill : null,
+      isOf(query, fill.tradeId) && isWithin(fill.time, query) && fill.sequence <= throughSequence ? fill : null,
     );
   }
 

@@ -1,0 +1,105 @@
+import { otherSide } from "../core/feed.ts";
+import type { Instrument } from "../core/instrument.ts";
+import {
+  type OrderPlaced,
+  type PositionTransferred,
+  REASON_NONE,
+  STATUS_FILLED,
+  STATUS_NEW,
+  STATUS_PARTIALLY_FILLED,
+  type Traded,
+} from "../core/messages.ts";
+import type { MessageOf } from "../core/shape.ts";
+import type { TimeMs } from "../core/units.ts";
+import { FillRecord, OrderRecord } from "./rows.ts";
+
+/** What events make of orders, and the fills they leave: the same for the history index as for whoever follows live. */
+
+export const placedOrder = (event: MessageOf<typeof OrderPlaced>, time: TimeMs, sequence: number): OrderRecord => ({
+  type: OrderRecord.code,
+  orderId: event.orderId,
+  accountId: event.accountId,
+  side: event.side,
+  orderType: event.orderType,
+  timeInForce: event.timeInForce,
+  flags: event.flags,
+  selfTradePrevention: event.selfTradePrevention,
+  priceTicks: event.priceTicks,
+  quantityLots: event.quantityLots,
+  remainingLots: event.quantityLots,
+  filledLots: 0,
+  filledQuanta: 0,
+  feeQuanta: 0,
+  status: STATUS_NEW,
+  reason: REASON_NONE,
+  createdAt: time,
+  updatedAt: time,
+  sequence,
+  clientOrderId: event.clientOrderId,
+});
+
+/** Fills the order by its side of the trade. No event says that an order was filled: its last lot does. */
+export function fillOrder(
+  order: OrderRecord,
+  event: MessageOf<typeof Traded>,
+  instrument: Instrument,
+  time: TimeMs,
+  sequence: number,
+): FillRecord {
+  const { tradeId, priceTicks, quantityLots, execType } = event;
+  const isMaker = event.makerOrderId === order.orderId;
+  const feeQuanta = isMaker ? event.makerFeeQuanta : event.takerFeeQuanta;
+  order.remainingLots -= quantityLots;
+  order.filledLots += quantityLots;
+  order.filledQuanta += priceTicks * quantityLots * instrument.quantaPerTickLot;
+  order.feeQuanta += feeQuanta;
+  order.status = order.remainingLots === 0 ? STATUS_FILLED : STATUS_PARTIALLY_FILLED;
+  return {
+    type: FillRecord.code,
+    tradeId,
+    orderId: order.orderId,
+    side: order.side,
+    priceTicks,
+    quantityLots,
+    feeQuanta,
+    feePpm: isMaker ? instrument.makerFeePpm : instrument.takerFeePpm,
+    maker: isMaker ? 1 : 0,
+    realizedQuanta: isMaker ? event.makerRealizedQuanta : event.takerRealizedQuanta,
+    execType,
+    positionSizeLots: isMaker ? event.makerSizeLots : event.takerSizeLots,
+    time,
+    sequence,
+    clientOrderId: order.clientOrderId,
+    offPriceQuanta: 0,
+  };
+}
+
+/** A part of a position that changed hands outside the book: a fill of both accounts, without an order or a fee. */
+export function transferFill(
+  event: MessageOf<typeof PositionTransferred>,
+  accountId: number,
+  instrument: Instrument,
+  time: TimeMs,
+  sequence: number,
+): FillRecord {
+  const { tradeId, priceTicks, quantityLots, execType } = event;
+  const isFirst = event.accountId === accountId;
+  return {
+    type: FillRecord.code,
+    tradeId,
+    orderId: 0,
+    side: isFirst ? event.side : otherSide(event.side),
+    priceTicks,
+    quantityLots,
+    feeQuanta: 0,
+    feePpm: 0,
+    maker: 0,
+    realizedQuanta: isFirst ? event.accountRealizedQuanta : event.counterpartyRealizedQuanta,
+    execType,
+    positionSizeLots: isFirst ? event.accountSizeLots : event.counterpartySizeLots,
+    time,
+    sequence,
+    clientOrderId: "",
+    offPriceQuanta: event.quanta - priceTicks * quantityLots * instrument.quantaPerTickLot,
+  };
+}
