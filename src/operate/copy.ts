@@ -7,7 +7,15 @@ import { syncDirectory } from "../store/log-segment.ts";
 import { SECRET_FILE } from "../store/secret.ts";
 import { checkDatabase } from "./database-check.ts";
 import { copyFile, emptyFolder, writeNewFile } from "./files.ts";
-import { COPY_FILE, type CopyRecord, databaseOf, logOf, requireEmpty, requireExchange } from "./folder.ts";
+import {
+  COPY_FILE,
+  type CopyRecord,
+  databaseOf,
+  logOf,
+  readCopyRecord,
+  requireEmpty,
+  requireExchange,
+} from "./folder.ts";
 import { type LogCopy, LogGapError, PinnedLog } from "./log-copy.ts";
 
 /** Far less than a segment lives: it is not removed before the next snapshot. */
@@ -63,7 +71,9 @@ async function copyState(options: CopyOptions): Promise<LogCopy> {
     try {
       await copyDatabaseWhilePinning(log, environment, databaseOf(to));
       const { indexedSequence } = await checkDatabase(from, databaseOf(to));
-      return log.copyTo(logOf(to), segmentBytes, indexedSequence);
+      // What is itself a copy has all that it was made with.
+      const copiedThrough = readCopyRecord(from)?.throughSequence ?? 0;
+      return log.copyTo(logOf(to), segmentBytes, Math.max(indexedSequence, copiedThrough));
     } catch (error) {
       if (!(error instanceof LogGapError) || attempt === MAX_ATTEMPTS) throw error;
       rmSync(databaseOf(to), { recursive: true, force: true });

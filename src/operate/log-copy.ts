@@ -53,17 +53,18 @@ export class PinnedLog {
 
   /**
    * Copies whole records, as far as they stand now, into the new folder `to`, and ends with a record which says that all of
-   * them are on disk: from then on a bad one is damage and not a torn tail. Throws LogCorruptError.
+   * them are on disk: from then on a bad one is damage and not a torn tail. Throws LogCorruptError, also when the log ends
+   * before `protectedThrough`.
    */
-  copyTo(to: string, segmentBytes: number, indexedSequence: number): LogCopy {
+  copyTo(to: string, segmentBytes: number, protectedThrough: number): LogCopy {
     mkdirSync(to);
     this.pinned.forEach((pinned, i) => {
       const isLast = i === this.pinned.length - 1;
-      const scan = isLast ? scanWhileWritten(pinned, indexedSequence) : scanFile(pinned.fd, pinned.segment);
+      const scan = isLast ? scanWhileWritten(pinned, protectedThrough) : scanFile(pinned.fd, pinned.segment);
       if (isLast) scan.bytes.fill(0, scan.endOffset);
       writeNewFile(join(to, segmentName(pinned.segment.firstSequence)), scan.bytes);
     });
-    const log = openLog(to, { segmentBytes, protectedThrough: indexedSequence });
+    const log = openLog(to, { segmentBytes, protectedThrough });
     log.appendWatermark(Date.now());
     log.sync();
     log.close();
@@ -89,10 +90,10 @@ export class PinnedLog {
  * The file is read front to back while records are written behind one another: a record may seem to be missing before one
  * that came later. Read again, it is there; if it is not, it is damaged.
  */
-function scanWhileWritten({ fd, segment }: Pinned, indexedSequence: number): Scan {
+function scanWhileWritten({ fd, segment }: Pinned, protectedThrough: number): Scan {
   for (let scan = scanFile(fd, segment); ; ) {
     try {
-      tornBytes(scan, indexedSequence);
+      tornBytes(scan, protectedThrough);
       return scan;
     } catch (error) {
       const again = scanFile(fd, segment);

@@ -94,7 +94,7 @@ export function tornBytes(scan: Scan, protectedThrough: number): number {
     return new LogCorruptError(segmentName(segment.firstSequence), endOffset, nextSequence, why);
   };
   if (verdict !== END && verdict !== DAMAGED) throw corrupt("");
-  if (nextSequence <= protectedThrough) throw corrupt(`, but the store has indexed through ${protectedThrough}`);
+  if (nextSequence <= protectedThrough) throw corrupt(`, but ${protectedThrough} was acknowledged`);
   const proof = findProof(view, bytes, endOffset, bytes.length, nextSequence);
   if (proof >= 0) throw corrupt(`, but the record at byte ${proof} says that it was on disk`);
   return lastWritten(bytes, endOffset) - endOffset;

@@ -21,7 +21,7 @@ const FIRST_SEQUENCE = 1;
 export interface LogOptions {
   /** Size of new segment files: a multiple of 4096, at least 8192. Those that exist keep theirs. */
   segmentBytes: number;
-  /** The last sequence that the store has indexed, 0 if none: no record up to it may be cut. */
+  /** The last sequence that the store has indexed, or a copy was made with; 0 if none: no record up to it may be cut. */
   protectedThrough: number;
 }
 

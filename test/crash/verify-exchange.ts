@@ -7,8 +7,8 @@ import type { Load } from "./load.ts";
 import { type AccountModel, SYMBOLS, type SymbolName } from "./model.ts";
 import { AccountCheck } from "./verify-account.ts";
 
-/** What the server's own demo account is given when the data folder is new. */
-const DEMO_FUNDS = 100_000_000_000n;
+/** What the server itself deposits into a new data folder: 100,000 for the demo account, 1,000,000 for the insurance fund. */
+const SEEDED = 100_000_000_000n + 1_000_000_000_000n;
 
 /** Everything after a restart, against everything before it. `since` 0: from the beginning. */
 export async function verifyAll(load: Load, accounts: readonly AccountModel[], since: number): Promise<void> {
@@ -31,7 +31,7 @@ async function checkAudit(load: Load, accounts: readonly AccountModel[]): Promis
   if (!audit.balanced) unbalanced.push(`audit: not balanced: ${JSON.stringify(audit)}`);
   if (audit.money !== audit.depositsMinusWithdrawals)
     unbalanced.push(`audit: ${audit.money} of money, ${audit.depositsMinusWithdrawals} of deposits less withdrawals`);
-  let due = DEMO_FUNDS;
+  let due = SEEDED;
   for (const account of accounts)
     for (const { path, transfer } of account.transfers.values())
       if (transfer !== null) due += millionths(transfer.amount) * (path === "/account/deposit" ? 1n : -1n);
