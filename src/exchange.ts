@@ -72,6 +72,7 @@ export async function openExchange(parts: ExchangeParts): Promise<Exchange> {
   const channels = new Channels({
     road: host,
     market,
+    history,
     publish: (topic, text) => server.publish(topic, text),
     authenticate: auth.socket,
     trade: (op, params, accountId, whom) => trade(op, params, accountId, whom),

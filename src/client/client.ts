@@ -1,5 +1,5 @@
 import { type ClientOptions, Requests } from "./requests.ts";
-import { Stream, type StreamHandlers, type WebSocketConstructor } from "./stream.ts";
+import { Stream, type StreamHandlers, type StreamOptions, type WebSocketConstructor } from "./stream.ts";
 import type * as api from "./types.ts";
 
 export interface PerpdClientOptions extends ClientOptions {
@@ -197,12 +197,12 @@ export class PerpdClient {
 
   /**
    * Opens a WebSocket, authenticates it if the client can, and subscribes. It reconnects and subscribes anew by itself
-   * until close(). `ready` settles with the first subscription.
+   * until close(). `ready` settles with the first subscription. Without channels it is there to trade.
    */
-  stream(channels: api.ChannelRequest[], handlers: StreamHandlers): Stream {
+  stream(channels: api.ChannelRequest[], handlers: StreamHandlers, options: StreamOptions = {}): Stream {
     if (this.WebSocket === undefined) throw new Error("this runtime has no WebSocket: pass one as an option");
     const url = `${this.requests.baseUrl.replace(/^http/, "ws")}/ws`;
-    return new Stream(this.WebSocket, url, () => this.requests.socketCredentials(), channels, handlers);
+    return new Stream(this.WebSocket, url, () => this.requests.socketCredentials(), channels, handlers, options);
   }
 }
 

@@ -1,5 +1,16 @@
 import { PerpdError } from "./error.ts";
-import type { ChannelMessage, ChannelRequest, ErrorBody } from "./types.ts";
+import type {
+  CancelAllQuery,
+  CanceledOrders,
+  ChannelMessage,
+  ChannelRequest,
+  CloseRequest,
+  ErrorBody,
+  Leverage,
+  NewOrder,
+  Order,
+  PlacedOrder,
+} from "./types.ts";
 
 /** The part of a browser's WebSocket that a stream needs; that of `ws` has it too. */
 export interface WebSocketLike {
@@ -16,19 +27,30 @@ export interface StreamHandlers {
   onMessage(message: ChannelMessage): void;
   /** The stream has ended for good: the exchange refused to authenticate or to subscribe. */
   onError?(error: PerpdError): void;
-  /** The connection is lost; the stream tries again by itself, and snapshots begin what comes then. */
+  /**
+   * The connection is lost; the stream tries again by itself. What was missed comes then, or else a snapshot; orders
+   * without an answer may have been placed or not.
+   */
   onDisconnect?(): void;
 }
 
 const FIRST_RETRY_MS = 250;
 const LAST_RETRY_MS = 5000;
 
+export interface StreamOptions {
+  /** Cancel all orders of the account when the connection ends. */
+  cancelOnDisconnect?: boolean;
+}
+
 interface Reply extends Partial<ErrorBody> {
   op: string;
   id: number;
 }
 
-/** Subscriptions that outlive their connection. See PerpdClient.stream. */
+/**
+ * Subscriptions that outlive their connection, and trading over it: each of those methods resolves with what REST would
+ * answer, or rejects with PerpdError. See PerpdClient.stream.
+ */
 export class Stream {
   /** Resolves when a connection has subscribed for the first time; rejects with PerpdError when that is refused. */
   readonly ready: Promise<void>;
@@ -37,10 +59,12 @@ export class Stream {
   private readonly credentials: () => object | null;
   private readonly channels: ChannelRequest[];
   private readonly handlers: StreamHandlers;
+  private readonly options: StreamOptions;
   private socket: WebSocketLike | null = null;
   private readonly waiting = new Map<number, { resolve(reply: Reply): void; reject(error: PerpdError): void }>();
-  /** The last sequence of each stream; −1 while a new snapshot is on its way. */
-  private readonly sequences = new Map<string, number>();
+  /** Where each stream is; none while a new snapshot is on its way. */
+  private readonly places = new Map<string, Place>();
+  private isReady = false;
   private nextId = 1;
   private retryMs = FIRST_RETRY_MS;
   private retryTimer: NodeJS.Timeout | null = null;
@@ -52,12 +76,14 @@ export class Stream {
     credentials: () => object | null,
     channels: ChannelRequest[],
     handlers: StreamHandlers,
+    options: StreamOptions = {},
   ) {
     this.WebSocket = WebSocket;
     this.url = url;
     this.credentials = credentials;
     this.channels = channels;
     this.handlers = handlers;
+    this.options = options;
     this.ready = new Promise((resolve, reject) => this.connect(resolve, reject));
     // Whoever listens to onError only must not be killed for it.
     this.ready.catch(() => {});
@@ -69,11 +95,32 @@ export class Stream {
     return (reply as Reply & { serverTime: number }).serverTime;
   }
 
+  placeOrder(order: NewOrder): Promise<PlacedOrder> {
+    return this.trade("order.place", order);
+  }
+
+  cancelOrder(which: { orderId: string } | { clientOrderId: string }): Promise<Order> {
+    return this.trade("order.cancel", which);
+  }
+
+  cancelOrders(which: CancelAllQuery = {}): Promise<CanceledOrders> {
+    return this.trade("order.cancelAll", which);
+  }
+
+  /** All of it and at market, unless said otherwise. */
+  closePosition(symbol: string, how: CloseRequest = {}): Promise<PlacedOrder> {
+    return this.trade("position.close", { symbol, ...how });
+  }
+
+  setLeverage(symbol: string, leverage: number): Promise<Leverage> {
+    return this.trade("position.leverage", { symbol, leverage });
+  }
+
   /** Asks for a new snapshot of the stream that the message belongs to; what comes before it is left out. */
   resync(message: ChannelMessage): void {
     const channel = this.channels.find((request) => belongs(request, message));
     if (channel === undefined) return;
-    this.sequences.set(streamOf(message), -1);
+    this.places.delete(streamOf(message));
     this.request("subscribe", { channels: [channel] }).catch(() => {});
   }
 
@@ -86,11 +133,11 @@ export class Stream {
   private connect(onReady: () => void, onRefused: (error: PerpdError) => void): void {
     const socket = new this.WebSocket(this.url);
     this.socket = socket;
-    this.sequences.clear();
     socket.onopen = () => {
       this.subscribe().then(
         () => {
           this.retryMs = FIRST_RETRY_MS;
+          this.isReady = true;
           onReady();
         },
         (error: PerpdError) => {
@@ -105,6 +152,7 @@ export class Stream {
     // Without a handler `ws` throws; the close that follows says all there is to say.
     socket.onerror = () => {};
     socket.onclose = () => {
+      this.isReady = false;
       const lost = new PerpdError(0, { code: "DISCONNECTED", message: "the connection was lost", retryable: true });
       for (const { reject } of this.waiting.values()) reject(lost);
       this.waiting.clear();
@@ -117,8 +165,23 @@ export class Stream {
 
   private async subscribe(): Promise<void> {
     const credentials = this.credentials();
-    if (credentials !== null) await this.request("auth", credentials);
-    await this.request("subscribe", { channels: this.channels });
+    if (credentials !== null) await this.request("auth", { ...credentials, ...this.options });
+    if (this.channels.length > 0) await this.request("subscribe", { channels: this.resumed() });
+  }
+
+  /** The channels, each with where it was when the connection was lost. */
+  private resumed(): ChannelRequest[] {
+    const places = [...this.places.values()];
+    return this.channels.map((request) => {
+      const place = places.find((each) => belongs(request, each));
+      return place === undefined ? request : { ...request, resume: place.sequence };
+    });
+  }
+
+  private async trade<T>(op: string, params: object): Promise<T> {
+    if (!this.isReady)
+      throw new PerpdError(0, { code: "DISCONNECTED", message: "not connected: nothing was sent", retryable: true });
+    return ((await this.request(op, { params })) as Reply & { result: T }).result;
   }
 
   private request(op: string, fields: object): Promise<Reply> {
@@ -138,31 +201,47 @@ export class Stream {
       return;
     }
     const stream = streamOf(message);
-    const last = this.sequences.get(stream) ?? -1;
-    if (message.type === "SNAPSHOT") this.sequences.set(stream, message.sequence);
-    else if (last === -1) return;
-    else if (message.type === "HEARTBEAT") {
+    const last = this.places.get(stream)?.sequence;
+    if (message.type !== "SNAPSHOT" && last === undefined) return;
+    if (message.type === "HEARTBEAT") {
       if (message.sequence !== last) this.resync(message as unknown as ChannelMessage);
       return;
-    } else if (message.prevSequence !== last) return this.resync(message);
-    else this.sequences.set(stream, message.sequence);
+    }
+    if (message.type !== "SNAPSHOT" && message.prevSequence !== last) return this.resync(message);
+    const { channel, symbol, depth, updateMs, interval }: Names = message;
+    this.places.set(stream, { channel, symbol, depth, updateMs, interval, sequence: message.sequence });
     this.handlers.onMessage(message as ChannelMessage);
   }
 }
 
-/** A quiet stream repeats its last sequence. */
-interface Heartbeat {
+/** How far a stream has come. */
+interface Place extends Names {
+  sequence: number;
+}
+
+/** What tells the streams of a connection apart. */
+interface Names {
   channel: ChannelMessage["channel"];
-  symbol?: string;
-  depth?: number;
+  symbol?: string | undefined;
+  depth?: number | undefined;
+  updateMs?: number | undefined;
+  interval?: string | undefined;
+}
+
+/** A quiet stream repeats its last sequence. */
+interface Heartbeat extends Names {
   type: "HEARTBEAT";
   sequence: number;
 }
 
-const streamOf = (message: { channel: string; symbol?: string; depth?: number }): string =>
-  `${message.channel} ${message.symbol ?? ""} ${message.depth ?? ""}`;
+const streamOf = ({ channel, symbol, depth, updateMs, interval }: Names): string =>
+  [channel, symbol, depth, updateMs, interval].join(" ");
 
-const belongs = (request: ChannelRequest, message: ChannelMessage): boolean =>
+/** What the request leaves out, the exchange has chosen. */
+const belongs = (request: ChannelRequest, message: Names): boolean =>
   request.channel === message.channel &&
-  request.symbol === ("symbol" in message ? message.symbol : undefined) &&
-  (request.depth === undefined || !("depth" in message) || request.depth === message.depth);
+  request.symbol === message.symbol &&
+  request.interval === message.interval &&
+  (request.depth === undefined || request.depth === message.depth) &&
+  // A book without a pace does not name it.
+  (request.updateMs === undefined || request.updateMs === (message.updateMs ?? 0));

@@ -41,6 +41,7 @@ export type ApiKeyList = Static<typeof auth.ApiKeyList>;
 export type KlinesQuery = Static<typeof market.KlinesQuery>;
 export type Ticker = Static<typeof market.Ticker>;
 export type TickerList = Static<typeof market.TickerList>;
+export type Kline = Static<typeof market.Kline>;
 export type KlineList = Static<typeof market.KlineList>;
 export type PublicTrade = Static<typeof market.PublicTrade>;
 export type PublicTradeList = Static<typeof market.PublicTradeList>;
@@ -74,10 +75,13 @@ export interface Page<T> {
 
 /** A channel as a client subscribes to it. */
 export interface ChannelRequest {
-  channel: "orderbook" | "trades" | "liquidations" | "positions" | "balance";
+  channel: ChannelMessage["channel"];
   symbol?: string;
   depth?: number;
   updateMs?: number;
+  interval?: KlinesQuery["interval"];
+  /** The last sequence that was seen of the stream: what was missed since takes the snapshot's place, if it can. */
+  resume?: number;
 }
 
 /** What every message of a stream bears. `prevSequence` is that of the message before it; null in a snapshot. */
@@ -112,6 +116,35 @@ export interface LiquidationsMessage extends StreamMessage {
   data: PublicTrade[];
 }
 
+export interface TickerMessage extends StreamMessage {
+  channel: "ticker";
+  symbol: string;
+  updateMs: number;
+  data: Ticker;
+}
+
+/** The current candle; when its interval is over also that one as it closed. Oldest first, empty before the first trade. */
+export interface KlinesMessage extends StreamMessage {
+  channel: "klines";
+  symbol: string;
+  interval: KlinesQuery["interval"];
+  data: Kline[];
+}
+
+/** The open orders, newest first; then those that a turn has changed, also those that it closed. */
+export interface OrdersMessage extends StreamMessage {
+  channel: "orders";
+  symbol?: string;
+  data: Order[];
+}
+
+/** The last hundred, then those of each turn. Oldest first. */
+export interface FillsMessage extends StreamMessage {
+  channel: "fills";
+  symbol?: string;
+  data: Fill[];
+}
+
 /** A size of "0" means that the position was closed. */
 export interface PositionsMessage extends StreamMessage {
   channel: "positions";
@@ -124,4 +157,13 @@ export interface BalanceMessage extends StreamMessage {
   data: Balance;
 }
 
-export type ChannelMessage = OrderBookMessage | TradesMessage | LiquidationsMessage | PositionsMessage | BalanceMessage;
+export type ChannelMessage =
+  | OrderBookMessage
+  | TradesMessage
+  | LiquidationsMessage
+  | TickerMessage
+  | KlinesMessage
+  | OrdersMessage
+  | FillsMessage
+  | PositionsMessage
+  | BalanceMessage;

@@ -1,6 +1,7 @@
 import { BUY, SELL, type Side } from "../core/messages.ts";
 import type { TimeMs } from "../core/units.ts";
 import { bookChecksum, type LevelText, levelsJson } from "./market-json.ts";
+import { Replay } from "./replay.ts";
 import { type Member, type Publish, Stream } from "./stream.ts";
 import type { SymbolMarket } from "./symbol-market.ts";
 
@@ -31,7 +32,7 @@ export class BookStream extends Stream {
   ) {
     const pace = updateMs === 0 ? "" : `,"updateMs":${updateMs}`;
     const head = `"channel":"orderbook","symbol":"${market.instrument.symbol}","depth":${depth}`;
-    super(topic, head + pace, market.bookSequence, publish);
+    super(topic, head + pace, market.bookSequence, publish, new Replay());
     this.market = market;
     this.depth = depth;
     this.updateMs = updateMs;
@@ -41,8 +42,10 @@ export class BookStream extends Stream {
     this.seenSequence = market.bookSequence;
   }
 
-  override join(member: Member): void {
+  override join(member: Member, resume: number | null): void {
     this.show();
+    const missed = resume === null ? null : this.since(resume);
+    if (missed !== null) return this.readmit(member, missed);
     this.admit(member, this.body(levelsJson(this.bids), levelsJson(this.asks)));
   }
 

@@ -1,3 +1,4 @@
+import type { Interval } from "../core/candles.ts";
 import type { Instrument } from "../core/instrument.ts";
 import {
   CHANNELS,
@@ -5,9 +6,11 @@ import {
   ChannelsRequest,
   DEFAULT_BOOK_DEPTH,
   DEFAULT_BOOK_PACE_MS,
+  DEFAULT_TICKER_PACE_MS,
   KeyAuthRequest,
   MAX_REQUEST_ID_LENGTH,
   PingRequest,
+  PRIVATE_CHANNELS,
   TokenAuthRequest,
   TradingRequest,
 } from "../wire/schema/channels.ts";
@@ -20,7 +23,7 @@ import { SocketRefusal } from "./socket-errors.ts";
 export type RequestId = string | number | null;
 
 /**
- * A channel as a client names it. Null: the channel has no such field, or (positions) all symbols are meant, or
+ * A channel as a client names it. Null: the channel has no such field, or (private channels) all symbols are meant, or
  * (unsubscribe) whatever was subscribed to.
  */
 export interface ChannelRequest {
@@ -28,6 +31,9 @@ export interface ChannelRequest {
   readonly instrument: Instrument | null;
   readonly depth: number | null;
   readonly updateMs: number | null;
+  readonly interval: Interval | null;
+  /** The last sequence that the client has seen of the stream. */
+  readonly resume: number | null;
 }
 
 export type ClientRequest =
@@ -38,7 +44,7 @@ export type ClientRequest =
   | { readonly op: TradingOp; readonly params: unknown };
 
 /** Private channels show the account that the socket acts for. */
-export const isPrivate = ({ channel }: ChannelRequest): boolean => channel === "positions" || channel === "balance";
+export const isPrivate = ({ channel }: ChannelRequest): boolean => PRIVATE_CHANNELS.has(channel);
 
 const PING = new Input(PingRequest);
 const TOKEN_AUTH = new Input(TokenAuthRequest);
@@ -49,6 +55,10 @@ const CHANNEL_INPUTS = {
   orderbook: new Input(CHANNELS.orderbook),
   trades: new Input(CHANNELS.trades),
   liquidations: new Input(CHANNELS.liquidations),
+  ticker: new Input(CHANNELS.ticker),
+  klines: new Input(CHANNELS.klines),
+  orders: new Input(CHANNELS.orders),
+  fills: new Input(CHANNELS.fills),
   positions: new Input(CHANNELS.positions),
   balance: new Input(CHANNELS.balance),
 };
@@ -100,14 +110,26 @@ function readChannel(request: { channel: string }, at: string, instruments: read
     const known = `There is no such channel. Channels: ${Object.keys(CHANNELS).join(", ")}.`;
     throw new SocketRefusal("UNKNOWN_CHANNEL", `${at}.channel`, known);
   }
-  const { symbol, depth, updateMs }: { symbol?: string; depth?: number; updateMs?: number } = checkChannel(
-    channel,
-    request,
-    at,
-  );
+  const { symbol, depth, updateMs, interval, resume }: ChannelFields = checkChannel(channel, request, at);
   const instrument = instruments.find((known) => known.symbol === symbol) ?? null;
   if (instrument === null && symbol !== undefined) throw new ApiError("UNKNOWN_SYMBOL", { field: `${at}.symbol` });
-  return { channel, instrument, depth: depth ?? null, updateMs: updateMs ?? null };
+  return {
+    channel,
+    instrument,
+    depth: depth ?? null,
+    updateMs: updateMs ?? null,
+    interval: interval ?? null,
+    resume: resume ?? null,
+  };
+}
+
+/** What a channel may have. */
+interface ChannelFields {
+  symbol?: string;
+  depth?: number;
+  updateMs?: number;
+  interval?: Interval;
+  resume?: number;
 }
 
 function checkChannel(channel: ChannelName, request: object, at: string): object {
@@ -124,14 +146,17 @@ function checkChannel(channel: ChannelName, request: object, at: string): object
   }
 }
 
-const withDefaults = (request: ChannelRequest): ChannelRequest =>
-  request.channel !== "orderbook"
-    ? request
-    : {
-        ...request,
-        depth: request.depth ?? DEFAULT_BOOK_DEPTH,
-        updateMs: request.updateMs ?? DEFAULT_BOOK_PACE_MS,
-      };
+function withDefaults(request: ChannelRequest): ChannelRequest {
+  const { depth, updateMs } = request;
+  switch (request.channel) {
+    case "orderbook":
+      return { ...request, depth: depth ?? DEFAULT_BOOK_DEPTH, updateMs: updateMs ?? DEFAULT_BOOK_PACE_MS };
+    case "ticker":
+      return { ...request, updateMs: updateMs ?? DEFAULT_TICKER_PACE_MS };
+    default:
+      return request;
+  }
+}
 
 const isChannel = (text: string): text is ChannelName => Object.hasOwn(CHANNELS, text);
 

@@ -19,7 +19,7 @@ import {
 } from "./socket-errors.ts";
 import type { Socket, SocketHandlers } from "./sockets.ts";
 import type { Publish } from "./stream.ts";
-import { Streams, topicOf } from "./streams.ts";
+import { type StreamHistory, Streams, topicOf } from "./streams.ts";
 import type { Trade } from "./trading.ts";
 
 const TICK_MS = 50;
@@ -33,6 +33,7 @@ export interface ChannelsOptions {
   readonly road: Road;
   /** Opened before: it must see each turn first. */
   readonly market: MarketData;
+  readonly history: StreamHistory;
   readonly publish: Publish;
   readonly authenticate: Authenticate;
   readonly trade: Trade;
@@ -56,7 +57,7 @@ export class Channels implements SocketHandlers {
   constructor(options: ChannelsOptions) {
     const { road } = options;
     this.road = road;
-    this.streams = new Streams(road, options.market, options.publish, options.now);
+    this.streams = new Streams(road, options.market, options.history, options.publish, options.now);
     this.authenticate = options.authenticate;
     this.trade = options.trade;
     this.now = options.now;
@@ -99,7 +100,7 @@ export class Channels implements SocketHandlers {
     const connection = this.connections.get(socket);
     if (connection === undefined) return;
     this.connections.delete(socket);
-    for (const topic of connection.subscriptions.keys()) this.streams.leave(connection, topic);
+    for (const topic of connection.subscriptions.keys()) this.streams.leave(connection, topic, true);
     // Behind whatever the client has placed: each symbol takes its commands in their order.
     if (connection.cancelOnDisconnect && connection.identity !== null)
       this.trade("order.cancelAll", {}, connection.identity.accountId, UNHEARD);
@@ -198,7 +199,7 @@ export class Channels implements SocketHandlers {
     for (const [topic, request] of connection.subscriptions) {
       if (!channels.some((wanted) => matches(request, wanted))) continue;
       connection.subscriptions.delete(topic);
-      this.streams.leave(connection, topic);
+      this.streams.leave(connection, topic, false);
       left.push(request);
     }
     connection.send(JSON.stringify({ op: "unsubscribed", id, channels: left.map(describe) }));
@@ -244,12 +245,14 @@ const matches = (subscribed: ChannelRequest, wanted: ChannelRequest): boolean =>
   subscribed.channel === wanted.channel &&
   (wanted.instrument === null || wanted.instrument === subscribed.instrument) &&
   (wanted.depth === null || wanted.depth === subscribed.depth) &&
-  (wanted.updateMs === null || wanted.updateMs === subscribed.updateMs);
+  (wanted.updateMs === null || wanted.updateMs === subscribed.updateMs) &&
+  (wanted.interval === null || wanted.interval === subscribed.interval);
 
 /** As the client is told of it. */
-const describe = ({ channel, instrument, depth, updateMs }: ChannelRequest): object => ({
+const describe = ({ channel, instrument, depth, updateMs, interval }: ChannelRequest): object => ({
   channel,
   ...(instrument && { symbol: instrument.symbol }),
   ...(depth !== null && { depth }),
   ...(updateMs !== null && { updateMs }),
+  ...(interval !== null && { interval }),
 });

@@ -1,3 +1,5 @@
+import type { Replay } from "./replay.ts";
+
 /** Sends a text to every socket that has subscribed to the topic. */
 export type Publish = (topic: string, text: string) => void;
 
@@ -20,22 +22,35 @@ export abstract class Stream {
   protected sequence: number;
   private readonly head: string;
   private readonly publish: Publish;
+  private readonly replay: Replay | null;
   private quiet = false;
 
-  /** `head`: what stands first in every message, as the inside of a JSON object. */
-  constructor(topic: string, head: string, sequence: number, publish: Publish) {
+  /**
+   * `head`: what stands first in every message, as the inside of a JSON object. `replay`: keeps the messages, so that a
+   * member may resume.
+   */
+  constructor(topic: string, head: string, sequence: number, publish: Publish, replay: Replay | null = null) {
     this.topic = topic;
     this.head = head;
     this.sequence = sequence;
     this.publish = publish;
+    this.replay = replay;
   }
 
   get isEmpty(): boolean {
     return this.members.size === 0;
   }
 
-  /** The member gets a snapshot, now or when it has been read. Joining again brings another one. */
-  abstract join(member: Member): void;
+  /** A stream of this kind is kept for a while when its last member was lost: it may come back and resume. */
+  get isResumable(): boolean {
+    return this.replay !== null;
+  }
+
+  /**
+   * The member gets a snapshot, now or when it has been read. Joining again brings another one. `resume`: the last
+   * sequence that the member has seen, or null; what it missed since takes the snapshot's place if it is still known.
+   */
+  abstract join(member: Member, resume: number | null): void;
 
   /** Publishes what has changed since the last message. */
   abstract flush(): void;
@@ -46,7 +61,7 @@ export abstract class Stream {
 
   /** Repeats the sequence to members who have heard nothing since the last heartbeat. */
   heartbeat(): void {
-    if (this.quiet) this.publish(this.topic, `{${this.head},"type":"HEARTBEAT","sequence":${this.sequence}}`);
+    if (this.quiet) this.publish(this.topic, this.heartbeatText());
     this.quiet = true;
   }
 
@@ -57,10 +72,33 @@ export abstract class Stream {
     member.send(`{${this.head},"type":"SNAPSHOT","sequence":${this.sequence},"prevSequence":null,${body}}`);
   }
 
+  /** Messages of the stream behind the one with this sequence; null when they are not all known. */
+  protected since(sequence: number): string[] | null {
+    return sequence === this.sequence ? [] : (this.replay?.since(sequence) ?? null);
+  }
+
+  /** From here on the member gets everything, and first what it missed; a heartbeat when that was nothing. */
+  protected readmit(member: Member, missed: readonly string[]): void {
+    this.members.add(member);
+    member.enter(this.topic);
+    for (const text of missed) member.send(text);
+    if (missed.length === 0) member.send(this.heartbeatText());
+  }
+
   protected update(type: "DELTA" | "UPDATE", sequence: number, body: string): void {
-    const place = `"sequence":${sequence},"prevSequence":${this.sequence}`;
+    const prevSequence = this.sequence;
+    const text = this.print(type, sequence, prevSequence, body);
     this.sequence = sequence;
     this.quiet = false;
-    this.publish(this.topic, `{${this.head},"type":"${type}",${place},${body}}`);
+    this.replay?.push(prevSequence, text);
+    if (!this.isEmpty) this.publish(this.topic, text);
+  }
+
+  protected print(type: "DELTA" | "UPDATE", sequence: number, prevSequence: number, body: string): string {
+    return `{${this.head},"type":"${type}","sequence":${sequence},"prevSequence":${prevSequence},${body}}`;
+  }
+
+  private heartbeatText(): string {
+    return `{${this.head},"type":"HEARTBEAT","sequence":${this.sequence}}`;
   }
 }

@@ -1,29 +1,33 @@
 import type { Released, Road } from "../actor/road.ts";
 import { must, unreachable } from "../assert.ts";
 import { toPublicTrade, toPublicTransfer } from "../core/feed.ts";
+import type { Instrument } from "../core/instrument.ts";
 import {
   EXEC_LIQUIDATION,
   type Event as ExchangeEvent,
   FundingSettled,
+  idToInstrumentId,
   PositionTransferred,
   PriceUpdated,
   Traded,
 } from "../core/messages.ts";
 import type { TimeMs } from "../core/units.ts";
+import type { History } from "../store/history.ts";
+import type { AccountOrders } from "./account-orders.ts";
+import { AccountStreams } from "./account-streams.ts";
 import { BalanceStream } from "./balance-stream.ts";
 import { BookStream } from "./book-stream.ts";
 import type { ChannelRequest } from "./channel-requests.ts";
+import { FillStream, type FillsBefore } from "./fill-stream.ts";
+import { KlineStream } from "./kline-stream.ts";
 import type { MarketData } from "./market.ts";
+import { OrderStream } from "./order-stream.ts";
 import { PositionStream } from "./position-stream.ts";
 import type { Member, Publish, Stream } from "./stream.ts";
 import type { SymbolMarket } from "./symbol-market.ts";
+import { TickerStream } from "./ticker-stream.ts";
 import { type TradeSource, TradeStream } from "./trade-stream.ts";
-
-/** One account's streams. */
-interface AccountStreams {
-  balance: BalanceStream | null;
-  readonly positions: Set<PositionStream>;
-}
+import { fillJson } from "./views.ts";
 
 interface OpenStream {
   readonly stream: Stream;
@@ -31,10 +35,17 @@ interface OpenStream {
   forget(): void;
 }
 
+/** How long a stream is kept for a lost client to come back and resume. */
+const LINGER_MS = 30_000;
+
+/** What the streams read beside the road and the market. */
+export type StreamHistory = Pick<History, "candles" | "fillsOf">;
+
 /** All streams that somebody has joined. What nobody listens to is not printed. */
 export class Streams {
   private readonly road: Road;
   private readonly market: MarketData;
+  private readonly history: StreamHistory;
   private readonly publish: Publish;
   private readonly now: () => TimeMs;
   private readonly byTopic = new Map<string, OpenStream>();
@@ -44,10 +55,15 @@ export class Streams {
   private readonly accounts = new Map<number, AccountStreams>();
   /** Accounts that something has happened to since the last flush. */
   private readonly touched = new Set<AccountStreams>();
+  /** Accounts whose orders are followed and that the turn in hand concerns. */
+  private readonly inTurn = new Set<AccountOrders>();
+  /** Since when streams are kept that nobody listens to, by topic. */
+  private readonly lingering = new Map<string, TimeMs>();
 
-  constructor(road: Road, market: MarketData, publish: Publish, now: () => TimeMs) {
+  constructor(road: Road, market: MarketData, history: StreamHistory, publish: Publish, now: () => TimeMs) {
     this.road = road;
     this.market = market;
+    this.history = history;
     this.publish = publish;
     this.now = now;
   }
@@ -60,15 +76,16 @@ export class Streams {
       open = this.create(topic, request, accountId);
       this.byTopic.set(topic, open);
     }
-    open.stream.join(member);
+    open.stream.join(member, request.resume);
   }
 
-  leave(member: Member, topic: string): void {
-    const open = must(this.byTopic.get(topic), "the stream of a subscription");
-    open.stream.leave(member);
-    if (!open.stream.isEmpty) return;
-    this.byTopic.delete(topic);
-    open.forget();
+  /** `isLost`: the member did not say so, and may come back. */
+  leave(member: Member, topic: string, isLost: boolean): void {
+    const { stream } = must(this.byTopic.get(topic), "the stream of a subscription");
+    stream.leave(member);
+    if (!stream.isEmpty) return;
+    if (isLost && stream.isResumable) this.lingering.set(topic, this.now());
+    else this.forget(topic);
   }
 
   /** Takes note of a turn. Nothing is published before flush(). */
@@ -80,18 +97,21 @@ export class Streams {
         this.trades.get(turn.actorId)?.add(toPublicTrade(event, turn.time, turn.sequence));
         if (event.execType === EXEC_LIQUIDATION)
           this.liquidations.get(turn.actorId)?.add(toPublicTrade(event, turn.time, turn.sequence));
-        this.touch(event.takerAccountId, turn.actorId);
-        this.touch(event.makerAccountId, turn.actorId);
+        this.touch(event.takerAccountId, event, turn);
+        this.touch(event.makerAccountId, event, turn);
       } else if (event.type === PriceUpdated.code) {
         this.priceMoved(turn.actorId);
       } else if (event.type === PositionTransferred.code) {
         this.liquidations.get(turn.actorId)?.add(toPublicTransfer(event, turn.time, turn.sequence));
-        this.touch(event.accountId, turn.actorId);
-        this.touch(event.counterpartyId, turn.actorId);
+        this.touch(event.accountId, event, turn);
+        this.touch(event.counterpartyId, event, turn);
       } else if (event.type !== FundingSettled.code) {
-        this.touch(event.accountId, turn.actorId);
+        this.touch(event.accountId, event, turn);
       }
     }
+    if (this.inTurn.size === 0) return;
+    for (const orders of this.inTurn) orders.endTurn(turn);
+    this.inTurn.clear();
   }
 
   /** After a drain: everything that changed goes out, once per topic. */
@@ -99,15 +119,16 @@ export class Streams {
     for (const stream of this.books) stream.flush();
     for (const stream of this.trades.values()) stream.flush();
     for (const stream of this.liquidations.values()) stream.flush();
-    for (const account of this.touched) {
-      account.balance?.flush();
-      for (const stream of account.positions) stream.flush();
-    }
+    for (const account of this.touched) account.flush();
     this.touched.clear();
   }
 
   /** From time to time: what had to wait (a slower pace, a full ring) goes out too. */
   flushAll(): void {
+    for (const [topic, since] of this.lingering) {
+      if (this.byTopic.get(topic)?.stream.isEmpty !== true) this.lingering.delete(topic);
+      else if (this.now() - since >= LINGER_MS) this.forget(topic);
+    }
     for (const { stream } of this.byTopic.values()) stream.flush();
   }
 
@@ -115,18 +136,23 @@ export class Streams {
     for (const { stream } of this.byTopic.values()) stream.heartbeat();
   }
 
-  private touch(accountId: number, actorId: number): void {
+  private forget(topic: string): void {
+    this.lingering.delete(topic);
+    this.byTopic.get(topic)?.forget();
+    this.byTopic.delete(topic);
+  }
+
+  private touch(accountId: number, event: ExchangeEvent, turn: Released): void {
     const account = this.accounts.get(accountId);
     if (account === undefined) return;
-    account.balance?.touch();
-    for (const stream of account.positions) stream.touch(actorId);
+    account.apply(event, turn);
+    if (account.orders !== null) this.inTurn.add(account.orders);
     this.touched.add(account);
   }
 
   private priceMoved(instrumentId: number): void {
     for (const account of this.accounts.values()) {
-      account.balance?.touch();
-      for (const stream of account.positions) stream.priceMoved(instrumentId);
+      account.priceMoved(instrumentId);
       this.touched.add(account);
     }
   }
@@ -152,17 +178,54 @@ export class Streams {
         const source: TradeSource = { channel: "liquidations", instrument: market.instrument, recent };
         return this.openTrades(this.liquidations, topic, source);
       }
+      case "ticker": {
+        const updateMs = must(request.updateMs, "updateMs");
+        const stream = new TickerStream(topic, this.marketOf(request), updateMs, publish, now);
+        return { stream, forget: () => {} };
+      }
+      case "klines": {
+        const interval = must(request.interval, "interval");
+        const stream = new KlineStream(topic, this.marketOf(request), interval, this.history, road, publish, now);
+        return { stream, forget: () => {} };
+      }
+      case "orders": {
+        const orders = this.accountOf(accountId).followOrders();
+        const stream = new OrderStream(topic, privateHead(request), request.instrument, orders, publish);
+        orders.orderStreams.add(stream);
+        orders.startStream(stream);
+        return {
+          stream,
+          forget: () => {
+            orders.orderStreams.delete(stream);
+            this.forgetIdle(accountId);
+          },
+        };
+      }
+      case "fills": {
+        const orders = this.accountOf(accountId).followOrders();
+        const { instrument } = request;
+        const fillsBefore: FillsBefore = (through, limit) => this.fillsBefore(accountId, instrument, through, limit);
+        const stream = new FillStream(topic, privateHead(request), instrument, orders, fillsBefore, publish);
+        orders.fillStreams.add(stream);
+        orders.startStream(stream);
+        return {
+          stream,
+          forget: () => {
+            orders.fillStreams.delete(stream);
+            this.forgetIdle(accountId);
+          },
+        };
+      }
       case "positions": {
         const instruments = request.instrument === null ? road.instruments : [request.instrument];
-        const head = request.instrument === null ? "" : `,"symbol":"${request.instrument.symbol}"`;
-        const stream = new PositionStream(topic, `"channel":"positions"${head}`, accountId, instruments, road, publish);
+        const stream = new PositionStream(topic, privateHead(request), accountId, instruments, road, publish);
         const account = this.accountOf(accountId);
         account.positions.add(stream);
         return {
           stream,
           forget: () => {
             account.positions.delete(stream);
-            this.forgetIdle(accountId, account);
+            this.forgetIdle(accountId);
           },
         };
       }
@@ -174,7 +237,7 @@ export class Streams {
           stream,
           forget: () => {
             account.balance = null;
-            this.forgetIdle(accountId, account);
+            this.forgetIdle(accountId);
           },
         };
       }
@@ -190,8 +253,21 @@ export class Streams {
     return { stream, forget: () => streams.delete(id) };
   }
 
-  private forgetIdle(accountId: number, account: AccountStreams): void {
-    if (account.balance === null && account.positions.size === 0) this.accounts.delete(accountId);
+  private async fillsBefore(
+    accountId: number,
+    instrument: Instrument | null,
+    throughSequence: number,
+    limit: number,
+  ): Promise<string[]> {
+    const { road, history } = this;
+    await road.historyCaughtUp();
+    const query = { limit, throughSequence, instrumentId: instrument?.id };
+    const fills = history.fillsOf(accountId, query).data.reverse();
+    return fills.map((fill) => fillJson(this.market.symbol(idToInstrumentId(fill.tradeId)).instrument, fill));
+  }
+
+  private forgetIdle(accountId: number): void {
+    if (this.accounts.get(accountId)?.isIdle === true) this.accounts.delete(accountId);
   }
 
   private marketOf(request: ChannelRequest): SymbolMarket {
@@ -201,23 +277,32 @@ export class Streams {
   private accountOf(accountId: number): AccountStreams {
     let account = this.accounts.get(accountId);
     if (account === undefined) {
-      account = { balance: null, positions: new Set() };
+      account = new AccountStreams(accountId, this.road);
       this.accounts.set(accountId, account);
     }
     return account;
   }
 }
 
+const privateHead = ({ channel, instrument }: ChannelRequest): string =>
+  instrument === null ? `"channel":"${channel}"` : `"channel":"${channel}","symbol":"${instrument.symbol}"`;
+
 export function topicOf(request: ChannelRequest, accountId: number): string {
-  const { channel, instrument, depth, updateMs } = request;
+  const { channel, instrument, depth, updateMs, interval } = request;
   switch (channel) {
     case "orderbook":
       return `orderbook/${instrument?.id}/${depth}/${updateMs}`;
     case "trades":
     case "liquidations":
       return `${channel}/${instrument?.id}`;
+    case "ticker":
+      return `ticker/${instrument?.id}/${updateMs}`;
+    case "klines":
+      return `klines/${instrument?.id}/${interval}`;
+    case "orders":
+    case "fills":
     case "positions":
-      return `positions/${accountId}/${instrument?.id ?? "all"}`;
+      return `${channel}/${accountId}/${instrument?.id ?? "all"}`;
     case "balance":
       return `balance/${accountId}`;
     default:

@@ -51,6 +51,8 @@ export interface SymbolPast {
 /** What everyone may know of one symbol, folded from its events, with the answers that are asked for most kept printed. */
 export class SymbolMarket {
   readonly instrument: Instrument;
+  /** The last turn that changed anything here. */
+  sequence = 0;
   /** The last turn that changed the book. */
   bookSequence = 0;
   bookTime: TimeMs = 0;
@@ -89,6 +91,7 @@ export class SymbolMarket {
   /** The state to fold from, as of `sequence`, and what was before it. */
   prime(state: SymbolSummary, sequence: number, time: TimeMs, past: SymbolPast): void {
     this.depth.reset(state.bids, state.asks);
+    this.sequence = sequence;
     this.bookSequence = sequence;
     this.bookTime = time;
     this.indexTicks = state.indexTicks;
@@ -128,6 +131,7 @@ export class SymbolMarket {
       this.fundingRatePpb = event.fundingRatePpb;
       this.nextFundingTime = event.nextFundingTime;
     }
+    this.sequence = sequence;
     this.updatedAt = time;
     this.ticker = null;
   }

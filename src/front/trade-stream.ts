@@ -26,15 +26,30 @@ export class TradeStream extends Stream {
     this.source = source;
   }
 
-  override join(member: Member): void {
+  override join(member: Member, resume: number | null): void {
     this.flush();
-    const trades = this.source.recent(SNAPSHOT_TRADES).reverse();
-    this.admit(member, `"data":[${trades.map((trade) => publicTradeJson(this.source.instrument, trade)).join(",")}]`);
+    const missed = resume === null ? null : this.since(resume);
+    if (missed !== null) return this.readmit(member, missed);
+    this.admit(member, this.body(this.source.recent(SNAPSHOT_TRADES)));
   }
 
   add(trade: PublicTrade): void {
     this.pending.push(publicTradeJson(this.source.instrument, trade));
     this.pendingSequence = trade.sequence;
+  }
+
+  /** In one message. Trades are remembered anyway, also before anybody listened. */
+  protected override since(sequence: number): string[] | null {
+    if (sequence >= this.sequence) return super.since(sequence);
+    const known = this.source.recent(Number.POSITIVE_INFINITY);
+    const count = known.findIndex((trade) => trade.sequence <= sequence);
+    if (count < 0) return null;
+    return [this.print("UPDATE", this.sequence, sequence, this.body(known.slice(0, count)))];
+  }
+
+  private body(newestFirst: PublicTrade[]): string {
+    const texts = newestFirst.map((trade) => publicTradeJson(this.source.instrument, trade));
+    return `"data":[${texts.reverse().join(",")}]`;
   }
 
   override flush(): void {

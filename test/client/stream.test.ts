@@ -137,6 +137,32 @@ test("a lost connection is made anew, with its subscriptions", async () => {
   );
 });
 
+test("after a lost connection it says what it saw last, and goes on from there", async () => {
+  const got: number[] = [];
+  const three = new Promise<void>((resolve) => {
+    const book = { channel: "orderbook", symbol: "BTC-PERP", depth: 5 } as const;
+    stream = client.stream([{ channel: "trades", symbol: "BTC-PERP" }, book], {
+      onMessage: ({ sequence }) => {
+        got.push(sequence);
+        if (got.length === 3) resolve();
+      },
+    });
+  });
+  await stream!.ready;
+  sockets[0]!.send(JSON.stringify(trades("SNAPSHOT", 5, null)));
+  sockets[0]!.send(JSON.stringify(trades("UPDATE", 9, 5)));
+  await stream!.ping();
+  sockets[0]!.terminate();
+  await requestCount(5);
+  assert.deepEqual(requests.at(-1)?.channels, [
+    { channel: "trades", symbol: "BTC-PERP", resume: 9 },
+    { channel: "orderbook", symbol: "BTC-PERP", depth: 5 },
+  ]);
+  sockets[1]!.send(JSON.stringify(trades("UPDATE", 12, 9)));
+  await three;
+  assert.deepEqual(got, [5, 9, 12]);
+});
+
 test("a refusal ends it", async () => {
   answer = ({ id }) => ({ op: "error", id, code: "TOKEN_INVALID", message: "no", retryable: false });
   const errors: string[] = [];

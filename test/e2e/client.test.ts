@@ -93,6 +93,54 @@ test("the client library does all of it against the real exchange", async (t) =>
   assert.equal(messages.filter((message) => message.channel === "trades" && message.type === "UPDATE").length, 2);
 });
 
+test("it trades over its stream, and the exchange cancels when that ends", async (t) => {
+  const [alice, bob] = await Promise.all([openClient(), openClient()]);
+  const messages: ChannelMessage[] = [];
+  const key = await bob.createKey({ label: "bot", permissions: ["TRADE"] });
+  const bot = new PerpdClient({
+    baseUrl: server.url,
+    apiKey: key.apiKey,
+    secret: key.secret,
+    WebSocket: WebSocket as unknown as WebSocketConstructor,
+  }).stream([], { onMessage: () => assert.fail("no channel was asked for") });
+  const stream = alice.stream(
+    [{ channel: "orders" }, { channel: "fills" }],
+    { onMessage: (message) => messages.push(message) },
+    { cancelOnDisconnect: true },
+  );
+  await assert.rejects(stream.placeOrder({ symbol: "BTC-PERP", side: "BUY", type: "MARKET", quantity: "1" }), {
+    code: "DISCONNECTED",
+  });
+  t.after(() => {
+    stream.close();
+    bot.close();
+  });
+  await Promise.all([stream.ready, bot.ready]);
+  const limit = { symbol: "BTC-PERP", type: "LIMIT", price: "65000", quantity: "0.1" } as const;
+  const resting = await bot.placeOrder({ ...limit, side: "SELL", quantity: "0.2" });
+  const taken = await stream.placeOrder({ ...limit, side: "BUY" });
+  assert.deepEqual([resting.status, taken.status], ["NEW", "FILLED"]);
+  assert.deepEqual(await stream.setLeverage("BTC-PERP", 20), { symbol: "BTC-PERP", leverage: 20 });
+  assert.equal((await bot.cancelOrder({ orderId: resting.orderId })).filledQuantity, "0.1");
+  await bot.placeOrder({ ...limit, side: "BUY", price: "64990" });
+  assert.equal((await stream.closePosition("BTC-PERP")).status, "FILLED");
+  await assert.rejects(stream.closePosition("BTC-PERP"), { name: "PerpdError", code: "NO_POSITION", field: "symbol" });
+  await bot.placeOrder({ ...limit, side: "BUY", price: "64990" });
+  assert.equal((await bot.cancelOrders({ side: "BUY" })).canceled, 1);
+  const fills = (await alice.fills()).data;
+  assert.equal(fills.length, 2);
+  const streamed = () => messages.flatMap((message) => (message.channel === "fills" ? message.data : []));
+  await until("both fills", () => streamed().length === 2);
+  assert.deepEqual(streamed(), fills.reverse());
+
+  await stream.placeOrder({ ...limit, side: "BUY", price: "60000" });
+  await bot.placeOrder({ ...limit, side: "BUY", price: "60000" });
+  bot.close();
+  stream.close();
+  await until("the order to be canceled", async () => (await alice.openOrders()).data.length === 0);
+  assert.equal((await bob.cancelOrders()).canceled, 1);
+});
+
 test("it signs with an API key, and a refusal is a PerpdError", async () => {
   const alice = await openClient();
   const key = await alice.createKey({ label: "bot", permissions: ["READ", "TRADE"] });

@@ -67,6 +67,7 @@ test("over the real server too, what is published and what is sent keep their or
     market,
     publish: (topic, text) => server?.publish(topic, text),
     authenticate: () => ({ code: "INVALID_TOKEN", message: "" }),
+    history: { candles: () => [], fillsOf: () => ({ data: [], nextCursor: null }) },
     trade: () => assert.fail("nobody trades"),
     now: Date.now,
     maxMessagesPerSecond: Number.POSITIVE_INFINITY,

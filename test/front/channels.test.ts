@@ -5,17 +5,22 @@ import fc from "fast-check";
 import {
   BUY,
   Deposited,
+  Done,
   KeyRevoked,
   LEDGER,
   OrderClosed,
   OrderPlaced,
+  OrderReduced,
+  OrderView,
   type Permission,
   PositionView,
   PriceUpdated,
+  ReadOrders,
   ReadPosition,
   SELL,
   SessionClosed,
   type Side,
+  STATUS_CANCELED,
   type SymbolSummary,
   Traded,
 } from "../../src/core/messages.ts";
@@ -86,6 +91,7 @@ async function open(states: Record<number, Partial<SymbolSummary>> = {}, symbols
   const channels = new Channels({
     road,
     market,
+    history: { candles: () => [], fillsOf: () => ({ data: [], nextCursor: null }) },
     publish,
     authenticate,
     trade: (op, params, accountId, answer) => void trades.push({ op, params, accountId, answer }),
@@ -133,8 +139,11 @@ test("what is not understood is refused by name, and the socket stays open", asy
     [subscribe({}), "MISSING_FIELD", "channels.0.channel"],
     [subscribe({ channel: 5 }), "BAD_TYPE", "channels.0.channel"],
     [subscribe({ channel: "toString" }), "UNKNOWN_CHANNEL", "channels.0.channel"],
-    [subscribe({ channel: "ticker", symbol: "BTC-PERP" }), "UNKNOWN_CHANNEL", "channels.0.channel"],
-    [subscribe({ channel: "klines", symbol: "BTC-PERP", interval: "1m" }), "UNKNOWN_CHANNEL", "channels.0.channel"],
+    [subscribe({ channel: "ticker" }), "MISSING_FIELD", "channels.0.symbol"],
+    [subscribe({ channel: "ticker", symbol: "BTC-PERP", updateMs: 50 }), "BAD_VALUE", "channels.0.updateMs"],
+    [subscribe({ channel: "klines", symbol: "BTC-PERP" }), "MISSING_FIELD", "channels.0.interval"],
+    [subscribe({ channel: "klines", symbol: "BTC-PERP", interval: "7m" }), "BAD_VALUE", "channels.0.interval"],
+    [subscribe({ channel: "orders", symbol: "DOGE-PERP" }), "UNKNOWN_SYMBOL", "channels.0.symbol"],
     [subscribe(book(), { channel: "trades" }), "MISSING_FIELD", "channels.1.symbol"],
     [subscribe(book({ symbol: "DOGE-PERP" })), "UNKNOWN_SYMBOL", "channels.0.symbol"],
     [subscribe(book({ symbol: 1 })), "BAD_TYPE", "channels.0.symbol"],
@@ -245,7 +254,7 @@ test("a socket keeps its account", async () => {
 
 test("private channels need a credential that may read", async () => {
   const { connect } = await open();
-  for (const channel of ["positions", "balance"]) {
+  for (const channel of ["positions", "balance", "orders", "fills"]) {
     const client = connect();
     assert.equal(client.ask(subscribe({ channel }))[0].code, "UNAUTHENTICATED");
     client.say({ op: "auth", token: "alice-blind" });
@@ -694,6 +703,220 @@ test("trades: those before in a snapshot, then each once, in order", async () =>
       ],
     },
   ]);
+});
+
+// ---- resume ---------------------------------------------------------------------------------------------------------
+
+/** "type prevSequence sequence" of each. */
+const places = (messages: Received[]): string[] =>
+  messages.map(({ op, type, prevSequence, sequence }) => op ?? `${type} ${prevSequence} ${sequence}`);
+
+test("resume: a client that was away for a moment gets what it missed, also when it was the only one", async () => {
+  const { road, connect } = await open();
+  const client = connect();
+  client.say(subscribe(book()));
+  road.turn(BTC, bid(100, 1));
+  road.drain();
+  const seen = client.take().at(-1).sequence;
+  client.hangUp();
+  const missed = [road.turn(BTC, bid(101, 1))];
+  road.drain();
+  missed.push(road.turn(BTC, bid(102, 1)));
+  road.drain();
+  const back = connect();
+  assert.deepEqual(places(back.ask(subscribe(book({ resume: seen })))), [
+    "subscribed",
+    `DELTA ${seen} ${missed[0]}`,
+    `DELTA ${missed[0]} ${missed[1]}`,
+  ]);
+  // Nothing missed; something missed that has not gone out yet; a sequence that never was; the longest absence.
+  const again = connect();
+  assert.deepEqual(places(again.ask(subscribe(book({ resume: missed[1] })))), [
+    "subscribed",
+    `HEARTBEAT undefined ${missed[1]}`,
+  ]);
+  const pending = road.turn(BTC, bid(103, 1));
+  assert.deepEqual(places(again.ask(subscribe(book({ resume: missed[1] })))).slice(-1), [
+    `DELTA ${missed[1]} ${pending}`,
+  ]);
+  assert.deepEqual(places(connect().ask(subscribe(book({ resume: pending + 1 })))).slice(1), [
+    `SNAPSHOT null ${pending}`,
+  ]);
+  assert.deepEqual(places(connect().ask(subscribe(book({ resume: 1 }))))[1], `SNAPSHOT null ${pending}`);
+  for (const each of [back, again]) each.hangUp();
+});
+
+test("resume: after more messages than are kept, or more than half a minute, there is a snapshot", async () => {
+  const { road, channels, connect } = await open();
+  const client = connect();
+  client.say(subscribe(book()));
+  const stay = connect();
+  stay.say(subscribe(book()));
+  const first = client.take().at(-1).sequence;
+  for (let i = 0; i < 257; i++) {
+    road.turn(BTC, bid(100 + i, 1));
+    road.drain();
+  }
+  const last = road.sequence;
+  assert.deepEqual(places(connect().ask(subscribe(book({ resume: first }))))[1], `SNAPSHOT null ${last}`);
+  const kept = connect().ask(subscribe(book({ resume: first + 1 })));
+  assert.equal(kept.length, 257);
+  assert.deepEqual(places(kept).at(-1), `DELTA ${last - 1} ${last}`);
+
+  const eth = { ...book({ symbol: "ETH-PERP" }), depth: 1 };
+  const lost = connect();
+  const { sequence } = lost.ask(subscribe(eth)).at(-1);
+  lost.hangUp();
+  road.turn(ETH, bid(100, 1));
+  road.drain();
+  road.time += 29_999;
+  channels.tick();
+  const early = connect();
+  assert.equal(early.ask(subscribe({ ...eth, resume: sequence })).at(-1).type, "DELTA");
+  early.hangUp();
+  road.time += 30_000;
+  channels.tick();
+  assert.equal(
+    connect()
+      .ask(subscribe({ ...eth, resume: sequence }))
+      .at(-1).type,
+    "SNAPSHOT",
+  );
+});
+
+test("resume: trades since a sequence come in one message, also to who never listened here", async () => {
+  const { road, connect } = await open({ [BTC]: { asks: [[100, 9]] } });
+  const trade = () =>
+    road.turn(BTC, make(Traded, { tradeId: road.sequence * 256 + BTC, priceTicks: 100, quantityLots: 1 }));
+  const trades = { channel: "trades", symbol: "BTC-PERP" };
+  const [first, second, third] = [trade(), trade(), trade()];
+  const [, missed] = connect().ask(subscribe({ ...trades, resume: first }));
+  assert.deepEqual(places([missed]), [`UPDATE ${first} ${third}`]);
+  assert.deepEqual(
+    missed.data.map((each: Received) => each.sequence),
+    [second, third],
+  );
+  assert.equal(
+    connect()
+      .ask(subscribe({ ...trades, resume: first - 1 }))
+      .at(-1).type,
+    "SNAPSHOT",
+    "older than all",
+  );
+  assert.equal(
+    connect()
+      .ask(subscribe({ ...trades, resume: third }))
+      .at(-1).type,
+    "HEARTBEAT",
+  );
+  assert.equal(
+    connect()
+      .ask(subscribe({ ...trades, resume: third + 1 }))
+      .at(-1).type,
+    "SNAPSHOT",
+  );
+});
+
+// ---- ticker ---------------------------------------------------------------------------------------------------------
+
+test("ticker: a snapshot, then at most one message in updateMs, and none when nothing has moved", async () => {
+  const { road, channels, connect } = await open({
+    [BTC]: {
+      asks: [
+        [100, 9],
+        [110, 9],
+      ],
+    },
+  });
+  const client = connect();
+  const [subscribed, snapshot] = client.ask(subscribe({ channel: "ticker", symbol: "BTC-PERP", updateMs: 100 }));
+  assert.deepEqual(subscribed.channels, [{ channel: "ticker", symbol: "BTC-PERP", updateMs: 100 }]);
+  assert.deepEqual([snapshot.type, snapshot.data.lastPrice], ["SNAPSHOT", null]);
+  const at = (price: number) => road.turn(BTC, make(Traded, { takerSide: BUY, priceTicks: price, quantityLots: 1 }));
+  at(100);
+  const second = at(110);
+  road.drain();
+  channels.tick();
+  assert.deepEqual(client.take(), []);
+  road.time += 100;
+  channels.tick();
+  const [update, ...more] = client.take();
+  assert.deepEqual(more, []);
+  assert.deepEqual(
+    [update.type, update.prevSequence, update.sequence, update.data.lastPrice],
+    ["UPDATE", snapshot.sequence, second, "11"],
+  );
+  road.time += 1000;
+  channels.tick();
+  assert.deepEqual(client.take(), []);
+});
+
+// ---- orders and fills -----------------------------------------------------------------------------------------------
+
+const view = (orderId: number, more: Partial<MessageOf<typeof OrderView>> = {}): Message =>
+  make(OrderView, { orderId, quantityLots: 10, remainingLots: 10, priceTicks: 100, sequence: 50, ...more });
+
+test("orders: asked once, then followed; what happens before the answer is in it", async () => {
+  const { road, channels, connect } = await open({ [BTC]: { asks: [[100, 9]] } });
+  const client = connect();
+  client.say({ op: "auth", token: "alice" });
+  road.full = true;
+  client.say(subscribe({ channel: "orders" }));
+  road.full = false;
+  assert.equal(road.asked.length, 0);
+  channels.tick();
+  assert.deepEqual(
+    road.asked.map(({ actorId, command }) => [actorId, command]),
+    [BTC, ETH].map((actorId) => [actorId, make(ReadOrders, { accountId: ALICE })]),
+  );
+  client.take();
+  road.answer(() => [view(257), view(513), make(Done)]);
+  // ETH has not answered: this one is in its answer. BTC has: that order ends before the snapshot.
+  road.turn(ETH, make(OrderPlaced, { accountId: ALICE, orderId: 258, quantityLots: 1, rests: 1 }));
+  road.turn(BTC, make(OrderClosed, { accountId: ALICE, orderId: 513, status: STATUS_CANCELED, reason: 1 }));
+  road.drain();
+  assert.deepEqual(client.take(), []);
+  road.answer(() => [view(258, { createdAt: 7 }), make(Done)]);
+  const [snapshot] = client.take();
+  assert.deepEqual(
+    [snapshot.type, snapshot.sequence, snapshot.data.map((order: Received) => order.orderId)],
+    ["SNAPSHOT", road.sequence, ["258", "257"]],
+  );
+  const before = road.sequence;
+  road.turn(BTC, make(OrderPlaced, { accountId: BOB, orderId: 769, quantityLots: 1, rests: 1 }));
+  const traded = road.turn(
+    BTC,
+    make(OrderPlaced, { accountId: ALICE, orderId: 1025, quantityLots: 4, priceTicks: 100 }),
+    make(Traded, { takerAccountId: ALICE, takerOrderId: 1025, makerOrderId: 769, priceTicks: 100, quantityLots: 4 }),
+    make(OrderReduced, { accountId: ALICE, orderId: 257, byLots: 3 }),
+  );
+  const closed = road.turn(
+    BTC,
+    make(OrderClosed, { accountId: ALICE, orderId: 257, status: STATUS_CANCELED, reason: 1 }),
+  );
+  road.drain();
+  const brief = client
+    .take()
+    .map(({ prevSequence, sequence, data }) => [
+      prevSequence,
+      sequence,
+      data.map((order: Received) => `${order.orderId} ${order.status} ${order.remainingQuantity} ${order.sequence}`),
+    ]);
+  assert.deepEqual(brief, [
+    [before, traded, [`1025 FILLED 0 ${traded}`, `257 NEW 0.007 ${traded}`]],
+    [traded, closed, [`257 CANCELED 0 ${closed}`]],
+  ]);
+  assert.equal(road.asked.length, 0);
+  const late = connect();
+  late.say({ op: "auth", token: "alice" });
+  const joined = late.ask(subscribe({ channel: "orders" }));
+  assert.deepEqual(
+    joined.at(-1).data.map((order: Received) => order.orderId),
+    ["258"],
+  );
+  for (const each of [client, late]) each.hangUp();
+  road.turn(BTC, make(OrderClosed, { accountId: ALICE, orderId: 99 * 256 + BTC }));
+  road.drain();
 });
 
 // ---- positions ------------------------------------------------------------------------------------------------------

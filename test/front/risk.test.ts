@@ -148,6 +148,7 @@ async function open() {
     road,
     market,
     publish,
+    history: { candles: () => [], fillsOf: () => ({ data: [], nextCursor: null }) },
     authenticate: refuse,
     trade: assert.fail,
     now,

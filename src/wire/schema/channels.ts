@@ -1,4 +1,5 @@
 import Type, { type TProperties } from "typebox";
+import { INTERVALS } from "../../core/candles.ts";
 import { object, SymbolName, Time } from "./scalars.ts";
 import { TRADING_PARAMS } from "./trading.ts";
 
@@ -9,6 +10,8 @@ const BOOK_DEPTHS = [1, 5, 10, 20, 25, 50, 100, 200, 500, 1000];
 const BOOK_PACES_MS = [0, 100, 250, 500, 1000];
 export const DEFAULT_BOOK_DEPTH = 100;
 export const DEFAULT_BOOK_PACE_MS = 0;
+const TICKER_PACES_MS = [100, 250, 500, 1000];
+export const DEFAULT_TICKER_PACE_MS = 1000;
 export const MAX_SUBSCRIPTIONS = 200;
 export const MAX_REQUEST_ID_LENGTH = 64;
 
@@ -44,7 +47,9 @@ export const ChannelsRequest = request(["subscribe", "unsubscribe"], {
 
 const Resume = Type.Integer({
   minimum: 0,
-  description: "The last sequence that was seen of the stream. A new snapshot answers it.",
+  description:
+    "The last sequence that was seen of the stream. The messages since then follow if they are still known (orderbook, " +
+    "trades, liquidations), else a new snapshot.",
 });
 
 const channel = <P extends TProperties>(name: string, fields: P) =>
@@ -66,7 +71,22 @@ export const CHANNELS = {
   }),
   trades: channel("trades", { symbol: SymbolName }),
   liquidations: channel("liquidations", { symbol: SymbolName }),
+  ticker: channel("ticker", {
+    symbol: SymbolName,
+    updateMs: Type.Optional(
+      Type.Enum(TICKER_PACES_MS, {
+        default: DEFAULT_TICKER_PACE_MS,
+        description: "At most one message in so many milliseconds.",
+      }),
+    ),
+  }),
+  klines: channel("klines", { symbol: SymbolName, interval: Type.Enum(INTERVALS) }),
+  orders: channel("orders", { symbol: Type.Optional(SymbolName) }),
+  fills: channel("fills", { symbol: Type.Optional(SymbolName) }),
   positions: channel("positions", { symbol: Type.Optional(SymbolName) }),
   balance: channel("balance", {}),
 };
 export type ChannelName = keyof typeof CHANNELS;
+
+/** They show the account that the socket acts for. */
+export const PRIVATE_CHANNELS: ReadonlySet<ChannelName> = new Set(["orders", "fills", "positions", "balance"]);

@@ -1,0 +1,161 @@
+import type { Released, Road } from "../actor/road.ts";
+import { must } from "../assert.ts";
+import type { Instrument } from "../core/instrument.ts";
+import {
+  type Event as ExchangeEvent,
+  OrderClosed,
+  OrderPlaced,
+  OrderReduced,
+  OrderView,
+  PositionTransferred,
+  ReadOrders,
+  Traded,
+} from "../core/messages.ts";
+import { blank, type MessageOf } from "../core/shape.ts";
+import { fillOrder, placedOrder, transferFill } from "../store/order-records.ts";
+import { isOpen, OrderRecord } from "../store/rows.ts";
+import { fillJson, orderRecordJson } from "./views.ts";
+
+/** What is known of the account's orders in one symbol. */
+interface Slot {
+  readonly instrument: Instrument;
+  readonly open: Map<number, OrderRecord>;
+  state: "UNKNOWN" | "ASKED" | "KNOWN";
+}
+
+/** What hears of an account's orders or fills. */
+export interface OrderListener {
+  shows(instrument: Instrument): boolean;
+  /** The orders are known through this sequence; from behind it on, everything is added. */
+  start(sequence: number): void;
+  /** A turn changed these orders, or made these fills, as JSON texts. */
+  add(sequence: number, texts: readonly string[]): void;
+  flush(): void;
+}
+
+/**
+ * An account's open orders, followed event by event while somebody listens: each symbol is asked once, and its answer
+ * stands in the order of its turns. What a turn did goes to the streams, once that is so for all symbols.
+ */
+export class AccountOrders {
+  readonly orderStreams = new Set<OrderListener>();
+  readonly fillStreams = new Set<OrderListener>();
+  private readonly road: Road;
+  private readonly accountId: number;
+  private readonly slots = new Map<number, Slot>();
+  private isLive = false;
+  /** By the turn in hand. */
+  private readonly changed = new Set<OrderRecord>();
+  private readonly fills: string[] = [];
+
+  constructor(accountId: number, road: Road) {
+    this.road = road;
+    this.accountId = accountId;
+    for (const instrument of road.instruments)
+      this.slots.set(instrument.id, { instrument, open: new Map(), state: "UNKNOWN" });
+  }
+
+  /** Nobody listens any more. */
+  get isIdle(): boolean {
+    return this.orderStreams.size === 0 && this.fillStreams.size === 0;
+  }
+
+  /** Starts the stream as soon as all is known: now, or when the symbols have answered. */
+  startStream(stream: OrderListener): void {
+    if (this.isLive) stream.start(this.road.releasedSequence());
+    else this.askUnknown();
+  }
+
+  /** A full ring refuses the question: ask again from time to time. */
+  askUnknown(): void {
+    if (this.isLive) return;
+    for (const slot of this.slots.values()) {
+      if (slot.state !== "UNKNOWN") continue;
+      const question = { ...blank(ReadOrders), accountId: this.accountId };
+      if (this.road.ask(slot.instrument.id, question, (turn) => this.prime(slot, turn))) slot.state = "ASKED";
+    }
+  }
+
+  flush(): void {
+    for (const stream of this.orderStreams) stream.flush();
+    for (const stream of this.fillStreams) stream.flush();
+  }
+
+  /** Newest first, as REST lists them. */
+  openOrders(instrument: Instrument | null): string[] {
+    const open: [order: OrderRecord, instrument: Instrument][] = [];
+    for (const slot of this.slots.values()) {
+      if (instrument !== null && slot.instrument !== instrument) continue;
+      for (const order of slot.open.values()) open.push([order, slot.instrument]);
+    }
+    open.sort(([a], [b]) => b.createdAt - a.createdAt || b.orderId - a.orderId);
+    return open.map(([order, of]) => orderRecordJson(of, order));
+  }
+
+  /** An event of the turn that concerns the account. */
+  apply(event: ExchangeEvent, { actorId, time, sequence }: Released): void {
+    const slot = this.slots.get(actorId);
+    if (slot?.state !== "KNOWN") return;
+    const touch = (orderId: number): OrderRecord => {
+      const order = must(slot.open.get(orderId), "an open order");
+      order.updatedAt = time;
+      order.sequence = sequence;
+      this.changed.add(order);
+      return order;
+    };
+    switch (event.type) {
+      case OrderPlaced.code: {
+        const order = placedOrder(event, time, sequence);
+        slot.open.set(order.orderId, order);
+        this.changed.add(order);
+        break;
+      }
+      case Traded.code: {
+        const isTaker = event.takerAccountId === this.accountId;
+        const order = touch(isTaker ? event.takerOrderId : event.makerOrderId);
+        this.fills.push(fillJson(slot.instrument, fillOrder(order, event, slot.instrument, time, sequence)));
+        break;
+      }
+      case PositionTransferred.code: {
+        const fill = transferFill(event, this.accountId, slot.instrument, time, sequence);
+        this.fills.push(fillJson(slot.instrument, fill));
+        break;
+      }
+      case OrderReduced.code:
+        touch(event.orderId).remainingLots -= event.byLots;
+        break;
+      case OrderClosed.code: {
+        const order = touch(event.orderId);
+        order.status = event.status;
+        order.reason = event.reason;
+      }
+    }
+  }
+
+  /** The turn has no further events: one message of each stream for all that it did. */
+  endTurn({ actorId, sequence }: Released): void {
+    const slot = this.slots.get(actorId);
+    if (slot === undefined) return;
+    if (this.isLive && this.changed.size > 0) {
+      const texts = [...this.changed].map((order) => orderRecordJson(slot.instrument, order));
+      for (const stream of this.orderStreams) if (stream.shows(slot.instrument)) stream.add(sequence, texts);
+    }
+    if (this.isLive && this.fills.length > 0)
+      for (const stream of this.fillStreams) if (stream.shows(slot.instrument)) stream.add(sequence, this.fills);
+    for (const order of this.changed) if (!isOpen(order)) slot.open.delete(order.orderId);
+    this.changed.clear();
+    this.fills.length = 0;
+  }
+
+  private prime(slot: Slot, turn: Released): void {
+    for (let i = turn.eventCount; i < turn.messages.length; i++) {
+      const view = turn.messages[i] as MessageOf<typeof OrderView>;
+      if (view.type !== OrderView.code) continue;
+      slot.open.set(view.orderId, { ...view, type: OrderRecord.code, accountId: this.accountId });
+    }
+    slot.state = "KNOWN";
+    if (![...this.slots.values()].every(({ state }) => state === "KNOWN")) return;
+    this.isLive = true;
+    for (const stream of [...this.orderStreams, ...this.fillStreams]) stream.start(this.road.releasedSequence());
+  }
+}

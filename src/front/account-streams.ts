@@ -1,0 +1,48 @@
+import type { Released, Road } from "../actor/road.ts";
+import type { Event as ExchangeEvent } from "../core/messages.ts";
+import { AccountOrders } from "./account-orders.ts";
+import type { BalanceStream } from "./balance-stream.ts";
+import type { PositionStream } from "./position-stream.ts";
+
+/** One account's streams. */
+export class AccountStreams {
+  balance: BalanceStream | null = null;
+  readonly positions = new Set<PositionStream>();
+  /** Followed while somebody listens to orders or fills. */
+  orders: AccountOrders | null = null;
+  private readonly accountId: number;
+  private readonly road: Road;
+
+  constructor(accountId: number, road: Road) {
+    this.accountId = accountId;
+    this.road = road;
+  }
+
+  get isIdle(): boolean {
+    this.orders = this.orders?.isIdle === true ? null : this.orders;
+    return this.balance === null && this.positions.size === 0 && this.orders === null;
+  }
+
+  followOrders(): AccountOrders {
+    this.orders ??= new AccountOrders(this.accountId, this.road);
+    return this.orders;
+  }
+
+  /** Something of the account happened in this turn. */
+  apply(event: ExchangeEvent, turn: Released): void {
+    this.balance?.touch();
+    for (const stream of this.positions) stream.touch(turn.actorId);
+    this.orders?.apply(event, turn);
+  }
+
+  priceMoved(instrumentId: number): void {
+    this.balance?.touch();
+    for (const stream of this.positions) stream.priceMoved(instrumentId);
+  }
+
+  flush(): void {
+    this.balance?.flush();
+    for (const stream of this.positions) stream.flush();
+    this.orders?.flush();
+  }
+}

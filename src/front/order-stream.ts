@@ -1,0 +1,62 @@
+import type { Instrument } from "../core/instrument.ts";
+import type { AccountOrders, OrderListener } from "./account-orders.ts";
+import { type Member, type Publish, Stream } from "./stream.ts";
+
+/** An account's orders: the open ones in a snapshot, then each that a turn changed, also those that it closed. */
+export class OrderStream extends Stream implements OrderListener {
+  private readonly orders: AccountOrders;
+  private readonly instrument: Instrument | null;
+  /** Members without a snapshot yet. */
+  private readonly joining = new Set<Member>();
+  private started = false;
+  private pending: { sequence: number; data: string }[] = [];
+
+  /** `instrument` null = all of them. */
+  constructor(topic: string, head: string, instrument: Instrument | null, orders: AccountOrders, publish: Publish) {
+    super(topic, head, 0, publish);
+    this.orders = orders;
+    this.instrument = instrument;
+  }
+
+  shows(instrument: Instrument): boolean {
+    return this.instrument === null || this.instrument === instrument;
+  }
+
+  /** The orders are known through this sequence. */
+  start(sequence: number): void {
+    this.sequence = sequence;
+    this.started = true;
+    this.admitJoining();
+  }
+
+  override join(member: Member): void {
+    this.members.add(member);
+    this.joining.add(member);
+    if (this.started) this.admitJoining();
+  }
+
+  override leave(member: Member): void {
+    this.joining.delete(member);
+    super.leave(member);
+  }
+
+  /** A turn has changed these orders. */
+  add(sequence: number, orders: readonly string[]): void {
+    this.pending.push({ sequence, data: orders.join(",") });
+  }
+
+  override flush(): void {
+    if (!this.started) return this.orders.askUnknown();
+    const { pending } = this;
+    this.pending = [];
+    for (const { sequence, data } of pending) this.update("UPDATE", sequence, `"data":[${data}]`);
+  }
+
+  private admitJoining(): void {
+    this.flush();
+    if (this.joining.size === 0) return;
+    const data = this.orders.openOrders(this.instrument).join(",");
+    for (const member of this.joining) this.admit(member, `"data":[${data}]`);
+    this.joining.clear();
+  }
+}

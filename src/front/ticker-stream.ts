@@ -1,0 +1,40 @@
+import type { TimeMs } from "../core/units.ts";
+import { type Member, type Publish, Stream } from "./stream.ts";
+import type { SymbolMarket } from "./symbol-market.ts";
+
+/** A symbol's ticker: whole in a snapshot, and whole again at most once in `updateMs` when something in it has moved. */
+export class TickerStream extends Stream {
+  private readonly market: SymbolMarket;
+  private readonly updateMs: number;
+  private readonly now: () => TimeMs;
+  private shown: Buffer;
+  private shownAt: TimeMs;
+
+  constructor(topic: string, market: SymbolMarket, updateMs: number, publish: Publish, now: () => TimeMs) {
+    const head = `"channel":"ticker","symbol":"${market.instrument.symbol}","updateMs":${updateMs}`;
+    super(topic, head, market.sequence, publish);
+    this.market = market;
+    this.updateMs = updateMs;
+    this.now = now;
+    this.shownAt = now();
+    this.shown = market.tickerJson(this.shownAt);
+  }
+
+  override join(member: Member): void {
+    this.show();
+    this.admit(member, `"data":${this.shown}`);
+  }
+
+  override flush(): void {
+    if (this.now() - this.shownAt >= this.updateMs) this.show();
+  }
+
+  private show(): void {
+    const now = this.now();
+    const ticker = this.market.tickerJson(now);
+    if (ticker === this.shown || ticker.equals(this.shown)) return;
+    this.shown = ticker;
+    this.shownAt = now;
+    this.update("UPDATE", this.market.sequence, `"data":${ticker}`);
+  }
+}
