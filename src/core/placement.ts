@@ -1,0 +1,246 @@
+import type { AccountCells } from "./cells.ts";
+import type { Instrument } from "./instrument.ts";
+import { close, crosses, match, type Preview, preview } from "./matching.ts";
+import {
+  BUY,
+  type ClosePosition,
+  DuplicateOrder,
+  EXPIRE_MAKER,
+  FOK,
+  GTC,
+  IOC,
+  LIMIT,
+  MARKET,
+  OrderPlaced,
+  OrderRested,
+  PlaceOrder,
+  POST_ONLY,
+  REASON_FOK_UNFILLABLE,
+  REASON_IOC_REMAINDER,
+  REASON_NO_LIQUIDITY,
+  REASON_NONE,
+  REDUCE_ONLY,
+  SELL,
+  STATUS_EXPIRED,
+  STATUS_FILLED,
+  STATUS_NEW,
+  STATUS_PARTIALLY_FILLED,
+  serialToId,
+  type Turn,
+} from "./messages.ts";
+import { NONE } from "./orders.ts";
+import { ACCOUNT, BUY_LOTS, GIVEN, OPEN_ORDERS, SELL_LOTS, SIZE } from "./positions.ts";
+import { type RefusalDetails, refuse } from "./refusals.ts";
+import { blank, type MessageOf } from "./shape.ts";
+import type { SymbolState } from "./symbol-state.ts";
+import { replyOrder } from "./symbol-views.ts";
+import { PPM, type PriceTicks, type QuantityLots } from "./units.ts";
+
+// Filled in again for each event: a turn hands it on before it goes on (see Turn).
+const placed = blank(OrderPlaced);
+const rested = blank(OrderRested);
+
+/** What becomes of a new order: refused, or placed and matched, and what is left of it rests or expires. */
+export class Placement {
+  private readonly instrument: Instrument;
+  private readonly cells: AccountCells;
+  private readonly state: SymbolState;
+  private readonly expected: Preview = { lots: 0, quanta: 0, leftLots: 0 };
+  private readonly closing = blank(PlaceOrder);
+
+  constructor(state: SymbolState) {
+    this.instrument = state.instrument;
+    this.cells = state.cells;
+    this.state = state;
+  }
+
+  /** Check, check, check; then it must succeed. */
+  place(command: MessageOf<typeof PlaceOrder>, turn: Turn): void {
+    const { state, instrument } = this;
+    const { side } = command;
+    // First of all, so that whoever lost a reply learns of the order, however late the same request comes again.
+    if (command.clientOrderId !== "") {
+      const first = state.clientIds.find(command.accountId, command.clientOrderId);
+      if (first !== undefined && first.bodyHash === command.bodyHash)
+        return turn.reply({ type: DuplicateOrder.code, orderId: first.orderId });
+      if (first !== undefined)
+        return refuse(turn, "CLIENT_ORDER_ID_REUSED", "clientOrderId", { orderId: String(first.orderId) });
+    }
+    if (command.expiresAt !== 0 && turn.time > command.expiresAt) return refuse(turn, "REQUEST_EXPIRED", "expiresAt");
+    const mark = state.markTicks;
+    if (mark === 0) return refuse(turn, "NO_MARK_PRICE", "symbol");
+    if (command.quantityLots < instrument.minQuantityLots)
+      return refuse(turn, "QUANTITY_TOO_SMALL", "quantity", { limitLots: instrument.minQuantityLots });
+    if (command.quantityLots > instrument.maxQuantityLots)
+      return refuse(turn, "QUANTITY_TOO_LARGE", "quantity", { limitLots: instrument.maxQuantityLots });
+
+    const row = state.positions.ensure(command.accountId);
+    const numbers = state.positions.numbers;
+    const size = numbers[row + SIZE];
+    const isBuy = side === BUY;
+    const reduceOnly = (command.flags & REDUCE_ONLY) !== 0;
+    const closableLots = Math.max(0, isBuy ? -size : size);
+    if (reduceOnly && closableLots === 0) return refuse(turn, "REDUCE_ONLY_NO_POSITION", "reduceOnly");
+    const quantityLots = reduceOnly ? Math.min(command.quantityLots, closableLots) : command.quantityLots;
+
+    // A market order is an IOC order at the edge of the price band: that is its slippage cap.
+    const bandTicks = this.bandEdge(side, mark);
+    const limitTicks = command.orderType === MARKET ? bandTicks : command.priceTicks;
+    if (limitTicks > instrument.maxPriceTicks)
+      return refuse(turn, "PRICE_TOO_HIGH", "price", { limitTicks: instrument.maxPriceTicks });
+    if (isBuy ? limitTicks > bandTicks : limitTicks < bandTicks)
+      return refuse(turn, "PRICE_OUT_OF_BAND", "price", { limitTicks: bandTicks, markTicks: mark });
+    const valueTicks = command.orderType === MARKET ? mark : limitTicks;
+    if (!reduceOnly && command.quantityLots * valueTicks * instrument.quantaPerTickLot < instrument.minNotionalQuanta)
+      return refuse(turn, "NOTIONAL_TOO_SMALL", "quantity", {
+        limitQuanta: instrument.minNotionalQuanta,
+        nearestLots: Math.ceil(instrument.minNotionalQuanta / (valueTicks * instrument.quantaPerTickLot)),
+      });
+    const mayRest = command.orderType === LIMIT && command.timeInForce === GTC;
+    if (mayRest && numbers[row + OPEN_ORDERS] >= instrument.maxOpenOrders)
+      return refuse(turn, "TOO_MANY_OPEN_ORDERS", "symbol", { limit: instrument.maxOpenOrders });
+    const exposedLots = (isBuy ? size + numbers[row + BUY_LOTS] : numbers[row + SELL_LOTS] - size) + quantityLots;
+    const limitLots = this.positionLimitLots(mark);
+    if (!reduceOnly && exposedLots > limitLots) return refuse(turn, "POSITION_LIMIT", "quantity", { limitLots });
+
+    const bestTicks = state.book.opposite(side).best();
+    const takes = crosses(side, limitTicks, bestTicks);
+    if (takes && (command.flags & POST_ONLY) !== 0)
+      return refuse(turn, "POST_ONLY_WOULD_TRADE", "price", { bestTicks });
+    const expected = this.expected;
+    expected.lots = 0;
+    expected.quanta = 0;
+    expected.leftLots = quantityLots;
+    if (takes) preview(state, row, side, limitTicks, quantityLots, command.selfTradePrevention, expected);
+    const unfillable = command.timeInForce === FOK && expected.lots < quantityLots;
+
+    const marginPriceTicks = isBuy ? limitTicks : Math.max(limitTicks, mark);
+    const lossTicks = Math.max(0, isBuy ? limitTicks - mark : mark - limitTicks);
+    if (!reduceOnly && !unfillable) {
+      const restingLots = mayRest ? expected.leftLots : 0;
+      const shortfall = this.reserveMargin(row, isBuy, restingLots, marginPriceTicks, lossTicks, mark);
+      if (shortfall !== null) return refuse(turn, "INSUFFICIENT_MARGIN", "quantity", shortfall);
+    }
+
+    // From here it must succeed.
+    placed.orderId = serialToId(state.nextOrderSerial, instrument.id);
+    placed.accountId = command.accountId;
+    placed.side = side;
+    placed.orderType = command.orderType;
+    placed.timeInForce = command.orderType === MARKET && command.timeInForce === GTC ? IOC : command.timeInForce;
+    placed.flags = command.flags;
+    placed.selfTradePrevention = command.selfTradePrevention;
+    placed.priceTicks = limitTicks;
+    placed.quantityLots = quantityLots;
+    placed.rests = mayRest && !takes ? 1 : 0;
+    placed.marginPriceTicks = marginPriceTicks;
+    placed.lossTicks = lossTicks;
+    placed.bodyHash = command.bodyHash;
+    placed.clientOrderId = command.clientOrderId;
+    const slot = state.placed(placed, turn.time);
+    turn.emit(placed);
+    if (placed.rests === 1) {
+      if (!reduceOnly) state.markFresh();
+      return replyOrder(state, turn, slot, STATUS_NEW, REASON_NONE, true);
+    }
+
+    if (unfillable) return this.expire(turn, slot, REASON_FOK_UNFILLABLE);
+    if (!takes)
+      return this.expire(turn, slot, command.orderType === MARKET ? REASON_NO_LIQUIDITY : REASON_IOC_REMAINDER);
+    const stopped = match(state, turn, slot, limitTicks);
+    const { orders } = state;
+    if (orders.remainingLots(slot) === 0) return replyOrder(state, turn, slot, STATUS_FILLED, REASON_NONE, true);
+    if (stopped !== REASON_NONE) return this.expire(turn, slot, stopped);
+    if (!mayRest)
+      return this.expire(turn, slot, command.orderType === MARKET ? REASON_NO_LIQUIDITY : REASON_IOC_REMAINDER);
+    rested.orderId = placed.orderId;
+    rested.accountId = command.accountId;
+    rested.side = side;
+    rested.priceTicks = limitTicks;
+    rested.restingLots = orders.remainingLots(slot);
+    rested.marginPriceTicks = marginPriceTicks;
+    rested.lossTicks = lossTicks;
+    state.rested(rested, slot);
+    turn.emit(rested);
+    const status = orders.filledLots(slot) > 0 ? STATUS_PARTIALLY_FILLED : STATUS_NEW;
+    replyOrder(state, turn, slot, status, REASON_NONE, true);
+  }
+
+  /**
+   * A reduce-only order for the position. It cannot be refused for other orders: reduce-only orders are each clipped to
+   * the position, so they give way as it shrinks, and own orders in its way are canceled (EXPIRE_MAKER).
+   */
+  closePosition(command: MessageOf<typeof ClosePosition>, turn: Turn): void {
+    const row = this.state.positions.find(command.accountId);
+    const size = row === NONE ? 0 : this.state.positions.numbers[row + SIZE];
+    if (size === 0) return refuse(turn, "NO_POSITION", "symbol");
+    const order = this.closing;
+    order.accountId = command.accountId;
+    order.side = size > 0 ? SELL : BUY;
+    order.orderType = command.priceTicks === 0 ? MARKET : LIMIT;
+    order.timeInForce = command.priceTicks === 0 ? IOC : GTC;
+    order.flags = REDUCE_ONLY;
+    order.selfTradePrevention = EXPIRE_MAKER;
+    order.priceTicks = command.priceTicks;
+    // All of it may be less than the minimum or more than the maximum of an order: place() clips it to the position.
+    const { minQuantityLots, maxQuantityLots } = this.instrument;
+    const wantedLots = command.quantityLots === 0 ? Math.max(Math.abs(size), minQuantityLots) : command.quantityLots;
+    order.quantityLots = Math.min(wantedLots, maxQuantityLots);
+    order.expiresAt = command.expiresAt;
+    order.bodyHash = 0;
+    order.clientOrderId = "";
+    this.place(order, turn);
+  }
+
+  /**
+   * Takes the initial margin that the row needs once the order has done what is expected of it: filled lots at mark
+   * with the loss of their price, resting lots by their own terms. Null, or what is required and what is there.
+   */
+  private reserveMargin(
+    row: number,
+    isBuy: boolean,
+    restingLots: QuantityLots,
+    marginPriceTicks: PriceTicks,
+    lossTicks: PriceTicks,
+    mark: PriceTicks,
+  ): RefusalDetails | null {
+    const { state, expected } = this;
+    const perTick = this.instrument.quantaPerTickLot;
+    const atMark = expected.lots * mark * perTick;
+    const lots = expected.lots + restingLots;
+    const exposure = atMark + restingLots * marginPriceTicks * perTick;
+    const takerLoss = Math.max(0, isBuy ? expected.quanta - atMark : atMark - expected.quanta);
+    const loss = takerLoss + restingLots * lossTicks * perTick;
+    const { positions } = state;
+    const numbers = positions.numbers;
+    positions.addResting(row, isBuy, lots, exposure, loss);
+    const due = state.contributionOf(row);
+    const required = due.initial - numbers[row + GIVEN + 2];
+    positions.addResting(row, isBuy, -lots, -exposure, -loss);
+    const accountId = numbers[row + ACCOUNT];
+    if (required > 0 && !this.cells.reserve(accountId, required, numbers, row + GIVEN))
+      return { requiredQuanta: required, availableQuanta: this.cells.available(accountId) };
+    // All of it will rest: this is what the row will contribute, and nobody has to work it out again.
+    if (expected.lots === 0) this.cells.move(accountId, numbers, row + GIVEN, due);
+    return null;
+  }
+
+  private expire(turn: Turn, slot: number, reason: number): void {
+    replyOrder(this.state, turn, slot, STATUS_EXPIRED, reason, true);
+    close(this.state, turn, slot, STATUS_EXPIRED, reason);
+  }
+
+  /** How far an aggressive price may go: mark × (1 ± band), whole ticks inside. */
+  private bandEdge(side: number, mark: PriceTicks): PriceTicks {
+    const { priceBandPpm, maxPriceTicks } = this.instrument;
+    if (side === BUY) return Math.min(maxPriceTicks, Math.floor((mark * (PPM + priceBandPpm)) / PPM));
+    return Math.max(1, Math.ceil((mark * (PPM - priceBandPpm)) / PPM));
+  }
+
+  /** The last risk tier's notional at mark, and never past the exact range. */
+  private positionLimitLots(mark: PriceTicks): QuantityLots {
+    const { riskTiers, quantaPerTickLot, maxPositionLots } = this.instrument;
+    const lastTier = riskTiers[riskTiers.length - 1];
+    return Math.min(maxPositionLots, Math.floor(lastTier.maxNotionalQuanta / (mark * quantaPerTickLot)));
+  }
+}

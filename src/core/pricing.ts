@@ -1,0 +1,95 @@
+import { fundingRatePpb, nextFundingTime, payFunding, premiumPpb } from "./funding.ts";
+import type { Instrument } from "./instrument.ts";
+import { markPrice, nextBasis1024 } from "./mark.ts";
+import { BUY, Done, FundingSettled, PriceUpdated, SELL, type SetIndexPrice, type Turn } from "./messages.ts";
+import { refuse } from "./refusals.ts";
+import { blank, type MessageOf } from "./shape.ts";
+import type { SymbolState } from "./symbol-state.ts";
+import { PPB, type PriceTicks } from "./units.ts";
+
+// Filled in again for each event: a turn hands it on before it goes on (see Turn).
+const priceUpdated = blank(PriceUpdated);
+const fundingSettled = blank(FundingSettled);
+
+/** So many positions pay their funding in one turn: orders behind it wait no longer than that takes. */
+const PAYMENTS_PER_TURN = 500;
+
+/** What an index price does to a symbol: the mark, the premium and, at an interval's end, the funding. */
+export class Pricing {
+  private readonly instrument: Instrument;
+  private readonly state: SymbolState;
+
+  constructor(state: SymbolState) {
+    this.instrument = state.instrument;
+    this.state = state;
+  }
+
+  setIndexPrice(command: MessageOf<typeof SetIndexPrice>, turn: Turn): void {
+    const { state } = this;
+    const { indexTicks } = command;
+    if (indexTicks < 1 || indexTicks > this.instrument.maxPriceTicks)
+      return refuse(turn, "PRICE_TOO_HIGH", "price", { limitTicks: this.instrument.maxPriceTicks });
+    const basis1024 = nextBasis1024(state.basis1024, indexTicks, state.book.best(BUY), state.book.best(SELL));
+    if (state.nextFundingTime !== 0 && turn.time >= state.nextFundingTime) this.settleFunding(turn);
+    priceUpdated.indexTicks = indexTicks;
+    priceUpdated.basis1024 = basis1024;
+    priceUpdated.markTicks = markPrice(
+      indexTicks,
+      this.fundingTicks(indexTicks, turn.time),
+      basis1024,
+      state.lastTicks,
+    );
+    priceUpdated.premiumPpb = premiumPpb(this.instrument, state.book, indexTicks);
+    priceUpdated.nextFundingTime = nextFundingTime(turn.time, this.instrument.fundingIntervalMs);
+    const count = state.premiumCount + 1;
+    const sum = state.premiumSum + count * priceUpdated.premiumPpb;
+    priceUpdated.fundingRatePpb = fundingRatePpb(this.instrument, sum, count);
+    state.priceUpdated(priceUpdated, turn.time);
+    turn.emit(priceUpdated);
+    turn.reply({ type: Done.code });
+    state.refreshOpen();
+  }
+
+  /** What the last funding rate adds to the index: all of it when the interval begins, nothing when it ends. */
+  private fundingTicks(indexTicks: PriceTicks, time: number): PriceTicks {
+    const { state } = this;
+    const left = (state.nextFundingTime - time) / this.instrument.fundingIntervalMs;
+    return Math.round((indexTicks * state.fundingRatePpb * Math.max(0, Math.min(1, left))) / PPB);
+  }
+
+  /**
+   * An interval has ended. What it costs follows from the samples that were taken in it; an interval without any, as
+   * while the exchange was down, costs nothing.
+   */
+  private settleFunding(turn: Turn): void {
+    const { state, instrument } = this;
+    const { premiumSum, premiumCount } = state;
+    fundingSettled.fundingTime = state.nextFundingTime;
+    fundingSettled.nextFundingTime = nextFundingTime(turn.time, instrument.fundingIntervalMs);
+    fundingSettled.ratePpb = premiumCount === 0 ? 0 : fundingRatePpb(instrument, premiumSum, premiumCount);
+    fundingSettled.premiumPpb =
+      premiumCount === 0 ? 0 : Math.trunc((2 * premiumSum) / (premiumCount * (premiumCount + 1)));
+    fundingSettled.indexTicks = state.indexTicks;
+    fundingSettled.markTicks = state.markTicks;
+    // Whoever has not paid for the interval before pays now: a position owes one interval at most.
+    this.payUpTo(turn, Number.POSITIVE_INFINITY);
+    state.fundingSettled(fundingSettled);
+    turn.emit(fundingSettled);
+    this.payUpTo(turn, PAYMENTS_PER_TURN);
+  }
+
+  private payUpTo(turn: Turn, limit: number): void {
+    const { state } = this;
+    const { open } = state.positions;
+    for (let i = open.length - 1, left = limit; i >= 0 && left > 0 && state.fundingOwed > 0; i--) {
+      if (!state.owesFunding(open[i])) continue;
+      payFunding(state, turn, open[i]);
+      left--;
+    }
+  }
+
+  /** Some of the payments that the last interval still waits for. */
+  payOwed(turn: Turn): void {
+    if (this.state.fundingOwed > 0) this.payUpTo(turn, PAYMENTS_PER_TURN);
+  }
+}

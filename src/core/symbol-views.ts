@@ -1,0 +1,73 @@
+import { deleveragingRank } from "./liquidation.ts";
+import { bankruptcyPrice, initialMargin, liquidationPrice, maintenanceMargin } from "./margin.ts";
+import { OrderView, PositionView, REASON_NONE, STATUS_NEW, STATUS_PARTIALLY_FILLED, type Turn } from "./messages.ts";
+import { ACCOUNT, CASH, COST, FUNDING, LEVERAGE, OPENED_AT, SEQUENCE, SIZE, UPDATED_AT } from "./positions.ts";
+import { blank } from "./shape.ts";
+import type { SymbolState } from "./symbol-state.ts";
+
+// Filled in again for each reply: a turn hands it on before it goes on (see Turn).
+const orderView = blank(OrderView);
+const positionView = blank(PositionView);
+
+export function replyOpenOrder(state: SymbolState, turn: Turn, slot: number): void {
+  const status = state.orders.filledLots(slot) > 0 ? STATUS_PARTIALLY_FILLED : STATUS_NEW;
+  replyOrder(state, turn, slot, status, REASON_NONE, false);
+}
+
+/** `changing`: this turn changes the order, so it will bear this turn's time and sequence. */
+export function replyOrder(
+  state: SymbolState,
+  turn: Turn,
+  slot: number,
+  status: number,
+  reason: number,
+  changing: boolean,
+): void {
+  const { orders } = state;
+  orderView.orderId = state.orderId(slot);
+  orderView.side = orders.side(slot);
+  orderView.orderType = orders.type(slot);
+  orderView.timeInForce = orders.timeInForce(slot);
+  orderView.flags = orders.flags(slot);
+  orderView.selfTradePrevention = orders.selfTradePrevention(slot);
+  orderView.priceTicks = orders.priceTicks(slot);
+  orderView.quantityLots = orders.quantityLots(slot);
+  orderView.remainingLots = orders.remainingLots(slot);
+  orderView.filledLots = orders.filledLots(slot);
+  orderView.filledQuanta = orders.filledQuanta(slot);
+  orderView.feeQuanta = orders.feeQuanta(slot);
+  orderView.status = status;
+  orderView.reason = reason;
+  orderView.createdAt = orders.createdAt(slot);
+  orderView.updatedAt = changing ? turn.time : orders.updatedAt(slot);
+  orderView.sequence = changing ? 0 : orders.sequence(slot);
+  orderView.clientOrderId = orders.clientOrderId(slot);
+  turn.reply(orderView);
+}
+
+export function replyPosition(state: SymbolState, turn: Turn, row: number): void {
+  const { instrument, cells, positions, markTicks } = state;
+  const n = positions.numbers;
+  const accountId = n[row + ACCOUNT];
+  const size = n[row + SIZE];
+  const notional = Math.abs(size) * markTicks * instrument.quantaPerTickLot;
+  const equity = cells.equity(accountId);
+  const maintenance = cells.maintenance(accountId);
+  positionView.accountId = accountId;
+  positionView.sizeLots = size;
+  positionView.cashQuanta = n[row + CASH];
+  positionView.costQuanta = n[row + COST];
+  positionView.realizedQuanta = n[row + CASH] + n[row + COST];
+  positionView.markTicks = markTicks;
+  positionView.leverage = n[row + LEVERAGE];
+  positionView.initialQuanta = notional === 0 ? 0 : initialMargin(instrument, notional, n[row + LEVERAGE]);
+  positionView.maintenanceQuanta = maintenanceMargin(instrument, notional);
+  positionView.liquidationTicks = liquidationPrice(instrument, size, markTicks, equity, maintenance);
+  positionView.bankruptcyTicks = bankruptcyPrice(instrument, size, markTicks, equity, maintenance);
+  positionView.fundingQuanta = n[row + FUNDING];
+  positionView.openedAt = n[row + OPENED_AT];
+  positionView.updatedAt = n[row + UPDATED_AT];
+  positionView.sequence = n[row + SEQUENCE];
+  positionView.adlRank = deleveragingRank(state, row);
+  turn.reply(positionView);
+}
