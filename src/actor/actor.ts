@@ -55,19 +55,28 @@ export class ActorWorker {
   run(): void {
     const { bell, control } = this.options;
     while (control.phase === RUNNING) {
-      if (this.drain() > 0) continue;
-      if (this.snapshotIfDue()) continue;
+      if (this.step()) continue;
       bell.announce();
       if (this.options.commands.peek() < 0 && control.phase === RUNNING) bell.wait(IDLE_WAIT_MS);
       bell.awake();
     }
+    this.finish();
+  }
+
+  /** Returns whether there was anything to do. */
+  step(): boolean {
+    return this.drain() > 0 || this.snapshotIfDue();
+  }
+
+  /** Takes what is left and hands over a last snapshot of each actor. */
+  finish(): void {
     while (this.drain() > 0);
     for (const actor of this.actors.values()) this.snapshot(actor);
     this.options.out.ring();
   }
 
   /** Takes every command that is there. Returns how many. */
-  drain(): number {
+  private drain(): number {
     const { commands, out } = this.options;
     // Never backwards, also when the machine's clock is set back: time in the log only grows.
     this.lastTime = Math.max(this.lastTime, this.options.clock());

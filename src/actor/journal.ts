@@ -41,7 +41,7 @@ export class Journal {
   }
 
   run(): void {
-    const { bell, control, log, clock } = this.options;
+    const { bell, control } = this.options;
     let idleMs = IDLE_WAIT_MS;
     for (;;) {
       if (this.step()) {
@@ -53,12 +53,24 @@ export class Journal {
       // A turn that waits for an earlier ticket is no reason to stay awake: whoever holds that ticket will ring.
       if (!this.hasReleasable()) bell.wait(idleMs);
       bell.awake();
-      if (!this.isIdle()) continue;
-      // Fallen idle: say how far the log is on disk, and make the next segment ready, when nobody waits for it.
-      log.appendWatermark(clock());
-      log.sync();
-      if (log.prepare(PREPARE_BYTES)) idleMs = LONG_WAIT_MS;
+      if (this.isIdle() && this.rest()) idleMs = LONG_WAIT_MS;
     }
+    this.close();
+  }
+
+  /**
+   * When nobody waits: says how far the log is on disk, and makes the next segment ready. Returns whether that is done.
+   */
+  rest(): boolean {
+    const { log, clock } = this.options;
+    log.appendWatermark(clock());
+    log.sync();
+    return log.prepare(PREPARE_BYTES);
+  }
+
+  /** Behind the last step. */
+  close(): void {
+    const { log, clock } = this.options;
     log.appendWatermark(clock());
     log.sync();
     log.close();

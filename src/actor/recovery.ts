@@ -1,4 +1,5 @@
 import type { Actor } from "../core/messages.ts";
+import { DISK, type Files } from "../store/files.ts";
 import { LogReader } from "../store/log-reader.ts";
 import type { Snapshots } from "../store/snapshots.ts";
 import { eachMessage } from "../wire/codec.ts";
@@ -11,7 +12,13 @@ const RECORDS_PER_STEP = 10_000;
  * Brings actors back to where the log ends: their snapshots, then the log's tail through the same `apply` that deciding
  * turns use. Nothing is decided again.
  */
-export function recover(actors: readonly Actor[], snapshots: Snapshots, logDir: string, control: Control): void {
+export function recover(
+  actors: readonly Actor[],
+  snapshots: Snapshots,
+  logDir: string,
+  control: Control,
+  files: Files = DISK,
+): void {
   const byId = new Map<number, { actor: Actor; through: number }>();
   const end = control.durable;
   let from = end;
@@ -22,7 +29,7 @@ export function recover(actors: readonly Actor[], snapshots: Snapshots, logDir: 
     from = Math.min(from, through);
   }
   if (from < end) {
-    const reader = new LogReader(logDir, from + 1);
+    const reader = new LogReader(logDir, from + 1, files);
     const visit = (buffer: Buffer, view: DataView, offset: number, logBytes: number): void => {
       const entry = byId.get(view.getUint16(offset + AT_ACTOR_ID, true));
       const sequence = view.getFloat64(offset + AT_SEQUENCE, true);

@@ -16,6 +16,7 @@ import { ActorWorker } from "./actor.ts";
 import { Control, STOP_STORE } from "./control.ts";
 import { Journal } from "./journal.ts";
 import { recover } from "./recovery.ts";
+import { StoreWorker } from "./store-worker.ts";
 
 /**
  * What runs on each thread, from its first line to its last. Each says "ready" through its port, then loops until the
@@ -91,16 +92,10 @@ export async function runStore(task: StoreTask): Promise<void> {
   });
   control.indexed = keeper.indexedSequence;
   task.port.postMessage({ indexedSequence: keeper.indexedSequence } satisfies StoreReady);
+  const worker = new StoreWorker({ keeper, control, input, frontBell });
   for (;;) {
     const stopping = control.phase >= STOP_STORE;
-    for (let at = input.peek(); at >= 0; at = input.peek()) {
-      keeper.onSnapshotRecord(input.bytes.subarray(at, at + input.length));
-      input.next();
-      input.release();
-    }
-    const more = keeper.step(control.durable);
-    control.indexed = keeper.indexedSequence;
-    frontBell.ring();
+    const more = worker.step();
     if (more) continue;
     if (stopping) break;
     bell.announce();

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import * as fs from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { syncDirectory } from "./log-segment.ts";
+import { syncDirectory } from "./files.ts";
 
 /**
  * Two small files beside the database say whether there may be a fresh one: LMDB opens an empty or missing file as a new

@@ -6,6 +6,7 @@ import { eachMessage } from "../wire/codec.ts";
 import { AT_ACTOR_ID, AT_SEQUENCE, AT_TIME, RECORD_HEADER_BYTES } from "../wire/record.ts";
 import { readSnapshotPart } from "../wire/snapshot.ts";
 import type { Database } from "./database.ts";
+import type { Files } from "./files.ts";
 import { HistoryFold } from "./history-fold.ts";
 import { LogReader } from "./log-reader.ts";
 import { removeSegmentsBefore } from "./log-segment.ts";
@@ -23,6 +24,8 @@ export interface KeeperOptions {
   actorIds: readonly number[];
   /** Segments that nothing needs any more stay where they are. */
   keepSegments?: boolean;
+  /** Where the log is. Default: the disk. */
+  files?: Files;
   /** Told of each snapshot that is stored: its actor may hand over the next one. */
   onSnapshotStored(actorId: number, sequence: number): void;
 }
@@ -57,7 +60,7 @@ export class Keeper {
     this.fold = new HistoryFold(options.database, options.instruments);
     this.snapshots = new Snapshots(options.database);
     for (const actorId of options.actorIds) this.snapshotSequences.set(actorId, this.snapshots.sequenceOf(actorId));
-    this.reader = new LogReader(options.logDir, this.fold.indexedSequence + 1);
+    this.reader = new LogReader(options.logDir, this.fold.indexedSequence + 1, options.files);
     // Nothing is removed before there is something new: the journal may only now be opening the log.
     this.trimmedBefore = this.neededFrom;
   }
@@ -137,7 +140,7 @@ export class Keeper {
   private trim(): void {
     const before = this.neededFrom;
     if (this.options.keepSegments || before === this.trimmedBefore) return;
-    removeSegmentsBefore(this.options.logDir, before);
+    removeSegmentsBefore(this.options.logDir, before, this.options.files);
     this.trimmedBefore = before;
   }
 }

@@ -1,12 +1,11 @@
-import * as fs from "node:fs";
 import { join } from "node:path";
 import { AT_LOG_BYTES, RECORD_HEADER_BYTES } from "../wire/record.ts";
+import { DISK, type Files, readFully } from "./files.ts";
 import { describe, END, inspect, TURN, WATERMARK } from "./log-record.ts";
 import {
   LogCorruptError,
   listSegments,
   openSegment,
-  readFully,
   SEGMENT_HEADER_BYTES,
   type Segment,
   segmentName,
@@ -22,6 +21,7 @@ const MAX_READ_BYTES = 1 << 20;
 /** Reads turns in order, from a sequence on, also while a LogWriter appends to the same files. Keeps its place. */
 export class LogReader {
   private readonly dir: string;
+  private readonly files: Files;
   /** The sequence of the next turn to visit. */
   private next: number;
   private fd = -1;
@@ -39,8 +39,9 @@ export class LogReader {
   private bufferThrough = -1;
   private readBytes = FIRST_READ_BYTES;
 
-  constructor(dir: string, fromSequence: number) {
+  constructor(dir: string, fromSequence: number, files: Files = DISK) {
     this.dir = dir;
+    this.files = files;
     this.next = fromSequence;
   }
 
@@ -84,7 +85,7 @@ export class LogReader {
   }
 
   close(): void {
-    if (this.fd >= 0) fs.closeSync(this.fd);
+    if (this.fd >= 0) this.files.closeSync(this.fd);
     this.fd = -1;
     this.segment = null;
   }
@@ -107,25 +108,25 @@ export class LogReader {
       this.view = new DataView(this.buffer.buffer);
     }
     this.bufferPosition = this.position;
-    this.bufferBytes = readFully(this.fd, this.buffer, length, this.position);
+    this.bufferBytes = readFully(this.fd, this.buffer, length, this.position, this.files);
     this.readBytes = Math.min(MAX_READ_BYTES, this.readBytes * 4);
   }
 
   private openFirst(): Segment {
-    const row = listSegments(this.dir);
+    const row = listSegments(this.dir, this.files);
     const first = row.findLast((firstSequence) => firstSequence <= this.next);
     if (first === undefined) {
       const begins = row[0] === undefined ? "there is no log" : `the log begins with ${row[0]}`;
       throw new LogCorruptError(segmentName(this.next), 0, this.next, begins);
     }
-    return this.enter(openSegment(this.dir, first, "r"));
+    return this.enter(openSegment(this.dir, first, "r", this.files));
   }
 
   /** The segment has ended before the expected turn: by its name, that one must begin the next segment. */
   private openNext(segment: Segment): void {
-    const isThere = fs.existsSync(join(this.dir, segmentName(this.expected)));
+    const isThere = this.files.existsSync(join(this.dir, segmentName(this.expected)));
     if (!isThere || this.expected === segment.firstSequence) throw this.corrupt(segment, "the record is missing");
-    const opened = openSegment(this.dir, this.expected, "r");
+    const opened = openSegment(this.dir, this.expected, "r", this.files);
     this.close();
     this.enter(opened);
   }

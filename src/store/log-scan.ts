@@ -1,10 +1,9 @@
-import * as fs from "node:fs";
 import { AT_DURABLE_THROUGH, AT_LOG_BYTES, AT_SEQUENCE } from "../wire/record.ts";
+import { DISK, type Files, readFully } from "./files.ts";
 import { DAMAGED, describe, END, findProof, inspect, TURN, type Verdict, WATERMARK } from "./log-record.ts";
 import {
   LogCorruptError,
   openSegment,
-  readFully,
   readRow,
   SEGMENT_HEADER_BYTES,
   type Segment,
@@ -67,19 +66,19 @@ export function verifyLog(dir: string): LogSummary {
   return summary;
 }
 
-export function scanSegment(dir: string, firstSequence: number): Scan {
-  const { fd, segment } = openSegment(dir, firstSequence, "r");
+export function scanSegment(dir: string, firstSequence: number, files: Files = DISK): Scan {
+  const { fd, segment } = openSegment(dir, firstSequence, "r", files);
   try {
-    return scanFile(fd, segment);
+    return scanFile(fd, segment, files);
   } finally {
-    fs.closeSync(fd);
+    files.closeSync(fd);
   }
 }
 
 /** As scanSegment(), of a segment that is open. */
-export function scanFile(fd: number, segment: Segment): Scan {
+export function scanFile(fd: number, segment: Segment, files: Files = DISK): Scan {
   const bytes = Buffer.allocUnsafeSlow(segment.bytes);
-  readFully(fd, bytes, bytes.length, 0);
+  readFully(fd, bytes, bytes.length, 0, files);
   return walk(segment, bytes);
 }
 

@@ -1,6 +1,6 @@
-import * as fs from "node:fs";
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
+import { DISK, type Files, readFully, syncDirectory } from "./files.ts";
 
 /**
  * The files of the log: `log-<first sequence>.seg`, each of its full size from the start, zeros behind the last record.
@@ -58,16 +58,16 @@ export class LogCorruptError extends Error {
 export const segmentName = (firstSequence: number): string => `log-${String(firstSequence).padStart(16, "0")}.seg`;
 
 /** First sequences of the segments in a directory, ascending. */
-export function listSegments(dir: string): number[] {
-  const names = fs.readdirSync(dir).flatMap((name) => SEGMENT_NAME.exec(name)?.[1] ?? []);
+export function listSegments(dir: string, files: Files = DISK): number[] {
+  const names = files.readdirSync(dir).flatMap((name) => SEGMENT_NAME.exec(name)?.[1] ?? []);
   return names.map(Number).sort((a, b) => a - b);
 }
 
 /** All segments in order, headers checked, none missing between the first and the last. */
-export function readRow(dir: string): Segment[] {
-  const row = listSegments(dir).map((firstSequence) => {
-    const { fd, segment } = openSegment(dir, firstSequence, "r");
-    fs.closeSync(fd);
+export function readRow(dir: string, files: Files = DISK): Segment[] {
+  const row = listSegments(dir, files).map((firstSequence) => {
+    const { fd, segment } = openSegment(dir, firstSequence, "r", files);
+    files.closeSync(fd);
     return segment;
   });
   row.forEach(({ firstSequence, previousFirstSequence }, i) => {
@@ -80,12 +80,17 @@ export function readRow(dir: string): Segment[] {
 }
 
 /** Opens a segment and checks its header. The caller closes `fd`. */
-export function openSegment(dir: string, firstSequence: number, flags: "r" | "r+"): { fd: number; segment: Segment } {
-  const fd = fs.openSync(join(dir, segmentName(firstSequence)), flags);
+export function openSegment(
+  dir: string,
+  firstSequence: number,
+  flags: "r" | "r+",
+  files: Files = DISK,
+): { fd: number; segment: Segment } {
+  const fd = files.openSync(join(dir, segmentName(firstSequence)), flags);
   try {
-    return { fd, segment: readHeader(fd, firstSequence) };
+    return { fd, segment: readHeader(fd, firstSequence, files) };
   } catch (error) {
-    fs.closeSync(fd);
+    files.closeSync(fd);
     throw error;
   }
 }
@@ -105,51 +110,22 @@ export function encodeHeader(segment: Segment): Buffer {
  * Removes the segments whose records all stand before `sequence`; never the last one, which is being written. Oldest
  * first, each made durable before the next, so that a crash leaves no hole. Returns how many went.
  */
-export function removeSegmentsBefore(dir: string, sequence: number): number {
-  const row = listSegments(dir);
+export function removeSegmentsBefore(dir: string, sequence: number, files: Files = DISK): number {
+  const row = listSegments(dir, files);
   let removed = 0;
   while (removed + 1 < row.length && (row[removed + 1] as number) <= sequence) {
-    fs.unlinkSync(join(dir, segmentName(row[removed] as number)));
-    syncDirectory(dir);
+    files.unlinkSync(join(dir, segmentName(row[removed] as number)));
+    syncDirectory(dir, files);
     removed++;
   }
   return removed;
 }
 
-/** Makes creations, renames and removals in a directory durable. */
-export function syncDirectory(dir: string): void {
-  const fd = fs.openSync(dir, "r");
-  try {
-    fs.fsyncSync(fd);
-  } finally {
-    fs.closeSync(fd);
-  }
-}
-
-/** Writes all of `bytes` at `position` of the file. */
-export function writeFully(fd: number, bytes: Uint8Array, position: number): void {
-  let written = 0;
-  while (written < bytes.length) {
-    written += fs.writeSync(fd, bytes, written, bytes.length - written, position + written);
-  }
-}
-
-/** Reads `length` bytes, or fewer where the file ends, to the start of `buffer`. Returns how many. */
-export function readFully(fd: number, buffer: Uint8Array, length: number, position: number): number {
-  let done = 0;
-  while (done < length) {
-    const count = fs.readSync(fd, buffer, done, length - done, position + done);
-    if (count === 0) break;
-    done += count;
-  }
-  return done;
-}
-
-function readHeader(fd: number, firstSequence: number): Segment {
+function readHeader(fd: number, firstSequence: number, files: Files): Segment {
   const corrupt = (why: string): LogCorruptError =>
     new LogCorruptError(segmentName(firstSequence), 0, firstSequence, `segment header: ${why}`);
   const header = Buffer.alloc(HEADER_USED_BYTES);
-  if (readFully(fd, header, header.length, 0) < header.length) throw corrupt("the file is too short");
+  if (readFully(fd, header, header.length, 0, files) < header.length) throw corrupt("the file is too short");
   if (!header.subarray(0, MAGIC.length).equals(MAGIC)) throw corrupt("this is not a log segment");
   if (header.readUInt32LE(AT_HEADER_CRC) !== crc32(header.subarray(AT_HEADER_VERSION))) throw corrupt("wrong checksum");
   const version = header.readUInt32LE(AT_HEADER_VERSION);
@@ -157,7 +133,7 @@ function readHeader(fd: number, firstSequence: number): Segment {
   const first = header.readDoubleLE(AT_FIRST_SEQUENCE);
   if (first !== firstSequence) throw corrupt(`it begins with sequence ${first}, not with that of its name`);
   const bytes = header.readDoubleLE(AT_SEGMENT_BYTES);
-  const size = fs.fstatSync(fd).size;
+  const size = files.fstatSync(fd).size;
   if (size !== bytes) throw corrupt(`the file has ${size} bytes and should have ${bytes}`);
   return { firstSequence, previousFirstSequence: header.readDoubleLE(AT_PREVIOUS_FIRST_SEQUENCE), bytes };
 }

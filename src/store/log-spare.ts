@@ -1,6 +1,6 @@
-import * as fs from "node:fs";
 import { join } from "node:path";
-import { encodeHeader, type Segment, segmentName, syncDirectory, writeFully } from "./log-segment.ts";
+import { type Files, syncDirectory, writeFully } from "./files.ts";
+import { encodeHeader, type Segment, segmentName } from "./log-segment.ts";
 
 const SPARE_NAME = "log-next.tmp";
 const ZEROS = Buffer.alloc(1 << 20);
@@ -11,29 +11,32 @@ const ZEROS = Buffer.alloc(1 << 20);
  */
 export class SpareSegment {
   private readonly dir: string;
+  private readonly files: Files;
   private fd = -1;
   private filledBytes = 0;
 
-  constructor(dir: string) {
+  constructor(dir: string, files: Files) {
     this.dir = dir;
+    this.files = files;
   }
 
   /** Fills at most `maxBytes` more, and syncs them, so that install() has little left to sync. True = of full size. */
   fill(segmentBytes: number, maxBytes: number): boolean {
     if (this.filledBytes < segmentBytes) {
       this.write(Math.min(segmentBytes, this.filledBytes + maxBytes));
-      fs.fdatasyncSync(this.fd);
+      this.files.fdatasyncSync(this.fd);
     }
     return this.filledBytes >= segmentBytes;
   }
 
   /** Makes it the segment of that header, filling what is missing, durable under its name. The caller owns the fd. */
   install(segment: Segment): number {
+    const { dir, files } = this;
     this.write(segment.bytes);
-    writeFully(this.fd, encodeHeader(segment), 0);
-    fs.fdatasyncSync(this.fd);
-    fs.renameSync(join(this.dir, SPARE_NAME), join(this.dir, segmentName(segment.firstSequence)));
-    syncDirectory(this.dir);
+    writeFully(this.fd, encodeHeader(segment), 0, files);
+    files.fdatasyncSync(this.fd);
+    files.renameSync(join(dir, SPARE_NAME), join(dir, segmentName(segment.firstSequence)));
+    syncDirectory(dir, files);
     const fd = this.fd;
     this.fd = -1;
     this.filledBytes = 0;
@@ -41,15 +44,15 @@ export class SpareSegment {
   }
 
   close(): void {
-    if (this.fd >= 0) fs.closeSync(this.fd);
+    if (this.fd >= 0) this.files.closeSync(this.fd);
     this.fd = -1;
   }
 
   private write(untilBytes: number): void {
-    if (this.fd < 0) this.fd = fs.openSync(join(this.dir, SPARE_NAME), "w+");
+    if (this.fd < 0) this.fd = this.files.openSync(join(this.dir, SPARE_NAME), "w+");
     while (this.filledBytes < untilBytes) {
       const count = Math.min(ZEROS.length, untilBytes - this.filledBytes);
-      writeFully(this.fd, ZEROS.subarray(0, count), this.filledBytes);
+      writeFully(this.fd, ZEROS.subarray(0, count), this.filledBytes, this.files);
       this.filledBytes += count;
     }
   }

@@ -1,7 +1,7 @@
-import * as fs from "node:fs";
 import { dirname, resolve } from "node:path";
 import { assert } from "../assert.ts";
 import { AT_DURABLE_THROUGH, AT_LOG_BYTES, AT_SEQUENCE, RECORD_HEADER_BYTES } from "../wire/record.ts";
+import { DISK, type Files, syncDirectory, writeFully } from "./files.ts";
 import { checkBatch, encodeWatermark } from "./log-record.ts";
 import { offsetAfter, type Scan, scanSegment, tornBytes } from "./log-scan.ts";
 import {
@@ -11,8 +11,6 @@ import {
   SEGMENT_HEADER_BYTES,
   type Segment,
   segmentName,
-  syncDirectory,
-  writeFully,
 } from "./log-segment.ts";
 import { SpareSegment } from "./log-spare.ts";
 
@@ -23,6 +21,8 @@ export interface LogOptions {
   segmentBytes: number;
   /** The last sequence that the store has indexed, or a copy was made with; 0 if none: no record up to it may be cut. */
   protectedThrough: number;
+  /** Default: the disk. */
+  files?: Files;
 }
 
 /** What openLog() cut off: written, but never acknowledged. */
@@ -53,25 +53,25 @@ interface Position {
  * unless something proves that it was acknowledged. Throws LogCorruptError when it was, or when a segment is missing or
  * is not what its header says; else the error of the file system.
  */
-export function openLog(dir: string, { segmentBytes, protectedThrough }: LogOptions): LogWriter {
+export function openLog(dir: string, { segmentBytes, protectedThrough, files = DISK }: LogOptions): LogWriter {
   assert(segmentBytes % 4096 === 0 && segmentBytes >= 2 * SEGMENT_HEADER_BYTES, "segmentBytes: pages, two at least");
-  if (fs.mkdirSync(dir, { recursive: true }) !== undefined) syncDirectory(dirname(resolve(dir)));
-  const last = readRow(dir).at(-1);
-  const spare = new SpareSegment(dir);
+  if (files.mkdirSync(dir, { recursive: true }) !== undefined) syncDirectory(dirname(resolve(dir)), files);
+  const last = readRow(dir, files).at(-1);
+  const spare = new SpareSegment(dir, files);
   if (last === undefined) {
     if (protectedThrough >= FIRST_SEQUENCE) {
       const why = `there is no log, but the store has indexed through ${protectedThrough}`;
       throw new LogCorruptError(segmentName(FIRST_SEQUENCE), 0, FIRST_SEQUENCE, why);
     }
     const segment = { firstSequence: FIRST_SEQUENCE, previousFirstSequence: 0, bytes: segmentBytes };
-    return new LogWriter(segmentBytes, spare, begin(segment, spare), null);
+    return new LogWriter(files, segmentBytes, spare, begin(segment, spare), null);
   }
-  const scan = scanSegment(dir, last.firstSequence);
+  const scan = scanSegment(dir, last.firstSequence, files);
   const bytes = tornBytes(scan, protectedThrough);
-  const position = resume(dir, scan, bytes);
+  const position = resume(dir, scan, bytes, files);
   const segment = segmentName(last.firstSequence);
   const cut = bytes === 0 ? null : { segment, offset: scan.endOffset, sequence: scan.nextSequence, bytes };
-  return new LogWriter(segmentBytes, spare, position, cut);
+  return new LogWriter(files, segmentBytes, spare, position, cut);
 }
 
 /**
@@ -82,6 +82,7 @@ export function openLog(dir: string, { segmentBytes, protectedThrough }: LogOpti
 export class LogWriter {
   /** What openLog() cut off, or null. */
   readonly cut: LogCut | null;
+  private readonly files: Files;
   private readonly segmentBytes: number;
   private readonly spare: SpareSegment;
   private readonly watermark = Buffer.alloc(RECORD_HEADER_BYTES);
@@ -91,7 +92,8 @@ export class LogWriter {
   private durable: number;
   private failure: Error | null = null;
 
-  constructor(segmentBytes: number, spare: SpareSegment, start: Position, cut: LogCut | null) {
+  constructor(files: Files, segmentBytes: number, spare: SpareSegment, start: Position, cut: LogCut | null) {
+    this.files = files;
     this.segmentBytes = segmentBytes;
     this.spare = spare;
     this.at = start;
@@ -170,7 +172,7 @@ export class LogWriter {
   /** Closes the files. What was not synced may or may not be on disk. */
   close(): void {
     if (this.at.fd < 0) return;
-    fs.closeSync(this.at.fd);
+    this.files.closeSync(this.at.fd);
     this.at.fd = -1;
     this.spare.close();
     this.failure ??= new Error("closed");
@@ -190,12 +192,12 @@ export class LogWriter {
 
   private write(bytes: Uint8Array): void {
     this.dirty = true;
-    writeFully(this.at.fd, bytes, this.at.offset);
+    writeFully(this.at.fd, bytes, this.at.offset, this.files);
     this.at.offset += bytes.length;
   }
 
   private flush(): void {
-    if (this.dirty) fs.fdatasyncSync(this.at.fd);
+    if (this.dirty) this.files.fdatasyncSync(this.at.fd);
     this.dirty = false;
     this.durable = this.at.nextSequence - 1;
   }
@@ -212,7 +214,7 @@ export class LogWriter {
       bytes: Math.max(this.segmentBytes, SEGMENT_HEADER_BYTES + recordBytes),
     };
     this.at = begin(next, this.spare);
-    fs.closeSync(fd);
+    this.files.closeSync(fd);
   }
 
   private attempt<T>(work: () => T): T {
@@ -238,19 +240,19 @@ function begin(segment: Segment, spare: SpareSegment): Position {
 }
 
 /** Zeroes the torn tail and makes sure that all before it is on disk, whatever ended the last writer. */
-function resume(dir: string, scan: Scan, cutBytes: number): Position {
+function resume(dir: string, scan: Scan, cutBytes: number, files: Files): Position {
   const { bytes, endOffset, nextSequence, provenThrough } = scan;
-  const { fd, segment } = openSegment(dir, scan.segment.firstSequence, "r+");
+  const { fd, segment } = openSegment(dir, scan.segment.firstSequence, "r+", files);
   try {
     // After a failed sync the kernel may keep pages that it calls clean and that never reached the disk: write again
     // what nothing vouches for.
     bytes.fill(0, endOffset, endOffset + cutBytes);
     const from = offsetAfter(scan, provenThrough);
-    writeFully(fd, bytes.subarray(from, endOffset + cutBytes), from);
-    fs.fdatasyncSync(fd);
-    syncDirectory(dir);
+    writeFully(fd, bytes.subarray(from, endOffset + cutBytes), from, files);
+    files.fdatasyncSync(fd);
+    syncDirectory(dir, files);
   } catch (error) {
-    fs.closeSync(fd);
+    files.closeSync(fd);
     throw error;
   }
   return { fd, segment, offset: endOffset, nextSequence, vouchedThrough: provenThrough };

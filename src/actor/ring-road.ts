@@ -1,0 +1,222 @@
+import { assert, must } from "../assert.ts";
+import type { AccountCells } from "../core/cells.ts";
+import type { Instrument } from "../core/instrument.ts";
+import { Tick } from "../core/messages.ts";
+import type { Message } from "../core/shape.ts";
+import { encodeMessage, MessagePool, maxMessageBytes, messageBytes } from "../wire/codec.ts";
+import { AT_ACTOR_ID, AT_LOG_BYTES, AT_REQUEST_ID, AT_SEQUENCE, AT_TIME, RECORD_HEADER_BYTES } from "../wire/record.ts";
+import type { Bell, RingConsumer, RingProducer } from "../wire/ring.ts";
+import { COMMAND_HEADER_BYTES } from "./actor.ts";
+import type { Control } from "./control.ts";
+import type { Released, Road } from "./road.ts";
+
+/** Requests on their way at once; one more is refused as overload. A power of two. */
+const MAX_PENDING = 65_536;
+
+type OnReply = (turn: Released) => void;
+
+export interface RoadParts {
+  readonly instruments: readonly Instrument[];
+  readonly cells: AccountCells;
+  readonly control: Control;
+  /** What the journal releases. */
+  readonly front: RingConsumer;
+  readonly frontBell: Bell;
+  /** Rung by the store after each commit. */
+  readonly indexBell: Bell;
+  readonly storeBell: Bell;
+}
+
+/** The ring of one actor worker. */
+interface Lane {
+  readonly commands: RingProducer;
+  /** Has commands that the worker has not been woken for. */
+  unannounced: boolean;
+}
+
+/**
+ * The front's end of the ring road, whoever runs the other threads: sends commands into the workers' rings and hands out
+ * what the journal releases. Single-threaded.
+ */
+export class RingRoad implements Road {
+  readonly instruments: readonly Instrument[];
+  readonly cells: AccountCells;
+  protected readonly control: Control;
+  protected readonly frontBell: Bell;
+  protected readonly indexBell: Bell;
+  protected readonly storeBell: Bell;
+  /** No more requests. */
+  protected stopping = false;
+  private readonly front: RingConsumer;
+  private readonly lanes: Lane[] = [];
+  private readonly laneOfActor = new Map<number, Lane>();
+
+  private readonly pending: (OnReply | undefined)[] = new Array(MAX_PENDING).fill(undefined);
+  private pendingCount = 0;
+  private nextRequestId = 1;
+  private released = 0;
+  private readonly turn: { -readonly [K in keyof Released]: Released[K] } & { messages: Message[] };
+  private readonly pool = new MessagePool();
+  private readonly releasedListeners: ((turn: Released) => void)[] = [];
+  private readonly drainedListeners: (() => void)[] = [];
+  private readonly waiters: { sequence: number; run: () => void }[] = [];
+  private readonly indexWaiters: { sequence: number; run: () => void }[] = [];
+  private ringing = false;
+
+  constructor({ instruments, cells, control, front, frontBell, indexBell, storeBell }: RoadParts) {
+    this.instruments = instruments;
+    this.cells = cells;
+    this.control = control;
+    this.front = front;
+    this.frontBell = frontBell;
+    this.indexBell = indexBell;
+    this.storeBell = storeBell;
+    this.turn = { actorId: 0, sequence: 0, time: 0, eventCount: 0, messages: [] };
+  }
+
+  /** A worker and the actors that are pinned to it. */
+  addLane(commands: RingProducer, actorIds: readonly number[]): void {
+    const lane = { commands, unannounced: false };
+    this.lanes.push(lane);
+    for (const actorId of actorIds) this.laneOfActor.set(actorId, lane);
+  }
+
+  /** What was in the log at the start counts as released. */
+  startAt(sequence: number): void {
+    this.released = sequence;
+    this.frontBell.announce();
+  }
+
+  ask(actorId: number, command: Message, onReply: OnReply): boolean {
+    const requestId = this.nextRequestId;
+    const slot = requestId & (MAX_PENDING - 1);
+    if (this.stopping || this.pending[slot] !== undefined) return false;
+    if (!this.send(actorId, command, requestId)) return false;
+    this.pending[slot] = onReply;
+    this.pendingCount++;
+    this.nextRequestId = requestId === 0xffff_ffff ? 1 : requestId + 1;
+    return true;
+  }
+
+  onReleased(listener: (turn: Released) => void): void {
+    this.releasedListeners.push(listener);
+  }
+
+  onDrained(listener: () => void): void {
+    this.drainedListeners.push(listener);
+  }
+
+  releasedSequence(): number {
+    return this.released;
+  }
+
+  afterEverything(then: () => void): void {
+    const sequence = this.control.lastTicket;
+    if (sequence <= this.released) then();
+    else this.waiters.push({ sequence, run: then });
+  }
+
+  historyCaughtUp(): Promise<void> {
+    const sequence = this.released;
+    if (this.control.indexed >= sequence) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.indexWaiters.push({ sequence, run: resolve });
+      this.awaitIndex();
+    });
+  }
+
+  /** Requests on their way: for metrics and for a graceful stop. */
+  get inFlight(): number {
+    return this.pendingCount;
+  }
+
+  /** Tells every actor that time passes. */
+  tick(): void {
+    for (const actorId of this.laneOfActor.keys()) this.send(actorId, { type: Tick.code }, 0);
+  }
+
+  private send(actorId: number, command: Message, requestId: number): boolean {
+    const lane = must(this.laneOfActor.get(actorId), `actor ${actorId}`);
+    const { commands } = lane;
+    const at = commands.reserve(COMMAND_HEADER_BYTES + maxMessageBytes(command));
+    if (at < 0) return false;
+    commands.view.setUint32(at, requestId, true);
+    commands.view.setUint32(at + 4, actorId, true);
+    const end = encodeMessage(commands.view, commands.bytes, at + COMMAND_HEADER_BYTES, command);
+    commands.commit(end - at);
+    lane.unannounced = true;
+    if (!this.ringing) {
+      this.ringing = true;
+      setImmediate(this.ringWorkers);
+    }
+    return true;
+  }
+
+  /** Once for all requests that came in with one look at the sockets: waking a thread costs more than a request does. */
+  private readonly ringWorkers = (): void => {
+    this.ringing = false;
+    for (const lane of this.lanes) {
+      if (!lane.unannounced) continue;
+      lane.unannounced = false;
+      lane.commands.ring();
+    }
+  };
+
+  /** Hands out everything that the journal has released; sleeps again only when there is nothing left. */
+  drain(): void {
+    const { front, frontBell } = this;
+    do {
+      frontBell.awake();
+      let count = 0;
+      for (let at = front.peek(); at >= 0; at = front.peek()) {
+        this.handOut(at, front.length);
+        front.next();
+        if (++count % 64 === 0) front.release();
+      }
+      front.release();
+      if (count > 0) for (const listener of this.drainedListeners) listener();
+      frontBell.announce();
+    } while (front.peek() >= 0);
+  }
+
+  private handOut(at: number, length: number): void {
+    const { turn, pool } = this;
+    const { view, bytes } = this.front;
+    const logBytes = view.getUint32(at + AT_LOG_BYTES, true);
+    const end = at + length;
+    pool.reset(turn.messages);
+    turn.messages.length = 0;
+    turn.actorId = view.getUint16(at + AT_ACTOR_ID, true);
+    turn.sequence = view.getFloat64(at + AT_SEQUENCE, true);
+    turn.time = view.getFloat64(at + AT_TIME, true);
+    turn.eventCount = 0;
+    for (let offset = at + RECORD_HEADER_BYTES; offset < end; offset += messageBytes(view, offset)) {
+      if (offset < at + logBytes) turn.eventCount++;
+      turn.messages.push(pool.decode(view, bytes, offset));
+    }
+    if (logBytes > 0) {
+      assert(turn.sequence === this.released + 1, `released ${turn.sequence} after ${this.released}`);
+      this.released = turn.sequence;
+      for (const listener of this.releasedListeners) listener(turn);
+    }
+    const requestId = view.getUint32(at + AT_REQUEST_ID, true);
+    if (requestId !== 0) {
+      const slot = requestId & (MAX_PENDING - 1);
+      const onReply = must(this.pending[slot], "a reply that nobody waits for");
+      this.pending[slot] = undefined;
+      this.pendingCount--;
+      onReply(turn);
+    }
+    while (this.waiters.length > 0 && this.waiters[0].sequence <= this.released) this.waiters.shift()?.run();
+  }
+
+  /** Wakes the store, and whoever waits once it has caught up. */
+  awaitIndex(): void {
+    this.indexBell.announce();
+    const { indexed } = this.control;
+    for (let i = this.indexWaiters.length - 1; i >= 0; i--)
+      if (this.indexWaiters[i].sequence <= indexed) this.indexWaiters.splice(i, 1)[0].run();
+    if (this.indexWaiters.length > 0) this.storeBell.ring();
+    else this.indexBell.awake();
+  }
+}

@@ -1,0 +1,35 @@
+import type { Keeper } from "../store/keeper.ts";
+import type { Bell, RingConsumer } from "../wire/ring.ts";
+import type { Control } from "./control.ts";
+
+export interface StoreWorkerOptions {
+  keeper: Keeper;
+  control: Control;
+  /** Snapshots, from the journal. */
+  input: RingConsumer;
+  /** Rung after each step: the front waits for the index. */
+  frontBell: Bell;
+}
+
+/** The store thread's work, a step at a time: snapshots out of the ring, the history index behind the log. */
+export class StoreWorker {
+  private readonly options: StoreWorkerOptions;
+
+  constructor(options: StoreWorkerOptions) {
+    this.options = options;
+  }
+
+  /** One transaction. Returns whether there is more to do. */
+  step(): boolean {
+    const { keeper, control, input, frontBell } = this.options;
+    for (let at = input.peek(); at >= 0; at = input.peek()) {
+      keeper.onSnapshotRecord(input.bytes.subarray(at, at + input.length));
+      input.next();
+      input.release();
+    }
+    const more = keeper.step(control.durable);
+    control.indexed = keeper.indexedSequence;
+    frontBell.ring();
+    return more;
+  }
+}

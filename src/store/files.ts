@@ -1,0 +1,58 @@
+import * as fs from "node:fs";
+
+/**
+ * What the log asks of a file system: a part of node:fs, by its names. The simulation in test/universe has one that loses
+ * everything that was not synced.
+ */
+export interface Files {
+  openSync(path: string, flags: string): number;
+  closeSync(fd: number): void;
+  readSync(fd: number, buffer: Uint8Array, offset: number, length: number, position: number): number;
+  /** Returns how many bytes it has written: perhaps fewer than it was given. */
+  writeSync(fd: number, buffer: Uint8Array, offset: number, length: number, position: number): number;
+  fstatSync(fd: number): { size: number };
+  fdatasyncSync(fd: number): void;
+  fsyncSync(fd: number): void;
+  readdirSync(path: string): string[];
+  existsSync(path: string): boolean;
+  mkdirSync(path: string, options: { recursive: true }): string | undefined;
+  renameSync(from: string, to: string): void;
+  unlinkSync(path: string): void;
+}
+
+export const DISK: Files = fs;
+
+/** Makes creations, renames and removals in a directory durable. */
+export function syncDirectory(dir: string, files: Files = DISK): void {
+  const fd = files.openSync(dir, "r");
+  try {
+    files.fsyncSync(fd);
+  } finally {
+    files.closeSync(fd);
+  }
+}
+
+/** Writes all of `bytes` at `position` of the file. */
+export function writeFully(fd: number, bytes: Uint8Array, position: number, files: Files = DISK): void {
+  let written = 0;
+  while (written < bytes.length) {
+    written += files.writeSync(fd, bytes, written, bytes.length - written, position + written);
+  }
+}
+
+/** Reads `length` bytes, or fewer where the file ends, to the start of `buffer`. Returns how many. */
+export function readFully(
+  fd: number,
+  buffer: Uint8Array,
+  length: number,
+  position: number,
+  files: Files = DISK,
+): number {
+  let done = 0;
+  while (done < length) {
+    const count = files.readSync(fd, buffer, done, length - done, position + done);
+    if (count === 0) break;
+    done += count;
+  }
+  return done;
+}
