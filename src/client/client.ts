@@ -1,23 +1,27 @@
-import { type ClientOptions, Requests } from "./requests.ts";
+import WebSocket from "ws";
+import { type ClientOptions, type Repeatable, Requests } from "./requests.ts";
 import { Stream, type StreamHandlers, type StreamOptions, type WebSocketConstructor } from "./stream.ts";
 import type * as api from "./types.ts";
 
 export interface PerpdClientOptions extends ClientOptions {
-  /** For stream(). Default: the global WebSocket, which Node has from version 22 on; the class of `ws` fits too. */
+  /** For stream(), in the place of that of the `ws` package. */
   WebSocket?: WebSocketConstructor;
 }
 
+const REPEATABLE: Repeatable = { isRepeatable: true };
+
 /**
  * The exchange's API. Each method is one request, and rejects with PerpdError when the exchange refuses it: then nothing
- * was done. An answer means that what it says is on disk.
+ * was done. An answer means that what it says is on disk. What may safely be sent twice is sent again, up to `retries`
+ * times, when the exchange limits it, is overloaded or cannot be reached.
  */
 export class PerpdClient {
   private readonly requests: Requests;
-  private readonly WebSocket: WebSocketConstructor | undefined;
+  private readonly WebSocket: WebSocketConstructor;
 
   constructor(options: PerpdClientOptions) {
     this.requests = new Requests(options);
-    this.WebSocket = options.WebSocket ?? (globalThis as { WebSocket?: WebSocketConstructor }).WebSocket;
+    this.WebSocket = options.WebSocket ?? WebSocket;
   }
 
   get token(): string | undefined {
@@ -27,7 +31,8 @@ export class PerpdClient {
   // ---- who ----------------------------------------------------------------------------------------------------------
 
   challenge(address: string, chainId?: number): Promise<api.Challenge> {
-    return this.requests.post("/auth/challenge", { address, ...(chainId !== undefined && { chainId }) });
+    const body = { address, ...(chainId !== undefined && { chainId }) };
+    return this.requests.post("/auth/challenge", body, REPEATABLE);
   }
 
   /** Signs in with a wallet: `signMessage` is its personal_sign. The session's token is used from then on. */
@@ -62,8 +67,9 @@ export class PerpdClient {
 
   // ---- trading ------------------------------------------------------------------------------------------------------
 
+  /** With a clientOrderId it is sent again when the exchange is busy or does not answer: it is placed once. */
   placeOrder(order: api.NewOrder): Promise<api.PlacedOrder> {
-    return this.requests.post("/orders", order);
+    return this.requests.post("/orders", order, { isRepeatable: order.clientOrderId !== undefined });
   }
 
   /** By order id, or `client:` and the client order id. */
@@ -98,7 +104,7 @@ export class PerpdClient {
   }
 
   setLeverage(symbol: string, leverage: number): Promise<api.Leverage> {
-    return this.requests.post(`/positions/${encodeURIComponent(symbol)}/leverage`, { leverage });
+    return this.requests.post(`/positions/${encodeURIComponent(symbol)}/leverage`, { leverage }, REPEATABLE);
   }
 
   // ---- account ------------------------------------------------------------------------------------------------------
@@ -111,12 +117,14 @@ export class PerpdClient {
     return this.requests.get("/account/trades", query);
   }
 
+  /** With a reference it is sent again when the exchange is busy or does not answer: it is credited once. */
   deposit(request: api.DepositRequest): Promise<api.Transfer> {
-    return this.requests.post("/account/deposit", request);
+    return this.requests.post("/account/deposit", request, { isRepeatable: request.reference !== undefined });
   }
 
+  /** With a reference it is sent again when the exchange is busy or does not answer: it is debited once. */
   withdraw(request: api.WithdrawRequest): Promise<api.Transfer> {
-    return this.requests.post("/account/withdraw", request);
+    return this.requests.post("/account/withdraw", request, { isRepeatable: request.reference !== undefined });
   }
 
   fundingPayments(query: api.FundingPaymentsQuery = {}): Promise<api.FundingPaymentList> {
@@ -200,7 +208,6 @@ export class PerpdClient {
    * until close(). `ready` settles with the first subscription. Without channels it is there to trade.
    */
   stream(channels: api.ChannelRequest[], handlers: StreamHandlers, options: StreamOptions = {}): Stream {
-    if (this.WebSocket === undefined) throw new Error("this runtime has no WebSocket: pass one as an option");
     const url = `${this.requests.baseUrl.replace(/^http/, "ws")}/ws`;
     return new Stream(this.WebSocket, url, () => this.requests.socketCredentials(), channels, handlers, options);
   }

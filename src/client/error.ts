@@ -17,8 +17,10 @@ export class PerpdError extends Error {
   readonly retryable: boolean;
   readonly requestId: string | undefined;
   readonly serverTime: number | undefined;
+  /** How long to wait before the same request; undefined when the exchange did not say. */
+  readonly retryAfterMs: number | undefined;
 
-  constructor(status: number, body: Partial<ErrorBody>) {
+  constructor(status: number, body: Partial<ErrorBody>, retryAfterMs?: number) {
     const code = body.code ?? "UNKNOWN_ERROR";
     super(`${code}: ${body.message ?? `status ${status}`}`);
     this.status = status;
@@ -28,5 +30,6 @@ export class PerpdError extends Error {
     this.retryable = body.retryable ?? false;
     this.requestId = body.requestId;
     this.serverTime = body.serverTime;
+    this.retryAfterMs = retryAfterMs;
   }
 }

@@ -1,10 +1,11 @@
 import { createHmac } from "node:crypto";
 import { PerpdError } from "./error.ts";
+import { Retry, type RetryOptions } from "./retry.ts";
 import type { ErrorBody } from "./types.ts";
 
 export type Query = Readonly<Record<string, string | number | undefined>>;
 
-export interface ClientOptions {
+export interface ClientOptions extends RetryOptions {
   /** For example http://127.0.0.1:8080/v1. */
   baseUrl: string;
   /** Of a session; login() sets it. */
@@ -16,13 +17,19 @@ export interface ClientOptions {
   timeoutMs?: number;
 }
 
-/** Sends requests, signs them with what it knows, and turns refusals into PerpdError. */
+/** Two of such a request do what one does: it may be sent again when its answer is lost. */
+export interface Repeatable {
+  isRepeatable: boolean;
+}
+
+/** Sends requests, again where that does no harm, signs them with what it knows, and turns refusals into PerpdError. */
 export class Requests {
   token: string | undefined;
   readonly baseUrl: string;
   private readonly apiKey: string | undefined;
   private readonly secret: string | undefined;
   private readonly timeoutMs: number;
+  private readonly retry: Retry;
 
   constructor(options: ClientOptions) {
     this.baseUrl = options.baseUrl.replace(/\/$/, "");
@@ -30,22 +37,23 @@ export class Requests {
     this.apiKey = options.apiKey;
     this.secret = options.secret;
     this.timeoutMs = options.timeoutMs ?? 10_000;
+    this.retry = new Retry(options);
   }
 
   get<T>(path: string, query: Query = {}): Promise<T> {
-    return this.send("GET", path + queryText(query));
+    return this.send("GET", path + queryText(query), undefined, true);
   }
 
   delete<T>(path: string, query: Query = {}): Promise<T> {
-    return this.send("DELETE", path + queryText(query));
+    return this.send("DELETE", path + queryText(query), undefined, true);
   }
 
-  post<T>(path: string, body?: object): Promise<T> {
-    return this.send("POST", path, body);
+  post<T>(path: string, body?: object, { isRepeatable }: Repeatable = { isRepeatable: false }): Promise<T> {
+    return this.send("POST", path, body, isRepeatable);
   }
 
   put<T>(path: string, body: object): Promise<T> {
-    return this.send("PUT", path, body);
+    return this.send("PUT", path, body, true);
   }
 
   /** What a WebSocket's `auth` message needs; null without credentials. */
@@ -58,9 +66,13 @@ export class Requests {
     return this.token === undefined ? null : { token: this.token };
   }
 
-  private async send<T>(method: string, pathAndQuery: string, body?: object): Promise<T> {
+  private send<T>(method: string, pathAndQuery: string, body: object | undefined, isRepeatable: boolean): Promise<T> {
     const url = new URL(this.baseUrl + pathAndQuery);
     const text = body === undefined ? undefined : JSON.stringify(body);
+    return this.retry.run(isRepeatable, () => this.sendOnce<T>(method, url, text));
+  }
+
+  private async sendOnce<T>(method: string, url: URL, text: string | undefined): Promise<T> {
     const headers: Record<string, string> = this.credentials(method, url, text ?? "");
     if (text !== undefined) headers["Content-Type"] = "application/json";
     const response = await fetch(url, {
@@ -70,7 +82,8 @@ export class Requests {
       ...(text !== undefined && { body: text }),
     });
     const answer = parse(await response.text());
-    if (!response.ok) throw new PerpdError(response.status, (answer ?? {}) as Partial<ErrorBody>);
+    if (!response.ok)
+      throw new PerpdError(response.status, (answer ?? {}) as Partial<ErrorBody>, retryAfterMs(response));
     return answer as T;
   }
 
@@ -95,6 +108,12 @@ function queryText(query: Query): string {
   for (const [name, value] of Object.entries(query)) if (value !== undefined) parameters.set(name, String(value));
   const text = parameters.toString();
   return text === "" ? "" : `?${text}`;
+}
+
+/** The header counts whole seconds. */
+function retryAfterMs(response: Response): number | undefined {
+  const text = response.headers.get("Retry-After");
+  return text !== null && /^[0-9]{1,6}$/.test(text) ? 1000 * Number(text) : undefined;
 }
 
 /** null when there is nothing, or nothing that is JSON. */

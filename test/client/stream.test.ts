@@ -177,9 +177,3 @@ test("closed before it was ready, it says so", async () => {
   stream.close();
   await assert.rejects(stream.ready, { code: "DISCONNECTED" });
 });
-
-test("without a WebSocket class there is no stream", () => {
-  if ("WebSocket" in globalThis) return;
-  const bare = new PerpdClient({ baseUrl: "http://127.0.0.1:1/v1" });
-  assert.throws(() => bare.stream([{ channel: "balance" }], { onMessage() {} }), /no WebSocket/);
-});

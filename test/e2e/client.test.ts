@@ -1,10 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import WebSocket from "ws";
 import { PerpdClient } from "../../src/client/client.ts";
 import { PerpdError } from "../../src/client/error.ts";
 import { LocalOrderBook } from "../../src/client/order-book.ts";
-import type { WebSocketConstructor } from "../../src/client/stream.ts";
 import type { ChannelMessage } from "../../src/client/types.ts";
 import { OPERATOR_TOKEN, startServer, type TestServer } from "./support/server.ts";
 import { until } from "./support/wait.ts";
@@ -23,7 +21,7 @@ after(() => server.dispose());
 
 /** Signed in with a wallet of its own. */
 async function openClient(): Promise<PerpdClient> {
-  const client = new PerpdClient({ baseUrl: server.url, WebSocket: WebSocket as unknown as WebSocketConstructor });
+  const client = new PerpdClient({ baseUrl: server.url });
   const wallet = walletOf(newPrivateKey());
   await client.login(wallet.address, (message) => wallet.signMessage({ message }));
   await client.deposit({ asset: "USDC", amount: "100000", reference: "start" });
@@ -101,7 +99,6 @@ test("it trades over its stream, and the exchange cancels when that ends", async
     baseUrl: server.url,
     apiKey: key.apiKey,
     secret: key.secret,
-    WebSocket: WebSocket as unknown as WebSocketConstructor,
   }).stream([], { onMessage: () => assert.fail("no channel was asked for") });
   const stream = alice.stream(
     [{ channel: "orders" }, { channel: "fills" }],

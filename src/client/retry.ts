@@ -1,0 +1,43 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { PerpdError } from "./error.ts";
+
+export interface RetryOptions {
+  /** How often a request is sent again that was limited, or got no answer. Default 3; 0 = never. */
+  retries?: number;
+  /** The longest wait before that; an exchange that asks for more is not waited for. Default 10,000. */
+  maxWaitMs?: number;
+}
+
+const FIRST_WAIT_MS = 250;
+
+/**
+ * Sends requests again that the exchange had no room for (429, 503) or that got no answer: after what `Retry-After` asks
+ * for, else after a wait that doubles. Only those of which two do what one does: an order placed twice is two orders.
+ */
+export class Retry {
+  private readonly retries: number;
+  private readonly maxWaitMs: number;
+
+  constructor({ retries = 3, maxWaitMs = 10_000 }: RetryOptions) {
+    this.retries = retries;
+    this.maxWaitMs = maxWaitMs;
+  }
+
+  async run<T>(isRepeatable: boolean, send: () => Promise<T>): Promise<T> {
+    for (let tries = 0; ; tries++) {
+      try {
+        return await send();
+      } catch (error) {
+        if (!isRepeatable || tries >= this.retries || !isPassing(error)) throw error;
+        const asked = error instanceof PerpdError ? error.retryAfterMs : undefined;
+        const waitMs = asked ?? FIRST_WAIT_MS * 2 ** tries;
+        if (waitMs > this.maxWaitMs) throw error;
+        await sleep(waitMs);
+      }
+    }
+  }
+}
+
+/** What fetch itself throws is a connection that failed or took too long. */
+const isPassing = (error: unknown): boolean =>
+  error instanceof PerpdError ? error.status === 429 || error.status === 503 : error instanceof Error;

@@ -1,0 +1,66 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+
+/** Where package.json lies; the tests run from dist/test/client. */
+const TOP = fileURLToPath(new URL("../../../", import.meta.url));
+
+/** All files and packages that a built file needs in order to run. */
+function reach(entry: string): { files: Set<string>; packages: Set<string> } {
+  const files = new Set<string>();
+  const packages = new Set<string>();
+  const todo = [entry];
+  for (let file = todo.pop(); file !== undefined; file = todo.pop()) {
+    if (files.has(file)) continue;
+    files.add(file);
+    for (const [, name] of readFileSync(file, "utf8").matchAll(/\b(?:from|import)\s*\(?\s*["']([^"'\n]+)["']/g)) {
+      if (name === undefined) continue;
+      if (name.startsWith(".")) todo.push(resolve(dirname(file), name));
+      else packages.add(name);
+    }
+  }
+  return { files, packages };
+}
+
+const { exports } = JSON.parse(readFileSync(join(TOP, "package.json"), "utf8")) as { exports: Record<string, string> };
+
+test("perpd/client holds no code of the server", () => {
+  const { files, packages } = reach(join(TOP, exports["./client"] as string));
+  const home = join(TOP, "dist/src/client/");
+  assert.ok(files.size > 4);
+  assert.deepEqual(
+    [...files].filter((file) => !file.startsWith(home)),
+    [],
+  );
+  assert.deepEqual(
+    [...packages].filter((name) => !name.startsWith("node:")),
+    ["ws"],
+  );
+});
+
+test("a program that installs the package gets the client and its types", (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "perpd-user-"));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  mkdirSync(join(folder, "node_modules"));
+  symlinkSync(TOP, join(folder, "node_modules/perpd"));
+  const use = `import { PerpdClient, type NewOrder } from "perpd/client";
+const client = new PerpdClient({ baseUrl: "http://127.0.0.1:1/v1", retries: 0 });
+const order: NewOrder = { symbol: "BTC-PERP", side: "BUY", type: "LIMIT", price: "1", quantity: "1" };
+export const placed: Promise<string> = client.placeOrder(order).then(({ orderId }) => orderId);
+// @ts-expect-error: prices are strings
+client.placeOrder({ ...order, price: 1 }).catch(() => {});
+`;
+  writeFileSync(join(folder, "package.json"), '{"type":"module"}');
+  writeFileSync(join(folder, "use.ts"), use);
+  const tsc = join(TOP, "node_modules/typescript/bin/tsc");
+  const flags = ["--strict", "--module", "nodenext", "--target", "es2023", "--skipLibCheck", "--types", ""];
+  const checked = spawnSync(process.execPath, [tsc, ...flags, "use.ts"], { cwd: folder, encoding: "utf8" });
+  assert.equal(checked.status, 0, checked.stdout + checked.stderr);
+  const run = 'import("./use.js").then(({ placed }) => placed).catch(({ message }) => console.log(message))';
+  const ran = spawnSync(process.execPath, ["-e", run], { cwd: folder, encoding: "utf8" });
+  assert.equal(ran.stdout, "fetch failed\n", ran.stderr);
+});

@@ -1,0 +1,101 @@
+import assert from "node:assert/strict";
+import { createServer, type IncomingMessage } from "node:http";
+import type { AddressInfo } from "node:net";
+import { type TestContext, test } from "node:test";
+import { PerpdClient } from "../../src/client/client.ts";
+import type { ErrorBody } from "../../src/client/error.ts";
+
+interface Step {
+  /** 0: the connection is cut before there is an answer. */
+  status: number;
+  body?: Partial<ErrorBody>;
+  retryAfter?: string;
+}
+
+const BUSY: Step = { status: 503, body: { code: "OVERLOADED", retryable: true }, retryAfter: "0" };
+const LIMITED: Step = { status: 429, body: { code: "RATE_LIMITED", retryable: true }, retryAfter: "0" };
+const LOST: Step = { status: 0 };
+const DONE: Step = { status: 200 };
+
+/** A server that answers step by step, then with success, and what it was sent. */
+async function serve(t: TestContext, steps: Step[]): Promise<{ client: PerpdClient; seen: IncomingMessage[] }> {
+  const seen: IncomingMessage[] = [];
+  const server = createServer((request, response) => {
+    seen.push(request);
+    const { status, body = {}, retryAfter } = steps.shift() ?? DONE;
+    if (status === 0) request.socket.destroy();
+    else {
+      response.writeHead(status, retryAfter === undefined ? {} : { "Retry-After": retryAfter });
+      response.end(JSON.stringify(body));
+    }
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  t.after(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+  return { client: new PerpdClient({ baseUrl, apiKey: "K", secret: "S", retries: 2 }), seen };
+}
+
+const order = { symbol: "BTC-PERP", side: "BUY", type: "MARKET", quantity: "1" } as const;
+const money = { asset: "USDC", amount: "1" } as const;
+const address = "0x0000000000000000000000000000000000000001";
+
+const REPEATED: [name: string, call: (client: PerpdClient) => Promise<unknown>][] = [
+  ["a read", (client) => client.balance()],
+  ["a cancel", (client) => client.cancelOrder("1")],
+  ["a setter", (client) => client.setLeverage("BTC-PERP", 2)],
+  ["an order with a name", (client) => client.placeOrder({ ...order, clientOrderId: "a" })],
+  ["a deposit with a reference", (client) => client.deposit({ ...money, reference: "a" })],
+  ["a withdrawal with a reference", (client) => client.withdraw({ ...money, address, reference: "a" })],
+];
+const SENT_ONCE: typeof REPEATED = [
+  ["an order without a name", (client) => client.placeOrder(order)],
+  ["a deposit without a reference", (client) => client.deposit(money)],
+  ["a withdrawal without a reference", (client) => client.withdraw({ ...money, address })],
+  ["closing a position", (client) => client.closePosition("BTC-PERP")],
+  ["a new key", (client) => client.createKey({ label: "a", permissions: ["READ"] })],
+];
+
+for (const [name, call] of REPEATED)
+  test(`${name} is sent again until it is answered`, async (t) => {
+    for (const step of [BUSY, LIMITED, LOST]) {
+      const { client, seen } = await serve(t, [step, step]);
+      await call(client);
+      assert.equal(seen.length, 3);
+      assert.equal(new Set(seen.map(({ method, url }) => `${method} ${url}`)).size, 1);
+    }
+  });
+
+for (const [name, call] of SENT_ONCE)
+  test(`${name} is sent once`, async (t) => {
+    for (const step of [BUSY, LIMITED, LOST]) {
+      const { client, seen } = await serve(t, [step]);
+      await assert.rejects(call(client));
+      assert.equal(seen.length, 1);
+    }
+  });
+
+test("after so many tries the refusal is the caller's, with the wait that was asked for", async (t) => {
+  const { client, seen } = await serve(t, [BUSY, BUSY, { ...LIMITED, retryAfter: "7" }]);
+  await assert.rejects(client.balance(), { name: "PerpdError", code: "RATE_LIMITED", retryAfterMs: 7000 });
+  assert.equal(seen.length, 3);
+});
+
+test("a wait longer than the caller's is not waited for, nor a refusal sent again", async (t) => {
+  const long = await serve(t, [{ ...LIMITED, retryAfter: "11" }]);
+  await assert.rejects(long.client.balance(), { code: "RATE_LIMITED", retryAfterMs: 11_000 });
+  assert.equal(long.seen.length, 1);
+  const refused = await serve(t, [{ status: 422, body: { code: "INSUFFICIENT_MARGIN" } }]);
+  await assert.rejects(refused.client.placeOrder({ ...order, clientOrderId: "a" }), { code: "INSUFFICIENT_MARGIN" });
+  assert.equal(refused.seen.length, 1);
+});
+
+test("what is sent again is signed again: the exchange takes no signature twice", async (t) => {
+  const { client, seen } = await serve(t, [{ ...BUSY, retryAfter: "1" }]);
+  await client.cancelOrders();
+  const [first, second] = seen.map(({ headers }) => headers);
+  assert.notEqual(first?.["x-timestamp"], second?.["x-timestamp"]);
+  assert.notEqual(first?.["x-signature"], second?.["x-signature"]);
+});
