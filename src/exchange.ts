@@ -10,6 +10,7 @@ import { ClientOrderIds } from "./front/client-order-ids.ts";
 import { type Context, Symbols } from "./front/context.ts";
 import { Credentials } from "./front/credentials.ts";
 import { Vault } from "./front/keys.ts";
+import { Limits } from "./front/limits.ts";
 import { MarketData } from "./front/market.ts";
 import { BASE_PATH } from "./front/router.ts";
 import { listen, type Server } from "./front/server.ts";
@@ -20,7 +21,6 @@ import { openDatabase } from "./store/database.ts";
 import { History } from "./store/history.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
-const SOCKET_MESSAGES_PER_SECOND = 50;
 
 export interface ExchangeParts {
   config: Config;
@@ -66,6 +66,8 @@ export async function openExchange(parts: ExchangeParts): Promise<Exchange> {
   const vault = new Vault(secret);
   const auth = new Auth({ credentials, vault, operatorToken: config.operatorToken });
 
+  const limits = Limits.open(config);
+
   let server: Server;
   let answer: (call: Call) => void;
   let trade: Trade;
@@ -77,7 +79,7 @@ export async function openExchange(parts: ExchangeParts): Promise<Exchange> {
     authenticate: auth.socket,
     trade: (op, params, accountId, whom) => trade(op, params, accountId, whom),
     now: Date.now,
-    maxMessagesPerSecond: config.rateLimit ? SOCKET_MESSAGES_PER_SECOND : Number.POSITIVE_INFINITY,
+    limits,
   });
   server = await listen({
     host: config.host,
@@ -104,7 +106,7 @@ export async function openExchange(parts: ExchangeParts): Promise<Exchange> {
     isReady: () => ready,
     log,
   };
-  answer = createApi(context, auth, version);
+  answer = createApi(context, auth, limits, version);
   trade = createTrade(context);
   channels.start();
   return {

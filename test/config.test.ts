@@ -44,7 +44,7 @@ test("the defaults", () => {
   assert.equal(config.data, "./data");
   assert.equal(config.bots, true);
   assert.equal(config.priceSource, "simulated");
-  assert.equal(config.rateLimit, true);
+  assert.equal(config.rateLimit, "remote");
   assert.equal(config.operatorToken, "");
   assert.equal(config.faucetCapQuanta, 1_000_000_000_000);
   assert.deepEqual(
@@ -71,10 +71,10 @@ test("every default is valid by its own schema: in the environment it changes no
 });
 
 test("what each source gives: flags over environment over file over default", () => {
-  const path = file({ port: 1, host: "file", seed: 5, bots: "off", rateLimit: false, faucetCap: "0.5" });
+  const path = file({ port: 1, host: "file", seed: 5, bots: "off", rateLimit: "off", faucetCap: "0.5" });
   const rows: [args: string[], env: Record<string, string>, expected: Partial<Config>][] = [
     [[], {}, { port: 8080, host: "127.0.0.1" }],
-    [["--config", path], {}, { port: 1, host: "file", bots: false, rateLimit: false, faucetCapQuanta: 500_000 }],
+    [["--config", path], {}, { port: 1, host: "file", bots: false, rateLimit: "off", faucetCapQuanta: 500_000 }],
     [[], { PERPD_CONFIG: path }, { port: 1, host: "file" }],
     [["--config", path], { PERPD_CONFIG: "/nowhere" }, { port: 1 }],
     [["--config", path], { PERPD_PORT: "2" }, { port: 2, host: "file" }],
@@ -86,7 +86,7 @@ test("what each source gives: flags over environment over file over default", ()
     [["--no-bots"], { PERPD_BOTS: "on" }, { bots: false }],
     [[], { PERPD_BOTS: "off" }, { bots: false }],
     [[], { PERPD_NO_BOTS: "1" }, { bots: false }],
-    [["--rate-limit", "off"], { PERPD_RATE_LIMIT: "on" }, { rateLimit: false }],
+    [["--rate-limit", "off"], { PERPD_RATE_LIMIT: "on" }, { rateLimit: "off" }],
     [["--price-source", "operator", "--operator-token", "t"], {}, { priceSource: "operator", operatorToken: "t" }],
     [["--seed", "4294967295"], {}, { seed: 4294967295 }],
     [[], { PERPD_PORT: "", PERPD_MAX_ACCOUNTS: "1024", HOME: "/root" }, { port: 8080, maxAccounts: 1024 }],
@@ -113,7 +113,7 @@ test("what is refused, and that the message names the culprit and the way out", 
     [["--port", "1e3"], {}, /--port/],
     [["--port", "-1"], {}, /--port: -1 /],
     [["--workers", "0"], {}, /--workers: 0 is not a whole number from 1/],
-    [["--rate-limit", "maybe"], {}, /--rate-limit: "maybe" is not on or off/],
+    [["--rate-limit", "maybe"], {}, /--rate-limit: "maybe" is not one of on, off, remote/],
     [["--price-source", "oracle"], {}, /is not one of simulated, operator/],
     [["--price-source", "feed"], {}, /"feed" is not available yet/],
     [["--host", "a b"], {}, /--host/],

@@ -125,12 +125,46 @@ export const SETTINGS = Type.Object(
         argument: "N",
       }),
     ),
-    rateLimit: Type.Boolean(
+    rateLimit: Type.Enum(
+      ["on", "off", "remote"],
       setting({
-        default: true,
-        description: "limit messages per WebSocket client (50 a second); REST has no limits yet",
+        // Load tests on the same machine run flat out; a program that was let in from outside does not.
+        default: "remote",
+        description: "rate limits; remote = for all clients but those on this machine",
         flag: "rate-limit",
-        argument: "on|off",
+        argument: "on|off|remote",
+      }),
+    ),
+    orderRate: Type.Integer(
+      setting({
+        default: 100,
+        minimum: 1,
+        maximum: 1_000_000,
+        description: "orders per second and account; an API key gets half of it, an address four times",
+      }),
+    ),
+    cancelRate: Type.Integer(
+      setting({
+        default: 500,
+        minimum: 1,
+        maximum: 1_000_000,
+        description: "cancels and closed positions per second and account, beside its orders",
+      }),
+    ),
+    requestRate: Type.Integer(
+      setting({
+        default: 100,
+        minimum: 1,
+        maximum: 1_000_000,
+        description: "other requests per second and account",
+      }),
+    ),
+    rateBurst: Type.Integer(
+      setting({
+        default: 5,
+        minimum: 1,
+        maximum: 3600,
+        description: "so many seconds' worth of each rate may be spent at once",
       }),
     ),
     operatorToken: Type.String(

@@ -3,6 +3,7 @@ import type { Call } from "./call.ts";
 import type { Context } from "./context.ts";
 import { openApiDocument } from "./documents.ts";
 import { ApiError } from "./errors.ts";
+import type { Limits } from "./limits.ts";
 import { BASE_PATH, type Route, Router, route } from "./router.ts";
 import { accountRoutes } from "./routes/account.ts";
 import { authRoutes } from "./routes/auth.ts";
@@ -26,11 +27,11 @@ export const apiRoutes = (context: Context): Route[] => [
   ...systemRoutes(context),
 ];
 
-/** The whole REST API as the handler of a server's calls. `version` is the program's. */
-export function createApi(context: Context, auth: Auth, version: string): (call: Call) => void {
+/** The whole REST API as the handler of a server's calls. `version` is the program's; `limits` null: none. */
+export function createApi(context: Context, auth: Auth, limits: Limits | null, version: string): (call: Call) => void {
   const routes = apiRoutes(context);
   const document = documentRoute(openApiDocument(routes, version));
-  const router = new Router([...routes, document, socketRoute()], auth, context.log);
+  const router = new Router([...routes, document, socketRoute()], auth, context.log, limits);
   return (call) => router.handle(call);
 }
 

@@ -5,7 +5,7 @@ import type { Call } from "./call.ts";
 import type { Credentials, Key, Principal } from "./credentials.ts";
 import { ApiError } from "./errors.ts";
 import { isListed, isSignatureOf, newSecret, parseAllowedIps, SeenSignatures, type Vault } from "./keys.ts";
-import type { SocketCredentials, SocketIdentity, SocketProblem } from "./socket-auth.ts";
+import type { SocketCredentials, SocketProblem } from "./socket-auth.ts";
 
 const DEFAULT_RECV_WINDOW_MS = 5_000;
 const MAX_RECV_WINDOW_MS = 60_000;
@@ -82,7 +82,7 @@ export class Auth {
   }
 
   /** The same for a WebSocket (see socket-auth.ts). */
-  readonly socket = (credentials: SocketCredentials, remoteAddress: string): SocketIdentity | SocketProblem => {
+  readonly socket = (credentials: SocketCredentials, remoteAddress: string): Principal | SocketProblem => {
     try {
       const now = Date.now();
       if ("token" in credentials) return alive(this.credentials.sessionOfToken(credentials.token), now);

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { STATUS_CODES } from "node:http";
 import type { TimeMs } from "../core/units.ts";
+import type { Quota } from "./buckets.ts";
 import { ApiError, type ErrorCode } from "./errors.ts";
 
 /** What a call needs of a uWebSockets.js response. Each method throws once the response has ended or was aborted. */
@@ -80,6 +81,13 @@ export class Call {
     this.headers += `\r\n${name}: ${value}`;
   }
 
+  /** Tells how much the client may still ask for. */
+  showQuota({ limit, remaining, resetMs }: Quota): void {
+    this.header("RateLimit-Limit", String(limit));
+    this.header("RateLimit-Remaining", String(remaining));
+    this.header("RateLimit-Reset", String(Math.ceil(resetMs / 1000)));
+  }
+
   /** Closes the connection after the answer. */
   closeAfter(): void {
     this.closing = true;
@@ -97,7 +105,8 @@ export class Call {
 
   refuse(error: ApiError): void {
     if (error.status === 401) this.header("WWW-Authenticate", "Bearer");
-    if (error.status === 503 || error.status === 429) this.header("Retry-After", "1");
+    if (error.status === 503 || error.status === 429)
+      this.header("Retry-After", String(Math.max(1, Math.ceil(Number(error.details?.retryAfterMs ?? 0) / 1000))));
     if (CLOSING.has(error.code)) this.closing = true;
     this.reply(error.status, error.toJson(this.requestId));
   }

@@ -2,12 +2,16 @@ import type { Released, Road } from "../actor/road.ts";
 import { KeyRevoked, LEDGER, type LedgerEvent, type Permission, SessionClosed } from "../core/messages.ts";
 import type { TimeMs } from "../core/units.ts";
 import { MAX_SUBSCRIPTIONS } from "../wire/schema/channels.ts";
+import type { TradingOp } from "../wire/schema/trading.ts";
+import type { Quota } from "./buckets.ts";
 import { type ChannelRequest, isPrivate, type RequestId, readId, readRequest } from "./channel-requests.ts";
 import { Connection } from "./connection.ts";
+import type { Principal } from "./credentials.ts";
 import { ApiError } from "./errors.ts";
 import { parseJson } from "./json.ts";
+import { type Limits, SOCKET_MESSAGES_PER_SECOND } from "./limits.ts";
 import type { MarketData } from "./market.ts";
-import type { Authenticate, SocketCredentials, SocketIdentity } from "./socket-auth.ts";
+import type { Authenticate, SocketCredentials } from "./socket-auth.ts";
 import { SocketCall, UNHEARD } from "./socket-call.ts";
 import {
   CLOSE_CREDENTIAL_ENDED,
@@ -20,12 +24,13 @@ import {
 import type { Socket, SocketHandlers } from "./sockets.ts";
 import type { Publish } from "./stream.ts";
 import { type StreamHistory, Streams, topicOf } from "./streams.ts";
-import type { Trade } from "./trading.ts";
+import { OP_COSTS, type Trade } from "./trading.ts";
 
 const TICK_MS = 50;
 const HEARTBEAT_MS = 5_000;
 /** Half of what the server lets pile up before it cuts a socket off without a word. */
 const MAX_BUFFERED_BYTES = 1 << 19;
+const FLOOD = { scope: "SOCKET", limit: SOCKET_MESSAGES_PER_SECOND, retryAfterMs: 1000 };
 /** Topics of public channels bear no account. */
 const NOBODY = 0;
 
@@ -38,8 +43,8 @@ export interface ChannelsOptions {
   readonly authenticate: Authenticate;
   readonly trade: Trade;
   readonly now: () => TimeMs;
-  /** A socket that sends more is closed. Infinity = no limit. */
-  readonly maxMessagesPerSecond: number;
+  /** Null: none. */
+  readonly limits: Limits | null;
 }
 
 /** The WebSocket side: who a socket is, and what it has subscribed to. */
@@ -49,7 +54,7 @@ export class Channels implements SocketHandlers {
   private readonly authenticate: Authenticate;
   private readonly trade: Trade;
   private readonly now: () => TimeMs;
-  private readonly maxMessagesPerSecond: number;
+  private readonly limits: Limits | null;
   private readonly connections = new Map<Socket, Connection>();
   private heartbeatAt: TimeMs;
   private timer: NodeJS.Timeout | null = null;
@@ -61,7 +66,7 @@ export class Channels implements SocketHandlers {
     this.authenticate = options.authenticate;
     this.trade = options.trade;
     this.now = options.now;
-    this.maxMessagesPerSecond = options.maxMessagesPerSecond;
+    this.limits = options.limits;
     this.heartbeatAt = options.now();
     road.onReleased((turn) => this.released(turn));
     road.onDrained(() => this.streams.flush());
@@ -90,7 +95,7 @@ export class Channels implements SocketHandlers {
   }
 
   open(socket: Socket): void {
-    this.connections.set(socket, new Connection(socket));
+    this.connections.set(socket, new Connection(socket, this.limits?.covers(socket.remoteAddress) === true));
   }
 
   /** Nothing waits for a socket to drain: what it cannot take closes it. */
@@ -103,7 +108,7 @@ export class Channels implements SocketHandlers {
     for (const topic of connection.subscriptions.keys()) this.streams.leave(connection, topic, true);
     // Behind whatever the client has placed: each symbol takes its commands in their order.
     if (connection.cancelOnDisconnect && connection.identity !== null)
-      this.trade("order.cancelAll", {}, connection.identity.accountId, UNHEARD);
+      this.trade("order.cancelAll", {}, connection.identity, UNHEARD);
   }
 
   message(socket: Socket, text: string): void {
@@ -111,14 +116,14 @@ export class Channels implements SocketHandlers {
     if (connection === undefined) return;
     let id: RequestId = null;
     try {
-      if (!connection.countMessage(this.now(), this.maxMessagesPerSecond)) throw new ApiError("RATE_LIMITED");
+      if (!connection.countMessage(this.now())) throw new ApiError("RATE_LIMITED", { details: FLOOD });
       const message = parseJson(text);
       id = readId(message);
       this.serve(connection, id, message);
     } catch (thrown) {
       if (!(thrown instanceof ApiError || thrown instanceof SocketRefusal)) throw thrown;
       this.refuse(connection, id, thrown);
-      if (thrown.code === "RATE_LIMITED") socket.close(CLOSE_RATE_LIMITED, thrown.code);
+      if (connection.isFlooding) socket.close(CLOSE_RATE_LIMITED, "RATE_LIMITED");
     }
   }
 
@@ -138,13 +143,25 @@ export class Channels implements SocketHandlers {
         this.unsubscribe(connection, id, request.channels);
         return;
       default:
-        this.trade(
-          request.op,
-          request.params,
-          accountWith("TRADE", connection.identity),
-          new SocketCall(connection, request.op, id),
-        );
+        this.order(connection, id, request.op, request.params);
     }
+  }
+
+  private order(connection: Connection, id: RequestId, op: TradingOp, params: unknown): void {
+    const principal = principalWith("TRADE", connection.identity);
+    const quota = this.pay(connection, principal, op);
+    this.trade(op, params, principal, new SocketCall(connection, op, id, quota));
+  }
+
+  /** What is left of the client's budget; null when it is not limited. Throws RATE_LIMITED. */
+  private pay(connection: Connection, principal: Principal, op: TradingOp): Quota | null {
+    const { limits } = this;
+    if (limits === null || !connection.isLimited) return null;
+    const now = this.now();
+    limits.payByAddress(connection.socket.remoteAddress, OP_COSTS[op], now);
+    limits.payByPrincipal(principal, OP_COSTS[op], now);
+    connection.uncountMessage();
+    return limits.quota();
   }
 
   private identify(
@@ -157,7 +174,7 @@ export class Channels implements SocketHandlers {
     if (!("accountId" in identity)) return this.refuse(connection, id, identity);
     if (connection.identity !== null && connection.identity.accountId !== identity.accountId)
       throw new SocketRefusal("ALREADY_AUTHENTICATED");
-    if (cancelOnDisconnect) accountWith("TRADE", identity);
+    if (cancelOnDisconnect) principalWith("TRADE", identity);
     connection.identity = identity;
     connection.cancelOnDisconnect = cancelOnDisconnect;
     const { accountId, permissions, expiresAt } = identity;
@@ -227,18 +244,18 @@ export class Channels implements SocketHandlers {
 }
 
 /** Whose stream the request means. */
-function accountFor(request: ChannelRequest, identity: SocketIdentity | null): number {
+function accountFor(request: ChannelRequest, identity: Principal | null): number {
   if (!isPrivate(request)) return NOBODY;
-  return accountWith("READ", identity);
+  return principalWith("READ", identity).accountId;
 }
 
 /** Whom the socket acts for, if it may do this. */
-function accountWith(permission: Permission, identity: SocketIdentity | null): number {
+function principalWith(permission: Permission, identity: Principal | null): Principal {
   if (identity === null)
     throw new ApiError("UNAUTHENTICATED", { message: "This acts for an account: authenticate first." });
   if (!identity.permissions.includes(permission))
     throw new ApiError("PERMISSION_DENIED", { details: { required: permission } });
-  return identity.accountId;
+  return identity;
 }
 
 const matches = (subscribed: ChannelRequest, wanted: ChannelRequest): boolean =>

@@ -1,14 +1,17 @@
 import type { TimeMs } from "../core/units.ts";
 import type { ChannelRequest } from "./channel-requests.ts";
-import type { SocketIdentity } from "./socket-auth.ts";
+import type { Principal } from "./credentials.ts";
+import { SOCKET_MESSAGES_PER_SECOND } from "./limits.ts";
 import type { Socket } from "./sockets.ts";
 import type { Member } from "./stream.ts";
 
 /** What the channels know of one socket. */
 export class Connection implements Member {
   readonly socket: Socket;
+  /** Rate limits are for this client, too. */
+  readonly isLimited: boolean;
   /** null until the client has said who it is. */
-  identity: SocketIdentity | null = null;
+  identity: Principal | null = null;
   /** All orders of the account are canceled when the socket closes. */
   cancelOnDisconnect = false;
   /** What it has subscribed to, by topic. */
@@ -17,19 +20,29 @@ export class Connection implements Member {
   private second = 0;
   private messages = 0;
 
-  constructor(socket: Socket) {
+  constructor(socket: Socket, isLimited: boolean) {
     this.socket = socket;
+    this.isLimited = isLimited;
   }
 
   /** Counts a message of the client's; false when it is one too many for this second. */
-  countMessage(now: TimeMs, perSecond: number): boolean {
+  countMessage(now: TimeMs): boolean {
     const second = Math.floor(now / 1000);
     if (second !== this.second) {
       this.second = second;
       this.messages = 0;
     }
     this.messages++;
-    return this.messages <= perSecond;
+    return !this.isFlooding;
+  }
+
+  /** The message that was counted last has been paid for otherwise. */
+  uncountMessage(): void {
+    this.messages--;
+  }
+
+  get isFlooding(): boolean {
+    return this.isLimited && this.messages > SOCKET_MESSAGES_PER_SECOND;
   }
 
   send(text: string): void {

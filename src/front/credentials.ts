@@ -26,6 +26,8 @@ export interface Principal {
   readonly credential: string;
   /** 0 = never. */
   readonly expiresAt: TimeMs;
+  /** Of an API key; null for a session. */
+  readonly record: KeyRecord | null;
 }
 
 export interface Session extends Principal {
@@ -123,7 +125,8 @@ export class Credentials {
   }
 
   private addSession(accountId: number, tokenHash: string, expiresAt: TimeMs): void {
-    this.sessions.set(tokenHash, { accountId, permissions: PERMISSIONS, credential: tokenHash, expiresAt, header: "" });
+    const session = { accountId, permissions: PERMISSIONS, credential: tokenHash, expiresAt, record: null, header: "" };
+    this.sessions.set(tokenHash, session);
   }
 
   private removeSession(tokenHash: string): void {

@@ -6,7 +6,7 @@ import * as orders from "../wire/schema/orders.ts";
 import * as risk from "../wire/schema/risk.ts";
 import * as system from "../wire/schema/system.ts";
 import { ERRORS, type ErrorCode } from "./errors.ts";
-import { type Access, BASE_PATH, type Route } from "./router.ts";
+import { type Access, BASE_PATH, costOf, type Route } from "./router.ts";
 
 type Json = Record<string, unknown>;
 
@@ -41,6 +41,11 @@ it sees what it said.
 \`1790000000000GET/v1/orders?symbol=BTC-PERP\`. The timestamp is in milliseconds and may be \`X-Recv-Window\` (5000 unless
 sent, at most 60000) in the past and 1000 in the future. A signature that changes something counts once.
 
+**Rate limits.** \`RateLimit-Limit\`, \`RateLimit-Remaining\` and \`RateLimit-Reset\` (seconds) tell of the token bucket, among those
+of the address, the account and the API key, that is nearest to empty. \`x-rate-limit\` of an operation names the bucket that
+pays for it and how much. Cancels have buckets of their own. Past a limit the answer is 429 with \`Retry-After\`; nobody is
+banned.
+
 **One request at a time on a connection.** A second request before the answer to the first closes the connection, and
 what was asked may have been done: name orders (\`clientOrderId\`) and transfers (\`reference\`), and send them again.`;
 
@@ -66,7 +71,10 @@ export function openApiDocument(routes: readonly Route[], version: string): stri
         signature: { type: "apiKey", in: "header", name: "X-Signature" },
         operator: { type: "http", scheme: "bearer", description: "The operator's token, from the configuration." },
       },
-      headers: { RequestId: { description: "Names this answer in logs and errors.", schema: { type: "string" } } },
+      headers: {
+        RequestId: { description: "Names this answer in logs and errors.", schema: { type: "string" } },
+        RetryAfter: { description: "Seconds until the same request may succeed.", schema: { type: "integer" } },
+      },
     },
     "x-error-codes": ERRORS,
   });
@@ -79,6 +87,7 @@ function operation(route: Route): Json {
     summary: route.summary,
     tags: [tagOf(route)],
     security: security(route.access),
+    ...(route.access !== "OPERATOR" && { "x-rate-limit": costOf(route) }),
     ...(parameters.length > 0 && { parameters }),
     ...(route.body !== undefined && {
       requestBody: { required: route.bodyOptional !== true, content: jsonContent([route.body]) },
@@ -140,7 +149,11 @@ function successes(route: Route): Json {
 function failures(route: Route): Json {
   const answers: Json = {};
   for (const [status, codes] of byStatus(errorsOf(route)))
-    answers[status] = { description: codes.join(", "), headers: REQUEST_ID, content: jsonContent([system.ErrorBody]) };
+    answers[status] = {
+      description: codes.join(", "),
+      headers: status === 429 || status === 503 ? { ...REQUEST_ID, ...RETRY_AFTER } : REQUEST_ID,
+      content: jsonContent([system.ErrorBody]),
+    };
   return answers;
 }
 
@@ -152,6 +165,7 @@ function errorsOf(route: Route): ErrorCode[] {
     add("UNKNOWN_FIELD", "DUPLICATE_FIELD", "MISSING_FIELD", "BAD_TYPE", "BAD_VALUE");
   if (route.query !== undefined) add("BAD_QUERY");
   if (route.body !== undefined) add("BAD_JSON", "BAD_ENCODING", "BAD_NUMBER", "BODY_TOO_LARGE", "REQUEST_TIMEOUT");
+  add("RATE_LIMITED");
   if (route.access === "OPERATOR") add("OPERATOR_REQUIRED");
   else if (route.access !== "PUBLIC") add("UNAUTHENTICATED", "INVALID_TOKEN");
   if (route.access === "SESSION") add("SESSION_REQUIRED");
@@ -170,6 +184,7 @@ function byStatus(codes: readonly ErrorCode[]): Map<number, ErrorCode[]> {
   return groups;
 }
 
+const RETRY_AFTER = { "Retry-After": { $ref: "#/components/headers/RetryAfter" } };
 const REQUEST_ID = { "X-Request-Id": { $ref: "#/components/headers/RequestId" } };
 
 function jsonContent(schemas: readonly TSchema[]): Json {

@@ -1,4 +1,5 @@
 import type { Static, TObject, TSchema } from "typebox";
+import { must } from "../assert.ts";
 import type { Permission } from "../core/messages.ts";
 import { object } from "../wire/schema/scalars.ts";
 import type { Auth } from "./auth.ts";
@@ -6,6 +7,7 @@ import type { Call, Log } from "./call.ts";
 import type { Principal } from "./credentials.ts";
 import { ApiError, type ErrorCode } from "./errors.ts";
 import { Input } from "./input.ts";
+import { type Cost, DEFAULT_COST, type Limits, PAGE_COST } from "./limits.ts";
 
 export const BASE_PATH = "/v1";
 
@@ -29,6 +31,8 @@ export interface RouteSpec<Q extends TObject, B extends TObject> {
   readonly path: string;
   readonly access: Access;
   readonly summary: string;
+  /** Default: see costOf. */
+  readonly cost?: Cost;
   /** What the parameter must look like; its description goes into openapi.json. */
   readonly parameter?: TSchema;
   readonly query?: Q;
@@ -50,11 +54,18 @@ export type Route = RouteSpec<TObject, TObject>;
 export const route = <Q extends TObject = TObject, B extends TObject = TObject>(spec: RouteSpec<Q, B>): Route =>
   spec as unknown as Route;
 
+/** What a call of the route costs: pages of a list more than other reads. */
+export function costOf({ cost, query }: Route): Cost {
+  if (cost !== undefined) return cost;
+  return query !== undefined && "limit" in query.properties ? PAGE_COST : DEFAULT_COST;
+}
+
 /** Finds out who calls, or throws. */
 export type Gatekeeper = Pick<Auth, "principal" | "session" | "operator">;
 
 interface Endpoint {
   readonly route: Route;
+  readonly cost: Cost;
   readonly query: Input<TObject>;
   readonly body: Input<TObject> | null;
 }
@@ -65,7 +76,7 @@ interface Place {
   readonly allow: string;
 }
 
-const NOBODY: Principal = { accountId: 0, permissions: [], credential: "", expiresAt: 0 };
+const NOBODY: Principal = { accountId: 0, permissions: [], credential: "", expiresAt: 0, record: null };
 const NO_FIELDS = {};
 const EMPTY = object({});
 
@@ -76,10 +87,13 @@ export class Router {
   private readonly withParameter: { before: string; after: string; place: Place }[] = [];
   private readonly auth: Gatekeeper;
   private readonly log: Log;
+  private readonly limits: Limits | null;
 
-  constructor(routes: readonly Route[], auth: Gatekeeper, log: Log) {
+  /** `limits` null: none. */
+  constructor(routes: readonly Route[], auth: Gatekeeper, log: Log, limits: Limits | null = null) {
     this.auth = auth;
     this.log = log;
+    this.limits = limits;
     for (const path of new Set(routes.map((each) => BASE_PATH + each.path))) {
       const place = placeOf(routes.filter((each) => BASE_PATH + each.path === path));
       const colon = path.indexOf("/:");
@@ -102,6 +116,7 @@ export class Router {
       const parameter = path.slice(before.length, path.length - after.length);
       if (parameter !== "" && !parameter.includes("/")) return this.run(call, place, decodeParameter(parameter));
     }
+    this.payByAddress(call, DEFAULT_COST);
     throw new ApiError("NOT_FOUND");
   }
 
@@ -109,12 +124,16 @@ export class Router {
     const { method } = call;
     const endpoint = place.endpoints.get(method);
     if (endpoint === undefined) {
+      this.payByAddress(call, DEFAULT_COST);
       call.header("Allow", place.allow);
       if (method === "OPTIONS") return call.reply(204, "");
       throw new ApiError("METHOD_NOT_ALLOWED", { details: { allowed: place.allow.split(", ") } });
     }
-    const { route, query, body } = endpoint;
+    const { route, query, body, cost } = endpoint;
+    // The operator is not limited: what everyone else does must not keep an index price out.
+    const pays = route.access !== "OPERATOR" && this.payByAddress(call, cost);
     const principal = this.admit(call, route.access);
+    if (pays) this.payByPrincipal(call, principal, cost);
     const request = {
       call,
       principal,
@@ -126,6 +145,40 @@ export class Router {
     if (running !== undefined) running.catch((thrown) => call.fail(thrown, this.log));
   }
 
+  /** False when the client is not limited. */
+  private payByAddress(call: Call, cost: Cost): boolean {
+    const { limits } = this;
+    if (limits === null) return false;
+    const address = call.remoteAddress();
+    if (!limits.covers(address)) return false;
+    try {
+      limits.payByAddress(address, cost, call.startedAt);
+      return true;
+    } catch (thrown) {
+      call.showQuota(limits.quota());
+      throw thrown;
+    }
+  }
+
+  private payByPrincipal(call: Call, principal: Principal, cost: Cost): void {
+    const limits = must(this.limits, "limits");
+    try {
+      if (principal !== NOBODY) limits.payByPrincipal(principal, cost, call.startedAt);
+    } finally {
+      call.showQuota(limits.quota());
+    }
+  }
+
+  /** Who guesses at the operator's token pays for it. */
+  private checkOperator(call: Call): void {
+    try {
+      this.auth.operator(call);
+    } catch (thrown) {
+      this.payByAddress(call, DEFAULT_COST);
+      throw thrown;
+    }
+  }
+
   private admit(call: Call, access: Access): Principal {
     switch (access) {
       case "PUBLIC":
@@ -133,7 +186,7 @@ export class Router {
       case "SESSION":
         return this.auth.session(call);
       case "OPERATOR":
-        this.auth.operator(call);
+        this.checkOperator(call);
         return NOBODY;
       default: {
         const principal = this.auth.principal(call);
@@ -151,6 +204,7 @@ function placeOf(routes: readonly Route[]): Place {
     if (endpoints.has(each.method)) throw new Error(`${each.method} ${each.path} is declared twice`);
     endpoints.set(each.method, {
       route: each,
+      cost: costOf(each),
       query: new Input(each.query ?? EMPTY),
       body: each.body === undefined ? null : new Input(each.body),
     });

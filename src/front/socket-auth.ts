@@ -1,20 +1,10 @@
-import type { Permission } from "../core/messages.ts";
 import type { TimeMs } from "../core/units.ts";
+import type { Principal } from "./credentials.ts";
 
 /** How a client says on a socket who it is. The signature covers timestamp + "GET" + "/v1/ws". */
 export type SocketCredentials =
   | { readonly token: string }
   | { readonly apiKey: string; readonly timestamp: TimeMs; readonly signature: string };
-
-/** Whom a socket acts for. */
-export interface SocketIdentity {
-  readonly accountId: number;
-  readonly permissions: readonly Permission[];
-  /** 0 = never. */
-  readonly expiresAt: TimeMs;
-  /** What the ledger calls the credential: the hash of a session's token, or the API key. */
-  readonly credential: string;
-}
 
 /** Why credentials are refused; an ApiError is one. */
 export interface SocketProblem {
@@ -22,4 +12,4 @@ export interface SocketProblem {
   readonly message: string;
 }
 
-export type Authenticate = (credentials: SocketCredentials, remoteAddress: string) => SocketIdentity | SocketProblem;
+export type Authenticate = (credentials: SocketCredentials, remoteAddress: string) => Principal | SocketProblem;

@@ -1,5 +1,6 @@
 import type { TradingOp } from "../wire/schema/trading.ts";
 import type { Answer } from "./answer.ts";
+import type { Quota } from "./buckets.ts";
 import type { Log } from "./call.ts";
 import type { RequestId } from "./channel-requests.ts";
 import type { Connection } from "./connection.ts";
@@ -11,11 +12,14 @@ export class SocketCall implements Answer {
   private readonly connection: Connection;
   private readonly op: TradingOp;
   private readonly id: RequestId;
+  private readonly quota: Quota | null;
 
-  constructor(connection: Connection, op: TradingOp, id: RequestId) {
+  /** `quota`: what the request has left of the client's rate limit; null = not limited. */
+  constructor(connection: Connection, op: TradingOp, id: RequestId, quota: Quota | null) {
     this.connection = connection;
     this.op = op;
     this.id = id;
+    this.quota = quota;
   }
 
   get done(): boolean {
@@ -23,7 +27,9 @@ export class SocketCall implements Answer {
   }
 
   reply(status: number, json: string): void {
-    this.connection.reply(`{"op":"${this.op}","id":${JSON.stringify(this.id)},"status":${status},"result":${json}}`);
+    const { op, id, quota } = this;
+    const rateLimit = quota === null ? "" : `,"rateLimit":${JSON.stringify(quota)}`;
+    this.connection.reply(`{"op":"${op}","id":${JSON.stringify(id)},"status":${status},"result":${json}${rateLimit}}`);
   }
 
   refuse(error: ApiError): void {

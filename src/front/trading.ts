@@ -2,14 +2,25 @@ import type { Static } from "typebox";
 import { TRADING_PARAMS, type TradingOp } from "../wire/schema/trading.ts";
 import type { Answer } from "./answer.ts";
 import type { Context } from "./context.ts";
+import type { Principal } from "./credentials.ts";
 import { ApiError } from "./errors.ts";
 import { Input } from "./input.ts";
+import { CANCEL_COST, type Cost, ORDER_COST } from "./limits.ts";
 import { cancelOrder, cancelOrders } from "./routes/cancel-orders.ts";
 import { placeOrder } from "./routes/place-order.ts";
 import { closePosition, setLeverage } from "./routes/positions.ts";
 
-/** Does what the op says for the account, and answers now or later. Never throws. */
-export type Trade = (op: TradingOp, params: unknown, accountId: number, answer: Answer) => void;
+/** Does what the op says for whom it is asked, and answers now or later. Never throws. */
+export type Trade = (op: TradingOp, params: unknown, principal: Principal, answer: Answer) => void;
+
+/** As of the REST routes that do the same. */
+export const OP_COSTS: Readonly<Record<TradingOp, Cost>> = {
+  "order.place": ORDER_COST,
+  "order.cancel": CANCEL_COST,
+  "order.cancelAll": CANCEL_COST,
+  "position.close": CANCEL_COST,
+  "position.leverage": ORDER_COST,
+};
 
 type Params<O extends TradingOp> = Static<(typeof TRADING_PARAMS)[O]>;
 
@@ -22,9 +33,9 @@ const LEVERAGE = new Input(TRADING_PARAMS["position.leverage"]);
 /** Trading without HTTP: the functions behind the REST routes, with `params` checked by the same schemas. */
 export const createTrade =
   (context: Context): Trade =>
-  (op, params, accountId, answer) => {
+  (op, params, principal, answer) => {
     try {
-      run(context, op, params, accountId, answer)?.catch((thrown: unknown) => answer.fail(thrown, context.log));
+      run(context, op, params, principal, answer)?.catch((thrown: unknown) => answer.fail(thrown, context.log));
     } catch (thrown) {
       answer.fail(thrown, context.log);
     }
@@ -32,7 +43,8 @@ export const createTrade =
 
 type Running = void | Promise<void>;
 
-function run(context: Context, op: TradingOp, params: unknown, accountId: number, answer: Answer): Running {
+function run(context: Context, op: TradingOp, params: unknown, principal: Principal, answer: Answer): Running {
+  const { accountId } = principal;
   switch (op) {
     case "order.place":
       return placeOrder(context, answer, accountId, PLACE.check(params));

@@ -70,7 +70,7 @@ test("over the real server too, what is published and what is sent keep their or
     history: { candles: () => [], fillsOf: () => ({ data: [], nextCursor: null }) },
     trade: () => assert.fail("nobody trades"),
     now: Date.now,
-    maxMessagesPerSecond: Number.POSITIVE_INFINITY,
+    limits: null,
   });
   const log = { error: assert.fail, warn: assert.fail };
   const onCall = (): void => assert.fail("no call was made");

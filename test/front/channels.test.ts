@@ -28,6 +28,7 @@ import type { Message, MessageOf } from "../../src/core/shape.ts";
 import type { Answer } from "../../src/front/answer.ts";
 import { Channels } from "../../src/front/channels.ts";
 import { ApiError } from "../../src/front/errors.ts";
+import { Limits } from "../../src/front/limits.ts";
 import { MarketData } from "../../src/front/market.ts";
 import type { Authenticate } from "../../src/front/socket-auth.ts";
 import { Hub, type Received, ScriptedClient } from "./scripted-client.ts";
@@ -58,6 +59,7 @@ const authenticate: Authenticate = (credentials) => {
     permissions,
     expiresAt,
     credential,
+    record: null,
   });
   if ("apiKey" in credentials)
     return credentials.signature === "good" && credentials.timestamp === START
@@ -79,7 +81,14 @@ const authenticate: Authenticate = (credentials) => {
   }
 };
 
-async function open(states: Record<number, Partial<SymbolSummary>> = {}, symbols?: string[]): Promise<Exchange> {
+const limited = (): Limits | null =>
+  Limits.open({ rateLimit: "on", host: "", orderRate: 20, cancelRate: 60, requestRate: 1, rateBurst: 1 });
+
+async function open(
+  states: Record<number, Partial<SymbolSummary>> = {},
+  symbols?: string[],
+  limits: Limits | null = null,
+): Promise<Exchange> {
   const road = new ScriptedRoad(symbols);
   const now = (): number => road.time;
   const opening = MarketData.open(road, () => ({ minuteCandles: [], trades: [], liquidations: [] }), now);
@@ -94,9 +103,9 @@ async function open(states: Record<number, Partial<SymbolSummary>> = {}, symbols
     history: { candles: () => [], fillsOf: () => ({ data: [], nextCursor: null }) },
     publish,
     authenticate,
-    trade: (op, params, accountId, answer) => void trades.push({ op, params, accountId, answer }),
+    trade: (op, params, { accountId }, answer) => void trades.push({ op, params, accountId, answer }),
     now,
-    maxMessagesPerSecond: 50,
+    limits,
   });
   return { road, market, channels, hub, trades, connect: () => new ScriptedClient(hub, channels) };
 }
@@ -183,7 +192,7 @@ test("an error bears the id of its request", async () => {
 });
 
 test("a socket that asks too often is told so and closed", async () => {
-  const { road, connect } = await open();
+  const { road, connect } = await open({}, undefined, limited());
   const client = connect();
   for (let i = 0; i < 50; i++) client.say({ op: "ping" });
   road.time += 1000;
@@ -191,6 +200,32 @@ test("a socket that asks too often is told so and closed", async () => {
   assert.equal(client.closedWith, null);
   const [error] = client.ask({ op: "ping" });
   assert.equal(error.code, "RATE_LIMITED");
+  assert.deepEqual(client.closedWith, { code: 1008, reason: "RATE_LIMITED" });
+});
+
+test("a trading request is paid from its budget, not from the socket's messages", async () => {
+  const { road, trades, connect } = await open({}, undefined, limited());
+  const client = connect();
+  client.ask({ op: "auth", token: "alice-trader" });
+  const order = (op: string) => client.ask({ op, id: 1, params: {} });
+  for (let i = 0; i < 20; i++) assert.deepEqual(order("order.place"), []);
+  const [refused] = order("order.place");
+  assert.deepEqual(
+    [refused.code, refused.id, refused.retryable, refused.details],
+    ["RATE_LIMITED", 1, true, { scope: "ACCOUNT", budget: "ORDER", weight: 1, limit: 20, retryAfterMs: 50 }],
+  );
+  for (let i = 0; i < 60; i++) assert.deepEqual(order("order.cancel"), [], "cancels have a budget of their own");
+  assert.equal(order("order.cancel")[0].code, "RATE_LIMITED");
+  assert.equal(trades.length, 80);
+  road.time += 50;
+  assert.deepEqual(order("order.place"), []);
+  trades[80]?.answer.reply(201, '{"x":1}');
+  await Promise.resolve();
+  const [reply] = client.take();
+  assert.deepEqual([reply.result, reply.rateLimit], [{ x: 1 }, { limit: 20, remaining: 0, resetMs: 1000 }]);
+  assert.equal(client.closedWith, null);
+  // What is refused was no use to anyone, and is counted like other messages.
+  for (let i = 0; client.closedWith === null && i < 50; i++) order("order.place");
   assert.deepEqual(client.closedWith, { code: 1008, reason: "RATE_LIMITED" });
 });
 

@@ -8,7 +8,7 @@ import { type Gatekeeper, Router, route } from "../../src/front/router.ts";
 import { object } from "../../src/wire/schema/scalars.ts";
 import { type FakeResponse, fakeCall } from "./fake-call.ts";
 
-const reader: Principal = { accountId: 16, permissions: ["READ"], credential: "", expiresAt: 0 };
+const reader: Principal = { accountId: 16, permissions: ["READ"], credential: "", expiresAt: 0, record: null };
 
 /** Lets in whoever says "let me in", with the permission to read. */
 const gatekeeper: Gatekeeper = {

@@ -18,6 +18,7 @@ import type { Context } from "../context.ts";
 import type { Key } from "../credentials.ts";
 import { ApiError } from "../errors.ts";
 import { newApiKey, newSecret, parseAllowedIps } from "../keys.ts";
+import { PAGE_COST, SIGNATURE_COST } from "../limits.ts";
 import { type Route, route } from "../router.ts";
 import { listJson } from "../views.ts";
 
@@ -29,6 +30,7 @@ export function authRoutes(context: Context): Route[] {
       path: "/auth/challenge",
       access: "PUBLIC",
       summary: "The message that a wallet signs to log in",
+      cost: PAGE_COST,
       body: ChallengeBody,
       replies: { 200: Challenge },
       handle({ call, body }) {
@@ -40,6 +42,7 @@ export function authRoutes(context: Context): Route[] {
       path: "/auth/login",
       access: "PUBLIC",
       summary: "A session for a signed challenge; the first one opens the account",
+      cost: SIGNATURE_COST,
       body: LoginBody,
       replies: { 200: Session },
       errors: ["CHALLENGE_NOT_FOUND", "CHALLENGE_MISMATCH", "BAD_SIGNATURE", "TOO_MANY_ACCOUNTS"],

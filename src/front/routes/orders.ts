@@ -11,6 +11,7 @@ import {
 import { DEFAULT_LIMIT, OrderReference } from "../../wire/schema/scalars.ts";
 import type { Context } from "../context.ts";
 import { ApiError } from "../errors.ts";
+import { CANCEL_COST, ORDER_COST } from "../limits.ts";
 import { badCursor, readPage } from "../paging.ts";
 import { type Route, route } from "../router.ts";
 import { listJson, orderRecordJson } from "../views.ts";
@@ -26,6 +27,7 @@ export function orderRoutes(context: Context): Route[] {
       path: "/orders",
       access: "TRADE",
       summary: "Place an order",
+      cost: ORDER_COST,
       body: PlaceOrderBody,
       replies: { 201: PlacedOrder, 200: PlacedOrder },
       errors: [
@@ -68,6 +70,7 @@ export function orderRoutes(context: Context): Route[] {
       path: "/orders",
       access: "TRADE",
       summary: "Cancel all open orders, or those of a symbol or side",
+      cost: CANCEL_COST,
       query: CancelAllQuery,
       replies: { 200: CanceledOrders },
       errors: ["UNKNOWN_SYMBOL"],
@@ -110,6 +113,7 @@ export function orderRoutes(context: Context): Route[] {
       path: "/orders/:id",
       access: "TRADE",
       summary: "Cancel an order",
+      cost: CANCEL_COST,
       parameter: OrderReference,
       replies: { 200: Order },
       errors: ["ORDER_NOT_FOUND", "ORDER_NOT_OPEN"],

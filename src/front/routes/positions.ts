@@ -8,6 +8,7 @@ import { readPrice, readQuantity } from "../amounts.ts";
 import type { Answer } from "../answer.ts";
 import { askEach, askFor, mapReplies, replyOf } from "../ask.ts";
 import type { Context } from "../context.ts";
+import { CANCEL_COST, ORDER_COST } from "../limits.ts";
 import { type Route, route } from "../router.ts";
 import { listJson, positionJson } from "../views.ts";
 import { replyPlaced } from "./place-order.ts";
@@ -45,6 +46,7 @@ export function positionRoutes(context: Context): Route[] {
       path: "/positions/:symbol/close",
       access: "TRADE",
       summary: "Close a position or a part of it, at market or at a price",
+      cost: CANCEL_COST,
       parameter: SymbolName,
       body: ClosePositionBody,
       bodyOptional: true,
@@ -71,6 +73,7 @@ export function positionRoutes(context: Context): Route[] {
       path: "/positions/:symbol/leverage",
       access: "TRADE",
       summary: "Set the leverage of a symbol",
+      cost: ORDER_COST,
       parameter: SymbolName,
       body: LeverageBody,
       replies: { 200: Leverage },

@@ -1,0 +1,130 @@
+import { isIP, isIPv6 } from "node:net";
+import type { TimeMs } from "../core/units.ts";
+import { Buckets, type Quota } from "./buckets.ts";
+import type { Principal } from "./credentials.ts";
+import { ApiError } from "./errors.ts";
+
+/**
+ * What a request is paid from. ORDER: placing and changing orders. CANCEL: canceling orders and closing positions, so
+ * that whoever has spent everything else can still get out. REQUEST: everything else.
+ */
+export const BUDGETS = ["ORDER", "CANCEL", "REQUEST"] as const;
+export type Budget = (typeof BUDGETS)[number];
+export type Scope = "IP" | "ACCOUNT" | "KEY";
+
+/** What a request costs: so many tokens of this budget, from the address, the account and the API key each. */
+export interface Cost {
+  readonly budget: Budget;
+  readonly weight: number;
+}
+
+/** Unless a route says otherwise. */
+export const DEFAULT_COST: Cost = { budget: "REQUEST", weight: 1 };
+export const ORDER_COST: Cost = { budget: "ORDER", weight: 1 };
+export const CANCEL_COST: Cost = { budget: "CANCEL", weight: 1 };
+/** Reads a page of the database, or puts together something long. */
+export const PAGE_COST: Cost = { budget: "REQUEST", weight: 5 };
+/** Takes milliseconds of a processor. */
+export const SIGNATURE_COST: Cost = { budget: "REQUEST", weight: 20 };
+
+/** A WebSocket that sends more messages than this, beside trading requests that are paid for, is closed. */
+export const SOCKET_MESSAGES_PER_SECOND = 50;
+
+/** Tokens per second of an account; see config/settings.ts. */
+export interface LimitSettings {
+  rateLimit: "on" | "off" | "remote";
+  /** The address that the server listens on. */
+  host: string;
+  orderRate: number;
+  cancelRate: number;
+  requestRate: number;
+  /** So many seconds' worth may be spent at once. */
+  rateBurst: number;
+}
+
+/** An address may serve several accounts. */
+const IP_SHARE = 4;
+/** An API key gets a part of its account's budget: a program that runs wild leaves room for the others. */
+const KEY_SHARE = 0.5;
+
+type Table = Record<Budget, Buckets>;
+
+/** Rate limits: token buckets for each address, account and API key. Nobody is ever banned. */
+export class Limits {
+  private readonly exemptLoopback: boolean;
+  private readonly tables: Record<Scope, Table>;
+  // The request that is being paid for, and what it has found so far: one at a time, so that none costs an object.
+  private tightest: Buckets | null = null;
+  private tightestLeft = 0;
+
+  private constructor(settings: LimitSettings) {
+    this.exemptLoopback = settings.rateLimit === "remote";
+    const { rateBurst } = settings;
+    const perSecond = { ORDER: settings.orderRate, CANCEL: settings.cancelRate, REQUEST: settings.requestRate };
+    const buckets = (rate: number) => new Buckets(rate, Math.max(1, Math.floor(rate * rateBurst)));
+    const table = (share: number): Table => ({
+      ORDER: buckets(perSecond.ORDER * share),
+      CANCEL: buckets(perSecond.CANCEL * share),
+      REQUEST: buckets(perSecond.REQUEST * share),
+    });
+    this.tables = { IP: table(IP_SHARE), ACCOUNT: table(1), KEY: table(KEY_SHARE) };
+  }
+
+  /** Null when nobody that the server can be reached by is limited. */
+  static open(settings: LimitSettings): Limits | null {
+    if (settings.rateLimit === "off") return null;
+    if (settings.rateLimit === "remote" && isLoopback(settings.host)) return null;
+    return new Limits(settings);
+  }
+
+  /** Whether clients at this address are limited. */
+  covers(address: string): boolean {
+    return !(this.exemptLoopback && isLoopback(address));
+  }
+
+  /** First, before it is known who asks, the address pays. Throws RATE_LIMITED. */
+  payByAddress(address: string, cost: Cost, now: TimeMs): void {
+    this.tightest = null;
+    this.take("IP", networkOf(address), cost, now);
+  }
+
+  /** Then the account and, where it is one, the API key; what the address has paid is gone. Throws RATE_LIMITED. */
+  payByPrincipal(principal: Pick<Principal, "accountId" | "credential" | "record">, cost: Cost, now: TimeMs): void {
+    this.take("ACCOUNT", principal.accountId, cost, now);
+    if (principal.record !== null) this.take("KEY", principal.credential, cost, now);
+  }
+
+  /** What the last request that paid has left. */
+  quota(): Quota {
+    const { tightest, tightestLeft } = this;
+    if (tightest === null) throw new Error("nobody has paid");
+    const remaining = Math.max(0, tightestLeft);
+    return {
+      limit: tightest.capacity,
+      remaining: Math.floor(remaining),
+      resetMs: Math.ceil((tightest.capacity - remaining) / tightest.perMs),
+    };
+  }
+
+  private take(scope: Scope, name: number | string, { budget, weight }: Cost, now: TimeMs): void {
+    const buckets = this.tables[scope][budget];
+    const left = buckets.take(name, weight, now);
+    if (this.tightest === null || left / buckets.capacity < this.tightestLeft / this.tightest.capacity) {
+      this.tightest = buckets;
+      this.tightestLeft = left;
+    }
+    if (left >= 0) return;
+    const retryAfterMs = Math.ceil(-left / buckets.perMs);
+    throw new ApiError("RATE_LIMITED", { details: { scope, budget, weight, limit: buckets.capacity, retryAfterMs } });
+  }
+}
+
+/** This machine: 127.0.0.0/8 and ::1, in any spelling that sockets or settings use. */
+export function isLoopback(address: string): boolean {
+  if (address === "localhost" || address === "::1" || address === "0000:0000:0000:0000:0000:0000:0000:0001")
+    return true;
+  return address.startsWith("127.") && isIP(address) === 4;
+}
+
+/** Whoever has one IPv6 address has 2^64 of them: the network pays. Addresses come with all their digits. */
+const networkOf = (address: string): string => (isIPv6(address) ? address.slice(0, 19) : address);

@@ -1,0 +1,125 @@
+import assert from "node:assert/strict";
+import { createHmac } from "node:crypto";
+import { after, before, test } from "node:test";
+import type { ErrorBody } from "../../src/client/error.ts";
+import { type Answer, Api } from "./support/api.ts";
+import { startServer, type TestServer } from "./support/server.ts";
+import { SocketClient } from "./support/socket.ts";
+import { Operator, openTrader, type Trader } from "./support/trader.ts";
+
+/** A slow flow, so that it fills no bucket by accident while a test runs. */
+const RATES = { PERPD_ORDER_RATE: "1", PERPD_CANCEL_RATE: "1", PERPD_REQUEST_RATE: "4", PERPD_RATE_BURST: "40" };
+const ORDER = { symbol: "BTC-PERP", side: "BUY", type: "LIMIT", price: "60000", quantity: "0.001" } as const;
+
+let server: TestServer;
+
+before(async () => {
+  const flags = ["--no-bots", "--price-source", "operator", "--rate-limit", "on"];
+  server = await startServer({ quiet: false, flags, environment: RATES });
+  await new Operator(server).setIndex("BTC-PERP", "65000");
+});
+
+after(() => server.dispose());
+
+const quotaOf = ({ headers }: Answer<unknown>) =>
+  ["limit", "remaining", "reset"].map((name) => Number(headers[`ratelimit-${name}`]));
+
+/** Sends until it is refused; the refusal. */
+async function exhaust(send: () => Promise<Answer<unknown>>): Promise<Answer<ErrorBody>> {
+  for (let i = 0; i < 500; i++) {
+    const answer = await send();
+    if (answer.status === 429) return answer as Answer<ErrorBody>;
+    assert.ok(answer.status < 300, answer.text);
+  }
+  throw new Error("nothing was refused");
+}
+
+test("orders are refused past their rate, cancels are not, and nobody is banned", async (t) => {
+  const alice: Trader = await openTrader(server);
+  const first = await alice.request<{ orderId: string }>("POST", "/orders", ORDER);
+  assert.equal(first.status, 201, first.text);
+  assert.deepEqual(quotaOf(first).slice(0, 2), [40, 39]);
+
+  const refused = await exhaust(() => alice.request("POST", "/orders", ORDER));
+  const { code, retryable, details } = refused.body;
+  assert.deepEqual([code, retryable], ["RATE_LIMITED", true]);
+  assert.deepEqual([details?.scope, details?.budget, details?.limit], ["ACCOUNT", "ORDER", 40]);
+  assert.equal(quotaOf(refused)[1], 0);
+  const waitS = Number(refused.headers["retry-after"]);
+  assert.ok(waitS >= 1 && waitS * 1000 >= Number(details?.retryAfterMs), `Retry-After: ${waitS}`);
+
+  // The way out is open, and other accounts at the same address have their own.
+  assert.equal((await alice.cancel(first.body.orderId)).status, "CANCELED");
+  const { canceled } = await alice.cancelAll();
+  assert.ok(canceled >= 39, `${canceled} were placed`);
+  const bob = await openTrader(server);
+  await bob.place(ORDER);
+  await bob.cancelAll();
+
+  // Neither a ban nor a penalty: a second or two later there is room again.
+  t.diagnostic(`waiting ${waitS} s`);
+  await new Promise((resolve) => setTimeout(resolve, waitS * 1000));
+  await alice.place(ORDER);
+  await alice.cancelAll();
+});
+
+test("a key has half of its account's budget", async () => {
+  const alice = await openTrader(server);
+  type Key = { apiKey: string; secret: string };
+  const { apiKey, secret } = await alice.call<Key>(201, "POST", "/auth/keys", { label: "k", permissions: ["TRADE"] });
+  const anonymous = new Api(server.url);
+  let last = Date.now();
+  const send = () => {
+    // No two with the same signature.
+    const timestamp = String(Math.max(Date.now(), ++last));
+    last = Number(timestamp);
+    const text = `${timestamp}POST/v1/orders${JSON.stringify(ORDER)}`;
+    const headers = {
+      "x-api-key": apiKey,
+      "x-timestamp": timestamp,
+      "x-signature": createHmac("sha256", secret).update(text).digest("hex"),
+    };
+    return anonymous.request("POST", "/orders", ORDER, headers);
+  };
+  const { body } = await exhaust(send);
+  assert.deepEqual([body.details?.scope, body.details?.limit], ["KEY", 20]);
+  await alice.place(ORDER);
+  await alice.cancelAll();
+});
+
+test("over a WebSocket the same budgets hold, and replies say what is left", async () => {
+  const alice = await openTrader(server);
+  const socket = await SocketClient.open(server.wsUrl);
+  await socket.request("auth", { token: alice.token });
+  type Reply = { code?: string; status?: number; rateLimit?: { limit: number; remaining: number; resetMs: number } };
+  const place = () => socket.request("order.place", { params: ORDER }) as Promise<Reply>;
+  const first = await place();
+  assert.equal(first.status, 201);
+  const { limit = 0, remaining = 0, resetMs = 0 } = first.rateLimit ?? {};
+  assert.ok(limit > remaining && remaining >= 0 && resetMs > 0, JSON.stringify(first.rateLimit));
+  let refused = first;
+  for (let i = 0; i < 60 && refused.code === undefined; i++) refused = await place();
+  assert.equal(refused.code, "RATE_LIMITED");
+  assert.equal((await socket.request("order.cancelAll", { params: {} })).code, undefined);
+  await socket.close();
+});
+
+test("strangers pay by their address, whatever they ask for; the operator does not", async () => {
+  const nobody = new Api(server.url);
+  const refused = await exhaust(async () => {
+    const answer = await nobody.request("GET", "/market/orderbook?symbol=BTC-PERP");
+    await nobody.request("GET", "/nothing");
+    await nobody.request("GET", "/orders");
+    await nobody.request("BREW", "/orders");
+    return answer;
+  });
+  assert.equal(refused.body.details?.scope, "IP");
+  for (const [method, path] of [
+    ["GET", "/nothing"],
+    ["GET", "/orders"],
+    ["GET", "/openapi.json"],
+    ["GET", "/operator/audit"],
+  ] as const)
+    await nobody.refused("RATE_LIMITED", method, path);
+  await new Operator(server).soundAudit();
+});
