@@ -1,37 +1,39 @@
 import type { Auth } from "./auth.ts";
 import type { Call } from "./call.ts";
 import type { Context } from "./context.ts";
-import { openApiDocument } from "./documents.ts";
 import { ApiError } from "./errors.ts";
 import type { Limits } from "./limits.ts";
 import { BASE_PATH, type Route, Router, route } from "./router.ts";
 import { accountRoutes } from "./routes/account.ts";
 import { authRoutes } from "./routes/auth.ts";
+import { documentRoutes } from "./routes/documents.ts";
 import { marketRoutes } from "./routes/market.ts";
 import { orderRoutes } from "./routes/orders.ts";
 import { positionRoutes } from "./routes/positions.ts";
 import { riskRoutes } from "./routes/risk.ts";
-import { documentRoute, systemRoutes } from "./routes/system.ts";
+import { systemRoutes } from "./routes/system.ts";
 
 /** Where the server speaks WebSocket. */
 export const SOCKET_PATH = `${BASE_PATH}/ws`;
 
-/** Every REST route of the exchange. */
-export const apiRoutes = (context: Context): Route[] => [
-  ...orderRoutes(context),
-  ...positionRoutes(context),
-  ...accountRoutes(context),
-  ...marketRoutes(context),
-  ...riskRoutes(context),
-  ...authRoutes(context),
-  ...systemRoutes(context),
-];
+/** Every route of the exchange, the documents that describe them included. `version` is the program's. */
+export function apiRoutes(context: Context, version: string): Route[] {
+  const routes = [
+    ...orderRoutes(context),
+    ...positionRoutes(context),
+    ...accountRoutes(context),
+    ...marketRoutes(context),
+    ...riskRoutes(context),
+    ...authRoutes(context),
+    ...systemRoutes(context),
+    socketRoute(),
+  ];
+  return [...routes, ...documentRoutes(routes, version)];
+}
 
-/** The whole REST API as the handler of a server's calls. `version` is the program's; `limits` null: none. */
+/** The whole REST API as the handler of a server's calls. `limits` null: none. */
 export function createApi(context: Context, auth: Auth, limits: Limits | null, version: string): (call: Call) => void {
-  const routes = apiRoutes(context);
-  const document = documentRoute(openApiDocument(routes, version));
-  const router = new Router([...routes, document, socketRoute()], auth, context.log, limits);
+  const router = new Router(apiRoutes(context, version), auth, context.log, limits);
   return (call) => router.handle(call);
 }
 
@@ -41,8 +43,10 @@ function socketRoute(): Route {
     method: "GET",
     path: SOCKET_PATH.slice(BASE_PATH.length),
     access: "PUBLIC",
-    summary: "WebSocket",
+    summary: "The WebSocket",
+    description: "Speaks WebSocket alone, as [asyncapi.json](asyncapi.json) describes.",
     replies: {},
+    errors: ["UPGRADE_REQUIRED"],
     handle({ call }) {
       call.header("Upgrade", "websocket");
       throw new ApiError("UPGRADE_REQUIRED");

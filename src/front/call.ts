@@ -60,6 +60,7 @@ export class Call {
   next: Call | null = null;
   private readonly response: RawResponse;
   private headers = "";
+  private contentType = "";
   private closing = false;
 
   constructor(response: RawResponse, method: string, path: string, query: string) {
@@ -93,13 +94,14 @@ export class Call {
     this.closing = true;
   }
 
-  /** Answers with JSON text. */
-  reply(status: number, json: string | Uint8Array): void {
+  /** Answers with JSON text, or with what the content type says. */
+  reply(status: number, body: string | Uint8Array, contentType = "application/json"): void {
     if (this.done) return;
     this.finish();
+    this.contentType = contentType;
     writing = this;
     writingStatus = status;
-    writingBody = json;
+    writingBody = body;
     this.response.cork(writeReply);
   }
 
@@ -131,7 +133,7 @@ export class Call {
     const { response } = this;
     response.writeStatus(STATUS_LINES[status] ?? `${status} Unknown`);
     // One crossing into native code for all headers.
-    response.writeHeader("Content-Type", `application/json\r\nX-Request-Id: ${this.requestId}${this.headers}`);
+    response.writeHeader("Content-Type", `${this.contentType}\r\nX-Request-Id: ${this.requestId}${this.headers}`);
     if (this.method !== "HEAD" && status !== 204) {
       response.end(body, this.closing);
       return;

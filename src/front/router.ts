@@ -31,6 +31,8 @@ export interface RouteSpec<Q extends TObject, B extends TObject> {
   readonly path: string;
   readonly access: Access;
   readonly summary: string;
+  /** What the summary leaves out, in Markdown. */
+  readonly description?: string;
   /** Default: see costOf. */
   readonly cost?: Cost;
   /** What the parameter must look like; its description goes into openapi.json. */
@@ -39,8 +41,12 @@ export interface RouteSpec<Q extends TObject, B extends TObject> {
   readonly body?: B;
   /** A body may be left out. */
   readonly bodyOptional?: boolean;
+  /** Bodies to show, by what they are. Without them one is made from the examples of the body's fields. */
+  readonly examples?: Readonly<Record<string, Static<B>>>;
   /** By HTTP status: what the answer is, or may be. */
   readonly replies: Readonly<Record<number, TSchema | readonly TSchema[]>>;
+  /** Of replies other than errors. Default: application/json. */
+  readonly contentType?: string;
   /** Those that are this route's own; the others follow from what it takes. */
   readonly errors?: readonly ErrorCode[];
   /** Answers the call, now or later. What it throws, or its promise rejects with, is the answer too. */

@@ -1,4 +1,3 @@
-import Type from "typebox";
 import type { Released } from "../../actor/road.ts";
 import { type Instrument, printQuantity } from "../../core/instrument.ts";
 import { type ActorAudit, Audit, AuditReport, Done, LEDGER, SetIndexPrice } from "../../core/messages.ts";
@@ -74,19 +73,6 @@ export function systemRoutes(context: Context): Route[] {
       },
     }),
   ];
-}
-
-/** The document is made of the routes, so its own comes after them. */
-export function documentRoute(openApi: string): Route {
-  const text = Buffer.from(openApi);
-  return route({
-    method: "GET",
-    path: "/openapi.json",
-    access: "PUBLIC",
-    summary: "This document",
-    replies: { 200: Type.Object({}, { description: "OpenAPI 3.1." }) },
-    handle: ({ call }) => call.reply(200, text),
-  });
 }
 
 function sumUp(

@@ -1,6 +1,13 @@
 import Type from "typebox";
 import { PERMISSIONS } from "../../core/messages.ts";
-import { Address, listOf, nullable, object, Time } from "./scalars.ts";
+import { Address, ApiKeyName, listOf, nullable, object, Time } from "./scalars.ts";
+
+const EXAMPLE_MESSAGE = [
+  "127.0.0.1:8080 wants you to sign in with your Ethereum account:",
+  "0x8ba1f109551bD432803012645Ac136ddd64DBA72",
+  "",
+  "...",
+].join("\n");
 
 export const ChallengeBody = object({
   address: Address,
@@ -10,15 +17,23 @@ export const ChallengeBody = object({
 });
 export const Challenge = object(
   {
-    message: Type.String({ description: "The EIP-4361 message to be signed as it is (personal_sign)." }),
-    nonce: Type.String({ description: "Good for one login." }),
+    message: Type.String({
+      description: "The EIP-4361 message to be signed as it is (personal_sign).",
+      examples: [EXAMPLE_MESSAGE],
+    }),
+    nonce: Type.String({ description: "Good for one login.", examples: ["3f1c9b7a5d2e4860"] }),
     expiresAt: Time("The login must come before."),
   },
   { description: "What the wallet is to sign." },
 );
 
 export const LoginBody = object({
-  message: Type.String({ minLength: 1, maxLength: 2048, description: "The message of the challenge, unchanged." }),
+  message: Type.String({
+    minLength: 1,
+    maxLength: 2048,
+    description: "The message of the challenge, unchanged.",
+    examples: [EXAMPLE_MESSAGE],
+  }),
   signature: Type.String({
     pattern: "^0x[0-9a-fA-F]{130}$",
     description: "The wallet's signature: 65 bytes.",
@@ -27,7 +42,10 @@ export const LoginBody = object({
 });
 export const Session = object(
   {
-    token: Type.String({ description: "Send it as `Authorization: Bearer TOKEN`. Shown once." }),
+    token: Type.String({
+      description: "Send it as `Authorization: Bearer TOKEN`. Shown once.",
+      examples: ["Zk3vQ1x8Yb0TfR6mW2pLc9sHd4nJ7gAeUuXiOoKqVtM"],
+    }),
     accountId: Type.String({ examples: ["16"] }),
     address: Address,
     expiresAt: Time("The session ends."),
@@ -60,14 +78,14 @@ export const CreateKeyBody = object({
 });
 export const CreatedKey = object(
   {
-    apiKey: Type.String({ description: "Send it as X-Api-Key.", examples: ["5f0c8a..."] }),
-    secret: Type.String({ description: "Signs requests. Shown once." }),
+    apiKey: ApiKeyName,
+    secret: Type.String({ description: "Signs requests. Shown once.", examples: ["5f0c8a1b".repeat(8)] }),
   },
   { description: "A new API key." },
 );
 export const ApiKey = object(
   {
-    apiKey: Type.String(),
+    apiKey: ApiKeyName,
     label: Label,
     permissions: Permissions,
     allowedIps: AllowedIps,
@@ -77,4 +95,4 @@ export const ApiKey = object(
   { description: "An API key, without its secret." },
 );
 export const ApiKeyList = listOf(ApiKey, "The account's keys, newest first.");
-export const RevokedKey = object({ apiKey: Type.String(), revoked: Type.Boolean() });
+export const RevokedKey = object({ apiKey: ApiKeyName, revoked: Type.Boolean() });

@@ -71,7 +71,11 @@ export const OrderReference = Type.String({
 });
 
 /** An API key in a path. */
-export const ApiKeyName = Type.String({ pattern: "^[0-9a-f]{32}$", description: "The key, without its secret." });
+export const ApiKeyName = Type.String({
+  pattern: "^[0-9a-f]{32}$",
+  description: "The key, without its secret.",
+  examples: ["5f0c8a1b2d3e4f60718293a4b5c6d7e8"],
+});
 
 export const Address = Type.String({
   pattern: "^0x[0-9a-fA-F]{40}$",
@@ -98,6 +102,7 @@ export const Limit = Type.Integer({
 export const Cursor = Type.String({
   pattern: "^[0-9.]{1,120}$",
   description: "The `nextCursor` of the page before.",
+  examples: ["1790000000000.1234567"],
 });
 export const StartTime = Time("Rows from here on.");
 export const EndTime = Time("Rows up to here.");

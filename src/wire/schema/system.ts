@@ -10,16 +10,30 @@ export const Health = object({
   serverTime: Time("Now."),
 });
 
+const Detail = Type.Union([
+  Type.String(),
+  Type.Number(),
+  Type.Boolean(),
+  Type.Null(),
+  Type.Array(Type.Union([Type.String(), Type.Number()])),
+]);
 export const ErrorBody = object(
   {
     code: Type.String({ description: "Stable: see the list of codes.", examples: ["INSUFFICIENT_MARGIN"] }),
     message: Type.String({ description: "For people." }),
     field: Type.Optional(Type.String({ description: "The field that was wrong.", examples: ["quantity"] })),
     details: Type.Optional(
-      Type.Object({}, { description: "What was required, what is available, the limit, the nearest valid value." }),
+      Type.Object(
+        {},
+        {
+          description: "What was required, what is available, the limit, the nearest valid value, by name.",
+          additionalProperties: Detail,
+          examples: [{ required: "650.005", available: "12.5" }],
+        },
+      ),
     ),
     retryable: Type.Boolean({ description: "The same request may well succeed a moment later." }),
-    requestId: Type.String({ description: "Also the header X-Request-Id." }),
+    requestId: Type.String({ description: "Also the header X-Request-Id.", examples: ["5f0c8a1b-2s"] }),
     serverTime: Time("Now."),
   },
   { description: "Any answer other than success." },

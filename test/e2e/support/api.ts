@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { Agent, type IncomingHttpHeaders, request } from "node:http";
 import type { ErrorBody } from "../../../src/client/error.ts";
 import { ERRORS, type ErrorCode } from "../../../src/front/errors.ts";
+import { checkReply } from "./documented-replies.ts";
 
 export interface Answer<T> {
   status: number;
@@ -14,7 +15,7 @@ export type Headers = Record<string, string>;
 
 const agent = new Agent({ keepAlive: true, maxSockets: 64 });
 
-/** Small HTTP client that shows everything of an answer. Rejects only when there is none. */
+/** Small HTTP client that shows everything of an answer. Rejects when there is none, or one that openapi.json forbids. */
 export class Api {
   readonly url: string;
   readonly token: string | undefined;
@@ -50,7 +51,13 @@ export class Api {
           incoming.on("error", reject);
           incoming.on("end", () => {
             const text = Buffer.concat(chunks).toString("utf8");
-            resolve({ status: incoming.statusCode ?? 0, headers: incoming.headers, body: parse(text) as T, text });
+            const answer = { status: incoming.statusCode ?? 0, headers: incoming.headers, text };
+            try {
+              checkReply(method, pathname + path, body, answer);
+              resolve({ ...answer, body: parse(text) as T });
+            } catch (undocumented) {
+              reject(undocumented);
+            }
           });
         },
       );

@@ -1,0 +1,237 @@
+import type { TSchema } from "typebox";
+import { ErrorBody } from "../../wire/schema/system.ts";
+import type { ErrorCode } from "../errors.ts";
+import { type Access, BASE_PATH, costOf, type Route } from "../router.ts";
+import { REST_INTRODUCTION, TAGS } from "./prose.ts";
+import { byStatus, errorExamples, errorsOf, errorTable } from "./route-errors.ts";
+import { exampleOf, type Json, SchemaPrinter } from "./schemas.ts";
+
+const RETRY_AFTER_STATUSES = [429, 503];
+
+/** The OpenAPI 3.1 document of these routes, made from the schemas that check their requests. `version`: the program's. */
+export function openApiDocument(routes: readonly Route[], version: string): Json {
+  const printer = new SchemaPrinter();
+  const paths: Record<string, Json> = {};
+  for (const route of routes) {
+    const path = route.path.replace(/:(\w+)/, "{$1}");
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operation(route, printer) };
+  }
+  const tags = new Set(routes.map(tagOf));
+  return {
+    openapi: "3.1.0",
+    info: {
+      title: "perpd",
+      version,
+      summary: "A perpetual-contract exchange.",
+      description: REST_INTRODUCTION,
+      license: { name: "Apache-2.0", identifier: "Apache-2.0" },
+    },
+    servers: [{ url: BASE_PATH, description: "This exchange." }],
+    tags: Object.entries(TAGS)
+      .filter(([name]) => tags.has(name))
+      .map(([name, description]) => ({ name, description })),
+    paths,
+    components: {
+      schemas: printer.components(),
+      securitySchemes: SECURITY_SCHEMES,
+      headers: HEADERS,
+      examples: errorExamples(),
+    },
+  };
+}
+
+const SECURITY_SCHEMES: Json = {
+  session: { type: "http", scheme: "bearer", description: "The token of `POST /auth/login`. It has all permissions." },
+  apiKey: { type: "apiKey", in: "header", name: "X-Api-Key", description: "The key of `POST /auth/keys`." },
+  timestamp: { type: "apiKey", in: "header", name: "X-Timestamp", description: "When it was signed, in milliseconds." },
+  signature: {
+    type: "apiKey",
+    in: "header",
+    name: "X-Signature",
+    description: "Hex HMAC-SHA256(secret, timestamp + method + path with query + body).",
+  },
+  operator: { type: "http", scheme: "bearer", description: "The operator's token, from the configuration." },
+};
+
+const RATE_LIMIT_HEADERS: Json = {
+  "RateLimit-Limit": { $ref: "#/components/headers/RateLimitLimit" },
+  "RateLimit-Remaining": { $ref: "#/components/headers/RateLimitRemaining" },
+  "RateLimit-Reset": { $ref: "#/components/headers/RateLimitReset" },
+};
+
+const count = (description: string, example: string): Json => ({
+  description,
+  schema: { type: "string", pattern: "^[0-9]+$", examples: [example] },
+});
+
+const HEADERS: Json = {
+  RateLimitLimit: count(
+    "How many tokens the bucket that is nearest to empty can hold. Where requests are limited.",
+    "200",
+  ),
+  RateLimitRemaining: count("How many it holds.", "199"),
+  RateLimitReset: count("Seconds until it is full.", "1"),
+  RequestId: {
+    description: "Names this answer in logs and errors.",
+    required: true,
+    schema: { type: "string", examples: ["5f0c8a1b-2s"] },
+  },
+  RetryAfter: {
+    description: "Seconds after which to try again.",
+    required: true,
+    schema: { type: "string", pattern: "^[0-9]+$", examples: ["1"] },
+  },
+  Authenticate: {
+    description: "How to authenticate.",
+    required: true,
+    schema: { type: "string", examples: ["Bearer"] },
+  },
+};
+
+function operation(route: Route, printer: SchemaPrinter): Json {
+  const parameters = [
+    ...pathParameters(route, printer),
+    ...queryParameters(route, printer),
+    ...headerParameters(route),
+  ];
+  const description = [route.description, admission(route.access)].filter((text) => text !== undefined).join("\n\n");
+  return {
+    operationId: operationId(route),
+    summary: route.summary,
+    description,
+    tags: [tagOf(route)],
+    security: security(route.access),
+    ...(isLimited(route) && { "x-rate-limit": costOf(route) }),
+    ...(parameters.length > 0 && { parameters }),
+    ...(route.body !== undefined && { requestBody: requestBody(route, route.body, printer) }),
+    responses: { ...successes(route, printer), ...failures(route, printer) },
+  };
+}
+
+/** The operator is not, unless the token is wrong. */
+const isLimited = ({ access }: Route): boolean => access !== "OPERATOR";
+
+/** POST /positions/:symbol/close → postPositionsSymbolClose */
+function operationId(route: Route): string {
+  const words = route.path.split(/[^A-Za-z]+/).filter((word) => word !== "");
+  return route.method.toLowerCase() + words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join("");
+}
+
+/** The first word of the path, when that names a group of endpoints. */
+function tagOf(route: Route): string {
+  const first = route.path.split("/")[1] ?? "";
+  return first in TAGS ? first : "exchange";
+}
+
+function admission(access: Access): string {
+  switch (access) {
+    case "PUBLIC":
+      return "Public.";
+    case "SESSION":
+      return "Needs a wallet's session; an API key is not enough.";
+    case "OPERATOR":
+      return "Needs the operator's token.";
+    default:
+      return `Needs a session, or an API key with the permission ${access}.`;
+  }
+}
+
+function security(access: Access): Json[] {
+  switch (access) {
+    case "PUBLIC":
+      return [];
+    case "SESSION":
+      return [{ session: [] }];
+    case "OPERATOR":
+      return [{ operator: [] }];
+    default:
+      return [{ session: [] }, { apiKey: [], timestamp: [], signature: [] }];
+  }
+}
+
+function pathParameters(route: Route, printer: SchemaPrinter): Json[] {
+  const name = /:(\w+)/.exec(route.path)?.[1];
+  return name === undefined ? [] : [parameter(name, "path", true, route.parameter ?? {}, printer)];
+}
+
+function queryParameters(route: Route, printer: SchemaPrinter): Json[] {
+  const { properties = {}, required = [] } = (route.query ?? {}) as {
+    properties?: Record<string, TSchema>;
+    required?: string[];
+  };
+  return Object.entries(properties).map(([name, schema]) =>
+    parameter(name, "query", required.includes(name), schema, printer),
+  );
+}
+
+function parameter(name: string, place: string, required: boolean, schema: TSchema, printer: SchemaPrinter): Json {
+  const { description } = schema as { description?: string };
+  return {
+    name,
+    in: place,
+    required,
+    ...(description !== undefined && { description }),
+    schema: printer.print(schema, "CLIENT"),
+    // An example of what may be left out would be filled in by readers, and be sent.
+    ...(required && { example: exampleOf(schema) }),
+  };
+}
+
+function headerParameters({ access }: Route): Json[] {
+  if (access === "PUBLIC" || access === "SESSION" || access === "OPERATOR") return [];
+  return [
+    {
+      name: "X-Recv-Window",
+      in: "header",
+      required: false,
+      description: "With an API key: how many milliseconds old the timestamp may be.",
+      schema: { type: "integer", minimum: 1, maximum: 60_000, default: 5_000 },
+    },
+  ];
+}
+
+function requestBody(route: Route, body: TSchema, printer: SchemaPrinter): Json {
+  const schema = printer.print(body, "CLIENT");
+  const named = Object.entries(route.examples ?? {}).map(([name, value]) => [name, { value }]);
+  const examples = named.length > 0 ? { examples: Object.fromEntries(named) } : { example: exampleOf(body) };
+  return { required: route.bodyOptional !== true, content: { "application/json": { schema, ...examples } } };
+}
+
+function successes(route: Route, printer: SchemaPrinter): Json {
+  const answers: Json = {};
+  for (const [status, reply] of Object.entries(route.replies)) {
+    const schemas = Array.isArray(reply) ? (reply as TSchema[]) : [reply as TSchema];
+    const [first, ...others] = schemas.map((schema) => printer.print(schema, "EXCHANGE"));
+    const schema = others.length === 0 ? first : { anyOf: [first, ...others] };
+    const { description = route.summary } = (schemas[0] ?? {}) as { description?: string };
+    const content = { schema, example: exampleOf(schemas[0] ?? {}) };
+    answers[status] = { description, headers: headersOf(route, 200), content: { [contentTypeOf(route)]: content } };
+  }
+  return answers;
+}
+
+const contentTypeOf = ({ contentType }: Route): string => (contentType ?? "application/json").replace(/;.*/, "");
+
+function failures(route: Route, printer: SchemaPrinter): Json {
+  const answers: Json = {};
+  const error = printer.print(ErrorBody, "EXCHANGE");
+  for (const [status, codes] of byStatus(errorsOf(route))) {
+    const schema = { allOf: [error, { properties: { code: { enum: codes } } }] };
+    answers[status] = {
+      description: errorTable(codes),
+      headers: headersOf(route, status),
+      content: { "application/json": { schema, examples: Object.fromEntries(codes.map(exampleOfCode)) } },
+    };
+  }
+  return answers;
+}
+
+const exampleOfCode = (code: ErrorCode): [string, Json] => [code, { $ref: `#/components/examples/${code}` }];
+
+function headersOf(route: Route, status: number): Json {
+  const headers: Json = { "X-Request-Id": { $ref: "#/components/headers/RequestId" } };
+  if (isLimited(route) || status === 429) Object.assign(headers, RATE_LIMIT_HEADERS);
+  if (status === 401) headers["WWW-Authenticate"] = { $ref: "#/components/headers/Authenticate" };
+  if (RETRY_AFTER_STATUSES.includes(status)) headers["Retry-After"] = { $ref: "#/components/headers/RetryAfter" };
+  return headers;
+}

@@ -1,0 +1,43 @@
+import assert from "node:assert/strict";
+import { Compile, type Validator } from "typebox/schema";
+
+export type Json = Record<string, unknown>;
+
+/**
+ * A document's schemas as they are in tests: objects hold no other fields than those that are described, so that what the
+ * exchange says beyond its document is found.
+ */
+export function closed(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(closed);
+  if (typeof value !== "object" || value === null) return value;
+  const copy = Object.fromEntries(Object.entries(value).map(([key, each]) => [key, closed(each)]));
+  const { type, properties, additionalProperties } = copy as { type?: unknown; properties?: object } & Json;
+  const isOpen = type === "object" && properties !== undefined && additionalProperties === undefined;
+  return isOpen ? { ...copy, additionalProperties: false } : copy;
+}
+
+/** Compiles schemas of one document when they are first needed, each once. */
+export class Checker {
+  private readonly components: Json;
+  private readonly compiled = new Map<object, Validator>();
+
+  /** `components`: what the schemas refer to, closed. */
+  constructor(components: Json) {
+    this.components = components;
+  }
+
+  /** Fails unless the schema allows the value. */
+  check(schema: Json, value: unknown, what: string): void {
+    let validator = this.compiled.get(schema);
+    if (validator === undefined) {
+      validator = Compile({ ...schema, components: this.components });
+      this.compiled.set(schema, validator);
+    }
+    if (validator.Check(value)) return;
+    const [, errors] = validator.Errors(value);
+    const faults = errors.map(({ instancePath, message, params }) => `${instancePath} ${message} ${show(params)}`);
+    assert.fail(`${what} is not as documented: ${faults.join("; ")}\n${show(value)}`);
+  }
+}
+
+const show = (value: unknown): string => JSON.stringify(value).slice(0, 2000);
