@@ -10,6 +10,7 @@ import { benchPipeline } from "./pipeline.ts";
 import { benchRecovery } from "./recovery.ts";
 import { isInMemory } from "./support/folder.ts";
 import { printTable, type Row } from "./support/report.ts";
+import { benchWebSocket } from "./websocket.ts";
 
 /**
  * Everything, one stage after the other in one run, since only what is measured side by side can be compared; or the
@@ -21,6 +22,7 @@ const STAGES = {
   codec: () => benchCodec(ROUNDS),
   pipeline: () => benchPipeline(ROUNDS),
   gateway: () => benchGateway(ROUNDS),
+  websocket: () => benchWebSocket(ROUNDS),
   "fan-out": () => benchFanOut(ROUNDS),
   recovery: () => benchRecovery(ROUNDS),
   growth: () => benchGrowth(ROUNDS),

@@ -2,10 +2,10 @@ import uWS from "uWebSockets.js";
 
 /**
  * The limit that perpd's front is held against: uWebSockets.js doing the least a server can do. POST parses the JSON body
- * and answers with a fixed text, GET answers with one. Every WebSocket is sent a greeting and subscribed; each POST
- * publishes two messages to all of them, on a topic each. Prints its port.
+ * and answers with a fixed text, GET answers with one. A WebSocket gets back what it sends. Each is greeted and subscribed,
+ * where each POST publishes two messages to all of them, on a topic each. Prints its port.
  *
- * Arguments, in bytes: the answers to POST and GET, and the two messages together (0 = none).
+ * Arguments, in bytes: the answers to POST and GET, and the two messages together (0 = none; then nobody is greeted).
  */
 const [postBytes = 0, getBytes = 0, publishedBytes = 0] = process.argv.slice(2).map(Number);
 const text = (bytes: number): string => "x".repeat(bytes);
@@ -39,7 +39,10 @@ app.ws("/*", {
   compression: uWS.DISABLED,
   open(socket) {
     for (const topic of TOPICS) socket.subscribe(topic);
-    socket.send("hello");
+    if (publishedBytes > 0) socket.send("hello");
+  },
+  message(socket, message) {
+    socket.send(message);
   },
 });
 app.listen("127.0.0.1", 0, (socket) => {

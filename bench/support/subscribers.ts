@@ -1,6 +1,6 @@
-import { randomBytes } from "node:crypto";
 import { connect, type Socket } from "node:net";
-import { FrameCounter } from "./frame-counter.ts";
+import { BareSocket, textFrame } from "./bare-socket.ts";
+import type { FrameCounter } from "./frame-counter.ts";
 
 /**
  * Many WebSocket clients in one process, and the client whose orders make the news: it sends the next one when it has the
@@ -32,8 +32,6 @@ export interface Delivered {
 }
 
 const SILENCE_MS = 5000;
-/** Of all sockets: what one has read is done with before the next one reads. */
-const buffer = Buffer.allocUnsafe(64 * 1024);
 
 process.once("message", async (task: SubscribersTask) => {
   const subscribers = new Subscribers(task);
@@ -45,7 +43,6 @@ process.once("message", async (task: SubscribersTask) => {
 class Subscribers {
   private readonly task: SubscribersTask;
   private readonly counters: FrameCounter[] = [];
-  private readonly sockets: Socket[] = [];
   private readonly trader: Trader;
 
   constructor(task: SubscribersTask) {
@@ -90,33 +87,11 @@ class Subscribers {
     }
   }
 
-  private open(): Promise<void> {
+  private async open(): Promise<void> {
     const { socketUrl, subscription } = this.task;
-    const { hostname, port, pathname } = new URL(socketUrl);
-    const counter = new FrameCounter();
-    let pings = 0;
-    return new Promise((resolve, reject) => {
-      let opened = false;
-      const callback = (length: number): boolean => {
-        counter.feed(buffer, length);
-        if (!opened) {
-          opened = true;
-          if (subscription !== "") socket.write(maskedFrame(0x81, subscription));
-          resolve();
-        }
-        for (; pings < counter.pings; pings++) socket.write(maskedFrame(0x8a, ""));
-        return true;
-      };
-      const socket = connect({ host: hostname, port: Number(port), onread: { buffer, callback } });
-      socket.on("error", reject);
-      socket.on("close", () => fail(new Error("a subscriber was cut off")));
-      socket.write(
-        `GET ${pathname} HTTP/1.1\r\nHost: ${hostname}:${port}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n` +
-          `Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: ${randomBytes(16).toString("base64")}\r\n\r\n`,
-      );
-      this.sockets.push(socket);
-      this.counters.push(counter);
-    });
+    const socket = await BareSocket.open(socketUrl);
+    if (subscription !== "") socket.send(textFrame(subscription));
+    this.counters.push(socket.counter);
   }
 }
 
@@ -167,13 +142,6 @@ class Trader {
     this.answer = "";
     this.onAnswer();
   }
-}
-
-/** A client must mask what it sends; a mask of zeros changes nothing. */
-function maskedFrame(first: number, text: string): Buffer {
-  const { length } = text;
-  const head = length < 126 ? [first, 0x80 | length] : [first, 0x80 | 126, length >> 8, length & 255];
-  return Buffer.concat([Buffer.from([...head, 0, 0, 0, 0]), Buffer.from(text)]);
 }
 
 function fail(error: Error): void {

@@ -1,0 +1,73 @@
+import type { ChildProcess } from "node:child_process";
+import { end, startBare, startExchange, startTalking } from "./support/processes.ts";
+import { type Row, ratioRow, sideBySide } from "./support/report.ts";
+import type { SocketTradersTask, Traded } from "./support/socket-traders.ts";
+
+const CONNECTIONS = 8;
+const IN_FLIGHT = 32;
+const SECONDS = 2;
+/** Checked, written to disk and answered; far below the market, so that nothing is left behind. */
+const ORDER = { symbol: "BTC-PERP", side: "BUY", type: "LIMIT", timeInForce: "IOC", price: "30000", quantity: "0.001" };
+/** A refusal is a good deal shorter. */
+const LEAST_ANSWER_BYTES = 400;
+
+/** Durable orders over WebSockets, beside a bare server that sends the same requests back. */
+export async function benchWebSocket(rounds: number): Promise<Row[]> {
+  const exchange = await startExchange({ "BTC-PERP": "65000" });
+  const bare = await startBare({ post: 0, get: 0, published: 0 });
+  const request = JSON.stringify({ op: "order.place", id: 1, params: ORDER });
+  const greeting = JSON.stringify({ op: "auth", token: exchange.token });
+  const each = { connections: CONNECTIONS, inFlight: IN_FLIGHT, request };
+  const traders = await Traders.gather({ ...each, url: exchange.socketUrl, greeting });
+  const echoed = await Traders.gather({ ...each, url: bare.socketUrl, greeting: "" });
+  try {
+    const { answers, bytes } = await traders.measure(1); // warm-up
+    if (bytes / answers < LEAST_ANSWER_BYTES) throw new Error(`answers of ${bytes / answers} bytes are no orders`);
+    await echoed.measure(1);
+    const [ours, theirs] = await sideBySide(
+      rounds,
+      () => traders.measure(SECONDS),
+      () => echoed.measure(SECONDS),
+    );
+    const rate = ({ answers, seconds }: Traded): number => answers / seconds;
+    const what = `orders over WebSocket, durable, ${CONNECTIONS} connections × ${IN_FLIGHT} in flight`;
+    return [ratioRow(what, "orders/s", "bare echo", ours.map(rate), theirs.map(rate))];
+  } finally {
+    await Promise.all([traders.leave(), echoed.leave(), bare.stop(), exchange.stop()]);
+  }
+}
+
+/** Their process. */
+class Traders {
+  private readonly child: ChildProcess;
+
+  private constructor(child: ChildProcess) {
+    this.child = child;
+  }
+
+  static async gather(task: SocketTradersTask): Promise<Traders> {
+    const traders = new Traders(startTalking("bench/support/socket-traders.js", []));
+    await traders.ask(task);
+    return traders;
+  }
+
+  measure(seconds: number): Promise<Traded> {
+    return this.ask<Traded>(seconds);
+  }
+
+  leave(): Promise<void> {
+    return end(this.child, "SIGKILL");
+  }
+
+  private ask<T>(question: SocketTradersTask | number): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const died = (code: number): void => reject(new Error(`the traders' process ended with ${code}`));
+      this.child.once("exit", died);
+      this.child.once("message", (answer) => {
+        this.child.off("exit", died);
+        resolve(answer as T);
+      });
+      this.child.send(question);
+    });
+  }
+}
