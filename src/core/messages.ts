@@ -103,6 +103,10 @@ export const PlaceOrder = shape(1, "PlaceOrder", {
   bodyHash: "number",
   /** "" = none. */
   clientOrderId: "string",
+  /** Limits of the API key that asks: notional of the order, of the position, leverage. 0 = none. */
+  keyOrderQuanta: "number",
+  keyPositionQuanta: "number",
+  keyLeverage: "number",
 });
 /** By order id, or by client order id when orderId is 0. */
 export const CancelOrder = shape(2, "CancelOrder", { accountId: "number", orderId: "number", clientOrderId: "string" });
@@ -391,6 +395,12 @@ export interface KeyRecord {
   /** 0 = never. */
   expiresAt: number;
   createdAt: number;
+  // Left out by keys without them, and by logs from before there were any.
+  /** Those that the key may trade; empty = all. */
+  allowedSymbols?: string[];
+  maxOrderQuanta?: number;
+  maxPositionQuanta?: number;
+  maxLeverage?: number;
 }
 
 export type TransferKind = "DEPOSIT" | "WITHDRAWAL";

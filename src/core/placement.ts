@@ -1,5 +1,6 @@
 import type { AccountCells } from "./cells.ts";
 import type { Instrument } from "./instrument.ts";
+import { isWithinKey } from "./key-limits.ts";
 import { close, crosses, match, type Preview, preview } from "./matching.ts";
 import {
   BUY,
@@ -29,7 +30,7 @@ import {
   type Turn,
 } from "./messages.ts";
 import { NONE } from "./orders.ts";
-import { ACCOUNT, BUY_LOTS, GIVEN, OPEN_ORDERS, SELL_LOTS, SIZE } from "./positions.ts";
+import { ACCOUNT, BUY_LOTS, GIVEN, LEVERAGE, OPEN_ORDERS, SELL_LOTS, SIZE } from "./positions.ts";
 import { type RefusalDetails, refuse } from "./refusals.ts";
 import { blank, type MessageOf } from "./shape.ts";
 import type { SymbolState } from "./symbol-state.ts";
@@ -102,6 +103,9 @@ export class Placement {
     const exposedLots = (isBuy ? size + numbers[row + BUY_LOTS] : numbers[row + SELL_LOTS] - size) + quantityLots;
     const limitLots = this.positionLimitLots(mark);
     if (!reduceOnly && exposedLots > limitLots) return refuse(turn, "POSITION_LIMIT", "quantity", { limitLots });
+    const heldTicks = isBuy ? valueTicks : Math.max(valueTicks, mark);
+    if (!reduceOnly && !isWithinKey(command, turn, instrument, exposedLots, heldTicks, mark, numbers[row + LEVERAGE]))
+      return;
 
     const bestTicks = state.book.opposite(side).best();
     const takes = crosses(side, limitTicks, bestTicks);

@@ -39,18 +39,17 @@ export function readQuantity(instrument: Instrument, text: string): QuantityLots
   throw new ApiError("QUANTITY_NOT_ON_STEP", { field, details: { stepSize, nearest: quantities } });
 }
 
-export function readAmount(text: string): Quanta {
+export function readAmount(text: string, field = "amount"): Quanta {
   const quanta = parseQuanta(text);
   if (quanta > 0) return quanta;
-  const field = "amount";
   const smallest = printQuanta(1);
   if (quanta === 0)
-    throw new ApiError("BAD_VALUE", { field, message: "amount must be above 0.", details: { minimum: smallest } });
+    throw new ApiError("BAD_VALUE", { field, message: `${field} must be above 0.`, details: { minimum: smallest } });
   const nearest = nearestSteps(text, 1, QUANTA_DECIMALS);
   if (nearest === null)
     throw new ApiError("BAD_VALUE", {
       field,
-      message: "amount is too large.",
+      message: `${field} is too large.`,
       details: { maximum: printQuanta(Number.MAX_SAFE_INTEGER) },
     });
   throw new ApiError("AMOUNT_TOO_FINE", { field, details: { nearest: nearest.map(printQuanta) } });

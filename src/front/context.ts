@@ -53,10 +53,10 @@ export class Symbols {
   }
 
   /** Throws UNKNOWN_SYMBOL. */
-  named(symbol: string): Instrument {
+  named(symbol: string, field = "symbol"): Instrument {
     const instrument = this.bySymbol.get(symbol);
     if (instrument !== undefined) return instrument;
-    throw new ApiError("UNKNOWN_SYMBOL", { field: "symbol", details: { known: [...this.bySymbol.keys()] } });
+    throw new ApiError("UNKNOWN_SYMBOL", { field, details: { known: [...this.bySymbol.keys()] } });
   }
 
   /** All of them, or the one that is named. */

@@ -38,6 +38,9 @@ const CORE_ERRORS = {
   INSUFFICIENT_BALANCE: { status: 422, message: "The amount is more than can be withdrawn." },
   KEY_NOT_FOUND: { status: 404, message: "No such API key." },
   TOO_MANY_KEYS: { status: 422, message: "The account has as many API keys as it may." },
+  KEY_ORDER_LIMIT: { status: 403, message: "The order's notional is above what the API key may place." },
+  KEY_POSITION_LIMIT: { status: 403, message: "Position and open orders would pass what the API key may hold." },
+  KEY_LEVERAGE_LIMIT: { status: 403, message: "The leverage is above what the API key may trade with." },
   TOO_MANY_ACCOUNTS: { status: 503, message: "There is no room for another account." },
 } satisfies Record<RefusalCode, ErrorSpec>;
 
@@ -76,6 +79,7 @@ const EDGE_ERRORS = {
   BAD_SIGNATURE: { status: 401, message: "The signature is not that of the address." },
   PERMISSION_DENIED: { status: 403, message: "The API key lacks the permission for this." },
   SESSION_REQUIRED: { status: 403, message: "This needs a wallet session; an API key is not enough." },
+  SYMBOL_NOT_ALLOWED: { status: 403, message: "The API key may not trade this symbol." },
   IP_NOT_ALLOWED: { status: 403, message: "The API key may not be used from this address." },
   OPERATOR_REQUIRED: { status: 403, message: "This needs the operator's token." },
   NOT_FOUND: { status: 404, message: "There is no such path." },

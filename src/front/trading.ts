@@ -44,26 +44,25 @@ export const createTrade =
 type Running = void | Promise<void>;
 
 function run(context: Context, op: TradingOp, params: unknown, principal: Principal, answer: Answer): Running {
-  const { accountId } = principal;
   switch (op) {
     case "order.place":
-      return placeOrder(context, answer, accountId, PLACE.check(params));
+      return placeOrder(context, answer, principal, PLACE.check(params));
     case "order.cancel":
-      return cancel(context, answer, accountId, CANCEL.check(params));
+      return cancel(context, answer, principal, CANCEL.check(params));
     case "order.cancelAll":
-      return cancelOrders(context, answer, accountId, CANCEL_ALL.check(params));
+      return cancelOrders(context, answer, principal, CANCEL_ALL.check(params));
     case "position.close": {
       const { symbol, ...body } = CLOSE.check(params);
-      return closePosition(context, answer, accountId, symbol, body);
+      return closePosition(context, answer, principal, symbol, body);
     }
     case "position.leverage": {
       const { symbol, ...body } = LEVERAGE.check(params);
-      return setLeverage(context, answer, accountId, symbol, body);
+      return setLeverage(context, answer, principal, symbol, body);
     }
   }
 }
 
-function cancel(context: Context, answer: Answer, accountId: number, which: Params<"order.cancel">): Promise<void> {
+function cancel(context: Context, answer: Answer, principal: Principal, which: Params<"order.cancel">): Promise<void> {
   const { orderId, clientOrderId } = which;
   if (orderId !== undefined && clientOrderId !== undefined)
     throw new ApiError("BAD_COMBINATION", {
@@ -71,7 +70,7 @@ function cancel(context: Context, answer: Answer, accountId: number, which: Para
       message: "An order is named by orderId or by clientOrderId, not by both.",
     });
   if (clientOrderId !== undefined)
-    return cancelOrder(context, answer, accountId, `client:${clientOrderId}`, "clientOrderId");
+    return cancelOrder(context, answer, principal, `client:${clientOrderId}`, "clientOrderId");
   if (orderId === undefined) throw new ApiError("MISSING_FIELD", { field: "orderId" });
-  return cancelOrder(context, answer, accountId, orderId, "orderId");
+  return cancelOrder(context, answer, principal, orderId, "orderId");
 }

@@ -13,6 +13,7 @@ import {
   SELL,
   type Side,
 } from "../core/messages.ts";
+import { blank } from "../core/shape.ts";
 import type { PriceTicks, QuantityLots } from "../core/units.ts";
 import { as } from "./ask.ts";
 import type { Desk } from "./desk.ts";
@@ -145,7 +146,7 @@ export class Maker {
     if (this.wouldCrossOwn(side, priceTicks)) return;
     const quote: Quote = { side, level, priceTicks, lots, orderId: 0, leaving: false, beat: this.beat };
     const command = {
-      type: PlaceOrder.code,
+      ...blank(PlaceOrder),
       accountId: this.desk.accountId,
       side,
       orderType: LIMIT,
@@ -154,9 +155,6 @@ export class Maker {
       selfTradePrevention: EXPIRE_TAKER,
       priceTicks,
       quantityLots: lots,
-      expiresAt: 0,
-      bodyHash: 0,
-      clientOrderId: "",
     };
     const sent = this.desk.send(command, (turn) => {
       const reply = turn.messages[turn.eventCount];

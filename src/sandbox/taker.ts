@@ -1,4 +1,5 @@
 import { BUY, EXPIRE_TAKER, IOC, LIMIT, MARKET, PlaceOrder, Refused, SELL, type Side } from "../core/messages.ts";
+import { blank } from "../core/shape.ts";
 import { QUANTA_PER_USDC, type QuantityLots } from "../core/units.ts";
 import { as } from "./ask.ts";
 import { BEAT_MS, type Desk } from "./desk.ts";
@@ -72,7 +73,7 @@ export class Taker {
     const atMarket = random.chance(MARKET_SHARE);
     const away = (side === BUY ? 1 : -1) * random.uniform() * LIMIT_DISTANCE;
     const command = {
-      type: PlaceOrder.code,
+      ...blank(PlaceOrder),
       accountId: desk.accountId,
       side,
       orderType: atMarket ? MARKET : LIMIT,
@@ -81,9 +82,6 @@ export class Taker {
       selfTradePrevention: EXPIRE_TAKER,
       priceTicks: atMarket ? 0 : this.withinLadder(Math.round(desk.market.markTicks * (1 + away))),
       quantityLots: lots,
-      expiresAt: 0,
-      bodyHash: 0,
-      clientOrderId: "",
     };
     const sent = desk.send(command, (turn) => {
       this.askedAt = -1;

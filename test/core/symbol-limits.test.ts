@@ -122,3 +122,32 @@ scenario(
   alice leverage 1                           -> 1
 `,
 );
+
+scenario(
+  "an API key may have limits of its own, which never keep it from getting out",
+  `
+  mark 1000                                  -> 1000
+  bob   sell 30 @ 1000                       -> NEW
+  bob   buy 30 @ 960                         -> NEW
+  # of one order: at its price, at the mark when it may trade at that
+  alice buy 11 @ 1000 key-order=10000        -> KEY_ORDER_LIMIT requiredQuanta=11000 limitQuanta=10000
+  alice buy 11 @ 900 key-order=10000         -> NEW
+  alice sell 11 @ 960 key-order=10000        -> KEY_ORDER_LIMIT requiredQuanta=11000 limitQuanta=10000
+  alice buy 11 market key-order=10000        -> KEY_ORDER_LIMIT requiredQuanta=11000 limitQuanta=10000
+  alice buy 10 market key-order=10000        -> FILLED 10@1000
+  # of the position, with all orders that add to it
+  alice buy 5 @ 990 key-position=25000       -> KEY_POSITION_LIMIT requiredQuanta=26000 limitQuanta=25000
+  alice buy 4 @ 990 key-position=25000       -> NEW
+  alice cancels all                          -> #5 CANCELED USER; #3 CANCELED USER
+  alice sell 30 @ 1040 key-position=20000    -> NEW
+  alice sell 1 @ 1040 key-position=20000     -> KEY_POSITION_LIMIT requiredQuanta=21000 limitQuanta=20000
+  alice cancels all                          -> #6 CANCELED USER
+  # of leverage
+  alice leverage 20                          -> 20
+  alice buy 1 @ 990 key-leverage=19          -> KEY_LEVERAGE_LIMIT leverage=20 limit=19
+  alice buy 1 @ 990 key-leverage=20          -> NEW
+  # out it gets
+  alice cancels all                          -> #7 CANCELED USER
+  alice sell 10 @ 960 reduce-only key-order=1 key-position=1 key-leverage=1 -> FILLED 10@960
+`,
+);

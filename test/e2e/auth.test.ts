@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
-import { createHmac } from "node:crypto";
 import { after, before, test } from "node:test";
 import type { ApiKeyList, Challenge, CreatedApiKey, Session } from "../../src/client/types.ts";
 import type { ErrorCode } from "../../src/front/errors.ts";
-import { Api, type Headers } from "./support/api.ts";
+import { Api } from "./support/api.ts";
+import { signed } from "./support/keys.ts";
 import { startServer, type TestServer } from "./support/server.ts";
 import { Operator, openTrader, type Trader } from "./support/trader.ts";
 import { pause } from "./support/wait.ts";
@@ -28,13 +28,6 @@ before(async () => {
 });
 
 after(() => server.dispose());
-
-/** What a request signed with an API key carries. */
-function signed(key: CreatedApiKey, method: string, path: string, body = "", timestamp = Date.now()): Headers {
-  const text = `${timestamp}${method}/v1${path}${body}`;
-  const signature = createHmac("sha256", key.secret).update(text).digest("hex");
-  return { "x-api-key": key.apiKey, "x-timestamp": String(timestamp), "x-signature": signature };
-}
 
 const createKey = (permissions: string[], more: object = {}) =>
   alice.call<CreatedApiKey>(201, "POST", "/auth/keys", { label: "test", permissions, ...more });
@@ -225,6 +218,10 @@ test("keys are made, listed without their secret, used and revoked", async () =>
     label: "bot 1",
     permissions: ["READ", "TRADE"],
     allowedIps: [],
+    allowedSymbols: [],
+    maxOrderNotional: null,
+    maxPositionNotional: null,
+    maxLeverage: null,
     expiresAt: null,
     createdAt: listed.createdAt,
   });

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { createHmac } from "node:crypto";
 import { after, before, test } from "node:test";
 import type { ErrorBody } from "../../src/client/error.ts";
 import { type Answer, Api } from "./support/api.ts";
+import { openKey } from "./support/keys.ts";
 import { startServer, type TestServer } from "./support/server.ts";
 import { SocketClient } from "./support/socket.ts";
 import { Operator, openTrader, type Trader } from "./support/trader.ts";
@@ -65,23 +65,8 @@ test("orders are refused past their rate, cancels are not, and nobody is banned"
 
 test("a key has half of its account's budget", async () => {
   const alice = await openTrader(server);
-  type Key = { apiKey: string; secret: string };
-  const { apiKey, secret } = await alice.call<Key>(201, "POST", "/auth/keys", { label: "k", permissions: ["TRADE"] });
-  const anonymous = new Api(server.url);
-  let last = Date.now();
-  const send = () => {
-    // No two with the same signature.
-    const timestamp = String(Math.max(Date.now(), ++last));
-    last = Number(timestamp);
-    const text = `${timestamp}POST/v1/orders${JSON.stringify(ORDER)}`;
-    const headers = {
-      "x-api-key": apiKey,
-      "x-timestamp": timestamp,
-      "x-signature": createHmac("sha256", secret).update(text).digest("hex"),
-    };
-    return anonymous.request("POST", "/orders", ORDER, headers);
-  };
-  const { body } = await exhaust(send);
+  const key = await openKey(server, alice, ["TRADE"]);
+  const { body } = await exhaust(() => key.request("POST", "/orders", ORDER));
   assert.deepEqual([body.details?.scope, body.details?.limit], ["KEY", 20]);
   await alice.place(ORDER);
   await alice.cancelAll();

@@ -149,7 +149,7 @@ test("places inside lists are named", () => {
   assertRefused(() => createKey.check({ ...key, permissions: [] }), "BAD_VALUE", "permissions", "");
   assertRefused(() => createKey.check({ ...key, permissions: ["READ", "READ"] }), "BAD_VALUE", "permissions", "");
   assertRefused(() => createKey.check({ ...key, permissions: "READ" }), "BAD_TYPE", "permissions", "");
-  assertRefused(() => createKey.check({ ...key, allowedSymbols: ["BTC-PERP"] }), "UNKNOWN_FIELD", "allowedSymbols", "");
+  assertRefused(() => createKey.check({ ...key, allowedWallets: ["0x"] }), "UNKNOWN_FIELD", "allowedWallets", "");
 });
 
 test("addresses and signatures have one form", () => {

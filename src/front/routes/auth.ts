@@ -1,5 +1,16 @@
-import { CloseSession, CreateKey, Done, LEDGER, OpenSession, RevokeKey, SessionView } from "../../core/messages.ts";
+import type { Static } from "typebox";
+import {
+  CloseSession,
+  CreateKey,
+  Done,
+  type KeyRecord,
+  LEDGER,
+  OpenSession,
+  RevokeKey,
+  SessionView,
+} from "../../core/messages.ts";
 import { blank, type MessageOf } from "../../core/shape.ts";
+import { printQuanta } from "../../core/units.ts";
 import {
   ApiKeyList,
   Challenge,
@@ -13,6 +24,7 @@ import {
 } from "../../wire/schema/auth.ts";
 import { ApiKeyName } from "../../wire/schema/scalars.ts";
 import { hashToken, newToken } from "../../wire/token.ts";
+import { readAmount } from "../amounts.ts";
 import { ask, askFor, replyOf } from "../ask.ts";
 import type { Context } from "../context.ts";
 import type { Key } from "../credentials.ts";
@@ -83,7 +95,7 @@ export function authRoutes(context: Context): Route[] {
       summary: "Make an API key; its secret is shown this once",
       body: CreateKeyBody,
       replies: { 201: CreatedKey },
-      errors: ["TOO_MANY_KEYS"],
+      errors: ["TOO_MANY_KEYS", "UNKNOWN_SYMBOL", "AMOUNT_TOO_FINE"],
       handle({ call, principal, body }) {
         const { label, permissions, allowedIps = [], expiresAt = 0 } = body;
         if (parseAllowedIps(allowedIps) === null)
@@ -92,7 +104,16 @@ export function authRoutes(context: Context): Route[] {
           throw new ApiError("BAD_VALUE", { field: "expiresAt", message: "expiresAt lies in the past." });
         const [apiKey, secret] = [newApiKey(), newSecret()];
         const sealedSecret = vault.seal(secret, apiKey);
-        const record = { label, permissions, allowedIps, sealedSecret, expiresAt, createdAt: call.startedAt };
+        const limits = readLimits(context, body);
+        const record = {
+          label,
+          permissions,
+          allowedIps,
+          sealedSecret,
+          expiresAt,
+          createdAt: call.startedAt,
+          ...limits,
+        };
         const command = { ...blank(CreateKey), accountId: principal.accountId, apiKey, record };
         askFor(context, call, LEDGER, command, (turn) => {
           replyOf(turn, Done.code);
@@ -130,13 +151,32 @@ export function authRoutes(context: Context): Route[] {
   ];
 }
 
+/** What the key may do beside its permissions; left out where it is not limited. */
+function readLimits({ symbols }: Context, body: Static<typeof CreateKeyBody>): Partial<KeyRecord> {
+  const { allowedSymbols = [], maxOrderNotional, maxPositionNotional, maxLeverage } = body;
+  for (const symbol of allowedSymbols) symbols.named(symbol, "allowedSymbols");
+  return {
+    ...(allowedSymbols.length > 0 && { allowedSymbols }),
+    ...(maxOrderNotional !== undefined && { maxOrderQuanta: readAmount(maxOrderNotional, "maxOrderNotional") }),
+    ...(maxPositionNotional !== undefined && {
+      maxPositionQuanta: readAmount(maxPositionNotional, "maxPositionNotional"),
+    }),
+    ...(maxLeverage !== undefined && { maxLeverage }),
+  };
+}
+
 function describeKey({ credential, record }: Key) {
-  const { label, permissions, allowedIps, expiresAt, createdAt } = record;
+  const { label, permissions, allowedIps, allowedSymbols = [], expiresAt, createdAt } = record;
+  const { maxOrderQuanta, maxPositionQuanta, maxLeverage } = record;
   return {
     apiKey: credential,
     label,
     permissions,
     allowedIps,
+    allowedSymbols,
+    maxOrderNotional: maxOrderQuanta === undefined ? null : printQuanta(maxOrderQuanta),
+    maxPositionNotional: maxPositionQuanta === undefined ? null : printQuanta(maxPositionQuanta),
+    maxLeverage: maxLeverage ?? null,
     expiresAt: expiresAt === 0 ? null : expiresAt,
     createdAt,
   };

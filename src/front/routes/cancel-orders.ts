@@ -5,7 +5,9 @@ import type { CancelAllQuery } from "../../wire/schema/orders.ts";
 import type { Answer } from "../answer.ts";
 import { ask, askEach, mapReplies, replyOf } from "../ask.ts";
 import type { Context } from "../context.ts";
+import type { Principal } from "../credentials.ts";
 import { ApiError } from "../errors.ts";
+import { allowedOf, checkSymbol } from "../key-limits.ts";
 import { orderJson } from "../views.ts";
 import { findInHistory, findOpen, instrumentOf, isClientId, readOrderId } from "./find-orders.ts";
 
@@ -15,13 +17,15 @@ type View = MessageOf<typeof OrderView>;
 export async function cancelOrder(
   context: Context,
   answer: Answer,
-  accountId: number,
+  principal: Principal,
   reference: string,
   field = "id",
 ): Promise<void> {
+  const { accountId } = principal;
   const orderId = isClientId(reference)
     ? ((await findOpen(context, answer, accountId, reference))?.orderId ?? 0)
     : readOrderId(context, reference);
+  if (orderId !== 0) checkSymbol(principal, instrumentOf(context, orderId));
   const canceled = orderId === 0 ? null : await cancel(context, accountId, orderId);
   if (canceled !== null) return answer.reply(200, canceled);
   const closed = await findInHistory(context, accountId, reference);
@@ -30,18 +34,20 @@ export async function cancelOrder(
   throw new ApiError("ORDER_NOT_OPEN", { field, details });
 }
 
-/** Cancels every open order of the account, or those of a symbol or side. */
+/** Cancels every open order of the account, or those of a symbol or side; of an API key, on the symbols it may trade. */
 export async function cancelOrders(
   { road, symbols }: Context,
   answer: Answer,
-  accountId: number,
+  principal: Principal,
   which: Static<typeof CancelAllQuery>,
 ): Promise<void> {
+  const { accountId } = principal;
+  if (which.symbol !== undefined) checkSymbol(principal, symbols.named(which.symbol));
   const side = which.side === undefined ? -1 : SIDES.indexOf(which.side);
   const canceled = await askEach(
     road,
     answer,
-    symbols.selected(which.symbol),
+    allowedOf(principal, symbols.selected(which.symbol)),
     () => ({ ...blank(CancelAll), accountId, side }),
     (turn, instrument) =>
       mapReplies<View, string>(turn, OrderView.code, (view) => orderJson(instrument, view, turn.sequence)),

@@ -49,8 +49,12 @@ export function orderRoutes(context: Context): Route[] {
         "NO_MARK_PRICE",
         "SYMBOL_HALTED",
         "REQUEST_EXPIRED",
+        "SYMBOL_NOT_ALLOWED",
+        "KEY_ORDER_LIMIT",
+        "KEY_POSITION_LIMIT",
+        "KEY_LEVERAGE_LIMIT",
       ],
-      handle: ({ call, principal, body }) => placeOrder(context, call, principal.accountId, body),
+      handle: ({ call, principal, body }) => placeOrder(context, call, principal, body),
     }),
     route({
       method: "GET",
@@ -73,8 +77,8 @@ export function orderRoutes(context: Context): Route[] {
       cost: CANCEL_COST,
       query: CancelAllQuery,
       replies: { 200: CanceledOrders },
-      errors: ["UNKNOWN_SYMBOL"],
-      handle: ({ call, principal, query }) => cancelOrders(context, call, principal.accountId, query),
+      errors: ["UNKNOWN_SYMBOL", "SYMBOL_NOT_ALLOWED"],
+      handle: ({ call, principal, query }) => cancelOrders(context, call, principal, query),
     }),
     route({
       method: "GET",
@@ -116,8 +120,8 @@ export function orderRoutes(context: Context): Route[] {
       cost: CANCEL_COST,
       parameter: OrderReference,
       replies: { 200: Order },
-      errors: ["ORDER_NOT_FOUND", "ORDER_NOT_OPEN"],
-      handle: ({ call, principal, parameter }) => cancelOrder(context, call, principal.accountId, parameter),
+      errors: ["ORDER_NOT_FOUND", "ORDER_NOT_OPEN", "SYMBOL_NOT_ALLOWED"],
+      handle: ({ call, principal, parameter }) => cancelOrder(context, call, principal, parameter),
     }),
   ];
 }

@@ -26,7 +26,9 @@ import { readPrice, readQuantity } from "../amounts.ts";
 import type { Answer } from "../answer.ts";
 import { askFor, firstReply, refusalIn } from "../ask.ts";
 import type { Context } from "../context.ts";
+import type { Principal } from "../credentials.ts";
 import { ApiError } from "../errors.ts";
+import { checkSymbol } from "../key-limits.ts";
 import { fillJson, orderJsonWith, takerFillJson } from "../views.ts";
 
 type Command = MessageOf<typeof PlaceOrder>;
@@ -38,12 +40,17 @@ const command = blank(PlaceOrder);
 export function placeOrder(
   context: Context,
   answer: Answer,
-  accountId: number,
+  principal: Principal,
   body: Static<typeof PlaceOrderBody>,
 ): void {
   const instrument = context.symbols.named(body.symbol);
+  checkSymbol(principal, instrument);
+  const { accountId, record } = principal;
   command.accountId = accountId;
   readOrder(instrument, body, command);
+  command.keyOrderQuanta = record?.maxOrderQuanta ?? 0;
+  command.keyPositionQuanta = record?.maxPositionQuanta ?? 0;
+  command.keyLeverage = record?.maxLeverage ?? 0;
   const { clientOrderId } = command;
   const isFirstUse = clientOrderId !== "" && claim(context, accountId, clientOrderId, instrument);
   askFor(context, answer, instrument.id, command, (turn) => {
@@ -106,7 +113,7 @@ function replyDuplicate(context: Context, answer: Answer, instrument: Instrument
     .catch((thrown: unknown) => answer.fail(thrown, log));
 }
 
-/** Fills in everything but the account. Throws an ApiError when fields do not go together or lie between two units. */
+/** Fills in everything but the account and its key's limits. Throws an ApiError when fields do not go together or lie between two units. */
 function readOrder(instrument: Instrument, body: Static<typeof PlaceOrderBody>, order: Command): void {
   const isMarket = body.type === ORDER_TYPES[MARKET];
   if (isMarket) checkMarket(body);

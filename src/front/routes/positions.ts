@@ -8,6 +8,8 @@ import { readPrice, readQuantity } from "../amounts.ts";
 import type { Answer } from "../answer.ts";
 import { askEach, askFor, mapReplies, replyOf } from "../ask.ts";
 import type { Context } from "../context.ts";
+import type { Principal } from "../credentials.ts";
+import { checkLeverage, checkSymbol } from "../key-limits.ts";
 import { CANCEL_COST, ORDER_COST } from "../limits.ts";
 import { type Route, route } from "../router.ts";
 import { listJson, positionJson } from "../views.ts";
@@ -64,9 +66,9 @@ export function positionRoutes(context: Context): Route[] {
         "NO_MARK_PRICE",
         "SYMBOL_HALTED",
         "REQUEST_EXPIRED",
+        "SYMBOL_NOT_ALLOWED",
       ],
-      handle: ({ call, principal, parameter, body }) =>
-        closePosition(context, call, principal.accountId, parameter, body),
+      handle: ({ call, principal, parameter, body }) => closePosition(context, call, principal, parameter, body),
     }),
     route({
       method: "POST",
@@ -77,9 +79,14 @@ export function positionRoutes(context: Context): Route[] {
       parameter: SymbolName,
       body: LeverageBody,
       replies: { 200: Leverage },
-      errors: ["UNKNOWN_SYMBOL", "LEVERAGE_OUT_OF_RANGE", "INSUFFICIENT_MARGIN"],
-      handle: ({ call, principal, parameter, body }) =>
-        setLeverage(context, call, principal.accountId, parameter, body),
+      errors: [
+        "UNKNOWN_SYMBOL",
+        "LEVERAGE_OUT_OF_RANGE",
+        "INSUFFICIENT_MARGIN",
+        "SYMBOL_NOT_ALLOWED",
+        "KEY_LEVERAGE_LIMIT",
+      ],
+      handle: ({ call, principal, parameter, body }) => setLeverage(context, call, principal, parameter, body),
     }),
   ];
 }
@@ -87,14 +94,15 @@ export function positionRoutes(context: Context): Route[] {
 export function closePosition(
   context: Context,
   answer: Answer,
-  accountId: number,
+  principal: Principal,
   symbol: string,
   body: Static<typeof ClosePositionBody>,
 ): void {
   const instrument = context.symbols.named(symbol);
+  checkSymbol(principal, instrument);
   const command = {
     ...blank(ClosePosition),
-    accountId,
+    accountId: principal.accountId,
     quantityLots: body.quantity === undefined ? 0 : readQuantity(instrument, body.quantity),
     priceTicks: body.price === undefined ? 0 : readPrice(instrument, body.price),
     expiresAt: body.expiresAt ?? 0,
@@ -105,12 +113,14 @@ export function closePosition(
 export function setLeverage(
   context: Context,
   answer: Answer,
-  accountId: number,
+  principal: Principal,
   symbol: string,
   body: Static<typeof LeverageBody>,
 ): void {
   const instrument = context.symbols.named(symbol);
-  const command = { ...blank(SetLeverage), accountId, leverage: body.leverage };
+  checkSymbol(principal, instrument);
+  checkLeverage(principal, body.leverage);
+  const command = { ...blank(SetLeverage), accountId: principal.accountId, leverage: body.leverage };
   askFor(context, answer, instrument.id, command, (turn) => {
     const { leverage } = replyOf<MessageOf<typeof LeverageView>>(turn, LeverageView.code, instrument);
     answer.reply(200, JSON.stringify({ symbol: instrument.symbol, leverage }));

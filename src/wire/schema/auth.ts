@@ -1,6 +1,6 @@
 import Type from "typebox";
 import { PERMISSIONS } from "../../core/messages.ts";
-import { Address, ApiKeyName, listOf, nullable, object, Time } from "./scalars.ts";
+import { Address, ApiKeyName, Decimal, DecimalOut, listOf, nullable, object, SymbolName, Time } from "./scalars.ts";
 
 const EXAMPLE_MESSAGE = [
   "127.0.0.1:8080 wants you to sign in with your Ethereum account:",
@@ -70,10 +70,28 @@ const Label = Type.String({
   examples: ["bot 1"],
 });
 
+const AllowedSymbols = Type.Array(SymbolName, {
+  maxItems: 255,
+  uniqueItems: true,
+  description: "Symbols that the key may trade; empty = all. It reads them all.",
+});
+const MaxLeverage = Type.Integer({
+  minimum: 1,
+  maximum: 1000,
+  description: "The key sets no higher leverage, and places no order where the leverage is higher.",
+  examples: [5],
+});
+const MAX_ORDER = "The most that one order of the key may be worth, in USDC. Orders that only reduce are not limited.";
+const MAX_POSITION = "The most that a position may be worth with all orders that add to it, when the key places one.";
+
 export const CreateKeyBody = object({
   label: Label,
   permissions: Permissions,
   allowedIps: Type.Optional(AllowedIps),
+  allowedSymbols: Type.Optional(AllowedSymbols),
+  maxOrderNotional: Type.Optional(Decimal(MAX_ORDER, "10000")),
+  maxPositionNotional: Type.Optional(Decimal(MAX_POSITION, "50000")),
+  maxLeverage: Type.Optional(MaxLeverage),
   expiresAt: Type.Optional(Time("The key ends.")),
 });
 export const CreatedKey = object(
@@ -89,6 +107,10 @@ export const ApiKey = object(
     label: Label,
     permissions: Permissions,
     allowedIps: AllowedIps,
+    allowedSymbols: AllowedSymbols,
+    maxOrderNotional: nullable(DecimalOut(MAX_ORDER, "10000")),
+    maxPositionNotional: nullable(DecimalOut(MAX_POSITION, "50000")),
+    maxLeverage: nullable(MaxLeverage),
     expiresAt: nullable(Time("The key ends.")),
     createdAt: Time("When it was made."),
   },

@@ -31,7 +31,7 @@ import {
   serialToId,
   Withdraw,
 } from "../../../src/core/messages.ts";
-import type { Message, MessageOf } from "../../../src/core/shape.ts";
+import { blank, type Message, type MessageOf } from "../../../src/core/shape.ts";
 import { dividedUp, markOf } from "./reference-formulas.ts";
 import { ReferenceMarket } from "./reference-market.ts";
 import {
@@ -285,7 +285,7 @@ export class ReferenceSymbol extends ReferenceMarket {
     // "All of it" is never too little to be an order, and never too much: what is more stays.
     const wanted = c.quantityLots === 0 ? Math.max(Math.abs(sizeLots), minQuantityLots) : c.quantityLots;
     const order: MessageOf<typeof PlaceOrder> = {
-      type: PlaceOrder.code,
+      ...blank(PlaceOrder),
       accountId: c.accountId,
       side: sizeLots > 0 ? SELL : BUY,
       orderType: c.priceTicks === 0 ? MARKET : LIMIT,
@@ -295,8 +295,6 @@ export class ReferenceSymbol extends ReferenceMarket {
       priceTicks: c.priceTicks,
       quantityLots: Math.min(wanted, maxQuantityLots),
       expiresAt: c.expiresAt,
-      bodyHash: 0,
-      clientOrderId: "",
     };
     return this.place(order, time);
   }

@@ -164,6 +164,9 @@ class Stage {
       if (key === "post-only") command.flags |= POST_ONLY;
       else if (key === "reduce-only") command.flags |= REDUCE_ONLY;
       else if (key === "id") command.clientOrderId = value;
+      else if (key === "key-order") command.keyOrderQuanta = Number(value) * QUANTA_PER_USDC;
+      else if (key === "key-position") command.keyPositionQuanta = Number(value) * QUANTA_PER_USDC;
+      else if (key === "key-leverage") command.keyLeverage = Number(value);
       else if (key === "expires") command.expiresAt = this.exchange.time + Number(value);
       else if ((SELF_TRADE_PREVENTIONS as readonly string[]).includes(word))
         command.selfTradePrevention = (SELF_TRADE_PREVENTIONS as readonly string[]).indexOf(word);
