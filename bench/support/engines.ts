@@ -55,6 +55,14 @@ export class Core {
     this.actor.settle(++this.sequence, TIME);
     this.cells.flush();
   }
+
+  /** A share of what the last command has begun. Returns whether more is left. */
+  proceed(): boolean {
+    const more = this.actor.proceed(this.turn);
+    this.actor.settle(++this.sequence, TIME);
+    this.cells.flush();
+    return more;
+  }
 }
 
 export function perpdEngine(stream: OrderStream, restingAccounts = RESTING_ACCOUNTS): Engine {

@@ -65,7 +65,9 @@ export class ActorWorker {
 
   /** Returns whether there was anything to do. */
   step(): boolean {
-    return this.drain() > 0 || this.snapshotIfDue();
+    const taken = this.drain();
+    const more = this.proceed();
+    return taken > 0 || more || this.snapshotIfDue();
   }
 
   /** Takes what is left and hands over a last snapshot of each actor. */
@@ -88,6 +90,8 @@ export class ActorWorker {
       if (count % TURNS_PER_PUSH === 0) {
         commands.release();
         out.ring();
+        // However many commands come, what they have begun goes on, too.
+        this.proceed();
       }
     }
     if (count > 0) {
@@ -96,6 +100,22 @@ export class ActorWorker {
       if (this.lastTime >= this.nextSnapshotAt) this.snapshotIfDue();
     }
     return count;
+  }
+
+  /** A share of what each actor has under way: see Actor.proceed. Returns whether any has more. */
+  private proceed(): boolean {
+    const { turn } = this;
+    let more = false;
+    let pushed = false;
+    for (const actor of this.options.actors) {
+      turn.begin(this.lastTime);
+      if (actor.proceed(turn)) more = true;
+      if (!turn.hasEvents) continue;
+      actor.settle(turn.push(actor.actorId, 0), this.lastTime);
+      pushed = true;
+    }
+    if (pushed) this.options.out.ring();
+    return more;
   }
 
   private take(at: number): void {

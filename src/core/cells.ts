@@ -27,6 +27,8 @@ export const CONTRIBUTION_FIELDS = 5;
 export class AccountCells {
   readonly buffer: SharedArrayBuffer;
   private readonly cells: BigInt64Array;
+  /** The same memory in halves, for looks that need not be exact. */
+  private readonly halves: Int32Array;
   /** Changes in an account's favour wait here until the turn that caused them has its place in the log. */
   private readonly favouredCells: number[] = [];
   private readonly favours: number[] = [];
@@ -35,6 +37,7 @@ export class AccountCells {
   constructor(buffer: SharedArrayBuffer) {
     this.buffer = buffer;
     this.cells = new BigInt64Array(buffer);
+    this.halves = new Int32Array(buffer);
   }
 
   static allocate(maxAccounts: number): AccountCells {
@@ -71,6 +74,14 @@ export class AccountCells {
     const equity = this.equity(accountId);
     const free = Math.min(equity - this.initial(accountId), equity - Math.max(0, this.unrealized(accountId)));
     return Math.max(0, free);
+  }
+
+  /**
+   * Whether equity may be below maintenance margin: a look that costs a few nanoseconds and may catch another actor
+   * half-way. Ask equity() and maintenance() before acting on it, and look again later where it said no.
+   */
+  mayBeBelow(accountId: number): boolean {
+    return this.glance(accountId, EQUITY) < this.glance(accountId, MAINTENANCE);
   }
 
   /**
@@ -119,19 +130,20 @@ export class AccountCells {
 
   /**
    * Brings what an actor has contributed (five numbers of `given` from `at`, in the order of the cells) to `to`.
-   * What helps the account waits for flush().
+   * What helps the account waits for flush(), unless what it follows from stands in the log already (`isLogged`).
    */
-  move(accountId: number, given: Float64Array, at: number, to: Contribution): void {
+  move(accountId: number, given: Float64Array, at: number, to: Contribution, isLogged = false): void {
     const cell = accountId * CELLS_PER_ACCOUNT;
+    const mayWait = !isLogged;
     const equity = to.equity - given[at + EQUITY];
     const unrealized = to.unrealized - given[at + UNREALIZED];
     const initial = to.initial - given[at + INITIAL];
     const orderInitial = to.orderInitial - given[at + ORDER_INITIAL];
     const maintenance = to.maintenance - given[at + MAINTENANCE];
-    if (equity !== 0) this.add(cell + EQUITY, equity, equity > 0);
+    if (equity !== 0) this.add(cell + EQUITY, equity, mayWait && equity > 0);
     // Less of an unrealised gain is more to withdraw.
-    if (unrealized !== 0) this.add(cell + UNREALIZED, unrealized, unrealized < 0);
-    if (initial !== 0) this.add(cell + INITIAL, initial, initial < 0);
+    if (unrealized !== 0) this.add(cell + UNREALIZED, unrealized, mayWait && unrealized < 0);
+    if (initial !== 0) this.add(cell + INITIAL, initial, mayWait && initial < 0);
     if (orderInitial !== 0) this.add(cell + ORDER_INITIAL, orderInitial, false);
     if (maintenance !== 0) this.add(cell + MAINTENANCE, maintenance, false);
     given[at + EQUITY] = to.equity;
@@ -151,8 +163,14 @@ export class AccountCells {
     return Number(Atomics.load(this.cells, accountId * CELLS_PER_ACCOUNT + cell));
   }
 
-  private add(cell: number, delta: number, inFavour: boolean): void {
-    if (!inFavour) {
+  /** The halves are read one after the other: torn when an actor writes in between. */
+  private glance(accountId: number, cell: number): number {
+    const at = 2 * (accountId * CELLS_PER_ACCOUNT + cell);
+    return this.halves[at + 1] * 2 ** 32 + (this.halves[at] >>> 0);
+  }
+
+  private add(cell: number, delta: number, waits: boolean): void {
+    if (!waits) {
       Atomics.add(this.cells, cell, BigInt(delta));
       return;
     }

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
-import { CONTRIBUTION_FIELDS } from "./cells.ts";
+import { CONTRIBUTION_FIELDS, type Contribution } from "./cells.ts";
 import { fundingRatePpb } from "./funding.ts";
+import { contribution } from "./margin.ts";
 import { type ActorAudit, BUY, type Levels, SELL, type SymbolSummary } from "./messages.ts";
 import { NONE } from "./orders.ts";
 import {
@@ -10,6 +11,7 @@ import {
   COST,
   FIRST_ORDER,
   GIVEN,
+  GIVEN_MARK,
   LEVERAGE,
   OPEN_ORDERS,
   REDUCE_ONLY_ORDERS,
@@ -118,6 +120,8 @@ export function digestSymbol(state: SymbolState): string {
   return hash.update(rows.join("\n")).digest("hex");
 }
 
+const scratch: Contribution = { equity: 0, unrealized: 0, initial: 0, orderInitial: 0, maintenance: 0 };
+
 function auditRow(state: SymbolState, at: number, faults: string[]): void {
   const { orders, positions, instrument } = state;
   const n = positions.numbers;
@@ -144,7 +148,8 @@ function auditRow(state: SymbolState, at: number, faults: string[]): void {
       faults.push(`account ${account}: order sum ${i} is kept as ${n[at + BUY_LOTS + i]} but is ${sums[i]}`);
   if (n[at + OPEN_ORDERS] !== open || n[at + REDUCE_ONLY_ORDERS] !== reduceOnly)
     faults.push(`account ${account}: counts of open orders are wrong`);
-  const due = state.contributionOf(at);
+  // A row that the sweep has not come to was given what was due at an older mark.
+  const due = contribution(instrument, n, at, n[at + GIVEN_MARK], scratch);
   const expected = [due.equity, due.unrealized, due.initial, due.orderInitial, due.maintenance];
   for (let i = 0; i < CONTRIBUTION_FIELDS; i++)
     if (n[at + GIVEN + i] !== expected[i])

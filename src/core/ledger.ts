@@ -98,6 +98,10 @@ export class LedgerActor implements Actor {
     }
   }
 
+  proceed(): boolean {
+    return false;
+  }
+
   apply(event: Message, time: number): void {
     this.state.apply(event as LedgerEvent, time);
   }

@@ -35,8 +35,9 @@ const covered = blank(DeficitCovered);
 /** Positions up to this notional are closed in one step, larger ones a fifth at a time (Hyperliquid: 20 % above 100k). */
 const WHOLE_STEP_QUANTA = 100_000 * QUANTA_PER_USDC;
 const STEPS = 5;
-/** So many accounts in one turn: orders behind it wait no longer than that takes. */
-const MAX_PER_TURN = 20;
+/** So many accounts are looked at, and so many acted upon, in one turn: orders behind it wait no longer than that takes. */
+const LOOKS_PER_TURN = 5000;
+const ACTS_PER_TURN = 10;
 /** Fifths of the ranking that a position may stand in, and how many positions a look at it compares at most. */
 const RANKS = 5;
 const MAX_RANKED = 500;
@@ -50,39 +51,71 @@ const FUND_BAND_SHARE = 10;
  *     → what the book does not take, the insurance fund takes over at the bankruptcy price
  *     → what the fund has no means for goes to the other side by profit and leverage (ADL), at the same price
  *
- * Nobody coordinates and nothing has to be remembered: every symbol looks at the account's cells after each price and
+ * Nobody coordinates and nothing has to be remembered: every symbol looks at its accounts' cells again and again and
  * does its share, a step is one turn of the log, and whoever has recovered is let go. The bankruptcy price leaves equity
  * per maintenance margin as it is (dYdX v4; Lighter's "zero price"), so symbols that act at once do not disturb each other.
  */
 export class Liquidations {
-  /** Rows that the last look found below their margin: the cells of another actor may have been half-way. */
+  /** Rows that the look before this one found below their margin: the cells of another actor may have been half-way. */
+  private before = new Set<number>();
   private suspects = new Set<number>();
+  /** The next row of the look that is under way; NONE between two looks. */
+  private nextRow = NONE;
 
-  /** One look at all accounts of the symbol. */
-  run(state: SymbolState, turn: Turn): void {
-    const { positions, cells } = state;
-    const before = this.suspects;
+  /** Begins another look at all accounts of the symbol, unless the last one is still under way. */
+  begin(): void {
+    if (this.nextRow !== NONE) return;
+    this.nextRow = 0;
+    this.before = this.suspects;
     this.suspects = new Set();
+  }
+
+  /** There is no price to look at accounts with: what was seen is forgotten. */
+  abandon(): void {
+    this.nextRow = NONE;
+    this.suspects.clear();
+  }
+
+  /** A share of the look that is under way. Returns whether more of it is left. */
+  proceed(state: SymbolState, turn: Turn): boolean {
+    if (this.nextRow === NONE) return false;
+    const { positions } = state;
+    const fund = positions.find(INSURANCE_ACCOUNT);
+    if (fund !== NONE) state.freshen(fund);
+    const end = Math.min(positions.count, this.nextRow + LOOKS_PER_TURN);
     let acted = 0;
-    for (let row = 0, count = positions.count; row < count; row++) {
-      const at = positions.offset(row);
-      const n = positions.numbers;
-      const account = n[at + ACCOUNT];
-      if (account < FIRST_CUSTOMER_ACCOUNT) continue;
-      const equity = cells.equity(account);
-      const maintenance = cells.maintenance(account);
-      const holds = n[at + SIZE] !== 0 || n[at + OPEN_ORDERS] !== 0;
-      const isBelow = maintenance > 0 ? holds && equity < maintenance : equity < 0;
-      if (!isBelow) continue;
-      if (!before.has(at) || acted === MAX_PER_TURN) {
-        this.suspects.add(at);
-        continue;
+    for (; this.nextRow < end && acted < ACTS_PER_TURN; this.nextRow++) {
+      const row = positions.offset(this.nextRow);
+      if (state.isStale(row)) {
+        // A better mark would wait for the ticket of what this turn has done, and be missing from the look.
+        if (state.hasTouched) return true;
+        state.freshen(row);
       }
-      acted++;
-      if (maintenance === 0) cover(state, turn, at);
-      else liquidate(state, turn, at, equity, maintenance);
+      if (this.look(state, turn, row)) acted++;
     }
+    if (this.nextRow < positions.count) return true;
     unwindFund(state, turn);
+    this.nextRow = NONE;
+    return false;
+  }
+
+  /** One account: nothing, a first look, or at the second one a step. Returns whether it came to a step. */
+  private look(state: SymbolState, turn: Turn, row: number): boolean {
+    const { positions, cells } = state;
+    const n = positions.numbers;
+    const account = n[row + ACCOUNT];
+    if (account < FIRST_CUSTOMER_ACCOUNT || !cells.mayBeBelow(account)) return false;
+    const equity = cells.equity(account);
+    const maintenance = cells.maintenance(account);
+    if (equity >= maintenance) return false;
+    if (maintenance > 0 && n[row + SIZE] === 0 && n[row + OPEN_ORDERS] === 0) return false;
+    if (!this.before.has(row)) {
+      this.suspects.add(row);
+      return false;
+    }
+    if (maintenance === 0) cover(state, turn, row);
+    else liquidate(state, turn, row, equity, maintenance);
+    return true;
   }
 }
 

@@ -560,6 +560,8 @@ export interface SnapshotWriter {
 export interface Actor {
   readonly actorId: number;
   decide(command: { type: number }, turn: Turn): void;
+  /** A bounded share of the work that no command waits for, as a turn of its own. Returns whether more is left. */
+  proceed(turn: Turn): boolean;
   /** Changes state by one event of the log, exactly as the deciding turn did. */
   apply(event: { type: number }, time: number): void;
   /** The turn's events stand in the log at this sequence: stamp what it touched. */

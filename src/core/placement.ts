@@ -78,6 +78,7 @@ export class Placement {
     const row = state.positions.ensure(command.accountId);
     const numbers = state.positions.numbers;
     const size = numbers[row + SIZE];
+    if (size !== 0) state.freshen(row);
     const isBuy = side === BUY;
     const reduceOnly = (command.flags & REDUCE_ONLY) !== 0;
     const closableLots = Math.max(0, isBuy ? -size : size);

@@ -37,6 +37,8 @@ export const FUNDING_TIME = 19;
 export const FUNDING = 20;
 /** Five numbers: what the cells have been given; see AccountCells.move. */
 export const GIVEN = 24;
+/** The mark at which they were given; a row without a position contributes the same at any mark. */
+export const GIVEN_MARK = 31;
 
 export class Positions {
   /** Replaced when it grows: do not keep a reference across ensure(). */
@@ -179,4 +181,4 @@ export class Positions {
 }
 
 /** The row must hold the contribution behind everything else. */
-export const ROW_FITS: boolean = GIVEN + CONTRIBUTION_FIELDS <= ROW;
+export const ROW_FITS: boolean = GIVEN + CONTRIBUTION_FIELDS <= GIVEN_MARK && GIVEN_MARK < ROW;

@@ -1,6 +1,7 @@
 import { fundingRatePpb, nextFundingTime, payFunding, premiumPpb } from "./funding.ts";
 import type { Instrument } from "./instrument.ts";
 import { markPrice, nextBasis1024 } from "./mark.ts";
+import { MarkSweep } from "./mark-sweep.ts";
 import { BUY, Done, FundingSettled, PriceUpdated, SELL, type SetIndexPrice, type Turn } from "./messages.ts";
 import { refuse } from "./refusals.ts";
 import { blank, type MessageOf } from "./shape.ts";
@@ -18,6 +19,7 @@ const PAYMENTS_PER_TURN = 500;
 export class Pricing {
   private readonly instrument: Instrument;
   private readonly state: SymbolState;
+  private readonly sweep = new MarkSweep();
 
   constructor(state: SymbolState) {
     this.instrument = state.instrument;
@@ -47,7 +49,8 @@ export class Pricing {
     state.priceUpdated(priceUpdated, turn.time);
     turn.emit(priceUpdated);
     turn.reply({ type: Done.code });
-    state.refreshOpen();
+    this.sweep.begin(state);
+    this.sweep.proceed(state);
   }
 
   /** What the last funding rate adds to the index: all of it when the interval begins, nothing when it ends. */
@@ -86,6 +89,11 @@ export class Pricing {
       payFunding(state, turn, open[i]);
       left--;
     }
+  }
+
+  /** Brings some more positions to the last mark. Returns whether more are left. */
+  proceed(): boolean {
+    return this.sweep.proceed(this.state);
   }
 
   /** Some of the payments that the last interval still waits for. */

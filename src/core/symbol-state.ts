@@ -32,6 +32,7 @@ import {
   FUNDING,
   FUNDING_TIME,
   GIVEN,
+  GIVEN_MARK,
   LEVERAGE,
   OPEN_ORDERS,
   Positions,
@@ -85,6 +86,8 @@ export class SymbolState {
   private readonly touchedRows: number[] = [];
   private touchedRowCount = 0;
   private freshRowCount = 0;
+  /** The turn has moved the mark: not in the log yet. */
+  private markMoved = false;
   private readonly scratch: Contribution = { equity: 0, unrealized: 0, initial: 0, orderInitial: 0, maintenance: 0 };
 
   constructor(instrument: Instrument, cells: AccountCells) {
@@ -220,6 +223,7 @@ export class SymbolState {
     this.markTicks = event.markTicks;
     this.basis1024 = event.basis1024;
     this.priceTime = time;
+    this.markMoved = true;
     this.nextFundingTime = event.nextFundingTime;
     this.premiumCount++;
     this.premiumSum += this.premiumCount * event.premiumPpb;
@@ -286,9 +290,20 @@ export class SymbolState {
     for (let i = this.freshRowCount; i < this.touchedRowCount; i++) this.refresh(this.touchedRows[i]);
   }
 
-  /** The mark has moved: every open position is worth something else. */
-  refreshOpen(): void {
-    for (const at of this.positions.open) this.refresh(at);
+  /** The row holds a position that its cells know at an older mark: see MarkSweep. */
+  isStale(at: number): boolean {
+    const n = this.positions.numbers;
+    return n[at + SIZE] !== 0 && n[at + GIVEN_MARK] !== this.markTicks;
+  }
+
+  /** Brings a stale row to the mark: at once if the price stands in the log and this turn has done nothing yet. */
+  freshen(at: number): void {
+    if (this.isStale(at)) this.refresh(at, !this.hasTouched && !this.markMoved);
+  }
+
+  /** This turn has changed a row: what helps an account must wait for the turn's ticket. */
+  get hasTouched(): boolean {
+    return this.touchedRowCount > 0;
   }
 
   refreshAll(): void {
@@ -321,6 +336,7 @@ export class SymbolState {
     this.touchedOrderCount = 0;
     this.touchedRowCount = 0;
     this.freshRowCount = 0;
+    this.markMoved = false;
   }
 
   slotOf(orderId: number): number {
@@ -428,9 +444,10 @@ export class SymbolState {
     this.touchedRows[this.touchedRowCount++] = at;
   }
 
-  /** Brings a row's cells up to date now, where the rest of the turn depends on them. */
-  refresh(at: number): void {
+  /** Brings a row's cells up to date now, where the rest of the turn depends on them; see AccountCells.move. */
+  refresh(at: number, isLogged = false): void {
     const row = this.positions.numbers;
-    this.cells.move(row[at + ACCOUNT], row, at + GIVEN, this.contributionOf(at));
+    this.cells.move(row[at + ACCOUNT], row, at + GIVEN, this.contributionOf(at), isLogged);
+    row[at + GIVEN_MARK] = this.markTicks;
   }
 }

@@ -47,6 +47,7 @@ export function replyOrder(
 
 export function replyPosition(state: SymbolState, turn: Turn, row: number): void {
   const { instrument, cells, positions, markTicks } = state;
+  state.freshen(row);
   const n = positions.numbers;
   const accountId = n[row + ACCOUNT];
   const size = n[row + SIZE];

@@ -119,6 +119,14 @@ export class SymbolActor implements Actor {
     this.state.refreshTouched();
   }
 
+  /** Positions come to the mark, and accounts are looked at, while orders go on. */
+  proceed(turn: Turn): boolean {
+    const isMarking = this.pricing.proceed();
+    const isLooking = this.liquidations.proceed(this.state, turn);
+    this.state.refreshTouched();
+    return isMarking || isLooking;
+  }
+
   apply(event: Message, time: number): void {
     this.state.apply(event as SymbolEvent, time);
   }
@@ -169,6 +177,7 @@ export class SymbolActor implements Actor {
     if (leverage < 1 || leverage > instrument.maxLeverage)
       return refuse(turn, "LEVERAGE_OUT_OF_RANGE", "leverage", { limit: instrument.maxLeverage });
     const row = state.positions.ensure(command.accountId);
+    state.freshen(row);
     const numbers = state.positions.numbers;
     const before = numbers[row + LEVERAGE];
     if (before !== leverage) {
@@ -192,7 +201,9 @@ export class SymbolActor implements Actor {
     state.clientIds.expire(turn.time, (orderId) => this.findOrder(orderId) !== NONE);
     this.pricing.payOwed(turn);
     // Nobody is liquidated at a price that nobody vouches for any more.
-    if (state.markTicks !== 0 && turn.time - state.priceTime <= STALE_PRICE_MS) this.liquidations.run(state, turn);
+    if (state.markTicks === 0 || turn.time - state.priceTime > STALE_PRICE_MS) return this.liquidations.abandon();
+    this.liquidations.begin();
+    this.liquidations.proceed(state, turn);
   }
 
   private readClientIds(from: number, turn: Turn): void {

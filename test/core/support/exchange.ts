@@ -1,7 +1,7 @@
 import { AccountCells } from "../../../src/core/cells.ts";
 import type { Instrument } from "../../../src/core/instrument.ts";
 import { LedgerActor, type LedgerSettings } from "../../../src/core/ledger.ts";
-import { type Actor, type ActorAudit, Audit, type AuditReport, LEDGER } from "../../../src/core/messages.ts";
+import { type Actor, type ActorAudit, Audit, type AuditReport, LEDGER, type Turn } from "../../../src/core/messages.ts";
 import { blank, type Message, type MessageOf, type Shape } from "../../../src/core/shape.ts";
 import { SymbolActor } from "../../../src/core/symbol.ts";
 import { decodeMessage, eachMessage, encodeMessage, maxMessageBytes } from "../../../src/wire/codec.ts";
@@ -57,13 +57,26 @@ export class Exchange {
   }
 
   do(actorId: number, command: Message): Said {
+    return this.turn(actorId, (actor, turn) => actor.decide(command, turn));
+  }
+
+  /** A share of what the actor has under way. `more`: as it answered. */
+  proceed(actorId: number): Said & { more: boolean } {
+    let more = false;
+    const said = this.turn(actorId, (actor, turn) => {
+      more = actor.proceed(turn);
+    });
+    return { ...said, more };
+  }
+
+  private turn(actorId: number, run: (actor: Actor, turn: Turn) => void): Said {
     const actor = this.actors.get(actorId) as Actor;
     const events: Message[] = [];
     const replies: Message[] = [];
-    actor.decide(command, {
+    run(actor, {
       time: this.time,
-      emit: (event) => events.push({ ...event }),
-      reply: (reply) => replies.push({ ...reply }),
+      emit: (event) => void events.push({ ...event }),
+      reply: (reply) => void replies.push({ ...reply }),
     });
     if (events.length > 0) {
       this.sequence++;
