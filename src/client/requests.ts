@@ -30,6 +30,7 @@ export class Requests {
   private readonly secret: string | undefined;
   private readonly timeoutMs: number;
   private readonly retry: Retry;
+  private lastTimestamp = 0;
 
   constructor(options: ClientOptions) {
     this.baseUrl = options.baseUrl.replace(/\/$/, "");
@@ -59,7 +60,7 @@ export class Requests {
   /** What a WebSocket's `auth` message needs; null without credentials. */
   socketCredentials(): Record<string, string | number> | null {
     if (this.apiKey !== undefined && this.secret !== undefined) {
-      const timestamp = Date.now();
+      const timestamp = this.timestamp();
       const { pathname } = new URL(`${this.baseUrl}/ws`);
       return { apiKey: this.apiKey, timestamp, signature: this.sign(`${timestamp}GET${pathname}`) };
     }
@@ -89,11 +90,17 @@ export class Requests {
 
   private credentials(method: string, url: URL, body: string): Record<string, string> {
     if (this.apiKey !== undefined && this.secret !== undefined) {
-      const timestamp = String(Date.now());
+      const timestamp = String(this.timestamp());
       const signature = this.sign(timestamp + method + url.pathname + url.search + body);
       return { "X-Api-Key": this.apiKey, "X-Timestamp": timestamp, "X-Signature": signature };
     }
     return this.token === undefined ? {} : { Authorization: `Bearer ${this.token}` };
+  }
+
+  /** Now, but never twice the same: two orders that are alike must not have the same signature. */
+  private timestamp(): number {
+    this.lastTimestamp = Math.max(Date.now(), this.lastTimestamp + 1);
+    return this.lastTimestamp;
   }
 
   private sign(text: string): string {

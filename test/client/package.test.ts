@@ -42,6 +42,16 @@ test("perpd/client holds no code of the server", () => {
   );
 });
 
+test("perpd/ccxt holds no code of the server either", () => {
+  const { files, packages } = reach(join(TOP, exports["./ccxt"] as string));
+  const homes = [join(TOP, "dist/src/ccxt/"), join(TOP, "dist/src/client/")];
+  assert.deepEqual(
+    [...files].filter((file) => !homes.some((home) => file.startsWith(home))),
+    [],
+  );
+  assert.deepEqual([...packages].filter((name) => !name.startsWith("node:")).toSorted(), ["ccxt"]);
+});
+
 test("a program that installs the package gets the client and its types", (t) => {
   const folder = mkdtempSync(join(tmpdir(), "perpd-user-"));
   t.after(() => rmSync(folder, { recursive: true, force: true }));

@@ -158,3 +158,12 @@ test("it signs with an API key, and a refusal is a PerpdError", async () => {
   await alice.logout();
   await assert.rejects(alice.balance(), { code: "UNAUTHENTICATED" });
 });
+
+test("orders that are alike can be sent at once: no two of them have the same signature", async () => {
+  const alice = await openClient();
+  const key = await alice.createKey({ label: "bot", permissions: ["TRADE"] });
+  const bot = new PerpdClient({ baseUrl: server.url, apiKey: key.apiKey, secret: key.secret });
+  const order = { symbol: "BTC-PERP", side: "BUY", type: "LIMIT", price: "64000", quantity: "0.01" } as const;
+  await Promise.all(Array.from({ length: 20 }, () => bot.placeOrder(order)));
+  assert.equal((await bot.cancelOrders()).canceled, 20);
+});

@@ -1,0 +1,137 @@
+import { createHmac } from "node:crypto";
+import { type Dict, Exchange, type int } from "ccxt";
+import type { ErrorBody } from "../client/types.ts";
+import { DESCRIPTION } from "./describe.ts";
+import { errorClass } from "./errors.ts";
+
+/** The most rows that a page holds. */
+const MAX_LIMIT = 1000;
+
+const PAGES: ReadonlySet<string> = new Set([
+  "orders",
+  "orders/history",
+  "account/trades",
+  "account/deposits",
+  "account/withdrawals",
+  "account/funding",
+  "market/trades",
+  "market/klines",
+  "market/funding",
+  "market/insurance",
+]);
+const PAGE_COST = 5;
+const CANCEL_COST = 0.2;
+
+interface Page<Row> {
+  data: Row[];
+  nextCursor: string | null;
+}
+
+/** How requests are addressed and signed, and what their refusals become. */
+export class PerpdBase extends Exchange {
+  override describe() {
+    return this.deepExtend(super.describe(), DESCRIPTION);
+  }
+
+  /** A session's `token` may stand in the place of key and secret. */
+  override checkRequiredCredentials(error = true): boolean {
+    return Boolean(this.token) || super.checkRequiredCredentials(error);
+  }
+
+  override sign(
+    path: string,
+    api: "public" | "private" = "public",
+    method = "GET",
+    params: Dict = {},
+    headers?: Dict,
+    body?: string,
+  ): Dict {
+    const inBody = method === "POST" || method === "PATCH" || method === "PUT";
+    const rest = this.omit(params, this.extractParams(path));
+    const query = inBody ? "" : this.urlencode(rest);
+    const target = `/${this.implodeParams(path, params)}${query === "" ? "" : `?${query}`}`;
+    const url = this.implodeHostname(this.urls.api.rest) + target;
+    const text = inBody ? JSON.stringify(rest) : body;
+    return {
+      url,
+      method,
+      body: text,
+      headers: {
+        ...headers,
+        ...(inBody && { "Content-Type": "application/json" }),
+        ...(api === "private" && this.credentials(method, new URL(url), text ?? "")),
+      },
+    };
+  }
+
+  private credentials(method: string, url: URL, body: string): Dict {
+    this.checkRequiredCredentials();
+    if (this.token) return { Authorization: `Bearer ${this.token}` };
+    // Two requests that are otherwise the same must not have the same signature.
+    const timestamp = String(this.incrementingNonce());
+    const signature = this.signature(timestamp + method + url.pathname + url.search + body);
+    return { "X-Api-Key": this.apiKey, "X-Timestamp": timestamp, "X-Signature": signature };
+  }
+
+  protected signature(text: string): string {
+    return createHmac("sha256", this.secret).update(text).digest("hex");
+  }
+
+  /** In tokens of 20 ms, by what the exchange charges: lists are dear, and canceling has a budget of its own. */
+  override calculateRateLimiterCost(_api: string, method: string, path: string): number {
+    if (method === "DELETE" || path.endsWith("/close")) return CANCEL_COST;
+    return method === "GET" && PAGES.has(path) ? PAGE_COST : 1;
+  }
+
+  override nonce(): number {
+    return this.milliseconds();
+  }
+
+  override handleErrors(
+    status: int,
+    _reason: string,
+    _url: string,
+    _method: string,
+    _headers: Dict,
+    text: string,
+    body: Partial<ErrorBody> | undefined,
+  ): undefined {
+    const code = body?.code;
+    if (status < 400 || code === undefined) return undefined;
+    throw new (errorClass(code, status))(`${this.id} ${text}`);
+  }
+
+  /** The rows of a list, newest first: as many as asked for, through as many pages as that takes. */
+  protected async pages<Row>(
+    api: "public" | "private",
+    path: string,
+    query: Dict,
+    limit: number | undefined,
+    isWanted: (row: Row) => boolean = () => true,
+  ): Promise<Row[]> {
+    const wanted = limit ?? 100;
+    const rows: Row[] = [];
+    let cursor: string | null = null;
+    do {
+      const page: Page<Row> = await this.request(path, api, "GET", {
+        ...query,
+        limit: Math.min(wanted, MAX_LIMIT),
+        ...(cursor !== null && { cursor }),
+      });
+      rows.push(...page.data.filter(isWanted));
+      cursor = page.nextCursor;
+    } while (cursor !== null && rows.length < wanted);
+    return rows.slice(0, wanted);
+  }
+
+  /** The list, without what is undefined. */
+  protected given(fields: Dict): Dict {
+    return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+  }
+
+  /** ccxt's since, and `until` among its params, as the exchange names them; the params that are left. */
+  protected times(since: number | undefined, params: Dict): Dict {
+    const { until, ...rest } = params;
+    return this.given({ startTime: since, endTime: until, ...rest });
+  }
+}

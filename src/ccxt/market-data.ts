@@ -1,0 +1,136 @@
+import type {
+  Dict,
+  FundingRateHistory,
+  Int,
+  LeverageTiers,
+  Market,
+  OHLCV,
+  OpenInterest,
+  OpenInterests,
+  OrderBook,
+  Strings,
+  Ticker,
+  Tickers,
+  Trade,
+  TradingFees,
+} from "ccxt";
+import type * as api from "../client/types.ts";
+import { PerpdParsers } from "./parsers.ts";
+
+/** What everyone may read. */
+export class PerpdMarketData extends PerpdParsers {
+  override async fetchTime(params: Dict = {}): Promise<Int> {
+    const { serverTime }: api.ServerTime = await this.request("time", "public", "GET", params);
+    return serverTime;
+  }
+
+  override async fetchStatus(params: Dict = {}) {
+    const health: api.Health = await this.request("health", "public", "GET", params);
+    return { status: "ok", updated: health.serverTime, eta: undefined, url: undefined, info: health };
+  }
+
+  override async fetchMarkets(params: Dict = {}): Promise<Market[]> {
+    const { data }: api.InstrumentList = await this.request("market/symbols", "public", "GET", params);
+    return data.map((row) => this.parseMarket(row));
+  }
+
+  override async fetchLeverageTiers(symbols?: Strings, params: Dict = {}): Promise<LeverageTiers> {
+    await this.loadMarkets();
+    const { data }: api.InstrumentList = await this.request("market/symbols", "public", "GET", params);
+    return this.parseLeverageTiers(data, symbols, "symbol");
+  }
+
+  override async fetchTradingFees(params: Dict = {}): Promise<TradingFees> {
+    await this.loadMarkets();
+    const { data }: api.InstrumentList = await this.request("market/symbols", "public", "GET", params);
+    const fees = data.map((row) => {
+      const [maker, taker] = [this.parseNumber(row.makerFeeRate), this.parseNumber(row.takerFeeRate)];
+      const symbol = this.safeSymbol(row.symbol);
+      return [symbol, { symbol, maker, taker, percentage: true, tierBased: false, info: row }];
+    });
+    return Object.fromEntries(fees);
+  }
+
+  override async fetchTicker(symbol: string, params: Dict = {}): Promise<Ticker> {
+    await this.loadMarkets();
+    const market = this.market(symbol);
+    return this.parseTicker(
+      await this.request("market/ticker", "public", "GET", { symbol: market.id, ...params }),
+      market,
+    );
+  }
+
+  override async fetchTickers(symbols?: Strings, params: Dict = {}): Promise<Tickers> {
+    await this.loadMarkets();
+    const { data }: api.TickerList = await this.request("market/ticker", "public", "GET", params);
+    return this.parseTickers(data, this.marketSymbols(symbols));
+  }
+
+  override async fetchFundingRates(symbols?: Strings, params: Dict = {}) {
+    await this.loadMarkets();
+    const { data }: api.TickerList = await this.request("market/ticker", "public", "GET", params);
+    return this.parseFundingRates(data, this.marketSymbols(symbols));
+  }
+
+  override async fetchFundingRateHistory(
+    symbol?: string,
+    since?: Int,
+    limit?: Int,
+    params: Dict = {},
+  ): Promise<FundingRateHistory[]> {
+    await this.loadMarkets();
+    const market = this.market(this.needed(symbol, "fetchFundingRateHistory"));
+    const query = { symbol: market.id, ...this.times(since, params) };
+    const rows = await this.pages<api.FundingList["data"][number]>("public", "market/funding", query, limit);
+    return this.parseFundingRateHistories(rows, market, since, limit);
+  }
+
+  override async fetchOpenInterest(symbol: string, params: Dict = {}): Promise<OpenInterest> {
+    await this.loadMarkets();
+    const market = this.market(symbol);
+    const row = await this.request("market/open-interest", "public", "GET", { symbol: market.id, ...params });
+    return this.parseOpenInterest(row, market);
+  }
+
+  override async fetchOpenInterests(symbols?: Strings, params: Dict = {}): Promise<OpenInterests> {
+    await this.loadMarkets();
+    const { data } = await this.request("market/open-interest", "public", "GET", params);
+    return this.parseOpenInterests(data, this.marketSymbols(symbols));
+  }
+
+  override async fetchOrderBook(symbol: string, limit?: Int, params: Dict = {}): Promise<OrderBook> {
+    await this.loadMarkets();
+    const market = this.market(symbol);
+    const query = { ...this.given({ symbol: market.id, depth: limit }), ...params };
+    const book: api.OrderBook = await this.request("market/orderbook", "public", "GET", query);
+    return { ...this.parseOrderBook(book, market.symbol, book.time), nonce: book.sequence } as OrderBook;
+  }
+
+  override async fetchOHLCV(
+    symbol: string,
+    timeframe = "1m",
+    since?: Int,
+    limit?: Int,
+    params: Dict = {},
+  ): Promise<OHLCV[]> {
+    await this.loadMarkets();
+    const market = this.market(symbol);
+    const interval = this.safeString(this.timeframes, timeframe, timeframe);
+    const query = { ...this.given({ symbol: market.id, interval, limit }), ...this.times(since, params) };
+    const { data }: api.KlineList = await this.request("market/klines", "public", "GET", query);
+    return this.parseOHLCVs(data, market, timeframe, since, limit);
+  }
+
+  override async fetchTrades(symbol: string, since?: Int, limit?: Int, params: Dict = {}): Promise<Trade[]> {
+    await this.loadMarkets();
+    const market = this.market(symbol);
+    const query = { ...this.given({ symbol: market.id, limit }), ...params };
+    const { data }: api.PublicTradeList = await this.request("market/trades", "public", "GET", query);
+    return this.parseTrades(data, market, since, limit);
+  }
+
+  protected needed(symbol: string | undefined, method: string): string {
+    this.checkRequiredArgument(method, symbol, "symbol");
+    return symbol as string;
+  }
+}

@@ -1,0 +1,156 @@
+import type { Dict, Int, Num, Order, OrderSide, OrderType, Str } from "ccxt";
+import type * as api from "../client/types.ts";
+import { PerpdAccount } from "./account.ts";
+
+/** Orders: placed, canceled and looked up. */
+export class PerpdTrading extends PerpdAccount {
+  /**
+   * Limit and market orders. Of ccxt's params it takes timeInForce (GTC, IOC, FOK, PO), postOnly, reduceOnly and
+   * clientOrderId; whatever else is given goes to the exchange under its name.
+   */
+  override async createOrder(
+    symbol: string,
+    type: OrderType,
+    side: OrderSide,
+    amount: number,
+    price?: Num,
+    params: Dict = {},
+  ): Promise<Order> {
+    await this.loadMarkets();
+    const market = this.market(symbol);
+    const order: api.PlacedOrder = await this.request(
+      "orders",
+      "private",
+      "POST",
+      this.orderRequest(market.symbol, type, side, amount, price, params),
+    );
+    return this.parseOrder(order, market);
+  }
+
+  /** All of the position at market, or with `params.quantity` and `params.price` a part, at a limit. */
+  override async closePosition(symbol: string, _side?: OrderSide, params: Dict = {}): Promise<Order> {
+    await this.loadMarkets();
+    const market = this.market(symbol);
+    return this.parseOrder(
+      await this.request("positions/{symbol}/close", "private", "POST", { symbol: market.id, ...params }),
+      market,
+    );
+  }
+
+  /** By `params.clientOrderId`, if that is given, else by id. */
+  override async cancelOrder(id: string, symbol?: Str, params: Dict = {}): Promise<Order> {
+    await this.loadMarkets();
+    return this.parseOrder(
+      await this.request("orders/{id}", "private", "DELETE", this.orderReference(id, params)),
+      this.marketOrNone(symbol),
+    );
+  }
+
+  /** One after the other; stops at the first that cannot be canceled. */
+  override async cancelOrders(ids: string[], symbol?: Str, params: Dict = {}): Promise<Order[]> {
+    const canceled: Order[] = [];
+    for (const id of ids) canceled.push(await this.cancelOrder(id, symbol, params));
+    return canceled;
+  }
+
+  override async cancelAllOrders(symbol?: Str, params: Dict = {}): Promise<Order[]> {
+    await this.loadMarkets();
+    const market = this.marketOrNone(symbol);
+    const { data }: api.CanceledOrders = await this.request("orders", "private", "DELETE", {
+      ...this.given({ symbol: market?.id }),
+      ...params,
+    });
+    return this.parseOrders(data, market);
+  }
+
+  /** By `params.clientOrderId`, if that is given, else by id. */
+  override async fetchOrder(id: string, symbol?: Str, params: Dict = {}): Promise<Order> {
+    await this.loadMarkets();
+    return this.parseOrder(
+      await this.request("orders/{id}", "private", "GET", this.orderReference(id, params)),
+      this.marketOrNone(symbol),
+    );
+  }
+
+  override async fetchOpenOrders(symbol?: Str, since?: Int, limit?: Int, params: Dict = {}): Promise<Order[]> {
+    await this.loadMarkets();
+    const market = this.marketOrNone(symbol);
+    const query = { ...this.given({ symbol: market?.id }), ...params };
+    const isWanted = ({ createdAt }: api.Order) => since === undefined || createdAt >= since;
+    return this.parseOrders(
+      await this.pages<api.Order>("private", "orders", query, limit, isWanted),
+      market,
+      since,
+      limit,
+    );
+  }
+
+  override async fetchCanceledAndClosedOrders(
+    symbol?: Str,
+    since?: Int,
+    limit?: Int,
+    params: Dict = {},
+  ): Promise<Order[]> {
+    return this.history(symbol, since, limit, params, () => true);
+  }
+
+  /** Those that were filled. */
+  override async fetchClosedOrders(symbol?: Str, since?: Int, limit?: Int, params: Dict = {}): Promise<Order[]> {
+    return this.history(symbol, since, limit, params, ({ status }) => status === "FILLED");
+  }
+
+  /** Those that ended before they were filled. */
+  override async fetchCanceledOrders(symbol?: Str, since?: Int, limit?: Int, params: Dict = {}): Promise<Order[]> {
+    return this.history(symbol, since, limit, params, ({ status }) => status !== "FILLED");
+  }
+
+  private async history(
+    symbol: Str,
+    since: Int,
+    limit: Int,
+    params: Dict,
+    isWanted: (order: api.Order) => boolean,
+  ): Promise<Order[]> {
+    await this.loadMarkets();
+    const market = this.marketOrNone(symbol);
+    const query = { ...this.given({ symbol: market?.id }), ...this.times(since, params) };
+    return this.parseOrders(
+      await this.pages<api.Order>("private", "orders/history", query, limit, isWanted),
+      market,
+      undefined,
+      limit,
+    );
+  }
+
+  private orderRequest(
+    symbol: string,
+    type: OrderType,
+    side: OrderSide,
+    amount: number,
+    price: Num,
+    params: Dict,
+  ): Dict {
+    const isMarket = type === "market";
+    const [postOnly, others] = this.handlePostOnly(isMarket, false, params) as [boolean, Dict];
+    const { timeInForce, ...rest } = others;
+    return {
+      symbol: this.marketId(symbol),
+      type: String(type).toUpperCase(),
+      side: String(side).toUpperCase(),
+      quantity: this.amountToPrecision(symbol, amount),
+      ...(!isMarket && { price: this.priceToPrecision(symbol, price) }),
+      ...(timeInForce !== undefined && { timeInForce: String(timeInForce).toUpperCase() }),
+      ...(postOnly && { postOnly }),
+      ...rest,
+    };
+  }
+
+  /** The last part of an order's path, among the params that are left. */
+  private orderReference(id: string, { clientOrderId, ...rest }: Dict): Dict {
+    return { ...rest, id: clientOrderId === undefined ? id : `client:${clientOrderId}` };
+  }
+
+  protected marketOrNone(symbol: Str) {
+    return symbol === undefined ? undefined : this.market(symbol);
+  }
+}

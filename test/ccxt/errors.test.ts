@@ -1,0 +1,54 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { BaseError, ExchangeError, errors } from "ccxt";
+import { errorClass } from "../../src/ccxt/errors.ts";
+import { perpd } from "../../src/ccxt/index.ts";
+import { ERRORS, type ErrorCode } from "../../src/front/errors.ts";
+
+test("every code of the exchange is an exception of ccxt's, and only its own fault is a bare ExchangeError", () => {
+  for (const [code, { status }] of Object.entries(ERRORS)) {
+    const found = errorClass(code, status);
+    assert.ok(new found("") instanceof BaseError, code);
+    assert.ok(found.name in errors, code);
+    if (status < 500) assert.notEqual(found, ExchangeError, code);
+  }
+});
+
+test("what a program tells apart, it can", () => {
+  const cases: [ErrorCode, string][] = [
+    ["INSUFFICIENT_MARGIN", "InsufficientFunds"],
+    ["INSUFFICIENT_BALANCE", "InsufficientFunds"],
+    ["PRICE_OUT_OF_BAND", "InvalidOrder"],
+    ["QUANTITY_NOT_ON_STEP", "InvalidOrder"],
+    ["POST_ONLY_WOULD_TRADE", "OrderImmediatelyFillable"],
+    ["ORDER_NOT_FOUND", "OrderNotFound"],
+    ["CLIENT_ORDER_ID_REUSED", "DuplicateOrderId"],
+    ["UNKNOWN_SYMBOL", "BadSymbol"],
+    ["UNKNOWN_FIELD", "BadRequest"],
+    ["SYMBOL_HALTED", "MarketClosed"],
+    ["INVALID_KEY_OR_SIGNATURE", "AuthenticationError"],
+    ["TIMESTAMP_OUT_OF_WINDOW", "InvalidNonce"],
+    ["PERMISSION_DENIED", "PermissionDenied"],
+    ["RATE_LIMITED", "RateLimitExceeded"],
+    ["OVERLOADED", "ExchangeNotAvailable"],
+    // Not known whether it was done: a program may retry this one with a clientOrderId only.
+    ["TIMEOUT", "RequestTimeout"],
+  ];
+  for (const [code, name] of cases) assert.equal(errorClass(code, ERRORS[code].status).name, name, code);
+});
+
+test("a request is signed as the API asks: timestamp, method, path with query, body", () => {
+  const exchange = new perpd({ apiKey: "K", secret: "S", hostname: "example.com:1" });
+  const read = exchange.sign("orders/{id}", "private", "GET", { id: "client:a.b", x: "1 2" });
+  assert.equal(read.url, "http://example.com:1/v1/orders/client:a.b?x=1%202");
+  const write = exchange.sign("positions/{symbol}/leverage", "private", "POST", { symbol: "BTC-PERP", leverage: 5 });
+  assert.equal(write.body, '{"leverage":5}');
+  assert.equal(write.headers["X-Api-Key"], "K");
+  assert.match(write.headers["X-Signature"], /^[0-9a-f]{64}$/);
+  const again = exchange.sign("positions/{symbol}/leverage", "private", "POST", { symbol: "BTC-PERP", leverage: 5 });
+  assert.notEqual(again.headers["X-Signature"], write.headers["X-Signature"]);
+  assert.deepEqual(exchange.sign("time").headers, {});
+  const session = new perpd({ token: "T" });
+  assert.deepEqual(session.sign("orders", "private").headers, { Authorization: "Bearer T" });
+  assert.throws(() => new perpd().sign("orders", "private"), { name: "AuthenticationError" });
+});

@@ -1,0 +1,354 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import type { Dict, Order } from "ccxt";
+import type { perpd } from "../../src/ccxt/index.ts";
+import { until } from "../e2e/support/wait.ts";
+import { BTC, ETH, type Market, openMarket } from "./support/market.ts";
+import * as check from "./support/structures.ts";
+
+/**
+ * Every REST method that the class claims, against a running exchange: what comes back has ccxt's structure, and says what
+ * was done.
+ */
+let market: Market;
+let maker: perpd;
+let taker: perpd;
+/** Of the maker: one filled in part, one canceled, one filled; and the taker's market order. */
+let open: Order;
+let canceled: Order;
+let filled: Order;
+let taken: Order;
+/** ccxt's types leave it open whether an order has one. */
+const idOf = ({ id }: Order): string => id as string;
+
+before(async () => {
+  market = await openMarket();
+  maker = market.maker.exchange;
+  taker = market.taker.exchange;
+  canceled = await maker.createOrder(BTC, "limit", "sell", 0.3, 65100, { clientOrderId: "canceled" });
+  canceled = await maker.cancelOrder(idOf(canceled), BTC);
+  filled = await maker.createLimitSellOrder(BTC, 0.2, 65010, { clientOrderId: "filled" });
+  open = await maker.createOrder(BTC, "limit", "sell", 0.5, 65020.5, { postOnly: true });
+  await maker.createLimitBuyOrder(BTC, 0.4, 64990);
+  await maker.createLimitBuyOrder(BTC, 0.1, 64980);
+  await maker.createLimitSellOrder(ETH, 1, 3001);
+  await maker.createLimitBuyOrder(ETH, 1, 2999);
+  taken = await taker.createMarketBuyOrder(BTC, 0.3);
+});
+
+after(() => market.server.dispose());
+
+/** By the name in `has`. */
+const METHODS: Record<string, () => Promise<void> | void> = {
+  async fetchTime() {
+    assert.ok(Math.abs(((await maker.fetchTime()) as number) - Date.now()) < 60_000);
+  },
+  async fetchStatus() {
+    check.checkStatus(await maker.fetchStatus());
+  },
+  async fetchMarkets() {
+    const markets = await maker.fetchMarkets();
+    assert.equal(markets.length, 3);
+    for (const row of Object.values(maker.markets as Dict)) check.checkMarket(maker, row as Dict);
+    const { precision, limits } = maker.market(BTC) as Dict;
+    assert.deepEqual([precision.price, precision.amount, limits.cost.min], [0.1, 0.001, 5]);
+  },
+  async fetchLeverageTiers() {
+    const tiers = await maker.fetchLeverageTiers([BTC, ETH]);
+    assert.deepEqual(Object.keys(tiers), [BTC, ETH]);
+    for (const [symbol, rows] of Object.entries(tiers)) check.checkLeverageTiers(rows, symbol);
+  },
+  async fetchMarketLeverageTiers() {
+    check.checkLeverageTiers(await maker.fetchMarketLeverageTiers(BTC), BTC);
+  },
+  async fetchTradingFees() {
+    const fees = await maker.fetchTradingFees();
+    assert.deepEqual(Object.keys(fees), maker.symbols);
+    for (const [symbol, fee] of Object.entries(fees)) check.checkTradingFee(fee as Dict, symbol);
+  },
+  async fetchTradingFee() {
+    check.checkTradingFee((await maker.fetchTradingFee(BTC)) as Dict, BTC);
+  },
+  async fetchTicker() {
+    const ticker = await maker.fetchTicker(BTC);
+    check.checkTicker(maker, ticker, BTC);
+    assert.deepEqual([ticker.last, ticker.bid, ticker.ask, ticker.baseVolume], [65020.5, 64990, 65020.5, 0.3]);
+  },
+  async fetchTickers() {
+    const all = await maker.fetchTickers();
+    assert.deepEqual(Object.keys(all).toSorted(), maker.symbols);
+    for (const [symbol, ticker] of Object.entries(all)) check.checkTicker(maker, ticker, symbol);
+    assert.deepEqual(Object.keys(await maker.fetchTickers([ETH])), [ETH]);
+  },
+  async fetchOrderBook() {
+    const book = await maker.fetchOrderBook(BTC);
+    check.checkOrderBook(maker, book, BTC);
+    assert.deepEqual(book.bids, [
+      [64990, 0.4],
+      [64980, 0.1],
+    ]);
+    check.checkOrderBook(maker, await maker.fetchOrderBook(BTC, 1), BTC, 1);
+  },
+  async fetchL2OrderBook() {
+    check.checkOrderBook(maker, await maker.fetchL2OrderBook(ETH), ETH);
+  },
+  async fetchTrades() {
+    const trades = await maker.fetchTrades(BTC);
+    check.checkList(trades, (trade) => check.checkTrade(maker, trade, BTC, false));
+    assert.deepEqual(
+      trades.map(({ price, amount, side }) => [price, amount, side]),
+      [
+        [65010, 0.2, "buy"],
+        [65020.5, 0.1, "buy"],
+      ],
+    );
+    assert.equal((await maker.fetchTrades(BTC, undefined, 1)).length, 1);
+    assert.deepEqual(await maker.fetchTrades(ETH), []);
+  },
+  async fetchOHLCV() {
+    const candles = await maker.fetchOHLCV(BTC, "1m");
+    check.checkCandles(candles, 60_000);
+    assert.deepEqual(candles.at(-1)?.slice(2, 4), [65020.5, 65010]);
+    const since = candles.at(-1)?.[0] as number;
+    assert.deepEqual(await maker.fetchOHLCV(BTC, "1m", since, 1), candles.slice(-1));
+    for (const timeframe of Object.keys(maker.timeframes as Dict)) await maker.fetchOHLCV(BTC, timeframe, undefined, 2);
+  },
+  async fetchOpenInterest() {
+    const interest = await maker.fetchOpenInterest(BTC);
+    check.checkOpenInterest(maker, interest, BTC);
+    assert.equal(interest.openInterestAmount, 0.3);
+  },
+  async fetchOpenInterests() {
+    const interests = await maker.fetchOpenInterests([BTC, ETH]);
+    assert.deepEqual(Object.keys(interests).toSorted(), [BTC, ETH]);
+    for (const [symbol, interest] of Object.entries(interests)) check.checkOpenInterest(maker, interest, symbol);
+  },
+  async fetchFundingRate() {
+    check.checkFundingRate(maker, await maker.fetchFundingRate(BTC), BTC);
+  },
+  async fetchFundingRates() {
+    const rates = await maker.fetchFundingRates([BTC, ETH]);
+    assert.deepEqual(Object.keys(rates).toSorted(), [BTC, ETH]);
+    for (const [symbol, rate] of Object.entries(rates)) check.checkFundingRate(maker, rate, symbol);
+  },
+  /** An interval takes an hour: the test may see none. */
+  async fetchFundingRateHistory() {
+    for (const rate of await maker.fetchFundingRateHistory(BTC, 0, 5)) check.checkFundingRateHistory(maker, rate, BTC);
+    const interval = {
+      symbol: "BTC-PERP",
+      fundingRate: "0.0000125",
+      fundingTime: 1_790_000_000_000,
+      markPrice: "65000.5",
+      indexPrice: "65000",
+      premium: "0",
+      fundingIntervalHours: 1,
+    };
+    const rates = maker.parseFundingRateHistories([interval], maker.market(BTC));
+    check.checkList(rates, (rate) => check.checkFundingRateHistory(maker, rate, BTC));
+  },
+  async fetchFundingHistory() {
+    for (const payment of await maker.fetchFundingHistory(BTC, 0, 5)) check.checkFundingPayment(maker, payment, BTC);
+    const payment = {
+      symbol: "BTC-PERP",
+      fundingRate: "0.0000125",
+      fundingTime: 1_790_000_000_000,
+      markPrice: "65000.5",
+      indexPrice: "65000",
+      premium: "0",
+      fundingIntervalHours: 1,
+      positionSize: "0.333",
+      amount: "-0.270563",
+      time: 1_790_000_000_250,
+      sequence: 8,
+    };
+    const [parsed] = maker.parseIncomes([payment]) as Dict[];
+    check.checkFundingPayment(maker, parsed as Dict, BTC);
+    assert.equal(parsed?.amount, -0.270563);
+  },
+  async fetchBalance() {
+    const balance = await taker.fetchBalance();
+    check.checkBalance(taker, balance);
+    const exact = await market.taker.trader.balance();
+    assert.equal(String((balance as Dict).USDC.total), exact.equity);
+    assert.equal(String((balance as Dict).USDC.used), exact.initialMargin);
+  },
+  async fetchPositions() {
+    const positions = await taker.fetchPositions();
+    check.checkList(positions, (position) => check.checkPosition(taker, position, BTC));
+    const found = positions.map(({ side, contracts }) => [side, contracts]);
+    assert.deepEqual(found, [["long", 0.3]]);
+    assert.deepEqual(await taker.fetchPositions([ETH]), []);
+  },
+  async fetchPosition() {
+    check.checkPosition(maker, await maker.fetchPosition(BTC), BTC);
+    const flat = await maker.fetchPosition(ETH);
+    assert.deepEqual([flat.symbol, flat.contracts], [ETH, 0]);
+  },
+  async setLeverage() {
+    await maker.setLeverage(7, ETH);
+    await maker.setLeverage(7, ETH);
+    await assert.rejects(maker.setLeverage(7), { name: "ArgumentsRequired" });
+    await assert.rejects(maker.setLeverage(500, ETH), { name: "BadRequest" });
+  },
+  createOrder() {
+    for (const order of [open, canceled, filled]) check.checkOrder(maker, order, BTC);
+    check.checkOrder(taker, taken, BTC);
+    assert.deepEqual([open.status, open.timeInForce, open.postOnly], ["open", "PO", true]);
+    assert.deepEqual([taken.status, taken.filled, taken.trades.length], ["closed", 0.3, 2]);
+    assert.equal(taken.cost, 0.2 * 65010 + 0.1 * 65020.5);
+  },
+  async createLimitOrder() {
+    const order = await maker.createLimitOrder(ETH, "buy", 0.5, 2950, { timeInForce: "IOC", clientOrderId: "gone" });
+    check.checkOrder(maker, order, ETH);
+    assert.deepEqual([order.status, order.filled, order.remaining, order.timeInForce], ["expired", 0, 0.5, "IOC"]);
+    // The same order under the same name is the same order.
+    const again = await maker.createLimitOrder(ETH, "buy", 0.5, 2950, { timeInForce: "IOC", clientOrderId: "gone" });
+    assert.equal(again.id, order.id);
+  },
+  async createMarketOrder() {
+    const order = await taker.createMarketOrder(ETH, "sell", 0.1);
+    check.checkOrder(taker, order, ETH);
+    assert.deepEqual([order.side, order.average, order.status], ["sell", 2999, "closed"]);
+  },
+  async createPostOnlyOrder() {
+    const order = await maker.createPostOnlyOrder(ETH, "limit", "buy", 0.1, 2900);
+    assert.equal(order.postOnly, true);
+    await maker.cancelOrder(idOf(order), ETH);
+    await assert.rejects(maker.createPostOnlyOrder(ETH, "limit", "buy", 0.1, 3001), {
+      name: "OrderImmediatelyFillable",
+    });
+    await assert.rejects(maker.createPostOnlyOrder(ETH, "market", "buy", 0.1), { name: "InvalidOrder" });
+  },
+  async createReduceOnlyOrder() {
+    await assert.rejects(taker.createReduceOnlyOrder(BTC, "market", "buy", 0.1), { name: "InvalidOrder" });
+    const order = await taker.createReduceOnlyOrder(BTC, "limit", "sell", 0.1, 66000);
+    check.checkOrder(taker, order, BTC);
+    assert.equal(order.reduceOnly, true);
+    await taker.cancelOrder(idOf(order));
+  },
+  async cancelOrder() {
+    check.checkOrder(maker, canceled, BTC);
+    assert.deepEqual([canceled.status, canceled.remaining], ["canceled", 0.3]);
+    await assert.rejects(maker.cancelOrder(idOf(canceled), BTC), { name: "OrderNotFound" });
+    await maker.createLimitBuyOrder(ETH, 0.1, 2900, { clientOrderId: "by name" }).catch(() => {});
+    const order = await maker.createLimitBuyOrder(ETH, 0.1, 2900, { clientOrderId: "by-name" });
+    assert.equal((await maker.cancelOrder("", ETH, { clientOrderId: "by-name" })).id, order.id);
+  },
+  async cancelOrders() {
+    const orders = [await maker.createLimitBuyOrder(ETH, 0.1, 2900), await maker.createLimitBuyOrder(ETH, 0.1, 2901)];
+    const ids = orders.map(idOf);
+    const ended = await maker.cancelOrders(ids, ETH);
+    for (const order of ended) check.checkOrder(maker, order, ETH);
+    assert.deepEqual(
+      ended.map(({ id, status }) => [id, status]),
+      ids.map((id) => [id, "canceled"]),
+    );
+  },
+  async cancelAllOrders() {
+    await taker.createLimitBuyOrder(ETH, 0.1, 2900);
+    await taker.createLimitBuyOrder(BTC, 0.1, 64000);
+    const ended = await taker.cancelAllOrders(ETH);
+    check.checkList(ended, (order) => check.checkOrder(taker, order, ETH));
+    assert.equal(ended.length, 1);
+    assert.equal((await taker.cancelAllOrders()).length, 1);
+    assert.deepEqual(await taker.fetchOpenOrders(), []);
+  },
+  async closePosition() {
+    await taker.createMarketBuyOrder(ETH, 0.2);
+    const order = await taker.closePosition(ETH);
+    check.checkOrder(taker, order, ETH);
+    assert.deepEqual([order.reduceOnly, order.status], [true, "closed"]);
+    assert.equal((await taker.fetchPosition(ETH)).contracts, 0);
+    await assert.rejects(taker.closePosition(ETH), { name: "InvalidOrder" });
+  },
+  async fetchOrder() {
+    const order = await maker.fetchOrder(idOf(open), BTC);
+    check.checkOrder(maker, order, BTC);
+    assert.deepEqual([order.filled, order.remaining, order.status], [0.1, 0.4, "open"]);
+    assert.equal((await maker.fetchOrder("", BTC, { clientOrderId: "canceled" })).id, canceled.id);
+    await assert.rejects(maker.fetchOrder("999999999", BTC), { name: "OrderNotFound" });
+  },
+  async fetchOpenOrders() {
+    const orders = await maker.fetchOpenOrders(BTC);
+    check.checkList(orders, (order) => check.checkOrder(maker, order, BTC));
+    assert.deepEqual(new Set(orders.map(({ status }) => status)), new Set(["open"]));
+    assert.equal(orders[0]?.id, open.id);
+    assert.equal((await maker.fetchOpenOrders(undefined, undefined, 1)).length, 1);
+    assert.deepEqual(await maker.fetchOpenOrders(BTC, Date.now() + 60_000), []);
+  },
+  async fetchClosedOrders() {
+    const orders = await maker.fetchClosedOrders(BTC);
+    check.checkList(orders, (order) => check.checkOrder(maker, order, BTC));
+    assert.deepEqual(
+      orders.map(({ id }) => id),
+      [filled.id],
+    );
+  },
+  async fetchCanceledOrders() {
+    const orders = await maker.fetchCanceledOrders(BTC);
+    assert.deepEqual(
+      orders.map(({ id }) => id),
+      [canceled.id],
+    );
+    check.checkOrder(maker, orders[0] as Dict, BTC);
+  },
+  async fetchCanceledAndClosedOrders() {
+    const orders = await maker.fetchCanceledAndClosedOrders(BTC);
+    check.checkList(orders, (order) => check.checkOrder(maker, order, BTC));
+    assert.deepEqual(
+      orders.map(({ id }) => id),
+      [canceled.id, filled.id],
+    );
+  },
+  async fetchMyTrades() {
+    const trades = await taker.fetchMyTrades(BTC);
+    check.checkList(trades, (trade) => check.checkTrade(taker, trade, BTC, true));
+    assert.deepEqual(new Set(trades.map(({ order }) => order)), new Set([taken.id]));
+    assert.deepEqual(
+      trades.map(({ takerOrMaker }) => takerOrMaker),
+      ["taker", "taker"],
+    );
+    assert.equal((await maker.fetchMyTrades(BTC)).at(-1)?.takerOrMaker, "maker");
+    assert.deepEqual(await taker.fetchMyTrades(BTC, Date.now() + 60_000), []);
+  },
+  async fetchDeposits() {
+    const deposits = await taker.fetchDeposits("USDC");
+    check.checkList(deposits, (row) => check.checkTransaction(taker, row, "deposit"));
+    assert.deepEqual(
+      deposits.map(({ amount, status }) => [amount, status]),
+      [[100000, "ok"]],
+    );
+  },
+  async withdraw() {
+    const address = "0x8ba1f109551bD432803012645Ac136ddd64DBA72";
+    const sent = await taker.withdraw("USDC", 12.5, address, undefined, { reference: "w" });
+    check.checkTransaction(taker, sent, "withdrawal");
+    assert.deepEqual([sent.amount, sent.addressTo, sent.status], [12.5, address, "pending"]);
+    assert.equal((await taker.withdraw("USDC", 12.5, address, undefined, { reference: "w" })).id, sent.id);
+    await assert.rejects(taker.withdraw("USDC", 1e9, address), { name: "InsufficientFunds" });
+  },
+  async fetchWithdrawals() {
+    const withdrawals = await until("a withdrawal", async () => {
+      const rows = await taker.fetchWithdrawals();
+      return rows.length > 0 && rows;
+    });
+    check.checkList(withdrawals, (row) => check.checkTransaction(taker, row, "withdrawal"));
+  },
+};
+
+for (const [name, run] of Object.entries(METHODS)) test(name, run);
+
+test("nothing is claimed that is not tested, and nothing tested that is not claimed", () => {
+  const claimed = Object.entries(maker.has as Dict)
+    .filter(([name, has]) => has && /^(fetch|create|cancel|edit|close|set|add|reduce|withdraw)/.test(name))
+    .map(([name]) => name);
+  assert.deepEqual(claimed.toSorted(), Object.keys(METHODS).toSorted());
+  for (const name of claimed) assert.equal(typeof (maker as unknown as Dict)[name], "function", name);
+});
+
+test("features say what createOrder and the lists take", () => {
+  const { swap } = maker.features as Dict;
+  assert.deepEqual(swap.linear.createOrder.timeInForce, { GTC: true, IOC: true, FOK: true, PO: true, GTD: false });
+  for (const name of Object.keys(swap.linear))
+    if (swap.linear[name] !== undefined && name !== "sandbox") assert.ok((maker.has as Dict)[name], name);
+});
