@@ -1,17 +1,24 @@
 import type { ChildProcess } from "node:child_process";
 import { end, startBare, startExchange, startTalking } from "./support/processes.ts";
-import { type Row, ratioRow, sideBySide } from "./support/report.ts";
-import type { SocketTradersTask, Traded } from "./support/socket-traders.ts";
+import { compact, type Row, ratioRow, sideBySide } from "./support/report.ts";
+import { type Measurement, PERCENTILES, type SocketTradersTask, type Traded } from "./support/socket-traders.ts";
 
+const ECHO = "bare echo";
 const CONNECTIONS = 8;
 const IN_FLIGHT = 32;
 const SECONDS = 2;
+const LATENCY_SECONDS = 2;
+/** Of the rate at which everything that is sent is answered. */
+const LOADS = [0.1, 0.5, 0.9];
 /** Checked, written to disk and answered; far below the market, so that nothing is left behind. */
 const ORDER = { symbol: "BTC-PERP", side: "BUY", type: "LIMIT", timeInForce: "IOC", price: "30000", quantity: "0.001" };
 /** A refusal is a good deal shorter. */
 const LEAST_ANSWER_BYTES = 400;
 
-/** Durable orders over WebSockets, beside a bare server that sends the same requests back. */
+/**
+ * Durable orders over WebSockets, beside a bare server that sends the same requests back: as many as it can, and how long
+ * each takes at a part of that.
+ */
 export async function benchWebSocket(rounds: number): Promise<Row[]> {
   const exchange = await startExchange({ "BTC-PERP": "65000" });
   const bare = await startBare({ post: 0, get: 0, published: 0 });
@@ -31,10 +38,32 @@ export async function benchWebSocket(rounds: number): Promise<Row[]> {
     );
     const rate = ({ answers, seconds }: Traded): number => answers / seconds;
     const what = `orders over WebSocket, durable, ${CONNECTIONS} connections × ${IN_FLIGHT} in flight`;
-    return [ratioRow(what, "orders/s", "bare echo", ours.map(rate), theirs.map(rate))];
+    const rows = [ratioRow(what, "orders/s", ECHO, ours.map(rate), theirs.map(rate))];
+    for (const load of LOADS) rows.push(...(await compareLatencies(traders, echoed, load, rows[0].perpd, rounds)));
+    return rows;
   } finally {
     await Promise.all([traders.leave(), echoed.leave(), bare.stop(), exchange.stop()]);
   }
+}
+
+async function compareLatencies(
+  traders: Traders,
+  echoed: Traders,
+  load: number,
+  sustained: number,
+  rounds: number,
+): Promise<Row[]> {
+  const perSecond = Math.round(sustained * load);
+  const [ours, theirs] = await sideBySide(
+    rounds,
+    () => traders.measure(LATENCY_SECONDS, perSecond),
+    () => echoed.measure(LATENCY_SECONDS, perSecond),
+  );
+  return PERCENTILES.map((percentile) => {
+    const of = ({ latency }: Traded): number => latency?.[percentile] ?? Number.NaN;
+    const what = `orders over WebSocket, ${load * 100} % of that: ${compact(perSecond)}/s, ${percentile}`;
+    return ratioRow(what, "us", ECHO, ours.map(of), theirs.map(of));
+  });
 }
 
 /** Their process. */
@@ -51,15 +80,15 @@ class Traders {
     return traders;
   }
 
-  measure(seconds: number): Promise<Traded> {
-    return this.ask<Traded>(seconds);
+  measure(seconds: number, perSecond: number | null = null): Promise<Traded> {
+    return this.ask<Traded>({ seconds, perSecond });
   }
 
   leave(): Promise<void> {
     return end(this.child, "SIGKILL");
   }
 
-  private ask<T>(question: SocketTradersTask | number): Promise<T> {
+  private ask<T>(question: SocketTradersTask | Measurement): Promise<T> {
     return new Promise((resolve, reject) => {
       const died = (code: number): void => reject(new Error(`the traders' process ended with ${code}`));
       this.child.once("exit", died);
