@@ -1,5 +1,5 @@
-import { PerpdTrading } from "./trading.ts";
+import { PerpdStreams } from "./streams.ts";
 
 /** The exchange as a ccxt class: `new perpd({ apiKey, secret, hostname: "127.0.0.1:8080" })`. */
-export class perpd extends PerpdTrading {}
+export class perpd extends PerpdStreams {}
 export default perpd;

@@ -1,0 +1,171 @@
+import type { Balances, Dict, Int, OHLCV, Order, OrderBook, Position, Str, Strings, Ticker, Trade } from "ccxt";
+import { LocalOrderBook } from "../client/order-book.ts";
+import type { ChannelMessage, ChannelRequest, KlinesQuery, OrderBookMessage } from "../client/types.ts";
+import { PerpdConnection, type SocketClient, streamOf } from "./connection.ts";
+import { Updates } from "./updates.ts";
+
+/** Those that the exchange keeps a stream for. */
+const BOOK_DEPTHS = [1, 5, 10, 20, 25, 50, 100, 200, 500, 1000];
+const DEFAULT_BOOK_DEPTH = 100;
+const TICKER_UPDATE_MS = 1000;
+const MAX_ROWS = 1000;
+
+interface Book {
+  local: LocalOrderBook;
+  time: number;
+}
+
+/**
+ * watch*: each call resolves with what is new since the call before, or, with `newUpdates: false`, with everything. What
+ * came between two calls is not lost, and neither is what happened while a connection was lost, as far as the exchange
+ * still tells it. Orders and fills of before the first call are no news; use fetch* for them.
+ */
+export class PerpdStreams extends PerpdConnection {
+  private readonly localBooks = new Map<string, Book>();
+  private readonly updates = new Map<string, Updates<unknown>>();
+
+  override async watchOrderBook(symbol: string, limit?: Int, params: Dict = {}): Promise<OrderBook> {
+    const id = await this.marketIdOf(symbol);
+    const depth = limit === undefined ? DEFAULT_BOOK_DEPTH : BOOK_DEPTHS.find((offered) => offered >= limit);
+    const request = { channel: "orderbook" as const, symbol: id, depth: depth ?? BOOK_DEPTHS.at(-1), ...params };
+    const { local, time } = (await this.follow(request as ChannelRequest, "public")) as Book;
+    const [bids, asks] = [local.bids.slice(0, limit), local.asks.slice(0, limit)];
+    return { ...this.parseOrderBook({ bids, asks }, symbol, time), nonce: local.sequence } as OrderBook;
+  }
+
+  override async watchTicker(symbol: string, params: Dict = {}): Promise<Ticker> {
+    const id = await this.marketIdOf(symbol);
+    const request = { channel: "ticker" as const, symbol: id, updateMs: TICKER_UPDATE_MS, ...params };
+    return (await this.follow(request, "public")) as Ticker;
+  }
+
+  override async watchTrades(symbol: string, since?: Int, limit?: Int, params: Dict = {}): Promise<Trade[]> {
+    const id = await this.marketIdOf(symbol);
+    const rows = await this.newsOf<Trade>({ channel: "trades", symbol: id, ...params }, "public");
+    return this.filterBySinceLimit(rows, since, limit, "timestamp", true);
+  }
+
+  override async watchOHLCV(
+    symbol: string,
+    timeframe = "1m",
+    since?: Int,
+    limit?: Int,
+    params: Dict = {},
+  ): Promise<OHLCV[]> {
+    const id = await this.marketIdOf(symbol);
+    const interval = this.safeString(this.timeframes, timeframe, timeframe) as KlinesQuery["interval"];
+    const rows = await this.newsOf<OHLCV>({ channel: "klines", symbol: id, interval, ...params }, "public");
+    return this.filterBySinceLimit(rows, since, limit, 0, true);
+  }
+
+  override async watchOrders(symbol?: Str, since?: Int, limit?: Int, params: Dict = {}): Promise<Order[]> {
+    const rows = await this.newsOf<Order>(await this.accountChannel("orders", symbol, params), "private");
+    return this.filterBySinceLimit(rows, since, limit, "timestamp", true);
+  }
+
+  override async watchMyTrades(symbol?: Str, since?: Int, limit?: Int, params: Dict = {}): Promise<Trade[]> {
+    const rows = await this.newsOf<Trade>(await this.accountChannel("fills", symbol, params), "private");
+    return this.filterBySinceLimit(rows, since, limit, "timestamp", true);
+  }
+
+  /** A position that was closed comes with no contracts. */
+  override async watchPositions(symbols?: Strings, since?: Int, limit?: Int, params: Dict = {}): Promise<Position[]> {
+    const request = await this.accountChannel("positions", undefined, params);
+    const wanted = this.marketSymbols(symbols);
+    for (;;) {
+      const rows = await this.newsOf<Position>(request, "private");
+      const found = rows.filter(({ symbol }) => wanted === undefined || wanted.includes(symbol as string));
+      if (found.length > 0) return this.filterBySinceLimit(found, since, limit, "timestamp", true);
+    }
+  }
+
+  override async watchBalance(params: Dict = {}): Promise<Balances> {
+    return (await this.follow(await this.accountChannel("balance", undefined, params), "private")) as Balances;
+  }
+
+  protected override receive(client: SocketClient, hash: string, message: ChannelMessage): boolean {
+    switch (message.channel) {
+      case "orderbook":
+        return this.receiveBook(client, hash, message);
+      case "ticker":
+        client.resolve(this.parseTicker(message.data), hash);
+        return true;
+      case "balance":
+        client.resolve(this.parseBalance(message.data), hash);
+        return true;
+      default:
+        this.receiveRows(hash, message);
+        if (this.updatesOf(hash).hasNews) client.resolve(true, hash);
+        return true;
+    }
+  }
+
+  private receiveBook(client: SocketClient, hash: string, message: OrderBookMessage): boolean {
+    const book = this.localBooks.get(hash) ?? { local: new LocalOrderBook(), time: 0 };
+    this.localBooks.set(hash, book);
+    if (!book.local.apply(message)) return false;
+    book.time = message.time;
+    client.resolve(book, hash);
+    return true;
+  }
+
+  private receiveRows(
+    hash: string,
+    message: Exclude<ChannelMessage, { channel: "orderbook" | "ticker" | "balance" }>,
+  ): void {
+    const updates = this.updatesOf(hash);
+    switch (message.channel) {
+      case "trades":
+      case "liquidations":
+        for (const row of message.data) updates.put(row.tradeId, "", this.parseTrade(row));
+        break;
+      case "klines":
+        for (const row of message.data) updates.put(String(row.openTime), JSON.stringify(row), this.parseOHLCV(row));
+        break;
+      case "positions":
+        for (const row of message.data) updates.put(row.symbol, JSON.stringify(row), this.parsePosition(row));
+        break;
+      case "fills":
+        for (const row of message.data) {
+          // Who trades with himself has two fills of one trade.
+          const key = `${row.tradeId} ${row.side}`;
+          if (updates.isLive) updates.put(key, "", this.parseTrade(row));
+          else updates.remember(key, "", this.parseTrade(row));
+        }
+        updates.isLive = true;
+        break;
+      case "orders":
+        for (const row of message.data) {
+          const version = `${row.status} ${row.filledQuantity} ${row.quantity} ${row.price} ${row.updatedAt}`;
+          if (updates.isLive) updates.put(row.orderId, version, this.parseOrder(row));
+          else updates.remember(row.orderId, version, this.parseOrder(row));
+        }
+        updates.isLive = true;
+        break;
+    }
+  }
+
+  private async newsOf<Row>(request: ChannelRequest, access: "public" | "private"): Promise<Row[]> {
+    const updates = this.updatesOf(streamOf(request));
+    if (!updates.hasNews) await this.follow(request, access);
+    return updates.take(this.newUpdates) as Row[];
+  }
+
+  private updatesOf(hash: string): Updates<unknown> {
+    const known = this.updates.get(hash);
+    if (known !== undefined) return known;
+    const updates = new Updates<unknown>(MAX_ROWS);
+    this.updates.set(hash, updates);
+    return updates;
+  }
+
+  private async marketIdOf(symbol: string): Promise<string> {
+    await this.loadMarkets();
+    return this.marketId(symbol) as string;
+  }
+
+  private async accountChannel(channel: ChannelRequest["channel"], symbol: Str, params: Dict): Promise<ChannelRequest> {
+    await this.loadMarkets();
+    return { channel, ...this.given({ symbol: this.marketOrNone(symbol)?.id }), ...params };
+  }
+}

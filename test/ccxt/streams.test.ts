@@ -1,0 +1,220 @@
+import assert from "node:assert/strict";
+import { after, before, type TestContext, test } from "node:test";
+import type { Dict } from "ccxt";
+import type { SocketClient } from "../../src/ccxt/connection.ts";
+import type { perpd } from "../../src/ccxt/index.ts";
+import { until } from "../e2e/support/wait.ts";
+import { BTC, ETH, type Market, openMarket, programOf } from "./support/market.ts";
+import * as check from "./support/structures.ts";
+
+/** Every watch method that the class claims, against a running exchange, through gaps and lost connections. */
+let market: Market;
+/** Makes what the others watch. */
+let actor: perpd;
+
+before(async () => {
+  market = await openMarket();
+  actor = market.maker.exchange;
+  await actor.createLimitSellOrder(BTC, 5, 65010);
+  await actor.createLimitBuyOrder(BTC, 5, 64990);
+  await actor.createLimitBuyOrder(BTC, 1, 64980);
+});
+
+after(() => market.server.dispose());
+
+/** A program of the taker's, closed with the test. */
+async function open(t: TestContext, options: Dict = {}): Promise<perpd> {
+  const program = await programOf(market.server, market.taker.trader, options);
+  t.after(() => program.close());
+  return program;
+}
+
+const take = (amount: number) => market.taker.exchange.createMarketBuyOrder(BTC, amount);
+/** ccxt rejects what waits when a program is closed. */
+const ignore = () => {};
+
+function connectionOf(program: perpd): SocketClient & { connection: { terminate(): void } } {
+  const [client] = Object.values(program.clients as Dict);
+  return client;
+}
+
+/** By the name in `has`. */
+const METHODS: Record<string, (t: TestContext) => Promise<void>> = {
+  async watchOrderBook(t) {
+    const program = await open(t);
+    const first = await program.watchOrderBook(BTC);
+    check.checkOrderBook(program, first, BTC);
+    assert.deepEqual(first.bids[0], [64990, first.bids[0]?.[1]]);
+    const next = program.watchOrderBook(BTC);
+    const order = await actor.createLimitBuyOrder(BTC, 0.5, 64995);
+    check.checkOrderBook(program, await next, BTC);
+    assert.deepEqual((await next).bids[0], [64995, 0.5]);
+    const last = program.watchOrderBook(BTC);
+    await actor.cancelOrder(order.id as string);
+    assert.equal((await last).bids[0]?.[0], 64990);
+    const shallow = await program.watchOrderBook(BTC, 1);
+    check.checkOrderBook(program, shallow, BTC, 1);
+  },
+  async watchTicker(t) {
+    const program = await open(t);
+    const ticker = await program.watchTicker(BTC);
+    check.checkTicker(program, ticker, BTC);
+    assert.equal(ticker.bid, 64990);
+    const next = program.watchTicker(BTC);
+    await take(0.01);
+    check.checkTicker(program, await next, BTC);
+  },
+  async watchTrades(t) {
+    await take(0.01);
+    const program = await open(t);
+    const before = await program.watchTrades(BTC);
+    check.checkList(before, (trade) => check.checkTrade(program, trade, BTC, false));
+    const next = program.watchTrades(BTC);
+    await take(0.02);
+    assert.deepEqual(
+      (await next).map(({ amount, side }) => [amount, side]),
+      [[0.02, "buy"]],
+    );
+  },
+  async watchOHLCV(t) {
+    await take(0.01);
+    const program = await open(t);
+    check.checkCandles(await program.watchOHLCV(BTC, "1m"), 60_000);
+    const next = program.watchOHLCV(BTC, "1m");
+    await take(0.01);
+    check.checkCandles(await next, 60_000);
+  },
+  async watchOrders(t) {
+    const program = await open(t);
+    const told = program.watchOrders(BTC);
+    await subscribed(program);
+    const order = await program.createLimitBuyOrder(BTC, 0.1, 64000, { clientOrderId: `watch-${Date.now()}` });
+    const [row] = await told;
+    check.checkOrder(program, row as Dict, BTC);
+    assert.deepEqual([row?.id, row?.status], [order.id, "open"]);
+    const next = program.watchOrders(BTC);
+    await program.cancelOrder(order.id as string);
+    assert.deepEqual(
+      (await next).map(({ id, status }) => [id, status]),
+      [[order.id, "canceled"]],
+    );
+  },
+  async watchMyTrades(t) {
+    await take(0.01);
+    const program = await open(t);
+    const told = program.watchMyTrades();
+    await subscribed(program);
+    const order = await take(0.03);
+    const trades = await told;
+    check.checkList(trades, (trade) => check.checkTrade(program, trade, BTC, true));
+    // What was traded before is no news.
+    assert.deepEqual(
+      trades.map(({ order: id, amount }) => [id, amount]),
+      [[order.id, 0.03]],
+    );
+  },
+  async watchPositions(t) {
+    await take(0.01);
+    const program = await open(t);
+    const [position] = await program.watchPositions([BTC]);
+    check.checkPosition(program, position as Dict, BTC);
+    const next = program.watchPositions();
+    await take(0.05);
+    const [changed] = await next;
+    assert.equal(changed?.contracts, (await program.fetchPosition(BTC)).contracts);
+    const nothing = program.watchPositions([ETH]);
+    nothing.catch(ignore);
+  },
+  async watchBalance(t) {
+    const program = await open(t);
+    check.checkBalance(program, await program.watchBalance());
+    const next = program.watchBalance();
+    await take(0.01);
+    check.checkBalance(program, await next);
+  },
+};
+
+/** The first snapshot of what the program watches has come. */
+async function subscribed(program: perpd): Promise<void> {
+  await until("a snapshot", () => {
+    const subscriptions = Object.entries(connectionOf(program)?.subscriptions ?? {});
+    const streams = subscriptions.filter(([, subscription]) => subscription?.request !== undefined);
+    return streams.length > 0 && streams.every(([, subscription]) => subscription?.sequence !== null);
+  });
+}
+
+for (const [name, run] of Object.entries(METHODS)) test(name, run);
+
+test("no stream is claimed that is not tested, and none tested that is not claimed", () => {
+  const claimed = Object.entries(actor.has as Dict)
+    .filter(([name, has]) => has && /^(watch|unWatch)|Ws$/.test(name))
+    .map(([name]) => name);
+  assert.deepEqual(claimed.toSorted(), Object.keys(METHODS).toSorted());
+});
+
+test("with newUpdates off each call brings all that is known", async (t) => {
+  const program = await open(t, { options: { newUpdates: false } });
+  const first = (await program.watchTrades(BTC)).length;
+  const next = program.watchTrades(BTC);
+  await take(0.02);
+  assert.equal((await next).length, first + 1);
+});
+
+test("a message that is missing brings a new snapshot, not a wrong book", async (t) => {
+  const program = await open(t);
+  const book = await program.watchOrderBook(BTC);
+  const client = connectionOf(program);
+  const [hash] = Object.keys(client.subscriptions) as [string];
+  const next = program.watchOrderBook(BTC);
+  const sequence = (book.nonce as number) + 1000;
+  const skipped = {
+    channel: "orderbook",
+    symbol: "BTC-PERP",
+    depth: 100,
+    type: "DELTA",
+    sequence,
+    checksum: 0,
+    time: 1,
+  };
+  const bids = [["64999", "9"]];
+  const message = { ...skipped, prevSequence: sequence - 1, bids, asks: [] };
+  program.handleMessage(client, message as unknown as Parameters<perpd["handleMessage"]>[1]);
+  assert.equal(client.subscriptions[hash]?.sequence, null);
+  assert.deepEqual((await next).bids, book.bids);
+});
+
+test("a book whose checksum differs is asked for anew", async (t) => {
+  const program = await open(t);
+  const book = await program.watchOrderBook(BTC);
+  const next = program.watchOrderBook(BTC);
+  const sequence = (book.nonce as number) + 1000;
+  const head = { channel: "orderbook", symbol: "BTC-PERP", depth: 100, type: "DELTA", sequence, checksum: 0, time: 1 };
+  const message = { ...head, prevSequence: book.nonce, bids: [["64999", "9"]], asks: [] };
+  program.handleMessage(connectionOf(program), message as unknown as Parameters<perpd["handleMessage"]>[1]);
+  assert.deepEqual((await next).bids, book.bids);
+});
+
+test("when a connection is lost whoever waits is told, and fills of meanwhile come once", async (t) => {
+  const program = await open(t);
+  const told = program.watchMyTrades(BTC);
+  await subscribed(program);
+  await take(0.01);
+  await told;
+  const waiting = program.watchMyTrades(BTC);
+  connectionOf(program).connection.terminate();
+  await assert.rejects(waiting, { name: "NetworkError" });
+  const missed = await take(0.04);
+  const trades = await program.watchMyTrades(BTC);
+  assert.deepEqual(
+    trades.map(({ order, amount }) => [order, amount]),
+    [[missed.id, 0.04]],
+  );
+});
+
+test("what the exchange refuses rejects with ccxt's exception, and can be asked for again", async (t) => {
+  const stranger = await open(t, { secret: "wrong" });
+  await assert.rejects(stranger.watchBalance(), { name: "AuthenticationError" });
+  await assert.rejects(stranger.watchBalance(), { name: "AuthenticationError" });
+  await assert.rejects(stranger.watchOrderBook(BTC, 5, { depth: 7 }));
+  check.checkOrderBook(stranger, await stranger.watchOrderBook(BTC, 5), BTC, 5);
+});
