@@ -72,7 +72,14 @@ export const OrderBook = object(
     symbol: SymbolName,
     sequence: Sequence,
     time: Time("When the book last changed."),
-    checksum: Type.Integer({ minimum: 0, maximum: 2 ** 32 - 1, description: "CRC-32 of the best 25 levels." }),
+    checksum: Type.Integer({
+      minimum: 0,
+      maximum: 2 ** 32 - 1,
+      description:
+        "CRC-32 (as in zlib and PNG) of the best 25 levels of each side in turns, bid first, their texts joined by colons: " +
+        "`bidPrice:bidQuantity:askPrice:askQuantity:…`. A side that has no level left is left out. The bids 65000.5 × 1.2 and " +
+        "65000 × 3 and the ask 65001 × 0.5 are `65000.5:1.2:65001:0.5:65000:3`: 842467022. An empty book has 0.",
+    }),
     bids: Type.Array(Level, { description: "Best first." }),
     asks: Type.Array(Level, { description: "Best first." }),
   },
