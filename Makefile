@@ -1,5 +1,5 @@
 # The same commands that CI calls. Nothing else has to be installed by hand: Node >= 20.15 and npm are enough.
-.PHONY: run test check bench crash install build
+.PHONY: run test check bench crash fuzz install build
 
 ARGS ?=
 KILLS ?= 200
@@ -20,6 +20,9 @@ bench: build      ## the benchmark's table; make bench STAGES="core codec"
 
 crash: build      ## kills the server under load, again and again; make crash KILLS=50
 	node dist/test/crash/main.js $(KILLS)
+
+fuzz: build       ## everything that is thrown at it at random; make fuzz SEED=7 RUNS=1000 STAGES="bodies bytes"
+	SEED=$(SEED) RUNS=$(RUNS) node dist/test/fuzz/main.js $(STAGES)
 
 build: install
 	npx tsc -p tsconfig.json

@@ -55,6 +55,11 @@ export class TestServer {
     return Number(new URL(this.url).port);
   }
 
+  /** Of its process; undefined when it does not run. */
+  get pid(): number | undefined {
+    return this.child?.pid;
+  }
+
   get isRunning(): boolean {
     return this.child !== null;
   }

@@ -1,0 +1,24 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { newSeed } from "../e2e/support/random.ts";
+import { HOSTILE_STAGES } from "./hostile/stages.ts";
+import { Victim } from "./hostile/victim.ts";
+
+/** Of each stage; `make fuzz` runs them whole. */
+const SHARE = 0.03;
+
+for (const { name, runs, run } of HOSTILE_STAGES)
+  test(`hostile ${name} change nothing, crash nothing and cause no error of the server's`, (t) => {
+    const seed = newSeed();
+    t.diagnostic(`seed ${seed}`);
+    return run(seed, Math.ceil(runs * SHARE), (line) => t.diagnostic(line));
+  });
+
+test("what was refused and yet done is noticed", () =>
+  Victim.attacked(
+    () => {},
+    async (victim) => {
+      const send = (price: string) => victim.target.alice.buy("0.001", price).then(() => false);
+      await assert.rejects(victim.each(["60000"], send), /refused, and yet something was done: \["60000"\]/);
+    },
+  ));

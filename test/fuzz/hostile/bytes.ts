@@ -1,0 +1,95 @@
+import assert from "node:assert/strict";
+import { connect } from "node:net";
+import { Random } from "../../e2e/support/random.ts";
+import { sendRaw } from "../../front/raw.ts";
+import type { Stage } from "../stage.ts";
+import { mutateText } from "./strange.ts";
+import { Victim } from "./victim.ts";
+
+const CLOSE_DEADLINE_MS = 30_000;
+/** Every so many requests the client stays and listens, instead of hanging up behind the last byte. */
+const LISTENS_EVERY = 40;
+const ORDER = JSON.stringify({ symbol: "BTC-PERP", side: "BUY", type: "LIMIT", price: "60000", quantity: "0.001" });
+
+const INSERTS = [
+  ...["\r\n", "\r", "\n", "\0", " ", "\t", ":", "\r\n\r\n", "%", "\xff", "\x80", "\x7f", "Host: y\r\n", "Host:\r\n"],
+  ...["Content-Length: 3\r\n", "Content-Length: 0\r\n", "content-length: -1\r\n", "Content-Length: 99999999999\r\n"],
+  ...["Transfer-Encoding: chunked\r\n", "transfer-encoding: xchunked\r\n", "Transfer-Encoding : chunked\r\n"],
+  ...["5\r\nhello\r\n", "0\r\n\r\n", "\r\n folded: x", "Expect: 100-continue\r\n", "Connection: close\r\n"],
+  ...["Upgrade: websocket\r\n", "GET / HTTP/1.1\r\n", "HTTP/1.0", "HTTP/2.0", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"],
+  ...["X".repeat(300), `${"a: b\r\n".repeat(120)}`, `X-Long: ${"y".repeat(9000)}\r\n`],
+];
+
+function templates(authorization: string): string[] {
+  const head = `Host: x\r\nAuthorization: ${authorization}\r\n`;
+  return [
+    `POST /v1/orders HTTP/1.1\r\n${head}Content-Length: ${ORDER.length}\r\n\r\n${ORDER}`,
+    `GET /v1/orders/history?symbol=BTC-PERP&limit=5 HTTP/1.1\r\n${head}\r\n`,
+    `DELETE /v1/orders HTTP/1.1\r\n${head}\r\n`,
+    `GET /v1/ws HTTP/1.1\r\n${head}Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n`,
+  ];
+}
+
+/** Requests with bytes changed, cut out and put in; now and then two in one, or only noise. */
+function* requests(random: Random, count: number, authorization: string): Generator<string> {
+  const known = templates(authorization);
+  for (let i = 0; i < count; i++) {
+    const roll = random.next();
+    if (roll < 0.05) yield noise(random);
+    else if (roll < 0.1) yield mutateText(random, random.pick(known), INSERTS) + random.pick(known);
+    else yield mutateText(random, random.pick(known), INSERTS);
+  }
+}
+
+const noise = (random: Random): string =>
+  Array.from({ length: random.between(1, 600) }, () => String.fromCharCode(random.between(0, 255))).join("");
+
+/** Sends it all and hangs up; what came back until the server let go. */
+function sendAndHangUp(port: number, text: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    let answer = "";
+    const socket = connect(port, "127.0.0.1");
+    const timer = setTimeout(() => {
+      socket.destroy();
+      reject(new Error(`the server does not let go after ${JSON.stringify(text)}`));
+    }, CLOSE_DEADLINE_MS);
+    socket.setEncoding("latin1").on("data", (chunk) => {
+      answer += chunk;
+    });
+    // It may close before all has been sent.
+    socket.on("error", () => {});
+    socket.on("close", () => {
+      clearTimeout(timer);
+      resolve(answer);
+    });
+    socket.end(Buffer.from(text, "latin1"));
+  });
+}
+
+function checkStatuses(text: string, answer: string): void {
+  // 505 is what the parser of uWebSockets.js says itself when a line does not end in HTTP/1.1: nothing has run.
+  for (const [, status] of answer.matchAll(/HTTP\/1\.1 (\d+)/g))
+    assert.ok(Number(status) < 500 || status === "505" || status === "503", `${JSON.stringify(text)}: ${answer}`);
+}
+
+/** Bytes that no client should send, from one who may trade and from one who may not. */
+export const BYTES: Stage = {
+  name: "bytes",
+  runs: 20_000,
+  run: (seed, runs, say) =>
+    Victim.attacked(say, async (victim) => {
+      const { port } = victim.server;
+      let sent = 0;
+      const send = async (text: string) => {
+        const listens = sent++ % LISTENS_EVERY === 0;
+        checkStatuses(text, listens ? (await sendRaw(port, text)).text : await sendAndHangUp(port, text));
+      };
+      const random = new Random(seed);
+      const half = Math.ceil(runs / 2);
+      const refused = async (text: string) => send(text).then(() => false);
+      await victim.leavesUntouched(() => victim.each(requests(random, half, "Bearer no"), refused).then(() => {}));
+      const token = `Bearer ${victim.target.alice.token}`;
+      // Whether these were accepted, their sender has not waited to hear.
+      await victim.each(requests(random, runs - half, token), async (text) => send(text).then(() => true));
+    }),
+};

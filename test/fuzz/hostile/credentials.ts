@@ -1,0 +1,69 @@
+import assert from "node:assert/strict";
+import type { CreatedApiKey } from "../../../src/client/types.ts";
+import type { Headers } from "../../e2e/support/api.ts";
+import { signed } from "../../e2e/support/keys.ts";
+import { Random } from "../../e2e/support/random.ts";
+import type { Stage } from "../stage.ts";
+import { mutateText, strangeText } from "./strange.ts";
+import { Victim } from "./victim.ts";
+
+const ORDER = JSON.stringify({ symbol: "BTC-PERP", side: "BUY", type: "LIMIT", price: "60000", quantity: "0.001" });
+const HEX = [..."0123456789abcdef"];
+
+/** What a header may hold, as far as node sends it. */
+const printable = (text: string): string => text.replace(/[^\x21-\x7e\x80-\xff]/g, "~");
+
+/** One character of it is another one. */
+function replaced(random: Random, text: string, alphabet: readonly string[]): string {
+  const at = random.between(0, text.length - 1);
+  const other = alphabet.filter((each) => each !== text[at]?.toLowerCase() && each !== text[at]);
+  return text.slice(0, at) + random.pick(other) + text.slice(at + 1);
+}
+
+/** Sound credentials, and what makes them wrong: never what they would be taken for. */
+function wrongHeaders(random: Random, token: string, key: CreatedApiKey): Headers {
+  const sound = signed(key, "POST", "/orders", ORDER);
+  const { "x-signature": signature = "", "x-timestamp": timestamp = "" } = sound;
+  switch (random.between(0, 8)) {
+    case 0:
+      return { authorization: `Bearer ${replaced(random, token, [...HEX, "-", "_"])}` };
+    case 1:
+      return { authorization: `x${printable(strangeText(random))}` };
+    case 2:
+      return {
+        authorization: `Bearer ${printable(mutateText(random, token.slice(1), ["A", "=", " ", "%", "\xff"]))}~`,
+      };
+    case 3:
+      return { ...sound, "x-signature": replaced(random, signature, HEX) };
+    case 4:
+      return { ...sound, "x-signature": `z${printable(strangeText(random))}` };
+    case 5:
+      return { ...sound, "x-timestamp": String(Number(timestamp) - random.between(1, 4000)) };
+    case 6:
+      return { ...sound, "x-timestamp": `x${printable(strangeText(random))}` };
+    case 7:
+      return { ...sound, "x-recv-window": `-${printable(strangeText(random))}` };
+    default:
+      return { ...sound, "x-api-key": replaced(random, key.apiKey, HEX) };
+  }
+}
+
+function* inputs(random: Random, count: number, token: string, key: CreatedApiKey): Generator<Headers> {
+  for (let i = 0; i < count; i++) yield wrongHeaders(random, token, key);
+}
+
+/** Headers that say who is calling, and never truly. */
+export const CREDENTIALS: Stage = {
+  name: "credentials",
+  runs: 15_000,
+  run: (seed, runs, say) =>
+    Victim.attacked(say, async (victim) => {
+      const { alice } = victim.target;
+      const attempts = inputs(new Random(seed), runs, alice.token ?? "", victim.key.key);
+      await victim.each(attempts, async (headers) => {
+        const { status, text } = await victim.nobody.request("POST", "/orders", ORDER, headers);
+        assert.ok([400, 401, 403].includes(status), `${JSON.stringify(headers)}: ${text}`);
+        return false;
+      });
+    }),
+};

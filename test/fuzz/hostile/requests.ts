@@ -1,0 +1,124 @@
+import { declaredRoutes } from "../../e2e/support/documented-replies.ts";
+import { Random } from "../../e2e/support/random.ts";
+import type { Stage } from "../stage.ts";
+import { soundObject, soundValue } from "./sound.ts";
+import { mutateText, strangeBody, strangeText } from "./strange.ts";
+import { checkStatus, Victim } from "./victim.ts";
+
+interface Request {
+  method: string;
+  path: string;
+  body?: string;
+}
+
+/** Every endpoint that an account or a stranger may use; the operator is trusted. */
+const ROUTES = declaredRoutes().filter(({ access }) => access !== "OPERATOR");
+const WITH_BODY = ROUTES.filter(({ body }) => body !== undefined);
+/** Logging out would end the attack. */
+const WITHOUT_BODY = ROUTES.filter(({ body, path }) => body === undefined && path !== "/auth/logout");
+
+type AnyRoute = (typeof ROUTES)[number];
+
+function pathOf(random: Random, { path, parameter }: AnyRoute): string {
+  const sound = parameter === undefined ? "BTC-PERP" : String(soundValue(random, parameter));
+  return path.replace(/:\w+/, sound);
+}
+
+function* bodies(random: Random, count: number): Generator<Request> {
+  for (let i = 0; i < count; i++) {
+    // Half of them are orders.
+    const route = i % 2 === 0 ? (WITH_BODY[0] as AnyRoute) : random.pick(WITH_BODY);
+    const body = strangeBody(random, soundObject(random, route.body as NonNullable<AnyRoute["body"]>));
+    yield { method: route.method, path: pathOf(random, route), body };
+  }
+}
+
+function* targets(random: Random, count: number): Generator<Request> {
+  for (let i = 0; i < count; i++) {
+    const route = random.pick(WITHOUT_BODY);
+    const path = random.next() < 0.3 ? strangePath(random, route) : pathOf(random, route);
+    const query = strangeQuery(random, route);
+    yield { method: route.method, path: query === "" ? path : `${path}?${query}` };
+  }
+}
+
+const PIECES = [
+  "/",
+  "//",
+  "%2f",
+  "%00",
+  "%",
+  "%zz",
+  "%ff",
+  "..",
+  ".",
+  "?",
+  "&",
+  "=",
+  "+",
+  ";",
+  ":",
+  "~",
+  "|",
+  "\\",
+  "x",
+];
+
+function strangePath(random: Random, route: AnyRoute): string {
+  if (route.parameter === undefined || random.next() < 0.5)
+    return `/${mutateText(random, pathOf(random, route), PIECES)}`;
+  return route.path.replace(/:\w+/, () => encode(random, strangeText(random)));
+}
+
+function strangeQuery(random: Random, route: AnyRoute): string {
+  const fields = Object.entries(route.query === undefined ? {} : soundObject(random, route.query));
+  for (let times = random.between(0, 2); times > 0; times--) {
+    const name = random.next() < 0.7 && fields.length > 0 ? random.pick(fields)[0] : strangeText(random);
+    fields.push([name, strangeText(random)]);
+  }
+  if (fields.length > 0 && random.next() < 0.7) fields.shift();
+  const query = fields.map(([name, value]) => `${encode(random, name)}=${encode(random, String(value))}`).join("&");
+  return random.next() < 0.2 ? mutateText(random, query, PIECES) : query;
+}
+
+/** As a URL wants it, or as node lets it through. */
+function encode(random: Random, text: string): string {
+  try {
+    if (random.next() < 0.7) return encodeURIComponent(text);
+  } catch {
+    // Half of a surrogate pair.
+  }
+  return text;
+}
+
+/** node's own client refuses to send the rest: those bytes are for bytes.ts. */
+const plain = (path: string): string => path.replace(/[^\x21-\x7e]/g, "~").replaceAll("#", "~");
+
+async function attack(
+  inputs: (random: Random, count: number) => Generator<Request>,
+  seed: number,
+  runs: number,
+  say: (line: string) => void,
+): Promise<void> {
+  await Victim.attacked(say, async (victim) => {
+    const { alice } = victim.target;
+    const accepted = await victim.each(inputs(new Random(seed), runs), async (input) => {
+      const answer = await alice.request(input.method, plain(input.path), input.body);
+      checkStatus(answer, input);
+      return answer.status < 300 && input.method !== "GET";
+    });
+    say(`${accepted} were accepted and did something, or had been done before`);
+  });
+}
+
+export const BODIES: Stage = {
+  name: "bodies",
+  runs: 50_000,
+  run: (seed, runs, say) => attack(bodies, seed, runs, say),
+};
+
+export const TARGETS: Stage = {
+  name: "targets",
+  runs: 25_000,
+  run: (seed, runs, say) => attack(targets, seed, runs, say),
+};

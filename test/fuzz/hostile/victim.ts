@@ -1,0 +1,112 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { type Answer, Api } from "../../e2e/support/api.ts";
+import { type KeyHolder, openKey } from "../../e2e/support/keys.ts";
+import { startServer, type TestServer } from "../../e2e/support/server.ts";
+import { SocketClient } from "../../e2e/support/socket.ts";
+import { leavesUntouched, openTarget, type Target } from "../../e2e/support/untouched.ts";
+
+const HOUR_MS = 3_600_000;
+const AT_ONCE = 32;
+/** What a server of these tests may grow by, its caches and its garbage included, however long it is attacked. */
+const MAX_GROWTH_BYTES = 256 * 1024 * 1024;
+
+/** The exchange under attack: its sequence says whether anything has happened in it. */
+export class Victim {
+  readonly server: TestServer;
+  readonly target: Target;
+  readonly nobody: Api;
+  /** Of alice's account, with all permissions. */
+  readonly key: KeyHolder;
+  private readonly witness: SocketClient;
+  private readonly bytesBefore: number;
+
+  private constructor(server: TestServer, target: Target, key: KeyHolder, witness: SocketClient) {
+    this.server = server;
+    this.target = target;
+    this.nobody = new Api(server.url);
+    this.key = key;
+    this.witness = witness;
+    this.bytesBefore = this.memoryBytes();
+  }
+
+  /** Attacks a new exchange, in which nothing happens by itself, and then looks whether it is sound. */
+  static async attacked(say: (line: string) => void, attack: (victim: Victim) => Promise<void>): Promise<void> {
+    // Nothing is sent while it lasts: a withdrawal's progress would be an event.
+    const server = await startServer({ environment: { PERPD_WITHDRAWAL_DELAY_MS: "86400000" } });
+    try {
+      const target = await openTarget(server);
+      const key = await openKey(server, target.alice, ["READ", "TRADE", "WITHDRAW"]);
+      const victim = new Victim(server, target, key, await SocketClient.open(server.wsUrl));
+      await attack(victim);
+      await victim.check(say);
+    } finally {
+      await server.dispose();
+    }
+  }
+
+  /**
+   * Sends the inputs, many at once. `send` says whether one was accepted; where none was, nothing may have happened.
+   * Returns how many were accepted.
+   */
+  async each<T>(inputs: Iterable<T>, send: (input: T) => Promise<boolean>): Promise<number> {
+    let accepted = 0;
+    let sequence = await this.sequence();
+    for (const batch of batches(inputs, AT_ONCE)) {
+      const hour = Math.floor(Date.now() / HOUR_MS);
+      const results = await Promise.all(batch.map(send));
+      const taken = results.filter(Boolean).length;
+      const now = await this.sequence();
+      // Funding is settled on the hour.
+      if (taken === 0 && hour === Math.floor(Date.now() / HOUR_MS))
+        assert.equal(now, sequence, `refused, and yet something was done: ${JSON.stringify(batch)}`);
+      sequence = now;
+      accepted += taken;
+    }
+    return accepted;
+  }
+
+  /** Everything must be as it was afterwards. */
+  leavesUntouched(attack: () => Promise<void>): Promise<void> {
+    return leavesUntouched(this.target, attack);
+  }
+
+  private async sequence(): Promise<number> {
+    return (await this.nobody.get<{ sequence: number }>("/health")).sequence;
+  }
+
+  private async check(say: (line: string) => void): Promise<void> {
+    assert.equal((await this.witness.request("ping")).op, "pong", "the witness has heard everything");
+    await this.target.operator.soundAudit();
+    const grownBytes = this.memoryBytes() - this.bytesBefore;
+    say(
+      `memory: ${(this.memoryBytes() / 2 ** 20).toFixed(0)} MB, ${(grownBytes / 2 ** 20).toFixed(0)} MB more than before`,
+    );
+    assert.ok(grownBytes < MAX_GROWTH_BYTES, `${grownBytes} bytes more than before`);
+    assert.deepEqual(await this.server.stop(), { code: 0, signal: null });
+    const logged = this.server.stderr.split("\n").find((line) => /"level":(50|60)/.test(line));
+    assert.equal(logged, undefined, "the server has logged an error");
+  }
+
+  /** What the process has taken, files that are mapped left out. */
+  private memoryBytes(): number {
+    const status = readFileSync(`/proc/${this.server.pid}/status`, "utf8");
+    return 1024 * Number(/RssAnon:\s+(\d+) kB/.exec(status)?.[1] ?? 0);
+  }
+}
+
+/** No error of the server's but a deliberate 503. */
+export function checkStatus(answer: Answer<unknown>, input: unknown): void {
+  const isDeliberate = answer.status === 503 && answer.headers["retry-after"] !== undefined;
+  assert.ok(answer.status < 500 || isDeliberate, `${JSON.stringify(input)}: ${answer.text}`);
+}
+
+function* batches<T>(inputs: Iterable<T>, size: number): Generator<T[]> {
+  let batch: T[] = [];
+  for (const input of inputs) {
+    if (batch.push(input) < size) continue;
+    yield batch;
+    batch = [];
+  }
+  if (batch.length > 0) yield batch;
+}

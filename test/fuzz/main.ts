@@ -1,0 +1,29 @@
+import { newSeed } from "../e2e/support/random.ts";
+import { HOSTILE_STAGES } from "./hostile/stages.ts";
+import type { Stage } from "./stage.ts";
+
+/** `make fuzz`: everything that is thrown at the exchange at random, stage by stage. SEED= repeats, RUNS= sets inputs. */
+
+const STAGES: readonly Stage[] = [...HOSTILE_STAGES];
+
+const names = process.argv.slice(2);
+const unknown = names.find((name) => !STAGES.some((stage) => stage.name === name));
+const runs = Number(process.env.RUNS || 0);
+if (unknown !== undefined || !Number.isInteger(runs) || runs < 0) {
+  console.error(`usage: [SEED=n] [RUNS=n] main.js [STAGE...]; stages: ${STAGES.map(({ name }) => name).join(", ")}`);
+  process.exit(2);
+}
+const seed = Number(process.env.SEED || newSeed());
+console.log(`seed ${seed} (SEED=${seed} repeats the inputs)`);
+for (const stage of STAGES) {
+  if (names.length > 0 && !names.includes(stage.name)) continue;
+  const count = runs === 0 ? stage.runs : runs;
+  const startedAt = Date.now();
+  try {
+    await stage.run(seed, count, (line) => console.log(`  ${line}`));
+  } catch (fault) {
+    console.error(`${stage.name}: FAILED with seed ${seed}\n`, fault);
+    process.exit(1);
+  }
+  console.log(`${stage.name}: ${count} inputs in ${((Date.now() - startedAt) / 1000).toFixed(1)} s, no fault`);
+}
