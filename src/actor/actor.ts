@@ -24,6 +24,8 @@ export interface WorkerOptions {
   snapshotIntervalMs: number;
   /** The only clock that actors have: milliseconds since the epoch. */
   clock: () => number;
+  /** No turn is stamped earlier. */
+  notBefore: number;
 }
 
 /** The turns of all actors on one thread: drain → stamp → decide → ticket → ring. It knows nothing of symbols. */
@@ -32,11 +34,12 @@ export class ActorWorker {
   private readonly actors = new Map<number, Actor>();
   private readonly turn: TurnWriter;
   private readonly snapshots = new Map<number, { writer: SnapshotPartWriter; sent: number }>();
-  private lastTime = 0;
+  private lastTime: number;
   private nextSnapshotAt = 0;
 
   constructor(options: WorkerOptions) {
     this.options = options;
+    this.lastTime = options.notBefore;
     const waitForRoom = (): void => {
       options.out.ring();
       options.bell.announce();
@@ -80,7 +83,7 @@ export class ActorWorker {
   /** Takes every command that is there. Returns how many. */
   private drain(): number {
     const { commands, out } = this.options;
-    // Never backwards, also when the machine's clock is set back: time in the log only grows.
+    // Never backwards, also when the machine's clock is set back, be it between two starts: time in the log only grows.
     this.lastTime = Math.max(this.lastTime, this.options.clock());
     let count = 0;
     for (let at = commands.peek(); at >= 0; at = commands.peek()) {

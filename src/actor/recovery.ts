@@ -10,7 +10,7 @@ const RECORDS_PER_STEP = 10_000;
 
 /**
  * Brings actors back to where the log ends: their snapshots, then the log's tail through the same `apply` that deciding
- * turns use. Nothing is decided again.
+ * turns use. Nothing is decided again. Returns the time of the last turn that it met: time goes on from there.
  */
 export function recover(
   actors: readonly Actor[],
@@ -18,13 +18,15 @@ export function recover(
   logDir: string,
   control: Control,
   files: Files = DISK,
-): void {
+): number {
   const byId = new Map<number, { actor: Actor; through: number }>();
   const end = control.durable;
   let from = end;
+  let lastTime = 0;
   for (const actor of actors) {
     const through = snapshots.load(actor.actorId, (table, key, row) => actor.load(table, key, row));
     control.setSnapshotOf(actor.actorId, through);
+    lastTime = Math.max(lastTime, snapshots.timeOf(actor.actorId));
     byId.set(actor.actorId, { actor, through });
     from = Math.min(from, through);
   }
@@ -33,8 +35,9 @@ export function recover(
     const visit = (buffer: Buffer, view: DataView, offset: number, logBytes: number): void => {
       const entry = byId.get(view.getUint16(offset + AT_ACTOR_ID, true));
       const sequence = view.getFloat64(offset + AT_SEQUENCE, true);
-      if (entry === undefined || sequence <= entry.through) return;
       const time = view.getFloat64(offset + AT_TIME, true);
+      lastTime = Math.max(lastTime, time);
+      if (entry === undefined || sequence <= entry.through) return;
       eachMessage(view, buffer, offset + RECORD_HEADER_BYTES, offset + logBytes, (event) =>
         entry.actor.apply(event, time),
       );
@@ -47,4 +50,5 @@ export function recover(
     reader.close();
   }
   for (const actor of actors) actor.restored();
+  return lastTime;
 }

@@ -145,7 +145,7 @@ export function runActors(task: ActorTask): void {
     return new SymbolActor(compileInstrument(config), cells);
   });
   const database = openDatabase(task.dataDir, { readOnly: true });
-  recover(actors, new Snapshots(database), task.logDir, control);
+  const notBefore = recover(actors, new Snapshots(database), task.logDir, control);
   database.close();
   const worker = new ActorWorker({
     actors,
@@ -156,6 +156,7 @@ export function runActors(task: ActorTask): void {
     out: new RingProducer(task.out, new Bell(task.journalBell)),
     snapshotIntervalMs: task.snapshotIntervalMs,
     clock: Date.now,
+    notBefore,
   });
   task.port.postMessage("ready");
   worker.run();

@@ -1,4 +1,4 @@
-import { AT_DURABLE_THROUGH, AT_LOG_BYTES, AT_SEQUENCE } from "../wire/record.ts";
+import { AT_DURABLE_THROUGH, AT_KIND, AT_LOG_BYTES, AT_SEQUENCE, KIND_TURN } from "../wire/record.ts";
 import { DISK, type Files, readFully } from "./files.ts";
 import { DAMAGED, describe, END, findProof, inspect, TURN, type Verdict, WATERMARK } from "./log-record.ts";
 import {
@@ -99,14 +99,16 @@ export function tornBytes(scan: Scan, protectedThrough: number): number {
   return lastWritten(bytes, endOffset) - endOffset;
 }
 
-/** The offset of the first record after `sequence`, or the end. */
+/** The offset behind the last turn up to `sequence`: of a watermark too, since a watermark does not vouch for itself. */
 export function offsetAfter(scan: Scan, sequence: number): number {
   const { view, endOffset } = scan;
-  let offset = SEGMENT_HEADER_BYTES;
-  while (offset < endOffset && view.getFloat64(offset + AT_SEQUENCE, true) <= sequence) {
-    offset += view.getUint32(offset + AT_LOG_BYTES, true);
+  let after = SEGMENT_HEADER_BYTES;
+  for (let offset = after; offset < endOffset && view.getFloat64(offset + AT_SEQUENCE, true) <= sequence; ) {
+    const end = offset + view.getUint32(offset + AT_LOG_BYTES, true);
+    if (view.getUint8(offset + AT_KIND) === KIND_TURN) after = end;
+    offset = end;
   }
-  return offset;
+  return after;
 }
 
 function walk(segment: Segment, bytes: Buffer): Scan {

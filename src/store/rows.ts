@@ -115,7 +115,11 @@ export const IndexRecord = shape(257, "IndexRecord", {
 export type IndexRecord = MessageOf<typeof IndexRecord>;
 
 /** An actor's snapshot holds its state through this sequence. */
-export const SnapshotRecord = shape(258, "SnapshotRecord", { sequence: "number" });
+export const SnapshotRecord = shape(258, "SnapshotRecord", {
+  sequence: "number",
+  /** Of the actor's last turn, in ms; 0 in what was written before there was this field. */
+  time: "number",
+});
 export type SnapshotRecord = MessageOf<typeof SnapshotRecord>;
 
 /** An interval of funding of one symbol, as it ended. */

@@ -1,5 +1,5 @@
 import type { Message } from "../core/shape.ts";
-import { eachSnapshotEntry } from "../wire/snapshot.ts";
+import { eachSnapshotEntry, readSnapshotPart } from "../wire/snapshot.ts";
 import type { Database } from "./database.ts";
 import { SnapshotRecord } from "./rows.ts";
 import { WriteBatch } from "./write-batch.ts";
@@ -17,6 +17,11 @@ export class Snapshots {
     return this.database.snapshotHeads.get(actorId)?.sequence ?? 0;
   }
 
+  /** The time of the actor's last turn in that state, in ms; 0 when nobody knows. */
+  timeOf(actorId: number): number {
+    return this.database.snapshotHeads.get(actorId)?.time ?? 0;
+  }
+
   /**
    * Brings the actor's rows to `sequence`, all in one transaction: what the parts (records of kind SNAPSHOT, in order)
    * put and remove. On disk when it returns. Sequences of an actor never go back: the caller sees to that.
@@ -30,7 +35,8 @@ export class Snapshots {
       remove: (table: string, key: number | string) => batch.remove(database.snapshotRows, [actorId, table, key]),
     };
     for (const part of parts) eachSnapshotEntry(part, entries);
-    batch.put(database.snapshotHeads, actorId, { type: SnapshotRecord.code, sequence });
+    const time = Math.max(0, ...parts.map((part) => readSnapshotPart(part).time));
+    batch.put(database.snapshotHeads, actorId, { type: SnapshotRecord.code, sequence, time });
     database.commit(batch);
   }
 

@@ -150,6 +150,8 @@ export class SnapshotPartWriter implements SnapshotWriter {
 export interface SnapshotPart {
   readonly actorId: number;
   readonly sequence: number;
+  /** Of the last turn before it, in ms. */
+  readonly time: number;
   readonly part: number;
   readonly last: boolean;
 }
@@ -166,6 +168,7 @@ export function readSnapshotPart(record: Uint8Array): SnapshotPart {
   return {
     actorId: view.getUint16(AT_ACTOR_ID, true),
     sequence: view.getFloat64(AT_SEQUENCE, true),
+    time: view.getFloat64(AT_TIME, true),
     part: view.getUint32(AT_PART, true),
     last: view.getUint32(AT_LAST, true) === 1,
   };

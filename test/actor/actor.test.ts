@@ -57,6 +57,7 @@ function start() {
     out: new RingProducer(outRing, new Bell()),
     snapshotIntervalMs: 1e9,
     clock: () => 1_700_000_000_000,
+    notBefore: 0,
   });
   const send = (requestId: number): void => {
     const at = commands.reserve(64);

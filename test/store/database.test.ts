@@ -61,12 +61,12 @@ test("a second opening in the process reads what the first commits, and cannot w
   const reader = openDatabase(dir, { readOnly: true });
   const batch = new WriteBatch();
   for (const sequence of [7, 8]) {
-    batch.put(writer.snapshotHeads, 1, { type: SnapshotRecord.code, sequence });
+    batch.put(writer.snapshotHeads, 1, { type: SnapshotRecord.code, sequence, time: 1 });
     writer.commit(batch);
     reader.refresh();
     assert.equal(reader.snapshotHeads.get(1)?.sequence, sequence);
   }
-  batch.put(reader.snapshotHeads, 1, { type: SnapshotRecord.code, sequence: 9 });
+  batch.put(reader.snapshotHeads, 1, { type: SnapshotRecord.code, sequence: 9, time: 1 });
   assert.throws(() => reader.commit(batch));
   await reader.close();
   await writer.close();
@@ -75,7 +75,7 @@ test("a second opening in the process reads what the first commits, and cannot w
 test("a batch that cannot be written leaves nothing of itself", async () => {
   const database = openDatabase(newDir());
   const batch = new WriteBatch();
-  batch.put(database.snapshotHeads, 1, { type: SnapshotRecord.code, sequence: 1 });
+  batch.put(database.snapshotHeads, 1, { type: SnapshotRecord.code, sequence: 1, time: 1 });
   batch.put(database.snapshotRows, [1, "x".repeat(5000), 1], blank(OrderRecord)); // LMDB takes no such key
   assert.throws(() => database.commit(batch), { name: "DatabaseWriteError" });
   assert.equal(database.snapshotHeads.get(1), undefined);

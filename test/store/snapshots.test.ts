@@ -131,7 +131,7 @@ test("a part is a record that the log does not take", () => {
   assert.equal(view.getUint32(AT_LOG_BYTES, true), 0);
   assert.equal(view.getUint8(AT_KIND), KIND_SNAPSHOT);
   assert.equal(view.getFloat64(AT_TIME, true), 1012);
-  assert.deepEqual(readSnapshotPart(part), { actorId: 7, sequence: 12, part: 0, last: true });
+  assert.deepEqual(readSnapshotPart(part), { actorId: 7, sequence: 12, time: 1012, part: 0, last: true });
 });
 
 test("a row that no part could hold is refused by the writer", () => {

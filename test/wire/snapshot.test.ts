@@ -90,6 +90,7 @@ test("what a snapshot puts and removes arrives in order, over as many parts as i
             Array.from({ length: count }, (_, part) => ({
               actorId: 7,
               sequence: 1000 + i,
+              time: 5,
               part,
               last: part === count - 1,
             })),
@@ -107,7 +108,7 @@ test("a snapshot of nothing is one part, since its sequence is news", () => {
   const writer = new SnapshotPartWriter(3, (record) => received.take(record, false));
   writer.begin(42, 5);
   writer.end();
-  assert.deepEqual(received.parts, [{ actorId: 3, sequence: 42, part: 0, last: true }]);
+  assert.deepEqual(received.parts, [{ actorId: 3, sequence: 42, time: 5, part: 0, last: true }]);
   assert.deepEqual(received.entries, []);
 });
 

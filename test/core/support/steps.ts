@@ -173,14 +173,14 @@ export const eventfulStep: fc.Arbitrary<Step> = fc.oneof(
 );
 
 /** Turns steps into commands and sends them; knows which orders there have been. */
-export class Traffic {
-  readonly exchange: Exchange;
+export class Traffic<E extends Pick<Exchange, "time" | "ask" | "do"> = Exchange> {
+  readonly exchange: E;
   readonly accounts: number[] = [];
   private readonly symbols: number[];
   private readonly orderIds: number[];
   private readonly withClientId: { actorId: number; command: Message }[] = [];
 
-  constructor(exchange: Exchange, symbols: readonly number[]) {
+  constructor(exchange: E, symbols: readonly number[]) {
     this.exchange = exchange;
     this.symbols = [...symbols];
     this.orderIds = symbols.map((symbol) => symbol); // one that never was
@@ -247,9 +247,14 @@ export class Traffic {
 
   send(actorId: number, command: Message): Said {
     const said = this.exchange.do(actorId, command);
-    for (const event of said.events)
-      if (event.type === OrderPlaced.code) this.orderIds.push((event as MessageOf<typeof OrderPlaced>).orderId);
+    this.note(said.events);
     return said;
+  }
+
+  /** These have happened. */
+  note(events: readonly Message[]): void {
+    for (const event of events)
+      if (event.type === OrderPlaced.code) this.orderIds.push((event as MessageOf<typeof OrderPlaced>).orderId);
   }
 
   /** One step from command to outcome. */

@@ -1,0 +1,83 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { openLog } from "../../src/store/log.ts";
+import { LogReader } from "../../src/store/log-reader.ts";
+import { RECORD_HEADER_BYTES } from "../../src/wire/record.ts";
+import { Random } from "../e2e/support/random.ts";
+import { failure, SimDisk } from "../universe/disk.ts";
+import { append, HEADER_BYTES, SEGMENT_BYTES } from "./log-fixture.ts";
+
+/** What the log does on a disk that fails: see test/universe/disk.ts. */
+
+const SECTOR_BYTES = 512;
+const open = (files: SimDisk, protectedThrough = 0) =>
+  openLog("/log", { segmentBytes: SEGMENT_BYTES, protectedThrough, files });
+
+function count(files: SimDisk, through: number): number {
+  const reader = new LogReader("/log", 1, files);
+  const found = reader.read(through, () => {});
+  reader.close();
+  return found;
+}
+
+test("a failed sync ends the writer, and what it was to sync reaches the disk with the next start", () => {
+  // At any place relative to sectors: what the kernel calls clean is lost a sector at a time.
+  for (let payloadBytes = 8; payloadBytes <= 2 * SECTOR_BYTES; payloadBytes += 8)
+    for (const withWatermark of [false, true]) {
+      // A disk that loses all that it may.
+      const disk = new SimDisk(Object.assign(new Random(1), { pick: () => 0, next: () => 0.5 }));
+      const log = open(disk);
+      append(log, 3, payloadBytes);
+      log.sync();
+      if (withWatermark) log.appendWatermark(1);
+      else append(log, 1, payloadBytes);
+      disk.fault = (call) => (call === "fdatasyncSync" ? failure("EIO", "sync") : null);
+      assert.throws(() => log.sync(), { code: "EIO" });
+      assert.throws(() => log.sync(), /log writer stopped: EIO/);
+      disk.fault = () => null;
+      disk.kill();
+
+      const again = open(disk, 3);
+      append(again, 4, payloadBytes);
+      again.sync();
+      const last = again.nextSequence - 1;
+      disk.cutPower();
+      const third = open(disk, last);
+      assert.equal(third.nextSequence - 1, last, `${payloadBytes} bytes, watermark ${withWatermark}`);
+      assert.equal(count(disk, last), last);
+    }
+});
+
+test("every call of the disk may fail: what was synced before is there, and the next start goes on", () => {
+  for (const code of ["EIO", "ENOSPC"])
+    for (let nth = 1; ; nth++) {
+      const disk = new SimDisk(new Random(nth));
+      disk.writesShort = nth % 2 === 0;
+      let calls = 0;
+      disk.fault = (_call, path) => (path.startsWith("/log") && ++calls === nth ? failure(code, path) : null);
+      let synced = 0;
+      try {
+        const log = open(disk);
+        for (let batch = 0; batch < 12; batch++) {
+          append(log, 5, 20 * RECORD_HEADER_BYTES);
+          log.sync();
+          synced = log.nextSequence - 1;
+          if (batch % 3 === 0) log.appendWatermark(batch);
+          if (batch % 4 === 0) log.prepare(HEADER_BYTES);
+        }
+        log.close();
+      } catch (error) {
+        assert.equal((error as NodeJS.ErrnoException).code, code);
+      }
+      const failed = calls >= nth;
+      disk.fault = () => null;
+      if (nth % 3 === 0) disk.kill();
+      else disk.cutPower();
+      const again = open(disk, synced);
+      assert.ok(again.nextSequence > synced, `call ${nth}: ${again.nextSequence - 1} of ${synced}`);
+      append(again, 5, 100);
+      again.sync();
+      assert.equal(count(disk, again.nextSequence - 1), again.nextSequence - 1);
+      if (!failed) break;
+    }
+});

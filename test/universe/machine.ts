@@ -1,0 +1,256 @@
+import { ActorWorker } from "../../src/actor/actor.ts";
+import { Control } from "../../src/actor/control.ts";
+import { Journal } from "../../src/actor/journal.ts";
+import { recover } from "../../src/actor/recovery.ts";
+import { RingRoad } from "../../src/actor/ring-road.ts";
+import { StoreWorker } from "../../src/actor/store-worker.ts";
+import { AccountCells } from "../../src/core/cells.ts";
+import type { Instrument } from "../../src/core/instrument.ts";
+import { LedgerActor, type LedgerSettings } from "../../src/core/ledger.ts";
+import { type Actor, LEDGER } from "../../src/core/messages.ts";
+import { SymbolActor } from "../../src/core/symbol.ts";
+import type { Database } from "../../src/store/database.ts";
+import type { Files } from "../../src/store/files.ts";
+import { Keeper } from "../../src/store/keeper.ts";
+import { type LogWriter, openLog } from "../../src/store/log.ts";
+import { Snapshots } from "../../src/store/snapshots.ts";
+import { allocateRing, Bell, RingConsumer, RingProducer } from "../../src/wire/ring.ts";
+import type { Random } from "../e2e/support/random.ts";
+import type { SimDisk } from "./disk.ts";
+import type { Scheduler, Thread } from "./scheduler.ts";
+
+export const LOG_FOLDER = "/log";
+const COMMAND_RING_BYTES = 8192;
+const RING_BYTES = 128 * 1024;
+const SMALL_RING_BYTES = 32 * 1024;
+/** As the control block of a ring has it (wire/ring.ts). */
+const TAIL_WORD = 16;
+
+/** Rules that a test breaks on purpose: each puts something else into the place of a part. See canaries.ts. */
+export interface Tampering {
+  files?(disk: Files): Files;
+  log?(log: LogWriter): LogWriter;
+  actor?(actor: Actor): Actor;
+  snapshots?(snapshots: Snapshots): Snapshots;
+  keeper?(keeper: Keeper, control: Control): Keeper;
+  /** As the actors see it. */
+  control?(control: Control): Control;
+  commands?(commands: RingConsumer): RingConsumer;
+  notBefore?(time: number): number;
+}
+
+export interface MachineOptions {
+  instruments: readonly Instrument[];
+  ledger: LedgerSettings;
+  maxAccounts: number;
+  workers: number;
+  segmentBytes: number;
+  snapshotIntervalMs: number;
+  disk: SimDisk;
+  database: Database;
+  scheduler: Scheduler;
+  random: Random;
+  clock: () => number;
+  tampering: Tampering;
+}
+
+/** The consumer's end of a ring whose records arrive late: it sees as many as it is allowed to. */
+class SlowConsumer extends RingConsumer {
+  allowance = Number.POSITIVE_INFINITY;
+
+  override peek(): number {
+    return this.allowance > 0 ? super.peek() : -1;
+  }
+  override next(): void {
+    this.allowance--;
+    super.next();
+  }
+}
+
+/**
+ * The exchange as one process would have it, from its first line: the real store, journal, actors and front's end of the
+ * road, recovered in the order of a real start, on rings of their own. A thread moves when the scheduler steps it.
+ */
+export class Machine {
+  readonly control = new Control();
+  readonly cells: AccountCells;
+  readonly road: RingRoad;
+  readonly front: Thread;
+  readonly workers: Thread[] = [];
+  readonly journal: Thread;
+  readonly store: Thread;
+  private readonly actorWorkers: ActorWorker[] = [];
+  private readonly realJournal: Journal;
+  private readonly storeWorker: StoreWorker;
+  private readonly slow: SlowConsumer[] = [];
+  private readonly options: MachineOptions;
+
+  constructor(options: MachineOptions) {
+    this.options = options;
+    const { scheduler, database, instruments, random, clock, tampering } = options;
+    const files = tampering.files?.(options.disk) ?? options.disk;
+    const ring = (bytes: number): SharedArrayBuffer => scheduler.share(allocateRing(bytes));
+    const bell = (): Bell => new SimBell(scheduler);
+    const { control } = this;
+    scheduler.share(control.buffer);
+    this.cells = AccountCells.allocate(options.maxAccounts);
+    scheduler.share(this.cells.buffer);
+    const actorIds = [LEDGER, ...instruments.map(({ id }) => id)];
+
+    // The store first, since it knows what the log may not lose.
+    const storeRing = ring(RING_BYTES);
+    const indexBell = bell();
+    const storeBell = bell();
+    database.refresh();
+    const keeper = new Keeper({
+      database,
+      logDir: LOG_FOLDER,
+      instruments,
+      actorIds,
+      files,
+      onSnapshotStored: (actorId, sequence) => control.setSnapshotOf(actorId, sequence),
+    });
+    control.indexed = keeper.indexedSequence;
+    this.storeWorker = new StoreWorker({
+      keeper: tampering.keeper?.(keeper, control) ?? keeper,
+      control,
+      input: this.slowly(new SlowConsumer(storeRing)),
+      frontBell: indexBell,
+    });
+
+    const { segmentBytes } = options;
+    const log = openLog(LOG_FOLDER, { segmentBytes, protectedThrough: keeper.indexedSequence, files });
+    const lastSequence = log.nextSequence - 1;
+    control.startAt(lastSequence);
+    const outputs = Array.from({ length: options.workers }, () => ring(RING_BYTES));
+    const frontRing = ring(random.pick([SMALL_RING_BYTES, RING_BYTES]));
+    const journalBell = bell();
+    const frontBell = bell();
+    this.realJournal = new Journal({
+      log: tampering.log?.(log) ?? log,
+      control,
+      inputs: outputs.map((output) => this.slowly(new SlowConsumer(output))),
+      bell: journalBell,
+      front: new RingProducer(frontRing, frontBell),
+      store: new RingProducer(storeRing, storeBell),
+      clock,
+    });
+
+    const frontInput = this.slowly(new SlowConsumer(frontRing));
+    const { cells } = this;
+    this.road = new RingRoad({ instruments, cells, control, front: frontInput, frontBell, indexBell, storeBell });
+    this.road.startAt(lastSequence);
+
+    const used = (buffer: SharedArrayBuffer): number => {
+      const words = new Int32Array(buffer);
+      return ((words[0] as number) - (words[TAIL_WORD] as number)) >>> 0;
+    };
+    const waiting = (): number => outputs.reduce((sum, output) => sum + used(output), 4096);
+    const hasRoom = (buffer: SharedArrayBuffer): boolean => buffer.byteLength - used(buffer) > 2 * waiting();
+
+    for (const [i, output] of outputs.entries()) {
+      const commands = ring(COMMAND_RING_BYTES);
+      const own = actorIds.filter((_, place) => place % options.workers === i);
+      const workerBell = bell();
+      const actors = own.map((actorId) => {
+        const actor = this.newActor(actorId);
+        return tampering.actor?.(actor) ?? actor;
+      });
+      const snapshots = new Snapshots(database);
+      const lastTime = recover(actors, tampering.snapshots?.(snapshots) ?? snapshots, LOG_FOLDER, control, files);
+      const input = this.slowly(new SlowConsumer(commands));
+      const worker = new ActorWorker({
+        ...{ actors, cells, clock },
+        control: tampering.control?.(control) ?? control,
+        notBefore: tampering.notBefore?.(lastTime) ?? lastTime,
+        commands: tampering.commands?.(input) ?? input,
+        bell: workerBell,
+        out: new RingProducer(output, journalBell),
+        snapshotIntervalMs: options.snapshotIntervalMs,
+      });
+      this.actorWorkers.push(worker);
+      this.road.addLane(new RingProducer(commands, workerBell), own);
+      this.workers.push({
+        name: `worker ${i}`,
+        kind: "actors",
+        step: () => void worker.step(),
+        canRunWithin: (kinds) => !kinds.has("journal") || used(output) < output.byteLength / 8,
+      });
+    }
+    this.front = { name: "front", kind: "front", step: () => this.road.drain(), canRunWithin: () => true };
+    this.journal = {
+      name: "journal",
+      kind: "journal",
+      step: () => {
+        if (!this.realJournal.step() && random.next() < 0.3) this.realJournal.rest();
+      },
+      canRunWithin: (kinds) =>
+        (!kinds.has("front") || hasRoom(frontRing)) && (!kinds.has("store") || hasRoom(storeRing)),
+    };
+    this.store = { name: "store", kind: "store", step: () => void this.storeWorker.step(), canRunWithin: () => true };
+    scheduler.threads = [this.front, ...this.workers, this.journal, this.store];
+  }
+
+  /** How much of what has been written each ring shows from now on. */
+  delay(): void {
+    const { random } = this.options;
+    for (const consumer of this.slow)
+      consumer.allowance = random.next() < 0.5 ? random.between(0, 6) : Number.POSITIVE_INFINITY;
+  }
+
+  /** Runs until nothing is on its way. Returns false when something never comes through. */
+  settle(): boolean {
+    const { scheduler } = this.options;
+    for (let round = 0; round < 1000; round++) {
+      for (const consumer of this.slow) consumer.allowance = Number.POSITIVE_INFINITY;
+      for (const thread of [...this.workers, this.journal, this.front, this.store]) scheduler.run(thread);
+      const { road, control } = this;
+      const last = control.lastTicket;
+      if (road.inFlight === 0 && road.releasedSequence() === last && control.indexed === last) return true;
+    }
+    return false;
+  }
+
+  /** The orderly end, thread by thread in the order in which work flows. */
+  stop(): void {
+    const { scheduler } = this.options;
+    for (const consumer of this.slow) consumer.allowance = Number.POSITIVE_INFINITY;
+    this.actorWorkers.forEach((worker, i) => void scheduler.run(this.workers[i] as Thread, () => worker.finish()));
+    scheduler.threads = [this.front, this.journal, this.store];
+    scheduler.run(this.journal, () => {
+      while (this.realJournal.step());
+      this.realJournal.close();
+    });
+    scheduler.threads = [this.front, this.store];
+    scheduler.run(this.front);
+    scheduler.run(this.store, () => {
+      while (this.storeWorker.step());
+    });
+  }
+
+  private slowly(consumer: SlowConsumer): SlowConsumer {
+    this.slow.push(consumer);
+    return consumer;
+  }
+
+  private newActor(actorId: number): Actor {
+    const { instruments, ledger } = this.options;
+    if (actorId === LEDGER) return new LedgerActor(ledger, this.cells);
+    return new SymbolActor(instruments.find(({ id }) => id === actorId) as Instrument, this.cells);
+  }
+}
+
+/** Whoever would sleep lets others run. */
+class SimBell extends Bell {
+  private readonly scheduler: Scheduler;
+
+  constructor(scheduler: Scheduler) {
+    super(scheduler.share(new SharedArrayBuffer(8)));
+    this.scheduler = scheduler;
+  }
+
+  override wait(): void {
+    this.scheduler.block();
+    this.awake();
+  }
+}
