@@ -1,10 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { AccountCells } from "../../src/core/cells.ts";
-import { LedgerActor } from "../../src/core/ledger.ts";
 import {
-  type Actor,
-  DeficitCovered,
   Deposit,
   EXEC_ADL,
   EXEC_LIQUIDATION,
@@ -15,9 +11,8 @@ import {
   Traded,
 } from "../../src/core/messages.ts";
 import { blank, type Message } from "../../src/core/shape.ts";
-import { SymbolActor } from "../../src/core/symbol.ts";
-import { Random } from "../../src/sandbox/random.ts";
-import { BUY, HOUR_MS, longOf, moveTo, randomStep, Universe } from "./support/universe.ts";
+import { runMargin } from "./support/margin-run.ts";
+import { BUY, HOUR_MS, longOf, moveTo, Universe } from "./support/universe.ts";
 
 test("below maintenance margin: closed in the book no worse than the bankruptcy price, a fee to the fund, the rest is kept", () => {
   const universe = new Universe();
@@ -131,58 +126,8 @@ test("funding: longs pay shorts, rounded against each, and the remainder is the 
   universe.audit();
 });
 
-for (const seed of [1, 2, 3, Date.now() % 1_000_000]) {
+for (const seed of [1, 2, 3, Date.now() % 1_000_000])
   test(`random accounts, orders, crashes of prices, funding and liquidations: seed ${seed}`, () => {
-    const random = new Random(seed, "liquidation");
-    const universe = new Universe();
-    if (seed % 2 === 0) universe.fund(200_000);
-    const accounts = Array.from({ length: 12 }, () => universe.open(500 + Math.floor(random.uniform() * 20_000)));
-    const index = [650_000, 320_000];
-    const seen = { liquidations: 0, adl: 0, funding: 0, covered: 0 };
-    universe.symbols.forEach((symbol, i) => void universe.price(symbol, index[i]));
-    for (let step = 0; step < 4000; step++) {
-      const events = randomStep(universe, random, accounts, index);
-      for (const event of events as unknown as { type: number; execType?: number }[]) {
-        if (event.type === Traded.code && event.execType === EXEC_LIQUIDATION) seen.liquidations++;
-        if (event.type === PositionTransferred.code && event.execType === EXEC_ADL) seen.adl++;
-        if (event.type === PositionTransferred.code && event.execType === EXEC_LIQUIDATION) seen.liquidations++;
-        if (event.type === FundingPaid.code) seen.funding++;
-        if (event.type === DeficitCovered.code) seen.covered++;
-      }
-      if (step % 100 === 0) universe.audit();
-    }
-    // The prices stand still: whoever is below has to be closed, and nobody may stay below zero.
-    for (let i = 0; i < 40; i++) {
-      universe.symbols.forEach((symbol, which) => void universe.price(symbol, index[which]));
-      for (let look = 0; look < 4; look++) universe.tick();
-    }
-    for (const accountId of accounts) {
-      assert.ok(universe.cells.equity(accountId) >= 0, `account ${accountId} is below zero`);
-      assert.ok(
-        universe.cells.equity(accountId) >= universe.cells.maintenance(accountId),
-        `account ${accountId} is below its margin`,
-      );
-    }
-    const reports = universe.audit();
+    const seen = runMargin(seed, 4000);
     assert.ok(seen.funding > 0 && seen.liquidations > 0, `the run was too quiet: ${JSON.stringify(seen)}`);
-
-    // The log alone brings back the same state.
-    const cells = AccountCells.allocate(2048);
-    const twins = universe.symbols.map((symbol) => new SymbolActor(symbol.state.instrument, cells));
-    const ledger = new LedgerActor({ faucetCapQuanta: 1e15, withdrawalDelayMs: 0 }, cells);
-    const all: Actor[] = [ledger, ...twins];
-    for (const { actorId, time, sequence, events } of universe.log) {
-      const actor = all.find((each) => each.actorId === actorId) as Actor;
-      for (const event of events) actor.apply(event, time);
-      actor.settle(sequence, time);
-    }
-    for (const actor of all) actor.restored();
-    const twin = new Universe();
-    Object.assign(twin, { cells, symbols: twins, ledger, time: universe.time });
-    assert.deepEqual(
-      twin.audit().map((report) => report.digest),
-      reports.map((report) => report.digest),
-    );
-    for (const accountId of accounts) assert.equal(cells.equity(accountId), universe.cells.equity(accountId));
   });
-}

@@ -1,0 +1,42 @@
+import { runMargin } from "../core/support/margin-run.ts";
+import { runUniverse } from "../universe/run.ts";
+import type { Stage } from "./stage.ts";
+
+const UNIVERSE_STEPS = 1000;
+const MARGIN_STEPS = 4000;
+
+/** The exchange under a scheduler that kills, delays and cuts the power: test/universe. Its inputs are steps. */
+const universe: Stage = {
+  name: "universe",
+  runs: 250_000,
+  async run(seed, runs, say) {
+    const totals = { turns: 0, replies: 0, kills: 0, powerCuts: 0, stops: 0, diskFaults: 0, switches: 0 };
+    for (let done = 0, own = seed; done < runs; done += UNIVERSE_STEPS, own++) {
+      const report = runUniverse(own, Math.min(UNIVERSE_STEPS, runs - done));
+      if (report.findings.length > 0)
+        throw new Error(`SEED=${own} RUNS=${UNIVERSE_STEPS} repeats it:\n${report.findings.join("\n")}`);
+      for (const name of Object.keys(totals) as (keyof typeof totals)[]) totals[name] += report[name];
+    }
+    say(`${JSON.stringify(totals)}: 0 lost, 0 invented, 0 doubled, conservation error 0`);
+  },
+};
+
+/** Funding and liquidations: random days, audited, closed and replayed. Its inputs are steps. */
+const margin: Stage = {
+  name: "margin",
+  runs: 1_000_000,
+  async run(seed, runs, say) {
+    const totals = { liquidations: 0, adl: 0, funding: 0, covered: 0 };
+    for (let done = 0, own = seed; done < runs; done += MARGIN_STEPS, own++) {
+      try {
+        const seen = runMargin(own, Math.min(MARGIN_STEPS, runs - done));
+        for (const name of Object.keys(totals) as (keyof typeof totals)[]) totals[name] += seen[name];
+      } catch (cause) {
+        throw new Error(`SEED=${own} RUNS=${MARGIN_STEPS} repeats it`, { cause });
+      }
+    }
+    say(`${JSON.stringify(totals)}: conservation error 0`);
+  },
+};
+
+export const SIMULATION_STAGES: readonly Stage[] = [universe, margin];
