@@ -26,6 +26,9 @@ export type Invocation =
   | { kind: "help"; text: string }
   | { kind: "version" };
 
+/** Unless told otherwise: a machine gives a price every second, a person when there is time. */
+const MAX_INDEX_AGE_MS = { simulated: 10_000, operator: 600_000 } as const;
+
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
@@ -88,7 +91,8 @@ function relate(settings: Settings): { config: Config; warnings: string[] } {
   const { faucetCap, insuranceSeed, ...rest } = settings;
   const faucetCapQuanta = quantaOf("faucetCap", faucetCap);
   const insuranceSeedQuanta = Math.min(faucetCapQuanta, quantaOf("insuranceSeed", insuranceSeed));
-  const config: Config = { ...rest, faucetCapQuanta, insuranceSeedQuanta };
+  const maxIndexAgeMs = rest.maxIndexAgeMs || MAX_INDEX_AGE_MS[rest.priceSource];
+  const config: Config = { ...rest, maxIndexAgeMs, faucetCapQuanta, insuranceSeedQuanta };
   if ((config.ringBytes & (config.ringBytes - 1)) !== 0)
     throw new ConfigError(`ringBytes: ${config.ringBytes} is not a power of two`);
   checkInstruments(config);

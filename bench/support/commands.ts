@@ -28,7 +28,8 @@ export function* openAccounts(restingAccounts = RESTING_ACCOUNTS): Generator<Mes
 }
 
 /** The price around which a stream trades. */
-export const openingPrice = (): Message => ({ type: SetIndexPrice.code, indexTicks: MID_TICKS }) as Message;
+export const openingPrice = (): Message =>
+  ({ type: SetIndexPrice.code, indexTicks: MID_TICKS, isGuarded: 0 }) as Message;
 
 /** A stream's operations as commands to a symbol that has seen no orders yet. Ask for each once, in order. */
 export class Commands {

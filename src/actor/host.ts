@@ -126,6 +126,7 @@ export class Host extends RingRoad {
         actorIds: own,
         instruments: [...config.instruments],
         ledger: { faucetCapQuanta: config.faucetCapQuanta, withdrawalDelayMs: config.withdrawalDelayMs },
+        symbols: { maxIndexAgeMs: config.maxIndexAgeMs },
         snapshotIntervalMs: config.snapshotIntervalMs,
       });
       this.workers.push(worker.thread);

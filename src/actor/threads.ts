@@ -4,7 +4,7 @@ import { AccountCells } from "../core/cells.ts";
 import { compileInstrument, type InstrumentConfig } from "../core/instrument.ts";
 import { LedgerActor, type LedgerSettings } from "../core/ledger.ts";
 import { type Actor, LEDGER } from "../core/messages.ts";
-import { SymbolActor } from "../core/symbol.ts";
+import { SymbolActor, type SymbolSettings } from "../core/symbol.ts";
 import { openDatabase } from "../store/database.ts";
 import { DatabaseCorruptError, readGenesis } from "../store/genesis.ts";
 import { Keeper } from "../store/keeper.ts";
@@ -69,6 +69,7 @@ export interface ActorTask extends ThreadTask {
   actorIds: number[];
   instruments: InstrumentConfig[];
   ledger: LedgerSettings;
+  symbols: SymbolSettings;
   snapshotIntervalMs: number;
 }
 
@@ -142,7 +143,7 @@ export function runActors(task: ActorTask): void {
     if (actorId === LEDGER) return new LedgerActor(task.ledger, cells);
     const config = task.instruments.find((instrument) => instrument.id === actorId);
     if (config === undefined) throw new Error(`no instrument has the id ${actorId}`);
-    return new SymbolActor(compileInstrument(config), cells);
+    return new SymbolActor(compileInstrument(config), cells, task.symbols);
   });
   const database = openDatabase(task.dataDir, { readOnly: true });
   const notBefore = recover(actors, new Snapshots(database), task.logDir, control);

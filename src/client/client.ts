@@ -197,6 +197,15 @@ export class PerpdClient {
     return this.requests.put(`/operator/index/${encodeURIComponent(symbol)}`, { price });
   }
 
+  /** Halts trading in a symbol until resume(). */
+  halt(symbol: string, mode: api.HaltMode = "CANCEL_ONLY"): Promise<api.TradingStatus> {
+    return this.requests.post(`/operator/symbols/${encodeURIComponent(symbol)}/halt`, { mode });
+  }
+
+  resume(symbol: string): Promise<api.TradingStatus> {
+    return this.requests.post(`/operator/symbols/${encodeURIComponent(symbol)}/resume`);
+  }
+
   audit(): Promise<api.Audit> {
     return this.requests.get("/operator/audit");
   }

@@ -61,6 +61,8 @@ export type OpenInterest = Static<typeof risk.OpenInterest>;
 export type ServerTime = Static<typeof system.ServerTime>;
 export type Health = Static<typeof system.Health>;
 export type IndexPrice = Static<typeof system.IndexPrice>;
+export type HaltMode = NonNullable<Static<typeof system.HaltBody>["mode"]>;
+export type TradingStatus = Static<typeof system.TradingStatus>;
 export type Audit = Static<typeof system.Audit>;
 /** `details`: what was required, what there is, the limit, by name. */
 export type ErrorBody = Omit<Static<typeof system.ErrorBody>, "details"> & { details?: Record<string, unknown> };

@@ -54,6 +54,10 @@ const InstrumentSetting = Type.Object(
     defaultLeverage: Type.Integer({ minimum: 1, maximum: 1000 }),
     fundingIntervalHours: Type.Integer({ minimum: 1, maximum: 24 }),
     fundingRateCap: decimal(),
+    indexJumpLimit: Type.Optional(decimal()),
+    breakerLimit: Type.Optional(decimal()),
+    breakerMode: Type.Optional(Type.Enum(["REDUCE_ONLY", "CANCEL_ONLY"])),
+    breakerSeconds: Type.Optional(Type.Integer({ minimum: 1, maximum: 86_400 })),
     riskTiers: Type.Array(RiskTierSetting, { minItems: 1, maxItems: 32 }),
   },
   { additionalProperties: false },
@@ -113,6 +117,15 @@ export const SETTINGS = Type.Object(
         description: "where index prices come from: a simulation, or PUT /operator/index/:symbol",
         flag: "price-source",
         argument: "simulated|operator",
+      }),
+    ),
+    maxIndexAgeMs: Type.Integer(
+      setting({
+        default: 0,
+        minimum: 0,
+        maximum: 2 ** 31,
+        description:
+          "an older index price takes no new risk and liquidates nobody; 0 = 10 s, or 10 min from an operator",
       }),
     ),
     seed: Type.Integer(

@@ -1,3 +1,4 @@
+import { TRADING_STATUSES } from "./messages.ts";
 import {
   configDecimal,
   configPpm,
@@ -33,6 +34,13 @@ export interface InstrumentConfig {
   defaultLeverage: number;
   fundingIntervalHours: number;
   fundingRateCap: string;
+  /** How far an index price from a machine may jump before others must confirm it, as a rate; "0" = any. Default "0.1". */
+  indexJumpLimit?: string;
+  /** How far such prices may move the mark within a minute before the circuit breaker trips; "0" = any. Default "0.15". */
+  breakerLimit?: string;
+  /** What it lets happen, and for how long. Defaults REDUCE_ONLY, 60. */
+  breakerMode?: "REDUCE_ONLY" | "CANCEL_ONLY";
+  breakerSeconds?: number;
   riskTiers: RiskTierConfig[];
 }
 
@@ -80,6 +88,10 @@ export interface Instrument {
   /** What impact prices are measured with: 200 USDC of margin at the highest leverage (Binance USD-M). */
   impactNotionalQuanta: Quanta;
   priceBandPpm: RatePpm;
+  indexJumpPpm: RatePpm;
+  breakerPpm: RatePpm;
+  breakerMode: number;
+  breakerMs: number;
   defaultLeverage: number;
   maxLeverage: number;
   riskTiers: RiskTier[];
@@ -121,6 +133,10 @@ export function compileInstrument(config: InstrumentConfig): Instrument {
     fundingCapPpb: configPpm(config.fundingRateCap, `${name}.fundingRateCap`) * 1000,
     impactNotionalQuanta: IMPACT_MARGIN_QUANTA * (config.riskTiers[0]?.maxLeverage ?? 0),
     priceBandPpm: configPpm(config.priceBand, `${name}.priceBand`),
+    indexJumpPpm: configPpm(config.indexJumpLimit ?? "0.1", `${name}.indexJumpLimit`),
+    breakerPpm: configPpm(config.breakerLimit ?? "0.15", `${name}.breakerLimit`),
+    breakerMode: TRADING_STATUSES.indexOf(config.breakerMode ?? "REDUCE_ONLY"),
+    breakerMs: (config.breakerSeconds ?? 60) * 1000,
     defaultLeverage: config.defaultLeverage,
     maxLeverage: config.riskTiers[0]?.maxLeverage ?? 0,
     riskTiers: compileTiers(config),

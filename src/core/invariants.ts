@@ -29,6 +29,9 @@ export function summarizeSymbol(state: SymbolState): SymbolSummary {
     priceTime: state.priceTime,
     fundingRatePpb: fundingRatePpb(state.instrument, state.premiumSum, state.premiumCount),
     nextFundingTime: state.nextFundingTime,
+    haltMode: state.haltMode,
+    haltReason: state.haltReason,
+    isIndexStale: state.isIndexStale,
     bids: levels(state, BUY),
     asks: levels(state, SELL),
   };
@@ -96,6 +99,7 @@ export function digestSymbol(state: SymbolState): string {
   hash.update(`${state.lastTicks} ${state.basis1024} ${state.openInterestLots}\n`);
   hash.update(`${state.nextFundingTime} ${state.premiumSum} ${state.premiumCount} ${state.fundingTime} `);
   hash.update(`${state.fundingRatePpb} ${state.fundingMarkTicks}\n`);
+  hash.update(`${state.haltMode} ${state.haltReason} ${state.haltUntil} ${state.isIndexStale}\n`);
   for (const side of [BUY, SELL] as const) {
     const ladder = state.book.side(side);
     for (let price = ladder.best(); price >= 0; price = ladder.next(price)) {

@@ -65,6 +65,25 @@ export const EXEC_LIQUIDATION = 1;
 export const EXEC_ADL = 2;
 export const EXEC_TYPES = ["TRADE", "LIQUIDATION", "ADL"] as const;
 
+/** What a symbol lets happen, from everything to nothing: see halt.ts. */
+export const MODE_TRADING = 0;
+export const MODE_REDUCE_ONLY = 1;
+export const MODE_CANCEL_ONLY = 2;
+export const MODE_HALTED = 3;
+export const TRADING_STATUSES = ["TRADING", "REDUCE_ONLY", "CANCEL_ONLY", "HALTED"] as const;
+export type TradingStatus = (typeof TRADING_STATUSES)[number];
+
+/** Why it does not let everything happen. Index 0 is "no reason". */
+export const HALT_REASONS = [null, "NO_PRICE", "STALE_INDEX", "OPERATOR", "PRICE_JUMP", "SELF_CHECK"] as const;
+export const REASON_OF_HALT = {
+  NONE: 0,
+  NO_PRICE: 1,
+  STALE_INDEX: 2,
+  OPERATOR: 3,
+  PRICE_JUMP: 4,
+  SELF_CHECK: 5,
+} as const;
+
 /** What moves the insurance fund's money: see store/insurance-fold.ts. */
 export const FUND_MOVEMENTS = ["DEPOSIT", "LIQUIDATION_FEE", "TAKEOVER", "ADL", "TRADE", "FUNDING", "DEFICIT"] as const;
 export type FundMovement = (typeof FUND_MOVEMENTS)[number];
@@ -120,7 +139,11 @@ export const ClosePosition = shape(4, "ClosePosition", {
   expiresAt: "number",
 });
 export const SetLeverage = shape(5, "SetLeverage", { accountId: "number", leverage: "number" });
-export const SetIndexPrice = shape(6, "SetIndexPrice", { indexTicks: "number" });
+export const SetIndexPrice = shape(6, "SetIndexPrice", {
+  indexTicks: "number",
+  /** 1: a machine says so, and a jump must be confirmed; 0: the operator's word. */
+  isGuarded: "number",
+});
 /** Time passes; every actor gets one a few times a second. */
 export const Tick = shape(7, "Tick", {});
 export const ReadOrders = shape(8, "ReadOrders", { accountId: "number" });
@@ -134,6 +157,10 @@ export const Audit = shape(12, "Audit", {});
 
 /** The client order ids that this symbol remembers, in pages: from the n-th on. */
 export const ReadClientIds = shape(13, "ReadClientIds", { from: "number" });
+
+/** The operator's; `mode` is one of TRADING_STATUSES, but not TRADING. Ends with ResumeSymbol, also what others have halted. */
+export const HaltSymbol = shape(24, "HaltSymbol", { mode: "number" });
+export const ResumeSymbol = shape(25, "ResumeSymbol", {});
 
 // ---- commands to the ledger (30 to 49) ------------------------------------------------------------------------------
 
@@ -281,6 +308,11 @@ export const PositionTransferred = shape(109, "PositionTransferred", {
 /** The fund pays what an account without positions is below zero. */
 export const DeficitCovered = shape(110, "DeficitCovered", { accountId: "number", amountQuanta: "number" });
 
+/** What the symbol lets happen from now on. `mode` TRADING: the halt is over. `until` 0: until someone says otherwise. */
+export const TradingHalted = shape(122, "TradingHalted", { mode: "number", reason: "number", until: "number" });
+/** The index has become too old to take risk on; the next PriceUpdated ends that. */
+export const IndexWentStale = shape(123, "IndexWentStale", {});
+
 // ---- events of the ledger (130 to 159) ------------------------------------------------------------------------------
 
 export const AccountOpened = shape(130, "AccountOpened", { accountId: "number", address: "string" });
@@ -384,6 +416,9 @@ export const AuditReport = shape(170, "AuditReport", { report: json<ActorAudit>(
 
 export const ClientIdsPage = shape(171, "ClientIdsPage", { page: json<ClientIds>() });
 
+/** See TRADING_STATUSES and HALT_REASONS. `until`: when a halt ends by itself; 0 = it does not. */
+export const StatusView = shape(180, "StatusView", { mode: "number", reason: "number", until: "number" });
+
 // ---- records that are carried as they are --------------------------------------------------------------------------
 
 export interface KeyRecord {
@@ -433,6 +468,9 @@ export interface SymbolSummary {
   priceTime: number;
   fundingRatePpb: number;
   nextFundingTime: number;
+  haltMode: number;
+  haltReason: number;
+  isIndexStale: boolean;
   bids: Levels;
   asks: Levels;
 }
@@ -487,7 +525,9 @@ export type SymbolCommand =
   | MessageOf<typeof ReadPosition>
   | MessageOf<typeof Describe>
   | MessageOf<typeof Audit>
-  | MessageOf<typeof ReadClientIds>;
+  | MessageOf<typeof ReadClientIds>
+  | MessageOf<typeof HaltSymbol>
+  | MessageOf<typeof ResumeSymbol>;
 
 export type LedgerCommand =
   | MessageOf<typeof OpenSession>
@@ -511,7 +551,9 @@ export type SymbolEvent =
   | MessageOf<typeof FundingSettled>
   | MessageOf<typeof FundingPaid>
   | MessageOf<typeof PositionTransferred>
-  | MessageOf<typeof DeficitCovered>;
+  | MessageOf<typeof DeficitCovered>
+  | MessageOf<typeof TradingHalted>
+  | MessageOf<typeof IndexWentStale>;
 
 export type LedgerEvent =
   | MessageOf<typeof AccountOpened>
@@ -538,7 +580,8 @@ export type Reply =
   | MessageOf<typeof SymbolDescription>
   | MessageOf<typeof LedgerDescription>
   | MessageOf<typeof AuditReport>
-  | MessageOf<typeof ClientIdsPage>;
+  | MessageOf<typeof ClientIdsPage>
+  | MessageOf<typeof StatusView>;
 
 /**
  * One turn of an actor: one command, its time, and where what comes of it goes. A message is read during the call and
@@ -589,6 +632,10 @@ export const SymbolRow = shape(200, "SymbolRow", {
   fundingTime: "number",
   fundingRatePpb: "number",
   fundingMarkTicks: "number",
+  haltMode: "number",
+  haltReason: "number",
+  haltUntil: "number",
+  indexStale: "number",
 });
 export const OrderRow = shape(201, "OrderRow", {
   orderId: "number",

@@ -1,4 +1,5 @@
 import type { AccountCells } from "./cells.ts";
+import { refuseWhileHalted } from "./halt.ts";
 import type { Instrument } from "./instrument.ts";
 import { isWithinKey } from "./key-limits.ts";
 import { close, crosses, match, type Preview, preview } from "./matching.ts";
@@ -70,6 +71,8 @@ export class Placement {
     if (command.expiresAt !== 0 && turn.time > command.expiresAt) return refuse(turn, "REQUEST_EXPIRED", "expiresAt");
     const mark = state.markTicks;
     if (mark === 0) return refuse(turn, "NO_MARK_PRICE", "symbol");
+    const reduceOnly = (command.flags & REDUCE_ONLY) !== 0;
+    if (refuseWhileHalted(state, turn, reduceOnly)) return;
     if (command.quantityLots < instrument.minQuantityLots)
       return refuse(turn, "QUANTITY_TOO_SMALL", "quantity", { limitLots: instrument.minQuantityLots });
     if (command.quantityLots > instrument.maxQuantityLots)
@@ -80,7 +83,6 @@ export class Placement {
     const size = numbers[row + SIZE];
     if (size !== 0) state.freshen(row);
     const isBuy = side === BUY;
-    const reduceOnly = (command.flags & REDUCE_ONLY) !== 0;
     const closableLots = Math.max(0, isBuy ? -size : size);
     if (reduceOnly && closableLots === 0) return refuse(turn, "REDUCE_ONLY_NO_POSITION", "reduceOnly");
     const quantityLots = reduceOnly ? Math.min(command.quantityLots, closableLots) : command.quantityLots;

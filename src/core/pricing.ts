@@ -1,8 +1,19 @@
 import { fundingRatePpb, nextFundingTime, payFunding, premiumPpb } from "./funding.ts";
+import { setHalt } from "./halt.ts";
 import type { Instrument } from "./instrument.ts";
 import { markPrice, nextBasis1024 } from "./mark.ts";
 import { MarkSweep } from "./mark-sweep.ts";
-import { BUY, Done, FundingSettled, PriceUpdated, SELL, type SetIndexPrice, type Turn } from "./messages.ts";
+import {
+  BUY,
+  Done,
+  FundingSettled,
+  PriceUpdated,
+  REASON_OF_HALT,
+  SELL,
+  type SetIndexPrice,
+  type Turn,
+} from "./messages.ts";
+import { CircuitBreaker, JumpGuard } from "./price-rails.ts";
 import { refuse } from "./refusals.ts";
 import { blank, type MessageOf } from "./shape.ts";
 import type { SymbolState } from "./symbol-state.ts";
@@ -20,6 +31,8 @@ export class Pricing {
   private readonly instrument: Instrument;
   private readonly state: SymbolState;
   private readonly sweep = new MarkSweep();
+  private readonly jumps = new JumpGuard();
+  private readonly breaker = new CircuitBreaker();
 
   constructor(state: SymbolState) {
     this.instrument = state.instrument;
@@ -31,6 +44,14 @@ export class Pricing {
     const { indexTicks } = command;
     if (indexTicks < 1 || indexTicks > this.instrument.maxPriceTicks)
       return refuse(turn, "PRICE_TOO_HIGH", "price", { limitTicks: this.instrument.maxPriceTicks });
+    const isGuarded = command.isGuarded === 1;
+    const { indexJumpPpm } = this.instrument;
+    if (isGuarded && !this.jumps.admits(state.indexTicks, indexTicks, indexJumpPpm))
+      return refuse(turn, "PRICE_JUMP", "price", {
+        indexTicks: state.indexTicks,
+        limitRate: this.instrument.config.indexJumpLimit ?? "0.1",
+        missing: this.jumps.missing,
+      });
     const basis1024 = nextBasis1024(state.basis1024, indexTicks, state.book.best(BUY), state.book.best(SELL));
     if (state.nextFundingTime !== 0 && turn.time >= state.nextFundingTime) this.settleFunding(turn);
     priceUpdated.indexTicks = indexTicks;
@@ -48,9 +69,18 @@ export class Pricing {
     priceUpdated.fundingRatePpb = fundingRatePpb(this.instrument, sum, count);
     state.priceUpdated(priceUpdated, turn.time);
     turn.emit(priceUpdated);
+    if (isGuarded) this.breakCircuit(turn);
     turn.reply({ type: Done.code });
     this.sweep.begin(state);
     this.sweep.proceed(state);
+  }
+
+  /** Halts the symbol when the mark has moved too far too fast, unless it is halted already. */
+  private breakCircuit(turn: Turn): void {
+    const { state, instrument } = this;
+    const tripped = this.breaker.trips(state.markTicks, turn.time, instrument.breakerPpm);
+    if (!tripped || state.haltMode >= instrument.breakerMode) return;
+    setHalt(state, turn, instrument.breakerMode, REASON_OF_HALT.PRICE_JUMP, turn.time + instrument.breakerMs);
   }
 
   /** What the last funding rate adds to the index: all of it when the interval begins, nothing when it ends. */

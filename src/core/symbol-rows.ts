@@ -45,6 +45,10 @@ export function snapshotSymbol(state: SymbolState, writer: SnapshotWriter): void
     symbolRow.fundingTime = state.fundingTime;
     symbolRow.fundingRatePpb = state.fundingRatePpb;
     symbolRow.fundingMarkTicks = state.fundingMarkTicks;
+    symbolRow.haltMode = state.haltMode;
+    symbolRow.haltReason = state.haltReason;
+    symbolRow.haltUntil = state.haltUntil;
+    symbolRow.indexStale = state.isIndexStale ? 1 : 0;
     writer.put(SYMBOL, 0, symbolRow);
   }
   positions.takeChanges((at) => {
@@ -115,6 +119,10 @@ export function loadSymbolRow(state: SymbolState, table: string, row: Message): 
       state.fundingTime = symbol.fundingTime;
       state.fundingRatePpb = symbol.fundingRatePpb;
       state.fundingMarkTicks = symbol.fundingMarkTicks;
+      state.haltMode = symbol.haltMode;
+      state.haltReason = symbol.haltReason;
+      state.haltUntil = symbol.haltUntil;
+      state.isIndexStale = symbol.indexStale === 1;
       break;
     }
     case POSITIONS:

@@ -12,17 +12,21 @@ import {
   FundingPaid,
   FundingSettled,
   INSURANCE_ACCOUNT,
+  IndexWentStale,
   LeverageSet,
+  MODE_TRADING,
   OrderClosed,
   OrderPlaced,
   OrderReduced,
   OrderRested,
   PositionTransferred,
   PriceUpdated,
+  REASON_OF_HALT,
   REDUCE_ONLY,
   type SymbolEvent,
   serialToId,
   Traded,
+  TradingHalted,
 } from "./messages.ts";
 import { NONE, Orders, packAttributes } from "./orders.ts";
 import {
@@ -75,6 +79,14 @@ export class SymbolState {
   fundingMarkTicks: PriceTicks = 0;
   /** Open positions that owe it. */
   fundingOwed = 0;
+  /** What the operator, the circuit breaker or the self-check lets happen; `haltUntil` 0 = until someone says otherwise. */
+  haltMode = MODE_TRADING;
+  haltReason: number = REASON_OF_HALT.NONE;
+  haltUntil: TimeMs = 0;
+  /** The index has been older than this at a tick, and none came since. */
+  isIndexStale = false;
+  /** An index that is older takes no new risk and liquidates nobody. */
+  maxIndexAgeMs = Number.POSITIVE_INFINITY;
   /** Set by every event, cleared by a snapshot: the counters above go into one small row. */
   changed = false;
 
@@ -131,6 +143,12 @@ export class SymbolState {
         break;
       case DeficitCovered.code:
         this.deficitCovered(event);
+        break;
+      case TradingHalted.code:
+        this.tradingHalted(event);
+        break;
+      case IndexWentStale.code:
+        this.indexWentStale();
         break;
     }
   }
@@ -224,6 +242,7 @@ export class SymbolState {
     this.basis1024 = event.basis1024;
     this.priceTime = time;
     this.markMoved = true;
+    this.isIndexStale = false;
     this.nextFundingTime = event.nextFundingTime;
     this.premiumCount++;
     this.premiumSum += this.premiumCount * event.premiumPpb;
@@ -268,6 +287,22 @@ export class SymbolState {
   deficitCovered(event: MessageOf<typeof DeficitCovered>): void {
     this.credit(INSURANCE_ACCOUNT, -event.amountQuanta);
     this.credit(event.accountId, event.amountQuanta);
+  }
+
+  tradingHalted(event: MessageOf<typeof TradingHalted>): void {
+    this.haltMode = event.mode;
+    this.haltReason = event.mode === MODE_TRADING ? REASON_OF_HALT.NONE : event.reason;
+    this.haltUntil = event.until;
+    this.changed = true;
+  }
+
+  indexWentStale(): void {
+    this.isIndexStale = true;
+    this.changed = true;
+  }
+
+  isIndexOld(time: TimeMs): boolean {
+    return time - this.priceTime > this.maxIndexAgeMs;
   }
 
   /** After recovery: rows remember what they have paid for, the count follows. */

@@ -1,5 +1,6 @@
 import { unreachable } from "../assert.ts";
 import type { AccountCells } from "./cells.ts";
+import { endHalt, mayLiquidate, refuseWhileHalted, replyStatus, setHalt } from "./halt.ts";
 import type { Instrument } from "./instrument.ts";
 import { auditSymbol, summarizeSymbol } from "./invariants.ts";
 import { Liquidations } from "./liquidation.ts";
@@ -15,14 +16,20 @@ import {
   ClosePosition,
   Describe,
   Done,
+  HaltSymbol,
+  IndexWentStale,
   LeverageSet,
   LeverageView,
+  MODE_HALTED,
+  MODE_TRADING,
   PlaceOrder,
+  REASON_OF_HALT,
   REASON_USER,
   ReadClientIds,
   ReadOrder,
   ReadOrders,
   ReadPosition,
+  ResumeSymbol,
   SetIndexPrice,
   SetLeverage,
   type SnapshotWriter,
@@ -45,9 +52,12 @@ import { replyOpenOrder, replyOrder, replyPosition } from "./symbol-views.ts";
 
 // Filled in again for each event: a turn hands it on before it goes on (see Turn).
 const leverageSet = blank(LeverageSet);
+const wentStale = blank(IndexWentStale);
 
-/** An index price that is older no longer liquidates anyone. */
-const STALE_PRICE_MS = 10_000;
+export interface SymbolSettings {
+  /** An index price that is older takes no new risk and liquidates nobody. */
+  maxIndexAgeMs: number;
+}
 
 /** A page must fit into a ring. */
 const CLIENT_IDS_PER_PAGE = 5000;
@@ -62,11 +72,12 @@ export class SymbolActor implements Actor {
   private readonly pricing: Pricing;
   private readonly liquidations = new Liquidations();
 
-  constructor(instrument: Instrument, cells: AccountCells) {
+  constructor(instrument: Instrument, cells: AccountCells, settings?: SymbolSettings) {
     this.actorId = instrument.id;
     this.instrument = instrument;
     this.cells = cells;
     this.state = new SymbolState(instrument, cells);
+    if (settings !== undefined) this.state.maxIndexAgeMs = settings.maxIndexAgeMs;
     this.placement = new Placement(this.state);
     this.pricing = new Pricing(this.state);
   }
@@ -95,6 +106,14 @@ export class SymbolActor implements Actor {
       case Tick.code:
         this.tick(turn);
         break;
+      case HaltSymbol.code:
+        setHalt(this.state, turn, command.mode, REASON_OF_HALT.OPERATOR, 0);
+        replyStatus(this.state, turn);
+        break;
+      case ResumeSymbol.code:
+        if (this.state.haltMode !== MODE_TRADING) setHalt(this.state, turn, MODE_TRADING, REASON_OF_HALT.OPERATOR, 0);
+        replyStatus(this.state, turn);
+        break;
       case ReadOrders.code:
         this.readOrders(command.accountId, turn);
         return;
@@ -122,7 +141,7 @@ export class SymbolActor implements Actor {
   /** Positions come to the mark, and accounts are looked at, while orders go on. */
   proceed(turn: Turn): boolean {
     const isMarking = this.pricing.proceed();
-    const isLooking = this.liquidations.proceed(this.state, turn);
+    const isLooking = this.liquidate(turn);
     this.state.refreshTouched();
     return isMarking || isLooking;
   }
@@ -152,6 +171,7 @@ export class SymbolActor implements Actor {
   private cancel(command: MessageOf<typeof CancelOrder>, turn: Turn): void {
     const slot = this.findOwnOrder(command.accountId, command.orderId, command.clientOrderId);
     if (slot === NONE) return refuse(turn, "ORDER_NOT_FOUND", "id");
+    if (this.state.haltMode === MODE_HALTED) return refuse(turn, "SYMBOL_HALTED", "symbol", { status: "HALTED" });
     replyOrder(this.state, turn, slot, STATUS_CANCELED, REASON_USER, true);
     close(this.state, turn, slot, STATUS_CANCELED, REASON_USER);
   }
@@ -159,7 +179,8 @@ export class SymbolActor implements Actor {
   private cancelAll(command: MessageOf<typeof CancelAll>, turn: Turn): void {
     const { state } = this;
     const row = state.positions.find(command.accountId);
-    let slot = row === NONE ? NONE : state.positions.numbers[row + FIRST_ORDER];
+    // Asked of all symbols at once, so a halted one has nothing to say against the others' cancels: its orders stay.
+    let slot = row === NONE || state.haltMode === MODE_HALTED ? NONE : state.positions.numbers[row + FIRST_ORDER];
     while (slot !== NONE) {
       const next = state.orders.accountNext(slot);
       if (command.side < 0 || state.orders.side(slot) === command.side) {
@@ -181,6 +202,8 @@ export class SymbolActor implements Actor {
     const numbers = state.positions.numbers;
     const before = numbers[row + LEVERAGE];
     if (before !== leverage) {
+      // Less margin for the same position is new risk.
+      if (refuseWhileHalted(state, turn, leverage < before)) return;
       numbers[row + LEVERAGE] = leverage;
       const required = state.contributionOf(row).initial - numbers[row + GIVEN + 2];
       numbers[row + LEVERAGE] = before;
@@ -200,10 +223,21 @@ export class SymbolActor implements Actor {
     const { state } = this;
     state.clientIds.expire(turn.time, (orderId) => this.findOrder(orderId) !== NONE);
     this.pricing.payOwed(turn);
-    // Nobody is liquidated at a price that nobody vouches for any more.
-    if (state.markTicks === 0 || turn.time - state.priceTime > STALE_PRICE_MS) return this.liquidations.abandon();
-    this.liquidations.begin();
-    this.liquidations.proceed(state, turn);
+    endHalt(state, turn);
+    if (!state.isIndexStale && state.markTicks !== 0 && state.isIndexOld(turn.time)) {
+      state.indexWentStale();
+      turn.emit(wentStale);
+    }
+    if (mayLiquidate(state, turn.time)) this.liquidations.begin();
+    this.liquidate(turn);
+  }
+
+  /** A share of the look that is under way. Returns whether more is left. */
+  private liquidate(turn: Turn): boolean {
+    const { state } = this;
+    if (mayLiquidate(state, turn.time)) return this.liquidations.proceed(state, turn);
+    this.liquidations.abandon();
+    return false;
   }
 
   private readClientIds(from: number, turn: Turn): void {

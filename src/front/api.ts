@@ -8,6 +8,7 @@ import { accountRoutes } from "./routes/account.ts";
 import { authRoutes } from "./routes/auth.ts";
 import { documentRoutes } from "./routes/documents.ts";
 import { marketRoutes } from "./routes/market.ts";
+import { operatorRoutes } from "./routes/operator.ts";
 import { orderRoutes } from "./routes/orders.ts";
 import { positionRoutes } from "./routes/positions.ts";
 import { riskRoutes } from "./routes/risk.ts";
@@ -26,6 +27,7 @@ export function apiRoutes(context: Context, version: string): Route[] {
     ...riskRoutes(context),
     ...authRoutes(context),
     ...systemRoutes(context),
+    ...operatorRoutes(context),
     socketRoute(),
   ];
   return [...routes, ...documentRoutes(routes, version)];

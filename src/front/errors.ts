@@ -29,6 +29,16 @@ const CORE_ERRORS = {
   LEVERAGE_OUT_OF_RANGE: { status: 422, message: "The leverage is out of range for this position." },
   NO_MARK_PRICE: { status: 422, message: "There is no mark price yet.", retryable: true },
   SYMBOL_HALTED: { status: 422, message: "Trading in this symbol is halted.", retryable: true },
+  STALE_PRICE: {
+    status: 422,
+    message: "The index price is too old: only cancels and reduce-only orders are taken until there is another.",
+    retryable: true,
+  },
+  PRICE_JUMP: {
+    status: 422,
+    message: "The index price has jumped; it is used once as many more as are missing agree with it.",
+    retryable: true,
+  },
   REQUEST_EXPIRED: { status: 422, message: "The request reached the engine after its expiresAt." },
   ORDER_NOT_FOUND: { status: 404, message: "No such order." },
   ORDER_NOT_OPEN: { status: 409, message: "The order is no longer open." },

@@ -5,7 +5,6 @@ import type { Instrument } from "../core/instrument.ts";
 import {
   EXEC_LIQUIDATION,
   type Event as ExchangeEvent,
-  FundingSettled,
   idToInstrumentId,
   PositionTransferred,
   PriceUpdated,
@@ -105,7 +104,7 @@ export class Streams {
         this.liquidations.get(turn.actorId)?.add(toPublicTransfer(event, turn.time, turn.sequence));
         this.touch(event.accountId, event, turn);
         this.touch(event.counterpartyId, event, turn);
-      } else if (event.type !== FundingSettled.code) {
+      } else if ("accountId" in event) {
         this.touch(event.accountId, event, turn);
       }
     }

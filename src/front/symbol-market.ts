@@ -9,17 +9,24 @@ import {
   toPublicTransfer,
 } from "../core/feed.ts";
 import { nextFundingTime } from "../core/funding.ts";
+import { statusOf } from "../core/halt.ts";
 import { type Instrument, printPrice, printQuantity } from "../core/instrument.ts";
 import {
   BUY,
   EXEC_LIQUIDATION,
+  HALT_REASONS,
+  IndexWentStale,
+  MODE_TRADING,
   PositionTransferred,
   PriceUpdated,
   SELL,
   type Side,
   type SymbolEvent,
   type SymbolSummary,
+  TRADING_STATUSES,
   Traded,
+  TradingHalted,
+  type TradingStatus,
 } from "../core/messages.ts";
 import { Ticker24h } from "../core/ticker.ts";
 import {
@@ -61,6 +68,9 @@ export class SymbolMarket {
   markTicks: PriceTicks = 0;
   lastTicks: PriceTicks = 0;
   openInterestLots: QuantityLots = 0;
+  haltMode = 0;
+  haltReason = 0;
+  isIndexStale = false;
   /** What funding would be if the interval ended now. */
   fundingRatePpb = 0;
   /** 0 before the first price. */
@@ -84,8 +94,10 @@ export class SymbolMarket {
     this.printLevel = (tick, lots) => printer.print(tick, lots);
   }
 
-  get status(): "TRADING" | "HALTED" {
-    return this.markTicks > 0 ? "TRADING" : "HALTED";
+  /** What the symbol lets happen, and why not everything; see core/halt.ts. */
+  get status(): { status: TradingStatus; statusReason: string | null } {
+    const { mode, reason } = statusOf(this);
+    return { status: TRADING_STATUSES[mode], statusReason: HALT_REASONS[reason] };
   }
 
   /** The state to fold from, as of `sequence`, and what was before it. */
@@ -100,6 +112,9 @@ export class SymbolMarket {
     this.openInterestLots = state.openInterestLots;
     this.fundingRatePpb = state.fundingRatePpb;
     this.nextFundingTime = state.nextFundingTime;
+    this.haltMode = state.haltMode;
+    this.haltReason = state.haltReason;
+    this.isIndexStale = state.isIndexStale;
     this.updatedAt = time;
     for (const trade of past.trades) this.trades.push(trade);
     for (const liquidation of past.liquidations) this.liquidations.push(liquidation);
@@ -130,7 +145,11 @@ export class SymbolMarket {
       this.markTicks = event.markTicks;
       this.fundingRatePpb = event.fundingRatePpb;
       this.nextFundingTime = event.nextFundingTime;
-    }
+      this.isIndexStale = false;
+    } else if (event.type === TradingHalted.code) {
+      this.haltMode = event.mode;
+      this.haltReason = event.mode === MODE_TRADING ? 0 : event.reason;
+    } else if (event.type === IndexWentStale.code) this.isIndexStale = true;
     this.sequence = sequence;
     this.updatedAt = time;
     this.ticker = null;
@@ -182,9 +201,11 @@ export class SymbolMarket {
     // Without a trade in the window the price has stood still since the last one.
     const openTicks = day.openTicks || this.lastTicks;
     const changeTicks = this.lastTicks - openTicks;
+    const { status, statusReason } = this.status;
     const price = (ticks: PriceTicks): string => (ticks > 0 ? `"${printPrice(instrument, ticks)}"` : "null");
     return (
-      `{"symbol":"${instrument.symbol}","status":"${this.status}",` +
+      `{"symbol":"${instrument.symbol}","status":"${status}",` +
+      `"statusReason":${statusReason === null ? "null" : `"${statusReason}"`},` +
       `"lastPrice":${price(this.lastTicks)},"markPrice":${price(this.markTicks)},"indexPrice":${price(this.indexTicks)},` +
       `"bidPrice":${bid ? `"${bid.price}"` : "null"},"bidSize":"${bid?.quantity ?? "0"}",` +
       `"askPrice":${ask ? `"${ask.price}"` : "null"},"askSize":"${ask?.quantity ?? "0"}",` +

@@ -107,7 +107,8 @@ export class Sandbox {
     if (this.options.priceSource === "operator") return;
     const price = new SimulatedPrice(instrument, this.options.seed, lastIndexTicks);
     this.prices.set(instrument.id, price);
-    const command = { type: SetIndexPrice.code, indexTicks: price.ticks } as const;
+    // The first price may lie anywhere: nobody else could confirm it.
+    const command = { type: SetIndexPrice.code, indexTicks: price.ticks, isGuarded: 0 } as const;
     await ask(this.road, instrument.id, command, signal, () => {});
   }
 
@@ -152,7 +153,11 @@ export class Sandbox {
 
   private movePrices(): void {
     for (const [actorId, price] of this.prices)
-      this.road.ask(actorId, { type: SetIndexPrice.code, indexTicks: price.step(1000) } as Message, () => {});
+      this.road.ask(
+        actorId,
+        { type: SetIndexPrice.code, indexTicks: price.step(1000), isGuarded: 1 } as Message,
+        () => {},
+      );
   }
 
   /** Fees and spreads eat a taker's money. The day stands in the reference, so that a day brings it at most once. */

@@ -78,6 +78,8 @@ test("each method is the request that the API names", async () => {
     [() => client.health(), "GET /v1/health"],
     [() => client.openApi(), "GET /v1/openapi.json"],
     [() => client.setIndexPrice("BTC-PERP", "65000"), "PUT /v1/operator/index/BTC-PERP", { price: "65000" }],
+    [() => client.halt("BTC-PERP"), "POST /v1/operator/symbols/BTC-PERP/halt", { mode: "CANCEL_ONLY" }],
+    [() => client.resume("BTC-PERP"), "POST /v1/operator/symbols/BTC-PERP/resume"],
     [() => client.audit(), "GET /v1/operator/audit"],
   ];
   for (const [call, request, body] of rows) {

@@ -20,7 +20,16 @@ import {
   Tick,
 } from "../../src/core/messages.ts";
 import { type Message, type MessageOf, SHAPES } from "../../src/core/shape.ts";
-import { DAY_MS, Exchange, LEDGER_SETTINGS, make, type Said, SnapshotStore } from "./support/exchange.ts";
+import {
+  DAY_MS,
+  Exchange,
+  LEDGER_SETTINGS,
+  MAX_ACCOUNTS,
+  make,
+  type Said,
+  SHORT_INDEX_AGE_MS,
+  SnapshotStore,
+} from "./support/exchange.ts";
 import { FREE, instrument, ODD, PLAIN } from "./support/instruments.ts";
 import { takeSeed } from "./support/seed.ts";
 import { eventfulStep, type Step, step, Traffic } from "./support/steps.ts";
@@ -39,7 +48,7 @@ test("the log alone brings the exchange back, and it goes on as the first one do
     fc.property(steps, furtherSteps, (before, after) => {
       const traffic = open();
       for (const step of before) for (const { type } of traffic.run(step).events) seen.add(type);
-      const again = new Exchange(INSTRUMENTS);
+      const again = new Exchange(INSTRUMENTS, LEDGER_SETTINGS, MAX_ACCOUNTS, SHORT_INDEX_AGE_MS);
       again.replay(traffic.exchange.log);
       again.restored();
       assertSame(traffic.exchange, again, traffic.accounts);
@@ -110,6 +119,7 @@ test("client order ids leave the snapshots when they are forgotten, and not whil
   place("unseen", IOC);
   exchange.time += DAY_MS + 1;
   for (let i = 0; i < 4; i++) exchange.do(ODD.id, make(Tick));
+  exchange.do(ODD.id, make(SetIndexPrice, { indexTicks: 100 }));
   place("fresh", IOC);
   store.take(exchange, ODD.id);
   assert.equal(store.keys("clientIds").length, 2);
@@ -173,7 +183,7 @@ test("a snapshot of nothing new is empty", () => {
 
 function open(): Traffic {
   const traffic = new Traffic(
-    new Exchange(INSTRUMENTS),
+    new Exchange(INSTRUMENTS, LEDGER_SETTINGS, MAX_ACCOUNTS, SHORT_INDEX_AGE_MS),
     INSTRUMENTS.map(({ id }) => id),
   );
   for (const { actorId, command } of traffic.opening()) traffic.send(actorId, command);
@@ -181,7 +191,7 @@ function open(): Traffic {
 }
 
 function restore(live: Exchange, stores: ReadonlyMap<number, SnapshotStore>): Exchange {
-  const again = new Exchange(INSTRUMENTS);
+  const again = new Exchange(INSTRUMENTS, LEDGER_SETTINGS, MAX_ACCOUNTS, SHORT_INDEX_AGE_MS);
   for (const [actorId, store] of stores) store.load(again.actors.get(actorId)!);
   again.replay(live.log.filter(({ actorId, sequence }) => sequence > (stores.get(actorId)?.sequence ?? 0)));
   again.restored();

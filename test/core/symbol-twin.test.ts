@@ -19,7 +19,7 @@ import {
   Traded,
 } from "../../src/core/messages.ts";
 import type { Message, MessageOf } from "../../src/core/shape.ts";
-import { Exchange, make, type Said } from "./support/exchange.ts";
+import { Exchange, LEDGER_SETTINGS, MAX_ACCOUNTS, make, type Said, SHORT_INDEX_AGE_MS } from "./support/exchange.ts";
 import { FREE, instrument, ODD } from "./support/instruments.ts";
 import { ReferenceExchange, type ReferenceSymbol } from "./support/reference.ts";
 import { initialMarginOf, maintenanceMarginOf } from "./support/reference-formulas.ts";
@@ -56,6 +56,8 @@ const EXPECTED = [
   "NO_POSITION",
   "LEVERAGE_OUT_OF_RANGE",
   "REQUEST_EXPIRED",
+  "SYMBOL_HALTED",
+  "STALE_PRICE",
   "ORDER_NOT_FOUND",
   "CLIENT_ORDER_ID_REUSED",
   "duplicate",
@@ -72,8 +74,8 @@ const EXPECTED = [
 
 function drive(steps: readonly Step[], seen: Map<string, number>): void {
   const instruments = [instrument(ODD), instrument(FREE)];
-  const exchange = new Exchange(instruments);
-  const reference = new ReferenceExchange(instruments);
+  const exchange = new Exchange(instruments, LEDGER_SETTINGS, MAX_ACCOUNTS, SHORT_INDEX_AGE_MS);
+  const reference = new ReferenceExchange(instruments, SHORT_INDEX_AGE_MS);
   const traffic = new Traffic(
     exchange,
     instruments.map(({ id }) => id),
@@ -158,7 +160,7 @@ function compareSymbol(exchange: Exchange, reference: ReferenceSymbol, accounts:
   const longs = [...reference.positions.values()].map(({ sizeLots }) => Math.max(0, sizeLots));
   assert.deepEqual(
     // Funding has tests of its own.
-    { ...summary, priceTime: 0, fundingRatePpb: 0, nextFundingTime: 0 },
+    { ...summary, priceTime: 0, fundingRatePpb: 0, nextFundingTime: 0, haltReason: 0 },
     {
       indexTicks: reference.indexTicks,
       markTicks: reference.markTicks,
@@ -167,6 +169,9 @@ function compareSymbol(exchange: Exchange, reference: ReferenceSymbol, accounts:
       nextFundingTime: 0,
       openInterestLots: longs.reduce((sum, lots) => sum + lots, 0),
       priceTime: 0,
+      haltMode: reference.haltMode,
+      haltReason: 0,
+      isIndexStale: false,
       bids: reference.levels(BUY),
       asks: reference.levels(SELL),
     },

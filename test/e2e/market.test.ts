@@ -198,6 +198,7 @@ test("trades, ticker and candles of all intervals tell of the same trades", asyn
   assert.deepEqual(shown, {
     symbol: "BTC-PERP",
     status: "TRADING",
+    statusReason: null,
     lastPrice: "65010.1",
     markPrice: "65000",
     indexPrice: "65000",

@@ -63,6 +63,7 @@ test("a symbol without a price is halted, and what it does not have is null", as
   assert.deepEqual(read(market.tickerJson(BTC)), {
     symbol: "BTC-PERP",
     status: "HALTED",
+    statusReason: "NO_PRICE",
     lastPrice: null,
     markPrice: null,
     indexPrice: null,
@@ -129,6 +130,7 @@ test("a ticker folds the described state, the past and every event since", async
   assert.deepEqual(ticker, {
     symbol: "BTC-PERP",
     status: "TRADING",
+    statusReason: null,
     lastPrice: "65001",
     markPrice: "64910",
     indexPrice: "64900",

@@ -41,6 +41,9 @@ export const EMPTY_STATE: SymbolSummary = {
   priceTime: 0,
   fundingRatePpb: 0,
   nextFundingTime: 0,
+  haltMode: 0,
+  haltReason: 0,
+  isIndexStale: false,
   bids: [],
   asks: [],
 };

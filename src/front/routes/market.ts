@@ -98,8 +98,7 @@ export function marketRoutes(context: Context): Route[] {
       errors: ["UNKNOWN_SYMBOL"],
       handle({ call, query }) {
         const rows = symbols.selected(query.symbol).map((instrument) => {
-          const { status } = market.symbol(instrument.id);
-          return JSON.stringify({ ...describeInstrument(instrument), status });
+          return JSON.stringify({ ...describeInstrument(instrument), ...market.symbol(instrument.id).status });
         });
         call.reply(200, listJson(rows, null));
       },

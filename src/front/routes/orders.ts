@@ -48,6 +48,7 @@ export function orderRoutes(context: Context): Route[] {
         "REDUCE_ONLY_NO_POSITION",
         "NO_MARK_PRICE",
         "SYMBOL_HALTED",
+        "STALE_PRICE",
         "REQUEST_EXPIRED",
         "SYMBOL_NOT_ALLOWED",
         "KEY_ORDER_LIMIT",

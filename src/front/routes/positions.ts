@@ -65,6 +65,7 @@ export function positionRoutes(context: Context): Route[] {
         "TOO_MANY_OPEN_ORDERS",
         "NO_MARK_PRICE",
         "SYMBOL_HALTED",
+        "STALE_PRICE",
         "REQUEST_EXPIRED",
         "SYMBOL_NOT_ALLOWED",
       ],
@@ -82,6 +83,8 @@ export function positionRoutes(context: Context): Route[] {
       errors: [
         "UNKNOWN_SYMBOL",
         "LEVERAGE_OUT_OF_RANGE",
+        "SYMBOL_HALTED",
+        "STALE_PRICE",
         "INSUFFICIENT_MARGIN",
         "SYMBOL_NOT_ALLOWED",
         "KEY_LEVERAGE_LIMIT",

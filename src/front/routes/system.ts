@@ -62,10 +62,11 @@ export function systemRoutes(context: Context): Route[] {
       parameter: SymbolName,
       body: IndexPriceBody,
       replies: { 200: IndexPrice },
-      errors: ["UNKNOWN_SYMBOL", "PRICE_NOT_ON_TICK", "PRICE_TOO_HIGH"],
+      errors: ["UNKNOWN_SYMBOL", "PRICE_NOT_ON_TICK", "PRICE_TOO_HIGH", "PRICE_JUMP"],
       handle({ call, parameter, body }) {
         const instrument = symbols.named(parameter);
-        const command = { ...blank(SetIndexPrice), indexTicks: readPrice(instrument, body.price) };
+        const isGuarded = body.guarded === true ? 1 : 0;
+        const command = { ...blank(SetIndexPrice), indexTicks: readPrice(instrument, body.price), isGuarded };
         askFor(context, call, instrument.id, command, (turn) => {
           replyOf(turn, Done.code, instrument);
           call.reply(200, JSON.stringify({ symbol: instrument.symbol, indexPrice: body.price }));

@@ -1,6 +1,6 @@
 import Type from "typebox";
 import { INTERVALS } from "../../core/candles.ts";
-import { EXEC_TYPES, SIDES } from "../../core/messages.ts";
+import { EXEC_TYPES, HALT_REASONS, SIDES, TRADING_STATUSES } from "../../core/messages.ts";
 import {
   Cursor,
   DecimalOut,
@@ -36,12 +36,25 @@ export const KlinesQuery = object({
   endTime: Type.Optional(EndTime),
 });
 
+/** What a symbol lets happen, and why not everything. */
+export const Status = Type.Enum(TRADING_STATUSES, {
+  description:
+    "TRADING: everything. REDUCE_ONLY: orders that only reduce a position, and cancels. CANCEL_ONLY: cancels. HALTED: nothing.",
+});
+export const StatusReason = nullable(
+  Type.Enum(
+    HALT_REASONS.filter((reason) => reason !== null),
+    { description: "Why it is not TRADING." },
+  ),
+);
+
 const PriceOrNull = (description: string) => nullable(DecimalOut(description, "65000.5"));
 
 export const Ticker = object(
   {
     symbol: SymbolName,
-    status: Type.Enum(["TRADING", "REDUCE_ONLY", "CANCEL_ONLY", "HALTED"]),
+    status: Status,
+    statusReason: StatusReason,
     lastPrice: PriceOrNull("Of the last trade."),
     markPrice: PriceOrNull("What margin and profit are reckoned with."),
     indexPrice: PriceOrNull("Of the price source."),
@@ -130,7 +143,8 @@ export const Instrument = object(
     symbol: SymbolName,
     baseAsset: Type.String({ examples: ["BTC"] }),
     quoteAsset: Type.String({ examples: ["USDC"] }),
-    status: Type.Enum(["TRADING", "REDUCE_ONLY", "CANCEL_ONLY", "HALTED"]),
+    status: Status,
+    statusReason: StatusReason,
     tickSize: DecimalOut("Prices are multiples of it.", "0.1"),
     stepSize: DecimalOut("Quantities are multiples of it.", "0.001"),
     minQuantity: DecimalOut("Of an order.", "0.001"),

@@ -1,5 +1,6 @@
 import Type from "typebox";
-import { Decimal, DecimalOut, object, Sequence, SymbolName, Time } from "./scalars.ts";
+import { Status, StatusReason } from "./market.ts";
+import { Decimal, DecimalOut, nullable, object, Sequence, SymbolName, Time } from "./scalars.ts";
 
 export const ServerTime = object({ serverTime: Time("Now.") });
 
@@ -39,8 +40,35 @@ export const ErrorBody = object(
   { description: "Any answer other than success." },
 );
 
-export const IndexPriceBody = object({ price: Decimal("A multiple of tickSize.", "65000.5") });
+export const IndexPriceBody = object({
+  price: Decimal("A multiple of tickSize.", "65000.5"),
+  guarded: Type.Optional(
+    Type.Boolean({
+      description: "A machine says so: a jump must be confirmed by others, and may trip the circuit breaker.",
+      default: false,
+    }),
+  ),
+});
 export const IndexPrice = object({ symbol: SymbolName, indexPrice: DecimalOut("As it was set.", "65000.5") });
+
+export const HaltBody = object({
+  mode: Type.Optional(
+    Type.Enum(["REDUCE_ONLY", "CANCEL_ONLY", "HALTED"], {
+      description: "What remains possible.",
+      default: "CANCEL_ONLY",
+    }),
+  ),
+});
+export const TradingStatus = object(
+  {
+    symbol: SymbolName,
+    status: Status,
+    statusReason: StatusReason,
+    until: nullable(Time("When the halt ends by itself; null = it does not.")),
+    sequence: Sequence,
+  },
+  { description: "What a symbol lets happen." },
+);
 
 const SymbolAudit = object({
   symbol: SymbolName,

@@ -9,6 +9,8 @@ import { decodeMessage, eachMessage, encodeMessage, maxMessageBytes } from "../.
 export const START = Date.UTC(2026, 0, 5, 12);
 export const DAY_MS = 24 * 60 * 60 * 1000;
 export const MAX_ACCOUNTS = 64;
+/** Short enough for random traffic to see an index grow old. */
+export const SHORT_INDEX_AGE_MS = 15_000;
 
 /** A message with its fields at zero but for those that are given. */
 export const make = <S extends Shape>(of: S, fields: Partial<MessageOf<S>> = {}): MessageOf<S> =>
@@ -45,11 +47,13 @@ export class Exchange {
     instruments: readonly Instrument[],
     settings: LedgerSettings = LEDGER_SETTINGS,
     maxAccounts: number = MAX_ACCOUNTS,
+    maxIndexAgeMs: number = Number.POSITIVE_INFINITY,
   ) {
     this.cells = AccountCells.allocate(maxAccounts);
     this.ledger = new LedgerActor(settings, this.cells);
     this.actors.set(LEDGER, this.ledger);
-    for (const instrument of instruments) this.actors.set(instrument.id, new SymbolActor(instrument, this.cells));
+    for (const instrument of instruments)
+      this.actors.set(instrument.id, new SymbolActor(instrument, this.cells, { maxIndexAgeMs }));
   }
 
   symbol(id: number): SymbolActor {

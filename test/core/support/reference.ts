@@ -8,6 +8,7 @@ import {
   EXPIRE_MAKER,
   FOK,
   GTC,
+  HaltSymbol,
   IOC,
   LEDGER,
   LIMIT,
@@ -20,6 +21,7 @@ import {
   REASON_NONE,
   REASON_USER,
   REDUCE_ONLY,
+  ResumeSymbol,
   SELL,
   SetIndexPrice,
   SetLeverage,
@@ -50,8 +52,10 @@ import {
 export class ReferenceExchange {
   readonly balances = new Map<number, number>();
   readonly symbols: ReferenceSymbol[];
+  readonly maxIndexAgeMs: number;
 
-  constructor(instruments: readonly Instrument[]) {
+  constructor(instruments: readonly Instrument[], maxIndexAgeMs: number) {
+    this.maxIndexAgeMs = maxIndexAgeMs;
     this.symbols = instruments.map((instrument) => new ReferenceSymbol(instrument, this));
   }
 
@@ -108,6 +112,8 @@ export class ReferenceSymbol extends ReferenceMarket {
   private placedOrders = 0;
   private basis1024 = 0;
   indexTicks = 0;
+  haltMode = 0;
+  private priceTime = 0;
 
   constructor(instrument: Instrument, exchange: ReferenceExchange) {
     super(instrument);
@@ -125,9 +131,15 @@ export class ReferenceSymbol extends ReferenceMarket {
       case ClosePosition.code:
         return this.closePosition(message as MessageOf<typeof ClosePosition>, time);
       case SetLeverage.code:
-        return this.setLeverage(message as MessageOf<typeof SetLeverage>);
+        return this.setLeverage(message as MessageOf<typeof SetLeverage>, time);
+      case HaltSymbol.code:
+        this.haltMode = (message as MessageOf<typeof HaltSymbol>).mode;
+        return nothing();
+      case ResumeSymbol.code:
+        this.haltMode = 0;
+        return nothing();
       case SetIndexPrice.code:
-        return this.setIndexPrice(message as MessageOf<typeof SetIndexPrice>);
+        return this.setIndexPrice(message as MessageOf<typeof SetIndexPrice>, time);
       default:
         throw new Error(`the reference knows no command ${message.type}`);
     }
@@ -141,6 +153,8 @@ export class ReferenceSymbol extends ReferenceMarket {
     if (used !== undefined) return { ...nothing(), orderId: used.orderId };
     if (c.expiresAt !== 0 && c.expiresAt < time) return refusal("REQUEST_EXPIRED");
     if (markTicks === 0) return refusal("NO_MARK_PRICE");
+    if (this.haltMode > (isReduceOnly(c) ? 1 : 0)) return this.halted();
+    if (!isReduceOnly(c) && this.isStale(time)) return this.stale();
     if (c.quantityLots < instrument.minQuantityLots)
       return refusal("QUANTITY_TOO_SMALL", { limitLots: instrument.minQuantityLots });
     if (c.quantityLots > instrument.maxQuantityLots)
@@ -266,6 +280,7 @@ export class ReferenceSymbol extends ReferenceMarket {
     const orderId = c.orderId || this.clientIds.get(`${c.accountId}/${c.clientOrderId}`)?.orderId;
     const order = this.ordersOf(c.accountId).find((own) => own.orderId === orderId);
     if (order === undefined) return refusal("ORDER_NOT_FOUND");
+    if (this.haltMode === 3) return this.halted();
     const out = nothing();
     this.remove(order, STATUS_CANCELED, REASON_USER, out);
     return { ...out, ...view(order), status: STATUS_CANCELED, reason: REASON_USER };
@@ -273,6 +288,7 @@ export class ReferenceSymbol extends ReferenceMarket {
 
   private cancelAll(c: MessageOf<typeof CancelAll>): Outcome {
     const out = nothing();
+    if (this.haltMode === 3) return out;
     for (const order of this.ordersOf(c.accountId))
       if (c.side < 0 || order.side === c.side) this.remove(order, STATUS_CANCELED, REASON_USER, out);
     return out;
@@ -299,10 +315,13 @@ export class ReferenceSymbol extends ReferenceMarket {
     return this.place(order, time);
   }
 
-  private setLeverage(c: MessageOf<typeof SetLeverage>): Outcome {
+  private setLeverage(c: MessageOf<typeof SetLeverage>, time: number): Outcome {
     if (c.leverage < 1 || c.leverage > this.instrument.maxLeverage)
       return refusal("LEVERAGE_OUT_OF_RANGE", { limit: this.instrument.maxLeverage });
     const position = this.position(c.accountId);
+    if (c.leverage === position.leverage) return nothing();
+    if (this.haltMode > (c.leverage < position.leverage ? 1 : 0)) return this.halted();
+    if (c.leverage > position.leverage && this.isStale(time)) return this.stale();
     const before = this.contribution(c.accountId).initial;
     const wanted = { ...position, leverage: c.leverage };
     this.positions.set(c.accountId, wanted);
@@ -314,10 +333,23 @@ export class ReferenceSymbol extends ReferenceMarket {
     return nothing();
   }
 
-  private setIndexPrice(c: MessageOf<typeof SetIndexPrice>): Outcome {
+  private isStale(time: number): boolean {
+    return time > this.priceTime + this.exchange.maxIndexAgeMs;
+  }
+
+  private stale(): Outcome {
+    return refusal("STALE_PRICE", { status: "REDUCE_ONLY", maxAgeMs: this.exchange.maxIndexAgeMs });
+  }
+
+  private halted(): Outcome {
+    return refusal("SYMBOL_HALTED", { status: ["", "REDUCE_ONLY", "CANCEL_ONLY", "HALTED"][this.haltMode] });
+  }
+
+  private setIndexPrice(c: MessageOf<typeof SetIndexPrice>, time: number): Outcome {
     const { maxPriceTicks } = this.instrument;
     if (c.indexTicks < 1 || c.indexTicks > maxPriceTicks)
       return refusal("PRICE_TOO_HIGH", { limitTicks: maxPriceTicks });
+    this.priceTime = time;
     const bid = this.queue(BUY)[0]?.priceTicks;
     const ask = this.queue(SELL)[0]?.priceTicks;
     const next = markOf(c.indexTicks, this.basis1024, bid, ask, this.lastTicks);

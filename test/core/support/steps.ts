@@ -4,6 +4,7 @@ import {
   CancelOrder,
   ClosePosition,
   Deposit,
+  HaltSymbol,
   LEDGER,
   LIMIT,
   MARKET,
@@ -12,6 +13,7 @@ import {
   PlaceOrder,
   POST_ONLY,
   REDUCE_ONLY,
+  ResumeSymbol,
   type SessionView,
   SetIndexPrice,
   SetLeverage,
@@ -48,6 +50,8 @@ export type Step = { symbol: number; account: number; waitMs: number } & (
   | { kind: "index"; indexTicks: number }
   | { kind: "deposit"; amountQuanta: number }
   | { kind: "withdraw"; amountQuanta: number }
+  /** 0: resume. */
+  | { kind: "halt"; mode: number }
   /** Time for funding and for liquidations, of which the twin knows nothing: see `eventfulStep`. */
   | { kind: "tick" }
 );
@@ -134,6 +138,14 @@ export const step: fc.Arbitrary<Step> = fc.oneof(
         { weight: 3, arbitrary: fc.integer({ min: 70, max: 140 }) },
         { weight: 1, arbitrary: fc.constantFrom(0, 1, 1000, 1001) },
       ),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      kind: fc.constant("halt" as const),
+      ...common,
+      mode: fc.constantFrom(0, 0, 0, 0, 1, 1, 2, 3),
     }),
   },
   {
@@ -236,6 +248,8 @@ export class Traffic<E extends Pick<Exchange, "time" | "ask" | "do"> = Exchange>
         return { actorId, command: make(SetLeverage, { accountId, leverage: step.leverage }) };
       case "index":
         return { actorId, command: make(SetIndexPrice, { indexTicks: step.indexTicks }) };
+      case "halt":
+        return { actorId, command: step.mode === 0 ? make(ResumeSymbol) : make(HaltSymbol, { mode: step.mode }) };
       case "tick":
         return { actorId, command: make(Tick) };
       case "deposit":

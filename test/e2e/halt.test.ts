@@ -1,0 +1,120 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import type { Page, Ticker, TradingStatus } from "../../src/client/types.ts";
+import { Api } from "./support/api.ts";
+import { startServer, type TestServer } from "./support/server.ts";
+import { Operator, openTrader, Trader } from "./support/trader.ts";
+import { until } from "./support/wait.ts";
+
+let server: TestServer;
+let operator: Operator;
+let alice: Trader;
+let bob: Trader;
+const MAX_AGE_MS = 5000;
+
+before(async () => {
+  server = await startServer({ environment: { PERPD_MAX_INDEX_AGE_MS: String(MAX_AGE_MS) } });
+  operator = new Operator(server);
+  await operator.setIndex("BTC-PERP", "65000");
+  [alice, bob] = await Promise.all([openTrader(server), openTrader(server)]);
+});
+after(async () => {
+  await operator.soundAudit();
+  await server.dispose();
+});
+
+/** The same session after a restart on another port. */
+const follow = ({ token = "", accountId, address, privateKey }: Trader) =>
+  new Trader(server.url, token, accountId, address, privateKey);
+const price = () => operator.setIndex("BTC-PERP", "65000");
+const halt = (body: object | undefined, status = 200) =>
+  operator.call<TradingStatus>(status, "POST", "/operator/symbols/BTC-PERP/halt", body);
+const resume = () => operator.call<TradingStatus>(200, "POST", "/operator/symbols/BTC-PERP/resume");
+
+/** As everyone sees it, at both places. */
+async function status(): Promise<[string, string | null]> {
+  const api = new Api(server.url);
+  const ticker = await api.get<Ticker>("/market/ticker?symbol=BTC-PERP");
+  const { data } = await api.get<Page<{ status: string; statusReason: string | null }>>(
+    "/market/symbols?symbol=BTC-PERP",
+  );
+  assert.deepEqual([data[0]?.status, data[0]?.statusReason], [ticker.status, ticker.statusReason]);
+  return [ticker.status, ticker.statusReason];
+}
+const limit = (side: "BUY" | "SELL", at: string, more: object = {}) => ({
+  symbol: "BTC-PERP",
+  side,
+  type: "LIMIT",
+  price: at,
+  quantity: "0.01",
+  ...more,
+});
+
+test("halted by the operator: only cancels, for everyone to see, over a restart, until resumed", async () => {
+  await bob.sell("1", "65000");
+  await alice.buy("0.1", "65000");
+  const { orderId } = await alice.buy("0.01", "64000");
+  const halted = await halt(undefined);
+  assert.deepEqual([halted.status, halted.statusReason, halted.until], ["CANCEL_ONLY", "OPERATOR", null]);
+  assert.deepEqual(await status(), ["CANCEL_ONLY", "OPERATOR"]);
+
+  const error = await alice.refused("SYMBOL_HALTED", "POST", "/orders", limit("BUY", "64000"));
+  assert.deepEqual(error.details, { status: "CANCEL_ONLY" });
+  await alice.refused("SYMBOL_HALTED", "POST", "/positions/BTC-PERP/close");
+  assert.equal((await alice.cancel(orderId)).status, "CANCELED");
+
+  await server.stop();
+  assert.match(server.stderr, /trading is halted/);
+  await server.start();
+  operator = new Operator(server);
+  alice = follow(alice);
+  bob = follow(bob);
+  await price();
+  assert.deepEqual(await status(), ["CANCEL_ONLY", "OPERATOR"]);
+
+  assert.equal((await halt({ mode: "REDUCE_ONLY" })).status, "REDUCE_ONLY");
+  await alice.refused("SYMBOL_HALTED", "POST", "/orders", limit("BUY", "64000"));
+  assert.equal((await alice.sell("0.01", "65100", { reduceOnly: true })).status, "NEW");
+  await price();
+  assert.deepEqual([(await resume()).status, (await resume()).statusReason], ["TRADING", null]);
+  await price();
+  assert.equal((await alice.buy("0.01", "64000")).status, "NEW");
+});
+
+test("an index that nobody renews: reduce-only until there is another", async () => {
+  await price();
+  await until("the index to grow old", async () => (await status())[1] === "STALE_INDEX");
+  assert.deepEqual(await status(), ["REDUCE_ONLY", "STALE_INDEX"]);
+  const error = await bob.refused("STALE_PRICE", "POST", "/orders", limit("BUY", "64000"));
+  assert.deepEqual(error.details, { status: "REDUCE_ONLY", maxAge: MAX_AGE_MS });
+  assert.equal((await alice.sell("0.01", "65200", { reduceOnly: true })).status, "NEW");
+  await price();
+  assert.deepEqual(await status(), ["TRADING", null]);
+  assert.equal((await bob.buy("0.01", "64000")).status, "NEW");
+  await until(
+    "both lines in the log",
+    () => /index price is stale/.test(server.stderr) && /fresh again/.test(server.stderr),
+  );
+});
+
+test("a guarded price that jumps is confirmed by two more, and then trips the breaker", async () => {
+  await price();
+  const put = (at: string, guarded: boolean) => ["PUT", "/operator/index/BTC-PERP", { price: at, guarded }] as const;
+  await operator.call(200, ...put("65000", true));
+  const error = await operator.refused("PRICE_JUMP", ...put("50000", true));
+  assert.deepEqual(error.details, { index: "65000", limitRate: "0.1", missing: 2 });
+  await operator.refused("PRICE_JUMP", ...put("50010", true));
+  await operator.call(200, ...put("50005", true));
+  const [tripped, reason] = await status();
+  assert.deepEqual([tripped, reason], ["REDUCE_ONLY", "PRICE_JUMP"]);
+  await resume();
+});
+
+test("what the operator may not ask", async () => {
+  await operator.refused("BAD_VALUE", "POST", "/operator/symbols/BTC-PERP/halt", { mode: "TRADING" });
+  await operator.refused("UNKNOWN_SYMBOL", "POST", "/operator/symbols/DOGE-PERP/halt");
+  await alice.refused("OPERATOR_REQUIRED", "POST", "/operator/symbols/BTC-PERP/halt", { mode: "HALTED" });
+  await operator.refused("UNEXPECTED_BODY", "POST", "/operator/symbols/BTC-PERP/resume", {});
+  await price();
+  assert.deepEqual(await status(), ["TRADING", null]);
+});
