@@ -51,7 +51,7 @@ test("the instruments, with all that an order must know", async () => {
   );
   const [btc] = data;
   assert.ok(btc !== undefined);
-  const { riskTiers, status: _, ...fields } = btc;
+  const { riskTiers, status: _, statusReason: __, ...fields } = btc;
   assert.deepEqual(fields, {
     symbol: "BTC-PERP",
     baseAsset: "BTC",
