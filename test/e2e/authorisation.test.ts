@@ -74,6 +74,7 @@ const ENDPOINTS: Record<string, Endpoint> = {
   "GET /health": { access: "PUBLIC" },
   "GET /ws": { access: "PUBLIC" },
   "GET /openapi.json": { access: "PUBLIC" },
+  "GET /asyncapi.json": { access: "PUBLIC" },
   "GET /operator/audit": { access: "OPERATOR" },
   "PUT /operator/index/:symbol": { access: "OPERATOR", path: "/operator/index/BTC-PERP", body: { price: "1" } },
 };

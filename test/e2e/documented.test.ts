@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { asyncApiDocument } from "../../src/front/documents/asyncapi.ts";
 import { openApiDocument } from "../../src/front/documents/openapi.ts";
 import { Api } from "./support/api.ts";
+import { MessageCheck } from "./support/documented-messages.ts";
 import { checkReply, declaredRoutes } from "./support/documented-replies.ts";
 import { startServer, type TestServer } from "./support/server.ts";
 
@@ -14,10 +16,14 @@ before(async () => {
 });
 after(() => server.dispose());
 
-test("the exchange serves the document that the replies of all tests are held against", async () => {
-  const served = await nobody.get<{ info: { version: string } }>("/openapi.json");
-  const document = openApiDocument(declaredRoutes(), served.info.version);
-  assert.deepEqual(served, JSON.parse(JSON.stringify(document)));
+test("the exchange serves the documents that the replies of all tests are held against", async () => {
+  for (const [path, make] of [
+    ["/openapi.json", openApiDocument] as const,
+    ["/asyncapi.json", asyncApiDocument] as const,
+  ]) {
+    const served = await nobody.get<{ info: { version: string } }>(path);
+    assert.deepEqual(served, JSON.parse(JSON.stringify(make(declaredRoutes(), served.info.version))), path);
+  }
 });
 
 const HEADERS = { "content-type": "application/json", "x-request-id": "1" };
@@ -56,4 +62,36 @@ test("a reply that the document does not allow fails the test that got it", () =
   ];
   for (const [method, path, fault, expected] of faults)
     assert.throws(() => checkReply(method, path, undefined, fault), expected, `${fault.status} ${fault.text}`);
+});
+
+test("a message that the document does not allow fails the test that got it", () => {
+  const check = new MessageCheck();
+  const received = (message: object) => check.received(JSON.stringify(message));
+  check.sent('{"op":"ping","id":1}');
+  check.sent('{"op":"order.cancel","id":2,"params":{}}');
+  check.sent("{");
+  const refusal = (id: number | null, code: string, more: object = {}) => {
+    const { requestId: _none, ...shown } = error(code, more);
+    return { op: "error", id, ...shown };
+  };
+  const names = { channel: "trades", symbol: "BTC-PERP", sequence: 7 };
+  received({ op: "pong", id: 1, serverTime: 1 });
+  received(refusal(2, "ORDER_NOT_OPEN"));
+  received(refusal(null, "BAD_JSON"));
+  received({ ...names, type: "SNAPSHOT", prevSequence: null, data: [] });
+  received({ ...names, type: "HEARTBEAT" });
+  const faults: [message: object, RegExp][] = [
+    [{ op: "pong", id: 1, serverTime: 1, extra: 1 }, /must not have additional properties/],
+    [{ op: "pong", id: 1 }, /must have required properties/],
+    [{ op: "gnop", id: 1 }, /no such message/],
+    [{ op: "order.cancel", id: 2, status: 201, result: {} }, /\/status must be equal to one of/],
+    [refusal(1, "ORDER_NOT_OPEN"), /\/code must be equal to one of/],
+    [refusal(null, "ORDER_NOT_OPEN"), /\/code must be equal to one of/],
+    [refusal(2, "ORDER_NOT_OPEN", { extra: 1 }), /must not have additional properties/],
+    [{ ...names, type: "DELTA", prevSequence: 6, data: [] }, /no such message/],
+    [{ ...names, type: "UPDATE", prevSequence: null, data: [] }, /\/prevSequence must be integer/],
+    [{ ...names, type: "UPDATE", prevSequence: 6, data: [{}] }, /\/data\/0 must have required/],
+    [{ ...names, type: "HEARTBEAT", data: [] }, /must not have additional properties/],
+  ];
+  for (const [message, expected] of faults) assert.throws(() => received(message), expected, JSON.stringify(message));
 });

@@ -1,5 +1,6 @@
 import { ERRORS, type ErrorCode, type ErrorSpec } from "../errors.ts";
 import type { Route } from "../router.ts";
+import { SOCKET_ERRORS, type SocketErrorCode } from "../socket-errors.ts";
 import type { Json } from "./schemas.ts";
 
 /** Any request may be answered with these, whatever it asks for. */
@@ -69,10 +70,14 @@ export function byStatus(codes: readonly ErrorCode[]): [status: number, codes: E
   return [...groups].sort(([a], [b]) => a - b);
 }
 
+/** What is said of a code of a REST answer or of a WebSocket's. */
+export const specOf = (code: ErrorCode | SocketErrorCode): ErrorSpec | { message: string; retryable?: boolean } =>
+  code in ERRORS ? ERRORS[code as ErrorCode] : { message: SOCKET_ERRORS[code as SocketErrorCode] };
+
 /** A table of codes and what they mean, in Markdown. */
-export function errorTable(codes: readonly ErrorCode[]): string {
+export function errorTable(codes: readonly (ErrorCode | SocketErrorCode)[]): string {
   const rows = codes.map((code) => {
-    const { message, retryable = false }: ErrorSpec = ERRORS[code];
+    const { message, retryable = false } = specOf(code);
     return `| \`${code}\` | ${message}${retryable ? " *Retryable.*" : ""} |`;
   });
   return ["| code | meaning |", "| --- | --- |", ...rows].join("\n");
@@ -83,7 +88,7 @@ export function errorExamples(): Json {
   const codes = Object.keys(ERRORS) as ErrorCode[];
   return Object.fromEntries(
     codes.map((code) => {
-      const { message, retryable = false }: ErrorSpec = ERRORS[code];
+      const { message, retryable = false } = specOf(code);
       const value = { code, message, retryable, requestId: "5f0c8a1b-2s", serverTime: 1_790_000_000_000 };
       return [code, { summary: message, value }];
     }),

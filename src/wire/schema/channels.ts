@@ -15,8 +15,9 @@ export const DEFAULT_TICKER_PACE_MS = 1000;
 export const MAX_SUBSCRIPTIONS = 200;
 export const MAX_REQUEST_ID_LENGTH = 64;
 
-const RequestId = Type.Union([Type.Integer(), Type.String({ maxLength: MAX_REQUEST_ID_LENGTH })], {
+export const RequestId = Type.Union([Type.Integer(), Type.String({ maxLength: MAX_REQUEST_ID_LENGTH })], {
   description: "Comes back in the answer.",
+  examples: [1],
 });
 
 const request = <P extends TProperties>(ops: readonly string[], fields: P) =>

@@ -6,15 +6,30 @@ import { ClientOrderId, Id, object, SymbolName } from "./scalars.ts";
 export const TRADING_PARAMS = {
   "order.place": PlaceOrderBody,
   /** One of the two. */
-  "order.cancel": object({
-    orderId: Type.Optional(Id("The exchange's id.")),
-    clientOrderId: Type.Optional(ClientOrderId),
-  }),
+  "order.cancel": object(
+    {
+      orderId: Type.Optional(Id("The exchange's id.")),
+      clientOrderId: Type.Optional(ClientOrderId),
+    },
+    { examples: [{ orderId: "1234567" }] },
+  ),
   "order.cancelAll": CancelAllQuery,
-  "position.close": object({ symbol: SymbolName, ...ClosePositionBody.properties }),
+  "position.close": object(
+    { symbol: SymbolName, ...ClosePositionBody.properties },
+    { examples: [{ symbol: "BTC-PERP" }] },
+  ),
   "position.leverage": object({ symbol: SymbolName, ...LeverageBody.properties }),
 };
 export type TradingOp = keyof typeof TRADING_PARAMS;
+
+/** The REST route that does the same, with the same results and error codes. */
+export const TRADING_TWINS: Readonly<Record<TradingOp, string>> = {
+  "order.place": "POST /orders",
+  "order.cancel": "DELETE /orders/:id",
+  "order.cancelAll": "DELETE /orders",
+  "position.close": "POST /positions/:symbol/close",
+  "position.leverage": "POST /positions/:symbol/leverage",
+};
 
 export const isTradingOp = (op: unknown): op is TradingOp =>
   typeof op === "string" && Object.hasOwn(TRADING_PARAMS, op);

@@ -28,15 +28,24 @@ export class Checker {
 
   /** Fails unless the schema allows the value. */
   check(schema: Json, value: unknown, what: string): void {
+    const validator = this.validatorOf(schema);
+    if (validator.Check(value)) return;
+    const [, errors] = validator.Errors(value);
+    const faults = errors.map(({ instancePath, message, params }) => `${instancePath} ${message} ${show(params)}`);
+    assert.fail(`${what} is not as documented: ${faults.join("; ")}\n${show(value)}`);
+  }
+
+  allows(schema: Json, value: unknown): boolean {
+    return this.validatorOf(schema).Check(value);
+  }
+
+  private validatorOf(schema: Json): Validator {
     let validator = this.compiled.get(schema);
     if (validator === undefined) {
       validator = Compile({ ...schema, components: this.components });
       this.compiled.set(schema, validator);
     }
-    if (validator.Check(value)) return;
-    const [, errors] = validator.Errors(value);
-    const faults = errors.map(({ instancePath, message, params }) => `${instancePath} ${message} ${show(params)}`);
-    assert.fail(`${what} is not as documented: ${faults.join("; ")}\n${show(value)}`);
+    return validator;
   }
 }
 

@@ -1,6 +1,7 @@
 import { once } from "node:events";
-import WebSocket from "ws";
+import type WebSocket from "ws";
 import type { ChannelMessage, ChannelRequest } from "../../../src/client/types.ts";
+import { DocumentedWebSocket } from "./documented-messages.ts";
 
 /** Anything that the server has sent, as far as its fields are known. */
 export interface SocketMessage {
@@ -25,7 +26,7 @@ export interface SocketMessage {
 
 const DEADLINE_MS = 20_000;
 
-/** A WebSocket client that keeps every message. */
+/** A WebSocket client that keeps every message. One that asyncapi.json does not allow fails the test. */
 export class SocketClient {
   readonly socket: WebSocket;
   /** All that has come, in order. */
@@ -37,7 +38,7 @@ export class SocketClient {
   private nextId = 1;
 
   private constructor(url: string) {
-    this.socket = new WebSocket(url);
+    this.socket = new DocumentedWebSocket(url);
     this.socket.on("error", () => {});
     this.socket.on("message", (bytes) => {
       this.messages.push(JSON.parse(String(bytes)) as SocketMessage);

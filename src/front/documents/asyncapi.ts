@@ -1,0 +1,125 @@
+import type { TSchema } from "typebox";
+import { CHANNELS, type ChannelName, PRIVATE_CHANNELS } from "../../wire/schema/channels.ts";
+import { SocketError, STREAMS } from "../../wire/schema/messages.ts";
+import { BASE_PATH, type Route } from "../router.ts";
+import { errorTable, specOf } from "./route-errors.ts";
+import { exampleOf, type Json, SchemaPrinter } from "./schemas.ts";
+import { CHANNEL_TEXTS, REQUEST_CHANNELS, SOCKET_INTRODUCTION } from "./socket-prose.ts";
+import { type SocketRequest, socketRequests } from "./socket-requests.ts";
+
+const SOCKET_ADDRESS = `${BASE_PATH}/ws`;
+
+/** The AsyncAPI 3.0 document of the WebSocket. Trading requests are those of `routes`. */
+export function asyncApiDocument(routes: readonly Route[], version: string): Json {
+  const printer = new SchemaPrinter();
+  const requests = socketRequests(routes);
+  const channels: Record<string, Json> = {};
+  const operations: Record<string, Json> = {};
+  for (const [name, description] of Object.entries(REQUEST_CHANNELS)) {
+    const own = requests.filter(({ channel }) => channel === name);
+    const messages = Object.assign({}, ...own.map((request) => messagesOf(request, printer))) as Json;
+    channels[name] = { address: SOCKET_ADDRESS, title: name, description, messages };
+    for (const request of own) operations[camel(request.op)] = requestOperation(request);
+  }
+  for (const name of Object.keys(STREAMS) as ChannelName[]) {
+    channels[name] = streamChannel(name, printer);
+    operations[name] = streamOperation(name);
+  }
+  return {
+    asyncapi: "3.0.0",
+    info: {
+      title: "perpd WebSocket",
+      version,
+      description: SOCKET_INTRODUCTION,
+      license: { name: "Apache-2.0", url: "https://www.apache.org/licenses/LICENSE-2.0" },
+    },
+    defaultContentType: "application/json",
+    servers: {
+      exchange: {
+        host: "{host}",
+        protocol: "ws",
+        description: "This exchange.",
+        variables: { host: { default: "127.0.0.1:8080", description: "Where this document came from." } },
+      },
+    },
+    channels,
+    operations,
+    components: { schemas: printer.components() },
+  };
+}
+
+/** order.cancelAll → orderCancelAll */
+const camel = (op: string): string => op.replace(/\.(\w)/g, (_dot, letter: string) => letter.toUpperCase());
+
+function messagesOf(request: SocketRequest, printer: SchemaPrinter): Json {
+  const { op, requests, examples, answer, errors } = request;
+  const name = camel(op);
+  const [first, ...others] = requests.map((schema) => printer.print(schema, "CLIENT"));
+  const asked = others.length === 0 ? first : { anyOf: [first, ...others] };
+  const [code = "INTERNAL"] = errors;
+  const refused = { allOf: [printer.print(SocketError, "EXCHANGE"), { properties: { code: { enum: errors } } }] };
+  const { message, retryable = false } = specOf(code);
+  const error = { op: "error", id: null, code, message, retryable, serverTime: 1_790_000_000_000 };
+  return {
+    [`${name}Request`]: messageJson(`${op} request`, request.summary, asked, examples),
+    [`${name}Answer`]: messageJson(`${op} answer`, describe(answer), printer.print(answer, "EXCHANGE"), [
+      exampleOf(answer),
+    ]),
+    [`${name}Error`]: {
+      ...messageJson(`${op} error`, "It was refused.", refused, [error]),
+      description: errorTable(errors),
+    },
+  };
+}
+
+const messageJson = (title: string, summary: string, payload: unknown, examples: readonly unknown[]): Json => ({
+  name: title,
+  title,
+  summary,
+  payload,
+  examples: examples.map((example) => ({ payload: example })),
+});
+
+function requestOperation({ op, channel, summary, description, cost }: SocketRequest): Json {
+  const name = camel(op);
+  return {
+    action: "receive",
+    title: op,
+    summary,
+    ...(description !== undefined && { description }),
+    channel: { $ref: `#/channels/${channel}` },
+    messages: [{ $ref: `#/channels/${channel}/messages/${name}Request` }],
+    reply: {
+      channel: { $ref: `#/channels/${channel}` },
+      messages: [
+        { $ref: `#/channels/${channel}/messages/${name}Answer` },
+        { $ref: `#/channels/${channel}/messages/${name}Error` },
+      ],
+    },
+    ...(cost !== undefined && { "x-rate-limit": cost }),
+  };
+}
+
+function streamChannel(name: ChannelName, printer: SchemaPrinter): Json {
+  const messages = Object.entries(STREAMS[name]).map(([kind, schema]: [string, TSchema]) => {
+    const title = `${name} ${kind}`;
+    return [kind, messageJson(title, describe(schema), printer.print(schema, "EXCHANGE"), [exampleOf(schema)])];
+  });
+  return {
+    address: SOCKET_ADDRESS,
+    title: name,
+    description: `${CHANNEL_TEXTS[name]}${PRIVATE_CHANNELS.has(name) ? " Needs `auth` with the permission READ." : ""}`,
+    messages: Object.fromEntries(messages),
+    "x-subscription": printer.print(CHANNELS[name], "CLIENT"),
+  };
+}
+
+const streamOperation = (name: ChannelName): Json => ({
+  action: "send",
+  title: name,
+  summary: `What happens on \`${name}\`, to whoever has subscribed to it`,
+  channel: { $ref: `#/channels/${name}` },
+  messages: Object.keys(STREAMS[name]).map((kind) => ({ $ref: `#/channels/${name}/messages/${kind}` })),
+});
+
+const describe = (schema: TSchema): string => (schema as { description?: string }).description ?? "";

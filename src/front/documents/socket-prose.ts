@@ -1,0 +1,82 @@
+import type { ChannelName } from "../../wire/schema/channels.ts";
+import { SOCKET_MESSAGES_PER_SECOND } from "../limits.ts";
+import { CHECKSUM_LEVELS } from "../market-json.ts";
+import { CLOSE_CREDENTIAL_ENDED, CLOSE_RATE_LIMITED, CLOSE_SLOW_CONSUMER } from "../socket-errors.ts";
+import { CONVENTIONS } from "./prose.ts";
+import { errorTable } from "./route-errors.ts";
+import { ELSEWHERE_ERRORS } from "./socket-requests.ts";
+
+/** What asyncapi.json says in words. */
+
+/** What a client asks for, by what it is about. */
+export const REQUEST_CHANNELS: Readonly<Record<"session" | "trading", string>> = {
+  session: "Who the client is, and what it follows.",
+  trading: "Orders over the socket: the same fields, results and error codes as over REST.",
+};
+
+export const CHANNEL_TEXTS: Readonly<Record<ChannelName, string>> = {
+  orderbook:
+    "The best `depth` levels of a book: a snapshot, then deltas. A level's new quantity takes the place of the old one; " +
+    '"0" removes the level. Several changes within `updateMs` come as one.',
+  trades: "The last hundred trades, then each.",
+  liquidations: "Liquidations in the book, and positions that the insurance fund or the other side took over.",
+  ticker: "The ticker, whole, at most once in `updateMs` when something in it has moved.",
+  klines: "The current candle, at most every 250 ms; when its interval is over, it comes once more as it closed.",
+  orders: "The open orders, then those that a turn of the exchange changed or closed.",
+  fills: "The last hundred fills, then those of each turn of the exchange.",
+  positions: 'The open positions, then each that changed. A size of "0" means that it was closed.',
+  balance: "The balance, then again whenever one of its figures has moved.",
+};
+
+const CLOSE_CODES: readonly (readonly [code: number, reason: string, meaning: string])[] = [
+  [1001, "GOING_AWAY", "The exchange stops. Connect again."],
+  [1003, "TEXT_ONLY", "Messages are text, not binary."],
+  [CLOSE_RATE_LIMITED, "RATE_LIMITED", `More than ${SOCKET_MESSAGES_PER_SECOND} messages in a second, where limited.`],
+  [1009, "", "A message is larger than 65536 bytes."],
+  [CLOSE_SLOW_CONSUMER, "SLOW_CONSUMER", "The client does not read what it is sent."],
+  [CLOSE_CREDENTIAL_ENDED, "CREDENTIAL_EXPIRED", "The session or the API key has expired."],
+  [CLOSE_CREDENTIAL_ENDED, "SESSION_CLOSED", "The session was logged out."],
+  [CLOSE_CREDENTIAL_ENDED, "KEY_REVOKED", "The API key was revoked."],
+];
+
+export const SOCKET_INTRODUCTION = `${CONVENTIONS}
+
+One socket does everything that is described here: all channels of this document are at one address. REST is described in
+[openapi.json](openapi.json).
+
+## Requests
+
+A request is \`{"op": ..., "id": ...}\`; its answer bears its \`id\`, or null when it had none. An \`id\` is an integer or a
+string of at most 64 characters. A request that is refused is answered with \`{"op": "error", "id": ..., "code": ...}\`, and
+nothing was done. These answer what is no known request, too:
+
+${errorTable(ELSEWHERE_ERRORS)}
+
+## Authentication
+
+\`auth\` with a session's \`token\`, or with \`apiKey\`, \`timestamp\` and \`signature\`: the hex HMAC-SHA256, with the secret's text as
+the key, of timestamp + \`GET/v1/ws\`. With \`cancelOnDisconnect\` all open orders of the account are canceled when the socket
+closes, however it closes.
+
+## Streams
+
+\`subscribe\` to a channel brings a \`SNAPSHOT\`, then a \`DELTA\` or \`UPDATE\` for each change. \`sequence\` is a place in the
+exchange's one log, on every stream and in REST replies alike; \`prevSequence\` is that of the stream's message before, so a
+client knows a gap from a pause. A stream with nothing to say repeats its last \`sequence\` in a \`HEARTBEAT\` every 5 to 10
+seconds. After a lost connection, \`"resume": SEQUENCE\` brings what was missed of \`orderbook\`, \`trades\` and
+\`liquidations\`, where that is still known, else a snapshot.
+
+**Checksum of a book**: the CRC-32 (that of zlib) of its best ${CHECKSUM_LEVELS} levels of each side, or of all that a
+shallower book shows, taken in turns, best bid first: \`bidPrice:bidQuantity:askPrice:askQuantity:...\` as they are printed; when
+one side has fewer levels, the rest of the other stands alone. Bids 65000.5 × 1.2 and 65000 × 3 and an ask 65001 × 0.5 are
+\`65000.5:1.2:65001:0.5:65000:3\`, whose checksum is 842467022.
+
+## Connections
+
+The exchange sends WebSocket pings every 15 seconds, and closes a socket from which nothing has come for 45 seconds, not
+even a pong.
+
+| close code | reason | meaning |
+| --- | --- | --- |
+${CLOSE_CODES.map(([code, reason, meaning]) => `| ${code} | ${reason === "" ? "" : `\`${reason}\``} | ${meaning} |`).join("\n")}
+`;

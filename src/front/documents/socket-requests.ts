@@ -1,0 +1,184 @@
+import Type, { type TObject, type TSchema } from "typebox";
+import { must } from "../../assert.ts";
+import {
+  CHANNELS,
+  KeyAuthRequest,
+  MAX_SUBSCRIPTIONS,
+  PingRequest,
+  RequestId,
+  TokenAuthRequest,
+} from "../../wire/schema/channels.ts";
+import { Authenticated, Pong, RateLimit, Subscribed, Unsubscribed } from "../../wire/schema/messages.ts";
+import { nullable, object } from "../../wire/schema/scalars.ts";
+import { TRADING_PARAMS, TRADING_TWINS, type TradingOp } from "../../wire/schema/trading.ts";
+import type { ErrorCode } from "../errors.ts";
+import type { Cost } from "../limits.ts";
+import type { Route } from "../router.ts";
+import type { SocketErrorCode } from "../socket-errors.ts";
+import { OP_COSTS } from "../trading.ts";
+import { exampleOf } from "./schemas.ts";
+
+/** What a client may ask on a WebSocket, and how it is answered. */
+export interface SocketRequest {
+  readonly op: string;
+  readonly channel: "session" | "trading";
+  readonly summary: string;
+  readonly description?: string;
+  /** It has one of these forms. */
+  readonly requests: readonly TSchema[];
+  readonly examples: readonly object[];
+  readonly answer: TSchema;
+  readonly errors: readonly (ErrorCode | SocketErrorCode)[];
+  readonly cost?: Cost;
+}
+
+/** Any message may be answered with these. */
+export const GENERAL_ERRORS: readonly (ErrorCode | SocketErrorCode)[] = [
+  "BAD_JSON",
+  "DUPLICATE_FIELD",
+  "BAD_TYPE",
+  "MISSING_FIELD",
+  "UNKNOWN_FIELD",
+  "BAD_VALUE",
+  "RATE_LIMITED",
+  "INTERNAL",
+];
+/** Of no op: there is none by that name. */
+export const ELSEWHERE_ERRORS: readonly (ErrorCode | SocketErrorCode)[] = [...GENERAL_ERRORS, "UNKNOWN_OP"];
+
+const AnyChannel = Type.Union(Object.values(CHANNELS));
+const channelsRequest = (op: string): TObject =>
+  object({
+    op: Type.Literal(op),
+    id: Type.Optional(RequestId),
+    channels: Type.Array(AnyChannel, { minItems: 1, maxItems: MAX_SUBSCRIPTIONS }),
+  });
+
+const CHANNEL_EXAMPLES = [
+  { channel: "orderbook", symbol: "BTC-PERP", depth: 25, updateMs: 100 },
+  { channel: "trades", symbol: "BTC-PERP" },
+];
+
+const SESSION_REQUESTS: readonly SocketRequest[] = [
+  {
+    op: "ping",
+    channel: "session",
+    summary: "Whether the exchange is there, and its time",
+    requests: [PingRequest],
+    examples: [{ op: "ping", id: 1 }],
+    answer: Pong,
+    errors: GENERAL_ERRORS,
+  },
+  {
+    op: "auth",
+    channel: "session",
+    summary: "Act for an account, by a session's token or an API key",
+    requests: [TokenAuthRequest, KeyAuthRequest],
+    examples: [
+      { op: "auth", id: 2, token: "Zk3vQ1x8Yb0TfR6mW2pLc9sHd4nJ7gAeUuXiOoKqVtM", cancelOnDisconnect: true },
+      {
+        op: "auth",
+        id: 2,
+        apiKey: "5f0c8a1b2d3e4f60718293a4b5c6d7e8",
+        timestamp: 1_790_000_000_000,
+        signature: "5f0c8a1b".repeat(8),
+      },
+    ],
+    answer: Authenticated,
+    errors: [
+      ...GENERAL_ERRORS,
+      "UNAUTHENTICATED",
+      "INVALID_TOKEN",
+      "INVALID_KEY_OR_SIGNATURE",
+      "KEY_EXPIRED",
+      "TIMESTAMP_OUT_OF_WINDOW",
+      "IP_NOT_ALLOWED",
+      "PERMISSION_DENIED",
+      "ALREADY_AUTHENTICATED",
+    ],
+  },
+  {
+    op: "subscribe",
+    channel: "session",
+    summary: "Follow channels: all of those named or, when one is refused, none",
+    requests: [channelsRequest("subscribe")],
+    examples: [{ op: "subscribe", id: 3, channels: CHANNEL_EXAMPLES }],
+    answer: Subscribed,
+    errors: [
+      ...GENERAL_ERRORS,
+      "UNKNOWN_CHANNEL",
+      "UNKNOWN_SYMBOL",
+      "TOO_MANY_SUBSCRIPTIONS",
+      "UNAUTHENTICATED",
+      "PERMISSION_DENIED",
+    ],
+  },
+  {
+    op: "unsubscribe",
+    channel: "session",
+    summary: "Follow channels no longer; what is left out of a channel means any",
+    requests: [channelsRequest("unsubscribe")],
+    examples: [{ op: "unsubscribe", id: 4, channels: CHANNEL_EXAMPLES.slice(1) }],
+    answer: Unsubscribed,
+    errors: [...GENERAL_ERRORS, "UNKNOWN_CHANNEL", "UNKNOWN_SYMBOL"],
+  },
+];
+
+/** Every request; those that trade take results and codes from the routes that do the same. */
+export function socketRequests(routes: readonly Route[]): SocketRequest[] {
+  const ops = Object.keys(TRADING_PARAMS) as TradingOp[];
+  return [...SESSION_REQUESTS, ...ops.map((op) => tradingRequest(op, routes))];
+}
+
+function tradingRequest(op: TradingOp, routes: readonly Route[]): SocketRequest {
+  const name = TRADING_TWINS[op];
+  const twin = must(
+    routes.find(({ method, path }) => `${method} ${path}` === name),
+    `the route ${name}`,
+  );
+  const params: TObject = TRADING_PARAMS[op];
+  const required: readonly string[] = params.required ?? [];
+  const statuses = Object.keys(twin.replies).map(Number);
+  const results = Object.values(twin.replies).flat() as TSchema[];
+  const [first = Type.Object({})] = results;
+  const request = {
+    op: Type.Literal(op),
+    id: Type.Optional(RequestId),
+    params: required.length === 0 ? Type.Optional(params) : params,
+  };
+  const answer = {
+    op: Type.Literal(op),
+    id: nullable(RequestId),
+    status: Type.Enum(statuses, { description: "What it would be over HTTP." }),
+    result: new Set(results).size === 1 ? first : Type.Union([...new Set(results)]),
+    rateLimit: Type.Optional(RateLimit),
+  };
+  return {
+    op,
+    channel: "trading",
+    summary: twin.summary,
+    description: `Like \`${name}\`, with the same results and error codes. Needs \`auth\` with the permission TRADE.`,
+    requests: [object(request)],
+    examples: paramsExamples(params, twin).map((example) => ({ op, id: 5, params: example })),
+    answer: object(answer, { description: (first as { description?: string }).description ?? twin.summary }),
+    errors: [
+      ...new Set<ErrorCode | SocketErrorCode>([
+        ...GENERAL_ERRORS,
+        "BAD_NUMBER",
+        "BAD_COMBINATION",
+        "UNAUTHENTICATED",
+        "PERMISSION_DENIED",
+        ...(twin.errors ?? []),
+        "OVERLOADED",
+        "NOT_READY",
+      ]),
+    ],
+    cost: OP_COSTS[op],
+  };
+}
+
+function paramsExamples(params: TObject, twin: Route): unknown[] {
+  const { examples } = params as { examples?: unknown[] };
+  if (examples !== undefined) return examples;
+  return params === twin.body && twin.examples !== undefined ? Object.values(twin.examples) : [exampleOf(params)];
+}
