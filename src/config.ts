@@ -56,7 +56,9 @@ export function loadConfig(argv: readonly string[], env: Environment): Invocatio
       return { kind: "restore", config: { ...loadSettings(args.slice(2), env).config, data }, backup };
     }
     default:
-      throw new ConfigError(`unknown command "${command}"; valid: start, verify, backup, restore, help, version`);
+      throw new ConfigError(
+        `unknown command "${command}"; valid: start, verify, backup, restore, help, version, and those that help lists`,
+      );
   }
 }
 

@@ -1,82 +1,39 @@
 #!/usr/bin/env node
 import { readFileSync } from "node:fs";
-import { pino } from "pino";
-import { Host } from "./actor/host.ts";
-import { openComputePool } from "./actor/pools.ts";
-import { type Config, ConfigError, loadConfig } from "./config.ts";
-import { type Exchange, openExchange } from "./exchange.ts";
-import { operate } from "./operate/commands.ts";
-import { openDemoAccount } from "./sandbox/accounts.ts";
-import { Sandbox } from "./sandbox/sandbox.ts";
-import { lockDataFolder } from "./store/lock.ts";
-import { openSecret } from "./store/secret.ts";
-import { showProgress, welcome } from "./welcome.ts";
-
-/** A stop that takes longer than this is cut off: what was acknowledged is on disk anyway. */
-const STOP_DEADLINE_MS = 10_000;
+import { commandHelp, commandsHelp } from "./cli/help.ts";
+import { COMMANDS, findCommand, runCommand } from "./cli/main.ts";
 
 const version = (
   JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as { version: string }
 ).version;
 
-try {
-  const invocation = loadConfig(process.argv.slice(2), process.env);
-  if (invocation.kind === "help") console.log(invocation.text);
-  else if (invocation.kind === "version") console.log(version);
-  else if (invocation.kind === "start") await start(invocation.config, invocation.warnings);
-  else process.exitCode = await operate(invocation);
-} catch (error) {
-  if (!(error instanceof Error)) throw error;
-  console.error(error instanceof ConfigError ? error.message : `perpd cannot start: ${reasonOf(error)}`);
-  process.exit(error instanceof ConfigError ? 2 : 1);
-}
+const [name, ...args] = process.argv.slice(2);
+const command = findCommand(name);
+const explained = name === "help" ? findCommand(args[0]) : undefined;
 
-/** The whole exchange, in the order in which it comes up. */
-async function start(config: Config, warnings: readonly string[]): Promise<void> {
-  // Logs go to standard error: standard output is for the person who started this.
-  const log = pino({ level: config.logLevel }, pino.destination({ dest: 2, sync: true }));
-  for (const warning of warnings) log.warn(warning);
-  await lockDataFolder(config.data);
-  // Before the database, whose presence says that there must be a secret already.
-  const secret = openSecret(config.data);
-  const host = await Host.start(config, showProgress);
-  host.onFatal = (error) => {
-    log.fatal({ err: error }, "a thread died; start again to recover");
-    process.exit(1);
-  };
-  const compute = openComputePool();
-  const exchange = await openExchange({ config, secret, host, compute, log, version });
-  host.startTicking();
-  const sandbox = new Sandbox(host, { ...config, warn: (message) => log.warn(message) });
-  await sandbox.start();
-  const demo = await openDemoAccount(host, { ...config, expiresAt: Date.now() + config.sessionTtlMs });
-  exchange.setReady();
-  console.log(welcome(config, exchange, demo));
+if (command !== undefined) process.exitCode = await runCommand(command, args, process.env);
+else if (explained !== undefined) console.log(commandHelp(explained));
+else await operate();
 
-  let stopping = false;
-  const stop = async (signal: string): Promise<void> => {
-    if (stopping) return;
-    stopping = true;
-    log.info({ signal }, "stopping");
-    setTimeout(() => {
-      log.error("the stop took too long; what was acknowledged is on disk");
-      process.exit(1);
-    }, STOP_DEADLINE_MS).unref();
-    sandbox.stop();
-    await stopAll(exchange, host);
-    await compute.close();
-    log.info("stopped");
-    process.exit(0);
-  };
-  process.on("SIGTERM", (signal) => void stop(signal));
-  process.on("SIGINT", (signal) => void stop(signal));
-}
-
-/** Requests first, then the threads in the order in which work flows. */
-async function stopAll(exchange: Exchange, host: Host): Promise<void> {
-  await exchange.close();
-  await host.stop();
-  exchange.closeDatabase();
+/** The commands of one who runs an exchange. What they need is loaded by the one that needs it. */
+async function operate(): Promise<void> {
+  const { ConfigError, loadConfig } = await import("./config.ts");
+  try {
+    const invocation = loadConfig(process.argv.slice(2), process.env);
+    if (invocation.kind === "help") console.log(`${invocation.text}\n${commandsHelp(COMMANDS)}`);
+    else if (invocation.kind === "version") console.log(version);
+    else if (invocation.kind === "start") {
+      const { serve } = await import("./serve.ts");
+      await serve(invocation.config, invocation.warnings, version);
+    } else {
+      const commands = await import("./operate/commands.ts");
+      process.exitCode = await commands.operate(invocation);
+    }
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
+    console.error(error instanceof ConfigError ? error.message : `perpd cannot start: ${reasonOf(error)}`);
+    process.exit(error instanceof ConfigError ? 2 : 1);
+  }
 }
 
 /** The innermost cause says it best. */

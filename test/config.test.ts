@@ -37,6 +37,12 @@ function refusal(args: string[], env: Record<string, string> = {}): string {
 const [BTC, ETH] = DEFAULT_INSTRUMENTS;
 assert.ok(BTC && ETH);
 
+test("what the commands that trade read from the environment does not stop an exchange", () => {
+  const env = { PERPD_URL: "u", PERPD_TOKEN: "t", PERPD_API_KEY: "k", PERPD_SECRET: "s", PERPD_PORT: "1" };
+  const invocation = loadConfig(["start"], env);
+  assert.equal(invocation.kind === "start" && invocation.config.port, 1);
+});
+
 test("the defaults", () => {
   const config = start([]);
   assert.equal(config.host, "127.0.0.1");

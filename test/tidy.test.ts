@@ -15,7 +15,7 @@ const ROOMS = [
   ["core"],
   ["wire", "config"],
   ["store", "client"],
-  ["actor", "ccxt"],
+  ["actor", "ccxt", "cli"],
   ["front", "sandbox", "workers", "operate"],
   ["main"],
   ["test", "bench"],
@@ -30,8 +30,9 @@ const SINGLE_IMPORTS: Record<string, string[]> = {
   lmdb: ["src/store/"],
   ccxt: ["src/ccxt/"],
   ws: ["src/client/client.ts"],
+  "cli-table3": ["src/cli/table.ts"],
   viem: ["src/front/wallet.ts", "workers/compute.ts"],
-  pino: ["src/main.ts", "src/exchange.ts"],
+  pino: ["src/serve.ts", "src/exchange.ts"],
   "node:worker_threads": ["src/actor/"],
 };
 

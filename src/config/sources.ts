@@ -14,6 +14,9 @@ export class ConfigError extends Error {
   override name = "ConfigError";
 }
 
+/** Those of the commands that trade on an exchange: whoever has set them may run one, too. */
+const CLIENT_VARIABLES: ReadonlySet<string> = new Set(["PERPD_URL", "PERPD_TOKEN", "PERPD_API_KEY", "PERPD_SECRET"]);
+
 /** Values by setting, as one source gave them: checked one by one, not yet against each other. */
 export type Values = Map<SettingName, unknown>;
 
@@ -62,7 +65,7 @@ export function readEnvironment(env: Readonly<Record<string, string | undefined>
   const settings = new Map(SETTING_NAMES.filter(inEnvironment).map((name) => [environmentName(name), name]));
   const values: Values = new Map();
   for (const [variable, text] of Object.entries(env)) {
-    if (!variable.startsWith("PERPD_") || variable === CONFIG_VARIABLE) continue;
+    if (!variable.startsWith("PERPD_") || variable === CONFIG_VARIABLE || CLIENT_VARIABLES.has(variable)) continue;
     const name = variable === NO_BOTS_VARIABLE ? "bots" : settings.get(variable);
     if (name === undefined)
       throw new ConfigError(

@@ -1,0 +1,106 @@
+import type { Order } from "../client/types.ts";
+import { type Command, text } from "./command.ts";
+import { facts, table } from "./table.ts";
+import { type Paint, signed } from "./terminal.ts";
+
+const SYMBOL = { symbol: { type: "string", argument: "S", description: "of this symbol only" } } as const;
+
+/** A query without what is undefined. */
+const ofSymbol = (symbol: string | undefined) => (symbol === undefined ? {} : { symbol });
+
+export const balance: Command = {
+  name: "balance",
+  usage: "",
+  summary: "equity, margin and what is available",
+  needsCredentials: true,
+  async run({ client, terminal: { print, paint }, asJson }) {
+    const shown = await client.balance();
+    if (asJson) return print(JSON.stringify(shown));
+    const { asset } = shown;
+    print(
+      facts(paint, [
+        ["equity", `${shown.equity} ${asset}`],
+        ["wallet balance", shown.walletBalance],
+        ["unrealized profit", signed(paint, shown.unrealizedPnl)],
+        ["initial margin", `${shown.initialMargin}, of it orders ${shown.openOrderInitialMargin}`],
+        ["maintenance margin", shown.maintenanceMargin],
+        ["available", shown.availableBalance],
+        ["withdrawable", shown.withdrawable],
+      ]),
+    );
+  },
+};
+
+export const positions: Command = {
+  name: "positions",
+  usage: "",
+  summary: "open positions",
+  options: SYMBOL,
+  needsCredentials: true,
+  async run({ client, values, terminal: { print, paint }, asJson }) {
+    const { data } = await client.positions(ofSymbol(text(values, "symbol")));
+    if (asJson) return print(JSON.stringify(data));
+    if (data.length === 0) return print("no open positions");
+    const columns = ["symbol", "side", ">size", ">entry", ">mark", ">liquidation", ">leverage", ">margin", ">profit"];
+    const rows = data.map((position) => [
+      position.symbol,
+      paint(position.side === "SHORT" ? "red" : "green", position.side ?? "-"),
+      position.size,
+      position.entryPrice ?? "-",
+      position.markPrice ?? "-",
+      position.liquidationPrice ?? "-",
+      `${position.leverage}x`,
+      position.initialMargin,
+      signed(paint, position.unrealizedPnl),
+    ]);
+    print(table(paint, columns, rows));
+  },
+};
+
+export const orders: Command = {
+  name: "orders",
+  usage: "",
+  summary: "open orders, newest first",
+  options: SYMBOL,
+  needsCredentials: true,
+  async run({ client, values, terminal: { print, paint }, asJson }) {
+    const { data } = await client.openOrders({ ...ofSymbol(text(values, "symbol")), limit: 1000 });
+    if (asJson) return print(JSON.stringify(data));
+    print(data.length === 0 ? "no open orders" : orderTable(paint, data));
+  },
+};
+
+export const deposit: Command = {
+  name: "deposit",
+  usage: "AMOUNT",
+  summary: "take USDC from the sandbox's faucet",
+  options: {
+    reference: { type: "string", argument: "TEXT", description: "a name for it: the same one is credited once" },
+  },
+  needsCredentials: true,
+  async run({ client, positionals: [amount = ""], values, terminal: { print }, asJson }) {
+    const reference = text(values, "reference");
+    const transfer = await client.deposit({ asset: "USDC", amount, ...(reference !== undefined && { reference }) });
+    print(asJson ? JSON.stringify(transfer) : `${transfer.status} ${transfer.amount} ${transfer.asset}`);
+  },
+};
+
+export function orderTable(paint: Paint, rows: readonly Order[]): string {
+  const columns = ["order", "name", "symbol", "side", "type", ">price", ">quantity", ">filled", ">average", "status"];
+  return table(
+    paint,
+    columns,
+    rows.map((order) => [
+      order.orderId,
+      order.clientOrderId ?? "-",
+      order.symbol,
+      paint(order.side === "BUY" ? "green" : "red", order.side),
+      order.type,
+      order.price ?? "-",
+      order.quantity,
+      order.filledQuantity,
+      order.avgPrice ?? "-",
+      order.reason === null ? order.status : `${order.status} (${order.reason})`,
+    ]),
+  );
+}

@@ -1,0 +1,116 @@
+import { parseArgs } from "node:util";
+import { PerpdClient } from "../client/client.ts";
+import { PerpdError } from "../client/error.ts";
+import { balance, deposit, orders, positions } from "./account.ts";
+import { type Command, UsageError, type Values } from "./command.ts";
+import { commandHelp, DEFAULT_URL, GLOBAL_OPTIONS } from "./help.ts";
+import { book, markets } from "./market.ts";
+import { stream } from "./stream.ts";
+import { openTerminal, type Terminal } from "./terminal.ts";
+import { cancel, order } from "./trading.ts";
+
+/** Exit codes. FAILED: the exchange refused, or could not be reached. MISUSED: nothing was sent. */
+const DONE = 0;
+const FAILED = 1;
+const MISUSED = 2;
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The commands of one who trades, on an exchange that runs somewhere. */
+export const COMMANDS: readonly Command[] = [markets, book, balance, positions, orders, order, cancel, deposit, stream];
+
+export const findCommand = (name: string | undefined): Command | undefined =>
+  COMMANDS.find((command) => command.name === name);
+
+/** Runs a command with what follows its name. Resolves with the exit code; says on the terminal what went wrong. */
+export async function runCommand(command: Command, args: readonly string[], env: Environment): Promise<number> {
+  const terminal = openTerminal(env);
+  try {
+    const { positionals, values } = parse(command, args);
+    if (values.help === true) terminal.print(commandHelp(command));
+    else await run(command, positionals, values, env, terminal);
+    return DONE;
+  } catch (error) {
+    if (!(error instanceof Error)) throw error;
+    for (const line of reasons(error)) terminal.printError(line);
+    if (!(error instanceof UsageError)) return FAILED;
+    terminal.printError(`usage: perpd ${command.name} ${command.usage}`.trimEnd());
+    return MISUSED;
+  }
+}
+
+async function run(
+  command: Command,
+  positionals: readonly string[],
+  values: Values,
+  env: Environment,
+  terminal: Terminal,
+): Promise<void> {
+  const client = clientOf(command, values, env);
+  const stop = new AbortController();
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stop.abort());
+  await command.run({ client, positionals, values, terminal, asJson: values.json === true, signal: stop.signal });
+}
+
+function parse(command: Command, args: readonly string[]): { positionals: string[]; values: Values } {
+  const options = { ...GLOBAL_OPTIONS, ...command.options };
+  const types = Object.fromEntries(Object.entries(options).map(([name, { type }]) => [name, { type }]));
+  const parsed = (() => {
+    try {
+      return parseArgs({ args: [...args], options: types, allowPositionals: true });
+    } catch (error) {
+      throw new UsageError((error as Error).message);
+    }
+  })();
+  const { positionals } = parsed;
+  const values = parsed.values as Values;
+  if (values.help !== true) checkCount(command, positionals.length);
+  return { positionals, values };
+}
+
+/** `usage` says how many there may be. */
+function checkCount({ name, usage }: Command, given: number): void {
+  const words = usage === "" ? [] : usage.replace(/\[[^\]]*\]/g, (part) => part.replaceAll(" ", "")).split(" ");
+  const needed = words.filter((word) => !word.startsWith("[")).length;
+  const most = usage.includes("...") ? Number.POSITIVE_INFINITY : words.length;
+  if (given < needed || given > most) throw new UsageError(`${name} takes ${usage === "" ? "no arguments" : usage}`);
+}
+
+function clientOf({ name, needsCredentials }: Command, values: Values, env: Environment): PerpdClient {
+  const setting = (option: string, variable: string): string | undefined => {
+    const given = values[option];
+    return typeof given === "string" ? given : env[variable] || undefined;
+  };
+  const token = setting("token", "PERPD_TOKEN");
+  const apiKey = setting("api-key", "PERPD_API_KEY");
+  const secret = setting("secret", "PERPD_SECRET");
+  if ((apiKey === undefined) !== (secret === undefined))
+    throw new UsageError("an API key and its secret go together: PERPD_API_KEY and PERPD_SECRET");
+  if (needsCredentials && token === undefined && apiKey === undefined)
+    throw new UsageError(`${name} is about an account: set PERPD_TOKEN, or PERPD_API_KEY and PERPD_SECRET`);
+  return new PerpdClient({
+    baseUrl: baseUrlOf(setting("url", "PERPD_URL") ?? DEFAULT_URL),
+    ...(token !== undefined && { token }),
+    ...(apiKey !== undefined && secret !== undefined && { apiKey, secret }),
+  });
+}
+
+/** With or without the API's path. */
+function baseUrlOf(given: string): string {
+  if (!/^https?:\/\/[^/]/.test(given) || !URL.canParse(given))
+    throw new UsageError(`"${given}" is no URL such as ${DEFAULT_URL}`);
+  const url = given.replace(/\/+$/, "");
+  return new URL(url).pathname === "/" ? `${url}/v1` : url;
+}
+
+function reasons(error: Error): string[] {
+  if (error instanceof PerpdError) {
+    const field = error.field === undefined ? "" : ` (${error.field})`;
+    const details = Object.entries(error.details ?? {}).map(([name, value]) => `  ${name}: ${value}`);
+    return [`${error.message}${field}`, ...details];
+  }
+  if (error instanceof UsageError) return [error.message];
+  // fetch says only that it failed; why is what lies beneath.
+  const cause = error.cause instanceof Error ? error.cause : error;
+  return [`the exchange cannot be reached: ${cause.message || (cause as NodeJS.ErrnoException).code}`];
+}

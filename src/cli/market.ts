@@ -1,0 +1,67 @@
+import type { Level } from "../client/types.ts";
+import { type Command, count } from "./command.ts";
+import { facts, table } from "./table.ts";
+import { signed } from "./terminal.ts";
+
+const DEFAULT_DEPTH = 10;
+
+export const markets: Command = {
+  name: "markets",
+  usage: "",
+  summary: "every symbol with its prices, funding and limits",
+  needsCredentials: false,
+  async run({ client, terminal: { print, paint }, asJson }) {
+    const [instruments, tickers] = await Promise.all([client.symbols(), client.tickers()]);
+    if (asJson) return print(JSON.stringify({ symbols: instruments.data, tickers: tickers.data }));
+    const columns = [
+      "symbol",
+      "status",
+      ">last",
+      ">mark",
+      ">24h %",
+      ">volume",
+      ">funding",
+      ">tick",
+      ">step",
+      ">leverage",
+    ];
+    const rows = instruments.data.map((instrument) => {
+      const ticker = tickers.data.find(({ symbol }) => symbol === instrument.symbol);
+      return [
+        instrument.symbol,
+        instrument.status,
+        ticker?.lastPrice ?? "-",
+        ticker?.markPrice ?? "-",
+        signed(paint, ticker?.priceChangePercent24h ?? "0"),
+        ticker?.volume24h ?? "0",
+        ticker?.fundingRate ?? "0",
+        instrument.tickSize,
+        instrument.stepSize,
+        `${instrument.maxLeverage}x`,
+      ];
+    });
+    print(table(paint, columns, rows));
+  },
+};
+
+export const book: Command = {
+  name: "book",
+  usage: "SYMBOL",
+  summary: "the best levels of the order book",
+  options: { depth: { type: "string", argument: "N", description: `levels of each side (default ${DEFAULT_DEPTH})` } },
+  needsCredentials: false,
+  async run({ client, positionals: [symbol = ""], values, terminal: { print, paint }, asJson }) {
+    const shown = await client.orderBook(symbol, count(values, "depth") ?? DEFAULT_DEPTH);
+    if (asJson) return print(JSON.stringify(shown));
+    const side = (levels: readonly Level[], colour: "red" | "green") =>
+      levels.map(([price, quantity]) => [paint(colour, price), quantity]);
+    const rows = [...side(shown.asks, "red").reverse(), ["", ""], ...side(shown.bids, "green")];
+    print(table(paint, [">price", ">quantity"], rows));
+    print(
+      facts(paint, [
+        ["at", new Date(shown.time).toISOString()],
+        ["sequence", String(shown.sequence)],
+      ]),
+    );
+  },
+};

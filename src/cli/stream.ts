@@ -1,0 +1,109 @@
+import type { PerpdError } from "../client/error.ts";
+import { LocalOrderBook } from "../client/order-book.ts";
+import type { ChannelMessage, ChannelRequest, KlinesQuery } from "../client/types.ts";
+import { type Command, count, oneOf, text, type Values } from "./command.ts";
+import { type Paint, signed } from "./terminal.ts";
+
+const PUBLIC = ["ORDERBOOK", "TRADES", "LIQUIDATIONS", "TICKER", "KLINES"] as const;
+const PRIVATE = ["ORDERS", "FILLS", "POSITIONS", "BALANCE"] as const;
+
+export const stream: Command = {
+  name: "stream",
+  usage: "CHANNEL [SYMBOL]",
+  summary: `follow a channel until Ctrl-C: ${[...PUBLIC, ...PRIVATE].join(", ").toLowerCase()}`,
+  options: {
+    depth: { type: "string", argument: "N", description: "orderbook: levels of each side (default 5)" },
+    interval: { type: "string", argument: "I", description: "klines: 1s to 1M (default 1m)" },
+    count: { type: "string", argument: "N", description: "end after so many messages" },
+  },
+  needsCredentials: false,
+  async run({ client, positionals: [channel = "", symbol], values, terminal, asJson, signal }) {
+    const { print, paint } = terminal;
+    const request = requestOf(channel, symbol, values);
+    const last = count(values, "count") ?? Number.POSITIVE_INFINITY;
+    const show = asJson ? (message: ChannelMessage) => [JSON.stringify(message)] : linesOf(paint);
+    // A stream waits for an exchange that is away; a person who has mistyped its address does not.
+    await client.health();
+    await new Promise<void>((resolve, reject) => {
+      let messages = 0;
+      const following = client.stream([request], {
+        onMessage(message) {
+          if (messages >= last) return;
+          for (const line of show(message)) print(line);
+          messages++;
+          if (messages >= last) end();
+        },
+        onError: (error: PerpdError) => reject(error),
+        onDisconnect: () => terminal.printError("the connection is lost; trying again"),
+      });
+      const end = (): void => {
+        following.close();
+        resolve();
+      };
+      signal.addEventListener("abort", end, { once: true });
+    });
+  },
+};
+
+function requestOf(name: string, symbol: string | undefined, values: Values): ChannelRequest {
+  const channel = oneOf("channel", name, [...PUBLIC, ...PRIVATE]).toLowerCase() as ChannelRequest["channel"];
+  return {
+    channel,
+    ...(symbol !== undefined && { symbol }),
+    ...(channel === "orderbook" && { depth: count(values, "depth") ?? 5 }),
+    ...(channel === "klines" && { interval: (text(values, "interval") ?? "1m") as KlinesQuery["interval"] }),
+  };
+}
+
+/** What a person is told of a message, a line for each row. */
+function linesOf(paint: Paint): (message: ChannelMessage) => string[] {
+  const book = new LocalOrderBook();
+  const side = (name: string, words: string) => paint(name === "BUY" || name === "LONG" ? "green" : "red", words);
+  const at = (time: number) => paint("dim", new Date(time).toISOString().slice(11, 23));
+  return (message) => {
+    switch (message.channel) {
+      case "orderbook": {
+        book.apply(message);
+        const [[bid, bidSize] = ["-", "-"]] = book.bids;
+        const [[ask, askSize] = ["-", "-"]] = book.asks;
+        return [`${at(message.time)}  ${bidSize} @ ${paint("green", bid)}  ${paint("red", ask)} @ ${askSize}`];
+      }
+      case "trades":
+      case "liquidations":
+        return message.data.map(
+          (row) =>
+            `${at(row.time)}  ${row.symbol}  ${side(row.side, row.side.padEnd(4))} ${row.quantity} @ ${row.price}`,
+        );
+      case "ticker": {
+        const { time, symbol, lastPrice, markPrice, bidPrice, askPrice, fundingRate } = message.data;
+        const prices = `last ${lastPrice ?? "-"}  mark ${markPrice ?? "-"}  ${bidPrice ?? "-"} / ${askPrice ?? "-"}`;
+        return [`${at(time)}  ${symbol}  ${prices}  funding ${fundingRate}`];
+      }
+      case "klines":
+        return message.data.map(
+          (row) =>
+            `${at(row.openTime)}  ${row.open} ${row.high} ${row.low} ${row.close}  ${row.volume}${row.closed ? "  closed" : ""}`,
+        );
+      case "orders":
+        return message.data.map((row) => {
+          const what = `${row.filledQuantity}/${row.quantity} @ ${row.price ?? "market"}`;
+          return `${at(row.updatedAt)}  ${row.orderId}  ${row.symbol}  ${side(row.side, row.side.padEnd(4))} ${what}  ${row.status}`;
+        });
+      case "fills":
+        return message.data.map((row) => {
+          const what = `${side(row.side, row.side.padEnd(4))} ${row.quantity} @ ${row.price}`;
+          return `${at(row.time)}  ${row.symbol}  ${what}  fee ${row.fee}  position ${row.positionSize}`;
+        });
+      case "positions":
+        return message.data.map((row) => {
+          const what = `${side(row.side ?? "", (row.side ?? "FLAT").padEnd(5))} ${row.size} @ ${row.entryPrice ?? "-"}`;
+          return `${row.symbol}  ${what}  mark ${row.markPrice ?? "-"}  profit ${signed(paint, row.unrealizedPnl)}`;
+        });
+      case "balance": {
+        const { updatedAt, equity, availableBalance, unrealizedPnl } = message.data;
+        const profit = signed(paint, unrealizedPnl);
+        return [`${at(updatedAt)}  equity ${equity}  available ${availableBalance}  profit ${profit}`];
+      }
+    }
+  };
+}

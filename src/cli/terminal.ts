@@ -1,0 +1,29 @@
+import { styleText } from "node:util";
+
+type Style = Parameters<typeof styleText>[0];
+export type Paint = (style: Style, text: string) => string;
+
+/** Where a command writes to. */
+export interface Terminal {
+  /** A line of results. */
+  print(line: string): void;
+  /** A line for the person beside them. */
+  printError(line: string): void;
+  /** Colours, or nothing where they would be in the way. */
+  paint: Paint;
+}
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The process's own: coloured where a person looks at it, unless NO_COLOR is set; FORCE_COLOR says otherwise. */
+export function openTerminal(env: Environment): Terminal {
+  const hasColours = env.FORCE_COLOR ? env.FORCE_COLOR !== "0" : process.stdout.isTTY && !env.NO_COLOR;
+  return {
+    print: (line) => process.stdout.write(`${line}\n`),
+    printError: (line) => process.stderr.write(`${line}\n`),
+    paint: (style, text) => (hasColours ? styleText(style, text) : text),
+  };
+}
+
+/** Gains green, losses red. */
+export const signed = (paint: Paint, amount: string): string => paint(amount.startsWith("-") ? "red" : "green", amount);

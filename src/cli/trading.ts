@@ -1,0 +1,77 @@
+import { randomUUID } from "node:crypto";
+import type { NewOrder } from "../client/types.ts";
+import { orderTable } from "./account.ts";
+import { type Call, type Command, oneOf, text, UsageError, type Values } from "./command.ts";
+
+const TIMES_IN_FORCE = ["GTC", "IOC", "FOK"] as const;
+const SIDES = ["BUY", "SELL"] as const;
+
+export const order: Command = {
+  name: "order",
+  usage: "buy|sell SYMBOL QUANTITY PRICE|market",
+  summary: "place an order, and show what it did",
+  options: {
+    "time-in-force": { type: "string", argument: "gtc|ioc|fok", description: "how long it rests" },
+    "post-only": { type: "boolean", description: "refuse it if it would trade at once" },
+    "reduce-only": { type: "boolean", description: "only against the open position" },
+    name: { type: "string", argument: "ID", description: "its clientOrderId (default: one made up)" },
+  },
+  needsCredentials: true,
+  async run({ client, positionals, values, terminal: { print, paint }, asJson }) {
+    // With a name of its own it can be sent again when the answer is lost.
+    const placed = await client.placeOrder(orderOf(positionals, values));
+    if (asJson) return print(JSON.stringify(placed));
+    print(orderTable(paint, [placed]));
+    for (const { quantity, price, fee, feeAsset, liquidity } of placed.fills)
+      print(`  ${quantity} at ${price}, fee ${fee} ${feeAsset} (${liquidity})`);
+  },
+};
+
+function orderOf([side = "", symbol = "", quantity = "", price = ""]: readonly string[], values: Values): NewOrder {
+  const isMarket = price.toLowerCase() === "market";
+  const timeInForce = text(values, "time-in-force");
+  return {
+    symbol,
+    side: oneOf("side", side, SIDES),
+    quantity,
+    ...(isMarket ? { type: "MARKET" } : { type: "LIMIT", price }),
+    ...(timeInForce !== undefined && { timeInForce: oneOf("--time-in-force", timeInForce, TIMES_IN_FORCE) }),
+    ...(values["post-only"] === true && { postOnly: true }),
+    ...(values["reduce-only"] === true && { reduceOnly: true }),
+    clientOrderId: text(values, "name") ?? randomUUID(),
+  };
+}
+
+export const cancel: Command = {
+  name: "cancel",
+  usage: "[ID ...]",
+  summary: "cancel orders by id or client:NAME, or --all of them",
+  options: {
+    all: { type: "boolean", description: "all open orders" },
+    symbol: { type: "string", argument: "S", description: "with --all: of this symbol only" },
+    side: { type: "string", argument: "buy|sell", description: "with --all: of this side only" },
+  },
+  needsCredentials: true,
+  async run(call) {
+    const { client, positionals, values } = call;
+    const isAll = values.all === true;
+    if (isAll === positionals.length > 0) throw new UsageError("cancel takes the ids of orders, or --all");
+    const [symbol, side] = [text(values, "symbol"), text(values, "side")];
+    if (!isAll && (symbol ?? side) !== undefined) throw new UsageError("--symbol and --side go with --all");
+    const ended = isAll
+      ? await client.cancelOrders({
+          ...(symbol !== undefined && { symbol }),
+          ...(side !== undefined && { side: oneOf("--side", side, SIDES) }),
+        })
+      : { data: await cancelEach(call) };
+    const { print, paint } = call.terminal;
+    if (call.asJson) print(JSON.stringify(ended.data));
+    else print(ended.data.length === 0 ? "no open orders" : orderTable(paint, ended.data));
+  },
+};
+
+async function cancelEach({ client, positionals }: Call) {
+  const ended = [];
+  for (const id of positionals) ended.push(await client.cancelOrder(id));
+  return ended;
+}

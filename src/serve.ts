@@ -1,0 +1,61 @@
+import { pino } from "pino";
+import { Host } from "./actor/host.ts";
+import { openComputePool } from "./actor/pools.ts";
+import type { Config } from "./config.ts";
+import { type Exchange, openExchange } from "./exchange.ts";
+import { openDemoAccount } from "./sandbox/accounts.ts";
+import { Sandbox } from "./sandbox/sandbox.ts";
+import { lockDataFolder } from "./store/lock.ts";
+import { openSecret } from "./store/secret.ts";
+import { showProgress, welcome } from "./welcome.ts";
+
+/** A stop that takes longer than this is cut off: what was acknowledged is on disk anyway. */
+const STOP_DEADLINE_MS = 10_000;
+
+/** The whole exchange, in the order in which it comes up. `version` is the program's. */
+export async function serve(config: Config, warnings: readonly string[], version: string): Promise<void> {
+  // Logs go to standard error: standard output is for the person who started this.
+  const log = pino({ level: config.logLevel }, pino.destination({ dest: 2, sync: true }));
+  for (const warning of warnings) log.warn(warning);
+  await lockDataFolder(config.data);
+  // Before the database, whose presence says that there must be a secret already.
+  const secret = openSecret(config.data);
+  const host = await Host.start(config, showProgress);
+  host.onFatal = (error) => {
+    log.fatal({ err: error }, "a thread died; start again to recover");
+    process.exit(1);
+  };
+  const compute = openComputePool();
+  const exchange = await openExchange({ config, secret, host, compute, log, version });
+  host.startTicking();
+  const sandbox = new Sandbox(host, { ...config, warn: (message) => log.warn(message) });
+  await sandbox.start();
+  const demo = await openDemoAccount(host, { ...config, expiresAt: Date.now() + config.sessionTtlMs });
+  exchange.setReady();
+  console.log(welcome(config, exchange, demo));
+
+  let stopping = false;
+  const stop = async (signal: string): Promise<void> => {
+    if (stopping) return;
+    stopping = true;
+    log.info({ signal }, "stopping");
+    setTimeout(() => {
+      log.error("the stop took too long; what was acknowledged is on disk");
+      process.exit(1);
+    }, STOP_DEADLINE_MS).unref();
+    sandbox.stop();
+    await stopAll(exchange, host);
+    await compute.close();
+    log.info("stopped");
+    process.exit(0);
+  };
+  process.on("SIGTERM", (signal) => void stop(signal));
+  process.on("SIGINT", (signal) => void stop(signal));
+}
+
+/** Requests first, then the threads in the order in which work flows. */
+async function stopAll(exchange: Exchange, host: Host): Promise<void> {
+  await exchange.close();
+  await host.stop();
+  exchange.closeDatabase();
+}

@@ -1,0 +1,206 @@
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { after, before, type TestContext, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import type { Order, OrderBook, PlacedOrder } from "../../src/client/types.ts";
+import { startServer, type TestServer } from "../e2e/support/server.ts";
+import { Operator, openTrader, type Trader } from "../e2e/support/trader.ts";
+import { until } from "../e2e/support/wait.ts";
+
+/** The commands of the built program, against a running exchange. */
+const MAIN = fileURLToPath(new URL("../../src/main.js", import.meta.url));
+
+let server: TestServer;
+let alice: Trader;
+let bob: Trader;
+
+before(async () => {
+  server = await startServer();
+  await new Operator(server).setIndex("BTC-PERP", "65000");
+  [alice, bob] = await Promise.all([openTrader(server), openTrader(server)]);
+});
+
+after(() => server.dispose());
+
+interface Ended {
+  code: number | null;
+  out: string;
+  error: string;
+}
+
+type Environment = Record<string, string>;
+
+/** Nothing of the test's own environment reaches the program. */
+function start(args: readonly string[], env: Environment): { child: ChildProcess; ended: Promise<Ended>; said: Ended } {
+  const child = spawn(process.execPath, [MAIN, ...args], { env, stdio: ["ignore", "pipe", "pipe"] });
+  const said: Ended = { code: null, out: "", error: "" };
+  child.stdout?.setEncoding("utf8").on("data", (text: string) => {
+    said.out += text;
+  });
+  child.stderr?.setEncoding("utf8").on("data", (text: string) => {
+    said.error += text;
+  });
+  const ended = once(child, "close").then(([code]) => ({ ...said, code }));
+  return { child, ended, said };
+}
+
+const run = (args: readonly string[], env: Environment = asAlice()): Promise<Ended> => start(args, env).ended;
+const asAlice = (): Environment => ({ PERPD_URL: server.url, PERPD_TOKEN: alice.token as string });
+
+/** What a command that must succeed prints. */
+async function out(...args: string[]): Promise<string> {
+  const { code, out: printed, error } = await run(args);
+  assert.deepEqual([code, error], [0, ""], printed);
+  return printed;
+}
+
+test("an order rests, is listed, trades and is canceled", async () => {
+  const placed = await out("order", "sell", "BTC-PERP", "0.5", "65010", "--post-only", "--name", "ask-1");
+  assert.match(placed, /^order +name +symbol/);
+  assert.match(placed, /ask-1 +BTC-PERP +SELL +LIMIT +65010 +0\.5 +0 +- +NEW/);
+  const taken = await bob.market("BUY", "0.2");
+  assert.equal(taken.status, "FILLED");
+  assert.match(await out("orders"), /ask-1 .*65010 +0\.5 +0\.2 +65010 +PARTIALLY_FILLED/);
+  assert.match(await out("positions"), /BTC-PERP +SHORT +0\.2 +65010 +65000/);
+  const book = await out("book", "BTC-PERP", "--depth", "1");
+  assert.match(book, /65010 +0\.3/);
+  assert.match(book, /sequence +\d+/);
+  assert.match(await out("balance"), /^equity +\d+(\.\d+)? USDC\n(.*\n)*available +\d/);
+  assert.match(await out("markets"), /BTC-PERP +TRADING +65010 +65000/);
+  assert.match(await out("cancel", "client:ask-1"), /ask-1 .*CANCELED/);
+  assert.equal(await out("orders", "--symbol", "BTC-PERP"), "no open orders\n");
+  const bought = await out("order", "BUY", "BTC-PERP", "0.2", "65005", "--time-in-force", "ioc", "--reduce-only");
+  assert.match(bought, /EXPIRED/);
+});
+
+test("an order without a name is given one, so that it can be sent twice", async () => {
+  const placed = JSON.parse(await out("order", "buy", "BTC-PERP", "0.1", "60000", "--json")) as PlacedOrder;
+  assert.match(placed.clientOrderId ?? "", /^[0-9a-f-]{36}$/);
+  await out("order", "buy", "BTC-PERP", "0.1", "60001");
+  const [canceled, ...others] = JSON.parse(await out("cancel", placed.orderId, "--json")) as Order[];
+  assert.deepEqual([canceled?.orderId, canceled?.status, others], [placed.orderId, "CANCELED", []]);
+  assert.match(await out("cancel", "--all", "--side", "buy"), /60001 .*CANCELED/);
+  assert.equal(await out("cancel", "--all"), "no open orders\n");
+});
+
+test("--json is what the exchange says", async () => {
+  const shown = JSON.parse(await out("book", "BTC-PERP", "--json")) as OrderBook;
+  const { time: _time, ...book } = await alice.get<OrderBook>("/market/orderbook?symbol=BTC-PERP&depth=10");
+  assert.deepEqual({ ...shown, time: undefined }, { ...book, time: undefined });
+  assert.equal(JSON.parse(await out("balance", "--json")).equity, (await alice.balance()).equity);
+  assert.equal(JSON.parse(await out("deposit", "12.5", "--reference", "gift", "--json")).status, "COMPLETED");
+  assert.equal(await out("deposit", "12.5", "--reference", "gift"), "COMPLETED 12.5 USDC\n");
+});
+
+test("an API key does as well, and options win over the environment", async () => {
+  const key = await alice.call<{ apiKey: string; secret: string }>(201, "POST", "/auth/keys", {
+    label: "cli",
+    permissions: ["READ"],
+  });
+  const env = { PERPD_API_KEY: key.apiKey, PERPD_SECRET: key.secret, PERPD_URL: "http://127.0.0.1:2" };
+  // The path of the API may be left out.
+  const { code, out: printed } = await run(["balance", "--url", server.url.replace("/v1", "/")], env);
+  assert.equal(code, 0);
+  assert.match(printed, /^equity/);
+  const refused = await run(["order", "buy", "BTC-PERP", "0.1", "60000", "--url", server.url], env);
+  assert.deepEqual([refused.code, refused.out], [1, ""]);
+  assert.match(refused.error, /^PERMISSION_DENIED: /);
+});
+
+test("colours are for people", async () => {
+  const bold = "\u001b[1m";
+  assert.ok(!(await out("markets")).includes(bold));
+  const { out: forced } = await run(["markets"], { ...asAlice(), FORCE_COLOR: "1" });
+  assert.ok(forced.includes(`${bold}symbol`));
+});
+
+test("a refusal is told with all that the exchange says, and is exit code 1", async () => {
+  const { code, out: printed, error } = await run(["order", "buy", "BTC-PERP", "90", "65000"]);
+  assert.deepEqual([code, printed], [1, ""]);
+  assert.match(error, /^INSUFFICIENT_MARGIN: .* \(quantity\)\n {2}required: \d.*\n {2}available: \d/);
+  const unknown = await run(["cancel", "999999"]);
+  assert.equal(unknown.code, 1);
+  assert.match(unknown.error, /^ORDER_NOT_FOUND: /);
+});
+
+test("an exchange that is not there is exit code 1", async () => {
+  for (const args of [["markets"], ["stream", "trades", "BTC-PERP"]]) {
+    const { code, error } = await run(args, { PERPD_URL: "http://127.0.0.1:2" });
+    assert.equal(code, 1);
+    assert.match(error, /^the exchange cannot be reached: .*ECONNREFUSED/);
+  }
+});
+
+test("what cannot be meant is exit code 2, and says how it is meant", async () => {
+  const cases: [args: string[], said: RegExp, env?: Environment][] = [
+    [["book"], /^book takes SYMBOL\nusage: perpd book SYMBOL\n$/],
+    [["markets", "BTC-PERP"], /takes no arguments/],
+    [["book", "BTC-PERP", "--depth", "0"], /--depth: "0" is not a whole number/],
+    [["book", "BTC-PERP", "--deep"], /Unknown option '--deep'/],
+    [["order", "hold", "BTC-PERP", "1", "2"], /side: "hold" is none of buy, sell/],
+    [["order", "buy", "BTC-PERP", "1"], /^order takes buy\|sell SYMBOL QUANTITY PRICE\|market/],
+    [["cancel"], /cancel takes the ids of orders, or --all/],
+    [["cancel", "1", "--all"], /cancel takes the ids of orders, or --all/],
+    [["stream", "news"], /channel: "news" is none of orderbook, trades/],
+    [["balance"], /set PERPD_TOKEN, or PERPD_API_KEY and PERPD_SECRET/, {}],
+    [["balance"], /an API key and its secret go together/, { PERPD_API_KEY: "k" }],
+    [["markets", "--url", "localhost"], /"localhost" is no URL/, {}],
+  ];
+  await Promise.all(
+    cases.map(async ([args, said, env]) => {
+      const { code, out: printed, error } = await run(args, env);
+      assert.deepEqual([code, printed], [2, ""], args.join(" "));
+      assert.match(error, said);
+      assert.match(error, /\nusage: perpd /);
+    }),
+  );
+});
+
+test("help lists the commands and explains each", async () => {
+  assert.match(await out("help"), /perpd start \[flags\][\s\S]*perpd order buy\|sell SYMBOL QUANTITY PRICE\|market/);
+  const explained = await out("help", "order");
+  assert.match(explained, /^usage: perpd order .*\n\nplace an order[\s\S]*--post-only[\s\S]*PERPD_URL/);
+  assert.equal(await out("order", "--help"), explained);
+});
+
+test("stream follows a channel, so many messages or until it is told to stop", async (t: TestContext) => {
+  await bob.sell("0.1", "65020");
+  const trades = start(["stream", "trades", "BTC-PERP", "--count", "2"], asAlice());
+  t.after(() => trades.child.kill("SIGKILL"));
+  await until("the snapshot", () => trades.said.out.includes("65010"));
+  const placed = await alice.market("BUY", "0.01");
+  const { code, out: printed, error } = await trades.ended;
+  assert.deepEqual([code, error], [0, ""]);
+  assert.match(printed.trimEnd().split("\n").at(-1) ?? "", /BTC-PERP {2}BUY {2}0\.01 @ 65020$/);
+
+  const orders = start(["stream", "orders", "--json"], asAlice());
+  t.after(() => orders.child.kill("SIGKILL"));
+  await until("the snapshot", () => orders.said.out.includes("SNAPSHOT"));
+  const { orderId } = await alice.buy("0.1", "60000");
+  await until("the order", () => orders.said.out.includes(`"${orderId}"`));
+  orders.child.kill("SIGINT");
+  assert.equal((await orders.ended).code, 0);
+  assert.equal(placed.status, "FILLED");
+});
+
+test("stream has a line for each kind of message", async () => {
+  const shown: [args: string[], line: RegExp][] = [
+    [["orderbook", "BTC-PERP"], /0\.1 @ 60000 {2}65020 @ 0\.09$/],
+    [["ticker", "BTC-PERP"], /last 65020 {2}mark 65000 .* funding 0$/],
+    [["klines", "BTC-PERP", "--interval", "1M"], / 65010 65020 65010 65020 {2}0\.21$/],
+    [["positions"], /BTC-PERP {2}SHORT 0\.19 @ 65010 .* profit /],
+    [["balance"], /equity \d.* available \d/],
+    [["fills"], /BTC-PERP {2}BUY {2}0\.01 @ 65020 {2}fee /],
+    [["orders"], /BUY {2}0\/0\.1 @ 60000 {2}NEW$/],
+  ];
+  await Promise.all(
+    shown.map(async ([args, line]) => {
+      const lines = (await out("stream", ...args, "--count", "1")).trimEnd().split("\n");
+      assert.match(lines.at(-1) ?? "", line);
+    }),
+  );
+  const { code, error } = await run(["stream", "balance"], { PERPD_URL: server.url });
+  assert.equal(code, 1);
+  assert.match(error, /^UNAUTHENTICATED: /);
+});
