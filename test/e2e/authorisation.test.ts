@@ -77,6 +77,8 @@ const ENDPOINTS: Record<string, Endpoint> = {
   "GET /asyncapi.json": { access: "PUBLIC" },
   "GET /operator/audit": { access: "OPERATOR" },
   "PUT /operator/index/:symbol": { access: "OPERATOR", path: "/operator/index/BTC-PERP", body: { price: "1" } },
+  "POST /operator/symbols/:symbol/halt": { access: "OPERATOR", path: "/operator/symbols/BTC-PERP/halt" },
+  "POST /operator/symbols/:symbol/resume": { access: "OPERATOR", path: "/operator/symbols/BTC-PERP/resume" },
 };
 
 const PUBLIC_CHANNELS: Record<string, object> = {
