@@ -13,14 +13,7 @@ import { type Limits, SOCKET_MESSAGES_PER_SECOND } from "./limits.ts";
 import type { MarketData } from "./market.ts";
 import type { Authenticate, SocketCredentials } from "./socket-auth.ts";
 import { SocketCall, UNHEARD } from "./socket-call.ts";
-import {
-  CLOSE_CREDENTIAL_ENDED,
-  CLOSE_RATE_LIMITED,
-  CLOSE_SLOW_CONSUMER,
-  errorJson,
-  type Problem,
-  SocketRefusal,
-} from "./socket-errors.ts";
+import { CLOSE_CREDENTIAL_ENDED, CLOSE_RATE_LIMITED, errorJson, type Problem, SocketRefusal } from "./socket-errors.ts";
 import type { Socket, SocketHandlers } from "./sockets.ts";
 import type { Publish } from "./stream.ts";
 import { type StreamHistory, Streams, topicOf } from "./streams.ts";
@@ -28,8 +21,6 @@ import { OP_COSTS, type Trade } from "./trading.ts";
 
 const TICK_MS = 50;
 const HEARTBEAT_MS = 5_000;
-/** Half of what the server lets pile up before it cuts a socket off without a word. */
-const MAX_BUFFERED_BYTES = 1 << 19;
 const FLOOD = { scope: "SOCKET", limit: SOCKET_MESSAGES_PER_SECOND, retryAfterMs: 1000 };
 /** Topics of public channels bear no account. */
 const NOBODY = 0;
@@ -83,10 +74,11 @@ export class Channels implements SocketHandlers {
   /** Time passes: slower streams, heartbeats, credentials that expire, clients that fall behind. */
   tick(): void {
     const now = this.now();
-    for (const { socket, identity } of this.connections.values()) {
+    for (const connection of this.connections.values()) {
+      const { socket, identity } = connection;
       const expiresAt = identity?.expiresAt ?? 0;
       if (expiresAt !== 0 && expiresAt <= now) socket.close(CLOSE_CREDENTIAL_ENDED, "CREDENTIAL_EXPIRED");
-      else if (socket.bufferedAmount > MAX_BUFFERED_BYTES) socket.close(CLOSE_SLOW_CONSUMER, "SLOW_CONSUMER");
+      else connection.dropIfSlow();
     }
     this.streams.flushAll();
     if (now - this.heartbeatAt < HEARTBEAT_MS) return;

@@ -2,8 +2,15 @@ import type { TimeMs } from "../core/units.ts";
 import type { ChannelRequest } from "./channel-requests.ts";
 import type { Principal } from "./credentials.ts";
 import { SOCKET_MESSAGES_PER_SECOND } from "./limits.ts";
+import { CLOSE_SLOW_CONSUMER } from "./socket-errors.ts";
 import type { Socket } from "./sockets.ts";
 import type { Member } from "./stream.ts";
+
+/**
+ * Beyond what the kernel buffers: a quarter of what the server lets pile up before it cuts a socket off without a word.
+ * Several snapshots of deep books at once are less.
+ */
+const MAX_BUFFERED_BYTES = 1 << 18;
 
 /** What the channels know of one socket. */
 export class Connection implements Member {
@@ -47,6 +54,12 @@ export class Connection implements Member {
 
   send(text: string): void {
     this.socket.send(text);
+    this.dropIfSlow();
+  }
+
+  /** A client that lets more pile up than it may is told so, behind what it has not read yet, and closed. */
+  dropIfSlow(): void {
+    if (this.socket.bufferedAmount > MAX_BUFFERED_BYTES) this.socket.close(CLOSE_SLOW_CONSUMER, "SLOW_CONSUMER");
   }
 
   /** Answers a request. Answers that come in one go, as from one drain of the journal's ring, leave in one packet. */
@@ -58,6 +71,7 @@ export class Connection implements Member {
     const { replies } = this;
     this.replies = [];
     this.socket.sendAll(replies);
+    this.dropIfSlow();
   };
 
   enter(topic: string): void {

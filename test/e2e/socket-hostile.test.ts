@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
-import { connect, type Socket } from "node:net";
 import { after, before, test } from "node:test";
+import { frame, upgrade } from "./support/raw-socket.ts";
 import { startServer, type TestServer } from "./support/server.ts";
 import { SocketClient } from "./support/socket.ts";
 import { Operator, openTrader, type Trader } from "./support/trader.ts";
-import { pause, until } from "./support/wait.ts";
+import { until } from "./support/wait.ts";
 
 let server: TestServer;
 let operator: Operator;
@@ -107,7 +107,7 @@ test("frames that break the protocol close the socket", async () => {
   await Promise.all(
     Object.entries(hostile).map(async ([what, bytes]) => {
       const socket = await upgrade(server.port);
-      socket.write(bytes);
+      socket.resume().write(bytes);
       await until(`the end of a socket that sent: ${what}`, () => socket.closed);
     }),
   );
@@ -119,40 +119,12 @@ test("frames without a mask, half frames and noise harm nobody", async () => {
   await Promise.all(
     sent.map(async (bytes) => {
       const socket = await upgrade(server.port);
-      socket.end(bytes);
+      socket.resume().end(bytes);
       await until(`the end of a socket that sent ${bytes.toString("hex")}`, () => socket.closed);
     }),
   );
   assert.equal((await witness.request("ping")).op, "pong");
 });
-
-/** A masked frame; `head` is its first byte. */
-function frame(head: number, payload: Buffer): Buffer {
-  const mask = randomBytes(4);
-  const length =
-    payload.length < 126
-      ? Buffer.from([0x80 | payload.length])
-      : Buffer.from([0x80 | 126, payload.length >> 8, payload.length & 255]);
-  const masked = payload.map((byte, i) => byte ^ (mask[i % 4] as number));
-  return Buffer.concat([Buffer.from([head]), length, mask, masked]);
-}
-
-/** A raw connection that has become a WebSocket. */
-function upgrade(port: number): Promise<Socket> {
-  const socket = connect(port, "127.0.0.1");
-  socket.on("error", () => {});
-  socket.write(
-    "GET /v1/ws HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n" +
-      "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
-  );
-  return new Promise((resolve, reject) => {
-    socket.once("data", (bytes) => {
-      if (String(bytes).startsWith("HTTP/1.1 101")) resolve(socket);
-      else reject(new Error(String(bytes)));
-    });
-    socket.resume();
-  });
-}
 
 test("a text in fragments is one message", async () => {
   const client = await SocketClient.open(server.wsUrl);
@@ -166,29 +138,6 @@ test("a text in fragments is one message", async () => {
 test("the socket's path without an upgrade, and other paths with one", async () => {
   assert.equal((await alice.request("GET", "/ws")).status, 426);
   await assert.rejects(SocketClient.open(server.wsUrl.replace("/v1/ws", "/v1/orders")));
-});
-
-test("a client that does not read is closed, and nobody waits for it", async () => {
-  const book = { channel: "orderbook", symbol: "BTC-PERP", depth: 1000 } as const;
-  await Promise.all(Array.from({ length: 500 }, (_, i) => alice.buy("0.001", String(20_000 + i))));
-  const slow = await SocketClient.open(server.wsUrl);
-  const healthy = await SocketClient.open(server.wsUrl);
-  await healthy.subscribe(book);
-  slow.socket.pause();
-  // Each time it is sent the whole book anew: 10 kB for each pace.
-  const channels = [0, 100, 250, 500, 1000].map((updateMs) => ({ ...book, updateMs }));
-  for (let i = 0; i < 400; i++) slow.send({ op: "subscribe", channels });
-  const order = await alice.buy("0.001", "21000");
-  await healthy.find("the change", (message) => message.sequence === order.sequence);
-  // The last of the 400 has been served, or its sender is gone.
-  await pause(500);
-  slow.socket.resume();
-  const { code } = await slow.closed;
-  assert.ok(code === 1013 || code === 1006, `closed with ${code}`);
-  assert.ok(slow.messages.length < 400 * 6, "not everything was sent");
-  assert.equal((await healthy.request("ping")).op, "pong");
-  await alice.cancelAll();
-  await healthy.close();
 });
 
 test("a server that is told to end says so to every client, and ends", async () => {
