@@ -1,0 +1,17 @@
+import { runResuming } from "../e2e/support/resuming.ts";
+import { startServer } from "../e2e/support/server.ts";
+import type { Stage } from "./stage.ts";
+
+export const RESUMING_STAGE: Stage = {
+  name: "resuming",
+  runs: 100_000,
+  async run(seed, runs, say) {
+    const server = await startServer();
+    try {
+      const { cuts, resumed } = await runResuming(server, seed, runs);
+      say(`${cuts} cuts, ${resumed} of them resumed without a snapshot; the same books and account in the end`);
+    } finally {
+      await server.dispose();
+    }
+  },
+};
