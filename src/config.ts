@@ -27,7 +27,7 @@ export type Invocation =
   | { kind: "version" };
 
 /** Unless told otherwise: a machine gives a price every second, a person when there is time. */
-const MAX_INDEX_AGE_MS = { simulated: 10_000, operator: 600_000 } as const;
+const MAX_INDEX_AGE_MS = { simulated: 10_000, feed: 10_000, operator: 600_000 } as const;
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -100,6 +100,8 @@ function relate(settings: Settings): { config: Config; warnings: string[] } {
   checkInstruments(config);
   if (config.priceSource === "operator" && config.operatorToken === "")
     warnings.push("price source operator without an operator token: nobody can give an index price");
+  if (config.priceSource === "feed" && config.feed.minSources > config.feed.sources.length)
+    throw new ConfigError(`feed: minSources ${config.feed.minSources} is more than there are sources`);
   const actors = config.instruments.length + 1;
   if (config.workers > actors) {
     warnings.push(`workers: ${config.workers} is more than there are actors; using ${actors}`);

@@ -3,6 +3,8 @@ import { Host } from "./actor/host.ts";
 import { openComputePool } from "./actor/pools.ts";
 import type { Config } from "./config.ts";
 import { type Exchange, openExchange } from "./exchange.ts";
+import { Feed, type FeedLog } from "./feed/feed.ts";
+import { openSource } from "./feed/sources.ts";
 import { openDemoAccount } from "./sandbox/accounts.ts";
 import { Sandbox } from "./sandbox/sandbox.ts";
 import { lockDataFolder } from "./store/lock.ts";
@@ -30,6 +32,7 @@ export async function serve(config: Config, warnings: readonly string[], version
   host.startTicking();
   const sandbox = new Sandbox(host, { ...config, warn: (message) => log.warn(message) });
   await sandbox.start();
+  const feed = config.priceSource === "feed" ? await startFeed(config, host, log) : null;
   const demo = await openDemoAccount(host, { ...config, expiresAt: Date.now() + config.sessionTtlMs });
   exchange.setReady();
   console.log(welcome(config, exchange, demo));
@@ -44,6 +47,7 @@ export async function serve(config: Config, warnings: readonly string[], version
       process.exit(1);
     }, STOP_DEADLINE_MS).unref();
     sandbox.stop();
+    feed?.stop();
     await stopAll(exchange, host);
     await compute.close();
     log.info("stopped");
@@ -51,6 +55,12 @@ export async function serve(config: Config, warnings: readonly string[], version
   };
   process.on("SIGTERM", (signal) => void stop(signal));
   process.on("SIGINT", (signal) => void stop(signal));
+}
+
+async function startFeed(config: Config, road: Host, log: FeedLog): Promise<Feed> {
+  const feed = await Feed.open({ road, settings: config.feed, open: openSource, log, now: Date.now });
+  feed.start();
+  return feed;
 }
 
 /** Requests first, then the threads in the order in which work flows. */

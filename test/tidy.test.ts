@@ -16,7 +16,7 @@ const ROOMS = [
   ["wire", "config"],
   ["store", "client"],
   ["actor", "ccxt", "cli"],
-  ["front", "sandbox", "workers", "operate"],
+  ["front", "sandbox", "feed", "workers", "operate"],
   ["main"],
   ["test", "bench"],
 ];
@@ -28,7 +28,7 @@ const SINGLE_IMPORTS: Record<string, string[]> = {
   piscina: ["src/actor/pools.ts"],
   "uWebSockets.js": ["src/front/server.ts"],
   lmdb: ["src/store/"],
-  ccxt: ["src/ccxt/"],
+  ccxt: ["src/ccxt/", "src/feed/sources.ts"],
   ws: ["src/client/client.ts"],
   "cli-table3": ["src/cli/table.ts"],
   viem: ["src/front/wallet.ts", "workers/compute.ts"],

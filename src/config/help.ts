@@ -45,7 +45,7 @@ function flagText(name: SettingName): string {
 function helpLine(name: SettingName): string {
   const schema = schemaOf(name);
   if (name === "bots") return "leave the market to the user (PERPD_BOTS=off, or PERPD_NO_BOTS=on)";
-  if (name === "instruments" || schema.default === "") return schema.description;
+  if (schema.fileOnly || schema.default === "") return schema.description;
   const shown = schema.type === "boolean" ? (schema.default ? "on" : "off") : schema.default;
   return `${schema.description} (default ${shown})`;
 }

@@ -1,5 +1,6 @@
 import Type, { type Static, type TSchemaOptions } from "typebox";
 import { DECIMAL_PATTERN } from "../core/units.ts";
+import { DEFAULT_FEED, FeedSetting, type FeedSettings } from "./feed.ts";
 import { DEFAULT_INSTRUMENTS } from "./instruments.ts";
 
 /**
@@ -111,12 +112,12 @@ export const SETTINGS = Type.Object(
       setting({ default: true, description: "market-making and taking bots trade in the sandbox", flag: "bots" }),
     ),
     priceSource: Type.Enum(
-      ["simulated", "operator"],
+      ["simulated", "operator", "feed"],
       setting({
         default: "simulated",
-        description: "where index prices come from: a simulation, or PUT /operator/index/:symbol",
+        description: "where index prices come from: a simulation, PUT /operator/index/:symbol, or other exchanges",
         flag: "price-source",
-        argument: "simulated|operator",
+        argument: "simulated|operator|feed",
       }),
     ),
     maxIndexAgeMs: Type.Integer(
@@ -287,6 +288,17 @@ export const SETTINGS = Type.Object(
       ["trace", "debug", "info", "warn", "error", "fatal", "silent"],
       setting({ default: "info", description: "least severe log line that is written" }),
     ),
+    feed: Type.Unsafe<FeedSettings>({
+      ...FeedSetting,
+      ...setting({
+        default: DEFAULT_FEED,
+        expected:
+          "{ sources: [{ exchange, weight, quoteAsset, symbols, options, module }], pollMs, maxAgeMs, maxDeviation, minSources }",
+        description:
+          "the exchanges that the price source feed asks, through ccxt, and how it puts together what they say",
+        fileOnly: true,
+      }),
+    }),
     instruments: Type.Array(
       InstrumentSetting,
       setting({

@@ -120,8 +120,6 @@ function switchOf(text: string): boolean | null {
 }
 
 function checkValue(name: SettingName, value: unknown, source: string): unknown {
-  if (name === "priceSource" && value === "feed")
-    throw new ConfigError(`${source}: the price source "feed" is not available yet; use simulated or operator`);
   if (Value.Check(SETTINGS.properties[name], value)) return value;
   if (name === "instruments") throw new ConfigError(`${source}${firstFault(value)}`);
   const schema = schemaOf(name);

@@ -33,8 +33,8 @@ const FUNDING_BEATS = 60_000 / BEAT_MS;
 export interface SandboxOptions {
   seed: number;
   bots: boolean;
-  /** With "operator" index prices come from outside, and the bots wait for them. */
-  priceSource: "simulated" | "operator";
+  /** Unless "simulated" index prices come from outside, and the bots wait for them. */
+  priceSource: "simulated" | "operator" | "feed";
   /** What the faucet gives an account in a day; the bots take at most half of it at a time. */
   faucetCapQuanta: Quanta;
   /** What the insurance fund is given at the first start. */
@@ -104,7 +104,7 @@ export class Sandbox {
         return indexTicks;
       },
     );
-    if (this.options.priceSource === "operator") return;
+    if (this.options.priceSource !== "simulated") return;
     const price = new SimulatedPrice(instrument, this.options.seed, lastIndexTicks);
     this.prices.set(instrument.id, price);
     // The first price may lie anywhere: nobody else could confirm it.

@@ -1,0 +1,123 @@
+import type { Released, Road } from "../actor/road.ts";
+import type { FeedSettings } from "../config/feed.ts";
+import type { Instrument } from "../core/instrument.ts";
+import { Refused, SetIndexPrice } from "../core/messages.ts";
+import { blank, type MessageOf } from "../core/shape.ts";
+import { type CombineRules, combine } from "./combine.ts";
+import { Poller } from "./poller.ts";
+import type { openSource } from "./sources.ts";
+
+/** Where lines of the log go. */
+export interface FeedLog {
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+}
+
+export interface FeedParts {
+  road: Road;
+  settings: FeedSettings;
+  open: typeof openSource;
+  log: FeedLog;
+  now: () => number;
+}
+
+/**
+ * Index prices from outside: each exchange is asked at its own pace, and every interval what they say is put together,
+ * for each instrument, into one guarded index price (see core/price-rails.ts).
+ */
+export class Feed {
+  private readonly parts: FeedParts;
+  private readonly rules: CombineRules;
+  private readonly pollers: Poller[];
+  private readonly timers = new Set<NodeJS.Timeout>();
+  private ticker: NodeJS.Timeout | null = null;
+  /** What was last said of a symbol or a source: a line in the log for each change, not for each look. */
+  private readonly said = new Map<string, string>();
+
+  private constructor(parts: FeedParts, pollers: Poller[]) {
+    this.parts = parts;
+    this.pollers = pollers;
+    const { maxAgeMs, maxDeviation, minSources } = parts.settings;
+    this.rules = { maxAgeMs, maxDeviation: Number(maxDeviation), minSources };
+  }
+
+  /** Rejects when a source cannot be opened at all; one that does not answer is asked again. */
+  static async open(parts: FeedParts): Promise<Feed> {
+    const { settings, road, open, now } = parts;
+    const pollers = settings.sources.map(async (source) => {
+      const markets = new Map(
+        road.instruments.map(({ symbol, config }) => [
+          symbol,
+          source.symbols?.[symbol] ?? `${config.baseAsset}/${source.quoteAsset ?? "USDT"}`,
+        ]),
+      );
+      return new Poller(source.exchange, source.weight ?? 1, await open(source), markets, settings.pollMs, now);
+    });
+    return new Feed(parts, await Promise.all(pollers));
+  }
+
+  start(): void {
+    for (const poller of this.pollers) void this.follow(poller);
+    this.ticker = setInterval(() => this.publish(), this.parts.settings.pollMs).unref();
+  }
+
+  stop(): void {
+    if (this.ticker !== null) clearInterval(this.ticker);
+    this.ticker = null;
+    for (const timer of this.timers) clearTimeout(timer);
+    this.timers.clear();
+  }
+
+  /** Gives every instrument the price that its quotes come to, where there are enough of them. */
+  publish(): void {
+    for (const instrument of this.parts.road.instruments) {
+      const { symbol } = instrument;
+      const quotes = this.pollers.flatMap((poller) => poller.quote(symbol) ?? []);
+      const { price, used, stale, outliers } = combine(quotes, this.parts.now(), this.rules);
+      if (price === null) this.say(symbol, { symbol, used, stale, outliers }, "too few quotes for an index price");
+      else {
+        this.say(symbol, { symbol, stale, outliers }, stale.length + outliers.length > 0 ? "quotes were left out" : "");
+        this.give(instrument, price);
+      }
+    }
+  }
+
+  private give(instrument: Instrument, price: number): void {
+    const { id, symbol, maxPriceTicks } = instrument;
+    const indexTicks = Math.min(maxPriceTicks, Math.max(1, ticksOf(instrument, price)));
+    this.parts.road.ask(
+      id,
+      { ...blank(SetIndexPrice), indexTicks, isGuarded: 1 } as MessageOf<typeof SetIndexPrice>,
+      (turn: Released) => {
+        const reply = turn.messages[turn.eventCount];
+        const code = reply?.type === Refused.code ? (reply as MessageOf<typeof Refused>).code : "";
+        this.say(`${symbol} index`, { symbol, price, code }, code === "" ? "" : "an index price was refused");
+      },
+    );
+  }
+
+  private async follow(poller: Poller): Promise<void> {
+    const { waitMs, failure } = await poller.poll();
+    this.say(poller.name, { source: poller.name, failure }, failure === null ? "" : "a price source has failed");
+    if (this.ticker === null) return;
+    const timer = setTimeout(() => {
+      this.timers.delete(timer);
+      void this.follow(poller);
+    }, waitMs).unref();
+    this.timers.add(timer);
+  }
+
+  /** "" = all is well. */
+  private say(about: string, fields: object, message: string): void {
+    const text = message === "" ? "" : `${message} ${JSON.stringify(fields)}`;
+    const before = this.said.get(about) ?? "";
+    if (text === before) return;
+    this.said.set(about, text);
+    if (message !== "") this.parts.log.warn(fields, message);
+    else this.parts.log.info({ about }, "the index prices are well again");
+  }
+}
+
+/** The nearest whole tick. */
+const ticksOf = ({ priceDecimals, tickUnits }: Instrument, price: number): number =>
+  Math.round((price * 10 ** priceDecimals) / tickUnits);

@@ -1,0 +1,49 @@
+import { pathToFileURL } from "node:url";
+import type { FeedSource } from "../config/feed.ts";
+
+/** What an exchange says of a market: the part of ccxt's ticker that is used here. */
+export interface TickerLike {
+  bid?: number | undefined;
+  ask?: number | undefined;
+  last?: number | undefined;
+  timestamp?: number | undefined;
+}
+
+/** Where prices come from: an exchange of ccxt, or anything with the same method. */
+export interface TickerSource {
+  fetchTicker(market: string): Promise<TickerLike>;
+}
+
+type SourceClass = new (options: object) => TickerSource;
+
+/** How long an exchange may take to answer, unless its options say otherwise. */
+const TIMEOUT_MS = 5000;
+
+/** Opens a source of the configuration: a class of ccxt, or the default export of a module. Rejects with what to do about it. */
+export async function openSource(source: FeedSource): Promise<TickerSource> {
+  const Source = source.module === undefined ? await classOfCcxt(source.exchange) : await classOf(source.module);
+  return new Source({ enableRateLimit: true, timeout: TIMEOUT_MS, ...source.options });
+}
+
+async function classOfCcxt(exchange: string): Promise<SourceClass> {
+  const ccxt = await importCcxt();
+  const Source = ccxt[exchange];
+  if (typeof Source !== "function" || !("prototype" in Source) || !("fetchTicker" in Source.prototype))
+    throw new Error(`feed: ccxt knows no exchange "${exchange}"`);
+  return Source as SourceClass;
+}
+
+async function importCcxt(): Promise<Record<string, unknown>> {
+  try {
+    return (await import("ccxt")).default as unknown as Record<string, unknown>;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ERR_MODULE_NOT_FOUND") throw error;
+    throw new Error("the price source feed needs the package ccxt, which is not installed: npm install ccxt");
+  }
+}
+
+async function classOf(path: string): Promise<SourceClass> {
+  const module = (await import(pathToFileURL(path).href)) as { default?: unknown };
+  if (typeof module.default !== "function") throw new Error(`feed: ${path} has no class as its default export`);
+  return module.default as SourceClass;
+}
