@@ -46,6 +46,7 @@ export class Host extends RingRoad {
       frontBell: new Bell(),
       indexBell: new Bell(),
       storeBell: new Bell(),
+      maxInFlight: config.maxInFlight,
     });
     this.config = config;
     this.frontBuffer = frontBuffer;

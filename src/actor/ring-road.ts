@@ -1,7 +1,7 @@
 import { assert, must } from "../assert.ts";
 import type { AccountCells } from "../core/cells.ts";
 import type { Instrument } from "../core/instrument.ts";
-import { Tick } from "../core/messages.ts";
+import { PlaceOrder, Tick } from "../core/messages.ts";
 import type { Message } from "../core/shape.ts";
 import { encodeMessage, MessagePool, maxMessageBytes, messageBytes } from "../wire/codec.ts";
 import { AT_ACTOR_ID, AT_LOG_BYTES, AT_REQUEST_ID, AT_SEQUENCE, AT_TIME, RECORD_HEADER_BYTES } from "../wire/record.ts";
@@ -11,7 +11,7 @@ import type { Control } from "./control.ts";
 import type { Released, Road } from "./road.ts";
 
 /** Requests on their way at once; one more is refused as overload. A power of two. */
-const MAX_PENDING = 65_536;
+export const MAX_PENDING = 65_536;
 
 type OnReply = (turn: Released) => void;
 
@@ -25,6 +25,11 @@ export interface RoadParts {
   /** Rung by the store after each commit. */
   readonly indexBell: Bell;
   readonly storeBell: Bell;
+  /**
+   * New orders are refused as overload while so many requests are on their way: that bounds how long an order waits, and
+   * leaves room for cancels, for prices and for all that reduces. Default MAX_PENDING.
+   */
+  readonly maxInFlight?: number;
 }
 
 /** The ring of one actor worker. */
@@ -48,6 +53,7 @@ export class RingRoad implements Road {
   /** No more requests. */
   protected stopping = false;
   private readonly front: RingConsumer;
+  private readonly maxInFlight: number;
   private readonly lanes: Lane[] = [];
   private readonly laneOfActor = new Map<number, Lane>();
 
@@ -63,7 +69,8 @@ export class RingRoad implements Road {
   private readonly indexWaiters: { sequence: number; run: () => void }[] = [];
   private ringing = false;
 
-  constructor({ instruments, cells, control, front, frontBell, indexBell, storeBell }: RoadParts) {
+  constructor(parts: RoadParts) {
+    const { instruments, cells, control, front, frontBell, indexBell, storeBell, maxInFlight = MAX_PENDING } = parts;
     this.instruments = instruments;
     this.cells = cells;
     this.control = control;
@@ -71,6 +78,7 @@ export class RingRoad implements Road {
     this.frontBell = frontBell;
     this.indexBell = indexBell;
     this.storeBell = storeBell;
+    this.maxInFlight = maxInFlight;
     this.turn = { actorId: 0, sequence: 0, time: 0, eventCount: 0, messages: [] };
   }
 
@@ -91,6 +99,7 @@ export class RingRoad implements Road {
     const requestId = this.nextRequestId;
     const slot = requestId & (MAX_PENDING - 1);
     if (this.stopping || this.pending[slot] !== undefined) return false;
+    if (command.type === PlaceOrder.code && this.pendingCount >= this.maxInFlight) return false;
     if (!this.send(actorId, command, requestId)) return false;
     this.pending[slot] = onReply;
     this.pendingCount++;

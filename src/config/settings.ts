@@ -200,6 +200,15 @@ export const SETTINGS = Type.Object(
         description: "room for accounts; 64 bytes of memory each, taken at start",
       }),
     ),
+    maxInFlight: Type.Integer(
+      setting({
+        // At 30,000 orders a second the last one waits for half a second.
+        default: 16_384,
+        minimum: 1,
+        maximum: 65_536,
+        description: "requests on their way at once, past which new orders are answered OVERLOADED; cancels are not",
+      }),
+    ),
     ringBytes: Type.Integer(
       setting({
         default: 16_777_216,
