@@ -107,6 +107,15 @@ export class PerpdClient {
     return this.requests.post(`/positions/${encodeURIComponent(symbol)}/leverage`, { leverage }, REPEATABLE);
   }
 
+  setMarginMode(symbol: string, mode: api.MarginMode["marginMode"]): Promise<api.MarginMode> {
+    return this.requests.post(`/positions/${encodeURIComponent(symbol)}/margin-mode`, { mode }, REPEATABLE);
+  }
+
+  /** Adds to an isolated position's margin; a negative amount takes out. */
+  moveMargin(symbol: string, amount: string): Promise<api.Position> {
+    return this.requests.post(`/positions/${encodeURIComponent(symbol)}/margin`, { amount });
+  }
+
   // ---- account ------------------------------------------------------------------------------------------------------
 
   balance(): Promise<api.Balance> {

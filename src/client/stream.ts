@@ -7,9 +7,11 @@ import type {
   CloseRequest,
   ErrorBody,
   Leverage,
+  MarginMode,
   NewOrder,
   Order,
   PlacedOrder,
+  Position,
 } from "./types.ts";
 
 /** The part of a browser's WebSocket that a stream needs; that of `ws` has it too. */
@@ -114,6 +116,15 @@ export class Stream {
 
   setLeverage(symbol: string, leverage: number): Promise<Leverage> {
     return this.trade("position.leverage", { symbol, leverage });
+  }
+
+  setMarginMode(symbol: string, mode: MarginMode["marginMode"]): Promise<MarginMode> {
+    return this.trade("position.marginMode", { symbol, mode });
+  }
+
+  /** Adds to an isolated position's margin; a negative amount takes out. */
+  moveMargin(symbol: string, amount: string): Promise<Position> {
+    return this.trade("position.margin", { symbol, amount });
   }
 
   /** Asks for a new snapshot of the stream that the message belongs to; what comes before it is left out. */

@@ -20,6 +20,7 @@ export type CanceledOrders = Static<typeof orders.CanceledOrders>;
 export type Fill = Static<typeof orders.Fill>;
 export type FillList = Static<typeof orders.FillList>;
 export type Leverage = Static<typeof orders.Leverage>;
+export type MarginMode = Static<typeof orders.MarginMode>;
 
 export type DepositRequest = Static<typeof account.DepositBody>;
 export type WithdrawRequest = Static<typeof account.WithdrawBody>;

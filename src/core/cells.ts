@@ -116,6 +116,37 @@ export class AccountCells {
   }
 
   /**
+   * Whether the account can bear that this actor's contribution becomes `to`: equity still covers initial margin, and
+   * what leaves it is no unrealised gain. If so, what burdens it has been taken and added to `given`, and move() does the
+   * rest; if not, nothing has changed. Taken first and checked after, like reserve() and debit().
+   */
+  claim(accountId: number, to: Contribution, given: Float64Array, givenAt: number): boolean {
+    const at = accountId * CELLS_PER_ACCOUNT;
+    const equityBy = to.equity - given[givenAt + EQUITY];
+    const initialBy = to.initial - given[givenAt + INITIAL];
+    const gainsBy = to.unrealized - given[givenAt + UNREALIZED];
+    const taken = Math.min(0, equityBy);
+    const added = Math.max(0, initialBy);
+    const gained = Math.max(0, gainsBy);
+    Atomics.add(this.cells, at + EQUITY, BigInt(taken));
+    Atomics.add(this.cells, at + INITIAL, BigInt(added));
+    Atomics.add(this.cells, at + UNREALIZED, BigInt(gained));
+    const equity = this.equity(accountId) + Math.max(0, equityBy);
+    const initial = this.initial(accountId) + Math.min(0, initialBy);
+    const gains = this.unrealized(accountId) + Math.min(0, gainsBy);
+    if (equity >= initial && (taken === 0 || equity >= gains)) {
+      given[givenAt + EQUITY] = given[givenAt + EQUITY] + taken;
+      given[givenAt + INITIAL] = given[givenAt + INITIAL] + added;
+      given[givenAt + UNREALIZED] = given[givenAt + UNREALIZED] + gained;
+      return true;
+    }
+    Atomics.sub(this.cells, at + UNREALIZED, BigInt(gained));
+    Atomics.sub(this.cells, at + INITIAL, BigInt(added));
+    Atomics.sub(this.cells, at + EQUITY, BigInt(taken));
+    return false;
+  }
+
+  /**
    * Lifts an equity below zero to zero, and answers by how much; 0 when there was nothing to lift or another actor was
    * faster. What was lifted is added to `given`. An account at zero can take no risk, so nobody can build on it early.
    */

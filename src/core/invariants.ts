@@ -12,7 +12,9 @@ import {
   FIRST_ORDER,
   GIVEN,
   GIVEN_MARK,
+  ISOLATED_QUANTA,
   LEVERAGE,
+  MARGIN_MODE,
   OPEN_ORDERS,
   REDUCE_ONLY_ORDERS,
   SIZE,
@@ -117,7 +119,8 @@ export function digestSymbol(state: SymbolState): string {
   const { defaultLeverage } = state.instrument;
   positions.each((at) => {
     const parts = [n[at + SIZE], n[at + CASH], n[at + COST], n[at + LEVERAGE] - defaultLeverage, n[at + OPEN_ORDERS]];
-    // A row that only a refused order has made is not state.
+    parts.push(n[at + MARGIN_MODE], n[at + ISOLATED_QUANTA]);
+    // A row that is as it was made is not state.
     if (parts.some((part) => part !== 0)) rows.push(`${n[at + ACCOUNT]} ${parts.join(" ")}`);
   });
   rows.sort();
@@ -152,6 +155,8 @@ function auditRow(state: SymbolState, at: number, faults: string[]): void {
       faults.push(`account ${account}: order sum ${i} is kept as ${n[at + BUY_LOTS + i]} but is ${sums[i]}`);
   if (n[at + OPEN_ORDERS] !== open || n[at + REDUCE_ONLY_ORDERS] !== reduceOnly)
     faults.push(`account ${account}: counts of open orders are wrong`);
+  if (n[at + ISOLATED_QUANTA] !== 0 && !state.isIsolated(at))
+    faults.push(`account ${account}: ${n[at + ISOLATED_QUANTA]} quanta are set aside for no isolated position`);
   // A row that the sweep has not come to was given what was due at an older mark.
   const due = contribution(instrument, n, at, n[at + GIVEN_MARK], scratch);
   const expected = [due.equity, due.unrealized, due.initial, due.orderInitial, due.maintenance];

@@ -1,4 +1,5 @@
 import { payFunding } from "./funding.ts";
+import { bucketEquity, positionMaintenance, settleForced } from "./isolated.ts";
 import { maintenanceMargin } from "./margin.ts";
 import { clipReduceOnly, close, match, TRADE_TERMS, type TradeTerms } from "./matching.ts";
 import {
@@ -54,6 +55,8 @@ const FUND_BAND_SHARE = 10;
  * Nobody coordinates and nothing has to be remembered: every symbol looks at its accounts' cells again and again and
  * does its share, a step is one turn of the log, and whoever has recovered is let go. The bankruptcy price leaves equity
  * per maintenance margin as it is (dYdX v4; Lighter's "zero price"), so symbols that act at once do not disturb each other.
+ *
+ * An isolated position goes the same way on its own (isolated.ts): it is measured and closed by its bucket's equity.
  */
 export class Liquidations {
   /** Rows that the look before this one found below their margin: the cells of another actor may have been half-way. */
@@ -104,11 +107,18 @@ export class Liquidations {
     const { positions, cells } = state;
     const n = positions.numbers;
     const account = n[row + ACCOUNT];
-    if (account < FIRST_CUSTOMER_ACCOUNT || !cells.mayBeBelow(account)) return false;
+    if (account < FIRST_CUSTOMER_ACCOUNT) return false;
+    const isIsolated = state.isIsolated(row);
+    if (isIsolated && bucketEquity(state, row) < positionMaintenance(state, row)) {
+      liquidateIsolated(state, turn, row);
+      return true;
+    }
+    if (!cells.mayBeBelow(account)) return false;
     const equity = cells.equity(account);
     const maintenance = cells.maintenance(account);
     if (equity >= maintenance) return false;
-    if (maintenance > 0 && n[row + SIZE] === 0 && n[row + OPEN_ORDERS] === 0) return false;
+    const isAtStake = n[row + OPEN_ORDERS] !== 0 || (n[row + SIZE] !== 0 && !isIsolated);
+    if (maintenance > 0 && !isAtStake) return false;
     if (!this.before.has(row)) {
       this.suspects.add(row);
       return false;
@@ -119,12 +129,27 @@ export class Liquidations {
   }
 }
 
-function liquidate(state: SymbolState, turn: Turn, row: number, equity: Quanta, maintenance: Quanta): void {
-  const { positions, instrument, markTicks } = state;
+/**
+ * An isolated position stands for itself: one look is enough, its bucket is all of its equity, and the account's orders
+ * in this symbol go with it (Binance, Bybit). Nothing else of the account is touched.
+ */
+function liquidateIsolated(state: SymbolState, turn: Turn, row: number): void {
   payFunding(state, turn, row);
   cancelOrders(state, turn, row);
+  closeStep(state, turn, row, bucketEquity(state, row), positionMaintenance(state, row));
+}
+
+function liquidate(state: SymbolState, turn: Turn, row: number, equity: Quanta, maintenance: Quanta): void {
+  payFunding(state, turn, row);
+  cancelOrders(state, turn, row);
+  // What an isolated position holds does not stand for the account's losses elsewhere.
+  if (state.positions.numbers[row + SIZE] !== 0 && !state.isIsolated(row))
+    closeStep(state, turn, row, equity, maintenance);
+}
+
+function closeStep(state: SymbolState, turn: Turn, row: number, equity: Quanta, maintenance: Quanta): void {
+  const { positions, instrument, markTicks } = state;
   const size = positions.numbers[row + SIZE];
-  if (size === 0) return;
   const perTick = instrument.quantaPerTickLot;
   const notional = Math.abs(size) * markTicks * perTick;
   const stepLots = notional <= WHOLE_STEP_QUANTA ? Math.abs(size) : Math.ceil(Math.abs(size) / STEPS);
@@ -175,7 +200,7 @@ function handOver(state: SymbolState, turn: Turn, row: number, lots: QuantityLot
 
 /**
  * The other side, first those who are closed first. BitMEX: profit × leverage for winners, profit ÷ leverage for losers;
- * profit as a share of the cost, leverage as notional ÷ equity of the account.
+ * profit as a share of the cost, leverage as notional ÷ equity of the account, or of the isolated position.
  */
 function rankForDeleveraging(state: SymbolState, row: number): number[] {
   const { positions } = state;
@@ -186,11 +211,13 @@ function rankForDeleveraging(state: SymbolState, row: number): number[] {
   return [...scores.keys()].sort((a, b) => scores.get(b)! - scores.get(a)!);
 }
 
-function deleveragingScore({ positions, cells, markTicks, instrument }: SymbolState, at: number): number {
+function deleveragingScore(state: SymbolState, at: number): number {
+  const { positions, cells, markTicks, instrument } = state;
   const n = positions.numbers;
   const value = n[at + SIZE] * markTicks * instrument.quantaPerTickLot;
   const profit = (value - n[at + COST]) / Math.max(1, Math.abs(n[at + COST]));
-  const leverage = Math.abs(value) / Math.max(1, cells.equity(n[at + ACCOUNT]));
+  const equity = state.isIsolated(at) ? bucketEquity(state, at) : cells.equity(n[at + ACCOUNT]);
+  const leverage = Math.abs(value) / Math.max(1, equity);
   return profit > 0 ? profit * leverage : profit / leverage;
 }
 
@@ -245,6 +272,8 @@ function transfer(
   transferred.execType = execType;
   state.transferred(transferred, turn.time);
   turn.emit(transferred);
+  settleForced(state, turn, from);
+  settleForced(state, turn, to);
   // The next account of this turn must see what the fund can still bear.
   state.refresh(to);
   clipReduceOnly(state, turn, from);

@@ -1,12 +1,15 @@
 import type { Contribution } from "./cells.ts";
 import type { Instrument, RiskTier } from "./instrument.ts";
+import { ISOLATED } from "./messages.ts";
 import {
   BUY_EXPOSURE,
   BUY_LOSS,
   BUY_LOTS,
   CASH,
   COST,
+  ISOLATED_QUANTA,
   LEVERAGE,
+  MARGIN_MODE,
   SELL_EXPOSURE,
   SELL_LOSS,
   SELL_LOTS,
@@ -50,6 +53,8 @@ export function maintenanceMargin(instrument: Instrument, notionalQuanta: Quanta
  * Buys are valued at their limit, sells at max(limit, mark) as it was when they came to rest; the open loss is what an
  * order priced through the mark would lose on its fill. The side that only reduces the position costs nothing.
  * Source: recommended form of BYB/BIN/XC in the exchanges survey; Binance "open loss = qty·|min(0, dir·(mark − price))|".
+ *
+ * An open isolated position (isolated.ts) takes part with what it holds back, and with the margin of its orders only.
  */
 export function contribution(
   instrument: Instrument,
@@ -68,12 +73,16 @@ export function contribution(
   const buyLots = row[at + BUY_LOTS];
   const sellLots = row[at + SELL_LOTS];
   let orderInitial = 0;
+  const isIsolated = size !== 0 && row[at + MARGIN_MODE] === ISOLATED;
   if (buyLots !== 0 || sellLots !== 0) {
-    const long = value + row[at + BUY_EXPOSURE];
-    const short = row[at + SELL_EXPOSURE] - value;
-    const exposure = long > short ? long : short;
-    orderInitial =
-      (exposure > notional ? initialMargin(instrument, exposure, leverage) : positionInitial) - positionInitial;
+    if (isIsolated) orderInitial = isolatedOrderMargin(instrument, row, at, notional, positionInitial);
+    else {
+      const long = value + row[at + BUY_EXPOSURE];
+      const short = row[at + SELL_EXPOSURE] - value;
+      const exposure = long > short ? long : short;
+      orderInitial =
+        (exposure > notional ? initialMargin(instrument, exposure, leverage) : positionInitial) - positionInitial;
+    }
     const buyReduces = size < 0 ? -size : 0;
     const sellReduces = size > 0 ? size : 0;
     if (buyLots > buyReduces)
@@ -88,9 +97,41 @@ export function contribution(
       );
   }
   out.orderInitial = orderInitial;
+  if (isIsolated) {
+    out.equity = -row[at + ISOLATED_QUANTA];
+    out.unrealized = 0;
+    out.initial = orderInitial;
+    out.maintenance = 0;
+    return out;
+  }
   out.initial = positionInitial + orderInitial;
   out.maintenance = maintenanceMargin(instrument, notional);
   return out;
+}
+
+/**
+ * The larger of what the two sides would add to the margin of isolated positions: one side on top of the position, the
+ * other with what it has beyond closing it, since the position's margin comes free only as it closes (VEGA 0019-MCAL:
+ * orders up to the position's size on the other side cost nothing, the larger side counts).
+ */
+function isolatedOrderMargin(
+  instrument: Instrument,
+  row: Float64Array,
+  at: number,
+  notional: Quanta,
+  positionInitial: Quanta,
+): Quanta {
+  const size = row[at + SIZE];
+  const leverage = row[at + LEVERAGE];
+  const addedExposure = row[at + (size > 0 ? BUY_EXPOSURE : SELL_EXPOSURE)];
+  const added =
+    addedExposure === 0 ? 0 : initialMargin(instrument, notional + addedExposure, leverage) - positionInitial;
+  const against = at + (size > 0 ? SELL_LOTS : BUY_LOTS);
+  const lots = row[against];
+  const openingLots = lots - Math.abs(size);
+  if (openingLots <= 0) return added;
+  const opened = initialMargin(instrument, mulDivCeil(row[against + 1], openingLots, lots), leverage);
+  return Math.max(added, opened);
 }
 
 /** Open loss and taker fees of the part of a side that increases the position. */

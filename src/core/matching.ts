@@ -1,4 +1,5 @@
 import { payFunding } from "./funding.ts";
+import { type Fill, settleFill, settleForced } from "./isolated.ts";
 import {
   BUY,
   DECREMENT,
@@ -7,6 +8,7 @@ import {
   EXPIRE_BOTH,
   EXPIRE_MAKER,
   EXPIRE_TAKER,
+  ISOLATED,
   OrderClosed,
   OrderReduced,
   REASON_NONE,
@@ -19,7 +21,7 @@ import {
   type Turn,
 } from "./messages.ts";
 import { NONE } from "./orders.ts";
-import { ACCOUNT, FIRST_ORDER, OPEN_ORDERS, REDUCE_ONLY_ORDERS, SIZE } from "./positions.ts";
+import { ACCOUNT, FIRST_ORDER, MARGIN_MODE, OPEN_ORDERS, REDUCE_ONLY_ORDERS, SIZE } from "./positions.ts";
 import { blank } from "./shape.ts";
 import type { SymbolState } from "./symbol-state.ts";
 import { mulDivCeil, PPM, type PriceTicks, type Quanta, type QuantityLots } from "./units.ts";
@@ -28,6 +30,7 @@ import { mulDivCeil, PPM, type PriceTicks, type Quanta, type QuantityLots } from
 const traded = blank(Traded);
 const reduced = blank(OrderReduced);
 const closed = blank(OrderClosed);
+const taken: Fill = { lots: 0, quanta: 0, feeQuanta: 0, realizedQuanta: 0 };
 
 /** Whether a price of the other side is within the limit. */
 export function crosses(side: number, limitTicks: PriceTicks, oppositeTicks: PriceTicks): boolean {
@@ -139,6 +142,8 @@ export function match(
   const side = orders.side(taker);
   const row = orders.row(taker);
   const levels = book.opposite(side);
+  const isIsolated = state.positions.numbers[row + MARGIN_MODE] === ISOLATED;
+  if (isIsolated) taken.lots = taken.quanta = taken.feeQuanta = taken.realizedQuanta = 0;
   let reason = REASON_NONE;
   while (orders.remainingLots(taker) > 0) {
     const price = levels.best();
@@ -150,6 +155,12 @@ export function match(
       break;
     }
     trade(state, turn, taker, maker, price, terms);
+    if (isIsolated) addTaken(state.instrument.quantaPerTickLot);
+  }
+  // Once for all fills, as their margin was reserved.
+  if (isIsolated && taken.lots !== 0) {
+    if (terms.execType === EXEC_LIQUIDATION) settleForced(state, turn, row);
+    else settleFill(state, turn, row, taken);
   }
   clipReduceOnly(state, turn, row);
   return reason;
@@ -194,7 +205,22 @@ function trade(
   traded.execType = terms.execType;
   state.traded(traded, taker, maker, turn.time);
   turn.emit(traded);
+  if (positions.numbers[makerRow + MARGIN_MODE] === ISOLATED)
+    settleFill(state, turn, makerRow, {
+      lots: -takerLots,
+      quanta,
+      feeQuanta: traded.makerFeeQuanta,
+      realizedQuanta: traded.makerRealizedQuanta,
+    });
   clipReduceOnly(state, turn, makerRow);
+}
+
+/** The trade that has just happened, for the taker. */
+function addTaken(quantaPerTickLot: Quanta): void {
+  taken.lots += traded.takerSide === BUY ? traded.quantityLots : -traded.quantityLots;
+  taken.quanta += traded.quantityLots * traded.priceTicks * quantaPerTickLot;
+  taken.feeQuanta += traded.takerFeeQuanta;
+  taken.realizedQuanta += traded.takerRealizedQuanta;
 }
 
 /** The configured share of the notional, out of what the fill is better than the bankruptcy price (dYdX v4). */

@@ -88,6 +88,10 @@ export const REASON_OF_HALT = {
 export const FUND_MOVEMENTS = ["DEPOSIT", "LIQUIDATION_FEE", "TAKEOVER", "ADL", "TRADE", "FUNDING", "DEFICIT"] as const;
 export type FundMovement = (typeof FUND_MOVEMENTS)[number];
 
+export const CROSS = 0;
+export const ISOLATED = 1;
+export const MARGIN_MODES = ["CROSS", "ISOLATED"] as const;
+
 export const PERMISSIONS = ["READ", "TRADE", "WITHDRAW"] as const;
 export type Permission = (typeof PERMISSIONS)[number];
 
@@ -157,6 +161,12 @@ export const Audit = shape(12, "Audit", {});
 
 /** The client order ids that this symbol remembers, in pages: from the n-th on. */
 export const ReadClientIds = shape(13, "ReadClientIds", { from: "number" });
+
+// Isolated margin (14 to 15)
+
+export const SetMarginMode = shape(14, "SetMarginMode", { accountId: "number", marginMode: "number" });
+/** Into an isolated position's margin; negative = out of it. */
+export const MoveMargin = shape(15, "MoveMargin", { accountId: "number", amountQuanta: "number" });
 
 /** The operator's; `mode` is one of TRADING_STATUSES, but not TRADING. Ends with ResumeSymbol, also what others have halted. */
 export const HaltSymbol = shape(24, "HaltSymbol", { mode: "number" });
@@ -308,6 +318,17 @@ export const PositionTransferred = shape(109, "PositionTransferred", {
 /** The fund pays what an account without positions is below zero. */
 export const DeficitCovered = shape(110, "DeficitCovered", { accountId: "number", amountQuanta: "number" });
 
+// Isolated margin (111 to 113)
+
+/** `isolatedQuanta`: as in IsolatedMarginSet; 0 for a cross position. */
+export const MarginModeSet = shape(111, "MarginModeSet", {
+  accountId: "number",
+  marginMode: "number",
+  isolatedQuanta: "number",
+});
+/** What an isolated position holds back from the account's cross margin is now this much: see core/isolated.ts. */
+export const IsolatedMarginSet = shape(112, "IsolatedMarginSet", { accountId: "number", isolatedQuanta: "number" });
+
 /** What the symbol lets happen from now on. `mode` TRADING: the halt is over. `until` 0: until someone says otherwise. */
 export const TradingHalted = shape(122, "TradingHalted", { mode: "number", reason: "number", until: "number" });
 /** The index has become too old to take risk on; the next PriceUpdated ends that. */
@@ -405,6 +426,9 @@ export const PositionView = shape(163, "PositionView", {
   sequence: "number",
   /** 5 = among the first fifth of its side to be deleveraged, 1 = among the last; 0 = nothing is open. */
   adlRank: "number",
+  marginMode: "number",
+  /** An isolated position's own equity: what is set aside for it and its unrealised profit. */
+  isolatedQuanta: "number",
 });
 export const LeverageView = shape(164, "LeverageView", { leverage: "number" });
 export const TransferView = shape(165, "TransferView", { transfer: json<Transfer>(), duplicate: "number" });
@@ -415,6 +439,10 @@ export const LedgerDescription = shape(169, "LedgerDescription", { state: json<L
 export const AuditReport = shape(170, "AuditReport", { report: json<ActorAudit>() });
 
 export const ClientIdsPage = shape(171, "ClientIdsPage", { page: json<ClientIds>() });
+
+// Isolated margin (172 to 173)
+
+export const MarginModeView = shape(172, "MarginModeView", { marginMode: "number" });
 
 /** See TRADING_STATUSES and HALT_REASONS. `until`: when a halt ends by itself; 0 = it does not. */
 export const StatusView = shape(180, "StatusView", { mode: "number", reason: "number", until: "number" });
@@ -527,7 +555,9 @@ export type SymbolCommand =
   | MessageOf<typeof Audit>
   | MessageOf<typeof ReadClientIds>
   | MessageOf<typeof HaltSymbol>
-  | MessageOf<typeof ResumeSymbol>;
+  | MessageOf<typeof ResumeSymbol>
+  | MessageOf<typeof SetMarginMode>
+  | MessageOf<typeof MoveMargin>;
 
 export type LedgerCommand =
   | MessageOf<typeof OpenSession>
@@ -553,7 +583,9 @@ export type SymbolEvent =
   | MessageOf<typeof PositionTransferred>
   | MessageOf<typeof DeficitCovered>
   | MessageOf<typeof TradingHalted>
-  | MessageOf<typeof IndexWentStale>;
+  | MessageOf<typeof IndexWentStale>
+  | MessageOf<typeof MarginModeSet>
+  | MessageOf<typeof IsolatedMarginSet>;
 
 export type LedgerEvent =
   | MessageOf<typeof AccountOpened>
@@ -581,7 +613,8 @@ export type Reply =
   | MessageOf<typeof LedgerDescription>
   | MessageOf<typeof AuditReport>
   | MessageOf<typeof ClientIdsPage>
-  | MessageOf<typeof StatusView>;
+  | MessageOf<typeof StatusView>
+  | MessageOf<typeof MarginModeView>;
 
 /**
  * One turn of an actor: one command, its time, and where what comes of it goes. A message is read during the call and
@@ -669,6 +702,8 @@ export const PositionRow = shape(202, "PositionRow", {
   sequence: "number",
   fundingTime: "number",
   fundingQuanta: "number",
+  marginMode: "number",
+  isolatedQuanta: "number",
 });
 export const ClientIdRow = shape(203, "ClientIdRow", {
   accountId: "number",

@@ -1,6 +1,7 @@
 import type { AccountCells } from "./cells.ts";
 import { refuseWhileHalted } from "./halt.ts";
 import type { Instrument } from "./instrument.ts";
+import { closingEdge } from "./isolated.ts";
 import { isWithinKey } from "./key-limits.ts";
 import { close, crosses, match, type Preview, preview } from "./matching.ts";
 import {
@@ -11,6 +12,7 @@ import {
   FOK,
   GTC,
   IOC,
+  ISOLATED,
   LIMIT,
   MARKET,
   OrderPlaced,
@@ -31,7 +33,7 @@ import {
   type Turn,
 } from "./messages.ts";
 import { NONE } from "./orders.ts";
-import { ACCOUNT, BUY_LOTS, GIVEN, LEVERAGE, OPEN_ORDERS, SELL_LOTS, SIZE } from "./positions.ts";
+import { ACCOUNT, BUY_LOTS, GIVEN, LEVERAGE, MARGIN_MODE, OPEN_ORDERS, SELL_LOTS, SIZE } from "./positions.ts";
 import { type RefusalDetails, refuse } from "./refusals.ts";
 import { blank, type MessageOf } from "./shape.ts";
 import type { SymbolState } from "./symbol-state.ts";
@@ -78,7 +80,7 @@ export class Placement {
     if (command.quantityLots > instrument.maxQuantityLots)
       return refuse(turn, "QUANTITY_TOO_LARGE", "quantity", { limitLots: instrument.maxQuantityLots });
 
-    const row = state.positions.ensure(command.accountId);
+    const row = state.positions.draft(command.accountId);
     const numbers = state.positions.numbers;
     const size = numbers[row + SIZE];
     if (size !== 0) state.freshen(row);
@@ -88,7 +90,11 @@ export class Placement {
     const quantityLots = reduceOnly ? Math.min(command.quantityLots, closableLots) : command.quantityLots;
 
     // A market order is an IOC order at the edge of the price band: that is its slippage cap.
-    const bandTicks = this.bandEdge(side, mark);
+    let bandTicks = this.bandEdge(side, mark);
+    if (closableLots > 0 && state.isIsolated(row)) {
+      const edgeTicks = closingEdge(state, row);
+      bandTicks = isBuy ? Math.min(bandTicks, edgeTicks) : Math.max(bandTicks, edgeTicks);
+    }
     const limitTicks = command.orderType === MARKET ? bandTicks : command.priceTicks;
     if (limitTicks > instrument.maxPriceTicks)
       return refuse(turn, "PRICE_TOO_HIGH", "price", { limitTicks: instrument.maxPriceTicks });
@@ -225,6 +231,11 @@ export class Placement {
     const required = due.initial - numbers[row + GIVEN + 2];
     positions.addResting(row, isBuy, -lots, -exposure, -loss);
     const accountId = numbers[row + ACCOUNT];
+    // What its fills will set aside may not be an unrealised gain of the cross margin: that could be lost again.
+    if (numbers[row + MARGIN_MODE] === ISOLATED && required > 0) {
+      const availableQuanta = this.cells.withdrawable(accountId);
+      if (required > availableQuanta) return { requiredQuanta: required, availableQuanta };
+    }
     if (required > 0 && !this.cells.reserve(accountId, required, numbers, row + GIVEN))
       return { requiredQuanta: required, availableQuanta: this.cells.available(accountId) };
     // All of it will rest: this is what the row will contribute, and nobody has to work it out again.

@@ -35,6 +35,9 @@ const OPEN_PLACE = 18;
 /** The last funding interval that the position has paid for, and what funding has moved since it was opened. */
 export const FUNDING_TIME = 19;
 export const FUNDING = 20;
+/** CROSS or ISOLATED, and what an isolated position that is open holds back from the cross margin: see isolated.ts. */
+export const MARGIN_MODE = 21;
+export const ISOLATED_QUANTA = 22;
 /** Five numbers: what the cells have been given; see AccountCells.move. */
 export const GIVEN = 24;
 /** The mark at which they were given; a row without a position contributes the same at any mark. */
@@ -70,6 +73,15 @@ export class Positions {
   ensure(accountId: number): number {
     const found = this.find(accountId);
     return found === NONE ? this.create(accountId) : found;
+  }
+
+  /**
+   * The offset of the account's row, or of the one that ensure() would make: to work things out on until a command is
+   * accepted. Leave it as it was if the command is refused.
+   */
+  draft(accountId: number): number {
+    const found = this.find(accountId);
+    return found === NONE ? this.prepare(accountId) : found;
   }
 
   /** The profit, before fees, that a trade of `lots` (signed) for `quanta` of notional would take. */
@@ -148,14 +160,20 @@ export class Positions {
       larger.set(this.rowOfAccount);
       this.rowOfAccount = larger;
     }
+    const at = this.prepare(accountId);
+    this.count++;
+    this.rowOfAccount[accountId] = this.count;
+    return at;
+  }
+
+  /** The first free row, with what a row begins with. */
+  private prepare(accountId: number): number {
     if ((this.count + 1) * ROW > this.numbers.length) {
       const larger = new Float64Array(this.numbers.length * 2);
       larger.set(this.numbers);
       this.numbers = larger;
     }
     const at = this.count * ROW;
-    this.count++;
-    this.rowOfAccount[accountId] = this.count;
     this.numbers[at + ACCOUNT] = accountId;
     this.numbers[at + LEVERAGE] = this.defaultLeverage;
     this.numbers[at + FIRST_ORDER] = NONE;

@@ -6,7 +6,9 @@ import {
   COST,
   FUNDING,
   FUNDING_TIME,
+  ISOLATED_QUANTA,
   LEVERAGE,
+  MARGIN_MODE,
   OPENED_AT,
   SEQUENCE,
   SIZE,
@@ -62,6 +64,8 @@ export function snapshotSymbol(state: SymbolState, writer: SnapshotWriter): void
     positionRow.sequence = n[at + SEQUENCE];
     positionRow.fundingTime = n[at + FUNDING_TIME];
     positionRow.fundingQuanta = n[at + FUNDING];
+    positionRow.marginMode = n[at + MARGIN_MODE];
+    positionRow.isolatedQuanta = n[at + ISOLATED_QUANTA];
     writer.put(POSITIONS, positionRow.accountId, positionRow);
   });
   orders.takeChanges(
@@ -152,6 +156,8 @@ function loadPosition(state: SymbolState, row: MessageOf<typeof PositionRow>): v
   n[at + SEQUENCE] = row.sequence;
   n[at + FUNDING_TIME] = row.fundingTime;
   n[at + FUNDING] = row.fundingQuanta;
+  n[at + MARGIN_MODE] = row.marginMode;
+  n[at + ISOLATED_QUANTA] = row.isolatedQuanta;
   state.openInterestLots += Math.max(0, row.sizeLots);
 }
 

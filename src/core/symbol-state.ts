@@ -13,7 +13,10 @@ import {
   FundingSettled,
   INSURANCE_ACCOUNT,
   IndexWentStale,
+  ISOLATED,
+  IsolatedMarginSet,
   LeverageSet,
+  MarginModeSet,
   MODE_TRADING,
   OrderClosed,
   OrderPlaced,
@@ -37,7 +40,9 @@ import {
   FUNDING_TIME,
   GIVEN,
   GIVEN_MARK,
+  ISOLATED_QUANTA,
   LEVERAGE,
+  MARGIN_MODE,
   OPEN_ORDERS,
   Positions,
   REDUCE_ONLY_ORDERS,
@@ -149,6 +154,12 @@ export class SymbolState {
         break;
       case IndexWentStale.code:
         this.indexWentStale();
+        break;
+      case MarginModeSet.code:
+        this.marginModeSet(event);
+        break;
+      case IsolatedMarginSet.code:
+        this.isolatedMarginSet(event);
         break;
     }
   }
@@ -287,6 +298,28 @@ export class SymbolState {
   deficitCovered(event: MessageOf<typeof DeficitCovered>): void {
     this.credit(INSURANCE_ACCOUNT, -event.amountQuanta);
     this.credit(event.accountId, event.amountQuanta);
+    // It was the cross margin that was below zero: an isolated position gets nothing of it.
+    const at = this.positions.ensure(event.accountId);
+    if (this.isIsolated(at)) this.positions.numbers[at + ISOLATED_QUANTA] -= event.amountQuanta;
+  }
+
+  marginModeSet(event: MessageOf<typeof MarginModeSet>): void {
+    const at = this.positions.ensure(event.accountId);
+    this.positions.numbers[at + MARGIN_MODE] = event.marginMode;
+    this.positions.numbers[at + ISOLATED_QUANTA] = event.isolatedQuanta;
+    this.touchRow(at);
+  }
+
+  isolatedMarginSet(event: MessageOf<typeof IsolatedMarginSet>): void {
+    const at = this.positions.ensure(event.accountId);
+    this.positions.numbers[at + ISOLATED_QUANTA] = event.isolatedQuanta;
+    this.touchRow(at);
+  }
+
+  /** Whether the row holds an open position with margin of its own. */
+  isIsolated(at: number): boolean {
+    const n = this.positions.numbers;
+    return n[at + SIZE] !== 0 && n[at + MARGIN_MODE] === ISOLATED;
   }
 
   tradingHalted(event: MessageOf<typeof TradingHalted>): void {

@@ -1,7 +1,19 @@
+import { bucketEquity, positionMaintenance } from "./isolated.ts";
 import { deleveragingRank } from "./liquidation.ts";
 import { bankruptcyPrice, initialMargin, liquidationPrice, maintenanceMargin } from "./margin.ts";
 import { OrderView, PositionView, REASON_NONE, STATUS_NEW, STATUS_PARTIALLY_FILLED, type Turn } from "./messages.ts";
-import { ACCOUNT, CASH, COST, FUNDING, LEVERAGE, OPENED_AT, SEQUENCE, SIZE, UPDATED_AT } from "./positions.ts";
+import {
+  ACCOUNT,
+  CASH,
+  COST,
+  FUNDING,
+  LEVERAGE,
+  MARGIN_MODE,
+  OPENED_AT,
+  SEQUENCE,
+  SIZE,
+  UPDATED_AT,
+} from "./positions.ts";
 import { blank } from "./shape.ts";
 import type { SymbolState } from "./symbol-state.ts";
 
@@ -45,15 +57,18 @@ export function replyOrder(
   turn.reply(orderView);
 }
 
-export function replyPosition(state: SymbolState, turn: Turn, row: number): void {
+/** `changing`: as in replyOrder. */
+export function replyPosition(state: SymbolState, turn: Turn, row: number, changing = false): void {
   const { instrument, cells, positions, markTicks } = state;
   state.freshen(row);
   const n = positions.numbers;
   const accountId = n[row + ACCOUNT];
   const size = n[row + SIZE];
   const notional = Math.abs(size) * markTicks * instrument.quantaPerTickLot;
-  const equity = cells.equity(accountId);
-  const maintenance = cells.maintenance(accountId);
+  const isIsolated = state.isIsolated(row);
+  const bucket = isIsolated ? bucketEquity(state, row) : 0;
+  const equity = isIsolated ? bucket : cells.equity(accountId);
+  const maintenance = isIsolated ? positionMaintenance(state, row) : cells.maintenance(accountId);
   positionView.accountId = accountId;
   positionView.sizeLots = size;
   positionView.cashQuanta = n[row + CASH];
@@ -67,8 +82,10 @@ export function replyPosition(state: SymbolState, turn: Turn, row: number): void
   positionView.bankruptcyTicks = bankruptcyPrice(instrument, size, markTicks, equity, maintenance);
   positionView.fundingQuanta = n[row + FUNDING];
   positionView.openedAt = n[row + OPENED_AT];
-  positionView.updatedAt = n[row + UPDATED_AT];
-  positionView.sequence = n[row + SEQUENCE];
+  positionView.updatedAt = changing ? turn.time : n[row + UPDATED_AT];
+  positionView.sequence = changing ? 0 : n[row + SEQUENCE];
   positionView.adlRank = deleveragingRank(state, row);
+  positionView.marginMode = n[row + MARGIN_MODE];
+  positionView.isolatedQuanta = bucket;
   turn.reply(positionView);
 }

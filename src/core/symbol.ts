@@ -1,9 +1,10 @@
 import { unreachable } from "../assert.ts";
 import type { AccountCells } from "./cells.ts";
-import { endHalt, mayLiquidate, refuseWhileHalted, replyStatus, setHalt } from "./halt.ts";
+import { endHalt, mayLiquidate, replyStatus, setHalt } from "./halt.ts";
 import type { Instrument } from "./instrument.ts";
 import { auditSymbol, summarizeSymbol } from "./invariants.ts";
 import { Liquidations } from "./liquidation.ts";
+import { MarginSettings } from "./margin-settings.ts";
 import { close } from "./matching.ts";
 import {
   type Actor,
@@ -18,10 +19,9 @@ import {
   Done,
   HaltSymbol,
   IndexWentStale,
-  LeverageSet,
-  LeverageView,
   MODE_HALTED,
   MODE_TRADING,
+  MoveMargin,
   PlaceOrder,
   REASON_OF_HALT,
   REASON_USER,
@@ -32,6 +32,7 @@ import {
   ResumeSymbol,
   SetIndexPrice,
   SetLeverage,
+  SetMarginMode,
   type SnapshotWriter,
   STATUS_CANCELED,
   type SymbolCommand,
@@ -42,7 +43,7 @@ import {
 } from "./messages.ts";
 import { NONE } from "./orders.ts";
 import { Placement } from "./placement.ts";
-import { FIRST_ORDER, GIVEN, LEVERAGE } from "./positions.ts";
+import { FIRST_ORDER } from "./positions.ts";
 import { Pricing } from "./pricing.ts";
 import { refuse } from "./refusals.ts";
 import { blank, type Message, type MessageOf } from "./shape.ts";
@@ -51,7 +52,6 @@ import { SymbolState } from "./symbol-state.ts";
 import { replyOpenOrder, replyOrder, replyPosition } from "./symbol-views.ts";
 
 // Filled in again for each event: a turn hands it on before it goes on (see Turn).
-const leverageSet = blank(LeverageSet);
 const wentStale = blank(IndexWentStale);
 
 export interface SymbolSettings {
@@ -70,6 +70,7 @@ export class SymbolActor implements Actor {
   private readonly cells: AccountCells;
   private readonly placement: Placement;
   private readonly pricing: Pricing;
+  private readonly marginSettings: MarginSettings;
   private readonly liquidations = new Liquidations();
 
   constructor(instrument: Instrument, cells: AccountCells, settings?: SymbolSettings) {
@@ -80,6 +81,7 @@ export class SymbolActor implements Actor {
     if (settings !== undefined) this.state.maxIndexAgeMs = settings.maxIndexAgeMs;
     this.placement = new Placement(this.state);
     this.pricing = new Pricing(this.state);
+    this.marginSettings = new MarginSettings(this.state);
   }
 
   decide(message: Message, turn: Turn): void {
@@ -98,7 +100,13 @@ export class SymbolActor implements Actor {
         this.placement.closePosition(command, turn);
         break;
       case SetLeverage.code:
-        this.setLeverage(command, turn);
+        this.marginSettings.setLeverage(command, turn);
+        break;
+      case SetMarginMode.code:
+        this.marginSettings.setMarginMode(command, turn);
+        break;
+      case MoveMargin.code:
+        this.marginSettings.moveMargin(command, turn);
         break;
       case SetIndexPrice.code:
         this.pricing.setIndexPrice(command, turn);
@@ -190,33 +198,6 @@ export class SymbolActor implements Actor {
       slot = next;
     }
     turn.reply({ type: Done.code });
-  }
-
-  private setLeverage(command: MessageOf<typeof SetLeverage>, turn: Turn): void {
-    const { state, instrument } = this;
-    const { leverage } = command;
-    if (leverage < 1 || leverage > instrument.maxLeverage)
-      return refuse(turn, "LEVERAGE_OUT_OF_RANGE", "leverage", { limit: instrument.maxLeverage });
-    const row = state.positions.ensure(command.accountId);
-    state.freshen(row);
-    const numbers = state.positions.numbers;
-    const before = numbers[row + LEVERAGE];
-    if (before !== leverage) {
-      // Less margin for the same position is new risk.
-      if (refuseWhileHalted(state, turn, leverage < before)) return;
-      numbers[row + LEVERAGE] = leverage;
-      const required = state.contributionOf(row).initial - numbers[row + GIVEN + 2];
-      numbers[row + LEVERAGE] = before;
-      if (required > 0 && !this.cells.reserve(command.accountId, required, numbers, row + GIVEN)) {
-        const availableQuanta = this.cells.available(command.accountId);
-        return refuse(turn, "INSUFFICIENT_MARGIN", "leverage", { requiredQuanta: required, availableQuanta });
-      }
-      leverageSet.accountId = command.accountId;
-      leverageSet.leverage = leverage;
-      state.leverageSet(leverageSet);
-      turn.emit(leverageSet);
-    }
-    turn.reply({ type: LeverageView.code, leverage });
   }
 
   private tick(turn: Turn): void {

@@ -55,6 +55,11 @@ export function readAmount(text: string, field = "amount"): Quanta {
   throw new ApiError("AMOUNT_TOO_FINE", { field, details: { nearest: nearest.map(printQuanta) } });
 }
 
+/** The same with a sign. */
+export function readSignedAmount(text: string): Quanta {
+  return text.startsWith("-") ? -readAmount(text.slice(1)) : readAmount(text);
+}
+
 /** More decimals than DECIMAL_PATTERN lets in. */
 const SCALE_DECIMALS = 12;
 

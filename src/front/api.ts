@@ -7,6 +7,7 @@ import { BASE_PATH, type Route, Router, route } from "./router.ts";
 import { accountRoutes } from "./routes/account.ts";
 import { authRoutes } from "./routes/auth.ts";
 import { documentRoutes } from "./routes/documents.ts";
+import { marginRoutes } from "./routes/margin.ts";
 import { marketRoutes } from "./routes/market.ts";
 import { operatorRoutes } from "./routes/operator.ts";
 import { orderRoutes } from "./routes/orders.ts";
@@ -22,6 +23,7 @@ export function apiRoutes(context: Context, version: string): Route[] {
   const routes = [
     ...orderRoutes(context),
     ...positionRoutes(context),
+    ...marginRoutes(context),
     ...accountRoutes(context),
     ...marketRoutes(context),
     ...riskRoutes(context),

@@ -26,6 +26,8 @@ const CORE_ERRORS = {
   POST_ONLY_WOULD_TRADE: { status: 422, message: "The post-only order would have traded at once." },
   REDUCE_ONLY_NO_POSITION: { status: 422, message: "There is no position that this reduce-only order could reduce." },
   NO_POSITION: { status: 422, message: "There is no open position." },
+  POSITION_NOT_ISOLATED: { status: 422, message: "The position has no margin of its own: its margin mode is CROSS." },
+  OPEN_ORDERS_EXIST: { status: 422, message: "The margin mode cannot change while there are open orders here." },
   LEVERAGE_OUT_OF_RANGE: { status: 422, message: "The leverage is out of range for this position." },
   NO_MARK_PRICE: { status: 422, message: "There is no mark price yet.", retryable: true },
   SYMBOL_HALTED: { status: 422, message: "Trading in this symbol is halted.", retryable: true },

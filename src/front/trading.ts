@@ -7,6 +7,7 @@ import { ApiError } from "./errors.ts";
 import { Input } from "./input.ts";
 import { CANCEL_COST, type Cost, ORDER_COST } from "./limits.ts";
 import { cancelOrder, cancelOrders } from "./routes/cancel-orders.ts";
+import { moveMargin, setMarginMode } from "./routes/margin.ts";
 import { placeOrder } from "./routes/place-order.ts";
 import { closePosition, setLeverage } from "./routes/positions.ts";
 
@@ -20,6 +21,8 @@ export const OP_COSTS: Readonly<Record<TradingOp, Cost>> = {
   "order.cancelAll": CANCEL_COST,
   "position.close": CANCEL_COST,
   "position.leverage": ORDER_COST,
+  "position.marginMode": ORDER_COST,
+  "position.margin": ORDER_COST,
 };
 
 type Params<O extends TradingOp> = Static<(typeof TRADING_PARAMS)[O]>;
@@ -29,6 +32,8 @@ const CANCEL = new Input(TRADING_PARAMS["order.cancel"]);
 const CANCEL_ALL = new Input(TRADING_PARAMS["order.cancelAll"]);
 const CLOSE = new Input(TRADING_PARAMS["position.close"]);
 const LEVERAGE = new Input(TRADING_PARAMS["position.leverage"]);
+const MARGIN_MODE = new Input(TRADING_PARAMS["position.marginMode"]);
+const MARGIN = new Input(TRADING_PARAMS["position.margin"]);
 
 /** Trading without HTTP: the functions behind the REST routes, with `params` checked by the same schemas. */
 export const createTrade =
@@ -58,6 +63,14 @@ function run(context: Context, op: TradingOp, params: unknown, principal: Princi
     case "position.leverage": {
       const { symbol, ...body } = LEVERAGE.check(params);
       return setLeverage(context, answer, principal, symbol, body);
+    }
+    case "position.marginMode": {
+      const { symbol, ...body } = MARGIN_MODE.check(params);
+      return setMarginMode(context, answer, principal, symbol, body);
+    }
+    case "position.margin": {
+      const { symbol, ...body } = MARGIN.check(params);
+      return moveMargin(context, answer, principal, symbol, body);
     }
   }
 }

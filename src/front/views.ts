@@ -3,6 +3,8 @@ import { type Instrument, printPrice, printQuantity } from "../core/instrument.t
 import {
   EXEC_TRADE,
   EXEC_TYPES,
+  ISOLATED,
+  MARGIN_MODES,
   MARKET,
   ORDER_STATUSES,
   ORDER_TYPES,
@@ -122,11 +124,13 @@ export function positionJson(instrument: Instrument, position: MessageOf<typeof 
   const lots = Math.abs(sizeLots);
   const valueQuanta = sizeLots * markTicks * instrument.quantaPerTickLot;
   const side = sizeLots === 0 ? "null" : sizeLots > 0 ? '"LONG"' : '"SHORT"';
+  const isIsolated = position.marginMode === ISOLATED && sizeLots !== 0;
   return (
     `{"symbol":"${instrument.symbol}","side":${side},"size":"${printQuantity(instrument, lots)}",` +
     `"entryPrice":${averagePriceJson(instrument, Math.abs(costQuanta), lots)},` +
     `"markPrice":${priceJson(instrument, markTicks)},"notional":"${printQuanta(Math.abs(valueQuanta))}",` +
-    `"leverage":${position.leverage},"marginMode":"CROSS","isolatedMargin":null,` +
+    `"leverage":${position.leverage},"marginMode":"${MARGIN_MODES[position.marginMode]}",` +
+    `"isolatedMargin":${isIsolated ? `"${printQuanta(position.isolatedQuanta)}"` : "null"},` +
     `"initialMargin":"${printQuanta(position.initialQuanta)}",` +
     `"maintenanceMargin":"${printQuanta(position.maintenanceQuanta)}",` +
     `"liquidationPrice":${priceJson(instrument, position.liquidationTicks)},` +

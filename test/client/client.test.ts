@@ -62,6 +62,12 @@ test("each method is the request that the API names", async () => {
     [() => client.positions(), "GET /v1/positions"],
     [() => client.closePosition("BTC-PERP"), "POST /v1/positions/BTC-PERP/close", {}],
     [() => client.setLeverage("BTC-PERP", 5), "POST /v1/positions/BTC-PERP/leverage", { leverage: 5 }],
+    [
+      () => client.setMarginMode("BTC-PERP", "ISOLATED"),
+      "POST /v1/positions/BTC-PERP/margin-mode",
+      { mode: "ISOLATED" },
+    ],
+    [() => client.moveMargin("BTC-PERP", "-5"), "POST /v1/positions/BTC-PERP/margin", { amount: "-5" }],
     [() => client.balance(), "GET /v1/account/balance"],
     [() => client.fills({ startTime: 1, endTime: 2 }), "GET /v1/account/trades?startTime=1&endTime=2"],
     [() => client.deposit({ asset: "USDC", amount: "1" }), "POST /v1/account/deposit", { asset: "USDC", amount: "1" }],

@@ -4,8 +4,10 @@ import fc from "fast-check";
 import { summarizeSymbol } from "../../src/core/invariants.ts";
 import {
   BUY,
+  CROSS,
   DuplicateOrder,
   FEE_ACCOUNT,
+  ISOLATED,
   LEDGER,
   OrderClosed,
   OrderReduced,
@@ -18,12 +20,13 @@ import {
   SELL,
   Traded,
 } from "../../src/core/messages.ts";
-import type { Message, MessageOf } from "../../src/core/shape.ts";
+import { type Message, type MessageOf, SHAPES } from "../../src/core/shape.ts";
 import { Exchange, LEDGER_SETTINGS, MAX_ACCOUNTS, make, type Said, SHORT_INDEX_AGE_MS } from "./support/exchange.ts";
 import { FREE, instrument, ODD } from "./support/instruments.ts";
 import { ReferenceExchange, type ReferenceSymbol } from "./support/reference.ts";
 import { initialMarginOf, maintenanceMarginOf } from "./support/reference-formulas.ts";
-import { nothing, type Outcome } from "./support/reference-outcome.ts";
+import { unrealizedOf } from "./support/reference-isolated.ts";
+import { nothing, type Outcome, type ReferencePosition } from "./support/reference-outcome.ts";
 import { takeSeed } from "./support/seed.ts";
 import { type Step, step, Traffic } from "./support/steps.ts";
 
@@ -43,6 +46,10 @@ test("a symbol does what its slow twin does, command by command", () => {
 const EXPECTED = [
   "INSUFFICIENT_MARGIN PlaceOrder",
   "INSUFFICIENT_MARGIN SetLeverage",
+  "INSUFFICIENT_MARGIN SetMarginMode",
+  "INSUFFICIENT_MARGIN MoveMargin",
+  "OPEN_ORDERS_EXIST",
+  "POSITION_NOT_ISOLATED",
   "INSUFFICIENT_BALANCE",
   "PRICE_OUT_OF_BAND",
   "PRICE_TOO_HIGH",
@@ -96,14 +103,16 @@ function drive(steps: readonly Step[], seen: Map<string, number>): void {
   }
   // The audits find Σ cash = 0 and Σ size = 0 for each symbol, and Σ balances = deposits − withdrawals.
   for (const actorId of exchange.actors.keys()) assert.deepEqual(exchange.audit(actorId).faults, []);
-  const equity = exchange.allCells().reduce((sum, cells) => sum + cells.equity, 0);
+  let equity = exchange.allCells().reduce((sum, cells) => sum + cells.equity, 0);
+  for (const symbol of reference.symbols)
+    for (const position of symbol.positions.values()) equity += bucketOf(symbol, position);
   assert.equal(String(equity), exchange.audit(LEDGER).depositsMinusWithdrawalsQuanta);
 }
 
 function note(outcome: Outcome, command: Message, seen: Map<string, number>): void {
   const count = (what: string): void => void seen.set(what, (seen.get(what) ?? 0) + 1);
   const isPlace = command.type === PlaceOrder.code;
-  if (outcome.refusal === "INSUFFICIENT_MARGIN") count(`${outcome.refusal} ${isPlace ? "PlaceOrder" : "SetLeverage"}`);
+  if (outcome.refusal === "INSUFFICIENT_MARGIN") count(`${outcome.refusal} ${SHAPES.get(command.type)?.name}`);
   else if (outcome.refusal !== "") count(outcome.refusal);
   else if (isPlace && outcome.quantityLots === 0) count("duplicate");
   if (outcome.trades.length > 0) count("trade");
@@ -199,9 +208,16 @@ function compareSymbol(exchange: Exchange, reference: ReferenceSymbol, accounts:
         markTicks: reply.markTicks,
         initialQuanta: reply.initialQuanta,
         maintenanceQuanta: reply.maintenanceQuanta,
+        marginMode: reply.marginMode,
+        isolatedQuanta: reply.isolatedQuanta,
       },
       {
-        ...position,
+        sizeLots: position.sizeLots,
+        cashQuanta: position.cashQuanta,
+        costQuanta: position.costQuanta,
+        leverage: position.leverage,
+        marginMode: position.isIsolated ? ISOLATED : CROSS,
+        isolatedQuanta: bucketOf(reference, position),
         realizedQuanta: position.cashQuanta + position.costQuanta,
         markTicks: reference.markTicks,
         initialQuanta: initialMarginOf(instrument, notional, position.leverage),
@@ -211,6 +227,11 @@ function compareSymbol(exchange: Exchange, reference: ReferenceSymbol, accounts:
     );
   }
 }
+function bucketOf({ instrument, markTicks }: ReferenceSymbol, position: ReferencePosition): number {
+  const isApart = position.isIsolated && position.sizeLots !== 0;
+  return isApart ? position.walletQuanta + unrealizedOf(instrument, markTicks, position) : 0;
+}
+
 const withoutSequence = (message: Message): Message => {
   const { sequence, ...rest } = message as MessageOf<typeof OrderView>;
   return rest;

@@ -48,6 +48,12 @@ const ENDPOINTS: Record<string, Endpoint> = {
     path: "/positions/BTC-PERP/leverage",
     body: { leverage: 3 },
   },
+  "POST /positions/:symbol/margin-mode": {
+    access: "TRADE",
+    path: "/positions/BTC-PERP/margin-mode",
+    body: { mode: "ISOLATED" },
+  },
+  "POST /positions/:symbol/margin": { access: "TRADE", path: "/positions/BTC-PERP/margin", body: { amount: "1" } },
   "GET /account/balance": { access: "READ" },
   "POST /account/deposit": { access: "TRADE", body: { asset: "USDC", amount: "1" } },
   "POST /account/withdraw": { access: "WITHDRAW", body: WITHDRAWAL },
@@ -96,6 +102,8 @@ const OPS: Record<string, object> = {
   "order.cancelAll": {},
   "position.close": { symbol: "BTC-PERP" },
   "position.leverage": { symbol: "BTC-PERP", leverage: 3 },
+  "position.marginMode": { symbol: "BTC-PERP", mode: "ISOLATED" },
+  "position.margin": { symbol: "BTC-PERP", amount: "1" },
 };
 
 /** Of the same exchange. */

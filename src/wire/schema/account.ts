@@ -1,4 +1,5 @@
 import Type from "typebox";
+import { MARGIN_MODES } from "../../core/messages.ts";
 import {
   Address,
   Asset,
@@ -61,12 +62,20 @@ export const Position = object(
     markPrice: PriceOrNull("Null before there is a price."),
     notional: DecimalOut("size × markPrice.", "32500.25"),
     leverage: Type.Integer({ minimum: 1, examples: [10] }),
-    marginMode: Type.Enum(["CROSS"]),
-    isolatedMargin: Type.Null({ description: "Not offered yet." }),
+    marginMode: Type.Enum(MARGIN_MODES),
+    isolatedMargin: nullable(
+      DecimalOut(
+        "What is set aside for an isolated position, with its unrealizedPnl: below maintenanceMargin it is liquidated. " +
+          "Null for a cross position.",
+        "3237.525",
+      ),
+    ),
     initialMargin: DecimalOut("What the position binds, without open orders.", "3250.025"),
     maintenanceMargin: DecimalOut("What equity must stay above, for this position's part.", "130"),
-    liquidationPrice: PriceOrNull("Where the account's equity meets its maintenance margin, all else equal."),
-    bankruptcyPrice: PriceOrNull("Where closing leaves this position's share of equity at 0."),
+    liquidationPrice: PriceOrNull(
+      "Where the account's equity, or an isolated position's margin, meets its maintenance margin, all else equal.",
+    ),
+    bankruptcyPrice: PriceOrNull("Where closing leaves this position's share of equity, or its own margin, at 0."),
     breakEvenPrice: PriceOrNull("Where closing at market leaves neither gain nor loss in this symbol, fees included."),
     unrealizedPnl: DecimalOut("size × (markPrice − entryPrice), signed.", "-12.5"),
     realizedPnl: DecimalOut("All that was won or lost in this symbol so far, fees included.", "4.2"),
@@ -90,11 +99,14 @@ export const Balance = object(
   {
     asset: Asset,
     walletBalance: DecimalOut("equity − unrealizedPnl.", "10000"),
-    equity: DecimalOut("What the account would own if all positions were closed at mark.", "10012.5"),
-    unrealizedPnl: DecimalOut("Of all positions.", "12.5"),
+    equity: DecimalOut(
+      "What the account would own if all positions were closed at mark, without what is set aside for isolated positions.",
+      "10012.5",
+    ),
+    unrealizedPnl: DecimalOut("Of all cross positions.", "12.5"),
     positionInitialMargin: DecimalOut("initialMargin − openOrderInitialMargin.", "650"),
     openOrderInitialMargin: DecimalOut("What open orders bind beyond the positions.", "0"),
-    initialMargin: DecimalOut("What positions and orders bind.", "650"),
+    initialMargin: DecimalOut("What cross positions and all orders bind.", "650"),
     maintenanceMargin: DecimalOut("What equity must stay above.", "26"),
     availableBalance: DecimalOut("equity − initialMargin: what new orders may bind.", "9362.5"),
     withdrawable: DecimalOut("availableBalance without unrealised gains.", "9350"),

@@ -1,6 +1,7 @@
 import Type from "typebox";
 import {
   EXEC_TYPES,
+  MARGIN_MODES,
   ORDER_STATUSES,
   ORDER_TYPES,
   REASONS,
@@ -20,6 +21,7 @@ import {
   nullable,
   object,
   Sequence,
+  SignedDecimal,
   StartTime,
   SymbolName,
   Time,
@@ -61,6 +63,21 @@ export const ClosePositionBody = object({
 
 export const LeverageBody = object({
   leverage: Type.Integer({ minimum: 1, maximum: 1000, description: "At most the instrument's.", examples: [10] }),
+});
+
+export const MarginModeBody = object({
+  mode: Type.Enum(MARGIN_MODES, {
+    description:
+      "ISOLATED: the position can lose no more than what is set aside for it. CROSS: all equity stands for it.",
+    examples: ["ISOLATED"],
+  }),
+});
+
+export const MarginBody = object({
+  amount: SignedDecimal(
+    "Added to the isolated position's margin, or with a sign taken out. Not finer than 0.000001.",
+    "-250.5",
+  ),
 });
 
 export const OpenOrdersQuery = object({
@@ -157,4 +174,9 @@ export const CanceledOrders = object(
 export const Leverage = object(
   { symbol: SymbolName, leverage: Type.Integer({ minimum: 1, examples: [10] }) },
   { description: "The account's leverage in a symbol." },
+);
+
+export const MarginMode = object(
+  { symbol: SymbolName, marginMode: Type.Enum(MARGIN_MODES) },
+  { description: "The account's margin mode in a symbol." },
 );

@@ -30,6 +30,16 @@ export const Decimal = (description: string, example: string) =>
     examples: [example],
   });
 
+/** A decimal that a client sends where taking away is meant by a sign. */
+export const SignedDecimal = (description: string, example: string) =>
+  Type.String({
+    pattern: DECIMAL_PATTERN.replace("^", "^-?"),
+    maxLength: DECIMAL_MAX_LENGTH + 1,
+    format: DECIMAL_FORMAT,
+    description,
+    examples: [example],
+  });
+
 /** A decimal that the exchange answers with; may be negative. */
 export const DecimalOut = (description: string, example: string) =>
   Type.String({

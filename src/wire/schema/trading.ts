@@ -1,5 +1,12 @@
 import Type from "typebox";
-import { CancelAllQuery, ClosePositionBody, LeverageBody, PlaceOrderBody } from "./orders.ts";
+import {
+  CancelAllQuery,
+  ClosePositionBody,
+  LeverageBody,
+  MarginBody,
+  MarginModeBody,
+  PlaceOrderBody,
+} from "./orders.ts";
 import { ClientOrderId, Id, object, SymbolName } from "./scalars.ts";
 
 /** Trading over a WebSocket: the `params` of each op are what path, query and body of the REST request hold together. */
@@ -19,6 +26,8 @@ export const TRADING_PARAMS = {
     { examples: [{ symbol: "BTC-PERP" }] },
   ),
   "position.leverage": object({ symbol: SymbolName, ...LeverageBody.properties }),
+  "position.marginMode": object({ symbol: SymbolName, ...MarginModeBody.properties }),
+  "position.margin": object({ symbol: SymbolName, ...MarginBody.properties }),
 };
 export type TradingOp = keyof typeof TRADING_PARAMS;
 
@@ -29,6 +38,8 @@ export const TRADING_TWINS: Readonly<Record<TradingOp, string>> = {
   "order.cancelAll": "DELETE /orders",
   "position.close": "POST /positions/:symbol/close",
   "position.leverage": "POST /positions/:symbol/leverage",
+  "position.marginMode": "POST /positions/:symbol/margin-mode",
+  "position.margin": "POST /positions/:symbol/margin",
 };
 
 export const isTradingOp = (op: unknown): op is TradingOp =>

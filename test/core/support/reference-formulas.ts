@@ -1,4 +1,5 @@
 import type { Instrument } from "../../../src/core/instrument.ts";
+import { BUY, SELL } from "../../../src/core/messages.ts";
 
 /** The documented formulas (core/margin.ts, core/mark.ts, architecture section 6) in fractions of BigInt. */
 
@@ -58,4 +59,21 @@ export function markOf(
   const byBasis = Math.max(1, indexTicks + Math.floor((nextBasis1024 + 512) / 1024));
   const middle = [indexTicks, byBasis, lastTicks].sort((a, b) => a - b)[1];
   return { markTicks: middle, basis1024: nextBasis1024 };
+}
+
+/** What orders add to the margin of an isolated position: the dearer side, its reducing part for nothing. */
+export function isolatedOrderMarginOf(
+  instrument: Instrument,
+  sizeLots: number,
+  valueQuanta: number,
+  leverage: number,
+  sides: readonly { lots: number; exposure: number }[],
+): number {
+  const [same, other] = sizeLots > 0 ? [sides[BUY], sides[SELL]] : [sides[SELL], sides[BUY]];
+  const held = Math.abs(valueQuanta);
+  const more =
+    initialMarginOf(instrument, held + same.exposure, leverage) - initialMarginOf(instrument, held, leverage);
+  const openingLots = Math.max(0, other.lots - Math.abs(sizeLots));
+  if (openingLots === 0) return more;
+  return Math.max(more, initialMarginOf(instrument, dividedUp(other.exposure, openingLots, other.lots), leverage));
 }

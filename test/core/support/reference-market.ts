@@ -11,11 +11,12 @@ import {
   SELL,
   STATUS_CANCELED,
 } from "../../../src/core/messages.ts";
-import { dividedUp, initialMarginOf, maintenanceMarginOf } from "./reference-formulas.ts";
+import { dividedUp, initialMarginOf, isolatedOrderMarginOf, maintenanceMarginOf } from "./reference-formulas.ts";
 import {
   type Contribution,
   isReduceOnly,
   type Outcome,
+  type ReferenceFill,
   type ReferenceOrder,
   type ReferencePosition,
 } from "./reference-outcome.ts";
@@ -42,7 +43,8 @@ export class ReferenceMarket {
   }
 
   position(accountId: number): ReferencePosition {
-    const none = { sizeLots: 0, cashQuanta: 0, costQuanta: 0, leverage: this.instrument.defaultLeverage };
+    const { defaultLeverage: leverage } = this.instrument;
+    const none = { sizeLots: 0, cashQuanta: 0, costQuanta: 0, leverage, isIsolated: false, walletQuanta: 0 };
     return this.positions.get(accountId) ?? none;
   }
 
@@ -65,7 +67,7 @@ export class ReferenceMarket {
   ): Contribution {
     const { instrument } = this;
     const perTick = instrument.quantaPerTickLot;
-    const { sizeLots, cashQuanta, costQuanta, leverage } = this.position(accountId);
+    const { sizeLots, cashQuanta, costQuanta, leverage, isIsolated, walletQuanta } = this.position(accountId);
     const value = sizeLots * this.markTicks * perTick;
     const positionInitial = initialMarginOf(instrument, Math.abs(value), leverage);
     const sides = [BUY, SELL].map((side) => {
@@ -83,8 +85,13 @@ export class ReferenceMarket {
       }
       return sum;
     });
-    const exposure = Math.max(value + sides[BUY].exposure, sides[SELL].exposure - value);
-    let initial = initialMarginOf(instrument, Math.max(exposure, Math.abs(value)), leverage);
+    const isApart = isIsolated && sizeLots !== 0;
+    let initial: number;
+    if (isApart) initial = isolatedOrderMarginOf(instrument, sizeLots, value, leverage, sides);
+    else {
+      const exposure = Math.max(value + sides[BUY].exposure, sides[SELL].exposure - value);
+      initial = initialMarginOf(instrument, Math.max(exposure, Math.abs(value)), leverage);
+    }
     for (const side of [BUY, SELL]) {
       const { lots, exposure, loss } = sides[side];
       const reducing = Math.max(0, side === BUY ? -sizeLots : sizeLots);
@@ -92,6 +99,11 @@ export class ReferenceMarket {
       const openLoss = dividedUp(loss, lots - reducing, lots);
       const openExposure = dividedUp(exposure, lots - reducing, lots);
       initial += openLoss + dividedUp(openExposure + openLoss, instrument.takerFeePpm, 1_000_000);
+    }
+    // Of an isolated position the account keeps what trading has brought in so far, less what is set aside.
+    if (isApart) {
+      const equity = cashQuanta + costQuanta - walletQuanta;
+      return { equity, unrealized: 0, initial, orderInitial: initial, maintenance: 0 };
     }
     return {
       equity: cashQuanta + value,
@@ -114,13 +126,21 @@ export class ReferenceMarket {
   /** Trades until the order is done, meets nothing in its price, or is stopped: then the reason. */
   take(order: ReferenceOrder, out: Outcome, time: number): number {
     let reason = REASON_NONE;
+    const taken = { lots: 0, quanta: 0, feeQuanta: 0, realizedQuanta: 0 };
     while (order.remainingLots > 0 && reason === REASON_NONE) {
       const maker = this.queue(1 - order.side)[0];
       if (maker === undefined) break;
       if (order.side === BUY ? maker.priceTicks > order.priceTicks : maker.priceTicks < order.priceTicks) break;
       if (maker.accountId === order.accountId) reason = this.meetItself(order, maker, out, time);
-      else this.trade(order, maker, out, time);
+      else {
+        const fill = this.trade(order, maker, out, time);
+        taken.lots += fill.lots;
+        taken.quanta += fill.quanta;
+        taken.feeQuanta += fill.feeQuanta;
+        taken.realizedQuanta += fill.realizedQuanta;
+      }
     }
+    if (taken.lots !== 0) this.settle(order.accountId, taken);
     this.clip(order.accountId, out, time);
     return reason;
   }
@@ -139,7 +159,7 @@ export class ReferenceMarket {
     return REASON_NONE;
   }
 
-  private trade(taker: ReferenceOrder, maker: ReferenceOrder, out: Outcome, time: number): void {
+  private trade(taker: ReferenceOrder, maker: ReferenceOrder, out: Outcome, time: number): ReferenceFill {
     const { instrument } = this;
     const lots = Math.min(taker.remainingLots, maker.remainingLots);
     const quanta = lots * maker.priceTicks * instrument.quantaPerTickLot;
@@ -175,8 +195,18 @@ export class ReferenceMarket {
       takerSizeLots: this.position(taker.accountId).sizeLots,
       makerSizeLots: this.position(maker.accountId).sizeLots,
     });
+    this.settle(maker.accountId, {
+      lots: -signed,
+      quanta,
+      feeQuanta: makerFeeQuanta,
+      realizedQuanta: makerRealizedQuanta,
+    });
     this.clip(maker.accountId, out, time);
+    return { lots: signed, quanta, feeQuanta: takerFeeQuanta, realizedQuanta: takerRealizedQuanta };
   }
+
+  /** What a fill does to the margin that is set aside; where orders are only tried out, nothing. */
+  protected settle(_accountId: number, _fill: ReferenceFill): void {}
 
   /** A position takes part in a trade. Returns the profit of the part that closed. */
   private move(accountId: number, signedLots: number, quanta: number, feeQuanta: number): number {

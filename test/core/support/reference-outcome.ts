@@ -28,6 +28,9 @@ export interface ReferencePosition {
   cashQuanta: number;
   costQuanta: number;
   leverage: number;
+  isIsolated: boolean;
+  /** What is set aside for an isolated position that is open: its margin at its entry price. */
+  walletQuanta: number;
 }
 
 export interface ReferenceTrade {
@@ -81,6 +84,14 @@ export const nothing = (): Outcome => ({
 
 export type Details = Outcome["details"];
 export const refusal = (code: string, details: Details = null): Outcome => ({ ...nothing(), refusal: code, details });
+
+/** Lots (signed) that a position has just traded. */
+export interface ReferenceFill {
+  lots: number;
+  quanta: number;
+  feeQuanta: number;
+  realizedQuanta: number;
+}
 
 export interface Contribution {
   equity: number;

@@ -10,9 +10,11 @@ import {
   GTC,
   HaltSymbol,
   IOC,
+  ISOLATED,
   LEDGER,
   LIMIT,
   MARKET,
+  MoveMargin,
   PlaceOrder,
   POST_ONLY,
   REASON_FOK_UNFILLABLE,
@@ -25,6 +27,7 @@ import {
   SELL,
   SetIndexPrice,
   SetLeverage,
+  SetMarginMode,
   STATUS_CANCELED,
   STATUS_EXPIRED,
   STATUS_FILLED,
@@ -35,6 +38,7 @@ import {
 } from "../../../src/core/messages.ts";
 import { blank, type Message, type MessageOf } from "../../../src/core/shape.ts";
 import { dividedUp, markOf } from "./reference-formulas.ts";
+import { closingEdgeOf, positionMarginOf, unrealizedOf, walletAfter } from "./reference-isolated.ts";
 import { ReferenceMarket } from "./reference-market.ts";
 import {
   type Contribution,
@@ -42,7 +46,9 @@ import {
   isReduceOnly,
   nothing,
   type Outcome,
+  type ReferenceFill,
   type ReferenceOrder,
+  type ReferencePosition,
   type ReferenceTrade,
   refusal,
   sum,
@@ -89,14 +95,18 @@ export class ReferenceExchange {
     return total;
   }
 
+  withdrawable(accountId: number): number {
+    const { equity, initial, unrealized } = this.total(accountId);
+    return Math.max(0, equity - Math.max(initial, unrealized, 0));
+  }
+
   private transfer(message: Message): Outcome {
     const command = message as MessageOf<typeof Deposit> | MessageOf<typeof Withdraw>;
     const { accountId, amountQuanta } = command;
     const balance = this.balances.get(accountId) ?? 0;
     if (command.type === Deposit.code) this.balances.set(accountId, balance + amountQuanta);
     else if (command.type === Withdraw.code) {
-      const { equity, initial, unrealized } = this.total(accountId);
-      const withdrawable = Math.max(0, equity - Math.max(initial, unrealized, 0));
+      const withdrawable = this.withdrawable(accountId);
       if (amountQuanta > withdrawable)
         return refusal("INSUFFICIENT_BALANCE", { requiredQuanta: amountQuanta, availableQuanta: withdrawable });
       this.balances.set(accountId, balance - amountQuanta);
@@ -114,6 +124,8 @@ export class ReferenceSymbol extends ReferenceMarket {
   indexTicks = 0;
   haltMode = 0;
   private priceTime = 0;
+  /** Of the command in hand: what each account's cross margin shows, and what this symbol adds to it. */
+  private visible = new Map<number, { totalQuanta: number; partQuanta: number }>();
 
   constructor(instrument: Instrument, exchange: ReferenceExchange) {
     super(instrument);
@@ -121,7 +133,17 @@ export class ReferenceSymbol extends ReferenceMarket {
   }
 
   do(message: Message, time: number): Outcome {
+    this.visible = new Map(
+      [...this.exchange.balances.keys()].map((accountId) => [
+        accountId,
+        { totalQuanta: this.exchange.total(accountId).equity, partQuanta: this.contribution(accountId).equity },
+      ]),
+    );
     switch (message.type) {
+      case SetMarginMode.code:
+        return this.setMarginMode(message as MessageOf<typeof SetMarginMode>, time);
+      case MoveMargin.code:
+        return this.moveMargin(message as MessageOf<typeof MoveMargin>, time);
       case PlaceOrder.code:
         return this.place(message as MessageOf<typeof PlaceOrder>, time);
       case CancelOrder.code:
@@ -162,7 +184,8 @@ export class ReferenceSymbol extends ReferenceMarket {
 
     const isBuy = c.side === BUY;
     const isMarket = c.orderType === MARKET;
-    const { sizeLots } = this.position(c.accountId);
+    const position = this.position(c.accountId);
+    const { sizeLots } = position;
     const reduceOnly = isReduceOnly(c);
     const closable = Math.max(0, isBuy ? -sizeLots : sizeLots);
     if (reduceOnly && closable === 0) return refusal("REDUCE_ONLY_NO_POSITION");
@@ -170,9 +193,13 @@ export class ReferenceSymbol extends ReferenceMarket {
 
     const band = BigInt(instrument.priceBandPpm);
     const million = 1_000_000n;
-    const edge = isBuy
+    let edge = isBuy
       ? Math.min(Number((BigInt(markTicks) * (million + band)) / million), instrument.maxPriceTicks)
       : Math.max(Number((BigInt(markTicks) * (million - band) + million - 1n) / million), 1);
+    if (position.isIsolated && closable > 0) {
+      const closingEdge = closingEdgeOf(instrument, position);
+      edge = isBuy ? Math.min(edge, closingEdge) : Math.max(edge, closingEdge);
+    }
     const priceTicks = isMarket ? edge : c.priceTicks;
     if (priceTicks > instrument.maxPriceTicks)
       return refusal("PRICE_TOO_HIGH", { limitTicks: instrument.maxPriceTicks });
@@ -267,6 +294,10 @@ export class ReferenceSymbol extends ReferenceMarket {
     };
     const before = this.contribution(order.accountId).initial;
     const after = this.contribution(order.accountId, pending).initial;
+    const { isIsolated } = this.position(order.accountId);
+    const availableQuanta = this.exchange.withdrawable(order.accountId);
+    if (isIsolated && after - before > Math.max(0, availableQuanta))
+      return { requiredQuanta: after - before, availableQuanta };
     return this.uncovered(order.accountId, after - before);
   }
 
@@ -322,14 +353,45 @@ export class ReferenceSymbol extends ReferenceMarket {
     if (c.leverage === position.leverage) return nothing();
     if (this.haltMode > (c.leverage < position.leverage ? 1 : 0)) return this.halted();
     if (c.leverage > position.leverage && this.isStale(time)) return this.stale();
-    const before = this.contribution(c.accountId).initial;
     const wanted = { ...position, leverage: c.leverage };
-    this.positions.set(c.accountId, wanted);
-    const after = this.contribution(c.accountId).initial;
-    this.positions.set(c.accountId, position);
-    const shortfall = this.uncovered(c.accountId, after - before);
-    if (shortfall !== null) return refusal("INSUFFICIENT_MARGIN", shortfall);
-    this.positions.set(c.accountId, wanted);
+    if (position.isIsolated && position.sizeLots !== 0 && c.leverage < position.leverage) {
+      const bucket = position.walletQuanta + unrealizedOf(this.instrument, this.markTicks, position);
+      wanted.walletQuanta += Math.max(0, positionMarginOf(this.instrument, this.markTicks, wanted) - bucket);
+    }
+    return this.become(c.accountId, wanted);
+  }
+
+  private setMarginMode(c: MessageOf<typeof SetMarginMode>, time: number): Outcome {
+    const { instrument, markTicks } = this;
+    const position = this.position(c.accountId);
+    const isIsolated = c.marginMode === ISOLATED;
+    if (position.isIsolated === isIsolated) return nothing();
+    if (this.haltMode > (position.sizeLots === 0 ? 1 : 0)) return this.halted();
+    if (position.sizeLots !== 0 && this.isStale(time)) return this.stale();
+    const openOrders = this.ordersOf(c.accountId).length;
+    if (openOrders > 0) return refusal("OPEN_ORDERS_EXIST", { openOrders });
+    const wanted = { ...position, isIsolated, walletQuanta: 0 };
+    if (isIsolated && position.sizeLots !== 0) {
+      const loss = Math.max(0, -unrealizedOf(instrument, markTicks, position));
+      wanted.walletQuanta = positionMarginOf(instrument, markTicks, position) + loss;
+    }
+    return this.become(c.accountId, wanted);
+  }
+
+  private moveMargin(c: MessageOf<typeof MoveMargin>, time: number): Outcome {
+    const { accountId, amountQuanta } = c;
+    const { instrument, markTicks } = this;
+    const position = this.position(accountId);
+    if (position.sizeLots === 0) return refusal("NO_POSITION");
+    if (!position.isIsolated) return refusal("POSITION_NOT_ISOLATED");
+    if (this.haltMode > (amountQuanta > 0 ? 1 : 0)) return this.halted();
+    if (amountQuanta <= 0 && this.isStale(time)) return this.stale();
+    const loss = Math.max(0, -unrealizedOf(instrument, markTicks, position));
+    const removable = position.walletQuanta - loss - positionMarginOf(instrument, markTicks, position);
+    const availableQuanta = amountQuanta > 0 ? this.exchange.withdrawable(accountId) : Math.max(0, removable);
+    const requiredQuanta = Math.abs(amountQuanta);
+    if (requiredQuanta > availableQuanta) return refusal("INSUFFICIENT_MARGIN", { requiredQuanta, availableQuanta });
+    this.positions.set(accountId, { ...position, walletQuanta: position.walletQuanta + amountQuanta });
     return nothing();
   }
 
@@ -343,6 +405,38 @@ export class ReferenceSymbol extends ReferenceMarket {
 
   private halted(): Outcome {
     return refusal("SYMBOL_HALTED", { status: ["", "REDUCE_ONLY", "CANCEL_ONLY", "HALTED"][this.haltMode] });
+  }
+
+  /** Takes another form of the position, if it leaves enough margin, and none of it is an unrealised gain. */
+  private become(accountId: number, wanted: ReferencePosition): Outcome {
+    const before = this.contribution(accountId);
+    const total = this.exchange.total(accountId);
+    const had = this.positions.get(accountId);
+    this.positions.set(accountId, wanted);
+    const after = this.contribution(accountId);
+    const then = this.exchange.total(accountId);
+    const equityBy = after.equity - before.equity;
+    const initialBy = after.initial - before.initial;
+    const isNoBurden = equityBy >= 0 && initialBy <= equityBy;
+    const isMargined = then.equity >= then.initial && (equityBy >= 0 || then.equity >= then.unrealized);
+    if (isNoBurden || isMargined) return nothing();
+    if (had === undefined) this.positions.delete(accountId);
+    else this.positions.set(accountId, had);
+    return refusal("INSUFFICIENT_MARGIN", {
+      requiredQuanta: initialBy - equityBy,
+      availableQuanta: total.equity - total.initial,
+    });
+  }
+
+  /** Within a command an account is shown what it has lost by it at once, and what it has won only behind it. */
+  protected override settle(accountId: number, fill: ReferenceFill): void {
+    const position = this.position(accountId);
+    const shown = this.visible.get(accountId);
+    if (!position.isIsolated || shown === undefined) return;
+    position.walletQuanta = walletAfter(this.instrument, this.markTicks, position, fill, shown.totalQuanta);
+    const partQuanta = this.contribution(accountId).equity;
+    shown.totalQuanta += Math.min(0, partQuanta - shown.partQuanta);
+    shown.partQuanta = partQuanta;
   }
 
   private setIndexPrice(c: MessageOf<typeof SetIndexPrice>, time: number): Outcome {

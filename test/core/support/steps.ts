@@ -3,11 +3,14 @@ import {
   CancelAll,
   CancelOrder,
   ClosePosition,
+  CROSS,
   Deposit,
   HaltSymbol,
+  ISOLATED,
   LEDGER,
   LIMIT,
   MARKET,
+  MoveMargin,
   OpenSession,
   OrderPlaced,
   PlaceOrder,
@@ -17,6 +20,7 @@ import {
   type SessionView,
   SetIndexPrice,
   SetLeverage,
+  SetMarginMode,
   Tick,
   Withdraw,
 } from "../../../src/core/messages.ts";
@@ -47,6 +51,8 @@ export type Step = { symbol: number; account: number; waitMs: number } & (
   | { kind: "cancelAll"; side: number }
   | { kind: "close"; quantityLots: number; priceTicks: number }
   | { kind: "leverage"; leverage: number }
+  | { kind: "marginMode"; marginMode: number }
+  | { kind: "margin"; amountQuanta: number }
   | { kind: "index"; indexTicks: number }
   | { kind: "deposit"; amountQuanta: number }
   | { kind: "withdraw"; amountQuanta: number }
@@ -126,6 +132,22 @@ export const step: fc.Arbitrary<Step> = fc.oneof(
       kind: fc.constant("leverage" as const),
       ...common,
       leverage: fc.constantFrom(0, 1, 2, 3, 5, 9, 10, 12, 25, 30, 31),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant("marginMode" as const),
+      ...common,
+      marginMode: fc.constantFrom(CROSS, ISOLATED, ISOLATED),
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant("margin" as const),
+      ...common,
+      amountQuanta: fc.oneof(fc.integer({ min: -3000, max: 3000 }), fc.integer({ min: -100, max: 100 })),
     }),
   },
   {
@@ -246,6 +268,10 @@ export class Traffic<E extends Pick<Exchange, "time" | "ask" | "do"> = Exchange>
       }
       case "leverage":
         return { actorId, command: make(SetLeverage, { accountId, leverage: step.leverage }) };
+      case "marginMode":
+        return { actorId, command: make(SetMarginMode, { accountId, marginMode: step.marginMode }) };
+      case "margin":
+        return { actorId, command: make(MoveMargin, { accountId, amountQuanta: step.amountQuanta }) };
       case "index":
         return { actorId, command: make(SetIndexPrice, { indexTicks: step.indexTicks }) };
       case "halt":

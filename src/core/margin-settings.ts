@@ -1,0 +1,172 @@
+import type { AccountCells } from "./cells.ts";
+import { refuseWhileHalted } from "./halt.ts";
+import type { Instrument } from "./instrument.ts";
+import { bucketEquity, isolatedOf, positionInitial, removableMargin, setIsolated } from "./isolated.ts";
+import {
+  ISOLATED,
+  LeverageSet,
+  LeverageView,
+  MarginModeSet,
+  MarginModeView,
+  type MoveMargin,
+  type SetLeverage,
+  type SetMarginMode,
+  type Turn,
+} from "./messages.ts";
+import { NONE } from "./orders.ts";
+import { ACCOUNT, GIVEN, ISOLATED_QUANTA, LEVERAGE, MARGIN_MODE, OPEN_ORDERS, SIZE } from "./positions.ts";
+import { type RefusalDetails, refuse } from "./refusals.ts";
+import { blank, type MessageOf } from "./shape.ts";
+import type { SymbolState } from "./symbol-state.ts";
+import { replyPosition } from "./symbol-views.ts";
+import type { Quanta } from "./units.ts";
+
+// Filled in again for each event: a turn hands it on before it goes on (see Turn).
+const leverageSet = blank(LeverageSet);
+const marginModeSet = blank(MarginModeSet);
+
+/** What a row would be after a change of its settings. */
+interface Terms {
+  leverage: number;
+  marginMode: number;
+  isolatedQuanta: Quanta;
+}
+
+/** Leverage, margin mode, and what is set aside: changed where the account can bear it. What is so already is no change. */
+export class MarginSettings {
+  private readonly instrument: Instrument;
+  private readonly cells: AccountCells;
+  private readonly state: SymbolState;
+
+  constructor(state: SymbolState) {
+    this.instrument = state.instrument;
+    this.cells = state.cells;
+    this.state = state;
+  }
+
+  /**
+   * Lower leverage needs more margin: of a cross position and of orders from what is free, of an isolated position also
+   * as far as its bucket does not hold it (Bybit). Higher leverage gives nothing back by itself: see moveMargin().
+   */
+  setLeverage(command: MessageOf<typeof SetLeverage>, turn: Turn): void {
+    const { state, instrument } = this;
+    const { leverage } = command;
+    if (leverage < 1 || leverage > instrument.maxLeverage)
+      return refuse(turn, "LEVERAGE_OUT_OF_RANGE", "leverage", { limit: instrument.maxLeverage });
+    const row = state.positions.draft(command.accountId);
+    state.freshen(row);
+    const terms = this.termsOf(row);
+    const isLower = leverage < terms.leverage;
+    if (terms.leverage !== leverage) {
+      // Less margin for the same position is new risk.
+      if (refuseWhileHalted(state, turn, isLower)) return;
+      terms.leverage = leverage;
+      if (isLower && state.isIsolated(row)) terms.isolatedQuanta += this.missingAt(row, leverage);
+      const shortfall = this.claim(row, terms);
+      if (shortfall !== null) return refuse(turn, "INSUFFICIENT_MARGIN", "leverage", shortfall);
+      leverageSet.accountId = command.accountId;
+      leverageSet.leverage = leverage;
+      state.leverageSet(leverageSet);
+      turn.emit(leverageSet);
+      setIsolated(state, turn, row, terms.isolatedQuanta);
+    }
+    turn.reply({ type: LeverageView.code, leverage });
+  }
+
+  /**
+   * Not while orders are open, whose margin would change under them (Binance −4047). An open position takes its initial
+   * margin and unrealised loss with it into isolation; back, all that its bucket holds.
+   */
+  setMarginMode(command: MessageOf<typeof SetMarginMode>, turn: Turn): void {
+    const { state } = this;
+    const { marginMode } = command;
+    const row = state.positions.draft(command.accountId);
+    state.freshen(row);
+    const n = state.positions.numbers;
+    if (n[row + MARGIN_MODE] !== marginMode) {
+      if (refuseWhileHalted(state, turn, n[row + SIZE] === 0)) return;
+      if (n[row + OPEN_ORDERS] > 0)
+        return refuse(turn, "OPEN_ORDERS_EXIST", "mode", { openOrders: n[row + OPEN_ORDERS] });
+      const terms = this.termsOf(row);
+      terms.marginMode = marginMode;
+      if (n[row + SIZE] !== 0) {
+        terms.isolatedQuanta = marginMode === ISOLATED ? isolatedOf(state, row) : 0;
+        const shortfall = this.claim(row, terms);
+        if (shortfall !== null) return refuse(turn, "INSUFFICIENT_MARGIN", "mode", shortfall);
+      }
+      marginModeSet.accountId = command.accountId;
+      marginModeSet.marginMode = marginMode;
+      marginModeSet.isolatedQuanta = terms.isolatedQuanta;
+      state.marginModeSet(marginModeSet);
+      turn.emit(marginModeSet);
+    }
+    turn.reply({ type: MarginModeView.code, marginMode });
+  }
+
+  /**
+   * Into the bucket what the account could withdraw; out of it what is above the initial margin, unrealised losses
+   * counted and gains not (Binance, Bybit).
+   */
+  moveMargin(command: MessageOf<typeof MoveMargin>, turn: Turn): void {
+    const { state } = this;
+    const { amountQuanta } = command;
+    const row = state.positions.find(command.accountId);
+    if (row === NONE || state.positions.numbers[row + SIZE] === 0) return refuse(turn, "NO_POSITION", "symbol");
+    if (!state.isIsolated(row)) return refuse(turn, "POSITION_NOT_ISOLATED", "symbol");
+    if (refuseWhileHalted(state, turn, amountQuanta > 0)) return;
+    const availableQuanta =
+      amountQuanta > 0 ? this.cells.withdrawable(command.accountId) : Math.max(0, removableMargin(state, row));
+    const requiredQuanta = Math.abs(amountQuanta);
+    const terms = this.termsOf(row);
+    terms.isolatedQuanta += amountQuanta;
+    const mayMove = amountQuanta > 0 ? this.claim(row, terms) === null : requiredQuanta <= availableQuanta;
+    if (!mayMove) return refuse(turn, "INSUFFICIENT_MARGIN", "amount", { requiredQuanta, availableQuanta });
+    setIsolated(state, turn, row, terms.isolatedQuanta);
+    replyPosition(state, turn, row, true);
+  }
+
+  /** What the bucket lacks of the position's initial margin at a leverage. */
+  private missingAt(row: number, leverage: number): Quanta {
+    const n = this.state.positions.numbers;
+    const before = n[row + LEVERAGE];
+    n[row + LEVERAGE] = leverage;
+    const initial = positionInitial(this.state, row);
+    n[row + LEVERAGE] = before;
+    return Math.max(0, initial - bucketEquity(this.state, row));
+  }
+
+  private termsOf(row: number): Terms {
+    const n = this.state.positions.numbers;
+    return {
+      leverage: n[row + LEVERAGE],
+      marginMode: n[row + MARGIN_MODE],
+      isolatedQuanta: n[row + ISOLATED_QUANTA],
+    };
+  }
+
+  private setTerms(row: number, terms: Terms): void {
+    const n = this.state.positions.numbers;
+    n[row + LEVERAGE] = terms.leverage;
+    n[row + MARGIN_MODE] = terms.marginMode;
+    n[row + ISOLATED_QUANTA] = terms.isolatedQuanta;
+  }
+
+  /**
+   * Takes what the row under these terms asks of the account more than now. Null, or what it asks and what is there.
+   * What leaves the account no worse off is not asked about: whoever is short of margin may improve on it.
+   */
+  private claim(row: number, terms: Terms): RefusalDetails | null {
+    const { state, cells } = this;
+    const n = state.positions.numbers;
+    const accountId = n[row + ACCOUNT];
+    const now = this.termsOf(row);
+    this.setTerms(row, terms);
+    const due = state.contributionOf(row);
+    this.setTerms(row, now);
+    const equityBy = due.equity - n[row + GIVEN];
+    const initialBy = due.initial - n[row + GIVEN + 2];
+    if (equityBy >= 0 && initialBy <= equityBy) return null;
+    if (cells.claim(accountId, due, n, row + GIVEN)) return null;
+    return { requiredQuanta: initialBy - equityBy, availableQuanta: cells.available(accountId) };
+  }
+}

@@ -1,0 +1,69 @@
+import type { Instrument } from "../../../src/core/instrument.ts";
+import { initialMarginOf } from "./reference-formulas.ts";
+import type { ReferenceFill, ReferencePosition } from "./reference-outcome.ts";
+
+/** Isolated margin as core/isolated.ts documents it, in terms of the wallet: what is set aside, at the entry price. */
+
+/** What the position is worth beyond its cost. */
+export function unrealizedOf(instrument: Instrument, markTicks: number, position: ReferencePosition): number {
+  return position.sizeLots * markTicks * instrument.quantaPerTickLot - position.costQuanta;
+}
+
+export function positionMarginOf(
+  instrument: Instrument,
+  markTicks: number,
+  { sizeLots, leverage }: ReferencePosition,
+): number {
+  return initialMarginOf(instrument, Math.abs(sizeLots) * markTicks * instrument.quantaPerTickLot, leverage);
+}
+
+/**
+ * The wallet behind a fill. `position` has traded already, its wallet has not followed. `crossQuanta`: what the account's
+ * cross margin had before the fill: more than that is not set aside.
+ */
+export function walletAfter(
+  instrument: Instrument,
+  markTicks: number,
+  position: ReferencePosition,
+  fill: ReferenceFill,
+  crossQuanta: number,
+): number {
+  const { sizeLots, walletQuanta } = position;
+  const before = { ...position, sizeLots: sizeLots - fill.lots };
+  const margin = positionMarginOf(instrument, markTicks, position);
+  const loss = Math.max(0, -unrealizedOf(instrument, markTicks, position));
+  const closes = before.sizeLots !== 0 && Math.sign(before.sizeLots) !== Math.sign(fill.lots);
+  if (sizeLots === 0) return 0;
+  if (before.sizeLots === 0) return Math.min(margin + loss, Math.max(0, crossQuanta - fill.feeQuanta));
+  if (!closes) {
+    const perTick = instrument.quantaPerTickLot;
+    const spent = fill.lots > 0 ? fill.quanta : -fill.quanta;
+    const worse = Math.max(0, spent - fill.lots * markTicks * perTick);
+    const wanted = margin - positionMarginOf(instrument, markTicks, before) + worse;
+    return walletQuanta + Math.min(wanted, Math.max(0, crossQuanta - fill.feeQuanta));
+  }
+  const gained = fill.realizedQuanta - fill.feeQuanta;
+  // Turned around: the old wallet comes back first.
+  if (Math.sign(sizeLots) === Math.sign(fill.lots))
+    return Math.min(margin + loss, Math.max(0, crossQuanta + walletQuanta + gained));
+  const closedShare = BigInt(walletQuanta) * BigInt(Math.abs(fill.lots));
+  const share = Number(closedShare / BigInt(Math.abs(before.sizeLots)));
+  // A part that lost more than its share is paid for by the rest.
+  return share + gained >= 0 ? walletQuanta - share : walletQuanta + gained;
+}
+
+/** The worst price at which closing all of the position for the taker's fee leaves nothing missing. */
+export function closingEdgeOf(instrument: Instrument, position: ReferencePosition): number {
+  const { sizeLots, walletQuanta, costQuanta } = position;
+  const million = 1_000_000n;
+  const fee = BigInt(instrument.takerFeePpm);
+  const perTick = BigInt(Math.abs(sizeLots) * instrument.quantaPerTickLot);
+  const held = BigInt(walletQuanta - costQuanta);
+  if (sizeLots > 0) {
+    const divisor = perTick * (million - fee);
+    return held >= 0n ? 1 : Math.min(instrument.maxPriceTicks, Number((-held * million + divisor - 1n) / divisor));
+  }
+  return held <= 0n
+    ? 1
+    : Math.max(1, Math.min(instrument.maxPriceTicks, Number((held * million) / (perTick * (million + fee)))));
+}
