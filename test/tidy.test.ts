@@ -15,7 +15,7 @@ const ROOMS = [
   ["core"],
   ["wire", "config"],
   ["store", "client"],
-  ["actor", "ccxt", "cli"],
+  ["actor", "ccxt", "cli", "examples"],
   ["front", "sandbox", "feed", "workers", "operate"],
   ["main"],
   ["test", "bench"],

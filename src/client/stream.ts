@@ -66,7 +66,8 @@ export class Stream {
   private readonly waiting = new Map<number, { resolve(reply: Reply): void; reject(error: PerpdError): void }>();
   /** Where each stream is; none while a new snapshot is on its way. */
   private readonly places = new Map<string, Place>();
-  private isReady = false;
+  /** Connected, and authenticated if it can be. */
+  private isOpen = false;
   private nextId = 1;
   private retryMs = FIRST_RETRY_MS;
   private retryTimer: NodeJS.Timeout | null = null;
@@ -148,7 +149,6 @@ export class Stream {
       this.subscribe().then(
         () => {
           this.retryMs = FIRST_RETRY_MS;
-          this.isReady = true;
           onReady();
         },
         (error: PerpdError) => {
@@ -163,7 +163,7 @@ export class Stream {
     // Without a handler `ws` throws; the close that follows says all there is to say.
     socket.onerror = () => {};
     socket.onclose = () => {
-      this.isReady = false;
+      this.isOpen = false;
       const lost = new PerpdError(0, { code: "DISCONNECTED", message: "the connection was lost", retryable: true });
       for (const { reject } of this.waiting.values()) reject(lost);
       this.waiting.clear();
@@ -177,6 +177,7 @@ export class Stream {
   private async subscribe(): Promise<void> {
     const credentials = this.credentials();
     if (credentials !== null) await this.request("auth", { ...credentials, ...this.options });
+    this.isOpen = true;
     if (this.channels.length > 0) await this.request("subscribe", { channels: this.resumed() });
   }
 
@@ -190,7 +191,7 @@ export class Stream {
   }
 
   private async trade<T>(op: string, params: object): Promise<T> {
-    if (!this.isReady)
+    if (!this.isOpen)
       throw new PerpdError(0, { code: "DISCONNECTED", message: "not connected: nothing was sent", retryable: true });
     return ((await this.request(op, { params })) as Reply & { result: T }).result;
   }

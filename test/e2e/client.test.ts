@@ -3,7 +3,7 @@ import { after, before, test } from "node:test";
 import { PerpdClient } from "../../src/client/client.ts";
 import { PerpdError } from "../../src/client/error.ts";
 import { LocalOrderBook } from "../../src/client/order-book.ts";
-import type { ChannelMessage } from "../../src/client/types.ts";
+import type { ChannelMessage, PlacedOrder } from "../../src/client/types.ts";
 import { OPERATOR_TOKEN, startServer, type TestServer } from "./support/server.ts";
 import { until } from "./support/wait.ts";
 import { newPrivateKey, walletOf } from "./support/wallet.ts";
@@ -166,4 +166,18 @@ test("orders that are alike can be sent at once: no two of them have the same si
   const order = { symbol: "BTC-PERP", side: "BUY", type: "LIMIT", price: "64000", quantity: "0.01" } as const;
   await Promise.all(Array.from({ length: 20 }, () => bot.placeOrder(order)));
   assert.equal((await bot.cancelOrders()).canceled, 20);
+});
+
+test("an order can be placed from the first message on", async (t) => {
+  const alice = await openClient();
+  const order = { symbol: "BTC-PERP", side: "BUY", type: "LIMIT", price: "64000", quantity: "0.01" } as const;
+  let settle: { resolve(order: PlacedOrder): void; reject(error: Error): void };
+  const placed = new Promise<PlacedOrder>((resolve, reject) => {
+    settle = { resolve, reject };
+  });
+  const stream = alice.stream([{ channel: "ticker", symbol: "BTC-PERP" }], {
+    onMessage: () => stream.placeOrder({ ...order, clientOrderId: "once" }).then(settle.resolve, settle.reject),
+  });
+  t.after(() => stream.close());
+  assert.equal((await placed).status, "NEW");
 });

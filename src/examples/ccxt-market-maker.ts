@@ -1,0 +1,36 @@
+import { perpd } from "perpd/ccxt";
+
+/**
+ * The same idea in ccxt's words, so that it trades wherever ccxt does: only this line is perpd's.
+ *     PERPD_API_KEY=... PERPD_SECRET=... node dist/src/examples/ccxt-market-maker.js BTC/USDC:USDC 0.01
+ */
+const exchange = new perpd({ hostname: new URL(process.env.PERPD_URL ?? "http://127.0.0.1:8080").host });
+
+exchange.apiKey = process.env.PERPD_API_KEY ?? "";
+exchange.secret = process.env.PERPD_SECRET ?? "";
+const [symbol = "BTC/USDC:USDC", amount = "0.01"] = process.argv.slice(2);
+const HALF_SPREAD = 0.0005;
+
+let isRunning = true;
+process.once("SIGINT", () => {
+  isRunning = false;
+});
+
+let quoted = 0;
+while (isRunning) {
+  const { last, markPrice } = await exchange.fetchTicker(symbol);
+  const middle = markPrice ?? last ?? 0;
+  if (Math.abs(middle - quoted) > middle * HALF_SPREAD * 0.2) {
+    await exchange.cancelAllOrders(symbol);
+    for (const [side, price] of [
+      ["buy", middle * (1 - HALF_SPREAD)] as const,
+      ["sell", middle * (1 + HALF_SPREAD)] as const,
+    ])
+      await exchange.createOrder(symbol, "limit", side, Number(amount), price, { postOnly: true });
+    quoted = middle;
+    const [position] = await exchange.fetchPositions([symbol]);
+    console.log(`around ${middle}, holding ${position?.contracts ?? 0} ${position?.side ?? ""}`);
+  }
+  await exchange.sleep(200);
+}
+await exchange.cancelAllOrders(symbol);

@@ -1,0 +1,58 @@
+import { PerpdClient, PerpdError } from "perpd/client";
+
+/**
+ * Quotes both sides of a market around its mark price, lower when it is long and higher when it is short, until Ctrl-C.
+ *     PERPD_TOKEN=... node dist/src/examples/market-maker.js BTC-PERP 0.01
+ */
+const [symbol = "BTC-PERP", quantity = "0.01"] = process.argv.slice(2);
+const baseUrl = process.env.PERPD_URL ?? "http://127.0.0.1:8080/v1";
+const client = new PerpdClient({ baseUrl, token: process.env.PERPD_TOKEN ?? "" });
+const HALF_SPREAD = 0.0005;
+/** How far the quotes move for each quantity that is held. */
+const LEAN = 0.0001;
+
+const instrument = (await client.symbols()).data.find((each) => each.symbol === symbol);
+if (instrument === undefined) throw new Error(`there is no ${symbol}`);
+const tick = Number(instrument.tickSize);
+const onTick = (price: number) =>
+  (Math.round(price / tick) * tick).toFixed(instrument.tickSize.split(".")[1]?.length ?? 0);
+
+let [mark, position, quoted] = [0, 0, ""];
+let work = Promise.resolve();
+
+async function quote(): Promise<void> {
+  const middle = mark * (1 - (LEAN * position) / Number(quantity));
+  const [bid, ask] = [onTick(middle * (1 - HALF_SPREAD)), onTick(middle * (1 + HALF_SPREAD))];
+  const next = `${bid} / ${ask}, holding ${position}`;
+  if (mark === 0 || next === quoted) return;
+  await stream.cancelOrders({ symbol });
+  const order = { symbol, type: "LIMIT", quantity, postOnly: true } as const;
+  for (const side of [{ side: "BUY", price: bid } as const, { side: "SELL", price: ask } as const])
+    await stream.placeOrder({ ...order, ...side }).catch((error: unknown) => {
+      // The market has moved through the price: the next quote will be another.
+      if (!(error instanceof PerpdError) || error.code !== "POST_ONLY_WOULD_TRADE") throw error;
+    });
+  quoted = next;
+  console.log(quoted);
+}
+
+const channels = [{ channel: "ticker", symbol, updateMs: 100 } as const, { channel: "positions", symbol } as const];
+const stream = client.stream(
+  channels,
+  {
+    onMessage(message) {
+      if (message.channel === "ticker") mark = Number(message.data.markPrice);
+      if (message.channel === "positions")
+        for (const { side, size } of message.data) position = side === "SHORT" ? -Number(size) : Number(size);
+      work = work.then(quote).catch((error: Error) => console.error(error.message));
+    },
+    onError: (error) => console.error(error.message),
+  },
+  { cancelOnDisconnect: true },
+);
+
+process.once("SIGINT", async () => {
+  await work;
+  await stream.cancelOrders({ symbol });
+  stream.close();
+});

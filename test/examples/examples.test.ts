@@ -1,0 +1,115 @@
+import assert from "node:assert/strict";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { after, before, type TestContext, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import type { Order } from "../../src/client/types.ts";
+import { startServer, type TestServer } from "../e2e/support/server.ts";
+import { Operator, openTrader, type Trader } from "../e2e/support/trader.ts";
+import { until } from "../e2e/support/wait.ts";
+
+/** The examples trade on a running exchange, and take back what they have placed when they are told to stop. */
+const TOP = new URL("../../../", import.meta.url);
+const path = (name: string): string => fileURLToPath(new URL(name, TOP));
+
+const PYTHON = process.env.PYTHON ?? "python3";
+
+let server: TestServer;
+let operator: Operator;
+let taker: Trader;
+
+before(async () => {
+  server = await startServer();
+  operator = new Operator(server);
+  await operator.setIndex("BTC-PERP", "65000");
+  taker = await openTrader(server);
+});
+
+after(() => server.dispose());
+
+interface Key {
+  apiKey: string;
+  secret: string;
+}
+
+async function environmentOf(trader: Trader): Promise<Record<string, string>> {
+  const key = await trader.call<Key>(201, "POST", "/auth/keys", { label: "example", permissions: ["READ", "TRADE"] });
+  return {
+    PERPD_URL: server.url,
+    PERPD_TOKEN: trader.token as string,
+    PERPD_API_KEY: key.apiKey,
+    PERPD_SECRET: key.secret,
+  };
+}
+
+/** Runs a market maker through a trade and a move of the price. */
+async function quotes(t: TestContext, program: string, ...args: string[]): Promise<void> {
+  const maker = await openTrader(server);
+  await operator.setIndex("BTC-PERP", "65000");
+  const child = spawn(process.execPath, [path(program), ...args], {
+    env: await environmentOf(maker),
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  t.after(() => child.kill("SIGKILL"));
+  let said = "";
+  for (const output of [child.stdout, child.stderr]) output.setEncoding("utf8").on("data", (text) => (said += text));
+  const ended = once(child, "close");
+
+  const both = (): Promise<Order[] | false> =>
+    maker
+      .openOrders()
+      .then(({ data }) => data.length === 2 && data.every((order) => order.filledQuantity === "0") && data);
+  const first = await until("two quotes", both).catch((error: Error) => assert.fail(`${error.message}: ${said}`));
+  assert.deepEqual(new Set(first.map(({ side }) => side)), new Set(["BUY", "SELL"]));
+  assert.ok(first.every(({ postOnly }) => postOnly));
+  assert.equal((await taker.market("BUY", "0.01")).status, "FILLED");
+  await operator.setIndex("BTC-PERP", "65100");
+  const isNew = ({ orderId }: Order): boolean => first.every((old) => old.orderId !== orderId);
+  await until("new quotes", async () => {
+    const orders = await both();
+    return orders !== false && orders.every(isNew);
+  });
+  child.kill("SIGINT");
+  assert.deepEqual(await ended, [0, null], said);
+  assert.match(said, /holding/);
+  assert.deepEqual((await maker.openOrders()).data, []);
+  const { data } = await maker.history();
+  assert.ok(data.filter(({ status }) => status === "CANCELED").length >= 2);
+  assert.equal(data.filter(({ status }) => status === "FILLED").length, 1);
+  assert.equal((await maker.position())?.side, "SHORT");
+}
+
+test("the market maker with the TypeScript client", (t) =>
+  quotes(t, "dist/src/examples/market-maker.js", "BTC-PERP", "0.01"));
+
+test("the market maker with ccxt", (t) => quotes(t, "dist/src/examples/ccxt-market-maker.js", "BTC/USDC:USDC", "0.01"));
+
+test("each fits on a page", () => {
+  for (const name of ["market-maker.ts", "ccxt-market-maker.ts", "trade.py"]) {
+    const lines = readFileSync(path(`src/examples/${name}`), "utf8")
+      .trimEnd()
+      .split("\n");
+    assert.ok(lines.length < 60, `${name}: ${lines.length} lines`);
+  }
+});
+
+test("the README shows the Python script as it is", () => {
+  const readme = readFileSync(path("README.md"), "utf8");
+  assert.ok(readme.includes(`\`\`\`python\n${readFileSync(path("src/examples/trade.py"), "utf8")}\`\`\``));
+});
+
+test("the Python script, where Python has what it needs", async (t) => {
+  if (spawnSync(PYTHON, ["-c", "import requests, websockets"]).status !== 0)
+    return t.skip("no Python with requests and websockets here");
+  const trader = await openTrader(server);
+  const env = { ...(await environmentOf(trader)), PATH: process.env.PATH ?? "" };
+  const child = spawn(PYTHON, [path("src/examples/trade.py")], { env, stdio: ["ignore", "pipe", "inherit"] });
+  t.after(() => child.kill("SIGKILL"));
+  let said = "";
+  child.stdout.setEncoding("utf8").on("data", (text) => (said += text));
+  const [code] = await once(child, "close");
+  assert.equal(code, 0);
+  assert.match(said, /^\d+ NEW \d+\n\d+ CANCELED \d+\n$/);
+  assert.deepEqual((await trader.openOrders()).data, []);
+});
