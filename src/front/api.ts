@@ -6,7 +6,7 @@ import type { Limits } from "./limits.ts";
 import { BASE_PATH, type Route, Router, route } from "./router.ts";
 import { accountRoutes } from "./routes/account.ts";
 import { authRoutes } from "./routes/auth.ts";
-import { documentRoutes } from "./routes/documents.ts";
+import { documentRoutes, leadToDocs } from "./routes/documents.ts";
 import { marginRoutes } from "./routes/margin.ts";
 import { marketRoutes } from "./routes/market.ts";
 import { operatorRoutes } from "./routes/operator.ts";
@@ -38,7 +38,9 @@ export function apiRoutes(context: Context, version: string): Route[] {
 /** The whole REST API as the handler of a server's calls. `limits` null: none. */
 export function createApi(context: Context, auth: Auth, limits: Limits | null, version: string): (call: Call) => void {
   const router = new Router(apiRoutes(context, version), auth, context.log, limits);
-  return (call) => router.handle(call);
+  return (call) => {
+    if (!leadToDocs(call)) router.handle(call);
+  };
 }
 
 /** A plain GET where a WebSocket handshake belongs. */

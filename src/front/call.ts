@@ -48,6 +48,7 @@ export class Call {
   timestamp = "";
   signature = "";
   recvWindow = "";
+  acceptEncoding = "";
   /** Whole and valid UTF-8 by the time a handler sees it. */
   body = "";
   awaitsBody = false;

@@ -30,6 +30,9 @@ function readHeader(name: string, value: string): void {
     case "host":
       head.hosts++;
       break;
+    case "accept-encoding":
+      reading.acceptEncoding = value;
+      break;
     case "content-length":
       head.contentLengths++;
       head.contentLength = value;

@@ -81,6 +81,8 @@ const ENDPOINTS: Record<string, Endpoint> = {
   "GET /ws": { access: "PUBLIC" },
   "GET /openapi.json": { access: "PUBLIC" },
   "GET /asyncapi.json": { access: "PUBLIC" },
+  "GET /docs": { access: "PUBLIC" },
+  "GET /docs/scalar.js": { access: "PUBLIC" },
   "GET /operator/audit": { access: "OPERATOR" },
   "PUT /operator/index/:symbol": { access: "OPERATOR", path: "/operator/index/BTC-PERP", body: { price: "1" } },
   "POST /operator/symbols/:symbol/halt": { access: "OPERATOR", path: "/operator/symbols/BTC-PERP/halt" },

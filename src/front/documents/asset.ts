@@ -1,0 +1,37 @@
+import { promisify } from "node:util";
+import { gzip } from "node:zlib";
+import type { Call } from "../call.ts";
+
+const compress = promisify(gzip);
+
+/** A text that is always the same, as clients may get it. */
+export interface Asset {
+  readonly contentType: string;
+  readonly plain: Uint8Array;
+  readonly gzipped: Uint8Array;
+}
+
+/** Compressed off this thread, once. */
+export async function makeAsset(contentType: string, text: string | Uint8Array): Promise<Asset> {
+  const plain = Buffer.from(text);
+  return { contentType, plain, gzipped: await compress(plain) };
+}
+
+export function replyAsset(call: Call, { contentType, plain, gzipped }: Asset): void {
+  call.header("Vary", "Accept-Encoding");
+  const takesGzip = /\bgzip\b(?!\s*;\s*q=0(\.0*)?(,|$))/.test(call.acceptEncoding);
+  if (takesGzip) call.header("Content-Encoding", "gzip");
+  call.reply(200, takesGzip ? gzipped : plain, contentType);
+}
+
+/** What `make` makes, made when it is first needed; made anew when that has failed. */
+export function lazily<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | null = null;
+  return () => {
+    made ??= make().catch((thrown) => {
+      made = null;
+      throw thrown;
+    });
+    return made;
+  };
+}
