@@ -6,7 +6,7 @@ import { Api } from "./support/api.ts";
 import { signed } from "./support/keys.ts";
 import { startServer, type TestServer } from "./support/server.ts";
 import { Operator, openTrader, type Trader } from "./support/trader.ts";
-import { pause } from "./support/wait.ts";
+import { until } from "./support/wait.ts";
 import { login, newPrivateKey, walletOf } from "./support/wallet.ts";
 
 let server: TestServer;
@@ -194,11 +194,14 @@ test("the operator's paths are for the operator's token only", async () => {
 });
 
 test("a session expires", async () => {
-  const short = await startServer({ environment: { PERPD_SESSION_TTL_MS: "1000" } });
+  const short = await startServer({ environment: { PERPD_SESSION_TTL_MS: "5000" } });
   try {
     const trader = await openTrader(short, "0");
     await trader.get("/account/balance");
-    await pause(1100);
+    await until("the session to expire", async () => {
+      const { status } = await trader.request("GET", "/account/balance");
+      return status === 401;
+    });
     await trader.refused("INVALID_TOKEN", "GET", "/account/balance");
   } finally {
     await short.dispose();
@@ -336,9 +339,12 @@ test("a key is bound to its addresses and ends at its time", async () => {
   await nobody.refused("IP_NOT_ALLOWED", "GET", path, undefined, signed(elsewhere, "GET", path));
   const here = await createKey(["READ"], { allowedIps: ["127.0.0.0/8", "::1"] });
   assert.equal((await nobody.request("GET", path, undefined, signed(here, "GET", path))).status, 200);
-  const brief = await createKey(["READ"], { expiresAt: Date.now() + 400 });
+  const brief = await createKey(["READ"], { expiresAt: Date.now() + 4000 });
   assert.equal((await nobody.request("GET", path, undefined, signed(brief, "GET", path))).status, 200);
-  await pause(500);
+  await until("the key to expire", async () => {
+    const { status } = await nobody.request("GET", path, undefined, signed(brief, "GET", path));
+    return status === 401;
+  });
   await nobody.refused("KEY_EXPIRED", "GET", path, undefined, signed(brief, "GET", path));
   for (const more of [{ allowedIps: ["example.org"] }, { allowedIps: ["10.0.0.0/99"] }, { expiresAt: 1 }])
     await alice.refused("BAD_VALUE", "POST", "/auth/keys", { label: "x", permissions: ["READ"], ...more });
