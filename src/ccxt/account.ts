@@ -1,6 +1,18 @@
-import type { Balances, Dict, FundingHistory, Int, Position, Str, Strings, Trade, Transaction } from "ccxt";
+import type {
+  Balances,
+  Dict,
+  FundingHistory,
+  Int,
+  MarginModification,
+  Position,
+  Str,
+  Strings,
+  Trade,
+  Transaction,
+} from "ccxt";
 import type * as api from "../client/types.ts";
 import { PerpdMarketData } from "./market-data.ts";
+import { SETTLE } from "./parsers.ts";
 
 /** What an account has and what happened to it. */
 export class PerpdAccount extends PerpdMarketData {
@@ -32,6 +44,44 @@ export class PerpdAccount extends PerpdMarketData {
     await this.loadMarkets();
     const market = this.market(this.needed(symbol, "setLeverage"));
     return this.request("positions/{symbol}/leverage", "private", "POST", { symbol: market.id, leverage, ...params });
+  }
+
+  /** `cross` or `isolated`, of a symbol without open orders. */
+  override async setMarginMode(marginMode: string, symbol?: Str, params: Dict = {}): Promise<Dict> {
+    await this.loadMarkets();
+    const market = this.market(this.needed(symbol, "setMarginMode"));
+    const request = { symbol: market.id, mode: marginMode.toUpperCase(), ...params };
+    return this.request("positions/{symbol}/margin-mode", "private", "POST", request);
+  }
+
+  /** To what is set aside for an isolated position. */
+  override async addMargin(symbol: string, amount: number, params: Dict = {}): Promise<MarginModification> {
+    return this.moveMargin("add", symbol, amount, params);
+  }
+
+  override async reduceMargin(symbol: string, amount: number, params: Dict = {}): Promise<MarginModification> {
+    return this.moveMargin("reduce", symbol, amount, params);
+  }
+
+  private async moveMargin(type: "add" | "reduce", symbol: string, amount: number, params: Dict) {
+    await this.loadMarkets();
+    const market = this.market(symbol);
+    const printed = this.numberToString(amount);
+    const request = { symbol: market.id, amount: type === "add" ? printed : `-${printed}`, ...params };
+    const position: api.Position = await this.request("positions/{symbol}/margin", "private", "POST", request);
+    const timestamp = position.updatedAt ?? undefined;
+    return {
+      symbol: market.symbol as string,
+      type,
+      marginMode: "isolated" as const,
+      amount,
+      total: this.parseNumber(position.isolatedMargin ?? undefined),
+      code: SETTLE,
+      status: "ok",
+      timestamp,
+      datetime: this.iso8601(timestamp),
+      info: position,
+    };
   }
 
   override async fetchMyTrades(symbol?: Str, since?: Int, limit?: Int, params: Dict = {}): Promise<Trade[]> {

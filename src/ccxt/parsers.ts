@@ -78,7 +78,7 @@ export class PerpdParsers extends PerpdBase {
         price: { min: this.parseNumber(row.tickSize), max: this.parseNumber(row.maxPrice) },
         cost: { min: this.parseNumber(row.minNotional), max: undefined },
       },
-      marginModes: { cross: true, isolated: false },
+      marginModes: { cross: true, isolated: true },
       info: row,
     });
   }
@@ -247,6 +247,9 @@ export class PerpdParsers extends PerpdBase {
   override parsePosition(row: api.Position, given?: Market): Position {
     const market = this.safeMarket(row.symbol, given);
     const { notional } = row;
+    // A cross position has no collateral of its own.
+    const collateral =
+      row.isolatedMargin === null ? undefined : Precise.stringAdd(row.isolatedMargin, row.unrealizedPnl);
     const ofNotional = (amount: string) =>
       Precise.stringEq(notional, "0") ? undefined : this.parseNumber(Precise.stringDiv(amount, notional, 8));
     return this.safePosition({
@@ -265,12 +268,15 @@ export class PerpdParsers extends PerpdBase {
       lastPrice: undefined,
       notional: this.parseNumber(notional),
       leverage: row.leverage,
-      collateral: this.parseNumber(row.isolatedMargin ?? undefined),
+      collateral: this.parseNumber(collateral),
       initialMargin: this.parseNumber(row.initialMargin),
       initialMarginPercentage: ofNotional(row.initialMargin),
       maintenanceMargin: this.parseNumber(row.maintenanceMargin),
       maintenanceMarginPercentage: ofNotional(row.maintenanceMargin),
-      marginRatio: undefined,
+      marginRatio:
+        collateral === undefined
+          ? undefined
+          : this.parseNumber(Precise.stringDiv(row.maintenanceMargin, collateral, 8)),
       liquidationPrice: this.parseNumber(row.liquidationPrice ?? undefined),
       unrealizedPnl: this.parseNumber(row.unrealizedPnl),
       realizedPnl: this.parseNumber(row.realizedPnl),

@@ -190,6 +190,35 @@ const METHODS: Record<string, () => Promise<void> | void> = {
     await assert.rejects(maker.setLeverage(7), { name: "ArgumentsRequired" });
     await assert.rejects(maker.setLeverage(500, ETH), { name: "BadRequest" });
   },
+  async setMarginMode() {
+    await taker.setMarginMode("isolated", ETH);
+    await taker.setMarginMode("isolated", ETH);
+    const order = await taker.createMarketBuyOrder(ETH, 0.2);
+    const position = await taker.fetchPosition(ETH);
+    check.checkPosition(taker, position, ETH);
+    assert.equal(position.marginMode, "isolated");
+    const { isolatedMargin, unrealizedPnl } = position.info;
+    assert.equal(position.collateral, Number(isolatedMargin) + Number(unrealizedPnl));
+    assert.equal(order.status, "closed");
+    await taker.createLimitBuyOrder(ETH, 0.1, 2900);
+    await assert.rejects(taker.setMarginMode("cross", ETH), { name: "OperationRejected" });
+    await taker.cancelAllOrders(ETH);
+  },
+  async addMargin() {
+    const before = Number((await taker.fetchPosition(ETH)).info.isolatedMargin);
+    const added = await taker.addMargin(ETH, 12.5);
+    check.checkMarginModification(taker, added, ETH);
+    assert.deepEqual([added.type, added.amount, added.total], ["add", 12.5, before + 12.5]);
+    await assert.rejects(taker.addMargin(BTC, 1), { name: "OperationRejected" });
+  },
+  async reduceMargin() {
+    const before = Number((await taker.fetchPosition(ETH)).info.isolatedMargin);
+    const taken = await taker.reduceMargin(ETH, 2.5);
+    check.checkMarginModification(taker, taken, ETH);
+    assert.deepEqual([taken.type, taken.amount, taken.total], ["reduce", 2.5, before - 2.5]);
+    await taker.closePosition(ETH);
+    await taker.setMarginMode("cross", ETH);
+  },
   createOrder() {
     for (const order of [open, canceled, filled]) check.checkOrder(maker, order, BTC);
     check.checkOrder(taker, taken, BTC);

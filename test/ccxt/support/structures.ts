@@ -296,6 +296,25 @@ export function checkBalance(exchange: perpd, balance: Dict): void {
   }
 }
 
+export function checkMarginModification(exchange: perpd, change: Dict, symbol: string): void {
+  hasFormat(change, {
+    info: "object",
+    symbol: "string",
+    type: "string",
+    marginMode: "string",
+    amount: "number",
+    total: "number",
+    code: "string",
+    status: "string",
+  });
+  hasTime(exchange, change);
+  assert.equal(change.symbol, symbol);
+  assert.ok(["add", "reduce", "set"].includes(change.type));
+  assert.equal(change.status, "ok");
+  assert.ok(change.code in exchange.currencies);
+  positive(change, "amount", "total");
+}
+
 export function checkFundingRate(exchange: perpd, rate: Dict, symbol: string): void {
   hasFormat(rate, {
     info: "object",
