@@ -129,7 +129,7 @@ export class PerpdStreams extends PerpdConnection {
         for (const row of message.data) {
           // Who trades with himself has two fills of one trade.
           const key = `${row.tradeId} ${row.side}`;
-          if (updates.isLive) updates.put(key, "", this.parseTrade(row));
+          if (updates.isLive || row.time >= updates.since) updates.put(key, "", this.parseTrade(row));
           else updates.remember(key, "", this.parseTrade(row));
         }
         updates.isLive = true;
@@ -137,7 +137,7 @@ export class PerpdStreams extends PerpdConnection {
       case "orders":
         for (const row of message.data) {
           const version = `${row.status} ${row.filledQuantity} ${row.quantity} ${row.price} ${row.updatedAt}`;
-          if (updates.isLive) updates.put(row.orderId, version, this.parseOrder(row));
+          if (updates.isLive || row.updatedAt >= updates.since) updates.put(row.orderId, version, this.parseOrder(row));
           else updates.remember(row.orderId, version, this.parseOrder(row));
         }
         updates.isLive = true;
@@ -154,7 +154,7 @@ export class PerpdStreams extends PerpdConnection {
   private updatesOf(hash: string): Updates<unknown> {
     const known = this.updates.get(hash);
     if (known !== undefined) return known;
-    const updates = new Updates<unknown>(MAX_ROWS);
+    const updates = new Updates<unknown>(this.milliseconds(), MAX_ROWS);
     this.updates.set(hash, updates);
     return updates;
   }

@@ -5,11 +5,14 @@
 export class Updates<Row> {
   /** Behind a channel's first snapshot: what comes from here on has just happened. */
   isLive = false;
+  /** When somebody first asked: what is from before that is no news. */
+  readonly since: number;
   private readonly limit: number;
   private readonly rows = new Map<string, { row: Row; version: string }>();
   private readonly news = new Map<string, Row>();
 
-  constructor(limit: number) {
+  constructor(since: number, limit: number) {
+    this.since = since;
     this.limit = limit;
   }
 
