@@ -6,14 +6,19 @@ import {
   CancelAll,
   CancelOrder,
   ClosePosition,
+  CROSS,
   Deposit,
   Done,
   DuplicateOrder,
+  ISOLATED,
   LEDGER,
   type Levels,
   LeverageView,
   LIMIT,
+  MARGIN_MODES,
   MARKET,
+  MarginModeView,
+  MoveMargin,
   OpenSession,
   ORDER_STATUSES,
   OrderClosed,
@@ -32,6 +37,7 @@ import {
   type SessionView,
   SetIndexPrice,
   SetLeverage,
+  SetMarginMode,
   SIDES,
   TIMES_IN_FORCE,
   Tick,
@@ -124,6 +130,16 @@ class Stage {
       }
       case "leverage":
         return this.send(make(SetLeverage, { accountId, leverage: Number(rest[0]) }));
+      case "isolates":
+        return this.send(make(SetMarginMode, { accountId, marginMode: ISOLATED }));
+      case "crosses":
+        return this.send(make(SetMarginMode, { accountId, marginMode: CROSS }));
+      case "adds":
+        return this.send(make(MoveMargin, { accountId, amountQuanta: toQuanta(rest[0]) }));
+      case "removes":
+        return this.send(make(MoveMargin, { accountId, amountQuanta: -toQuanta(rest[0]) }));
+      case "bucket":
+        return this.bucket(accountId);
       case "withdraws":
         return this.send(make(Withdraw, { accountId, amountQuanta: toQuanta(rest[0]) }), LEDGER);
       case "order":
@@ -209,6 +225,12 @@ class Stage {
         case DuplicateOrder.code:
           parts.push(`DUPLICATE ${this.names.get((reply as MessageOf<typeof DuplicateOrder>).orderId)}`);
           break;
+        case MarginModeView.code:
+          parts.push(MARGIN_MODES[(reply as MessageOf<typeof MarginModeView>).marginMode]);
+          break;
+        case PositionView.code:
+          parts.push(`margin ${printQuanta((reply as MessageOf<typeof PositionView>).isolatedQuanta)}`);
+          break;
         case LeverageView.code:
           parts.push(String((reply as MessageOf<typeof LeverageView>).leverage));
           break;
@@ -271,6 +293,16 @@ class Stage {
     if (reply.type !== PositionView.code) return "none";
     const { sizeLots, costQuanta, realizedQuanta } = reply as MessageOf<typeof PositionView>;
     return `${sizeLots} cost ${printQuanta(costQuanta)} realized ${printQuanta(realizedQuanta)}`;
+  }
+
+  /** An isolated position's margin, what it must hold, and where it ends. */
+  private bucket(accountId: number): string {
+    const [reply] = this.exchange.do(this.instrument.id, make(ReadPosition, { accountId })).replies;
+    if (reply.type !== PositionView.code) return "none";
+    const view = reply as MessageOf<typeof PositionView>;
+    const { initialQuanta, maintenanceQuanta, liquidationTicks, bankruptcyTicks } = view;
+    const margins = [view.isolatedQuanta, initialQuanta, maintenanceQuanta].map(printQuanta).join(" of ");
+    return `${MARGIN_MODES[view.marginMode]} ${margins} ends ${liquidationTicks} ${bankruptcyTicks}`;
   }
 
   private money(accountId: number): string {
