@@ -72,6 +72,23 @@ export class Book {
     if (ends[at] === 0) this.side(orders.side(slot)).clear(price);
   }
 
+  /** Lets an order change places with the one before it in its queue. */
+  advance(slot: number): void {
+    const { orders, ends } = this;
+    const at = orders.priceTicks(slot) * 2;
+    const previous = orders.previous(slot);
+    const first = orders.previous(previous);
+    const next = orders.next(slot);
+    orders.setPrevious(slot, first);
+    if (first === NONE) ends[at] = slot + 1;
+    else orders.setNext(first, slot);
+    orders.setNext(slot, previous);
+    orders.setPrevious(previous, slot);
+    orders.setNext(previous, next);
+    if (next === NONE) ends[at + 1] = previous + 1;
+    else orders.setPrevious(next, previous);
+  }
+
   /** `lots` of an order of this price traded or were given up. */
   reduce(priceTicks: PriceTicks, lots: QuantityLots): void {
     this.lots[priceTicks] = this.lots[priceTicks] - lots;

@@ -2,12 +2,13 @@ import { createHash } from "node:crypto";
 import { CONTRIBUTION_FIELDS, type Contribution } from "./cells.ts";
 import { fundingRatePpb } from "./funding.ts";
 import { contribution } from "./margin.ts";
-import { type ActorAudit, BUY, type Levels, SELL, type SymbolSummary } from "./messages.ts";
+import { type ActorAudit, BUY, CLOSE_POSITION, type Levels, SELL, type SymbolSummary } from "./messages.ts";
 import { NONE } from "./orders.ts";
 import {
   ACCOUNT,
   BUY_LOTS,
   CASH,
+  CLOSING_ORDERS,
   COST,
   FIRST_ORDER,
   GIVEN,
@@ -18,6 +19,7 @@ import {
   OPEN_ORDERS,
   REDUCE_ONLY_ORDERS,
   SIZE,
+  WAITING_ORDERS,
 } from "./positions.ts";
 import type { SymbolState } from "./symbol-state.ts";
 
@@ -66,7 +68,13 @@ export function auditSymbol(state: SymbolState): ActorAudit {
   if (openPositions !== positions.open.length) faults.push(`the list of open positions is wrong`);
 
   const lotsAt = new Map<number, number>();
+  let waiting = 0;
   orders.each((slot) => {
+    if (orders.isWaiting(slot)) {
+      waiting++;
+      if (orders.isResting(slot)) faults.push(`order ${state.orderId(slot)} waits and rests`);
+      return;
+    }
     const price = orders.priceTicks(slot);
     if (!orders.isResting(slot)) faults.push(`order ${state.orderId(slot)} exists but does not rest`);
     if (orders.remainingLots(slot) <= 0) faults.push(`order ${state.orderId(slot)} rests with nothing left`);
@@ -76,6 +84,7 @@ export function auditSymbol(state: SymbolState): ActorAudit {
   for (const [price, lots] of lotsAt)
     if (book.levelLots(price) !== lots)
       faults.push(`level ${price} is kept as ${book.levelLots(price)} lots but is ${lots}`);
+  if (waiting !== state.waitingCount) faults.push(`${waiting} orders wait for a price, not ${state.waitingCount}`);
   const bid = book.best(BUY);
   const ask = book.best(SELL);
   if (bid >= 0 && ask >= 0 && bid >= ask) faults.push(`the book is crossed: bid ${bid}, ask ${ask}`);
@@ -115,6 +124,16 @@ export function digestSymbol(state: SymbolState): string {
       }
     }
   }
+  const extended: number[] = [];
+  orders.each((slot) => {
+    if (orders.isExtended(slot)) extended.push(slot);
+  });
+  for (const slot of extended.sort((a, b) => orders.serial(a) - orders.serial(b))) {
+    const { triggerTicks, triggerBy, queueSerial } = state.terms.of(slot);
+    hash.update(`${state.orderId(slot)} ${state.accountId(slot)} ${orders.isWaiting(slot)} ${orders.type(slot)} `);
+    hash.update(`${orders.priceTicks(slot)} ${orders.quantityLots(slot)} ${orders.flags(slot)} `);
+    hash.update(`${triggerTicks} ${triggerBy} ${queueSerial} ${orders.clientOrderId(slot)}\n`);
+  }
   const rows: string[] = [];
   const { defaultLeverage } = state.instrument;
   positions.each((at) => {
@@ -136,7 +155,17 @@ function auditRow(state: SymbolState, at: number, faults: string[]): void {
   const sums = [0, 0, 0, 0, 0, 0];
   let open = 0;
   let reduceOnly = 0;
+  let waiting = 0;
+  let closing = 0;
   for (let slot = n[at + FIRST_ORDER]; slot !== NONE; slot = orders.accountNext(slot)) {
+    if (orders.isWaiting(slot)) {
+      waiting++;
+      if ((orders.flags(slot) & CLOSE_POSITION) === 0) continue;
+      closing++;
+      if (orders.side(slot) === SELL ? n[at + SIZE] <= 0 : n[at + SIZE] >= 0)
+        faults.push(`order ${state.orderId(slot)} waits to close a position that is not there`);
+      continue;
+    }
     open++;
     if (state.isReduceOnly(slot)) {
       reduceOnly++;
@@ -157,6 +186,8 @@ function auditRow(state: SymbolState, at: number, faults: string[]): void {
     faults.push(`account ${account}: counts of open orders are wrong`);
   if (n[at + ISOLATED_QUANTA] !== 0 && !state.isIsolated(at))
     faults.push(`account ${account}: ${n[at + ISOLATED_QUANTA]} quanta are set aside for no isolated position`);
+  if (n[at + WAITING_ORDERS] !== waiting || n[at + CLOSING_ORDERS] !== closing)
+    faults.push(`account ${account}: counts of waiting orders are wrong`);
   // A row that the sweep has not come to was given what was due at an older mark.
   const due = contribution(instrument, n, at, n[at + GIVEN_MARK], scratch);
   const expected = [due.equity, due.unrealized, due.initial, due.orderInitial, due.maintenance];

@@ -10,7 +10,7 @@ import type { PriceTicks, QuantityLots } from "./units.ts";
  * this one included. `priceTicks`: what the order is valued at.
  */
 export function isWithinKey(
-  command: MessageOf<typeof PlaceOrder>,
+  command: Pick<MessageOf<typeof PlaceOrder>, "quantityLots" | "keyOrderQuanta" | "keyPositionQuanta" | "keyLeverage">,
   turn: Turn,
   instrument: Instrument,
   exposedLots: QuantityLots,

@@ -2,6 +2,7 @@ import { payFunding } from "./funding.ts";
 import { type Fill, settleFill, settleForced } from "./isolated.ts";
 import {
   BUY,
+  CLOSE_POSITION,
   DECREMENT,
   EXEC_LIQUIDATION,
   EXEC_TRADE,
@@ -12,6 +13,7 @@ import {
   OrderClosed,
   OrderReduced,
   REASON_NONE,
+  REASON_POSITION_CLOSED,
   REASON_REDUCE_ONLY,
   REASON_SELF_TRADE,
   SELL,
@@ -21,7 +23,15 @@ import {
   type Turn,
 } from "./messages.ts";
 import { NONE } from "./orders.ts";
-import { ACCOUNT, FIRST_ORDER, MARGIN_MODE, OPEN_ORDERS, REDUCE_ONLY_ORDERS, SIZE } from "./positions.ts";
+import {
+  ACCOUNT,
+  CLOSING_ORDERS,
+  FIRST_ORDER,
+  MARGIN_MODE,
+  OPEN_ORDERS,
+  REDUCE_ONLY_ORDERS,
+  SIZE,
+} from "./positions.ts";
 import { blank } from "./shape.ts";
 import type { SymbolState } from "./symbol-state.ts";
 import { mulDivCeil, PPM, type PriceTicks, type Quanta, type QuantityLots } from "./units.ts";
@@ -267,17 +277,32 @@ function preventSelfTrade(state: SymbolState, turn: Turn, taker: number, maker: 
  */
 export function clipReduceOnly(state: SymbolState, turn: Turn, row: number): void {
   const { orders, positions } = state;
+  if (positions.numbers[row + CLOSING_ORDERS] > 0) cancelPointless(state, turn, row);
   if (positions.numbers[row + REDUCE_ONLY_ORDERS] === 0) return;
   const size = positions.numbers[row + SIZE];
   let slot = positions.numbers[row + FIRST_ORDER];
   while (slot !== NONE) {
     const next = orders.accountNext(slot);
-    if (state.isReduceOnly(slot)) {
+    if (orders.isResting(slot) && state.isReduceOnly(slot)) {
       const closableLots = Math.max(0, orders.side(slot) === SELL ? size : -size);
       if (closableLots === 0) close(state, turn, slot, STATUS_CANCELED, REASON_REDUCE_ONLY);
       else if (orders.remainingLots(slot) > closableLots)
         reduce(state, turn, slot, orders.remainingLots(slot) - closableLots, REASON_REDUCE_ONLY);
     }
+    slot = next;
+  }
+}
+
+/** What was to close a position ends with it: the orders that wait with a position that is gone or has turned around. */
+function cancelPointless(state: SymbolState, turn: Turn, row: number): void {
+  const { orders, positions } = state;
+  const size = positions.numbers[row + SIZE];
+  let slot = positions.numbers[row + FIRST_ORDER];
+  while (slot !== NONE) {
+    const next = orders.accountNext(slot);
+    const closes = orders.side(slot) === SELL ? size > 0 : size < 0;
+    if (orders.isWaiting(slot) && (orders.flags(slot) & CLOSE_POSITION) !== 0 && !closes)
+      close(state, turn, slot, STATUS_CANCELED, REASON_POSITION_CLOSED);
     slot = next;
   }
 }

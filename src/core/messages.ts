@@ -14,7 +14,22 @@ export const SIDES = ["BUY", "SELL"] as const;
 
 export const LIMIT = 0;
 export const MARKET = 1;
-export const ORDER_TYPES = ["LIMIT", "MARKET"] as const;
+/** Types that wait for a price: once it is there they act as a limit order, or with _MARKET as a market order. */
+export const STOP = 2;
+export const STOP_MARKET = 3;
+export const TAKE_PROFIT = 4;
+export const TAKE_PROFIT_MARKET = 5;
+export const ORDER_TYPES = ["LIMIT", "MARKET", "STOP", "STOP_MARKET", "TAKE_PROFIT", "TAKE_PROFIT_MARKET"] as const;
+export const waitsForPrice = (orderType: number): boolean => orderType >= STOP;
+/** Types without a limit price of their own. */
+export const isAtMarket = (orderType: number): boolean =>
+  orderType === MARKET || orderType === STOP_MARKET || orderType === TAKE_PROFIT_MARKET;
+
+/** Which price a waiting order waits for. */
+export const BY_MARK = 0;
+export const BY_LAST = 1;
+export const BY_INDEX = 2;
+export const TRIGGER_SOURCES = ["MARK", "LAST", "INDEX"] as const;
 
 export const GTC = 0;
 export const IOC = 1;
@@ -24,6 +39,8 @@ export const TIMES_IN_FORCE = ["GTC", "IOC", "FOK"] as const;
 /** Order flags, a bit each. */
 export const POST_ONLY = 1;
 export const REDUCE_ONLY = 2;
+/** Waits with the position and closes all of it. */
+export const CLOSE_POSITION = 4;
 
 export const EXPIRE_TAKER = 0;
 export const EXPIRE_MAKER = 1;
@@ -36,7 +53,22 @@ export const STATUS_PARTIALLY_FILLED = 1;
 export const STATUS_FILLED = 2;
 export const STATUS_CANCELED = 3;
 export const STATUS_EXPIRED = 4;
-export const ORDER_STATUSES = ["NEW", "PARTIALLY_FILLED", "FILLED", "CANCELED", "EXPIRED"] as const;
+export const STATUS_UNTRIGGERED = 5;
+/** Its price came, and then it was refused: the reason says why. */
+export const STATUS_REJECTED = 6;
+export const ORDER_STATUSES = [
+  "NEW",
+  "PARTIALLY_FILLED",
+  "FILLED",
+  "CANCELED",
+  "EXPIRED",
+  "UNTRIGGERED",
+  "REJECTED",
+] as const;
+
+/** In the book, or waiting for its price. */
+export const isOpenStatus = (status: number): boolean =>
+  status === STATUS_NEW || status === STATUS_PARTIALLY_FILLED || status === STATUS_UNTRIGGERED;
 
 /** Why an order ended early or shrank. Index 0 is "no reason". */
 export const REASON_NONE = 0;
@@ -48,6 +80,21 @@ export const REASON_SELF_TRADE = 5;
 export const REASON_REDUCE_ONLY = 6;
 export const REASON_CLOSE_POSITION = 7;
 export const REASON_LIQUIDATION = 8;
+/** The position that the order was to close is gone. */
+export const REASON_POSITION_CLOSED = 9;
+/** Its goodTillDate has come. */
+export const REASON_GOOD_TILL_DATE = 10;
+/** Why a waiting order was refused when its price came: the refusal of the same name. */
+export const REASON_INSUFFICIENT_MARGIN = 11;
+export const REASON_PRICE_OUT_OF_BAND = 12;
+export const REASON_POSITION_LIMIT = 13;
+export const REASON_POST_ONLY_WOULD_TRADE = 14;
+export const REASON_NOTIONAL_TOO_SMALL = 15;
+export const REASON_TOO_MANY_OPEN_ORDERS = 16;
+/** The symbol takes no more than what reduces positions. */
+export const REASON_SYMBOL_HALTED = 17;
+/** Refused for whatever else would refuse a new order. */
+export const REASON_NOT_ACCEPTED = 18;
 export const REASONS = [
   null,
   "USER",
@@ -58,6 +105,16 @@ export const REASONS = [
   "REDUCE_ONLY",
   "CLOSE_POSITION",
   "LIQUIDATION",
+  "POSITION_CLOSED",
+  "GOOD_TILL_DATE",
+  "INSUFFICIENT_MARGIN",
+  "PRICE_OUT_OF_BAND",
+  "POSITION_LIMIT",
+  "POST_ONLY_WOULD_TRADE",
+  "NOTIONAL_TOO_SMALL",
+  "TOO_MANY_OPEN_ORDERS",
+  "SYMBOL_HALTED",
+  "NOT_ACCEPTED",
 ] as const;
 
 export const EXEC_TRADE = 0;
@@ -171,6 +228,28 @@ export const MoveMargin = shape(15, "MoveMargin", { accountId: "number", amountQ
 /** The operator's; `mode` is one of TRADING_STATUSES, but not TRADING. Ends with ResumeSymbol, also what others have halted. */
 export const HaltSymbol = shape(24, "HaltSymbol", { mode: "number" });
 export const ResumeSymbol = shape(25, "ResumeSymbol", {});
+/** An order that waits for a price. */
+export const PlaceTrigger = shape(16, "PlaceTrigger", {
+  accountId: "number",
+  side: "number",
+  orderType: "number",
+  timeInForce: "number",
+  flags: "number",
+  selfTradePrevention: "number",
+  /** 0 for types at market. */
+  priceTicks: "number",
+  /** 0 with CLOSE_POSITION: whatever the position is then. */
+  quantityLots: "number",
+  triggerTicks: "number",
+  triggerBy: "number",
+  expiresAt: "number",
+  bodyHash: "number",
+  clientOrderId: "string",
+  /** As of PlaceOrder: checked when the order is placed, not when it fires. */
+  keyOrderQuanta: "number",
+  keyPositionQuanta: "number",
+  keyLeverage: "number",
+});
 
 // ---- commands to the ledger (30 to 49) ------------------------------------------------------------------------------
 
@@ -333,6 +412,30 @@ export const IsolatedMarginSet = shape(112, "IsolatedMarginSet", { accountId: "n
 export const TradingHalted = shape(122, "TradingHalted", { mode: "number", reason: "number", until: "number" });
 /** The index has become too old to take risk on; the next PriceUpdated ends that. */
 export const IndexWentStale = shape(123, "IndexWentStale", {});
+/** An order waits for a price: STOP_... below a falling or above a rising one, TAKE_PROFIT_... the other way round. */
+export const OrderWaits = shape(114, "OrderWaits", {
+  orderId: "number",
+  accountId: "number",
+  side: "number",
+  orderType: "number",
+  timeInForce: "number",
+  flags: "number",
+  selfTradePrevention: "number",
+  priceTicks: "number",
+  quantityLots: "number",
+  triggerTicks: "number",
+  triggerBy: "number",
+  bodyHash: "number",
+  clientOrderId: "string",
+});
+/** Its price has come: from here on it is an order that takes, as behind an OrderPlaced whose `rests` is 0. */
+export const OrderTriggered = shape(115, "OrderTriggered", {
+  orderId: "number",
+  accountId: "number",
+  /** The limit; of a type at market the cap it may not trade beyond. */
+  priceTicks: "number",
+  quantityLots: "number",
+});
 
 // ---- events of the ledger (130 to 159) ------------------------------------------------------------------------------
 
@@ -400,6 +503,9 @@ export const OrderView = shape(161, "OrderView", {
   /** 0 = the sequence of the turn that carries this view. */
   sequence: "number",
   clientOrderId: "string",
+  /** Of an order that waits or has waited for a price; else 0. */
+  triggerTicks: "number",
+  triggerBy: "number",
 });
 /** The client order id was used before with the same body: this is its order, to be read from history. */
 export const DuplicateOrder = shape(162, "DuplicateOrder", { orderId: "number" });
@@ -557,7 +663,8 @@ export type SymbolCommand =
   | MessageOf<typeof HaltSymbol>
   | MessageOf<typeof ResumeSymbol>
   | MessageOf<typeof SetMarginMode>
-  | MessageOf<typeof MoveMargin>;
+  | MessageOf<typeof MoveMargin>
+  | MessageOf<typeof PlaceTrigger>;
 
 export type LedgerCommand =
   | MessageOf<typeof OpenSession>
@@ -585,7 +692,9 @@ export type SymbolEvent =
   | MessageOf<typeof TradingHalted>
   | MessageOf<typeof IndexWentStale>
   | MessageOf<typeof MarginModeSet>
-  | MessageOf<typeof IsolatedMarginSet>;
+  | MessageOf<typeof IsolatedMarginSet>
+  | MessageOf<typeof OrderWaits>
+  | MessageOf<typeof OrderTriggered>;
 
 export type LedgerEvent =
   | MessageOf<typeof AccountOpened>
@@ -711,6 +820,15 @@ export const ClientIdRow = shape(203, "ClientIdRow", {
   bodyHash: "number",
   time: "number",
   clientOrderId: "string",
+});
+
+/** What an order has beyond what every order has: see order-terms.ts. Keyed like its OrderRow, and loaded before it. */
+export const OrderTermsRow = shape(206, "OrderTermsRow", {
+  /** 1: it waits for its price. */
+  waits: "number",
+  triggerTicks: "number",
+  triggerBy: "number",
+  queueSerial: "number",
 });
 
 // ---- rows of the ledger's snapshot (230 to 249) ---------------------------------------------------------------------

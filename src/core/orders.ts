@@ -36,6 +36,11 @@ const ACCOUNT_PREVIOUS = NEXT + 3;
 const RESTING = 1 << 24;
 const DIRTY = 1 << 25;
 const PERSISTED = 1 << 26;
+/** In its account's list. */
+const LISTED = 1 << 27;
+const WAITING = 1 << 28;
+/** It has terms: see order-terms.ts. */
+const EXTENDED = 1 << 29;
 
 export class Orders {
   count = 0;
@@ -169,9 +174,39 @@ export class Orders {
     return (this.numbers[slot * STRIDE + ATTRIBUTES] & RESTING) !== 0;
   }
 
+  isListed(slot: number): boolean {
+    return (this.numbers[slot * STRIDE + ATTRIBUTES] & LISTED) !== 0;
+  }
+  /** It waits for its price and is not in the book. */
+  isWaiting(slot: number): boolean {
+    return (this.numbers[slot * STRIDE + ATTRIBUTES] & WAITING) !== 0;
+  }
+  isExtended(slot: number): boolean {
+    return (this.numbers[slot * STRIDE + ATTRIBUTES] & EXTENDED) !== 0;
+  }
+
   setResting(slot: number, resting: boolean): void {
+    this.setBit(slot, RESTING, resting);
+  }
+  setListed(slot: number, listed: boolean): void {
+    this.setBit(slot, LISTED, listed);
+  }
+  setWaiting(slot: number, waiting: boolean): void {
+    this.setBit(slot, WAITING, waiting);
+  }
+  setExtended(slot: number): void {
+    this.setBit(slot, EXTENDED, true);
+  }
+  private setBit(slot: number, bit: number, on: boolean): void {
     const at = slot * STRIDE + ATTRIBUTES;
-    this.numbers[at] = resting ? this.numbers[at] | RESTING : this.numbers[at] & ~RESTING;
+    this.numbers[at] = on ? this.numbers[at] | bit : this.numbers[at] & ~bit;
+  }
+  /** What an order that waited is worth when its price has come. */
+  setPriceAndQuantity(slot: number, priceTicks: PriceTicks, quantityLots: QuantityLots): void {
+    const at = slot * STRIDE;
+    this.numbers[at + PRICE] = priceTicks;
+    this.numbers[at + QUANTITY] = quantityLots;
+    this.numbers[at + REMAINING] = quantityLots;
   }
   setMarginTerms(slot: number, marginPriceTicks: PriceTicks, lossTicks: PriceTicks): void {
     this.numbers[slot * STRIDE + MARGIN_PRICE] = marginPriceTicks;

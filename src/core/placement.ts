@@ -6,6 +6,7 @@ import { isWithinKey } from "./key-limits.ts";
 import { close, crosses, match, type Preview, preview } from "./matching.ts";
 import {
   BUY,
+  CLOSE_POSITION,
   type ClosePosition,
   DuplicateOrder,
   EXPIRE_MAKER,
@@ -17,6 +18,7 @@ import {
   MARKET,
   OrderPlaced,
   OrderRested,
+  OrderTriggered,
   PlaceOrder,
   POST_ONLY,
   REASON_FOK_UNFILLABLE,
@@ -43,6 +45,26 @@ import { PPM, type PriceTicks, type QuantityLots } from "./units.ts";
 // Filled in again for each event: a turn hands it on before it goes on (see Turn).
 const placed = blank(OrderPlaced);
 const rested = blank(OrderRested);
+const triggered = blank(OrderTriggered);
+
+/** How far an aggressive price may go: mark × (1 ± band), whole ticks inside. */
+export function bandEdge({ priceBandPpm, maxPriceTicks }: Instrument, side: number, mark: PriceTicks): PriceTicks {
+  if (side === BUY) return Math.min(maxPriceTicks, Math.floor((mark * (PPM + priceBandPpm)) / PPM));
+  return Math.max(1, Math.ceil((mark * (PPM - priceBandPpm)) / PPM));
+}
+
+/** Answers a command whose client order id was used before: with its first order, or with a refusal. */
+export function answerRepeated(
+  state: SymbolState,
+  command: { accountId: number; clientOrderId: string; bodyHash: number },
+  turn: Turn,
+): boolean {
+  const first = state.clientIds.find(command.accountId, command.clientOrderId);
+  if (first === undefined) return false;
+  if (first.bodyHash === command.bodyHash) turn.reply({ type: DuplicateOrder.code, orderId: first.orderId });
+  else refuse(turn, "CLIENT_ORDER_ID_REUSED", "clientOrderId", { orderId: String(first.orderId) });
+  return true;
+}
 
 /** What becomes of a new order: refused, or placed and matched, and what is left of it rests or expires. */
 export class Placement {
@@ -58,18 +80,15 @@ export class Placement {
     this.state = state;
   }
 
-  /** Check, check, check; then it must succeed. */
-  place(command: MessageOf<typeof PlaceOrder>, turn: Turn): void {
+  /**
+   * Check, check, check; then it must succeed. `waited`: the slot of an order that exists already and whose price has
+   * come; it takes what the command says.
+   */
+  place(command: MessageOf<typeof PlaceOrder>, turn: Turn, waited: number = NONE): void {
     const { state, instrument } = this;
     const { side } = command;
     // First of all, so that whoever lost a reply learns of the order, however late the same request comes again.
-    if (command.clientOrderId !== "") {
-      const first = state.clientIds.find(command.accountId, command.clientOrderId);
-      if (first !== undefined && first.bodyHash === command.bodyHash)
-        return turn.reply({ type: DuplicateOrder.code, orderId: first.orderId });
-      if (first !== undefined)
-        return refuse(turn, "CLIENT_ORDER_ID_REUSED", "clientOrderId", { orderId: String(first.orderId) });
-    }
+    if (command.clientOrderId !== "" && answerRepeated(state, command, turn)) return;
     if (command.expiresAt !== 0 && turn.time > command.expiresAt) return refuse(turn, "REQUEST_EXPIRED", "expiresAt");
     const mark = state.markTicks;
     if (mark === 0) return refuse(turn, "NO_MARK_PRICE", "symbol");
@@ -77,7 +96,8 @@ export class Placement {
     if (refuseWhileHalted(state, turn, reduceOnly)) return;
     if (command.quantityLots < instrument.minQuantityLots)
       return refuse(turn, "QUANTITY_TOO_SMALL", "quantity", { limitLots: instrument.minQuantityLots });
-    if (command.quantityLots > instrument.maxQuantityLots)
+    const closesAll = (command.flags & CLOSE_POSITION) !== 0;
+    if (command.quantityLots > instrument.maxQuantityLots && !closesAll)
       return refuse(turn, "QUANTITY_TOO_LARGE", "quantity", { limitLots: instrument.maxQuantityLots });
 
     const row = state.positions.draft(command.accountId);
@@ -90,7 +110,7 @@ export class Placement {
     const quantityLots = reduceOnly ? Math.min(command.quantityLots, closableLots) : command.quantityLots;
 
     // A market order is an IOC order at the edge of the price band: that is its slippage cap.
-    let bandTicks = this.bandEdge(side, mark);
+    let bandTicks = bandEdge(instrument, side, mark);
     if (closableLots > 0 && state.isIsolated(row)) {
       const edgeTicks = closingEdge(state, row);
       bandTicks = isBuy ? Math.min(bandTicks, edgeTicks) : Math.max(bandTicks, edgeTicks);
@@ -145,20 +165,23 @@ export class Placement {
     placed.selfTradePrevention = command.selfTradePrevention;
     placed.priceTicks = limitTicks;
     placed.quantityLots = quantityLots;
-    placed.rests = mayRest && !takes ? 1 : 0;
+    placed.rests = mayRest && !takes && waited === NONE ? 1 : 0;
     placed.marginPriceTicks = marginPriceTicks;
     placed.lossTicks = lossTicks;
     placed.bodyHash = command.bodyHash;
     placed.clientOrderId = command.clientOrderId;
-    const slot = state.placed(placed, turn.time);
-    turn.emit(placed);
+    let slot = waited;
+    if (waited === NONE) {
+      slot = state.placed(placed, turn.time);
+      turn.emit(placed);
+    } else this.trigger(turn, waited);
     if (placed.rests === 1) {
       if (!reduceOnly) state.markFresh();
       return replyOrder(state, turn, slot, STATUS_NEW, REASON_NONE, true);
     }
 
     if (unfillable) return this.expire(turn, slot, REASON_FOK_UNFILLABLE);
-    if (!takes)
+    if (!takes && !mayRest)
       return this.expire(turn, slot, command.orderType === MARKET ? REASON_NO_LIQUIDITY : REASON_IOC_REMAINDER);
     const stopped = match(state, turn, slot, limitTicks);
     const { orders } = state;
@@ -166,7 +189,7 @@ export class Placement {
     if (stopped !== REASON_NONE) return this.expire(turn, slot, stopped);
     if (!mayRest)
       return this.expire(turn, slot, command.orderType === MARKET ? REASON_NO_LIQUIDITY : REASON_IOC_REMAINDER);
-    rested.orderId = placed.orderId;
+    rested.orderId = state.orderId(slot);
     rested.accountId = command.accountId;
     rested.side = side;
     rested.priceTicks = limitTicks;
@@ -243,16 +266,19 @@ export class Placement {
     return null;
   }
 
+  /** The order that has waited becomes one in hand, at the price and quantity in `placed`. */
+  private trigger(turn: Turn, slot: number): void {
+    triggered.orderId = this.state.orderId(slot);
+    triggered.accountId = placed.accountId;
+    triggered.priceTicks = placed.priceTicks;
+    triggered.quantityLots = placed.quantityLots;
+    this.state.triggered(triggered, slot);
+    turn.emit(triggered);
+  }
+
   private expire(turn: Turn, slot: number, reason: number): void {
     replyOrder(this.state, turn, slot, STATUS_EXPIRED, reason, true);
     close(this.state, turn, slot, STATUS_EXPIRED, reason);
-  }
-
-  /** How far an aggressive price may go: mark × (1 ± band), whole ticks inside. */
-  private bandEdge(side: number, mark: PriceTicks): PriceTicks {
-    const { priceBandPpm, maxPriceTicks } = this.instrument;
-    if (side === BUY) return Math.min(maxPriceTicks, Math.floor((mark * (PPM + priceBandPpm)) / PPM));
-    return Math.max(1, Math.ceil((mark * (PPM - priceBandPpm)) / PPM));
   }
 
   /** The last risk tier's notional at mark, and never past the exact range. */

@@ -43,6 +43,10 @@ export const GIVEN = 24;
 /** The mark at which they were given; a row without a position contributes the same at any mark. */
 export const GIVEN_MARK = 31;
 
+/** Orders that wait for a price, and those of them that go with the position. */
+export const WAITING_ORDERS = 29;
+export const CLOSING_ORDERS = 30;
+
 export class Positions {
   /** Replaced when it grows: do not keep a reference across ensure(). */
   numbers: Float64Array;

@@ -1,5 +1,5 @@
-import { ClientIdRow, OrderRow, PositionRow, type SnapshotWriter, SymbolRow } from "./messages.ts";
-import { packAttributes } from "./orders.ts";
+import { ClientIdRow, OrderRow, OrderTermsRow, PositionRow, type SnapshotWriter, SymbolRow } from "./messages.ts";
+import { NONE, packAttributes } from "./orders.ts";
 import {
   ACCOUNT,
   CASH,
@@ -17,8 +17,9 @@ import {
 import { blank, type Message, type MessageOf } from "./shape.ts";
 import type { SymbolState } from "./symbol-state.ts";
 
-// Tables load in the order of their names: positions and orders before what refers to them matters to nobody.
+// Tables load in the order of their names: terms before their orders, otherwise it matters to nobody.
 const CLIENT_IDS = "clientIds";
+const ORDER_TERMS = "orderTerms";
 const ORDERS = "orders";
 const POSITIONS = "positions";
 const SYMBOL = "symbol";
@@ -27,6 +28,7 @@ const symbolRow = blank(SymbolRow);
 const orderRow = blank(OrderRow);
 const positionRow = blank(PositionRow);
 const clientIdRow = blank(ClientIdRow);
+const orderTermsRow = blank(OrderTermsRow);
 
 /** Hands over what changed since the last snapshot. Orders are keyed by serial: they load in the order of their queue. */
 export function snapshotSymbol(state: SymbolState, writer: SnapshotWriter): void {
@@ -90,9 +92,11 @@ export function snapshotSymbol(state: SymbolState, writer: SnapshotWriter): void
       orderRow.sequence = orders.sequence(slot);
       orderRow.clientOrderId = orders.clientOrderId(slot);
       writer.put(ORDERS, orders.serial(slot), orderRow);
+      if (orders.isExtended(slot)) snapshotTerms(state, slot, writer);
     },
     (serial) => writer.remove(ORDERS, serial),
   );
+  state.terms.takeRemoved((serial) => writer.remove(ORDER_TERMS, serial));
   state.clientIds.takeChanges(
     (entry) => {
       clientIdRow.accountId = entry.accountId;
@@ -106,7 +110,18 @@ export function snapshotSymbol(state: SymbolState, writer: SnapshotWriter): void
   );
 }
 
-export function loadSymbolRow(state: SymbolState, table: string, row: Message): void {
+function snapshotTerms({ orders, terms }: SymbolState, slot: number, writer: SnapshotWriter): void {
+  const of = terms.of(slot);
+  orderTermsRow.waits = orders.isWaiting(slot) ? 1 : 0;
+  orderTermsRow.triggerTicks = of.triggerTicks;
+  orderTermsRow.triggerBy = of.triggerBy;
+  orderTermsRow.queueSerial = of.queueSerial;
+  const serial = orders.serial(slot);
+  writer.put(ORDER_TERMS, serial, orderTermsRow);
+  terms.markPersisted(serial);
+}
+
+export function loadSymbolRow(state: SymbolState, table: string, key: number | string, row: Message): void {
   switch (table) {
     case SYMBOL: {
       const symbol = row as MessageOf<typeof SymbolRow>;
@@ -135,6 +150,11 @@ export function loadSymbolRow(state: SymbolState, table: string, row: Message): 
     case ORDERS:
       loadOrder(state, row as MessageOf<typeof OrderRow>);
       break;
+    case ORDER_TERMS: {
+      const { waits, triggerTicks, triggerBy, queueSerial } = row as MessageOf<typeof OrderTermsRow>;
+      state.terms.load(Number(key), { triggerTicks, triggerBy, queueSerial, waits: waits === 1 });
+      break;
+    }
     case CLIENT_IDS: {
       const id = row as MessageOf<typeof ClientIdRow>;
       state.clientIds.load(id.accountId, id.clientOrderId, id.orderId, id.bodyHash, id.time);
@@ -169,8 +189,30 @@ function loadOrder(state: SymbolState, row: MessageOf<typeof OrderRow>): void {
   const slot = orders.add(serial, at, attributes, row.priceTicks, row.quantityLots);
   orders.setFilled(slot, row.remainingLots, row.filledLots, row.filledQuanta, row.feeQuanta);
   orders.setClientOrderId(slot, row.clientOrderId);
-  state.rest(slot, row.marginPriceTicks, row.lossTicks);
+  const loaded = state.terms.takeLoaded(serial);
+  if (loaded === undefined) rest(state, slot, row);
+  else {
+    const { waits, ...terms } = loaded;
+    if (waits) state.wait(slot, terms);
+    else {
+      state.extend(slot, terms);
+      rest(state, slot, row);
+    }
+  }
   orders.setTimes(slot, row.createdAt, row.updatedAt);
   orders.settle(slot, row.sequence, row.updatedAt);
   orders.markPersisted(slot);
+}
+
+/** Orders come by serial, and stand in their queue by the place that they took in it. */
+function rest(state: SymbolState, slot: number, row: MessageOf<typeof OrderRow>): void {
+  const { orders, book } = state;
+  state.rest(slot, row.marginPriceTicks, row.lossTicks);
+  const place = state.queueSerial(slot);
+  for (
+    let ahead = orders.previous(slot);
+    ahead !== NONE && state.queueSerial(ahead) > place;
+    ahead = orders.previous(slot)
+  )
+    book.advance(slot);
 }

@@ -6,6 +6,7 @@ import type { Instrument } from "./instrument.ts";
 import { contribution } from "./margin.ts";
 import {
   BUY,
+  CLOSE_POSITION,
   DeficitCovered,
   EXEC_LIQUIDATION,
   FEE_ACCOUNT,
@@ -22,6 +23,8 @@ import {
   OrderPlaced,
   OrderReduced,
   OrderRested,
+  OrderTriggered,
+  OrderWaits,
   PositionTransferred,
   PriceUpdated,
   REASON_OF_HALT,
@@ -31,10 +34,12 @@ import {
   Traded,
   TradingHalted,
 } from "./messages.ts";
+import { type OrderTerms, OrderTermsTable, waitsForRise } from "./order-terms.ts";
 import { NONE, Orders, packAttributes } from "./orders.ts";
 import {
   ACCOUNT,
   CASH,
+  CLOSING_ORDERS,
   FIRST_ORDER,
   FUNDING,
   FUNDING_TIME,
@@ -47,8 +52,10 @@ import {
   Positions,
   REDUCE_ONLY_ORDERS,
   SIZE,
+  WAITING_ORDERS,
 } from "./positions.ts";
 import type { MessageOf } from "./shape.ts";
+import { Triggers } from "./triggers.ts";
 import type { PriceTicks, Quanta, QuantityLots, TimeMs } from "./units.ts";
 
 const CLIENT_ID_RETENTION_MS = 24 * 60 * 60 * 1000;
@@ -64,6 +71,9 @@ export class SymbolState {
   readonly positions: Positions;
   readonly clientIds = new ClientIds(CLIENT_ID_RETENTION_MS);
   readonly cells: AccountCells;
+  /** Of orders that wait for a price, or have waited. */
+  readonly terms = new OrderTermsTable();
+  readonly triggers: Triggers;
 
   nextOrderSerial = 1;
   nextTradeSerial = 1;
@@ -74,6 +84,8 @@ export class SymbolState {
   priceTime: TimeMs = 0;
   openInterestLots: QuantityLots = 0;
   reduceOnlyResting = 0;
+  /** Orders that wait for a price. */
+  waitingCount = 0;
   /** The interval that runs: when it ends, Σ k × premium of its k-th sample, and how many samples. */
   nextFundingTime: TimeMs = 0;
   premiumSum = 0;
@@ -112,6 +124,7 @@ export class SymbolState {
     this.cells = cells;
     this.book = new Book(this.orders, instrument.maxPriceTicks);
     this.positions = new Positions(instrument.defaultLeverage);
+    this.triggers = new Triggers(instrument.maxPriceTicks);
   }
 
   apply(event: SymbolEvent, time: TimeMs): void {
@@ -161,6 +174,12 @@ export class SymbolState {
       case IsolatedMarginSet.code:
         this.isolatedMarginSet(event);
         break;
+      case OrderWaits.code:
+        this.waits(event, time);
+        break;
+      case OrderTriggered.code:
+        this.triggered(event, this.slotOf(event.orderId));
+        break;
     }
   }
 
@@ -184,14 +203,58 @@ export class SymbolState {
     this.nextOrderSerial = serial + 1;
     this.changed = true;
     if (event.rests === 1) this.rest(slot, event.marginPriceTicks, event.lossTicks);
-    else {
-      // Replay: the one before it in the same turn was filled, or it would not be in hand any more.
-      if (this.inHand !== NONE) this.takeOutOfHand(this.inHand);
-      this.inHand = slot;
-    }
+    else this.takeInHand(slot);
     this.touchOrder(slot);
     this.touchRow(at);
     return slot;
+  }
+
+  /** An order that waits for its price. Returns its slot. */
+  waits(event: MessageOf<typeof OrderWaits>, time: TimeMs): number {
+    const { orders } = this;
+    const { accountId, side, orderType, timeInForce, flags, selfTradePrevention, clientOrderId } = event;
+    const at = this.positions.ensure(accountId);
+    const serial = (event.orderId - this.instrument.id) / 256;
+    const attributes = packAttributes(side, orderType, timeInForce, flags, selfTradePrevention);
+    const slot = orders.add(serial, at, attributes, event.priceTicks, event.quantityLots);
+    orders.setTimes(slot, time, time);
+    if (clientOrderId !== "") {
+      orders.setClientOrderId(slot, clientOrderId);
+      this.clientIds.add(accountId, clientOrderId, event.orderId, event.bodyHash, time);
+    }
+    this.nextOrderSerial = serial + 1;
+    this.changed = true;
+    const { triggerTicks, triggerBy } = event;
+    this.wait(slot, { triggerTicks, triggerBy, queueSerial: 0 });
+    this.touchOrder(slot);
+    this.touchRow(at);
+    return slot;
+  }
+
+  /** Lets an order wait for its trigger. */
+  wait(slot: number, terms: OrderTerms): void {
+    const { orders } = this;
+    this.extend(slot, terms);
+    orders.setWaiting(slot, true);
+    this.list(slot);
+    this.countWaiting(slot, 1);
+    this.triggers.add(terms.triggerBy, this.isRiseAwaited(slot), terms.triggerTicks, slot);
+  }
+
+  extend(slot: number, terms: OrderTerms): void {
+    this.orders.setExtended(slot);
+    this.terms.set(slot, terms);
+  }
+
+  /** The price of a waiting order has come: it takes, and what is left of it stands behind all that rests by now. */
+  triggered(event: MessageOf<typeof OrderTriggered>, slot: number): void {
+    this.endWait(slot);
+    this.orders.setPriceAndQuantity(slot, event.priceTicks, event.quantityLots);
+    this.terms.of(slot).queueSerial = this.nextOrderSerial++;
+    this.changed = true;
+    this.takeInHand(slot);
+    this.touchOrder(slot);
+    this.touchRow(this.orders.row(slot));
   }
 
   rested(event: MessageOf<typeof OrderRested>, slot: number): void {
@@ -238,7 +301,7 @@ export class SymbolState {
     this.touchRow(orders.row(slot));
     if (orders.isResting(slot)) this.unrest(slot);
     if (this.inHand === slot) this.inHand = NONE;
-    orders.remove(slot);
+    this.forget(slot);
   }
 
   leverageSet(event: MessageOf<typeof LeverageSet>): void {
@@ -387,7 +450,7 @@ export class SymbolState {
   takeOutOfHand(slot: number): void {
     assert(this.inHand === slot && this.orders.remainingLots(slot) === 0, "only a filled order leaves the hand");
     this.inHand = NONE;
-    this.orders.remove(slot);
+    this.forget(slot);
   }
 
   /** The turn stands in the log: what it touched bears its sequence, and an order left in hand has been filled. */
@@ -450,16 +513,19 @@ export class SymbolState {
     orders.setMarginTerms(slot, marginPriceTicks, lossTicks);
     orders.setResting(slot, true);
     this.book.add(slot);
-    const first = n[at + FIRST_ORDER];
-    orders.setAccountNext(slot, first);
-    orders.setAccountPrevious(slot, NONE);
-    if (first !== NONE) orders.setAccountPrevious(first, slot);
-    n[at + FIRST_ORDER] = slot;
+    // One that has waited is there already.
+    if (!orders.isListed(slot)) this.list(slot);
     n[at + OPEN_ORDERS]++;
     if (this.isReduceOnly(slot)) {
       n[at + REDUCE_ONLY_ORDERS]++;
       this.reduceOnlyResting++;
     } else this.addToSums(slot, orders.remainingLots(slot));
+  }
+
+  /** Orders of a price queue by this. */
+  queueSerial(slot: number): number {
+    const { orders } = this;
+    return (orders.isExtended(slot) && this.terms.of(slot).queueSerial) || orders.serial(slot);
   }
 
   isReduceOnly(slot: number): boolean {
@@ -471,17 +537,68 @@ export class SymbolState {
     const at = orders.row(slot);
     const n = positions.numbers;
     this.book.remove(slot);
-    const next = orders.accountNext(slot);
-    const previous = orders.accountPrevious(slot);
-    if (previous === NONE) n[at + FIRST_ORDER] = next;
-    else orders.setAccountNext(previous, next);
-    if (next !== NONE) orders.setAccountPrevious(next, previous);
     n[at + OPEN_ORDERS]--;
     if (this.isReduceOnly(slot)) {
       n[at + REDUCE_ONLY_ORDERS]--;
       this.reduceOnlyResting--;
     } else this.addToSums(slot, -orders.remainingLots(slot));
     orders.setResting(slot, false);
+  }
+
+  /** Puts an order at the head of its account's list: the newest first. */
+  private list(slot: number): void {
+    const { orders, positions } = this;
+    const at = orders.row(slot) + FIRST_ORDER;
+    const first = positions.numbers[at];
+    orders.setAccountNext(slot, first);
+    orders.setAccountPrevious(slot, NONE);
+    if (first !== NONE) orders.setAccountPrevious(first, slot);
+    positions.numbers[at] = slot;
+    orders.setListed(slot, true);
+  }
+
+  private unlist(slot: number): void {
+    const { orders, positions } = this;
+    const next = orders.accountNext(slot);
+    const previous = orders.accountPrevious(slot);
+    if (previous === NONE) positions.numbers[orders.row(slot) + FIRST_ORDER] = next;
+    else orders.setAccountNext(previous, next);
+    if (next !== NONE) orders.setAccountPrevious(next, previous);
+  }
+
+  private takeInHand(slot: number): void {
+    // Replay: the one before it in the same turn was filled, or it would not be in hand any more.
+    if (this.inHand !== NONE) this.takeOutOfHand(this.inHand);
+    this.inHand = slot;
+  }
+
+  private forget(slot: number): void {
+    const { orders } = this;
+    if (orders.isListed(slot)) this.unlist(slot);
+    if (orders.isExtended(slot)) {
+      if (orders.isWaiting(slot)) this.endWait(slot);
+      this.terms.remove(slot, orders.serial(slot));
+    }
+    orders.remove(slot);
+  }
+
+  private endWait(slot: number): void {
+    const { triggerTicks, triggerBy } = this.terms.of(slot);
+    this.triggers.remove(triggerBy, this.isRiseAwaited(slot), triggerTicks, slot);
+    this.orders.setWaiting(slot, false);
+    this.countWaiting(slot, -1);
+  }
+
+  private countWaiting(slot: number, by: number): void {
+    const n = this.positions.numbers;
+    const at = this.orders.row(slot);
+    this.waitingCount += by;
+    n[at + WAITING_ORDERS] += by;
+    if ((this.orders.flags(slot) & CLOSE_POSITION) !== 0) n[at + CLOSING_ORDERS] += by;
+  }
+
+  private isRiseAwaited(slot: number): boolean {
+    return waitsForRise(this.orders.type(slot), this.orders.side(slot));
   }
 
   /** `lots` of a resting order are about to trade or be given up. */

@@ -1,7 +1,16 @@
 import { bucketEquity, positionMaintenance } from "./isolated.ts";
 import { deleveragingRank } from "./liquidation.ts";
 import { bankruptcyPrice, initialMargin, liquidationPrice, maintenanceMargin } from "./margin.ts";
-import { OrderView, PositionView, REASON_NONE, STATUS_NEW, STATUS_PARTIALLY_FILLED, type Turn } from "./messages.ts";
+import {
+  OrderView,
+  PositionView,
+  REASON_NONE,
+  STATUS_NEW,
+  STATUS_PARTIALLY_FILLED,
+  STATUS_UNTRIGGERED,
+  type Turn,
+} from "./messages.ts";
+import { NO_TERMS } from "./order-terms.ts";
 import {
   ACCOUNT,
   CASH,
@@ -22,8 +31,9 @@ const orderView = blank(OrderView);
 const positionView = blank(PositionView);
 
 export function replyOpenOrder(state: SymbolState, turn: Turn, slot: number): void {
-  const status = state.orders.filledLots(slot) > 0 ? STATUS_PARTIALLY_FILLED : STATUS_NEW;
-  replyOrder(state, turn, slot, status, REASON_NONE, false);
+  const { orders } = state;
+  const open = orders.filledLots(slot) > 0 ? STATUS_PARTIALLY_FILLED : STATUS_NEW;
+  replyOrder(state, turn, slot, orders.isWaiting(slot) ? STATUS_UNTRIGGERED : open, REASON_NONE, false);
 }
 
 /** `changing`: this turn changes the order, so it will bear this turn's time and sequence. */
@@ -54,6 +64,9 @@ export function replyOrder(
   orderView.updatedAt = changing ? turn.time : orders.updatedAt(slot);
   orderView.sequence = changing ? 0 : orders.sequence(slot);
   orderView.clientOrderId = orders.clientOrderId(slot);
+  const terms = orders.isExtended(slot) ? state.terms.of(slot) : NO_TERMS;
+  orderView.triggerTicks = terms.triggerTicks;
+  orderView.triggerBy = terms.triggerBy;
   turn.reply(orderView);
 }
 

@@ -1,5 +1,6 @@
 import { unreachable } from "../assert.ts";
 import type { AccountCells } from "./cells.ts";
+import { Conditional } from "./conditional.ts";
 import { endHalt, mayLiquidate, replyStatus, setHalt } from "./halt.ts";
 import type { Instrument } from "./instrument.ts";
 import { auditSymbol, summarizeSymbol } from "./invariants.ts";
@@ -23,6 +24,7 @@ import {
   MODE_TRADING,
   MoveMargin,
   PlaceOrder,
+  PlaceTrigger,
   REASON_OF_HALT,
   REASON_USER,
   ReadClientIds,
@@ -69,6 +71,7 @@ export class SymbolActor implements Actor {
   private readonly instrument: Instrument;
   private readonly cells: AccountCells;
   private readonly placement: Placement;
+  private readonly conditional: Conditional;
   private readonly pricing: Pricing;
   private readonly marginSettings: MarginSettings;
   private readonly liquidations = new Liquidations();
@@ -80,6 +83,7 @@ export class SymbolActor implements Actor {
     this.state = new SymbolState(instrument, cells);
     if (settings !== undefined) this.state.maxIndexAgeMs = settings.maxIndexAgeMs;
     this.placement = new Placement(this.state);
+    this.conditional = new Conditional(this.state, this.placement);
     this.pricing = new Pricing(this.state);
     this.marginSettings = new MarginSettings(this.state);
   }
@@ -89,6 +93,9 @@ export class SymbolActor implements Actor {
     switch (command.type) {
       case PlaceOrder.code:
         this.placement.place(command, turn);
+        break;
+      case PlaceTrigger.code:
+        this.conditional.place(command, turn);
         break;
       case CancelOrder.code:
         this.cancel(command, turn);
@@ -146,12 +153,13 @@ export class SymbolActor implements Actor {
     this.state.refreshTouched();
   }
 
-  /** Positions come to the mark, and accounts are looked at, while orders go on. */
+  /** Positions come to the mark, accounts are looked at and waiting orders fire, while orders go on. */
   proceed(turn: Turn): boolean {
     const isMarking = this.pricing.proceed();
     const isLooking = this.liquidate(turn);
+    const isFiring = this.conditional.proceed(turn);
     this.state.refreshTouched();
-    return isMarking || isLooking;
+    return isMarking || isLooking || isFiring;
   }
 
   apply(event: Message, time: number): void {
@@ -166,8 +174,8 @@ export class SymbolActor implements Actor {
     snapshotSymbol(this.state, writer);
   }
 
-  load(table: string, _key: number | string, row: Message): void {
-    loadSymbolRow(this.state, table, row);
+  load(table: string, key: number | string, row: Message): void {
+    loadSymbolRow(this.state, table, key, row);
   }
 
   restored(): void {

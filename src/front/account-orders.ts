@@ -6,13 +6,15 @@ import {
   OrderClosed,
   OrderPlaced,
   OrderReduced,
+  OrderTriggered,
   OrderView,
+  OrderWaits,
   PositionTransferred,
   ReadOrders,
   Traded,
 } from "../core/messages.ts";
 import { blank, type MessageOf } from "../core/shape.ts";
-import { fillOrder, placedOrder, transferFill } from "../store/order-records.ts";
+import { fillOrder, placedOrder, transferFill, triggerOrder, waitingOrder } from "../store/order-records.ts";
 import { isOpen, OrderRecord } from "../store/rows.ts";
 import { fillJson, orderRecordJson } from "./views.ts";
 
@@ -110,6 +112,15 @@ export class AccountOrders {
         this.changed.add(order);
         break;
       }
+      case OrderWaits.code: {
+        const order = waitingOrder(event, time, sequence);
+        slot.open.set(order.orderId, order);
+        this.changed.add(order);
+        break;
+      }
+      case OrderTriggered.code:
+        triggerOrder(touch(event.orderId), event);
+        break;
       case Traded.code: {
         const isTaker = event.takerAccountId === this.accountId;
         const order = touch(isTaker ? event.takerOrderId : event.makerOrderId);

@@ -14,13 +14,12 @@ import { ApiError } from "./errors.ts";
  * passes the exact range, and what lies between two units: then the nearest values that would do are named.
  */
 
-export function readPrice(instrument: Instrument, text: string): PriceTicks {
+export function readPrice(instrument: Instrument, text: string, field = "price"): PriceTicks {
   const ticks = parsePrice(instrument, text);
   if (ticks > 0) return ticks;
   const { tickSize, maxPrice } = instrument.config;
-  const field = "price";
   if (ticks === 0)
-    throw new ApiError("BAD_VALUE", { field, message: "price must be above 0.", details: { minimum: tickSize } });
+    throw new ApiError("BAD_VALUE", { field, message: "A price must be above 0.", details: { minimum: tickSize } });
   const nearest = nearestSteps(text, instrument.tickUnits, instrument.priceDecimals);
   if (nearest === null) throw new ApiError("PRICE_TOO_HIGH", { field, details: { limit: maxPrice } });
   const prices = nearest.map((each) => printPrice(instrument, each));

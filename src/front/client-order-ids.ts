@@ -1,5 +1,5 @@
 import type { Released, Road } from "../actor/road.ts";
-import { ClientIdsPage, OrderPlaced, type ClientIds as Page, ReadClientIds } from "../core/messages.ts";
+import { ClientIdsPage, OrderPlaced, OrderWaits, type ClientIds as Page, ReadClientIds } from "../core/messages.ts";
 import type { MessageOf } from "../core/shape.ts";
 import type { TimeMs } from "../core/units.ts";
 import { ask, replyOf } from "./ask.ts";
@@ -68,8 +68,8 @@ export class ClientOrderIds {
 
   private fold(turn: Released): void {
     for (let i = 0; i < turn.eventCount; i++) {
-      const event = turn.messages[i] as MessageOf<typeof OrderPlaced>;
-      if (event.type === OrderPlaced.code && event.clientOrderId !== "")
+      const event = turn.messages[i] as MessageOf<typeof OrderPlaced> | MessageOf<typeof OrderWaits>;
+      if ((event.type === OrderPlaced.code || event.type === OrderWaits.code) && event.clientOrderId !== "")
         this.keep(event.accountId, event.clientOrderId, turn.actorId, turn.time);
     }
   }

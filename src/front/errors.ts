@@ -41,6 +41,11 @@ const CORE_ERRORS = {
     message: "The index price has jumped; it is used once as many more as are missing agree with it.",
     retryable: true,
   },
+  WOULD_TRIGGER: { status: 422, message: "The price is there already: the order would trigger at once." },
+  TOO_MANY_TRIGGER_ORDERS: {
+    status: 422,
+    message: "The account has as many orders waiting for a price in this symbol as it may.",
+  },
   REQUEST_EXPIRED: { status: 422, message: "The request reached the engine after its expiresAt." },
   ORDER_NOT_FOUND: { status: 404, message: "No such order." },
   ORDER_NOT_OPEN: { status: 409, message: "The order is no longer open." },

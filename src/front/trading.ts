@@ -8,7 +8,7 @@ import { Input } from "./input.ts";
 import { CANCEL_COST, type Cost, ORDER_COST } from "./limits.ts";
 import { cancelOrder, cancelOrders } from "./routes/cancel-orders.ts";
 import { moveMargin, setMarginMode } from "./routes/margin.ts";
-import { placeOrder } from "./routes/place-order.ts";
+import { placeOrder } from "./routes/place.ts";
 import { closePosition, setLeverage } from "./routes/positions.ts";
 
 /** Does what the op says for whom it is asked, and answers now or later. Never throws. */

@@ -1,11 +1,13 @@
 import type { AccountCells } from "../core/cells.ts";
 import { type Instrument, printPrice, printQuantity } from "../core/instrument.ts";
 import {
+  CLOSE_POSITION,
   EXEC_TRADE,
   EXEC_TYPES,
   ISOLATED,
+  isAtMarket,
+  isOpenStatus,
   MARGIN_MODES,
-  MARKET,
   ORDER_STATUSES,
   ORDER_TYPES,
   type OrderView,
@@ -15,9 +17,8 @@ import {
   REDUCE_ONLY,
   SELF_TRADE_PREVENTIONS,
   SIDES,
-  STATUS_NEW,
-  STATUS_PARTIALLY_FILLED,
   TIMES_IN_FORCE,
+  TRIGGER_SOURCES,
   type Traded,
   type Transfer,
 } from "../core/messages.ts";
@@ -50,19 +51,20 @@ export function orderJsonWith(instrument: Instrument, order: OrderFields, sequen
 }
 
 function orderMembers(instrument: Instrument, order: OrderFields, sequence: number): string {
-  const isOpen = order.status === STATUS_NEW || order.status === STATUS_PARTIALLY_FILLED;
+  const isOpen = isOpenStatus(order.status);
   const reason = REASONS[order.reason];
   return (
     `"orderId":"${order.orderId}","clientOrderId":${textOrNull(order.clientOrderId)},"symbol":"${instrument.symbol}",` +
     `"side":"${SIDES[order.side]}","type":"${ORDER_TYPES[order.orderType]}",` +
     `"timeInForce":"${TIMES_IN_FORCE[order.timeInForce]}","postOnly":${(order.flags & POST_ONLY) !== 0},` +
-    `"reduceOnly":${(order.flags & REDUCE_ONLY) !== 0},"closePosition":false,` +
-    `"price":${order.orderType === MARKET ? "null" : `"${printPrice(instrument, order.priceTicks)}"`},` +
+    `"reduceOnly":${(order.flags & REDUCE_ONLY) !== 0},"closePosition":${(order.flags & CLOSE_POSITION) !== 0},` +
+    `"price":${isAtMarket(order.orderType) ? "null" : `"${printPrice(instrument, order.priceTicks)}"`},` +
     `"quantity":"${printQuantity(instrument, order.quantityLots)}","displayQuantity":null,` +
     `"filledQuantity":"${printQuantity(instrument, order.filledLots)}",` +
     `"remainingQuantity":"${isOpen ? printQuantity(instrument, order.remainingLots) : "0"}",` +
     `"avgPrice":${averagePriceJson(instrument, order.filledQuanta, order.filledLots)},` +
-    `"fee":"${printQuanta(order.feeQuanta)}","triggerPrice":null,"triggerBy":null,"goodTillDate":null,` +
+    `"fee":"${printQuanta(order.feeQuanta)}","triggerPrice":${priceJson(instrument, order.triggerTicks)},` +
+    `"triggerBy":${order.triggerTicks === 0 ? "null" : `"${TRIGGER_SOURCES[order.triggerBy]}"`},"goodTillDate":null,` +
     `"selfTradePreventionMode":"${SELF_TRADE_PREVENTIONS[order.selfTradePrevention]}",` +
     `"status":"${ORDER_STATUSES[order.status]}","reason":${reason == null ? "null" : `"${reason}"`},` +
     `"createdAt":${order.createdAt},"updatedAt":${order.updatedAt},"sequence":${order.sequence || sequence}`

@@ -12,6 +12,8 @@ import {
   OrderClosed,
   OrderPlaced,
   OrderReduced,
+  OrderTriggered,
+  OrderWaits,
   PositionTransferred,
   REASON_NONE,
   STATUS_FILLED,
@@ -25,7 +27,7 @@ import { CandleFold } from "./candle-fold.ts";
 import type { Database } from "./database.ts";
 import { FundingFold } from "./funding-fold.ts";
 import { InsuranceFold } from "./insurance-fold.ts";
-import { fillOrder, placedOrder, transferFill } from "./order-records.ts";
+import { fillOrder, placedOrder, transferFill, triggerOrder, waitingOrder } from "./order-records.ts";
 import {
   ClientOrderRecord,
   type FillRecord,
@@ -116,7 +118,13 @@ export class HistoryFold {
     this.insurance.apply(event);
     switch (event.type) {
       case OrderPlaced.code:
-        this.placed(event);
+        if (isCustomer(event.accountId)) this.placed(placedOrder(event, this.time, this.place.sequence));
+        break;
+      case OrderWaits.code:
+        this.placed(waitingOrder(event, this.time, this.place.sequence));
+        break;
+      case OrderTriggered.code:
+        triggerOrder(this.touch(event.orderId), event);
         break;
       case Traded.code:
         this.traded(event);
@@ -174,12 +182,11 @@ export class HistoryFold {
     if (this.openOrders.size > MAX_CACHED_ORDERS) this.openOrders.clear();
   }
 
-  private placed(event: MessageOf<typeof OrderPlaced>): void {
-    if (!isCustomer(event.accountId)) return;
-    this.touchedOrders.set(event.orderId, placedOrder(event, this.time, this.place.sequence));
-    if (event.clientOrderId === "") return;
-    const key = [this.index.clientIdGeneration, event.accountId, event.clientOrderId];
-    this.batch.put(this.database.clientOrders, key, { type: ClientOrderRecord.code, orderId: event.orderId });
+  private placed(order: OrderRecord): void {
+    this.touchedOrders.set(order.orderId, order);
+    if (order.clientOrderId === "") return;
+    const key = [this.index.clientIdGeneration, order.accountId, order.clientOrderId];
+    this.batch.put(this.database.clientOrders, key, { type: ClientOrderRecord.code, orderId: order.orderId });
     this.index.clientIdCount++;
   }
 

@@ -2,11 +2,14 @@ import { otherSide } from "../core/feed.ts";
 import type { Instrument } from "../core/instrument.ts";
 import {
   type OrderPlaced,
+  type OrderTriggered,
+  type OrderWaits,
   type PositionTransferred,
   REASON_NONE,
   STATUS_FILLED,
   STATUS_NEW,
   STATUS_PARTIALLY_FILLED,
+  STATUS_UNTRIGGERED,
   type Traded,
 } from "../core/messages.ts";
 import type { MessageOf } from "../core/shape.ts";
@@ -36,7 +39,32 @@ export const placedOrder = (event: MessageOf<typeof OrderPlaced>, time: TimeMs, 
   updatedAt: time,
   sequence,
   clientOrderId: event.clientOrderId,
+  triggerTicks: 0,
+  triggerBy: 0,
 });
+
+/** An order that waits for a price. */
+export const waitingOrder = (event: MessageOf<typeof OrderWaits>, time: TimeMs, sequence: number): OrderRecord => ({
+  ...event,
+  type: OrderRecord.code,
+  remainingLots: event.quantityLots,
+  filledLots: 0,
+  filledQuanta: 0,
+  feeQuanta: 0,
+  status: STATUS_UNTRIGGERED,
+  reason: REASON_NONE,
+  createdAt: time,
+  updatedAt: time,
+  sequence,
+});
+
+/** The price of a waiting order has come: its quantity is known now, and of a type at market its cap. */
+export function triggerOrder(order: OrderRecord, event: MessageOf<typeof OrderTriggered>): void {
+  order.priceTicks = event.priceTicks;
+  order.quantityLots = event.quantityLots;
+  order.remainingLots = event.quantityLots;
+  order.status = STATUS_NEW;
+}
 
 /** Fills the order by its side of the trade. No event says that an order was filled: its last lot does. */
 export function fillOrder(

@@ -1,4 +1,4 @@
-import { STATUS_NEW, STATUS_PARTIALLY_FILLED, type Transfer } from "../core/messages.ts";
+import { isOpenStatus, type Transfer } from "../core/messages.ts";
 import { json, type MessageOf, shape } from "../core/shape.ts";
 
 /**
@@ -6,7 +6,7 @@ import { json, type MessageOf, shape } from "../core/shape.ts";
  * appended. Units stand in the names; see core/units.ts.
  */
 
-/** An order in its last known state. Open while status is NEW or PARTIALLY_FILLED. */
+/** An order in its last known state. */
 export const OrderRecord = shape(250, "OrderRecord", {
   orderId: "number",
   accountId: "number",
@@ -33,11 +33,13 @@ export const OrderRecord = shape(250, "OrderRecord", {
   /** Of the last turn that touched it. */
   sequence: "number",
   clientOrderId: "string",
+  /** Of an order that waits or has waited for a price; else 0. */
+  triggerTicks: "number",
+  triggerBy: "number",
 });
 export type OrderRecord = MessageOf<typeof OrderRecord>;
 
-export const isOpen = (order: OrderRecord): boolean =>
-  order.status === STATUS_NEW || order.status === STATUS_PARTIALLY_FILLED;
+export const isOpen = (order: OrderRecord): boolean => isOpenStatus(order.status);
 
 /** One account's side of a trade. */
 export const FillRecord = shape(251, "FillRecord", {

@@ -209,7 +209,7 @@ function goOn(traffic: Traffic, again: Exchange, steps: readonly Step[]): void {
     const { actorId, command } = traffic.command(step);
     traffic.exchange.time += step.waitMs;
     again.time = traffic.exchange.time;
-    const said = again.do(actorId, command);
+    const said = again.carryOut(actorId, command);
     assert.deepEqual(inOrder(said), inOrder(traffic.send(actorId, command)), JSON.stringify(step));
   }
   assertSame(traffic.exchange, again, traffic.accounts);

@@ -189,7 +189,14 @@ function compareSymbol(exchange: Exchange, reference: ReferenceSymbol, accounts:
     const orders = exchange.do(id, make(ReadOrders, { accountId })).replies.slice(0, -1);
     const expected = reference.ordersOf(accountId).map(({ marginPriceTicks, lossTicks, ...order }) => {
       const { accountId, ...rest } = order;
-      return { ...rest, type: OrderView.code, status: order.filledLots > 0 ? 1 : 0, reason: 0 };
+      return {
+        ...rest,
+        triggerTicks: 0,
+        triggerBy: 0,
+        type: OrderView.code,
+        status: order.filledLots > 0 ? 1 : 0,
+        reason: 0,
+      };
     });
     // Newest first.
     assert.deepEqual(orders.map(withoutSequence), expected.toReversed());

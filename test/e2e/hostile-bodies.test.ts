@@ -103,7 +103,7 @@ test("fields that are missing, unknown, twice, or of the wrong type", async () =
     [{ ...ORDER, symbol: "" }, "BAD_VALUE", "symbol"],
     [{ ...ORDER, side: "buy" }, "BAD_VALUE", "side"],
     [{ ...ORDER, side: 0 }, "BAD_VALUE", "side"],
-    [{ ...ORDER, type: "STOP" }, "BAD_VALUE", "type"],
+    [{ ...ORDER, type: "STOP_LOSS" }, "BAD_VALUE", "type"],
     [{ ...ORDER, type: "toString" }, "BAD_VALUE", "type"],
     [{ ...ORDER, timeInForce: "GTD" }, "BAD_VALUE", "timeInForce"],
     [{ ...ORDER, selfTradePreventionMode: "NONE" }, "BAD_VALUE", "selfTradePreventionMode"],

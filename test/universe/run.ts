@@ -65,7 +65,11 @@ class Universe {
   private readonly disk: SimDisk;
   private readonly auditor: Auditor;
   private readonly machineOptions: () => ConstructorParameters<typeof Machine>[0];
-  private readonly traffic: Traffic<{ time: number; ask(actorId: number, command: Message): Message; do(): never }>;
+  private readonly traffic: Traffic<{
+    time: number;
+    ask(actorId: number, command: Message): Message;
+    carryOut(): never;
+  }>;
   private readonly instruments = [instrument(ODD), instrument(FREE)];
   private readonly transfers: Message[] = [];
   private machine: Machine;
@@ -108,7 +112,7 @@ class Universe {
           return universe.now;
         },
         ask: (actorId, command) => this.askNow(actorId, command)[0] as Message,
-        do: () => {
+        carryOut: () => {
           throw new Error("requests are sent by the universe");
         },
       },

@@ -17,7 +17,7 @@ import { type Route, route } from "../router.ts";
 import { listJson, orderRecordJson } from "../views.ts";
 import { cancelOrder, cancelOrders } from "./cancel-orders.ts";
 import { findInHistory, findOpen, instrumentOf, type OpenRow, openOrders } from "./find-orders.ts";
-import { placeOrder } from "./place-order.ts";
+import { placeOrder } from "./place.ts";
 
 export function orderRoutes(context: Context): Route[] {
   const { history, symbols } = context;
@@ -45,6 +45,8 @@ export function orderRoutes(context: Context): Route[] {
         "POSITION_LIMIT",
         "TOO_MANY_OPEN_ORDERS",
         "POST_ONLY_WOULD_TRADE",
+        "WOULD_TRIGGER",
+        "TOO_MANY_TRIGGER_ORDERS",
         "REDUCE_ONLY_NO_POSITION",
         "NO_MARK_PRICE",
         "SYMBOL_HALTED",

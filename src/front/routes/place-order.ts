@@ -1,4 +1,3 @@
-import type { Static } from "typebox";
 import type { Released } from "../../actor/road.ts";
 import type { Instrument } from "../../core/instrument.ts";
 import {
@@ -19,7 +18,7 @@ import {
   TIMES_IN_FORCE,
   Traded,
 } from "../../core/messages.ts";
-import { blank, type MessageOf } from "../../core/shape.ts";
+import { blank, type Message, type MessageOf } from "../../core/shape.ts";
 import type { PlaceOrderBody } from "../../wire/schema/orders.ts";
 import { MAX_LIMIT } from "../../wire/schema/scalars.ts";
 import { readPrice, readQuantity } from "../amounts.ts";
@@ -36,22 +35,34 @@ type Command = MessageOf<typeof PlaceOrder>;
 // Filled in again for each order: the road has encoded it when ask() returns.
 const command = blank(PlaceOrder);
 
-/** Places an order: the path that everything else is slower than. */
-export function placeOrder(
-  context: Context,
-  answer: Answer,
-  principal: Principal,
-  body: Static<typeof PlaceOrderBody>,
-): void {
+/** Places an order that acts at once: the path that everything else is slower than. */
+export function placePlainOrder(context: Context, answer: Answer, principal: Principal, body: PlaceOrderBody): void {
   const instrument = context.symbols.named(body.symbol);
   checkSymbol(principal, instrument);
-  const { accountId, record } = principal;
-  command.accountId = accountId;
+  command.accountId = principal.accountId;
   readOrder(instrument, body, command);
+  takeKeyLimits(command, principal);
+  sendOrder(context, answer, instrument, command);
+}
+
+/** The limits of the API key that the order came with. */
+export function takeKeyLimits(
+  command: Pick<Command, "keyOrderQuanta" | "keyPositionQuanta" | "keyLeverage">,
+  { record }: Principal,
+): void {
   command.keyOrderQuanta = record?.maxOrderQuanta ?? 0;
   command.keyPositionQuanta = record?.maxPositionQuanta ?? 0;
   command.keyLeverage = record?.maxLeverage ?? 0;
-  const { clientOrderId } = command;
+}
+
+/** Sends an order's command to its symbol, and answers with the order, its first order or a refusal. */
+export function sendOrder(
+  context: Context,
+  answer: Answer,
+  instrument: Instrument,
+  command: Message & { accountId: number; clientOrderId: string },
+): void {
+  const { accountId, clientOrderId } = command;
   const isFirstUse = clientOrderId !== "" && claim(context, accountId, clientOrderId, instrument);
   askFor(context, answer, instrument.id, command, (turn) => {
     const reply = firstReply(turn);
@@ -114,30 +125,53 @@ function replyDuplicate(context: Context, answer: Answer, instrument: Instrument
 }
 
 /** Fills in everything but the account and its key's limits. Throws an ApiError when fields do not go together or lie between two units. */
-function readOrder(instrument: Instrument, body: Static<typeof PlaceOrderBody>, order: Command): void {
+function readOrder(instrument: Instrument, body: PlaceOrderBody, order: Command): void {
+  if (body.triggerPrice !== undefined || body.triggerBy !== undefined || body.closePosition === true)
+    throw new ApiError("BAD_COMBINATION", {
+      field: "type",
+      message: "triggerPrice, triggerBy and closePosition belong to orders that wait for a price.",
+    });
   const isMarket = body.type === ORDER_TYPES[MARKET];
   if (isMarket) checkMarket(body);
   else if (body.price === undefined)
     throw new ApiError("MISSING_FIELD", { field: "price", message: "A limit order has a price." });
   if (body.postOnly === true && body.timeInForce !== undefined && body.timeInForce !== TIMES_IN_FORCE[GTC])
     throw new ApiError("BAD_COMBINATION", { field: "postOnly", message: "A post-only order rests, so it is GTC." });
-  order.side = SIDES.indexOf(body.side);
   order.orderType = isMarket ? MARKET : LIMIT;
+  order.flags = 0;
+  readCommon(instrument, body, order, isMarket);
+  order.bodyHash = order.clientOrderId === "" ? 0 : hashOrder(order);
+}
+
+/** What orders of all types say in the same way. */
+export function readCommon(
+  instrument: Instrument,
+  body: PlaceOrderBody,
+  order: Omit<Command, "type">,
+  isMarket: boolean,
+): void {
+  order.side = SIDES.indexOf(body.side);
   order.timeInForce =
     body.timeInForce === undefined ? (isMarket ? IOC : GTC) : TIMES_IN_FORCE.indexOf(body.timeInForce);
-  order.flags = (body.postOnly === true ? POST_ONLY : 0) | (body.reduceOnly === true ? REDUCE_ONLY : 0);
+  order.flags |= (body.postOnly === true ? POST_ONLY : 0) | (body.reduceOnly === true ? REDUCE_ONLY : 0);
   order.selfTradePrevention =
     body.selfTradePreventionMode === undefined
       ? EXPIRE_TAKER
       : SELF_TRADE_PREVENTIONS.indexOf(body.selfTradePreventionMode);
   order.priceTicks = body.price === undefined ? 0 : readPrice(instrument, body.price);
-  order.quantityLots = readQuantity(instrument, body.quantity);
+  order.quantityLots = readQuantityOf(instrument, body);
   order.expiresAt = body.expiresAt ?? 0;
   order.clientOrderId = body.clientOrderId ?? "";
-  order.bodyHash = order.clientOrderId === "" ? 0 : hashOrder(order);
 }
 
-function checkMarket(body: Static<typeof PlaceOrderBody>): void {
+/** 0 for an order that closes the whole position. */
+function readQuantityOf(instrument: Instrument, body: PlaceOrderBody): number {
+  if (body.quantity !== undefined) return readQuantity(instrument, body.quantity);
+  if (body.closePosition === true) return 0;
+  throw new ApiError("MISSING_FIELD", { field: "quantity" });
+}
+
+export function checkMarket(body: PlaceOrderBody): void {
   const refuse = (field: string, message: string) => new ApiError("BAD_COMBINATION", { field, message });
   if (body.price !== undefined) throw refuse("price", "A market order has no price; an IOC limit order has one.");
   if (body.postOnly === true) throw refuse("postOnly", "A market order cannot be post-only.");
@@ -149,7 +183,7 @@ function checkMarket(body: Static<typeof PlaceOrderBody>): void {
  * 48 bits over every field of the order, by which a retry is told from a reused clientOrderId. Not over expiresAt: that
  * is about the request, and a client that tries again may move it.
  */
-function hashOrder(order: Command): number {
+export function hashOrder(order: Omit<Command, "type">): number {
   const words =
     order.side |
     (order.orderType << 1) |
@@ -158,6 +192,13 @@ function hashOrder(order: Command): number {
     (order.selfTradePrevention << 10);
   const high = mix(mix(mix(0x9747b28c, words), order.priceTicks), order.quantityLots);
   const low = mix(mix(mix(0x3c6ef372, order.quantityLots), order.priceTicks), words);
+  return (high >>> 0) * 0x10000 + (low >>> 16);
+}
+
+/** The hash of an order that has more: 48 bits over what hashOrder() said of the rest, and over each of `values`. */
+export function hashMore(hash: number, values: readonly number[]): number {
+  const high = values.reduce(mix, mix(0x9747b28c, hash));
+  const low = values.reduce(mix, mix(0x3c6ef372, hash));
   return (high >>> 0) * 0x10000 + (low >>> 16);
 }
 

@@ -1,4 +1,4 @@
-import Type from "typebox";
+import Type, { type Static } from "typebox";
 import {
   EXEC_TYPES,
   MARGIN_MODES,
@@ -8,6 +8,7 @@ import {
   SELF_TRADE_PREVENTIONS,
   SIDES,
   TIMES_IN_FORCE,
+  TRIGGER_SOURCES,
 } from "../../core/messages.ts";
 import {
   ClientOrderId,
@@ -29,8 +30,12 @@ import {
 
 const Side = Type.Enum(SIDES, { description: "Buy or sell." });
 const OrderType = Type.Enum(ORDER_TYPES, {
-  description: "A market order trades no further than the price band around the mark and never rests.",
+  description:
+    "A market order trades no further than the price band around the mark and never rests. STOP_ and TAKE_PROFIT_ orders " +
+    "wait for triggerPrice, without margin, and then act like a limit or market order: a STOP buys above and sells below " +
+    "today's price, a TAKE_PROFIT buys below and sells above it. One that is refused then ends as REJECTED with the reason.",
 });
+const TriggerBy = Type.Enum(TRIGGER_SOURCES, { description: "The price that is compared with triggerPrice." });
 const TimeInForce = Type.Enum(TIMES_IN_FORCE, {
   description: "Default GTC for limit orders and IOC for market orders, which take IOC and FOK only.",
 });
@@ -48,12 +53,27 @@ export const PlaceOrderBody = object({
     Type.Boolean({ description: "Refuse the order if it would trade at once. GTC limit orders." }),
   ),
   reduceOnly: Type.Optional(Type.Boolean({ description: "Clip the order to the position, for as long as it lives." })),
-  price: Type.Optional(Decimal("Limit orders only: a multiple of tickSize.", "65000.5")),
-  quantity: Decimal("A multiple of stepSize.", "0.01"),
+  closePosition: Type.Optional(
+    Type.Boolean({
+      description:
+        "STOP_MARKET and TAKE_PROFIT_MARKET: close all of the position that is there then, without a quantity. " +
+        "Canceled when the position is gone, so that a stop and a take-profit of a position cancel each other.",
+    }),
+  ),
+  price: Type.Optional(Decimal("LIMIT, STOP and TAKE_PROFIT: a multiple of tickSize.", "65000.5")),
+  quantity: Type.Optional(Decimal("A multiple of stepSize. Required unless closePosition is true.", "0.01")),
+  triggerPrice: Type.Optional(
+    Decimal("STOP_ and TAKE_PROFIT_ orders: the price to wait for, a multiple of tickSize.", "64000"),
+  ),
+  triggerBy: Type.Optional(
+    Type.Enum(TRIGGER_SOURCES, { description: "The price that is compared with triggerPrice. Default MARK." }),
+  ),
   clientOrderId: Type.Optional(ClientOrderId),
   selfTradePreventionMode: Type.Optional(SelfTradePrevention),
   expiresAt: Type.Optional(ExpiresAt),
 });
+
+export type PlaceOrderBody = Static<typeof PlaceOrderBody>;
 
 export const ClosePositionBody = object({
   quantity: Type.Optional(Decimal("All of the position when left out.", "0.01")),
@@ -104,19 +124,22 @@ const orderProperties = {
   timeInForce: TimeInForce,
   postOnly: Type.Boolean(),
   reduceOnly: Type.Boolean(),
-  closePosition: Type.Boolean({ description: "False: not offered yet." }),
-  price: nullable(DecimalOut("Null for market orders.", "65000.5")),
-  quantity: DecimalOut("As placed; of a reduce-only order, what the position left of it.", "0.01"),
+  closePosition: Type.Boolean({ description: "Closes all of the position that is there when its price has come." }),
+  price: nullable(DecimalOut("Null for orders at market.", "65000.5")),
+  quantity: DecimalOut(
+    "As placed; of a reduce-only order, what the position left of it. 0 while a closePosition order waits.",
+    "0.01",
+  ),
   displayQuantity: Type.Null({ description: "Not offered yet." }),
   filledQuantity: DecimalOut("What has traded.", "0.004"),
   remainingQuantity: DecimalOut("What may still trade: 0 once the order is closed.", "0.006"),
   avgPrice: nullable(DecimalOut("Average price of what has traded; null before.", "65000.25")),
   fee: DecimalOut("Fees paid so far, in USDC.", "0.13"),
-  triggerPrice: Type.Null({ description: "Not offered yet." }),
-  triggerBy: Type.Null({ description: "Not offered yet." }),
+  triggerPrice: nullable(DecimalOut("What it waits or has waited for.", "64000")),
+  triggerBy: nullable(TriggerBy),
   goodTillDate: Type.Null({ description: "Not offered yet." }),
   selfTradePreventionMode: SelfTradePrevention,
-  status: Type.Enum(ORDER_STATUSES, { description: "NEW and PARTIALLY_FILLED are open." }),
+  status: Type.Enum(ORDER_STATUSES, { description: "UNTRIGGERED, NEW and PARTIALLY_FILLED are open." }),
   reason: nullable(
     Type.Enum(
       REASONS.filter((reason) => reason !== null),

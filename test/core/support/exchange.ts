@@ -64,6 +64,17 @@ export class Exchange {
     return this.turn(actorId, (actor, turn) => actor.decide(command, turn));
   }
 
+  /** A command and, in turns behind it, all that it has begun: as one, with its replies and the events of all. */
+  carryOut(actorId: number, command: Message): Said {
+    const said = this.do(actorId, command);
+    for (let more = true; more; ) {
+      const next = this.proceed(actorId);
+      said.events.push(...next.events);
+      more = next.more;
+    }
+    return { ...said, sequence: this.sequence };
+  }
+
   /** A share of what the actor has under way. `more`: as it answered. */
   proceed(actorId: number): Said & { more: boolean } {
     let more = false;

@@ -5,6 +5,7 @@ import { summarizeSymbol } from "../../../src/core/invariants.ts";
 import {
   CancelAll,
   CancelOrder,
+  CLOSE_POSITION,
   ClosePosition,
   CROSS,
   Deposit,
@@ -21,10 +22,13 @@ import {
   MoveMargin,
   OpenSession,
   ORDER_STATUSES,
+  ORDER_TYPES,
   OrderClosed,
   OrderReduced,
+  OrderTriggered,
   OrderView,
   PlaceOrder,
+  PlaceTrigger,
   POST_ONLY,
   PositionView,
   REASONS,
@@ -39,8 +43,12 @@ import {
   SetLeverage,
   SetMarginMode,
   SIDES,
+  STATUS_UNTRIGGERED,
+  STOP,
+  TAKE_PROFIT,
   TIMES_IN_FORCE,
   Tick,
+  TRIGGER_SOURCES,
   Traded,
   TransferView,
   Withdraw,
@@ -97,7 +105,7 @@ class Stage {
         this.exchange.time += Number(verb);
         return "";
       case "tick":
-        return this.told(this.exchange.do(this.instrument.id, make(Tick)));
+        return this.told(this.exchange.carryOut(this.instrument.id, make(Tick)));
       case "book":
         return this.book();
       case "fees": {
@@ -168,16 +176,18 @@ class Stage {
     const quantityLots = Number(words.shift());
     const isMarket = words.shift() === "market";
     const priceTicks = isMarket ? 0 : Number(words.shift());
-    const command = make(PlaceOrder, {
-      accountId,
-      side,
-      orderType: isMarket ? MARKET : LIMIT,
-      priceTicks,
-      quantityLots,
-    });
+    const trigger = words.map((word) => /^(stop|take)=(\d+)$/.exec(word)).find((match) => match !== null);
+    const command = trigger === undefined ? make(PlaceOrder) : make(PlaceTrigger, { triggerTicks: Number(trigger[2]) });
+    const orderType = isMarket ? MARKET : LIMIT;
+    Object.assign(command, { accountId, side, orderType, priceTicks, quantityLots });
+    if (trigger !== undefined) command.orderType += trigger[1] === "stop" ? STOP : TAKE_PROFIT;
     for (const word of words) {
       const [key, value] = word.split("=");
-      if (key === "post-only") command.flags |= POST_ONLY;
+      if (word === trigger?.[0]) continue;
+      if (key === "by" && command.type === PlaceTrigger.code)
+        command.triggerBy = (TRIGGER_SOURCES as readonly string[]).indexOf(value);
+      else if (key === "whole") command.flags |= CLOSE_POSITION | REDUCE_ONLY;
+      else if (key === "post-only") command.flags |= POST_ONLY;
       else if (key === "reduce-only") command.flags |= REDUCE_ONLY;
       else if (key === "id") command.clientOrderId = value;
       else if (key === "key-order") command.keyOrderQuanta = Number(value) * QUANTA_PER_USDC;
@@ -196,13 +206,14 @@ class Stage {
 
   private send(command: Message, actorId: number = this.instrument.id): string {
     const { quantityLots = 0 } = command as { quantityLots?: number };
-    return this.told(this.exchange.do(actorId, command), quantityLots);
+    return this.told(this.exchange.carryOut(actorId, command), quantityLots);
   }
 
   /** A turn in words. */
   private told(said: Said, askedLots = 0): string {
     const parts: string[] = [];
     let mine = 0;
+    let fired = -1;
     const list = said.replies.at(-1)?.type === Done.code;
     for (const reply of said.replies) {
       switch (reply.type) {
@@ -243,6 +254,13 @@ class Stage {
       if (event.type === OrderClosed.code) {
         const { orderId, status, reason } = event as MessageOf<typeof OrderClosed>;
         if (orderId !== mine) parts.push(`${this.names.get(orderId)} ${ORDER_STATUSES[status]} ${REASONS[reason]}`);
+      } else if (event.type === OrderTriggered.code) {
+        const { orderId } = event as MessageOf<typeof OrderTriggered>;
+        fired = orderId;
+        parts.push(`${this.names.get(orderId)} fires`);
+      } else if (event.type === Traded.code) {
+        const { takerOrderId, quantityLots, priceTicks } = event as MessageOf<typeof Traded>;
+        if (takerOrderId === fired) parts.push(`${quantityLots}@${priceTicks}`);
       } else if (event.type === OrderReduced.code) {
         const { orderId, byLots, reason } = event as MessageOf<typeof OrderReduced>;
         parts.push(`${this.names.get(orderId) ?? "it"} -${byLots} ${REASONS[reason]}`);
@@ -255,8 +273,9 @@ class Stage {
     const words: string[] = [ORDER_STATUSES[order.status]];
     if (askedLots > 0 && order.quantityLots !== askedLots) words.push(`of ${order.quantityLots}`);
     for (const event of said.events) {
-      if (event.type !== Traded.code) continue;
       const trade = event as MessageOf<typeof Traded>;
+      // An order that fired in the same turn has trades of its own.
+      if (trade.type !== Traded.code || trade.takerOrderId !== order.orderId) continue;
       words.push(`${trade.quantityLots}@${trade.priceTicks}`);
       this.lastTrade = trade;
     }
@@ -265,7 +284,7 @@ class Stage {
   }
 
   private setIndexPrice(indexTicks: number): string {
-    const told = this.told(this.exchange.do(this.instrument.id, make(SetIndexPrice, { indexTicks })));
+    const told = this.told(this.exchange.carryOut(this.instrument.id, make(SetIndexPrice, { indexTicks })));
     return told === "" ? String(this.exchange.symbol(this.instrument.id).state.markTicks) : told;
   }
 
@@ -282,6 +301,8 @@ class Stage {
       orders
         .map((order) => {
           const name = this.names.get(order.orderId);
+          if (order.triggerTicks !== 0 && order.status === STATUS_UNTRIGGERED)
+            return `${name} ${ORDER_TYPES[order.orderType]} ${order.remainingLots} at ${order.triggerTicks}`;
           return `${name} ${ORDER_STATUSES[order.status]} ${order.remainingLots}@${order.priceTicks}`;
         })
         .join("; ") || "none"

@@ -2,18 +2,22 @@ import fc from "fast-check";
 import {
   CancelAll,
   CancelOrder,
+  CLOSE_POSITION,
   ClosePosition,
   CROSS,
   Deposit,
   HaltSymbol,
   ISOLATED,
+  isAtMarket,
   LEDGER,
   LIMIT,
   MARKET,
   MoveMargin,
   OpenSession,
   OrderPlaced,
+  OrderWaits,
   PlaceOrder,
+  PlaceTrigger,
   POST_ONLY,
   REDUCE_ONLY,
   ResumeSymbol,
@@ -21,6 +25,10 @@ import {
   SetIndexPrice,
   SetLeverage,
   SetMarginMode,
+  STOP,
+  STOP_MARKET,
+  TAKE_PROFIT,
+  TAKE_PROFIT_MARKET,
   Tick,
   Withdraw,
 } from "../../../src/core/messages.ts";
@@ -58,6 +66,20 @@ export type Step = { symbol: number; account: number; waitMs: number } & (
   | { kind: "withdraw"; amountQuanta: number }
   /** 0: resume. */
   | { kind: "halt"; mode: number }
+  /** An order that waits for a price: of it the twin knows nothing either. */
+  | {
+      kind: "trigger";
+      side: number;
+      orderType: number;
+      timeInForce: number;
+      flags: number;
+      selfTradePrevention: number;
+      priceTicks: number;
+      quantityLots: number;
+      triggerTicks: number;
+      triggerBy: number;
+      clientId: number;
+    }
   /** Time for funding and for liquidations, of which the twin knows nothing: see `eventfulStep`. */
   | { kind: "tick" }
 );
@@ -188,12 +210,30 @@ export const step: fc.Arbitrary<Step> = fc.oneof(
   },
 );
 
+const trigger = fc
+  .record({
+    kind: fc.constant("trigger" as const),
+    ...common,
+    side,
+    orderType: fc.constantFrom(STOP, STOP_MARKET, TAKE_PROFIT, TAKE_PROFIT_MARKET),
+    timeInForce: mostly(0, fc.integer({ min: 0, max: 2 })),
+    flags: mostly(0, fc.constantFrom(REDUCE_ONLY, REDUCE_ONLY | CLOSE_POSITION, REDUCE_ONLY | CLOSE_POSITION), 1),
+    selfTradePrevention: fc.integer({ min: 0, max: 3 }),
+    priceTicks: fc.integer({ min: 94, max: 106 }),
+    quantityLots,
+    triggerTicks: fc.oneof(fc.integer({ min: 96, max: 104 }), fc.integer({ min: 70, max: 140 })),
+    triggerBy: fc.integer({ min: 0, max: 2 }),
+    clientId: mostly(0, fc.nat(CLIENT_IDS.length - 1)),
+  })
+  .map((step) => (isAtMarket(step.orderType) ? { ...step, priceTicks: 0, timeInForce: 1 } : step));
+
 /**
  * The same with time for funding (an interval of the odd instruments is an hour), ticks that liquidate, and prices that
  * give cause to. 150 of these stay within a day, behind which client order ids are forgotten.
  */
 export const eventfulStep: fc.Arbitrary<Step> = fc.oneof(
   { weight: 9, arbitrary: step },
+  { weight: 2, arbitrary: trigger },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant("tick" as const), ...common }) },
   {
     weight: 2,
@@ -207,7 +247,7 @@ export const eventfulStep: fc.Arbitrary<Step> = fc.oneof(
 );
 
 /** Turns steps into commands and sends them; knows which orders there have been. */
-export class Traffic<E extends Pick<Exchange, "time" | "ask" | "do"> = Exchange> {
+export class Traffic<E extends Pick<Exchange, "time" | "ask" | "carryOut"> = Exchange> {
   readonly exchange: E;
   readonly accounts: number[] = [];
   private readonly symbols: number[];
@@ -245,6 +285,13 @@ export class Traffic<E extends Pick<Exchange, "time" | "ask" | "do"> = Exchange>
           bodyHash: body.reduce((hash, part) => (hash * 31 + part) % 1_000_003, 7),
           clientOrderId: CLIENT_IDS[clientId],
         });
+        if (clientId > 0) this.withClientId.push({ actorId, command });
+        return { actorId, command };
+      }
+      case "trigger": {
+        const { kind, symbol, account, waitMs, clientId, ...rest } = step;
+        const bodyHash = Object.values(rest).reduce((hash, part) => (hash * 31 + part) % 1_000_003, 11);
+        const command = make(PlaceTrigger, { ...rest, accountId, bodyHash, clientOrderId: CLIENT_IDS[clientId] });
         if (clientId > 0) this.withClientId.push({ actorId, command });
         return { actorId, command };
       }
@@ -286,7 +333,7 @@ export class Traffic<E extends Pick<Exchange, "time" | "ask" | "do"> = Exchange>
   }
 
   send(actorId: number, command: Message): Said {
-    const said = this.exchange.do(actorId, command);
+    const said = this.exchange.carryOut(actorId, command);
     this.note(said.events);
     return said;
   }
@@ -294,7 +341,8 @@ export class Traffic<E extends Pick<Exchange, "time" | "ask" | "do"> = Exchange>
   /** These have happened. */
   note(events: readonly Message[]): void {
     for (const event of events)
-      if (event.type === OrderPlaced.code) this.orderIds.push((event as MessageOf<typeof OrderPlaced>).orderId);
+      if (event.type === OrderPlaced.code || event.type === OrderWaits.code)
+        this.orderIds.push((event as MessageOf<typeof OrderPlaced>).orderId);
   }
 
   /** One step from command to outcome. */

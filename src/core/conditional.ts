@@ -1,0 +1,204 @@
+import { refuseWhileHalted } from "./halt.ts";
+import type { Instrument } from "./instrument.ts";
+import { isWithinKey } from "./key-limits.ts";
+import { close } from "./matching.ts";
+import {
+  BUY,
+  CLOSE_POSITION,
+  isAtMarket,
+  LIMIT,
+  MARKET,
+  MODE_REDUCE_ONLY,
+  OrderWaits,
+  PlaceOrder,
+  type PlaceTrigger,
+  REASON_INSUFFICIENT_MARGIN,
+  REASON_NONE,
+  REASON_NOT_ACCEPTED,
+  REASON_NOTIONAL_TOO_SMALL,
+  REASON_POSITION_LIMIT,
+  REASON_POST_ONLY_WOULD_TRADE,
+  REASON_PRICE_OUT_OF_BAND,
+  REASON_REDUCE_ONLY,
+  REASON_SYMBOL_HALTED,
+  REASON_TOO_MANY_OPEN_ORDERS,
+  REDUCE_ONLY,
+  Refused,
+  type Reply,
+  STATUS_REJECTED,
+  STATUS_UNTRIGGERED,
+  serialToId,
+  type Turn,
+} from "./messages.ts";
+import { waitsForRise } from "./order-terms.ts";
+import { NONE } from "./orders.ts";
+import { answerRepeated, bandEdge, type Placement } from "./placement.ts";
+import { BUY_LOTS, LEVERAGE, SELL_LOTS, SIZE, WAITING_ORDERS } from "./positions.ts";
+import { type RefusalCode, refuse } from "./refusals.ts";
+import { blank, type MessageOf } from "./shape.ts";
+import type { SymbolState } from "./symbol-state.ts";
+import { replyOrder } from "./symbol-views.ts";
+import { reaches } from "./triggers.ts";
+import type { PriceTicks } from "./units.ts";
+
+// Filled in again for each event: a turn hands it on before it goes on (see Turn).
+const waits = blank(OrderWaits);
+
+/** Orders of one account that may wait for a price in one symbol. */
+export const MAX_TRIGGER_ORDERS = 50;
+/** So many orders fire in one turn at most: what comes behind it waits no longer than that takes. */
+const FIRED_PER_TURN = 20;
+
+/** How a refusal reads as the end of an order. */
+const REASON_OF: Partial<Record<RefusalCode, number>> = {
+  INSUFFICIENT_MARGIN: REASON_INSUFFICIENT_MARGIN,
+  PRICE_OUT_OF_BAND: REASON_PRICE_OUT_OF_BAND,
+  POSITION_LIMIT: REASON_POSITION_LIMIT,
+  POST_ONLY_WOULD_TRADE: REASON_POST_ONLY_WOULD_TRADE,
+  REDUCE_ONLY_NO_POSITION: REASON_REDUCE_ONLY,
+  NOTIONAL_TOO_SMALL: REASON_NOTIONAL_TOO_SMALL,
+  TOO_MANY_OPEN_ORDERS: REASON_TOO_MANY_OPEN_ORDERS,
+  SYMBOL_HALTED: REASON_SYMBOL_HALTED,
+  STALE_PRICE: REASON_SYMBOL_HALTED,
+};
+
+/** A turn within a turn, in which nobody has asked: of its answers only a refusal is kept. */
+class FiringTurn implements Turn {
+  refusal = "";
+  readonly time: number;
+  readonly emit: Turn["emit"];
+
+  constructor(turn: Turn) {
+    this.time = turn.time;
+    this.emit = (event) => turn.emit(event);
+  }
+
+  reply(reply: Reply): void {
+    if (reply.type === Refused.code) this.refusal = reply.code;
+  }
+}
+
+/**
+ * Orders that wait for a price. They take no margin while they wait; when their price has come they are looked at like a
+ * new order, and one that is refused then ends as REJECTED with the reason (Bybit; Binance: EXPIRED).
+ */
+export class Conditional {
+  private readonly instrument: Instrument;
+  private readonly state: SymbolState;
+  private readonly placement: Placement;
+  private readonly order = blank(PlaceOrder);
+
+  constructor(state: SymbolState, placement: Placement) {
+    this.instrument = state.instrument;
+    this.state = state;
+    this.placement = placement;
+  }
+
+  place(command: MessageOf<typeof PlaceTrigger>, turn: Turn): void {
+    const { state, instrument } = this;
+    const { side, triggerTicks, triggerBy, quantityLots, priceTicks } = command;
+    if (command.clientOrderId !== "" && answerRepeated(state, command, turn)) return;
+    if (command.expiresAt !== 0 && turn.time > command.expiresAt) return refuse(turn, "REQUEST_EXPIRED", "expiresAt");
+    if (state.markTicks === 0) return refuse(turn, "NO_MARK_PRICE", "symbol");
+    const reduces = (command.flags & REDUCE_ONLY) !== 0;
+    if (refuseWhileHalted(state, turn, reduces)) return;
+    const row = state.positions.draft(command.accountId);
+    const numbers = state.positions.numbers;
+    const closesAll = (command.flags & CLOSE_POSITION) !== 0;
+    if (closesAll) {
+      const size = numbers[row + SIZE];
+      if (side === BUY ? size >= 0 : size <= 0) return refuse(turn, "REDUCE_ONLY_NO_POSITION", "closePosition");
+    } else {
+      if (quantityLots < instrument.minQuantityLots)
+        return refuse(turn, "QUANTITY_TOO_SMALL", "quantity", { limitLots: instrument.minQuantityLots });
+      if (quantityLots > instrument.maxQuantityLots)
+        return refuse(turn, "QUANTITY_TOO_LARGE", "quantity", { limitLots: instrument.maxQuantityLots });
+    }
+    if (triggerTicks > instrument.maxPriceTicks)
+      return refuse(turn, "PRICE_TOO_HIGH", "triggerPrice", { limitTicks: instrument.maxPriceTicks });
+    if (priceTicks > instrument.maxPriceTicks)
+      return refuse(turn, "PRICE_TOO_HIGH", "price", { limitTicks: instrument.maxPriceTicks });
+    const bandTicks = bandEdge(instrument, side, triggerTicks);
+    if (priceTicks !== 0 && (side === BUY ? priceTicks > bandTicks : priceTicks < bandTicks))
+      return refuse(turn, "PRICE_OUT_OF_BAND", "price", { limitTicks: bandTicks, triggerTicks });
+    const valueTicks = priceTicks === 0 ? triggerTicks : priceTicks;
+    if (!reduces && quantityLots * valueTicks * instrument.quantaPerTickLot < instrument.minNotionalQuanta)
+      return refuse(turn, "NOTIONAL_TOO_SMALL", "quantity", {
+        limitQuanta: instrument.minNotionalQuanta,
+        nearestLots: Math.ceil(instrument.minNotionalQuanta / (valueTicks * instrument.quantaPerTickLot)),
+      });
+    if (numbers[row + WAITING_ORDERS] >= MAX_TRIGGER_ORDERS)
+      return refuse(turn, "TOO_MANY_TRIGGER_ORDERS", "symbol", { limit: MAX_TRIGGER_ORDERS });
+    const exposedLots =
+      (side === BUY ? numbers[row + SIZE] + numbers[row + BUY_LOTS] : numbers[row + SELL_LOTS] - numbers[row + SIZE]) +
+      quantityLots;
+    const leverage = numbers[row + LEVERAGE];
+    if (!reduces && !isWithinKey(command, turn, instrument, exposedLots, valueTicks, state.markTicks, leverage)) return;
+    const currentTicks = this.priceOf(triggerBy);
+    if (currentTicks !== 0 && reaches(waitsForRise(command.orderType, side), currentTicks, triggerTicks))
+      return refuse(turn, "WOULD_TRIGGER", "triggerPrice", { currentTicks });
+
+    waits.orderId = serialToId(state.nextOrderSerial, instrument.id);
+    waits.accountId = command.accountId;
+    waits.side = side;
+    waits.orderType = command.orderType;
+    waits.timeInForce = command.timeInForce;
+    waits.flags = command.flags;
+    waits.selfTradePrevention = command.selfTradePrevention;
+    waits.priceTicks = priceTicks;
+    waits.quantityLots = quantityLots;
+    waits.triggerTicks = triggerTicks;
+    waits.triggerBy = triggerBy;
+    waits.bodyHash = command.bodyHash;
+    waits.clientOrderId = command.clientOrderId;
+    const slot = state.waits(waits, turn.time);
+    turn.emit(waits);
+    replyOrder(state, turn, slot, STATUS_UNTRIGGERED, REASON_NONE, true);
+  }
+
+  /**
+   * Fires what the prices of now reach, in a turn behind the one that moved them. What fires may trade and so reach
+   * further orders. What needs margin fires in a turn of its own: gains that its account makes in a turn count behind
+   * it. While the symbol is halted nothing fires. Returns whether more is left to fire.
+   */
+  proceed(turn: Turn): boolean {
+    if (this.state.waitingCount === 0 || this.state.haltMode > MODE_REDUCE_ONLY) return false;
+    for (let fired = 0; ; fired++) {
+      const slot = this.next();
+      if (slot === NONE) return false;
+      const isFull = fired === FIRED_PER_TURN || (this.state.hasTouched && !this.state.isReduceOnly(slot));
+      if (isFull) return true;
+      this.fire(slot, turn);
+    }
+  }
+
+  private next(): number {
+    const { triggers, markTicks, lastTicks, indexTicks } = this.state;
+    return triggers.firstReached(markTicks, lastTicks, indexTicks);
+  }
+
+  private fire(slot: number, turn: Turn): void {
+    const { state, order, instrument } = this;
+    const { orders, positions } = state;
+    const closesAll = (orders.flags(slot) & CLOSE_POSITION) !== 0;
+    const size = Math.abs(positions.numbers[orders.row(slot) + SIZE]);
+    order.accountId = state.accountId(slot);
+    order.side = orders.side(slot);
+    order.orderType = isAtMarket(orders.type(slot)) ? MARKET : LIMIT;
+    order.timeInForce = orders.timeInForce(slot);
+    order.flags = orders.flags(slot);
+    order.selfTradePrevention = orders.selfTradePrevention(slot);
+    order.priceTicks = orders.priceTicks(slot);
+    order.quantityLots = closesAll ? Math.max(size, instrument.minQuantityLots) : orders.quantityLots(slot);
+    const firing = new FiringTurn(turn);
+    this.placement.place(order, firing, slot);
+    if (firing.refusal === "") return;
+    const reason = REASON_OF[firing.refusal as RefusalCode] ?? REASON_NOT_ACCEPTED;
+    close(state, turn, slot, STATUS_REJECTED, reason);
+  }
+
+  private priceOf(source: number): PriceTicks {
+    const { markTicks, lastTicks, indexTicks } = this.state;
+    return [markTicks, lastTicks, indexTicks][source];
+  }
+}

@@ -1,0 +1,65 @@
+import { BUY, STOP, STOP_MARKET } from "./messages.ts";
+import type { PriceTicks } from "./units.ts";
+
+/** What an order has beyond what every order has. Kept beside the orders, so that those without it do not pay for it. */
+export interface OrderTerms {
+  readonly triggerTicks: PriceTicks;
+  readonly triggerBy: number;
+  /**
+   * Its place in the queue of its price, among the serials of the others: one of its own, taken when it came to rest
+   * later than it was placed. 0 = the order's serial.
+   */
+  queueSerial: number;
+}
+
+export const NO_TERMS: OrderTerms = { triggerTicks: 0, triggerBy: 0, queueSerial: 0 };
+
+/** Whether the trigger waits for the price to rise: a stop goes with the movement, a take-profit against it. */
+export function waitsForRise(orderType: number, side: number): boolean {
+  const isStop = orderType === STOP || orderType === STOP_MARKET;
+  return isStop === (side === BUY);
+}
+
+/** The terms of the orders that have any, by slot; and which of them a snapshot must forget. */
+export class OrderTermsTable {
+  private readonly bySlot = new Map<number, OrderTerms>();
+  /** Orders whose terms the last snapshot holds. */
+  private readonly persisted = new Set<number>();
+  private removedSerials: number[] = [];
+  /** Rows of a snapshot that wait for their orders, by serial. */
+  private readonly loaded = new Map<number, OrderTerms & { waits: boolean }>();
+
+  of(slot: number): OrderTerms {
+    return this.bySlot.get(slot) ?? NO_TERMS;
+  }
+
+  set(slot: number, terms: OrderTerms): void {
+    this.bySlot.set(slot, terms);
+  }
+
+  remove(slot: number, serial: number): void {
+    this.bySlot.delete(slot);
+    if (this.persisted.delete(serial)) this.removedSerials.push(serial);
+  }
+
+  markPersisted(serial: number): void {
+    this.persisted.add(serial);
+  }
+
+  takeRemoved(removed: (serial: number) => void): void {
+    for (const serial of this.removedSerials) removed(serial);
+    this.removedSerials = [];
+  }
+
+  load(serial: number, terms: OrderTerms & { waits: boolean }): void {
+    this.loaded.set(serial, terms);
+    this.persisted.add(serial);
+  }
+
+  /** The terms that were loaded for an order, once. */
+  takeLoaded(serial: number): (OrderTerms & { waits: boolean }) | undefined {
+    const terms = this.loaded.get(serial);
+    if (terms !== undefined) this.loaded.delete(serial);
+    return terms;
+  }
+}

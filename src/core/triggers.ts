@@ -1,0 +1,88 @@
+import { Ladder } from "./ladder.ts";
+import { BUY, SELL, TRIGGER_SOURCES } from "./messages.ts";
+import { NONE } from "./orders.ts";
+import type { PriceTicks } from "./units.ts";
+
+/** Whether a price has reached a trigger that waits for it to rise, or to fall. */
+export const reaches = (rises: boolean, priceTicks: PriceTicks, triggerTicks: PriceTicks): boolean =>
+  rises ? priceTicks >= triggerTicks : priceTicks <= triggerTicks;
+
+/**
+ * The orders that wait for one price to rise (or to fall) to their triggers: by trigger, then by age. What a price costs
+ * depends on how many it reaches, not on how many wait.
+ */
+class TriggerQueue {
+  readonly source: number;
+  readonly rises: boolean;
+  private readonly maxPriceTicks: PriceTicks;
+  /** Made when first needed: most prices are never waited for. */
+  private ladder: Ladder | null = null;
+  private readonly slotsAt = new Map<PriceTicks, Set<number>>();
+
+  constructor(source: number, rises: boolean, maxPriceTicks: PriceTicks) {
+    this.source = source;
+    this.rises = rises;
+    this.maxPriceTicks = maxPriceTicks;
+  }
+
+  add(triggerTicks: PriceTicks, slot: number): void {
+    const waiting = this.slotsAt.get(triggerTicks);
+    if (waiting !== undefined) {
+      waiting.add(slot);
+      return;
+    }
+    this.slotsAt.set(triggerTicks, new Set([slot]));
+    // What waits for a fall is reached from above, like bids.
+    this.ladder ??= new Ladder(this.maxPriceTicks, this.rises ? SELL : BUY);
+    this.ladder.set(triggerTicks);
+  }
+
+  remove(triggerTicks: PriceTicks, slot: number): void {
+    const waiting = this.slotsAt.get(triggerTicks);
+    if (waiting === undefined || !waiting.delete(slot) || waiting.size > 0) return;
+    this.slotsAt.delete(triggerTicks);
+    this.ladder?.clear(triggerTicks);
+  }
+
+  /** The first order that the price reaches, or NONE. */
+  firstReached(priceTicks: PriceTicks): number {
+    const best = this.ladder === null ? -1 : this.ladder.best();
+    if (best < 0 || priceTicks === 0 || !reaches(this.rises, priceTicks, best)) return NONE;
+    for (const slot of this.slotsAt.get(best) ?? []) return slot;
+    return NONE;
+  }
+}
+
+/** All orders of a symbol that wait for a price, by which one. */
+export class Triggers {
+  /** By source; falling first, then rising. */
+  private readonly queues: readonly TriggerQueue[];
+
+  constructor(maxPriceTicks: PriceTicks) {
+    this.queues = TRIGGER_SOURCES.flatMap((_, source) =>
+      [false, true].map((rises) => new TriggerQueue(source, rises, maxPriceTicks)),
+    );
+  }
+
+  add(source: number, rises: boolean, triggerTicks: PriceTicks, slot: number): void {
+    this.queueOf(source, rises).add(triggerTicks, slot);
+  }
+
+  remove(source: number, rises: boolean, triggerTicks: PriceTicks, slot: number): void {
+    this.queueOf(source, rises).remove(triggerTicks, slot);
+  }
+
+  /** The order that fires next at these prices (0 = there is none yet), or NONE. */
+  firstReached(markTicks: PriceTicks, lastTicks: PriceTicks, indexTicks: PriceTicks): number {
+    const prices = [markTicks, lastTicks, indexTicks];
+    for (const queue of this.queues) {
+      const slot = queue.firstReached(prices[queue.source]);
+      if (slot !== NONE) return slot;
+    }
+    return NONE;
+  }
+
+  private queueOf(source: number, rises: boolean): TriggerQueue {
+    return this.queues[source * 2 + (rises ? 1 : 0)];
+  }
+}

@@ -1,0 +1,64 @@
+import type { Instrument } from "../../core/instrument.ts";
+import {
+  BY_MARK,
+  CLOSE_POSITION,
+  GTC,
+  isAtMarket,
+  ORDER_TYPES,
+  PlaceTrigger,
+  REDUCE_ONLY,
+  TIMES_IN_FORCE,
+  TRIGGER_SOURCES,
+} from "../../core/messages.ts";
+import { blank, type MessageOf } from "../../core/shape.ts";
+import type { PlaceOrderBody } from "../../wire/schema/orders.ts";
+import { readPrice } from "../amounts.ts";
+import type { Answer } from "../answer.ts";
+import type { Context } from "../context.ts";
+import type { Principal } from "../credentials.ts";
+import { ApiError } from "../errors.ts";
+import { checkSymbol } from "../key-limits.ts";
+import { checkMarket, hashMore, hashOrder, readCommon, sendOrder, takeKeyLimits } from "./place-order.ts";
+
+/** Places an order that waits for a price. */
+export function placeTrigger(context: Context, answer: Answer, principal: Principal, body: PlaceOrderBody): void {
+  const instrument = context.symbols.named(body.symbol);
+  checkSymbol(principal, instrument);
+  const command = { ...blank(PlaceTrigger), accountId: principal.accountId };
+  readTrigger(instrument, body, command);
+  takeKeyLimits(command, principal);
+  sendOrder(context, answer, instrument, command);
+}
+
+/** Fills in everything but the account. Throws an ApiError when fields do not go together or lie between two units. */
+function readTrigger(instrument: Instrument, body: PlaceOrderBody, order: MessageOf<typeof PlaceTrigger>): void {
+  if (body.triggerPrice === undefined)
+    throw new ApiError("MISSING_FIELD", {
+      field: "triggerPrice",
+      message: `A ${body.type} order waits for a triggerPrice.`,
+    });
+  order.orderType = ORDER_TYPES.indexOf(body.type);
+  const atMarket = isAtMarket(order.orderType);
+  if (atMarket) checkMarket(body);
+  else if (body.price === undefined)
+    throw new ApiError("MISSING_FIELD", { field: "price", message: `A ${body.type} order has a limit price.` });
+  if (body.postOnly === true && body.timeInForce !== undefined && body.timeInForce !== TIMES_IN_FORCE[GTC])
+    throw new ApiError("BAD_COMBINATION", { field: "postOnly", message: "A post-only order rests, so it is GTC." });
+  order.flags = 0;
+  if (body.closePosition === true) {
+    checkClosePosition(body, atMarket);
+    order.flags = CLOSE_POSITION | REDUCE_ONLY;
+  }
+  readCommon(instrument, body, order, atMarket);
+  order.triggerTicks = readPrice(instrument, body.triggerPrice, "triggerPrice");
+  order.triggerBy = body.triggerBy === undefined ? BY_MARK : TRIGGER_SOURCES.indexOf(body.triggerBy);
+  if (order.clientOrderId !== "")
+    order.bodyHash = hashMore(hashOrder(order), [order.orderType, order.triggerTicks, order.triggerBy]);
+}
+
+function checkClosePosition(body: PlaceOrderBody, atMarket: boolean): void {
+  const refuse = (field: string, message: string) => new ApiError("BAD_COMBINATION", { field, message });
+  if (!atMarket) throw refuse("closePosition", "Only orders at market close the whole position.");
+  if (body.quantity !== undefined) throw refuse("quantity", "With closePosition the quantity is that of the position.");
+  if (body.reduceOnly === false) throw refuse("reduceOnly", "What closes the position only reduces it.");
+}

@@ -1,0 +1,13 @@
+import { ORDER_TYPES, waitsForPrice } from "../../core/messages.ts";
+import type { PlaceOrderBody } from "../../wire/schema/orders.ts";
+import type { Answer } from "../answer.ts";
+import type { Context } from "../context.ts";
+import type { Principal } from "../credentials.ts";
+import { placePlainOrder } from "./place-order.ts";
+import { placeTrigger } from "./place-trigger.ts";
+
+/** Places an order of any type. */
+export function placeOrder(context: Context, answer: Answer, principal: Principal, body: PlaceOrderBody): void {
+  if (waitsForPrice(ORDER_TYPES.indexOf(body.type))) placeTrigger(context, answer, principal, body);
+  else placePlainOrder(context, answer, principal, body);
+}

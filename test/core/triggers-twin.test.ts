@@ -1,0 +1,109 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import {
+  BUY,
+  LEDGER,
+  MODE_REDUCE_ONLY,
+  OrderClosed,
+  OrderTriggered,
+  OrderWaits,
+  PriceUpdated,
+  STATUS_REJECTED,
+  STOP_MARKET,
+  type SymbolEvent,
+  Traded,
+  TradingHalted,
+} from "../../src/core/messages.ts";
+import type { MessageOf } from "../../src/core/shape.ts";
+import { Exchange, type Said } from "./support/exchange.ts";
+import { FREE, instrument, ODD } from "./support/instruments.ts";
+import { takeSeed } from "./support/seed.ts";
+import { eventfulStep, Traffic } from "./support/steps.ts";
+
+const seed = takeSeed("triggers-twin.test");
+
+test("what fires is what a scan of all waiting orders finds, one after the other, and nothing is left waiting at its price", () => {
+  const seen = { fired: 0, rejected: 0 };
+  fc.assert(
+    fc.property(fc.array(eventfulStep, { maxLength: 200, size: "max" }), (steps) => {
+      const exchange = new Exchange([instrument(ODD), instrument(FREE)]);
+      const traffic = new Traffic(exchange, [ODD.id, FREE.id]);
+      const twins = new Map([ODD.id, FREE.id].map((id) => [id, new NaiveTriggers(seen)]));
+      for (const { actorId, command } of traffic.opening()) twins.get(actorId)?.follow(traffic.send(actorId, command));
+      for (const step of steps) {
+        const { actorId, command } = traffic.command(step);
+        exchange.time += step.waitMs;
+        const said = traffic.send(actorId, command);
+        if (actorId !== LEDGER) twins.get(actorId)?.follow(said);
+      }
+      for (const actorId of exchange.actors.keys()) assert.deepEqual(exchange.audit(actorId).faults, []);
+    }),
+    { seed, numRuns: 150, includeErrorInReport: true },
+  );
+  assert.ok(seen.fired > 0 && seen.rejected > 0, JSON.stringify(seen));
+});
+
+type Waiting = MessageOf<typeof OrderWaits>;
+
+/** Looks at every waiting order whenever it is asked which one is next. */
+class NaiveTriggers {
+  private waiting: Waiting[] = [];
+  private isHalted = false;
+  private readonly prices = [0, 0, 0];
+  private readonly seen: { fired: number; rejected: number };
+
+  constructor(seen: { fired: number; rejected: number }) {
+    this.seen = seen;
+  }
+
+  follow({ events }: Said): void {
+    for (const each of events) {
+      const event = each as SymbolEvent;
+      if (event.type === OrderWaits.code) this.waiting.push({ ...event });
+      else if (event.type === PriceUpdated.code) {
+        this.prices[0] = event.markTicks;
+        this.prices[2] = event.indexTicks;
+      } else if (event.type === Traded.code) this.prices[1] = event.priceTicks;
+      else if (event.type === TradingHalted.code) this.isHalted = event.mode > MODE_REDUCE_ONLY;
+      else if (event.type === OrderTriggered.code) {
+        this.fire(event.orderId);
+        this.seen.fired++;
+      } else if (event.type === OrderClosed.code && this.waiting.some(({ orderId }) => orderId === event.orderId)) {
+        if (event.status === STATUS_REJECTED) {
+          this.fire(event.orderId);
+          this.seen.rejected++;
+        } else this.remove(event.orderId);
+      }
+    }
+    if (!this.isHalted) assert.equal(this.next()?.orderId, undefined, "left waiting at its price");
+  }
+
+  private fire(orderId: number): void {
+    assert.ok(!this.isHalted, "fires while the symbol is halted");
+    assert.equal(this.next()?.orderId, orderId, "fires out of its turn");
+    this.remove(orderId);
+  }
+
+  private remove(orderId: number): void {
+    this.waiting = this.waiting.filter((order) => order.orderId !== orderId);
+  }
+
+  /** By mark, then last, then index; falling prices first; the trigger that was reached first, then the oldest. */
+  private next(): Waiting | undefined {
+    return this.waiting
+      .filter((order) => {
+        const price = this.prices[order.triggerBy];
+        return price > 0 && (rises(order) ? price >= order.triggerTicks : price <= order.triggerTicks);
+      })
+      .sort(
+        (a, b) =>
+          a.triggerBy - b.triggerBy ||
+          Number(rises(a)) - Number(rises(b)) ||
+          (rises(a) ? a.triggerTicks - b.triggerTicks : b.triggerTicks - a.triggerTicks) ||
+          a.orderId - b.orderId,
+      )[0];
+  }
+}
+
+const rises = ({ orderType, side }: Waiting): boolean => (orderType <= STOP_MARKET ? side === BUY : side !== BUY);
