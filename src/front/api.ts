@@ -3,7 +3,7 @@ import type { Call } from "./call.ts";
 import type { Context } from "./context.ts";
 import { ApiError } from "./errors.ts";
 import type { Limits } from "./limits.ts";
-import { BASE_PATH, type Route, Router, route } from "./router.ts";
+import { BASE_PATH, type Route, Router, route, SOCKET_PATH } from "./router.ts";
 import { accountRoutes } from "./routes/account.ts";
 import { authRoutes } from "./routes/auth.ts";
 import { documentRoutes, leadToDocs } from "./routes/documents.ts";
@@ -14,9 +14,6 @@ import { orderRoutes } from "./routes/orders.ts";
 import { positionRoutes } from "./routes/positions.ts";
 import { riskRoutes } from "./routes/risk.ts";
 import { systemRoutes } from "./routes/system.ts";
-
-/** Where the server speaks WebSocket. */
-export const SOCKET_PATH = `${BASE_PATH}/ws`;
 
 /** Every route of the exchange, the documents that describe them included. `version` is the program's. */
 export function apiRoutes(context: Context, version: string): Route[] {

@@ -10,6 +10,8 @@ import { Input } from "./input.ts";
 import { type Cost, DEFAULT_COST, type Limits, PAGE_COST } from "./limits.ts";
 
 export const BASE_PATH = "/v1";
+/** Where the server speaks WebSocket. */
+export const SOCKET_PATH = `${BASE_PATH}/ws`;
 
 /** Who may use a route: anyone, whoever has the permission, a wallet's session alone, or the operator. */
 export type Access = "PUBLIC" | Permission | "SESSION" | "OPERATOR";
@@ -41,7 +43,7 @@ export interface RouteSpec<Q extends TObject, B extends TObject> {
   readonly body?: B;
   /** A body may be left out. */
   readonly bodyOptional?: boolean;
-  /** Bodies to show, by what they are. Without them one is made from the examples of the body's fields. */
+  /** Bodies to show, by what they are. Without them one is made from the examples of the fields it must have. */
   readonly examples?: Readonly<Record<string, Static<B>>>;
   /** By HTTP status: what the answer is, or may be. */
   readonly replies: Readonly<Record<number, TSchema | readonly TSchema[]>>;

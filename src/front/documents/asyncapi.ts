@@ -1,13 +1,11 @@
 import type { TSchema } from "typebox";
 import { CHANNELS, type ChannelName, PRIVATE_CHANNELS } from "../../wire/schema/channels.ts";
 import { SocketError, STREAMS } from "../../wire/schema/messages.ts";
-import { BASE_PATH, type Route } from "../router.ts";
+import { type Route, SOCKET_PATH } from "../router.ts";
 import { errorTable, specOf } from "./route-errors.ts";
 import { exampleOf, type Json, SchemaPrinter } from "./schemas.ts";
 import { CHANNEL_TEXTS, REQUEST_CHANNELS, SOCKET_INTRODUCTION } from "./socket-prose.ts";
 import { type SocketRequest, socketRequests } from "./socket-requests.ts";
-
-const SOCKET_ADDRESS = `${BASE_PATH}/ws`;
 
 /** The AsyncAPI 3.0 document of the WebSocket. Trading requests are those of `routes`. */
 export function asyncApiDocument(routes: readonly Route[], version: string): Json {
@@ -18,7 +16,7 @@ export function asyncApiDocument(routes: readonly Route[], version: string): Jso
   for (const [name, description] of Object.entries(REQUEST_CHANNELS)) {
     const own = requests.filter(({ channel }) => channel === name);
     const messages = Object.assign({}, ...own.map((request) => messagesOf(request, printer))) as Json;
-    channels[name] = { address: SOCKET_ADDRESS, title: name, description, messages };
+    channels[name] = { address: SOCKET_PATH, title: name, description, messages };
     for (const request of own) operations[camel(request.op)] = requestOperation(request);
   }
   for (const name of Object.keys(STREAMS) as ChannelName[]) {
@@ -106,7 +104,7 @@ function streamChannel(name: ChannelName, printer: SchemaPrinter): Json {
     return [kind, messageJson(title, describe(schema), printer.print(schema, "EXCHANGE"), [exampleOf(schema)])];
   });
   return {
-    address: SOCKET_ADDRESS,
+    address: SOCKET_PATH,
     title: name,
     description: `${CHANNEL_TEXTS[name]}${PRIVATE_CHANNELS.has(name) ? " Needs `auth` with the permission READ." : ""}`,
     messages: Object.fromEntries(messages),

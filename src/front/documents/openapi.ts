@@ -1,11 +1,14 @@
 import type { TSchema } from "typebox";
 import { ErrorBody } from "../../wire/schema/system.ts";
 import type { ErrorCode } from "../errors.ts";
-import { type Access, BASE_PATH, costOf, type Route } from "../router.ts";
+import { type Access, BASE_PATH, costOf, type Route, SOCKET_PATH } from "../router.ts";
+import { asyncApiDocument } from "./asyncapi.ts";
 import { REST_INTRODUCTION, TAGS } from "./prose.ts";
 import { byStatus, errorExamples, errorsOf, errorTable } from "./route-errors.ts";
 import { exampleOf, type Json, SchemaPrinter } from "./schemas.ts";
+import { socketMarkdown } from "./socket-markdown.ts";
 
+const SOCKET_TAG = "websocket";
 const RETRY_AFTER_STATUSES = [429, 503];
 
 /** The OpenAPI 3.1 document of these routes, made from the schemas that check their requests. `version`: the program's. */
@@ -27,7 +30,7 @@ export function openApiDocument(routes: readonly Route[], version: string): Json
       license: { name: "Apache-2.0", identifier: "Apache-2.0" },
     },
     servers: [{ url: BASE_PATH, description: "This exchange." }],
-    tags: Object.entries(TAGS)
+    tags: Object.entries({ ...TAGS, [SOCKET_TAG]: socketMarkdown(asyncApiDocument(routes, version)) })
       .filter(([name]) => tags.has(name))
       .map(([name, description]) => ({ name, description })),
     paths,
@@ -120,6 +123,7 @@ function operationId(route: Route): string {
 /** The first word of the path, when that names a group of endpoints. */
 function tagOf(route: Route): string {
   const first = route.path.split("/")[1] ?? "";
+  if (BASE_PATH + route.path === SOCKET_PATH) return SOCKET_TAG;
   return first in TAGS ? first : "exchange";
 }
 
@@ -193,7 +197,8 @@ function headerParameters({ access }: Route): Json[] {
 function requestBody(route: Route, body: TSchema, printer: SchemaPrinter): Json {
   const schema = printer.print(body, "CLIENT");
   const named = Object.entries(route.examples ?? {}).map(([name, value]) => [name, { value }]);
-  const examples = named.length > 0 ? { examples: Object.fromEntries(named) } : { example: exampleOf(body) };
+  const examples =
+    named.length > 0 ? { examples: Object.fromEntries(named) } : { example: exampleOf(body, "REQUIRED") };
   return { required: route.bodyOptional !== true, content: { "application/json": { schema, ...examples } } };
 }
 

@@ -20,7 +20,7 @@ be added: ignore those that you do not know. A reply means that what it says is 
 
 export const REST_INTRODUCTION = `${CONVENTIONS}
 
-The WebSocket is described in [asyncapi.json](asyncapi.json).
+The WebSocket is described below, and in [asyncapi.json](asyncapi.json).
 
 ## Authentication
 

@@ -18,6 +18,7 @@ const CONFIGURATION = {
   operationTitleSource: "path",
   defaultOpenAllTags: false,
   persistAuth: false,
+  authentication: { preferredSecurityScheme: "session" },
   defaultHttpClient: { targetKey: "shell", clientKey: "curl" },
 };
 

@@ -75,20 +75,25 @@ interface Shape {
   minItems?: number;
   minimum?: number;
   properties?: Record<string, TSchema>;
+  required?: readonly string[];
   type?: string;
 }
 
-/** A value that the schema allows, put together from the examples of its parts. */
-export function exampleOf(schema: TSchema): unknown {
+/** A value that the schema allows, put together from the examples of its parts: all of them, or those it must have. */
+export function exampleOf(schema: TSchema, parts: "ALL" | "REQUIRED" = "ALL"): unknown {
   const { const: constant, default: usual, enum: values, examples, anyOf, items, ...rest } = schema as Shape;
   const given = [constant, examples?.[0], usual, values?.[0]].find((each) => each !== undefined);
   if (given !== undefined) return given;
-  if (anyOf?.[0] !== undefined) return exampleOf(anyOf[0]);
+  if (anyOf?.[0] !== undefined) return exampleOf(anyOf[0], parts);
   switch (rest.type) {
-    case "object":
-      return Object.fromEntries(Object.entries(rest.properties ?? {}).map(([name, each]) => [name, exampleOf(each)]));
+    case "object": {
+      const shown = Object.entries(rest.properties ?? {}).filter(
+        ([name]) => parts === "ALL" || rest.required?.includes(name) === true,
+      );
+      return Object.fromEntries(shown.map(([name, each]) => [name, exampleOf(each, parts)]));
+    }
     case "array":
-      return Array.from({ length: rest.minItems ?? 1 }, () => exampleOf(items ?? {}));
+      return Array.from({ length: rest.minItems ?? 1 }, () => exampleOf(items ?? {}, parts));
     case "integer":
       return rest.minimum ?? 0;
     case "boolean":

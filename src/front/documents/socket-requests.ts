@@ -180,5 +180,7 @@ function tradingRequest(op: TradingOp, routes: readonly Route[]): SocketRequest 
 function paramsExamples(params: TObject, twin: Route): unknown[] {
   const { examples } = params as { examples?: unknown[] };
   if (examples !== undefined) return examples;
-  return params === twin.body && twin.examples !== undefined ? Object.values(twin.examples) : [exampleOf(params)];
+  return params === twin.body && twin.examples !== undefined
+    ? Object.values(twin.examples)
+    : [exampleOf(params, "REQUIRED")];
 }

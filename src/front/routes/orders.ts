@@ -29,6 +29,26 @@ export function orderRoutes(context: Context): Route[] {
       summary: "Place an order",
       cost: ORDER_COST,
       body: PlaceOrderBody,
+      examples: {
+        limit: {
+          symbol: "BTC-PERP",
+          side: "BUY",
+          type: "LIMIT",
+          price: "65000.5",
+          quantity: "0.01",
+          clientOrderId: "my-order-1",
+        },
+        "post-only": {
+          symbol: "BTC-PERP",
+          side: "BUY",
+          type: "LIMIT",
+          price: "64000",
+          quantity: "0.01",
+          postOnly: true,
+        },
+        market: { symbol: "BTC-PERP", side: "SELL", type: "MARKET", quantity: "0.01" },
+        "out of a position": { symbol: "BTC-PERP", side: "SELL", type: "MARKET", quantity: "0.01", reduceOnly: true },
+      },
       replies: { 201: PlacedOrder, 200: PlacedOrder },
       errors: [
         "UNKNOWN_SYMBOL",

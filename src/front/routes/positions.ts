@@ -52,6 +52,7 @@ export function positionRoutes(context: Context): Route[] {
       parameter: SymbolName,
       body: ClosePositionBody,
       bodyOptional: true,
+      examples: { "all at market": {}, "a part": { quantity: "0.01" }, "at a price": { price: "65000.5" } },
       replies: { 201: PlacedOrder },
       errors: [
         "UNKNOWN_SYMBOL",
