@@ -49,7 +49,7 @@ export const text = (values: Values, name: string): string | undefined => {
 export function count(values: Values, name: string): number | undefined {
   const given = text(values, name);
   if (given === undefined) return undefined;
-  if (!/^[1-9][0-9]{0,8}$/.test(given)) throw new UsageError(`--${name}: "${given}" is not a whole number from 1 on`);
+  if (!/^[1-9][0-9]{0,8}$/.test(given)) throw new UsageError(`${name}: "${given}" is not a whole number from 1 on`);
   return Number(given);
 }
 

@@ -7,7 +7,7 @@ import { commandHelp, DEFAULT_URL, GLOBAL_OPTIONS } from "./help.ts";
 import { book, markets } from "./market.ts";
 import { stream } from "./stream.ts";
 import { openTerminal, type Terminal } from "./terminal.ts";
-import { cancel, order } from "./trading.ts";
+import { cancel, close, leverage, order } from "./trading.ts";
 
 /** Exit codes. FAILED: the exchange refused, or could not be reached. MISUSED: nothing was sent. */
 const DONE = 0;
@@ -17,7 +17,19 @@ const MISUSED = 2;
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The commands of one who trades, on an exchange that runs somewhere. */
-export const COMMANDS: readonly Command[] = [markets, book, balance, positions, orders, order, cancel, deposit, stream];
+export const COMMANDS: readonly Command[] = [
+  markets,
+  book,
+  balance,
+  positions,
+  orders,
+  order,
+  cancel,
+  close,
+  leverage,
+  deposit,
+  stream,
+];
 
 export const findCommand = (name: string | undefined): Command | undefined =>
   COMMANDS.find((command) => command.name === name);

@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
-import type { NewOrder } from "../client/types.ts";
+import type { NewOrder, PlacedOrder } from "../client/types.ts";
 import { orderTable } from "./account.ts";
-import { type Call, type Command, oneOf, text, UsageError, type Values } from "./command.ts";
+import { type Call, type Command, count, oneOf, text, UsageError, type Values } from "./command.ts";
+import type { Paint } from "./terminal.ts";
 
 const TIMES_IN_FORCE = ["GTC", "IOC", "FOK"] as const;
 const SIDES = ["BUY", "SELL"] as const;
@@ -20,12 +21,17 @@ export const order: Command = {
   async run({ client, positionals, values, terminal: { print, paint }, asJson }) {
     // With a name of its own it can be sent again when the answer is lost.
     const placed = await client.placeOrder(orderOf(positionals, values));
-    if (asJson) return print(JSON.stringify(placed));
-    print(orderTable(paint, [placed]));
-    for (const { quantity, price, fee, feeAsset, liquidity } of placed.fills)
-      print(`  ${quantity} at ${price}, fee ${fee} ${feeAsset} (${liquidity})`);
+    print(asJson ? JSON.stringify(placed) : placedText(paint, placed));
   },
 };
+
+function placedText(paint: Paint, placed: PlacedOrder): string {
+  const fills = placed.fills.map(
+    ({ quantity, price, fee, feeAsset, liquidity }) =>
+      `  ${quantity} at ${price}, fee ${fee} ${feeAsset} (${liquidity})`,
+  );
+  return [orderTable(paint, [placed]), ...fills].join("\n");
+}
 
 function orderOf([side = "", symbol = "", quantity = "", price = ""]: readonly string[], values: Values): NewOrder {
   const isMarket = price.toLowerCase() === "market";
@@ -41,6 +47,28 @@ function orderOf([side = "", symbol = "", quantity = "", price = ""]: readonly s
     clientOrderId: text(values, "name") ?? randomUUID(),
   };
 }
+
+export const close: Command = {
+  name: "close",
+  usage: "SYMBOL [QUANTITY]",
+  summary: "close a position at market, all of it or a part",
+  needsCredentials: true,
+  async run({ client, positionals: [symbol = "", quantity], terminal: { print, paint }, asJson }) {
+    const placed = await client.closePosition(symbol, quantity === undefined ? {} : { quantity });
+    print(asJson ? JSON.stringify(placed) : placedText(paint, placed));
+  },
+};
+
+export const leverage: Command = {
+  name: "leverage",
+  usage: "SYMBOL LEVERAGE",
+  summary: "set the leverage of a symbol",
+  needsCredentials: true,
+  async run({ client, positionals: [symbol = "", given = ""], terminal: { print }, asJson }) {
+    const set = await client.setLeverage(symbol, count({ leverage: given }, "leverage") ?? 0);
+    print(asJson ? JSON.stringify(set) : `${set.symbol} ${set.leverage}x`);
+  },
+};
 
 export const cancel: Command = {
   name: "cancel",

@@ -136,7 +136,7 @@ test("what cannot be meant is exit code 2, and says how it is meant", async () =
   const cases: [args: string[], said: RegExp, env?: Environment][] = [
     [["book"], /^book takes SYMBOL\nusage: perpd book SYMBOL\n$/],
     [["markets", "BTC-PERP"], /takes no arguments/],
-    [["book", "BTC-PERP", "--depth", "0"], /--depth: "0" is not a whole number/],
+    [["book", "BTC-PERP", "--depth", "0"], /depth: "0" is not a whole number/],
     [["book", "BTC-PERP", "--deep"], /Unknown option '--deep'/],
     [["order", "hold", "BTC-PERP", "1", "2"], /side: "hold" is none of buy, sell/],
     [["order", "buy", "BTC-PERP", "1"], /^order takes buy\|sell SYMBOL QUANTITY PRICE\|market/],
@@ -203,4 +203,18 @@ test("stream has a line for each kind of message", async () => {
   const { code, error } = await run(["stream", "balance"], { PERPD_URL: server.url });
   assert.equal(code, 1);
   assert.match(error, /^UNAUTHENTICATED: /);
+});
+
+test("a position is closed, and its leverage set", async () => {
+  const carol = await openTrader(server);
+  await bob.sell("0.3", "65005");
+  await carol.market("BUY", "0.3");
+  const env = { PERPD_URL: server.url, PERPD_TOKEN: carol.token as string };
+  await bob.buy("0.3", "65000");
+  const part = await run(["close", "BTC-PERP", "0.1"], env);
+  assert.match(part.out, /SELL +MARKET +- +0\.1 +0\.1 +65000 +FILLED\n {2}0\.1 at 65000, fee 3\.25 USDC \(TAKER\)\n$/);
+  await run(["close", "BTC-PERP"], env);
+  assert.equal(await carol.position(), null);
+  assert.equal((await run(["leverage", "BTC-PERP", "20"], env)).out, "BTC-PERP 20x\n");
+  assert.match((await run(["leverage", "BTC-PERP", "x"], env)).error, /leverage: "x" is not a whole number/);
 });
