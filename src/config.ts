@@ -29,6 +29,9 @@ export type Invocation =
 /** Unless told otherwise: a machine gives a price every second, a person when there is time. */
 const MAX_INDEX_AGE_MS = { simulated: 10_000, feed: 10_000, operator: 600_000 } as const;
 
+/** All orders of an account are canceled in one turn, which is one record of a ring; a record takes half of it at most. */
+export const BYTES_PER_OPEN_ORDER = 512;
+
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
@@ -97,6 +100,9 @@ function relate(settings: Settings): { config: Config; warnings: string[] } {
   const config: Config = { ...rest, maxIndexAgeMs, faucetCapQuanta, insuranceSeedQuanta };
   if ((config.ringBytes & (config.ringBytes - 1)) !== 0)
     throw new ConfigError(`ringBytes: ${config.ringBytes} is not a power of two`);
+  for (const { symbol, maxOpenOrders } of config.instruments)
+    if (maxOpenOrders * BYTES_PER_OPEN_ORDER > config.ringBytes / 2)
+      throw new ConfigError(`instruments: ${symbol}.maxOpenOrders is more than ringBytes has room for in one turn`);
   checkInstruments(config);
   if (config.priceSource === "operator" && config.operatorToken === "")
     warnings.push("price source operator without an operator token: nobody can give an index price");

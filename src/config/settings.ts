@@ -212,7 +212,8 @@ export const SETTINGS = Type.Object(
     ringBytes: Type.Integer(
       setting({
         default: 16_777_216,
-        minimum: 65_536,
+        // A record takes half of it at most: see SymbolState.isTurnLong and LedgerActor.
+        minimum: 4_194_304,
         maximum: 1_073_741_824,
         description: "size of each ring between two threads; a power of two",
       }),

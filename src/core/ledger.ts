@@ -48,7 +48,7 @@ export interface LedgerSettings {
 
 const MAX_KEYS_PER_ACCOUNT = 50;
 /** Rows of each kind in one answer to Describe: a turn must fit into a ring. */
-const DESCRIBE_PAGE = 2000;
+const DESCRIBE_PAGE = 1000;
 /** What one tick moves at most, for the same reason: the rest follows with the next. */
 const EVENTS_PER_TICK = 256;
 /** Balances stay a factor of eight below 2^53, so that sums over one account's symbols are exact. */

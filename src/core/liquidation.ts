@@ -14,6 +14,7 @@ import {
   MARKET,
   OrderPlaced,
   PositionTransferred,
+  REASON_IOC_REMAINDER,
   REASON_LIQUIDATION,
   REASON_NO_LIQUIDITY,
   REDUCE_ONLY,
@@ -87,7 +88,7 @@ export class Liquidations {
     if (fund !== NONE) state.freshen(fund);
     const end = Math.min(positions.count, this.nextRow + LOOKS_PER_TURN);
     let acted = 0;
-    for (; this.nextRow < end && acted < ACTS_PER_TURN; this.nextRow++) {
+    for (; this.nextRow < end && acted < ACTS_PER_TURN && !state.isTurnLong; this.nextRow++) {
       const row = positions.offset(this.nextRow);
       if (state.isStale(row)) {
         // A better mark would wait for the ticket of what this turn has done, and be missing from the look.
@@ -194,7 +195,8 @@ function handOver(state: SymbolState, turn: Turn, row: number, lots: QuantityLot
     transfer(state, turn, row, counterparty, part, partQuanta, EXEC_ADL);
     leftLots -= part;
     leftQuanta -= partQuanta;
-    if (leftLots === 0) return;
+    // What is left is for the next look.
+    if (leftLots === 0 || state.isTurnLong) return;
   }
 }
 
@@ -280,7 +282,10 @@ function transfer(
   clipReduceOnly(state, turn, to);
 }
 
-/** A reduce-only IOC order of the house for a row. Returns the lots that it closed. */
+/**
+ * A reduce-only IOC order of the house for a row. Returns the lots that it closed, or all of them when the book would have
+ * taken more than one turn may hold: the next look goes on there.
+ */
 function closeInBook(
   state: SymbolState,
   turn: Turn,
@@ -302,11 +307,11 @@ function closeInBook(
   placed.rests = 0;
   const slot = state.placed(placed, turn.time);
   turn.emit(placed);
-  match(state, turn, slot, limitTicks, terms);
+  const stopped = match(state, turn, slot, limitTicks, terms);
   const restLots = orders.remainingLots(slot);
   if (restLots > 0) close(state, turn, slot, STATUS_EXPIRED, REASON_NO_LIQUIDITY);
   else state.takeOutOfHand(slot);
-  return lots - restLots;
+  return stopped === REASON_IOC_REMAINDER ? lots : lots - restLots;
 }
 
 function cancelOrders(state: SymbolState, turn: Turn, row: number): void {

@@ -12,6 +12,7 @@ import {
   ISOLATED,
   OrderClosed,
   OrderReduced,
+  REASON_IOC_REMAINDER,
   REASON_NONE,
   REASON_POSITION_CLOSED,
   REASON_REDUCE_ONLY,
@@ -137,9 +138,34 @@ function previewOrders(
   return out;
 }
 
+/** Whether a taker would meet more orders than one turn may hold before it had so many lots: FOK must know before. */
+export function meetsTooMany(
+  state: SymbolState,
+  side: number,
+  limitTicks: PriceTicks,
+  quantityLots: QuantityLots,
+): boolean {
+  // An order is a lot at least, and gives up others only where there are reduce-only ones.
+  if (state.reduceOnlyResting === 0 && quantityLots < state.roomInTurn / 4) return false;
+  const { book, orders, positions } = state;
+  const levels = book.opposite(side);
+  let lots = 0;
+  let met = 0;
+  for (let price = levels.best(); crosses(side, limitTicks, price) && lots < quantityLots; price = levels.next(price)) {
+    for (let slot = book.first(price); slot !== NONE && lots < quantityLots; slot = orders.next(slot)) {
+      lots += orders.remainingLots(slot);
+      // The trade, the end of the maker's order, funding, and what the fill gives up.
+      met += (state.fundingOwed > 0 ? 4 : 2) + positions.numbers[orders.row(slot) + REDUCE_ONLY_ORDERS];
+      if (met >= state.roomInTurn) return true;
+    }
+  }
+  return false;
+}
+
 /**
- * The taker walks the book, best price first and oldest order first, until it is filled, the limit is reached or
- * self-trade prevention ends it. Returns why it may not come to rest: REASON_NONE, or REASON_SELF_TRADE.
+ * The taker walks the book, best price first and oldest order first, until it is filled, the limit is reached,
+ * self-trade prevention ends it or the turn is long. Returns why it may not come to rest: REASON_NONE, REASON_SELF_TRADE
+ * or, behind so many fills that the rest expires like that of an IOC order, REASON_IOC_REMAINDER.
  */
 export function match(
   state: SymbolState,
@@ -158,6 +184,10 @@ export function match(
   while (orders.remainingLots(taker) > 0) {
     const price = levels.best();
     if (!crosses(side, limitTicks, price)) break;
+    if (state.isTurnLong) {
+      reason = REASON_IOC_REMAINDER;
+      break;
+    }
     const maker = book.first(price);
     if (orders.row(maker) === row) {
       if (preventSelfTrade(state, turn, taker, maker)) continue;

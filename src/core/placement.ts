@@ -3,7 +3,7 @@ import { refuseWhileHalted } from "./halt.ts";
 import type { Instrument } from "./instrument.ts";
 import { closingEdge } from "./isolated.ts";
 import { isWithinKey } from "./key-limits.ts";
-import { close, crosses, match, type Preview, preview } from "./matching.ts";
+import { close, crosses, match, meetsTooMany, type Preview, preview } from "./matching.ts";
 import {
   BUY,
   CLOSE_POSITION,
@@ -145,7 +145,9 @@ export class Placement {
     expected.quanta = 0;
     expected.leftLots = quantityLots;
     if (takes) preview(state, row, side, limitTicks, quantityLots, command.selfTradePrevention, expected);
-    const unfillable = command.timeInForce === FOK && expected.lots < quantityLots;
+    const unfillable =
+      command.timeInForce === FOK &&
+      (expected.lots < quantityLots || meetsTooMany(state, side, limitTicks, quantityLots));
 
     const marginPriceTicks = isBuy ? limitTicks : Math.max(limitTicks, mark);
     const lossTicks = Math.max(0, isBuy ? limitTicks - mark : mark - limitTicks);

@@ -61,6 +61,12 @@ import type { PriceTicks, Quanta, QuantityLots, TimeMs } from "./units.ts";
 const CLIENT_ID_RETENTION_MS = 24 * 60 * 60 * 1000;
 
 /**
+ * What a turn does before it counts as long (see isTurnLong): a trade that fills a resting order counts twice, so that
+ * 5000 of these fit, which are 640 kB.
+ */
+const LONG_TURN = 10_000;
+
+/**
  * All that a symbol is, and how each event changes it. Deciding turns and replays go through the same methods; nothing
  * here asks whether an event should happen.
  */
@@ -115,6 +121,8 @@ export class SymbolState {
   private readonly touchedRows: number[] = [];
   private touchedRowCount = 0;
   private freshRowCount = 0;
+  /** What this turn has done, as far as one turn may do many of the kind. */
+  private eventCount = 0;
   /** The turn has moved the mark: not in the log yet. */
   private markMoved = false;
   private readonly scratch: Contribution = { equity: 0, unrealized: 0, initial: 0, orderInitial: 0, maintenance: 0 };
@@ -184,6 +192,7 @@ export class SymbolState {
   }
 
   placed(event: MessageOf<typeof OrderPlaced>, time: TimeMs): number {
+    this.eventCount++;
     const { orders } = this;
     const at = this.positions.ensure(event.accountId);
     const serial = (event.orderId - this.instrument.id) / 256;
@@ -264,6 +273,7 @@ export class SymbolState {
   }
 
   traded(event: MessageOf<typeof Traded>, taker: number, maker: number, time: TimeMs): void {
+    this.eventCount++;
     const { orders } = this;
     const lots = event.quantityLots;
     const quanta = lots * event.priceTicks * this.instrument.quantaPerTickLot;
@@ -289,6 +299,7 @@ export class SymbolState {
   }
 
   reduced(event: MessageOf<typeof OrderReduced>, slot: number): void {
+    this.eventCount++;
     if (event.resting === 1) this.takeFromResting(slot, event.byLots);
     this.orders.reduce(slot, event.byLots);
     this.touchOrder(slot);
@@ -297,6 +308,7 @@ export class SymbolState {
 
   /** The order is gone: filled, canceled or expired. */
   closed(slot: number): void {
+    this.eventCount++;
     const { orders } = this;
     this.touchRow(orders.row(slot));
     if (orders.isResting(slot)) this.unrest(slot);
@@ -335,6 +347,7 @@ export class SymbolState {
   }
 
   fundingPaid(event: MessageOf<typeof FundingPaid>): void {
+    this.eventCount++;
     const { positions } = this;
     const at = positions.ensure(event.accountId);
     this.credit(INSURANCE_ACCOUNT, -event.amountQuanta);
@@ -347,6 +360,7 @@ export class SymbolState {
   }
 
   transferred(event: MessageOf<typeof PositionTransferred>, time: TimeMs): void {
+    this.eventCount++;
     const from = this.positions.ensure(event.accountId);
     const to = this.positions.ensure(event.counterpartyId);
     const lots = event.side === BUY ? event.quantityLots : -event.quantityLots;
@@ -453,6 +467,19 @@ export class SymbolState {
     this.forget(slot);
   }
 
+  /**
+   * The turn has done so much that it should come to its end: it is one record of the log and of each ring between two
+   * threads, and whoever is behind it waits.
+   */
+  get isTurnLong(): boolean {
+    return this.eventCount >= LONG_TURN;
+  }
+
+  /** How much the turn may still do before it is long. */
+  get roomInTurn(): number {
+    return LONG_TURN - this.eventCount;
+  }
+
   /** The turn stands in the log: what it touched bears its sequence, and an order left in hand has been filled. */
   settle(sequence: number, time: TimeMs): void {
     const { orders, positions } = this;
@@ -467,6 +494,7 @@ export class SymbolState {
     this.touchedOrderCount = 0;
     this.touchedRowCount = 0;
     this.freshRowCount = 0;
+    this.eventCount = 0;
     this.markMoved = false;
   }
 

@@ -1,0 +1,155 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { DEFAULT_INSTRUMENTS } from "../../src/config/instruments.ts";
+import { SETTINGS } from "../../src/config/settings.ts";
+import { BYTES_PER_OPEN_ORDER } from "../../src/config.ts";
+import {
+  BUY,
+  CancelAll,
+  ClosePosition,
+  Deposit,
+  FOK,
+  IOC,
+  LEDGER,
+  LIMIT,
+  OpenSession,
+  ORDER_STATUSES,
+  OrderView,
+  PlaceOrder,
+  REASONS,
+  REDUCE_ONLY,
+  SELL,
+  type SessionView,
+  SetIndexPrice,
+  SetLeverage,
+  Traded,
+} from "../../src/core/messages.ts";
+import type { MessageOf } from "../../src/core/shape.ts";
+import { QUANTA_PER_USDC } from "../../src/core/units.ts";
+import { maxMessageBytes } from "../../src/wire/codec.ts";
+import { Exchange, make, type Said } from "./support/exchange.ts";
+import { instrument, PLAIN } from "./support/instruments.ts";
+
+/** More resting orders than one turn may trade with. */
+const MAKERS = 12_000;
+const DEEP = instrument({ ...PLAIN, maxQuantity: "100000", maxOpenOrders: MAKERS }, {});
+
+function openMarket() {
+  const exchange = new Exchange([DEEP]);
+  const open = (name: string): number => {
+    const session = make(OpenSession, { address: name, tokenHash: name, expiresAt: 2 ** 50 });
+    const { accountId } = exchange.ask(LEDGER, session) as MessageOf<typeof SessionView>;
+    exchange.ask(LEDGER, make(Deposit, { accountId, amountQuanta: 1e8 * QUANTA_PER_USDC }));
+    return accountId;
+  };
+  exchange.do(DEEP.id, make(SetIndexPrice, { indexTicks: 10 }));
+  return { exchange, open };
+}
+
+type Order = Partial<MessageOf<typeof PlaceOrder>>;
+
+/** The events of a turn as bytes of the log. */
+const bytesOf = ({ events, replies }: Said): number =>
+  [...events, ...replies].reduce((sum, message) => sum + maxMessageBytes(message), 0);
+
+/** Half of the smallest ring: what a record may take. */
+const MAX_RECORD_BYTES = (SETTINGS.properties.ringBytes as unknown as { minimum: number }).minimum / 2;
+
+function outcome(said: Said) {
+  const view = said.replies.find((reply) => reply.type === OrderView.code) as MessageOf<typeof OrderView>;
+  return {
+    status: ORDER_STATUSES[view.status],
+    reason: REASONS[view.reason],
+    trades: said.events.filter((event) => event.type === Traded.code).length,
+    filledLots: view.filledLots,
+  };
+}
+
+test("an order that meets thousands of others ends with what one turn can hold, and books stay sound", () => {
+  const { exchange, open } = openMarket();
+  const [maker, taker] = [open("maker"), open("taker")];
+  const place = (accountId: number, order: Order) =>
+    exchange.do(DEEP.id, make(PlaceOrder, { accountId, orderType: LIMIT, priceTicks: 10, ...order }));
+  for (let i = 0; i < MAKERS; i++) place(maker, { side: SELL, quantityLots: 1 });
+
+  // All or nothing is nothing.
+  const fok = place(taker, { side: BUY, quantityLots: MAKERS, timeInForce: FOK });
+  assert.deepEqual(outcome(fok), { status: "EXPIRED", reason: "FOK_UNFILLABLE", trades: 0, filledLots: 0 });
+  const small = place(taker, { side: BUY, quantityLots: 2000, timeInForce: FOK });
+  assert.deepEqual(outcome(small), { status: "FILLED", reason: null, trades: 2000, filledLots: 2000 });
+
+  const swept = place(taker, { side: BUY, quantityLots: 8000 });
+  const { status, reason, trades, filledLots } = outcome(swept);
+  assert.deepEqual([status, reason, filledLots], ["EXPIRED", "IOC_REMAINDER", trades]);
+  assert.ok(trades >= 2000 && trades < 8000, `${trades} trades`);
+  assert.ok(bytesOf(swept) < MAX_RECORD_BYTES, `${bytesOf(swept)} bytes`);
+  // It may go on.
+  assert.equal(
+    outcome(place(taker, { side: BUY, quantityLots: 8000 - trades, timeInForce: IOC })).filledLots > 0,
+    true,
+  );
+  assert.deepEqual(exchange.audit(DEEP.id).faults, []);
+});
+
+test("closing a position into thousands of orders takes a few turns", () => {
+  const { exchange, open } = openMarket();
+  const [maker, taker] = [open("maker"), open("taker")];
+  const place = (accountId: number, order: Order) =>
+    exchange.do(DEEP.id, make(PlaceOrder, { accountId, orderType: LIMIT, priceTicks: 10, ...order }));
+  place(maker, { side: SELL, quantityLots: 9000 });
+  place(taker, { side: BUY, quantityLots: 9000 });
+  for (let i = 0; i < 9000; i++) place(maker, { side: BUY, quantityLots: 1 });
+  const first = outcome(exchange.do(DEEP.id, make(ClosePosition, { accountId: taker })));
+  assert.equal(first.status, "EXPIRED");
+  const second = outcome(exchange.do(DEEP.id, make(ClosePosition, { accountId: taker })));
+  assert.equal(first.filledLots + second.filledLots, 9000);
+  assert.deepEqual(exchange.audit(DEEP.id).faults, []);
+});
+
+test("what a maker's fill gives up counts, too", () => {
+  const { exchange, open } = openMarket();
+  const [house, taker] = [open("house"), open("taker")];
+  const place = (accountId: number, order: Order) =>
+    exchange.do(DEEP.id, make(PlaceOrder, { accountId, orderType: LIMIT, priceTicks: 10, ...order }));
+  // Each has a long position of a lot, an order that closes it, and a thousand more that would.
+  for (let i = 0; i < 30; i++) {
+    const maker = open(`maker ${i}`);
+    place(house, { side: SELL, quantityLots: 1 });
+    place(maker, { side: BUY, quantityLots: 1 });
+    place(maker, { side: SELL, quantityLots: 1, flags: REDUCE_ONLY });
+    for (let k = 0; k < 1000; k++) place(maker, { side: SELL, quantityLots: 1, priceTicks: 11, flags: REDUCE_ONLY });
+  }
+  const fok = outcome(place(taker, { side: BUY, quantityLots: 30, timeInForce: FOK }));
+  assert.deepEqual([fok.reason, fok.trades], ["FOK_UNFILLABLE", 0]);
+  const few = outcome(place(taker, { side: BUY, quantityLots: 5, timeInForce: FOK }));
+  assert.deepEqual([few.status, few.trades], ["FILLED", 5]);
+  const said = place(taker, { side: BUY, quantityLots: 25, timeInForce: IOC });
+  const { reason, trades } = outcome(said);
+  assert.ok(reason === "IOC_REMAINDER" && trades > 5 && trades < 25, `${trades} trades, ${reason}`);
+  assert.ok(bytesOf(said) < MAX_RECORD_BYTES, `${bytesOf(said)} bytes`);
+  assert.deepEqual(exchange.audit(DEEP.id).faults, []);
+});
+
+test("all orders that an account may have open are canceled in one turn that fits", () => {
+  const { exchange, open } = openMarket();
+  const maker = open("maker");
+  exchange.do(DEEP.id, make(SetLeverage, { accountId: maker, leverage: 20 }));
+  const { maxOpenOrders } = DEFAULT_INSTRUMENTS[0] ?? { maxOpenOrders: 0 };
+  const clientOrderId = (i: number) => `${i}`.padStart(36, "x");
+  for (let i = 0; i < maxOpenOrders; i++)
+    exchange.do(
+      DEEP.id,
+      make(PlaceOrder, {
+        accountId: maker,
+        orderType: LIMIT,
+        side: BUY,
+        priceTicks: 9,
+        quantityLots: 1,
+        clientOrderId: clientOrderId(i),
+      }),
+    );
+  const said = exchange.do(DEEP.id, make(CancelAll, { accountId: maker, side: -1 }));
+  assert.equal(said.replies.length - 1, maxOpenOrders);
+  assert.ok(bytesOf(said) < MAX_RECORD_BYTES, `${bytesOf(said)} bytes`);
+  assert.ok(bytesOf(said) / maxOpenOrders < BYTES_PER_OPEN_ORDER, "config.ts reckons with more");
+});
