@@ -24,7 +24,7 @@ export async function serve(config: Config, warnings: readonly string[], version
   const secret = openSecret(config.data);
   const host = await Host.start(config, showProgress);
   host.onFatal = (error) => {
-    log.fatal({ err: error }, "a thread died; start again to recover");
+    log.fatal({ err: error }, `${error.message}; start again to recover`);
     process.exit(1);
   };
   const compute = openComputePool();

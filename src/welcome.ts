@@ -4,12 +4,21 @@ import type { Exchange } from "./exchange.ts";
 import type { SandboxAccount } from "./sandbox/accounts.ts";
 
 /** While the log is replayed: how far, on one line that is written over where there is a person to see it. */
-export function showProgress({ records, total }: Progress): void {
+export function showProgress(progress: Progress): void {
+  const { records, total } = progress;
   if (total <= 0) return;
-  const done = Math.min(records, total);
-  const line = `replaying the log: ${done} of ${total} turns (${Math.floor((100 * done) / total)} %)`;
-  if (process.stderr.isTTY) process.stderr.write(`\r${line}${done === total ? "\n" : ""}`);
+  const line = progressLine(progress);
+  if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${line}${records >= total ? "\n" : ""}`);
   else process.stderr.write(`${line}\n`);
+}
+
+/** How far, how fast, and how much longer it will take at that rate. */
+export function progressLine({ records, total, elapsedMs }: Progress): string {
+  const done = Math.min(records, total);
+  const percent = Math.floor((100 * done) / total);
+  const perSecond = Math.floor((1000 * done) / Math.max(1, elapsedMs));
+  const left = perSecond === 0 ? "" : `, ${perSecond} turns/s, ${Math.ceil((total - done) / perSecond)} s left`;
+  return `replaying the log: ${done} of ${total} turns (${percent} %)${left}`;
 }
 
 /** What a person sees when the exchange is ready: where it is, and lines to paste. */

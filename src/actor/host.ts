@@ -10,12 +10,15 @@ import { RingRoad } from "./ring-road.ts";
 import type { ActorTask, JournalReady, JournalTask, StoreReady, StoreTask, ThreadTask } from "./threads.ts";
 
 const DRAIN_BEFORE_STOP_MS = 3000;
+const PROGRESS_INTERVAL_MS = 200;
 
 /** What the host tells whoever starts it, while actors recover. */
 export interface Progress {
+  /** Turns that the workers have read of the log. */
   records: number;
-  /** Records in the log's tail that the slowest worker may have to read. */
+  /** Turns that they will have read: each worker reads the log behind the oldest snapshot of its actors. */
   total: number;
+  elapsedMs: number;
 }
 
 interface Thread {
@@ -114,9 +117,10 @@ export class Host extends RingRoad {
     journal.thread.port.on("message", () => this.drain());
     this.startAt(lastSequence);
 
+    const pinned = workerBells.map((_, index) => actorIds.filter((_, place) => place % workerCount === index));
     const starting = workerBells.map((bell, index) => {
+      const own = pinned[index];
       const commands = allocateRing(config.ringBytes);
-      const own = actorIds.filter((_, place) => place % workerCount === index);
       const worker = this.spawn<ActorTask>("actor", bell, {
         dataDir: config.data,
         logDir,
@@ -134,11 +138,13 @@ export class Host extends RingRoad {
       this.addLane(new RingProducer(commands, bell), own);
       return worker.ready();
     });
+    const begunAt = performance.now();
     const reporting = setInterval(() => {
       // Known once the actors have loaded their snapshots.
-      const total = lastSequence - Math.min(...actorIds.map((actorId) => control.snapshotOf(actorId)));
-      onProgress({ records: control.recovered, total });
-    }, 200);
+      const tails = pinned.map((own) => lastSequence - Math.min(...own.map((actorId) => control.snapshotOf(actorId))));
+      const total = tails.reduce((sum, tail) => sum + tail, 0);
+      onProgress({ records: control.recovered, total, elapsedMs: performance.now() - begunAt });
+    }, PROGRESS_INTERVAL_MS);
     try {
       await Promise.all(starting);
     } finally {
@@ -154,7 +160,8 @@ export class Host extends RingRoad {
   ): { thread: Thread; ready: <R>() => Promise<R> } {
     const { port1, port2 } = new MessageChannel();
     const task = { ...rest, port: port2, control: this.control.buffer, bell: bell.buffer };
-    const die = (error: unknown): void => this.onFatal(new Error(`the ${name} thread died`, { cause: error }));
+    const die = (error: Error): void =>
+      this.onFatal(new Error(`the ${name} thread died: ${error.message}`, { cause: error }));
     const pinned = pinThread(name, task, port2, die);
     pinned.done.catch(die);
     const first = new Promise((resolve) => port1.once("message", resolve));

@@ -77,7 +77,7 @@ export interface ActorTask extends ThreadTask {
 const STORE_WAIT_MS = 250;
 
 export async function runStore(task: StoreTask): Promise<void> {
-  refuseOrphanedLog(task);
+  refuseOrphanedLog(task.dataDir, task.logDir);
   const control = new Control(task.control);
   const bell = new Bell(task.bell);
   const frontBell = new Bell(task.frontBell, () => task.port.postMessage("indexed"));
@@ -111,7 +111,7 @@ export async function runStore(task: StoreTask): Promise<void> {
 }
 
 /** A log without its database is an exchange that has lost one: starting anew over it would hide that. */
-function refuseOrphanedLog({ dataDir, logDir }: StoreTask): void {
+export function refuseOrphanedLog(dataDir: string, logDir: string): void {
   if (readGenesis(dataDir) !== null || !existsSync(logDir) || listSegments(logDir).length === 0) return;
   throw new DatabaseCorruptError(`${logDir} holds a log, but ${dataDir} has lost its genesis.json and its database`);
 }

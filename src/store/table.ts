@@ -5,11 +5,13 @@ import { decodeMessage } from "../wire/codec.ts";
 import { DatabaseCorruptError } from "./genesis.ts";
 
 /**
- * A value: u8 version, u32 crc32 of what follows, one encoded row or several. LMDB has no checksums of its own: without
- * this a flipped bit would be read as data.
+ * A value: u8 version, u32 crc32, one encoded row or several. LMDB has no checksums of its own: without this a flipped bit
+ * would be read as data. The checksum covers the table's name, the key and the rows, since a row under another key is as
+ * wrong as another row; that of version 1, which is still read, covers the rows alone.
  */
 export const VALUE_HEADER_BYTES = 5;
-const VALUE_VERSION = 1;
+const VALUE_VERSION = 2;
+const VALUE_VERSION_WITHOUT_KEY = 1;
 const AT_VALUE_CRC = 1;
 
 /** Numbers are safe integers; lists are ordered element by element. */
@@ -24,11 +26,13 @@ export interface Range {
   limit?: number;
 }
 
-/** Writes the header of a value whose payload stands behind it. */
-export function sealValue(view: DataView, bytes: Uint8Array, from: number, to: number): void {
+/** Writes the header of the value of `table` under `key` whose payload stands behind it. */
+export function sealValue(table: string, key: Key, view: DataView, bytes: Uint8Array, from: number, to: number): void {
   view.setUint8(from, VALUE_VERSION);
-  view.setUint32(from + AT_VALUE_CRC, crc32(bytes.subarray(from + VALUE_HEADER_BYTES, to)), true);
+  view.setUint32(from + AT_VALUE_CRC, crc32(bytes.subarray(from + VALUE_HEADER_BYTES, to), crcOf(table, key)), true);
 }
+
+const crcOf = (table: string, key: Key): number => crc32(`${table} ${JSON.stringify(key)}`);
 
 /** One ordered map from keys to values. Reading only: writes go through a WriteBatch. */
 export class Table {
@@ -52,10 +56,14 @@ export class Table {
     }
   }
 
-  /** Reads every value, and counts. Throws DatabaseCorruptError where a value is damaged or rows are missing. */
+  /**
+   * Reads every value, and counts. Throws DatabaseCorruptError where a value is damaged, rows are missing, or one that a
+   * walk comes to is not found by its key: the pages by which LMDB searches hold keys of their own, without checksums.
+   */
   verify(): number {
     let rows = 0;
-    this.eachValue({}, () => {
+    this.eachValue({}, (key) => {
+      if (!this.lmdb.doesExist(key)) throw this.corrupt(key, "the row is there, but its key does not lead to it");
       rows++;
       return true;
     });
@@ -68,9 +76,12 @@ export class Table {
 
   protected check(key: Key, value: Uint8Array): void {
     if (value.length < VALUE_HEADER_BYTES) throw this.corrupt(key, "the value is too short");
-    if (value[0] !== VALUE_VERSION) throw this.corrupt(key, `version ${value[0]}, this program reads ${VALUE_VERSION}`);
+    const [version] = value;
+    if (version !== VALUE_VERSION && version !== VALUE_VERSION_WITHOUT_KEY)
+      throw this.corrupt(key, `version ${version}, this program reads up to ${VALUE_VERSION}`);
+    const before = version === VALUE_VERSION ? crcOf(this.name, key) : 0;
     const checksum = viewOf(value).getUint32(AT_VALUE_CRC, true);
-    if (checksum !== crc32(value.subarray(VALUE_HEADER_BYTES))) throw this.corrupt(key, "wrong checksum");
+    if (checksum !== crc32(value.subarray(VALUE_HEADER_BYTES), before)) throw this.corrupt(key, "wrong checksum");
   }
 
   protected corrupt(key: Key, why: string): DatabaseCorruptError {

@@ -3,6 +3,7 @@ import * as fs from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { crc32 } from "node:zlib";
 import { blank } from "../../src/core/shape.ts";
 import { openDatabase } from "../../src/store/database.ts";
 import { DatabaseCorruptError } from "../../src/store/genesis.ts";
@@ -138,6 +139,37 @@ test("a flipped bit in a value names its table and key", async () => {
   const database = openDatabase(dir, { probe: false });
   assert.throws(() => database.orders.get(2), /table orders, key 2: wrong checksum/);
   assert.throws(() => database.orders.each({}, () => {}), DatabaseCorruptError);
+  await database.close();
+});
+
+test("a row that has come under another key, or into another table, is noticed", async () => {
+  const dir = newDir();
+  await fill(dir, 3);
+  const database = openDatabase(dir);
+  const value = database.orders.lmdb.getBinary(2) as Buffer;
+  database.orders.lmdb.putSync(9, value);
+  database.transfers.lmdb.putSync(2, value);
+  database.refresh();
+  assert.throws(() => database.orders.get(9), /table orders, key 9: wrong checksum/);
+  assert.throws(() => database.transfers.get(2), /table transfers, key 2: wrong checksum/);
+  assert.equal(database.orders.get(2)?.orderId, 2);
+  await database.close();
+});
+
+test("values of version 1, whose checksum leaves out the key, are still read", async () => {
+  const dir = newDir();
+  await fill(dir, 3);
+  const database = openDatabase(dir);
+  const old = Buffer.from(database.orders.lmdb.getBinary(2) as Buffer);
+  old.writeUInt8(1, 0);
+  old.writeUInt32LE(crc32(old.subarray(5)), 1);
+  database.orders.lmdb.putSync(2, old);
+  database.refresh();
+  assert.equal(database.orders.get(2)?.orderId, 2);
+  old.writeUInt8(3, 0);
+  database.orders.lmdb.putSync(2, old);
+  database.refresh();
+  assert.throws(() => database.orders.get(2), /key 2: version 3, this program reads up to 2/);
   await database.close();
 });
 
