@@ -156,6 +156,47 @@ test("a row that has come under another key, or into another table, is noticed",
   await database.close();
 });
 
+test("a flipped bit in the keys that LMDB searches by does not hide rows", async () => {
+  const dir = newDir();
+  const rows = 3000;
+  await fill(dir, rows);
+  const sound = fs.readFileSync(dataFile(dir));
+  let noticed = 0;
+  for (const { at, length } of keysOfBranches(sound))
+    for (const place of [at + length - 1, at + length - 2]) {
+      const bytes = Buffer.from(sound);
+      bytes.writeUInt8(bytes.readUInt8(place) ^ 0x10, place);
+      fs.writeFileSync(dataFile(dir), bytes);
+      const database = openDatabase(dir, { probe: false });
+      try {
+        database.snapshotRows.verify();
+        database.orders.verify();
+        for (let orderId = 1; orderId <= rows; orderId++) {
+          assert.ok(database.orders.get(orderId) !== undefined, `order ${orderId} is hidden by byte ${place}`);
+          assert.ok(database.snapshotRows.get([1, "orders", orderId]) !== undefined, `row ${orderId}, byte ${place}`);
+        }
+      } catch (error) {
+        assert.match((error as Error).message, /its key does not lead to it|rows can be found/);
+        noticed++;
+      } finally {
+        await database.close();
+      }
+    }
+  assert.ok(noticed > 0);
+});
+
+/** Some of the keys in LMDB's branch pages: 24 bytes of header, flags at 18; the nodes' offsets count from behind it. */
+function* keysOfBranches(bytes: Buffer): Generator<{ at: number; length: number }> {
+  for (let page = 0; page < bytes.length; page += 4096) {
+    if (bytes.readUInt16LE(page + 18) !== 1) continue;
+    const nodes = bytes.readUInt16LE(page + 20) >> 1;
+    for (let i = 1; i < nodes; i += 9) {
+      const node = page + 24 + bytes.readUInt16LE(page + 24 + 2 * i);
+      yield { at: node + 8, length: bytes.readUInt16LE(node + 6) };
+    }
+  }
+}
+
 test("values of version 1, whose checksum leaves out the key, are still read", async () => {
   const dir = newDir();
   await fill(dir, 3);
