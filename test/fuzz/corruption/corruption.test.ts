@@ -1,0 +1,9 @@
+import { test } from "node:test";
+import { takeSeed } from "../../core/support/seed.ts";
+import { corruption } from "./stage.ts";
+
+/** `make fuzz` does the rest. */
+const RUNS = 100;
+
+test("flipped bits, lost pages and cut files are noticed or change nothing", (t) =>
+  corruption.run(takeSeed("corruption.test"), RUNS, (line) => t.diagnostic(line)));

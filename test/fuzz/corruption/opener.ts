@@ -1,0 +1,112 @@
+import { createHash } from "node:crypto";
+import { createInterface } from "node:readline";
+import { refuseOrphanedLog } from "../../../src/actor/threads.ts";
+import { type Config, loadConfig } from "../../../src/config.ts";
+import { compileInstrument } from "../../../src/core/instrument.ts";
+import { actorIdsOf, RecoveredExchange } from "../../../src/operate/recovered.ts";
+import { type Database, openDatabase } from "../../../src/store/database.ts";
+import { readIndex } from "../../../src/store/history-fold.ts";
+import { Keeper } from "../../../src/store/keeper.ts";
+import { openLog } from "../../../src/store/log.ts";
+import { SeriesTable } from "../../../src/store/series.ts";
+import { Table, VALUE_HEADER_BYTES, viewOf } from "../../../src/store/table.ts";
+import { eachMessage } from "../../../src/wire/codec.ts";
+
+/** What a folder comes to when it is opened as a start opens it. */
+export interface Opened {
+  /** In words, where it was refused. */
+  refused: string | null;
+  lastSequence: number;
+  indexedSequence: number;
+  /** Of all actors' states, from their own audits. */
+  state: string;
+  /** Of every row of the history, table by table, once it has caught up. */
+  history: Record<string, string>;
+  /** Why the history cannot be read. */
+  unreadable: string | null;
+}
+
+/**
+ * A process of its own, since LMDB may end it: opens the folders named on its standard input, one a line, and says of each
+ * what came of it, as JSON.
+ */
+for await (const dir of createInterface({ input: process.stdin })) {
+  process.stdout.write(`${JSON.stringify(await open(dir))}\n`);
+}
+
+async function open(dir: string): Promise<Opened> {
+  const opened: Opened = {
+    refused: null,
+    lastSequence: 0,
+    indexedSequence: 0,
+    state: "",
+    history: {},
+    unreadable: null,
+  };
+  const invocation = loadConfig(["verify", dir], {});
+  if (invocation.kind !== "verify") throw new Error("no configuration");
+  const { config } = invocation;
+  const logDir = `${dir}/log`;
+  try {
+    refuseOrphanedLog(dir, logDir);
+    const database = openDatabase(dir, { probe: false });
+    try {
+      // What the probe reads, before anything else is opened.
+      for (const table of [database.snapshotHeads, database.snapshotRows, database.index]) table.verify();
+      opened.indexedSequence = readIndex(database).sequence;
+      const log = openLog(logDir, { segmentBytes: 65_536, protectedThrough: opened.indexedSequence });
+      opened.lastSequence = log.nextSequence - 1;
+      log.close();
+      const exchange = new RecoveredExchange(config, database, logDir, opened.lastSequence);
+      const { ledger, symbols } = exchange.audits();
+      opened.state = JSON.stringify([ledger, ...symbols]);
+      readHistory(opened, database, config);
+    } finally {
+      await database.close();
+    }
+  } catch (error) {
+    opened.refused = `${(error as Error).name}: ${(error as Error).message}`;
+  }
+  return opened;
+}
+
+function readHistory(opened: Opened, database: Database, config: Config): void {
+  try {
+    // As the store does behind every start: LMDB may have fallen back to the commit before the last.
+    const keeper = new Keeper({
+      database,
+      logDir: `${config.data}/log`,
+      instruments: config.instruments.map(compileInstrument),
+      actorIds: actorIdsOf(config),
+      keepSegments: true,
+      onSnapshotStored: () => {},
+    });
+    while (keeper.step(opened.lastSequence));
+    keeper.close();
+    database.refresh();
+    for (const table of Object.values(database).filter((value) => value instanceof Table)) {
+      // What actors recover from is compared as what they have recovered to.
+      if (table === database.snapshotHeads || table === database.snapshotRows) continue;
+      const hash = createHash("sha256");
+      for (const row of rowsOf(table).sort()) hash.update(`${row}\n`);
+      opened.history[table.name] = hash.digest("hex");
+    }
+  } catch (error) {
+    opened.unreadable = `${(error as Error).name}: ${(error as Error).message}`;
+  }
+}
+
+/** Each with whom it is of: how a list is cut into values depends on when it was written. */
+function rowsOf(table: Table): string[] {
+  table.verify();
+  const rows: string[] = [];
+  table.eachValue({}, (key, value) => {
+    const of = table instanceof SeriesTable ? (key as (number | string)[])[0] : key;
+    const view = viewOf(value);
+    eachMessage(view, value, VALUE_HEADER_BYTES, value.length, (row) => {
+      rows.push(`${JSON.stringify(of)} ${JSON.stringify(row)}`);
+    });
+    return true;
+  });
+  return rows;
+}
