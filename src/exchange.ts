@@ -9,7 +9,7 @@ import { Channels } from "./front/channels.ts";
 import { ClientOrderIds } from "./front/client-order-ids.ts";
 import { type Context, Symbols } from "./front/context.ts";
 import { Credentials } from "./front/credentials.ts";
-import { logHalts } from "./front/halt-log.ts";
+import { watchHalts } from "./front/halt-watch.ts";
 import { Vault } from "./front/keys.ts";
 import { Limits } from "./front/limits.ts";
 import { MarketData } from "./front/market.ts";
@@ -110,7 +110,7 @@ export async function openExchange(parts: ExchangeParts): Promise<Exchange> {
   answer = createApi(context, auth, limits, version);
   trade = createTrade(context);
   channels.start();
-  logHalts(host, log);
+  watchHalts(host, log);
   return {
     url: `http://${config.host}:${server.port}${BASE_PATH}`,
     socketUrl: `ws://${config.host}:${server.port}${SOCKET_PATH}`,

@@ -35,6 +35,7 @@ export function summarizeSymbol(state: SymbolState): SymbolSummary {
     nextFundingTime: state.nextFundingTime,
     haltMode: state.haltMode,
     haltReason: state.haltReason,
+    fault: state.fault,
     isIndexStale: state.isIndexStale,
     bids: levels(state, BUY),
     asks: levels(state, SELL),
@@ -60,6 +61,7 @@ export function auditSymbol(state: SymbolState): ActorAudit {
     if (state.owesFunding(at)) owed++;
     auditRow(state, at, faults);
   });
+  if (state.fault !== "") faults.push(`the self-check has halted ${state.instrument.symbol}: ${state.fault}`);
   if (cash !== 0n) faults.push(`Σ cash is ${cash} quanta, not 0`);
   if (sizeLots !== 0) faults.push(`Σ size is ${sizeLots} lots, not 0`);
   if (longLots !== state.openInterestLots)
@@ -148,7 +150,8 @@ export function digestSymbol(state: SymbolState): string {
 
 const scratch: Contribution = { equity: 0, unrealized: 0, initial: 0, orderInitial: 0, maintenance: 0 };
 
-function auditRow(state: SymbolState, at: number, faults: string[]): void {
+/** Checks one row by itself: its sums against its orders, and what the cells were given. Adds what is wrong to `faults`. */
+export function auditRow(state: SymbolState, at: number, faults: string[]): void {
   const { orders, positions, instrument } = state;
   const n = positions.numbers;
   const account = n[at + ACCOUNT];

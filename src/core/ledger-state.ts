@@ -1,5 +1,6 @@
 import { assert, must } from "../assert.ts";
 import { type AccountCells, CONTRIBUTION_FIELDS } from "./cells.ts";
+import { ExactSum } from "./exact-sum.ts";
 import {
   AccountOpened,
   AccountRow,
@@ -13,6 +14,7 @@ import {
   KeyRow,
   type LedgerEvent,
   LedgerRow,
+  LedgerUnsound,
   SessionClosed,
   SessionOpened,
   SessionRow,
@@ -121,6 +123,8 @@ export class LedgerState {
       case WithdrawalCompleted.code:
         this.updateTransfer(event.transferId, { status: "COMPLETED", updatedAt: time });
         break;
+      case LedgerUnsound.code:
+        break; // for those who read the log
     }
   }
 
@@ -137,6 +141,19 @@ export class LedgerState {
 
   refreshAll(): void {
     for (const accountId of this.accountIds()) this.refresh(accountId);
+  }
+
+  /** What is wrong with the balances, in words; null when nothing is. A pass over all accounts in plain numbers. */
+  faultOfSums(): string | null {
+    const money = new ExactSum();
+    for (let accountId = 0; accountId < this.balances.length; accountId++) {
+      const balance = this.balances[accountId];
+      const given = this.givenEquity(accountId);
+      if (given !== balance) return `account ${accountId}: the cells were given ${given} but ${balance} is due`;
+      if (balance !== 0) money.add(balance);
+    }
+    const net = this.depositedQuanta - this.withdrawnQuanta;
+    return money.total === net ? null : `Σ balances is ${money.total} quanta but deposits − withdrawals are ${net}`;
   }
 
   /** What the cells have been given, against the balance: equal when nothing is under way. */

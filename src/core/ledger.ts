@@ -20,6 +20,7 @@ import {
   type LedgerCommand,
   LedgerDescription,
   type LedgerEvent,
+  LedgerUnsound,
   OpenSession,
   RevokeKey,
   SessionClosed,
@@ -37,7 +38,7 @@ import {
 } from "./messages.ts";
 import { refuse } from "./refusals.ts";
 import type { Message, MessageOf } from "./shape.ts";
-import type { Quanta } from "./units.ts";
+import type { Quanta, TimeMs } from "./units.ts";
 
 export interface LedgerSettings {
   /** What the faucet credits an account on one UTC day. */
@@ -46,6 +47,8 @@ export interface LedgerSettings {
   withdrawalDelayMs: number;
 }
 
+/** How often the balances are added up. */
+const CHECK_INTERVAL_MS = 10_000;
 const MAX_KEYS_PER_ACCOUNT = 50;
 /** Rows of each kind in one answer to Describe: a turn must fit into a ring. */
 const DESCRIBE_PAGE = 1000;
@@ -60,6 +63,8 @@ export class LedgerActor implements Actor {
   readonly state: LedgerState;
   private readonly cells: AccountCells;
   private readonly settings: LedgerSettings;
+  private nextCheckAt: TimeMs = 0;
+  private isUnsound = false;
 
   constructor(settings: LedgerSettings, cells: AccountCells) {
     this.settings = settings;
@@ -195,6 +200,7 @@ export class LedgerActor implements Actor {
 
   /** In the sandbox nothing leaves: a withdrawal waits, is "sent" with a made-up hash, waits and is complete. */
   private tick(turn: Turn): void {
+    this.checkItself(turn);
     const dueBefore = turn.time - this.settings.withdrawalDelayMs;
     let events = 0;
     for (const transfer of this.state.pending.values()) {
@@ -228,6 +234,16 @@ export class LedgerActor implements Actor {
         keys: [...keys.values()].slice(from, to),
       },
     });
+  }
+
+  /** Now and then, until a difference is found: once is enough. */
+  private checkItself(turn: Turn): void {
+    if (this.isUnsound || turn.time < this.nextCheckAt) return;
+    this.nextCheckAt = turn.time + CHECK_INTERVAL_MS;
+    const fault = this.state.faultOfSums();
+    if (fault === null) return;
+    this.isUnsound = true;
+    this.happen(turn, { type: LedgerUnsound.code, fault });
   }
 
   private audit(): ActorAudit {

@@ -226,7 +226,11 @@ export const SetMarginMode = shape(14, "SetMarginMode", { accountId: "number", m
 export const MoveMargin = shape(15, "MoveMargin", { accountId: "number", amountQuanta: "number" });
 
 /** The operator's; `mode` is one of TRADING_STATUSES, but not TRADING. Ends with ResumeSymbol, also what others have halted. */
-export const HaltSymbol = shape(24, "HaltSymbol", { mode: "number" });
+export const HaltSymbol = shape(24, "HaltSymbol", {
+  mode: "number",
+  /** One of HALT_REASONS: the operator's, or because another actor's self-check has failed. */
+  reason: "number",
+});
 export const ResumeSymbol = shape(25, "ResumeSymbol", {});
 /** An order that waits for a price. */
 export const PlaceTrigger = shape(16, "PlaceTrigger", {
@@ -412,6 +416,8 @@ export const IsolatedMarginSet = shape(112, "IsolatedMarginSet", { accountId: "n
 export const TradingHalted = shape(122, "TradingHalted", { mode: "number", reason: "number", until: "number" });
 /** The index has become too old to take risk on; the next PriceUpdated ends that. */
 export const IndexWentStale = shape(123, "IndexWentStale", {});
+/** The symbol has found that its books do not balance; a TradingHalted follows. */
+export const SelfCheckFailed = shape(124, "SelfCheckFailed", { fault: "string" });
 /** An order waits for a price: STOP_... below a falling or above a rising one, TAKE_PROFIT_... the other way round. */
 export const OrderWaits = shape(114, "OrderWaits", {
   orderId: "number",
@@ -473,6 +479,9 @@ export const WithdrawalSent = shape(137, "WithdrawalSent", {
   txHash: "string",
 });
 export const WithdrawalCompleted = shape(138, "WithdrawalCompleted", { transferId: "number", accountId: "number" });
+
+/** The ledger has found that its books do not balance: the front halts every symbol. */
+export const LedgerUnsound = shape(141, "LedgerUnsound", { fault: "string" });
 
 // ---- replies (160 to 189) -------------------------------------------------------------------------------------------
 
@@ -604,6 +613,8 @@ export interface SymbolSummary {
   nextFundingTime: number;
   haltMode: number;
   haltReason: number;
+  /** What the self-check found when it halted the symbol; "" = nothing. */
+  fault: string;
   isIndexStale: boolean;
   bids: Levels;
   asks: Levels;
@@ -694,7 +705,8 @@ export type SymbolEvent =
   | MessageOf<typeof MarginModeSet>
   | MessageOf<typeof IsolatedMarginSet>
   | MessageOf<typeof OrderWaits>
-  | MessageOf<typeof OrderTriggered>;
+  | MessageOf<typeof OrderTriggered>
+  | MessageOf<typeof SelfCheckFailed>;
 
 export type LedgerEvent =
   | MessageOf<typeof AccountOpened>
@@ -705,7 +717,8 @@ export type LedgerEvent =
   | MessageOf<typeof Deposited>
   | MessageOf<typeof WithdrawalRequested>
   | MessageOf<typeof WithdrawalSent>
-  | MessageOf<typeof WithdrawalCompleted>;
+  | MessageOf<typeof WithdrawalCompleted>
+  | MessageOf<typeof LedgerUnsound>;
 
 export type Event = SymbolEvent | LedgerEvent;
 
@@ -778,6 +791,7 @@ export const SymbolRow = shape(200, "SymbolRow", {
   haltReason: "number",
   haltUntil: "number",
   indexStale: "number",
+  fault: "string",
 });
 export const OrderRow = shape(201, "OrderRow", {
   orderId: "number",

@@ -52,6 +52,7 @@ export function snapshotSymbol(state: SymbolState, writer: SnapshotWriter): void
     symbolRow.haltMode = state.haltMode;
     symbolRow.haltReason = state.haltReason;
     symbolRow.haltUntil = state.haltUntil;
+    symbolRow.fault = state.fault;
     symbolRow.indexStale = state.isIndexStale ? 1 : 0;
     writer.put(SYMBOL, 0, symbolRow);
   }
@@ -141,6 +142,7 @@ export function loadSymbolRow(state: SymbolState, table: string, key: number | s
       state.haltMode = symbol.haltMode;
       state.haltReason = symbol.haltReason;
       state.haltUntil = symbol.haltUntil;
+      state.fault = symbol.fault;
       state.isIndexStale = symbol.indexStale === 1;
       break;
     }

@@ -29,6 +29,7 @@ import {
   PriceUpdated,
   REASON_OF_HALT,
   REDUCE_ONLY,
+  SelfCheckFailed,
   type SymbolEvent,
   serialToId,
   Traded,
@@ -106,6 +107,8 @@ export class SymbolState {
   haltMode = MODE_TRADING;
   haltReason: number = REASON_OF_HALT.NONE;
   haltUntil: TimeMs = 0;
+  /** What the self-check found, until trading is resumed; "" = nothing. */
+  fault = "";
   /** The index has been older than this at a tick, and none came since. */
   isIndexStale = false;
   /** An index that is older takes no new risk and liquidates nobody. */
@@ -187,6 +190,9 @@ export class SymbolState {
         break;
       case OrderTriggered.code:
         this.triggered(event, this.slotOf(event.orderId));
+        break;
+      case SelfCheckFailed.code:
+        this.selfCheckFailed(event);
         break;
     }
   }
@@ -403,6 +409,12 @@ export class SymbolState {
     this.haltMode = event.mode;
     this.haltReason = event.mode === MODE_TRADING ? REASON_OF_HALT.NONE : event.reason;
     this.haltUntil = event.until;
+    if (event.mode === MODE_TRADING) this.fault = "";
+    this.changed = true;
+  }
+
+  selfCheckFailed(event: MessageOf<typeof SelfCheckFailed>): void {
+    this.fault = event.fault;
     this.changed = true;
   }
 

@@ -48,6 +48,7 @@ import { Placement } from "./placement.ts";
 import { FIRST_ORDER } from "./positions.ts";
 import { Pricing } from "./pricing.ts";
 import { refuse } from "./refusals.ts";
+import { SelfCheck } from "./self-check.ts";
 import { blank, type Message, type MessageOf } from "./shape.ts";
 import { loadSymbolRow, snapshotSymbol } from "./symbol-rows.ts";
 import { SymbolState } from "./symbol-state.ts";
@@ -75,6 +76,7 @@ export class SymbolActor implements Actor {
   private readonly pricing: Pricing;
   private readonly marginSettings: MarginSettings;
   private readonly liquidations = new Liquidations();
+  private readonly selfCheck = new SelfCheck();
 
   constructor(instrument: Instrument, cells: AccountCells, settings?: SymbolSettings) {
     this.actorId = instrument.id;
@@ -122,7 +124,7 @@ export class SymbolActor implements Actor {
         this.tick(turn);
         break;
       case HaltSymbol.code:
-        setHalt(this.state, turn, command.mode, REASON_OF_HALT.OPERATOR, 0);
+        setHalt(this.state, turn, command.mode, command.reason, 0);
         replyStatus(this.state, turn);
         break;
       case ResumeSymbol.code:
@@ -158,8 +160,9 @@ export class SymbolActor implements Actor {
     const isMarking = this.pricing.proceed();
     const isLooking = this.liquidate(turn);
     const isFiring = this.conditional.proceed(turn);
+    const isChecking = this.selfCheck.proceed(this.state, turn);
     this.state.refreshTouched();
-    return isMarking || isLooking || isFiring;
+    return isMarking || isLooking || isFiring || isChecking;
   }
 
   apply(event: Message, time: number): void {
@@ -212,6 +215,7 @@ export class SymbolActor implements Actor {
     const { state } = this;
     state.clientIds.expire(turn.time, (orderId) => this.findOrder(orderId) !== NONE);
     this.pricing.payOwed(turn);
+    this.selfCheck.begin(state, turn);
     endHalt(state, turn);
     if (!state.isIndexStale && state.markTicks !== 0 && state.isIndexOld(turn.time)) {
       state.indexWentStale();

@@ -19,7 +19,9 @@ import {
   MODE_TRADING,
   PositionTransferred,
   PriceUpdated,
+  REASON_OF_HALT,
   SELL,
+  SelfCheckFailed,
   type Side,
   type SymbolEvent,
   type SymbolSummary,
@@ -71,6 +73,8 @@ export class SymbolMarket {
   haltMode = 0;
   haltReason = 0;
   isIndexStale = false;
+  /** What the self-check found when it halted the symbol; "" = nothing. */
+  private foundFault = "";
   /** What funding would be if the interval ended now. */
   fundingRatePpb = 0;
   /** 0 before the first price. */
@@ -100,6 +104,12 @@ export class SymbolMarket {
     return { status: TRADING_STATUSES[mode], statusReason: HALT_REASONS[reason] };
   }
 
+  /** Why the self-check halted the symbol: nothing, or one line. */
+  get fault(): string[] {
+    if (this.foundFault !== "") return [`${this.instrument.symbol}: ${this.foundFault}`];
+    return this.haltReason === REASON_OF_HALT.SELF_CHECK ? [`${this.instrument.symbol}: stopped for the ledger`] : [];
+  }
+
   /** The state to fold from, as of `sequence`, and what was before it. */
   prime(state: SymbolSummary, sequence: number, time: TimeMs, past: SymbolPast): void {
     this.depth.reset(state.bids, state.asks);
@@ -115,6 +125,7 @@ export class SymbolMarket {
     this.haltMode = state.haltMode;
     this.haltReason = state.haltReason;
     this.isIndexStale = state.isIndexStale;
+    this.foundFault = state.fault;
     this.updatedAt = time;
     for (const trade of past.trades) this.trades.push(trade);
     for (const liquidation of past.liquidations) this.liquidations.push(liquidation);
@@ -149,6 +160,9 @@ export class SymbolMarket {
     } else if (event.type === TradingHalted.code) {
       this.haltMode = event.mode;
       this.haltReason = event.mode === MODE_TRADING ? 0 : event.reason;
+      if (event.mode === MODE_TRADING) this.foundFault = "";
+    } else if (event.type === SelfCheckFailed.code) {
+      this.foundFault = event.fault;
     } else if (event.type === IndexWentStale.code) this.isIndexStale = true;
     this.sequence = sequence;
     this.updatedAt = time;

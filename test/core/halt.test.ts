@@ -87,9 +87,13 @@ const H = "SYMBOL_HALTED";
 const S = "STALE_PRICE";
 const ANSWERS: [mode: string, arrange: (market: Market) => unknown, answers: string[]][] = [
   ["TRADING", () => {}, ["ok", "ok", "ok", "ok", "ok", "ok", "ok"]],
-  ["REDUCE_ONLY", (market) => market.say(make(HaltSymbol, { mode: 1 })), [H, "ok", "ok", H, "ok", "ok", "ok"]],
-  ["CANCEL_ONLY", (market) => market.say(make(HaltSymbol, { mode: 2 })), [H, H, H, H, H, "ok", "ok"]],
-  ["HALTED", (market) => market.say(make(HaltSymbol, { mode: 3 })), [H, H, H, H, H, "ok", H]],
+  [
+    "REDUCE_ONLY",
+    (market) => market.say(make(HaltSymbol, { mode: 1, reason: 3 })),
+    [H, "ok", "ok", H, "ok", "ok", "ok"],
+  ],
+  ["CANCEL_ONLY", (market) => market.say(make(HaltSymbol, { mode: 2, reason: 3 })), [H, H, H, H, H, "ok", "ok"]],
+  ["HALTED", (market) => market.say(make(HaltSymbol, { mode: 3, reason: 3 })), [H, H, H, H, H, "ok", H]],
   ["a stale index", (market) => market.skip(MAX_AGE_MS + 1), [S, "ok", "ok", S, "ok", "ok", "ok"]],
   ["the last moment of an index", (market) => market.skip(MAX_AGE_MS), ["ok", "ok", "ok", "ok", "ok", "ok", "ok"]],
 ];
@@ -107,7 +111,7 @@ for (const [mode, arrange, answers] of ANSWERS)
 
 test("HALTED: cancelling all leaves the symbol's orders where they are", () => {
   const market = new Market();
-  market.say(make(HaltSymbol, { mode: 3 }));
+  market.say(make(HaltSymbol, { mode: 3, reason: 3 }));
   assert.equal(market.say(make(CancelAll, { accountId: BOB, side: -1 })).events.length, 0);
   market.say(make(ResumeSymbol));
   assert.equal(market.say(make(CancelAll, { accountId: BOB, side: -1 })).replies.length, 3);
@@ -149,13 +153,13 @@ test("nobody is liquidated at a stale price, nor while orders may not trade", ()
     return transfers;
   };
   assert.ok(closed(() => {}) > 0);
-  assert.ok(closed((market) => void market.say(make(HaltSymbol, { mode: 1 }))) > 0);
+  assert.ok(closed((market) => void market.say(make(HaltSymbol, { mode: 1, reason: 3 }))) > 0);
   assert.equal(
-    closed((market) => void market.say(make(HaltSymbol, { mode: 2 }))),
+    closed((market) => void market.say(make(HaltSymbol, { mode: 2, reason: 3 }))),
     0,
   );
   assert.equal(
-    closed((market) => void market.say(make(HaltSymbol, { mode: 3 }))),
+    closed((market) => void market.say(make(HaltSymbol, { mode: 3, reason: 3 }))),
     0,
   );
   assert.equal(
@@ -207,7 +211,7 @@ test("the breaker halts for its time, and what it halts outlasts a restart", () 
 test("the breaker does not loosen a halt of the operator's", () => {
   const market = new Market({ indexJumpLimit: "0", breakerLimit: "0.1" });
   market.price(100, 1);
-  market.say(make(HaltSymbol, { mode: 3 }));
+  market.say(make(HaltSymbol, { mode: 3, reason: 3 }));
   assert.deepEqual(eventsOf(market.price(50, 1), TradingHalted.code), []);
   assert.equal(market.symbol(PLAIN.id).state.haltMode, 3);
 });

@@ -180,6 +180,7 @@ function compareSymbol(exchange: Exchange, reference: ReferenceSymbol, accounts:
       priceTime: 0,
       haltMode: reference.haltMode,
       haltReason: 0,
+      fault: "",
       isIndexStale: false,
       bids: reference.levels(BUY),
       asks: reference.levels(SELL),

@@ -43,6 +43,7 @@ export const EMPTY_STATE: SymbolSummary = {
   nextFundingTime: 0,
   haltMode: 0,
   haltReason: 0,
+  fault: "",
   isIndexStale: false,
   bids: [],
   asks: [],

@@ -1,5 +1,12 @@
 import type { Instrument } from "../../core/instrument.ts";
-import { HALT_REASONS, HaltSymbol, ResumeSymbol, StatusView, TRADING_STATUSES } from "../../core/messages.ts";
+import {
+  HALT_REASONS,
+  HaltSymbol,
+  REASON_OF_HALT,
+  ResumeSymbol,
+  StatusView,
+  TRADING_STATUSES,
+} from "../../core/messages.ts";
 import { blank, type Message, type MessageOf } from "../../core/shape.ts";
 import { SymbolName } from "../../wire/schema/scalars.ts";
 import { HaltBody, TradingStatus } from "../../wire/schema/system.ts";
@@ -40,7 +47,7 @@ export function operatorRoutes(context: Context): Route[] {
       errors: ["UNKNOWN_SYMBOL"],
       handle({ call, parameter, body }) {
         const mode = TRADING_STATUSES.indexOf(body.mode ?? "CANCEL_ONLY");
-        const command: MessageOf<typeof HaltSymbol> = { ...blank(HaltSymbol), mode };
+        const command: MessageOf<typeof HaltSymbol> = { type: HaltSymbol.code, mode, reason: REASON_OF_HALT.OPERATOR };
         change(call, symbols.named(parameter), command);
       },
     }),

@@ -34,7 +34,9 @@ export function systemRoutes(context: Context): Route[] {
         const serverTime = Date.now();
         if (!context.isReady()) throw new ApiError("NOT_READY");
         const sequence = road.releasedSequence();
-        call.reply(200, JSON.stringify({ status: "OK", sequence, uptimeMs: serverTime - startedAt, serverTime }));
+        const faults = symbols.all.flatMap(({ id }) => context.market.symbol(id).fault);
+        const status = faults.length === 0 ? "OK" : "UNSOUND";
+        call.reply(200, JSON.stringify({ status, faults, sequence, uptimeMs: serverTime - startedAt, serverTime }));
       },
     }),
     route({

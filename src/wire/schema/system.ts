@@ -5,7 +5,8 @@ import { Decimal, DecimalOut, nullable, object, Sequence, SymbolName, Time } fro
 export const ServerTime = object({ serverTime: Time("Now.") });
 
 export const Health = object({
-  status: Type.Enum(["OK"]),
+  status: Type.Enum(["OK", "UNSOUND"], { description: "UNSOUND: the self-check has stopped trading somewhere." }),
+  faults: Type.Array(Type.String(), { description: "What the self-check has found, in words." }),
   sequence: Sequence,
   uptimeMs: Type.Integer({ minimum: 0 }),
   serverTime: Time("Now."),

@@ -322,7 +322,10 @@ export class Traffic<E extends Pick<Exchange, "time" | "ask" | "carryOut"> = Exc
       case "index":
         return { actorId, command: make(SetIndexPrice, { indexTicks: step.indexTicks }) };
       case "halt":
-        return { actorId, command: step.mode === 0 ? make(ResumeSymbol) : make(HaltSymbol, { mode: step.mode }) };
+        return {
+          actorId,
+          command: step.mode === 0 ? make(ResumeSymbol) : make(HaltSymbol, { mode: step.mode, reason: 3 }),
+        };
       case "tick":
         return { actorId, command: make(Tick) };
       case "deposit":

@@ -1,22 +1,30 @@
 import type { Released, Road } from "../actor/road.ts";
 import {
   HALT_REASONS,
+  HaltSymbol,
   IndexWentStale,
+  LedgerUnsound,
+  MODE_HALTED,
   MODE_TRADING,
   PriceUpdated,
+  REASON_OF_HALT,
+  SelfCheckFailed,
   TRADING_STATUSES,
   TradingHalted,
 } from "../core/messages.ts";
 import type { MessageOf } from "../core/shape.ts";
 
+const RETRY_MS = 50;
+
 /** Where lines of the log go: the part of pino's logger that is used here. */
 export interface HaltLogger {
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
 }
 
-/** Says in the log what a symbol lets happen, whenever that changes. */
-export function logHalts(road: Road, log: HaltLogger): void {
+/** Says in the log what a symbol lets happen, whenever that changes; and stops all of them when the ledger is unsound. */
+export function watchHalts(road: Road, log: HaltLogger): void {
   const symbols = new Map(road.instruments.map(({ id, symbol }) => [id, symbol]));
   const stale = new Set<number>();
   road.onReleased((turn: Released) => {
@@ -28,6 +36,11 @@ export function logHalts(road: Road, log: HaltLogger): void {
         const fields = { symbol, status: TRADING_STATUSES[mode], reason: HALT_REASONS[reason], until };
         if (mode === MODE_TRADING) log.info(fields, "the halt is over");
         else log.warn(fields, "trading is halted");
+      } else if (message.type === SelfCheckFailed.code) {
+        log.error({ symbol, fault: (message as MessageOf<typeof SelfCheckFailed>).fault }, "the self-check has failed");
+      } else if (message.type === LedgerUnsound.code) {
+        log.error({ fault: (message as MessageOf<typeof LedgerUnsound>).fault }, "the ledger's self-check has failed");
+        stopTrading(road);
       } else if (message.type === IndexWentStale.code) {
         stale.add(turn.actorId);
         log.warn({ symbol }, "the index price is stale: no new risk and no liquidations until there is another");
@@ -35,4 +48,18 @@ export function logHalts(road: Road, log: HaltLogger): void {
         log.info({ symbol }, "the index price is fresh again");
     }
   });
+}
+
+/** Money is amiss, and any symbol might spend it. */
+function stopTrading(road: Road): void {
+  const command: MessageOf<typeof HaltSymbol> = {
+    type: HaltSymbol.code,
+    mode: MODE_HALTED,
+    reason: REASON_OF_HALT.SELF_CHECK,
+  };
+  const stop = (actorId: number): void => {
+    // No room: again, until there is.
+    if (!road.ask(actorId, command, () => {})) setTimeout(stop, RETRY_MS, actorId);
+  };
+  for (const { id } of road.instruments) stop(id);
 }
