@@ -158,6 +158,72 @@ test("a withdrawal never takes an unrealised gain, however it comes between the 
   assert.ok(endings > 20, `${endings} orders`);
 });
 
+test("a claim takes what burdens the account if equity and realised money cover it, and nothing otherwise", () => {
+  for (const [what, given, to, passes] of [
+    ["all that is free", {}, { equity: -70 }, true],
+    ["more", {}, { equity: -71 }, false],
+    ["margin up to equity", {}, { initial: 70 }, true],
+    ["more margin", {}, { initial: 71 }, false],
+    ["both", {}, { equity: -30, initial: 40 }, true],
+    ["one too many", {}, { equity: -31, initial: 40 }, false],
+    ["its own margin comes free", { initial: 30 }, { equity: -100 }, true],
+    ["margin for what it brings", {}, { equity: 50, initial: 120 }, true],
+    ["too much for what it brings", {}, { equity: 50, initial: 121 }, false],
+    ["a gain that stays", { unrealized: 80 }, { equity: -21, unrealized: 80 }, false],
+    ["a gain that goes along", { unrealized: 80 }, { equity: -70 }, true],
+    ["a loss that goes along leaves a gain", { unrealized: -60 }, { equity: -50 }, false],
+  ] as const) {
+    // Of 100 and 30 bound; of the gain of 60 in the last row the loss hides all.
+    const others = { equity: 100, initial: 30, unrealized: what.startsWith("a loss") ? 60 : 0 };
+    const mine = contribution(given);
+    const array = start({
+      equity: others.equity + mine.equity,
+      initial: others.initial,
+      unrealized: others.unrealized + mine.unrealized,
+    });
+    const cells = over(array);
+    const before = read(cells);
+    const numbers = Float64Array.of(0, mine.unrealized, mine.initial, 0, 0);
+    assert.equal(cells.claim(ACCOUNT, contribution(to), numbers, 0), passes, what);
+    if (!passes) {
+      assert.deepEqual(read(cells), before, what);
+      continue;
+    }
+    const after = read(cells);
+    const due = contribution(to);
+    assert.equal(after.equity, before.equity + Math.min(0, due.equity), `${what}: favours wait`);
+    cells.move(ACCOUNT, numbers, 0, due);
+    cells.flush();
+    assert.equal(read(cells).equity, others.equity + due.equity, what);
+    assert.equal(read(cells).initial, others.initial - mine.initial + due.initial, what);
+    assert.equal(read(cells).unrealized, others.unrealized + due.unrealized, what);
+  }
+});
+
+test("claims, reservations and withdrawals at once never take the same money", () => {
+  const claim = (array: BigInt64Array, to: Partial<Contribution>): boolean =>
+    over(array).claim(ACCOUNT, contribution(to), given(), 0);
+  const outcomes = new Set<string>();
+  for (const other of [
+    (array: BigInt64Array): boolean => claim(array, { equity: -60 }),
+    (array: BigInt64Array): boolean => claim(array, { equity: -30, initial: 30 }),
+    (array: BigInt64Array): boolean => reserve(array, 60),
+    (array: BigInt64Array): boolean => over(array).debit(ACCOUNT, 60),
+  ])
+    everyInterleaving<boolean>(
+      start({ equity: 100 }),
+      [(array) => claim(array, { equity: -40, initial: 20 }), other],
+      ({ cells, results, schedule }) => {
+        const { equity, initial } = read(over(cells));
+        assert.ok(equity >= initial, `${equity} for ${initial} in order ${schedule}`);
+        assert.ok(!(results[0] && results[1]), `in order ${schedule}`);
+        assert.equal(equity - initial, 100 - (results[0] || results[1] ? 60 : 0), `in order ${schedule}`);
+        outcomes.add(String(results));
+      },
+    );
+  assert.ok(outcomes.has("true,false") && outcomes.has("false,true"));
+});
+
 test("a deficit is lifted to zero once, whoever comes with it at the same time", () => {
   const cover = (array: BigInt64Array): number => over(array).cover(ACCOUNT, given(), 0);
   everyInterleaving<number>(start({ equity: -30 }), [cover, cover], ({ cells, results, schedule }) => {

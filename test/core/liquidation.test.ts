@@ -129,5 +129,8 @@ test("funding: longs pay shorts, rounded against each, and the remainder is the 
 for (const seed of [1, 2, 3, Date.now() % 1_000_000])
   test(`random accounts, orders, crashes of prices, funding and liquidations: seed ${seed}`, () => {
     const seen = runMargin(seed, 4000);
-    assert.ok(seen.funding > 0 && seen.liquidations > 0, `the run was too quiet: ${JSON.stringify(seen)}`);
+    assert.ok(
+      seen.funding > 0 && seen.liquidations > 0 && seen.isolatedEnds > 0,
+      `the run was too quiet: ${JSON.stringify(seen)}`,
+    );
   });

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import {
   BUY,
   CancelOrder,
+  CROSS,
   Deposit,
   Describe,
   Done,
@@ -10,6 +11,7 @@ import {
   GTC,
   LEDGER,
   LIMIT,
+  MoveMargin,
   OpenSession,
   OrderView,
   PlaceOrder,
@@ -22,6 +24,7 @@ import {
   type SessionView,
   SetIndexPrice,
   SetLeverage,
+  SetMarginMode,
   STATUS_NEW,
   STATUS_PARTIALLY_FILLED,
   type SymbolDescription,
@@ -129,6 +132,30 @@ test("what only asks, or is refused, has no place in the log", () => {
     assert.ok(said.replies.length > 0);
   }
   assert.equal(floor.sequence, sequence);
+});
+
+test("what is refused leaves no position behind, and what is accepted next begins as if it had never been", () => {
+  const floor = new Floor();
+  const { positions } = floor.symbol(PLAIN.id).state;
+  const session = make(OpenSession, { address: "carol", tokenHash: "carol", expiresAt: 2 ** 50 });
+  const { accountId } = floor.ask(LEDGER, session) as MessageOf<typeof SessionView>;
+  for (const command of [
+    make(PlaceOrder, { accountId, orderType: LIMIT, priceTicks: 200, quantityLots: 1 }),
+    make(PlaceOrder, { accountId, orderType: LIMIT, priceTicks: 100, quantityLots: 1 }), // nothing to pay with
+    make(PlaceOrder, { accountId, orderType: LIMIT, priceTicks: 100, quantityLots: 10_001 }),
+    make(SetLeverage, { accountId, leverage: 51 }),
+    make(SetMarginMode, { accountId, marginMode: CROSS }),
+    make(MoveMargin, { accountId, amountQuanta: 1 }),
+  ]) {
+    floor.at(1, command);
+    assert.deepEqual(floor.read(make(ReadPosition, { accountId })), [{ type: Done.code }], JSON.stringify(command));
+  }
+  assert.equal(positions.count, 0);
+  floor.ask(LEDGER, make(Deposit, { accountId, amountQuanta: 1e9 }));
+  floor.place(2, accountId, BUY, 1, 100);
+  assert.equal(positions.count, 1);
+  assert.deepEqual(floor.audit(PLAIN.id).faults, []);
+  assert.equal(floor.cellsOf(accountId).initial, 10_050_000);
 });
 
 test("an order is found by its id or its client's, by its own account only", () => {

@@ -26,7 +26,7 @@ const margin: Stage = {
   name: "margin",
   runs: 1_000_000,
   async run(seed, runs, say) {
-    const totals = { liquidations: 0, adl: 0, funding: 0, covered: 0 };
+    const totals = { liquidations: 0, adl: 0, funding: 0, covered: 0, isolatedEnds: 0 };
     for (let done = 0, own = seed; done < runs; done += MARGIN_STEPS, own++) {
       try {
         const seen = runMargin(own, Math.min(MARGIN_STEPS, runs - done));

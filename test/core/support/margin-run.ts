@@ -12,6 +12,7 @@ import {
 } from "../../../src/core/messages.ts";
 import { SymbolActor } from "../../../src/core/symbol.ts";
 import { Random } from "../../../src/sandbox/random.ts";
+import { IsolatedWatch } from "./isolated-watch.ts";
 import { randomStep, Universe } from "./universe.ts";
 
 const ACCOUNTS = 12;
@@ -22,6 +23,8 @@ export interface MarginRun {
   adl: number;
   funding: number;
   covered: number;
+  /** Isolated positions that a price or a look has ended. */
+  isolatedEnds: number;
 }
 
 /**
@@ -34,7 +37,8 @@ export function runMargin(seed: number, steps: number): MarginRun {
   if (seed % 2 === 0) universe.fund(200_000);
   const accounts = Array.from({ length: ACCOUNTS }, () => universe.open(500 + Math.floor(random.uniform() * 20_000)));
   const index = [650_000, 320_000];
-  const seen: MarginRun = { liquidations: 0, adl: 0, funding: 0, covered: 0 };
+  const seen: MarginRun = { liquidations: 0, adl: 0, funding: 0, covered: 0, isolatedEnds: 0 };
+  const watch = new IsolatedWatch(universe);
   universe.symbols.forEach((symbol, i) => void universe.price(symbol, index[i]));
   for (let step = 0; step < steps; step++) {
     const events = randomStep(universe, random, accounts, index);
@@ -45,7 +49,10 @@ export function runMargin(seed: number, steps: number): MarginRun {
       if (event.type === FundingPaid.code) seen.funding++;
       if (event.type === DeficitCovered.code) seen.covered++;
     }
-    if (step % AUDIT_EVERY_STEPS === 0) universe.audit();
+    watch.check(events, universe.acting);
+    if (step % AUDIT_EVERY_STEPS !== 0) continue;
+    const [ledger] = universe.audit();
+    watch.checkSum(String(ledger?.depositsMinusWithdrawalsQuanta));
   }
   for (let i = 0; i < 40; i++) {
     universe.symbols.forEach((symbol, which) => void universe.price(symbol, index[which]));
@@ -58,6 +65,8 @@ export function runMargin(seed: number, steps: number): MarginRun {
       `account ${accountId} is below its margin`,
     );
   }
+  watch.checkMargins();
+  seen.isolatedEnds = watch.ended;
   compareWithReplay(universe, accounts);
   return seen;
 }

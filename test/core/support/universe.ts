@@ -8,17 +8,24 @@ import {
   type ActorAudit,
   Audit,
   AuditReport,
+  CancelAll,
+  CROSS,
   Deposit,
   INSURANCE_ACCOUNT,
+  ISOLATED,
   MARKET,
+  MoveMargin,
   OpenSession,
   PlaceOrder,
   SetIndexPrice,
   SetLeverage,
+  SetMarginMode,
   Tick,
   type Turn,
   Withdraw,
 } from "../../../src/core/messages.ts";
+import { NONE } from "../../../src/core/orders.ts";
+import { SIZE } from "../../../src/core/positions.ts";
 import { blank, type Message } from "../../../src/core/shape.ts";
 import { SymbolActor } from "../../../src/core/symbol.ts";
 import type { Random } from "../../../src/sandbox/random.ts";
@@ -34,6 +41,8 @@ export class Universe {
   readonly ledger = new LedgerActor({ faucetCapQuanta: 1e15, withdrawalDelayMs: 0 }, this.cells);
   readonly log: { actorId: number; time: number; sequence: number; events: Message[] }[] = [];
   time = 1_700_000_000_000;
+  /** Whose the last random step was; 0 = a price's or a look's. */
+  acting = 0;
 
   run(actor: Actor, command: Message): Message[] {
     const events: Message[] = [];
@@ -99,7 +108,8 @@ export class Universe {
 
   size(symbol: SymbolActor, accountId: number): number {
     const { positions } = symbol.state;
-    return positions.numbers[positions.ensure(accountId) + 1];
+    const row = positions.find(accountId);
+    return row === NONE ? 0 : positions.numbers[row + SIZE];
   }
 }
 
@@ -147,6 +157,7 @@ export function randomStep(
   const symbol = universe.symbols[which];
   const accountId = accounts[Math.floor(random.uniform() * accounts.length)];
   const dice = random.uniform();
+  universe.acting = dice >= 0.55 && dice < 0.9 ? 0 : accountId;
   if (dice < 0.55) {
     const mark = symbol.state.markTicks;
     const side = random.uniform() < 0.5 ? BUY : SELL;
@@ -164,6 +175,16 @@ export function randomStep(
   if (dice < 0.94) {
     const leverage = 1 + Math.floor(random.uniform() * 100);
     return universe.run(symbol, { ...blank(SetLeverage), accountId, leverage } as Message);
+  }
+  if (dice < 0.96) {
+    const marginMode = random.uniform() < 0.6 ? ISOLATED : CROSS;
+    // The mode cannot change under open orders.
+    const canceled = universe.run(symbol, { ...blank(CancelAll), accountId, side: -1 } as Message);
+    return [...canceled, ...universe.run(symbol, { ...blank(SetMarginMode), accountId, marginMode } as Message)];
+  }
+  if (dice < 0.975) {
+    const amountQuanta = Math.round((random.uniform() - 0.5) * 1e9);
+    return universe.run(symbol, { ...blank(MoveMargin), accountId, amountQuanta } as Message);
   }
   const amountQuanta = Math.floor(random.uniform() * 2e9) + 1;
   const command =
