@@ -184,6 +184,13 @@ export class WaitingCalls {
     call.next = null;
   }
 
+  /** Those whose body is still on the way: nothing has been done for them. */
+  unread(): Call[] {
+    const calls: Call[] = [];
+    for (let call = this.first; call !== null; call = call.next) if (call.awaitsBody) calls.push(call);
+    return calls;
+  }
+
   /** Hands over every call that began before `before`; `expire` must answer it. */
   expire(before: TimeMs, expire: (call: Call) => void): void {
     while (this.first !== null && this.first.startedAt < before) expire(this.first);

@@ -133,6 +133,7 @@ export function listen(options: ServerOptions): Promise<Server> {
           if (closing) return;
           closing = true;
           uWS.us_listen_socket_close(listening);
+          for (const call of waiting.unread()) call.refuse(new ApiError("NOT_READY"));
           while (!waiting.isEmpty) await new Promise((later) => setTimeout(later, 10));
           clearInterval(deadlines);
           sockets.closeAll();
