@@ -4,6 +4,7 @@ import { PerpdClient } from "../../src/client/client.ts";
 import { PerpdError } from "../../src/client/error.ts";
 import { LocalOrderBook } from "../../src/client/order-book.ts";
 import type { ChannelMessage, PlacedOrder } from "../../src/client/types.ts";
+import "./support/documented-fetch.ts";
 import { OPERATOR_TOKEN, startServer, type TestServer } from "./support/server.ts";
 import { until } from "./support/wait.ts";
 import { newPrivateKey, walletOf } from "./support/wallet.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { isDeepStrictEqual } from "node:util";
-import WebSocket from "ws";
+import type WebSocket from "ws";
 import { PerpdClient } from "../../../src/client/client.ts";
 import { LocalOrderBook } from "../../../src/client/order-book.ts";
 import type { Stream, WebSocketConstructor } from "../../../src/client/stream.ts";
@@ -14,6 +14,7 @@ import type {
   Page,
   Position,
 } from "../../../src/client/types.ts";
+import { DocumentedWebSocket } from "./documented-messages.ts";
 import type { Trader } from "./trader.ts";
 
 const CHANNELS: ChannelRequest[] = [
@@ -48,7 +49,7 @@ export class Follower {
     const remember = (socket: WebSocket): void => {
       this.socket = socket;
     };
-    class Remembered extends WebSocket {
+    class Remembered extends DocumentedWebSocket {
       constructor(address: string) {
         super(address);
         remember(this);

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import WebSocket from "ws";
 import { PerpdClient } from "../../../src/client/client.ts";
 import { PerpdError } from "../../../src/client/error.ts";
 import type { Stream, WebSocketConstructor } from "../../../src/client/stream.ts";
+import { DocumentedWebSocket } from "./documented-messages.ts";
 import { Follower } from "./follower.ts";
 import { Random } from "./random.ts";
 import type { TestServer } from "./server.ts";
@@ -62,7 +62,7 @@ const socketOf = (server: TestServer, trader: Trader): Stream =>
   new PerpdClient({
     baseUrl: server.url,
     token: trader.token as string,
-    WebSocket: WebSocket as unknown as WebSocketConstructor,
+    WebSocket: DocumentedWebSocket as unknown as WebSocketConstructor,
   }).stream([], { onMessage() {} });
 
 /** One random request; refusals are part of it. */

@@ -1,0 +1,27 @@
+import { checkReply } from "./documented-replies.ts";
+
+/**
+ * Imported for its effect: from then on a reply to fetch() that openapi.json does not allow is an uncaught exception, which
+ * no client can mistake for a lost connection.
+ */
+const fetchOnly = globalThis.fetch;
+
+globalThis.fetch = async (input, init) => {
+  const response = await fetchOnly(input, init);
+  const { pathname, search } = new URL(input instanceof Request ? input.url : String(input));
+  const method = init?.method ?? (input instanceof Request ? input.method : "GET");
+  const body: unknown = typeof init?.body === "string" ? JSON.parse(init.body) : undefined;
+  const reply = {
+    status: response.status,
+    headers: Object.fromEntries(response.headers),
+    text: await response.clone().text(),
+  };
+  try {
+    checkReply(method, pathname + search, body, reply);
+  } catch (undocumented) {
+    queueMicrotask(() => {
+      throw undocumented;
+    });
+  }
+  return response;
+};
