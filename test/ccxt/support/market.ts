@@ -3,6 +3,7 @@ import { perpd } from "../../../src/ccxt/index.ts";
 import { PerpdClient } from "../../../src/client/client.ts";
 import type { NewApiKey } from "../../../src/client/types.ts";
 import "../../e2e/support/documented-fetch.ts";
+import { insistOnReply } from "../../e2e/support/documented-replies.ts";
 import { startServer, type TestServer } from "../../e2e/support/server.ts";
 import { Operator, openTrader, type Trader } from "../../e2e/support/trader.ts";
 
@@ -44,5 +45,17 @@ export async function programOf(server: TestServer, trader: Trader, options: Dic
   const permissions: NewApiKey["permissions"] = ["READ", "TRADE", "WITHDRAW"];
   const session = new PerpdClient({ baseUrl: server.url, token: trader.token as string });
   const { apiKey, secret } = await session.createKey({ label: "ccxt", permissions });
-  return new perpd({ apiKey, secret, hostname: `127.0.0.1:${server.port}`, ...options });
+  return new Documented({ apiKey, secret, hostname: `127.0.0.1:${server.port}`, ...options });
+}
+
+/** Replies that openapi.json does not allow fail the test. */
+class Documented extends perpd {
+  override onRestResponse(...response: Parameters<perpd["onRestResponse"]>): string {
+    const [status, , url, method, headers, text, , body] = response;
+    const { pathname, search } = new URL(url);
+    const lower = Object.entries(headers as Record<string, string>).map(([name, value]) => [name.toLowerCase(), value]);
+    const sent: unknown = typeof body === "string" ? JSON.parse(body) : undefined;
+    insistOnReply(method, pathname + search, sent, { status, headers: Object.fromEntries(lower), text });
+    return super.onRestResponse(...response);
+  }
 }

@@ -1,9 +1,6 @@
-import { checkReply } from "./documented-replies.ts";
+import { insistOnReply } from "./documented-replies.ts";
 
-/**
- * Imported for its effect: from then on a reply to fetch() that openapi.json does not allow is an uncaught exception, which
- * no client can mistake for a lost connection.
- */
+/** Imported for its effect: from then on a reply to fetch() that openapi.json does not allow is an uncaught exception. */
 const fetchOnly = globalThis.fetch;
 
 globalThis.fetch = async (input, init) => {
@@ -16,12 +13,6 @@ globalThis.fetch = async (input, init) => {
     headers: Object.fromEntries(response.headers),
     text: await response.clone().text(),
   };
-  try {
-    checkReply(method, pathname + search, body, reply);
-  } catch (undocumented) {
-    queueMicrotask(() => {
-      throw undocumented;
-    });
-  }
+  insistOnReply(method, pathname + search, body, reply);
   return response;
 };

@@ -59,6 +59,17 @@ export function checkReply(method: string, path: string, body: unknown, reply: R
     checker.check(accepted.schema, body, `the accepted body of ${what}`);
 }
 
+/** The same for replies that a client has got: the fault is an uncaught exception, which it cannot take for a lost connection. */
+export function insistOnReply(...parameters: Parameters<typeof checkReply>): void {
+  try {
+    checkReply(...parameters);
+  } catch (undocumented) {
+    queueMicrotask(() => {
+      throw undocumented;
+    });
+  }
+}
+
 function placeOf(path: string): Record<string, Operation> | undefined {
   const below = path.startsWith(BASE) ? path.slice(BASE.length) : "";
   const template = templates.find(({ pattern }) => pattern.test(below))?.path ?? "";
