@@ -88,11 +88,6 @@ export class Auditor {
     return this.trace.copy().digest("hex");
   }
 
-  /** The ids that clients gave are forgotten after a day. */
-  forgetIds(): void {
-    this.used.clear();
-  }
-
   onAsk(requestId: number, actorId: number, command: Message): void {
     this.asked.set(requestId, { actorId, command, afterSequence: this.released });
   }

@@ -28,6 +28,7 @@ import { Killed, Scheduler, type Thread } from "./scheduler.ts";
 const LEDGER_SETTINGS = { faucetCapQuanta: 1e9, withdrawalDelayMs: 700 };
 const MAX_ACCOUNTS = 64;
 const HOUR_MS = 3_600_000;
+const LAST_JUMP_MS = 20 * HOUR_MS;
 
 export interface UniverseReport {
   seed: number;
@@ -150,11 +151,17 @@ class Universe {
     if (dice < 0.6) return this.sendFrom(step);
     if (dice < 0.93) return scheduler.run(this.pickThread());
     if (dice < 0.95) return scheduler.run(machine.front, () => machine.road.tick());
-    if (dice < 0.96) this.now += random.between(-HOUR_MS / 4, HOUR_MS / 4);
+    if (dice < 0.96) this.setClock();
     else if (dice < 0.975) this.audit();
     else if (dice < 0.978) this.stopAndStart();
     else if (dice < 0.995) scheduler.killAfter(random.between(1, 400));
     else this.breakDisk();
+  }
+
+  /** Forwards, over funding and withdrawals, or back; within a day, behind which client order ids are forgotten. */
+  private setClock(): void {
+    const { random } = this;
+    this.now = Math.min(this.now + random.between(-HOUR_MS, 2 * HOUR_MS), START + LAST_JUMP_MS);
   }
 
   private changeMood(): void {
