@@ -247,9 +247,8 @@ export class PerpdParsers extends PerpdBase {
   override parsePosition(row: api.Position, given?: Market): Position {
     const market = this.safeMarket(row.symbol, given);
     const { notional } = row;
-    // A cross position has no collateral of its own.
-    const collateral =
-      row.isolatedMargin === null ? undefined : Precise.stringAdd(row.isolatedMargin, row.unrealizedPnl);
+    // A cross position has no collateral of its own; an isolated one's holds its unrealised profit already.
+    const collateral = row.isolatedMargin ?? undefined;
     const ofNotional = (amount: string) =>
       Precise.stringEq(notional, "0") ? undefined : this.parseNumber(Precise.stringDiv(amount, notional, 8));
     return this.safePosition({
