@@ -154,8 +154,10 @@ export function meetsTooMany(
   for (let price = levels.best(); crosses(side, limitTicks, price) && lots < quantityLots; price = levels.next(price)) {
     for (let slot = book.first(price); slot !== NONE && lots < quantityLots; slot = orders.next(slot)) {
       lots += orders.remainingLots(slot);
-      // The trade, the end of the maker's order, funding, and what the fill gives up.
-      met += (state.fundingOwed > 0 ? 4 : 2) + positions.numbers[orders.row(slot) + REDUCE_ONLY_ORDERS];
+      // The trade, the end of the maker's order, funding, its isolated margin, and what the fill gives up.
+      const row = orders.row(slot);
+      met += (state.fundingOwed > 0 ? 4 : 2) + positions.numbers[row + REDUCE_ONLY_ORDERS];
+      if (positions.numbers[row + MARGIN_MODE] === ISOLATED) met++;
       if (met >= state.roomInTurn) return true;
     }
   }

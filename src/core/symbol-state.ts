@@ -397,6 +397,7 @@ export class SymbolState {
     const at = this.positions.ensure(event.accountId);
     this.positions.numbers[at + ISOLATED_QUANTA] = event.isolatedQuanta;
     this.touchRow(at);
+    this.eventCount++;
   }
 
   /** Whether the row holds an open position with margin of its own. */
