@@ -1,12 +1,14 @@
 import type { Dict, Int, Num, Order, OrderSide, OrderType, Str } from "ccxt";
 import type * as api from "../client/types.ts";
 import { PerpdAccount } from "./account.ts";
+import { type Condition, readCondition } from "./condition.ts";
 
 /** Orders: placed, canceled and looked up. */
 export class PerpdTrading extends PerpdAccount {
   /**
-   * Limit and market orders. Of ccxt's params it takes timeInForce (GTC, IOC, FOK, PO), postOnly, reduceOnly and
-   * clientOrderId; whatever else is given goes to the exchange under its name.
+   * Limit and market orders. Of ccxt's params it takes timeInForce (GTC, IOC, FOK, PO), postOnly, reduceOnly,
+   * clientOrderId, and those that make it wait (see readCondition); whatever else is given goes to the exchange under
+   * its name.
    */
   override async createOrder(
     symbol: string,
@@ -132,17 +134,29 @@ export class PerpdTrading extends PerpdAccount {
   ): Dict {
     const isMarket = type === "market";
     const [postOnly, others] = this.handlePostOnly(isMarket, false, params) as [boolean, Dict];
-    const { timeInForce, ...rest } = others;
+    const { condition, rest } = readCondition(String(side), others);
+    const { timeInForce, ...more } = rest;
     return {
       symbol: this.marketId(symbol),
-      type: String(type).toUpperCase(),
       side: String(side).toUpperCase(),
-      quantity: this.amountToPrecision(symbol, amount),
+      type: condition === null ? String(type).toUpperCase() : condition.kind + (isMarket ? "_MARKET" : ""),
+      // An order to close all of a position has no amount of its own.
+      ...(more.closePosition !== true && { quantity: this.amountToPrecision(symbol, amount) }),
       ...(!isMarket && { price: this.priceToPrecision(symbol, price) }),
       ...(timeInForce !== undefined && { timeInForce: String(timeInForce).toUpperCase() }),
       ...(postOnly && { postOnly }),
-      ...rest,
+      ...(condition !== null && this.conditionRequest(symbol, condition, more.closePosition === true)),
+      ...more,
     };
+  }
+
+  private conditionRequest(symbol: string, condition: Condition, isWhole: boolean): Dict {
+    const { triggerPrice, triggerBy, closes } = condition;
+    return this.given({
+      triggerPrice: this.priceToPrecision(symbol, triggerPrice),
+      triggerBy,
+      reduceOnly: closes && !isWhole ? true : undefined,
+    });
   }
 
   /** The last part of an order's path, among the params that are left. */

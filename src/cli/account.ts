@@ -96,7 +96,7 @@ export function orderTable(paint: Paint, rows: readonly Order[]): string {
       order.symbol,
       paint(order.side === "BUY" ? "green" : "red", order.side),
       order.type,
-      order.price ?? "-",
+      order.triggerPrice === null ? (order.price ?? "-") : `${order.price ?? "market"} from ${order.triggerPrice}`,
       order.quantity,
       order.filledQuantity,
       order.avgPrice ?? "-",

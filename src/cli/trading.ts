@@ -15,6 +15,8 @@ export const order: Command = {
     "time-in-force": { type: "string", argument: "gtc|ioc|fok", description: "how long it rests" },
     "post-only": { type: "boolean", description: "refuse it if it would trade at once" },
     "reduce-only": { type: "boolean", description: "only against the open position" },
+    stop: { type: "string", argument: "PRICE", description: "wait for it: to buy above or sell below today's price" },
+    "take-profit": { type: "string", argument: "PRICE", description: "wait for it: to buy below or sell above" },
     name: { type: "string", argument: "ID", description: "its clientOrderId (default: one made up)" },
   },
   needsCredentials: true,
@@ -34,18 +36,30 @@ function placedText(paint: Paint, placed: PlacedOrder): string {
 }
 
 function orderOf([side = "", symbol = "", quantity = "", price = ""]: readonly string[], values: Values): NewOrder {
-  const isMarket = price.toLowerCase() === "market";
   const timeInForce = text(values, "time-in-force");
   return {
     symbol,
     side: oneOf("side", side, SIDES),
     quantity,
-    ...(isMarket ? { type: "MARKET" } : { type: "LIMIT", price }),
+    ...typeOf(price, text(values, "stop"), text(values, "take-profit")),
     ...(timeInForce !== undefined && { timeInForce: oneOf("--time-in-force", timeInForce, TIMES_IN_FORCE) }),
     ...(values["post-only"] === true && { postOnly: true }),
     ...(values["reduce-only"] === true && { reduceOnly: true }),
     clientOrderId: text(values, "name") ?? randomUUID(),
   };
+}
+
+function typeOf(price: string, stop: string | undefined, takeProfit: string | undefined) {
+  if (stop !== undefined && takeProfit !== undefined)
+    throw new UsageError("an order waits for --stop or --take-profit");
+  const isMarket = price.toLowerCase() === "market";
+  const limit = isMarket ? {} : { price };
+  if (stop !== undefined) return { type: isMarket ? "STOP_MARKET" : "STOP", triggerPrice: stop, ...limit } as const;
+  if (takeProfit !== undefined) {
+    const type = isMarket ? "TAKE_PROFIT_MARKET" : "TAKE_PROFIT";
+    return { type, triggerPrice: takeProfit, ...limit } as const;
+  }
+  return { type: isMarket ? "MARKET" : "LIMIT", ...limit } as const;
 }
 
 export const close: Command = {

@@ -38,6 +38,18 @@ before(async () => {
 
 after(() => market.server.dispose());
 
+/** The order waits, is listed, and is canceled again. */
+async function waits(created: Promise<Order>): Promise<Order> {
+  const order = await created;
+  check.checkOrder(taker, order, order.symbol as string);
+  assert.deepEqual([order.status, order.info.status], ["open", "UNTRIGGERED"]);
+  const listed = await taker.fetchOpenOrders(order.symbol);
+  assert.ok(listed.some(({ id }) => id === order.id));
+  assert.equal((await taker.fetchOrder(idOf(order))).triggerPrice, order.triggerPrice);
+  assert.equal((await taker.cancelOrder(idOf(order))).status, "canceled");
+  return order;
+}
+
 /** By the name in `has`. */
 const METHODS: Record<string, () => Promise<void> | void> = {
   async fetchTime() {
@@ -253,6 +265,47 @@ const METHODS: Record<string, () => Promise<void> | void> = {
     check.checkOrder(taker, order, BTC);
     assert.equal(order.reduceOnly, true);
     await taker.cancelOrder(idOf(order));
+  },
+  async createTriggerOrder() {
+    const above = await waits(taker.createTriggerOrder(ETH, "market", "buy", 0.1, undefined, 3300));
+    assert.deepEqual([above.info.type, above.type, above.triggerPrice], ["STOP_MARKET", "market", 3300]);
+    const direction = { triggerDirection: "ascending", triggerPriceType: "index" };
+    const sell = await waits(taker.createTriggerOrder(ETH, "limit", "sell", 0.1, 3305, 3300, direction));
+    assert.deepEqual([sell.info.type, sell.info.triggerBy, sell.price], ["TAKE_PROFIT", "INDEX", 3305]);
+    await assert.rejects(taker.createTriggerOrder(ETH, "market", "buy", 0.1, undefined, 2900), {
+      name: "InvalidOrder",
+    });
+    const unclear = { triggerDirection: "sideways" };
+    await assert.rejects(taker.createTriggerOrder(ETH, "market", "buy", 0.1, undefined, 3300, unclear), {
+      name: "BadRequest",
+    });
+    const both = { stopLossPrice: 2800 };
+    await assert.rejects(taker.createTriggerOrder(ETH, "market", "buy", 0.1, undefined, 3300, both), {
+      name: "InvalidOrder",
+    });
+  },
+  async createStopOrder() {
+    const order = await waits(taker.createStopOrder(ETH, "market", "sell", 0.1, undefined, 2700));
+    assert.equal(order.info.type, "STOP_MARKET");
+  },
+  async createStopLimitOrder() {
+    const order = await waits(taker.createStopLimitOrder(ETH, "sell", 0.1, 2690, 2700));
+    assert.deepEqual([order.info.type, order.price, order.triggerPrice], ["STOP", 2690, 2700]);
+  },
+  async createStopMarketOrder() {
+    const order = await waits(taker.createStopMarketOrder(ETH, "sell", 0.1, 2700));
+    assert.equal(order.info.type, "STOP_MARKET");
+  },
+  async createStopLossOrder() {
+    const order = await waits(taker.createStopLossOrder(BTC, "market", "sell", 0.1, undefined, 60000));
+    assert.deepEqual([order.info.type, order.reduceOnly, order.stopLossPrice], ["STOP_MARKET", true, 60000]);
+    const whole = await taker.createStopLossOrder(BTC, "market", "sell", 0, undefined, 60000, { closePosition: true });
+    assert.equal(whole.info.closePosition, true);
+    await taker.cancelOrder(idOf(whole), BTC);
+  },
+  async createTakeProfitOrder() {
+    const order = await waits(taker.createTakeProfitOrder(BTC, "limit", "sell", 0.1, 70000, 69000));
+    assert.deepEqual([order.info.type, order.reduceOnly, order.takeProfitPrice], ["TAKE_PROFIT", true, 69000]);
   },
   async cancelOrder() {
     check.checkOrder(maker, canceled, BTC);

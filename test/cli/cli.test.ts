@@ -81,6 +81,11 @@ test("an order without a name is given one, so that it can be sent twice", async
   const [canceled, ...others] = JSON.parse(await out("cancel", placed.orderId, "--json")) as Order[];
   assert.deepEqual([canceled?.orderId, canceled?.status, others], [placed.orderId, "CANCELED", []]);
   assert.match(await out("cancel", "--all", "--side", "buy"), /60001 .*CANCELED/);
+  const waits = await out("order", "sell", "BTC-PERP", "0.1", "market", "--stop", "61000");
+  assert.match(waits, /SELL +STOP_MARKET +market from 61000 +0\.1 +0 +- +UNTRIGGERED/);
+  const limit = await out("order", "sell", "BTC-PERP", "0.1", "71000", "--take-profit", "70000");
+  assert.match(limit, /SELL +TAKE_PROFIT +71000 from 70000 /);
+  assert.equal((JSON.parse(await out("cancel", "--all", "--json")) as Order[]).length, 2);
   assert.equal(await out("cancel", "--all"), "no open orders\n");
 });
 
@@ -140,6 +145,7 @@ test("what cannot be meant is exit code 2, and says how it is meant", async () =
     [["book", "BTC-PERP", "--deep"], /Unknown option '--deep'/],
     [["order", "hold", "BTC-PERP", "1", "2"], /side: "hold" is none of buy, sell/],
     [["order", "buy", "BTC-PERP", "1"], /^order takes buy\|sell SYMBOL QUANTITY PRICE\|market/],
+    [["order", "buy", "X", "1", "2", "--stop", "3", "--take-profit", "4"], /waits for --stop or --take-profit/],
     [["cancel"], /cancel takes the ids of orders, or --all/],
     [["cancel", "1", "--all"], /cancel takes the ids of orders, or --all/],
     [["stream", "news"], /channel: "news" is none of orderbook, trades/],
