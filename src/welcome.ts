@@ -36,6 +36,7 @@ export function welcome(config: Config, exchange: Exchange, demo: SandboxAccount
     "",
     `perpd is ready: ${url}  ${socketUrl}`,
     "",
+    `reference: ${url}/docs`,
     `demo account ${demo.accountId}, token ${demo.token}`,
     "",
     "an order:",
