@@ -7,7 +7,7 @@ import type { Call, Log } from "./call.ts";
 import type { Principal } from "./credentials.ts";
 import { ApiError, type ErrorCode } from "./errors.ts";
 import { Input } from "./input.ts";
-import { type Cost, DEFAULT_COST, type Limits, PAGE_COST } from "./limits.ts";
+import { CANCEL_COST, type Cost, DEFAULT_COST, type Limits, ORDER_COST, PAGE_COST } from "./limits.ts";
 
 export const BASE_PATH = "/v1";
 /** Where the server speaks WebSocket. */
@@ -62,9 +62,10 @@ export type Route = RouteSpec<TObject, TObject>;
 export const route = <Q extends TObject = TObject, B extends TObject = TObject>(spec: RouteSpec<Q, B>): Route =>
   spec as unknown as Route;
 
-/** What a call of the route costs: pages of a list more than other reads. */
-export function costOf({ cost, query }: Route): Cost {
+/** What a call of the route costs, unless it says so itself: pages of a list more than other reads. */
+export function costOf({ cost, access, method, path, query }: Route): Cost {
   if (cost !== undefined) return cost;
+  if (access === "TRADE" && /^\/(orders|positions)\b/.test(path)) return method === "DELETE" ? CANCEL_COST : ORDER_COST;
   return query !== undefined && "limit" in query.properties ? PAGE_COST : DEFAULT_COST;
 }
 

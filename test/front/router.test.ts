@@ -4,7 +4,7 @@ import Type from "typebox";
 import type { Log } from "../../src/front/call.ts";
 import type { Principal } from "../../src/front/credentials.ts";
 import { ApiError } from "../../src/front/errors.ts";
-import { type Gatekeeper, Router, route } from "../../src/front/router.ts";
+import { costOf, type Gatekeeper, Router, route } from "../../src/front/router.ts";
 import { object } from "../../src/wire/schema/scalars.ts";
 import { type FakeResponse, fakeCall } from "./fake-call.ts";
 
@@ -183,4 +183,20 @@ test("what a promise rejects with is the answer, and a bug is logged", async () 
 test("a route cannot be declared twice", () => {
   const twice = { ...routes[0]! };
   assert.throws(() => new Router([twice, twice], gatekeeper, log), /declared twice/);
+});
+
+test("what changes orders is paid as an order, what cancels them as a cancel, and pages cost more than other reads", () => {
+  const cost = (
+    method: "GET" | "POST" | "DELETE",
+    path: string,
+    access: "TRADE" | "READ" | "PUBLIC",
+    query = object({}),
+  ) => costOf(route({ method, path, access, summary: "", query, replies, handle: () => assert.fail() }));
+  assert.deepEqual(cost("POST", "/orders/batch", "TRADE"), { budget: "ORDER", weight: 1 });
+  assert.deepEqual(cost("DELETE", "/orders/:id", "TRADE"), { budget: "CANCEL", weight: 1 });
+  assert.deepEqual(cost("POST", "/positions/:symbol/leverage", "TRADE"), { budget: "ORDER", weight: 1 });
+  assert.deepEqual(cost("POST", "/account/deposit", "TRADE"), { budget: "REQUEST", weight: 1 });
+  assert.deepEqual(cost("GET", "/orders/:id", "READ"), { budget: "REQUEST", weight: 1 });
+  const paged = object({ limit: Type.Optional(Type.Integer()) });
+  assert.deepEqual(cost("GET", "/market/trades", "PUBLIC", paged), { budget: "REQUEST", weight: 5 });
 });

@@ -1,13 +1,19 @@
 import { newSeed } from "../e2e/support/random.ts";
 import { corruption } from "./corruption/stage.ts";
-import { HOSTILE_STAGES } from "./hostile/stages.ts";
+import { CLIENT_STAGES, HOSTILE_STAGES } from "./hostile/stages.ts";
 import { RESUMING_STAGE } from "./resuming.ts";
 import { SIMULATION_STAGES } from "./simulations.ts";
 import type { Stage } from "./stage.ts";
 
 /** `make fuzz`: everything that is thrown at the exchange at random, stage by stage. SEED= repeats, RUNS= sets inputs. */
 
-const STAGES: readonly Stage[] = [...SIMULATION_STAGES, corruption, ...HOSTILE_STAGES, RESUMING_STAGE];
+const STAGES: readonly Stage[] = [
+  ...SIMULATION_STAGES,
+  corruption,
+  ...HOSTILE_STAGES,
+  ...CLIENT_STAGES,
+  RESUMING_STAGE,
+];
 
 const names = process.argv.slice(2);
 const unknown = names.find((name) => !STAGES.some((stage) => stage.name === name));

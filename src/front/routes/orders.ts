@@ -11,7 +11,6 @@ import {
 import { DEFAULT_LIMIT, OrderReference } from "../../wire/schema/scalars.ts";
 import type { Context } from "../context.ts";
 import { ApiError } from "../errors.ts";
-import { CANCEL_COST, ORDER_COST } from "../limits.ts";
 import { badCursor, readPage } from "../paging.ts";
 import { type Route, route } from "../router.ts";
 import { listJson, orderRecordJson } from "../views.ts";
@@ -27,7 +26,6 @@ export function orderRoutes(context: Context): Route[] {
       path: "/orders",
       access: "TRADE",
       summary: "Place an order",
-      cost: ORDER_COST,
       body: PlaceOrderBody,
       examples: {
         limit: {
@@ -97,7 +95,6 @@ export function orderRoutes(context: Context): Route[] {
       path: "/orders",
       access: "TRADE",
       summary: "Cancel all open orders, or those of a symbol or side",
-      cost: CANCEL_COST,
       query: CancelAllQuery,
       replies: { 200: CanceledOrders },
       errors: ["UNKNOWN_SYMBOL", "SYMBOL_NOT_ALLOWED"],
@@ -140,7 +137,6 @@ export function orderRoutes(context: Context): Route[] {
       path: "/orders/:id",
       access: "TRADE",
       summary: "Cancel an order",
-      cost: CANCEL_COST,
       parameter: OrderReference,
       replies: { 200: Order },
       errors: ["ORDER_NOT_FOUND", "ORDER_NOT_OPEN", "SYMBOL_NOT_ALLOWED"],

@@ -10,7 +10,7 @@ import { askEach, askFor, mapReplies, replyOf } from "../ask.ts";
 import type { Context } from "../context.ts";
 import type { Principal } from "../credentials.ts";
 import { checkLeverage, checkSymbol } from "../key-limits.ts";
-import { CANCEL_COST, ORDER_COST } from "../limits.ts";
+import { CANCEL_COST } from "../limits.ts";
 import { type Route, route } from "../router.ts";
 import { listJson, positionJson } from "../views.ts";
 import { replyPlaced } from "./place-order.ts";
@@ -77,7 +77,6 @@ export function positionRoutes(context: Context): Route[] {
       path: "/positions/:symbol/leverage",
       access: "TRADE",
       summary: "Set the leverage of a symbol",
-      cost: ORDER_COST,
       parameter: SymbolName,
       body: LeverageBody,
       replies: { 200: Leverage },

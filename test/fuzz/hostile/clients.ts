@@ -1,0 +1,124 @@
+import assert from "node:assert/strict";
+import { connect, type Socket } from "node:net";
+import { readToEnd, textFrame, upgrade } from "../../e2e/support/raw-socket.ts";
+import { SocketClient } from "../../e2e/support/socket.ts";
+import type { Trader } from "../../e2e/support/trader.ts";
+import type { Stage } from "../stage.ts";
+import { Victim } from "./victim.ts";
+
+const LEVELS = 900;
+const BOOK = { channel: "orderbook", symbol: "BTC-PERP", depth: 1000 } as const;
+/** Each answer holds the whole book five times: about 100 kB. Asked so often, it is more than a kernel buffers. */
+export const BOOKS = [0, 100, 250, 500, 1000].map((updateMs) => ({ ...BOOK, updateMs }));
+export const TIMES = 60;
+
+/** uWebSockets.js closes them after about 12 s. */
+const END_DEADLINE_MS = 120_000;
+const CONNECTS_AT_ONCE = 250;
+
+/** Many orders, so that the book is long. */
+export const fillBook = (trader: Trader): Promise<unknown> =>
+  Promise.all(Array.from({ length: LEVELS }, (_, i) => trader.buy("0.001", String(20_000 + i))));
+
+/** Clients that ask for more than they read: each is dropped, and nobody else waits. An input is a client. */
+export const STALLED: Stage = {
+  name: "stalled",
+  runs: 1000,
+  run: (_seed, runs, say) =>
+    Victim.attacked(say, async (victim) => {
+      const { alice } = victim.target;
+      await fillBook(alice);
+      const healthy = await SocketClient.open(victim.server.wsUrl);
+      await healthy.subscribe(BOOK);
+      const stalled: Socket[] = [];
+      const asking = Buffer.concat(
+        Array.from({ length: TIMES }, () => textFrame({ op: "subscribe", channels: BOOKS })),
+      );
+      let slowestMs = 0;
+      try {
+        for (let i = 0; i < runs; i++) {
+          const socket = await upgrade(victim.server.port);
+          stalled.push(socket);
+          socket.write(asking);
+          if (i % 10 > 0) continue;
+          // Orders are taken, and told to whoever listens.
+          const startedAt = performance.now();
+          const { orderId, sequence } = await alice.buy("0.001", "21000");
+          await healthy.find("the change", (message) => message.sequence === sequence);
+          slowestMs = Math.max(slowestMs, performance.now() - startedAt);
+          await alice.cancel(orderId);
+        }
+        say(`an order and its change on a healthy socket took ${slowestMs.toFixed(0)} ms at most`);
+        await Promise.all(stalled.map(readToEnd));
+      } finally {
+        for (const socket of stalled) socket.destroy();
+      }
+      await healthy.close();
+    }),
+};
+
+/** Connections that say nothing, too little, or nothing any more: each is closed. An input is a connection. */
+export const IDLE: Stage = {
+  name: "idle",
+  runs: 10_000,
+  run: (_seed, runs, say) =>
+    Victim.attacked(say, async (victim) => {
+      const { alice } = victim.target;
+      const starts = [
+        "",
+        "GET /v1/ti",
+        "GET /v1/time HTTP/1.1\r\nHost: x\r\nX-More: ",
+        `POST /v1/orders HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${alice.token}\r\nContent-Length: 90\r\n\r\n{"symbol":`,
+        "GET /v1/time HTTP/1.1\r\nHost: x\r\n\r\n",
+      ];
+      const [DRIPS, HALF_BODY] = [2, 3];
+      const sockets: Socket[] = [];
+      const ends: Promise<Buffer>[] = [];
+      let slowestMs = 0;
+      const kind = (i: number) => i % starts.length;
+      // Those that drip keep on dripping: each byte comes long before any silence is long enough.
+      const dripping = setInterval(() => {
+        for (const [i, socket] of sockets.entries()) if (kind(i) === DRIPS && !socket.closed) socket.write("x");
+      }, 1000);
+      try {
+        for (let from = 0; from < runs; from += CONNECTS_AT_ONCE) {
+          const count = Math.min(CONNECTS_AT_ONCE, runs - from);
+          for (const socket of await Promise.all(Array.from({ length: count }, () => open(victim.server.port)))) {
+            socket.write(starts[kind(sockets.length)] ?? "");
+            sockets.push(socket);
+            ends.push(readToEnd(socket));
+          }
+          const startedAt = performance.now();
+          const { orderId } = await alice.buy("0.001", "21000");
+          slowestMs = Math.max(slowestMs, performance.now() - startedAt);
+          await alice.cancel(orderId);
+        }
+        say(`an order took ${slowestMs.toFixed(0)} ms at most`);
+        await within(END_DEADLINE_MS, `the end of ${runs} connections`, Promise.all(ends));
+        const late = String(await ends[HALF_BODY]);
+        assert.match(late, /^HTTP\/1\.1 408 .*"code":"REQUEST_TIMEOUT"/s);
+      } finally {
+        clearInterval(dripping);
+        for (const socket of sockets) socket.destroy();
+      }
+    }),
+};
+
+function open(port: number): Promise<Socket> {
+  const socket = connect(port, "127.0.0.1");
+  return new Promise((resolve, reject) => {
+    socket.once("error", reject);
+    socket.once("connect", () => {
+      socket.removeListener("error", reject).on("error", () => {});
+      resolve(socket);
+    });
+  });
+}
+
+export async function within<T>(ms: number, what: string, promise: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error(`waited in vain for ${what}`)), ms);
+  });
+  return Promise.race([promise, late]).finally(() => clearTimeout(timer));
+}
