@@ -1,1 +1,4 @@
-export { runActors as default } from "../src/actor/threads.ts";
+import { advised } from "../src/actor/advised.ts";
+import { runActors } from "../src/actor/threads.ts";
+
+export default advised(runActors);

@@ -1,1 +1,4 @@
-export { runJournal as default } from "../src/actor/threads.ts";
+import { advised } from "../src/actor/advised.ts";
+import { runJournal } from "../src/actor/threads.ts";
+
+export default advised(runJournal);

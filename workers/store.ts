@@ -1,1 +1,4 @@
-export { runStore as default } from "../src/actor/threads.ts";
+import { advised } from "../src/actor/advised.ts";
+import { runStore } from "../src/actor/threads.ts";
+
+export default advised(runStore);

@@ -1,0 +1,17 @@
+import { DatabaseCorruptError } from "../store/genesis.ts";
+import { LogCorruptError } from "../store/log-segment.ts";
+
+const ADVICE =
+  "Nothing was repaired, skipped or begun anew. `perpd verify DIR` says what is sound; `perpd restore BACKUP DIR` brings back a backup.";
+
+/** A thread's work, whose errors tell people what to do: of an error only its message reaches the main thread. */
+export function advised<Task>(run: (task: Task) => void | Promise<void>): (task: Task) => Promise<void> {
+  return async (task) => {
+    try {
+      await run(task);
+    } catch (error) {
+      if (!(error instanceof DatabaseCorruptError || error instanceof LogCorruptError)) throw error;
+      throw new Error(`${error.message}\n${ADVICE}`);
+    }
+  };
+}

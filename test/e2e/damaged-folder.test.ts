@@ -1,0 +1,78 @@
+import assert from "node:assert/strict";
+import * as fs from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { startAndFail, startServer } from "./support/server.ts";
+import { openTrader } from "./support/trader.ts";
+
+/** What a person reads who starts the exchange on a folder that is damaged. */
+
+const root = fs.mkdtempSync(join(tmpdir(), "perpd-damaged-"));
+const sound = join(root, "sound");
+const dataFile = "database/data.mdb";
+
+before(async () => {
+  fs.mkdirSync(sound);
+  const server = await startServer({ dataFolder: sound });
+  try {
+    await openTrader(server, "100");
+    assert.equal((await server.stop()).code, 0);
+  } finally {
+    await server.dispose();
+  }
+});
+after(() => fs.rmSync(root, { recursive: true }));
+
+const segmentOf = (dir: string): string =>
+  join("log", fs.readdirSync(join(dir, "log")).find((name) => name.endsWith(".seg")) ?? "");
+
+function change(path: string, by: (bytes: Buffer) => Buffer): void {
+  fs.writeFileSync(path, by(fs.readFileSync(path)));
+}
+
+const DAMAGES: [what: string, damage: (dir: string) => void, says: RegExp][] = [
+  [
+    "a database that is none ends the probe, not the server",
+    (dir) => fs.writeFileSync(join(dir, dataFile), Buffer.alloc(1 << 20, "garbage!")),
+    /the database cannot be read \((SIGSEGV|SIGBUS|SIGABRT|exit code 1)\)/,
+  ],
+  [
+    "a database that was cut short",
+    (dir) => change(join(dir, dataFile), (bytes) => bytes.subarray(0, bytes.length >> 1)),
+    /the database cannot be read/,
+  ],
+  ["a database that is empty", (dir) => fs.truncateSync(join(dir, dataFile), 0), /the database is missing or empty/],
+  [
+    "a log with a flipped bit names the turn",
+    (dir) =>
+      change(join(dir, segmentOf(dir)), (bytes) => {
+        bytes.writeUInt8(bytes.readUInt8(4096 + 30) ^ 1, 4096 + 30);
+        return bytes;
+      }),
+    /log corrupt: log-0+1\.seg at byte 4096, expected sequence 1: the record is damaged/,
+  ],
+  ["a log that is gone", (dir) => fs.rmSync(join(dir, "log"), { recursive: true }), /there is no log/],
+  [
+    "a folder that has lost its marks is not begun anew",
+    (dir) => {
+      for (const name of ["genesis.json", "initialised.json", "database"])
+        fs.rmSync(join(dir, name), { recursive: true });
+    },
+    /holds a log, but .* has lost its genesis\.json and its database/,
+  ],
+];
+
+for (const [what, damage, says] of DAMAGES)
+  test(`the start is refused, in words: ${what}`, async () => {
+    const dir = join(root, "trial");
+    fs.rmSync(dir, { recursive: true, force: true });
+    fs.cpSync(sound, dir, { recursive: true });
+    damage(dir);
+    const { code, output } = await startAndFail({ dataFolder: dir });
+    assert.equal(code, 1);
+    assert.match(output, /^perpd cannot start: /m);
+    assert.match(output, says);
+    assert.match(output, /Nothing was repaired, skipped or begun anew.*perpd restore/);
+    assert.doesNotMatch(output, /^ {4}at /m, "no stack");
+  });
