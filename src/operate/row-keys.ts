@@ -56,16 +56,3 @@ export function keyFits(key: Key, row: Message): boolean {
   if (known === undefined) return true;
   return (Array.isArray(key) ? key : [key]).at(known.at) === known.expected(row as never);
 }
-
-/** The order in which keys stand in a table; text by code units, as LMDB orders ASCII. */
-export function isBefore(a: Key, b: Key): boolean {
-  const left = Array.isArray(a) ? a : [a];
-  const right = Array.isArray(b) ? b : [b];
-  for (let i = 0; i < left.length && i < right.length; i++) {
-    const x = left[i] as number | string;
-    const y = right[i] as number | string;
-    if (x === y) continue;
-    return typeof x === typeof y ? x < y : typeof x === "number";
-  }
-  return left.length < right.length;
-}

@@ -17,6 +17,19 @@ const AT_VALUE_CRC = 1;
 /** Numbers are safe integers; lists are ordered element by element. */
 export type Key = number | string | (number | string)[];
 
+/** The order in which keys stand in a table; text by code units, as LMDB orders ASCII. */
+export function isBefore(a: Key, b: Key): boolean {
+  const left = Array.isArray(a) ? a : [a];
+  const right = Array.isArray(b) ? b : [b];
+  for (let i = 0; i < left.length && i < right.length; i++) {
+    const x = left[i] as number | string;
+    const y = right[i] as number | string;
+    if (x === y) continue;
+    return typeof x === typeof y ? x < y : typeof x === "number";
+  }
+  return left.length < right.length;
+}
+
 export interface Range {
   /** Included. In reverse the upper end. */
   start?: Key;
@@ -57,12 +70,17 @@ export class Table {
   }
 
   /**
-   * Reads every value, and counts. Throws DatabaseCorruptError where a value is damaged, rows are missing, or one that a
-   * walk comes to is not found by its key: the pages by which LMDB searches hold keys of their own, without checksums.
+   * Reads every value, and counts. Throws DatabaseCorruptError where a value is damaged, rows are missing or out of order
+   * (one may stand twice in the place of another), or one that a walk comes to is not found by its key: the pages by which
+   * LMDB searches hold keys of their own, without checksums.
    */
   verify(): number {
     let rows = 0;
+    let before: Key | null = null;
     this.eachValue({}, (key) => {
+      if (before !== null && !isBefore(before, key))
+        throw this.corrupt(key, `out of order, behind ${JSON.stringify(before)}`);
+      before = key;
       if (!this.lmdb.doesExist(key)) throw this.corrupt(key, "the row is there, but its key does not lead to it");
       rows++;
       return true;

@@ -185,6 +185,22 @@ test("a flipped bit in the keys that LMDB searches by does not hide rows", async
   assert.ok(noticed > 0);
 });
 
+test("a row that stands in the place of another one, and twice, is noticed", async () => {
+  const dir = newDir();
+  await fill(dir, 200);
+  const bytes = fs.readFileSync(dataFile(dir));
+  for (let page = 0; page < bytes.length; page += 4096) {
+    const isLeafOfOrders = bytes.readUInt16LE(page + 18) === 2 && bytes.subarray(page, page + 4096).includes(MARK);
+    // One entry leads where its neighbour does.
+    if (isLeafOfOrders) bytes.writeUInt16LE(bytes.readUInt16LE(page + 24 + 4), page + 24 + 2);
+  }
+  fs.writeFileSync(dataFile(dir), bytes);
+  refuses(dir, /table snapshotRows, key .*: out of order/);
+  const database = openDatabase(dir, { probe: false });
+  assert.throws(() => database.orders.verify(), /table orders, key \d+: out of order/);
+  await database.close();
+});
+
 /** Some of the keys in LMDB's branch pages: 24 bytes of header, flags at 18; the nodes' offsets count from behind it. */
 function* keysOfBranches(bytes: Buffer): Generator<{ at: number; length: number }> {
   for (let page = 0; page < bytes.length; page += 4096) {
