@@ -200,6 +200,10 @@ export class PerpdClient {
     return this.requests.get("/openapi.json");
   }
 
+  asyncApi(): Promise<object> {
+    return this.requests.get("/asyncapi.json");
+  }
+
   // ---- operator (the client's token is the operator's) --------------------------------------------------------------
 
   setIndexPrice(symbol: string, price: string): Promise<api.IndexPrice> {

@@ -83,6 +83,7 @@ test("each method is the request that the API names", async () => {
     [() => client.time(), "GET /v1/time"],
     [() => client.health(), "GET /v1/health"],
     [() => client.openApi(), "GET /v1/openapi.json"],
+    [() => client.asyncApi(), "GET /v1/asyncapi.json"],
     [() => client.setIndexPrice("BTC-PERP", "65000"), "PUT /v1/operator/index/BTC-PERP", { price: "65000" }],
     [() => client.halt("BTC-PERP"), "POST /v1/operator/symbols/BTC-PERP/halt", { mode: "CANCEL_ONLY" }],
     [() => client.resume("BTC-PERP"), "POST /v1/operator/symbols/BTC-PERP/resume"],

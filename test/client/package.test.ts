@@ -52,17 +52,23 @@ test("perpd/ccxt holds no code of the server either", () => {
   assert.deepEqual([...packages].filter((name) => !name.startsWith("node:")).toSorted(), ["ccxt"]);
 });
 
-test("a program that installs the package gets the client and its types", (t) => {
+test("a program that installs the package gets the client, the ccxt class and their types", (t) => {
   const folder = mkdtempSync(join(tmpdir(), "perpd-user-"));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   mkdirSync(join(folder, "node_modules"));
   symlinkSync(TOP, join(folder, "node_modules/perpd"));
-  const use = `import { PerpdClient, type NewOrder } from "perpd/client";
+  symlinkSync(join(TOP, "node_modules/ccxt"), join(folder, "node_modules/ccxt"));
+  const use = `import type { Order } from "ccxt";
+import { perpd } from "perpd/ccxt";
+import { PerpdClient, type NewOrder } from "perpd/client";
 const client = new PerpdClient({ baseUrl: "http://127.0.0.1:1/v1", retries: 0 });
 const order: NewOrder = { symbol: "BTC-PERP", side: "BUY", type: "LIMIT", price: "1", quantity: "1" };
 export const placed: Promise<string> = client.placeOrder(order).then(({ orderId }) => orderId);
 // @ts-expect-error: prices are strings
 client.placeOrder({ ...order, price: 1 }).catch(() => {});
+const exchange = new perpd({ apiKey: "k", secret: "s" });
+export const create: (amount: number) => Promise<Order> = (amount) =>
+  exchange.createOrder("BTC/USDC:USDC", "market", "buy", amount);
 `;
   writeFileSync(join(folder, "package.json"), '{"type":"module"}');
   writeFileSync(join(folder, "use.ts"), use);
