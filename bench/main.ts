@@ -1,6 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { cpus, totalmem } from "node:os";
+import { benchCascade } from "./cascade.ts";
 import { benchCodec } from "./codec.ts";
 import { benchCore } from "./core.ts";
 import { benchFanOut } from "./fan-out.ts";
@@ -26,6 +27,7 @@ const STAGES = {
   "fan-out": () => benchFanOut(ROUNDS),
   recovery: () => benchRecovery(ROUNDS),
   growth: () => benchGrowth(ROUNDS),
+  cascade: () => benchCascade(ROUNDS),
 };
 type StageName = keyof typeof STAGES;
 

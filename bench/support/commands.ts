@@ -19,11 +19,11 @@ const DEPOSIT_QUANTA = 2 ** 48;
 export const FAUCET_CAP_QUANTA = 2 * DEPOSIT_QUANTA;
 
 /** Opens and funds, on an empty ledger, the accounts that a stream's commands name. */
-export function* openAccounts(restingAccounts = RESTING_ACCOUNTS): Generator<Message> {
+export function* openAccounts(restingAccounts = RESTING_ACCOUNTS, depositQuanta = DEPOSIT_QUANTA): Generator<Message> {
   for (let i = 0; i < restingAccounts + CROSSING_ACCOUNTS; i++) {
     yield { ...blank(OpenSession), address: `0x${i}`, tokenHash: String(i) } as Message;
     const accountId = FIRST_CUSTOMER_ACCOUNT + i;
-    yield { type: Deposit.code, accountId, amountQuanta: DEPOSIT_QUANTA, reference: "" } as Message;
+    yield { type: Deposit.code, accountId, amountQuanta: depositQuanta, reference: "" } as Message;
   }
 }
 

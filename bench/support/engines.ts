@@ -31,8 +31,8 @@ export class Core {
   private readonly turn: Turn;
   private sequence = 0;
 
-  /** Accounts are open and funded, and there is a price. */
-  constructor(restingAccounts: number) {
+  /** Accounts are open and funded, richly unless told otherwise, and there is a price. */
+  constructor(restingAccounts: number, depositQuanta?: number) {
     const { fills } = this;
     this.turn = {
       time: TIME,
@@ -45,7 +45,7 @@ export class Core {
     this.cells = AccountCells.allocate(Math.max(65_536, 2 * restingAccounts));
     this.actor = new SymbolActor(BENCH_INSTRUMENT, this.cells);
     const ledger = new LedgerActor({ faucetCapQuanta: FAUCET_CAP_QUANTA, withdrawalDelayMs: 0 }, this.cells);
-    for (const command of openAccounts(restingAccounts)) ledger.decide(command, this.turn);
+    for (const command of openAccounts(restingAccounts, depositQuanta)) ledger.decide(command, this.turn);
     this.cells.flush();
     this.decide(openingPrice());
   }

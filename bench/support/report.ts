@@ -52,6 +52,23 @@ export async function sideBySide<T>(
   return results;
 }
 
+/** The same measured at several sizes, each beside the smallest. */
+export function compareSizes(
+  what: string,
+  things: string,
+  unit: string,
+  sizes: readonly number[],
+  rounds: number,
+  measure: (size: number) => number,
+): Row[] {
+  const results = sizes.map((): number[] => []);
+  for (let round = 0; round < rounds; round++) for (const [i, size] of sizes.entries()) results[i].push(measure(size));
+  return sizes.map((size, i) => {
+    const row = ratioRow(`${what}, ${compact(size)} ${things}`, unit, `with ${sizes[0]}`, results[i], results[0]);
+    return i > 0 ? row : { ...row, beside: "", other: null, ratio: null, spread: null };
+  });
+}
+
 export function compact(value: number): string {
   if (value >= 1e6) return `${(value / 1e6).toFixed(2)}M`;
   if (value >= 1e4) return `${(value / 1e3).toFixed(1)}k`;

@@ -194,6 +194,11 @@ export class AccountCells {
     return Number(Atomics.load(this.cells, accountId * CELLS_PER_ACCOUNT + cell));
   }
 
+  /** The account's equity, torn at worst: for rankings. */
+  glanceAtEquity(accountId: number): number {
+    return this.glance(accountId, EQUITY);
+  }
+
   /** The halves are read one after the other: torn when an actor writes in between. */
   private glance(accountId: number, cell: number): number {
     const at = 2 * (accountId * CELLS_PER_ACCOUNT + cell);

@@ -1,3 +1,4 @@
+import { DeleveragingQueue } from "./deleveraging.ts";
 import { payFunding } from "./funding.ts";
 import { bucketEquity, positionMaintenance, settleForced } from "./isolated.ts";
 import { maintenanceMargin } from "./margin.ts";
@@ -25,7 +26,7 @@ import {
   type Turn,
 } from "./messages.ts";
 import { NONE } from "./orders.ts";
-import { ACCOUNT, COST, FIRST_ORDER, GIVEN, OPEN_ORDERS, SIZE } from "./positions.ts";
+import { ACCOUNT, FIRST_ORDER, GIVEN, OPEN_ORDERS, SIZE } from "./positions.ts";
 import { blank } from "./shape.ts";
 import type { SymbolState } from "./symbol-state.ts";
 import { PPM, type PriceTicks, proportion, QUANTA_PER_USDC, type Quanta, type QuantityLots } from "./units.ts";
@@ -40,9 +41,8 @@ const STEPS = 5;
 /** So many accounts are looked at, and so many acted upon, in one turn: orders behind it wait no longer than that takes. */
 const LOOKS_PER_TURN = 5000;
 const ACTS_PER_TURN = 10;
-/** Fifths of the ranking that a position may stand in, and how many positions a look at it compares at most. */
-const RANKS = 5;
-const MAX_RANKED = 500;
+/** How many of the other side one account's step may deleverage. */
+const COUNTERPARTIES_PER_STEP = 50;
 /** How far from the mark the fund sells what it took over, as a share of the price band. */
 const FUND_BAND_SHARE = 10;
 
@@ -65,11 +65,13 @@ export class Liquidations {
   private suspects = new Set<number>();
   /** The next row of the look that is under way; NONE between two looks. */
   private nextRow = NONE;
+  private readonly queue = new DeleveragingQueue();
 
   /** Begins another look at all accounts of the symbol, unless the last one is still under way. */
   begin(): void {
     if (this.nextRow !== NONE) return;
     this.nextRow = 0;
+    this.queue.forget();
     this.before = this.suspects;
     this.suspects = new Set();
   }
@@ -98,7 +100,7 @@ export class Liquidations {
       if (this.look(state, turn, row)) acted++;
     }
     if (this.nextRow < positions.count) return true;
-    unwindFund(state, turn);
+    unwindFund(state, turn, this.queue);
     this.nextRow = NONE;
     return false;
   }
@@ -111,7 +113,7 @@ export class Liquidations {
     if (account < FIRST_CUSTOMER_ACCOUNT) return false;
     const isIsolated = state.isIsolated(row);
     if (isIsolated && bucketEquity(state, row) < positionMaintenance(state, row)) {
-      liquidateIsolated(state, turn, row);
+      liquidateIsolated(state, turn, this.queue, row);
       return true;
     }
     if (!cells.mayBeBelow(account)) return false;
@@ -125,7 +127,7 @@ export class Liquidations {
       return false;
     }
     if (maintenance === 0) cover(state, turn, row);
-    else liquidate(state, turn, row, equity, maintenance);
+    else liquidate(state, turn, this.queue, row, equity, maintenance);
     return true;
   }
 }
@@ -134,21 +136,35 @@ export class Liquidations {
  * An isolated position stands for itself: one look is enough, its bucket is all of its equity, and the account's orders
  * in this symbol go with it (Binance, Bybit). Nothing else of the account is touched.
  */
-function liquidateIsolated(state: SymbolState, turn: Turn, row: number): void {
+function liquidateIsolated(state: SymbolState, turn: Turn, queue: DeleveragingQueue, row: number): void {
   payFunding(state, turn, row);
   cancelOrders(state, turn, row);
-  closeStep(state, turn, row, bucketEquity(state, row), positionMaintenance(state, row));
+  closeStep(state, turn, queue, row, bucketEquity(state, row), positionMaintenance(state, row));
 }
 
-function liquidate(state: SymbolState, turn: Turn, row: number, equity: Quanta, maintenance: Quanta): void {
+function liquidate(
+  state: SymbolState,
+  turn: Turn,
+  queue: DeleveragingQueue,
+  row: number,
+  equity: Quanta,
+  maintenance: Quanta,
+): void {
   payFunding(state, turn, row);
   cancelOrders(state, turn, row);
   // What an isolated position holds does not stand for the account's losses elsewhere.
   if (state.positions.numbers[row + SIZE] !== 0 && !state.isIsolated(row))
-    closeStep(state, turn, row, equity, maintenance);
+    closeStep(state, turn, queue, row, equity, maintenance);
 }
 
-function closeStep(state: SymbolState, turn: Turn, row: number, equity: Quanta, maintenance: Quanta): void {
+function closeStep(
+  state: SymbolState,
+  turn: Turn,
+  queue: DeleveragingQueue,
+  row: number,
+  equity: Quanta,
+  maintenance: Quanta,
+): void {
   const { positions, instrument, markTicks } = state;
   const size = positions.numbers[row + SIZE];
   const perTick = instrument.quantaPerTickLot;
@@ -164,7 +180,7 @@ function closeStep(state: SymbolState, turn: Turn, row: number, equity: Quanta, 
   });
   const restLots = stepLots - filledLots;
   if (restLots === 0) return;
-  handOver(state, turn, row, restLots, proportion(stepShare, restLots, stepLots));
+  handOver(state, turn, queue, row, restLots, proportion(stepShare, restLots, stepLots));
 }
 
 /** The worst whole tick at which the lots may trade and still leave their share of the equity at zero or above. */
@@ -176,7 +192,14 @@ function bankruptcyTicks(state: SymbolState, size: QuantityLots, lots: QuantityL
 }
 
 /** To the insurance fund if it can bear it, else to the other side of the market. `share` comes with the lots. */
-function handOver(state: SymbolState, turn: Turn, row: number, lots: QuantityLots, share: Quanta): void {
+function handOver(
+  state: SymbolState,
+  turn: Turn,
+  queue: DeleveragingQueue,
+  row: number,
+  lots: QuantityLots,
+  share: Quanta,
+): void {
   const { positions, cells, instrument, markTicks } = state;
   const isLong = positions.numbers[row + SIZE] > 0;
   const value = lots * markTicks * instrument.quantaPerTickLot;
@@ -189,60 +212,18 @@ function handOver(state: SymbolState, turn: Turn, row: number, lots: QuantityLot
   }
   let leftLots = lots;
   let leftQuanta = quanta;
-  for (const counterparty of rankForDeleveraging(state, row)) {
+  let counterparties = 0;
+  while (leftLots > 0) {
+    const counterparty = queue.next(state, !isLong);
+    if (counterparty === NONE) return;
     const part = Math.min(leftLots, Math.abs(positions.numbers[counterparty + SIZE]));
     const partQuanta = proportion(leftQuanta, part, leftLots);
     transfer(state, turn, row, counterparty, part, partQuanta, EXEC_ADL);
     leftLots -= part;
     leftQuanta -= partQuanta;
     // What is left is for the next look.
-    if (leftLots === 0 || state.isTurnLong) return;
+    if (++counterparties === COUNTERPARTIES_PER_STEP || state.isTurnLong) return;
   }
-}
-
-/**
- * The other side, first those who are closed first. BitMEX: profit × leverage for winners, profit ÷ leverage for losers;
- * profit as a share of the cost, leverage as notional ÷ equity of the account, or of the isolated position.
- */
-function rankForDeleveraging(state: SymbolState, row: number): number[] {
-  const { positions } = state;
-  const isLong = positions.numbers[row + SIZE] > 0;
-  const scores = new Map<number, number>();
-  for (const at of positions.open)
-    if (positions.numbers[at + SIZE] > 0 !== isLong) scores.set(at, deleveragingScore(state, at));
-  return [...scores.keys()].sort((a, b) => scores.get(b)! - scores.get(a)!);
-}
-
-function deleveragingScore(state: SymbolState, at: number): number {
-  const { positions, cells, markTicks, instrument } = state;
-  const n = positions.numbers;
-  const value = n[at + SIZE] * markTicks * instrument.quantaPerTickLot;
-  const profit = (value - n[at + COST]) / Math.max(1, Math.abs(n[at + COST]));
-  const equity = state.isIsolated(at) ? bucketEquity(state, at) : cells.equity(n[at + ACCOUNT]);
-  const leverage = Math.abs(value) / Math.max(1, equity);
-  return profit > 0 ? profit * leverage : profit / leverage;
-}
-
-/**
- * Where an open position stands among those of its side that deleveraging would close: 5 = in the first fifth, 1 = in the
- * last; 0 when it is not open. Of a market with many positions it compares evenly spread ones, so that a read never
- * costs more than MAX_RANKED looks: near the border of a fifth it may then be off by one.
- */
-export function deleveragingRank(state: SymbolState, row: number): number {
-  const { open, numbers } = state.positions;
-  const size = numbers[row + SIZE];
-  if (size === 0) return 0;
-  const score = deleveragingScore(state, row);
-  const step = Math.ceil(open.length / MAX_RANKED);
-  let compared = 0;
-  let before = 0;
-  for (let i = 0; i < open.length; i += step) {
-    const at = open[i];
-    if (at === row || numbers[at + SIZE] > 0 !== size > 0) continue;
-    compared++;
-    if (deleveragingScore(state, at) > score) before++;
-  }
-  return RANKS - Math.floor((RANKS * before) / (compared + 1));
 }
 
 function transfer(
@@ -336,7 +317,7 @@ function cover(state: SymbolState, turn: Turn, row: number): void {
 }
 
 /** The fund does not keep what it took over: it sells a little at every look, near the mark; and it can fail like anyone. */
-function unwindFund(state: SymbolState, turn: Turn): void {
+function unwindFund(state: SymbolState, turn: Turn, queue: DeleveragingQueue): void {
   const { positions, cells, instrument, markTicks } = state;
   const row = positions.find(INSURANCE_ACCOUNT);
   const size = row === NONE ? 0 : positions.numbers[row + SIZE];
@@ -348,6 +329,7 @@ function unwindFund(state: SymbolState, turn: Turn): void {
     handOver(
       state,
       turn,
+      queue,
       row,
       Math.abs(size),
       proportion(equity, maintenanceMargin(instrument, notional), maintenance),

@@ -1,5 +1,5 @@
+import { deleveragingRank } from "./deleveraging.ts";
 import { bucketEquity, positionMaintenance } from "./isolated.ts";
-import { deleveragingRank } from "./liquidation.ts";
 import { bankruptcyPrice, initialMargin, liquidationPrice, maintenanceMargin } from "./margin.ts";
 import {
   OrderView,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { deleveragingRank } from "../../src/core/liquidation.ts";
+import { deleveragingRank } from "../../src/core/deleveraging.ts";
 import { SetLeverage } from "../../src/core/messages.ts";
 import { blank, type Message } from "../../src/core/shape.ts";
 import { BUY, SELL, Universe } from "./support/universe.ts";

@@ -1,0 +1,86 @@
+import { BUY, FIRST_CUSTOMER_ACCOUNT, PlaceOrder, SELL, SetIndexPrice, Tick } from "../src/core/messages.ts";
+import { blank, type Message } from "../src/core/shape.ts";
+import { Core } from "./support/engines.ts";
+import { collectGarbage } from "./support/garbage.ts";
+import { compareSizes, median, type Row } from "./support/report.ts";
+import { MID_TICKS } from "./support/stream.ts";
+
+const POSITIONS = [1000, 10_000, 100_000];
+const PRICES = 21;
+/** One lot is 65 USDC: this is ten times the money, and a little more. */
+const THIN_DEPOSIT_QUANTA = 7_000_000;
+const FALLS = [0.95, 0.9, 0.85, 0.8, 0.75, 0.7];
+const LOOKS_PER_FALL = 4;
+
+/**
+ * What a price costs in a market with many positions: how long until all of them are at the new mark, and how long an order
+ * may have to wait behind any one turn of that; and the same while prices fall by 30 % and every long is liquidated.
+ */
+export function benchCascade(rounds: number): Row[] {
+  const rows = (what: string, measure: (positions: number) => number): Row[] =>
+    compareSizes(what, "open positions", "us", POSITIONS, rounds, measure);
+  return [
+    ...rows("one price, until all positions are at it", (positions) => median(marks(positions).map(sum))),
+    ...rows("one price, turns behind which orders wait, p99", (positions) => p99(marks(positions).flat())),
+    ...rows("30 % fall, one liquidation", (positions) => fall(positions).eachUs),
+    ...rows("30 % fall, turns behind which orders wait, p99", (positions) => p99(fall(positions).turnsUs)),
+  ];
+}
+
+const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
+/** Not the longest: on a shared machine that is the longest time for which the machine did something else. */
+const p99 = (values: readonly number[]): number =>
+  [...values].sort((a, b) => a - b)[Math.floor(values.length * 0.99)] ?? Number.NaN;
+
+/** A market in which every account holds one lot, longs and shorts in turns. */
+function crowd(positions: number, depositQuanta?: number): Core {
+  const core = new Core(positions, depositQuanta);
+  const place = blank(PlaceOrder);
+  place.priceTicks = MID_TICKS;
+  place.quantityLots = 1;
+  for (let i = 0; i < positions; i++) {
+    place.accountId = FIRST_CUSTOMER_ACCOUNT + i;
+    place.side = i % 2 === 0 ? SELL : BUY;
+    core.decide(place);
+  }
+  if (core.fills.count !== positions / 2) throw new Error(`${core.fills.count} trades for ${positions} positions`);
+  work(core, { type: Tick.code }); // its first self-check
+  collectGarbage();
+  return core;
+}
+
+/** One command and all that it begins: how long each turn took. */
+function work(core: Core, command: Message): number[] {
+  let from = performance.now();
+  const turnsUs: number[] = [];
+  const note = (): void => {
+    turnsUs.push((performance.now() - from) * 1e3);
+    from = performance.now();
+  };
+  core.decide(command);
+  note();
+  for (let more = true; more; note()) more = core.proceed();
+  return turnsUs;
+}
+
+const price = (indexTicks: number): Message => ({ type: SetIndexPrice.code, indexTicks, isGuarded: 0 }) as Message;
+
+function marks(positions: number): number[][] {
+  const core = crowd(positions);
+  return Array.from({ length: PRICES }, (_, i) => work(core, price(MID_TICKS + (i % 2 === 0 ? 10 : -10))));
+}
+
+function fall(positions: number): { eachUs: number; turnsUs: number[] } {
+  const core = crowd(positions, THIN_DEPOSIT_QUANTA);
+  const { state } = core.actor;
+  const before = state.nextOrderSerial;
+  const turnsUs: number[] = [];
+  for (const share of FALLS) {
+    turnsUs.push(...work(core, price(Math.round(MID_TICKS * share))));
+    for (let look = 0; look < LOOKS_PER_FALL; look++) turnsUs.push(...work(core, { type: Tick.code }));
+  }
+  // Each liquidation is an order of the house.
+  const liquidations = state.nextOrderSerial - before;
+  if (liquidations < positions / 2) throw new Error(`only ${liquidations} of ${positions / 2} longs were liquidated`);
+  return { eachUs: sum(turnsUs) / liquidations, turnsUs };
+}
