@@ -21,6 +21,8 @@ import { OP_COSTS, type Trade } from "./trading.ts";
 
 const TICK_MS = 50;
 const HEARTBEAT_MS = 5_000;
+/** A socket that sends on without its answers must not take the room of the others; cancels it may always send. */
+const MAX_IN_FLIGHT = 1000;
 const FLOOD = { scope: "SOCKET", limit: SOCKET_MESSAGES_PER_SECOND, retryAfterMs: 1000 };
 /** Topics of public channels bear no account. */
 const NOBODY = 0;
@@ -141,6 +143,8 @@ export class Channels implements SocketHandlers {
 
   private order(connection: Connection, id: RequestId, op: TradingOp, params: unknown): void {
     const principal = principalWith("TRADE", connection.identity);
+    if (connection.inFlight >= MAX_IN_FLIGHT && OP_COSTS[op].budget === "ORDER")
+      throw new ApiError("OVERLOADED", { details: { scope: "SOCKET", limit: MAX_IN_FLIGHT } });
     const quota = this.pay(connection, principal, op);
     this.trade(op, params, principal, new SocketCall(connection, op, id, quota));
   }

@@ -23,6 +23,8 @@ export class Connection implements Member {
   cancelOnDisconnect = false;
   /** What it has subscribed to, by topic. */
   readonly subscriptions = new Map<string, ChannelRequest>();
+  /** Trading requests that have not been answered yet. */
+  inFlight = 0;
   private replies: string[] = [];
   private second = 0;
   private messages = 0;

@@ -20,6 +20,7 @@ export class SocketCall implements Answer {
     this.op = op;
     this.id = id;
     this.quota = quota;
+    connection.inFlight++;
   }
 
   get done(): boolean {
@@ -29,10 +30,12 @@ export class SocketCall implements Answer {
   reply(status: number, json: string): void {
     const { op, id, quota } = this;
     const rateLimit = quota === null ? "" : `,"rateLimit":${JSON.stringify(quota)}`;
+    this.connection.inFlight--;
     this.connection.reply(`{"op":"${op}","id":${JSON.stringify(id)},"status":${status},"result":${json}${rateLimit}}`);
   }
 
   refuse(error: ApiError): void {
+    this.connection.inFlight--;
     this.connection.reply(errorJson(this.id, error, Date.now()));
   }
 

@@ -229,6 +229,29 @@ test("a trading request is paid from its budget, not from the socket's messages"
   assert.deepEqual(client.closedWith, { code: 1008, reason: "RATE_LIMITED" });
 });
 
+test("a socket that waits for no answer may have a thousand orders on their way, and cancel at any time", async () => {
+  const { trades, connect } = await open();
+  const client = connect();
+  client.ask({ op: "auth", token: "alice-trader" });
+  const order = (op: string) => client.ask({ op, id: 1, params: {} });
+  for (let i = 0; i < 1000; i++) assert.deepEqual(order("order.place"), []);
+  const [refused] = order("order.place");
+  assert.deepEqual(
+    [refused.code, refused.retryable, refused.details],
+    ["OVERLOADED", true, { scope: "SOCKET", limit: 1000 }],
+  );
+  assert.deepEqual(order("order.cancelAll"), []);
+  assert.equal(trades.length, 1001);
+  trades[0]?.answer.reply(201, "{}");
+  trades[1]?.answer.refuse(new ApiError("INSUFFICIENT_MARGIN"));
+  trades[2]?.answer.fail(new ApiError("INSUFFICIENT_MARGIN"), { error: assert.fail, warn: assert.fail });
+  await Promise.resolve();
+  client.take();
+  // The cancel is still on its way.
+  assert.deepEqual([order("order.place"), order("order.place")], [[], []]);
+  assert.equal(order("order.place")[0].code, "OVERLOADED");
+});
+
 test("a socket may have 200 subscriptions", async () => {
   const symbols = ["A-PERP", "B-PERP", "C-PERP", "D-PERP", "E-PERP"];
   const { connect } = await open({}, symbols);
