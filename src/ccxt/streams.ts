@@ -1,5 +1,6 @@
 import type { Balances, Dict, Int, OHLCV, Order, OrderBook, Position, Str, Strings, Ticker, Trade } from "ccxt";
 import { LocalOrderBook } from "../client/order-book.ts";
+import type * as api from "../client/types.ts";
 import type { ChannelMessage, ChannelRequest, KlinesQuery, OrderBookMessage } from "../client/types.ts";
 import { PerpdConnection, type SocketClient, streamOf } from "./connection.ts";
 import { Updates } from "./updates.ts";
@@ -17,8 +18,8 @@ interface Book {
 
 /**
  * watch*: each call resolves with what is new since the call before, or, with `newUpdates: false`, with everything. What
- * came between two calls is not lost, and neither is what happened while a connection was lost, as far as the exchange
- * still tells it. Orders and fills of before the first call are no news; use fetch* for them.
+ * came between two calls is not lost, and neither is what happened to orders while a connection was lost, nor the last
+ * hundred fills. Orders and fills of before the first call are no news; use fetch* for them.
  */
 export class PerpdStreams extends PerpdConnection {
   private readonly localBooks = new Map<string, Book>();
@@ -94,7 +95,7 @@ export class PerpdStreams extends PerpdConnection {
         client.resolve(this.parseBalance(message.data), hash);
         return true;
       default:
-        this.receiveRows(hash, message);
+        this.receiveRows(client, hash, message);
         if (this.updatesOf(hash).hasNews) client.resolve(true, hash);
         return true;
     }
@@ -110,6 +111,7 @@ export class PerpdStreams extends PerpdConnection {
   }
 
   private receiveRows(
+    client: SocketClient,
     hash: string,
     message: Exclude<ChannelMessage, { channel: "orderbook" | "ticker" | "balance" }>,
   ): void {
@@ -135,13 +137,30 @@ export class PerpdStreams extends PerpdConnection {
         updates.isLive = true;
         break;
       case "orders":
+        if (message.type === "SNAPSHOT" && updates.isLive) this.findEnded(client, hash, message.data);
         for (const row of message.data) {
-          const version = `${row.status} ${row.filledQuantity} ${row.quantity} ${row.price} ${row.updatedAt}`;
-          if (updates.isLive || row.updatedAt >= updates.since) updates.put(row.orderId, version, this.parseOrder(row));
-          else updates.remember(row.orderId, version, this.parseOrder(row));
+          if (updates.isLive || row.updatedAt >= updates.since)
+            updates.put(row.orderId, orderVersion(row), this.parseOrder(row));
+          else updates.remember(row.orderId, orderVersion(row), this.parseOrder(row));
         }
         updates.isLive = true;
         break;
+    }
+  }
+
+  /** Orders that ended while nobody listened are in no snapshot: they are looked up. */
+  private async findEnded(client: SocketClient, hash: string, open: readonly api.Order[]): Promise<void> {
+    const updates = this.updatesOf(hash);
+    const ids = new Set(open.map(({ orderId }) => orderId));
+    const ended = (updates.known as Order[]).filter(({ id, status }) => status === "open" && !ids.has(id as string));
+    try {
+      for (const { id } of ended) {
+        const order = await this.fetchOrder(id as string);
+        updates.put(id as string, orderVersion(order.info), order);
+      }
+      if (updates.hasNews) client.resolve(true, hash);
+    } catch (error) {
+      client.reject(error as Error, hash);
     }
   }
 
@@ -169,3 +188,7 @@ export class PerpdStreams extends PerpdConnection {
     return { channel, ...this.given({ symbol: this.marketOrNone(symbol)?.id }), ...params };
   }
 }
+
+/** What of an order makes it another one to whoever watches it. */
+const orderVersion = ({ status, filledQuantity, quantity, price, updatedAt }: api.Order): string =>
+  [status, filledQuantity, quantity, price, updatedAt].join(" ");

@@ -20,6 +20,11 @@ export class Updates<Row> {
     return this.news.size > 0;
   }
 
+  /** Everything there is, oldest first. */
+  get known(): Row[] {
+    return [...this.rows.values()].map(({ row }) => row);
+  }
+
   /** Takes a row in, which is news unless this version of it was seen before. */
   put(key: string, version: string, row: Row): void {
     if (this.rows.get(key)?.version === version) return;
@@ -38,7 +43,7 @@ export class Updates<Row> {
 
   /** Hands out what is new, or everything there is, oldest first. */
   take(isNewOnly: boolean): Row[] {
-    const taken = isNewOnly ? [...this.news.values()] : [...this.rows.values()].map(({ row }) => row);
+    const taken = isNewOnly ? [...this.news.values()] : this.known;
     this.news.clear();
     return taken;
   }

@@ -211,6 +211,20 @@ test("when a connection is lost whoever waits is told, and fills of meanwhile co
   );
 });
 
+test("an order that ended while the connection was lost is told of", async (t) => {
+  const program = await open(t);
+  const told = program.watchOrders(BTC);
+  await subscribed(program);
+  const order = await program.createLimitBuyOrder(BTC, 0.1, 64000);
+  await told;
+  connectionOf(program).connection.terminate();
+  await assert.rejects(program.watchOrders(BTC), { name: "NetworkError" });
+  await market.taker.exchange.cancelOrder(order.id as string, BTC);
+  const [ended] = await program.watchOrders(BTC);
+  check.checkOrder(program, ended as Dict, BTC);
+  assert.deepEqual([ended?.id, ended?.status], [order.id, "canceled"]);
+});
+
 test("what the exchange refuses rejects with ccxt's exception, and can be asked for again", async (t) => {
   const stranger = await open(t, { secret: "wrong" });
   await assert.rejects(stranger.watchBalance(), { name: "AuthenticationError" });
