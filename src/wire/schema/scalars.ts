@@ -18,7 +18,8 @@ export const DECIMAL_FORMAT = "decimal";
 export const object = <P extends TProperties>(properties: P, options: TSchemaOptions = {}) =>
   Type.Object(properties, { ...options, additionalProperties: false });
 
-export const nullable = <S extends TSchema>(schema: S) => Type.Union([schema, Type.Null()]);
+export const nullable = <S extends TSchema>(schema: S, options: TSchemaOptions = {}) =>
+  Type.Union([schema, Type.Null()], options);
 
 /** A decimal that a client sends: digits and at most one point, no sign, no exponent. */
 export const Decimal = (description: string, example: string) =>
