@@ -6,7 +6,7 @@ import { OPERATOR_TOKEN, TestServer } from "../e2e/support/server.ts";
 import { pause } from "../e2e/support/wait.ts";
 import { login, newPrivateKey } from "../e2e/support/wallet.ts";
 import { indexPriceOf, type Load, runClient, setLeverage, transfer } from "./load.ts";
-import { AccountModel, Findings, SYMBOLS } from "./model.ts";
+import { AccountModel, Findings, ISOLATED_SYMBOL, SYMBOLS } from "./model.ts";
 import { verifyAll } from "./verify-exchange.ts";
 
 const ACCOUNTS = 6;
@@ -96,6 +96,9 @@ async function openAccounts(load: Load): Promise<AccountModel[]> {
     const body = { asset: "USDC", amount: FUNDS, reference: "funds" } as const;
     await transfer(load, account, { path: "/account/deposit", body, state: "ASKED", transfer: null });
     await setLeverage(load, account, "SOL-PERP", 15);
+    await new Api(load.url, account.token).call(200, "POST", `/positions/${ISOLATED_SYMBOL}/margin-mode`, {
+      mode: "ISOLATED",
+    });
     accounts.push(account);
   }
   return accounts;

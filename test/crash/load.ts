@@ -7,6 +7,7 @@ import { login } from "../e2e/support/wallet.ts";
 import {
   type AccountModel,
   type Findings,
+  ISOLATED_SYMBOL,
   type OrderEntry,
   SYMBOLS,
   type SymbolName,
@@ -85,6 +86,7 @@ async function step(load: Load, account: AccountModel, first: boolean): Promise<
   if (roll < 0.89) return cancelAll(load, account);
   if (roll < 0.92) return setLeverage(load, account, random.pick(SYMBOLS), random.between(5, 20));
   if (roll < 0.94) return closePosition(load, account);
+  if (roll < 0.955) return moveMargin(load, account);
   if (roll < 0.97) return changeKeys(load, account);
   return changeSessions(load, account);
 }
@@ -220,6 +222,12 @@ export async function setLeverage(
   if (answer === null) return;
   setting.asked = null;
   if (answer.status < 300) setting.known = leverage;
+}
+
+/** Whether there is a position to move it to does not matter: money must not be lost on the way. */
+async function moveMargin(load: Load, account: AccountModel): Promise<void> {
+  const amount = String(load.random.between(-50, 100) || 1);
+  await attempt(load, account.token, "POST", `/positions/${ISOLATED_SYMBOL}/margin`, { amount });
 }
 
 async function changeKeys(load: Load, account: AccountModel): Promise<void> {

@@ -4,6 +4,8 @@ import type { PrivateKey } from "../e2e/support/wallet.ts";
 /** What was asked of the exchange, and what it said: everything that must still be true after a crash. */
 
 export const SYMBOLS = ["BTC-PERP", "ETH-PERP", "SOL-PERP"] as const;
+/** In this one every account's position is isolated. */
+export const ISOLATED_SYMBOL = "ETH-PERP";
 export type SymbolName = (typeof SYMBOLS)[number];
 export const DEFAULT_LEVERAGE = 10;
 

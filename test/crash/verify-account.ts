@@ -4,7 +4,16 @@ import type { Balance, Fill, Order, Page, Position, Transfer } from "../../src/c
 import { Api } from "../e2e/support/api.ts";
 import { decimal, millionths } from "../e2e/support/decimal.ts";
 import { type Load, sendOrder, sendTransfer } from "./load.ts";
-import { type AccountModel, isOpen, type OrderEntry, type State, SYMBOLS, show, transferKey } from "./model.ts";
+import {
+  type AccountModel,
+  ISOLATED_SYMBOL,
+  isOpen,
+  type OrderEntry,
+  type State,
+  SYMBOLS,
+  show,
+  transferKey,
+} from "./model.ts";
 
 /** Requests of each kind that were answered long ago, and are sent once more after each restart. */
 const REPEATED = 5;
@@ -215,9 +224,13 @@ export class AccountCheck {
       sizes.set(symbol, (sizes.get(symbol) ?? 0n) + signed);
     }
     const balance = await this.api.get<Balance>("/account/balance");
-    if (millionths(balance.walletBalance) !== money)
-      this.unbalanced(`has ${balance.walletBalance}, but its history adds up to ${decimal(money)}`);
     const { data: positions } = await this.api.get<Page<Position>>("/positions");
+    let wallet = millionths(balance.walletBalance);
+    for (const { symbol, marginMode, isolatedMargin, unrealizedPnl } of positions) {
+      if ((marginMode === "ISOLATED") !== (symbol === ISOLATED_SYMBOL)) this.lost(`${symbol}: its margin mode`);
+      if (isolatedMargin !== null) wallet += millionths(isolatedMargin) - millionths(unrealizedPnl);
+    }
+    if (wallet !== money) this.unbalanced(`has ${decimal(wallet)}, but its history adds up to ${decimal(money)}`);
     for (const symbol of SYMBOLS) {
       const position = positions.find((each) => each.symbol === symbol);
       const size = millionths(position?.size ?? "0") * (position?.side === "SHORT" ? -1n : 1n);
