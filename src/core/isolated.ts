@@ -140,11 +140,12 @@ function opened(state: SymbolState, row: number, spent: Quanta): Quanta {
 }
 
 /**
- * What the cross margin still has. An order reserves what its fills will move, so this binds only where the account has
- * lost elsewhere since: then the bucket gets less, and the cross margin is not overdrawn for it.
+ * What the cross margin has beyond its maintenance margin. An order reserves what its fills will move, so this binds only
+ * where the account has lost elsewhere since: then the bucket gets less, and no cross position is liquidated for it.
  */
 function spendable(state: SymbolState, row: number, spent: Quanta): Quanta {
-  return Math.max(0, state.cells.equity(state.positions.numbers[row + ACCOUNT]) - spent);
+  const accountId = state.positions.numbers[row + ACCOUNT];
+  return Math.max(0, state.cells.equity(accountId) - state.cells.maintenance(accountId) - spent);
 }
 
 function marginOf(state: SymbolState, sizeLots: QuantityLots, leverage: number): Quanta {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { bucketEquity } from "../../src/core/isolated.ts";
 import { bankruptcyPrice, liquidationPrice, maintenanceMargin } from "../../src/core/margin.ts";
 import {
   DeficitCovered,
@@ -300,5 +301,31 @@ test("deleveraging costs an isolated counterparty no more than its bucket: the f
   );
   assert.equal(universe.cells.equity(dave), cross);
   assert.equal(universe.cells.equity(INSURANCE_ACCOUNT), fund - 1730e6);
+  universe.audit();
+});
+
+test("a fill sets aside no more than the account has beyond the maintenance margin of its cross positions", () => {
+  const universe = new Universe();
+  const [btc, eth] = universe.symbols;
+  const alice = universe.open(2950);
+  const makers: [number, number] = [universe.open(1_000_000), universe.open(1_000_000)];
+  universe.price(btc, BTC_TICKS);
+  universe.price(eth, 320_000);
+  universe.run(btc, { ...blank(SetMarginMode), accountId: alice, marginMode: ISOLATED } as Message);
+  universe.run(eth, { ...blank(SetLeverage), accountId: alice, leverage: 50 } as Message);
+  universe.order(eth, makers[0], SELL, 320_000, 3000);
+  universe.order(eth, alice, BUY, 320_000, 3000); // 96,000 USDC
+  universe.order(btc, alice, BUY, BTC_TICKS, 100);
+  universe.order(eth, makers[0], SELL, 314_000, 1);
+  universe.order(eth, makers[1], BUY, 314_000, 1);
+  universe.price(eth, 314_000); // 1800 lost
+  const free = universe.cells.equity(alice) - universe.cells.maintenance(alice);
+  assert.ok(free > 0 && free < 650e6 && universe.cells.available(alice) < 0);
+  universe.order(btc, makers[1], SELL, BTC_TICKS, 100);
+  const { positions } = btc.state;
+  const row = positions.find(alice);
+  assert.equal(universe.size(btc, alice), 100);
+  assert.equal(bucketEquity(btc.state, row), free - 1_300_000); // but for the maker's fee
+  assert.equal(universe.cells.equity(alice), universe.cells.maintenance(alice));
   universe.audit();
 });

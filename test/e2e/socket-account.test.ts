@@ -89,6 +89,11 @@ test("balance and positions: a snapshot, then what each fill, order, price and t
   await expectInStep();
   await alice.call(200, "POST", "/positions/BTC-PERP/leverage", { leverage: 20 });
   await expectInStep();
+  await alice.call(200, "POST", "/positions/BTC-PERP/margin-mode", { mode: "ISOLATED" });
+  await expectInStep();
+  assert.equal(lastPosition(client, "BTC-PERP")?.marginMode, "ISOLATED");
+  await alice.call(200, "POST", "/positions/BTC-PERP/margin", { amount: "12.5" });
+  await expectInStep();
   await operator.setIndex("BTC-PERP", "65000");
   await bob.buy("1", "64900");
   await alice.call(201, "POST", "/positions/BTC-PERP/close", {});

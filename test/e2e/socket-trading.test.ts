@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { after, before, test } from "node:test";
-import type { CanceledOrders, CreatedApiKey, ErrorBody, Order, PlacedOrder } from "../../src/client/types.ts";
+import type { CanceledOrders, CreatedApiKey, ErrorBody, Order, PlacedOrder, Position } from "../../src/client/types.ts";
 import { startServer, type TestServer } from "./support/server.ts";
 import { SocketClient, type SocketMessage } from "./support/socket.ts";
 import { Operator, openTrader, type Trader } from "./support/trader.ts";
@@ -84,6 +84,12 @@ test("positions: closed and levered over the socket", async () => {
     symbol: "BTC-PERP",
     leverage: 20,
   });
+  assert.deepEqual(await call(200, "position.marginMode", { symbol: "BTC-PERP", mode: "ISOLATED" }), {
+    symbol: "BTC-PERP",
+    marginMode: "ISOLATED",
+  });
+  const moved = await call<Position>(200, "position.margin", { symbol: "BTC-PERP", amount: "1.5" });
+  assert.deepEqual(await alice.position(), moved);
   await bob.buy("1", "64990");
   const half = await call<PlacedOrder>(201, "position.close", { symbol: "BTC-PERP", quantity: "0.05" });
   assert.deepEqual([half.status, half.filledQuantity, half.reduceOnly], ["FILLED", "0.05", true]);
@@ -111,6 +117,14 @@ test("refusals are those of REST", async () => {
       "/positions/ETH-PERP/leverage",
       { leverage: 999 },
     ],
+    [
+      "position.marginMode",
+      { symbol: "ETH-PERP", mode: "BOTH" },
+      "POST",
+      "/positions/ETH-PERP/margin-mode",
+      { mode: "BOTH" },
+    ],
+    ["position.margin", { symbol: "ETH-PERP", amount: "1" }, "POST", "/positions/ETH-PERP/margin", { amount: "1" }],
     ["order.cancel", { orderId: closed.orderId }, "DELETE", `/orders/${closed.orderId}`],
     ["order.cancel", { orderId: "25601" }, "DELETE", "/orders/25601"],
   ];

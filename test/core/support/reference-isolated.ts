@@ -19,7 +19,7 @@ export function positionMarginOf(
 
 /**
  * The wallet behind a fill. `position` has traded already, its wallet has not followed. `crossQuanta`: what the account's
- * cross margin had before the fill: more than that is not set aside.
+ * cross margin had beyond its maintenance margin before the fill: more than that is not set aside.
  */
 export function walletAfter(
   instrument: Instrument,

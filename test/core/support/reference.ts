@@ -95,6 +95,11 @@ export class ReferenceExchange {
     return total;
   }
 
+  beyondMaintenance(accountId: number): number {
+    const { equity, maintenance } = this.total(accountId);
+    return equity - maintenance;
+  }
+
   withdrawable(accountId: number): number {
     const { equity, initial, unrealized } = this.total(accountId);
     return Math.max(0, equity - Math.max(initial, unrealized, 0));
@@ -136,7 +141,7 @@ export class ReferenceSymbol extends ReferenceMarket {
     this.visible = new Map(
       [...this.exchange.balances.keys()].map((accountId) => [
         accountId,
-        { totalQuanta: this.exchange.total(accountId).equity, partQuanta: this.contribution(accountId).equity },
+        { totalQuanta: this.exchange.beyondMaintenance(accountId), partQuanta: this.contribution(accountId).equity },
       ]),
     );
     switch (message.type) {
