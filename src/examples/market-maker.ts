@@ -5,8 +5,8 @@ import { PerpdClient, PerpdError } from "perpd/client";
  *     PERPD_TOKEN=... node dist/src/examples/market-maker.js BTC-PERP 0.01
  */
 const [symbol = "BTC-PERP", quantity = "0.01"] = process.argv.slice(2);
-const baseUrl = process.env.PERPD_URL ?? "http://127.0.0.1:8080/v1";
-const client = new PerpdClient({ baseUrl, token: process.env.PERPD_TOKEN ?? "" });
+const url = process.env.PERPD_URL ?? "http://127.0.0.1:8080";
+const client = new PerpdClient({ baseUrl: `${url.replace(/\/v1$/, "")}/v1`, token: process.env.PERPD_TOKEN ?? "" });
 const HALF_SPREAD = 0.0005;
 /** How far the quotes move for each quantity that is held. */
 const LEAN = 0.0001;

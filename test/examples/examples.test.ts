@@ -48,7 +48,8 @@ async function quotes(t: TestContext, program: string, ...args: string[]): Promi
   const maker = await openTrader(server);
   await operator.setIndex("BTC-PERP", "65000");
   const child = spawn(process.execPath, [path(program), ...args], {
-    env: await environmentOf(maker),
+    // The path of the API may be left out.
+    env: { ...(await environmentOf(maker)), PERPD_URL: server.url.replace("/v1", "") },
     stdio: ["ignore", "pipe", "pipe"],
   });
   t.after(() => child.kill("SIGKILL"));
