@@ -36,7 +36,8 @@ export class SelfCheck {
 
   /** A share of the check that is under way. Returns whether more of it is left. */
   proceed(state: SymbolState, turn: Turn): boolean {
-    if (!this.isRunning) return false;
+    // What a turn has filled stays in its lists until the turn is settled: rows are in order between turns only.
+    if (!this.isRunning || state.hasTouched) return this.isRunning;
     const { positions } = state;
     const faults: string[] = [];
     for (let looks = 0; looks < LOOKS_PER_TURN && this.row < positions.count && faults.length === 0; this.row++) {

@@ -4,22 +4,29 @@ import fc from "fast-check";
 import { ExactSum } from "../../src/core/exact-sum.ts";
 import {
   BUY,
+  Deposit,
   LEDGER,
   LedgerUnsound,
+  OpenSession,
   PlaceOrder,
+  PlaceTrigger,
   REASON_OF_HALT,
   Refused,
   ResumeSymbol,
   SELL,
   SelfCheckFailed,
+  type SessionView,
+  SetIndexPrice,
+  STOP_MARKET,
   Tick,
+  Traded,
   TradingHalted,
 } from "../../src/core/messages.ts";
 import { BUY_LOTS, CASH, GIVEN, SIZE } from "../../src/core/positions.ts";
 import type { Message, MessageOf } from "../../src/core/shape.ts";
 import { Crowd } from "./support/crowd.ts";
-import { make, SnapshotStore } from "./support/exchange.ts";
-import { PLAIN } from "./support/instruments.ts";
+import { Exchange, make, SnapshotStore } from "./support/exchange.ts";
+import { instrument, PLAIN } from "./support/instruments.ts";
 import { takeSeed } from "./support/seed.ts";
 
 const seed = takeSeed("self-check.test");
@@ -156,4 +163,28 @@ test("exact sums are those of BigInt", () => {
     }),
     { seed },
   );
+});
+
+test("what a turn has fired and filled is not taken for a fault before the turn is over", () => {
+  const exchange = new Exchange([instrument(PLAIN)]);
+  const [alice, maker] = ["0xa", "0xb"].map((address) => {
+    const { accountId } = exchange.ask(
+      LEDGER,
+      make(OpenSession, { address, tokenHash: address, expiresAt: 2 ** 50 }),
+    ) as MessageOf<typeof SessionView>;
+    exchange.ask(LEDGER, make(Deposit, { accountId, amountQuanta: 1e9 }));
+    return accountId;
+  });
+  const mark = (indexTicks: number): void => void exchange.do(PLAIN.id, make(SetIndexPrice, { indexTicks }));
+  mark(100);
+  exchange.do(PLAIN.id, make(PlaceOrder, { accountId: maker, side: SELL, priceTicks: 101, quantityLots: 9 }));
+  const stop = { accountId: alice, side: BUY, orderType: STOP_MARKET, quantityLots: 4, triggerTicks: 101 };
+  exchange.carryOut(PLAIN.id, make(PlaceTrigger, stop));
+  exchange.time += INTERVAL_MS;
+  exchange.do(PLAIN.id, make(Tick)); // a check begins
+  mark(101);
+  const { events } = exchange.proceed(PLAIN.id);
+  assert.ok(events.some(({ type }) => type === Traded.code));
+  assert.equal(faultOf(events), undefined);
+  assert.equal(exchange.proceed(PLAIN.id).more, false, "and the check goes on behind it");
 });

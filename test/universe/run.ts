@@ -7,11 +7,19 @@ import {
   CloseSession,
   CreateKey,
   Deposit,
+  HALT_REASONS,
+  HaltSymbol,
   LEDGER,
+  MoveMargin,
   OpenSession,
+  ORDER_TYPES,
+  PlaceTrigger,
+  REDUCE_ONLY,
   ReadOrders,
   ReadPosition,
+  ResumeSymbol,
   RevokeKey,
+  SetMarginMode,
   Withdraw,
 } from "../../src/core/messages.ts";
 import type { Message } from "../../src/core/shape.ts";
@@ -27,6 +35,7 @@ import { Killed, Scheduler, type Thread } from "./scheduler.ts";
 
 const LEDGER_SETTINGS = { faucetCapQuanta: 1e9, withdrawalDelayMs: 700 };
 const MAX_ACCOUNTS = 64;
+const OPERATOR_REASON = HALT_REASONS.indexOf("OPERATOR");
 const HOUR_MS = 3_600_000;
 const LAST_JUMP_MS = 20 * HOUR_MS;
 
@@ -201,8 +210,32 @@ class Universe {
       [LEDGER, make(RevokeKey, { accountId, apiKey: name })],
       [random.pick([LEDGER, symbol]), make(Audit)],
       [LEDGER, this.transfers.length === 0 ? make(Audit) : random.pick(this.transfers)],
+      [symbol, make(SetMarginMode, { accountId, marginMode: random.between(0, 1) })],
+      [symbol, make(MoveMargin, { accountId, amountQuanta: random.between(-2000, 4000) })],
+      [symbol, this.trigger(accountId)],
+      [symbol, this.trigger(accountId)],
+      [symbol, make(HaltSymbol, { mode: random.between(1, 3), reason: OPERATOR_REASON })],
+      [symbol, make(ResumeSymbol)],
+      [symbol, make(ResumeSymbol)],
     ]);
     this.ask(actorId, command);
+  }
+
+  /** An order that waits for a price near the ones that there are. */
+  private trigger(accountId: number): Message {
+    const { random } = this;
+    return make(PlaceTrigger, {
+      accountId,
+      side: random.between(0, 1),
+      orderType: random.between(2, ORDER_TYPES.length - 1),
+      flags: random.pick([0, 0, REDUCE_ONLY]),
+      priceTicks: random.between(90, 110),
+      quantityLots: random.between(1, 12),
+      triggerTicks: random.between(90, 110),
+      triggerBy: random.between(0, 1),
+      clientOrderId: random.next() < 0.5 ? "" : `t${random.between(1, 40)}`,
+      bodyHash: random.between(1, 3),
+    });
   }
 
   /** Every other transfer can be asked for again. */
