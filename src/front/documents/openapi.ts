@@ -3,6 +3,7 @@ import { ErrorBody } from "../../wire/schema/system.ts";
 import type { ErrorCode } from "../errors.ts";
 import { type Access, BASE_PATH, costOf, type Route, SOCKET_PATH } from "../router.ts";
 import { asyncApiDocument } from "./asyncapi.ts";
+import { ErrorResponses } from "./error-responses.ts";
 import { REST_INTRODUCTION, TAGS } from "./prose.ts";
 import { byStatus, errorExamples, errorsOf, errorTable } from "./route-errors.ts";
 import { exampleOf, type Json, SchemaPrinter } from "./schemas.ts";
@@ -14,10 +15,11 @@ const RETRY_AFTER_STATUSES = [429, 503];
 /** The OpenAPI 3.1 document of these routes, made from the schemas that check their requests. `version`: the program's. */
 export function openApiDocument(routes: readonly Route[], version: string): Json {
   const printer = new SchemaPrinter();
+  const errors = new ErrorResponses();
   const paths: Record<string, Json> = {};
   for (const route of routes) {
     const path = route.path.replace(/:(\w+)/, "{$1}");
-    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operation(route, printer) };
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operation(route, printer, errors) };
   }
   const tags = new Set(routes.map(tagOf));
   return {
@@ -36,6 +38,7 @@ export function openApiDocument(routes: readonly Route[], version: string): Json
     paths,
     components: {
       schemas: printer.components(),
+      responses: errors.components(),
       securitySchemes: SECURITY_SCHEMES,
       headers: HEADERS,
       examples: errorExamples(),
@@ -91,7 +94,7 @@ const HEADERS: Json = {
   },
 };
 
-function operation(route: Route, printer: SchemaPrinter): Json {
+function operation(route: Route, printer: SchemaPrinter, errors: ErrorResponses): Json {
   const parameters = [
     ...pathParameters(route, printer),
     ...queryParameters(route, printer),
@@ -107,7 +110,7 @@ function operation(route: Route, printer: SchemaPrinter): Json {
     ...(isLimited(route) && { "x-rate-limit": costOf(route) }),
     ...(parameters.length > 0 && { parameters }),
     ...(route.body !== undefined && { requestBody: requestBody(route, route.body, printer) }),
-    responses: { ...successes(route, printer), ...failures(route, printer) },
+    responses: { ...successes(route, printer), ...failures(route, printer, errors) },
   };
 }
 
@@ -217,16 +220,16 @@ function successes(route: Route, printer: SchemaPrinter): Json {
 
 const contentTypeOf = ({ contentType }: Route): string => (contentType ?? "application/json").replace(/;.*/, "");
 
-function failures(route: Route, printer: SchemaPrinter): Json {
+function failures(route: Route, printer: SchemaPrinter, errors: ErrorResponses): Json {
   const answers: Json = {};
   const error = printer.print(ErrorBody, "EXCHANGE");
   for (const [status, codes] of byStatus(errorsOf(route))) {
     const schema = { allOf: [error, { properties: { code: { enum: codes } } }] };
-    answers[status] = {
+    answers[status] = errors.refer(status, {
       description: errorTable(codes),
       headers: headersOf(route, status),
       content: { "application/json": { schema, examples: Object.fromEntries(codes.map(exampleOfCode)) } },
-    };
+    });
   }
   return answers;
 }

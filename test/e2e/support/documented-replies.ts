@@ -24,15 +24,29 @@ interface Operation {
 }
 interface Document {
   paths: Record<string, Record<string, Operation>>;
-  components: { schemas: Json; headers: Record<string, { required?: boolean }> };
+  components: { schemas: Json; responses: Record<string, Response>; headers: Record<string, { required?: boolean }> };
 }
 
 const BASE = "/v1";
 const document = closed(openApiDocument(declaredRoutes(), "test")) as Document;
+for (const operation of Object.values(document.paths).flatMap((path) => Object.values(path)))
+  operation.responses = responsesOf(operation.responses, document.components.responses);
 const checker = new Checker(document.components);
 const templates = Object.keys(document.paths)
   .filter((path) => path.includes("{"))
   .map((path) => ({ path, pattern: new RegExp(`^${path.replace(/\{\w+\}/, "[^/]+")}$`) }));
+
+/** An operation's responses with those in the place that it refers to. */
+export function responsesOf<R extends object>(
+  responses: Record<string, R>,
+  shared: Record<string, R>,
+): Record<string, R> {
+  const resolve = (response: R): R => {
+    const { $ref } = response as { $ref?: string };
+    return $ref === undefined ? response : (shared[$ref.split("/").at(-1) ?? ""] as R);
+  };
+  return Object.fromEntries(Object.entries(responses).map(([status, response]) => [status, resolve(response)]));
+}
 
 /** What came of a request, as far as the document speaks of it. */
 export interface Reply {
