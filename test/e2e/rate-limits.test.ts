@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import type { ErrorBody } from "../../src/client/error.ts";
+import { PerpdClient } from "../../src/client/client.ts";
+import type { ErrorBody, PerpdError } from "../../src/client/error.ts";
 import { type Answer, Api } from "./support/api.ts";
 import { openKey } from "./support/keys.ts";
 import { startServer, type TestServer } from "./support/server.ts";
@@ -61,6 +62,20 @@ test("orders are refused past their rate, cancels are not, and nobody is banned"
   await new Promise((resolve) => setTimeout(resolve, waitS * 1000));
   await alice.place(ORDER);
   await alice.cancelAll();
+});
+
+test("the client waits as long as it is asked to, with what may be sent again", async () => {
+  const alice = await openTrader(server);
+  const client = new PerpdClient({ baseUrl: server.url, token: alice.token as string });
+  const placeUntilRefused = async (): Promise<never> => {
+    for (;;) await client.placeOrder(ORDER);
+  };
+  await assert.rejects(placeUntilRefused(), (error: PerpdError) => {
+    assert.equal(error.code, "RATE_LIMITED");
+    return (error.retryAfterMs ?? 0) >= 1000;
+  });
+  const placed = await client.placeOrder({ ...ORDER, clientOrderId: "patient" });
+  assert.deepEqual([placed.status, placed.duplicate], ["NEW", undefined]);
 });
 
 test("a key has half of its account's budget", async () => {
