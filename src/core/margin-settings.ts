@@ -74,8 +74,8 @@ export class MarginSettings {
   }
 
   /**
-   * Not while orders are open, whose margin would change under them (Binance −4047). An open position takes its initial
-   * margin and unrealised loss with it into isolation; back, all that its bucket holds.
+   * Not while orders are in the book, whose margin would change under them (Binance −4047). An open position takes its
+   * initial margin and unrealised loss with it into isolation; back, all that its bucket holds.
    */
   setMarginMode(command: MessageOf<typeof SetMarginMode>, turn: Turn): void {
     const { state } = this;

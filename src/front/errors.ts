@@ -15,7 +15,7 @@ export interface ErrorSpec {
 
 /** Refusals of the core: nothing was done. */
 const CORE_ERRORS = {
-  INSUFFICIENT_MARGIN: { status: 422, message: "The account's free margin does not cover this order." },
+  INSUFFICIENT_MARGIN: { status: 422, message: "There is not enough free margin for this." },
   PRICE_OUT_OF_BAND: { status: 422, message: "The price lies outside the band around the mark price." },
   PRICE_TOO_HIGH: { status: 400, message: "The price is above the highest price of this instrument." },
   QUANTITY_TOO_SMALL: { status: 400, message: "The quantity is below the smallest of this instrument." },
@@ -27,7 +27,10 @@ const CORE_ERRORS = {
   REDUCE_ONLY_NO_POSITION: { status: 422, message: "There is no position that this reduce-only order could reduce." },
   NO_POSITION: { status: 422, message: "There is no open position." },
   POSITION_NOT_ISOLATED: { status: 422, message: "The position has no margin of its own: its margin mode is CROSS." },
-  OPEN_ORDERS_EXIST: { status: 422, message: "The margin mode cannot change while there are open orders here." },
+  OPEN_ORDERS_EXIST: {
+    status: 422,
+    message: "The margin mode cannot change while orders of the symbol are in the book.",
+  },
   LEVERAGE_OUT_OF_RANGE: { status: 422, message: "The leverage is out of range for this position." },
   NO_MARK_PRICE: { status: 422, message: "There is no mark price yet.", retryable: true },
   SYMBOL_HALTED: { status: 422, message: "Trading in this symbol is halted.", retryable: true },

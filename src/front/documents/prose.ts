@@ -6,7 +6,7 @@ import { byStatus, ELSEWHERE, errorTable } from "./route-errors.ts";
 /** Groups of endpoints: the first word of their paths. */
 export const TAGS: Readonly<Record<string, string>> = {
   orders: "Placing, finding and canceling orders.",
-  positions: "Open positions and their leverage.",
+  positions: "Open positions, their leverage and margin.",
   account: "Balance, fills, deposits and withdrawals.",
   market: "Prices, books, trades and instruments, for everyone.",
   auth: "Wallet login and API keys.",
