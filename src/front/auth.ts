@@ -87,7 +87,8 @@ export class Auth {
       const now = Date.now();
       if ("token" in credentials) return alive(this.credentials.sessionOfToken(credentials.token), now);
       const timestamp = String(credentials.timestamp);
-      const signed = { ...credentials, timestamp, recvWindow: "", text: `GET${SOCKET_TARGET}`, isRead: true };
+      // A socket may trade: whoever has overheard its signature must not open another one with it.
+      const signed = { ...credentials, timestamp, recvWindow: "", text: `GET${SOCKET_TARGET}`, isRead: false };
       return this.verify(signed, () => remoteAddress, now);
     } catch (thrown) {
       if (thrown instanceof ApiError) return thrown;

@@ -300,6 +300,17 @@ test("a signature that changes something is good once, at every endpoint", async
   }
 });
 
+test("a signature opens one socket", async () => {
+  const credentials = socketCredentials(key);
+  const replies: SocketMessage[] = [];
+  for (let i = 0; i < 2; i++) {
+    const client = await SocketClient.open(server.wsUrl);
+    replies.push(await client.request("auth", credentials));
+    await client.close();
+  }
+  assert.deepEqual([replies[0]?.op, replies[1]?.code], ["authenticated", "SIGNATURE_REPLAYED"]);
+});
+
 // ---- WebSocket -------------------------------------------------------------------------------------------------------
 
 function socketCredentials(by: CreatedApiKey, at = Date.now()) {

@@ -148,12 +148,14 @@ test("only who may trade trades", async () => {
   const nobody = await SocketClient.open(server.wsUrl);
   assert.equal((await nobody.request("order.place", { params: limit })).code, "UNAUTHENTICATED");
   const key = await alice.call<CreatedApiKey>(201, "POST", "/auth/keys", { label: "reader", permissions: ["READ"] });
-  const timestamp = Date.now();
-  const signature = createHmac("sha256", key.secret).update(`${timestamp}GET/v1/ws`).digest("hex");
-  const credentials = { apiKey: key.apiKey, timestamp, signature };
-  const lost = await nobody.request("auth", { ...credentials, cancelOnDisconnect: true });
+  const credentials = (timestamp: number) => {
+    const signature = createHmac("sha256", key.secret).update(`${timestamp}GET/v1/ws`).digest("hex");
+    return { apiKey: key.apiKey, timestamp, signature };
+  };
+  const now = Date.now();
+  const lost = await nobody.request("auth", { ...credentials(now), cancelOnDisconnect: true });
   assert.equal(lost.code, "PERMISSION_DENIED");
-  assert.equal((await nobody.request("auth", credentials)).op, "authenticated");
+  assert.equal((await nobody.request("auth", credentials(now + 1))).op, "authenticated");
   for (const [op, params] of [
     ["order.place", limit],
     ["order.cancel", { orderId: "1" }],

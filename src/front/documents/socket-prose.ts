@@ -55,7 +55,7 @@ ${errorTable(ELSEWHERE_ERRORS)}
 ## Authentication
 
 \`auth\` with a session's \`token\`, or with \`apiKey\`, \`timestamp\` and \`signature\`: the hex HMAC-SHA256, with the secret's text as
-the key, of timestamp + \`GET/v1/ws\`. With \`cancelOnDisconnect\` all open orders of the account are canceled when the socket
+the key, of timestamp + \`GET/v1/ws\`. A signature opens one socket. With \`cancelOnDisconnect\` all open orders of the account are canceled when the socket
 closes, however it closes.
 
 ## Streams

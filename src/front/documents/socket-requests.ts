@@ -90,6 +90,8 @@ const SESSION_REQUESTS: readonly SocketRequest[] = [
       "UNAUTHENTICATED",
       "INVALID_TOKEN",
       "INVALID_KEY_OR_SIGNATURE",
+      "SIGNATURE_REPLAYED",
+      "OVERLOADED",
       "KEY_EXPIRED",
       "TIMESTAMP_OUT_OF_WINDOW",
       "IP_NOT_ALLOWED",
