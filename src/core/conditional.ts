@@ -12,10 +12,12 @@ import {
   OrderWaits,
   PlaceOrder,
   type PlaceTrigger,
+  REASON_GOOD_TILL_DATE,
   REASON_INSUFFICIENT_MARGIN,
   REASON_NONE,
   REASON_NOT_ACCEPTED,
   REASON_NOTIONAL_TOO_SMALL,
+  REASON_OTHER_FIRED,
   REASON_POSITION_LIMIT,
   REASON_POST_ONLY_WOULD_TRADE,
   REASON_PRICE_OUT_OF_BAND,
@@ -25,6 +27,8 @@ import {
   REDUCE_ONLY,
   Refused,
   type Reply,
+  STATUS_CANCELED,
+  STATUS_EXPIRED,
   STATUS_REJECTED,
   STATUS_UNTRIGGERED,
   serialToId,
@@ -189,12 +193,31 @@ export class Conditional {
     order.flags = orders.flags(slot);
     order.selfTradePrevention = orders.selfTradePrevention(slot);
     order.priceTicks = orders.priceTicks(slot);
-    order.quantityLots = closesAll ? Math.max(size, instrument.minQuantityLots) : orders.quantityLots(slot);
+    order.quantityLots = Math.max(closesAll ? size : orders.quantityLots(slot), instrument.minQuantityLots);
+    const { siblingId } = state.terms.of(slot);
     const firing = new FiringTurn(turn);
     this.placement.place(order, firing, slot);
-    if (firing.refusal === "") return;
+    if (firing.refusal === "") return this.cancelSibling(siblingId, turn);
     const reason = REASON_OF[firing.refusal as RefusalCode] ?? REASON_NOT_ACCEPTED;
     close(state, turn, slot, STATUS_REJECTED, reason);
+  }
+
+  /** Of a take-profit and a stop that came with one order, one has fired. */
+  private cancelSibling(orderId: number, turn: Turn): void {
+    const { state } = this;
+    const slot = orderId === 0 ? NONE : state.findOrder(orderId);
+    if (slot !== NONE && state.orders.isWaiting(slot)) close(state, turn, slot, STATUS_CANCELED, REASON_OTHER_FIRED);
+  }
+
+  /** Ends the orders whose goodTillDate has come: before anything else of a turn, so that none of them trades. */
+  expire(turn: Turn): void {
+    const { state } = this;
+    for (let serial = state.expiries.takeDue(turn.time); serial >= 0; serial = state.expiries.takeDue(turn.time)) {
+      const slot = state.orders.find(serial);
+      if (slot !== NONE) close(state, turn, slot, STATUS_EXPIRED, REASON_GOOD_TILL_DATE);
+    }
+    state.refreshTouched();
+    state.markFresh();
   }
 
   private priceOf(source: number): PriceTicks {

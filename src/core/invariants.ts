@@ -2,7 +2,8 @@ import { createHash } from "node:crypto";
 import { CONTRIBUTION_FIELDS, type Contribution } from "./cells.ts";
 import { fundingRatePpb } from "./funding.ts";
 import { contribution } from "./margin.ts";
-import { type ActorAudit, BUY, CLOSE_POSITION, type Levels, SELL, type SymbolSummary } from "./messages.ts";
+import { type ActorAudit, BUY, type Levels, SELL, type SymbolSummary } from "./messages.ts";
+import { WITH_POSITION } from "./order-terms.ts";
 import { NONE } from "./orders.ts";
 import {
   ACCOUNT,
@@ -131,10 +132,10 @@ export function digestSymbol(state: SymbolState): string {
     if (orders.isExtended(slot)) extended.push(slot);
   });
   for (const slot of extended.sort((a, b) => orders.serial(a) - orders.serial(b))) {
-    const { triggerTicks, triggerBy, queueSerial } = state.terms.of(slot);
+    const { legs, ...terms } = state.terms.of(slot);
     hash.update(`${state.orderId(slot)} ${state.accountId(slot)} ${orders.isWaiting(slot)} ${orders.type(slot)} `);
     hash.update(`${orders.priceTicks(slot)} ${orders.quantityLots(slot)} ${orders.flags(slot)} `);
-    hash.update(`${triggerTicks} ${triggerBy} ${queueSerial} ${orders.clientOrderId(slot)}\n`);
+    hash.update(`${Object.values(terms).join(" ")} ${JSON.stringify(legs)} ${orders.clientOrderId(slot)}\n`);
   }
   const rows: string[] = [];
   const { defaultLeverage } = state.instrument;
@@ -163,12 +164,14 @@ export function auditRow(state: SymbolState, at: number, faults: string[]): void
   for (let slot = n[at + FIRST_ORDER]; slot !== NONE; slot = orders.accountNext(slot)) {
     if (orders.isWaiting(slot)) {
       waiting++;
-      if ((orders.flags(slot) & CLOSE_POSITION) === 0) continue;
+      if ((orders.flags(slot) & WITH_POSITION) === 0) continue;
       closing++;
       if (orders.side(slot) === SELL ? n[at + SIZE] <= 0 : n[at + SIZE] >= 0)
         faults.push(`order ${state.orderId(slot)} waits to close a position that is not there`);
       continue;
     }
+    // One that has waited and is filled leaves with its turn, which the self-check may look into.
+    if (!orders.isResting(slot)) continue;
     open++;
     if (state.isReduceOnly(slot)) {
       reduceOnly++;

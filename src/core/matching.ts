@@ -2,7 +2,6 @@ import { payFunding } from "./funding.ts";
 import { type Fill, settleFill, settleForced } from "./isolated.ts";
 import {
   BUY,
-  CLOSE_POSITION,
   DECREMENT,
   EXEC_LIQUIDATION,
   EXEC_TRADE,
@@ -23,6 +22,7 @@ import {
   Traded,
   type Turn,
 } from "./messages.ts";
+import { WITH_POSITION } from "./order-terms.ts";
 import { NONE } from "./orders.ts";
 import {
   ACCOUNT,
@@ -245,6 +245,8 @@ function trade(
   traded.takerRealizedQuanta = positions.realized(takerRow, takerLots, quanta);
   traded.makerRealizedQuanta = positions.realized(makerRow, -takerLots, quanta);
   traded.execType = terms.execType;
+  if (orders.isExtended(taker)) state.noteFill(taker, lots);
+  if (orders.isExtended(maker)) state.noteFill(maker, lots);
   state.traded(traded, taker, maker, turn.time);
   turn.emit(traded);
   if (positions.numbers[makerRow + MARGIN_MODE] === ISOLATED)
@@ -333,7 +335,7 @@ function cancelPointless(state: SymbolState, turn: Turn, row: number): void {
   while (slot !== NONE) {
     const next = orders.accountNext(slot);
     const closes = orders.side(slot) === SELL ? size > 0 : size < 0;
-    if (orders.isWaiting(slot) && (orders.flags(slot) & CLOSE_POSITION) !== 0 && !closes)
+    if (orders.isWaiting(slot) && (orders.flags(slot) & WITH_POSITION) !== 0 && !closes)
       close(state, turn, slot, STATUS_CANCELED, REASON_POSITION_CLOSED);
     slot = next;
   }

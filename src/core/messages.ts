@@ -34,13 +34,17 @@ export const TRIGGER_SOURCES = ["MARK", "LAST", "INDEX"] as const;
 export const GTC = 0;
 export const IOC = 1;
 export const FOK = 2;
-export const TIMES_IN_FORCE = ["GTC", "IOC", "FOK"] as const;
+/** As GTC, until its goodTillDate. */
+export const GTD = 3;
+export const TIMES_IN_FORCE = ["GTC", "IOC", "FOK", "GTD"] as const;
 
 /** Order flags, a bit each. */
 export const POST_ONLY = 1;
 export const REDUCE_ONLY = 2;
 /** Waits with the position and closes all of it. */
 export const CLOSE_POSITION = 4;
+/** Came with another order, and waits with the position that this one opened. */
+export const ATTACHED = 8;
 
 export const EXPIRE_TAKER = 0;
 export const EXPIRE_MAKER = 1;
@@ -91,6 +95,8 @@ export const REASON_POSITION_LIMIT = 13;
 export const REASON_POST_ONLY_WOULD_TRADE = 14;
 export const REASON_NOTIONAL_TOO_SMALL = 15;
 export const REASON_TOO_MANY_OPEN_ORDERS = 16;
+/** The other one of a take-profit and a stop that came together has fired. */
+export const REASON_OTHER_FIRED = 19;
 /** The symbol takes no more than what reduces positions. */
 export const REASON_SYMBOL_HALTED = 17;
 /** Refused for whatever else would refuse a new order. */
@@ -115,6 +121,7 @@ export const REASONS = [
   "TOO_MANY_OPEN_ORDERS",
   "SYMBOL_HALTED",
   "NOT_ACCEPTED",
+  "OTHER_FIRED",
 ] as const;
 
 export const EXEC_TRADE = 0;
@@ -253,6 +260,27 @@ export const PlaceTrigger = shape(16, "PlaceTrigger", {
   keyOrderQuanta: "number",
   keyPositionQuanta: "number",
   keyLeverage: "number",
+});
+
+/** A PlaceOrder with more: an end, or a take-profit and a stop for what it will have opened. */
+export const PlaceExtended = shape(17, "PlaceExtended", {
+  accountId: "number",
+  side: "number",
+  orderType: "number",
+  timeInForce: "number",
+  flags: "number",
+  selfTradePrevention: "number",
+  priceTicks: "number",
+  quantityLots: "number",
+  expiresAt: "number",
+  bodyHash: "number",
+  clientOrderId: "string",
+  keyOrderQuanta: "number",
+  keyPositionQuanta: "number",
+  keyLeverage: "number",
+  /** With GTD; else 0. */
+  goodTillDate: "number",
+  legs: json<AttachedLegs | null>(),
 });
 
 // ---- commands to the ledger (30 to 49) ------------------------------------------------------------------------------
@@ -433,6 +461,9 @@ export const OrderWaits = shape(114, "OrderWaits", {
   triggerBy: "number",
   bodyHash: "number",
   clientOrderId: "string",
+  /** The order that it came with, and the other one that did; 0 = none. */
+  parentId: "number",
+  siblingId: "number",
 });
 /** Its price has come: from here on it is an order that takes, as behind an OrderPlaced whose `rests` is 0. */
 export const OrderTriggered = shape(115, "OrderTriggered", {
@@ -440,6 +471,21 @@ export const OrderTriggered = shape(115, "OrderTriggered", {
   accountId: "number",
   /** The limit; of a type at market the cap it may not trade beyond. */
   priceTicks: "number",
+  quantityLots: "number",
+});
+
+/** What the order of the OrderPlaced before has beyond it. */
+export const OrderExtended = shape(116, "OrderExtended", {
+  orderId: "number",
+  accountId: "number",
+  /** 0 = none. */
+  goodTillDate: "number",
+  legs: json<AttachedLegs | null>(),
+});
+/** The order that it came with has filled more: so much waits now. */
+export const OrderGrown = shape(118, "OrderGrown", {
+  orderId: "number",
+  accountId: "number",
   quantityLots: "number",
 });
 
@@ -515,6 +561,10 @@ export const OrderView = shape(161, "OrderView", {
   /** Of an order that waits or has waited for a price; else 0. */
   triggerTicks: "number",
   triggerBy: "number",
+  /** 0 = none. */
+  goodTillDate: "number",
+  /** The order that it came with; 0 = none. */
+  parentId: "number",
 });
 /** The client order id was used before with the same body: this is its order, to be read from history. */
 export const DuplicateOrder = shape(162, "DuplicateOrder", { orderId: "number" });
@@ -600,6 +650,19 @@ export interface Transfer {
   updatedAt: number;
 }
 
+/** An order that will wait to close what another one opens. */
+export interface AttachedLeg {
+  triggerTicks: number;
+  triggerBy: number;
+  /** 0 = at market. */
+  priceTicks: number;
+}
+
+export interface AttachedLegs {
+  takeProfit: AttachedLeg | null;
+  stopLoss: AttachedLeg | null;
+}
+
 /** Levels as [priceTicks, lots], best first. */
 export type Levels = [number, number][];
 
@@ -675,7 +738,8 @@ export type SymbolCommand =
   | MessageOf<typeof ResumeSymbol>
   | MessageOf<typeof SetMarginMode>
   | MessageOf<typeof MoveMargin>
-  | MessageOf<typeof PlaceTrigger>;
+  | MessageOf<typeof PlaceTrigger>
+  | MessageOf<typeof PlaceExtended>;
 
 export type LedgerCommand =
   | MessageOf<typeof OpenSession>
@@ -706,7 +770,9 @@ export type SymbolEvent =
   | MessageOf<typeof IsolatedMarginSet>
   | MessageOf<typeof OrderWaits>
   | MessageOf<typeof OrderTriggered>
-  | MessageOf<typeof SelfCheckFailed>;
+  | MessageOf<typeof SelfCheckFailed>
+  | MessageOf<typeof OrderExtended>
+  | MessageOf<typeof OrderGrown>;
 
 export type LedgerEvent =
   | MessageOf<typeof AccountOpened>
@@ -843,6 +909,12 @@ export const OrderTermsRow = shape(206, "OrderTermsRow", {
   triggerTicks: "number",
   triggerBy: "number",
   queueSerial: "number",
+  goodTillDate: "number",
+  parentId: "number",
+  siblingId: "number",
+  takeProfitId: "number",
+  stopLossId: "number",
+  legs: json<AttachedLegs | null>(),
 });
 
 // ---- rows of the ledger's snapshot (230 to 249) ---------------------------------------------------------------------

@@ -1,8 +1,9 @@
-import { BUY, STOP, STOP_MARKET } from "./messages.ts";
-import type { PriceTicks } from "./units.ts";
+import { ATTACHED, type AttachedLegs, BUY, CLOSE_POSITION, STOP, STOP_MARKET } from "./messages.ts";
+import type { PriceTicks, QuantityLots, TimeMs } from "./units.ts";
 
 /** What an order has beyond what every order has. Kept beside the orders, so that those without it do not pay for it. */
 export interface OrderTerms {
+  /** 0 = it does not wait for a price, nor has it. */
   readonly triggerTicks: PriceTicks;
   readonly triggerBy: number;
   /**
@@ -10,9 +11,40 @@ export interface OrderTerms {
    * later than it was placed. 0 = the order's serial.
    */
   queueSerial: number;
+  /** 0 = none. */
+  readonly goodTillDate: TimeMs;
+  /** Of an order that came with another one: that one, and the other that did. 0 = none. */
+  readonly parentId: number;
+  siblingId: number;
+  /** What waits once the order has filled, and the orders that do since. */
+  readonly legs: AttachedLegs | null;
+  takeProfitId: number;
+  stopLossId: number;
 }
 
-export const NO_TERMS: OrderTerms = { triggerTicks: 0, triggerBy: 0, queueSerial: 0 };
+export const NO_TERMS: OrderTerms = {
+  triggerTicks: 0,
+  triggerBy: 0,
+  queueSerial: 0,
+  goodTillDate: 0,
+  parentId: 0,
+  siblingId: 0,
+  legs: null,
+  takeProfitId: 0,
+  stopLossId: 0,
+};
+
+/** Orders with one of these flags end with the position that they wait to close. */
+export const WITH_POSITION = CLOSE_POSITION | ATTACHED;
+
+/** What an order with legs has filled in this turn, for the orders that it lets wait. */
+export interface EntryFill {
+  readonly orderId: number;
+  readonly accountId: number;
+  readonly side: number;
+  /** All of its fills. */
+  readonly filledLots: QuantityLots;
+}
 
 /** Whether the trigger waits for the price to rise: a stop goes with the movement, a take-profit against it. */
 export function waitsForRise(orderType: number, side: number): boolean {

@@ -12,13 +12,16 @@ import {
   EXPIRE_MAKER,
   FOK,
   GTC,
+  GTD,
   IOC,
   ISOLATED,
   LIMIT,
   MARKET,
+  OrderExtended,
   OrderPlaced,
   OrderRested,
   OrderTriggered,
+  type PlaceExtended,
   PlaceOrder,
   POST_ONLY,
   REASON_FOK_UNFILLABLE,
@@ -46,6 +49,10 @@ import { PPM, type PriceTicks, type QuantityLots } from "./units.ts";
 const placed = blank(OrderPlaced);
 const rested = blank(OrderRested);
 const triggered = blank(OrderTriggered);
+const extended = blank(OrderExtended);
+
+/** What an order may have beyond a PlaceOrder. */
+export type OrderMore = Pick<MessageOf<typeof PlaceExtended>, "goodTillDate" | "legs">;
 
 /** How far an aggressive price may go: mark × (1 ± band), whole ticks inside. */
 export function bandEdge({ priceBandPpm, maxPriceTicks }: Instrument, side: number, mark: PriceTicks): PriceTicks {
@@ -82,9 +89,9 @@ export class Placement {
 
   /**
    * Check, check, check; then it must succeed. `waited`: the slot of an order that exists already and whose price has
-   * come; it takes what the command says.
+   * come; it takes what the command says. `more`: what the order has beyond the command.
    */
-  place(command: MessageOf<typeof PlaceOrder>, turn: Turn, waited: number = NONE): void {
+  place(command: MessageOf<typeof PlaceOrder>, turn: Turn, waited: number = NONE, more: OrderMore | null = null): void {
     const { state, instrument } = this;
     const { side } = command;
     // First of all, so that whoever lost a reply learns of the order, however late the same request comes again.
@@ -126,7 +133,7 @@ export class Placement {
         limitQuanta: instrument.minNotionalQuanta,
         nearestLots: Math.ceil(instrument.minNotionalQuanta / (valueTicks * instrument.quantaPerTickLot)),
       });
-    const mayRest = command.orderType === LIMIT && command.timeInForce === GTC;
+    const mayRest = command.orderType === LIMIT && (command.timeInForce === GTC || command.timeInForce === GTD);
     if (mayRest && numbers[row + OPEN_ORDERS] >= instrument.maxOpenOrders)
       return refuse(turn, "TOO_MANY_OPEN_ORDERS", "symbol", { limit: instrument.maxOpenOrders });
     const exposedLots = (isBuy ? size + numbers[row + BUY_LOTS] : numbers[row + SELL_LOTS] - size) + quantityLots;
@@ -176,6 +183,7 @@ export class Placement {
     if (waited === NONE) {
       slot = state.placed(placed, turn.time);
       turn.emit(placed);
+      if (more !== null) this.extend(turn, slot, more);
     } else this.trigger(turn, waited);
     if (placed.rests === 1) {
       if (!reduceOnly) state.markFresh();
@@ -276,6 +284,15 @@ export class Placement {
     triggered.quantityLots = placed.quantityLots;
     this.state.triggered(triggered, slot);
     turn.emit(triggered);
+  }
+
+  private extend(turn: Turn, slot: number, more: OrderMore): void {
+    extended.orderId = this.state.orderId(slot);
+    extended.accountId = placed.accountId;
+    extended.goodTillDate = more.goodTillDate;
+    extended.legs = more.legs;
+    this.state.extended(extended, slot);
+    turn.emit(extended);
   }
 
   private expire(turn: Turn, slot: number, reason: number): void {

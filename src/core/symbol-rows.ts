@@ -114,9 +114,7 @@ export function snapshotSymbol(state: SymbolState, writer: SnapshotWriter): void
 function snapshotTerms({ orders, terms }: SymbolState, slot: number, writer: SnapshotWriter): void {
   const of = terms.of(slot);
   orderTermsRow.waits = orders.isWaiting(slot) ? 1 : 0;
-  orderTermsRow.triggerTicks = of.triggerTicks;
-  orderTermsRow.triggerBy = of.triggerBy;
-  orderTermsRow.queueSerial = of.queueSerial;
+  Object.assign(orderTermsRow, of);
   const serial = orders.serial(slot);
   writer.put(ORDER_TERMS, serial, orderTermsRow);
   terms.markPersisted(serial);
@@ -153,8 +151,8 @@ export function loadSymbolRow(state: SymbolState, table: string, key: number | s
       loadOrder(state, row as MessageOf<typeof OrderRow>);
       break;
     case ORDER_TERMS: {
-      const { waits, triggerTicks, triggerBy, queueSerial } = row as MessageOf<typeof OrderTermsRow>;
-      state.terms.load(Number(key), { triggerTicks, triggerBy, queueSerial, waits: waits === 1 });
+      const { type: _, waits, ...terms } = row as MessageOf<typeof OrderTermsRow>;
+      state.terms.load(Number(key), { ...terms, waits: waits === 1 });
       break;
     }
     case CLIENT_IDS: {

@@ -2,11 +2,11 @@ import { assert } from "../assert.ts";
 import { Book } from "./book.ts";
 import type { AccountCells, Contribution } from "./cells.ts";
 import { ClientIds } from "./client-ids.ts";
+import { Deadlines } from "./deadlines.ts";
 import type { Instrument } from "./instrument.ts";
 import { contribution } from "./margin.ts";
 import {
   BUY,
-  CLOSE_POSITION,
   DeficitCovered,
   EXEC_LIQUIDATION,
   FEE_ACCOUNT,
@@ -20,6 +20,8 @@ import {
   MarginModeSet,
   MODE_TRADING,
   OrderClosed,
+  OrderExtended,
+  OrderGrown,
   OrderPlaced,
   OrderReduced,
   OrderRested,
@@ -32,10 +34,19 @@ import {
   SelfCheckFailed,
   type SymbolEvent,
   serialToId,
+  TAKE_PROFIT,
+  TAKE_PROFIT_MARKET,
   Traded,
   TradingHalted,
 } from "./messages.ts";
-import { type OrderTerms, OrderTermsTable, waitsForRise } from "./order-terms.ts";
+import {
+  type EntryFill,
+  NO_TERMS,
+  type OrderTerms,
+  OrderTermsTable,
+  WITH_POSITION,
+  waitsForRise,
+} from "./order-terms.ts";
 import { NONE, Orders, packAttributes } from "./orders.ts";
 import {
   ACCOUNT,
@@ -81,6 +92,10 @@ export class SymbolState {
   /** Of orders that wait for a price, or have waited. */
   readonly terms = new OrderTermsTable();
   readonly triggers: Triggers;
+  /** Orders with a goodTillDate, by serial. */
+  readonly expiries = new Deadlines();
+  /** What orders with legs have filled in this turn. */
+  readonly entryFills = new Map<OrderTerms, EntryFill>();
 
   nextOrderSerial = 1;
   nextTradeSerial = 1;
@@ -194,6 +209,12 @@ export class SymbolState {
       case SelfCheckFailed.code:
         this.selfCheckFailed(event);
         break;
+      case OrderExtended.code:
+        this.extended(event, this.slotOf(event.orderId));
+        break;
+      case OrderGrown.code:
+        this.grown(event, this.slotOf(event.orderId));
+        break;
     }
   }
 
@@ -239,8 +260,9 @@ export class SymbolState {
     }
     this.nextOrderSerial = serial + 1;
     this.changed = true;
-    const { triggerTicks, triggerBy } = event;
-    this.wait(slot, { triggerTicks, triggerBy, queueSerial: 0 });
+    const { triggerTicks, triggerBy, parentId, siblingId } = event;
+    this.wait(slot, { ...NO_TERMS, triggerTicks, triggerBy, parentId, siblingId });
+    if (parentId !== 0) this.link(event);
     this.touchOrder(slot);
     this.touchRow(at);
     return slot;
@@ -259,6 +281,53 @@ export class SymbolState {
   extend(slot: number, terms: OrderTerms): void {
     this.orders.setExtended(slot);
     this.terms.set(slot, terms);
+    if (terms.goodTillDate !== 0) this.expiries.add(this.orders.serial(slot), terms.goodTillDate);
+  }
+
+  extended(event: MessageOf<typeof OrderExtended>, slot: number): void {
+    const { goodTillDate, legs } = event;
+    this.extend(slot, { ...NO_TERMS, goodTillDate, legs });
+    this.touchOrder(slot);
+  }
+
+  grown(event: MessageOf<typeof OrderGrown>, slot: number): void {
+    const { orders } = this;
+    orders.setPriceAndQuantity(slot, orders.priceTicks(slot), event.quantityLots);
+    this.touchOrder(slot);
+    this.touchRow(orders.row(slot));
+  }
+
+  /** The order is about to trade `lots`: what came with it will have to wait. */
+  noteFill(slot: number, lots: QuantityLots): void {
+    const terms = this.terms.of(slot);
+    if (terms.legs === null) return;
+    const { orders } = this;
+    this.entryFills.set(terms, {
+      orderId: this.orderId(slot),
+      accountId: this.accountId(slot),
+      side: orders.side(slot),
+      filledLots: orders.filledLots(slot) + lots,
+    });
+  }
+
+  /** Lets the order that a new one came with, and the other that did, know of it, as far as they are there. */
+  private link(event: MessageOf<typeof OrderWaits>): void {
+    const parent = this.findOrder(event.parentId);
+    if (parent !== NONE) {
+      const terms = this.terms.of(parent);
+      if (event.orderType === TAKE_PROFIT || event.orderType === TAKE_PROFIT_MARKET) terms.takeProfitId = event.orderId;
+      else terms.stopLossId = event.orderId;
+      this.touchOrder(parent);
+    }
+    const sibling = event.siblingId === 0 ? NONE : this.findOrder(event.siblingId);
+    if (sibling === NONE) return;
+    this.terms.of(sibling).siblingId = event.orderId;
+    this.touchOrder(sibling);
+  }
+
+  /** NONE when it is not open. */
+  findOrder(orderId: number): number {
+    return this.orders.find((orderId - this.instrument.id) / 256);
   }
 
   /** The price of a waiting order has come: it takes, and what is left of it stands behind all that rests by now. */
@@ -618,6 +687,7 @@ export class SymbolState {
     if (orders.isListed(slot)) this.unlist(slot);
     if (orders.isExtended(slot)) {
       if (orders.isWaiting(slot)) this.endWait(slot);
+      this.expiries.remove(orders.serial(slot));
       this.terms.remove(slot, orders.serial(slot));
     }
     orders.remove(slot);
@@ -635,7 +705,7 @@ export class SymbolState {
     const at = this.orders.row(slot);
     this.waitingCount += by;
     n[at + WAITING_ORDERS] += by;
-    if ((this.orders.flags(slot) & CLOSE_POSITION) !== 0) n[at + CLOSING_ORDERS] += by;
+    if ((this.orders.flags(slot) & WITH_POSITION) !== 0) n[at + CLOSING_ORDERS] += by;
   }
 
   private isRiseAwaited(slot: number): boolean {
@@ -666,7 +736,7 @@ export class SymbolState {
 
   /** A sweep touches the same rows again and again, one after the other. */
   private touchRow(at: number): void {
-    if (this.touchedRowCount > 0 && this.touchedRows[this.touchedRowCount - 1] === at) return;
+    if (this.touchedRowCount > this.freshRowCount && this.touchedRows[this.touchedRowCount - 1] === at) return;
     this.touchedRows[this.touchedRowCount++] = at;
   }
 

@@ -67,6 +67,8 @@ export function replyOrder(
   const terms = orders.isExtended(slot) ? state.terms.of(slot) : NO_TERMS;
   orderView.triggerTicks = terms.triggerTicks;
   orderView.triggerBy = terms.triggerBy;
+  orderView.goodTillDate = terms.goodTillDate;
+  orderView.parentId = terms.parentId;
   turn.reply(orderView);
 }
 

@@ -1,4 +1,5 @@
 import { unreachable } from "../assert.ts";
+import { AttachedOrders } from "./attached.ts";
 import type { AccountCells } from "./cells.ts";
 import { Conditional } from "./conditional.ts";
 import { endHalt, mayLiquidate, replyStatus, setHalt } from "./halt.ts";
@@ -23,6 +24,7 @@ import {
   MODE_HALTED,
   MODE_TRADING,
   MoveMargin,
+  PlaceExtended,
   PlaceOrder,
   PlaceTrigger,
   REASON_OF_HALT,
@@ -65,6 +67,9 @@ export interface SymbolSettings {
 /** A page must fit into a ring. */
 const CLIENT_IDS_PER_PAGE = 5000;
 
+/** What changes nothing. */
+const isQuestion = (code: number): boolean => code >= ReadOrders.code && code <= ReadClientIds.code;
+
 /** One symbol: its book, positions and open orders. Orders are decided upon in placement.ts, prices in pricing.ts. */
 export class SymbolActor implements Actor {
   readonly actorId: number;
@@ -73,6 +78,7 @@ export class SymbolActor implements Actor {
   private readonly cells: AccountCells;
   private readonly placement: Placement;
   private readonly conditional: Conditional;
+  private readonly attached: AttachedOrders;
   private readonly pricing: Pricing;
   private readonly marginSettings: MarginSettings;
   private readonly liquidations = new Liquidations();
@@ -86,18 +92,23 @@ export class SymbolActor implements Actor {
     if (settings !== undefined) this.state.maxIndexAgeMs = settings.maxIndexAgeMs;
     this.placement = new Placement(this.state);
     this.conditional = new Conditional(this.state, this.placement);
+    this.attached = new AttachedOrders(this.state, this.placement);
     this.pricing = new Pricing(this.state);
     this.marginSettings = new MarginSettings(this.state);
   }
 
   decide(message: Message, turn: Turn): void {
     const command = message as SymbolCommand;
+    if (turn.time >= this.state.expiries.earliest && !isQuestion(command.type)) this.conditional.expire(turn);
     switch (command.type) {
       case PlaceOrder.code:
         this.placement.place(command, turn);
         break;
       case PlaceTrigger.code:
         this.conditional.place(command, turn);
+        break;
+      case PlaceExtended.code:
+        this.attached.place(command, turn);
         break;
       case CancelOrder.code:
         this.cancel(command, turn);
@@ -152,17 +163,24 @@ export class SymbolActor implements Actor {
       default:
         unreachable(command);
     }
-    this.state.refreshTouched();
+    this.endTurn(turn);
   }
 
   /** Positions come to the mark, accounts are looked at and waiting orders fire, while orders go on. */
   proceed(turn: Turn): boolean {
+    if (turn.time >= this.state.expiries.earliest) this.conditional.expire(turn);
     const isMarking = this.pricing.proceed();
     const isLooking = this.liquidate(turn);
     const isFiring = this.conditional.proceed(turn);
+    this.endTurn(turn);
+    // Behind all that the turn has done: it counts what is in order by now.
     const isChecking = this.selfCheck.proceed(this.state, turn);
-    this.state.refreshTouched();
     return isMarking || isLooking || isFiring || isChecking;
+  }
+
+  private endTurn(turn: Turn): void {
+    if (this.state.entryFills.size > 0) this.attached.attach(turn);
+    this.state.refreshTouched();
   }
 
   apply(event: Message, time: number): void {

@@ -4,6 +4,8 @@ import type { Instrument } from "../core/instrument.ts";
 import {
   type Event as ExchangeEvent,
   OrderClosed,
+  OrderExtended,
+  OrderGrown,
   OrderPlaced,
   OrderReduced,
   OrderTriggered,
@@ -14,7 +16,7 @@ import {
   Traded,
 } from "../core/messages.ts";
 import { blank, type MessageOf } from "../core/shape.ts";
-import { fillOrder, placedOrder, transferFill, triggerOrder, waitingOrder } from "../store/order-records.ts";
+import { fillOrder, growOrder, placedOrder, transferFill, triggerOrder, waitingOrder } from "../store/order-records.ts";
 import { isOpen, OrderRecord } from "../store/rows.ts";
 import { fillJson, orderRecordJson } from "./views.ts";
 
@@ -120,6 +122,12 @@ export class AccountOrders {
       }
       case OrderTriggered.code:
         triggerOrder(touch(event.orderId), event);
+        break;
+      case OrderExtended.code:
+        touch(event.orderId).goodTillDate = event.goodTillDate;
+        break;
+      case OrderGrown.code:
+        growOrder(touch(event.orderId), event);
         break;
       case Traded.code: {
         const isTaker = event.takerAccountId === this.accountId;

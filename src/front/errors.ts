@@ -45,6 +45,7 @@ const CORE_ERRORS = {
     retryable: true,
   },
   WOULD_TRIGGER: { status: 422, message: "The price is there already: the order would trigger at once." },
+  GOOD_TILL_DATE_PASSED: { status: 422, message: "The goodTillDate lies in the past." },
   TOO_MANY_TRIGGER_ORDERS: {
     status: 422,
     message: "The account has as many orders waiting for a price in this symbol as it may.",

@@ -64,7 +64,8 @@ function orderMembers(instrument: Instrument, order: OrderFields, sequence: numb
     `"remainingQuantity":"${isOpen ? printQuantity(instrument, order.remainingLots) : "0"}",` +
     `"avgPrice":${averagePriceJson(instrument, order.filledQuanta, order.filledLots)},` +
     `"fee":"${printQuanta(order.feeQuanta)}","triggerPrice":${priceJson(instrument, order.triggerTicks)},` +
-    `"triggerBy":${order.triggerTicks === 0 ? "null" : `"${TRIGGER_SOURCES[order.triggerBy]}"`},"goodTillDate":null,` +
+    `"triggerBy":${order.triggerTicks === 0 ? "null" : `"${TRIGGER_SOURCES[order.triggerBy]}"`},"goodTillDate":${order.goodTillDate || "null"},` +
+    `"parentOrderId":${order.parentId === 0 ? "null" : `"${order.parentId}"`},` +
     `"selfTradePreventionMode":"${SELF_TRADE_PREVENTIONS[order.selfTradePrevention]}",` +
     `"status":"${ORDER_STATUSES[order.status]}","reason":${reason == null ? "null" : `"${reason}"`},` +
     `"createdAt":${order.createdAt},"updatedAt":${order.updatedAt},"sequence":${order.sequence || sequence}`

@@ -10,6 +10,8 @@ import {
   FundingSettled,
   idToInstrumentId,
   OrderClosed,
+  OrderExtended,
+  OrderGrown,
   OrderPlaced,
   OrderReduced,
   OrderTriggered,
@@ -27,7 +29,7 @@ import { CandleFold } from "./candle-fold.ts";
 import type { Database } from "./database.ts";
 import { FundingFold } from "./funding-fold.ts";
 import { InsuranceFold } from "./insurance-fold.ts";
-import { fillOrder, placedOrder, transferFill, triggerOrder, waitingOrder } from "./order-records.ts";
+import { fillOrder, growOrder, placedOrder, transferFill, triggerOrder, waitingOrder } from "./order-records.ts";
 import {
   ClientOrderRecord,
   type FillRecord,
@@ -125,6 +127,12 @@ export class HistoryFold {
         break;
       case OrderTriggered.code:
         triggerOrder(this.touch(event.orderId), event);
+        break;
+      case OrderExtended.code:
+        this.touch(event.orderId).goodTillDate = event.goodTillDate;
+        break;
+      case OrderGrown.code:
+        growOrder(this.touch(event.orderId), event);
         break;
       case Traded.code:
         this.traded(event);

@@ -1,6 +1,7 @@
 import { otherSide } from "../core/feed.ts";
 import type { Instrument } from "../core/instrument.ts";
 import {
+  type OrderGrown,
   type OrderPlaced,
   type OrderTriggered,
   type OrderWaits,
@@ -41,6 +42,8 @@ export const placedOrder = (event: MessageOf<typeof OrderPlaced>, time: TimeMs, 
   clientOrderId: event.clientOrderId,
   triggerTicks: 0,
   triggerBy: 0,
+  goodTillDate: 0,
+  parentId: 0,
 });
 
 /** An order that waits for a price. */
@@ -51,6 +54,7 @@ export const waitingOrder = (event: MessageOf<typeof OrderWaits>, time: TimeMs, 
   filledLots: 0,
   filledQuanta: 0,
   feeQuanta: 0,
+  goodTillDate: 0,
   status: STATUS_UNTRIGGERED,
   reason: REASON_NONE,
   createdAt: time,
@@ -64,6 +68,12 @@ export function triggerOrder(order: OrderRecord, event: MessageOf<typeof OrderTr
   order.quantityLots = event.quantityLots;
   order.remainingLots = event.quantityLots;
   order.status = STATUS_NEW;
+}
+
+/** An order that waits has grown with the one that it came with. */
+export function growOrder(order: OrderRecord, event: MessageOf<typeof OrderGrown>): void {
+  order.quantityLots = event.quantityLots;
+  order.remainingLots = event.quantityLots;
 }
 
 /** Fills the order by its side of the trade. No event says that an order was filled: its last lot does. */

@@ -36,6 +36,10 @@ export const OrderRecord = shape(250, "OrderRecord", {
   /** Of an order that waits or has waited for a price; else 0. */
   triggerTicks: "number",
   triggerBy: "number",
+  /** 0 = none. */
+  goodTillDate: "number",
+  /** The order that it came with; 0 = none. */
+  parentId: "number",
 });
 export type OrderRecord = MessageOf<typeof OrderRecord>;
 

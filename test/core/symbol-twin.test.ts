@@ -192,6 +192,8 @@ function compareSymbol(exchange: Exchange, reference: ReferenceSymbol, accounts:
       const { accountId, ...rest } = order;
       return {
         ...rest,
+        goodTillDate: 0,
+        parentId: 0,
         triggerTicks: 0,
         triggerBy: 0,
         type: OrderView.code,

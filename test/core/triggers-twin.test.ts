@@ -12,6 +12,7 @@ import {
   STATUS_REJECTED,
   STOP_MARKET,
   type SymbolEvent,
+  TAKE_PROFIT_MARKET,
   Traded,
   TradingHalted,
 } from "../../src/core/messages.ts";
@@ -19,7 +20,7 @@ import type { MessageOf } from "../../src/core/shape.ts";
 import { Exchange, type Said } from "./support/exchange.ts";
 import { FREE, instrument, ODD } from "./support/instruments.ts";
 import { takeSeed } from "./support/seed.ts";
-import { eventfulStep, Traffic } from "./support/steps.ts";
+import { eventfulStep, type Step, Traffic } from "./support/steps.ts";
 
 const seed = takeSeed("triggers-twin.test");
 
@@ -107,3 +108,43 @@ class NaiveTriggers {
 }
 
 const rises = ({ orderType, side }: Waiting): boolean => (orderType <= STOP_MARKET ? side === BUY : side !== BUY);
+
+test("the self-check counts what fires and what that fills once their turn is over", () => {
+  const common = { symbol: 0, account: 0, waitMs: 0 };
+  const steps: Step[] = [
+    {
+      ...common,
+      kind: "extended",
+      side: 1,
+      orderType: 0,
+      priceTicks: 97,
+      quantityLots: 3,
+      tillMs: null,
+      takeProfitAway: 1,
+      stopLossAway: null,
+      clientId: 0,
+    },
+    {
+      ...common,
+      kind: "trigger",
+      account: 1,
+      side: 0,
+      orderType: TAKE_PROFIT_MARKET,
+      timeInForce: 1,
+      flags: 0,
+      selfTradePrevention: 0,
+      priceTicks: 0,
+      quantityLots: 2,
+      triggerTicks: 75,
+      triggerBy: 0,
+      clientId: 0,
+    },
+    { ...common, kind: "index", indexTicks: 75 },
+    { ...common, kind: "tick" },
+  ];
+  const exchange = new Exchange([instrument(FREE)]);
+  const traffic = new Traffic(exchange, [FREE.id]);
+  for (const { actorId, command } of traffic.opening()) traffic.send(actorId, command);
+  for (const step of steps) traffic.run(step);
+  assert.deepEqual(exchange.audit(FREE.id).faults, []);
+});

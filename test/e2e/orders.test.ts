@@ -54,6 +54,7 @@ test("a limit order rests, is read by either id, and is canceled", async () => {
     triggerPrice: null,
     triggerBy: null,
     goodTillDate: null,
+    parentOrderId: null,
     selfTradePreventionMode: "EXPIRE_TAKER",
     status: "NEW",
     reason: null,

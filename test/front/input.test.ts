@@ -92,7 +92,7 @@ const BAD_ORDERS: [change: object, code: ErrorCode, field: string | undefined][]
   [{ side: "buy" }, "BAD_VALUE", "side"],
   [{ side: 0 }, "BAD_VALUE", "side"],
   [{ type: "STOP_LOSS" }, "BAD_VALUE", "type"],
-  [{ timeInForce: "GTD" }, "BAD_VALUE", "timeInForce"],
+  [{ timeInForce: "GTX" }, "BAD_VALUE", "timeInForce"],
   [{ postOnly: "true" }, "BAD_TYPE", "postOnly"],
   [{ postOnly: 1 }, "BAD_TYPE", "postOnly"],
   [{ reduceOnly: null }, "BAD_TYPE", "reduceOnly"],

@@ -75,6 +75,7 @@ test("an order has every field of the reference, and the turn's sequence until i
     triggerPrice: null,
     triggerBy: null,
     goodTillDate: null,
+    parentOrderId: null,
     selfTradePreventionMode: "EXPIRE_TAKER",
     status: "NEW",
     reason: null,

@@ -65,6 +65,7 @@ export function orderRoutes(context: Context): Route[] {
         "POST_ONLY_WOULD_TRADE",
         "WOULD_TRIGGER",
         "TOO_MANY_TRIGGER_ORDERS",
+        "GOOD_TILL_DATE_PASSED",
         "REDUCE_ONLY_NO_POSITION",
         "NO_MARK_PRICE",
         "SYMBOL_HALTED",

@@ -4,6 +4,7 @@ import {
   DuplicateOrder,
   EXPIRE_TAKER,
   GTC,
+  GTD,
   IOC,
   LIMIT,
   MARKET,
@@ -125,7 +126,7 @@ function replyDuplicate(context: Context, answer: Answer, instrument: Instrument
 }
 
 /** Fills in everything but the account and its key's limits. Throws an ApiError when fields do not go together or lie between two units. */
-function readOrder(instrument: Instrument, body: PlaceOrderBody, order: Command): void {
+export function readOrder(instrument: Instrument, body: PlaceOrderBody, order: Omit<Command, "type">): void {
   if (body.triggerPrice !== undefined || body.triggerBy !== undefined || body.closePosition === true)
     throw new ApiError("BAD_COMBINATION", {
       field: "type",
@@ -135,8 +136,7 @@ function readOrder(instrument: Instrument, body: PlaceOrderBody, order: Command)
   if (isMarket) checkMarket(body);
   else if (body.price === undefined)
     throw new ApiError("MISSING_FIELD", { field: "price", message: "A limit order has a price." });
-  if (body.postOnly === true && body.timeInForce !== undefined && body.timeInForce !== TIMES_IN_FORCE[GTC])
-    throw new ApiError("BAD_COMBINATION", { field: "postOnly", message: "A post-only order rests, so it is GTC." });
+  checkPostOnly(body);
   order.orderType = isMarket ? MARKET : LIMIT;
   order.flags = 0;
   readCommon(instrument, body, order, isMarket);
@@ -169,6 +169,11 @@ function readQuantityOf(instrument: Instrument, body: PlaceOrderBody): number {
   if (body.quantity !== undefined) return readQuantity(instrument, body.quantity);
   if (body.closePosition === true) return 0;
   throw new ApiError("MISSING_FIELD", { field: "quantity" });
+}
+
+export function checkPostOnly({ postOnly, timeInForce = TIMES_IN_FORCE[GTC] }: PlaceOrderBody): void {
+  if (postOnly === true && timeInForce !== TIMES_IN_FORCE[GTC] && timeInForce !== TIMES_IN_FORCE[GTD])
+    throw new ApiError("BAD_COMBINATION", { field: "postOnly", message: "A post-only order rests: GTC or GTD." });
 }
 
 export function checkMarket(body: PlaceOrderBody): void {

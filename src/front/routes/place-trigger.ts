@@ -2,7 +2,7 @@ import type { Instrument } from "../../core/instrument.ts";
 import {
   BY_MARK,
   CLOSE_POSITION,
-  GTC,
+  GTD,
   isAtMarket,
   ORDER_TYPES,
   PlaceTrigger,
@@ -18,7 +18,15 @@ import type { Context } from "../context.ts";
 import type { Principal } from "../credentials.ts";
 import { ApiError } from "../errors.ts";
 import { checkSymbol } from "../key-limits.ts";
-import { checkMarket, hashMore, hashOrder, readCommon, sendOrder, takeKeyLimits } from "./place-order.ts";
+import {
+  checkMarket,
+  checkPostOnly,
+  hashMore,
+  hashOrder,
+  readCommon,
+  sendOrder,
+  takeKeyLimits,
+} from "./place-order.ts";
 
 /** Places an order that waits for a price. */
 export function placeTrigger(context: Context, answer: Answer, principal: Principal, body: PlaceOrderBody): void {
@@ -42,8 +50,8 @@ function readTrigger(instrument: Instrument, body: PlaceOrderBody, order: Messag
   if (atMarket) checkMarket(body);
   else if (body.price === undefined)
     throw new ApiError("MISSING_FIELD", { field: "price", message: `A ${body.type} order has a limit price.` });
-  if (body.postOnly === true && body.timeInForce !== undefined && body.timeInForce !== TIMES_IN_FORCE[GTC])
-    throw new ApiError("BAD_COMBINATION", { field: "postOnly", message: "A post-only order rests, so it is GTC." });
+  checkPostOnly(body);
+  checkPlain(body);
   order.flags = 0;
   if (body.closePosition === true) {
     checkClosePosition(body, atMarket);
@@ -54,6 +62,15 @@ function readTrigger(instrument: Instrument, body: PlaceOrderBody, order: Messag
   order.triggerBy = body.triggerBy === undefined ? BY_MARK : TRIGGER_SOURCES.indexOf(body.triggerBy);
   if (order.clientOrderId !== "")
     order.bodyHash = hashMore(hashOrder(order), [order.orderType, order.triggerTicks, order.triggerBy]);
+}
+
+/** Refuses what goes with orders that act at once only. */
+function checkPlain(body: PlaceOrderBody): void {
+  const field = (["goodTillDate", "takeProfit", "stopLoss"] as const).find((name) => body[name] !== undefined);
+  if (field !== undefined)
+    throw new ApiError("BAD_COMBINATION", { field, message: `${field} belongs to LIMIT and MARKET orders.` });
+  if (body.timeInForce === TIMES_IN_FORCE[GTD])
+    throw new ApiError("BAD_COMBINATION", { field: "timeInForce", message: "Only LIMIT orders are GTD." });
 }
 
 function checkClosePosition(body: PlaceOrderBody, atMarket: boolean): void {

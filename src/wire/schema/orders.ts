@@ -37,12 +37,29 @@ const OrderType = Type.Enum(ORDER_TYPES, {
 });
 const TriggerBy = Type.Enum(TRIGGER_SOURCES, { description: "The price that is compared with triggerPrice." });
 const TimeInForce = Type.Enum(TIMES_IN_FORCE, {
-  description: "Default GTC for limit orders and IOC for market orders, which take IOC and FOK only.",
+  description:
+    "Default GTC for limit orders and IOC for orders at market, which take IOC and FOK only. GTD is GTC with a goodTillDate.",
 });
 const SelfTradePrevention = Type.Enum(SELF_TRADE_PREVENTIONS, {
   description: "What happens where the order would trade with another of the same account.",
 });
 const ExpiresAt = Time("The request is refused if the engine sees it later.");
+
+const AttachedLeg = object(
+  {
+    triggerPrice: Decimal("The price to wait for, a multiple of tickSize.", "68000"),
+    triggerBy: Type.Optional(
+      Type.Enum(TRIGGER_SOURCES, { description: "The price that is compared with triggerPrice. Default MARK." }),
+    ),
+    price: Type.Optional(Decimal("A limit; at market when left out.", "68000")),
+  },
+  {
+    description:
+      "LIMIT and MARKET orders: a reduce-only order that waits for as much as the order has filled, from its first fill " +
+      "on. It ends with the position; when a take-profit or stop fires, the other one is canceled in the same turn.",
+  },
+);
+export type AttachedLeg = Static<typeof AttachedLeg>;
 
 export const PlaceOrderBody = object({
   symbol: SymbolName,
@@ -68,6 +85,13 @@ export const PlaceOrderBody = object({
   triggerBy: Type.Optional(
     Type.Enum(TRIGGER_SOURCES, { description: "The price that is compared with triggerPrice. Default MARK." }),
   ),
+  goodTillDate: Type.Optional(
+    Time(
+      "LIMIT orders with timeInForce GTD: the order expires in the first turn at or after it, and never trades then.",
+    ),
+  ),
+  takeProfit: Type.Optional(AttachedLeg),
+  stopLoss: Type.Optional(AttachedLeg),
   clientOrderId: Type.Optional(ClientOrderId),
   selfTradePreventionMode: Type.Optional(SelfTradePrevention),
   expiresAt: Type.Optional(ExpiresAt),
@@ -137,7 +161,8 @@ const orderProperties = {
   fee: DecimalOut("Fees paid so far, in USDC.", "0.13"),
   triggerPrice: nullable(DecimalOut("What it waits or has waited for.", "64000"), { examples: [null] }),
   triggerBy: nullable(TriggerBy, { examples: [null] }),
-  goodTillDate: Type.Null({ description: "Not offered yet." }),
+  goodTillDate: nullable(Time("When it expires, with GTD."), { examples: [null] }),
+  parentOrderId: nullable(Id("The order that this take-profit or stop came with."), { examples: [null] }),
   selfTradePreventionMode: SelfTradePrevention,
   status: Type.Enum(ORDER_STATUSES, {
     description: "UNTRIGGERED, NEW and PARTIALLY_FILLED are open.",

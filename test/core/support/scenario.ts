@@ -11,6 +11,7 @@ import {
   Deposit,
   Done,
   DuplicateOrder,
+  GTD,
   ISOLATED,
   LEDGER,
   type Levels,
@@ -24,9 +25,12 @@ import {
   ORDER_STATUSES,
   ORDER_TYPES,
   OrderClosed,
+  OrderGrown,
   OrderReduced,
   OrderTriggered,
   OrderView,
+  OrderWaits,
+  PlaceExtended,
   PlaceOrder,
   PlaceTrigger,
   POST_ONLY,
@@ -177,13 +181,16 @@ class Stage {
     const isMarket = words.shift() === "market";
     const priceTicks = isMarket ? 0 : Number(words.shift());
     const trigger = words.map((word) => /^(stop|take)=(\d+)$/.exec(word)).find((match) => match !== null);
-    const command = trigger === undefined ? make(PlaceOrder) : make(PlaceTrigger, { triggerTicks: Number(trigger[2]) });
+    const isExtended = words.some((word) => /^(till|tp|sl)=/.test(word));
+    const plain = isExtended ? make(PlaceExtended) : make(PlaceOrder);
+    const command = trigger === undefined ? plain : make(PlaceTrigger, { triggerTicks: Number(trigger[2]) });
     const orderType = isMarket ? MARKET : LIMIT;
     Object.assign(command, { accountId, side, orderType, priceTicks, quantityLots });
     if (trigger !== undefined) command.orderType += trigger[1] === "stop" ? STOP : TAKE_PROFIT;
     for (const word of words) {
       const [key, value] = word.split("=");
       if (word === trigger?.[0]) continue;
+      if (command.type === PlaceExtended.code && this.extend(command, key, Number(value))) continue;
       if (key === "by" && command.type === PlaceTrigger.code)
         command.triggerBy = (TRIGGER_SOURCES as readonly string[]).indexOf(value);
       else if (key === "whole") command.flags |= CLOSE_POSITION | REDUCE_ONLY;
@@ -202,6 +209,19 @@ class Stage {
     }
     command.bodyHash = [side, quantityLots, priceTicks, command.flags].reduce((hash, part) => hash * 31 + part, 7);
     return this.send(command);
+  }
+
+  /** `till=` a time from now, `tp=` and `sl=` triggers. */
+  private extend(command: MessageOf<typeof PlaceExtended>, key: string, value: number): boolean {
+    const leg = { triggerTicks: value, triggerBy: 0, priceTicks: 0 };
+    const { takeProfit = null, stopLoss = null } = command.legs ?? {};
+    if (key === "till") {
+      command.goodTillDate = this.exchange.time + value;
+      command.timeInForce = GTD;
+    } else if (key === "tp") command.legs = { takeProfit: leg, stopLoss };
+    else if (key === "sl") command.legs = { takeProfit, stopLoss: leg };
+    else return false;
+    return true;
   }
 
   private send(command: Message, actorId: number = this.instrument.id): string {
@@ -251,7 +271,15 @@ class Stage {
       }
     }
     for (const event of said.events) {
-      if (event.type === OrderClosed.code) {
+      if (event.type === OrderWaits.code && (event as MessageOf<typeof OrderWaits>).parentId !== 0) {
+        const { orderId, orderType, quantityLots, parentId } = event as MessageOf<typeof OrderWaits>;
+        const name = `${this.names.get(parentId)}.${orderType >= TAKE_PROFIT ? "tp" : "sl"}`;
+        this.names.set(orderId, name);
+        parts.push(`${name} waits with ${quantityLots}`);
+      } else if (event.type === OrderGrown.code) {
+        const { orderId, quantityLots } = event as MessageOf<typeof OrderGrown>;
+        parts.push(`${this.names.get(orderId)} grows to ${quantityLots}`);
+      } else if (event.type === OrderClosed.code) {
         const { orderId, status, reason } = event as MessageOf<typeof OrderClosed>;
         if (orderId !== mine) parts.push(`${this.names.get(orderId)} ${ORDER_STATUSES[status]} ${REASONS[reason]}`);
       } else if (event.type === OrderTriggered.code) {

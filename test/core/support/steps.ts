@@ -1,11 +1,13 @@
 import fc from "fast-check";
 import {
+  type AttachedLeg,
   CancelAll,
   CancelOrder,
   CLOSE_POSITION,
   ClosePosition,
   CROSS,
   Deposit,
+  GTD,
   HaltSymbol,
   ISOLATED,
   isAtMarket,
@@ -16,6 +18,7 @@ import {
   OpenSession,
   OrderPlaced,
   OrderWaits,
+  PlaceExtended,
   PlaceOrder,
   PlaceTrigger,
   POST_ONLY,
@@ -66,6 +69,18 @@ export type Step = { symbol: number; account: number; waitMs: number } & (
   | { kind: "withdraw"; amountQuanta: number }
   /** 0: resume. */
   | { kind: "halt"; mode: number }
+  /** An order with an end, or with a take-profit and a stop. */
+  | {
+      kind: "extended";
+      side: number;
+      orderType: number;
+      priceTicks: number;
+      quantityLots: number;
+      tillMs: number | null;
+      takeProfitAway: number | null;
+      stopLossAway: number | null;
+      clientId: number;
+    }
   /** An order that waits for a price: of it the twin knows nothing either. */
   | {
       kind: "trigger";
@@ -227,6 +242,19 @@ const trigger = fc
   })
   .map((step) => (isAtMarket(step.orderType) ? { ...step, priceTicks: 0, timeInForce: 1 } : step));
 
+const extended = fc.record({
+  kind: fc.constant("extended" as const),
+  ...common,
+  side,
+  orderType: mostly(LIMIT, fc.constant(MARKET)),
+  priceTicks: fc.integer({ min: 97, max: 103 }),
+  quantityLots: fc.integer({ min: 1, max: 40 }),
+  tillMs: fc.option(fc.constantFrom(0, 1, 900, 10 * 60_000)),
+  takeProfitAway: fc.option(fc.integer({ min: 1, max: 30 })),
+  stopLossAway: fc.option(fc.integer({ min: 1, max: 30 })),
+  clientId: mostly(0, fc.nat(CLIENT_IDS.length - 1)),
+});
+
 /**
  * The same with time for funding (an interval of the odd instruments is an hour), ticks that liquidate, and prices that
  * give cause to. 150 of these stay within a day, behind which client order ids are forgotten.
@@ -234,6 +262,7 @@ const trigger = fc
 export const eventfulStep: fc.Arbitrary<Step> = fc.oneof(
   { weight: 9, arbitrary: step },
   { weight: 2, arbitrary: trigger },
+  { weight: 3, arbitrary: extended },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant("tick" as const), ...common }) },
   {
     weight: 2,
@@ -288,6 +317,8 @@ export class Traffic<E extends Pick<Exchange, "time" | "ask" | "carryOut"> = Exc
         if (clientId > 0) this.withClientId.push({ actorId, command });
         return { actorId, command };
       }
+      case "extended":
+        return this.extended(actorId, accountId, step);
       case "trigger": {
         const { kind, symbol, account, waitMs, clientId, ...rest } = step;
         const bodyHash = Object.values(rest).reduce((hash, part) => (hash * 31 + part) % 1_000_003, 11);
@@ -333,6 +364,34 @@ export class Traffic<E extends Pick<Exchange, "time" | "ask" | "carryOut"> = Exc
       case "withdraw":
         return { actorId: LEDGER, command: make(Withdraw, { accountId, amountQuanta: step.amountQuanta }) };
     }
+  }
+
+  private extended(
+    actorId: number,
+    accountId: number,
+    step: Step & { kind: "extended" },
+  ): { actorId: number; command: Message } {
+    const { side, orderType, quantityLots, tillMs, clientId } = step;
+    const away = side === 0 ? 1 : -1;
+    const leg = (by: number | null): AttachedLeg | null =>
+      by === null ? null : { triggerTicks: step.priceTicks + by, triggerBy: 0, priceTicks: 0 };
+    const takeProfit = leg(step.takeProfitAway === null ? null : away * step.takeProfitAway);
+    const stopLoss = leg(step.stopLossAway === null ? null : -away * step.stopLossAway);
+    const isGtd = tillMs !== null && orderType === LIMIT;
+    const command = make(PlaceExtended, {
+      accountId,
+      side,
+      orderType,
+      timeInForce: isGtd ? GTD : orderType === MARKET ? 1 : 0,
+      priceTicks: orderType === MARKET ? 0 : step.priceTicks,
+      quantityLots,
+      bodyHash: step.priceTicks * 1000 + quantityLots,
+      clientOrderId: CLIENT_IDS[clientId],
+      goodTillDate: isGtd ? this.exchange.time + tillMs : 0,
+      legs: takeProfit === null && stopLoss === null ? null : { takeProfit, stopLoss },
+    });
+    if (clientId > 0) this.withClientId.push({ actorId, command });
+    return { actorId, command };
   }
 
   send(actorId: number, command: Message): Said {

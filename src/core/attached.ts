@@ -1,0 +1,150 @@
+import type { Instrument } from "./instrument.ts";
+import {
+  ATTACHED,
+  type AttachedLeg,
+  type AttachedLegs,
+  BUY,
+  EXPIRE_MAKER,
+  GTC,
+  IOC,
+  MARKET,
+  OrderGrown,
+  OrderWaits,
+  type PlaceExtended,
+  PlaceOrder,
+  REDUCE_ONLY,
+  SELL,
+  STOP,
+  STOP_MARKET,
+  serialToId,
+  TAKE_PROFIT,
+  TAKE_PROFIT_MARKET,
+  type Turn,
+} from "./messages.ts";
+import { type EntryFill, type OrderTerms, waitsForRise } from "./order-terms.ts";
+import { NONE } from "./orders.ts";
+import { answerRepeated, bandEdge, type Placement } from "./placement.ts";
+import { SIZE } from "./positions.ts";
+import { refuse } from "./refusals.ts";
+import { blank, type MessageOf } from "./shape.ts";
+import type { SymbolState } from "./symbol-state.ts";
+import { reaches } from "./triggers.ts";
+import type { PriceTicks } from "./units.ts";
+
+// Filled in again for each event: a turn hands it on before it goes on (see Turn).
+const waits = blank(OrderWaits);
+const grown = blank(OrderGrown);
+
+/**
+ * Orders with more than the usual: an end in time, or a take-profit and a stop that come with them. These wait once the
+ * order has filled, reduce-only, for as much as it has filled (Bybit's partial mode; Binance's one-triggers-the-others),
+ * grow with it, end with the position, and when one of them fires the other is canceled in the same turn.
+ */
+export class AttachedOrders {
+  private readonly instrument: Instrument;
+  private readonly state: SymbolState;
+  private readonly placement: Placement;
+  private readonly order = blank(PlaceOrder);
+
+  constructor(state: SymbolState, placement: Placement) {
+    this.instrument = state.instrument;
+    this.state = state;
+    this.placement = placement;
+  }
+
+  place(command: MessageOf<typeof PlaceExtended>, turn: Turn): void {
+    if (command.clientOrderId !== "" && answerRepeated(this.state, command, turn)) return;
+    if (command.goodTillDate !== 0 && command.goodTillDate <= turn.time)
+      return refuse(turn, "GOOD_TILL_DATE_PASSED", "goodTillDate");
+    const { takeProfit = null, stopLoss = null } = command.legs ?? {};
+    const entryTicks = command.orderType === MARKET ? this.state.markTicks : command.priceTicks;
+    if (takeProfit !== null && this.refuseLeg(takeProfit, "takeProfit", TAKE_PROFIT, command.side, entryTicks, turn))
+      return;
+    if (stopLoss !== null && this.refuseLeg(stopLoss, "stopLoss", STOP, command.side, entryTicks, turn)) return;
+    const { type: _, goodTillDate, legs, ...plain } = command;
+    // Of the same hidden class as every other order that is placed.
+    this.placement.place(Object.assign(this.order, plain), turn, NONE, { goodTillDate, legs });
+  }
+
+  /** Refuses a leg that could not do its work; true when it did. */
+  private refuseLeg(
+    leg: AttachedLeg,
+    field: string,
+    type: number,
+    entrySide: number,
+    entryTicks: PriceTicks,
+    turn: Turn,
+  ): boolean {
+    const { instrument } = this;
+    const side = entrySide === BUY ? SELL : BUY;
+    const { triggerTicks, priceTicks } = leg;
+    if (triggerTicks > instrument.maxPriceTicks || priceTicks > instrument.maxPriceTicks) {
+      refuse(turn, "PRICE_TOO_HIGH", field, { limitTicks: instrument.maxPriceTicks });
+      return true;
+    }
+    if (entryTicks !== 0 && reaches(waitsForRise(type, side), entryTicks, triggerTicks)) {
+      refuse(turn, "WOULD_TRIGGER", field, { currentTicks: entryTicks });
+      return true;
+    }
+    const bandTicks = bandEdge(instrument, side, triggerTicks);
+    if (priceTicks === 0 || (side === BUY ? priceTicks <= bandTicks : priceTicks >= bandTicks)) return false;
+    refuse(turn, "PRICE_OUT_OF_BAND", field, { limitTicks: bandTicks, triggerTicks });
+    return true;
+  }
+
+  /** Lets wait what came with the orders that this turn has filled. */
+  attach(turn: Turn): void {
+    const { entryFills } = this.state;
+    for (const [terms, fill] of entryFills) if (terms.legs !== null) this.attachTo(terms, terms.legs, fill, turn);
+    entryFills.clear();
+  }
+
+  private attachTo(terms: OrderTerms, legs: AttachedLegs, fill: EntryFill, turn: Turn): void {
+    const { positions } = this.state;
+    const size = positions.numbers[positions.ensure(fill.accountId) + SIZE];
+    // It has only reduced a position: there is nothing to protect.
+    if (fill.side === BUY ? size <= 0 : size >= 0) return;
+    const { takeProfitId, stopLossId } = terms;
+    if (takeProfitId !== 0 || stopLossId !== 0) {
+      this.grow(takeProfitId, fill, turn);
+      this.grow(stopLossId, fill, turn);
+      return;
+    }
+    let siblingId = 0;
+    if (legs.takeProfit !== null) siblingId = this.wait(legs.takeProfit, TAKE_PROFIT, fill, siblingId, turn);
+    if (legs.stopLoss !== null) this.wait(legs.stopLoss, STOP, fill, siblingId, turn);
+  }
+
+  private grow(orderId: number, { accountId, filledLots }: EntryFill, turn: Turn): void {
+    const { state } = this;
+    const slot = orderId === 0 ? NONE : state.findOrder(orderId);
+    if (slot === NONE || !state.orders.isWaiting(slot)) return;
+    grown.orderId = orderId;
+    grown.accountId = accountId;
+    grown.quantityLots = filledLots;
+    state.grown(grown, slot);
+    turn.emit(grown);
+  }
+
+  private wait(leg: AttachedLeg, type: number, fill: EntryFill, siblingId: number, turn: Turn): number {
+    const { state } = this;
+    const atMarket = leg.priceTicks === 0;
+    waits.orderId = serialToId(state.nextOrderSerial, this.instrument.id);
+    waits.accountId = fill.accountId;
+    waits.side = fill.side === BUY ? SELL : BUY;
+    if (type === STOP) waits.orderType = atMarket ? STOP_MARKET : STOP;
+    else waits.orderType = atMarket ? TAKE_PROFIT_MARKET : TAKE_PROFIT;
+    waits.timeInForce = atMarket ? IOC : GTC;
+    waits.flags = REDUCE_ONLY | ATTACHED;
+    waits.selfTradePrevention = EXPIRE_MAKER;
+    waits.priceTicks = leg.priceTicks;
+    waits.quantityLots = fill.filledLots;
+    waits.triggerTicks = leg.triggerTicks;
+    waits.triggerBy = leg.triggerBy;
+    waits.parentId = fill.orderId;
+    waits.siblingId = siblingId;
+    state.waits(waits, turn.time);
+    turn.emit(waits);
+    return waits.orderId;
+  }
+}

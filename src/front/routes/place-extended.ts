@@ -1,0 +1,91 @@
+import type { Instrument } from "../../core/instrument.ts";
+import {
+  type AttachedLeg,
+  type AttachedLegs,
+  BY_MARK,
+  GTD,
+  ORDER_TYPES,
+  PlaceExtended,
+  TIMES_IN_FORCE,
+  TRIGGER_SOURCES,
+} from "../../core/messages.ts";
+import { blank, type MessageOf } from "../../core/shape.ts";
+import type { AttachedLeg as LegBody, PlaceOrderBody } from "../../wire/schema/orders.ts";
+import { readPrice } from "../amounts.ts";
+import type { Answer } from "../answer.ts";
+import type { Context } from "../context.ts";
+import type { Principal } from "../credentials.ts";
+import { ApiError } from "../errors.ts";
+import { checkSymbol } from "../key-limits.ts";
+import { hashMore, hashOrder, readOrder, sendOrder, takeKeyLimits } from "./place-order.ts";
+
+/** Whether the order has what a PlaceOrder cannot say. */
+export const isExtended = (body: PlaceOrderBody): boolean =>
+  body.goodTillDate !== undefined ||
+  body.takeProfit !== undefined ||
+  body.stopLoss !== undefined ||
+  body.timeInForce === TIMES_IN_FORCE[GTD];
+
+/** Places an order that ends at a time, or that a take-profit or a stop comes with. */
+export function placeExtended(context: Context, answer: Answer, principal: Principal, body: PlaceOrderBody): void {
+  const instrument = context.symbols.named(body.symbol);
+  checkSymbol(principal, instrument);
+  const command = { ...blank(PlaceExtended), accountId: principal.accountId };
+  readExtended(instrument, body, command);
+  takeKeyLimits(command, principal);
+  sendOrder(context, answer, instrument, command);
+}
+
+function readExtended(instrument: Instrument, body: PlaceOrderBody, order: MessageOf<typeof PlaceExtended>): void {
+  const { takeProfit, stopLoss } = body;
+  checkGoodTillDate(body);
+  if (body.reduceOnly === true && (takeProfit !== undefined || stopLoss !== undefined))
+    throw new ApiError("BAD_COMBINATION", {
+      field: "reduceOnly",
+      message: "A take-profit or stop comes with an order that opens a position.",
+    });
+  readOrder(instrument, body, order);
+  order.goodTillDate = body.goodTillDate ?? 0;
+  order.legs = readLegs(instrument, takeProfit, stopLoss);
+  if (order.clientOrderId !== "")
+    order.bodyHash = hashMore(hashOrder(order), [
+      order.goodTillDate,
+      ...numbersOf(order.legs?.takeProfit),
+      ...numbersOf(order.legs?.stopLoss),
+    ]);
+}
+
+/** Refuses a goodTillDate without GTD, and the other way round. */
+function checkGoodTillDate(body: PlaceOrderBody): void {
+  const isGtd = body.timeInForce === TIMES_IN_FORCE[GTD];
+  if (isGtd && body.type !== ORDER_TYPES[0])
+    throw new ApiError("BAD_COMBINATION", { field: "timeInForce", message: "Only LIMIT orders are GTD." });
+  if (isGtd && body.goodTillDate === undefined)
+    throw new ApiError("MISSING_FIELD", { field: "goodTillDate", message: "A GTD order has a goodTillDate." });
+  if (!isGtd && body.goodTillDate !== undefined)
+    throw new ApiError("BAD_COMBINATION", { field: "goodTillDate", message: "A goodTillDate belongs to GTD." });
+}
+
+function readLegs(
+  instrument: Instrument,
+  takeProfit: LegBody | undefined,
+  stopLoss: LegBody | undefined,
+): AttachedLegs | null {
+  if (takeProfit === undefined && stopLoss === undefined) return null;
+  return {
+    takeProfit: readLeg(instrument, takeProfit, "takeProfit"),
+    stopLoss: readLeg(instrument, stopLoss, "stopLoss"),
+  };
+}
+
+function readLeg(instrument: Instrument, leg: LegBody | undefined, field: string): AttachedLeg | null {
+  if (leg === undefined) return null;
+  return {
+    triggerTicks: readPrice(instrument, leg.triggerPrice, `${field}.triggerPrice`),
+    triggerBy: leg.triggerBy === undefined ? BY_MARK : TRIGGER_SOURCES.indexOf(leg.triggerBy),
+    priceTicks: leg.price === undefined ? 0 : readPrice(instrument, leg.price, `${field}.price`),
+  };
+}
+
+const numbersOf = (leg: AttachedLeg | null | undefined): number[] =>
+  leg == null ? [0, 0, 0] : [leg.triggerTicks, leg.triggerBy, leg.priceTicks];

@@ -1,0 +1,79 @@
+import { scenario } from "./support/scenario.ts";
+
+scenario(
+  "a take-profit and a stop wait once their order has filled, grow with it, and one cancels the other",
+  `
+  mark 100                                    -> 100
+  alice buy 10 @ 99 tp=103 sl=97 id=e         -> NEW
+  bob sell 4 @ 99                             -> FILLED 4@99; e.tp waits with 4; e.sl waits with 4
+  alice orders                                -> e.sl STOP_MARKET 4 at 97; e.tp TAKE_PROFIT_MARKET 4 at 103; e PARTIALLY_FILLED 6@99
+  bob sell 6 @ 99                             -> FILLED 6@99; e.tp grows to 10; e.sl grows to 10
+  carol buy 8 @ 103                           -> NEW
+  mark 103                                    -> e.tp fires; 8@103; e.tp EXPIRED NO_LIQUIDITY; e.sl CANCELED OTHER_FIRED
+  alice position                              -> 2 cost 198 realized 31.39
+`,
+);
+
+scenario(
+  "what comes with a market order waits at once; the position's end is theirs",
+  `
+  mark 100                                    -> 100
+  bob sell 20 @ 100                           -> NEW
+  alice buy 5 market tp=104 sl=98 id=e        -> FILLED 5@100; e.tp waits with 5; e.sl waits with 5
+  bob buy 20 @ 97                             -> NEW
+  alice sell 2 @ 97                           -> FILLED 2@97
+  alice orders                                -> e.sl STOP_MARKET 5 at 98; e.tp TAKE_PROFIT_MARKET 5 at 104
+  mark 98                                     -> e.sl fires; 3@97; e.tp CANCELED POSITION_CLOSED
+  alice buy 5 market sl=96 id=f               -> FILLED 5@100; f.sl waits with 5
+  alice closes                                -> FILLED 5@97; f.sl CANCELED POSITION_CLOSED
+`,
+);
+
+scenario(
+  "an order that only reduces has nothing to protect, and one that is canceled leaves what has filled protected",
+  `
+  mark 100                                    -> 100
+  bob sell 20 @ 100                           -> NEW
+  alice buy 9 market                          -> FILLED 9@100
+  bob buy 20 @ 99                             -> NEW
+  alice sell 5 market tp=95 sl=101            -> FILLED 5@99
+  alice sell 6 market tp=95 sl=101 id=e       -> FILLED 6@99; e.tp waits with 6; e.sl waits with 6
+  carol sell 9 @ 101 sl=104 id=c              -> NEW
+  dave buy 3 @ 101                            -> FILLED 3@100
+  carol cancel c                              -> CANCELED USER
+  carol orders                                -> none
+`,
+);
+
+scenario(
+  "legs on the wrong side, out of range or past their end are refused with their order",
+  `
+  mark 100                                    -> 100
+  alice buy 5 @ 99 tp=99                      -> WOULD_TRIGGER currentTicks=99
+  alice buy 5 @ 99 sl=99                      -> WOULD_TRIGGER currentTicks=99
+  alice sell 5 market tp=100                  -> WOULD_TRIGGER currentTicks=100
+  alice sell 5 market sl=99                   -> WOULD_TRIGGER currentTicks=100
+  alice buy 5 @ 99 tp=10001                   -> PRICE_TOO_HIGH limitTicks=10000
+  alice buy 5 @ 99 till=0                     -> GOOD_TILL_DATE_PASSED
+  alice orders                                -> none
+`,
+);
+
+scenario(
+  "an order ends with its goodTillDate, before anything that could trade with it",
+  `
+  mark 100                                    -> 100
+  alice buy 5 @ 99 till=100 id=a              -> NEW
+  alice buy 5 @ 98 till=101 id=b              -> NEW
+  alice buy 5 @ 97 till=100 id=c              -> NEW
+  alice cancel c                              -> CANCELED USER
+  wait 99
+  bob sell 1 market                           -> FILLED 1@99
+  wait 1
+  bob sell 5 market                           -> FILLED 5@98; a EXPIRED GOOD_TILL_DATE
+  wait 1
+  tick                                        ->
+  alice money                                 -> equity 1000010.8822 initial 60 orders 0 maintenance 6 free 999950.8822
+  alice orders                                -> none
+`,
+);
