@@ -12,7 +12,7 @@ const universe: Stage = {
   async run(seed, runs, say) {
     const totals = { turns: 0, replies: 0, kills: 0, powerCuts: 0, stops: 0, diskFaults: 0, switches: 0 };
     for (let done = 0, own = seed; done < runs; done += UNIVERSE_STEPS, own++) {
-      const report = runUniverse(own, Math.min(UNIVERSE_STEPS, runs - done));
+      const report = await runUniverse(own, Math.min(UNIVERSE_STEPS, runs - done));
       if (report.findings.length > 0)
         throw new Error(`SEED=${own} RUNS=${UNIVERSE_STEPS} repeats it:\n${report.findings.join("\n")}`);
       for (const name of Object.keys(totals) as (keyof typeof totals)[]) totals[name] += report[name];
