@@ -119,7 +119,13 @@ test("strangers pay by their address, whatever they ask for; the operator does n
     ["GET", "/orders"],
     ["GET", "/openapi.json"],
     ["GET", "/operator/audit"],
-  ] as const)
-    await nobody.refused("RATE_LIMITED", method, path);
+  ] as const) {
+    // Many at once: on a busy machine a token may have flowed in since.
+    const answers = await Promise.all(Array.from({ length: 50 }, () => nobody.request(method, path)));
+    assert.ok(
+      answers.some(({ status }) => status === 429),
+      `${method} ${path}`,
+    );
+  }
   await new Operator(server).soundAudit();
 });
