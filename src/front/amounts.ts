@@ -38,7 +38,7 @@ export function readQuantity(instrument: Instrument, text: string): QuantityLots
   throw new ApiError("QUANTITY_NOT_ON_STEP", { field, details: { stepSize, nearest: quantities } });
 }
 
-export function readAmount(text: string, field = "amount"): Quanta {
+export function readAmount(text: string, field = "amount", sign: "" | "-" = ""): Quanta {
   const quanta = parseQuanta(text);
   if (quanta > 0) return quanta;
   const smallest = printQuanta(1);
@@ -51,12 +51,15 @@ export function readAmount(text: string, field = "amount"): Quanta {
       message: `${field} is too large.`,
       details: { maximum: printQuanta(Number.MAX_SAFE_INTEGER) },
     });
-  throw new ApiError("AMOUNT_TOO_FINE", { field, details: { nearest: nearest.map(printQuanta) } });
+  throw new ApiError("AMOUNT_TOO_FINE", {
+    field,
+    details: { nearest: nearest.map((each) => sign + printQuanta(each)) },
+  });
 }
 
 /** The same with a sign. */
 export function readSignedAmount(text: string): Quanta {
-  return text.startsWith("-") ? -readAmount(text.slice(1)) : readAmount(text);
+  return text.startsWith("-") ? -readAmount(text.slice(1), "amount", "-") : readAmount(text);
 }
 
 /** More decimals than DECIMAL_PATTERN lets in. */

@@ -148,6 +148,8 @@ test("what is no mode and no amount is refused, and nothing changes", async () =
     ["INSUFFICIENT_MARGIN", { amount: "-900000000" }],
   ] as const)
     await alice.refused(code, "POST", `${path}/margin`, body);
+  const fine = await alice.refused("AMOUNT_TOO_FINE", "POST", `${path}/margin`, { amount: "-1.0000005" });
+  assert.deepEqual(fine.details, { nearest: ["-1", "-1.000001"] });
   for (const end of ["margin", "margin-mode"]) {
     const body = end === "margin" ? { amount: "1" } : { mode: "CROSS" };
     await alice.refused("UNKNOWN_SYMBOL", "POST", `/positions/NONE-PERP/${end}`, body);
