@@ -5,7 +5,7 @@ import { HOSTILE_STAGES } from "./hostile/stages.ts";
 import { Victim } from "./hostile/victim.ts";
 
 /** Of each stage; `make fuzz` runs them whole. */
-const SHARE = 0.03;
+const SHARE = 0.02;
 
 for (const { name, runs, run } of HOSTILE_STAGES)
   test(`hostile ${name} change nothing, crash nothing and cause no error of the server's`, (t) => {
