@@ -105,7 +105,7 @@ test("fields that are missing, unknown, twice, or of the wrong type", async () =
     [{ ...ORDER, side: 0 }, "BAD_VALUE", "side"],
     [{ ...ORDER, type: "STOP_LOSS" }, "BAD_VALUE", "type"],
     [{ ...ORDER, type: "toString" }, "BAD_VALUE", "type"],
-    [{ ...ORDER, timeInForce: "GTD" }, "BAD_VALUE", "timeInForce"],
+    [{ ...ORDER, timeInForce: "GTX" }, "BAD_VALUE", "timeInForce"],
     [{ ...ORDER, selfTradePreventionMode: "NONE" }, "BAD_VALUE", "selfTradePreventionMode"],
     [{ ...ORDER, postOnly: "true" }, "BAD_TYPE", "postOnly"],
     [{ ...ORDER, reduceOnly: 1 }, "BAD_TYPE", "reduceOnly"],

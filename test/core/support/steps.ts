@@ -136,7 +136,7 @@ const place = fc.record({
 });
 
 export const step: fc.Arbitrary<Step> = fc.oneof(
-  { weight: 24, arbitrary: place },
+  { weight: 36, arbitrary: place },
   {
     weight: 1,
     arbitrary: fc.record({ kind: fc.constant("again" as const), ...common, pick: fc.nat(1000) }),
