@@ -6,8 +6,8 @@ import { type Condition, readCondition } from "./condition.ts";
 /** Orders: placed, canceled and looked up. */
 export class PerpdTrading extends PerpdAccount {
   /**
-   * Limit and market orders. Of ccxt's params it takes timeInForce (GTC, IOC, FOK, PO), postOnly, reduceOnly,
-   * clientOrderId, and those that make it wait (see readCondition); whatever else is given goes to the exchange under
+   * Limit and market orders. Of ccxt's params it takes timeInForce (GTC, IOC, FOK, PO; GTD with goodTillDate), postOnly,
+   * reduceOnly, clientOrderId, takeProfit and stopLoss, and those that make it wait (see readCondition); whatever else is given goes to the exchange under
    * its name.
    */
   override async createOrder(
@@ -135,7 +135,7 @@ export class PerpdTrading extends PerpdAccount {
     const isMarket = type === "market";
     const [postOnly, others] = this.handlePostOnly(isMarket, false, params) as [boolean, Dict];
     const { condition, rest } = readCondition(String(side), others);
-    const { timeInForce, ...more } = rest;
+    const { timeInForce, takeProfit, stopLoss, ...more } = rest;
     return {
       symbol: this.marketId(symbol),
       side: String(side).toUpperCase(),
@@ -145,9 +145,21 @@ export class PerpdTrading extends PerpdAccount {
       ...(!isMarket && { price: this.priceToPrecision(symbol, price) }),
       ...(timeInForce !== undefined && { timeInForce: String(timeInForce).toUpperCase() }),
       ...(postOnly && { postOnly }),
+      ...(takeProfit !== undefined && { takeProfit: this.legRequest(symbol, takeProfit) }),
+      ...(stopLoss !== undefined && { stopLoss: this.legRequest(symbol, stopLoss) }),
       ...(condition !== null && this.conditionRequest(symbol, condition, more.closePosition === true)),
       ...more,
     };
+  }
+
+  /** A take-profit or stop that is attached to an order; an amount of its own it cannot have. */
+  private legRequest(symbol: string, leg: Dict): Dict {
+    const { triggerPrice, price, triggerPriceType, priceType = triggerPriceType } = leg;
+    return this.given({
+      triggerPrice: this.priceToPrecision(symbol, triggerPrice),
+      price: price === undefined ? undefined : this.priceToPrecision(symbol, price),
+      triggerBy: priceType === undefined ? undefined : String(priceType).toUpperCase(),
+    });
   }
 
   private conditionRequest(symbol: string, condition: Condition, isWhole: boolean): Dict {

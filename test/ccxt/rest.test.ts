@@ -307,6 +307,38 @@ const METHODS: Record<string, () => Promise<void> | void> = {
     const order = await waits(taker.createTakeProfitOrder(BTC, "limit", "sell", 0.1, 70000, 69000));
     assert.deepEqual([order.info.type, order.reduceOnly, order.takeProfitPrice], ["TAKE_PROFIT", true, 69000]);
   },
+  async createOrderWithTakeProfitAndStopLoss() {
+    if ((await taker.fetchPosition(ETH)).contracts !== 0) await taker.closePosition(ETH);
+    const legs = { takeProfitLimitPrice: "3210", stopLossPriceType: "last" };
+    const order = await taker.createOrderWithTakeProfitAndStopLoss(
+      ETH,
+      "market",
+      "buy",
+      0.1,
+      undefined,
+      3200,
+      2800,
+      legs,
+    );
+    check.checkOrder(taker, order, ETH);
+    const waiting = (await taker.fetchOpenOrders(ETH)).map(({ info, triggerPrice }) => [
+      info.type,
+      triggerPrice,
+      info.price,
+      info.triggerBy,
+    ]);
+    assert.deepEqual(waiting.toSorted(), [
+      ["STOP_MARKET", 2800, null, "LAST"],
+      ["TAKE_PROFIT", 3200, "3210", "MARK"],
+    ]);
+    await taker.closePosition(ETH);
+    assert.deepEqual(await taker.fetchOpenOrders(ETH), []);
+    const until = Date.now() + 3_600_000;
+    const dated = await taker.createOrder(ETH, "limit", "buy", 0.1, 2900, { timeInForce: "GTD", goodTillDate: until });
+    check.checkOrder(taker, dated, ETH);
+    assert.deepEqual([dated.timeInForce, dated.info.goodTillDate], ["GTD", until]);
+    await taker.cancelOrder(idOf(dated), ETH);
+  },
   async cancelOrder() {
     check.checkOrder(maker, canceled, BTC);
     assert.deepEqual([canceled.status, canceled.remaining], ["canceled", 0.3]);
@@ -429,7 +461,7 @@ test("nothing is claimed that is not tested, and nothing tested that is not clai
 
 test("features say what createOrder and the lists take", () => {
   const { swap } = maker.features as Dict;
-  assert.deepEqual(swap.linear.createOrder.timeInForce, { GTC: true, IOC: true, FOK: true, PO: true, GTD: false });
+  assert.deepEqual(swap.linear.createOrder.timeInForce, { GTC: true, IOC: true, FOK: true, PO: true, GTD: true });
   for (const name of Object.keys(swap.linear))
     if (swap.linear[name] !== undefined && name !== "sandbox") assert.ok((maker.has as Dict)[name], name);
 });
