@@ -34,12 +34,21 @@ const resume = () => operator.call<TradingStatus>(200, "POST", "/operator/symbol
 /** As everyone sees it, at both places. */
 async function status(): Promise<[string, string | null]> {
   const api = new Api(server.url);
-  const ticker = await api.get<Ticker>("/market/ticker?symbol=BTC-PERP");
-  const { data } = await api.get<Page<{ status: string; statusReason: string | null }>>(
-    "/market/symbols?symbol=BTC-PERP",
-  );
-  assert.deepEqual([data[0]?.status, data[0]?.statusReason], [ticker.status, ticker.statusReason]);
-  return [ticker.status, ticker.statusReason];
+  const inTicker = async (): Promise<[string, string | null]> => {
+    const { status, statusReason } = await api.get<Ticker>("/market/ticker?symbol=BTC-PERP");
+    return [status, statusReason];
+  };
+  for (;;) {
+    const before = await inTicker();
+    const { data } = await api.get<Page<{ status: string; statusReason: string | null }>>(
+      "/market/symbols?symbol=BTC-PERP",
+    );
+    const after = await inTicker();
+    // It may change between two looks.
+    if (before[0] !== after[0] || before[1] !== after[1]) continue;
+    assert.deepEqual([data[0]?.status, data[0]?.statusReason], after);
+    return after;
+  }
 }
 const limit = (side: "BUY" | "SELL", at: string, more: object = {}) => ({
   symbol: "BTC-PERP",

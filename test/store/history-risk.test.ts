@@ -53,6 +53,16 @@ const paid = (accountId: number, fundingTime: number, amountQuanta: number) =>
   event(m.FundingPaid, { accountId, fundingTime, amountQuanta, sizeLots: amountQuanta < 0 ? 3 : -3 });
 
 test("a day of crashes: fills, funding and the fund's movements explain every quantum that moved", async () => {
+  // Most days are eventful enough, but nobody knows which.
+  const kinds = new Set<string>();
+  for (let day = 0; day < 8 && !(kinds.has("FUNDING") && kinds.size > 2); day++)
+    for (const kind of await dayOfCrashes(seed + day)) kinds.add(kind);
+  assert.ok(kinds.has("FUNDING") && kinds.size > 2, `the days were too quiet: ${[...kinds]}`);
+});
+
+/** Answers what has moved the fund's money. */
+async function dayOfCrashes(seed: number): Promise<ReadonlySet<string>> {
+  const kinds = new Set<string>();
   const random = new Random(seed, "history-risk");
   const universe = new Universe();
   if (seed % 2 === 0) universe.fund(50_000);
@@ -68,8 +78,7 @@ test("a day of crashes: fills, funding and the fund's movements explain every qu
     const movements = allPages(50, (query) => history.fundMovements(query));
     const moved = movements.reduce((sum, { amountQuanta }) => sum + amountQuanta, 0);
     assert.equal(moved, cells.equity(m.INSURANCE_ACCOUNT) - cells.unrealized(m.INSURANCE_ACCOUNT));
-    const kinds = new Set(movements.map(({ kind }) => m.FUND_MOVEMENTS[kind]));
-    assert.ok(kinds.has("FUNDING") && kinds.size > 2, `the run was too quiet: ${[...kinds]}`);
+    for (const { kind } of movements) kinds.add(m.FUND_MOVEMENTS[kind] as string);
 
     for (const { state } of universe.symbols) {
       const { id, quantaPerTickLot } = state.instrument;
@@ -108,7 +117,8 @@ test("a day of crashes: fills, funding and the fund's movements explain every qu
     }
   };
   await withHistory(universe.log, check, { instruments, batch: 37 });
-});
+  return kinds;
+}
 
 test("funding rates of a symbol: by the interval's end, whenever it was settled", async () => {
   const hour = 3_600_000;

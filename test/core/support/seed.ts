@@ -4,3 +4,17 @@ export function takeSeed(of: string): number {
   console.log(`${of} SEED=${seed}`);
   return seed;
 }
+
+const MAX_RUNS = 8;
+
+/**
+ * Runs with the seed and, as long as some of what must come up has not, with those behind it: random traffic is worth
+ * nothing where it does not reach, and nobody knows how far a seed does. `missing` names what no run has reached yet.
+ */
+export function runUntilReached(seed: number, run: (seed: number) => void, missing: () => string[]): void {
+  for (let i = 0; i < MAX_RUNS; i++) {
+    run(seed + i);
+    if (missing().length === 0) return;
+  }
+  throw new Error(`never came up: ${missing().join(", ")}`);
+}
