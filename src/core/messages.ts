@@ -194,6 +194,8 @@ export const PlaceOrder = shape(1, "PlaceOrder", {
   keyOrderQuanta: "number",
   keyPositionQuanta: "number",
   keyLeverage: "number",
+  /** How far from the best price a market order may trade; 0 = as far as the price band. */
+  maxSlippagePpm: "number",
 });
 /** By order id, or by client order id when orderId is 0. */
 export const CancelOrder = shape(2, "CancelOrder", { accountId: "number", orderId: "number", clientOrderId: "string" });
@@ -281,6 +283,7 @@ export const PlaceExtended = shape(17, "PlaceExtended", {
   /** With GTD; else 0. */
   goodTillDate: "number",
   legs: json<AttachedLegs | null>(),
+  maxSlippagePpm: "number",
 });
 
 // ---- commands to the ledger (30 to 49) ------------------------------------------------------------------------------

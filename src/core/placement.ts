@@ -43,7 +43,7 @@ import { type RefusalDetails, refuse } from "./refusals.ts";
 import { blank, type MessageOf } from "./shape.ts";
 import type { SymbolState } from "./symbol-state.ts";
 import { replyOrder } from "./symbol-views.ts";
-import { PPM, type PriceTicks, type QuantityLots } from "./units.ts";
+import { PPM, type PriceTicks, type QuantityLots, type RatePpm } from "./units.ts";
 
 // Filled in again for each event: a turn hands it on before it goes on (see Turn).
 const placed = blank(OrderPlaced);
@@ -58,6 +58,17 @@ export type OrderMore = Pick<MessageOf<typeof PlaceExtended>, "goodTillDate" | "
 export function bandEdge({ priceBandPpm, maxPriceTicks }: Instrument, side: number, mark: PriceTicks): PriceTicks {
   if (side === BUY) return Math.min(maxPriceTicks, Math.floor((mark * (PPM + priceBandPpm)) / PPM));
   return Math.max(1, Math.ceil((mark * (PPM - priceBandPpm)) / PPM));
+}
+
+/**
+ * How far a market order may go: to the edge of the band, and no further from the best price than it says, whole ticks
+ * inside. Bybit, slippageToleranceType Percent: ask × (1 + tolerance), bid × (1 − tolerance).
+ */
+function slippageEdge(state: SymbolState, side: number, bandTicks: PriceTicks, maxSlippagePpm: RatePpm): PriceTicks {
+  const best = state.book.opposite(side).best();
+  if (maxSlippagePpm === 0 || best < 0) return bandTicks;
+  if (side === BUY) return Math.min(bandTicks, Math.floor((best * (PPM + maxSlippagePpm)) / PPM));
+  return Math.max(bandTicks, Math.ceil((best * (PPM - maxSlippagePpm)) / PPM));
 }
 
 /** Answers a command whose client order id was used before: with its first order, or with a refusal. */
@@ -122,7 +133,8 @@ export class Placement {
       const edgeTicks = closingEdge(state, row);
       bandTicks = isBuy ? Math.min(bandTicks, edgeTicks) : Math.max(bandTicks, edgeTicks);
     }
-    const limitTicks = command.orderType === MARKET ? bandTicks : command.priceTicks;
+    const limitTicks =
+      command.orderType === MARKET ? slippageEdge(state, side, bandTicks, command.maxSlippagePpm) : command.priceTicks;
     if (limitTicks > instrument.maxPriceTicks)
       return refuse(turn, "PRICE_TOO_HIGH", "price", { limitTicks: instrument.maxPriceTicks });
     if (isBuy ? limitTicks > bandTicks : limitTicks < bandTicks)

@@ -1,13 +1,19 @@
 import { type Instrument, parsePrice, parseQuantity, printPrice, printQuantity } from "../core/instrument.ts";
 import {
+  PPM,
   type PriceTicks,
+  parseFixed,
   parseQuanta,
+  printFixed,
   printQuanta,
   QUANTA_DECIMALS,
   type Quanta,
   type QuantityLots,
+  type RatePpm,
 } from "../core/units.ts";
 import { ApiError } from "./errors.ts";
+
+const PPM_DECIMALS = 6;
 
 /**
  * Decimals of requests as whole units. Their form is checked already (wire/schema); what is left to refuse is zero, what
@@ -55,6 +61,14 @@ export function readAmount(text: string, field = "amount", sign: "" | "-" = ""):
     field,
     details: { nearest: nearest.map((each) => sign + printQuanta(each)) },
   });
+}
+
+/** A share of 1 above 0, at most 1, in whole parts per million. */
+export function readShare(text: string, field: string): RatePpm {
+  const ppm = parseFixed(text, PPM_DECIMALS);
+  if (ppm > 0 && ppm <= PPM) return ppm;
+  const details = { minimum: printFixed(1, PPM_DECIMALS), maximum: "1" };
+  throw new ApiError("BAD_VALUE", { field, message: `${field} is a share of 1, in parts per million.`, details });
 }
 
 /** The same with a sign. */

@@ -127,6 +127,11 @@ test("fields that are missing, unknown, twice, or of the wrong type", async () =
 test("fields that do not go together", () =>
   expectRefusals([
     [{ ...ORDER, type: "MARKET" }, "BAD_COMBINATION", "price"],
+    [{ ...ORDER, maxSlippage: "0.01" }, "BAD_COMBINATION", "maxSlippage"],
+    [{ ...ORDER, type: "MARKET", price: undefined, maxSlippage: "0" }, "BAD_VALUE", "maxSlippage"],
+    [{ ...ORDER, type: "MARKET", price: undefined, maxSlippage: "1.1" }, "BAD_VALUE", "maxSlippage"],
+    [{ ...ORDER, type: "MARKET", price: undefined, maxSlippage: "0.0000001" }, "BAD_VALUE", "maxSlippage"],
+    [{ ...ORDER, type: "MARKET", price: undefined, maxSlippage: 0.1 }, "BAD_NUMBER", "maxSlippage"],
     [{ ...ORDER, type: "MARKET", price: undefined, postOnly: true }, "BAD_COMBINATION", "postOnly"],
     [{ ...ORDER, type: "MARKET", price: undefined, timeInForce: "GTC" }, "BAD_COMBINATION", "timeInForce"],
     [{ ...ORDER, postOnly: true, timeInForce: "IOC" }, "BAD_COMBINATION", "postOnly"],

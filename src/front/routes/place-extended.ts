@@ -17,7 +17,7 @@ import type { Context } from "../context.ts";
 import type { Principal } from "../credentials.ts";
 import { ApiError } from "../errors.ts";
 import { checkSymbol } from "../key-limits.ts";
-import { hashMore, hashOrder, readOrder, sendOrder, takeKeyLimits } from "./place-order.ts";
+import { hashMore, readOrder, sendOrder, takeKeyLimits } from "./place-order.ts";
 
 /** Whether the order has what a PlaceOrder cannot say. */
 export const isExtended = (body: PlaceOrderBody): boolean =>
@@ -48,7 +48,7 @@ function readExtended(instrument: Instrument, body: PlaceOrderBody, order: Messa
   order.goodTillDate = body.goodTillDate ?? 0;
   order.legs = readLegs(instrument, takeProfit, stopLoss);
   if (order.clientOrderId !== "")
-    order.bodyHash = hashMore(hashOrder(order), [
+    order.bodyHash = hashMore(order.bodyHash, [
       order.goodTillDate,
       ...numbersOf(order.legs?.takeProfit),
       ...numbersOf(order.legs?.stopLoss),

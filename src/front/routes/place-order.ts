@@ -22,7 +22,7 @@ import {
 import { blank, type Message, type MessageOf } from "../../core/shape.ts";
 import type { PlaceOrderBody } from "../../wire/schema/orders.ts";
 import { MAX_LIMIT } from "../../wire/schema/scalars.ts";
-import { readPrice, readQuantity } from "../amounts.ts";
+import { readPrice, readQuantity, readShare } from "../amounts.ts";
 import type { Answer } from "../answer.ts";
 import { askFor, firstReply, refusalIn } from "../ask.ts";
 import type { Context } from "../context.ts";
@@ -32,6 +32,8 @@ import { checkSymbol } from "../key-limits.ts";
 import { fillJson, orderJsonWith, takerFillJson } from "../views.ts";
 
 type Command = MessageOf<typeof PlaceOrder>;
+/** What orders of all types have. */
+type CommonFields = Omit<Command, "type" | "maxSlippagePpm">;
 
 // Filled in again for each order: the road has encoded it when ask() returns.
 const command = blank(PlaceOrder);
@@ -138,18 +140,17 @@ export function readOrder(instrument: Instrument, body: PlaceOrderBody, order: O
     throw new ApiError("MISSING_FIELD", { field: "price", message: "A limit order has a price." });
   checkPostOnly(body);
   order.orderType = isMarket ? MARKET : LIMIT;
+  order.maxSlippagePpm = readMaxSlippage(body);
   order.flags = 0;
   readCommon(instrument, body, order, isMarket);
-  order.bodyHash = order.clientOrderId === "" ? 0 : hashOrder(order);
+  order.bodyHash = 0;
+  if (order.clientOrderId === "") return;
+  order.bodyHash = hashOrder(order);
+  if (order.maxSlippagePpm !== 0) order.bodyHash = hashMore(order.bodyHash, [order.maxSlippagePpm]);
 }
 
 /** What orders of all types say in the same way. */
-export function readCommon(
-  instrument: Instrument,
-  body: PlaceOrderBody,
-  order: Omit<Command, "type">,
-  isMarket: boolean,
-): void {
+export function readCommon(instrument: Instrument, body: PlaceOrderBody, order: CommonFields, isMarket: boolean): void {
   order.side = SIDES.indexOf(body.side);
   order.timeInForce =
     body.timeInForce === undefined ? (isMarket ? IOC : GTC) : TIMES_IN_FORCE.indexOf(body.timeInForce);
@@ -162,6 +163,14 @@ export function readCommon(
   order.quantityLots = readQuantityOf(instrument, body);
   order.expiresAt = body.expiresAt ?? 0;
   order.clientOrderId = body.clientOrderId ?? "";
+}
+
+/** 0 = as far as the price band. */
+function readMaxSlippage({ type, maxSlippage }: PlaceOrderBody): number {
+  if (maxSlippage === undefined) return 0;
+  if (type !== ORDER_TYPES[MARKET])
+    throw new ApiError("BAD_COMBINATION", { field: "maxSlippage", message: "maxSlippage belongs to MARKET orders." });
+  return readShare(maxSlippage, "maxSlippage");
 }
 
 /** 0 for an order that closes the whole position. */
@@ -188,7 +197,7 @@ export function checkMarket(body: PlaceOrderBody): void {
  * 48 bits over every field of the order, by which a retry is told from a reused clientOrderId. Not over expiresAt: that
  * is about the request, and a client that tries again may move it.
  */
-export function hashOrder(order: Omit<Command, "type">): number {
+export function hashOrder(order: CommonFields): number {
   const words =
     order.side |
     (order.orderType << 1) |

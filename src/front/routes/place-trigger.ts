@@ -66,6 +66,8 @@ function readTrigger(instrument: Instrument, body: PlaceOrderBody, order: Messag
 
 /** Refuses what goes with orders that act at once only. */
 function checkPlain(body: PlaceOrderBody): void {
+  if (body.maxSlippage !== undefined)
+    throw new ApiError("BAD_COMBINATION", { field: "maxSlippage", message: "maxSlippage belongs to MARKET orders." });
   const field = (["goodTillDate", "takeProfit", "stopLoss"] as const).find((name) => body[name] !== undefined);
   if (field !== undefined)
     throw new ApiError("BAD_COMBINATION", { field, message: `${field} belongs to LIMIT and MARKET orders.` });

@@ -79,6 +79,13 @@ export const PlaceOrderBody = object({
   ),
   price: Type.Optional(Decimal("LIMIT, STOP and TAKE_PROFIT: a multiple of tickSize.", "65000.5")),
   quantity: Type.Optional(Decimal("A multiple of stepSize. Required unless closePosition is true.", "0.01")),
+  maxSlippage: Type.Optional(
+    Decimal(
+      "MARKET orders: trade no further than this share of the best price away from it, and never further than the price " +
+        "band; what is left expires.",
+      "0.005",
+    ),
+  ),
   triggerPrice: Type.Optional(
     Decimal("STOP_ and TAKE_PROFIT_ orders: the price to wait for, a multiple of tickSize.", "64000"),
   ),
