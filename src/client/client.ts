@@ -81,6 +81,11 @@ export class PerpdClient {
     return this.requests.delete("/orders", which);
   }
 
+  /** Cancels all open orders so many milliseconds from now, unless it is called again before; 0 disarms. */
+  cancelAfter(timeoutMs: number): Promise<api.CancelSwitch> {
+    return this.requests.post("/orders/cancel-after", { timeoutMs }, REPEATABLE);
+  }
+
   /** By order id, or `client:` and the client order id. */
   order(id: string): Promise<api.Order> {
     return this.requests.get(`/orders/${encodeId(id)}`);

@@ -2,6 +2,7 @@ import { PerpdError } from "./error.ts";
 import type {
   CancelAllQuery,
   CanceledOrders,
+  CancelSwitch,
   ChannelMessage,
   ChannelRequest,
   CloseRequest,
@@ -108,6 +109,11 @@ export class Stream {
 
   cancelOrders(which: CancelAllQuery = {}): Promise<CanceledOrders> {
     return this.trade("order.cancelAll", which);
+  }
+
+  /** Cancels all open orders so many milliseconds from now, unless it is called again before; 0 disarms. */
+  cancelAfter(timeoutMs: number): Promise<CancelSwitch> {
+    return this.trade("order.cancelAfter", { timeoutMs });
   }
 
   /** All of it and at market, unless said otherwise. */

@@ -11,6 +11,7 @@ import type * as system from "../wire/schema/system.ts";
 export type NewOrder = Static<typeof orders.PlaceOrderBody>;
 export type CloseRequest = Static<typeof orders.ClosePositionBody>;
 export type CancelAllQuery = Static<typeof orders.CancelAllQuery>;
+export type CancelSwitch = Static<typeof orders.CancelSwitch>;
 export type OpenOrdersQuery = Static<typeof orders.OpenOrdersQuery>;
 export type OrderHistoryQuery = Static<typeof orders.OrderHistoryQuery>;
 export type Order = Static<typeof orders.Order>;

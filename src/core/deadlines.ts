@@ -19,6 +19,16 @@ export class Deadlines {
     return this.awaited.size;
   }
 
+  /** Undefined when it is not awaited. */
+  timeOf(id: number): TimeMs | undefined {
+    return this.awaited.get(id);
+  }
+
+  /** All that is awaited, in no order. */
+  entries(): Iterable<[id: number, time: TimeMs]> {
+    return this.awaited;
+  }
+
   add(id: number, time: TimeMs): void {
     this.awaited.set(id, time);
     this.push(id, time);
@@ -31,10 +41,15 @@ export class Deadlines {
     this.skip();
   }
 
-  /** Takes the earliest whose time has come; −1 when there is none. */
+  /** The earliest whose time has come; −1 when there is none. */
+  firstDue(now: TimeMs): number {
+    return this.earliest > now ? -1 : this.ids[0];
+  }
+
+  /** The same, which is then no longer awaited. */
   takeDue(now: TimeMs): number {
-    if (this.earliest > now) return -1;
-    const id = this.ids[0];
+    const id = this.firstDue(now);
+    if (id < 0) return id;
     this.pop();
     this.awaited.delete(id);
     this.skip();

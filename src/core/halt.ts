@@ -34,11 +34,18 @@ export function statusOf(symbol: Restrictions): { mode: number; reason: number }
   return { mode: symbol.haltMode, reason: symbol.haltReason };
 }
 
-/** Refuses what the symbol does not let happen now. Returns whether it did. `reducesOnly`: no risk can come of it. */
+/**
+ * Refuses what the symbol does not let happen now. Returns whether it did. `reducesOnly`: no risk can come of it. While
+ * orders that should be gone are still to be canceled, it takes cancels only: see fireCancelSwitches.
+ */
 export function refuseWhileHalted(state: SymbolState, turn: Turn, reducesOnly: boolean): boolean {
   const { haltMode } = state;
   if (haltMode > MODE_REDUCE_ONLY || (haltMode === MODE_REDUCE_ONLY && !reducesOnly)) {
     refuse(turn, "SYMBOL_HALTED", "symbol", { status: TRADING_STATUSES[haltMode] });
+    return true;
+  }
+  if (turn.time >= state.cancelSwitches.earliest) {
+    refuse(turn, "SYMBOL_HALTED", "symbol", { status: TRADING_STATUSES[MODE_CANCEL_ONLY] });
     return true;
   }
   if (reducesOnly || !state.isIndexOld(turn.time)) return false;
@@ -49,7 +56,10 @@ export function refuseWhileHalted(state: SymbolState, turn: Turn, reducesOnly: b
 
 /** Liquidations trade: not where orders may not, and not at a price that nobody vouches for any more. */
 export const mayLiquidate = (state: SymbolState, time: TimeMs): boolean =>
-  state.markTicks !== 0 && state.haltMode < MODE_CANCEL_ONLY && !state.isIndexOld(time);
+  state.markTicks !== 0 &&
+  state.haltMode < MODE_CANCEL_ONLY &&
+  !state.isIndexOld(time) &&
+  time < state.cancelSwitches.earliest;
 
 const halted = blank(TradingHalted);
 const statusView = blank(StatusView);

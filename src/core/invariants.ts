@@ -137,6 +137,8 @@ export function digestSymbol(state: SymbolState): string {
     hash.update(`${orders.priceTicks(slot)} ${orders.quantityLots(slot)} ${orders.flags(slot)} `);
     hash.update(`${Object.values(terms).join(" ")} ${JSON.stringify(legs)} ${orders.clientOrderId(slot)}\n`);
   }
+  for (const [accountId, cancelAt] of [...state.cancelSwitches.entries()].sort(([a], [b]) => a - b))
+    hash.update(`${accountId} cancels at ${cancelAt}\n`);
   const rows: string[] = [];
   const { defaultLeverage } = state.instrument;
   positions.each((at) => {

@@ -97,6 +97,8 @@ export const REASON_NOTIONAL_TOO_SMALL = 15;
 export const REASON_TOO_MANY_OPEN_ORDERS = 16;
 /** The other one of a take-profit and a stop that came together has fired. */
 export const REASON_OTHER_FIRED = 19;
+/** The time of the account's CancelAfter has come. */
+export const REASON_CANCEL_AFTER = 20;
 /** The symbol takes no more than what reduces positions. */
 export const REASON_SYMBOL_HALTED = 17;
 /** Refused for whatever else would refuse a new order. */
@@ -122,6 +124,7 @@ export const REASONS = [
   "SYMBOL_HALTED",
   "NOT_ACCEPTED",
   "OTHER_FIRED",
+  "CANCEL_AFTER",
 ] as const;
 
 export const EXEC_TRADE = 0;
@@ -285,6 +288,9 @@ export const PlaceExtended = shape(17, "PlaceExtended", {
   legs: json<AttachedLegs | null>(),
   maxSlippagePpm: "number",
 });
+
+/** Cancels all open orders of the account at `cancelAt`, unless another one comes before. 0 = disarms. */
+export const CancelAfter = shape(18, "CancelAfter", { accountId: "number", cancelAt: "number" });
 
 // ---- commands to the ledger (30 to 49) ------------------------------------------------------------------------------
 
@@ -491,6 +497,9 @@ export const OrderGrown = shape(118, "OrderGrown", {
   accountId: "number",
   quantityLots: "number",
 });
+
+/** As CancelAfter asks; 0 also when the time has come and the orders are canceled. */
+export const CancelAfterSet = shape(117, "CancelAfterSet", { accountId: "number", cancelAt: "number" });
 
 // ---- events of the ledger (130 to 159) ------------------------------------------------------------------------------
 
@@ -742,7 +751,8 @@ export type SymbolCommand =
   | MessageOf<typeof SetMarginMode>
   | MessageOf<typeof MoveMargin>
   | MessageOf<typeof PlaceTrigger>
-  | MessageOf<typeof PlaceExtended>;
+  | MessageOf<typeof PlaceExtended>
+  | MessageOf<typeof CancelAfter>;
 
 export type LedgerCommand =
   | MessageOf<typeof OpenSession>
@@ -775,7 +785,8 @@ export type SymbolEvent =
   | MessageOf<typeof OrderTriggered>
   | MessageOf<typeof SelfCheckFailed>
   | MessageOf<typeof OrderExtended>
-  | MessageOf<typeof OrderGrown>;
+  | MessageOf<typeof OrderGrown>
+  | MessageOf<typeof CancelAfterSet>;
 
 export type LedgerEvent =
   | MessageOf<typeof AccountOpened>
@@ -919,6 +930,9 @@ export const OrderTermsRow = shape(206, "OrderTermsRow", {
   stopLossId: "number",
   legs: json<AttachedLegs | null>(),
 });
+
+/** When all open orders of an account are canceled: while that is awaited. */
+export const CancelSwitchRow = shape(207, "CancelSwitchRow", { accountId: "number", cancelAt: "number" });
 
 // ---- rows of the ledger's snapshot (230 to 249) ---------------------------------------------------------------------
 

@@ -1,4 +1,12 @@
-import { ClientIdRow, OrderRow, OrderTermsRow, PositionRow, type SnapshotWriter, SymbolRow } from "./messages.ts";
+import {
+  CancelSwitchRow,
+  ClientIdRow,
+  OrderRow,
+  OrderTermsRow,
+  PositionRow,
+  type SnapshotWriter,
+  SymbolRow,
+} from "./messages.ts";
 import { NONE, packAttributes } from "./orders.ts";
 import {
   ACCOUNT,
@@ -18,6 +26,7 @@ import { blank, type Message, type MessageOf } from "./shape.ts";
 import type { SymbolState } from "./symbol-state.ts";
 
 // Tables load in the order of their names: terms before their orders, otherwise it matters to nobody.
+const CANCEL_SWITCHES = "cancelSwitches";
 const CLIENT_IDS = "clientIds";
 const ORDER_TERMS = "orderTerms";
 const ORDERS = "orders";
@@ -29,6 +38,7 @@ const orderRow = blank(OrderRow);
 const positionRow = blank(PositionRow);
 const clientIdRow = blank(ClientIdRow);
 const orderTermsRow = blank(OrderTermsRow);
+const cancelSwitchRow = blank(CancelSwitchRow);
 
 /** Hands over what changed since the last snapshot. Orders are keyed by serial: they load in the order of their queue. */
 export function snapshotSymbol(state: SymbolState, writer: SnapshotWriter): void {
@@ -109,6 +119,12 @@ export function snapshotSymbol(state: SymbolState, writer: SnapshotWriter): void
     },
     (orderId) => writer.remove(CLIENT_IDS, orderId),
   );
+  state.cancelSwitches.takeChanges((accountId, cancelAt) => {
+    if (cancelAt === 0) return writer.remove(CANCEL_SWITCHES, accountId);
+    cancelSwitchRow.accountId = accountId;
+    cancelSwitchRow.cancelAt = cancelAt;
+    writer.put(CANCEL_SWITCHES, accountId, cancelSwitchRow);
+  });
 }
 
 function snapshotTerms({ orders, terms }: SymbolState, slot: number, writer: SnapshotWriter): void {
@@ -158,6 +174,11 @@ export function loadSymbolRow(state: SymbolState, table: string, key: number | s
     case CLIENT_IDS: {
       const id = row as MessageOf<typeof ClientIdRow>;
       state.clientIds.load(id.accountId, id.clientOrderId, id.orderId, id.bodyHash, id.time);
+      break;
+    }
+    case CANCEL_SWITCHES: {
+      const { accountId, cancelAt } = row as MessageOf<typeof CancelSwitchRow>;
+      state.cancelSwitches.load(accountId, cancelAt);
       break;
     }
     default:

@@ -1,5 +1,6 @@
 import { assert } from "../assert.ts";
 import { Book } from "./book.ts";
+import { CancelSwitches } from "./cancel-switches.ts";
 import type { AccountCells, Contribution } from "./cells.ts";
 import { ClientIds } from "./client-ids.ts";
 import { Deadlines } from "./deadlines.ts";
@@ -7,6 +8,7 @@ import type { Instrument } from "./instrument.ts";
 import { contribution } from "./margin.ts";
 import {
   BUY,
+  CancelAfterSet,
   DeficitCovered,
   EXEC_LIQUIDATION,
   FEE_ACCOUNT,
@@ -94,6 +96,7 @@ export class SymbolState {
   readonly triggers: Triggers;
   /** Orders with a goodTillDate, by serial. */
   readonly expiries = new Deadlines();
+  readonly cancelSwitches = new CancelSwitches();
   /** What orders with legs have filled in this turn. */
   readonly entryFills = new Map<OrderTerms, EntryFill>();
 
@@ -215,6 +218,9 @@ export class SymbolState {
       case OrderGrown.code:
         this.grown(event, this.slotOf(event.orderId));
         break;
+      case CancelAfterSet.code:
+        this.cancelAfterSet(event);
+        break;
     }
   }
 
@@ -295,6 +301,11 @@ export class SymbolState {
     orders.setPriceAndQuantity(slot, orders.priceTicks(slot), event.quantityLots);
     this.touchOrder(slot);
     this.touchRow(orders.row(slot));
+  }
+
+  cancelAfterSet(event: MessageOf<typeof CancelAfterSet>): void {
+    this.eventCount++;
+    this.cancelSwitches.set(event.accountId, event.cancelAt);
   }
 
   /** The order is about to trade `lots`: what came with it will have to wait. */

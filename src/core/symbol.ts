@@ -1,5 +1,6 @@
 import { unreachable } from "../assert.ts";
 import { AttachedOrders } from "./attached.ts";
+import { fireCancelSwitches, setCancelAfter } from "./cancel-after.ts";
 import type { AccountCells } from "./cells.ts";
 import { Conditional } from "./conditional.ts";
 import { endHalt, mayLiquidate, replyStatus, setHalt } from "./halt.ts";
@@ -12,6 +13,7 @@ import {
   type Actor,
   Audit,
   AuditReport,
+  CancelAfter,
   CancelAll,
   CancelOrder,
   type ClientIds,
@@ -99,7 +101,7 @@ export class SymbolActor implements Actor {
 
   decide(message: Message, turn: Turn): void {
     const command = message as SymbolCommand;
-    if (turn.time >= this.state.expiries.earliest && !isQuestion(command.type)) this.conditional.expire(turn);
+    if (!isQuestion(command.type)) this.endWhatIsDue(turn);
     switch (command.type) {
       case PlaceOrder.code:
         this.placement.place(command, turn);
@@ -115,6 +117,9 @@ export class SymbolActor implements Actor {
         break;
       case CancelAll.code:
         this.cancelAll(command, turn);
+        break;
+      case CancelAfter.code:
+        setCancelAfter(this.state, command, turn);
         break;
       case ClosePosition.code:
         this.placement.closePosition(command, turn);
@@ -168,14 +173,22 @@ export class SymbolActor implements Actor {
 
   /** Positions come to the mark, accounts are looked at and waiting orders fire, while orders go on. */
   proceed(turn: Turn): boolean {
-    if (turn.time >= this.state.expiries.earliest) this.conditional.expire(turn);
+    this.endWhatIsDue(turn);
     const isMarking = this.pricing.proceed();
     const isLooking = this.liquidate(turn);
-    const isFiring = this.conditional.proceed(turn);
+    const isCanceling = turn.time >= this.state.cancelSwitches.earliest;
+    const isFiring = isCanceling || this.conditional.proceed(turn);
     this.endTurn(turn);
     // Behind all that the turn has done: it counts what is in order by now.
     const isChecking = this.selfCheck.proceed(this.state, turn);
     return isMarking || isLooking || isFiring || isChecking;
+  }
+
+  /** Before anything else of a turn: what ends at a time that has come must not trade in it. */
+  private endWhatIsDue(turn: Turn): void {
+    const { expiries, cancelSwitches } = this.state;
+    if (turn.time >= expiries.earliest) this.conditional.expire(turn);
+    if (turn.time >= cancelSwitches.earliest) fireCancelSwitches(this.state, turn);
   }
 
   private endTurn(turn: Turn): void {

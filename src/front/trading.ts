@@ -6,6 +6,7 @@ import type { Principal } from "./credentials.ts";
 import { ApiError } from "./errors.ts";
 import { Input } from "./input.ts";
 import { CANCEL_COST, type Cost, ORDER_COST } from "./limits.ts";
+import { setCancelAfter } from "./routes/cancel-after.ts";
 import { cancelOrder, cancelOrders } from "./routes/cancel-orders.ts";
 import { moveMargin, setMarginMode } from "./routes/margin.ts";
 import { placeOrder } from "./routes/place.ts";
@@ -19,6 +20,7 @@ export const OP_COSTS: Readonly<Record<TradingOp, Cost>> = {
   "order.place": ORDER_COST,
   "order.cancel": CANCEL_COST,
   "order.cancelAll": CANCEL_COST,
+  "order.cancelAfter": CANCEL_COST,
   "position.close": CANCEL_COST,
   "position.leverage": ORDER_COST,
   "position.marginMode": ORDER_COST,
@@ -30,6 +32,7 @@ type Params<O extends TradingOp> = Static<(typeof TRADING_PARAMS)[O]>;
 const PLACE = new Input(TRADING_PARAMS["order.place"]);
 const CANCEL = new Input(TRADING_PARAMS["order.cancel"]);
 const CANCEL_ALL = new Input(TRADING_PARAMS["order.cancelAll"]);
+const CANCEL_AFTER = new Input(TRADING_PARAMS["order.cancelAfter"]);
 const CLOSE = new Input(TRADING_PARAMS["position.close"]);
 const LEVERAGE = new Input(TRADING_PARAMS["position.leverage"]);
 const MARGIN_MODE = new Input(TRADING_PARAMS["position.marginMode"]);
@@ -56,6 +59,8 @@ function run(context: Context, op: TradingOp, params: unknown, principal: Princi
       return cancel(context, answer, principal, CANCEL.check(params));
     case "order.cancelAll":
       return cancelOrders(context, answer, principal, CANCEL_ALL.check(params));
+    case "order.cancelAfter":
+      return setCancelAfter(context, answer, principal, CANCEL_AFTER.check(params));
     case "position.close": {
       const { symbol, ...body } = CLOSE.check(params);
       return closePosition(context, answer, principal, symbol, body);

@@ -1,6 +1,8 @@
 import {
+  CancelAfterBody,
   CancelAllQuery,
   CanceledOrders,
+  CancelSwitch,
   OpenOrdersQuery,
   Order,
   OrderHistoryQuery,
@@ -11,9 +13,11 @@ import {
 import { DEFAULT_LIMIT, OrderReference } from "../../wire/schema/scalars.ts";
 import type { Context } from "../context.ts";
 import { ApiError } from "../errors.ts";
+import { CANCEL_COST } from "../limits.ts";
 import { badCursor, readPage } from "../paging.ts";
 import { type Route, route } from "../router.ts";
 import { listJson, orderRecordJson } from "../views.ts";
+import { setCancelAfter } from "./cancel-after.ts";
 import { cancelOrder, cancelOrders } from "./cancel-orders.ts";
 import { findInHistory, findOpen, instrumentOf, type OpenRow, openOrders } from "./find-orders.ts";
 import { placeOrder } from "./place.ts";
@@ -100,6 +104,22 @@ export function orderRoutes(context: Context): Route[] {
       replies: { 200: CanceledOrders },
       errors: ["UNKNOWN_SYMBOL", "SYMBOL_NOT_ALLOWED"],
       handle: ({ call, principal, query }) => cancelOrders(context, call, principal, query),
+    }),
+    route({
+      method: "POST",
+      path: "/orders/cancel-after",
+      access: "TRADE",
+      cost: CANCEL_COST,
+      summary: "Cancel all open orders at a time, unless asked again before",
+      description:
+        "A dead man's switch: each request sets the time anew, and 0 disarms. When it comes, every open order of the " +
+        "account on every symbol is canceled, those that wait for a price and reduce-only ones included, before anything " +
+        "could still trade with it; the reason is CANCEL_AFTER, and the switch is disarmed. It survives a restart. " +
+        "An API key that may trade some symbols only sets it for those.",
+      body: CancelAfterBody,
+      replies: { 200: CancelSwitch },
+      errors: [],
+      handle: ({ call, principal, body }) => setCancelAfter(context, call, principal, body),
     }),
     route({
       method: "GET",

@@ -145,6 +145,15 @@ export const OrderHistoryQuery = object({
 });
 export const CancelAllQuery = object({ symbol: Type.Optional(SymbolName), side: Type.Optional(Side) });
 
+export const CancelAfterBody = object({
+  timeoutMs: Type.Integer({
+    minimum: 0,
+    maximum: 86_400_000,
+    description: "Milliseconds from now, at least 1000; 0 disarms.",
+    examples: [60_000],
+  }),
+});
+
 /** Fields of an order, without what single replies add to them. */
 const orderProperties = {
   orderId: Id("The exchange's id."),
@@ -228,6 +237,14 @@ export const FillList = listOf(Fill, "Fills, newest first.");
 export const CanceledOrders = object(
   { canceled: Type.Integer({ minimum: 0, description: "How many." }), data: Type.Array(Order) },
   { description: "The orders that were canceled, as they ended." },
+);
+
+export const CancelSwitch = object(
+  {
+    timeoutMs: Type.Integer({ minimum: 0, description: "As asked.", examples: [60_000] }),
+    cancelAt: nullable(Time("When the orders are canceled; null when disarmed.")),
+  },
+  { description: "The account's dead man's switch." },
 );
 
 export const Leverage = object(

@@ -1,5 +1,6 @@
 import Type from "typebox";
 import {
+  CancelAfterBody,
   CancelAllQuery,
   ClosePositionBody,
   LeverageBody,
@@ -21,6 +22,7 @@ export const TRADING_PARAMS = {
     { examples: [{ orderId: "1234567" }] },
   ),
   "order.cancelAll": CancelAllQuery,
+  "order.cancelAfter": CancelAfterBody,
   "position.close": object(
     { symbol: SymbolName, ...ClosePositionBody.properties },
     { examples: [{ symbol: "BTC-PERP" }] },
@@ -36,6 +38,7 @@ export const TRADING_TWINS: Readonly<Record<TradingOp, string>> = {
   "order.place": "POST /orders",
   "order.cancel": "DELETE /orders/:id",
   "order.cancelAll": "DELETE /orders",
+  "order.cancelAfter": "POST /orders/cancel-after",
   "position.close": "POST /positions/:symbol/close",
   "position.leverage": "POST /positions/:symbol/leverage",
   "position.marginMode": "POST /positions/:symbol/margin-mode",

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import type { Instrument } from "../../../src/core/instrument.ts";
 import { summarizeSymbol } from "../../../src/core/invariants.ts";
 import {
+  CancelAfter,
   CancelAll,
   CancelOrder,
   CLOSE_POSITION,
@@ -133,6 +134,10 @@ class Stage {
         return this.send(make(CancelOrder, { accountId, clientOrderId: rest[0] }));
       case "cancels":
         return this.send(make(CancelAll, { accountId, side: ["buys", "sells"].indexOf(rest[0]) }));
+      case "cancels-in": {
+        const cancelAt = rest[0] === "never" ? 0 : this.exchange.time + Number(rest[0]);
+        return this.send(make(CancelAfter, { accountId, cancelAt }));
+      }
       case "closes": {
         const at = rest.indexOf("@");
         const quantityLots = at === 0 || rest.length === 0 ? 0 : Number(rest[0]);

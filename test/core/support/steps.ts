@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import {
   type AttachedLeg,
+  CancelAfter,
   CancelAll,
   CancelOrder,
   CLOSE_POSITION,
@@ -60,6 +61,7 @@ export type Step = { symbol: number; account: number; waitMs: number } & (
   | { kind: "again"; pick: number }
   | { kind: "cancel"; pick: number; clientId: number }
   | { kind: "cancelAll"; side: number }
+  | { kind: "cancelAfter"; inMs: number | null }
   | { kind: "close"; quantityLots: number; priceTicks: number }
   | { kind: "leverage"; leverage: number }
   | { kind: "marginMode"; marginMode: number }
@@ -255,6 +257,13 @@ const extended = fc.record({
   clientId: mostly(0, fc.nat(CLIENT_IDS.length - 1)),
 });
 
+/** Null disarms. */
+const cancelAfter = fc.record({
+  kind: fc.constant("cancelAfter" as const),
+  ...common,
+  inMs: fc.option(fc.constantFrom(0, 1, 900, 10 * 60_000)),
+});
+
 /**
  * The same with time for funding (an interval of the odd instruments is an hour), ticks that liquidate, and prices that
  * give cause to. 150 of these stay within a day, behind which client order ids are forgotten.
@@ -263,6 +272,7 @@ export const eventfulStep: fc.Arbitrary<Step> = fc.oneof(
   { weight: 9, arbitrary: step },
   { weight: 2, arbitrary: trigger },
   { weight: 3, arbitrary: extended },
+  { weight: 1, arbitrary: cancelAfter },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant("tick" as const), ...common }) },
   {
     weight: 2,
@@ -340,6 +350,10 @@ export class Traffic<E extends Pick<Exchange, "time" | "ask" | "carryOut"> = Exc
       }
       case "cancelAll":
         return { actorId, command: make(CancelAll, { accountId, side: step.side }) };
+      case "cancelAfter": {
+        const cancelAt = step.inMs === null ? 0 : this.exchange.time + step.waitMs + step.inMs;
+        return { actorId, command: make(CancelAfter, { accountId, cancelAt }) };
+      }
       case "close": {
         const { quantityLots, priceTicks } = step;
         return { actorId, command: make(ClosePosition, { accountId, quantityLots, priceTicks }) };

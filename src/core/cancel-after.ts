@@ -1,0 +1,46 @@
+import { close } from "./matching.ts";
+import { type CancelAfter, CancelAfterSet, Done, REASON_CANCEL_AFTER, STATUS_CANCELED, type Turn } from "./messages.ts";
+import { NONE } from "./orders.ts";
+import { FIRST_ORDER } from "./positions.ts";
+import { blank, type MessageOf } from "./shape.ts";
+import type { SymbolState } from "./symbol-state.ts";
+import type { TimeMs } from "./units.ts";
+
+// Filled in again for each event: a turn hands it on before it goes on (see Turn).
+const set = blank(CancelAfterSet);
+
+/** Arms, arms again or disarms the account's switch in this symbol. To disarm what is not armed changes nothing. */
+export function setCancelAfter(state: SymbolState, command: MessageOf<typeof CancelAfter>, turn: Turn): void {
+  const { accountId, cancelAt } = command;
+  if (state.cancelSwitches.of(accountId) !== cancelAt) setSwitch(state, accountId, cancelAt, turn);
+  turn.reply({ type: Done.code });
+}
+
+/**
+ * Fires the switches whose time has come, before anything else of a turn: cancels all open orders of their accounts,
+ * also those that wait for a price (as Binance's countdownCancelAll), and disarms them. Those that a long turn has no
+ * room for come in the next ones; until then nothing trades, see refuseWhileHalted.
+ */
+export function fireCancelSwitches(state: SymbolState, turn: Turn): void {
+  while (!state.isTurnLong) {
+    const accountId = state.cancelSwitches.firstDue(turn.time);
+    if (accountId < 0) break;
+    const row = state.positions.find(accountId);
+    let slot = row === NONE ? NONE : state.positions.numbers[row + FIRST_ORDER];
+    while (slot !== NONE) {
+      const next = state.orders.accountNext(slot);
+      close(state, turn, slot, STATUS_CANCELED, REASON_CANCEL_AFTER);
+      slot = next;
+    }
+    setSwitch(state, accountId, 0, turn);
+  }
+  state.refreshTouched();
+  state.markFresh();
+}
+
+function setSwitch(state: SymbolState, accountId: number, cancelAt: TimeMs, turn: Turn): void {
+  set.accountId = accountId;
+  set.cancelAt = cancelAt;
+  state.cancelAfterSet(set);
+  turn.emit(set);
+}

@@ -1,0 +1,38 @@
+import type { Static } from "typebox";
+import { CancelAfter, Done } from "../../core/messages.ts";
+import { blank, type MessageOf } from "../../core/shape.ts";
+import type { CancelAfterBody } from "../../wire/schema/orders.ts";
+import type { Answer } from "../answer.ts";
+import { askEach, replyOf } from "../ask.ts";
+import type { Context } from "../context.ts";
+import type { Principal } from "../credentials.ts";
+import { ApiError } from "../errors.ts";
+import { allowedOf } from "../key-limits.ts";
+
+/** Shorter ones would fire between two of a client's messages. */
+const MIN_TIMEOUT_MS = 1000;
+
+/** Arms the account's dead man's switch on every symbol, or disarms it; of an API key, on the symbols it may trade. */
+export async function setCancelAfter(
+  { road, symbols }: Context,
+  answer: Answer,
+  principal: Principal,
+  { timeoutMs }: Static<typeof CancelAfterBody>,
+): Promise<void> {
+  if (timeoutMs !== 0 && timeoutMs < MIN_TIMEOUT_MS)
+    throw new ApiError("BAD_VALUE", {
+      field: "timeoutMs",
+      message: `timeoutMs must be 0 or >= ${MIN_TIMEOUT_MS}.`,
+      details: { minimum: MIN_TIMEOUT_MS },
+    });
+  const { accountId } = principal;
+  const cancelAt = timeoutMs === 0 ? 0 : Date.now() + timeoutMs;
+  await askEach(
+    road,
+    answer,
+    allowedOf(principal, symbols.selected(undefined)),
+    () => ({ ...blank(CancelAfter), accountId, cancelAt }),
+    (turn, instrument) => replyOf<MessageOf<typeof Done>>(turn, Done.code, instrument),
+  );
+  answer.reply(200, JSON.stringify({ timeoutMs, cancelAt: cancelAt === 0 ? null : cancelAt }));
+}
