@@ -72,6 +72,11 @@ export class PerpdClient {
     return this.requests.post("/orders", order, { isRepeatable: order.clientOrderId !== undefined });
   }
 
+  /** By order id, or `client:` and the client order id. The quantity includes what has been filled. */
+  amendOrder(id: string, changes: api.OrderChanges): Promise<api.PlacedOrder> {
+    return this.requests.patch(`/orders/${encodeId(id)}`, changes);
+  }
+
   /** By order id, or `client:` and the client order id. */
   cancelOrder(id: string): Promise<api.Order> {
     return this.requests.delete(`/orders/${encodeId(id)}`);

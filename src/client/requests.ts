@@ -53,6 +53,10 @@ export class Requests {
     return this.send("POST", path, body, isRepeatable);
   }
 
+  patch<T>(path: string, body: object): Promise<T> {
+    return this.send("PATCH", path, body, true);
+  }
+
   put<T>(path: string, body: object): Promise<T> {
     return this.send("PUT", path, body, true);
   }

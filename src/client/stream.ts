@@ -11,6 +11,7 @@ import type {
   MarginMode,
   NewOrder,
   Order,
+  OrderChanges,
   PlacedOrder,
   Position,
 } from "./types.ts";
@@ -105,6 +106,10 @@ export class Stream {
 
   cancelOrder(which: { orderId: string } | { clientOrderId: string }): Promise<Order> {
     return this.trade("order.cancel", which);
+  }
+
+  amendOrder(which: { orderId: string } | { clientOrderId: string }, changes: OrderChanges): Promise<PlacedOrder> {
+    return this.trade("order.amend", { ...which, ...changes });
   }
 
   cancelOrders(which: CancelAllQuery = {}): Promise<CanceledOrders> {

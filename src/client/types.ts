@@ -10,6 +10,7 @@ import type * as system from "../wire/schema/system.ts";
 
 export type NewOrder = Static<typeof orders.PlaceOrderBody>;
 export type CloseRequest = Static<typeof orders.ClosePositionBody>;
+export type OrderChanges = Static<typeof orders.AmendOrderBody>;
 export type CancelAllQuery = Static<typeof orders.CancelAllQuery>;
 export type CancelSwitch = Static<typeof orders.CancelSwitch>;
 export type OpenOrdersQuery = Static<typeof orders.OpenOrdersQuery>;

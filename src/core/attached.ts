@@ -35,6 +35,11 @@ import type { PriceTicks } from "./units.ts";
 const waits = blank(OrderWaits);
 const grown = blank(OrderGrown);
 
+/** Whether a leg could not do its work: an order that fills at this price has reached the leg's trigger already. */
+export function isLegReached(leg: AttachedLeg, type: number, entrySide: number, entryTicks: PriceTicks): boolean {
+  return reaches(waitsForRise(type, entrySide === BUY ? SELL : BUY), entryTicks, leg.triggerTicks);
+}
+
 /**
  * Orders with more than the usual: an end in time, or a take-profit and a stop that come with them. These wait once the
  * order has filled, reduce-only, for as much as it has filled (Bybit's partial mode; Binance's one-triggers-the-others),
@@ -82,7 +87,7 @@ export class AttachedOrders {
       refuse(turn, "PRICE_TOO_HIGH", field, { limitTicks: instrument.maxPriceTicks });
       return true;
     }
-    if (entryTicks !== 0 && reaches(waitsForRise(type, side), entryTicks, triggerTicks)) {
+    if (entryTicks !== 0 && isLegReached(leg, type, entrySide, entryTicks)) {
       refuse(turn, "WOULD_TRIGGER", field, { currentTicks: entryTicks });
       return true;
     }

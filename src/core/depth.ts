@@ -4,6 +4,7 @@ import { Ladder } from "./ladder.ts";
 import {
   BUY,
   type Levels,
+  OrderAmended,
   OrderClosed,
   OrderPlaced,
   OrderReduced,
@@ -46,6 +47,9 @@ export class Depth {
         return this.add(event.side, event.priceTicks, event.restingLots);
       case Traded.code:
         return this.add(otherSide(event.takerSide), event.priceTicks, -event.quantityLots);
+      case OrderAmended.code:
+        this.add(event.side, event.oldPriceTicks, -event.oldRestingLots);
+        return event.rests === 0 || this.add(event.side, event.priceTicks, event.remainingLots);
       case OrderReduced.code:
         if (event.resting === 0) return false;
         return this.add(event.side, event.priceTicks, -event.byLots);

@@ -292,6 +292,25 @@ export const PlaceExtended = shape(17, "PlaceExtended", {
 /** Cancels all open orders of the account at `cancelAt`, unless another one comes before. 0 = disarms. */
 export const CancelAfter = shape(18, "CancelAfter", { accountId: "number", cancelAt: "number" });
 
+// ---- changing orders (20 to 23) ---------------------------------------------------------------------------------------
+
+/** By order id, or by client order id when orderId is 0. */
+export const AmendOrder = shape(20, "AmendOrder", {
+  accountId: "number",
+  orderId: "number",
+  /** 0 = as it is. */
+  priceTicks: "number",
+  /** All of it, what has been filled included; 0 = as it is. */
+  quantityLots: "number",
+  /** Refused when the symbol sees it later; 0 = never. */
+  expiresAt: "number",
+  /** The limits of the API key that asks, as of PlaceOrder; 0 = none. */
+  keyOrderQuanta: "number",
+  keyPositionQuanta: "number",
+  keyLeverage: "number",
+  clientOrderId: "string",
+});
+
 // ---- commands to the ledger (30 to 49) ------------------------------------------------------------------------------
 
 /** Opens the address's account if it has none, and a session in it. */
@@ -500,6 +519,31 @@ export const OrderGrown = shape(118, "OrderGrown", {
 
 /** As CancelAfter asks; 0 also when the time has come and the orders are canceled. */
 export const CancelAfterSet = shape(117, "CancelAfterSet", { accountId: "number", cancelAt: "number" });
+
+// ---- changed orders (119 to 121) ----------------------------------------------------------------------------------------
+
+/**
+ * A resting order has another price or quantity under its old id. `queueSerial` 0: it shrank and keeps its place in the
+ * queue. Else it left its place and stands behind all that rest by now: at once when `rests` is 1; else it took first,
+ * and what became of it is said by later events of the turn, as of an OrderPlaced.
+ */
+export const OrderAmended = shape(119, "OrderAmended", {
+  orderId: "number",
+  accountId: "number",
+  side: "number",
+  /** Where it stood, and what it had in the book there. */
+  oldPriceTicks: "number",
+  oldRestingLots: "number",
+  priceTicks: "number",
+  quantityLots: "number",
+  /** What may still trade. */
+  remainingLots: "number",
+  rests: "number",
+  /** The number that the next order would have had as its serial. */
+  queueSerial: "number",
+  marginPriceTicks: "number",
+  lossTicks: "number",
+});
 
 // ---- events of the ledger (130 to 159) ------------------------------------------------------------------------------
 
@@ -752,7 +796,8 @@ export type SymbolCommand =
   | MessageOf<typeof MoveMargin>
   | MessageOf<typeof PlaceTrigger>
   | MessageOf<typeof PlaceExtended>
-  | MessageOf<typeof CancelAfter>;
+  | MessageOf<typeof CancelAfter>
+  | MessageOf<typeof AmendOrder>;
 
 export type LedgerCommand =
   | MessageOf<typeof OpenSession>
@@ -786,7 +831,8 @@ export type SymbolEvent =
   | MessageOf<typeof SelfCheckFailed>
   | MessageOf<typeof OrderExtended>
   | MessageOf<typeof OrderGrown>
-  | MessageOf<typeof CancelAfterSet>;
+  | MessageOf<typeof CancelAfterSet>
+  | MessageOf<typeof OrderAmended>;
 
 export type LedgerEvent =
   | MessageOf<typeof AccountOpened>

@@ -185,6 +185,14 @@ export class Orders {
     return (this.numbers[slot * STRIDE + ATTRIBUTES] & EXTENDED) !== 0;
   }
 
+  /** Another price, quantity and rest of it. The book must not hold it at another price by then. */
+  amend(slot: number, priceTicks: PriceTicks, quantityLots: QuantityLots, remainingLots: QuantityLots): void {
+    const at = slot * STRIDE;
+    this.numbers[at + PRICE] = priceTicks;
+    this.numbers[at + QUANTITY] = quantityLots;
+    this.numbers[at + REMAINING] = remainingLots;
+  }
+
   setResting(slot: number, resting: boolean): void {
     this.setBit(slot, RESTING, resting);
   }

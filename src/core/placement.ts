@@ -15,6 +15,7 @@ import {
   GTD,
   IOC,
   ISOLATED,
+  isAtMarket,
   LIMIT,
   MARKET,
   OrderExtended,
@@ -89,7 +90,8 @@ export class Placement {
   private readonly instrument: Instrument;
   private readonly cells: AccountCells;
   private readonly state: SymbolState;
-  private readonly expected: Preview = { lots: 0, quanta: 0, leftLots: 0 };
+  /** Of the order that is decided upon: see reserveMargin(). */
+  readonly expected: Preview = { lots: 0, quanta: 0, leftLots: 0 };
   private readonly closing = blank(PlaceOrder);
 
   constructor(state: SymbolState) {
@@ -128,11 +130,7 @@ export class Placement {
     const quantityLots = reduceOnly ? Math.min(command.quantityLots, closableLots) : command.quantityLots;
 
     // A market order is an IOC order at the edge of the price band: that is its slippage cap.
-    let bandTicks = bandEdge(instrument, side, mark);
-    if (closableLots > 0 && state.isIsolated(row)) {
-      const edgeTicks = closingEdge(state, row);
-      bandTicks = isBuy ? Math.min(bandTicks, edgeTicks) : Math.max(bandTicks, edgeTicks);
-    }
+    const bandTicks = this.edgeOf(row, side, closableLots, mark);
     const limitTicks =
       command.orderType === MARKET ? slippageEdge(state, side, bandTicks, command.maxSlippagePpm) : command.priceTicks;
     if (limitTicks > instrument.maxPriceTicks)
@@ -203,17 +201,32 @@ export class Placement {
     }
 
     if (unfillable) return this.expire(turn, slot, REASON_FOK_UNFILLABLE);
-    if (!takes && !mayRest)
-      return this.expire(turn, slot, command.orderType === MARKET ? REASON_NO_LIQUIDITY : REASON_IOC_REMAINDER);
-    const stopped = match(state, turn, slot, limitTicks);
+    if (takes || mayRest) this.take(turn, slot, limitTicks, mayRest, marginPriceTicks, lossTicks);
+    else this.expire(turn, slot, command.orderType === MARKET ? REASON_NO_LIQUIDITY : REASON_IOC_REMAINDER);
+  }
+
+  /**
+   * Matches the order in hand and answers with what became of it: filled, at rest, or expired, where it is at market
+   * because nobody was left to trade with.
+   */
+  take(
+    turn: Turn,
+    slot: number,
+    limitTicks: PriceTicks,
+    mayRest: boolean,
+    marginPriceTicks: PriceTicks,
+    lossTicks: PriceTicks,
+  ): void {
+    const { state } = this;
     const { orders } = state;
+    const stopped = match(state, turn, slot, limitTicks);
     if (orders.remainingLots(slot) === 0) return replyOrder(state, turn, slot, STATUS_FILLED, REASON_NONE, true);
     if (stopped !== REASON_NONE) return this.expire(turn, slot, stopped);
     if (!mayRest)
-      return this.expire(turn, slot, command.orderType === MARKET ? REASON_NO_LIQUIDITY : REASON_IOC_REMAINDER);
+      return this.expire(turn, slot, isAtMarket(orders.type(slot)) ? REASON_NO_LIQUIDITY : REASON_IOC_REMAINDER);
     rested.orderId = state.orderId(slot);
-    rested.accountId = command.accountId;
-    rested.side = side;
+    rested.accountId = state.accountId(slot);
+    rested.side = orders.side(slot);
     rested.priceTicks = limitTicks;
     rested.restingLots = orders.remainingLots(slot);
     rested.marginPriceTicks = marginPriceTicks;
@@ -252,24 +265,32 @@ export class Placement {
 
   /**
    * Takes the initial margin that the row needs once the order has done what is expected of it: filled lots at mark
-   * with the loss of their price, resting lots by their own terms. Null, or what is required and what is there.
+   * with the loss of their price, resting lots by their own terms. Null, or what is required and what is there. `own`: the
+   * resting order, not reduce-only, in whose place all this comes.
    */
-  private reserveMargin(
+  reserveMargin(
     row: number,
     isBuy: boolean,
     restingLots: QuantityLots,
     marginPriceTicks: PriceTicks,
     lossTicks: PriceTicks,
     mark: PriceTicks,
+    own: number = NONE,
   ): RefusalDetails | null {
     const { state, expected } = this;
     const perTick = this.instrument.quantaPerTickLot;
     const atMark = expected.lots * mark * perTick;
-    const lots = expected.lots + restingLots;
-    const exposure = atMark + restingLots * marginPriceTicks * perTick;
+    let lots = expected.lots + restingLots;
+    let exposure = atMark + restingLots * marginPriceTicks * perTick;
     const takerLoss = Math.max(0, isBuy ? expected.quanta - atMark : atMark - expected.quanta);
-    const loss = takerLoss + restingLots * lossTicks * perTick;
-    const { positions } = state;
+    let loss = takerLoss + restingLots * lossTicks * perTick;
+    const { positions, orders } = state;
+    if (own !== NONE) {
+      const ownLots = orders.remainingLots(own);
+      lots -= ownLots;
+      exposure -= ownLots * orders.marginPriceTicks(own) * perTick;
+      loss -= ownLots * orders.lossTicks(own) * perTick;
+    }
     const numbers = positions.numbers;
     positions.addResting(row, isBuy, lots, exposure, loss);
     const due = state.contributionOf(row);
@@ -312,8 +333,16 @@ export class Placement {
     close(this.state, turn, slot, STATUS_EXPIRED, reason);
   }
 
+  /** How far the order's price may go: the band, and no further than an isolated position that it closes can bear. */
+  edgeOf(row: number, side: number, closableLots: QuantityLots, mark: PriceTicks): PriceTicks {
+    const bandTicks = bandEdge(this.instrument, side, mark);
+    if (closableLots === 0 || !this.state.isIsolated(row)) return bandTicks;
+    const edgeTicks = closingEdge(this.state, row);
+    return side === BUY ? Math.min(bandTicks, edgeTicks) : Math.max(bandTicks, edgeTicks);
+  }
+
   /** The last risk tier's notional at mark, and never past the exact range. */
-  private positionLimitLots(mark: PriceTicks): QuantityLots {
+  positionLimitLots(mark: PriceTicks): QuantityLots {
     const { riskTiers, quantaPerTickLot, maxPositionLots } = this.instrument;
     const lastTier = riskTiers[riskTiers.length - 1];
     return Math.min(maxPositionLots, Math.floor(lastTier.maxNotionalQuanta / (mark * quantaPerTickLot)));

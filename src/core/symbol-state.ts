@@ -21,6 +21,7 @@ import {
   LeverageSet,
   MarginModeSet,
   MODE_TRADING,
+  OrderAmended,
   OrderClosed,
   OrderExtended,
   OrderGrown,
@@ -199,6 +200,9 @@ export class SymbolState {
         break;
       case MarginModeSet.code:
         this.marginModeSet(event);
+        break;
+      case OrderAmended.code:
+        this.amended(event, this.slotOf(event.orderId));
         break;
       case IsolatedMarginSet.code:
         this.isolatedMarginSet(event);
@@ -390,6 +394,27 @@ export class SymbolState {
     this.orders.reduce(slot, event.byLots);
     this.touchOrder(slot);
     this.touchRow(this.orders.row(slot));
+  }
+
+  amended(event: MessageOf<typeof OrderAmended>, slot: number): void {
+    this.eventCount++;
+    const { orders } = this;
+    const { priceTicks, quantityLots, remainingLots, queueSerial } = event;
+    this.touchOrder(slot);
+    this.touchRow(orders.row(slot));
+    if (queueSerial === 0) {
+      this.takeFromResting(slot, event.oldRestingLots - remainingLots);
+      orders.amend(slot, priceTicks, quantityLots, remainingLots);
+      return;
+    }
+    this.unrest(slot);
+    orders.amend(slot, priceTicks, quantityLots, remainingLots);
+    orders.setExtended(slot);
+    this.terms.set(slot, { ...this.terms.of(slot), queueSerial });
+    this.nextOrderSerial = queueSerial + 1;
+    this.changed = true;
+    if (event.rests === 1) this.rest(slot, event.marginPriceTicks, event.lossTicks);
+    else this.takeInHand(slot);
   }
 
   /** The order is gone: filled, canceled or expired. */

@@ -1,4 +1,5 @@
 import { unreachable } from "../assert.ts";
+import { Amendment } from "./amendment.ts";
 import { AttachedOrders } from "./attached.ts";
 import { fireCancelSwitches, setCancelAfter } from "./cancel-after.ts";
 import type { AccountCells } from "./cells.ts";
@@ -11,6 +12,7 @@ import { MarginSettings } from "./margin-settings.ts";
 import { close } from "./matching.ts";
 import {
   type Actor,
+  AmendOrder,
   Audit,
   AuditReport,
   CancelAfter,
@@ -80,6 +82,7 @@ export class SymbolActor implements Actor {
   private readonly cells: AccountCells;
   private readonly placement: Placement;
   private readonly conditional: Conditional;
+  private readonly amendment: Amendment;
   private readonly attached: AttachedOrders;
   private readonly pricing: Pricing;
   private readonly marginSettings: MarginSettings;
@@ -94,6 +97,7 @@ export class SymbolActor implements Actor {
     if (settings !== undefined) this.state.maxIndexAgeMs = settings.maxIndexAgeMs;
     this.placement = new Placement(this.state);
     this.conditional = new Conditional(this.state, this.placement);
+    this.amendment = new Amendment(this.state, this.placement);
     this.attached = new AttachedOrders(this.state, this.placement);
     this.pricing = new Pricing(this.state);
     this.marginSettings = new MarginSettings(this.state);
@@ -114,6 +118,9 @@ export class SymbolActor implements Actor {
         break;
       case CancelOrder.code:
         this.cancel(command, turn);
+        break;
+      case AmendOrder.code:
+        this.amend(command, turn);
         break;
       case CancelAll.code:
         this.cancelAll(command, turn);
@@ -224,6 +231,12 @@ export class SymbolActor implements Actor {
     if (this.state.haltMode === MODE_HALTED) return refuse(turn, "SYMBOL_HALTED", "symbol", { status: "HALTED" });
     replyOrder(this.state, turn, slot, STATUS_CANCELED, REASON_USER, true);
     close(this.state, turn, slot, STATUS_CANCELED, REASON_USER);
+  }
+
+  private amend(command: MessageOf<typeof AmendOrder>, turn: Turn): void {
+    const slot = this.findOwnOrder(command.accountId, command.orderId, command.clientOrderId);
+    if (slot === NONE) return refuse(turn, "ORDER_NOT_FOUND", "id");
+    this.amendment.amend(slot, command, turn);
   }
 
   private cancelAll(command: MessageOf<typeof CancelAll>, turn: Turn): void {

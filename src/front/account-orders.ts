@@ -3,6 +3,7 @@ import { must } from "../assert.ts";
 import type { Instrument } from "../core/instrument.ts";
 import {
   type Event as ExchangeEvent,
+  OrderAmended,
   OrderClosed,
   OrderExtended,
   OrderGrown,
@@ -16,7 +17,15 @@ import {
   Traded,
 } from "../core/messages.ts";
 import { blank, type MessageOf } from "../core/shape.ts";
-import { fillOrder, growOrder, placedOrder, transferFill, triggerOrder, waitingOrder } from "../store/order-records.ts";
+import {
+  amendOrder,
+  fillOrder,
+  growOrder,
+  placedOrder,
+  transferFill,
+  triggerOrder,
+  waitingOrder,
+} from "../store/order-records.ts";
 import { isOpen, OrderRecord } from "../store/rows.ts";
 import { fillJson, orderRecordJson } from "./views.ts";
 
@@ -140,6 +149,9 @@ export class AccountOrders {
         this.fills.push(fillJson(slot.instrument, fill));
         break;
       }
+      case OrderAmended.code:
+        amendOrder(touch(event.orderId), event);
+        break;
       case OrderReduced.code:
         touch(event.orderId).remainingLots -= event.byLots;
         break;

@@ -53,6 +53,11 @@ const CORE_ERRORS = {
   REQUEST_EXPIRED: { status: 422, message: "The request reached the engine after its expiresAt." },
   ORDER_NOT_FOUND: { status: 404, message: "No such order." },
   ORDER_NOT_OPEN: { status: 409, message: "The order is no longer open." },
+  ORDER_WAITS: {
+    status: 422,
+    message: "An order that waits for its price cannot be amended: cancel it and place another.",
+  },
+  QUANTITY_BELOW_FILLED: { status: 422, message: "The order has been filled with as much already, or more." },
   CLIENT_ORDER_ID_REUSED: { status: 409, message: "This clientOrderId belongs to another order." },
   REFERENCE_REUSED: { status: 409, message: "This reference belongs to another transfer." },
   DEPOSIT_CAP: { status: 422, message: "The faucet gives no more than its cap per account and day." },

@@ -15,7 +15,7 @@ export const SOCKET_PATH = `${BASE_PATH}/ws`;
 
 /** Who may use a route: anyone, whoever has the permission, a wallet's session alone, or the operator. */
 export type Access = "PUBLIC" | Permission | "SESSION" | "OPERATOR";
-export type Method = "GET" | "POST" | "PUT" | "DELETE";
+export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
 export interface RouteRequest<Q extends TObject, B extends TObject> {
   readonly call: Call;

@@ -6,6 +6,7 @@ import type { Principal } from "./credentials.ts";
 import { ApiError } from "./errors.ts";
 import { Input } from "./input.ts";
 import { CANCEL_COST, type Cost, ORDER_COST } from "./limits.ts";
+import { amendOrder } from "./routes/amend-order.ts";
 import { setCancelAfter } from "./routes/cancel-after.ts";
 import { cancelOrder, cancelOrders } from "./routes/cancel-orders.ts";
 import { moveMargin, setMarginMode } from "./routes/margin.ts";
@@ -19,6 +20,7 @@ export type Trade = (op: TradingOp, params: unknown, principal: Principal, answe
 export const OP_COSTS: Readonly<Record<TradingOp, Cost>> = {
   "order.place": ORDER_COST,
   "order.cancel": CANCEL_COST,
+  "order.amend": ORDER_COST,
   "order.cancelAll": CANCEL_COST,
   "order.cancelAfter": CANCEL_COST,
   "position.close": CANCEL_COST,
@@ -31,6 +33,7 @@ type Params<O extends TradingOp> = Static<(typeof TRADING_PARAMS)[O]>;
 
 const PLACE = new Input(TRADING_PARAMS["order.place"]);
 const CANCEL = new Input(TRADING_PARAMS["order.cancel"]);
+const AMEND = new Input(TRADING_PARAMS["order.amend"]);
 const CANCEL_ALL = new Input(TRADING_PARAMS["order.cancelAll"]);
 const CANCEL_AFTER = new Input(TRADING_PARAMS["order.cancelAfter"]);
 const CLOSE = new Input(TRADING_PARAMS["position.close"]);
@@ -57,6 +60,11 @@ function run(context: Context, op: TradingOp, params: unknown, principal: Princi
       return placeOrder(context, answer, principal, PLACE.check(params));
     case "order.cancel":
       return cancel(context, answer, principal, CANCEL.check(params));
+    case "order.amend": {
+      const { orderId, clientOrderId, ...body } = AMEND.check(params);
+      const { reference, field } = readReference({ orderId, clientOrderId });
+      return amendOrder(context, answer, principal, reference, body, field);
+    }
     case "order.cancelAll":
       return cancelOrders(context, answer, principal, CANCEL_ALL.check(params));
     case "order.cancelAfter":
@@ -81,14 +89,23 @@ function run(context: Context, op: TradingOp, params: unknown, principal: Princi
 }
 
 function cancel(context: Context, answer: Answer, principal: Principal, which: Params<"order.cancel">): Promise<void> {
-  const { orderId, clientOrderId } = which;
+  const { reference, field } = readReference(which);
+  return cancelOrder(context, answer, principal, reference, field);
+}
+
+interface OrderIds {
+  orderId: string | undefined;
+  clientOrderId: string | undefined;
+}
+
+/** The order as a path would name it, and the field that does so here. */
+function readReference({ orderId, clientOrderId }: Partial<OrderIds>): { reference: string; field: keyof OrderIds } {
   if (orderId !== undefined && clientOrderId !== undefined)
     throw new ApiError("BAD_COMBINATION", {
       field: "clientOrderId",
       message: "An order is named by orderId or by clientOrderId, not by both.",
     });
-  if (clientOrderId !== undefined)
-    return cancelOrder(context, answer, principal, `client:${clientOrderId}`, "clientOrderId");
+  if (clientOrderId !== undefined) return { reference: `client:${clientOrderId}`, field: "clientOrderId" };
   if (orderId === undefined) throw new ApiError("MISSING_FIELD", { field: "orderId" });
-  return cancelOrder(context, answer, principal, orderId, "orderId");
+  return { reference: orderId, field: "orderId" };
 }

@@ -9,6 +9,7 @@ import {
   FundingPaid,
   FundingSettled,
   idToInstrumentId,
+  OrderAmended,
   OrderClosed,
   OrderExtended,
   OrderGrown,
@@ -29,7 +30,15 @@ import { CandleFold } from "./candle-fold.ts";
 import type { Database } from "./database.ts";
 import { FundingFold } from "./funding-fold.ts";
 import { InsuranceFold } from "./insurance-fold.ts";
-import { fillOrder, growOrder, placedOrder, transferFill, triggerOrder, waitingOrder } from "./order-records.ts";
+import {
+  amendOrder,
+  fillOrder,
+  growOrder,
+  placedOrder,
+  transferFill,
+  triggerOrder,
+  waitingOrder,
+} from "./order-records.ts";
 import {
   ClientOrderRecord,
   type FillRecord,
@@ -145,6 +154,9 @@ export class HistoryFold {
         break;
       case FundingPaid.code:
         this.funding.paid(this.batch, this.actorId, event, this.place, this.time);
+        break;
+      case OrderAmended.code:
+        if (isCustomer(event.accountId)) amendOrder(this.touch(event.orderId), event);
         break;
       case OrderReduced.code:
         if (isCustomer(event.accountId)) this.touch(event.orderId).remainingLots -= event.byLots;

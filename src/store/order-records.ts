@@ -1,6 +1,7 @@
 import { otherSide } from "../core/feed.ts";
 import type { Instrument } from "../core/instrument.ts";
 import {
+  type OrderAmended,
   type OrderGrown,
   type OrderPlaced,
   type OrderTriggered,
@@ -74,6 +75,13 @@ export function triggerOrder(order: OrderRecord, event: MessageOf<typeof OrderTr
 export function growOrder(order: OrderRecord, event: MessageOf<typeof OrderGrown>): void {
   order.quantityLots = event.quantityLots;
   order.remainingLots = event.quantityLots;
+}
+
+/** Gives the order what an amendment gave it. */
+export function amendOrder(order: OrderRecord, event: MessageOf<typeof OrderAmended>): void {
+  order.priceTicks = event.priceTicks;
+  order.quantityLots = event.quantityLots;
+  order.remainingLots = event.remainingLots;
 }
 
 /** Fills the order by its side of the trade. No event says that an order was filled: its last lot does. */

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { summarizeSymbol } from "../../src/core/invariants.ts";
 import {
+  AmendOrder,
   BUY,
   CROSS,
   DuplicateOrder,
@@ -46,6 +47,10 @@ test("a symbol does what its slow twin does, command by command", () => {
 const EXPECTED = [
   "INSUFFICIENT_MARGIN PlaceOrder",
   "INSUFFICIENT_MARGIN SetLeverage",
+  "INSUFFICIENT_MARGIN AmendOrder",
+  "QUANTITY_BELOW_FILLED",
+  "amended",
+  "amended and traded",
   "INSUFFICIENT_MARGIN SetMarginMode",
   "INSUFFICIENT_MARGIN MoveMargin",
   "OPEN_ORDERS_EXIST",
@@ -116,6 +121,8 @@ function note(outcome: Outcome, command: Message, seen: Map<string, number>): vo
   else if (outcome.refusal !== "") count(outcome.refusal);
   else if (isPlace && outcome.quantityLots === 0) count("duplicate");
   if (outcome.trades.length > 0) count("trade");
+  if (command.type === AmendOrder.code && outcome.refusal === "")
+    count(outcome.trades.length > 0 ? "amended and traded" : "amended");
   for (const [, , reason] of outcome.closed) count(`closed for ${reason}`);
   for (const [, , reason] of outcome.reduced) count(`reduced for ${reason}`);
 }
@@ -188,7 +195,7 @@ function compareSymbol(exchange: Exchange, reference: ReferenceSymbol, accounts:
   );
   for (const accountId of [FEE_ACCOUNT, ...accounts]) {
     const orders = exchange.do(id, make(ReadOrders, { accountId })).replies.slice(0, -1);
-    const expected = reference.ordersOf(accountId).map(({ marginPriceTicks, lossTicks, ...order }) => {
+    const expected = reference.ordersOf(accountId).map(({ marginPriceTicks, lossTicks, priority, ...order }) => {
       const { accountId, ...rest } = order;
       return {
         ...rest,

@@ -41,6 +41,12 @@ const ENDPOINTS: Record<string, Endpoint> = {
   "POST /orders/cancel-after": { access: "TRADE", body: { timeoutMs: 60_000 } },
   "GET /orders/history": { access: "READ" },
   "GET /orders/:id": { access: "READ", path: "/orders/:order", foreign: "ORDER_NOT_FOUND" },
+  "PATCH /orders/:id": {
+    access: "TRADE",
+    path: "/orders/:order",
+    body: { price: "64000" },
+    foreign: "ORDER_NOT_FOUND",
+  },
   "DELETE /orders/:id": { access: "TRADE", path: "/orders/:order", foreign: "ORDER_NOT_FOUND" },
   "GET /positions": { access: "READ" },
   "POST /positions/:symbol/close": { access: "TRADE", path: "/positions/BTC-PERP/close" },
@@ -102,6 +108,7 @@ const ACCOUNT_CHANNELS = ["orders", "fills", "positions", "balance"];
 const OPS: Record<string, object> = {
   "order.place": ORDER,
   "order.cancel": { orderId: ":order" },
+  "order.amend": { orderId: ":order", price: "64000" },
   "order.cancelAll": {},
   "order.cancelAfter": { timeoutMs: 60_000 },
   "position.close": { symbol: "BTC-PERP" },
@@ -279,7 +286,7 @@ test("another account: its names are unknown, and nothing of it is shown", async
       for (const caller of callers)
         if (foreign !== undefined) {
           await caller.refused(foreign, method, pathOf(name), body);
-          if (name.endsWith("/orders/:id")) await caller.refused(foreign, method, "/orders/client:resting");
+          if (name.endsWith("/orders/:id")) await caller.refused(foreign, method, "/orders/client:resting", body);
         } else if (access === "READ") {
           const { text, status } = await caller.request(method, pathOf(name), body);
           assert.equal(status, 200, text);

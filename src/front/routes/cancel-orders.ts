@@ -1,5 +1,5 @@
 import type { Static } from "typebox";
-import { CancelAll, CancelOrder, ORDER_STATUSES, OrderView, SIDES } from "../../core/messages.ts";
+import { CancelAll, CancelOrder, OrderView, SIDES } from "../../core/messages.ts";
 import { blank, type MessageOf } from "../../core/shape.ts";
 import type { CancelAllQuery } from "../../wire/schema/orders.ts";
 import type { Answer } from "../answer.ts";
@@ -9,7 +9,7 @@ import type { Principal } from "../credentials.ts";
 import { ApiError } from "../errors.ts";
 import { allowedOf, checkSymbol } from "../key-limits.ts";
 import { orderJson } from "../views.ts";
-import { findInHistory, findOpen, instrumentOf, isClientId, readOrderId } from "./find-orders.ts";
+import { instrumentOf, resolveOrderId, whyNotOpen } from "./find-orders.ts";
 
 type View = MessageOf<typeof OrderView>;
 
@@ -22,16 +22,11 @@ export async function cancelOrder(
   field = "id",
 ): Promise<void> {
   const { accountId } = principal;
-  const orderId = isClientId(reference)
-    ? ((await findOpen(context, answer, accountId, reference))?.orderId ?? 0)
-    : readOrderId(context, reference);
+  const orderId = await resolveOrderId(context, answer, accountId, reference);
   if (orderId !== 0) checkSymbol(principal, instrumentOf(context, orderId));
   const canceled = orderId === 0 ? null : await cancel(context, accountId, orderId);
   if (canceled !== null) return answer.reply(200, canceled);
-  const closed = await findInHistory(context, accountId, reference);
-  if (closed === null) throw new ApiError("ORDER_NOT_FOUND", { field });
-  const details = { orderId: String(closed.orderId), status: ORDER_STATUSES[closed.status] ?? "" };
-  throw new ApiError("ORDER_NOT_OPEN", { field, details });
+  throw await whyNotOpen(context, accountId, reference, field);
 }
 
 /** Cancels every open order of the account, or those of a symbol or side; of an API key, on the symbols it may trade. */

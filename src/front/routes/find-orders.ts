@@ -1,5 +1,5 @@
 import type { Instrument } from "../../core/instrument.ts";
-import { idToInstrumentId, OrderView, ReadOrder, ReadOrders } from "../../core/messages.ts";
+import { idToInstrumentId, ORDER_STATUSES, OrderView, ReadOrder, ReadOrders } from "../../core/messages.ts";
 import { blank, type MessageOf } from "../../core/shape.ts";
 import type { OrderRecord } from "../../store/rows.ts";
 import { CLIENT_ORDER_ID_PATTERN } from "../../wire/schema/scalars.ts";
@@ -97,6 +97,30 @@ export async function findInHistory(
     ? history.orderByClientId(accountId, readClientId(parameter))
     : history.orderById(readOrderId(context, parameter));
   return order?.accountId === accountId ? order : null;
+}
+
+/** The id of the order that the path names; 0 when there is no such open order. */
+export async function resolveOrderId(
+  context: Context,
+  answer: Pick<Answer, "done">,
+  accountId: number,
+  reference: string,
+): Promise<number> {
+  if (!isClientId(reference)) return readOrderId(context, reference);
+  return (await findOpen(context, answer, accountId, reference))?.orderId ?? 0;
+}
+
+/** The error for an order that was to be changed and is not open: it has ended, or never was. */
+export async function whyNotOpen(
+  context: Context,
+  accountId: number,
+  reference: string,
+  field: string,
+): Promise<ApiError> {
+  const closed = await findInHistory(context, accountId, reference);
+  if (closed === null) return new ApiError("ORDER_NOT_FOUND", { field });
+  const details = { orderId: String(closed.orderId), status: ORDER_STATUSES[closed.status] ?? "" };
+  return new ApiError("ORDER_NOT_OPEN", { field, details });
 }
 
 export function instrumentOf({ symbols }: Context, orderId: number): Instrument {

@@ -1,4 +1,5 @@
 import {
+  AmendOrderBody,
   CancelAfterBody,
   CancelAllQuery,
   CanceledOrders,
@@ -17,6 +18,7 @@ import { CANCEL_COST } from "../limits.ts";
 import { badCursor, readPage } from "../paging.ts";
 import { type Route, route } from "../router.ts";
 import { listJson, orderRecordJson } from "../views.ts";
+import { amendOrder } from "./amend-order.ts";
 import { setCancelAfter } from "./cancel-after.ts";
 import { cancelOrder, cancelOrders } from "./cancel-orders.ts";
 import { findInHistory, findOpen, instrumentOf, type OpenRow, openOrders } from "./find-orders.ts";
@@ -152,6 +154,44 @@ export function orderRoutes(context: Context): Route[] {
         if (order === null) throw new ApiError("ORDER_NOT_FOUND", { field: "id" });
         call.reply(200, orderRecordJson(instrumentOf(context, order.orderId), order));
       },
+    }),
+    route({
+      method: "PATCH",
+      path: "/orders/:id",
+      access: "TRADE",
+      summary: "Amend an order: the id stays, and less at the same price keeps its place in the queue",
+      parameter: OrderReference,
+      body: AmendOrderBody,
+      examples: {
+        price: { price: "64999.5" },
+        quantity: { quantity: "0.008" },
+      },
+      replies: { 200: PlacedOrder },
+      errors: [
+        "ORDER_NOT_FOUND",
+        "ORDER_NOT_OPEN",
+        "PRICE_NOT_ON_TICK",
+        "QUANTITY_NOT_ON_STEP",
+        "PRICE_TOO_HIGH",
+        "QUANTITY_TOO_SMALL",
+        "QUANTITY_TOO_LARGE",
+        "ORDER_WAITS",
+        "WOULD_TRIGGER",
+        "QUANTITY_BELOW_FILLED",
+        "NOTIONAL_TOO_SMALL",
+        "INSUFFICIENT_MARGIN",
+        "PRICE_OUT_OF_BAND",
+        "POSITION_LIMIT",
+        "POST_ONLY_WOULD_TRADE",
+        "SYMBOL_HALTED",
+        "STALE_PRICE",
+        "REQUEST_EXPIRED",
+        "SYMBOL_NOT_ALLOWED",
+        "KEY_ORDER_LIMIT",
+        "KEY_POSITION_LIMIT",
+        "KEY_LEVERAGE_LIMIT",
+      ],
+      handle: ({ call, principal, parameter, body }) => amendOrder(context, call, principal, parameter, body),
     }),
     route({
       method: "DELETE",

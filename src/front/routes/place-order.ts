@@ -87,15 +87,15 @@ function claim(context: Context, accountId: number, clientOrderId: string, instr
   return owner === 0;
 }
 
-/** Answers with the order that the turn has placed, and its fills; or with why it was refused. */
-export function replyPlaced(answer: Answer, instrument: Instrument, turn: Released): void {
+/** Answers with the order that the turn has placed or amended, and its fills; or with why it was refused. */
+export function replyPlaced(answer: Answer, instrument: Instrument, turn: Released, status = 201): void {
   const reply = firstReply(turn);
   const refusal = refusalIn(reply, instrument);
   if (refusal !== null) return answer.refuse(refusal);
   const order = reply as MessageOf<typeof OrderView>;
   if (order.type !== OrderView.code) throw new Error(`an order was answered with message ${order.type}`);
   answer.reply(
-    201,
+    status,
     orderJsonWith(instrument, order, turn.sequence, `,"fills":[${takerFillsJson(instrument, order, turn)}]`),
   );
 }

@@ -106,6 +106,17 @@ export const PlaceOrderBody = object({
 
 export type PlaceOrderBody = Static<typeof PlaceOrderBody>;
 
+export const AmendOrderBody = object(
+  {
+    price: Type.Optional(Decimal("The new limit, a multiple of tickSize; as it is when left out.", "65000.5")),
+    quantity: Type.Optional(
+      Decimal("The new quantity, what has been filled included; as it is when left out.", "0.01"),
+    ),
+    expiresAt: Type.Optional(ExpiresAt),
+  },
+  { description: "At least one of price and quantity.", examples: [{ price: "64999.5", quantity: "0.008" }] },
+);
+
 export const ClosePositionBody = object({
   quantity: Type.Optional(Decimal("All of the position when left out.", "0.01")),
   price: Type.Optional(Decimal("At market when left out.", "65000.5")),
@@ -223,12 +234,12 @@ export const Fill = object(
 export const PlacedOrder = object(
   {
     ...orderProperties,
-    fills: Type.Array(Fill, { description: "What traded at once." }),
+    fills: Type.Array(Fill, { description: "What traded at once, when it was placed or amended." }),
     duplicate: Type.Optional(
       Type.Boolean({ description: "True: the clientOrderId was used before with this body, and this is its order." }),
     ),
   },
-  { description: "An order and what it did when it was placed." },
+  { description: "An order and what it did when it was placed or amended." },
 );
 
 export const OrderList = listOf(Order, "Orders, newest first.");

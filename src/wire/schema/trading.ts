@@ -1,5 +1,6 @@
 import Type from "typebox";
 import {
+  AmendOrderBody,
   CancelAfterBody,
   CancelAllQuery,
   ClosePositionBody,
@@ -21,6 +22,15 @@ export const TRADING_PARAMS = {
     },
     { examples: [{ orderId: "1234567" }] },
   ),
+  /** The order by one of its two ids. */
+  "order.amend": object(
+    {
+      orderId: Type.Optional(Id("The exchange's id.")),
+      clientOrderId: Type.Optional(ClientOrderId),
+      ...AmendOrderBody.properties,
+    },
+    { examples: [{ orderId: "1234567", price: "64999.5" }] },
+  ),
   "order.cancelAll": CancelAllQuery,
   "order.cancelAfter": CancelAfterBody,
   "position.close": object(
@@ -37,6 +47,7 @@ export type TradingOp = keyof typeof TRADING_PARAMS;
 export const TRADING_TWINS: Readonly<Record<TradingOp, string>> = {
   "order.place": "POST /orders",
   "order.cancel": "DELETE /orders/:id",
+  "order.amend": "PATCH /orders/:id",
   "order.cancelAll": "DELETE /orders",
   "order.cancelAfter": "POST /orders/cancel-after",
   "position.close": "POST /positions/:symbol/close",

@@ -59,6 +59,7 @@ export const FREE: InstrumentConfig = {
   ...ODD,
   id: 9,
   symbol: "FREE-PERP",
+  maxOpenOrders: 4,
   baseAsset: "FREE",
   stepSize: "0.01",
   minQuantity: "0.01",

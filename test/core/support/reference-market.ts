@@ -119,7 +119,7 @@ export class ReferenceMarket {
     return this.orders
       .filter((order) => order.side === side)
       .sort(
-        (a, b) => (side === BUY ? b.priceTicks - a.priceTicks : a.priceTicks - b.priceTicks) || a.orderId - b.orderId,
+        (a, b) => (side === BUY ? b.priceTicks - a.priceTicks : a.priceTicks - b.priceTicks) || a.priority - b.priority,
       );
   }
 

@@ -18,6 +18,8 @@ export interface ReferenceOrder {
   feeQuanta: number;
   marginPriceTicks: number;
   lossTicks: number;
+  /** Among orders of one price the lowest trades first: the count of orders placed and requeued before, and this. */
+  priority: number;
   clientOrderId: string;
   createdAt: number;
   updatedAt: number;

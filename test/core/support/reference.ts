@@ -1,5 +1,6 @@
 import type { Instrument } from "../../../src/core/instrument.ts";
 import {
+  AmendOrder,
   BUY,
   CancelAll,
   CancelOrder,
@@ -155,6 +156,8 @@ export class ReferenceSymbol extends ReferenceMarket {
         return this.cancel(message as MessageOf<typeof CancelOrder>);
       case CancelAll.code:
         return this.cancelAll(message as MessageOf<typeof CancelAll>);
+      case AmendOrder.code:
+        return this.amend(message as MessageOf<typeof AmendOrder>, time);
       case ClosePosition.code:
         return this.closePosition(message as MessageOf<typeof ClosePosition>, time);
       case SetLeverage.code:
@@ -196,15 +199,7 @@ export class ReferenceSymbol extends ReferenceMarket {
     if (reduceOnly && closable === 0) return refusal("REDUCE_ONLY_NO_POSITION");
     const quantityLots = reduceOnly ? Math.min(c.quantityLots, closable) : c.quantityLots;
 
-    const band = BigInt(instrument.priceBandPpm);
-    const million = 1_000_000n;
-    let edge = isBuy
-      ? Math.min(Number((BigInt(markTicks) * (million + band)) / million), instrument.maxPriceTicks)
-      : Math.max(Number((BigInt(markTicks) * (million - band) + million - 1n) / million), 1);
-    if (position.isIsolated && closable > 0) {
-      const closingEdge = closingEdgeOf(instrument, position);
-      edge = isBuy ? Math.min(edge, closingEdge) : Math.max(edge, closingEdge);
-    }
+    const edge = this.edgeOf(c.accountId, c.side);
     const priceTicks = isMarket ? edge : c.priceTicks;
     if (priceTicks > instrument.maxPriceTicks)
       return refusal("PRICE_TOO_HIGH", { limitTicks: instrument.maxPriceTicks });
@@ -247,6 +242,7 @@ export class ReferenceSymbol extends ReferenceMarket {
       feeQuanta: 0,
       marginPriceTicks: isBuy ? priceTicks : Math.max(priceTicks, markTicks),
       lossTicks: Math.max(0, isBuy ? priceTicks - markTicks : markTicks - priceTicks),
+      priority: this.placedOrders + 1,
       clientOrderId: c.clientOrderId,
       createdAt: time,
       updatedAt: time,
@@ -274,6 +270,11 @@ export class ReferenceSymbol extends ReferenceMarket {
       if (mayRest) this.orders.push(order);
       else reason = isMarket ? REASON_NO_LIQUIDITY : REASON_IOC_REMAINDER;
     }
+    return this.ended(order, reason, out);
+  }
+
+  /** What a taker came to: at rest, filled, or expired for a reason. */
+  private ended(order: ReferenceOrder, reason: number, out: Outcome): Outcome {
     let status = order.filledLots === 0 ? STATUS_NEW : STATUS_PARTIALLY_FILLED;
     if (order.remainingLots === 0) status = STATUS_FILLED;
     if (reason !== REASON_NONE) {
@@ -283,8 +284,32 @@ export class ReferenceSymbol extends ReferenceMarket {
     return { ...out, ...view(order), status, reason };
   }
 
+  /** How far an order's price may go. */
+  private edgeOf(accountId: number, side: number): number {
+    const { instrument, markTicks } = this;
+    const isBuy = side === BUY;
+    const position = this.position(accountId);
+    const closable = Math.max(0, isBuy ? -position.sizeLots : position.sizeLots);
+    const band = BigInt(instrument.priceBandPpm);
+    const million = 1_000_000n;
+    let edge = isBuy
+      ? Math.min(Number((BigInt(markTicks) * (million + band)) / million), instrument.maxPriceTicks)
+      : Math.max(Number((BigInt(markTicks) * (million - band) + million - 1n) / million), 1);
+    if (position.isIsolated && closable > 0) {
+      const closingEdge = closingEdgeOf(instrument, position);
+      edge = isBuy ? Math.min(edge, closingEdge) : Math.max(edge, closingEdge);
+    }
+    return edge;
+  }
+
   /** The initial margin that an order needs and does not have; null when it has it. */
   private shortfall(order: ReferenceOrder, trades: ReferenceTrade[], restingLots: number): Details {
+    const before = this.contribution(order.accountId).initial;
+    return this.unmargined(order.accountId, this.pendingInitial(order, trades, restingLots) - before);
+  }
+
+  /** The account's initial margin here once these trades are done and the rest of the order is in the book. */
+  private pendingInitial(order: ReferenceOrder, trades: ReferenceTrade[], restingLots: number): number {
     const { instrument, markTicks } = this;
     const perTick = instrument.quantaPerTickLot;
     const lots = sum(trades, (trade) => trade.quantityLots);
@@ -297,13 +322,14 @@ export class ReferenceSymbol extends ReferenceMarket {
       loss:
         Math.max(0, order.side === BUY ? atPrice - atMark : atMark - atPrice) + restingLots * order.lossTicks * perTick,
     };
-    const before = this.contribution(order.accountId).initial;
-    const after = this.contribution(order.accountId, pending).initial;
-    const { isIsolated } = this.position(order.accountId);
-    const availableQuanta = this.exchange.withdrawable(order.accountId);
-    if (isIsolated && after - before > Math.max(0, availableQuanta))
-      return { requiredQuanta: after - before, availableQuanta };
-    return this.uncovered(order.accountId, after - before);
+    return this.contribution(order.accountId, pending).initial;
+  }
+
+  private unmargined(accountId: number, requiredQuanta: number): Details {
+    const { isIsolated } = this.position(accountId);
+    const availableQuanta = this.exchange.withdrawable(accountId);
+    if (isIsolated && requiredQuanta > Math.max(0, availableQuanta)) return { requiredQuanta, availableQuanta };
+    return this.uncovered(accountId, requiredQuanta);
   }
 
   private uncovered(accountId: number, requiredQuanta: number): Details {
@@ -320,6 +346,95 @@ export class ReferenceSymbol extends ReferenceMarket {
     const out = nothing();
     this.remove(order, STATUS_CANCELED, REASON_USER, out);
     return { ...out, ...view(order), status: STATUS_CANCELED, reason: REASON_USER };
+  }
+
+  private amend(c: MessageOf<typeof AmendOrder>, time: number): Outcome {
+    const { instrument, markTicks } = this;
+    const orderId = c.orderId || this.clientIds.get(`${c.accountId}/${c.clientOrderId}`)?.orderId;
+    const order = this.ordersOf(c.accountId).find((own) => own.orderId === orderId);
+    if (order === undefined) return refusal("ORDER_NOT_FOUND");
+    if (c.expiresAt !== 0 && c.expiresAt < time) return refusal("REQUEST_EXPIRED");
+    if (this.haltMode === 3) return this.halted();
+    if (c.quantityLots !== 0 && c.quantityLots <= order.filledLots)
+      return refusal("QUANTITY_BELOW_FILLED", { filledLots: order.filledLots });
+    if (c.quantityLots !== 0 && c.quantityLots < instrument.minQuantityLots)
+      return refusal("QUANTITY_TOO_SMALL", { limitLots: instrument.minQuantityLots });
+    if (c.quantityLots > instrument.maxQuantityLots)
+      return refusal("QUANTITY_TOO_LARGE", { limitLots: instrument.maxQuantityLots });
+
+    const isBuy = order.side === BUY;
+    const reduceOnly = isReduceOnly(order);
+    const { sizeLots } = this.position(c.accountId);
+    const wanted = { ...order, updatedAt: time };
+    if (c.priceTicks !== 0) wanted.priceTicks = c.priceTicks;
+    if (c.quantityLots !== 0) {
+      wanted.remainingLots = c.quantityLots - order.filledLots;
+      if (reduceOnly) wanted.remainingLots = Math.min(wanted.remainingLots, Math.abs(sizeLots));
+      wanted.quantityLots = order.filledLots + wanted.remainingLots;
+    }
+    const { priceTicks } = wanted;
+    const keepsPlace = priceTicks === order.priceTicks && wanted.remainingLots <= order.remainingLots;
+    const status = order.filledLots === 0 ? STATUS_NEW : STATUS_PARTIALLY_FILLED;
+    if (keepsPlace && wanted.quantityLots === order.quantityLots) return { ...nothing(), ...view(order), status };
+    const lotQuanta = priceTicks * instrument.quantaPerTickLot;
+    if (!reduceOnly && wanted.quantityLots * lotQuanta < instrument.minNotionalQuanta)
+      return refusal("NOTIONAL_TOO_SMALL", {
+        limitQuanta: instrument.minNotionalQuanta,
+        nearestLots: dividedUp(instrument.minNotionalQuanta, 1, lotQuanta),
+      });
+    const others = this.orders.filter((other) => other !== order);
+    const place = this.orders.indexOf(order);
+    if (keepsPlace) {
+      this.orders[place] = wanted;
+      return { ...nothing(), ...view(wanted), status };
+    }
+
+    if (this.haltMode > (reduceOnly ? 1 : 0)) return this.halted();
+    if (!reduceOnly && this.isStale(time)) return this.stale();
+    if (priceTicks > instrument.maxPriceTicks)
+      return refusal("PRICE_TOO_HIGH", { limitTicks: instrument.maxPriceTicks });
+    const edge = this.edgeOf(c.accountId, order.side);
+    if (isBuy ? priceTicks > edge : priceTicks < edge)
+      return refusal("PRICE_OUT_OF_BAND", { limitTicks: edge, markTicks });
+    const sameSide = others.filter(
+      (other) => other.accountId === c.accountId && other.side === order.side && !isReduceOnly(other),
+    );
+    const exposed = (isBuy ? sizeLots : -sizeLots) + sum(sameSide, (other) => other.remainingLots);
+    const lastTier = instrument.riskTiers[instrument.riskTiers.length - 1];
+    const largest = Math.floor(lastTier.maxNotionalQuanta / (markTicks * instrument.quantaPerTickLot));
+    const limitLots = Math.min(instrument.maxPositionLots, largest);
+    if (!reduceOnly && exposed + wanted.remainingLots > limitLots) return refusal("POSITION_LIMIT", { limitLots });
+    const best = this.queue(1 - order.side)[0]?.priceTicks;
+    const takes = best !== undefined && (isBuy ? best <= priceTicks : best >= priceTicks);
+    if (takes && (order.flags & POST_ONLY) !== 0) return refusal("POST_ONLY_WOULD_TRADE", { bestTicks: best });
+
+    wanted.marginPriceTicks = isBuy ? priceTicks : Math.max(priceTicks, markTicks);
+    wanted.lossTicks = Math.max(0, isBuy ? priceTicks - markTicks : markTicks - priceTicks);
+    const before = this.contribution(c.accountId).initial;
+    const all = this.orders;
+    this.orders = others;
+    if (!reduceOnly) {
+      const trial = { ...wanted };
+      const expected = nothing();
+      const stopped = this.copy().take(trial, expected, time);
+      const restingLots = stopped === REASON_NONE ? trial.remainingLots : 0;
+      const required = this.pendingInitial(wanted, expected.trades, restingLots) - before;
+      this.orders = all;
+      const shortfall = this.unmargined(c.accountId, required);
+      if (shortfall !== null) return refusal("INSUFFICIENT_MARGIN", shortfall);
+      this.orders = others;
+    }
+
+    this.placedOrders++;
+    wanted.priority = this.placedOrders;
+    const out = nothing();
+    const reason = this.take(wanted, out, time);
+    if (reason === REASON_NONE && wanted.remainingLots > 0) {
+      // In the account's list it stands by its age, as before.
+      const behind = this.orders.findIndex((other) => other.orderId > wanted.orderId);
+      this.orders.splice(behind < 0 ? this.orders.length : behind, 0, wanted);
+    }
+    return this.ended(wanted, reason, out);
   }
 
   private cancelAll(c: MessageOf<typeof CancelAll>): Outcome {

@@ -3,6 +3,7 @@ import { test } from "node:test";
 import type { Instrument } from "../../../src/core/instrument.ts";
 import { summarizeSymbol } from "../../../src/core/invariants.ts";
 import {
+  AmendOrder,
   CancelAfter,
   CancelAll,
   CancelOrder,
@@ -132,6 +133,8 @@ class Stage {
         return this.place(accountId, SIDES.indexOf(verb === "buy" ? "BUY" : "SELL"), rest);
       case "cancel":
         return this.send(make(CancelOrder, { accountId, clientOrderId: rest[0] }));
+      case "amends":
+        return this.amend(accountId, rest);
       case "cancels":
         return this.send(make(CancelAll, { accountId, side: ["buys", "sells"].indexOf(rest[0]) }));
       case "cancels-in": {
@@ -227,6 +230,14 @@ class Stage {
     else if (key === "sl") command.legs = { takeProfit, stopLoss: leg };
     else return false;
     return true;
+  }
+
+  /** `a 5 @ 101`, `a 5` or `a @ 101`. */
+  private amend(accountId: number, [clientOrderId, ...rest]: string[]): string {
+    const at = rest.indexOf("@");
+    const quantityLots = rest.length === 0 || at === 0 ? 0 : Number(rest[0]);
+    const priceTicks = at < 0 ? 0 : Number(rest[at + 1]);
+    return this.send(make(AmendOrder, { accountId, clientOrderId, quantityLots, priceTicks }));
   }
 
   private send(command: Message, actorId: number = this.instrument.id): string {

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import {
+  AmendOrder,
   type AttachedLeg,
   CancelAfter,
   CancelAll,
@@ -11,6 +12,7 @@ import {
   GTD,
   HaltSymbol,
   ISOLATED,
+  idToInstrumentId,
   isAtMarket,
   LEDGER,
   LIMIT,
@@ -60,6 +62,14 @@ export type Step = { symbol: number; account: number; waitMs: number } & (
   /** An order with a client order id once more, as whoever has lost its reply would send it. */
   | { kind: "again"; pick: number }
   | { kind: "cancel"; pick: number; clientId: number }
+  | {
+      kind: "amend";
+      pick: number;
+      clientId: number;
+      priceTicks: number;
+      quantityLots: number;
+      expiresInMs: number | null;
+    }
   | { kind: "cancelAll"; side: number }
   | { kind: "cancelAfter"; inMs: number | null }
   | { kind: "close"; quantityLots: number; priceTicks: number }
@@ -138,7 +148,7 @@ const place = fc.record({
 });
 
 export const step: fc.Arbitrary<Step> = fc.oneof(
-  { weight: 36, arbitrary: place },
+  { weight: 30, arbitrary: place },
   {
     weight: 1,
     arbitrary: fc.record({ kind: fc.constant("again" as const), ...common, pick: fc.nat(1000) }),
@@ -150,6 +160,18 @@ export const step: fc.Arbitrary<Step> = fc.oneof(
       ...common,
       pick: fc.nat(1000),
       clientId: mostly(0, fc.nat(CLIENT_IDS.length - 1)),
+    }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      kind: fc.constant("amend" as const),
+      ...common,
+      pick: fc.nat(1000),
+      clientId: mostly(0, fc.nat(CLIENT_IDS.length - 1)),
+      priceTicks: fc.oneof(fc.constant(0), priceTicks),
+      quantityLots: fc.oneof(fc.constant(0), quantityLots),
+      expiresInMs: mostly<number | null>(null, fc.constantFrom(-1, 0, 1), 15),
     }),
   },
   {
@@ -174,7 +196,7 @@ export const step: fc.Arbitrary<Step> = fc.oneof(
     }),
   },
   {
-    weight: 2,
+    weight: 4,
     arbitrary: fc.record({
       kind: fc.constant("marginMode" as const),
       ...common,
@@ -291,6 +313,7 @@ export class Traffic<E extends Pick<Exchange, "time" | "ask" | "carryOut"> = Exc
   readonly accounts: number[] = [];
   private readonly symbols: number[];
   private readonly orderIds: number[];
+  private readonly ordersOf = new Map<number, number[]>();
   private readonly withClientId: { actorId: number; command: Message }[] = [];
 
   constructor(exchange: E, symbols: readonly number[]) {
@@ -347,6 +370,22 @@ export class Traffic<E extends Pick<Exchange, "time" | "ask" | "carryOut"> = Exc
         const orderId = step.clientId > 0 ? 0 : this.orderIds[step.pick % this.orderIds.length];
         const clientOrderId = CLIENT_IDS[step.clientId];
         return { actorId, command: make(CancelOrder, { accountId, orderId, clientOrderId }) };
+      }
+      case "amend": {
+        const { priceTicks, quantityLots, expiresInMs } = step;
+        // Its own account's, of the last few: most others are closed.
+        const orderId = step.clientId > 0 ? 0 : this.recentOrderOf(accountId, step.pick);
+        return {
+          actorId: orderId === 0 ? actorId : idToInstrumentId(orderId),
+          command: make(AmendOrder, {
+            accountId,
+            orderId,
+            clientOrderId: CLIENT_IDS[step.clientId],
+            priceTicks,
+            quantityLots,
+            expiresAt: expiresInMs === null ? 0 : this.exchange.time + step.waitMs + expiresInMs,
+          }),
+        };
       }
       case "cancelAll":
         return { actorId, command: make(CancelAll, { accountId, side: step.side }) };
@@ -408,6 +447,11 @@ export class Traffic<E extends Pick<Exchange, "time" | "ask" | "carryOut"> = Exc
     return { actorId, command };
   }
 
+  private recentOrderOf(accountId: number, pick: number): number {
+    const recent = this.ordersOf.get(accountId)?.slice(-6) ?? [];
+    return recent.length === 0 ? 0 : recent[pick % recent.length];
+  }
+
   send(actorId: number, command: Message): Said {
     const said = this.exchange.carryOut(actorId, command);
     this.note(said.events);
@@ -417,8 +461,12 @@ export class Traffic<E extends Pick<Exchange, "time" | "ask" | "carryOut"> = Exc
   /** These have happened. */
   note(events: readonly Message[]): void {
     for (const event of events)
-      if (event.type === OrderPlaced.code || event.type === OrderWaits.code)
-        this.orderIds.push((event as MessageOf<typeof OrderPlaced>).orderId);
+      if (event.type === OrderPlaced.code || event.type === OrderWaits.code) {
+        const { orderId, accountId } = event as MessageOf<typeof OrderPlaced>;
+        this.orderIds.push(orderId);
+        const own = this.ordersOf.get(accountId) ?? [];
+        this.ordersOf.set(accountId, [...own, orderId]);
+      }
   }
 
   /** One step from command to outcome. */

@@ -1,0 +1,190 @@
+import { isLegReached } from "./attached.ts";
+import { refuseWhileHalted } from "./halt.ts";
+import type { Instrument } from "./instrument.ts";
+import { isWithinKey } from "./key-limits.ts";
+import { crosses, preview } from "./matching.ts";
+import {
+  type AmendOrder,
+  BUY,
+  MODE_HALTED,
+  OrderAmended,
+  POST_ONLY,
+  REASON_NONE,
+  STATUS_NEW,
+  STATUS_PARTIALLY_FILLED,
+  STOP,
+  TAKE_PROFIT,
+  type Turn,
+} from "./messages.ts";
+import type { Placement } from "./placement.ts";
+import { BUY_LOTS, LEVERAGE, SELL_LOTS, SIZE } from "./positions.ts";
+import { refuse } from "./refusals.ts";
+import { blank, type MessageOf } from "./shape.ts";
+import type { SymbolState } from "./symbol-state.ts";
+import { replyOpenOrder, replyOrder } from "./symbol-views.ts";
+import type { PriceTicks, QuantityLots } from "./units.ts";
+
+// Filled in again for each event: a turn hands it on before it goes on (see Turn).
+const amended = blank(OrderAmended);
+
+/** What the order is to be. */
+interface Wanted {
+  readonly priceTicks: PriceTicks;
+  readonly quantityLots: QuantityLots;
+  /** What of it may still trade. */
+  readonly remainingLots: QuantityLots;
+}
+
+/**
+ * Gives an open order another price or quantity under the same id. Less at the same price keeps its place in the queue.
+ * Anything else is checked as a new order in the old one's place would be, goes to the back, and takes first what it
+ * meets. Refused, nothing has changed.
+ */
+export class Amendment {
+  private readonly instrument: Instrument;
+  private readonly state: SymbolState;
+  private readonly placement: Placement;
+
+  constructor(state: SymbolState, placement: Placement) {
+    this.instrument = state.instrument;
+    this.state = state;
+    this.placement = placement;
+  }
+
+  /** `slot`: the account's own resting order. */
+  amend(slot: number, command: MessageOf<typeof AmendOrder>, turn: Turn): void {
+    const { state, instrument } = this;
+    const { orders } = state;
+    if (command.expiresAt !== 0 && turn.time > command.expiresAt) return refuse(turn, "REQUEST_EXPIRED", "expiresAt");
+    if (orders.isWaiting(slot)) return refuse(turn, "ORDER_WAITS", "id");
+    if (state.haltMode === MODE_HALTED) return refuse(turn, "SYMBOL_HALTED", "symbol", { status: "HALTED" });
+    if (command.quantityLots !== 0) {
+      const filledLots = orders.filledLots(slot);
+      if (command.quantityLots <= filledLots) return refuse(turn, "QUANTITY_BELOW_FILLED", "quantity", { filledLots });
+      if (command.quantityLots < instrument.minQuantityLots)
+        return refuse(turn, "QUANTITY_TOO_SMALL", "quantity", { limitLots: instrument.minQuantityLots });
+      if (command.quantityLots > instrument.maxQuantityLots)
+        return refuse(turn, "QUANTITY_TOO_LARGE", "quantity", { limitLots: instrument.maxQuantityLots });
+    }
+    const wanted = this.wantedOf(slot, command);
+    const isSamePrice = wanted.priceTicks === orders.priceTicks(slot);
+    const isNoMore = isSamePrice && wanted.remainingLots <= orders.remainingLots(slot);
+    if (isNoMore && wanted.quantityLots === orders.quantityLots(slot)) return replyOpenOrder(state, turn, slot);
+    const perTick = wanted.priceTicks * instrument.quantaPerTickLot;
+    if (!state.isReduceOnly(slot) && wanted.quantityLots * perTick < instrument.minNotionalQuanta)
+      return refuse(turn, "NOTIONAL_TOO_SMALL", "quantity", {
+        limitQuanta: instrument.minNotionalQuanta,
+        nearestLots: Math.ceil(instrument.minNotionalQuanta / perTick),
+      });
+    if (!isNoMore) return this.requeue(slot, wanted, command, turn);
+    this.emit(slot, wanted, 1, 0, orders.marginPriceTicks(slot), orders.lossTicks(slot), turn);
+    this.replyResting(slot, turn);
+  }
+
+  /** A quantity that is not given stays as it is, with what has been given up of it; one that is given counts anew. */
+  private wantedOf(slot: number, command: MessageOf<typeof AmendOrder>): Wanted {
+    const { orders, positions } = this.state;
+    const priceTicks = command.priceTicks || orders.priceTicks(slot);
+    if (command.quantityLots === 0)
+      return { priceTicks, quantityLots: orders.quantityLots(slot), remainingLots: orders.remainingLots(slot) };
+    const filledLots = orders.filledLots(slot);
+    const openLots = command.quantityLots - filledLots;
+    if (!this.state.isReduceOnly(slot))
+      return { priceTicks, quantityLots: command.quantityLots, remainingLots: openLots };
+    const remainingLots = Math.min(openLots, Math.abs(positions.numbers[orders.row(slot) + SIZE]));
+    return { priceTicks, quantityLots: filledLots + remainingLots, remainingLots };
+  }
+
+  /** Check, check, check; then it must succeed: as Placement.place(), with what the order has now out of the way. */
+  private requeue(slot: number, wanted: Wanted, command: MessageOf<typeof AmendOrder>, turn: Turn): void {
+    const { state, instrument, placement } = this;
+    const { orders, positions } = state;
+    const { priceTicks, quantityLots, remainingLots } = wanted;
+    const mark = state.markTicks;
+    const reduceOnly = state.isReduceOnly(slot);
+    if (refuseWhileHalted(state, turn, reduceOnly)) return;
+    const row = orders.row(slot);
+    const numbers = positions.numbers;
+    const size = numbers[row + SIZE];
+    if (size !== 0) state.freshen(row);
+    const side = orders.side(slot);
+    const isBuy = side === BUY;
+    if (priceTicks > instrument.maxPriceTicks)
+      return refuse(turn, "PRICE_TOO_HIGH", "price", { limitTicks: instrument.maxPriceTicks });
+    const edgeTicks = placement.edgeOf(row, side, Math.max(0, isBuy ? -size : size), mark);
+    if (isBuy ? priceTicks > edgeTicks : priceTicks < edgeTicks)
+      return refuse(turn, "PRICE_OUT_OF_BAND", "price", { limitTicks: edgeTicks, markTicks: mark });
+    if (this.reachesLeg(slot, priceTicks)) return refuse(turn, "WOULD_TRIGGER", "price", { currentTicks: priceTicks });
+    const marginPriceTicks = isBuy ? priceTicks : Math.max(priceTicks, mark);
+    if (!reduceOnly) {
+      const othersLots = (isBuy ? numbers[row + BUY_LOTS] : numbers[row + SELL_LOTS]) - orders.remainingLots(slot);
+      const exposedLots = (isBuy ? size : -size) + othersLots + remainingLots;
+      const limitLots = placement.positionLimitLots(mark);
+      if (exposedLots > limitLots) return refuse(turn, "POSITION_LIMIT", "quantity", { limitLots });
+      const asked = { ...command, quantityLots };
+      if (!isWithinKey(asked, turn, instrument, exposedLots, marginPriceTicks, mark, numbers[row + LEVERAGE])) return;
+    }
+    const bestTicks = state.book.opposite(side).best();
+    const takes = crosses(side, priceTicks, bestTicks);
+    if (takes && (orders.flags(slot) & POST_ONLY) !== 0)
+      return refuse(turn, "POST_ONLY_WOULD_TRADE", "price", { bestTicks });
+    const { expected } = placement;
+    expected.lots = 0;
+    expected.quanta = 0;
+    expected.leftLots = remainingLots;
+    if (takes) preview(state, row, side, priceTicks, remainingLots, orders.selfTradePrevention(slot), expected);
+    const lossTicks = Math.max(0, isBuy ? priceTicks - mark : mark - priceTicks);
+    if (!reduceOnly) {
+      const { leftLots } = expected;
+      const shortfall = placement.reserveMargin(row, isBuy, leftLots, marginPriceTicks, lossTicks, mark, slot);
+      if (shortfall !== null) return refuse(turn, "INSUFFICIENT_MARGIN", "quantity", shortfall);
+    }
+
+    // From here it must succeed.
+    this.emit(slot, wanted, takes ? 0 : 1, state.nextOrderSerial, marginPriceTicks, lossTicks, turn);
+    if (takes) placement.take(turn, slot, priceTicks, true, marginPriceTicks, lossTicks);
+    else this.replyResting(slot, turn);
+  }
+
+  /** Whether the price is beyond the take-profit or the stop that comes with the order: see AttachedOrders.place(). */
+  private reachesLeg(slot: number, priceTicks: PriceTicks): boolean {
+    const { orders, terms } = this.state;
+    if (!orders.isExtended(slot)) return false;
+    const { takeProfit = null, stopLoss = null } = terms.of(slot).legs ?? {};
+    const side = orders.side(slot);
+    if (takeProfit !== null && isLegReached(takeProfit, TAKE_PROFIT, side, priceTicks)) return true;
+    return stopLoss !== null && isLegReached(stopLoss, STOP, side, priceTicks);
+  }
+
+  private emit(
+    slot: number,
+    wanted: Wanted,
+    rests: number,
+    queueSerial: number,
+    marginPriceTicks: PriceTicks,
+    lossTicks: PriceTicks,
+    turn: Turn,
+  ): void {
+    const { state } = this;
+    const { orders } = state;
+    amended.orderId = state.orderId(slot);
+    amended.accountId = state.accountId(slot);
+    amended.side = orders.side(slot);
+    amended.oldPriceTicks = orders.priceTicks(slot);
+    amended.oldRestingLots = orders.remainingLots(slot);
+    amended.priceTicks = wanted.priceTicks;
+    amended.quantityLots = wanted.quantityLots;
+    amended.remainingLots = wanted.remainingLots;
+    amended.rests = rests;
+    amended.queueSerial = queueSerial;
+    amended.marginPriceTicks = marginPriceTicks;
+    amended.lossTicks = lossTicks;
+    state.amended(amended, slot);
+    turn.emit(amended);
+  }
+
+  private replyResting(slot: number, turn: Turn): void {
+    const status = this.state.orders.filledLots(slot) > 0 ? STATUS_PARTIALLY_FILLED : STATUS_NEW;
+    replyOrder(this.state, turn, slot, status, REASON_NONE, true);
+  }
+}
