@@ -29,6 +29,29 @@ export class PerpdTrading extends PerpdAccount {
     return this.parseOrder(order, market);
   }
 
+  /**
+   * Changes price and amount of a limit order, which keeps its id, and with a smaller amount at its price its place. The
+   * amount includes what has been filled.
+   */
+  override async editOrder(
+    id: string,
+    symbol: string,
+    _type: OrderType,
+    _side: OrderSide,
+    amount?: Num,
+    price?: Num,
+    params: Dict = {},
+  ): Promise<Order> {
+    await this.loadMarkets();
+    const market = this.market(symbol);
+    const changes = this.given({
+      quantity: amount === undefined ? undefined : this.amountToPrecision(symbol, amount),
+      price: price === undefined ? undefined : this.priceToPrecision(symbol, price),
+    });
+    const request = { ...changes, ...this.orderReference(id, params) };
+    return this.parseOrder(await this.request("orders/{id}", "private", "PATCH", request), market);
+  }
+
   /** All of the position at market, or with `params.quantity` and `params.price` a part, at a limit. */
   override async closePosition(symbol: string, _side?: OrderSide, params: Dict = {}): Promise<Order> {
     await this.loadMarkets();

@@ -339,6 +339,16 @@ const METHODS: Record<string, () => Promise<void> | void> = {
     assert.deepEqual([dated.timeInForce, dated.info.goodTillDate], ["GTD", until]);
     await taker.cancelOrder(idOf(dated), ETH);
   },
+  async editOrder() {
+    const order = await maker.createLimitBuyOrder(ETH, 0.3, 2900, { clientOrderId: "edited" });
+    const smaller = await maker.editOrder(idOf(order), ETH, "limit", "buy", 0.2);
+    check.checkOrder(maker, smaller, ETH);
+    assert.deepEqual([smaller.id, smaller.amount, smaller.price], [order.id, 0.2, 2900]);
+    const moved = await maker.editOrder("", ETH, "limit", "buy", undefined, 2910, { clientOrderId: "edited" });
+    assert.deepEqual([moved.id, moved.amount, moved.price], [order.id, 0.2, 2910]);
+    await maker.cancelOrder(idOf(order), ETH);
+    await assert.rejects(maker.editOrder(idOf(order), ETH, "limit", "buy", 0.1), { name: "OrderNotFound" });
+  },
   async cancelOrder() {
     check.checkOrder(maker, canceled, BTC);
     assert.deepEqual([canceled.status, canceled.remaining], ["canceled", 0.3]);
