@@ -8,7 +8,6 @@ import {
   INSURANCE_ACCOUNT,
   IOC,
   LEDGER,
-  LIMIT,
   MARKET,
   PlaceOrder,
   SetIndexPrice,
@@ -19,7 +18,7 @@ import {
   TransferView,
   Withdraw,
 } from "../../src/core/messages.ts";
-import type { Message, MessageOf } from "../../src/core/shape.ts";
+import { blank, type Message, type MessageOf } from "../../src/core/shape.ts";
 import { deposit, openAccount, openDemoAccount } from "../../src/sandbox/accounts.ts";
 import { BEAT_MS } from "../../src/sandbox/desk.ts";
 import { Sandbox, type SandboxOptions } from "../../src/sandbox/sandbox.ts";
@@ -90,18 +89,7 @@ function assertTwoSided(road: OneThreadRoad, least = 8): void {
 }
 
 function place(road: OneThreadRoad, order: { accountId: number; side: Side; quantityLots: number }): Message {
-  const command = {
-    type: PlaceOrder.code,
-    orderType: MARKET,
-    timeInForce: IOC,
-    flags: 0,
-    selfTradePrevention: 0,
-    priceTicks: 0,
-    expiresAt: 0,
-    bodyHash: 0,
-    clientOrderId: "",
-    ...order,
-  };
+  const command = { ...blank(PlaceOrder), orderType: MARKET, timeInForce: IOC, ...order };
   return road.replies(BTC, command)[0] as Message;
 }
 
@@ -274,20 +262,7 @@ test("a customer's quote in the way makes the makers wait, not shout", async () 
   road.replies(BTC, { type: SetIndexPrice.code, indexTicks: 650_000 } as Message);
   const { accountId } = await openAccount(road, "customer", road.time + 1e6, forever);
   await deposit(road, accountId, 1e12, "r", forever);
-  const order = {
-    type: PlaceOrder.code,
-    accountId,
-    side: BUY,
-    orderType: LIMIT,
-    timeInForce: 0,
-    flags: 0,
-    selfTradePrevention: 0,
-    priceTicks: 655_000,
-    quantityLots: 50_000,
-    expiresAt: 0,
-    bodyHash: 0,
-    clientOrderId: "",
-  };
+  const order = { ...blank(PlaceOrder), accountId, side: BUY, priceTicks: 655_000, quantityLots: 50_000 };
   road.replies(BTC, order);
   const asked = road.asked.length;
   run(road, 30);
