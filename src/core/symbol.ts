@@ -184,7 +184,8 @@ export class SymbolActor implements Actor {
     const isMarking = this.pricing.proceed();
     const isLooking = this.liquidate(turn);
     const isCanceling = turn.time >= this.state.cancelSwitches.earliest;
-    const isFiring = isCanceling || this.conditional.proceed(turn);
+    // What comes to wait with an order that has just been filled may be at its price already.
+    const isFiring = isCanceling || this.conditional.proceed(turn) || this.state.entryFills.size > 0;
     this.endTurn(turn);
     // Behind all that the turn has done: it counts what is in order by now.
     const isChecking = this.selfCheck.proceed(this.state, turn);
