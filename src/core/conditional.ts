@@ -42,6 +42,7 @@ import { type RefusalCode, refuse } from "./refusals.ts";
 import { blank, type MessageOf } from "./shape.ts";
 import type { SymbolState } from "./symbol-state.ts";
 import { replyOrder } from "./symbol-views.ts";
+import { activates, MAX_TRAILING_ORDERS, trailingTrigger } from "./trailing.ts";
 import { reaches } from "./triggers.ts";
 import type { PriceTicks } from "./units.ts";
 
@@ -100,7 +101,7 @@ export class Conditional {
 
   place(command: MessageOf<typeof PlaceTrigger>, turn: Turn): void {
     const { state, instrument } = this;
-    const { side, triggerTicks, triggerBy, quantityLots, priceTicks } = command;
+    const { side, triggerBy, quantityLots, priceTicks, callbackPpm, activationTicks } = command;
     if (command.clientOrderId !== "" && answerRepeated(state, command, turn)) return;
     if (command.expiresAt !== 0 && turn.time > command.expiresAt) return refuse(turn, "REQUEST_EXPIRED", "expiresAt");
     if (state.markTicks === 0) return refuse(turn, "NO_MARK_PRICE", "symbol");
@@ -118,6 +119,10 @@ export class Conditional {
       if (quantityLots > instrument.maxQuantityLots)
         return refuse(turn, "QUANTITY_TOO_LARGE", "quantity", { limitLots: instrument.maxQuantityLots });
     }
+    if (activationTicks > instrument.maxPriceTicks)
+      return refuse(turn, "PRICE_TOO_HIGH", "activationPrice", { limitTicks: instrument.maxPriceTicks });
+    const currentTicks = state.priceOf(triggerBy);
+    const triggerTicks = callbackPpm === 0 ? command.triggerTicks : this.trailingFrom(command, currentTicks);
     if (triggerTicks > instrument.maxPriceTicks)
       return refuse(turn, "PRICE_TOO_HIGH", "triggerPrice", { limitTicks: instrument.maxPriceTicks });
     if (priceTicks > instrument.maxPriceTicks)
@@ -125,7 +130,7 @@ export class Conditional {
     const bandTicks = bandEdge(instrument, side, triggerTicks);
     if (priceTicks !== 0 && (side === BUY ? priceTicks > bandTicks : priceTicks < bandTicks))
       return refuse(turn, "PRICE_OUT_OF_BAND", "price", { limitTicks: bandTicks, triggerTicks });
-    const valueTicks = priceTicks === 0 ? triggerTicks : priceTicks;
+    const valueTicks = priceTicks || triggerTicks || activationTicks || state.markTicks;
     if (!reduces && quantityLots * valueTicks * instrument.quantaPerTickLot < instrument.minNotionalQuanta)
       return refuse(turn, "NOTIONAL_TOO_SMALL", "quantity", {
         limitQuanta: instrument.minNotionalQuanta,
@@ -133,13 +138,17 @@ export class Conditional {
       });
     if (numbers[row + WAITING_ORDERS] >= MAX_TRIGGER_ORDERS)
       return refuse(turn, "TOO_MANY_TRIGGER_ORDERS", "symbol", { limit: MAX_TRIGGER_ORDERS });
+    if (callbackPpm !== 0 && state.trailing.size >= MAX_TRAILING_ORDERS)
+      return refuse(turn, "TOO_MANY_TRIGGER_ORDERS", "symbol", { limit: MAX_TRAILING_ORDERS });
     const exposedLots =
       (side === BUY ? numbers[row + SIZE] + numbers[row + BUY_LOTS] : numbers[row + SELL_LOTS] - numbers[row + SIZE]) +
       quantityLots;
     const leverage = numbers[row + LEVERAGE];
     if (!reduces && !isWithinKey(command, turn, instrument, exposedLots, valueTicks, state.markTicks, leverage)) return;
-    const currentTicks = this.priceOf(triggerBy);
-    if (currentTicks !== 0 && reaches(waitsForRise(command.orderType, side), currentTicks, triggerTicks))
+    if (activationTicks !== 0 && activates(side, currentTicks, activationTicks))
+      return refuse(turn, "WOULD_TRIGGER", "activationPrice", { currentTicks });
+    const rises = waitsForRise(command.orderType, side);
+    if (callbackPpm === 0 && currentTicks !== 0 && reaches(rises, currentTicks, triggerTicks))
       return refuse(turn, "WOULD_TRIGGER", "triggerPrice", { currentTicks });
 
     waits.orderId = serialToId(state.nextOrderSerial, instrument.id);
@@ -153,6 +162,8 @@ export class Conditional {
     waits.quantityLots = quantityLots;
     waits.triggerTicks = triggerTicks;
     waits.triggerBy = triggerBy;
+    waits.callbackPpm = callbackPpm;
+    waits.activationTicks = activationTicks;
     waits.bodyHash = command.bodyHash;
     waits.clientOrderId = command.clientOrderId;
     const slot = state.waits(waits, turn.time);
@@ -177,8 +188,9 @@ export class Conditional {
   }
 
   private next(): number {
-    const { triggers, markTicks, lastTicks, indexTicks } = this.state;
-    return triggers.firstReached(markTicks, lastTicks, indexTicks);
+    const { triggers, trailing, markTicks, lastTicks, indexTicks } = this.state;
+    const slot = triggers.firstReached(markTicks, lastTicks, indexTicks);
+    return slot !== NONE ? slot : trailing.firstReached(markTicks, lastTicks, indexTicks);
   }
 
   private fire(slot: number, turn: Turn): void {
@@ -220,8 +232,10 @@ export class Conditional {
     state.markFresh();
   }
 
-  private priceOf(source: number): PriceTicks {
-    const { markTicks, lastTicks, indexTicks } = this.state;
-    return [markTicks, lastTicks, indexTicks][source];
+  /** Where a trailing order begins; 0 = it does not trail yet. */
+  private trailingFrom(command: MessageOf<typeof PlaceTrigger>, currentTicks: PriceTicks): PriceTicks {
+    const { side, callbackPpm, activationTicks } = command;
+    if (!activates(side, currentTicks, activationTicks)) return 0;
+    return trailingTrigger(side, currentTicks, callbackPpm, this.instrument.maxPriceTicks);
   }
 }

@@ -19,11 +19,24 @@ export const STOP = 2;
 export const STOP_MARKET = 3;
 export const TAKE_PROFIT = 4;
 export const TAKE_PROFIT_MARKET = 5;
-export const ORDER_TYPES = ["LIMIT", "MARKET", "STOP", "STOP_MARKET", "TAKE_PROFIT", "TAKE_PROFIT_MARKET"] as const;
+/** A STOP_MARKET whose price follows the best one: see core/trailing.ts. */
+export const TRAILING_STOP_MARKET = 6;
+export const ORDER_TYPES = [
+  "LIMIT",
+  "MARKET",
+  "STOP",
+  "STOP_MARKET",
+  "TAKE_PROFIT",
+  "TAKE_PROFIT_MARKET",
+  "TRAILING_STOP_MARKET",
+] as const;
 export const waitsForPrice = (orderType: number): boolean => orderType >= STOP;
 /** Types without a limit price of their own. */
 export const isAtMarket = (orderType: number): boolean =>
-  orderType === MARKET || orderType === STOP_MARKET || orderType === TAKE_PROFIT_MARKET;
+  orderType === MARKET ||
+  orderType === STOP_MARKET ||
+  orderType === TAKE_PROFIT_MARKET ||
+  orderType === TRAILING_STOP_MARKET;
 
 /** Which price a waiting order waits for. */
 export const BY_MARK = 0;
@@ -265,6 +278,9 @@ export const PlaceTrigger = shape(16, "PlaceTrigger", {
   keyOrderQuanta: "number",
   keyPositionQuanta: "number",
   keyLeverage: "number",
+  /** Of TRAILING_STOP_MARKET, whose triggerTicks is 0; activationTicks 0 = it trails at once. */
+  callbackPpm: "number",
+  activationTicks: "number",
 });
 
 /** A PlaceOrder with more: an end, or a take-profit and a stop for what it will have opened. */
@@ -492,6 +508,12 @@ export const OrderWaits = shape(114, "OrderWaits", {
   /** The order that it came with, and the other one that did; 0 = none. */
   parentId: "number",
   siblingId: "number",
+  /**
+   * Of TRAILING_STOP_MARKET: its triggerTicks is 0 while it waits for activationTicks, and where it begins if it trails
+   * at once. From there on it follows from the prices at the end of each turn.
+   */
+  callbackPpm: "number",
+  activationTicks: "number",
 });
 /** Its price has come: from here on it is an order that takes, as behind an OrderPlaced whose `rests` is 0. */
 export const OrderTriggered = shape(115, "OrderTriggered", {
@@ -500,6 +522,8 @@ export const OrderTriggered = shape(115, "OrderTriggered", {
   /** The limit; of a type at market the cap it may not trade beyond. */
   priceTicks: "number",
   quantityLots: "number",
+  /** What it fired at; 0 = what it was placed with. */
+  triggerTicks: "number",
 });
 
 /** What the order of the OrderPlaced before has beyond it. */
@@ -621,6 +645,9 @@ export const OrderView = shape(161, "OrderView", {
   goodTillDate: "number",
   /** The order that it came with; 0 = none. */
   parentId: "number",
+  /** Of TRAILING_STOP_MARKET; else 0. */
+  callbackPpm: "number",
+  activationTicks: "number",
 });
 /** The client order id was used before with the same body: this is its order, to be read from history. */
 export const DuplicateOrder = shape(162, "DuplicateOrder", { orderId: "number" });
@@ -975,6 +1002,9 @@ export const OrderTermsRow = shape(206, "OrderTermsRow", {
   takeProfitId: "number",
   stopLossId: "number",
   legs: json<AttachedLegs | null>(),
+  callbackPpm: "number",
+  activationTicks: "number",
+  bestTicks: "number",
 });
 
 /** When all open orders of an account are canceled: while that is awaited. */

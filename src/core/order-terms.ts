@@ -1,10 +1,19 @@
-import { ATTACHED, type AttachedLegs, BUY, CLOSE_POSITION, STOP, STOP_MARKET } from "./messages.ts";
+import {
+  ATTACHED,
+  type AttachedLegs,
+  BUY,
+  CLOSE_POSITION,
+  STOP,
+  STOP_MARKET,
+  TRAILING_STOP_MARKET,
+} from "./messages.ts";
+import type { Trailing } from "./trailing.ts";
 import type { PriceTicks, QuantityLots, TimeMs } from "./units.ts";
 
 /** What an order has beyond what every order has. Kept beside the orders, so that those without it do not pay for it. */
-export interface OrderTerms {
-  /** 0 = it does not wait for a price, nor has it. */
-  readonly triggerTicks: PriceTicks;
+export interface OrderTerms extends Trailing {
+  /** 0 = it does not wait for a price, nor has it; or does not trail yet. */
+  triggerTicks: PriceTicks;
   readonly triggerBy: number;
   /**
    * Its place in the queue of its price, among the serials of the others: one of its own, taken when it came to rest
@@ -32,6 +41,9 @@ export const NO_TERMS: OrderTerms = {
   legs: null,
   takeProfitId: 0,
   stopLossId: 0,
+  callbackPpm: 0,
+  activationTicks: 0,
+  bestTicks: 0,
 };
 
 /** Orders with one of these flags end with the position that they wait to close. */
@@ -48,7 +60,7 @@ export interface EntryFill {
 
 /** Whether the trigger waits for the price to rise: a stop goes with the movement, a take-profit against it. */
 export function waitsForRise(orderType: number, side: number): boolean {
-  const isStop = orderType === STOP || orderType === STOP_MARKET;
+  const isStop = orderType === STOP || orderType === STOP_MARKET || orderType === TRAILING_STOP_MARKET;
   return isStop === (side === BUY);
 }
 

@@ -315,6 +315,7 @@ export class Placement {
     triggered.accountId = placed.accountId;
     triggered.priceTicks = placed.priceTicks;
     triggered.quantityLots = placed.quantityLots;
+    triggered.triggerTicks = this.state.terms.of(slot).triggerTicks;
     this.state.triggered(triggered, slot);
     turn.emit(triggered);
   }

@@ -70,6 +70,7 @@ import {
   WAITING_ORDERS,
 } from "./positions.ts";
 import type { MessageOf } from "./shape.ts";
+import { TrailingOrders } from "./trailing.ts";
 import { Triggers } from "./triggers.ts";
 import type { PriceTicks, Quanta, QuantityLots, TimeMs } from "./units.ts";
 
@@ -95,6 +96,7 @@ export class SymbolState {
   /** Of orders that wait for a price, or have waited. */
   readonly terms = new OrderTermsTable();
   readonly triggers: Triggers;
+  readonly trailing: TrailingOrders;
   /** Orders with a goodTillDate, by serial. */
   readonly expiries = new Deadlines();
   readonly cancelSwitches = new CancelSwitches();
@@ -155,6 +157,13 @@ export class SymbolState {
     this.book = new Book(this.orders, instrument.maxPriceTicks);
     this.positions = new Positions(instrument.defaultLeverage);
     this.triggers = new Triggers(instrument.maxPriceTicks);
+    const { orders, terms } = this;
+    this.trailing = new TrailingOrders(instrument.maxPriceTicks, {
+      terms: (slot) => terms.of(slot),
+      side: (slot) => orders.side(slot),
+      serial: (slot) => orders.serial(slot),
+      moved: (slot) => orders.touch(slot),
+    });
   }
 
   apply(event: SymbolEvent, time: TimeMs): void {
@@ -270,8 +279,19 @@ export class SymbolState {
     }
     this.nextOrderSerial = serial + 1;
     this.changed = true;
-    const { triggerTicks, triggerBy, parentId, siblingId } = event;
-    this.wait(slot, { ...NO_TERMS, triggerTicks, triggerBy, parentId, siblingId });
+    const { triggerTicks, triggerBy, parentId, siblingId, callbackPpm, activationTicks } = event;
+    const bestTicks = callbackPpm === 0 || triggerTicks === 0 ? 0 : this.priceOf(triggerBy);
+    const terms = {
+      ...NO_TERMS,
+      triggerTicks,
+      triggerBy,
+      parentId,
+      siblingId,
+      callbackPpm,
+      activationTicks,
+      bestTicks,
+    };
+    this.wait(slot, terms);
     if (parentId !== 0) this.link(event);
     this.touchOrder(slot);
     this.touchRow(at);
@@ -285,7 +305,8 @@ export class SymbolState {
     orders.setWaiting(slot, true);
     this.list(slot);
     this.countWaiting(slot, 1);
-    this.triggers.add(terms.triggerBy, this.isRiseAwaited(slot), terms.triggerTicks, slot);
+    if (terms.callbackPpm !== 0) this.trailing.add(slot);
+    else this.triggers.add(terms.triggerBy, this.isRiseAwaited(slot), terms.triggerTicks, slot);
   }
 
   extend(slot: number, terms: OrderTerms): void {
@@ -614,6 +635,12 @@ export class SymbolState {
     this.freshRowCount = 0;
     this.eventCount = 0;
     this.markMoved = false;
+    if (this.trailing.size > 0) this.trailing.follow(this.markTicks, this.lastTicks, this.indexTicks);
+  }
+
+  /** The price that an order waits for, by its triggerBy; 0 = there is none yet. */
+  priceOf(source: number): PriceTicks {
+    return [this.markTicks, this.lastTicks, this.indexTicks][source];
   }
 
   slotOf(orderId: number): number {
@@ -730,8 +757,9 @@ export class SymbolState {
   }
 
   private endWait(slot: number): void {
-    const { triggerTicks, triggerBy } = this.terms.of(slot);
-    this.triggers.remove(triggerBy, this.isRiseAwaited(slot), triggerTicks, slot);
+    const { triggerTicks, triggerBy, callbackPpm } = this.terms.of(slot);
+    if (callbackPpm !== 0) this.trailing.remove(slot);
+    else this.triggers.remove(triggerBy, this.isRiseAwaited(slot), triggerTicks, slot);
     this.orders.setWaiting(slot, false);
     this.countWaiting(slot, -1);
   }

@@ -69,6 +69,8 @@ export function replyOrder(
   orderView.triggerBy = terms.triggerBy;
   orderView.goodTillDate = terms.goodTillDate;
   orderView.parentId = terms.parentId;
+  orderView.callbackPpm = terms.callbackPpm;
+  orderView.activationTicks = terms.activationTicks;
   turn.reply(orderView);
 }
 

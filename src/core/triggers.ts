@@ -18,8 +18,10 @@ class TriggerQueue {
   /** Made when first needed: most prices are never waited for. */
   private ladder: Ladder | null = null;
   private readonly slotsAt = new Map<PriceTicks, Set<number>>();
+  private readonly ageOf: ((slot: number) => number) | null;
 
-  constructor(source: number, rises: boolean, maxPriceTicks: PriceTicks) {
+  constructor(source: number, rises: boolean, maxPriceTicks: PriceTicks, ageOf: ((slot: number) => number) | null) {
+    this.ageOf = ageOf;
     this.source = source;
     this.rises = rises;
     this.maxPriceTicks = maxPriceTicks;
@@ -48,8 +50,13 @@ class TriggerQueue {
   firstReached(priceTicks: PriceTicks): number {
     const best = this.ladder === null ? -1 : this.ladder.best();
     if (best < 0 || priceTicks === 0 || !reaches(this.rises, priceTicks, best)) return NONE;
-    for (const slot of this.slotsAt.get(best) ?? []) return slot;
-    return NONE;
+    const { ageOf } = this;
+    let first = NONE;
+    for (const slot of this.slotsAt.get(best) ?? []) {
+      if (ageOf === null) return slot;
+      if (first === NONE || ageOf(slot) < ageOf(first)) first = slot;
+    }
+    return first;
   }
 }
 
@@ -58,9 +65,10 @@ export class Triggers {
   /** By source; falling first, then rising. */
   private readonly queues: readonly TriggerQueue[];
 
-  constructor(maxPriceTicks: PriceTicks) {
+  /** `ageOf` where those at one trigger did not come to wait there in the order of their age. */
+  constructor(maxPriceTicks: PriceTicks, ageOf: ((slot: number) => number) | null = null) {
     this.queues = TRIGGER_SOURCES.flatMap((_, source) =>
-      [false, true].map((rises) => new TriggerQueue(source, rises, maxPriceTicks)),
+      [false, true].map((rises) => new TriggerQueue(source, rises, maxPriceTicks, ageOf)),
     );
   }
 

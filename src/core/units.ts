@@ -14,6 +14,7 @@ export type TimeMs = number;
 export const QUANTA_DECIMALS = 6;
 export const QUANTA_PER_USDC = 1_000_000;
 export const PPM = 1_000_000;
+export const PPM_DECIMALS = 6;
 export const PPB = 1_000_000_000;
 export const PPB_DECIMALS = 9;
 

@@ -1,6 +1,7 @@
 import { type Instrument, parsePrice, parseQuantity, printPrice, printQuantity } from "../core/instrument.ts";
 import {
   PPM,
+  PPM_DECIMALS,
   type PriceTicks,
   parseFixed,
   parseQuanta,
@@ -12,8 +13,6 @@ import {
   type RatePpm,
 } from "../core/units.ts";
 import { ApiError } from "./errors.ts";
-
-const PPM_DECIMALS = 6;
 
 /**
  * Decimals of requests as whole units. Their form is checked already (wire/schema); what is left to refuse is zero, what
@@ -63,11 +62,11 @@ export function readAmount(text: string, field = "amount", sign: "" | "-" = ""):
   });
 }
 
-/** A share of 1 above 0, at most 1, in whole parts per million. */
-export function readShare(text: string, field: string): RatePpm {
+/** A share of 1 within the bounds, both included, in whole parts per million. */
+export function readShare(text: string, field: string, minimum: RatePpm = 1, maximum: RatePpm = PPM): RatePpm {
   const ppm = parseFixed(text, PPM_DECIMALS);
-  if (ppm > 0 && ppm <= PPM) return ppm;
-  const details = { minimum: printFixed(1, PPM_DECIMALS), maximum: "1" };
+  if (ppm >= minimum && ppm <= maximum) return ppm;
+  const details = { minimum: printFixed(minimum, PPM_DECIMALS), maximum: printFixed(maximum, PPM_DECIMALS) };
   throw new ApiError("BAD_VALUE", { field, message: `${field} is a share of 1, in parts per million.`, details });
 }
 

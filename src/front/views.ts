@@ -21,9 +21,10 @@ import {
   TRIGGER_SOURCES,
   type Traded,
   type Transfer,
+  waitsForPrice,
 } from "../core/messages.ts";
 import type { MessageOf } from "../core/shape.ts";
-import { PPM, printFixed, printQuanta, printRatio, type TimeMs } from "../core/units.ts";
+import { PPM, PPM_DECIMALS, printFixed, printQuanta, printRatio, type TimeMs } from "../core/units.ts";
 import type { FillRecord, OrderRecord } from "../store/rows.ts";
 
 /**
@@ -33,7 +34,6 @@ import type { FillRecord, OrderRecord } from "../store/rows.ts";
 
 /** What average prices show beyond the tick. */
 const AVERAGE_DECIMALS = 4;
-const PPM_DECIMALS = 6;
 
 /** Texts of ours need no escaping: enums, symbols, ids, decimals, client order ids. "" is null. */
 const textOrNull = (text: string): string => (text === "" ? "null" : `"${text}"`);
@@ -64,7 +64,9 @@ function orderMembers(instrument: Instrument, order: OrderFields, sequence: numb
     `"remainingQuantity":"${isOpen ? printQuantity(instrument, order.remainingLots) : "0"}",` +
     `"avgPrice":${averagePriceJson(instrument, order.filledQuanta, order.filledLots)},` +
     `"fee":"${printQuanta(order.feeQuanta)}","triggerPrice":${priceJson(instrument, order.triggerTicks)},` +
-    `"triggerBy":${order.triggerTicks === 0 ? "null" : `"${TRIGGER_SOURCES[order.triggerBy]}"`},"goodTillDate":${order.goodTillDate || "null"},` +
+    `"triggerBy":${waitsForPrice(order.orderType) ? `"${TRIGGER_SOURCES[order.triggerBy]}"` : "null"},` +
+    `"callbackRate":${order.callbackPpm === 0 ? "null" : `"${printFixed(order.callbackPpm, PPM_DECIMALS)}"`},` +
+    `"activationPrice":${priceJson(instrument, order.activationTicks)},"goodTillDate":${order.goodTillDate || "null"},` +
     `"parentOrderId":${order.parentId === 0 ? "null" : `"${order.parentId}"`},` +
     `"selfTradePreventionMode":"${SELF_TRADE_PREVENTIONS[order.selfTradePrevention]}",` +
     `"status":"${ORDER_STATUSES[order.status]}","reason":${reason == null ? "null" : `"${reason}"`},` +

@@ -45,6 +45,8 @@ export const placedOrder = (event: MessageOf<typeof OrderPlaced>, time: TimeMs, 
   triggerBy: 0,
   goodTillDate: 0,
   parentId: 0,
+  callbackPpm: 0,
+  activationTicks: 0,
 });
 
 /** An order that waits for a price. */
@@ -66,6 +68,7 @@ export const waitingOrder = (event: MessageOf<typeof OrderWaits>, time: TimeMs, 
 /** The price of a waiting order has come: its quantity is known now, and of a type at market its cap. */
 export function triggerOrder(order: OrderRecord, event: MessageOf<typeof OrderTriggered>): void {
   order.priceTicks = event.priceTicks;
+  if (event.triggerTicks !== 0) order.triggerTicks = event.triggerTicks;
   order.quantityLots = event.quantityLots;
   order.remainingLots = event.quantityLots;
   order.status = STATUS_NEW;

@@ -40,6 +40,9 @@ export const OrderRecord = shape(250, "OrderRecord", {
   goodTillDate: "number",
   /** The order that it came with; 0 = none. */
   parentId: "number",
+  /** Of an order that trails; else 0. */
+  callbackPpm: "number",
+  activationTicks: "number",
 });
 export type OrderRecord = MessageOf<typeof OrderRecord>;
 

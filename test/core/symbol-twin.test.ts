@@ -203,6 +203,8 @@ function compareSymbol(exchange: Exchange, reference: ReferenceSymbol, accounts:
         parentId: 0,
         triggerTicks: 0,
         triggerBy: 0,
+        callbackPpm: 0,
+        activationTicks: 0,
         type: OrderView.code,
         status: order.filledLots > 0 ? 1 : 0,
         reason: 0,

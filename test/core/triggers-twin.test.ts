@@ -66,6 +66,7 @@ type Waiting = MessageOf<typeof OrderWaits>;
 /** Looks at every waiting order whenever it is asked which one is next. */
 class NaiveTriggers {
   private waiting: Waiting[] = [];
+  private readonly trailing = new Set<number>();
   private isHalted = false;
   private readonly prices = [0, 0, 0];
   private readonly seen: { fired: number; rejected: number };
@@ -77,8 +78,11 @@ class NaiveTriggers {
   follow({ events }: Said): void {
     for (const each of events) {
       const event = each as SymbolEvent;
-      if (event.type === OrderWaits.code) this.waiting.push({ ...event });
-      else if (event.type === PriceUpdated.code) {
+      // What trails has a twin of its own.
+      if (event.type === OrderWaits.code) {
+        if (event.callbackPpm === 0) this.waiting.push({ ...event });
+        else this.trailing.add(event.orderId);
+      } else if (event.type === PriceUpdated.code) {
         this.prices[0] = event.markTicks;
         this.prices[2] = event.indexTicks;
       } else if (event.type === Traded.code) this.prices[1] = event.priceTicks;
@@ -98,6 +102,7 @@ class NaiveTriggers {
 
   private fire(orderId: number): void {
     assert.ok(!this.isHalted, "fires while the symbol is halted");
+    if (this.trailing.has(orderId)) return;
     assert.equal(this.next()?.orderId, orderId, "fires out of its turn");
     this.remove(orderId);
   }

@@ -53,6 +53,8 @@ test("a limit order rests, is read by either id, and is canceled", async () => {
     fee: "0",
     triggerPrice: null,
     triggerBy: null,
+    callbackRate: null,
+    activationPrice: null,
     goodTillDate: null,
     parentOrderId: null,
     selfTradePreventionMode: "EXPIRE_TAKER",

@@ -74,6 +74,8 @@ test("an order has every field of the reference, and the turn's sequence until i
     fee: "0",
     triggerPrice: null,
     triggerBy: null,
+    callbackRate: null,
+    activationPrice: null,
     goodTillDate: null,
     parentOrderId: null,
     selfTradePreventionMode: "EXPIRE_TAKER",

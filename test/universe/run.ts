@@ -11,10 +11,10 @@ import {
   Deposit,
   HALT_REASONS,
   HaltSymbol,
+  IOC,
   LEDGER,
   MoveMargin,
   OpenSession,
-  ORDER_TYPES,
   PlaceTrigger,
   REDUCE_ONLY,
   ReadOrders,
@@ -22,6 +22,9 @@ import {
   ResumeSymbol,
   RevokeKey,
   SetMarginMode,
+  STOP,
+  TAKE_PROFIT_MARKET,
+  TRAILING_STOP_MARKET,
   Withdraw,
 } from "../../src/core/messages.ts";
 import type { Message } from "../../src/core/shape.ts";
@@ -226,6 +229,7 @@ class Universe {
       [symbol, make(MoveMargin, { accountId, amountQuanta: random.between(-2000, 4000) })],
       [symbol, this.trigger(accountId)],
       [symbol, this.trigger(accountId)],
+      [symbol, this.trailing(accountId)],
       [symbol, make(HaltSymbol, { mode: random.between(1, 3), reason: OPERATOR_REASON })],
       [symbol, make(ResumeSymbol)],
       [symbol, make(ResumeSymbol)],
@@ -239,7 +243,7 @@ class Universe {
     return make(PlaceTrigger, {
       accountId,
       side: random.between(0, 1),
-      orderType: random.between(2, ORDER_TYPES.length - 1),
+      orderType: random.between(STOP, TAKE_PROFIT_MARKET),
       flags: random.pick([0, 0, REDUCE_ONLY]),
       priceTicks: random.between(90, 110),
       quantityLots: random.between(1, 12),
@@ -247,6 +251,22 @@ class Universe {
       triggerBy: random.between(0, 1),
       clientOrderId: random.next() < 0.5 ? "" : `t${random.between(1, 40)}`,
       bodyHash: random.between(1, 3),
+    });
+  }
+
+  /** An order that follows a price. */
+  private trailing(accountId: number): Message {
+    const { random } = this;
+    return make(PlaceTrigger, {
+      accountId,
+      side: random.between(0, 1),
+      orderType: TRAILING_STOP_MARKET,
+      timeInForce: IOC,
+      flags: random.pick([0, 0, REDUCE_ONLY]),
+      quantityLots: random.between(1, 12),
+      callbackPpm: random.between(1, 10) * 10_000,
+      activationTicks: random.pick([0, random.between(90, 110)]),
+      triggerBy: random.between(0, 2),
     });
   }
 

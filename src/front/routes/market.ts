@@ -1,5 +1,5 @@
 import { type Instrument, printPrice } from "../../core/instrument.ts";
-import { PPM, printFixed, printQuanta } from "../../core/units.ts";
+import { PPM_DECIMALS, printFixed, printQuanta } from "../../core/units.ts";
 import {
   InstrumentList,
   KlineList,
@@ -22,7 +22,6 @@ import { type Route, route } from "../router.ts";
 import { listJson } from "../views.ts";
 
 const DEFAULT_DEPTH = 100;
-const PPM_DECIMALS = Math.log10(PPM);
 
 export function marketRoutes(context: Context): Route[] {
   const { road, symbols, market, history } = context;

@@ -129,10 +129,17 @@ function replyDuplicate(context: Context, answer: Answer, instrument: Instrument
 
 /** Fills in everything but the account and its key's limits. Throws an ApiError when fields do not go together or lie between two units. */
 export function readOrder(instrument: Instrument, body: PlaceOrderBody, order: Omit<Command, "type">): void {
-  if (body.triggerPrice !== undefined || body.triggerBy !== undefined || body.closePosition === true)
+  if (
+    body.triggerPrice !== undefined ||
+    body.triggerBy !== undefined ||
+    body.callbackRate !== undefined ||
+    body.activationPrice !== undefined ||
+    body.closePosition === true
+  )
     throw new ApiError("BAD_COMBINATION", {
       field: "type",
-      message: "triggerPrice, triggerBy and closePosition belong to orders that wait for a price.",
+      message:
+        "triggerPrice, triggerBy, callbackRate, activationPrice and closePosition belong to orders that wait for a price.",
     });
   const isMarket = body.type === ORDER_TYPES[MARKET];
   if (isMarket) checkMarket(body);

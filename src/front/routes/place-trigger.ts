@@ -8,11 +8,13 @@ import {
   PlaceTrigger,
   REDUCE_ONLY,
   TIMES_IN_FORCE,
+  TRAILING_STOP_MARKET,
   TRIGGER_SOURCES,
 } from "../../core/messages.ts";
 import { blank, type MessageOf } from "../../core/shape.ts";
+import { MAX_CALLBACK_PPM, MIN_CALLBACK_PPM } from "../../core/trailing.ts";
 import type { PlaceOrderBody } from "../../wire/schema/orders.ts";
-import { readPrice } from "../amounts.ts";
+import { readPrice, readShare } from "../amounts.ts";
 import type { Answer } from "../answer.ts";
 import type { Context } from "../context.ts";
 import type { Principal } from "../credentials.ts";
@@ -40,12 +42,9 @@ export function placeTrigger(context: Context, answer: Answer, principal: Princi
 
 /** Fills in everything but the account. Throws an ApiError when fields do not go together or lie between two units. */
 function readTrigger(instrument: Instrument, body: PlaceOrderBody, order: MessageOf<typeof PlaceTrigger>): void {
-  if (body.triggerPrice === undefined)
-    throw new ApiError("MISSING_FIELD", {
-      field: "triggerPrice",
-      message: `A ${body.type} order waits for a triggerPrice.`,
-    });
   order.orderType = ORDER_TYPES.indexOf(body.type);
+  if (order.orderType === TRAILING_STOP_MARKET) readTrailing(instrument, body, order);
+  else readTriggerPrice(instrument, body, order);
   const atMarket = isAtMarket(order.orderType);
   if (atMarket) checkMarket(body);
   else if (body.price === undefined)
@@ -58,10 +57,40 @@ function readTrigger(instrument: Instrument, body: PlaceOrderBody, order: Messag
     order.flags = CLOSE_POSITION | REDUCE_ONLY;
   }
   readCommon(instrument, body, order, atMarket);
-  order.triggerTicks = readPrice(instrument, body.triggerPrice, "triggerPrice");
   order.triggerBy = body.triggerBy === undefined ? BY_MARK : TRIGGER_SOURCES.indexOf(body.triggerBy);
   if (order.clientOrderId !== "")
-    order.bodyHash = hashMore(hashOrder(order), [order.orderType, order.triggerTicks, order.triggerBy]);
+    order.bodyHash = hashMore(hashOrder(order), [
+      order.orderType,
+      order.triggerTicks,
+      order.triggerBy,
+      ...(order.orderType === TRAILING_STOP_MARKET ? [order.callbackPpm, order.activationTicks] : []),
+    ]);
+}
+
+function readTriggerPrice(instrument: Instrument, body: PlaceOrderBody, order: MessageOf<typeof PlaceTrigger>): void {
+  const field = (["callbackRate", "activationPrice"] as const).find((name) => body[name] !== undefined);
+  if (field !== undefined)
+    throw new ApiError("BAD_COMBINATION", { field, message: `${field} belongs to TRAILING_STOP_MARKET orders.` });
+  if (body.triggerPrice === undefined)
+    throw new ApiError("MISSING_FIELD", {
+      field: "triggerPrice",
+      message: `A ${body.type} order waits for a triggerPrice.`,
+    });
+  order.triggerTicks = readPrice(instrument, body.triggerPrice, "triggerPrice");
+}
+
+function readTrailing(instrument: Instrument, body: PlaceOrderBody, order: MessageOf<typeof PlaceTrigger>): void {
+  if (body.triggerPrice !== undefined)
+    throw new ApiError("BAD_COMBINATION", {
+      field: "triggerPrice",
+      message: "The triggerPrice of a TRAILING_STOP_MARKET order follows the market: it has a callbackRate.",
+    });
+  const field = "callbackRate";
+  if (body.callbackRate === undefined)
+    throw new ApiError("MISSING_FIELD", { field, message: "A TRAILING_STOP_MARKET order has a callbackRate." });
+  order.callbackPpm = readShare(body.callbackRate, field, MIN_CALLBACK_PPM, MAX_CALLBACK_PPM);
+  if (body.activationPrice !== undefined)
+    order.activationTicks = readPrice(instrument, body.activationPrice, "activationPrice");
 }
 
 /** Refuses what goes with orders that act at once only. */

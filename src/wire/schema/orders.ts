@@ -33,7 +33,9 @@ const OrderType = Type.Enum(ORDER_TYPES, {
   description:
     "A market order trades no further than the price band around the mark and never rests. STOP_ and TAKE_PROFIT_ orders " +
     "wait for triggerPrice, without margin, and then act like a limit or market order: a STOP buys above and sells below " +
-    "today's price, a TAKE_PROFIT buys below and sells above it. One that is refused then ends as REJECTED with the reason.",
+    "today's price, a TAKE_PROFIT buys below and sells above it. A TRAILING_STOP_MARKET is a STOP_MARKET whose triggerPrice " +
+    "follows the best price since activationPrice was reached: lowest × (1 + callbackRate) to buy, highest × " +
+    "(1 − callbackRate) to sell. One that is refused then ends as REJECTED with the reason.",
 });
 const TriggerBy = Type.Enum(TRIGGER_SOURCES, { description: "The price that is compared with triggerPrice." });
 const TimeInForce = Type.Enum(TIMES_IN_FORCE, {
@@ -73,7 +75,7 @@ export const PlaceOrderBody = object({
   closePosition: Type.Optional(
     Type.Boolean({
       description:
-        "STOP_MARKET and TAKE_PROFIT_MARKET: close all of the position that is there then, without a quantity. " +
+        "STOP_MARKET, TAKE_PROFIT_MARKET and TRAILING_STOP_MARKET: close all of the position that is there then, without a quantity. " +
         "Canceled when the position is gone, so that a stop and a take-profit of a position cancel each other.",
     }),
   ),
@@ -91,6 +93,20 @@ export const PlaceOrderBody = object({
   ),
   triggerBy: Type.Optional(
     Type.Enum(TRIGGER_SOURCES, { description: "The price that is compared with triggerPrice. Default MARK." }),
+  ),
+  callbackRate: Type.Optional(
+    Decimal(
+      "TRAILING_STOP_MARKET: how far the price comes back before the order fires, as a share of the best price: 0.001 to 0.1, " +
+        "in steps of 0.000001.",
+      "0.01",
+    ),
+  ),
+  activationPrice: Type.Optional(
+    Decimal(
+      "TRAILING_STOP_MARKET: it trails from this price on, a multiple of tickSize, above today's price to sell and below it " +
+        "to buy. At once when left out.",
+      "66000",
+    ),
   ),
   goodTillDate: Type.Optional(
     Time(
@@ -186,8 +202,17 @@ const orderProperties = {
   remainingQuantity: DecimalOut("What may still trade: 0 once the order is closed.", "0.006"),
   avgPrice: nullable(DecimalOut("Average price of what has traded; null before.", "65000.25")),
   fee: DecimalOut("Fees paid so far, in USDC.", "0.13"),
-  triggerPrice: nullable(DecimalOut("What it waits or has waited for.", "64000"), { examples: [null] }),
+  triggerPrice: nullable(
+    DecimalOut(
+      "What it waits or has waited for. Of a TRAILING_STOP_MARKET null until it trails; where open orders are read it is " +
+        "today's, while streams and the history name it as of the order's last change.",
+      "64000",
+    ),
+    { examples: [null] },
+  ),
   triggerBy: nullable(TriggerBy, { examples: [null] }),
+  callbackRate: nullable(DecimalOut("Of a TRAILING_STOP_MARKET.", "0.01"), { examples: [null] }),
+  activationPrice: nullable(DecimalOut("Of a TRAILING_STOP_MARKET that has one.", "66000"), { examples: [null] }),
   goodTillDate: nullable(Time("When it expires, with GTD."), { examples: [null] }),
   parentOrderId: nullable(Id("The order that this take-profit or stop came with."), { examples: [null] }),
   selfTradePreventionMode: SelfTradePrevention,

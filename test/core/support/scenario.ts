@@ -54,6 +54,7 @@ import {
   TAKE_PROFIT,
   TIMES_IN_FORCE,
   Tick,
+  TRAILING_STOP_MARKET,
   TRIGGER_SOURCES,
   Traded,
   TransferView,
@@ -188,18 +189,24 @@ class Stage {
     const quantityLots = Number(words.shift());
     const isMarket = words.shift() === "market";
     const priceTicks = isMarket ? 0 : Number(words.shift());
-    const trigger = words.map((word) => /^(stop|take)=(\d+)$/.exec(word)).find((match) => match !== null);
+    const trigger = words.map((word) => /^(stop|take|trail)=([\d.]+)$/.exec(word)).find((match) => match !== null);
     const isExtended = words.some((word) => /^(till|tp|sl)=/.test(word));
     const plain = isExtended ? make(PlaceExtended) : make(PlaceOrder);
     const command = trigger === undefined ? plain : make(PlaceTrigger, { triggerTicks: Number(trigger[2]) });
     const orderType = isMarket ? MARKET : LIMIT;
     Object.assign(command, { accountId, side, orderType, priceTicks, quantityLots });
-    if (trigger !== undefined) command.orderType += trigger[1] === "stop" ? STOP : TAKE_PROFIT;
+    if (trigger !== undefined) command.orderType += trigger[1] === "take" ? TAKE_PROFIT : STOP;
+    if (command.type === PlaceTrigger.code && trigger?.[1] === "trail") {
+      command.orderType = TRAILING_STOP_MARKET;
+      command.callbackPpm = Number(trigger[2]) * 10_000;
+      command.triggerTicks = 0;
+    }
     for (const word of words) {
       const [key, value] = word.split("=");
       if (word === trigger?.[0]) continue;
       if (command.type === PlaceExtended.code && this.extend(command, key, Number(value))) continue;
-      if (key === "by" && command.type === PlaceTrigger.code)
+      if (key === "from" && command.type === PlaceTrigger.code) command.activationTicks = Number(value);
+      else if (key === "by" && command.type === PlaceTrigger.code)
         command.triggerBy = (TRIGGER_SOURCES as readonly string[]).indexOf(value);
       else if (key === "whole") command.flags |= CLOSE_POSITION | REDUCE_ONLY;
       else if (key === "post-only") command.flags |= POST_ONLY;
@@ -345,8 +352,8 @@ class Stage {
       orders
         .map((order) => {
           const name = this.names.get(order.orderId);
-          if (order.triggerTicks !== 0 && order.status === STATUS_UNTRIGGERED)
-            return `${name} ${ORDER_TYPES[order.orderType]} ${order.remainingLots} at ${order.triggerTicks}`;
+          if (order.status === STATUS_UNTRIGGERED)
+            return `${name} ${ORDER_TYPES[order.orderType]} ${order.remainingLots} at ${order.triggerTicks || "-"}`;
           return `${name} ${ORDER_STATUSES[order.status]} ${order.remainingLots}@${order.priceTicks}`;
         })
         .join("; ") || "none"

@@ -36,6 +36,7 @@ import {
   TAKE_PROFIT,
   TAKE_PROFIT_MARKET,
   Tick,
+  TRAILING_STOP_MARKET,
   Withdraw,
 } from "../../../src/core/messages.ts";
 import type { Message, MessageOf } from "../../../src/core/shape.ts";
@@ -106,6 +107,16 @@ export type Step = { symbol: number; account: number; waitMs: number } & (
       triggerTicks: number;
       triggerBy: number;
       clientId: number;
+    }
+  /** An order that follows a price. */
+  | {
+      kind: "trailing";
+      side: number;
+      flags: number;
+      quantityLots: number;
+      callbackPpm: number;
+      activationTicks: number;
+      triggerBy: number;
     }
   /** Time for funding and for liquidations, of which the twin knows nothing: see `eventfulStep`. */
   | { kind: "tick" }
@@ -266,6 +277,17 @@ const trigger = fc
   })
   .map((step) => (isAtMarket(step.orderType) ? { ...step, priceTicks: 0, timeInForce: 1 } : step));
 
+const trailing = fc.record({
+  kind: fc.constant("trailing" as const),
+  ...common,
+  side,
+  flags: mostly(0, fc.constantFrom(REDUCE_ONLY, REDUCE_ONLY | CLOSE_POSITION), 1),
+  quantityLots,
+  callbackPpm: fc.oneof(fc.integer({ min: 1000, max: 100_000 }), fc.constantFrom(10_000, 50_000)),
+  activationTicks: mostly(0, fc.integer({ min: 90, max: 110 }), 1),
+  triggerBy: fc.integer({ min: 0, max: 2 }),
+});
+
 const extended = fc.record({
   kind: fc.constant("extended" as const),
   ...common,
@@ -295,6 +317,7 @@ export const eventfulStep: fc.Arbitrary<Step> = fc.oneof(
   { weight: 2, arbitrary: trigger },
   { weight: 3, arbitrary: extended },
   { weight: 1, arbitrary: cancelAfter },
+  { weight: 2, arbitrary: trailing },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant("tick" as const), ...common }) },
   {
     weight: 2,
@@ -358,6 +381,11 @@ export class Traffic<E extends Pick<Exchange, "time" | "ask" | "carryOut"> = Exc
         const command = make(PlaceTrigger, { ...rest, accountId, bodyHash, clientOrderId: CLIENT_IDS[clientId] });
         if (clientId > 0) this.withClientId.push({ actorId, command });
         return { actorId, command };
+      }
+      case "trailing": {
+        const { kind, symbol, account, waitMs, ...rest } = step;
+        const orderType = TRAILING_STOP_MARKET;
+        return { actorId, command: make(PlaceTrigger, { ...rest, orderType, timeInForce: 1, accountId }) };
       }
       case "again": {
         const { length } = this.withClientId;
