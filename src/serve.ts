@@ -27,6 +27,10 @@ export async function serve(config: Config, warnings: readonly string[], version
     log.fatal({ err: error }, `${error.message}; start again to recover`);
     process.exit(1);
   };
+  host.onDiskRoom = (freeBytes) => {
+    if (host.hasDiskRoom) log.info({ freeBytes }, "there is room on the disk again");
+    else log.error({ freeBytes }, "the disk is nearly full: new orders, deposits and the like are refused");
+  };
   const compute = openComputePool();
   const exchange = await openExchange({ config, secret, host, compute, log, version });
   host.startTicking();

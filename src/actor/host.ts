@@ -3,6 +3,7 @@ import type { Config } from "../config.ts";
 import { AccountCells } from "../core/cells.ts";
 import { compileInstrument } from "../core/instrument.ts";
 import { LEDGER } from "../core/messages.ts";
+import { DiskRoom } from "../store/disk-room.ts";
 import { allocateRing, Bell, RingConsumer, RingProducer } from "../wire/ring.ts";
 import { Control, STOP_ACTORS, STOP_JOURNAL, STOP_STORE } from "./control.ts";
 import { type PinnedThread, pinThread } from "./pools.ts";
@@ -11,6 +12,7 @@ import type { ActorTask, JournalReady, JournalTask, StoreReady, StoreTask, Threa
 
 const DRAIN_BEFORE_STOP_MS = 3000;
 const PROGRESS_INTERVAL_MS = 200;
+const DISK_INTERVAL_MS = 250;
 
 /** What the host tells whoever starts it, while actors recover. */
 export interface Progress {
@@ -31,13 +33,17 @@ interface Thread {
 export class Host extends RingRoad {
   /** Called once if a thread dies: the process cannot go on, and a restart recovers. */
   onFatal: (error: Error) => void = () => {};
+  /** Called when the disk has become too full for new orders, and when it no longer is (`hasDiskRoom`). */
+  onDiskRoom: (freeBytes: number) => void = () => {};
 
   private readonly config: Config;
   private readonly frontBuffer: SharedArrayBuffer;
   private readonly workers: Thread[] = [];
   private journal: Thread | null = null;
   private store: Thread | null = null;
+  private readonly disk: DiskRoom;
   private ticker: NodeJS.Timeout | null = null;
+  private diskWatch: NodeJS.Timeout | null = null;
 
   private constructor(config: Config) {
     const frontBuffer = allocateRing(config.ringBytes);
@@ -52,12 +58,17 @@ export class Host extends RingRoad {
       maxInFlight: config.maxInFlight,
     });
     this.config = config;
+    this.disk = new DiskRoom(config.data, config.minFreeBytes);
     this.frontBuffer = frontBuffer;
   }
 
   /** Resolves when every actor has recovered. The store opens first, since it knows what the log may not lose. */
   static async start(config: Config, onProgress: (progress: Progress) => void): Promise<Host> {
     const host = new Host(config);
+    if (!host.disk.isEnough())
+      throw new Error(
+        `${config.data}: no space left: ${host.disk.freeBytes} bytes are free, and minFreeBytes asks for ${config.minFreeBytes}`,
+      );
     await host.startThreads(onProgress);
     return host;
   }
@@ -65,18 +76,25 @@ export class Host extends RingRoad {
   /** Time begins to pass for the actors: call it when everything else is ready. */
   startTicking(): void {
     this.ticker = setInterval(() => this.tick(), this.config.tickMs);
+    this.diskWatch = setInterval(() => this.watchDisk(), DISK_INTERVAL_MS);
   }
 
   /** Answers what is on its way, then stops the threads in the order in which work flows. Nothing acknowledged is lost. */
   async stop(): Promise<void> {
     this.stopping = true;
-    if (this.ticker !== null) clearInterval(this.ticker);
+    for (const timer of [this.ticker, this.diskWatch]) if (timer !== null) clearInterval(timer);
     const deadline = Date.now() + DRAIN_BEFORE_STOP_MS;
     while (this.inFlight > 0 && Date.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 5));
     await this.stopThreads(STOP_ACTORS, this.workers);
     await this.stopThreads(STOP_JOURNAL, this.journal === null ? [] : [this.journal]);
     this.drain();
     await this.stopThreads(STOP_STORE, this.store === null ? [] : [this.store]);
+  }
+
+  private watchDisk(): void {
+    const before = this.hasDiskRoom;
+    this.hasDiskRoom = this.disk.isEnough();
+    if (this.hasDiskRoom !== before) this.onDiskRoom(this.disk.freeBytes);
   }
 
   private async startThreads(onProgress: (progress: Progress) => void): Promise<void> {
@@ -97,6 +115,7 @@ export class Host extends RingRoad {
       actorIds,
       instruments: [...config.instruments],
       keepSegments: config.keepSegments,
+      minFreeBytes: config.minFreeBytes / 2,
     });
     this.store = store.thread;
     const { indexedSequence } = await store.ready<StoreReady>();

@@ -1,7 +1,17 @@
 import { assert, must } from "../assert.ts";
 import type { AccountCells } from "../core/cells.ts";
 import type { Instrument } from "../core/instrument.ts";
-import { PlaceOrder, Tick } from "../core/messages.ts";
+import {
+  AmendOrder,
+  CreateKey,
+  Deposit,
+  OpenSession,
+  PlaceExtended,
+  PlaceOrder,
+  PlaceTrigger,
+  Tick,
+  Withdraw,
+} from "../core/messages.ts";
 import type { Message } from "../core/shape.ts";
 import { encodeMessage, MessagePool, maxMessageBytes, messageBytes } from "../wire/codec.ts";
 import { AT_ACTOR_ID, AT_LOG_BYTES, AT_REQUEST_ID, AT_SEQUENCE, AT_TIME, RECORD_HEADER_BYTES } from "../wire/record.ts";
@@ -12,6 +22,14 @@ import type { Released, Road } from "./road.ts";
 
 /** Requests on their way at once; one more is refused as overload. A power of two. */
 export const MAX_PENDING = 65_536;
+
+/** Refused as overload while cancels, closing and prices still go through. */
+const NEW_ORDERS: ReadonlySet<number> = new Set([PlaceOrder.code, PlaceTrigger.code, PlaceExtended.code]);
+/** Refused when the disk is nearly full: what the exchange would have to keep. */
+const STORES_MORE: ReadonlySet<number> = new Set([
+  ...NEW_ORDERS,
+  ...[AmendOrder.code, Deposit.code, Withdraw.code, OpenSession.code, CreateKey.code],
+]);
 
 type OnReply = (turn: Released) => void;
 
@@ -50,6 +68,7 @@ export class RingRoad implements Road {
   protected readonly frontBell: Bell;
   protected readonly indexBell: Bell;
   protected readonly storeBell: Bell;
+  hasDiskRoom = true;
   /** No more requests. */
   protected stopping = false;
   private readonly front: RingConsumer;
@@ -99,7 +118,8 @@ export class RingRoad implements Road {
     const requestId = this.nextRequestId;
     const slot = requestId & (MAX_PENDING - 1);
     if (this.stopping || this.pending[slot] !== undefined) return false;
-    if (command.type === PlaceOrder.code && this.pendingCount >= this.maxInFlight) return false;
+    if (this.pendingCount >= this.maxInFlight && NEW_ORDERS.has(command.type)) return false;
+    if (!this.hasDiskRoom && STORES_MORE.has(command.type)) return false;
     if (!this.send(actorId, command, requestId)) return false;
     this.pending[slot] = onReply;
     this.pendingCount++;

@@ -22,9 +22,12 @@ export interface Road {
   readonly cells: AccountCells;
   /**
    * Sends a command. `onReply` runs once, when the command's turn is durable, after the listeners of `onReleased` have
-   * seen that turn. Returns false, and does nothing, when the actor's ring is full or the actor is down (503 OVERLOADED).
+   * seen that turn. Returns false, and does nothing, when the actor's ring is full or the actor is down (503 OVERLOADED),
+   * or when the command would store more and there is no room on disk (503 STORAGE_FULL).
    */
   ask(actorId: number, command: Message, onReply: (turn: Released) => void): boolean;
+  /** Whether the data folder's disk has the room that new orders, deposits and the like ask for. */
+  readonly hasDiskRoom: boolean;
   /** Every turn that has events, of all actors, in order. */
   onReleased(listener: (turn: Released) => void): void;
   /** Runs after each drain of the journal's ring: the place to publish what the drain has gathered. */

@@ -9,6 +9,8 @@ export interface StoreWorkerOptions {
   input: RingConsumer;
   /** Rung after each step: the front waits for the index. */
   frontBell: Bell;
+  /** Whether the disk has room for a transaction: one that fails for want of it leaves LMDB unfit to go on. */
+  hasRoom?(): boolean;
 }
 
 /** The store thread's work, a step at a time: snapshots out of the ring, the history index behind the log. */
@@ -19,14 +21,15 @@ export class StoreWorker {
     this.options = options;
   }
 
-  /** One transaction. Returns whether there is more to do. */
+  /** One transaction. Returns whether there is more to do now. */
   step(): boolean {
-    const { keeper, control, input, frontBell } = this.options;
+    const { keeper, control, input, frontBell, hasRoom } = this.options;
     for (let at = input.peek(); at >= 0; at = input.peek()) {
       keeper.onSnapshotRecord(input.bytes.subarray(at, at + input.length));
       input.next();
       input.release();
     }
+    if (hasRoom?.() === false) return false;
     const more = keeper.step(control.durable);
     control.indexed = keeper.indexedSequence;
     frontBell.ring();

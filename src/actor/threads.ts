@@ -6,6 +6,7 @@ import { LedgerActor, type LedgerSettings } from "../core/ledger.ts";
 import { type Actor, LEDGER } from "../core/messages.ts";
 import { SymbolActor, type SymbolSettings } from "../core/symbol.ts";
 import { openDatabase } from "../store/database.ts";
+import { DiskRoom } from "../store/disk-room.ts";
 import { DatabaseCorruptError, readGenesis } from "../store/genesis.ts";
 import { Keeper } from "../store/keeper.ts";
 import { type LogCut, openLog } from "../store/log.ts";
@@ -38,6 +39,8 @@ export interface StoreTask extends ThreadTask {
   actorIds: number[];
   instruments: InstrumentConfig[];
   keepSegments: boolean;
+  /** The database is not written to below this: what the front lets through by then is little. */
+  minFreeBytes: number;
 }
 /** What a store says when it is ready. */
 export interface StoreReady {
@@ -93,7 +96,8 @@ export async function runStore(task: StoreTask): Promise<void> {
   });
   control.indexed = keeper.indexedSequence;
   task.port.postMessage({ indexedSequence: keeper.indexedSequence } satisfies StoreReady);
-  const worker = new StoreWorker({ keeper, control, input, frontBell });
+  const disk = new DiskRoom(task.dataDir, task.minFreeBytes);
+  const worker = new StoreWorker({ keeper, control, input, frontBell, hasRoom: () => disk.isEnough() });
   for (;;) {
     const stopping = control.phase >= STOP_STORE;
     const more = worker.step();

@@ -72,6 +72,7 @@ const BY_SOCKET_CODE: Readonly<Record<string, ErrorClass>> = {
   IP_NOT_ALLOWED: PermissionDenied,
   RATE_LIMITED: RateLimitExceeded,
   OVERLOADED: ExchangeNotAvailable,
+  STORAGE_FULL: ExchangeNotAvailable,
   NOT_READY: ExchangeNotAvailable,
 };
 

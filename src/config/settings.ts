@@ -227,6 +227,15 @@ export const SETTINGS = Type.Object(
         description: "size of a log segment file",
       }),
     ),
+    minFreeBytes: Type.Integer(
+      setting({
+        default: 67_108_864,
+        minimum: 0,
+        maximum: 1_099_511_627_776,
+        description:
+          "room on the data folder's disk below which orders, deposits, withdrawals, logins and keys are answered STORAGE_FULL; cancels, closing and reading go on",
+      }),
+    ),
     keepSegments: Type.Boolean(
       setting({ default: false, description: "keep log segments that recovery no longer needs" }),
     ),

@@ -8,7 +8,7 @@ import { ApiError, fromRefused } from "./errors.ts";
 
 /**
  * Asks one actor and lets `read` answer the request from the durable turn: the short way, without a promise. Throws
- * OVERLOADED when the actor cannot be asked: then nothing was done.
+ * OVERLOADED or STORAGE_FULL when the actor cannot be asked: then nothing was done.
  */
 export function askFor<C extends Message>(
   { road, log }: { road: Road; log: Log },
@@ -25,12 +25,12 @@ export function askFor<C extends Message>(
       answer.fail(thrown, log);
     }
   });
-  if (!asked) throw new ApiError("OVERLOADED");
+  if (!asked) throw refusedAtDoor(road);
 }
 
 /**
  * Asks one actor. `read` sees the durable turn during the call only, so it copies what it keeps; what it throws rejects
- * the promise. Rejects with OVERLOADED when the actor cannot be asked: then nothing was done.
+ * the promise. Rejects with OVERLOADED or STORAGE_FULL when the actor cannot be asked: then nothing was done.
  */
 export function ask<T>(road: Road, actorId: number, command: Message, read: (turn: Released) => T): Promise<T> {
   return new Promise((resolve, reject) => {
@@ -41,9 +41,12 @@ export function ask<T>(road: Road, actorId: number, command: Message, read: (tur
         reject(thrown);
       }
     });
-    if (!asked) reject(new ApiError("OVERLOADED"));
+    if (!asked) reject(refusedAtDoor(road));
   });
 }
+
+/** Why `road.ask` did nothing. */
+const refusedAtDoor = (road: Road): ApiError => new ApiError(road.hasDiskRoom ? "OVERLOADED" : "STORAGE_FULL");
 
 const ASK_AGAIN_AFTER_MS = 5;
 

@@ -116,6 +116,11 @@ const EDGE_ERRORS = {
   RATE_LIMITED: { status: 429, message: "Too many requests.", retryable: true },
   INTERNAL: { status: 500, message: "Something went wrong here; it has been logged under this requestId." },
   OVERLOADED: { status: 503, message: "Too busy: nothing was done.", retryable: true },
+  STORAGE_FULL: {
+    status: 503,
+    message: "The exchange's disk is nearly full: nothing was done. Canceling, closing and reading work.",
+    retryable: true,
+  },
   NOT_READY: { status: 503, message: "Starting or stopping: nothing was done.", retryable: true },
   TIMEOUT: {
     status: 503,

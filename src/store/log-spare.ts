@@ -43,6 +43,14 @@ export class SpareSegment {
     return fd;
   }
 
+  /** Gives its room back. */
+  discard(): void {
+    this.close();
+    this.filledBytes = 0;
+    const path = join(this.dir, SPARE_NAME);
+    if (this.files.existsSync(path)) this.files.unlinkSync(path);
+  }
+
   close(): void {
     if (this.fd >= 0) this.files.closeSync(this.fd);
     this.fd = -1;

@@ -163,10 +163,19 @@ export class LogWriter {
   /**
    * Does up to `maxBytes` of the work of making the next segment (write zeros, sync them). True = ready.
    * What is missing when the segment is needed is done at once, in append(), which then takes as long as that: call it
-   * under load too, for at least as many bytes as are appended.
+   * under load too, for at least as many bytes as are appended. Where the disk is full nothing is ready and nothing lost:
+   * the segment in use has its room already.
    */
   prepare(maxBytes: number): boolean {
-    return this.attempt(() => this.spare.fill(this.segmentBytes, maxBytes));
+    return this.attempt(() => {
+      try {
+        return this.spare.fill(this.segmentBytes, maxBytes);
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== "ENOSPC") throw error;
+        this.spare.discard();
+        return false;
+      }
+    });
   }
 
   /** Closes the files. What was not synced may or may not be on disk. */

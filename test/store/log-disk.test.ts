@@ -81,3 +81,19 @@ test("every call of the disk may fail: what was synced before is there, and the 
       if (!failed) break;
     }
 });
+
+test("a disk too full for the next segment: the one in use goes on, and the next is made once there is room", () => {
+  const disk = new SimDisk(new Random(7));
+  const log = open(disk);
+  append(log, 3, 100);
+  disk.fault = (call, path) => (call === "writeSync" && path.includes("next") ? failure("ENOSPC", path) : null);
+  assert.equal(log.prepare(SEGMENT_BYTES), false);
+  assert.ok(!disk.readdirSync("/log").some((name) => name.includes("next")), "its room is given back");
+  append(log, 3, 100);
+  log.sync();
+  disk.fault = () => null;
+  assert.equal(log.prepare(SEGMENT_BYTES), true);
+  while (log.nextSequence < 500) append(log, 5, 100);
+  log.sync();
+  assert.equal(count(disk, log.nextSequence - 1), log.nextSequence - 1);
+});

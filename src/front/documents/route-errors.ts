@@ -15,6 +15,7 @@ export const GENERAL: readonly ErrorCode[] = [
   "RATE_LIMITED",
   "INTERNAL",
   "OVERLOADED",
+  "STORAGE_FULL",
   "NOT_READY",
   "TIMEOUT",
 ];

@@ -172,6 +172,7 @@ function tradingRequest(op: TradingOp, routes: readonly Route[]): SocketRequest 
         "PERMISSION_DENIED",
         ...(twin.errors ?? []),
         "OVERLOADED",
+        "STORAGE_FULL",
         "NOT_READY",
       ]),
     ],
