@@ -150,6 +150,11 @@ export class PerpdClient {
     return this.requests.get("/account/funding", query);
   }
 
+  /** Everything that changed the account's money, newest first. */
+  ledger(query: api.LedgerQuery = {}): Promise<api.LedgerList> {
+    return this.requests.get("/account/ledger", query);
+  }
+
   deposits(query: api.TransfersQuery = {}): Promise<api.TransferList> {
     return this.requests.get("/account/deposits", query);
   }

@@ -32,6 +32,9 @@ export type TransfersQuery = Static<typeof account.TransfersQuery>;
 export type Position = Static<typeof account.Position>;
 export type PositionList = Static<typeof account.PositionList>;
 export type Balance = Static<typeof account.Balance>;
+export type LedgerQuery = Static<typeof account.LedgerQuery>;
+export type LedgerEntry = Static<typeof account.LedgerEntry>;
+export type LedgerList = Static<typeof account.LedgerList>;
 export type Transfer = Static<typeof account.RequestedTransfer>;
 export type TransferList = Static<typeof account.TransferList>;
 

@@ -168,6 +168,18 @@ export const REASON_OF_HALT = {
 export const FUND_MOVEMENTS = ["DEPOSIT", "LIQUIDATION_FEE", "TAKEOVER", "ADL", "TRADE", "FUNDING", "DEFICIT"] as const;
 export type FundMovement = (typeof FUND_MOVEMENTS)[number];
 
+/** What changes an account's money: see store/account-ledger.ts. */
+export const LEDGER_ENTRY_TYPES = [
+  "DEPOSIT",
+  "WITHDRAWAL",
+  "REALIZED_PNL",
+  "FEE",
+  "LIQUIDATION_FEE",
+  "FUNDING",
+  "DEFICIT_COVERED",
+] as const;
+export type LedgerEntryType = (typeof LEDGER_ENTRY_TYPES)[number];
+
 export const CROSS = 0;
 export const ISOLATED = 1;
 export const MARGIN_MODES = ["CROSS", "ISOLATED"] as const;

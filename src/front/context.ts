@@ -26,6 +26,7 @@ export interface Context {
     | "fundingRatesOf"
     | "fundingOf"
     | "fundMovements"
+    | "ledgerOf"
   >;
   readonly market: Pick<MarketData, "symbol" | "tickerJson" | "allTickersJson" | "orderBookJson" | "recentTrades">;
   readonly credentials: Credentials;

@@ -14,6 +14,7 @@ import {
 import {
   type CandleRecord,
   type ClientOrderRecord,
+  type DeficitRecord,
   type FillRecord,
   type FundingPaymentRecord,
   type FundingRateRecord,
@@ -104,6 +105,7 @@ export class Database {
   readonly deposits: SeriesTable<ReferenceRecord>;
   readonly withdrawals: SeriesTable<ReferenceRecord>;
   readonly fundingPayments: SeriesTable<FundingPaymentRecord>;
+  readonly deficits: SeriesTable<DeficitRecord>;
   readonly fundMovements: SeriesTable<FundMovementRecord>;
   /** By instrument. */
   readonly trades: SeriesTable<TradeRecord>;
@@ -139,6 +141,7 @@ export class Database {
     this.deposits = series("deposits");
     this.withdrawals = series("withdrawals");
     this.fundingPayments = series("fundingPayments");
+    this.deficits = series("deficits");
     this.fundMovements = series("fundMovements");
     this.trades = series("trades");
     this.liquidations = series("liquidations");

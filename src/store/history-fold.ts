@@ -2,6 +2,7 @@ import { must } from "../assert.ts";
 import { type PublicTrade, toPublicTrade, toPublicTransfer } from "../core/feed.ts";
 import type { Instrument } from "../core/instrument.ts";
 import {
+  DeficitCovered,
   Deposited,
   type Event,
   EXEC_LIQUIDATION,
@@ -41,6 +42,7 @@ import {
 } from "./order-records.ts";
 import {
   ClientOrderRecord,
+  DeficitRecord,
   type FillRecord,
   IndexRecord,
   isOpen,
@@ -66,6 +68,7 @@ const CLIENT_IDS_PER_GENERATION = 16_384;
 /** So that the largest of them stay below 4 KB. */
 const FILLS_PER_CHUNK = 24;
 const TRADES_PER_CHUNK = 60;
+const DEFICITS_PER_CHUNK = 60;
 
 /**
  * Folds the log's events into the history index: call turn() and apply() for each, in order, then commit(). Within a
@@ -80,6 +83,7 @@ export class HistoryFold {
   private readonly trades: SeriesWriter<TradeRecord>;
   private readonly closedOrders: SeriesWriter<ReferenceRecord>;
   private readonly liquidations: SeriesWriter<TradeRecord>;
+  private readonly deficits: SeriesWriter<DeficitRecord>;
   private readonly transfers: TransferFold;
   private readonly funding: FundingFold;
   private readonly insurance: InsuranceFold;
@@ -102,6 +106,7 @@ export class HistoryFold {
     this.trades = new SeriesWriter(database.trades, TRADES_PER_CHUNK);
     this.closedOrders = new SeriesWriter(database.closedOrders, REFERENCES_PER_CHUNK);
     this.liquidations = new SeriesWriter(database.liquidations, TRADES_PER_CHUNK);
+    this.deficits = new SeriesWriter(database.deficits, DEFICITS_PER_CHUNK);
     this.transfers = new TransferFold(database);
     this.funding = new FundingFold(database);
     this.insurance = new InsuranceFold(database);
@@ -155,6 +160,9 @@ export class HistoryFold {
       case FundingPaid.code:
         this.funding.paid(this.batch, this.actorId, event, this.place, this.time);
         break;
+      case DeficitCovered.code:
+        if (isCustomer(event.accountId)) this.covered(event);
+        break;
       case OrderAmended.code:
         if (isCustomer(event.accountId)) amendOrder(this.touch(event.orderId), event);
         break;
@@ -185,6 +193,7 @@ export class HistoryFold {
     this.fills.flush(batch);
     this.trades.flush(batch);
     this.liquidations.flush(batch);
+    this.deficits.flush(batch);
     this.closedOrders.flush(batch);
     this.transfers.flush(batch);
     this.funding.flush(batch);
@@ -239,6 +248,12 @@ export class HistoryFold {
           place,
           transferFill(event, accountId, instrument, time, place.sequence),
         );
+  }
+
+  private covered({ accountId, amountQuanta }: MessageOf<typeof DeficitCovered>): void {
+    const { place, time, actorId } = this;
+    const deficit = { instrumentId: actorId, amountQuanta, time, sequence: place.sequence };
+    this.deficits.append(this.batch, accountId, place, { type: DeficitRecord.code, ...deficit });
   }
 
   private fill(event: MessageOf<typeof Traded>, orderId: number, instrument: Instrument): void {

@@ -1,5 +1,6 @@
 import { type Candle, type Interval, openTimeOf } from "../core/candles.ts";
 import { INSURANCE_ACCOUNT, idToInstrumentId, type Transfer, type TransferKind } from "../core/messages.ts";
+import { type LedgerEntry, type LedgerQuery, readAccountLedger } from "./account-ledger.ts";
 import { candleKey, toCandle } from "./candle-fold.ts";
 import type { Database } from "./database.ts";
 import { fundingRateKey } from "./funding-fold.ts";
@@ -138,6 +139,12 @@ export class History {
       if (!isWithin(time, query)) return null;
       return { payment, rate: database.fundingRates.require(fundingRateKey(instrumentId, fundingTime)) };
     });
+  }
+
+  /** Everything that changed the account's money, the latest first: see account-ledger.ts. */
+  ledgerOf(accountId: number, query: LedgerQuery): Page<LedgerEntry> {
+    this.database.refresh();
+    return readAccountLedger(this.database, accountId, query);
   }
 
   /** What moved the insurance fund's money, the latest first. */

@@ -97,7 +97,11 @@ export const CandleRecord = shape(253, "CandleRecord", {
 });
 export type CandleRecord = MessageOf<typeof CandleRecord>;
 
-export const TransferRecord = shape(254, "TransferRecord", { transfer: json<Transfer>() });
+export const TransferRecord = shape(254, "TransferRecord", {
+  transfer: json<Transfer>(),
+  /** Of the turn that asked for it; 0 in what was written before there was this field. */
+  sequence: "number",
+});
 export type TransferRecord = MessageOf<typeof TransferRecord>;
 
 /** An entry of a list whose rows stand elsewhere: a closed order and when it was closed, a transfer and its request. */
@@ -165,6 +169,15 @@ export const FundMovementRecord = shape(262, "FundMovementRecord", {
   sequence: "number",
 });
 export type FundMovementRecord = MessageOf<typeof FundMovementRecord>;
+
+/** What the insurance fund paid for an account below zero. */
+export const DeficitRecord = shape(263, "DeficitRecord", {
+  instrumentId: "number",
+  amountQuanta: "number",
+  time: "number",
+  sequence: "number",
+});
+export type DeficitRecord = MessageOf<typeof DeficitRecord>;
 
 /** Says inside the database which exchange it belongs to. */
 export const GenesisRecord = shape(259, "GenesisRecord", { exchangeId: "string" });

@@ -17,7 +17,7 @@ export interface Place {
 const CLOCK_SLACK_MS = 10_000;
 /** How many rows one call looks at, at most: bounds the work of a query whose filter refuses most of them. */
 const MAX_ROWS_SCANNED = 4000;
-const CURSOR_NUMBERS = 4;
+export const CURSOR_NUMBERS = 4;
 
 export interface SeriesQuery extends PageQuery {
   /** Rows of later turns are not looked at. */
@@ -37,8 +37,15 @@ interface Chunk<Row> {
  *     [list, clock, sequence, part]   of a chunk's first row; `part` tells apart what else begins in the same turn
  */
 export class SeriesTable<Row extends Message> extends Table {
-  /** Reads a list, newest first. `show` answers what a row shows, or null for one that the filter leaves out. */
-  read<Shown>(list: number, query: SeriesQuery, show: (row: Row) => Shown | null): Page<Shown> {
+  /**
+   * Reads a list, newest first. `show` answers what a row shows, or null for one that the filter leaves out; the numbers
+   * of `place` and `index` behind it are the cursor of a page that begins with this row.
+   */
+  read<Shown>(
+    list: number,
+    query: SeriesQuery,
+    show: (row: Row, place: readonly number[], index: number) => Shown | null,
+  ): Page<Shown> {
     const { limit, startTime = 0, endTime = Number.MAX_SAFE_INTEGER } = query;
     const { throughSequence = Number.MAX_SAFE_INTEGER } = query;
     const resume = query.cursor === undefined ? null : parseCursor(query.cursor, CURSOR_NUMBERS);
@@ -58,7 +65,7 @@ export class SeriesTable<Row extends Message> extends Table {
           return false;
         }
         scanned++;
-        const shown = show(decodeMessage(view, value, offsets[i - 1] as number) as Row);
+        const shown = show(decodeMessage(view, value, offsets[i - 1] as number) as Row, place, i);
         if (shown !== null) data.push(shown);
       }
       // Older chunks hold nothing later than what this one begins with.

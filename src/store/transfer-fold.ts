@@ -22,7 +22,7 @@ export class TransferFold {
   private readonly database: Database;
   private readonly lists: Record<TransferKind, SeriesWriter<ReferenceRecord>>;
   /** Transfers of this batch. */
-  private readonly touched = new Map<number, Transfer>();
+  private readonly touched = new Map<number, TransferRecord>();
 
   constructor(database: Database) {
     this.database = database;
@@ -52,9 +52,7 @@ export class TransferFold {
   }
 
   flush(batch: WriteBatch): void {
-    for (const [transferId, transfer] of this.touched) {
-      batch.put(this.database.transfers, transferId, { type: TransferRecord.code, transfer });
-    }
+    for (const [transferId, record] of this.touched) batch.put(this.database.transfers, transferId, record);
     this.touched.clear();
     this.lists.DEPOSIT.flush(batch);
     this.lists.WITHDRAWAL.flush(batch);
@@ -68,15 +66,17 @@ export class TransferFold {
     nature: Pick<Transfer, "kind" | "status" | "address">,
   ): void {
     const times = { createdAt: timeMs, updatedAt: timeMs };
-    this.touched.set(transferId, { transferId, accountId, amountQuanta, reference, txHash: "", ...nature, ...times });
+    const transfer = { transferId, accountId, amountQuanta, reference, txHash: "", ...nature, ...times };
+    this.touched.set(transferId, { type: TransferRecord.code, transfer, sequence: place.sequence });
     this.lists[nature.kind].append(batch, accountId, place, referenceTo(transferId, timeMs));
   }
 
   /** The transfer, which has come further. */
   private progressed(transferId: number, status: TransferStatus, timeMs: number): Transfer {
-    const known = this.touched.get(transferId) ?? this.database.transfers.get(transferId)?.transfer;
-    const transfer = must(known, `withdrawal ${transferId} in the history index`);
-    this.touched.set(transferId, transfer);
+    const known = this.touched.get(transferId) ?? this.database.transfers.get(transferId);
+    const record = must(known, `withdrawal ${transferId} in the history index`);
+    this.touched.set(transferId, record);
+    const { transfer } = record;
     transfer.status = status;
     transfer.updatedAt = timeMs;
     return transfer;

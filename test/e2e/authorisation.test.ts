@@ -68,6 +68,7 @@ const ENDPOINTS: Record<string, Endpoint> = {
   "GET /account/deposits": { access: "READ" },
   "GET /account/withdrawals": { access: "READ" },
   "GET /account/funding": { access: "READ" },
+  "GET /account/ledger": { access: "READ" },
   "GET /market/ticker": { access: "PUBLIC" },
   "GET /market/orderbook": { access: "PUBLIC", path: "/market/orderbook?symbol=BTC-PERP" },
   "GET /market/trades": { access: "PUBLIC", path: "/market/trades?symbol=BTC-PERP" },

@@ -4,8 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import * as m from "../../src/core/messages.ts";
-import { CASH } from "../../src/core/positions.ts";
+import { CASH, COST } from "../../src/core/positions.ts";
 import { Random } from "../../src/sandbox/random.ts";
+import type { LedgerEntry } from "../../src/store/account-ledger.ts";
 import { type Database, openDatabase } from "../../src/store/database.ts";
 import { History } from "../../src/store/history.ts";
 import { HistoryFold } from "../../src/store/history-fold.ts";
@@ -52,7 +53,7 @@ const settled = (fundingTime: number, ratePpb: number) =>
 const paid = (accountId: number, fundingTime: number, amountQuanta: number) =>
   event(m.FundingPaid, { accountId, fundingTime, amountQuanta, sizeLots: amountQuanta < 0 ? 3 : -3 });
 
-test("a day of crashes: fills, funding and the fund's movements explain every quantum that moved", async () => {
+test("a day of crashes: fills, funding, the ledger and the fund's movements explain every quantum that moved", async () => {
   // Most days are eventful enough, but nobody knows which.
   const kinds = new Set<string>();
   for (let day = 0; day < 8 && !(kinds.has("FUNDING") && kinds.size > 2); day++)
@@ -79,6 +80,24 @@ async function dayOfCrashes(seed: number): Promise<ReadonlySet<string>> {
     const moved = movements.reduce((sum, { amountQuanta }) => sum + amountQuanta, 0);
     assert.equal(moved, cells.equity(m.INSURANCE_ACCOUNT) - cells.unrealized(m.INSURANCE_ACCOUNT));
     for (const { kind } of movements) kinds.add(m.FUND_MOVEMENTS[kind] as string);
+
+    for (const accountId of accounts) {
+      const entries = checkedLedger(history, accountId, random);
+      let wallet = universe.ledger.state.balance(accountId);
+      for (const { state } of universe.symbols) {
+        const row = state.positions.find(accountId);
+        const n = state.positions.numbers;
+        const realized = row < 0 ? 0 : n[row + CASH] + n[row + COST];
+        const { id } = state.instrument;
+        assert.equal(
+          sumOf(entries.filter(({ instrumentId }) => instrumentId === id)),
+          realized,
+          `account ${accountId}`,
+        );
+        wallet += realized;
+      }
+      assert.equal(sumOf(entries), wallet, `account ${accountId}`);
+    }
 
     for (const { state } of universe.symbols) {
       const { id, quantaPerTickLot } = state.instrument;
@@ -118,6 +137,40 @@ async function dayOfCrashes(seed: number): Promise<ReadonlySet<string>> {
   };
   await withHistory(universe.log, check, { instruments, batch: 37 });
   return kinds;
+}
+
+const sumOf = (entries: readonly LedgerEntry[]): number =>
+  entries.reduce((sum, { amountQuanta }) => sum + amountQuanta, 0);
+
+/** The account's whole ledger, after a look at its order and at pages and filters of it. */
+function checkedLedger(history: History, accountId: number, random: Random): LedgerEntry[] {
+  const entries = history.ledgerOf(accountId, { limit: 1_000_000 }).data;
+  const limit = 1 + Math.floor(random.uniform() * 60);
+  assert.deepEqual(
+    allPages(limit, (page) => history.ledgerOf(accountId, page)),
+    entries,
+  );
+  const sequences = entries.map(({ sequence }) => sequence);
+  assert.deepEqual(
+    sequences,
+    sequences.toSorted((a, b) => b - a),
+  );
+  assert.ok(entries.every(({ amountQuanta }) => amountQuanta !== 0));
+  const type = m.LEDGER_ENTRY_TYPES[Math.floor(random.uniform() * m.LEDGER_ENTRY_TYPES.length)];
+  const times = entries.map(({ time }) => time);
+  const [startTime, endTime] = [times[Math.floor(times.length / 2)], times[Math.floor(times.length / 4)]];
+  for (const filter of [{ type }, { instrumentId: BTC }, { startTime, endTime }, { type, startTime }])
+    assert.deepEqual(
+      allPages(limit, (page) => history.ledgerOf(accountId, { ...page, ...filter })),
+      entries.filter(
+        (entry) =>
+          (filter.type === undefined || entry.type === filter.type) &&
+          (filter.instrumentId === undefined || entry.instrumentId === filter.instrumentId) &&
+          entry.time >= (filter.startTime ?? 0) &&
+          entry.time <= (filter.endTime ?? Number.POSITIVE_INFINITY),
+      ),
+    );
+  return entries;
 }
 
 test("funding rates of a symbol: by the interval's end, whenever it was settled", async () => {
@@ -210,4 +263,61 @@ test("the fund's movements: a row for each turn and kind, and none for what come
       { batch },
     );
   }
+});
+
+test("the ledger: what one turn did in the order in which it happened, transfers by their turn, no entry of nothing", async () => {
+  const trade = { takerAccountId: ALICE, makerAccountId: ALICE, priceTicks: 1, quantityLots: 1 };
+  const [sell, buy] = [m.serialToId(1, BTC), m.serialToId(2, BTC)];
+  const tradeId = m.serialToId(1, BTC);
+  const order = { accountId: ALICE, quantityLots: 1 };
+  const turns = [
+    turn(1, 10, m.LEDGER, event(m.Deposited, { accountId: ALICE, amountQuanta: 100, transferId: 1 })),
+    turn(2, 10, m.LEDGER, event(m.Deposited, { accountId: ALICE, amountQuanta: 50, transferId: 2 })),
+    turn(3, 10, m.LEDGER, event(m.WithdrawalRequested, { accountId: ALICE, amountQuanta: 30, transferId: 3 })),
+    turn(4, 11, BTC, event(m.OrderPlaced, { ...order, orderId: sell, side: m.SELL, rests: 1 })),
+    turn(
+      5,
+      12,
+      BTC,
+      settled(9, 500),
+      paid(ALICE, 9, -7),
+      event(m.OrderPlaced, { ...order, orderId: buy, side: m.BUY }),
+      event(m.Traded, {
+        ...{ ...trade, tradeId, takerOrderId: buy, makerOrderId: sell, execType: m.EXEC_LIQUIDATION },
+        ...{ takerFeeQuanta: 3, makerFeeQuanta: -1, takerRealizedQuanta: -40, makerRealizedQuanta: 0 },
+      }),
+      event(m.DeficitCovered, { accountId: ALICE, amountQuanta: 8 }),
+      event(m.DeficitCovered, { accountId: m.INSURANCE_ACCOUNT, amountQuanta: 1 }),
+    ),
+    turn(6, 13, m.LEDGER, event(m.WithdrawalSent, { accountId: ALICE, transferId: 3, txHash: "0x1" })),
+    turn(7, 14, m.LEDGER, event(m.Deposited, { accountId: ALICE, amountQuanta: 20, transferId: 4 })),
+  ];
+  const expected = [
+    [7, "DEPOSIT", 20, 4],
+    [5, "DEFICIT_COVERED", 8, 0],
+    [5, "FEE", 1, tradeId],
+    [5, "LIQUIDATION_FEE", -3, tradeId],
+    [5, "REALIZED_PNL", -40, tradeId],
+    [5, "FUNDING", -7, 9],
+    [3, "WITHDRAWAL", -30, 3],
+    [2, "DEPOSIT", 50, 2],
+    [1, "DEPOSIT", 100, 1],
+  ];
+  for (const batch of [1, 3, 7])
+    for (const limit of [1, 2, 5, 100])
+      await withHistory(
+        turns,
+        (history) => {
+          const rows = allPages(limit, (page) => history.ledgerOf(ALICE, page));
+          assert.deepEqual(
+            rows.map(({ sequence, type, amountQuanta, tradeId, transferId, fundingTime }) => [
+              ...[sequence, type, amountQuanta, tradeId || transferId || fundingTime],
+            ]),
+            expected,
+          );
+          assert.deepEqual(history.ledgerOf(m.INSURANCE_ACCOUNT, { limit: 5, type: "DEFICIT_COVERED" }).data, []);
+          assert.throws(() => history.ledgerOf(ALICE, { limit: 5, cursor: "1.2.3.4" }), BadCursorError);
+        },
+        { batch },
+      );
 });

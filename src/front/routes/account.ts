@@ -19,6 +19,7 @@ import { readPage } from "../paging.ts";
 import { type Route, route } from "../router.ts";
 import { balanceJson, fillJson, listJson, transferJson } from "../views.ts";
 import { readAddress } from "../wallet.ts";
+import { ledgerRoute } from "./ledger.ts";
 
 export function accountRoutes(context: Context): Route[] {
   const { road, symbols, history, log } = context;
@@ -94,6 +95,7 @@ export function accountRoutes(context: Context): Route[] {
         call.reply(200, listJson(rows, page.nextCursor));
       },
     }),
+    ledgerRoute(context),
     transfersRoute(context, "/account/deposits", "DEPOSIT", "Deposits, newest first"),
     transfersRoute(context, "/account/withdrawals", "WITHDRAWAL", "Withdrawals and how far they are, newest first"),
   ];

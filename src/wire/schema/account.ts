@@ -1,5 +1,5 @@
 import Type from "typebox";
-import { MARGIN_MODES } from "../../core/messages.ts";
+import { LEDGER_ENTRY_TYPES, MARGIN_MODES } from "../../core/messages.ts";
 import {
   Address,
   Asset,
@@ -45,6 +45,20 @@ export const FillsQuery = object({
   endTime: Type.Optional(EndTime),
 });
 export const TransfersQuery = object({
+  limit: Type.Optional(Limit),
+  cursor: Type.Optional(Cursor),
+  startTime: Type.Optional(StartTime),
+  endTime: Type.Optional(EndTime),
+});
+const LedgerType = Type.Enum(LEDGER_ENTRY_TYPES, {
+  description:
+    "WITHDRAWAL: debited when it is asked for. REALIZED_PNL: profit or loss that a fill took, before fees; of deleveraging, " +
+    "too. FEE: of a fill; positive = a rebate. LIQUIDATION_FEE: of a fill that closed the position by force, in the place of " +
+    "a fee. FUNDING: positive = received. DEFICIT_COVERED: the insurance fund paid what the account was below zero.",
+});
+export const LedgerQuery = object({
+  type: Type.Optional(LedgerType),
+  symbol: Type.Optional(SymbolName),
   limit: Type.Optional(Limit),
   cursor: Type.Optional(Cursor),
   startTime: Type.Optional(StartTime),
@@ -140,3 +154,29 @@ export const RequestedTransfer = object(
   { description: "A deposit or withdrawal that was asked for." },
 );
 export const TransferList = listOf(Transfer, "Transfers, newest first.");
+
+export const LedgerEntry = object(
+  {
+    entryId: Type.String({
+      pattern: "^[A-Za-z0-9_\\-]{1,80}$",
+      description: "The entry's own id.",
+      examples: ["fee-256001-BUY"],
+    }),
+    type: LedgerType,
+    asset: Asset,
+    amount: DecimalOut("Signed: negative = the account has less.", "-3.25"),
+    symbol: nullable(SymbolName),
+    tradeId: nullable(Id("The fill's.")),
+    orderId: nullable(Id("The fill's; null also where there was no order.")),
+    transferId: nullable(Id("The deposit's or withdrawal's.")),
+    fundingTime: nullable(Time("When the interval ended that FUNDING is for.")),
+    time: Time("When it happened."),
+    sequence: Sequence,
+  },
+  { description: "One change of an account's money." },
+);
+export const LedgerList = listOf(
+  LedgerEntry,
+  "Entries, newest first. All amounts together are the wallet: walletBalance, and isolatedMargin − unrealizedPnl of each " +
+    "isolated position, since what is set aside for one only moves within the account and is no entry.",
+);

@@ -111,7 +111,7 @@ export const Limit = Type.Integer({
   description: "How many rows at most.",
 });
 export const Cursor = Type.String({
-  pattern: "^[0-9.]{1,120}$",
+  pattern: "^[0-9.]{1,400}$",
   description: "The `nextCursor` of the page before.",
   examples: ["1790000000000.1234567"],
 });

@@ -1,0 +1,33 @@
+import { must } from "../../assert.ts";
+import { LedgerList, LedgerQuery } from "../../wire/schema/account.ts";
+import { DEFAULT_LIMIT } from "../../wire/schema/scalars.ts";
+import type { Context } from "../context.ts";
+import { ledgerEntryJson } from "../ledger-json.ts";
+import { readPage } from "../paging.ts";
+import { type Route, route } from "../router.ts";
+import { listJson } from "../views.ts";
+
+/** Everything that changed an account's money, in one list. */
+export function ledgerRoute(context: Context): Route {
+  const { symbols, history } = context;
+  return route({
+    method: "GET",
+    path: "/account/ledger",
+    access: "READ",
+    summary: "Everything that changed the account's money, newest first: all amounts together are its wallet",
+    query: LedgerQuery,
+    replies: { 200: LedgerList },
+    errors: ["UNKNOWN_SYMBOL"],
+    async handle({ call, principal, query }) {
+      const page = await readPage(context, query, (instrumentId) =>
+        history.ledgerOf(principal.accountId, { ...query, instrumentId, limit: query.limit ?? DEFAULT_LIMIT }),
+      );
+      const rows = page.data.map((entry) => {
+        const { instrumentId } = entry;
+        if (instrumentId === 0) return ledgerEntryJson(null, entry);
+        return ledgerEntryJson(must(symbols.withId(instrumentId), `instrument ${instrumentId}`).symbol, entry);
+      });
+      call.reply(200, listJson(rows, page.nextCursor));
+    },
+  });
+}
