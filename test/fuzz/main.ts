@@ -1,6 +1,7 @@
 import { newSeed } from "../e2e/support/random.ts";
 import { corruption } from "./corruption/stage.ts";
 import { CLIENT_STAGES, HOSTILE_STAGES } from "./hostile/stages.ts";
+import { OVERLOAD } from "./overload/stage.ts";
 import { RESUMING_STAGE } from "./resuming.ts";
 import { SIMULATION_STAGES } from "./simulations.ts";
 import type { Stage } from "./stage.ts";
@@ -13,6 +14,7 @@ const STAGES: readonly Stage[] = [
   ...HOSTILE_STAGES,
   ...CLIENT_STAGES,
   RESUMING_STAGE,
+  OVERLOAD,
 ];
 
 const names = process.argv.slice(2);

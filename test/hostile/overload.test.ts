@@ -6,6 +6,7 @@ import { startServer, type TestServer } from "../e2e/support/server.ts";
 import { SocketClient, type SocketMessage } from "../e2e/support/socket.ts";
 import { Operator, openTrader, type Trader } from "../e2e/support/trader.ts";
 import { until } from "../e2e/support/wait.ts";
+import { OVERLOAD } from "../fuzz/overload/stage.ts";
 
 /** A burst that comes in one piece is too much. */
 const SMALL = { PERPD_MAX_IN_FLIGHT: "100" };
@@ -170,6 +171,9 @@ test("under a flood, cancels and liquidations go through, and orders that were a
   t.diagnostic(`${rounds.count} rounds of 500 orders`);
   await Promise.all([maker.cancelAll(), flooder.cancelAll()]);
 });
+
+test("at twice what it can take, cancels and liquidations go through and memory stays flat", (t) =>
+  OVERLOAD.run(0, 3, (line) => t.diagnostic(line)));
 
 /** The client order ids of all open orders. */
 async function openIds(trader: Trader): Promise<Set<string>> {
