@@ -165,7 +165,7 @@ export class PerpdTrading extends PerpdAccount {
       type: condition === null ? String(type).toUpperCase() : condition.kind + (isMarket ? "_MARKET" : ""),
       // An order to close all of a position has no amount of its own.
       ...(more.closePosition !== true && { quantity: this.amountToPrecision(symbol, amount) }),
-      ...(!isMarket && { price: this.priceToPrecision(symbol, price) }),
+      ...(!isMarket && more.priceMatch === undefined && { price: this.priceToPrecision(symbol, price) }),
       ...(timeInForce !== undefined && { timeInForce: String(timeInForce).toUpperCase() }),
       ...(postOnly && { postOnly }),
       ...(takeProfit !== undefined && { takeProfit: this.legRequest(symbol, takeProfit) }),

@@ -6,10 +6,12 @@ import type { Paint } from "./terminal.ts";
 
 const TIMES_IN_FORCE = ["GTC", "IOC", "FOK"] as const;
 const SIDES = ["BUY", "SELL"] as const;
+/** A level of the book in the place of a price. */
+const LEVEL = /^(OPPONENT|QUEUE)(_5|_10|_20)?$/;
 
 export const order: Command = {
   name: "order",
-  usage: "buy|sell SYMBOL QUANTITY PRICE|market",
+  usage: "buy|sell SYMBOL QUANTITY PRICE|queue|opponent|market",
   summary: "place an order, and show what it did",
   options: {
     "time-in-force": { type: "string", argument: "gtc|ioc|fok", description: "how long it rests" },
@@ -53,6 +55,12 @@ function typeOf(price: string, stop: string | undefined, takeProfit: string | un
   if (stop !== undefined && takeProfit !== undefined)
     throw new UsageError("an order waits for --stop or --take-profit");
   const isMarket = price.toLowerCase() === "market";
+  const level = price.toUpperCase();
+  if (LEVEL.test(level)) {
+    if ((stop ?? takeProfit) !== undefined)
+      throw new UsageError("an order that waits for a price has a PRICE, or market");
+    return { type: "LIMIT", priceMatch: level as NonNullable<NewOrder["priceMatch"]> } as const;
+  }
   const limit = isMarket ? {} : { price };
   if (stop !== undefined) return { type: isMarket ? "STOP_MARKET" : "STOP", triggerPrice: stop, ...limit } as const;
   if (takeProfit !== undefined) {

@@ -18,6 +18,7 @@ import {
 } from "./messages.ts";
 import type { Placement } from "./placement.ts";
 import { BUY_LOTS, LEVERAGE, SELL_LOTS, SIZE } from "./positions.ts";
+import { matchPrice } from "./price-match.ts";
 import { refuse } from "./refusals.ts";
 import { blank, type MessageOf } from "./shape.ts";
 import type { SymbolState } from "./symbol-state.ts";
@@ -66,7 +67,10 @@ export class Amendment {
       if (command.quantityLots > instrument.maxQuantityLots)
         return refuse(turn, "QUANTITY_TOO_LARGE", "quantity", { limitLots: instrument.maxQuantityLots });
     }
-    const wanted = this.wantedOf(slot, command);
+    const side = orders.side(slot);
+    const matchedTicks = command.priceMatch === 0 ? 0 : matchPrice(state, side, command.priceMatch, turn);
+    if (matchedTicks < 0) return;
+    const wanted = this.wantedOf(slot, matchedTicks || command.priceTicks, command.quantityLots);
     const isSamePrice = wanted.priceTicks === orders.priceTicks(slot);
     const isNoMore = isSamePrice && wanted.remainingLots <= orders.remainingLots(slot);
     if (isNoMore && wanted.quantityLots === orders.quantityLots(slot)) return replyOpenOrder(state, turn, slot);
@@ -81,16 +85,15 @@ export class Amendment {
     this.replyResting(slot, turn);
   }
 
-  /** A quantity that is not given stays as it is, with what has been given up of it; one that is given counts anew. */
-  private wantedOf(slot: number, command: MessageOf<typeof AmendOrder>): Wanted {
+  /** A price or quantity of 0 stays as it is, with what has been given up of it; one that is given counts anew. */
+  private wantedOf(slot: number, newPriceTicks: PriceTicks, newQuantityLots: QuantityLots): Wanted {
     const { orders, positions } = this.state;
-    const priceTicks = command.priceTicks || orders.priceTicks(slot);
-    if (command.quantityLots === 0)
+    const priceTicks = newPriceTicks || orders.priceTicks(slot);
+    if (newQuantityLots === 0)
       return { priceTicks, quantityLots: orders.quantityLots(slot), remainingLots: orders.remainingLots(slot) };
     const filledLots = orders.filledLots(slot);
-    const openLots = command.quantityLots - filledLots;
-    if (!this.state.isReduceOnly(slot))
-      return { priceTicks, quantityLots: command.quantityLots, remainingLots: openLots };
+    const openLots = newQuantityLots - filledLots;
+    if (!this.state.isReduceOnly(slot)) return { priceTicks, quantityLots: newQuantityLots, remainingLots: openLots };
     const remainingLots = Math.min(openLots, Math.abs(positions.numbers[orders.row(slot) + SIZE]));
     return { priceTicks, quantityLots: filledLots + remainingLots, remainingLots };
   }

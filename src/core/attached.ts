@@ -25,6 +25,7 @@ import { type EntryFill, type OrderTerms, waitsForRise } from "./order-terms.ts"
 import { NONE } from "./orders.ts";
 import { answerRepeated, bandEdge, type Placement } from "./placement.ts";
 import { SIZE } from "./positions.ts";
+import { matchPrice } from "./price-match.ts";
 import { refuse } from "./refusals.ts";
 import { blank, type MessageOf } from "./shape.ts";
 import type { SymbolState } from "./symbol-state.ts";
@@ -62,13 +63,18 @@ export class AttachedOrders {
     if (command.goodTillDate !== 0 && command.goodTillDate <= turn.time)
       return refuse(turn, "GOOD_TILL_DATE_PASSED", "goodTillDate");
     const { takeProfit = null, stopLoss = null } = command.legs ?? {};
-    const entryTicks = command.orderType === MARKET ? this.state.markTicks : command.priceTicks;
+    const { type: _, goodTillDate, legs, priceMatch, ...plain } = command;
+    if (priceMatch !== 0) {
+      plain.priceTicks = matchPrice(this.state, command.side, priceMatch, turn);
+      if (plain.priceTicks < 0) return;
+    }
+    const entryTicks = command.orderType === MARKET ? this.state.markTicks : plain.priceTicks;
     if (takeProfit !== null && this.refuseLeg(takeProfit, "takeProfit", TAKE_PROFIT, command.side, entryTicks, turn))
       return;
     if (stopLoss !== null && this.refuseLeg(stopLoss, "stopLoss", STOP, command.side, entryTicks, turn)) return;
-    const { type: _, goodTillDate, legs, ...plain } = command;
+    const more = goodTillDate === 0 && legs === null ? null : { goodTillDate, legs };
     // Of the same hidden class as every other order that is placed.
-    this.placement.place(Object.assign(this.order, plain), turn, NONE, { goodTillDate, legs });
+    this.placement.place(Object.assign(this.order, plain), turn, NONE, more);
   }
 
   /** Refuses a leg that could not do its work; true when it did. */

@@ -44,6 +44,19 @@ export const BY_LAST = 1;
 export const BY_INDEX = 2;
 export const TRIGGER_SOURCES = ["MARK", "LAST", "INDEX"] as const;
 
+/** Which level of the book is an order's price; index 0 is "it says its price". See price-match.ts. */
+export const PRICE_MATCHES = [
+  null,
+  "OPPONENT",
+  "OPPONENT_5",
+  "OPPONENT_10",
+  "OPPONENT_20",
+  "QUEUE",
+  "QUEUE_5",
+  "QUEUE_10",
+  "QUEUE_20",
+] as const;
+
 export const GTC = 0;
 export const IOC = 1;
 export const FOK = 2;
@@ -315,6 +328,8 @@ export const PlaceExtended = shape(17, "PlaceExtended", {
   goodTillDate: "number",
   legs: json<AttachedLegs | null>(),
   maxSlippagePpm: "number",
+  /** One of PRICE_MATCHES, in the place of priceTicks; 0 = none. */
+  priceMatch: "number",
 });
 
 /** Cancels all open orders of the account at `cancelAt`, unless another one comes before. 0 = disarms. */
@@ -337,6 +352,8 @@ export const AmendOrder = shape(20, "AmendOrder", {
   keyPositionQuanta: "number",
   keyLeverage: "number",
   clientOrderId: "string",
+  /** One of PRICE_MATCHES, in the place of priceTicks; 0 = none. */
+  priceMatch: "number",
 });
 
 // ---- commands to the ledger (30 to 49) ------------------------------------------------------------------------------

@@ -18,6 +18,11 @@ const CORE_ERRORS = {
   INSUFFICIENT_MARGIN: { status: 422, message: "There is not enough free margin for this." },
   PRICE_OUT_OF_BAND: { status: 422, message: "The price lies outside the band around the mark price." },
   PRICE_TOO_HIGH: { status: 400, message: "The price is above the highest price of this instrument." },
+  NO_PRICE_LEVEL: {
+    status: 422,
+    message: "The book does not have the level that priceMatch names.",
+    retryable: true,
+  },
   QUANTITY_TOO_SMALL: { status: 400, message: "The quantity is below the smallest of this instrument." },
   QUANTITY_TOO_LARGE: { status: 400, message: "The quantity is above the largest of this instrument." },
   NOTIONAL_TOO_SMALL: { status: 400, message: "Price times quantity is below the smallest notional." },

@@ -85,7 +85,9 @@ test("an order without a name is given one, so that it can be sent twice", async
   assert.match(waits, /SELL +STOP_MARKET +market from 61000 +0\.1 +0 +- +UNTRIGGERED/);
   const limit = await out("order", "sell", "BTC-PERP", "0.1", "71000", "--take-profit", "70000");
   assert.match(limit, /SELL +TAKE_PROFIT +71000 from 70000 /);
-  assert.equal((JSON.parse(await out("cancel", "--all", "--json")) as Order[]).length, 2);
+  assert.match(await out("order", "buy", "BTC-PERP", "0.1", "60002"), /60002/);
+  assert.match(await out("order", "buy", "BTC-PERP", "0.2", "queue", "--post-only"), /LIMIT +60002 +0\.2 /);
+  assert.equal((JSON.parse(await out("cancel", "--all", "--json")) as Order[]).length, 4);
   assert.equal(await out("cancel", "--all"), "no open orders\n");
 });
 
@@ -144,7 +146,8 @@ test("what cannot be meant is exit code 2, and says how it is meant", async () =
     [["book", "BTC-PERP", "--depth", "0"], /depth: "0" is not a whole number/],
     [["book", "BTC-PERP", "--deep"], /Unknown option '--deep'/],
     [["order", "hold", "BTC-PERP", "1", "2"], /side: "hold" is none of buy, sell/],
-    [["order", "buy", "BTC-PERP", "1"], /^order takes buy\|sell SYMBOL QUANTITY PRICE\|market/],
+    [["order", "buy", "BTC-PERP", "1", "queue_5", "--stop", "2"], /an order that waits for a price has a PRICE/],
+    [["order", "buy", "BTC-PERP", "1"], /^order takes buy\|sell SYMBOL QUANTITY PRICE\|queue\|opponent\|market/],
     [["order", "buy", "X", "1", "2", "--stop", "3", "--take-profit", "4"], /waits for --stop or --take-profit/],
     [["cancel"], /cancel takes the ids of orders, or --all/],
     [["cancel", "1", "--all"], /cancel takes the ids of orders, or --all/],
@@ -164,7 +167,7 @@ test("what cannot be meant is exit code 2, and says how it is meant", async () =
 });
 
 test("help lists the commands and explains each", async () => {
-  assert.match(await out("help"), /perpd start \[flags\][\s\S]*perpd order buy\|sell SYMBOL QUANTITY PRICE\|market/);
+  assert.match(await out("help"), /perpd start \[flags\][\s\S]*perpd order buy\|sell SYMBOL QUANTITY PRICE\|queue\|opponent\|market/);
   const explained = await out("help", "order");
   assert.match(explained, /^usage: perpd order .*\n\nplace an order[\s\S]*--post-only[\s\S]*PERPD_URL/);
   assert.equal(await out("order", "--help"), explained);

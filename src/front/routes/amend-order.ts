@@ -10,7 +10,7 @@ import type { Principal } from "../credentials.ts";
 import { ApiError } from "../errors.ts";
 import { checkSymbol } from "../key-limits.ts";
 import { instrumentOf, resolveOrderId, whyNotOpen } from "./find-orders.ts";
-import { replyPlaced } from "./place-order.ts";
+import { readPriceMatch, replyPlaced } from "./place-order.ts";
 
 /** Changes an open order, by its id or by `client:` and its client order id. `field` is what errors call that. */
 export async function amendOrder(
@@ -21,8 +21,9 @@ export async function amendOrder(
   body: Static<typeof AmendOrderBody>,
   field = "id",
 ): Promise<void> {
-  if (body.price === undefined && body.quantity === undefined)
+  if (body.price === undefined && body.priceMatch === undefined && body.quantity === undefined)
     throw new ApiError("MISSING_FIELD", { field: "price", message: "Amend the price, the quantity, or both." });
+  const priceMatch = readPriceMatch(body);
   const { accountId, record } = principal;
   const orderId = await resolveOrderId(context, answer, accountId, reference);
   if (orderId === 0) throw await whyNotOpen(context, accountId, reference, field);
@@ -32,6 +33,7 @@ export async function amendOrder(
     ...blank(AmendOrder),
     accountId,
     orderId,
+    priceMatch,
     priceTicks: body.price === undefined ? 0 : readPrice(instrument, body.price),
     quantityLots: body.quantity === undefined ? 0 : readQuantity(instrument, body.quantity),
     expiresAt: body.expiresAt ?? 0,

@@ -17,16 +17,17 @@ import type { Context } from "../context.ts";
 import type { Principal } from "../credentials.ts";
 import { ApiError } from "../errors.ts";
 import { checkSymbol } from "../key-limits.ts";
-import { hashMore, readOrder, sendOrder, takeKeyLimits } from "./place-order.ts";
+import { hashMore, readOrder, readPriceMatch, sendOrder, takeKeyLimits } from "./place-order.ts";
 
 /** Whether the order has what a PlaceOrder cannot say. */
 export const isExtended = (body: PlaceOrderBody): boolean =>
   body.goodTillDate !== undefined ||
   body.takeProfit !== undefined ||
   body.stopLoss !== undefined ||
+  body.priceMatch !== undefined ||
   body.timeInForce === TIMES_IN_FORCE[GTD];
 
-/** Places an order that ends at a time, or that a take-profit or a stop comes with. */
+/** Places an order that ends at a time, that a take-profit or a stop comes with, or that names a level of the book. */
 export function placeExtended(context: Context, answer: Answer, principal: Principal, body: PlaceOrderBody): void {
   const instrument = context.symbols.named(body.symbol);
   checkSymbol(principal, instrument);
@@ -44,15 +45,17 @@ function readExtended(instrument: Instrument, body: PlaceOrderBody, order: Messa
       field: "reduceOnly",
       message: "A take-profit or stop comes with an order that opens a position.",
     });
+  order.priceMatch = readPriceMatch(body);
   readOrder(instrument, body, order);
   order.goodTillDate = body.goodTillDate ?? 0;
   order.legs = readLegs(instrument, takeProfit, stopLoss);
-  if (order.clientOrderId !== "")
-    order.bodyHash = hashMore(order.bodyHash, [
-      order.goodTillDate,
-      ...numbersOf(order.legs?.takeProfit),
-      ...numbersOf(order.legs?.stopLoss),
-    ]);
+  if (order.clientOrderId === "") return;
+  order.bodyHash = hashMore(order.bodyHash, [
+    order.goodTillDate,
+    ...numbersOf(order.legs?.takeProfit),
+    ...numbersOf(order.legs?.stopLoss),
+  ]);
+  if (order.priceMatch !== 0) order.bodyHash = hashMore(order.bodyHash, [order.priceMatch]);
 }
 
 /** Refuses a goodTillDate without GTD, and the other way round. */

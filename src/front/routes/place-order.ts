@@ -12,6 +12,7 @@ import {
   OrderView,
   PlaceOrder,
   POST_ONLY,
+  PRICE_MATCHES,
   REDUCE_ONLY,
   Refused,
   SELF_TRADE_PREVENTIONS,
@@ -143,8 +144,8 @@ export function readOrder(instrument: Instrument, body: PlaceOrderBody, order: O
     });
   const isMarket = body.type === ORDER_TYPES[MARKET];
   if (isMarket) checkMarket(body);
-  else if (body.price === undefined)
-    throw new ApiError("MISSING_FIELD", { field: "price", message: "A limit order has a price." });
+  else if (body.price === undefined && body.priceMatch === undefined)
+    throw new ApiError("MISSING_FIELD", { field: "price", message: "A limit order has a price, or a priceMatch." });
   checkPostOnly(body);
   order.orderType = isMarket ? MARKET : LIMIT;
   order.maxSlippagePpm = readMaxSlippage(body);
@@ -154,6 +155,17 @@ export function readOrder(instrument: Instrument, body: PlaceOrderBody, order: O
   if (order.clientOrderId === "") return;
   order.bodyHash = hashOrder(order);
   if (order.maxSlippagePpm !== 0) order.bodyHash = hashMore(order.bodyHash, [order.maxSlippagePpm]);
+}
+
+/** One of PRICE_MATCHES; 0 when a price is said, or nothing of it. */
+export function readPriceMatch({ price, priceMatch }: Pick<PlaceOrderBody, "price" | "priceMatch">): number {
+  if (priceMatch === undefined) return 0;
+  if (price !== undefined)
+    throw new ApiError("BAD_COMBINATION", {
+      field: "priceMatch",
+      message: "priceMatch takes the place of a price: send one of the two.",
+    });
+  return PRICE_MATCHES.indexOf(priceMatch);
 }
 
 /** What orders of all types say in the same way. */
@@ -195,6 +207,7 @@ export function checkPostOnly({ postOnly, timeInForce = TIMES_IN_FORCE[GTC] }: P
 export function checkMarket(body: PlaceOrderBody): void {
   const refuse = (field: string, message: string) => new ApiError("BAD_COMBINATION", { field, message });
   if (body.price !== undefined) throw refuse("price", "A market order has no price; an IOC limit order has one.");
+  if (body.priceMatch !== undefined) throw refuse("priceMatch", "A market order has no price to match.");
   if (body.postOnly === true) throw refuse("postOnly", "A market order cannot be post-only.");
   if (body.timeInForce === TIMES_IN_FORCE[GTC])
     throw refuse("timeInForce", "A market order does not rest: IOC or FOK.");

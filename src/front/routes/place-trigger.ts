@@ -97,7 +97,9 @@ function readTrailing(instrument: Instrument, body: PlaceOrderBody, order: Messa
 function checkPlain(body: PlaceOrderBody): void {
   if (body.maxSlippage !== undefined)
     throw new ApiError("BAD_COMBINATION", { field: "maxSlippage", message: "maxSlippage belongs to MARKET orders." });
-  const field = (["goodTillDate", "takeProfit", "stopLoss"] as const).find((name) => body[name] !== undefined);
+  const field = (["priceMatch", "goodTillDate", "takeProfit", "stopLoss"] as const).find(
+    (name) => body[name] !== undefined,
+  );
   if (field !== undefined)
     throw new ApiError("BAD_COMBINATION", { field, message: `${field} belongs to LIMIT and MARKET orders.` });
   if (body.timeInForce === TIMES_IN_FORCE[GTD])

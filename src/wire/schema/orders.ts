@@ -4,6 +4,7 @@ import {
   MARGIN_MODES,
   ORDER_STATUSES,
   ORDER_TYPES,
+  PRICE_MATCHES,
   REASONS,
   SELF_TRADE_PREVENTIONS,
   SIDES,
@@ -45,6 +46,16 @@ const TimeInForce = Type.Enum(TIMES_IN_FORCE, {
 const SelfTradePrevention = Type.Enum(SELF_TRADE_PREVENTIONS, {
   description: "What happens where the order would trade with another of the same account.",
 });
+const PriceMatch = Type.Enum(
+  PRICE_MATCHES.filter((match) => match !== null),
+  {
+    description:
+      "LIMIT orders, in the place of price: the best price of the other side (OPPONENT) or of the order's own (QUEUE), or the " +
+      "5th, 10th or 20th level of it, as the engine's book is when it takes the order. The order has that price from then on. " +
+      "NO_PRICE_LEVEL when that side has fewer levels.",
+    examples: ["QUEUE"],
+  },
+);
 const ExpiresAt = Time("The request is refused if the engine sees it later.");
 
 const AttachedLeg = object(
@@ -80,6 +91,7 @@ export const PlaceOrderBody = object({
     }),
   ),
   price: Type.Optional(Decimal("LIMIT, STOP and TAKE_PROFIT: a multiple of tickSize.", "65000.5")),
+  priceMatch: Type.Optional(PriceMatch),
   quantity: Type.Optional(Decimal("A multiple of stepSize. Required unless closePosition is true.", "0.01")),
   maxSlippage: Type.Optional(
     Decimal(
@@ -125,12 +137,16 @@ export type PlaceOrderBody = Static<typeof PlaceOrderBody>;
 export const AmendOrderBody = object(
   {
     price: Type.Optional(Decimal("The new limit, a multiple of tickSize; as it is when left out.", "65000.5")),
+    priceMatch: Type.Optional(PriceMatch),
     quantity: Type.Optional(
       Decimal("The new quantity, what has been filled included; as it is when left out.", "0.01"),
     ),
     expiresAt: Type.Optional(ExpiresAt),
   },
-  { description: "At least one of price and quantity.", examples: [{ price: "64999.5", quantity: "0.008" }] },
+  {
+    description: "At least one of price (or priceMatch) and quantity.",
+    examples: [{ price: "64999.5", quantity: "0.008" }],
+  },
 );
 
 export const ClosePositionBody = object({

@@ -37,6 +37,7 @@ import {
   PlaceTrigger,
   POST_ONLY,
   PositionView,
+  PRICE_MATCHES,
   REASONS,
   REDUCE_ONLY,
   ReadOrder,
@@ -188,10 +189,10 @@ class Stage {
     const words = [...rest];
     const quantityLots = Number(words.shift());
     const isMarket = words.shift() === "market";
-    const priceTicks = isMarket ? 0 : Number(words.shift());
+    const { priceTicks, priceMatch } = isMarket ? { priceTicks: 0, priceMatch: 0 } : priced(words.shift());
     const trigger = words.map((word) => /^(stop|take|trail)=([\d.]+)$/.exec(word)).find((match) => match !== null);
-    const isExtended = words.some((word) => /^(till|tp|sl)=/.test(word));
-    const plain = isExtended ? make(PlaceExtended) : make(PlaceOrder);
+    const isExtended = priceMatch !== 0 || words.some((word) => /^(till|tp|sl)=/.test(word));
+    const plain = isExtended ? make(PlaceExtended, { priceMatch }) : make(PlaceOrder);
     const command = trigger === undefined ? plain : make(PlaceTrigger, { triggerTicks: Number(trigger[2]) });
     const orderType = isMarket ? MARKET : LIMIT;
     Object.assign(command, { accountId, side, orderType, priceTicks, quantityLots });
@@ -222,7 +223,10 @@ class Stage {
         command.timeInForce = (TIMES_IN_FORCE as readonly string[]).indexOf(word);
       else throw new Error(`an order is not ${word}`);
     }
-    command.bodyHash = [side, quantityLots, priceTicks, command.flags].reduce((hash, part) => hash * 31 + part, 7);
+    command.bodyHash = [side, quantityLots, priceTicks + 1000 * priceMatch, command.flags].reduce(
+      (hash, part) => hash * 31 + part,
+      7,
+    );
     return this.send(command);
   }
 
@@ -239,12 +243,12 @@ class Stage {
     return true;
   }
 
-  /** `a 5 @ 101`, `a 5` or `a @ 101`. */
+  /** `a 5 @ 101`, `a 5` or `a @ QUEUE`. */
   private amend(accountId: number, [clientOrderId, ...rest]: string[]): string {
     const at = rest.indexOf("@");
     const quantityLots = rest.length === 0 || at === 0 ? 0 : Number(rest[0]);
-    const priceTicks = at < 0 ? 0 : Number(rest[at + 1]);
-    return this.send(make(AmendOrder, { accountId, clientOrderId, quantityLots, priceTicks }));
+    const price = at < 0 ? {} : priced(rest[at + 1]);
+    return this.send(make(AmendOrder, { accountId, clientOrderId, quantityLots, ...price }));
   }
 
   private send(command: Message, actorId: number = this.instrument.id): string {
@@ -387,3 +391,9 @@ class Stage {
 }
 
 const toQuanta = (usdc: string): number => Math.round(Number(usdc) * QUANTA_PER_USDC);
+
+/** `101`, or a level of the book: `QUEUE_5`. */
+function priced(word = ""): { priceTicks: number; priceMatch: number } {
+  const priceMatch = Math.max(0, (PRICE_MATCHES as readonly (string | null)[]).indexOf(word));
+  return { priceTicks: priceMatch === 0 ? Number(word) : 0, priceMatch };
+}
