@@ -46,6 +46,7 @@ export function parseFixed(text: string, decimals: number): number {
 
 /** A whole number of `10^-decimals` as a decimal string without trailing zeros. */
 export function printFixed(value: number, decimals: number): string {
+  if (value === 0) return "0";
   const negative = value < 0;
   const digits = String(negative ? -value : value);
   if (decimals === 0) return negative ? `-${digits}` : digits;

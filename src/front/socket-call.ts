@@ -31,7 +31,9 @@ export class SocketCall implements Answer {
     const { op, id, quota } = this;
     const rateLimit = quota === null ? "" : `,"rateLimit":${JSON.stringify(quota)}`;
     this.connection.inFlight--;
-    this.connection.reply(`{"op":"${op}","id":${JSON.stringify(id)},"status":${status},"result":${json}${rateLimit}}`);
+    this.connection.reply(
+      `{"op":"${op}","id":${typeof id === "number" ? id : JSON.stringify(id)},"status":${status},"result":${json}${rateLimit}}`,
+    );
   }
 
   refuse(error: ApiError): void {
