@@ -4,7 +4,7 @@ import type { TimeMs } from "../core/units.ts";
 import type { Call } from "./call.ts";
 import type { Credentials, Key, Principal } from "./credentials.ts";
 import { ApiError } from "./errors.ts";
-import { isListed, isSignatureOf, newSecret, parseAllowedIps, SeenSignatures, type Vault } from "./keys.ts";
+import { isListed, newSecret, parseAllowedIps, SeenSignatures, SignatureCheck, type Vault } from "./keys.ts";
 import type { SocketCredentials, SocketProblem } from "./socket-auth.ts";
 
 const DEFAULT_RECV_WINDOW_MS = 5_000;
@@ -29,7 +29,7 @@ interface Signed {
 
 /** What is needed to check a key's requests, and dear to make. */
 interface Checker {
-  readonly secret: string;
+  readonly signature: SignatureCheck;
   /** Null = every address. */
   readonly allowedIps: BlockList | null;
 }
@@ -50,7 +50,7 @@ export class Auth {
   /** The window is not part of what was signed: a request may be repeated with the longest one. */
   private readonly seen = new SeenSignatures(MAX_RECV_WINDOW_MS);
   /** Unknown keys are checked against this, so that they take as long as known ones. */
-  private readonly nobodysSecret = newSecret();
+  private readonly nobodys = new SignatureCheck(newSecret());
   /** What was signed before may have been received before: the memory of signatures begins now. */
   private readonly startedAt: TimeMs = Date.now();
 
@@ -105,11 +105,7 @@ export class Auth {
     this.checkTime(signed, now);
     const key = this.credentials.key(signed.apiKey);
     const checker = key === undefined ? null : this.checkerOf(key);
-    const matches = isSignatureOf(
-      signed.timestamp + signed.text,
-      checker?.secret ?? this.nobodysSecret,
-      signed.signature,
-    );
+    const matches = (checker?.signature ?? this.nobodys).matches(signed.timestamp + signed.text, signed.signature);
     if (!matches || key === undefined || checker === null) throw new ApiError("INVALID_KEY_OR_SIGNATURE");
     // From here the client has shown that the key is its own, and may be told what is wrong.
     if (key.expiresAt !== 0 && key.expiresAt <= now) throw new ApiError("KEY_EXPIRED");
@@ -140,7 +136,7 @@ export class Auth {
     if (known !== undefined) return known;
     const { sealedSecret, allowedIps } = key.record;
     const checker = {
-      secret: this.vault.open(sealedSecret, key.credential),
+      signature: new SignatureCheck(this.vault.open(sealedSecret, key.credential)),
       allowedIps: allowedIps.length === 0 ? null : parseAllowedIps(allowedIps),
     };
     this.checkers.set(key, checker);

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { test } from "node:test";
+import fc from "fast-check";
 import {
   type Describe,
   KeyCreated,
@@ -16,7 +17,15 @@ import { Auth } from "../../src/front/auth.ts";
 import type { Call } from "../../src/front/call.ts";
 import { Credentials } from "../../src/front/credentials.ts";
 import { ApiError, type ErrorCode } from "../../src/front/errors.ts";
-import { isListed, newApiKey, newSecret, parseAllowedIps, SeenSignatures, Vault } from "../../src/front/keys.ts";
+import {
+  isListed,
+  newApiKey,
+  newSecret,
+  parseAllowedIps,
+  SeenSignatures,
+  SignatureCheck,
+  Vault,
+} from "../../src/front/keys.ts";
 import { hashToken, newToken } from "../../src/wire/token.ts";
 import { fakeCall } from "./fake-call.ts";
 import { make, ScriptedRoad } from "./scripted-road.ts";
@@ -329,4 +338,24 @@ test("addresses and subnets are read strictly", () => {
     assert.equal(parseAllowedIps(["10.0.0.1", bad]), null, bad);
   const list = parseAllowedIps(["10.0.0.0/8", "::1"]);
   assert.ok(list !== null && isListed(list, "10.255.0.1") && isListed(list, "::1") && !isListed(list, "192.0.2.1"));
+});
+
+test("a signature matches when node:crypto makes the same, whatever the text and the secret", () => {
+  const text = fc.oneof(fc.string({ unit: "binary", maxLength: 300 }), fc.string({ minLength: 5000, maxLength: 9000 }));
+  const secrets = fc.string({ maxLength: 64 }).filter((secret) => Buffer.byteLength(secret) <= 64);
+  fc.assert(
+    fc.property(secrets, text, text, (secret, signed, other) => {
+      const check = new SignatureCheck(secret);
+      const signature = createHmac("sha256", secret).update(signed).digest("hex");
+      assert.equal(check.matches(signed, signature), true);
+      assert.equal(check.matches(signed, signature.toUpperCase()), true);
+      assert.equal(check.matches(other, signature), Buffer.from(other).equals(Buffer.from(signed)));
+      const first = signature.startsWith("0") ? "1" : "0";
+      assert.equal(check.matches(signed, first + signature.slice(1)), false);
+    }),
+  );
+  const check = new SignatureCheck("S");
+  for (const malformed of ["", "0".repeat(63), "0".repeat(65), "g".repeat(64)])
+    assert.equal(check.matches("", malformed), false, malformed);
+  assert.throws(() => new SignatureCheck("S".repeat(65)), /hashed first/);
 });
