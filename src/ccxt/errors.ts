@@ -71,6 +71,7 @@ const BY_SOCKET_CODE: Readonly<Record<string, ErrorClass>> = {
   PERMISSION_DENIED: PermissionDenied,
   IP_NOT_ALLOWED: PermissionDenied,
   RATE_LIMITED: RateLimitExceeded,
+  TOO_MANY_SOCKETS: RateLimitExceeded,
   OVERLOADED: ExchangeNotAvailable,
   STORAGE_FULL: ExchangeNotAvailable,
   NOT_READY: ExchangeNotAvailable,

@@ -181,6 +181,14 @@ export const SETTINGS = Type.Object(
         description: "so many seconds' worth of each rate may be spent at once",
       }),
     ),
+    maxSocketsPerAddress: Type.Integer(
+      setting({
+        default: 200,
+        minimum: 1,
+        maximum: 1_000_000,
+        description: "WebSockets that clients at one address may have open, where rate limits hold",
+      }),
+    ),
     operatorToken: Type.String(
       setting({
         default: "",

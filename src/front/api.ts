@@ -49,7 +49,7 @@ function socketRoute(): Route {
     summary: "The WebSocket",
     description: "Speaks WebSocket alone, as [asyncapi.json](asyncapi.json) describes.",
     replies: {},
-    errors: ["UPGRADE_REQUIRED"],
+    errors: ["UPGRADE_REQUIRED", "TOO_MANY_SOCKETS"],
     handle({ call }) {
       call.header("Upgrade", "websocket");
       throw new ApiError("UPGRADE_REQUIRED");

@@ -88,7 +88,12 @@ export class Channels implements SocketHandlers {
     this.streams.heartbeat();
   }
 
+  admit(address: string): void {
+    this.limits?.admitSocket(address);
+  }
+
   open(socket: Socket): void {
+    this.limits?.socketOpened(socket.remoteAddress);
     this.connections.set(socket, new Connection(socket, this.limits?.covers(socket.remoteAddress) === true));
   }
 
@@ -99,6 +104,7 @@ export class Channels implements SocketHandlers {
     const connection = this.connections.get(socket);
     if (connection === undefined) return;
     this.connections.delete(socket);
+    this.limits?.socketClosed(socket.remoteAddress);
     for (const topic of connection.subscriptions.keys()) this.streams.leave(connection, topic, true);
     // Behind whatever the client has placed: each symbol takes its commands in their order.
     if (connection.cancelOnDisconnect && connection.identity !== null)

@@ -119,6 +119,7 @@ const EDGE_ERRORS = {
   BODY_TOO_LARGE: { status: 413, message: `The body is larger than ${MAX_BODY_BYTES} bytes.` },
   UPGRADE_REQUIRED: { status: 426, message: "This path speaks WebSocket." },
   RATE_LIMITED: { status: 429, message: "Too many requests.", retryable: true },
+  TOO_MANY_SOCKETS: { status: 429, message: "Too many WebSockets are open from this address.", retryable: true },
   INTERNAL: { status: 500, message: "Something went wrong here; it has been logged under this requestId." },
   OVERLOADED: { status: 503, message: "Too busy: nothing was done.", retryable: true },
   STORAGE_FULL: {

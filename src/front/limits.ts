@@ -40,6 +40,7 @@ export interface LimitSettings {
   requestRate: number;
   /** So many seconds' worth may be spent at once. */
   rateBurst: number;
+  maxSocketsPerAddress: number;
 }
 
 /** An address may serve several accounts. */
@@ -53,12 +54,16 @@ type Table = Record<Budget, Buckets>;
 export class Limits {
   private readonly exemptLoopback: boolean;
   private readonly tables: Record<Scope, Table>;
+  private readonly maxSocketsPerAddress: number;
+  /** Open ones, by network. */
+  private readonly sockets = new Map<string, number>();
   // The request that is being paid for, and what it has found so far: one at a time, so that none costs an object.
   private tightest: Buckets | null = null;
   private tightestLeft = 0;
 
   private constructor(settings: LimitSettings) {
     this.exemptLoopback = settings.rateLimit === "remote";
+    this.maxSocketsPerAddress = settings.maxSocketsPerAddress;
     const { rateBurst } = settings;
     const perSecond = { ORDER: settings.orderRate, CANCEL: settings.cancelRate, REQUEST: settings.requestRate };
     const buckets = (rate: number) => new Buckets(rate, Math.max(1, Math.floor(rate * rateBurst)));
@@ -92,6 +97,25 @@ export class Limits {
   payByPrincipal(principal: Pick<Principal, "accountId" | "credential" | "record">, cost: Cost, now: TimeMs): void {
     this.take("ACCOUNT", principal.accountId, cost, now);
     if (principal.record !== null) this.take("KEY", principal.credential, cost, now);
+  }
+
+  /** Before a handshake. Throws TOO_MANY_SOCKETS. */
+  admitSocket(address: string): void {
+    const limit = this.maxSocketsPerAddress;
+    if (!this.covers(address) || (this.sockets.get(networkOf(address)) ?? 0) < limit) return;
+    throw new ApiError("TOO_MANY_SOCKETS", { details: { scope: "IP", limit } });
+  }
+
+  socketOpened(address: string): void {
+    const network = networkOf(address);
+    this.sockets.set(network, (this.sockets.get(network) ?? 0) + 1);
+  }
+
+  socketClosed(address: string): void {
+    const network = networkOf(address);
+    const left = (this.sockets.get(network) ?? 0) - 1;
+    if (left > 0) this.sockets.set(network, left);
+    else this.sockets.delete(network);
   }
 
   /** What the last request that paid has left. */

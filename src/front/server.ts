@@ -90,8 +90,14 @@ export function listen(options: ServerOptions): Promise<Server> {
       const call = readHead(response, request);
       if (head.refusal !== null) return refuseLater(response, call, head.refusal);
       if (closing) return call.refuse(new ApiError("NOT_READY"));
+      const address = call.remoteAddress();
+      try {
+        sockets.admit(address);
+      } catch (thrown) {
+        return call.fail(thrown, log);
+      }
       const header = (name: string) => request.getHeader(`sec-websocket-${name}`);
-      const socket = new Socket(call.remoteAddress());
+      const socket = new Socket(address);
       response.upgrade({ socket }, header("key"), header("protocol"), header("extensions"), context);
     },
     open(raw) {

@@ -80,6 +80,8 @@ export class Socket {
 
 /** What the exchange does with its sockets (front/channels). What a handler throws is logged and closes the socket. */
 export interface SocketHandlers {
+  /** Before the handshake. Throws an ApiError where a client at this address may not open one (more). */
+  admit(address: string): void;
   open(socket: Socket): void;
   message(socket: Socket, text: string): void;
   /** The client has read some of what waited for it. */
@@ -109,6 +111,10 @@ export class OpenSockets {
     this.handlers = handlers;
     this.log = log;
     this.timer = setInterval(() => this.look(Date.now()), LOOK_EVERY_MS);
+  }
+
+  admit(address: string): void {
+    this.handlers.admit(address);
   }
 
   open(socket: Socket): void {

@@ -7,16 +7,22 @@ import { openKey } from "./support/keys.ts";
 import { startServer, type TestServer } from "./support/server.ts";
 import { SocketClient } from "./support/socket.ts";
 import { Operator, openTrader, type Trader } from "./support/trader.ts";
+import { until } from "./support/wait.ts";
 
 /** A slow flow, so that it fills no bucket by accident while a test runs. */
 const RATES = { PERPD_ORDER_RATE: "1", PERPD_CANCEL_RATE: "1", PERPD_REQUEST_RATE: "4", PERPD_RATE_BURST: "40" };
+const MAX_SOCKETS = 5;
 const ORDER = { symbol: "BTC-PERP", side: "BUY", type: "LIMIT", price: "60000", quantity: "0.001" } as const;
 
 let server: TestServer;
 
 before(async () => {
   const flags = ["--no-bots", "--price-source", "operator", "--rate-limit", "on"];
-  server = await startServer({ quiet: false, flags, environment: RATES });
+  server = await startServer({
+    quiet: false,
+    flags,
+    environment: { ...RATES, PERPD_MAX_SOCKETS_PER_ADDRESS: String(MAX_SOCKETS) },
+  });
   await new Operator(server).setIndex("BTC-PERP", "65000");
 });
 
@@ -102,6 +108,17 @@ test("over a WebSocket the same budgets hold, and replies say what is left", asy
   assert.equal(refused.code, "RATE_LIMITED");
   assert.equal((await socket.request("order.cancelAll", { params: {} })).code, undefined);
   await socket.close();
+});
+
+test("an address may have so many WebSockets open, and one more once one is closed", async (t) => {
+  const open: SocketClient[] = [];
+  t.after(() => Promise.all(open.map((socket) => socket.close())));
+  for (let i = 0; i < MAX_SOCKETS; i++) open.push(await SocketClient.open(server.wsUrl));
+  await assert.rejects(SocketClient.open(server.wsUrl), /429/);
+  assert.equal((await open[0]?.request("ping"))?.op, "pong", "the others do not notice");
+  await open.pop()?.close();
+  const again = await until("room for one", () => SocketClient.open(server.wsUrl).catch(() => undefined));
+  open.push(again);
 });
 
 test("strangers pay by their address, whatever they ask for; the operator does not", async () => {

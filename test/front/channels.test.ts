@@ -82,7 +82,15 @@ const authenticate: Authenticate = (credentials) => {
 };
 
 const limited = (): Limits | null =>
-  Limits.open({ rateLimit: "on", host: "", orderRate: 20, cancelRate: 60, requestRate: 1, rateBurst: 1 });
+  Limits.open({
+    rateLimit: "on",
+    host: "",
+    orderRate: 20,
+    cancelRate: 60,
+    requestRate: 1,
+    rateBurst: 1,
+    maxSocketsPerAddress: 9,
+  });
 
 async function open(
   states: Record<number, Partial<SymbolSummary>> = {},

@@ -73,6 +73,7 @@ const SETTINGS: LimitSettings = {
   cancelRate: 50,
   requestRate: 20,
   rateBurst: 2,
+  maxSocketsPerAddress: 2,
 };
 const open = (changes: Partial<LimitSettings> = {}): Limits => {
   const limits = Limits.open({ ...SETTINGS, ...changes });
@@ -191,4 +192,24 @@ test("who is limited: all, none, or those who come from elsewhere", () => {
     assert.equal(isLoopback(address), true, address);
   for (const address of ["128.0.0.1", "127.example.com", "10.0.0.1", "0.0.0.0", "::", "", "::ffff:10.0.0.1"])
     assert.equal(isLoopback(address), false, address);
+});
+
+test("sockets are counted by address, and by network where one has very many", () => {
+  const limits = open();
+  const tooMany = (address: string): boolean => {
+    try {
+      limits.admitSocket(address);
+      return false;
+    } catch (thrown) {
+      assert.equal((thrown as ApiError).code, "TOO_MANY_SOCKETS");
+      return true;
+    }
+  };
+  const [a, b, other] = ["aa", "bb"].map((end) => `2001:0db8:0000:0001:0000:0000:0000:00${end}`).concat("1.2.3.4");
+  limits.socketOpened(a as string);
+  assert.equal(tooMany(b as string), false);
+  limits.socketOpened(b as string);
+  assert.deepEqual([tooMany(a as string), tooMany(b as string), tooMany(other as string)], [true, true, false]);
+  limits.socketClosed(a as string);
+  assert.equal(tooMany(b as string), false);
 });

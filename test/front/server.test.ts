@@ -41,6 +41,7 @@ before(async () => {
     socketPath: "/ws",
     onCall: answer,
     sockets: {
+      admit: () => {},
       open: (socket) => void sockets.push(socket),
       message: (socket, text) => {
         if (text === "throw") throw new Error("a bug");

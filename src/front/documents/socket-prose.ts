@@ -74,7 +74,8 @@ one side has fewer levels, the rest of the other stands alone. Bids 65000.5 × 1
 ## Connections
 
 The exchange sends WebSocket pings every 15 seconds, and closes a socket from which nothing has come for 45 seconds, not
-even a pong.
+even a pong. Where rate limits hold, an address may have so many sockets open; one more handshake is answered 429
+\`TOO_MANY_SOCKETS\`.
 
 | close code | reason | meaning |
 | --- | --- | --- |

@@ -1,0 +1,46 @@
+import assert from "node:assert/strict";
+import type { Socket as NetSocket } from "node:net";
+import { test } from "node:test";
+import { WebSocket } from "ws";
+import { listen } from "../../src/front/server.ts";
+import type { Socket, SocketHandlers } from "../../src/front/sockets.ts";
+import { upgrade } from "../e2e/support/raw-socket.ts";
+import { until } from "../e2e/support/wait.ts";
+
+const PINGS_EVERY_MS = 15_000;
+const SILENT_FOR_MS = 45_000;
+
+test("a client whose line is dead, so that no ping is answered, is dropped; one that only listens is not", async (t) => {
+  // Only time is made up: server, connections and pings are real.
+  t.mock.timers.enable({ apis: ["setInterval", "Date"] });
+  const closed: Socket[] = [];
+  const open: Socket[] = [];
+  const sockets: SocketHandlers = {
+    admit: () => {},
+    open: (socket) => void open.push(socket),
+    message: () => {},
+    drain: () => {},
+    close: (socket) => void closed.push(socket),
+  };
+  const log = { error: () => {}, warn: () => {} };
+  const server = await listen({ host: "127.0.0.1", port: 0, socketPath: "/v1/ws", onCall: () => {}, sockets, log });
+  t.after(() => server.close());
+
+  const dead: NetSocket = await upgrade(server.port);
+  t.after(() => dead.destroy());
+  const listener = new WebSocket(`ws://127.0.0.1:${server.port}/v1/ws`);
+  t.after(() => listener.terminate());
+  let pings = 0;
+  listener.on("ping", () => pings++);
+  await until("both", () => open.length === 2);
+
+  for (let ms = PINGS_EVERY_MS; ms <= SILENT_FOR_MS; ms += PINGS_EVERY_MS) {
+    assert.deepEqual(closed, [], `nobody is dropped after ${ms - PINGS_EVERY_MS} ms`);
+    t.mock.timers.tick(PINGS_EVERY_MS);
+    await until("the ping, and its answer", () => ms === SILENT_FOR_MS || pings === ms / PINGS_EVERY_MS);
+    await until("the answer", () => ms === SILENT_FOR_MS || open[1]?.heardAt === Date.now());
+  }
+  await until("the dead line's end", () => closed.length > 0);
+  assert.deepEqual(closed, [open[0]]);
+  assert.equal(listener.readyState, WebSocket.OPEN);
+});
