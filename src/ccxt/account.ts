@@ -1,9 +1,10 @@
 import type {
+  ADL,
   Balances,
   Dict,
   FundingHistory,
   Int,
-  MarginModification,
+  LedgerEntry,
   Position,
   Str,
   Strings,
@@ -12,7 +13,6 @@ import type {
 } from "ccxt";
 import type * as api from "../client/types.ts";
 import { PerpdMarketData } from "./market-data.ts";
-import { SETTLE } from "./parsers.ts";
 
 /** What an account has and what happened to it. */
 export class PerpdAccount extends PerpdMarketData {
@@ -27,61 +27,25 @@ export class PerpdAccount extends PerpdMarketData {
     return this.parsePositions(data, this.marketSymbols(symbols));
   }
 
+  override async fetchPositionsForSymbol(symbol: string, params: Dict = {}): Promise<Position[]> {
+    return this.fetchPositions([symbol], params);
+  }
+
   /** A position of no contracts where there is none. */
   override async fetchPosition(symbol: string, params: Dict = {}): Promise<Position> {
+    return this.parsePosition(await this.positionRow(symbol, params), this.market(symbol));
+  }
+
+  /** How near each open position is to being deleveraged. */
+  override async fetchPositionsADLRank(symbols?: Strings, params: Dict = {}): Promise<ADL[]> {
     await this.loadMarkets();
-    const market = this.market(symbol);
-    const { data }: api.PositionList = await this.request("positions", "private", "GET", {
-      symbol: market.id,
-      ...params,
-    });
-    const [row] = data;
-    if (row !== undefined) return this.parsePosition(row, market);
-    return this.safePosition({ symbol: market.symbol, contracts: 0, info: {} });
+    const { data }: api.PositionList = await this.request("positions", "private", "GET", params);
+    return this.parseADLRanks(data, symbols);
   }
 
-  override async setLeverage(leverage: number, symbol?: Str, params: Dict = {}): Promise<Dict> {
+  protected async positionRow(symbol: string, params: Dict): Promise<api.Position> {
     await this.loadMarkets();
-    const market = this.market(this.needed(symbol, "setLeverage"));
-    return this.request("positions/{symbol}/leverage", "private", "POST", { symbol: market.id, leverage, ...params });
-  }
-
-  /** `cross` or `isolated`, of a symbol without open orders. */
-  override async setMarginMode(marginMode: string, symbol?: Str, params: Dict = {}): Promise<Dict> {
-    await this.loadMarkets();
-    const market = this.market(this.needed(symbol, "setMarginMode"));
-    const request = { symbol: market.id, mode: marginMode.toUpperCase(), ...params };
-    return this.request("positions/{symbol}/margin-mode", "private", "POST", request);
-  }
-
-  /** To what is set aside for an isolated position. */
-  override async addMargin(symbol: string, amount: number, params: Dict = {}): Promise<MarginModification> {
-    return this.moveMargin("add", symbol, amount, params);
-  }
-
-  override async reduceMargin(symbol: string, amount: number, params: Dict = {}): Promise<MarginModification> {
-    return this.moveMargin("reduce", symbol, amount, params);
-  }
-
-  private async moveMargin(type: "add" | "reduce", symbol: string, amount: number, params: Dict) {
-    await this.loadMarkets();
-    const market = this.market(symbol);
-    const printed = this.numberToString(amount);
-    const request = { symbol: market.id, amount: type === "add" ? printed : `-${printed}`, ...params };
-    const position: api.Position = await this.request("positions/{symbol}/margin", "private", "POST", request);
-    const timestamp = position.updatedAt ?? undefined;
-    return {
-      symbol: market.symbol as string,
-      type,
-      marginMode: "isolated" as const,
-      amount,
-      total: this.parseNumber(position.isolatedMargin ?? undefined),
-      code: SETTLE,
-      status: "ok",
-      timestamp,
-      datetime: this.iso8601(timestamp),
-      info: position,
-    };
+    return this.request("positions/{symbol}", "private", "GET", { symbol: this.marketId(symbol), ...params });
   }
 
   override async fetchMyTrades(symbol?: Str, since?: Int, limit?: Int, params: Dict = {}): Promise<Trade[]> {
@@ -107,6 +71,14 @@ export class PerpdAccount extends PerpdMarketData {
     const query = { ...this.given({ symbol: market?.id }), ...this.times(since, params) };
     const rows = await this.pages<api.FundingPaymentList["data"][number]>("private", "account/funding", query, limit);
     return this.parseIncomes(rows, market, since, limit) as FundingHistory[];
+  }
+
+  /** Everything that changed the account's money. `params.type`, `params.symbol`: only that, in the exchange's words. */
+  override async fetchLedger(code?: Str, since?: Int, limit?: Int, params: Dict = {}): Promise<LedgerEntry[]> {
+    await this.loadMarkets();
+    const currency = code === undefined ? undefined : this.currency(code);
+    const rows = await this.pages<api.LedgerEntry>("private", "account/ledger", this.times(since, params), limit);
+    return this.parseLedger(rows, currency, since, limit);
   }
 
   override async fetchDeposits(code?: Str, since?: Int, limit?: Int, params: Dict = {}): Promise<Transaction[]> {

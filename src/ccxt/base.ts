@@ -14,6 +14,7 @@ const PAGES: ReadonlySet<string> = new Set([
   "account/deposits",
   "account/withdrawals",
   "account/funding",
+  "account/ledger",
   "market/trades",
   "market/klines",
   "market/funding",

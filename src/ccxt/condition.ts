@@ -1,36 +1,43 @@
-import { BadRequest, type Dict, InvalidOrder } from "ccxt";
+import { BadRequest, type Dict, InvalidOrder, Precise } from "ccxt";
 
 /** What an order waits for, in the exchange's words. */
 export interface Condition {
-  kind: "STOP" | "TAKE_PROFIT";
-  triggerPrice: unknown;
+  kind: "STOP" | "TAKE_PROFIT" | "TRAILING_STOP";
   triggerBy: string | undefined;
   /** Made to close a position. */
   closes: boolean;
+  /** Of what does not trail. */
+  triggerPrice?: unknown;
+  /** Of what trails: a share of the best price, and from where on. */
+  callbackRate?: string | undefined;
+  activationPrice?: unknown;
 }
 
 /**
- * Reads ccxt's params of conditional orders: `stopLossPrice` and `takeProfitPrice`, which close a position, and
- * `triggerPrice` with `triggerDirection`, which is a stop where no direction is given. Null for an order that does not
- * wait; `rest`: the params that are left.
+ * Reads ccxt's params of conditional orders: `stopLossPrice` and `takeProfitPrice`, which close a position,
+ * `triggerPrice` with `triggerDirection`, which is a stop where no direction is given, and `trailingPercent` with
+ * `trailingTriggerPrice`. Null for an order that does not wait; `rest`: the params that are left.
  */
 export function readCondition(side: string, params: Dict): { condition: Condition | null; rest: Dict } {
-  const { triggerPrice, stopPrice, stopLossPrice, takeProfitPrice, triggerDirection, triggerPriceType, ...rest } =
-    params;
+  const { trailingPercent, trailingTriggerPrice, triggerPriceType, ...others } = params;
+  const { triggerPrice, stopPrice, stopLossPrice, takeProfitPrice, triggerDirection, ...rest } = others;
   const prices = [triggerPrice ?? stopPrice, stopLossPrice, takeProfitPrice];
-  const given = prices.filter((price) => price !== undefined);
+  const given = [...prices, trailingPercent].filter((value) => value !== undefined);
   if (given.length === 0) return { condition: null, rest: params };
   if (given.length > 1)
-    throw new InvalidOrder("perpd createOrder() takes one of triggerPrice, stopLossPrice and takeProfitPrice");
+    throw new InvalidOrder(
+      "perpd createOrder() takes one of triggerPrice, stopLossPrice, takeProfitPrice and trailingPercent",
+    );
+  const triggerBy = triggerPriceType === undefined ? undefined : String(triggerPriceType).toUpperCase();
+  if (trailingPercent !== undefined) {
+    const callbackRate = Precise.stringDiv(String(trailingPercent), "100");
+    const condition = { kind: "TRAILING_STOP", callbackRate, activationPrice: trailingTriggerPrice } as const;
+    return { condition: { ...condition, triggerBy, closes: false }, rest };
+  }
   const closes = stopLossPrice !== undefined || takeProfitPrice !== undefined;
   const isStop = closes ? stopLossPrice !== undefined : isStopDirection(side, triggerDirection);
   return {
-    condition: {
-      kind: isStop ? "STOP" : "TAKE_PROFIT",
-      triggerPrice: given[0],
-      triggerBy: triggerPriceType === undefined ? undefined : String(triggerPriceType).toUpperCase(),
-      closes,
-    },
+    condition: { kind: isStop ? "STOP" : "TAKE_PROFIT", triggerPrice: given[0], triggerBy, closes },
     rest,
   };
 }

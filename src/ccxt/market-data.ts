@@ -2,6 +2,7 @@ import type {
   Dict,
   FundingRateHistory,
   Int,
+  LastPrices,
   LeverageTiers,
   Market,
   OHLCV,
@@ -64,6 +65,26 @@ export class PerpdMarketData extends PerpdParsers {
     await this.loadMarkets();
     const { data }: api.TickerList = await this.request("market/ticker", "public", "GET", params);
     return this.parseTickers(data, this.marketSymbols(symbols));
+  }
+
+  /** Best bid and ask of every symbol, as tickers. */
+  override async fetchBidsAsks(symbols?: Strings, params: Dict = {}): Promise<Tickers> {
+    return this.fetchTickers(symbols, params);
+  }
+
+  override async fetchMarkPrices(symbols?: Strings, params: Dict = {}): Promise<Tickers> {
+    return this.fetchTickers(symbols, params);
+  }
+
+  override async fetchLastPrices(symbols?: Strings, params: Dict = {}): Promise<LastPrices> {
+    await this.loadMarkets();
+    const { data }: api.TickerList = await this.request("market/ticker", "public", "GET", params);
+    return this.parseLastPrices(data, this.marketSymbols(symbols));
+  }
+
+  /** A funding rate says how long its interval is. */
+  override async fetchFundingIntervals(symbols?: Strings, params: Dict = {}) {
+    return this.fetchFundingRates(symbols, params);
   }
 
   override async fetchFundingRates(symbols?: Strings, params: Dict = {}) {

@@ -1,29 +1,22 @@
 import {
+  type ADL,
   type Currency,
   type Dict,
   type FundingHistory,
-  type FundingRate,
-  type FundingRateHistory,
-  type LeverageTier,
+  type LedgerEntry,
+  type Leverage,
+  type MarginMode,
   type Market,
-  type OHLCV,
-  type OpenInterest,
   type Order,
   type Position,
   Precise,
-  type Ticker,
   type Trade,
   type Transaction,
 } from "ccxt";
 import type * as api from "../client/types.ts";
-import { PerpdBase } from "./base.ts";
+import { PerpdMarketParsers, SETTLE } from "./market-parsers.ts";
 
-type Instrument = api.InstrumentList["data"][number];
-type FundingInterval = api.FundingList["data"][number];
 type FundingPayment = api.FundingPaymentList["data"][number];
-
-/** Everything settles in it. */
-export const SETTLE = "USDC";
 
 const ORDER_STATUS: Readonly<Record<string, string>> = {
   UNTRIGGERED: "open",
@@ -41,115 +34,21 @@ const TRANSFER_STATUS: Readonly<Record<string, string>> = {
   FAILED: "failed",
 };
 
-/** The exchange's rows as ccxt's structures. Sums stay strings until ccxt makes them numbers. */
-export class PerpdParsers extends PerpdBase {
-  override parseMarket(row: Instrument): Market {
-    const { baseAsset, quoteAsset } = row;
-    const base = this.safeCurrencyCode(baseAsset);
-    const quote = this.safeCurrencyCode(quoteAsset);
-    return this.safeMarketStructure({
-      id: row.symbol,
-      symbol: `${base}/${quote}:${quote}`,
-      base,
-      quote,
-      settle: quote,
-      baseId: baseAsset,
-      quoteId: quoteAsset,
-      settleId: quoteAsset,
-      type: "swap",
-      spot: false,
-      margin: false,
-      swap: true,
-      future: false,
-      option: false,
-      index: false,
-      active: row.status === "TRADING",
-      contract: true,
-      linear: true,
-      inverse: false,
-      subType: "linear",
-      taker: this.parseNumber(row.takerFeeRate),
-      maker: this.parseNumber(row.makerFeeRate),
-      contractSize: 1,
-      precision: { amount: this.parseNumber(row.stepSize), price: this.parseNumber(row.tickSize) },
-      limits: {
-        leverage: { min: 1, max: row.maxLeverage },
-        amount: { min: this.parseNumber(row.minQuantity), max: this.parseNumber(row.maxQuantity) },
-        price: { min: this.parseNumber(row.tickSize), max: this.parseNumber(row.maxPrice) },
-        cost: { min: this.parseNumber(row.minNotional), max: undefined },
-      },
-      marginModes: { cross: true, isolated: true },
-      info: row,
-    });
-  }
+/** ccxt's words for what changed an account's money. */
+const LEDGER_TYPE: Readonly<Record<api.LedgerEntry["type"], string>> = {
+  DEPOSIT: "transaction",
+  WITHDRAWAL: "transaction",
+  REALIZED_PNL: "trade",
+  FEE: "fee",
+  LIQUIDATION_FEE: "fee",
+  FUNDING: "fee",
+  DEFICIT_COVERED: "transfer",
+};
+/** Of adlRank, from 1 to 5. */
+const ADL_RATINGS = ["low", "medium-low", "medium", "medium-high", "high"];
 
-  override parseMarketLeverageTiers(row: Instrument, market?: Market): LeverageTier[] {
-    return row.riskTiers.map((tier, i) => ({
-      tier: i + 1,
-      symbol: this.safeSymbol(row.symbol, market),
-      currency: SETTLE,
-      minNotional: this.parseNumber(row.riskTiers[i - 1]?.maxNotional ?? "0"),
-      maxNotional: this.parseNumber(tier.maxNotional),
-      maintenanceMarginRate: this.parseNumber(tier.maintenanceMarginRate),
-      maxLeverage: tier.maxLeverage,
-      info: tier,
-    }));
-  }
-
-  override parseTicker(row: api.Ticker, given?: Market): Ticker {
-    const market = this.safeMarket(row.symbol, given);
-    return this.safeTicker(
-      {
-        symbol: market.symbol,
-        timestamp: row.time,
-        datetime: this.iso8601(row.time),
-        high: row.highPrice24h,
-        low: row.lowPrice24h,
-        bid: row.bidPrice,
-        bidVolume: row.bidPrice === null ? undefined : row.bidSize,
-        ask: row.askPrice,
-        askVolume: row.askPrice === null ? undefined : row.askSize,
-        open: row.openPrice24h,
-        close: row.lastPrice,
-        change: row.priceChange24h,
-        percentage: row.priceChangePercent24h,
-        baseVolume: row.volume24h,
-        quoteVolume: row.turnover24h,
-        markPrice: row.markPrice,
-        indexPrice: row.indexPrice,
-        info: row,
-      },
-      market,
-    );
-  }
-
-  /** ccxt declares a text, and gives a row. */
-  override parseFundingRate(given: string | api.Ticker, market?: Market): FundingRate {
-    const row = given as api.Ticker;
-    return {
-      symbol: this.safeSymbol(row.symbol, market),
-      timestamp: row.time,
-      datetime: this.iso8601(row.time),
-      fundingRate: this.parseNumber(row.fundingRate),
-      fundingTimestamp: row.nextFundingTime ?? undefined,
-      fundingDatetime: this.iso8601(row.nextFundingTime ?? undefined),
-      markPrice: this.parseNumber(row.markPrice ?? undefined),
-      indexPrice: this.parseNumber(row.indexPrice ?? undefined),
-      interval: `${row.fundingIntervalHours}h`,
-      info: row,
-    } as FundingRate;
-  }
-
-  override parseFundingRateHistory(row: FundingInterval, given?: Market): FundingRateHistory {
-    return {
-      symbol: this.safeSymbol(row.symbol, given),
-      timestamp: row.fundingTime,
-      datetime: this.iso8601(row.fundingTime),
-      fundingRate: this.parseNumber(row.fundingRate),
-      info: row,
-    };
-  }
-
+/** An account's rows as ccxt's structures. */
+export class PerpdParsers extends PerpdMarketParsers {
   override parseIncome(row: FundingPayment, given?: Market): FundingHistory {
     return {
       // A position pays once for an interval.
@@ -161,31 +60,6 @@ export class PerpdParsers extends PerpdBase {
       amount: this.parseNumber(row.amount),
       info: row,
     } as FundingHistory;
-  }
-
-  override parseOpenInterest(row: api.OpenInterest, given?: Market): OpenInterest {
-    return this.safeOpenInterest(
-      {
-        symbol: this.safeSymbol(row.symbol, given),
-        openInterestAmount: row.openInterest,
-        openInterestValue: row.notional,
-        timestamp: row.time,
-        datetime: this.iso8601(row.time),
-        info: row,
-      },
-      given,
-    );
-  }
-
-  override parseOHLCV(row: api.Kline): OHLCV {
-    return [
-      row.openTime,
-      this.parseNumber(row.open),
-      this.parseNumber(row.high),
-      this.parseNumber(row.low),
-      this.parseNumber(row.close),
-      this.parseNumber(row.volume),
-    ];
   }
 
   /** A public trade, or the account's own side of one. */
@@ -316,12 +190,60 @@ export class PerpdParsers extends PerpdBase {
   }
 
   /** Equity is the total: what orders and positions bind is used, the rest free. */
-  override parseBalance(row: api.Balance): ReturnType<PerpdBase["safeBalance"]> {
+  override parseBalance(row: api.Balance): ReturnType<PerpdMarketParsers["safeBalance"]> {
     return this.safeBalance({
       timestamp: row.updatedAt,
       datetime: this.iso8601(row.updatedAt),
       [SETTLE]: { total: row.equity, free: row.availableBalance } as Dict,
       info: row,
     });
+  }
+
+  /** The amount is without a sign, which `direction` says; in and out of what belongs to the account. */
+  override parseLedgerEntry(row: api.LedgerEntry, currency?: Currency): LedgerEntry {
+    const isOut = row.amount.startsWith("-");
+    return this.safeLedgerEntry(
+      {
+        id: row.entryId,
+        timestamp: row.time,
+        direction: isOut ? "out" : "in",
+        account: undefined,
+        referenceId: row.tradeId ?? row.transferId ?? undefined,
+        referenceAccount: undefined,
+        type: row.type === "FEE" && !isOut ? "rebate" : LEDGER_TYPE[row.type],
+        amount: isOut ? row.amount.slice(1) : row.amount,
+        status: "ok",
+        info: row,
+      },
+      currency ?? this.currency(row.asset),
+    ) as LedgerEntry;
+  }
+
+  override parseLeverage(row: api.Position, market?: Market): Leverage {
+    return {
+      info: row,
+      symbol: this.safeSymbol(row.symbol, market),
+      marginMode: row.marginMode.toLowerCase(),
+      longLeverage: row.leverage,
+      shortLeverage: row.leverage,
+    };
+  }
+
+  override parseMarginMode(row: api.Position, market?: Market): MarginMode {
+    return { info: row, symbol: this.safeSymbol(row.symbol, market), marginMode: row.marginMode.toLowerCase() };
+  }
+
+  /** From 1, which deleveraging would close last, to 5, the next. */
+  override parseADLRank(row: api.Position, market?: Market): ADL {
+    const timestamp = row.updatedAt ?? undefined;
+    return {
+      info: row,
+      symbol: this.safeSymbol(row.symbol, market),
+      rank: row.adlRank ?? undefined,
+      rating: row.adlRank === null ? undefined : ADL_RATINGS[row.adlRank - 1],
+      percentage: undefined,
+      timestamp,
+      datetime: this.iso8601(timestamp),
+    };
   }
 }

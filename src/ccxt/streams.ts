@@ -1,4 +1,18 @@
-import type { Balances, Dict, Int, OHLCV, Order, OrderBook, Position, Str, Strings, Ticker, Trade } from "ccxt";
+import type {
+  Balances,
+  Dict,
+  Int,
+  Liquidation,
+  OHLCV,
+  Order,
+  OrderBook,
+  Position,
+  Str,
+  Strings,
+  Ticker,
+  Tickers,
+  Trade,
+} from "ccxt";
 import { LocalOrderBook } from "../client/order-book.ts";
 import type * as api from "../client/types.ts";
 import type { ChannelMessage, ChannelRequest, KlinesQuery, OrderBookMessage } from "../client/types.ts";
@@ -8,6 +22,7 @@ import { Updates } from "./updates.ts";
 /** Those that the exchange keeps a stream for. */
 const BOOK_DEPTHS = [1, 5, 10, 20, 25, 50, 100, 200, 500, 1000];
 const DEFAULT_BOOK_DEPTH = 100;
+const MAX_BOOK_DEPTH = 1000;
 const TICKER_UPDATE_MS = 1000;
 const MAX_ROWS = 1000;
 
@@ -23,27 +38,81 @@ interface Book {
  */
 export class PerpdStreams extends PerpdConnection {
   private readonly localBooks = new Map<string, Book>();
+  /** Those that nobody was handed since, the longest changed first. */
+  private readonly changedBooks = new Set<string>();
   private readonly updates = new Map<string, Updates<unknown>>();
 
   override async watchOrderBook(symbol: string, limit?: Int, params: Dict = {}): Promise<OrderBook> {
-    const id = await this.marketIdOf(symbol);
-    const depth = limit === undefined ? DEFAULT_BOOK_DEPTH : BOOK_DEPTHS.find((offered) => offered >= limit);
-    const request = { channel: "orderbook" as const, symbol: id, depth: depth ?? BOOK_DEPTHS.at(-1), ...params };
-    const { local, time } = (await this.follow(request as ChannelRequest, "public")) as Book;
-    const [bids, asks] = [local.bids.slice(0, limit), local.asks.slice(0, limit)];
-    return { ...this.parseOrderBook({ bids, asks }, symbol, time), nonce: local.sequence } as OrderBook;
+    await this.loadMarkets();
+    const request = this.bookChannel(symbol, limit, params);
+    return this.bookStructure((await this.follow(request, "public")) as Book, symbol, limit);
+  }
+
+  /** The one that changed the longest time ago of those that nobody was handed since. */
+  override async watchOrderBookForSymbols(symbols: string[], limit?: Int, params: Dict = {}): Promise<OrderBook> {
+    await this.loadMarkets();
+    const requests = symbols.map((symbol) => this.bookChannel(symbol, limit, params));
+    const hashes = requests.map(streamOf);
+    for (;;) {
+      const [changed] = [...this.changedBooks].filter((hash) => hashes.includes(hash));
+      if (changed !== undefined) {
+        this.changedBooks.delete(changed);
+        const symbol = symbols[hashes.indexOf(changed)] as string;
+        return this.bookStructure(this.localBooks.get(changed) as Book, symbol, limit);
+      }
+      await this.followAny(requests);
+    }
   }
 
   override async watchTicker(symbol: string, params: Dict = {}): Promise<Ticker> {
-    const id = await this.marketIdOf(symbol);
-    const request = { channel: "ticker" as const, symbol: id, updateMs: TICKER_UPDATE_MS, ...params };
-    return (await this.follow(request, "public")) as Ticker;
+    await this.loadMarkets();
+    return (await this.follow(this.tickerChannel(symbol, params), "public")) as Ticker;
+  }
+
+  /** Of all symbols where none are named; those that changed, or with `newUpdates: false` all. */
+  override async watchTickers(symbols?: Strings, params: Dict = {}): Promise<Tickers> {
+    await this.loadMarkets();
+    const requests = (symbols ?? (this.symbols as string[])).map((symbol) => this.tickerChannel(symbol, params));
+    return this.filterByArray(await this.newsOfAny<Ticker>(requests), "symbol");
+  }
+
+  /** Tickers, each with its best bid and ask. */
+  override async watchBidsAsks(symbols?: Strings, params: Dict = {}): Promise<Tickers> {
+    return this.watchTickers(symbols, params);
   }
 
   override async watchTrades(symbol: string, since?: Int, limit?: Int, params: Dict = {}): Promise<Trade[]> {
     const id = await this.marketIdOf(symbol);
     const rows = await this.newsOf<Trade>({ channel: "trades", symbol: id, ...params }, "public");
     return this.filterBySinceLimit(rows, since, limit, "timestamp", true);
+  }
+
+  override async watchTradesForSymbols(
+    symbols: string[],
+    since?: Int,
+    limit?: Int,
+    params: Dict = {},
+  ): Promise<Trade[]> {
+    return this.rowsForSymbols<Trade>("trades", symbols, since, limit, params);
+  }
+
+  override async watchLiquidations(
+    symbol: string,
+    since?: Int,
+    limit?: Int,
+    params: Dict = {},
+  ): Promise<Liquidation[]> {
+    return this.rowsForSymbols<Liquidation>("liquidations", [symbol], since, limit, params);
+  }
+
+  /** Of all symbols where none are named. */
+  override async watchLiquidationsForSymbols(
+    symbols?: Strings,
+    since?: Int,
+    limit?: Int,
+    params: Dict = {},
+  ): Promise<Liquidation[]> {
+    return this.rowsForSymbols<Liquidation>("liquidations", symbols, since, limit, params);
   }
 
   override async watchOHLCV(
@@ -88,9 +157,12 @@ export class PerpdStreams extends PerpdConnection {
     switch (message.channel) {
       case "orderbook":
         return this.receiveBook(client, hash, message);
-      case "ticker":
-        client.resolve(this.parseTicker(message.data), hash);
+      case "ticker": {
+        const ticker = this.parseTicker(message.data);
+        this.updatesOf(hash).put("", String(message.sequence), ticker);
+        client.resolve(ticker, hash);
         return true;
+      }
       case "balance":
         client.resolve(this.parseBalance(message.data), hash);
         return true;
@@ -106,6 +178,7 @@ export class PerpdStreams extends PerpdConnection {
     this.localBooks.set(hash, book);
     if (!book.local.apply(message)) return false;
     book.time = message.time;
+    this.changedBooks.add(hash);
     client.resolve(book, hash);
     return true;
   }
@@ -118,8 +191,10 @@ export class PerpdStreams extends PerpdConnection {
     const updates = this.updatesOf(hash);
     switch (message.channel) {
       case "trades":
-      case "liquidations":
         for (const row of message.data) updates.put(row.tradeId, "", this.parseTrade(row));
+        break;
+      case "liquidations":
+        for (const row of message.data) updates.put(row.tradeId, "", this.parseLiquidation(row));
         break;
       case "klines":
         for (const row of message.data) updates.put(String(row.openTime), JSON.stringify(row), this.parseOHLCV(row));
@@ -168,6 +243,45 @@ export class PerpdStreams extends PerpdConnection {
     const updates = this.updatesOf(streamOf(request));
     if (!updates.hasNews) await this.follow(request, access);
     return updates.take(this.newUpdates) as Row[];
+  }
+
+  /** The news of several public streams, once one of them has some. */
+  private async newsOfAny<Row>(requests: readonly ChannelRequest[]): Promise<Row[]> {
+    const updates = requests.map((request) => this.updatesOf(streamOf(request)));
+    while (!updates.some(({ hasNews }) => hasNews)) await this.followAny(requests);
+    return updates.flatMap((update) => update.take(this.newUpdates)) as Row[];
+  }
+
+  private async rowsForSymbols<Row>(
+    channel: "trades" | "liquidations",
+    symbols: Strings,
+    since: Int,
+    limit: Int,
+    params: Dict,
+  ): Promise<Row[]> {
+    await this.loadMarkets();
+    const asked = symbols ?? (this.symbols as string[]);
+    const requests = asked.map((symbol) => ({ channel, symbol: this.marketId(symbol) as string, ...params }));
+    const rows = this.sortBy(await this.newsOfAny<Row>(requests), "timestamp");
+    return this.filterBySinceLimit(rows, since, limit, "timestamp", true);
+  }
+
+  private followAny(requests: readonly ChannelRequest[]): Promise<unknown> {
+    return Promise.race(requests.map((request) => this.follow(request, "public")));
+  }
+
+  private bookChannel(symbol: string, limit: Int, params: Dict): ChannelRequest {
+    const depth = limit === undefined ? DEFAULT_BOOK_DEPTH : BOOK_DEPTHS.find((offered) => offered >= limit);
+    return { channel: "orderbook", symbol: this.marketId(symbol) as string, depth: depth ?? MAX_BOOK_DEPTH, ...params };
+  }
+
+  private tickerChannel(symbol: string, params: Dict): ChannelRequest {
+    return { channel: "ticker", symbol: this.marketId(symbol) as string, updateMs: TICKER_UPDATE_MS, ...params };
+  }
+
+  private bookStructure({ local, time }: Book, symbol: string, limit: Int): OrderBook {
+    const [bids, asks] = [local.bids.slice(0, limit), local.asks.slice(0, limit)];
+    return { ...this.parseOrderBook({ bids, asks }, symbol, time), nonce: local.sequence } as OrderBook;
   }
 
   private updatesOf(hash: string): Updates<unknown> {

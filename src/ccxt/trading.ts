@@ -1,14 +1,23 @@
-import type { Dict, Int, Num, Order, OrderSide, OrderType, Str } from "ccxt";
+import {
+  type Dict,
+  type Int,
+  InvalidOrder,
+  type Num,
+  type Order,
+  type OrderSide,
+  type OrderType,
+  type Str,
+} from "ccxt";
 import type * as api from "../client/types.ts";
-import { PerpdAccount } from "./account.ts";
 import { type Condition, readCondition } from "./condition.ts";
+import { PerpdSettings } from "./settings.ts";
 
 /** Orders: placed, canceled and looked up. */
-export class PerpdTrading extends PerpdAccount {
+export class PerpdTrading extends PerpdSettings {
   /**
    * Limit and market orders. Of ccxt's params it takes timeInForce (GTC, IOC, FOK, PO; GTD with goodTillDate), postOnly,
-   * reduceOnly, clientOrderId, takeProfit and stopLoss, and those that make it wait (see readCondition); whatever else is given goes to the exchange under
-   * its name.
+   * reduceOnly, clientOrderId, takeProfit and stopLoss, and those that make it wait (see readCondition); whatever else is
+   * given goes to the exchange under its name.
    */
   override async createOrder(
     symbol: string,
@@ -88,6 +97,11 @@ export class PerpdTrading extends PerpdAccount {
     return this.parseOrders(data, market);
   }
 
+  /** Dead man's switch: all open orders are canceled after so many ms, unless it is asked again before; 0 disarms it. */
+  override async cancelAllOrdersAfter(timeout: Int, params: Dict = {}): Promise<Dict> {
+    return this.request("orders/cancel-after", "private", "POST", { timeoutMs: timeout, ...params });
+  }
+
   /** By `params.clientOrderId`, if that is given, else by id. */
   override async fetchOrder(id: string, symbol?: Str, params: Dict = {}): Promise<Order> {
     await this.loadMarkets();
@@ -162,7 +176,7 @@ export class PerpdTrading extends PerpdAccount {
     return {
       symbol: this.marketId(symbol),
       side: String(side).toUpperCase(),
-      type: condition === null ? String(type).toUpperCase() : condition.kind + (isMarket ? "_MARKET" : ""),
+      type: condition === null ? String(type).toUpperCase() : conditionalType(condition, isMarket),
       // An order to close all of a position has no amount of its own.
       ...(more.closePosition !== true && { quantity: this.amountToPrecision(symbol, amount) }),
       ...(!isMarket && more.priceMatch === undefined && { price: this.priceToPrecision(symbol, price) }),
@@ -186,10 +200,13 @@ export class PerpdTrading extends PerpdAccount {
   }
 
   private conditionRequest(symbol: string, condition: Condition, isWhole: boolean): Dict {
-    const { triggerPrice, triggerBy, closes } = condition;
+    const { triggerPrice, triggerBy, callbackRate, activationPrice, closes } = condition;
+    const price = (given: unknown) => (given === undefined ? undefined : this.priceToPrecision(symbol, given));
     return this.given({
-      triggerPrice: this.priceToPrecision(symbol, triggerPrice),
+      triggerPrice: price(triggerPrice),
       triggerBy,
+      callbackRate,
+      activationPrice: price(activationPrice),
       reduceOnly: closes && !isWhole ? true : undefined,
     });
   }
@@ -202,4 +219,10 @@ export class PerpdTrading extends PerpdAccount {
   protected marketOrNone(symbol: Str) {
     return symbol === undefined ? undefined : this.market(symbol);
   }
+}
+
+function conditionalType({ kind }: Condition, isMarket: boolean): string {
+  if (kind === "TRAILING_STOP" && !isMarket)
+    throw new InvalidOrder("perpd createOrder(): what trails is a market order");
+  return kind + (isMarket ? "_MARKET" : "");
 }

@@ -108,6 +108,11 @@ export class PerpdClient {
     return this.requests.get("/positions", query);
   }
 
+  /** Open or not, with the leverage and margin mode that are set. */
+  position(symbol: string): Promise<api.Position> {
+    return this.requests.get(`/positions/${encodeURIComponent(symbol)}`);
+  }
+
   /** All of it and at market, unless said otherwise. */
   closePosition(symbol: string, how: api.CloseRequest = {}): Promise<api.PlacedOrder> {
     return this.requests.post(`/positions/${encodeURIComponent(symbol)}/close`, how);

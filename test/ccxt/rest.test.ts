@@ -92,6 +92,25 @@ const METHODS: Record<string, () => Promise<void> | void> = {
     for (const [symbol, ticker] of Object.entries(all)) check.checkTicker(maker, ticker, symbol);
     assert.deepEqual(Object.keys(await maker.fetchTickers([ETH])), [ETH]);
   },
+  async fetchBidsAsks() {
+    const quotes = await maker.fetchBidsAsks([BTC]);
+    check.checkTicker(maker, quotes[BTC] as Dict, BTC);
+    assert.deepEqual([quotes[BTC]?.bid, quotes[BTC]?.ask], [64990, 65020.5]);
+  },
+  async fetchMarkPrices() {
+    const prices = await maker.fetchMarkPrices([BTC, ETH]);
+    assert.deepEqual(Object.keys(prices).toSorted(), [BTC, ETH]);
+    for (const price of Object.values(prices)) assert.ok((price.markPrice as number) > 0);
+  },
+  async fetchMarkPrice() {
+    check.checkTicker(maker, await maker.fetchMarkPrice(BTC), BTC);
+  },
+  async fetchLastPrices() {
+    const prices = await maker.fetchLastPrices();
+    assert.deepEqual(Object.keys(prices).toSorted(), maker.symbols);
+    for (const [symbol, price] of Object.entries(prices)) check.checkLastPrice(maker, price, symbol);
+    assert.equal(prices[BTC]?.price, 65020.5);
+  },
   async fetchOrderBook() {
     const book = await maker.fetchOrderBook(BTC);
     check.checkOrderBook(maker, book, BTC);
@@ -142,6 +161,14 @@ const METHODS: Record<string, () => Promise<void> | void> = {
     const rates = await maker.fetchFundingRates([BTC, ETH]);
     assert.deepEqual(Object.keys(rates).toSorted(), [BTC, ETH]);
     for (const [symbol, rate] of Object.entries(rates)) check.checkFundingRate(maker, rate, symbol);
+  },
+  async fetchFundingInterval() {
+    assert.equal((await maker.fetchFundingInterval(BTC)).interval, "1h");
+  },
+  async fetchFundingIntervals() {
+    const intervals = await maker.fetchFundingIntervals([BTC, ETH]);
+    assert.deepEqual(Object.keys(intervals).toSorted(), [BTC, ETH]);
+    for (const [symbol, rate] of Object.entries(intervals)) check.checkFundingRate(maker, rate, symbol);
   },
   /** An interval takes an hour: the test may see none. */
   async fetchFundingRateHistory() {
@@ -195,6 +222,43 @@ const METHODS: Record<string, () => Promise<void> | void> = {
     check.checkPosition(maker, await maker.fetchPosition(BTC), BTC);
     const flat = await maker.fetchPosition(ETH);
     assert.deepEqual([flat.symbol, flat.contracts], [ETH, 0]);
+  },
+  async fetchPositionsForSymbol() {
+    assert.deepEqual(
+      (await taker.fetchPositionsForSymbol(BTC)).map(({ symbol }) => symbol),
+      [BTC],
+    );
+    assert.deepEqual(await taker.fetchPositionsForSymbol(ETH), []);
+  },
+  async fetchPositionsADLRank() {
+    const ranks = await taker.fetchPositionsADLRank();
+    check.checkList(ranks, (rank) => check.checkADLRank(taker, rank, BTC));
+    assert.deepEqual(await taker.fetchPositionsADLRank([ETH]), []);
+  },
+  async fetchPositionADLRank() {
+    check.checkADLRank(taker, await taker.fetchPositionADLRank(BTC), BTC);
+  },
+  async fetchPositionMode() {
+    assert.equal((await taker.fetchPositionMode()).hedged, false);
+  },
+  async setPositionMode() {
+    await taker.setPositionMode(false, BTC);
+    await assert.rejects(taker.setPositionMode(true), { name: "NotSupported" });
+  },
+  async fetchLeverage() {
+    await maker.setLeverage(9, ETH);
+    const leverage = await maker.fetchLeverage(ETH);
+    check.checkLeverage(leverage, ETH);
+    assert.deepEqual([leverage.longLeverage, leverage.shortLeverage], [9, 9]);
+    check.checkLeverage(await taker.fetchLeverage(BTC), BTC);
+  },
+  async fetchMarginMode() {
+    await taker.setMarginMode("isolated", ETH);
+    const mode = await taker.fetchMarginMode(ETH);
+    check.checkMarginMode(mode, ETH);
+    assert.equal(mode.marginMode, "isolated");
+    await taker.setMarginMode("cross", ETH);
+    assert.equal((await taker.fetchMarginMode(ETH)).marginMode, "cross");
   },
   async setLeverage() {
     await maker.setLeverage(7, ETH);
@@ -307,6 +371,24 @@ const METHODS: Record<string, () => Promise<void> | void> = {
     const order = await waits(taker.createTakeProfitOrder(BTC, "limit", "sell", 0.1, 70000, 69000));
     assert.deepEqual([order.info.type, order.reduceOnly, order.takeProfitPrice], ["TAKE_PROFIT", true, 69000]);
   },
+  async createTrailingPercentOrder() {
+    const order = await waits(taker.createTrailingPercentOrder(BTC, "market", "sell", 0.1, undefined, 2.5));
+    assert.deepEqual(
+      [order.info.type, order.info.callbackRate, order.type],
+      ["TRAILING_STOP_MARKET", "0.025", "market"],
+    );
+    const far = await waits(
+      taker.createTrailingPercentOrder(BTC, "market", "sell", 0.1, undefined, 1, 70000, { reduceOnly: true }),
+    );
+    assert.deepEqual([far.info.callbackRate, far.info.activationPrice, far.reduceOnly], ["0.01", "70000", true]);
+    await assert.rejects(taker.createTrailingPercentOrder(BTC, "limit", "sell", 0.1, 66000, 1), {
+      name: "InvalidOrder",
+    });
+    const both = { triggerPrice: 60000 };
+    await assert.rejects(taker.createTrailingPercentOrder(BTC, "market", "sell", 0.1, undefined, 1, undefined, both), {
+      name: "InvalidOrder",
+    });
+  },
   async createOrderWithTakeProfitAndStopLoss() {
     if ((await taker.fetchPosition(ETH)).contracts !== 0) await taker.closePosition(ETH);
     const legs = { takeProfitLimitPrice: "3210", stopLossPriceType: "last" };
@@ -348,6 +430,35 @@ const METHODS: Record<string, () => Promise<void> | void> = {
     assert.deepEqual([moved.id, moved.amount, moved.price], [order.id, 0.2, 2910]);
     await maker.cancelOrder(idOf(order), ETH);
     await assert.rejects(maker.editOrder(idOf(order), ETH, "limit", "buy", 0.1), { name: "OrderNotFound" });
+  },
+  async editOrderWithClientOrderId() {
+    const order = await maker.createLimitBuyOrder(ETH, 0.3, 2900, { clientOrderId: "named-edit" });
+    const edited = await maker.editOrderWithClientOrderId("named-edit", ETH, "limit", "buy", 0.25);
+    check.checkOrder(maker, edited, ETH);
+    assert.deepEqual([edited.id, edited.amount], [order.id, 0.25]);
+  },
+  async fetchOrderWithClientOrderId() {
+    const order = await maker.fetchOrderWithClientOrderId("named-edit", ETH);
+    check.checkOrder(maker, order, ETH);
+    assert.equal(order.amount, 0.25);
+  },
+  async cancelOrderWithClientOrderId() {
+    const order = await maker.cancelOrderWithClientOrderId("named-edit", ETH);
+    check.checkOrder(maker, order, ETH);
+    assert.equal(order.status, "canceled");
+  },
+  async cancelAllOrdersAfter() {
+    const order = await taker.createLimitBuyOrder(ETH, 0.1, 2900);
+    await taker.cancelAllOrdersAfter(60_000);
+    await taker.cancelAllOrdersAfter(0);
+    assert.equal((await taker.fetchOrder(idOf(order))).status, "open");
+    await taker.cancelAllOrdersAfter(1000);
+    const ended = await until("the switch", async () => {
+      const now = await taker.fetchOrder(idOf(order));
+      return now.status === "canceled" && now;
+    });
+    assert.equal(ended.info.reason, "CANCEL_AFTER");
+    await assert.rejects(taker.cancelAllOrdersAfter(1), { name: "BadRequest" });
   },
   async cancelOrder() {
     check.checkOrder(maker, canceled, BTC);
@@ -449,6 +560,23 @@ const METHODS: Record<string, () => Promise<void> | void> = {
     assert.deepEqual([sent.amount, sent.addressTo, sent.status], [12.5, address, "pending"]);
     assert.equal((await taker.withdraw("USDC", 12.5, address, undefined, { reference: "w" })).id, sent.id);
     await assert.rejects(taker.withdraw("USDC", 1e9, address), { name: "InsufficientFunds" });
+  },
+  async fetchLedger() {
+    const entries = await taker.fetchLedger("USDC");
+    check.checkList(entries, (entry) => check.checkLedgerEntry(taker, entry));
+    const [first] = entries;
+    assert.deepEqual([first?.type, first?.direction, first?.amount], ["transaction", "in", 100000]);
+    const fees = await taker.fetchLedger(undefined, undefined, 2, { type: "FEE", symbol: "BTC-PERP" });
+    assert.deepEqual(
+      fees.map(({ type, direction }) => [type, direction]),
+      [
+        ["fee", "out"],
+        ["fee", "out"],
+      ],
+    );
+    assert.deepEqual(await taker.fetchLedger("USDC", Date.now() + 60_000), []);
+    const rebate = { ...first?.info, type: "FEE", amount: "0.5" };
+    assert.deepEqual([taker.parseLedgerEntry(rebate).type, taker.parseLedgerEntry(rebate).direction], ["rebate", "in"]);
   },
   async fetchWithdrawals() {
     const withdrawals = await until("a withdrawal", async () => {

@@ -64,6 +64,65 @@ const METHODS: Record<string, (t: TestContext) => Promise<void>> = {
     await take(0.01);
     check.checkTicker(program, await next, BTC);
   },
+  async watchTickers(t) {
+    const program = await open(t);
+    const seen: Dict = {};
+    while (Object.keys(seen).length < 2) Object.assign(seen, await program.watchTickers([BTC, ETH]));
+    for (const [symbol, ticker] of Object.entries(seen)) check.checkTicker(program, ticker, symbol);
+    const next = program.watchTickers([BTC]);
+    await take(0.01);
+    check.checkTicker(program, (await next)[BTC] as Dict, BTC);
+    const all = await open(t, { options: { newUpdates: false } });
+    await until("all symbols", async () => Object.keys(await all.watchTickers()).length === all.symbols.length);
+  },
+  async watchBidsAsks(t) {
+    const program = await open(t);
+    const quotes = await program.watchBidsAsks([BTC]);
+    assert.deepEqual([quotes[BTC]?.bid, quotes[BTC]?.ask], [64990, 65010]);
+  },
+  async watchTradesForSymbols(t) {
+    await take(0.01);
+    const program = await open(t);
+    const before = await program.watchTradesForSymbols([BTC, ETH]);
+    check.checkList(before, (trade) => check.checkTrade(program, trade, BTC, false));
+    const next = program.watchTradesForSymbols([BTC, ETH]);
+    await take(0.02);
+    assert.deepEqual(
+      (await next).map(({ amount, symbol }) => [amount, symbol]),
+      [[0.02, BTC]],
+    );
+  },
+  async watchOrderBookForSymbols(t) {
+    const bid = await actor.createLimitBuyOrder(ETH, 1, 2990);
+    const ask = await actor.createLimitSellOrder(ETH, 1, 3010);
+    const program = await open(t);
+    // One after the other, and none is left out.
+    const first = await program.watchOrderBookForSymbols([BTC, ETH], 5);
+    const second = await program.watchOrderBookForSymbols([BTC, ETH], 5);
+    assert.deepEqual([first.symbol, second.symbol].toSorted(), [BTC, ETH]);
+    for (const book of [first, second]) check.checkOrderBook(program, book, book.symbol as string, 5);
+    const next = program.watchOrderBookForSymbols([BTC, ETH], 5);
+    await actor.cancelOrder(bid.id as string);
+    const changed = await next;
+    assert.deepEqual([changed.symbol, changed.bids], [ETH, []]);
+    await actor.cancelOrder(ask.id as string);
+  },
+  /** Nobody is liquidated here: a message as the exchange would send it. */
+  async watchLiquidations(t) {
+    const program = await open(t);
+    const told = program.watchLiquidations(BTC);
+    await subscribed(program);
+    tellLiquidation(program, "BTC-PERP");
+    check.checkList(await told, (row) => check.checkLiquidation(program, row, BTC));
+  },
+  async watchLiquidationsForSymbols(t) {
+    const program = await open(t);
+    const told = program.watchLiquidationsForSymbols([BTC, ETH]);
+    await until("both", () => Object.keys(connectionOf(program)?.subscriptions ?? {}).length === 2);
+    await subscribed(program);
+    tellLiquidation(program, "ETH-PERP");
+    check.checkList(await told, (row) => check.checkLiquidation(program, row, ETH));
+  },
   async watchTrades(t) {
     await take(0.01);
     const program = await open(t);
@@ -141,6 +200,16 @@ async function subscribed(program: perpd): Promise<void> {
     const streams = subscriptions.filter(([, subscription]) => subscription?.request !== undefined);
     return streams.length > 0 && streams.every(([, subscription]) => subscription?.sequence !== null);
   });
+}
+
+function tellLiquidation(program: perpd, symbol: string): void {
+  const client = connectionOf(program);
+  const prevSequence = client.subscriptions[`liquidations:${symbol}`]?.sequence ?? 0;
+  const sequence = prevSequence + 1;
+  const trade = { tradeId: "513", symbol, side: "SELL", price: "64032.5", quantity: "0.6", execType: "LIQUIDATION" };
+  const data = [{ ...trade, time: Date.now(), sequence }];
+  const message = { channel: "liquidations", symbol, type: "UPDATE", sequence, prevSequence, data };
+  program.handleMessage(client, message as Parameters<perpd["handleMessage"]>[1]);
 }
 
 for (const [name, run] of Object.entries(METHODS)) test(name, run);

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, test } from "node:test";
+import type { Position } from "../../src/client/types.ts";
 import { startServer, type TestServer } from "./support/server.ts";
 import { Operator, openTrader, type Trader } from "./support/trader.ts";
 
@@ -265,4 +266,24 @@ test("money bound in one symbol is not there for another", async () => {
   const error = await alice.refused("INSUFFICIENT_MARGIN", "POST", "/orders", eth("12"));
   assert.deepEqual(error.details, { required: "3618", available: "3467.5" });
   await alice.call(201, "POST", "/orders", eth("11"));
+});
+
+test("the position in one symbol, open or not, with what is set", async () => {
+  const path = "/positions/BTC-PERP";
+  const untouched = await alice.get<Position>(path);
+  assert.deepEqual(
+    [untouched.symbol, untouched.side, untouched.size, untouched.leverage, untouched.marginMode, untouched.markPrice],
+    ["BTC-PERP", null, "0", 10, "CROSS", "65000"],
+  );
+  assert.deepEqual(
+    [untouched.entryPrice, untouched.adlRank, untouched.openedAt, untouched.sequence],
+    [null, null, null, 0],
+  );
+  await alice.call(200, "POST", `${path}/leverage`, { leverage: 25 });
+  await alice.call(200, "POST", `${path}/margin-mode`, { mode: "ISOLATED" });
+  const set = await alice.get<Position>(path);
+  assert.deepEqual([set.leverage, set.marginMode, set.isolatedMargin, set.size], [25, "ISOLATED", null, "0"]);
+  await trade("BUY", "0.1", "65000");
+  assert.deepEqual(await alice.get(path), await alice.position());
+  await alice.refused("UNKNOWN_SYMBOL", "GET", "/positions/DOGE-PERP");
 });

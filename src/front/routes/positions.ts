@@ -1,7 +1,8 @@
 import type { Static } from "typebox";
+import type { Instrument } from "../../core/instrument.ts";
 import { ClosePosition, LeverageView, PositionView, ReadPosition, SetLeverage } from "../../core/messages.ts";
 import { blank, type MessageOf } from "../../core/shape.ts";
-import { PositionList, PositionsQuery } from "../../wire/schema/account.ts";
+import { Position, PositionList, PositionsQuery } from "../../wire/schema/account.ts";
 import { ClosePositionBody, Leverage, LeverageBody, PlacedOrder } from "../../wire/schema/orders.ts";
 import { SymbolName } from "../../wire/schema/scalars.ts";
 import { readPrice, readQuantity } from "../amounts.ts";
@@ -42,6 +43,16 @@ export function positionRoutes(context: Context): Route[] {
         const open = positions.flat().filter((json) => json !== "");
         call.reply(200, listJson(open, null));
       },
+    }),
+    route({
+      method: "GET",
+      path: "/positions/:symbol",
+      access: "READ",
+      summary: "The position in a symbol, open or not, with the leverage and margin mode that are set",
+      parameter: SymbolName,
+      replies: { 200: Position },
+      errors: ["UNKNOWN_SYMBOL"],
+      handle: ({ call, principal, parameter }) => readPosition(context, call, principal, parameter),
     }),
     route({
       method: "POST",
@@ -93,6 +104,21 @@ export function positionRoutes(context: Context): Route[] {
     }),
   ];
 }
+
+function readPosition(context: Context, answer: Answer, { accountId }: Principal, symbol: string): void {
+  const instrument = context.symbols.named(symbol);
+  askFor(context, answer, instrument.id, { ...blank(ReadPosition), accountId }, (turn) => {
+    const [json] = mapReplies<View, string>(turn, PositionView.code, (view) => positionJson(instrument, view));
+    answer.reply(200, json ?? positionJson(instrument, untouchedPosition(context, instrument)));
+  });
+}
+
+/** Of an account that has done nothing in the symbol yet. */
+const untouchedPosition = ({ market }: Context, instrument: Instrument): View => ({
+  ...blank(PositionView),
+  leverage: instrument.config.defaultLeverage,
+  markTicks: market.symbol(instrument.id).markTicks,
+});
 
 export function closePosition(
   context: Context,

@@ -429,6 +429,78 @@ export function checkStatus(status: Dict): void {
   assert.ok(["ok", "shutdown", "error", "maintenance", "unknown"].includes(status.status));
 }
 
+export function checkLedgerEntry(exchange: perpd, entry: Dict): void {
+  hasFormat(entry, {
+    info: "object",
+    id: "string",
+    direction: "string",
+    account: "string?",
+    referenceId: "string?",
+    referenceAccount: "string?",
+    type: "string",
+    currency: "string",
+    amount: "number",
+    before: "number?",
+    after: "number?",
+    status: "string",
+  });
+  hasTime(exchange, entry);
+  assert.ok(["in", "out"].includes(entry.direction));
+  assert.ok(["transaction", "trade", "fee", "rebate", "transfer"].includes(entry.type), entry.type);
+  assert.ok(entry.currency in exchange.currencies);
+  positive(entry, "amount");
+}
+
+export function checkLeverage(leverage: Dict, symbol: string): void {
+  hasFormat(leverage, {
+    info: "object",
+    symbol: "string",
+    marginMode: "string",
+    longLeverage: "number",
+    shortLeverage: "number",
+  });
+  assert.equal(leverage.symbol, symbol);
+  assert.ok(["cross", "isolated"].includes(leverage.marginMode));
+  assert.ok(leverage.longLeverage >= 1 && leverage.shortLeverage >= 1);
+}
+
+export function checkMarginMode(mode: Dict, symbol: string): void {
+  hasFormat(mode, { info: "object", symbol: "string", marginMode: "string" });
+  assert.equal(mode.symbol, symbol);
+  assert.ok(["cross", "isolated"].includes(mode.marginMode));
+}
+
+export function checkADLRank(exchange: perpd, rank: Dict, symbol: string): void {
+  hasFormat(rank, { info: "object", symbol: "string", rank: "number", rating: "string" });
+  hasTime(exchange, rank);
+  assert.equal(rank.symbol, symbol);
+  assert.ok(Number.isInteger(rank.rank) && rank.rank >= 1 && rank.rank <= 5);
+}
+
+export function checkLastPrice(exchange: perpd, price: Dict, symbol: string): void {
+  hasFormat(price, { info: "object", symbol: "string", price: "number?" });
+  hasTime(exchange, price);
+  assert.equal(price.symbol, symbol);
+  positive(price, "price");
+}
+
+export function checkLiquidation(exchange: perpd, liquidation: Dict, symbol: string): void {
+  hasFormat(liquidation, {
+    info: "object",
+    symbol: "string",
+    contracts: "number",
+    contractSize: "number",
+    price: "number",
+    baseValue: "number",
+    quoteValue: "number",
+    side: "string",
+  });
+  hasTime(exchange, liquidation);
+  assert.equal(liquidation.symbol, symbol);
+  assert.ok(SIDES.includes(liquidation.side));
+  positive(liquidation, "contracts", "contractSize", "price", "baseValue", "quoteValue");
+}
+
 /** Oldest first, none twice. */
 export function checkList(rows: readonly Dict[], check: (row: Dict) => void): void {
   assert.ok(rows.length > 0);

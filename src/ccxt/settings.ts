@@ -1,0 +1,69 @@
+import { type Dict, type Leverage, type MarginMode, type MarginModification, NotSupported, type Str } from "ccxt";
+import type * as api from "../client/types.ts";
+import { PerpdAccount } from "./account.ts";
+import { SETTLE } from "./market-parsers.ts";
+
+/** How an account trades in a symbol: leverage, margin mode, and what is set aside for an isolated position. */
+export class PerpdSettings extends PerpdAccount {
+  override async fetchLeverage(symbol: string, params: Dict = {}): Promise<Leverage> {
+    return this.parseLeverage(await this.positionRow(symbol, params), this.market(symbol));
+  }
+
+  override async setLeverage(leverage: number, symbol?: Str, params: Dict = {}): Promise<Dict> {
+    await this.loadMarkets();
+    const market = this.market(this.needed(symbol, "setLeverage"));
+    return this.request("positions/{symbol}/leverage", "private", "POST", { symbol: market.id, leverage, ...params });
+  }
+
+  override async fetchMarginMode(symbol: string, params: Dict = {}): Promise<MarginMode> {
+    return this.parseMarginMode(await this.positionRow(symbol, params), this.market(symbol));
+  }
+
+  /** `cross` or `isolated`, of a symbol without open orders. */
+  override async setMarginMode(marginMode: string, symbol?: Str, params: Dict = {}): Promise<Dict> {
+    await this.loadMarkets();
+    const market = this.market(this.needed(symbol, "setMarginMode"));
+    const request = { symbol: market.id, mode: marginMode.toUpperCase(), ...params };
+    return this.request("positions/{symbol}/margin-mode", "private", "POST", request);
+  }
+
+  /** To what is set aside for an isolated position. */
+  override async addMargin(symbol: string, amount: number, params: Dict = {}): Promise<MarginModification> {
+    return this.moveMargin("add", symbol, amount, params);
+  }
+
+  override async reduceMargin(symbol: string, amount: number, params: Dict = {}): Promise<MarginModification> {
+    return this.moveMargin("reduce", symbol, amount, params);
+  }
+
+  private async moveMargin(type: "add" | "reduce", symbol: string, amount: number, params: Dict) {
+    await this.loadMarkets();
+    const market = this.market(symbol);
+    const printed = this.numberToString(amount);
+    const request = { symbol: market.id, amount: type === "add" ? printed : `-${printed}`, ...params };
+    const position: api.Position = await this.request("positions/{symbol}/margin", "private", "POST", request);
+    const timestamp = position.updatedAt ?? undefined;
+    return {
+      symbol: market.symbol as string,
+      type,
+      marginMode: "isolated" as const,
+      amount,
+      total: this.parseNumber(position.isolatedMargin ?? undefined),
+      code: SETTLE,
+      status: "ok",
+      timestamp,
+      datetime: this.iso8601(timestamp),
+      info: position,
+    };
+  }
+
+  /** A symbol has one position: there is nothing to set, and nothing else to set it to. */
+  override async fetchPositionMode(_symbol?: Str, _params: Dict = {}) {
+    return { info: {}, hedged: false };
+  }
+
+  override async setPositionMode(hedged: boolean, _symbol?: Str, _params: Dict = {}) {
+    if (hedged) throw new NotSupported(`${this.id} setPositionMode(): a symbol has one position`);
+    return { info: {}, hedged: false };
+  }
+}
