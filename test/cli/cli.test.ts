@@ -167,7 +167,10 @@ test("what cannot be meant is exit code 2, and says how it is meant", async () =
 });
 
 test("help lists the commands and explains each", async () => {
-  assert.match(await out("help"), /perpd start \[flags\][\s\S]*perpd order buy\|sell SYMBOL QUANTITY PRICE\|queue\|opponent\|market/);
+  assert.match(
+    await out("help"),
+    /perpd start \[flags\][\s\S]*perpd order buy\|sell SYMBOL QUANTITY PRICE\|queue\|opponent\|market/,
+  );
   const explained = await out("help", "order");
   assert.match(explained, /^usage: perpd order .*\n\nplace an order[\s\S]*--post-only[\s\S]*PERPD_URL/);
   assert.equal(await out("order", "--help"), explained);
