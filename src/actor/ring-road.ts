@@ -154,9 +154,12 @@ export class RingRoad implements Road {
     });
   }
 
-  /** Requests on their way: for metrics and for a graceful stop. */
   get inFlight(): number {
     return this.pendingCount;
+  }
+
+  get historyLag(): number {
+    return Math.max(0, this.released - this.control.indexed);
   }
 
   /** Tells every actor that time passes. */

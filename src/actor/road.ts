@@ -28,6 +28,10 @@ export interface Road {
   ask(actorId: number, command: Message, onReply: (turn: Released) => void): boolean;
   /** Whether the data folder's disk has the room that new orders, deposits and the like ask for. */
   readonly hasDiskRoom: boolean;
+  /** Requests on their way. */
+  readonly inFlight: number;
+  /** How many released turns the history index does not hold yet. */
+  readonly historyLag: number;
   /** Every turn that has events, of all actors, in order. */
   onReleased(listener: (turn: Released) => void): void;
   /** Runs after each drain of the journal's ring: the place to publish what the drain has gathered. */

@@ -93,6 +93,7 @@ const ENDPOINTS: Record<string, Endpoint> = {
   "GET /docs": { access: "PUBLIC" },
   "GET /docs/scalar.js": { access: "PUBLIC" },
   "GET /operator/audit": { access: "OPERATOR" },
+  "GET /metrics": { access: "OPERATOR" },
   "PUT /operator/index/:symbol": { access: "OPERATOR", path: "/operator/index/BTC-PERP", body: { price: "1" } },
   "POST /operator/symbols/:symbol/halt": { access: "OPERATOR", path: "/operator/symbols/BTC-PERP/halt" },
   "POST /operator/symbols/:symbol/resume": { access: "OPERATOR", path: "/operator/symbols/BTC-PERP/resume" },

@@ -78,6 +78,30 @@ test("the OpenAPI document names every path, and every path that it names is the
   }
 });
 
+test("the operator's metrics are in the format of Prometheus, and say what is", async () => {
+  const operator = new Operator(server);
+  const { sequence } = await nobody.get<{ sequence: number }>("/health");
+  const { status, headers, text } = await operator.request("GET", "/metrics");
+  assert.equal(status, 200);
+  assert.match(headers["content-type"] ?? "", /^text\/plain; version=0\.0\.4/);
+  const figures = new Map(
+    text
+      .split("\n")
+      .filter((line) => line !== "" && !line.startsWith("#"))
+      .map((line) => [line.slice(0, line.lastIndexOf(" ")), Number(line.slice(line.lastIndexOf(" ") + 1))]),
+  );
+  const figure = (name: string): number => figures.get(name) ?? Number.NaN;
+  assert.ok(figure("perpd_sequence") >= sequence);
+  assert.deepEqual(
+    ["perpd_ready", "perpd_disk_room", 'perpd_trading{symbol="BTC-PERP"}', 'perpd_sound{symbol="BTC-PERP"}'].map(
+      figure,
+    ),
+    [1, 1, 1, 1],
+  );
+  assert.ok(figure('perpd_index_price_ticks{symbol="BTC-PERP"}') > 0);
+  assert.ok(figure("process_resident_memory_bytes") > 2 ** 20);
+});
+
 test("answers are what their schemas say", async () => {
   const [alice, bob] = await Promise.all([openTrader(server), openTrader(server)]);
   const check = async (schema: TSchema, body: unknown, what: string) => {

@@ -16,6 +16,8 @@ interface Asked {
 /** The real actors behind a road without threads, disk or clock: commands wait until drain() takes them, in order. */
 export class OneThreadRoad implements Road {
   readonly hasDiskRoom = true;
+  readonly inFlight = 0;
+  readonly historyLag = 0;
   readonly instruments: Instrument[];
   readonly cells = AccountCells.allocate(1024);
   time = Date.UTC(2026, 0, 1);

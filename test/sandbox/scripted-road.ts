@@ -16,6 +16,8 @@ export type Cancel = MessageOf<typeof CancelOrder>;
 /** A road that does nothing by itself: the test sees each command and says what comes of it, and when. */
 export class ScriptedRoad implements Road {
   readonly hasDiskRoom = true;
+  readonly inFlight = 0;
+  readonly historyLag = 0;
   readonly instruments = [compileInstrument(DEFAULT_INSTRUMENTS[0]!)];
   readonly cells = AccountCells.allocate(1024);
   readonly market: Market = { instrument: this.instruments[0]!, indexTicks: 650_000, markTicks: 650_000 };

@@ -1,3 +1,4 @@
+import Type from "typebox";
 import type { Released } from "../../actor/road.ts";
 import { type Instrument, printQuantity } from "../../core/instrument.ts";
 import { type ActorAudit, Audit, AuditReport, Done, LEDGER, SetIndexPrice } from "../../core/messages.ts";
@@ -9,11 +10,13 @@ import { readPrice } from "../amounts.ts";
 import { ask, askEach, askFor, replyOf } from "../ask.ts";
 import type { Context } from "../context.ts";
 import { ApiError } from "../errors.ts";
+import { createMetrics } from "../metrics.ts";
 import { type Route, route } from "../router.ts";
 
 export function systemRoutes(context: Context): Route[] {
   const { road, symbols } = context;
   const startedAt = Date.now();
+  const metrics = createMetrics(context);
   return [
     route({
       method: "GET",
@@ -37,6 +40,17 @@ export function systemRoutes(context: Context): Route[] {
         const faults = symbols.all.flatMap(({ id }) => context.market.symbol(id).fault);
         const status = faults.length === 0 ? "OK" : "UNSOUND";
         call.reply(200, JSON.stringify({ status, faults, sequence, uptimeMs: serverTime - startedAt, serverTime }));
+      },
+    }),
+    route({
+      method: "GET",
+      path: "/metrics",
+      access: "OPERATOR",
+      summary: "Figures for Prometheus",
+      replies: { 200: Type.String({ description: "The text format of Prometheus." }) },
+      contentType: metrics.contentType,
+      async handle({ call }) {
+        call.reply(200, await metrics.metrics(), metrics.contentType);
       },
     }),
     route({
