@@ -38,6 +38,7 @@ export class Victim {
       const target = await openTarget(server);
       const key = await openKey(server, target.alice, ["READ", "TRADE", "WITHDRAW"]);
       const victim = new Victim(server, target, key, await SocketClient.open(server.wsUrl));
+      await victim.longestStallMs();
       await attack(victim);
       await victim.check(say);
     } finally {
@@ -77,6 +78,7 @@ export class Victim {
 
   private async check(say: (line: string) => void): Promise<void> {
     assert.equal((await this.witness.request("ping")).op, "pong", "the witness has heard everything");
+    say(`the front's event loop turned every ${(await this.longestStallMs()).toFixed(0)} ms at worst`);
     await this.target.operator.soundAudit();
     const grownBytes = this.memoryBytes() - this.bytesBefore;
     say(
@@ -86,6 +88,12 @@ export class Victim {
     assert.deepEqual(await this.server.stop(), { code: 0, signal: null });
     const logged = this.server.stderr.split("\n").find((line) => /"level":(50|60)/.test(line));
     assert.equal(logged, undefined, "the server has logged an error");
+  }
+
+  /** Between two turns of the server's event loop since the last call; looked at every 10 ms. */
+  private async longestStallMs(): Promise<number> {
+    const { text } = await this.target.operator.request("GET", "/metrics");
+    return 1000 * Number(/^nodejs_eventloop_lag_max_seconds (\S+)$/m.exec(text)?.[1]);
   }
 
   /** What the process has taken, files that are mapped left out. */
