@@ -4,10 +4,12 @@ import { PerpdError } from "../client/error.ts";
 import { balance, deposit, orders, positions } from "./account.ts";
 import { type Command, UsageError, type Values } from "./command.ts";
 import { commandHelp, DEFAULT_URL, GLOBAL_OPTIONS } from "./help.ts";
+import { fills, ledger } from "./history.ts";
 import { book, markets } from "./market.ts";
+import { close, leverage, margin } from "./position.ts";
 import { stream } from "./stream.ts";
 import { openTerminal, type Terminal } from "./terminal.ts";
-import { cancel, close, leverage, order } from "./trading.ts";
+import { amend, cancel, order } from "./trading.ts";
 
 /** Exit codes. FAILED: the exchange refused, or could not be reached. MISUSED: nothing was sent. */
 const DONE = 0;
@@ -23,10 +25,14 @@ export const COMMANDS: readonly Command[] = [
   balance,
   positions,
   orders,
+  fills,
+  ledger,
   order,
+  amend,
   cancel,
   close,
   leverage,
+  margin,
   deposit,
   stream,
 ];

@@ -148,7 +148,16 @@ test("what cannot be meant is exit code 2, and says how it is meant", async () =
     [["order", "hold", "BTC-PERP", "1", "2"], /side: "hold" is none of buy, sell/],
     [["order", "buy", "BTC-PERP", "1", "queue_5", "--stop", "2"], /an order that waits for a price has a PRICE/],
     [["order", "buy", "BTC-PERP", "1"], /^order takes buy\|sell SYMBOL QUANTITY PRICE\|queue\|opponent\|market/],
-    [["order", "buy", "X", "1", "2", "--stop", "3", "--take-profit", "4"], /waits for --stop or --take-profit/],
+    [
+      ["order", "buy", "X", "1", "2", "--stop", "3", "--take-profit", "4"],
+      /waits for --stop, --take-profit or --trail/,
+    ],
+    [["order", "buy", "X", "1", "2", "--trail", "0.01"], /an order that trails is at market/],
+    [["order", "buy", "X", "1", "market", "--from", "2"], /--from goes with --trail/],
+    [["amend", "1"], /amend takes --price, --quantity or both/],
+    [["margin", "X"], /margin takes cross, isolated, --add or --remove/],
+    [["margin", "X", "cross", "--add", "1"], /margin takes cross, isolated, --add or --remove/],
+    [["margin", "X", "portfolio"], /mode: "portfolio" is none of cross, isolated/],
     [["cancel"], /cancel takes the ids of orders, or --all/],
     [["cancel", "1", "--all"], /cancel takes the ids of orders, or --all/],
     [["stream", "news"], /channel: "news" is none of orderbook, trades/],
@@ -229,4 +238,61 @@ test("a position is closed, and its leverage set", async () => {
   assert.equal(await carol.position(), null);
   assert.equal((await run(["leverage", "BTC-PERP", "20"], env)).out, "BTC-PERP 20x\n");
   assert.match((await run(["leverage", "BTC-PERP", "x"], env)).error, /leverage: "x" is not a whole number/);
+});
+
+test("a resting order gets another price and quantity", async () => {
+  await out("order", "buy", "BTC-PERP", "0.3", "60000", "--name", "amended");
+  assert.match(await out("amend", "client:amended", "--price", "60010"), /amended .*LIMIT +60010 +0\.3 +0 +- +NEW/);
+  const { orderId } = await alice.order("client:amended");
+  assert.match(await out("amend", orderId, "--quantity", "0.2"), /amended .*LIMIT +60010 +0\.2 +0 +- +NEW/);
+  await out("cancel", orderId);
+  const gone = await run(["amend", orderId, "--price", "60020"]);
+  assert.deepEqual([gone.code, gone.out], [1, ""]);
+});
+
+test("orders that trail, and those that bring a stop and a take-profit", async () => {
+  const trails = await out("order", "sell", "BTC-PERP", "0.1", "market", "--trail", "0.02", "--from", "66000");
+  assert.match(trails, /SELL +TRAILING_STOP_MARKET .*UNTRIGGERED/);
+  await out("cancel", "--all");
+  await bob.sell("0.1", "65005");
+  const legs = ["--then-stop", "58000", "--then-take-profit", "70000"];
+  const dora = await openTrader(server);
+  const env = { PERPD_URL: server.url, PERPD_TOKEN: dora.token as string };
+  assert.match((await run(["order", "buy", "BTC-PERP", "0.1", "market", ...legs], env)).out, /FILLED/);
+  const waiting = (await run(["orders"], env)).out;
+  assert.match(waiting, /SELL +STOP_MARKET +market from 58000 +0\.1 /);
+  assert.match(waiting, /SELL +TAKE_PROFIT_MARKET +market from 70000 +0\.1 /);
+  await bob.buy("0.1", "64990");
+  assert.match((await run(["close", "BTC-PERP"], env)).out, /FILLED/);
+});
+
+test("fills and the ledger: what was traded, and what it came to", async () => {
+  const carol = await openTrader(server, "5000");
+  const env = { PERPD_URL: server.url, PERPD_TOKEN: carol.token as string };
+  const said = async (...args: string[]) => (await run(args, env)).out;
+  assert.equal(await said("fills"), "no fills\n");
+  await bob.sell("0.1", "65005");
+  await carol.market("BUY", "0.1");
+  const fills = await said("fills", "--symbol", "BTC-PERP");
+  assert.match(
+    fills,
+    /^time \(UTC\) +symbol .*\n[-0-9]{10} [0-9:]{8} +BTC-PERP +BUY +0\.1 +65005 +3\.25025 +0 +TAKER +\d+\n$/,
+  );
+  const entries = await said("ledger");
+  assert.match(entries, /FEE +BTC-PERP +-3\.25025 +USDC +\d+\n[-0-9]{10} [0-9:]{8} +DEPOSIT +- +5000 +USDC +\d+\n$/);
+  assert.doesNotMatch(await said("ledger", "--type", "fee"), /DEPOSIT/);
+  assert.equal(JSON.parse(await said("ledger", "--limit", "1", "--json")).length, 1);
+  assert.equal(await said("ledger", "--type", "funding"), "no entries\n");
+  assert.match((await run(["ledger", "--type", "bonus"], env)).error, /^BAD_VALUE: /);
+
+  // Its margin.
+  assert.match((await run(["margin", "BTC-PERP", "isolated"], env)).out, /^BTC-PERP ISOLATED/);
+  assert.match(await said("margin", "BTC-PERP", "--add", "100"), /^BTC-PERP ISOLATED, \d+(\.\d+)? USDC set aside\n$/);
+  const before = await carol.position();
+  await said("margin", "BTC-PERP", "--remove", "40");
+  const after = await carol.position();
+  assert.equal(Number(before?.isolatedMargin) - Number(after?.isolatedMargin), 40);
+  await bob.cancelAll();
+  await bob.buy("0.1", "64990");
+  await said("close", "BTC-PERP");
 });
