@@ -6,13 +6,14 @@ import {
   CreateKey,
   Deposit,
   OpenSession,
+  OrderBatch,
   PlaceExtended,
   PlaceOrder,
   PlaceTrigger,
   Tick,
   Withdraw,
 } from "../core/messages.ts";
-import type { Message } from "../core/shape.ts";
+import type { Message, MessageOf } from "../core/shape.ts";
 import { encodeMessage, MessagePool, maxMessageBytes, messageBytes } from "../wire/codec.ts";
 import { AT_ACTOR_ID, AT_LOG_BYTES, AT_REQUEST_ID, AT_SEQUENCE, AT_TIME, RECORD_HEADER_BYTES } from "../wire/record.ts";
 import type { Bell, RingConsumer, RingProducer } from "../wire/ring.ts";
@@ -118,8 +119,8 @@ export class RingRoad implements Road {
     const requestId = this.nextRequestId;
     const slot = requestId & (MAX_PENDING - 1);
     if (this.stopping || this.pending[slot] !== undefined) return false;
-    if (this.pendingCount >= this.maxInFlight && NEW_ORDERS.has(command.type)) return false;
-    if (!this.hasDiskRoom && STORES_MORE.has(command.type)) return false;
+    if (this.pendingCount >= this.maxInFlight && isAmong(NEW_ORDERS, command)) return false;
+    if (!this.hasDiskRoom && isAmong(STORES_MORE, command)) return false;
     if (!this.send(actorId, command, requestId)) return false;
     this.pending[slot] = onReply;
     this.pendingCount++;
@@ -252,3 +253,9 @@ export class RingRoad implements Road {
     else this.indexBell.awake();
   }
 }
+
+/** A batch is what any of its items is. */
+const isAmong = (codes: ReadonlySet<number>, command: Message): boolean =>
+  command.type === OrderBatch.code
+    ? (command as MessageOf<typeof OrderBatch>).items.some(({ type }) => codes.has(type))
+    : codes.has(command.type);

@@ -77,6 +77,16 @@ export class PerpdClient {
     return this.requests.patch(`/orders/${encodeId(id)}`, changes);
   }
 
+  /**
+   * Up to 20 orders of a symbol to place, amend and cancel, in their order and at once. It rejects when the batch was not
+   * taken; look at each result for what came of its item. Sent again like placeOrder() when each new order has a
+   * clientOrderId.
+   */
+  batch(batch: api.Batch): Promise<api.BatchResults> {
+    const isRepeatable = batch.items.every((item) => item.action !== "PLACE" || item.clientOrderId !== undefined);
+    return this.requests.post("/orders/batch", batch, { isRepeatable });
+  }
+
   /** By order id, or `client:` and the client order id. */
   cancelOrder(id: string): Promise<api.Order> {
     return this.requests.delete(`/orders/${encodeId(id)}`);

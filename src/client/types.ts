@@ -1,6 +1,7 @@
 import type { Static } from "typebox";
 import type * as account from "../wire/schema/account.ts";
 import type * as auth from "../wire/schema/auth.ts";
+import type * as batch from "../wire/schema/batch.ts";
 import type * as market from "../wire/schema/market.ts";
 import type * as orders from "../wire/schema/orders.ts";
 import type * as risk from "../wire/schema/risk.ts";
@@ -11,6 +12,10 @@ import type * as system from "../wire/schema/system.ts";
 export type NewOrder = Static<typeof orders.PlaceOrderBody>;
 export type CloseRequest = Static<typeof orders.ClosePositionBody>;
 export type OrderChanges = Static<typeof orders.AmendOrderBody>;
+export type Batch = Static<typeof batch.BatchBody>;
+export type BatchItem = Batch["items"][number];
+export type BatchResult = Static<typeof batch.BatchItemResult>;
+export type BatchResults = Static<typeof batch.BatchResults>;
 export type CancelAllQuery = Static<typeof orders.CancelAllQuery>;
 export type CancelSwitch = Static<typeof orders.CancelSwitch>;
 export type OpenOrdersQuery = Static<typeof orders.OpenOrdersQuery>;

@@ -33,6 +33,8 @@ export class AccountCells {
   private readonly favouredCells: number[] = [];
   private readonly favours: number[] = [];
   private favourCount = 0;
+  /** The first so many of them count for their accounts already: see countFavours(). */
+  private countedFavours = 0;
 
   constructor(buffer: SharedArrayBuffer) {
     this.buffer = buffer;
@@ -66,14 +68,19 @@ export class AccountCells {
 
   /** What new risk may use: equity − initial. */
   available(accountId: number): number {
-    return this.equity(accountId) - this.initial(accountId);
+    return this.own(accountId, EQUITY) - this.own(accountId, INITIAL);
+  }
+
+  /** What the account has before it is liquidated: equity − maintenance. */
+  beyondMaintenance(accountId: number): number {
+    return this.own(accountId, EQUITY) - this.maintenance(accountId);
   }
 
   /** min(equity − initial, equity − max(0, unrealized)), never below 0: unrealised gains are not paid out. */
   withdrawable(accountId: number): number {
-    const equity = this.equity(accountId);
-    const free = Math.min(equity - this.initial(accountId), equity - Math.max(0, this.unrealized(accountId)));
-    return Math.max(0, free);
+    const equity = this.own(accountId, EQUITY);
+    const gains = Math.max(0, this.own(accountId, UNREALIZED));
+    return Math.max(0, Math.min(equity - this.own(accountId, INITIAL), equity - gains));
   }
 
   /**
@@ -92,7 +99,8 @@ export class AccountCells {
     const at = accountId * CELLS_PER_ACCOUNT;
     const delta = BigInt(amount);
     const initial = Atomics.add(this.cells, at + INITIAL, delta) + delta;
-    if (Atomics.load(this.cells, at + EQUITY) < initial) {
+    const equity = Atomics.load(this.cells, at + EQUITY);
+    if (equity < initial && equity + BigInt(this.favour(at + EQUITY) - this.favour(at + INITIAL)) < initial) {
       Atomics.sub(this.cells, at + INITIAL, delta);
       return false;
     }
@@ -188,6 +196,26 @@ export class AccountCells {
   flush(): void {
     for (let i = 0; i < this.favourCount; i++) Atomics.add(this.cells, this.favouredCells[i], BigInt(this.favours[i]));
     this.favourCount = 0;
+    this.countedFavours = 0;
+  }
+
+  /**
+   * What the turn has done in accounts' favour until now may be used by what it does from here on: both stand in one
+   * record of the log, so a crash takes both or neither. Other actors see it with flush().
+   */
+  countFavours(): void {
+    this.countedFavours = this.favourCount;
+  }
+
+  /** What this turn may take the cell for. */
+  private own(accountId: number, cell: number): number {
+    return this.read(accountId, cell) + this.favour(accountId * CELLS_PER_ACCOUNT + cell);
+  }
+
+  private favour(cell: number): number {
+    let sum = 0;
+    for (let i = 0; i < this.countedFavours; i++) if (this.favouredCells[i] === cell) sum += this.favours[i];
+    return sum;
   }
 
   private read(accountId: number, cell: number): number {

@@ -145,7 +145,7 @@ function opened(state: SymbolState, row: number, spent: Quanta): Quanta {
  */
 function spendable(state: SymbolState, row: number, spent: Quanta): Quanta {
   const accountId = state.positions.numbers[row + ACCOUNT];
-  return Math.max(0, state.cells.equity(accountId) - state.cells.maintenance(accountId) - spent);
+  return Math.max(0, state.cells.beyondMaintenance(accountId) - spent);
 }
 
 function marginOf(state: SymbolState, sizeLots: QuantityLots, leverage: number): Quanta {

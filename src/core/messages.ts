@@ -356,6 +356,17 @@ export const AmendOrder = shape(20, "AmendOrder", {
   priceMatch: "number",
 });
 
+/** What a batch is made of. */
+export type BatchItem =
+  | MessageOf<typeof PlaceOrder>
+  | MessageOf<typeof PlaceTrigger>
+  | MessageOf<typeof PlaceExtended>
+  | MessageOf<typeof AmendOrder>
+  | MessageOf<typeof CancelOrder>;
+
+/** In their order and in one turn, each as if it came by itself: see batch.ts. */
+export const OrderBatch = shape(21, "OrderBatch", { items: json<BatchItem[]>() });
+
 // ---- commands to the ledger (30 to 49) ------------------------------------------------------------------------------
 
 /** Opens the address's account if it has none, and a session in it. */
@@ -721,6 +732,11 @@ export const ClientIdsPage = shape(171, "ClientIdsPage", { page: json<ClientIds>
 
 export const MarginModeView = shape(172, "MarginModeView", { marginMode: "number" });
 
+// Batches (177)
+
+/** Behind the reply to each item of a batch: how many events its turn has so far. */
+export const BatchItemEnd = shape(177, "BatchItemEnd", { eventCount: "number" });
+
 /** See TRADING_STATUSES and HALT_REASONS. `until`: when a halt ends by itself; 0 = it does not. */
 export const StatusView = shape(180, "StatusView", { mode: "number", reason: "number", until: "number" });
 
@@ -853,7 +869,8 @@ export type SymbolCommand =
   | MessageOf<typeof PlaceTrigger>
   | MessageOf<typeof PlaceExtended>
   | MessageOf<typeof CancelAfter>
-  | MessageOf<typeof AmendOrder>;
+  | MessageOf<typeof AmendOrder>
+  | MessageOf<typeof OrderBatch>;
 
 export type LedgerCommand =
   | MessageOf<typeof OpenSession>
@@ -918,7 +935,8 @@ export type Reply =
   | MessageOf<typeof AuditReport>
   | MessageOf<typeof ClientIdsPage>
   | MessageOf<typeof StatusView>
-  | MessageOf<typeof MarginModeView>;
+  | MessageOf<typeof MarginModeView>
+  | MessageOf<typeof BatchItemEnd>;
 
 /**
  * One turn of an actor: one command, its time, and where what comes of it goes. A message is read during the call and

@@ -82,6 +82,7 @@ export class Orders {
     n[at + FEE] = 0;
     n[at + MARGIN_PRICE] = 0;
     n[at + LOSS] = 0;
+    n[at + SEQUENCE] = 0;
     this.insert(serial, slot);
     this.count++;
     this.touch(slot);

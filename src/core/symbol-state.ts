@@ -142,6 +142,7 @@ export class SymbolState {
   /** What the turn has touched. The arrays only grow: emptying one would cost more than the rest of a turn's end. */
   private readonly touchedOrders: number[] = [];
   private touchedOrderCount = 0;
+  private stampedOrderCount = 0;
   private readonly touchedRows: number[] = [];
   private touchedRowCount = 0;
   private freshRowCount = 0;
@@ -580,9 +581,24 @@ export class SymbolState {
     return n[at + SIZE] !== 0 && n[at + GIVEN_MARK] !== this.markTicks;
   }
 
-  /** Brings a stale row to the mark: at once if the price stands in the log and this turn has done nothing yet. */
+  /** Brings a stale row to the mark: at once if the price, and nothing else that is new, has made it so. */
   freshen(at: number): void {
-    if (this.isStale(at)) this.refresh(at, !this.hasTouched && !this.markMoved);
+    if (this.isStale(at)) this.refresh(at, this.touchedRowCount === this.freshRowCount && !this.markMoved);
+  }
+
+  /**
+   * A part of the turn ends here, which was decided like a turn of its own: for what comes behind it, it has been. Its
+   * rows are up to date.
+   */
+  endPart(time: TimeMs): void {
+    const { orders } = this;
+    if (this.inHand !== NONE) this.takeOutOfHand(this.inHand);
+    for (; this.stampedOrderCount < this.touchedOrderCount; this.stampedOrderCount++) {
+      const slot = this.touchedOrders[this.stampedOrderCount];
+      if (orders.serial(slot) !== 0) orders.settle(slot, 0, time);
+    }
+    this.markFresh();
+    this.cells.countFavours();
   }
 
   /** This turn has changed a row: what helps an account must wait for the turn's ticket. */
@@ -614,6 +630,11 @@ export class SymbolState {
     return this.eventCount >= LONG_TURN;
   }
 
+  /** Half of what a turn may do is done: what comes behind it had better come in another turn. */
+  get isTurnHalfLong(): boolean {
+    return this.eventCount >= LONG_TURN / 2;
+  }
+
   /** How much the turn may still do before it is long. */
   get roomInTurn(): number {
     return LONG_TURN - this.eventCount;
@@ -631,6 +652,7 @@ export class SymbolState {
     }
     for (let i = 0; i < this.touchedRowCount; i++) positions.settle(this.touchedRows[i], sequence, time);
     this.touchedOrderCount = 0;
+    this.stampedOrderCount = 0;
     this.touchedRowCount = 0;
     this.freshRowCount = 0;
     this.eventCount = 0;

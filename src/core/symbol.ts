@@ -1,6 +1,7 @@
 import { unreachable } from "../assert.ts";
 import { Amendment } from "./amendment.ts";
 import { AttachedOrders } from "./attached.ts";
+import { BatchDecision } from "./batch.ts";
 import { fireCancelSwitches, setCancelAfter } from "./cancel-after.ts";
 import type { AccountCells } from "./cells.ts";
 import { Conditional } from "./conditional.ts";
@@ -28,6 +29,7 @@ import {
   MODE_HALTED,
   MODE_TRADING,
   MoveMargin,
+  OrderBatch,
   PlaceExtended,
   PlaceOrder,
   PlaceTrigger,
@@ -71,8 +73,9 @@ export interface SymbolSettings {
 /** A page must fit into a ring. */
 const CLIENT_IDS_PER_PAGE = 5000;
 
-/** What changes nothing. */
-const isQuestion = (code: number): boolean => code >= ReadOrders.code && code <= ReadClientIds.code;
+/** What changes nothing, and what leaves it to its items. */
+const leavesWhatIsDue = (code: number): boolean =>
+  (code >= ReadOrders.code && code <= ReadClientIds.code) || code === OrderBatch.code;
 
 /** One symbol: its book, positions and open orders. Orders are decided upon in placement.ts, prices in pricing.ts. */
 export class SymbolActor implements Actor {
@@ -86,6 +89,7 @@ export class SymbolActor implements Actor {
   private readonly attached: AttachedOrders;
   private readonly pricing: Pricing;
   private readonly marginSettings: MarginSettings;
+  private readonly batch: BatchDecision;
   private readonly liquidations = new Liquidations();
   private readonly selfCheck = new SelfCheck();
 
@@ -101,11 +105,12 @@ export class SymbolActor implements Actor {
     this.attached = new AttachedOrders(this.state, this.placement);
     this.pricing = new Pricing(this.state);
     this.marginSettings = new MarginSettings(this.state);
+    this.batch = new BatchDecision(this.state, (item, turn) => this.decide(item, turn));
   }
 
   decide(message: Message, turn: Turn): void {
     const command = message as SymbolCommand;
-    if (!isQuestion(command.type)) this.endWhatIsDue(turn);
+    if (!leavesWhatIsDue(command.type)) this.endWhatIsDue(turn);
     switch (command.type) {
       case PlaceOrder.code:
         this.placement.place(command, turn);
@@ -121,6 +126,9 @@ export class SymbolActor implements Actor {
         break;
       case AmendOrder.code:
         this.amend(command, turn);
+        break;
+      case OrderBatch.code:
+        this.batch.decide(command, turn);
         break;
       case CancelAll.code:
         this.cancelAll(command, turn);

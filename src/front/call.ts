@@ -3,6 +3,7 @@ import { STATUS_CODES } from "node:http";
 import type { TimeMs } from "../core/units.ts";
 import type { Quota } from "./buckets.ts";
 import { ApiError, type ErrorCode } from "./errors.ts";
+import { parseJson } from "./json.ts";
 
 /** What a call needs of a uWebSockets.js response. Each method throws once the response has ended or was aborted. */
 export interface RawResponse {
@@ -62,6 +63,7 @@ export class Call {
   private readonly response: RawResponse;
   private headers = "";
   private contentType = "";
+  private parsedBody: unknown;
   private closing = false;
 
   constructor(response: RawResponse, method: string, path: string, query: string) {
@@ -76,6 +78,12 @@ export class Call {
   /** The client's address as text. Only while the call is not done. */
   remoteAddress(): string {
     return plainAddress(Buffer.from(this.response.getRemoteAddressAsText()).toString("latin1"));
+  }
+
+  /** The body, parsed when it is first asked for. Throws BAD_JSON and the like. */
+  json(): unknown {
+    this.parsedBody ??= parseJson(this.body);
+    return this.parsedBody;
   }
 
   /** Adds a header to the answer. Never give it a client's text: it is written as it is. */

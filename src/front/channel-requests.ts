@@ -136,13 +136,7 @@ function checkChannel(channel: ChannelName, request: object, at: string): object
   try {
     return CHANNEL_INPUTS[channel].check(request);
   } catch (thrown) {
-    if (!(thrown instanceof ApiError)) throw thrown;
-    const { code, message, field, details } = thrown;
-    throw new ApiError(code, {
-      message,
-      field: field === undefined ? at : `${at}.${field}`,
-      ...(details && { details }),
-    });
+    throw thrown instanceof ApiError ? thrown.within(at) : thrown;
   }
 }
 

@@ -9,7 +9,7 @@ import { Connection } from "./connection.ts";
 import type { Principal } from "./credentials.ts";
 import { ApiError } from "./errors.ts";
 import { parseJson } from "./json.ts";
-import { type Limits, SOCKET_MESSAGES_PER_SECOND } from "./limits.ts";
+import { type Cost, type Limits, SOCKET_MESSAGES_PER_SECOND } from "./limits.ts";
 import type { MarketData } from "./market.ts";
 import type { Authenticate, SocketCredentials } from "./socket-auth.ts";
 import { SocketCall, UNHEARD } from "./socket-call.ts";
@@ -17,7 +17,7 @@ import { CLOSE_CREDENTIAL_ENDED, CLOSE_RATE_LIMITED, errorJson, type Problem, So
 import type { Socket, SocketHandlers } from "./sockets.ts";
 import type { Publish } from "./stream.ts";
 import { type StreamHistory, Streams, topicOf } from "./streams.ts";
-import { OP_COSTS, type Trade } from "./trading.ts";
+import { costOfOp, type Trade } from "./trading.ts";
 
 const TICK_MS = 50;
 const HEARTBEAT_MS = 5_000;
@@ -149,19 +149,20 @@ export class Channels implements SocketHandlers {
 
   private order(connection: Connection, id: RequestId, op: TradingOp, params: unknown): void {
     const principal = principalWith("TRADE", connection.identity);
-    if (connection.inFlight >= MAX_IN_FLIGHT && OP_COSTS[op].budget === "ORDER")
+    const cost = costOfOp(op, params);
+    if (connection.inFlight >= MAX_IN_FLIGHT && cost.budget === "ORDER")
       throw new ApiError("OVERLOADED", { details: { scope: "SOCKET", limit: MAX_IN_FLIGHT } });
-    const quota = this.pay(connection, principal, op);
+    const quota = this.pay(connection, principal, cost);
     this.trade(op, params, principal, new SocketCall(connection, op, id, quota));
   }
 
   /** What is left of the client's budget; null when it is not limited. Throws RATE_LIMITED. */
-  private pay(connection: Connection, principal: Principal, op: TradingOp): Quota | null {
+  private pay(connection: Connection, principal: Principal, cost: Cost): Quota | null {
     const { limits } = this;
     if (limits === null || !connection.isLimited) return null;
     const now = this.now();
-    limits.payByAddress(connection.socket.remoteAddress, OP_COSTS[op], now);
-    limits.payByPrincipal(principal, OP_COSTS[op], now);
+    limits.payByAddress(connection.socket.remoteAddress, cost, now);
+    limits.payByPrincipal(principal, cost, now);
     connection.uncountMessage();
     return limits.quota();
   }

@@ -56,6 +56,11 @@ const CORE_ERRORS = {
     message: "The account has as many orders waiting for a price in this symbol as it may.",
   },
   REQUEST_EXPIRED: { status: 422, message: "The request reached the engine after its expiresAt." },
+  BATCH_TOO_LONG: {
+    status: 422,
+    message: "The items before it have done as much as a batch may: nothing was done, send it again.",
+    retryable: true,
+  },
   ORDER_NOT_FOUND: { status: 404, message: "No such order." },
   ORDER_NOT_OPEN: { status: 409, message: "The order is no longer open." },
   ORDER_WAITS: {
@@ -170,6 +175,24 @@ export class ApiError {
 
   get retryable(): boolean {
     return specOf(this.code).retryable === true;
+  }
+
+  /** The same about a part of what was sent. `at`: its name. */
+  within(at: string): ApiError {
+    const field = this.field === undefined ? at : `${at}.${this.field}`;
+    return this.about(field);
+  }
+
+  /** The same with another name for the field at fault. */
+  about(field: string): ApiError {
+    const { code, message, details } = this;
+    return new ApiError(code, { message, field, ...(details && { details }) });
+  }
+
+  /** As one result among others, in an answer that is none. */
+  toItemJson(): string {
+    const { code, message, field, details, retryable } = this;
+    return JSON.stringify({ code, message, field, details, retryable });
   }
 
   /** The one shape of every error, in REST and on the WebSocket alike. */

@@ -1,5 +1,6 @@
 import { isIP, isIPv6 } from "node:net";
 import type { TimeMs } from "../core/units.ts";
+import { MAX_BATCH_ITEMS } from "../wire/schema/batch.ts";
 import { Buckets, type Quota } from "./buckets.ts";
 import type { Principal } from "./credentials.ts";
 import { ApiError } from "./errors.ts";
@@ -22,6 +23,14 @@ export interface Cost {
 export const DEFAULT_COST: Cost = { budget: "REQUEST", weight: 1 };
 export const ORDER_COST: Cost = { budget: "ORDER", weight: 1 };
 export const CANCEL_COST: Cost = { budget: "CANCEL", weight: 1 };
+/** A token for each item of a batch: from CANCEL if it only cancels. `batch`: as a client sends it, checked or not. */
+export function batchCost(batch: unknown): Cost {
+  const { items } = Object(batch) as { items?: unknown };
+  if (!Array.isArray(items) || items.length === 0) return ORDER_COST;
+  const isCancel = (item: unknown): boolean => (Object(item) as { action?: unknown }).action === "CANCEL";
+  const { budget } = items.every(isCancel) ? CANCEL_COST : ORDER_COST;
+  return { budget, weight: Math.min(items.length, MAX_BATCH_ITEMS) };
+}
 /** Reads a page of the database, or puts together something long. */
 export const PAGE_COST: Cost = { budget: "REQUEST", weight: 5 };
 /** Takes milliseconds of a processor. */

@@ -37,6 +37,8 @@ export interface RouteSpec<Q extends TObject, B extends TObject> {
   readonly description?: string;
   /** Default: see costOf. */
   readonly cost?: Cost;
+  /** What a call costs by what its body says, whatever that is. `cost` then tells of the smallest. */
+  readonly weigh?: (body: unknown) => Cost;
   /** What the parameter must look like; its description goes into openapi.json. */
   readonly parameter?: TSchema;
   readonly query?: Q;
@@ -51,6 +53,8 @@ export interface RouteSpec<Q extends TObject, B extends TObject> {
   readonly contentType?: string;
   /** Those that are this route's own; the others follow from what it takes. */
   readonly errors?: readonly ErrorCode[];
+  /** Those of single rows in an answer that is a success. */
+  readonly itemErrors?: readonly ErrorCode[];
   /** Answers the call, now or later. What it throws, or its promise rejects with, is the answer too. */
   handle(request: RouteRequest<Q, B>): void | Promise<void>;
 }
@@ -138,7 +142,8 @@ export class Router {
       if (method === "OPTIONS") return call.reply(204, "");
       throw new ApiError("METHOD_NOT_ALLOWED", { details: { allowed: place.allow.split(", ") } });
     }
-    const { route, query, body, cost } = endpoint;
+    const { route, query, body } = endpoint;
+    const cost = route.weigh === undefined ? endpoint.cost : weighed(call, route.weigh, endpoint.cost);
     // The operator is not limited: what everyone else does must not keep an index price out.
     const pays = route.access !== "OPERATOR" && this.payByAddress(call, cost);
     const principal = this.admit(call, route.access);
@@ -223,12 +228,21 @@ function placeOf(routes: readonly Route[]): Place {
   return { endpoints, allow: [...endpoints.keys(), "OPTIONS"].join(", ") };
 }
 
+/** `cost` when there is no JSON: that is said once it is known who asks. */
+function weighed(call: Call, weigh: (body: unknown) => Cost, cost: Cost): Cost {
+  try {
+    return weigh(call.json());
+  } catch {
+    return cost;
+  }
+}
+
 function readBody(call: Call, input: Input<TObject> | null, { bodyOptional }: Route): Record<string, unknown> {
   if (input === null) {
     if (call.body !== "") throw new ApiError("UNEXPECTED_BODY");
     return NO_FIELDS;
   }
-  return call.body === "" && bodyOptional === true ? NO_FIELDS : input.readBody(call.body);
+  return call.body === "" && bodyOptional === true ? NO_FIELDS : input.check(call.json());
 }
 
 /** The characters of ids and symbols need no escape, but some clients escape all the same. */

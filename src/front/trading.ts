@@ -3,12 +3,13 @@ import { TRADING_PARAMS, type TradingOp } from "../wire/schema/trading.ts";
 import type { Answer } from "./answer.ts";
 import type { Context } from "./context.ts";
 import type { Principal } from "./credentials.ts";
-import { ApiError } from "./errors.ts";
 import { Input } from "./input.ts";
-import { CANCEL_COST, type Cost, ORDER_COST } from "./limits.ts";
+import { batchCost, CANCEL_COST, type Cost, ORDER_COST } from "./limits.ts";
 import { amendOrder } from "./routes/amend-order.ts";
+import { runBatch } from "./routes/batch-orders.ts";
 import { setCancelAfter } from "./routes/cancel-after.ts";
 import { cancelOrder, cancelOrders } from "./routes/cancel-orders.ts";
+import { readReference } from "./routes/find-orders.ts";
 import { moveMargin, setMarginMode } from "./routes/margin.ts";
 import { placeOrder } from "./routes/place.ts";
 import { closePosition, setLeverage } from "./routes/positions.ts";
@@ -16,11 +17,16 @@ import { closePosition, setLeverage } from "./routes/positions.ts";
 /** Does what the op says for whom it is asked, and answers now or later. Never throws. */
 export type Trade = (op: TradingOp, params: unknown, principal: Principal, answer: Answer) => void;
 
+/** What a request costs. `params`: as a client sends them. */
+export const costOfOp = (op: TradingOp, params: unknown): Cost =>
+  op === "order.batch" ? batchCost(params) : OP_COSTS[op];
+
 /** As of the REST routes that do the same. */
 export const OP_COSTS: Readonly<Record<TradingOp, Cost>> = {
   "order.place": ORDER_COST,
   "order.cancel": CANCEL_COST,
   "order.amend": ORDER_COST,
+  "order.batch": ORDER_COST,
   "order.cancelAll": CANCEL_COST,
   "order.cancelAfter": CANCEL_COST,
   "position.close": CANCEL_COST,
@@ -34,6 +40,7 @@ type Params<O extends TradingOp> = Static<(typeof TRADING_PARAMS)[O]>;
 const PLACE = new Input(TRADING_PARAMS["order.place"]);
 const CANCEL = new Input(TRADING_PARAMS["order.cancel"]);
 const AMEND = new Input(TRADING_PARAMS["order.amend"]);
+const BATCH = new Input(TRADING_PARAMS["order.batch"]);
 const CANCEL_ALL = new Input(TRADING_PARAMS["order.cancelAll"]);
 const CANCEL_AFTER = new Input(TRADING_PARAMS["order.cancelAfter"]);
 const CLOSE = new Input(TRADING_PARAMS["position.close"]);
@@ -65,6 +72,8 @@ function run(context: Context, op: TradingOp, params: unknown, principal: Princi
       const { reference, field } = readReference({ orderId, clientOrderId });
       return amendOrder(context, answer, principal, reference, body, field);
     }
+    case "order.batch":
+      return runBatch(context, answer, principal, BATCH.check(params));
     case "order.cancelAll":
       return cancelOrders(context, answer, principal, CANCEL_ALL.check(params));
     case "order.cancelAfter":
@@ -91,21 +100,4 @@ function run(context: Context, op: TradingOp, params: unknown, principal: Princi
 function cancel(context: Context, answer: Answer, principal: Principal, which: Params<"order.cancel">): Promise<void> {
   const { reference, field } = readReference(which);
   return cancelOrder(context, answer, principal, reference, field);
-}
-
-interface OrderIds {
-  orderId: string | undefined;
-  clientOrderId: string | undefined;
-}
-
-/** The order as a path would name it, and the field that does so here. */
-function readReference({ orderId, clientOrderId }: Partial<OrderIds>): { reference: string; field: keyof OrderIds } {
-  if (orderId !== undefined && clientOrderId !== undefined)
-    throw new ApiError("BAD_COMBINATION", {
-      field: "clientOrderId",
-      message: "An order is named by orderId or by clientOrderId, not by both.",
-    });
-  if (clientOrderId !== undefined) return { reference: `client:${clientOrderId}`, field: "clientOrderId" };
-  if (orderId === undefined) throw new ApiError("MISSING_FIELD", { field: "orderId" });
-  return { reference: orderId, field: "orderId" };
 }

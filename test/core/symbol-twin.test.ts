@@ -10,6 +10,7 @@ import {
   FEE_ACCOUNT,
   ISOLATED,
   LEDGER,
+  OrderBatch,
   OrderClosed,
   OrderReduced,
   OrderView,
@@ -22,6 +23,7 @@ import {
   Traded,
 } from "../../src/core/messages.ts";
 import { type Message, type MessageOf, SHAPES } from "../../src/core/shape.ts";
+import { itemsSaid } from "./support/batches.ts";
 import { Exchange, LEDGER_SETTINGS, MAX_ACCOUNTS, make, type Said, SHORT_INDEX_AGE_MS } from "./support/exchange.ts";
 import { FREE, instrument, ODD } from "./support/instruments.ts";
 import { ReferenceExchange, type ReferenceSymbol } from "./support/reference.ts";
@@ -99,9 +101,12 @@ function drive(steps: readonly Step[], seen: Map<string, number>): void {
   for (const step of steps) {
     const { actorId, command } = traffic.command(step);
     exchange.time += step.waitMs;
-    const outcome = outcomeOf(traffic.send(actorId, command));
-    assert.deepEqual(outcome, reference.do(actorId, command, exchange.time), JSON.stringify(step));
-    note(outcome, command, seen);
+    const said = traffic.send(actorId, command);
+    for (const [part, says] of partsOf(command, said)) {
+      const outcome = outcomeOf(says);
+      assert.deepEqual(outcome, reference.do(actorId, part, exchange.time), JSON.stringify(step));
+      note(outcome, part, seen);
+    }
     for (const symbol of reference.symbols) compareSymbol(exchange, symbol, traffic.accounts);
     for (const accountId of [FEE_ACCOUNT, ...traffic.accounts])
       assert.deepEqual(exchange.cellsOf(accountId), reference.total(accountId), `cells of ${accountId}`);
@@ -125,6 +130,12 @@ function note(outcome: Outcome, command: Message, seen: Map<string, number>): vo
     count(outcome.trades.length > 0 ? "amended and traded" : "amended");
   for (const [, , reason] of outcome.closed) count(`closed for ${reason}`);
   for (const [, , reason] of outcome.reduced) count(`reduced for ${reason}`);
+}
+
+/** A command with what was said to it; of a batch each item by itself: the twin knows no others. */
+function partsOf(command: Message, said: Said): [Message, Said][] {
+  if (command.type !== OrderBatch.code) return [[command, said]];
+  return (command as MessageOf<typeof OrderBatch>).items.map((item, index) => [item, itemsSaid(said)[index]]);
 }
 
 /** What a turn came to, as the reference puts it. */

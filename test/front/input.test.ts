@@ -37,7 +37,7 @@ test("a sound order is accepted as it is", () => {
     selfTradePreventionMode: "DECREMENT",
     expiresAt: 1_790_000_000_000,
   };
-  assert.deepEqual(placeOrder.readBody(JSON.stringify(full)), full);
+  assert.deepEqual(placeOrder.check(JSON.parse(JSON.stringify(full))), full);
 });
 
 /** What no decimal looks like: faults.md, row 34. */
@@ -129,12 +129,17 @@ test("each required field is missed by name", () => {
 });
 
 test("a field of the prototype is no field of the body", () => {
-  assertRefused(() => placeOrder.readBody('{"__proto__":{"symbol":"BTC-PERP"}}'), "UNKNOWN_FIELD", "__proto__", "");
+  assertRefused(
+    () => placeOrder.check(JSON.parse('{"__proto__":{"symbol":"BTC-PERP"}}')),
+    "UNKNOWN_FIELD",
+    "__proto__",
+    "",
+  );
 });
 
 test("a body is an object", () => {
   for (const text of ["null", "[]", '"a"', "1", "true"])
-    assertRefused(() => placeOrder.readBody(text), "BAD_TYPE", undefined, text);
+    assertRefused(() => placeOrder.check(JSON.parse(text)), "BAD_TYPE", undefined, text);
 });
 
 test("an unknown field is answered with those that there are", () => {

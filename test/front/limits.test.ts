@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { Buckets } from "../../src/front/buckets.ts";
 import { ApiError } from "../../src/front/errors.ts";
-import { type Cost, isLoopback, type LimitSettings, Limits } from "../../src/front/limits.ts";
+import { batchCost, type Cost, isLoopback, type LimitSettings, Limits } from "../../src/front/limits.ts";
 
 const NOW = 1_790_000_000_000;
 
@@ -178,6 +178,22 @@ test("who is refused is told by whose bucket, and when to come again", () => {
     },
   );
   limits.payByPrincipal(session(16), ORDER, NOW + 100);
+});
+
+test("a batch costs a token for each item, from what cancels are paid from if it only cancels", () => {
+  const [place, cancel] = [{ action: "PLACE" }, { action: "CANCEL" }];
+  const table: [batch: unknown, budget: string, weight: number][] = [
+    [{ items: [place, cancel, cancel] }, "ORDER", 3],
+    [{ items: [cancel, cancel] }, "CANCEL", 2],
+    [{ items: Array.from({ length: 1000 }, () => cancel) }, "CANCEL", 20],
+    [{ items: [cancel, null, 7] }, "ORDER", 3],
+    [{ items: [] }, "ORDER", 1],
+    [{ items: "CANCEL" }, "ORDER", 1],
+    [null, "ORDER", 1],
+    [[cancel], "ORDER", 1],
+  ];
+  for (const [batch, budget, weight] of table)
+    assert.deepEqual(batchCost(batch), { budget, weight }, JSON.stringify(batch));
 });
 
 test("who is limited: all, none, or those who come from elsewhere", () => {

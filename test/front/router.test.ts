@@ -4,6 +4,7 @@ import Type from "typebox";
 import type { Log } from "../../src/front/call.ts";
 import type { Principal } from "../../src/front/credentials.ts";
 import { ApiError } from "../../src/front/errors.ts";
+import { Limits, ORDER_COST } from "../../src/front/limits.ts";
 import { costOf, type Gatekeeper, Router, route } from "../../src/front/router.ts";
 import { object } from "../../src/wire/schema/scalars.ts";
 import { type FakeResponse, fakeCall } from "./fake-call.ts";
@@ -183,6 +184,44 @@ test("what a promise rejects with is the answer, and a bug is logged", async () 
 test("a route cannot be declared twice", () => {
   const twice = { ...routes[0]! };
   assert.throws(() => new Router([twice, twice], gatekeeper, log), /declared twice/);
+});
+
+test("where bodies are weighed, an unreadable one costs what the route does at least", () => {
+  const settings = {
+    host: "0.0.0.0",
+    orderRate: 10,
+    cancelRate: 10,
+    requestRate: 10,
+    rateBurst: 2,
+    maxSocketsPerAddress: 1,
+  };
+  const limits = Limits.open({ ...settings, rateLimit: "on" });
+  const weighing = route({
+    method: "POST",
+    path: "/batches",
+    access: "READ",
+    summary: "",
+    cost: ORDER_COST,
+    weigh: (body) => ({ budget: "ORDER", weight: (body as { name: string }).name.length }),
+    body: object({ name }),
+    replies,
+    handle: ({ call }) => call.reply(200, "{}"),
+  });
+  const router = new Router([weighing], gatekeeper, log, limits);
+  const left = (body: string, authorization: string): [status: number, remaining: string | undefined] => {
+    const { call, response } = fakeCall("POST", "/v1/batches", { body, authorization });
+    try {
+      router.handle(call);
+    } catch (thrown) {
+      call.fail(thrown, log);
+    }
+    return [response.status, response.headers["ratelimit-remaining"]];
+  };
+  assert.deepEqual(left('{"name":"four"}', "let me in"), [200, "16"]);
+  assert.deepEqual(left("{", "let me in"), [400, "15"]);
+  assert.deepEqual(left('{"names":1}', "let me in"), [400, "14"]);
+  assert.deepEqual(left('{"name":"fifteen letters"}', "let me in"), [429, "0"]);
+  assert.equal(left("{", "stranger")[0], 401);
 });
 
 test("what changes orders is paid as an order, what cancels them as a cancel, and pages cost more than other reads", () => {

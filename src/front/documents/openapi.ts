@@ -100,7 +100,9 @@ function operation(route: Route, printer: SchemaPrinter, errors: ErrorResponses)
     ...queryParameters(route, printer),
     ...headerParameters(route),
   ];
-  const description = [route.description, admission(route.access)].filter((text) => text !== undefined).join("\n\n");
+  const description = [route.description, itemErrorTable(route), admission(route.access)]
+    .filter((text) => text !== undefined)
+    .join("\n\n");
   return {
     operationId: operationId(route),
     summary: route.summary,
@@ -113,6 +115,9 @@ function operation(route: Route, printer: SchemaPrinter, errors: ErrorResponses)
     responses: { ...successes(route, printer), ...failures(route, printer, errors) },
   };
 }
+
+const itemErrorTable = ({ itemErrors }: Route): string | undefined =>
+  itemErrors && `Codes of single items:\n\n${errorTable(itemErrors)}`;
 
 /** The operator is not, unless the token is wrong. */
 const isLimited = ({ access }: Route): boolean => access !== "OPERATOR";

@@ -1,6 +1,7 @@
 import type { TSchema } from "typebox";
 import * as account from "../../wire/schema/account.ts";
 import * as auth from "../../wire/schema/auth.ts";
+import * as batch from "../../wire/schema/batch.ts";
 import * as market from "../../wire/schema/market.ts";
 import * as messages from "../../wire/schema/messages.ts";
 import * as orders from "../../wire/schema/orders.ts";
@@ -10,7 +11,7 @@ import * as system from "../../wire/schema/system.ts";
 export type Json = Record<string, unknown>;
 
 /** Each object that one of these exports has a name in the documents: the export's. Others stand where they are used. */
-const MODULES: readonly object[] = [account, auth, market, messages, orders, risk, system];
+const MODULES: readonly object[] = [account, auth, batch, market, messages, orders, risk, system];
 
 const NAMES = new Map<unknown, string>();
 for (const module of MODULES)

@@ -1,4 +1,5 @@
 import type { Static } from "typebox";
+import type { Instrument } from "../../core/instrument.ts";
 import { AmendOrder, Refused } from "../../core/messages.ts";
 import { blank, type MessageOf } from "../../core/shape.ts";
 import type { AmendOrderBody } from "../../wire/schema/orders.ts";
@@ -21,26 +22,13 @@ export async function amendOrder(
   body: Static<typeof AmendOrderBody>,
   field = "id",
 ): Promise<void> {
-  if (body.price === undefined && body.priceMatch === undefined && body.quantity === undefined)
-    throw new ApiError("MISSING_FIELD", { field: "price", message: "Amend the price, the quantity, or both." });
-  const priceMatch = readPriceMatch(body);
-  const { accountId, record } = principal;
+  checkAmendment(body);
+  const { accountId } = principal;
   const orderId = await resolveOrderId(context, answer, accountId, reference);
   if (orderId === 0) throw await whyNotOpen(context, accountId, reference, field);
   const instrument = instrumentOf(context, orderId);
   checkSymbol(principal, instrument);
-  const command = {
-    ...blank(AmendOrder),
-    accountId,
-    orderId,
-    priceMatch,
-    priceTicks: body.price === undefined ? 0 : readPrice(instrument, body.price),
-    quantityLots: body.quantity === undefined ? 0 : readQuantity(instrument, body.quantity),
-    expiresAt: body.expiresAt ?? 0,
-    keyOrderQuanta: record?.maxOrderQuanta ?? 0,
-    keyPositionQuanta: record?.maxPositionQuanta ?? 0,
-    keyLeverage: record?.maxLeverage ?? 0,
-  };
+  const command = { ...readAmendment(principal, instrument, body), orderId };
   askFor(context, answer, instrument.id, command, (turn) => {
     const reply = firstReply(turn) as MessageOf<typeof Refused>;
     if (reply.type !== Refused.code || reply.code !== "ORDER_NOT_FOUND")
@@ -49,4 +37,29 @@ export async function amendOrder(
       .then((error) => answer.refuse(error))
       .catch((thrown: unknown) => answer.fail(thrown, context.log));
   });
+}
+
+/** Refuses one that asks for nothing. */
+export function checkAmendment(body: Static<typeof AmendOrderBody>): void {
+  if (body.price === undefined && body.priceMatch === undefined && body.quantity === undefined)
+    throw new ApiError("MISSING_FIELD", { field: "price", message: "Amend the price, the quantity, or both." });
+}
+
+/** Fills in everything but which order it is about. Throws an ApiError when something lies between two units. */
+export function readAmendment(
+  { accountId, record }: Principal,
+  instrument: Instrument,
+  body: Static<typeof AmendOrderBody>,
+): MessageOf<typeof AmendOrder> {
+  return {
+    ...blank(AmendOrder),
+    accountId,
+    priceMatch: readPriceMatch(body),
+    priceTicks: body.price === undefined ? 0 : readPrice(instrument, body.price),
+    quantityLots: body.quantity === undefined ? 0 : readQuantity(instrument, body.quantity),
+    expiresAt: body.expiresAt ?? 0,
+    keyOrderQuanta: record?.maxOrderQuanta ?? 0,
+    keyPositionQuanta: record?.maxPositionQuanta ?? 0,
+    keyLeverage: record?.maxLeverage ?? 0,
+  };
 }

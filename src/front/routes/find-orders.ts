@@ -110,15 +110,17 @@ export async function resolveOrderId(
   return (await findOpen(context, answer, accountId, reference))?.orderId ?? 0;
 }
 
-/** The error for an order that was to be changed and is not open: it has ended, or never was. */
+/** The error for an order that was to be changed and is not open (where `of` is given, there): it has ended, or never was. */
 export async function whyNotOpen(
   context: Context,
   accountId: number,
   reference: string,
   field: string,
+  of?: Instrument,
 ): Promise<ApiError> {
   const closed = await findInHistory(context, accountId, reference);
-  if (closed === null) return new ApiError("ORDER_NOT_FOUND", { field });
+  const isElsewhere = closed !== null && of !== undefined && idToInstrumentId(closed.orderId) !== of.id;
+  if (closed === null || isElsewhere) return new ApiError("ORDER_NOT_FOUND", { field });
   const details = { orderId: String(closed.orderId), status: ORDER_STATUSES[closed.status] ?? "" };
   return new ApiError("ORDER_NOT_OPEN", { field, details });
 }
@@ -127,4 +129,24 @@ export function instrumentOf({ symbols }: Context, orderId: number): Instrument 
   const instrument = symbols.withId(idToInstrumentId(orderId));
   if (instrument === undefined) throw new ApiError("ORDER_NOT_FOUND", { field: "id" });
   return instrument;
+}
+
+interface OrderIds {
+  orderId: string | undefined;
+  clientOrderId: string | undefined;
+}
+
+/** The order as a path would name it, and the field that does so here. */
+export function readReference({ orderId, clientOrderId }: Partial<OrderIds>): {
+  reference: string;
+  field: keyof OrderIds;
+} {
+  if (orderId !== undefined && clientOrderId !== undefined)
+    throw new ApiError("BAD_COMBINATION", {
+      field: "clientOrderId",
+      message: "An order is named by orderId or by clientOrderId, not by both.",
+    });
+  if (clientOrderId !== undefined) return { reference: `client:${clientOrderId}`, field: "clientOrderId" };
+  if (orderId === undefined) throw new ApiError("MISSING_FIELD", { field: "orderId" });
+  return { reference: orderId, field: "orderId" };
 }

@@ -1,3 +1,4 @@
+import { BATCH_ITEM_ERRORS, BatchBody, BatchResults } from "../../wire/schema/batch.ts";
 import {
   AmendOrderBody,
   CancelAfterBody,
@@ -14,11 +15,12 @@ import {
 import { DEFAULT_LIMIT, OrderReference } from "../../wire/schema/scalars.ts";
 import type { Context } from "../context.ts";
 import { ApiError } from "../errors.ts";
-import { CANCEL_COST } from "../limits.ts";
+import { batchCost, CANCEL_COST } from "../limits.ts";
 import { badCursor, readPage } from "../paging.ts";
 import { type Route, route } from "../router.ts";
 import { listJson, orderRecordJson } from "../views.ts";
 import { amendOrder } from "./amend-order.ts";
+import { runBatch } from "./batch-orders.ts";
 import { setCancelAfter } from "./cancel-after.ts";
 import { cancelOrder, cancelOrders } from "./cancel-orders.ts";
 import { findInHistory, findOpen, instrumentOf, type OpenRow, openOrders } from "./find-orders.ts";
@@ -115,6 +117,28 @@ export function orderRoutes(context: Context): Route[] {
       replies: { 200: CanceledOrders },
       errors: ["UNKNOWN_SYMBOL", "SYMBOL_NOT_ALLOWED"],
       handle: ({ call, principal, query }) => cancelOrders(context, call, principal, query),
+    }),
+    route({
+      method: "POST",
+      path: "/orders/batch",
+      access: "TRADE",
+      weigh: batchCost,
+      summary: "Place, amend and cancel up to 20 orders of a symbol at once",
+      description:
+        "Done in their order and in one turn of the exchange: nobody's order comes between two of them, and after a crash " +
+        "all of it is there or none. Each item gets what it would get as a request of its own, with the same codes: one " +
+        "that is refused changes nothing and does not stop the others, so look at each result; the answer is 200 all the " +
+        "same. An item sees what those before it have done and may use the margin that they have freed: a cancel before " +
+        "the order that takes its place. Orders that they fire come behind the batch.\n\n" +
+        "What the request alone shows to be wrong (a field, a price off the tick, an orderId of another symbol) is a 400 " +
+        "that names the item, and nothing was done. Behind items that have met some 2500 orders, further orders and amendments " +
+        "are answered BATCH_TOO_LONG; cancels are not.\n\n" +
+        "Costs a token for each item: of ORDER, or of CANCEL when all of them cancel.",
+      body: BatchBody,
+      replies: { 200: BatchResults },
+      errors: ["UNKNOWN_SYMBOL", "BAD_COMBINATION", "PRICE_NOT_ON_TICK", "QUANTITY_NOT_ON_STEP", "SYMBOL_NOT_ALLOWED"],
+      itemErrors: BATCH_ITEM_ERRORS,
+      handle: ({ call, principal, body }) => runBatch(context, call, principal, body),
     }),
     route({
       method: "POST",

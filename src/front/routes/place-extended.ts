@@ -12,12 +12,9 @@ import {
 import { blank, type MessageOf } from "../../core/shape.ts";
 import type { AttachedLeg as LegBody, PlaceOrderBody } from "../../wire/schema/orders.ts";
 import { readPrice } from "../amounts.ts";
-import type { Answer } from "../answer.ts";
-import type { Context } from "../context.ts";
 import type { Principal } from "../credentials.ts";
 import { ApiError } from "../errors.ts";
-import { checkSymbol } from "../key-limits.ts";
-import { hashMore, readOrder, readPriceMatch, sendOrder, takeKeyLimits } from "./place-order.ts";
+import { hashMore, readOrder, readPriceMatch, takeKeyLimits } from "./place-order.ts";
 
 /** Whether the order has what a PlaceOrder cannot say. */
 export const isExtended = (body: PlaceOrderBody): boolean =>
@@ -27,14 +24,16 @@ export const isExtended = (body: PlaceOrderBody): boolean =>
   body.priceMatch !== undefined ||
   body.timeInForce === TIMES_IN_FORCE[GTD];
 
-/** Places an order that ends at a time, that a take-profit or a stop comes with, or that names a level of the book. */
-export function placeExtended(context: Context, answer: Answer, principal: Principal, body: PlaceOrderBody): void {
-  const instrument = context.symbols.named(body.symbol);
-  checkSymbol(principal, instrument);
+/** An order that ends at a time, that a take-profit or a stop comes with, or that names a level of the book. */
+export function readExtendedOrder(
+  principal: Principal,
+  instrument: Instrument,
+  body: PlaceOrderBody,
+): MessageOf<typeof PlaceExtended> {
   const command = { ...blank(PlaceExtended), accountId: principal.accountId };
   readExtended(instrument, body, command);
   takeKeyLimits(command, principal);
-  sendOrder(context, answer, instrument, command);
+  return command;
 }
 
 function readExtended(instrument: Instrument, body: PlaceOrderBody, order: MessageOf<typeof PlaceExtended>): void {

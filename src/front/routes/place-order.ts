@@ -29,7 +29,6 @@ import { askFor, firstReply, refusalIn } from "../ask.ts";
 import type { Context } from "../context.ts";
 import type { Principal } from "../credentials.ts";
 import { ApiError } from "../errors.ts";
-import { checkSymbol } from "../key-limits.ts";
 import { fillJson, orderJsonWith, takerFillJson } from "../views.ts";
 
 type Command = MessageOf<typeof PlaceOrder>;
@@ -39,14 +38,12 @@ type CommonFields = Omit<Command, "type" | "maxSlippagePpm">;
 // Filled in again for each order: the road has encoded it when ask() returns.
 const command = blank(PlaceOrder);
 
-/** Places an order that acts at once: the path that everything else is slower than. */
-export function placePlainOrder(context: Context, answer: Answer, principal: Principal, body: PlaceOrderBody): void {
-  const instrument = context.symbols.named(body.symbol);
-  checkSymbol(principal, instrument);
+/** An order that acts at once: the path that everything else is slower than. The next call fills the same one in again. */
+export function readPlainOrder(principal: Principal, instrument: Instrument, body: PlaceOrderBody): Command {
   command.accountId = principal.accountId;
   readOrder(instrument, body, command);
   takeKeyLimits(command, principal);
-  sendOrder(context, answer, instrument, command);
+  return command;
 }
 
 /** The limits of the API key that the order came with. */
@@ -72,7 +69,9 @@ export function sendOrder(
     const reply = firstReply(turn);
     if (isFirstUse && reply.type === Refused.code) context.clientOrderIds.drop(accountId, clientOrderId);
     if (reply.type === DuplicateOrder.code)
-      replyDuplicate(context, answer, instrument, (reply as MessageOf<typeof DuplicateOrder>).orderId);
+      duplicateJson(context, instrument, (reply as MessageOf<typeof DuplicateOrder>).orderId)
+        .then((json) => answer.reply(200, json))
+        .catch((thrown: unknown) => answer.fail(thrown, context.log));
     else replyPlaced(answer, instrument, turn);
   });
 }
@@ -81,7 +80,7 @@ export function sendOrder(
  * Each symbol knows the ids used on it; here an id that another symbol has is refused. Returns whether nobody has used
  * the id yet: then it is taken from now on, also while the order is on its way.
  */
-function claim(context: Context, accountId: number, clientOrderId: string, instrument: Instrument): boolean {
+export function claim(context: Context, accountId: number, clientOrderId: string, instrument: Instrument): boolean {
   const owner = context.clientOrderIds.ownerOf(accountId, clientOrderId);
   if (owner === 0) context.clientOrderIds.keep(accountId, clientOrderId, instrument.id, Date.now());
   else if (owner !== instrument.id) throw new ApiError("CLIENT_ORDER_ID_REUSED", { field: "clientOrderId" });
@@ -95,37 +94,39 @@ export function replyPlaced(answer: Answer, instrument: Instrument, turn: Releas
   if (refusal !== null) return answer.refuse(refusal);
   const order = reply as MessageOf<typeof OrderView>;
   if (order.type !== OrderView.code) throw new Error(`an order was answered with message ${order.type}`);
-  answer.reply(
-    status,
-    orderJsonWith(instrument, order, turn.sequence, `,"fills":[${takerFillsJson(instrument, order, turn)}]`),
-  );
+  answer.reply(status, placedJson(instrument, order, turn));
 }
 
-function takerFillsJson(instrument: Instrument, order: MessageOf<typeof OrderView>, turn: Released): string {
+/** The order with its fills by these events of the turn, by default all. */
+export function placedJson(
+  instrument: Instrument,
+  order: MessageOf<typeof OrderView>,
+  turn: Released,
+  from = 0,
+  to = turn.eventCount,
+): string {
   let fills = "";
-  for (let i = 0; i < turn.eventCount; i++) {
+  for (let i = from; i < to; i++) {
     const trade = turn.messages[i] as MessageOf<typeof Traded>;
     if (trade.type !== Traded.code || trade.takerOrderId !== order.orderId) continue;
     if (fills !== "") fills += ",";
     fills += takerFillJson(instrument, trade, order.clientOrderId, turn.time, turn.sequence);
   }
-  return fills;
+  return orderJsonWith(instrument, order, turn.sequence, `,"fills":[${fills}]`);
 }
 
 /** The clientOrderId was used with the same body before: its order as it is now, and all of its fills. */
-function replyDuplicate(context: Context, answer: Answer, instrument: Instrument, orderId: number): void {
-  const { road, history, log } = context;
-  const read = () => {
-    const order = history.orderById(orderId);
-    if (order === undefined) throw new Error(`order ${orderId} is not in the history`);
-    const fills = history.fillsOfOrder(order, MAX_LIMIT).reverse();
-    const texts = fills.map((fill) => fillJson(instrument, fill)).join(",");
-    answer.reply(200, orderJsonWith(instrument, order, order.sequence, `,"fills":[${texts}],"duplicate":true`));
-  };
-  road
-    .historyCaughtUp()
-    .then(read)
-    .catch((thrown: unknown) => answer.fail(thrown, log));
+export async function duplicateJson(
+  { road, history }: Context,
+  instrument: Instrument,
+  orderId: number,
+): Promise<string> {
+  await road.historyCaughtUp();
+  const order = history.orderById(orderId);
+  if (order === undefined) throw new Error(`order ${orderId} is not in the history`);
+  const fills = history.fillsOfOrder(order, MAX_LIMIT).reverse();
+  const texts = fills.map((fill) => fillJson(instrument, fill)).join(",");
+  return orderJsonWith(instrument, order, order.sequence, `,"fills":[${texts}],"duplicate":true`);
 }
 
 /** Fills in everything but the account and its key's limits. Throws an ApiError when fields do not go together or lie between two units. */

@@ -15,29 +15,20 @@ import { blank, type MessageOf } from "../../core/shape.ts";
 import { MAX_CALLBACK_PPM, MIN_CALLBACK_PPM } from "../../core/trailing.ts";
 import type { PlaceOrderBody } from "../../wire/schema/orders.ts";
 import { readPrice, readShare } from "../amounts.ts";
-import type { Answer } from "../answer.ts";
-import type { Context } from "../context.ts";
 import type { Principal } from "../credentials.ts";
 import { ApiError } from "../errors.ts";
-import { checkSymbol } from "../key-limits.ts";
-import {
-  checkMarket,
-  checkPostOnly,
-  hashMore,
-  hashOrder,
-  readCommon,
-  sendOrder,
-  takeKeyLimits,
-} from "./place-order.ts";
+import { checkMarket, checkPostOnly, hashMore, hashOrder, readCommon, takeKeyLimits } from "./place-order.ts";
 
-/** Places an order that waits for a price. */
-export function placeTrigger(context: Context, answer: Answer, principal: Principal, body: PlaceOrderBody): void {
-  const instrument = context.symbols.named(body.symbol);
-  checkSymbol(principal, instrument);
+/** An order that waits for a price. */
+export function readTriggerOrder(
+  principal: Principal,
+  instrument: Instrument,
+  body: PlaceOrderBody,
+): MessageOf<typeof PlaceTrigger> {
   const command = { ...blank(PlaceTrigger), accountId: principal.accountId };
   readTrigger(instrument, body, command);
   takeKeyLimits(command, principal);
-  sendOrder(context, answer, instrument, command);
+  return command;
 }
 
 /** Fills in everything but the account. Throws an ApiError when fields do not go together or lie between two units. */

@@ -1,15 +1,39 @@
-import { ORDER_TYPES, waitsForPrice } from "../../core/messages.ts";
+import type { Instrument } from "../../core/instrument.ts";
+import {
+  ORDER_TYPES,
+  type PlaceExtended,
+  type PlaceOrder,
+  type PlaceTrigger,
+  waitsForPrice,
+} from "../../core/messages.ts";
+import type { MessageOf } from "../../core/shape.ts";
 import type { PlaceOrderBody } from "../../wire/schema/orders.ts";
 import type { Answer } from "../answer.ts";
 import type { Context } from "../context.ts";
 import type { Principal } from "../credentials.ts";
-import { isExtended, placeExtended } from "./place-extended.ts";
-import { placePlainOrder } from "./place-order.ts";
-import { placeTrigger } from "./place-trigger.ts";
+import { checkSymbol } from "../key-limits.ts";
+import { isExtended, readExtendedOrder } from "./place-extended.ts";
+import { readPlainOrder, sendOrder } from "./place-order.ts";
+import { readTriggerOrder } from "./place-trigger.ts";
 
 /** Places an order of any type. */
 export function placeOrder(context: Context, answer: Answer, principal: Principal, body: PlaceOrderBody): void {
-  if (waitsForPrice(ORDER_TYPES.indexOf(body.type))) placeTrigger(context, answer, principal, body);
-  else if (isExtended(body)) placeExtended(context, answer, principal, body);
-  else placePlainOrder(context, answer, principal, body);
+  const instrument = context.symbols.named(body.symbol);
+  checkSymbol(principal, instrument);
+  sendOrder(context, answer, instrument, readNewOrder(principal, instrument, body));
+}
+
+/**
+ * The command that places the order, whatever its type; read it before the next one is made. Throws an ApiError when
+ * fields do not go together or lie between two units.
+ */
+export function readNewOrder(
+  principal: Principal,
+  instrument: Instrument,
+  body: PlaceOrderBody,
+): MessageOf<typeof PlaceOrder> | MessageOf<typeof PlaceTrigger> | MessageOf<typeof PlaceExtended> {
+  if (waitsForPrice(ORDER_TYPES.indexOf(body.type))) return readTriggerOrder(principal, instrument, body);
+  return isExtended(body)
+    ? readExtendedOrder(principal, instrument, body)
+    : readPlainOrder(principal, instrument, body);
 }

@@ -1,4 +1,5 @@
 import Type from "typebox";
+import { BatchBody } from "./batch.ts";
 import {
   AmendOrderBody,
   CancelAfterBody,
@@ -31,6 +32,7 @@ export const TRADING_PARAMS = {
     },
     { examples: [{ orderId: "1234567", price: "64999.5" }] },
   ),
+  "order.batch": BatchBody,
   "order.cancelAll": CancelAllQuery,
   "order.cancelAfter": CancelAfterBody,
   "position.close": object(
@@ -48,6 +50,7 @@ export const TRADING_TWINS: Readonly<Record<TradingOp, string>> = {
   "order.place": "POST /orders",
   "order.cancel": "DELETE /orders/:id",
   "order.amend": "PATCH /orders/:id",
+  "order.batch": "POST /orders/batch",
   "order.cancelAll": "DELETE /orders",
   "order.cancelAfter": "POST /orders/cancel-after",
   "position.close": "POST /positions/:symbol/close",

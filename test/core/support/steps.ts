@@ -2,6 +2,7 @@ import fc from "fast-check";
 import {
   AmendOrder,
   type AttachedLeg,
+  type BatchItem,
   CancelAfter,
   CancelAll,
   CancelOrder,
@@ -19,6 +20,7 @@ import {
   MARKET,
   MoveMargin,
   OpenSession,
+  OrderBatch,
   OrderPlaced,
   OrderWaits,
   PlaceExtended,
@@ -71,6 +73,8 @@ export type Step = { symbol: number; account: number; waitMs: number } & (
       quantityLots: number;
       expiresInMs: number | null;
     }
+  /** Several of the above in one turn, all of this account and symbol. */
+  | { kind: "batch"; items: BatchedStep[] }
   | { kind: "cancelAll"; side: number }
   | { kind: "cancelAfter"; inMs: number | null }
   | { kind: "close"; quantityLots: number; priceTicks: number }
@@ -122,6 +126,8 @@ export type Step = { symbol: number; account: number; waitMs: number } & (
   | { kind: "tick" }
 );
 
+export type BatchedStep = Step & { kind: "place" | "extended" | "trigger" | "cancel" | "amend" };
+
 /** What the four accounts begin with, in quanta: an order of 10 lots at 100 ticks is worth 7000 or 10,000 of them. */
 export const BALANCES = [60_000, 30_000, 9000, 900];
 const CLIENT_IDS = ["", "a", "b", "c", "d", "e"];
@@ -158,33 +164,40 @@ const place = fc.record({
   expiresInMs: mostly<number | null>(null, fc.constantFrom(-1, 0, 1), 15),
 });
 
+const cancel = fc.record({
+  kind: fc.constant("cancel" as const),
+  ...common,
+  pick: fc.nat(1000),
+  clientId: mostly(0, fc.nat(CLIENT_IDS.length - 1)),
+});
+
+const amend = fc.record({
+  kind: fc.constant("amend" as const),
+  ...common,
+  pick: fc.nat(1000),
+  clientId: mostly(0, fc.nat(CLIENT_IDS.length - 1)),
+  priceTicks: fc.oneof(fc.constant(0), priceTicks),
+  quantityLots: fc.oneof(fc.constant(0), quantityLots),
+  expiresInMs: mostly<number | null>(null, fc.constantFrom(-1, 0, 1), 15),
+});
+
+/** `item`: of whom and where is the batch's. */
+const batchOf = (item: fc.Arbitrary<BatchedStep>): fc.Arbitrary<Step> =>
+  fc.record({
+    kind: fc.constant("batch" as const),
+    ...common,
+    items: fc.array(item, { minLength: 1, maxLength: 6 }),
+  });
+
 export const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 30, arbitrary: place },
   {
     weight: 1,
     arbitrary: fc.record({ kind: fc.constant("again" as const), ...common, pick: fc.nat(1000) }),
   },
-  {
-    weight: 3,
-    arbitrary: fc.record({
-      kind: fc.constant("cancel" as const),
-      ...common,
-      pick: fc.nat(1000),
-      clientId: mostly(0, fc.nat(CLIENT_IDS.length - 1)),
-    }),
-  },
-  {
-    weight: 3,
-    arbitrary: fc.record({
-      kind: fc.constant("amend" as const),
-      ...common,
-      pick: fc.nat(1000),
-      clientId: mostly(0, fc.nat(CLIENT_IDS.length - 1)),
-      priceTicks: fc.oneof(fc.constant(0), priceTicks),
-      quantityLots: fc.oneof(fc.constant(0), quantityLots),
-      expiresInMs: mostly<number | null>(null, fc.constantFrom(-1, 0, 1), 15),
-    }),
-  },
+  { weight: 3, arbitrary: cancel },
+  { weight: 3, arbitrary: amend },
+  { weight: 3, arbitrary: batchOf(fc.oneof({ weight: 3, arbitrary: place }, cancel, amend)) },
   {
     weight: 1,
     arbitrary: fc.record({ kind: fc.constant("cancelAll" as const), ...common, side: fc.integer({ min: -1, max: 1 }) }),
@@ -301,6 +314,11 @@ const extended = fc.record({
   clientId: mostly(0, fc.nat(CLIENT_IDS.length - 1)),
 });
 
+/** A batch of orders of all kinds. */
+export const mixedBatch = batchOf(
+  fc.oneof({ weight: 3, arbitrary: place }, { weight: 2, arbitrary: extended }, trigger, cancel, amend),
+);
+
 /** Null disarms. */
 const cancelAfter = fc.record({
   kind: fc.constant("cancelAfter" as const),
@@ -316,6 +334,7 @@ export const eventfulStep: fc.Arbitrary<Step> = fc.oneof(
   { weight: 9, arbitrary: step },
   { weight: 2, arbitrary: trigger },
   { weight: 3, arbitrary: extended },
+  { weight: 2, arbitrary: mixedBatch },
   { weight: 1, arbitrary: cancelAfter },
   { weight: 2, arbitrary: trailing },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant("tick" as const), ...common }) },
@@ -414,6 +433,11 @@ export class Traffic<E extends Pick<Exchange, "time" | "ask" | "carryOut"> = Exc
             expiresAt: expiresInMs === null ? 0 : this.exchange.time + step.waitMs + expiresInMs,
           }),
         };
+      }
+      case "batch": {
+        const { symbol, account, waitMs } = step;
+        const items = step.items.map((item) => this.command({ ...item, symbol, account, waitMs }).command as BatchItem);
+        return { actorId, command: make(OrderBatch, { items }) };
       }
       case "cancelAll":
         return { actorId, command: make(CancelAll, { accountId, side: step.side }) };

@@ -1,0 +1,215 @@
+import type { Static } from "typebox";
+import type { Released } from "../../actor/road.ts";
+import type { Instrument } from "../../core/instrument.ts";
+import {
+  type BatchItem,
+  BatchItemEnd,
+  CancelOrder,
+  DuplicateOrder,
+  idToInstrumentId,
+  OrderBatch,
+  OrderView,
+  Refused,
+} from "../../core/messages.ts";
+import { blank, type Message, type MessageOf } from "../../core/shape.ts";
+import type { AmendItem, BatchBody, CancelItem, PlaceItem } from "../../wire/schema/batch.ts";
+import type { Answer } from "../answer.ts";
+import { askFor, refusalIn } from "../ask.ts";
+import type { Context } from "../context.ts";
+import type { Principal } from "../credentials.ts";
+import { ApiError } from "../errors.ts";
+import { checkSymbol } from "../key-limits.ts";
+import { checkAmendment, readAmendment } from "./amend-order.ts";
+import { readOrderId, readReference, whyNotOpen } from "./find-orders.ts";
+import { readNewOrder } from "./place.ts";
+import { claim, duplicateJson, placedJson } from "./place-order.ts";
+
+/** An item on its way. */
+interface Asked {
+  readonly command: BatchItem;
+  /** Of an item about an order that should be there: how it is named, and by which field. */
+  readonly named: { readonly reference: string; readonly field: string } | null;
+  /** The item was refused here already. */
+  refusal: ApiError | null;
+  /** Its clientOrderId was nobody's before. */
+  isFirstUse: boolean;
+}
+
+/** What came of an item, as JSON. */
+interface Result {
+  readonly isRefused: boolean;
+  readonly json: string;
+}
+
+/** What the symbol said to an item. */
+interface Said {
+  readonly reply: Message;
+  /** Its events of the turn. */
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Places, amends and cancels orders of one symbol, in their order and in one turn. */
+export function runBatch(context: Context, answer: Answer, principal: Principal, { symbol, items }: BatchBody): void {
+  const instrument = context.symbols.named(symbol);
+  checkSymbol(principal, instrument);
+  const batch = items.map((item, index) => readItem(context, principal, instrument, item, `items.${index}`));
+  claimIds(context, principal.accountId, instrument, batch);
+  const sent = batch.filter(({ refusal }) => refusal === null);
+  if (sent.length === 0) return replyResults(context, answer, batch.map(refusalOf));
+  const command = {
+    ...blank(OrderBatch),
+    items: sent.map(({ command }) => command),
+  };
+  try {
+    askFor(context, answer, instrument.id, command, (turn) => {
+      const said = saidIn(turn);
+      dropUnused(context, principal.accountId, sent, said);
+      let next = 0;
+      const results = batch.map((item) =>
+        item.refusal === null ? resultOf(context, instrument, item, said[next++], turn) : refusalOf(item),
+      );
+      replyResults(context, answer, results);
+    });
+  } catch (thrown) {
+    dropUnused(context, principal.accountId, sent, []);
+    throw thrown;
+  }
+}
+
+function readItem(
+  context: Context,
+  principal: Principal,
+  instrument: Instrument,
+  item: BatchBody["items"][number],
+  at: string,
+): Asked {
+  try {
+    const more = { refusal: null, isFirstUse: false };
+    switch (item.action) {
+      case "PLACE":
+        return { command: readPlace(principal, instrument, item), named: null, ...more };
+      case "AMEND": {
+        checkAmendment(item);
+        const { named, ids } = readIds(context, instrument, item);
+        return { command: { ...readAmendment(principal, instrument, item), ...ids }, named, ...more };
+      }
+      case "CANCEL": {
+        const { named, ids } = readIds(context, instrument, item);
+        return { command: { ...blank(CancelOrder), accountId: principal.accountId, ...ids }, named, ...more };
+      }
+    }
+  } catch (thrown) {
+    throw thrown instanceof ApiError ? thrown.within(at) : thrown;
+  }
+}
+
+function readPlace(principal: Principal, instrument: Instrument, item: Static<typeof PlaceItem>): BatchItem {
+  const { action, ...order } = item;
+  return { ...readNewOrder(principal, instrument, { symbol: instrument.symbol, ...order }) };
+}
+
+/** An order may be one of this batch: so a clientOrderId is looked up where the batch is decided. */
+function readIds(
+  context: Context,
+  instrument: Instrument,
+  { orderId, clientOrderId }: Pick<Static<typeof AmendItem> | Static<typeof CancelItem>, "orderId" | "clientOrderId">,
+): { named: { reference: string; field: string }; ids: { orderId: number; clientOrderId: string } } {
+  const named = readReference({ orderId, clientOrderId });
+  const id = orderId === undefined ? 0 : readOrderId(context, orderId);
+  if (id !== 0 && idToInstrumentId(id) !== instrument.id)
+    throw new ApiError("BAD_COMBINATION", {
+      field: "orderId",
+      message: `The order is of another symbol: a batch is for one, and this is for ${instrument.symbol}.`,
+    });
+  return { named, ids: { orderId: id, clientOrderId: clientOrderId ?? "" } };
+}
+
+/** Refuses the items whose clientOrderId another symbol has; the others' are taken from now on. */
+function claimIds(context: Context, accountId: number, instrument: Instrument, batch: readonly Asked[]): void {
+  for (const item of batch) {
+    const { clientOrderId } = item.command;
+    if (item.named !== null || clientOrderId === "") continue;
+    try {
+      item.isFirstUse = claim(context, accountId, clientOrderId, instrument);
+    } catch (thrown) {
+      if (!(thrown instanceof ApiError)) throw thrown;
+      item.refusal = thrown;
+    }
+  }
+}
+
+/** Lets go the ids that no item has come to use. */
+function dropUnused(
+  { clientOrderIds }: Context,
+  accountId: number,
+  sent: readonly Asked[],
+  said: readonly Said[],
+): void {
+  const isUsed = (_: Asked, index: number): boolean =>
+    said[index] !== undefined && said[index].reply.type !== Refused.code;
+  const used = new Set(sent.filter(isUsed).map(({ command }) => command.clientOrderId));
+  for (const { command, isFirstUse } of sent)
+    if (isFirstUse && !used.has(command.clientOrderId)) clientOrderIds.drop(accountId, command.clientOrderId);
+}
+
+function saidIn({ messages, eventCount }: Released): Said[] {
+  const said: Said[] = [];
+  let from = 0;
+  for (let i = eventCount; i + 1 < messages.length; i += 2) {
+    const [reply, end] = [messages[i], messages[i + 1]] as [Message, MessageOf<typeof BatchItemEnd>];
+    if (end.type !== BatchItemEnd.code) throw new Error(`an item of a batch ended with message ${end.type}`);
+    said.push({ reply, from, to: end.eventCount });
+    from = end.eventCount;
+  }
+  return said;
+}
+
+/** At once, or once the history is read. The turn is there during the call only. */
+function resultOf(
+  context: Context,
+  instrument: Instrument,
+  { command, named }: Asked,
+  said: Said | undefined,
+  turn: Released,
+): Result | Promise<Result> {
+  if (said === undefined) throw new Error("an item of a batch was not answered");
+  const { reply, from, to } = said;
+  const refusal = refusalIn(reply, instrument);
+  if (refusal !== null && named !== null) {
+    const { reference, field } = named;
+    if (refusal.code === "ORDER_NOT_FOUND")
+      return whyNotOpen(context, command.accountId, reference, field, instrument).then(refused);
+    return refused(refusal.field === "id" ? refusal.about(field) : refusal);
+  }
+  if (refusal !== null) return refused(refusal);
+  if (reply.type === DuplicateOrder.code) {
+    const { orderId } = reply as MessageOf<typeof DuplicateOrder>;
+    return duplicateJson(context, instrument, orderId).then((order) => done(200, order));
+  }
+  if (reply.type !== OrderView.code) throw new Error(`an item of a batch was answered with message ${reply.type}`);
+  const order = placedJson(instrument, reply as MessageOf<typeof OrderView>, turn, from, to);
+  return done(named === null ? 201 : 200, order);
+}
+
+const done = (status: number, order: string): Result => ({
+  isRefused: false,
+  json: `{"status":${status},"order":${order}}`,
+});
+
+const refused = (error: ApiError): Result => ({
+  isRefused: true,
+  json: `{"status":${error.status},"error":${error.toItemJson()}}`,
+});
+
+/** Of an item that was refused here. */
+const refusalOf = ({ refusal }: Asked): Result => refused(refusal ?? new ApiError("INTERNAL"));
+
+function replyResults({ log }: Context, answer: Answer, results: readonly (Result | Promise<Result>)[]): void {
+  Promise.all(results)
+    .then((rows) => {
+      const failed = rows.filter(({ isRefused }) => isRefused).length;
+      answer.reply(200, `{"failed":${failed},"data":[${rows.map(({ json }) => json).join(",")}]}`);
+    })
+    .catch((thrown: unknown) => answer.fail(thrown, log));
+}
