@@ -11,6 +11,10 @@ export interface SocketClient {
   resolve(result: unknown, hash: string): void;
   reject(error: Error, hash?: string): void;
   send(message: object): Promise<unknown>;
+  /** Resolves once it is open. */
+  connected: Promise<unknown>;
+  throttle(cost: number): Promise<unknown>;
+  onError(error: Error): void;
 }
 
 interface Subscription {
@@ -24,6 +28,8 @@ interface Subscription {
 interface Reply extends Partial<ErrorBody> {
   op: string;
   id: number | null;
+  /** Of a request that was done. */
+  result?: unknown;
 }
 type Heartbeat = Omit<ChannelMessage, "type"> & { type: "HEARTBEAT" };
 
@@ -48,7 +54,35 @@ export abstract class PerpdConnection extends PerpdTrading {
     if (access === "private") await this.authenticate(url);
     const hash = streamOf(request);
     const id = this.nextRequestId++;
-    return this.watch(url, hash, { op: "subscribe", id, channels: [request] }, hash, { id, request, sequence: null });
+    return this.send(url, hash, { op: "subscribe", channels: [request] }, { id, request, sequence: null });
+  }
+
+  /** Does over the WebSocket what an endpoint does. Rejects with NetworkError when the connection is lost before the answer. */
+  protected async call<Result>(op: string, params: object): Promise<Result> {
+    const url = this.implodeHostname(this.urls.api.ws);
+    await this.loadHttpProxyAgent();
+    await this.authenticate(url);
+    const id = this.nextRequestId++;
+    const hash = `request:${id}`;
+    return this.send(url, hash, { op, params }, { id, sequence: null }) as Promise<Result>;
+  }
+
+  /**
+   * Sends a message unless it is under way already, and resolves with what comes of it. Not by ccxt's own watch, which
+   * leaves a rejection unhandled when the connection is lost just before it sends: that ends the program.
+   */
+  private send(url: string, hash: string, message: object, subscription: Subscription): Promise<unknown> {
+    const client: SocketClient = this.client(url);
+    const isUnderWay = client.subscriptions[hash] !== undefined;
+    const settled = this.watch(url, hash, undefined, hash, subscription);
+    if (isUnderWay) return settled;
+    const transmit = async (): Promise<void> => {
+      if (this.enableRateLimit) await client.throttle(1);
+      await client.send({ ...message, id: subscription.id });
+    };
+    const ignore = () => {};
+    client.connected.then(() => transmit().catch((error) => client.onError(error)), ignore);
+    return settled;
   }
 
   private authenticate(url: string): Promise<unknown> {
@@ -56,8 +90,7 @@ export abstract class PerpdConnection extends PerpdTrading {
     if (client.subscriptions[AUTHENTICATED] === undefined) {
       this.checkRequiredCredentials();
       const id = this.nextRequestId++;
-      const message = { op: "auth", id, ...this.socketCredentials(url) };
-      this.watch(url, AUTHENTICATED, message, AUTHENTICATED, { id, sequence: null });
+      this.send(url, AUTHENTICATED, { op: "auth", ...this.socketCredentials(url) }, { id, sequence: null });
     }
     return client.future(AUTHENTICATED);
   }
@@ -95,12 +128,12 @@ export abstract class PerpdConnection extends PerpdTrading {
   private handleReply(client: SocketClient, reply: Reply): void {
     // Not client.resolve, which would forget it: whoever asks later is authenticated, too.
     if (reply.op === AUTHENTICATED) client.futures[AUTHENTICATED]?.resolve(true);
-    if (reply.op !== "error") return;
-    const error = new (errorClass(reply.code ?? "", 0))(`${this.id} ${JSON.stringify(reply)}`);
+    const { op, result } = reply;
+    if (op !== "error" && result === undefined) return;
     const found = Object.entries(client.subscriptions).find(([, subscription]) => subscription?.id === reply.id);
-    if (found === undefined) return client.reject(error);
-    const [hash] = found;
-    delete client.subscriptions[hash];
-    client.reject(error, hash);
+    const hash = found?.[0];
+    if (hash !== undefined) delete client.subscriptions[hash];
+    if (op !== "error") return client.resolve(result, hash ?? "");
+    client.reject(new (errorClass(reply.code ?? "", 0))(`${this.id} ${JSON.stringify(reply)}`), hash);
   }
 }

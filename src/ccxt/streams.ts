@@ -16,7 +16,8 @@ import type {
 import { LocalOrderBook } from "../client/order-book.ts";
 import type * as api from "../client/types.ts";
 import type { ChannelMessage, ChannelRequest, KlinesQuery, OrderBookMessage } from "../client/types.ts";
-import { PerpdConnection, type SocketClient, streamOf } from "./connection.ts";
+import { type SocketClient, streamOf } from "./connection.ts";
+import { PerpdSocketTrading } from "./socket-trading.ts";
 import { Updates } from "./updates.ts";
 
 /** Those that the exchange keeps a stream for. */
@@ -36,7 +37,7 @@ interface Book {
  * came between two calls is not lost, and neither is what happened to orders while a connection was lost, nor the last
  * hundred fills. Orders and fills of before the first call are no news; use fetch* for them.
  */
-export class PerpdStreams extends PerpdConnection {
+export class PerpdStreams extends PerpdSocketTrading {
   private readonly localBooks = new Map<string, Book>();
   /** Those that nobody was handed since, the longest changed first. */
   private readonly changedBooks = new Set<string>();

@@ -53,11 +53,7 @@ export class PerpdTrading extends PerpdSettings {
   ): Promise<Order> {
     await this.loadMarkets();
     const market = this.market(symbol);
-    const changes = this.given({
-      quantity: amount === undefined ? undefined : this.amountToPrecision(symbol, amount),
-      price: price === undefined ? undefined : this.priceToPrecision(symbol, price),
-    });
-    const request = { ...changes, ...this.orderReference(id, params) };
+    const request = { ...this.changesRequest(symbol, amount, price), ...this.orderReference(id, params) };
     return this.parseOrder(await this.request("orders/{id}", "private", "PATCH", request), market);
   }
 
@@ -161,7 +157,14 @@ export class PerpdTrading extends PerpdSettings {
     );
   }
 
-  private orderRequest(
+  protected changesRequest(symbol: string, amount: Num, price: Num): Dict {
+    return this.given({
+      quantity: amount === undefined ? undefined : this.amountToPrecision(symbol, amount),
+      price: price === undefined ? undefined : this.priceToPrecision(symbol, price),
+    });
+  }
+
+  protected orderRequest(
     symbol: string,
     type: OrderType,
     side: OrderSide,

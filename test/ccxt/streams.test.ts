@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, type TestContext, test } from "node:test";
-import type { Dict } from "ccxt";
+import type { Dict, Order } from "ccxt";
 import type { SocketClient } from "../../src/ccxt/connection.ts";
 import type { perpd } from "../../src/ccxt/index.ts";
 import { until } from "../e2e/support/wait.ts";
@@ -123,6 +123,106 @@ const METHODS: Record<string, (t: TestContext) => Promise<void>> = {
     tellLiquidation(program, "ETH-PERP");
     check.checkList(await told, (row) => check.checkLiquidation(program, row, ETH));
   },
+  async createOrderWs(t) {
+    const program = await open(t);
+    const order = await program.createOrderWs(BTC, "limit", "buy", 0.1, 64000, { clientOrderId: "ws-1" });
+    check.checkOrder(program, order, BTC);
+    assert.deepEqual([order.status, order.clientOrderId, order.price], ["open", "ws-1", 64000]);
+    assert.equal((await program.fetchOrder(order.id as string)).id, order.id);
+    await assert.rejects(program.createOrderWs(BTC, "limit", "buy", 90, 64000), { name: "InsufficientFunds" });
+    await assert.rejects(program.createOrderWs(BTC, "limit", "buy", 0.1, 64000, { clientOrderId: "b a d" }));
+    // Nothing is kept of what is done.
+    const hashes = Object.keys(connectionOf(program).subscriptions);
+    assert.deepEqual(hashes, ["authenticated"]);
+    await program.cancelAllOrdersWs(BTC);
+  },
+  async createLimitOrderWs(t) {
+    const program = await open(t);
+    const order = await program.createLimitOrderWs(BTC, "buy", 0.1, 64000, { timeInForce: "IOC" });
+    check.checkOrder(program, order, BTC);
+    assert.equal(order.status, "expired");
+  },
+  async createMarketOrderWs(t) {
+    const program = await open(t);
+    const order = await program.createMarketOrderWs(BTC, "buy", 0.01);
+    check.checkOrder(program, order, BTC);
+    assert.deepEqual([order.status, order.average, order.trades.length], ["closed", 65010, 1]);
+  },
+  async createPostOnlyOrderWs(t) {
+    const program = await open(t);
+    await assert.rejects(program.createPostOnlyOrderWs(BTC, "limit", "buy", 0.1, 65010), {
+      name: "OrderImmediatelyFillable",
+    });
+  },
+  async createReduceOnlyOrderWs(t) {
+    const program = await open(t);
+    await take(0.01);
+    const order = await program.createReduceOnlyOrderWs(BTC, "limit", "sell", 0.01, 66000);
+    check.checkOrder(program, order, BTC);
+    assert.equal(order.reduceOnly, true);
+    await program.cancelOrderWs(order.id as string, BTC);
+  },
+  async createTriggerOrderWs(t) {
+    await waits(
+      t,
+      (program) => program.createTriggerOrderWs(BTC, "market", "buy", 0.1, undefined, 66000),
+      "STOP_MARKET",
+    );
+  },
+  async createStopLossOrderWs(t) {
+    await take(0.01);
+    await waits(
+      t,
+      (program) => program.createStopLossOrderWs(BTC, "market", "sell", 0.01, undefined, 60000),
+      "STOP_MARKET",
+    );
+  },
+  async createTakeProfitOrderWs(t) {
+    await take(0.01);
+    await waits(
+      t,
+      (program) => program.createTakeProfitOrderWs(BTC, "limit", "sell", 0.01, 70000, 69000),
+      "TAKE_PROFIT",
+    );
+  },
+  async createTrailingPercentOrderWs(t) {
+    const type = "TRAILING_STOP_MARKET";
+    await waits(t, (program) => program.createTrailingPercentOrderWs(BTC, "market", "sell", 0.1, undefined, 1), type);
+  },
+  async editOrderWs(t) {
+    const program = await open(t);
+    const order = await program.createLimitBuyOrder(BTC, 0.3, 64000, { clientOrderId: "ws-edit" });
+    const smaller = await program.editOrderWs(order.id as string, BTC, "limit", "buy", 0.2);
+    check.checkOrder(program, smaller, BTC);
+    assert.deepEqual([smaller.id, smaller.amount], [order.id, 0.2]);
+    const moved = await program.editOrderWs("", BTC, "limit", "buy", undefined, 64010, { clientOrderId: "ws-edit" });
+    assert.deepEqual([moved.id, moved.price], [order.id, 64010]);
+    await program.cancelOrder(order.id as string, BTC);
+  },
+  async cancelOrderWs(t) {
+    const program = await open(t);
+    const orders = [
+      await program.createLimitBuyOrder(BTC, 0.1, 64000),
+      await program.createLimitBuyOrder(BTC, 0.1, 64001, { clientOrderId: "ws-cancel" }),
+    ];
+    const ended = [
+      await program.cancelOrderWs(orders[0]?.id as string, BTC),
+      await program.cancelOrderWs("", BTC, { clientOrderId: "ws-cancel" }),
+    ];
+    for (const order of ended) check.checkOrder(program, order, BTC);
+    assert.deepEqual(
+      ended.map(({ id, status }) => [id, status]),
+      orders.map(({ id }) => [id, "canceled"]),
+    );
+    await assert.rejects(program.cancelOrderWs(orders[0]?.id as string), { name: "OrderNotFound" });
+  },
+  async cancelAllOrdersWs(t) {
+    const program = await open(t);
+    await program.createLimitBuyOrder(BTC, 0.1, 64000);
+    const ended = await program.cancelAllOrdersWs(BTC);
+    check.checkList(ended, (order) => check.checkOrder(program, order, BTC));
+    assert.deepEqual(await program.cancelAllOrdersWs(), []);
+  },
   async watchTrades(t) {
     await take(0.01);
     const program = await open(t);
@@ -202,6 +302,15 @@ async function subscribed(program: perpd): Promise<void> {
   });
 }
 
+/** An order over the WebSocket that waits for its price; it is canceled again. */
+async function waits(t: TestContext, create: (program: perpd) => Promise<Order>, type: string): Promise<void> {
+  const program = await open(t);
+  const order = await create(program);
+  check.checkOrder(program, order, BTC);
+  assert.deepEqual([order.info.type, order.info.status], [type, "UNTRIGGERED"]);
+  await program.cancelOrderWs(order.id as string, BTC);
+}
+
 function tellLiquidation(program: perpd, symbol: string): void {
   const client = connectionOf(program);
   const prevSequence = client.subscriptions[`liquidations:${symbol}`]?.sequence ?? 0;
@@ -278,6 +387,18 @@ test("when a connection is lost whoever waits is told, and fills of meanwhile co
     trades.map(({ order, amount }) => [order, amount]),
     [[missed.id, 0.04]],
   );
+});
+
+test("when a connection is lost whoever waits for an order is told, and the next order goes through", async (t) => {
+  const program = await open(t);
+  await program.cancelAllOrdersWs(BTC);
+  const waiting = program.createOrderWs(BTC, "limit", "buy", 0.1, 63000, { timeInForce: "IOC" });
+  const client = connectionOf(program);
+  await until("the request", () => Object.keys(client.subscriptions).some((name) => name.startsWith("request:")));
+  client.connection.terminate();
+  await assert.rejects(waiting, { name: "NetworkError" });
+  const order = await program.createOrderWs(BTC, "limit", "buy", 0.1, 63000, { timeInForce: "IOC" });
+  assert.equal(order.status, "expired");
 });
 
 test("an order that ended while the connection was lost is told of", async (t) => {

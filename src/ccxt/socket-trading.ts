@@ -1,0 +1,51 @@
+import type { Dict, Num, Order, OrderSide, OrderType, Str } from "ccxt";
+import type * as api from "../client/types.ts";
+import { PerpdConnection } from "./connection.ts";
+
+/** Orders over the WebSocket: the methods of trading.ts with Ws behind their names, and the same in and out. */
+export abstract class PerpdSocketTrading extends PerpdConnection {
+  override async createOrderWs(
+    symbol: string,
+    type: OrderType,
+    side: OrderSide,
+    amount: number,
+    price?: Num,
+    params: Dict = {},
+  ): Promise<Order> {
+    await this.loadMarkets();
+    const request = this.orderRequest(symbol, type, side, amount, price, params);
+    return this.parseOrder(await this.call<api.PlacedOrder>("order.place", request), this.market(symbol));
+  }
+
+  override async editOrderWs(
+    id: string,
+    symbol: string,
+    _type: OrderType,
+    _side: OrderSide,
+    amount?: Num,
+    price?: Num,
+    params: Dict = {},
+  ): Promise<Order> {
+    await this.loadMarkets();
+    const request = { ...this.changesRequest(symbol, amount, price), ...socketReference(id, params) };
+    return this.parseOrder(await this.call<api.PlacedOrder>("order.amend", request), this.market(symbol));
+  }
+
+  /** By `params.clientOrderId`, if that is given, else by id. */
+  override async cancelOrderWs(id: string, symbol?: Str, params: Dict = {}): Promise<Order> {
+    await this.loadMarkets();
+    const order = await this.call<api.Order>("order.cancel", socketReference(id, params));
+    return this.parseOrder(order, this.marketOrNone(symbol));
+  }
+
+  override async cancelAllOrdersWs(symbol?: Str, params: Dict = {}): Promise<Order[]> {
+    await this.loadMarkets();
+    const market = this.marketOrNone(symbol);
+    const request = { ...this.given({ symbol: market?.id }), ...params };
+    const { data } = await this.call<api.CanceledOrders>("order.cancelAll", request);
+    return this.parseOrders(data, market);
+  }
+}
+
+const socketReference = (id: string, params: Dict): Dict =>
+  params.clientOrderId === undefined ? { orderId: id, ...params } : params;
