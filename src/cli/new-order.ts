@@ -11,6 +11,7 @@ export const ORDER_OPTIONS: Readonly<Record<string, Option>> = {
   "time-in-force": { type: "string", argument: "gtc|ioc|fok", description: "how long it rests" },
   "post-only": { type: "boolean", description: "refuse it if it would trade at once" },
   "reduce-only": { type: "boolean", description: "only against the open position" },
+  display: { type: "string", argument: "QUANTITY", description: "an iceberg: show no more than this of it" },
   stop: { type: "string", argument: "PRICE", description: "wait for it: to buy above or sell below today's price" },
   "take-profit": { type: "string", argument: "PRICE", description: "wait for it: to buy below or sell above" },
   trail: { type: "string", argument: "RATE", description: "at market, once the best price has come back by it: 0.01" },
@@ -30,6 +31,7 @@ export function orderOf(
   values: Values,
 ): NewOrder {
   const timeInForce = text(values, "time-in-force");
+  const displayQuantity = text(values, "display");
   return {
     symbol,
     side: oneOf("side", side, SIDES),
@@ -40,6 +42,7 @@ export function orderOf(
     ...(timeInForce !== undefined && { timeInForce: oneOf("--time-in-force", timeInForce, TIMES_IN_FORCE) }),
     ...(values["post-only"] === true && { postOnly: true }),
     ...(values["reduce-only"] === true && { reduceOnly: true }),
+    ...(displayQuantity !== undefined && { displayQuantity }),
     clientOrderId: text(values, "name") ?? randomUUID(),
   };
 }

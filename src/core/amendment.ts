@@ -1,5 +1,6 @@
 import { isLegReached } from "./attached.ts";
 import { refuseWhileHalted } from "./halt.ts";
+import { refuseDisplay } from "./iceberg.ts";
 import type { Instrument } from "./instrument.ts";
 import { isWithinKey } from "./key-limits.ts";
 import { crosses, preview } from "./matching.ts";
@@ -34,10 +35,16 @@ interface Wanted {
   readonly quantityLots: QuantityLots;
   /** What of it may still trade. */
   readonly remainingLots: QuantityLots;
+  /** 0 = it shows all of it. */
+  readonly displayLots: QuantityLots;
 }
 
+const displayLotsOf = ({ orders, terms }: SymbolState, slot: number): QuantityLots =>
+  orders.isIceberg(slot) ? terms.of(slot).displayLots : 0;
+
 /**
- * Gives an open order another price or quantity under the same id. Less at the same price keeps its place in the queue.
+ * Gives an open order another price, quantity or display quantity under the same id. Less at the same price keeps its
+ * place in the queue, and so does another display quantity: less is shown at once, more with the next slice.
  * Anything else is checked as a new order in the old one's place would be, goes to the back, and takes first what it
  * meets. Refused, nothing has changed.
  */
@@ -70,10 +77,14 @@ export class Amendment {
     const side = orders.side(slot);
     const matchedTicks = command.priceMatch === 0 ? 0 : matchPrice(state, side, command.priceMatch, turn);
     if (matchedTicks < 0) return;
-    const wanted = this.wantedOf(slot, matchedTicks || command.priceTicks, command.quantityLots);
+    const wanted = this.wantedOf(slot, matchedTicks || command.priceTicks, command);
     const isSamePrice = wanted.priceTicks === orders.priceTicks(slot);
     const isNoMore = isSamePrice && wanted.remainingLots <= orders.remainingLots(slot);
-    if (isNoMore && wanted.quantityLots === orders.quantityLots(slot)) return replyOpenOrder(state, turn, slot);
+    const isSameDisplay = wanted.displayLots === displayLotsOf(state, slot);
+    if (isNoMore && isSameDisplay && wanted.quantityLots === orders.quantityLots(slot))
+      return replyOpenOrder(state, turn, slot);
+    const { quantityLots, remainingLots, displayLots } = wanted;
+    if (displayLots !== 0 && refuseDisplay(instrument, turn, displayLots, quantityLots, remainingLots)) return;
     const perTick = wanted.priceTicks * instrument.quantaPerTickLot;
     if (!state.isReduceOnly(slot) && wanted.quantityLots * perTick < instrument.minNotionalQuanta)
       return refuse(turn, "NOTIONAL_TOO_SMALL", "quantity", {
@@ -81,21 +92,26 @@ export class Amendment {
         nearestLots: Math.ceil(instrument.minNotionalQuanta / perTick),
       });
     if (!isNoMore) return this.requeue(slot, wanted, command, turn);
-    this.emit(slot, wanted, 1, 0, orders.marginPriceTicks(slot), orders.lossTicks(slot), turn);
+    const hiddenLots = remainingLots - Math.min(state.shownLots(slot), remainingLots, displayLots || remainingLots);
+    this.emit(slot, wanted, 1, 0, orders.marginPriceTicks(slot), orders.lossTicks(slot), hiddenLots, turn);
     this.replyResting(slot, turn);
   }
 
   /** A price or quantity of 0 stays as it is, with what has been given up of it; one that is given counts anew. */
-  private wantedOf(slot: number, newPriceTicks: PriceTicks, newQuantityLots: QuantityLots): Wanted {
+  private wantedOf(slot: number, newPriceTicks: PriceTicks, command: MessageOf<typeof AmendOrder>): Wanted {
     const { orders, positions } = this.state;
     const priceTicks = newPriceTicks || orders.priceTicks(slot);
-    if (newQuantityLots === 0)
-      return { priceTicks, quantityLots: orders.quantityLots(slot), remainingLots: orders.remainingLots(slot) };
-    const filledLots = orders.filledLots(slot);
-    const openLots = newQuantityLots - filledLots;
-    if (!this.state.isReduceOnly(slot)) return { priceTicks, quantityLots: newQuantityLots, remainingLots: openLots };
-    const remainingLots = Math.min(openLots, Math.abs(positions.numbers[orders.row(slot) + SIZE]));
-    return { priceTicks, quantityLots: filledLots + remainingLots, remainingLots };
+    let quantityLots = orders.quantityLots(slot);
+    let remainingLots = orders.remainingLots(slot);
+    if (command.quantityLots !== 0) {
+      const filledLots = orders.filledLots(slot);
+      remainingLots = command.quantityLots - filledLots;
+      if (this.state.isReduceOnly(slot))
+        remainingLots = Math.min(remainingLots, Math.abs(positions.numbers[orders.row(slot) + SIZE]));
+      quantityLots = filledLots + remainingLots;
+    }
+    const displayLots = command.displayLots || Math.min(displayLotsOf(this.state, slot), quantityLots);
+    return { priceTicks, quantityLots, remainingLots, displayLots };
   }
 
   /** Check, check, check; then it must succeed: as Placement.place(), with what the order has now out of the way. */
@@ -144,8 +160,9 @@ export class Amendment {
     }
 
     // From here it must succeed.
-    this.emit(slot, wanted, takes ? 0 : 1, state.nextOrderSerial, marginPriceTicks, lossTicks, turn);
-    if (takes) placement.take(turn, slot, priceTicks, true, marginPriceTicks, lossTicks);
+    const rests = !takes && wanted.displayLots === 0;
+    this.emit(slot, wanted, rests ? 1 : 0, state.nextOrderSerial, marginPriceTicks, lossTicks, 0, turn);
+    if (!rests) placement.take(turn, slot, priceTicks, true, marginPriceTicks, lossTicks);
     else this.replyResting(slot, turn);
   }
 
@@ -166,6 +183,7 @@ export class Amendment {
     queueSerial: number,
     marginPriceTicks: PriceTicks,
     lossTicks: PriceTicks,
+    hiddenLots: QuantityLots,
     turn: Turn,
   ): void {
     const { state } = this;
@@ -174,7 +192,7 @@ export class Amendment {
     amended.accountId = state.accountId(slot);
     amended.side = orders.side(slot);
     amended.oldPriceTicks = orders.priceTicks(slot);
-    amended.oldRestingLots = orders.remainingLots(slot);
+    amended.oldRestingLots = state.shownLots(slot);
     amended.priceTicks = wanted.priceTicks;
     amended.quantityLots = wanted.quantityLots;
     amended.remainingLots = wanted.remainingLots;
@@ -182,6 +200,8 @@ export class Amendment {
     amended.queueSerial = queueSerial;
     amended.marginPriceTicks = marginPriceTicks;
     amended.lossTicks = lossTicks;
+    amended.displayLots = wanted.displayLots;
+    amended.hiddenLots = hiddenLots;
     state.amended(amended, slot);
     turn.emit(amended);
   }

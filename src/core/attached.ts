@@ -1,3 +1,4 @@
+import { refuseDisplay } from "./iceberg.ts";
 import type { Instrument } from "./instrument.ts";
 import {
   ATTACHED,
@@ -63,7 +64,9 @@ export class AttachedOrders {
     if (command.goodTillDate !== 0 && command.goodTillDate <= turn.time)
       return refuse(turn, "GOOD_TILL_DATE_PASSED", "goodTillDate");
     const { takeProfit = null, stopLoss = null } = command.legs ?? {};
-    const { type: _, goodTillDate, legs, priceMatch, ...plain } = command;
+    const { type: _, goodTillDate, legs, priceMatch, displayLots, ...plain } = command;
+    const { quantityLots } = plain;
+    if (displayLots !== 0 && refuseDisplay(this.instrument, turn, displayLots, quantityLots, quantityLots)) return;
     if (priceMatch !== 0) {
       plain.priceTicks = matchPrice(this.state, command.side, priceMatch, turn);
       if (plain.priceTicks < 0) return;
@@ -72,7 +75,8 @@ export class AttachedOrders {
     if (takeProfit !== null && this.refuseLeg(takeProfit, "takeProfit", TAKE_PROFIT, command.side, entryTicks, turn))
       return;
     if (stopLoss !== null && this.refuseLeg(stopLoss, "stopLoss", STOP, command.side, entryTicks, turn)) return;
-    const more = goodTillDate === 0 && legs === null ? null : { goodTillDate, legs };
+    const hasMore = goodTillDate !== 0 || legs !== null || displayLots !== 0;
+    const more = hasMore ? { goodTillDate, legs, displayLots } : null;
     // Of the same hidden class as every other order that is placed.
     this.placement.place(Object.assign(this.order, plain), turn, NONE, more);
   }

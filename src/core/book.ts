@@ -13,8 +13,10 @@ export class Book {
   private readonly orders: Orders;
   /** Slot + 1 of the first and the last order of each price; 0 = no order. */
   private readonly ends: Int32Array;
-  /** Total lots of each price. A price belongs to one side at a time, since the book is never crossed. */
+  /** Lots that each price shows. A price belongs to one side at a time, since the book is never crossed. */
   private readonly lots: Float64Array;
+  /** What stands behind them and is not shown, of the prices where there is any. */
+  private readonly hidden = new Map<PriceTicks, QuantityLots>();
 
   constructor(orders: Orders, maxPriceTicks: PriceTicks) {
     this.orders = orders;
@@ -37,14 +39,52 @@ export class Book {
     return this.ends[priceTicks * 2] - 1;
   }
 
+  /** What a price shows. */
   levelLots(priceTicks: PriceTicks): QuantityLots {
     return this.lots[priceTicks];
   }
 
-  /** Appends an order to its price's queue. */
-  add(slot: number): void {
+  hiddenLots(priceTicks: PriceTicks): QuantityLots {
+    return this.hidden.size === 0 ? 0 : (this.hidden.get(priceTicks) ?? 0);
+  }
+
+  /** What may trade at a price, shown or not. */
+  executableLots(priceTicks: PriceTicks): QuantityLots {
+    return this.lots[priceTicks] + this.hiddenLots(priceTicks);
+  }
+
+  /** A price hides so much more, or with a sign less. */
+  hide(priceTicks: PriceTicks, lots: QuantityLots): void {
+    const hidden = this.hiddenLots(priceTicks) + lots;
+    if (hidden === 0) this.hidden.delete(priceTicks);
+    else this.hidden.set(priceTicks, hidden);
+  }
+
+  /** Appends an order to its price's queue, which shows so much more. */
+  add(slot: number, lots: QuantityLots): void {
+    const price = this.orders.priceTicks(slot);
+    this.append(slot, price);
+    this.lots[price] = this.lots[price] + lots;
+  }
+
+  /** Takes an order out of its queue, which shows so much less. */
+  remove(slot: number, lots: QuantityLots): void {
+    const price = this.orders.priceTicks(slot);
+    this.detach(slot, price);
+    this.lots[price] = this.lots[price] - lots;
+    if (this.ends[price * 2] === 0) this.side(this.orders.side(slot)).clear(price);
+  }
+
+  /** Moves an order of which nothing is shown to the back of its queue, which shows so much more. */
+  requeue(slot: number, lots: QuantityLots): void {
+    const price = this.orders.priceTicks(slot);
+    this.detach(slot, price);
+    this.append(slot, price);
+    this.lots[price] = this.lots[price] + lots;
+  }
+
+  private append(slot: number, price: PriceTicks): void {
     const { orders, ends } = this;
-    const price = orders.priceTicks(slot);
     const at = price * 2;
     const last = ends[at + 1] - 1;
     orders.setNext(slot, NONE);
@@ -54,13 +94,10 @@ export class Book {
       this.side(orders.side(slot)).set(price);
     } else orders.setNext(last, slot);
     ends[at + 1] = slot + 1;
-    this.lots[price] = this.lots[price] + orders.remainingLots(slot);
   }
 
-  /** Takes an order out of its queue; what remains of it leaves the level with it. */
-  remove(slot: number): void {
+  private detach(slot: number, price: PriceTicks): void {
     const { orders, ends } = this;
-    const price = orders.priceTicks(slot);
     const at = price * 2;
     const next = orders.next(slot);
     const previous = orders.previous(slot);
@@ -68,8 +105,6 @@ export class Book {
     else orders.setNext(previous, next);
     if (next === NONE) ends[at + 1] = previous + 1;
     else orders.setPrevious(next, previous);
-    this.lots[price] = this.lots[price] - orders.remainingLots(slot);
-    if (ends[at] === 0) this.side(orders.side(slot)).clear(price);
   }
 
   /** Lets an order change places with the one before it in its queue. */
@@ -89,7 +124,7 @@ export class Book {
     else orders.setPrevious(next, previous);
   }
 
-  /** `lots` of an order of this price traded or were given up. */
+  /** `lots` of those that this price shows traded or were given up. */
   reduce(priceTicks: PriceTicks, lots: QuantityLots): void {
     this.lots[priceTicks] = this.lots[priceTicks] - lots;
   }

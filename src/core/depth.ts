@@ -11,6 +11,7 @@ import {
   OrderRested,
   SELL,
   type Side,
+  SliceShown,
   type SymbolEvent,
   Traded,
 } from "./messages.ts";
@@ -49,7 +50,9 @@ export class Depth {
         return this.add(otherSide(event.takerSide), event.priceTicks, -event.quantityLots);
       case OrderAmended.code:
         this.add(event.side, event.oldPriceTicks, -event.oldRestingLots);
-        return event.rests === 0 || this.add(event.side, event.priceTicks, event.remainingLots);
+        return event.rests === 0 || this.add(event.side, event.priceTicks, event.remainingLots - event.hiddenLots);
+      case SliceShown.code:
+        return this.add(event.side, event.priceTicks, event.shownLots);
       case OrderReduced.code:
         if (event.resting === 0) return false;
         return this.add(event.side, event.priceTicks, -event.byLots);

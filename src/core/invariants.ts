@@ -71,6 +71,7 @@ export function auditSymbol(state: SymbolState): ActorAudit {
   if (openPositions !== positions.open.length) faults.push(`the list of open positions is wrong`);
 
   const lotsAt = new Map<number, number>();
+  const hiddenAt = new Map<number, number>();
   let waiting = 0;
   orders.each((slot) => {
     if (orders.isWaiting(slot)) {
@@ -82,8 +83,16 @@ export function auditSymbol(state: SymbolState): ActorAudit {
     if (!orders.isResting(slot)) faults.push(`order ${state.orderId(slot)} exists but does not rest`);
     if (orders.remainingLots(slot) <= 0) faults.push(`order ${state.orderId(slot)} rests with nothing left`);
     if (orders.find(orders.serial(slot)) !== slot) faults.push(`order ${state.orderId(slot)} is not found by its id`);
-    lotsAt.set(price, (lotsAt.get(price) ?? 0) + orders.remainingLots(slot));
+    const shownLots = state.shownLots(slot);
+    const hiddenLots = state.hiddenLots(slot);
+    lotsAt.set(price, (lotsAt.get(price) ?? 0) + shownLots);
+    hiddenAt.set(price, (hiddenAt.get(price) ?? 0) + hiddenLots);
+    if (orders.isIceberg(slot) && (shownLots <= 0 || hiddenLots < 0 || shownLots > state.terms.of(slot).displayLots))
+      faults.push(`order ${state.orderId(slot)} shows ${shownLots} lots of ${orders.remainingLots(slot)}`);
   });
+  for (const [price, lots] of hiddenAt)
+    if (book.hiddenLots(price) !== lots)
+      faults.push(`level ${price} is kept to hide ${book.hiddenLots(price)} lots but hides ${lots}`);
   for (const [price, lots] of lotsAt)
     if (book.levelLots(price) !== lots)
       faults.push(`level ${price} is kept as ${book.levelLots(price)} lots but is ${lots}`);

@@ -1,5 +1,7 @@
 import { payFunding } from "./funding.ts";
+import { showNextSlice } from "./iceberg.ts";
 import { type Fill, settleFill, settleForced } from "./isolated.ts";
+import { LevelWalk } from "./level-walk.ts";
 import {
   BUY,
   DECREMENT,
@@ -66,6 +68,9 @@ export interface Preview {
   leftLots: QuantityLots;
 }
 
+/** The walk of whoever asks what is to come: none is asked while another one walks. */
+const walk = new LevelWalk();
+
 /** Walks levels; walks single orders only where the taker may meet itself or a reduce-only maker. */
 export function preview(
   state: SymbolState,
@@ -89,7 +94,7 @@ export function preview(
     crosses(side, limitTicks, price) && out.lots < quantityLots;
     price = levels.next(price)
   ) {
-    const lots = Math.min(book.levelLots(price), quantityLots - out.lots);
+    const lots = Math.min(book.executableLots(price), quantityLots - out.lots);
     out.lots += lots;
     out.quanta += lots * price * perTick;
   }
@@ -109,13 +114,16 @@ function previewOrders(
   const { book, orders, positions } = state;
   const levels = book.opposite(side);
   const perTick = state.instrument.quantaPerTickLot;
+  let room = state.roomInTurn;
   const closing = side === BUY ? 1 : -1; // a maker that sells to a buyer closes a long position
   const takenOf = new Map<number, QuantityLots>();
   let wantedLots = quantityLots;
   for (let price = levels.best(); crosses(side, limitTicks, price); price = levels.next(price)) {
-    for (let slot = book.first(price); slot !== NONE && out.lots < wantedLots; slot = orders.next(slot)) {
+    walk.begin(state, price);
+    while (out.lots < wantedLots && walk.next()) {
+      const { slot } = walk;
       const makerRow = orders.row(slot);
-      let lots = orders.remainingLots(slot);
+      let { lots } = walk;
       if (makerRow === row) {
         if (selfTradePrevention === EXPIRE_MAKER) continue;
         if (selfTradePrevention !== DECREMENT) return out;
@@ -127,6 +135,8 @@ function previewOrders(
         const closableLots = Math.max(0, closing * positions.numbers[makerRow + SIZE] - taken);
         lots = Math.min(lots, closableLots);
       }
+      // Each is an event at least: what the taker has not got by now it will not get, see isTurnLong.
+      if (lots > 0 && room-- === 0) return out;
       lots = Math.min(lots, wantedLots - out.lots);
       takenOf.set(makerRow, taken + lots);
       out.lots += lots;
@@ -147,15 +157,16 @@ export function meetsTooMany(
 ): boolean {
   // An order is a lot at least, and gives up others only where there are reduce-only ones.
   if (state.reduceOnlyResting === 0 && quantityLots < state.roomInTurn / 4) return false;
-  const { book, orders, positions } = state;
-  const levels = book.opposite(side);
+  const { orders, positions } = state;
+  const levels = state.book.opposite(side);
   let lots = 0;
   let met = 0;
   for (let price = levels.best(); crosses(side, limitTicks, price) && lots < quantityLots; price = levels.next(price)) {
-    for (let slot = book.first(price); slot !== NONE && lots < quantityLots; slot = orders.next(slot)) {
-      lots += orders.remainingLots(slot);
-      // The trade, the end of the maker's order, funding, its isolated margin, and what the fill gives up.
-      const row = orders.row(slot);
+    walk.begin(state, price);
+    while (lots < quantityLots && walk.next()) {
+      lots += walk.lots;
+      // The trade, the end of the maker's order or its next slice, funding, its isolated margin, and what the fill gives up.
+      const row = orders.row(walk.slot);
       met += (state.fundingOwed > 0 ? 4 : 2) + positions.numbers[row + REDUCE_ONLY_ORDERS];
       if (positions.numbers[row + MARGIN_MODE] === ISOLATED) met++;
       if (met >= state.roomInTurn) return true;
@@ -224,7 +235,7 @@ function trade(
     payFunding(state, turn, makerRow);
   }
   const side = orders.side(taker);
-  const lots = Math.min(orders.remainingLots(taker), orders.remainingLots(maker));
+  const lots = Math.min(orders.remainingLots(taker), state.shownLots(maker));
   const quanta = lots * price * instrument.quantaPerTickLot;
   const takerLots = side === BUY ? lots : -lots;
   traded.tradeId = serialToId(state.nextTradeSerial, instrument.id);
@@ -249,6 +260,8 @@ function trade(
   if (orders.isExtended(maker)) state.noteFill(maker, lots);
   state.traded(traded, taker, maker, turn.time);
   turn.emit(traded);
+  // An order that is gone is none any more.
+  if (orders.isIceberg(maker) && state.shownLots(maker) === 0) showNextSlice(state, turn, maker);
   if (positions.numbers[makerRow + MARGIN_MODE] === ISOLATED)
     settleFill(state, turn, makerRow, {
       lots: -takerLots,
@@ -294,9 +307,12 @@ function preventSelfTrade(state: SymbolState, turn: Turn, taker: number, maker: 
       close(state, turn, maker, STATUS_CANCELED, REASON_SELF_TRADE);
       return false;
     default: {
-      const lots = Math.min(orders.remainingLots(taker), orders.remainingLots(maker));
+      const lots = Math.min(orders.remainingLots(taker), state.shownLots(maker));
       if (lots === orders.remainingLots(maker)) close(state, turn, maker, STATUS_CANCELED, REASON_SELF_TRADE);
-      else reduce(state, turn, maker, lots, REASON_SELF_TRADE);
+      else {
+        reduce(state, turn, maker, lots, REASON_SELF_TRADE);
+        if (state.shownLots(maker) === 0) showNextSlice(state, turn, maker);
+      }
       // A taker that is used up ends with its last lots unfilled: it expires, it is not filled.
       if (lots === orders.remainingLots(taker)) return false;
       reduce(state, turn, taker, lots, REASON_SELF_TRADE);
@@ -321,10 +337,17 @@ export function clipReduceOnly(state: SymbolState, turn: Turn, row: number): voi
       const closableLots = Math.max(0, orders.side(slot) === SELL ? size : -size);
       if (closableLots === 0) close(state, turn, slot, STATUS_CANCELED, REASON_REDUCE_ONLY);
       else if (orders.remainingLots(slot) > closableLots)
-        reduce(state, turn, slot, orders.remainingLots(slot) - closableLots, REASON_REDUCE_ONLY);
+        clip(state, turn, slot, orders.remainingLots(slot) - closableLots);
     }
     slot = next;
   }
+}
+
+/** Takes from a reduce-only order what is too much of it: first what is hidden, so that what is shown keeps its place. */
+function clip(state: SymbolState, turn: Turn, slot: number, byLots: QuantityLots): void {
+  const hiddenLots = Math.min(byLots, state.hiddenLots(slot));
+  if (hiddenLots > 0) reduce(state, turn, slot, hiddenLots, REASON_REDUCE_ONLY, true);
+  if (byLots > hiddenLots) reduce(state, turn, slot, byLots - hiddenLots, REASON_REDUCE_ONLY);
 }
 
 /** What was to close a position ends with it: the orders that wait with a position that is gone or has turned around. */
@@ -348,21 +371,28 @@ export function close(state: SymbolState, turn: Turn, slot: number, status: numb
   closed.accountId = state.accountId(slot);
   closed.side = orders.side(slot);
   closed.priceTicks = orders.priceTicks(slot);
-  closed.restingLots = orders.isResting(slot) ? orders.remainingLots(slot) : 0;
+  closed.restingLots = orders.isResting(slot) ? state.shownLots(slot) : 0;
   closed.status = status;
   closed.reason = reason;
   state.closed(slot);
   turn.emit(closed);
 }
 
-function reduce(state: SymbolState, turn: Turn, slot: number, byLots: QuantityLots, reason: number): void {
+function reduce(
+  state: SymbolState,
+  turn: Turn,
+  slot: number,
+  byLots: QuantityLots,
+  reason: number,
+  isHidden = false,
+): void {
   const { orders } = state;
   reduced.orderId = state.orderId(slot);
   reduced.accountId = state.accountId(slot);
   reduced.side = orders.side(slot);
   reduced.priceTicks = orders.priceTicks(slot);
   reduced.byLots = byLots;
-  reduced.resting = orders.isResting(slot) ? 1 : 0;
+  reduced.resting = orders.isResting(slot) && !isHidden ? 1 : 0;
   reduced.reason = reason;
   state.reduced(reduced, slot);
   turn.emit(reduced);

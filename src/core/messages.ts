@@ -330,6 +330,8 @@ export const PlaceExtended = shape(17, "PlaceExtended", {
   maxSlippagePpm: "number",
   /** One of PRICE_MATCHES, in the place of priceTicks; 0 = none. */
   priceMatch: "number",
+  /** No more than this of it is shown in the book at a time; 0 = all of it. */
+  displayLots: "number",
 });
 
 /** Cancels all open orders of the account at `cancelAt`, unless another one comes before. 0 = disarms. */
@@ -354,6 +356,8 @@ export const AmendOrder = shape(20, "AmendOrder", {
   clientOrderId: "string",
   /** One of PRICE_MATCHES, in the place of priceTicks; 0 = none. */
   priceMatch: "number",
+  /** 0 = as it is. */
+  displayLots: "number",
 });
 
 /** What a batch is made of. */
@@ -435,7 +439,10 @@ export const Traded = shape(102, "Traded", {
   makerSizeLots: "number",
   execType: "number",
 });
-/** An order shrank: a reduce-only order to its position, or both sides of a self-trade. `resting` 1: in the book. */
+/**
+ * An order shrank: a reduce-only order to its position, or both sides of a self-trade. `resting` 1: by what the book
+ * shows; 0: it is in hand, or an iceberg that shrank by what it hides.
+ */
 export const OrderReduced = shape(103, "OrderReduced", {
   orderId: "number",
   accountId: "number",
@@ -445,7 +452,7 @@ export const OrderReduced = shape(103, "OrderReduced", {
   resting: "number",
   reason: "number",
 });
-/** An order ended unfilled or partly filled. `restingLots` is what it took out of the book. */
+/** An order ended unfilled or partly filled. `restingLots` is what it took out of the book, as far as that is shown. */
 export const OrderClosed = shape(104, "OrderClosed", {
   orderId: "number",
   accountId: "number",
@@ -573,6 +580,8 @@ export const OrderExtended = shape(116, "OrderExtended", {
   /** 0 = none. */
   goodTillDate: "number",
   legs: json<AttachedLegs | null>(),
+  /** Of an iceberg, which comes to rest by a SliceShown; 0 = it shows all of it. */
+  displayLots: "number",
 });
 /** The order that it came with has filled more: so much waits now. */
 export const OrderGrown = shape(118, "OrderGrown", {
@@ -595,7 +604,7 @@ export const OrderAmended = shape(119, "OrderAmended", {
   orderId: "number",
   accountId: "number",
   side: "number",
-  /** Where it stood, and what it had in the book there. */
+  /** Where it stood, and what the book showed of it there. */
   oldPriceTicks: "number",
   oldRestingLots: "number",
   priceTicks: "number",
@@ -605,6 +614,27 @@ export const OrderAmended = shape(119, "OrderAmended", {
   rests: "number",
   /** The number that the next order would have had as its serial. */
   queueSerial: "number",
+  marginPriceTicks: "number",
+  lossTicks: "number",
+  /** Of an iceberg; 0 = it shows all of it. */
+  displayLots: "number",
+  /** What of remainingLots is in the book and not shown. */
+  hiddenLots: "number",
+});
+
+/**
+ * A slice of an iceberg stands in the book, at the back of its price's queue. `queueSerial` 0: the order in hand has come
+ * to rest with it, in the place of an OrderRested. Else the slice before it was used up by what stands before this event,
+ * and the number is the one that the next order would have had as its serial.
+ */
+export const SliceShown = shape(121, "SliceShown", {
+  orderId: "number",
+  accountId: "number",
+  side: "number",
+  priceTicks: "number",
+  shownLots: "number",
+  queueSerial: "number",
+  /** As of OrderRested; 0 with a queueSerial. */
   marginPriceTicks: "number",
   lossTicks: "number",
 });
@@ -688,6 +718,8 @@ export const OrderView = shape(161, "OrderView", {
   /** Of TRAILING_STOP_MARKET; else 0. */
   callbackPpm: "number",
   activationTicks: "number",
+  /** Of an iceberg; else 0. */
+  displayLots: "number",
 });
 /** The client order id was used before with the same body: this is its order, to be read from history. */
 export const DuplicateOrder = shape(162, "DuplicateOrder", { orderId: "number" });
@@ -905,7 +937,8 @@ export type SymbolEvent =
   | MessageOf<typeof OrderExtended>
   | MessageOf<typeof OrderGrown>
   | MessageOf<typeof CancelAfterSet>
-  | MessageOf<typeof OrderAmended>;
+  | MessageOf<typeof OrderAmended>
+  | MessageOf<typeof SliceShown>;
 
 export type LedgerEvent =
   | MessageOf<typeof AccountOpened>
@@ -1052,6 +1085,8 @@ export const OrderTermsRow = shape(206, "OrderTermsRow", {
   callbackPpm: "number",
   activationTicks: "number",
   bestTicks: "number",
+  displayLots: "number",
+  shownLots: "number",
 });
 
 /** When all open orders of an account are canceled: while that is awaited. */

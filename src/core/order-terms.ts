@@ -29,6 +29,9 @@ export interface OrderTerms extends Trailing {
   readonly legs: AttachedLegs | null;
   takeProfitId: number;
   stopLossId: number;
+  /** Of an iceberg: the size of its slices, and what the book shows of it now; see iceberg.ts. 0 = it is none. */
+  displayLots: QuantityLots;
+  shownLots: QuantityLots;
 }
 
 export const NO_TERMS: OrderTerms = {
@@ -44,6 +47,8 @@ export const NO_TERMS: OrderTerms = {
   callbackPpm: 0,
   activationTicks: 0,
   bestTicks: 0,
+  displayLots: 0,
+  shownLots: 0,
 };
 
 /** Orders with one of these flags end with the position that they wait to close. */

@@ -41,6 +41,8 @@ const LISTED = 1 << 27;
 const WAITING = 1 << 28;
 /** It has terms: see order-terms.ts. */
 const EXTENDED = 1 << 29;
+/** Its terms say how much of it the book shows. */
+const ICEBERG = 1 << 30;
 
 export class Orders {
   count = 0;
@@ -186,6 +188,10 @@ export class Orders {
     return (this.numbers[slot * STRIDE + ATTRIBUTES] & EXTENDED) !== 0;
   }
 
+  isIceberg(slot: number): boolean {
+    return (this.numbers[slot * STRIDE + ATTRIBUTES] & ICEBERG) !== 0;
+  }
+
   /** Another price, quantity and rest of it. The book must not hold it at another price by then. */
   amend(slot: number, priceTicks: PriceTicks, quantityLots: QuantityLots, remainingLots: QuantityLots): void {
     const at = slot * STRIDE;
@@ -205,6 +211,9 @@ export class Orders {
   }
   setExtended(slot: number): void {
     this.setBit(slot, EXTENDED, true);
+  }
+  setIceberg(slot: number): void {
+    this.setBit(slot, ICEBERG, true);
   }
   private setBit(slot: number, bit: number, on: boolean): void {
     const at = slot * STRIDE + ATTRIBUTES;

@@ -1,5 +1,6 @@
 import type { AccountCells } from "./cells.ts";
 import { refuseWhileHalted } from "./halt.ts";
+import { restIceberg } from "./iceberg.ts";
 import type { Instrument } from "./instrument.ts";
 import { closingEdge } from "./isolated.ts";
 import { isWithinKey } from "./key-limits.ts";
@@ -53,7 +54,7 @@ const triggered = blank(OrderTriggered);
 const extended = blank(OrderExtended);
 
 /** What an order may have beyond a PlaceOrder. */
-export type OrderMore = Pick<MessageOf<typeof PlaceExtended>, "goodTillDate" | "legs">;
+export type OrderMore = Pick<MessageOf<typeof PlaceExtended>, "goodTillDate" | "legs" | "displayLots">;
 
 /** How far an aggressive price may go: mark × (1 ± band), whole ticks inside. */
 export function bandEdge({ priceBandPpm, maxPriceTicks }: Instrument, side: number, mark: PriceTicks): PriceTicks {
@@ -184,7 +185,8 @@ export class Placement {
     placed.selfTradePrevention = command.selfTradePrevention;
     placed.priceTicks = limitTicks;
     placed.quantityLots = quantityLots;
-    placed.rests = mayRest && !takes && waited === NONE ? 1 : 0;
+    const showsAll = more === null || more.displayLots === 0;
+    placed.rests = mayRest && !takes && waited === NONE && showsAll ? 1 : 0;
     placed.marginPriceTicks = marginPriceTicks;
     placed.lossTicks = lossTicks;
     placed.bodyHash = command.bodyHash;
@@ -224,6 +226,21 @@ export class Placement {
     if (stopped !== REASON_NONE) return this.expire(turn, slot, stopped);
     if (!mayRest)
       return this.expire(turn, slot, isAtMarket(orders.type(slot)) ? REASON_NO_LIQUIDITY : REASON_IOC_REMAINDER);
+    if (orders.isIceberg(slot)) restIceberg(state, turn, slot, marginPriceTicks, lossTicks);
+    else this.rest(turn, slot, limitTicks, marginPriceTicks, lossTicks);
+    const status = orders.filledLots(slot) > 0 ? STATUS_PARTIALLY_FILLED : STATUS_NEW;
+    replyOrder(state, turn, slot, status, REASON_NONE, true);
+  }
+
+  private rest(
+    turn: Turn,
+    slot: number,
+    limitTicks: PriceTicks,
+    marginPriceTicks: PriceTicks,
+    lossTicks: PriceTicks,
+  ): void {
+    const { state } = this;
+    const { orders } = state;
     rested.orderId = state.orderId(slot);
     rested.accountId = state.accountId(slot);
     rested.side = orders.side(slot);
@@ -233,8 +250,6 @@ export class Placement {
     rested.lossTicks = lossTicks;
     state.rested(rested, slot);
     turn.emit(rested);
-    const status = orders.filledLots(slot) > 0 ? STATUS_PARTIALLY_FILLED : STATUS_NEW;
-    replyOrder(state, turn, slot, status, REASON_NONE, true);
   }
 
   /**
@@ -325,6 +340,7 @@ export class Placement {
     extended.accountId = placed.accountId;
     extended.goodTillDate = more.goodTillDate;
     extended.legs = more.legs;
+    extended.displayLots = Math.min(more.displayLots, placed.quantityLots);
     this.state.extended(extended, slot);
     turn.emit(extended);
   }

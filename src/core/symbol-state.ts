@@ -35,6 +35,7 @@ import {
   REASON_OF_HALT,
   REDUCE_ONLY,
   SelfCheckFailed,
+  SliceShown,
   type SymbolEvent,
   serialToId,
   TAKE_PROFIT,
@@ -235,6 +236,9 @@ export class SymbolState {
       case CancelAfterSet.code:
         this.cancelAfterSet(event);
         break;
+      case SliceShown.code:
+        this.sliceShown(event, this.slotOf(event.orderId));
+        break;
     }
   }
 
@@ -311,14 +315,19 @@ export class SymbolState {
   }
 
   extend(slot: number, terms: OrderTerms): void {
-    this.orders.setExtended(slot);
-    this.terms.set(slot, terms);
+    this.setTerms(slot, terms);
     if (terms.goodTillDate !== 0) this.expiries.add(this.orders.serial(slot), terms.goodTillDate);
   }
 
+  private setTerms(slot: number, terms: OrderTerms): void {
+    this.orders.setExtended(slot);
+    if (terms.displayLots !== 0) this.orders.setIceberg(slot);
+    this.terms.set(slot, terms);
+  }
+
   extended(event: MessageOf<typeof OrderExtended>, slot: number): void {
-    const { goodTillDate, legs } = event;
-    this.extend(slot, { ...NO_TERMS, goodTillDate, legs });
+    const { goodTillDate, legs, displayLots } = event;
+    this.extend(slot, { ...NO_TERMS, goodTillDate, legs, displayLots });
     this.touchOrder(slot);
   }
 
@@ -413,6 +422,7 @@ export class SymbolState {
   reduced(event: MessageOf<typeof OrderReduced>, slot: number): void {
     this.eventCount++;
     if (event.resting === 1) this.takeFromResting(slot, event.byLots);
+    else if (this.orders.isResting(slot)) this.takeFromHidden(slot, event.byLots);
     this.orders.reduce(slot, event.byLots);
     this.touchOrder(slot);
     this.touchRow(this.orders.row(slot));
@@ -421,22 +431,43 @@ export class SymbolState {
   amended(event: MessageOf<typeof OrderAmended>, slot: number): void {
     this.eventCount++;
     const { orders } = this;
-    const { priceTicks, quantityLots, remainingLots, queueSerial } = event;
+    const { priceTicks, quantityLots, remainingLots, queueSerial, displayLots, hiddenLots } = event;
     this.touchOrder(slot);
     this.touchRow(orders.row(slot));
     if (queueSerial === 0) {
-      this.takeFromResting(slot, event.oldRestingLots - remainingLots);
+      const shownLots = remainingLots - hiddenLots;
+      this.takeFromHidden(slot, this.hiddenLots(slot) - hiddenLots);
+      this.takeFromResting(slot, event.oldRestingLots - shownLots);
       orders.amend(slot, priceTicks, quantityLots, remainingLots);
+      if (displayLots !== 0) this.setTerms(slot, { ...this.terms.of(slot), displayLots, shownLots });
       return;
     }
     this.unrest(slot);
     orders.amend(slot, priceTicks, quantityLots, remainingLots);
-    orders.setExtended(slot);
-    this.terms.set(slot, { ...this.terms.of(slot), queueSerial });
+    this.setTerms(slot, { ...this.terms.of(slot), queueSerial, displayLots });
     this.nextOrderSerial = queueSerial + 1;
     this.changed = true;
     if (event.rests === 1) this.rest(slot, event.marginPriceTicks, event.lossTicks);
     else this.takeInHand(slot);
+  }
+
+  sliceShown(event: MessageOf<typeof SliceShown>, slot: number): void {
+    this.eventCount++;
+    const { shownLots, queueSerial } = event;
+    const terms = this.terms.of(slot);
+    terms.shownLots = shownLots;
+    if (queueSerial === 0) {
+      this.inHand = NONE;
+      this.rest(slot, event.marginPriceTicks, event.lossTicks);
+      this.touchRow(this.orders.row(slot));
+      return;
+    }
+    terms.queueSerial = queueSerial;
+    this.nextOrderSerial = queueSerial + 1;
+    this.changed = true;
+    this.book.requeue(slot, shownLots);
+    this.book.hide(event.priceTicks, -shownLots);
+    this.touchOrder(slot);
   }
 
   /** The order is gone: filled, canceled or expired. */
@@ -707,7 +738,8 @@ export class SymbolState {
     const n = positions.numbers;
     orders.setMarginTerms(slot, marginPriceTicks, lossTicks);
     orders.setResting(slot, true);
-    this.book.add(slot);
+    this.book.add(slot, this.shownLots(slot));
+    if (orders.isIceberg(slot)) this.book.hide(orders.priceTicks(slot), this.hiddenLots(slot));
     // One that has waited is there already.
     if (!orders.isListed(slot)) this.list(slot);
     n[at + OPEN_ORDERS]++;
@@ -723,6 +755,17 @@ export class SymbolState {
     return (orders.isExtended(slot) && this.terms.of(slot).queueSerial) || orders.serial(slot);
   }
 
+  /** What the book shows of a resting order: all that may still trade, or of an iceberg its slice. */
+  shownLots(slot: number): QuantityLots {
+    const { orders } = this;
+    return orders.isIceberg(slot) ? this.terms.of(slot).shownLots : orders.remainingLots(slot);
+  }
+
+  /** What of a resting order may trade and is not shown. */
+  hiddenLots(slot: number): QuantityLots {
+    return this.orders.remainingLots(slot) - this.shownLots(slot);
+  }
+
   isReduceOnly(slot: number): boolean {
     return (this.orders.flags(slot) & REDUCE_ONLY) !== 0;
   }
@@ -731,7 +774,8 @@ export class SymbolState {
     const { orders, positions } = this;
     const at = orders.row(slot);
     const n = positions.numbers;
-    this.book.remove(slot);
+    this.book.remove(slot, this.shownLots(slot));
+    if (orders.isIceberg(slot)) this.book.hide(orders.priceTicks(slot), -this.hiddenLots(slot));
     n[at + OPEN_ORDERS]--;
     if (this.isReduceOnly(slot)) {
       n[at + REDUCE_ONLY_ORDERS]--;
@@ -798,9 +842,17 @@ export class SymbolState {
     return waitsForRise(this.orders.type(slot), this.orders.side(slot));
   }
 
-  /** `lots` of a resting order are about to trade or be given up. */
+  /** `lots` that are shown of a resting order are about to trade or be given up. */
   private takeFromResting(slot: number, lots: QuantityLots): void {
     this.book.reduce(this.orders.priceTicks(slot), lots);
+    if (this.orders.isIceberg(slot)) this.terms.of(slot).shownLots -= lots;
+    if (!this.isReduceOnly(slot)) this.addToSums(slot, -lots);
+  }
+
+  /** `lots` that are hidden of a resting iceberg are about to be given up. */
+  private takeFromHidden(slot: number, lots: QuantityLots): void {
+    if (lots === 0) return;
+    this.book.hide(this.orders.priceTicks(slot), -lots);
     if (!this.isReduceOnly(slot)) this.addToSums(slot, -lots);
   }
 

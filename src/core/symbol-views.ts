@@ -71,6 +71,7 @@ export function replyOrder(
   orderView.parentId = terms.parentId;
   orderView.callbackPpm = terms.callbackPpm;
   orderView.activationTicks = terms.activationTicks;
+  orderView.displayLots = terms.displayLots;
   turn.reply(orderView);
 }
 

@@ -19,6 +19,7 @@ import {
 import { blank, type MessageOf } from "../core/shape.ts";
 import {
   amendOrder,
+  extendOrder,
   fillOrder,
   growOrder,
   placedOrder,
@@ -133,7 +134,7 @@ export class AccountOrders {
         triggerOrder(touch(event.orderId), event);
         break;
       case OrderExtended.code:
-        touch(event.orderId).goodTillDate = event.goodTillDate;
+        extendOrder(touch(event.orderId), event);
         break;
       case OrderGrown.code:
         growOrder(touch(event.orderId), event);

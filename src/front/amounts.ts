@@ -31,11 +31,10 @@ export function readPrice(instrument: Instrument, text: string, field = "price")
   throw new ApiError("PRICE_NOT_ON_TICK", { field, details: { tickSize, nearest: prices } });
 }
 
-export function readQuantity(instrument: Instrument, text: string): QuantityLots {
+export function readQuantity(instrument: Instrument, text: string, field = "quantity"): QuantityLots {
   const lots = parseQuantity(instrument, text);
   if (lots > 0) return lots;
   const { stepSize, minQuantity, maxQuantity } = instrument.config;
-  const field = "quantity";
   if (lots === 0) throw new ApiError("QUANTITY_TOO_SMALL", { field, details: { limit: minQuantity } });
   const nearest = nearestSteps(text, instrument.stepUnits, instrument.quantityDecimals);
   if (nearest === null) throw new ApiError("QUANTITY_TOO_LARGE", { field, details: { limit: maxQuantity } });

@@ -25,6 +25,11 @@ const CORE_ERRORS = {
   },
   QUANTITY_TOO_SMALL: { status: 400, message: "The quantity is below the smallest of this instrument." },
   QUANTITY_TOO_LARGE: { status: 400, message: "The quantity is above the largest of this instrument." },
+  DISPLAY_QUANTITY_OUT_OF_RANGE: {
+    status: 400,
+    message:
+      "displayQuantity is at least the instrument's smallest quantity and a hundredth of what may still trade, and at most the order's quantity.",
+  },
   NOTIONAL_TOO_SMALL: { status: 400, message: "Price times quantity is below the smallest notional." },
   POSITION_LIMIT: { status: 422, message: "Position and open orders would pass the limit of this instrument." },
   TOO_MANY_OPEN_ORDERS: { status: 422, message: "The account has as many open orders here as it may." },

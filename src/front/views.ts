@@ -28,8 +28,7 @@ import { PPM, PPM_DECIMALS, printFixed, printQuanta, printRatio, type TimeMs } f
 import type { FillRecord, OrderRecord } from "../store/rows.ts";
 
 /**
- * Resources as JSON text, written straight from what the core answers: an order's reply builds no object. Fields that
- * belong to features the exchange does not have yet hold what is true without them (null, false or "0").
+ * Resources as JSON text, written straight from what the core answers: an order's reply builds no object.
  */
 
 /** What average prices show beyond the tick. */
@@ -56,7 +55,8 @@ function orderMembers(instrument: Instrument, order: OrderFields, sequence: numb
     `"orderId":"${order.orderId}","clientOrderId":${textOrNull(order.clientOrderId)},` +
     `"symbol":"${instrument.symbol}",${kindMembers(order)}` +
     `"price":${isAtMarket(orderType) ? "null" : `"${printPrice(instrument, order.priceTicks)}"`},` +
-    `"quantity":"${printQuantity(instrument, order.quantityLots)}","displayQuantity":null,` +
+    `"quantity":"${printQuantity(instrument, order.quantityLots)}",` +
+    `"displayQuantity":${order.displayLots === 0 ? "null" : `"${printQuantity(instrument, order.displayLots)}"`},` +
     `"filledQuantity":"${printQuantity(instrument, order.filledLots)}",` +
     `"remainingQuantity":"${isOpenStatus(status) ? printQuantity(instrument, order.remainingLots) : "0"}",` +
     `"avgPrice":${averagePriceJson(instrument, order.filledQuanta, order.filledLots)},` +

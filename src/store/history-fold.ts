@@ -33,6 +33,7 @@ import { FundingFold } from "./funding-fold.ts";
 import { InsuranceFold } from "./insurance-fold.ts";
 import {
   amendOrder,
+  extendOrder,
   fillOrder,
   growOrder,
   placedOrder,
@@ -143,7 +144,7 @@ export class HistoryFold {
         triggerOrder(this.touch(event.orderId), event);
         break;
       case OrderExtended.code:
-        this.touch(event.orderId).goodTillDate = event.goodTillDate;
+        extendOrder(this.touch(event.orderId), event);
         break;
       case OrderGrown.code:
         growOrder(this.touch(event.orderId), event);

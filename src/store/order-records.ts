@@ -2,6 +2,7 @@ import { otherSide } from "../core/feed.ts";
 import type { Instrument } from "../core/instrument.ts";
 import {
   type OrderAmended,
+  type OrderExtended,
   type OrderGrown,
   type OrderPlaced,
   type OrderTriggered,
@@ -47,6 +48,7 @@ export const placedOrder = (event: MessageOf<typeof OrderPlaced>, time: TimeMs, 
   parentId: 0,
   callbackPpm: 0,
   activationTicks: 0,
+  displayLots: 0,
 });
 
 /** An order that waits for a price. */
@@ -58,6 +60,7 @@ export const waitingOrder = (event: MessageOf<typeof OrderWaits>, time: TimeMs, 
   filledQuanta: 0,
   feeQuanta: 0,
   goodTillDate: 0,
+  displayLots: 0,
   status: STATUS_UNTRIGGERED,
   reason: REASON_NONE,
   createdAt: time,
@@ -80,11 +83,18 @@ export function growOrder(order: OrderRecord, event: MessageOf<typeof OrderGrown
   order.remainingLots = event.quantityLots;
 }
 
+/** Gives the order what it has beyond its OrderPlaced. */
+export function extendOrder(order: OrderRecord, event: MessageOf<typeof OrderExtended>): void {
+  order.goodTillDate = event.goodTillDate;
+  order.displayLots = event.displayLots;
+}
+
 /** Gives the order what an amendment gave it. */
 export function amendOrder(order: OrderRecord, event: MessageOf<typeof OrderAmended>): void {
   order.priceTicks = event.priceTicks;
   order.quantityLots = event.quantityLots;
   order.remainingLots = event.remainingLots;
+  order.displayLots = event.displayLots;
 }
 
 /** Fills the order by its side of the trade. No event says that an order was filled: its last lot does. */

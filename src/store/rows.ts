@@ -43,6 +43,8 @@ export const OrderRecord = shape(250, "OrderRecord", {
   /** Of an order that trails; else 0. */
   callbackPpm: "number",
   activationTicks: "number",
+  /** Of an iceberg; else 0. */
+  displayLots: "number",
 });
 export type OrderRecord = MessageOf<typeof OrderRecord>;
 

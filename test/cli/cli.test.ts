@@ -87,7 +87,9 @@ test("an order without a name is given one, so that it can be sent twice", async
   assert.match(limit, /SELL +TAKE_PROFIT +71000 from 70000 /);
   assert.match(await out("order", "buy", "BTC-PERP", "0.1", "60002"), /60002/);
   assert.match(await out("order", "buy", "BTC-PERP", "0.2", "queue", "--post-only"), /LIMIT +60002 +0\.2 /);
-  assert.equal((JSON.parse(await out("cancel", "--all", "--json")) as Order[]).length, 4);
+  const iceberg = await out("order", "buy", "BTC-PERP", "0.3", "60003", "--display", "0.1", "--json");
+  assert.equal((JSON.parse(iceberg) as Order).displayQuantity, "0.1");
+  assert.equal((JSON.parse(await out("cancel", "--all", "--json")) as Order[]).length, 5);
   assert.equal(await out("cancel", "--all"), "no open orders\n");
 });
 

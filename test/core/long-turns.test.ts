@@ -15,6 +15,7 @@ import {
   OpenSession,
   ORDER_STATUSES,
   OrderView,
+  PlaceExtended,
   PlaceOrder,
   REASONS,
   REDUCE_ONLY,
@@ -46,7 +47,7 @@ function openMarket() {
   return { exchange, open };
 }
 
-type Order = Partial<MessageOf<typeof PlaceOrder>>;
+type Order = Partial<Omit<MessageOf<typeof PlaceOrder>, "type">>;
 
 /** The events of a turn as bytes of the log. */
 const bytesOf = ({ events, replies }: Said): number =>
@@ -89,6 +90,47 @@ test("an order that meets thousands of others ends with what one turn can hold, 
     true,
   );
   assert.deepEqual(exchange.audit(DEEP.id).faults, []);
+});
+
+test("an order that meets thousands of slices of icebergs ends in the same way, also when it may meet its own", () => {
+  const { exchange, open } = openMarket();
+  const [maker, taker] = [open("maker"), open("taker")];
+  const place = (accountId: number, order: Order, displayLots = 0) => {
+    const all = { accountId, orderType: LIMIT, priceTicks: 10, ...order };
+    return exchange.do(
+      DEEP.id,
+      displayLots === 0 ? make(PlaceOrder, all) : make(PlaceExtended, { ...all, displayLots }),
+    );
+  };
+  for (let i = 0; i < 120; i++) place(maker, { side: SELL, quantityLots: 100 }, 1);
+  // In the way of nothing, but now single orders are looked at.
+  place(taker, { side: SELL, quantityLots: 1, priceTicks: 11 });
+  const buy = { side: BUY, priceTicks: 10 };
+  const fok = place(taker, { ...buy, quantityLots: 6000, timeInForce: FOK });
+  assert.deepEqual(outcome(fok), { status: "EXPIRED", reason: "FOK_UNFILLABLE", trades: 0, filledLots: 0 });
+  const small = place(taker, { ...buy, quantityLots: 2000, timeInForce: FOK });
+  assert.deepEqual(outcome(small), { status: "FILLED", reason: null, trades: 2000, filledLots: 2000 });
+
+  const swept = place(taker, { ...buy, quantityLots: 10_500 });
+  const { status, reason, trades, filledLots } = outcome(swept);
+  assert.deepEqual([status, reason, filledLots], ["EXPIRED", "IOC_REMAINDER", trades]);
+  assert.ok(trades >= 4000 && trades < 6000, `${trades} trades`);
+  assert.ok(bytesOf(swept) < MAX_RECORD_BYTES, `${bytesOf(swept)} bytes`);
+  assert.deepEqual(exchange.audit(DEEP.id).faults, []);
+});
+
+test("fill-or-kill counts the slices that it would meet, not only the orders", () => {
+  const { exchange, open } = openMarket();
+  const [maker, taker] = [open("maker"), open("taker")];
+  const rest = { accountId: maker, side: SELL, orderType: LIMIT, priceTicks: 10 };
+  // All that is wanted is behind the first slice; but the small ones stand before the second.
+  exchange.do(DEEP.id, make(PlaceExtended, { ...rest, quantityLots: 20_000, displayLots: 10_000 }));
+  for (let i = 0; i < 6000; i++) exchange.do(DEEP.id, make(PlaceOrder, { ...rest, quantityLots: 1 }));
+  const fok = { accountId: taker, side: BUY, orderType: LIMIT, priceTicks: 10, timeInForce: FOK };
+  const tooMany = exchange.do(DEEP.id, make(PlaceOrder, { ...fok, quantityLots: 16_500 }));
+  assert.deepEqual(outcome(tooMany), { status: "EXPIRED", reason: "FOK_UNFILLABLE", trades: 0, filledLots: 0 });
+  const few = exchange.do(DEEP.id, make(PlaceOrder, { ...fok, quantityLots: 13_000 }));
+  assert.deepEqual(outcome(few), { status: "FILLED", reason: null, trades: 3001, filledLots: 13_000 });
 });
 
 test("closing a position into thousands of orders takes a few turns", () => {

@@ -14,6 +14,7 @@ import {
   OrderClosed,
   OrderReduced,
   OrderView,
+  PlaceExtended,
   PlaceOrder,
   PositionView,
   ReadOrders,
@@ -63,6 +64,9 @@ const EXPECTED = [
   "QUANTITY_TOO_SMALL",
   "QUANTITY_TOO_LARGE",
   "NOTIONAL_TOO_SMALL",
+  "NO_PRICE_LEVEL",
+  "DISPLAY_QUANTITY_OUT_OF_RANGE",
+  "two slices for one taker",
   "POSITION_LIMIT",
   "TOO_MANY_OPEN_ORDERS",
   "POST_ONLY_WOULD_TRADE",
@@ -121,11 +125,13 @@ function drive(steps: readonly Step[], seen: Map<string, number>): void {
 
 function note(outcome: Outcome, command: Message, seen: Map<string, number>): void {
   const count = (what: string): void => void seen.set(what, (seen.get(what) ?? 0) + 1);
-  const isPlace = command.type === PlaceOrder.code;
+  const isPlace = command.type === PlaceOrder.code || command.type === PlaceExtended.code;
   if (outcome.refusal === "INSUFFICIENT_MARGIN") count(`${outcome.refusal} ${SHAPES.get(command.type)?.name}`);
   else if (outcome.refusal !== "") count(outcome.refusal);
   else if (isPlace && outcome.quantityLots === 0) count("duplicate");
   if (outcome.trades.length > 0) count("trade");
+  const makers = outcome.trades.map(({ makerOrderId }) => makerOrderId);
+  if (new Set(makers).size < makers.length) count("two slices for one taker");
   if (command.type === AmendOrder.code && outcome.refusal === "")
     count(outcome.trades.length > 0 ? "amended and traded" : "amended");
   for (const [, , reason] of outcome.closed) count(`closed for ${reason}`);
@@ -206,21 +212,23 @@ function compareSymbol(exchange: Exchange, reference: ReferenceSymbol, accounts:
   );
   for (const accountId of [FEE_ACCOUNT, ...accounts]) {
     const orders = exchange.do(id, make(ReadOrders, { accountId })).replies.slice(0, -1);
-    const expected = reference.ordersOf(accountId).map(({ marginPriceTicks, lossTicks, priority, ...order }) => {
-      const { accountId, ...rest } = order;
-      return {
-        ...rest,
-        goodTillDate: 0,
-        parentId: 0,
-        triggerTicks: 0,
-        triggerBy: 0,
-        callbackPpm: 0,
-        activationTicks: 0,
-        type: OrderView.code,
-        status: order.filledLots > 0 ? 1 : 0,
-        reason: 0,
-      };
-    });
+    const expected = reference
+      .ordersOf(accountId)
+      .map(({ marginPriceTicks, lossTicks, priority, shownLots, ...order }) => {
+        const { accountId, ...rest } = order;
+        return {
+          ...rest,
+          goodTillDate: 0,
+          parentId: 0,
+          triggerTicks: 0,
+          triggerBy: 0,
+          callbackPpm: 0,
+          activationTicks: 0,
+          type: OrderView.code,
+          status: order.filledLots > 0 ? 1 : 0,
+          reason: 0,
+        };
+      });
     // Newest first.
     assert.deepEqual(orders.map(withoutSequence), expected.toReversed());
 

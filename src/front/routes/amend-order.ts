@@ -41,7 +41,8 @@ export async function amendOrder(
 
 /** Refuses one that asks for nothing. */
 export function checkAmendment(body: Static<typeof AmendOrderBody>): void {
-  if (body.price === undefined && body.priceMatch === undefined && body.quantity === undefined)
+  const { price, priceMatch, quantity, displayQuantity } = body;
+  if (price === undefined && priceMatch === undefined && quantity === undefined && displayQuantity === undefined)
     throw new ApiError("MISSING_FIELD", { field: "price", message: "Amend the price, the quantity, or both." });
 }
 
@@ -51,12 +52,14 @@ export function readAmendment(
   instrument: Instrument,
   body: Static<typeof AmendOrderBody>,
 ): MessageOf<typeof AmendOrder> {
+  const { displayQuantity } = body;
   return {
     ...blank(AmendOrder),
     accountId,
     priceMatch: readPriceMatch(body),
     priceTicks: body.price === undefined ? 0 : readPrice(instrument, body.price),
     quantityLots: body.quantity === undefined ? 0 : readQuantity(instrument, body.quantity),
+    displayLots: displayQuantity === undefined ? 0 : readQuantity(instrument, displayQuantity, "displayQuantity"),
     expiresAt: body.expiresAt ?? 0,
     keyOrderQuanta: record?.maxOrderQuanta ?? 0,
     keyPositionQuanta: record?.maxPositionQuanta ?? 0,

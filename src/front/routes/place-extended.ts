@@ -3,7 +3,10 @@ import {
   type AttachedLeg,
   type AttachedLegs,
   BY_MARK,
+  FOK,
   GTD,
+  IOC,
+  LIMIT,
   ORDER_TYPES,
   PlaceExtended,
   TIMES_IN_FORCE,
@@ -11,7 +14,7 @@ import {
 } from "../../core/messages.ts";
 import { blank, type MessageOf } from "../../core/shape.ts";
 import type { AttachedLeg as LegBody, PlaceOrderBody } from "../../wire/schema/orders.ts";
-import { readPrice } from "../amounts.ts";
+import { readPrice, readQuantity } from "../amounts.ts";
 import type { Principal } from "../credentials.ts";
 import { ApiError } from "../errors.ts";
 import { hashMore, readOrder, readPriceMatch, takeKeyLimits } from "./place-order.ts";
@@ -22,9 +25,10 @@ export const isExtended = (body: PlaceOrderBody): boolean =>
   body.takeProfit !== undefined ||
   body.stopLoss !== undefined ||
   body.priceMatch !== undefined ||
+  body.displayQuantity !== undefined ||
   body.timeInForce === TIMES_IN_FORCE[GTD];
 
-/** An order that ends at a time, that a take-profit or a stop comes with, or that names a level of the book. */
+/** An order that ends at a time, that a take-profit or a stop comes with, that names a level of the book, or hides a part. */
 export function readExtendedOrder(
   principal: Principal,
   instrument: Instrument,
@@ -48,13 +52,15 @@ function readExtended(instrument: Instrument, body: PlaceOrderBody, order: Messa
   readOrder(instrument, body, order);
   order.goodTillDate = body.goodTillDate ?? 0;
   order.legs = readLegs(instrument, takeProfit, stopLoss);
+  order.displayLots = readDisplay(instrument, body);
   if (order.clientOrderId === "") return;
   order.bodyHash = hashMore(order.bodyHash, [
     order.goodTillDate,
     ...numbersOf(order.legs?.takeProfit),
     ...numbersOf(order.legs?.stopLoss),
   ]);
-  if (order.priceMatch !== 0) order.bodyHash = hashMore(order.bodyHash, [order.priceMatch]);
+  if (order.priceMatch !== 0 || order.displayLots !== 0)
+    order.bodyHash = hashMore(order.bodyHash, [order.priceMatch, order.displayLots]);
 }
 
 /** Refuses a goodTillDate without GTD, and the other way round. */
@@ -66,6 +72,18 @@ function checkGoodTillDate(body: PlaceOrderBody): void {
     throw new ApiError("MISSING_FIELD", { field: "goodTillDate", message: "A GTD order has a goodTillDate." });
   if (!isGtd && body.goodTillDate !== undefined)
     throw new ApiError("BAD_COMBINATION", { field: "goodTillDate", message: "A goodTillDate belongs to GTD." });
+}
+
+/** 0 = it shows all of it. */
+function readDisplay(instrument: Instrument, { displayQuantity, type, timeInForce }: PlaceOrderBody): number {
+  if (displayQuantity === undefined) return 0;
+  const isImmediate = timeInForce === TIMES_IN_FORCE[IOC] || timeInForce === TIMES_IN_FORCE[FOK];
+  if (type !== ORDER_TYPES[LIMIT] || isImmediate)
+    throw new ApiError("BAD_COMBINATION", {
+      field: "displayQuantity",
+      message: "Only orders that rest can hide a part: LIMIT, GTC or GTD.",
+    });
+  return readQuantity(instrument, displayQuantity, "displayQuantity");
 }
 
 function readLegs(

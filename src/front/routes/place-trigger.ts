@@ -88,7 +88,7 @@ function readTrailing(instrument: Instrument, body: PlaceOrderBody, order: Messa
 function checkPlain(body: PlaceOrderBody): void {
   if (body.maxSlippage !== undefined)
     throw new ApiError("BAD_COMBINATION", { field: "maxSlippage", message: "maxSlippage belongs to MARKET orders." });
-  const field = (["priceMatch", "goodTillDate", "takeProfit", "stopLoss"] as const).find(
+  const field = (["priceMatch", "displayQuantity", "goodTillDate", "takeProfit", "stopLoss"] as const).find(
     (name) => body[name] !== undefined,
   );
   if (field !== undefined)

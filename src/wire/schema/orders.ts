@@ -93,6 +93,14 @@ export const PlaceOrderBody = object({
   price: Type.Optional(Decimal("LIMIT, STOP and TAKE_PROFIT: a multiple of tickSize.", "65000.5")),
   priceMatch: Type.Optional(PriceMatch),
   quantity: Type.Optional(Decimal("A multiple of stepSize. Required unless closePosition is true.", "0.01")),
+  displayQuantity: Type.Optional(
+    Decimal(
+      "LIMIT orders, GTC or GTD: an iceberg. The book shows no more than this of the order; when that is used up, the next " +
+        "slice stands at the back of its price's queue. At least minQuantity and a hundredth of the quantity, at most all " +
+        "of it; a multiple of stepSize.",
+      "0.001",
+    ),
+  ),
   maxSlippage: Type.Optional(
     Decimal(
       "MARKET orders: trade no further than this share of the best price away from it, and never further than the price " +
@@ -141,10 +149,17 @@ export const AmendOrderBody = object(
     quantity: Type.Optional(
       Decimal("The new quantity, what has been filled included; as it is when left out.", "0.01"),
     ),
+    displayQuantity: Type.Optional(
+      Decimal(
+        "The new size of an iceberg's slices, as it is when left out. Less is shown at once, more from the next slice on; " +
+          "the order keeps its place.",
+        "0.001",
+      ),
+    ),
     expiresAt: Type.Optional(ExpiresAt),
   },
   {
-    description: "At least one of price (or priceMatch) and quantity.",
+    description: "At least one of price (or priceMatch), quantity and displayQuantity.",
     examples: [{ price: "64999.5", quantity: "0.008" }],
   },
 );
@@ -213,7 +228,10 @@ const orderProperties = {
     "As placed; of a reduce-only order, what the position left of it. 0 while a closePosition order waits.",
     "0.01",
   ),
-  displayQuantity: Type.Null({ description: "Not offered yet." }),
+  displayQuantity: nullable(
+    DecimalOut("Of an iceberg: the most that the book shows of it. Null: all of it is shown.", "0.001"),
+    { examples: [null] },
+  ),
   filledQuantity: DecimalOut("What has traded.", "0.004"),
   remainingQuantity: DecimalOut("What may still trade: 0 once the order is closed.", "0.006"),
   avgPrice: nullable(DecimalOut("Average price of what has traded; null before.", "65000.25")),

@@ -29,6 +29,8 @@ export class ReferenceMarket {
   positions = new Map<number, ReferencePosition>();
   markTicks = 0;
   lastTicks = 0;
+  /** Orders placed or requeued, and slices of icebergs that came behind another one. */
+  placedOrders = 0;
 
   constructor(instrument: Instrument) {
     this.instrument = instrument;
@@ -37,6 +39,7 @@ export class ReferenceMarket {
   /** Orders and positions of its own: for trying things out. */
   copy(): ReferenceMarket {
     const copy = new ReferenceMarket(this.instrument);
+    copy.placedOrders = this.placedOrders;
     copy.orders = this.orders.map((order) => ({ ...order }));
     copy.positions = new Map([...this.positions].map(([accountId, position]) => [accountId, { ...position }]));
     return copy;
@@ -56,7 +59,7 @@ export class ReferenceMarket {
   levels(side: number): [number, number][] {
     const lots = new Map<number, number>();
     for (const order of this.queue(side))
-      lots.set(order.priceTicks, (lots.get(order.priceTicks) ?? 0) + order.remainingLots);
+      lots.set(order.priceTicks, (lots.get(order.priceTicks) ?? 0) + inSight(order));
     return [...lots];
   }
 
@@ -150,9 +153,13 @@ export class ReferenceMarket {
     if (mode === EXPIRE_MAKER || mode === EXPIRE_BOTH) this.remove(maker, STATUS_CANCELED, REASON_SELF_TRADE, out);
     if (mode === EXPIRE_MAKER) return REASON_NONE;
     if (mode !== DECREMENT) return REASON_SELF_TRADE;
-    const lots = Math.min(order.remainingLots, maker.remainingLots);
+    const lots = Math.min(order.remainingLots, inSight(maker));
     if (lots === maker.remainingLots) this.remove(maker, STATUS_CANCELED, REASON_SELF_TRADE, out);
-    else this.reduce(maker, lots, REASON_SELF_TRADE, out, time);
+    else {
+      this.reduce(maker, lots, REASON_SELF_TRADE, out, time);
+      maker.shownLots -= lots;
+      this.refill(maker);
+    }
     // Used up by its own orders: it ends with its last lots unfilled.
     if (lots === order.remainingLots) return REASON_SELF_TRADE;
     this.reduce(order, lots, REASON_SELF_TRADE, out, time);
@@ -161,7 +168,7 @@ export class ReferenceMarket {
 
   private trade(taker: ReferenceOrder, maker: ReferenceOrder, out: Outcome, time: number): ReferenceFill {
     const { instrument } = this;
-    const lots = Math.min(taker.remainingLots, maker.remainingLots);
+    const lots = Math.min(taker.remainingLots, inSight(maker));
     const quanta = lots * maker.priceTicks * instrument.quantaPerTickLot;
     const takerFeeQuanta = dividedUp(quanta, instrument.takerFeePpm, 1_000_000);
     const makerFeeQuanta = dividedUp(quanta, instrument.makerFeePpm, 1_000_000);
@@ -181,6 +188,8 @@ export class ReferenceMarket {
       order.feeQuanta += fee;
       order.updatedAt = time;
     }
+    maker.shownLots -= lots;
+    this.refill(maker);
     this.orders = this.orders.filter((order) => order.remainingLots > 0);
     this.lastTicks = maker.priceTicks;
     out.trades.push({
@@ -203,6 +212,13 @@ export class ReferenceMarket {
     });
     this.clip(maker.accountId, out, time);
     return { lots: signed, quanta, feeQuanta: takerFeeQuanta, realizedQuanta: takerRealizedQuanta };
+  }
+
+  /** An iceberg whose slice is used up shows the next one, behind all others of its price. */
+  private refill(order: ReferenceOrder): void {
+    if (order.displayLots === 0 || order.shownLots > 0 || order.remainingLots === 0) return;
+    order.shownLots = Math.min(order.displayLots, order.remainingLots);
+    order.priority = ++this.placedOrders;
   }
 
   /** What a fill does to the margin that is set aside; where orders are only tried out, nothing. */
@@ -233,8 +249,14 @@ export class ReferenceMarket {
       if (!isReduceOnly(order)) continue;
       const closable = Math.max(0, order.side === SELL ? sizeLots : -sizeLots);
       if (closable === 0) this.remove(order, STATUS_CANCELED, REASON_REDUCE_ONLY, out);
-      else if (order.remainingLots > closable)
-        this.reduce(order, order.remainingLots - closable, REASON_REDUCE_ONLY, out, time);
+      else if (order.remainingLots > closable) {
+        // What nobody sees goes first.
+        const excess = order.remainingLots - closable;
+        const hidden = Math.min(excess, order.remainingLots - inSight(order));
+        if (hidden > 0) this.reduce(order, hidden, REASON_REDUCE_ONLY, out, time);
+        if (excess > hidden) this.reduce(order, excess - hidden, REASON_REDUCE_ONLY, out, time);
+        order.shownLots = Math.min(order.shownLots, order.remainingLots);
+      }
     }
   }
 
@@ -249,3 +271,6 @@ export class ReferenceMarket {
     out.reduced.push([order.orderId, byLots, reason]);
   }
 }
+
+/** What the book shows of an order. */
+const inSight = (order: ReferenceOrder): number => (order.displayLots === 0 ? order.remainingLots : order.shownLots);

@@ -18,7 +18,10 @@ export interface ReferenceOrder {
   feeQuanta: number;
   marginPriceTicks: number;
   lossTicks: number;
-  /** Among orders of one price the lowest trades first: the count of orders placed and requeued before, and this. */
+  /** An iceberg's slices, and what is left of the one that the book shows; 0 = it is none. */
+  displayLots: number;
+  shownLots: number;
+  /** Among orders of one price the lowest trades first: the count of orders placed, requeued and refilled before, and this. */
   priority: number;
   clientOrderId: string;
   createdAt: number;

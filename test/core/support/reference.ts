@@ -16,8 +16,10 @@ import {
   LIMIT,
   MARKET,
   MoveMargin,
+  PlaceExtended,
   PlaceOrder,
   POST_ONLY,
+  PRICE_MATCHES,
   REASON_FOK_UNFILLABLE,
   REASON_IOC_REMAINDER,
   REASON_NO_LIQUIDITY,
@@ -125,7 +127,6 @@ export class ReferenceExchange {
 export class ReferenceSymbol extends ReferenceMarket {
   private readonly exchange: ReferenceExchange;
   private readonly clientIds = new Map<string, { orderId: number; bodyHash: number }>();
-  private placedOrders = 0;
   private basis1024 = 0;
   indexTicks = 0;
   haltMode = 0;
@@ -152,6 +153,10 @@ export class ReferenceSymbol extends ReferenceMarket {
         return this.moveMargin(message as MessageOf<typeof MoveMargin>, time);
       case PlaceOrder.code:
         return this.place(message as MessageOf<typeof PlaceOrder>, time);
+      case PlaceExtended.code: {
+        const { displayLots, priceMatch } = message as MessageOf<typeof PlaceExtended>;
+        return this.place(message as MessageOf<typeof PlaceExtended>, time, displayLots, priceMatch);
+      }
       case CancelOrder.code:
         return this.cancel(message as MessageOf<typeof CancelOrder>);
       case CancelAll.code:
@@ -175,12 +180,27 @@ export class ReferenceSymbol extends ReferenceMarket {
     }
   }
 
-  private place(c: MessageOf<typeof PlaceOrder>, time: number): Outcome {
+  private place(
+    asked: Omit<MessageOf<typeof PlaceOrder>, "type">,
+    time: number,
+    displayLots = 0,
+    priceMatch = 0,
+  ): Outcome {
     const { instrument, markTicks } = this;
+    let c = asked;
     const used = c.clientOrderId === "" ? undefined : this.clientIds.get(`${c.accountId}/${c.clientOrderId}`);
     if (used !== undefined && used.bodyHash !== c.bodyHash)
       return refusal("CLIENT_ORDER_ID_REUSED", { orderId: String(used.orderId) });
     if (used !== undefined) return { ...nothing(), orderId: used.orderId };
+    if (displayLots !== 0) {
+      const refused = this.misdisplayed(displayLots, c.quantityLots, c.quantityLots);
+      if (refused !== null) return refused;
+    }
+    if (priceMatch !== 0) {
+      const priceTicks = this.matched(c.side, priceMatch);
+      if (typeof priceTicks !== "number") return priceTicks;
+      c = { ...c, priceTicks };
+    }
     if (c.expiresAt !== 0 && c.expiresAt < time) return refusal("REQUEST_EXPIRED");
     if (markTicks === 0) return refusal("NO_MARK_PRICE");
     if (this.haltMode > (isReduceOnly(c) ? 1 : 0)) return this.halted();
@@ -243,6 +263,8 @@ export class ReferenceSymbol extends ReferenceMarket {
       marginPriceTicks: isBuy ? priceTicks : Math.max(priceTicks, markTicks),
       lossTicks: Math.max(0, isBuy ? priceTicks - markTicks : markTicks - priceTicks),
       priority: this.placedOrders + 1,
+      displayLots: Math.min(displayLots, quantityLots),
+      shownLots: 0,
       clientOrderId: c.clientOrderId,
       createdAt: time,
       updatedAt: time,
@@ -267,10 +289,29 @@ export class ReferenceSymbol extends ReferenceMarket {
     const out = nothing();
     let reason = unfillable ? REASON_FOK_UNFILLABLE : this.take(order, out, time);
     if (reason === REASON_NONE && order.remainingLots > 0) {
+      order.shownLots = Math.min(order.displayLots, order.remainingLots);
       if (mayRest) this.orders.push(order);
       else reason = isMarket ? REASON_NO_LIQUIDITY : REASON_IOC_REMAINDER;
     }
     return this.ended(order, reason, out);
+  }
+
+  /** Why a slice cannot be of that size; null when it can. */
+  private misdisplayed(displayLots: number, quantityLots: number, remainingLots: number): Outcome | null {
+    let minLots = Math.min(this.instrument.minQuantityLots, quantityLots);
+    while (minLots * 100 < remainingLots) minLots++;
+    if (displayLots >= minLots && displayLots <= quantityLots) return null;
+    return refusal("DISPLAY_QUANTITY_OUT_OF_RANGE", { minLots, maxLots: quantityLots });
+  }
+
+  /** The price of a level of the book. */
+  private matched(side: number, priceMatch: number): number | Outcome {
+    const word = String(PRICE_MATCHES[priceMatch]);
+    const levels = this.levels(word.startsWith("QUEUE") ? side : 1 - side);
+    const requiredLevels = Number(word.split("_")[1] ?? 1);
+    const level = levels[requiredLevels - 1];
+    if (level !== undefined) return level[0];
+    return refusal("NO_PRICE_LEVEL", { priceMatch: word, requiredLevels, levels: levels.length });
   }
 
   /** What a taker came to: at rest, filled, or expired for a reason. */
@@ -367,6 +408,11 @@ export class ReferenceSymbol extends ReferenceMarket {
     const { sizeLots } = this.position(c.accountId);
     const wanted = { ...order, updatedAt: time };
     if (c.priceTicks !== 0) wanted.priceTicks = c.priceTicks;
+    if (c.priceMatch !== 0) {
+      const matched = this.matched(order.side, c.priceMatch);
+      if (typeof matched !== "number") return matched;
+      wanted.priceTicks = matched;
+    }
     if (c.quantityLots !== 0) {
       wanted.remainingLots = c.quantityLots - order.filledLots;
       if (reduceOnly) wanted.remainingLots = Math.min(wanted.remainingLots, Math.abs(sizeLots));
@@ -375,7 +421,13 @@ export class ReferenceSymbol extends ReferenceMarket {
     const { priceTicks } = wanted;
     const keepsPlace = priceTicks === order.priceTicks && wanted.remainingLots <= order.remainingLots;
     const status = order.filledLots === 0 ? STATUS_NEW : STATUS_PARTIALLY_FILLED;
-    if (keepsPlace && wanted.quantityLots === order.quantityLots) return { ...nothing(), ...view(order), status };
+    wanted.displayLots = c.displayLots || Math.min(order.displayLots, wanted.quantityLots);
+    if (keepsPlace && wanted.quantityLots === order.quantityLots && wanted.displayLots === order.displayLots)
+      return { ...nothing(), ...view(order), status };
+    if (wanted.displayLots !== 0) {
+      const refused = this.misdisplayed(wanted.displayLots, wanted.quantityLots, wanted.remainingLots);
+      if (refused !== null) return refused;
+    }
     const lotQuanta = priceTicks * instrument.quantaPerTickLot;
     if (!reduceOnly && wanted.quantityLots * lotQuanta < instrument.minNotionalQuanta)
       return refusal("NOTIONAL_TOO_SMALL", {
@@ -385,6 +437,8 @@ export class ReferenceSymbol extends ReferenceMarket {
     const others = this.orders.filter((other) => other !== order);
     const place = this.orders.indexOf(order);
     if (keepsPlace) {
+      const shownLots = order.displayLots === 0 ? order.remainingLots : order.shownLots;
+      wanted.shownLots = Math.min(shownLots, wanted.displayLots, wanted.remainingLots);
       this.orders[place] = wanted;
       return { ...nothing(), ...view(wanted), status };
     }
@@ -430,6 +484,7 @@ export class ReferenceSymbol extends ReferenceMarket {
     const out = nothing();
     const reason = this.take(wanted, out, time);
     if (reason === REASON_NONE && wanted.remainingLots > 0) {
+      wanted.shownLots = Math.min(wanted.displayLots, wanted.remainingLots);
       // In the account's list it stands by its age, as before.
       const behind = this.orders.findIndex((other) => other.orderId > wanted.orderId);
       this.orders.splice(behind < 0 ? this.orders.length : behind, 0, wanted);

@@ -191,7 +191,7 @@ class Stage {
     const isMarket = words.shift() === "market";
     const { priceTicks, priceMatch } = isMarket ? { priceTicks: 0, priceMatch: 0 } : priced(words.shift());
     const trigger = words.map((word) => /^(stop|take|trail)=([\d.]+)$/.exec(word)).find((match) => match !== null);
-    const isExtended = priceMatch !== 0 || words.some((word) => /^(till|tp|sl)=/.test(word));
+    const isExtended = priceMatch !== 0 || words.some((word) => /^(till|tp|sl|show)=/.test(word));
     const plain = isExtended ? make(PlaceExtended, { priceMatch }) : make(PlaceOrder);
     const command = trigger === undefined ? plain : make(PlaceTrigger, { triggerTicks: Number(trigger[2]) });
     const orderType = isMarket ? MARKET : LIMIT;
@@ -230,7 +230,7 @@ class Stage {
     return this.send(command);
   }
 
-  /** `till=` a time from now, `tp=` and `sl=` triggers. */
+  /** `till=` a time from now, `tp=` and `sl=` triggers, `show=` an iceberg's slices. */
   private extend(command: MessageOf<typeof PlaceExtended>, key: string, value: number): boolean {
     const leg = { triggerTicks: value, triggerBy: 0, priceTicks: 0 };
     const { takeProfit = null, stopLoss = null } = command.legs ?? {};
@@ -239,16 +239,20 @@ class Stage {
       command.timeInForce = GTD;
     } else if (key === "tp") command.legs = { takeProfit: leg, stopLoss };
     else if (key === "sl") command.legs = { takeProfit, stopLoss: leg };
+    else if (key === "show") command.displayLots = value;
     else return false;
     return true;
   }
 
-  /** `a 5 @ 101`, `a 5` or `a @ QUEUE`. */
-  private amend(accountId: number, [clientOrderId, ...rest]: string[]): string {
+  /** `a 5 @ 101`, `a 5`, `a @ QUEUE` or `a show=2`. */
+  private amend(accountId: number, [clientOrderId, ...words]: string[]): string {
+    const show = words.find((word) => word.startsWith("show="));
+    const rest = words.filter((word) => word !== show);
+    const displayLots = Number(show?.slice(5) ?? 0);
     const at = rest.indexOf("@");
     const quantityLots = rest.length === 0 || at === 0 ? 0 : Number(rest[0]);
     const price = at < 0 ? {} : priced(rest[at + 1]);
-    return this.send(make(AmendOrder, { accountId, clientOrderId, quantityLots, ...price }));
+    return this.send(make(AmendOrder, { accountId, clientOrderId, quantityLots, displayLots, ...price }));
   }
 
   private send(command: Message, actorId: number = this.instrument.id): string {
@@ -358,7 +362,8 @@ class Stage {
           const name = this.names.get(order.orderId);
           if (order.status === STATUS_UNTRIGGERED)
             return `${name} ${ORDER_TYPES[order.orderType]} ${order.remainingLots} at ${order.triggerTicks || "-"}`;
-          return `${name} ${ORDER_STATUSES[order.status]} ${order.remainingLots}@${order.priceTicks}`;
+          const shows = order.displayLots === 0 ? "" : ` shows ${order.displayLots}`;
+          return `${name} ${ORDER_STATUSES[order.status]} ${order.remainingLots}@${order.priceTicks}${shows}`;
         })
         .join("; ") || "none"
     );

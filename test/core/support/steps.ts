@@ -62,6 +62,19 @@ export type Step = { symbol: number; account: number; waitMs: number } & (
       clientId: number;
       expiresInMs: number | null;
     }
+  /** An order that shows a part of it, or that takes its price from a level of the book. */
+  | {
+      kind: "shy";
+      side: number;
+      timeInForce: number;
+      flags: number;
+      selfTradePrevention: number;
+      priceTicks: number;
+      priceMatch: number;
+      quantityLots: number;
+      displayLots: number;
+      clientId: number;
+    }
   /** An order with a client order id once more, as whoever has lost its reply would send it. */
   | { kind: "again"; pick: number }
   | { kind: "cancel"; pick: number; clientId: number }
@@ -70,7 +83,9 @@ export type Step = { symbol: number; account: number; waitMs: number } & (
       pick: number;
       clientId: number;
       priceTicks: number;
+      priceMatch: number;
       quantityLots: number;
+      displayLots: number;
       expiresInMs: number | null;
     }
   /** Several of the above in one turn, all of this account and symbol. */
@@ -126,7 +141,7 @@ export type Step = { symbol: number; account: number; waitMs: number } & (
   | { kind: "tick" }
 );
 
-export type BatchedStep = Step & { kind: "place" | "extended" | "trigger" | "cancel" | "amend" };
+export type BatchedStep = Step & { kind: "place" | "shy" | "extended" | "trigger" | "cancel" | "amend" };
 
 /** What the four accounts begin with, in quanta: an order of 10 lots at 100 ticks is worth 7000 or 10,000 of them. */
 export const BALANCES = [60_000, 30_000, 9000, 900];
@@ -149,6 +164,8 @@ const quantityLots = fc.oneof(
   { weight: 1, arbitrary: fc.integer({ min: 13, max: 41 }) },
 );
 const side = fc.integer({ min: 0, max: 1 });
+/** The best of either side more often than levels which are rarely there. */
+const priceMatch = fc.constantFrom(1, 1, 5, 5, 2, 6, 3, 8);
 
 const place = fc.record({
   kind: fc.constant("place" as const),
@@ -177,7 +194,9 @@ const amend = fc.record({
   pick: fc.nat(1000),
   clientId: mostly(0, fc.nat(CLIENT_IDS.length - 1)),
   priceTicks: fc.oneof(fc.constant(0), priceTicks),
+  priceMatch: mostly(0, priceMatch, 9),
   quantityLots: fc.oneof(fc.constant(0), quantityLots),
+  displayLots: mostly(0, fc.integer({ min: 1, max: 8 }), 2),
   expiresInMs: mostly<number | null>(null, fc.constantFrom(-1, 0, 1), 15),
 });
 
@@ -189,15 +208,37 @@ const batchOf = (item: fc.Arbitrary<BatchedStep>): fc.Arbitrary<Step> =>
     items: fc.array(item, { minLength: 1, maxLength: 6 }),
   });
 
+/** Most are in the narrowest prices, so that their slices are used up; what shows all of it is for its priceMatch. */
+const shy = fc
+  .record({
+    kind: fc.constant("shy" as const),
+    ...common,
+    side,
+    timeInForce: mostly(0, fc.integer({ min: 0, max: 2 })),
+    flags: mostly(0, fc.constantFrom(POST_ONLY, REDUCE_ONLY, REDUCE_ONLY)),
+    selfTradePrevention: fc.integer({ min: 0, max: 3 }),
+    priceTicks: fc.integer({ min: 98, max: 102 }),
+    priceMatch: mostly(0, priceMatch, 2),
+    quantityLots: fc.integer({ min: 2, max: 40 }),
+    displayLots: fc.oneof(
+      { weight: 8, arbitrary: fc.integer({ min: 2, max: 5 }) },
+      { weight: 1, arbitrary: fc.integer({ min: 0, max: 41 }) },
+    ),
+    clientId: mostly(0, fc.nat(CLIENT_IDS.length - 1)),
+  })
+  .map((step) => ({ ...step, timeInForce: step.displayLots === 0 ? step.timeInForce : 0 }))
+  .map((step) => ({ ...step, priceTicks: step.priceMatch === 0 ? step.priceTicks : 0 }));
+
 export const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 30, arbitrary: place },
+  { weight: 8, arbitrary: shy },
   {
     weight: 1,
     arbitrary: fc.record({ kind: fc.constant("again" as const), ...common, pick: fc.nat(1000) }),
   },
   { weight: 3, arbitrary: cancel },
   { weight: 3, arbitrary: amend },
-  { weight: 3, arbitrary: batchOf(fc.oneof({ weight: 3, arbitrary: place }, cancel, amend)) },
+  { weight: 3, arbitrary: batchOf(fc.oneof({ weight: 3, arbitrary: place }, shy, cancel, amend)) },
   {
     weight: 1,
     arbitrary: fc.record({ kind: fc.constant("cancelAll" as const), ...common, side: fc.integer({ min: -1, max: 1 }) }),
@@ -392,6 +433,13 @@ export class Traffic<E extends Pick<Exchange, "time" | "ask" | "carryOut"> = Exc
         if (clientId > 0) this.withClientId.push({ actorId, command });
         return { actorId, command };
       }
+      case "shy": {
+        const { kind, symbol, account, waitMs, clientId, ...rest } = step;
+        const bodyHash = Object.values(rest).reduce((hash, part) => (hash * 31 + part) % 1_000_003, 13);
+        const command = make(PlaceExtended, { ...rest, accountId, bodyHash, clientOrderId: CLIENT_IDS[clientId] });
+        if (clientId > 0) this.withClientId.push({ actorId, command });
+        return { actorId, command };
+      }
       case "extended":
         return this.extended(actorId, accountId, step);
       case "trigger": {
@@ -419,7 +467,7 @@ export class Traffic<E extends Pick<Exchange, "time" | "ask" | "carryOut"> = Exc
         return { actorId, command: make(CancelOrder, { accountId, orderId, clientOrderId }) };
       }
       case "amend": {
-        const { priceTicks, quantityLots, expiresInMs } = step;
+        const { priceMatch, quantityLots, displayLots, expiresInMs } = step;
         // Its own account's, of the last few: most others are closed.
         const orderId = step.clientId > 0 ? 0 : this.recentOrderOf(accountId, step.pick);
         return {
@@ -428,8 +476,10 @@ export class Traffic<E extends Pick<Exchange, "time" | "ask" | "carryOut"> = Exc
             accountId,
             orderId,
             clientOrderId: CLIENT_IDS[step.clientId],
-            priceTicks,
+            priceTicks: priceMatch === 0 ? step.priceTicks : 0,
+            priceMatch,
             quantityLots,
+            displayLots,
             expiresAt: expiresInMs === null ? 0 : this.exchange.time + step.waitMs + expiresInMs,
           }),
         };

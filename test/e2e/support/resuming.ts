@@ -78,7 +78,8 @@ async function act(random: Random, trader: Stream): Promise<void> {
   if (roll < 0.01) await trader.cancelOrders({ symbol: "BTC-PERP", side }).catch(refused);
   else if (roll < 0.02) await trader.closePosition("BTC-PERP").catch(refused);
   else {
-    const placed = await trader.placeOrder({ ...limit, price }).catch(refused);
+    const iceberg = random.next() < 0.3 ? { displayQuantity: "0.001" } : {};
+    const placed = await trader.placeOrder({ ...limit, price, ...iceberg }).catch(refused);
     if (placed && placed.status !== "FILLED" && random.next() < 0.8)
       await trader.cancelOrder({ orderId: placed.orderId }).catch(refused);
   }
