@@ -221,7 +221,7 @@ export const SETTINGS = Type.Object(
       setting({
         default: 16_777_216,
         // A record takes half of it at most: see SymbolState.isTurnLong and LedgerActor.
-        minimum: 4_194_304,
+        minimum: 8_388_608,
         maximum: 1_073_741_824,
         description: "size of each ring between two threads; a power of two",
       }),

@@ -221,10 +221,15 @@ export class Conditional {
     if (slot !== NONE && state.orders.isWaiting(slot)) close(state, turn, slot, STATUS_CANCELED, REASON_OTHER_FIRED);
   }
 
-  /** Ends the orders whose goodTillDate has come: before anything else of a turn, so that none of them trades. */
+  /**
+   * Ends the orders whose goodTillDate has come: before anything else of a turn, so that none of them trades. Those that
+   * a long turn has no room for come in the next ones; until then nothing trades, see refuseWhileHalted.
+   */
   expire(turn: Turn): void {
     const { state } = this;
-    for (let serial = state.expiries.takeDue(turn.time); serial >= 0; serial = state.expiries.takeDue(turn.time)) {
+    while (!state.isTurnLong) {
+      const serial = state.expiries.takeDue(turn.time);
+      if (serial < 0) break;
       const slot = state.orders.find(serial);
       if (slot !== NONE) close(state, turn, slot, STATUS_EXPIRED, REASON_GOOD_TILL_DATE);
     }

@@ -36,7 +36,7 @@ export function statusOf(symbol: Restrictions): { mode: number; reason: number }
 
 /**
  * Refuses what the symbol does not let happen now. Returns whether it did. `reducesOnly`: no risk can come of it. While
- * orders that should be gone are still to be canceled, it takes cancels only: see fireCancelSwitches.
+ * orders that should be gone are still there, it takes cancels only: see fireCancelSwitches and Conditional.expire.
  */
 export function refuseWhileHalted(state: SymbolState, turn: Turn, reducesOnly: boolean): boolean {
   const { haltMode } = state;
@@ -44,7 +44,7 @@ export function refuseWhileHalted(state: SymbolState, turn: Turn, reducesOnly: b
     refuse(turn, "SYMBOL_HALTED", "symbol", { status: TRADING_STATUSES[haltMode] });
     return true;
   }
-  if (turn.time >= state.cancelSwitches.earliest) {
+  if (state.hasOverdue(turn.time)) {
     refuse(turn, "SYMBOL_HALTED", "symbol", { status: TRADING_STATUSES[MODE_CANCEL_ONLY] });
     return true;
   }
@@ -56,10 +56,7 @@ export function refuseWhileHalted(state: SymbolState, turn: Turn, reducesOnly: b
 
 /** Liquidations trade: not where orders may not, and not at a price that nobody vouches for any more. */
 export const mayLiquidate = (state: SymbolState, time: TimeMs): boolean =>
-  state.markTicks !== 0 &&
-  state.haltMode < MODE_CANCEL_ONLY &&
-  !state.isIndexOld(time) &&
-  time < state.cancelSwitches.earliest;
+  state.markTicks !== 0 && state.haltMode < MODE_CANCEL_ONLY && !state.isIndexOld(time) && !state.hasOverdue(time);
 
 const halted = blank(TradingHalted);
 const statusView = blank(StatusView);

@@ -653,6 +653,11 @@ export class SymbolState {
     this.forget(slot);
   }
 
+  /** Orders that should be gone are still there: a turn that was long has left them to the next ones. */
+  hasOverdue(time: TimeMs): boolean {
+    return time >= this.expiries.earliest || time >= this.cancelSwitches.earliest;
+  }
+
   /**
    * The turn has done so much that it should come to its end: it is one record of the log and of each ring between two
    * threads, and whoever is behind it waits.

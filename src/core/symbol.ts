@@ -191,9 +191,9 @@ export class SymbolActor implements Actor {
     this.endWhatIsDue(turn);
     const isMarking = this.pricing.proceed();
     const isLooking = this.liquidate(turn);
-    const isCanceling = turn.time >= this.state.cancelSwitches.earliest;
+    const isEnding = this.state.hasOverdue(turn.time);
     // What comes to wait with an order that has just been filled may be at its price already.
-    const isFiring = isCanceling || this.conditional.proceed(turn) || this.state.entryFills.size > 0;
+    const isFiring = isEnding || this.conditional.proceed(turn) || this.state.entryFills.size > 0;
     this.endTurn(turn);
     // Behind all that the turn has done: it counts what is in order by now.
     const isChecking = this.selfCheck.proceed(this.state, turn);

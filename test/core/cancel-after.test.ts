@@ -7,11 +7,13 @@ import {
   CancelAfterSet,
   CancelAll,
   Deposit,
+  GTD,
   LEDGER,
   LIMIT,
   OpenSession,
   OrderClosed,
   OrderView,
+  PlaceExtended,
   PlaceOrder,
   REASON_CANCEL_AFTER,
   REASON_GOOD_TILL_DATE,
@@ -25,7 +27,7 @@ import {
 } from "../../src/core/messages.ts";
 import type { Message, MessageOf } from "../../src/core/shape.ts";
 import { QUANTA_PER_USDC } from "../../src/core/units.ts";
-import { Exchange, make, type Said } from "./support/exchange.ts";
+import { Exchange, make, type Said, START } from "./support/exchange.ts";
 import { FREE, instrument, ODD, PLAIN } from "./support/instruments.ts";
 import { scenario } from "./support/scenario.ts";
 import { takeSeed } from "./support/seed.ts";
@@ -142,7 +144,8 @@ function checkFired(said: Said, due: readonly number[], open: ReadonlyMap<number
   }
 }
 
-test("more orders than fit into a turn are canceled over several, and nothing trades until they are", () => {
+/** Many orders of many accounts, all to end by themselves in a second; `arm` is told of each account behind its orders. */
+function crowd(order: Partial<MessageOf<typeof PlaceExtended>>, arm: (exchange: Exchange, accountId: number) => void) {
   const accounts = 30;
   const ordersEach = 500;
   const plain = instrument({ ...PLAIN, maxOpenOrders: ordersEach }, {});
@@ -153,26 +156,46 @@ test("more orders than fit into a turn are canceled over several, and nothing tr
     exchange.ask(LEDGER, make(Deposit, { accountId, amountQuanta: 1e6 * QUANTA_PER_USDC }));
     return accountId;
   };
-  const place = (accountId: number, side: number, quantityLots: number): Said =>
-    exchange.do(plain.id, make(PlaceOrder, { accountId, side, orderType: LIMIT, quantityLots, priceTicks: 100 }));
   exchange.do(plain.id, make(SetIndexPrice, { indexTicks: 100 }));
   const makers = Array.from({ length: accounts }, (_, i) => open(`maker ${i}`));
   const taker = open("taker");
+  const limit = { orderType: LIMIT, priceTicks: 100 };
   for (const accountId of makers) {
-    for (let i = 0; i < ordersEach; i++) place(accountId, BUY, 1);
-    exchange.do(plain.id, make(CancelAfter, { accountId, cancelAt: exchange.time + 1000 }));
+    for (let i = 0; i < ordersEach; i++)
+      exchange.do(plain.id, make(PlaceExtended, { ...limit, accountId, side: BUY, quantityLots: 1, ...order }));
+    arm(exchange, accountId);
   }
+  const sell = (): Said =>
+    exchange.do(plain.id, make(PlaceOrder, { ...limit, accountId: taker, side: SELL, quantityLots: 5 }));
+  return { exchange, plain, makers, sell, orders: accounts * ordersEach };
+}
+
+/** All of them are due: over how many turns they end, and that nothing trades before. */
+function endsInTurns({ exchange, plain, makers, sell, orders }: ReturnType<typeof crowd>): void {
+  assert.equal(exchange.audit(plain.id).openOrders, orders);
   exchange.time += 1000;
-  const first = place(taker, SELL, 5);
+  const first = sell();
   assert.equal(closedIn(first), 10_000);
   const [refused] = first.replies as MessageOf<typeof Refused>[];
   assert.deepEqual([refused.type, refused.code], [Refused.code, "SYMBOL_HALTED"]);
   // Whoever wants out himself gets there.
-  const rest = exchange.do(plain.id, make(CancelAll, { accountId: makers[accounts - 1], side: -1 }));
-  assert.equal(closedIn(rest), accounts * ordersEach - 10_000);
+  const rest = exchange.do(plain.id, make(CancelAll, { accountId: makers.at(-1) ?? 0, side: -1 }));
+  assert.equal(closedIn(rest), orders - 10_000);
   assert.deepEqual(exchange.do(plain.id, make(Tick)).events, []);
-  assert.equal(place(taker, SELL, 5).replies[0].type, OrderView.code);
+  assert.equal(sell().replies[0].type, OrderView.code);
   assert.deepEqual(exchange.audit(plain.id).faults, []);
+}
+
+test("more orders than fit into a turn are canceled over several, and nothing trades until they are", () => {
+  endsInTurns(
+    crowd({}, (exchange, accountId) =>
+      exchange.do(PLAIN.id, make(CancelAfter, { accountId, cancelAt: exchange.time + 1000 })),
+    ),
+  );
+});
+
+test("more orders than fit into a turn expire over several, and nothing trades until they have", () => {
+  endsInTurns(crowd({ timeInForce: GTD, goodTillDate: START + 1000 }, () => {}));
 });
 
 const closedIn = ({ events }: Said): number => events.filter(({ type }) => type === OrderClosed.code).length;

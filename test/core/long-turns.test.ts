@@ -5,6 +5,7 @@ import { SETTINGS } from "../../src/config/settings.ts";
 import { BYTES_PER_OPEN_ORDER } from "../../src/config.ts";
 import {
   BUY,
+  BY_MARK,
   CancelAll,
   ClosePosition,
   Deposit,
@@ -15,6 +16,7 @@ import {
   OpenSession,
   ORDER_STATUSES,
   OrderView,
+  OrderWaits,
   PlaceExtended,
   PlaceOrder,
   REASONS,
@@ -131,6 +133,21 @@ test("fill-or-kill counts the slices that it would meet, not only the orders", (
   assert.deepEqual(outcome(tooMany), { status: "EXPIRED", reason: "FOK_UNFILLABLE", trades: 0, filledLots: 0 });
   const few = exchange.do(DEEP.id, make(PlaceOrder, { ...fok, quantityLots: 13_000 }));
   assert.deepEqual(outcome(few), { status: "FILLED", reason: null, trades: 3001, filledLots: 13_000 });
+});
+
+test("an order that meets thousands of entries, whose take-profits and stops then wait, is a turn that fits", () => {
+  const { exchange, open } = openMarket();
+  const [maker, taker] = [open("maker"), open("taker")];
+  const leg = { triggerBy: BY_MARK, priceTicks: 0 };
+  const legs = { takeProfit: { ...leg, triggerTicks: 15 }, stopLoss: { ...leg, triggerTicks: 5 } };
+  const entry = { accountId: maker, side: BUY, orderType: LIMIT, priceTicks: 10, quantityLots: 1, legs };
+  for (let i = 0; i < 5000; i++) exchange.do(DEEP.id, make(PlaceExtended, entry));
+  const sale = { accountId: taker, side: SELL, orderType: LIMIT, priceTicks: 10, quantityLots: 5000 };
+  const said = exchange.do(DEEP.id, make(PlaceOrder, sale));
+  const waiting = said.events.filter(({ type }) => type === OrderWaits.code).length;
+  assert.ok(waiting > 0 && waiting === 2 * outcome(said).trades, `${waiting} wait`);
+  assert.ok(bytesOf(said) < MAX_RECORD_BYTES, `${bytesOf(said)} bytes`);
+  assert.deepEqual(exchange.audit(DEEP.id).faults, []);
 });
 
 test("closing a position into thousands of orders takes a few turns", () => {
