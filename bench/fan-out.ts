@@ -10,10 +10,12 @@ import {
   startExchange,
   startTalking,
 } from "./support/processes.ts";
-import { type Row, ratioRow, sideBySide } from "./support/report.ts";
+import { compact, type Row, ratioRow, sideBySide } from "./support/report.ts";
 import type { Delivered, SubscribersTask } from "./support/subscribers.ts";
 
 const SUBSCRIBERS = 1000;
+/** How the cost of one order grows with whom it is told. */
+const CROWDS = [1, 100, 10_000];
 const SECONDS = 2;
 const SYMBOL = "BTC-PERP";
 const DEPTH = 20;
@@ -35,7 +37,7 @@ export async function benchFanOut(rounds: number): Promise<Row[]> {
   const exchange = await startExchange({ [SYMBOL]: "65000" });
   try {
     await restOrders(exchange);
-    const task = exchangeTask(exchange);
+    const task = exchangeTask(exchange, SUBSCRIBERS);
     const crowd = await Crowd.gather(exchange, task);
     const { messages, bytes, orders } = await crowd.measure(1);
     if (messages < orders * SUBSCRIBERS * MESSAGES_PER_ORDER) throw new Error("some news did not arrive");
@@ -61,10 +63,40 @@ export async function benchFanOut(rounds: number): Promise<Row[]> {
     const rows = [ratioRow(what, "deliveries/s", BARE, ours.map(rate), theirs.map(rate))];
     if (ours.every(({ serverUs }) => serverUs > 0))
       rows.push(ratioRow(`${what}, the server's processor time for one`, "us", BARE, ours.map(cost), theirs.map(cost)));
-    return rows;
+    return [...rows, ...(await compareCrowds(exchange, rounds))];
   } finally {
     await exchange.stop();
   }
+}
+
+/** The server's time for one order, all of its deliveries included. */
+async function compareCrowds(exchange: RunningExchange, rounds: number): Promise<Row[]> {
+  if (process.platform !== "linux") return [];
+  const sizes = CROWDS.filter((size) => size < mostSockets());
+  const each: number[][] = [];
+  for (const size of sizes) {
+    const crowd = await Crowd.gather(exchange, exchangeTask(exchange, size));
+    await crowd.measure(SECONDS / 2); // warm-up
+    const costs: number[] = [];
+    for (let round = 0; round < rounds; round++) {
+      const { serverUs, orders } = await crowd.measure(SECONDS / 2);
+      costs.push(serverUs / orders);
+    }
+    each.push(costs);
+    await crowd.disperse();
+  }
+  const row = (size: number, costs: readonly number[]): Row => {
+    const what = `WebSocket, ${compact(size)} subscribers to book and trades, the server's processor time for one order`;
+    return ratioRow(what, "us", `with ${sizes[0]}`, costs, each[0] as number[]);
+  };
+  return sizes.map((size, i) => row(size, each[i] as number[])).slice(1);
+}
+
+/** That a process may have open, with room for its files. */
+function mostSockets(): number {
+  const report = process.report.getReport() as unknown as { userLimits: { open_files: { hard: number | string } } };
+  const { hard } = report.userLimits.open_files;
+  return hard === "unlimited" ? Number.POSITIVE_INFINITY : Number(hard) - 200;
 }
 
 interface Measured extends Delivered {
@@ -119,7 +151,7 @@ function processorUs(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) * US_PER_CLOCK_TICK;
 }
 
-function exchangeTask({ url, socketUrl, token }: RunningExchange): SubscribersTask {
+function exchangeTask({ url, socketUrl, token }: RunningExchange, count: number): SubscribersTask {
   const channels = [
     { channel: "orderbook", symbol: SYMBOL, depth: DEPTH },
     { channel: "trades", symbol: SYMBOL },
@@ -127,7 +159,7 @@ function exchangeTask({ url, socketUrl, token }: RunningExchange): SubscribersTa
   const order = { symbol: SYMBOL, type: "LIMIT", timeInForce: "IOC", quantity: "0.001" };
   return {
     socketUrl,
-    count: SUBSCRIBERS,
+    count,
     subscription: JSON.stringify({ op: "subscribe", channels }),
     greetings: GREETINGS,
     ordersUrl: `${url}/orders`,

@@ -1,11 +1,14 @@
 import { rate } from "./core.ts";
 import { RESTING_ACCOUNTS } from "./support/commands.ts";
-import { perpdEngine } from "./support/engines.ts";
+import { perpdEngine, perpdSymbols } from "./support/engines.ts";
+import { collectGarbage } from "./support/garbage.ts";
 import { compareSizes, type Row } from "./support/report.ts";
 import { type OrderStream, orderStream } from "./support/stream.ts";
 
 const ACCOUNTS = [100, 1000, 10_000, 100_000];
 const RESTING_ORDERS = [1000, 10_000, 100_000, 1_000_000];
+/** Of one worker. All orders and operations are shared out among them. */
+const SYMBOLS = [1, 4, 16, 64];
 const OPERATIONS = 200_000;
 const RANGE_TICKS = 10_000;
 const LIVE_ORDERS = 10_000;
@@ -14,6 +17,7 @@ const LIVE_ORDERS = 10_000;
 export function benchGrowth(rounds: number): Row[] {
   const ofAccounts = orderStream("accounts", LIVE_ORDERS, OPERATIONS, RANGE_TICKS, 7);
   const byLive = new Map(RESTING_ORDERS.map((live) => [live, orderStream("live", live, OPERATIONS, RANGE_TICKS, 8)]));
+  const bySymbols = new Map(SYMBOLS.map((symbols) => [symbols, streamsOf(symbols)]));
   operationNs(ofAccounts, RESTING_ACCOUNTS); // warm-up
   return [
     ...compareSizes("growth, one operation", "accounts", "ns", ACCOUNTS, rounds, (accounts) =>
@@ -22,9 +26,33 @@ export function benchGrowth(rounds: number): Row[] {
     ...compareSizes("growth, one operation", "resting orders", "ns", RESTING_ORDERS, rounds, (live) =>
       operationNs(byLive.get(live) as OrderStream, RESTING_ACCOUNTS),
     ),
+    ...compareSizes("growth, one operation", "symbols", "ns", SYMBOLS, rounds, (symbols) =>
+      inTurnsNs(bySymbols.get(symbols) as OrderStream[]),
+    ),
   ];
 }
 
 function operationNs(stream: OrderStream, restingAccounts: number): number {
   return 1e9 / rate((of) => perpdEngine(of, restingAccounts), stream);
+}
+
+function streamsOf(symbols: number): OrderStream[] {
+  const [live, operations] = [Math.floor(LIVE_ORDERS / symbols), Math.floor(OPERATIONS / symbols)];
+  return Array.from({ length: symbols }, (_, i) => orderStream(`symbol ${i}`, live, operations, RANGE_TICKS, 9 + i));
+}
+
+/** An operation of each symbol, then the next of each. */
+function inTurnsNs(streams: readonly OrderStream[]): number {
+  const engines = perpdSymbols(streams);
+  const { prefill, length } = streams[0] as OrderStream;
+  const run = (from: number, to: number): void => {
+    for (let i = from; i < to; i++) for (const engine of engines) engine.run(i);
+  };
+  run(0, prefill);
+  collectGarbage();
+  const from = performance.now();
+  run(prefill, length);
+  const ns = (performance.now() - from) * 1e6;
+  for (const [i, engine] of engines.entries()) engine.fills.mustEqual((streams[i] as OrderStream).fills, engine.name);
+  return ns / ((length - prefill) * engines.length);
 }

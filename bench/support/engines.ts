@@ -27,26 +27,30 @@ export const BENCH_INSTRUMENT = compileInstrument({ ...BTC, maxOpenOrders: 100_0
 export class Core {
   readonly fills = new Fills();
   readonly actor: SymbolActor;
-  private readonly cells: AccountCells;
+  readonly cells: AccountCells;
   private readonly turn: Turn;
   private sequence = 0;
 
-  /** Accounts are open and funded, richly unless told otherwise, and there is a price. */
-  constructor(restingAccounts: number, depositQuanta?: number) {
+  /**
+   * Accounts are open and funded, richly unless told otherwise, and there is a price. `beside`: another symbol of the same
+   * accounts.
+   */
+  constructor(restingAccounts: number, depositQuanta?: number, instrument = BENCH_INSTRUMENT, beside?: Core) {
     const { fills } = this;
     this.turn = {
       time: TIME,
       emit(event: Event) {
-        if (event.type === Traded.code)
-          fills.add(addOfOrder(event.makerOrderId, BENCH_INSTRUMENT.id), event.quantityLots);
+        if (event.type === Traded.code) fills.add(addOfOrder(event.makerOrderId, instrument.id), event.quantityLots);
       },
       reply(_reply: Reply) {},
     };
-    this.cells = AccountCells.allocate(Math.max(65_536, 2 * restingAccounts));
-    this.actor = new SymbolActor(BENCH_INSTRUMENT, this.cells);
-    const ledger = new LedgerActor({ faucetCapQuanta: FAUCET_CAP_QUANTA, withdrawalDelayMs: 0 }, this.cells);
-    for (const command of openAccounts(restingAccounts, depositQuanta)) ledger.decide(command, this.turn);
-    this.cells.flush();
+    this.cells = beside?.cells ?? AccountCells.allocate(Math.max(65_536, 2 * restingAccounts));
+    this.actor = new SymbolActor(instrument, this.cells);
+    if (beside === undefined) {
+      const ledger = new LedgerActor({ faucetCapQuanta: FAUCET_CAP_QUANTA, withdrawalDelayMs: 0 }, this.cells);
+      for (const command of openAccounts(restingAccounts, depositQuanta)) ledger.decide(command, this.turn);
+      this.cells.flush();
+    }
     this.decide(openingPrice());
   }
 
@@ -66,8 +70,22 @@ export class Core {
 }
 
 export function perpdEngine(stream: OrderStream, restingAccounts = RESTING_ACCOUNTS): Engine {
-  const core = new Core(restingAccounts);
-  const commands = new Commands(stream, BENCH_INSTRUMENT.id, restingAccounts);
+  return engineOf(new Core(restingAccounts), stream, restingAccounts);
+}
+
+/** An engine for each stream: symbols of one worker, with the same accounts. */
+export function perpdSymbols(streams: readonly OrderStream[]): Engine[] {
+  let beside: Core | undefined;
+  return streams.map((stream, i) => {
+    const instrument = compileInstrument({ ...BENCH_INSTRUMENT.config, id: BENCH_INSTRUMENT.id + i });
+    const core = new Core(RESTING_ACCOUNTS, undefined, instrument, beside);
+    beside ??= core;
+    return engineOf(core, stream, RESTING_ACCOUNTS);
+  });
+}
+
+function engineOf(core: Core, stream: OrderStream, restingAccounts: number): Engine {
+  const commands = new Commands(stream, core.actor.actorId, restingAccounts);
   return { name: "perpd", fills: core.fills, run: (i) => core.decide(commands.at(i)) };
 }
 

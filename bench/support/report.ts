@@ -72,6 +72,7 @@ export function compareSizes(
 export function compact(value: number): string {
   if (value >= 1e6) return `${(value / 1e6).toFixed(2)}M`;
   if (value >= 1e4) return `${(value / 1e3).toFixed(1)}k`;
+  if (Number.isInteger(value)) return String(value);
   return value.toFixed(value < 10 ? 2 : value < 100 ? 1 : 0);
 }
 
