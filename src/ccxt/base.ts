@@ -28,6 +28,11 @@ interface Page<Row> {
   nextCursor: string | null;
 }
 
+/** Each item costs what a request of its own would. */
+function batchCost(items: readonly Dict[]): number {
+  return items.every(({ action }) => action === "CANCEL") ? items.length * CANCEL_COST : items.length;
+}
+
 /** How requests are addressed and signed, and what their refusals become. */
 export class PerpdBase extends Exchange {
   override describe() {
@@ -79,7 +84,8 @@ export class PerpdBase extends Exchange {
   }
 
   /** In tokens of 20 ms, by what the exchange charges: lists are dear, and canceling has a budget of its own. */
-  override calculateRateLimiterCost(_api: string, method: string, path: string): number {
+  override calculateRateLimiterCost(_api: string, method: string, path: string, params: Dict): number {
+    if (path === "orders/batch") return batchCost(params.items);
     if (method === "DELETE" || path.endsWith("/close")) return CANCEL_COST;
     return method === "GET" && PAGES.has(path) ? PAGE_COST : 1;
   }

@@ -1,6 +1,6 @@
 import type { ChannelMessage, ChannelRequest, ErrorBody } from "../client/types.ts";
+import { PerpdBatches } from "./batches.ts";
 import { errorClass } from "./errors.ts";
-import { PerpdTrading } from "./trading.ts";
 
 /** The part of ccxt's WebSocket client that is used. */
 export interface SocketClient {
@@ -40,7 +40,7 @@ export const streamOf = ({ channel, symbol, depth, updateMs, interval }: Channel
   [channel, symbol, depth, updateMs || undefined, interval].filter((part) => part !== undefined).join(":");
 
 /** The connection's side of watching: it subscribes, authenticates, and sees to it that no message is missing. */
-export abstract class PerpdConnection extends PerpdTrading {
+export abstract class PerpdConnection extends PerpdBatches {
   private nextRequestId = 1;
 
   /** A message of a stream, in its place. False: it shows that what was made of the stream is wrong. */

@@ -27,14 +27,14 @@ export abstract class PerpdSocketTrading extends PerpdConnection {
     params: Dict = {},
   ): Promise<Order> {
     await this.loadMarkets();
-    const request = { ...this.changesRequest(symbol, amount, price), ...socketReference(id, params) };
+    const request = { ...this.changesRequest(symbol, amount, price), ...this.orderNamed(id, params) };
     return this.parseOrder(await this.call<api.PlacedOrder>("order.amend", request), this.market(symbol));
   }
 
   /** By `params.clientOrderId`, if that is given, else by id. */
   override async cancelOrderWs(id: string, symbol?: Str, params: Dict = {}): Promise<Order> {
     await this.loadMarkets();
-    const order = await this.call<api.Order>("order.cancel", socketReference(id, params));
+    const order = await this.call<api.Order>("order.cancel", this.orderNamed(id, params));
     return this.parseOrder(order, this.marketOrNone(symbol));
   }
 
@@ -46,6 +46,3 @@ export abstract class PerpdSocketTrading extends PerpdConnection {
     return this.parseOrders(data, market);
   }
 }
-
-const socketReference = (id: string, params: Dict): Dict =>
-  params.clientOrderId === undefined ? { orderId: id, ...params } : params;

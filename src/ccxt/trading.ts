@@ -76,13 +76,6 @@ export class PerpdTrading extends PerpdSettings {
     );
   }
 
-  /** One after the other; stops at the first that cannot be canceled. */
-  override async cancelOrders(ids: string[], symbol?: Str, params: Dict = {}): Promise<Order[]> {
-    const canceled: Order[] = [];
-    for (const id of ids) canceled.push(await this.cancelOrder(id, symbol, params));
-    return canceled;
-  }
-
   override async cancelAllOrders(symbol?: Str, params: Dict = {}): Promise<Order[]> {
     await this.loadMarkets();
     const market = this.marketOrNone(symbol);
@@ -217,6 +210,11 @@ export class PerpdTrading extends PerpdSettings {
   /** The last part of an order's path, among the params that are left. */
   private orderReference(id: string, { clientOrderId, ...rest }: Dict): Dict {
     return { ...rest, id: clientOrderId === undefined ? id : `client:${clientOrderId}` };
+  }
+
+  /** The fields that name an order in a message, with the params that are left. */
+  protected orderNamed(id: string | undefined, params: Dict): Dict {
+    return params.clientOrderId === undefined ? { orderId: id, ...params } : params;
   }
 
   protected marketOrNone(symbol: Str) {

@@ -22,11 +22,11 @@ while (isRunning) {
   const middle = markPrice ?? last ?? 0;
   if (Math.abs(middle - quoted) > middle * HALF_SPREAD * 0.2) {
     await exchange.cancelAllOrders(symbol);
-    for (const [side, price] of [
-      ["buy", middle * (1 - HALF_SPREAD)] as const,
-      ["sell", middle * (1 + HALF_SPREAD)] as const,
-    ])
-      await exchange.createOrder(symbol, "limit", side, Number(amount), price, { postOnly: true });
+    const quote = { symbol, type: "limit", amount: Number(amount), params: { postOnly: true } } as const;
+    await exchange.createOrders([
+      { ...quote, side: "buy", price: middle * (1 - HALF_SPREAD) },
+      { ...quote, side: "sell", price: middle * (1 + HALF_SPREAD) },
+    ]);
     quoted = middle;
     const [position] = await exchange.fetchPositions([symbol]);
     console.log(`around ${middle}, holding ${position?.contracts ?? 0} ${position?.side ?? ""}`);

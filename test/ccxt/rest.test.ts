@@ -18,11 +18,13 @@ let open: Order;
 let canceled: Order;
 let filled: Order;
 let taken: Order;
+const SOL = "SOL/USDC:USDC";
 /** ccxt's types leave it open whether an order has one. */
 const idOf = ({ id }: Order): string => id as string;
 
 before(async () => {
   market = await openMarket();
+  await market.operator.setIndex("SOL-PERP", "150");
   maker = market.maker.exchange;
   taker = market.taker.exchange;
   canceled = await maker.createOrder(BTC, "limit", "sell", 0.3, 65100, { clientOrderId: "canceled" });
@@ -476,6 +478,73 @@ const METHODS: Record<string, () => Promise<void> | void> = {
     assert.deepEqual(
       ended.map(({ id, status }) => [id, status]),
       ids.map((id) => [id, "canceled"]),
+    );
+    const named = await maker.createLimitBuyOrder(ETH, 0.1, 2900, { clientOrderId: "one-of-many" });
+    const order = await maker.createLimitBuyOrder(ETH, 0.1, 2900);
+    // One that is not open any more stands in its place, and stops nobody.
+    const [gone, ...others] = await maker.cancelOrders([ids[0] as string, idOf(order)], ETH, {
+      clientOrderIds: ["one-of-many"],
+    });
+    assert.deepEqual([gone?.id, gone?.status, gone?.info.code], [ids[0], undefined, "ORDER_NOT_OPEN"]);
+    assert.deepEqual(
+      others.map(({ id, status }) => [id, status]),
+      [order, named].map(({ id }) => [id, "canceled"]),
+    );
+    const last = await maker.createLimitBuyOrder(ETH, 0.1, 2900);
+    assert.equal((await maker.cancelOrders([idOf(last)]))[0]?.status, "canceled");
+    await assert.rejects(maker.cancelOrders([idOf(last)]), { name: "OrderNotFound" });
+  },
+  async createOrders() {
+    const request = (symbol: string, price: number, params: Dict = {}) => ({
+      ...{ symbol, type: "limit" as const, side: "buy" as const, amount: 1, price, params },
+    });
+    const orders = await maker.createOrders([
+      request(ETH, 2900, { clientOrderId: "batch-1" }),
+      request(SOL, 140, { postOnly: true }),
+      request(ETH, 3005, { postOnly: true, clientOrderId: "batch-2" }),
+      ...Array.from({ length: 21 }, (_, i) => request(ETH, 2901 + i)),
+    ]);
+    assert.equal(orders.length, 24);
+    const [first, second, refused, ...others] = orders as Order[];
+    check.checkOrder(maker, first as Dict, ETH);
+    check.checkOrder(maker, second as Dict, SOL);
+    assert.deepEqual([first?.clientOrderId, second?.postOnly], ["batch-1", true]);
+    assert.deepEqual(
+      [refused?.status, refused?.clientOrderId, refused?.symbol, refused?.info.code],
+      ["rejected", "batch-2", ETH, "POST_ONLY_WOULD_TRADE"],
+    );
+    assert.deepEqual(
+      others.map(({ price, status }) => [price, status]),
+      others.map((_, i) => [2901 + i, "open"]),
+    );
+    // A mistake refuses the whole batch.
+    await assert.rejects(maker.createOrders([request(ETH, 2950), request(ETH, 2950, { timeInForce: "NEVER" })]), {
+      name: "BadRequest",
+    });
+  },
+  async editOrders() {
+    const open = await maker.fetchOpenOrders(ETH);
+    const { id } = open.find(({ price }) => price === 2901) as Order;
+    const change = { symbol: ETH, type: "limit" as const, side: "buy" as const };
+    const [byId, byName, gone] = await maker.editOrders([
+      { ...change, id, amount: 0.5 } as Dict & typeof change,
+      { ...change, price: 2899, params: { clientOrderId: "batch-1" } },
+      { ...change, id: canceled.id, symbol: BTC, amount: 0.1 } as Dict & typeof change,
+    ]);
+    check.checkOrder(maker, byId as Dict, ETH);
+    assert.deepEqual([byId?.id, byId?.amount, byId?.price], [id, 0.5, 2901]);
+    assert.deepEqual([byName?.clientOrderId, byName?.amount, byName?.price], ["batch-1", 1, 2899]);
+    assert.deepEqual([gone?.id, gone?.status, gone?.info.code], [canceled.id, undefined, "ORDER_NOT_OPEN"]);
+  },
+  async cancelOrdersForSymbols() {
+    const open = (await maker.fetchOpenOrders()).filter(({ side, symbol }) => side === "buy" && symbol !== BTC);
+    const batch = open.filter(({ price }) => (price as number) < 2990);
+    const requests = batch.map((order) => ({ id: idOf(order), symbol: order.symbol as string }));
+    assert.ok(requests.length > 20);
+    const ended = await maker.cancelOrdersForSymbols(requests);
+    assert.deepEqual(
+      ended.map(({ id, symbol, status }) => [id, symbol, status]),
+      requests.map(({ id, symbol }) => [id, symbol, "canceled"]),
     );
   },
   async cancelAllOrders() {
