@@ -63,15 +63,13 @@ export function openDatabase(dir: string, options: DatabaseOptions = {}): Databa
   const isFresh = !isInitialised(dir);
   if (known === null && isPresent(path)) throw new DatabaseCorruptError(`${path}: a database without genesis.json`);
   if (!isFresh && !isPresent(path)) throw new DatabaseCorruptError(`${path}: the database is missing or empty`);
-  if (readOnly) {
-    if (known === null || isFresh) throw new DatabaseCorruptError(`${dir}: there is no database to read`);
-    return new Database(known, path, mapSizeBytes, true);
-  }
+  if (readOnly && (known === null || isFresh)) throw new DatabaseCorruptError(`${dir}: there is no database to read`);
   const genesis = known ?? createGenesis(dir);
-  if (!isFresh && probe) probeDatabase(dir);
-  const database = new Database(genesis, path, mapSizeBytes, false);
+  if (!readOnly && !isFresh && probe) probeDatabase(dir);
+  const database = new Database(genesis, path, mapSizeBytes, readOnly);
   try {
-    admit(database, dir, isFresh);
+    database.refuseStrangeTables();
+    if (!readOnly) admit(database, dir, isFresh);
   } catch (error) {
     database.close();
     throw error;
@@ -111,6 +109,7 @@ export class Database {
   readonly trades: SeriesTable<TradeRecord>;
   readonly liquidations: SeriesTable<TradeRecord>;
   private readonly root: RootDatabase<Uint8Array, Key>;
+  private readonly tableNames = new Set<string>();
 
   constructor(genesis: Genesis, path: string, mapSizeBytes: number, readOnly: boolean) {
     this.genesis = genesis;
@@ -124,7 +123,10 @@ export class Database {
       cache: false,
       readOnly,
     });
-    const lmdb = (name: string) => this.root.openDB<Uint8Array, Key>(name, { encoding: "binary", cache: false });
+    const lmdb = (name: string) => {
+      this.tableNames.add(name);
+      return this.root.openDB<Uint8Array, Key>(name, { encoding: "binary", cache: false });
+    };
     const rows = <Row extends Message>(name: string): RowTable<Row> => new RowTable<Row>(name, lmdb(name));
     const series = <Row extends Message>(name: string): SeriesTable<Row> => new SeriesTable<Row>(name, lmdb(name));
     this.genesisRecords = rows("genesis");
@@ -145,6 +147,19 @@ export class Database {
     this.fundMovements = series("fundMovements");
     this.trades = series("trades");
     this.liquidations = series("liquidations");
+  }
+
+  /**
+   * Throws DatabaseCorruptError where there is a table that is none of these. A name that has rotted leads nowhere: the table
+   * that is meant would be an empty one, its rows gone without a word.
+   */
+  refuseStrangeTables(): void {
+    const names = [...this.root.getKeys()].map(String);
+    const { entryCount } = this.root.getStats() as { entryCount: number };
+    const strange = names.filter((name, i) => !this.tableNames.has(name) || names.indexOf(name) !== i);
+    if (strange.length > 0) throw new DatabaseCorruptError(`tables that are not this program's: ${strange.join(", ")}`);
+    if (names.length !== entryCount)
+      throw new DatabaseCorruptError(`${names.length} of ${entryCount} tables can be found`);
   }
 
   /** Does all writes of the batch, or none; on disk when it returns. Empties the batch. Throws DatabaseWriteError. */

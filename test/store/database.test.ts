@@ -185,6 +185,25 @@ test("a flipped bit in the keys that LMDB searches by does not hide rows", async
   assert.ok(noticed > 0);
 });
 
+test("a flipped bit in a table's name does not make an empty table of it", async () => {
+  const dir = newDir();
+  await fill(dir, 50);
+  const sound = fs.readFileSync(dataFile(dir));
+  for (const name of ["orders", "snapshotRows", "fundMovements", "genesis"])
+    for (let byte = 0; byte < name.length; byte++) {
+      const bytes = Buffer.from(sound);
+      for (let at = bytes.indexOf(name); at >= 0; at = bytes.indexOf(name, at + 1)) {
+        const place = at + byte;
+        bytes.writeUInt8(bytes.readUInt8(place) ^ (1 << (byte % 5)), place);
+      }
+      fs.writeFileSync(dataFile(dir), bytes);
+      assert.throws(() => openDatabase(dir, { probe: false }), DatabaseCorruptError, `${name}, byte ${byte}`);
+      assert.throws(() => openDatabase(dir, { readOnly: true }), /tables/, `${name}, byte ${byte}`);
+    }
+  fs.writeFileSync(dataFile(dir), sound);
+  await openDatabase(dir).close();
+});
+
 test("a row that stands in the place of another one, and twice, is noticed", async () => {
   const dir = newDir();
   await fill(dir, 200);
