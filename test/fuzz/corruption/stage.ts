@@ -36,7 +36,12 @@ export const corruption: Stage = {
         const what = damage(dir, new Random(seed + run));
         const kind = judge(await opener.open(dir), expected);
         if (kind in counts) counts[kind as keyof typeof counts]++;
-        else throw new Error(`SEED=${seed + run} RUNS=1: ${what}: ${kind}`);
+        else {
+          const kept = join(tmpdir(), `perpd-damaged-${seed + run}`);
+          fs.cpSync(sound, `${kept}-before`, { recursive: true });
+          fs.cpSync(dir, kept, { recursive: true });
+          throw new Error(`SEED=${seed + run} RUNS=1: ${what}: ${kind}; the folder is kept: ${kept}`);
+        }
       }
       say(`${JSON.stringify(counts)}: 0 silent, 0 fresh starts`);
     } finally {
