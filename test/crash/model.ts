@@ -1,4 +1,4 @@
-import type { CreatedApiKey, Fill, NewOrder, Order, Transfer } from "../../src/client/types.ts";
+import type { CreatedApiKey, Fill, LedgerEntry, NewOrder, Order, Transfer } from "../../src/client/types.ts";
 import type { PrivateKey } from "../e2e/support/wallet.ts";
 
 /** What was asked of the exchange, and what it said: everything that must still be true after a crash. */
@@ -60,6 +60,8 @@ export class AccountModel {
   readonly leverage = new Map<SymbolName, { known: number; asked: number | null }>();
   /** Every fill that was ever listed, by trade. */
   readonly fills = new Map<string, Fill>();
+  /** What changed its money, by entryId. */
+  readonly entries = new Map<string, LedgerEntry>();
 
   constructor(privateKey: PrivateKey, accountId: string, token: string) {
     this.privateKey = privateKey;

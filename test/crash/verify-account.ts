@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
-import type { Balance, Fill, Order, Page, Position, Transfer } from "../../src/client/types.ts";
+import type { Balance, Fill, LedgerEntry, Order, Page, Position, Transfer } from "../../src/client/types.ts";
 import { Api } from "../e2e/support/api.ts";
 import { decimal, millionths } from "../e2e/support/decimal.ts";
 import { type Load, sendOrder, sendTransfer } from "./load.ts";
@@ -44,6 +44,7 @@ export class AccountCheck {
     await this.checkOrders();
     await this.checkFills();
     await this.checkTransfers();
+    await this.checkLedger();
     await this.checkMoney();
     await this.checkLeverage();
     await this.checkKeys();
@@ -209,6 +210,22 @@ export class AccountCheck {
     }
   }
 
+  /** Every entry that was listed once is listed still, and as it was. */
+  private async checkLedger(): Promise<void> {
+    const { entries } = this.account;
+    const inList = new Set<string>();
+    for (const entry of await this.pages<LedgerEntry>("/account/ledger")) {
+      if (inList.has(entry.entryId)) this.invented(`ledger entry ${entry.entryId} is listed twice`);
+      inList.add(entry.entryId);
+      const was = entries.get(entry.entryId);
+      if (was !== undefined && !isDeepStrictEqual(was, entry))
+        this.lost(`ledger entry ${JSON.stringify(was)} is now ${JSON.stringify(entry)}`);
+      entries.set(entry.entryId, entry);
+    }
+    if (this.since === 0)
+      for (const id of entries.keys()) if (!inList.has(id)) this.lost(`ledger entry ${id} is listed no more`);
+  }
+
   /** The balance and the positions are what the transfers and fills add up to, to the quantum and the lot. */
   private async checkMoney(): Promise<void> {
     const { account } = this;
@@ -231,6 +248,8 @@ export class AccountCheck {
       if (isolatedMargin !== null) wallet += millionths(isolatedMargin) - millionths(unrealizedPnl);
     }
     if (wallet !== money) this.unbalanced(`has ${decimal(wallet)}, but its history adds up to ${decimal(money)}`);
+    const listed = [...account.entries.values()].reduce((sum, { amount }) => sum + millionths(amount), 0n);
+    if (wallet !== listed) this.unbalanced(`has ${decimal(wallet)}, but its ledger adds up to ${decimal(listed)}`);
     for (const symbol of SYMBOLS) {
       const position = positions.find((each) => each.symbol === symbol);
       const size = millionths(position?.size ?? "0") * (position?.side === "SHORT" ? -1n : 1n);
