@@ -5,6 +5,7 @@ import type {
   FundingHistory,
   Int,
   LedgerEntry,
+  Liquidation,
   Position,
   Str,
   Strings,
@@ -50,7 +51,7 @@ export class PerpdAccount extends PerpdMarketData {
 
   override async fetchMyTrades(symbol?: Str, since?: Int, limit?: Int, params: Dict = {}): Promise<Trade[]> {
     await this.loadMarkets();
-    const market = symbol === undefined ? undefined : this.market(symbol);
+    const market = this.marketOrNone(symbol);
     const query = { ...this.given({ symbol: market?.id }), ...this.times(since, params) };
     return this.parseTrades(
       await this.pages<api.Fill>("private", "account/trades", query, limit),
@@ -67,7 +68,7 @@ export class PerpdAccount extends PerpdMarketData {
     params: Dict = {},
   ): Promise<FundingHistory[]> {
     await this.loadMarkets();
-    const market = symbol === undefined ? undefined : this.market(symbol);
+    const market = this.marketOrNone(symbol);
     const query = { ...this.given({ symbol: market?.id }), ...this.times(since, params) };
     const rows = await this.pages<api.FundingPaymentList["data"][number]>("private", "account/funding", query, limit);
     return this.parseIncomes(rows, market, since, limit) as FundingHistory[];
@@ -89,6 +90,36 @@ export class PerpdAccount extends PerpdMarketData {
     return this.transfers("account/withdrawals", code, since, limit, params);
   }
 
+  override async fetchDepositsWithdrawals(
+    code?: Str,
+    since?: Int,
+    limit?: Int,
+    params: Dict = {},
+  ): Promise<Transaction[]> {
+    const both = await Promise.all([
+      this.fetchDeposits(code, since, limit, params),
+      this.fetchWithdrawals(code, since, limit, params),
+    ]);
+    return this.filterBySinceLimit(this.sortBy(both.flat(), "timestamp"), since, limit);
+  }
+
+  /** Fills that closed a position of the account by force. */
+  override async fetchMyLiquidations(
+    symbol?: Str,
+    since?: Int,
+    limit?: Int,
+    params: Dict = {},
+  ): Promise<Liquidation[]> {
+    await this.loadMarkets();
+    const query = { ...this.given({ symbol: this.marketOrNone(symbol)?.id }), ...this.times(since, params) };
+    const isForced = ({ execType, liquidity }: api.Fill) => execType === "LIQUIDATION" && liquidity === "TAKER";
+    const rows = await this.pages<api.Fill>("private", "account/trades", query, limit, isForced);
+    return this.sortBy(
+      rows.map((row) => this.parseLiquidation(row)),
+      "timestamp",
+    );
+  }
+
   /** `params.reference`: a name of your own, under which it is done once however often it is sent. */
   override async withdraw(
     code: string,
@@ -108,5 +139,9 @@ export class PerpdAccount extends PerpdMarketData {
     const currency = code === undefined ? undefined : this.currency(code);
     const rows = await this.pages<api.Transfer>("private", path, this.times(since, params), limit);
     return this.parseTransactions(rows, currency, since, limit);
+  }
+
+  protected marketOrNone(symbol: Str) {
+    return symbol === undefined ? undefined : this.market(symbol);
   }
 }

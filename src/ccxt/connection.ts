@@ -1,3 +1,4 @@
+import { type Dict, UnsubscribeError } from "ccxt";
 import type { ChannelMessage, ChannelRequest, ErrorBody } from "../client/types.ts";
 import { PerpdBatches } from "./batches.ts";
 import { errorClass } from "./errors.ts";
@@ -34,6 +35,7 @@ interface Reply extends Partial<ErrorBody> {
 type Heartbeat = Omit<ChannelMessage, "type"> & { type: "HEARTBEAT" };
 
 const AUTHENTICATED = "authenticated";
+const UNSUBSCRIBED = "unsubscribed";
 
 /** What tells the streams of a connection apart. A book without a pace does not name it. */
 export const streamOf = ({ channel, symbol, depth, updateMs, interval }: ChannelRequest): string =>
@@ -46,6 +48,9 @@ export abstract class PerpdConnection extends PerpdBatches {
   /** A message of a stream, in its place. False: it shows that what was made of the stream is wrong. */
   protected abstract receive(client: SocketClient, hash: string, message: ChannelMessage): boolean;
 
+  /** Nothing is remembered of the stream. */
+  protected abstract forget(hash: string): void;
+
   /** Resolves with the stream's next news. */
   protected async follow(request: ChannelRequest, access: "public" | "private"): Promise<unknown> {
     const url = this.implodeHostname(this.urls.api.ws);
@@ -55,6 +60,23 @@ export abstract class PerpdConnection extends PerpdBatches {
     const hash = streamOf(request);
     const id = this.nextRequestId++;
     return this.send(url, hash, { op: "subscribe", channels: [request] }, { id, request, sequence: null });
+  }
+
+  /** Ends the streams that are meant; whoever waits for them is told by UnsubscribeError. */
+  protected async unfollow(isMeant: (request: ChannelRequest) => boolean): Promise<void> {
+    const url = this.implodeHostname(this.urls.api.ws);
+    // What was lost with its connection ended there.
+    if (!(url in (this.clients as Dict))) return;
+    const client: SocketClient = this.client(url);
+    for (const [hash, subscription] of Object.entries(client.subscriptions)) {
+      const request = subscription?.request;
+      if (request === undefined || !isMeant(request)) continue;
+      delete client.subscriptions[hash];
+      this.forget(hash);
+      if (hash in client.futures) client.reject(new UnsubscribeError(`${this.id} ${hash}`), hash);
+      const id = this.nextRequestId++;
+      await this.send(url, `request:${id}`, { op: "unsubscribe", channels: [request] }, { id, sequence: null });
+    }
   }
 
   /** Does over the WebSocket what an endpoint does. Rejects with NetworkError when the connection is lost before the answer. */
@@ -129,7 +151,8 @@ export abstract class PerpdConnection extends PerpdBatches {
     // Not client.resolve, which would forget it: whoever asks later is authenticated, too.
     if (reply.op === AUTHENTICATED) client.futures[AUTHENTICATED]?.resolve(true);
     const { op, result } = reply;
-    if (op !== "error" && result === undefined) return;
+    const isAnswer = op === "error" || op === UNSUBSCRIBED || result !== undefined;
+    if (!isAnswer) return;
     const found = Object.entries(client.subscriptions).find(([, subscription]) => subscription?.id === reply.id);
     const hash = found?.[0];
     if (hash !== undefined) delete client.subscriptions[hash];

@@ -164,7 +164,7 @@ export class PerpdMarketParsers extends PerpdBase {
     } as LastPrice;
   }
 
-  override parseLiquidation(row: api.PublicTrade, given?: Market): Liquidation {
+  override parseLiquidation(row: api.PublicTrade | api.Fill, given?: Market): Liquidation {
     const market = this.safeMarket(row.symbol, given);
     return this.safeLiquidation(
       {

@@ -174,6 +174,12 @@ export class PerpdStreams extends PerpdSocketTrading {
     }
   }
 
+  protected override forget(hash: string): void {
+    this.localBooks.delete(hash);
+    this.changedBooks.delete(hash);
+    this.updates.delete(hash);
+  }
+
   private receiveBook(client: SocketClient, hash: string, message: OrderBookMessage): boolean {
     const book = this.localBooks.get(hash) ?? { local: new LocalOrderBook(), time: 0 };
     this.localBooks.set(hash, book);

@@ -6,6 +6,7 @@ import {
   type Order,
   type OrderSide,
   type OrderType,
+  type Position,
   type Str,
 } from "ccxt";
 import type * as api from "../client/types.ts";
@@ -65,6 +66,16 @@ export class PerpdTrading extends PerpdSettings {
       await this.request("positions/{symbol}/close", "private", "POST", { symbol: market.id, ...params }),
       market,
     );
+  }
+
+  /** At market, one after the other. */
+  override async closeAllPositions(params: Dict = {}): Promise<Position[]> {
+    const closed: Position[] = [];
+    for (const { symbol } of await this.fetchPositions()) {
+      await this.closePosition(symbol as string, undefined, params);
+      closed.push(await this.fetchPosition(symbol as string));
+    }
+    return closed;
   }
 
   /** By `params.clientOrderId`, if that is given, else by id. */
@@ -215,10 +226,6 @@ export class PerpdTrading extends PerpdSettings {
   /** The fields that name an order in a message, with the params that are left. */
   protected orderNamed(id: string | undefined, params: Dict): Dict {
     return params.clientOrderId === undefined ? { orderId: id, ...params } : params;
-  }
-
-  protected marketOrNone(symbol: Str) {
-    return symbol === undefined ? undefined : this.market(symbol);
   }
 }
 

@@ -630,6 +630,32 @@ const METHODS: Record<string, () => Promise<void> | void> = {
     assert.equal((await taker.withdraw("USDC", 12.5, address, undefined, { reference: "w" })).id, sent.id);
     await assert.rejects(taker.withdraw("USDC", 1e9, address), { name: "InsufficientFunds" });
   },
+  async fetchDepositsWithdrawals() {
+    const rows = await until("the withdrawal", async () => {
+      const listed = await taker.fetchDepositsWithdrawals("USDC");
+      return listed.length === 2 && listed;
+    });
+    assert.deepEqual(
+      rows.map(({ type, amount }) => [type, amount]),
+      [
+        ["deposit", 100000],
+        ["withdrawal", 12.5],
+      ],
+    );
+    check.checkList(rows, (row) => check.checkTransaction(taker, row, row.type as "deposit" | "withdrawal"));
+  },
+  /** Nobody is liquidated here: a fill as the exchange would list it. */
+  async fetchMyLiquidations() {
+    assert.deepEqual(await taker.fetchMyLiquidations(BTC), []);
+    const [fill] = (await taker.fetchMyTrades(BTC)).map(({ info }) => info);
+    check.checkLiquidation(taker, taker.parseLiquidation({ ...fill, execType: "LIQUIDATION" }), BTC);
+  },
+  async closeAllPositions() {
+    const closed = await taker.closeAllPositions();
+    assert.ok(closed.some(({ symbol }) => symbol === BTC));
+    assert.ok(closed.every(({ contracts }) => contracts === 0));
+    assert.deepEqual(await taker.fetchPositions(), []);
+  },
   async fetchLedger() {
     const entries = await taker.fetchLedger("USDC");
     check.checkList(entries, (entry) => check.checkLedgerEntry(taker, entry));

@@ -223,6 +223,72 @@ const METHODS: Record<string, (t: TestContext) => Promise<void>> = {
     check.checkList(ended, (order) => check.checkOrder(program, order, BTC));
     assert.deepEqual(await program.cancelAllOrdersWs(), []);
   },
+  unWatchOrderBook: (t) =>
+    ends(
+      t,
+      (program) => program.watchOrderBook(BTC, 5),
+      (program) => program.unWatchOrderBook(BTC),
+    ),
+  unWatchOrderBookForSymbols: (t) =>
+    ends(
+      t,
+      (program) => program.watchOrderBookForSymbols([BTC, ETH]),
+      (program) => program.unWatchOrderBookForSymbols([BTC, ETH]),
+    ),
+  unWatchTrades: (t) =>
+    ends(
+      t,
+      (program) => program.watchTrades(BTC),
+      (program) => program.unWatchTrades(BTC),
+    ),
+  unWatchTradesForSymbols: (t) =>
+    ends(
+      t,
+      (program) => program.watchTradesForSymbols([BTC, ETH]),
+      (program) => program.unWatchTradesForSymbols([BTC, ETH]),
+    ),
+  unWatchTicker: (t) =>
+    ends(
+      t,
+      (program) => program.watchTicker(BTC),
+      (program) => program.unWatchTicker(BTC),
+    ),
+  unWatchTickers: (t) =>
+    ends(
+      t,
+      (program) => program.watchTickers(),
+      (program) => program.unWatchTickers(),
+    ),
+  unWatchBidsAsks: (t) =>
+    ends(
+      t,
+      (program) => program.watchBidsAsks([BTC]),
+      (program) => program.unWatchBidsAsks([BTC]),
+    ),
+  unWatchOHLCV: (t) =>
+    ends(
+      t,
+      (program) => program.watchOHLCV(BTC, "1d"),
+      (program) => program.unWatchOHLCV(BTC, "1d"),
+    ),
+  unWatchOrders: (t) =>
+    ends(
+      t,
+      (program) => program.watchOrders(BTC),
+      (program) => program.unWatchOrders(BTC),
+    ),
+  unWatchMyTrades: (t) =>
+    ends(
+      t,
+      (program) => program.watchMyTrades(),
+      (program) => program.unWatchMyTrades(),
+    ),
+  unWatchPositions: (t) =>
+    ends(
+      t,
+      (program) => program.watchPositions([ETH]),
+      (program) => program.unWatchPositions([ETH]),
+    ),
   async watchTrades(t) {
     await take(0.01);
     const program = await open(t);
@@ -309,6 +375,27 @@ async function waits(t: TestContext, create: (program: perpd) => Promise<Order>,
   check.checkOrder(program, order, BTC);
   assert.deepEqual([order.info.type, order.info.status], [type, "UNTRIGGERED"]);
   await program.cancelOrderWs(order.id as string, BTC);
+}
+
+type Doing = (program: perpd) => Promise<unknown>;
+
+/** What is watched ends, whoever waits for it is told, and it can be watched again. */
+async function ends(t: TestContext, watch: Doing, unwatch: Doing): Promise<void> {
+  const program = await open(t);
+  for (let times = 0; times < 2; times++) {
+    // Until there is nothing new: what comes meanwhile is no mistake.
+    let outcome = "";
+    const wait = (): Promise<void> =>
+      watch(program).then(wait, ({ name }: Error) => {
+        outcome = name;
+      });
+    const waiting = wait();
+    await subscribed(program);
+    await unwatch(program);
+    await waiting;
+    assert.equal(outcome, "UnsubscribeError");
+    assert.ok(Object.values(connectionOf(program).subscriptions).every((kept) => kept?.request === undefined));
+  }
 }
 
 function tellLiquidation(program: perpd, symbol: string): void {
