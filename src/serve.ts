@@ -1,5 +1,5 @@
 import { pino } from "pino";
-import { Host } from "./actor/host.ts";
+import { Host, type HostOptions } from "./actor/host.ts";
 import { openComputePool } from "./actor/pools.ts";
 import type { Config } from "./config.ts";
 import { type Exchange, openExchange } from "./exchange.ts";
@@ -15,14 +15,19 @@ import { showProgress, welcome } from "./welcome.ts";
 const STOP_DEADLINE_MS = 10_000;
 
 /** The whole exchange, in the order in which it comes up. `version` is the program's. */
-export async function serve(config: Config, warnings: readonly string[], version: string): Promise<void> {
+export async function serve(
+  config: Config,
+  warnings: readonly string[],
+  version: string,
+  options: HostOptions = {},
+): Promise<void> {
   // Logs go to standard error: standard output is for the person who started this.
   const log = pino({ level: config.logLevel }, pino.destination({ dest: 2, sync: true }));
   for (const warning of warnings) log.warn(warning);
   await lockDataFolder(config.data);
   // Before the database, whose presence says that there must be a secret already.
   const secret = openSecret(config.data);
-  const host = await Host.start(config, showProgress);
+  const host = await Host.start(config, showProgress, options);
   host.onFatal = (error) => {
     log.fatal({ err: error }, `${error.message}; start again to recover`);
     process.exit(1);
@@ -30,6 +35,10 @@ export async function serve(config: Config, warnings: readonly string[], version
   host.onDiskRoom = (freeBytes) => {
     if (host.hasDiskRoom) log.info({ freeBytes }, "there is room on the disk again");
     else log.error({ freeBytes }, "the disk is nearly full: new orders, deposits and the like are refused");
+  };
+  host.onRebuild = ({ concerns, error }) => {
+    if (error === null) log.warn({ concerns }, "an actor thread that had died has been rebuilt");
+    else log.error({ err: error, concerns }, `an actor thread died: ${error.message}; it is being rebuilt`);
   };
   const compute = openComputePool();
   const exchange = await openExchange({ config, secret, host, compute, log, version });

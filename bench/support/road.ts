@@ -53,6 +53,7 @@ export function askAll(
     const askNext = (): void => {
       const command = commandAt(next++);
       const asked = host.ask(actorId, command, (turn) => {
+        if (turn === null) return reject(new Error("the actor has died"));
         if (turn.messages[turn.eventCount]?.type === Refused.code)
           return reject(new Error(`refused: ${JSON.stringify(turn.messages[turn.eventCount])}`));
         if (++answered === to) resolve();

@@ -6,6 +6,7 @@ import { pad8 } from "../wire/record.ts";
 import type { Bell, RingConsumer, RingProducer } from "../wire/ring.ts";
 import { SnapshotPartWriter } from "../wire/snapshot.ts";
 import { type Control, RUNNING } from "./control.ts";
+import { RecountShare } from "./recount.ts";
 import { TurnWriter } from "./turn.ts";
 
 /** A command in a worker's ring: u32 request id, u32 actor id, then the message. */
@@ -13,8 +14,12 @@ export const COMMAND_HEADER_BYTES = 8;
 /** After so many turns in one drain the journal is woken and room is given back, so that both ends keep moving. */
 const TURNS_PER_PUSH = 64;
 const IDLE_WAIT_MS = 100;
+/** At most; whoever ends a recount rings. */
+const RECOUNT_WAIT_MS = 1;
 
 export interface WorkerOptions {
+  /** The worker's number, from 0. */
+  worker: number;
   actors: readonly Actor[];
   cells: AccountCells;
   control: Control;
@@ -26,6 +31,13 @@ export interface WorkerOptions {
   clock: () => number;
   /** No turn is stamped earlier. */
   notBefore: number;
+  /** Where shares are added up in a recount. */
+  sums: AccountCells;
+  /**
+   * For a worker in the place of one that has died: the account cells that it belongs to. Its actors have given what they
+   * have to give to cells of its own, and it does nothing before a recount has taken them in.
+   */
+  joins?: SharedArrayBuffer;
 }
 
 /** The turns of all actors on one thread: drain → stamp → decide → ticket → ring. It knows nothing of symbols. */
@@ -34,12 +46,16 @@ export class ActorWorker {
   private readonly actors = new Map<number, Actor>();
   private readonly turn: TurnWriter;
   private readonly snapshots = new Map<number, { writer: SnapshotPartWriter; sent: number }>();
+  private readonly recount: RecountShare;
+  private isJoining: boolean;
   private lastTime: number;
   private nextSnapshotAt = 0;
 
   constructor(options: WorkerOptions) {
     this.options = options;
     this.lastTime = options.notBefore;
+    this.isJoining = options.joins !== undefined;
+    this.recount = new RecountShare(options);
     const waitForRoom = (): void => {
       options.out.ring();
       options.bell.announce();
@@ -60,24 +76,57 @@ export class ActorWorker {
     while (control.phase === RUNNING) {
       if (this.step()) continue;
       bell.announce();
-      if (this.options.commands.peek() < 0 && control.phase === RUNNING) bell.wait(IDLE_WAIT_MS);
+      if (this.mustWait()) bell.wait(RECOUNT_WAIT_MS);
+      else if (this.options.commands.peek() < 0 && control.phase === RUNNING) bell.wait(IDLE_WAIT_MS);
       bell.awake();
     }
     this.finish();
   }
 
-  /** Returns whether there was anything to do. */
+  /** Returns whether there was anything to do. What it throws ends the worker, and its thread. */
   step(): boolean {
-    const taken = this.drain();
-    const more = this.proceed();
-    return taken > 0 || more || this.snapshotIfDue();
+    if (this.mustWait()) return false;
+    return this.orDie(() => {
+      const taken = this.drain();
+      const more = this.proceed();
+      return taken > 0 || more || this.snapshotIfDue();
+    });
   }
 
   /** Takes what is left and hands over a last snapshot of each actor. */
   finish(): void {
-    while (this.drain() > 0);
-    for (const actor of this.actors.values()) this.snapshot(actor);
-    this.options.out.ring();
+    this.orDie(() => {
+      while (this.drain() > 0);
+      for (const actor of this.actors.values()) this.snapshot(actor);
+      this.options.out.ring();
+    });
+  }
+
+  /** Between turns: a recount is under way, or this worker does not belong to the exchange yet. */
+  private mustWait(): boolean {
+    if (this.recount.isUnderWay()) return true;
+    const { joins, cells } = this.options;
+    if (!this.isJoining || joins === undefined) return false;
+    if (!this.recount.hasTakenEffect) return true;
+    cells.moveTo(joins);
+    this.isJoining = false;
+    return false;
+  }
+
+  /** Of a turn that is cut short nothing stays: its events are nowhere yet, and the cells forget it. */
+  private orDie<T>(work: () => T): T {
+    try {
+      return work();
+    } catch (error) {
+      const { cells, out } = this.options;
+      try {
+        cells.abandon();
+      } finally {
+        // What it had said before is whole, and will be released.
+        out.ring();
+      }
+      throw error;
+    }
   }
 
   /** Takes every command that is there. Returns how many. */
@@ -93,6 +142,7 @@ export class ActorWorker {
       if (count % TURNS_PER_PUSH === 0) {
         commands.release();
         out.ring();
+        if (this.recount.isCalled) break;
         // However many commands come, what they have begun goes on, too.
         this.proceed();
       }
@@ -113,7 +163,10 @@ export class ActorWorker {
     for (const actor of this.options.actors) {
       turn.begin(this.lastTime);
       if (actor.proceed(turn)) more = true;
-      if (!turn.hasEvents) continue;
+      if (!turn.hasEvents) {
+        turn.drop();
+        continue;
+      }
       actor.settle(turn.push(actor.actorId, 0), this.lastTime);
       pushed = true;
     }
@@ -133,6 +186,7 @@ export class ActorWorker {
     actor.decide(command, turn);
     if (turn.hasEvents) actor.settle(turn.push(actorId, requestId), this.lastTime);
     else if (command.type !== Tick.code) turn.push(actorId, requestId);
+    else turn.drop();
   }
 
   /** Hands each actor's changes to the store, unless its last ones are still on the way. Returns whether it did. */

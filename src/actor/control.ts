@@ -6,9 +6,16 @@ const DURABLE = 8;
 const INDEXED = 16;
 const PHASE = 24;
 const RECOVERED = 32;
+const RECOUNT = 40;
+const RECOUNTED = 48;
 /** Per actor id: the sequence through which its snapshot is in LMDB. */
 const SNAPSHOTS = 64;
 const ACTOR_IDS = 256;
+/** Per actor id: that of its last snapshot that has come to the store, whole. */
+const GATHERED = SNAPSHOTS + ACTOR_IDS;
+/** Per worker: the recount that it has done its part in. */
+const COUNTED = GATHERED + ACTOR_IDS;
+const WORKERS = 256;
 
 /** Threads stop in the order in which work flows: actors, then the journal, then the store. */
 export const RUNNING = 0;
@@ -20,7 +27,7 @@ export class Control {
   readonly buffer: SharedArrayBuffer;
   private readonly cells: BigInt64Array;
 
-  constructor(buffer: SharedArrayBuffer = new SharedArrayBuffer((SNAPSHOTS + ACTOR_IDS) * 8)) {
+  constructor(buffer: SharedArrayBuffer = new SharedArrayBuffer((COUNTED + WORKERS) * 8)) {
     this.buffer = buffer;
     this.cells = new BigInt64Array(buffer);
   }
@@ -31,49 +38,86 @@ export class Control {
   }
   /** The last place taken: all that any actor can have known. */
   get lastTicket(): number {
-    return Number(Atomics.load(this.cells, TICKET));
+    return this.load(TICKET);
   }
   /** Recovery: the log ends here. */
   startAt(sequence: number): void {
-    Atomics.store(this.cells, TICKET, BigInt(sequence));
+    this.store(TICKET, sequence);
     this.durable = sequence;
   }
 
   /** Everything through this sequence is on disk. Written by the journal. */
   get durable(): number {
-    return Number(Atomics.load(this.cells, DURABLE));
+    return this.load(DURABLE);
   }
   set durable(sequence: number) {
-    Atomics.store(this.cells, DURABLE, BigInt(sequence));
+    this.store(DURABLE, sequence);
   }
 
   /** The history index holds everything through this sequence. Written by the store. */
   get indexed(): number {
-    return Number(Atomics.load(this.cells, INDEXED));
+    return this.load(INDEXED);
   }
   set indexed(sequence: number) {
-    Atomics.store(this.cells, INDEXED, BigInt(sequence));
+    this.store(INDEXED, sequence);
   }
 
   snapshotOf(actorId: number): number {
-    return Number(Atomics.load(this.cells, SNAPSHOTS + actorId));
+    return this.load(SNAPSHOTS + actorId);
   }
   setSnapshotOf(actorId: number, sequence: number): void {
-    Atomics.store(this.cells, SNAPSHOTS + actorId, BigInt(sequence));
+    this.store(SNAPSHOTS + actorId, sequence);
+  }
+
+  /** The last snapshot of the actor that has come to the store, whole: it will be stored. Written by the store. */
+  gatheredOf(actorId: number): number {
+    return this.load(GATHERED + actorId);
+  }
+  setGatheredOf(actorId: number, sequence: number): void {
+    this.store(GATHERED + actorId, sequence);
+  }
+
+  /** The recount of the cells that is under way; 0 = none. Written by the front: see rebuild.ts. */
+  get recount(): number {
+    return this.load(RECOUNT);
+  }
+  set recount(round: number) {
+    this.store(RECOUNT, round);
+  }
+  /** The last one whose sums have become the cells. */
+  get recounted(): number {
+    return this.load(RECOUNTED);
+  }
+  set recounted(round: number) {
+    this.store(RECOUNTED, round);
+  }
+  /** The last one that the worker has added its share to; until it is over, the worker stands still. */
+  countedBy(worker: number): number {
+    return this.load(COUNTED + worker);
+  }
+  setCountedBy(worker: number, round: number): void {
+    this.store(COUNTED + worker, round);
   }
 
   get phase(): number {
-    return Number(Atomics.load(this.cells, PHASE));
+    return this.load(PHASE);
   }
   set phase(phase: number) {
-    Atomics.store(this.cells, PHASE, BigInt(phase));
+    this.store(PHASE, phase);
   }
 
   /** Records folded so far while actors recover: for the progress line. */
   get recovered(): number {
-    return Number(Atomics.load(this.cells, RECOVERED));
+    return this.load(RECOVERED);
   }
   addRecovered(records: number): void {
     Atomics.add(this.cells, RECOVERED, BigInt(records));
+  }
+
+  private load(at: number): number {
+    return Number(Atomics.load(this.cells, at));
+  }
+  private store(at: number, value: number): void {
+    Atomics.store(this.cells, at, BigInt(value));
   }
 }

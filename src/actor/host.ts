@@ -1,14 +1,14 @@
-import { MessageChannel, type MessagePort } from "node:worker_threads";
 import type { Config } from "../config.ts";
 import { AccountCells } from "../core/cells.ts";
 import { compileInstrument } from "../core/instrument.ts";
 import { LEDGER } from "../core/messages.ts";
 import { DiskRoom } from "../store/disk-room.ts";
-import { allocateRing, Bell, RingConsumer, RingProducer } from "../wire/ring.ts";
+import { allocateRing, Bell, RingConsumer } from "../wire/ring.ts";
 import { Control, STOP_ACTORS, STOP_JOURNAL, STOP_STORE } from "./control.ts";
-import { type PinnedThread, pinThread } from "./pools.ts";
 import { RingRoad } from "./ring-road.ts";
-import type { ActorTask, JournalReady, JournalTask, StoreReady, StoreTask, ThreadTask } from "./threads.ts";
+import { type Spawned, spawn, stopThreads, type Thread } from "./spawn.ts";
+import type { JournalReady, JournalTask, StoreReady, StoreTask, ThreadTask } from "./threads.ts";
+import { type RebuildNote, Workers } from "./workers.ts";
 
 const DRAIN_BEFORE_STOP_MS = 3000;
 const PROGRESS_INTERVAL_MS = 200;
@@ -23,29 +23,31 @@ export interface Progress {
   elapsedMs: number;
 }
 
-interface Thread {
-  readonly pinned: PinnedThread;
-  readonly port: MessagePort;
-  readonly bell: Bell;
+export interface HostOptions {
+  /** The module that actor threads run, in the place of workers/actor: for tests. */
+  actorEntry?: string;
 }
 
 /** Starts the threads, pins the actors to them and stops them: the ring road as a whole. Runs on the main thread. */
 export class Host extends RingRoad {
-  /** Called once if a thread dies: the process cannot go on, and a restart recovers. */
+  /** Called if a thread dies and the process cannot go on: a restart recovers. */
   onFatal: (error: Error) => void = () => {};
   /** Called when the disk has become too full for new orders, and when it no longer is (`hasDiskRoom`). */
   onDiskRoom: (freeBytes: number) => void = () => {};
+  /** Called when an actor thread dies, with its error, and when all of its actors have been rebuilt. */
+  onRebuild: (note: RebuildNote) => void = () => {};
 
   private readonly config: Config;
+  private readonly options: HostOptions;
   private readonly frontBuffer: SharedArrayBuffer;
-  private readonly workers: Thread[] = [];
+  private workers: Workers | null = null;
   private journal: Thread | null = null;
   private store: Thread | null = null;
   private readonly disk: DiskRoom;
   private ticker: NodeJS.Timeout | null = null;
   private diskWatch: NodeJS.Timeout | null = null;
 
-  private constructor(config: Config) {
+  private constructor(config: Config, options: HostOptions) {
     const frontBuffer = allocateRing(config.ringBytes);
     super({
       instruments: config.instruments.map(compileInstrument),
@@ -59,12 +61,17 @@ export class Host extends RingRoad {
     });
     this.config = config;
     this.disk = new DiskRoom(config.data, config.minFreeBytes);
+    this.options = options;
     this.frontBuffer = frontBuffer;
   }
 
   /** Resolves when every actor has recovered. The store opens first, since it knows what the log may not lose. */
-  static async start(config: Config, onProgress: (progress: Progress) => void): Promise<Host> {
-    const host = new Host(config);
+  static async start(
+    config: Config,
+    onProgress: (progress: Progress) => void,
+    options: HostOptions = {},
+  ): Promise<Host> {
+    const host = new Host(config, options);
     if (!host.disk.isEnough())
       throw new Error(
         `${config.data}: no space left: ${host.disk.freeBytes} bytes are free, and minFreeBytes asks for ${config.minFreeBytes}`,
@@ -85,10 +92,11 @@ export class Host extends RingRoad {
     for (const timer of [this.ticker, this.diskWatch]) if (timer !== null) clearInterval(timer);
     const deadline = Date.now() + DRAIN_BEFORE_STOP_MS;
     while (this.inFlight > 0 && Date.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 5));
-    await this.stopThreads(STOP_ACTORS, this.workers);
-    await this.stopThreads(STOP_JOURNAL, this.journal === null ? [] : [this.journal]);
+    const { control, journal, store } = this;
+    await stopThreads(control, STOP_ACTORS, this.workers?.living ?? []);
+    await stopThreads(control, STOP_JOURNAL, journal === null ? [] : [journal]);
     this.drain();
-    await this.stopThreads(STOP_STORE, this.store === null ? [] : [this.store]);
+    await stopThreads(control, STOP_STORE, store === null ? [] : [store]);
   }
 
   private watchDisk(): void {
@@ -136,68 +144,41 @@ export class Host extends RingRoad {
     journal.thread.port.on("message", () => this.drain());
     this.startAt(lastSequence);
 
-    const pinned = workerBells.map((_, index) => actorIds.filter((_, place) => place % workerCount === index));
-    const starting = workerBells.map((bell, index) => {
-      const own = pinned[index];
-      const commands = allocateRing(config.ringBytes);
-      const worker = this.spawn<ActorTask>("actor", bell, {
-        dataDir: config.data,
-        logDir,
-        commands,
-        out: outputs[index],
-        journalBell: journalBell.buffer,
-        cells: this.cells.buffer,
-        actorIds: own,
-        instruments: [...config.instruments],
-        ledger: { faucetCapQuanta: config.faucetCapQuanta, withdrawalDelayMs: config.withdrawalDelayMs },
-        symbols: { maxIndexAgeMs: config.maxIndexAgeMs },
-        snapshotIntervalMs: config.snapshotIntervalMs,
-      });
-      this.workers.push(worker.thread);
-      this.addLane(new RingProducer(commands, bell), own);
-      return worker.ready();
+    const workers = workerBells.map((bell, index) => ({
+      actorIds: actorIds.filter((_, place) => place % workerCount === index),
+      out: outputs[index],
+      bell,
+    }));
+    this.workers = new Workers({
+      ...{ config, control, workers, journalBell },
+      cells: this.cells,
+      road: this,
+      front: this.frontBuffer,
+      store: storeRing,
+      entry: this.options.actorEntry ?? "actor",
+      onRebuild: (note) => this.onRebuild(note),
+      onFatal: (error) => this.onFatal(error),
     });
     const begunAt = performance.now();
     const reporting = setInterval(() => {
       // Known once the actors have loaded their snapshots.
-      const tails = pinned.map((own) => lastSequence - Math.min(...own.map((actorId) => control.snapshotOf(actorId))));
+      const tails = workers.map(
+        (worker) => lastSequence - Math.min(...worker.actorIds.map((id) => control.snapshotOf(id))),
+      );
       const total = tails.reduce((sum, tail) => sum + tail, 0);
       onProgress({ records: control.recovered, total, elapsedMs: performance.now() - begunAt });
     }, PROGRESS_INTERVAL_MS);
     try {
-      await Promise.all(starting);
+      await this.workers.start();
     } finally {
       clearInterval(reporting);
     }
   }
 
-  /** `ready` resolves with the first thing it says. */
-  private spawn<T extends ThreadTask>(
-    name: string,
-    bell: Bell,
-    rest: Omit<T, keyof ThreadTask>,
-  ): { thread: Thread; ready: <R>() => Promise<R> } {
-    const { port1, port2 } = new MessageChannel();
-    const task = { ...rest, port: port2, control: this.control.buffer, bell: bell.buffer };
-    const die = (error: Error): void =>
-      this.onFatal(new Error(`the ${name} thread died: ${error.message}`, { cause: error }));
-    const pinned = pinThread(name, task, port2, die);
-    pinned.done.catch(die);
-    const first = new Promise((resolve) => port1.once("message", resolve));
-    const thread: Thread = { pinned, port: port1, bell };
-    const died = pinned.done.then(() => {
-      throw new Error(`the ${name} thread ended before it was ready`);
-    });
-    return { thread, ready: <R>() => Promise.race([first, died]) as Promise<R> };
-  }
-
-  private async stopThreads(phase: number, threads: readonly Thread[]): Promise<void> {
-    this.control.phase = phase;
-    for (const thread of threads) thread.bell.ring();
-    await Promise.all(threads.map((thread) => thread.pinned.done));
-    for (const thread of threads) {
-      thread.port.close();
-      await thread.pinned.close();
-    }
+  /** Without it nothing can go on. */
+  private spawn<T extends ThreadTask>(name: string, bell: Bell, task: Omit<T, keyof ThreadTask>): Spawned {
+    return spawn<T>(name, this.control, bell, task, (error) =>
+      this.onFatal(new Error(`the ${name} thread died: ${error.message}`, { cause: error })),
+    );
   }
 }

@@ -12,14 +12,15 @@ export interface PinnedThread {
   close(): Promise<void>;
 }
 
+/** `entry` is a name in workers/, or the address of a module. */
 export function pinThread(
-  name: string,
+  entry: string,
   task: object,
   port: MessagePort,
   onError: (error: Error) => void,
 ): PinnedThread {
   const pool = new Piscina({
-    filename: entryOf(name),
+    filename: entry.startsWith("file:") ? entry : entryOf(entry),
     minThreads: 1,
     maxThreads: 1,
     // The default stops a worker's event loop between tasks; here there is one task for life.

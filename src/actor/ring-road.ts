@@ -19,7 +19,7 @@ import { AT_ACTOR_ID, AT_LOG_BYTES, AT_REQUEST_ID, AT_SEQUENCE, AT_TIME, RECORD_
 import type { Bell, RingConsumer, RingProducer } from "../wire/ring.ts";
 import { COMMAND_HEADER_BYTES } from "./actor.ts";
 import type { Control } from "./control.ts";
-import type { Released, Road } from "./road.ts";
+import type { OnReply, Released, Road } from "./road.ts";
 
 /** Requests on their way at once; one more is refused as overload. A power of two. */
 export const MAX_PENDING = 65_536;
@@ -31,8 +31,6 @@ const STORES_MORE: ReadonlySet<number> = new Set([
   ...NEW_ORDERS,
   ...[AmendOrder.code, Deposit.code, Withdraw.code, OpenSession.code, CreateKey.code],
 ]);
-
-type OnReply = (turn: Released) => void;
 
 export interface RoadParts {
   readonly instruments: readonly Instrument[];
@@ -53,7 +51,9 @@ export interface RoadParts {
 
 /** The ring of one actor worker. */
 interface Lane {
-  readonly commands: RingProducer;
+  commands: RingProducer;
+  /** Its worker has died: nothing is sent. */
+  isDown: boolean;
   /** Has commands that the worker has not been woken for. */
   unannounced: boolean;
 }
@@ -75,9 +75,12 @@ export class RingRoad implements Road {
   private readonly front: RingConsumer;
   private readonly maxInFlight: number;
   private readonly lanes: Lane[] = [];
-  private readonly laneOfActor = new Map<number, Lane>();
+  /** The lane's number, by actor. */
+  private readonly laneOfActor = new Map<number, number>();
 
   private readonly pending: (OnReply | undefined)[] = new Array(MAX_PENDING).fill(undefined);
+  /** Where each of them went: the lane's number. */
+  private readonly pendingLanes = new Uint16Array(MAX_PENDING);
   private pendingCount = 0;
   private nextRequestId = 1;
   private released = 0;
@@ -88,6 +91,7 @@ export class RingRoad implements Road {
   private readonly waiters: { sequence: number; run: () => void }[] = [];
   private readonly indexWaiters: { sequence: number; run: () => void }[] = [];
   private ringing = false;
+  private rebuildCount = 0;
 
   constructor(parts: RoadParts) {
     const { instruments, cells, control, front, frontBell, indexBell, storeBell, maxInFlight = MAX_PENDING } = parts;
@@ -104,9 +108,33 @@ export class RingRoad implements Road {
 
   /** A worker and the actors that are pinned to it. */
   addLane(commands: RingProducer, actorIds: readonly number[]): void {
-    const lane = { commands, unannounced: false };
-    this.lanes.push(lane);
-    for (const actorId of actorIds) this.laneOfActor.set(actorId, lane);
+    for (const actorId of actorIds) this.laneOfActor.set(actorId, this.lanes.length);
+    this.lanes.push({ commands, isDown: false, unannounced: false });
+  }
+
+  /** The worker of the lane (by the order of addLane) has died: its actors cannot be asked any more. */
+  takeDown(lane: number): void {
+    this.lanes[lane].isDown = true;
+  }
+
+  /** All that it had done has been handed out: whoever still waits for it hears that nothing was done. */
+  giveUp(lane: number): void {
+    for (let slot = 0; slot < MAX_PENDING; slot++)
+      if (this.pending[slot] !== undefined && this.pendingLanes[slot] === lane) this.takePending(slot)(null);
+  }
+
+  /** Its actors have been rebuilt by another thread, which takes its commands from a ring of its own. */
+  bringUp(lane: number, commands: RingProducer): void {
+    Object.assign(this.lanes[lane], { commands, isDown: false, unannounced: false });
+    this.rebuildCount++;
+  }
+
+  isDown(actorId: number): boolean {
+    return this.lanes[this.laneNumber(actorId)].isDown;
+  }
+
+  get rebuilds(): number {
+    return this.rebuildCount;
   }
 
   /** What was in the log at the start counts as released. */
@@ -121,8 +149,10 @@ export class RingRoad implements Road {
     if (this.stopping || this.pending[slot] !== undefined) return false;
     if (this.pendingCount >= this.maxInFlight && isAmong(NEW_ORDERS, command)) return false;
     if (!this.hasDiskRoom && isAmong(STORES_MORE, command)) return false;
-    if (!this.send(actorId, command, requestId)) return false;
+    const lane = this.laneNumber(actorId);
+    if (!this.send(lane, actorId, command, requestId)) return false;
     this.pending[slot] = onReply;
+    this.pendingLanes[slot] = lane;
     this.pendingCount++;
     this.nextRequestId = requestId === 0xffff_ffff ? 1 : requestId + 1;
     return true;
@@ -165,11 +195,16 @@ export class RingRoad implements Road {
 
   /** Tells every actor that time passes. */
   tick(): void {
-    for (const actorId of this.laneOfActor.keys()) this.send(actorId, { type: Tick.code }, 0);
+    for (const [actorId, lane] of this.laneOfActor) this.send(lane, actorId, { type: Tick.code }, 0);
   }
 
-  private send(actorId: number, command: Message, requestId: number): boolean {
-    const lane = must(this.laneOfActor.get(actorId), `actor ${actorId}`);
+  private laneNumber(actorId: number): number {
+    return must(this.laneOfActor.get(actorId), `actor ${actorId}`);
+  }
+
+  private send(laneNumber: number, actorId: number, command: Message, requestId: number): boolean {
+    const lane = this.lanes[laneNumber];
+    if (lane.isDown) return false;
     const { commands } = lane;
     const at = commands.reserve(COMMAND_HEADER_BYTES + maxMessageBytes(command));
     if (at < 0) return false;
@@ -235,12 +270,16 @@ export class RingRoad implements Road {
     const requestId = view.getUint32(at + AT_REQUEST_ID, true);
     if (requestId !== 0) {
       const slot = requestId & (MAX_PENDING - 1);
-      const onReply = must(this.pending[slot], "a reply that nobody waits for");
-      this.pending[slot] = undefined;
-      this.pendingCount--;
-      onReply(turn);
+      this.takePending(slot)(turn);
     }
     while (this.waiters.length > 0 && this.waiters[0].sequence <= this.released) this.waiters.shift()?.run();
+  }
+
+  private takePending(slot: number): OnReply {
+    const onReply = must(this.pending[slot], "a reply that nobody waits for");
+    this.pending[slot] = undefined;
+    this.pendingCount--;
+    return onReply;
   }
 
   /** Wakes the store, and whoever waits once it has caught up. */

@@ -16,22 +16,29 @@ export interface Released {
   readonly messages: readonly Message[];
 }
 
+export type OnReply = (turn: Released | null) => void;
+
 /** The front's end of the ring road (actor/host implements it). Single-threaded: all callbacks run on the main thread. */
 export interface Road {
   readonly instruments: readonly Instrument[];
   readonly cells: AccountCells;
   /**
    * Sends a command. `onReply` runs once, when the command's turn is durable, after the listeners of `onReleased` have
-   * seen that turn. Returns false, and does nothing, when the actor's ring is full or the actor is down (503 OVERLOADED),
-   * or when the command would store more and there is no room on disk (503 STORAGE_FULL).
+   * seen that turn; with null when the actor's thread has died before it did anything (503 UNAVAILABLE). Returns false, and
+   * does nothing, when the actor's ring is full (503 OVERLOADED), when the actor is down (503 UNAVAILABLE), or when the
+   * command would store more and there is no room on disk (503 STORAGE_FULL).
    */
-  ask(actorId: number, command: Message, onReply: (turn: Released) => void): boolean;
+  ask(actorId: number, command: Message, onReply: OnReply): boolean;
   /** Whether the data folder's disk has the room that new orders, deposits and the like ask for. */
   readonly hasDiskRoom: boolean;
   /** Requests on their way. */
   readonly inFlight: number;
   /** How many released turns the history index does not hold yet. */
   readonly historyLag: number;
+  /** The actor's thread has died, and the actor is being rebuilt: it cannot be asked for now. */
+  isDown(actorId: number): boolean;
+  /** How often a thread has died and its actors were rebuilt. */
+  readonly rebuilds: number;
   /** Every turn that has events, of all actors, in order. */
   onReleased(listener: (turn: Released) => void): void;
   /** Runs after each drain of the journal's ring: the place to publish what the drain has gathered. */

@@ -63,12 +63,18 @@ export interface JournalReady {
 }
 
 export interface ActorTask extends ThreadTask {
+  /** The worker's number, from 0. */
+  worker: number;
   dataDir: string;
   logDir: string;
   commands: SharedArrayBuffer;
   out: SharedArrayBuffer;
   journalBell: SharedArrayBuffer;
   cells: SharedArrayBuffer;
+  /** As large as the cells: see recount.ts. */
+  sums: SharedArrayBuffer;
+  /** It takes the place of a thread that has died while the others go on: see rebuild.ts. */
+  joins: boolean;
   actorIds: number[];
   instruments: InstrumentConfig[];
   ledger: LedgerSettings;
@@ -92,6 +98,7 @@ export async function runStore(task: StoreTask): Promise<void> {
     instruments: task.instruments.map(compileInstrument),
     actorIds: task.actorIds,
     keepSegments: task.keepSegments,
+    onSnapshotGathered: (actorId, sequence) => control.setGatheredOf(actorId, sequence),
     onSnapshotStored: (actorId, sequence) => control.setSnapshotOf(actorId, sequence),
   });
   control.indexed = keeper.indexedSequence;
@@ -140,21 +147,26 @@ export function runJournal(task: JournalTask): void {
   task.port.close();
 }
 
-export function runActors(task: ActorTask): void {
+/** `equip` stands something else in an actor's place: for tests. */
+export function runActors(task: ActorTask, equip: (actor: Actor) => Actor = (actor) => actor): void {
   const control = new Control(task.control);
-  const cells = new AccountCells(task.cells);
+  const shared = new AccountCells(task.cells);
+  const cells = task.joins ? AccountCells.allocate(shared.maxAccounts) : shared;
   const actors = task.actorIds.map((actorId): Actor => {
-    if (actorId === LEDGER) return new LedgerActor(task.ledger, cells);
+    if (actorId === LEDGER) return equip(new LedgerActor(task.ledger, cells));
     const config = task.instruments.find((instrument) => instrument.id === actorId);
     if (config === undefined) throw new Error(`no instrument has the id ${actorId}`);
-    return new SymbolActor(compileInstrument(config), cells, task.symbols);
+    return equip(new SymbolActor(compileInstrument(config), cells, task.symbols));
   });
   const database = openDatabase(task.dataDir, { readOnly: true });
   const notBefore = recover(actors, new Snapshots(database), task.logDir, control);
   database.close();
   const worker = new ActorWorker({
+    worker: task.worker,
     actors,
     cells,
+    sums: new AccountCells(task.sums),
+    ...(task.joins ? { joins: task.cells } : {}),
     control,
     commands: new RingConsumer(task.commands),
     bell: new Bell(task.bell),

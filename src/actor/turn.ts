@@ -61,6 +61,12 @@ export class TurnWriter implements Turn {
     this.time = time;
     this.events.length = 0;
     this.replies.length = 0;
+    this.cells.begin();
+  }
+
+  /** The turn has come to nothing that anybody hears of. */
+  drop(): void {
+    this.cells.flush();
   }
 
   emit(event: Event): void {
@@ -80,7 +86,8 @@ export class TurnWriter implements Turn {
    * rests. Room is found before the ticket is taken, so that nobody waits behind a ticket.
    *
    * What the turn does in accounts' favour reaches the cells after the ticket and before the commit: whoever builds on it
-   * has a later ticket, and whoever sees this turn released sees its cells.
+   * has a later ticket, and whoever sees this turn released sees its cells. A ticket that never came would block the
+   * journal for ever: whatever is thrown from the ticket on, the turn is committed.
    */
   push(actorId: number, requestId: number): number {
     const { events, replies, out, control } = this;
@@ -103,8 +110,11 @@ export class TurnWriter implements Turn {
     view.setUint8(at + AT_VERSION, FORMAT_VERSION);
     const sequence = logBytes === 0 ? control.lastTicket : control.takeTicket();
     view.setFloat64(at + AT_SEQUENCE, sequence, true);
-    this.cells.flush();
-    out.commit(bytes);
+    try {
+      this.cells.flush();
+    } finally {
+      out.commit(bytes);
+    }
     return sequence;
   }
 }

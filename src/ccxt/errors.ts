@@ -73,6 +73,7 @@ const BY_SOCKET_CODE: Readonly<Record<string, ErrorClass>> = {
   RATE_LIMITED: RateLimitExceeded,
   TOO_MANY_SOCKETS: RateLimitExceeded,
   OVERLOADED: ExchangeNotAvailable,
+  UNAVAILABLE: ExchangeNotAvailable,
   STORAGE_FULL: ExchangeNotAvailable,
   NOT_READY: ExchangeNotAvailable,
 };

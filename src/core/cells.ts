@@ -25,25 +25,39 @@ export interface Contribution {
 export const CONTRIBUTION_FIELDS = 5;
 
 export class AccountCells {
-  readonly buffer: SharedArrayBuffer;
-  private readonly cells: BigInt64Array;
+  private cells: BigInt64Array<SharedArrayBuffer>;
   /** The same memory in halves, for looks that need not be exact. */
-  private readonly halves: Int32Array;
+  private halves: Int32Array;
   /** Changes in an account's favour wait here until the turn that caused them has its place in the log. */
   private readonly favouredCells: number[] = [];
   private readonly favours: number[] = [];
   private favourCount = 0;
   /** The first so many of them count for their accounts already: see countFavours(). */
   private countedFavours = 0;
+  private flushedCount = 0;
+  /** What the turn that is under way has added already: see abandon(). */
+  private isTurnOpen = false;
+  private readonly burdenedCells: number[] = [];
+  private readonly burdens: number[] = [];
+  private burdenCount = 0;
 
   constructor(buffer: SharedArrayBuffer) {
-    this.buffer = buffer;
     this.cells = new BigInt64Array(buffer);
     this.halves = new Int32Array(buffer);
   }
 
   static allocate(maxAccounts: number): AccountCells {
     return new AccountCells(new SharedArrayBuffer(maxAccounts * CELLS_PER_ACCOUNT * 8));
+  }
+
+  get buffer(): SharedArrayBuffer {
+    return this.cells.buffer;
+  }
+
+  /** From now on these are the cells in `buffer`: for one who has worked on others until it was counted. */
+  moveTo(buffer: SharedArrayBuffer): void {
+    this.cells = new BigInt64Array(buffer);
+    this.halves = new Int32Array(buffer);
   }
 
   get maxAccounts(): number {
@@ -99,9 +113,11 @@ export class AccountCells {
     const at = accountId * CELLS_PER_ACCOUNT;
     const delta = BigInt(amount);
     const initial = Atomics.add(this.cells, at + INITIAL, delta) + delta;
+    this.note(at + INITIAL, amount);
     const equity = Atomics.load(this.cells, at + EQUITY);
     if (equity < initial && equity + BigInt(this.favour(at + EQUITY) - this.favour(at + INITIAL)) < initial) {
       Atomics.sub(this.cells, at + INITIAL, delta);
+      this.note(at + INITIAL, -amount);
       return false;
     }
     given[givenAt + INITIAL] = given[givenAt + INITIAL] + amount;
@@ -116,10 +132,12 @@ export class AccountCells {
     const at = accountId * CELLS_PER_ACCOUNT;
     const delta = BigInt(amount);
     const equity = Atomics.sub(this.cells, at + EQUITY, delta) - delta;
+    this.note(at + EQUITY, -amount);
     const unrealized = Atomics.load(this.cells, at + UNREALIZED);
     const gains = unrealized > 0n ? unrealized : 0n;
     if (equity >= Atomics.load(this.cells, at + INITIAL) && equity >= gains) return true;
     Atomics.add(this.cells, at + EQUITY, delta);
+    this.note(at + EQUITY, amount);
     return false;
   }
 
@@ -136,9 +154,9 @@ export class AccountCells {
     const taken = Math.min(0, equityBy);
     const added = Math.max(0, initialBy);
     const gained = Math.max(0, gainsBy);
-    Atomics.add(this.cells, at + EQUITY, BigInt(taken));
-    Atomics.add(this.cells, at + INITIAL, BigInt(added));
-    Atomics.add(this.cells, at + UNREALIZED, BigInt(gained));
+    this.add(at + EQUITY, taken, false);
+    this.add(at + INITIAL, added, false);
+    this.add(at + UNREALIZED, gained, false);
     const equity = this.equity(accountId) + Math.max(0, equityBy);
     const initial = this.initial(accountId) + Math.min(0, initialBy);
     const gains = this.unrealized(accountId) + Math.min(0, gainsBy);
@@ -148,9 +166,9 @@ export class AccountCells {
       given[givenAt + UNREALIZED] = given[givenAt + UNREALIZED] + gained;
       return true;
     }
-    Atomics.sub(this.cells, at + UNREALIZED, BigInt(gained));
-    Atomics.sub(this.cells, at + INITIAL, BigInt(added));
-    Atomics.sub(this.cells, at + EQUITY, BigInt(taken));
+    this.add(at + UNREALIZED, -gained, false);
+    this.add(at + INITIAL, -added, false);
+    this.add(at + EQUITY, -taken, false);
     return false;
   }
 
@@ -163,6 +181,7 @@ export class AccountCells {
     const equity = Atomics.load(this.cells, at);
     if (equity >= 0n || Atomics.compareExchange(this.cells, at, equity, 0n) !== equity) return 0;
     const lifted = Number(-equity);
+    this.note(at, lifted);
     given[givenAt + EQUITY] = given[givenAt + EQUITY] + lifted;
     return lifted;
   }
@@ -192,11 +211,24 @@ export class AccountCells {
     given[at + MAINTENANCE] = to.maintenance;
   }
 
-  /** The turn has its ticket: whoever uses what it did in accounts' favour comes after it in the log. */
+  /** A turn begins. */
+  begin(): void {
+    this.isTurnOpen = true;
+    this.burdenCount = 0;
+  }
+
+  /**
+   * The turn is over, and has its ticket if it has done anything: whoever uses what it did in accounts' favour comes after
+   * it in the log.
+   */
   flush(): void {
-    for (let i = 0; i < this.favourCount; i++) Atomics.add(this.cells, this.favouredCells[i], BigInt(this.favours[i]));
+    this.isTurnOpen = false;
+    this.burdenCount = 0;
+    for (; this.flushedCount < this.favourCount; this.flushedCount++)
+      Atomics.add(this.cells, this.favouredCells[this.flushedCount], BigInt(this.favours[this.flushedCount]));
     this.favourCount = 0;
     this.countedFavours = 0;
+    this.flushedCount = 0;
   }
 
   /**
@@ -218,6 +250,37 @@ export class AccountCells {
     return sum;
   }
 
+  /**
+   * The thread has thrown and does nothing more: the cells get to where its last turn has left them. A turn that had no
+   * ticket has not been, so what it has added is taken back; one that had is in the log, and the rest of it follows.
+   */
+  abandon(): void {
+    if (!this.isTurnOpen) return this.flush();
+    this.isTurnOpen = false;
+    while (this.burdenCount > 0) {
+      const last = --this.burdenCount;
+      Atomics.sub(this.cells, this.burdenedCells[last], BigInt(this.burdens[last]));
+    }
+    this.favourCount = 0;
+    this.countedFavours = 0;
+  }
+
+  /** Adds all that an actor has contributed to an account, five numbers of `given`: for counting anew. */
+  addAll(accountId: number, given: Float64Array, at: number): void {
+    const cell = accountId * CELLS_PER_ACCOUNT;
+    for (let field = 0; field < CONTRIBUTION_FIELDS; field++)
+      if (given[at + field] !== 0) Atomics.add(this.cells, cell + field, BigInt(given[at + field]));
+  }
+
+  clear(): void {
+    this.cells.fill(0n);
+  }
+
+  /** Becomes a copy of `other`, while nobody works on either. */
+  copyFrom(other: AccountCells): void {
+    this.cells.set(other.cells);
+  }
+
   private read(accountId: number, cell: number): number {
     return Number(Atomics.load(this.cells, accountId * CELLS_PER_ACCOUNT + cell));
   }
@@ -236,9 +299,16 @@ export class AccountCells {
   private add(cell: number, delta: number, waits: boolean): void {
     if (!waits) {
       Atomics.add(this.cells, cell, BigInt(delta));
+      this.note(cell, delta);
       return;
     }
     this.favouredCells[this.favourCount] = cell;
     this.favours[this.favourCount++] = delta;
+  }
+
+  private note(cell: number, delta: number): void {
+    if (!this.isTurnOpen) return;
+    this.burdenedCells[this.burdenCount] = cell;
+    this.burdens[this.burdenCount++] = delta;
   }
 }

@@ -143,6 +143,11 @@ export class LedgerState {
     for (const accountId of this.accountIds()) this.refresh(accountId);
   }
 
+  /** Adds all that the cells have been given to `sums`. */
+  contribute(sums: AccountCells): void {
+    for (const accountId of this.accountIds()) sums.addAll(accountId, this.given, accountId * CONTRIBUTION_FIELDS);
+  }
+
   /** What is wrong with the balances, in words; null when nothing is. A pass over all accounts in plain numbers. */
   faultOfSums(): string | null {
     const money = new ExactSum();

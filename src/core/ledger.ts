@@ -126,6 +126,10 @@ export class LedgerActor implements Actor {
     this.cells.flush();
   }
 
+  contribute(sums: AccountCells): void {
+    this.state.contribute(sums);
+  }
+
   private openSession(command: MessageOf<typeof OpenSession>, turn: Turn): void {
     const { state } = this;
     let accountId = state.accountOfAddress.get(command.address);

@@ -1,3 +1,4 @@
+import type { AccountCells } from "./cells.ts";
 import { json, type MessageOf, shape } from "./shape.ts";
 
 /**
@@ -1002,6 +1003,8 @@ export interface Actor {
   load(table: string, key: number | string, row: { type: number }): void;
   /** After the last row or event of recovery: derive what is derived (cells, indexes). */
   restored(): void;
+  /** Adds all that the cells have been given by this actor to `sums`. Between turns only. */
+  contribute(sums: AccountCells): void;
 }
 
 // ---- rows of a symbol's snapshot (200 to 229) -----------------------------------------------------------------------

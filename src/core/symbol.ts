@@ -53,7 +53,7 @@ import {
 } from "./messages.ts";
 import { NONE } from "./orders.ts";
 import { Placement } from "./placement.ts";
-import { FIRST_ORDER } from "./positions.ts";
+import { ACCOUNT, FIRST_ORDER, GIVEN } from "./positions.ts";
 import { Pricing } from "./pricing.ts";
 import { refuse } from "./refusals.ts";
 import { SelfCheck } from "./self-check.ts";
@@ -232,6 +232,11 @@ export class SymbolActor implements Actor {
     this.state.countFundingOwed();
     this.state.refreshAll();
     this.cells.flush();
+  }
+
+  contribute(sums: AccountCells): void {
+    const { positions } = this.state;
+    positions.each((at) => sums.addAll(positions.numbers[at + ACCOUNT], positions.numbers, at + GIVEN));
   }
 
   private cancel(command: MessageOf<typeof CancelOrder>, turn: Turn): void {

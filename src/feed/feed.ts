@@ -88,7 +88,8 @@ export class Feed {
     this.parts.road.ask(
       id,
       { ...blank(SetIndexPrice), indexTicks, isGuarded: 1 } as MessageOf<typeof SetIndexPrice>,
-      (turn: Released) => {
+      (turn: Released | null) => {
+        if (turn === null) return; // the next price is soon there
         const reply = turn.messages[turn.eventCount];
         const code = reply?.type === Refused.code ? (reply as MessageOf<typeof Refused>).code : "";
         this.say(`${symbol} index`, { symbol, price, code }, code === "" ? "" : "an index price was refused");

@@ -86,7 +86,7 @@ export class AccountOrders {
     for (const slot of this.slots.values()) {
       if (slot.state !== "UNKNOWN") continue;
       const question = { ...blank(ReadOrders), accountId: this.accountId };
-      if (this.road.ask(slot.instrument.id, question, (turn) => this.prime(slot, turn))) slot.state = "ASKED";
+      if (this.road.ask(slot.instrument.id, question, (turn) => this.answered(slot, turn))) slot.state = "ASKED";
     }
   }
 
@@ -177,6 +177,11 @@ export class AccountOrders {
     for (const order of this.changed) if (!isOpen(order)) slot.open.delete(order.orderId);
     this.changed.clear();
     this.fills.length = 0;
+  }
+
+  private answered(slot: Slot, turn: Released | null): void {
+    if (turn === null) slot.state = "UNKNOWN";
+    else this.prime(slot, turn);
   }
 
   private prime(slot: Slot, turn: Released): void {

@@ -8,7 +8,7 @@ import { ApiError, fromRefused } from "./errors.ts";
 
 /**
  * Asks one actor and lets `read` answer the request from the durable turn: the short way, without a promise. Throws
- * OVERLOADED or STORAGE_FULL when the actor cannot be asked: then nothing was done.
+ * OVERLOADED, UNAVAILABLE or STORAGE_FULL when the actor cannot be asked: then nothing was done.
  */
 export function askFor<C extends Message>(
   { road, log }: { road: Road; log: Log },
@@ -20,39 +20,51 @@ export function askFor<C extends Message>(
   const asked = road.ask(actorId, command, (turn) => {
     if (answer.done) return;
     try {
-      read(turn);
+      read(happened(turn));
     } catch (thrown) {
       answer.fail(thrown, log);
     }
   });
-  if (!asked) throw refusedAtDoor(road);
+  if (!asked) throw refusedAtDoor(road, actorId);
 }
 
 /**
  * Asks one actor. `read` sees the durable turn during the call only, so it copies what it keeps; what it throws rejects
- * the promise. Rejects with OVERLOADED or STORAGE_FULL when the actor cannot be asked: then nothing was done.
+ * the promise. Rejects with OVERLOADED, UNAVAILABLE or STORAGE_FULL when the actor cannot be asked, and with UNAVAILABLE when
+ * its thread dies before it has done anything: then nothing was done.
  */
 export function ask<T>(road: Road, actorId: number, command: Message, read: (turn: Released) => T): Promise<T> {
   return new Promise((resolve, reject) => {
     const asked = road.ask(actorId, command, (turn) => {
       try {
-        resolve(read(turn));
+        resolve(read(happened(turn)));
       } catch (thrown) {
         reject(thrown);
       }
     });
-    if (!asked) reject(refusedAtDoor(road));
+    if (!asked) reject(refusedAtDoor(road, actorId));
   });
 }
 
 /** Why `road.ask` did nothing. */
-const refusedAtDoor = (road: Road): ApiError => new ApiError(road.hasDiskRoom ? "OVERLOADED" : "STORAGE_FULL");
+function refusedAtDoor(road: Road, actorId: number): ApiError {
+  if (road.isDown(actorId)) return new ApiError("UNAVAILABLE");
+  return new ApiError(road.hasDiskRoom ? "OVERLOADED" : "STORAGE_FULL");
+}
+
+function happened(turn: Released | null): Released {
+  if (turn === null) throw new ApiError("UNAVAILABLE");
+  return turn;
+}
+
+const isPassing = (thrown: unknown): boolean =>
+  thrown instanceof ApiError && (thrown.code === "OVERLOADED" || thrown.code === "UNAVAILABLE");
 
 const ASK_AGAIN_AFTER_MS = 5;
 
 /**
  * Asks several actors, each with a command of its own, and puts together what they say, in their order. An actor that is
- * too busy is asked again until nobody waits any more: others may have done their part by then, so "nothing was
+ * too busy, or being rebuilt, is asked again until nobody waits any more: others may have done their part by then, so "nothing was
  * done" would not be true.
  */
 export function askEach<T>(
@@ -67,7 +79,7 @@ export function askEach<T>(
       try {
         return await ask(road, instrument.id, command(), (turn) => read(turn, instrument));
       } catch (thrown) {
-        if (answer.done || !(thrown instanceof ApiError) || thrown.code !== "OVERLOADED") throw thrown;
+        if (answer.done || !isPassing(thrown)) throw thrown;
         await new Promise((resolve) => setTimeout(resolve, ASK_AGAIN_AFTER_MS));
       }
     }

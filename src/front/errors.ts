@@ -137,6 +137,11 @@ const EDGE_ERRORS = {
     message: "The exchange's disk is nearly full: nothing was done. Canceling, closing and reading work.",
     retryable: true,
   },
+  UNAVAILABLE: {
+    status: 503,
+    message: "What this concerns is being rebuilt after a fault, and will be back in a moment: nothing was done.",
+    retryable: true,
+  },
   NOT_READY: { status: 503, message: "Starting or stopping: nothing was done.", retryable: true },
   TIMEOUT: {
     status: 503,

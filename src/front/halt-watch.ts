@@ -58,8 +58,12 @@ function stopTrading(road: Road): void {
     reason: REASON_OF_HALT.SELF_CHECK,
   };
   const stop = (actorId: number): void => {
-    // No room: again, until there is.
-    if (!road.ask(actorId, command, () => {})) setTimeout(stop, RETRY_MS, actorId);
+    // No room, or nobody there: again, until there is.
+    const again = (): void => void setTimeout(stop, RETRY_MS, actorId);
+    const asked = road.ask(actorId, command, (turn) => {
+      if (turn === null) again();
+    });
+    if (!asked) again();
   };
   for (const { id } of road.instruments) stop(id);
 }

@@ -70,7 +70,8 @@ export class MarketData {
     const { id } = symbol.instrument;
     return new Promise((resolve, reject) => {
       const past = pastOf(id);
-      const asked = road.ask(id, blank(Describe), (turn) => {
+      const asked = road.ask(id, blank(Describe), (answer) => {
+        const turn = must(answer, "a symbol that works");
         const description = turn.messages.find((message) => message.type === SymbolDescription.code);
         const { state } = must(description, "the description of a symbol") as MessageOf<typeof SymbolDescription>;
         symbol.prime(state, turn.sequence, turn.time, past);

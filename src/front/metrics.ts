@@ -17,6 +17,7 @@ export function createMetrics({ road, symbols, market, isReady }: Context): Regi
   gauge("sequence", "The last turn of the log that was released", () => road.releasedSequence());
   gauge("requests_in_flight", "Requests that wait for their turn to be on disk", () => road.inFlight);
   gauge("history_lag_turns", "Turns that the history index is behind", () => road.historyLag);
+  gauge("rebuilds", "How often an actor thread has died and was rebuilt", () => road.rebuilds);
   gauge("disk_room", "1 while the disk has room for new orders", () => Number(road.hasDiskRoom));
 
   const bySymbol = (name: string, help: string, read: (symbolId: number) => number): void => {

@@ -82,19 +82,27 @@ export class PositionStream extends Stream {
   private ask(slot: Slot): void {
     const question = blank(ReadPosition);
     question.accountId = this.accountId;
-    // A full ring refuses the question: the slot stays stale, and a later flush asks again.
+    // A full ring, or nobody there, refuses the question: the slot stays stale, and a later flush asks again.
     if (!this.road.ask(slot.instrument.id, question, (turn) => this.read(slot, turn))) return;
     slot.asked++;
     slot.stale = false;
   }
 
-  private read(slot: Slot, turn: Released): void {
+  private read(slot: Slot, turn: Released | null): void {
     if (this.isEmpty) return;
     slot.answered++;
+    if (turn === null) return this.wasLost(slot);
     const view = turn.messages.find((message) => message.type === PositionView.code);
     this.show(slot, (view as MessageOf<typeof PositionView> | undefined) ?? blank(PositionView), turn.sequence);
     this.admitJoining();
     if (slot.stale) this.ask(slot);
+  }
+
+  /** Nobody has answered the question: whoever needs it needs the next one. */
+  private wasLost(slot: Slot): void {
+    slot.stale = true;
+    for (const needed of this.joining.values())
+      if (needed.get(slot) === slot.answered) needed.set(slot, slot.asked + 1);
   }
 
   private admitJoining(): void {

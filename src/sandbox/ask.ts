@@ -20,7 +20,8 @@ export function ask<T>(
   read: (reply: Message, time: TimeMs) => T,
 ): Promise<T> {
   return new Promise((resolve, reject) => {
-    const onReply = (turn: Released): void => {
+    const onReply = (turn: Released | null): void => {
+      if (turn === null) return attempt();
       try {
         resolve(read(must(turn.messages[turn.eventCount], "reply"), turn.time));
       } catch (error) {

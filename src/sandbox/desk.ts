@@ -1,4 +1,4 @@
-import type { Released, Road } from "../actor/road.ts";
+import type { OnReply, Road } from "../actor/road.ts";
 import type { Instrument } from "../core/instrument.ts";
 import { BUY, type Side } from "../core/messages.ts";
 import type { PriceTicks, Quanta, QuantityLots } from "../core/units.ts";
@@ -32,8 +32,8 @@ export class Desk {
     this.budgetQuanta = budgetQuanta;
   }
 
-  /** False: the actor has no room for it now, nothing was done. */
-  send(command: Command, onReply: (turn: Released) => void): boolean {
+  /** False: the actor has no room for it now, nothing was done. `onReply` gets null when it has died before it did anything. */
+  send(command: Command, onReply: OnReply): boolean {
     return this.road.ask(this.market.instrument.id, command, onReply);
   }
 

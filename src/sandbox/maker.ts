@@ -157,6 +157,7 @@ export class Maker {
       quantityLots: lots,
     };
     const sent = this.desk.send(command, (turn) => {
+      if (turn === null) return this.forget(quote);
       const reply = turn.messages[turn.eventCount];
       const view = as(OrderView, reply);
       if (view !== null) {
@@ -197,7 +198,7 @@ export class Maker {
     const sent = this.desk.send(command, (turn) => {
       // The end of an order comes with the log before any reply: if it is still here, it could not be cancelled.
       if (!this.quotes.has(quote)) return;
-      if (as(Refused, turn.messages[turn.eventCount]) === null) this.forget(quote);
+      if (turn !== null && as(Refused, turn.messages[turn.eventCount]) === null) this.forget(quote);
       else this.lost = true;
     });
     if (!sent) return;
@@ -217,7 +218,7 @@ export class Maker {
     if (this.beat < this.askAgainBeat) return;
     const command = { type: CancelAll.code, accountId: this.desk.accountId, side: -1 };
     const sent = this.desk.send(command, (turn) => {
-      if (as(Refused, turn.messages[turn.eventCount]) !== null) return;
+      if (turn === null || as(Refused, turn.messages[turn.eventCount]) !== null) return;
       for (const quote of this.quotes) this.forget(quote);
       this.lost = false;
       this.askAgainBeat = 0;

@@ -85,7 +85,8 @@ export class Taker {
     };
     const sent = desk.send(command, (turn) => {
       this.askedAt = -1;
-      if (as(Refused, turn.messages[turn.eventCount])?.code === "INSUFFICIENT_MARGIN") desk.refusedForMargin();
+      if (turn !== null && as(Refused, turn.messages[turn.eventCount])?.code === "INSUFFICIENT_MARGIN")
+        desk.refusedForMargin();
     });
     if (sent) this.askedAt = this.beat;
   }

@@ -26,6 +26,8 @@ export interface KeeperOptions {
   keepSegments?: boolean;
   /** Where the log is. Default: the disk. */
   files?: Files;
+  /** Told of each snapshot that has come in whole, and will be stored. */
+  onSnapshotGathered?(actorId: number, sequence: number): void;
   /** Told of each snapshot that is stored: its actor may hand over the next one. */
   onSnapshotStored(actorId: number, sequence: number): void;
 }
@@ -86,6 +88,7 @@ export class Keeper {
     if (!last) return;
     this.gathering.delete(actorId);
     this.complete.push(snapshot);
+    this.options.onSnapshotGathered?.(actorId, sequence);
   }
 
   /**

@@ -72,6 +72,24 @@ export function allocateRing(capacityBytes: number): SharedArrayBuffer {
   return new SharedArrayBuffer(CONTROL_BYTES + capacityBytes);
 }
 
+/** Looks at a ring from outside, as a third party. Counts are bytes modulo 2^32. */
+export class RingGauge {
+  private readonly control: Int32Array;
+
+  constructor(buffer: SharedArrayBuffer) {
+    this.control = new Int32Array(buffer, 0, CONTROL_BYTES / 4);
+  }
+
+  get written(): number {
+    return Atomics.load(this.control, HEAD);
+  }
+
+  /** The consumer is done with all that had been written when `written` was read. */
+  hasRead(written: number): boolean {
+    return ((Atomics.load(this.control, TAIL) - written) | 0) >= 0;
+  }
+}
+
 export class RingProducer extends RingEnd {
   private readonly bell: Bell;
   private head: number;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ActorWorker, COMMAND_HEADER_BYTES } from "../../src/actor/actor.ts";
 import { Control } from "../../src/actor/control.ts";
-import { AccountCells } from "../../src/core/cells.ts";
+import { AccountCells, CONTRIBUTION_FIELDS } from "../../src/core/cells.ts";
 import { type Actor, Done, LeverageSet, Tick, type Turn } from "../../src/core/messages.ts";
 import { encodeMessage } from "../../src/wire/codec.ts";
 import { AT_REQUEST_ID, AT_SEQUENCE } from "../../src/wire/record.ts";
@@ -11,6 +11,8 @@ import { make } from "../core/support/exchange.ts";
 
 const ACTOR_ID = 7;
 const RING_BYTES = 1 << 20;
+const ACCOUNT = 16;
+const NOTHING = { equity: 0, unrealized: 0, initial: 0, orderInitial: 0, maintenance: 0 };
 
 /** An actor with something to do that no command waits for, and a note of the order in which it was called. */
 class Worker implements Actor {
@@ -20,27 +22,40 @@ class Worker implements Actor {
   work = 0;
   emits = false;
   settledAt: number[] = [];
+  /** Where it throws next; "" = nowhere. */
+  throwsIn: "" | "decide" | "settle" = "";
+  /** Cells that it burdens with each command, and favours, before it throws. */
+  cells: AccountCells | null = null;
+  favour = 5;
+  readonly given = new Float64Array(CONTRIBUTION_FIELDS);
 
   decide(_command: { type: number }, turn: Turn): void {
     this.calls.push("command");
+    this.cells?.move(ACCOUNT, this.given, 0, { ...NOTHING, equity: this.given[0]! + this.favour, maintenance: 3 });
+    if (this.throwsIn !== "") turn.emit(make(LeverageSet, { accountId: ACCOUNT, leverage: 2 }));
+    if (this.throwsIn === "decide") throw new Error("in decide");
     turn.reply({ type: Done.code });
   }
   proceed(turn: Turn): boolean {
     if (this.work === 0) return false;
     this.calls.push("work");
-    if (this.emits) turn.emit(make(LeverageSet, { accountId: 16, leverage: 2 }));
+    if (this.emits) turn.emit(make(LeverageSet, { accountId: ACCOUNT, leverage: 2 }));
     return --this.work > 0;
   }
   settle(sequence: number): void {
+    if (this.throwsIn === "settle") throw new Error("in settle");
     this.settledAt.push(sequence);
   }
   apply(): void {}
   snapshot(): void {}
   load(): void {}
   restored(): void {}
+  contribute(sums: AccountCells): void {
+    sums.addAll(ACCOUNT, this.given, 0);
+  }
 }
 
-function start() {
+function start(joins?: SharedArrayBuffer) {
   const actor = new Worker();
   const control = new Control();
   const bell = new Bell();
@@ -48,9 +63,14 @@ function start() {
   const outRing = allocateRing(RING_BYTES);
   const commands = new RingProducer(commandRing, bell);
   const out = new RingConsumer(outRing);
+  const cells = AccountCells.allocate(32);
+  const sums = AccountCells.allocate(32);
   const worker = new ActorWorker({
+    worker: 0,
     actors: [actor],
-    cells: AccountCells.allocate(32),
+    cells,
+    sums,
+    ...(joins === undefined ? {} : { joins }),
     control,
     commands: new RingConsumer(commandRing),
     bell,
@@ -66,7 +86,7 @@ function start() {
     const end = encodeMessage(commands.view, commands.bytes, at + COMMAND_HEADER_BYTES, { type: Tick.code });
     commands.commit(end - at);
   };
-  return { actor, worker, send, out };
+  return { actor, worker, send, out, cells, sums, control };
 }
 
 test("what an actor has under way goes on between commands, and when none come", () => {
@@ -105,4 +125,72 @@ test("a share that has events is a turn of the log that answers nobody", () => {
     out.next();
   }
   assert.equal(out.peek(), -1);
+});
+
+test("a turn that throws is nowhere; what came before it is whole", () => {
+  const { actor, worker, send, out, cells, control } = start();
+  actor.cells = cells;
+  send(1);
+  actor.throwsIn = "settle";
+  assert.throws(() => worker.step(), /in settle/);
+  assert.equal(control.lastTicket, 1, "it has its place in the log");
+  const at = out.peek();
+  assert.equal(out.view.getFloat64(at + AT_SEQUENCE, true), 1);
+  assert.equal(out.view.getUint32(at + AT_REQUEST_ID, true), 1);
+  out.next();
+  assert.deepEqual([cells.equity(ACCOUNT), cells.maintenance(ACCOUNT)], [5, 3]);
+  send(2);
+  actor.throwsIn = "decide";
+  assert.throws(() => worker.step(), /in decide/);
+  assert.equal(control.lastTicket, 1);
+  assert.equal(out.peek(), -1);
+  assert.deepEqual([cells.equity(ACCOUNT), cells.maintenance(ACCOUNT)], [5, 3]);
+});
+
+test("a ticket that was taken comes, whatever goes wrong behind it", () => {
+  const { actor, worker, send, out, cells, control } = start();
+  actor.cells = cells;
+  // No whole number of quanta: it cannot be added.
+  actor.favour = 0.5;
+  actor.throwsIn = "settle";
+  send(1);
+  assert.throws(() => worker.step(), RangeError);
+  assert.equal(control.lastTicket, 1);
+  assert.equal(out.view.getFloat64(out.peek() + AT_SEQUENCE, true), 1);
+});
+
+test("in a recount a worker adds up what it has given, and stands still until it is over", () => {
+  const { actor, worker, send, cells, sums, control } = start();
+  actor.cells = cells;
+  send(0);
+  worker.step();
+  control.recount = 1;
+  send(0);
+  for (let i = 0; i < 3; i++) assert.equal(worker.step(), false);
+  assert.equal(control.countedBy(0), 1);
+  assert.deepEqual([sums.equity(ACCOUNT), sums.maintenance(ACCOUNT)], [5, 3], "once");
+  assert.deepEqual(actor.calls, ["command"]);
+  control.recount = 0;
+  worker.step();
+  assert.deepEqual(actor.calls, ["command", "command"]);
+});
+
+test("a worker that joins does nothing before a recount has taken it in", () => {
+  const shared = AccountCells.allocate(32);
+  const { actor, worker, send, cells, control } = start(shared.buffer);
+  actor.cells = cells;
+  send(0);
+  worker.step();
+  control.recount = 1;
+  worker.step();
+  control.recount = 0;
+  worker.step();
+  assert.deepEqual(actor.calls, [], "the recount has come to nothing");
+  control.recount = 2;
+  worker.step();
+  control.recounted = 2;
+  control.recount = 0;
+  worker.step();
+  assert.deepEqual(actor.calls, ["command"]);
+  assert.deepEqual([shared.equity(ACCOUNT), shared.maintenance(ACCOUNT)], [5, 3]);
 });

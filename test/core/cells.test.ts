@@ -56,6 +56,55 @@ test("what helps an account waits for the flush, what burdens it does not", () =
   }
 });
 
+test("a turn that is abandoned leaves nothing in the cells; behind its ticket it is finished instead", () => {
+  const before = contribution({ equity: 100, unrealized: 20, initial: 30, orderInitial: 5, maintenance: 4 });
+  const after = { equity: 60, unrealized: -5, initial: 10, orderInitial: 0, maintenance: 9 };
+  const play = (cells: AccountCells, mine: Float64Array): void => {
+    cells.begin();
+    assert.ok(cells.reserve(ACCOUNT, 10, mine, 0));
+    assert.ok(!cells.reserve(ACCOUNT, 1000, mine, 0));
+    assert.ok(cells.claim(ACCOUNT, { ...before, equity: 90, initial: 50 }, mine, 0));
+    assert.ok(!cells.claim(ACCOUNT, { ...before, equity: -90 }, mine, 0));
+    assert.ok(cells.debit(ACCOUNT, 1));
+    assert.ok(!cells.debit(ACCOUNT, 1000));
+    mine[0] -= 1;
+    cells.move(ACCOUNT, mine, 0, { ...after, equity: -7 });
+    assert.equal(cells.cover(ACCOUNT, mine, 0), 7);
+    cells.move(ACCOUNT, mine, 0, after);
+    assert.notDeepEqual(read(cells), before);
+  };
+  for (const hasTicket of [false, true]) {
+    const cells = AccountCells.allocate(8);
+    const mine = given();
+    cells.move(ACCOUNT, mine, 0, before);
+    cells.flush();
+    play(cells, mine);
+    if (hasTicket) cells.flush();
+    cells.abandon();
+    assert.deepEqual(read(cells), hasTicket ? after : before);
+    cells.flush();
+    assert.deepEqual(read(cells), hasTicket ? after : before, "and nothing of it waits any more");
+  }
+});
+
+test("cells that are counted anew are those that had been given, whatever stands in the old ones", () => {
+  const cells = AccountCells.allocate(8);
+  const sums = AccountCells.allocate(8);
+  const [mine, others] = [given(), given()];
+  cells.move(ACCOUNT, mine, 0, { equity: 100, unrealized: -5, initial: 20, orderInitial: 10, maintenance: 3 });
+  cells.move(ACCOUNT, others, 0, contribution({ equity: -30, unrealized: 7 }));
+  cells.flush();
+  const whole = read(cells);
+  cells.move(ACCOUNT, given(), 0, contribution({ equity: -1, maintenance: 5 }));
+  sums.addAll(ACCOUNT, given(), 0);
+  sums.addAll(ACCOUNT, mine, 0);
+  sums.addAll(ACCOUNT, others, 0);
+  cells.copyFrom(sums);
+  assert.deepEqual(read(cells), whole);
+  sums.clear();
+  assert.deepEqual(read(sums), NOTHING);
+});
+
 test("amounts up to 2^53 survive the cells", () => {
   const cells = AccountCells.allocate(8);
   const mine = given();

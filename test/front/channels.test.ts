@@ -922,6 +922,20 @@ test("ticker: a snapshot, then at most one message in updateMs, and none when no
 const view = (orderId: number, more: Partial<MessageOf<typeof OrderView>> = {}): Message =>
   make(OrderView, { orderId, quantityLots: 10, remainingLots: 10, priceTicks: 100, sequence: 50, ...more });
 
+test("orders: a question that dies with its symbol's thread is asked again", async () => {
+  const { road, channels, connect } = await open({}, ["BTC-PERP"]);
+  const client = connect();
+  client.say({ op: "auth", token: "alice" });
+  client.say(subscribe({ channel: "orders" }));
+  client.take();
+  road.lose();
+  assert.deepEqual(client.take(), []);
+  channels.tick();
+  road.answer(() => [view(257), make(Done)]);
+  const [snapshot] = client.take();
+  assert.deepEqual([snapshot.type, snapshot.data.length], ["SNAPSHOT", 1]);
+});
+
 test("orders: asked once, then followed; what happens before the answer is in it", async () => {
   const { road, channels, connect } = await open({ [BTC]: { asks: [[100, 9]] } });
   const client = connect();
@@ -1122,6 +1136,29 @@ test("positions: a full ring delays, and loses nothing", async () => {
   channels.tick();
   answer(road, { sizeLots: 2 });
   assert.equal(client.take()[0].data[0].size, "0.002");
+});
+
+test("positions: a question that dies with its symbol's thread is asked again, for those who wait for it, too", async () => {
+  const { road, channels, client: early, connect } = await alicesPositions({ symbol: "BTC-PERP" });
+  road.lose();
+  assert.deepEqual(early.take(), []);
+  road.down = true;
+  channels.tick();
+  road.down = false;
+  channels.tick();
+  const late = connect();
+  late.say({ op: "auth", token: "alice" });
+  late.say(subscribe({ channel: "positions", symbol: "BTC-PERP" }));
+  late.take();
+  assert.equal(road.asked.length, 1);
+  road.lose();
+  channels.tick();
+  answer(road, { sizeLots: 1 });
+  for (const client of [early, late]) {
+    const [snapshot, ...more] = client.take();
+    assert.deepEqual([snapshot.type, snapshot.data[0].size, more], ["SNAPSHOT", "0.001", []]);
+  }
+  assert.equal(road.asked.length, 0);
 });
 
 test("positions: sequences never fall, though symbols rest on different ones", async () => {

@@ -1,4 +1,4 @@
-import type { Released, Road } from "../../src/actor/road.ts";
+import type { OnReply, Released, Road } from "../../src/actor/road.ts";
 import { AccountCells } from "../../src/core/cells.ts";
 import { compileInstrument, type Instrument } from "../../src/core/instrument.ts";
 import { SymbolDescription, type SymbolSummary } from "../../src/core/messages.ts";
@@ -52,7 +52,7 @@ export const EMPTY_STATE: SymbolSummary = {
 export interface Asked {
   actorId: number;
   command: Message;
-  onReply: (turn: Released) => void;
+  onReply: OnReply;
 }
 
 /** A road whose other end is the test: it says what the actors did, and when their answers come. */
@@ -67,6 +67,8 @@ export class ScriptedRoad implements Road {
   sequence = 100;
   /** The actors' rings take nothing more. */
   full = false;
+  /** The actors' threads have died, and nobody has taken their place yet. */
+  down = false;
   private readonly releasedListeners: ((turn: Released) => void)[] = [];
   private readonly drainedListeners: (() => void)[] = [];
   private waiting: (() => void)[] = [];
@@ -75,10 +77,14 @@ export class ScriptedRoad implements Road {
     this.instruments = symbols.map((symbol, index) => instrument(index + 1, symbol));
   }
 
-  ask(actorId: number, command: Message, onReply: (turn: Released) => void): boolean {
-    if (this.full) return false;
+  ask(actorId: number, command: Message, onReply: OnReply): boolean {
+    if (this.full || this.down) return false;
     this.asked.push({ actorId, command: { ...command }, onReply });
     return true;
+  }
+  readonly rebuilds = 0;
+  isDown(): boolean {
+    return this.down;
   }
   onReleased(listener: (turn: Released) => void): void {
     this.releasedListeners.push(listener);
@@ -116,6 +122,11 @@ export class ScriptedRoad implements Road {
     const { actorId, onReply } = asked;
     onReply({ actorId, sequence: this.sequence, time: this.time, eventCount: 0, messages: reply(asked) });
     return true;
+  }
+
+  /** The actor that was asked first dies before it has done anything. */
+  lose(): void {
+    this.asked.shift()?.onReply(null);
   }
 
   /** Answers every Describe. */

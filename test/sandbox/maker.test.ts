@@ -55,6 +55,21 @@ test("it begins with a cancel-all, and then quotes nine post-only levels a side 
   for (const place of places) assert.equal(place.flags, POST_ONLY);
 });
 
+test("what dies with its symbol's thread has not happened: quotes are sent again, cancels begin anew", () => {
+  const { road, maker } = startMaker();
+  assert.equal(road.places().length, 18);
+  road.lose();
+  beat(maker);
+  assert.equal(road.places().length, 18);
+  road.answer(road.accepted);
+  road.market.indexTicks = 700_000;
+  beat(maker, 50);
+  assert.ok(road.commands().some(isCancel));
+  road.lose();
+  beat(maker, 50);
+  assert.ok(road.commands().some(({ type }) => type === CancelAll.code));
+});
+
 test("while the index stands still nothing is sent", () => {
   const { road, maker } = quotingMaker();
   beat(maker, 200);

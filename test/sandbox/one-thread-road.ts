@@ -74,6 +74,10 @@ export class OneThreadRoad implements Road {
     return (reply as MessageOf<typeof AuditReport>).report;
   }
 
+  readonly rebuilds = 0;
+  isDown(): boolean {
+    return false;
+  }
   onReleased(listener: (turn: Released) => void): void {
     this.listeners.push(listener);
   }

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { Released, Road } from "../../src/actor/road.ts";
+import type { OnReply, Road } from "../../src/actor/road.ts";
 import { DEFAULT_INSTRUMENTS } from "../../src/config/instruments.ts";
 import { AccountCells } from "../../src/core/cells.ts";
 import { compileInstrument } from "../../src/core/instrument.ts";
@@ -23,10 +23,10 @@ export class ScriptedRoad implements Road {
   readonly market: Market = { instrument: this.instruments[0]!, indexTicks: 650_000, markTicks: 650_000 };
   readonly desk = new Desk(this, this.market, ACCOUNT, BUDGET_QUANTA);
   full = false;
-  private waiting: { command: Message; onReply(turn: Released): void }[] = [];
+  private waiting: { command: Message; onReply: OnReply }[] = [];
   private nextOrderId = 257;
 
-  ask(_actorId: number, command: Message, onReply: (turn: Released) => void): boolean {
+  ask(_actorId: number, command: Message, onReply: OnReply): boolean {
     if (this.full) return false;
     this.waiting.push({ command, onReply });
     return true;
@@ -49,6 +49,11 @@ export class ScriptedRoad implements Road {
       onReply({ actorId: 1, sequence: 1, time: 0, eventCount: 0, messages: [reply(command)] });
   }
 
+  /** The actor dies before it has done any of what waits. */
+  lose(): void {
+    for (const { onReply } of this.waiting.splice(0)) onReply(null);
+  }
+
   accepted = (): Message => {
     const orderId = this.nextOrderId;
     this.nextOrderId += 256;
@@ -57,6 +62,10 @@ export class ScriptedRoad implements Road {
 
   refused = (code: string) => (): Message => ({ ...blank(Refused), code }) as Message;
 
+  readonly rebuilds = 0;
+  isDown(): boolean {
+    return false;
+  }
   onReleased(): void {}
   onDrained(): void {}
   releasedSequence(): number {

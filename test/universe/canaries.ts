@@ -72,6 +72,22 @@ export const CANARIES: Record<string, Tampering> = {
         lastTicket: 0,
       }),
   },
+  "a recount ends before every worker has added its share": {
+    rebuild: (parts) => ({
+      ...parts,
+      control: changed(parts.control, { countedBy: () => parts.control.recount }),
+    }),
+  },
+  "a thread is rebuilt before what it had done is in the log": {
+    rebuild: (parts) => ({
+      ...parts,
+      control: changed(parts.control, { durable: Number.POSITIVE_INFINITY }),
+      workers: parts.workers.map((worker) => ({ ...worker, out: new SharedArrayBuffer(128) })),
+    }),
+  },
+  "whoever waits for a thread that has died is not told": {
+    rebuild: (parts) => ({ ...parts, road: changed(parts.road, { giveUp: () => {} }) }),
+  },
   "time begins anew with each start": {
     notBefore: () => 0,
   },

@@ -1,6 +1,7 @@
 import { ActorWorker } from "../../src/actor/actor.ts";
 import { Control } from "../../src/actor/control.ts";
 import { Journal } from "../../src/actor/journal.ts";
+import { Rebuild, type RebuildParts } from "../../src/actor/rebuild.ts";
 import { recover } from "../../src/actor/recovery.ts";
 import { RingRoad } from "../../src/actor/ring-road.ts";
 import { StoreWorker } from "../../src/actor/store-worker.ts";
@@ -37,6 +38,7 @@ export interface Tampering {
   control?(control: Control): Control;
   commands?(commands: RingConsumer): RingConsumer;
   notBefore?(time: number): number;
+  rebuild?(parts: RebuildParts): RebuildParts;
 }
 
 export interface MachineOptions {
@@ -80,6 +82,10 @@ export class Machine {
   readonly journal: Thread;
   readonly store: Thread;
   private readonly actorWorkers: ActorWorker[] = [];
+  private readonly rebuild: Rebuild;
+  /** What the main thread has not heard of yet: workers whose threads have died, or are ready. */
+  private readonly dead: number[] = [];
+  private readonly recovered: number[] = [];
   private readonly realJournal: Journal;
   private readonly storeWorker: StoreWorker;
   private readonly slow: SlowConsumer[] = [];
@@ -108,6 +114,7 @@ export class Machine {
       instruments,
       actorIds,
       files,
+      onSnapshotGathered: (actorId, sequence) => control.setGatheredOf(actorId, sequence),
       onSnapshotStored: (actorId, sequence) => control.setSnapshotOf(actorId, sequence),
     });
     control.indexed = keeper.indexedSequence;
@@ -148,36 +155,68 @@ export class Machine {
     const waiting = (): number => outputs.reduce((sum, output) => sum + used(output), 4096);
     const hasRoom = (buffer: SharedArrayBuffer): boolean => buffer.byteLength - used(buffer) > 2 * waiting();
 
-    for (const [i, output] of outputs.entries()) {
-      const commands = ring(COMMAND_RING_BYTES);
-      const own = actorIds.filter((_, place) => place % options.workers === i);
-      const workerBell = bell();
-      const actors = own.map((actorId) => {
-        const actor = this.newActor(actorId);
+    const sums = AccountCells.allocate(options.maxAccounts);
+    scheduler.share(sums.buffer);
+    /** What a worker's thread does first: its actors, recovered, with the log that there is by now. */
+    const openWorker = (i: number, commands: SharedArrayBuffer, workerBell: Bell, joins: boolean): ActorWorker => {
+      // As on a thread of its own: the memory is shared, what waits for a turn's end is not.
+      const own = joins ? AccountCells.allocate(options.maxAccounts) : new AccountCells(cells.buffer);
+      scheduler.share(own.buffer);
+      const actors = pinned[i]!.map((actorId) => {
+        const actor = this.newActor(actorId, own);
         return tampering.actor?.(actor) ?? actor;
       });
       const snapshots = new Snapshots(database);
       const lastTime = recover(actors, tampering.snapshots?.(snapshots) ?? snapshots, LOG_FOLDER, control, files);
       const input = this.slowly(new SlowConsumer(commands));
-      const worker = new ActorWorker({
-        ...{ actors, cells, clock },
+      return new ActorWorker({
+        ...{ worker: i, actors, cells: own, sums, clock },
+        ...(joins ? { joins: cells.buffer } : {}),
         control: tampering.control?.(control) ?? control,
         notBefore: tampering.notBefore?.(lastTime) ?? lastTime,
         commands: tampering.commands?.(input) ?? input,
         bell: workerBell,
-        out: new RingProducer(output, journalBell),
+        out: new RingProducer(outputs[i]!, journalBell),
         snapshotIntervalMs: options.snapshotIntervalMs,
       });
-      this.actorWorkers.push(worker);
-      this.road.addLane(new RingProducer(commands, workerBell), own);
+    };
+    const pinned = outputs.map((_, i) => actorIds.filter((_, place) => place % options.workers === i));
+    const bells = outputs.map(bell);
+    /** What each worker's thread does next; null when it has died. */
+    const steps: (null | (() => void))[] = [];
+    for (const [i, output] of outputs.entries()) {
+      const commands = ring(COMMAND_RING_BYTES);
+      const worker = openWorker(i, commands, bells[i]!, false);
+      this.actorWorkers[i] = worker;
+      steps[i] = () => void worker.step();
+      this.road.addLane(new RingProducer(commands, bells[i]!), pinned[i]!);
       this.workers.push({
         name: `worker ${i}`,
         kind: "actors",
-        step: () => void worker.step(),
+        step: () => steps[i]?.(),
         canRunWithin: (kinds) => !kinds.has("journal") || used(output) < output.byteLength / 8,
+        onThrown: () => {
+          steps[i] = null;
+          this.dead.push(i);
+        },
       });
     }
-    this.front = { name: "front", kind: "front", step: () => this.road.drain(), canRunWithin: () => true };
+    const parts: RebuildParts = {
+      ...{ control, cells, sums, road: this.road, front: frontRing, store: storeRing },
+      workers: outputs.map((out, i) => ({ out, actorIds: pinned[i]!, bell: bells[i]! })),
+      start: (i) => {
+        const commands = ring(COMMAND_RING_BYTES);
+        steps[i] = () => {
+          const worker = openWorker(i, commands, bells[i]!, true);
+          this.actorWorkers[i] = worker;
+          steps[i] = () => void worker.step();
+          this.recovered.push(i);
+        };
+        return new RingProducer(commands, bells[i]!);
+      },
+    };
+    this.rebuild = new Rebuild(tampering.rebuild?.(parts) ?? parts);
+    this.front = { name: "front", kind: "front", step: () => this.stepFront(), canRunWithin: () => true };
     this.journal = {
       name: "journal",
       kind: "journal",
@@ -206,7 +245,8 @@ export class Machine {
       for (const thread of [...this.workers, this.journal, this.front, this.store]) scheduler.run(thread);
       const { road, control } = this;
       const last = control.lastTicket;
-      if (road.inFlight === 0 && road.releasedSequence() === last && control.indexed === last) return true;
+      const isThrough = road.inFlight === 0 && road.releasedSequence() === last && control.indexed === last;
+      if (isThrough && this.rebuild.isDone && this.dead.length === 0) return true;
     }
     return false;
   }
@@ -233,10 +273,18 @@ export class Machine {
     return consumer;
   }
 
-  private newActor(actorId: number): Actor {
+  /** The main thread hears of threads that have died or are ready, and hands out what is released. */
+  private stepFront(): void {
+    for (const worker of this.dead.splice(0)) this.rebuild.died(worker);
+    for (const worker of this.recovered.splice(0)) this.rebuild.recovered(worker);
+    this.road.drain();
+    this.rebuild.step();
+  }
+
+  private newActor(actorId: number, cells: AccountCells): Actor {
     const { instruments, ledger } = this.options;
-    if (actorId === LEDGER) return new LedgerActor(ledger, this.cells);
-    return new SymbolActor(instruments.find(({ id }) => id === actorId) as Instrument, this.cells);
+    if (actorId === LEDGER) return new LedgerActor(ledger, cells);
+    return new SymbolActor(instruments.find(({ id }) => id === actorId) as Instrument, cells);
   }
 }
 

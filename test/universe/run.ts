@@ -54,6 +54,8 @@ export interface UniverseReport {
   stops: number;
   diskFaults: number;
   switches: number;
+  /** Threads that threw, and were rebuilt. */
+  throws: number;
   unseen: number;
   findings: string[];
   /** Of all that the outside world was shown: one seed, one digest. */
@@ -114,7 +116,7 @@ class Universe {
     this.random = random;
     this.scheduler = new Scheduler(random);
     this.disk = new SimDisk(random);
-    this.disk.onCall = this.scheduler.point;
+    this.disk.onCall = () => this.scheduler.point();
     this.disk.writesShort = random.next() < 0.3;
     this.auditor = new Auditor(this.instruments, LEDGER_SETTINGS, MAX_ACCOUNTS, this.disk);
     const workers = random.between(1, 3);
@@ -164,7 +166,7 @@ class Universe {
     const { seed, kills, powerCuts, stops, diskFaults } = this;
     const { turns, replies, unseen, findings } = auditor;
     const counts = { seed, steps: done, turns, replies, kills, powerCuts, stops, diskFaults, unseen };
-    return { ...counts, switches: scheduler.switches, findings, digest: auditor.digest() };
+    return { ...counts, switches: scheduler.switches, throws: scheduler.throws, findings, digest: auditor.digest() };
   }
 
   /** What happens next. `dice` from 0 to 1. */
@@ -178,6 +180,7 @@ class Universe {
     if (dice < 0.96) this.setClock();
     else if (dice < 0.975) this.audit();
     else if (dice < 0.978) this.stopAndStart();
+    else if (dice < 0.988) scheduler.throwAfter(random.between(1, 400));
     else if (dice < 0.995) scheduler.killAfter(random.between(1, 400));
     else this.breakDisk();
   }
@@ -288,6 +291,7 @@ class Universe {
       auditor.onAsk(requestId, actorId, command);
       sent = machine.road.ask(actorId, command, (turn) =>
         scheduler.quietly(() => {
+          if (turn === null) return auditor.onTurnedAway(requestId);
           auditor.onReply(requestId, turn);
           then(turn.messages.slice(turn.eventCount).map((message) => ({ ...message })));
         }),
@@ -312,6 +316,8 @@ class Universe {
   }
 
   private audit(): void {
+    // Whoever throws in the middle of it answers nothing.
+    this.scheduler.throwAfter(Number.POSITIVE_INFINITY);
     this.settle();
     this.scheduler.quietly(() => this.auditor.settled(this.machine));
     const reports = [LEDGER, ...this.instruments.map(({ id }) => id)].flatMap((actorId) =>
@@ -324,6 +330,7 @@ class Universe {
   }
 
   private stopAndStart(): void {
+    this.scheduler.throwAfter(Number.POSITIVE_INFINITY);
     this.settle();
     this.machine.stop();
     this.scheduler.quietly(() => this.auditor.settled(this.machine));

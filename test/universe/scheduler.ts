@@ -2,6 +2,8 @@ import type { Random } from "../e2e/support/random.ts";
 
 /** The process has been killed: unwinds whatever was under way. */
 export class Killed extends Error {}
+/** A thread has run into an error, there where it was. */
+export class Thrown extends Error {}
 
 export interface Thread {
   readonly name: string;
@@ -11,6 +13,8 @@ export interface Thread {
   step(): void;
   /** Whether it can come to the end of a step while the named kinds are held up. */
   canRunWithin(kinds: ReadonlySet<string>): boolean;
+  /** What becomes of it when it throws; without, the process ends. */
+  onThrown?(): void;
 }
 
 const MAX_DEPTH = 3;
@@ -27,10 +31,12 @@ export class Scheduler {
   chance = 0;
   points = 0;
   switches = 0;
+  throws = 0;
   private readonly random: Random;
   private readonly shared = new Set<SharedArrayBuffer>();
   private readonly running: Thread[] = [];
   private killAt = Number.POSITIVE_INFINITY;
+  private throwAt = Number.POSITIVE_INFINITY;
   private paused = 0;
 
   constructor(random: Random) {
@@ -48,18 +54,29 @@ export class Scheduler {
     this.killAt = this.points + points;
   }
 
+  /** After so many points, the next thread that can do without its memory throws; Infinity = never. */
+  throwAfter(points: number): void {
+    this.throwAt = this.points + points;
+  }
+
   /** A new process. */
   reset(): void {
     this.running.length = 0;
     this.shared.clear();
     this.threads = [];
     this.killAt = Number.POSITIVE_INFINITY;
+    this.throwAt = Number.POSITIVE_INFINITY;
   }
 
   run(thread: Thread, work: () => void = () => thread.step()): void {
     this.running.push(thread);
-    work();
-    // Not in a finally: after a kill nothing goes on.
+    try {
+      work();
+    } catch (error) {
+      // After a kill nothing goes on.
+      if (!(error instanceof Thrown) || thread.onThrown === undefined) throw error;
+      thread.onThrown();
+    }
     this.running.pop();
   }
 
@@ -73,10 +90,17 @@ export class Scheduler {
     }
   }
 
-  readonly point = (): void => {
+  readonly point = (canThrow = true): void => {
     if (this.paused > 0) return;
     this.points++;
     if (this.points >= this.killAt) throw new Killed();
+    if (canThrow && this.points >= this.throwAt && this.running.at(-1)?.onThrown !== undefined) {
+      // It may well happen again, while the first is being rebuilt.
+      const isLast = this.random.next() < 0.7;
+      this.throwAt = isLast ? Number.POSITIVE_INFINITY : this.points + this.random.between(1, 300);
+      this.throws++;
+      throw new Thrown();
+    }
     if (this.running.length === 0 || this.running.length >= MAX_DEPTH || this.random.next() >= this.chance) return;
     const ready = this.ready();
     if (ready.length === 0) return;
@@ -98,7 +122,9 @@ export class Scheduler {
     const real = Object.fromEntries(OPERATIONS.map((name) => [name, patched[name]])) as Record<string, Operation>;
     for (const name of OPERATIONS)
       patched[name] = (array, ...rest) => {
-        if (this.shared.has(array.buffer as SharedArrayBuffer)) this.point();
+        // Nothing throws between a ticket and its turn's commit, which is a store to a ring.
+        if (this.shared.has(array.buffer as SharedArrayBuffer))
+          this.point(!(name === "store" && (array as object) instanceof Int32Array));
         return (real[name] as Operation)(array, ...rest);
       };
     try {

@@ -10,7 +10,7 @@ const STEPS = 500;
 const CANARY_RUNS = 60;
 
 test("whatever the order of threads, wherever it is killed: nothing is lost, doubled, invented or shown too early", async (t) => {
-  const totals = { turns: 0, replies: 0, kills: 0, powerCuts: 0, diskFaults: 0, unseen: 0, switches: 0 };
+  const totals = { turns: 0, replies: 0, kills: 0, powerCuts: 0, diskFaults: 0, unseen: 0, switches: 0, throws: 0 };
   for (let run = 0; run < RUNS; run++) {
     const report = await runUniverse(seed + run, STEPS);
     assert.deepEqual(report.findings, [], `seed ${seed + run}`);

@@ -16,6 +16,7 @@ export const GENERAL: readonly ErrorCode[] = [
   "INTERNAL",
   "OVERLOADED",
   "STORAGE_FULL",
+  "UNAVAILABLE",
   "NOT_READY",
   "TIMEOUT",
 ];

@@ -173,6 +173,7 @@ function tradingRequest(op: TradingOp, routes: readonly Route[]): SocketRequest 
         ...(twin.errors ?? []),
         "OVERLOADED",
         "STORAGE_FULL",
+        "UNAVAILABLE",
         "NOT_READY",
       ]),
     ],

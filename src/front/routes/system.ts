@@ -39,7 +39,9 @@ export function systemRoutes(context: Context): Route[] {
         const sequence = road.releasedSequence();
         const faults = symbols.all.flatMap(({ id }) => context.market.symbol(id).fault);
         const status = faults.length === 0 ? "OK" : "UNSOUND";
-        call.reply(200, JSON.stringify({ status, faults, sequence, uptimeMs: serverTime - startedAt, serverTime }));
+        const { rebuilds } = road;
+        const uptimeMs = serverTime - startedAt;
+        call.reply(200, JSON.stringify({ status, faults, rebuilds, sequence, uptimeMs, serverTime }));
       },
     }),
     route({

@@ -7,6 +7,12 @@ export const ServerTime = object({ serverTime: Time("Now.") });
 export const Health = object({
   status: Type.Enum(["OK", "UNSOUND"], { description: "UNSOUND: the self-check has stopped trading somewhere." }),
   faults: Type.Array(Type.String(), { description: "What the self-check has found, in words." }),
+  rebuilds: Type.Integer({
+    minimum: 0,
+    description:
+      "How often a fault has ended a thread of the engine since the start, and its symbols were rebuilt from the log: " +
+      "0 unless something is wrong with perpd. The log of the program says what it was.",
+  }),
   sequence: Sequence,
   uptimeMs: Type.Integer({ minimum: 0 }),
   serverTime: Time("Now."),

@@ -25,6 +25,8 @@ export interface ServerOptions {
    * when the hour strikes in the middle of a test.
    */
   quiet?: boolean;
+  /** The program, in the place of perpd: one of the modules beside this one. */
+  program?: string;
 }
 
 export interface Exit {
@@ -66,11 +68,11 @@ export class TestServer {
 
   /** Resolves when it says that it is ready; rejects with what it wrote when it ends or hangs instead. */
   async start(): Promise<void> {
-    const { flags = [], environment = {}, quiet = true } = this.options;
+    const { flags = [], environment = {}, quiet = true, program } = this.options;
     const child = spawn(
       process.execPath,
       [
-        MAIN,
+        program === undefined ? MAIN : fileURLToPath(new URL(`./${program}.js`, import.meta.url)),
         ...["start", "--port", "0", "--data", this.dataFolder, "--operator-token", OPERATOR_TOKEN],
         ...(quiet ? this.quietFlags() : []),
         ...flags,

@@ -1,0 +1,46 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Done, ReadOrders } from "../../src/core/messages.ts";
+import { ask, askEach } from "../../src/front/ask.ts";
+import { until } from "../e2e/support/wait.ts";
+import { make, ScriptedRoad } from "./scripted-road.ts";
+
+const BTC = 1;
+const code = (thrown: unknown): string => (thrown as { code: string }).code;
+const question = () => make(ReadOrders);
+
+test("who asks an actor that cannot be asked is told why, and nothing was done", async () => {
+  const road = new ScriptedRoad();
+  const refusal = () => ask(road, BTC, question(), () => "answered").catch(code);
+  road.full = true;
+  assert.equal(await refusal(), "OVERLOADED");
+  road.full = false;
+  road.down = true;
+  assert.equal(await refusal(), "UNAVAILABLE");
+  assert.equal(road.asked.length, 0);
+});
+
+test("who waits for an actor whose thread dies is told that nothing was done", async () => {
+  const road = new ScriptedRoad();
+  const asked = ask(road, BTC, question(), () => "answered").catch(code);
+  road.lose();
+  assert.equal(await asked, "UNAVAILABLE");
+});
+
+test("who asks all of them waits for one that is being rebuilt, as long as anybody waits", async () => {
+  const road = new ScriptedRoad();
+  const answer = { done: false };
+  const asked = askEach(road, answer, road.instruments, question, (_, { symbol }) => symbol);
+  road.lose();
+  road.down = true;
+  road.answer(() => [make(Done)]);
+  road.down = false;
+  await until("the question again", () => road.asked.length === 1);
+  road.answer(() => [make(Done)]);
+  assert.deepEqual(await asked, ["BTC-PERP", "ETH-PERP"]);
+
+  const left = askEach(road, answer, road.instruments, question, () => "").catch(code);
+  answer.done = true;
+  road.lose();
+  assert.equal(await left, "UNAVAILABLE");
+});
