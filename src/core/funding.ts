@@ -26,8 +26,8 @@ export function nextFundingTime(time: TimeMs, intervalMs: number): TimeMs {
 }
 
 /**
- * The average price of trading `notionalQuanta` against the resting orders of a side, in whole ticks, rounded towards
- * the index; −1 when less than that rests. Binance, Bybit, dYdX: impact bid and ask price.
+ * The average price of trading `notionalQuanta` against what the book shows of a side, in whole ticks, rounded towards
+ * the index; −1 when it shows less than that. Binance, Bybit, dYdX: impact bid and ask price.
  */
 export function impactPrice(
   book: Book,

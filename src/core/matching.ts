@@ -235,7 +235,9 @@ function trade(
     payFunding(state, turn, makerRow);
   }
   const side = orders.side(taker);
-  const lots = Math.min(orders.remainingLots(taker), state.shownLots(maker));
+  const isIceberg = orders.isIceberg(maker);
+  const makerLots = isIceberg ? state.shownLots(maker) : orders.remainingLots(maker);
+  const lots = Math.min(orders.remainingLots(taker), makerLots);
   const quanta = lots * price * instrument.quantaPerTickLot;
   const takerLots = side === BUY ? lots : -lots;
   traded.tradeId = serialToId(state.nextTradeSerial, instrument.id);
@@ -260,8 +262,8 @@ function trade(
   if (orders.isExtended(maker)) state.noteFill(maker, lots);
   state.traded(traded, taker, maker, turn.time);
   turn.emit(traded);
-  // An order that is gone is none any more.
-  if (orders.isIceberg(maker) && state.shownLots(maker) === 0) showNextSlice(state, turn, maker);
+  // Unless it is gone, with its last lots.
+  if (isIceberg && orders.isIceberg(maker) && state.shownLots(maker) === 0) showNextSlice(state, turn, maker);
   if (positions.numbers[makerRow + MARGIN_MODE] === ISOLATED)
     settleFill(state, turn, makerRow, {
       lots: -takerLots,

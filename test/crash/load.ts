@@ -111,6 +111,7 @@ function newOrder(load: Load): NewOrder {
   else if (roll < 0.3) order.reduceOnly = true;
   else if (roll < 0.4)
     order.selfTradePreventionMode = random.pick(["EXPIRE_MAKER", "EXPIRE_BOTH", "DECREMENT"] as const);
+  else if (roll < 0.5) order.displayQuantity = MARKETS[symbol].quantities[0] as string;
   return order;
 }
 

@@ -96,7 +96,7 @@ export const OrderBook = object(
     bids: Type.Array(Level, { description: "Best first." }),
     asks: Type.Array(Level, { description: "Best first." }),
   },
-  { description: "The best price levels." },
+  { description: "The best price levels. Icebergs stand in them with what they show." },
 );
 
 export const Kline = object(
