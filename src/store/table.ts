@@ -40,22 +40,27 @@ export interface Range {
 }
 
 /** Writes the header of the value of `table` under `key` whose payload stands behind it. */
-export function sealValue(table: string, key: Key, view: DataView, bytes: Uint8Array, from: number, to: number): void {
+export function sealValue(table: Table, key: Key, view: DataView, bytes: Uint8Array, from: number, to: number): void {
   view.setUint8(from, VALUE_VERSION);
-  view.setUint32(from + AT_VALUE_CRC, crc32(bytes.subarray(from + VALUE_HEADER_BYTES, to), crcOf(table, key)), true);
+  view.setUint32(from + AT_VALUE_CRC, crc32(bytes.subarray(from + VALUE_HEADER_BYTES, to), table.crcOf(key)), true);
 }
-
-const crcOf = (table: string, key: Key): number => crc32(`${table} ${JSON.stringify(key)}`);
 
 /** One ordered map from keys to values. Reading only: writes go through a WriteBatch. */
 export class Table {
   readonly name: string;
   /** For WriteBatch only. */
   readonly lmdb: LmdbTable<Uint8Array, Key>;
+  private readonly crcOfName: number;
 
   constructor(name: string, lmdb: LmdbTable<Uint8Array, Key>) {
     this.name = name;
     this.lmdb = lmdb;
+    this.crcOfName = crc32(`${name} `);
+  }
+
+  /** The checksum of what stands before the rows: the table's name and the key, as JSON. */
+  crcOf(key: Key): number {
+    return crc32(typeof key === "number" ? String(key) : JSON.stringify(key), this.crcOfName);
   }
 
   /**
@@ -97,7 +102,7 @@ export class Table {
     const [version] = value;
     if (version !== VALUE_VERSION && version !== VALUE_VERSION_WITHOUT_KEY)
       throw this.corrupt(key, `version ${version}, this program reads up to ${VALUE_VERSION}`);
-    const before = version === VALUE_VERSION ? crcOf(this.name, key) : 0;
+    const before = version === VALUE_VERSION ? this.crcOf(key) : 0;
     const checksum = viewOf(value).getUint32(AT_VALUE_CRC, true);
     if (checksum !== crc32(value.subarray(VALUE_HEADER_BYTES), before)) throw this.corrupt(key, "wrong checksum");
   }

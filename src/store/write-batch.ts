@@ -77,7 +77,7 @@ export class WriteBatch {
   private close(table: Table, key: Key, from: number, to: number): void {
     // Bytes beyond the end of an array are dropped in silence: this is where that would show.
     assert(to - from <= MAX_ROW_BYTES, `table ${table.name}: a row of ${to - from} bytes`);
-    sealValue(table.name, key, this.view, this.bytes, from, to);
+    sealValue(table, key, this.view, this.bytes, from, to);
     this.add(table, key, from, to);
     this.end = to;
   }
