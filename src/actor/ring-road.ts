@@ -11,6 +11,7 @@ import {
   PlaceOrder,
   PlaceTrigger,
   Tick,
+  TryOrder,
   Withdraw,
 } from "../core/messages.ts";
 import type { Message, MessageOf } from "../core/shape.ts";
@@ -24,8 +25,13 @@ import type { OnReply, Released, Road } from "./road.ts";
 /** Requests on their way at once; one more is refused as overload. A power of two. */
 export const MAX_PENDING = 65_536;
 
-/** Refused as overload while cancels, closing and prices still go through. */
-const NEW_ORDERS: ReadonlySet<number> = new Set([PlaceOrder.code, PlaceTrigger.code, PlaceExtended.code]);
+/** Also those that are only tried. Refused as overload while cancels, closing and prices still go through. */
+const NEW_ORDERS: ReadonlySet<number> = new Set([
+  PlaceOrder.code,
+  PlaceTrigger.code,
+  PlaceExtended.code,
+  TryOrder.code,
+]);
 /** Refused when the disk is nearly full: what the exchange would have to keep. */
 const STORES_MORE: ReadonlySet<number> = new Set([
   ...NEW_ORDERS,

@@ -72,6 +72,14 @@ export class PerpdClient {
     return this.requests.post("/orders", order, { isRepeatable: order.clientOrderId !== undefined });
   }
 
+  /**
+   * What would come of an order now, without placing it: rejects as placeOrder() would. Its clientOrderId is best left
+   * out: of one that was used it shows the first order.
+   */
+  tryOrder(order: Omit<api.NewOrder, "clientOrderId">): Promise<api.TriedOrder> {
+    return this.requests.post("/orders", { ...order, dryRun: true }, REPEATABLE);
+  }
+
   /** By order id, or `client:` and the client order id. The quantity includes what has been filled. */
   amendOrder(id: string, changes: api.OrderChanges): Promise<api.PlacedOrder> {
     return this.requests.patch(`/orders/${encodeId(id)}`, changes);

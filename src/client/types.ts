@@ -9,7 +9,8 @@ import type * as system from "../wire/schema/system.ts";
 
 /** What a client sends and gets: the types of the schemas that the exchange checks requests with. */
 
-export type NewOrder = Static<typeof orders.PlaceOrderBody>;
+export type NewOrder = Omit<Static<typeof orders.PlaceOrderBody>, "dryRun">;
+export type TriedOrder = Static<typeof orders.TriedOrder>;
 export type CloseRequest = Static<typeof orders.ClosePositionBody>;
 export type OrderChanges = Static<typeof orders.AmendOrderBody>;
 export type Batch = Static<typeof batch.BatchBody>;

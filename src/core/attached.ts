@@ -59,7 +59,8 @@ export class AttachedOrders {
     this.placement = placement;
   }
 
-  place(command: MessageOf<typeof PlaceExtended>, turn: Turn): void {
+  /** `isTrial`: see trial.ts. */
+  place(command: MessageOf<typeof PlaceExtended>, turn: Turn, isTrial = false): void {
     if (command.clientOrderId !== "" && answerRepeated(this.state, command, turn)) return;
     if (command.goodTillDate !== 0 && command.goodTillDate <= turn.time)
       return refuse(turn, "GOOD_TILL_DATE_PASSED", "goodTillDate");
@@ -75,8 +76,8 @@ export class AttachedOrders {
     if (takeProfit !== null && this.refuseLeg(takeProfit, "takeProfit", TAKE_PROFIT, command.side, entryTicks, turn))
       return;
     if (stopLoss !== null && this.refuseLeg(stopLoss, "stopLoss", STOP, command.side, entryTicks, turn)) return;
-    const hasMore = goodTillDate !== 0 || legs !== null || displayLots !== 0;
-    const more = hasMore ? { goodTillDate, legs, displayLots } : null;
+    const hasMore = goodTillDate !== 0 || legs !== null || displayLots !== 0 || isTrial;
+    const more = hasMore ? { goodTillDate, legs, displayLots, isTrial } : null;
     // Of the same hidden class as every other order that is placed.
     this.placement.place(Object.assign(this.order, plain), turn, NONE, more);
   }

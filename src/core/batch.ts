@@ -1,13 +1,5 @@
 import { must } from "../assert.ts";
-import {
-  type BatchItem,
-  BatchItemEnd,
-  CancelOrder,
-  type Event,
-  type OrderBatch,
-  type Reply,
-  type Turn,
-} from "./messages.ts";
+import { BatchItemEnd, CancelOrder, type Event, type OrderBatch, type Reply, type Turn } from "./messages.ts";
 import { refuse } from "./refusals.ts";
 import { blank, type Message, type MessageOf, SHAPES } from "./shape.ts";
 import type { SymbolState } from "./symbol-state.ts";
@@ -66,5 +58,5 @@ export class BatchDecision {
 }
 
 /** As the codec makes a command: what was packed as JSON has other hidden classes, and would slow all orders down. */
-const inItsClass = (item: BatchItem): Message =>
-  Object.assign(blank(must(SHAPES.get(item.type), "an item's type")), item);
+export const inItsClass = <M extends Message>(command: M): M =>
+  Object.assign(blank(must(SHAPES.get(command.type), "a command's type")), command) as M;

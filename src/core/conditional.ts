@@ -43,6 +43,7 @@ import { blank, type MessageOf } from "./shape.ts";
 import type { SymbolState } from "./symbol-state.ts";
 import { replyOrder } from "./symbol-views.ts";
 import { activates, MAX_TRAILING_ORDERS, trailingTrigger } from "./trailing.ts";
+import { replyWaitingTrial } from "./trial.ts";
 import { reaches } from "./triggers.ts";
 import type { PriceTicks } from "./units.ts";
 
@@ -99,7 +100,8 @@ export class Conditional {
     this.placement = placement;
   }
 
-  place(command: MessageOf<typeof PlaceTrigger>, turn: Turn): void {
+  /** `isTrial`: see trial.ts. */
+  place(command: MessageOf<typeof PlaceTrigger>, turn: Turn, isTrial = false): void {
     const { state, instrument } = this;
     const { side, triggerBy, quantityLots, priceTicks, callbackPpm, activationTicks } = command;
     if (command.clientOrderId !== "" && answerRepeated(state, command, turn)) return;
@@ -166,6 +168,7 @@ export class Conditional {
     waits.activationTicks = activationTicks;
     waits.bodyHash = command.bodyHash;
     waits.clientOrderId = command.clientOrderId;
+    if (isTrial) return replyWaitingTrial(state, turn, waits);
     const slot = state.waits(waits, turn.time);
     turn.emit(waits);
     replyOrder(state, turn, slot, STATUS_UNTRIGGERED, REASON_NONE, true);

@@ -1,5 +1,6 @@
 import { payFunding } from "./funding.ts";
 import { showNextSlice } from "./iceberg.ts";
+import type { Instrument } from "./instrument.ts";
 import { type Fill, settleFill, settleForced } from "./isolated.ts";
 import { LevelWalk } from "./level-walk.ts";
 import {
@@ -11,9 +12,11 @@ import {
   EXPIRE_MAKER,
   EXPIRE_TAKER,
   ISOLATED,
+  isAtMarket,
   OrderClosed,
   OrderReduced,
   REASON_IOC_REMAINDER,
+  REASON_NO_LIQUIDITY,
   REASON_NONE,
   REASON_POSITION_CLOSED,
   REASON_REDUCE_ONLY,
@@ -68,6 +71,15 @@ export interface Preview {
   leftLots: QuantityLots;
 }
 
+/** A preview that tells of each trade. */
+export interface DetailedPreview extends Preview {
+  readonly fills: [priceTicks: PriceTicks, lots: QuantityLots][];
+  /** What the taker would have left, whether it may rest or not. */
+  remainingLots: QuantityLots;
+  /** As match() answers it. */
+  stopped: number;
+}
+
 /** The walk of whoever asks what is to come: none is asked while another one walks. */
 const walk = new LevelWalk();
 
@@ -80,12 +92,13 @@ export function preview(
   quantityLots: QuantityLots,
   selfTradePrevention: number,
   out: Preview,
+  details: DetailedPreview | null = null,
 ): Preview {
   out.lots = 0;
   out.quanta = 0;
   out.leftLots = 0;
-  if (state.positions.numbers[row + OPEN_ORDERS] > 0 || state.reduceOnlyResting > 0)
-    return previewOrders(state, row, side, limitTicks, quantityLots, selfTradePrevention, out);
+  if (details !== null || state.positions.numbers[row + OPEN_ORDERS] > 0 || state.reduceOnlyResting > 0)
+    return previewOrders(state, row, side, limitTicks, quantityLots, selfTradePrevention, out, details);
   const { book } = state;
   const levels = book.opposite(side);
   const perTick = state.instrument.quantaPerTickLot;
@@ -110,6 +123,7 @@ function previewOrders(
   quantityLots: QuantityLots,
   selfTradePrevention: number,
   out: Preview,
+  details: DetailedPreview | null,
 ): Preview {
   const { book, orders, positions } = state;
   const levels = book.opposite(side);
@@ -118,16 +132,27 @@ function previewOrders(
   const closing = side === BUY ? 1 : -1; // a maker that sells to a buyer closes a long position
   const takenOf = new Map<number, QuantityLots>();
   let wantedLots = quantityLots;
+  // What the taker has done to the turn, itself included: trades, and orders and slices that end.
+  let eventCount = 1;
+  const end = (stopped: number): Preview => {
+    if (details === null) return out;
+    details.remainingLots = wantedLots - out.lots;
+    details.stopped = stopped;
+    return out;
+  };
   for (let price = levels.best(); crosses(side, limitTicks, price); price = levels.next(price)) {
     walk.begin(state, price);
     while (out.lots < wantedLots && walk.next()) {
       const { slot } = walk;
       const makerRow = orders.row(slot);
       let { lots } = walk;
+      if (details !== null && eventCount >= state.roomInTurn) return end(REASON_IOC_REMAINDER);
       if (makerRow === row) {
+        eventCount++;
         if (selfTradePrevention === EXPIRE_MAKER) continue;
-        if (selfTradePrevention !== DECREMENT) return out;
-        wantedLots -= Math.min(lots, wantedLots - out.lots);
+        // Its last lots end an order unfilled, see preventSelfTrade().
+        if (selfTradePrevention !== DECREMENT || lots >= wantedLots - out.lots) return end(REASON_SELF_TRADE);
+        wantedLots -= lots;
         continue;
       }
       const taken = takenOf.get(makerRow) ?? 0;
@@ -136,16 +161,19 @@ function previewOrders(
         lots = Math.min(lots, closableLots);
       }
       // Each is an event at least: what the taker has not got by now it will not get, see isTurnLong.
-      if (lots > 0 && room-- === 0) return out;
+      if (lots > 0 && room-- === 0) return end(REASON_IOC_REMAINDER);
       lots = Math.min(lots, wantedLots - out.lots);
       takenOf.set(makerRow, taken + lots);
       out.lots += lots;
       out.quanta += lots * price * perTick;
+      if (lots === 0) continue;
+      eventCount += lots === walk.lots ? 2 : 1;
+      details?.fills.push([price, lots]);
     }
     if (out.lots >= wantedLots) break;
   }
   out.leftLots = wantedLots - out.lots;
-  return out;
+  return end(REASON_NONE);
 }
 
 /** Whether a taker would meet more orders than one turn may hold before it had so many lots: FOK must know before. */
@@ -219,6 +247,12 @@ export function match(
   return reason;
 }
 
+/** Why what a taker has left expires; REASON_NONE = it comes to rest. */
+export function endOfTaker(orderType: number, mayRest: boolean): number {
+  if (mayRest) return REASON_NONE;
+  return isAtMarket(orderType) ? REASON_NO_LIQUIDITY : REASON_IOC_REMAINDER;
+}
+
 function trade(
   state: SymbolState,
   turn: Turn,
@@ -251,7 +285,7 @@ function trade(
   traded.takerFeeQuanta =
     terms.execType === EXEC_LIQUIDATION
       ? liquidationFee(state, side, lots, quanta, terms.bankruptcyTicks)
-      : mulDivCeil(quanta, instrument.takerFeePpm, PPM);
+      : takerFee(instrument, quanta);
   traded.makerFeeQuanta = mulDivCeil(quanta, instrument.makerFeePpm, PPM);
   traded.takerSizeLots = positions.numbers[takerRow + SIZE] + takerLots;
   traded.makerSizeLots = positions.numbers[makerRow + SIZE] - takerLots;
@@ -273,6 +307,10 @@ function trade(
     });
   clipReduceOnly(state, turn, makerRow);
 }
+
+/** Of a trade of so much notional, rounded against the payer. */
+export const takerFee = (instrument: Instrument, quanta: Quanta): Quanta =>
+  mulDivCeil(quanta, instrument.takerFeePpm, PPM);
 
 /** The trade that has just happened, for the taker. */
 function addTaken(quantaPerTickLot: Quanta): void {

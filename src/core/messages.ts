@@ -372,6 +372,11 @@ export type BatchItem =
 /** In their order and in one turn, each as if it came by itself: see batch.ts. */
 export const OrderBatch = shape(21, "OrderBatch", { items: json<BatchItem[]>() });
 
+/** Asks what would come of an order now, and changes nothing: see trial.ts. */
+export const TryOrder = shape(22, "TryOrder", {
+  order: json<MessageOf<typeof PlaceOrder> | MessageOf<typeof PlaceTrigger> | MessageOf<typeof PlaceExtended>>(),
+});
+
 // ---- commands to the ledger (30 to 49) ------------------------------------------------------------------------------
 
 /** Opens the address's account if it has none, and a session in it. */
@@ -765,10 +770,18 @@ export const ClientIdsPage = shape(171, "ClientIdsPage", { page: json<ClientIds>
 
 export const MarginModeView = shape(172, "MarginModeView", { marginMode: "number" });
 
-// Batches (177)
+// Batches and trials (177 to 178)
 
 /** Behind the reply to each item of a batch: how many events its turn has so far. */
 export const BatchItemEnd = shape(177, "BatchItemEnd", { eventCount: "number" });
+
+/** Behind the view (its orderId is 0) of an order that was only tried. */
+export const TrialEnd = shape(178, "TrialEnd", {
+  /** What it would have taken of the available margin, and how much of that there is. */
+  requiredQuanta: "number",
+  availableQuanta: "number",
+  fills: json<ExpectedFill[]>(),
+});
 
 /** See TRADING_STATUSES and HALT_REASONS. `until`: when a halt ends by itself; 0 = it does not. */
 export const StatusView = shape(180, "StatusView", { mode: "number", reason: "number", until: "number" });
@@ -823,6 +836,9 @@ export interface AttachedLegs {
   takeProfit: AttachedLeg | null;
   stopLoss: AttachedLeg | null;
 }
+
+/** A trade that would happen. */
+export type ExpectedFill = [priceTicks: number, lots: number, feeQuanta: number];
 
 /** Levels as [priceTicks, lots], best first. */
 export type Levels = [number, number][];
@@ -903,7 +919,8 @@ export type SymbolCommand =
   | MessageOf<typeof PlaceExtended>
   | MessageOf<typeof CancelAfter>
   | MessageOf<typeof AmendOrder>
-  | MessageOf<typeof OrderBatch>;
+  | MessageOf<typeof OrderBatch>
+  | MessageOf<typeof TryOrder>;
 
 export type LedgerCommand =
   | MessageOf<typeof OpenSession>
@@ -970,7 +987,8 @@ export type Reply =
   | MessageOf<typeof ClientIdsPage>
   | MessageOf<typeof StatusView>
   | MessageOf<typeof MarginModeView>
-  | MessageOf<typeof BatchItemEnd>;
+  | MessageOf<typeof BatchItemEnd>
+  | MessageOf<typeof TrialEnd>;
 
 /**
  * One turn of an actor: one command, its time, and where what comes of it goes. A message is read during the call and

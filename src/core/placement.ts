@@ -4,7 +4,7 @@ import { restIceberg } from "./iceberg.ts";
 import type { Instrument } from "./instrument.ts";
 import { closingEdge } from "./isolated.ts";
 import { isWithinKey } from "./key-limits.ts";
-import { close, crosses, match, meetsTooMany, type Preview, preview } from "./matching.ts";
+import { close, crosses, endOfTaker, match, meetsTooMany, type Preview, preview } from "./matching.ts";
 import {
   BUY,
   CLOSE_POSITION,
@@ -16,7 +16,6 @@ import {
   GTD,
   IOC,
   ISOLATED,
-  isAtMarket,
   LIMIT,
   MARKET,
   OrderExtended,
@@ -27,8 +26,6 @@ import {
   PlaceOrder,
   POST_ONLY,
   REASON_FOK_UNFILLABLE,
-  REASON_IOC_REMAINDER,
-  REASON_NO_LIQUIDITY,
   REASON_NONE,
   REDUCE_ONLY,
   SELL,
@@ -45,6 +42,7 @@ import { type RefusalDetails, refuse } from "./refusals.ts";
 import { blank, type MessageOf } from "./shape.ts";
 import type { SymbolState } from "./symbol-state.ts";
 import { replyOrder } from "./symbol-views.ts";
+import { beginTrial, replyTrial, type Trial } from "./trial.ts";
 import { PPM, type PriceTicks, type QuantityLots, type RatePpm } from "./units.ts";
 
 // Filled in again for each event: a turn hands it on before it goes on (see Turn).
@@ -54,7 +52,10 @@ const triggered = blank(OrderTriggered);
 const extended = blank(OrderExtended);
 
 /** What an order may have beyond a PlaceOrder. */
-export type OrderMore = Pick<MessageOf<typeof PlaceExtended>, "goodTillDate" | "legs" | "displayLots">;
+export interface OrderMore extends Pick<MessageOf<typeof PlaceExtended>, "goodTillDate" | "legs" | "displayLots"> {
+  /** It is to be told what would come of it, and nothing is to be done: see trial.ts. */
+  readonly isTrial: boolean;
+}
 
 /** How far an aggressive price may go: mark × (1 ± band), whole ticks inside. */
 export function bandEdge({ priceBandPpm, maxPriceTicks }: Instrument, side: number, mark: PriceTicks): PriceTicks {
@@ -158,11 +159,12 @@ export class Placement {
     const takes = crosses(side, limitTicks, bestTicks);
     if (takes && (command.flags & POST_ONLY) !== 0)
       return refuse(turn, "POST_ONLY_WOULD_TRADE", "price", { bestTicks });
+    const trial = more?.isTrial === true ? beginTrial(quantityLots) : null;
     const expected = this.expected;
     expected.lots = 0;
     expected.quanta = 0;
     expected.leftLots = quantityLots;
-    if (takes) preview(state, row, side, limitTicks, quantityLots, command.selfTradePrevention, expected);
+    if (takes) preview(state, row, side, limitTicks, quantityLots, command.selfTradePrevention, expected, trial);
     const unfillable =
       command.timeInForce === FOK &&
       (expected.lots < quantityLots || meetsTooMany(state, side, limitTicks, quantityLots));
@@ -171,7 +173,7 @@ export class Placement {
     const lossTicks = Math.max(0, isBuy ? limitTicks - mark : mark - limitTicks);
     if (!reduceOnly && !unfillable) {
       const restingLots = mayRest ? expected.leftLots : 0;
-      const shortfall = this.reserveMargin(row, isBuy, restingLots, marginPriceTicks, lossTicks, mark);
+      const shortfall = this.reserveMargin(row, isBuy, restingLots, marginPriceTicks, lossTicks, mark, NONE, trial);
       if (shortfall !== null) return refuse(turn, "INSUFFICIENT_MARGIN", "quantity", shortfall);
     }
 
@@ -191,6 +193,7 @@ export class Placement {
     placed.lossTicks = lossTicks;
     placed.bodyHash = command.bodyHash;
     placed.clientOrderId = command.clientOrderId;
+    if (trial !== null) return replyTrial(state, turn, placed, trial, mayRest, unfillable, more);
     let slot = waited;
     if (waited === NONE) {
       slot = state.placed(placed, turn.time);
@@ -204,7 +207,7 @@ export class Placement {
 
     if (unfillable) return this.expire(turn, slot, REASON_FOK_UNFILLABLE);
     if (takes || mayRest) this.take(turn, slot, limitTicks, mayRest, marginPriceTicks, lossTicks);
-    else this.expire(turn, slot, command.orderType === MARKET ? REASON_NO_LIQUIDITY : REASON_IOC_REMAINDER);
+    else this.expire(turn, slot, endOfTaker(command.orderType, false));
   }
 
   /**
@@ -224,8 +227,8 @@ export class Placement {
     const stopped = match(state, turn, slot, limitTicks);
     if (orders.remainingLots(slot) === 0) return replyOrder(state, turn, slot, STATUS_FILLED, REASON_NONE, true);
     if (stopped !== REASON_NONE) return this.expire(turn, slot, stopped);
-    if (!mayRest)
-      return this.expire(turn, slot, isAtMarket(orders.type(slot)) ? REASON_NO_LIQUIDITY : REASON_IOC_REMAINDER);
+    const end = endOfTaker(orders.type(slot), mayRest);
+    if (end !== REASON_NONE) return this.expire(turn, slot, end);
     if (orders.isIceberg(slot)) restIceberg(state, turn, slot, marginPriceTicks, lossTicks);
     else this.rest(turn, slot, limitTicks, marginPriceTicks, lossTicks);
     const status = orders.filledLots(slot) > 0 ? STATUS_PARTIALLY_FILLED : STATUS_NEW;
@@ -281,7 +284,7 @@ export class Placement {
   /**
    * Takes the initial margin that the row needs once the order has done what is expected of it: filled lots at mark
    * with the loss of their price, resting lots by their own terms. Null, or what is required and what is there. `own`: the
-   * resting order, not reduce-only, in whose place all this comes.
+   * resting order, not reduce-only, in whose place all this comes. `trial`: is told, and nothing is taken.
    */
   reserveMargin(
     row: number,
@@ -291,6 +294,7 @@ export class Placement {
     lossTicks: PriceTicks,
     mark: PriceTicks,
     own: number = NONE,
+    trial: Trial | null = null,
   ): RefusalDetails | null {
     const { state, expected } = this;
     const perTick = this.instrument.quantaPerTickLot;
@@ -316,6 +320,11 @@ export class Placement {
     if (numbers[row + MARGIN_MODE] === ISOLATED && required > 0) {
       const availableQuanta = this.cells.withdrawable(accountId);
       if (required > availableQuanta) return { requiredQuanta: required, availableQuanta };
+    }
+    if (trial !== null) {
+      trial.requiredQuanta = Math.max(0, required);
+      const availableQuanta = this.cells.available(accountId);
+      return required > 0 && required > availableQuanta ? { requiredQuanta: required, availableQuanta } : null;
     }
     if (required > 0 && !this.cells.reserve(accountId, required, numbers, row + GIVEN))
       return { requiredQuanta: required, availableQuanta: this.cells.available(accountId) };

@@ -1,7 +1,7 @@
 import { unreachable } from "../assert.ts";
 import { Amendment } from "./amendment.ts";
 import { AttachedOrders } from "./attached.ts";
-import { BatchDecision } from "./batch.ts";
+import { BatchDecision, inItsClass } from "./batch.ts";
 import { fireCancelSwitches, setCancelAfter } from "./cancel-after.ts";
 import type { AccountCells } from "./cells.ts";
 import { Conditional } from "./conditional.ts";
@@ -49,10 +49,11 @@ import {
   SymbolDescription,
   type SymbolEvent,
   Tick,
+  TryOrder,
   type Turn,
 } from "./messages.ts";
 import { NONE } from "./orders.ts";
-import { Placement } from "./placement.ts";
+import { type OrderMore, Placement } from "./placement.ts";
 import { ACCOUNT, FIRST_ORDER, GIVEN } from "./positions.ts";
 import { Pricing } from "./pricing.ts";
 import { refuse } from "./refusals.ts";
@@ -69,6 +70,9 @@ export interface SymbolSettings {
   /** An index price that is older takes no new risk and liquidates nobody. */
   maxIndexAgeMs: number;
 }
+
+/** Of an order that is tried and has nothing more. */
+const TRIAL: OrderMore = { goodTillDate: 0, legs: null, displayLots: 0, isTrial: true };
 
 /** A page must fit into a ring. */
 const CLIENT_IDS_PER_PAGE = 5000;
@@ -129,6 +133,9 @@ export class SymbolActor implements Actor {
         break;
       case OrderBatch.code:
         this.batch.decide(command, turn);
+        break;
+      case TryOrder.code:
+        this.tryOrder(command.order, turn);
         break;
       case CancelAll.code:
         this.cancelAll(command, turn);
@@ -251,6 +258,19 @@ export class SymbolActor implements Actor {
     const slot = this.findOwnOrder(command.accountId, command.orderId, command.clientOrderId);
     if (slot === NONE) return refuse(turn, "ORDER_NOT_FOUND", "id");
     this.amendment.amend(slot, command, turn);
+  }
+
+  private tryOrder(order: MessageOf<typeof TryOrder>["order"], turn: Turn): void {
+    switch (order.type) {
+      case PlaceOrder.code:
+        return this.placement.place(inItsClass(order), turn, NONE, TRIAL);
+      case PlaceTrigger.code:
+        return this.conditional.place(inItsClass(order), turn, true);
+      case PlaceExtended.code:
+        return this.attached.place(inItsClass(order), turn, true);
+      default:
+        unreachable(order);
+    }
   }
 
   private cancelAll(command: MessageOf<typeof CancelAll>, turn: Turn): void {

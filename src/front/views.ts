@@ -4,6 +4,7 @@ import {
   CLOSE_POSITION,
   EXEC_TRADE,
   EXEC_TYPES,
+  type ExpectedFill,
   ISOLATED,
   isAtMarket,
   isOpenStatus,
@@ -52,7 +53,7 @@ export function orderJsonWith(instrument: Instrument, order: OrderFields, sequen
 function orderMembers(instrument: Instrument, order: OrderFields, sequence: number): string {
   const { orderType, status } = order;
   return (
-    `"orderId":"${order.orderId}","clientOrderId":${textOrNull(order.clientOrderId)},` +
+    `"orderId":${order.orderId === 0 ? "null" : `"${order.orderId}"`},"clientOrderId":${textOrNull(order.clientOrderId)},` +
     `"symbol":"${instrument.symbol}",${kindMembers(order)}` +
     `"price":${isAtMarket(orderType) ? "null" : `"${printPrice(instrument, order.priceTicks)}"`},` +
     `"quantity":"${printQuantity(instrument, order.quantityLots)}",` +
@@ -119,6 +120,11 @@ function termMembers(instrument: Instrument, order: OrderFields): string {
     `"activationPrice":${priceJson(instrument, activationTicks)},"goodTillDate":${goodTillDate || "null"},` +
     `"parentOrderId":${parentId === 0 ? "null" : `"${parentId}"`},`
   );
+}
+
+/** A trade that would happen. */
+export function expectedFillJson(instrument: Instrument, [priceTicks, lots, feeQuanta]: ExpectedFill): string {
+  return `{${fillAmounts(instrument, priceTicks, lots)},"fee":"${printQuanta(feeQuanta)}"}`;
 }
 
 /** Order of the history. */

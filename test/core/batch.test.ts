@@ -7,7 +7,6 @@ import {
   type BatchItem,
   BUY,
   CancelOrder,
-  Deposit,
   IOC,
   LEDGER,
   LIMIT,
@@ -18,16 +17,13 @@ import {
   ReadOrders,
   ReadPosition,
   Refused,
-  SELL,
-  type SessionView,
-  SetIndexPrice,
   Traded,
 } from "../../src/core/messages.ts";
 import type { Message, MessageOf } from "../../src/core/shape.ts";
-import { QUANTA_PER_USDC } from "../../src/core/units.ts";
 import { itemsSaid } from "./support/batches.ts";
+import { openDeepMarket } from "./support/deep-market.ts";
 import { Exchange, LEDGER_SETTINGS, MAX_ACCOUNTS, make, type Said } from "./support/exchange.ts";
-import { FREE, instrument, ODD, PLAIN } from "./support/instruments.ts";
+import { FREE, instrument, ODD } from "./support/instruments.ts";
 import { runUntilReached, takeSeed } from "./support/seed.ts";
 import { mixedBatch, type Step, step, Traffic } from "./support/steps.ts";
 
@@ -116,23 +112,6 @@ function note(items: readonly BatchItem[], parts: readonly Said[], before: numbe
     if (before < 500 && reserved > 0 && !isCancel && index > 0 && items[index - 1].type === CancelOrder.code)
       seen.add("freed margin used");
   }
-}
-
-/** A symbol with more orders in it than a turn may meet. */
-function openDeepMarket(makers: number) {
-  const deep = instrument({ ...PLAIN, maxQuantity: "100000", maxOpenOrders: makers }, {});
-  const exchange = new Exchange([deep]);
-  const open = (name: string): number => {
-    const session = make(OpenSession, { address: name, tokenHash: name, expiresAt: 2 ** 50 });
-    const { accountId } = exchange.ask(LEDGER, session) as MessageOf<typeof SessionView>;
-    exchange.ask(LEDGER, make(Deposit, { accountId, amountQuanta: 1e8 * QUANTA_PER_USDC }));
-    return accountId;
-  };
-  exchange.do(deep.id, make(SetIndexPrice, { indexTicks: 10 }));
-  const [maker, taker] = [open("maker"), open("taker")];
-  const order = { orderType: LIMIT, priceTicks: 10, quantityLots: 1 };
-  for (let i = 0; i < makers; i++) exchange.do(deep.id, make(PlaceOrder, { accountId: maker, side: SELL, ...order }));
-  return { exchange, id: deep.id, taker };
 }
 
 test("behind items that have met thousands of orders, orders are put off and cancels are not", () => {

@@ -117,6 +117,14 @@ test("every error code is answered by some endpoint, and every one that is docum
   assert.deepEqual(Object.keys(document.components.examples).toSorted(), Object.keys(ERRORS).toSorted());
 });
 
+test("what may be said to an order alone may be said to it in a batch", () => {
+  const routeOf = (name: string) => routes.find(({ method, path }) => `${method} ${path}` === name);
+  const { errors = [], itemErrors = [] } = routeOf("POST /orders/batch") ?? {};
+  for (const name of ["POST /orders", "PATCH /orders/:id", "DELETE /orders/:id"])
+    for (const code of routeOf(name)?.errors ?? [])
+      assert.ok(errors.includes(code) || itemErrors.includes(code), `${code} of ${name}`);
+});
+
 test("every example is what its schema allows", () => {
   const { components } = closed(document) as Document;
   const checker = new Checker(components);

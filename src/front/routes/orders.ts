@@ -11,6 +11,7 @@ import {
   OrderList,
   PlacedOrder,
   PlaceOrderBody,
+  TriedOrder,
 } from "../../wire/schema/orders.ts";
 import { DEFAULT_LIMIT, OrderReference } from "../../wire/schema/scalars.ts";
 import type { Context } from "../context.ts";
@@ -34,6 +35,9 @@ export function orderRoutes(context: Context): Route[] {
       path: "/orders",
       access: "TRADE",
       summary: "Place an order",
+      description:
+        "With `dryRun` the order goes through every check and is answered as it would stand once placed (200), or with the " +
+        "error that it would be refused with, and nothing is done: no order, no margin taken, the clientOrderId not used up.",
       body: PlaceOrderBody,
       examples: {
         limit: {
@@ -69,9 +73,10 @@ export function orderRoutes(context: Context): Route[] {
           displayQuantity: "0.01",
         },
         market: { symbol: "BTC-PERP", side: "SELL", type: "MARKET", quantity: "0.01" },
+        "dry run": { symbol: "BTC-PERP", side: "BUY", type: "MARKET", quantity: "0.5", dryRun: true },
         "out of a position": { symbol: "BTC-PERP", side: "SELL", type: "MARKET", quantity: "0.01", reduceOnly: true },
       },
-      replies: { 201: PlacedOrder, 200: PlacedOrder },
+      replies: { 201: PlacedOrder, 200: [PlacedOrder, TriedOrder] },
       errors: [
         "UNKNOWN_SYMBOL",
         "BAD_COMBINATION",

@@ -81,9 +81,20 @@ export function sendOrder(
  * the id yet: then it is taken from now on, also while the order is on its way.
  */
 export function claim(context: Context, accountId: number, clientOrderId: string, instrument: Instrument): boolean {
-  const owner = context.clientOrderIds.ownerOf(accountId, clientOrderId);
-  if (owner === 0) context.clientOrderIds.keep(accountId, clientOrderId, instrument.id, Date.now());
-  else if (owner !== instrument.id) throw new ApiError("CLIENT_ORDER_ID_REUSED", { field: "clientOrderId" });
+  const isFirstUse = isUnused(context, accountId, clientOrderId, instrument);
+  if (isFirstUse) context.clientOrderIds.keep(accountId, clientOrderId, instrument.id, Date.now());
+  return isFirstUse;
+}
+
+/** Throws CLIENT_ORDER_ID_REUSED when another symbol has the id; false: this one has. */
+export function isUnused(
+  { clientOrderIds }: Context,
+  accountId: number,
+  clientOrderId: string,
+  instrument: Instrument,
+): boolean {
+  const owner = clientOrderIds.ownerOf(accountId, clientOrderId);
+  if (owner !== 0 && owner !== instrument.id) throw new ApiError("CLIENT_ORDER_ID_REUSED", { field: "clientOrderId" });
   return owner === 0;
 }
 

@@ -15,12 +15,15 @@ import { checkSymbol } from "../key-limits.ts";
 import { isExtended, readExtendedOrder } from "./place-extended.ts";
 import { readPlainOrder, sendOrder } from "./place-order.ts";
 import { readTriggerOrder } from "./place-trigger.ts";
+import { tryOrder } from "./try-order.ts";
 
 /** Places an order of any type. */
 export function placeOrder(context: Context, answer: Answer, principal: Principal, body: PlaceOrderBody): void {
   const instrument = context.symbols.named(body.symbol);
   checkSymbol(principal, instrument);
-  sendOrder(context, answer, instrument, readNewOrder(principal, instrument, body));
+  const command = readNewOrder(principal, instrument, body);
+  if (body.dryRun === true) tryOrder(context, answer, instrument, command);
+  else sendOrder(context, answer, instrument, command);
 }
 
 /**

@@ -7,7 +7,7 @@ import { ErrorBody } from "./system.ts";
 export const MAX_BATCH_ITEMS = 20;
 export const BATCH_ACTIONS = ["PLACE", "AMEND", "CANCEL"] as const;
 
-const { symbol: _, ...orderProperties } = PlaceOrderBody.properties;
+const { symbol: _, dryRun: __, ...orderProperties } = PlaceOrderBody.properties;
 const orderIds = {
   orderId: Type.Optional(Id("The exchange's id. This or clientOrderId.")),
   clientOrderId: Type.Optional(ClientOrderId),
@@ -55,6 +55,7 @@ export const BATCH_ITEM_ERRORS = [
   "PRICE_TOO_HIGH",
   "QUANTITY_TOO_SMALL",
   "QUANTITY_TOO_LARGE",
+  "DISPLAY_QUANTITY_OUT_OF_RANGE",
   "NOTIONAL_TOO_SMALL",
   "CLIENT_ORDER_ID_REUSED",
   "INSUFFICIENT_MARGIN",

@@ -138,6 +138,12 @@ export const PlaceOrderBody = object({
   clientOrderId: Type.Optional(ClientOrderId),
   selfTradePreventionMode: Type.Optional(SelfTradePrevention),
   expiresAt: Type.Optional(ExpiresAt),
+  dryRun: Type.Optional(
+    Type.Boolean({
+      description: "Check the order as ever and answer with what would come of it now, but do nothing.",
+      default: false,
+    }),
+  ),
 });
 
 export type PlaceOrderBody = Static<typeof PlaceOrderBody>;
@@ -299,6 +305,32 @@ export const PlacedOrder = object(
     ),
   },
   { description: "An order and what it did when it was placed or amended." },
+);
+
+export const ExpectedFill = object(
+  {
+    price: DecimalOut("What would be traded at.", "65000.5"),
+    quantity: DecimalOut("How much.", "0.004"),
+    quoteQuantity: DecimalOut("Price × quantity.", "260.002"),
+    fee: DecimalOut("What the account would pay.", "0.130001"),
+  },
+  { description: "A trade that would happen." },
+);
+
+export const TriedOrder = object(
+  {
+    dryRun: Type.Literal(true),
+    ...orderProperties,
+    orderId: Type.Null({ description: "It was not placed." }),
+    fills: Type.Array(ExpectedFill, { description: "What would trade at once." }),
+    marginRequired: DecimalOut("What it would take of the available balance when it is placed, in USDC.", "65.0005"),
+    availableBalance: DecimalOut("Of which there is so much.", "1250.5"),
+  },
+  {
+    description:
+      "A dry run: the order as it would stand once it had been placed, or an error as it would have been refused with. " +
+      "`sequence` is the state of the exchange that this is true of.",
+  },
 );
 
 export const OrderList = listOf(Order, "Orders, newest first.");

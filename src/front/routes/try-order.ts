@@ -1,0 +1,36 @@
+import type { Instrument } from "../../core/instrument.ts";
+import { DuplicateOrder, OrderView, TrialEnd, TryOrder } from "../../core/messages.ts";
+import { blank, type MessageOf } from "../../core/shape.ts";
+import { printQuanta } from "../../core/units.ts";
+import type { Answer } from "../answer.ts";
+import { askFor, firstReply, mapReplies, refusalIn } from "../ask.ts";
+import type { Context } from "../context.ts";
+import { expectedFillJson, orderJsonWith } from "../views.ts";
+import { duplicateJson, isUnused } from "./place-order.ts";
+
+/** Answers with what would come of an order, and does nothing. */
+export function tryOrder(
+  context: Context,
+  answer: Answer,
+  instrument: Instrument,
+  order: MessageOf<typeof TryOrder>["order"],
+): void {
+  if (order.clientOrderId !== "") isUnused(context, order.accountId, order.clientOrderId, instrument);
+  askFor(context, answer, instrument.id, { ...blank(TryOrder), order }, (turn) => {
+    const reply = firstReply(turn);
+    const refusal = refusalIn(reply, instrument);
+    if (refusal !== null) return answer.refuse(refusal);
+    if (reply.type === DuplicateOrder.code)
+      return void duplicateJson(context, instrument, (reply as MessageOf<typeof DuplicateOrder>).orderId)
+        .then((json) => answer.reply(200, json))
+        .catch((thrown: unknown) => answer.fail(thrown, context.log));
+    const [view] = mapReplies(turn, OrderView.code, (view: MessageOf<typeof OrderView>) => view);
+    const [end] = mapReplies(turn, TrialEnd.code, (end: MessageOf<typeof TrialEnd>) => end);
+    if (view === undefined || end === undefined) throw new Error("a trial without an end");
+    const fills = end.fills.map((fill) => expectedFillJson(instrument, fill)).join(",");
+    const more =
+      `,"dryRun":true,"fills":[${fills}],"marginRequired":"${printQuanta(end.requiredQuanta)}",` +
+      `"availableBalance":"${printQuanta(Math.max(0, end.availableQuanta))}"`;
+    answer.reply(200, orderJsonWith(instrument, view, turn.sequence, more));
+  });
+}
