@@ -18,11 +18,11 @@ const PRICE = { "BTC-PERP": 65_000, "ETH-PERP": 3000, "SOL-PERP": 150 };
 
 type Placed = { order: NewOrder; status: number; body: PlacedOrder & ErrorBody };
 
-async function start(t: TestContext, workers = WORKERS): Promise<TestServer> {
+async function start(t: TestContext, workers = WORKERS, environment: Record<string, string> = {}): Promise<TestServer> {
   const server = await startServer({
     program: "faulty-main",
     flags: ["--workers", String(workers)],
-    environment: { PERPD_SNAPSHOT_INTERVAL_MS: "100" },
+    environment: { PERPD_SNAPSHOT_INTERVAL_MS: "100", ...environment },
   });
   t.after(() => server.dispose());
   for (const symbol of SYMBOLS) await new Operator(server).setIndex(symbol, String(PRICE[symbol]));
@@ -141,8 +141,8 @@ test("a thread that throws is rebuilt, and nobody else notices: every answer hol
   assert.deepEqual(after, seen);
 });
 
-test("the ledger's thread is rebuilt, and so is one that has ended altogether", async (t) => {
-  const server = await start(t);
+test("the ledger's thread is rebuilt, and so is one that is out of memory or has ended altogether", async (t) => {
+  const server = await start(t, WORKERS, { NODE_OPTIONS: "--max-old-space-size=160" });
   const alice = await openTrader(server, "1000");
   await alice.buy("0.01", "64000");
   const gift = { asset: "USDC", amount: "5", reference: "throw-1" };
@@ -151,6 +151,9 @@ test("the ledger's thread is rebuilt, and so is one that has ended altogether", 
   const order = { symbol: "ETH-PERP", side: "BUY", type: "LIMIT", price: "2900", quantity: "0.1" };
   await alice.refused("UNAVAILABLE", "POST", "/orders", { ...order, clientOrderId: "throw-exit" });
   await comesBack(server, 2);
+  await alice.refused("UNAVAILABLE", "POST", "/orders", { ...order, clientOrderId: "throw-memory" });
+  await comesBack(server, 3);
+  assert.match(server.stderr, /reaching memory limit/);
   await alice.deposit("5");
   const { orderId } = await alice.place({ ...order, type: "LIMIT", side: "BUY" });
   assert.equal((await alice.balance()).equity, "1005");

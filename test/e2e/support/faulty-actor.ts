@@ -6,7 +6,8 @@ import type { Message, MessageOf } from "../../../src/core/shape.ts";
 /**
  * What an actor thread runs in the servers that faulty-main starts: the real one, with actors that throw when an order's
  * clientOrderId (or a deposit's reference) says so. `throw-N`: behind the turn's N-th event or reply; `throw-settle`: when
- * the turn has its place in the log; `throw-exit`: the whole thread ends.
+ * the turn has its place in the log; `throw-exit`: the whole thread ends; `throw-memory`: behind
+ * the turn's first event it takes memory until there is none.
  */
 export default advised((task: ActorTask) => runActors(task, faulty));
 
@@ -17,6 +18,7 @@ function faulty(actor: Actor): Actor {
       const fault = faultIn(command);
       if (fault === "exit") process.exit(1);
       throwsInSettle = fault === "settle";
+      if (fault === "memory") turn = devouring(turn);
       actor.decide(command, /^\d+$/.test(fault) ? throwing(turn, Number(fault)) : turn);
     },
     settle(sequence, time) {
@@ -52,6 +54,17 @@ function throwing(turn: Turn, after: number): Turn {
       count();
       turn.reply(reply);
     },
+  };
+}
+
+function devouring(turn: Turn): Turn {
+  return {
+    time: turn.time,
+    emit(event) {
+      turn.emit(event);
+      for (const kept: number[][] = []; ; ) kept.push(new Array(100_000).fill(kept.length + 0.5));
+    },
+    reply: (reply) => turn.reply(reply),
   };
 }
 
