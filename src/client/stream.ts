@@ -1,5 +1,7 @@
 import { PerpdError } from "./error.ts";
 import type {
+  Batch,
+  BatchResults,
   CancelAllQuery,
   CanceledOrders,
   CancelSwitch,
@@ -110,6 +112,11 @@ export class Stream {
 
   amendOrder(which: { orderId: string } | { clientOrderId: string }, changes: OrderChanges): Promise<PlacedOrder> {
     return this.trade("order.amend", { ...which, ...changes });
+  }
+
+  /** Up to 20 orders of a symbol to place, amend and cancel, in their order and at once: see PerpdClient.batch. */
+  batch(batch: Batch): Promise<BatchResults> {
+    return this.trade("order.batch", batch);
   }
 
   cancelOrders(which: CancelAllQuery = {}): Promise<CanceledOrders> {

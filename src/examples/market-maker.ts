@@ -1,7 +1,8 @@
-import { PerpdClient, PerpdError } from "perpd/client";
+import { PerpdClient } from "perpd/client";
 
 /**
  * Quotes both sides of a market around its mark price, lower when it is long and higher when it is short, until Ctrl-C.
+ * New quotes take the place of the old ones in one turn of the exchange.
  *     PERPD_TOKEN=... node dist/src/examples/market-maker.js BTC-PERP 0.01
  */
 const [symbol = "BTC-PERP", quantity = "0.01"] = process.argv.slice(2);
@@ -18,6 +19,7 @@ const onTick = (price: number) =>
   (Math.round(price / tick) * tick).toFixed(instrument.tickSize.split(".")[1]?.length ?? 0);
 
 let [mark, position, quoted] = [0, 0, ""];
+let resting: string[] = [];
 let work = Promise.resolve();
 
 async function quote(): Promise<void> {
@@ -25,13 +27,12 @@ async function quote(): Promise<void> {
   const [bid, ask] = [onTick(middle * (1 - HALF_SPREAD)), onTick(middle * (1 + HALF_SPREAD))];
   const next = `${bid} / ${ask}, holding ${position}`;
   if (mark === 0 || next === quoted) return;
-  await stream.cancelOrders({ symbol });
-  const order = { symbol, type: "LIMIT", quantity, postOnly: true } as const;
-  for (const side of [{ side: "BUY", price: bid } as const, { side: "SELL", price: ask } as const])
-    await stream.placeOrder({ ...order, ...side }).catch((error: unknown) => {
-      // The market has moved through the price: the next quote will be another.
-      if (!(error instanceof PerpdError) || error.code !== "POST_ONLY_WOULD_TRADE") throw error;
-    });
+  const order = { action: "PLACE", type: "LIMIT", quantity, postOnly: true } as const;
+  const quotes = [{ ...order, side: "BUY", price: bid } as const, { ...order, side: "SELL", price: ask } as const];
+  const cancels = resting.map((orderId) => ({ action: "CANCEL", orderId }) as const);
+  const { data } = await stream.batch({ symbol, items: [...cancels, ...quotes] });
+  // Refused: what has been filled cannot be canceled, and a quote that the market has moved through would trade.
+  resting = data.flatMap(({ status, order: placed }) => (status === 201 && placed ? [placed.orderId] : []));
   quoted = next;
   console.log(quoted);
 }

@@ -125,6 +125,20 @@ test("it trades over its stream, and the exchange cancels when that ends", async
   await assert.rejects(stream.closePosition("BTC-PERP"), { name: "PerpdError", code: "NO_POSITION", field: "symbol" });
   await bot.placeOrder({ ...limit, side: "BUY", price: "64990" });
   assert.equal((await bot.cancelOrders({ side: "BUY" })).canceled, 1);
+  const { data: done } = await bot.batch({
+    symbol: "BTC-PERP",
+    items: [
+      { action: "PLACE", type: "LIMIT", side: "BUY", price: "64000", quantity: "0.1", clientOrderId: "at-once" },
+      { action: "CANCEL", clientOrderId: "at-once" },
+    ],
+  });
+  assert.deepEqual(
+    done.map(({ status, order }) => [status, order?.status]),
+    [
+      [201, "NEW"],
+      [200, "CANCELED"],
+    ],
+  );
   const fills = (await alice.fills()).data;
   assert.equal(fills.length, 2);
   const streamed = () => messages.flatMap((message) => (message.channel === "fills" ? message.data : []));
