@@ -12,8 +12,11 @@ import type { ActorTask } from "./threads.ts";
 /** A worker that dies more often than this within the time has a fault that comes back: the process ends. */
 const MAX_REBUILDS = 5;
 const WITHIN_MS = 60_000;
-/** What a dead worker had committed is journaled in less, or its place in the log stays empty: the process ends. */
-const DRAINING_DEADLINE_MS = 30_000;
+/**
+ * What a dead worker had committed is journaled in less, or its place in the log stays empty; and a turn ends in less, or
+ * its worker hangs and all others stand still in a recount: the process ends.
+ */
+const STALL_DEADLINE_MS = 30_000;
 
 /** An actor thread has died (`error`), or its actors are there again (null). */
 export interface RebuildNote {
@@ -48,6 +51,8 @@ export class Workers {
   /** Null until all actors have recovered. */
   private rebuild: Rebuild | null = null;
   private isRebuilding = false;
+  /** When no recount was under way, last. */
+  private lastFree = 0;
 
   constructor(parts: WorkersParts) {
     this.parts = parts;
@@ -125,6 +130,7 @@ export class Workers {
     rebuild.died(worker);
     if (this.isRebuilding) return;
     this.isRebuilding = true;
+    this.lastFree = now;
     this.goOn(rebuild);
   }
 
@@ -132,7 +138,10 @@ export class Workers {
   private goOn(rebuild: Rebuild): void {
     if (this.parts.control.phase !== RUNNING) return;
     rebuild.step();
-    const since = performance.now() - DRAINING_DEADLINE_MS;
+    const now = performance.now();
+    if (!rebuild.isUrgent) this.lastFree = now;
+    const since = now - STALL_DEADLINE_MS;
+    if (this.lastFree < since) return this.parts.onFatal(new Error("an actor thread never ends its turn"));
     if (this.deaths.some((deaths, worker) => rebuild.isDraining(worker) && (deaths.at(-1) ?? since) < since))
       return this.parts.onFatal(new Error("what a dead actor thread had committed does not come through"));
     this.isRebuilding = !rebuild.isDone;
