@@ -421,6 +421,14 @@ const METHODS: Record<string, () => Promise<void> | void> = {
     const dated = await taker.createOrder(ETH, "limit", "buy", 0.1, 2900, { timeInForce: "GTD", goodTillDate: until });
     check.checkOrder(taker, dated, ETH);
     assert.deepEqual([dated.timeInForce, dated.info.goodTillDate], ["GTD", until]);
+    const bestBid = async () => (await maker.fetchOrderBook(ETH)).bids[0] as [price: number, amount: number];
+    const [bid, shown] = await bestBid();
+    const shy = { priceMatch: "QUEUE", displayQuantity: "0.05", postOnly: true };
+    const iceberg = await maker.createOrder(ETH, "limit", "buy", 0.2, undefined, shy);
+    check.checkOrder(maker, iceberg, ETH);
+    assert.deepEqual([iceberg.price, iceberg.amount, iceberg.info.displayQuantity], [bid, 0.2, "0.05"]);
+    assert.equal((await bestBid())[1].toFixed(3), (shown + 0.05).toFixed(3));
+    await maker.cancelOrder(idOf(iceberg), ETH);
     await taker.cancelOrder(idOf(dated), ETH);
   },
   async editOrder() {

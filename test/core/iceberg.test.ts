@@ -7,9 +7,12 @@ import {
   OrderAmended,
   OrderClosed,
   OrderExtended,
+  OrderGrown,
   OrderPlaced,
   OrderReduced,
+  OrderTriggered,
   type OrderView,
+  OrderWaits,
   ReadOrders,
   SELL,
   type Side,
@@ -17,13 +20,21 @@ import {
   Traded,
 } from "../../src/core/messages.ts";
 import type { MessageOf } from "../../src/core/shape.ts";
-import { amendOrder, extendOrder, fillOrder, placedOrder } from "../../src/store/order-records.ts";
+import {
+  amendOrder,
+  extendOrder,
+  fillOrder,
+  growOrder,
+  placedOrder,
+  triggerOrder,
+  waitingOrder,
+} from "../../src/store/order-records.ts";
 import type { OrderRecord } from "../../src/store/rows.ts";
 import { Exchange, make } from "./support/exchange.ts";
 import { FREE, instrument, ODD } from "./support/instruments.ts";
 import { scenario } from "./support/scenario.ts";
 import { takeSeed } from "./support/seed.ts";
-import { step, Traffic } from "./support/steps.ts";
+import { eventfulStep, Traffic } from "./support/steps.ts";
 
 scenario(
   "a slice trades in time priority, and the next one stands behind all that came before it",
@@ -101,6 +112,35 @@ scenario(
   alice sell 10 @ 101 show=2 id=b            -> NEW
   alice cancel b                             -> CANCELED USER
   carol buy 1 @ 101 IOC                      -> EXPIRED IOC_REMAINDER
+`,
+);
+
+scenario(
+  "what comes with an iceberg grows with each of its slices",
+  `
+  mark 100                                   -> 100
+  alice buy 10 @ 99 show=3 tp=103 id=e       -> NEW
+  bob   sell 5 @ 99                          -> FILLED 3@99 2@99; e.tp waits with 5
+  bob   sell 4 @ 99                          -> FILLED 1@99 3@99; e.tp grows to 9
+  book                                       -> bids 99:1 asks -
+  alice cancel e                             -> CANCELED USER
+  alice orders                               -> e.tp TAKE_PROFIT_MARKET 9 at 103
+`,
+);
+
+scenario(
+  "a liquidation ends an iceberg with what it hides",
+  `
+  mark 100                                   -> 100
+  bob   sell 20 @ 100                        -> NEW
+  alice has 150                              ->
+  alice buy 10 @ 100                         -> FILLED 10@100
+  alice sell 10 @ 104 show=2 id=a            -> NEW
+  alice buy 4 @ 96 show=2 id=b               -> NEW
+  mark 85                                    -> 85
+  tick                                       ->
+  tick                                       -> b CANCELED LIQUIDATION; a CANCELED LIQUIDATION; undefined EXPIRED NO_LIQUIDITY
+  book                                       -> bids - asks 100:10
 `,
 );
 
@@ -208,7 +248,7 @@ const seed = takeSeed("iceberg.test");
 test("every fold of the events knows what its place may know: all of each order, and of the book what is shown", () => {
   let slices = 0;
   fc.assert(
-    fc.property(fc.array(step, { maxLength: 120, size: "max" }), (steps) => {
+    fc.property(fc.array(eventfulStep, { maxLength: 150, size: "max" }), (steps) => {
       const instruments = [instrument(ODD), instrument(FREE)];
       const exchange = new Exchange(instruments);
       const traffic = new Traffic(
@@ -245,6 +285,9 @@ class Folds {
     const of = (id: number) => orders.get(id) as OrderRecord;
     this.depth.apply(event);
     if (event.type === OrderPlaced.code) orders.set(event.orderId, placedOrder(event, 0, 0));
+    else if (event.type === OrderWaits.code) orders.set(event.orderId, waitingOrder(event, 0, 0));
+    else if (event.type === OrderTriggered.code) triggerOrder(of(event.orderId), event);
+    else if (event.type === OrderGrown.code) growOrder(of(event.orderId), event);
     else if (event.type === OrderExtended.code) extendOrder(of(event.orderId), event);
     else if (event.type === OrderAmended.code) amendOrder(of(event.orderId), event);
     else if (event.type === OrderReduced.code) of(event.orderId).remainingLots -= event.byLots;
@@ -277,6 +320,7 @@ class Folds {
     let hiding = 0;
     for (const { orderId, side, priceTicks, remainingLots } of views) {
       const slot = state.findOrder(orderId);
+      if (state.orders.isWaiting(slot)) continue;
       const key = side === BUY ? -priceTicks : priceTicks;
       shown.set(key, (shown.get(key) ?? 0) + state.shownLots(slot));
       if (state.shownLots(slot) < remainingLots) hiding++;
