@@ -16,9 +16,12 @@ export class LevelWalk {
   /** Icebergs that come again, in that order: slot and hidden lots by turns. */
   private readonly again: number[] = [];
   private nextAgain = 0;
+  private isShownOnly = false;
 
-  begin(state: SymbolState, priceTicks: PriceTicks): void {
+  /** `isShownOnly`: the queue as everyone may know it, without what is hidden. */
+  begin(state: SymbolState, priceTicks: PriceTicks, isShownOnly = false): void {
     this.state = state;
+    this.isShownOnly = isShownOnly;
     this.following = state.book.first(priceTicks);
     this.again.length = 0;
     this.nextAgain = 0;
@@ -43,6 +46,6 @@ export class LevelWalk {
   }
 
   private comeAgain(hiddenLots: QuantityLots): void {
-    if (hiddenLots > 0) this.again.push(this.slot, hiddenLots);
+    if (hiddenLots > 0 && !this.isShownOnly) this.again.push(this.slot, hiddenLots);
   }
 }

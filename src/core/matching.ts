@@ -71,7 +71,10 @@ export interface Preview {
   leftLots: QuantityLots;
 }
 
-/** A preview that tells of each trade. */
+/**
+ * A preview that tells whoever asks of each trade: of what is hidden it knows nothing, or everyone could ask for the size
+ * of an iceberg.
+ */
 export interface DetailedPreview extends Preview {
   readonly fills: [priceTicks: PriceTicks, lots: QuantityLots][];
   /** What the taker would have left, whether it may rest or not. */
@@ -141,7 +144,7 @@ function previewOrders(
     return out;
   };
   for (let price = levels.best(); crosses(side, limitTicks, price); price = levels.next(price)) {
-    walk.begin(state, price);
+    walk.begin(state, price, details !== null);
     while (out.lots < wantedLots && walk.next()) {
       const { slot } = walk;
       const makerRow = orders.row(slot);

@@ -22,7 +22,8 @@ import type { Quanta, QuantityLots } from "./units.ts";
 /**
  * A dry run. An order that is tried goes through the checks of one that is placed, in the same lines, and is refused as
  * that would be. Where an order must succeed, it is told what it would come to, by the walk of the book by which
- * margin is reserved. Nothing is done: no event, no margin taken, no client order id used up.
+ * margin is reserved, but counting only what the book shows: an iceberg may give it more. Nothing is done: no event, no
+ * margin taken, no client order id used up.
  */
 export interface Trial extends DetailedPreview {
   /** What it would have taken of the available margin. */

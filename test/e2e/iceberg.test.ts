@@ -43,6 +43,10 @@ test("the book shows slices, and a client's own book stays right while they are 
   assert.ok(Number(balance.openOrderInitialMargin) >= 3255, balance.openOrderInitialMargin);
 
   const taker = await openTrader(server);
+  // A dry run tells nobody what is hidden.
+  const limit = { symbol: "BTC-PERP", side: "BUY", type: "LIMIT", price: "65100", quantity: "0.3" };
+  const tried = await taker.call<PlacedOrder>(200, "POST", "/orders", { ...limit, dryRun: true });
+  assert.deepEqual(prices(tried), ["0.1@65100", "0.05@65100"]);
   const first = await taker.buy("0.12", "65100");
   assert.deepEqual(prices(first), ["0.1@65100", "0.02@65100"]);
   assert.deepEqual(await asks(), [["65100", "0.13"]]);

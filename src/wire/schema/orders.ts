@@ -322,7 +322,7 @@ export const TriedOrder = object(
     dryRun: Type.Literal(true),
     ...orderProperties,
     orderId: Type.Null({ description: "It was not placed." }),
-    fills: Type.Array(ExpectedFill, { description: "What would trade at once." }),
+    fills: Type.Array(ExpectedFill, { description: "What would trade at once, as far as the book shows it." }),
     marginRequired: DecimalOut("What it would take of the available balance when it is placed, in USDC.", "65.0005"),
     availableBalance: DecimalOut("Of which there is so much.", "1250.5"),
   },
