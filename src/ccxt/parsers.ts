@@ -88,9 +88,10 @@ export class PerpdParsers extends PerpdMarketParsers {
   }
 
   /** `remaining` is what was left of the amount, also of an order that ended early. */
-  override parseOrder(row: api.Order | api.PlacedOrder, given?: Market): Order {
+  override parseOrder(row: api.Order | api.PlacedOrder | api.TriedOrder, given?: Market): Order {
     const market = this.safeMarket(row.symbol, given);
-    const fills = "fills" in row ? row.fills : undefined;
+    // What an order that is tried would trade is no trade.
+    const fills = "fills" in row && !("dryRun" in row) ? row.fills : undefined;
     return this.safeOrder(
       {
         id: row.orderId,

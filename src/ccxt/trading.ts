@@ -17,8 +17,8 @@ import { PerpdSettings } from "./settings.ts";
 export class PerpdTrading extends PerpdSettings {
   /**
    * Limit and market orders. Of ccxt's params it takes timeInForce (GTC, IOC, FOK, PO; GTD with goodTillDate), postOnly,
-   * reduceOnly, clientOrderId, takeProfit and stopLoss, and those that make it wait (see readCondition); whatever else is
-   * given goes to the exchange under its name.
+   * reduceOnly, clientOrderId, takeProfit and stopLoss, test (it is not placed: the answer says what would come of it)
+   * and those that make it wait (see readCondition); whatever else is given goes to the exchange under its name.
    */
   override async createOrder(
     symbol: string,
@@ -179,7 +179,7 @@ export class PerpdTrading extends PerpdSettings {
     const isMarket = type === "market";
     const [postOnly, others] = this.handlePostOnly(isMarket, false, params) as [boolean, Dict];
     const { condition, rest } = readCondition(String(side), others);
-    const { timeInForce, takeProfit, stopLoss, ...more } = rest;
+    const { timeInForce, takeProfit, stopLoss, test, ...more } = rest;
     return {
       symbol: this.marketId(symbol),
       side: String(side).toUpperCase(),
@@ -189,6 +189,7 @@ export class PerpdTrading extends PerpdSettings {
       ...(!isMarket && more.priceMatch === undefined && { price: this.priceToPrecision(symbol, price) }),
       ...(timeInForce !== undefined && { timeInForce: String(timeInForce).toUpperCase() }),
       ...(postOnly && { postOnly }),
+      ...(test === true && { dryRun: true }),
       ...(takeProfit !== undefined && { takeProfit: this.legRequest(symbol, takeProfit) }),
       ...(stopLoss !== undefined && { stopLoss: this.legRequest(symbol, stopLoss) }),
       ...(condition !== null && this.conditionRequest(symbol, condition, more.closePosition === true)),

@@ -22,6 +22,7 @@ export const ORDER_OPTIONS: Readonly<Record<string, Option>> = {
     argument: "PRICE",
     description: "the same where it has won; one cancels the other",
   },
+  "dry-run": { type: "boolean", description: "do not place it: show what would come of it now" },
   name: { type: "string", argument: "ID", description: "its clientOrderId (default: one made up)" },
 };
 

@@ -1,4 +1,4 @@
-import type { PlacedOrder } from "../client/types.ts";
+import type { PlacedOrder, TriedOrder } from "../client/types.ts";
 import { orderTable } from "./account.ts";
 import { type Call, type Command, oneOf, text, UsageError } from "./command.ts";
 import { ORDER_OPTIONS, orderOf, SIDES } from "./new-order.ts";
@@ -11,10 +11,24 @@ export const order: Command = {
   options: ORDER_OPTIONS,
   needsCredentials: true,
   async run({ client, positionals, values, terminal: { print, paint }, asJson }) {
-    const placed = await client.placeOrder(orderOf(positionals, values));
+    const { clientOrderId, ...given } = orderOf(positionals, values);
+    if (values["dry-run"] === true) {
+      const tried = await client.tryOrder(given);
+      return print(asJson ? JSON.stringify(tried) : triedText(paint, tried));
+    }
+    const placed = await client.placeOrder({ ...given, ...(clientOrderId !== undefined && { clientOrderId }) });
     print(asJson ? JSON.stringify(placed) : placedText(paint, placed));
   },
 };
+
+function triedText(paint: Paint, tried: TriedOrder): string {
+  const { fills, marginRequired, availableBalance } = tried;
+  return [
+    orderTable(paint, [{ ...tried, orderId: "-" }]),
+    ...fills.map(({ quantity, price, fee }) => `  ${quantity} at ${price}, fee ${fee}`),
+    `not placed; it would take ${marginRequired} of the ${availableBalance} USDC that are available`,
+  ].join("\n");
+}
 
 export function placedText(paint: Paint, placed: PlacedOrder): string {
   const fills = placed.fills.map(

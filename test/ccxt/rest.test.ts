@@ -312,6 +312,9 @@ const METHODS: Record<string, () => Promise<void> | void> = {
     assert.equal(again.id, order.id);
   },
   async createMarketOrder() {
+    const tried = await taker.createMarketOrder(ETH, "sell", 0.1, undefined, { test: true });
+    assert.deepEqual([tried.id, tried.filled, tried.average, tried.trades], [undefined, 0.1, 2999, []]);
+    assert.ok(Number(tried.info.marginRequired) > 0);
     const order = await taker.createMarketOrder(ETH, "sell", 0.1);
     check.checkOrder(taker, order, ETH);
     assert.deepEqual([order.side, order.average, order.status], ["sell", 2999, "closed"]);

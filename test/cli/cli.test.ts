@@ -252,6 +252,18 @@ test("a resting order gets another price and quantity", async () => {
   assert.deepEqual([gone.code, gone.out], [1, ""]);
 });
 
+test("a dry run says what an order would come to, and places none", async () => {
+  await bob.sell("0.05", "65005");
+  const resting = await out("orders");
+  const tried = await out("order", "buy", "BTC-PERP", "0.1", "65005", "--dry-run");
+  assert.match(tried, /\n- +- +BTC-PERP +BUY +LIMIT +65005 +0\.1 +0\.05 +65005 +PARTIALLY_FILLED\n/);
+  assert.match(tried, /\n {2}0\.05 at 65005, fee 1\.625125\nnot placed; it would take [0-9.]+ of the [0-9.]+ USDC/);
+  assert.equal(await out("orders"), resting);
+  const refused = await run(["order", "buy", "BTC-PERP", "90", "65000", "--dry-run"]);
+  assert.match(refused.error, /^INSUFFICIENT_MARGIN: /);
+  await bob.cancelAll();
+});
+
 test("orders that trail, and those that bring a stop and a take-profit", async () => {
   const trails = await out("order", "sell", "BTC-PERP", "0.1", "market", "--trail", "0.02", "--from", "66000");
   assert.match(trails, /SELL +TRAILING_STOP_MARKET .*UNTRIGGERED/);
