@@ -11,6 +11,7 @@ import { type Database, openDatabase } from "../../src/store/database.ts";
 import { History } from "../../src/store/history.ts";
 import { HistoryFold } from "../../src/store/history-fold.ts";
 import { BadCursorError } from "../../src/store/pages.ts";
+import { WriteBatch } from "../../src/store/write-batch.ts";
 import { randomStep, Universe } from "../core/support/universe.ts";
 import { allPages } from "./history-checks.ts";
 import { event, INSTRUMENTS, type LoggedTurn } from "./history-model.ts";
@@ -320,4 +321,24 @@ test("the ledger: what one turn did in the order in which it happened, transfers
         },
         { batch },
       );
+});
+
+test("transfers that were written before they had a sequence stand where they stood", async () => {
+  const deposited = (sequence: number, transferId: number): LoggedTurn =>
+    turn(sequence, 10, m.LEDGER, event(m.Deposited, { accountId: ALICE, amountQuanta: sequence, transferId }));
+  await withHistory([deposited(3, 1), deposited(4, 2), deposited(9, 3)], (history, database) => {
+    const batch = new WriteBatch();
+    for (const id of [1, 2, 3]) batch.put(database.transfers, id, { ...database.transfers.require(id), sequence: 0 });
+    database.commit(batch);
+    const rows = allPages(1, (page) => history.ledgerOf(ALICE, page));
+    // That of the first row that was written together with them.
+    assert.deepEqual(
+      rows.map(({ transferId, sequence }) => [transferId, sequence]),
+      [
+        [3, 3],
+        [2, 3],
+        [1, 3],
+      ],
+    );
+  });
 });
