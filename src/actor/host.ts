@@ -26,6 +26,8 @@ export interface Progress {
 export interface HostOptions {
   /** The module that actor threads run, in the place of workers/actor: for tests. */
   actorEntry?: string;
+  /** How often it is looked whether an actor thread hangs: for tests. */
+  watchEveryMs?: number;
 }
 
 /** Starts the threads, pins the actors to them and stops them: the ring road as a whole. Runs on the main thread. */
@@ -156,6 +158,7 @@ export class Host extends RingRoad {
       front: this.frontBuffer,
       store: storeRing,
       entry: this.options.actorEntry ?? "actor",
+      watchEveryMs: this.options.watchEveryMs,
       onRebuild: (note) => this.onRebuild(note),
       onFatal: (error) => this.onFatal(error),
     });

@@ -10,6 +10,8 @@ export interface PinnedThread {
   /** Ends when the task does; rejects when the task throws or the thread dies. */
   readonly done: Promise<void>;
   close(): Promise<void>;
+  /** Ends the thread wherever it is; resolves when it has ended. */
+  terminate(): Promise<void>;
 }
 
 /** `entry` is a name in workers/, or the address of a module. */
@@ -30,6 +32,7 @@ export function pinThread(
   return {
     done: pool.run(task, { transferList: [port] }) as Promise<void>,
     close: () => pool.close(),
+    terminate: () => pool.destroy(),
   };
 }
 

@@ -105,6 +105,12 @@ export class Rebuild {
     return this.counting.length > 0;
   }
 
+  /** The worker is to take its commands: it neither recovers nor stands still for the others in a recount. */
+  isWorking(worker: number): boolean {
+    const hasCounted = this.counting.length > 0 && this.parts.control.countedBy(worker) === this.rounds;
+    return this.entries[worker].state === WORKING && !hasCounted;
+  }
+
   /** The worker has died, and its last turns have not come through yet. */
   isDraining(worker: number): boolean {
     return this.entries[worker].state === DEAD;

@@ -8,6 +8,7 @@ import { Rebuild, type RebuildWorker } from "./rebuild.ts";
 import type { RingRoad } from "./ring-road.ts";
 import { type Spawned, spawn, type Thread } from "./spawn.ts";
 import type { ActorTask } from "./threads.ts";
+import { Watchdog } from "./watchdog.ts";
 
 /** A worker that dies more often than this within the time has a fault that comes back: the process ends. */
 const MAX_REBUILDS = 5;
@@ -17,6 +18,7 @@ const WITHIN_MS = 60_000;
  * its worker hangs and all others stand still in a recount: the process ends.
  */
 const STALL_DEADLINE_MS = 30_000;
+const WATCH_EVERY_MS = 1000;
 
 /** An actor thread has died (`error`), or its actors are there again (null). */
 export interface RebuildNote {
@@ -37,6 +39,8 @@ export interface WorkersParts {
   readonly store: SharedArrayBuffer;
   /** What the threads run: a name in workers/, or the address of a module. */
   readonly entry: string;
+  /** How often it is looked whether a thread hangs. Default: every second. */
+  readonly watchEveryMs?: number | undefined;
   onRebuild(note: RebuildNote): void;
   onFatal(error: Error): void;
 }
@@ -46,6 +50,7 @@ export class Workers {
   private readonly parts: WorkersParts;
   private readonly sums: AccountCells;
   private readonly threads: Thread[] = [];
+  private readonly watchdogs: Watchdog[] = [];
   /** When each worker's threads have died. */
   private readonly deaths: number[][];
   /** Null until all actors have recovered. */
@@ -70,11 +75,24 @@ export class Workers {
     });
     await Promise.all(starting);
     if (this.threads.some(({ hasEnded }) => hasEnded)) throw new Error("an actor thread died while others recovered");
-    this.rebuild = new Rebuild({
+    const rebuild = new Rebuild({
       ...{ control, cells, sums: this.sums, road, front, store, workers },
       start: (worker) => this.startAgain(worker),
       onRebuilt: (worker) => onRebuild({ concerns: this.concernsOf(worker), error: null }),
     });
+    this.rebuild = rebuild;
+    setInterval(() => this.watch(rebuild), this.parts.watchEveryMs ?? WATCH_EVERY_MS).unref();
+  }
+
+  /** Ends threads that hang: they are rebuilt like those that throw. */
+  private watch(rebuild: Rebuild): void {
+    if (this.parts.control.phase !== RUNNING) return;
+    for (const [worker, thread] of this.threads.entries()) {
+      if (thread.hasEnded || !this.watchdogs[worker]?.look(!rebuild.isWorking(worker))) continue;
+      // It is dead only when it can write no more.
+      thread.hasEnded = true;
+      void thread.pinned.terminate().then(() => this.died(worker, new Error("it hangs")));
+    }
   }
 
   /** Those that have not died. */
@@ -111,6 +129,7 @@ export class Workers {
     };
     const spawned = spawn<ActorTask>(entry, control, bell, task, (error) => this.died(worker, error));
     this.threads[worker] = spawned.thread;
+    this.watchdogs[worker] = new Watchdog(commands, out);
     return { commands: new RingProducer(commands, bell), spawned };
   }
 

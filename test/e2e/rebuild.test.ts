@@ -166,6 +166,33 @@ test("the ledger's thread is rebuilt, and so is one that is out of memory or has
   assert.deepEqual(await lookAt(server, [again(server, alice)]), before);
 });
 
+test("a thread that hangs is ended and rebuilt, and the others go on", async (t) => {
+  const server = await start(t, WORKERS, { WATCH_EVERY_MS: "300" });
+  const alice = await openTrader(server, "1000");
+  const kept = await alice.buy("0.01", "64000");
+  const order = { symbol: "BTC-PERP", side: "BUY", type: "LIMIT", price: "60000", quantity: "0.01" } as const;
+  const hung = alice.request<ErrorBody>("POST", "/orders", { ...order, clientOrderId: "throw-hang" });
+  let answered = false;
+  const answer = hung.finally(() => {
+    answered = true;
+  });
+  let orders = 0;
+  while (!answered) {
+    const { orderId } = await alice.place({ ...order, symbol: "ETH-PERP", price: "2900" });
+    await alice.cancel(orderId);
+    orders++;
+  }
+  const { status, body } = await answer;
+  assert.deepEqual([status, body.retryable], [503, true]);
+  assert.ok(orders > 0);
+  await comesBack(server, 1);
+  assert.match(server.stderr, /it hangs/);
+  assert.equal((await alice.order(kept.orderId)).status, "NEW");
+  assert.equal((await alice.request("GET", "/orders/client:throw-hang")).status, 404);
+  await alice.place({ ...order, clientOrderId: "after" });
+  await new Operator(server).soundAudit();
+});
+
 test("a fault that comes back again and again ends the process, and a restart recovers", async (t) => {
   const server = await start(t, 1);
   const alice = await openTrader(server, "1000");

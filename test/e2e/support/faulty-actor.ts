@@ -7,7 +7,8 @@ import type { Message, MessageOf } from "../../../src/core/shape.ts";
  * What an actor thread runs in the servers that faulty-main starts: the real one, with actors that throw when an order's
  * clientOrderId (or a deposit's reference) says so. `throw-N`: behind the turn's N-th event or reply; `throw-settle`: when
  * the turn has its place in the log; `throw-exit`: the whole thread ends; `throw-memory`: behind
- * the turn's first event it takes memory until there is none.
+ * the turn's first event it takes memory until there is none; `throw-hang`: behind the turn's first event it goes round in
+ * circles.
  */
 export default advised((task: ActorTask) => runActors(task, faulty));
 
@@ -19,6 +20,7 @@ function faulty(actor: Actor): Actor {
       if (fault === "exit") process.exit(1);
       throwsInSettle = fault === "settle";
       if (fault === "memory") turn = devouring(turn);
+      if (fault === "hang") turn = endless(turn);
       actor.decide(command, /^\d+$/.test(fault) ? throwing(turn, Number(fault)) : turn);
     },
     settle(sequence, time) {
@@ -63,6 +65,17 @@ function devouring(turn: Turn): Turn {
     emit(event) {
       turn.emit(event);
       for (const kept: number[][] = []; ; ) kept.push(new Array(100_000).fill(kept.length + 0.5));
+    },
+    reply: (reply) => turn.reply(reply),
+  };
+}
+
+function endless(turn: Turn): Turn {
+  return {
+    time: turn.time,
+    emit(event) {
+      turn.emit(event);
+      for (;;);
     },
     reply: (reply) => turn.reply(reply),
   };
