@@ -45,14 +45,18 @@ export const amend: Command = {
   options: {
     price: { type: "string", argument: "PRICE", description: "the new limit" },
     quantity: { type: "string", argument: "Q", description: "the new quantity, what has been filled included" },
+    display: { type: "string", argument: "Q", description: "show no more than this of it" },
   },
   needsCredentials: true,
   async run({ client, positionals: [id = ""], values, terminal: { print, paint }, asJson }) {
     const [price, quantity] = [text(values, "price"), text(values, "quantity")];
-    if ((price ?? quantity) === undefined) throw new UsageError("amend takes --price, --quantity or both");
+    const displayQuantity = text(values, "display");
+    if ((price ?? quantity ?? displayQuantity) === undefined)
+      throw new UsageError("amend takes --price, --quantity or --display, or several of them");
     const amended = await client.amendOrder(id, {
       ...(price !== undefined && { price }),
       ...(quantity !== undefined && { quantity }),
+      ...(displayQuantity !== undefined && { displayQuantity }),
     });
     print(asJson ? JSON.stringify(amended) : placedText(paint, amended));
   },

@@ -156,7 +156,7 @@ test("what cannot be meant is exit code 2, and says how it is meant", async () =
     ],
     [["order", "buy", "X", "1", "2", "--trail", "0.01"], /an order that trails is at market/],
     [["order", "buy", "X", "1", "market", "--from", "2"], /--from goes with --trail/],
-    [["amend", "1"], /amend takes --price, --quantity or both/],
+    [["amend", "1"], /amend takes --price, --quantity or --display/],
     [["margin", "X"], /margin takes cross, isolated, --add or --remove/],
     [["margin", "X", "cross", "--add", "1"], /margin takes cross, isolated, --add or --remove/],
     [["margin", "X", "portfolio"], /mode: "portfolio" is none of cross, isolated/],
@@ -247,6 +247,8 @@ test("a resting order gets another price and quantity", async () => {
   assert.match(await out("amend", "client:amended", "--price", "60010"), /amended .*LIMIT +60010 +0\.3 +0 +- +NEW/);
   const { orderId } = await alice.order("client:amended");
   assert.match(await out("amend", orderId, "--quantity", "0.2"), /amended .*LIMIT +60010 +0\.2 +0 +- +NEW/);
+  await out("amend", orderId, "--display", "0.05");
+  assert.equal((await alice.order(orderId)).displayQuantity, "0.05");
   await out("cancel", orderId);
   const gone = await run(["amend", orderId, "--price", "60020"]);
   assert.deepEqual([gone.code, gone.out], [1, ""]);
