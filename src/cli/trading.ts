@@ -22,11 +22,11 @@ export const order: Command = {
 };
 
 function triedText(paint: Paint, tried: TriedOrder): string {
-  const { fills, marginRequired, availableBalance } = tried;
+  const { fills, marginRequired, before } = tried;
   return [
     orderTable(paint, [{ ...tried, orderId: "-" }]),
     ...fills.map(({ quantity, price, fee }) => `  ${quantity} at ${price}, fee ${fee}`),
-    `not placed; it would take ${marginRequired} of the ${availableBalance} USDC that are available`,
+    `not placed; it would take ${marginRequired} of the ${before.availableBalance} USDC that are available`,
   ].join("\n");
 }
 

@@ -84,26 +84,31 @@ export interface Fill {
 
 /** Moves margin into or out of the bucket behind a fill of the account's own orders. */
 export function settleFill(state: SymbolState, turn: Turn, row: number, fill: Fill): void {
+  if (state.positions.numbers[row + MARGIN_MODE] !== ISOLATED) return;
+  setIsolated(state, turn, row, isolatedAfter(state, row, fill));
+}
+
+/** I of a row in isolated mode that has just traded. */
+export function isolatedAfter(state: SymbolState, row: number, fill: Fill): Quanta {
   const n = state.positions.numbers;
-  if (n[row + MARGIN_MODE] !== ISOLATED) return;
   const size = n[row + SIZE];
   const before = size - fill.lots;
-  if (before === 0) return setIsolated(state, turn, row, opened(state, row, fill.feeQuanta));
-  if (size === 0) return setIsolated(state, turn, row, 0);
+  if (before === 0) return opened(state, row, fill.feeQuanta);
+  if (size === 0) return 0;
   const walletNow = n[row + ISOLATED_QUANTA] + n[row + CASH] + n[row + COST];
-  if (before > 0 !== size > 0) return setIsolated(state, turn, row, opened(state, row, -walletNow));
+  if (before > 0 !== size > 0) return opened(state, row, -walletNow);
   const walletBefore = walletNow - fill.realizedQuanta + fill.feeQuanta;
   if (Math.abs(size) < Math.abs(before)) {
     const part = Math.abs(before) - Math.abs(size);
     const release = proportion(walletBefore, part, Math.abs(before)) + fill.realizedQuanta - fill.feeQuanta;
-    return setIsolated(state, turn, row, n[row + ISOLATED_QUANTA] - Math.max(0, release));
+    return n[row + ISOLATED_QUANTA] - Math.max(0, release);
   }
   const leverage = n[row + LEVERAGE];
   const value = fill.lots * state.markTicks * state.instrument.quantaPerTickLot;
   const loss = Math.max(0, (fill.lots > 0 ? fill.quanta : -fill.quanta) - value);
   const wanted = marginOf(state, size, leverage) - marginOf(state, before, leverage) + loss;
   const added = Math.min(wanted, spendable(state, row, fill.feeQuanta));
-  setIsolated(state, turn, row, n[row + ISOLATED_QUANTA] + added + fill.feeQuanta);
+  return n[row + ISOLATED_QUANTA] + added + fill.feeQuanta;
 }
 
 /**
@@ -159,7 +164,8 @@ function openLoss(state: SymbolState, row: number): Quanta {
   return Math.max(0, n[row + COST] - n[row + SIZE] * state.markTicks * state.instrument.quantaPerTickLot);
 }
 
-function owedFunding(state: SymbolState, row: number): Quanta {
+/** What the row's position gets for the interval that ended last, if that is still to come; negative = pays. */
+export function owedFunding(state: SymbolState, row: number): Quanta {
   if (!state.owesFunding(row)) return 0;
   return fundingPayment(
     state.instrument,

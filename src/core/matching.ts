@@ -81,6 +81,8 @@ export interface DetailedPreview extends Preview {
   remainingLots: QuantityLots;
   /** As match() answers it. */
   stopped: number;
+  /** What the taker's account gives up of its own orders, by slot. */
+  readonly ownLots: Map<number, QuantityLots>;
 }
 
 /** The walk of whoever asks what is to come: none is asked while another one walks. */
@@ -152,6 +154,9 @@ function previewOrders(
       if (details !== null && eventCount >= state.roomInTurn) return end(REASON_IOC_REMAINDER);
       if (makerRow === row) {
         eventCount++;
+        if (selfTradePrevention === DECREMENT)
+          details?.ownLots.set(slot, (details.ownLots.get(slot) ?? 0) + Math.min(lots, wantedLots - out.lots));
+        else if (selfTradePrevention !== EXPIRE_TAKER) details?.ownLots.set(slot, orders.remainingLots(slot));
         if (selfTradePrevention === EXPIRE_MAKER) continue;
         // Its last lots end an order unfilled, see preventSelfTrade().
         if (selfTradePrevention !== DECREMENT || lots >= wantedLots - out.lots) return end(REASON_SELF_TRADE);

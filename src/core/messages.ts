@@ -777,10 +777,11 @@ export const BatchItemEnd = shape(177, "BatchItemEnd", { eventCount: "number" })
 
 /** Behind the view (its orderId is 0) of an order that was only tried. */
 export const TrialEnd = shape(178, "TrialEnd", {
-  /** What it would have taken of the available margin, and how much of that there is. */
+  /** What it would have taken of the available margin. */
   requiredQuanta: "number",
-  availableQuanta: "number",
   fills: json<ExpectedFill[]>(),
+  before: json<Outlook>(),
+  after: json<Outlook>(),
 });
 
 /** See TRADING_STATUSES and HALT_REASONS. `until`: when a halt ends by itself; 0 = it does not. */
@@ -835,6 +836,17 @@ export interface AttachedLeg {
 export interface AttachedLegs {
   takeProfit: AttachedLeg | null;
   stopLoss: AttachedLeg | null;
+}
+
+/** An account's margin, and its position in a symbol. */
+export interface Outlook {
+  /** Signed. */
+  sizeLots: number;
+  /** 0 = none within the price range. */
+  liquidationTicks: number;
+  initialQuanta: number;
+  /** May be negative. */
+  availableQuanta: number;
 }
 
 /** A trade that would happen. */

@@ -99,6 +99,12 @@ export class Positions {
 
   /** Moves a position by a trade of `lots` (signed) for `quanta` of notional and `fee`. */
   trade(at: number, lots: QuantityLots, quanta: Quanta, feeQuanta: Quanta, time: number): void {
+    this.move(at, lots, quanta, feeQuanta, time);
+    this.listOpen(at, this.numbers[at + SIZE]);
+  }
+
+  /** The same for a copy of a row, which no list of positions knows. */
+  move(at: number, lots: QuantityLots, quanta: Quanta, feeQuanta: Quanta, time: number): void {
     const n = this.numbers;
     const size = n[at + SIZE];
     const newSize = size + lots;
@@ -109,7 +115,19 @@ export class Positions {
     n[at + CASH] -= spent + feeQuanta;
     n[at + SIZE] = newSize;
     if (size === 0 || newSize > 0 !== size > 0) n[at + OPENED_AT] = time;
-    this.listOpen(at, newSize);
+  }
+
+  /** Works something out on a copy of a row, which is gone behind it. */
+  withCopy<T>(at: number, use: (copy: number) => T): T {
+    // Behind the one that draft() makes.
+    const copy = (this.count + 1) * ROW;
+    this.makeRoom(copy + ROW);
+    this.numbers.copyWithin(copy, at, at + ROW);
+    try {
+      return use(copy);
+    } finally {
+      this.numbers.fill(0, copy, copy + ROW);
+    }
   }
 
   /** Adds resting lots to the sums of their side; negative numbers take them out. */
@@ -172,16 +190,19 @@ export class Positions {
 
   /** The first free row, with what a row begins with. */
   private prepare(accountId: number): number {
-    if ((this.count + 1) * ROW > this.numbers.length) {
-      const larger = new Float64Array(this.numbers.length * 2);
-      larger.set(this.numbers);
-      this.numbers = larger;
-    }
+    this.makeRoom((this.count + 1) * ROW);
     const at = this.count * ROW;
     this.numbers[at + ACCOUNT] = accountId;
     this.numbers[at + LEVERAGE] = this.defaultLeverage;
     this.numbers[at + FIRST_ORDER] = NONE;
     return at;
+  }
+
+  private makeRoom(length: number): void {
+    if (length <= this.numbers.length) return;
+    const larger = new Float64Array(this.numbers.length * 2);
+    larger.set(this.numbers);
+    this.numbers = larger;
   }
 
   /** Keeps the list of open positions, which a mark price walks. */

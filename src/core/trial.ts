@@ -7,6 +7,7 @@ import {
   type PlaceExtended,
   REASON_FOK_UNFILLABLE,
   REASON_NONE,
+  REDUCE_ONLY,
   STATUS_EXPIRED,
   STATUS_FILLED,
   STATUS_NEW,
@@ -15,6 +16,7 @@ import {
   TrialEnd,
   type Turn,
 } from "./messages.ts";
+import { outlookAfter, outlookOf } from "./outlook.ts";
 import { blank, type MessageOf } from "./shape.ts";
 import type { SymbolState } from "./symbol-state.ts";
 import type { Quanta, QuantityLots } from "./units.ts";
@@ -38,6 +40,7 @@ export const beginTrial = (quantityLots: QuantityLots): Trial => ({
   fills: [],
   remainingLots: quantityLots,
   stopped: REASON_NONE,
+  ownLots: new Map(),
   requiredQuanta: 0,
 });
 
@@ -73,7 +76,11 @@ export function replyTrial(
   else if (view.remainingLots === 0) view.status = STATUS_FILLED;
   else view.status = view.filledLots > 0 ? STATUS_PARTIALLY_FILLED : STATUS_NEW;
   turn.reply(view);
-  replyEnd(state, turn, placed.accountId, trial.requiredQuanta, fills);
+  const row = state.positions.draft(placed.accountId);
+  const before = outlookOf(state, row);
+  const rests = view.reason === REASON_NONE && (placed.flags & REDUCE_ONLY) === 0;
+  const after = isUnfillable ? before : outlookAfter(state, row, placed, trial, rests ? view.remainingLots : 0);
+  turn.reply({ type: TrialEnd.code, requiredQuanta: trial.requiredQuanta, fills, before, after });
 }
 
 /** `waits`: the order as it would wait. It takes no margin. */
@@ -81,7 +88,10 @@ export function replyWaitingTrial(state: SymbolState, turn: Turn, waits: Message
   const { triggerTicks, triggerBy, callbackPpm, activationTicks } = waits;
   const terms = { triggerTicks, triggerBy, callbackPpm, activationTicks };
   turn.reply({ ...viewOf(waits, turn), ...terms, status: STATUS_UNTRIGGERED });
-  replyEnd(state, turn, waits.accountId, 0, []);
+  const row = state.positions.draft(waits.accountId);
+  state.freshen(row);
+  const before = outlookOf(state, row);
+  turn.reply({ type: TrialEnd.code, requiredQuanta: 0, fills: [], before, after: before });
 }
 
 type Fields =
@@ -98,14 +108,4 @@ function viewOf(order: Pick<MessageOf<typeof OrderPlaced>, Fields>, turn: Turn):
   const { side, orderType, timeInForce, flags, selfTradePrevention, priceTicks, quantityLots, clientOrderId } = order;
   const terms = { side, orderType, timeInForce, flags, selfTradePrevention, priceTicks, quantityLots, clientOrderId };
   return { ...blank(OrderView), ...terms, remainingLots: quantityLots, createdAt: turn.time, updatedAt: turn.time };
-}
-
-function replyEnd(
-  { cells }: SymbolState,
-  turn: Turn,
-  accountId: number,
-  requiredQuanta: Quanta,
-  fills: ExpectedFill[],
-): void {
-  turn.reply({ type: TrialEnd.code, requiredQuanta, availableQuanta: cells.available(accountId), fills });
 }

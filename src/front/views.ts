@@ -12,6 +12,7 @@ import {
   ORDER_STATUSES,
   ORDER_TYPES,
   type OrderView,
+  type Outlook,
   POST_ONLY,
   type PositionView,
   REASONS,
@@ -125,6 +126,16 @@ function termMembers(instrument: Instrument, order: OrderFields): string {
 /** A trade that would happen. */
 export function expectedFillJson(instrument: Instrument, [priceTicks, lots, feeQuanta]: ExpectedFill): string {
   return `{${fillAmounts(instrument, priceTicks, lots)},"fee":"${printQuanta(feeQuanta)}"}`;
+}
+
+/** An account's margin and position before or after something that has not happened. */
+export function outlookJson(instrument: Instrument, outlook: Outlook): string {
+  return (
+    `{"positionSize":"${printQuantity(instrument, outlook.sizeLots)}",` +
+    `"liquidationPrice":${priceJson(instrument, outlook.liquidationTicks)},` +
+    `"initialMargin":"${printQuanta(outlook.initialQuanta)}",` +
+    `"availableBalance":"${printQuanta(Math.max(0, outlook.availableQuanta))}"}`
+  );
 }
 
 /** Order of the history. */

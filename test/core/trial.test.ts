@@ -4,27 +4,37 @@ import fc from "fast-check";
 import { summarizeSymbol } from "../../src/core/invariants.ts";
 import {
   BUY,
+  Deposit,
   type ExpectedFill,
   FOK,
+  FundingPaid,
   GTC,
   IOC,
+  LEDGER,
+  OpenSession,
   ORDER_STATUSES,
   OrderView,
+  type Outlook,
   PlaceExtended,
   PlaceOrder,
   PlaceTrigger,
+  type PositionView,
   REASONS,
+  ReadPosition,
   Refused,
+  SELL,
+  SetIndexPrice,
   STATUS_EXPIRED,
   STATUS_NEW,
   Traded,
   type TrialEnd,
   TryOrder,
 } from "../../src/core/messages.ts";
+import { ACCOUNT } from "../../src/core/positions.ts";
 import type { Message, MessageOf } from "../../src/core/shape.ts";
 import { openDeepMarket } from "./support/deep-market.ts";
 import { Exchange, LEDGER_SETTINGS, MAX_ACCOUNTS, make, type Said, SHORT_INDEX_AGE_MS } from "./support/exchange.ts";
-import { FREE, instrument, ODD } from "./support/instruments.ts";
+import { FREE, instrument, ODD, PLAIN } from "./support/instruments.ts";
 import { runUntilReached, takeSeed } from "./support/seed.ts";
 import { eventfulStep, type Step, Traffic } from "./support/steps.ts";
 
@@ -84,11 +94,12 @@ function drive(steps: readonly Step[], seen: Set<string>): void {
     const { accountId, side } = command as MessageOf<typeof PlaceOrder>;
     const hides = isHiding(exchange, actorId, 1 - side);
     checkSecrecy(exchange, actorId, 1 - side, tried);
-    const initial = exchange.cells.initial(accountId);
+    const outlook = outlookOf(exchange, actorId, accountId);
     const placed = exchange.do(actorId, command);
-    if (!hides) assert.deepEqual(toldBy(tried), cameOf(placed), JSON.stringify(step));
-    else if (cameOf(placed).fills.length > toldBy(tried).fills.length) seen.add("more than was shown");
-    checkMargin(exchange, tried, placed, initial, accountId);
+    if (!hides) {
+      assert.deepEqual(toldBy(tried), cameOf(placed), JSON.stringify(step));
+      checkMargin(tried, placed, outlook, outlookOf(exchange, actorId, accountId));
+    } else if (cameOf(placed).fills.length > toldBy(tried).fills.length) seen.add("more than was shown");
     note(tried, seen);
     traffic.note(placed.events);
     for (let more = true; more; ) {
@@ -149,6 +160,33 @@ test("an order that meets more than a turn may hold is told where it ends", () =
   }
 });
 
+test("funding that a position owes is paid by its first fill", () => {
+  const accounts = 600; // more than are paid when an interval ends
+  const exchange = new Exchange([instrument(PLAIN)], LEDGER_SETTINGS, accounts + 16);
+  const place = (accountId: number, order: Partial<MessageOf<typeof PlaceOrder>>): Said =>
+    exchange.do(PLAIN.id, make(PlaceOrder, { accountId, priceTicks: 100, quantityLots: 10, ...order }));
+  exchange.do(PLAIN.id, make(SetIndexPrice, { indexTicks: 100 }));
+  for (let i = 0; i < accounts; i++) {
+    exchange.do(LEDGER, make(OpenSession, { address: `0x${i}`, tokenHash: `t${i}`, expiresAt: 2 ** 50 }));
+    exchange.do(LEDGER, make(Deposit, { accountId: 16 + i, amountQuanta: 1e12 }));
+    place(16 + i, { side: i % 2 });
+  }
+  // Someone bids above the index with enough to make an impact: a premium.
+  place(16, { side: BUY, priceTicks: 103, quantityLots: 200 });
+  exchange.time += 8 * 3_600_000;
+  exchange.do(PLAIN.id, make(SetIndexPrice, { indexTicks: 100 }));
+  const { state } = exchange.symbol(PLAIN.id);
+  const owing = state.positions.open.filter((row) => state.owesFunding(row));
+  const accountId = state.positions.numbers[(owing[0] as number) + ACCOUNT] as number;
+  const order = make(PlaceOrder, { accountId, side: SELL, priceTicks: 103, quantityLots: 3 });
+  const before = outlookOf(exchange, PLAIN.id, accountId);
+  const tried = exchange.do(PLAIN.id, make(TryOrder, { order }));
+  const placed = exchange.do(PLAIN.id, order);
+  assert.ok(placed.events.some(({ type }) => type === FundingPaid.code));
+  assert.deepEqual(toldBy(tried), cameOf(placed));
+  checkMargin(tried, placed, before, outlookOf(exchange, PLAIN.id, accountId));
+});
+
 interface Told {
   /** A refusal, a duplicate's id, or the order without what it has only when it exists. */
   answer: object;
@@ -173,13 +211,23 @@ function cameOf({ events, replies: [reply] }: Said): Told {
 
 const withoutId = (reply: Message): object => (reply.type === OrderView.code ? { ...reply, orderId: 0 } : reply);
 
+/** How the account stands. */
+function outlookOf(exchange: Exchange, actorId: number, accountId: number): Outlook {
+  const { initial: initialQuanta, equity } = exchange.cellsOf(accountId) as { initial: number; equity: number };
+  const [reply] = exchange.do(actorId, make(ReadPosition, { accountId })).replies as MessageOf<typeof PositionView>[];
+  const { sizeLots = 0, liquidationTicks = 0 } = reply;
+  return { sizeLots, liquidationTicks, initialQuanta, availableQuanta: equity - initialQuanta };
+}
+
 /** What it says that it takes is there, and is what an order takes that comes to rest as it is. */
-function checkMargin(exchange: Exchange, tried: Said, placed: Said, initialBefore: number, accountId: number): void {
-  const [view, end] = tried.replies as [MessageOf<typeof OrderView>, MessageOf<typeof TrialEnd> | undefined];
+function checkMargin({ replies }: Said, placed: Said, before: Outlook, after: Outlook): void {
+  const [view, end] = replies as [MessageOf<typeof OrderView>, MessageOf<typeof TrialEnd> | undefined];
   if (end === undefined) return;
-  assert.ok(end.requiredQuanta <= Math.max(0, end.availableQuanta), JSON.stringify(end));
+  assert.deepEqual([end.before, end.after], [before, after]);
+  const { requiredQuanta } = end;
+  assert.ok(requiredQuanta <= Math.max(0, before.availableQuanta), JSON.stringify(end));
   const isUntouched = view.filledLots === 0 && view.status === STATUS_NEW && placed.events.length === 1;
-  if (isUntouched) assert.equal(exchange.cells.initial(accountId) - initialBefore, end.requiredQuanta);
+  if (isUntouched) assert.equal(after.initialQuanta - before.initialQuanta, requiredQuanta);
 }
 
 function note({ replies: [reply] }: Said, seen: Set<string>): void {

@@ -38,7 +38,7 @@ function asTried({ orderId, createdAt, updatedAt, sequence, fills, duplicate, ..
 }
 
 function asPlaced(order: TriedOrder): object {
-  const { dryRun, createdAt, updatedAt, sequence, marginRequired, availableBalance, ...rest } = order;
+  const { dryRun, createdAt, updatedAt, sequence, marginRequired, before, after, ...rest } = order;
   assert.equal(dryRun, true);
   return rest;
 }
@@ -77,14 +77,24 @@ test("a dry run answers what the order then gets, and changes nothing", async ()
   assert.deepEqual(statuses, ["NEW", "NEW", "EXPIRED", "PARTIALLY_FILLED", "EXPIRED", "EXPIRED", "UNTRIGGERED", "NEW"]);
 });
 
-test("it says what margin the order would take, of how much", async () => {
-  const { availableBalance, initialMargin } = await alice.balance();
-  const answer = await tried(LIMIT);
-  assert.equal(answer.availableBalance, availableBalance);
-  await alice.place(LIMIT);
-  const taken = Number((await alice.balance()).initialMargin) - Number(initialMargin);
-  assert.ok(Math.abs(taken - Number(answer.marginRequired)) < 1e-6, `${taken} where ${answer.marginRequired} was told`);
+test("it says what margin the order would take, and how the account would stand behind it", async () => {
+  await bob.sell("0.05", "65010");
+  for (const order of [LIMIT, { ...LIMIT, price: "65010", quantity: "0.05" }]) {
+    const before = await standing();
+    const answer = await tried(order);
+    assert.deepEqual(answer.before, before);
+    assert.ok(Number(answer.marginRequired) > 0);
+    await alice.place(order);
+    assert.deepEqual(answer.after, await standing());
+  }
 });
+
+async function standing(): Promise<TriedOrder["before"]> {
+  const { initialMargin, availableBalance } = await alice.balance();
+  const position = await alice.position();
+  const positionSize = position?.size ?? "0";
+  return { positionSize, liquidationPrice: position?.liquidationPrice ?? null, initialMargin, availableBalance };
+}
 
 test("it is refused as the order would be, with the same code, field and details", async () => {
   await bob.sell("0.02", "65010");

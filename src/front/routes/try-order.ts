@@ -5,7 +5,7 @@ import { printQuanta } from "../../core/units.ts";
 import type { Answer } from "../answer.ts";
 import { askFor, firstReply, mapReplies, refusalIn } from "../ask.ts";
 import type { Context } from "../context.ts";
-import { expectedFillJson, orderJsonWith } from "../views.ts";
+import { expectedFillJson, orderJsonWith, outlookJson } from "../views.ts";
 import { duplicateJson, isUnused } from "./place-order.ts";
 
 /** Answers with what would come of an order, and does nothing. */
@@ -30,7 +30,7 @@ export function tryOrder(
     const fills = end.fills.map((fill) => expectedFillJson(instrument, fill)).join(",");
     const more =
       `,"dryRun":true,"fills":[${fills}],"marginRequired":"${printQuanta(end.requiredQuanta)}",` +
-      `"availableBalance":"${printQuanta(Math.max(0, end.availableQuanta))}"`;
+      `"before":${outlookJson(instrument, end.before)},"after":${outlookJson(instrument, end.after)}`;
     answer.reply(200, orderJsonWith(instrument, view, turn.sequence, more));
   });
 }

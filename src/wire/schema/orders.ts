@@ -317,6 +317,16 @@ export const ExpectedFill = object(
   { description: "A trade that would happen." },
 );
 
+export const Outlook = object(
+  {
+    positionSize: DecimalOut("Signed position in the symbol.", "0.01"),
+    liquidationPrice: nullable(DecimalOut("Of that position; null when there is none.", "58000.5")),
+    initialMargin: DecimalOut("Of the account, for positions and open orders.", "650.005"),
+    availableBalance: DecimalOut("What new risk may use.", "1250.5"),
+  },
+  { description: "An account's margin, and its position in a symbol." },
+);
+
 export const TriedOrder = object(
   {
     dryRun: Type.Literal(true),
@@ -324,7 +334,8 @@ export const TriedOrder = object(
     orderId: Type.Null({ description: "It was not placed." }),
     fills: Type.Array(ExpectedFill, { description: "What would trade at once, as far as the book shows it." }),
     marginRequired: DecimalOut("What it would take of the available balance when it is placed, in USDC.", "65.0005"),
-    availableBalance: DecimalOut("Of which there is so much.", "1250.5"),
+    before: Outlook,
+    after: Outlook,
   },
   {
     description:
