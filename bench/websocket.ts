@@ -16,34 +16,44 @@ const ORDER = { symbol: "BTC-PERP", side: "BUY", type: "LIMIT", timeInForce: "IO
 const LEAST_ANSWER_BYTES = 400;
 
 /**
- * Durable orders over WebSockets, beside a bare server that sends the same requests back: as many as it can, and how long
- * each takes at a part of that.
+ * Durable orders over WebSockets, as many as it can, beside a bare server that sends the same requests back, and beside one
+ * that parses them and sends as much as perpd does; and how long each takes at a part of that rate.
  */
 export async function benchWebSocket(rounds: number): Promise<Row[]> {
   const exchange = await startExchange({ "BTC-PERP": "65000" });
-  const bare = await startBare({ post: 0, get: 0, published: 0 });
   const request = JSON.stringify({ op: "order.place", id: 1, params: ORDER });
   const greeting = JSON.stringify({ op: "auth", token: exchange.token });
   const each = { connections: CONNECTIONS, inFlight: IN_FLIGHT, request };
   const traders = await Traders.gather({ ...each, url: exchange.socketUrl, greeting });
+  const { answers, bytes } = await traders.measure(1); // warm-up
+  const answerBytes = Math.round(bytes / answers);
+  if (answerBytes < LEAST_ANSWER_BYTES) throw new Error(`answers of ${answerBytes} bytes are no orders`);
+  const bare = await startBare({ post: answerBytes, get: 0, published: 0 });
   const echoed = await Traders.gather({ ...each, url: bare.socketUrl, greeting: "" });
+  const answered = await Traders.gather({ ...each, url: `${bare.socketUrl}answer`, greeting: "" });
   try {
-    const { answers, bytes } = await traders.measure(1); // warm-up
-    if (bytes / answers < LEAST_ANSWER_BYTES) throw new Error(`answers of ${bytes / answers} bytes are no orders`);
-    await echoed.measure(1);
-    const [ours, theirs] = await sideBySide(
-      rounds,
-      () => traders.measure(SECONDS),
-      () => echoed.measure(SECONDS),
-    );
-    const rate = ({ answers, seconds }: Traded): number => answers / seconds;
-    const what = `orders over WebSocket, durable, ${CONNECTIONS} connections × ${IN_FLIGHT} in flight`;
-    const rows = [ratioRow(what, "orders/s", ECHO, ours.map(rate), theirs.map(rate))];
-    for (const load of LOADS) rows.push(...(await compareLatencies(traders, echoed, load, rows[0].perpd, rounds)));
+    const rows = [
+      await compareRates(traders, echoed, ECHO, rounds),
+      await compareRates(traders, answered, `bare parse and answer of ${answerBytes} bytes`, rounds),
+    ];
+    const sustained = (rows[0] as Row).perpd;
+    for (const load of LOADS) rows.push(...(await compareLatencies(traders, echoed, load, sustained, rounds)));
     return rows;
   } finally {
-    await Promise.all([traders.leave(), echoed.leave(), bare.stop(), exchange.stop()]);
+    await Promise.all([traders.leave(), echoed.leave(), answered.leave(), bare.stop(), exchange.stop()]);
   }
+}
+
+async function compareRates(traders: Traders, others: Traders, beside: string, rounds: number): Promise<Row> {
+  await others.measure(1); // warm-up
+  const [ours, theirs] = await sideBySide(
+    rounds,
+    () => traders.measure(SECONDS),
+    () => others.measure(SECONDS),
+  );
+  const rate = ({ answers, seconds }: Traded): number => answers / seconds;
+  const what = `orders over WebSocket, durable, ${CONNECTIONS} connections × ${IN_FLIGHT} in flight`;
+  return ratioRow(what, "orders/s", beside, ours.map(rate), theirs.map(rate));
 }
 
 async function compareLatencies(

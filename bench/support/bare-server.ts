@@ -2,8 +2,9 @@ import uWS from "uWebSockets.js";
 
 /**
  * The limit that perpd's front is held against: uWebSockets.js doing the least a server can do. POST parses the JSON body
- * and answers with a fixed text, GET answers with one. A WebSocket gets back what it sends. Each is greeted and subscribed,
- * where each POST publishes two messages to all of them, on a topic each. Prints its port.
+ * and answers with a fixed text, GET answers with one. A WebSocket gets back what it sends or, at /answer, what POST answers
+ * with, once its JSON has been parsed. Each is greeted and subscribed, where each POST publishes two messages to all of them,
+ * on a topic each. Prints its port.
  *
  * Arguments, in bytes: the answers to POST and GET, and the two messages together (0 = none; then nobody is greeted).
  */
@@ -17,12 +18,16 @@ const decoder = new TextDecoder("utf-8", { fatal: true });
 let parsed = 0;
 
 const app = uWS.App();
+const parse = (bytes: ArrayBuffer): void => {
+  const body = JSON.parse(decoder.decode(bytes)) as { symbol?: string };
+  if (body.symbol !== undefined) parsed++;
+};
+
 app.post("/*", (response) => {
   response.onAborted(() => {});
   response.onData((chunk, isLast) => {
     if (!isLast) return;
-    const body = JSON.parse(decoder.decode(chunk)) as { symbol?: string };
-    if (body.symbol !== undefined) parsed++;
+    parse(chunk);
     response.cork(() => {
       response.writeStatus("201 Created");
       response.writeHeader("Content-Type", "application/json");
@@ -43,6 +48,13 @@ app.ws("/*", {
   },
   message(socket, message) {
     socket.send(message);
+  },
+});
+app.ws("/answer", {
+  compression: uWS.DISABLED,
+  message(socket, message) {
+    parse(message);
+    socket.send(postReply);
   },
 });
 app.listen("127.0.0.1", 0, (socket) => {
