@@ -37,7 +37,7 @@ test("a batch comes to what its items come to one after the other, with nothing 
   const property = fc.property(steps, (steps) => compare(steps, seen));
   runUntilReached(
     seed,
-    (seed) => fc.assert(property, { seed, numRuns: 150, includeErrorInReport: true }),
+    (seed) => fc.assert(property, { seed, numRuns: 90, includeErrorInReport: true }),
     () => ["freed margin used", "traded", "refused", "order of the batch changed"].filter((what) => !seen.has(what)),
   );
 });
