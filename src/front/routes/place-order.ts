@@ -65,15 +65,21 @@ export function sendOrder(
 ): void {
   const { accountId, clientOrderId } = command;
   const isFirstUse = clientOrderId !== "" && claim(context, accountId, clientOrderId, instrument);
-  askFor(context, answer, instrument.id, command, (turn) => {
-    const reply = firstReply(turn);
-    if (isFirstUse && reply.type === Refused.code) context.clientOrderIds.drop(accountId, clientOrderId);
-    if (reply.type === DuplicateOrder.code)
-      duplicateJson(context, instrument, (reply as MessageOf<typeof DuplicateOrder>).orderId)
-        .then((json) => answer.reply(200, json))
-        .catch((thrown: unknown) => answer.fail(thrown, context.log));
-    else replyPlaced(answer, instrument, turn);
-  });
+  try {
+    askFor(context, answer, instrument.id, command, (turn) => {
+      const reply = firstReply(turn);
+      if (isFirstUse && reply.type === Refused.code) context.clientOrderIds.drop(accountId, clientOrderId);
+      if (reply.type === DuplicateOrder.code)
+        duplicateJson(context, instrument, (reply as MessageOf<typeof DuplicateOrder>).orderId)
+          .then((json) => answer.reply(200, json))
+          .catch((thrown: unknown) => answer.fail(thrown, context.log));
+      else replyPlaced(answer, instrument, turn);
+    });
+  } catch (thrown) {
+    // It was not sent: its id is free again.
+    if (isFirstUse) context.clientOrderIds.drop(accountId, clientOrderId);
+    throw thrown;
+  }
 }
 
 /**

@@ -1,0 +1,43 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ClientIdsPage, LIMIT, ORDER_TYPES } from "../../src/core/messages.ts";
+import type { Answer } from "../../src/front/answer.ts";
+import { ClientOrderIds } from "../../src/front/client-order-ids.ts";
+import { type Context, Symbols } from "../../src/front/context.ts";
+import type { Principal } from "../../src/front/credentials.ts";
+import type { ApiError } from "../../src/front/errors.ts";
+import { createTrade } from "../../src/front/trading.ts";
+import { make, ScriptedRoad } from "./scripted-road.ts";
+
+const principal: Principal = { accountId: 16, permissions: ["TRADE"], credential: "", expiresAt: 0, record: null };
+const order = { side: "BUY", type: ORDER_TYPES[LIMIT], price: "65000", quantity: "0.1", clientOrderId: "mine" };
+
+test("a clientOrderId whose order could not be sent is free for another symbol, also in a batch", async () => {
+  const road = new ScriptedRoad();
+  const opening = ClientOrderIds.open(road);
+  for (const _ of road.instruments) {
+    await new Promise((resolve) => setImmediate(resolve));
+    assert.ok(road.answer(() => [make(ClientIdsPage, { page: { ids: [], next: null } })]));
+  }
+  const clientOrderIds = await opening;
+  const context = { road, symbols: new Symbols(road.instruments), clientOrderIds } as unknown as Context;
+  const trade = createTrade(context);
+  const refusals: string[] = [];
+  const answer: Answer = {
+    done: false,
+    reply: () => assert.fail("nothing was sent"),
+    refuse: (error) => void refusals.push(error.code),
+    fail: (thrown) => void refusals.push((thrown as ApiError).code),
+  };
+  road.full = true;
+  trade("order.place", { symbol: "BTC-PERP", ...order }, principal, answer);
+  assert.equal(clientOrderIds.ownerOf(principal.accountId, "mine"), 0);
+  trade("order.batch", { symbol: "BTC-PERP", items: [{ action: "PLACE", ...order }] }, principal, answer);
+  assert.equal(clientOrderIds.ownerOf(principal.accountId, "mine"), 0);
+  road.full = false;
+  trade("order.place", { symbol: "BTC-PERP", ...order }, principal, answer);
+  assert.notEqual(clientOrderIds.ownerOf(principal.accountId, "mine"), 0);
+  trade("order.place", { symbol: "ETH-PERP", ...order }, principal, answer);
+  assert.equal(refusals.at(-1), "CLIENT_ORDER_ID_REUSED");
+  assert.equal(refusals.length, 3);
+});
