@@ -31,6 +31,8 @@ interface Endpoint {
 }
 
 const ORDER = { symbol: "BTC-PERP", side: "BUY", type: "LIMIT", price: "60000", quantity: "0.001" };
+const { symbol, ...ITEM } = ORDER;
+const BATCH = { symbol, items: [{ action: "PLACE", ...ITEM }] };
 const WITHDRAWAL = { asset: "USDC", amount: "1", address: "0x0000000000000000000000000000000000000001" };
 const KEY = { label: "x", permissions: ["READ"] };
 
@@ -38,6 +40,7 @@ const ENDPOINTS: Record<string, Endpoint> = {
   "POST /orders": { access: "TRADE", body: ORDER },
   "GET /orders": { access: "READ" },
   "DELETE /orders": { access: "TRADE" },
+  "POST /orders/batch": { access: "TRADE", body: BATCH },
   "POST /orders/cancel-after": { access: "TRADE", body: { timeoutMs: 60_000 } },
   "GET /orders/history": { access: "READ" },
   "GET /orders/:id": { access: "READ", path: "/orders/:order", foreign: "ORDER_NOT_FOUND" },
@@ -112,6 +115,7 @@ const OPS: Record<string, object> = {
   "order.place": ORDER,
   "order.cancel": { orderId: ":order" },
   "order.amend": { orderId: ":order", price: "64000" },
+  "order.batch": BATCH,
   "order.cancelAll": {},
   "order.cancelAfter": { timeoutMs: 60_000 },
   "position.close": { symbol: "BTC-PERP" },
