@@ -1,4 +1,4 @@
-import { ClientIdRow, Traded } from "../../src/core/messages.ts";
+import { ClientIdRow, OrderClosed, Traded } from "../../src/core/messages.ts";
 import type { MessageOf } from "../../src/core/shape.ts";
 import type { Tampering } from "./machine.ts";
 
@@ -13,12 +13,13 @@ export const CANARIES: Record<string, Tampering> = {
   "a new segment's name is never synced": {
     files: (disk) => changed(disk, { fsyncSync: () => {} }),
   },
-  "recovery drops an event now and then": {
+  // Not just any event: a state that has lost its order among orders may go round in circles for ever.
+  "recovery drops an order's end now and then": {
     actor(actor) {
-      let events = 0;
+      let ends = 0;
       return changed(actor, {
         apply: (event, time) => {
-          if (++events % 20 !== 0) actor.apply(event, time);
+          if (event.type !== OrderClosed.code || ++ends % 5 !== 0) actor.apply(event, time);
         },
       });
     },
