@@ -1,4 +1,4 @@
-import { ClientIdRow, OrderClosed, Traded } from "../../src/core/messages.ts";
+import { ClientIdRow, LEDGER, OrderClosed, Traded } from "../../src/core/messages.ts";
 import type { MessageOf } from "../../src/core/shape.ts";
 import type { Tampering } from "./machine.ts";
 
@@ -13,7 +13,7 @@ export const CANARIES: Record<string, Tampering> = {
   "a new segment's name is never synced": {
     files: (disk) => changed(disk, { fsyncSync: () => {} }),
   },
-  // Not just any event: a state that has lost its order among orders may go round in circles for ever.
+  // Nothing that leaves a symbol's lists of orders in disorder: going through one that is a circle never ends.
   "recovery drops an order's end now and then": {
     actor(actor) {
       let ends = 0;
@@ -24,8 +24,11 @@ export const CANARIES: Record<string, Tampering> = {
       });
     },
   },
-  "recovery folds the last turn of a snapshot once more": {
-    snapshots: (real) => changed(real, { load: (actorId, visit) => Math.max(0, real.load(actorId, visit) - 1) }),
+  "recovery folds the last turns of a snapshot once more": {
+    snapshots: (real) =>
+      changed(real, {
+        load: (actorId, visit) => Math.max(0, real.load(actorId, visit) - (actorId === LEDGER ? 10 : 0)),
+      }),
   },
   "snapshots forget the ids that clients gave their orders": {
     snapshots: (real) =>
