@@ -8,11 +8,14 @@ import { FAUCET_CAP_QUANTA, openAccounts, openingPrice } from "./commands.ts";
 /** Asked at once while a stream is prepared. */
 const WINDOW = 256;
 
+/** Longer than a bench: nobody gives prices while a stream runs. */
+const MAX_INDEX_AGE_MS = 3_600_000;
+
 /** The settings of an exchange on a folder, with a faucet that gives all that a stream needs. */
 export function benchConfig(dataFolder: string, changes: Partial<Config> = {}): Config {
   const invocation = loadConfig(["start", "--data", dataFolder], {});
   if (invocation.kind !== "start") throw new Error("the configuration starts nothing");
-  return { ...invocation.config, faucetCapQuanta: FAUCET_CAP_QUANTA, ...changes };
+  return { ...invocation.config, faucetCapQuanta: FAUCET_CAP_QUANTA, maxIndexAgeMs: MAX_INDEX_AGE_MS, ...changes };
 }
 
 /** The ring road without a front: this thread asks. Any thread's death ends the bench. */

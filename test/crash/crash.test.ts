@@ -9,8 +9,8 @@ test("a server that is killed under load has lost nothing that it acknowledged",
   const seed = newSeed();
   t.diagnostic(`seed ${seed}`);
   // Small segments and eager snapshots: crashes fall into every part of the storage's work.
-  const environment = { PERPD_SEGMENT_BYTES: "65536", PERPD_SNAPSHOT_INTERVAL_MS: "100" };
-  const { kills, acknowledged, findings } = await crashAgainAndAgain({ kills: KILLS, seed, environment });
+  const environments = [{ PERPD_SEGMENT_BYTES: "65536", PERPD_SNAPSHOT_INTERVAL_MS: "100" }];
+  const { kills, acknowledged, findings } = await crashAgainAndAgain({ kills: KILLS, seed, environments });
   t.diagnostic(`${kills} kills, ${acknowledged} acknowledged`);
   assert.deepEqual(findings.all, []);
   assert.equal(kills, KILLS);

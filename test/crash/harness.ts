@@ -16,8 +16,8 @@ const FUNDS = "500000";
 export interface CrashOptions {
   kills: number;
   seed: number;
-  /** Settings of the server. */
-  environment?: Record<string, string>;
+  /** Settings of the server: each start picks one of these. */
+  environments: readonly Record<string, string>[];
   /** After each kill. */
   onRound?: (text: string) => void;
 }
@@ -42,9 +42,12 @@ export async function crashAgainAndAgain(options: CrashOptions): Promise<CrashRe
   const random = new Random(options.seed);
   const findings = new Findings();
   const load: Load = { random, findings, url: "", stopping: false, acknowledged: 0, nextId: 1 };
-  const server = new TestServer({
-    environment: { PERPD_FAUCET_CAP: "10000000", PERPD_WITHDRAWAL_DELAY_MS: "200", ...options.environment },
-  });
+  const server = new TestServer();
+  const pickSettings = (): void => {
+    const environment = random.pick(options.environments);
+    server.environment = { PERPD_FAUCET_CAP: "10000000", PERPD_WITHDRAWAL_DELAY_MS: "200", ...environment };
+  };
+  pickSettings();
   try {
     await start(server, load);
     const accounts = await openAccounts(load);
@@ -53,6 +56,7 @@ export async function crashAgainAndAgain(options: CrashOptions): Promise<CrashRe
     for (; kills < options.kills && findings.all.length === 0; kills++) {
       const ending = pickEnding(random);
       const begun = load.acknowledged;
+      pickSettings();
       await runRound(server, load, accounts, ending);
       const now = Date.now();
       // A little earlier, so that nothing falls between two looks.

@@ -3,8 +3,11 @@ import { crashAgainAndAgain } from "./harness.ts";
 
 /** Kills a loaded server again and again (`make crash`), and says whether anything that it had acknowledged was lost. */
 
-/** Small segments and eager snapshots: crashes fall into every part of the storage's work. */
-const EAGER = { PERPD_SEGMENT_BYTES: "65536", PERPD_SNAPSHOT_INTERVAL_MS: "100" };
+/**
+ * All on one data folder; each start with the settings that it would have, or with small segments and eager snapshots, so
+ * that crashes fall into every part of the storage's work.
+ */
+const ENVIRONMENTS = [{}, { PERPD_SEGMENT_BYTES: "65536", PERPD_SNAPSHOT_INTERVAL_MS: "100" }];
 
 const kills = Number(process.argv[2] ?? 200);
 if (!Number.isInteger(kills) || kills < 1) {
@@ -13,23 +16,14 @@ if (!Number.isInteger(kills) || kills < 1) {
 }
 const seed = newSeed();
 console.log(`seed ${seed} (TEST_SEED=${seed} repeats the choices, not the timing)`);
-let bad = false;
-for (const [name, share, environment] of [
-  ["eager storage", Math.ceil(kills / 2), EAGER],
-  ["default settings", Math.floor(kills / 2), {}],
-] as const) {
-  if (share === 0) continue;
-  const onRound = (text: string): void => {
-    if (process.stdout.isTTY) process.stdout.write(`\r\x1b[K${name}: kill ${text}`);
-  };
-  const report = await crashAgainAndAgain({ kills: share, seed, environment, onRound });
-  const { findings, acknowledged } = report;
-  if (process.stdout.isTTY) process.stdout.write("\r\x1b[K");
-  console.log(
-    `${name}: ${report.kills} kills, ${acknowledged} acknowledged, ${findings.lost.length} lost, ` +
-      `${findings.invented.length} invented, ${findings.unbalanced.length} conservation errors`,
-  );
-  for (const text of findings.all.slice(0, 20)) console.log(`  ${text}`);
-  if (findings.all.length > 0) bad = true;
-}
-process.exit(bad ? 1 : 0);
+const onRound = (text: string): void => {
+  if (process.stdout.isTTY) process.stdout.write(`\r\x1b[Kkill ${text}`);
+};
+const { findings, ...report } = await crashAgainAndAgain({ kills, seed, environments: ENVIRONMENTS, onRound });
+if (process.stdout.isTTY) process.stdout.write("\r\x1b[K");
+console.log(
+  `${report.kills} kills, ${report.acknowledged} acknowledged, ${findings.lost.length} lost, ` +
+    `${findings.invented.length} invented, ${findings.unbalanced.length} conservation errors`,
+);
+for (const text of findings.all.slice(0, 20)) console.log(`  ${text}`);
+process.exit(findings.all.length > 0 ? 1 : 0);

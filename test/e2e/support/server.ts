@@ -43,6 +43,8 @@ export class TestServer {
   /** Everything that it has written so far, over all starts. */
   stdout = "";
   stderr = "";
+  /** Settings of the next start. */
+  environment: Record<string, string>;
   private readonly options: ServerOptions;
   private readonly folder = mkdtempSync(join(tmpdir(), "perpd-test-"));
   private child: ChildProcess | null = null;
@@ -50,6 +52,7 @@ export class TestServer {
 
   constructor(options: ServerOptions = {}) {
     this.options = options;
+    this.environment = options.environment ?? {};
     this.dataFolder = options.dataFolder ?? join(this.folder, "data");
   }
 
@@ -68,7 +71,7 @@ export class TestServer {
 
   /** Resolves when it says that it is ready; rejects with what it wrote when it ends or hangs instead. */
   async start(): Promise<void> {
-    const { flags = [], environment = {}, quiet = true, program } = this.options;
+    const { flags = [], quiet = true, program } = this.options;
     const child = spawn(
       process.execPath,
       [
@@ -77,7 +80,7 @@ export class TestServer {
         ...(quiet ? this.quietFlags() : []),
         ...flags,
       ],
-      { env: { ...withoutSettings(process.env), ...environment }, stdio: ["ignore", "pipe", "pipe"] },
+      { env: { ...withoutSettings(process.env), ...this.environment }, stdio: ["ignore", "pipe", "pipe"] },
     );
     this.child = child;
     alive.add(child);
