@@ -11,18 +11,20 @@ export interface FloodTask {
   params: object;
 }
 
-/** So many orders a second whether or not they are answered, or (null) as many as are answered. */
+/** So many orders a second, whether or not they are answered, as far as the exchange reads them; or (null) as many as are answered. */
 export interface Wave {
   seconds: number;
   perSecond: number | null;
 }
 
-/** What became of a wave: every order is taken or refused as one too many. */
+/** What became of a wave: every order is taken, or refused as one too many, or was on a connection that was cut. */
 export interface WaveReport {
   taken: number;
   overloaded: number;
+  /** Orders without an answer: this process did not read fast enough and was dropped (SLOW_CONSUMER), and came back. */
+  cutOff: number;
   seconds: number;
-  /** From when the order was due, in milliseconds. */
+  /** From when the order was sent, in milliseconds. */
   takenMs: Percentiles;
   overloadedMs: Percentiles;
 }
@@ -36,8 +38,10 @@ export interface Percentiles {
 /** Of each connection, while a wave goes as fast as it can: the rate that is found does not hang on the latency. */
 const IN_FLIGHT = 256;
 const ID_DIGITS = 12;
+const MAX_UNSENT_BYTES = 65_536;
 const OPCODE_TEXT = 0x81;
 const OPCODE_PING = 0x89;
+const OPCODE_CLOSE = 0x88;
 const PONG = Buffer.from([0x8a, 0x80, 0, 0, 0, 0]);
 /** Enough of an answer to know what it is. */
 const HEAD_BYTES = 96;
@@ -46,6 +50,7 @@ const HEAD_BYTES = 96;
 class Tally {
   taken = 0;
   overloaded = 0;
+  cutOff = 0;
   private readonly takenTimes = newHistogram();
   private readonly overloadedTimes = newHistogram();
 
@@ -58,8 +63,15 @@ class Tally {
   }
 
   report(seconds: number): WaveReport {
-    const { taken, overloaded, takenTimes, overloadedTimes } = this;
-    return { taken, overloaded, seconds, takenMs: percentiles(takenTimes), overloadedMs: percentiles(overloadedTimes) };
+    const { taken, overloaded, cutOff, takenTimes, overloadedTimes } = this;
+    return {
+      taken,
+      overloaded,
+      cutOff,
+      seconds,
+      takenMs: percentiles(takenTimes),
+      overloadedMs: percentiles(overloadedTimes),
+    };
   }
 }
 
@@ -73,75 +85,105 @@ const percentiles = (histogram: Histogram): Percentiles => ({
 });
 
 class Connection {
-  private readonly socket: Socket;
+  private readonly task: FloodTask;
+  /** Null while there is none. */
+  private socket: Socket | null = null;
   /** A frame's bytes around its id, one character each. Masked with zeros, which change nothing. */
   private readonly before: string;
   private readonly after: string;
   private rest: Buffer = Buffer.alloc(0);
   private onAnswer: (answer: string) => void = () => {};
+  private onCut: () => void = () => {};
+  private onBack: () => void = () => {};
 
-  static async open({ port, token, params }: FloodTask): Promise<Connection> {
-    const connection = new Connection(await upgrade(port), params);
-    const authenticated = new Promise<string>((resolve) => {
-      connection.onAnswer = resolve;
-    });
-    connection.socket.write(textFrame({ op: "auth", token }));
-    const answer = await authenticated;
-    if (!answer.includes('"authenticated"')) throw new Error(answer);
+  static async open(task: FloodTask): Promise<Connection> {
+    const connection = new Connection(task);
+    await connection.connect();
     return connection;
   }
 
-  private constructor(socket: Socket, params: object) {
-    this.socket = socket;
-    const text = JSON.stringify({ op: "order.place", id: "#", params });
+  private constructor(task: FloodTask) {
+    this.task = task;
+    const text = JSON.stringify({ op: "order.place", id: "#", params: task.params });
     const length = text.length - 1 + ID_DIGITS;
     const [left = "", right = ""] = text.split("#");
     this.before = String.fromCharCode(OPCODE_TEXT, 0x80 | 126, length >> 8, length & 255, 0, 0, 0, 0) + left;
     this.after = right;
-    socket.on("data", (bytes: Buffer) => this.read(bytes));
-    socket.on("close", () => {
-      throw new Error("the exchange has closed a connection");
-    });
-    socket.resume();
   }
 
-  /** Ids are the order's number in its wave. Resolves when each order is answered. */
+  /** Resolves when orders may be sent; when it is cut off, it comes back by itself. */
+  private async connect(): Promise<void> {
+    const socket = await upgrade(this.task.port);
+    this.rest = Buffer.alloc(0);
+    const { onAnswer } = this;
+    const authenticated = new Promise<string>((resolve) => {
+      this.onAnswer = resolve;
+    });
+    socket.removeAllListeners("close");
+    socket.on("data", (bytes: Buffer) => this.read(socket, bytes));
+    socket.on("close", () => {
+      this.socket = null;
+      this.onCut();
+      void this.connect().then(() => this.onBack());
+    });
+    socket.resume();
+    socket.write(textFrame({ op: "auth", token: this.task.token }));
+    const answer = await authenticated;
+    if (!answer.includes('"authenticated"')) throw new Error(answer);
+    this.onAnswer = onAnswer;
+    this.socket = socket;
+  }
+
+  /** Ids are the order's number in its wave. Resolves when each order is answered or cut off. */
   run({ seconds, perSecond }: Wave, connections: number, tally: Tally): Promise<void> {
     const from = performance.now();
     const until = from + seconds * 1e3;
     const everyMs = perSecond === null ? 0 : (1e3 * connections) / perSecond;
     const total = perSecond === null ? Number.POSITIVE_INFINITY : Math.floor((seconds * perSecond) / connections);
-    const dueAt: number[] = [];
+    const sentAt: number[] = [];
     let answered = 0;
     return new Promise((resolve) => {
       const send = (count: number): void => {
+        // What the exchange does not even read yet is not sent: it would wait here.
+        if (this.socket === null || count <= 0 || this.socket.writableLength > MAX_UNSENT_BYTES) return;
         const now = performance.now();
         let frames = "";
         for (let i = 0; i < count; i++) {
-          frames += this.before + String(dueAt.length).padStart(ID_DIGITS, "0") + this.after;
-          dueAt.push(perSecond === null ? now : from + dueAt.length * everyMs);
+          frames += this.before + String(sentAt.length).padStart(ID_DIGITS, "0") + this.after;
+          sentAt.push(now);
         }
-        if (count > 0) this.socket.write(frames, "latin1");
+        this.socket.write(frames, "latin1");
       };
-      const isOver = (): boolean => dueAt.length >= total || performance.now() >= until;
+      const isOver = (): boolean => sentAt.length >= total || performance.now() >= until;
       const timer = setInterval(() => {
-        if (perSecond !== null) send(Math.min(total, Math.ceil((performance.now() - from) / everyMs)) - dueAt.length);
-        if (isOver()) clearInterval(timer);
+        if (!isOver()) {
+          if (perSecond !== null)
+            send(Math.min(total, Math.ceil((performance.now() - from) / everyMs)) - sentAt.length);
+        } else if (answered === sentAt.length) {
+          clearInterval(timer);
+          resolve();
+        }
       }, 1);
       this.onAnswer = (answer) => {
         const id = /"id":"(\d+)"/.exec(answer);
-        const due = dueAt[Number(id?.[1])];
-        if (due === undefined) throw new Error(`an answer to nothing: ${answer}`);
-        tally.add(answer, performance.now() - due);
+        const at = sentAt[Number(id?.[1])];
+        if (at === undefined) throw new Error(`an answer to nothing: ${answer}`);
+        tally.add(answer, performance.now() - at);
         answered++;
         if (perSecond === null && !isOver()) send(1);
-        else if (answered === dueAt.length && isOver()) resolve();
       };
-      if (perSecond === null) send(IN_FLIGHT);
+      this.onCut = () => {
+        tally.cutOff += sentAt.length - answered;
+        answered = sentAt.length;
+      };
+      this.onBack = () => {
+        if (perSecond === null && !isOver()) send(IN_FLIGHT);
+      };
+      this.onBack();
     });
   }
 
-  private read(bytes: Buffer): void {
+  private read(socket: Socket, bytes: Buffer): void {
     const all = this.rest.length === 0 ? bytes : Buffer.concat([this.rest, bytes]);
     let at = 0;
     while (all.length - at >= 4) {
@@ -152,7 +194,8 @@ class Connection {
       if (short === 127) throw new Error("an answer of more than 64 KiB");
       if (all.length - at < head + length) break;
       at += head;
-      if (opcode === OPCODE_PING) this.socket.write(PONG);
+      if (opcode === OPCODE_PING) socket.write(PONG);
+      else if (opcode === OPCODE_CLOSE) socket.destroy();
       else if (opcode === OPCODE_TEXT) this.onAnswer(all.toString("latin1", at, at + Math.min(length, HEAD_BYTES)));
       else throw new Error(`a frame that begins with ${opcode}`);
       at += length;

@@ -51,6 +51,7 @@ export const OVERLOAD: Stage = {
       );
       say(`taken ${rate(wave.taken, wave.seconds)}/s: ${print(wave.takenMs)}`);
       say(`refused ${rate(wave.overloaded, wave.seconds)}/s: ${print(wave.overloadedMs)}`);
+      if (wave.cutOff > 0) say(`${wave.cutOff} lost with connections that were dropped for reading too slowly`);
       say(`${seen.cancelsMs.length} cancels, none refused: ${printAll(seen.cancelsMs)}`);
       say(
         `${seen.liquidationsMs.length} liquidations, from the price to the closed position: ${printAll(seen.liquidationsMs)}`,
