@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
-import type { NewOrder, Order, PlacedOrder } from "../../src/client/types.ts";
+import type { NewOrder, PlacedOrder } from "../../src/client/types.ts";
 import { startServer, type TestServer } from "./support/server.ts";
 import { Operator, openTrader, Trader } from "./support/trader.ts";
-import { pause, until } from "./support/wait.ts";
+import { pause } from "./support/wait.ts";
 
 let server: TestServer;
 let operator: Operator;
@@ -35,12 +35,6 @@ const trailing = (more: Partial<NewOrder> = {}): NewOrder => ({
   ...more,
 });
 
-const fired = (trader: Trader, orderId: string): Promise<Order> =>
-  until("the order to fire", async () => {
-    const order = await trader.order(orderId);
-    return order.status !== "UNTRIGGERED" && order;
-  });
-
 test("a trailing stop says where it is, follows the price, fires and is history", async () => {
   const placed = await alice.place(trailing({ clientOrderId: "trail" }));
   const { fills, ...order } = placed;
@@ -58,7 +52,7 @@ test("a trailing stop says where it is, follows the price, fires and is history"
 
   await bob.buy("0.3", "65300");
   await operator.setIndex("BTC-PERP", "65340");
-  const filled = await fired(alice, order.orderId);
+  const filled = await alice.fired(order.orderId);
   assert.deepEqual(
     [filled.status, filled.avgPrice, filled.triggerPrice, filled.callbackRate, filled.type],
     ["FILLED", "65300", "65340", "0.01", "TRAILING_STOP_MARKET"],
@@ -96,7 +90,7 @@ test("the best price and what waits for its activation are there after kill -9, 
   const maker = await openTrader(server);
   await maker.buy("1", "65400");
   await operator.setIndex("BTC-PERP", "65430");
-  const ended = await fired(again, early.orderId);
+  const ended = await again.fired(early.orderId);
   assert.deepEqual([ended.status, ended.avgPrice, ended.triggerPrice], ["FILLED", "65400", "65439"]);
   await Promise.all([maker.cancelAll(), again.cancelAll()]);
 });

@@ -3,7 +3,7 @@ import { after, before, beforeEach, test } from "node:test";
 import type { NewOrder, Order, PlacedOrder } from "../../src/client/types.ts";
 import { startServer, type TestServer } from "./support/server.ts";
 import { Operator, openTrader, Trader } from "./support/trader.ts";
-import { pause, until } from "./support/wait.ts";
+import { pause } from "./support/wait.ts";
 
 let server: TestServer;
 let operator: Operator;
@@ -35,13 +35,6 @@ const stop = (more: Partial<NewOrder> = {}): NewOrder => ({
   ...more,
 });
 
-/** The order once its price has come: it fires in a turn behind that of the price. */
-const fired = (trader: Trader, orderId: string): Promise<Order> =>
-  until("the order to fire", async () => {
-    const order = await trader.order(orderId);
-    return order.status !== "UNTRIGGERED" && order;
-  });
-
 test("a stop waits, is read and listed, fires at its price and is history", async () => {
   const placed = await alice.place(stop({ clientOrderId: "stop-1" }));
   const { fills, ...order } = placed;
@@ -57,7 +50,7 @@ test("a stop waits, is read and listed, fires at its price and is history", asyn
 
   await bob.buy("0.3", "63900");
   await operator.setIndex("BTC-PERP", "63990");
-  const filled = await fired(alice, order.orderId);
+  const filled = await alice.fired(order.orderId);
   assert.deepEqual(
     [filled.status, filled.avgPrice, filled.filledQuantity, filled.triggerPrice, filled.createdAt, filled.type],
     ["FILLED", "63900", "0.1", "64000", order.createdAt, "STOP_MARKET"],
@@ -109,7 +102,7 @@ test("a stop and a take-profit close the position and end with it", async () => 
   assert.deepEqual([sl.quantity, sl.closePosition, sl.reduceOnly], ["0", true, true]);
   await bob.buy("0.5", "65500");
   await operator.setIndex("BTC-PERP", "66100");
-  const taken = await fired(alice, tp.orderId);
+  const taken = await alice.fired(tp.orderId);
   const stopped = await alice.order(sl.orderId);
   assert.deepEqual([taken.status, taken.quantity, taken.avgPrice], ["FILLED", "0.2", "65500"]);
   assert.deepEqual([stopped.status, stopped.reason, stopped.sequence], ["CANCELED", "POSITION_CLOSED", taken.sequence]);
@@ -122,7 +115,7 @@ test("an order that finds no margin at its price is rejected and says so", async
   await bob.buy("1", "63500");
   const { orderId } = await poor.place(stop({ quantity: "1" }));
   await operator.setIndex("BTC-PERP", "63000");
-  const ended = await fired(poor, orderId);
+  const ended = await poor.fired(orderId);
   assert.deepEqual([ended.status, ended.reason, ended.remainingQuantity], ["REJECTED", "INSUFFICIENT_MARGIN", "0"]);
   assert.deepEqual((await poor.history()).data, [ended]);
   await bob.cancelAll();
@@ -142,7 +135,7 @@ test("what waits is there after kill -9, from the snapshot and from the log, and
   assert.deepEqual((await again.openOrders()).data, before);
   await operator.setIndex("BTC-PERP", "63800");
   await operator.setIndex("BTC-PERP", "63800");
-  const ends = await Promise.all([early, late].map(({ orderId }) => fired(again, orderId)));
+  const ends = await Promise.all([early, late].map(({ orderId }) => again.fired(orderId)));
   assert.deepEqual(
     ends.map(({ status, avgPrice }) => [status, avgPrice]),
     [

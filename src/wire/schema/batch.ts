@@ -1,5 +1,5 @@
 import Type, { type Static } from "typebox";
-import { AmendOrderBody, PlacedOrder, PlaceOrderBody } from "./orders.ts";
+import { AmendOrderBody, PLACE_REFUSALS, PlacedOrder, PlaceOrderBody } from "./orders.ts";
 import { ClientOrderId, Id, object, SymbolName } from "./scalars.ts";
 import { ErrorBody } from "./system.ts";
 
@@ -52,33 +52,11 @@ export type BatchBody = Static<typeof BatchBody>;
 
 /** What the exchange may say to a single item; what the request alone shows to be wrong refuses all of it. */
 export const BATCH_ITEM_ERRORS = [
-  "PRICE_TOO_HIGH",
-  "QUANTITY_TOO_SMALL",
-  "QUANTITY_TOO_LARGE",
-  "DISPLAY_QUANTITY_OUT_OF_RANGE",
-  "NOTIONAL_TOO_SMALL",
-  "CLIENT_ORDER_ID_REUSED",
-  "INSUFFICIENT_MARGIN",
-  "PRICE_OUT_OF_BAND",
-  "NO_PRICE_LEVEL",
-  "POSITION_LIMIT",
-  "TOO_MANY_OPEN_ORDERS",
-  "POST_ONLY_WOULD_TRADE",
-  "WOULD_TRIGGER",
-  "TOO_MANY_TRIGGER_ORDERS",
-  "GOOD_TILL_DATE_PASSED",
-  "REDUCE_ONLY_NO_POSITION",
-  "NO_MARK_PRICE",
-  "SYMBOL_HALTED",
-  "STALE_PRICE",
-  "REQUEST_EXPIRED",
+  ...PLACE_REFUSALS,
   "ORDER_NOT_FOUND",
   "ORDER_NOT_OPEN",
   "ORDER_WAITS",
   "QUANTITY_BELOW_FILLED",
-  "KEY_ORDER_LIMIT",
-  "KEY_POSITION_LIMIT",
-  "KEY_LEVERAGE_LIMIT",
   "BATCH_TOO_LONG",
 ] as const;
 

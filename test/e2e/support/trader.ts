@@ -12,6 +12,7 @@ import type {
 } from "../../../src/client/types.ts";
 import { Api } from "./api.ts";
 import { OPERATOR_TOKEN, type TestServer } from "./server.ts";
+import { until } from "./wait.ts";
 import { login, newPrivateKey, type PrivateKey } from "./wallet.ts";
 
 /** The most that the faucet gives to an account on one day, unless told otherwise. */
@@ -82,6 +83,14 @@ export class Trader extends Api {
     const { data } = await this.get<Page<Position>>(`/positions?symbol=${symbol}`);
     assert.ok(data.length <= 1);
     return data[0] ?? null;
+  }
+
+  /** The order once its price has come: it fires in a turn behind that of the price. */
+  fired(orderId: string): Promise<Order> {
+    return until("the order to fire", async () => {
+      const order = await this.order(orderId);
+      return order.status !== "UNTRIGGERED" && order;
+    });
   }
 
   deposit(amount: string, reference?: string): Promise<Transfer> {
