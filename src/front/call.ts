@@ -24,6 +24,8 @@ export interface Log {
 const REQUEST_ID_PREFIX = `${randomBytes(4).toString("hex")}-`;
 let requestCount = 0;
 
+const NO_BYTES = new Uint8Array(0);
+
 const STATUS_LINES: readonly (string | undefined)[] = Array.from({ length: 600 }, (_, status) => {
   const reason = STATUS_CODES[status];
   return reason === undefined ? undefined : `${status} ${reason}`;
@@ -52,6 +54,8 @@ export class Call {
   acceptEncoding = "";
   /** Whole and valid UTF-8 by the time a handler sees it. */
   body = "";
+  /** The same before it was decoded. It is gone when the handler returns. */
+  bytes: Uint8Array = NO_BYTES;
   awaitsBody = false;
   /** Answered, or nobody is there to answer. */
   done = false;

@@ -8,9 +8,10 @@ import { type ChannelRequest, isPrivate, type RequestId, readId, readRequest } f
 import { Connection } from "./connection.ts";
 import type { Principal } from "./credentials.ts";
 import { ApiError } from "./errors.ts";
-import { parseJson } from "./json.ts";
+import { decodeUtf8, parseJson } from "./json.ts";
 import { type Cost, type Limits, SOCKET_MESSAGES_PER_SECOND } from "./limits.ts";
 import type { MarketData } from "./market.ts";
+import { OrderReader } from "./routes/plain-order.ts";
 import type { Authenticate, SocketCredentials } from "./socket-auth.ts";
 import { SocketCall, UNHEARD } from "./socket-call.ts";
 import { CLOSE_CREDENTIAL_ENDED, CLOSE_RATE_LIMITED, errorJson, type Problem, SocketRefusal } from "./socket-errors.ts";
@@ -48,6 +49,7 @@ export class Channels implements SocketHandlers {
   private readonly trade: Trade;
   private readonly now: () => TimeMs;
   private readonly limits: Limits | null;
+  private readonly orders: OrderReader;
   private readonly connections = new Map<Socket, Connection>();
   private heartbeatAt: TimeMs;
   private timer: NodeJS.Timeout | null = null;
@@ -60,6 +62,7 @@ export class Channels implements SocketHandlers {
     this.trade = options.trade;
     this.now = options.now;
     this.limits = options.limits;
+    this.orders = new OrderReader(road.instruments);
     this.heartbeatAt = options.now();
     road.onReleased((turn) => this.released(turn));
     road.onDrained(() => this.streams.flush());
@@ -111,13 +114,19 @@ export class Channels implements SocketHandlers {
       this.trade("order.cancelAll", {}, connection.identity, UNHEARD);
   }
 
-  message(socket: Socket, text: string): void {
+  message(socket: Socket, bytes: Uint8Array): void {
     const connection = this.connections.get(socket);
     if (connection === undefined) return;
     let id: RequestId = null;
     try {
       if (!connection.countMessage(this.now())) throw new ApiError("RATE_LIMITED", { details: FLOOD });
-      const message = parseJson(text);
+      const order = this.orders.readMessage(bytes);
+      if (order !== null) {
+        id = this.orders.id;
+        this.order(connection, id, "order.place", order);
+        return;
+      }
+      const message = parseJson(decodeUtf8(bytes));
       id = readId(message);
       this.serve(connection, id, message);
     } catch (thrown) {

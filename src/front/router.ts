@@ -55,6 +55,11 @@ export interface RouteSpec<Q extends TObject, B extends TObject> {
   readonly errors?: readonly ErrorCode[];
   /** Those of single rows in an answer that is a success. */
   readonly itemErrors?: readonly ErrorCode[];
+  /**
+   * Answers a call whose body has the form that nearly all have, straight from its bytes; false, and nothing was done, for
+   * any other, right or wrong: handle() gets it. There is no query.
+   */
+  handleBytes?(call: Call, principal: Principal, body: Uint8Array): boolean;
   /** Answers the call, now or later. What it throws, or its promise rejects with, is the answer too. */
   handle(request: RouteRequest<Q, B>): void | Promise<void>;
 }
@@ -148,6 +153,7 @@ export class Router {
     const pays = route.access !== "OPERATOR" && this.payByAddress(call, cost);
     const principal = this.admit(call, route.access);
     if (pays) this.payByPrincipal(call, principal, cost);
+    if (call.query === "" && route.handleBytes?.(call, principal, call.bytes) === true) return;
     const request = {
       call,
       principal,

@@ -207,6 +207,7 @@ function receive(call: Call, body: Uint8Array, run: (call: Call) => void): void 
   call.awaitsBody = false;
   try {
     call.body = decodeUtf8(body);
+    call.bytes = body;
   } catch {
     call.refuse(new ApiError("BAD_ENCODING"));
     return;

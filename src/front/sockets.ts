@@ -1,5 +1,4 @@
 import type { Log } from "./call.ts";
-import { decodeUtf8 } from "./json.ts";
 
 /** What a socket needs of a uWebSockets.js WebSocket. Each method throws once it is closed. */
 export interface RawSocket {
@@ -83,7 +82,8 @@ export interface SocketHandlers {
   /** Before the handshake. Throws an ApiError where a client at this address may not open one (more). */
   admit(address: string): void;
   open(socket: Socket): void;
-  message(socket: Socket, text: string): void;
+  /** Text, in UTF-8. It is gone when the handler returns. */
+  message(socket: Socket, bytes: Uint8Array): void;
   /** The client has read some of what waited for it. */
   drain(socket: Socket): void;
   /** It has closed already: nothing can be sent. */
@@ -130,7 +130,7 @@ export class OpenSockets {
     socket.heardAt = Date.now();
     if (isBinary) return socket.close(UNSUPPORTED_DATA, "TEXT_ONLY");
     try {
-      this.handlers.message(socket, decodeUtf8(bytes));
+      this.handlers.message(socket, new Uint8Array(bytes));
     } catch (thrown) {
       this.failed(socket, thrown);
     }

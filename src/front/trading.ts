@@ -11,10 +11,14 @@ import { setCancelAfter } from "./routes/cancel-after.ts";
 import { cancelOrder, cancelOrders } from "./routes/cancel-orders.ts";
 import { readReference } from "./routes/find-orders.ts";
 import { moveMargin, setMarginMode } from "./routes/margin.ts";
-import { placeOrder } from "./routes/place.ts";
+import { placeOrder, placePlainOrder } from "./routes/place.ts";
+import { PlainOrder } from "./routes/plain-order.ts";
 import { closePosition, setLeverage } from "./routes/positions.ts";
 
-/** Does what the op says for whom it is asked, and answers now or later. Never throws. */
+/**
+ * Does what the op says for whom it is asked, and answers now or later. Never throws. `params`: as a client sends them, or
+ * a PlainOrder that has been made of them.
+ */
 export type Trade = (op: TradingOp, params: unknown, principal: Principal, answer: Answer) => void;
 
 /** What a request costs. `params`: as a client sends them. */
@@ -64,6 +68,7 @@ type Running = void | Promise<void>;
 function run(context: Context, op: TradingOp, params: unknown, principal: Principal, answer: Answer): Running {
   switch (op) {
     case "order.place":
+      if (params instanceof PlainOrder) return placePlainOrder(context, answer, principal, params);
       return placeOrder(context, answer, principal, PLACE.check(params));
     case "order.cancel":
       return cancel(context, answer, principal, CANCEL.check(params));

@@ -36,7 +36,8 @@ export class ScriptedClient implements RawSocket {
 
   /** Says this to the exchange; an object as JSON. */
   say(message: unknown): void {
-    this.handlers.message(this.socket, typeof message === "string" ? message : JSON.stringify(message));
+    const text = typeof message === "string" ? message : JSON.stringify(message);
+    this.handlers.message(this.socket, new TextEncoder().encode(text));
   }
 
   /** What has come since the last look. */

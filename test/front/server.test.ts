@@ -43,7 +43,8 @@ before(async () => {
     sockets: {
       admit: () => {},
       open: (socket) => void sockets.push(socket),
-      message: (socket, text) => {
+      message: (socket, bytes) => {
+        const text = String(Buffer.from(bytes));
         if (text === "throw") throw new Error("a bug");
         if (text === "subscribe") socket.subscribe("news");
         socket.send(`echo ${text}`);

@@ -26,10 +26,12 @@ import { runBatch } from "./batch-orders.ts";
 import { setCancelAfter } from "./cancel-after.ts";
 import { cancelOrder, cancelOrders } from "./cancel-orders.ts";
 import { findInHistory, findOpen, instrumentOf, type OpenRow, openOrders } from "./find-orders.ts";
-import { placeOrder } from "./place.ts";
+import { placeOrder, placePlainOrder } from "./place.ts";
+import { OrderReader } from "./plain-order.ts";
 
 export function orderRoutes(context: Context): Route[] {
   const { history, symbols } = context;
+  const reader = new OrderReader(symbols.all);
   return [
     route({
       method: "POST",
@@ -86,6 +88,12 @@ export function orderRoutes(context: Context): Route[] {
         ...PLACE_REFUSALS,
         "SYMBOL_NOT_ALLOWED",
       ],
+      handleBytes(call, principal, body) {
+        const order = reader.readBody(body);
+        if (order === null) return false;
+        placePlainOrder(context, call, principal, order);
+        return true;
+      },
       handle: ({ call, principal, body }) => placeOrder(context, call, principal, body),
     }),
     route({

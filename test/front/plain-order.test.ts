@@ -1,0 +1,267 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { compileInstrument } from "../../src/core/instrument.ts";
+import { ORDER_TYPES, PlaceOrder, SELF_TRADE_PREVENTIONS, SIDES, TIMES_IN_FORCE } from "../../src/core/messages.ts";
+import type { Message } from "../../src/core/shape.ts";
+import { readId, readRequest } from "../../src/front/channel-requests.ts";
+import { Symbols } from "../../src/front/context.ts";
+import type { Principal } from "../../src/front/credentials.ts";
+import { ApiError } from "../../src/front/errors.ts";
+import { Input } from "../../src/front/input.ts";
+import { decodeUtf8, parseJson } from "../../src/front/json.ts";
+import { readNewOrder } from "../../src/front/routes/place.ts";
+import { OrderReader } from "../../src/front/routes/plain-order.ts";
+import { SocketRefusal } from "../../src/front/socket-errors.ts";
+import { PlaceOrderBody } from "../../src/wire/schema/orders.ts";
+import { instrument } from "./scripted-road.ts";
+
+/** Units other than powers of ten, and quantities of whole units. */
+const coarse = { tickSize: "0.25", stepSize: "5", minQuantity: "5", maxQuantity: "1000", maxPrice: "100000" };
+const instruments = [
+  instrument(1, "BTC-PERP"),
+  compileInstrument({ ...instrument(2, "DOGE-PERP").config, ...coarse }),
+  instrument(3, "A"),
+];
+const symbols = new Symbols(instruments);
+const nobody: Principal = { accountId: 0, permissions: [], credential: "", expiresAt: 0, record: null };
+const BODY = new Input(PlaceOrderBody);
+const reader = new OrderReader(instruments);
+const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
+
+interface Read {
+  symbol: string;
+  command: Message;
+  id: unknown;
+}
+
+/** What the general way makes of a body; null when it refuses it, or it is no order that a PlaceOrder places. */
+function readGenerally(body: unknown, id: unknown): Read | null {
+  const checked = BODY.check(body);
+  const { symbol } = checked;
+  const command = readNewOrder(nobody, symbols.named(symbol), checked);
+  return checked.dryRun === true || command.type !== PlaceOrder.code ? null : { symbol, command: { ...command }, id };
+}
+
+function unlessRefused(read: () => Read | null): Read | null {
+  try {
+    return read();
+  } catch (thrown) {
+    // Not UTF-8: a TypeError.
+    assert(
+      thrown instanceof ApiError || thrown instanceof SocketRefusal || thrown instanceof TypeError,
+      String(thrown),
+    );
+    return null;
+  }
+}
+
+const bodyGenerally = (bytes: Uint8Array): Read | null =>
+  unlessRefused(() => readGenerally(parseJson(decodeUtf8(bytes)), null));
+
+const messageGenerally = (bytes: Uint8Array): Read | null =>
+  unlessRefused(() => {
+    const message = parseJson(decodeUtf8(bytes));
+    const id = readId(message);
+    const request = readRequest(message, instruments);
+    return request.op === "order.place" ? readGenerally(request.params, id) : null;
+  });
+
+function bodyQuickly(bytes: Uint8Array): Read | null {
+  const order = reader.readBody(bytes);
+  return order && { symbol: order.instrument.symbol, command: { ...order.command }, id: null };
+}
+
+function messageQuickly(bytes: Uint8Array): Read | null {
+  const order = reader.readMessage(bytes);
+  return order && { symbol: order.instrument.symbol, command: { ...order.command }, id: reader.id };
+}
+
+/** The quick way takes less, and of what it takes it makes the same. */
+function holdTogether(quick: Read | null, general: Read | null): void {
+  if (quick !== null) assert.deepEqual(quick, general);
+}
+
+// ---- what programs send ------------------------------------------------------------------------------------------------
+
+/** On the tick and step of all three. */
+const sound = fc.constantFrom("30000", "30000.5", "30000.50", "5", "10", "100", "1250.000", "995");
+const decimal = fc.oneof(
+  { arbitrary: sound, weight: 20 },
+  fc.constantFrom(
+    "0.001",
+    "0.25",
+    "100.75",
+    "1",
+    "999999999999",
+    "0.000000000001",
+    "0",
+    "0.0",
+    "00.1",
+    "01",
+    ".5",
+    "5.",
+  ),
+  fc.constantFrom("1e3", "-1", "+1", "", " 1", "1 ", "1.2.3", "1234567890123", "0.1234567890123"),
+  fc.tuple(fc.nat(999_999), fc.nat(9999)).map(([whole, fraction]) => `${whole}.${fraction}`),
+  fc
+    .tuple(fc.bigInt(0n, 10n ** 12n), fc.stringMatching(/^[0-9]{1,12}$/))
+    .map(([whole, fraction]) => `${whole}.${fraction}`),
+);
+const anything = fc.oneof(
+  fc.constantFrom<unknown>(null, true, 1, 0.5, "", "BUY", "ETH-PERP", "btc-perp", {}, []),
+  fc.string({ maxLength: 5 }),
+);
+const rarely = <T>(usual: fc.Arbitrary<T>) =>
+  fc.oneof({ arbitrary: usual, weight: 40 }, { arbitrary: anything, weight: 1 });
+const fields = {
+  symbol: rarely(fc.constantFrom(...instruments.map(({ symbol }) => symbol))),
+  side: rarely(fc.constantFrom(...SIDES)),
+  type: rarely(fc.oneof({ arbitrary: fc.constantFrom("LIMIT", "MARKET"), weight: 9 }, fc.constantFrom(...ORDER_TYPES))),
+  timeInForce: rarely(fc.constantFrom(...TIMES_IN_FORCE)),
+  price: rarely(decimal),
+  quantity: rarely(decimal),
+  postOnly: rarely(fc.boolean()),
+  reduceOnly: rarely(fc.boolean()),
+  clientOrderId: rarely(
+    fc.oneof(fc.stringMatching(/^[A-Za-z0-9_.:-]{1,37}$/), fc.uuid(), fc.string({ maxLength: 40 })),
+  ),
+  selfTradePreventionMode: rarely(fc.constantFrom(...SELF_TRADE_PREVENTIONS)),
+  expiresAt: rarely(
+    fc.oneof({ arbitrary: fc.maxSafeNat(), weight: 9 }, fc.constantFrom<unknown>(0, 1, -1, 1.5, 1e15, 1e21, "1")),
+  ),
+};
+const more = {
+  dryRun: fc.boolean(),
+  priceMatch: fc.constant("QUEUE"),
+  closePosition: fc.boolean(),
+  maxSlippage: fc.constant("0.01"),
+  triggerPrice: decimal,
+  goodTillDate: fc.constant(1_790_000_000_000),
+  unknown: anything,
+};
+type Body = Record<string, unknown>;
+const limit = fc.record(fields, { requiredKeys: ["symbol", "side", "type", "price", "quantity"] });
+const { price: _, ...unpriced } = { ...fields, type: fc.constant("MARKET") };
+const market = fc.record(unpriced, { requiredKeys: ["symbol", "side", "type", "quantity"] });
+const extras = fc.oneof({ arbitrary: fc.constant({}), weight: 9 }, fc.record(more, { requiredKeys: [] }));
+const body = fc.tuple(fc.oneof(limit, market), extras).chain(([most, rest]) => shuffled({ ...most, ...rest }));
+const shuffled = (object: Body): fc.Arbitrary<Body> =>
+  fc.shuffledSubarray(Object.keys(object), { minLength: Object.keys(object).length }).map((names) => {
+    return Object.fromEntries(names.map((name) => [name, object[name]]));
+  });
+const message = fc
+  .record(
+    {
+      op: fc.oneof({ arbitrary: fc.constant("order.place"), weight: 9 }, fc.constantFrom("order.cancel", "ping")),
+      id: fc.oneof(
+        fc.nat(),
+        fc.uuid(),
+        fc.constantFrom<unknown>(0, -1, 1.5, null, "", "a\nb", "é", "x".repeat(65), 2 ** 53),
+      ),
+      params: body,
+    },
+    { requiredKeys: ["op", "params"] },
+  )
+  .chain(shuffled);
+
+/** JSON as JavaScript, Python and others print it. */
+const print = (value: unknown, style: string): string => {
+  if (style === "compact") return JSON.stringify(value);
+  const indented = JSON.stringify(value, null, 1);
+  // Strings hold no line ends in JSON.
+  return style === "indented" ? indented : indented.replace(/\n */g, " ").replace(/([{[]) | (?=[}\]])/g, "$1");
+};
+const style = fc.constantFrom("compact", "compact", "spaced", "indented");
+
+/** Somewhere a byte more, less or other than it was. */
+const damage = fc.record({
+  at: fc.nat(),
+  byte: fc.nat(255),
+  kind: fc.constantFrom("set", "insert", "remove", "cut", "repeat"),
+});
+type Damage = typeof damage extends fc.Arbitrary<infer D> ? D : never;
+function damaged(bytes: Uint8Array, { at, byte, kind }: Damage): Uint8Array {
+  const place = at % (bytes.length + 1);
+  const [before, behind] = [[...bytes.subarray(0, place)], [...bytes.subarray(place)]];
+  switch (kind) {
+    case "set":
+      return Uint8Array.from([...before, byte, ...behind.slice(1)]);
+    case "insert":
+      return Uint8Array.from([...before, byte, ...behind]);
+    case "remove":
+      return Uint8Array.from([...before, ...behind.slice(1)]);
+    case "cut":
+      return Uint8Array.from(before);
+    default:
+      return Uint8Array.from([...before, ...behind.slice(0, 20), ...behind]);
+  }
+}
+
+test("whatever the quick way takes, the general way takes too, and makes the same of it", () => {
+  let taken = 0;
+  fc.assert(
+    fc.property(body, style, (value, how) => {
+      const bytes = encode(print(value, how));
+      const quick = bodyQuickly(bytes);
+      if (quick !== null) taken++;
+      holdTogether(quick, bodyGenerally(bytes));
+    }),
+    { numRuns: 6000 },
+  );
+  assert(taken > 100, `only ${taken} were taken`);
+  fc.assert(
+    fc.property(message, style, (value, how) => {
+      const bytes = encode(print(value, how));
+      holdTogether(messageQuickly(bytes), messageGenerally(bytes));
+    }),
+    { numRuns: 3000 },
+  );
+});
+
+const SOUND =
+  '{"symbol":"BTC-PERP","side":"BUY","type":"LIMIT","timeInForce":"GTC","price":"30000.5","quantity":"0.01","postOnly":true,"reduceOnly":false,"clientOrderId":"a-1","selfTradePreventionMode":"DECREMENT","expiresAt":1790000000000}';
+
+test("a byte more, less or other in a sound order", () => {
+  fc.assert(
+    fc.property(fc.array(damage, { minLength: 1, maxLength: 2 }), (changes) => {
+      const bytes = changes.reduce(damaged, encode(SOUND));
+      holdTogether(bodyQuickly(bytes), bodyGenerally(bytes));
+      const whole = changes.reduce(damaged, encode(`{"op":"order.place","id":"1","params":${SOUND}}`));
+      holdTogether(messageQuickly(whole), messageGenerally(whole));
+    }),
+    { numRuns: 5000 },
+  );
+});
+
+test("what nearly all clients send is taken the quick way, in any order and with spaces", () => {
+  const orders: Body[] = [
+    JSON.parse(SOUND),
+    { symbol: "BTC-PERP", side: "SELL", type: "LIMIT", price: "30000", quantity: "0.001", timeInForce: "IOC" },
+    { quantity: "5", type: "MARKET", symbol: "DOGE-PERP", side: "BUY", reduceOnly: true },
+    { type: "MARKET", timeInForce: "FOK", symbol: "A", side: "BUY", quantity: "1.5" },
+  ];
+  for (const order of orders) {
+    for (const how of ["compact", "spaced"]) {
+      const bytes = encode(print(order, how));
+      assert.notEqual(bodyQuickly(bytes), null);
+      assert.deepEqual(bodyQuickly(bytes), bodyGenerally(bytes));
+      for (const head of [{}, { id: 7 }, { id: "5f0c8a1b-2d3e" }]) {
+        for (const value of [
+          { op: "order.place", ...head, params: order },
+          { params: order, ...head, op: "order.place" },
+        ]) {
+          const whole = encode(print(value, how));
+          assert.notEqual(messageQuickly(whole), null);
+          assert.deepEqual(messageQuickly(whole), messageGenerally(whole));
+        }
+      }
+    }
+  }
+});
+
+test("an order leaves nothing behind for the next one", () => {
+  bodyQuickly(encode(SOUND));
+  const next = encode('{"symbol":"A","side":"SELL","type":"MARKET","quantity":"1"}');
+  assert.deepEqual(bodyQuickly(next), bodyGenerally(next));
+});
