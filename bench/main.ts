@@ -1,6 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { cpus, totalmem } from "node:os";
+import { tuneV8 } from "../src/tune-v8.ts";
 import { benchCascade } from "./cascade.ts";
 import { benchCodec } from "./codec.ts";
 import { benchCore } from "./core.ts";
@@ -30,6 +31,8 @@ const STAGES = {
   cascade: () => benchCascade(ROUNDS),
 };
 type StageName = keyof typeof STAGES;
+
+tuneV8();
 
 // Leaves in order, so that children and folders are cleared away.
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => process.exit(1));

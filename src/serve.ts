@@ -1,4 +1,3 @@
-import { setFlagsFromString } from "node:v8";
 import { pino } from "pino";
 import { Host, type HostOptions } from "./actor/host.ts";
 import { openComputePool } from "./actor/pools.ts";
@@ -10,6 +9,7 @@ import { openDemoAccount } from "./sandbox/accounts.ts";
 import { Sandbox } from "./sandbox/sandbox.ts";
 import { lockDataFolder } from "./store/lock.ts";
 import { openSecret } from "./store/secret.ts";
+import { tuneV8 } from "./tune-v8.ts";
 import { showProgress, welcome } from "./welcome.ts";
 
 /** A stop that takes longer than this is cut off: what was acknowledged is on disk anyway. */
@@ -24,7 +24,7 @@ export async function serve(
 ): Promise<void> {
   // Logs go to standard error: standard output is for the person who started this.
   const log = pino({ level: config.logLevel }, pino.destination({ dest: 2, sync: true }));
-  collectGarbageAlone();
+  tuneV8();
   for (const warning of warnings) log.warn(warning);
   await lockDataFolder(config.data);
   // Before the database, whose presence says that there must be a secret already.
@@ -70,15 +70,6 @@ export async function serve(
   };
   process.on("SIGTERM", (signal) => void stop(signal));
   process.on("SIGINT", (signal) => void stop(signal));
-}
-
-/**
- * Each thread collects its young objects by itself: a millisecond. Otherwise V8 shares that out to threads of its own and
- * waits for them, which takes several where all processors are busy, and everyone waits for the front.
- */
-function collectGarbageAlone(): void {
-  setFlagsFromString("--no-parallel-scavenge");
-  setFlagsFromString("--no-concurrent-array-buffer-sweeping");
 }
 
 async function startFeed(config: Config, road: Host, log: FeedLog): Promise<Feed> {
