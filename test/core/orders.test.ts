@@ -69,7 +69,7 @@ test("a hundred thousand orders, every third gone", () => {
 test("an order keeps everything it is told, beside its neighbours and through growth", () => {
   const orders = new Orders(2);
   const slots = Array.from({ length: 50 }, (_, i) => {
-    const slot = orders.add(1000 + i, i, packAttributes(i % 2, i % 8, i % 16, i * 5, i % 16), i + 0.5, 2 ** 52 + i);
+    const slot = orders.add(1000 + i, i, packAttributes(i % 2, i % 8, i % 16, i * 5, i % 16), 2 ** 24 - i, 2 ** 52 + i);
     orders.setFilled(slot, i + 1, i + 2, i + 3, i + 4);
     orders.setMarginTerms(slot, i + 5, i + 6);
     orders.setTimes(slot, i + 7, i + 8);
@@ -93,7 +93,7 @@ test("an order keeps everything it is told, beside its neighbours and through gr
       ],
       [
         [i, i % 2, i % 8, i % 16, i * 5],
-        [i % 16, i + 0.5, 2 ** 52 + i],
+        [i % 16, 2 ** 24 - i, 2 ** 52 + i],
         [i + 1, i + 2, i + 3, i + 4],
         [i + 5, i + 6, i + 7, i + 8],
         [`order ${i}`, i % 3 === 0],
@@ -134,7 +134,7 @@ test("changes are handed over once: what is there, and what was handed over befo
       (slot) => changed.push(orders.serial(slot)),
       (serial) => removed.push(serial),
     );
-    return [changed, removed];
+    return [changed.sort((a, b) => a - b), removed];
   };
   const first = orders.add(1, 0, 0, 1, 1);
   const second = orders.add(2, 0, 0, 1, 1);
