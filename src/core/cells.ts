@@ -7,7 +7,7 @@ const CELLS_PER_ACCOUNT = 8; // one cache line
 const EQUITY = 0;
 const UNREALIZED = 1;
 const INITIAL = 2;
-const ORDER_INITIAL = 3;
+const POSITION_INITIAL = 3;
 const MAINTENANCE = 4;
 
 /** One actor's share of an account, in quanta. */
@@ -17,7 +17,8 @@ export interface Contribution {
   unrealized: number;
   /** Initial margin, that of open orders included. */
   initial: number;
-  orderInitial: number;
+  /** The position's part of it: what changes with trades and prices, and not with every order. */
+  positionInitial: number;
   maintenance: number;
 }
 
@@ -73,8 +74,8 @@ export class AccountCells {
   initial(accountId: number): number {
     return this.read(accountId, INITIAL);
   }
-  orderInitial(accountId: number): number {
-    return this.read(accountId, ORDER_INITIAL);
+  positionInitial(accountId: number): number {
+    return this.read(accountId, POSITION_INITIAL);
   }
   maintenance(accountId: number): number {
     return this.read(accountId, MAINTENANCE);
@@ -196,18 +197,18 @@ export class AccountCells {
     const equity = to.equity - given[at + EQUITY];
     const unrealized = to.unrealized - given[at + UNREALIZED];
     const initial = to.initial - given[at + INITIAL];
-    const orderInitial = to.orderInitial - given[at + ORDER_INITIAL];
+    const positionInitial = to.positionInitial - given[at + POSITION_INITIAL];
     const maintenance = to.maintenance - given[at + MAINTENANCE];
     if (equity !== 0) this.add(cell + EQUITY, equity, mayWait && equity > 0);
     // Less of an unrealised gain is more to withdraw.
     if (unrealized !== 0) this.add(cell + UNREALIZED, unrealized, mayWait && unrealized < 0);
     if (initial !== 0) this.add(cell + INITIAL, initial, mayWait && initial < 0);
-    if (orderInitial !== 0) this.add(cell + ORDER_INITIAL, orderInitial, false);
+    if (positionInitial !== 0) this.add(cell + POSITION_INITIAL, positionInitial, false);
     if (maintenance !== 0) this.add(cell + MAINTENANCE, maintenance, false);
     given[at + EQUITY] = to.equity;
     given[at + UNREALIZED] = to.unrealized;
     given[at + INITIAL] = to.initial;
-    given[at + ORDER_INITIAL] = to.orderInitial;
+    given[at + POSITION_INITIAL] = to.positionInitial;
     given[at + MAINTENANCE] = to.maintenance;
   }
 

@@ -160,7 +160,7 @@ export function digestSymbol(state: SymbolState): string {
   return hash.update(rows.join("\n")).digest("hex");
 }
 
-const scratch: Contribution = { equity: 0, unrealized: 0, initial: 0, orderInitial: 0, maintenance: 0 };
+const scratch: Contribution = { equity: 0, unrealized: 0, initial: 0, positionInitial: 0, maintenance: 0 };
 
 /** Checks one row by itself: its sums against its orders, and what the cells were given. Adds what is wrong to `faults`. */
 export function auditRow(state: SymbolState, at: number, faults: string[]): void {
@@ -207,7 +207,7 @@ export function auditRow(state: SymbolState, at: number, faults: string[]): void
     faults.push(`account ${account}: counts of waiting orders are wrong`);
   // A row that the sweep has not come to was given what was due at an older mark.
   const due = contribution(instrument, n, at, n[at + GIVEN_MARK], scratch);
-  const expected = [due.equity, due.unrealized, due.initial, due.orderInitial, due.maintenance];
+  const expected = [due.equity, due.unrealized, due.initial, due.positionInitial, due.maintenance];
   for (let i = 0; i < CONTRIBUTION_FIELDS; i++)
     if (n[at + GIVEN + i] !== expected[i])
       faults.push(`account ${account}: cell ${i} was given ${n[at + GIVEN + i]} but ${expected[i]} is due`);

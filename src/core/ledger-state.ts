@@ -62,7 +62,7 @@ export class LedgerState {
   private balances = new Float64Array(1024);
   /** What the cells have been given, five numbers to an account. */
   private given = new Float64Array(1024 * CONTRIBUTION_FIELDS);
-  private readonly contribution = { equity: 0, unrealized: 0, initial: 0, orderInitial: 0, maintenance: 0 };
+  private readonly contribution = { equity: 0, unrealized: 0, initial: 0, positionInitial: 0, maintenance: 0 };
   /** Deposits of an account on its last day with one. */
   private readonly daily = new Map<number, { day: number; quanta: Quanta }>();
   private readonly dirty = new Map<string, () => { table: string; key: number | string; row: Message | null }>();

@@ -96,7 +96,7 @@ export function contribution(
         row[at + SELL_LOSS],
       );
   }
-  out.orderInitial = orderInitial;
+  out.positionInitial = isIsolated ? 0 : positionInitial;
   if (isIsolated) {
     out.equity = -row[at + ISOLATED_QUANTA];
     out.unrealized = 0;

@@ -151,7 +151,7 @@ export class SymbolState {
   private eventCount = 0;
   /** The turn has moved the mark: not in the log yet. */
   private markMoved = false;
-  private readonly scratch: Contribution = { equity: 0, unrealized: 0, initial: 0, orderInitial: 0, maintenance: 0 };
+  private readonly scratch: Contribution = { equity: 0, unrealized: 0, initial: 0, positionInitial: 0, maintenance: 0 };
 
   constructor(instrument: Instrument, cells: AccountCells) {
     this.instrument = instrument;

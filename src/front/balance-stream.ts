@@ -68,7 +68,7 @@ export class BalanceStream extends Stream {
     read(0, cells.equity(accountId));
     read(1, cells.unrealized(accountId));
     read(2, cells.initial(accountId));
-    read(3, cells.orderInitial(accountId));
+    read(3, cells.positionInitial(accountId));
     read(4, cells.maintenance(accountId));
     return moved;
   }

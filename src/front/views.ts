@@ -218,12 +218,12 @@ export function balanceJson(cells: AccountCells, accountId: number, sequence: nu
   const equity = cells.equity(accountId);
   const unrealized = cells.unrealized(accountId);
   const initial = cells.initial(accountId);
-  const orderInitial = cells.orderInitial(accountId);
+  const positionInitial = cells.positionInitial(accountId);
   const maintenance = cells.maintenance(accountId);
   return (
     `{"asset":"USDC","walletBalance":"${printQuanta(equity - unrealized)}","equity":"${printQuanta(equity)}",` +
-    `"unrealizedPnl":"${printQuanta(unrealized)}","positionInitialMargin":"${printQuanta(initial - orderInitial)}",` +
-    `"openOrderInitialMargin":"${printQuanta(orderInitial)}","initialMargin":"${printQuanta(initial)}",` +
+    `"unrealizedPnl":"${printQuanta(unrealized)}","positionInitialMargin":"${printQuanta(positionInitial)}",` +
+    `"openOrderInitialMargin":"${printQuanta(initial - positionInitial)}","initialMargin":"${printQuanta(initial)}",` +
     `"maintenanceMargin":"${printQuanta(maintenance)}",` +
     `"availableBalance":"${printQuanta(Math.max(0, equity - initial))}",` +
     `"withdrawable":"${printQuanta(cells.withdrawable(accountId))}","marginRatio":${marginRatioJson(equity, maintenance)},` +

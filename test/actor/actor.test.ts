@@ -12,7 +12,7 @@ import { make } from "../core/support/exchange.ts";
 const ACTOR_ID = 7;
 const RING_BYTES = 1 << 20;
 const ACCOUNT = 16;
-const NOTHING = { equity: 0, unrealized: 0, initial: 0, orderInitial: 0, maintenance: 0 };
+const NOTHING = { equity: 0, unrealized: 0, initial: 0, positionInitial: 0, maintenance: 0 };
 
 /** An actor with something to do that no command waits for, and a note of the order in which it was called. */
 class Worker implements Actor {

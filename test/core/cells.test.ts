@@ -4,7 +4,7 @@ import { AccountCells, CONTRIBUTION_FIELDS, type Contribution } from "../../src/
 import { everyInterleaving } from "./support/interleave.ts";
 
 const ACCOUNT = 3;
-const NOTHING: Contribution = { equity: 0, unrealized: 0, initial: 0, orderInitial: 0, maintenance: 0 };
+const NOTHING: Contribution = { equity: 0, unrealized: 0, initial: 0, positionInitial: 0, maintenance: 0 };
 const contribution = (changes: Partial<Contribution>): Contribution => ({ ...NOTHING, ...changes });
 const given = (): Float64Array => new Float64Array(CONTRIBUTION_FIELDS);
 
@@ -23,13 +23,13 @@ test("cells are the sum of what actors contribute, and go back as contributions 
   const cells = AccountCells.allocate(8);
   const one = given();
   const other = new Float64Array(20);
-  cells.move(ACCOUNT, one, 0, { equity: 100, unrealized: -5, initial: 20, orderInitial: 10, maintenance: 3 });
-  cells.move(ACCOUNT, other, 10, { equity: -30, unrealized: 7, initial: 1, orderInitial: 1, maintenance: 0 });
+  cells.move(ACCOUNT, one, 0, { equity: 100, unrealized: -5, initial: 20, positionInitial: 10, maintenance: 3 });
+  cells.move(ACCOUNT, other, 10, { equity: -30, unrealized: 7, initial: 1, positionInitial: 1, maintenance: 0 });
   cells.flush();
-  assert.deepEqual(read(cells), { equity: 70, unrealized: 2, initial: 21, orderInitial: 11, maintenance: 3 });
+  assert.deepEqual(read(cells), { equity: 70, unrealized: 2, initial: 21, positionInitial: 11, maintenance: 3 });
   cells.move(ACCOUNT, one, 0, NOTHING);
   cells.flush();
-  assert.deepEqual(read(cells), { equity: -30, unrealized: 7, initial: 1, orderInitial: 1, maintenance: 0 });
+  assert.deepEqual(read(cells), { equity: -30, unrealized: 7, initial: 1, positionInitial: 1, maintenance: 0 });
   cells.move(ACCOUNT, other, 10, NOTHING);
   cells.flush();
   assert.deepEqual(read(cells), NOTHING);
@@ -57,8 +57,8 @@ test("what helps an account waits for the flush, what burdens it does not", () =
 });
 
 test("a turn that is abandoned leaves nothing in the cells; behind its ticket it is finished instead", () => {
-  const before = contribution({ equity: 100, unrealized: 20, initial: 30, orderInitial: 5, maintenance: 4 });
-  const after = { equity: 60, unrealized: -5, initial: 10, orderInitial: 0, maintenance: 9 };
+  const before = contribution({ equity: 100, unrealized: 20, initial: 30, positionInitial: 5, maintenance: 4 });
+  const after = { equity: 60, unrealized: -5, initial: 10, positionInitial: 0, maintenance: 9 };
   const play = (cells: AccountCells, mine: Float64Array): void => {
     cells.begin();
     assert.ok(cells.reserve(ACCOUNT, 10, mine, 0));
@@ -91,7 +91,7 @@ test("cells that are counted anew are those that had been given, whatever stands
   const cells = AccountCells.allocate(8);
   const sums = AccountCells.allocate(8);
   const [mine, others] = [given(), given()];
-  cells.move(ACCOUNT, mine, 0, { equity: 100, unrealized: -5, initial: 20, orderInitial: 10, maintenance: 3 });
+  cells.move(ACCOUNT, mine, 0, { equity: 100, unrealized: -5, initial: 20, positionInitial: 10, maintenance: 3 });
   cells.move(ACCOUNT, others, 0, contribution({ equity: -30, unrealized: 7 }));
   cells.flush();
   const whole = read(cells);
@@ -311,6 +311,6 @@ const read = (cells: AccountCells): Contribution => ({
   equity: cells.equity(ACCOUNT),
   unrealized: cells.unrealized(ACCOUNT),
   initial: cells.initial(ACCOUNT),
-  orderInitial: cells.orderInitial(ACCOUNT),
+  positionInitial: cells.positionInitial(ACCOUNT),
   maintenance: cells.maintenance(ACCOUNT),
 });

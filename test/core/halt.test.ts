@@ -144,7 +144,7 @@ test("nobody is liquidated at a stale price, nor while orders may not trade", ()
       equity: -9_995e6,
       unrealized: 0,
       initial: 0,
-      orderInitial: 0,
+      positionInitial: 0,
       maintenance: 0,
     });
     arrange(market);

@@ -119,7 +119,7 @@ test("below its own margin it is closed in the book, with a fee to the fund; its
   assert.equal(universe.cells.equity(INSURANCE_ACCOUNT) - fund, 140e6);
   assert.equal(universe.cells.equity(alice), cross);
   // The order in the other symbol is still there.
-  assert.ok(universe.cells.orderInitial(alice) > 0);
+  assert.ok(universe.cells.initial(alice) > 0 && universe.cells.positionInitial(alice) === 0);
   universe.audit();
 });
 
@@ -211,7 +211,7 @@ test("the account's cross liquidation cancels the orders of an isolated position
   assert.equal(universe.size(eth, alice), 0);
   assert.equal(universe.size(btc, alice), 100);
   assert.equal(view(stage, alice).isolatedQuanta, bucket);
-  assert.equal(universe.cells.orderInitial(alice), 0);
+  assert.equal(universe.cells.initial(alice), 0);
   assert.ok(universe.cells.equity(alice) >= 0);
   universe.audit();
 });
@@ -265,7 +265,7 @@ test("a cross margin below zero is covered without the isolated positions' help,
     equity: -universe.cells.equity(alice) - 7,
     unrealized: 0,
     initial: 0,
-    orderInitial: 0,
+    positionInitial: 0,
     maintenance: 0,
   });
   assert.equal(universe.cells.equity(alice), -7);

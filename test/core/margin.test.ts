@@ -96,7 +96,7 @@ const rowOf = (of: Instrument) => {
 };
 
 test("a contribution is the documented formula, to the quantum", () => {
-  const out: Contribution = { equity: 0, unrealized: 0, initial: 0, orderInitial: 0, maintenance: 0 };
+  const out: Contribution = { equity: 0, unrealized: 0, initial: 0, positionInitial: 0, maintenance: 0 };
   fc.assert(
     fc.property(anyInstrument.chain(rowOf), ({ of, size, cash, cost, leverage, mark, buy, sell }) => {
       const q = of.quantaPerTickLot;
@@ -125,7 +125,7 @@ test("a contribution is the documented formula, to the quantum", () => {
         equity: cash + value,
         unrealized: value - cost,
         initial,
-        orderInitial: initial - position,
+        positionInitial: position,
         maintenance: maintenanceMarginOf(of, Math.abs(value)),
       });
       for (const part of Object.values(out)) assert.ok(Number.isSafeInteger(part), `${part} is not exact`);

@@ -237,7 +237,7 @@ test("a balance adds up", () => {
     equity: 100_500_000,
     unrealized: 500_000,
     initial: 20_000_000,
-    orderInitial: 5_000_000,
+    positionInitial: 15_000_000,
     maintenance: 1_000_000,
   };
   cells.move(16, new Float64Array(5), 0, to);

@@ -136,7 +136,7 @@ export class Auditor {
         equity: cells.equity(accountId),
         unrealized: cells.unrealized(accountId),
         initial: cells.initial(accountId),
-        orderInitial: cells.orderInitial(accountId),
+        positionInitial: cells.positionInitial(accountId),
         maintenance: cells.maintenance(accountId),
       };
       const due = this.shadow.cellsOf(accountId);

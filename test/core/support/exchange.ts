@@ -135,7 +135,7 @@ export class Exchange {
       equity: cells.equity(accountId),
       unrealized: cells.unrealized(accountId),
       initial: cells.initial(accountId),
-      orderInitial: cells.orderInitial(accountId),
+      positionInitial: cells.positionInitial(accountId),
       maintenance: cells.maintenance(accountId),
     };
   }

@@ -106,13 +106,13 @@ export class ReferenceMarket {
     // Of an isolated position the account keeps what trading has brought in so far, less what is set aside.
     if (isApart) {
       const equity = cashQuanta + costQuanta - walletQuanta;
-      return { equity, unrealized: 0, initial, orderInitial: initial, maintenance: 0 };
+      return { equity, unrealized: 0, initial, positionInitial: 0, maintenance: 0 };
     }
     return {
       equity: cashQuanta + value,
       unrealized: value - costQuanta,
       initial,
-      orderInitial: initial - positionInitial,
+      positionInitial,
       maintenance: maintenanceMarginOf(instrument, Math.abs(value)),
     };
   }

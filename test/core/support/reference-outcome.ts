@@ -102,7 +102,7 @@ export interface Contribution {
   equity: number;
   unrealized: number;
   initial: number;
-  orderInitial: number;
+  positionInitial: number;
   maintenance: number;
 }
 

@@ -84,7 +84,7 @@ export class ReferenceExchange {
       equity: this.balances.get(accountId) ?? 0,
       unrealized: 0,
       initial: 0,
-      orderInitial: 0,
+      positionInitial: 0,
       maintenance: 0,
     };
     for (const symbol of this.symbols) {
@@ -92,7 +92,7 @@ export class ReferenceExchange {
       total.equity += part.equity;
       total.unrealized += part.unrealized;
       total.initial += part.initial;
-      total.orderInitial += part.orderInitial;
+      total.positionInitial += part.positionInitial;
       total.maintenance += part.maintenance;
     }
     return total;

@@ -387,9 +387,9 @@ class Stage {
   }
 
   private money(accountId: number): string {
-    const { equity, initial, orderInitial, maintenance } = this.exchange.cellsOf(accountId);
+    const { equity, initial, positionInitial, maintenance } = this.exchange.cellsOf(accountId);
     const free = equity - initial;
-    return Object.entries({ equity, initial, orders: orderInitial, maintenance, free })
+    return Object.entries({ equity, initial, orders: initial - positionInitial, maintenance, free })
       .map(([name, quanta]) => `${name} ${printQuanta(quanta)}`)
       .join(" ");
   }
