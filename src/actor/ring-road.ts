@@ -82,7 +82,7 @@ export class RingRoad implements Road {
   private readonly maxInFlight: number;
   private readonly lanes: Lane[] = [];
   /** The lane's number, by actor. */
-  private readonly laneOfActor = new Map<number, number>();
+  private readonly laneOfActor: (number | undefined)[] = [];
 
   private readonly pending: (OnReply | undefined)[] = new Array(MAX_PENDING).fill(undefined);
   /** Where each of them went: the lane's number. */
@@ -114,7 +114,7 @@ export class RingRoad implements Road {
 
   /** A worker and the actors that are pinned to it. */
   addLane(commands: RingProducer, actorIds: readonly number[]): void {
-    for (const actorId of actorIds) this.laneOfActor.set(actorId, this.lanes.length);
+    for (const actorId of actorIds) this.laneOfActor[actorId] = this.lanes.length;
     this.lanes.push({ commands, isDown: false, unannounced: false });
   }
 
@@ -201,11 +201,13 @@ export class RingRoad implements Road {
 
   /** Tells every actor that time passes. */
   tick(): void {
-    for (const [actorId, lane] of this.laneOfActor) this.send(lane, actorId, { type: Tick.code }, 0);
+    this.laneOfActor.forEach((lane, actorId) => {
+      if (lane !== undefined) this.send(lane, actorId, { type: Tick.code }, 0);
+    });
   }
 
   private laneNumber(actorId: number): number {
-    return must(this.laneOfActor.get(actorId), `actor ${actorId}`);
+    return must(this.laneOfActor[actorId], "the worker of an actor");
   }
 
   private send(laneNumber: number, actorId: number, command: Message, requestId: number): boolean {

@@ -39,6 +39,13 @@ const AVERAGE_DECIMALS = 4;
 /** Texts of ours need no escaping: enums, symbols, ids, decimals, client order ids. "" is null. */
 const textOrNull = (text: string): string => (text === "" ? "null" : `"${text}"`);
 
+/** As String() prints it, which takes twice as long for whole numbers past 2^31, such as ids. */
+export function printId(id: number): string {
+  const high = Math.floor(id / 1e9);
+  const low = String(id - high * 1e9);
+  return high === 0 ? low : `${high}${low.padStart(9, "0")}`;
+}
+
 type OrderFields = Omit<MessageOf<typeof OrderView>, "type">;
 
 /** Order. `sequence` is that of the turn which carries the view. */
@@ -51,19 +58,17 @@ export function orderJsonWith(instrument: Instrument, order: OrderFields, sequen
   return `{${orderMembers(instrument, order, sequence)}${more}}`;
 }
 
+/** Of few and long pieces: what putting a text together costs, here and where it is sent, is their number. */
 function orderMembers(instrument: Instrument, order: OrderFields, sequence: number): string {
-  const { orderType, status } = order;
+  const { orderType, clientOrderId } = order;
   return (
-    `"orderId":${order.orderId === 0 ? "null" : `"${order.orderId}"`},"clientOrderId":${textOrNull(order.clientOrderId)},` +
-    `"symbol":"${instrument.symbol}",${kindMembers(order)}` +
-    `"price":${isAtMarket(orderType) ? "null" : `"${printPrice(instrument, order.priceTicks)}"`},` +
-    `"quantity":"${printQuantity(instrument, order.quantityLots)}",` +
-    `"displayQuantity":${order.displayLots === 0 ? "null" : `"${printQuantity(instrument, order.displayLots)}"`},` +
-    `"filledQuantity":"${printQuantity(instrument, order.filledLots)}",` +
-    `"remainingQuantity":"${isOpenStatus(status) ? printQuantity(instrument, order.remainingLots) : "0"}",` +
-    `"avgPrice":${averagePriceJson(instrument, order.filledQuanta, order.filledLots)},` +
-    `"fee":"${printQuanta(order.feeQuanta)}",${termMembers(instrument, order)}${stateMembers(order)}` +
-    `"createdAt":${order.createdAt},"updatedAt":${order.updatedAt},"sequence":${order.sequence || sequence}`
+    `"orderId":${order.orderId === 0 ? "null" : `"${printId(order.orderId)}"`},` +
+    `${clientOrderId === "" ? '"clientOrderId":null,"symbol":"' : `"clientOrderId":"${clientOrderId}","symbol":"`}` +
+    `${instrument.symbol}${kindMembers(order)}` +
+    `${isAtMarket(orderType) ? "" : `"price":"${printPrice(instrument, order.priceTicks)}",`}` +
+    `"quantity":"${printQuantity(instrument, order.quantityLots)}",${fillMembers(instrument, order)}` +
+    `${stateMembers(instrument, order)}"createdAt":${order.createdAt},"updatedAt":${order.updatedAt},` +
+    `"sequence":${order.sequence || sequence}`
   );
 }
 
@@ -71,35 +76,53 @@ function orderMembers(instrument: Instrument, order: OrderFields, sequence: numb
 const kinds = new Map<number, string>();
 const states = new Map<number, string>();
 
+/** From the end of the symbol on. */
 function kindMembers({ side, orderType, timeInForce, flags }: OrderFields): string {
   const kind = ((orderType * 8 + timeInForce) * 2 + side) * 256 + flags;
   let text = kinds.get(kind);
   if (text === undefined) {
     text = [
-      `"side":"${SIDES[side]}","type":"${ORDER_TYPES[orderType]}",`,
+      `","side":"${SIDES[side]}","type":"${ORDER_TYPES[orderType]}",`,
       `"timeInForce":"${TIMES_IN_FORCE[timeInForce]}","postOnly":${(flags & POST_ONLY) !== 0},`,
       `"reduceOnly":${(flags & REDUCE_ONLY) !== 0},"closePosition":${(flags & CLOSE_POSITION) !== 0},`,
+      isAtMarket(orderType) ? '"price":null,' : "",
     ].join("");
     kinds.set(kind, text);
   }
   return text;
 }
 
-function stateMembers({ selfTradePrevention, status, reason }: OrderFields): string {
+/** What is shown, filled and left of it. */
+function fillMembers(instrument: Instrument, order: OrderFields): string {
+  const { status, displayLots, filledLots, feeQuanta } = order;
+  const remaining = isOpenStatus(status) ? printQuantity(instrument, order.remainingLots) : "0";
+  if (displayLots === 0 && filledLots === 0 && feeQuanta === 0)
+    return `"displayQuantity":null,"filledQuantity":"0","remainingQuantity":"${remaining}","avgPrice":null,"fee":"0",`;
+  return (
+    `"displayQuantity":${displayLots === 0 ? "null" : `"${printQuantity(instrument, displayLots)}"`},` +
+    `"filledQuantity":"${printQuantity(instrument, filledLots)}","remainingQuantity":"${remaining}",` +
+    `"avgPrice":${averagePriceJson(instrument, order.filledQuanta, filledLots)},"fee":"${printQuanta(feeQuanta)}",`
+  );
+}
+
+const NO_TERMS =
+  '"triggerPrice":null,"triggerBy":null,"callbackRate":null,"activationPrice":null,"goodTillDate":null,"parentOrderId":null,';
+
+function stateMembers(instrument: Instrument, order: OrderFields): string {
+  const { selfTradePrevention, status, reason } = order;
+  const terms = termMembers(instrument, order);
   const state = (selfTradePrevention * 32 + status) * 256 + reason;
   let text = states.get(state);
   if (text === undefined) {
     text = [
+      NO_TERMS,
       `"selfTradePreventionMode":"${SELF_TRADE_PREVENTIONS[selfTradePrevention]}",`,
       `"status":"${ORDER_STATUSES[status]}","reason":${textOrNull(REASONS[reason] ?? "")},`,
     ].join("");
     states.set(state, text);
   }
-  return text;
+  return terms === NO_TERMS ? text : terms + text.slice(NO_TERMS.length);
 }
-
-const NO_TERMS =
-  '"triggerPrice":null,"triggerBy":null,"callbackRate":null,"activationPrice":null,"goodTillDate":null,"parentOrderId":null,';
 
 /** What belongs to orders that wait for a price, end at a date or come with another one. */
 function termMembers(instrument: Instrument, order: OrderFields): string {
@@ -151,7 +174,7 @@ export function takerFillJson(
   sequence: number,
 ): string {
   return (
-    `{"tradeId":"${trade.tradeId}","orderId":"${trade.takerOrderId}","clientOrderId":${textOrNull(clientOrderId)},` +
+    `{"tradeId":"${printId(trade.tradeId)}","orderId":"${printId(trade.takerOrderId)}","clientOrderId":${textOrNull(clientOrderId)},` +
     `"symbol":"${instrument.symbol}","side":"${SIDES[trade.takerSide]}",` +
     `${fillAmounts(instrument, trade.priceTicks, trade.quantityLots)},"fee":"${printQuanta(trade.takerFeeQuanta)}",` +
     `"feeAsset":"${instrument.config.quoteAsset}","feeRate":"${printFixed(instrument.takerFeePpm, PPM_DECIMALS)}",` +

@@ -25,6 +25,7 @@ import {
   orderJson,
   orderJsonWith,
   positionJson,
+  printId,
   takerFillJson,
   transferJson,
 } from "../../src/front/views.ts";
@@ -288,6 +289,12 @@ test("a transfer's reference is free text, and stays text", () => {
     transferJson({ ...transfer, kind: "DEPOSIT", address: "", reference: "", txHash: "" }),
   );
   assert.deepEqual([deposit.address, deposit.reference, deposit.txHash], [null, null, null]);
+});
+
+test("an id is printed as the number it is", () => {
+  for (const id of [1, 999_999_999, 1e9, 1e9 + 1, 2 ** 31, 2 ** 48 + 7, 10 ** 15])
+    assert.equal(printId(id), String(id));
+  fc.assert(fc.property(fc.maxSafeNat(), (id) => assert.equal(printId(id), String(id))));
 });
 
 test("any order that the core can answer with fits its schema", () => {
