@@ -86,13 +86,14 @@ export class Amendment {
     const { quantityLots, remainingLots, displayLots } = wanted;
     if (displayLots !== 0 && refuseDisplay(instrument, turn, displayLots, quantityLots, remainingLots)) return;
     const perTick = wanted.priceTicks * instrument.quantaPerTickLot;
-    if (!state.isReduceOnly(slot) && wanted.quantityLots * perTick < instrument.minNotionalQuanta)
+    if (!state.open.isReduceOnly(slot) && wanted.quantityLots * perTick < instrument.minNotionalQuanta)
       return refuse(turn, "NOTIONAL_TOO_SMALL", "quantity", {
         limitQuanta: instrument.minNotionalQuanta,
         nearestLots: Math.ceil(instrument.minNotionalQuanta / perTick),
       });
     if (!isNoMore) return this.requeue(slot, wanted, command, turn);
-    const hiddenLots = remainingLots - Math.min(state.shownLots(slot), remainingLots, displayLots || remainingLots);
+    const hiddenLots =
+      remainingLots - Math.min(state.open.shownLots(slot), remainingLots, displayLots || remainingLots);
     this.emit(slot, wanted, 1, 0, orders.marginPriceTicks(slot), orders.lossTicks(slot), hiddenLots, turn);
     this.replyResting(slot, turn);
   }
@@ -106,7 +107,7 @@ export class Amendment {
     if (command.quantityLots !== 0) {
       const filledLots = orders.filledLots(slot);
       remainingLots = command.quantityLots - filledLots;
-      if (this.state.isReduceOnly(slot))
+      if (this.state.open.isReduceOnly(slot))
         remainingLots = Math.min(remainingLots, Math.abs(positions.numbers[orders.row(slot) + SIZE]));
       quantityLots = filledLots + remainingLots;
     }
@@ -120,7 +121,7 @@ export class Amendment {
     const { orders, positions } = state;
     const { priceTicks, quantityLots, remainingLots } = wanted;
     const mark = state.markTicks;
-    const reduceOnly = state.isReduceOnly(slot);
+    const reduceOnly = state.open.isReduceOnly(slot);
     if (refuseWhileHalted(state, turn, reduceOnly)) return;
     const row = orders.row(slot);
     const numbers = positions.numbers;
@@ -192,7 +193,7 @@ export class Amendment {
     amended.accountId = state.accountId(slot);
     amended.side = orders.side(slot);
     amended.oldPriceTicks = orders.priceTicks(slot);
-    amended.oldRestingLots = state.shownLots(slot);
+    amended.oldRestingLots = state.open.shownLots(slot);
     amended.priceTicks = wanted.priceTicks;
     amended.quantityLots = wanted.quantityLots;
     amended.remainingLots = wanted.remainingLots;

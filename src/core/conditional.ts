@@ -140,7 +140,7 @@ export class Conditional {
       });
     if (numbers[row + WAITING_ORDERS] >= MAX_TRIGGER_ORDERS)
       return refuse(turn, "TOO_MANY_TRIGGER_ORDERS", "symbol", { limit: MAX_TRIGGER_ORDERS });
-    if (callbackPpm !== 0 && state.trailing.size >= MAX_TRAILING_ORDERS)
+    if (callbackPpm !== 0 && state.open.trailing.size >= MAX_TRAILING_ORDERS)
       return refuse(turn, "TOO_MANY_TRIGGER_ORDERS", "symbol", { limit: MAX_TRAILING_ORDERS });
     const exposedLots =
       (side === BUY ? numbers[row + SIZE] + numbers[row + BUY_LOTS] : numbers[row + SELL_LOTS] - numbers[row + SIZE]) +
@@ -180,20 +180,20 @@ export class Conditional {
    * it. While the symbol is halted nothing fires. Returns whether more is left to fire.
    */
   proceed(turn: Turn): boolean {
-    if (this.state.waitingCount === 0 || this.state.haltMode > MODE_REDUCE_ONLY) return false;
+    if (this.state.open.waitingCount === 0 || this.state.haltMode > MODE_REDUCE_ONLY) return false;
     for (let fired = 0; ; fired++) {
       const slot = this.next();
       if (slot === NONE) return false;
-      const isFull = fired === FIRED_PER_TURN || (this.state.hasTouched && !this.state.isReduceOnly(slot));
+      const isFull = fired === FIRED_PER_TURN || (this.state.hasTouched && !this.state.open.isReduceOnly(slot));
       if (isFull) return true;
       this.fire(slot, turn);
     }
   }
 
   private next(): number {
-    const { triggers, trailing, markTicks, lastTicks, indexTicks } = this.state;
-    const slot = triggers.firstReached(markTicks, lastTicks, indexTicks);
-    return slot !== NONE ? slot : trailing.firstReached(markTicks, lastTicks, indexTicks);
+    const { open, markTicks, lastTicks, indexTicks } = this.state;
+    const slot = open.triggers.firstReached(markTicks, lastTicks, indexTicks);
+    return slot !== NONE ? slot : open.trailing.firstReached(markTicks, lastTicks, indexTicks);
   }
 
   private fire(slot: number, turn: Turn): void {
@@ -231,7 +231,7 @@ export class Conditional {
   expire(turn: Turn): void {
     const { state } = this;
     while (!state.isTurnLong) {
-      const serial = state.expiries.takeDue(turn.time);
+      const serial = state.open.expiries.takeDue(turn.time);
       if (serial < 0) break;
       const slot = state.orders.find(serial);
       if (slot !== NONE) close(state, turn, slot, STATUS_EXPIRED, REASON_GOOD_TILL_DATE);

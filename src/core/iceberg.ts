@@ -49,7 +49,7 @@ export function restIceberg(
 
 /** The resting iceberg's slice is used up: the next one goes to the back. */
 export function showNextSlice(state: SymbolState, turn: Turn, slot: number): void {
-  show(state, turn, slot, state.hiddenLots(slot), state.nextOrderSerial, 0, 0);
+  show(state, turn, slot, state.open.hiddenLots(slot), state.nextOrderSerial, 0, 0);
 }
 
 function show(

@@ -83,8 +83,8 @@ export function auditSymbol(state: SymbolState): ActorAudit {
     if (!orders.isResting(slot)) faults.push(`order ${state.orderId(slot)} exists but does not rest`);
     if (orders.remainingLots(slot) <= 0) faults.push(`order ${state.orderId(slot)} rests with nothing left`);
     if (orders.find(orders.serial(slot)) !== slot) faults.push(`order ${state.orderId(slot)} is not found by its id`);
-    const shownLots = state.shownLots(slot);
-    const hiddenLots = state.hiddenLots(slot);
+    const shownLots = state.open.shownLots(slot);
+    const hiddenLots = state.open.hiddenLots(slot);
     lotsAt.set(price, (lotsAt.get(price) ?? 0) + shownLots);
     hiddenAt.set(price, (hiddenAt.get(price) ?? 0) + hiddenLots);
     if (orders.isIceberg(slot) && (shownLots <= 0 || hiddenLots < 0 || shownLots > state.terms.of(slot).displayLots))
@@ -96,7 +96,8 @@ export function auditSymbol(state: SymbolState): ActorAudit {
   for (const [price, lots] of lotsAt)
     if (book.levelLots(price) !== lots)
       faults.push(`level ${price} is kept as ${book.levelLots(price)} lots but is ${lots}`);
-  if (waiting !== state.waitingCount) faults.push(`${waiting} orders wait for a price, not ${state.waitingCount}`);
+  if (waiting !== state.open.waitingCount)
+    faults.push(`${waiting} orders wait for a price, not ${state.open.waitingCount}`);
   const bid = book.best(BUY);
   const ask = book.best(SELL);
   if (bid >= 0 && ask >= 0 && bid >= ask) faults.push(`the book is crossed: bid ${bid}, ask ${ask}`);
@@ -184,7 +185,7 @@ export function auditRow(state: SymbolState, at: number, faults: string[]): void
     // One that has waited and is filled leaves with its turn, which the self-check may look into.
     if (!orders.isResting(slot)) continue;
     open++;
-    if (state.isReduceOnly(slot)) {
+    if (state.open.isReduceOnly(slot)) {
       reduceOnly++;
       const closable = orders.side(slot) === SELL ? n[at + SIZE] : -n[at + SIZE];
       if (orders.remainingLots(slot) > closable) faults.push(`order ${state.orderId(slot)} would more than close`);

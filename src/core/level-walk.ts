@@ -32,9 +32,9 @@ export class LevelWalk {
     const { state, following } = this;
     if (following !== NONE) {
       this.slot = following;
-      this.lots = state.shownLots(following);
+      this.lots = state.open.shownLots(following);
       this.following = state.orders.next(following);
-      if (state.orders.isIceberg(following)) this.comeAgain(state.hiddenLots(following));
+      if (state.orders.isIceberg(following)) this.comeAgain(state.open.hiddenLots(following));
       return true;
     }
     if (this.nextAgain === this.again.length) return false;

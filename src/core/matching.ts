@@ -102,7 +102,7 @@ export function preview(
   out.lots = 0;
   out.quanta = 0;
   out.leftLots = 0;
-  if (details !== null || state.positions.numbers[row + OPEN_ORDERS] > 0 || state.reduceOnlyResting > 0)
+  if (details !== null || state.positions.numbers[row + OPEN_ORDERS] > 0 || state.open.reduceOnlyResting > 0)
     return previewOrders(state, row, side, limitTicks, quantityLots, selfTradePrevention, out, details);
   const { book } = state;
   const levels = book.opposite(side);
@@ -164,7 +164,7 @@ function previewOrders(
         continue;
       }
       const taken = takenOf.get(makerRow) ?? 0;
-      if (state.isReduceOnly(slot)) {
+      if (state.open.isReduceOnly(slot)) {
         const closableLots = Math.max(0, closing * positions.numbers[makerRow + SIZE] - taken);
         lots = Math.min(lots, closableLots);
       }
@@ -192,7 +192,7 @@ export function meetsTooMany(
   quantityLots: QuantityLots,
 ): boolean {
   // An order is a lot at least, and gives up others only where there are reduce-only ones.
-  if (state.reduceOnlyResting === 0 && quantityLots < state.roomInTurn / 4) return false;
+  if (state.open.reduceOnlyResting === 0 && quantityLots < state.roomInTurn / 4) return false;
   const { orders, positions } = state;
   const levels = state.book.opposite(side);
   let lots = 0;
@@ -278,7 +278,7 @@ function trade(
   }
   const side = orders.side(taker);
   const isIceberg = orders.isIceberg(maker);
-  const makerLots = isIceberg ? state.shownLots(maker) : orders.remainingLots(maker);
+  const makerLots = isIceberg ? state.open.shownLots(maker) : orders.remainingLots(maker);
   const lots = Math.min(orders.remainingLots(taker), makerLots);
   const quanta = lots * price * instrument.quantaPerTickLot;
   const takerLots = side === BUY ? lots : -lots;
@@ -305,7 +305,7 @@ function trade(
   state.traded(traded, taker, maker, turn.time);
   turn.emit(traded);
   // Unless it is gone, with its last lots.
-  if (isIceberg && orders.isIceberg(maker) && state.shownLots(maker) === 0) showNextSlice(state, turn, maker);
+  if (isIceberg && orders.isIceberg(maker) && state.open.shownLots(maker) === 0) showNextSlice(state, turn, maker);
   if (positions.numbers[makerRow + MARGIN_MODE] === ISOLATED)
     settleFill(state, turn, makerRow, {
       lots: -takerLots,
@@ -355,11 +355,11 @@ function preventSelfTrade(state: SymbolState, turn: Turn, taker: number, maker: 
       close(state, turn, maker, STATUS_CANCELED, REASON_SELF_TRADE);
       return false;
     default: {
-      const lots = Math.min(orders.remainingLots(taker), state.shownLots(maker));
+      const lots = Math.min(orders.remainingLots(taker), state.open.shownLots(maker));
       if (lots === orders.remainingLots(maker)) close(state, turn, maker, STATUS_CANCELED, REASON_SELF_TRADE);
       else {
         reduce(state, turn, maker, lots, REASON_SELF_TRADE);
-        if (state.shownLots(maker) === 0) showNextSlice(state, turn, maker);
+        if (state.open.shownLots(maker) === 0) showNextSlice(state, turn, maker);
       }
       // A taker that is used up ends with its last lots unfilled: it expires, it is not filled.
       if (lots === orders.remainingLots(taker)) return false;
@@ -381,7 +381,7 @@ export function clipReduceOnly(state: SymbolState, turn: Turn, row: number): voi
   let slot = positions.numbers[row + FIRST_ORDER];
   while (slot !== NONE) {
     const next = orders.accountNext(slot);
-    if (orders.isResting(slot) && state.isReduceOnly(slot)) {
+    if (orders.isResting(slot) && state.open.isReduceOnly(slot)) {
       const closableLots = Math.max(0, orders.side(slot) === SELL ? size : -size);
       if (closableLots === 0) close(state, turn, slot, STATUS_CANCELED, REASON_REDUCE_ONLY);
       else if (orders.remainingLots(slot) > closableLots)
@@ -393,7 +393,7 @@ export function clipReduceOnly(state: SymbolState, turn: Turn, row: number): voi
 
 /** Takes from a reduce-only order what is too much of it: first what is hidden, so that what is shown keeps its place. */
 function clip(state: SymbolState, turn: Turn, slot: number, byLots: QuantityLots): void {
-  const hiddenLots = Math.min(byLots, state.hiddenLots(slot));
+  const hiddenLots = Math.min(byLots, state.open.hiddenLots(slot));
   if (hiddenLots > 0) reduce(state, turn, slot, hiddenLots, REASON_REDUCE_ONLY, true);
   if (byLots > hiddenLots) reduce(state, turn, slot, byLots - hiddenLots, REASON_REDUCE_ONLY);
 }
@@ -419,7 +419,7 @@ export function close(state: SymbolState, turn: Turn, slot: number, status: numb
   closed.accountId = state.accountId(slot);
   closed.side = orders.side(slot);
   closed.priceTicks = orders.priceTicks(slot);
-  closed.restingLots = orders.isResting(slot) ? state.shownLots(slot) : 0;
+  closed.restingLots = orders.isResting(slot) ? state.open.shownLots(slot) : 0;
   closed.status = status;
   closed.reason = reason;
   state.closed(slot);

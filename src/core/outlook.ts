@@ -30,7 +30,7 @@ export function outlookAfter(
 function giveUpOwn(state: SymbolState, copy: number, { ownLots }: DetailedPreview): void {
   const { orders } = state;
   for (const [slot, lots] of ownLots) {
-    if (state.isReduceOnly(slot)) continue;
+    if (state.open.isReduceOnly(slot)) continue;
     addResting(state, copy, orders.side(slot), -lots, orders.marginPriceTicks(slot), orders.lossTicks(slot));
   }
 }

@@ -214,9 +214,9 @@ function loadOrder(state: SymbolState, row: MessageOf<typeof OrderRow>): void {
   if (loaded === undefined) rest(state, slot, row);
   else {
     const { waits, ...terms } = loaded;
-    if (waits) state.wait(slot, terms);
+    if (waits) state.open.wait(slot, terms);
     else {
-      state.extend(slot, terms);
+      state.open.extend(slot, terms);
       rest(state, slot, row);
     }
   }
@@ -228,11 +228,11 @@ function loadOrder(state: SymbolState, row: MessageOf<typeof OrderRow>): void {
 /** Orders come by serial, and stand in their queue by the place that they took in it. */
 function rest(state: SymbolState, slot: number, row: MessageOf<typeof OrderRow>): void {
   const { orders, book } = state;
-  state.rest(slot, row.marginPriceTicks, row.lossTicks);
-  const place = state.queueSerial(slot);
+  state.open.rest(slot, row.marginPriceTicks, row.lossTicks);
+  const place = state.open.queueSerial(slot);
   for (
     let ahead = orders.previous(slot);
-    ahead !== NONE && state.queueSerial(ahead) > place;
+    ahead !== NONE && state.open.queueSerial(ahead) > place;
     ahead = orders.previous(slot)
   )
     book.advance(slot);

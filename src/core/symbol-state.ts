@@ -1,9 +1,8 @@
 import { assert } from "../assert.ts";
-import { Book } from "./book.ts";
+import type { Book } from "./book.ts";
 import { CancelSwitches } from "./cancel-switches.ts";
 import type { AccountCells, Contribution } from "./cells.ts";
 import { ClientIds } from "./client-ids.ts";
-import { Deadlines } from "./deadlines.ts";
 import type { Instrument } from "./instrument.ts";
 import { contribution } from "./margin.ts";
 import {
@@ -33,7 +32,6 @@ import {
   PositionTransferred,
   PriceUpdated,
   REASON_OF_HALT,
-  REDUCE_ONLY,
   SelfCheckFailed,
   SliceShown,
   type SymbolEvent,
@@ -43,20 +41,12 @@ import {
   Traded,
   TradingHalted,
 } from "./messages.ts";
-import {
-  type EntryFill,
-  NO_TERMS,
-  type OrderTerms,
-  OrderTermsTable,
-  WITH_POSITION,
-  waitsForRise,
-} from "./order-terms.ts";
-import { NONE, Orders, packAttributes } from "./orders.ts";
+import { OpenOrders } from "./open-orders.ts";
+import { type EntryFill, NO_TERMS, type OrderTerms, type OrderTermsTable } from "./order-terms.ts";
+import { NONE, type Orders, packAttributes } from "./orders.ts";
 import {
   ACCOUNT,
   CASH,
-  CLOSING_ORDERS,
-  FIRST_ORDER,
   FUNDING,
   FUNDING_TIME,
   GIVEN,
@@ -64,15 +54,11 @@ import {
   ISOLATED_QUANTA,
   LEVERAGE,
   MARGIN_MODE,
-  OPEN_ORDERS,
   Positions,
-  REDUCE_ONLY_ORDERS,
   SIZE,
-  WAITING_ORDERS,
 } from "./positions.ts";
 import type { MessageOf } from "./shape.ts";
-import { TrailingOrders } from "./trailing.ts";
-import { Triggers } from "./triggers.ts";
+import { Touched } from "./touched.ts";
 import type { PriceTicks, Quanta, QuantityLots, TimeMs } from "./units.ts";
 
 const CLIENT_ID_RETENTION_MS = 24 * 60 * 60 * 1000;
@@ -89,17 +75,14 @@ const LONG_TURN = 10_000;
  */
 export class SymbolState {
   readonly instrument: Instrument;
-  readonly orders = new Orders();
-  readonly book: Book;
   readonly positions: Positions;
+  readonly open: OpenOrders;
+  /** What `open` keeps, at hand. */
+  readonly orders: Orders;
+  readonly book: Book;
+  readonly terms: OrderTermsTable;
   readonly clientIds = new ClientIds(CLIENT_ID_RETENTION_MS);
   readonly cells: AccountCells;
-  /** Of orders that wait for a price, or have waited. */
-  readonly terms = new OrderTermsTable();
-  readonly triggers: Triggers;
-  readonly trailing: TrailingOrders;
-  /** Orders with a goodTillDate, by serial. */
-  readonly expiries = new Deadlines();
   readonly cancelSwitches = new CancelSwitches();
   /** What orders with legs have filled in this turn. */
   readonly entryFills = new Map<OrderTerms, EntryFill>();
@@ -112,9 +95,6 @@ export class SymbolState {
   basis1024 = 0;
   priceTime: TimeMs = 0;
   openInterestLots: QuantityLots = 0;
-  reduceOnlyResting = 0;
-  /** Orders that wait for a price. */
-  waitingCount = 0;
   /** The interval that runs: when it ends, Σ k × premium of its k-th sample, and how many samples. */
   nextFundingTime: TimeMs = 0;
   premiumSum = 0;
@@ -140,13 +120,7 @@ export class SymbolState {
 
   /** The order that took and has not come to rest: if nothing says otherwise by the turn's end, it is filled. */
   private inHand = NONE;
-  /** What the turn has touched. The arrays only grow: emptying one would cost more than the rest of a turn's end. */
-  private readonly touchedOrders: number[] = [];
-  private touchedOrderCount = 0;
-  private stampedOrderCount = 0;
-  private readonly touchedRows: number[] = [];
-  private touchedRowCount = 0;
-  private freshRowCount = 0;
+  private readonly touched: Touched;
   /** What this turn has done, as far as one turn may do many of the kind. */
   private eventCount = 0;
   /** The turn has moved the mark: not in the log yet. */
@@ -156,16 +130,12 @@ export class SymbolState {
   constructor(instrument: Instrument, cells: AccountCells) {
     this.instrument = instrument;
     this.cells = cells;
-    this.book = new Book(this.orders, instrument.maxPriceTicks);
     this.positions = new Positions(instrument.defaultLeverage);
-    this.triggers = new Triggers(instrument.maxPriceTicks);
-    const { orders, terms } = this;
-    this.trailing = new TrailingOrders(instrument.maxPriceTicks, {
-      terms: (slot) => terms.of(slot),
-      side: (slot) => orders.side(slot),
-      serial: (slot) => orders.serial(slot),
-      moved: (slot) => orders.touch(slot),
-    });
+    this.open = new OpenOrders(instrument, this.positions);
+    this.orders = this.open.orders;
+    this.book = this.open.book;
+    this.terms = this.open.terms;
+    this.touched = new Touched(this.orders, this.positions);
   }
 
   apply(event: SymbolEvent, time: TimeMs): void {
@@ -262,10 +232,10 @@ export class SymbolState {
     }
     this.nextOrderSerial = serial + 1;
     this.changed = true;
-    if (event.rests === 1) this.rest(slot, event.marginPriceTicks, event.lossTicks);
+    if (event.rests === 1) this.open.rest(slot, event.marginPriceTicks, event.lossTicks);
     else this.takeInHand(slot);
-    this.touchOrder(slot);
-    this.touchRow(at);
+    this.touched.order(slot);
+    this.touched.row(at);
     return slot;
   }
 
@@ -296,46 +266,24 @@ export class SymbolState {
       activationTicks,
       bestTicks,
     };
-    this.wait(slot, terms);
+    this.open.wait(slot, terms);
     if (parentId !== 0) this.link(event);
-    this.touchOrder(slot);
-    this.touchRow(at);
+    this.touched.order(slot);
+    this.touched.row(at);
     return slot;
-  }
-
-  /** Lets an order wait for its trigger. */
-  wait(slot: number, terms: OrderTerms): void {
-    const { orders } = this;
-    this.extend(slot, terms);
-    orders.setWaiting(slot, true);
-    this.list(slot);
-    this.countWaiting(slot, 1);
-    if (terms.callbackPpm !== 0) this.trailing.add(slot);
-    else this.triggers.add(terms.triggerBy, this.isRiseAwaited(slot), terms.triggerTicks, slot);
-  }
-
-  extend(slot: number, terms: OrderTerms): void {
-    this.setTerms(slot, terms);
-    if (terms.goodTillDate !== 0) this.expiries.add(this.orders.serial(slot), terms.goodTillDate);
-  }
-
-  private setTerms(slot: number, terms: OrderTerms): void {
-    this.orders.setExtended(slot);
-    if (terms.displayLots !== 0) this.orders.setIceberg(slot);
-    this.terms.set(slot, terms);
   }
 
   extended(event: MessageOf<typeof OrderExtended>, slot: number): void {
     const { goodTillDate, legs, displayLots } = event;
-    this.extend(slot, { ...NO_TERMS, goodTillDate, legs, displayLots });
-    this.touchOrder(slot);
+    this.open.extend(slot, { ...NO_TERMS, goodTillDate, legs, displayLots });
+    this.touched.order(slot);
   }
 
   grown(event: MessageOf<typeof OrderGrown>, slot: number): void {
     const { orders } = this;
     orders.setPriceAndQuantity(slot, orders.priceTicks(slot), event.quantityLots);
-    this.touchOrder(slot);
-    this.touchRow(orders.row(slot));
+    this.touched.order(slot);
+    this.touched.row(orders.row(slot));
   }
 
   cancelAfterSet(event: MessageOf<typeof CancelAfterSet>): void {
@@ -363,12 +311,12 @@ export class SymbolState {
       const terms = this.terms.of(parent);
       if (event.orderType === TAKE_PROFIT || event.orderType === TAKE_PROFIT_MARKET) terms.takeProfitId = event.orderId;
       else terms.stopLossId = event.orderId;
-      this.touchOrder(parent);
+      this.touched.order(parent);
     }
     const sibling = event.siblingId === 0 ? NONE : this.findOrder(event.siblingId);
     if (sibling === NONE) return;
     this.terms.of(sibling).siblingId = event.orderId;
-    this.touchOrder(sibling);
+    this.touched.order(sibling);
   }
 
   /** NONE when it is not open. */
@@ -378,19 +326,19 @@ export class SymbolState {
 
   /** The price of a waiting order has come: it takes, and what is left of it stands behind all that rests by now. */
   triggered(event: MessageOf<typeof OrderTriggered>, slot: number): void {
-    this.endWait(slot);
+    this.open.endWait(slot);
     this.orders.setPriceAndQuantity(slot, event.priceTicks, event.quantityLots);
     this.terms.of(slot).queueSerial = this.nextOrderSerial++;
     this.changed = true;
     this.takeInHand(slot);
-    this.touchOrder(slot);
-    this.touchRow(this.orders.row(slot));
+    this.touched.order(slot);
+    this.touched.row(this.orders.row(slot));
   }
 
   rested(event: MessageOf<typeof OrderRested>, slot: number): void {
     this.inHand = NONE;
-    this.rest(slot, event.marginPriceTicks, event.lossTicks);
-    this.touchRow(this.orders.row(slot));
+    this.open.rest(slot, event.marginPriceTicks, event.lossTicks);
+    this.touched.row(this.orders.row(slot));
   }
 
   traded(event: MessageOf<typeof Traded>, taker: number, maker: number, time: TimeMs): void {
@@ -409,11 +357,11 @@ export class SymbolState {
       this.credit(FEE_ACCOUNT, event.makerFeeQuanta);
     } else this.credit(FEE_ACCOUNT, event.takerFeeQuanta + event.makerFeeQuanta);
     orders.fill(taker, lots, quanta, event.takerFeeQuanta);
-    this.takeFromResting(maker, lots);
+    this.open.takeFromResting(maker, lots);
     if (orders.fill(maker, lots, quanta, event.makerFeeQuanta) === 0) this.closed(maker);
-    else this.touchOrder(maker);
-    this.touchRow(takerRow);
-    this.touchRow(makerRow);
+    else this.touched.order(maker);
+    this.touched.row(takerRow);
+    this.touched.row(makerRow);
     this.lastTicks = event.priceTicks;
     this.nextTradeSerial = (event.tradeId - this.instrument.id) / 256 + 1;
     this.changed = true;
@@ -421,33 +369,33 @@ export class SymbolState {
 
   reduced(event: MessageOf<typeof OrderReduced>, slot: number): void {
     this.eventCount++;
-    if (event.resting === 1) this.takeFromResting(slot, event.byLots);
-    else if (this.orders.isResting(slot)) this.takeFromHidden(slot, event.byLots);
+    if (event.resting === 1) this.open.takeFromResting(slot, event.byLots);
+    else if (this.orders.isResting(slot)) this.open.takeFromHidden(slot, event.byLots);
     this.orders.reduce(slot, event.byLots);
-    this.touchOrder(slot);
-    this.touchRow(this.orders.row(slot));
+    this.touched.order(slot);
+    this.touched.row(this.orders.row(slot));
   }
 
   amended(event: MessageOf<typeof OrderAmended>, slot: number): void {
     this.eventCount++;
     const { orders } = this;
     const { priceTicks, quantityLots, remainingLots, queueSerial, displayLots, hiddenLots } = event;
-    this.touchOrder(slot);
-    this.touchRow(orders.row(slot));
+    this.touched.order(slot);
+    this.touched.row(orders.row(slot));
     if (queueSerial === 0) {
       const shownLots = remainingLots - hiddenLots;
-      this.takeFromHidden(slot, this.hiddenLots(slot) - hiddenLots);
-      this.takeFromResting(slot, event.oldRestingLots - shownLots);
+      this.open.takeFromHidden(slot, this.open.hiddenLots(slot) - hiddenLots);
+      this.open.takeFromResting(slot, event.oldRestingLots - shownLots);
       orders.amend(slot, priceTicks, quantityLots, remainingLots);
-      if (displayLots !== 0) this.setTerms(slot, { ...this.terms.of(slot), displayLots, shownLots });
+      if (displayLots !== 0) this.open.setTerms(slot, { ...this.terms.of(slot), displayLots, shownLots });
       return;
     }
-    this.unrest(slot);
+    this.open.unrest(slot);
     orders.amend(slot, priceTicks, quantityLots, remainingLots);
-    this.setTerms(slot, { ...this.terms.of(slot), queueSerial, displayLots });
+    this.open.setTerms(slot, { ...this.terms.of(slot), queueSerial, displayLots });
     this.nextOrderSerial = queueSerial + 1;
     this.changed = true;
-    if (event.rests === 1) this.rest(slot, event.marginPriceTicks, event.lossTicks);
+    if (event.rests === 1) this.open.rest(slot, event.marginPriceTicks, event.lossTicks);
     else this.takeInHand(slot);
   }
 
@@ -458,8 +406,8 @@ export class SymbolState {
     terms.shownLots = shownLots;
     if (queueSerial === 0) {
       this.inHand = NONE;
-      this.rest(slot, event.marginPriceTicks, event.lossTicks);
-      this.touchRow(this.orders.row(slot));
+      this.open.rest(slot, event.marginPriceTicks, event.lossTicks);
+      this.touched.row(this.orders.row(slot));
       return;
     }
     terms.queueSerial = queueSerial;
@@ -467,23 +415,23 @@ export class SymbolState {
     this.changed = true;
     this.book.requeue(slot, shownLots);
     this.book.hide(event.priceTicks, -shownLots);
-    this.touchOrder(slot);
+    this.touched.order(slot);
   }
 
   /** The order is gone: filled, canceled or expired. */
   closed(slot: number): void {
     this.eventCount++;
     const { orders } = this;
-    this.touchRow(orders.row(slot));
-    if (orders.isResting(slot)) this.unrest(slot);
+    this.touched.row(orders.row(slot));
+    if (orders.isResting(slot)) this.open.unrest(slot);
     if (this.inHand === slot) this.inHand = NONE;
-    this.forget(slot);
+    this.open.forget(slot);
   }
 
   leverageSet(event: MessageOf<typeof LeverageSet>): void {
     const at = this.positions.ensure(event.accountId);
     this.positions.numbers[at + LEVERAGE] = event.leverage;
-    this.touchRow(at);
+    this.touched.row(at);
   }
 
   priceUpdated(event: MessageOf<typeof PriceUpdated>, time: TimeMs): void {
@@ -520,7 +468,7 @@ export class SymbolState {
     n[at + FUNDING] += event.amountQuanta;
     n[at + FUNDING_TIME] = event.fundingTime;
     this.fundingOwed--;
-    this.touchRow(at);
+    this.touched.row(at);
   }
 
   transferred(event: MessageOf<typeof PositionTransferred>, time: TimeMs): void {
@@ -530,8 +478,8 @@ export class SymbolState {
     const lots = event.side === BUY ? event.quantityLots : -event.quantityLots;
     this.movePosition(from, lots, event.quanta, 0, time);
     this.movePosition(to, -lots, event.quanta, 0, time);
-    this.touchRow(from);
-    this.touchRow(to);
+    this.touched.row(from);
+    this.touched.row(to);
     this.nextTradeSerial = (event.tradeId - this.instrument.id) / 256 + 1;
     this.changed = true;
   }
@@ -548,13 +496,13 @@ export class SymbolState {
     const at = this.positions.ensure(event.accountId);
     this.positions.numbers[at + MARGIN_MODE] = event.marginMode;
     this.positions.numbers[at + ISOLATED_QUANTA] = event.isolatedQuanta;
-    this.touchRow(at);
+    this.touched.row(at);
   }
 
   isolatedMarginSet(event: MessageOf<typeof IsolatedMarginSet>): void {
     const at = this.positions.ensure(event.accountId);
     this.positions.numbers[at + ISOLATED_QUANTA] = event.isolatedQuanta;
-    this.touchRow(at);
+    this.touched.row(at);
     this.eventCount++;
   }
 
@@ -598,12 +546,13 @@ export class SymbolState {
 
   /** The cells of the rows that this turn has touched until now are up to date. */
   markFresh(): void {
-    this.freshRowCount = this.touchedRowCount;
+    this.touched.markFresh();
   }
 
   /** Brings the cells of every other row that this turn touched up to date; see AccountCells.move for what waits. */
   refreshTouched(): void {
-    for (let i = this.freshRowCount; i < this.touchedRowCount; i++) this.refresh(this.touchedRows[i]);
+    const { touched } = this;
+    for (let i = touched.freshRowCount; i < touched.rowCount; i++) this.refresh(touched.rows[i]);
   }
 
   /** The row holds a position that its cells know at an older mark: see MarkSweep. */
@@ -614,7 +563,8 @@ export class SymbolState {
 
   /** Brings a stale row to the mark: at once if the price, and nothing else that is new, has made it so. */
   freshen(at: number): void {
-    if (this.isStale(at)) this.refresh(at, this.touchedRowCount === this.freshRowCount && !this.markMoved);
+    const { touched } = this;
+    if (this.isStale(at)) this.refresh(at, touched.rowCount === touched.freshRowCount && !this.markMoved);
   }
 
   /**
@@ -622,19 +572,15 @@ export class SymbolState {
    * rows are up to date.
    */
   endPart(time: TimeMs): void {
-    const { orders } = this;
     if (this.inHand !== NONE) this.takeOutOfHand(this.inHand);
-    for (; this.stampedOrderCount < this.touchedOrderCount; this.stampedOrderCount++) {
-      const slot = this.touchedOrders[this.stampedOrderCount];
-      if (orders.serial(slot) !== 0) orders.settle(slot, 0, time);
-    }
-    this.markFresh();
+    this.touched.stamp(time);
+    this.touched.markFresh();
     this.cells.countFavours();
   }
 
   /** This turn has changed a row: what helps an account must wait for the turn's ticket. */
   get hasTouched(): boolean {
-    return this.touchedRowCount > 0;
+    return this.touched.rowCount > 0;
   }
 
   refreshAll(): void {
@@ -650,12 +596,12 @@ export class SymbolState {
   takeOutOfHand(slot: number): void {
     assert(this.inHand === slot && this.orders.remainingLots(slot) === 0, "only a filled order leaves the hand");
     this.inHand = NONE;
-    this.forget(slot);
+    this.open.forget(slot);
   }
 
   /** Orders that should be gone are still there: a turn that was long has left them to the next ones. */
   hasOverdue(time: TimeMs): boolean {
-    return time >= this.expiries.earliest || time >= this.cancelSwitches.earliest;
+    return time >= this.open.expiries.earliest || time >= this.cancelSwitches.earliest;
   }
 
   /**
@@ -678,22 +624,11 @@ export class SymbolState {
 
   /** The turn stands in the log: what it touched bears its sequence, and an order left in hand has been filled. */
   settle(sequence: number, time: TimeMs): void {
-    const { orders, positions } = this;
     if (this.inHand !== NONE) this.takeOutOfHand(this.inHand);
-    for (let i = 0; i < this.touchedOrderCount; i++) {
-      const slot = this.touchedOrders[i];
-      if (orders.serial(slot) === 0) continue; // gone within the turn
-      orders.settle(slot, sequence, time);
-      orders.touch(slot);
-    }
-    for (let i = 0; i < this.touchedRowCount; i++) positions.settle(this.touchedRows[i], sequence, time);
-    this.touchedOrderCount = 0;
-    this.stampedOrderCount = 0;
-    this.touchedRowCount = 0;
-    this.freshRowCount = 0;
+    this.touched.settle(sequence, time);
     this.eventCount = 0;
     this.markMoved = false;
-    if (this.trailing.size > 0) this.trailing.follow(this.markTicks, this.lastTicks, this.indexTicks);
+    if (this.open.trailing.size > 0) this.open.trailing.follow(this.markTicks, this.lastTicks, this.indexTicks);
   }
 
   /** The price that an order waits for, by its triggerBy; 0 = there is none yet. */
@@ -720,7 +655,7 @@ export class SymbolState {
     if (quanta === 0) return;
     const at = this.positions.ensure(accountId);
     this.positions.numbers[at + CASH] += quanta;
-    this.touchRow(at);
+    this.touched.row(at);
   }
 
   /** Moves a position and keeps the open interest: long and short lots are equal, so it is half of all sizes. */
@@ -736,151 +671,10 @@ export class SymbolState {
     }
   }
 
-  /** Puts an order into the book and into its account's list and sums. */
-  rest(slot: number, marginPriceTicks: PriceTicks, lossTicks: PriceTicks): void {
-    const { orders, positions } = this;
-    const at = orders.row(slot);
-    const n = positions.numbers;
-    orders.setMarginTerms(slot, marginPriceTicks, lossTicks);
-    orders.setResting(slot, true);
-    this.book.add(slot, this.shownLots(slot));
-    if (orders.isIceberg(slot)) this.book.hide(orders.priceTicks(slot), this.hiddenLots(slot));
-    // One that has waited is there already.
-    if (!orders.isListed(slot)) this.list(slot);
-    n[at + OPEN_ORDERS]++;
-    if (this.isReduceOnly(slot)) {
-      n[at + REDUCE_ONLY_ORDERS]++;
-      this.reduceOnlyResting++;
-    } else this.addToSums(slot, orders.remainingLots(slot));
-  }
-
-  /** Orders of a price queue by this. */
-  queueSerial(slot: number): number {
-    const { orders } = this;
-    return (orders.isExtended(slot) && this.terms.of(slot).queueSerial) || orders.serial(slot);
-  }
-
-  /** What the book shows of a resting order: all that may still trade, or of an iceberg its slice. */
-  shownLots(slot: number): QuantityLots {
-    const { orders } = this;
-    return orders.isIceberg(slot) ? this.terms.of(slot).shownLots : orders.remainingLots(slot);
-  }
-
-  /** What of a resting order may trade and is not shown. */
-  hiddenLots(slot: number): QuantityLots {
-    return this.orders.remainingLots(slot) - this.shownLots(slot);
-  }
-
-  isReduceOnly(slot: number): boolean {
-    return (this.orders.flags(slot) & REDUCE_ONLY) !== 0;
-  }
-
-  private unrest(slot: number): void {
-    const { orders, positions } = this;
-    const at = orders.row(slot);
-    const n = positions.numbers;
-    this.book.remove(slot, this.shownLots(slot));
-    if (orders.isIceberg(slot)) this.book.hide(orders.priceTicks(slot), -this.hiddenLots(slot));
-    n[at + OPEN_ORDERS]--;
-    if (this.isReduceOnly(slot)) {
-      n[at + REDUCE_ONLY_ORDERS]--;
-      this.reduceOnlyResting--;
-    } else this.addToSums(slot, -orders.remainingLots(slot));
-    orders.setResting(slot, false);
-  }
-
-  /** Puts an order at the head of its account's list: the newest first. */
-  private list(slot: number): void {
-    const { orders, positions } = this;
-    const at = orders.row(slot) + FIRST_ORDER;
-    const first = positions.numbers[at];
-    orders.setAccountNext(slot, first);
-    orders.setAccountPrevious(slot, NONE);
-    if (first !== NONE) orders.setAccountPrevious(first, slot);
-    positions.numbers[at] = slot;
-    orders.setListed(slot, true);
-  }
-
-  private unlist(slot: number): void {
-    const { orders, positions } = this;
-    const next = orders.accountNext(slot);
-    const previous = orders.accountPrevious(slot);
-    if (previous === NONE) positions.numbers[orders.row(slot) + FIRST_ORDER] = next;
-    else orders.setAccountNext(previous, next);
-    if (next !== NONE) orders.setAccountPrevious(next, previous);
-  }
-
   private takeInHand(slot: number): void {
     // Replay: the one before it in the same turn was filled, or it would not be in hand any more.
     if (this.inHand !== NONE) this.takeOutOfHand(this.inHand);
     this.inHand = slot;
-  }
-
-  private forget(slot: number): void {
-    const { orders } = this;
-    if (orders.isListed(slot)) this.unlist(slot);
-    if (orders.isExtended(slot)) {
-      if (orders.isWaiting(slot)) this.endWait(slot);
-      this.expiries.remove(orders.serial(slot));
-      this.terms.remove(slot, orders.serial(slot));
-    }
-    orders.remove(slot);
-  }
-
-  private endWait(slot: number): void {
-    const { triggerTicks, triggerBy, callbackPpm } = this.terms.of(slot);
-    if (callbackPpm !== 0) this.trailing.remove(slot);
-    else this.triggers.remove(triggerBy, this.isRiseAwaited(slot), triggerTicks, slot);
-    this.orders.setWaiting(slot, false);
-    this.countWaiting(slot, -1);
-  }
-
-  private countWaiting(slot: number, by: number): void {
-    const n = this.positions.numbers;
-    const at = this.orders.row(slot);
-    this.waitingCount += by;
-    n[at + WAITING_ORDERS] += by;
-    if ((this.orders.flags(slot) & WITH_POSITION) !== 0) n[at + CLOSING_ORDERS] += by;
-  }
-
-  private isRiseAwaited(slot: number): boolean {
-    return waitsForRise(this.orders.type(slot), this.orders.side(slot));
-  }
-
-  /** `lots` that are shown of a resting order are about to trade or be given up. */
-  private takeFromResting(slot: number, lots: QuantityLots): void {
-    this.book.reduce(this.orders.priceTicks(slot), lots);
-    if (this.orders.isIceberg(slot)) this.terms.of(slot).shownLots -= lots;
-    if (!this.isReduceOnly(slot)) this.addToSums(slot, -lots);
-  }
-
-  /** `lots` that are hidden of a resting iceberg are about to be given up. */
-  private takeFromHidden(slot: number, lots: QuantityLots): void {
-    if (lots === 0) return;
-    this.book.hide(this.orders.priceTicks(slot), -lots);
-    if (!this.isReduceOnly(slot)) this.addToSums(slot, -lots);
-  }
-
-  private addToSums(slot: number, lots: QuantityLots): void {
-    const { orders } = this;
-    const quantaPerTick = lots * this.instrument.quantaPerTickLot;
-    this.positions.addResting(
-      orders.row(slot),
-      orders.side(slot) === BUY,
-      lots,
-      quantaPerTick * orders.marginPriceTicks(slot),
-      quantaPerTick * orders.lossTicks(slot),
-    );
-  }
-
-  private touchOrder(slot: number): void {
-    this.touchedOrders[this.touchedOrderCount++] = slot;
-  }
-
-  /** A sweep touches the same rows again and again, one after the other. */
-  private touchRow(at: number): void {
-    if (this.touchedRowCount > this.freshRowCount && this.touchedRows[this.touchedRowCount - 1] === at) return;
-    this.touchedRows[this.touchedRowCount++] = at;
   }
 
   /** Brings a row's cells up to date now, where the rest of the turn depends on them; see AccountCells.move. */

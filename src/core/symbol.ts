@@ -209,8 +209,8 @@ export class SymbolActor implements Actor {
 
   /** Before anything else of a turn: what ends at a time that has come must not trade in it. */
   private endWhatIsDue(turn: Turn): void {
-    const { expiries, cancelSwitches } = this.state;
-    if (turn.time >= expiries.earliest) this.conditional.expire(turn);
+    const { open, cancelSwitches } = this.state;
+    if (turn.time >= open.expiries.earliest) this.conditional.expire(turn);
     if (turn.time >= cancelSwitches.earliest) fireCancelSwitches(this.state, turn);
   }
 

@@ -322,8 +322,8 @@ class Folds {
       const slot = state.findOrder(orderId);
       if (state.orders.isWaiting(slot)) continue;
       const key = side === BUY ? -priceTicks : priceTicks;
-      shown.set(key, (shown.get(key) ?? 0) + state.shownLots(slot));
-      if (state.shownLots(slot) < remainingLots) hiding++;
+      shown.set(key, (shown.get(key) ?? 0) + state.open.shownLots(slot));
+      if (state.open.shownLots(slot) < remainingLots) hiding++;
     }
     const levels = [BUY, SELL].flatMap((side) =>
       this.depth.levels(side as Side, 1000, (tick, lots) => [side === BUY ? -tick : tick, lots]),

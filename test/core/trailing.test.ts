@@ -138,7 +138,7 @@ test("no more trail in a symbol than one price may take along", () => {
   const traffic = new Traffic(exchange, [FREE.id]);
   for (const { actorId, command } of traffic.opening()) traffic.send(actorId, command);
   const [accountId] = traffic.accounts;
-  const { trailing } = exchange.symbol(FREE.id).state;
+  const { trailing } = exchange.symbol(FREE.id).state.open;
   trailing.size += MAX_TRAILING_ORDERS;
   const order = { accountId, quantityLots: 5, callbackPpm: 10_000, orderType: TRAILING_STOP_MARKET, timeInForce: 1 };
   const reply = exchange.ask(FREE.id, make(PlaceTrigger, order)) as MessageOf<typeof Refused>;
