@@ -139,7 +139,7 @@ export class Amendment {
     if (!reduceOnly) {
       const othersLots = (isBuy ? numbers[row + BUY_LOTS] : numbers[row + SELL_LOTS]) - orders.remainingLots(slot);
       const exposedLots = (isBuy ? size : -size) + othersLots + remainingLots;
-      const limitLots = placement.positionLimitLots(mark);
+      const limitLots = placement.limits.positionLots(mark);
       if (exposedLots > limitLots) return refuse(turn, "POSITION_LIMIT", "quantity", { limitLots });
       const asked = { ...command, quantityLots };
       if (!isWithinKey(asked, turn, instrument, exposedLots, marginPriceTicks, mark, numbers[row + LEVERAGE])) return;

@@ -1,5 +1,6 @@
 import { refuseDisplay } from "./iceberg.ts";
 import type { Instrument } from "./instrument.ts";
+import { bandEdge } from "./mark-limits.ts";
 import {
   ATTACHED,
   type AttachedLeg,
@@ -24,7 +25,7 @@ import {
 } from "./messages.ts";
 import { type EntryFill, type OrderTerms, waitsForRise } from "./order-terms.ts";
 import { NONE } from "./orders.ts";
-import { answerRepeated, bandEdge, type Placement } from "./placement.ts";
+import { answerRepeated, type Placement } from "./placement.ts";
 import { SIZE } from "./positions.ts";
 import { matchPrice } from "./price-match.ts";
 import { refuse } from "./refusals.ts";

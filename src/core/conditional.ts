@@ -1,6 +1,7 @@
 import { refuseWhileHalted } from "./halt.ts";
 import type { Instrument } from "./instrument.ts";
 import { isWithinKey } from "./key-limits.ts";
+import { bandEdge } from "./mark-limits.ts";
 import { close } from "./matching.ts";
 import {
   BUY,
@@ -36,7 +37,7 @@ import {
 } from "./messages.ts";
 import { waitsForRise } from "./order-terms.ts";
 import { NONE } from "./orders.ts";
-import { answerRepeated, bandEdge, type Placement } from "./placement.ts";
+import { answerRepeated, type Placement } from "./placement.ts";
 import { BUY_LOTS, LEVERAGE, SELL_LOTS, SIZE, WAITING_ORDERS } from "./positions.ts";
 import { type RefusalCode, refuse } from "./refusals.ts";
 import { blank, type MessageOf } from "./shape.ts";

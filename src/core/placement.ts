@@ -4,6 +4,7 @@ import { restIceberg } from "./iceberg.ts";
 import type { Instrument } from "./instrument.ts";
 import { closingEdge } from "./isolated.ts";
 import { isWithinKey } from "./key-limits.ts";
+import { MarkLimits } from "./mark-limits.ts";
 import { close, crosses, endOfTaker, match, meetsTooMany, type Preview, preview } from "./matching.ts";
 import {
   BUY,
@@ -57,12 +58,6 @@ export interface OrderMore extends Pick<MessageOf<typeof PlaceExtended>, "goodTi
   readonly isTrial: boolean;
 }
 
-/** How far an aggressive price may go: mark × (1 ± band), whole ticks inside. */
-export function bandEdge({ priceBandPpm, maxPriceTicks }: Instrument, side: number, mark: PriceTicks): PriceTicks {
-  if (side === BUY) return Math.min(maxPriceTicks, Math.floor((mark * (PPM + priceBandPpm)) / PPM));
-  return Math.max(1, Math.ceil((mark * (PPM - priceBandPpm)) / PPM));
-}
-
 /**
  * How far a market order may go: to the edge of the band, and no further from the best price than it says, whole ticks
  * inside. Bybit, slippageToleranceType Percent: ask × (1 + tolerance), bid × (1 − tolerance).
@@ -92,6 +87,7 @@ export class Placement {
   private readonly instrument: Instrument;
   private readonly cells: AccountCells;
   private readonly state: SymbolState;
+  readonly limits: MarkLimits;
   /** Of the order that is decided upon: see reserveMargin(). */
   readonly expected: Preview = { lots: 0, quanta: 0, leftLots: 0 };
   private readonly closing = blank(PlaceOrder);
@@ -100,6 +96,7 @@ export class Placement {
     this.instrument = state.instrument;
     this.cells = state.cells;
     this.state = state;
+    this.limits = new MarkLimits(state.instrument);
   }
 
   /**
@@ -149,7 +146,7 @@ export class Placement {
     if (mayRest && numbers[row + OPEN_ORDERS] >= instrument.maxOpenOrders)
       return refuse(turn, "TOO_MANY_OPEN_ORDERS", "symbol", { limit: instrument.maxOpenOrders });
     const exposedLots = (isBuy ? size + numbers[row + BUY_LOTS] : numbers[row + SELL_LOTS] - size) + quantityLots;
-    const limitLots = this.positionLimitLots(mark);
+    const limitLots = this.limits.positionLots(mark);
     if (!reduceOnly && exposedLots > limitLots) return refuse(turn, "POSITION_LIMIT", "quantity", { limitLots });
     const heldTicks = isBuy ? valueTicks : Math.max(valueTicks, mark);
     if (!reduceOnly && !isWithinKey(command, turn, instrument, exposedLots, heldTicks, mark, numbers[row + LEVERAGE]))
@@ -361,16 +358,9 @@ export class Placement {
 
   /** How far the order's price may go: the band, and no further than an isolated position that it closes can bear. */
   edgeOf(row: number, side: number, closableLots: QuantityLots, mark: PriceTicks): PriceTicks {
-    const bandTicks = bandEdge(this.instrument, side, mark);
+    const bandTicks = this.limits.edgeTicks(side, mark);
     if (closableLots === 0 || !this.state.isIsolated(row)) return bandTicks;
     const edgeTicks = closingEdge(this.state, row);
     return side === BUY ? Math.min(bandTicks, edgeTicks) : Math.max(bandTicks, edgeTicks);
-  }
-
-  /** The last risk tier's notional at mark, and never past the exact range. */
-  positionLimitLots(mark: PriceTicks): QuantityLots {
-    const { riskTiers, quantaPerTickLot, maxPositionLots } = this.instrument;
-    const lastTier = riskTiers[riskTiers.length - 1];
-    return Math.min(maxPositionLots, Math.floor(lastTier.maxNotionalQuanta / (mark * quantaPerTickLot)));
   }
 }
