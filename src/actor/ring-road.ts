@@ -25,6 +25,12 @@ import type { OnReply, Released, Road } from "./road.ts";
 /** Requests on their way at once; one more is refused as overload. A power of two. */
 export const MAX_PENDING = 65_536;
 
+/**
+ * So many commands wake their worker though more may come with the same look at the sockets: it works, and the journal
+ * writes, while they are read. Fewer would cost more in waking than they save in waiting.
+ */
+const COMMANDS_PER_RING = 16;
+
 /** Also those that are only tried. Refused as overload while cancels, closing and prices still go through. */
 const NEW_ORDERS: ReadonlySet<number> = new Set([
   PlaceOrder.code,
@@ -60,8 +66,8 @@ interface Lane {
   commands: RingProducer;
   /** Its worker has died: nothing is sent. */
   isDown: boolean;
-  /** Has commands that the worker has not been woken for. */
-  unannounced: boolean;
+  /** Commands that the worker has not been woken for. */
+  unannounced: number;
 }
 
 /**
@@ -115,7 +121,7 @@ export class RingRoad implements Road {
   /** A worker and the actors that are pinned to it. */
   addLane(commands: RingProducer, actorIds: readonly number[]): void {
     for (const actorId of actorIds) this.laneOfActor[actorId] = this.lanes.length;
-    this.lanes.push({ commands, isDown: false, unannounced: false });
+    this.lanes.push({ commands, isDown: false, unannounced: 0 });
   }
 
   /** The worker of the lane (by the order of addLane) has died: its actors cannot be asked any more. */
@@ -131,7 +137,7 @@ export class RingRoad implements Road {
 
   /** Its actors have been rebuilt by another thread, which takes its commands from a ring of its own. */
   bringUp(lane: number, commands: RingProducer): void {
-    Object.assign(this.lanes[lane], { commands, isDown: false, unannounced: false });
+    Object.assign(this.lanes[lane], { commands, isDown: false, unannounced: 0 });
     this.rebuildCount++;
   }
 
@@ -220,22 +226,18 @@ export class RingRoad implements Road {
     commands.view.setUint32(at + 4, actorId, true);
     const end = encodeMessage(commands.view, commands.bytes, at + COMMAND_HEADER_BYTES, command);
     commands.commit(end - at);
-    lane.unannounced = true;
-    if (!this.ringing) {
+    if (++lane.unannounced === COMMANDS_PER_RING) announce(lane);
+    else if (!this.ringing) {
       this.ringing = true;
       setImmediate(this.ringWorkers);
     }
     return true;
   }
 
-  /** Once for all requests that came in with one look at the sockets: waking a thread costs more than a request does. */
+  /** For all requests that came in with one look at the sockets: waking a thread costs more than a request does. */
   private readonly ringWorkers = (): void => {
     this.ringing = false;
-    for (const lane of this.lanes) {
-      if (!lane.unannounced) continue;
-      lane.unannounced = false;
-      lane.commands.ring();
-    }
+    for (const lane of this.lanes) if (lane.unannounced > 0) announce(lane);
   };
 
   /** Hands out everything that the journal has released; sleeps again only when there is nothing left. */
@@ -299,6 +301,12 @@ export class RingRoad implements Road {
     if (this.indexWaiters.length > 0) this.storeBell.ring();
     else this.indexBell.awake();
   }
+}
+
+/** Wakes the worker if it sleeps. */
+function announce(lane: Lane): void {
+  lane.unannounced = 0;
+  lane.commands.ring();
 }
 
 /** A batch is what any of its items is. */
