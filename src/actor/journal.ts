@@ -8,7 +8,8 @@ import { type Control, STOP_JOURNAL } from "./control.ts";
 const MAX_BATCH_BYTES = 1024 * 1024;
 const IDLE_WAIT_MS = 20;
 const LONG_WAIT_MS = 250;
-const PREPARE_BYTES = 256 * 1024;
+/** Large enough that the cost of a sync is shared, small enough that who comes meanwhile waits a third of a millisecond. */
+const PREPARE_BYTES = 128 * 1024;
 
 export interface JournalOptions {
   log: LogWriter;
@@ -90,8 +91,7 @@ export class Journal {
     this.release();
     for (const input of inputs) input.release();
     front.ring();
-    // The next segment grows twice as fast as this one fills, so that rolling over never waits for it; in large slices,
-    // since each is synced.
+    // The next segment grows twice as fast as this one fills, so that rolling over never waits for it.
     this.unpreparedBytes += this.batchBytes;
     if (this.unpreparedBytes >= PREPARE_BYTES) {
       log.prepare(2 * this.unpreparedBytes);
