@@ -14,6 +14,7 @@ import { listSegments } from "../store/log-segment.ts";
 import { Snapshots } from "../store/snapshots.ts";
 import { Bell, RingConsumer, RingProducer } from "../wire/ring.ts";
 import { ActorWorker } from "./actor.ts";
+import { Breath } from "./breath.ts";
 import { Control, STOP_STORE } from "./control.ts";
 import { Journal } from "./journal.ts";
 import { recover } from "./recovery.ts";
@@ -92,12 +93,14 @@ export async function runStore(task: StoreTask): Promise<void> {
   const frontBell = new Bell(task.frontBell, () => task.port.postMessage("indexed"));
   const input = new RingConsumer(task.input);
   const database = openDatabase(task.dataDir);
-  const keeper = new Keeper({
+  const breath = new Breath(control);
+  const keeper: Keeper = new Keeper({
     database,
     logDir: task.logDir,
     instruments: task.instruments.map(compileInstrument),
     actorIds: task.actorIds,
     keepSegments: task.keepSegments,
+    breathe: () => breath.take(keeper.indexedSequence),
     onSnapshotGathered: (actorId, sequence) => control.setGatheredOf(actorId, sequence),
     onSnapshotStored: (actorId, sequence) => control.setSnapshotOf(actorId, sequence),
   });

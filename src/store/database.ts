@@ -29,7 +29,7 @@ import {
 } from "./rows.ts";
 import { SeriesTable } from "./series.ts";
 import { type Key, RowTable } from "./table.ts";
-import { WriteBatch } from "./write-batch.ts";
+import { noBreath, WriteBatch } from "./write-batch.ts";
 
 /** Address space, not disk: the file grows as it is written. Mapping it anew later would keep the old map as well. */
 export const DEFAULT_MAP_BYTES = 64 * 2 ** 30;
@@ -163,10 +163,10 @@ export class Database {
   }
 
   /** Does all writes of the batch, or none; on disk when it returns. Empties the batch. Throws DatabaseWriteError. */
-  commit(batch: WriteBatch): void {
+  commit(batch: WriteBatch, breathe = noBreath): void {
     try {
       this.root.transactionSync(() => {
-        batch.write();
+        batch.write(breathe);
       });
     } catch (error) {
       throw new DatabaseWriteError(`database: the commit failed: ${(error as Error).message}`, { cause: error });

@@ -55,7 +55,7 @@ import {
 } from "./rows.ts";
 import { type Place, SeriesWriter } from "./series.ts";
 import { TransferFold } from "./transfer-fold.ts";
-import { WriteBatch } from "./write-batch.ts";
+import { noBreath, WriteBatch } from "./write-batch.ts";
 
 const INDEX_KEY = "history";
 /** Open orders beyond this many are read again from the database when they are next met. */
@@ -77,6 +77,8 @@ const DEFICITS_PER_CHUNK = 60;
  */
 export class HistoryFold {
   private readonly database: Database;
+  /** See KeeperOptions. */
+  private readonly breathe: () => void;
   private readonly instruments = new Map<number, Instrument>();
   private readonly batch = new WriteBatch();
   private readonly candles: CandleFold;
@@ -88,10 +90,13 @@ export class HistoryFold {
   private readonly transfers: TransferFold;
   private readonly funding: FundingFold;
   private readonly insurance: InsuranceFold;
-  /** Orders that are open as of the last commit. */
+  /** Orders that are open, as far as they have been met. */
   private readonly openOrders = new Map<number, OrderRecord>();
-  /** Orders of this batch. */
-  private readonly touchedOrders = new Map<number, OrderRecord>();
+  /** Those that this batch has changed; some may have ended since. */
+  private readonly changedOrders: OrderRecord[] = [];
+  /** Of the turn in hand. */
+  private readonly placedOrders: OrderRecord[] = [];
+  private readonly endedOrders: OrderRecord[] = [];
   /** As of the last commit. */
   private readonly index: IndexRecord;
   /** Of the turn in hand. */
@@ -99,8 +104,9 @@ export class HistoryFold {
   private time = 0;
   private actorId = 0;
 
-  constructor(database: Database, instruments: readonly Instrument[]) {
+  constructor(database: Database, instruments: readonly Instrument[], breathe = noBreath) {
     this.database = database;
+    this.breathe = breathe;
     for (const instrument of instruments) this.instruments.set(instrument.id, instrument);
     this.candles = new CandleFold(database.candles);
     this.fills = new SeriesWriter(database.fills, FILLS_PER_CHUNK);
@@ -123,7 +129,7 @@ export class HistoryFold {
 
   /** The events that follow are of this turn. */
   turn(sequence: number, timeMs: number, actorId: number): void {
-    this.insurance.endTurn(this.batch, this.actorId, this.place, this.time);
+    this.endTurn();
     this.place.sequence = sequence;
     this.place.clock = Math.max(this.place.clock, timeMs);
     this.time = timeMs;
@@ -185,12 +191,12 @@ export class HistoryFold {
   /** Writes everything through the last turn, in one transaction. On disk when it returns. Throws DatabaseWriteError. */
   commit(): void {
     const { database, batch } = this;
-    for (const [orderId, order] of this.touchedOrders) {
-      batch.put(database.orders, orderId, order);
-      if (isOpen(order)) this.openOrders.set(orderId, order);
-      else this.openOrders.delete(orderId);
+    this.endTurn();
+    for (const order of this.changedOrders) {
+      this.breathe();
+      if (isOpen(order)) batch.put(database.orders, order.orderId, order);
     }
-    this.insurance.endTurn(batch, this.actorId, this.place, this.time);
+    this.changedOrders.length = 0;
     this.fills.flush(batch);
     this.trades.flush(batch);
     this.liquidations.flush(batch);
@@ -207,13 +213,26 @@ export class HistoryFold {
       this.index.clientIdCount = 0;
     }
     batch.put(database.index, INDEX_KEY, this.index);
-    database.commit(batch);
-    this.touchedOrders.clear();
+    database.commit(batch, this.breathe);
     if (this.openOrders.size > MAX_CACHED_ORDERS) this.openOrders.clear();
   }
 
+  /** Orders that have ended are written at once, since nothing changes them any more: so they are garbage while young. */
+  private endTurn(): void {
+    const { database, batch, placedOrders, endedOrders } = this;
+    for (const order of endedOrders) {
+      batch.put(database.orders, order.orderId, order);
+      this.openOrders.delete(order.orderId);
+    }
+    endedOrders.length = 0;
+    for (const order of placedOrders) if (isOpen(order)) this.changedOrders.push(order);
+    placedOrders.length = 0;
+    this.insurance.endTurn(batch, this.actorId, this.place, this.time);
+  }
+
   private placed(order: OrderRecord): void {
-    this.touchedOrders.set(order.orderId, order);
+    this.openOrders.set(order.orderId, order);
+    this.placedOrders.push(order);
     if (order.clientOrderId === "") return;
     const key = [this.index.clientIdGeneration, order.accountId, order.clientOrderId];
     this.batch.put(this.database.clientOrders, key, { type: ClientOrderRecord.code, orderId: order.orderId });
@@ -272,17 +291,21 @@ export class HistoryFold {
   private close(order: OrderRecord, status: number, reason: number): void {
     order.status = status;
     order.reason = reason;
+    this.endedOrders.push(order);
     this.closedOrders.append(this.batch, order.accountId, this.place, referenceTo(order.orderId, this.time));
+  }
+
+  private readOrder(orderId: number): OrderRecord | undefined {
+    const order = this.database.orders.get(orderId);
+    if (order !== undefined) this.openOrders.set(orderId, order);
+    return order;
   }
 
   /** The order, which this turn changes. */
   private touch(orderId: number): OrderRecord {
-    let order = this.touchedOrders.get(orderId);
-    if (order === undefined) {
-      const known = this.openOrders.get(orderId) ?? this.database.orders.get(orderId);
-      order = must(known, `order ${orderId} in the history index`);
-      this.touchedOrders.set(orderId, order);
-    }
+    const known = this.openOrders.get(orderId) ?? this.readOrder(orderId);
+    const order = must(known, `order ${orderId} in the history index`);
+    if (order.sequence <= this.index.sequence) this.changedOrders.push(order);
     order.updatedAt = this.time;
     order.sequence = this.place.sequence;
     return order;

@@ -11,6 +11,7 @@ import { HistoryFold } from "./history-fold.ts";
 import { LogReader } from "./log-reader.ts";
 import { removeSegmentsBefore } from "./log-segment.ts";
 import { Snapshots } from "./snapshots.ts";
+import { noBreath } from "./write-batch.ts";
 
 /** Turns of one transaction, at most: large enough that a commit's cost is shared, small enough to be soon over. */
 const BATCH_TURNS = 20_000;
@@ -26,6 +27,8 @@ export interface KeeperOptions {
   keepSegments?: boolean;
   /** Where the log is. Default: the disk. */
   files?: Files;
+  /** Called every few microseconds of long work, also with a transaction open: may wait a moment. */
+  breathe?: () => void;
   /** Told of each snapshot that has come in whole, and will be stored. */
   onSnapshotGathered?(actorId: number, sequence: number): void;
   /** Told of each snapshot that is stored: its actor may hand over the next one. */
@@ -59,8 +62,8 @@ export class Keeper {
 
   constructor(options: KeeperOptions) {
     this.options = options;
-    this.fold = new HistoryFold(options.database, options.instruments);
-    this.snapshots = new Snapshots(options.database);
+    this.fold = new HistoryFold(options.database, options.instruments, options.breathe);
+    this.snapshots = new Snapshots(options.database, options.breathe);
     for (const actorId of options.actorIds) this.snapshotSequences.set(actorId, this.snapshots.sequenceOf(actorId));
     this.reader = new LogReader(options.logDir, this.fold.indexedSequence + 1, options.files);
     // Nothing is removed before there is something new: the journal may only now be opening the log.
@@ -122,11 +125,13 @@ export class Keeper {
   /** Returns whether more turns are waiting. */
   private index(durableSequence: number): boolean {
     const { fold } = this;
+    const { breathe = noBreath } = this.options;
     if (fold.indexedSequence >= durableSequence) return false;
     const apply = (event: Message): void => fold.apply(event as Event);
     this.reader.read(
       durableSequence,
       (bytes, view, offset, logBytes) => {
+        breathe();
         fold.turn(
           view.getFloat64(offset + AT_SEQUENCE, true),
           view.getFloat64(offset + AT_TIME, true),

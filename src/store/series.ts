@@ -24,9 +24,10 @@ export interface SeriesQuery extends PageQuery {
   throughSequence?: number;
 }
 
-interface Chunk<Row> {
+interface Chunk {
   key: Key;
-  rows: Row[];
+  /** Of WriteBatch.hold(). */
+  held: number[];
 }
 
 /**
@@ -80,7 +81,7 @@ export class SeriesWriter<Row extends Message> {
   private readonly table: SeriesTable<Row>;
   private readonly rowsPerChunk: number;
   /** By list. */
-  private readonly chunks = new Map<number, Chunk<Row>>();
+  private readonly chunks = new Map<number, Chunk>();
   private part = 0;
 
   /** `rowsPerChunk` rows should fit into 4 KB. */
@@ -89,22 +90,22 @@ export class SeriesWriter<Row extends Message> {
     this.rowsPerChunk = rowsPerChunk;
   }
 
-  /** Keeps the row until it is written. Places never go back. */
+  /** Encodes the row at once: a batch of rows kept as objects costs more to collect than to write. Places never go back. */
   append(batch: WriteBatch, list: number, { clock, sequence }: Place, row: Row): void {
     let chunk = this.chunks.get(list);
     if (chunk === undefined) {
-      chunk = { key: [list, clock, sequence, this.part++], rows: [] };
+      chunk = { key: [list, clock, sequence, this.part++], held: [] };
       this.chunks.set(list, chunk);
     }
-    chunk.rows.push(row);
-    if (chunk.rows.length < this.rowsPerChunk) return;
-    batch.putAll(this.table, chunk.key, chunk.rows);
+    chunk.held.push(batch.hold(row));
+    if (chunk.held.length < this.rowsPerChunk) return;
+    batch.putHeld(this.table, chunk.key, chunk.held);
     this.chunks.delete(list);
   }
 
   /** Writes what is left. The next batch begins behind the last turn of this one. */
   flush(batch: WriteBatch): void {
-    for (const { key, rows } of this.chunks.values()) batch.putAll(this.table, key, rows);
+    for (const { key, held } of this.chunks.values()) batch.putHeld(this.table, key, held);
     this.chunks.clear();
     this.part = 0;
   }

@@ -2,14 +2,17 @@ import type { Message } from "../core/shape.ts";
 import { eachSnapshotEntry, readSnapshotPart } from "../wire/snapshot.ts";
 import type { Database } from "./database.ts";
 import { SnapshotRecord } from "./rows.ts";
-import { WriteBatch } from "./write-batch.ts";
+import { noBreath, WriteBatch } from "./write-batch.ts";
 
 /** Each actor's state as of a sequence, written behind: recovery loads it and folds the log's tail onto it. */
 export class Snapshots {
   private readonly database: Database;
+  /** See KeeperOptions. */
+  private readonly breathe: () => void;
 
-  constructor(database: Database) {
+  constructor(database: Database, breathe = noBreath) {
     this.database = database;
+    this.breathe = breathe;
   }
 
   /** The sequence through which the actor's rows hold its state; 0 when it never had a snapshot. */
@@ -37,7 +40,7 @@ export class Snapshots {
     for (const part of parts) eachSnapshotEntry(part, entries);
     const time = Math.max(0, ...parts.map((part) => readSnapshotPart(part).time));
     batch.put(database.snapshotHeads, actorId, { type: SnapshotRecord.code, sequence, time });
-    database.commit(batch);
+    database.commit(batch, this.breathe);
   }
 
   /**

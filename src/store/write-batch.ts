@@ -1,6 +1,6 @@
 import { assert } from "../assert.ts";
 import type { Message } from "../core/shape.ts";
-import { encodeMessage } from "../wire/codec.ts";
+import { encodeMessage, messageBytes } from "../wire/codec.ts";
 import { type Key, type RowTable, sealValue, type Table, VALUE_HEADER_BYTES } from "./table.ts";
 
 /** No row is larger: requests are cut at 64 KiB, a snapshot's part at 256 KiB. */
@@ -8,6 +8,8 @@ const MAX_ROW_BYTES = 512 * 1024;
 const FIRST_BYTES = 1024 * 1024;
 /** A batch of a whole snapshot should not keep its memory. */
 const KEEP_BYTES = 16 * 1024 * 1024;
+
+export const noBreath = (): void => {};
 
 interface Write {
   table: Table;
@@ -34,11 +36,22 @@ export class WriteBatch {
     this.close(table, key, from, encodeMessage(this.view, this.bytes, from + VALUE_HEADER_BYTES, row));
   }
 
-  /** Several rows under one key, back to back. */
-  putAll(table: Table, key: Key, rows: readonly Message[]): void {
+  /** Encodes a row that will be written by putHeld(). Returns what it is known by there. */
+  hold(row: Message): number {
+    const at = this.open();
+    this.end = encodeMessage(this.view, this.bytes, at, row);
+    return at;
+  }
+
+  /** Rows that hold() has encoded under one key, back to back. */
+  putHeld(table: Table, key: Key, held: readonly number[]): void {
     const from = this.open();
     let end = from + VALUE_HEADER_BYTES;
-    for (const row of rows) end = encodeMessage(this.view, this.bytes, end, row);
+    for (const at of held) {
+      const to = at + messageBytes(this.view, at);
+      this.bytes.copyWithin(end, at, to);
+      end += to - at;
+    }
     this.close(table, key, from, end);
   }
 
@@ -55,8 +68,9 @@ export class WriteBatch {
   }
 
   /** Does the writes, in order. Called by Database.commit() inside its transaction. */
-  write(): void {
+  write(breathe: () => void): void {
     for (let i = 0; i < this.count; i++) {
+      breathe();
       const { table, key, from, to } = this.writes[i] as Write;
       if (to === 0) table.lmdb.remove(key);
       else table.lmdb.put(key, this.bytes.subarray(from, to));

@@ -56,6 +56,24 @@ function snapshotOf(actorId: number, sequence: number, rows: number): Uint8Array
   return parts;
 }
 
+test("breath may be taken at every turn and every row", async () => {
+  const dir = newDir();
+  const turns = new LogGenerator(seed).turns(300);
+  writeLog(logDir(dir), turns, SEGMENT_BYTES);
+  const database = openDatabase(dir);
+  const options = { database, logDir: logDir(dir), instruments: INSTRUMENTS, actorIds: ACTOR_IDS };
+  let breaths = 0;
+  const keeper = new Keeper({ ...options, breathe: () => breaths++, onSnapshotStored: () => {} });
+  while (keeper.step(turns.length));
+  const indexing = breaths;
+  assert.ok(indexing > turns.length, `${indexing} breaths`);
+  for (const part of snapshotOf(LEDGER, turns.length, 100)) keeper.onSnapshotRecord(part);
+  keeper.step(turns.length);
+  assert.ok(breaths - indexing > 100, `${breaths - indexing} breaths`);
+  keeper.close();
+  await database.close();
+});
+
 test("the index follows a growing log, in steps and after a start", async () => {
   const dir = newDir();
   const turns = new LogGenerator(seed).turns(900);
