@@ -27,9 +27,9 @@ export class BalanceStream extends Stream {
     this.flush();
   }
 
-  override leave(member: Member): void {
+  override leave(member: Member): boolean {
     this.joining.delete(member);
-    super.leave(member);
+    return super.leave(member);
   }
 
   /** Something happened that may have moved a figure. */

@@ -20,6 +20,8 @@ export class BookStream extends Stream {
   /** The book's sequence when it was last looked at; the stream's own is older when all changes lay deeper. */
   private seenSequence: number;
   private shownAt: TimeMs = 0;
+  /** What a new member is sent, once somebody has asked for it: when many come at once, all get the same. */
+  private printed: Buffer | null = null;
 
   /** At most one delta in `updateMs`; 0 = with every change. */
   constructor(
@@ -46,7 +48,8 @@ export class BookStream extends Stream {
     this.show();
     const missed = resume === null ? null : this.since(resume);
     if (missed !== null) return this.readmit(member, missed);
-    this.admit(member, this.body(levelsJson(this.bids), levelsJson(this.asks)));
+    this.printed ??= Buffer.from(this.snapshot(this.body(levelsJson(this.bids), levelsJson(this.asks))));
+    this.admitWith(member, this.printed);
   }
 
   override flush(): void {
@@ -63,6 +66,7 @@ export class BookStream extends Stream {
   private show(): void {
     if (this.seenSequence === this.market.bookSequence) return;
     this.seenSequence = this.market.bookSequence;
+    this.printed = null;
     const bids = this.market.levels(BUY, this.depth);
     const asks = this.market.levels(SELL, this.depth);
     const bidChanges = difference(this.bids, bids, BUY);

@@ -203,9 +203,9 @@ export class WaitingCalls {
     return calls;
   }
 
-  /** Hands over every call that began before `before`; `expire` must answer it. */
-  expire(before: TimeMs, expire: (call: Call) => void): void {
-    while (this.first !== null && this.first.startedAt < before) expire(this.first);
+  /** Hands over the calls that began before `before`, oldest first, so many at most; `expire` must answer each. */
+  expire(before: TimeMs, atMost: number, expire: (call: Call) => void): void {
+    for (let i = 0; i < atMost && this.first !== null && this.first.startedAt < before; i++) expire(this.first);
   }
 }
 

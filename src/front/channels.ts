@@ -8,6 +8,7 @@ import { type ChannelRequest, isPrivate, type RequestId, readId, readRequest } f
 import { Connection } from "./connection.ts";
 import type { Principal } from "./credentials.ts";
 import { ApiError } from "./errors.ts";
+import { Joins } from "./joins.ts";
 import { decodeUtf8, parseJson } from "./json.ts";
 import { type Cost, type Limits, SOCKET_MESSAGES_PER_SECOND } from "./limits.ts";
 import type { MarketData } from "./market.ts";
@@ -51,6 +52,9 @@ export class Channels implements SocketHandlers {
   private readonly limits: Limits | null;
   private readonly orders: OrderReader;
   private readonly connections = new Map<Socket, Connection>();
+  private readonly joins = new Joins((connection, request, accountId) =>
+    this.streams.join(connection, request, accountId),
+  );
   private heartbeatAt: TimeMs;
   private timer: NodeJS.Timeout | null = null;
 
@@ -108,6 +112,7 @@ export class Channels implements SocketHandlers {
     if (connection === undefined) return;
     this.connections.delete(socket);
     this.limits?.socketClosed(socket.remoteAddress);
+    this.joins.dropAll(connection);
     for (const topic of connection.subscriptions.keys()) this.streams.leave(connection, topic, true);
     // Behind whatever the client has placed: each symbol takes its commands in their order.
     if (connection.cancelOnDisconnect && connection.identity !== null)
@@ -214,12 +219,13 @@ export class Channels implements SocketHandlers {
         `A socket may have ${MAX_SUBSCRIPTIONS} subscriptions.`,
       );
     connection.send(JSON.stringify({ op: "subscribed", id, channels: [...wanted.values()].map(describe) }));
+    // A client that reads nothing is closed by what it is sent.
+    if (connection.socket.closed) return;
     for (const [topic, request] of wanted) {
-      // A client that reads nothing is closed by what it is sent.
-      if (connection.socket.closed) return;
       connection.subscriptions.set(topic, request);
-      this.streams.join(connection, request, accountFor(request, connection.identity));
+      this.joins.add(connection, topic, request, accountFor(request, connection.identity));
     }
+    this.joins.run();
   }
 
   /** What was not subscribed to needs no leaving. A field left out means any. */
@@ -228,6 +234,7 @@ export class Channels implements SocketHandlers {
     for (const [topic, request] of connection.subscriptions) {
       if (!channels.some((wanted) => matches(request, wanted))) continue;
       connection.subscriptions.delete(topic);
+      this.joins.drop(connection, topic);
       this.streams.leave(connection, topic, false);
       left.push(request);
     }

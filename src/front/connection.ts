@@ -54,7 +54,7 @@ export class Connection implements Member {
     return this.isLimited && this.messages > SOCKET_MESSAGES_PER_SECOND;
   }
 
-  send(text: string): void {
+  send(text: string | Uint8Array): void {
     this.socket.send(text);
     this.dropIfSlow();
   }

@@ -55,9 +55,9 @@ export class FillStream extends Stream implements OrderListener {
     if (this.state === "READY") this.admitJoining();
   }
 
-  override leave(member: Member): void {
+  override leave(member: Member): boolean {
     this.joining.delete(member);
-    super.leave(member);
+    return super.leave(member);
   }
 
   /** A turn has filled orders. */

@@ -35,9 +35,9 @@ export class OrderStream extends Stream implements OrderListener {
     if (this.started) this.admitJoining();
   }
 
-  override leave(member: Member): void {
+  override leave(member: Member): boolean {
     this.joining.delete(member);
-    super.leave(member);
+    return super.leave(member);
   }
 
   /** A turn has changed these orders. */

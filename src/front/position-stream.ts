@@ -56,9 +56,9 @@ export class PositionStream extends Stream {
     this.flush();
   }
 
-  override leave(member: Member): void {
+  override leave(member: Member): boolean {
     this.joining.delete(member);
-    super.leave(member);
+    return super.leave(member);
   }
 
   /**

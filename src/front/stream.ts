@@ -5,7 +5,7 @@ export type Publish = (topic: string, text: string) => void;
 
 /** A connection, to the streams it has joined. Does nothing once the connection is closed. */
 export interface Member {
-  send(text: string): void;
+  send(text: string | Uint8Array): void;
   enter(topic: string): void;
   exit(topic: string): void;
 }
@@ -55,8 +55,11 @@ export abstract class Stream {
   /** Publishes what has changed since the last message. */
   abstract flush(): void;
 
-  leave(member: Member): void {
-    if (this.members.delete(member)) member.exit(this.topic);
+  /** Whether it was a member. */
+  leave(member: Member): boolean {
+    const was = this.members.delete(member);
+    if (was) member.exit(this.topic);
+    return was;
   }
 
   /** Repeats the sequence to members who have heard nothing since the last heartbeat. */
@@ -67,9 +70,18 @@ export abstract class Stream {
 
   /** From here on the member gets everything. `body` must show the stream's state at its sequence. */
   protected admit(member: Member, body: string): void {
+    this.admitWith(member, this.snapshot(body));
+  }
+
+  /** The same, with a snapshot that was printed before. */
+  protected admitWith(member: Member, snapshot: string | Uint8Array): void {
     this.members.add(member);
     member.enter(this.topic);
-    member.send(`{${this.head},"type":"SNAPSHOT","sequence":${this.sequence},"prevSequence":null,${body}}`);
+    member.send(snapshot);
+  }
+
+  protected snapshot(body: string): string {
+    return `{${this.head},"type":"SNAPSHOT","sequence":${this.sequence},"prevSequence":null,${body}}`;
   }
 
   /** Messages of the stream behind the one with this sequence; null when they are not all known. */

@@ -78,11 +78,10 @@ export class Streams {
     open.stream.join(member, request.resume);
   }
 
-  /** `isLost`: the member did not say so, and may come back. */
+  /** Whoever has not joined has nothing to leave. `isLost`: the member did not say so, and may come back. */
   leave(member: Member, topic: string, isLost: boolean): void {
-    const { stream } = must(this.byTopic.get(topic), "the stream of a subscription");
-    stream.leave(member);
-    if (!stream.isEmpty) return;
+    const stream = this.byTopic.get(topic)?.stream;
+    if (stream === undefined || !stream.leave(member) || !stream.isEmpty) return;
     if (isLost && stream.isResumable) this.lingering.set(topic, this.now());
     else this.forget(topic);
   }

@@ -270,13 +270,55 @@ test("a socket may have 200 subscriptions", async () => {
   const client = connect();
   client.say(subscribe(...all.slice(0, 150)));
   client.say(subscribe(...all.slice(100, 200))); // half of them again
-  assert.equal(client.topics.size, 200);
+  while (client.topics.size < 200) await nextTurn();
   const [error] = client.ask(subscribe({ channel: "trades", symbol: "A-PERP" }));
   assert.equal(error.code, "TOO_MANY_SUBSCRIPTIONS");
   assert.equal(client.topics.size, 200);
   client.say(unsubscribe(book({ symbol: "A-PERP", depth: 1 })));
   assert.equal(client.topics.size, 196);
   assert.equal(client.ask(subscribe({ channel: "trades", symbol: "A-PERP" }))[0].op, "subscribed");
+});
+
+/** 200 books in five symbols: as many as a socket may have. */
+const SYMBOLS = ["A-PERP", "B-PERP", "C-PERP", "D-PERP", "E-PERP"];
+const ALL_BOOKS = SYMBOLS.flatMap((symbol) =>
+  [1, 5, 10, 20, 25, 50, 100, 200, 500, 1000].flatMap((depth) =>
+    [0, 100, 250, 500].map((updateMs) => book({ symbol, depth, updateMs })),
+  ),
+);
+
+const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+test("very many subscriptions are served in several turns of the event loop, nobody behind all of another's", async () => {
+  const { connect } = await open({}, SYMBOLS);
+  const [greedy, modest, gone, fickle] = [connect(), connect(), connect(), connect()];
+  greedy.say(subscribe(...ALL_BOOKS));
+  const atOnce = greedy.topics.size;
+  assert.ok(atOnce > 0 && atOnce < 100, `${atOnce} in the first turn`);
+  for (const client of [modest, gone, fickle]) client.say(subscribe({ channel: "trades", symbol: "A-PERP" }));
+  fickle.say(unsubscribe({ channel: "trades", symbol: "A-PERP" }));
+  gone.hangUp();
+  await nextTurn();
+  assert.equal(modest.topics.size, 1);
+  assert.ok(greedy.topics.size < ALL_BOOKS.length, "it has not had all of the turn");
+  while (greedy.topics.size < ALL_BOOKS.length) await nextTurn();
+  assert.equal(greedy.take().filter(({ type }) => type === "SNAPSHOT").length, ALL_BOOKS.length);
+  for (const client of [gone, fickle]) {
+    assert.equal(client.topics.size, 0);
+    assert.ok(client.take().every(({ type }) => type === undefined));
+  }
+});
+
+test("asked for again before it was served, a stream is joined once", async () => {
+  const { connect } = await open({}, SYMBOLS);
+  const [greedy, client] = [connect(), connect()];
+  greedy.say(subscribe(...ALL_BOOKS));
+  const again = { channel: "trades", symbol: "A-PERP" };
+  for (let i = 0; i < 3; i++) client.say(subscribe(again));
+  while (client.topics.size === 0) await nextTurn();
+  await nextTurn();
+  const kinds = client.take().map(({ op, type }) => op ?? type);
+  assert.deepEqual(kinds, ["subscribed", "subscribed", "subscribed", "SNAPSHOT"]);
 });
 
 test("one bad channel among many, and nothing is subscribed to", async () => {

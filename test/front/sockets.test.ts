@@ -3,7 +3,7 @@ import type { Socket as NetSocket } from "node:net";
 import { test } from "node:test";
 import { WebSocket } from "ws";
 import { listen } from "../../src/front/server.ts";
-import type { Socket, SocketHandlers } from "../../src/front/sockets.ts";
+import { OpenSockets, type RawSocket, Socket, type SocketHandlers } from "../../src/front/sockets.ts";
 import { upgrade } from "../e2e/support/raw-socket.ts";
 import { until } from "../e2e/support/wait.ts";
 
@@ -43,4 +43,37 @@ test("a client whose line is dead, so that no ping is answered, is dropped; one 
   await until("the dead line's end", () => closed.length > 0);
   assert.deepEqual(closed, [open[0]]);
   assert.equal(listener.readyState, WebSocket.OPEN);
+});
+
+test("very many open sockets are pinged, and closed once they are silent, in several turns of the event loop", async (t) => {
+  t.mock.timers.enable({ apis: ["setInterval", "Date"] });
+  const handlers = { admit: () => {}, open: () => {}, message: () => {}, drain: () => {}, close: () => {} };
+  const sockets = new OpenSockets(handlers, { error: () => {}, warn: () => {} });
+  t.after(() => sockets.closeAll());
+  const pinged = new Set<Socket>();
+  const closed = new Set<Socket>();
+  const all = Array.from({ length: 2000 }, () => {
+    const socket = new Socket("127.0.0.1");
+    const close = () => {
+      closed.add(socket);
+      sockets.close(socket);
+    };
+    socket.attach({ ping: () => pinged.add(socket).size, close, end: close } as unknown as RawSocket);
+    sockets.open(socket);
+    return socket;
+  });
+  const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+  const isSpread = async (done: Set<Socket>, count: number): Promise<void> => {
+    assert.ok(done.size > 0 && done.size < count, `${done.size} in the first turn`);
+    while (done.size < count) await nextTurn();
+  };
+  t.mock.timers.tick(PINGS_EVERY_MS);
+  await isSpread(pinged, all.length);
+  t.mock.timers.tick(PINGS_EVERY_MS);
+  const lively = all.at(-1) as Socket;
+  lively.heardAt = Date.now();
+  t.mock.timers.tick(PINGS_EVERY_MS);
+  await isSpread(closed, all.length - 1);
+  await nextTurn();
+  assert.equal(closed.has(lively), false);
 });

@@ -1,6 +1,7 @@
 import { newSeed } from "../e2e/support/random.ts";
 import { corruption } from "./corruption/stage.ts";
 import { CLIENT_STAGES, HOSTILE_STAGES } from "./hostile/stages.ts";
+import { judgeStalls } from "./hostile/victim.ts";
 import { OVERLOAD } from "./overload/stage.ts";
 import { RESUMING_STAGE } from "./resuming.ts";
 import { SIMULATION_STAGES } from "./simulations.ts";
@@ -17,6 +18,8 @@ const STAGES: readonly Stage[] = [
   OVERLOAD,
 ];
 
+const MAX_STALL_MS = 50;
+
 const names = process.argv.slice(2);
 const unknown = names.find((name) => !STAGES.some((stage) => stage.name === name));
 const runs = Number(process.env.RUNS || 0);
@@ -26,6 +29,7 @@ if (unknown !== undefined || !Number.isInteger(runs) || runs < 0) {
 }
 const seed = Number(process.env.SEED || newSeed());
 console.log(`seed ${seed} (SEED=${seed} repeats the inputs)`);
+judgeStalls(MAX_STALL_MS);
 for (const stage of STAGES) {
   if (names.length > 0 && !names.includes(stage.name)) continue;
   const count = runs === 0 ? stage.runs : runs;

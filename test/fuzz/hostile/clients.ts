@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { connect, type Socket } from "node:net";
+import { setTimeout } from "node:timers/promises";
 import { readToEnd, textFrame, upgrade } from "../../e2e/support/raw-socket.ts";
 import { SocketClient } from "../../e2e/support/socket.ts";
 import type { Trader } from "../../e2e/support/trader.ts";
@@ -11,6 +12,8 @@ const BOOK = { channel: "orderbook", symbol: "BTC-PERP", depth: 1000 } as const;
 /** Each answer holds the whole book five times: about 100 kB. Asked so often, it is more than a kernel buffers. */
 export const BOOKS = [0, 100, 250, 500, 1000].map((updateMs) => ({ ...BOOK, updateMs }));
 export const TIMES = 60;
+/** So many may ask in a millisecond, and each gets what it asks for. */
+const CLIENTS_PER_MS = 4;
 
 /** uWebSockets.js closes them after about 12 s. */
 const END_DEADLINE_MS = 120_000;
@@ -31,15 +34,13 @@ export const STALLED: Stage = {
       const healthy = await SocketClient.open(victim.server.wsUrl);
       await healthy.subscribe(BOOK);
       const stalled: Socket[] = [];
-      const asking = Buffer.concat(
-        Array.from({ length: TIMES }, () => textFrame({ op: "subscribe", channels: BOOKS })),
-      );
+      const asking: Promise<void>[] = [];
       let slowestMs = 0;
       try {
         for (let i = 0; i < runs; i++) {
           const socket = await upgrade(victim.server.port);
           stalled.push(socket);
-          socket.write(asking);
+          asking.push(askOnAndOn(socket, runs / CLIENTS_PER_MS));
           if (i % 10 > 0) continue;
           // Orders are taken, and told to whoever listens.
           const startedAt = performance.now();
@@ -49,6 +50,7 @@ export const STALLED: Stage = {
           await alice.cancel(orderId);
         }
         say(`an order and its change on a healthy socket took ${slowestMs.toFixed(0)} ms at most`);
+        await Promise.all(asking);
         await Promise.all(stalled.map(readToEnd));
       } finally {
         for (const socket of stalled) socket.destroy();
@@ -56,6 +58,15 @@ export const STALLED: Stage = {
       await healthy.close();
     }),
 };
+
+/** Not all in one go: what is asked for again before it was sent is sent once. */
+async function askOnAndOn(socket: Socket, pauseMs: number): Promise<void> {
+  const asking = textFrame({ op: "subscribe", channels: BOOKS });
+  for (let i = 0; i < TIMES && !socket.closed; i++) {
+    socket.write(asking);
+    await setTimeout(pauseMs);
+  }
+}
 
 /** Connections that say nothing, too little, or nothing any more: each is closed. An input is a connection. */
 export const IDLE: Stage = {
@@ -118,7 +129,7 @@ function open(port: number): Promise<Socket> {
 export async function within<T>(ms: number, what: string, promise: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error(`waited in vain for ${what}`)), ms);
+    timer = globalThis.setTimeout(() => reject(new Error(`waited in vain for ${what}`)), ms);
   });
   return Promise.race([promise, late]).finally(() => clearTimeout(timer));
 }

@@ -4,12 +4,20 @@ import { type Answer, Api } from "../../e2e/support/api.ts";
 import { type KeyHolder, openKey } from "../../e2e/support/keys.ts";
 import { startServer, type TestServer } from "../../e2e/support/server.ts";
 import { SocketClient } from "../../e2e/support/socket.ts";
+import { ownMs, stallsBetween } from "../../e2e/support/stalls.ts";
 import { leavesUntouched, openTarget, type Target } from "../../e2e/support/untouched.ts";
 
 const HOUR_MS = 3_600_000;
 const AT_ONCE = 32;
 /** What a server of these tests may grow by, its caches and its garbage included, however long it is attacked. */
 const MAX_GROWTH_BYTES = 256 * 1024 * 1024;
+
+let maxStallMs = Number.POSITIVE_INFINITY;
+
+/** From now on no attack may hold up the front's event loop for longer. For a machine that does nothing else. */
+export function judgeStalls(limitMs: number): void {
+  maxStallMs = limitMs;
+}
 
 /** The exchange under attack: its sequence says whether anything has happened in it. */
 export class Victim {
@@ -33,14 +41,17 @@ export class Victim {
   /** Attacks a new exchange, in which nothing happens by itself, and then looks whether it is sound. */
   static async attacked(say: (line: string) => void, attack: (victim: Victim) => Promise<void>): Promise<void> {
     // Nothing is sent while it lasts: a withdrawal's progress would be an event.
-    const server = await startServer({ environment: { PERPD_WITHDRAWAL_DELAY_MS: "86400000" } });
+    const environment = { PERPD_WITHDRAWAL_DELAY_MS: "86400000" };
+    const server = await startServer({ environment, program: "watched-main" });
     try {
       const target = await openTarget(server);
       const key = await openKey(server, target.alice, ["READ", "TRADE", "WITHDRAW"]);
       const victim = new Victim(server, target, key, await SocketClient.open(server.wsUrl));
-      await victim.longestStallMs();
+      const from = Date.now();
       await attack(victim);
+      const until = Date.now();
       await victim.check(say);
+      victim.checkStalls(from, until, say);
     } finally {
       await server.dispose();
     }
@@ -78,7 +89,6 @@ export class Victim {
 
   private async check(say: (line: string) => void): Promise<void> {
     assert.equal((await this.witness.request("ping")).op, "pong", "the witness has heard everything");
-    say(`the front's event loop turned every ${(await this.longestStallMs()).toFixed(0)} ms at worst`);
     await this.target.operator.soundAudit();
     const grownBytes = this.memoryBytes() - this.bytesBefore;
     say(
@@ -90,10 +100,13 @@ export class Victim {
     assert.equal(logged, undefined, "the server has logged an error");
   }
 
-  /** Between two turns of the server's event loop since the last call; looked at every 10 ms. */
-  private async longestStallMs(): Promise<number> {
-    const { text } = await this.target.operator.request("GET", "/metrics");
-    return 1000 * Number(/^nodejs_eventloop_lag_max_seconds (\S+)$/m.exec(text)?.[1]);
+  /** Of the server that has ended: how long the front's event loop was held up by its own work during the attack. */
+  private checkStalls(from: number, until: number, say: (line: string) => void): void {
+    const [worst] = stallsBetween(from, until, this.server.stdout);
+    if (worst === undefined) return say("the front's event loop was never held up for long");
+    const text = `${ownMs(worst).toFixed(0)} ms by its own work (${worst.runMs.toFixed(0)} ms on a processor), and for ${worst.queueMs.toFixed(0)} ms more by a lack of processors`;
+    say(`the front's event loop was held up for ${text} at worst`);
+    assert.ok(ownMs(worst) <= maxStallMs, `held up for ${text}`);
   }
 
   /** What the process has taken, files that are mapped left out. */
