@@ -15,9 +15,13 @@ export const TIMES = 60;
 /** So many may ask in a millisecond, and each gets what it asks for. */
 const CLIENTS_PER_MS = 4;
 
-/** uWebSockets.js closes them after about 12 s. */
+/**
+ * uWebSockets.js closes them after 8 to 12 s: all that came within four seconds in one go, and each takes the kernel some
+ * 10 µs. It does so without any code of ours, too, and nothing that it offers lets them be closed earlier.
+ */
 const END_DEADLINE_MS = 120_000;
 const CONNECTS_AT_ONCE = 250;
+const NOT_JUDGED = false;
 
 /** Many orders, so that the book is long. */
 export const fillBook = (trader: Trader): Promise<unknown> =>
@@ -73,46 +77,66 @@ export const IDLE: Stage = {
   name: "idle",
   runs: 10_000,
   run: (_seed, runs, say) =>
-    Victim.attacked(say, async (victim) => {
-      const { alice } = victim.target;
-      const starts = [
-        "",
-        "GET /v1/ti",
-        "GET /v1/time HTTP/1.1\r\nHost: x\r\nX-More: ",
-        `POST /v1/orders HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${alice.token}\r\nContent-Length: 90\r\n\r\n{"symbol":`,
-        "GET /v1/time HTTP/1.1\r\nHost: x\r\n\r\n",
-      ];
-      const [DRIPS, HALF_BODY] = [2, 3];
-      const sockets: Socket[] = [];
-      const ends: Promise<Buffer>[] = [];
-      let slowestMs = 0;
-      const kind = (i: number) => i % starts.length;
-      // Those that drip keep on dripping: each byte comes long before any silence is long enough.
-      const dripping = setInterval(() => {
-        for (const [i, socket] of sockets.entries()) if (kind(i) === DRIPS && !socket.closed) socket.write("x");
-      }, 1000);
-      try {
-        for (let from = 0; from < runs; from += CONNECTS_AT_ONCE) {
-          const count = Math.min(CONNECTS_AT_ONCE, runs - from);
-          for (const socket of await Promise.all(Array.from({ length: count }, () => open(victim.server.port)))) {
-            socket.write(starts[kind(sockets.length)] ?? "");
-            sockets.push(socket);
-            ends.push(readToEnd(socket));
+    Victim.attacked(
+      say,
+      async (victim) => {
+        const { alice } = victim.target;
+        // An order that would be taken, were it not for bytes in its head that uWebSockets.js waits behind.
+        const body = JSON.stringify({
+          symbol: "BTC-PERP",
+          side: "BUY",
+          type: "LIMIT",
+          price: "21001",
+          quantity: "0.001",
+        });
+        const order = (bytes: string) =>
+          `POST /v1/orders HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${alice.token}\r\n${bytes}Content-Length: ${body.length}\r\n\r\n`;
+        const starts = [
+          "",
+          "GET /v1/time HTTP/1.1\r\nHo",
+          "GET /v1/time HTTP/1.1\r\nHost: x\r\nX-More: ",
+          order("").slice(0, -20),
+          order("") + body.slice(0, 10),
+          "GET /v1/time HTTP/1.1\r\nHost: x\r\n\r\n",
+          order("X-Folded: a\r\n b\r\n") + body,
+          order("X-Nul: a\0b\r\n") + body,
+          order("X-Return: a\rb\r\n") + body,
+        ];
+        const [DRIPS, HALF_BODY] = [2, 4];
+        const sockets: Socket[] = [];
+        const ends: Promise<Buffer>[] = [];
+        let slowestMs = 0;
+        const kind = (i: number) => i % starts.length;
+        // Those that drip keep on dripping: each byte comes long before any silence is long enough.
+        const dripping = setInterval(() => {
+          for (const [i, socket] of sockets.entries()) if (kind(i) === DRIPS && !socket.closed) socket.write("x");
+        }, 1000);
+        try {
+          for (let from = 0; from < runs; from += CONNECTS_AT_ONCE) {
+            const count = Math.min(CONNECTS_AT_ONCE, runs - from);
+            for (const socket of await Promise.all(Array.from({ length: count }, () => open(victim.server.port)))) {
+              socket.write(starts[kind(sockets.length)] ?? "");
+              sockets.push(socket);
+              ends.push(readToEnd(socket));
+            }
+            const startedAt = performance.now();
+            const { orderId } = await alice.buy("0.001", "21000");
+            slowestMs = Math.max(slowestMs, performance.now() - startedAt);
+            await alice.cancel(orderId);
           }
-          const startedAt = performance.now();
-          const { orderId } = await alice.buy("0.001", "21000");
-          slowestMs = Math.max(slowestMs, performance.now() - startedAt);
-          await alice.cancel(orderId);
+          say(`an order took ${slowestMs.toFixed(0)} ms at most`);
+          await within(END_DEADLINE_MS, `the end of ${runs} connections`, Promise.all(ends));
+          const late = String(await ends[HALF_BODY]);
+          assert.match(late, /^HTTP\/1\.1 408 .*"code":"REQUEST_TIMEOUT"/s);
+          const taken = (await alice.openOrders()).data.filter(({ price }) => price === "21001");
+          assert.deepEqual(taken, [], "none of the orders was read");
+        } finally {
+          clearInterval(dripping);
+          for (const socket of sockets) socket.destroy();
         }
-        say(`an order took ${slowestMs.toFixed(0)} ms at most`);
-        await within(END_DEADLINE_MS, `the end of ${runs} connections`, Promise.all(ends));
-        const late = String(await ends[HALF_BODY]);
-        assert.match(late, /^HTTP\/1\.1 408 .*"code":"REQUEST_TIMEOUT"/s);
-      } finally {
-        clearInterval(dripping);
-        for (const socket of sockets) socket.destroy();
-      }
-    }),
+      },
+      NOT_JUDGED,
+    ),
 };
 
 function open(port: number): Promise<Socket> {
