@@ -68,15 +68,15 @@ test("everyone reconnects at once after a crash: each has the books and its acco
   const { orders, slowestMs } = await trading;
   t.diagnostic(`${orders} orders placed and canceled meanwhile, the slowest pair in ${slowestMs.toFixed(0)} ms`);
   for (const client of clients) {
-    const snapshot = (channel: string): SocketMessage & { data: unknown; bids: [string, string][] } =>
-      client.messages.find((message) => message.channel === channel && message.type === "SNAPSHOT") as never;
-    const open = snapshot("orders").data as Order[];
+    const snapshot = (channel: string): Promise<SocketMessage & { data: unknown; bids: [string, string][] }> =>
+      client.find(`its ${channel}`, (message) => message.channel === channel && message.type === "SNAPSHOT") as never;
+    const open = (await snapshot("orders")).data as Order[];
     assert.deepEqual(
       open.map(({ orderId }) => orderId),
       [resting.orderId],
     );
-    assert.equal((snapshot("balance").data as { equity: string }).equity, "100000");
-    const { bids } = snapshot("orderbook");
+    assert.equal(((await snapshot("balance")).data as { equity: string }).equity, "100000");
+    const { bids } = await snapshot("orderbook");
     assert.ok(bids.some(([price, quantity]) => price === "61000" && quantity === "0.002"));
   }
   // One change reaches each of them.

@@ -37,17 +37,18 @@ after(async () => {
 test("a client that does not keep up is told so and closed", async () => {
   const slow = await SocketClient.open(server.wsUrl);
   slow.socket.pause();
-  // Each time when the last one was served, or it would be served once for both.
-  for (let i = 0; i < TIMES; i++) {
+  // Mostly when the last one was served, or it is served once for both.
+  const times = 3 * TIMES;
+  for (let i = 0; i < times; i++) {
     slow.send({ op: "subscribe", channels: BOOKS });
-    await pause(10);
+    await pause(5);
   }
   // What its sender asks for behind that is served while it sleeps.
   const order = await alice.buy("0.001", "21000");
   await alice.cancel(order.orderId);
   slow.socket.resume();
   assert.deepEqual(await slow.closed, { code: 1013, reason: "SLOW_CONSUMER" });
-  assert.ok(slow.messages.length < TIMES * (BOOKS.length + 1), "not everything was sent");
+  assert.ok(slow.messages.length < times * (BOOKS.length + 1), "not everything was sent");
 });
 
 test("a flood of subscriptions is refused one by one, and one of connections is served", async (t) => {
