@@ -6,7 +6,7 @@ const CALLS_PER_LOOK = 16;
 /** Orders are on their way if one has come through within this: the next may be waiting for this very thread. */
 const RECENT_MS = 10;
 /** Further behind the log than this nobody takes breath. */
-const MAX_LAG = 65_536;
+const MAX_LAG = 32_768;
 
 /** Nobody rings it. */
 const bell = new Bell();

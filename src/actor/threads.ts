@@ -100,7 +100,9 @@ export async function runStore(task: StoreTask): Promise<void> {
     instruments: task.instruments.map(compileInstrument),
     actorIds: task.actorIds,
     keepSegments: task.keepSegments,
-    breathe: () => breath.take(keeper.indexedSequence),
+    breathe: () => {
+      if (!frontBell.isAwaited) breath.take(keeper.indexedSequence);
+    },
     onSnapshotGathered: (actorId, sequence) => control.setGatheredOf(actorId, sequence),
     onSnapshotStored: (actorId, sequence) => control.setSnapshotOf(actorId, sequence),
   });

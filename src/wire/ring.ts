@@ -35,6 +35,11 @@ export class Bell {
     else this.knock();
   }
 
+  /** The owner sleeps, or is about to. */
+  get isAwaited(): boolean {
+    return Atomics.load(this.words, 0) !== 0;
+  }
+
   /** Says "I am about to sleep"; the owner must look at its rings once more before wait(). */
   announce(): void {
     Atomics.store(this.words, 0, 1);
