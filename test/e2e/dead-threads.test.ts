@@ -1,0 +1,39 @@
+import assert from "node:assert/strict";
+import { existsSync, renameSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { startServer } from "./support/server.ts";
+import { Operator, openTrader, Trader } from "./support/trader.ts";
+
+/** Orders by then fill several segments of the log. */
+const MOST_ORDERS = 20_000;
+
+test("a journal that fails ends the process with a fatal line, and a restart has all that was acknowledged", async (t) => {
+  const server = await startServer({ environment: { PERPD_SEGMENT_BYTES: "65536" } });
+  t.after(() => server.dispose());
+  await new Operator(server).setIndex("BTC-PERP", "65000");
+  const alice = await openTrader(server);
+  const [log, aside] = [join(server.dataFolder, "log"), join(server.dataFolder, "log-aside")];
+  assert.ok(existsSync(log));
+  const acknowledged: string[] = [];
+  const place = async (i: number): Promise<void> => {
+    const { orderId } = await alice.buy("0.001", "60000", { clientOrderId: `kept-${i}` });
+    acknowledged.push(orderId);
+    if (i > 0) await alice.cancel(orderId);
+  };
+  await place(0);
+  // Its disk is gone, so to speak: what is open stays open, and no further segment can be made or read.
+  renameSync(log, aside);
+  for (let i = 1; server.isRunning && i < MOST_ORDERS; i++) await place(i).catch(() => {});
+  const { code } = await server.stop();
+  assert.equal(code, 1);
+  assert.match(server.stderr, /"level":60.*the journal thread died: .*; start again to recover/);
+
+  renameSync(aside, log);
+  await server.start();
+  const again = new Trader(server.url, alice.token ?? "", alice.accountId, alice.address, alice.privateKey);
+  for (const orderId of acknowledged.slice(-50)) await again.get(`/orders/${orderId}`);
+  const { data } = await again.openOrders();
+  assert.ok(data.some((order) => order.orderId === acknowledged[0]));
+  await new Operator(server).soundAudit();
+});
