@@ -74,15 +74,41 @@ export function printBigQuanta(quanta: bigint): string {
 export function mulDivCeil(a: number, b: number, c: number): number {
   const product = a * b;
   if (product <= Number.MAX_SAFE_INTEGER) return divCeil(product, c);
-  const divisor = BigInt(c);
-  return Number((BigInt(a) * BigInt(b) + divisor - 1n) / divisor);
+  if (!isNearEnough(product, c)) return Number((BigInt(a) * BigInt(b) + BigInt(c) - 1n) / BigInt(c));
+  const quotient = Math.floor(product / c);
+  return quotient + Math.ceil(excess(a, b, quotient, c) / c);
 }
 
 /** floor(a × b ÷ c) for a, b ≥ 0 and c > 0, exact also where a × b passes 2^53. */
 export function mulDivFloor(a: number, b: number, c: number): number {
   const product = a * b;
   if (product <= Number.MAX_SAFE_INTEGER) return divFloor(product, c);
-  return Number((BigInt(a) * BigInt(b)) / BigInt(c));
+  if (!isNearEnough(product, c)) return Number((BigInt(a) * BigInt(b)) / BigInt(c));
+  const quotient = Math.floor(product / c);
+  return quotient + Math.floor(excess(a, b, quotient, c) / c);
+}
+
+/** Whether the rounded quotient is off by so little that excess() is exact, and its share of c too. */
+const isNearEnough = (product: number, c: number): boolean => c <= 2 ** 50 && product <= c * 2 ** 52;
+
+/** a × b − c × d, exact where it is small: the products' leading parts cancel, and their rounding errors are known. */
+function excess(a: number, b: number, c: number, d: number): number {
+  return a * b - c * d + (roundingError(a, b) - roundingError(c, d));
+}
+
+/** The exact product less the rounded one: T. J. Dekker, "A floating-point technique for extending the available precision", 1971. */
+function roundingError(a: number, b: number): number {
+  const aHigh = highHalf(a);
+  const aLow = a - aHigh;
+  const bHigh = highHalf(b);
+  const bLow = b - bHigh;
+  return aHigh * bHigh - a * b + aHigh * bLow + aLow * bHigh + aLow * bLow;
+}
+
+/** The upper 26 bits of a double's 53. */
+function highHalf(value: number): number {
+  const scaled = value * (2 ** 27 + 1);
+  return scaled - (scaled - value);
 }
 
 /** amount × part ÷ whole for part ≤ whole, towards zero; exact for any size. All of it for all parts. */

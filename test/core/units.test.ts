@@ -205,6 +205,25 @@ test("products are divided exactly, also past 2^53, up and down", () => {
   );
 });
 
+test("products past 2^53 are divided to the last digit, just beside whole quotients too", () => {
+  const anyDivisor = fc.oneof(
+    fc.integer({ min: 1, max: 2 ** 31 - 1 }),
+    fc.maxSafeInteger().map((n) => Math.abs(n) + 1),
+  );
+  fc.assert(
+    fc.property(amount, amount, anyDivisor, fc.constantFrom(-1n, 0n, 1n, 2n), (a, b, c, beside) => {
+      if (a === 0 || b === 0 || c > MAX) return;
+      // a × b is about a multiple of c: where a quotient that is off by one would show.
+      const near = (BigInt(b) * BigInt(c)) / BigInt(a) + beside;
+      const factor = near > 0n && near <= BigInt(MAX) ? Number(near) : b;
+      const product = BigInt(a) * BigInt(factor);
+      assert.equal(mulDivFloor(a, factor, c), Number(product / BigInt(c)));
+      assert.equal(mulDivCeil(a, factor, c), Number((product + BigInt(c) - 1n) / BigInt(c)));
+    }),
+    { ...parameters, numRuns: 50_000 },
+  );
+});
+
 test("a share of an amount is cut towards zero, and all parts are all of it", () => {
   const signed = fc.oneof(fc.maxSafeInteger(), fc.integer({ min: -1000, max: 1000 }));
   fc.assert(
