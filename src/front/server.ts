@@ -1,4 +1,5 @@
 import uWS from "uWebSockets.js";
+import { readFileSync } from "node:fs";
 import { type Call, type Log, WaitingCalls } from "./call.ts";
 import { ApiError, MAX_BODY_BYTES } from "./errors.ts";
 import { head, readHead } from "./head.ts";
@@ -15,6 +16,8 @@ export interface ServerOptions {
   onCall: (call: Call) => void;
   sockets: SocketHandlers;
   log: Log;
+  /** Open at once, WebSockets included; what comes beyond is closed. Default: what the process may open, but for its files. */
+  maxConnections?: number;
 }
 
 export interface Server {
@@ -35,6 +38,8 @@ const EXPIRED_PER_LOOK = 500;
 const LINGER_MS = 100;
 /** A client that lets more than this pile up has lost the thread, and is closed. */
 const MAX_BACKPRESSURE_BYTES = 1 << 20;
+/** For the log, the database and whatever else the process must open: without it the log could not go on. */
+const RESERVED_FILES = 256;
 /** Behind our own look at silent sockets (see OpenSockets), for those that it cannot reach. */
 const IDLE_TIMEOUT_S = 60;
 
@@ -54,7 +59,17 @@ export function listen(options: ServerOptions): Promise<Server> {
   const app = uWS.App();
   const waiting = new WaitingCalls();
   const sockets = new OpenSockets(options.sockets, log);
+  const { maxConnections = roomForConnections() } = options;
+  /** Without those that have become WebSockets: of their end app.filter() is not told. */
+  let connections = 0;
   let closing = false;
+
+  /** Of each connection that comes (1) or goes (-1). */
+  function count(response: uWS.HttpResponse, change: unknown): void {
+    connections += Number(change);
+    if (change === 1 && connections + sockets.count > maxConnections) response.close();
+  }
+  app.filter(count);
 
   function run(call: Call): void {
     try {
@@ -106,6 +121,7 @@ export function listen(options: ServerOptions): Promise<Server> {
     },
     open(raw) {
       const { socket } = raw.getUserData();
+      connections--;
       socket.attach(raw);
       sockets.open(socket);
     },
@@ -155,6 +171,12 @@ export function listen(options: ServerOptions): Promise<Server> {
       });
     });
   });
+}
+
+function roomForConnections(): number {
+  const limit = /^Max open files +(\d+)/m.exec(readFileSync("/proc/self/limits", "utf8"))?.[1];
+  const files = limit === undefined ? Number.POSITIVE_INFINITY : Number(limit);
+  return Math.max(files - RESERVED_FILES, Math.floor(files / 2));
 }
 
 // The declarations of this build leave these out.

@@ -115,6 +115,10 @@ export class OpenSockets {
     this.timer = setInterval(() => this.look(Date.now()), LOOK_EVERY_MS);
   }
 
+  get count(): number {
+    return this.sockets.size;
+  }
+
   admit(address: string): void {
     this.handlers.admit(address);
   }

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { Socket as NetSocket } from "node:net";
+import { connect, type Socket as NetSocket } from "node:net";
 import { test } from "node:test";
 import { WebSocket } from "ws";
 import { listen } from "../../src/front/server.ts";
@@ -76,4 +76,42 @@ test("very many open sockets are pinged, and closed once they are silent, in sev
   await isSpread(closed, all.length - 1);
   await nextTurn();
   assert.equal(closed.has(lively), false);
+});
+
+test("connections past the limit are closed at once, and as many as were closed may come again", async (t) => {
+  const handlers = { admit: () => {}, open: () => {}, message: () => {}, drain: () => {}, close: () => {} };
+  const log = { error: () => {}, warn: () => {} };
+  const server = await listen({
+    ...{ host: "127.0.0.1", port: 0, socketPath: "/v1/ws", sockets: handlers, log, maxConnections: 4 },
+    onCall: (call) => call.reply(200, "{}"),
+  });
+  t.after(() => server.close());
+  const open: NetSocket[] = [];
+  t.after(() => hangUp());
+  const isServed = (): Promise<boolean> =>
+    new Promise((resolve) => {
+      const socket = connect(server.port, "127.0.0.1");
+      open.push(socket);
+      socket.on("error", () => {});
+      socket.once("close", () => resolve(false));
+      socket.once("data", () => resolve(true));
+      socket.write("GET /v1/time HTTP/1.1\r\nHost: x\r\n\r\n");
+    });
+  const hangUp = (): void => {
+    for (const socket of open.splice(0)) socket.destroy();
+  };
+  for (let i = 0; i < 2; i++) open.push(await upgrade(server.port));
+  for (let i = 0; i < 2; i++) assert.ok(await isServed());
+  for (let i = 0; i < 3; i++) assert.equal(await isServed(), false);
+  hangUp();
+  await until("room for four requests", async () => {
+    const served = [await isServed(), await isServed(), await isServed(), await isServed()];
+    hangUp();
+    return served.every(Boolean);
+  });
+  await until("room for four sockets", async () => {
+    const sockets = await Promise.allSettled(Array.from({ length: 4 }, () => upgrade(server.port)));
+    for (const each of sockets) if (each.status === "fulfilled") each.value.destroy();
+    return sockets.every(({ status }) => status === "fulfilled");
+  });
 });
