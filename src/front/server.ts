@@ -1,5 +1,5 @@
 import uWS from "uWebSockets.js";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { type Call, type Log, WaitingCalls } from "./call.ts";
 import { ApiError, MAX_BODY_BYTES } from "./errors.ts";
 import { head, readHead } from "./head.ts";
@@ -40,6 +40,8 @@ const LINGER_MS = 100;
 const MAX_BACKPRESSURE_BYTES = 1 << 20;
 /** For the log, the database and whatever else the process must open: without it the log could not go on. */
 const RESERVED_FILES = 256;
+/** Linux. */
+const LIMITS = "/proc/self/limits";
 /** Behind our own look at silent sockets (see OpenSockets), for those that it cannot reach. */
 const IDLE_TIMEOUT_S = 60;
 
@@ -173,8 +175,10 @@ export function listen(options: ServerOptions): Promise<Server> {
   });
 }
 
+/** Where the system does not say what the process may open, everything. */
 function roomForConnections(): number {
-  const limit = /^Max open files +(\d+)/m.exec(readFileSync("/proc/self/limits", "utf8"))?.[1];
+  if (!existsSync(LIMITS)) return Number.POSITIVE_INFINITY;
+  const limit = /^Max open files +(\d+)/m.exec(readFileSync(LIMITS, "utf8"))?.[1];
   const files = limit === undefined ? Number.POSITIVE_INFINITY : Number(limit);
   return Math.max(files - RESERVED_FILES, Math.floor(files / 2));
 }
