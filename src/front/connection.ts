@@ -7,10 +7,10 @@ import type { Socket } from "./sockets.ts";
 import type { Member } from "./stream.ts";
 
 /**
- * Beyond what the kernel buffers: a quarter of what the server lets pile up before it cuts a socket off without a word.
+ * Beyond what the kernel buffers: an eighth of what the server lets pile up before it cuts a socket off without a word.
  * Several snapshots of deep books at once are less.
  */
-const MAX_BUFFERED_BYTES = 1 << 18;
+const MAX_BUFFERED_BYTES = 1 << 17;
 
 /** What the channels know of one socket. */
 export class Connection implements Member {

@@ -47,8 +47,12 @@ export class Victim {
     attack: (victim: Victim) => Promise<void>,
     isJudged = true,
   ): Promise<void> {
-    // Nothing is sent while it lasts: a withdrawal's progress would be an event.
-    const environment = { PERPD_WITHDRAWAL_DELAY_MS: "86400000" };
+    const environment = {
+      // Nothing is sent while it lasts: a withdrawal's progress would be an event.
+      PERPD_WITHDRAWAL_DELAY_MS: "86400000",
+      // glibc keeps what was freed, as it thinks fit. Here it gives buffers back, so that what is left is what we keep.
+      MALLOC_MMAP_THRESHOLD_: "65536",
+    };
     const server = await startServer({ environment, program: "watched-main" });
     try {
       const target = await openTarget(server);
