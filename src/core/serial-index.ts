@@ -16,7 +16,7 @@ export class SerialIndex {
   private mask = 0;
   private groupShift = 0;
 
-  /** `capacity`: a power of two, of slots. Empty until fill(). */
+  /** `capacity`: a power of two, of slots. */
   constructor(capacity: number, serialOf: (slot: number) => number) {
     this.serialOf = serialOf;
     this.resize(capacity);
