@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { PerpdClient } from "../src/client/client.ts";
 import {
+  ask,
   end,
   type Running,
   type RunningExchange,
@@ -116,30 +117,18 @@ class Crowd {
 
   static async gather(server: Running, task: SubscribersTask): Promise<Crowd> {
     const crowd = new Crowd(startTalking("bench/support/subscribers.js", []), server);
-    await crowd.ask(task);
+    await ask(crowd.child, task);
     return crowd;
   }
 
   async measure(seconds: number): Promise<Measured> {
     const before = processorUs(this.server.pid);
-    const delivered = await this.ask<Delivered>(seconds);
+    const delivered = await ask<Delivered>(this.child, seconds);
     return { ...delivered, serverUs: processorUs(this.server.pid) - before };
   }
 
   disperse(): Promise<void> {
     return end(this.child, "SIGKILL");
-  }
-
-  private ask<T>(question: SubscribersTask | number): Promise<T> {
-    return new Promise((resolve, reject) => {
-      const died = (code: number): void => reject(new Error(`the subscribers' process ended with ${code}`));
-      this.child.once("exit", died);
-      this.child.once("message", (answer) => {
-        this.child.off("exit", died);
-        resolve(answer as T);
-      });
-      this.child.send(question);
-    });
   }
 }
 

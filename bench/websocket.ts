@@ -1,7 +1,8 @@
 import type { ChildProcess } from "node:child_process";
-import { end, startBare, startExchange, startTalking } from "./support/processes.ts";
+import { compareQuotes } from "./quotes.ts";
+import { ask, end, startBare, startExchange, startTalking } from "./support/processes.ts";
 import { compact, type Row, ratioRow, sideBySide } from "./support/report.ts";
-import { type Measurement, PERCENTILES, type SocketTradersTask, type Traded } from "./support/socket-traders.ts";
+import { PERCENTILES, type SocketTradersTask, type Traded } from "./support/socket-traders.ts";
 
 const ECHO = "bare echo";
 const CONNECTIONS = 8;
@@ -17,7 +18,8 @@ const LEAST_ANSWER_BYTES = 400;
 
 /**
  * Durable orders over WebSockets, as many as it can, beside a bare server that sends the same requests back, and beside one
- * that parses them and sends as much as perpd does; and how long each takes at a part of that rate.
+ * that parses them and sends as much as perpd does; how long each takes at a part of that rate; and orders that rest and
+ * are canceled, as a market maker's are (quotes.ts).
  */
 export async function benchWebSocket(rounds: number): Promise<Row[]> {
   const exchange = await startExchange({ "BTC-PERP": "65000" });
@@ -38,6 +40,7 @@ export async function benchWebSocket(rounds: number): Promise<Row[]> {
     ];
     const sustained = (rows[0] as Row).perpd;
     for (const load of LOADS) rows.push(...(await compareLatencies(traders, echoed, load, sustained, rounds)));
+    rows.push(await compareQuotes({ ...each, url: exchange.socketUrl, greeting }, rounds));
     return rows;
   } finally {
     await Promise.all([traders.leave(), echoed.leave(), answered.leave(), bare.stop(), exchange.stop()]);
@@ -86,27 +89,15 @@ class Traders {
 
   static async gather(task: SocketTradersTask): Promise<Traders> {
     const traders = new Traders(startTalking("bench/support/socket-traders.js", []));
-    await traders.ask(task);
+    await ask(traders.child, task);
     return traders;
   }
 
   measure(seconds: number, perSecond: number | null = null): Promise<Traded> {
-    return this.ask<Traded>({ seconds, perSecond });
+    return ask<Traded>(this.child, { seconds, perSecond });
   }
 
   leave(): Promise<void> {
     return end(this.child, "SIGKILL");
-  }
-
-  private ask<T>(question: SocketTradersTask | Measurement): Promise<T> {
-    return new Promise((resolve, reject) => {
-      const died = (code: number): void => reject(new Error(`the traders' process ended with ${code}`));
-      this.child.once("exit", died);
-      this.child.once("message", (answer) => {
-        this.child.off("exit", died);
-        resolve(answer as T);
-      });
-      this.child.send(question);
-    });
   }
 }

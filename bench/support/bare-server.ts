@@ -1,14 +1,18 @@
 import uWS from "uWebSockets.js";
+import { CANCELED, PLACED } from "./quote-answers.ts";
 
 /**
  * The limit that perpd's front is held against: uWebSockets.js doing the least a server can do. POST parses the JSON body
  * and answers with a fixed text, GET answers with one. A WebSocket gets back what it sends or, at /answer, what POST answers
- * with, once its JSON has been parsed. Each is greeted and subscribed, where each POST publishes two messages to all of them,
- * on a topic each. Prints its port.
+ * with, once its JSON has been parsed; at /quote there is one answer to an order that is placed and one to a cancel. Each is
+ * greeted and subscribed, where each POST publishes two messages to all of them, on a topic each. Prints its port.
  *
- * Arguments, in bytes: the answers to POST and GET, and the two messages together (0 = none; then nobody is greeted).
+ * Arguments, in bytes: the answers to POST and GET, the two messages together (0 = none; then nobody is greeted), and the
+ * answers to an order and its cancel.
  */
-const [postBytes = 0, getBytes = 0, publishedBytes = 0] = process.argv.slice(2).map(Number);
+const [postBytes = 0, getBytes = 0, publishedBytes = 0, placedBytes = 0, canceledBytes = 0] = process.argv
+  .slice(2)
+  .map(Number);
 const text = (bytes: number): string => "x".repeat(bytes);
 const postReply = text(postBytes);
 const getReply = Buffer.from(text(getBytes));
@@ -18,9 +22,10 @@ const decoder = new TextDecoder("utf-8", { fatal: true });
 let parsed = 0;
 
 const app = uWS.App();
-const parse = (bytes: ArrayBuffer): void => {
-  const body = JSON.parse(decoder.decode(bytes)) as { symbol?: string };
+const parse = (bytes: ArrayBuffer): { symbol?: string; op?: string } => {
+  const body = JSON.parse(decoder.decode(bytes));
   if (body.symbol !== undefined) parsed++;
+  return body;
 };
 
 app.post("/*", (response) => {
@@ -55,6 +60,14 @@ app.ws("/answer", {
   message(socket, message) {
     parse(message);
     socket.send(postReply);
+  },
+});
+const placedReply = `${PLACED}1000000"`.padEnd(placedBytes);
+const canceledReply = CANCELED.padEnd(canceledBytes);
+app.ws("/quote", {
+  compression: uWS.DISABLED,
+  message(socket, message) {
+    socket.send(parse(message).op === "order.cancel" ? canceledReply : placedReply);
   },
 });
 app.listen("127.0.0.1", 0, (socket) => {

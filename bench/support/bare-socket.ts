@@ -9,27 +9,33 @@ const PONG = 0x8a;
 
 /** A WebSocket client that counts what it is sent and answers pings: a library would be the limit. */
 export class BareSocket {
-  readonly counter = new FrameCounter();
+  readonly counter: FrameCounter;
   /** Called when something has come in. */
   onFrames: () => void = () => {};
   private readonly socket: Socket;
   private pings = 0;
 
   /** Resolves when the server has taken the handshake. */
-  static open(url: string): Promise<BareSocket> {
+  static open(url: string, counter = new FrameCounter()): Promise<BareSocket> {
     return new Promise((resolve, reject) => {
-      new BareSocket(url, resolve, reject);
+      new BareSocket(url, counter, resolve, reject);
     });
   }
 
-  private constructor(url: string, onOpen: (socket: BareSocket) => void, onError: (error: Error) => void) {
+  private constructor(
+    url: string,
+    counter: FrameCounter,
+    onOpen: (socket: BareSocket) => void,
+    onError: (error: Error) => void,
+  ) {
+    this.counter = counter;
     const { hostname, port, pathname } = new URL(url);
     let opened = false;
     const callback = (length: number): boolean => {
       this.counter.feed(buffer, length);
       if (!opened) onOpen(this);
       opened = true;
-      for (; this.pings < this.counter.pings; this.pings++) this.socket.write(maskedFrame(PONG, ""));
+      for (; this.pings < this.counter.pings; this.pings++) this.send(Buffer.from(maskedFrame(PONG, ""), "latin1"));
       this.onFrames();
       return true;
     };
@@ -49,11 +55,15 @@ export class BareSocket {
   }
 }
 
-export const textFrame = (text: string): Buffer => maskedFrame(TEXT, text);
+/** ASCII. */
+export const textFrame = (text: string): Buffer => Buffer.from(frameText(text), "latin1");
+
+/** The frame's bytes as characters, to be put together with others. */
+export const frameText = (text: string): string => maskedFrame(TEXT, text);
 
 /** A client must mask what it sends; a mask of zeros changes nothing. */
-function maskedFrame(first: number, text: string): Buffer {
+function maskedFrame(first: number, text: string): string {
   const { length } = text;
   const head = length < 126 ? [first, 0x80 | length] : [first, 0x80 | 126, length >> 8, length & 255];
-  return Buffer.concat([Buffer.from([...head, 0, 0, 0, 0]), Buffer.from(text)]);
+  return String.fromCharCode(...head, 0, 0, 0, 0) + text;
 }

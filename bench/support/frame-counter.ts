@@ -12,7 +12,7 @@ export class FrameCounter {
   private answer: string | null = "";
   private readonly header = new Uint8Array(10);
   private headerBytes = 0;
-  private payloadLeft = 0;
+  protected payloadLeft = 0;
 
   /** Takes the next `length` bytes from the server. */
   feed(bytes: Buffer, length: number): void {
@@ -21,6 +21,7 @@ export class FrameCounter {
       if (this.payloadLeft > 0) {
         const taken = Math.min(this.payloadLeft, length - at);
         this.payloadLeft -= taken;
+        this.look(bytes, at, at + taken);
         at += taken;
       } else {
         this.header[this.headerBytes++] = bytes[at++];
@@ -28,6 +29,9 @@ export class FrameCounter {
       }
     }
   }
+
+  /** For whoever does look: the next piece of a payload, its last one when `payloadLeft` is 0. */
+  protected look(_bytes: Buffer, _from: number, _to: number): void {}
 
   private endOfAnswer(bytes: Buffer, length: number): number {
     const before = (this.answer ?? "").length;

@@ -48,11 +48,15 @@ export interface BareSizes {
   get: number;
   /** Bytes of the two messages that each POST publishes to every WebSocket; 0 = none. */
   published: number;
+  /** Bytes of the answers to an order and to its cancel at /quote. */
+  placed?: number;
+  canceled?: number;
 }
 
 /** The bare server of bare-server.ts. */
-export async function startBare({ post, get, published }: BareSizes): Promise<Running> {
-  const child = startScript("bench/support/bare-server.js", [post, get, published].map(String));
+export async function startBare({ post, get, published, placed = 0, canceled = 0 }: BareSizes): Promise<Running> {
+  const sizes = [post, get, published, placed, canceled];
+  const child = startScript("bench/support/bare-server.js", sizes.map(String));
   const port = await lineWith(child, /^(\d+)$/);
   const address = `127.0.0.1:${port[1]}`;
   const stop = () => end(child, "SIGTERM");
@@ -72,6 +76,19 @@ export const startScript = (script: string, args: readonly string[]): ChildProce
 /** Starts a script of dist/ that takes messages. */
 export const startTalking = (script: string, args: readonly string[]): ChildProcess =>
   remember(fork(entryOf(script), args));
+
+/** Sends it a message, to be answered by one. */
+export function ask<T>(child: ChildProcess, question: object | number): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const died = (code: number): void => reject(new Error(`${child.spawnargs.join(" ")} ended with ${code}`));
+    child.once("exit", died);
+    child.once("message", (answer) => {
+      child.off("exit", died);
+      resolve(answer as T);
+    });
+    child.send(question);
+  });
+}
 
 /** All that it prints, when it has ended. Rejects when it failed. */
 export async function outputOf(child: ChildProcess): Promise<string> {

@@ -1,0 +1,39 @@
+import { ask, end, startBare, startTalking } from "./support/processes.ts";
+import { type Row, ratioRow, sideBySide } from "./support/report.ts";
+import type { Quoted, SocketQuotersTask } from "./support/socket-quoters.ts";
+
+const SECONDS = 2;
+/** Rests in the book, far below the market, until it is canceled. */
+const QUOTE = { symbol: "BTC-PERP", side: "BUY", type: "LIMIT", timeInForce: "GTC", price: "62500", quantity: "0.001" };
+
+/**
+ * What a market maker does: durable orders that rest in the book, each canceled once it is known to be there, beside a bare
+ * server that parses the same messages and answers with as many and as long ones.
+ */
+export async function compareQuotes(market: Omit<SocketQuotersTask, "request">, rounds: number): Promise<Row> {
+  const task = { ...market, request: JSON.stringify({ op: "order.place", id: 1, params: QUOTE }) };
+  const quoters = startTalking("bench/support/socket-quoters.js", []);
+  const others = startTalking("bench/support/socket-quoters.js", []);
+  const measure = (seconds: number): Promise<Quoted> => ask(quoters, { seconds });
+  const measureBare = (seconds: number): Promise<Quoted> => ask(others, { seconds });
+  await ask(quoters, task);
+  const { placedBytes, canceledBytes } = await measure(1); // warm-up
+  const [placed, canceled] = [Math.round(placedBytes), Math.round(canceledBytes)];
+  const bare = await startBare({ post: 0, get: 0, published: 0, placed, canceled });
+  try {
+    await ask(others, { ...task, url: `${bare.socketUrl}quote`, greeting: "" });
+    await measureBare(1); // warm-up
+    const [ours, theirs] = await sideBySide(
+      rounds,
+      () => measure(SECONDS),
+      () => measureBare(SECONDS),
+    );
+    const rate = ({ pairs, seconds }: Quoted): number => pairs / seconds;
+    const { connections, inFlight } = market;
+    const what = `orders placed and canceled over WebSocket, durable, ${connections} connections × ${inFlight} in flight`;
+    const beside = `bare parse and answer of ${placed} and ${canceled} bytes`;
+    return ratioRow(what, "pairs/s", beside, ours.map(rate), theirs.map(rate));
+  } finally {
+    await Promise.all([end(quoters, "SIGKILL"), end(others, "SIGKILL"), bare.stop()]);
+  }
+}
