@@ -30,6 +30,9 @@ export interface HostOptions {
   watchEveryMs?: number;
 }
 
+/** One has an actor at least: a symbol or the ledger. */
+const workerCountOf = ({ workers, instruments }: Config): number => Math.min(workers, instruments.length + 1);
+
 /** Starts the threads, pins the actors to them and stops them: the ring road as a whole. Runs on the main thread. */
 export class Host extends RingRoad {
   /** Called if a thread dies and the process cannot go on: a restart recovers. */
@@ -53,7 +56,7 @@ export class Host extends RingRoad {
     const frontBuffer = allocateRing(config.ringBytes);
     super({
       instruments: config.instruments.map(compileInstrument),
-      cells: AccountCells.allocate(config.maxAccounts),
+      cells: AccountCells.allocate(config.maxAccounts, workerCountOf(config)),
       control: new Control(),
       front: new RingConsumer(frontBuffer),
       frontBell: new Bell(),
@@ -112,7 +115,7 @@ export class Host extends RingRoad {
     const logDir = `${config.data}/log`;
     const actorIds = [LEDGER, ...this.instruments.map((instrument) => instrument.id)];
     const storeRing = allocateRing(config.ringBytes);
-    const workerCount = Math.min(config.workers, actorIds.length);
+    const workerCount = workerCountOf(config);
     const workerBells = Array.from({ length: workerCount }, () => new Bell());
     const outputs = Array.from({ length: workerCount }, () => allocateRing(config.ringBytes));
     const journalBell = new Bell();

@@ -64,8 +64,9 @@ export interface JournalReady {
 }
 
 export interface ActorTask extends ThreadTask {
-  /** The worker's number, from 0. */
+  /** The worker's number, from 0, and how many there are. */
   worker: number;
+  workers: number;
   dataDir: string;
   logDir: string;
   commands: SharedArrayBuffer;
@@ -155,8 +156,9 @@ export function runJournal(task: JournalTask): void {
 /** `equip` stands something else in an actor's place: for tests. */
 export function runActors(task: ActorTask, equip: (actor: Actor) => Actor = (actor) => actor): void {
   const control = new Control(task.control);
-  const shared = new AccountCells(task.cells);
-  const cells = task.joins ? AccountCells.allocate(shared.maxAccounts) : shared;
+  const { worker: lane, workers: laneCount } = task;
+  const shared = new AccountCells(task.cells, laneCount, lane);
+  const cells = task.joins ? AccountCells.allocate(shared.maxAccounts, laneCount, lane) : shared;
   const actors = task.actorIds.map((actorId): Actor => {
     if (actorId === LEDGER) return equip(new LedgerActor(task.ledger, cells));
     const config = task.instruments.find((instrument) => instrument.id === actorId);
@@ -170,7 +172,7 @@ export function runActors(task: ActorTask, equip: (actor: Actor) => Actor = (act
     worker: task.worker,
     actors,
     cells,
-    sums: new AccountCells(task.sums),
+    sums: new AccountCells(task.sums, laneCount, lane),
     ...(task.joins ? { joins: task.cells } : {}),
     control,
     commands: new RingConsumer(task.commands),

@@ -61,7 +61,7 @@ export class Workers {
 
   constructor(parts: WorkersParts) {
     this.parts = parts;
-    this.sums = AccountCells.allocate(parts.config.maxAccounts);
+    this.sums = AccountCells.allocate(parts.config.maxAccounts, parts.workers.length);
     this.deaths = parts.workers.map(() => []);
   }
 
@@ -116,6 +116,7 @@ export class Workers {
     const commands = allocateRing(config.ringBytes);
     const task: Omit<ActorTask, "port" | "control" | "bell"> = {
       ...{ worker, commands, out, joins },
+      workers: workers.length,
       dataDir: config.data,
       logDir: `${config.data}/log`,
       journalBell: journalBell.buffer,

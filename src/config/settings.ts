@@ -205,7 +205,7 @@ export const SETTINGS = Type.Object(
         default: 262_144,
         minimum: 1024,
         maximum: 16_777_216,
-        description: "room for accounts; 64 bytes of memory each, taken at start",
+        description: "room for accounts; 64 bytes of memory each for every worker",
       }),
     ),
     maxInFlight: Type.Integer(

@@ -1,9 +1,15 @@
 /**
- * Account cells: what every actor knows of an account's margin, in one SharedArrayBuffer. A cell is the sum of all
- * actors' contributions, each added with Atomics, so a symbol checks cross margin in its own turn without asking anyone.
- * Derived: rebuilt at start from the actors' states.
+ * Account cells: what every actor knows of an account's margin, in one SharedArrayBuffer, so a symbol checks cross margin
+ * in its own turn without asking anyone. Derived: rebuilt at start from the actors' states.
+ *
+ * Each actor thread has a lane: the sums of what its own actors contribute. Nobody else writes to it, so it adds in plain
+ * numbers, which costs a tenth of an atomic operation, and what all contribute is the sum of the lanes. They are aligned
+ * doubles, which 64-bit machines read and write whole.
+ *
+ * Who must not spend what another may be spending adds first, passes the account's gate, and reads then. Threads pass a
+ * gate one after the other, so the later one sees what the earlier one has added.
  */
-const CELLS_PER_ACCOUNT = 8; // one cache line
+const CELLS_PER_LANE = 8; // one cache line
 const EQUITY = 0;
 const UNREALIZED = 1;
 const INITIAL = 2;
@@ -26,9 +32,12 @@ export interface Contribution {
 export const CONTRIBUTION_FIELDS = 5;
 
 export class AccountCells {
-  private cells: BigInt64Array<SharedArrayBuffer>;
-  /** The same memory in halves, for looks that need not be exact. */
-  private halves: Int32Array;
+  /** For each account its lanes, one behind the other. */
+  private cells: Float64Array<SharedArrayBuffer>;
+  /** A word for each account, behind the cells: 1 while somebody covers its deficit. */
+  private gates: Int32Array<SharedArrayBuffer>;
+  private readonly lane: number;
+  protected readonly laneCount: number;
   /** Changes in an account's favour wait here until the turn that caused them has its place in the log. */
   private readonly favouredCells: number[] = [];
   private readonly favours: number[] = [];
@@ -42,13 +51,16 @@ export class AccountCells {
   private readonly burdens: number[] = [];
   private burdenCount = 0;
 
-  constructor(buffer: SharedArrayBuffer) {
-    this.cells = new BigInt64Array(buffer);
-    this.halves = new Int32Array(buffer);
+  /** `lane`: the one that this thread's actors add to; of no matter for who only reads. */
+  constructor(buffer: SharedArrayBuffer, laneCount = 1, lane = 0) {
+    this.laneCount = laneCount;
+    this.lane = lane;
+    this.cells = cellsIn(buffer, laneCount);
+    this.gates = gatesIn(buffer, laneCount);
   }
 
-  static allocate(maxAccounts: number): AccountCells {
-    return new AccountCells(new SharedArrayBuffer(maxAccounts * CELLS_PER_ACCOUNT * 8));
+  static allocate(maxAccounts: number, laneCount = 1, lane = 0): AccountCells {
+    return new AccountCells(new SharedArrayBuffer(maxAccounts * bytesPerAccount(laneCount)), laneCount, lane);
   }
 
   get buffer(): SharedArrayBuffer {
@@ -57,12 +69,12 @@ export class AccountCells {
 
   /** From now on these are the cells in `buffer`: for one who has worked on others until it was counted. */
   moveTo(buffer: SharedArrayBuffer): void {
-    this.cells = new BigInt64Array(buffer);
-    this.halves = new Int32Array(buffer);
+    this.cells = cellsIn(buffer, this.laneCount);
+    this.gates = gatesIn(buffer, this.laneCount);
   }
 
   get maxAccounts(): number {
-    return this.cells.length / CELLS_PER_ACCOUNT;
+    return this.gates.length;
   }
 
   equity(accountId: number): number {
@@ -93,17 +105,10 @@ export class AccountCells {
 
   /** min(equity − initial, equity − max(0, unrealized)), never below 0: unrealised gains are not paid out. */
   withdrawable(accountId: number): number {
+    const initial = this.own(accountId, INITIAL);
     const equity = this.own(accountId, EQUITY);
     const gains = Math.max(0, this.own(accountId, UNREALIZED));
-    return Math.max(0, Math.min(equity - this.own(accountId, INITIAL), equity - gains));
-  }
-
-  /**
-   * Whether equity may be below maintenance margin: a look that costs a few nanoseconds and may catch another actor
-   * half-way. Ask equity() and maintenance() before acting on it, and look again later where it said no.
-   */
-  mayBeBelow(accountId: number): boolean {
-    return this.glance(accountId, EQUITY) < this.glance(accountId, MAINTENANCE);
+    return Math.max(0, equity - Math.max(initial, gains));
   }
 
   /**
@@ -111,14 +116,12 @@ export class AccountCells {
    * both be refused; they can never both spend the same money. What was taken is added to `given` (see move()).
    */
   reserve(accountId: number, amount: number, given: Float64Array, givenAt: number): boolean {
-    const at = accountId * CELLS_PER_ACCOUNT;
-    const delta = BigInt(amount);
-    const initial = Atomics.add(this.cells, at + INITIAL, delta) + delta;
-    this.note(at + INITIAL, amount);
-    const equity = Atomics.load(this.cells, at + EQUITY);
-    if (equity < initial && equity + BigInt(this.favour(at + EQUITY) - this.favour(at + INITIAL)) < initial) {
-      Atomics.sub(this.cells, at + INITIAL, delta);
-      this.note(at + INITIAL, -amount);
+    const at = this.place(accountId);
+    this.burden(at + INITIAL, amount);
+    const initial = this.readBehind(accountId, INITIAL);
+    const equity = this.readBehind(accountId, EQUITY);
+    if (equity < initial && equity + (this.favour(at + EQUITY) - this.favour(at + INITIAL)) < initial) {
+      this.burden(at + INITIAL, -amount);
       return false;
     }
     given[givenAt + INITIAL] = given[givenAt + INITIAL] + amount;
@@ -130,15 +133,13 @@ export class AccountCells {
    * check after it, so a symbol that reserves at the same moment sees either the money or its absence.
    */
   debit(accountId: number, amount: number): boolean {
-    const at = accountId * CELLS_PER_ACCOUNT;
-    const delta = BigInt(amount);
-    const equity = Atomics.sub(this.cells, at + EQUITY, delta) - delta;
-    this.note(at + EQUITY, -amount);
-    const unrealized = Atomics.load(this.cells, at + UNREALIZED);
-    const gains = unrealized > 0n ? unrealized : 0n;
-    if (equity >= Atomics.load(this.cells, at + INITIAL) && equity >= gains) return true;
-    Atomics.add(this.cells, at + EQUITY, delta);
-    this.note(at + EQUITY, amount);
+    const at = this.place(accountId) + EQUITY;
+    this.burden(at, -amount);
+    const initial = this.readBehind(accountId, INITIAL);
+    const equity = this.readBehind(accountId, EQUITY);
+    const gains = Math.max(0, this.readBehind(accountId, UNREALIZED));
+    if (equity >= initial && equity >= gains) return true;
+    this.burden(at, amount);
     return false;
   }
 
@@ -148,28 +149,28 @@ export class AccountCells {
    * rest; if not, nothing has changed. Taken first and checked after, like reserve() and debit().
    */
   claim(accountId: number, to: Contribution, given: Float64Array, givenAt: number): boolean {
-    const at = accountId * CELLS_PER_ACCOUNT;
+    const at = this.place(accountId);
     const equityBy = to.equity - given[givenAt + EQUITY];
     const initialBy = to.initial - given[givenAt + INITIAL];
     const gainsBy = to.unrealized - given[givenAt + UNREALIZED];
     const taken = Math.min(0, equityBy);
     const added = Math.max(0, initialBy);
     const gained = Math.max(0, gainsBy);
-    this.add(at + EQUITY, taken, false);
-    this.add(at + INITIAL, added, false);
-    this.add(at + UNREALIZED, gained, false);
-    const equity = this.equity(accountId) + Math.max(0, equityBy);
-    const initial = this.initial(accountId) + Math.min(0, initialBy);
-    const gains = this.unrealized(accountId) + Math.min(0, gainsBy);
+    this.burden(at + EQUITY, taken);
+    this.burden(at + INITIAL, added);
+    this.burden(at + UNREALIZED, gained);
+    const initial = this.readBehind(accountId, INITIAL) + Math.min(0, initialBy);
+    const equity = this.readBehind(accountId, EQUITY) + Math.max(0, equityBy);
+    const gains = this.readBehind(accountId, UNREALIZED) + Math.min(0, gainsBy);
     if (equity >= initial && (taken === 0 || equity >= gains)) {
       given[givenAt + EQUITY] = given[givenAt + EQUITY] + taken;
       given[givenAt + INITIAL] = given[givenAt + INITIAL] + added;
       given[givenAt + UNREALIZED] = given[givenAt + UNREALIZED] + gained;
       return true;
     }
-    this.add(at + UNREALIZED, -gained, false);
-    this.add(at + INITIAL, -added, false);
-    this.add(at + EQUITY, -taken, false);
+    this.burden(at + UNREALIZED, -gained);
+    this.burden(at + INITIAL, -added);
+    this.burden(at + EQUITY, -taken);
     return false;
   }
 
@@ -178,12 +179,11 @@ export class AccountCells {
    * faster. What was lifted is added to `given`. An account at zero can take no risk, so nobody can build on it early.
    */
   cover(accountId: number, given: Float64Array, givenAt: number): number {
-    const at = accountId * CELLS_PER_ACCOUNT + EQUITY;
-    const equity = Atomics.load(this.cells, at);
-    if (equity >= 0n || Atomics.compareExchange(this.cells, at, equity, 0n) !== equity) return 0;
-    const lifted = Number(-equity);
-    this.note(at, lifted);
+    if (Atomics.compareExchange(this.gates, accountId, 0, 1) !== 0) return 0;
+    const lifted = Math.max(0, -this.equity(accountId));
+    this.burden(this.place(accountId) + EQUITY, lifted);
     given[givenAt + EQUITY] = given[givenAt + EQUITY] + lifted;
+    Atomics.store(this.gates, accountId, 0);
     return lifted;
   }
 
@@ -192,7 +192,7 @@ export class AccountCells {
    * What helps the account waits for flush(), unless what it follows from stands in the log already (`isLogged`).
    */
   move(accountId: number, given: Float64Array, at: number, to: Contribution, isLogged = false): void {
-    const cell = accountId * CELLS_PER_ACCOUNT;
+    const cell = this.place(accountId);
     const mayWait = !isLogged;
     const equity = to.equity - given[at + EQUITY];
     const unrealized = to.unrealized - given[at + UNREALIZED];
@@ -203,8 +203,8 @@ export class AccountCells {
     // Less of an unrealised gain is more to withdraw.
     if (unrealized !== 0) this.add(cell + UNREALIZED, unrealized, mayWait && unrealized < 0);
     if (initial !== 0) this.add(cell + INITIAL, initial, mayWait && initial < 0);
-    if (positionInitial !== 0) this.add(cell + POSITION_INITIAL, positionInitial, false);
-    if (maintenance !== 0) this.add(cell + MAINTENANCE, maintenance, false);
+    this.burden(cell + POSITION_INITIAL, positionInitial);
+    this.burden(cell + MAINTENANCE, maintenance);
     given[at + EQUITY] = to.equity;
     given[at + UNREALIZED] = to.unrealized;
     given[at + INITIAL] = to.initial;
@@ -226,7 +226,7 @@ export class AccountCells {
     this.isTurnOpen = false;
     this.burdenCount = 0;
     for (; this.flushedCount < this.favourCount; this.flushedCount++)
-      Atomics.add(this.cells, this.favouredCells[this.flushedCount], BigInt(this.favours[this.flushedCount]));
+      this.put(this.favouredCells[this.flushedCount], this.favours[this.flushedCount]);
     this.favourCount = 0;
     this.countedFavours = 0;
     this.flushedCount = 0;
@@ -242,7 +242,7 @@ export class AccountCells {
 
   /** What this turn may take the cell for. */
   private own(accountId: number, cell: number): number {
-    return this.read(accountId, cell) + this.favour(accountId * CELLS_PER_ACCOUNT + cell);
+    return this.read(accountId, cell) + this.favour(this.place(accountId) + cell);
   }
 
   private favour(cell: number): number {
@@ -260,7 +260,7 @@ export class AccountCells {
     this.isTurnOpen = false;
     while (this.burdenCount > 0) {
       const last = --this.burdenCount;
-      Atomics.sub(this.cells, this.burdenedCells[last], BigInt(this.burdens[last]));
+      this.put(this.burdenedCells[last], -this.burdens[last]);
     }
     this.favourCount = 0;
     this.countedFavours = 0;
@@ -268,48 +268,77 @@ export class AccountCells {
 
   /** Adds all that an actor has contributed to an account, five numbers of `given`: for counting anew. */
   addAll(accountId: number, given: Float64Array, at: number): void {
-    const cell = accountId * CELLS_PER_ACCOUNT;
+    const cell = this.place(accountId);
     for (let field = 0; field < CONTRIBUTION_FIELDS; field++)
-      if (given[at + field] !== 0) Atomics.add(this.cells, cell + field, BigInt(given[at + field]));
+      if (given[at + field] !== 0) this.put(cell + field, given[at + field]);
   }
 
   clear(): void {
-    this.cells.fill(0n);
+    this.cells.fill(0);
   }
 
-  /** Becomes a copy of `other`, while nobody works on either. */
+  /** Becomes a copy of `other`, while nobody works on either. Who died while covering a deficit covers it no more. */
   copyFrom(other: AccountCells): void {
     this.cells.set(other.cells);
+    this.gates.fill(0);
   }
 
-  private read(accountId: number, cell: number): number {
-    return Number(Atomics.load(this.cells, accountId * CELLS_PER_ACCOUNT + cell));
+  /** Where this thread's lane of the account begins. */
+  private place(accountId: number): number {
+    return (accountId * this.laneCount + this.lane) * CELLS_PER_LANE;
   }
 
-  /** The account's equity, torn at worst: for rankings. */
-  glanceAtEquity(accountId: number): number {
-    return this.glance(accountId, EQUITY);
+  /** What all lanes of the account's cell come to. */
+  protected read(accountId: number, cell: number): number {
+    const { laneCount } = this;
+    const at = accountId * laneCount * CELLS_PER_LANE + cell;
+    let sum = this.look(at);
+    for (let lane = 1; lane < laneCount; lane++) sum += this.look(at + lane * CELLS_PER_LANE);
+    return sum;
   }
 
-  /** The halves are read one after the other: torn when an actor writes in between. */
-  private glance(accountId: number, cell: number): number {
-    const at = 2 * (accountId * CELLS_PER_ACCOUNT + cell);
-    return this.halves[at + 1] * 2 ** 32 + (this.halves[at] >>> 0);
+  /**
+   * The same behind the account's gate. In this order: initial margin, equity, unrealised gains. Margin comes free behind
+   * the loss that it comes with, and equity grows behind the gain that has not been realised.
+   */
+  private readBehind(accountId: number, cell: number): number {
+    if (this.laneCount > 1) Atomics.add(this.gates, accountId, 0);
+    return this.read(accountId, cell);
   }
 
   private add(cell: number, delta: number, waits: boolean): void {
-    if (!waits) {
-      Atomics.add(this.cells, cell, BigInt(delta));
-      this.note(cell, delta);
-      return;
-    }
+    if (!waits) return this.burden(cell, delta);
     this.favouredCells[this.favourCount] = cell;
     this.favours[this.favourCount++] = delta;
   }
 
-  private note(cell: number, delta: number): void {
+  /** Adds at once, so that abandon() can take it back. */
+  private burden(cell: number, delta: number): void {
+    if (delta === 0) return;
+    this.put(cell, delta);
     if (!this.isTurnOpen) return;
     this.burdenedCells[this.burdenCount] = cell;
     this.burdens[this.burdenCount++] = delta;
   }
+
+  // All reading and writing of cells comes through these two: tests let other threads in between.
+  protected look(cell: number): number {
+    return this.cells[cell];
+  }
+
+  protected put(cell: number, delta: number): void {
+    this.cells[cell] = this.cells[cell] + delta;
+  }
 }
+
+const bytesPerAccount = (laneCount: number): number =>
+  laneCount * CELLS_PER_LANE * Float64Array.BYTES_PER_ELEMENT + Int32Array.BYTES_PER_ELEMENT;
+
+const accountsIn = (buffer: SharedArrayBuffer, laneCount: number): number =>
+  buffer.byteLength / bytesPerAccount(laneCount);
+
+const cellsIn = (buffer: SharedArrayBuffer, laneCount: number): Float64Array<SharedArrayBuffer> =>
+  new Float64Array(buffer, 0, accountsIn(buffer, laneCount) * laneCount * CELLS_PER_LANE);
+
+const gatesIn = (buffer: SharedArrayBuffer, laneCount: number): Int32Array<SharedArrayBuffer> =>
+  new Int32Array(buffer, cellsIn(buffer, laneCount).byteLength);

@@ -13,14 +13,14 @@ const SAMPLED = 8192;
 
 /**
  * Who is closed first. BitMEX: profit × leverage for winners, profit ÷ leverage for losers; profit as a share of the cost,
- * leverage as notional ÷ equity of the account, or of the isolated position. A ranking: the cells are read at a glance.
+ * leverage as notional ÷ equity of the account, or of the isolated position.
  */
 function score(state: SymbolState, at: number): number {
   const { positions, cells, markTicks, instrument } = state;
   const n = positions.numbers;
   const value = n[at + SIZE] * markTicks * instrument.quantaPerTickLot;
   const profit = (value - n[at + COST]) / Math.max(1, Math.abs(n[at + COST]));
-  const equity = state.isIsolated(at) ? bucketEquity(state, at) : cells.glanceAtEquity(n[at + ACCOUNT]);
+  const equity = state.isIsolated(at) ? bucketEquity(state, at) : cells.equity(n[at + ACCOUNT]);
   const leverage = Math.abs(value) / Math.max(1, equity);
   return profit > 0 ? profit * leverage : profit / leverage;
 }

@@ -116,7 +116,6 @@ export class Liquidations {
       liquidateIsolated(state, turn, this.queue, row);
       return true;
     }
-    if (!cells.mayBeBelow(account)) return false;
     const equity = cells.equity(account);
     const maintenance = cells.maintenance(account);
     if (equity >= maintenance) return false;

@@ -26,12 +26,11 @@ class Worker implements Actor {
   throwsIn: "" | "decide" | "settle" = "";
   /** Cells that it burdens with each command, and favours, before it throws. */
   cells: AccountCells | null = null;
-  favour = 5;
   readonly given = new Float64Array(CONTRIBUTION_FIELDS);
 
   decide(_command: { type: number }, turn: Turn): void {
     this.calls.push("command");
-    this.cells?.move(ACCOUNT, this.given, 0, { ...NOTHING, equity: this.given[0]! + this.favour, maintenance: 3 });
+    this.cells?.move(ACCOUNT, this.given, 0, { ...NOTHING, equity: this.given[0]! + 5, maintenance: 3 });
     if (this.throwsIn !== "") turn.emit(make(LeverageSet, { accountId: ACCOUNT, leverage: 2 }));
     if (this.throwsIn === "decide") throw new Error("in decide");
     turn.reply({ type: Done.code });
@@ -150,8 +149,9 @@ test("a turn that throws is nowhere; what came before it is whole", () => {
 test("a ticket that was taken comes, whatever goes wrong behind it", () => {
   const { actor, worker, send, out, cells, control } = start();
   actor.cells = cells;
-  // No whole number of quanta: it cannot be added.
-  actor.favour = 0.5;
+  cells.flush = () => {
+    throw new RangeError();
+  };
   actor.throwsIn = "settle";
   send(1);
   assert.throws(() => worker.step(), RangeError);

@@ -8,16 +8,18 @@ const NOTHING: Contribution = { equity: 0, unrealized: 0, initial: 0, positionIn
 const contribution = (changes: Partial<Contribution>): Contribution => ({ ...NOTHING, ...changes });
 const given = (): Float64Array => new Float64Array(CONTRIBUTION_FIELDS);
 
-/** An account's cells as an array that the interleavings can copy. */
-function start(changes: Partial<Contribution>): BigInt64Array {
-  const cells = AccountCells.allocate(8);
+/** An account's cells in a buffer that the interleavings can copy, with a lane for each actor. */
+function start(changes: Partial<Contribution>, laneCount = 1): ArrayBuffer {
+  const cells = AccountCells.allocate(8, laneCount);
   cells.move(ACCOUNT, given(), 0, contribution(changes));
   cells.flush();
-  return new BigInt64Array(cells.buffer).slice();
+  const copy = new ArrayBuffer(cells.buffer.byteLength);
+  new Uint8Array(copy).set(new Uint8Array(cells.buffer));
+  return copy;
 }
 
-/** AccountCells over an array: same memory, so the interleavings see each step. */
-const over = (array: BigInt64Array): AccountCells => new AccountCells(array.buffer as unknown as SharedArrayBuffer);
+const over = (buffer: ArrayBuffer, laneCount = 1): AccountCells =>
+  new AccountCells(buffer as unknown as SharedArrayBuffer, laneCount);
 
 test("cells are the sum of what actors contribute, and go back as contributions do", () => {
   const cells = AccountCells.allocate(8);
@@ -142,12 +144,12 @@ test("two symbols that reserve at once never get more than there is", () => {
     [50, 60, 60],
   ]) {
     const endings = everyInterleaving(
-      start({ equity }),
-      [first, second].map((amount) => (array: BigInt64Array) => reserve(array, amount)),
-      ({ cells, results, schedule }) => {
+      start({ equity }, 2),
+      [first, second].map((amount) => (cells: AccountCells) => reserve(cells, amount)),
+      ({ buffer, results, schedule }) => {
         const taken = (results[0] ? first : 0) + (results[1] ? second : 0);
         assert.ok(taken <= equity, `${taken} of ${equity} in order ${schedule}`);
-        assert.equal(over(cells).initial(ACCOUNT), taken, `in order ${schedule}`);
+        assert.equal(over(buffer, 2).initial(ACCOUNT), taken, `in order ${schedule}`);
       },
     );
     assert.ok(endings >= 6, `${endings} orders`);
@@ -156,12 +158,12 @@ test("two symbols that reserve at once never get more than there is", () => {
 
 test("three symbols that reserve at once never get more than there is", () => {
   everyInterleaving(
-    start({ equity: 100, initial: 10 }),
-    [50, 50, 40].map((amount) => (array: BigInt64Array) => reserve(array, amount)),
-    ({ cells, results, schedule }) => {
+    start({ equity: 100, initial: 10 }, 3),
+    [50, 50, 40].map((amount) => (cells: AccountCells) => reserve(cells, amount)),
+    ({ buffer, results, schedule }) => {
       const taken = [50, 50, 40].reduce((sum, amount, i) => sum + (results[i] ? amount : 0), 10);
       assert.ok(taken <= 100, `${taken} in order ${schedule}`);
-      assert.equal(over(cells).initial(ACCOUNT), taken);
+      assert.equal(over(buffer, 3).initial(ACCOUNT), taken);
     },
   );
 });
@@ -174,10 +176,10 @@ test("a withdrawal and a reservation never spend the same money", () => {
   ]) {
     const outcomes = new Set<string>();
     everyInterleaving<boolean>(
-      start({ equity }),
-      [(array) => reserve(array, margin), (array) => over(array).debit(ACCOUNT, amount)],
-      ({ cells, results, schedule }) => {
-        const after = read(over(cells));
+      start({ equity }, 2),
+      [(cells) => reserve(cells, margin), (cells) => cells.debit(ACCOUNT, amount)],
+      ({ buffer, results, schedule }) => {
+        const after = read(over(buffer, 2));
         assert.equal(after.equity, equity - (results[1] ? amount : 0), `in order ${schedule}`);
         assert.equal(after.initial, results[0] ? margin : 0, `in order ${schedule}`);
         assert.ok(after.equity >= after.initial, `${JSON.stringify(after)} in order ${schedule}`);
@@ -192,19 +194,34 @@ test("a withdrawal and a reservation never spend the same money", () => {
 
 test("a withdrawal never takes an unrealised gain, however it comes between the steps of a mark price", () => {
   const endings = everyInterleaving<boolean>(
-    start({ equity: 50 }),
+    start({ equity: 50 }, 2),
     [
-      (array) => {
-        const cells = over(array);
+      (cells) => {
         cells.move(ACCOUNT, given(), 0, contribution({ equity: 50, unrealized: 50, initial: 5 }));
         cells.flush();
         return true;
       },
-      (array) => over(array).debit(ACCOUNT, 51),
+      (cells) => cells.debit(ACCOUNT, 51),
     ],
     ({ results, schedule }) => assert.equal(results[1], false, `in order ${schedule}`),
   );
   assert.ok(endings > 20, `${endings} orders`);
+});
+
+test("a withdrawal never takes what a loss has taken, when the margin of what was lost comes free", () => {
+  everyInterleaving<boolean>(
+    start({ equity: 100, initial: 50 }, 2),
+    [
+      (cells) => {
+        const mine = Float64Array.of(100, 0, 50, 0, 0);
+        cells.move(ACCOUNT, mine, 0, contribution({ equity: 40 }));
+        cells.flush();
+        return true;
+      },
+      (cells) => cells.debit(ACCOUNT, 51),
+    ],
+    ({ results, schedule }) => assert.equal(results[1], false, `in order ${schedule}`),
+  );
 });
 
 test("a claim takes what burdens the account if equity and realised money cover it, and nothing otherwise", () => {
@@ -250,20 +267,20 @@ test("a claim takes what burdens the account if equity and realised money cover 
 });
 
 test("claims, reservations and withdrawals at once never take the same money", () => {
-  const claim = (array: BigInt64Array, to: Partial<Contribution>): boolean =>
-    over(array).claim(ACCOUNT, contribution(to), given(), 0);
+  const claim = (cells: AccountCells, to: Partial<Contribution>): boolean =>
+    cells.claim(ACCOUNT, contribution(to), given(), 0);
   const outcomes = new Set<string>();
   for (const other of [
-    (array: BigInt64Array): boolean => claim(array, { equity: -60 }),
-    (array: BigInt64Array): boolean => claim(array, { equity: -30, initial: 30 }),
-    (array: BigInt64Array): boolean => reserve(array, 60),
-    (array: BigInt64Array): boolean => over(array).debit(ACCOUNT, 60),
+    (cells: AccountCells): boolean => claim(cells, { equity: -60 }),
+    (cells: AccountCells): boolean => claim(cells, { equity: -30, initial: 30 }),
+    (cells: AccountCells): boolean => reserve(cells, 60),
+    (cells: AccountCells): boolean => cells.debit(ACCOUNT, 60),
   ])
     everyInterleaving<boolean>(
-      start({ equity: 100 }),
-      [(array) => claim(array, { equity: -40, initial: 20 }), other],
-      ({ cells, results, schedule }) => {
-        const { equity, initial } = read(over(cells));
+      start({ equity: 100 }, 2),
+      [(cells) => claim(cells, { equity: -40, initial: 20 }), other],
+      ({ buffer, results, schedule }) => {
+        const { equity, initial } = read(over(buffer, 2));
         assert.ok(equity >= initial, `${equity} for ${initial} in order ${schedule}`);
         assert.ok(!(results[0] && results[1]), `in order ${schedule}`);
         assert.equal(equity - initial, 100 - (results[0] || results[1] ? 60 : 0), `in order ${schedule}`);
@@ -274,38 +291,61 @@ test("claims, reservations and withdrawals at once never take the same money", (
 });
 
 test("a deficit is lifted to zero once, whoever comes with it at the same time", () => {
-  const cover = (array: BigInt64Array): number => over(array).cover(ACCOUNT, given(), 0);
-  everyInterleaving<number>(start({ equity: -30 }), [cover, cover], ({ cells, results, schedule }) => {
-    assert.equal(over(cells).equity(ACCOUNT), 0, `in order ${schedule}`);
+  const cover = (cells: AccountCells): number => cells.cover(ACCOUNT, given(), 0);
+  everyInterleaving<number>(start({ equity: -30 }, 2), [cover, cover], ({ buffer, results, schedule }) => {
+    assert.equal(over(buffer, 2).equity(ACCOUNT), 0, `in order ${schedule}`);
     assert.deepEqual(results.toSorted(), [0, 30]);
   });
   // A further loss at the same moment: what is lifted is what was missing then.
-  const lose = (array: BigInt64Array): number => {
-    over(array).move(ACCOUNT, given(), 0, contribution({ equity: -5 }));
+  const lose = (cells: AccountCells): number => {
+    cells.move(ACCOUNT, given(), 0, contribution({ equity: -5 }));
     return 0;
   };
-  everyInterleaving<number>(start({ equity: -30 }), [cover, lose], ({ cells, results, schedule }) => {
-    assert.equal(over(cells).equity(ACCOUNT), results[0] - 35, `in order ${schedule}`);
-    assert.ok([0, 30, 35].includes(results[0]), `${results[0]} in order ${schedule}`);
+  everyInterleaving<number>(start({ equity: -30 }, 2), [cover, lose], ({ buffer, results, schedule }) => {
+    assert.equal(over(buffer, 2).equity(ACCOUNT), results[0] - 35, `in order ${schedule}`);
+    assert.ok([30, 35].includes(results[0]), `${results[0]} in order ${schedule}`);
   });
-  assert.equal(cover(start({ equity: 0 })), 0);
-  assert.equal(cover(start({ equity: 7 })), 0);
+  assert.equal(cover(over(start({ equity: 0 }))), 0);
+  assert.equal(cover(over(start({ equity: 7 }))), 0);
 });
+
+test("who dies while covering a deficit leaves it to others behind the next recount", () => {
+  const cells = AccountCells.allocate(8, 2, 1);
+  const mine = given();
+  cells.move(ACCOUNT, mine, 0, contribution({ equity: -30 }));
+  const dying = new DyingCells(cells.buffer, 2, 0);
+  dying.begin();
+  assert.throws(() => dying.cover(ACCOUNT, given(), 0), /died/);
+  dying.abandon();
+  assert.equal(cells.equity(ACCOUNT), -30);
+  assert.equal(cells.cover(ACCOUNT, mine, 0), 0);
+  const sums = AccountCells.allocate(8, 2, 1);
+  sums.addAll(ACCOUNT, mine, 0);
+  cells.copyFrom(sums);
+  assert.equal(cells.cover(ACCOUNT, mine, 0), 30);
+  assert.equal(cells.equity(ACCOUNT), 0);
+});
+
+class DyingCells extends AccountCells {
+  protected override put(): void {
+    throw new Error("died");
+  }
+}
 
 test("the interleavings catch a reservation that looks before it takes", () => {
   let caught = false;
-  const careless = (array: BigInt64Array): boolean => {
-    if (Atomics.load(array, ACCOUNT * 8) < Atomics.load(array, ACCOUNT * 8 + 2) + 60n) return false;
-    Atomics.add(array, ACCOUNT * 8 + 2, 60n);
+  const careless = (cells: AccountCells): boolean => {
+    if (cells.equity(ACCOUNT) < cells.initial(ACCOUNT) + 60) return false;
+    cells.move(ACCOUNT, given(), 0, contribution({ initial: 60 }));
     return true;
   };
-  everyInterleaving(start({ equity: 100 }), [careless, careless], ({ results }) => {
+  everyInterleaving(start({ equity: 100 }, 2), [careless, careless], ({ results }) => {
     caught ||= results[0] && results[1];
   });
   assert.ok(caught);
 });
 
-const reserve = (array: BigInt64Array, amount: number): boolean => over(array).reserve(ACCOUNT, amount, given(), 0);
+const reserve = (cells: AccountCells, amount: number): boolean => cells.reserve(ACCOUNT, amount, given(), 0);
 
 const read = (cells: AccountCells): Contribution => ({
   equity: cells.equity(ACCOUNT),

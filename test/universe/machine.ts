@@ -99,7 +99,7 @@ export class Machine {
     const bell = (): Bell => new SimBell(scheduler);
     const { control } = this;
     scheduler.share(control.buffer);
-    this.cells = AccountCells.allocate(options.maxAccounts);
+    this.cells = AccountCells.allocate(options.maxAccounts, options.workers);
     scheduler.share(this.cells.buffer);
     const actorIds = [LEDGER, ...instruments.map(({ id }) => id)];
 
@@ -155,13 +155,12 @@ export class Machine {
     const waiting = (): number => outputs.reduce((sum, output) => sum + used(output), 4096);
     const hasRoom = (buffer: SharedArrayBuffer): boolean => buffer.byteLength - used(buffer) > 2 * waiting();
 
-    const sums = AccountCells.allocate(options.maxAccounts);
-    scheduler.share(sums.buffer);
+    const sums = AccountCells.allocate(options.maxAccounts, options.workers);
     /** What a worker's thread does first: its actors, recovered, with the log that there is by now. */
     const openWorker = (i: number, commands: SharedArrayBuffer, workerBell: Bell, joins: boolean): ActorWorker => {
       // As on a thread of its own: the memory is shared, what waits for a turn's end is not.
-      const own = joins ? AccountCells.allocate(options.maxAccounts) : new AccountCells(cells.buffer);
-      scheduler.share(own.buffer);
+      const cellsIn = ({ buffer }: AccountCells): SimCells => new SimCells(scheduler, buffer, options.workers, i);
+      const own = cellsIn(joins ? AccountCells.allocate(options.maxAccounts, options.workers) : cells);
       const actors = pinned[i]!.map((actorId) => {
         const actor = this.newActor(actorId, own);
         return tampering.actor?.(actor) ?? actor;
@@ -170,7 +169,7 @@ export class Machine {
       const lastTime = recover(actors, tampering.snapshots?.(snapshots) ?? snapshots, LOG_FOLDER, control, files);
       const input = this.slowly(new SlowConsumer(commands));
       return new ActorWorker({
-        ...{ worker: i, actors, cells: own, sums, clock },
+        ...{ worker: i, actors, cells: own, sums: cellsIn(sums), clock },
         ...(joins ? { joins: cells.buffer } : {}),
         control: tampering.control?.(control) ?? control,
         notBefore: tampering.notBefore?.(lastTime) ?? lastTime,
@@ -285,6 +284,26 @@ export class Machine {
     const { instruments, ledger } = this.options;
     if (actorId === LEDGER) return new LedgerActor(ledger, cells);
     return new SymbolActor(instruments.find(({ id }) => id === actorId) as Instrument, cells);
+  }
+}
+
+/** Another thread may get in between before each of its cells is read or written. */
+class SimCells extends AccountCells {
+  private readonly scheduler: Scheduler;
+
+  constructor(scheduler: Scheduler, buffer: SharedArrayBuffer, laneCount: number, lane: number) {
+    super(buffer, laneCount, lane);
+    this.scheduler = scheduler;
+  }
+
+  protected override look(cell: number): number {
+    this.scheduler.point();
+    return super.look(cell);
+  }
+
+  protected override put(cell: number, delta: number): void {
+    this.scheduler.point();
+    super.put(cell, delta);
   }
 }
 

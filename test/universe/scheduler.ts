@@ -22,8 +22,8 @@ const OPERATIONS = ["add", "sub", "load", "store", "exchange", "compareExchange"
 type Operation = (array: BigInt64Array, ...rest: never[]) => bigint;
 
 /**
- * Threads on one thread. Each atomic operation on shared memory and each call to the disk is a point: there another
- * thread may run a step before the first goes on, and there all of them can be killed.
+ * Threads on one thread. Each atomic operation on shared memory, each look at an account cell and each call to the disk is
+ * a point: there another thread may run a step before the first goes on, and there all of them can be killed.
  */
 export class Scheduler {
   threads: readonly Thread[] = [];

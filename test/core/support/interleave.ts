@@ -1,49 +1,92 @@
+import { AccountCells } from "../../../src/core/cells.ts";
+
 /**
- * Every order in which the atomic steps of several actors can happen, on one thread.
+ * Every order in which the steps of several actors on shared cells can happen, on one thread: each reading and each
+ * writing of a cell, and each atomic operation.
  *
  * An actor is suspended by running it again from its start: the steps that it has made are answered from memory, the
- * next one is made for real, and at the one after it the run is thrown away. So an actor must do nothing but read and
- * write through Atomics, and be given afresh whatever else it changes.
+ * next one is made for real, and at the one after it the run is thrown away. So an actor must do nothing but work on the
+ * cells, and be given afresh whatever else it changes.
  */
 export interface Ending<T> {
-  cells: BigInt64Array;
+  buffer: ArrayBuffer;
   results: T[];
   /** Which actor made which step: for messages. */
   schedule: number[];
 }
 
-const OPERATIONS = ["add", "sub", "load", "store", "exchange", "and", "or", "compareExchange"] as const;
-type Operation = (cells: BigInt64Array, ...rest: never[]) => bigint;
+/** The cells as one of the actors has them. Of more than two there are too many orders, unless lanes are added up in one step. */
+class SteppedCells extends AccountCells {
+  protected override read(accountId: number, cell: number): number {
+    if (this.laneCount <= 2) return super.read(accountId, cell);
+    return step(() => super.read(accountId, cell));
+  }
+
+  protected override look(cell: number): number {
+    return step(() => super.look(cell));
+  }
+
+  protected override put(cell: number, delta: number): void {
+    step(() => {
+      super.put(cell, delta);
+      return 0;
+    });
+  }
+}
+
+const OPERATIONS = ["store", "compareExchange"] as const;
+type Operation = (words: Int32Array, ...rest: never[]) => number;
 
 class Suspended extends Error {}
 
-/** Calls `check` with each ending that there is. Returns their number. */
+/** The run that is under way: what its steps were answered before, and how far it is. */
+interface Run {
+  readonly made: readonly number[];
+  at: number;
+  answer: number;
+}
+let run: Run | null = null;
+
+function step(make: () => number): number {
+  if (run === null) return make();
+  if (run.at < run.made.length) return run.made[run.at++]!;
+  if (run.at > run.made.length) throw new Suspended();
+  const current = run;
+  current.at++;
+  run = null;
+  current.answer = make();
+  run = current;
+  return current.answer;
+}
+
+/** Calls `check` with each ending that there is. The n-th actor has the n-th lane. Returns their number. */
 export function everyInterleaving<T>(
-  start: BigInt64Array,
-  actors: readonly ((cells: BigInt64Array) => T)[],
+  start: ArrayBuffer,
+  actors: readonly ((cells: AccountCells) => T)[],
   check: (ending: Ending<T>) => void,
 ): number {
   let endings = 0;
-  const go = (cells: BigInt64Array, made: bigint[][], schedule: number[]): void => {
+  const go = (buffer: ArrayBuffer, made: number[][], schedule: number[]): void => {
     const results: T[] = [];
     let running = false;
     for (const [i, actor] of actors.entries()) {
-      const next = cells.slice();
-      const step = runOneStep(actor, next, made[i]);
-      if (step.finished) {
-        results[i] = step.result;
+      const next = buffer.slice(0);
+      const cells = new SteppedCells(next as unknown as SharedArrayBuffer, actors.length, i);
+      const end = runOneStep(() => actor(cells), made[i]!);
+      if (end.finished) {
+        results[i] = end.result;
         continue;
       }
       running = true;
       go(
         next,
-        made.map((steps, j) => (j === i ? [...steps, step.answer] : steps)),
+        made.map((steps, j) => (j === i ? [...steps, end.answer] : steps)),
         [...schedule, i],
       );
     }
     if (running) return;
     endings++;
-    check({ cells, results, schedule });
+    check({ buffer, results, schedule });
   };
   go(
     start,
@@ -53,28 +96,22 @@ export function everyInterleaving<T>(
   return endings;
 }
 
-type Step<T> = { finished: true; result: T } | { finished: false; answer: bigint };
+type Step<T> = { finished: true; result: T } | { finished: false; answer: number };
 
-function runOneStep<T>(actor: (cells: BigInt64Array) => T, cells: BigInt64Array, made: readonly bigint[]): Step<T> {
+function runOneStep<T>(actor: () => T, made: readonly number[]): Step<T> {
   const real = Object.fromEntries(OPERATIONS.map((name) => [name, Atomics[name]])) as Record<string, Operation>;
   const patched = Atomics as unknown as Record<string, Operation>;
-  let at = 0;
-  let answer = 0n;
-  for (const name of OPERATIONS)
-    patched[name] = (array, ...rest) => {
-      if (at < made.length) return made[at++];
-      if (at > made.length) throw new Suspended();
-      at++;
-      answer = real[name](array, ...rest);
-      return answer;
-    };
+  for (const name of OPERATIONS) patched[name] = (words, ...rest) => step(() => real[name]!(words, ...rest));
+  const begun: Run = { made, at: 0, answer: 0 };
+  run = begun;
   try {
-    const result = actor(cells);
-    return at > made.length ? { finished: false, answer } : { finished: true, result };
+    const result = actor();
+    return begun.at > made.length ? { finished: false, answer: begun.answer } : { finished: true, result };
   } catch (error) {
-    if (error instanceof Suspended) return { finished: false, answer };
+    if (error instanceof Suspended) return { finished: false, answer: begun.answer };
     throw error;
   } finally {
+    run = null;
     Object.assign(Atomics, real);
   }
 }
