@@ -6,13 +6,14 @@ import type { TradingOp } from "../wire/schema/trading.ts";
 import type { Quota } from "./buckets.ts";
 import { type ChannelRequest, isPrivate, type RequestId, readId, readRequest } from "./channel-requests.ts";
 import { Connection } from "./connection.ts";
+import { Symbols } from "./context.ts";
 import type { Principal } from "./credentials.ts";
 import { ApiError } from "./errors.ts";
 import { Joins } from "./joins.ts";
 import { decodeUtf8, parseJson } from "./json.ts";
 import { type Cost, type Limits, SOCKET_MESSAGES_PER_SECOND } from "./limits.ts";
 import type { MarketData } from "./market.ts";
-import { OrderReader } from "./routes/plain-order.ts";
+import { RequestReader } from "./routes/plain-requests.ts";
 import type { Authenticate, SocketCredentials } from "./socket-auth.ts";
 import { SocketCall, UNHEARD } from "./socket-call.ts";
 import { CLOSE_CREDENTIAL_ENDED, CLOSE_RATE_LIMITED, errorJson, type Problem, SocketRefusal } from "./socket-errors.ts";
@@ -50,7 +51,7 @@ export class Channels implements SocketHandlers {
   private readonly trade: Trade;
   private readonly now: () => TimeMs;
   private readonly limits: Limits | null;
-  private readonly orders: OrderReader;
+  private readonly requests: RequestReader;
   private readonly connections = new Map<Socket, Connection>();
   private readonly joins = new Joins((connection, request, accountId) =>
     this.streams.join(connection, request, accountId),
@@ -66,7 +67,7 @@ export class Channels implements SocketHandlers {
     this.trade = options.trade;
     this.now = options.now;
     this.limits = options.limits;
-    this.orders = new OrderReader(road.instruments);
+    this.requests = new RequestReader(new Symbols(road.instruments));
     this.heartbeatAt = options.now();
     road.onReleased((turn) => this.released(turn));
     road.onDrained(() => this.streams.flush());
@@ -125,10 +126,10 @@ export class Channels implements SocketHandlers {
     let id: RequestId = null;
     try {
       if (!connection.countMessage(this.now())) throw new ApiError("RATE_LIMITED", { details: FLOOD });
-      const order = this.orders.readMessage(bytes);
-      if (order !== null) {
-        id = this.orders.id;
-        this.order(connection, id, "order.place", order);
+      const request = this.requests.readMessage(bytes);
+      if (request !== null) {
+        id = this.requests.id;
+        this.order(connection, id, this.requests.op, request);
         return;
       }
       const message = parseJson(decodeUtf8(bytes));

@@ -76,9 +76,9 @@ export class JsonScanner {
     this.failed = false;
   }
 
-  /** All bytes have been read. */
-  get isAtEnd(): boolean {
-    return this.at === this.bytes.length;
+  /** All bytes have been read, and nothing failed. */
+  get isWhole(): boolean {
+    return !this.failed && this.at === this.bytes.length;
   }
 
   openObject(): void {
@@ -136,6 +136,14 @@ export class JsonScanner {
       this.at++;
     }
     this.checkWhole(from, this.at, MAX_DIGITS);
+    return value;
+  }
+
+  /** The same in quotes. */
+  quotedInteger(): number {
+    this.take(QUOTE);
+    const value = this.integer();
+    this.take(QUOTE);
     return value;
   }
 

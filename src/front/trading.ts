@@ -1,4 +1,3 @@
-import type { Static } from "typebox";
 import { TRADING_PARAMS, type TradingOp } from "../wire/schema/trading.ts";
 import type { Answer } from "./answer.ts";
 import type { Context } from "./context.ts";
@@ -11,13 +10,14 @@ import { setCancelAfter } from "./routes/cancel-after.ts";
 import { cancelOrder, cancelOrders } from "./routes/cancel-orders.ts";
 import { readReference } from "./routes/find-orders.ts";
 import { moveMargin, setMarginMode } from "./routes/margin.ts";
-import { placeOrder, placePlainOrder } from "./routes/place.ts";
-import { PlainOrder } from "./routes/plain-order.ts";
+import { placeOrder } from "./routes/place.ts";
+import { PlainRequest } from "./routes/plain-requests.ts";
 import { closePosition, setLeverage } from "./routes/positions.ts";
+import { sendPlain } from "./routes/send-plain.ts";
 
 /**
  * Does what the op says for whom it is asked, and answers now or later. Never throws. `params`: as a client sends them, or
- * a PlainOrder that has been made of them.
+ * a PlainRequest that has been made of them.
  */
 export type Trade = (op: TradingOp, params: unknown, principal: Principal, answer: Answer) => void;
 
@@ -38,8 +38,6 @@ export const OP_COSTS: Readonly<Record<TradingOp, Cost>> = {
   "position.marginMode": ORDER_COST,
   "position.margin": ORDER_COST,
 };
-
-type Params<O extends TradingOp> = Static<(typeof TRADING_PARAMS)[O]>;
 
 const PLACE = new Input(TRADING_PARAMS["order.place"]);
 const CANCEL = new Input(TRADING_PARAMS["order.cancel"]);
@@ -66,16 +64,15 @@ export const createTrade =
 type Running = void | Promise<void>;
 
 function run(context: Context, op: TradingOp, params: unknown, principal: Principal, answer: Answer): Running {
+  if (params instanceof PlainRequest) return sendPlain(context, answer, principal, params);
   switch (op) {
     case "order.place":
-      if (params instanceof PlainOrder) return placePlainOrder(context, answer, principal, params);
       return placeOrder(context, answer, principal, PLACE.check(params));
     case "order.cancel":
-      return cancel(context, answer, principal, CANCEL.check(params));
+      return cancelOrder(context, answer, principal, readReference(CANCEL.check(params)));
     case "order.amend": {
       const { orderId, clientOrderId, ...body } = AMEND.check(params);
-      const { reference, field } = readReference({ orderId, clientOrderId });
-      return amendOrder(context, answer, principal, reference, body, field);
+      return amendOrder(context, answer, principal, readReference({ orderId, clientOrderId }), body);
     }
     case "order.batch":
       return runBatch(context, answer, principal, BATCH.check(params));
@@ -100,9 +97,4 @@ function run(context: Context, op: TradingOp, params: unknown, principal: Princi
       return moveMargin(context, answer, principal, symbol, body);
     }
   }
-}
-
-function cancel(context: Context, answer: Answer, principal: Principal, which: Params<"order.cancel">): Promise<void> {
-  const { reference, field } = readReference(which);
-  return cancelOrder(context, answer, principal, reference, field);
 }

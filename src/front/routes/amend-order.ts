@@ -1,42 +1,40 @@
 import type { Static } from "typebox";
 import type { Instrument } from "../../core/instrument.ts";
-import { AmendOrder, Refused } from "../../core/messages.ts";
+import { AmendOrder } from "../../core/messages.ts";
 import { blank, type MessageOf } from "../../core/shape.ts";
 import type { AmendOrderBody } from "../../wire/schema/orders.ts";
 import { readPrice, readQuantity } from "../amounts.ts";
 import type { Answer } from "../answer.ts";
-import { askFor, firstReply } from "../ask.ts";
 import type { Context } from "../context.ts";
 import type { Principal } from "../credentials.ts";
 import { ApiError } from "../errors.ts";
-import { checkSymbol } from "../key-limits.ts";
-import { instrumentOf, resolveOrderId, whyNotOpen } from "./find-orders.ts";
+import { askOfOrder, type OrderName, withOrder } from "./open-order.ts";
 import { readPriceMatch, replyPlaced } from "./place-order.ts";
 
-/** Changes an open order, by its id or by `client:` and its client order id. `field` is what errors call that. */
-export async function amendOrder(
+/** Changes an open order. */
+export function amendOrder(
   context: Context,
   answer: Answer,
   principal: Principal,
-  reference: string,
+  name: OrderName,
   body: Static<typeof AmendOrderBody>,
-  field = "id",
-): Promise<void> {
+): void | Promise<void> {
   checkAmendment(body);
-  const { accountId } = principal;
-  const orderId = await resolveOrderId(context, answer, accountId, reference);
-  if (orderId === 0) throw await whyNotOpen(context, accountId, reference, field);
-  const instrument = instrumentOf(context, orderId);
-  checkSymbol(principal, instrument);
-  const command = { ...readAmendment(principal, instrument, body), orderId };
-  askFor(context, answer, instrument.id, command, (turn) => {
-    const reply = firstReply(turn) as MessageOf<typeof Refused>;
-    if (reply.type !== Refused.code || reply.code !== "ORDER_NOT_FOUND")
-      return replyPlaced(answer, instrument, turn, 200);
-    whyNotOpen(context, accountId, reference, field)
-      .then((error) => answer.refuse(error))
-      .catch((thrown: unknown) => answer.fail(thrown, context.log));
+  return withOrder(context, answer, principal, name, (instrument, orderId) => {
+    const command = { ...readAmendment(principal, instrument, body), orderId };
+    sendAmendment(context, answer, instrument, command, name);
   });
+}
+
+/** Answers with the order as it is now, and its fills. */
+export function sendAmendment(
+  context: Context,
+  answer: Answer,
+  instrument: Instrument,
+  command: MessageOf<typeof AmendOrder>,
+  name: OrderName,
+): void {
+  askOfOrder(context, answer, instrument, command, name, (turn) => replyPlaced(answer, instrument, turn, 200));
 }
 
 /** Refuses one that asks for nothing. */

@@ -1,32 +1,45 @@
 import type { Static } from "typebox";
+import type { Instrument } from "../../core/instrument.ts";
 import { CancelAll, CancelOrder, OrderView, SIDES } from "../../core/messages.ts";
 import { blank, type MessageOf } from "../../core/shape.ts";
 import type { CancelAllQuery } from "../../wire/schema/orders.ts";
 import type { Answer } from "../answer.ts";
-import { ask, askEach, mapReplies, replyOf } from "../ask.ts";
+import { askEach, mapReplies, replyOf } from "../ask.ts";
 import type { Context } from "../context.ts";
 import type { Principal } from "../credentials.ts";
-import { ApiError } from "../errors.ts";
 import { allowedOf, checkSymbol } from "../key-limits.ts";
 import { orderJson } from "../views.ts";
-import { instrumentOf, resolveOrderId, whyNotOpen } from "./find-orders.ts";
+import { askOfOrder, type OrderName, withOrder } from "./open-order.ts";
 
 type View = MessageOf<typeof OrderView>;
 
-/** Cancels an order by its id, or by `client:` and its client order id. `field` is what errors call that. */
-export async function cancelOrder(
+// Filled in again for each order: the road has encoded it when ask() returns.
+const command = blank(CancelOrder);
+
+/** Cancels an order. */
+export const cancelOrder = (
   context: Context,
   answer: Answer,
   principal: Principal,
-  reference: string,
-  field = "id",
-): Promise<void> {
-  const { accountId } = principal;
-  const orderId = await resolveOrderId(context, answer, accountId, reference);
-  if (orderId !== 0) checkSymbol(principal, instrumentOf(context, orderId));
-  const canceled = orderId === 0 ? null : await cancel(context, accountId, orderId);
-  if (canceled !== null) return answer.reply(200, canceled);
-  throw await whyNotOpen(context, accountId, reference, field);
+  name: OrderName,
+): void | Promise<void> =>
+  withOrder(context, answer, principal, name, (instrument, orderId) => {
+    command.accountId = principal.accountId;
+    command.orderId = orderId;
+    sendCancellation(context, answer, instrument, command, name);
+  });
+
+/** Answers with the canceled order. */
+export function sendCancellation(
+  context: Context,
+  answer: Answer,
+  instrument: Instrument,
+  command: MessageOf<typeof CancelOrder>,
+  name: OrderName,
+): void {
+  askOfOrder(context, answer, instrument, command, name, (turn) =>
+    answer.reply(200, orderJson(instrument, replyOf<View>(turn, OrderView.code, instrument), turn.sequence)),
+  );
 }
 
 /** Cancels every open order of the account, or those of a symbol or side; of an API key, on the symbols it may trade. */
@@ -49,18 +62,4 @@ export async function cancelOrders(
   );
   const rows = canceled.flat();
   answer.reply(200, `{"canceled":${rows.length},"data":[${rows.join(",")}]}`);
-}
-
-/** The canceled order as JSON, or null when the account has no such order open. */
-async function cancel(context: Context, accountId: number, orderId: number): Promise<string | null> {
-  const instrument = instrumentOf(context, orderId);
-  const command = { ...blank(CancelOrder), accountId, orderId };
-  try {
-    return await ask(context.road, instrument.id, command, (turn) =>
-      orderJson(instrument, replyOf<View>(turn, OrderView.code, instrument), turn.sequence),
-    );
-  } catch (thrown) {
-    if (thrown instanceof ApiError && thrown.code === "ORDER_NOT_FOUND") return null;
-    throw thrown;
-  }
 }

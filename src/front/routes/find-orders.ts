@@ -53,7 +53,7 @@ function readClientId(parameter: string): string {
 }
 
 /** 0 when no order can have this id. */
-export function readOrderId({ symbols }: Context, parameter: string): number {
+export function readOrderId({ symbols }: Pick<Context, "symbols">, parameter: string): number {
   if (!/^[0-9]+$/.test(parameter))
     throw new ApiError("BAD_VALUE", { field: "id", message: "An order's id is a number, or client:CLIENT_ORDER_ID." });
   const orderId = Number(parameter);
@@ -97,17 +97,6 @@ export async function findInHistory(
     ? history.orderByClientId(accountId, readClientId(parameter))
     : history.orderById(readOrderId(context, parameter));
   return order?.accountId === accountId ? order : null;
-}
-
-/** The id of the order that the path names; 0 when there is no such open order. */
-export async function resolveOrderId(
-  context: Context,
-  answer: Pick<Answer, "done">,
-  accountId: number,
-  reference: string,
-): Promise<number> {
-  if (!isClientId(reference)) return readOrderId(context, reference);
-  return (await findOpen(context, answer, accountId, reference))?.orderId ?? 0;
 }
 
 /** The error for an order that was to be changed and is not open (where `of` is given, there): it has ended, or never was. */

@@ -26,12 +26,14 @@ import { runBatch } from "./batch-orders.ts";
 import { setCancelAfter } from "./cancel-after.ts";
 import { cancelOrder, cancelOrders } from "./cancel-orders.ts";
 import { findInHistory, findOpen, instrumentOf, type OpenRow, openOrders } from "./find-orders.ts";
-import { placeOrder, placePlainOrder } from "./place.ts";
-import { OrderReader } from "./plain-order.ts";
+import type { OrderName } from "./open-order.ts";
+import { placeOrder } from "./place.ts";
+import { RequestReader } from "./plain-requests.ts";
+import { sendPlain } from "./send-plain.ts";
 
 export function orderRoutes(context: Context): Route[] {
   const { history, symbols } = context;
-  const reader = new OrderReader(symbols.all);
+  const reader = new RequestReader(symbols);
   return [
     route({
       method: "POST",
@@ -89,9 +91,9 @@ export function orderRoutes(context: Context): Route[] {
         "SYMBOL_NOT_ALLOWED",
       ],
       handleBytes(call, principal, body) {
-        const order = reader.readBody(body);
+        const order = reader.readOrder(body);
         if (order === null) return false;
-        placePlainOrder(context, call, principal, order);
+        sendPlain(context, call, principal, order);
         return true;
       },
       handle: ({ call, principal, body }) => placeOrder(context, call, principal, body),
@@ -229,7 +231,7 @@ export function orderRoutes(context: Context): Route[] {
         "KEY_POSITION_LIMIT",
         "KEY_LEVERAGE_LIMIT",
       ],
-      handle: ({ call, principal, parameter, body }) => amendOrder(context, call, principal, parameter, body),
+      handle: ({ call, principal, parameter, body }) => amendOrder(context, call, principal, inPath(parameter), body),
     }),
     route({
       method: "DELETE",
@@ -239,10 +241,12 @@ export function orderRoutes(context: Context): Route[] {
       parameter: OrderReference,
       replies: { 200: Order },
       errors: ["ORDER_NOT_FOUND", "ORDER_NOT_OPEN", "SYMBOL_NOT_ALLOWED"],
-      handle: ({ call, principal, parameter }) => cancelOrder(context, call, principal, parameter),
+      handle: ({ call, principal, parameter }) => cancelOrder(context, call, principal, inPath(parameter)),
     }),
   ];
 }
+
+const inPath = (reference: string): OrderName => ({ reference, field: "id" });
 
 /** The cursor is the place of the page's last order: what was placed or closed since moves nothing. */
 function pageOfOpen(rows: readonly OpenRow[], limit: number, cursor: string | undefined): string {

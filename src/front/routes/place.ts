@@ -13,9 +13,8 @@ import type { Context } from "../context.ts";
 import type { Principal } from "../credentials.ts";
 import { checkSymbol } from "../key-limits.ts";
 import { isExtended, readExtendedOrder } from "./place-extended.ts";
-import { readPlainOrder, sendOrder, takeKeyLimits } from "./place-order.ts";
+import { readPlainOrder, sendOrder } from "./place-order.ts";
 import { readTriggerOrder } from "./place-trigger.ts";
-import type { PlainOrder } from "./plain-order.ts";
 import { tryOrder } from "./try-order.ts";
 
 /** Places an order of any type. */
@@ -25,19 +24,6 @@ export function placeOrder(context: Context, answer: Answer, principal: Principa
   const command = readNewOrder(principal, instrument, body);
   if (body.dryRun === true) tryOrder(context, answer, instrument, command);
   else sendOrder(context, answer, instrument, command);
-}
-
-/** The same for one that has been read from its bytes. */
-export function placePlainOrder(
-  context: Context,
-  answer: Answer,
-  principal: Principal,
-  { instrument, command }: PlainOrder,
-): void {
-  checkSymbol(principal, instrument);
-  command.accountId = principal.accountId;
-  takeKeyLimits(command, principal);
-  sendOrder(context, answer, instrument, command);
 }
 
 /**

@@ -2,18 +2,30 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { compileInstrument } from "../../src/core/instrument.ts";
-import { ORDER_TYPES, PlaceOrder, SELF_TRADE_PREVENTIONS, SIDES, TIMES_IN_FORCE } from "../../src/core/messages.ts";
-import type { Message } from "../../src/core/shape.ts";
+import {
+  AmendOrder,
+  CancelOrder,
+  idToInstrumentId,
+  ORDER_TYPES,
+  PlaceOrder,
+  SELF_TRADE_PREVENTIONS,
+  SIDES,
+  TIMES_IN_FORCE,
+} from "../../src/core/messages.ts";
+import { blank, type Message } from "../../src/core/shape.ts";
 import { readId, readRequest } from "../../src/front/channel-requests.ts";
 import { Symbols } from "../../src/front/context.ts";
 import type { Principal } from "../../src/front/credentials.ts";
 import { ApiError } from "../../src/front/errors.ts";
 import { Input } from "../../src/front/input.ts";
 import { decodeUtf8, parseJson } from "../../src/front/json.ts";
+import { checkAmendment, readAmendment } from "../../src/front/routes/amend-order.ts";
+import { readOrderId, readReference } from "../../src/front/routes/find-orders.ts";
 import { readNewOrder } from "../../src/front/routes/place.ts";
-import { OrderReader } from "../../src/front/routes/plain-order.ts";
+import { type PlainRequest, RequestReader } from "../../src/front/routes/plain-requests.ts";
 import { SocketRefusal } from "../../src/front/socket-errors.ts";
 import { PlaceOrderBody } from "../../src/wire/schema/orders.ts";
+import { TRADING_PARAMS } from "../../src/wire/schema/trading.ts";
 import { instrument } from "./scripted-road.ts";
 
 /** Units other than powers of ten, and quantities of whole units. */
@@ -26,7 +38,9 @@ const instruments = [
 const symbols = new Symbols(instruments);
 const nobody: Principal = { accountId: 0, permissions: [], credential: "", expiresAt: 0, record: null };
 const BODY = new Input(PlaceOrderBody);
-const reader = new OrderReader(instruments);
+const CANCEL = new Input(TRADING_PARAMS["order.cancel"]);
+const AMEND = new Input(TRADING_PARAMS["order.amend"]);
+const reader = new RequestReader(symbols);
 const encode = (text: string): Uint8Array => new TextEncoder().encode(text);
 
 interface Read {
@@ -36,11 +50,27 @@ interface Read {
 }
 
 /** What the general way makes of a body; null when it refuses it, or it is no order that a PlaceOrder places. */
-function readGenerally(body: unknown, id: unknown): Read | null {
+function readOrderGenerally(body: unknown, id: unknown): Read | null {
   const checked = BODY.check(body);
   const { symbol } = checked;
   const command = readNewOrder(nobody, symbols.named(symbol), checked);
   return checked.dryRun === true || command.type !== PlaceOrder.code ? null : { symbol, command: { ...command }, id };
+}
+
+/** The same of a cancel's or an amendment's params; null also when the order is not named by its id, or has none. */
+function readChangeGenerally(op: string, params: unknown, id: unknown): Read | null {
+  const {
+    orderId: orderIdText,
+    clientOrderId,
+    ...body
+  } = op === "order.cancel" ? CANCEL.check(params) : AMEND.check(params);
+  const { reference, field } = readReference({ orderId: orderIdText, clientOrderId });
+  if (op === "order.amend") checkAmendment(body);
+  const orderId = field === "orderId" ? readOrderId({ symbols }, reference) : 0;
+  const instrument = symbols.withId(idToInstrumentId(orderId));
+  if (orderId === 0 || instrument === undefined) return null;
+  const command: Message = op === "order.cancel" ? blank(CancelOrder) : readAmendment(nobody, instrument, body);
+  return { symbol: instrument.symbol, command: Object.assign(command, { orderId }), id };
 }
 
 function unlessRefused(read: () => Read | null): Read | null {
@@ -57,24 +87,32 @@ function unlessRefused(read: () => Read | null): Read | null {
 }
 
 const bodyGenerally = (bytes: Uint8Array): Read | null =>
-  unlessRefused(() => readGenerally(parseJson(decodeUtf8(bytes)), null));
+  unlessRefused(() => readOrderGenerally(parseJson(decodeUtf8(bytes)), null));
 
 const messageGenerally = (bytes: Uint8Array): Read | null =>
   unlessRefused(() => {
     const message = parseJson(decodeUtf8(bytes));
     const id = readId(message);
     const request = readRequest(message, instruments);
-    return request.op === "order.place" ? readGenerally(request.params, id) : null;
+    switch (request.op) {
+      case "order.place":
+        return readOrderGenerally(request.params, id);
+      case "order.cancel":
+      case "order.amend":
+        return readChangeGenerally(request.op, request.params, id);
+      default:
+        return null;
+    }
   });
 
-function bodyQuickly(bytes: Uint8Array): Read | null {
-  const order = reader.readBody(bytes);
-  return order && { symbol: order.instrument.symbol, command: { ...order.command }, id: null };
-}
+const taken = (request: PlainRequest | null, id: unknown): Read | null =>
+  request && { symbol: request.instrument.symbol, command: { ...request.command }, id };
+
+const bodyQuickly = (bytes: Uint8Array): Read | null => taken(reader.readOrder(bytes), null);
 
 function messageQuickly(bytes: Uint8Array): Read | null {
-  const order = reader.readMessage(bytes);
-  return order && { symbol: order.instrument.symbol, command: { ...order.command }, id: reader.id };
+  const request = reader.readMessage(bytes);
+  return taken(request, reader.id);
 }
 
 /** The quick way takes less, and of what it takes it makes the same. */
@@ -150,20 +188,41 @@ const shuffled = (object: Body): fc.Arbitrary<Body> =>
   fc.shuffledSubarray(Object.keys(object), { minLength: Object.keys(object).length }).map((names) => {
     return Object.fromEntries(names.map((name) => [name, object[name]]));
   });
-const message = fc
-  .record(
+const orderId = rarely(
+  fc.oneof(
     {
-      op: fc.oneof({ arbitrary: fc.constant("order.place"), weight: 9 }, fc.constantFrom("order.cancel", "ping")),
-      id: fc.oneof(
-        fc.nat(),
-        fc.uuid(),
-        fc.constantFrom<unknown>(0, -1, 1.5, null, "", "a\nb", "é", "x".repeat(65), 2 ** 53),
-      ),
-      params: body,
+      arbitrary: fc.tuple(fc.nat(2 ** 40), fc.constantFrom(1, 2, 3)).map(([serial, id]) => String(serial * 256 + id)),
+      weight: 9,
     },
-    { requiredKeys: ["op", "params"] },
-  )
-  .chain(shuffled);
+    // Of no symbol, of other forms, and past what is exact.
+    fc.constantFrom<unknown>("256", "263", "0", "0257", "-257", "257.0", " 257", "1e3", 257, "999999999999999"),
+    fc.bigInt(0n, 10n ** 17n).map(String),
+  ),
+);
+const cancellation = fc.oneof(
+  { arbitrary: fc.record({ orderId }), weight: 3 },
+  fc.record({ orderId, clientOrderId: fields.clientOrderId, unknown: anything }, { requiredKeys: [] }),
+);
+const { clientOrderId, price, quantity, expiresAt } = fields;
+const change = { orderId, price, quantity, expiresAt };
+const amendment = fc.oneof(
+  { arbitrary: fc.record(change, { requiredKeys: ["orderId"] }), weight: 3 },
+  fc.record({ ...change, clientOrderId, displayQuantity: decimal, ...more }, { requiredKeys: [] }),
+);
+const params = { "order.place": body, "order.cancel": cancellation, "order.amend": amendment };
+const ops = fc.constantFrom("order.place" as const, "order.cancel" as const, "order.amend" as const);
+const id = fc.oneof(
+  fc.nat(),
+  fc.uuid(),
+  fc.constantFrom<unknown>(0, -1, 1.5, null, "", "a\nb", "é", "x".repeat(65), 2 ** 53),
+);
+/** Rarely with the params of another op. */
+const request = fc
+  .tuple(ops, fc.oneof({ arbitrary: fc.constant(null), weight: 9 }, fc.constantFrom("order.cancelAll", "ping"), ops))
+  .map(([op, other]) =>
+    fc.record({ op: fc.constant(other ?? op), id, params: params[op] }, { requiredKeys: ["op", "params"] }),
+  );
+const message = request.chain((record) => record.chain(shuffled));
 
 /** JSON as JavaScript, Python and others print it. */
 const print = (value: unknown, style: string): string => {
@@ -210,25 +269,41 @@ test("whatever the quick way takes, the general way takes too, and makes the sam
     { numRuns: 6000 },
   );
   assert(taken > 100, `only ${taken} were taken`);
+});
+
+test("the same of messages that place, cancel and amend", () => {
+  const taken = new Map<number, number>();
   fc.assert(
     fc.property(message, style, (value, how) => {
       const bytes = encode(print(value, how));
-      holdTogether(messageQuickly(bytes), messageGenerally(bytes));
+      const quick = messageQuickly(bytes);
+      if (quick !== null) taken.set(quick.command.type, (taken.get(quick.command.type) ?? 0) + 1);
+      holdTogether(quick, messageGenerally(bytes));
     }),
-    { numRuns: 3000 },
+    { numRuns: 9000 },
   );
+  for (const { code, name } of [PlaceOrder, CancelOrder, AmendOrder])
+    assert((taken.get(code) ?? 0) > 50, `only ${taken.get(code)} ${name} were taken`);
 });
 
 const SOUND =
   '{"symbol":"BTC-PERP","side":"BUY","type":"LIMIT","timeInForce":"GTC","price":"30000.5","quantity":"0.01","postOnly":true,"reduceOnly":false,"clientOrderId":"a-1","selfTradePreventionMode":"DECREMENT","expiresAt":1790000000000}';
 
-test("a byte more, less or other in a sound order", () => {
+const SOUND_MESSAGES = [
+  `{"op":"order.place","id":"1","params":${SOUND}}`,
+  '{"op":"order.cancel","id":1,"params":{"orderId":"25601"}}',
+  '{"op":"order.amend","id":1,"params":{"orderId":"25601","price":"30000.5","quantity":"0.01","expiresAt":1790000000000}}',
+];
+
+test("a byte more, less or other in a sound order or message", () => {
   fc.assert(
     fc.property(fc.array(damage, { minLength: 1, maxLength: 2 }), (changes) => {
       const bytes = changes.reduce(damaged, encode(SOUND));
       holdTogether(bodyQuickly(bytes), bodyGenerally(bytes));
-      const whole = changes.reduce(damaged, encode(`{"op":"order.place","id":"1","params":${SOUND}}`));
-      holdTogether(messageQuickly(whole), messageGenerally(whole));
+      for (const sound of SOUND_MESSAGES) {
+        const message = changes.reduce(damaged, encode(sound));
+        holdTogether(messageQuickly(message), messageGenerally(message));
+      }
     }),
     { numRuns: 5000 },
   );
@@ -246,22 +321,38 @@ test("what nearly all clients send is taken the quick way, in any order and with
       const bytes = encode(print(order, how));
       assert.notEqual(bodyQuickly(bytes), null);
       assert.deepEqual(bodyQuickly(bytes), bodyGenerally(bytes));
-      for (const head of [{}, { id: 7 }, { id: "5f0c8a1b-2d3e" }]) {
-        for (const value of [
-          { op: "order.place", ...head, params: order },
-          { params: order, ...head, op: "order.place" },
-        ]) {
-          const whole = encode(print(value, how));
-          assert.notEqual(messageQuickly(whole), null);
-          assert.deepEqual(messageQuickly(whole), messageGenerally(whole));
+    }
+  }
+  const requests: [op: string, params: Body][] = [
+    ...orders.map((order): [string, Body] => ["order.place", order]),
+    ["order.cancel", { orderId: "257" }],
+    ["order.cancel", { orderId: String(255_999_999_999 * 256 + 3) }],
+    ["order.amend", { orderId: "257", price: "30000.5" }],
+    ["order.amend", { expiresAt: 1_790_000_000_000, quantity: "5", price: "1250.25", orderId: "258" }],
+  ];
+  for (const [op, params] of requests) {
+    for (const head of [{}, { id: 7 }, { id: "5f0c8a1b-2d3e" }]) {
+      for (const value of [
+        { op, ...head, params },
+        { params, ...head, op },
+      ]) {
+        for (const how of ["compact", "spaced"]) {
+          const bytes = encode(print(value, how));
+          assert.notEqual(messageQuickly(bytes), null);
+          assert.deepEqual(messageQuickly(bytes), messageGenerally(bytes));
         }
       }
     }
   }
 });
 
-test("an order leaves nothing behind for the next one", () => {
+test("a request leaves nothing behind for the next one", () => {
   bodyQuickly(encode(SOUND));
   const next = encode('{"symbol":"A","side":"SELL","type":"MARKET","quantity":"1"}');
   assert.deepEqual(bodyQuickly(next), bodyGenerally(next));
+  const amend = (more: object) => encode(JSON.stringify({ op: "order.amend", params: { orderId: "257", ...more } }));
+  messageQuickly(amend({ price: "30000.5", expiresAt: 1_790_000_000_000 }));
+  const other = amend({ quantity: "0.01" });
+  assert.deepEqual(messageQuickly(other), messageGenerally(other));
+  assert.equal(messageQuickly(encode('{"op":"order.amend"}')), null);
 });

@@ -1,0 +1,57 @@
+import type { Released } from "../../actor/road.ts";
+import type { Instrument } from "../../core/instrument.ts";
+import { Refused } from "../../core/messages.ts";
+import type { Message, MessageOf } from "../../core/shape.ts";
+import type { Answer } from "../answer.ts";
+import { askFor, firstReply } from "../ask.ts";
+import type { Context } from "../context.ts";
+import type { Principal } from "../credentials.ts";
+import { checkSymbol } from "../key-limits.ts";
+import { findOpen, instrumentOf, isClientId, readOrderId, whyNotOpen } from "./find-orders.ts";
+
+/** How a request names an order that should be open: as a path would, and by the field that errors call that. */
+export interface OrderName {
+  readonly reference: string;
+  readonly field: string;
+}
+
+/**
+ * Lets `then` go on with the id of the order, and its symbol, which the principal may trade: at once when the order is
+ * named by its id, which nobody has to be asked for. Refuses what no open order has.
+ */
+export function withOrder(
+  context: Context,
+  answer: Answer,
+  principal: Principal,
+  { reference, field }: OrderName,
+  then: (instrument: Instrument, orderId: number) => void,
+): void | Promise<void> {
+  const { accountId } = principal;
+  const found = (orderId: number): void | Promise<void> => {
+    if (orderId === 0) return whyNotOpen(context, accountId, reference, field).then((error) => answer.refuse(error));
+    const instrument = instrumentOf(context, orderId);
+    checkSymbol(principal, instrument);
+    then(instrument, orderId);
+  };
+  if (!isClientId(reference)) return found(readOrderId(context, reference));
+  return findOpen(context, answer, accountId, reference).then((row) => found(row?.orderId ?? 0));
+}
+
+/** Asks for a change of an order, and lets `reply` answer; when it is not open, answers why. */
+export function askOfOrder(
+  context: Context,
+  answer: Answer,
+  instrument: Instrument,
+  command: Message & { accountId: number },
+  { reference, field }: OrderName,
+  reply: (turn: Released) => void,
+): void {
+  const { accountId } = command;
+  askFor(context, answer, instrument.id, command, (turn) => {
+    const said = firstReply(turn) as MessageOf<typeof Refused>;
+    if (said.type !== Refused.code || said.code !== "ORDER_NOT_FOUND") return reply(turn);
+    whyNotOpen(context, accountId, reference, field)
+      .then((error) => answer.refuse(error))
+      .catch((thrown: unknown) => answer.fail(thrown, context.log));
+  });
+}

@@ -1,0 +1,32 @@
+import { AmendOrder, CancelOrder, PlaceOrder } from "../../core/messages.ts";
+import type { Answer } from "../answer.ts";
+import type { Context } from "../context.ts";
+import type { Principal } from "../credentials.ts";
+import { checkSymbol } from "../key-limits.ts";
+import { sendAmendment } from "./amend-order.ts";
+import { sendCancellation } from "./cancel-orders.ts";
+import { sendOrder, takeKeyLimits } from "./place-order.ts";
+import type { PlainRequest } from "./plain-requests.ts";
+
+/** Does for the principal what has been read from a request's bytes. */
+export function sendPlain(
+  context: Context,
+  answer: Answer,
+  principal: Principal,
+  { instrument, command }: PlainRequest,
+): void {
+  checkSymbol(principal, instrument);
+  command.accountId = principal.accountId;
+  switch (command.type) {
+    case PlaceOrder.code:
+      takeKeyLimits(command, principal);
+      return sendOrder(context, answer, instrument, command);
+    case CancelOrder.code:
+      return sendCancellation(context, answer, instrument, command, byId(command.orderId));
+    case AmendOrder.code:
+      takeKeyLimits(command, principal);
+      return sendAmendment(context, answer, instrument, command, byId(command.orderId));
+  }
+}
+
+const byId = (orderId: number) => ({ reference: String(orderId), field: "orderId" });
