@@ -40,12 +40,18 @@ export interface WorkerOptions {
   joins?: SharedArrayBuffer;
 }
 
+interface Hosted {
+  readonly actor: Actor;
+  readonly writer: SnapshotPartWriter;
+  /** Of its last snapshot. */
+  sent: number;
+}
+
 /** The turns of all actors on one thread: drain → stamp → decide → ticket → ring. It knows nothing of symbols. */
 export class ActorWorker {
   private readonly options: WorkerOptions;
-  private readonly actors = new Map<number, Actor>();
+  private readonly hosted = new Map<number, Hosted>();
   private readonly turn: TurnWriter;
-  private readonly snapshots = new Map<number, { writer: SnapshotPartWriter; sent: number }>();
   private readonly recount: RecountShare;
   private isJoining: boolean;
   private lastTime: number;
@@ -63,10 +69,9 @@ export class ActorWorker {
     };
     this.turn = new TurnWriter(options.control, options.cells, options.out, waitForRoom);
     for (const actor of options.actors) {
-      this.actors.set(actor.actorId, actor);
       const emitPart = (part: Uint8Array): void => this.pushPart(part, waitForRoom);
       const sent = options.control.snapshotOf(actor.actorId);
-      this.snapshots.set(actor.actorId, { writer: new SnapshotPartWriter(actor.actorId, emitPart), sent });
+      this.hosted.set(actor.actorId, { actor, writer: new SnapshotPartWriter(actor.actorId, emitPart), sent });
     }
   }
 
@@ -97,7 +102,7 @@ export class ActorWorker {
   finish(): void {
     this.orDie(() => {
       while (this.drain() > 0);
-      for (const actor of this.actors.values()) this.snapshot(actor);
+      for (const hosted of this.hosted.values()) this.snapshot(hosted);
       this.options.out.ring();
     });
   }
@@ -155,20 +160,21 @@ export class ActorWorker {
     return count;
   }
 
-  /** A share of what each actor has under way: see Actor.proceed. Returns whether any has more. */
+  /** A share of what each actor has under way: see Actor.proceed and handOver. Returns whether any has more. */
   private proceed(): boolean {
     const { turn } = this;
     let more = false;
     let pushed = false;
-    for (const actor of this.options.actors) {
+    for (const { actor, writer } of this.hosted.values()) {
       turn.begin(this.lastTime);
       if (actor.proceed(turn)) more = true;
-      if (!turn.hasEvents) {
-        turn.drop();
-        continue;
-      }
-      actor.settle(turn.push(actor.actorId, 0), this.lastTime);
-      pushed = true;
+      if (turn.hasEvents) {
+        actor.settle(turn.push(actor.actorId, 0), this.lastTime);
+        pushed = true;
+      } else turn.drop();
+      if (actor.handOver === undefined) continue;
+      writer.stamp(this.options.control.lastTicket, this.lastTime);
+      actor.handOver(writer);
     }
     if (pushed) this.options.out.ring();
     return more;
@@ -179,7 +185,7 @@ export class ActorWorker {
     const { view, bytes } = commands;
     const requestId = view.getUint32(at, true);
     const actorId = view.getUint32(at + 4, true);
-    const actor = must(this.actors.get(actorId), `actor ${actorId} on this worker`);
+    const { actor } = must(this.hosted.get(actorId), `actor ${actorId} on this worker`);
     const command = decodeShared(view, bytes, at + COMMAND_HEADER_BYTES);
     const { turn } = this;
     turn.begin(this.lastTime);
@@ -197,22 +203,21 @@ export class ActorWorker {
     this.nextSnapshotAt = now + this.options.snapshotIntervalMs;
     if (first) return false;
     let any = false;
-    for (const actor of this.actors.values()) {
-      const { sent } = must(this.snapshots.get(actor.actorId), "snapshot");
-      if (this.options.control.snapshotOf(actor.actorId) < sent || this.options.control.lastTicket === sent) continue;
-      this.snapshot(actor);
+    const { control } = this.options;
+    for (const hosted of this.hosted.values()) {
+      if (control.snapshotOf(hosted.actor.actorId) < hosted.sent || control.lastTicket === hosted.sent) continue;
+      this.snapshot(hosted);
       any = true;
     }
     if (any) this.options.out.ring();
     return any;
   }
 
-  private snapshot(actor: Actor): void {
-    const entry = must(this.snapshots.get(actor.actorId), "snapshot");
-    entry.sent = this.options.control.lastTicket;
-    entry.writer.begin(entry.sent, this.lastTime);
-    actor.snapshot(entry.writer);
-    entry.writer.end();
+  private snapshot(hosted: Hosted): void {
+    hosted.sent = this.options.control.lastTicket;
+    hosted.writer.stamp(hosted.sent, this.lastTime);
+    hosted.actor.snapshot(hosted.writer);
+    hosted.writer.end();
   }
 
   private pushPart(part: Uint8Array, waitForRoom: () => void): void {

@@ -1,91 +1,151 @@
-/** What a client order id stands for. */
+import { HashedQueue, NO_ROW } from "./hashed-queue.ts";
+
+// The numbers of a row.
+const ACCOUNT = 0;
+const ORDER_ID = 1;
+const BODY_HASH = 2;
+const TIME = 3;
+/** 1: handed over to a snapshot. */
+const PERSISTED = 4;
+const TEXT = 5;
+/** A client order id has 36 characters at most. */
+const TEXT_NUMBERS = 5;
+const WIDTH = TEXT + TEXT_NUMBERS;
+
+/** Forgotten in one step, at most. */
+const EXPIRE_AT_ONCE = 1000;
+
+/** A row as snapshots and pages have it. */
 export interface ClientId {
-  readonly accountId: number;
-  readonly clientOrderId: string;
-  readonly orderId: number;
-  readonly bodyHash: number;
-  readonly time: number;
-  persisted: boolean;
+  accountId: number;
+  clientOrderId: string;
+  orderId: number;
+  bodyHash: number;
+  time: number;
 }
 
 /**
  * Client order ids that were used: a request that comes again finds its first order instead of a second one. Kept for
- * `retentionMs` at least, and as long as the order is open.
+ * `retentionMs` at least, and as long as the order is open. A busy day leaves millions of them, in memory that is no
+ * work for the garbage collector.
  */
 export class ClientIds {
-  private readonly byAccount = new Map<number, Map<string, ClientId>>();
-  /** In order of time, from `oldest` on. */
-  private queue: ClientId[] = [];
-  private oldest = 0;
-  private fresh: ClientId[] = [];
-  private expired: number[] = [];
   private readonly retentionMs: number;
+  /** In order of time. */
+  private readonly rows = new HashedQueue(WIDTH);
+  /** From this row on they have not been handed over to a snapshot, but for those that are PERSISTED. */
+  private unsaved = 0;
+  private expired: number[] = [];
 
   constructor(retentionMs: number) {
     this.retentionMs = retentionMs;
   }
 
-  find(accountId: number, clientOrderId: string): ClientId | undefined {
-    return this.byAccount.get(accountId)?.get(clientOrderId);
+  /** The row of an id, for orderId() and bodyHash(), or NO_ROW. */
+  find(accountId: number, clientOrderId: string): number {
+    const { rows } = this;
+    let row = rows.find(hashClientId(accountId, clientOrderId));
+    while (row !== NO_ROW && !(rows.get(row, ACCOUNT) === accountId && rows.hasText(row, TEXT, clientOrderId)))
+      row = rows.findNext(row);
+    return row;
+  }
+
+  orderId(row: number): number {
+    return this.rows.get(row, ORDER_ID);
+  }
+
+  bodyHash(row: number): number {
+    return this.rows.get(row, BODY_HASH);
   }
 
   add(accountId: number, clientOrderId: string, orderId: number, bodyHash: number, time: number): void {
-    const entry = this.keep({ accountId, clientOrderId, orderId, bodyHash, time, persisted: false });
-    this.fresh.push(entry);
+    this.append(accountId, clientOrderId, orderId, bodyHash, time);
   }
 
-  /** An entry from a snapshot; entries come in order of their order ids, which is that of time. */
-  load(accountId: number, clientOrderId: string, orderId: number, bodyHash: number, time: number): void {
-    this.keep({ accountId, clientOrderId, orderId, bodyHash, time, persisted: true });
+  /** A row from a snapshot; rows come in order of their order ids, which is that of time. */
+  load({ accountId, clientOrderId, orderId, bodyHash, time }: ClientId): void {
+    this.rows.set(this.append(accountId, clientOrderId, orderId, bodyHash, time), PERSISTED, 1);
+    this.unsaved = this.rows.end;
   }
 
-  /** What is remembered, oldest first, from the n-th entry on. */
-  page(from: number, count: number): readonly ClientId[] {
-    return this.queue.slice(this.oldest + from, this.oldest + from + count);
+  /** What is remembered, oldest first, from the n-th row on. */
+  page(from: number, count: number): ClientId[] {
+    const start = this.rows.first + from;
+    const length = Math.max(0, Math.min(count, this.rows.end - start));
+    return Array.from({ length }, (_, i) => this.read(start + i));
   }
 
   /** Forgets what is past its time and whose order is closed; bounded work per call. */
   expire(now: number, isOpen: (orderId: number) => boolean): void {
+    const { rows } = this;
     const before = now - this.retentionMs;
-    for (let steps = 0; steps < 1000 && this.oldest < this.queue.length; steps++) {
-      const entry = this.queue[this.oldest];
-      if (entry === undefined || entry.time >= before) break;
-      this.oldest++;
-      if (isOpen(entry.orderId)) {
-        this.queue.push(entry);
+    for (let steps = 0; steps < EXPIRE_AT_ONCE && rows.length > 0; steps++) {
+      const row = rows.first;
+      if (rows.get(row, TIME) >= before) break;
+      const wasPersisted = rows.get(row, PERSISTED) === 1;
+      const { accountId, clientOrderId, orderId, bodyHash, time } = this.read(row);
+      rows.dropFirst();
+      if (isOpen(orderId)) {
+        const again = this.append(accountId, clientOrderId, orderId, bodyHash, time);
+        if (wasPersisted) rows.set(again, PERSISTED, 1);
         break; // an open order of that age: look again at the next tick
       }
-      const ofAccount = this.byAccount.get(entry.accountId);
-      ofAccount?.delete(entry.clientOrderId);
-      if (ofAccount?.size === 0) this.byAccount.delete(entry.accountId);
-      if (entry.persisted) this.expired.push(entry.orderId);
+      if (wasPersisted) this.expired.push(orderId);
     }
-    if (this.oldest > 65_536) {
-      this.queue = this.queue.slice(this.oldest);
-      this.oldest = 0;
-    }
+    this.unsaved = Math.max(this.unsaved, rows.first);
   }
 
-  takeChanges(added: (entry: ClientId) => void, removed: (orderId: number) => void): void {
-    for (const entry of this.fresh) {
-      // What has come and gone between two snapshots need not be written.
-      if (this.find(entry.accountId, entry.clientOrderId) !== entry) continue;
-      entry.persisted = true;
-      added(entry);
+  /** How many rows the next takeChanges() has to do with. */
+  get changes(): number {
+    return this.rows.end - this.unsaved + this.expired.length;
+  }
+
+  /** Visits what changed since the last call: rows that are new, and the order ids of persisted ones that are forgotten. */
+  takeChanges(added: (row: ClientId) => void, removed: (orderId: number) => void): void {
+    const { rows } = this;
+    // What has come and gone between two calls need not be written.
+    for (; this.unsaved < rows.end; this.unsaved++) {
+      if (rows.get(this.unsaved, PERSISTED) === 1) continue;
+      rows.set(this.unsaved, PERSISTED, 1);
+      added(this.read(this.unsaved));
     }
     for (const orderId of this.expired) removed(orderId);
-    this.fresh = [];
     this.expired = [];
   }
 
-  private keep(entry: ClientId): ClientId {
-    let ofAccount = this.byAccount.get(entry.accountId);
-    if (ofAccount === undefined) {
-      ofAccount = new Map();
-      this.byAccount.set(entry.accountId, ofAccount);
-    }
-    ofAccount.set(entry.clientOrderId, entry);
-    this.queue.push(entry);
-    return entry;
+  private append(accountId: number, clientOrderId: string, orderId: number, bodyHash: number, time: number): number {
+    const { rows } = this;
+    const row = rows.append(hashClientId(accountId, clientOrderId));
+    rows.set(row, ACCOUNT, accountId);
+    rows.set(row, ORDER_ID, orderId);
+    rows.set(row, BODY_HASH, bodyHash);
+    rows.set(row, TIME, time);
+    rows.setText(row, TEXT, clientOrderId);
+    return row;
   }
+
+  private read(row: number): ClientId {
+    const { rows } = this;
+    return {
+      accountId: rows.get(row, ACCOUNT),
+      clientOrderId: rows.text(row, TEXT),
+      orderId: rows.get(row, ORDER_ID),
+      bodyHash: rows.get(row, BODY_HASH),
+      time: rows.get(row, TIME),
+    };
+  }
+}
+
+const FNV_PRIME = 0x01000193;
+
+/**
+ * 32 bits over account and id: FNV-1a, or another hash with another factor (odd), its bits mixed once more (MurmurHash3's
+ * finalizer) since it is the lowest ones that choose a bucket.
+ */
+export function hashClientId(accountId: number, clientOrderId: string, factor: number = FNV_PRIME): number {
+  let hash = Math.imul(0x811c9dc5 ^ accountId, factor);
+  for (let i = 0; i < clientOrderId.length; i++) hash = Math.imul(hash ^ clientOrderId.charCodeAt(i), factor);
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
+  return hash ^ (hash >>> 16);
 }

@@ -1028,7 +1028,12 @@ export interface Actor {
   apply(event: { type: number }, time: number): void;
   /** The turn's events stand in the log at this sequence: stamp what it touched. */
   settle(sequence: number, time: number): void;
-  /** Hands over every row that changed since the last call. */
+  /**
+   * Hands over, ahead of the next snapshot and as a part of it, rows that are known to be in it as they are: a bounded
+   * share, so that the snapshot itself is soon done. Between turns only.
+   */
+  handOver?(writer: SnapshotWriter): void;
+  /** Hands over every row that changed since the last call, but for what was handed over ahead. */
   snapshot(writer: SnapshotWriter): void;
   load(table: string, key: number | string, row: { type: number }): void;
   /** After the last row or event of recovery: derive what is derived (cells, indexes). */

@@ -1,5 +1,6 @@
 import type { AccountCells } from "./cells.ts";
 import { refuseWhileHalted } from "./halt.ts";
+import { NO_ROW } from "./hashed-queue.ts";
 import { restIceberg } from "./iceberg.ts";
 import type { Instrument } from "./instrument.ts";
 import { closingEdge } from "./isolated.ts";
@@ -76,9 +77,10 @@ export function answerRepeated(
   turn: Turn,
 ): boolean {
   const first = state.clientIds.find(command.accountId, command.clientOrderId);
-  if (first === undefined) return false;
-  if (first.bodyHash === command.bodyHash) turn.reply({ type: DuplicateOrder.code, orderId: first.orderId });
-  else refuse(turn, "CLIENT_ORDER_ID_REUSED", "clientOrderId", { orderId: String(first.orderId) });
+  if (first === NO_ROW) return false;
+  const orderId = state.clientIds.orderId(first);
+  if (state.clientIds.bodyHash(first) === command.bodyHash) turn.reply({ type: DuplicateOrder.code, orderId });
+  else refuse(turn, "CLIENT_ORDER_ID_REUSED", "clientOrderId", { orderId: String(orderId) });
   return true;
 }
 

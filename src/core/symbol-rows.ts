@@ -108,23 +108,21 @@ export function snapshotSymbol(state: SymbolState, writer: SnapshotWriter): void
     (serial) => writer.remove(ORDERS, serial),
   );
   state.terms.takeRemoved((serial) => writer.remove(ORDER_TERMS, serial));
-  state.clientIds.takeChanges(
-    (entry) => {
-      clientIdRow.accountId = entry.accountId;
-      clientIdRow.orderId = entry.orderId;
-      clientIdRow.bodyHash = entry.bodyHash;
-      clientIdRow.time = entry.time;
-      clientIdRow.clientOrderId = entry.clientOrderId;
-      writer.put(CLIENT_IDS, entry.orderId, clientIdRow);
-    },
-    (orderId) => writer.remove(CLIENT_IDS, orderId),
-  );
+  snapshotClientIds(state, writer);
   state.cancelSwitches.takeChanges((accountId, cancelAt) => {
     if (cancelAt === 0) return writer.remove(CANCEL_SWITCHES, accountId);
     cancelSwitchRow.accountId = accountId;
     cancelSwitchRow.cancelAt = cancelAt;
     writer.put(CANCEL_SWITCHES, accountId, cancelSwitchRow);
   });
+}
+
+/** Client order ids that are new, and what is forgotten. They never change: it matters to nobody how far ahead they go. */
+export function snapshotClientIds(state: SymbolState, writer: SnapshotWriter): void {
+  state.clientIds.takeChanges(
+    (id) => writer.put(CLIENT_IDS, id.orderId, Object.assign(clientIdRow, id)),
+    (orderId) => writer.remove(CLIENT_IDS, orderId),
+  );
 }
 
 function snapshotTerms({ orders, terms }: SymbolState, slot: number, writer: SnapshotWriter): void {
@@ -171,11 +169,9 @@ export function loadSymbolRow(state: SymbolState, table: string, key: number | s
       state.terms.load(Number(key), { ...terms, waits: waits === 1 });
       break;
     }
-    case CLIENT_IDS: {
-      const id = row as MessageOf<typeof ClientIdRow>;
-      state.clientIds.load(id.accountId, id.clientOrderId, id.orderId, id.bodyHash, id.time);
+    case CLIENT_IDS:
+      state.clientIds.load(row as MessageOf<typeof ClientIdRow>);
       break;
-    }
     case CANCEL_SWITCHES: {
       const { accountId, cancelAt } = row as MessageOf<typeof CancelSwitchRow>;
       state.cancelSwitches.load(accountId, cancelAt);

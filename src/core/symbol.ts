@@ -6,6 +6,7 @@ import { fireCancelSwitches, setCancelAfter } from "./cancel-after.ts";
 import type { AccountCells } from "./cells.ts";
 import { Conditional } from "./conditional.ts";
 import { endHalt, mayLiquidate, replyStatus, setHalt } from "./halt.ts";
+import { NO_ROW } from "./hashed-queue.ts";
 import type { Instrument } from "./instrument.ts";
 import { auditSymbol, summarizeSymbol } from "./invariants.ts";
 import { Liquidations } from "./liquidation.ts";
@@ -59,7 +60,7 @@ import { Pricing } from "./pricing.ts";
 import { refuse } from "./refusals.ts";
 import { SelfCheck } from "./self-check.ts";
 import { blank, type Message, type MessageOf } from "./shape.ts";
-import { loadSymbolRow, snapshotSymbol } from "./symbol-rows.ts";
+import { loadSymbolRow, snapshotClientIds, snapshotSymbol } from "./symbol-rows.ts";
 import { SymbolState } from "./symbol-state.ts";
 import { replyOpenOrder, replyOrder, replyPosition } from "./symbol-views.ts";
 
@@ -76,6 +77,8 @@ const TRIAL: OrderMore = { goodTillDate: 0, legs: null, displayLots: 0, isTrial:
 
 /** A page must fit into a ring. */
 const CLIENT_IDS_PER_PAGE = 5000;
+/** So many are handed over ahead of the snapshot: a tenth of a millisecond. */
+const CLIENT_IDS_AHEAD = 256;
 
 /** What changes nothing, and what leaves it to its items. */
 const leavesWhatIsDue = (code: number): boolean =>
@@ -227,6 +230,10 @@ export class SymbolActor implements Actor {
     this.state.settle(sequence, time);
   }
 
+  handOver(writer: SnapshotWriter): void {
+    if (this.state.clientIds.changes >= CLIENT_IDS_AHEAD) snapshotClientIds(this.state, writer);
+  }
+
   snapshot(writer: SnapshotWriter): void {
     snapshotSymbol(this.state, writer);
   }
@@ -312,9 +319,9 @@ export class SymbolActor implements Actor {
   }
 
   private readClientIds(from: number, turn: Turn): void {
-    const entries = this.state.clientIds.page(from, CLIENT_IDS_PER_PAGE);
-    const next = entries.length === CLIENT_IDS_PER_PAGE ? from + CLIENT_IDS_PER_PAGE : null;
-    const ids = entries.map(({ accountId, clientOrderId, time }): ClientIds["ids"][number] => [
+    const rows = this.state.clientIds.page(from, CLIENT_IDS_PER_PAGE);
+    const next = rows.length === CLIENT_IDS_PER_PAGE ? from + CLIENT_IDS_PER_PAGE : null;
+    const ids = rows.map(({ accountId, clientOrderId, time }): ClientIds["ids"][number] => [
       accountId,
       clientOrderId,
       time,
@@ -351,9 +358,16 @@ export class SymbolActor implements Actor {
     return this.state.orders.find((orderId - this.instrument.id) / 256);
   }
 
+  /** 0 = the account has not used this client order id. */
+  private orderIdOf(accountId: number, clientOrderId: string): number {
+    const { clientIds } = this.state;
+    const row = clientIds.find(accountId, clientOrderId);
+    return row === NO_ROW ? 0 : clientIds.orderId(row);
+  }
+
   /** NONE also when the order is another account's: it does not exist for this one. */
   private findOwnOrder(accountId: number, orderId: number, clientOrderId: string): number {
-    const id = orderId !== 0 ? orderId : (this.state.clientIds.find(accountId, clientOrderId)?.orderId ?? 0);
+    const id = orderId !== 0 ? orderId : this.orderIdOf(accountId, clientOrderId);
     const slot = id === 0 ? NONE : this.findOrder(id);
     return slot !== NONE && this.state.accountId(slot) === accountId ? slot : NONE;
   }

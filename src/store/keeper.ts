@@ -37,7 +37,8 @@ export interface KeeperOptions {
 
 interface PendingSnapshot {
   readonly actorId: number;
-  readonly sequence: number;
+  /** Of its latest part. */
+  sequence: number;
   readonly parts: Uint8Array[];
 }
 
@@ -84,8 +85,9 @@ export class Keeper {
   onSnapshotRecord(record: Uint8Array): void {
     const { actorId, sequence, part, last } = readSnapshotPart(record);
     const snapshot = part === 0 ? { actorId, sequence, parts: [] } : this.gathering.get(actorId);
-    const isNext = snapshot?.sequence === sequence && snapshot.parts.length === part;
+    const isNext = snapshot !== undefined && snapshot.sequence <= sequence && snapshot.parts.length === part;
     assert(isNext, `actor ${actorId}: part ${part} of the snapshot of ${sequence} came out of order`);
+    snapshot.sequence = sequence;
     snapshot.parts.push(record.slice());
     this.gathering.set(actorId, snapshot);
     if (!last) return;

@@ -16,7 +16,7 @@ import {
 
 /**
  * A snapshot on its way from an actor to the store: a row of records of kind SNAPSHOT, its parts. Behind the record's
- * header (logBytes 0: a snapshot is not logged; sequence: what the snapshot holds everything through):
+ * header (logBytes 0: a snapshot is not logged; sequence: in the last part, what the snapshot holds everything through):
  *
  *     40  u32  part, from 0
  *     44  u32  last: 1 in the last part
@@ -44,7 +44,10 @@ const DEFAULT_PART_BYTES = 256 * 1024;
 const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
-/** Fills parts with an actor's changed rows: begin(), any number of put() and remove(), end(). */
+/**
+ * Fills parts with an actor's changed rows: any number of put() and remove(), each behind a stamp(), then end(). Rows may
+ * come long before the end, in which case the first parts are on their way ahead.
+ */
 export class SnapshotPartWriter implements SnapshotWriter {
   private readonly emitPart: (record: Uint8Array) => void;
   private readonly bytes: Uint8Array;
@@ -64,14 +67,13 @@ export class SnapshotPartWriter implements SnapshotWriter {
     this.view.setUint16(AT_ACTOR_ID, actorId, true);
     this.view.setUint8(AT_KIND, KIND_SNAPSHOT);
     this.view.setUint8(AT_VERSION, FORMAT_VERSION);
+    this.clear();
   }
 
-  /** The rows that follow are the actor's state through `sequence`. */
-  begin(sequence: number, timeMs: number): void {
+  /** What follows is the actor's state through `sequence`, which never goes back. The last stamp is the snapshot's. */
+  stamp(sequence: number, timeMs: number): void {
     this.view.setFloat64(AT_SEQUENCE, sequence, true);
     this.view.setFloat64(AT_TIME, timeMs, true);
-    this.part = 0;
-    this.clear();
   }
 
   put(table: string, key: number | string, row: Message): void {
@@ -88,6 +90,7 @@ export class SnapshotPartWriter implements SnapshotWriter {
   /** Hands over the last part: also when nothing changed, since the sequence did. */
   end(): void {
     this.flush(1);
+    this.part = 0;
   }
 
   /** Makes room and writes the entry's key. Returns the entry's offset. */

@@ -102,6 +102,34 @@ test("a snapshot holds each open order once, and nothing of what is gone", () =>
   );
 });
 
+test("client order ids go ahead of the snapshot that they are part of, a few hundred at a time", () => {
+  const traffic = open();
+  const { exchange } = traffic;
+  const accountId = traffic.accounts[0];
+  const store = new SnapshotStore();
+  const order = { accountId, priceTicks: 99, quantityLots: 5, timeInForce: IOC };
+  const place = (i: number): Said =>
+    exchange.do(ODD.id, make(PlaceOrder, { ...order, clientOrderId: `id-${i}`, bodyHash: i }));
+  let ahead = 0;
+  let most = 0;
+  for (let i = 0; i < 1000; i++) {
+    place(i);
+    const rows = store.takeAhead(exchange, ODD.id);
+    ahead += rows;
+    most = Math.max(most, rows);
+  }
+  assert.ok(ahead > 500 && most < 300, `${ahead} ahead, ${most} at once`);
+  assert.equal(store.keys("clientIds").length, 0);
+  store.take(exchange, ODD.id);
+  assert.equal(store.keys("clientIds").length, 1000);
+  place(1000);
+  const again = restore(exchange, new Map([[ODD.id, store]]));
+  for (const i of [0, 999, 1000]) {
+    const command = make(PlaceOrder, { ...order, clientOrderId: `id-${i}`, bodyHash: i });
+    assert.equal(again.do(ODD.id, command).replies[0].type, DuplicateOrder.code);
+  }
+});
+
 test("client order ids leave the snapshots when they are forgotten, and not while their order is open", () => {
   const traffic = open();
   const { exchange } = traffic;

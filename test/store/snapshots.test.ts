@@ -37,7 +37,7 @@ const apiKey = (label: string): Message => ({
 function partsOf(actorId: number, sequence: number, changes: Change[], partBytes?: number): Uint8Array[] {
   const parts: Uint8Array[] = [];
   const writer = new SnapshotPartWriter(actorId, (record) => parts.push(record.slice()), partBytes);
-  writer.begin(sequence, 1000 + sequence);
+  writer.stamp(sequence, 1000 + sequence);
   for (const { table, key, row } of changes) {
     if (row === null) writer.remove(table, key);
     else writer.put(table, key, row);

@@ -77,7 +77,7 @@ test("what a snapshot puts and removes arrives in order, over as many parts as i
         const writer = new SnapshotPartWriter(7, emit, partBytes);
         for (const [i, entries] of snapshots.entries()) {
           received = new Received();
-          writer.begin(1000 + i, 5);
+          writer.stamp(1000 + i, 5);
           for (const { op, table, key, row } of entries)
             if (op === "put") writer.put(table, key, row as Message);
             else writer.remove(table, key);
@@ -106,7 +106,7 @@ test("what a snapshot puts and removes arrives in order, over as many parts as i
 test("a snapshot of nothing is one part, since its sequence is news", () => {
   const received = new Received();
   const writer = new SnapshotPartWriter(3, (record) => received.take(record, false));
-  writer.begin(42, 5);
+  writer.stamp(42, 5);
   writer.end();
   assert.deepEqual(received.parts, [{ actorId: 3, sequence: 42, time: 5, part: 0, last: true }]);
   assert.deepEqual(received.entries, []);
@@ -115,10 +115,10 @@ test("a snapshot of nothing is one part, since its sequence is news", () => {
 test("a row larger than a part is refused, and so is a part that ends too early", () => {
   const parts: Uint8Array[] = [];
   const writer = new SnapshotPartWriter(3, (record) => parts.push(record.slice()), 512);
-  writer.begin(1, 5);
+  writer.stamp(1, 5);
   const large = Object.assign(blank(AccountRow), { address: "x".repeat(600) });
   assert.throws(() => writer.put("accounts", 1, large), /a row of accounts is larger than a part/);
-  writer.begin(1, 5);
+  writer.stamp(1, 5);
   writer.put("accounts", 1, blank(AccountRow));
   writer.end();
   const part = parts[parts.length - 1];

@@ -1,7 +1,15 @@
 import { AccountCells } from "../../../src/core/cells.ts";
 import type { Instrument } from "../../../src/core/instrument.ts";
 import { LedgerActor, type LedgerSettings } from "../../../src/core/ledger.ts";
-import { type Actor, type ActorAudit, Audit, type AuditReport, LEDGER, type Turn } from "../../../src/core/messages.ts";
+import {
+  type Actor,
+  type ActorAudit,
+  Audit,
+  type AuditReport,
+  LEDGER,
+  type SnapshotWriter,
+  type Turn,
+} from "../../../src/core/messages.ts";
 import { blank, type Message, type MessageOf, type Shape } from "../../../src/core/shape.ts";
 import { SymbolActor } from "../../../src/core/symbol.ts";
 import { decodeMessage, eachMessage, encodeMessage, maxMessageBytes } from "../../../src/wire/codec.ts";
@@ -150,13 +158,27 @@ export class SnapshotStore {
   private readonly tables = new Map<string, Map<number | string, Uint8Array>>();
   /** The state is as of this sequence. */
   sequence = 0;
+  /** Handed over ahead of the next snapshot. */
+  private ahead: (() => void)[] = [];
+  private readonly writer: SnapshotWriter = {
+    put: (table, key, row) => {
+      const bytes = encode([row]);
+      this.ahead.push(() => this.table(table).set(key, bytes));
+    },
+    remove: (table, key) => this.ahead.push(() => this.table(table).delete(key)),
+  };
+
+  /** Returns how many rows came. */
+  takeAhead(exchange: Exchange, actorId: number): number {
+    const before = this.ahead.length;
+    exchange.actors.get(actorId)?.handOver?.(this.writer);
+    return this.ahead.length - before;
+  }
 
   take(exchange: Exchange, actorId: number): void {
-    const actor = exchange.actors.get(actorId) as Actor;
-    actor.snapshot({
-      put: (table, key, row) => this.table(table).set(key, encode([row])),
-      remove: (table, key) => this.table(table).delete(key),
-    });
+    exchange.actors.get(actorId)?.snapshot(this.writer);
+    for (const change of this.ahead) change();
+    this.ahead = [];
     this.sequence = exchange.sequence;
   }
 

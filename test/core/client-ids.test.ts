@@ -1,0 +1,77 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { type ClientId, ClientIds } from "../../src/core/client-ids.ts";
+import { NO_ROW } from "../../src/core/hashed-queue.ts";
+import { takeSeed } from "./support/seed.ts";
+
+const seed = takeSeed("client-ids.test");
+const RETENTION_MS = 1000;
+const parameters = { seed, numRuns: 200, includeErrorInReport: true };
+
+const step = fc.record({
+  kind: fc.constantFrom("add", "add", "add", "wait", "expire", "save", "restart"),
+  accountId: fc.constantFrom(1, 2, 2 ** 32 - 1),
+  times: fc.constantFrom(1, 40),
+  isOpen: fc.boolean(),
+  waitMs: fc.constantFrom(1, 400, RETENTION_MS + 1),
+});
+
+test("ids are remembered as in a Map, for their time and as long as their orders are open, through snapshots and restarts", () => {
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 60, size: "max" }), (steps) => {
+      let ids = new ClientIds(RETENTION_MS);
+      const model = new Map<string, ClientId>();
+      const open = new Set<number>();
+      const saved = new Map<number, ClientId>();
+      let [now, orderId] = [1e12, 0];
+      const save = (): void =>
+        ids.takeChanges(
+          (id) => saved.set(id.orderId, id),
+          (id) => assert.ok(saved.delete(id)),
+        );
+      for (const { kind, accountId, times, isOpen, waitMs } of steps) {
+        for (let i = 0; i < times && kind === "add"; i++) {
+          orderId++;
+          const clientOrderId = `${"a".repeat(orderId % 30)}-${orderId}`;
+          const id = { accountId, clientOrderId, orderId, bodyHash: orderId * 7, time: now };
+          ids.add(accountId, clientOrderId, orderId, id.bodyHash, now);
+          model.set(key(id), id);
+          if (isOpen) open.add(orderId);
+        }
+        if (kind === "wait") {
+          now += waitMs;
+          open.clear();
+        }
+        if (kind === "expire") {
+          // An open order's id goes to the end of the queue, and the look stops there.
+          for (let i = 0; i <= open.size; i++) ids.expire(now, (id) => open.has(id));
+          for (const [at, { time, orderId }] of model)
+            if (time < now - RETENTION_MS && !open.has(orderId)) model.delete(at);
+        }
+        if (kind === "save") save();
+        if (kind === "restart") {
+          save();
+          assert.equal(ids.changes, 0);
+          ids = new ClientIds(RETENTION_MS);
+          for (const id of [...saved.values()].sort((a, b) => a.orderId - b.orderId)) ids.load(id);
+          assert.equal(ids.changes, 0);
+        }
+        for (const id of model.values()) {
+          const row = ids.find(id.accountId, id.clientOrderId);
+          assert.equal(ids.orderId(row), id.orderId);
+          assert.equal(ids.bodyHash(row), id.bodyHash);
+          assert.equal(ids.find(3, id.clientOrderId), NO_ROW);
+        }
+        const all = ids.page(0, 10_000);
+        assert.deepEqual(new Set(all.map(key)), new Set(model.keys()));
+        assert.deepEqual(ids.page(5, 3), all.slice(5, 8));
+      }
+      save();
+      assert.deepEqual(new Set([...saved.values()].map(key)), new Set(model.keys()));
+    }),
+    parameters,
+  );
+});
+
+const key = ({ accountId, clientOrderId }: ClientId): string => `${accountId}/${clientOrderId}`;
