@@ -4,7 +4,8 @@ import type { TimeMs } from "../core/units.ts";
 import type { Call } from "./call.ts";
 import type { Credentials, Key, Principal } from "./credentials.ts";
 import { ApiError } from "./errors.ts";
-import { isListed, newSecret, parseAllowedIps, SeenSignatures, SignatureCheck, type Vault } from "./keys.ts";
+import { isListed, newSecret, parseAllowedIps, SignatureCheck, type Vault } from "./keys.ts";
+import { SeenSignatures } from "./seen-signatures.ts";
 import type { SocketCredentials, SocketProblem } from "./socket-auth.ts";
 
 const DEFAULT_RECV_WINDOW_MS = 5_000;

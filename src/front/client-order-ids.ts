@@ -1,22 +1,32 @@
 import type { Released, Road } from "../actor/road.ts";
+import { hashClientId } from "../core/client-ids.ts";
+import { HashedQueue, NO_ROW } from "../core/hashed-queue.ts";
 import { ClientIdsPage, OrderPlaced, OrderWaits, type ClientIds as Page, ReadClientIds } from "../core/messages.ts";
 import type { MessageOf } from "../core/shape.ts";
 import type { TimeMs } from "../core/units.ts";
 import { ask, replyOf } from "./ask.ts";
 
 const RETENTION_MS = 24 * 60 * 60 * 1000;
-const FIRST_CAPACITY = 1024;
+/** With each one that comes: so they go sooner than they come, and no order waits for many to go. */
+const FORGET_AT_ONCE = 2;
+
+// The numbers of a row.
+/** A second hash: the two together have 64 bits. */
+const CHECK = 0;
+const TIME = 1;
+const INSTRUMENT = 2;
+const WIDTH = 3;
+
+const CHECK_FACTOR = 0x5bd1e995;
 
 /**
  * Which symbol a client order id was used on. An id stands for one order of its account, whatever the symbol; each
- * symbol remembers its own ids exactly and durably, and this keeps one id from being used on two. Entries are 17 bytes
- * in flat tables, since a load test leaves millions of them in a day: a hash of 53 bits stands for account and id.
+ * symbol remembers its own ids exactly and durably, and this keeps one id from being used on two. A load test leaves
+ * millions of them in a day: two hashes stand for account and id.
  */
 export class ClientOrderIds {
-  private hashes = new Float64Array(FIRST_CAPACITY);
-  private times = new Float64Array(FIRST_CAPACITY);
-  private owners = new Uint8Array(FIRST_CAPACITY);
-  private count = 0;
+  /** In the order in which they were first used. */
+  private readonly rows = new HashedQueue(WIDTH);
   private now: TimeMs = 0;
 
   private constructor(road: Road) {
@@ -44,26 +54,27 @@ export class ClientOrderIds {
    * once keep() was called for it.
    */
   ownerOf(accountId: number, clientOrderId: string): number {
-    const at = this.place(hashOf(accountId, clientOrderId));
-    return this.hashes[at] !== 0 && this.times[at] >= this.now - RETENTION_MS ? this.owners[at] : 0;
+    const row = this.find(accountId, clientOrderId);
+    return row !== NO_ROW && this.rows.get(row, TIME) >= this.now - RETENTION_MS ? this.rows.get(row, INSTRUMENT) : 0;
   }
 
   keep(accountId: number, clientOrderId: string, instrumentId: number, time: TimeMs): void {
+    const { rows } = this;
     this.now = Math.max(this.now, time);
-    if (this.count * 2 >= this.hashes.length) this.rebuild();
-    const hash = hashOf(accountId, clientOrderId);
-    const at = this.place(hash);
-    if (this.hashes[at] === 0) this.count++;
-    this.hashes[at] = hash;
-    this.times[at] = time;
-    this.owners[at] = instrumentId;
+    let row = this.find(accountId, clientOrderId);
+    if (row === NO_ROW) {
+      this.forget();
+      row = rows.append(hashClientId(accountId, clientOrderId));
+      rows.set(row, CHECK, hashClientId(accountId, clientOrderId, CHECK_FACTOR));
+    }
+    rows.set(row, TIME, time);
+    rows.set(row, INSTRUMENT, instrumentId);
   }
 
   /** The order was refused: its id was not used after all. */
   drop(accountId: number, clientOrderId: string): void {
-    // An expired entry is one that may be overwritten: nothing has to move.
-    const at = this.place(hashOf(accountId, clientOrderId));
-    this.times[at] = 0;
+    const row = this.find(accountId, clientOrderId);
+    if (row !== NO_ROW) this.rows.set(row, TIME, 0);
   }
 
   private fold(turn: Released): void {
@@ -74,43 +85,21 @@ export class ClientOrderIds {
     }
   }
 
-  /** Where the hash stands, or the free place where it would. */
-  private place(hash: number): number {
-    const mask = this.hashes.length - 1;
-    let at = Math.imul(hash, 0x9e3779b1) & mask;
-    while (this.hashes[at] !== 0 && this.hashes[at] !== hash) at = (at + 1) & mask;
-    return at;
+  private find(accountId: number, clientOrderId: string): number {
+    const { rows } = this;
+    let row = rows.find(hashClientId(accountId, clientOrderId));
+    if (row === NO_ROW) return NO_ROW;
+    const check = hashClientId(accountId, clientOrderId, CHECK_FACTOR);
+    while (row !== NO_ROW && rows.get(row, CHECK) !== check) row = rows.findNext(row);
+    return row;
   }
 
-  /** Half full: leaves out what is past its time, and grows if that was not enough. */
-  private rebuild(): void {
-    const { hashes, times, owners } = this;
-    const before = this.now - RETENTION_MS;
-    let live = 0;
-    for (let at = 0; at < hashes.length; at++) if (hashes[at] !== 0 && times[at] >= before) live++;
-    const capacity = live * 4 > hashes.length ? hashes.length * 2 : hashes.length;
-    this.hashes = new Float64Array(capacity);
-    this.times = new Float64Array(capacity);
-    this.owners = new Uint8Array(capacity);
-    this.count = live;
-    for (let at = 0; at < hashes.length; at++) {
-      if (hashes[at] === 0 || times[at] < before) continue;
-      const to = this.place(hashes[at]);
-      this.hashes[to] = hashes[at];
-      this.times[to] = times[at];
-      this.owners[to] = owners[at];
+  /** What is past its time, from the oldest on. One that was used again keeps those behind it as long as itself. */
+  private forget(): void {
+    const { rows } = this;
+    for (let i = 0; i < FORGET_AT_ONCE && rows.length > 0; i++) {
+      if (rows.get(rows.first, TIME) >= this.now - RETENTION_MS) return;
+      rows.dropFirst();
     }
   }
-}
-
-/** Two FNV-1a hashes of 32 and 21 bits: 53 bits, never 0. Among ten million ids, one false match in 10^9 look-ups. */
-function hashOf(accountId: number, clientOrderId: string): number {
-  let a = 0x811c9dc5 ^ accountId;
-  let b = 0x01234567 ^ Math.imul(accountId, 0x85ebca6b);
-  for (let i = 0; i < clientOrderId.length; i++) {
-    const char = clientOrderId.charCodeAt(i);
-    a = Math.imul(a ^ char, 0x01000193);
-    b = Math.imul(b ^ char, 0x5bd1e995) + (b >>> 15);
-  }
-  return (a >>> 0) * 2 ** 21 + (b >>> 11) + 1;
 }

@@ -1,6 +1,5 @@
 import { createCipheriv, createDecipheriv, hash, randomBytes, timingSafeEqual } from "node:crypto";
 import { BlockList, isIPv4, isIPv6 } from "node:net";
-import type { TimeMs } from "../core/units.ts";
 
 /** A new API key's public half: 16 random bytes in hex. */
 export const newApiKey = (): string => randomBytes(16).toString("hex");
@@ -78,48 +77,6 @@ export class SignatureCheck {
     expected.write(hash("sha256", this.outer, "hex"), "hex");
     given.write(signature, "hex");
     return timingSafeEqual(expected, given);
-  }
-}
-
-const SLICE_MS = 16_000;
-/** Sixty thousand signed requests per second; about 40 MB. */
-const MAX_PER_SLICE = 1_000_000;
-
-/**
- * The signatures of all keys that were received and are still fresh enough to be sent again, at 13 hex digits (52 bits)
- * each. In slices of the time that was signed, so that each has its one place, and a slice is forgotten as a whole.
- */
-export class SeenSignatures {
-  private readonly windowMs: number;
-  private readonly slices = new Map<number, Set<number>>();
-
-  /** What was signed longer ago than `windowMs` is refused by whoever asks. */
-  constructor(windowMs: number) {
-    this.windowMs = windowMs;
-  }
-
-  /** "SEEN" when it was there already; "FULL" when it cannot be remembered. Two different ones collide once in 10^15. */
-  add(signature: string, signedAt: TimeMs, now: TimeMs): "NEW" | "SEEN" | "FULL" {
-    const slice = this.sliceAt(Math.floor(signedAt / SLICE_MS), now);
-    const digits = Number.parseInt(signature.slice(0, 13), 16);
-    if (slice.has(digits)) return "SEEN";
-    if (slice.size >= MAX_PER_SLICE) return "FULL";
-    slice.add(digits);
-    return "NEW";
-  }
-
-  /** How many are remembered. */
-  get size(): number {
-    return [...this.slices.values()].reduce((sum, slice) => sum + slice.size, 0);
-  }
-
-  private sliceAt(index: number, now: TimeMs): Set<number> {
-    const known = this.slices.get(index);
-    if (known !== undefined) return known;
-    for (const each of this.slices.keys()) if ((each + 1) * SLICE_MS < now - this.windowMs) this.slices.delete(each);
-    const slice = new Set<number>();
-    this.slices.set(index, slice);
-    return slice;
   }
 }
 

@@ -17,15 +17,8 @@ import { Auth } from "../../src/front/auth.ts";
 import type { Call } from "../../src/front/call.ts";
 import { Credentials } from "../../src/front/credentials.ts";
 import { ApiError, type ErrorCode } from "../../src/front/errors.ts";
-import {
-  isListed,
-  newApiKey,
-  newSecret,
-  parseAllowedIps,
-  SeenSignatures,
-  SignatureCheck,
-  Vault,
-} from "../../src/front/keys.ts";
+import { isListed, newApiKey, newSecret, parseAllowedIps, SignatureCheck, Vault } from "../../src/front/keys.ts";
+import { SeenSignatures } from "../../src/front/seen-signatures.ts";
 import { hashToken, newToken } from "../../src/wire/token.ts";
 import { fakeCall } from "./fake-call.ts";
 import { make, ScriptedRoad } from "./scripted-road.ts";
