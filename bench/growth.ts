@@ -1,16 +1,24 @@
+import { FIRST_CUSTOMER_ACCOUNT, IOC, LIMIT, PlaceOrder } from "../src/core/messages.ts";
+import { blank, type Message } from "../src/core/shape.ts";
+import { SnapshotPartWriter } from "../src/wire/snapshot.ts";
 import { rate } from "./core.ts";
 import { RESTING_ACCOUNTS } from "./support/commands.ts";
-import { perpdEngine, perpdSymbols } from "./support/engines.ts";
+import { Core, perpdEngine, perpdSymbols } from "./support/engines.ts";
 import { collectGarbage } from "./support/garbage.ts";
 import { compareSizes, type Row } from "./support/report.ts";
-import { type OrderStream, orderStream } from "./support/stream.ts";
+import { MID_TICKS, type OrderStream, orderStream } from "./support/stream.ts";
 
 const ACCOUNTS = [100, 1000, 10_000, 100_000];
 const RESTING_ORDERS = [1000, 10_000, 100_000, 1_000_000];
 /** Of one worker. All orders and operations are shared out among them. */
 const SYMBOLS = [1, 4, 16, 64];
+const CLIENT_ORDER_IDS = [10_000, 100_000, 1_000_000];
+/** Orders between two looks at what may go ahead of a snapshot. */
+const ORDERS_PER_PUSH = 64;
 const OPERATIONS = 200_000;
 const RANGE_TICKS = 10_000;
+const IDS = "growth, one order with a client order id";
+const IDS_LONGEST = "growth, 64 orders with client order ids, the longest";
 const LIVE_ORDERS = 10_000;
 
 /** How the core's costs grow with what it holds: each size beside the smallest. */
@@ -29,7 +37,27 @@ export function benchGrowth(rounds: number): Row[] {
     ...compareSizes("growth, one operation", "symbols", "ns", SYMBOLS, rounds, (symbols) =>
       inTurnsNs(bySymbols.get(symbols) as OrderStream[]),
     ),
+    ...compareSizes(IDS, "of them", "ns", CLIENT_ORDER_IDS, rounds, (ids) => ordersWithIds(ids).meanNs),
+    ...compareSizes(IDS_LONGEST, "of them", "us", CLIENT_ORDER_IDS, rounds, (ids) => ordersWithIds(ids).longestUs),
   ];
+}
+
+/** Orders that rest nowhere, each with an id of its own that is remembered for a day. */
+function ordersWithIds(count: number): { meanNs: number; longestUs: number } {
+  const core = new Core(1);
+  const writer = new SnapshotPartWriter(core.actor.actorId, () => {});
+  const order = { ...blank(PlaceOrder), accountId: FIRST_CUSTOMER_ACCOUNT, orderType: LIMIT, timeInForce: IOC };
+  const priced = { ...order, priceTicks: Math.floor(MID_TICKS / 2), quantityLots: 1 };
+  collectGarbage();
+  const from = performance.now();
+  let longestMs = 0;
+  for (let i = 0; i < count; i += ORDERS_PER_PUSH) {
+    const before = performance.now();
+    for (let j = i; j < i + ORDERS_PER_PUSH; j++) core.decide({ ...priced, clientOrderId: `order-${j}` } as Message);
+    core.actor.handOver(writer);
+    longestMs = Math.max(longestMs, performance.now() - before);
+  }
+  return { meanNs: ((performance.now() - from) * 1e6) / count, longestUs: longestMs * 1000 };
 }
 
 function operationNs(stream: OrderStream, restingAccounts: number): number {
