@@ -3,7 +3,7 @@ import { STATUS_CODES } from "node:http";
 import type { TimeMs } from "../core/units.ts";
 import type { Quota } from "./buckets.ts";
 import { ApiError, type ErrorCode } from "./errors.ts";
-import { parseJson } from "./json.ts";
+import { decodeUtf8, parseJson } from "./json.ts";
 
 /** What a call needs of a uWebSockets.js response. Each method throws once the response has ended or was aborted. */
 export interface RawResponse {
@@ -52,9 +52,7 @@ export class Call {
   signature = "";
   recvWindow = "";
   acceptEncoding = "";
-  /** Whole and valid UTF-8 by the time a handler sees it. */
-  body = "";
-  /** The same before it was decoded. It is gone when the handler returns. */
+  /** The body, whole and valid UTF-8 by the time a handler sees it. It is gone when the handler returns. */
   bytes: Uint8Array = NO_BYTES;
   awaitsBody = false;
   /** Answered, or nobody is there to answer. */
@@ -67,6 +65,7 @@ export class Call {
   private readonly response: RawResponse;
   private headers = "";
   private contentType = "";
+  private decodedBody: string | null = null;
   private parsedBody: unknown;
   private closing = false;
 
@@ -82,6 +81,12 @@ export class Call {
   /** The client's address as text. Only while the call is not done. */
   remoteAddress(): string {
     return plainAddress(Buffer.from(this.response.getRemoteAddressAsText()).toString("latin1"));
+  }
+
+  /** The body as text, decoded when it is first asked for. */
+  get body(): string {
+    this.decodedBody ??= decodeUtf8(this.bytes);
+    return this.decodedBody;
   }
 
   /** The body, parsed when it is first asked for. Throws BAD_JSON and the like. */

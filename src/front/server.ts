@@ -1,9 +1,9 @@
 import uWS from "uWebSockets.js";
+import { isUtf8 } from "node:buffer";
 import { existsSync, readFileSync } from "node:fs";
 import { type Call, type Log, WaitingCalls } from "./call.ts";
 import { ApiError, MAX_BODY_BYTES } from "./errors.ts";
 import { head, readHead } from "./head.ts";
-import { decodeUtf8 } from "./json.ts";
 import { OpenSockets, Socket, type SocketHandlers } from "./sockets.ts";
 
 export interface ServerOptions {
@@ -238,13 +238,8 @@ function readBody(response: uWS.HttpResponse, call: Call, run: (call: Call) => v
 
 function receive(call: Call, body: Uint8Array, run: (call: Call) => void): void {
   call.awaitsBody = false;
-  try {
-    call.body = decodeUtf8(body);
-    call.bytes = body;
-  } catch {
-    call.refuse(new ApiError("BAD_ENCODING"));
-    return;
-  }
+  if (!isUtf8(body)) return call.refuse(new ApiError("BAD_ENCODING"));
+  call.bytes = body;
   run(call);
 }
 

@@ -14,7 +14,7 @@ import {
 } from "../../src/core/messages.ts";
 import type { MessageOf } from "../../src/core/shape.ts";
 import { Auth } from "../../src/front/auth.ts";
-import type { Call } from "../../src/front/call.ts";
+import type { Call, Call } from "../../src/front/call.ts";
 import { Credentials } from "../../src/front/credentials.ts";
 import { ApiError, type ErrorCode } from "../../src/front/errors.ts";
 import { isListed, newApiKey, newSecret, parseAllowedIps, SignatureCheck, Vault } from "../../src/front/keys.ts";
@@ -151,11 +151,11 @@ test("a signature covers timestamp, method, path, query and body, byte for byte"
   assert.deepEqual([principal.accountId, principal.permissions], [ACCOUNT, ["READ", "TRADE"]]);
   assert.equal(auth.principal(signed(key)).accountId, ACCOUNT);
 
-  const changes: Partial<Record<"method" | "path" | "query" | "body" | "timestamp", string>>[] = [
+  const changes: Partial<Pick<Call, "method" | "path" | "query" | "bytes" | "timestamp">>[] = [
     { method: "PUT" },
     { path: "/v1/order" },
     { query: "a=1" },
-    { body: `${body} ` },
+    { bytes: new TextEncoder().encode(`${body} `) },
     { timestamp: String(Date.now() - 1) },
   ];
   for (const change of changes)

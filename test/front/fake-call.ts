@@ -36,7 +36,7 @@ export class FakeResponse implements RawResponse {
   }
 }
 
-type Settable = "authorization" | "apiKey" | "timestamp" | "signature" | "recvWindow" | "body";
+type Sent = Partial<Pick<Call, "authorization" | "apiKey" | "timestamp" | "signature" | "recvWindow" | "body">>;
 
 export interface FakeCall {
   call: Call;
@@ -44,8 +44,9 @@ export interface FakeCall {
 }
 
 /** A call without a server. `target` is the path, with its query. */
-export function fakeCall(method: string, target: string, sent: Partial<Pick<Call, Settable>> = {}): FakeCall {
+export function fakeCall(method: string, target: string, { body = "", ...headers }: Sent = {}): FakeCall {
   const [path = "", query = ""] = target.split("?");
   const response = new FakeResponse();
-  return { call: Object.assign(new Call(response, method, path, query), sent), response };
+  const bytes = new TextEncoder().encode(body);
+  return { call: Object.assign(new Call(response, method, path, query), headers, { bytes }), response };
 }

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { isUtf8 } from "node:buffer";
 import { test } from "node:test";
 import fc from "fast-check";
 import { ApiError, type ErrorCode } from "../../src/front/errors.ts";
@@ -75,7 +76,27 @@ test("__proto__ is a field like any other and touches no prototype", () => {
 });
 
 test("text that is not UTF-8 is refused", () => {
-  for (const bytes of [[0xff], [0xc0, 0xaf], [0xed, 0xa0, 0x80], [0xe2, 0x82], [0xf8, 0x88, 0x80, 0x80, 0x80]])
+  for (const bytes of [[0xff], [0xc0, 0xaf], [0xed, 0xa0, 0x80], [0xe2, 0x82], [0xf8, 0x88, 0x80, 0x80, 0x80]]) {
     assert.throws(() => decodeUtf8(Uint8Array.from(bytes)), TypeError);
+    assert.equal(isUtf8(Uint8Array.from(bytes)), false);
+  }
   fc.assert(fc.property(fc.string({ unit: "binary" }), (text) => text === decodeUtf8(Buffer.from(text, "utf8"))));
+});
+
+test("a body that is held to be UTF-8 can be decoded, and no other", () => {
+  const isDecoded = (bytes: Uint8Array): boolean => {
+    try {
+      decodeUtf8(bytes);
+      return true;
+    } catch {
+      return false;
+    }
+  };
+  const byte = fc.oneof(fc.nat(255), fc.constantFrom(0x7f, 0x80, 0xbf, 0xc2, 0xdf, 0xe0, 0xed, 0xef, 0xf0, 0xf4));
+  fc.assert(
+    fc.property(fc.array(byte, { maxLength: 5 }), (bytes) => {
+      assert.equal(isUtf8(Uint8Array.from(bytes)), isDecoded(Uint8Array.from(bytes)));
+    }),
+    { numRuns: 3000 },
+  );
 });
