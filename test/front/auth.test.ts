@@ -14,7 +14,7 @@ import {
 } from "../../src/core/messages.ts";
 import type { MessageOf } from "../../src/core/shape.ts";
 import { Auth } from "../../src/front/auth.ts";
-import type { Call, Call } from "../../src/front/call.ts";
+import type { Call } from "../../src/front/call.ts";
 import { Credentials } from "../../src/front/credentials.ts";
 import { ApiError, type ErrorCode } from "../../src/front/errors.ts";
 import { isListed, newApiKey, newSecret, parseAllowedIps, SignatureCheck, Vault } from "../../src/front/keys.ts";
