@@ -3,7 +3,7 @@ import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Database, openDatabase } from "../store/database.ts";
 import { readIndex } from "../store/history-fold.ts";
-import { Table, VALUE_HEADER_BYTES, viewOf } from "../store/table.ts";
+import { Table, viewOf } from "../store/table.ts";
 import { decodeMessage } from "../wire/codec.ts";
 import { DamagedError } from "./errors.ts";
 import { throughLinks } from "./folder.ts";
@@ -63,8 +63,8 @@ function requireOwn({ genesis, genesisRecords }: Database): void {
 
 /** Each value, its key, and its first row. Returns how many there are. */
 function checkTable(table: Table): number {
-  table.eachValue({}, (key, value) => {
-    const row = decodeMessage(viewOf(value), value, VALUE_HEADER_BYTES);
+  table.eachValue({}, (key, rows) => {
+    const row = decodeMessage(viewOf(rows), rows, 0);
     if (keyFits(key, row)) return true;
     throw new DamagedError(`table ${table.name}, key ${JSON.stringify(key)}: a row that belongs under another key`);
   });

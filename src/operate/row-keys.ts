@@ -11,7 +11,7 @@ import {
   TransferRow,
 } from "../core/messages.ts";
 import type { Fields, Message, MessageOf, Shape } from "../core/shape.ts";
-import { CandleRecord, FillRecord, OrderRecord, TradeRecord, TransferRecord } from "../store/rows.ts";
+import { CandleRecord, FillRecord, OrderPlaceRecord, OrderRecord, TradeRecord, TransferRecord } from "../store/rows.ts";
 import type { Key } from "../store/table.ts";
 
 interface Rule {
@@ -44,15 +44,21 @@ rule(SessionRow, -1, ({ tokenHash }) => tokenHash);
 rule(KeyRow, -1, ({ apiKey }) => apiKey);
 rule(TransferRow, -1, ({ transfer }) => transfer.transferId);
 rule(OrderRecord, -1, ({ orderId }) => orderId);
+rule(OrderPlaceRecord, -1, ({ orderId }) => orderId);
 rule(TransferRecord, -1, ({ transfer }) => transfer.transferId);
 rule(CandleRecord, -1, ({ openTime }) => openTime);
 // Series: [list, clock, sequence, part] of a chunk's first row.
 rule(FillRecord, -2, ({ sequence }) => sequence);
 rule(TradeRecord, -2, ({ sequence }) => sequence);
+/** Of an order in such a list. */
+const LISTED_ORDER: Rule = { at: -2, expected: ({ sequence }: OrderRecord) => sequence };
+const SERIES_KEY_LENGTH = 4;
 
 /** False: the row cannot have been written under this key. */
 export function keyFits(key: Key, row: Message): boolean {
-  const known = RULES.get(row.type);
+  const parts = Array.isArray(key) ? key : [key];
+  const isListedOrder = row.type === OrderRecord.code && parts.length === SERIES_KEY_LENGTH;
+  const known = isListedOrder ? LISTED_ORDER : RULES.get(row.type);
   if (known === undefined) return true;
-  return (Array.isArray(key) ? key : [key]).at(known.at) === known.expected(row as never);
+  return parts.at(known.at) === known.expected(row as never);
 }

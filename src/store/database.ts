@@ -2,6 +2,7 @@ import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { open, type RootDatabase } from "lmdb";
 import type { Message } from "../core/shape.ts";
+import { BriefOrderTable } from "./brief-orders.ts";
 import { probeDatabase } from "./database-probe.ts";
 import {
   createGenesis,
@@ -87,8 +88,10 @@ export class Database {
   readonly snapshotRows: RowTable;
   /** "history" */
   readonly index: RowTable<IndexRecord>;
-  /** orderId */
+  /** orderId; of all orders that a turn has left open */
   readonly orders: RowTable<OrderRecord>;
+  /** Leads to all others, which stand in closedOrders. */
+  readonly briefOrders: BriefOrderTable;
   /** [generation, accountId, clientOrderId] */
   readonly clientOrders: RowTable<ClientOrderRecord>;
   /** transferId */
@@ -98,7 +101,7 @@ export class Database {
   /** [instrumentId, fundingTime] */
   readonly fundingRates: RowTable<FundingRateRecord>;
   /** By account. */
-  readonly closedOrders: SeriesTable<ReferenceRecord>;
+  readonly closedOrders: SeriesTable<ReferenceRecord | OrderRecord>;
   readonly fills: SeriesTable<FillRecord>;
   readonly deposits: SeriesTable<ReferenceRecord>;
   readonly withdrawals: SeriesTable<ReferenceRecord>;
@@ -134,6 +137,7 @@ export class Database {
     this.snapshotRows = rows("snapshotRows");
     this.index = rows("index");
     this.orders = rows("orders");
+    this.briefOrders = new BriefOrderTable("briefOrders", lmdb("briefOrders"));
     this.clientOrders = rows("clientOrders");
     this.transfers = rows("transfers");
     this.candles = rows("candles");

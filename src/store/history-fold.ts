@@ -27,6 +27,7 @@ import {
   WithdrawalSent,
 } from "../core/messages.ts";
 import type { MessageOf } from "../core/shape.ts";
+import { BriefOrderWriter } from "./brief-orders.ts";
 import { CandleFold } from "./candle-fold.ts";
 import type { Database } from "./database.ts";
 import { FundingFold } from "./funding-fold.ts";
@@ -48,7 +49,6 @@ import {
   IndexRecord,
   isOpen,
   type OrderRecord,
-  REFERENCES_PER_CHUNK,
   type ReferenceRecord,
   referenceTo,
   TradeRecord,
@@ -67,6 +67,7 @@ const MAX_CACHED_ORDERS = 200_000;
 const CLIENT_IDS_PER_GENERATION = 16_384;
 
 /** So that the largest of them stay below 4 KB. */
+const CLOSED_ORDERS_PER_CHUNK = 32;
 const FILLS_PER_CHUNK = 24;
 const TRADES_PER_CHUNK = 60;
 const DEFICITS_PER_CHUNK = 60;
@@ -82,15 +83,16 @@ export class HistoryFold {
   private readonly instruments = new Map<number, Instrument>();
   private readonly batch = new WriteBatch();
   private readonly candles: CandleFold;
+  private readonly briefOrders: BriefOrderWriter;
   private readonly fills: SeriesWriter<FillRecord>;
   private readonly trades: SeriesWriter<TradeRecord>;
-  private readonly closedOrders: SeriesWriter<ReferenceRecord>;
+  private readonly closedOrders: SeriesWriter<ReferenceRecord | OrderRecord>;
   private readonly liquidations: SeriesWriter<TradeRecord>;
   private readonly deficits: SeriesWriter<DeficitRecord>;
   private readonly transfers: TransferFold;
   private readonly funding: FundingFold;
   private readonly insurance: InsuranceFold;
-  /** Orders that are open, as far as they have been met. */
+  /** Orders that earlier turns have left open, as far as they have been met. */
   private readonly openOrders = new Map<number, OrderRecord>();
   /** Those that this batch has changed; some may have ended since. */
   private readonly changedOrders: OrderRecord[] = [];
@@ -109,9 +111,10 @@ export class HistoryFold {
     this.breathe = breathe;
     for (const instrument of instruments) this.instruments.set(instrument.id, instrument);
     this.candles = new CandleFold(database.candles);
+    this.briefOrders = new BriefOrderWriter(database.briefOrders);
     this.fills = new SeriesWriter(database.fills, FILLS_PER_CHUNK);
     this.trades = new SeriesWriter(database.trades, TRADES_PER_CHUNK);
-    this.closedOrders = new SeriesWriter(database.closedOrders, REFERENCES_PER_CHUNK);
+    this.closedOrders = new SeriesWriter(database.closedOrders, CLOSED_ORDERS_PER_CHUNK);
     this.liquidations = new SeriesWriter(database.liquidations, TRADES_PER_CHUNK);
     this.deficits = new SeriesWriter(database.deficits, DEFICITS_PER_CHUNK);
     this.transfers = new TransferFold(database);
@@ -197,6 +200,7 @@ export class HistoryFold {
       if (isOpen(order)) batch.put(database.orders, order.orderId, order);
     }
     this.changedOrders.length = 0;
+    this.briefOrders.flush(batch);
     this.fills.flush(batch);
     this.trades.flush(batch);
     this.liquidations.flush(batch);
@@ -217,21 +221,30 @@ export class HistoryFold {
     if (this.openOrders.size > MAX_CACHED_ORDERS) this.openOrders.clear();
   }
 
-  /** Orders that have ended are written at once, since nothing changes them any more: so they are garbage while young. */
+  /**
+   * Orders that have ended are written at once, since nothing changes them any more: so they are garbage while young. One
+   * that the turn has placed as well goes into its account's list itself: see brief-orders.ts.
+   */
   private endTurn(): void {
     const { database, batch, placedOrders, endedOrders } = this;
     for (const order of endedOrders) {
-      batch.put(database.orders, order.orderId, order);
-      this.openOrders.delete(order.orderId);
+      const wasOpen = this.openOrders.delete(order.orderId);
+      if (wasOpen) batch.put(database.orders, order.orderId, order);
+      const entry = wasOpen ? referenceTo(order.orderId, this.time) : order;
+      this.closedOrders.append(batch, order.accountId, this.place, entry);
     }
     endedOrders.length = 0;
-    for (const order of placedOrders) if (isOpen(order)) this.changedOrders.push(order);
+    for (const order of placedOrders) {
+      if (isOpen(order)) {
+        this.openOrders.set(order.orderId, order);
+        this.changedOrders.push(order);
+      } else this.briefOrders.append(batch, order, this.place);
+    }
     placedOrders.length = 0;
     this.insurance.endTurn(batch, this.actorId, this.place, this.time);
   }
 
   private placed(order: OrderRecord): void {
-    this.openOrders.set(order.orderId, order);
     this.placedOrders.push(order);
     if (order.clientOrderId === "") return;
     const key = [this.index.clientIdGeneration, order.accountId, order.clientOrderId];
@@ -292,19 +305,18 @@ export class HistoryFold {
     order.status = status;
     order.reason = reason;
     this.endedOrders.push(order);
-    this.closedOrders.append(this.batch, order.accountId, this.place, referenceTo(order.orderId, this.time));
   }
 
-  private readOrder(orderId: number): OrderRecord | undefined {
-    const order = this.database.orders.get(orderId);
-    if (order !== undefined) this.openOrders.set(orderId, order);
+  private readOrder(orderId: number): OrderRecord {
+    const order = must(this.database.orders.get(orderId), `order ${orderId} in the history index`);
+    this.openOrders.set(orderId, order);
     return order;
   }
 
   /** The order, which this turn changes. */
   private touch(orderId: number): OrderRecord {
-    const known = this.openOrders.get(orderId) ?? this.readOrder(orderId);
-    const order = must(known, `order ${orderId} in the history index`);
+    const placedNow = this.placedOrders.findLast((placed) => placed.orderId === orderId);
+    const order = placedNow ?? this.openOrders.get(orderId) ?? this.readOrder(orderId);
     if (order.sequence <= this.index.sequence) this.changedOrders.push(order);
     order.updatedAt = this.time;
     order.sequence = this.place.sequence;

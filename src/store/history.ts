@@ -6,13 +6,14 @@ import type { Database } from "./database.ts";
 import { fundingRateKey } from "./funding-fold.ts";
 import { readIndex } from "./history-fold.ts";
 import { isWithin, type Page, type PageQuery, parseCursor, printCursor } from "./pages.ts";
-import type {
-  FillRecord,
-  FundingPaymentRecord,
-  FundingRateRecord,
-  FundMovementRecord,
+import {
+  type FillRecord,
+  type FundingPaymentRecord,
+  type FundingRateRecord,
+  type FundMovementRecord,
   OrderRecord,
-  TradeRecord,
+  type ReferenceRecord,
+  type TradeRecord,
 } from "./rows.ts";
 
 export interface AccountQuery extends PageQuery {
@@ -52,7 +53,7 @@ export class History {
   /** The order as of the index, open or not; undefined when there is none. Whose it is, is for the caller to check. */
   orderById(orderId: number): OrderRecord | undefined {
     this.database.refresh();
-    return this.database.orders.get(orderId);
+    return this.find(orderId);
   }
 
   /** The latest order that the account placed under this client order id. */
@@ -61,7 +62,7 @@ export class History {
     database.refresh();
     for (let generation = readIndex(database).clientIdGeneration; generation >= 0; generation--) {
       const found = database.clientOrders.get([generation, accountId, clientOrderId]);
-      if (found !== undefined) return database.orders.require(found.orderId);
+      if (found !== undefined) return this.find(found.orderId) ?? database.orders.require(found.orderId);
     }
     return undefined;
   }
@@ -70,9 +71,12 @@ export class History {
   ordersOf(accountId: number, query: AccountQuery): Page<OrderRecord> {
     const { database } = this;
     database.refresh();
-    return database.closedOrders.read(accountId, query, ({ id, time }) =>
-      isOf(query, id) && isWithin(time, query) ? database.orders.require(id) : null,
-    );
+    return database.closedOrders.read(accountId, query, (entry) => {
+      const isBrief = entry.type === OrderRecord.code;
+      const [id, time] = isBrief ? [entry.orderId, entry.updatedAt] : [entry.id, entry.time];
+      if (!isOf(query, id) || !isWithin(time, query)) return null;
+      return isBrief ? entry : database.orders.require(id);
+    });
   }
 
   /** The account's fills, the latest first; those of turns behind `throughSequence` left out. */
@@ -179,6 +183,16 @@ export class History {
   minuteCandles(instrumentId: number, fromTime: number): Candle[] {
     const startTime = openTimeOf("1m", fromTime);
     return this.candles(instrumentId, "1m", { startTime, limit: Number.MAX_SAFE_INTEGER });
+  }
+
+  private find(orderId: number): OrderRecord | undefined {
+    const { orders, briefOrders, closedOrders } = this.database;
+    const order = orders.get(orderId);
+    if (order !== undefined) return order;
+    const place = briefOrders.placeOf(orderId);
+    const isIt = (entry: ReferenceRecord | OrderRecord) => entry.type === OrderRecord.code && entry.orderId === orderId;
+    const entry = place && closedOrders.find(place.accountId, place, isIt);
+    return entry?.type === OrderRecord.code ? entry : undefined;
   }
 }
 

@@ -106,7 +106,10 @@ export const TransferRecord = shape(254, "TransferRecord", {
 });
 export type TransferRecord = MessageOf<typeof TransferRecord>;
 
-/** An entry of a list whose rows stand elsewhere: a closed order and when it was closed, a transfer and its request. */
+/**
+ * An entry of a list whose rows stand elsewhere: a closed order and when it was closed (a brief one stands in the list
+ * itself: see brief-orders.ts), a transfer and its request.
+ */
 export const ReferenceRecord = shape(255, "ReferenceRecord", { id: "number", time: "number" });
 export type ReferenceRecord = MessageOf<typeof ReferenceRecord>;
 
@@ -117,6 +120,16 @@ export const REFERENCES_PER_CHUNK = 160;
 /** The order behind a client order id. */
 export const ClientOrderRecord = shape(256, "ClientOrderRecord", { orderId: "number" });
 export type ClientOrderRecord = MessageOf<typeof ClientOrderRecord>;
+
+/** Leads from an order to the list of closed orders where it stands. */
+export const OrderPlaceRecord = shape(264, "OrderPlaceRecord", {
+  orderId: "number",
+  accountId: "number",
+  /** Of the turn that placed and ended it: see series.ts. */
+  clock: "number",
+  sequence: "number",
+});
+export type OrderPlaceRecord = MessageOf<typeof OrderPlaceRecord>;
 
 /** How far the history index has come. */
 export const IndexRecord = shape(257, "IndexRecord", {

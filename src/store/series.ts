@@ -1,7 +1,7 @@
 import type { Message } from "../core/shape.ts";
 import { decodeMessage, messageBytes } from "../wire/codec.ts";
 import { type Page, type PageQuery, parseCursor, printCursor } from "./pages.ts";
-import { type Key, Table, VALUE_HEADER_BYTES, viewOf } from "./table.ts";
+import { type Key, Table, viewOf } from "./table.ts";
 import type { WriteBatch } from "./write-batch.ts";
 
 /**
@@ -54,10 +54,10 @@ export class SeriesTable<Row extends Message> extends Table {
     const data: Shown[] = [];
     let scanned = 0;
     let nextCursor: string | null = null;
-    this.eachValue({ start, end: [list], reverse: true }, (key, value) => {
+    this.eachValue({ start, end: [list], reverse: true }, (key, rows) => {
       const [, ...place] = key as number[];
       if ((place[1] as number) > throughSequence) return true;
-      const view = viewOf(value);
+      const view = viewOf(rows);
       const offsets = offsetsOf(view);
       const isResumed = resume?.every((number, i) => i === place.length || number === place[i]);
       for (let i = isResumed ? Math.min(resume?.at(-1) ?? 0, offsets.length) : offsets.length; i > 0; i--) {
@@ -66,13 +66,29 @@ export class SeriesTable<Row extends Message> extends Table {
           return false;
         }
         scanned++;
-        const shown = show(decodeMessage(view, value, offsets[i - 1] as number) as Row, place, i);
+        const shown = show(decodeMessage(view, rows, offsets[i - 1] as number) as Row, place, i);
         if (shown !== null) data.push(shown);
       }
       // Older chunks hold nothing later than what this one begins with.
       return (place[0] as number) >= startTime;
     });
     return { data, nextCursor };
+  }
+
+  /** The row that a turn has appended to the list and that `matches`. */
+  find(list: number, { clock, sequence }: Place, matches: (row: Row) => boolean): Row | undefined {
+    let found: Row | undefined;
+    const start = [list, clock, sequence, Number.MAX_SAFE_INTEGER];
+    this.eachValue({ start, end: [list], reverse: true }, (key, rows) => {
+      const view = viewOf(rows);
+      for (const at of offsetsOf(view)) {
+        const row = decodeMessage(view, rows, at) as Row;
+        if (matches(row)) found = row;
+      }
+      // What begins in this turn may go on with rows of it.
+      return found === undefined && (key as number[])[2] === sequence;
+    });
+    return found;
   }
 }
 
@@ -113,6 +129,6 @@ export class SeriesWriter<Row extends Message> {
 
 function offsetsOf(view: DataView): number[] {
   const offsets: number[] = [];
-  for (let at = VALUE_HEADER_BYTES; at < view.byteLength; at += messageBytes(view, at)) offsets.push(at);
+  for (let at = 0; at < view.byteLength; at += messageBytes(view, at)) offsets.push(at);
   return offsets;
 }

@@ -3,16 +3,20 @@ import type { Database as LmdbTable } from "lmdb";
 import type { Message } from "../core/shape.ts";
 import { decodeMessage } from "../wire/codec.ts";
 import { DatabaseCorruptError } from "./genesis.ts";
+import { Unpacker } from "./packing.ts";
 
 /**
- * A value: u8 version, u32 crc32, one encoded row or several. LMDB has no checksums of its own: without this a flipped bit
- * would be read as data. The checksum covers the table's name, the key and the rows, since a row under another key is as
- * wrong as another row; that of version 1, which is still read, covers the rows alone.
+ * A value: u8 version, u32 crc32, one row or several, packed (packing.ts). LMDB has no checksums of its own: without this a
+ * flipped bit would be read as data. The checksum covers the table's name, the key and the rows, since a row under another
+ * key is as wrong as another row. Still read: version 2, whose rows are not packed, and version 1, whose checksum covers
+ * the rows alone as well.
  */
 export const VALUE_HEADER_BYTES = 5;
-const VALUE_VERSION = 2;
+const VALUE_VERSION = 3;
+const VALUE_VERSION_UNPACKED = 2;
 const VALUE_VERSION_WITHOUT_KEY = 1;
 const AT_VALUE_CRC = 1;
+const unpacker = new Unpacker();
 
 /** Numbers are safe integers; lists are ordered element by element. */
 export type Key = number | string | (number | string)[];
@@ -39,7 +43,7 @@ export interface Range {
   limit?: number;
 }
 
-/** Writes the header of the value of `table` under `key` whose payload stands behind it. */
+/** Writes the header of the value of `table` under `key` whose packed rows stand behind it. */
 export function sealValue(table: Table, key: Key, view: DataView, bytes: Uint8Array, from: number, to: number): void {
   view.setUint8(from, VALUE_VERSION);
   view.setUint32(from + AT_VALUE_CRC, crc32(bytes.subarray(from + VALUE_HEADER_BYTES, to), table.crcOf(key)), true);
@@ -64,14 +68,11 @@ export class Table {
   }
 
   /**
-   * Visits values in order, their payload behind VALUE_HEADER_BYTES, until `visit` answers false. Reads one state of the
-   * database, whatever is written meanwhile. Throws DatabaseCorruptError where a value is damaged.
+   * Visits values in order, each as its rows in the codec's bytes, back to back, until `visit` answers false. Reads one
+   * state of the database, whatever is written meanwhile. Throws DatabaseCorruptError where a value is damaged.
    */
-  eachValue(range: Range, visit: (key: Key, value: Uint8Array) => boolean): void {
-    for (const { key, value } of this.lmdb.getRange(range)) {
-      this.check(key, value);
-      if (!visit(key, value)) return;
-    }
+  eachValue(range: Range, visit: (key: Key, rows: Uint8Array) => boolean): void {
+    for (const { key, value } of this.lmdb.getRange(range)) if (!visit(key, this.rowsOf(key, value))) return;
   }
 
   /**
@@ -97,14 +98,17 @@ export class Table {
     return rows;
   }
 
-  protected check(key: Key, value: Uint8Array): void {
+  /** What the value holds, in the codec's bytes. */
+  protected rowsOf(key: Key, value: Uint8Array): Uint8Array {
     if (value.length < VALUE_HEADER_BYTES) throw this.corrupt(key, "the value is too short");
-    const [version] = value;
-    if (version !== VALUE_VERSION && version !== VALUE_VERSION_WITHOUT_KEY)
+    const version = value[0] as number;
+    if (version < VALUE_VERSION_WITHOUT_KEY || version > VALUE_VERSION)
       throw this.corrupt(key, `version ${version}, this program reads up to ${VALUE_VERSION}`);
-    const before = version === VALUE_VERSION ? this.crcOf(key) : 0;
+    const before = version === VALUE_VERSION_WITHOUT_KEY ? 0 : this.crcOf(key);
     const checksum = viewOf(value).getUint32(AT_VALUE_CRC, true);
-    if (checksum !== crc32(value.subarray(VALUE_HEADER_BYTES), before)) throw this.corrupt(key, "wrong checksum");
+    const rows = value.subarray(VALUE_HEADER_BYTES);
+    if (checksum !== crc32(rows, before)) throw this.corrupt(key, "wrong checksum");
+    return version <= VALUE_VERSION_UNPACKED ? rows : unpacker.unpack(rows);
   }
 
   protected corrupt(key: Key, why: string): DatabaseCorruptError {
@@ -118,8 +122,7 @@ export class RowTable<Row extends Message = Message> extends Table {
   get(key: Key): Row | undefined {
     const value = this.lmdb.getBinary(key);
     if (value === undefined) return undefined;
-    this.check(key, value);
-    return decodeMessage(viewOf(value), value, VALUE_HEADER_BYTES) as Row;
+    return this.rowOf(this.rowsOf(key, value));
   }
 
   /** As get(), where another row says that this one exists. */
@@ -131,10 +134,14 @@ export class RowTable<Row extends Message = Message> extends Table {
 
   /** As eachValue(), decoded. */
   each(range: Range, visit: (key: Key, row: Row) => void): void {
-    this.eachValue(range, (key, value) => {
-      visit(key, decodeMessage(viewOf(value), value, VALUE_HEADER_BYTES) as Row);
+    this.eachValue(range, (key, rows) => {
+      visit(key, this.rowOf(rows));
       return true;
     });
+  }
+
+  private rowOf(rows: Uint8Array): Row {
+    return decodeMessage(viewOf(rows), rows, 0) as Row;
   }
 }
 

@@ -1,13 +1,18 @@
 import { assert } from "../assert.ts";
 import type { Message } from "../core/shape.ts";
-import { encodeMessage, messageBytes } from "../wire/codec.ts";
+import { AT_PAYLOAD_BYTES, encodeMessage, MESSAGE_HEADER_BYTES } from "../wire/codec.ts";
+import { pad8 } from "../wire/record.ts";
+import { maxPackedBytes, packRow, RowBuffer } from "./packing.ts";
 import { type Key, type RowTable, sealValue, type Table, VALUE_HEADER_BYTES } from "./table.ts";
 
 /** No row is larger: requests are cut at 64 KiB, a snapshot's part at 256 KiB. */
 const MAX_ROW_BYTES = 512 * 1024;
-const FIRST_BYTES = 1024 * 1024;
+const MAX_PACKED_BYTES = VALUE_HEADER_BYTES + maxPackedBytes(MAX_ROW_BYTES);
+const FIRST_BYTES = 2 * 1024 * 1024;
 /** A batch of a whole snapshot should not keep its memory. */
 const KEEP_BYTES = 16 * 1024 * 1024;
+/** In the place of a row. */
+const NONE = -1;
 
 export const noBreath = (): void => {};
 
@@ -24,43 +29,52 @@ interface Write {
  * is done while the transaction is open (a thread that dies inside one would freeze the whole process).
  */
 export class WriteBatch {
-  private bytes = new Uint8Array(FIRST_BYTES);
-  private view = new DataView(this.bytes.buffer);
+  /** Rows that are held, and behind them the one in hand. */
+  private rows = new RowBuffer(FIRST_BYTES);
+  private rowsEnd = 0;
+  private values = new Uint8Array(FIRST_BYTES);
+  private view = new DataView(this.values.buffer);
   private end = 0;
   /** The first `count` are of this batch; the others are used again. */
   private readonly writes: Write[] = [];
   private count = 0;
 
   put<Row extends Message>(table: RowTable<Row>, key: Key, row: Row): void {
-    const from = this.open();
-    this.close(table, key, from, encodeMessage(this.view, this.bytes, from + VALUE_HEADER_BYTES, row));
+    this.encode(row);
+    this.putInHand(table, key);
   }
 
   /** Encodes a row that will be written by putHeld(). Returns what it is known by there. */
   hold(row: Message): number {
-    const at = this.open();
-    this.end = encodeMessage(this.view, this.bytes, at, row);
+    const at = this.rowsEnd;
+    this.rowsEnd = this.encode(row);
     return at;
   }
 
   /** Rows that hold() has encoded under one key, back to back. */
   putHeld(table: Table, key: Key, held: readonly number[]): void {
-    const from = this.open();
+    const from = this.end;
     let end = from + VALUE_HEADER_BYTES;
+    let before = NONE;
     for (const at of held) {
-      const to = at + messageBytes(this.view, at);
-      this.bytes.copyWithin(end, at, to);
-      end += to - at;
+      this.makeRoom(end);
+      end = packRow(this.rows, at, before, this.values, end);
+      before = at;
     }
     this.close(table, key, from, end);
   }
 
   /** A row that is encoded already. Copied. */
   putEncoded(table: Table, key: Key, row: Uint8Array): void {
-    assert(row.length <= MAX_ROW_BYTES - VALUE_HEADER_BYTES, `table ${table.name}: a row of ${row.length} bytes`);
-    const from = this.open();
-    this.bytes.set(row, from + VALUE_HEADER_BYTES);
-    this.close(table, key, from, from + VALUE_HEADER_BYTES + row.length);
+    assert(row.length <= MAX_ROW_BYTES, `table ${table.name}: a row of ${row.length} bytes`);
+    this.makeRowRoom();
+    const { bytes, view } = this.rows;
+    const at = this.rowsEnd;
+    // It was encoded at any offset, and its text may end between two words.
+    const length = pad8(row.length);
+    bytes.fill(0, at, at + length).set(row, at);
+    view.setUint32(at + AT_PAYLOAD_BYTES, length - MESSAGE_HEADER_BYTES, true);
+    this.putInHand(table, key);
   }
 
   remove(table: Table, key: Key): void {
@@ -73,25 +87,35 @@ export class WriteBatch {
       breathe();
       const { table, key, from, to } = this.writes[i] as Write;
       if (to === 0) table.lmdb.remove(key);
-      else table.lmdb.put(key, this.bytes.subarray(from, to));
+      else table.lmdb.put(key, this.values.subarray(from, to));
     }
   }
 
   clear(): void {
     this.count = 0;
     this.end = 0;
-    if (this.bytes.length > KEEP_BYTES) this.resize(FIRST_BYTES);
+    this.rowsEnd = 0;
+    if (this.values.length > KEEP_BYTES) this.resize(FIRST_BYTES);
+    if (this.rows.bytes.length > KEEP_BYTES) this.rows = new RowBuffer(FIRST_BYTES);
   }
 
-  private open(): number {
-    if (this.bytes.length - this.end < MAX_ROW_BYTES) this.resize(this.bytes.length * 2);
-    return this.end;
+  /** The row in hand is encoded. Returns where it ends. */
+  private encode(row: Message): number {
+    this.makeRowRoom();
+    const end = encodeMessage(this.rows.view, this.rows.bytes, this.rowsEnd, row);
+    // Bytes beyond the end of an array are dropped in silence: this is where that would show.
+    assert(end - this.rowsEnd <= MAX_ROW_BYTES, "a row is larger than any can be");
+    return end;
+  }
+
+  private putInHand(table: Table, key: Key): void {
+    this.makeRoom(this.end);
+    const end = packRow(this.rows, this.rowsEnd, NONE, this.values, this.end + VALUE_HEADER_BYTES);
+    this.close(table, key, this.end, end);
   }
 
   private close(table: Table, key: Key, from: number, to: number): void {
-    // Bytes beyond the end of an array are dropped in silence: this is where that would show.
-    assert(to - from <= MAX_ROW_BYTES, `table ${table.name}: a row of ${to - from} bytes`);
-    sealValue(table, key, this.view, this.bytes, from, to);
+    sealValue(table, key, this.view, this.values, from, to);
     this.add(table, key, from, to);
     this.end = to;
   }
@@ -108,10 +132,21 @@ export class WriteBatch {
     write.to = to;
   }
 
+  /** For another row in the codec's bytes. */
+  private makeRowRoom(): void {
+    const bytes = this.rowsEnd + MAX_ROW_BYTES;
+    if (bytes > this.rows.bytes.length) this.rows = this.rows.enlarged(bytes);
+  }
+
+  /** For another packed row, and the head of a value, behind `end`. */
+  private makeRoom(end: number): void {
+    if (this.values.length - end < MAX_PACKED_BYTES) this.resize(this.values.length * 2);
+  }
+
   private resize(length: number): void {
-    const bytes = new Uint8Array(length);
-    bytes.set(this.bytes.subarray(0, this.end));
-    this.bytes = bytes;
-    this.view = new DataView(bytes.buffer);
+    const values = new Uint8Array(length);
+    values.set(this.values.subarray(0, Math.min(length, this.values.length)));
+    this.values = values;
+    this.view = new DataView(values.buffer);
   }
 }

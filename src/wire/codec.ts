@@ -17,6 +17,7 @@ import { blank, type Message, SHAPES, type Shape } from "../core/shape.ts";
  */
 const packr = new Packr({ useRecords: false });
 export const MESSAGE_HEADER_BYTES = 8;
+export const AT_PAYLOAD_BYTES = 4;
 const encoder = new TextEncoder();
 // A byte order mark at the start of a text is a part of it.
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
@@ -60,7 +61,7 @@ export function decodeShared(view: DataView, bytes: Uint8Array, offset: number):
 
 /** The size of the message at `offset`, head included. */
 export function messageBytes(view: DataView, offset: number): number {
-  return MESSAGE_HEADER_BYTES + view.getUint32(offset + 4, true);
+  return MESSAGE_HEADER_BYTES + view.getUint32(offset + AT_PAYLOAD_BYTES, true);
 }
 
 /** Visits each message between two offsets as a shared object: copy what you keep. */
@@ -93,7 +94,7 @@ function compile(code: number): Codec {
     ...jsons.map((name) => `at = putJson(view, bytes, at, m.${name});`),
     strings.length + jsons.length > 0 ? "while (at & 7) bytes[at++] = 0;" : "",
     `view.setUint16(offset, ${code}, true); view.setUint16(offset + 2, ${fields.length}, true);`,
-    `view.setUint32(offset + 4, at - offset - ${MESSAGE_HEADER_BYTES}, true);`,
+    `view.setUint32(offset + ${AT_PAYLOAD_BYTES}, at - offset - ${MESSAGE_HEADER_BYTES}, true);`,
     "return at;",
   ];
   const decodeBody = [

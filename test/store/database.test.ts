@@ -8,7 +8,9 @@ import { blank } from "../../src/core/shape.ts";
 import { openDatabase } from "../../src/store/database.ts";
 import { DatabaseCorruptError } from "../../src/store/genesis.ts";
 import { OrderRecord, SnapshotRecord } from "../../src/store/rows.ts";
+import { viewOf } from "../../src/store/table.ts";
 import { WriteBatch } from "../../src/store/write-batch.ts";
+import { encodeMessage, maxMessageBytes } from "../../src/wire/codec.ts";
 
 const root = fs.mkdtempSync(join(tmpdir(), "perpd-database-"));
 after(() => fs.rmSync(root, { recursive: true }));
@@ -232,20 +234,28 @@ function* keysOfBranches(bytes: Buffer): Generator<{ at: number; length: number 
   }
 }
 
-test("values of version 1, whose checksum leaves out the key, are still read", async () => {
+test("values of older versions are still read, and one of a newer version is named", async () => {
   const dir = newDir();
   await fill(dir, 3);
   const database = openDatabase(dir);
-  const old = Buffer.from(database.orders.lmdb.getBinary(2) as Buffer);
-  old.writeUInt8(1, 0);
-  old.writeUInt32LE(crc32(old.subarray(5)), 1);
-  database.orders.lmdb.putSync(2, old);
-  database.refresh();
-  assert.equal(database.orders.get(2)?.orderId, 2);
-  old.writeUInt8(3, 0);
-  database.orders.lmdb.putSync(2, old);
-  database.refresh();
-  assert.throws(() => database.orders.get(2), /key 2: version 3, this program reads up to 2/);
+  const order = database.orders.require(2);
+  const old = Buffer.alloc(5 + maxMessageBytes(order));
+  const end = encodeMessage(viewOf(old), old, 5, { ...order, priceTicks: 7 } as typeof order);
+  const write = (version: number, checksumBefore: number): void => {
+    const value = old.subarray(0, end);
+    value.writeUInt8(version, 0);
+    value.writeUInt32LE(crc32(value.subarray(5), checksumBefore), 1);
+    database.orders.lmdb.putSync(2, value);
+    database.refresh();
+  };
+  write(1, 0);
+  assert.deepEqual(database.orders.get(2), { ...order, priceTicks: 7 });
+  write(2, database.orders.crcOf(2));
+  assert.deepEqual(database.orders.get(2), { ...order, priceTicks: 7 });
+  write(2, 0);
+  assert.throws(() => database.orders.get(2), /key 2: wrong checksum/);
+  write(4, database.orders.crcOf(2));
+  assert.throws(() => database.orders.get(2), /key 2: version 4, this program reads up to 3/);
   await database.close();
 });
 

@@ -116,6 +116,39 @@ test("accounts of the house leave public trades and candles, and no rows of thei
   });
 });
 
+test("orders that end in the turn that places them are found by id and client id, and listed as they ended", async () => {
+  const other = ALICE + 1;
+  const brief = (serial: number) => [
+    placed(serial, { accountId: serial % 3 === 0 ? other : ALICE, clientOrderId: `c${serial}`, rests: 0 }),
+    closed(serial, serial % 3 === 0 ? other : ALICE),
+  ];
+  const turns: LoggedTurn[] = [];
+  const add = (...events: Message[]): number =>
+    turns.push({ sequence: turns.length + 1, time: 1000 + turns.length, actorId: 1, events });
+  for (let serial = 1; serial <= 300; serial++) if (serial % 50 !== 0) add(...brief(serial));
+  // One turn: many, which end in another order than that of their ids.
+  const many = Array.from({ length: 80 }, (_, i) => 400 + i);
+  add(...many.map((serial) => placed(serial)), ...many.toReversed().map((serial) => closed(serial)));
+  const database = openDatabase(newDir());
+  const fold = new HistoryFold(database, INSTRUMENTS);
+  foldTurns(fold, turns.slice(0, 100));
+  foldTurns(fold, turns.slice(100));
+  const history = new History(database);
+  for (let serial = 0; serial <= 500; serial++) {
+    const order = history.orderById(m.serialToId(serial, 1));
+    const isThere = (serial >= 1 && serial <= 300 && serial % 50 !== 0) || many.includes(serial);
+    assert.equal(order?.orderId, isThere ? m.serialToId(serial, 1) : undefined, `serial ${serial}`);
+    if (isThere) assert.equal(order?.status, m.STATUS_CANCELED);
+  }
+  assert.equal(history.orderById(m.serialToId(7, 7)), undefined);
+  assert.equal(history.orderByClientId(other, "c33")?.orderId, m.serialToId(33, 1));
+  const listed = allPages(30, (query) => history.ordersOf(ALICE, query)).map(({ orderId }) => (orderId - 1) / 256);
+  assert.deepEqual(listed.slice(0, 80), many);
+  assert.deepEqual(listed.slice(80, 84), [299, 298, 296, 295]);
+  assert.equal(database.orders.verify(), 0);
+  await database.close();
+});
+
 test("an event about an order that never was stops the fold", async () => {
   await assert.rejects(
     withHistory(turnsOf([closed(1)]), () => {}),

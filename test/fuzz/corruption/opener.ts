@@ -4,12 +4,13 @@ import { refuseOrphanedLog } from "../../../src/actor/threads.ts";
 import { type Config, loadConfig } from "../../../src/config.ts";
 import { compileInstrument } from "../../../src/core/instrument.ts";
 import { actorIdsOf, RecoveredExchange } from "../../../src/operate/recovered.ts";
+import { BriefOrderTable } from "../../../src/store/brief-orders.ts";
 import { type Database, openDatabase } from "../../../src/store/database.ts";
 import { readIndex } from "../../../src/store/history-fold.ts";
 import { Keeper } from "../../../src/store/keeper.ts";
 import { openLog } from "../../../src/store/log.ts";
 import { SeriesTable } from "../../../src/store/series.ts";
-import { Table, VALUE_HEADER_BYTES, viewOf } from "../../../src/store/table.ts";
+import { Table, viewOf } from "../../../src/store/table.ts";
 import { eachMessage } from "../../../src/wire/codec.ts";
 
 /** What a folder comes to when it is opened as a start opens it. */
@@ -100,10 +101,9 @@ function readHistory(opened: Opened, database: Database, config: Config): void {
 function rowsOf(table: Table): string[] {
   table.verify();
   const rows: string[] = [];
-  table.eachValue({}, (key, value) => {
-    const of = table instanceof SeriesTable ? (key as (number | string)[])[0] : key;
-    const view = viewOf(value);
-    eachMessage(view, value, VALUE_HEADER_BYTES, value.length, (row) => {
+  table.eachValue({}, (key, encoded) => {
+    const of = table instanceof SeriesTable || table instanceof BriefOrderTable ? (key as (number | string)[])[0] : key;
+    eachMessage(viewOf(encoded), encoded, 0, encoded.length, (row) => {
       rows.push(`${JSON.stringify(of)} ${JSON.stringify(row)}`);
     });
     return true;
