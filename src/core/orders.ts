@@ -1,36 +1,34 @@
-import { Fills, larger } from "./fills.ts";
+import { OrderDetails } from "./order-details.ts";
 import { NONE, SerialIndex } from "./serial-index.ts";
-import type { PriceTicks, QuantityLots } from "./units.ts";
+import type { PriceTicks, Quanta, QuantityLots, TimeMs } from "./units.ts";
 
 export { NONE } from "./serial-index.ts";
 
 /**
- * What all that an order passes through looks at, 64 bytes: 32-bit words, and in the room of two of them each a number that
- * may be larger. What changes with every order comes first.
+ * An order, 64 bytes: numbers that may be large, and behind them 32-bit words. What an order has beyond that is in its
+ * details (order-details.ts), and as long as it has none, it has traded nothing, remains whole, is as it was made, and needs
+ * margin at its own price.
  */
-const WORDS = 16;
-const NUMBERS = WORDS / 2;
+const BYTES = 64; // one cache line
+const NUMBERS = BYTES / 8;
 const SERIAL = 0;
 const REMAINING = 1;
-const ROW = 4;
-const ATTRIBUTES = 5;
-const PRICE = 6;
-const MARGIN_PRICE = 7;
+const CREATED_AT = 2;
+const SEQUENCE = 3;
+const WORDS = BYTES / 4;
+const ROW = 8;
+const ATTRIBUTES = 9;
+const PRICE = 10;
+/** The place of its details; 0 = it has none. */
+const DETAILS = 11;
 /** Links of its queue in the book, and of its account's list. */
-const NEXT = 8;
-const PREVIOUS = 9;
-const ACCOUNT_NEXT = 10;
-const ACCOUNT_PREVIOUS = 11;
-const LOSS = 12;
-/** Where its fills stand, or 0 as long as there is none. */
-const FILLS = 13;
-const QUANTITY = 7;
+const NEXT = 12;
+const PREVIOUS = 13;
+const ACCOUNT_NEXT = 14;
+const ACCOUNT_PREVIOUS = 15;
 
-/** When it was made and changed, and its sequence: apart, since only replies and snapshots ask. */
-const TIMES = 3;
-const CREATED_AT = 0;
-const UPDATED_AT = 1;
-const SEQUENCE = 2;
+/** A symbol holds no more: only addresses are reserved for so many, 4 GiB. */
+const MAX_CAPACITY = 2 ** 26;
 
 /** Attribute bits: side 0, type 1–3, time in force 4–7, flags 8–15, self-trade prevention 16–19, then state bits. */
 const RESTING = 1 << 24;
@@ -50,11 +48,11 @@ const ICEBERG = 1 << 30;
 export class Orders {
   count = 0;
   private capacity: number;
+  /** It grows in place, which only shared memory does: no pause for a copy, and no old copies that the allocator keeps. */
+  private readonly memory: SharedArrayBuffer;
   private words: Int32Array;
-  /** The same memory. */
   private numbers: Float64Array;
-  private times: Float64Array;
-  private readonly fills = new Fills();
+  private readonly details = new OrderDetails();
   private readonly index: SerialIndex;
   /** As long as the last slot that has one; "" = none. */
   private readonly clientIds: string[] = [];
@@ -67,27 +65,31 @@ export class Orders {
 
   constructor(capacity = 1024) {
     this.capacity = capacity;
-    this.numbers = new Float64Array(capacity * NUMBERS);
-    this.words = new Int32Array(this.numbers.buffer);
-    this.times = new Float64Array(capacity * TIMES);
+    this.memory = new SharedArrayBuffer(capacity * BYTES, { maxByteLength: MAX_CAPACITY * BYTES });
+    this.numbers = new Float64Array(this.memory, 0, capacity * NUMBERS);
+    this.words = new Int32Array(this.memory, 0, capacity * WORDS);
     this.dirty = new Int32Array(Math.ceil(capacity / 32));
-    this.index = new SerialIndex(capacity, (slot) => this.numbers[slot * NUMBERS + SERIAL]);
+    this.index = new SerialIndex(capacity, MAX_CAPACITY, (slot) => this.numbers[slot * NUMBERS + SERIAL]);
   }
 
   /** Takes a slot for a new order. The caller sets the rest. */
-  add(serial: number, row: number, attributes: number, priceTicks: PriceTicks, quantityLots: QuantityLots): number {
+  add(
+    serial: number,
+    row: number,
+    attributes: number,
+    priceTicks: PriceTicks,
+    quantityLots: QuantityLots,
+    createdAt: TimeMs,
+  ): number {
     const slot = this.takeSlot();
     const { numbers, words } = this;
     numbers[slot * NUMBERS + SERIAL] = serial;
     numbers[slot * NUMBERS + REMAINING] = quantityLots;
-    numbers[slot * NUMBERS + QUANTITY] = quantityLots;
-    const at = slot * WORDS;
-    words[at + ROW] = row;
-    words[at + ATTRIBUTES] = attributes;
-    words[at + PRICE] = priceTicks;
-    words[at + MARGIN_PRICE] = 0;
-    words[at + LOSS] = 0;
-    this.times[slot * TIMES + SEQUENCE] = 0;
+    numbers[slot * NUMBERS + CREATED_AT] = createdAt;
+    numbers[slot * NUMBERS + SEQUENCE] = 0;
+    words[slot * WORDS + ROW] = row;
+    words[slot * WORDS + ATTRIBUTES] = attributes;
+    words[slot * WORDS + PRICE] = priceTicks;
     this.index.add(serial, slot);
     this.count++;
     this.touch(slot);
@@ -100,9 +102,9 @@ export class Orders {
     const serial = numbers[slot * NUMBERS + SERIAL];
     if ((words[at + ATTRIBUTES] & PERSISTED) !== 0) this.removedSerials.push(serial);
     this.index.remove(serial, slot);
-    if (words[at + FILLS] !== 0) {
-      this.fills.free(words[at + FILLS]);
-      words[at + FILLS] = 0;
+    if (words[at + DETAILS] !== 0) {
+      this.details.free(words[at + DETAILS]);
+      words[at + DETAILS] = 0;
     }
     numbers[slot * NUMBERS + SERIAL] = 0;
     words[at + ATTRIBUTES] = 0;
@@ -143,34 +145,37 @@ export class Orders {
     return this.words[slot * WORDS + PRICE];
   }
   quantityLots(slot: number): QuantityLots {
-    return this.numbers[slot * NUMBERS + QUANTITY];
+    const place = this.words[slot * WORDS + DETAILS];
+    return place === 0 ? this.remainingLots(slot) : this.details.quantityLots(place);
   }
   remainingLots(slot: number): QuantityLots {
     return this.numbers[slot * NUMBERS + REMAINING];
   }
   filledLots(slot: number): QuantityLots {
-    return this.fills.lots(this.words[slot * WORDS + FILLS]);
+    return this.details.filledLots(this.words[slot * WORDS + DETAILS]);
   }
-  filledQuanta(slot: number): number {
-    return this.fills.quanta(this.words[slot * WORDS + FILLS]);
+  filledQuanta(slot: number): Quanta {
+    return this.details.filledQuanta(this.words[slot * WORDS + DETAILS]);
   }
-  feeQuanta(slot: number): number {
-    return this.fills.feeQuanta(this.words[slot * WORDS + FILLS]);
+  feeQuanta(slot: number): Quanta {
+    return this.details.feeQuanta(this.words[slot * WORDS + DETAILS]);
   }
   marginPriceTicks(slot: number): PriceTicks {
-    return this.words[slot * WORDS + MARGIN_PRICE];
+    const place = this.words[slot * WORDS + DETAILS];
+    return place === 0 ? this.priceTicks(slot) : this.details.marginPriceTicks(place);
   }
   lossTicks(slot: number): PriceTicks {
-    return this.words[slot * WORDS + LOSS];
+    return this.details.lossTicks(this.words[slot * WORDS + DETAILS]);
   }
-  createdAt(slot: number): number {
-    return this.times[slot * TIMES + CREATED_AT];
+  createdAt(slot: number): TimeMs {
+    return this.numbers[slot * NUMBERS + CREATED_AT];
   }
-  updatedAt(slot: number): number {
-    return this.times[slot * TIMES + UPDATED_AT];
+  updatedAt(slot: number): TimeMs {
+    const place = this.words[slot * WORDS + DETAILS];
+    return place === 0 ? this.createdAt(slot) : this.details.updatedAt(place);
   }
   sequence(slot: number): number {
-    return this.times[slot * TIMES + SEQUENCE];
+    return this.numbers[slot * NUMBERS + SEQUENCE];
   }
   clientOrderId(slot: number): string {
     return slot < this.clientIds.length ? this.clientIds[slot] : "";
@@ -195,8 +200,7 @@ export class Orders {
   /** Another price, quantity and rest of it. The book must not hold it at another price by then. */
   amend(slot: number, priceTicks: PriceTicks, quantityLots: QuantityLots, remainingLots: QuantityLots): void {
     this.words[slot * WORDS + PRICE] = priceTicks;
-    this.numbers[slot * NUMBERS + QUANTITY] = quantityLots;
-    this.numbers[slot * NUMBERS + REMAINING] = remainingLots;
+    this.setQuantity(slot, quantityLots, remainingLots);
   }
 
   setResting(slot: number, resting: boolean): void {
@@ -223,18 +227,15 @@ export class Orders {
     this.amend(slot, priceTicks, quantityLots, quantityLots);
   }
   setMarginTerms(slot: number, marginPriceTicks: PriceTicks, lossTicks: PriceTicks): void {
-    this.words[slot * WORDS + MARGIN_PRICE] = marginPriceTicks;
-    this.words[slot * WORDS + LOSS] = lossTicks;
+    const place = this.words[slot * WORDS + DETAILS];
+    if (place === 0 && marginPriceTicks === this.priceTicks(slot) && lossTicks === 0) return;
+    this.details.setMarginTerms(this.detailsOf(slot), marginPriceTicks, lossTicks);
   }
   /** Of a new order. */
   setClientOrderId(slot: number, clientOrderId: string): void {
     if (clientOrderId === "") return;
     while (this.clientIds.length <= slot) this.clientIds.push("");
     this.clientIds[slot] = clientOrderId;
-  }
-  setTimes(slot: number, createdAt: number, updatedAt: number): void {
-    this.times[slot * TIMES + CREATED_AT] = createdAt;
-    this.times[slot * TIMES + UPDATED_AT] = updatedAt;
   }
   /** Of an order that has traded nothing yet. */
   setFilled(
@@ -244,28 +245,38 @@ export class Orders {
     filledQuanta: number,
     feeQuanta: number,
   ): void {
-    this.numbers[slot * NUMBERS + REMAINING] = remainingLots;
-    if (filledLots !== 0) this.addFill(slot, filledLots, filledQuanta, feeQuanta);
+    this.setQuantity(slot, this.quantityLots(slot), remainingLots);
+    if (filledLots !== 0) this.details.addFill(this.detailsOf(slot), filledLots, filledQuanta, feeQuanta);
   }
   /** `lots` of the order traded for `quanta` of notional and `feeQuanta`. Returns what remains. */
-  fill(slot: number, lots: QuantityLots, quanta: number, feeQuanta: number): QuantityLots {
-    this.addFill(slot, lots, quanta, feeQuanta);
+  fill(slot: number, lots: QuantityLots, quanta: Quanta, feeQuanta: Quanta): QuantityLots {
+    this.details.addFill(this.detailsOf(slot), lots, quanta, feeQuanta);
     return this.reduce(slot, lots);
   }
-  private addFill(slot: number, lots: QuantityLots, quanta: number, feeQuanta: number): void {
-    const at = slot * WORDS + FILLS;
-    if (this.words[at] === 0) this.words[at] = this.fills.take();
-    this.fills.add(this.words[at], lots, quanta, feeQuanta);
-  }
   reduce(slot: number, byLots: QuantityLots): QuantityLots {
+    this.detailsOf(slot);
     const at = slot * NUMBERS + REMAINING;
     const remaining = this.numbers[at] - byLots;
     this.numbers[at] = remaining;
     return remaining;
   }
-  settle(slot: number, sequence: number, time: number): void {
-    this.times[slot * TIMES + SEQUENCE] = sequence;
-    this.times[slot * TIMES + UPDATED_AT] = time;
+  settle(slot: number, sequence: number, time: TimeMs): void {
+    this.numbers[slot * NUMBERS + SEQUENCE] = sequence;
+    const place = this.words[slot * WORDS + DETAILS];
+    if (place === 0 && time === this.createdAt(slot)) return;
+    this.details.setUpdatedAt(this.detailsOf(slot), time);
+  }
+  private setQuantity(slot: number, quantityLots: QuantityLots, remainingLots: QuantityLots): void {
+    const place = this.words[slot * WORDS + DETAILS];
+    if (place !== 0 || quantityLots !== remainingLots) this.details.setQuantityLots(this.detailsOf(slot), quantityLots);
+    this.numbers[slot * NUMBERS + REMAINING] = remainingLots;
+  }
+  /** The place of the order's details, which are those of one that has none as long as nobody says otherwise. */
+  private detailsOf(slot: number): number {
+    const at = slot * WORDS + DETAILS;
+    if (this.words[at] === 0)
+      this.words[at] = this.details.take(this.remainingLots(slot), this.createdAt(slot), this.priceTicks(slot));
+    return this.words[at];
   }
 
   next(slot: number): number {
@@ -340,9 +351,9 @@ export class Orders {
 
   private grow(): void {
     this.capacity *= 2;
-    this.numbers = larger(this.numbers);
-    this.words = new Int32Array(this.numbers.buffer);
-    this.times = larger(this.times);
+    this.memory.grow(this.capacity * BYTES);
+    this.numbers = new Float64Array(this.memory, 0, this.capacity * NUMBERS);
+    this.words = new Int32Array(this.memory, 0, this.capacity * WORDS);
     const dirty = new Int32Array(Math.ceil(this.capacity / 32));
     dirty.set(this.dirty);
     this.dirty = dirty;

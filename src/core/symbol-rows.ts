@@ -203,7 +203,7 @@ function loadOrder(state: SymbolState, row: MessageOf<typeof OrderRow>): void {
   const at = state.positions.ensure(row.accountId);
   const attributes = packAttributes(row.side, row.orderType, row.timeInForce, row.flags, row.selfTradePrevention);
   const serial = (row.orderId - state.instrument.id) / 256;
-  const slot = orders.add(serial, at, attributes, row.priceTicks, row.quantityLots);
+  const slot = orders.add(serial, at, attributes, row.priceTicks, row.quantityLots, row.createdAt);
   orders.setFilled(slot, row.remainingLots, row.filledLots, row.filledQuanta, row.feeQuanta);
   orders.setClientOrderId(slot, row.clientOrderId);
   const loaded = state.terms.takeLoaded(serial);
@@ -216,7 +216,6 @@ function loadOrder(state: SymbolState, row: MessageOf<typeof OrderRow>): void {
       rest(state, slot, row);
     }
   }
-  orders.setTimes(slot, row.createdAt, row.updatedAt);
   orders.settle(slot, row.sequence, row.updatedAt);
   orders.markPersisted(slot);
 }

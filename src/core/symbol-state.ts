@@ -224,8 +224,7 @@ export class SymbolState {
       event.flags,
       event.selfTradePrevention,
     );
-    const slot = orders.add(serial, at, attributes, event.priceTicks, event.quantityLots);
-    orders.setTimes(slot, time, time);
+    const slot = orders.add(serial, at, attributes, event.priceTicks, event.quantityLots, time);
     if (event.clientOrderId !== "") {
       orders.setClientOrderId(slot, event.clientOrderId);
       this.clientIds.add(event.accountId, event.clientOrderId, event.orderId, event.bodyHash, time);
@@ -246,8 +245,7 @@ export class SymbolState {
     const at = this.positions.ensure(accountId);
     const serial = (event.orderId - this.instrument.id) / 256;
     const attributes = packAttributes(side, orderType, timeInForce, flags, selfTradePrevention);
-    const slot = orders.add(serial, at, attributes, event.priceTicks, event.quantityLots);
-    orders.setTimes(slot, time, time);
+    const slot = orders.add(serial, at, attributes, event.priceTicks, event.quantityLots, time);
     if (clientOrderId !== "") {
       orders.setClientOrderId(slot, clientOrderId);
       this.clientIds.add(accountId, clientOrderId, event.orderId, event.bodyHash, time);

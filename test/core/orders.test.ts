@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { NONE, Orders, packAttributes } from "../../src/core/orders.ts";
+import { SerialIndex } from "../../src/core/serial-index.ts";
 import { takeSeed } from "./support/seed.ts";
 
 const seed = takeSeed("orders.test");
@@ -25,7 +26,7 @@ test("orders are found by serial as in a Map, through growth, removal and slots 
         for (const { kind, by, pick } of steps) {
           if (kind === "skip") serial += by;
           else if (kind === "add") {
-            const slot = orders.add(serial, by, packAttributes(by % 2, 0, 0, 0, 0), by, by * 2);
+            const slot = orders.add(serial, by, packAttributes(by % 2, 0, 0, 0, 0), by, by * 2, by);
             for (const other of slots.values()) assert.notEqual(slot, other);
             slots.set(serial++, slot);
           } else if (slots.size > 0) {
@@ -56,7 +57,7 @@ test("orders are found by serial as in a Map, through growth, removal and slots 
 test("a hundred thousand orders, every third gone", () => {
   const orders = new Orders();
   const slots: number[] = [];
-  for (let serial = 1; serial <= 100_000; serial++) slots[serial] = orders.add(serial, 0, 0, serial, 1);
+  for (let serial = 1; serial <= 100_000; serial++) slots[serial] = orders.add(serial, 0, 0, serial, 1, 0);
   for (let serial = 3; serial <= 100_000; serial += 3) orders.remove(slots[serial]);
   for (let serial = 1; serial <= 100_000; serial++) {
     assert.equal(orders.find(serial), serial % 3 === 0 ? NONE : slots[serial]);
@@ -69,10 +70,17 @@ test("a hundred thousand orders, every third gone", () => {
 test("an order keeps everything it is told, beside its neighbours and through growth", () => {
   const orders = new Orders(2);
   const slots = Array.from({ length: 50 }, (_, i) => {
-    const slot = orders.add(1000 + i, i, packAttributes(i % 2, i % 8, i % 16, i * 5, i % 16), 2 ** 24 - i, 2 ** 52 + i);
+    const slot = orders.add(
+      1000 + i,
+      i,
+      packAttributes(i % 2, i % 8, i % 16, i * 5, i % 16),
+      2 ** 24 - i,
+      2 ** 52 + i,
+      i + 7,
+    );
     orders.setFilled(slot, i + 1, i + 2, i + 3, i + 4);
     orders.setMarginTerms(slot, i + 5, i + 6);
-    orders.setTimes(slot, i + 7, i + 8);
+    orders.settle(slot, i + 9, i + 8);
     orders.setClientOrderId(slot, `order ${i}`);
     orders.setNext(slot, i);
     orders.setPrevious(slot, i - 1);
@@ -88,7 +96,7 @@ test("an order keeps everything it is told, beside its neighbours and through gr
         [orders.selfTradePrevention(slot), orders.priceTicks(slot), orders.quantityLots(slot)],
         [orders.remainingLots(slot), orders.filledLots(slot), orders.filledQuanta(slot), orders.feeQuanta(slot)],
         [orders.marginPriceTicks(slot), orders.lossTicks(slot), orders.createdAt(slot), orders.updatedAt(slot)],
-        [orders.clientOrderId(slot), orders.isResting(slot)],
+        [orders.sequence(slot), orders.clientOrderId(slot), orders.isResting(slot)],
         [orders.next(slot), orders.previous(slot), orders.accountNext(slot), orders.accountPrevious(slot)],
       ],
       [
@@ -96,7 +104,7 @@ test("an order keeps everything it is told, beside its neighbours and through gr
         [i % 16, 2 ** 24 - i, 2 ** 52 + i],
         [i + 1, i + 2, i + 3, i + 4],
         [i + 5, i + 6, i + 7, i + 8],
-        [`order ${i}`, i % 3 === 0],
+        [i + 9, `order ${i}`, i % 3 === 0],
         [i, i - 1, i * 3, NONE],
       ],
     );
@@ -107,20 +115,68 @@ test("an order keeps everything it is told, beside its neighbours and through gr
   assert.equal(orders.reduce(slots[1], 1), 0);
 });
 
+test("an order to which nothing has happened is as it was made, and each thing that happens changes only that", () => {
+  const orders = new Orders(2);
+  const made = { quantity: 8, remaining: 8, filled: 0, marginPrice: 5, loss: 0, createdAt: 7, updatedAt: 7 };
+  for (const [i, [happen, changes]] of [
+    [() => {}, {}],
+    [(slot: number) => orders.settle(slot, 3, 7), {}],
+    [(slot: number) => orders.settle(slot, 3, 9), { updatedAt: 9 }],
+    [(slot: number) => orders.reduce(slot, 2), { remaining: 6 }],
+    [(slot: number) => orders.fill(slot, 3, 30, 1), { remaining: 5, filled: 3 }],
+    [(slot: number) => orders.setMarginTerms(slot, 5, 0), {}],
+    [(slot: number) => orders.setMarginTerms(slot, 5, 2), { loss: 2 }],
+    [(slot: number) => orders.setMarginTerms(slot, 6, 0), { marginPrice: 6 }],
+    [(slot: number) => orders.amend(slot, 4, 8, 8), { marginPrice: 4 }],
+    [(slot: number) => orders.amend(slot, 5, 9, 9), { quantity: 9, remaining: 9 }],
+    [(slot: number) => orders.amend(slot, 5, 9, 4), { quantity: 9, remaining: 4 }],
+    [(slot: number) => orders.setFilled(slot, 1, 6, 60, 1), { remaining: 1, filled: 6 }],
+    [(slot: number) => orders.setFilled(slot, 6, 0, 0, 0), { remaining: 6 }],
+  ].entries() as Iterable<[number, [(slot: number) => void, Partial<typeof made>]]>) {
+    const slot = orders.add(1 + i, 0, 0, 5, 8, 7);
+    happen(slot);
+    assert.deepEqual(
+      {
+        quantity: orders.quantityLots(slot),
+        remaining: orders.remainingLots(slot),
+        filled: orders.filledLots(slot),
+        marginPrice: orders.marginPriceTicks(slot),
+        loss: orders.lossTicks(slot),
+        createdAt: orders.createdAt(slot),
+        updatedAt: orders.updatedAt(slot),
+      },
+      { ...made, ...changes },
+      `${i}`,
+    );
+    if (i % 2 === 0) orders.remove(slot);
+  }
+});
+
+test("serials that share a home are found however far they come to stand from it", () => {
+  const capacity = 2 ** 26;
+  const serials = Array.from({ length: 100 }, (_, i) => 5 + i * 2 ** 32);
+  const index = new SerialIndex(capacity, capacity, (slot) => serials[slot] as number);
+  for (const [slot, serial] of serials.entries()) index.add(serial, slot);
+  for (const [gone, serial] of serials.entries()) {
+    index.remove(serial, gone);
+    for (const [slot, serial] of serials.entries()) assert.equal(index.find(serial), slot <= gone ? NONE : slot);
+  }
+});
+
 test("a slot that is used again remembers nothing", () => {
   const orders = new Orders(2);
-  const slot = orders.add(1, 1, packAttributes(1, 1, 1, 1, 1), 1, 1);
+  const slot = orders.add(1, 1, packAttributes(1, 1, 1, 1, 1), 1, 1, 1);
   orders.setClientOrderId(slot, "old");
   orders.setFilled(slot, 0, 1, 1, 1);
   orders.setMarginTerms(slot, 9, 9);
   orders.setResting(slot, true);
   orders.remove(slot);
-  assert.equal(orders.add(2, 2, 0, 5, 6), slot);
+  assert.equal(orders.add(2, 2, 0, 5, 6, 7), slot);
   assert.deepEqual(
     [orders.clientOrderId(slot), orders.filledLots(slot), orders.filledQuanta(slot), orders.feeQuanta(slot)],
     ["", 0, 0, 0],
   );
-  assert.deepEqual([orders.marginPriceTicks(slot), orders.lossTicks(slot)], [0, 0]);
+  assert.deepEqual([orders.marginPriceTicks(slot), orders.lossTicks(slot), orders.updatedAt(slot)], [5, 0, 7]);
   assert.equal(orders.isResting(slot), false);
   assert.equal(orders.remainingLots(slot), 6);
 });
@@ -136,18 +192,18 @@ test("changes are handed over once: what is there, and what was handed over befo
     );
     return [changed.sort((a, b) => a - b), removed];
   };
-  const first = orders.add(1, 0, 0, 1, 1);
-  const second = orders.add(2, 0, 0, 1, 1);
+  const first = orders.add(1, 0, 0, 1, 1, 1);
+  const second = orders.add(2, 0, 0, 1, 1, 1);
   assert.deepEqual(take(), [[1, 2], []]);
   assert.deepEqual(take(), [[], []]);
   orders.touch(second);
   orders.touch(second);
   orders.remove(first);
   // Takes the slot of the first; comes and goes between two snapshots.
-  orders.remove(orders.add(3, 0, 0, 1, 1));
-  orders.add(4, 0, 0, 1, 1);
+  orders.remove(orders.add(3, 0, 0, 1, 1, 1));
+  orders.add(4, 0, 0, 1, 1, 1);
   assert.deepEqual(take(), [[2, 4], [1]]);
-  const loaded = orders.add(5, 0, 0, 1, 1);
+  const loaded = orders.add(5, 0, 0, 1, 1, 1);
   orders.markPersisted(loaded);
   assert.deepEqual(take(), [[], []]);
   orders.remove(loaded);
