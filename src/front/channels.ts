@@ -105,8 +105,10 @@ export class Channels implements SocketHandlers {
     this.connections.set(socket, new Connection(socket, this.limits?.covers(socket.remoteAddress) === true));
   }
 
-  /** Nothing waits for a socket to drain: what it cannot take closes it. */
-  drain(): void {}
+  drain(socket: Socket): void {
+    const connection = this.connections.get(socket);
+    if (connection !== undefined) this.joins.drained(connection);
+  }
 
   close(socket: Socket): void {
     const connection = this.connections.get(socket);

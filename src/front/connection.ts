@@ -8,9 +8,10 @@ import type { Member } from "./stream.ts";
 
 /**
  * Beyond what the kernel buffers: an eighth of what the server lets pile up before it cuts a socket off without a word.
- * Several snapshots of deep books at once are less.
  */
 const MAX_BUFFERED_BYTES = 1 << 17;
+/** With a snapshot of the deepest book, and what is published meanwhile, that is still less. */
+const MAX_BEFORE_SNAPSHOT_BYTES = MAX_BUFFERED_BYTES / 4;
 
 /** What the channels know of one socket. */
 export class Connection implements Member {
@@ -57,6 +58,11 @@ export class Connection implements Member {
   send(text: string | Uint8Array): void {
     this.socket.send(text);
     this.dropIfSlow();
+  }
+
+  /** The client has to read before it is sent another snapshot. */
+  get isBehind(): boolean {
+    return this.socket.bufferedAmount > MAX_BEFORE_SNAPSHOT_BYTES;
   }
 
   /** A client that lets more pile up than it may is told so, behind what it has not read yet, and closed. */

@@ -1,3 +1,4 @@
+import { must } from "../assert.ts";
 import type { ChannelRequest } from "./channel-requests.ts";
 import type { Connection } from "./connection.ts";
 
@@ -13,10 +14,15 @@ interface Asked {
 /**
  * Who has still to join which stream. A snapshot costs far more than the few bytes that ask for it, so there are only so
  * many in one turn of the event loop, of all connections in turns: however many ask at once, nobody else waits for all.
+ * Whoever is behind with reading is sent no more of them until it has caught up: that it asked for much at once over a
+ * slow line is no reason to drop it.
  */
 export class Joins {
   private readonly join: (connection: Connection, request: ChannelRequest, accountId: number) => void;
+  /** What each waits for, in the order in which it was asked for; never nothing. */
   private readonly waiting = new Map<Connection, Map<string, Asked>>();
+  /** Those of them who are not behind, as far as is known; the next one first. */
+  private readonly row = new Set<Connection>();
   private joined = 0;
   private isTurnOver: NodeJS.Immediate | null = null;
 
@@ -32,32 +38,47 @@ export class Joins {
       this.waiting.set(connection, topics);
     }
     topics.set(topic, { request, accountId });
+    this.row.add(connection);
   }
 
   drop(connection: Connection, topic: string): void {
-    this.waiting.get(connection)?.delete(topic);
+    const topics = this.waiting.get(connection);
+    topics?.delete(topic);
+    if (topics?.size === 0) this.dropAll(connection);
   }
 
   /** The connection is gone. */
   dropAll(connection: Connection): void {
     this.waiting.delete(connection);
+    this.row.delete(connection);
+  }
+
+  /** The connection has read something. */
+  drained(connection: Connection): void {
+    if (!this.waiting.has(connection)) return;
+    this.row.add(connection);
+    this.run();
   }
 
   /** As many as this turn of the event loop has room for; the others in the next ones. */
   run(): void {
-    for (const [connection, topics] of this.waiting) {
+    for (const connection of this.row) {
       if (this.joined === JOINS_PER_TURN) break;
-      this.waiting.delete(connection);
-      const [first] = topics;
-      if (first === undefined) continue;
-      const [topic, { request, accountId }] = first;
-      topics.delete(topic);
-      // To the end of the row: the others first.
-      if (topics.size > 0) this.waiting.set(connection, topics);
-      this.joined++;
-      this.join(connection, request, accountId);
+      this.row.delete(connection);
+      if (!connection.isBehind) this.joinNext(connection);
     }
     if (this.joined > 0) this.isTurnOver ??= setImmediate(this.nextTurn);
+  }
+
+  private joinNext(connection: Connection): void {
+    const topics = must(this.waiting.get(connection), "what the connection waits for");
+    const [topic, { request, accountId }] = must(topics.entries().next().value, "the next topic");
+    topics.delete(topic);
+    // To the end of the row: the others first.
+    if (topics.size > 0) this.row.add(connection);
+    else this.waiting.delete(connection);
+    this.joined++;
+    this.join(connection, request, accountId);
   }
 
   private readonly nextTurn = (): void => {

@@ -120,7 +120,7 @@ async function open(
 
 const subscribe = (...channels: object[]): object => ({ op: "subscribe", id: 1, channels });
 const unsubscribe = (...channels: object[]): object => ({ op: "unsubscribe", id: 2, channels });
-const book = (more: object = {}): object => ({ channel: "orderbook", symbol: "BTC-PERP", ...more });
+const book = <M extends object>(more: M = {} as M) => ({ channel: "orderbook", symbol: "BTC-PERP", ...more });
 
 // ---- requests -------------------------------------------------------------------------------------------------------
 
@@ -319,6 +319,50 @@ test("asked for again before it was served, a stream is joined once", async () =
   await nextTurn();
   const kinds = client.take().map(({ op, type }) => op ?? type);
   assert.deepEqual(kinds, ["subscribed", "subscribed", "subscribed", "SNAPSHOT"]);
+});
+
+test("whoever asks for many deep books and does not read is sent the others when it does, all in order", async () => {
+  const levels = Array.from({ length: 1000 }, (_, i): [number, number] => [650_000 - i, 1000 + i]);
+  const states = Object.fromEntries(SYMBOLS.map((_, i) => [i + 1, { bids: levels }]));
+  const { channels, connect } = await open(states, SYMBOLS);
+  const deep = ALL_BOOKS.filter(({ depth }) => depth === 1000);
+  const [slow, fickle, gone] = [connect(), connect(), connect()];
+  for (const client of [slow, fickle, gone]) {
+    client.isReading = false;
+    client.say(subscribe(...deep));
+  }
+  for (let i = 0; i < 50; i++) await nextTurn();
+  channels.tick();
+  for (const client of [slow, fickle, gone]) {
+    assert.ok(client.topics.size > 0 && client.topics.size < 5, `${client.topics.size} snapshots wait to be read`);
+    assert.equal(client.closedWith, null);
+  }
+  // Others are served meanwhile.
+  assert.deepEqual(
+    connect()
+      .ask(subscribe(book({ symbol: "B-PERP" })))
+      .map(({ op, type }) => op ?? type),
+    ["subscribed", "SNAPSHOT"],
+  );
+  fickle.say(unsubscribe(...deep));
+  gone.hangUp();
+  const joined = gone.topics.size;
+  while (slow.topics.size < deep.length) {
+    slow.read();
+    await nextTurn();
+  }
+  slow.read();
+  fickle.read();
+  await nextTurn();
+  assert.equal(slow.closedWith, null);
+  assert.deepEqual(
+    slow
+      .take()
+      .filter(({ type }) => type === "SNAPSHOT")
+      .map(({ symbol, bids, updateMs = 0 }) => ({ symbol, depth: bids.length, updateMs })),
+    deep.map(({ symbol, depth, updateMs }) => ({ symbol, depth, updateMs })),
+  );
+  assert.deepEqual([fickle.topics.size, gone.topics.size], [0, joined], "nothing more is joined for them");
 });
 
 test("one bad channel among many, and nothing is subscribed to", async () => {

@@ -21,6 +21,9 @@ export class ScriptedClient implements RawSocket {
   readonly socket: Socket;
   closedWith: { code: number; reason: string } | null = null;
   buffered = 0;
+  /** Nothing of what it is sent arrives before read(). */
+  isReading = true;
+  private unread: string[] = [];
   private readonly hub: Hub;
   private readonly handlers: SocketHandlers;
   private received: Received[] = [];
@@ -54,6 +57,15 @@ export class ScriptedClient implements RawSocket {
     return this.take();
   }
 
+  /** What it has not read comes in, and what is sent because of that. */
+  read(): void {
+    while (this.unread.length > 0) {
+      for (const text of this.unread.splice(0)) this.received.push(JSON.parse(text));
+      this.buffered = 0;
+      this.handlers.drain(this.socket);
+    }
+  }
+
   hangUp(): void {
     this.hub.clients.delete(this);
     this.socket.detach();
@@ -61,7 +73,9 @@ export class ScriptedClient implements RawSocket {
   }
 
   receive(text: string): void {
-    this.received.push(JSON.parse(text));
+    if (this.isReading) return void this.received.push(JSON.parse(text));
+    this.unread.push(text);
+    this.buffered += text.length;
   }
 
   // ---- the socket's raw side ----

@@ -5,8 +5,8 @@ import { textFrame, upgrade } from "../e2e/support/raw-socket.ts";
 import { startServer, type TestServer } from "../e2e/support/server.ts";
 import { SocketClient } from "../e2e/support/socket.ts";
 import { Operator, openTrader, type Trader } from "../e2e/support/trader.ts";
-import { pause } from "../e2e/support/wait.ts";
-import { BOOKS, fillBook, IDLE, STALLED, TIMES, within } from "../fuzz/hostile/clients.ts";
+import { pause, until } from "../e2e/support/wait.ts";
+import { ANSWERS, BOOKS, fillBook, IDLE, STALLED, TIMES, within } from "../fuzz/hostile/clients.ts";
 
 const DEADLINE_MS = 60_000;
 
@@ -34,21 +34,38 @@ after(async () => {
   await server.dispose();
 });
 
-test("a client that does not keep up is told so and closed", async () => {
+/** More than a kernel buffers is asked for, and none of it read. */
+async function askWithoutReading(): Promise<SocketClient> {
   const slow = await SocketClient.open(server.wsUrl);
   slow.socket.pause();
   // Mostly when the last one was served, or it is served once for both.
-  const times = 3 * TIMES;
-  for (let i = 0; i < times; i++) {
+  for (let i = 0; i < 3 * TIMES; i++) {
     slow.send({ op: "subscribe", channels: BOOKS });
     await pause(5);
   }
+  return slow;
+}
+
+test("a client that asks for more than its line carries is sent what it takes, and the rest when it reads", async (t) => {
+  const slow = await askWithoutReading();
+  t.after(() => slow.close());
+  slow.socket.resume();
+  assert.equal((await slow.request("ping")).op, "pong");
+  const last = slow.messages.findLastIndex(({ op }) => op === "subscribed");
+  const isServed = (updateMs: number): boolean =>
+    slow.messages.slice(last).some((message) => message.type === "SNAPSHOT" && (message.updateMs ?? 0) === updateMs);
+  await until("a snapshot of each behind the last request", () => BOOKS.every(({ updateMs }) => isServed(updateMs)));
+  assert.ok(slow.messages.length < 3 * TIMES * (BOOKS.length + 1), "not everything was sent");
+});
+
+test("a client that does not keep up is told so and closed", async () => {
+  const slow = await askWithoutReading();
+  for (let i = 0; i < ANSWERS; i++) slow.send({ op: "subscribe", channels: BOOKS });
   // What its sender asks for behind that is served while it sleeps.
   const order = await alice.buy("0.001", "21000");
   await alice.cancel(order.orderId);
   slow.socket.resume();
   assert.deepEqual(await slow.closed, { code: 1013, reason: "SLOW_CONSUMER" });
-  assert.ok(slow.messages.length < times * (BOOKS.length + 1), "not everything was sent");
 });
 
 test("a flood of subscriptions is refused one by one, and one of connections is served", async (t) => {

@@ -20,6 +20,7 @@ export interface SocketMessage {
   type?: "SNAPSHOT" | "DELTA" | "UPDATE" | "HEARTBEAT";
   symbol?: string;
   depth?: number;
+  updateMs?: number;
   sequence?: number;
   prevSequence?: number | null;
 }

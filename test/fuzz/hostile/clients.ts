@@ -8,9 +8,11 @@ import { Victim } from "./victim.ts";
 
 const LEVELS = 900;
 const BOOK = { channel: "orderbook", symbol: "BTC-PERP", depth: 1000 } as const;
-/** Each answer holds the whole book five times: about 100 kB. Asked so often, it is more than a kernel buffers. */
+/** The whole book five times is about 100 kB. Asked for so often, it is more than a kernel buffers. */
 export const BOOKS = [0, 100, 250, 500, 1000].map((updateMs) => ({ ...BOOK, updateMs }));
 export const TIMES = 60;
+/** Behind that no more books are sent; but so many answers to requests are more than a client may let pile up. */
+export const ANSWERS = 500;
 
 /**
  * uWebSockets.js closes them after 8 to 12 s: all that came within four seconds in one go, and each takes the kernel some
@@ -35,6 +37,7 @@ export const STALLED: Stage = {
       const healthy = await SocketClient.open(victim.server.wsUrl);
       await healthy.subscribe(BOOK);
       const asking = textFrame({ op: "subscribe", channels: BOOKS });
+      const much = Buffer.concat(new Array<Buffer>(ANSWERS).fill(asking));
       const stalled: Socket[] = [];
       let slowestMs = 0;
       const trade = async (): Promise<void> => {
@@ -57,6 +60,10 @@ export const STALLED: Stage = {
           // has the last.
           for (const socket of stalled) socket.write(asking);
           await readBooks(victim.server.wsUrl);
+          await trade();
+        }
+        for (const socket of stalled) {
+          socket.write(much);
           await trade();
         }
         say(`an order and its change on a healthy socket took ${slowestMs.toFixed(0)} ms at most`);
