@@ -1,0 +1,77 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Deposited, LEDGER, PriceUpdated } from "../../src/core/messages.ts";
+import { ALICE, alicesTrade, BOB, BTC, ETH, open, subscribe } from "./scripted-exchange.ts";
+import { make, type ScriptedRoad } from "./scripted-road.ts";
+
+const credit = (road: ScriptedRoad, accountId: number, amount: number): void => {
+  assert.ok(road.cells.debit(accountId, -amount));
+};
+
+test("balance: a snapshot and every change, read when all is durable", async () => {
+  const { road, channels, hub, connect } = await open();
+  credit(road, ALICE, 5_000_000);
+  const client = connect();
+  client.say({ op: "auth", token: "alice" });
+  assert.deepEqual(
+    client.ask(subscribe({ channel: "balance" })).map((message) => message.op),
+    ["subscribed"],
+  );
+  road.settle();
+  const [snapshot] = client.take();
+  const started = road.sequence;
+  assert.deepEqual(
+    { ...snapshot, data: snapshot.data.equity },
+    { channel: "balance", type: "SNAPSHOT", sequence: started, prevSequence: null, data: "5" },
+  );
+  const quietly = hub.published.length;
+
+  credit(road, ALICE, 2_000_000);
+  const deposited = road.turn(LEDGER, make(Deposited, { accountId: ALICE, amountQuanta: 2_000_000 }));
+  road.drain();
+  assert.deepEqual(client.take(), []);
+  road.settle();
+  const [update] = client.take();
+  assert.deepEqual([update.type, update.prevSequence, update.sequence], ["UPDATE", started, deposited]);
+  assert.deepEqual([update.data.equity, update.data.sequence], ["7", deposited]);
+
+  road.turn(BTC, make(PriceUpdated, { markTicks: 5 }));
+  road.turn(BTC, alicesTrade());
+  road.turn(LEDGER, make(Deposited, { accountId: BOB }));
+  road.drain();
+  road.settle();
+  assert.deepEqual(client.take(), [], "no figure has moved");
+  channels.tick();
+  assert.equal(road.settle(), 0, "nothing more to wait for");
+  assert.equal(hub.published.length, quietly + 1);
+
+  credit(road, ALICE, 1);
+  const priced = road.turn(BTC, make(PriceUpdated, { markTicks: 6 }));
+  road.drain();
+  road.settle();
+  const [moved] = client.take();
+  assert.deepEqual([moved.prevSequence, moved.sequence, moved.data.equity], [deposited, priced, "7.000001"]);
+});
+
+test("balance: who joins later starts where the stream stands; who leaves is waited for no more", async () => {
+  const { road, connect } = await open();
+  const early = connect();
+  early.say({ op: "auth", token: "alice" });
+  early.say(subscribe({ channel: "balance" }));
+  road.settle();
+  const sequence = early.take().at(-1).sequence;
+  road.turn(ETH, make(PriceUpdated, { markTicks: 5 }));
+  const late = connect();
+  late.say({ op: "auth", token: "alice" });
+  late.say(subscribe({ channel: "balance" }));
+  late.take();
+  const gone = connect();
+  gone.say({ op: "auth", token: "alice" });
+  gone.say(subscribe({ channel: "balance" }));
+  gone.take();
+  gone.hangUp();
+  road.settle();
+  assert.equal(late.take()[0].sequence, sequence);
+  assert.deepEqual(gone.take(), []);
+  assert.deepEqual(early.take(), []);
+});

@@ -1,0 +1,105 @@
+import { BUY, OrderPlaced, type Permission, SELL, type SymbolSummary, Traded } from "../../src/core/messages.ts";
+import type { Message } from "../../src/core/shape.ts";
+import type { Answer } from "../../src/front/answer.ts";
+import { Channels } from "../../src/front/channels.ts";
+import { Limits } from "../../src/front/limits.ts";
+import { MarketData } from "../../src/front/market.ts";
+import type { Authenticate } from "../../src/front/socket-auth.ts";
+import { Hub, ScriptedClient } from "./scripted-client.ts";
+import { make, ScriptedRoad, START } from "./scripted-road.ts";
+
+export const BTC = 1;
+export const ETH = 2;
+export const ALICE = 17;
+export const BOB = 18;
+
+export interface Exchange {
+  road: ScriptedRoad;
+  market: MarketData;
+  channels: Channels;
+  hub: Hub;
+  /** What sockets have asked to trade: op, params and account. The test answers. */
+  trades: { op: string; params: unknown; accountId: number; answer: Answer }[];
+  connect(): ScriptedClient;
+}
+
+/** Tokens: "alice", "bob", "alice-blind" (may not read), "alice-brief" (expires in a second). Keys: "key" of Alice's. */
+const authenticate: Authenticate = (credentials) => {
+  const identity = (accountId: number, credential: string, permissions: Permission[] = ["READ"], expiresAt = 0) => ({
+    accountId,
+    permissions,
+    expiresAt,
+    credential,
+    record: null,
+  });
+  if ("apiKey" in credentials)
+    return credentials.signature === "good" && credentials.timestamp === START
+      ? identity(ALICE, credentials.apiKey)
+      : { code: "INVALID_KEY_OR_SIGNATURE", message: "no" };
+  switch (credentials.token) {
+    case "alice":
+      return identity(ALICE, "hash-of-alice");
+    case "bob":
+      return identity(BOB, "hash-of-bob");
+    case "alice-trader":
+      return identity(ALICE, "hash-of-alice-trader", ["TRADE"]);
+    case "alice-blind":
+      return identity(ALICE, "hash-of-alice-blind", ["TRADE"]);
+    case "alice-brief":
+      return identity(ALICE, "hash-of-alice-brief", ["READ"], START + 1000);
+    default:
+      return { code: "INVALID_TOKEN", message: "no" };
+  }
+};
+
+export const limited = (): Limits | null =>
+  Limits.open({
+    rateLimit: "on",
+    host: "",
+    orderRate: 20,
+    cancelRate: 60,
+    requestRate: 1,
+    rateBurst: 1,
+    maxSocketsPerAddress: 9,
+  });
+
+export async function open(
+  states: Record<number, Partial<SymbolSummary>> = {},
+  symbols?: string[],
+  limits: Limits | null = null,
+): Promise<Exchange> {
+  const road = new ScriptedRoad(symbols);
+  const now = (): number => road.time;
+  const opening = MarketData.open(road, () => ({ minuteCandles: [], trades: [], liquidations: [] }), now);
+  road.describe(states);
+  const market = await opening;
+  const hub = new Hub();
+  const publish = (topic: string, text: string): void => hub.publish(topic, text);
+  const trades: Exchange["trades"] = [];
+  const channels = new Channels({
+    road,
+    market,
+    history: { candles: () => [], fillsOf: () => ({ data: [], nextCursor: null }) },
+    publish,
+    authenticate,
+    trade: (op, params, { accountId }, answer) => void trades.push({ op, params, accountId, answer }),
+    now,
+    limits,
+  });
+  return { road, market, channels, hub, trades, connect: () => new ScriptedClient(hub, channels) };
+}
+
+export const subscribe = (...channels: object[]): object => ({ op: "subscribe", id: 1, channels });
+export const unsubscribe = (...channels: object[]): object => ({ op: "unsubscribe", id: 2, channels });
+export const book = <M extends object>(more: M = {} as M) => ({ channel: "orderbook", symbol: "BTC-PERP", ...more });
+
+export const bid = (priceTicks: number, quantityLots: number): Message =>
+  make(OrderPlaced, { side: BUY, priceTicks, quantityLots, rests: 1 });
+export const ask = (priceTicks: number, quantityLots: number): Message =>
+  make(OrderPlaced, { side: SELL, priceTicks, quantityLots, rests: 1 });
+
+export const alicesTrade = (): Message =>
+  make(Traded, { takerSide: BUY, takerAccountId: ALICE, makerAccountId: BOB, priceTicks: 100, quantityLots: 0 });
+
+/** Of the event loop. */
+export const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
