@@ -13,7 +13,7 @@ const RESTING_ORDERS = [1000, 10_000, 100_000, 1_000_000];
 /** Of one worker. All orders and operations are shared out among them. */
 const SYMBOLS = [1, 4, 16, 64];
 const CLIENT_ORDER_IDS = [10_000, 100_000, 1_000_000];
-/** Orders between two looks at what may go ahead of a snapshot. */
+/** Orders between two shares of a snapshot. */
 const ORDERS_PER_PUSH = 64;
 const OPERATIONS = 200_000;
 const RANGE_TICKS = 10_000;
@@ -54,7 +54,7 @@ function ordersWithIds(count: number): { meanNs: number; longestUs: number } {
   for (let i = 0; i < count; i += ORDERS_PER_PUSH) {
     const before = performance.now();
     for (let j = i; j < i + ORDERS_PER_PUSH; j++) core.decide({ ...priced, clientOrderId: `order-${j}` } as Message);
-    core.actor.handOver(writer);
+    core.actor.snapshot(writer, ORDERS_PER_PUSH);
     longestMs = Math.max(longestMs, performance.now() - before);
   }
   return { meanNs: ((performance.now() - from) * 1e6) / count, longestUs: longestMs * 1000 };

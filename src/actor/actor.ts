@@ -14,6 +14,10 @@ export const COMMAND_HEADER_BYTES = 8;
 /** After so many turns in one drain the journal is woken and room is given back, so that both ends keep moving. */
 const TURNS_PER_PUSH = 64;
 const IDLE_WAIT_MS = 100;
+/** What is handed over for a snapshot between two turns, about: a fraction of a millisecond. */
+const ROWS_PER_SHARE = 512;
+/** If changes came faster than they are handed over, the rest would be handed over at once behind so many shares. */
+const MAX_SHARES = 4096;
 /** At most; whoever ends a recount rings. */
 const RECOUNT_WAIT_MS = 1;
 
@@ -45,6 +49,8 @@ interface Hosted {
   readonly writer: SnapshotPartWriter;
   /** Of its last snapshot. */
   sent: number;
+  /** Of its next one, handed over so far. */
+  shares: number;
 }
 
 /** The turns of all actors on one thread: drain → stamp → decide → ticket → ring. It knows nothing of symbols. */
@@ -56,6 +62,8 @@ export class ActorWorker {
   private isJoining: boolean;
   private lastTime: number;
   private nextSnapshotAt = 0;
+  /** Whose snapshot is due; the first one's is under way. */
+  private due: Hosted[] = [];
 
   constructor(options: WorkerOptions) {
     this.options = options;
@@ -71,7 +79,12 @@ export class ActorWorker {
     for (const actor of options.actors) {
       const emitPart = (part: Uint8Array): void => this.pushPart(part, waitForRoom);
       const sent = options.control.snapshotOf(actor.actorId);
-      this.hosted.set(actor.actorId, { actor, writer: new SnapshotPartWriter(actor.actorId, emitPart), sent });
+      this.hosted.set(actor.actorId, {
+        actor,
+        writer: new SnapshotPartWriter(actor.actorId, emitPart),
+        sent,
+        shares: 0,
+      });
     }
   }
 
@@ -94,7 +107,8 @@ export class ActorWorker {
     return this.orDie(() => {
       const taken = this.drain();
       const more = this.proceed();
-      return taken > 0 || more || this.snapshotIfDue();
+      const handedOver = this.handOver();
+      return taken > 0 || more || handedOver;
     });
   }
 
@@ -150,31 +164,30 @@ export class ActorWorker {
         if (this.recount.isCalled) break;
         // However many commands come, what they have begun goes on, too.
         this.proceed();
+        this.handOver();
       }
     }
     if (count > 0) {
       commands.release();
       out.ring();
-      if (this.lastTime >= this.nextSnapshotAt) this.snapshotIfDue();
     }
     return count;
   }
 
-  /** A share of what each actor has under way: see Actor.proceed and handOver. Returns whether any has more. */
+  /** A share of what each actor has under way: see Actor.proceed. Returns whether any has more. */
   private proceed(): boolean {
     const { turn } = this;
     let more = false;
     let pushed = false;
-    for (const { actor, writer } of this.hosted.values()) {
+    for (const { actor } of this.hosted.values()) {
       turn.begin(this.lastTime);
       if (actor.proceed(turn)) more = true;
-      if (turn.hasEvents) {
-        actor.settle(turn.push(actor.actorId, 0), this.lastTime);
-        pushed = true;
-      } else turn.drop();
-      if (actor.handOver === undefined) continue;
-      writer.stamp(this.options.control.lastTicket, this.lastTime);
-      actor.handOver(writer);
+      if (!turn.hasEvents) {
+        turn.drop();
+        continue;
+      }
+      actor.settle(turn.push(actor.actorId, 0), this.lastTime);
+      pushed = true;
     }
     if (pushed) this.options.out.ring();
     return more;
@@ -195,26 +208,39 @@ export class ActorWorker {
     else turn.drop();
   }
 
-  /** Hands each actor's changes to the store, unless its last ones are still on the way. Returns whether it did. */
-  private snapshotIfDue(): boolean {
-    const now = Math.max(this.lastTime, this.options.clock());
-    if (now < this.nextSnapshotAt) return false;
-    const first = this.nextSnapshotAt === 0;
-    this.nextSnapshotAt = now + this.options.snapshotIntervalMs;
-    if (first) return false;
-    let any = false;
-    const { control } = this.options;
-    for (const hosted of this.hosted.values()) {
-      if (control.snapshotOf(hosted.actor.actorId) < hosted.sent || control.lastTicket === hosted.sent) continue;
+  /**
+   * A share of the snapshot that is due. Its rows go ahead of it, between turns; what changes behind them goes again. So
+   * the snapshot itself, for which all turns wait, is small. Returns whether there was one.
+   */
+  private handOver(): boolean {
+    if (this.due.length === 0) this.callForSnapshots();
+    const hosted = this.due.at(0);
+    if (hosted === undefined) return false;
+    hosted.writer.stamp(this.options.control.lastTicket, this.lastTime);
+    if (hosted.actor.snapshot(hosted.writer, ROWS_PER_SHARE) || ++hosted.shares === MAX_SHARES) {
+      this.due.shift();
       this.snapshot(hosted);
-      any = true;
     }
-    if (any) this.options.out.ring();
-    return any;
+    this.options.out.ring();
+    return true;
+  }
+
+  /** All that have changed, unless their last snapshots are still on the way. */
+  private callForSnapshots(): void {
+    const { control, clock, snapshotIntervalMs } = this.options;
+    const now = Math.max(this.lastTime, clock());
+    if (now < this.nextSnapshotAt) return;
+    const isFirst = this.nextSnapshotAt === 0;
+    this.nextSnapshotAt = now + snapshotIntervalMs;
+    if (isFirst) return;
+    const isDue = ({ actor, sent }: Hosted): boolean =>
+      control.snapshotOf(actor.actorId) >= sent && control.lastTicket !== sent;
+    this.due = [...this.hosted.values()].filter(isDue);
   }
 
   private snapshot(hosted: Hosted): void {
     hosted.sent = this.options.control.lastTicket;
+    hosted.shares = 0;
     hosted.writer.stamp(hosted.sent, this.lastTime);
     hosted.actor.snapshot(hosted.writer);
     hosted.writer.end();

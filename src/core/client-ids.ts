@@ -35,7 +35,7 @@ export class ClientIds {
   private readonly rows = new HashedQueue(WIDTH);
   /** From this row on they have not been handed over to a snapshot, but for those that are PERSISTED. */
   private unsaved = 0;
-  private expired: number[] = [];
+  private readonly expired: number[] = [];
 
   constructor(retentionMs: number) {
     this.retentionMs = retentionMs;
@@ -95,22 +95,25 @@ export class ClientIds {
     this.unsaved = Math.max(this.unsaved, rows.first);
   }
 
-  /** How many rows the next takeChanges() has to do with. */
-  get changes(): number {
-    return this.rows.end - this.unsaved + this.expired.length;
-  }
-
-  /** Visits what changed since the last call: rows that are new, and the order ids of persisted ones that are forgotten. */
-  takeChanges(added: (row: ClientId) => void, removed: (orderId: number) => void): void {
-    const { rows } = this;
+  /**
+   * Visits what changed since the last call: rows that are new, and the order ids of persisted ones that are forgotten.
+   * All, or a share of about `most`. Returns whether that was all.
+   */
+  takeChanges(
+    added: (row: ClientId) => void,
+    removed: (orderId: number) => void,
+    most = Number.POSITIVE_INFINITY,
+  ): boolean {
+    const { rows, expired } = this;
+    let left = most;
     // What has come and gone between two calls need not be written.
-    for (; this.unsaved < rows.end; this.unsaved++) {
+    for (; this.unsaved < rows.end && left > 0; this.unsaved++, left--) {
       if (rows.get(this.unsaved, PERSISTED) === 1) continue;
       rows.set(this.unsaved, PERSISTED, 1);
       added(this.read(this.unsaved));
     }
-    for (const orderId of this.expired) removed(orderId);
-    this.expired = [];
+    while (left-- > 0 && expired.length > 0) removed(expired.pop() as number);
+    return this.unsaved === rows.end && expired.length === 0;
   }
 
   private append(accountId: number, clientOrderId: string, orderId: number, bodyHash: number, time: number): number {

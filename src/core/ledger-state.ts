@@ -166,13 +166,17 @@ export class LedgerState {
     return this.given[accountId * CONTRIBUTION_FIELDS];
   }
 
-  snapshot(writer: SnapshotWriter): void {
-    for (const entry of this.dirty.values()) {
+  /** See Actor.snapshot. */
+  snapshot(writer: SnapshotWriter, most = Number.POSITIVE_INFINITY): boolean {
+    let left = most;
+    for (const [name, entry] of this.dirty) {
+      if (left-- === 0) return false;
+      this.dirty.delete(name);
       const { table, key, row } = entry();
       if (row === null) writer.remove(table, key);
       else writer.put(table, key, row);
     }
-    this.dirty.clear();
+    return true;
   }
 
   load(table: string, row: Message): void {

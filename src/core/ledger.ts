@@ -113,8 +113,8 @@ export class LedgerActor implements Actor {
 
   settle(): void {}
 
-  snapshot(writer: SnapshotWriter): void {
-    this.state.snapshot(writer);
+  snapshot(writer: SnapshotWriter, most?: number): boolean {
+    return this.state.snapshot(writer, most);
   }
 
   load(table: string, _key: number | string, row: Message): void {

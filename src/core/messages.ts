@@ -1029,12 +1029,10 @@ export interface Actor {
   /** The turn's events stand in the log at this sequence: stamp what it touched. */
   settle(sequence: number, time: number): void;
   /**
-   * Hands over, ahead of the next snapshot and as a part of it, rows that are known to be in it as they are: a bounded
-   * share, so that the snapshot itself is soon done. Between turns only.
+   * Hands over the rows that have changed since they were last handed over: all, or a share of about `most`, where the
+   * next call goes on. Returns whether it came to the end; what has changed again behind it is for the next one.
    */
-  handOver?(writer: SnapshotWriter): void;
-  /** Hands over every row that changed since the last call, but for what was handed over ahead. */
-  snapshot(writer: SnapshotWriter): void;
+  snapshot(writer: SnapshotWriter, most?: number): boolean;
   load(table: string, key: number | string, row: { type: number }): void;
   /** After the last row or event of recovery: derive what is derived (cells, indexes). */
   restored(): void;

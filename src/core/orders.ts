@@ -61,7 +61,9 @@ export class Orders {
   private freeSlot = NONE;
   /** A bit for each slot that has changed since the last snapshot. */
   private dirty: Int32Array;
-  private removedSerials: number[] = [];
+  private readonly removedSerials: number[] = [];
+  /** Where the next share of changes begins. */
+  private shareFrom = 0;
 
   constructor(capacity = 1024) {
     this.capacity = capacity;
@@ -313,19 +315,30 @@ export class Orders {
     this.dirty[slot >> 5] &= ~(1 << (slot & 31));
   }
 
-  /** Visits what changed since the last call, in no particular order: live orders, and the serials of persisted ones that are gone. */
-  takeChanges(changed: (slot: number) => void, removed: (serial: number) => void): void {
+  /**
+   * Visits what has changed since it was last visited, in no particular order: live orders, and the serials of persisted
+   * ones that are gone. All, or a share of about `most` changes, where the next share goes on. Returns whether it came to
+   * the end; what has changed again behind it is left.
+   */
+  takeChanges(
+    changed: (slot: number) => void,
+    removed: (serial: number) => void,
+    most = Number.POSITIVE_INFINITY,
+  ): boolean {
     const { dirty } = this;
-    for (let i = 0; i < dirty.length; i++) {
-      for (let bits = dirty[i]; bits !== 0; bits &= bits - 1) {
+    let left = most;
+    let i = most === Number.POSITIVE_INFINITY ? 0 : this.shareFrom;
+    for (; i < dirty.length && left > 0; i++) {
+      for (let bits = dirty[i]; bits !== 0; bits &= bits - 1, left--) {
         const slot = i * 32 + 31 - Math.clz32(bits & -bits);
         this.setBit(slot, PERSISTED, true);
         changed(slot);
       }
       dirty[i] = 0;
     }
-    for (const serial of this.removedSerials) removed(serial);
-    this.removedSerials = [];
+    this.shareFrom = i < dirty.length ? i : 0;
+    while (left-- > 0 && this.removedSerials.length > 0) removed(this.removedSerials.pop() as number);
+    return this.shareFrom === 0 && this.removedSerials.length === 0;
   }
 
   /** An order that came from a snapshot need not go into the next one. */

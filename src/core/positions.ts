@@ -54,7 +54,7 @@ export class Positions {
   readonly open: number[] = [];
   count = 0;
   private rowOfAccount = new Int32Array(1024);
-  private dirtyRows: number[] = [];
+  private readonly dirtyRows: number[] = [];
   private readonly defaultLeverage: number;
 
   constructor(defaultLeverage: number, capacity = 256) {
@@ -151,12 +151,15 @@ export class Positions {
     this.dirtyRows.push(at);
   }
 
-  takeChanges(changed: (at: number) => void): void {
-    for (const at of this.dirtyRows) {
+  /** Visits `most` of the rows that have changed since they were last visited. Returns whether that was all of them. */
+  takeChanges(changed: (at: number) => void, most = Number.POSITIVE_INFINITY): boolean {
+    const { dirtyRows } = this;
+    for (let left = most; left > 0 && dirtyRows.length > 0; left--) {
+      const at = dirtyRows.pop() as number;
       this.numbers[at + DIRTY] = 0;
       changed(at);
     }
-    this.dirtyRows = [];
+    return dirtyRows.length === 0;
   }
 
   /** A row from a snapshot. */

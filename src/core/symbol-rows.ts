@@ -40,8 +40,8 @@ const clientIdRow = blank(ClientIdRow);
 const orderTermsRow = blank(OrderTermsRow);
 const cancelSwitchRow = blank(CancelSwitchRow);
 
-/** Hands over what changed since the last snapshot. Orders are keyed by serial: they load in the order of their queue. */
-export function snapshotSymbol(state: SymbolState, writer: SnapshotWriter): void {
+/** See Actor.snapshot. Orders are keyed by serial: they load in the order of their queue. */
+export function snapshotSymbol(state: SymbolState, writer: SnapshotWriter, most = Number.POSITIVE_INFINITY): boolean {
   const { orders, positions } = state;
   const n = positions.numbers;
   if (state.changed) {
@@ -66,7 +66,8 @@ export function snapshotSymbol(state: SymbolState, writer: SnapshotWriter): void
     symbolRow.indexStale = state.isIndexStale ? 1 : 0;
     writer.put(SYMBOL, 0, symbolRow);
   }
-  positions.takeChanges((at) => {
+  state.terms.takeRemoved((serial) => writer.remove(ORDER_TERMS, serial));
+  const positionsEnd = positions.takeChanges((at) => {
     positionRow.accountId = n[at + ACCOUNT];
     positionRow.sizeLots = n[at + SIZE];
     positionRow.cashQuanta = n[at + CASH];
@@ -80,8 +81,9 @@ export function snapshotSymbol(state: SymbolState, writer: SnapshotWriter): void
     positionRow.marginMode = n[at + MARGIN_MODE];
     positionRow.isolatedQuanta = n[at + ISOLATED_QUANTA];
     writer.put(POSITIONS, positionRow.accountId, positionRow);
-  });
-  orders.takeChanges(
+  }, most);
+  if (!positionsEnd) return false;
+  const ordersEnd = orders.takeChanges(
     (slot) => {
       orderRow.orderId = state.orderId(slot);
       orderRow.accountId = state.accountId(slot);
@@ -106,23 +108,22 @@ export function snapshotSymbol(state: SymbolState, writer: SnapshotWriter): void
       if (orders.isExtended(slot)) snapshotTerms(state, slot, writer);
     },
     (serial) => writer.remove(ORDERS, serial),
+    most,
   );
-  state.terms.takeRemoved((serial) => writer.remove(ORDER_TERMS, serial));
-  snapshotClientIds(state, writer);
+  if (!ordersEnd) return false;
+  const idsEnd = state.clientIds.takeChanges(
+    (id) => writer.put(CLIENT_IDS, id.orderId, Object.assign(clientIdRow, id)),
+    (orderId) => writer.remove(CLIENT_IDS, orderId),
+    most,
+  );
+  if (!idsEnd) return false;
   state.cancelSwitches.takeChanges((accountId, cancelAt) => {
     if (cancelAt === 0) return writer.remove(CANCEL_SWITCHES, accountId);
     cancelSwitchRow.accountId = accountId;
     cancelSwitchRow.cancelAt = cancelAt;
     writer.put(CANCEL_SWITCHES, accountId, cancelSwitchRow);
   });
-}
-
-/** Client order ids that are new, and what is forgotten. They never change: it matters to nobody how far ahead they go. */
-export function snapshotClientIds(state: SymbolState, writer: SnapshotWriter): void {
-  state.clientIds.takeChanges(
-    (id) => writer.put(CLIENT_IDS, id.orderId, Object.assign(clientIdRow, id)),
-    (orderId) => writer.remove(CLIENT_IDS, orderId),
-  );
+  return true;
 }
 
 function snapshotTerms({ orders, terms }: SymbolState, slot: number, writer: SnapshotWriter): void {

@@ -60,7 +60,7 @@ import { Pricing } from "./pricing.ts";
 import { refuse } from "./refusals.ts";
 import { SelfCheck } from "./self-check.ts";
 import { blank, type Message, type MessageOf } from "./shape.ts";
-import { loadSymbolRow, snapshotClientIds, snapshotSymbol } from "./symbol-rows.ts";
+import { loadSymbolRow, snapshotSymbol } from "./symbol-rows.ts";
 import { SymbolState } from "./symbol-state.ts";
 import { replyOpenOrder, replyOrder, replyPosition } from "./symbol-views.ts";
 
@@ -77,8 +77,6 @@ const TRIAL: OrderMore = { goodTillDate: 0, legs: null, displayLots: 0, isTrial:
 
 /** A page must fit into a ring. */
 const CLIENT_IDS_PER_PAGE = 5000;
-/** So many are handed over ahead of the snapshot: a tenth of a millisecond. */
-const CLIENT_IDS_AHEAD = 256;
 
 /** What changes nothing, and what leaves it to its items. */
 const leavesWhatIsDue = (code: number): boolean =>
@@ -230,12 +228,8 @@ export class SymbolActor implements Actor {
     this.state.settle(sequence, time);
   }
 
-  handOver(writer: SnapshotWriter): void {
-    if (this.state.clientIds.changes >= CLIENT_IDS_AHEAD) snapshotClientIds(this.state, writer);
-  }
-
-  snapshot(writer: SnapshotWriter): void {
-    snapshotSymbol(this.state, writer);
+  snapshot(writer: SnapshotWriter, most?: number): boolean {
+    return snapshotSymbol(this.state, writer, most);
   }
 
   load(table: string, key: number | string, row: Message): void {

@@ -60,14 +60,20 @@ test("the log alone brings the exchange back, and it goes on as the first one do
 
 test("snapshots, each of what has changed, and the tail of the log behind the last bring it back", () => {
   // Each actor is handed over at its own moments, as on different threads.
-  const moment = fc.record({ actor: fc.constantFrom(...ACTORS), at: fc.nat(149) });
+  // Shares of it go ahead, of few rows and of many.
+  const share = fc.constantFrom(0, 0, 1, 3, 20);
+  const moment = fc.record({ actor: fc.constantFrom(...ACTORS), at: fc.nat(149), share });
   fc.assert(
     fc.property(steps, fc.array(moment, { maxLength: 12 }), furtherSteps, (before, moments, after) => {
       const traffic = open();
       const stores = new Map(ACTORS.map((actor) => [actor, new SnapshotStore()]));
       for (const [i, step] of before.entries()) {
         traffic.run(step);
-        for (const { actor, at } of moments) if (at === i) stores.get(actor)?.take(traffic.exchange, actor);
+        for (const { actor, at, share } of moments) {
+          if (at !== i) continue;
+          if (share === 0) stores.get(actor)?.take(traffic.exchange, actor);
+          else stores.get(actor)?.takeShare(traffic.exchange, actor, share);
+        }
       }
       const again = restore(traffic.exchange, stores);
       assertSame(traffic.exchange, again, traffic.accounts);
@@ -102,29 +108,26 @@ test("a snapshot holds each open order once, and nothing of what is gone", () =>
   );
 });
 
-test("client order ids go ahead of the snapshot that they are part of, a few hundred at a time", () => {
-  const traffic = open();
-  const { exchange } = traffic;
-  const accountId = traffic.accounts[0];
-  const store = new SnapshotStore();
-  const order = { accountId, priceTicks: 99, quantityLots: 5, timeInForce: IOC };
+test("a snapshot in shares comes to its end, in rows that bring back what was there", () => {
+  const { exchange, accounts } = open();
+  const order = { accountId: accounts[0], priceTicks: 99, quantityLots: 5 };
   const place = (i: number): Said =>
-    exchange.do(ODD.id, make(PlaceOrder, { ...order, clientOrderId: `id-${i}`, bodyHash: i }));
-  let ahead = 0;
-  let most = 0;
-  for (let i = 0; i < 1000; i++) {
-    place(i);
-    const rows = store.takeAhead(exchange, ODD.id);
-    ahead += rows;
-    most = Math.max(most, rows);
-  }
-  assert.ok(ahead > 500 && most < 300, `${ahead} ahead, ${most} at once`);
-  assert.equal(store.keys("clientIds").length, 0);
+    exchange.do(
+      ODD.id,
+      make(PlaceOrder, { ...order, timeInForce: i % 200 ? IOC : GTC, clientOrderId: `id-${i}`, bodyHash: i }),
+    );
+  for (let i = 0; i < 1000; i++) place(i);
+  const store = new SnapshotStore();
+  let shares = 1;
+  for (; !store.takeShare(exchange, ODD.id, 50); shares++) place(1000 + shares);
+  assert.ok(shares > 10 && shares < 50, `${shares} shares`);
+  assert.deepEqual(store.keys("clientIds"), [], "nothing of it counts before its end");
   store.take(exchange, ODD.id);
-  assert.equal(store.keys("clientIds").length, 1000);
-  place(1000);
+  assert.equal(store.keys("clientIds").length, 1000 + shares - 1);
+  place(2000);
   const again = restore(exchange, new Map([[ODD.id, store]]));
-  for (const i of [0, 999, 1000]) {
+  assertSame(exchange, again, accounts);
+  for (const i of [0, 999, 1001, 2000]) {
     const command = make(PlaceOrder, { ...order, clientOrderId: `id-${i}`, bodyHash: i });
     assert.equal(again.do(ODD.id, command).replies[0].type, DuplicateOrder.code);
   }

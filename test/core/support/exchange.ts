@@ -168,11 +168,9 @@ export class SnapshotStore {
     remove: (table, key) => this.ahead.push(() => this.table(table).delete(key)),
   };
 
-  /** Returns how many rows came. */
-  takeAhead(exchange: Exchange, actorId: number): number {
-    const before = this.ahead.length;
-    exchange.actors.get(actorId)?.handOver?.(this.writer);
-    return this.ahead.length - before;
+  /** A share of about so many rows. Returns whether it came to the end of them. */
+  takeShare(exchange: Exchange, actorId: number, most: number): boolean {
+    return exchange.actors.get(actorId)?.snapshot(this.writer, most) ?? true;
   }
 
   take(exchange: Exchange, actorId: number): void {
@@ -182,7 +180,9 @@ export class SnapshotStore {
     this.sequence = exchange.sequence;
   }
 
+  /** What had come of a next snapshot is forgotten with whoever sent it. */
   load(actor: Actor): void {
+    this.ahead = [];
     for (const name of [...this.tables.keys()].sort()) {
       const rows = [...this.table(name)].sort(([a], [b]) =>
         typeof a === "number" && typeof b === "number" ? a - b : String(a) < String(b) ? -1 : 1,
