@@ -14,7 +14,6 @@ export const COMMAND_HEADER_BYTES = 8;
 /** After so many turns in one drain the journal is woken and room is given back, so that both ends keep moving. */
 const TURNS_PER_PUSH = 64;
 const IDLE_WAIT_MS = 100;
-/** What is handed over for a snapshot between two turns, about: a fraction of a millisecond. */
 const ROWS_PER_SHARE = 512;
 /** If changes came faster than they are handed over, the rest would be handed over at once behind so many shares. */
 const MAX_SHARES = 4096;
@@ -31,6 +30,8 @@ export interface WorkerOptions {
   bell: Bell;
   out: RingProducer;
   snapshotIntervalMs: number;
+  /** Of a snapshot, handed over between two turns, about. Default: a fraction of a millisecond. */
+  rowsPerShare?: number;
   /** The only clock that actors have: milliseconds since the epoch. */
   clock: () => number;
   /** No turn is stamped earlier. */
@@ -214,14 +215,15 @@ export class ActorWorker {
    */
   private handOver(): boolean {
     if (this.due.length === 0) this.callForSnapshots();
+    const { control, out, rowsPerShare = ROWS_PER_SHARE } = this.options;
     const hosted = this.due.at(0);
     if (hosted === undefined) return false;
-    hosted.writer.stamp(this.options.control.lastTicket, this.lastTime);
-    if (hosted.actor.snapshot(hosted.writer, ROWS_PER_SHARE) || ++hosted.shares === MAX_SHARES) {
+    hosted.writer.stamp(control.lastTicket, this.lastTime);
+    if (hosted.actor.snapshot(hosted.writer, rowsPerShare) || ++hosted.shares === MAX_SHARES) {
       this.due.shift();
       this.snapshot(hosted);
     }
-    this.options.out.ring();
+    out.ring();
     return true;
   }
 

@@ -177,6 +177,8 @@ export class Machine {
         bell: workerBell,
         out: new RingProducer(outputs[i]!, journalBell),
         snapshotIntervalMs: options.snapshotIntervalMs,
+        // So that commands come, threads die and the power goes between the shares of a snapshot.
+        rowsPerShare: 3,
       });
     };
     const pinned = outputs.map((_, i) => actorIds.filter((_, place) => place % options.workers === i));
