@@ -13,9 +13,9 @@ export interface OrderPlace extends Place {
 }
 
 /**
- * Brief orders end in the turn that places them. They are written once, into the list of their account's closed orders,
- * and have no row of their own. They end in the order of their ids, so this table, which leads from an id to the list,
- * only grows at its end, many under one key.
+ * Brief orders have ended before the batch that places them is written: most orders have. They are written once, into the
+ * list of their account's closed orders, and have no row of their own. Ids only grow from batch to batch, so this table,
+ * which leads from an id to the list, only grows at its end, many under one key.
  *
  *     [instrumentId, orderId of the first]
  */
@@ -36,44 +36,79 @@ export class BriefOrderTable extends Table {
   }
 }
 
-interface Chunk {
-  firstOrderId: number;
-  /** Of WriteBatch.hold(). */
+interface PlacedOrders {
+  /** Ascending. */
+  readonly orderIds: number[];
+  /** Of each: its place, if it has ended. Of WriteBatch.hold(). */
   readonly held: number[];
 }
 
-/** Gathers what a batch adds to the table. */
+/** Knows what a batch has placed, and gathers where of that stands what has ended. */
 export class BriefOrderWriter {
   private readonly table: BriefOrderTable;
   /** By instrument. */
-  private readonly chunks = new Map<number, Chunk>();
+  private readonly placedOrders = new Map<number, PlacedOrders>();
 
   constructor(table: BriefOrderTable) {
     this.table = table;
   }
 
   /** An instrument's come in the order of their ids. */
-  append(batch: WriteBatch, { orderId, accountId }: OrderRecord, { clock, sequence }: Place): void {
+  placed(orderId: number): void {
     const instrumentId = idToInstrumentId(orderId);
-    let chunk = this.chunks.get(instrumentId);
-    if (chunk === undefined) {
-      chunk = { firstOrderId: 0, held: [] };
-      this.chunks.set(instrumentId, chunk);
+    let placed = this.placedOrders.get(instrumentId);
+    if (placed === undefined) {
+      placed = { orderIds: [], held: [] };
+      this.placedOrders.set(instrumentId, placed);
     }
-    if (chunk.held.length === 0) chunk.firstOrderId = orderId;
-    chunk.held.push(
-      batch.hold({ type: OrderPlaceRecord.code, orderId, accountId, clock, sequence } as OrderPlaceRecord),
-    );
-    if (chunk.held.length === PLACES_PER_CHUNK) this.write(batch, instrumentId, chunk);
+    placed.orderIds.push(orderId);
+    placed.held.push(OPEN);
   }
 
-  /** Writes what is left. */
+  /** Whether it is a brief one: whether the batch has placed it. */
+  ended(batch: WriteBatch, { orderId, accountId }: OrderRecord, { clock, sequence }: Place): boolean {
+    const placed = this.placedOrders.get(idToInstrumentId(orderId));
+    const i = placed === undefined ? NONE : indexOf(placed.orderIds, orderId);
+    if (placed === undefined || i === NONE) return false;
+    const row: OrderPlaceRecord = { type: OrderPlaceRecord.code, orderId, accountId, clock, sequence };
+    placed.held[i] = batch.hold(row);
+    return true;
+  }
+
+  /** Writes the places. The next batch begins with nothing placed. */
   flush(batch: WriteBatch): void {
-    for (const [instrumentId, chunk] of this.chunks) if (chunk.held.length > 0) this.write(batch, instrumentId, chunk);
+    for (const [instrumentId, { orderIds, held }] of this.placedOrders) {
+      let chunk: number[] = [];
+      let firstOrderId = 0;
+      for (let i = 0; i < held.length; i++) {
+        if (held[i] === OPEN) continue;
+        if (chunk.length === 0) firstOrderId = orderIds[i] as number;
+        chunk.push(held[i] as number);
+        if (chunk.length < PLACES_PER_CHUNK) continue;
+        batch.putHeld(this.table, [instrumentId, firstOrderId], chunk);
+        chunk = [];
+      }
+      if (chunk.length > 0) batch.putHeld(this.table, [instrumentId, firstOrderId], chunk);
+      orderIds.length = 0;
+      held.length = 0;
+    }
   }
+}
 
-  private write(batch: WriteBatch, instrumentId: number, { firstOrderId, held }: Chunk): void {
-    batch.putHeld(this.table, [instrumentId, firstOrderId], held);
-    held.length = 0;
+const OPEN = -1;
+const NONE = -1;
+
+/** Of a number in an ascending list. Most are near its end. */
+function indexOf(ascending: readonly number[], wanted: number): number {
+  let low = 0;
+  let high = ascending.length - 1;
+  if (ascending[high] === wanted) return high;
+  while (low <= high) {
+    const middle = (low + high) >> 1;
+    const value = ascending[middle] as number;
+    if (value === wanted) return middle;
+    if (value < wanted) low = middle + 1;
+    else high = middle - 1;
   }
+  return NONE;
 }

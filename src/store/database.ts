@@ -30,7 +30,7 @@ import {
 } from "./rows.ts";
 import { SeriesTable } from "./series.ts";
 import { type Key, RowTable } from "./table.ts";
-import { noBreath, WriteBatch } from "./write-batch.ts";
+import { WriteBatch } from "./write-batch.ts";
 
 /** Address space, not disk: the file grows as it is written. Mapping it anew later would keep the old map as well. */
 export const DEFAULT_MAP_BYTES = 64 * 2 ** 30;
@@ -88,7 +88,7 @@ export class Database {
   readonly snapshotRows: RowTable;
   /** "history" */
   readonly index: RowTable<IndexRecord>;
-  /** orderId; of all orders that a turn has left open */
+  /** orderId; of all orders that a batch has left open */
   readonly orders: RowTable<OrderRecord>;
   /** Leads to all others, which stand in closedOrders. */
   readonly briefOrders: BriefOrderTable;
@@ -167,10 +167,10 @@ export class Database {
   }
 
   /** Does all writes of the batch, or none; on disk when it returns. Empties the batch. Throws DatabaseWriteError. */
-  commit(batch: WriteBatch, breathe = noBreath): void {
+  commit(batch: WriteBatch): void {
     try {
       this.root.transactionSync(() => {
-        batch.write(breathe);
+        batch.write();
       });
     } catch (error) {
       throw new DatabaseWriteError(`database: the commit failed: ${(error as Error).message}`, { cause: error });

@@ -78,10 +78,8 @@ const DEFICITS_PER_CHUNK = 60;
  */
 export class HistoryFold {
   private readonly database: Database;
-  /** See KeeperOptions. */
-  private readonly breathe: () => void;
   private readonly instruments = new Map<number, Instrument>();
-  private readonly batch = new WriteBatch();
+  private readonly batch: WriteBatch;
   private readonly candles: CandleFold;
   private readonly briefOrders: BriefOrderWriter;
   private readonly fills: SeriesWriter<FillRecord>;
@@ -108,7 +106,7 @@ export class HistoryFold {
 
   constructor(database: Database, instruments: readonly Instrument[], breathe = noBreath) {
     this.database = database;
-    this.breathe = breathe;
+    this.batch = new WriteBatch(breathe);
     for (const instrument of instruments) this.instruments.set(instrument.id, instrument);
     this.candles = new CandleFold(database.candles);
     this.briefOrders = new BriefOrderWriter(database.briefOrders);
@@ -195,10 +193,7 @@ export class HistoryFold {
   commit(): void {
     const { database, batch } = this;
     this.endTurn();
-    for (const order of this.changedOrders) {
-      this.breathe();
-      if (isOpen(order)) batch.put(database.orders, order.orderId, order);
-    }
+    for (const order of this.changedOrders) if (isOpen(order)) batch.put(database.orders, order.orderId, order);
     this.changedOrders.length = 0;
     this.briefOrders.flush(batch);
     this.fills.flush(batch);
@@ -217,28 +212,28 @@ export class HistoryFold {
       this.index.clientIdCount = 0;
     }
     batch.put(database.index, INDEX_KEY, this.index);
-    database.commit(batch, this.breathe);
+    database.commit(batch);
     if (this.openOrders.size > MAX_CACHED_ORDERS) this.openOrders.clear();
   }
 
   /**
    * Orders that have ended are written at once, since nothing changes them any more: so they are garbage while young. One
-   * that the turn has placed as well goes into its account's list itself: see brief-orders.ts.
+   * that the batch has placed as well goes into its account's list itself: see brief-orders.ts.
    */
   private endTurn(): void {
     const { database, batch, placedOrders, endedOrders } = this;
     for (const order of endedOrders) {
-      const wasOpen = this.openOrders.delete(order.orderId);
-      if (wasOpen) batch.put(database.orders, order.orderId, order);
-      const entry = wasOpen ? referenceTo(order.orderId, this.time) : order;
+      this.openOrders.delete(order.orderId);
+      const isBrief = this.briefOrders.ended(batch, order, this.place);
+      if (!isBrief) batch.put(database.orders, order.orderId, order);
+      const entry = isBrief ? order : referenceTo(order.orderId, this.time);
       this.closedOrders.append(batch, order.accountId, this.place, entry);
     }
     endedOrders.length = 0;
     for (const order of placedOrders) {
-      if (isOpen(order)) {
-        this.openOrders.set(order.orderId, order);
-        this.changedOrders.push(order);
-      } else this.briefOrders.append(batch, order, this.place);
+      if (!isOpen(order)) continue;
+      this.openOrders.set(order.orderId, order);
+      this.changedOrders.push(order);
     }
     placedOrders.length = 0;
     this.insurance.endTurn(batch, this.actorId, this.place, this.time);
@@ -246,6 +241,7 @@ export class HistoryFold {
 
   private placed(order: OrderRecord): void {
     this.placedOrders.push(order);
+    this.briefOrders.placed(order.orderId);
     if (order.clientOrderId === "") return;
     const key = [this.index.clientIdGeneration, order.accountId, order.clientOrderId];
     this.batch.put(this.database.clientOrders, key, { type: ClientOrderRecord.code, orderId: order.orderId });

@@ -125,7 +125,7 @@ export type ClientOrderRecord = MessageOf<typeof ClientOrderRecord>;
 export const OrderPlaceRecord = shape(264, "OrderPlaceRecord", {
   orderId: "number",
   accountId: "number",
-  /** Of the turn that placed and ended it: see series.ts. */
+  /** Of the turn that ended it: see series.ts. */
   clock: "number",
   sequence: "number",
 });

@@ -31,7 +31,7 @@ export class Snapshots {
    */
   apply(actorId: number, sequence: number, parts: readonly Uint8Array[]): void {
     const { database } = this;
-    const batch = new WriteBatch();
+    const batch = new WriteBatch(this.breathe);
     const entries = {
       put: (table: string, key: number | string, row: Uint8Array) =>
         batch.putEncoded(database.snapshotRows, [actorId, table, key], row),
@@ -40,7 +40,7 @@ export class Snapshots {
     for (const part of parts) eachSnapshotEntry(part, entries);
     const time = Math.max(0, ...parts.map((part) => readSnapshotPart(part).time));
     batch.put(database.snapshotHeads, actorId, { type: SnapshotRecord.code, sequence, time });
-    database.commit(batch, this.breathe);
+    database.commit(batch);
   }
 
   /**

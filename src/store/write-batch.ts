@@ -29,6 +29,8 @@ interface Write {
  * is done while the transaction is open (a thread that dies inside one would freeze the whole process).
  */
 export class WriteBatch {
+  /** See KeeperOptions: called for each value, as it is packed and as it is written. */
+  private readonly breathe: () => void;
   /** Rows that are held, and behind them the one in hand. */
   private rows = new RowBuffer(FIRST_BYTES);
   private rowsEnd = 0;
@@ -38,6 +40,10 @@ export class WriteBatch {
   /** The first `count` are of this batch; the others are used again. */
   private readonly writes: Write[] = [];
   private count = 0;
+
+  constructor(breathe = noBreath) {
+    this.breathe = breathe;
+  }
 
   put<Row extends Message>(table: RowTable<Row>, key: Key, row: Row): void {
     this.encode(row);
@@ -82,9 +88,9 @@ export class WriteBatch {
   }
 
   /** Does the writes, in order. Called by Database.commit() inside its transaction. */
-  write(breathe: () => void): void {
+  write(): void {
     for (let i = 0; i < this.count; i++) {
-      breathe();
+      this.breathe();
       const { table, key, from, to } = this.writes[i] as Write;
       if (to === 0) table.lmdb.remove(key);
       else table.lmdb.put(key, this.values.subarray(from, to));
@@ -115,6 +121,7 @@ export class WriteBatch {
   }
 
   private close(table: Table, key: Key, from: number, to: number): void {
+    this.breathe();
     sealValue(table, key, this.view, this.values, from, to);
     this.add(table, key, from, to);
     this.end = to;

@@ -116,7 +116,7 @@ test("accounts of the house leave public trades and candles, and no rows of thei
   });
 });
 
-test("orders that end in the turn that places them are found by id and client id, and listed as they ended", async () => {
+test("orders that end in the batch that places them are found by id and client id, and listed as they ended", async () => {
   const other = ALICE + 1;
   const brief = (serial: number) => [
     placed(serial, { accountId: serial % 3 === 0 ? other : ALICE, clientOrderId: `c${serial}`, rests: 0 }),
@@ -133,6 +133,11 @@ test("orders that end in the turn that places them are found by id and client id
   const fold = new HistoryFold(database, INSTRUMENTS);
   foldTurns(fold, turns.slice(0, 100));
   foldTurns(fold, turns.slice(100));
+  // Of a later batch, which leaves one of two open.
+  const later = [[placed(600), placed(601)], [closed(600)]].map((events, i) => ({
+    ...{ sequence: turns.length + 1 + i, time: 5000 + i, actorId: 1, events },
+  }));
+  foldTurns(fold, later);
   const history = new History(database);
   for (let serial = 0; serial <= 500; serial++) {
     const order = history.orderById(m.serialToId(serial, 1));
@@ -143,9 +148,10 @@ test("orders that end in the turn that places them are found by id and client id
   assert.equal(history.orderById(m.serialToId(7, 7)), undefined);
   assert.equal(history.orderByClientId(other, "c33")?.orderId, m.serialToId(33, 1));
   const listed = allPages(30, (query) => history.ordersOf(ALICE, query)).map(({ orderId }) => (orderId - 1) / 256);
-  assert.deepEqual(listed.slice(0, 80), many);
-  assert.deepEqual(listed.slice(80, 84), [299, 298, 296, 295]);
-  assert.equal(database.orders.verify(), 0);
+  assert.deepEqual(listed.slice(0, 81), [600, ...many]);
+  assert.deepEqual(listed.slice(81, 85), [299, 298, 296, 295]);
+  assert.equal(history.orderById(m.serialToId(601, 1))?.status, m.STATUS_NEW);
+  assert.equal(database.orders.verify(), 1);
   await database.close();
 });
 

@@ -3,15 +3,17 @@ import { createInterface } from "node:readline";
 import { refuseOrphanedLog } from "../../../src/actor/threads.ts";
 import { type Config, loadConfig } from "../../../src/config.ts";
 import { compileInstrument } from "../../../src/core/instrument.ts";
+import type { Message } from "../../../src/core/shape.ts";
 import { actorIdsOf, RecoveredExchange } from "../../../src/operate/recovered.ts";
-import { BriefOrderTable } from "../../../src/store/brief-orders.ts";
 import { type Database, openDatabase } from "../../../src/store/database.ts";
+import { History } from "../../../src/store/history.ts";
 import { readIndex } from "../../../src/store/history-fold.ts";
 import { Keeper } from "../../../src/store/keeper.ts";
 import { openLog } from "../../../src/store/log.ts";
+import { OrderPlaceRecord, OrderRecord, referenceTo } from "../../../src/store/rows.ts";
 import { SeriesTable } from "../../../src/store/series.ts";
-import { Table, viewOf } from "../../../src/store/table.ts";
-import { eachMessage } from "../../../src/wire/codec.ts";
+import { type Key, Table, viewOf } from "../../../src/store/table.ts";
+import { decodeMessage, messageBytes } from "../../../src/wire/codec.ts";
 
 /** What a folder comes to when it is opened as a start opens it. */
 export interface Opened {
@@ -89,7 +91,7 @@ function readHistory(opened: Opened, database: Database, config: Config): void {
       // What actors recover from is compared as what they have recovered to.
       if (table === database.snapshotHeads || table === database.snapshotRows) continue;
       const hash = createHash("sha256");
-      for (const row of rowsOf(table).sort()) hash.update(`${row}\n`);
+      for (const row of rowsOf(table, database).sort()) hash.update(`${row}\n`);
       opened.history[table.name] = hash.digest("hex");
     }
   } catch (error) {
@@ -97,16 +99,36 @@ function readHistory(opened: Opened, database: Database, config: Config): void {
   }
 }
 
-/** Each with whom it is of: how a list is cut into values depends on when it was written. */
-function rowsOf(table: Table): string[] {
+/**
+ * Each with whom it is of. How a list is cut into values depends on when it was written, and so does where a closed order
+ * stands: it counts as a row of its own, and a reference to it.
+ */
+function rowsOf(table: Table, database: Database): string[] {
   table.verify();
   const rows: string[] = [];
-  table.eachValue({}, (key, encoded) => {
-    const of = table instanceof SeriesTable || table instanceof BriefOrderTable ? (key as (number | string)[])[0] : key;
-    eachMessage(viewOf(encoded), encoded, 0, encoded.length, (row) => {
-      rows.push(`${JSON.stringify(of)} ${JSON.stringify(row)}`);
-    });
-    return true;
+  const history = new History(database);
+  const add = (of: Key | undefined, row: object) => rows.push(`${JSON.stringify(of)} ${JSON.stringify(row)}`);
+  eachRow(table, (key, row) => {
+    const of = table instanceof SeriesTable ? (key as (number | string)[])[0] : key;
+    if (row.type === OrderPlaceRecord.code) {
+      const { orderId } = row as OrderPlaceRecord;
+      if (history.orderById(orderId)?.orderId !== orderId) throw new Error(`nothing leads to order ${orderId}`);
+    } else if (table === database.closedOrders && row.type === OrderRecord.code) {
+      const { orderId, updatedAt } = row as OrderRecord;
+      add(of, referenceTo(orderId, updatedAt));
+    } else add(of, row);
+  });
+  if (table !== database.orders) return rows;
+  eachRow(database.closedOrders, (_key, row) => {
+    if (row.type === OrderRecord.code) add((row as OrderRecord).orderId, row);
   });
   return rows;
+}
+
+function eachRow(table: Table, visit: (key: Key, row: Message) => void): void {
+  table.eachValue({}, (key, encoded) => {
+    const view = viewOf(encoded);
+    for (let at = 0; at < encoded.length; at += messageBytes(view, at)) visit(key, decodeMessage(view, encoded, at));
+    return true;
+  });
 }
