@@ -61,24 +61,37 @@ export function readOrderId({ symbols }: Pick<Context, "symbols">, parameter: st
   return isPossible ? orderId : 0;
 }
 
-/** The order if it is open. By client order id, every symbol is asked: the id does not say which it belongs to. */
+/** The order if it is open. By client order id, the symbol that has used it within a day is asked first, then every other. */
 export async function findOpen(
-  context: Context,
+  context: Pick<Context, "road" | "symbols" | "clientOrderIds">,
   answer: Pick<Answer, "done">,
   accountId: number,
   parameter: string,
 ): Promise<OpenRow | null> {
-  const { road, symbols } = context;
-  const byClientId = isClientId(parameter);
-  const clientOrderId = byClientId ? readClientId(parameter) : "";
-  const orderId = byClientId ? 0 : readOrderId(context, parameter);
-  if (!byClientId && orderId === 0) return null;
-  const instruments = byClientId ? symbols.all : [instrumentOf(context, orderId)];
+  const { symbols, clientOrderIds } = context;
+  if (!isClientId(parameter)) {
+    const orderId = readOrderId(context, parameter);
+    const named = { accountId, orderId, clientOrderId: "" };
+    return orderId === 0 ? null : findOpenOn(context, answer, [instrumentOf(context, orderId)], named);
+  }
+  const named = { accountId, orderId: 0, clientOrderId: readClientId(parameter) };
+  const owner = symbols.withId(clientOrderIds.ownerOf(accountId, named.clientOrderId));
+  const found = owner === undefined ? null : await findOpenOn(context, answer, [owner], named);
+  const others = symbols.all.filter((instrument) => instrument !== owner);
+  return found ?? findOpenOn(context, answer, others, named);
+}
+
+async function findOpenOn(
+  { road }: Pick<Context, "road">,
+  answer: Pick<Answer, "done">,
+  instruments: readonly Instrument[],
+  named: Omit<MessageOf<typeof ReadOrder>, "type">,
+): Promise<OpenRow | null> {
   const found = await askEach(
     road,
     answer,
     instruments,
-    () => ({ ...blank(ReadOrder), accountId, orderId, clientOrderId }),
+    () => ({ ...blank(ReadOrder), ...named }),
     (turn, instrument) =>
       mapReplies<View, OpenRow>(turn, OrderView.code, (view) => readRow(instrument, view, turn.sequence)),
   );
@@ -114,7 +127,7 @@ export async function whyNotOpen(
   return new ApiError("ORDER_NOT_OPEN", { field, details });
 }
 
-export function instrumentOf({ symbols }: Context, orderId: number): Instrument {
+export function instrumentOf({ symbols }: Pick<Context, "symbols">, orderId: number): Instrument {
   const instrument = symbols.withId(idToInstrumentId(orderId));
   if (instrument === undefined) throw new ApiError("ORDER_NOT_FOUND", { field: "id" });
   return instrument;

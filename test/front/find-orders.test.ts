@@ -1,0 +1,57 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ClientIdsPage, OrderView, ReadOrder } from "../../src/core/messages.ts";
+import type { Message } from "../../src/core/shape.ts";
+import { ClientOrderIds } from "../../src/front/client-order-ids.ts";
+import { Symbols } from "../../src/front/context.ts";
+import { findOpen } from "../../src/front/routes/find-orders.ts";
+import { type Asked, make, ScriptedRoad } from "./scripted-road.ts";
+
+const ALICE = 17;
+const [A, B, C] = [1, 2, 3];
+const NAME = "my-order";
+
+/** Looks for Alice's order by its name, which she has used on `owner` (0 = on none) within a day and has open on `open`. */
+async function look(owner: number, open: readonly number[]): Promise<{ asked: number[]; found: number | undefined }> {
+  const road = new ScriptedRoad(["A", "B", "C"]);
+  const asked: number[] = [];
+  const answerAll = (reply: (asked: Asked) => Message[]): void => {
+    while (road.answer(reply));
+  };
+  const opening = ClientOrderIds.open(road);
+  while (road.asked.length > 0) {
+    answerAll(() => [make(ClientIdsPage, { page: { ids: [], next: null } })]);
+    await Promise.resolve();
+  }
+  const clientOrderIds = await opening;
+  if (owner !== 0) clientOrderIds.keep(ALICE, NAME, owner, road.time);
+  const finding = findOpen(
+    { road, symbols: new Symbols(road.instruments), clientOrderIds },
+    { done: false },
+    ALICE,
+    `client:${NAME}`,
+  );
+  for (let i = 0; i < 10; i++) {
+    answerAll(({ actorId, command }) => {
+      assert.deepEqual(command, make(ReadOrder, { accountId: ALICE, clientOrderId: NAME }));
+      asked.push(actorId);
+      return open.includes(actorId) ? [make(OrderView, { orderId: 256 + actorId, clientOrderId: NAME })] : [];
+    });
+    await Promise.resolve();
+  }
+  return { asked, found: (await finding)?.orderId };
+}
+
+test("by its client order id an order is looked for where that was used last, and nowhere else if it is there", async () => {
+  assert.deepEqual(await look(C, [C]), { asked: [C], found: 256 + C });
+  assert.deepEqual(await look(C, [A, C]), { asked: [C], found: 256 + C });
+});
+
+test("an order that is not open where its client order id was used last may be open elsewhere", async () => {
+  assert.deepEqual(await look(C, [B]), { asked: [C, A, B], found: 256 + B });
+  assert.deepEqual(await look(C, []), { asked: [C, A, B], found: undefined });
+});
+
+test("an order whose client order id was used more than a day ago is looked for on every symbol", async () => {
+  assert.deepEqual(await look(0, [B]), { asked: [A, B, C], found: 256 + B });
+});
