@@ -7,9 +7,10 @@ KILLS ?= 200
 run: build        ## a sandbox exchange with a live simulated market; make run ARGS="--port 9000 --no-bots"
 	@node dist/src/main.js start $(ARGS)
 
+# The tests that there are: dist may still hold some that are gone.
 test: build       ## everything: lint, types, unit, property, end-to-end and crash tests
 	npx biome check .
-	node --test --test-concurrency=2 --test-timeout=300000 $$(find dist/test -name "*.test.js" | sort)
+	node --test --test-concurrency=2 --test-timeout=300000 $$(find test -name "*.test.ts" | sed 's|\(.*\)ts$$|dist/\1js|' | sort)
 
 check: install    ## lint, format and types only
 	npx biome check .

@@ -58,13 +58,21 @@ export class ClientIds {
     return this.rows.get(row, BODY_HASH);
   }
 
-  add(accountId: number, clientOrderId: string, orderId: number, bodyHash: number, time: number): void {
-    this.append(accountId, clientOrderId, orderId, bodyHash, time);
+  /** Returns its row. */
+  add(accountId: number, clientOrderId: string, orderId: number, bodyHash: number, time: number): number {
+    const { rows } = this;
+    const row = rows.append(hashClientId(accountId, clientOrderId));
+    rows.set(row, ACCOUNT, accountId);
+    rows.set(row, ORDER_ID, orderId);
+    rows.set(row, BODY_HASH, bodyHash);
+    rows.set(row, TIME, time);
+    rows.setText(row, TEXT, clientOrderId);
+    return row;
   }
 
   /** A row from a snapshot; rows come in order of their order ids, which is that of time. */
   load({ accountId, clientOrderId, orderId, bodyHash, time }: ClientId): void {
-    this.rows.set(this.append(accountId, clientOrderId, orderId, bodyHash, time), PERSISTED, 1);
+    this.rows.set(this.add(accountId, clientOrderId, orderId, bodyHash, time), PERSISTED, 1);
     this.unsaved = this.rows.end;
   }
 
@@ -86,7 +94,7 @@ export class ClientIds {
       const { accountId, clientOrderId, orderId, bodyHash, time } = this.read(row);
       rows.dropFirst();
       if (isOpen(orderId)) {
-        const again = this.append(accountId, clientOrderId, orderId, bodyHash, time);
+        const again = this.add(accountId, clientOrderId, orderId, bodyHash, time);
         if (wasPersisted) rows.set(again, PERSISTED, 1);
         break; // an open order of that age: look again at the next tick
       }
@@ -114,17 +122,6 @@ export class ClientIds {
     }
     while (left-- > 0 && expired.length > 0) removed(expired.pop() as number);
     return this.unsaved === rows.end && expired.length === 0;
-  }
-
-  private append(accountId: number, clientOrderId: string, orderId: number, bodyHash: number, time: number): number {
-    const { rows } = this;
-    const row = rows.append(hashClientId(accountId, clientOrderId));
-    rows.set(row, ACCOUNT, accountId);
-    rows.set(row, ORDER_ID, orderId);
-    rows.set(row, BODY_HASH, bodyHash);
-    rows.set(row, TIME, time);
-    rows.setText(row, TEXT, clientOrderId);
-    return row;
   }
 
   private read(row: number): ClientId {

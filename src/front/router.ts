@@ -245,10 +245,10 @@ function weighed(call: Call, weigh: (body: unknown) => Cost, cost: Cost): Cost {
 
 function readBody(call: Call, input: Input<TObject> | null, { bodyOptional }: Route): Record<string, unknown> {
   if (input === null) {
-    if (call.body !== "") throw new ApiError("UNEXPECTED_BODY");
+    if (call.bytes.length > 0) throw new ApiError("UNEXPECTED_BODY");
     return NO_FIELDS;
   }
-  return call.body === "" && bodyOptional === true ? NO_FIELDS : input.check(call.json());
+  return call.bytes.length === 0 && bodyOptional === true ? NO_FIELDS : input.check(call.json());
 }
 
 /** The characters of ids and symbols need no escape, but some clients escape all the same. */

@@ -6,6 +6,10 @@ import { Table, viewOf } from "./table.ts";
 import type { WriteBatch } from "./write-batch.ts";
 
 const PLACES_PER_CHUNK = 64;
+/** In the place of what is held. */
+const OPEN = -1;
+/** Not an index. */
+const NONE = -1;
 
 /** Where an order stands: a row of its account's closed orders. */
 export interface OrderPlace extends Place {
@@ -94,9 +98,6 @@ export class BriefOrderWriter {
     }
   }
 }
-
-const OPEN = -1;
-const NONE = -1;
 
 /** Of a number in an ascending list. Most are near its end. */
 function indexOf(ascending: readonly number[], wanted: number): number {

@@ -311,8 +311,9 @@ export class HistoryFold {
 
   /** The order, which this turn changes. */
   private touch(orderId: number): OrderRecord {
-    const placedNow = this.placedOrders.findLast((placed) => placed.orderId === orderId);
-    const order = placedNow ?? this.openOrders.get(orderId) ?? this.readOrder(orderId);
+    // First those of earlier turns: a turn that fills very many orders may have placed as many.
+    const known = this.openOrders.get(orderId) ?? this.placedOrders.findLast((placed) => placed.orderId === orderId);
+    const order = known ?? this.readOrder(orderId);
     if (order.sequence <= this.index.sequence) this.changedOrders.push(order);
     order.updatedAt = this.time;
     order.sequence = this.place.sequence;
