@@ -218,11 +218,11 @@ export async function setLeverage(
 ): Promise<void> {
   const setting = account.leverage.get(symbol);
   if (setting === undefined) return;
-  setting.asked = leverage;
+  setting.asked.push(leverage);
   const answer = await attempt(load, account.token, "POST", `/positions/${symbol}/leverage`, { leverage });
   if (answer === null) return;
-  setting.asked = null;
-  if (answer.status < 300) setting.known = leverage;
+  if (answer.status < 300) Object.assign(setting, { known: leverage, asked: [] });
+  else setting.asked.pop();
 }
 
 /** Whether there is a position to move it to does not matter: money must not be lost on the way. */

@@ -56,8 +56,8 @@ export class AccountModel {
   closingsAsked = 0;
   /** By path and reference. */
   readonly transfers = new Map<string, TransferEntry>();
-  /** What was acknowledged last, and what was asked for since without an answer. */
-  readonly leverage = new Map<SymbolName, { known: number; asked: number | null }>();
+  /** What was acknowledged last, and all that was asked for since without an answer: it may have been the first of them. */
+  readonly leverage = new Map<SymbolName, { known: number; asked: number[] }>();
   /** Every fill that was ever listed, by trade. */
   readonly fills = new Map<string, Fill>();
   /** What changed its money, by entryId. */
@@ -67,7 +67,7 @@ export class AccountModel {
     this.privateKey = privateKey;
     this.accountId = accountId;
     this.token = token;
-    for (const symbol of SYMBOLS) this.leverage.set(symbol, { known: DEFAULT_LEVERAGE, asked: null });
+    for (const symbol of SYMBOLS) this.leverage.set(symbol, { known: DEFAULT_LEVERAGE, asked: [] });
   }
 
   openOrderIds(): string[] {

@@ -263,10 +263,10 @@ export class AccountCheck {
     for (const { symbol, leverage } of data) {
       const setting = this.account.leverage.get(symbol as (typeof SYMBOLS)[number]);
       if (setting === undefined) continue;
-      if (leverage !== setting.known && leverage !== setting.asked)
-        this.lost(`${symbol}: a leverage of ${leverage}, not ${setting.known} (or ${setting.asked})`);
-      setting.known = leverage;
-      setting.asked = null;
+      const { known, asked } = setting;
+      if (leverage !== known && !asked.includes(leverage))
+        this.lost(`${symbol}: a leverage of ${leverage}, not ${known} (or ${asked.join(", ")})`);
+      Object.assign(setting, { known: leverage, asked: [] });
     }
   }
 
