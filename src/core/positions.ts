@@ -38,6 +38,8 @@ export const FUNDING = 20;
 /** CROSS or ISOLATED, and what an isolated position that is open holds back from the cross margin: see isolated.ts. */
 export const MARGIN_MODE = 21;
 export const ISOLATED_QUANTA = 22;
+/** Of the turn that is under way: see Touched. */
+export const TOUCHED = 23;
 /** Five numbers: what the cells have been given; see AccountCells.move. */
 export const GIVEN = 24;
 /** The mark at which they were given; a row without a position contributes the same at any mark. */

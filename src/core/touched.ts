@@ -1,5 +1,5 @@
 import type { Orders } from "./orders.ts";
-import type { Positions } from "./positions.ts";
+import { type Positions, TOUCHED } from "./positions.ts";
 
 /** What the turn that is under way has touched. The arrays only grow: emptying one would cost more than the rest of a turn's end. */
 export class Touched {
@@ -7,6 +7,8 @@ export class Touched {
   readonly rows: number[] = [];
   rowCount = 0;
   freshRowCount = 0;
+  /** What stands in the rows between freshRowCount and rowCount: no other row bears it. */
+  private round = 1;
   private readonly slots: number[] = [];
   private slotCount = 0;
   private stampedSlotCount = 0;
@@ -22,15 +24,18 @@ export class Touched {
     this.slots[this.slotCount++] = slot;
   }
 
-  /** A sweep touches the same rows again and again, one after the other. */
+  /** A sweep, or a trade, touches the same rows again and again: each is brought up to date once. */
   row(at: number): void {
-    if (this.rowCount > this.freshRowCount && this.rows[this.rowCount - 1] === at) return;
+    const { numbers } = this.positions;
+    if (numbers[at + TOUCHED] === this.round) return;
+    numbers[at + TOUCHED] = this.round;
     this.rows[this.rowCount++] = at;
   }
 
   /** The cells of all rows until now are up to date. */
   markFresh(): void {
     this.freshRowCount = this.rowCount;
+    this.round++;
   }
 
   /** Orders bear the turn's time from here on, for what comes behind them in it. */
@@ -56,5 +61,6 @@ export class Touched {
     this.stampedSlotCount = 0;
     this.rowCount = 0;
     this.freshRowCount = 0;
+    this.round++;
   }
 }
