@@ -18,12 +18,12 @@ import {
   type Turn,
 } from "./messages.ts";
 import type { Placement } from "./placement.ts";
-import { BUY_LOTS, LEVERAGE, SELL_LOTS, SIZE } from "./positions.ts";
 import { matchPrice } from "./price-match.ts";
 import { refuse } from "./refusals.ts";
 import { blank, type MessageOf } from "./shape.ts";
 import type { SymbolState } from "./symbol-state.ts";
 import { replyOpenOrder, replyOrder } from "./symbol-views.ts";
+import { BUY_LOTS, LEVERAGE, SELL_LOTS, SIZE } from "./tables.ts";
 import type { PriceTicks, QuantityLots } from "./units.ts";
 
 // Filled in again for each event: a turn hands it on before it goes on (see Turn).

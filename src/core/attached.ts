@@ -24,13 +24,12 @@ import {
   type Turn,
 } from "./messages.ts";
 import { type EntryFill, type OrderTerms, waitsForRise } from "./order-terms.ts";
-import { NONE } from "./orders.ts";
 import { answerRepeated, type Placement } from "./placement.ts";
-import { SIZE } from "./positions.ts";
 import { matchPrice } from "./price-match.ts";
 import { refuse } from "./refusals.ts";
 import { blank, type MessageOf } from "./shape.ts";
 import type { SymbolState } from "./symbol-state.ts";
+import { NONE, SIZE } from "./tables.ts";
 import { reaches } from "./triggers.ts";
 import type { PriceTicks } from "./units.ts";
 

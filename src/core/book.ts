@@ -1,7 +1,12 @@
 import { Ladder } from "./ladder.ts";
-import { BUY, SELL, type Side } from "./messages.ts";
-import { NONE, type Orders } from "./orders.ts";
+import type { Side } from "./messages.ts";
+import * as messages from "./messages.ts";
+import type { Orders } from "./orders.ts";
+import * as tables from "./tables.ts";
 import type { PriceTicks, QuantityLots } from "./units.ts";
+
+const { NONE } = tables;
+const { BUY, SELL } = messages;
 
 /**
  * Price levels and their queues. A level is three numbers in flat arrays indexed by its price; the operating system

@@ -1,9 +1,8 @@
 import { close } from "./matching.ts";
 import { type CancelAfter, CancelAfterSet, Done, REASON_CANCEL_AFTER, STATUS_CANCELED, type Turn } from "./messages.ts";
-import { NONE } from "./orders.ts";
-import { FIRST_ORDER } from "./positions.ts";
 import { blank, type MessageOf } from "./shape.ts";
 import type { SymbolState } from "./symbol-state.ts";
+import { FIRST_ORDER, NONE } from "./tables.ts";
 import type { TimeMs } from "./units.ts";
 
 // Filled in again for each event: a turn hands it on before it goes on (see Turn).

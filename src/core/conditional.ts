@@ -36,13 +36,12 @@ import {
   type Turn,
 } from "./messages.ts";
 import { waitsForRise } from "./order-terms.ts";
-import { NONE } from "./orders.ts";
 import { answerRepeated, type Placement } from "./placement.ts";
-import { BUY_LOTS, LEVERAGE, SELL_LOTS, SIZE, WAITING_ORDERS } from "./positions.ts";
 import { type RefusalCode, refuse } from "./refusals.ts";
 import { blank, type MessageOf } from "./shape.ts";
 import type { SymbolState } from "./symbol-state.ts";
 import { replyOrder } from "./symbol-views.ts";
+import { BUY_LOTS, LEVERAGE, NONE, SELL_LOTS, SIZE, WAITING_ORDERS } from "./tables.ts";
 import { activates, MAX_TRAILING_ORDERS, trailingTrigger } from "./trailing.ts";
 import { replyWaitingTrial } from "./trial.ts";
 import { reaches } from "./triggers.ts";

@@ -1,7 +1,6 @@
 import { bucketEquity } from "./isolated.ts";
-import { NONE } from "./orders.ts";
-import { ACCOUNT, COST, SIZE } from "./positions.ts";
 import type { SymbolState } from "./symbol-state.ts";
+import { ACCOUNT, COST, NONE, SIZE } from "./tables.ts";
 import type { PriceTicks } from "./units.ts";
 
 /** Fifths of the ranking that a position may stand in, and how many positions a look at it compares at most. */

@@ -4,7 +4,7 @@ import { fundingRatePpb } from "./funding.ts";
 import { contribution } from "./margin.ts";
 import { type ActorAudit, BUY, type Levels, SELL, type SymbolSummary } from "./messages.ts";
 import { WITH_POSITION } from "./order-terms.ts";
-import { NONE } from "./orders.ts";
+import type { SymbolState } from "./symbol-state.ts";
 import {
   ACCOUNT,
   BUY_LOTS,
@@ -17,12 +17,12 @@ import {
   ISOLATED_QUANTA,
   LEVERAGE,
   MARGIN_MODE,
+  NONE,
   OPEN_ORDERS,
   REDUCE_ONLY_ORDERS,
   SIZE,
   WAITING_ORDERS,
-} from "./positions.ts";
-import type { SymbolState } from "./symbol-state.ts";
+} from "./tables.ts";
 
 /** What a front thread needs to begin folding this symbol's events. */
 export function summarizeSymbol(state: SymbolState): SymbolSummary {

@@ -1,5 +1,8 @@
-import { BUY, type Side } from "./messages.ts";
+import type { Side } from "./messages.ts";
+import * as messages from "./messages.ts";
 import type { PriceTicks } from "./units.ts";
+
+const { BUY } = messages;
 
 /**
  * Which price levels of one side of a book are occupied: a bit per tick, and above each 32 bits one that says whether any

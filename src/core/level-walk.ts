@@ -1,6 +1,6 @@
 import { nextSliceLots } from "./iceberg.ts";
-import { NONE } from "./orders.ts";
 import type { SymbolState } from "./symbol-state.ts";
+import { NONE } from "./tables.ts";
 import type { PriceTicks, QuantityLots } from "./units.ts";
 
 /**

@@ -25,10 +25,9 @@ import {
   serialToId,
   type Turn,
 } from "./messages.ts";
-import { NONE } from "./orders.ts";
-import { ACCOUNT, FIRST_ORDER, GIVEN, OPEN_ORDERS, SIZE } from "./positions.ts";
 import { blank } from "./shape.ts";
 import type { SymbolState } from "./symbol-state.ts";
+import { ACCOUNT, FIRST_ORDER, GIVEN, NONE, OPEN_ORDERS, SIZE } from "./tables.ts";
 import { PPM, type PriceTicks, proportion, QUANTA_PER_USDC, type Quanta, type QuantityLots } from "./units.ts";
 
 const placed = blank(OrderPlaced);

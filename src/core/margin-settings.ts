@@ -13,12 +13,11 @@ import {
   type SetMarginMode,
   type Turn,
 } from "./messages.ts";
-import { NONE } from "./orders.ts";
-import { ACCOUNT, GIVEN, ISOLATED_QUANTA, LEVERAGE, MARGIN_MODE, OPEN_ORDERS, SIZE } from "./positions.ts";
 import { type RefusalDetails, refuse } from "./refusals.ts";
 import { blank, type MessageOf } from "./shape.ts";
 import type { SymbolState } from "./symbol-state.ts";
 import { replyPosition } from "./symbol-views.ts";
+import { ACCOUNT, GIVEN, ISOLATED_QUANTA, LEVERAGE, MARGIN_MODE, NONE, OPEN_ORDERS, SIZE } from "./tables.ts";
 import type { Quanta } from "./units.ts";
 
 // Filled in again for each event: a turn hands it on before it goes on (see Turn).

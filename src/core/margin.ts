@@ -1,7 +1,11 @@
 import type { Contribution } from "./cells.ts";
 import type { Instrument, RiskTier } from "./instrument.ts";
-import { ISOLATED } from "./messages.ts";
-import {
+import * as messages from "./messages.ts";
+import * as tables from "./tables.ts";
+import type { PriceTicks, Quanta } from "./units.ts";
+import * as units from "./units.ts";
+
+const {
   BUY_EXPOSURE,
   BUY_LOSS,
   BUY_LOTS,
@@ -14,8 +18,9 @@ import {
   SELL_LOSS,
   SELL_LOTS,
   SIZE,
-} from "./positions.ts";
-import { divCeil, mulDivCeil, PPM, type PriceTicks, type Quanta } from "./units.ts";
+} = tables;
+const { ISOLATED } = messages;
+const { divCeil, mulDivCeil, PPM } = units;
 
 /** The tier that a notional falls into; past the last edge, the last tier. */
 export function tierOf(instrument: Instrument, notionalQuanta: Quanta): RiskTier {

@@ -1,6 +1,10 @@
 import type { Instrument } from "./instrument.ts";
-import { BUY, SELL } from "./messages.ts";
-import { PPM, type PriceTicks, type QuantityLots } from "./units.ts";
+import * as messages from "./messages.ts";
+import type { PriceTicks, QuantityLots } from "./units.ts";
+import * as units from "./units.ts";
+
+const { BUY, SELL } = messages;
+const { PPM } = units;
 
 /** How far an aggressive price may go: mark × (1 ± band), whole ticks inside. */
 export function bandEdge({ priceBandPpm, maxPriceTicks }: Instrument, side: number, mark: PriceTicks): PriceTicks {

@@ -3,7 +3,17 @@ import { showNextSlice } from "./iceberg.ts";
 import type { Instrument } from "./instrument.ts";
 import { type Fill, settleFill, settleForced } from "./isolated.ts";
 import { LevelWalk } from "./level-walk.ts";
-import {
+import type { Turn } from "./messages.ts";
+import * as messages from "./messages.ts";
+import { WITH_POSITION } from "./order-terms.ts";
+import { blank } from "./shape.ts";
+import type { SymbolState } from "./symbol-state.ts";
+import * as tables from "./tables.ts";
+import type { PriceTicks, Quanta, QuantityLots } from "./units.ts";
+import * as units from "./units.ts";
+
+const { ACCOUNT, CLOSING_ORDERS, FIRST_ORDER, MARGIN_MODE, NONE, OPEN_ORDERS, REDUCE_ONLY_ORDERS, SIZE } = tables;
+const {
   BUY,
   DECREMENT,
   EXEC_LIQUIDATION,
@@ -11,8 +21,8 @@ import {
   EXPIRE_BOTH,
   EXPIRE_MAKER,
   EXPIRE_TAKER,
-  ISOLATED,
   isAtMarket,
+  ISOLATED,
   OrderClosed,
   OrderReduced,
   REASON_IOC_REMAINDER,
@@ -22,25 +32,11 @@ import {
   REASON_REDUCE_ONLY,
   REASON_SELF_TRADE,
   SELL,
-  STATUS_CANCELED,
   serialToId,
+  STATUS_CANCELED,
   Traded,
-  type Turn,
-} from "./messages.ts";
-import { WITH_POSITION } from "./order-terms.ts";
-import { NONE } from "./orders.ts";
-import {
-  ACCOUNT,
-  CLOSING_ORDERS,
-  FIRST_ORDER,
-  MARGIN_MODE,
-  OPEN_ORDERS,
-  REDUCE_ONLY_ORDERS,
-  SIZE,
-} from "./positions.ts";
-import { blank } from "./shape.ts";
-import type { SymbolState } from "./symbol-state.ts";
-import { mulDivCeil, PPM, type PriceTicks, type Quanta, type QuantityLots } from "./units.ts";
+} = messages;
+const { mulDivCeil, PPM } = units;
 
 // Filled in again for each event: a turn hands them on before it goes on (see Turn).
 const traded = blank(Traded);

@@ -1,20 +1,17 @@
 import { Book } from "./book.ts";
 import { Deadlines } from "./deadlines.ts";
 import type { Instrument } from "./instrument.ts";
-import { BUY, REDUCE_ONLY } from "./messages.ts";
+import * as messages from "./messages.ts";
 import { type OrderTerms, OrderTermsTable, WITH_POSITION, waitsForRise } from "./order-terms.ts";
-import { NONE, Orders } from "./orders.ts";
-import {
-  CLOSING_ORDERS,
-  FIRST_ORDER,
-  OPEN_ORDERS,
-  type Positions,
-  REDUCE_ONLY_ORDERS,
-  WAITING_ORDERS,
-} from "./positions.ts";
+import { Orders } from "./orders.ts";
+import type { Positions } from "./positions.ts";
+import * as tables from "./tables.ts";
 import { TrailingOrders } from "./trailing.ts";
 import { Triggers } from "./triggers.ts";
 import type { PriceTicks, QuantityLots } from "./units.ts";
+
+const { CLOSING_ORDERS, FIRST_ORDER, NONE, OPEN_ORDERS, REDUCE_ONLY_ORDERS, WAITING_ORDERS } = tables;
+const { BUY, REDUCE_ONLY } = messages;
 
 /**
  * The orders of a symbol, where they stand: at rest in the book, waiting for a price, in their account's list; and what

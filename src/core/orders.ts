@@ -1,8 +1,9 @@
 import { OrderDetails } from "./order-details.ts";
-import { NONE, SerialIndex } from "./serial-index.ts";
+import { SerialIndex } from "./serial-index.ts";
+import * as tables from "./tables.ts";
 import type { PriceTicks, Quanta, QuantityLots, TimeMs } from "./units.ts";
 
-export { NONE } from "./serial-index.ts";
+const { NONE } = tables;
 
 /**
  * An order, 64 bytes: numbers that may be large, and behind them 32-bit words. What an order has beyond that is in its

@@ -7,10 +7,21 @@ import { closingEdge } from "./isolated.ts";
 import { isWithinKey } from "./key-limits.ts";
 import { MarkLimits } from "./mark-limits.ts";
 import { close, crosses, endOfTaker, match, meetsTooMany, type Preview, preview } from "./matching.ts";
-import {
+import type { ClosePosition, PlaceExtended, Turn } from "./messages.ts";
+import * as messages from "./messages.ts";
+import { type RefusalDetails, refuse } from "./refusals.ts";
+import { blank, type MessageOf } from "./shape.ts";
+import type { SymbolState } from "./symbol-state.ts";
+import { replyOrder } from "./symbol-views.ts";
+import * as tables from "./tables.ts";
+import { beginTrial, replyTrial, type Trial } from "./trial.ts";
+import type { PriceTicks, QuantityLots, RatePpm } from "./units.ts";
+import * as units from "./units.ts";
+
+const { ACCOUNT, BUY_LOTS, GIVEN, LEVERAGE, MARGIN_MODE, NONE, OPEN_ORDERS, SELL_LOTS, SIZE } = tables;
+const {
   BUY,
   CLOSE_POSITION,
-  type ClosePosition,
   DuplicateOrder,
   EXPIRE_MAKER,
   FOK,
@@ -24,28 +35,19 @@ import {
   OrderPlaced,
   OrderRested,
   OrderTriggered,
-  type PlaceExtended,
   PlaceOrder,
   POST_ONLY,
   REASON_FOK_UNFILLABLE,
   REASON_NONE,
   REDUCE_ONLY,
   SELL,
+  serialToId,
   STATUS_EXPIRED,
   STATUS_FILLED,
   STATUS_NEW,
   STATUS_PARTIALLY_FILLED,
-  serialToId,
-  type Turn,
-} from "./messages.ts";
-import { NONE } from "./orders.ts";
-import { ACCOUNT, BUY_LOTS, GIVEN, LEVERAGE, MARGIN_MODE, OPEN_ORDERS, SELL_LOTS, SIZE } from "./positions.ts";
-import { type RefusalDetails, refuse } from "./refusals.ts";
-import { blank, type MessageOf } from "./shape.ts";
-import type { SymbolState } from "./symbol-state.ts";
-import { replyOrder } from "./symbol-views.ts";
-import { beginTrial, replyTrial, type Trial } from "./trial.ts";
-import { PPM, type PriceTicks, type QuantityLots, type RatePpm } from "./units.ts";
+} = messages;
+const { PPM } = units;
 
 // Filled in again for each event: a turn hands it on before it goes on (see Turn).
 const placed = blank(OrderPlaced);

@@ -1,6 +1,28 @@
 import { CONTRIBUTION_FIELDS } from "./cells.ts";
-import { NONE } from "./orders.ts";
-import { proportion, type Quanta, type QuantityLots } from "./units.ts";
+import * as tables from "./tables.ts";
+import type { Quanta, QuantityLots } from "./units.ts";
+import * as units from "./units.ts";
+
+const {
+  ACCOUNT,
+  BUY_LOTS,
+  CASH,
+  COST,
+  DIRTY,
+  FIRST_ORDER,
+  GIVEN,
+  GIVEN_MARK,
+  LEVERAGE,
+  NONE,
+  OPENED_AT,
+  OPEN_PLACE,
+  ROW,
+  SELL_LOTS,
+  SEQUENCE,
+  SIZE,
+  UPDATED_AT,
+} = tables;
+const { proportion } = units;
 
 /**
  * One row for each account that the symbol has met: its position, the sums over its open orders, and what it has
@@ -9,46 +31,6 @@ import { proportion, type Quanta, type QuantityLots } from "./units.ts";
  * A position is { size, cash }: signed lots, and the signed quanta that its trades and fees have moved; its value is
  * cash + size × mark. `cost` splits that for display: what the lots that are open now have cost (average cost).
  */
-export const ROW = 32;
-export const ACCOUNT = 0;
-export const SIZE = 1;
-export const CASH = 2;
-export const COST = 3;
-export const LEVERAGE = 4;
-/** Resting and not reduce-only: lots, lots × margin price, lots × open loss, per side. */
-export const BUY_LOTS = 5;
-export const BUY_EXPOSURE = 6;
-export const BUY_LOSS = 7;
-export const SELL_LOTS = 8;
-export const SELL_EXPOSURE = 9;
-export const SELL_LOSS = 10;
-export const OPEN_ORDERS = 11;
-export const REDUCE_ONLY_ORDERS = 12;
-/** First open order of the account's list, newest first; NONE when it has none. */
-export const FIRST_ORDER = 13;
-export const OPENED_AT = 14;
-export const UPDATED_AT = 15;
-export const SEQUENCE = 16;
-const DIRTY = 17;
-/** Place in the list of open positions, + 1; 0 = none open. */
-const OPEN_PLACE = 18;
-/** The last funding interval that the position has paid for, and what funding has moved since it was opened. */
-export const FUNDING_TIME = 19;
-export const FUNDING = 20;
-/** CROSS or ISOLATED, and what an isolated position that is open holds back from the cross margin: see isolated.ts. */
-export const MARGIN_MODE = 21;
-export const ISOLATED_QUANTA = 22;
-/** Of the turn that is under way: see Touched. */
-export const TOUCHED = 23;
-/** Five numbers: what the cells have been given; see AccountCells.move. */
-export const GIVEN = 24;
-/** The mark at which they were given; a row without a position contributes the same at any mark. */
-export const GIVEN_MARK = 31;
-
-/** Orders that wait for a price, and those of them that go with the position. */
-export const WAITING_ORDERS = 29;
-export const CLOSING_ORDERS = 30;
-
 export class Positions {
   /** Replaced when it grows: do not keep a reference across ensure(). */
   numbers: Float64Array;

@@ -1,5 +1,6 @@
-/** Not a slot. */
-export const NONE = -1;
+import * as tables from "./tables.ts";
+
+const { NONE } = tables;
 
 /** So many serials that follow each other stand side by side: what is placed at about the same time shares a cache line. */
 const GROUP_BITS = 3;

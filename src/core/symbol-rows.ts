@@ -7,7 +7,9 @@ import {
   type SnapshotWriter,
   SymbolRow,
 } from "./messages.ts";
-import { NONE, packAttributes } from "./orders.ts";
+import { packAttributes } from "./orders.ts";
+import { blank, type Message, type MessageOf } from "./shape.ts";
+import type { SymbolState } from "./symbol-state.ts";
 import {
   ACCOUNT,
   CASH,
@@ -17,13 +19,12 @@ import {
   ISOLATED_QUANTA,
   LEVERAGE,
   MARGIN_MODE,
+  NONE,
   OPENED_AT,
   SEQUENCE,
   SIZE,
   UPDATED_AT,
-} from "./positions.ts";
-import { blank, type Message, type MessageOf } from "./shape.ts";
-import type { SymbolState } from "./symbol-state.ts";
+} from "./tables.ts";
 
 // Tables load in the order of their names: terms before their orders, otherwise it matters to nobody.
 const CANCEL_SWITCHES = "cancelSwitches";

@@ -5,7 +5,20 @@ import type { AccountCells, Contribution } from "./cells.ts";
 import { ClientIds } from "./client-ids.ts";
 import type { Instrument } from "./instrument.ts";
 import { contribution } from "./margin.ts";
-import {
+import type { SymbolEvent } from "./messages.ts";
+import * as messages from "./messages.ts";
+import { OpenOrders } from "./open-orders.ts";
+import { type EntryFill, NO_TERMS, type OrderTerms, type OrderTermsTable } from "./order-terms.ts";
+import { type Orders, packAttributes } from "./orders.ts";
+import { Positions } from "./positions.ts";
+import type { MessageOf } from "./shape.ts";
+import * as tables from "./tables.ts";
+import { Touched } from "./touched.ts";
+import type { PriceTicks, Quanta, QuantityLots, TimeMs } from "./units.ts";
+
+const { ACCOUNT, CASH, FUNDING, FUNDING_TIME, GIVEN, GIVEN_MARK, ISOLATED_QUANTA, LEVERAGE, MARGIN_MODE, NONE, SIZE } =
+  tables;
+const {
   BUY,
   CancelAfterSet,
   DeficitCovered,
@@ -13,8 +26,8 @@ import {
   FEE_ACCOUNT,
   FundingPaid,
   FundingSettled,
-  INSURANCE_ACCOUNT,
   IndexWentStale,
+  INSURANCE_ACCOUNT,
   ISOLATED,
   IsolatedMarginSet,
   LeverageSet,
@@ -33,33 +46,13 @@ import {
   PriceUpdated,
   REASON_OF_HALT,
   SelfCheckFailed,
-  SliceShown,
-  type SymbolEvent,
   serialToId,
+  SliceShown,
   TAKE_PROFIT,
   TAKE_PROFIT_MARKET,
   Traded,
   TradingHalted,
-} from "./messages.ts";
-import { OpenOrders } from "./open-orders.ts";
-import { type EntryFill, NO_TERMS, type OrderTerms, type OrderTermsTable } from "./order-terms.ts";
-import { NONE, type Orders, packAttributes } from "./orders.ts";
-import {
-  ACCOUNT,
-  CASH,
-  FUNDING,
-  FUNDING_TIME,
-  GIVEN,
-  GIVEN_MARK,
-  ISOLATED_QUANTA,
-  LEVERAGE,
-  MARGIN_MODE,
-  Positions,
-  SIZE,
-} from "./positions.ts";
-import type { MessageOf } from "./shape.ts";
-import { Touched } from "./touched.ts";
-import type { PriceTicks, Quanta, QuantityLots, TimeMs } from "./units.ts";
+} = messages;
 
 const CLIENT_ID_RETENTION_MS = 24 * 60 * 60 * 1000;
 

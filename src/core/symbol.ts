@@ -12,15 +12,26 @@ import { auditSymbol, summarizeSymbol } from "./invariants.ts";
 import { Liquidations } from "./liquidation.ts";
 import { MarginSettings } from "./margin-settings.ts";
 import { close } from "./matching.ts";
-import {
-  type Actor,
+import type { Actor, ClientIds, SnapshotWriter, SymbolCommand, SymbolEvent, Turn } from "./messages.ts";
+import * as messages from "./messages.ts";
+import { type OrderMore, Placement } from "./placement.ts";
+import { Pricing } from "./pricing.ts";
+import { refuse } from "./refusals.ts";
+import { SelfCheck } from "./self-check.ts";
+import { blank, type Message, type MessageOf } from "./shape.ts";
+import { loadSymbolRow, snapshotSymbol } from "./symbol-rows.ts";
+import { SymbolState } from "./symbol-state.ts";
+import { replyOpenOrder, replyOrder, replyPosition } from "./symbol-views.ts";
+import * as tables from "./tables.ts";
+
+const { ACCOUNT, FIRST_ORDER, GIVEN, NONE } = tables;
+const {
   AmendOrder,
   Audit,
   AuditReport,
   CancelAfter,
   CancelAll,
   CancelOrder,
-  type ClientIds,
   ClientIdsPage,
   ClosePosition,
   Describe,
@@ -34,35 +45,21 @@ import {
   PlaceExtended,
   PlaceOrder,
   PlaceTrigger,
-  REASON_OF_HALT,
-  REASON_USER,
   ReadClientIds,
   ReadOrder,
   ReadOrders,
   ReadPosition,
+  REASON_OF_HALT,
+  REASON_USER,
   ResumeSymbol,
   SetIndexPrice,
   SetLeverage,
   SetMarginMode,
-  type SnapshotWriter,
   STATUS_CANCELED,
-  type SymbolCommand,
   SymbolDescription,
-  type SymbolEvent,
   Tick,
   TryOrder,
-  type Turn,
-} from "./messages.ts";
-import { NONE } from "./orders.ts";
-import { type OrderMore, Placement } from "./placement.ts";
-import { ACCOUNT, FIRST_ORDER, GIVEN } from "./positions.ts";
-import { Pricing } from "./pricing.ts";
-import { refuse } from "./refusals.ts";
-import { SelfCheck } from "./self-check.ts";
-import { blank, type Message, type MessageOf } from "./shape.ts";
-import { loadSymbolRow, snapshotSymbol } from "./symbol-rows.ts";
-import { SymbolState } from "./symbol-state.ts";
-import { replyOpenOrder, replyOrder, replyPosition } from "./symbol-views.ts";
+} = messages;
 
 // Filled in again for each event: a turn hands it on before it goes on (see Turn).
 const wentStale = blank(IndexWentStale);

@@ -1,5 +1,8 @@
 import type { Orders } from "./orders.ts";
-import { type Positions, TOUCHED } from "./positions.ts";
+import type { Positions } from "./positions.ts";
+import * as tables from "./tables.ts";
+
+const { TOUCHED } = tables;
 
 /** What the turn that is under way has touched. The arrays only grow: emptying one would cost more than the rest of a turn's end. */
 export class Touched {

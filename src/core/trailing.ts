@@ -1,5 +1,5 @@
 import { BUY } from "./messages.ts";
-import { NONE } from "./orders.ts";
+import { NONE } from "./tables.ts";
 import { Triggers } from "./triggers.ts";
 import { PPM, type PriceTicks } from "./units.ts";
 

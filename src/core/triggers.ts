@@ -1,6 +1,6 @@
 import { Ladder } from "./ladder.ts";
 import { BUY, SELL, TRIGGER_SOURCES } from "./messages.ts";
-import { NONE } from "./orders.ts";
+import { NONE } from "./tables.ts";
 import type { PriceTicks } from "./units.ts";
 
 /** Whether a price has reached a trigger that waits for it to rise, or to fall. */

@@ -24,7 +24,7 @@ import {
   SELL_LOSS,
   SELL_LOTS,
   SIZE,
-} from "../../src/core/positions.ts";
+} from "../../src/core/tables.ts";
 import { instrument, ODD, PLAIN } from "./support/instruments.ts";
 import { dividedUp, initialMarginOf, maintenanceMarginOf } from "./support/reference-formulas.ts";
 import { takeSeed } from "./support/seed.ts";

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { NONE, Orders, packAttributes } from "../../src/core/orders.ts";
+import { Orders, packAttributes } from "../../src/core/orders.ts";
 import { SerialIndex } from "../../src/core/serial-index.ts";
+import { NONE } from "../../src/core/tables.ts";
 import { takeSeed } from "./support/seed.ts";
 
 const seed = takeSeed("orders.test");

@@ -22,8 +22,8 @@ import {
   Traded,
   TradingHalted,
 } from "../../src/core/messages.ts";
-import { BUY_LOTS, CASH, GIVEN, SIZE } from "../../src/core/positions.ts";
 import type { Message, MessageOf } from "../../src/core/shape.ts";
+import { BUY_LOTS, CASH, GIVEN, SIZE } from "../../src/core/tables.ts";
 import { Crowd } from "./support/crowd.ts";
 import { Exchange, make, SnapshotStore } from "./support/exchange.ts";
 import { instrument, PLAIN } from "./support/instruments.ts";

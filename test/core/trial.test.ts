@@ -30,8 +30,8 @@ import {
   type TrialEnd,
   TryOrder,
 } from "../../src/core/messages.ts";
-import { ACCOUNT } from "../../src/core/positions.ts";
 import type { Message, MessageOf } from "../../src/core/shape.ts";
+import { ACCOUNT } from "../../src/core/tables.ts";
 import { openDeepMarket } from "./support/deep-market.ts";
 import { Exchange, LEDGER_SETTINGS, MAX_ACCOUNTS, make, type Said, SHORT_INDEX_AGE_MS } from "./support/exchange.ts";
 import { FREE, instrument, ODD, PLAIN } from "./support/instruments.ts";

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import * as m from "../../src/core/messages.ts";
-import { CASH, COST } from "../../src/core/positions.ts";
+import { CASH, COST } from "../../src/core/tables.ts";
 import { Random } from "../../src/sandbox/random.ts";
 import type { LedgerEntry } from "../../src/store/account-ledger.ts";
 import { type Database, openDatabase } from "../../src/store/database.ts";

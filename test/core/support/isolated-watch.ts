@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { bucketEquity, positionMaintenance } from "../../../src/core/isolated.ts";
 import { Traded } from "../../../src/core/messages.ts";
-import { ACCOUNT, CASH, ISOLATED_QUANTA, SIZE } from "../../../src/core/positions.ts";
 import type { Message, MessageOf } from "../../../src/core/shape.ts";
 import type { SymbolActor } from "../../../src/core/symbol.ts";
+import { ACCOUNT, CASH, ISOLATED_QUANTA, SIZE } from "../../../src/core/tables.ts";
 import type { Universe } from "./universe.ts";
 
 /** Follows isolated positions from step to step: none may cost its account more than what was set aside for it. */

@@ -24,10 +24,9 @@ import {
   type Turn,
   Withdraw,
 } from "../../../src/core/messages.ts";
-import { NONE } from "../../../src/core/orders.ts";
-import { SIZE } from "../../../src/core/positions.ts";
 import { blank, type Message } from "../../../src/core/shape.ts";
 import { SymbolActor } from "../../../src/core/symbol.ts";
+import { NONE, SIZE } from "../../../src/core/tables.ts";
 import type { Random } from "../../../src/sandbox/random.ts";
 
 export const HOUR_MS = 3_600_000;
