@@ -1,8 +1,9 @@
-import type { ChildProcess } from "node:child_process";
+import { compareFirstSeconds } from "./first-second.ts";
 import { compareQuotes } from "./quotes.ts";
-import { ask, end, startBare, startExchange, startTalking } from "./support/processes.ts";
+import { startBare, startExchange } from "./support/processes.ts";
 import { compact, type Row, ratioRow, sideBySide } from "./support/report.ts";
 import { PERCENTILES, type SocketTradersTask, type Traded } from "./support/socket-traders.ts";
+import { Traders } from "./support/traders.ts";
 
 const ECHO = "bare echo";
 const CONNECTIONS = 8;
@@ -19,13 +20,17 @@ const LEAST_ANSWER_BYTES = 400;
 /**
  * Durable orders over WebSockets, as many as it can, beside a bare server that sends the same requests back, and beside one
  * that parses them and sends as much as perpd does; how long each takes at a part of that rate; and orders that rest and
- * are canceled, as a market maker's are (quotes.ts).
+ * are canceled, as a market maker's are (quotes.ts). Then the first second after a start (first-second.ts).
  */
 export async function benchWebSocket(rounds: number): Promise<Row[]> {
-  const exchange = await startExchange({ "BTC-PERP": "65000" });
   const request = JSON.stringify({ op: "order.place", id: 1, params: ORDER });
-  const greeting = JSON.stringify({ op: "auth", token: exchange.token });
   const each = { connections: CONNECTIONS, inFlight: IN_FLIGHT, request };
+  return [...(await compareWarm(each, rounds)), ...(await compareFirstSeconds(each, rounds))];
+}
+
+async function compareWarm(each: Omit<SocketTradersTask, "url" | "greeting">, rounds: number): Promise<Row[]> {
+  const exchange = await startExchange({ "BTC-PERP": "65000" });
+  const greeting = JSON.stringify({ op: "auth", token: exchange.token });
   const traders = await Traders.gather({ ...each, url: exchange.socketUrl, greeting });
   const { answers, bytes } = await traders.measure(1); // warm-up
   const answerBytes = Math.round(bytes / answers);
@@ -77,27 +82,4 @@ async function compareLatencies(
     const what = `orders over WebSocket, ${load * 100} % of that: ${compact(perSecond)}/s, ${percentile}`;
     return ratioRow(what, "us", ECHO, ours.map(of), theirs.map(of));
   });
-}
-
-/** Their process. */
-class Traders {
-  private readonly child: ChildProcess;
-
-  private constructor(child: ChildProcess) {
-    this.child = child;
-  }
-
-  static async gather(task: SocketTradersTask): Promise<Traders> {
-    const traders = new Traders(startTalking("bench/support/socket-traders.js", []));
-    await ask(traders.child, task);
-    return traders;
-  }
-
-  measure(seconds: number, perSecond: number | null = null): Promise<Traded> {
-    return ask<Traded>(this.child, { seconds, perSecond });
-  }
-
-  leave(): Promise<void> {
-    return end(this.child, "SIGKILL");
-  }
 }
