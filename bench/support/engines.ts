@@ -24,11 +24,11 @@ const [BTC] = DEFAULT_INSTRUMENTS;
 export const BENCH_INSTRUMENT = compileInstrument({ ...BTC, maxOpenOrders: 100_000 });
 
 /** The core as it runs in a worker: margin, matching, positions, fees, cells and events; only the bytes are left out. */
-export class Core {
+export class Core implements Turn {
+  readonly time = TIME;
   readonly fills = new Fills();
   readonly actor: SymbolActor;
   readonly cells: AccountCells;
-  private readonly turn: Turn;
   private sequence = 0;
 
   /**
@@ -36,33 +36,32 @@ export class Core {
    * accounts.
    */
   constructor(restingAccounts: number, depositQuanta?: number, instrument = BENCH_INSTRUMENT, beside?: Core) {
-    const { fills } = this;
-    this.turn = {
-      time: TIME,
-      emit(event: Event) {
-        if (event.type === Traded.code) fills.add(addOfOrder(event.makerOrderId, instrument.id), event.quantityLots);
-      },
-      reply(_reply: Reply) {},
-    };
     this.cells = beside?.cells ?? AccountCells.allocate(Math.max(65_536, 2 * restingAccounts));
     this.actor = new SymbolActor(instrument, this.cells);
     if (beside === undefined) {
       const ledger = new LedgerActor({ faucetCapQuanta: FAUCET_CAP_QUANTA, withdrawalDelayMs: 0 }, this.cells);
-      for (const command of openAccounts(restingAccounts, depositQuanta)) ledger.decide(command, this.turn);
+      for (const command of openAccounts(restingAccounts, depositQuanta)) ledger.decide(command, this);
       this.cells.flush();
     }
     this.decide(openingPrice());
   }
 
+  emit(event: Event): void {
+    if (event.type === Traded.code)
+      this.fills.add(addOfOrder(event.makerOrderId, this.actor.actorId), event.quantityLots);
+  }
+
+  reply(_reply: Reply): void {}
+
   decide(command: Message): void {
-    this.actor.decide(command, this.turn);
+    this.actor.decide(command, this);
     this.actor.settle(++this.sequence, TIME);
     this.cells.flush();
   }
 
   /** A share of what the last command has begun. Returns whether more is left. */
   proceed(): boolean {
-    const more = this.actor.proceed(this.turn);
+    const more = this.actor.proceed(this);
     this.actor.settle(++this.sequence, TIME);
     this.cells.flush();
     return more;

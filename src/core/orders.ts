@@ -72,7 +72,7 @@ export class Orders {
     this.numbers = new Float64Array(this.memory, 0, capacity * NUMBERS);
     this.words = new Int32Array(this.memory, 0, capacity * WORDS);
     this.dirty = new Int32Array(Math.ceil(capacity / 32));
-    this.index = new SerialIndex(capacity, MAX_CAPACITY, (slot) => this.numbers[slot * NUMBERS + SERIAL]);
+    this.index = new SerialIndex(capacity, MAX_CAPACITY, this);
   }
 
   /** Takes a slot for a new order. The caller sets the rest. */

@@ -5,13 +5,18 @@ const { NONE } = tables;
 /** So many serials that follow each other stand side by side: what is placed at about the same time shares a cache line. */
 const GROUP_BITS = 3;
 
+/** Whoever holds the serials: an object and no closure, so that all symbols of a thread share compiled code. */
+interface Serials {
+  serial(slot: number): number;
+}
+
 /**
  * Finds the slot of an order's serial. Open addressing, at most half full. An entry is 32 bits: the slot + 1, 0 = free, and
  * above it how far it stands from its home, as far as there is room to say so: the highest number means at least so far.
  * Whoever holds the serials says whether it is really this one.
  */
 export class SerialIndex {
-  private readonly serialOf: (slot: number) => number;
+  private readonly serials: Serials;
   private readonly memory: SharedArrayBuffer;
   private entries: Int32Array = new Int32Array(0);
   private mask = 0;
@@ -21,8 +26,8 @@ export class SerialIndex {
   private farthest = 0;
 
   /** `capacity`: a power of two, of slots, and it never grows beyond `maxCapacity`. */
-  constructor(capacity: number, maxCapacity: number, serialOf: (slot: number) => number) {
-    this.serialOf = serialOf;
+  constructor(capacity: number, maxCapacity: number, serials: Serials) {
+    this.serials = serials;
     this.memory = new SharedArrayBuffer(0, { maxByteLength: sizeFor(maxCapacity) * Int32Array.BYTES_PER_ELEMENT });
     this.resize(capacity);
   }
@@ -49,7 +54,7 @@ export class SerialIndex {
       if (entry === 0) return NONE;
       if (entry >>> slotBits !== Math.min(distance, this.farthest)) continue;
       const slot = (entry & this.slotMask) - 1;
-      if (this.serialOf(slot) === serial) return slot;
+      if (this.serials.serial(slot) === serial) return slot;
     }
   }
 
@@ -87,7 +92,7 @@ export class SerialIndex {
     const entry = this.entries[i];
     const distance = entry >>> this.slotBits;
     if (distance < this.farthest) return distance;
-    return (i - this.home(this.serialOf((entry & this.slotMask) - 1))) & this.mask;
+    return (i - this.home(this.serials.serial((entry & this.slotMask) - 1))) & this.mask;
   }
 
   /** Fibonacci hashing of groups: they spread evenly. */

@@ -156,7 +156,7 @@ test("an order to which nothing has happened is as it was made, and each thing t
 test("serials that share a home are found however far they come to stand from it", () => {
   const capacity = 2 ** 26;
   const serials = Array.from({ length: 100 }, (_, i) => 5 + i * 2 ** 32);
-  const index = new SerialIndex(capacity, capacity, (slot) => serials[slot] as number);
+  const index = new SerialIndex(capacity, capacity, { serial: (slot) => serials[slot] as number });
   for (const [slot, serial] of serials.entries()) index.add(serial, slot);
   for (const [gone, serial] of serials.entries()) {
     index.remove(serial, gone);
