@@ -1,8 +1,8 @@
 import { FIRST_CUSTOMER_ACCOUNT, IOC, LIMIT, PlaceOrder } from "../src/core/messages.ts";
 import { blank, type Message } from "../src/core/shape.ts";
 import { SnapshotPartWriter } from "../src/wire/snapshot.ts";
-import { rate } from "./core.ts";
 import { RESTING_ACCOUNTS } from "./support/commands.ts";
+import { rate } from "./support/engine-speed.ts";
 import { Core, perpdEngine, perpdSymbols } from "./support/engines.ts";
 import { collectGarbage } from "./support/garbage.ts";
 import { compareSizes, type Row } from "./support/report.ts";

@@ -1,0 +1,36 @@
+import type { Engine } from "./engines.ts";
+import { collectGarbage } from "./garbage.ts";
+import { type Latency, latencyOf, newHistogram } from "./latency.ts";
+import type { OrderStream } from "./stream.ts";
+
+export type MakeEngine = (stream: OrderStream) => Engine;
+
+/** Operations a second once the book is filled. */
+export function rate(make: MakeEngine, stream: OrderStream): number {
+  const engine = filled(make, stream);
+  const from = performance.now();
+  for (let i = stream.prefill; i < stream.length; i++) engine.run(i);
+  const seconds = (performance.now() - from) / 1e3;
+  engine.fills.mustEqual(stream.fills, engine.name);
+  return (stream.length - stream.prefill) / seconds;
+}
+
+/** In a pass of its own, since looking at the clock costs about as much as an order does. */
+export function latency(make: MakeEngine, stream: OrderStream): Latency {
+  const histogram = newHistogram();
+  const engine = filled(make, stream);
+  for (let i = stream.prefill; i < stream.length; i++) {
+    const from = performance.now();
+    engine.run(i);
+    histogram.recordValue((performance.now() - from) * 1e6);
+  }
+  engine.fills.mustEqual(stream.fills, engine.name);
+  return latencyOf(histogram);
+}
+
+function filled(make: MakeEngine, stream: OrderStream): Engine {
+  const engine = make(stream);
+  for (let i = 0; i < stream.prefill; i++) engine.run(i);
+  collectGarbage();
+  return engine;
+}
