@@ -3,10 +3,13 @@ import { latency, rate } from "./engine-speed.ts";
 import { peerEngine, perpdEngine } from "./engines.ts";
 import { type OrderStream, orderStream } from "./stream.ts";
 
-/** A pass over the stream that these arguments of orderStream() make. It is answered by its rate, or by its Latency. */
+/** What is asked of an engine, on the stream that these arguments of orderStream() make. */
 export interface EngineTask {
+  /** "rate" is answered by operations a second, "latency" by a Latency. */
   what: "rate" | "latency";
   stream: Parameters<typeof orderStream>;
+  /** For a rate, as rate() takes it. */
+  leastSeconds?: number;
 }
 
 tuneV8();
@@ -18,5 +21,5 @@ let made: { key: string; stream: OrderStream } | null = null;
 process.on("message", (task: EngineTask) => {
   const key = JSON.stringify(task.stream);
   if (made?.key !== key) made = { key, stream: orderStream(...task.stream) };
-  process.send?.((task.what === "rate" ? rate : latency)(make, made.stream));
+  process.send?.(task.what === "rate" ? rate(make, made.stream, task.leastSeconds) : latency(make, made.stream));
 });
