@@ -3,7 +3,7 @@ import type { EngineTask } from "./support/engine-process.ts";
 import type { Latency } from "./support/latency.ts";
 import { ask, end, outputOf, startScript, startTalking } from "./support/processes.ts";
 import { type Row, ratioRow, sideBySide } from "./support/report.ts";
-import { DEEP } from "./support/stream.ts";
+import { deepStream } from "./support/stream.ts";
 
 const PEER = "nodejs-order-book";
 /** The market's range on each side of the mid: 100 USDC at a tick of 0.1. */
@@ -36,20 +36,17 @@ export async function benchCore(rounds: number): Promise<Row[]> {
   try {
     for (const engine of engines)
       await ask(engine, { what: "rate", stream: ["warm-up", 10_000, WARM_UP_OPERATIONS, RANGE_TICKS, 1] });
-    const rows = [
+    const rates = [
       await compareRates("30k live orders", ["30k", 30_000, OPERATIONS, RANGE_TICKS, 2], LEAST_SECONDS),
       await compareRates("1.5k live orders", ["1.5k", 1500, OPERATIONS, RANGE_TICKS, 3], LEAST_SECONDS),
-      await compareRates("1M resting orders on 20k levels", DEEP(DEEP_OPERATIONS)),
+      await compareRates("1M resting orders on 20k levels", deepStream(DEEP_OPERATIONS)),
       await compareMemory(),
     ];
     const stream: EngineTask["stream"] = ["30k", 30_000, LATENCY_OPERATIONS, RANGE_TICKS, 4];
     const [ours, theirs] = await compare<Latency>({ what: "latency", stream });
-    for (const percentile of ["p50", "p99", "p999"] as const) {
-      const of = (latency: Latency): number => latency[percentile];
-      const what = `core, 30k live orders, one operation, ${percentile.replace("p999", "p99.9")}`;
-      rows.push(ratioRow(what, "us", PEER, ours.map(of), theirs.map(of)));
-    }
-    return rows;
+    const row = (name: string, of: (latency: Latency) => number): Row =>
+      ratioRow(`core, 30k live orders, one operation, ${name}`, "us", PEER, ours.map(of), theirs.map(of));
+    return [...rates, row("p50", ({ p50 }) => p50), row("p99", ({ p99 }) => p99), row("p99.9", ({ p999 }) => p999)];
   } finally {
     await Promise.all(engines.map((engine) => end(engine, "SIGKILL")));
   }

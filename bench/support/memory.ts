@@ -1,9 +1,9 @@
 import { peerEngine, perpdEngine } from "./engines.ts";
 import { collectGarbage } from "./garbage.ts";
-import { deepStream } from "./stream.ts";
+import { deepStream, orderStream } from "./stream.ts";
 
 /** Prints how many resident bytes the engine ("perpd" or "peer") has taken for the deep book of the core stage. */
-const stream = deepStream(0);
+const stream = orderStream(...deepStream(0));
 const residentBytes = (): number => {
   collectGarbage();
   collectGarbage();

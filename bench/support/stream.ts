@@ -122,10 +122,14 @@ export function orderStream(
   }
 }
 
-/** A million orders on 20k levels. */
-export const deepStream = (operations: number): OrderStream => orderStream(...DEEP(operations));
-/** Its arguments, for another process. */
-export const DEEP = (operations: number): Parameters<typeof orderStream> => ["deep", 1_000_000, operations, 10_000, 5];
+/** The arguments of orderStream() for a million orders on 20k levels. */
+export const deepStream = (operations: number): Parameters<typeof orderStream> => [
+  "deep",
+  1_000_000,
+  operations,
+  10_000,
+  5,
+];
 
 /** A million turns of a middling book, for logs. */
 export const recordedStream = (): OrderStream => orderStream("recorded", 10_000, 990_000, 1000, 9);

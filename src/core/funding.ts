@@ -1,24 +1,19 @@
 import type { Book } from "./book.ts";
 import type { Instrument } from "./instrument.ts";
-import type { Turn } from "./messages.ts";
-import * as messages from "./messages.ts";
+import { BUY, FundingPaid, SELL, type Turn } from "./messages.ts";
 import { blank } from "./shape.ts";
 import type { SymbolState } from "./symbol-state.ts";
-import * as tables from "./tables.ts";
-import * as units from "./units.ts";
+import { ACCOUNT, SIZE } from "./tables.ts";
 import {
   divFloor,
   mulDivCeil,
   mulDivFloor,
+  PPB,
   type PriceTicks,
   type Quanta,
   type QuantityLots,
   type TimeMs,
 } from "./units.ts";
-
-const { ACCOUNT, SIZE } = tables;
-const { BUY, FundingPaid, SELL } = messages;
-const { PPB } = units;
 
 /** Interest 0.01 % per 8 hours, and how far it may pull the rate away from the premium (Binance, Bybit: ±0.05 %). */
 const INTEREST_PPB_PER_8H = 100_000;

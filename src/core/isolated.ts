@@ -1,16 +1,10 @@
 import { fundingPayment } from "./funding.ts";
 import { initialMargin, maintenanceMargin } from "./margin.ts";
-import type { Turn } from "./messages.ts";
-import * as messages from "./messages.ts";
+import { DeficitCovered, ISOLATED, IsolatedMarginSet, type Turn } from "./messages.ts";
 import { blank } from "./shape.ts";
 import type { SymbolState } from "./symbol-state.ts";
-import * as tables from "./tables.ts";
-import * as units from "./units.ts";
-import { mulDivCeil, mulDivFloor, type PriceTicks, proportion, type Quanta, type QuantityLots } from "./units.ts";
-
-const { ACCOUNT, CASH, COST, ISOLATED_QUANTA, LEVERAGE, MARGIN_MODE, SIZE } = tables;
-const { DeficitCovered, ISOLATED, IsolatedMarginSet } = messages;
-const { PPM } = units;
+import { ACCOUNT, CASH, COST, ISOLATED_QUANTA, LEVERAGE, MARGIN_MODE, SIZE } from "./tables.ts";
+import { mulDivCeil, mulDivFloor, PPM, type PriceTicks, proportion, type Quanta, type QuantityLots } from "./units.ts";
 
 /**
  * Isolated margin. What is set aside for an open position is one number of its row, I:

@@ -1,3 +1,4 @@
+import { assert } from "../assert.ts";
 import { CONTRIBUTION_FIELDS } from "./cells.ts";
 import * as tables from "./tables.ts";
 import type { Quanta, QuantityLots } from "./units.ts";
@@ -11,7 +12,6 @@ const {
   DIRTY,
   FIRST_ORDER,
   GIVEN,
-  GIVEN_MARK,
   LEVERAGE,
   NONE,
   OPENED_AT,
@@ -21,8 +21,11 @@ const {
   SEQUENCE,
   SIZE,
   UPDATED_AT,
+  WAITING_ORDERS,
 } = tables;
 const { proportion } = units;
+
+assert(GIVEN + CONTRIBUTION_FIELDS <= WAITING_ORDERS, "what the cells were given ends before the next column");
 
 /**
  * One row for each account that the symbol has met: its position, the sums over its open orders, and what it has
@@ -209,6 +212,3 @@ export class Positions {
     }
   }
 }
-
-/** The row must hold the contribution behind everything else. */
-export const ROW_FITS: boolean = GIVEN + CONTRIBUTION_FIELDS <= GIVEN_MARK && GIVEN_MARK < ROW;
