@@ -1,5 +1,6 @@
-import { BUY, FIRST_CUSTOMER_ACCOUNT, PlaceOrder, SELL, SetIndexPrice, Tick } from "../src/core/messages.ts";
+import { PlaceOrder, SetIndexPrice, Tick } from "../src/core/messages.ts";
 import { blank, type Message } from "../src/core/shape.ts";
+import { BUY, FIRST_CUSTOMER_ACCOUNT, SELL } from "../src/core/words.ts";
 import { Core } from "./support/engines.ts";
 import { collectGarbage } from "./support/garbage.ts";
 import { compareSizes, median, type Row } from "./support/report.ts";

@@ -1,5 +1,6 @@
-import { FIRST_CUSTOMER_ACCOUNT, IOC, LIMIT, PlaceOrder } from "../src/core/messages.ts";
+import { PlaceOrder } from "../src/core/messages.ts";
 import { blank, type Message } from "../src/core/shape.ts";
+import { FIRST_CUSTOMER_ACCOUNT, IOC, LIMIT } from "../src/core/words.ts";
 import { SnapshotPartWriter } from "../src/wire/snapshot.ts";
 import { RESTING_ACCOUNTS } from "./support/commands.ts";
 import { rate } from "./support/engine-speed.ts";

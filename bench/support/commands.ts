@@ -1,13 +1,6 @@
-import {
-  CancelOrder,
-  Deposit,
-  FIRST_CUSTOMER_ACCOUNT,
-  OpenSession,
-  PlaceOrder,
-  SetIndexPrice,
-  serialToId,
-} from "../../src/core/messages.ts";
+import { CancelOrder, Deposit, OpenSession, PlaceOrder, SetIndexPrice } from "../../src/core/messages.ts";
 import { blank, type Message } from "../../src/core/shape.ts";
+import { FIRST_CUSTOMER_ACCOUNT, serialToId } from "../../src/core/words.ts";
 import { MID_TICKS, type OrderStream } from "./stream.ts";
 
 /** Orders that rest and orders that cross belong to different accounts, so that nobody meets itself. */

@@ -1,11 +1,13 @@
 import { OrderBook } from "nodejs-order-book";
 import { DEFAULT_INSTRUMENTS } from "../../src/config/instruments.ts";
+import type { Turn } from "../../src/core/actor.ts";
 import { AccountCells } from "../../src/core/cells.ts";
 import { compileInstrument } from "../../src/core/instrument.ts";
 import { LedgerActor } from "../../src/core/ledger.ts";
-import { BUY, type Event, type Reply, Traded, type Turn } from "../../src/core/messages.ts";
+import { type Event, type Reply, Traded } from "../../src/core/messages.ts";
 import type { Message } from "../../src/core/shape.ts";
 import { SymbolActor } from "../../src/core/symbol.ts";
+import { BUY } from "../../src/core/words.ts";
 import { addOfOrder, Commands, FAUCET_CAP_QUANTA, openAccounts, openingPrice, RESTING_ACCOUNTS } from "./commands.ts";
 import { Fills } from "./fills.ts";
 import type { OrderStream } from "./stream.ts";

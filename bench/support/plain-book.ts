@@ -1,4 +1,4 @@
-import { BUY, SELL } from "../../src/core/messages.ts";
+import { BUY, SELL } from "../../src/core/words.ts";
 import type { Fills } from "./fills.ts";
 
 interface Queue {

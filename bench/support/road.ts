@@ -1,8 +1,9 @@
 import { Host } from "../../src/actor/host.ts";
 import { type Config, loadConfig } from "../../src/config.ts";
 import type { Instrument } from "../../src/core/instrument.ts";
-import { LEDGER, Refused } from "../../src/core/messages.ts";
+import { Refused } from "../../src/core/messages.ts";
 import type { Message } from "../../src/core/shape.ts";
+import { LEDGER } from "../../src/core/words.ts";
 import { FAUCET_CAP_QUANTA, openAccounts, openingPrice } from "./commands.ts";
 
 /** Asked at once while a stream is prepared. */

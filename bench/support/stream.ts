@@ -1,4 +1,4 @@
-import { BUY, SELL } from "../../src/core/messages.ts";
+import { BUY, SELL } from "../../src/core/words.ts";
 import { Random } from "../../src/sandbox/random.ts";
 import { Fills } from "./fills.ts";
 import { PlainBook } from "./plain-book.ts";

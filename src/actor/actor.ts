@@ -1,6 +1,7 @@
 import { must } from "../assert.ts";
+import type { Actor } from "../core/actor.ts";
 import type { AccountCells } from "../core/cells.ts";
-import { type Actor, Tick } from "../core/messages.ts";
+import { Tick } from "../core/messages.ts";
 import { decodeShared } from "../wire/codec.ts";
 import { pad8 } from "../wire/record.ts";
 import type { Bell, RingConsumer, RingProducer } from "../wire/ring.ts";

@@ -1,7 +1,7 @@
 import type { Config } from "../config.ts";
 import { AccountCells } from "../core/cells.ts";
 import { compileInstrument } from "../core/instrument.ts";
-import { LEDGER } from "../core/messages.ts";
+import { LEDGER } from "../core/words.ts";
 import { DiskRoom } from "../store/disk-room.ts";
 import { allocateRing, Bell, RingConsumer } from "../wire/ring.ts";
 import { Control, STOP_ACTORS, STOP_JOURNAL, STOP_STORE } from "./control.ts";

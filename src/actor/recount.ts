@@ -1,5 +1,5 @@
+import type { Actor } from "../core/actor.ts";
 import type { AccountCells } from "../core/cells.ts";
-import type { Actor } from "../core/messages.ts";
 import type { Control } from "./control.ts";
 
 export interface ShareParts {

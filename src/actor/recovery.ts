@@ -1,4 +1,4 @@
-import type { Actor } from "../core/messages.ts";
+import type { Actor } from "../core/actor.ts";
 import { DISK, type Files } from "../store/files.ts";
 import { LogReader } from "../store/log-reader.ts";
 import type { Snapshots } from "../store/snapshots.ts";

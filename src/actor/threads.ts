@@ -1,10 +1,11 @@
 import { existsSync } from "node:fs";
 import type { MessagePort } from "node:worker_threads";
+import type { Actor } from "../core/actor.ts";
 import { AccountCells } from "../core/cells.ts";
 import { compileInstrument, type InstrumentConfig } from "../core/instrument.ts";
 import { LedgerActor, type LedgerSettings } from "../core/ledger.ts";
-import { type Actor, LEDGER } from "../core/messages.ts";
 import { SymbolActor, type SymbolSettings } from "../core/symbol.ts";
+import { LEDGER } from "../core/words.ts";
 import { openDatabase } from "../store/database.ts";
 import { DiskRoom } from "../store/disk-room.ts";
 import { DatabaseCorruptError, readGenesis } from "../store/genesis.ts";

@@ -1,5 +1,6 @@
+import type { Turn } from "../core/actor.ts";
 import type { AccountCells } from "../core/cells.ts";
-import type { Event, Reply, Turn } from "../core/messages.ts";
+import type { Event, Reply } from "../core/messages.ts";
 import type { Message } from "../core/shape.ts";
 import { encodeMessage, maxMessageBytes } from "../wire/codec.ts";
 import {

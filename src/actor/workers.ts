@@ -1,7 +1,7 @@
 import { must } from "../assert.ts";
 import type { Config } from "../config.ts";
 import { AccountCells } from "../core/cells.ts";
-import { LEDGER } from "../core/messages.ts";
+import { LEDGER } from "../core/words.ts";
 import { allocateRing, type Bell, RingProducer } from "../wire/ring.ts";
 import { type Control, RUNNING } from "./control.ts";
 import { Rebuild, type RebuildWorker } from "./rebuild.ts";

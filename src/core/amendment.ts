@@ -1,22 +1,11 @@
+import type { Turn } from "./actor.ts";
 import { isLegReached } from "./attached.ts";
 import { refuseWhileHalted } from "./halt.ts";
 import { refuseDisplay } from "./iceberg.ts";
 import type { Instrument } from "./instrument.ts";
 import { isWithinKey } from "./key-limits.ts";
 import { crosses, preview } from "./matching.ts";
-import {
-  type AmendOrder,
-  BUY,
-  MODE_HALTED,
-  OrderAmended,
-  POST_ONLY,
-  REASON_NONE,
-  STATUS_NEW,
-  STATUS_PARTIALLY_FILLED,
-  STOP,
-  TAKE_PROFIT,
-  type Turn,
-} from "./messages.ts";
+import { type AmendOrder, OrderAmended } from "./messages.ts";
 import type { Placement } from "./placement.ts";
 import { matchPrice } from "./price-match.ts";
 import { refuse } from "./refusals.ts";
@@ -25,6 +14,16 @@ import type { SymbolState } from "./symbol-state.ts";
 import { replyOpenOrder, replyOrder } from "./symbol-views.ts";
 import { BUY_LOTS, LEVERAGE, SELL_LOTS, SIZE } from "./tables.ts";
 import type { PriceTicks, QuantityLots } from "./units.ts";
+import {
+  BUY,
+  MODE_HALTED,
+  POST_ONLY,
+  REASON_NONE,
+  STATUS_NEW,
+  STATUS_PARTIALLY_FILLED,
+  STOP,
+  TAKE_PROFIT,
+} from "./words.ts";
 
 // Filled in again for each event: a turn hands it on before it goes on (see Turn).
 const amended = blank(OrderAmended);

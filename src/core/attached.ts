@@ -1,27 +1,14 @@
+import type { Turn } from "./actor.ts";
 import { refuseDisplay } from "./iceberg.ts";
 import type { Instrument } from "./instrument.ts";
 import { bandEdge } from "./mark-limits.ts";
 import {
-  ATTACHED,
   type AttachedLeg,
   type AttachedLegs,
-  BUY,
-  EXPIRE_MAKER,
-  GTC,
-  IOC,
-  MARKET,
   OrderGrown,
   OrderWaits,
   type PlaceExtended,
   PlaceOrder,
-  REDUCE_ONLY,
-  SELL,
-  STOP,
-  STOP_MARKET,
-  serialToId,
-  TAKE_PROFIT,
-  TAKE_PROFIT_MARKET,
-  type Turn,
 } from "./messages.ts";
 import { type EntryFill, type OrderTerms, waitsForRise } from "./order-terms.ts";
 import { answerRepeated, type Placement } from "./placement.ts";
@@ -32,6 +19,21 @@ import type { SymbolState } from "./symbol-state.ts";
 import { NONE, SIZE } from "./tables.ts";
 import { reaches } from "./triggers.ts";
 import type { PriceTicks } from "./units.ts";
+import {
+  ATTACHED,
+  BUY,
+  EXPIRE_MAKER,
+  GTC,
+  IOC,
+  MARKET,
+  REDUCE_ONLY,
+  SELL,
+  STOP,
+  STOP_MARKET,
+  serialToId,
+  TAKE_PROFIT,
+  TAKE_PROFIT_MARKET,
+} from "./words.ts";
 
 // Filled in again for each event: a turn hands it on before it goes on (see Turn).
 const waits = blank(OrderWaits);

@@ -1,5 +1,6 @@
 import { must } from "../assert.ts";
-import { BatchItemEnd, CancelOrder, type Event, type OrderBatch, type Reply, type Turn } from "./messages.ts";
+import type { Turn } from "./actor.ts";
+import { BatchItemEnd, CancelOrder, type Event, type OrderBatch, type Reply } from "./messages.ts";
 import { refuse } from "./refusals.ts";
 import { blank, type Message, type MessageOf, SHAPES } from "./shape.ts";
 import type { SymbolState } from "./symbol-state.ts";

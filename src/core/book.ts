@@ -1,12 +1,12 @@
 import { Ladder } from "./ladder.ts";
-import type { Side } from "./messages.ts";
-import * as messages from "./messages.ts";
 import type { Orders } from "./orders.ts";
 import * as tables from "./tables.ts";
 import type { PriceTicks, QuantityLots } from "./units.ts";
+import type { Side } from "./words.ts";
+import * as words from "./words.ts";
 
 const { NONE } = tables;
-const { BUY, SELL } = messages;
+const { BUY, SELL } = words;
 
 /**
  * Price levels and their queues. A level is three numbers in flat arrays indexed by its price; the operating system

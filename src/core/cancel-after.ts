@@ -1,9 +1,11 @@
+import type { Turn } from "./actor.ts";
 import { close } from "./matching.ts";
-import { type CancelAfter, CancelAfterSet, Done, REASON_CANCEL_AFTER, STATUS_CANCELED, type Turn } from "./messages.ts";
+import { type CancelAfter, CancelAfterSet, Done } from "./messages.ts";
 import { blank, type MessageOf } from "./shape.ts";
 import type { SymbolState } from "./symbol-state.ts";
 import { FIRST_ORDER, NONE } from "./tables.ts";
 import type { TimeMs } from "./units.ts";
+import { REASON_CANCEL_AFTER, STATUS_CANCELED } from "./words.ts";
 
 // Filled in again for each event: a turn hands it on before it goes on (see Turn).
 const set = blank(CancelAfterSet);

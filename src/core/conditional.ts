@@ -1,8 +1,21 @@
+import type { Turn } from "./actor.ts";
 import { refuseWhileHalted } from "./halt.ts";
 import type { Instrument } from "./instrument.ts";
 import { isWithinKey } from "./key-limits.ts";
 import { bandEdge } from "./mark-limits.ts";
 import { close } from "./matching.ts";
+import { OrderWaits, PlaceOrder, type PlaceTrigger, Refused, type Reply } from "./messages.ts";
+import { waitsForRise } from "./order-terms.ts";
+import { answerRepeated, type Placement } from "./placement.ts";
+import { type RefusalCode, refuse } from "./refusals.ts";
+import { blank, type MessageOf } from "./shape.ts";
+import type { SymbolState } from "./symbol-state.ts";
+import { replyOrder } from "./symbol-views.ts";
+import { BUY_LOTS, LEVERAGE, NONE, SELL_LOTS, SIZE, WAITING_ORDERS } from "./tables.ts";
+import { activates, MAX_TRAILING_ORDERS, trailingTrigger } from "./trailing.ts";
+import { replyWaitingTrial } from "./trial.ts";
+import { reaches } from "./triggers.ts";
+import type { PriceTicks } from "./units.ts";
 import {
   BUY,
   CLOSE_POSITION,
@@ -10,9 +23,6 @@ import {
   LIMIT,
   MARKET,
   MODE_REDUCE_ONLY,
-  OrderWaits,
-  PlaceOrder,
-  type PlaceTrigger,
   REASON_GOOD_TILL_DATE,
   REASON_INSUFFICIENT_MARGIN,
   REASON_NONE,
@@ -26,26 +36,12 @@ import {
   REASON_SYMBOL_HALTED,
   REASON_TOO_MANY_OPEN_ORDERS,
   REDUCE_ONLY,
-  Refused,
-  type Reply,
   STATUS_CANCELED,
   STATUS_EXPIRED,
   STATUS_REJECTED,
   STATUS_UNTRIGGERED,
   serialToId,
-  type Turn,
-} from "./messages.ts";
-import { waitsForRise } from "./order-terms.ts";
-import { answerRepeated, type Placement } from "./placement.ts";
-import { type RefusalCode, refuse } from "./refusals.ts";
-import { blank, type MessageOf } from "./shape.ts";
-import type { SymbolState } from "./symbol-state.ts";
-import { replyOrder } from "./symbol-views.ts";
-import { BUY_LOTS, LEVERAGE, NONE, SELL_LOTS, SIZE, WAITING_ORDERS } from "./tables.ts";
-import { activates, MAX_TRAILING_ORDERS, trailingTrigger } from "./trailing.ts";
-import { replyWaitingTrial } from "./trial.ts";
-import { reaches } from "./triggers.ts";
-import type { PriceTicks } from "./units.ts";
+} from "./words.ts";
 
 // Filled in again for each event: a turn hands it on before it goes on (see Turn).
 const waits = blank(OrderWaits);

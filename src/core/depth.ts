@@ -2,20 +2,18 @@ import { assert } from "../assert.ts";
 import { otherSide } from "./feed.ts";
 import { Ladder } from "./ladder.ts";
 import {
-  BUY,
   type Levels,
   OrderAmended,
   OrderClosed,
   OrderPlaced,
   OrderReduced,
   OrderRested,
-  SELL,
-  type Side,
   SliceShown,
   type SymbolEvent,
   Traded,
 } from "./messages.ts";
 import type { PriceTicks, QuantityLots } from "./units.ts";
+import { BUY, SELL, type Side } from "./words.ts";
 
 /** One symbol's book as quantities by price, folded from its events. */
 export class Depth {

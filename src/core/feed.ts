@@ -1,6 +1,7 @@
-import { BUY, type PositionTransferred, SELL, type Side, type Traded } from "./messages.ts";
+import type { PositionTransferred, Traded } from "./messages.ts";
 import type { MessageOf } from "./shape.ts";
 import type { PriceTicks, QuantityLots, TimeMs } from "./units.ts";
+import { BUY, SELL, type Side } from "./words.ts";
 
 /** A trade as everyone may see it. */
 export interface PublicTrade {

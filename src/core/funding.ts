@@ -1,6 +1,7 @@
+import type { Turn } from "./actor.ts";
 import type { Book } from "./book.ts";
 import type { Instrument } from "./instrument.ts";
-import { BUY, FundingPaid, SELL, type Turn } from "./messages.ts";
+import { FundingPaid } from "./messages.ts";
 import { blank } from "./shape.ts";
 import type { SymbolState } from "./symbol-state.ts";
 import { ACCOUNT, SIZE } from "./tables.ts";
@@ -14,6 +15,7 @@ import {
   type QuantityLots,
   type TimeMs,
 } from "./units.ts";
+import { BUY, SELL } from "./words.ts";
 
 /** Interest 0.01 % per 8 hours, and how far it may pull the rate away from the premium (Binance, Bybit: ±0.05 %). */
 const INTEREST_PPB_PER_8H = 100_000;

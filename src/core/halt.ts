@@ -1,20 +1,13 @@
-import type { Turn } from "./messages.ts";
+import type { Turn } from "./actor.ts";
 import * as messages from "./messages.ts";
 import { refuse } from "./refusals.ts";
 import { blank } from "./shape.ts";
 import type { SymbolState } from "./symbol-state.ts";
 import type { TimeMs } from "./units.ts";
+import * as words from "./words.ts";
 
-const {
-  MODE_CANCEL_ONLY,
-  MODE_HALTED,
-  MODE_REDUCE_ONLY,
-  MODE_TRADING,
-  REASON_OF_HALT,
-  StatusView,
-  TRADING_STATUSES,
-  TradingHalted,
-} = messages;
+const { MODE_CANCEL_ONLY, MODE_HALTED, MODE_REDUCE_ONLY, MODE_TRADING, REASON_OF_HALT, TRADING_STATUSES } = words;
+const { StatusView, TradingHalted } = messages;
 
 /** What holds a symbol back; see statusOf. */
 export interface Restrictions {

@@ -1,5 +1,6 @@
+import type { Turn } from "./actor.ts";
 import type { Instrument } from "./instrument.ts";
-import { SliceShown, type Turn } from "./messages.ts";
+import { SliceShown } from "./messages.ts";
 import { refuse } from "./refusals.ts";
 import { blank } from "./shape.ts";
 import type { SymbolState } from "./symbol-state.ts";

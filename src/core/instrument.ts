@@ -1,4 +1,3 @@
-import { TRADING_STATUSES } from "./messages.ts";
 import {
   configDecimal,
   configPpm,
@@ -11,6 +10,7 @@ import {
   type QuantityLots,
   type RatePpm,
 } from "./units.ts";
+import { TRADING_STATUSES } from "./words.ts";
 
 /** An instrument as it is configured: decimals as strings. */
 export interface InstrumentConfig {

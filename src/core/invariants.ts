@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { CONTRIBUTION_FIELDS, type Contribution } from "./cells.ts";
 import { fundingRatePpb } from "./funding.ts";
 import { contribution } from "./margin.ts";
-import { type ActorAudit, BUY, type Levels, SELL, type SymbolSummary } from "./messages.ts";
+import type { ActorAudit, Levels, SymbolSummary } from "./messages.ts";
 import { WITH_POSITION } from "./order-terms.ts";
 import type { SymbolState } from "./symbol-state.ts";
 import {
@@ -23,6 +23,7 @@ import {
   SIZE,
   WAITING_ORDERS,
 } from "./tables.ts";
+import { BUY, SELL } from "./words.ts";
 
 /** What a front thread needs to begin folding this symbol's events. */
 export function summarizeSymbol(state: SymbolState): SymbolSummary {

@@ -1,10 +1,12 @@
+import type { Turn } from "./actor.ts";
 import { fundingPayment } from "./funding.ts";
 import { initialMargin, maintenanceMargin } from "./margin.ts";
-import { DeficitCovered, ISOLATED, IsolatedMarginSet, type Turn } from "./messages.ts";
+import { DeficitCovered, IsolatedMarginSet } from "./messages.ts";
 import { blank } from "./shape.ts";
 import type { SymbolState } from "./symbol-state.ts";
 import { ACCOUNT, CASH, COST, ISOLATED_QUANTA, LEVERAGE, MARGIN_MODE, SIZE } from "./tables.ts";
 import { mulDivCeil, mulDivFloor, PPM, type PriceTicks, proportion, type Quanta, type QuantityLots } from "./units.ts";
+import { ISOLATED } from "./words.ts";
 
 /**
  * Isolated margin. What is set aside for an open position is one number of its row, I:

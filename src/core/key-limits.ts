@@ -1,5 +1,6 @@
+import type { Turn } from "./actor.ts";
 import type { Instrument } from "./instrument.ts";
-import type { PlaceOrder, Turn } from "./messages.ts";
+import type { PlaceOrder } from "./messages.ts";
 import { type RefusalCode, type RefusalDetails, refuse } from "./refusals.ts";
 import type { MessageOf } from "./shape.ts";
 import type { PriceTicks, QuantityLots } from "./units.ts";

@@ -1,8 +1,8 @@
-import type { Side } from "./messages.ts";
-import * as messages from "./messages.ts";
 import type { PriceTicks } from "./units.ts";
+import type { Side } from "./words.ts";
+import * as words from "./words.ts";
 
-const { BUY } = messages;
+const { BUY } = words;
 
 /**
  * Which price levels of one side of a book are occupied: a bit per tick, and above each 32 bits one that says whether any

@@ -1,32 +1,26 @@
 import { assert, must } from "../assert.ts";
+import type { SnapshotWriter } from "./actor.ts";
 import { type AccountCells, CONTRIBUTION_FIELDS } from "./cells.ts";
 import { ExactSum } from "./exact-sum.ts";
 import {
   AccountOpened,
-  AccountRow,
   Deposited,
-  FEE_ACCOUNT,
-  FIRST_CUSTOMER_ACCOUNT,
-  INSURANCE_ACCOUNT,
   KeyCreated,
   type KeyRecord,
   KeyRevoked,
-  KeyRow,
   type LedgerEvent,
-  LedgerRow,
   LedgerUnsound,
   SessionClosed,
   SessionOpened,
-  SessionRow,
-  type SnapshotWriter,
   type Transfer,
-  TransferRow,
   WithdrawalCompleted,
   WithdrawalRequested,
   WithdrawalSent,
 } from "./messages.ts";
+import { AccountRow, KeyRow, LedgerRow, SessionRow, TransferRow } from "./rows.ts";
 import { blank, type Message, type MessageOf } from "./shape.ts";
 import type { Quanta, TimeMs } from "./units.ts";
+import { FEE_ACCOUNT, FIRST_CUSTOMER_ACCOUNT, INSURANCE_ACCOUNT } from "./words.ts";
 
 export interface Session {
   readonly tokenHash: string;

@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
 import { unreachable } from "../assert.ts";
+import type { Actor, SnapshotWriter, Turn } from "./actor.ts";
 import type { AccountCells } from "./cells.ts";
 import { LedgerState, referenceKey } from "./ledger-state.ts";
 import {
   AccountOpened,
-  type Actor,
   type ActorAudit,
   Audit,
   AuditReport,
@@ -16,7 +16,6 @@ import {
   Done,
   KeyCreated,
   KeyRevoked,
-  LEDGER,
   type LedgerCommand,
   LedgerDescription,
   type LedgerEvent,
@@ -26,11 +25,9 @@ import {
   SessionClosed,
   SessionOpened,
   SessionView,
-  type SnapshotWriter,
   Tick,
   type Transfer,
   TransferView,
-  type Turn,
   Withdraw,
   WithdrawalCompleted,
   WithdrawalRequested,
@@ -39,6 +36,7 @@ import {
 import { refuse } from "./refusals.ts";
 import type { Message, MessageOf } from "./shape.ts";
 import type { Quanta, TimeMs } from "./units.ts";
+import { LEDGER } from "./words.ts";
 
 export interface LedgerSettings {
   /** What the faucet credits an account on one UTC day. */

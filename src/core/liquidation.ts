@@ -1,11 +1,16 @@
+import type { Turn } from "./actor.ts";
 import { DeleveragingQueue } from "./deleveraging.ts";
 import { payFunding } from "./funding.ts";
 import { bucketEquity, positionMaintenance, settleForced } from "./isolated.ts";
 import { maintenanceMargin } from "./margin.ts";
 import { clipReduceOnly, close, match, TRADE_TERMS, type TradeTerms } from "./matching.ts";
+import { DeficitCovered, OrderPlaced, PositionTransferred } from "./messages.ts";
+import { blank } from "./shape.ts";
+import type { SymbolState } from "./symbol-state.ts";
+import { ACCOUNT, FIRST_ORDER, GIVEN, NONE, OPEN_ORDERS, SIZE } from "./tables.ts";
+import { PPM, type PriceTicks, proportion, QUANTA_PER_USDC, type Quanta, type QuantityLots } from "./units.ts";
 import {
   BUY,
-  DeficitCovered,
   EXEC_ADL,
   EXEC_LIQUIDATION,
   EXPIRE_TAKER,
@@ -13,8 +18,6 @@ import {
   INSURANCE_ACCOUNT,
   IOC,
   MARKET,
-  OrderPlaced,
-  PositionTransferred,
   REASON_IOC_REMAINDER,
   REASON_LIQUIDATION,
   REASON_NO_LIQUIDITY,
@@ -23,12 +26,7 @@ import {
   STATUS_CANCELED,
   STATUS_EXPIRED,
   serialToId,
-  type Turn,
-} from "./messages.ts";
-import { blank } from "./shape.ts";
-import type { SymbolState } from "./symbol-state.ts";
-import { ACCOUNT, FIRST_ORDER, GIVEN, NONE, OPEN_ORDERS, SIZE } from "./tables.ts";
-import { PPM, type PriceTicks, proportion, QUANTA_PER_USDC, type Quanta, type QuantityLots } from "./units.ts";
+} from "./words.ts";
 
 const placed = blank(OrderPlaced);
 const transferred = blank(PositionTransferred);

@@ -1,9 +1,9 @@
+import type { Turn } from "./actor.ts";
 import type { AccountCells } from "./cells.ts";
 import { refuseWhileHalted } from "./halt.ts";
 import type { Instrument } from "./instrument.ts";
 import { bucketEquity, isolatedOf, positionInitial, removableMargin, setIsolated } from "./isolated.ts";
 import {
-  ISOLATED,
   LeverageSet,
   LeverageView,
   MarginModeSet,
@@ -11,7 +11,6 @@ import {
   type MoveMargin,
   type SetLeverage,
   type SetMarginMode,
-  type Turn,
 } from "./messages.ts";
 import { type RefusalDetails, refuse } from "./refusals.ts";
 import { blank, type MessageOf } from "./shape.ts";
@@ -19,6 +18,7 @@ import type { SymbolState } from "./symbol-state.ts";
 import { replyPosition } from "./symbol-views.ts";
 import { ACCOUNT, GIVEN, ISOLATED_QUANTA, LEVERAGE, MARGIN_MODE, NONE, OPEN_ORDERS, SIZE } from "./tables.ts";
 import type { Quanta } from "./units.ts";
+import { ISOLATED } from "./words.ts";
 
 // Filled in again for each event: a turn hands it on before it goes on (see Turn).
 const leverageSet = blank(LeverageSet);

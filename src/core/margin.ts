@@ -1,9 +1,9 @@
 import type { Contribution } from "./cells.ts";
 import type { Instrument, RiskTier } from "./instrument.ts";
-import * as messages from "./messages.ts";
 import * as tables from "./tables.ts";
 import type { PriceTicks, Quanta } from "./units.ts";
 import * as units from "./units.ts";
+import * as words from "./words.ts";
 
 const {
   BUY_EXPOSURE,
@@ -19,7 +19,7 @@ const {
   SELL_LOTS,
   SIZE,
 } = tables;
-const { ISOLATED } = messages;
+const { ISOLATED } = words;
 const { divCeil, mulDivCeil, PPM } = units;
 
 /** The tier that a notional falls into; past the last edge, the last tier. */

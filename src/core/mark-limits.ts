@@ -1,9 +1,9 @@
 import type { Instrument } from "./instrument.ts";
-import * as messages from "./messages.ts";
 import type { PriceTicks, QuantityLots } from "./units.ts";
 import * as units from "./units.ts";
+import * as words from "./words.ts";
 
-const { BUY, SELL } = messages;
+const { BUY, SELL } = words;
 const { PPM } = units;
 
 /** How far an aggressive price may go: mark × (1 ± band), whole ticks inside. */

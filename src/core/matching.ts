@@ -1,9 +1,9 @@
+import type { Turn } from "./actor.ts";
 import { payFunding } from "./funding.ts";
 import { showNextSlice } from "./iceberg.ts";
 import type { Instrument } from "./instrument.ts";
 import { type Fill, settleFill, settleForced } from "./isolated.ts";
 import { LevelWalk } from "./level-walk.ts";
-import type { Turn } from "./messages.ts";
 import * as messages from "./messages.ts";
 import { WITH_POSITION } from "./order-terms.ts";
 import { blank } from "./shape.ts";
@@ -11,6 +11,7 @@ import type { SymbolState } from "./symbol-state.ts";
 import * as tables from "./tables.ts";
 import type { PriceTicks, Quanta, QuantityLots } from "./units.ts";
 import * as units from "./units.ts";
+import * as words from "./words.ts";
 
 const { ACCOUNT, CLOSING_ORDERS, FIRST_ORDER, MARGIN_MODE, NONE, OPEN_ORDERS, REDUCE_ONLY_ORDERS, SIZE } = tables;
 const {
@@ -23,8 +24,6 @@ const {
   EXPIRE_TAKER,
   isAtMarket,
   ISOLATED,
-  OrderClosed,
-  OrderReduced,
   REASON_IOC_REMAINDER,
   REASON_NO_LIQUIDITY,
   REASON_NONE,
@@ -34,8 +33,8 @@ const {
   SELL,
   serialToId,
   STATUS_CANCELED,
-  Traded,
-} = messages;
+} = words;
+const { OrderClosed, OrderReduced, Traded } = messages;
 const { mulDivCeil, PPM } = units;
 
 // Filled in again for each event: a turn hands them on before it goes on (see Turn).

@@ -1,7 +1,6 @@
 import { Book } from "./book.ts";
 import { Deadlines } from "./deadlines.ts";
 import type { Instrument } from "./instrument.ts";
-import * as messages from "./messages.ts";
 import { type OrderTerms, OrderTermsTable, WITH_POSITION, waitsForRise } from "./order-terms.ts";
 import { Orders } from "./orders.ts";
 import type { Positions } from "./positions.ts";
@@ -9,9 +8,10 @@ import * as tables from "./tables.ts";
 import { TrailingOrders } from "./trailing.ts";
 import { Triggers } from "./triggers.ts";
 import type { PriceTicks, QuantityLots } from "./units.ts";
+import * as words from "./words.ts";
 
 const { CLOSING_ORDERS, FIRST_ORDER, NONE, OPEN_ORDERS, REDUCE_ONLY_ORDERS, WAITING_ORDERS } = tables;
-const { BUY, REDUCE_ONLY } = messages;
+const { BUY, REDUCE_ONLY } = words;
 
 /**
  * The orders of a symbol, where they stand: at rest in the book, waiting for a price, in their account's list; and what

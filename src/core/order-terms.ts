@@ -1,14 +1,7 @@
-import {
-  ATTACHED,
-  type AttachedLegs,
-  BUY,
-  CLOSE_POSITION,
-  STOP,
-  STOP_MARKET,
-  TRAILING_STOP_MARKET,
-} from "./messages.ts";
+import type { AttachedLegs } from "./messages.ts";
 import type { Trailing } from "./trailing.ts";
 import type { PriceTicks, QuantityLots, TimeMs } from "./units.ts";
+import { ATTACHED, BUY, CLOSE_POSITION, STOP, STOP_MARKET, TRAILING_STOP_MARKET } from "./words.ts";
 
 /** What an order has beyond what every order has. Kept beside the orders, so that those without it do not pay for it. */
 export interface OrderTerms extends Trailing {

@@ -1,11 +1,12 @@
 import { bucketEquity, isolatedAfter, owedFunding, positionMaintenance } from "./isolated.ts";
 import { liquidationPrice } from "./margin.ts";
 import { type DetailedPreview, takerFee } from "./matching.ts";
-import { BUY, ISOLATED, type OrderPlaced, type Outlook } from "./messages.ts";
+import type { OrderPlaced, Outlook } from "./messages.ts";
 import type { MessageOf } from "./shape.ts";
 import type { SymbolState } from "./symbol-state.ts";
 import { ACCOUNT, CASH, FUNDING_TIME, ISOLATED_QUANTA, MARGIN_MODE, SIZE } from "./tables.ts";
 import type { QuantityLots } from "./units.ts";
+import { BUY, ISOLATED } from "./words.ts";
 
 /** How the account of a row stands; the row is at the mark. */
 export const outlookOf = (state: SymbolState, row: number): Outlook => outlookAs(state, row, row);

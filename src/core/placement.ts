@@ -1,3 +1,4 @@
+import type { Turn } from "./actor.ts";
 import type { AccountCells } from "./cells.ts";
 import { refuseWhileHalted } from "./halt.ts";
 import { NO_ROW } from "./hashed-queue.ts";
@@ -7,7 +8,7 @@ import { closingEdge } from "./isolated.ts";
 import { isWithinKey } from "./key-limits.ts";
 import { MarkLimits } from "./mark-limits.ts";
 import { close, crosses, endOfTaker, match, meetsTooMany, type Preview, preview } from "./matching.ts";
-import type { ClosePosition, PlaceExtended, Turn } from "./messages.ts";
+import type { ClosePosition, PlaceExtended } from "./messages.ts";
 import * as messages from "./messages.ts";
 import { type RefusalDetails, refuse } from "./refusals.ts";
 import { blank, type MessageOf } from "./shape.ts";
@@ -17,12 +18,12 @@ import * as tables from "./tables.ts";
 import { beginTrial, replyTrial, type Trial } from "./trial.ts";
 import type { PriceTicks, QuantityLots, RatePpm } from "./units.ts";
 import * as units from "./units.ts";
+import * as words from "./words.ts";
 
 const { ACCOUNT, BUY_LOTS, GIVEN, LEVERAGE, MARGIN_MODE, NONE, OPEN_ORDERS, SELL_LOTS, SIZE } = tables;
 const {
   BUY,
   CLOSE_POSITION,
-  DuplicateOrder,
   EXPIRE_MAKER,
   FOK,
   GTC,
@@ -31,11 +32,6 @@ const {
   ISOLATED,
   LIMIT,
   MARKET,
-  OrderExtended,
-  OrderPlaced,
-  OrderRested,
-  OrderTriggered,
-  PlaceOrder,
   POST_ONLY,
   REASON_FOK_UNFILLABLE,
   REASON_NONE,
@@ -46,7 +42,8 @@ const {
   STATUS_FILLED,
   STATUS_NEW,
   STATUS_PARTIALLY_FILLED,
-} = messages;
+} = words;
+const { DuplicateOrder, OrderExtended, OrderPlaced, OrderRested, OrderTriggered, PlaceOrder } = messages;
 const { PPM } = units;
 
 // Filled in again for each event: a turn hands it on before it goes on (see Turn).

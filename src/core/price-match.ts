@@ -1,7 +1,8 @@
-import { PRICE_MATCHES, type Turn } from "./messages.ts";
+import type { Turn } from "./actor.ts";
 import { refuse } from "./refusals.ts";
 import type { SymbolState } from "./symbol-state.ts";
 import type { PriceTicks } from "./units.ts";
+import { PRICE_MATCHES } from "./words.ts";
 
 /** Of each side, in the order of PRICE_MATCHES: which of its levels, best first. */
 const LEVELS = [1, 5, 10, 20];

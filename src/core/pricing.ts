@@ -1,23 +1,16 @@
+import type { Turn } from "./actor.ts";
 import { fundingRatePpb, nextFundingTime, payFunding, premiumPpb } from "./funding.ts";
 import { setHalt } from "./halt.ts";
 import type { Instrument } from "./instrument.ts";
 import { markPrice, nextBasis1024 } from "./mark.ts";
 import { MarkSweep } from "./mark-sweep.ts";
-import {
-  BUY,
-  Done,
-  FundingSettled,
-  PriceUpdated,
-  REASON_OF_HALT,
-  SELL,
-  type SetIndexPrice,
-  type Turn,
-} from "./messages.ts";
+import { Done, FundingSettled, PriceUpdated, type SetIndexPrice } from "./messages.ts";
 import { CircuitBreaker, JumpGuard } from "./price-rails.ts";
 import { refuse } from "./refusals.ts";
 import { blank, type MessageOf } from "./shape.ts";
 import type { SymbolState } from "./symbol-state.ts";
 import { PPB, type PriceTicks } from "./units.ts";
+import { BUY, REASON_OF_HALT, SELL } from "./words.ts";
 
 // Filled in again for each event: a turn hands it on before it goes on (see Turn).
 const priceUpdated = blank(PriceUpdated);

@@ -1,4 +1,5 @@
-import { Refused, type Turn } from "./messages.ts";
+import type { Turn } from "./actor.ts";
+import { Refused } from "./messages.ts";
 import { blank } from "./shape.ts";
 
 /** Every reason for which an actor refuses a command. Names are stable: clients switch on them (front/errors.ts). */

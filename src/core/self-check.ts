@@ -1,11 +1,13 @@
+import type { Turn } from "./actor.ts";
 import { ExactSum } from "./exact-sum.ts";
 import { setHalt } from "./halt.ts";
 import { auditRow } from "./invariants.ts";
-import { BUY, MODE_HALTED, REASON_OF_HALT, SELL, SelfCheckFailed, type Turn } from "./messages.ts";
+import { SelfCheckFailed } from "./messages.ts";
 import { blank } from "./shape.ts";
 import type { SymbolState } from "./symbol-state.ts";
 import { CASH, OPEN_ORDERS, SIZE } from "./tables.ts";
 import type { TimeMs } from "./units.ts";
+import { BUY, MODE_HALTED, REASON_OF_HALT, SELL } from "./words.ts";
 
 /** How often a check begins, and how many rows and orders of it are looked at in one turn: a fraction of a millisecond. */
 const INTERVAL_MS = 10_000;

@@ -1,13 +1,6 @@
-import {
-  CancelSwitchRow,
-  ClientIdRow,
-  OrderRow,
-  OrderTermsRow,
-  PositionRow,
-  type SnapshotWriter,
-  SymbolRow,
-} from "./messages.ts";
+import type { SnapshotWriter } from "./actor.ts";
 import { packAttributes } from "./orders.ts";
+import { CancelSwitchRow, ClientIdRow, OrderRow, OrderTermsRow, PositionRow, SymbolRow } from "./rows.ts";
 import { blank, type Message, type MessageOf } from "./shape.ts";
 import type { SymbolState } from "./symbol-state.ts";
 import {

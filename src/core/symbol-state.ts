@@ -15,24 +15,31 @@ import type { MessageOf } from "./shape.ts";
 import * as tables from "./tables.ts";
 import { Touched } from "./touched.ts";
 import type { PriceTicks, Quanta, QuantityLots, TimeMs } from "./units.ts";
+import * as words from "./words.ts";
 
 const { ACCOUNT, CASH, FUNDING, FUNDING_TIME, GIVEN, GIVEN_MARK, ISOLATED_QUANTA, LEVERAGE, MARGIN_MODE, NONE, SIZE } =
   tables;
 const {
   BUY,
-  CancelAfterSet,
-  DeficitCovered,
   EXEC_LIQUIDATION,
   FEE_ACCOUNT,
+  INSURANCE_ACCOUNT,
+  ISOLATED,
+  MODE_TRADING,
+  REASON_OF_HALT,
+  serialToId,
+  TAKE_PROFIT,
+  TAKE_PROFIT_MARKET,
+} = words;
+const {
+  CancelAfterSet,
+  DeficitCovered,
   FundingPaid,
   FundingSettled,
   IndexWentStale,
-  INSURANCE_ACCOUNT,
-  ISOLATED,
   IsolatedMarginSet,
   LeverageSet,
   MarginModeSet,
-  MODE_TRADING,
   OrderAmended,
   OrderClosed,
   OrderExtended,
@@ -44,12 +51,8 @@ const {
   OrderWaits,
   PositionTransferred,
   PriceUpdated,
-  REASON_OF_HALT,
   SelfCheckFailed,
-  serialToId,
   SliceShown,
-  TAKE_PROFIT,
-  TAKE_PROFIT_MARKET,
   Traded,
   TradingHalted,
 } = messages;

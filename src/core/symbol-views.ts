@@ -1,15 +1,17 @@
+import type { Turn } from "./actor.ts";
 import { deleveragingRank } from "./deleveraging.ts";
 import { bucketEquity, positionMaintenance } from "./isolated.ts";
 import { bankruptcyPrice, initialMargin, liquidationPrice, maintenanceMargin } from "./margin.ts";
-import type { Turn } from "./messages.ts";
 import * as messages from "./messages.ts";
 import { NO_TERMS } from "./order-terms.ts";
 import { blank } from "./shape.ts";
 import type { SymbolState } from "./symbol-state.ts";
 import * as tables from "./tables.ts";
+import * as words from "./words.ts";
 
 const { ACCOUNT, CASH, COST, FUNDING, LEVERAGE, MARGIN_MODE, OPENED_AT, SEQUENCE, SIZE, UPDATED_AT } = tables;
-const { OrderView, PositionView, REASON_NONE, STATUS_NEW, STATUS_PARTIALLY_FILLED, STATUS_UNTRIGGERED } = messages;
+const { OrderView, PositionView } = messages;
+const { REASON_NONE, STATUS_NEW, STATUS_PARTIALLY_FILLED, STATUS_UNTRIGGERED } = words;
 
 // Filled in again for each reply: a turn hands it on before it goes on (see Turn).
 const orderView = blank(OrderView);

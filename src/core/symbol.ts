@@ -1,4 +1,5 @@
 import { unreachable } from "../assert.ts";
+import type { Actor, SnapshotWriter, Turn } from "./actor.ts";
 import { Amendment } from "./amendment.ts";
 import { AttachedOrders } from "./attached.ts";
 import { BatchDecision, inItsClass } from "./batch.ts";
@@ -12,7 +13,7 @@ import { auditSymbol, summarizeSymbol } from "./invariants.ts";
 import { Liquidations } from "./liquidation.ts";
 import { MarginSettings } from "./margin-settings.ts";
 import { close } from "./matching.ts";
-import type { Actor, ClientIds, SnapshotWriter, SymbolCommand, SymbolEvent, Turn } from "./messages.ts";
+import type { ClientIds, SymbolCommand, SymbolEvent } from "./messages.ts";
 import * as messages from "./messages.ts";
 import { type OrderMore, Placement } from "./placement.ts";
 import { Pricing } from "./pricing.ts";
@@ -23,6 +24,7 @@ import { loadSymbolRow, snapshotSymbol } from "./symbol-rows.ts";
 import { SymbolState } from "./symbol-state.ts";
 import { replyOpenOrder, replyOrder, replyPosition } from "./symbol-views.ts";
 import * as tables from "./tables.ts";
+import * as words from "./words.ts";
 
 const { ACCOUNT, FIRST_ORDER, GIVEN, NONE } = tables;
 const {
@@ -38,8 +40,6 @@ const {
   Done,
   HaltSymbol,
   IndexWentStale,
-  MODE_HALTED,
-  MODE_TRADING,
   MoveMargin,
   OrderBatch,
   PlaceExtended,
@@ -49,17 +49,15 @@ const {
   ReadOrder,
   ReadOrders,
   ReadPosition,
-  REASON_OF_HALT,
-  REASON_USER,
   ResumeSymbol,
   SetIndexPrice,
   SetLeverage,
   SetMarginMode,
-  STATUS_CANCELED,
   SymbolDescription,
   Tick,
   TryOrder,
 } = messages;
+const { MODE_HALTED, MODE_TRADING, REASON_OF_HALT, REASON_USER, STATUS_CANCELED } = words;
 
 // Filled in again for each event: a turn hands it on before it goes on (see Turn).
 const wentStale = blank(IndexWentStale);

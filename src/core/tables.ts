@@ -1,7 +1,7 @@
 /**
  * What the flat tables of a symbol are read with. V8 compiles a module's own constants into its code and asks for imported
  * ones each time: what every order passes through takes them as its own, `const { SIZE } = tables`, also those of
- * messages.ts. That is an eighth of what an order costs the core.
+ * words.ts and messages.ts. That is an eighth of what an order costs the core.
  */
 
 /** Not a slot, not a row. */

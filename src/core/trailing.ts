@@ -1,7 +1,7 @@
-import { BUY } from "./messages.ts";
 import { NONE } from "./tables.ts";
 import { Triggers } from "./triggers.ts";
 import { PPM, type PriceTicks } from "./units.ts";
+import { BUY } from "./words.ts";
 
 /** The callback rates that an order may have, in parts per million: 0.1 % to 10 %, as Binance's. */
 export const MIN_CALLBACK_PPM = 1_000;

@@ -1,3 +1,4 @@
+import type { Turn } from "./actor.ts";
 import { type DetailedPreview, endOfTaker, takerFee } from "./matching.ts";
 import {
   type ExpectedFill,
@@ -5,6 +6,13 @@ import {
   OrderView,
   type OrderWaits,
   type PlaceExtended,
+  TrialEnd,
+} from "./messages.ts";
+import { outlookAfter, outlookOf } from "./outlook.ts";
+import { blank, type MessageOf } from "./shape.ts";
+import type { SymbolState } from "./symbol-state.ts";
+import type { Quanta, QuantityLots } from "./units.ts";
+import {
   REASON_FOK_UNFILLABLE,
   REASON_NONE,
   REDUCE_ONLY,
@@ -13,13 +21,7 @@ import {
   STATUS_NEW,
   STATUS_PARTIALLY_FILLED,
   STATUS_UNTRIGGERED,
-  TrialEnd,
-  type Turn,
-} from "./messages.ts";
-import { outlookAfter, outlookOf } from "./outlook.ts";
-import { blank, type MessageOf } from "./shape.ts";
-import type { SymbolState } from "./symbol-state.ts";
-import type { Quanta, QuantityLots } from "./units.ts";
+} from "./words.ts";
 
 /**
  * A dry run. An order that is tried goes through the checks of one that is placed, in the same lines, and is refused as

@@ -1,7 +1,7 @@
 import { Ladder } from "./ladder.ts";
-import { BUY, SELL, TRIGGER_SOURCES } from "./messages.ts";
 import { NONE } from "./tables.ts";
 import type { PriceTicks } from "./units.ts";
+import { BUY, SELL, TRIGGER_SOURCES } from "./words.ts";
 
 /** Whether a price has reached a trigger that waits for it to rise, or to fall. */
 export const reaches = (rises: boolean, priceTicks: PriceTicks, triggerTicks: PriceTicks): boolean =>

@@ -1,5 +1,5 @@
-import { BUY, SELL, type Side } from "../core/messages.ts";
 import type { TimeMs } from "../core/units.ts";
+import { BUY, SELL, type Side } from "../core/words.ts";
 import { bookChecksum, type LevelText, levelsJson } from "./market-json.ts";
 import { Replay } from "./replay.ts";
 import { type Member, type Publish, Stream } from "./stream.ts";

@@ -1,6 +1,7 @@
 import type { Released, Road } from "../actor/road.ts";
-import { KeyRevoked, LEDGER, type LedgerEvent, type Permission, SessionClosed } from "../core/messages.ts";
+import { KeyRevoked, type LedgerEvent, SessionClosed } from "../core/messages.ts";
 import type { TimeMs } from "../core/units.ts";
+import { LEDGER, type Permission } from "../core/words.ts";
 import { MAX_SUBSCRIPTIONS } from "../wire/schema/channels.ts";
 import type { TradingOp } from "../wire/schema/trading.ts";
 import type { Quota } from "./buckets.ts";

@@ -4,17 +4,15 @@ import {
   KeyCreated,
   type KeyRecord,
   KeyRevoked,
-  LEDGER,
   LedgerDescription,
   type LedgerEvent,
   type LedgerSummary,
-  PERMISSIONS,
-  type Permission,
   SessionClosed,
   SessionOpened,
 } from "../core/messages.ts";
 import { blank, type MessageOf } from "../core/shape.ts";
 import type { TimeMs } from "../core/units.ts";
+import { LEDGER, PERMISSIONS, type Permission } from "../core/words.ts";
 import { hashToken } from "../wire/token.ts";
 import { ask, replyOf } from "./ask.ts";
 

@@ -1,18 +1,14 @@
 import type { Released, Road } from "../actor/road.ts";
 import {
-  HALT_REASONS,
   HaltSymbol,
   IndexWentStale,
   LedgerUnsound,
-  MODE_HALTED,
-  MODE_TRADING,
   PriceUpdated,
-  REASON_OF_HALT,
   SelfCheckFailed,
-  TRADING_STATUSES,
   TradingHalted,
 } from "../core/messages.ts";
 import type { MessageOf } from "../core/shape.ts";
+import { HALT_REASONS, MODE_HALTED, MODE_TRADING, REASON_OF_HALT, TRADING_STATUSES } from "../core/words.ts";
 
 const RETRY_MS = 50;
 

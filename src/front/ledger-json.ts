@@ -1,5 +1,5 @@
-import { SIDES } from "../core/messages.ts";
 import { printQuanta } from "../core/units.ts";
+import { SIDES } from "../core/words.ts";
 import type { LedgerEntry } from "../store/account-ledger.ts";
 
 /** An entry as JSON text. `symbol`: null when it is not of one. */

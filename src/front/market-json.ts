@@ -1,8 +1,8 @@
 import { crc32 } from "node:zlib";
 import type { PublicTrade } from "../core/feed.ts";
 import { type Instrument, printPrice, printQuantity } from "../core/instrument.ts";
-import { EXEC_TYPES, SIDES } from "../core/messages.ts";
 import type { PriceTicks, QuantityLots } from "../core/units.ts";
+import { EXEC_TYPES, SIDES } from "../core/words.ts";
 
 /** How many of the best levels of each side the checksum of a book covers. */
 export const CHECKSUM_LEVELS = 25;

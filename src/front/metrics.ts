@@ -1,6 +1,6 @@
 import { collectDefaultMetrics, Gauge, Registry } from "prom-client";
 import { statusOf } from "../core/halt.ts";
-import { MODE_TRADING } from "../core/messages.ts";
+import { MODE_TRADING } from "../core/words.ts";
 import type { Context } from "./context.ts";
 
 /** What Prometheus asks for: how the exchange does at this moment, and the process's own figures. */

@@ -1,6 +1,6 @@
 import { type Instrument, printPrice, printQuantity } from "../core/instrument.ts";
-import { FUND_MOVEMENTS } from "../core/messages.ts";
 import { PPB_DECIMALS, printFixed, printQuanta, type TimeMs } from "../core/units.ts";
+import { FUND_MOVEMENTS } from "../core/words.ts";
 import type { FundingPayment } from "../store/history.ts";
 import type { FundingRateRecord, FundMovementRecord } from "../store/rows.ts";
 import type { SymbolMarket } from "./symbol-market.ts";

@@ -1,6 +1,6 @@
 import type { Static, TObject, TSchema } from "typebox";
 import { must } from "../assert.ts";
-import type { Permission } from "../core/messages.ts";
+import type { Permission } from "../core/words.ts";
 import { object } from "../wire/schema/scalars.ts";
 import type { Auth } from "./auth.ts";
 import type { Call, Log } from "./call.ts";

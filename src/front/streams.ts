@@ -2,15 +2,9 @@ import type { Released, Road } from "../actor/road.ts";
 import { must, unreachable } from "../assert.ts";
 import { toPublicTrade, toPublicTransfer } from "../core/feed.ts";
 import type { Instrument } from "../core/instrument.ts";
-import {
-  EXEC_LIQUIDATION,
-  type Event as ExchangeEvent,
-  idToInstrumentId,
-  PositionTransferred,
-  PriceUpdated,
-  Traded,
-} from "../core/messages.ts";
+import { type Event as ExchangeEvent, PositionTransferred, PriceUpdated, Traded } from "../core/messages.ts";
 import type { TimeMs } from "../core/units.ts";
+import { EXEC_LIQUIDATION, idToInstrumentId } from "../core/words.ts";
 import type { History } from "../store/history.ts";
 import type { AccountOrders } from "./account-orders.ts";
 import { AccountStreams } from "./account-streams.ts";

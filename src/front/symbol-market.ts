@@ -12,23 +12,14 @@ import { nextFundingTime } from "../core/funding.ts";
 import { statusOf } from "../core/halt.ts";
 import { type Instrument, printPrice, printQuantity } from "../core/instrument.ts";
 import {
-  BUY,
-  EXEC_LIQUIDATION,
-  HALT_REASONS,
   IndexWentStale,
-  MODE_TRADING,
   PositionTransferred,
   PriceUpdated,
-  REASON_OF_HALT,
-  SELL,
   SelfCheckFailed,
-  type Side,
   type SymbolEvent,
   type SymbolSummary,
-  TRADING_STATUSES,
   Traded,
   TradingHalted,
-  type TradingStatus,
 } from "../core/messages.ts";
 import { Ticker24h } from "../core/ticker.ts";
 import {
@@ -40,6 +31,17 @@ import {
   type QuantityLots,
   type TimeMs,
 } from "../core/units.ts";
+import {
+  BUY,
+  EXEC_LIQUIDATION,
+  HALT_REASONS,
+  MODE_TRADING,
+  REASON_OF_HALT,
+  SELL,
+  type Side,
+  TRADING_STATUSES,
+  type TradingStatus,
+} from "../core/words.ts";
 import { bookChecksum, LevelPrinter, type LevelText, levelsJson } from "./market-json.ts";
 
 export const RECENT_TRADES = 1000;

@@ -1,32 +1,27 @@
 import type { AccountCells } from "../core/cells.ts";
 import { type Instrument, printPrice, printQuantity } from "../core/instrument.ts";
+import type { ExpectedFill, OrderView, Outlook, PositionView, Traded, Transfer } from "../core/messages.ts";
+import type { MessageOf } from "../core/shape.ts";
+import { PPM, PPM_DECIMALS, printFixed, printQuanta, printRatio, type TimeMs } from "../core/units.ts";
 import {
   CLOSE_POSITION,
   EXEC_TRADE,
   EXEC_TYPES,
-  type ExpectedFill,
   ISOLATED,
   isAtMarket,
   isOpenStatus,
   MARGIN_MODES,
   ORDER_STATUSES,
   ORDER_TYPES,
-  type OrderView,
-  type Outlook,
   POST_ONLY,
-  type PositionView,
   REASONS,
   REDUCE_ONLY,
   SELF_TRADE_PREVENTIONS,
   SIDES,
   TIMES_IN_FORCE,
   TRIGGER_SOURCES,
-  type Traded,
-  type Transfer,
   waitsForPrice,
-} from "../core/messages.ts";
-import type { MessageOf } from "../core/shape.ts";
-import { PPM, PPM_DECIMALS, printFixed, printQuanta, printRatio, type TimeMs } from "../core/units.ts";
+} from "../core/words.ts";
 import type { FillRecord, OrderRecord } from "../store/rows.ts";
 
 /**

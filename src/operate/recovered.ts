@@ -1,25 +1,23 @@
 import { Control } from "../actor/control.ts";
 import { recover } from "../actor/recovery.ts";
 import type { Config } from "../config.ts";
+import type { Actor, Turn } from "../core/actor.ts";
 import { AccountCells } from "../core/cells.ts";
 import { compileInstrument } from "../core/instrument.ts";
 import { LedgerActor } from "../core/ledger.ts";
 import {
-  type Actor,
   type ActorAudit,
   Audit,
   AuditReport,
   Describe,
-  FIRST_CUSTOMER_ACCOUNT,
-  LEDGER,
   LedgerDescription,
   OrderView,
   ReadOrders,
   type Reply,
-  type Turn,
 } from "../core/messages.ts";
 import { blank, type Message, type MessageOf, type Shape } from "../core/shape.ts";
 import { SymbolActor } from "../core/symbol.ts";
+import { FIRST_CUSTOMER_ACCOUNT, LEDGER } from "../core/words.ts";
 import type { Database } from "../store/database.ts";
 import { Snapshots } from "../store/snapshots.ts";
 

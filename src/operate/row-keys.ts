@@ -1,7 +1,6 @@
 import {
   AccountRow,
   ClientIdRow,
-  idToInstrumentId,
   KeyRow,
   LedgerRow,
   OrderRow,
@@ -9,8 +8,9 @@ import {
   SessionRow,
   SymbolRow,
   TransferRow,
-} from "../core/messages.ts";
+} from "../core/rows.ts";
 import type { Fields, Message, MessageOf, Shape } from "../core/shape.ts";
+import { idToInstrumentId } from "../core/words.ts";
 import { CandleRecord, FillRecord, OrderPlaceRecord, OrderRecord, TradeRecord, TransferRecord } from "../store/rows.ts";
 import type { Key } from "../store/table.ts";
 

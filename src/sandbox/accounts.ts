@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
 import type { Road } from "../actor/road.ts";
-import { Deposit, LEDGER, OpenSession, Refused, SessionView } from "../core/messages.ts";
+import { Deposit, OpenSession, Refused, SessionView } from "../core/messages.ts";
 import { QUANTA_PER_USDC, type Quanta, type TimeMs } from "../core/units.ts";
+import { LEDGER } from "../core/words.ts";
 import { hashToken, newToken } from "../wire/token.ts";
 import { as, ask, expect } from "./ask.ts";
 

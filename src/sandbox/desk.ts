@@ -1,7 +1,7 @@
 import type { OnReply, Road } from "../actor/road.ts";
 import type { Instrument } from "../core/instrument.ts";
-import { BUY, type Side } from "../core/messages.ts";
 import type { PriceTicks, Quanta, QuantityLots } from "../core/units.ts";
+import { BUY, type Side } from "../core/words.ts";
 import type { Command } from "./ask.ts";
 
 /** How often every bot gets its turn. */

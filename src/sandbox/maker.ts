@@ -1,20 +1,8 @@
 import { must } from "../assert.ts";
-import {
-  BUY,
-  CancelAll,
-  CancelOrder,
-  EXPIRE_TAKER,
-  GTC,
-  LIMIT,
-  OrderView,
-  PlaceOrder,
-  POST_ONLY,
-  Refused,
-  SELL,
-  type Side,
-} from "../core/messages.ts";
+import { CancelAll, CancelOrder, OrderView, PlaceOrder, Refused } from "../core/messages.ts";
 import { blank } from "../core/shape.ts";
 import type { PriceTicks, QuantityLots } from "../core/units.ts";
+import { BUY, EXPIRE_TAKER, GTC, LIMIT, POST_ONLY, SELL, type Side } from "../core/words.ts";
 import { as } from "./ask.ts";
 import type { Desk } from "./desk.ts";
 import type { Random } from "./random.ts";

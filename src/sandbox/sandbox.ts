@@ -2,7 +2,6 @@ import type { Released, Road } from "../actor/road.ts";
 import type { Instrument } from "../core/instrument.ts";
 import {
   Describe,
-  INSURANCE_ACCOUNT,
   OrderClosed,
   PositionView,
   PriceUpdated,
@@ -13,6 +12,7 @@ import {
 } from "../core/messages.ts";
 import type { Message, MessageOf } from "../core/shape.ts";
 import { QUANTA_PER_USDC, type Quanta, type TimeMs } from "../core/units.ts";
+import { INSURANCE_ACCOUNT } from "../core/words.ts";
 import { deposit, openAccount } from "./accounts.ts";
 import { as, ask, expect } from "./ask.ts";
 import { BEAT_MS, Desk, type Market } from "./desk.ts";

@@ -1,7 +1,8 @@
 import { must } from "../assert.ts";
-import { EXEC_LIQUIDATION, idToInstrumentId, type LedgerEntryType, type TransferKind } from "../core/messages.ts";
+import type { TransferKind } from "../core/messages.ts";
 import type { Message } from "../core/shape.ts";
 import type { Quanta, TimeMs } from "../core/units.ts";
+import { EXEC_LIQUIDATION, idToInstrumentId, type LedgerEntryType } from "../core/words.ts";
 import type { Database } from "./database.ts";
 import { isWithin, type Page, type PageQuery, parseCursor, printCursor } from "./pages.ts";
 import type { FillRecord } from "./rows.ts";

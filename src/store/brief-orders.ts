@@ -1,4 +1,4 @@
-import { idToInstrumentId } from "../core/messages.ts";
+import { idToInstrumentId } from "../core/words.ts";
 import { decodeShared, messageBytes } from "../wire/codec.ts";
 import { OrderPlaceRecord, type OrderRecord } from "./rows.ts";
 import type { Place } from "./series.ts";

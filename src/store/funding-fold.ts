@@ -1,5 +1,6 @@
-import { FIRST_CUSTOMER_ACCOUNT, type FundingPaid, type FundingSettled } from "../core/messages.ts";
+import type { FundingPaid, FundingSettled } from "../core/messages.ts";
 import type { MessageOf } from "../core/shape.ts";
+import { FIRST_CUSTOMER_ACCOUNT } from "../core/words.ts";
 import type { Database } from "./database.ts";
 import { FundingPaymentRecord, FundingRateRecord } from "./rows.ts";
 import { type Place, SeriesWriter } from "./series.ts";

@@ -5,11 +5,8 @@ import {
   DeficitCovered,
   Deposited,
   type Event,
-  EXEC_LIQUIDATION,
-  FIRST_CUSTOMER_ACCOUNT,
   FundingPaid,
   FundingSettled,
-  idToInstrumentId,
   OrderAmended,
   OrderClosed,
   OrderExtended,
@@ -19,14 +16,19 @@ import {
   OrderTriggered,
   OrderWaits,
   PositionTransferred,
-  REASON_NONE,
-  STATUS_FILLED,
   Traded,
   WithdrawalCompleted,
   WithdrawalRequested,
   WithdrawalSent,
 } from "../core/messages.ts";
 import type { MessageOf } from "../core/shape.ts";
+import {
+  EXEC_LIQUIDATION,
+  FIRST_CUSTOMER_ACCOUNT,
+  idToInstrumentId,
+  REASON_NONE,
+  STATUS_FILLED,
+} from "../core/words.ts";
 import { BriefOrderWriter } from "./brief-orders.ts";
 import { CandleFold } from "./candle-fold.ts";
 import type { Database } from "./database.ts";

@@ -1,5 +1,6 @@
 import { type Candle, type Interval, openTimeOf } from "../core/candles.ts";
-import { INSURANCE_ACCOUNT, idToInstrumentId, type Transfer, type TransferKind } from "../core/messages.ts";
+import type { Transfer, TransferKind } from "../core/messages.ts";
+import { INSURANCE_ACCOUNT, idToInstrumentId } from "../core/words.ts";
 import { type LedgerEntry, type LedgerQuery, readAccountLedger } from "./account-ledger.ts";
 import { candleKey, toCandle } from "./candle-fold.ts";
 import type { Database } from "./database.ts";

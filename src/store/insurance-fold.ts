@@ -1,18 +1,7 @@
-import {
-  DeficitCovered,
-  Deposited,
-  type Event,
-  EXEC_ADL,
-  EXEC_LIQUIDATION,
-  FUND_MOVEMENTS,
-  FundingPaid,
-  type FundMovement,
-  INSURANCE_ACCOUNT,
-  PositionTransferred,
-  Traded,
-} from "../core/messages.ts";
+import { DeficitCovered, Deposited, type Event, FundingPaid, PositionTransferred, Traded } from "../core/messages.ts";
 import type { MessageOf } from "../core/shape.ts";
 import type { Quanta } from "../core/units.ts";
+import { EXEC_ADL, EXEC_LIQUIDATION, FUND_MOVEMENTS, type FundMovement, INSURANCE_ACCOUNT } from "../core/words.ts";
 import type { Database } from "./database.ts";
 import { FundMovementRecord } from "./rows.ts";
 import { type Place, SeriesWriter } from "./series.ts";

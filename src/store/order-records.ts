@@ -1,22 +1,18 @@
 import { otherSide } from "../core/feed.ts";
 import type { Instrument } from "../core/instrument.ts";
-import {
-  type OrderAmended,
-  type OrderExtended,
-  type OrderGrown,
-  type OrderPlaced,
-  type OrderTriggered,
-  type OrderWaits,
-  type PositionTransferred,
-  REASON_NONE,
-  STATUS_FILLED,
-  STATUS_NEW,
-  STATUS_PARTIALLY_FILLED,
-  STATUS_UNTRIGGERED,
-  type Traded,
+import type {
+  OrderAmended,
+  OrderExtended,
+  OrderGrown,
+  OrderPlaced,
+  OrderTriggered,
+  OrderWaits,
+  PositionTransferred,
+  Traded,
 } from "../core/messages.ts";
 import type { MessageOf } from "../core/shape.ts";
 import type { TimeMs } from "../core/units.ts";
+import { REASON_NONE, STATUS_FILLED, STATUS_NEW, STATUS_PARTIALLY_FILLED, STATUS_UNTRIGGERED } from "../core/words.ts";
 import { FillRecord, OrderRecord } from "./rows.ts";
 
 /** What events make of orders, and the fills they leave: the same for the history index as for whoever follows live. */

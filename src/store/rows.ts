@@ -1,5 +1,6 @@
-import { isOpenStatus, type Transfer } from "../core/messages.ts";
+import type { Transfer } from "../core/messages.ts";
 import { json, type MessageOf, shape } from "../core/shape.ts";
+import { isOpenStatus } from "../core/words.ts";
 
 /**
  * The rows of the database (codes 250 to 279), encoded like every message: a row keeps its meaning when fields are

@@ -1,6 +1,7 @@
 import { Packr } from "msgpackr";
 import { assert, must } from "../assert.ts";
 import "../core/messages.ts";
+import "../core/rows.ts";
 import { blank, type Message, SHAPES, type Shape } from "../core/shape.ts";
 
 /**

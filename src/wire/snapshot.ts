@@ -1,5 +1,5 @@
 import { assert } from "../assert.ts";
-import type { SnapshotWriter } from "../core/messages.ts";
+import type { SnapshotWriter } from "../core/actor.ts";
 import type { Message } from "../core/shape.ts";
 import { encodeMessage, maxMessageBytes } from "./codec.ts";
 import {

@@ -5,11 +5,7 @@ import { summarizeSymbol } from "../../src/core/invariants.ts";
 import {
   AmendOrder,
   type BatchItem,
-  BUY,
   CancelOrder,
-  IOC,
-  LEDGER,
-  LIMIT,
   OpenSession,
   OrderBatch,
   OrderView,
@@ -20,12 +16,14 @@ import {
   Traded,
 } from "../../src/core/messages.ts";
 import type { Message, MessageOf } from "../../src/core/shape.ts";
+import { BUY, IOC, LEDGER, LIMIT } from "../../src/core/words.ts";
 import { itemsSaid } from "./support/batches.ts";
 import { openDeepMarket } from "./support/deep-market.ts";
 import { Exchange, LEDGER_SETTINGS, MAX_ACCOUNTS, make, type Said } from "./support/exchange.ts";
 import { FREE, instrument, ODD } from "./support/instruments.ts";
 import { runUntilReached, takeSeed } from "./support/seed.ts";
-import { mixedBatch, type Step, step, Traffic } from "./support/steps.ts";
+import { mixedBatch, type Step, step } from "./support/steps.ts";
+import { Traffic } from "./support/traffic.ts";
 
 const seed = takeSeed("batch.test");
 const INSTRUMENTS = [instrument(ODD), instrument(FREE)];

@@ -2,36 +2,39 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import {
-  BUY,
   CancelAfter,
   CancelAfterSet,
   CancelAll,
   Deposit,
-  GTD,
-  LEDGER,
-  LIMIT,
   OpenSession,
   OrderClosed,
   OrderView,
   PlaceExtended,
   PlaceOrder,
-  REASON_CANCEL_AFTER,
-  REASON_GOOD_TILL_DATE,
   ReadOrders,
   Refused,
-  SELL,
   type SessionView,
   SetIndexPrice,
-  STATUS_CANCELED,
   Tick,
 } from "../../src/core/messages.ts";
 import type { Message, MessageOf } from "../../src/core/shape.ts";
 import { QUANTA_PER_USDC } from "../../src/core/units.ts";
+import {
+  BUY,
+  GTD,
+  LEDGER,
+  LIMIT,
+  REASON_CANCEL_AFTER,
+  REASON_GOOD_TILL_DATE,
+  SELL,
+  STATUS_CANCELED,
+} from "../../src/core/words.ts";
 import { Exchange, make, type Said, START } from "./support/exchange.ts";
 import { FREE, instrument, ODD, PLAIN } from "./support/instruments.ts";
 import { scenario } from "./support/scenario.ts";
 import { takeSeed } from "./support/seed.ts";
-import { eventfulStep, Traffic } from "./support/steps.ts";
+import { eventfulStep } from "./support/steps.ts";
+import { Traffic } from "./support/traffic.ts";
 
 const seed = takeSeed("cancel-after.test");
 

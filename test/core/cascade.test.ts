@@ -1,19 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import {
-  BUY,
-  Deposit,
-  EXEC_ADL,
-  EXEC_LIQUIDATION,
-  INSURANCE_ACCOUNT,
-  LEDGER,
-  OrderView,
-  PositionTransferred,
-  SELL,
-  Tick,
-  Traded,
-} from "../../src/core/messages.ts";
+import { Deposit, OrderView, PositionTransferred, Tick, Traded } from "../../src/core/messages.ts";
 import type { Message } from "../../src/core/shape.ts";
+import { BUY, EXEC_ADL, EXEC_LIQUIDATION, INSURANCE_ACCOUNT, LEDGER, SELL } from "../../src/core/words.ts";
 import { Crowd } from "./support/crowd.ts";
 import { make, type Said } from "./support/exchange.ts";
 import { PLAIN } from "./support/instruments.ts";

@@ -3,19 +3,17 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { Depth } from "../../src/core/depth.ts";
 import {
-  BUY,
   type Levels,
   LeverageSet,
   OrderClosed,
   OrderPlaced,
   OrderReduced,
   OrderRested,
-  SELL,
-  type Side,
   type SymbolEvent,
   Traded,
 } from "../../src/core/messages.ts";
 import { blank, type MessageOf, type Shape } from "../../src/core/shape.ts";
+import { BUY, SELL, type Side } from "../../src/core/words.ts";
 
 const seed = Date.now() & 0x7fffffff;
 console.log(`depth.test seed ${seed}`);

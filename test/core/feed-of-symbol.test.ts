@@ -6,7 +6,6 @@ import { Depth } from "../../src/core/depth.ts";
 import { openInterestChange } from "../../src/core/feed.ts";
 import { compileInstrument } from "../../src/core/instrument.ts";
 import {
-  BUY,
   CancelAll,
   ClosePosition,
   Describe,
@@ -14,9 +13,7 @@ import {
   type Levels,
   PlaceOrder,
   type Reply,
-  SELL,
   SetIndexPrice,
-  type Side,
   SymbolDescription,
   type SymbolEvent,
   type SymbolSummary,
@@ -24,6 +21,7 @@ import {
 } from "../../src/core/messages.ts";
 import { blank, type Message, type MessageOf, type Shape } from "../../src/core/shape.ts";
 import { SymbolActor } from "../../src/core/symbol.ts";
+import { BUY, SELL, type Side } from "../../src/core/words.ts";
 
 const seed = Date.now() & 0x7fffffff;
 console.log(`feed-of-symbol.test seed ${seed}`);

@@ -2,8 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { openInterestChange, Ring, toPublicTrade } from "../../src/core/feed.ts";
-import { BUY, SELL, type Side, Traded } from "../../src/core/messages.ts";
+import { Traded } from "../../src/core/messages.ts";
 import { blank } from "../../src/core/shape.ts";
+import { BUY, SELL, type Side } from "../../src/core/words.ts";
 
 const seed = Date.now() & 0x7fffffff;
 console.log(`feed.test seed ${seed}`);

@@ -1,30 +1,24 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
-  BUY,
   CancelAll,
   CancelOrder,
   ClosePosition,
   Deposit,
-  HALT_REASONS,
   HaltSymbol,
   IndexWentStale,
-  LEDGER,
-  LIMIT,
   OpenSession,
   PlaceOrder,
-  REDUCE_ONLY,
   Refused,
   ResumeSymbol,
-  SELL,
   SetIndexPrice,
   SetLeverage,
   type StatusView,
   Tick,
-  TRADING_STATUSES,
   TradingHalted,
 } from "../../src/core/messages.ts";
 import type { Message, MessageOf } from "../../src/core/shape.ts";
+import { BUY, HALT_REASONS, LEDGER, LIMIT, REDUCE_ONLY, SELL, TRADING_STATUSES } from "../../src/core/words.ts";
 import { Exchange, LEDGER_SETTINGS, MAX_ACCOUNTS, make, type Said } from "./support/exchange.ts";
 import { instrument, PLAIN } from "./support/instruments.ts";
 

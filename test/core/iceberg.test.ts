@@ -3,7 +3,6 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { Depth } from "../../src/core/depth.ts";
 import {
-  BUY,
   OrderAmended,
   OrderClosed,
   OrderExtended,
@@ -14,12 +13,11 @@ import {
   type OrderView,
   OrderWaits,
   ReadOrders,
-  SELL,
-  type Side,
   type SymbolEvent,
   Traded,
 } from "../../src/core/messages.ts";
 import type { MessageOf } from "../../src/core/shape.ts";
+import { BUY, SELL, type Side } from "../../src/core/words.ts";
 import {
   amendOrder,
   extendOrder,
@@ -34,7 +32,8 @@ import { Exchange, make } from "./support/exchange.ts";
 import { FREE, instrument, ODD } from "./support/instruments.ts";
 import { scenario } from "./support/scenario.ts";
 import { takeSeed } from "./support/seed.ts";
-import { eventfulStep, Traffic } from "./support/steps.ts";
+import { eventfulStep } from "./support/steps.ts";
+import { Traffic } from "./support/traffic.ts";
 
 scenario(
   "a slice trades in time priority, and the next one stands behind all that came before it",

@@ -4,16 +4,11 @@ import { bucketEquity } from "../../src/core/isolated.ts";
 import { bankruptcyPrice, liquidationPrice, maintenanceMargin } from "../../src/core/margin.ts";
 import {
   DeficitCovered,
-  EXEC_ADL,
-  EXEC_LIQUIDATION,
   FundingPaid,
-  INSURANCE_ACCOUNT,
-  ISOLATED,
   MoveMargin,
   OrderClosed,
   PositionTransferred,
   PositionView,
-  REASON_LIQUIDATION,
   ReadPosition,
   SetLeverage,
   SetMarginMode,
@@ -21,6 +16,7 @@ import {
 } from "../../src/core/messages.ts";
 import { blank, type Message, type MessageOf } from "../../src/core/shape.ts";
 import type { SymbolActor } from "../../src/core/symbol.ts";
+import { EXEC_ADL, EXEC_LIQUIDATION, INSURANCE_ACCOUNT, ISOLATED, REASON_LIQUIDATION } from "../../src/core/words.ts";
 import { instrument, PLAIN } from "./support/instruments.ts";
 import { BUY, HOUR_MS, moveTo, SELL, Universe } from "./support/universe.ts";
 

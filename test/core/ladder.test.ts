@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { Ladder } from "../../src/core/ladder.ts";
-import { BUY, SELL, type Side } from "../../src/core/messages.ts";
+import { BUY, SELL, type Side } from "../../src/core/words.ts";
 
 const seed = Date.now() & 0x7fffffff;
 console.log(`ladder.test seed ${seed}`);

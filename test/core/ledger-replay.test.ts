@@ -6,7 +6,6 @@ import {
   CreateKey,
   Deposit,
   Describe,
-  LEDGER,
   type LedgerDescription,
   OpenSession,
   RevokeKey,
@@ -14,6 +13,7 @@ import {
   Withdraw,
 } from "../../src/core/messages.ts";
 import type { Message, MessageOf } from "../../src/core/shape.ts";
+import { LEDGER } from "../../src/core/words.ts";
 import { DAY_MS, Exchange, make, type Said, SnapshotStore } from "./support/exchange.ts";
 import { takeSeed } from "./support/seed.ts";
 

@@ -8,10 +8,8 @@ import {
   Describe,
   Done,
   type KeyRecord,
-  LEDGER,
   type LedgerDescription,
   type LedgerSummary,
-  LIMIT,
   OpenSession,
   PlaceOrder,
   Refused,
@@ -28,6 +26,7 @@ import {
   WithdrawalSent,
 } from "../../src/core/messages.ts";
 import type { MessageOf } from "../../src/core/shape.ts";
+import { LEDGER, LIMIT } from "../../src/core/words.ts";
 import { DAY_MS, Exchange, LEDGER_SETTINGS, MAX_ACCOUNTS, make, START } from "./support/exchange.ts";
 import { instrument, PLAIN } from "./support/instruments.ts";
 

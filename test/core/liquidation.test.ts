@@ -1,16 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import {
-  Deposit,
-  EXEC_ADL,
-  EXEC_LIQUIDATION,
-  FundingPaid,
-  FundingSettled,
-  INSURANCE_ACCOUNT,
-  PositionTransferred,
-  Traded,
-} from "../../src/core/messages.ts";
+import { Deposit, FundingPaid, FundingSettled, PositionTransferred, Traded } from "../../src/core/messages.ts";
 import { blank, type Message } from "../../src/core/shape.ts";
+import { EXEC_ADL, EXEC_LIQUIDATION, INSURANCE_ACCOUNT } from "../../src/core/words.ts";
 import { runMargin } from "./support/margin-run.ts";
 import { BUY, HOUR_MS, longOf, moveTo, Universe } from "./support/universe.ts";
 

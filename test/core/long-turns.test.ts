@@ -4,24 +4,14 @@ import { DEFAULT_INSTRUMENTS } from "../../src/config/instruments.ts";
 import { SETTINGS } from "../../src/config/settings.ts";
 import { BYTES_PER_OPEN_ORDER } from "../../src/config.ts";
 import {
-  BUY,
-  BY_MARK,
   CancelAll,
   ClosePosition,
   Deposit,
-  FOK,
-  IOC,
-  LEDGER,
-  LIMIT,
   OpenSession,
-  ORDER_STATUSES,
   OrderView,
   OrderWaits,
   PlaceExtended,
   PlaceOrder,
-  REASONS,
-  REDUCE_ONLY,
-  SELL,
   type SessionView,
   SetIndexPrice,
   SetLeverage,
@@ -29,6 +19,18 @@ import {
 } from "../../src/core/messages.ts";
 import type { MessageOf } from "../../src/core/shape.ts";
 import { QUANTA_PER_USDC } from "../../src/core/units.ts";
+import {
+  BUY,
+  BY_MARK,
+  FOK,
+  IOC,
+  LEDGER,
+  LIMIT,
+  ORDER_STATUSES,
+  REASONS,
+  REDUCE_ONLY,
+  SELL,
+} from "../../src/core/words.ts";
 import { maxMessageBytes } from "../../src/wire/codec.ts";
 import { Exchange, make, type Said } from "./support/exchange.ts";
 import { instrument, PLAIN } from "./support/instruments.ts";

@@ -2,17 +2,16 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import {
-  BUY,
   OrderView,
   PositionTransferred,
   type PositionView,
   ReadPosition,
   Refused,
-  SELL,
   SetLeverage,
   Tick,
 } from "../../src/core/messages.ts";
 import type { MessageOf } from "../../src/core/shape.ts";
+import { BUY, SELL } from "../../src/core/words.ts";
 import { Crowd } from "./support/crowd.ts";
 import { make } from "./support/exchange.ts";
 import { PLAIN } from "./support/instruments.ts";

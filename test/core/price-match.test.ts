@@ -1,19 +1,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
-  BUY,
   Deposit,
-  LEDGER,
   OpenSession,
   OrderView,
   PlaceExtended,
   PlaceOrder,
-  PRICE_MATCHES,
   type Refused,
-  SELL,
   SetIndexPrice,
 } from "../../src/core/messages.ts";
 import type { MessageOf } from "../../src/core/shape.ts";
+import { BUY, LEDGER, PRICE_MATCHES, SELL } from "../../src/core/words.ts";
 import { Exchange, make } from "./support/exchange.ts";
 import { instrument, PLAIN } from "./support/instruments.ts";
 import { scenario } from "./support/scenario.ts";

@@ -3,27 +3,23 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { ExactSum } from "../../src/core/exact-sum.ts";
 import {
-  BUY,
   Deposit,
-  LEDGER,
   LedgerUnsound,
   OpenSession,
   PlaceOrder,
   PlaceTrigger,
-  REASON_OF_HALT,
   Refused,
   ResumeSymbol,
-  SELL,
   SelfCheckFailed,
   type SessionView,
   SetIndexPrice,
-  STOP_MARKET,
   Tick,
   Traded,
   TradingHalted,
 } from "../../src/core/messages.ts";
 import type { Message, MessageOf } from "../../src/core/shape.ts";
 import { BUY_LOTS, CASH, GIVEN, SIZE } from "../../src/core/tables.ts";
+import { BUY, LEDGER, REASON_OF_HALT, SELL, STOP_MARKET } from "../../src/core/words.ts";
 import { Crowd } from "./support/crowd.ts";
 import { Exchange, make, SnapshotStore } from "./support/exchange.ts";
 import { instrument, PLAIN } from "./support/instruments.ts";

@@ -1,20 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import {
-  BUY,
-  Deposit,
-  IOC,
-  LEDGER,
-  MARKET,
-  OpenSession,
-  OrderView,
-  PlaceOrder,
-  REASONS,
-  SELL,
-  SetIndexPrice,
-  Traded,
-} from "../../src/core/messages.ts";
+import { Deposit, OpenSession, OrderView, PlaceOrder, SetIndexPrice, Traded } from "../../src/core/messages.ts";
 import type { MessageOf } from "../../src/core/shape.ts";
+import { BUY, IOC, LEDGER, MARKET, REASONS, SELL } from "../../src/core/words.ts";
 import { Exchange, make } from "./support/exchange.ts";
 import { instrument, PLAIN } from "./support/instruments.ts";
 

@@ -3,12 +3,14 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { Depth } from "../../src/core/depth.ts";
 import { summarizeSymbol } from "../../src/core/invariants.ts";
-import { BUY, SELL, type Side, type SymbolEvent } from "../../src/core/messages.ts";
+import type { SymbolEvent } from "../../src/core/messages.ts";
+import { BUY, SELL, type Side } from "../../src/core/words.ts";
 import { Exchange } from "./support/exchange.ts";
 import { FREE, instrument, ODD } from "./support/instruments.ts";
 import { scenario } from "./support/scenario.ts";
 import { takeSeed } from "./support/seed.ts";
-import { step, Traffic } from "./support/steps.ts";
+import { step } from "./support/steps.ts";
+import { Traffic } from "./support/traffic.ts";
 
 scenario(
   "less at the same price keeps its place in the queue; more, or another price, goes to the back",

@@ -1,16 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
-  BUY,
   CancelOrder,
-  CROSS,
   Deposit,
   Describe,
   Done,
-  FEE_ACCOUNT,
-  GTC,
-  LEDGER,
-  LIMIT,
   MoveMargin,
   OpenSession,
   OrderView,
@@ -20,16 +14,24 @@ import {
   ReadOrders,
   ReadPosition,
   Refused,
-  SELL,
   type SessionView,
   SetIndexPrice,
   SetLeverage,
   SetMarginMode,
-  STATUS_NEW,
-  STATUS_PARTIALLY_FILLED,
   type SymbolDescription,
 } from "../../src/core/messages.ts";
 import type { MessageOf } from "../../src/core/shape.ts";
+import {
+  BUY,
+  CROSS,
+  FEE_ACCOUNT,
+  GTC,
+  LEDGER,
+  LIMIT,
+  SELL,
+  STATUS_NEW,
+  STATUS_PARTIALLY_FILLED,
+} from "../../src/core/words.ts";
 import { Exchange, make, type Said, START } from "./support/exchange.ts";
 import { instrument, PLAIN } from "./support/instruments.ts";
 

@@ -2,15 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import {
-  BUY,
   DeficitCovered,
   Deposit,
   DuplicateOrder,
   FundingPaid,
-  GTC,
-  IOC,
-  LEDGER,
-  LIMIT,
   OpenSession,
   PlaceOrder,
   ReadOrders,
@@ -21,10 +16,12 @@ import {
   Tick,
 } from "../../src/core/messages.ts";
 import { type Message, type MessageOf, SHAPES } from "../../src/core/shape.ts";
+import { BUY, GTC, IOC, LEDGER, LIMIT } from "../../src/core/words.ts";
 import { DAY_MS, Exchange, LEDGER_SETTINGS, MAX_ACCOUNTS, make, type Said, SnapshotStore } from "./support/exchange.ts";
 import { FREE, instrument, ODD, PLAIN } from "./support/instruments.ts";
 import { runUntilReached, takeSeed } from "./support/seed.ts";
-import { eventfulStep, type Step, step, Traffic } from "./support/steps.ts";
+import { eventfulStep, type Step, step } from "./support/steps.ts";
+import { Traffic } from "./support/traffic.ts";
 
 const seed = takeSeed("symbol-replay.test");
 const parameters = { seed, numRuns: 150, includeErrorInReport: true };

@@ -4,12 +4,7 @@ import fc from "fast-check";
 import { summarizeSymbol } from "../../src/core/invariants.ts";
 import {
   AmendOrder,
-  BUY,
-  CROSS,
   DuplicateOrder,
-  FEE_ACCOUNT,
-  ISOLATED,
-  LEDGER,
   OrderBatch,
   OrderClosed,
   OrderReduced,
@@ -20,10 +15,10 @@ import {
   ReadOrders,
   ReadPosition,
   Refused,
-  SELL,
   Traded,
 } from "../../src/core/messages.ts";
 import { type Message, type MessageOf, SHAPES } from "../../src/core/shape.ts";
+import { BUY, CROSS, FEE_ACCOUNT, ISOLATED, LEDGER, SELL } from "../../src/core/words.ts";
 import { itemsSaid } from "./support/batches.ts";
 import { Exchange, LEDGER_SETTINGS, MAX_ACCOUNTS, make, type Said, SHORT_INDEX_AGE_MS } from "./support/exchange.ts";
 import { FREE, instrument, ODD } from "./support/instruments.ts";
@@ -32,7 +27,8 @@ import { initialMarginOf, maintenanceMarginOf } from "./support/reference-formul
 import { unrealizedOf } from "./support/reference-isolated.ts";
 import { nothing, type Outcome, type ReferencePosition } from "./support/reference-outcome.ts";
 import { runUntilReached, takeSeed } from "./support/seed.ts";
-import { type Step, step, Traffic } from "./support/steps.ts";
+import { type Step, step } from "./support/steps.ts";
+import { Traffic } from "./support/traffic.ts";
 
 const seed = takeSeed("symbol-twin.test");
 const RUNS = 300;

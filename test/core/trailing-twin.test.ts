@@ -2,26 +2,23 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import {
-  BUY,
-  LEDGER,
-  MODE_REDUCE_ONLY,
   OrderClosed,
   OrderTriggered,
   OrderView,
   OrderWaits,
   PriceUpdated,
   ReadOrders,
-  STATUS_REJECTED,
-  STATUS_UNTRIGGERED,
   type SymbolEvent,
   Traded,
   TradingHalted,
 } from "../../src/core/messages.ts";
 import type { MessageOf } from "../../src/core/shape.ts";
+import { BUY, LEDGER, MODE_REDUCE_ONLY, STATUS_REJECTED, STATUS_UNTRIGGERED } from "../../src/core/words.ts";
 import { Exchange, make, type Said, SnapshotStore } from "./support/exchange.ts";
 import { FREE, instrument, ODD } from "./support/instruments.ts";
 import { runUntilReached, takeSeed } from "./support/seed.ts";
-import { eventfulStep, Traffic } from "./support/steps.ts";
+import { eventfulStep } from "./support/steps.ts";
+import { Traffic } from "./support/traffic.ts";
 
 const seed = takeSeed("trailing-twin.test");
 

@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { BUY, PlaceTrigger, Refused, SELL, TRAILING_STOP_MARKET } from "../../src/core/messages.ts";
+import { PlaceTrigger, Refused } from "../../src/core/messages.ts";
 import type { MessageOf } from "../../src/core/shape.ts";
 import { activates, MAX_TRAILING_ORDERS, TrailingOrders, trailingTrigger } from "../../src/core/trailing.ts";
+import { BUY, SELL, TRAILING_STOP_MARKET } from "../../src/core/words.ts";
 import { Exchange, make } from "./support/exchange.ts";
 import { FREE, instrument } from "./support/instruments.ts";
 import { scenario } from "./support/scenario.ts";
-import { Traffic } from "./support/steps.ts";
+import { Traffic } from "./support/traffic.ts";
 
 scenario(
   "a trailing sell follows the highest price and fires once the price has come back from it",

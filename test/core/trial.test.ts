@@ -3,40 +3,43 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { summarizeSymbol } from "../../src/core/invariants.ts";
 import {
-  BUY,
   Deposit,
   type ExpectedFill,
-  FOK,
   FundingPaid,
-  GTC,
-  IOC,
-  LEDGER,
   OpenSession,
-  ORDER_STATUSES,
   OrderView,
   type Outlook,
   PlaceExtended,
   PlaceOrder,
   PlaceTrigger,
   type PositionView,
-  REASONS,
   ReadPosition,
   Refused,
-  SELL,
   SetIndexPrice,
-  STATUS_EXPIRED,
-  STATUS_NEW,
   Traded,
   type TrialEnd,
   TryOrder,
 } from "../../src/core/messages.ts";
 import type { Message, MessageOf } from "../../src/core/shape.ts";
 import { ACCOUNT } from "../../src/core/tables.ts";
+import {
+  BUY,
+  FOK,
+  GTC,
+  IOC,
+  LEDGER,
+  ORDER_STATUSES,
+  REASONS,
+  SELL,
+  STATUS_EXPIRED,
+  STATUS_NEW,
+} from "../../src/core/words.ts";
 import { openDeepMarket } from "./support/deep-market.ts";
 import { Exchange, LEDGER_SETTINGS, MAX_ACCOUNTS, make, type Said, SHORT_INDEX_AGE_MS } from "./support/exchange.ts";
 import { FREE, instrument, ODD, PLAIN } from "./support/instruments.ts";
 import { runUntilReached, takeSeed } from "./support/seed.ts";
-import { eventfulStep, type Step, Traffic } from "./support/steps.ts";
+import { eventfulStep, type Step } from "./support/steps.ts";
+import { Traffic } from "./support/traffic.ts";
 
 const seed = takeSeed("trial.test");
 const INSTRUMENTS = [instrument(ODD), instrument(FREE)];

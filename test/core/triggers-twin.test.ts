@@ -2,25 +2,28 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import {
-  BUY,
-  LEDGER,
-  MODE_REDUCE_ONLY,
   OrderClosed,
   OrderTriggered,
   OrderWaits,
   PriceUpdated,
-  STATUS_REJECTED,
-  STOP_MARKET,
   type SymbolEvent,
-  TAKE_PROFIT_MARKET,
   Traded,
   TradingHalted,
 } from "../../src/core/messages.ts";
 import type { MessageOf } from "../../src/core/shape.ts";
+import {
+  BUY,
+  LEDGER,
+  MODE_REDUCE_ONLY,
+  STATUS_REJECTED,
+  STOP_MARKET,
+  TAKE_PROFIT_MARKET,
+} from "../../src/core/words.ts";
 import { Exchange, type Said } from "./support/exchange.ts";
 import { FREE, instrument, ODD } from "./support/instruments.ts";
 import { takeSeed } from "./support/seed.ts";
-import { eventfulStep, type Step, Traffic } from "./support/steps.ts";
+import { eventfulStep, type Step } from "./support/steps.ts";
+import { Traffic } from "./support/traffic.ts";
 
 const seed = takeSeed("triggers-twin.test");
 

@@ -7,12 +7,12 @@ import {
   KeyCreated,
   type KeyRecord,
   KeyRevoked,
-  LEDGER,
   LedgerDescription,
   SessionClosed,
   SessionOpened,
 } from "../../src/core/messages.ts";
 import type { MessageOf } from "../../src/core/shape.ts";
+import { LEDGER } from "../../src/core/words.ts";
 import { Auth } from "../../src/front/auth.ts";
 import type { Call } from "../../src/front/call.ts";
 import { Credentials } from "../../src/front/credentials.ts";

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { KeyRevoked, LEDGER, SessionClosed } from "../../src/core/messages.ts";
+import { KeyRevoked, SessionClosed } from "../../src/core/messages.ts";
+import { LEDGER } from "../../src/core/words.ts";
 import { ApiError } from "../../src/front/errors.ts";
 import { ALICE, open, subscribe } from "./scripted-exchange.ts";
 import { make, START } from "./scripted-road.ts";

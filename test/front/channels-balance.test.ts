@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Deposited, LEDGER, PriceUpdated } from "../../src/core/messages.ts";
+import { Deposited, PriceUpdated } from "../../src/core/messages.ts";
+import { LEDGER } from "../../src/core/words.ts";
 import { ALICE, alicesTrade, BOB, BTC, ETH, open, subscribe } from "./scripted-exchange.ts";
 import { make, type ScriptedRoad } from "./scripted-road.ts";
 

@@ -7,10 +7,10 @@ import {
   OrderReduced,
   OrderView,
   ReadOrders,
-  STATUS_CANCELED,
   Traded,
 } from "../../src/core/messages.ts";
 import type { Message, MessageOf } from "../../src/core/shape.ts";
+import { STATUS_CANCELED } from "../../src/core/words.ts";
 import type { Received } from "./scripted-client.ts";
 import { ALICE, BOB, BTC, ETH, open, subscribe } from "./scripted-exchange.ts";
 import { make } from "./scripted-road.ts";

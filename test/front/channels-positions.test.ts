@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Deposited, LEDGER, PositionView, PriceUpdated, ReadPosition } from "../../src/core/messages.ts";
+import { Deposited, PositionView, PriceUpdated, ReadPosition } from "../../src/core/messages.ts";
 import type { MessageOf } from "../../src/core/shape.ts";
+import { LEDGER } from "../../src/core/words.ts";
 import type { Received, ScriptedClient } from "./scripted-client.ts";
 import { ALICE, alicesTrade, BOB, BTC, ETH, type Exchange, open, subscribe } from "./scripted-exchange.ts";
 import { type Asked, make, type ScriptedRoad } from "./scripted-road.ts";

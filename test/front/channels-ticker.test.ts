@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { BUY, Traded } from "../../src/core/messages.ts";
+import { Traded } from "../../src/core/messages.ts";
+import { BUY } from "../../src/core/words.ts";
 import { BTC, open, subscribe } from "./scripted-exchange.ts";
 import { make } from "./scripted-road.ts";
 

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { BUY, SELL, Traded } from "../../src/core/messages.ts";
+import { Traded } from "../../src/core/messages.ts";
 import type { Message } from "../../src/core/shape.ts";
+import { BUY, SELL } from "../../src/core/words.ts";
 import type { Received } from "./scripted-client.ts";
 import { BTC, ETH, open, subscribe } from "./scripted-exchange.ts";
 import { make, START } from "./scripted-road.ts";

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ClientIdsPage, LIMIT, ORDER_TYPES } from "../../src/core/messages.ts";
+import { ClientIdsPage } from "../../src/core/messages.ts";
+import { LIMIT, ORDER_TYPES } from "../../src/core/words.ts";
 import type { Answer } from "../../src/front/answer.ts";
 import { ClientOrderIds } from "../../src/front/client-order-ids.ts";
 import { type Context, Symbols } from "../../src/front/context.ts";

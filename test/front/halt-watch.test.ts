@@ -3,16 +3,12 @@ import { test } from "node:test";
 import {
   HaltSymbol,
   IndexWentStale,
-  LEDGER,
   LedgerUnsound,
-  MODE_CANCEL_ONLY,
-  MODE_HALTED,
-  MODE_TRADING,
   PriceUpdated,
-  REASON_OF_HALT,
   SelfCheckFailed,
   TradingHalted,
 } from "../../src/core/messages.ts";
+import { LEDGER, MODE_CANCEL_ONLY, MODE_HALTED, MODE_TRADING, REASON_OF_HALT } from "../../src/core/words.ts";
 import { watchHalts } from "../../src/front/halt-watch.ts";
 import { MarketData } from "../../src/front/market.ts";
 import { until } from "../e2e/support/wait.ts";

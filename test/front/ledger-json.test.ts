@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Compile } from "typebox/compile";
-import { BUY, LEDGER_ENTRY_TYPES, SELL } from "../../src/core/messages.ts";
+import { BUY, LEDGER_ENTRY_TYPES, SELL } from "../../src/core/words.ts";
 import { ledgerEntryJson } from "../../src/front/ledger-json.ts";
 import type { LedgerEntry as Entry } from "../../src/store/account-ledger.ts";
 import { LedgerEntry } from "../../src/wire/schema/account.ts";

@@ -4,15 +4,14 @@ import { crc32 } from "node:zlib";
 import type { Candle } from "../../src/core/candles.ts";
 import type { PublicTrade } from "../../src/core/feed.ts";
 import {
-  BUY,
   OrderClosed,
   OrderPlaced,
   OrderRested,
   PriceUpdated,
-  SELL,
   type SymbolSummary,
   Traded,
 } from "../../src/core/messages.ts";
+import { BUY, SELL } from "../../src/core/words.ts";
 import { MarketData } from "../../src/front/market.ts";
 import { bookChecksum, LevelPrinter, publicTradeJson } from "../../src/front/market-json.ts";
 import type { SymbolPast } from "../../src/front/symbol-market.ts";

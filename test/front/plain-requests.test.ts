@@ -2,17 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { compileInstrument } from "../../src/core/instrument.ts";
-import {
-  AmendOrder,
-  CancelOrder,
-  idToInstrumentId,
-  ORDER_TYPES,
-  PlaceOrder,
-  SELF_TRADE_PREVENTIONS,
-  SIDES,
-  TIMES_IN_FORCE,
-} from "../../src/core/messages.ts";
+import { AmendOrder, CancelOrder, PlaceOrder } from "../../src/core/messages.ts";
 import { blank, type Message } from "../../src/core/shape.ts";
+import { idToInstrumentId, ORDER_TYPES, SELF_TRADE_PREVENTIONS, SIDES, TIMES_IN_FORCE } from "../../src/core/words.ts";
 import { readId, readRequest } from "../../src/front/channel-requests.ts";
 import { Symbols } from "../../src/front/context.ts";
 import type { Principal } from "../../src/front/credentials.ts";

@@ -3,18 +3,9 @@ import { test } from "node:test";
 import type { TSchema } from "typebox";
 import { Compile } from "typebox/compile";
 import type { PublicTrade } from "../../src/core/feed.ts";
-import {
-  BUY,
-  EXEC_ADL,
-  EXEC_LIQUIDATION,
-  FUND_MOVEMENTS,
-  PositionTransferred,
-  PositionView,
-  PriceUpdated,
-  SELL,
-  Traded,
-} from "../../src/core/messages.ts";
+import { PositionTransferred, PositionView, PriceUpdated, Traded } from "../../src/core/messages.ts";
 import type { MessageOf } from "../../src/core/shape.ts";
+import { BUY, EXEC_ADL, EXEC_LIQUIDATION, FUND_MOVEMENTS, SELL } from "../../src/core/words.ts";
 import { Channels } from "../../src/front/channels.ts";
 import { MarketData } from "../../src/front/market.ts";
 import { fundingJson, fundingPaymentJson, fundMovementJson, openInterestJson } from "../../src/front/risk-json.ts";

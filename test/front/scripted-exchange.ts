@@ -1,5 +1,6 @@
-import { BUY, OrderPlaced, type Permission, SELL, type SymbolSummary, Traded } from "../../src/core/messages.ts";
+import { OrderPlaced, type SymbolSummary, Traded } from "../../src/core/messages.ts";
 import type { Message } from "../../src/core/shape.ts";
+import { BUY, type Permission, SELL } from "../../src/core/words.ts";
 import type { Answer } from "../../src/front/answer.ts";
 import { Channels } from "../../src/front/channels.ts";
 import { Limits } from "../../src/front/limits.ts";

@@ -4,21 +4,18 @@ import fc from "fast-check";
 import type { TSchema } from "typebox";
 import { Compile } from "typebox/compile";
 import { printPrice } from "../../src/core/instrument.ts";
+import { OrderView, PositionView, Traded, type Transfer as TransferRow } from "../../src/core/messages.ts";
 import {
   BUY,
   LIMIT,
   MARKET,
-  OrderView,
   POST_ONLY,
-  PositionView,
   REASON_USER,
   REDUCE_ONLY,
   STATUS_CANCELED,
   STATUS_FILLED,
   STATUS_PARTIALLY_FILLED,
-  Traded,
-  type Transfer as TransferRow,
-} from "../../src/core/messages.ts";
+} from "../../src/core/words.ts";
 import {
   balanceJson,
   fillJson,

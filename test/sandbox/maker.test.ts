@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { BUY, CancelAll, CancelOrder, Done, PlaceOrder, POST_ONLY, SELL } from "../../src/core/messages.ts";
+import { CancelAll, CancelOrder, Done, PlaceOrder } from "../../src/core/messages.ts";
 import type { Message } from "../../src/core/shape.ts";
+import { BUY, POST_ONLY, SELL } from "../../src/core/words.ts";
 import { Maker } from "../../src/sandbox/maker.ts";
 import { Random } from "../../src/sandbox/random.ts";
 import { BUDGET_QUANTA, type Cancel, type Place, ScriptedRoad } from "./scripted-road.ts";

@@ -1,11 +1,13 @@
 import type { Released, Road } from "../../src/actor/road.ts";
 import { DEFAULT_INSTRUMENTS } from "../../src/config/instruments.ts";
+import type { Actor } from "../../src/core/actor.ts";
 import { AccountCells } from "../../src/core/cells.ts";
 import { compileInstrument, type Instrument } from "../../src/core/instrument.ts";
 import { LedgerActor } from "../../src/core/ledger.ts";
-import { type Actor, type ActorAudit, Audit, type AuditReport, LEDGER } from "../../src/core/messages.ts";
+import { type ActorAudit, Audit, type AuditReport } from "../../src/core/messages.ts";
 import type { Message, MessageOf } from "../../src/core/shape.ts";
 import { SymbolActor } from "../../src/core/symbol.ts";
+import { LEDGER } from "../../src/core/words.ts";
 
 interface Asked {
   actorId: number;

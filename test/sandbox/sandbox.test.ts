@@ -1,17 +1,11 @@
 import assert from "node:assert/strict";
 import { afterEach, mock, test } from "node:test";
 import {
-  BUY,
   CancelAll,
   Deposit,
   Describe,
-  INSURANCE_ACCOUNT,
-  IOC,
-  LEDGER,
-  MARKET,
   PlaceOrder,
   SetIndexPrice,
-  type Side,
   SymbolDescription,
   type SymbolSummary,
   Traded,
@@ -19,6 +13,7 @@ import {
   Withdraw,
 } from "../../src/core/messages.ts";
 import { blank, type Message, type MessageOf } from "../../src/core/shape.ts";
+import { BUY, INSURANCE_ACCOUNT, IOC, LEDGER, MARKET, type Side } from "../../src/core/words.ts";
 import { deposit, openAccount, openDemoAccount } from "../../src/sandbox/accounts.ts";
 import { BEAT_MS } from "../../src/sandbox/desk.ts";
 import { Sandbox, type SandboxOptions } from "../../src/sandbox/sandbox.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { BUY, IOC, MARKET } from "../../src/core/messages.ts";
+import { BUY, IOC, MARKET } from "../../src/core/words.ts";
 import { Random } from "../../src/sandbox/random.ts";
 import { Taker } from "../../src/sandbox/taker.ts";
 import { BUDGET_QUANTA, type Place, ScriptedRoad } from "./scripted-road.ts";

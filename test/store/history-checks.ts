@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { INTERVALS } from "../../src/core/candles.ts";
-import { idToInstrumentId, type TransferKind } from "../../src/core/messages.ts";
+import type { TransferKind } from "../../src/core/messages.ts";
+import { idToInstrumentId } from "../../src/core/words.ts";
 import type { History } from "../../src/store/history.ts";
 import type { Page, PageQuery } from "../../src/store/pages.ts";
 import { isOpen } from "../../src/store/rows.ts";

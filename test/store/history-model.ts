@@ -2,6 +2,7 @@ import { type Candle, flatCandle, type Interval, openTimeOf } from "../../src/co
 import type { Instrument } from "../../src/core/instrument.ts";
 import * as m from "../../src/core/messages.ts";
 import { blank, type Message, type MessageOf, type Shape } from "../../src/core/shape.ts";
+import * as words from "../../src/core/words.ts";
 import { type FillRecord, OrderRecord, type TradeRecord } from "../../src/store/rows.ts";
 
 /** One turn of an actor, as the log holds it. */
@@ -13,7 +14,7 @@ export interface LoggedTurn {
 }
 
 export const INSTRUMENT_IDS = [1, 7];
-export const ACCOUNTS = [m.INSURANCE_ACCOUNT, 16, 17, 18, 4000];
+export const ACCOUNTS = [words.INSURANCE_ACCOUNT, 16, 17, 18, 4000];
 const QUANTA_PER_TICK_LOT: Record<number, number> = { 1: 100, 7: 3 };
 const TAKER_FEE_PPM = 500;
 const MAKER_FEE_PPM = 200;
@@ -71,7 +72,7 @@ export class LogGenerator {
     // Often the same millisecond, sometimes hours later.
     if (this.chance(0.7)) this.time += this.int(this.chance(0.02) ? 40_000_000 : 900);
     const kind = this.next();
-    if (kind < 0.1) return this.logged(m.LEDGER, this.transfer());
+    if (kind < 0.1) return this.logged(words.LEDGER, this.transfer());
     const instrumentId = this.pick(INSTRUMENT_IDS);
     const live = this.live.get(instrumentId) as LiveOrder[];
     if (kind < 0.15) return this.logged(instrumentId, [event(m.PriceUpdated, { markTicks: 1 + this.int(99) })]);
@@ -89,7 +90,7 @@ export class LogGenerator {
 
   private place(instrumentId: number, live: LiveOrder[]): Message[] {
     const order: LiveOrder = {
-      orderId: m.serialToId(++this.serial, instrumentId),
+      orderId: words.serialToId(++this.serial, instrumentId),
       accountId: this.pick(ACCOUNTS),
       side: this.int(2),
       priceTicks: 90 + this.int(20),
@@ -111,7 +112,7 @@ export class LogGenerator {
         events.push(this.trade(instrumentId, order, makers, live));
       }
       if (order.remainingLots > 0 && this.chance(0.5)) {
-        events.push(event(m.OrderClosed, { orderId, accountId, side, status: m.STATUS_EXPIRED, reason: 2 }));
+        events.push(event(m.OrderClosed, { orderId, accountId, side, status: words.STATUS_EXPIRED, reason: 2 }));
         return events;
       }
       if (order.remainingLots > 0) {
@@ -133,7 +134,7 @@ export class LogGenerator {
     }
     return event(m.Traded, {
       ...{
-        tradeId: m.serialToId(++this.tradeSerial, instrumentId),
+        tradeId: words.serialToId(++this.tradeSerial, instrumentId),
         takerOrderId: taker.orderId,
         makerOrderId: maker.orderId,
       },
@@ -149,7 +150,9 @@ export class LogGenerator {
     for (let i = this.chance(0.1) ? 5 : 1; i > 0 && live.length > 0; i--) {
       const [order] = live.splice(this.int(live.length), 1) as [LiveOrder];
       const { orderId, accountId, side } = order;
-      events.push(event(m.OrderClosed, { orderId, accountId, side, status: m.STATUS_CANCELED, reason: m.REASON_USER }));
+      events.push(
+        event(m.OrderClosed, { orderId, accountId, side, status: words.STATUS_CANCELED, reason: words.REASON_USER }),
+      );
     }
     return events;
   }
@@ -160,7 +163,7 @@ export class LogGenerator {
     const byLots = 1 + this.int(order.remainingLots - 1);
     order.remainingLots -= byLots;
     const { orderId, accountId, side } = order;
-    return [event(m.OrderReduced, { orderId, accountId, side, byLots, resting: 1, reason: m.REASON_REDUCE_ONLY })];
+    return [event(m.OrderReduced, { orderId, accountId, side, byLots, resting: 1, reason: words.REASON_REDUCE_ONLY })];
   }
 
   private transfer(): Message[] {
@@ -215,7 +218,7 @@ export class HistoryModel {
   candles(instrumentId: number, interval: Interval): Candle[] {
     const candles = new Map<number, Candle>();
     for (const { tradeId, time, priceTicks, quantityLots } of this.trades) {
-      if (m.idToInstrumentId(tradeId) !== instrumentId) continue;
+      if (words.idToInstrumentId(tradeId) !== instrumentId) continue;
       const openTime = openTimeOf(interval, time);
       const candle = candles.get(openTime) ?? flatCandle(openTime, priceTicks);
       candles.set(openTime, candle);
@@ -240,7 +243,7 @@ export class HistoryModel {
           bodyHash: _hash,
           ...order
         } = message;
-        if (order.accountId < m.FIRST_CUSTOMER_ACCOUNT) return;
+        if (order.accountId < words.FIRST_CUSTOMER_ACCOUNT) return;
         const blankOrder = blank(OrderRecord);
         const times = { createdAt: time, updatedAt: time, sequence };
         this.orders.set(order.orderId, { ...blankOrder, ...order, ...times, remainingLots: order.quantityLots });
@@ -273,7 +276,7 @@ export class HistoryModel {
           order.filledQuanta += priceTicks * quantityLots * (QUANTA_PER_TICK_LOT[tradeId % 256] as number);
           order.feeQuanta += feeQuanta;
           order.remainingLots -= quantityLots;
-          order.status = order.remainingLots === 0 ? m.STATUS_FILLED : m.STATUS_PARTIALLY_FILLED;
+          order.status = order.remainingLots === 0 ? words.STATUS_FILLED : words.STATUS_PARTIALLY_FILLED;
           Object.assign(order, { updatedAt: time, sequence });
           if (order.remainingLots === 0) this.closed.push(order);
           this.fills.push({

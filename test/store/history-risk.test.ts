@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import * as m from "../../src/core/messages.ts";
 import { CASH, COST } from "../../src/core/tables.ts";
+import * as words from "../../src/core/words.ts";
 import { Random } from "../../src/sandbox/random.ts";
 import type { LedgerEntry } from "../../src/store/account-ledger.ts";
 import { type Database, openDatabase } from "../../src/store/database.ts";
@@ -79,8 +80,8 @@ async function dayOfCrashes(seed: number): Promise<ReadonlySet<string>> {
     const { cells } = universe;
     const movements = allPages(50, (query) => history.fundMovements(query));
     const moved = movements.reduce((sum, { amountQuanta }) => sum + amountQuanta, 0);
-    assert.equal(moved, cells.equity(m.INSURANCE_ACCOUNT) - cells.unrealized(m.INSURANCE_ACCOUNT));
-    for (const { kind } of movements) kinds.add(m.FUND_MOVEMENTS[kind] as string);
+    assert.equal(moved, cells.equity(words.INSURANCE_ACCOUNT) - cells.unrealized(words.INSURANCE_ACCOUNT));
+    for (const { kind } of movements) kinds.add(words.FUND_MOVEMENTS[kind] as string);
 
     for (const accountId of accounts) {
       const entries = checkedLedger(history, accountId, random);
@@ -106,7 +107,7 @@ async function dayOfCrashes(seed: number): Promise<ReadonlySet<string>> {
         events.filter(({ type, ...fields }) => {
           if (actorId !== id) return false;
           const { execType } = fields as { execType?: number };
-          return type === m.PositionTransferred.code || (type === m.Traded.code && execType === m.EXEC_LIQUIDATION);
+          return type === m.PositionTransferred.code || (type === m.Traded.code && execType === words.EXEC_LIQUIDATION);
         }),
       ) as { tradeId?: number }[];
       assert.deepEqual(
@@ -126,7 +127,7 @@ async function dayOfCrashes(seed: number): Promise<ReadonlySet<string>> {
         let cash = 0;
         for (const fill of fills) {
           const quanta = fill.priceTicks * fill.quantityLots * quantaPerTickLot + fill.offPriceQuanta;
-          cash += (fill.side === m.BUY ? -quanta : quanta) - fill.feeQuanta;
+          cash += (fill.side === words.BUY ? -quanta : quanta) - fill.feeQuanta;
         }
         for (const { payment } of payments) cash += payment.amountQuanta;
         for (const { type, ...fields } of covered)
@@ -157,7 +158,7 @@ function checkedLedger(history: History, accountId: number, random: Random): Led
     sequences.toSorted((a, b) => b - a),
   );
   assert.ok(entries.every(({ amountQuanta }) => amountQuanta !== 0));
-  const type = m.LEDGER_ENTRY_TYPES[Math.floor(random.uniform() * m.LEDGER_ENTRY_TYPES.length)];
+  const type = words.LEDGER_ENTRY_TYPES[Math.floor(random.uniform() * words.LEDGER_ENTRY_TYPES.length)];
   const times = entries.map(({ time }) => time);
   const [startTime, endTime] = [times[Math.floor(times.length / 2)], times[Math.floor(times.length / 4)]];
   for (const filter of [{ type }, { instrumentId: BTC }, { startTime, endTime }, { type, startTime }])
@@ -201,7 +202,15 @@ test("funding rates of a symbol: by the interval's end, whenever it was settled"
 
 test("a payment comes with its rate, and the house has none", async () => {
   const turns = [
-    turn(1, 1000, BTC, settled(900, 500), paid(ALICE, 900, -7), paid(m.INSURANCE_ACCOUNT, 900, 3), paid(BOB, 900, 3)),
+    turn(
+      1,
+      1000,
+      BTC,
+      settled(900, 500),
+      paid(ALICE, 900, -7),
+      paid(words.INSURANCE_ACCOUNT, 900, 3),
+      paid(BOB, 900, 3),
+    ),
     turn(2, 1001, OTHER, settled(900, -400), paid(ALICE, 900, 5)),
     turn(3, 5000, BTC, settled(4900, 0), paid(ALICE, 4900, 0)),
   ];
@@ -218,27 +227,32 @@ test("a payment comes with its rate, and the house has none", async () => {
     ]);
     assert.deepEqual(rows(ALICE, { instrumentId: OTHER }), [[OTHER, 5, -400, 1001, 2]]);
     assert.deepEqual(rows(ALICE, { endTime: 1000 }), [[BTC, -7, 500, 1000, 1]]);
-    assert.deepEqual(rows(m.INSURANCE_ACCOUNT), []);
+    assert.deepEqual(rows(words.INSURANCE_ACCOUNT), []);
   });
 });
 
 test("the fund's movements: a row for each turn and kind, and none for what comes to nothing", async () => {
-  const trade = { takerAccountId: m.INSURANCE_ACCOUNT, makerAccountId: m.INSURANCE_ACCOUNT, priceTicks: 1 };
-  const liquidated = { ...trade, execType: m.EXEC_LIQUIDATION, takerFeeQuanta: 4, makerFeeQuanta: 0 };
-  const handed = { tradeId: 256 + BTC, accountId: 3, counterpartyId: m.INSURANCE_ACCOUNT, priceTicks: 1 };
+  const trade = { takerAccountId: words.INSURANCE_ACCOUNT, makerAccountId: words.INSURANCE_ACCOUNT, priceTicks: 1 };
+  const liquidated = { ...trade, execType: words.EXEC_LIQUIDATION, takerFeeQuanta: 4, makerFeeQuanta: 0 };
+  const handed = { tradeId: 256 + BTC, accountId: 3, counterpartyId: words.INSURANCE_ACCOUNT, priceTicks: 1 };
   const turns = [
-    turn(1, 10, m.LEDGER, event(m.Deposited, { accountId: m.INSURANCE_ACCOUNT, amountQuanta: 100 })),
-    turn(2, 11, m.LEDGER, event(m.Deposited, { accountId: ALICE, amountQuanta: 999, transferId: 2 })),
+    turn(1, 10, words.LEDGER, event(m.Deposited, { accountId: words.INSURANCE_ACCOUNT, amountQuanta: 100 })),
+    turn(2, 11, words.LEDGER, event(m.Deposited, { accountId: ALICE, amountQuanta: 999, transferId: 2 })),
     // In and out: nothing stays. Then a remainder of one.
     turn(3, 12, BTC, settled(5, 1), paid(ALICE, 5, -7), paid(BOB, 5, 7)),
-    turn(4, 13, BTC, settled(6, 1), paid(ALICE, 6, -7), paid(BOB, 6, 4), paid(m.INSURANCE_ACCOUNT, 6, 2)),
+    turn(4, 13, BTC, settled(6, 1), paid(ALICE, 6, -7), paid(BOB, 6, 4), paid(words.INSURANCE_ACCOUNT, 6, 2)),
     turn(5, 14, BTC, ...[1, 2].map(() => event(m.Traded, { ...liquidated, tradeId: 256 + BTC }))),
     turn(6, 15, OTHER, event(m.PositionTransferred, { ...handed, tradeId: 256 + OTHER })),
-    turn(7, 16, BTC, event(m.PositionTransferred, { ...handed, execType: m.EXEC_ADL, counterpartyRealizedQuanta: -9 })),
+    turn(
+      7,
+      16,
+      BTC,
+      event(m.PositionTransferred, { ...handed, execType: words.EXEC_ADL, counterpartyRealizedQuanta: -9 }),
+    ),
     turn(8, 17, BTC, event(m.DeficitCovered, { accountId: BOB, amountQuanta: 20 })),
   ];
-  const expected: [sequence: number, actorId: number, kind: m.FundMovement, quanta: number][] = [
-    [1, m.LEDGER, "DEPOSIT", 100],
+  const expected: [sequence: number, actorId: number, kind: words.FundMovement, quanta: number][] = [
+    [1, words.LEDGER, "DEPOSIT", 100],
     [4, BTC, "FUNDING", 3],
     [5, BTC, "LIQUIDATION_FEE", 8],
     [5, BTC, "TRADE", -8],
@@ -253,7 +267,7 @@ test("the fund's movements: a row for each turn and kind, and none for what come
       (history) => {
         const rows = (query: object) =>
           allPages(2, (page) => history.fundMovements({ ...page, ...query })).map((row) => [
-            ...[row.sequence, row.actorId, m.FUND_MOVEMENTS[row.kind], row.amountQuanta],
+            ...[row.sequence, row.actorId, words.FUND_MOVEMENTS[row.kind], row.amountQuanta],
           ]);
         assert.deepEqual(rows({}), expected);
         assert.deepEqual(
@@ -268,30 +282,30 @@ test("the fund's movements: a row for each turn and kind, and none for what come
 
 test("the ledger: what one turn did in the order in which it happened, transfers by their turn, no entry of nothing", async () => {
   const trade = { takerAccountId: ALICE, makerAccountId: ALICE, priceTicks: 1, quantityLots: 1 };
-  const [sell, buy] = [m.serialToId(1, BTC), m.serialToId(2, BTC)];
-  const tradeId = m.serialToId(1, BTC);
+  const [sell, buy] = [words.serialToId(1, BTC), words.serialToId(2, BTC)];
+  const tradeId = words.serialToId(1, BTC);
   const order = { accountId: ALICE, quantityLots: 1 };
   const turns = [
-    turn(1, 10, m.LEDGER, event(m.Deposited, { accountId: ALICE, amountQuanta: 100, transferId: 1 })),
-    turn(2, 10, m.LEDGER, event(m.Deposited, { accountId: ALICE, amountQuanta: 50, transferId: 2 })),
-    turn(3, 10, m.LEDGER, event(m.WithdrawalRequested, { accountId: ALICE, amountQuanta: 30, transferId: 3 })),
-    turn(4, 11, BTC, event(m.OrderPlaced, { ...order, orderId: sell, side: m.SELL, rests: 1 })),
+    turn(1, 10, words.LEDGER, event(m.Deposited, { accountId: ALICE, amountQuanta: 100, transferId: 1 })),
+    turn(2, 10, words.LEDGER, event(m.Deposited, { accountId: ALICE, amountQuanta: 50, transferId: 2 })),
+    turn(3, 10, words.LEDGER, event(m.WithdrawalRequested, { accountId: ALICE, amountQuanta: 30, transferId: 3 })),
+    turn(4, 11, BTC, event(m.OrderPlaced, { ...order, orderId: sell, side: words.SELL, rests: 1 })),
     turn(
       5,
       12,
       BTC,
       settled(9, 500),
       paid(ALICE, 9, -7),
-      event(m.OrderPlaced, { ...order, orderId: buy, side: m.BUY }),
+      event(m.OrderPlaced, { ...order, orderId: buy, side: words.BUY }),
       event(m.Traded, {
-        ...{ ...trade, tradeId, takerOrderId: buy, makerOrderId: sell, execType: m.EXEC_LIQUIDATION },
+        ...{ ...trade, tradeId, takerOrderId: buy, makerOrderId: sell, execType: words.EXEC_LIQUIDATION },
         ...{ takerFeeQuanta: 3, makerFeeQuanta: -1, takerRealizedQuanta: -40, makerRealizedQuanta: 0 },
       }),
       event(m.DeficitCovered, { accountId: ALICE, amountQuanta: 8 }),
-      event(m.DeficitCovered, { accountId: m.INSURANCE_ACCOUNT, amountQuanta: 1 }),
+      event(m.DeficitCovered, { accountId: words.INSURANCE_ACCOUNT, amountQuanta: 1 }),
     ),
-    turn(6, 13, m.LEDGER, event(m.WithdrawalSent, { accountId: ALICE, transferId: 3, txHash: "0x1" })),
-    turn(7, 14, m.LEDGER, event(m.Deposited, { accountId: ALICE, amountQuanta: 20, transferId: 4 })),
+    turn(6, 13, words.LEDGER, event(m.WithdrawalSent, { accountId: ALICE, transferId: 3, txHash: "0x1" })),
+    turn(7, 14, words.LEDGER, event(m.Deposited, { accountId: ALICE, amountQuanta: 20, transferId: 4 })),
   ];
   const expected = [
     [7, "DEPOSIT", 20, 4],
@@ -316,7 +330,7 @@ test("the ledger: what one turn did in the order in which it happened, transfers
             ]),
             expected,
           );
-          assert.deepEqual(history.ledgerOf(m.INSURANCE_ACCOUNT, { limit: 5, type: "DEFICIT_COVERED" }).data, []);
+          assert.deepEqual(history.ledgerOf(words.INSURANCE_ACCOUNT, { limit: 5, type: "DEFICIT_COVERED" }).data, []);
           assert.throws(() => history.ledgerOf(ALICE, { limit: 5, cursor: "1.2.3.4" }), BadCursorError);
         },
         { batch },
@@ -325,7 +339,7 @@ test("the ledger: what one turn did in the order in which it happened, transfers
 
 test("transfers that were written before they had a sequence stand where they stood", async () => {
   const deposited = (sequence: number, transferId: number): LoggedTurn =>
-    turn(sequence, 10, m.LEDGER, event(m.Deposited, { accountId: ALICE, amountQuanta: sequence, transferId }));
+    turn(sequence, 10, words.LEDGER, event(m.Deposited, { accountId: ALICE, amountQuanta: sequence, transferId }));
   await withHistory([deposited(3, 1), deposited(4, 2), deposited(9, 3)], (history, database) => {
     const batch = new WriteBatch();
     for (const id of [1, 2, 3]) batch.put(database.transfers, id, { ...database.transfers.require(id), sequence: 0 });

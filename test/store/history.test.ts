@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import * as m from "../../src/core/messages.ts";
 import type { Message } from "../../src/core/shape.ts";
+import * as words from "../../src/core/words.ts";
 import { type Database, openDatabase } from "../../src/store/database.ts";
 import { History } from "../../src/store/history.ts";
 import { HistoryFold, readIndex } from "../../src/store/history-fold.ts";
@@ -35,13 +36,19 @@ const turnsOf = (events: Message[], times: number[] = []): LoggedTurn[] =>
   events.map((one, i) => ({ sequence: i + 1, time: times[i] ?? 1000 + i, actorId: 1, events: [one] }));
 
 const placed = (serial: number, fields: object = {}): Message =>
-  event(m.OrderPlaced, { orderId: m.serialToId(serial, 1), accountId: ALICE, quantityLots: 5, rests: 1, ...fields });
+  event(m.OrderPlaced, {
+    orderId: words.serialToId(serial, 1),
+    accountId: ALICE,
+    quantityLots: 5,
+    rests: 1,
+    ...fields,
+  });
 const closed = (serial: number, accountId = ALICE): Message =>
   event(m.OrderClosed, {
-    orderId: m.serialToId(serial, 1),
+    orderId: words.serialToId(serial, 1),
     accountId,
-    status: m.STATUS_CANCELED,
-    reason: m.REASON_USER,
+    status: words.STATUS_CANCELED,
+    reason: words.REASON_USER,
   });
 
 async function withHistory(turns: LoggedTurn[], check: (history: History, database: Database) => void): Promise<void> {
@@ -81,13 +88,13 @@ for (const round of [0, 1, 2]) {
 
 test("an order carries what happened to it, and an open one is found but not listed", async () => {
   const turns = turnsOf([
-    placed(1, { clientOrderId: "mine", priceTicks: 7, side: m.SELL }),
-    event(m.OrderReduced, { orderId: m.serialToId(1, 1), accountId: ALICE, byLots: 2, resting: 1 }),
+    placed(1, { clientOrderId: "mine", priceTicks: 7, side: words.SELL }),
+    event(m.OrderReduced, { orderId: words.serialToId(1, 1), accountId: ALICE, byLots: 2, resting: 1 }),
   ]);
   await withHistory(turns, (history) => {
     const order = history.orderByClientId(ALICE, "mine");
     assert.equal(order?.orderId, 257);
-    assert.deepEqual([order?.quantityLots, order?.remainingLots, order?.status], [5, 3, m.STATUS_NEW]);
+    assert.deepEqual([order?.quantityLots, order?.remainingLots, order?.status], [5, 3, words.STATUS_NEW]);
     assert.deepEqual([order?.createdAt, order?.updatedAt, order?.sequence], [1000, 1001, 2]);
     assert.deepEqual(history.ordersOf(ALICE, { limit: 10 }), { data: [], nextCursor: null });
     assert.equal(history.orderByClientId(ALICE + 1, "mine"), undefined);
@@ -96,7 +103,7 @@ test("an order carries what happened to it, and an open one is found but not lis
 });
 
 test("accounts of the house leave public trades and candles, and no rows of their own", async () => {
-  const house = m.INSURANCE_ACCOUNT;
+  const house = words.INSURANCE_ACCOUNT;
   const trade = event(m.Traded, {
     ...{ tradeId: 257, takerOrderId: 257, makerOrderId: 513, takerAccountId: house, makerAccountId: house },
     ...{ priceTicks: 3, quantityLots: 2 },
@@ -140,17 +147,17 @@ test("orders that end in the batch that places them are found by id and client i
   foldTurns(fold, later);
   const history = new History(database);
   for (let serial = 0; serial <= 500; serial++) {
-    const order = history.orderById(m.serialToId(serial, 1));
+    const order = history.orderById(words.serialToId(serial, 1));
     const isThere = (serial >= 1 && serial <= 300 && serial % 50 !== 0) || many.includes(serial);
-    assert.equal(order?.orderId, isThere ? m.serialToId(serial, 1) : undefined, `serial ${serial}`);
-    if (isThere) assert.equal(order?.status, m.STATUS_CANCELED);
+    assert.equal(order?.orderId, isThere ? words.serialToId(serial, 1) : undefined, `serial ${serial}`);
+    if (isThere) assert.equal(order?.status, words.STATUS_CANCELED);
   }
-  assert.equal(history.orderById(m.serialToId(7, 7)), undefined);
-  assert.equal(history.orderByClientId(other, "c33")?.orderId, m.serialToId(33, 1));
+  assert.equal(history.orderById(words.serialToId(7, 7)), undefined);
+  assert.equal(history.orderByClientId(other, "c33")?.orderId, words.serialToId(33, 1));
   const listed = allPages(30, (query) => history.ordersOf(ALICE, query)).map(({ orderId }) => (orderId - 1) / 256);
   assert.deepEqual(listed.slice(0, 81), [600, ...many]);
   assert.deepEqual(listed.slice(81, 85), [299, 298, 296, 295]);
-  assert.equal(history.orderById(m.serialToId(601, 1))?.status, m.STATUS_NEW);
+  assert.equal(history.orderById(words.serialToId(601, 1))?.status, words.STATUS_NEW);
   assert.equal(database.orders.verify(), 1);
   await database.close();
 });
@@ -167,7 +174,7 @@ test("a cursor that was not given out for the list is refused", async () => {
   await withHistory(turns, (history) => {
     const { nextCursor } = history.ordersOf(ALICE, { limit: 1 });
     assert.ok(nextCursor !== null);
-    assert.equal(history.ordersOf(ALICE, { limit: 1, cursor: nextCursor }).data[0]?.orderId, m.serialToId(1, 1));
+    assert.equal(history.ordersOf(ALICE, { limit: 1, cursor: nextCursor }).data[0]?.orderId, words.serialToId(1, 1));
     const bad = ["", "x", "1.2.3", "1.2.3.4.5", "-1.2.3.4", "1.2.3.4.", "1e3.2.3.4", "9007199254740993.1.1.1"];
     for (const cursor of [...bad, `${nextCursor} `]) {
       assert.throws(() => history.ordersOf(ALICE, { limit: 1, cursor }), BadCursorError, cursor);
@@ -194,7 +201,11 @@ test("a turn with hundreds of fills, and the batches around it, come page by pag
   const makers = Array.from({ length: 300 }, (_, i) => placed(i + 1, { accountId: bob, quantityLots: 1 }));
   const sweep = makers.map((_, i) =>
     event(m.Traded, {
-      ...{ tradeId: m.serialToId(i + 1, 1), takerOrderId: m.serialToId(500, 1), makerOrderId: m.serialToId(i + 1, 1) },
+      ...{
+        tradeId: words.serialToId(i + 1, 1),
+        takerOrderId: words.serialToId(500, 1),
+        makerOrderId: words.serialToId(i + 1, 1),
+      },
       ...{ takerAccountId: ALICE, makerAccountId: bob, quantityLots: 1, priceTicks: 1 },
     }),
   );
@@ -202,7 +213,7 @@ test("a turn with hundreds of fills, and the batches around it, come page by pag
   const taker = placed(500, { quantityLots: 300, rests: 0 });
   turns.push({ sequence: 301, time: 9000, actorId: 1, events: [taker, ...sweep] });
   await withHistory(turns, (history) => {
-    const expected = sweep.map((_, i) => m.serialToId(i + 1, 1)).reverse();
+    const expected = sweep.map((_, i) => words.serialToId(i + 1, 1)).reverse();
     for (const limit of [1, 7, 24, 299, 300, 1000]) {
       const fills = allPages(limit, (query) => history.fillsOf(ALICE, query));
       assert.deepEqual(
@@ -225,12 +236,12 @@ test("an order's fills are found behind thousands that its account had since", a
   const trade = (serial: number, takerSerial: number): Message =>
     event(m.Traded, {
       ...{
-        tradeId: m.serialToId(serial, 1),
-        takerOrderId: m.serialToId(takerSerial, 1),
+        tradeId: words.serialToId(serial, 1),
+        takerOrderId: words.serialToId(takerSerial, 1),
         quantityLots: 1,
         priceTicks: 1,
       },
-      ...{ makerOrderId: m.serialToId(1, 1), takerAccountId: ALICE, makerAccountId: bob },
+      ...{ makerOrderId: words.serialToId(1, 1), takerAccountId: ALICE, makerAccountId: bob },
     });
   const events = [placed(1, { accountId: bob, quantityLots: 6000 }), placed(2, { quantityLots: 1 }), trade(1, 2)];
   events.push(placed(3, { quantityLots: 6000 }));
@@ -241,11 +252,11 @@ test("an order's fills are found behind thousands that its account had since", a
   foldTurns(fold, turns.slice(0, 4));
   foldTurns(fold, turns.slice(4));
   const history = new History(database);
-  const first = history.orderById(m.serialToId(2, 1));
+  const first = history.orderById(words.serialToId(2, 1));
   assert.ok(first !== undefined);
   assert.deepEqual(
     history.fillsOfOrder(first, 10).map(({ tradeId }) => tradeId),
-    [m.serialToId(1, 1)],
+    [words.serialToId(1, 1)],
   );
   await database.close();
 });
@@ -265,8 +276,12 @@ test("where actors' times run against the log's order, lists keep that order and
 });
 
 test("a filter that refuses almost everything searches in steps, and gets there", async () => {
-  const other = event(m.OrderPlaced, { orderId: m.serialToId(9, 7), accountId: ALICE, quantityLots: 1 });
-  const otherClosed = event(m.OrderClosed, { orderId: m.serialToId(9, 7), accountId: ALICE, status: m.STATUS_EXPIRED });
+  const other = event(m.OrderPlaced, { orderId: words.serialToId(9, 7), accountId: ALICE, quantityLots: 1 });
+  const otherClosed = event(m.OrderClosed, {
+    orderId: words.serialToId(9, 7),
+    accountId: ALICE,
+    status: words.STATUS_EXPIRED,
+  });
   const events = [other, otherClosed];
   for (let serial = 10; serial < 12_010; serial++) events.push(placed(serial), closed(serial));
   await withHistory(turnsOf(events), (history) => {
@@ -277,7 +292,7 @@ test("a filter that refuses almost everything searches in steps, and gets there"
     });
     assert.deepEqual(
       found.map(({ orderId }) => orderId),
-      [m.serialToId(9, 7)],
+      [words.serialToId(9, 7)],
     );
     assert.equal(pages, 4);
   });
@@ -293,9 +308,9 @@ test("a client order id is found however many came after it, and the latest wins
   for (let at = 0; at < turns.length; at += 1000) foldTurns(fold, turns.slice(at, at + 1000));
   const history = new History(database);
   for (const serial of [1, 3, 16_384, 16_385, 40_000]) {
-    assert.equal(history.orderByClientId(ALICE, `id-${serial}`)?.orderId, m.serialToId(serial, 1));
+    assert.equal(history.orderByClientId(ALICE, `id-${serial}`)?.orderId, words.serialToId(serial, 1));
   }
-  assert.equal(history.orderByClientId(ALICE, "id-2")?.orderId, m.serialToId(40_001, 1));
+  assert.equal(history.orderByClientId(ALICE, "id-2")?.orderId, words.serialToId(40_001, 1));
   assert.equal(history.orderByClientId(ALICE, "id-0"), undefined);
   assert.equal(readIndex(database).clientIdGeneration, 2);
   await database.close();
@@ -304,7 +319,7 @@ test("a client order id is found however many came after it, and the latest wins
 test("a clock that was set back loses no trade from the candles", async () => {
   const times = [3_600_000, 3_601_000, 1000, 2000, 3_600_500, 3_661_000, 500];
   const trades = times.map((_, i) =>
-    event(m.Traded, { tradeId: m.serialToId(i + 1, 1), priceTicks: 5, quantityLots: 1 }),
+    event(m.Traded, { tradeId: words.serialToId(i + 1, 1), priceTicks: 5, quantityLots: 1 }),
   );
   const turns = turnsOf(trades, times);
   const database = openDatabase(newDir());
@@ -335,7 +350,7 @@ test("a reader sees each commit at once, without its event loop turning", async 
     foldTurns(fold, [turn]);
     assert.equal(history.indexedSequence(), turn.sequence);
     assert.equal(
-      history.orderById(m.serialToId(turn.sequence, 1))?.sequence,
+      history.orderById(words.serialToId(turn.sequence, 1))?.sequence,
       turn.sequence <= 2 ? turn.sequence : undefined,
     );
     assert.equal(history.ordersOf(ALICE, { limit: 9 }).data.length, Math.max(0, turn.sequence - 2));

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import fc from "fast-check";
-import { AccountRow, KeyRow } from "../../src/core/messages.ts";
+import { AccountRow, KeyRow } from "../../src/core/rows.ts";
 import type { Message } from "../../src/core/shape.ts";
 import { type Database, openDatabase } from "../../src/store/database.ts";
 import { Snapshots } from "../../src/store/snapshots.ts";

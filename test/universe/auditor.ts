@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import type { Released } from "../../src/actor/road.ts";
+import type { Actor } from "../../src/core/actor.ts";
 import type { Instrument } from "../../src/core/instrument.ts";
 import type { LedgerSettings } from "../../src/core/ledger.ts";
 import {
-  type Actor,
   AuditReport,
   Deposited,
   FundingPaid,

@@ -1,5 +1,7 @@
-import { ClientIdRow, LEDGER, OrderClosed, Traded } from "../../src/core/messages.ts";
+import { OrderClosed, Traded } from "../../src/core/messages.ts";
+import { ClientIdRow } from "../../src/core/rows.ts";
 import type { MessageOf } from "../../src/core/shape.ts";
+import { LEDGER } from "../../src/core/words.ts";
 import type { Tampering } from "./machine.ts";
 
 /**

@@ -9,29 +9,32 @@ import {
   CloseSession,
   CreateKey,
   Deposit,
-  HALT_REASONS,
   HaltSymbol,
-  IOC,
-  LEDGER,
   MoveMargin,
   OpenSession,
   PlaceTrigger,
-  REDUCE_ONLY,
   ReadOrders,
   ReadPosition,
   ResumeSymbol,
   RevokeKey,
   SetMarginMode,
-  STOP,
-  TAKE_PROFIT_MARKET,
-  TRAILING_STOP_MARKET,
   Withdraw,
 } from "../../src/core/messages.ts";
 import type { Message } from "../../src/core/shape.ts";
+import {
+  HALT_REASONS,
+  IOC,
+  LEDGER,
+  REDUCE_ONLY,
+  STOP,
+  TAKE_PROFIT_MARKET,
+  TRAILING_STOP_MARKET,
+} from "../../src/core/words.ts";
 import { type Database, openDatabase } from "../../src/store/database.ts";
 import { make, START } from "../core/support/exchange.ts";
 import { FREE, instrument, ODD } from "../core/support/instruments.ts";
-import { type Step, step, Traffic } from "../core/support/steps.ts";
+import { type Step, step } from "../core/support/steps.ts";
+import { Traffic } from "../core/support/traffic.ts";
 import { Random } from "../e2e/support/random.ts";
 import { Auditor } from "./auditor.ts";
 import { failure, SimDisk } from "./disk.ts";

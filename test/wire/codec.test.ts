@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import "../../src/core/messages.ts";
+import "../../src/core/rows.ts";
 import { blank, type Message, SHAPES, type Shape, shape } from "../../src/core/shape.ts";
 import {
   decodeMessage,

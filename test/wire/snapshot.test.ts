@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { AccountRow, LedgerRow } from "../../src/core/messages.ts";
+import { AccountRow, LedgerRow } from "../../src/core/rows.ts";
 import { blank, type Message } from "../../src/core/shape.ts";
 import { decodeMessage } from "../../src/wire/codec.ts";
 import { AT_KIND, AT_LOG_BYTES, KIND_SNAPSHOT } from "../../src/wire/record.ts";

@@ -1,5 +1,6 @@
-import { Deposit, idToInstrumentId, LEDGER, type TransferKind, TransferView, Withdraw } from "../../core/messages.ts";
+import { Deposit, type TransferKind, TransferView, Withdraw } from "../../core/messages.ts";
 import { blank, type MessageOf } from "../../core/shape.ts";
+import { idToInstrumentId, LEDGER } from "../../core/words.ts";
 import {
   Balance,
   DepositBody,

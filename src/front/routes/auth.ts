@@ -4,13 +4,13 @@ import {
   CreateKey,
   Done,
   type KeyRecord,
-  LEDGER,
   OpenSession,
   RevokeKey,
   SessionView,
 } from "../../core/messages.ts";
 import { blank, type MessageOf } from "../../core/shape.ts";
 import { printQuanta } from "../../core/units.ts";
+import { LEDGER } from "../../core/words.ts";
 import {
   ApiKeyList,
   Challenge,

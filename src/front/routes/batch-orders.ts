@@ -6,12 +6,12 @@ import {
   BatchItemEnd,
   CancelOrder,
   DuplicateOrder,
-  idToInstrumentId,
   OrderBatch,
   OrderView,
   Refused,
 } from "../../core/messages.ts";
 import { blank, type Message, type MessageOf } from "../../core/shape.ts";
+import { idToInstrumentId } from "../../core/words.ts";
 import type { AmendItem, BatchBody, CancelItem, PlaceItem } from "../../wire/schema/batch.ts";
 import type { Answer } from "../answer.ts";
 import { askFor, refusalIn } from "../ask.ts";

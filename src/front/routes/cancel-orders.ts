@@ -1,7 +1,8 @@
 import type { Static } from "typebox";
 import type { Instrument } from "../../core/instrument.ts";
-import { CancelAll, CancelOrder, OrderView, SIDES } from "../../core/messages.ts";
+import { CancelAll, CancelOrder, OrderView } from "../../core/messages.ts";
 import { blank, type MessageOf } from "../../core/shape.ts";
+import { SIDES } from "../../core/words.ts";
 import type { CancelAllQuery } from "../../wire/schema/orders.ts";
 import type { Answer } from "../answer.ts";
 import { askEach, mapReplies, replyOf } from "../ask.ts";

@@ -1,6 +1,7 @@
 import type { Instrument } from "../../core/instrument.ts";
-import { idToInstrumentId, ORDER_STATUSES, OrderView, ReadOrder, ReadOrders } from "../../core/messages.ts";
+import { OrderView, ReadOrder, ReadOrders } from "../../core/messages.ts";
 import { blank, type MessageOf } from "../../core/shape.ts";
+import { idToInstrumentId, ORDER_STATUSES } from "../../core/words.ts";
 import type { OrderRecord } from "../../store/rows.ts";
 import { CLIENT_ORDER_ID_PATTERN } from "../../wire/schema/scalars.ts";
 import type { Answer } from "../answer.ts";

@@ -1,6 +1,7 @@
 import type { Static } from "typebox";
-import { MARGIN_MODES, MarginModeView, MoveMargin, PositionView, SetMarginMode } from "../../core/messages.ts";
+import { MarginModeView, MoveMargin, PositionView, SetMarginMode } from "../../core/messages.ts";
 import { blank, type MessageOf } from "../../core/shape.ts";
+import { MARGIN_MODES } from "../../core/words.ts";
 import { Position } from "../../wire/schema/account.ts";
 import { MarginBody, MarginMode, MarginModeBody } from "../../wire/schema/orders.ts";
 import { SymbolName } from "../../wire/schema/scalars.ts";

@@ -1,13 +1,7 @@
 import type { Instrument } from "../../core/instrument.ts";
-import {
-  HALT_REASONS,
-  HaltSymbol,
-  REASON_OF_HALT,
-  ResumeSymbol,
-  StatusView,
-  TRADING_STATUSES,
-} from "../../core/messages.ts";
+import { HaltSymbol, ResumeSymbol, StatusView } from "../../core/messages.ts";
 import { blank, type Message, type MessageOf } from "../../core/shape.ts";
+import { HALT_REASONS, REASON_OF_HALT, TRADING_STATUSES } from "../../core/words.ts";
 import { SymbolName } from "../../wire/schema/scalars.ts";
 import { HaltBody, TradingStatus } from "../../wire/schema/system.ts";
 import { askFor, replyOf } from "../ask.ts";

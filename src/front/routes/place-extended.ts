@@ -1,18 +1,7 @@
 import type { Instrument } from "../../core/instrument.ts";
-import {
-  type AttachedLeg,
-  type AttachedLegs,
-  BY_MARK,
-  FOK,
-  GTD,
-  IOC,
-  LIMIT,
-  ORDER_TYPES,
-  PlaceExtended,
-  TIMES_IN_FORCE,
-  TRIGGER_SOURCES,
-} from "../../core/messages.ts";
+import { type AttachedLeg, type AttachedLegs, PlaceExtended } from "../../core/messages.ts";
 import { blank, type MessageOf } from "../../core/shape.ts";
+import { BY_MARK, FOK, GTD, IOC, LIMIT, ORDER_TYPES, TIMES_IN_FORCE, TRIGGER_SOURCES } from "../../core/words.ts";
 import type { AttachedLeg as LegBody, PlaceOrderBody } from "../../wire/schema/orders.ts";
 import { readPrice, readQuantity } from "../amounts.ts";
 import type { Principal } from "../credentials.ts";

@@ -1,7 +1,8 @@
 import type { Released } from "../../actor/road.ts";
 import type { Instrument } from "../../core/instrument.ts";
+import { DuplicateOrder, OrderView, PlaceOrder, Refused, Traded } from "../../core/messages.ts";
+import { blank, type Message, type MessageOf } from "../../core/shape.ts";
 import {
-  DuplicateOrder,
   EXPIRE_TAKER,
   GTC,
   GTD,
@@ -9,18 +10,13 @@ import {
   LIMIT,
   MARKET,
   ORDER_TYPES,
-  OrderView,
-  PlaceOrder,
   POST_ONLY,
   PRICE_MATCHES,
   REDUCE_ONLY,
-  Refused,
   SELF_TRADE_PREVENTIONS,
   SIDES,
   TIMES_IN_FORCE,
-  Traded,
-} from "../../core/messages.ts";
-import { blank, type Message, type MessageOf } from "../../core/shape.ts";
+} from "../../core/words.ts";
 import type { PlaceOrderBody } from "../../wire/schema/orders.ts";
 import { MAX_LIMIT } from "../../wire/schema/scalars.ts";
 import { readPrice, readQuantity, readShare } from "../amounts.ts";

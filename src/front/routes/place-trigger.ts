@@ -1,18 +1,18 @@
 import type { Instrument } from "../../core/instrument.ts";
+import { PlaceTrigger } from "../../core/messages.ts";
+import { blank, type MessageOf } from "../../core/shape.ts";
+import { MAX_CALLBACK_PPM, MIN_CALLBACK_PPM } from "../../core/trailing.ts";
 import {
   BY_MARK,
   CLOSE_POSITION,
   GTD,
   isAtMarket,
   ORDER_TYPES,
-  PlaceTrigger,
   REDUCE_ONLY,
   TIMES_IN_FORCE,
   TRAILING_STOP_MARKET,
   TRIGGER_SOURCES,
-} from "../../core/messages.ts";
-import { blank, type MessageOf } from "../../core/shape.ts";
-import { MAX_CALLBACK_PPM, MIN_CALLBACK_PPM } from "../../core/trailing.ts";
+} from "../../core/words.ts";
 import type { PlaceOrderBody } from "../../wire/schema/orders.ts";
 import { readPrice, readShare } from "../amounts.ts";
 import type { Principal } from "../credentials.ts";

@@ -1,12 +1,7 @@
 import type { Instrument } from "../../core/instrument.ts";
-import {
-  ORDER_TYPES,
-  type PlaceExtended,
-  type PlaceOrder,
-  type PlaceTrigger,
-  waitsForPrice,
-} from "../../core/messages.ts";
+import type { PlaceExtended, PlaceOrder, PlaceTrigger } from "../../core/messages.ts";
 import type { MessageOf } from "../../core/shape.ts";
+import { ORDER_TYPES, waitsForPrice } from "../../core/words.ts";
 import type { PlaceOrderBody } from "../../wire/schema/orders.ts";
 import type { Answer } from "../answer.ts";
 import type { Context } from "../context.ts";

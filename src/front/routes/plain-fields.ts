@@ -1,11 +1,4 @@
-import {
-  EXPIRE_TAKER,
-  MARKET,
-  ORDER_TYPES,
-  SELF_TRADE_PREVENTIONS,
-  SIDES,
-  TIMES_IN_FORCE,
-} from "../../core/messages.ts";
+import { EXPIRE_TAKER, MARKET, ORDER_TYPES, SELF_TRADE_PREVENTIONS, SIDES, TIMES_IN_FORCE } from "../../core/words.ts";
 import { CLIENT_ORDER_ID_PATTERN } from "../../wire/schema/scalars.ts";
 import { type JsonScanner, Words } from "../json-scanner.ts";
 

@@ -1,16 +1,7 @@
 import type { Instrument } from "../../core/instrument.ts";
-import {
-  AmendOrder,
-  CancelOrder,
-  GTC,
-  IOC,
-  idToInstrumentId,
-  MARKET,
-  PlaceOrder,
-  POST_ONLY,
-  REDUCE_ONLY,
-} from "../../core/messages.ts";
+import { AmendOrder, CancelOrder, PlaceOrder } from "../../core/messages.ts";
 import { blank, type MessageOf } from "../../core/shape.ts";
+import { GTC, IOC, idToInstrumentId, MARKET, POST_ONLY, REDUCE_ONLY } from "../../core/words.ts";
 import { MAX_REQUEST_ID_LENGTH } from "../../wire/schema/channels.ts";
 import type { RequestId } from "../channel-requests.ts";
 import type { Symbols } from "../context.ts";

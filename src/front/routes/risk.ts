@@ -1,6 +1,6 @@
 import { must } from "../../assert.ts";
-import { INSURANCE_ACCOUNT, LEDGER } from "../../core/messages.ts";
 import { printQuanta } from "../../core/units.ts";
+import { INSURANCE_ACCOUNT, LEDGER } from "../../core/words.ts";
 import {
   FundingList,
   FundingPaymentList,

@@ -1,9 +1,10 @@
 import Type from "typebox";
 import type { Released } from "../../actor/road.ts";
 import { type Instrument, printQuantity } from "../../core/instrument.ts";
-import { type ActorAudit, Audit, AuditReport, Done, LEDGER, SetIndexPrice } from "../../core/messages.ts";
+import { type ActorAudit, Audit, AuditReport, Done, SetIndexPrice } from "../../core/messages.ts";
 import { blank, type MessageOf } from "../../core/shape.ts";
 import { printBigQuanta } from "../../core/units.ts";
+import { LEDGER } from "../../core/words.ts";
 import { SymbolName } from "../../wire/schema/scalars.ts";
 import { Audit as AuditSchema, Health, IndexPrice, IndexPriceBody, ServerTime } from "../../wire/schema/system.ts";
 import { readPrice } from "../amounts.ts";

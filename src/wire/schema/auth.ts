@@ -1,5 +1,5 @@
 import Type from "typebox";
-import { PERMISSIONS } from "../../core/messages.ts";
+import { PERMISSIONS } from "../../core/words.ts";
 import { Address, ApiKeyName, Decimal, DecimalOut, listOf, nullable, object, SymbolName, Time } from "./scalars.ts";
 
 const EXAMPLE_MESSAGE = [

@@ -1,6 +1,6 @@
 import Type from "typebox";
 import { INTERVALS } from "../../core/candles.ts";
-import { EXEC_TYPES, HALT_REASONS, SIDES, TRADING_STATUSES } from "../../core/messages.ts";
+import { EXEC_TYPES, HALT_REASONS, SIDES, TRADING_STATUSES } from "../../core/words.ts";
 import {
   Cursor,
   DecimalOut,

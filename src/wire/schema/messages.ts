@@ -1,6 +1,6 @@
 import Type, { type TProperties } from "typebox";
 import { INTERVALS } from "../../core/candles.ts";
-import { PERMISSIONS } from "../../core/messages.ts";
+import { PERMISSIONS } from "../../core/words.ts";
 import { Balance, Position } from "./account.ts";
 import { type ChannelName, RequestId } from "./channels.ts";
 import { Kline, OrderBook, PublicTrade, Ticker } from "./market.ts";

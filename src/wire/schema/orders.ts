@@ -10,7 +10,7 @@ import {
   SIDES,
   TIMES_IN_FORCE,
   TRIGGER_SOURCES,
-} from "../../core/messages.ts";
+} from "../../core/words.ts";
 import {
   ClientOrderId,
   Cursor,

@@ -1,5 +1,5 @@
 import Type from "typebox";
-import { FUND_MOVEMENTS } from "../../core/messages.ts";
+import { FUND_MOVEMENTS } from "../../core/words.ts";
 import {
   Asset,
   Cursor,

@@ -1,15 +1,7 @@
-import {
-  Deposit,
-  LEDGER,
-  LIMIT,
-  OpenSession,
-  PlaceOrder,
-  SELL,
-  type SessionView,
-  SetIndexPrice,
-} from "../../../src/core/messages.ts";
+import { Deposit, OpenSession, PlaceOrder, type SessionView, SetIndexPrice } from "../../../src/core/messages.ts";
 import type { MessageOf } from "../../../src/core/shape.ts";
 import { QUANTA_PER_USDC } from "../../../src/core/units.ts";
+import { LEDGER, LIMIT, SELL } from "../../../src/core/words.ts";
 import { Exchange, make } from "./exchange.ts";
 import { instrument, PLAIN } from "./instruments.ts";
 

@@ -1,17 +1,11 @@
+import type { Actor, SnapshotWriter, Turn } from "../../../src/core/actor.ts";
 import { AccountCells } from "../../../src/core/cells.ts";
 import type { Instrument } from "../../../src/core/instrument.ts";
 import { LedgerActor, type LedgerSettings } from "../../../src/core/ledger.ts";
-import {
-  type Actor,
-  type ActorAudit,
-  Audit,
-  type AuditReport,
-  LEDGER,
-  type SnapshotWriter,
-  type Turn,
-} from "../../../src/core/messages.ts";
+import { type ActorAudit, Audit, type AuditReport } from "../../../src/core/messages.ts";
 import { blank, type Message, type MessageOf, type Shape } from "../../../src/core/shape.ts";
 import { SymbolActor } from "../../../src/core/symbol.ts";
+import { LEDGER } from "../../../src/core/words.ts";
 import { decodeMessage, eachMessage, encodeMessage, maxMessageBytes } from "../../../src/wire/codec.ts";
 
 export const START = Date.UTC(2026, 0, 5, 12);

@@ -1,16 +1,10 @@
 import assert from "node:assert/strict";
+import type { Actor } from "../../../src/core/actor.ts";
 import { AccountCells } from "../../../src/core/cells.ts";
 import { LedgerActor } from "../../../src/core/ledger.ts";
-import {
-  type Actor,
-  DeficitCovered,
-  EXEC_ADL,
-  EXEC_LIQUIDATION,
-  FundingPaid,
-  PositionTransferred,
-  Traded,
-} from "../../../src/core/messages.ts";
+import { DeficitCovered, FundingPaid, PositionTransferred, Traded } from "../../../src/core/messages.ts";
 import { SymbolActor } from "../../../src/core/symbol.ts";
+import { EXEC_ADL, EXEC_LIQUIDATION } from "../../../src/core/words.ts";
 import { Random } from "../../../src/sandbox/random.ts";
 import { IsolatedWatch } from "./isolated-watch.ts";
 import { randomStep, Universe } from "./universe.ts";

@@ -1,5 +1,5 @@
 import type { Instrument } from "../../../src/core/instrument.ts";
-import { BUY, SELL } from "../../../src/core/messages.ts";
+import { BUY, SELL } from "../../../src/core/words.ts";
 
 /** The documented formulas (core/margin.ts, core/mark.ts, architecture section 6) in fractions of BigInt. */
 

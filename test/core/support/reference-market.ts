@@ -10,7 +10,7 @@ import {
   REASON_SELF_TRADE,
   SELL,
   STATUS_CANCELED,
-} from "../../../src/core/messages.ts";
+} from "../../../src/core/words.ts";
 import { dividedUp, initialMarginOf, isolatedOrderMarginOf, maintenanceMarginOf } from "./reference-formulas.ts";
 import {
   type Contribution,

@@ -1,23 +1,31 @@
 import type { Instrument } from "../../../src/core/instrument.ts";
 import {
   AmendOrder,
-  BUY,
   CancelAll,
   CancelOrder,
   ClosePosition,
   Deposit,
+  HaltSymbol,
+  MoveMargin,
+  PlaceExtended,
+  PlaceOrder,
+  ResumeSymbol,
+  SetIndexPrice,
+  SetLeverage,
+  SetMarginMode,
+  Withdraw,
+} from "../../../src/core/messages.ts";
+import { blank, type Message, type MessageOf } from "../../../src/core/shape.ts";
+import {
+  BUY,
   EXPIRE_MAKER,
   FOK,
   GTC,
-  HaltSymbol,
   IOC,
   ISOLATED,
   LEDGER,
   LIMIT,
   MARKET,
-  MoveMargin,
-  PlaceExtended,
-  PlaceOrder,
   POST_ONLY,
   PRICE_MATCHES,
   REASON_FOK_UNFILLABLE,
@@ -26,20 +34,14 @@ import {
   REASON_NONE,
   REASON_USER,
   REDUCE_ONLY,
-  ResumeSymbol,
   SELL,
-  SetIndexPrice,
-  SetLeverage,
-  SetMarginMode,
   STATUS_CANCELED,
   STATUS_EXPIRED,
   STATUS_FILLED,
   STATUS_NEW,
   STATUS_PARTIALLY_FILLED,
   serialToId,
-  Withdraw,
-} from "../../../src/core/messages.ts";
-import { blank, type Message, type MessageOf } from "../../../src/core/shape.ts";
+} from "../../../src/core/words.ts";
 import { dividedUp, markOf } from "./reference-formulas.ts";
 import { closingEdgeOf, positionMarginOf, unrealizedOf, walletAfter } from "./reference-isolated.ts";
 import { ReferenceMarket } from "./reference-market.ts";

@@ -1,48 +1,18 @@
 import fc from "fast-check";
 import {
-  AmendOrder,
-  type AttachedLeg,
-  type BatchItem,
-  CancelAfter,
-  CancelAll,
-  CancelOrder,
   CLOSE_POSITION,
-  ClosePosition,
   CROSS,
-  Deposit,
-  GTD,
-  HaltSymbol,
   ISOLATED,
-  idToInstrumentId,
   isAtMarket,
-  LEDGER,
   LIMIT,
   MARKET,
-  MoveMargin,
-  OpenSession,
-  OrderBatch,
-  OrderPlaced,
-  OrderWaits,
-  PlaceExtended,
-  PlaceOrder,
-  PlaceTrigger,
   POST_ONLY,
   REDUCE_ONLY,
-  ResumeSymbol,
-  type SessionView,
-  SetIndexPrice,
-  SetLeverage,
-  SetMarginMode,
   STOP,
   STOP_MARKET,
   TAKE_PROFIT,
   TAKE_PROFIT_MARKET,
-  Tick,
-  TRAILING_STOP_MARKET,
-  Withdraw,
-} from "../../../src/core/messages.ts";
-import type { Message, MessageOf } from "../../../src/core/shape.ts";
-import { type Exchange, make, type Said } from "./exchange.ts";
+} from "../../../src/core/words.ts";
 
 /**
  * Random traffic of four accounts on two symbols around a price of 100 ticks: narrow prices, so that orders meet, and
@@ -145,7 +115,7 @@ export type BatchedStep = Step & { kind: "place" | "shy" | "extended" | "trigger
 
 /** What the four accounts begin with, in quanta: an order of 10 lots at 100 ticks is worth 7000 or 10,000 of them. */
 export const BALANCES = [60_000, 30_000, 9000, 900];
-const CLIENT_IDS = ["", "a", "b", "c", "d", "e"];
+export const CLIENT_IDS = ["", "a", "b", "c", "d", "e"];
 
 const common = {
   symbol: fc.integer({ min: 0, max: 1 }),
@@ -389,192 +359,3 @@ export const eventfulStep: fc.Arbitrary<Step> = fc.oneof(
     }),
   },
 );
-
-/** Turns steps into commands and sends them; knows which orders there have been. */
-export class Traffic<E extends Pick<Exchange, "time" | "ask" | "carryOut"> = Exchange> {
-  readonly exchange: E;
-  readonly accounts: number[] = [];
-  private readonly symbols: number[];
-  private readonly orderIds: number[];
-  private readonly ordersOf = new Map<number, number[]>();
-  private readonly withClientId: { actorId: number; command: Message }[] = [];
-
-  constructor(exchange: E, symbols: readonly number[]) {
-    this.exchange = exchange;
-    this.symbols = [...symbols];
-    this.orderIds = symbols.map((symbol) => symbol); // one that never was
-  }
-
-  /** Opens the accounts and puts their money and the first prices in place. */
-  *opening(): Generator<{ actorId: number; command: Message }> {
-    for (const [i, amountQuanta] of BALANCES.entries()) {
-      const session = make(OpenSession, { address: `0x${i}`, tokenHash: `token ${i}`, expiresAt: 2 ** 50 });
-      const { accountId } = this.exchange.ask(LEDGER, session) as MessageOf<typeof SessionView>;
-      this.accounts.push(accountId);
-      yield { actorId: LEDGER, command: make(Deposit, { accountId, amountQuanta }) };
-    }
-    for (const actorId of this.symbols) yield { actorId, command: make(SetIndexPrice, { indexTicks: 100 }) };
-  }
-
-  command(step: Step): { actorId: number; command: Message } {
-    const actorId = this.symbols[step.symbol % this.symbols.length];
-    const accountId = this.accounts[step.account];
-    switch (step.kind) {
-      case "place": {
-        const { kind, symbol, account, waitMs, clientId, expiresInMs, ...rest } = step;
-        const body = [...Object.values(rest), expiresInMs ?? 0];
-        const command = make(PlaceOrder, {
-          ...rest,
-          accountId,
-          expiresAt: expiresInMs === null ? 0 : this.exchange.time + step.waitMs + expiresInMs,
-          bodyHash: body.reduce((hash, part) => (hash * 31 + part) % 1_000_003, 7),
-          clientOrderId: CLIENT_IDS[clientId],
-        });
-        if (clientId > 0) this.withClientId.push({ actorId, command });
-        return { actorId, command };
-      }
-      case "shy": {
-        const { kind, symbol, account, waitMs, clientId, ...rest } = step;
-        const bodyHash = Object.values(rest).reduce((hash, part) => (hash * 31 + part) % 1_000_003, 13);
-        const command = make(PlaceExtended, { ...rest, accountId, bodyHash, clientOrderId: CLIENT_IDS[clientId] });
-        if (clientId > 0) this.withClientId.push({ actorId, command });
-        return { actorId, command };
-      }
-      case "extended":
-        return this.extended(actorId, accountId, step);
-      case "trigger": {
-        const { kind, symbol, account, waitMs, clientId, ...rest } = step;
-        const bodyHash = Object.values(rest).reduce((hash, part) => (hash * 31 + part) % 1_000_003, 11);
-        const command = make(PlaceTrigger, { ...rest, accountId, bodyHash, clientOrderId: CLIENT_IDS[clientId] });
-        if (clientId > 0) this.withClientId.push({ actorId, command });
-        return { actorId, command };
-      }
-      case "trailing": {
-        const { kind, symbol, account, waitMs, ...rest } = step;
-        const orderType = TRAILING_STOP_MARKET;
-        return { actorId, command: make(PlaceTrigger, { ...rest, orderType, timeInForce: 1, accountId }) };
-      }
-      case "again": {
-        const { length } = this.withClientId;
-        // Nothing to repeat yet: cancel what there is instead.
-        return length > 0
-          ? this.withClientId[step.pick % length]
-          : { actorId, command: make(CancelAll, { accountId, side: -1 }) };
-      }
-      case "cancel": {
-        const orderId = step.clientId > 0 ? 0 : this.orderIds[step.pick % this.orderIds.length];
-        const clientOrderId = CLIENT_IDS[step.clientId];
-        return { actorId, command: make(CancelOrder, { accountId, orderId, clientOrderId }) };
-      }
-      case "amend": {
-        const { priceMatch, quantityLots, displayLots, expiresInMs } = step;
-        // Its own account's, of the last few: most others are closed.
-        const orderId = step.clientId > 0 ? 0 : this.recentOrderOf(accountId, step.pick);
-        return {
-          actorId: orderId === 0 ? actorId : idToInstrumentId(orderId),
-          command: make(AmendOrder, {
-            accountId,
-            orderId,
-            clientOrderId: CLIENT_IDS[step.clientId],
-            priceTicks: priceMatch === 0 ? step.priceTicks : 0,
-            priceMatch,
-            quantityLots,
-            displayLots,
-            expiresAt: expiresInMs === null ? 0 : this.exchange.time + step.waitMs + expiresInMs,
-          }),
-        };
-      }
-      case "batch": {
-        const { symbol, account, waitMs } = step;
-        const items = step.items.map((item) => this.command({ ...item, symbol, account, waitMs }).command as BatchItem);
-        return { actorId, command: make(OrderBatch, { items }) };
-      }
-      case "cancelAll":
-        return { actorId, command: make(CancelAll, { accountId, side: step.side }) };
-      case "cancelAfter": {
-        const cancelAt = step.inMs === null ? 0 : this.exchange.time + step.waitMs + step.inMs;
-        return { actorId, command: make(CancelAfter, { accountId, cancelAt }) };
-      }
-      case "close": {
-        const { quantityLots, priceTicks } = step;
-        return { actorId, command: make(ClosePosition, { accountId, quantityLots, priceTicks }) };
-      }
-      case "leverage":
-        return { actorId, command: make(SetLeverage, { accountId, leverage: step.leverage }) };
-      case "marginMode":
-        return { actorId, command: make(SetMarginMode, { accountId, marginMode: step.marginMode }) };
-      case "margin":
-        return { actorId, command: make(MoveMargin, { accountId, amountQuanta: step.amountQuanta }) };
-      case "index":
-        return { actorId, command: make(SetIndexPrice, { indexTicks: step.indexTicks }) };
-      case "halt":
-        return {
-          actorId,
-          command: step.mode === 0 ? make(ResumeSymbol) : make(HaltSymbol, { mode: step.mode, reason: 3 }),
-        };
-      case "tick":
-        return { actorId, command: make(Tick) };
-      case "deposit":
-        return { actorId: LEDGER, command: make(Deposit, { accountId, amountQuanta: step.amountQuanta }) };
-      case "withdraw":
-        return { actorId: LEDGER, command: make(Withdraw, { accountId, amountQuanta: step.amountQuanta }) };
-    }
-  }
-
-  private extended(
-    actorId: number,
-    accountId: number,
-    step: Step & { kind: "extended" },
-  ): { actorId: number; command: Message } {
-    const { side, orderType, quantityLots, tillMs, clientId } = step;
-    const away = side === 0 ? 1 : -1;
-    const leg = (by: number | null): AttachedLeg | null =>
-      by === null ? null : { triggerTicks: step.priceTicks + by, triggerBy: 0, priceTicks: 0 };
-    const takeProfit = leg(step.takeProfitAway === null ? null : away * step.takeProfitAway);
-    const stopLoss = leg(step.stopLossAway === null ? null : -away * step.stopLossAway);
-    const isGtd = tillMs !== null && orderType === LIMIT;
-    const command = make(PlaceExtended, {
-      accountId,
-      side,
-      orderType,
-      timeInForce: isGtd ? GTD : orderType === MARKET ? 1 : 0,
-      priceTicks: orderType === MARKET ? 0 : step.priceTicks,
-      quantityLots,
-      bodyHash: step.priceTicks * 1000 + quantityLots,
-      clientOrderId: CLIENT_IDS[clientId],
-      goodTillDate: isGtd ? this.exchange.time + tillMs : 0,
-      legs: takeProfit === null && stopLoss === null ? null : { takeProfit, stopLoss },
-    });
-    if (clientId > 0) this.withClientId.push({ actorId, command });
-    return { actorId, command };
-  }
-
-  private recentOrderOf(accountId: number, pick: number): number {
-    const recent = this.ordersOf.get(accountId)?.slice(-6) ?? [];
-    return recent.length === 0 ? 0 : recent[pick % recent.length];
-  }
-
-  send(actorId: number, command: Message): Said {
-    const said = this.exchange.carryOut(actorId, command);
-    this.note(said.events);
-    return said;
-  }
-
-  /** These have happened. */
-  note(events: readonly Message[]): void {
-    for (const event of events)
-      if (event.type === OrderPlaced.code || event.type === OrderWaits.code) {
-        const { orderId, accountId } = event as MessageOf<typeof OrderPlaced>;
-        this.orderIds.push(orderId);
-        const own = this.ordersOf.get(accountId) ?? [];
-        this.ordersOf.set(accountId, [...own, orderId]);
-      }
-  }
-
-  /** One step from command to outcome. */
-  run(step: Step): Said {
-    const { actorId, command } = this.command(step);
-    this.exchange.time += step.waitMs;
-    return this.send(actorId, command);
-  }
-}

@@ -1,19 +1,15 @@
 import assert from "node:assert/strict";
 import { DEFAULT_INSTRUMENTS } from "../../../src/config/instruments.ts";
+import type { Actor, Turn } from "../../../src/core/actor.ts";
 import { AccountCells } from "../../../src/core/cells.ts";
 import { compileInstrument } from "../../../src/core/instrument.ts";
 import { LedgerActor } from "../../../src/core/ledger.ts";
 import {
-  type Actor,
   type ActorAudit,
   Audit,
   AuditReport,
   CancelAll,
-  CROSS,
   Deposit,
-  INSURANCE_ACCOUNT,
-  ISOLATED,
-  MARKET,
   MoveMargin,
   OpenSession,
   PlaceOrder,
@@ -21,12 +17,12 @@ import {
   SetLeverage,
   SetMarginMode,
   Tick,
-  type Turn,
   Withdraw,
 } from "../../../src/core/messages.ts";
 import { blank, type Message } from "../../../src/core/shape.ts";
 import { SymbolActor } from "../../../src/core/symbol.ts";
 import { NONE, SIZE } from "../../../src/core/tables.ts";
+import { CROSS, INSURANCE_ACCOUNT, ISOLATED, MARKET } from "../../../src/core/words.ts";
 import type { Random } from "../../../src/sandbox/random.ts";
 
 export const HOUR_MS = 3_600_000;

@@ -1,6 +1,7 @@
 import { advised } from "../../../src/actor/advised.ts";
 import { type ActorTask, runActors } from "../../../src/actor/threads.ts";
-import { type Actor, Deposit, PlaceOrder, type Turn } from "../../../src/core/messages.ts";
+import type { Actor, Turn } from "../../../src/core/actor.ts";
+import { Deposit, PlaceOrder } from "../../../src/core/messages.ts";
 import type { Message, MessageOf } from "../../../src/core/shape.ts";
 
 /**

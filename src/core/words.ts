@@ -1,0 +1,208 @@
+/**
+ * The field's words: the numbers that messages carry for what can be said of an order, a trade, a symbol or an account, and
+ * what the wire calls them. On disk for ever: none changes its number.
+ */
+
+export const BUY = 0;
+export const SELL = 1;
+export type Side = 0 | 1;
+export const SIDES = ["BUY", "SELL"] as const;
+
+export const LIMIT = 0;
+export const MARKET = 1;
+/** Types that wait for a price: once it is there they act as a limit order, or with _MARKET as a market order. */
+export const STOP = 2;
+export const STOP_MARKET = 3;
+export const TAKE_PROFIT = 4;
+export const TAKE_PROFIT_MARKET = 5;
+/** A STOP_MARKET whose price follows the best one: see core/trailing.ts. */
+export const TRAILING_STOP_MARKET = 6;
+export const ORDER_TYPES = [
+  "LIMIT",
+  "MARKET",
+  "STOP",
+  "STOP_MARKET",
+  "TAKE_PROFIT",
+  "TAKE_PROFIT_MARKET",
+  "TRAILING_STOP_MARKET",
+] as const;
+export const waitsForPrice = (orderType: number): boolean => orderType >= STOP;
+/** Types without a limit price of their own. */
+export const isAtMarket = (orderType: number): boolean =>
+  orderType === MARKET ||
+  orderType === STOP_MARKET ||
+  orderType === TAKE_PROFIT_MARKET ||
+  orderType === TRAILING_STOP_MARKET;
+
+/** Which price a waiting order waits for. */
+export const BY_MARK = 0;
+export const BY_LAST = 1;
+export const BY_INDEX = 2;
+export const TRIGGER_SOURCES = ["MARK", "LAST", "INDEX"] as const;
+
+/** Which level of the book is an order's price; index 0 is "it says its price". See price-match.ts. */
+export const PRICE_MATCHES = [
+  null,
+  "OPPONENT",
+  "OPPONENT_5",
+  "OPPONENT_10",
+  "OPPONENT_20",
+  "QUEUE",
+  "QUEUE_5",
+  "QUEUE_10",
+  "QUEUE_20",
+] as const;
+
+export const GTC = 0;
+export const IOC = 1;
+export const FOK = 2;
+/** As GTC, until its goodTillDate. */
+export const GTD = 3;
+export const TIMES_IN_FORCE = ["GTC", "IOC", "FOK", "GTD"] as const;
+
+/** Order flags, a bit each. */
+export const POST_ONLY = 1;
+export const REDUCE_ONLY = 2;
+/** Waits with the position and closes all of it. */
+export const CLOSE_POSITION = 4;
+/** Came with another order, and waits with the position that this one opened. */
+export const ATTACHED = 8;
+
+export const EXPIRE_TAKER = 0;
+export const EXPIRE_MAKER = 1;
+export const EXPIRE_BOTH = 2;
+export const DECREMENT = 3;
+export const SELF_TRADE_PREVENTIONS = ["EXPIRE_TAKER", "EXPIRE_MAKER", "EXPIRE_BOTH", "DECREMENT"] as const;
+
+export const STATUS_NEW = 0;
+export const STATUS_PARTIALLY_FILLED = 1;
+export const STATUS_FILLED = 2;
+export const STATUS_CANCELED = 3;
+export const STATUS_EXPIRED = 4;
+export const STATUS_UNTRIGGERED = 5;
+/** Its price came, and then it was refused: the reason says why. */
+export const STATUS_REJECTED = 6;
+export const ORDER_STATUSES = [
+  "NEW",
+  "PARTIALLY_FILLED",
+  "FILLED",
+  "CANCELED",
+  "EXPIRED",
+  "UNTRIGGERED",
+  "REJECTED",
+] as const;
+
+/** In the book, or waiting for its price. */
+export const isOpenStatus = (status: number): boolean =>
+  status === STATUS_NEW || status === STATUS_PARTIALLY_FILLED || status === STATUS_UNTRIGGERED;
+
+/** Why an order ended early or shrank. Index 0 is "no reason". */
+export const REASON_NONE = 0;
+export const REASON_USER = 1;
+export const REASON_IOC_REMAINDER = 2;
+export const REASON_FOK_UNFILLABLE = 3;
+export const REASON_NO_LIQUIDITY = 4;
+export const REASON_SELF_TRADE = 5;
+export const REASON_REDUCE_ONLY = 6;
+export const REASON_CLOSE_POSITION = 7;
+export const REASON_LIQUIDATION = 8;
+/** The position that the order was to close is gone. */
+export const REASON_POSITION_CLOSED = 9;
+/** Its goodTillDate has come. */
+export const REASON_GOOD_TILL_DATE = 10;
+/** Why a waiting order was refused when its price came: the refusal of the same name. */
+export const REASON_INSUFFICIENT_MARGIN = 11;
+export const REASON_PRICE_OUT_OF_BAND = 12;
+export const REASON_POSITION_LIMIT = 13;
+export const REASON_POST_ONLY_WOULD_TRADE = 14;
+export const REASON_NOTIONAL_TOO_SMALL = 15;
+export const REASON_TOO_MANY_OPEN_ORDERS = 16;
+/** The other one of a take-profit and a stop that came together has fired. */
+export const REASON_OTHER_FIRED = 19;
+/** The time of the account's CancelAfter has come. */
+export const REASON_CANCEL_AFTER = 20;
+/** The symbol takes no more than what reduces positions. */
+export const REASON_SYMBOL_HALTED = 17;
+/** Refused for whatever else would refuse a new order. */
+export const REASON_NOT_ACCEPTED = 18;
+export const REASONS = [
+  null,
+  "USER",
+  "IOC_REMAINDER",
+  "FOK_UNFILLABLE",
+  "NO_LIQUIDITY",
+  "SELF_TRADE",
+  "REDUCE_ONLY",
+  "CLOSE_POSITION",
+  "LIQUIDATION",
+  "POSITION_CLOSED",
+  "GOOD_TILL_DATE",
+  "INSUFFICIENT_MARGIN",
+  "PRICE_OUT_OF_BAND",
+  "POSITION_LIMIT",
+  "POST_ONLY_WOULD_TRADE",
+  "NOTIONAL_TOO_SMALL",
+  "TOO_MANY_OPEN_ORDERS",
+  "SYMBOL_HALTED",
+  "NOT_ACCEPTED",
+  "OTHER_FIRED",
+  "CANCEL_AFTER",
+] as const;
+
+export const EXEC_TRADE = 0;
+export const EXEC_LIQUIDATION = 1;
+export const EXEC_ADL = 2;
+export const EXEC_TYPES = ["TRADE", "LIQUIDATION", "ADL"] as const;
+
+/** What a symbol lets happen, from everything to nothing: see halt.ts. */
+export const MODE_TRADING = 0;
+export const MODE_REDUCE_ONLY = 1;
+export const MODE_CANCEL_ONLY = 2;
+export const MODE_HALTED = 3;
+export const TRADING_STATUSES = ["TRADING", "REDUCE_ONLY", "CANCEL_ONLY", "HALTED"] as const;
+export type TradingStatus = (typeof TRADING_STATUSES)[number];
+
+/** Why it does not let everything happen. Index 0 is "no reason". */
+export const HALT_REASONS = [null, "NO_PRICE", "STALE_INDEX", "OPERATOR", "PRICE_JUMP", "SELF_CHECK"] as const;
+export const REASON_OF_HALT = {
+  NONE: 0,
+  NO_PRICE: 1,
+  STALE_INDEX: 2,
+  OPERATOR: 3,
+  PRICE_JUMP: 4,
+  SELF_CHECK: 5,
+} as const;
+
+/** What moves the insurance fund's money: see store/insurance-fold.ts. */
+export const FUND_MOVEMENTS = ["DEPOSIT", "LIQUIDATION_FEE", "TAKEOVER", "ADL", "TRADE", "FUNDING", "DEFICIT"] as const;
+export type FundMovement = (typeof FUND_MOVEMENTS)[number];
+
+/** What changes an account's money: see store/account-ledger.ts. */
+export const LEDGER_ENTRY_TYPES = [
+  "DEPOSIT",
+  "WITHDRAWAL",
+  "REALIZED_PNL",
+  "FEE",
+  "LIQUIDATION_FEE",
+  "FUNDING",
+  "DEFICIT_COVERED",
+] as const;
+export type LedgerEntryType = (typeof LEDGER_ENTRY_TYPES)[number];
+
+export const CROSS = 0;
+export const ISOLATED = 1;
+export const MARGIN_MODES = ["CROSS", "ISOLATED"] as const;
+
+export const PERMISSIONS = ["READ", "TRADE", "WITHDRAW"] as const;
+export type Permission = (typeof PERMISSIONS)[number];
+
+/** The ledger's actor id; a symbol's actor id is its instrument's id (1 to 255). */
+export const LEDGER = 0;
+/** Accounts of the house. Customers' accounts start behind them. */
+export const FEE_ACCOUNT = 1;
+export const INSURANCE_ACCOUNT = 2;
+export const FIRST_CUSTOMER_ACCOUNT = 16;
+
+/** Order and trade ids carry their symbol, so that an id alone finds its actor: serial × 256 + instrument id. */
+export const serialToId = (serial: number, instrumentId: number): number => serial * 256 + instrumentId;
+export const idToInstrumentId = (id: number): number => id % 256;
