@@ -67,7 +67,8 @@ async function run(
   const client = clientOf(command, values, env);
   const stop = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stop.abort());
-  await command.run({ client, positionals, values, terminal, asJson: values.json === true, signal: stop.signal });
+  const signal = AbortSignal.any([stop.signal, terminal.closed]);
+  await command.run({ client, positionals, values, terminal, asJson: values.json === true, signal });
 }
 
 function parse(command: Command, args: readonly string[]): { positionals: string[]; values: Values } {

@@ -41,6 +41,7 @@ export const stream: Command = {
         resolve();
       };
       signal.addEventListener("abort", end, { once: true });
+      if (signal.aborted) end();
     });
   },
 };

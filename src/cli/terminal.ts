@@ -11,6 +11,8 @@ export interface Terminal {
   printError(line: string): void;
   /** Colours, or nothing where they would be in the way. */
   paint: Paint;
+  /** Aborted when nobody reads any longer: the other end of a pipe has gone. */
+  closed: AbortSignal;
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -18,10 +20,17 @@ type Environment = Readonly<Record<string, string | undefined>>;
 /** The process's own: coloured where a person looks at it, unless NO_COLOR is set; FORCE_COLOR says otherwise. */
 export function openTerminal(env: Environment): Terminal {
   const hasColours = env.FORCE_COLOR ? env.FORCE_COLOR !== "0" : process.stdout.isTTY && !env.NO_COLOR;
+  const closed = new AbortController();
+  for (const output of [process.stdout, process.stderr])
+    output.on("error", (error: NodeJS.ErrnoException) => {
+      if (error.code !== "EPIPE") throw error;
+      closed.abort();
+    });
   return {
     print: (line) => process.stdout.write(`${line}\n`),
     printError: (line) => process.stderr.write(`${line}\n`),
     paint: (style, text) => (hasColours ? styleText(style, text) : text),
+    closed: closed.signal,
   };
 }
 

@@ -228,6 +228,19 @@ test("stream has a line for each kind of message", async () => {
   assert.match(error, /^UNAUTHENTICATED: /);
 });
 
+test("one who reads no further, such as head, ends a command without a word", async (t: TestContext) => {
+  const trades = start(["stream", "trades", "BTC-PERP"], asAlice());
+  t.after(() => trades.child.kill("SIGKILL"));
+  await until("the snapshot", () => trades.said.out.includes("65010"));
+  trades.child.stdout?.destroy();
+  await alice.market("BUY", "0.01");
+  await bob.market("SELL", "0.01");
+  const listed = start(["book", "BTC-PERP"], asAlice());
+  listed.child.stdout?.destroy();
+  for (const { code, error } of await Promise.all([trades.ended, listed.ended]))
+    assert.deepEqual([code, error], [0, ""]);
+});
+
 test("a position is closed, and its leverage set", async () => {
   const carol = await openTrader(server);
   await bob.sell("0.3", "65005");
