@@ -38,6 +38,10 @@ export async function serve(
     if (host.hasDiskRoom) log.info({ freeBytes }, "there is room on the disk again");
     else log.error({ freeBytes }, "the disk is nearly full: new orders, deposits and the like are refused");
   };
+  host.onStall = () => {
+    if (host.isStalled) log.error("the disk does not answer: nothing gets into the log, and nobody gets an answer");
+    else log.info("the disk answers again");
+  };
   host.onRebuild = ({ concerns, error }) => {
     if (error === null) log.warn({ concerns }, "an actor thread that had died has been rebuilt");
     else log.error({ err: error, concerns }, `an actor thread died: ${error.message}; it is being rebuilt`);

@@ -7,6 +7,7 @@ import { allocateRing, Bell, RingConsumer } from "../wire/ring.ts";
 import { Control, STOP_ACTORS, STOP_JOURNAL, STOP_STORE } from "./control.ts";
 import { RingRoad } from "./ring-road.ts";
 import { type Spawned, spawn, stopThreads, type Thread } from "./spawn.ts";
+import { StallWatch } from "./stall-watch.ts";
 import type { JournalReady, JournalTask, StoreReady, StoreTask, ThreadTask } from "./threads.ts";
 import { type RebuildNote, Workers } from "./workers.ts";
 
@@ -39,6 +40,8 @@ export class Host extends RingRoad {
   onFatal: (error: Error) => void = () => {};
   /** Called when the disk has become too full for new orders, and when it no longer is (`hasDiskRoom`). */
   onDiskRoom: (freeBytes: number) => void = () => {};
+  /** Called when the disk no longer answers, and when it does again (`isStalled`). */
+  onStall: () => void = () => {};
   /** Called when an actor thread dies, with its error, and when all of its actors have been rebuilt. */
   onRebuild: (note: RebuildNote) => void = () => {};
 
@@ -49,6 +52,7 @@ export class Host extends RingRoad {
   private journal: Thread | null = null;
   private store: Thread | null = null;
   private readonly disk: DiskRoom;
+  private readonly stallWatch = new StallWatch(this.control);
   private ticker: NodeJS.Timeout | null = null;
   private diskWatch: NodeJS.Timeout | null = null;
 
@@ -108,6 +112,9 @@ export class Host extends RingRoad {
     const before = this.hasDiskRoom;
     this.hasDiskRoom = this.disk.isEnough();
     if (this.hasDiskRoom !== before) this.onDiskRoom(this.disk.freeBytes);
+    const wasStalled = this.isStalled;
+    this.isStalled = this.stallWatch.look();
+    if (this.isStalled !== wasStalled) this.onStall();
   }
 
   private async startThreads(onProgress: (progress: Progress) => void): Promise<void> {

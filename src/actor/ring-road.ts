@@ -82,6 +82,7 @@ export class RingRoad implements Road {
   protected readonly indexBell: Bell;
   protected readonly storeBell: Bell;
   hasDiskRoom = true;
+  isStalled = false;
   /** No more requests. */
   protected stopping = false;
   private readonly front: RingConsumer;

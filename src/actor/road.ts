@@ -31,6 +31,8 @@ export interface Road {
   ask(actorId: number, command: Message, onReply: OnReply): boolean;
   /** Whether the data folder's disk has the room that new orders, deposits and the like ask for. */
   readonly hasDiskRoom: boolean;
+  /** Turns wait for the log, and none of them gets to disk: the disk does not answer. */
+  readonly isStalled: boolean;
   /** Requests on their way. */
   readonly inFlight: number;
   /** How many released turns the history index does not hold yet. */

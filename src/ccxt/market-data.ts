@@ -27,7 +27,13 @@ export class PerpdMarketData extends PerpdParsers {
 
   override async fetchStatus(params: Dict = {}) {
     const health: api.Health = await this.request("health", "public", "GET", params);
-    return { status: "ok", updated: health.serverTime, eta: undefined, url: undefined, info: health };
+    return {
+      status: health.status === "STALLED" ? "error" : "ok",
+      updated: health.serverTime,
+      eta: undefined,
+      url: undefined,
+      info: health,
+    };
   }
 
   override async fetchMarkets(params: Dict = {}): Promise<Market[]> {

@@ -18,6 +18,7 @@ export function createMetrics({ road, symbols, market, isReady }: Context): Regi
   gauge("requests_in_flight", "Requests that wait for their turn to be on disk", () => road.inFlight);
   gauge("history_lag_turns", "Turns that the history index is behind", () => road.historyLag);
   gauge("rebuilds", "How often an actor thread has died and was rebuilt", () => road.rebuilds);
+  gauge("stalled", "1 while turns wait for the log and the disk takes none", () => Number(road.isStalled));
   gauge("disk_room", "1 while the disk has room for new orders", () => Number(road.hasDiskRoom));
 
   const bySymbol = (name: string, help: string, read: (symbolId: number) => number): void => {

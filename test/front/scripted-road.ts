@@ -58,6 +58,7 @@ export interface Asked {
 /** A road whose other end is the test: it says what the actors did, and when their answers come. */
 export class ScriptedRoad implements Road {
   readonly hasDiskRoom = true;
+  readonly isStalled = false;
   readonly inFlight = 0;
   readonly historyLag = 0;
   readonly instruments: Instrument[];

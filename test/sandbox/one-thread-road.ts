@@ -18,6 +18,7 @@ interface Asked {
 /** The real actors behind a road without threads, disk or clock: commands wait until drain() takes them, in order. */
 export class OneThreadRoad implements Road {
   readonly hasDiskRoom = true;
+  readonly isStalled = false;
   readonly inFlight = 0;
   readonly historyLag = 0;
   readonly instruments: Instrument[];

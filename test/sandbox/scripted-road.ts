@@ -16,6 +16,7 @@ export type Cancel = MessageOf<typeof CancelOrder>;
 /** A road that does nothing by itself: the test sees each command and says what comes of it, and when. */
 export class ScriptedRoad implements Road {
   readonly hasDiskRoom = true;
+  readonly isStalled = false;
   readonly inFlight = 0;
   readonly historyLag = 0;
   readonly instruments = [compileInstrument(DEFAULT_INSTRUMENTS[0]!)];

@@ -39,7 +39,7 @@ export function systemRoutes(context: Context): Route[] {
         if (!context.isReady()) throw new ApiError("NOT_READY");
         const sequence = road.releasedSequence();
         const faults = symbols.all.flatMap(({ id }) => context.market.symbol(id).fault);
-        const status = faults.length === 0 ? "OK" : "UNSOUND";
+        const status = road.isStalled ? "STALLED" : faults.length === 0 ? "OK" : "UNSOUND";
         const { rebuilds } = road;
         const uptimeMs = serverTime - startedAt;
         call.reply(200, JSON.stringify({ status, faults, rebuilds, sequence, uptimeMs, serverTime }));

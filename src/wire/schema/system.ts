@@ -5,7 +5,11 @@ import { Decimal, DecimalOut, nullable, object, Sequence, SymbolName, Time } fro
 export const ServerTime = object({ serverTime: Time("Now.") });
 
 export const Health = object({
-  status: Type.Enum(["OK", "UNSOUND"], { description: "UNSOUND: the self-check has stopped trading somewhere." }),
+  status: Type.Enum(["OK", "STALLED", "UNSOUND"], {
+    description:
+      "STALLED: the disk takes nothing, so what is asked ends in TIMEOUT. UNSOUND: the self-check has stopped trading " +
+      "somewhere.",
+  }),
   faults: Type.Array(Type.String(), { description: "What the self-check has found, in words." }),
   rebuilds: Type.Integer({
     minimum: 0,

@@ -1,0 +1,33 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Control } from "../../src/actor/control.ts";
+import { StallWatch } from "../../src/actor/stall-watch.ts";
+
+const LOOKS = 8;
+const looks = (watch: StallWatch, count: number): boolean[] => Array.from({ length: count }, () => watch.look());
+
+test("a log that takes nothing of what waits for it stands still, until it goes on", () => {
+  const control = new Control();
+  control.startAt(7);
+  const watch = new StallWatch(control);
+  assert.ok(!looks(watch, 3 * LOOKS).includes(true), "nothing waits");
+
+  const ticket = control.takeTicket();
+  assert.deepEqual(looks(watch, LOOKS + 1), [...new Array<boolean>(LOOKS - 1).fill(false), true, true]);
+  control.takeTicket();
+  assert.ok(watch.look(), "more that waits is no progress");
+  control.durable = ticket;
+  assert.ok(!watch.look());
+  control.durable = ticket + 1;
+  assert.ok(!looks(watch, 3 * LOOKS).includes(true), "nothing waits");
+});
+
+test("a log that falls behind but gets on does not stand still", () => {
+  const control = new Control();
+  const watch = new StallWatch(control);
+  for (let i = 0; i < 5 * LOOKS; i++) {
+    control.takeTicket();
+    control.durable = control.takeTicket() - 1 - i;
+    assert.ok(!watch.look());
+  }
+});
