@@ -112,6 +112,8 @@ test("fields that are missing, unknown, twice, or of the wrong type", async () =
     [{ ...ORDER, expiresAt: "1" }, "BAD_TYPE", "expiresAt"],
     [{ ...ORDER, expiresAt: 1.5 }, "BAD_TYPE", "expiresAt"],
     [{ ...ORDER, expiresAt: -1 }, "BAD_VALUE", "expiresAt"],
+    [{ ...ORDER, expiresAt: 0 }, "BAD_VALUE", "expiresAt"],
+    [{ ...ORDER, timeInForce: "GTD", goodTillDate: 0 }, "BAD_VALUE", "goodTillDate"],
     [raw('"expiresAt":1e400'), "BAD_TYPE", "expiresAt"],
     [{ ...ORDER, clientOrderId: "" }, "BAD_VALUE", "clientOrderId"],
     [{ ...ORDER, clientOrderId: "x".repeat(37) }, "BAD_VALUE", "clientOrderId"],

@@ -111,6 +111,7 @@ export class PlainFields {
         break;
       case EXPIRES:
         this.expiresAt = scanner.integer();
+        if (this.expiresAt === 0) scanner.failed = true;
         break;
       case ORDER_ID:
         this.orderId = scanner.quotedInteger();

@@ -56,7 +56,8 @@ const PriceMatch = Type.Enum(
     examples: ["QUEUE"],
   },
 );
-const ExpiresAt = Time("The request is refused if the engine sees it later.");
+// From 1 on: inside, 0 stands for none.
+const ExpiresAt = Time("The request is refused if the engine sees it later.", 1);
 
 const AttachedLeg = object(
   {
@@ -158,6 +159,7 @@ export const PlaceOrderBody = object({
   goodTillDate: Type.Optional(
     Time(
       "LIMIT orders with timeInForce GTD: the order expires in the first turn at or after it, and never trades then.",
+      1,
     ),
   ),
   takeProfit: Type.Optional(AttachedLeg),

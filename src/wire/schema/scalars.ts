@@ -50,9 +50,9 @@ export const DecimalOut = (description: string, example: string) =>
     examples: [example],
   });
 
-export const Time = (description: string) =>
+export const Time = (description: string, minimum = 0) =>
   Type.Integer({
-    minimum: 0,
+    minimum,
     maximum: Number.MAX_SAFE_INTEGER,
     description: `${description} Milliseconds since the epoch.`,
     examples: [1_790_000_000_000],
