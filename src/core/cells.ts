@@ -199,12 +199,15 @@ export class AccountCells {
     const initial = to.initial - given[at + INITIAL];
     const positionInitial = to.positionInitial - given[at + POSITION_INITIAL];
     const maintenance = to.maintenance - given[at + MAINTENANCE];
+    // A gain is known as one before it is there, and no longer as one once it has gone: see readBehind(). Less of an
+    // unrealised gain is more to withdraw.
+    if (unrealized > 0) this.burden(cell + UNREALIZED, unrealized);
     if (equity !== 0) this.add(cell + EQUITY, equity, mayWait && equity > 0);
-    // Less of an unrealised gain is more to withdraw.
-    if (unrealized !== 0) this.add(cell + UNREALIZED, unrealized, mayWait && unrealized < 0);
+    if (unrealized < 0) this.add(cell + UNREALIZED, unrealized, mayWait);
     if (initial !== 0) this.add(cell + INITIAL, initial, mayWait && initial < 0);
     this.burden(cell + POSITION_INITIAL, positionInitial);
-    this.burden(cell + MAINTENANCE, maintenance);
+    // Or equity that waits for the ticket would stand beside margin that does not need it any more.
+    if (maintenance !== 0) this.add(cell + MAINTENANCE, maintenance, mayWait && maintenance < 0);
     given[at + EQUITY] = to.equity;
     given[at + UNREALIZED] = to.unrealized;
     given[at + INITIAL] = to.initial;

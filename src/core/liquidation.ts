@@ -1,3 +1,4 @@
+import { assert } from "../assert.ts";
 import type { Turn } from "./actor.ts";
 import { DeleveragingQueue } from "./deleveraging.ts";
 import { payFunding } from "./funding.ts";
@@ -89,6 +90,8 @@ export class Liquidations {
     let acted = 0;
     for (; this.nextRow < end && acted < ACTS_PER_TURN && !state.isTurnLong; this.nextRow++) {
       const row = positions.offset(this.nextRow);
+      // A step of this turn has traded with it, and what helps it waits for the ticket: it is looked at as it is by then.
+      if (state.isTouched(row)) return true;
       if (state.isStale(row)) {
         // A better mark would wait for the ticket of what this turn has done, and be missing from the look.
         if (state.hasTouched) return true;
@@ -113,9 +116,8 @@ export class Liquidations {
       liquidateIsolated(state, turn, this.queue, row);
       return true;
     }
-    const equity = cells.equity(account);
     const maintenance = cells.maintenance(account);
-    if (equity >= maintenance) return false;
+    if (cells.equity(account) >= maintenance) return false;
     const isAtStake = n[row + OPEN_ORDERS] !== 0 || (n[row + SIZE] !== 0 && !isIsolated);
     if (maintenance > 0 && !isAtStake) return false;
     if (!this.before.has(row)) {
@@ -123,7 +125,7 @@ export class Liquidations {
       return false;
     }
     if (maintenance === 0) cover(state, turn, row);
-    else liquidate(state, turn, this.queue, row, equity, maintenance);
+    else liquidate(state, turn, this.queue, row);
     return true;
   }
 }
@@ -138,19 +140,16 @@ function liquidateIsolated(state: SymbolState, turn: Turn, queue: DeleveragingQu
   closeStep(state, turn, queue, row, bucketEquity(state, row), positionMaintenance(state, row));
 }
 
-function liquidate(
-  state: SymbolState,
-  turn: Turn,
-  queue: DeleveragingQueue,
-  row: number,
-  equity: Quanta,
-  maintenance: Quanta,
-): void {
+function liquidate(state: SymbolState, turn: Turn, queue: DeleveragingQueue, row: number): void {
+  const { cells, positions } = state;
+  const account = positions.numbers[row + ACCOUNT];
   payFunding(state, turn, row);
   cancelOrders(state, turn, row);
   // What an isolated position holds does not stand for the account's losses elsewhere.
-  if (state.positions.numbers[row + SIZE] !== 0 && !state.isIsolated(row))
-    closeStep(state, turn, queue, row, equity, maintenance);
+  if (positions.numbers[row + SIZE] === 0 || state.isIsolated(row)) return;
+  // What it has paid is gone from what the position may still lose.
+  state.refresh(row);
+  closeStep(state, turn, queue, row, cells.equity(account), cells.maintenance(account));
 }
 
 function closeStep(
@@ -167,7 +166,9 @@ function closeStep(
   const notional = Math.abs(size) * markTicks * perTick;
   const stepLots = notional <= WHOLE_STEP_QUANTA ? Math.abs(size) : Math.ceil(Math.abs(size) / STEPS);
   // This position's share of the equity, by margin; and of that, the step's.
-  const share = proportion(equity, maintenanceMargin(instrument, notional), maintenance);
+  const ownMaintenance = maintenanceMargin(instrument, notional);
+  assert(ownMaintenance <= maintenance, "a position's margin is a part of its account's");
+  const share = proportion(equity, ownMaintenance, maintenance);
   const stepShare = proportion(share, stepLots, Math.abs(size));
   const limitTicks = bankruptcyTicks(state, size, stepLots, stepShare);
   const filledLots = closeInBook(state, turn, row, stepLots, limitTicks, {
@@ -202,6 +203,8 @@ function handOver(
   // A long is sold for its value less its share of the equity, a short bought back for as much more.
   const quanta = isLong ? value - share : value + share;
   const fund = positions.ensure(INSURANCE_ACCOUNT);
+  // Funding and fees of this turn have gone through it.
+  state.refresh(fund);
   if (row !== fund && cells.equity(INSURANCE_ACCOUNT) + share >= 0) {
     transfer(state, turn, row, fund, lots, quanta, EXEC_LIQUIDATION);
     return;
@@ -318,6 +321,7 @@ function unwindFund(state: SymbolState, turn: Turn, queue: DeleveragingQueue): v
   const row = positions.find(INSURANCE_ACCOUNT);
   const size = row === NONE ? 0 : positions.numbers[row + SIZE];
   if (size === 0) return;
+  state.refresh(row);
   const equity = cells.equity(INSURANCE_ACCOUNT);
   if (equity < 0) {
     const notional = Math.abs(size) * markTicks * instrument.quantaPerTickLot;

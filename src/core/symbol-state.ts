@@ -577,6 +577,11 @@ export class SymbolState {
     return this.touched.rowCount > 0;
   }
 
+  /** This turn has changed this row, and its cells do not know it yet. */
+  isTouched(at: number): boolean {
+    return this.touched.has(at);
+  }
+
   refreshAll(): void {
     this.positions.each((at) => this.refresh(at));
   }

@@ -35,6 +35,11 @@ export class Touched {
     this.rows[this.rowCount++] = at;
   }
 
+  /** The turn has touched the row, and its cells are not up to date. */
+  has(at: number): boolean {
+    return this.positions.numbers[at + TOUCHED] === this.round;
+  }
+
   /** The cells of all rows until now are up to date. */
   markFresh(): void {
     this.freshRowCount = this.rowCount;

@@ -43,10 +43,12 @@ test("what helps an account waits for the flush, what burdens it does not", () =
     ["equity", 10],
     ["unrealized", -10],
     ["initial", -10],
+    // A liquidation divides the one by the other: both come with the ticket, or neither.
+    ["maintenance", -10],
   ] as const) {
     const cells = AccountCells.allocate(8);
     const mine = given();
-    const before = contribution({ equity: 100, unrealized: 20, initial: 30 });
+    const before = contribution({ equity: 100, unrealized: 20, initial: 30, maintenance: 20 });
     cells.move(ACCOUNT, mine, 0, before);
     cells.flush();
     cells.move(ACCOUNT, mine, 0, { ...before, [field]: before[field] + inFavour });
@@ -193,19 +195,21 @@ test("a withdrawal and a reservation never spend the same money", () => {
 });
 
 test("a withdrawal never takes an unrealised gain, however it comes between the steps of a mark price", () => {
-  const endings = everyInterleaving<boolean>(
-    start({ equity: 50 }, 2),
-    [
-      (cells) => {
-        cells.move(ACCOUNT, given(), 0, contribution({ equity: 50, unrealized: 50, initial: 5 }));
-        cells.flush();
-        return true;
-      },
-      (cells) => cells.debit(ACCOUNT, 51),
-    ],
-    ({ results, schedule }) => assert.equal(results[1], false, `in order ${schedule}`),
-  );
-  assert.ok(endings > 20, `${endings} orders`);
+  for (const isLogged of [false, true]) {
+    const endings = everyInterleaving<boolean>(
+      start({ equity: 50 }, 2),
+      [
+        (cells) => {
+          cells.move(ACCOUNT, given(), 0, contribution({ equity: 50, unrealized: 50, initial: 5 }), isLogged);
+          cells.flush();
+          return true;
+        },
+        (cells) => cells.debit(ACCOUNT, 51),
+      ],
+      ({ results, schedule }) => assert.equal(results[1], false, `in order ${schedule}, is logged: ${isLogged}`),
+    );
+    assert.ok(endings > 20, `${endings} orders`);
+  }
 });
 
 test("a withdrawal never takes what a loss has taken, when the margin of what was lost comes free", () => {

@@ -1,10 +1,18 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Deposit, FundingPaid, FundingSettled, PositionTransferred, Traded } from "../../src/core/messages.ts";
+import {
+  Deposit,
+  FundingPaid,
+  FundingSettled,
+  PositionTransferred,
+  SetLeverage,
+  Traded,
+} from "../../src/core/messages.ts";
 import { blank, type Message } from "../../src/core/shape.ts";
 import { EXEC_ADL, EXEC_LIQUIDATION, INSURANCE_ACCOUNT } from "../../src/core/words.ts";
+import { make } from "./support/exchange.ts";
 import { runMargin } from "./support/margin-run.ts";
-import { BUY, HOUR_MS, longOf, moveTo, Universe } from "./support/universe.ts";
+import { BUY, HOUR_MS, longOf, moveTo, SELL, Universe } from "./support/universe.ts";
 
 test("below maintenance margin: closed in the book no worse than the bankruptcy price, a fee to the fund, the rest is kept", () => {
   const universe = new Universe();
@@ -58,6 +66,30 @@ test("an empty book: the fund takes over at the bankruptcy price, to the quantum
   assert.equal(universe.cells.equity(alice), 0);
   assert.equal(universe.cells.equity(INSURANCE_ACCOUNT), equity);
   assert.equal(universe.size(btc, INSURANCE_ACCOUNT), 1000);
+  universe.audit();
+});
+
+test("two that are liquidated in one look and trade with each other: each step sees what the one before has made of it", () => {
+  const universe = new Universe();
+  const [btc] = universe.symbols;
+  universe.fund(1000);
+  const [alice, carol] = [universe.open(1282), universe.open(690)];
+  const bob = universe.open(10_000_000);
+  universe.price(btc, 650_000);
+  for (const accountId of [alice, carol]) universe.run(btc, make(SetLeverage, { accountId, leverage: 100 }));
+  universe.order(btc, bob, SELL, 650_000, 1500);
+  universe.order(btc, alice, BUY, 650_000, 1000);
+  universe.order(btc, carol, BUY, 650_000, 500);
+  universe.order(btc, carol, BUY, 638_000, 500); // what alice is sold into
+  moveTo(universe, 639_000, [universe.open(1_000_000), universe.open(1_000_000)]);
+  const equity = (accountId: number): number => universe.cells.equity(accountId);
+  for (const accountId of [alice, carol]) assert.ok(equity(accountId) < universe.cells.maintenance(accountId));
+  const fund = equity(INSURANCE_ACCOUNT);
+  for (let i = 0; i < 4; i++) universe.tick();
+  assert.deepEqual([universe.size(btc, alice), universe.size(btc, carol)], [0, 0]);
+  // At the bankruptcy price of what it had by then, the 50 USDC included that alice's sale below the mark has brought it.
+  assert.deepEqual([equity(alice), equity(carol)], [0, 0]);
+  assert.ok(equity(INSURANCE_ACCOUNT) > fund);
   universe.audit();
 });
 
