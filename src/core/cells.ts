@@ -1,3 +1,5 @@
+import { proportion } from "./units.ts";
+
 /**
  * Account cells: what every actor knows of an account's margin, in one SharedArrayBuffer, so a symbol checks cross margin
  * in its own turn without asking anyone. Derived: rebuilt at start from the actors' states.
@@ -91,6 +93,11 @@ export class AccountCells {
   }
   maintenance(accountId: number): number {
     return this.read(accountId, MAINTENANCE);
+  }
+
+  /** What of the equity stands for a part of the maintenance margin; `owed` comes off the equity. */
+  share(accountId: number, maintenancePart: number, owed: number): number {
+    return proportion(this.own(accountId, EQUITY) - owed, maintenancePart, this.own(accountId, MAINTENANCE));
   }
 
   /** What new risk may use: equity − initial. */

@@ -357,10 +357,10 @@ export class Placement {
     close(this.state, turn, slot, STATUS_EXPIRED, reason);
   }
 
-  /** How far the order's price may go: the band, and no further than an isolated position that it closes can bear. */
+  /** How far the order's price may go: the band, and no further than the position that it closes can bear. */
   edgeOf(row: number, side: number, closableLots: QuantityLots, mark: PriceTicks): PriceTicks {
     const bandTicks = this.limits.edgeTicks(side, mark);
-    if (closableLots === 0 || !this.state.isIsolated(row)) return bandTicks;
+    if (closableLots === 0) return bandTicks;
     const edgeTicks = closingEdge(this.state, row);
     return side === BUY ? Math.min(bandTicks, edgeTicks) : Math.max(bandTicks, edgeTicks);
   }

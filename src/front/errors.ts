@@ -16,7 +16,11 @@ export interface ErrorSpec {
 /** Refusals of the core: nothing was done. */
 const CORE_ERRORS = {
   INSUFFICIENT_MARGIN: { status: 422, message: "There is not enough free margin for this." },
-  PRICE_OUT_OF_BAND: { status: 422, message: "The price lies outside the band around the mark price." },
+  PRICE_OUT_OF_BAND: {
+    status: 422,
+    message:
+      "The price lies outside the band around the mark price, or beyond the bankruptcy price of the position that it closes.",
+  },
   PRICE_TOO_HIGH: { status: 400, message: "The price is above the highest price of this instrument." },
   NO_PRICE_LEVEL: {
     status: 422,

@@ -183,7 +183,7 @@ scenario(
 );
 
 scenario(
-  "closing is always possible, however little there is",
+  "closing is possible down to the price at which nothing is left, and nobody else pays for what lies beyond",
   `
   mark 100                                   -> 100
   alice has 30                               ->
@@ -191,10 +191,12 @@ scenario(
   bob   sell 10 @ 100                        -> NEW
   alice buy 10 @ 100                         -> FILLED 10@100
   bob   buy 10 @ 96                          -> NEW
-  alice sell 10 @ 96                         -> FILLED 10@96
-  # 30 − 0.5 − 40 − 0.48: what liquidation is there to prevent
-  alice money                                -> equity -10.98 initial 0 orders 0 maintenance 0 free -10.98
-  alice sell 1 @ 100                         -> INSUFFICIENT_MARGIN requiredQuanta=2.05 availableQuanta=-10.98
+  # 30 − 0.5 − 40 − 0.48 would be less than nothing
+  alice sell 10 @ 96                         -> PRICE_OUT_OF_BAND limitTicks=98 markTicks=100
+  alice sell 10 market                       -> EXPIRED NO_LIQUIDITY
+  bob   buy 10 @ 98                          -> NEW
+  alice sell 10 market                       -> FILLED 10@98
+  alice money                                -> equity 9.01 initial 0 orders 0 maintenance 0 free 9.01
 `,
   instrument(PLAIN),
 );

@@ -52,13 +52,15 @@ export function walletAfter(
   return share + gained >= 0 ? walletQuanta - share : walletQuanta + gained;
 }
 
-/** The worst price at which closing all of the position for the taker's fee leaves nothing missing. */
-export function closingEdgeOf(instrument: Instrument, position: ReferencePosition): number {
-  const { sizeLots, walletQuanta, costQuanta } = position;
+/**
+ * The worst price at which closing all of the position for the taker's fee leaves nothing missing of what it holds: its
+ * equity less its value.
+ */
+export function closingEdgeOf(instrument: Instrument, sizeLots: number, heldQuanta: number): number {
   const million = 1_000_000n;
   const fee = BigInt(instrument.takerFeePpm);
   const perTick = BigInt(Math.abs(sizeLots) * instrument.quantaPerTickLot);
-  const held = BigInt(walletQuanta - costQuanta);
+  const held = BigInt(heldQuanta);
   if (sizeLots > 0) {
     const divisor = perTick * (million - fee);
     return held >= 0n ? 1 : Math.min(instrument.maxPriceTicks, Number((-held * million + divisor - 1n) / divisor));

@@ -42,7 +42,7 @@ import {
   STATUS_PARTIALLY_FILLED,
   serialToId,
 } from "../../../src/core/words.ts";
-import { dividedUp, markOf } from "./reference-formulas.ts";
+import { dividedUp, maintenanceMarginOf, markOf } from "./reference-formulas.ts";
 import { closingEdgeOf, positionMarginOf, unrealizedOf, walletAfter } from "./reference-isolated.ts";
 import { ReferenceMarket } from "./reference-market.ts";
 import {
@@ -338,11 +338,23 @@ export class ReferenceSymbol extends ReferenceMarket {
     let edge = isBuy
       ? Math.min(Number((BigInt(markTicks) * (million + band)) / million), instrument.maxPriceTicks)
       : Math.max(Number((BigInt(markTicks) * (million - band) + million - 1n) / million), 1);
-    if (position.isIsolated && closable > 0) {
-      const closingEdge = closingEdgeOf(instrument, position);
+    if (closable > 0) {
+      const closingEdge = closingEdgeOf(instrument, position.sizeLots, this.heldOf(accountId));
       edge = isBuy ? Math.min(edge, closingEdge) : Math.max(edge, closingEdge);
     }
     return edge;
+  }
+
+  /** What stands for a position beside its value: its bucket, or its share of the cross equity by maintenance margin. */
+  private heldOf(accountId: number): number {
+    const { instrument, markTicks } = this;
+    const { isIsolated, sizeLots, walletQuanta, costQuanta } = this.position(accountId);
+    if (isIsolated) return walletQuanta - costQuanta;
+    const { equity, maintenance } = this.exchange.total(accountId);
+    const value = sizeLots * markTicks * instrument.quantaPerTickLot;
+    const own = maintenanceMarginOf(instrument, Math.abs(value));
+    const share = (BigInt(Math.abs(equity)) * BigInt(own)) / BigInt(maintenance);
+    return Math.sign(equity) * Number(share) - value;
   }
 
   /** The initial margin that an order needs and does not have; null when it has it. */
