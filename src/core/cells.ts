@@ -95,9 +95,14 @@ export class AccountCells {
     return this.read(accountId, MAINTENANCE);
   }
 
+  /** What this turn may take the equity for. */
+  equityNow(accountId: number): number {
+    return this.own(accountId, EQUITY);
+  }
+
   /** What of the equity stands for a part of the maintenance margin; `owed` comes off the equity. */
   share(accountId: number, maintenancePart: number, owed: number): number {
-    return proportion(this.own(accountId, EQUITY) - owed, maintenancePart, this.own(accountId, MAINTENANCE));
+    return proportion(this.equityNow(accountId) - owed, maintenancePart, this.own(accountId, MAINTENANCE));
   }
 
   /** What new risk may use: equity − initial. */

@@ -1,4 +1,5 @@
 import type { Turn } from "./actor.ts";
+import { FarFills, isFar } from "./far-fills.ts";
 import { payFunding } from "./funding.ts";
 import { showNextSlice } from "./iceberg.ts";
 import type { Instrument } from "./instrument.ts";
@@ -24,6 +25,7 @@ const {
   EXPIRE_TAKER,
   isAtMarket,
   ISOLATED,
+  REASON_INSUFFICIENT_MARGIN,
   REASON_IOC_REMAINDER,
   REASON_NO_LIQUIDITY,
   REASON_NONE,
@@ -82,8 +84,11 @@ export interface DetailedPreview extends Preview {
 
 /** The walk of whoever asks what is to come: none is asked while another one walks. */
 const walk = new LevelWalk();
+const farFillsToCome = new FarFills();
+/** Of the taker that trades. */
+const farFills = new FarFills();
 
-/** Walks levels; walks single orders only where the taker may meet itself or a reduce-only maker. */
+/** Walks levels; walks single orders only where the taker may meet itself, a reduce-only maker or one far from the mark. */
 export function preview(
   state: SymbolState,
   row: number,
@@ -97,10 +102,14 @@ export function preview(
   out.lots = 0;
   out.quanta = 0;
   out.leftLots = 0;
-  if (details !== null || state.positions.numbers[row + OPEN_ORDERS] > 0 || state.open.reduceOnlyResting > 0)
-    return previewOrders(state, row, side, limitTicks, quantityLots, selfTradePrevention, out, details);
   const { book } = state;
   const levels = book.opposite(side);
+  const looksAtEach =
+    details !== null ||
+    state.positions.numbers[row + OPEN_ORDERS] > 0 ||
+    state.open.reduceOnlyResting > 0 ||
+    isFar(state, side, levels.best());
+  if (looksAtEach) return previewOrders(state, row, side, limitTicks, quantityLots, selfTradePrevention, out, details);
   const perTick = state.instrument.quantaPerTickLot;
   for (
     let price = levels.best();
@@ -131,6 +140,8 @@ function previewOrders(
   let room = state.roomInTurn;
   const closing = side === BUY ? 1 : -1; // a maker that sells to a buyer closes a long position
   const takenOf = new Map<number, QuantityLots>();
+  const refused = new Set<number>();
+  farFillsToCome.begin();
   let wantedLots = quantityLots;
   // What the taker has done to the turn, itself included: trades, and orders and slices that end.
   let eventCount = 1;
@@ -142,6 +153,7 @@ function previewOrders(
   };
   for (let price = levels.best(); crosses(side, limitTicks, price); price = levels.next(price)) {
     walk.begin(state, price, details !== null);
+    const areFar = isFar(state, side, price);
     while (out.lots < wantedLots && walk.next()) {
       const { slot } = walk;
       const makerRow = orders.row(slot);
@@ -166,6 +178,14 @@ function previewOrders(
       // Each is an event at least: what the taker has not got by now it will not get, see isTurnLong.
       if (lots > 0 && room-- === 0) return end(REASON_IOC_REMAINDER);
       lots = Math.min(lots, wantedLots - out.lots);
+      if (areFar && lots > 0) {
+        if (refused.has(slot)) continue;
+        if (!farFillsToCome.bears(state, makerRow, side, price, lots)) {
+          refused.add(slot);
+          eventCount++;
+          continue;
+        }
+      }
       takenOf.set(makerRow, taken + lots);
       out.lots += lots;
       out.quanta += lots * price * perTick;
@@ -224,6 +244,7 @@ export function match(
   const levels = book.opposite(side);
   const isIsolated = state.positions.numbers[row + MARGIN_MODE] === ISOLATED;
   if (isIsolated) taken.lots = taken.quanta = taken.feeQuanta = taken.realizedQuanta = 0;
+  farFills.begin();
   let reason = REASON_NONE;
   while (orders.remainingLots(taker) > 0) {
     const price = levels.best();
@@ -237,6 +258,13 @@ export function match(
       if (preventSelfTrade(state, turn, taker, maker)) continue;
       reason = REASON_SELF_TRADE;
       break;
+    }
+    if (isFar(state, side, price)) {
+      const lots = Math.min(orders.remainingLots(taker), state.open.shownLots(maker));
+      if (!farFills.bears(state, orders.row(maker), side, price, lots)) {
+        close(state, turn, maker, STATUS_CANCELED, REASON_INSUFFICIENT_MARGIN);
+        continue;
+      }
     }
     trade(state, turn, taker, maker, price, terms);
     if (isIsolated) addTaken(state.instrument.quantaPerTickLot);

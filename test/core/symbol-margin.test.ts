@@ -200,3 +200,40 @@ scenario(
 `,
   instrument(PLAIN),
 );
+
+scenario(
+  "an order that the mark has run away from trades only if its account can bear it",
+  `
+  mark 100                                   -> 100
+  alice has 60                               ->
+  alice leverage 50                          -> 50
+  alice buy 10 @ 100                         -> NEW
+  bob   has 1000                             ->
+  mark 94                                    -> 94
+  # 10 × 6 and the fee of 0.2 are more than alice has, who would leave the rest to the insurance fund
+  bob   sell 10 @ 99                         -> NEW; #1 CANCELED INSUFFICIENT_MARGIN
+  bob   cancels all                          -> #2 CANCELED USER
+  carol has 60.2                             ->
+  carol leverage 50                          -> 50
+  carol buy 10 @ 96                          -> NEW
+  bob   sell 10 @ 96                         -> FILLED 10@96
+  carol money                                -> equity 40.008 initial 18.8 orders 0 maintenance 9.4 free 21.208
+`,
+  instrument(PLAIN),
+);
+
+scenario(
+  "who fills or kills is told beforehand of orders that cannot bear it",
+  `
+  mark 100                                   -> 100
+  alice has 60                               ->
+  alice leverage 50                          -> 50
+  alice buy 10 @ 100                         -> NEW
+  bob   has 1000                             ->
+  mark 94                                    -> 94
+  bob   sell 10 @ 94 FOK                     -> EXPIRED FOK_UNFILLABLE
+  alice orders                               -> #1 NEW 10@100
+  bob   sell 10 @ 94 IOC                     -> EXPIRED IOC_REMAINDER; #1 CANCELED INSUFFICIENT_MARGIN
+`,
+  instrument(PLAIN),
+);

@@ -5,6 +5,7 @@ import {
   EXPIRE_BOTH,
   EXPIRE_MAKER,
   FEE_ACCOUNT,
+  REASON_INSUFFICIENT_MARGIN,
   REASON_NONE,
   REASON_REDUCE_ONLY,
   REASON_SELF_TRADE,
@@ -22,6 +23,12 @@ import {
 } from "./reference-outcome.ts";
 
 /** One symbol's orders and positions, and how orders meet: lists, sorted and added up again for every question. */
+/** The mark, and what each account may lose by a fill before it begins. */
+export interface Means {
+  readonly markTicks: number;
+  of(accountId: number): number;
+}
+
 export class ReferenceMarket {
   readonly instrument: Instrument;
   /** Resting orders, oldest first. */
@@ -127,14 +134,17 @@ export class ReferenceMarket {
   }
 
   /** Trades until the order is done, meets nothing in its price, or is stopped: then the reason. */
-  take(order: ReferenceOrder, out: Outcome, time: number): number {
+  take(order: ReferenceOrder, out: Outcome, time: number, means: Means): number {
     let reason = REASON_NONE;
+    const left = new Map<number, number>();
     const taken = { lots: 0, quanta: 0, feeQuanta: 0, realizedQuanta: 0 };
     while (order.remainingLots > 0 && reason === REASON_NONE) {
       const maker = this.queue(1 - order.side)[0];
       if (maker === undefined) break;
       if (order.side === BUY ? maker.priceTicks > order.priceTicks : maker.priceTicks < order.priceTicks) break;
       if (maker.accountId === order.accountId) reason = this.meetItself(order, maker, out, time);
+      else if (!this.bears(order, maker, means, left))
+        this.remove(maker, STATUS_CANCELED, REASON_INSUFFICIENT_MARGIN, out);
       else {
         const fill = this.trade(order, maker, out, time);
         taken.lots += fill.lots;
@@ -146,6 +156,20 @@ export class ReferenceMarket {
     if (taken.lots !== 0) this.settle(order.accountId, taken);
     this.clip(order.accountId, out, time);
     return reason;
+  }
+
+  /** A maker that loses more against the mark than the least maintenance margin must have what it loses. */
+  private bears(taker: ReferenceOrder, maker: ReferenceOrder, means: Means, left: Map<number, number>): boolean {
+    const { instrument } = this;
+    const { accountId, priceTicks } = maker;
+    const lots = Math.min(taker.remainingLots, inSight(maker));
+    const lossTicks = taker.side === BUY ? means.markTicks - priceTicks : priceTicks - means.markTicks;
+    if (lossTicks * 1_000_000 <= means.markTicks * instrument.riskTiers[0].maintenanceMarginPpm) return true;
+    const quanta = lots * priceTicks * instrument.quantaPerTickLot;
+    const cost = lossTicks * lots * instrument.quantaPerTickLot + dividedUp(quanta, instrument.makerFeePpm, 1_000_000);
+    const has = left.get(accountId) ?? means.of(accountId);
+    if (has >= cost) left.set(accountId, has - cost);
+    return has >= cost;
   }
 
   private meetItself(order: ReferenceOrder, maker: ReferenceOrder, out: Outcome, time: number): number {

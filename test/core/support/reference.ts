@@ -44,7 +44,7 @@ import {
 } from "../../../src/core/words.ts";
 import { dividedUp, maintenanceMarginOf, markOf } from "./reference-formulas.ts";
 import { closingEdgeOf, positionMarginOf, unrealizedOf, walletAfter } from "./reference-isolated.ts";
-import { ReferenceMarket } from "./reference-market.ts";
+import { type Means, ReferenceMarket } from "./reference-market.ts";
 import {
   type Contribution,
   type Details,
@@ -276,7 +276,7 @@ export class ReferenceSymbol extends ReferenceMarket {
     const trial = { ...order };
     const copy = this.copy();
     const expected = nothing();
-    const stopped = copy.take(trial, expected, time);
+    const stopped = copy.take(trial, expected, time, this.means());
     const expectedLots = sum(expected.trades, (trade) => trade.quantityLots);
     const unfillable = c.timeInForce === FOK && expectedLots < quantityLots;
     if (!reduceOnly && !unfillable) {
@@ -289,7 +289,7 @@ export class ReferenceSymbol extends ReferenceMarket {
     if (c.clientOrderId !== "")
       this.clientIds.set(`${c.accountId}/${c.clientOrderId}`, { orderId: order.orderId, bodyHash: c.bodyHash });
     const out = nothing();
-    let reason = unfillable ? REASON_FOK_UNFILLABLE : this.take(order, out, time);
+    let reason = unfillable ? REASON_FOK_UNFILLABLE : this.take(order, out, time, this.means());
     if (reason === REASON_NONE && order.remainingLots > 0) {
       order.shownLots = Math.min(order.displayLots, order.remainingLots);
       if (mayRest) this.orders.push(order);
@@ -343,6 +343,19 @@ export class ReferenceSymbol extends ReferenceMarket {
       edge = isBuy ? Math.min(edge, closingEdge) : Math.max(edge, closingEdge);
     }
     return edge;
+  }
+
+  /** As it is before the order: its bucket, what it may set aside for one, or its cross equity. */
+  private means(): Means {
+    const of = (accountId: number): number => {
+      const { isIsolated, sizeLots, walletQuanta, costQuanta } = this.position(accountId);
+      const value = sizeLots * this.markTicks * this.instrument.quantaPerTickLot;
+      if (isIsolated && sizeLots !== 0) return walletQuanta - costQuanta + value;
+      return isIsolated ? this.exchange.beyondMaintenance(accountId) : this.exchange.total(accountId).equity;
+    };
+    const known = new Map<number, number>();
+    for (const accountId of new Set(this.orders.map((order) => order.accountId))) known.set(accountId, of(accountId));
+    return { markTicks: this.markTicks, of: (accountId) => known.get(accountId) ?? 0 };
   }
 
   /** What stands for a position beside its value: its bucket, or its share of the cross equity by maintenance margin. */
@@ -484,7 +497,7 @@ export class ReferenceSymbol extends ReferenceMarket {
     if (!reduceOnly) {
       const trial = { ...wanted };
       const expected = nothing();
-      const stopped = this.copy().take(trial, expected, time);
+      const stopped = this.copy().take(trial, expected, time, this.means());
       const restingLots = stopped === REASON_NONE ? trial.remainingLots : 0;
       const required = this.pendingInitial(wanted, expected.trades, restingLots) - before;
       this.orders = all;
@@ -496,7 +509,7 @@ export class ReferenceSymbol extends ReferenceMarket {
     this.placedOrders++;
     wanted.priority = this.placedOrders;
     const out = nothing();
-    const reason = this.take(wanted, out, time);
+    const reason = this.take(wanted, out, time, this.means());
     if (reason === REASON_NONE && wanted.remainingLots > 0) {
       wanted.shownLots = Math.min(wanted.displayLots, wanted.remainingLots);
       // In the account's list it stands by its age, as before.
