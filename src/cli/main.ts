@@ -1,12 +1,12 @@
 import { parseArgs } from "node:util";
 import { PerpdClient } from "../client/client.ts";
-import { PerpdError } from "../client/error.ts";
 import { balance, deposit, orders, positions } from "./account.ts";
 import { type Command, UsageError, type Values } from "./command.ts";
 import { commandHelp, DEFAULT_URL, GLOBAL_OPTIONS } from "./help.ts";
 import { fills, ledger } from "./history.ts";
 import { book, markets } from "./market.ts";
 import { close, leverage, margin } from "./position.ts";
+import { reasonsOf } from "./reasons.ts";
 import { stream } from "./stream.ts";
 import { openTerminal, type Terminal } from "./terminal.ts";
 import { amend, cancel, order } from "./trading.ts";
@@ -50,7 +50,7 @@ export async function runCommand(command: Command, args: readonly string[], env:
     return DONE;
   } catch (error) {
     if (!(error instanceof Error)) throw error;
-    for (const line of reasons(error)) terminal.printError(line);
+    for (const line of reasonsOf(error)) terminal.printError(line);
     if (!(error instanceof UsageError)) return FAILED;
     terminal.printError(`usage: perpd ${command.name} ${command.usage}`.trimEnd());
     return MISUSED;
@@ -114,22 +114,13 @@ function clientOf({ name, needsCredentials }: Command, values: Values, env: Envi
   });
 }
 
-/** With or without the API's path. */
+/** With or without the API's path. What may be a password is not repeated. */
 function baseUrlOf(given: string): string {
+  const shown = /[@?#]/.test(given) ? "what is given" : `"${given}"`;
   if (!/^https?:\/\/[^/]/.test(given) || !URL.canParse(given))
-    throw new UsageError(`"${given}" is no URL such as ${DEFAULT_URL}`);
-  const url = given.replace(/\/+$/, "");
-  return new URL(url).pathname === "/" ? `${url}/v1` : url;
-}
-
-function reasons(error: Error): string[] {
-  if (error instanceof PerpdError) {
-    const field = error.field === undefined ? "" : ` (${error.field})`;
-    const details = Object.entries(error.details ?? {}).map(([name, value]) => `  ${name}: ${value}`);
-    return [`${error.message}${field}`, ...details];
-  }
-  if (error instanceof UsageError) return [error.message];
-  // fetch says only that it failed; why is what lies beneath.
-  const cause = error.cause instanceof Error ? error.cause : error;
-  return [`the exchange cannot be reached: ${cause.message || (cause as NodeJS.ErrnoException).code}`];
+    throw new UsageError(`${shown} is no URL such as ${DEFAULT_URL}`);
+  const { origin, pathname, username, password, search, hash } = new URL(given);
+  if (username + password + search + hash !== "")
+    throw new UsageError(`the exchange's URL has no user, no query and no fragment: it is one such as ${DEFAULT_URL}`);
+  return pathname === "/" ? `${origin}/v1` : origin + pathname.replace(/\/+$/, "");
 }

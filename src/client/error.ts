@@ -2,7 +2,10 @@ import type { ErrorBody } from "./types.ts";
 
 export type { ErrorBody } from "./types.ts";
 
-/** A request that the exchange refused: nothing was done. */
+/**
+ * A request that the exchange refused: nothing was done. With the code NOT_PERPD something else has answered in its place,
+ * with what would be success: whether the exchange has seen the request is not known.
+ */
 export class PerpdError extends Error {
   override name = "PerpdError";
   /** The HTTP status; 0 on a WebSocket. */

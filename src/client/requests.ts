@@ -89,6 +89,7 @@ export class Requests {
     const answer = parse(await response.text());
     if (!response.ok)
       throw new PerpdError(response.status, (answer ?? {}) as Partial<ErrorBody>, retryAfterMs(response));
+    if (answer === null) throw new PerpdError(response.status, { code: "NOT_PERPD", message: notPerpd(url) });
     return answer as T;
   }
 
@@ -127,11 +128,15 @@ function retryAfterMs(response: Response): number | undefined {
   return text !== null && /^[0-9]{1,6}$/.test(text) ? 1000 * Number(text) : undefined;
 }
 
-/** null when there is nothing, or nothing that is JSON. */
-function parse(text: string): unknown {
+/** null when it is no JSON object: each answer of a perpd is one, errors included. */
+function parse(text: string): object | null {
   try {
-    return JSON.parse(text);
+    const parsed: unknown = JSON.parse(text);
+    return typeof parsed === "object" && !Array.isArray(parsed) ? parsed : null;
   } catch {
     return null;
   }
 }
+
+const notPerpd = ({ origin }: URL): string =>
+  `what answers at ${origin} is no perpd: the address is another's, or something in between has answered`;

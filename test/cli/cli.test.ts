@@ -1,15 +1,12 @@
 import assert from "node:assert/strict";
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
 import { after, before, type TestContext, test } from "node:test";
-import { fileURLToPath } from "node:url";
 import type { Order, OrderBook, PlacedOrder } from "../../src/client/types.ts";
 import { startServer, type TestServer } from "../e2e/support/server.ts";
 import { Operator, openTrader, type Trader } from "../e2e/support/trader.ts";
 import { until } from "../e2e/support/wait.ts";
+import { type Ended, type Environment, start } from "./support/program.ts";
 
 /** The commands of the built program, against a running exchange. */
-const MAIN = fileURLToPath(new URL("../../src/main.js", import.meta.url));
 
 let server: TestServer;
 let alice: Trader;
@@ -22,28 +19,6 @@ before(async () => {
 });
 
 after(() => server.dispose());
-
-interface Ended {
-  code: number | null;
-  out: string;
-  error: string;
-}
-
-type Environment = Record<string, string>;
-
-/** Nothing of the test's own environment reaches the program. */
-function start(args: readonly string[], env: Environment): { child: ChildProcess; ended: Promise<Ended>; said: Ended } {
-  const child = spawn(process.execPath, [MAIN, ...args], { env, stdio: ["ignore", "pipe", "pipe"] });
-  const said: Ended = { code: null, out: "", error: "" };
-  child.stdout?.setEncoding("utf8").on("data", (text: string) => {
-    said.out += text;
-  });
-  child.stderr?.setEncoding("utf8").on("data", (text: string) => {
-    said.error += text;
-  });
-  const ended = once(child, "close").then(([code]) => ({ ...said, code }));
-  return { child, ended, said };
-}
 
 const run = (args: readonly string[], env: Environment = asAlice()): Promise<Ended> => start(args, env).ended;
 const asAlice = (): Environment => ({ PERPD_URL: server.url, PERPD_TOKEN: alice.token as string });

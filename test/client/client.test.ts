@@ -159,3 +159,17 @@ test("a refusal without a body that the API would send is a PerpdError too", asy
     code: "UNKNOWN_ERROR",
   });
 });
+
+test("a success that no perpd would answer is a PerpdError too, and is not asked for again", async () => {
+  for (const body of ["<html>", "", "null", "[]", "7", '"OK"']) {
+    answers = [{ status: 200, body }];
+    await assert.rejects(new PerpdClient({ baseUrl }).balance(), {
+      name: "PerpdError",
+      status: 200,
+      code: "NOT_PERPD",
+      retryable: false,
+      message: `NOT_PERPD: what answers at ${new URL(baseUrl).origin} is no perpd: the address is another's, or something in between has answered`,
+    });
+  }
+  assert.equal(seen.length, 6);
+});

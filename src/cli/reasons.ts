@@ -1,0 +1,20 @@
+import { PerpdError } from "../client/error.ts";
+import { UsageError } from "./command.ts";
+
+/** Why a command failed, in lines for the person who gave it. */
+export function reasonsOf(error: Error): string[] {
+  if (error instanceof PerpdError) {
+    const field = error.field === undefined ? "" : ` (${error.field})`;
+    const details = Object.entries(error.details ?? {}).map(([name, value]) => `  ${name}: ${value}`);
+    return [`${error.message}${field}`, ...details];
+  }
+  if (error instanceof UsageError) return [error.message];
+  if (!isOfFetch(error)) return [`unexpected: ${error}`];
+  // fetch says only that it failed; why is what lies beneath.
+  const cause = error.cause instanceof Error ? error.cause : error;
+  return [`the exchange cannot be reached: ${cause.message || (cause as NodeJS.ErrnoException).code}`];
+}
+
+/** A connection that failed is a TypeError with its cause; one that took too long says so by name. Neither is a bug of ours. */
+const isOfFetch = (error: Error): boolean =>
+  error.name === "TimeoutError" || (error instanceof TypeError && error.cause instanceof Error);

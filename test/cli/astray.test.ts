@@ -1,0 +1,56 @@
+import assert from "node:assert/strict";
+import { createServer, type RequestListener } from "node:http";
+import type { AddressInfo } from "node:net";
+import { type TestContext, test } from "node:test";
+import { DEFAULT_URL } from "../../src/cli/help.ts";
+import { type Ended, start } from "./support/program.ts";
+
+/** The commands of the built program where there is no exchange: something else answers, or nobody. */
+
+/** A server that is no perpd; resolves with its URL. */
+async function serve(t: TestContext, answer: RequestListener): Promise<string> {
+  const server = createServer(answer);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  t.after(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+const run = (args: readonly string[], env: Record<string, string>): Promise<Ended> =>
+  start(args, { PERPD_TOKEN: "T", ...env }).ended;
+
+test("what answers but is no perpd has not done what was asked", async (t) => {
+  const url = await serve(t, (_request, response) => response.end("<html>It works!</html>"));
+  for (const args of [["markets"], ["order", "buy", "BTC-PERP", "1", "market", "--json"], ["cancel", "--all"]]) {
+    const { code, out, error } = await run(args, { PERPD_URL: url });
+    assert.deepEqual([code, out], [1, ""], args.join(" "));
+    assert.match(error, new RegExp(`^NOT_PERPD: what answers at ${url} is no perpd: .*\n$`));
+  }
+});
+
+test("an answer that is not understood is not called an exchange that is away", async (t) => {
+  const url = await serve(t, (_request, response) => response.end("{}"));
+  const { code, out, error } = await run(["markets"], { PERPD_URL: url });
+  assert.deepEqual([code, out], [1, ""]);
+  assert.match(error, /^unexpected: TypeError: .*\n$/);
+});
+
+test("a URL with more than an address is refused, and what may be a password not repeated", async () => {
+  const cases: [url: string, said: RegExp][] = [
+    ["http://127.0.0.1:2/#v1", /no user, no query and no fragment/],
+    ["http://127.0.0.1:2/v1?token=hunter2", /no user, no query and no fragment/],
+    ["http://me:hunter2@127.0.0.1:2/v1", /no user, no query and no fragment/],
+    ["http://hunter2@127.0.0.1:2", /no user, no query and no fragment/],
+    ["http://me:hunter2@127.0.0.1:port", /^what is given is no URL such as/],
+    ["http:///v1", /^"http:\/\/\/v1" is no URL such as/],
+  ];
+  for (const [url, said] of cases) {
+    const { code, out, error } = await run(["markets"], { PERPD_URL: url });
+    assert.deepEqual([code, out], [2, ""], url);
+    assert.match(error, said);
+    assert.ok(error.includes(DEFAULT_URL));
+    assert.doesNotMatch(error, /hunter2/);
+  }
+});
