@@ -1,10 +1,11 @@
+import { ConfigError } from "./config/error.ts";
 import { helpText } from "./config/help.ts";
 import { SETTING_NAMES, type Settings, schemaOf } from "./config/settings.ts";
-import { ConfigError, readEnvironment, readFile, readFlags } from "./config/sources.ts";
+import { readEnvironment, readFile, readFlags } from "./config/sources.ts";
 import { compileInstrument } from "./core/instrument.ts";
 import { parseQuanta, type Quanta } from "./core/units.ts";
 
-export { ConfigError } from "./config/sources.ts";
+export { ConfigError } from "./config/error.ts";
 
 /** The settings of one run, checked one by one and against each other. Plain data: it can be sent to a thread. */
 export interface Config extends Readonly<Omit<Settings, "faucetCap" | "insuranceSeed">> {

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { DEFAULT_FEED } from "../src/config/feed.ts";
 import { DEFAULT_INSTRUMENTS } from "../src/config/instruments.ts";
 import { environmentName, SETTING_NAMES, schemaOf } from "../src/config/settings.ts";
 import { type Config, ConfigError, loadConfig } from "../src/config.ts";
@@ -156,6 +157,36 @@ test("a secret is not repeated in the refusal", () => {
   const message = refusal(["--operator-token", "two words"]);
   assert.match(message, /--operator-token/);
   assert.doesNotMatch(message, /two words/);
+});
+
+test("what stands in the file is not repeated when it is broken or not as it should be", () => {
+  const feed = { ...DEFAULT_FEED, sources: [{ exchange: "okx", options: { apiKey: "hunter2" } }] };
+  const [source] = feed.sources;
+  const rows: [content: unknown, message: RegExp][] = [
+    [{ feed: { ...feed, pollMs: "hunter2" } }, /\.json: feed\.pollMs must be integer$/],
+    [{ feed: { ...feed, minSources: 0 } }, /: feed\.minSources must be >= 1$/],
+    [{ feed: { ...feed, sources: [{ ...source, weight: 0 }] } }, /: feed\.sources\[0\]\.weight must be > 0$/],
+    [{ feed: { ...feed, sources: [{ ...source, secret: "hunter2" }] } }, /: feed\.sources\[0\] .*: secret$/],
+    [{ feed: { ...feed, sources: [{ exchange: "okx", options: "hunter2" }] } }, /\[0\]\.options must be object$/],
+    [{ feed: "hunter2" }, /: feed must be object$/],
+    ['{\n  "operatorToken": hunter2\n}', /is not JSON: the fault is in line 2, column 20$/],
+    ['{\n  "operatorToken": "hunter2",\n}', /is not JSON: the fault is in line 3, column 1$/],
+    ['{"feed": ["hunter2",\r\n"hunter2",]}', /is not JSON: the fault is in line 2, column 11$/],
+    ['{"operatorToken": "hunter2" "port": 1}', /is not JSON: the fault is in line 1, column 29$/],
+    ['{"operatorToken": "hunter2"', /is not JSON: the fault is in line 1, column 2[78]$/],
+    ["{\"operatorToken\": ' JSON at position 1'}", /is not JSON: the fault is in line 1, column 19$/],
+    ["hunter2", /is not JSON: the fault is in line 1, column 1$/],
+    ["", /is not JSON: the fault is in line 1, column 1$/],
+  ];
+  for (const [content, expected] of rows) {
+    const message = refusal(["--config", file(content)]);
+    assert.match(message, expected);
+    assert.doesNotMatch(message, /hunter2/);
+  }
+});
+
+test("the mark that some editors begin a file with is no fault", () => {
+  assert.equal(start(["--config", file('\uFEFF{"port": 5}')]).port, 5);
 });
 
 test("settings that hardly do what was meant are warned of", () => {

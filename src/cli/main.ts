@@ -107,6 +107,10 @@ function clientOf({ name, needsCredentials }: Command, values: Values, env: Envi
     throw new UsageError("an API key and its secret go together: PERPD_API_KEY and PERPD_SECRET");
   if (needsCredentials && token === undefined && apiKey === undefined)
     throw new UsageError(`${name} is about an account: set PERPD_TOKEN, or PERPD_API_KEY and PERPD_SECRET`);
+  // It would be fetch that refuses it, with the whole of it in its message.
+  for (const [what, value] of Object.entries({ token, "API key": apiKey, secret }))
+    if (value !== undefined && !/^[\x21-\x7e]+$/.test(value))
+      throw new UsageError(`the ${what} is not printable ASCII without spaces`);
   return new PerpdClient({
     baseUrl: baseUrlOf(setting("url", "PERPD_URL") ?? DEFAULT_URL),
     ...(token !== undefined && { token }),

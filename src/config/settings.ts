@@ -17,7 +17,7 @@ export interface SettingOptions extends TSchemaOptions {
   expected?: string;
   /** Never shown again in errors. */
   secret?: boolean;
-  /** Too long for an environment variable. */
+  /** Too long for an environment variable, and too much to show again in errors. */
   fileOnly?: boolean;
 }
 
@@ -319,8 +319,6 @@ export const SETTINGS = Type.Object(
       ...FeedSetting,
       ...setting({
         default: DEFAULT_FEED,
-        expected:
-          "{ sources: [{ exchange, weight, quoteAsset, symbols, options, module }], pollMs, maxAgeMs, maxDeviation, minSources }",
         description:
           "the exchanges that the price source feed asks, through ccxt, and how it puts together what they say",
         fileOnly: true,

@@ -1,5 +1,6 @@
-import { readFileSync } from "node:fs";
 import Value from "typebox/value";
+import { ConfigError } from "./error.ts";
+import { readJson } from "./json-file.ts";
 import {
   environmentName,
   SETTING_NAMES,
@@ -8,11 +9,6 @@ import {
   type SettingSchema,
   schemaOf,
 } from "./settings.ts";
-
-/** A setting that cannot be used. The message names it and says what would be valid; secrets are not repeated. */
-export class ConfigError extends Error {
-  override name = "ConfigError";
-}
 
 /** Those of the commands that trade on an exchange: whoever has set them may run one, too. */
 const CLIENT_VARIABLES: ReadonlySet<string> = new Set(["PERPD_URL", "PERPD_TOKEN", "PERPD_API_KEY", "PERPD_SECRET"]);
@@ -81,7 +77,7 @@ export function readEnvironment(env: Readonly<Record<string, string | undefined>
 
 /** A JSON object of settings by name. `on` and `off` are understood for true and false, as on the command line. */
 export function readFile(path: string): Values {
-  const parsed = parseJson(path);
+  const parsed = readJson(path);
   if (typeof parsed !== "object" || parsed === null || Array.isArray(parsed))
     throw new ConfigError(`${path}: a JSON object of settings belongs here`);
   const values: Values = new Map();
@@ -121,21 +117,21 @@ function switchOf(text: string): boolean | null {
 
 function checkValue(name: SettingName, value: unknown, source: string): unknown {
   if (Value.Check(SETTINGS.properties[name], value)) return value;
-  if (name === "instruments") throw new ConfigError(`${source}${firstFault(value)}`);
   const schema = schemaOf(name);
+  if (schema.fileOnly) throw new ConfigError(`${source}${firstFault(name, value)}`);
   const shown = schema.secret ? "the given value" : JSON.stringify(value);
   throw new ConfigError(`${source}: ${shown} is not ${expectation(schema)}`);
 }
 
-/** `[0].tickSize must be string`: where in the instruments the first fault lies. */
-function firstFault(instruments: unknown): string {
-  for (const error of Value.Errors(SETTINGS.properties.instruments, instruments)) {
+/** `[0].tickSize must be string`: where the first fault of a value with many parts lies. Values stay out: some are secret. */
+function firstFault(name: SettingName, value: unknown): string {
+  for (const error of Value.Errors(SETTINGS.properties[name], value)) {
     if (error.keyword === "boolean") continue; // says once more what additionalProperties says better
     const path = error.instancePath.replace(/\/([0-9]+)/g, "[$1]").replace(/\//g, ".");
     const extra = error.keyword === "additionalProperties" ? `: ${error.params.additionalProperties.join(", ")}` : "";
     return `${path} ${error.message}${extra}`;
   }
-  return " is not a list of instruments";
+  return " is not what belongs here";
 }
 
 /** What a setting's value must be, in words. */
@@ -145,18 +141,4 @@ export function expectation(schema: SettingSchema): string {
   if (schema.type === "boolean") return "on or off";
   const multiple = schema.multipleOf === undefined ? "" : `, a multiple of ${schema.multipleOf}`;
   return `a whole number from ${schema.minimum} to ${schema.maximum}${multiple}`;
-}
-
-function parseJson(path: string): unknown {
-  let text: string;
-  try {
-    text = readFileSync(path, "utf8");
-  } catch (error) {
-    throw new ConfigError(`cannot read the configuration file ${path}: ${(error as NodeJS.ErrnoException).code}`);
-  }
-  try {
-    return JSON.parse(text);
-  } catch (error) {
-    throw new ConfigError(`${path} is not JSON: ${(error as Error).message}`);
-  }
 }

@@ -54,3 +54,20 @@ test("a URL with more than an address is refused, and what may be a password not
     assert.doesNotMatch(error, /hunter2/);
   }
 });
+
+test("a token, key or secret that no request can carry is refused, and not repeated", async () => {
+  const cases: [env: Record<string, string>, args: string[], said: RegExp][] = [
+    [{ PERPD_TOKEN: "hunter2\nmore" }, [], /^the token is not printable ASCII without spaces\n/],
+    [{ PERPD_TOKEN: "hunter2 " }, [], /^the token is not/],
+    [{}, ["--token", "hunter2é"], /^the token is not/],
+    [{}, ["--token", ""], /^the token is not/],
+    [{ PERPD_API_KEY: "hunter2\r", PERPD_SECRET: "S" }, [], /^the API key is not/],
+    [{ PERPD_API_KEY: "K", PERPD_SECRET: "hunter2\n" }, [], /^the secret is not/],
+  ];
+  for (const [env, args, said] of cases) {
+    const { code, out, error } = await run(["balance", ...args], { PERPD_URL: "http://127.0.0.1:2", ...env });
+    assert.deepEqual([code, out], [2, ""], error);
+    assert.match(error, said);
+    assert.doesNotMatch(error, /hunter2/);
+  }
+});
