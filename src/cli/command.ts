@@ -24,8 +24,6 @@ export interface Call {
   terminal: Terminal;
   /** Print what the exchange says as it is, as JSON. */
   asJson: boolean;
-  /** Aborted when the person wants it to end. */
-  signal: AbortSignal;
 }
 
 export interface Command {

@@ -65,10 +65,7 @@ async function run(
   terminal: Terminal,
 ): Promise<void> {
   const client = clientOf(command, values, env);
-  const stop = new AbortController();
-  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stop.abort());
-  const signal = AbortSignal.any([stop.signal, terminal.closed]);
-  await command.run({ client, positionals, values, terminal, asJson: values.json === true, signal });
+  await command.run({ client, positionals, values, terminal, asJson: values.json === true });
 }
 
 function parse(command: Command, args: readonly string[]): { positionals: string[]; values: Values } {

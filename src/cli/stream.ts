@@ -17,11 +17,12 @@ export const stream: Command = {
     count: { type: "string", argument: "N", description: "end after so many messages" },
   },
   needsCredentials: false,
-  async run({ client, positionals: [channel = "", symbol], values, terminal, asJson, signal }) {
-    const { print, paint } = terminal;
+  async run({ client, positionals: [channel = "", symbol], values, terminal, asJson }) {
+    const { print, paint, closed } = terminal;
     const request = requestOf(channel, symbol, values);
     const last = count(values, "count") ?? Number.POSITIVE_INFINITY;
     const show = asJson ? (message: ChannelMessage) => [JSON.stringify(message)] : linesOf(paint);
+    endWhenInterrupted();
     // A stream waits for an exchange that is away; a person who has mistyped its address does not.
     await client.health();
     await new Promise<void>((resolve, reject) => {
@@ -40,11 +41,20 @@ export const stream: Command = {
         following.close();
         resolve();
       };
-      signal.addEventListener("abort", end, { once: true });
-      if (signal.aborted) end();
+      closed.addEventListener("abort", end, { once: true });
+      if (closed.aborted) end();
     });
   },
 };
+
+/**
+ * Ctrl-C is the way out of a stream, so it is no failure. It is a way out at once: the connection need not be closed first,
+ * which an exchange that hangs would delay. What is printed gets to its reader; a second Ctrl-C does not wait for that.
+ */
+function endWhenInterrupted(): void {
+  for (const signal of ["SIGINT", "SIGTERM"] as const)
+    process.once(signal, () => process.stdout.write("", () => process.exit(0)));
+}
 
 function requestOf(name: string, symbol: string | undefined, values: Values): ChannelRequest {
   const channel = oneOf("channel", name, [...PUBLIC, ...PRIVATE]).toLowerCase() as ChannelRequest["channel"];

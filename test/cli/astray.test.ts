@@ -3,6 +3,7 @@ import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { type TestContext, test } from "node:test";
 import { DEFAULT_URL } from "../../src/cli/help.ts";
+import { until } from "../e2e/support/wait.ts";
 import { type Ended, start } from "./support/program.ts";
 
 /** The commands of the built program where there is no exchange: something else answers, or nobody. */
@@ -70,4 +71,26 @@ test("a token, key or secret that no request can carry is refused, and not repea
     assert.match(error, said);
     assert.doesNotMatch(error, /hunter2/);
   }
+});
+
+test("a command that waits for an answer is ended by a signal; a stream ends well", async (t) => {
+  let asked = 0;
+  const url = await serve(t, () => {
+    asked++;
+  });
+  const cases: [args: string[], code: number | null][] = [
+    [["balance"], null],
+    [["order", "buy", "BTC-PERP", "1", "market"], null],
+    [["stream", "trades", "BTC-PERP"], 0],
+  ];
+  for (const signal of ["SIGINT", "SIGTERM"] as const)
+    for (const [args, code] of cases) {
+      const before = asked;
+      const { child, ended } = start(args, { PERPD_TOKEN: "T", PERPD_URL: url });
+      t.after(() => child.kill("SIGKILL"));
+      await until("the request", () => asked > before);
+      child.kill(signal);
+      assert.deepEqual(await ended, { code, out: "", error: "" }, `${args[0]} ${signal}`);
+      assert.equal(child.signalCode, code === null ? signal : null);
+    }
 });
