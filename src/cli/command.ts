@@ -6,6 +6,18 @@ export class UsageError extends Error {
   override name = "UsageError";
 }
 
+/** Some of what was asked for could not be done, and what could has been printed. */
+export class PartlyFailedError extends Error {
+  override name = "PartlyFailedError";
+  /** One for each failure. */
+  readonly lines: readonly string[];
+
+  constructor(lines: readonly string[]) {
+    super(lines.join("\n"));
+    this.lines = lines;
+  }
+}
+
 export interface Option {
   type: "string" | "boolean";
   /** Stands for the value in the help text. */

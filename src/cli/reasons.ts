@@ -1,8 +1,9 @@
 import { PerpdError } from "../client/error.ts";
-import { UsageError } from "./command.ts";
+import { PartlyFailedError, UsageError } from "./command.ts";
 
 /** Why a command failed, in lines for the person who gave it. */
-export function reasonsOf(error: Error): string[] {
+export function reasonsOf(error: Error): readonly string[] {
+  if (error instanceof PartlyFailedError) return error.lines;
   if (error instanceof PerpdError) {
     const field = error.field === undefined ? "" : ` (${error.field})`;
     const details = Object.entries(error.details ?? {}).map(([name, value]) => `  ${name}: ${value}`);

@@ -1,7 +1,8 @@
-import type { PlacedOrder, TriedOrder } from "../client/types.ts";
+import type { Order, PlacedOrder, TriedOrder } from "../client/types.ts";
 import { orderTable } from "./account.ts";
-import { type Call, type Command, oneOf, text, UsageError } from "./command.ts";
+import { type Call, type Command, oneOf, PartlyFailedError, text, UsageError } from "./command.ts";
 import { ORDER_OPTIONS, orderOf, SIDES } from "./new-order.ts";
+import { reasonsOf } from "./reasons.ts";
 import type { Paint } from "./terminal.ts";
 
 export const order: Command = {
@@ -78,20 +79,29 @@ export const cancel: Command = {
     if (isAll === positionals.length > 0) throw new UsageError("cancel takes the ids of orders, or --all");
     const [symbol, side] = [text(values, "symbol"), text(values, "side")];
     if (!isAll && (symbol ?? side) !== undefined) throw new UsageError("--symbol and --side go with --all");
-    const ended = isAll
-      ? await client.cancelOrders({
-          ...(symbol !== undefined && { symbol }),
-          ...(side !== undefined && { side: oneOf("--side", side, SIDES) }),
-        })
-      : { data: await cancelEach(call) };
+    if (!isAll) return cancelEach(call);
+    const { data } = await client.cancelOrders({
+      ...(symbol !== undefined && { symbol }),
+      ...(side !== undefined && { side: oneOf("--side", side, SIDES) }),
+    });
     const { print, paint } = call.terminal;
-    if (call.asJson) print(JSON.stringify(ended.data));
-    else print(ended.data.length === 0 ? "no open orders" : orderTable(paint, ended.data));
+    if (call.asJson) print(JSON.stringify(data));
+    else print(data.length === 0 ? "no open orders" : orderTable(paint, data));
   },
 };
 
-async function cancelEach({ client, positionals }: Call) {
-  const ended = [];
-  for (const id of positionals) ended.push(await client.cancelOrder(id));
-  return ended;
+/** Each is tried, whatever came of those before it: an order that was meant to be canceled must not rest unnoticed. */
+async function cancelEach({ client, positionals, terminal: { print, paint }, asJson }: Call): Promise<void> {
+  const canceled: Order[] = [];
+  const failures: string[] = [];
+  for (const id of positionals)
+    try {
+      canceled.push(await client.cancelOrder(id));
+    } catch (error) {
+      if (!(error instanceof Error)) throw error;
+      failures.push(`${id}: ${reasonsOf(error)[0]}`);
+    }
+  if (asJson) print(JSON.stringify(canceled));
+  else if (canceled.length > 0) print(orderTable(paint, canceled));
+  if (failures.length > 0) throw new PartlyFailedError(failures);
 }

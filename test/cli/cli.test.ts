@@ -104,8 +104,22 @@ test("a refusal is told with all that the exchange says, and is exit code 1", as
   assert.deepEqual([code, printed], [1, ""]);
   assert.match(error, /^INSUFFICIENT_MARGIN: .* \(quantity\)\n {2}required: \d.*\n {2}available: \d/);
   const unknown = await run(["cancel", "999999"]);
-  assert.equal(unknown.code, 1);
-  assert.match(unknown.error, /^ORDER_NOT_FOUND: /);
+  assert.deepEqual([unknown.code, unknown.out], [1, ""]);
+  assert.match(unknown.error, /^999999: ORDER_NOT_FOUND: .*\n$/);
+});
+
+test("orders are canceled whatever became of the others, and each that was not is named", async () => {
+  for (const name of ["first", "last", "again"]) await out("order", "buy", "BTC-PERP", "0.1", "60000", "--name", name);
+  const ended = await run(["cancel", "client:first", "999999", "client:nobody", "client:last"]);
+  assert.equal(ended.code, 1);
+  assert.match(ended.out, /^order .*\n\d+ +first .*CANCELED.*\n\d+ +last .*CANCELED.*\n$/);
+  assert.match(ended.error, /^999999: ORDER_NOT_FOUND: .*\nclient:nobody: ORDER_NOT_FOUND: .*\n$/);
+  const json = await run(["cancel", "999999", "client:again", "--json"]);
+  const [canceled, ...others] = JSON.parse(json.out) as Order[];
+  assert.deepEqual([json.code, canceled?.clientOrderId, canceled?.status, others], [1, "again", "CANCELED", []]);
+  assert.match(json.error, /^999999: ORDER_NOT_FOUND: .*\n$/);
+  const none = await run(["cancel", "999999", "--json"]);
+  assert.deepEqual([none.code, none.out], [1, "[]\n"]);
 });
 
 test("an exchange that is not there is exit code 1", async () => {
