@@ -2,6 +2,7 @@ import { parseArgs } from "node:util";
 import { PerpdClient } from "../client/client.ts";
 import { balance, deposit, orders, positions } from "./account.ts";
 import { type Command, UsageError, type Values } from "./command.ts";
+import { DONE, FAILED, MISUSED } from "./exit-codes.ts";
 import { commandHelp, DEFAULT_URL, GLOBAL_OPTIONS } from "./help.ts";
 import { fills, ledger } from "./history.ts";
 import { book, markets } from "./market.ts";
@@ -10,11 +11,6 @@ import { reasonsOf } from "./reasons.ts";
 import { stream } from "./stream.ts";
 import { openTerminal, type Terminal } from "./terminal.ts";
 import { amend, cancel, order } from "./trading.ts";
-
-/** Exit codes. FAILED: the exchange refused, or could not be reached. MISUSED: nothing was sent. */
-const DONE = 0;
-const FAILED = 1;
-const MISUSED = 2;
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

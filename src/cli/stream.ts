@@ -2,6 +2,7 @@ import type { PerpdError } from "../client/error.ts";
 import { LocalOrderBook } from "../client/order-book.ts";
 import type { ChannelMessage, ChannelRequest, KlinesQuery } from "../client/types.ts";
 import { type Command, count, oneOf, text, type Values } from "./command.ts";
+import { DONE } from "./exit-codes.ts";
 import { type Paint, signed } from "./terminal.ts";
 
 const PUBLIC = ["ORDERBOOK", "TRADES", "LIQUIDATIONS", "TICKER", "KLINES"] as const;
@@ -53,7 +54,7 @@ export const stream: Command = {
  */
 function endWhenInterrupted(): void {
   for (const signal of ["SIGINT", "SIGTERM"] as const)
-    process.once(signal, () => process.stdout.write("", () => process.exit(0)));
+    process.once(signal, () => process.stdout.write("", () => process.exit(DONE)));
 }
 
 function requestOf(name: string, symbol: string | undefined, values: Values): ChannelRequest {

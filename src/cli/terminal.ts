@@ -1,4 +1,5 @@
 import { styleText } from "node:util";
+import { FAILED } from "./exit-codes.ts";
 
 type Style = Parameters<typeof styleText>[0];
 export type Paint = (style: Style, text: string) => string;
@@ -17,14 +18,18 @@ export interface Terminal {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The process's own: coloured where a person looks at it, unless NO_COLOR is set; FORCE_COLOR says otherwise. */
+/**
+ * The process's own: coloured where a person looks at it, unless NO_COLOR is set; FORCE_COLOR says otherwise. Where nothing
+ * more can be written, as on a full disk, it ends the process: a command prints when it has done the rest.
+ */
 export function openTerminal(env: Environment): Terminal {
   const hasColours = env.FORCE_COLOR ? env.FORCE_COLOR !== "0" : process.stdout.isTTY && !env.NO_COLOR;
   const closed = new AbortController();
   for (const output of [process.stdout, process.stderr])
     output.on("error", (error: NodeJS.ErrnoException) => {
-      if (error.code !== "EPIPE") throw error;
-      closed.abort();
+      if (error.code === "EPIPE") return closed.abort();
+      process.stderr.write(`the output cannot be written: ${error.message}\n`);
+      process.exit(FAILED);
     });
   return {
     print: (line) => process.stdout.write(`${line}\n`),

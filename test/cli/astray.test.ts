@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { closeSync, existsSync, openSync } from "node:fs";
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { type TestContext, test } from "node:test";
@@ -7,6 +8,9 @@ import { until } from "../e2e/support/wait.ts";
 import { type Ended, start } from "./support/program.ts";
 
 /** The commands of the built program where there is no exchange: something else answers, or nobody. */
+
+/** A disk without room. Linux. */
+const FULL = "/dev/full";
 
 /** A server that is no perpd; resolves with its URL. */
 async function serve(t: TestContext, answer: RequestListener): Promise<string> {
@@ -93,4 +97,15 @@ test("a command that waits for an answer is ended by a signal; a stream ends wel
       assert.deepEqual(await ended, { code, out: "", error: "" }, `${args[0]} ${signal}`);
       assert.equal(child.signalCode, code === null ? signal : null);
     }
+});
+
+test("results that cannot be written are a failure, told in one line", { skip: !existsSync(FULL) }, async (t) => {
+  const url = await serve(t, (_request, response) => response.end(JSON.stringify({ data: [] })));
+  const full = openSync(FULL, "w");
+  t.after(() => closeSync(full));
+  for (const args of [["fills"], ["fills", "--json"], ["fills", "--help"]]) {
+    const { code, error } = await start(args, { PERPD_TOKEN: "T", PERPD_URL: url }, full).ended;
+    assert.equal(code, 1);
+    assert.match(error, /^the output cannot be written: ENOSPC: no space left on device.*\n$/);
+  }
 });

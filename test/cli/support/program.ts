@@ -12,12 +12,13 @@ export interface Ended {
 
 export type Environment = Record<string, string>;
 
-/** Nothing of the test's own environment reaches the program. */
+/** Nothing of the test's own environment reaches the program. `output`: the file that it writes its results to. */
 export function start(
   args: readonly string[],
   env: Environment,
+  output: number | "pipe" = "pipe",
 ): { child: ChildProcess; ended: Promise<Ended>; said: Ended } {
-  const child = spawn(process.execPath, [MAIN, ...args], { env, stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(process.execPath, [MAIN, ...args], { env, stdio: ["ignore", output, "pipe"] });
   const said: Ended = { code: null, out: "", error: "" };
   child.stdout?.setEncoding("utf8").on("data", (text: string) => {
     said.out += text;
