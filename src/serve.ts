@@ -5,6 +5,7 @@ import type { Config } from "./config.ts";
 import { type Exchange, openExchange } from "./exchange.ts";
 import { Feed, type FeedLog } from "./feed/feed.ts";
 import { openSource } from "./feed/sources.ts";
+import { probePort } from "./front/port-probe.ts";
 import { openDemoAccount } from "./sandbox/accounts.ts";
 import { Sandbox } from "./sandbox/sandbox.ts";
 import { lockDataFolder } from "./store/lock.ts";
@@ -26,6 +27,7 @@ export async function serve(
   const log = pino({ level: config.logLevel }, pino.destination({ dest: 2, sync: true }));
   tuneV8();
   for (const warning of warnings) log.warn(warning);
+  await probePort(config.host, config.port);
   await lockDataFolder(config.data);
   // Before the database, whose presence says that there must be a secret already.
   const secret = openSecret(config.data);
