@@ -148,6 +148,7 @@ test("what is refused, and that the message names the culprit and the way out", 
     [["--config", file({ instruments: [BTC, { ...BTC, id: 2 }] })], {}, /the symbol BTC-PERP is used twice/],
     [["--config", file({ instruments: [{ ...BTC, minQuantity: "101" }] })], {}, /minQuantity is above maxQuantity/],
     [["--config", file({ instruments: [{ ...BTC, maxPrice: "2000000" }] })], {}, /BTC-PERP\.maxPrice: at most 2\^24/],
+    [["--config", file({ instruments: [{ ...BTC, takerFeeRate: "2" }] })], {}, /BTC-PERP\.takerFeeRate: at most 0\.1/],
     [["--config", file({ instruments: [{ ...BTC, tickSize: "0.0001" }] })], {}, /tickSize × stepSize/],
   ];
   for (const [args, env, message] of rows) assert.match(refusal(args, env), message);

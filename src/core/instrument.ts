@@ -98,6 +98,9 @@ export interface Instrument {
 }
 
 const IMPACT_MARGIN_QUANTA = 200 * QUANTA_PER_USDC;
+/** Of the notional. More is a slip of the pen, such as percent for a rate, and empties accounts: 10 %, and 100 % an interval. */
+const MAX_FEE_PPM = PPM / 10;
+const MAX_FUNDING_PPM = PPM;
 
 /** Proves that no product of the instrument can pass 2^53; throws an Error that names the offending setting. */
 export function compileInstrument(config: InstrumentConfig): Instrument {
@@ -126,11 +129,11 @@ export function compileInstrument(config: InstrumentConfig): Instrument {
     minNotionalQuanta: wholeSteps(config.minNotional, "0.000001", `${name}.minNotional`),
     maxPriceTicks: wholeSteps(config.maxPrice, config.tickSize, `${name}.maxPrice`),
     maxOpenOrders: config.maxOpenOrders,
-    makerFeePpm: configPpm(config.makerFeeRate, `${name}.makerFeeRate`),
-    takerFeePpm: configPpm(config.takerFeeRate, `${name}.takerFeeRate`),
-    liquidationFeePpm: configPpm(config.liquidationFeeRate, `${name}.liquidationFeeRate`),
+    makerFeePpm: boundedPpm(config.makerFeeRate, MAX_FEE_PPM, `${name}.makerFeeRate`),
+    takerFeePpm: boundedPpm(config.takerFeeRate, MAX_FEE_PPM, `${name}.takerFeeRate`),
+    liquidationFeePpm: boundedPpm(config.liquidationFeeRate, MAX_FEE_PPM, `${name}.liquidationFeeRate`),
     fundingIntervalMs: config.fundingIntervalHours * 3_600_000,
-    fundingCapPpb: configPpm(config.fundingRateCap, `${name}.fundingRateCap`) * 1000,
+    fundingCapPpb: boundedPpm(config.fundingRateCap, MAX_FUNDING_PPM, `${name}.fundingRateCap`) * 1000,
     impactNotionalQuanta: IMPACT_MARGIN_QUANTA * (config.riskTiers[0]?.maxLeverage ?? 0),
     priceBandPpm: configPpm(config.priceBand, `${name}.priceBand`),
     indexJumpPpm: configPpm(config.indexJumpLimit ?? "0.1", `${name}.indexJumpLimit`),
@@ -171,6 +174,12 @@ export function printPrice(instrument: Instrument, priceTicks: PriceTicks): stri
 
 export function printQuantity(instrument: Instrument, quantityLots: QuantityLots): string {
   return printFixed(quantityLots * instrument.stepUnits, instrument.quantityDecimals);
+}
+
+function boundedPpm(text: string, mostPpm: RatePpm, name: string): RatePpm {
+  const ppm = configPpm(text, name);
+  if (ppm > mostPpm) throw new Error(`${name}: at most ${mostPpm / PPM}, as a rate of the notional`);
+  return ppm;
 }
 
 function wholeSteps(text: string, step: string, name: string): number {

@@ -38,6 +38,10 @@ test("each setting that cannot hold is refused by its name", () => {
     [{ maxPrice: "16777217" }, /maxPrice: at most 2\^24 ticks/],
     [{ makerFeeRate: "0.0000001" }, /makerFeeRate: .* finer/],
     [{ takerFeeRate: "x" }, /takerFeeRate/],
+    [{ makerFeeRate: "0.100001" }, /makerFeeRate: at most 0\.1, as a rate/],
+    [{ takerFeeRate: "2" }, /takerFeeRate: at most 0\.1/],
+    [{ liquidationFeeRate: "0.9" }, /liquidationFeeRate: at most 0\.1/],
+    [{ fundingRateCap: "4" }, /fundingRateCap: at most 1/],
     [{ priceBand: "0" }, /priceBand: 0 to 1/],
     [{ priceBand: "1" }, /priceBand: 0 to 1/],
     // 10,000 ticks × 225,180 lots × 10^6 quanta pass 2^51
@@ -57,6 +61,9 @@ test("each setting that cannot hold is refused by its name", () => {
 });
 
 test("what just holds is taken", () => {
+  const most = { makerFeeRate: "0.1", takerFeeRate: "0.1", liquidationFeeRate: "0.1", fundingRateCap: "1" };
+  const { makerFeePpm, takerFeePpm, liquidationFeePpm, fundingCapPpb } = instrument(PLAIN, most);
+  assert.deepEqual([makerFeePpm, takerFeePpm, liquidationFeePpm, fundingCapPpb], [100_000, 100_000, 100_000, 10 ** 9]);
   assert.equal(instrument(PLAIN, { maxQuantity: "225179" }).maxPositionLots, 225_179);
   assert.equal(
     instrument(PLAIN, { stepSize: "0.000001", maxPrice: "16777216", minQuantity: "0.000001", maxQuantity: "100" })
