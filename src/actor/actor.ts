@@ -184,12 +184,8 @@ export class ActorWorker {
     for (const { actor } of this.hosted.values()) {
       turn.begin(this.lastTime);
       if (actor.proceed(turn)) more = true;
-      if (!turn.hasEvents) {
-        turn.drop();
-        continue;
-      }
-      actor.settle(turn.push(actor.actorId, 0), this.lastTime);
-      pushed = true;
+      if (this.pushWork(actor)) pushed = true;
+      if (actor.isFiring && this.fire(actor)) pushed = true;
     }
     if (pushed) this.options.out.ring();
     return more;
@@ -208,6 +204,26 @@ export class ActorWorker {
     if (turn.hasEvents) actor.settle(turn.push(actorId, requestId), this.lastTime);
     else if (command.type !== Tick.code) turn.push(actorId, requestId);
     else turn.drop();
+    if (actor.isFiring) this.fire(actor);
+  }
+
+  /** One turn: whatever has come due in whatever number, commands go on between its shares. Returns as pushWork(). */
+  private fire(actor: Actor): boolean {
+    const { turn } = this;
+    turn.begin(this.lastTime);
+    actor.fire(turn);
+    return this.pushWork(actor);
+  }
+
+  /** The turn of an actor that nobody has asked. Returns whether it has come to anything. */
+  private pushWork(actor: Actor): boolean {
+    const { turn } = this;
+    if (!turn.hasEvents) {
+      turn.drop();
+      return false;
+    }
+    actor.settle(turn.push(actor.actorId, 0), this.lastTime);
+    return true;
   }
 
   /**

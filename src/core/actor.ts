@@ -23,6 +23,10 @@ export interface Actor {
   decide(command: { type: number }, turn: Turn): void;
   /** A bounded share of the work that no command waits for, as a turn of its own. Returns whether more is left. */
   proceed(turn: Turn): boolean;
+  /** Something has come due that is not left until no command comes: fire() is called behind each one's turn. */
+  readonly isFiring: boolean;
+  /** A bounded share of it, as a turn of its own. */
+  fire(turn: Turn): void;
   /** Changes state by one event of the log, exactly as the deciding turn did. */
   apply(event: { type: number }, time: number): void;
   /** The turn's events stand in the log at this sequence: stamp what it touched. */

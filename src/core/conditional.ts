@@ -4,7 +4,7 @@ import type { Instrument } from "./instrument.ts";
 import { isWithinKey } from "./key-limits.ts";
 import { bandEdge } from "./mark-limits.ts";
 import { close } from "./matching.ts";
-import { OrderWaits, PlaceOrder, type PlaceTrigger, Refused, type Reply } from "./messages.ts";
+import { OrderWaits, PlaceOrder, type PlaceTrigger, PriceReached, Refused, type Reply } from "./messages.ts";
 import { waitsForRise } from "./order-terms.ts";
 import { answerRepeated, type Placement } from "./placement.ts";
 import { type RefusalCode, refuse } from "./refusals.ts";
@@ -41,10 +41,12 @@ import {
   STATUS_REJECTED,
   STATUS_UNTRIGGERED,
   serialToId,
+  TRIGGER_SOURCES,
 } from "./words.ts";
 
 // Filled in again for each event: a turn hands it on before it goes on (see Turn).
 const waits = blank(OrderWaits);
+const reached = blank(PriceReached);
 
 /** Orders of one account that may wait for a price in one symbol. */
 export const MAX_TRIGGER_ORDERS = 50;
@@ -170,26 +172,48 @@ export class Conditional {
     replyOrder(state, turn, slot, STATUS_UNTRIGGERED, REASON_NONE, true);
   }
 
+  /** Whether orders are due that may fire: while the symbol is halted none may. */
+  get isFiring(): boolean {
+    return this.state.open.due.size > 0 && this.state.haltMode <= MODE_REDUCE_ONLY;
+  }
+
   /**
-   * Fires what the prices of now reach, in a turn behind the one that moved them. What fires may trade and so reach
-   * further orders. What needs margin fires in a turn of its own: gains that its account makes in a turn count behind
-   * it. While the symbol is halted nothing fires. Returns whether more is left to fire.
+   * At the end of a turn: what its prices reach is due, wherever they go before it has fired. While the symbol is halted
+   * no price counts.
    */
-  proceed(turn: Turn): boolean {
-    if (this.state.open.waitingCount === 0 || this.state.haltMode > MODE_REDUCE_ONLY) return false;
-    for (let fired = 0; ; fired++) {
-      const slot = this.next();
-      if (slot === NONE) return false;
-      const isFull = fired === FIRED_PER_TURN || (this.state.hasTouched && !this.state.open.isReduceOnly(slot));
-      if (isFull) return true;
-      this.fire(slot, turn);
+  notePrices(turn: Turn): void {
+    const { state } = this;
+    state.mayReach = false;
+    if (state.open.waitingCount === state.open.due.size || state.haltMode > MODE_REDUCE_ONLY) return;
+    for (const source of TRIGGER_SOURCES.keys()) {
+      this.notePrice(source, false, turn);
+      this.notePrice(source, true, turn);
     }
   }
 
-  private next(): number {
-    const { open, markTicks, lastTicks, indexTicks } = this.state;
-    const slot = open.triggers.firstReached(markTicks, lastTicks, indexTicks);
-    return slot !== NONE ? slot : open.trailing.firstReached(markTicks, lastTicks, indexTicks);
+  private notePrice(source: number, rises: boolean, turn: Turn): void {
+    const { state } = this;
+    const priceTicks = state.priceOf(source);
+    if (state.open.firstReached(source, rises, priceTicks) === NONE) return;
+    reached.triggerBy = source;
+    reached.rises = rises ? 1 : 0;
+    reached.priceTicks = priceTicks;
+    state.priceReached(reached);
+    turn.emit(reached);
+  }
+
+  /**
+   * Fires some of the orders that are due, in a turn behind the one that brought their price. What fires may trade and so
+   * reach further orders, which are due when the turn ends. What needs margin fires in a turn of its own: gains that its
+   * account makes in a turn count behind it.
+   */
+  fireDue(turn: Turn): void {
+    const { state } = this;
+    for (let fired = 0; fired < FIRED_PER_TURN && this.isFiring; fired++) {
+      const slot = state.open.due.first();
+      if (state.hasTouched && !state.open.isReduceOnly(slot)) return;
+      this.fire(slot, turn);
+    }
   }
 
   private fire(slot: number, turn: Turn): void {

@@ -105,6 +105,9 @@ export class LedgerActor implements Actor {
     return false;
   }
 
+  readonly isFiring = false;
+  fire(): void {}
+
   apply(event: Message, time: number): void {
     this.state.apply(event as LedgerEvent, time);
   }

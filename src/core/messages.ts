@@ -371,6 +371,12 @@ export const OrderTriggered = shape(115, "OrderTriggered", {
   triggerTicks: "number",
 });
 
+/**
+ * A price stands here at the end of a turn, and orders wait for it to rise (`rises` 1) or to fall: those that it reaches
+ * are due, and fire in the turns behind, whatever it does by then.
+ */
+export const PriceReached = shape(125, "PriceReached", { triggerBy: "number", rises: "number", priceTicks: "number" });
+
 /** What the order of the OrderPlaced before has beyond it. */
 export const OrderExtended = shape(116, "OrderExtended", {
   orderId: "number",
@@ -755,6 +761,7 @@ export type SymbolEvent =
   | MessageOf<typeof IsolatedMarginSet>
   | MessageOf<typeof OrderWaits>
   | MessageOf<typeof OrderTriggered>
+  | MessageOf<typeof PriceReached>
   | MessageOf<typeof SelfCheckFailed>
   | MessageOf<typeof OrderExtended>
   | MessageOf<typeof OrderGrown>

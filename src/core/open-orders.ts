@@ -1,5 +1,6 @@
 import { Book } from "./book.ts";
 import { Deadlines } from "./deadlines.ts";
+import { DueOrders } from "./due-orders.ts";
 import type { Instrument } from "./instrument.ts";
 import { type OrderTerms, OrderTermsTable, WITH_POSITION, waitsForRise } from "./order-terms.ts";
 import { Orders } from "./orders.ts";
@@ -24,6 +25,7 @@ export class OpenOrders {
   readonly terms = new OrderTermsTable();
   readonly triggers: Triggers;
   readonly trailing: TrailingOrders;
+  readonly due = new DueOrders();
   /** Orders with a goodTillDate, by serial. */
   readonly expiries = new Deadlines();
   reduceOnlyResting = 0;
@@ -121,17 +123,42 @@ export class OpenOrders {
     orders.setWaiting(slot, true);
     this.list(slot);
     this.countWaiting(slot, 1);
-    if (terms.callbackPpm !== 0) this.trailing.add(slot);
+    if (terms.dueSerial !== 0) this.due.load(slot, terms);
+    else if (terms.callbackPpm !== 0) this.trailing.add(slot);
     else this.triggers.add(terms.triggerBy, this.isRiseAwaited(slot), terms.triggerTicks, slot);
   }
 
   /** It waits no more, and does not rest yet. */
   endWait(slot: number): void {
+    if (this.terms.of(slot).dueSerial !== 0) this.due.remove(slot);
+    else this.endWatch(slot);
+    this.orders.setWaiting(slot, false);
+    this.countWaiting(slot, -1);
+  }
+
+  /** The first order that waits for the price to come here, or NONE: those that do not trail, then those that do. */
+  firstReached(source: number, rises: boolean, priceTicks: PriceTicks): number {
+    const slot = this.triggers.firstOf(source, rises, priceTicks);
+    return slot !== NONE ? slot : this.trailing.firstOf(source, rises, priceTicks);
+  }
+
+  /** The price has come here: whoever waited for it is due. */
+  reach(source: number, rises: boolean, priceTicks: PriceTicks): void {
+    const { orders, terms, due } = this;
+    for (;;) {
+      const slot = this.firstReached(source, rises, priceTicks);
+      if (slot === NONE) return;
+      this.endWatch(slot);
+      due.append(slot, terms.of(slot));
+      orders.touch(slot);
+    }
+  }
+
+  /** Its price is watched no more. */
+  private endWatch(slot: number): void {
     const { triggerTicks, triggerBy, callbackPpm } = this.terms.of(slot);
     if (callbackPpm !== 0) this.trailing.remove(slot);
     else this.triggers.remove(triggerBy, this.isRiseAwaited(slot), triggerTicks, slot);
-    this.orders.setWaiting(slot, false);
-    this.countWaiting(slot, -1);
   }
 
   /** A new order has terms. */

@@ -1,10 +1,11 @@
+import type { DueTerms } from "./due-orders.ts";
 import type { AttachedLegs } from "./messages.ts";
 import type { Trailing } from "./trailing.ts";
 import type { PriceTicks, QuantityLots, TimeMs } from "./units.ts";
 import { ATTACHED, BUY, CLOSE_POSITION, STOP, STOP_MARKET, TRAILING_STOP_MARKET } from "./words.ts";
 
 /** What an order has beyond what every order has. Kept beside the orders, so that those without it do not pay for it. */
-export interface OrderTerms extends Trailing {
+export interface OrderTerms extends Trailing, DueTerms {
   /** 0 = it does not wait for a price, nor has it; or does not trail yet. */
   triggerTicks: PriceTicks;
   readonly triggerBy: number;
@@ -42,6 +43,7 @@ export const NO_TERMS: OrderTerms = {
   bestTicks: 0,
   displayLots: 0,
   shownLots: 0,
+  dueSerial: 0,
 };
 
 /** Orders with one of these flags end with the position that they wait to close. */

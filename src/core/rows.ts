@@ -86,6 +86,7 @@ export const OrderTermsRow = shape(206, "OrderTermsRow", {
   bestTicks: "number",
   displayLots: "number",
   shownLots: "number",
+  dueSerial: "number",
 });
 
 /** When all open orders of an account are canceled: while that is awaited. */

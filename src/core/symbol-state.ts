@@ -50,6 +50,7 @@ const {
   OrderTriggered,
   OrderWaits,
   PositionTransferred,
+  PriceReached,
   PriceUpdated,
   SelfCheckFailed,
   SliceShown,
@@ -113,6 +114,8 @@ export class SymbolState {
   maxIndexAgeMs = Number.POSITIVE_INFINITY;
   /** Set by every event, cleared by a snapshot: the counters above go into one small row. */
   changed = false;
+  /** A price, or what waits for one, has changed since the end of a turn was last looked at: see Conditional.notePrices. */
+  mayReach = true;
 
   /** The order that took and has not come to rest: if nothing says otherwise by the turn's end, it is filled. */
   private inHand = NONE;
@@ -190,6 +193,9 @@ export class SymbolState {
       case OrderTriggered.code:
         this.triggered(event, this.slotOf(event.orderId));
         break;
+      case PriceReached.code:
+        this.priceReached(event);
+        break;
       case SelfCheckFailed.code:
         this.selfCheckFailed(event);
         break;
@@ -261,6 +267,7 @@ export class SymbolState {
       bestTicks,
     };
     this.open.wait(slot, terms);
+    this.mayReach = true;
     if (parentId !== 0) this.link(event);
     this.touched.order(slot);
     this.touched.row(at);
@@ -329,6 +336,10 @@ export class SymbolState {
     this.touched.row(this.orders.row(slot));
   }
 
+  priceReached({ triggerBy, rises, priceTicks }: MessageOf<typeof PriceReached>): void {
+    this.open.reach(triggerBy, rises === 1, priceTicks);
+  }
+
   rested(event: MessageOf<typeof OrderRested>, slot: number): void {
     this.inHand = NONE;
     this.open.rest(slot, event.marginPriceTicks, event.lossTicks);
@@ -356,6 +367,7 @@ export class SymbolState {
     else this.touched.order(maker);
     this.touched.row(takerRow);
     this.touched.row(makerRow);
+    if (event.priceTicks !== this.lastTicks) this.mayReach = true;
     this.lastTicks = event.priceTicks;
     this.nextTradeSerial = (event.tradeId - this.instrument.id) / 256 + 1;
     this.changed = true;
@@ -434,6 +446,7 @@ export class SymbolState {
     this.basis1024 = event.basis1024;
     this.priceTime = time;
     this.markMoved = true;
+    this.mayReach = true;
     this.isIndexStale = false;
     this.nextFundingTime = event.nextFundingTime;
     this.premiumCount++;
@@ -510,6 +523,8 @@ export class SymbolState {
     this.haltMode = event.mode;
     this.haltReason = event.mode === MODE_TRADING ? REASON_OF_HALT.NONE : event.reason;
     this.haltUntil = event.until;
+    // While it is halted nothing is reached: what stands at its price when it trades again is.
+    this.mayReach = true;
     if (event.mode === MODE_TRADING) this.fault = "";
     this.changed = true;
   }

@@ -105,10 +105,16 @@ export class SymbolActor implements Actor {
     this.attached = new AttachedOrders(this.state, this.placement);
     this.pricing = new Pricing(this.state);
     this.marginSettings = new MarginSettings(this.state);
-    this.batch = new BatchDecision(this.state, (item, turn) => this.decide(item, turn));
+    this.batch = new BatchDecision(this.state, (item, turn) => this.decidePart(item, turn));
   }
 
   decide(message: Message, turn: Turn): void {
+    this.decidePart(message, turn);
+    if (this.state.mayReach) this.conditional.notePrices(turn);
+  }
+
+  /** A command, or an item of a batch: what waits looks at prices when the whole turn ends. */
+  private decidePart(message: Message, turn: Turn): void {
     const command = message as SymbolCommand;
     if (!leavesWhatIsDue(command.type)) this.endWhatIsDue(turn);
     switch (command.type) {
@@ -194,13 +200,27 @@ export class SymbolActor implements Actor {
     this.endWhatIsDue(turn);
     const isMarking = this.pricing.proceed();
     const isLooking = this.liquidate(turn);
-    const isEnding = this.state.hasOverdue(turn.time);
-    // What comes to wait with an order that has just been filled may be at its price already.
-    const isFiring = isEnding || this.conditional.proceed(turn) || this.state.entryFills.size > 0;
-    this.endTurn(turn);
+    this.fireDue(turn);
     // Behind all that the turn has done: it counts what is in order by now.
     const isChecking = this.selfCheck.proceed(this.state, turn);
-    return isMarking || isLooking || isFiring || isChecking;
+    const isEnding = this.state.hasOverdue(turn.time);
+    return isMarking || isLooking || isEnding || this.isFiring || isChecking;
+  }
+
+  get isFiring(): boolean {
+    return this.conditional.isFiring;
+  }
+
+  fire(turn: Turn): void {
+    this.endWhatIsDue(turn);
+    this.fireDue(turn);
+  }
+
+  /** And the end of the turn. Nothing fires as long as orders are there that should be gone. */
+  private fireDue(turn: Turn): void {
+    if (!this.state.hasOverdue(turn.time)) this.conditional.fireDue(turn);
+    this.endTurn(turn);
+    if (this.state.mayReach) this.conditional.notePrices(turn);
   }
 
   /** Before anything else of a turn: what ends at a time that has come must not trade in it. */
@@ -233,6 +253,7 @@ export class SymbolActor implements Actor {
 
   restored(): void {
     this.state.countFundingOwed();
+    this.state.open.due.inOrder((slot) => this.state.terms.of(slot));
     this.state.refreshAll();
     this.cells.flush();
   }

@@ -122,9 +122,9 @@ export class TrailingOrders {
     }
   }
 
-  /** The order that fires next at these prices (0 = there is none yet), or NONE. */
-  firstReached(markTicks: PriceTicks, lastTicks: PriceTicks, indexTicks: PriceTicks): number {
-    return this.size === 0 ? NONE : this.triggers.firstReached(markTicks, lastTicks, indexTicks);
+  /** The order that this price reaches next (0 = there is none yet), or NONE. */
+  firstOf(source: number, rises: boolean, priceTicks: PriceTicks): number {
+    return this.size === 0 ? NONE : this.triggers.firstOf(source, rises, priceTicks);
   }
 
   private awaitActivation(slot: number, terms: Trailing): void {

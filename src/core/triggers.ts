@@ -80,7 +80,7 @@ export class Triggers {
     this.queueOf(source, rises).remove(triggerTicks, slot);
   }
 
-  /** The order that fires next at these prices (0 = there is none yet), or NONE. */
+  /** The first order that one of these prices reaches (0 = there is none yet), or NONE. */
   firstReached(markTicks: PriceTicks, lastTicks: PriceTicks, indexTicks: PriceTicks): number {
     const prices = [markTicks, lastTicks, indexTicks];
     for (const queue of this.queues) {
@@ -88,6 +88,11 @@ export class Triggers {
       if (slot !== NONE) return slot;
     }
     return NONE;
+  }
+
+  /** The order that this price reaches next (0 = there is none yet), or NONE. */
+  firstOf(source: number, rises: boolean, priceTicks: PriceTicks): number {
+    return this.queueOf(source, rises).firstReached(priceTicks);
   }
 
   private queueOf(source: number, rises: boolean): TriggerQueue {

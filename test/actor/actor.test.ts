@@ -6,7 +6,7 @@ import type { Actor, Turn } from "../../src/core/actor.ts";
 import { AccountCells, CONTRIBUTION_FIELDS } from "../../src/core/cells.ts";
 import { Done, LeverageSet, Tick } from "../../src/core/messages.ts";
 import { encodeMessage } from "../../src/wire/codec.ts";
-import { AT_REQUEST_ID, AT_SEQUENCE } from "../../src/wire/record.ts";
+import { AT_LOG_BYTES, AT_REQUEST_ID, AT_SEQUENCE } from "../../src/wire/record.ts";
 import { allocateRing, Bell, RingConsumer, RingProducer } from "../../src/wire/ring.ts";
 import { make } from "../core/support/exchange.ts";
 
@@ -41,6 +41,16 @@ class Worker implements Actor {
     this.calls.push("work");
     if (this.emits) turn.emit(make(LeverageSet, { accountId: ACCOUNT, leverage: 2 }));
     return --this.work > 0;
+  }
+  /** Shares of what has come due. */
+  due = 0;
+  get isFiring(): boolean {
+    return this.due > 0;
+  }
+  fire(turn: Turn): void {
+    this.calls.push("fire");
+    this.due--;
+    if (this.emits) turn.emit(make(LeverageSet, { accountId: ACCOUNT, leverage: 2 }));
   }
   settle(sequence: number): void {
     if (this.throwsIn === "settle") throw new Error("in settle");
@@ -111,6 +121,22 @@ test("commands that never end do not keep it waiting, nor it them", () => {
   const runs = actor.calls.join(" ").split("work");
   assert.equal(runs.length - 1, 11, "after every 64 commands, and after the last");
   for (const run of runs) assert.ok(run.trim().split(" ").length <= 64);
+});
+
+test("what has come due fires behind each command, a share at a time", () => {
+  const { actor, worker, send, out } = start();
+  actor.due = 3;
+  actor.emits = true;
+  for (const requestId of [1, 2, 3, 4]) send(requestId);
+  worker.step();
+  assert.deepEqual(actor.calls.join(" "), "command fire command fire command fire command");
+  assert.deepEqual(actor.settledAt, [1, 2, 3]);
+  const requests: number[] = [];
+  for (let at = out.peek(); at >= 0; at = out.peek()) {
+    if (out.view.getUint32(at + AT_LOG_BYTES, true) !== 0) requests.push(out.view.getUint32(at + AT_REQUEST_ID, true));
+    out.next();
+  }
+  assert.deepEqual(requests, [0, 0, 0], "each answers nobody");
 });
 
 test("a share that has events is a turn of the log that answers nobody", () => {

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
 import type { NewOrder, Order, PlacedOrder } from "../../src/client/types.ts";
 import { startServer, type TestServer } from "./support/server.ts";
+import { SocketClient } from "./support/socket.ts";
 import { Operator, openTrader, Trader } from "./support/trader.ts";
 import { pause } from "./support/wait.ts";
 
@@ -89,6 +90,20 @@ test("waiting orders are canceled by id, by client order id and with all", async
   assert.deepEqual([canceled, data[0]?.orderId, data[0]?.triggerPrice], [1, c.orderId, "66000"]);
   assert.equal((await alice.order(b.orderId)).triggerPrice, "66000");
   await alice.refused("ORDER_NOT_OPEN", "DELETE", `/orders/${a.orderId}`);
+});
+
+test("a stop fires at a last price that comes and goes within a moment", async () => {
+  await bob.buy("0.1", "64000");
+  await bob.sell("0.1", "65000");
+  const carol = await openTrader(server);
+  await carol.market("BUY", "0.01");
+  const { orderId } = await alice.place(stop({ triggerPrice: "64500", triggerBy: "LAST" }));
+  // As near to each other as requests can be: a batch would be one turn.
+  const socket = await SocketClient.openAs(server.wsUrl, carol.token);
+  const order = { symbol: "BTC-PERP", type: "MARKET", quantity: "0.001" };
+  await Promise.all(["SELL", "BUY"].map((side) => socket.request("order.place", { params: { ...order, side } })));
+  assert.equal((await alice.fired(orderId)).avgPrice, "64000");
+  await bob.cancelAll();
 });
 
 test("a stop and a take-profit close the position and end with it", async () => {

@@ -86,6 +86,11 @@ export class Exchange {
     return { ...said, more };
   }
 
+  /** A share of what has come due, as behind a command. */
+  fire(actorId: number): Said {
+    return this.turn(actorId, (actor, turn) => actor.fire(turn));
+  }
+
   private turn(actorId: number, run: (actor: Actor, turn: Turn) => void): Said {
     const actor = this.actors.get(actorId) as Actor;
     const events: Message[] = [];
