@@ -47,7 +47,8 @@ export function isLegReached(leg: AttachedLeg, type: number, entrySide: number, 
 /**
  * Orders with more than the usual: an end in time, or a take-profit and a stop that come with them. These wait once the
  * order has filled, reduce-only, for as much as it has filled (Bybit's partial mode; Binance's one-triggers-the-others),
- * grow with it, end with the position, and when one of them fires the other is canceled in the same turn.
+ * grow with it, end with the position, and when one of them fires the other is canceled in the same turn. What the order
+ * fills after that brings new ones, for so much.
  */
 export class AttachedOrders {
   private readonly instrument: Instrument;
@@ -123,23 +124,21 @@ export class AttachedOrders {
     // It has only reduced a position: there is nothing to protect.
     if (fill.side === BUY ? size <= 0 : size >= 0) return;
     const { takeProfitId, stopLossId } = terms;
-    if (takeProfitId !== 0 || stopLossId !== 0) {
-      this.grow(takeProfitId, fill, turn);
-      this.grow(stopLossId, fill, turn);
-      return;
-    }
     let siblingId = 0;
-    if (legs.takeProfit !== null) siblingId = this.wait(legs.takeProfit, TAKE_PROFIT, fill, siblingId, turn);
-    if (legs.stopLoss !== null) this.wait(legs.stopLoss, STOP, fill, siblingId, turn);
+    if (takeProfitId !== 0) this.grow(takeProfitId, fill, turn);
+    else if (legs.takeProfit !== null) siblingId = this.wait(legs.takeProfit, TAKE_PROFIT, fill, siblingId, turn);
+    if (stopLossId !== 0) this.grow(stopLossId, fill, turn);
+    else if (legs.stopLoss !== null) this.wait(legs.stopLoss, STOP, fill, siblingId, turn);
   }
 
-  private grow(orderId: number, { accountId, filledLots }: EntryFill, turn: Turn): void {
+  /** One that has been canceled, or was refused when it fired, stays away. */
+  private grow(orderId: number, { accountId, lots }: EntryFill, turn: Turn): void {
     const { state } = this;
-    const slot = orderId === 0 ? NONE : state.findOrder(orderId);
+    const slot = state.findOrder(orderId);
     if (slot === NONE || !state.orders.isWaiting(slot)) return;
     grown.orderId = orderId;
     grown.accountId = accountId;
-    grown.quantityLots = filledLots;
+    grown.quantityLots = state.orders.quantityLots(slot) + lots;
     state.grown(grown, slot);
     turn.emit(grown);
   }
@@ -156,7 +155,7 @@ export class AttachedOrders {
     waits.flags = REDUCE_ONLY | ATTACHED;
     waits.selfTradePrevention = EXPIRE_MAKER;
     waits.priceTicks = leg.priceTicks;
-    waits.quantityLots = fill.filledLots;
+    waits.quantityLots = fill.lots;
     waits.triggerTicks = leg.triggerTicks;
     waits.triggerBy = leg.triggerBy;
     waits.parentId = fill.orderId;

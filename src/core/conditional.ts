@@ -2,6 +2,7 @@ import type { Turn } from "./actor.ts";
 import { refuseWhileHalted } from "./halt.ts";
 import type { Instrument } from "./instrument.ts";
 import { isWithinKey } from "./key-limits.ts";
+import { spendLeg } from "./legs.ts";
 import { bandEdge } from "./mark-limits.ts";
 import { close } from "./matching.ts";
 import { OrderWaits, PlaceOrder, type PlaceTrigger, PriceReached, Refused, type Reply } from "./messages.ts";
@@ -90,12 +91,15 @@ export class Conditional {
   private readonly instrument: Instrument;
   private readonly state: SymbolState;
   private readonly placement: Placement;
+  private readonly attach: (turn: Turn) => void;
   private readonly order = blank(PlaceOrder);
 
-  constructor(state: SymbolState, placement: Placement) {
+  /** `attach`: see AttachedOrders. */
+  constructor(state: SymbolState, placement: Placement, attach: (turn: Turn) => void) {
     this.instrument = state.instrument;
     this.state = state;
     this.placement = placement;
+    this.attach = attach;
   }
 
   /** `isTrial`: see trial.ts. */
@@ -210,6 +214,8 @@ export class Conditional {
   fireDue(turn: Turn): void {
     const { state } = this;
     for (let fired = 0; fired < FIRED_PER_TURN && this.isFiring; fired++) {
+      // One that fires next stands for what its order has filled until now.
+      if (state.entryFills.size > 0) this.attach(turn);
       const slot = state.open.due.first();
       if (state.hasTouched && !state.open.isReduceOnly(slot)) return;
       this.fire(slot, turn);
@@ -229,19 +235,26 @@ export class Conditional {
     order.selfTradePrevention = orders.selfTradePrevention(slot);
     order.priceTicks = orders.priceTicks(slot);
     order.quantityLots = Math.max(closesAll ? size : orders.quantityLots(slot), instrument.minQuantityLots);
-    const { siblingId } = state.terms.of(slot);
+    const { parentId, siblingId } = state.terms.of(slot);
+    const orderId = state.orderId(slot);
     const firing = new FiringTurn(turn);
     this.placement.place(order, firing, slot);
-    if (firing.refusal === "") return this.cancelSibling(siblingId, turn);
+    if (firing.refusal === "") {
+      spendLeg(state, turn, orderId, parentId);
+      this.cancelSibling(siblingId, parentId, turn);
+      return;
+    }
     const reason = REASON_OF[firing.refusal as RefusalCode] ?? REASON_NOT_ACCEPTED;
     close(state, turn, slot, STATUS_REJECTED, reason);
   }
 
   /** Of a take-profit and a stop that came with one order, one has fired. */
-  private cancelSibling(orderId: number, turn: Turn): void {
+  private cancelSibling(orderId: number, parentId: number, turn: Turn): void {
     const { state } = this;
     const slot = orderId === 0 ? NONE : state.findOrder(orderId);
-    if (slot !== NONE && state.orders.isWaiting(slot)) close(state, turn, slot, STATUS_CANCELED, REASON_OTHER_FIRED);
+    if (slot === NONE || !state.orders.isWaiting(slot)) return;
+    close(state, turn, slot, STATUS_CANCELED, REASON_OTHER_FIRED);
+    spendLeg(state, turn, orderId, parentId);
   }
 
   /**

@@ -4,6 +4,7 @@ import { payFunding } from "./funding.ts";
 import { showNextSlice } from "./iceberg.ts";
 import type { Instrument } from "./instrument.ts";
 import { type Fill, settleFill, settleForced } from "./isolated.ts";
+import { spendLeg } from "./legs.ts";
 import { LevelWalk } from "./level-walk.ts";
 import * as messages from "./messages.ts";
 import { WITH_POSITION } from "./order-terms.ts";
@@ -429,8 +430,12 @@ function cancelPointless(state: SymbolState, turn: Turn, row: number): void {
   while (slot !== NONE) {
     const next = orders.accountNext(slot);
     const closes = orders.side(slot) === SELL ? size > 0 : size < 0;
-    if (orders.isWaiting(slot) && (orders.flags(slot) & WITH_POSITION) !== 0 && !closes)
+    if (orders.isWaiting(slot) && (orders.flags(slot) & WITH_POSITION) !== 0 && !closes) {
+      const orderId = state.orderId(slot);
+      const { parentId } = state.terms.of(slot);
       close(state, turn, slot, STATUS_CANCELED, REASON_POSITION_CLOSED);
+      spendLeg(state, turn, orderId, parentId);
+    }
     slot = next;
   }
 }

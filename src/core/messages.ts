@@ -394,6 +394,9 @@ export const OrderGrown = shape(118, "OrderGrown", {
   quantityLots: "number",
 });
 
+/** Of those that came with the order, this one has done its work: further fills bring another one. */
+export const LegSpent = shape(126, "LegSpent", { orderId: "number", accountId: "number", legId: "number" });
+
 /** As CancelAfter asks; 0 also when the time has come and the orders are canceled. */
 export const CancelAfterSet = shape(117, "CancelAfterSet", { accountId: "number", cancelAt: "number" });
 
@@ -765,6 +768,7 @@ export type SymbolEvent =
   | MessageOf<typeof SelfCheckFailed>
   | MessageOf<typeof OrderExtended>
   | MessageOf<typeof OrderGrown>
+  | MessageOf<typeof LegSpent>
   | MessageOf<typeof CancelAfterSet>
   | MessageOf<typeof OrderAmended>
   | MessageOf<typeof SliceShown>;

@@ -19,7 +19,7 @@ export interface OrderTerms extends Trailing, DueTerms {
   /** Of an order that came with another one: that one, and the other that did. 0 = none. */
   readonly parentId: number;
   siblingId: number;
-  /** What waits once the order has filled, and the orders that do since. */
+  /** What waits once the order has filled, and the orders that do since; 0 = it comes to wait with the next fill. */
   readonly legs: AttachedLegs | null;
   takeProfitId: number;
   stopLossId: number;
@@ -49,13 +49,12 @@ export const NO_TERMS: OrderTerms = {
 /** Orders with one of these flags end with the position that they wait to close. */
 export const WITH_POSITION = CLOSE_POSITION | ATTACHED;
 
-/** What an order with legs has filled in this turn, for the orders that it lets wait. */
+/** What an order with legs has filled in this turn and not handed on yet, for the orders that it lets wait. */
 export interface EntryFill {
   readonly orderId: number;
   readonly accountId: number;
   readonly side: number;
-  /** All of its fills. */
-  readonly filledLots: QuantityLots;
+  readonly lots: QuantityLots;
 }
 
 /** Whether the trigger waits for the price to rise: a stop goes with the movement, a take-profit against it. */

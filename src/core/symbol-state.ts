@@ -38,6 +38,7 @@ const {
   FundingSettled,
   IndexWentStale,
   IsolatedMarginSet,
+  LegSpent,
   LeverageSet,
   MarginModeSet,
   OrderAmended,
@@ -205,6 +206,9 @@ export class SymbolState {
       case OrderGrown.code:
         this.grown(event, this.slotOf(event.orderId));
         break;
+      case LegSpent.code:
+        this.legSpent(event);
+        break;
       case CancelAfterSet.code:
         this.cancelAfterSet(event);
         break;
@@ -287,6 +291,14 @@ export class SymbolState {
     this.touched.row(orders.row(slot));
   }
 
+  legSpent({ orderId, legId }: MessageOf<typeof LegSpent>): void {
+    const slot = this.slotOf(orderId);
+    const terms = this.terms.of(slot);
+    if (terms.takeProfitId === legId) terms.takeProfitId = 0;
+    if (terms.stopLossId === legId) terms.stopLossId = 0;
+    this.orders.touch(slot);
+  }
+
   cancelAfterSet(event: MessageOf<typeof CancelAfterSet>): void {
     this.eventCount++;
     this.cancelSwitches.set(event.accountId, event.cancelAt);
@@ -296,12 +308,11 @@ export class SymbolState {
   noteFill(slot: number, lots: QuantityLots): void {
     const terms = this.terms.of(slot);
     if (terms.legs === null) return;
-    const { orders } = this;
     this.entryFills.set(terms, {
       orderId: this.orderId(slot),
       accountId: this.accountId(slot),
-      side: orders.side(slot),
-      filledLots: orders.filledLots(slot) + lots,
+      side: this.orders.side(slot),
+      lots: lots + (this.entryFills.get(terms)?.lots ?? 0),
     });
   }
 

@@ -100,9 +100,9 @@ export class SymbolActor implements Actor {
     this.state = new SymbolState(instrument, cells);
     if (settings !== undefined) this.state.maxIndexAgeMs = settings.maxIndexAgeMs;
     this.placement = new Placement(this.state);
-    this.conditional = new Conditional(this.state, this.placement);
-    this.amendment = new Amendment(this.state, this.placement);
     this.attached = new AttachedOrders(this.state, this.placement);
+    this.conditional = new Conditional(this.state, this.placement, (turn) => this.attached.attach(turn));
+    this.amendment = new Amendment(this.state, this.placement);
     this.pricing = new Pricing(this.state);
     this.marginSettings = new MarginSettings(this.state);
     this.batch = new BatchDecision(this.state, (item, turn) => this.decidePart(item, turn));

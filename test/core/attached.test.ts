@@ -15,6 +15,60 @@ scenario(
 );
 
 scenario(
+  "what an order fills after one of its legs has fired is protected by new ones",
+  `
+  mark 100                                    -> 100
+  alice buy 10 @ 99 tp=103 sl=97 id=e         -> NEW
+  bob sell 3 @ 99                             -> FILLED 3@99; e.tp waits with 3; e.sl waits with 3
+  carol buy 3 @ 103                           -> NEW
+  mark 103                                    -> e.tp fires; 3@103; e.sl CANCELED POSITION_CLOSED
+  mark 100                                    -> 100
+  bob sell 4 @ 99                             -> FILLED 4@99; e.tp waits with 4; e.sl waits with 4
+  bob sell 2 @ 99                             -> FILLED 2@99; e.tp grows to 6; e.sl grows to 6
+  # Part of a larger position: it goes on, but the stop has done its work.
+  dave sell 2 @ 100                           -> NEW
+  alice buy 2 @ 100                           -> FILLED 2@100
+  carol buy 6 @ 103                           -> NEW
+  mark 103                                    -> e.tp fires; 6@103; e.sl CANCELED OTHER_FIRED
+  mark 100                                    -> 100
+  bob sell 1 @ 99                             -> FILLED 1@99; e.tp waits with 1; e.sl waits with 1
+  alice position                              -> 3 cost 297.5 realized 33.7385
+`,
+);
+
+scenario(
+  "one that fires behind a fill of its order, in the same turn, stands for that fill, too",
+  `
+  mark 100                                    -> 100
+  alice buy 10 @ 99 tp=103 sl=97 id=e         -> NEW
+  bob sell 6 @ 99                             -> FILLED 6@99; e.tp waits with 6; e.sl waits with 6
+  carol buy 20 @ 98                           -> NEW
+  dave sell 4 market take=102 id=d            -> UNTRIGGERED
+  mark 103                                    -> d fires; 4@99; e.tp grows to 10; e.sl grows to 10; e.tp fires; 10@98; e.sl CANCELED POSITION_CLOSED
+`,
+);
+
+scenario(
+  "they end with the position and come again with the next fill; what was canceled does not",
+  `
+  mark 100                                    -> 100
+  alice buy 10 @ 99 tp=103 sl=97 id=e         -> NEW
+  bob sell 3 @ 99                             -> FILLED 3@99; e.tp waits with 3; e.sl waits with 3
+  carol buy 3 @ 100                           -> NEW
+  alice closes                                -> FILLED 3@100; e.sl CANCELED POSITION_CLOSED; e.tp CANCELED POSITION_CLOSED
+  bob sell 2 @ 99                             -> FILLED 2@99; e.tp waits with 2; e.sl waits with 2
+  alice cancel e.sl                           -> CANCELED USER
+  bob sell 1 @ 99                             -> FILLED 1@99; e.tp grows to 3
+  carol buy 3 @ 100                           -> NEW
+  alice closes                                -> FILLED 3@100; e.tp CANCELED POSITION_CLOSED
+  bob sell 1 @ 99                             -> FILLED 1@99; e.tp waits with 1
+  alice cancel e.tp                           -> CANCELED USER
+  bob sell 1 @ 99                             -> FILLED 1@99
+  alice orders                                -> e PARTIALLY_FILLED 2@99
+`,
+);
+
+scenario(
   "what comes with a market order waits at once; the position's end is theirs",
   `
   mark 100                                    -> 100

@@ -135,8 +135,13 @@ class Stage {
       case "buy":
       case "sell":
         return this.place(accountId, SIDES.indexOf(verb === "buy" ? "BUY" : "SELL"), rest);
-      case "cancel":
-        return this.send(make(CancelOrder, { accountId, clientOrderId: rest[0] }));
+      case "cancel": {
+        // What came with another order has no client order id: the last one that bears the name.
+        const leg = [...this.names].findLast(([, name]) => name === rest[0] && name.includes("."));
+        return this.send(
+          make(CancelOrder, leg ? { accountId, orderId: leg[0] } : { accountId, clientOrderId: rest[0] }),
+        );
+      }
       case "amends":
         return this.amend(accountId, rest);
       case "cancels":
