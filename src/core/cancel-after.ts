@@ -12,7 +12,9 @@ const set = blank(CancelAfterSet);
 
 /** Arms, arms again or disarms the account's switch in this symbol. To disarm what is not armed changes nothing. */
 export function setCancelAfter(state: SymbolState, command: MessageOf<typeof CancelAfter>, turn: Turn): void {
-  const { accountId, cancelAt } = command;
+  const { accountId, timeoutMs } = command;
+  // By the clock that it will be compared with: the log's may be ahead of the machine's (see ActorWorker).
+  const cancelAt = timeoutMs === 0 ? 0 : turn.time + timeoutMs;
   if (state.cancelSwitches.of(accountId) !== cancelAt) setSwitch(state, accountId, cancelAt, turn);
   turn.reply({ type: Done.code });
 }

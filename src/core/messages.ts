@@ -127,8 +127,8 @@ export const PlaceExtended = shape(17, "PlaceExtended", {
   displayLots: "number",
 });
 
-/** Cancels all open orders of the account at `cancelAt`, unless another one comes before. 0 = disarms. */
-export const CancelAfter = shape(18, "CancelAfter", { accountId: "number", cancelAt: "number" });
+/** Cancels all open orders of the account so long after this turn, unless another one comes before. 0 = disarms. */
+export const CancelAfter = shape(18, "CancelAfter", { accountId: "number", timeoutMs: "number" });
 
 // ---- changing orders (20 to 23) ---------------------------------------------------------------------------------------
 

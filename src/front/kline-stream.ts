@@ -53,8 +53,13 @@ export class KlineStream extends Stream {
   override flush(): void {
     const now = this.now();
     if (now - this.readAt < UPDATE_MS) return;
-    const isOver = this.openTime !== 0 && openTimeOf(this.interval, now) > this.openTime;
+    const isOver = this.openTime !== 0 && openTimeOf(this.interval, this.exchangeTime()) > this.openTime;
     if (isOver || this.lastTradeId() !== this.tradeId) this.read(() => {});
+  }
+
+  /** Trades may be ahead of the machine's clock, if that was set back. */
+  private exchangeTime(): TimeMs {
+    return Math.max(this.now(), this.market.updatedAt);
   }
 
   private lastTradeId(): number {
@@ -75,7 +80,7 @@ export class KlineStream extends Stream {
   /** The history holds at least all that was released through this sequence. */
   private show(sequence: number): void {
     const { interval, market, openTime } = this;
-    const now = this.now();
+    const now = this.exchangeTime();
     const latest = { interval, limit: 2, startTime: undefined, endTime: undefined };
     const { candles } = readKlines(this.history, market.instrument.id, latest, now);
     const changed: string[] = [];

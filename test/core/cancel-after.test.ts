@@ -191,9 +191,7 @@ function endsInTurns({ exchange, plain, makers, sell, orders }: ReturnType<typeo
 
 test("more orders than fit into a turn are canceled over several, and nothing trades until they are", () => {
   endsInTurns(
-    crowd({}, (exchange, accountId) =>
-      exchange.do(PLAIN.id, make(CancelAfter, { accountId, cancelAt: exchange.time + 1000 })),
-    ),
+    crowd({}, (exchange, accountId) => exchange.do(PLAIN.id, make(CancelAfter, { accountId, timeoutMs: 1000 }))),
   );
 });
 

@@ -2,9 +2,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Compile } from "typebox/compile";
 import { type Candle, flatCandle, type Interval } from "../../src/core/candles.ts";
+import { type Context, Symbols } from "../../src/front/context.ts";
 import { klineJson, readKlines } from "../../src/front/klines.ts";
+import { marketRoutes } from "../../src/front/routes/market.ts";
 import type { CandleQuery } from "../../src/store/history.ts";
 import { Kline } from "../../src/wire/schema/market.ts";
+import { fakeCall } from "./fake-call.ts";
+import { BTC as BTC_ID, bid, open } from "./scripted-exchange.ts";
 import { instrument } from "./scripted-road.ts";
 
 const MINUTE = 60_000;
@@ -89,4 +93,21 @@ test("a candle as text", () => {
     ["1", "1.2", "0.9", "1.1", "1.5", "1.65", true],
   );
   assert.match(klineJson(BTC, "1m", candle, 6 * MINUTE - 1), /"closed":false/);
+});
+
+test("a candle ahead of the machine's clock is shown once its symbol is at that time", async () => {
+  const { road, market } = await open();
+  road.time = 4_000_000_000_000;
+  const minute = Math.floor(road.time / MINUTE);
+  road.turn(BTC_ID, bid(100, 1));
+  const history = historyOf(minute);
+  const symbols = new Symbols(road.instruments);
+  const routes = marketRoutes({ road, market, history, symbols } as unknown as Context);
+  const klines = routes.find(({ path }) => path === "/market/klines");
+  const { call, response } = fakeCall("GET", "/v1/market/klines");
+  const principal = { accountId: 0, permissions: [], credential: "", expiresAt: 0, record: null };
+  const query = { symbol: "BTC-PERP", interval: "1m" };
+  await klines?.handle({ call, principal, parameter: "", query, body: {} });
+  const [{ openTime, closed }] = response.json.data as { openTime: number; closed: boolean }[];
+  assert.deepEqual([openTime, closed], [minute * MINUTE, false]);
 });

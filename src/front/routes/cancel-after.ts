@@ -26,13 +26,16 @@ export async function setCancelAfter(
       details: { minimum: MIN_TIMEOUT_MS },
     });
   const { accountId } = principal;
-  const cancelAt = timeoutMs === 0 ? 0 : Date.now() + timeoutMs;
-  await askEach(
+  // Each symbol counts from the time of its own turn, which need not be this machine's.
+  const times = await askEach(
     road,
     answer,
     allowedOf(principal, symbols.selected(undefined)),
-    () => ({ ...blank(CancelAfter), accountId, cancelAt }),
-    (turn, instrument) => replyOf<MessageOf<typeof Done>>(turn, Done.code, instrument),
+    () => ({ ...blank(CancelAfter), accountId, timeoutMs }),
+    (turn, instrument) => {
+      replyOf<MessageOf<typeof Done>>(turn, Done.code, instrument);
+      return turn.time + timeoutMs;
+    },
   );
-  answer.reply(200, JSON.stringify({ timeoutMs, cancelAt: cancelAt === 0 ? null : cancelAt }));
+  answer.reply(200, JSON.stringify({ timeoutMs, cancelAt: timeoutMs === 0 ? null : Math.min(...times) }));
 }

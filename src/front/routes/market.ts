@@ -81,7 +81,8 @@ export function marketRoutes(context: Context): Route[] {
         checkTimes(query);
         const startTime = query.cursor === undefined ? query.startTime : readOpenTime(query.cursor);
         await road.historyCaughtUp();
-        const now = Date.now();
+        // Trades may be ahead of the machine's clock, if that was set back.
+        const now = Math.max(Date.now(), market.symbol(instrument.id).updatedAt);
         const page = readKlines(history, instrument.id, { interval, limit, startTime, endTime }, now);
         const rows = page.candles.map((candle) => klineJson(instrument, interval, candle, now));
         call.reply(200, listJson(rows, page.nextOpenTime === null ? null : String(page.nextOpenTime)));

@@ -384,7 +384,9 @@ export const CanceledOrders = object(
 export const CancelSwitch = object(
   {
     timeoutMs: Type.Integer({ minimum: 0, description: "As asked.", examples: [60_000] }),
-    cancelAt: nullable(Time("When the orders are canceled; null when disarmed.")),
+    cancelAt: nullable(
+      Time("When the orders are canceled, by the exchange's time; of several symbols the first. Null when disarmed."),
+    ),
   },
   { description: "The account's dead man's switch." },
 );

@@ -146,10 +146,8 @@ class Stage {
         return this.amend(accountId, rest);
       case "cancels":
         return this.send(make(CancelAll, { accountId, side: ["buys", "sells"].indexOf(rest[0]) }));
-      case "cancels-in": {
-        const cancelAt = rest[0] === "never" ? 0 : this.exchange.time + Number(rest[0]);
-        return this.send(make(CancelAfter, { accountId, cancelAt }));
-      }
+      case "cancels-in":
+        return this.send(make(CancelAfter, { accountId, timeoutMs: rest[0] === "never" ? 0 : Number(rest[0]) }));
       case "closes": {
         const at = rest.indexOf("@");
         const quantityLots = at === 0 || rest.length === 0 ? 0 : Number(rest[0]);

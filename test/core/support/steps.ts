@@ -61,7 +61,7 @@ export type Step = { symbol: number; account: number; waitMs: number } & (
   /** Several of the above in one turn, all of this account and symbol. */
   | { kind: "batch"; items: BatchedStep[] }
   | { kind: "cancelAll"; side: number }
-  | { kind: "cancelAfter"; inMs: number | null }
+  | { kind: "cancelAfter"; timeoutMs: number }
   | { kind: "close"; quantityLots: number; priceTicks: number }
   | { kind: "leverage"; leverage: number }
   | { kind: "marginMode"; marginMode: number }
@@ -330,11 +330,11 @@ export const mixedBatch = batchOf(
   fc.oneof({ weight: 3, arbitrary: place }, { weight: 2, arbitrary: extended }, trigger, cancel, amend),
 );
 
-/** Null disarms. */
+/** 0 disarms. */
 const cancelAfter = fc.record({
   kind: fc.constant("cancelAfter" as const),
   ...common,
-  inMs: fc.option(fc.constantFrom(0, 1, 900, 10 * 60_000)),
+  timeoutMs: fc.constantFrom(0, 1, 900, 10 * 60_000),
 });
 
 /**

@@ -130,10 +130,8 @@ export class Traffic<E extends Pick<Exchange, "time" | "ask" | "carryOut"> = Exc
       }
       case "cancelAll":
         return { actorId, command: make(CancelAll, { accountId, side: step.side }) };
-      case "cancelAfter": {
-        const cancelAt = step.inMs === null ? 0 : this.exchange.time + step.waitMs + step.inMs;
-        return { actorId, command: make(CancelAfter, { accountId, cancelAt }) };
-      }
+      case "cancelAfter":
+        return { actorId, command: make(CancelAfter, { accountId, timeoutMs: step.timeoutMs }) };
       case "close": {
         const { quantityLots, priceTicks } = step;
         return { actorId, command: make(ClosePosition, { accountId, quantityLots, priceTicks }) };
