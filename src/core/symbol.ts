@@ -292,9 +292,9 @@ export class SymbolActor implements Actor {
 
   private cancelAll(command: MessageOf<typeof CancelAll>, turn: Turn): void {
     const { state } = this;
+    if (state.haltMode === MODE_HALTED) return refuse(turn, "SYMBOL_HALTED", "symbol", { status: "HALTED" });
     const row = state.positions.find(command.accountId);
-    // Asked of all symbols at once, so a halted one has nothing to say against the others' cancels: its orders stay.
-    let slot = row === NONE || state.haltMode === MODE_HALTED ? NONE : state.positions.numbers[row + FIRST_ORDER];
+    let slot = row === NONE ? NONE : state.positions.numbers[row + FIRST_ORDER];
     while (slot !== NONE) {
       const next = state.orders.accountNext(slot);
       if (command.side < 0 || state.orders.side(slot) === command.side) {

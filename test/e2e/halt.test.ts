@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import type { Page, Ticker, TradingStatus } from "../../src/client/types.ts";
+import type { Order, Page, Ticker, TradingStatus } from "../../src/client/types.ts";
 import { Api } from "./support/api.ts";
 import { startServer, type TestServer } from "./support/server.ts";
 import { Operator, openTrader, Trader } from "./support/trader.ts";
@@ -88,6 +88,27 @@ test("halted by the operator: only cancels, for everyone to see, over a restart,
   assert.deepEqual([(await resume()).status, (await resume()).statusReason], ["TRADING", null]);
   await price();
   assert.equal((await alice.buy("0.01", "64000")).status, "NEW");
+});
+
+test("HALTED: no cancel, which who names the order or the symbol is told; who cancels everywhere cancels elsewhere", async () => {
+  await operator.setIndex("ETH-PERP", "3500");
+  const { orderId } = await alice.buy("0.01", "64000", { clientOrderId: "stays" });
+  const { orderId: elsewhere } = await alice.buy("1", "3000", { symbol: "ETH-PERP" });
+  await halt({ mode: "HALTED" });
+  for (const path of [`/orders/${orderId}`, "/orders/client:stays", "/orders?symbol=BTC-PERP"]) {
+    const error = await alice.refused("SYMBOL_HALTED", "DELETE", path);
+    assert.deepEqual([error.field, error.details], ["symbol", { status: "HALTED" }], path);
+  }
+  const batch = { symbol: "BTC-PERP", items: [{ action: "CANCEL", orderId }] };
+  const { data } = await alice.call<{ data: { error?: { code: string } }[] }>(200, "POST", "/orders/batch", batch);
+  assert.equal(data[0]?.error?.code, "SYMBOL_HALTED");
+  const canceled = await alice.call<{ data: Order[] }>(200, "DELETE", "/orders");
+  assert.ok(canceled.data.some((order) => order.orderId === elsewhere));
+  assert.ok(canceled.data.every(({ symbol }) => symbol === "ETH-PERP"));
+  assert.equal((await alice.order(orderId)).status, "NEW");
+  await resume();
+  await price();
+  assert.equal((await alice.cancel(orderId)).status, "CANCELED");
 });
 
 test("an index that nobody renews: reduce-only until there is another", async () => {

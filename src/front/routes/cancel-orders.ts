@@ -5,7 +5,7 @@ import { blank, type MessageOf } from "../../core/shape.ts";
 import { SIDES } from "../../core/words.ts";
 import type { CancelAllQuery } from "../../wire/schema/orders.ts";
 import type { Answer } from "../answer.ts";
-import { askEach, mapReplies, replyOf } from "../ask.ts";
+import { askEach, firstReply, mapReplies, refusalIn, replyOf } from "../ask.ts";
 import type { Context } from "../context.ts";
 import type { Principal } from "../credentials.ts";
 import { allowedOf, checkSymbol } from "../key-limits.ts";
@@ -43,7 +43,10 @@ export function sendCancellation(
   );
 }
 
-/** Cancels every open order of the account, or those of a symbol or side; of an API key, on the symbols it may trade. */
+/**
+ * Cancels every open order of the account, or those of a symbol or side; of an API key, on the symbols it may trade. Only
+ * a symbol that was named may refuse: of all, one has nothing to say against the others' cancels.
+ */
 export async function cancelOrders(
   { road, symbols }: Context,
   answer: Answer,
@@ -58,8 +61,11 @@ export async function cancelOrders(
     answer,
     allowedOf(principal, symbols.selected(which.symbol)),
     () => ({ ...blank(CancelAll), accountId, side }),
-    (turn, instrument) =>
-      mapReplies<View, string>(turn, OrderView.code, (view) => orderJson(instrument, view, turn.sequence)),
+    (turn, instrument) => {
+      const refusal = refusalIn(firstReply(turn), instrument);
+      if (refusal !== null && which.symbol !== undefined) throw refusal;
+      return mapReplies<View, string>(turn, OrderView.code, (view) => orderJson(instrument, view, turn.sequence));
+    },
   );
   const rows = canceled.flat();
   answer.reply(200, `{"canceled":${rows.length},"data":[${rows.join(",")}]}`);

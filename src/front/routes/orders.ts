@@ -116,9 +116,12 @@ export function orderRoutes(context: Context): Route[] {
       path: "/orders",
       access: "TRADE",
       summary: "Cancel all open orders, or those of a symbol or side",
+      description:
+        "Where trading is HALTED nothing can be canceled: with that symbol named the answer is SYMBOL_HALTED. Without a " +
+        "symbol the orders there stay open and are not among those in the answer; all others are canceled.",
       query: CancelAllQuery,
       replies: { 200: CanceledOrders },
-      errors: ["UNKNOWN_SYMBOL", "SYMBOL_NOT_ALLOWED"],
+      errors: ["UNKNOWN_SYMBOL", "SYMBOL_HALTED", "SYMBOL_NOT_ALLOWED"],
       handle: ({ call, principal, query }) => cancelOrders(context, call, principal, query),
     }),
     route({
@@ -240,7 +243,7 @@ export function orderRoutes(context: Context): Route[] {
       summary: "Cancel an order",
       parameter: OrderReference,
       replies: { 200: Order },
-      errors: ["ORDER_NOT_FOUND", "ORDER_NOT_OPEN", "SYMBOL_NOT_ALLOWED"],
+      errors: ["ORDER_NOT_FOUND", "ORDER_NOT_OPEN", "SYMBOL_HALTED", "SYMBOL_NOT_ALLOWED"],
       handle: ({ call, principal, parameter }) => cancelOrder(context, call, principal, inPath(parameter)),
     }),
   ];

@@ -520,8 +520,8 @@ export class ReferenceSymbol extends ReferenceMarket {
   }
 
   private cancelAll(c: MessageOf<typeof CancelAll>): Outcome {
+    if (this.haltMode === 3) return this.halted();
     const out = nothing();
-    if (this.haltMode === 3) return out;
     for (const order of this.ordersOf(c.accountId))
       if (c.side < 0 || order.side === c.side) this.remove(order, STATUS_CANCELED, REASON_USER, out);
     return out;
