@@ -89,12 +89,12 @@ export class History {
     );
   }
 
-  /** The order's fills, the latest first. */
-  fillsOfOrder(order: OrderRecord, limit: number): FillRecord[] {
+  /** The fills up to the order's last change, the latest first. They are all when they add up to what it has filled. */
+  fillsOfOrder(order: OrderRecord, page: Pick<PageQuery, "limit" | "cursor">): Page<FillRecord> {
     const { orderId, accountId, createdAt, updatedAt, sequence } = order;
     this.database.refresh();
-    const query = { limit, startTime: createdAt, endTime: updatedAt, throughSequence: sequence };
-    return this.database.fills.read(accountId, query, (fill) => (fill.orderId === orderId ? fill : null)).data;
+    const query = { ...page, startTime: createdAt, endTime: updatedAt, throughSequence: sequence };
+    return this.database.fills.read(accountId, query, (fill) => (fill.orderId === orderId ? fill : null));
   }
 
   /** The account's deposits or withdrawals, the latest first. Times are those of the request. */

@@ -54,7 +54,7 @@ export function assertEqual(history: History, model: HistoryModel, random: () =>
     );
     for (const order of orders.slice(-5)) {
       assert.deepEqual(
-        history.fillsOfOrder(order, 1000),
+        allPages(limit(), (query) => history.fillsOfOrder(order, query)),
         fills.filter((fill) => fill.orderId === order.orderId),
       );
     }

@@ -255,7 +255,7 @@ test("an order's fills are found behind thousands that its account had since", a
   const first = history.orderById(words.serialToId(2, 1));
   assert.ok(first !== undefined);
   assert.deepEqual(
-    history.fillsOfOrder(first, 10).map(({ tradeId }) => tradeId),
+    history.fillsOfOrder(first, { limit: 10 }).data.map(({ tradeId }) => tradeId),
     [words.serialToId(1, 1)],
   );
   await database.close();

@@ -20,9 +20,10 @@ import type { Principal } from "../credentials.ts";
 import { ApiError } from "../errors.ts";
 import { checkSymbol } from "../key-limits.ts";
 import { checkAmendment, readAmendment } from "./amend-order.ts";
+import { duplicateJson } from "./duplicate-order.ts";
 import { readOrderId, readReference, whyNotOpen } from "./find-orders.ts";
 import { readNewOrder } from "./place.ts";
-import { claim, duplicateJson, placedJson } from "./place-order.ts";
+import { claim, placedJson } from "./place-order.ts";
 
 /** An item on its way. */
 interface Asked {

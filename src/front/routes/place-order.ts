@@ -18,14 +18,14 @@ import {
   TIMES_IN_FORCE,
 } from "../../core/words.ts";
 import type { PlaceOrderBody } from "../../wire/schema/orders.ts";
-import { MAX_LIMIT } from "../../wire/schema/scalars.ts";
 import { readPrice, readQuantity, readShare } from "../amounts.ts";
 import type { Answer } from "../answer.ts";
 import { askFor, firstReply, refusalIn } from "../ask.ts";
 import type { Context } from "../context.ts";
 import type { Principal } from "../credentials.ts";
 import { ApiError } from "../errors.ts";
-import { fillJson, orderJsonWith, takerFillJson } from "../views.ts";
+import { orderJsonWith, takerFillJson } from "../views.ts";
+import { duplicateJson } from "./duplicate-order.ts";
 
 type Command = MessageOf<typeof PlaceOrder>;
 /** What orders of all types have. */
@@ -126,20 +126,6 @@ export function placedJson(
     fills += takerFillJson(instrument, trade, order.clientOrderId, turn.time, turn.sequence);
   }
   return orderJsonWith(instrument, order, turn.sequence, `,"fills":[${fills}]`);
-}
-
-/** The clientOrderId was used with the same body before: its order as it is now, and all of its fills. */
-export async function duplicateJson(
-  { road, history }: Context,
-  instrument: Instrument,
-  orderId: number,
-): Promise<string> {
-  await road.historyCaughtUp();
-  const order = history.orderById(orderId);
-  if (order === undefined) throw new Error(`order ${orderId} is not in the history`);
-  const fills = history.fillsOfOrder(order, MAX_LIMIT).reverse();
-  const texts = fills.map((fill) => fillJson(instrument, fill)).join(",");
-  return orderJsonWith(instrument, order, order.sequence, `,"fills":[${texts}],"duplicate":true`);
 }
 
 /** Fills in everything but the account and its key's limits. Throws an ApiError when fields do not go together or lie between two units. */

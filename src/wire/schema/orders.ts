@@ -325,10 +325,18 @@ export const Fill = object(
   { description: "One account's side of a trade." },
 );
 
+/** A turn of the exchange holds no more of one order. */
+export const MAX_DUPLICATE_FILLS = 10_000;
+
 export const PlacedOrder = object(
   {
     ...orderProperties,
-    fills: Type.Array(Fill, { description: "What traded at once, when it was placed or amended." }),
+    fills: Type.Array(Fill, {
+      description:
+        "What traded at once, when it was placed or amended. Of a duplicate all of the order's fills up to now, oldest " +
+        `first; of more than ${MAX_DUPLICATE_FILLS}, or with more than 100000 other fills of the account between them, ` +
+        "the latest: `GET /account/trades` has all.",
+    }),
     duplicate: Type.Optional(
       Type.Boolean({ description: "True: the clientOrderId was used before with this body, and this is its order." }),
     ),

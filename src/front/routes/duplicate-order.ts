@@ -1,0 +1,42 @@
+import type { Instrument } from "../../core/instrument.ts";
+import type { OrderRecord } from "../../store/rows.ts";
+import { MAX_DUPLICATE_FILLS } from "../../wire/schema/orders.ts";
+import { MAX_LIMIT } from "../../wire/schema/scalars.ts";
+import type { Context } from "../context.ts";
+import { fillJson, orderJsonWith } from "../views.ts";
+
+/** Of the account's fills, thousands each: what an order that has stood for long may cost. */
+const MAX_PAGES = 40;
+
+/** The clientOrderId was used with the same body before: its order as it is now, and its fills. */
+export async function duplicateJson(
+  { road, history }: Pick<Context, "road" | "history">,
+  instrument: Instrument,
+  orderId: number,
+): Promise<string> {
+  await road.historyCaughtUp();
+  const order = history.orderById(orderId);
+  if (order === undefined) throw new Error(`order ${orderId} is not in the history`);
+  const fills = await fillTexts(history, instrument, order);
+  return orderJsonWith(instrument, order, order.sequence, `,"fills":[${fills.join(",")}],"duplicate":true`);
+}
+
+/** The order's fills, oldest first: of too many the latest. */
+async function fillTexts(history: Context["history"], instrument: Instrument, order: OrderRecord): Promise<string[]> {
+  const texts: string[] = [];
+  let lots = 0;
+  let cursor: string | undefined;
+  for (let pages = 0; pages < MAX_PAGES && lots < order.filledLots && texts.length < MAX_DUPLICATE_FILLS; pages++) {
+    // Between two pages others have their turn.
+    if (pages > 0) await new Promise((resolve) => setImmediate(resolve));
+    const limit = Math.min(MAX_LIMIT, MAX_DUPLICATE_FILLS - texts.length);
+    const page = history.fillsOfOrder(order, { limit, cursor });
+    for (const fill of page.data) {
+      texts.push(fillJson(instrument, fill));
+      lots += fill.quantityLots;
+    }
+    if (page.nextCursor === null) break;
+    cursor = page.nextCursor;
+  }
+  return texts.reverse();
+}
