@@ -450,8 +450,15 @@ export function close(state: SymbolState, turn: Turn, slot: number, status: numb
   closed.restingLots = orders.isResting(slot) ? state.open.shownLots(slot) : 0;
   closed.status = status;
   closed.reason = reason;
+  closed.triggerTicks = orders.isExtended(slot) ? trailedTo(state, slot) : 0;
   state.closed(slot);
   turn.emit(closed);
+}
+
+/** No event has said so while it trailed. */
+function trailedTo({ terms }: SymbolState, slot: number): PriceTicks {
+  const { callbackPpm, triggerTicks } = terms.of(slot);
+  return callbackPpm === 0 ? 0 : triggerTicks;
 }
 
 function reduce(

@@ -259,6 +259,8 @@ export const OrderClosed = shape(104, "OrderClosed", {
   restingLots: "number",
   status: "number",
   reason: "number",
+  /** Where an order that trails would have fired; 0 = as it was. */
+  triggerTicks: "number",
 });
 export const LeverageSet = shape(105, "LeverageSet", { accountId: "number", leverage: "number" });
 export const PriceUpdated = shape(106, "PriceUpdated", {

@@ -19,6 +19,7 @@ import {
 import { blank, type MessageOf } from "../core/shape.ts";
 import {
   amendOrder,
+  closeOrder,
   extendOrder,
   fillOrder,
   growOrder,
@@ -156,11 +157,8 @@ export class AccountOrders {
       case OrderReduced.code:
         touch(event.orderId).remainingLots -= event.byLots;
         break;
-      case OrderClosed.code: {
-        const order = touch(event.orderId);
-        order.status = event.status;
-        order.reason = event.reason;
-      }
+      case OrderClosed.code:
+        closeOrder(touch(event.orderId), event);
     }
   }
 

@@ -22,13 +22,7 @@ import {
   WithdrawalSent,
 } from "../core/messages.ts";
 import type { MessageOf } from "../core/shape.ts";
-import {
-  EXEC_LIQUIDATION,
-  FIRST_CUSTOMER_ACCOUNT,
-  idToInstrumentId,
-  REASON_NONE,
-  STATUS_FILLED,
-} from "../core/words.ts";
+import { EXEC_LIQUIDATION, FIRST_CUSTOMER_ACCOUNT, idToInstrumentId, STATUS_FILLED } from "../core/words.ts";
 import { BriefOrderWriter } from "./brief-orders.ts";
 import { CandleFold } from "./candle-fold.ts";
 import type { Database } from "./database.ts";
@@ -36,6 +30,7 @@ import { FundingFold } from "./funding-fold.ts";
 import { InsuranceFold } from "./insurance-fold.ts";
 import {
   amendOrder,
+  closeOrder,
   extendOrder,
   fillOrder,
   growOrder,
@@ -180,7 +175,7 @@ export class HistoryFold {
         if (isCustomer(event.accountId)) this.touch(event.orderId).remainingLots -= event.byLots;
         break;
       case OrderClosed.code:
-        if (isCustomer(event.accountId)) this.close(this.touch(event.orderId), event.status, event.reason);
+        if (isCustomer(event.accountId)) this.close(event);
         break;
       case Deposited.code:
       case WithdrawalRequested.code:
@@ -291,7 +286,7 @@ export class HistoryFold {
     const order = this.touch(orderId);
     const fill = fillOrder(order, event, instrument, this.time, this.place.sequence);
     this.fills.append(this.batch, order.accountId, this.place, fill);
-    if (order.remainingLots === 0) this.close(order, STATUS_FILLED, REASON_NONE);
+    if (order.status === STATUS_FILLED) this.endedOrders.push(order);
   }
 
   private instrumentOf(tradeId: number): Instrument {
@@ -299,9 +294,9 @@ export class HistoryFold {
     return must(this.instruments.get(instrumentId), `instrument ${instrumentId} in the configuration`);
   }
 
-  private close(order: OrderRecord, status: number, reason: number): void {
-    order.status = status;
-    order.reason = reason;
+  private close(event: MessageOf<typeof OrderClosed>): void {
+    const order = this.touch(event.orderId);
+    closeOrder(order, event);
     this.endedOrders.push(order);
   }
 

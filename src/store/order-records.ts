@@ -2,6 +2,7 @@ import { otherSide } from "../core/feed.ts";
 import type { Instrument } from "../core/instrument.ts";
 import type {
   OrderAmended,
+  OrderClosed,
   OrderExtended,
   OrderGrown,
   OrderPlaced,
@@ -83,6 +84,13 @@ export function growOrder(order: OrderRecord, event: MessageOf<typeof OrderGrown
 export function extendOrder(order: OrderRecord, event: MessageOf<typeof OrderExtended>): void {
   order.goodTillDate = event.goodTillDate;
   order.displayLots = event.displayLots;
+}
+
+/** Ends the order early. */
+export function closeOrder(order: OrderRecord, event: MessageOf<typeof OrderClosed>): void {
+  order.status = event.status;
+  order.reason = event.reason;
+  if (event.triggerTicks !== 0) order.triggerTicks = event.triggerTicks;
 }
 
 /** Gives the order what an amendment gave it. */

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
-import type { NewOrder, PlacedOrder } from "../../src/client/types.ts";
+import { PerpdClient } from "../../src/client/client.ts";
+import type { NewOrder, Order, PlacedOrder } from "../../src/client/types.ts";
 import { startServer, type TestServer } from "./support/server.ts";
 import { Operator, openTrader, Trader } from "./support/trader.ts";
-import { pause } from "./support/wait.ts";
+import { pause, until } from "./support/wait.ts";
 
 let server: TestServer;
 let operator: Operator;
@@ -63,6 +64,26 @@ test("a trailing stop says where it is, follows the price, fires and is history"
   for (const other of [{ callbackRate: "0.02" }, { activationPrice: "70000" }])
     await alice.refused("CLIENT_ORDER_ID_REUSED", "POST", "/orders", trailing({ clientOrderId: "trail", ...other }));
   await bob.cancelAll();
+});
+
+test("canceled, it names its last trigger in the reply, on the stream, by its id and in the history", async (t) => {
+  const events: Order[] = [];
+  const client = new PerpdClient({ baseUrl: server.url, token: alice.token ?? "" });
+  const stream = client.stream([{ channel: "orders" }], {
+    onMessage: (message) => void events.push(...(message as { data: Order[] }).data),
+  });
+  t.after(() => stream.close());
+  await stream.ready;
+  const { orderId } = await alice.place(trailing());
+  await operator.setIndex("BTC-PERP", "66000");
+  const canceled = await alice.cancel(orderId);
+  assert.deepEqual([canceled.status, canceled.triggerPrice], ["CANCELED", "65340"]);
+  assert.deepEqual(await alice.order(orderId), canceled);
+  assert.deepEqual((await alice.history()).data, [canceled]);
+  assert.deepEqual(
+    await until("its end on the stream", () => events.find(({ status }) => status === "CANCELED")),
+    canceled,
+  );
 });
 
 test("the best price and what waits for its activation are there after kill -9, from the snapshot and from the log", async () => {

@@ -274,7 +274,7 @@ const orderProperties = {
   triggerPrice: nullable(
     DecimalOut(
       "What it waits or has waited for. Of a TRAILING_STOP_MARKET null until it trails; where open orders are read it is " +
-        "today's, while streams and the history name it as of the order's last change.",
+        "today's, while streams name it as of the order's last change, which its end is.",
       "64000",
     ),
     { examples: [null] },
