@@ -85,8 +85,9 @@ export function replyPosition(state: SymbolState, turn: Turn, row: number, chang
   positionView.maintenanceQuanta = maintenanceMargin(instrument, notional);
   positionView.liquidationTicks = liquidationPrice(instrument, size, markTicks, equity, maintenance);
   positionView.bankruptcyTicks = bankruptcyPrice(instrument, size, markTicks, equity, maintenance);
-  positionView.fundingQuanta = n[row + FUNDING];
-  positionView.openedAt = n[row + OPENED_AT];
+  // Of a position that is closed the row keeps what was, of a long otherwise than of a short.
+  positionView.fundingQuanta = size === 0 ? 0 : n[row + FUNDING];
+  positionView.openedAt = size === 0 ? 0 : n[row + OPENED_AT];
   positionView.updatedAt = changing ? turn.time : n[row + UPDATED_AT];
   positionView.sequence = changing ? 0 : n[row + SEQUENCE];
   positionView.adlRank = deleveragingRank(state, row);

@@ -19,6 +19,7 @@ import {
   SetLeverage,
   SetMarginMode,
   type SymbolDescription,
+  Tick,
 } from "../../src/core/messages.ts";
 import type { MessageOf } from "../../src/core/shape.ts";
 import {
@@ -115,6 +116,31 @@ test("orders and positions bear the time and the sequence of the turn that touch
   );
   // A reply to what changes says 0: its own turn's sequence stands with the turn.
   assert.equal((trade.replies[0] as MessageOf<typeof OrderView>).sequence, 0);
+});
+
+test("a closed position shows no funding and no opening, be it a long or a short", () => {
+  const floor = new Floor();
+  floor.place(10, floor.alice, BUY, 10, 100);
+  floor.place(20, floor.bob, SELL, 10, 100);
+  const hours = 3_600_000;
+  for (const afterMs of [4 * hours, 8 * hours, 16 * hours]) floor.at(afterMs, make(SetIndexPrice, { indexTicks: 100 }));
+  floor.at(16 * hours, make(Tick));
+  const shown = () =>
+    [floor.alice, floor.bob].map((accountId) => {
+      const { replies } = floor.at(17 * hours, make(ReadPosition, { accountId }));
+      const { sizeLots, fundingQuanta, openedAt } = replies[0] as MessageOf<typeof PositionView>;
+      return [Math.abs(sizeLots), fundingQuanta !== 0, openedAt];
+    });
+  assert.deepEqual(shown(), [
+    [10, true, START + 20],
+    [10, true, START + 20],
+  ]);
+  floor.place(17 * hours, floor.bob, BUY, 10, 100);
+  floor.place(17 * hours, floor.alice, SELL, 10, 100);
+  assert.deepEqual(shown(), [
+    [0, false, 0],
+    [0, false, 0],
+  ]);
 });
 
 test("what only asks, or is refused, has no place in the log", () => {

@@ -93,7 +93,10 @@ export const Position = object(
     breakEvenPrice: PriceOrNull("Where closing at market leaves neither gain nor loss in this symbol, fees included."),
     unrealizedPnl: DecimalOut("size × (markPrice − entryPrice), signed.", "-12.5"),
     realizedPnl: DecimalOut("All that was won or lost in this symbol so far, fees included.", "4.2"),
-    cumulativeFunding: DecimalOut("Funding received, negative = paid.", "0"),
+    cumulativeFunding: DecimalOut(
+      "Funding received since the position was opened, negative = paid. 0 when none is open: see `GET /account/funding`.",
+      "0",
+    ),
     adlRank: nullable(
       Type.Integer({
         minimum: 1,
@@ -101,7 +104,7 @@ export const Position = object(
         description: "5 = in the fifth of its side that auto-deleveraging would close first, 1 = in the last.",
       }),
     ),
-    openedAt: nullable(Time("When the position was opened.")),
+    openedAt: nullable(Time("When the position was opened. Null when none is open.")),
     updatedAt: nullable(Time("When it last traded.")),
     sequence: Sequence,
   },
