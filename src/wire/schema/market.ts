@@ -84,7 +84,10 @@ export const OrderBook = object(
   {
     symbol: SymbolName,
     sequence: Sequence,
-    time: Time("When the book last changed."),
+    time: Time(
+      "When the book last changed. This and `sequence` are the start's until the book changes for the first time since the " +
+        "exchange has started, also where it is the same as before.",
+    ),
     checksum: Type.Integer({
       minimum: 0,
       maximum: 2 ** 32 - 1,

@@ -286,7 +286,10 @@ const orderProperties = {
   parentOrderId: nullable(Id("The order that this take-profit or stop came with."), { examples: [null] }),
   selfTradePreventionMode: SelfTradePrevention,
   status: Type.Enum(ORDER_STATUSES, {
-    description: "UNTRIGGERED, NEW and PARTIALLY_FILLED are open.",
+    description:
+      "UNTRIGGERED, NEW and PARTIALLY_FILLED are open. FILLED: nothing is left to trade. An order that has shrunk while it was " +
+      "open (a reduce-only one with its position, or by selfTradePreventionMode DECREMENT) is then FILLED with a " +
+      "filledQuantity below its quantity.",
     examples: ["PARTIALLY_FILLED"],
   }),
   reason: nullable(

@@ -118,5 +118,11 @@ export const Cursor = Type.String({
 export const StartTime = Time("Rows from here on.");
 export const EndTime = Time("Rows up to here.");
 
+const NextCursor = nullable(Cursor, {
+  description:
+    "Send it as `cursor` for the next page. Null: nothing follows. A page of a list with a filter may have fewer rows than " +
+    "`limit`, also none, while more follows: go on until this is null.",
+});
+
 export const listOf = <S extends TSchema>(row: S, description: string) =>
-  object({ data: Type.Array(row), nextCursor: nullable(Cursor) }, { description });
+  object({ data: Type.Array(row), nextCursor: NextCursor }, { description });
