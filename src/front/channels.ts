@@ -89,7 +89,7 @@ export class Channels implements SocketHandlers {
       const { socket, identity } = connection;
       const expiresAt = identity?.expiresAt ?? 0;
       if (expiresAt !== 0 && expiresAt <= now) socket.close(CLOSE_CREDENTIAL_ENDED, "CREDENTIAL_EXPIRED");
-      else connection.dropIfSlow();
+      else connection.look();
     }
     this.streams.flushAll();
     if (now - this.heartbeatAt < HEARTBEAT_MS) return;

@@ -4,14 +4,14 @@ import type { Principal } from "./credentials.ts";
 import { SOCKET_MESSAGES_PER_SECOND } from "./limits.ts";
 import { CLOSE_SLOW_CONSUMER } from "./socket-errors.ts";
 import type { Socket } from "./sockets.ts";
-import type { Member } from "./stream.ts";
+import { LARGE_BYTES, type Member } from "./stream.ts";
 
-/**
- * Beyond what the kernel buffers: an eighth of what the server lets pile up before it cuts a socket off without a word.
- */
+/** Beyond what the kernel buffers, and beside large messages. */
 const MAX_BUFFERED_BYTES = 1 << 17;
 /** With a snapshot of the deepest book, and what is published meanwhile, that is still less. */
 const MAX_BEFORE_SNAPSHOT_BYTES = MAX_BUFFERED_BYTES / 4;
+/** What cannot be read at once, however prompt the client is: some five seconds' worth of looks to take it in. */
+const MAX_LOOKS_BEHIND = 100;
 
 /** What the channels know of one socket. */
 export class Connection implements Member {
@@ -27,6 +27,10 @@ export class Connection implements Member {
   /** Trading requests that have not been answered yet. */
   inFlight = 0;
   private replies: string[] = [];
+  /** Of large messages that it was sent since it last had caught up. */
+  private largeBytes = 0;
+  /** How often it was looked at since then and had more to read than others may. */
+  private looksBehind = 0;
   private second = 0;
   private messages = 0;
 
@@ -56,8 +60,19 @@ export class Connection implements Member {
   }
 
   send(text: string | Uint8Array): void {
+    this.expect(text.length);
     this.socket.send(text);
     this.dropIfSlow();
+  }
+
+  sendAll(texts: readonly string[]): void {
+    this.expect(texts.reduce((bytes, text) => bytes + text.length, 0));
+    this.socket.sendAll(texts);
+    this.dropIfSlow();
+  }
+
+  expect(bytes: number): void {
+    if (bytes >= LARGE_BYTES) this.largeBytes += bytes;
   }
 
   /** The client has to read before it is sent another snapshot. */
@@ -65,9 +80,23 @@ export class Connection implements Member {
     return this.socket.bufferedAmount > MAX_BEFORE_SNAPSHOT_BYTES;
   }
 
-  /** A client that lets more pile up than it may is told so, behind what it has not read yet, and closed. */
-  dropIfSlow(): void {
-    if (this.socket.bufferedAmount > MAX_BUFFERED_BYTES) this.socket.close(CLOSE_SLOW_CONSUMER, "SLOW_CONSUMER");
+  /** Time passes: whoever has been given time for large messages has only so much of it. */
+  look(): void {
+    if (this.socket.bufferedAmount > MAX_BUFFERED_BYTES) this.looksBehind++;
+    this.dropIfSlow();
+  }
+
+  /**
+   * A client that lets more pile up than it may is told so, behind what it has not read yet, and closed. A large message
+   * is no fault of the client's: that alone never drops one that reads.
+   */
+  private dropIfSlow(): void {
+    const { bufferedAmount } = this.socket;
+    if (bufferedAmount <= MAX_BEFORE_SNAPSHOT_BYTES) {
+      this.largeBytes = 0;
+      this.looksBehind = 0;
+    } else if (bufferedAmount > MAX_BUFFERED_BYTES + this.largeBytes || this.looksBehind > MAX_LOOKS_BEHIND)
+      this.socket.close(CLOSE_SLOW_CONSUMER, "SLOW_CONSUMER");
   }
 
   /** Answers a request. Answers that come in one go, as from one drain of the journal's ring, leave in one packet. */
@@ -78,8 +107,7 @@ export class Connection implements Member {
   private readonly sendReplies = (): void => {
     const { replies } = this;
     this.replies = [];
-    this.socket.sendAll(replies);
-    this.dropIfSlow();
+    this.sendAll(replies);
   };
 
   enter(topic: string): void {

@@ -36,8 +36,11 @@ const DEADLINE_LOOK_EVERY_MS = 50;
 const EXPIRED_PER_LOOK = 500;
 /** How long an oversized body is swallowed before it is refused: closing at once would often lose the answer. */
 const LINGER_MS = 100;
-/** A client that lets more than this pile up has lost the thread, and is closed. */
-const MAX_BACKPRESSURE_BYTES = 1 << 20;
+/**
+ * A client that has more than this before it is closed without a word. Far behind where Connection drops it: room for all
+ * that an account with thousands of orders is told and answered when it cancels them. A message itself may be longer.
+ */
+const MAX_BACKPRESSURE_BYTES = 1 << 23;
 /** For the log, the database and whatever else the process must open: without it the log could not go on. */
 const RESERVED_FILES = 256;
 /** Linux. */

@@ -3,9 +3,15 @@ import type { Replay } from "./replay.ts";
 /** Sends a text to every socket that has subscribed to the topic. */
 export type Publish = (topic: string, text: string) => void;
 
+/** What is sent in one go and is longer is no backlog while it is on its way; a kernel buffers as much of it or less. */
+export const LARGE_BYTES = 1 << 15;
+
 /** A connection, to the streams it has joined. Does nothing once the connection is closed. */
 export interface Member {
   send(text: string | Uint8Array): void;
+  sendAll(texts: readonly string[]): void;
+  /** So many bytes are about to be published to a topic that it has entered. Only what is large needs saying. */
+  expect(bytes: number): void;
   enter(topic: string): void;
   exit(topic: string): void;
 }
@@ -93,7 +99,7 @@ export abstract class Stream {
   protected readmit(member: Member, missed: readonly string[]): void {
     this.members.add(member);
     member.enter(this.topic);
-    for (const text of missed) member.send(text);
+    member.sendAll(missed);
     if (missed.length === 0) member.send(this.heartbeatText());
   }
 
@@ -103,7 +109,9 @@ export abstract class Stream {
     this.sequence = sequence;
     this.quiet = false;
     this.replay?.push(prevSequence, text);
-    if (!this.isEmpty) this.publish(this.topic, text);
+    if (this.isEmpty) return;
+    if (text.length >= LARGE_BYTES) for (const member of this.members) member.expect(text.length);
+    this.publish(this.topic, text);
   }
 
   protected print(type: "DELTA" | "UPDATE", sequence: number, prevSequence: number, body: string): string {
