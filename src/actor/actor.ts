@@ -1,7 +1,6 @@
 import { must } from "../assert.ts";
 import type { Actor } from "../core/actor.ts";
 import type { AccountCells } from "../core/cells.ts";
-import { Tick } from "../core/messages.ts";
 import { decodeShared } from "../wire/codec.ts";
 import { pad8 } from "../wire/record.ts";
 import type { Bell, RingConsumer, RingProducer } from "../wire/ring.ts";
@@ -201,9 +200,10 @@ export class ActorWorker {
     const { turn } = this;
     turn.begin(this.lastTime);
     actor.decide(command, turn);
-    if (turn.hasEvents) actor.settle(turn.push(actorId, requestId), this.lastTime);
-    else if (command.type !== Tick.code) turn.push(actorId, requestId);
-    else turn.drop();
+    // Also when nobody asked and nothing happened, as with most ticks: the front hears how far the actor's time has come.
+    const { hasEvents } = turn;
+    const sequence = turn.push(actorId, requestId);
+    if (hasEvents) actor.settle(sequence, this.lastTime);
     if (actor.isFiring) this.fire(actor);
   }
 

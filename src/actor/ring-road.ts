@@ -15,6 +15,7 @@ import {
   Withdraw,
 } from "../core/messages.ts";
 import type { Message, MessageOf } from "../core/shape.ts";
+import type { TimeMs } from "../core/units.ts";
 import { encodeMessage, MessagePool, maxMessageBytes, messageBytes } from "../wire/codec.ts";
 import { AT_ACTOR_ID, AT_LOG_BYTES, AT_REQUEST_ID, AT_SEQUENCE, AT_TIME, RECORD_HEADER_BYTES } from "../wire/record.ts";
 import type { Bell, RingConsumer, RingProducer } from "../wire/ring.ts";
@@ -97,6 +98,8 @@ export class RingRoad implements Road {
   private pendingCount = 0;
   private nextRequestId = 1;
   private released = 0;
+  /** By actor. */
+  private readonly releasedTimes: TimeMs[] = [];
   private readonly turn: { -readonly [K in keyof Released]: Released[K] } & { messages: Message[] };
   private readonly pool = new MessagePool();
   private readonly releasedListeners: ((turn: Released) => void)[] = [];
@@ -183,6 +186,10 @@ export class RingRoad implements Road {
     return this.released;
   }
 
+  releasedTime(actorId: number): TimeMs {
+    return this.releasedTimes[actorId] ?? 0;
+  }
+
   afterEverything(then: () => void): void {
     const sequence = this.control.lastTicket;
     if (sequence <= this.released) then();
@@ -206,7 +213,7 @@ export class RingRoad implements Road {
     return Math.max(0, this.released - this.control.indexed);
   }
 
-  /** Tells every actor that time passes. */
+  /** Tells every actor that time passes, and hears from each how far it has come: see releasedTime. */
   tick(): void {
     this.laneOfActor.forEach((lane, actorId) => {
       if (lane !== undefined) this.send(lane, actorId, { type: Tick.code }, 0);
@@ -268,6 +275,8 @@ export class RingRoad implements Road {
     turn.actorId = view.getUint16(at + AT_ACTOR_ID, true);
     turn.sequence = view.getFloat64(at + AT_SEQUENCE, true);
     turn.time = view.getFloat64(at + AT_TIME, true);
+    // An actor's turns come in their order, and time in them only grows.
+    this.releasedTimes[turn.actorId] = turn.time;
     turn.eventCount = 0;
     for (let offset = at + RECORD_HEADER_BYTES; offset < end; offset += messageBytes(view, offset)) {
       if (offset < at + logBytes) turn.eventCount++;

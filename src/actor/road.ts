@@ -1,6 +1,7 @@
 import type { AccountCells } from "../core/cells.ts";
 import type { Instrument } from "../core/instrument.ts";
 import type { Message } from "../core/shape.ts";
+import type { TimeMs } from "../core/units.ts";
 
 /**
  * What comes out of the journal: one turn of one actor, on disk, in the order of the log. `messages` holds its events
@@ -47,6 +48,11 @@ export interface Road {
   onDrained(listener: () => void): void;
   /** The last sequence that was released. */
   releasedSequence(): number;
+  /**
+   * Every turn of the actor's of an earlier time has been released, and none can come any more; one of this very time may.
+   * By the log's clock, which may be ahead of the machine's; behind it by a tick (`tickMs`) or so.
+   */
+  releasedTime(actorId: number): TimeMs;
   /** Runs `then` (at once, if it can) when all that any actor has done up to now is durable: for reading cells. */
   afterEverything(then: () => void): void;
   /** Resolves when the history index (LMDB) has taken in all that was released up to now. */

@@ -7,10 +7,12 @@ import { type Member, type Publish, Stream } from "./stream.ts";
 import type { SymbolMarket } from "./symbol-market.ts";
 
 const UPDATE_MS = 250;
+/** Candles in one update, when very many have ended since the last one: the others come with the next. */
+const SHOWN_AT_ONCE = 1000;
 
 /**
  * A symbol's current candle: in a snapshot, and again at most every 250 ms after trades. When its interval is over, the
- * candle as it closed comes with the one that follows. Candles are read where REST reads them.
+ * candle as it closed comes with those that follow. Candles are read where REST reads them.
  */
 export class KlineStream extends Stream {
   private readonly market: SymbolMarket;
@@ -18,8 +20,8 @@ export class KlineStream extends Stream {
   private readonly history: Pick<History, "candles">;
   private readonly road: Road;
   private readonly now: () => TimeMs;
-  /** The current candle as last shown; time 0 before the symbol's first trade. */
-  private openTime: TimeMs = 0;
+  /** The current candle as last shown; before the symbol's first trade, the interval in which the stream began. */
+  private openTime: TimeMs;
   private text = "";
   private readAt: TimeMs = 0;
   /** The last trade when the history was last asked. */
@@ -41,6 +43,7 @@ export class KlineStream extends Stream {
     this.history = history;
     this.road = road;
     this.now = now;
+    this.openTime = openTimeOf(interval, this.time());
   }
 
   override join(member: Member): void {
@@ -53,13 +56,12 @@ export class KlineStream extends Stream {
   override flush(): void {
     const now = this.now();
     if (now - this.readAt < UPDATE_MS) return;
-    const isOver = this.openTime !== 0 && openTimeOf(this.interval, this.exchangeTime()) > this.openTime;
+    const isOver = openTimeOf(this.interval, this.time()) > this.openTime;
     if (isOver || this.lastTradeId() !== this.tradeId) this.read(() => {});
   }
 
-  /** Trades may be ahead of the machine's clock, if that was set back. */
-  private exchangeTime(): TimeMs {
-    return Math.max(this.now(), this.market.updatedAt);
+  private time(): TimeMs {
+    return this.road.releasedTime(this.market.instrument.id);
   }
 
   private lastTradeId(): number {
@@ -70,28 +72,26 @@ export class KlineStream extends Stream {
     this.readAt = this.now();
     this.tradeId = this.lastTradeId();
     const sequence = this.road.releasedSequence();
+    const time = this.time();
     this.road.historyCaughtUp().then(() => {
       if (this.isEmpty) return;
-      this.show(sequence);
+      this.show(sequence, time);
       then();
     });
   }
 
-  /** The history holds at least all that was released through this sequence. */
-  private show(sequence: number): void {
-    const { interval, market, openTime } = this;
-    const now = this.exchangeTime();
-    const latest = { interval, limit: 2, startTime: undefined, endTime: undefined };
-    const { candles } = readKlines(this.history, market.instrument.id, latest, now);
+  /** The history holds at least all that was released through this sequence, and before this time. */
+  private show(sequence: number, time: TimeMs): void {
+    const { interval, market } = this;
+    const query = { interval, limit: SHOWN_AT_ONCE, startTime: this.openTime, endTime: undefined };
+    const { candles } = readKlines(this.history, market.instrument.id, query, time);
     const changed: string[] = [];
     for (const candle of candles) {
-      if (candle.openTime < openTime) continue;
-      const text = klineJson(market.instrument, interval, candle, now);
-      if (candle.openTime === openTime && text === this.text) continue;
+      const text = klineJson(market.instrument, interval, candle, time);
+      if (candle.openTime === this.openTime && text === this.text) continue;
       this.openTime = candle.openTime;
       this.text = text;
-      // Of two candles that nobody was shown before, the current one is enough.
-      if (openTime !== 0 || candle === candles.at(-1)) changed.push(text);
+      changed.push(text);
     }
     if (changed.length > 0) this.update("UPDATE", Math.max(sequence, this.sequence), `"data":[${changed.join(",")}]`);
   }

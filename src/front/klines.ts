@@ -17,15 +17,19 @@ export interface Klines {
   nextOpenTime: TimeMs | null;
 }
 
-/** Candles in order of time, without gaps since the first trade, at most `limit`, none that opens in the future. */
+/**
+ * Candles in order of time, without gaps since the first trade, at most `limit`. `time`: the time up to which the history
+ * holds all that the symbol has done (Road.releasedTime), not the clock's: no candle opens later, and those that ended
+ * before it are closed.
+ */
 export function readKlines(
   history: Pick<History, "candles">,
   instrumentId: number,
   query: KlineQuery,
-  now: TimeMs,
+  time: TimeMs,
 ): Klines {
   const { interval, limit } = query;
-  const through = openTimeOf(interval, Math.min(query.endTime ?? now, now));
+  const through = openTimeOf(interval, Math.min(query.endTime ?? time, time));
   const asked =
     query.startTime === undefined ? stepBack(interval, through, limit - 1) : firstFrom(interval, query.startTime);
   const [before] = history.candles(instrumentId, interval, { endTime: asked - 1, limit: 1 });
@@ -41,13 +45,13 @@ export function readKlines(
   return { candles, nextOpenTime: last < through ? stepForward(interval, last, 1) : null };
 }
 
-export function klineJson(instrument: Instrument, interval: Interval, candle: Candle, now: TimeMs): string {
+export function klineJson(instrument: Instrument, interval: Interval, candle: Candle, time: TimeMs): string {
   const closeTime = closeTimeOf(interval, candle.openTime);
   return (
     `{"openTime":${candle.openTime},"closeTime":${closeTime},"open":"${printPrice(instrument, candle.openTicks)}",` +
     `"high":"${printPrice(instrument, candle.highTicks)}","low":"${printPrice(instrument, candle.lowTicks)}",` +
     `"close":"${printPrice(instrument, candle.closeTicks)}","volume":"${printQuantity(instrument, candle.volumeLots)}",` +
-    `"turnover":"${printBigQuanta(candle.turnoverQuanta)}","trades":${candle.trades},"closed":${closeTime < now}}`
+    `"turnover":"${printBigQuanta(candle.turnoverQuanta)}","trades":${candle.trades},"closed":${closeTime < time}}`
   );
 }
 

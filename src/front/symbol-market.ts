@@ -62,9 +62,8 @@ export interface SymbolPast {
 /** What everyone may know of one symbol, folded from its events, with the answers that are asked for most kept printed. */
 export class SymbolMarket {
   readonly instrument: Instrument;
-  /** The last turn that changed anything here, and its time: ahead of the machine's clock if that was set back. */
+  /** The last turn that changed anything here. */
   sequence = 0;
-  updatedAt: TimeMs = 0;
   /** The last turn that changed the book. */
   bookSequence = 0;
   bookTime: TimeMs = 0;
@@ -87,6 +86,7 @@ export class SymbolMarket {
   private readonly trades = new Ring<PublicTrade>(RECENT_TRADES);
   private readonly liquidations = new Ring<PublicTrade>(RECENT_LIQUIDATIONS);
   private readonly day = new Ticker24h();
+  private updatedAt: TimeMs = 0;
 
   private ticker: Buffer | null = null;
   /** The rolling day and the next funding time move with the minute, also when nothing happens. */

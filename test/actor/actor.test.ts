@@ -6,12 +6,21 @@ import type { Actor, Turn } from "../../src/core/actor.ts";
 import { AccountCells, CONTRIBUTION_FIELDS } from "../../src/core/cells.ts";
 import { Done, LeverageSet, Tick } from "../../src/core/messages.ts";
 import { encodeMessage } from "../../src/wire/codec.ts";
-import { AT_LOG_BYTES, AT_REQUEST_ID, AT_SEQUENCE } from "../../src/wire/record.ts";
+import {
+  AT_KIND,
+  AT_LOG_BYTES,
+  AT_REQUEST_ID,
+  AT_SEQUENCE,
+  AT_TIME,
+  KIND_REPLY,
+  KIND_TURN,
+} from "../../src/wire/record.ts";
 import { allocateRing, Bell, RingConsumer, RingProducer } from "../../src/wire/ring.ts";
 import { make } from "../core/support/exchange.ts";
 
 const ACTOR_ID = 7;
 const RING_BYTES = 1 << 20;
+const NOW = 1_700_000_000_000;
 const ACCOUNT = 16;
 const NOTHING = { equity: 0, unrealized: 0, initial: 0, positionInitial: 0, maintenance: 0 };
 
@@ -22,6 +31,8 @@ class Worker implements Actor {
   /** Shares of work that are left; each says something for the log if `emits`. */
   work = 0;
   emits = false;
+  /** It answers nothing. */
+  isMute = false;
   settledAt: number[] = [];
   /** Where it throws next; "" = nowhere. */
   throwsIn: "" | "decide" | "settle" = "";
@@ -34,7 +45,7 @@ class Worker implements Actor {
     this.cells?.move(ACCOUNT, this.given, 0, { ...NOTHING, equity: this.given[0]! + 5, maintenance: 3 });
     if (this.throwsIn !== "") turn.emit(make(LeverageSet, { accountId: ACCOUNT, leverage: 2 }));
     if (this.throwsIn === "decide") throw new Error("in decide");
-    turn.reply({ type: Done.code });
+    if (!this.isMute) turn.reply({ type: Done.code });
   }
   proceed(turn: Turn): boolean {
     if (this.work === 0) return false;
@@ -88,7 +99,7 @@ function start(joins?: SharedArrayBuffer) {
     bell,
     out: new RingProducer(outRing, new Bell()),
     snapshotIntervalMs: 1e9,
-    clock: () => 1_700_000_000_000,
+    clock: () => NOW,
     notBefore: 0,
   });
   const send = (requestId: number): void => {
@@ -137,6 +148,30 @@ test("what has come due fires behind each command, a share at a time", () => {
     out.next();
   }
   assert.deepEqual(requests, [0, 0, 0], "each answers nobody");
+});
+
+test("a tick that comes to nothing says how far the actor's time has come, behind all that it did before", () => {
+  const { actor, worker, send, out, control } = start();
+  actor.work = 1;
+  actor.emits = true;
+  worker.step();
+  actor.isMute = true;
+  send(0);
+  worker.step();
+  const turns: number[][] = [];
+  for (let at = out.peek(); at >= 0; at = out.peek()) {
+    turns.push([
+      out.view.getUint8(at + AT_KIND),
+      out.view.getUint32(at + AT_REQUEST_ID, true),
+      out.view.getFloat64(at + AT_TIME, true),
+    ]);
+    out.next();
+  }
+  assert.deepEqual(turns, [
+    [KIND_TURN, 0, NOW],
+    [KIND_REPLY, 0, NOW],
+  ]);
+  assert.equal(control.lastTicket, 1, "it has no place in the log");
 });
 
 test("a share that has events is a turn of the log that answers nobody", () => {

@@ -6,6 +6,7 @@ import { Channels } from "../../src/front/channels.ts";
 import { Limits } from "../../src/front/limits.ts";
 import { MarketData } from "../../src/front/market.ts";
 import type { Authenticate } from "../../src/front/socket-auth.ts";
+import type { StreamHistory } from "../../src/front/streams.ts";
 import { Hub, ScriptedClient } from "./scripted-client.ts";
 import { make, ScriptedRoad, START } from "./scripted-road.ts";
 
@@ -68,6 +69,7 @@ export async function open(
   states: Record<number, Partial<SymbolSummary>> = {},
   symbols?: string[],
   limits: Limits | null = null,
+  candles: StreamHistory["candles"] = () => [],
 ): Promise<Exchange> {
   const road = new ScriptedRoad(symbols);
   const now = (): number => road.time;
@@ -80,7 +82,7 @@ export async function open(
   const channels = new Channels({
     road,
     market,
-    history: { candles: () => [], fillsOf: () => ({ data: [], nextCursor: null }) },
+    history: { candles, fillsOf: () => ({ data: [], nextCursor: null }) },
     publish,
     authenticate,
     trade: (op, params, { accountId }, answer) => void trades.push({ op, params, accountId, answer }),

@@ -65,6 +65,8 @@ export class ScriptedRoad implements Road {
   readonly cells = AccountCells.allocate(64);
   readonly asked: Asked[] = [];
   time = START;
+  /** What is decided now is still on its way when it is this much later. */
+  lagMs = 0;
   sequence = 100;
   /** The actors' rings take nothing more. */
   full = false;
@@ -95,6 +97,9 @@ export class ScriptedRoad implements Road {
   }
   releasedSequence(): number {
     return this.sequence;
+  }
+  releasedTime(): number {
+    return this.time - this.lagMs;
   }
   afterEverything(then: () => void): void {
     this.waiting.push(then);

@@ -88,6 +88,9 @@ export class OneThreadRoad implements Road {
   releasedSequence(): number {
     return this.sequence;
   }
+  releasedTime(): number {
+    return this.time;
+  }
   afterEverything(then: () => void): void {
     then();
   }

@@ -72,6 +72,9 @@ export class ScriptedRoad implements Road {
   releasedSequence(): number {
     return 0;
   }
+  releasedTime(): number {
+    return 0;
+  }
   afterEverything(then: () => void): void {
     then();
   }

@@ -80,11 +80,11 @@ export function marketRoutes(context: Context): Route[] {
         const { interval, endTime, limit = DEFAULT_LIMIT } = query;
         checkTimes(query);
         const startTime = query.cursor === undefined ? query.startTime : readOpenTime(query.cursor);
+        // First: what is released while the history catches up may be a part of it only.
+        const time = road.releasedTime(instrument.id);
         await road.historyCaughtUp();
-        // Trades may be ahead of the machine's clock, if that was set back.
-        const now = Math.max(Date.now(), market.symbol(instrument.id).updatedAt);
-        const page = readKlines(history, instrument.id, { interval, limit, startTime, endTime }, now);
-        const rows = page.candles.map((candle) => klineJson(instrument, interval, candle, now));
+        const page = readKlines(history, instrument.id, { interval, limit, startTime, endTime }, time);
+        const rows = page.candles.map((candle) => klineJson(instrument, interval, candle, time));
         call.reply(200, listJson(rows, page.nextOpenTime === null ? null : String(page.nextOpenTime)));
       },
     }),

@@ -113,7 +113,10 @@ export const Kline = object(
     volume: DecimalOut("In the base asset.", "12.3"),
     turnover: DecimalOut("In the quote asset.", "800115"),
     trades: Type.Integer({ minimum: 0, examples: [42] }),
-    closed: Type.Boolean({ description: "False while the interval runs." }),
+    closed: Type.Boolean({
+      description:
+        "False while the interval runs, and until its last trade is on disk. A closed candle changes no more.",
+    }),
   },
   { description: "A candle. Without trades it is flat at the close before." },
 );

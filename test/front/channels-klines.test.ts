@@ -1,0 +1,98 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type Candle, openTimeOf } from "../../src/core/candles.ts";
+import { Traded } from "../../src/core/messages.ts";
+import { historyOf, traded } from "./candle-history.ts";
+import type { ScriptedClient } from "./scripted-client.ts";
+import { BTC, type Exchange, nextTurn, open, subscribe } from "./scripted-exchange.ts";
+import { make, START } from "./scripted-road.ts";
+
+const SECOND = 1000;
+
+async function follow(candles: Candle[]): Promise<Exchange & { client: ScriptedClient }> {
+  const exchange = await open({ [BTC]: { asks: [[100, 999]] } }, ["BTC-PERP"], null, historyOf(candles).candles);
+  const client = exchange.connect();
+  client.say(subscribe({ channel: "klines", symbol: "BTC-PERP", interval: "1s" }));
+  await nextTurn();
+  return { ...exchange, client };
+}
+
+/** Candles that came since the last look, `second:trades` each, with a bar behind those that are closed. */
+async function shown({
+  channels,
+  client,
+}: {
+  channels: Exchange["channels"];
+  client: ScriptedClient;
+}): Promise<string> {
+  channels.tick();
+  await nextTurn();
+  return client
+    .take()
+    .flatMap(({ data = [] }) => data)
+    .map(({ openTime, trades, closed }) => `${(openTime - START) / SECOND}:${trades}${closed ? "|" : ""}`)
+    .join(" ");
+}
+
+/** A trade of this time, which the history takes in. */
+function trade({ road }: Exchange, candles: Candle[], time: number): void {
+  const openTime = openTimeOf("1s", time);
+  const last = candles.at(-1);
+  if (last?.openTime === openTime) last.trades++;
+  else candles.push(traded(openTime, 100));
+  road.turn(BTC, make(Traded, { tradeId: 256 * road.sequence + BTC, priceTicks: 100, quantityLots: 1 }));
+}
+
+test("klines: a candle is closed when all trades of its time have been released, whatever the clock says", async () => {
+  const candles: Candle[] = [];
+  const exchange = await follow(candles);
+  const { road } = exchange;
+  assert.equal(await shown(exchange), "");
+  trade(exchange, candles, START);
+  road.time += 900;
+  assert.equal(await shown(exchange), "0:1");
+  // The second is over, and its last trade is still on its way.
+  road.time = START + 1300;
+  road.lagMs = 400;
+  assert.equal(await shown(exchange), "");
+  trade(exchange, candles, START + 999);
+  road.time += 250;
+  road.lagMs = 551;
+  assert.equal(await shown(exchange), "0:2");
+  road.time += 250;
+  road.lagMs = 400;
+  assert.equal(await shown(exchange), "0:2| 1:0");
+});
+
+test("klines: by the log's time, also where it is ahead of the clock", async () => {
+  const candles: Candle[] = [traded(START, 100)];
+  const exchange = await follow(candles);
+  const { road } = exchange;
+  assert.equal(await shown(exchange), "0:1");
+  road.lagMs = -5 * SECOND;
+  road.time += 250;
+  assert.equal(await shown(exchange), "0:1| 1:0| 2:0| 3:0| 4:0| 5:0");
+});
+
+test("klines: all candles that have ended since the last one that was shown, however many", async () => {
+  const candles: Candle[] = [];
+  const exchange = await follow(candles);
+  const { road } = exchange;
+  road.time += 250;
+  trade(exchange, candles, START);
+  for (const second of [0, 2, 3]) trade(exchange, candles, START + second * SECOND);
+  road.time = START + 4500;
+  assert.equal(await shown(exchange), "0:2| 1:0| 2:1| 3:1| 4:0", "the first trade of all included");
+  const last = 4 + 2500;
+  road.time = START + last * SECOND;
+  let seconds: string[] = [];
+  do {
+    const next = await shown(exchange);
+    road.time += 250;
+    seconds = [...seconds, ...next.split(" ")];
+  } while (seconds.at(-1) !== `${last}:0`);
+  assert.deepEqual(
+    seconds.slice(1, -1),
+    Array.from({ length: 2499 }, (_, i) => `${5 + i}:0|`),
+  );
+});
