@@ -65,7 +65,7 @@ test("what fires is what a scan of all waiting orders found at the end of a turn
       for (const twin of twins.values()) twin.end();
       for (const actorId of exchange.actors.keys()) assert.deepEqual(exchange.audit(actorId).faults, []);
     }),
-    { seed, numRuns: 150, includeErrorInReport: true, examples: [[FIRED_INTO_A_LEG]] },
+    { seed, numRuns: 300, includeErrorInReport: true, examples: [[FIRED_INTO_A_LEG]] },
   );
   assert.ok(seen.fired > 0 && seen.rejected > 0 && seen.left > 0, JSON.stringify(seen));
 });
