@@ -10,7 +10,7 @@ import { refuse } from "./refusals.ts";
 import { blank, type MessageOf } from "./shape.ts";
 import type { SymbolState } from "./symbol-state.ts";
 import { PPB, type PriceTicks } from "./units.ts";
-import { BUY, REASON_OF_HALT, SELL } from "./words.ts";
+import { BUY, MODE_TRADING, REASON_OF_HALT, SELL } from "./words.ts";
 
 // Filled in again for each event: a turn hands it on before it goes on (see Turn).
 const priceUpdated = blank(PriceUpdated);
@@ -68,12 +68,17 @@ export class Pricing {
     this.sweep.proceed(state);
   }
 
-  /** Halts the symbol when the mark has moved too far too fast, unless it is halted already. */
+  /**
+   * Halts the symbol when the mark has moved too far too fast, unless it is halted as strictly already. A halt without an
+   * end becomes no shorter by it: it lasts until the operator resumes.
+   */
   private breakCircuit(turn: Turn): void {
     const { state, instrument } = this;
     const tripped = this.breaker.trips(state.markTicks, turn.time, instrument.breakerPpm);
     if (!tripped || state.haltMode >= instrument.breakerMode) return;
-    setHalt(state, turn, instrument.breakerMode, REASON_OF_HALT.PRICE_JUMP, turn.time + instrument.breakerMs);
+    const isEndless = state.haltMode !== MODE_TRADING && state.haltUntil === 0;
+    const until = isEndless ? 0 : turn.time + instrument.breakerMs;
+    setHalt(state, turn, instrument.breakerMode, REASON_OF_HALT.PRICE_JUMP, until);
   }
 
   /** What the last funding rate adds to the index: all of it when the interval begins, nothing when it ends. */

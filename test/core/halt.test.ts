@@ -206,3 +206,19 @@ test("the breaker does not loosen a halt of the operator's", () => {
   assert.deepEqual(eventsOf(market.price(50, 1), TradingHalted.code), []);
   assert.equal(market.symbol(PLAIN.id).state.haltMode, 3);
 });
+
+test("what the breaker makes stricter than the operator had it lasts until the operator resumes", () => {
+  const market = new Market({
+    indexJumpLimit: "0",
+    breakerLimit: "0.1",
+    breakerMode: "CANCEL_ONLY",
+    breakerSeconds: 5,
+  });
+  market.price(100, 1);
+  market.say(make(HaltSymbol, { mode: 1, reason: 3 }));
+  const [halted] = eventsOf(market.price(80, 1), TradingHalted.code);
+  assert.deepEqual(halted, make(TradingHalted, { mode: 2, reason: 4, until: 0 }));
+  assert.deepEqual(eventsOf(market.wait(5000), TradingHalted.code), []);
+  assert.equal(codeOf(market.order(BOB, BUY, 79, 1)), "SYMBOL_HALTED");
+  assert.equal(market.status().status, "TRADING");
+});
