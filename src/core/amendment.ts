@@ -12,7 +12,7 @@ import { refuse } from "./refusals.ts";
 import { blank, type MessageOf } from "./shape.ts";
 import type { SymbolState } from "./symbol-state.ts";
 import { replyOpenOrder, replyOrder } from "./symbol-views.ts";
-import { BUY_LOTS, LEVERAGE, SELL_LOTS, SIZE } from "./tables.ts";
+import { BUY_LOTS, SELL_LOTS, SIZE } from "./tables.ts";
 import type { PriceTicks, QuantityLots } from "./units.ts";
 import {
   BUY,
@@ -141,7 +141,7 @@ export class Amendment {
       const limitLots = placement.limits.positionLots(mark);
       if (exposedLots > limitLots) return refuse(turn, "POSITION_LIMIT", "quantity", { limitLots });
       const asked = { ...command, quantityLots };
-      if (!isWithinKey(asked, turn, instrument, exposedLots, marginPriceTicks, mark, numbers[row + LEVERAGE])) return;
+      if (!isWithinKey(asked, turn, state, row, side, exposedLots, marginPriceTicks)) return;
     }
     const bestTicks = state.book.opposite(side).best();
     const takes = crosses(side, priceTicks, bestTicks);

@@ -12,7 +12,7 @@ import { type RefusalCode, refuse } from "./refusals.ts";
 import { blank, type MessageOf } from "./shape.ts";
 import type { SymbolState } from "./symbol-state.ts";
 import { replyOrder } from "./symbol-views.ts";
-import { BUY_LOTS, LEVERAGE, NONE, SELL_LOTS, SIZE, WAITING_ORDERS } from "./tables.ts";
+import { BUY_LOTS, NONE, SELL_LOTS, SIZE, WAITING_ORDERS } from "./tables.ts";
 import { activates, MAX_TRAILING_ORDERS, trailingTrigger } from "./trailing.ts";
 import { replyWaitingTrial } from "./trial.ts";
 import { reaches } from "./triggers.ts";
@@ -147,8 +147,7 @@ export class Conditional {
     const exposedLots =
       (side === BUY ? numbers[row + SIZE] + numbers[row + BUY_LOTS] : numbers[row + SELL_LOTS] - numbers[row + SIZE]) +
       quantityLots;
-    const leverage = numbers[row + LEVERAGE];
-    if (!reduces && !isWithinKey(command, turn, instrument, exposedLots, valueTicks, state.markTicks, leverage)) return;
+    if (!reduces && !isWithinKey(command, turn, state, row, side, exposedLots, valueTicks)) return;
     if (activationTicks !== 0 && activates(side, currentTicks, activationTicks))
       return refuse(turn, "WOULD_TRIGGER", "activationPrice", { currentTicks });
     const rises = waitsForRise(command.orderType, side);

@@ -20,7 +20,7 @@ import type { PriceTicks, QuantityLots, RatePpm } from "./units.ts";
 import * as units from "./units.ts";
 import * as words from "./words.ts";
 
-const { ACCOUNT, BUY_LOTS, GIVEN, LEVERAGE, MARGIN_MODE, NONE, OPEN_ORDERS, SELL_LOTS, SIZE } = tables;
+const { ACCOUNT, BUY_LOTS, GIVEN, MARGIN_MODE, NONE, OPEN_ORDERS, SELL_LOTS, SIZE } = tables;
 const {
   BUY,
   CLOSE_POSITION,
@@ -150,8 +150,7 @@ export class Placement {
     const limitLots = this.limits.positionLots(mark);
     if (!reduceOnly && exposedLots > limitLots) return refuse(turn, "POSITION_LIMIT", "quantity", { limitLots });
     const heldTicks = isBuy ? valueTicks : Math.max(valueTicks, mark);
-    if (!reduceOnly && !isWithinKey(command, turn, instrument, exposedLots, heldTicks, mark, numbers[row + LEVERAGE]))
-      return;
+    if (!reduceOnly && !isWithinKey(command, turn, state, row, side, exposedLots, heldTicks)) return;
 
     const bestTicks = state.book.opposite(side).best();
     const takes = crosses(side, limitTicks, bestTicks);

@@ -142,12 +142,21 @@ scenario(
   alice sell 30 @ 1040 key-position=20000    -> NEW
   alice sell 1 @ 1040 key-position=20000     -> KEY_POSITION_LIMIT requiredQuanta=21000 limitQuanta=20000
   alice cancels all                          -> #6 CANCELED USER
+  # what waits for a price adds to it when it fires, when nobody asks any more
+  alice buy 10 market stop=1010 key-position=25000 -> UNTRIGGERED
+  alice buy 10 market take=970 reduce-only key-position=1 -> UNTRIGGERED
+  alice buy 6 market take=980 key-position=25000 -> KEY_POSITION_LIMIT requiredQuanta=26000 limitQuanta=25000
+  alice buy 6 @ 990 key-position=25000       -> KEY_POSITION_LIMIT requiredQuanta=26000 limitQuanta=25000
+  alice buy 5 @ 990 key-position=25000 id=p  -> NEW
+  alice amends p 6 key-position=25000        -> KEY_POSITION_LIMIT requiredQuanta=26000 limitQuanta=25000
+  alice sell 30 @ 1040 key-position=20000    -> NEW
+  alice cancels all                          -> #10 CANCELED USER; p CANCELED USER; #8 CANCELED USER; #7 CANCELED USER
   # of leverage
   alice leverage 20                          -> 20
   alice buy 1 @ 990 key-leverage=19          -> KEY_LEVERAGE_LIMIT leverage=20 limit=19
   alice buy 1 @ 990 key-leverage=20          -> NEW
   # out it gets
-  alice cancels all                          -> #7 CANCELED USER
+  alice cancels all                          -> #11 CANCELED USER
   alice sell 10 @ 960 reduce-only key-order=1 key-position=1 key-leverage=1 -> FILLED 10@960
 `,
 );

@@ -82,7 +82,8 @@ const MaxLeverage = Type.Integer({
   examples: [5],
 });
 const MAX_ORDER = "The most that one order of the key may be worth, in USDC. Orders that only reduce are not limited.";
-const MAX_POSITION = "The most that a position may be worth with all orders that add to it, when the key places one.";
+const MAX_POSITION =
+  "The most that a position may be worth with all orders that add to it, those that wait for a price included, when the key places one.";
 
 export const CreateKeyBody = object({
   label: Label,

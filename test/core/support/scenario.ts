@@ -249,15 +249,18 @@ class Stage {
     return true;
   }
 
-  /** `a 5 @ 101`, `a 5`, `a @ QUEUE` or `a show=2`. */
+  /** `a 5 @ 101`, `a 5`, `a @ QUEUE` or `a show=2`, of a key with a limit or without. */
   private amend(accountId: number, [clientOrderId, ...words]: string[]): string {
     const show = words.find((word) => word.startsWith("show="));
-    const rest = words.filter((word) => word !== show);
+    const key = words.find((word) => word.startsWith("key-position="));
+    const keyPositionQuanta = Number(key?.slice(13) ?? 0) * QUANTA_PER_USDC;
+    const rest = words.filter((word) => word !== show && word !== key);
     const displayLots = Number(show?.slice(5) ?? 0);
     const at = rest.indexOf("@");
     const quantityLots = rest.length === 0 || at === 0 ? 0 : Number(rest[0]);
     const price = at < 0 ? {} : priced(rest[at + 1]);
-    return this.send(make(AmendOrder, { accountId, clientOrderId, quantityLots, displayLots, ...price }));
+    const changes = { quantityLots, displayLots, keyPositionQuanta, ...price };
+    return this.send(make(AmendOrder, { accountId, clientOrderId, ...changes }));
   }
 
   private send(command: Message, actorId: number = this.instrument.id): string {
