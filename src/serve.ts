@@ -1,4 +1,5 @@
 import { pino } from "pino";
+import { advised } from "./actor/advised.ts";
 import { Host, type HostOptions } from "./actor/host.ts";
 import { openComputePool } from "./actor/pools.ts";
 import type { Config } from "./config.ts";
@@ -8,6 +9,7 @@ import { openSource } from "./feed/sources.ts";
 import { probePort } from "./front/port-probe.ts";
 import { openDemoAccount } from "./sandbox/accounts.ts";
 import { Sandbox } from "./sandbox/sandbox.ts";
+import { settleInstruments } from "./store/instruments.ts";
 import { lockDataFolder } from "./store/lock.ts";
 import { openSecret } from "./store/secret.ts";
 import { tuneV8 } from "./tune-v8.ts";
@@ -29,6 +31,7 @@ export async function serve(
   for (const warning of warnings) log.warn(warning);
   await probePort(config.host, config.port);
   await lockDataFolder(config.data);
+  await advised(settleInstruments)(config);
   // Before the database, whose presence says that there must be a secret already.
   const secret = openSecret(config.data);
   const host = await Host.start(config, showProgress, options);

@@ -4,7 +4,7 @@ import { LogCorruptError } from "../store/log-segment.ts";
 const ADVICE =
   "Nothing was repaired, skipped or begun anew. `perpd verify DIR` says what is sound; `perpd restore BACKUP DIR` brings back a backup.";
 
-/** A thread's work, whose errors tell people what to do: of an error only its message reaches the main thread. */
+/** Work whose errors tell people what to do: of a thread's error only its message reaches the main thread. */
 export function advised<Task>(run: (task: Task) => void | Promise<void>): (task: Task) => Promise<void> {
   return async (task) => {
     try {

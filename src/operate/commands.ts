@@ -1,4 +1,4 @@
-import type { Config, Invocation } from "../config.ts";
+import { type Config, ConfigError, type Invocation } from "../config.ts";
 import { DataFolderInUseError, lockDataFolder } from "../store/lock.ts";
 import { copyExchange } from "./copy.ts";
 import { RefusedError } from "./errors.ts";
@@ -9,6 +9,8 @@ import { verifyFolder } from "./verify.ts";
 const DONE = 0;
 const FAILED = 1;
 const REFUSED = 2;
+
+const REFUSALS = [RefusedError, DataFolderInUseError, ConfigError];
 
 /** The commands of one who looks after a data folder. */
 export type OperateInvocation = Extract<Invocation, { kind: "verify" | "backup" | "restore" }>;
@@ -22,7 +24,7 @@ export async function operate(invocation: OperateInvocation): Promise<number> {
     return DONE;
   } catch (error) {
     if (!(error instanceof Error)) throw error;
-    if (error instanceof RefusedError || error instanceof DataFolderInUseError) {
+    if (REFUSALS.some((refusal) => error instanceof refusal)) {
       console.error(error.message);
       return REFUSED;
     }

@@ -4,6 +4,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { copyDatabase } from "../store/database-copy.ts";
 import { syncDirectory } from "../store/files.ts";
 import { GENESIS_FILE, INITIALISED_FILE } from "../store/genesis.ts";
+import { INSTRUMENTS_FILE } from "../store/instruments.ts";
 import { SECRET_FILE } from "../store/secret.ts";
 import { checkDatabase } from "./database-check.ts";
 import { copyFile, emptyFolder, writeNewFile } from "./files.ts";
@@ -50,6 +51,8 @@ export async function copyExchange(options: CopyOptions): Promise<CopyRecord & L
     syncDirectory(to);
     const log = await copyState(options);
     copyFile(SECRET_FILE, from, to, 0o600);
+    // After the state: it names every instrument that this has. A folder from before there was a record has none.
+    if (existsSync(join(from, INSTRUMENTS_FILE))) copyFile(INSTRUMENTS_FILE, from, to);
     const { exchangeId } = genesis;
     const record: CopyRecord = { exchangeId, copiedAt: new Date().toISOString(), throughSequence: log.lastSequence };
     writeNewFile(join(to, COPY_FILE), Buffer.from(`${JSON.stringify(record, null, 2)}\n`));

@@ -2,6 +2,7 @@ import type { Config } from "../config.ts";
 import { type ActorAudit, Deposited, type Event, type OrderView, WithdrawalRequested } from "../core/messages.ts";
 import type { MessageOf } from "../core/shape.ts";
 import type { Database } from "../store/database.ts";
+import { notConfigured } from "../store/instruments.ts";
 import { LogReader, type VisitRecord } from "../store/log-reader.ts";
 import { isOpen, type OrderRecord } from "../store/rows.ts";
 import { eachMessage } from "../wire/codec.ts";
@@ -59,7 +60,7 @@ export function compareHistory(
   return { openOrders, skipped: tail.orderIds.size };
 }
 
-/** Reads the log from `fromSequence` on. Throws DamagedError when a turn is of an actor that is not configured. */
+/** Reads the log from `fromSequence` on. Throws ConfigError when a turn is of an actor that is not configured. */
 export function readTail(
   logDir: string,
   fromSequence: number,
@@ -73,8 +74,7 @@ export function readTail(
   const visit: VisitRecord = (buffer, view, offset, logBytes) => {
     const actorId = view.getUint16(offset + AT_ACTOR_ID, true);
     const sequence = view.getFloat64(offset + AT_SEQUENCE, true);
-    if (!actorIds.has(actorId))
-      throw new DamagedError(`turn ${sequence} is of instrument ${actorId}, which is not configured`);
+    if (!actorIds.has(actorId)) throw notConfigured(actorId);
     if (sequence <= indexedSequence) return;
     eachMessage(view, buffer, offset + RECORD_HEADER_BYTES, offset + logBytes, (event) => note(tail, event as Event));
   };

@@ -2,6 +2,7 @@ import type { Config } from "../config.ts";
 import type { ActorAudit } from "../core/messages.ts";
 import { printBigQuanta } from "../core/units.ts";
 import { openDatabase } from "../store/database.ts";
+import { notConfigured, readInstruments, requireSame } from "../store/instruments.ts";
 import { type LogSummary, verifyLog } from "../store/log-scan.ts";
 import { openSecret } from "../store/secret.ts";
 import { checkDatabase, type DatabaseSummary } from "./database-check.ts";
@@ -24,7 +25,7 @@ interface Files {
 /**
  * Checks the data folder `config.data`, which nobody may be using, and changes nothing in it: every record of the log,
  * every value of the database, and the state that both recover to. Throws DamagedError, or the error of the part of the
- * exchange that finds the damage.
+ * exchange that finds the damage; ConfigError when the instruments configured are not those of the folder.
  */
 export async function verifyFolder(config: Config, say: Say): Promise<void> {
   const files = await verifyFiles(config, say);
@@ -52,8 +53,11 @@ export async function verifyFolder(config: Config, say: Say): Promise<void> {
 async function verifyFiles(config: Config, say: Say): Promise<Files> {
   const dir = config.data;
   const { exchangeId, createdAt } = requireExchange(dir);
+  const known = readInstruments(dir);
+  if (known !== null) requireSame(known, config.instruments);
   openSecret(dir);
   say(`exchange   ${exchangeId}, made ${createdAt}`);
+  if (known === null) say("units      as configured: no start has recorded yet what this folder was begun with");
   const log = verifyLog(logOf(dir));
   const torn = log.tornBytes === 0 ? "" : `; behind them a torn tail of ${log.tornBytes} bytes, never acknowledged`;
   const range = log.records === 0 ? "no turn" : `turns ${log.firstSequence} to ${log.lastSequence}`;
@@ -74,8 +78,7 @@ function relate(config: Config, exchangeId: string, { log, database, neededFrom 
   const { firstSequence, lastSequence } = log;
   const actorIds = new Set(actorIdsOf(config));
   for (const [actorId, sequence] of database.snapshotSequences) {
-    if (!actorIds.has(actorId))
-      throw new DamagedError(`there is state of instrument ${actorId}, which is not configured`);
+    if (!actorIds.has(actorId)) throw notConfigured(actorId);
     if (sequence > lastSequence)
       throw new DamagedError(`the log ends with ${lastSequence}, but actor ${actorId} has a snapshot of ${sequence}`);
   }

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import * as fs from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { syncDirectory } from "./files.ts";
+import { readIfPresent, toJson, writeDurably } from "./small-files.ts";
 
 /**
  * Two small files beside the database say whether there may be a fresh one: LMDB opens an empty or missing file as a new
@@ -47,7 +48,7 @@ export function createGenesis(dir: string): Genesis {
   if (fs.mkdirSync(dir, { recursive: true }) !== undefined) syncDirectory(dirname(resolve(dir)));
   const createdAt = new Date().toISOString();
   const genesis: Genesis = { formatVersion: FORMAT_VERSION, exchangeId: randomUUID(), createdAt };
-  writeDurably(dir, GENESIS_FILE, genesis);
+  writeDurably(dir, GENESIS_FILE, toJson(genesis));
   return genesis;
 }
 
@@ -57,7 +58,7 @@ export function isInitialised(dir: string): boolean {
 
 /** The database exists and says whose it is: from now on an empty one is refused. On disk when it returns. */
 export function markInitialised(dir: string, genesis: Genesis): void {
-  writeDurably(dir, INITIALISED_FILE, { exchangeId: genesis.exchangeId });
+  writeDurably(dir, INITIALISED_FILE, toJson({ exchangeId: genesis.exchangeId }));
 }
 
 function parseGenesis(text: string): Genesis | null {
@@ -68,27 +69,4 @@ function parseGenesis(text: string): Genesis | null {
   } catch {
     return null;
   }
-}
-
-function readIfPresent(path: string): string | null {
-  try {
-    return fs.readFileSync(path, "utf8");
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
-    throw error;
-  }
-}
-
-/** The file is there whole or not at all. */
-function writeDurably(dir: string, name: string, content: object): void {
-  const temporary = join(dir, `${name}.tmp`);
-  const fd = fs.openSync(temporary, "w");
-  try {
-    fs.writeFileSync(fd, `${JSON.stringify(content, null, 2)}\n`);
-    fs.fsyncSync(fd);
-  } finally {
-    fs.closeSync(fd);
-  }
-  fs.renameSync(temporary, join(dir, name));
-  syncDirectory(dir);
 }

@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import * as fs from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { DEFAULT_INSTRUMENTS } from "../../src/config/instruments.ts";
 import { type Config, loadConfig } from "../../src/config.ts";
 import { AccountRow } from "../../src/core/rows.ts";
 import type { MessageOf } from "../../src/core/shape.ts";
@@ -212,12 +211,4 @@ test("damage ends the program with 1", async () => {
   assert.equal(code, 1);
   assert.match(stderr, /^damaged: log corrupt/);
   assert.doesNotMatch(stdout, /^sound$/m);
-});
-
-test("state of an instrument that is not configured is not passed over", async () => {
-  const config = join(folder, "one.json");
-  fs.writeFileSync(config, JSON.stringify({ instruments: DEFAULT_INSTRUMENTS.slice(0, 1) }));
-  const { code, stderr } = await perpd("verify", sound, "--config", config);
-  assert.equal(code, 1);
-  assert.match(stderr, /there is state of instrument 2, which is not configured/);
 });
