@@ -10,7 +10,6 @@ import { ClientOrderIds } from "./front/client-order-ids.ts";
 import { type Context, Symbols } from "./front/context.ts";
 import { Credentials } from "./front/credentials.ts";
 import { watchHalts } from "./front/halt-watch.ts";
-import { Vault } from "./front/keys.ts";
 import { Limits } from "./front/limits.ts";
 import { MarketData } from "./front/market.ts";
 import { BASE_PATH, SOCKET_PATH } from "./front/router.ts";
@@ -20,6 +19,7 @@ import { createTrade, type Trade } from "./front/trading.ts";
 import { Wallets } from "./front/wallet.ts";
 import { openDatabase } from "./store/database.ts";
 import { History } from "./store/history.ts";
+import { requireOwnSecret, Vault } from "./store/vault.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
@@ -63,8 +63,9 @@ export async function openExchange(parts: ExchangeParts): Promise<Exchange> {
     Date.now,
   );
   const credentials = await Credentials.open(host);
-  const clientOrderIds = await ClientOrderIds.open(host);
   const vault = new Vault(secret);
+  requireOwnSecret(config.data, vault, credentials.allKeys());
+  const clientOrderIds = await ClientOrderIds.open(host);
   const auth = new Auth({ credentials, vault, operatorToken: config.operatorToken });
 
   const limits = Limits.open(config);

@@ -33,7 +33,7 @@ export async function serve(
   await lockDataFolder(config.data);
   await advised(settleInstruments)(config);
   // Before the database, whose presence says that there must be a secret already.
-  const secret = openSecret(config.data);
+  const secret = await advised(openSecret)(config.data);
   const host = await Host.start(config, showProgress, options);
   host.onFatal = (error) => {
     log.fatal({ err: error }, `${error.message}; start again to recover`);
@@ -52,7 +52,7 @@ export async function serve(
     else log.error({ err: error, concerns }, `an actor thread died: ${error.message}; it is being rebuilt`);
   };
   const compute = openComputePool();
-  const exchange = await openExchange({ config, secret, host, compute, log, version });
+  const exchange = await advised(openExchange)({ config, secret, host, compute, log, version });
   host.startTicking();
   const sandbox = new Sandbox(host, { ...config, warn: (message) => log.warn(message) });
   await sandbox.start();

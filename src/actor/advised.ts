@@ -5,10 +5,10 @@ const ADVICE =
   "Nothing was repaired, skipped or begun anew. `perpd verify DIR` says what is sound; `perpd restore BACKUP DIR` brings back a backup.";
 
 /** Work whose errors tell people what to do: of a thread's error only its message reaches the main thread. */
-export function advised<Task>(run: (task: Task) => void | Promise<void>): (task: Task) => Promise<void> {
+export function advised<Task, Result>(run: (task: Task) => Result | Promise<Result>): (task: Task) => Promise<Result> {
   return async (task) => {
     try {
-      await run(task);
+      return await run(task);
     } catch (error) {
       if (!(error instanceof DatabaseCorruptError || error instanceof LogCorruptError)) throw error;
       throw new Error(`${error.message}\n${ADVICE}`);

@@ -1,10 +1,11 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { BlockList } from "node:net";
 import type { TimeMs } from "../core/units.ts";
+import type { Vault } from "../store/vault.ts";
 import type { Call } from "./call.ts";
 import type { Credentials, Key, Principal } from "./credentials.ts";
 import { ApiError } from "./errors.ts";
-import { isListed, newSecret, parseAllowedIps, SignatureCheck, type Vault } from "./keys.ts";
+import { isListed, newSecret, parseAllowedIps, SignatureCheck } from "./keys.ts";
 import { SeenSignatures } from "./seen-signatures.ts";
 import type { SocketCredentials, SocketProblem } from "./socket-auth.ts";
 

@@ -1,11 +1,11 @@
 import type { Road } from "../actor/road.ts";
 import type { Instrument } from "../core/instrument.ts";
 import type { History } from "../store/history.ts";
+import type { Vault } from "../store/vault.ts";
 import type { Log } from "./call.ts";
 import type { ClientOrderIds } from "./client-order-ids.ts";
 import type { Credentials } from "./credentials.ts";
 import { ApiError } from "./errors.ts";
-import type { Vault } from "./keys.ts";
 import type { MarketData } from "./market.ts";
 import type { Wallets } from "./wallet.ts";
 

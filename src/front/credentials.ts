@@ -93,6 +93,11 @@ export class Credentials {
     return keys.sort((a, b) => b.record.createdAt - a.record.createdAt);
   }
 
+  /** As the ledger tells of them. */
+  allKeys(): LedgerSummary["keys"] {
+    return [...this.keys].map(([apiKey, { accountId, record }]) => ({ apiKey, accountId, record }));
+  }
+
   private prime(state: LedgerSummary): void {
     for (const { accountId, tokenHash, expiresAt } of state.sessions) this.addSession(accountId, tokenHash, expiresAt);
     for (const { accountId, apiKey, record } of state.keys) this.addKey(accountId, apiKey, record);

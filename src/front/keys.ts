@@ -1,42 +1,10 @@
-import { createCipheriv, createDecipheriv, hash, randomBytes, timingSafeEqual } from "node:crypto";
+import { hash, randomBytes, timingSafeEqual } from "node:crypto";
 import { BlockList, isIPv4, isIPv6 } from "node:net";
 
 /** A new API key's public half: 16 random bytes in hex. */
 export const newApiKey = (): string => randomBytes(16).toString("hex");
 /** Its secret half: 32 random bytes in hex. Signatures are made with this text as it is. */
 export const newSecret = (): string => randomBytes(32).toString("hex");
-
-const IV_BYTES = 12;
-const TAG_BYTES = 16;
-
-/** Keeps secrets on disk encrypted (AES-256-GCM) under a key that lies elsewhere in the data folder. */
-export class Vault {
-  private readonly key: Buffer;
-
-  /** `key` is 32 bytes. */
-  constructor(key: Buffer) {
-    if (key.length !== 32) throw new Error("the key that seals API secrets has 32 bytes");
-    this.key = key;
-  }
-
-  /** The sealed secret is bound to its API key: under another one it does not open. */
-  seal(secret: string, apiKey: string): string {
-    const iv = randomBytes(IV_BYTES);
-    const cipher = createCipheriv("aes-256-gcm", this.key, iv).setAAD(Buffer.from(apiKey));
-    const sealed = Buffer.concat([iv, cipher.update(secret, "utf8"), cipher.final(), cipher.getAuthTag()]);
-    return sealed.toString("base64url");
-  }
-
-  /** Throws when it was sealed under another key, for another API key, or was changed. */
-  open(sealedSecret: string, apiKey: string): string {
-    const sealed = Buffer.from(sealedSecret, "base64url");
-    const decipher = createDecipheriv("aes-256-gcm", this.key, sealed.subarray(0, IV_BYTES));
-    decipher.setAAD(Buffer.from(apiKey));
-    decipher.setAuthTag(sealed.subarray(sealed.length - TAG_BYTES));
-    const secret = decipher.update(sealed.subarray(IV_BYTES, sealed.length - TAG_BYTES));
-    return Buffer.concat([secret, decipher.final()]).toString("utf8");
-  }
-}
 
 const SIGNATURE = /^[0-9a-fA-F]{64}$/;
 const BLOCK_BYTES = 64;

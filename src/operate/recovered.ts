@@ -11,6 +11,7 @@ import {
   AuditReport,
   Describe,
   LedgerDescription,
+  type LedgerSummary,
   OrderView,
   ReadOrders,
   type Reply,
@@ -46,20 +47,30 @@ export class RecoveredExchange {
 
   /** Ids of all accounts of customers. */
   customers(): number[] {
-    const accountIds: number[] = [];
-    for (let from: number | null = 0; from !== null; ) {
-      const command: MessageOf<typeof Describe> = { type: Describe.code, from };
-      const [page] = ask(this.ledger, command, LedgerDescription);
-      accountIds.push(...(page?.state.accounts ?? []).map(([accountId]) => accountId));
-      from = page?.state.next ?? null;
-    }
+    const accountIds = this.ledgerPages().flatMap(({ accounts }) => accounts.map(([accountId]) => accountId));
     return accountIds.filter((accountId) => accountId >= FIRST_CUSTOMER_ACCOUNT);
+  }
+
+  /** Every API key. */
+  keys(): LedgerSummary["keys"] {
+    return this.ledgerPages().flatMap(({ keys }) => keys);
   }
 
   /** The account's open orders of all symbols. */
   openOrdersOf(accountId: number): MessageOf<typeof OrderView>[] {
     const command: MessageOf<typeof ReadOrders> = { type: ReadOrders.code, accountId };
     return this.symbols.flatMap((symbol) => ask(symbol, command, OrderView));
+  }
+
+  private ledgerPages(): LedgerSummary[] {
+    const pages: LedgerSummary[] = [];
+    for (let from: number | null = 0; from !== null; ) {
+      const command: MessageOf<typeof Describe> = { type: Describe.code, from };
+      const [page] = ask(this.ledger, command, LedgerDescription);
+      if (page !== undefined) pages.push(page.state);
+      from = page?.state.next ?? null;
+    }
+    return pages;
   }
 }
 

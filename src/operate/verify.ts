@@ -5,6 +5,7 @@ import { openDatabase } from "../store/database.ts";
 import { notConfigured, readInstruments, requireSame } from "../store/instruments.ts";
 import { type LogSummary, verifyLog } from "../store/log-scan.ts";
 import { openSecret } from "../store/secret.ts";
+import { requireOwnSecret, Vault } from "../store/vault.ts";
 import { checkDatabase, type DatabaseSummary } from "./database-check.ts";
 import { DamagedError } from "./errors.ts";
 import { databaseOf, logOf, readCopyRecord, requireExchange, throughLinks } from "./folder.ts";
@@ -18,6 +19,8 @@ export type Say = (line: string) => void;
 interface Files {
   log: LogSummary;
   database: DatabaseSummary;
+  /** Of the secret that lies with them. */
+  vault: Vault;
   /** Recovery, or the index, goes on with this sequence. */
   neededFrom: number;
 }
@@ -36,6 +39,7 @@ export async function verifyFolder(config: Config, say: Say): Promise<void> {
       const logDir = logOf(config.data);
       const tail = readTail(logDir, files.neededFrom, log.lastSequence, files.database.indexedSequence, config);
       const exchange = new RecoveredExchange(config, database, logDir, log.lastSequence);
+      requireOwnSecret(config.data, files.vault, exchange.keys());
       const { ledger, symbols } = exchange.audits();
       judge(ledger, symbols);
       sayAudits(config, ledger, symbols, say);
@@ -55,7 +59,7 @@ async function verifyFiles(config: Config, say: Say): Promise<Files> {
   const { exchangeId, createdAt } = requireExchange(dir);
   const known = readInstruments(dir);
   if (known !== null) requireSame(known, config.instruments);
-  openSecret(dir);
+  const vault = new Vault(openSecret(dir));
   say(`exchange   ${exchangeId}, made ${createdAt}`);
   if (known === null) say("units      as configured: no start has recorded yet what this folder was begun with");
   const log = verifyLog(logOf(dir));
@@ -69,8 +73,9 @@ async function verifyFiles(config: Config, say: Say): Promise<Files> {
   const reach = `snapshots through ${oldest} at least, history through ${database.indexedSequence}`;
   say(`database   ${database.values} values in ${database.tables} tables; ${reach}`);
   const neededFrom = Math.min(oldest, database.indexedSequence) + 1;
-  relate(config, exchangeId, { log, database, neededFrom });
-  return { log, database, neededFrom };
+  const files = { log, database, vault, neededFrom };
+  relate(config, exchangeId, files);
+  return files;
 }
 
 /** Each part is sound; together they must be one exchange, with nothing missing between them. */

@@ -3,6 +3,7 @@ import * as fs from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { openKey } from "./support/keys.ts";
 import { startAndFail, startServer } from "./support/server.ts";
 import { openTrader } from "./support/trader.ts";
 
@@ -16,7 +17,7 @@ before(async () => {
   fs.mkdirSync(sound);
   const server = await startServer({ dataFolder: sound });
   try {
-    await openTrader(server, "100");
+    await openKey(server, await openTrader(server, "100"), ["READ"]);
     assert.equal((await server.stop()).code, 0);
   } finally {
     await server.dispose();
@@ -53,6 +54,11 @@ const DAMAGES: [what: string, damage: (dir: string) => void, says: RegExp][] = [
     /log corrupt: log-0+1\.seg at byte 4096, expected sequence 1: the record is damaged/,
   ],
   ["a log that is gone", (dir) => fs.rmSync(join(dir, "log"), { recursive: true }), /there is no log/],
+  [
+    "a secret that is another exchange's",
+    (dir) => fs.writeFileSync(join(dir, "secret.key"), Buffer.alloc(32, 7)),
+    /secret\.key is not the one that the API keys of this exchange were made with/,
+  ],
   [
     "a folder that has lost its marks is not begun anew",
     (dir) => {

@@ -11,6 +11,7 @@ import { type Database, openDatabase } from "../../src/store/database.ts";
 import { listSegments, segmentName } from "../../src/store/log-segment.ts";
 import { isOpen, type OrderRecord } from "../../src/store/rows.ts";
 import { WriteBatch } from "../../src/store/write-batch.ts";
+import { openKey } from "../e2e/support/keys.ts";
 import { Operator, openTrader } from "../e2e/support/trader.ts";
 import { contentOf, digestsIn, perpd, startSmall, temporaryFolder } from "./support.ts";
 
@@ -31,6 +32,7 @@ before(async () => {
     const operator = new Operator(server);
     await operator.setIndex("BTC-PERP", "65000");
     const [alice, bob] = await Promise.all([openTrader(server), openTrader(server)]);
+    await openKey(server, alice, ["READ"]);
     await alice.buy("0.01", "60000", { clientOrderId: MARK });
     for (let done = 0; done < ORDERS; done += 50) {
       const some = Array.from({ length: 50 }, (_, i) => String(64000 + ((done + i) % 400) * (i % 2 === 0 ? -1 : 0.5)));
@@ -149,6 +151,11 @@ const DAMAGES: [what: string, damage: (dir: string) => void | Promise<void>, say
     /the database belongs to the exchange/,
   ],
   ["no secret", (dir) => fs.rmSync(join(dir, "secret.key")), /secret\.key is missing/],
+  [
+    "the secret of another exchange",
+    (dir) => fs.writeFileSync(join(dir, "secret.key"), Buffer.alloc(32, 7)),
+    /secret\.key is not the one that the API keys of this exchange were made with/,
+  ],
   ["no genesis", (dir) => fs.rmSync(join(dir, "genesis.json")), /genesis\.json was lost/],
   [
     "money from nowhere",
