@@ -13,7 +13,7 @@ import { watchHalts } from "./front/halt-watch.ts";
 import { Limits } from "./front/limits.ts";
 import { MarketData } from "./front/market.ts";
 import { BASE_PATH, SOCKET_PATH } from "./front/router.ts";
-import { listen, type Server } from "./front/server.ts";
+import { authorityOf, listen, type Server } from "./front/server.ts";
 import { RECENT_LIQUIDATIONS, RECENT_TRADES } from "./front/symbol-market.ts";
 import { createTrade, type Trade } from "./front/trading.ts";
 import { Wallets } from "./front/wallet.ts";
@@ -92,7 +92,8 @@ export async function openExchange(parts: ExchangeParts): Promise<Exchange> {
     log,
   });
   // What wallets are shown names the port, which is known only now.
-  const domain = config.loginDomain === "" ? `${config.host}:${server.port}` : config.loginDomain;
+  const authority = authorityOf(config.host, server.port);
+  const domain = config.loginDomain === "" ? authority : config.loginDomain;
   const wallets = new Wallets({ domain, uri: `http://${domain}`, chainId: config.chainId, recover: compute.recover });
   let ready = false;
   const context: Context = {
@@ -113,8 +114,8 @@ export async function openExchange(parts: ExchangeParts): Promise<Exchange> {
   channels.start();
   watchHalts(host, log);
   return {
-    url: `http://${config.host}:${server.port}${BASE_PATH}`,
-    socketUrl: `ws://${config.host}:${server.port}${SOCKET_PATH}`,
+    url: `http://${authority}${BASE_PATH}`,
+    socketUrl: `ws://${authority}${SOCKET_PATH}`,
     setReady() {
       ready = true;
     },

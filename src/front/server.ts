@@ -1,6 +1,7 @@
 import uWS from "uWebSockets.js";
 import { isUtf8 } from "node:buffer";
 import { existsSync, readFileSync } from "node:fs";
+import { isIPv6 } from "node:net";
 import { type Call, type Log, WaitingCalls } from "./call.ts";
 import { ApiError, MAX_BODY_BYTES } from "./errors.ts";
 import { head, readHead } from "./head.ts";
@@ -157,7 +158,7 @@ export function listen(options: ServerOptions): Promise<Server> {
       if (listening === false) {
         clearInterval(deadlines);
         sockets.closeAll();
-        reject(new Error(`cannot listen on ${options.host}:${options.port}`));
+        reject(new Error(`cannot listen on ${authorityOf(options.host, options.port)}`));
         return;
       }
       resolve({
@@ -177,6 +178,10 @@ export function listen(options: ServerOptions): Promise<Server> {
     });
   });
 }
+
+/** Host and port as a URL has them: an IPv6 address in brackets. */
+export const authorityOf = (host: string, port: number): string =>
+  isIPv6(host) ? `[${host}]:${port}` : `${host}:${port}`;
 
 /** Where the system does not say what the process may open, everything. */
 function roomForConnections(): number {

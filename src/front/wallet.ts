@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { isIPv6 } from "node:net";
 import type { Address } from "viem";
 import { createSiweMessage, parseSiweMessage } from "viem/siwe";
 import { getAddress } from "viem/utils";
@@ -92,10 +93,11 @@ export class Wallets {
 
   private compose(nonce: string, { address, chainId, issuedAt }: Challenge): string {
     const { domain, uri } = this.options;
-    return createSiweMessage({
+    const isAddress = isIPv6Authority(domain);
+    const message = createSiweMessage({
       address,
       chainId,
-      domain,
+      domain: isAddress ? STAND_IN_DOMAIN : domain,
       uri,
       nonce,
       version: "1",
@@ -103,6 +105,7 @@ export class Wallets {
       issuedAt: new Date(issuedAt),
       expirationTime: new Date(issuedAt + CHALLENGE_TTL_MS),
     });
+    return isAddress ? domain + message.slice(STAND_IN_DOMAIN.length) : message;
   }
 
   /** All live equally long, so the oldest are the first to go. */
@@ -121,6 +124,14 @@ export function readAddress(text: string): Address {
   if (digits === digits.toLowerCase() || digits === digits.toUpperCase() || text === address) return address;
   throw new ApiError("BAD_VALUE", { field: "address", message: "The address fails its checksum (EIP-55)." });
 }
+
+/** `[::1]:8080`: by EIP-4361 a domain like others, but none to viem, so another one stands in for it there. */
+function isIPv6Authority(domain: string): boolean {
+  const address = /^\[(.+)\](?::[0-9]{1,5})?$/.exec(domain)?.[1];
+  return address !== undefined && isIPv6(address);
+}
+/** A message begins with its domain. */
+const STAND_IN_DOMAIN = "localhost";
 
 const MESSAGE_FIELDS = [
   "domain",

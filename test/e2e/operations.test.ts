@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
+import { networkInterfaces } from "node:os";
 import { after, before, test } from "node:test";
 import type { TSchema } from "typebox";
 import Value from "typebox/value";
+import type { Challenge } from "../../src/client/types.ts";
 import { ERRORS } from "../../src/front/errors.ts";
 import * as account from "../../src/wire/schema/account.ts";
 import * as auth from "../../src/wire/schema/auth.ts";
@@ -13,6 +15,7 @@ import { startAndFail, startServer, type TestServer } from "./support/server.ts"
 import { SocketClient } from "./support/socket.ts";
 import { Operator, openTrader } from "./support/trader.ts";
 import { until } from "./support/wait.ts";
+import { newPrivateKey, walletOf } from "./support/wallet.ts";
 
 let server: TestServer;
 let nobody: Api;
@@ -204,6 +207,26 @@ test("SIGINT and SIGTERM end it with code 0, and what it knew is there again", a
     assert.doesNotMatch(ending.stderr, /"level":(50|60)/);
   } finally {
     await ending.dispose();
+  }
+});
+
+const hasIPv6 = Object.values(networkInterfaces()).some((rows) => rows?.some(({ address }) => address === "::1"));
+
+test("an IPv6 address to listen on", { skip: !hasIPv6 && "this machine has no ::1" }, async () => {
+  const other = await startServer({ flags: ["--host", "::1"] });
+  try {
+    assert.match(other.url, /^http:\/\/\[::1\]:\d+\/v1$/);
+    const { message } = await new Api(other.url).call<Challenge>(200, "POST", "/auth/challenge", {
+      address: walletOf(newPrivateKey()).address,
+    });
+    assert.ok(message.startsWith(`[::1]:${other.port} wants you to sign in`), message);
+    assert.match(message, new RegExp(`^URI: http://\\[::1\\]:${other.port}$`, "m"));
+    const trader = await openTrader(other);
+    const socket = await SocketClient.open(other.wsUrl);
+    assert.equal((await socket.request("auth", { token: trader.token })).op, "authenticated");
+    await socket.close();
+  } finally {
+    await other.dispose();
   }
 });
 

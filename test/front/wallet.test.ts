@@ -131,7 +131,8 @@ test("an address may be written in one case, or with its checksum", () => {
 });
 
 test("a domain that no message can hold is refused at the start", () => {
-  assert.throws(() => new Wallets({ ...options, domain: "not a domain" }));
-  for (const domain of ["localhost:8080", "example.com", "10.0.0.1:1"])
+  for (const domain of ["not a domain", "::1:8080", "[1.2.3.4]:1", "[::1"])
+    assert.throws(() => new Wallets({ ...options, domain }), domain);
+  for (const domain of ["localhost:8080", "example.com", "10.0.0.1:1", "[::1]:8080", "[2001:db8::1]"])
     assert.doesNotThrow(() => new Wallets({ ...options, domain }));
 });

@@ -35,7 +35,8 @@ export class Api {
         {
           method,
           agent,
-          hostname,
+          // A socket's address has no brackets, other than a URL's.
+          hostname: hostname.replace(/^\[|\]$/g, ""),
           port,
           // As it is: a URL would straighten out what is meant to be crooked.
           path: pathname + path,
