@@ -1,8 +1,8 @@
-import { existsSync, mkdirSync, rmSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { existsSync, rmSync } from "node:fs";
+import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { copyDatabase } from "../store/database-copy.ts";
-import { syncDirectory } from "../store/files.ts";
+import { makeFolder, syncDirectory } from "../store/files.ts";
 import { GENESIS_FILE, INITIALISED_FILE } from "../store/genesis.ts";
 import { INSTRUMENTS_FILE } from "../store/instruments.ts";
 import { SECRET_FILE } from "../store/secret.ts";
@@ -46,7 +46,7 @@ export async function copyExchange(options: CopyOptions): Promise<CopyRecord & L
   requireEmpty(to);
   const isNew = !existsSync(to);
   try {
-    if (mkdirSync(to, { recursive: true }) !== undefined) syncDirectory(dirname(resolve(to)));
+    makeFolder(to);
     copyFile(INITIALISED_FILE, from, to);
     syncDirectory(to);
     const log = await copyState(options);

@@ -1,4 +1,5 @@
 import * as fs from "node:fs";
+import { dirname, resolve } from "node:path";
 
 /**
  * What the log asks of a file system: a part of node:fs, by its names. The simulation in test/universe has one that loses
@@ -15,7 +16,7 @@ export interface Files {
   fsyncSync(fd: number): void;
   readdirSync(path: string): string[];
   existsSync(path: string): boolean;
-  mkdirSync(path: string, options: { recursive: true }): string | undefined;
+  mkdirSync(path: string): void;
   renameSync(from: string, to: string): void;
   unlinkSync(path: string): void;
 }
@@ -30,6 +31,23 @@ export function syncDirectory(dir: string, files: Files = DISK): void {
   } finally {
     files.closeSync(fd);
   }
+}
+
+/**
+ * Makes the folder, and those above it that are missing; on disk when it returns. One by one: where the system says of a
+ * path whose parent is there that it is not, as /proc does, Node 20 with `recursive` tries again for ever.
+ */
+export function makeFolder(dir: string, files: Files = DISK): void {
+  if (files.existsSync(dir)) return;
+  const parent = dirname(resolve(dir));
+  makeFolder(parent, files);
+  try {
+    files.mkdirSync(dir);
+  } catch (error) {
+    // Another process was first.
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+  }
+  syncDirectory(parent, files);
 }
 
 /** Writes all of `bytes` at `position` of the file. */

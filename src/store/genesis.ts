@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import * as fs from "node:fs";
-import { dirname, join, resolve } from "node:path";
-import { syncDirectory } from "./files.ts";
+import { join } from "node:path";
+import { makeFolder } from "./files.ts";
 import { readIfPresent, toJson, writeDurably } from "./small-files.ts";
 
 /**
@@ -45,7 +45,7 @@ export function readGenesis(dir: string): Genesis | null {
 
 /** Makes the folder an exchange. On disk when it returns. */
 export function createGenesis(dir: string): Genesis {
-  if (fs.mkdirSync(dir, { recursive: true }) !== undefined) syncDirectory(dirname(resolve(dir)));
+  makeFolder(dir);
   const createdAt = new Date().toISOString();
   const genesis: Genesis = { formatVersion: FORMAT_VERSION, exchangeId: randomUUID(), createdAt };
   writeDurably(dir, GENESIS_FILE, toJson(genesis));

@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
-import { mkdirSync, realpathSync } from "node:fs";
+import { realpathSync } from "node:fs";
 import { createServer, type Server } from "node:net";
 import { join } from "node:path";
+import { makeFolder } from "./files.ts";
 
 /** Another process has the data folder open. */
 export class DataFolderInUseError extends Error {
@@ -14,7 +15,7 @@ export class DataFolderInUseError extends Error {
  * leaves no file either.
  */
 export function lockDataFolder(dataDir: string): Promise<Server> {
-  mkdirSync(dataDir, { recursive: true });
+  makeFolder(dataDir);
   const folder = realpathSync(dataDir);
   const name = createHash("sha256").update(folder).digest("hex").slice(0, 32);
   const path = process.platform === "linux" ? `\0perpd-${name}` : join(folder, "lock.sock");

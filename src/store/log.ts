@@ -1,7 +1,6 @@
-import { dirname, resolve } from "node:path";
 import { assert } from "../assert.ts";
 import { AT_DURABLE_THROUGH, AT_LOG_BYTES, AT_SEQUENCE, RECORD_HEADER_BYTES } from "../wire/record.ts";
-import { DISK, type Files, syncDirectory, writeFully } from "./files.ts";
+import { DISK, type Files, makeFolder, syncDirectory, writeFully } from "./files.ts";
 import { checkBatch, encodeWatermark } from "./log-record.ts";
 import { offsetAfter, type Scan, scanSegment, tornBytes } from "./log-scan.ts";
 import {
@@ -55,7 +54,7 @@ interface Position {
  */
 export function openLog(dir: string, { segmentBytes, protectedThrough, files = DISK }: LogOptions): LogWriter {
   assert(segmentBytes % 4096 === 0 && segmentBytes >= 2 * SEGMENT_HEADER_BYTES, "segmentBytes: pages, two at least");
-  if (files.mkdirSync(dir, { recursive: true }) !== undefined) syncDirectory(dirname(resolve(dir)), files);
+  makeFolder(dir, files);
   const last = readRow(dir, files).at(-1);
   const spare = new SpareSegment(dir, files);
   if (last === undefined) {

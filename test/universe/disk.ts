@@ -141,11 +141,9 @@ export class SimDisk implements Files {
     return this.find(path) !== null;
   }
 
-  mkdirSync(path: string): string | undefined {
-    if (this.find(path) !== null) return undefined;
+  mkdirSync(path: string): void {
     this.begin("mkdirSync", path);
     this.change([[path, newDirectory()]]);
-    return path;
   }
 
   renameSync(from: string, to: string): void {
