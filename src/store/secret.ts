@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
-import { closeSync, existsSync, fsyncSync, openSync, readFileSync, writeSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseCorruptError, isInitialised } from "./genesis.ts";
+import { writeDurably } from "./small-files.ts";
 
 export const SECRET_FILE = "secret.key";
 const SECRET_BYTES = 32;
@@ -12,16 +13,13 @@ const SECRET_BYTES = 32;
  */
 export function openSecret(dataDir: string): Buffer {
   const path = join(dataDir, SECRET_FILE);
-  if (existsSync(path)) {
-    const secret = readFileSync(path);
-    if (secret.length !== SECRET_BYTES) throw new DatabaseCorruptError(`${path}: not ${SECRET_BYTES} bytes`);
-    return secret;
-  }
-  if (isInitialised(dataDir)) throw new DatabaseCorruptError(`${path} is missing: API keys cannot be read without it`);
+  const known = existsSync(path) ? readFileSync(path) : null;
+  if (known?.length === SECRET_BYTES) return known;
+  // An empty one is what a first start that was cut off may have left: nothing has been sealed yet.
+  const isBegun = isInitialised(dataDir) || (known !== null && known.length > 0);
+  if (known !== null && isBegun) throw new DatabaseCorruptError(`${path}: not ${SECRET_BYTES} bytes`);
+  if (isBegun) throw new DatabaseCorruptError(`${path} is missing: API keys cannot be read without it`);
   const secret = randomBytes(SECRET_BYTES);
-  const fd = openSync(path, "wx", 0o600);
-  writeSync(fd, secret);
-  fsyncSync(fd);
-  closeSync(fd);
+  writeDurably(dataDir, SECRET_FILE, secret, 0o600);
   return secret;
 }
