@@ -2,7 +2,7 @@ import { type Config, ConfigError, type Invocation } from "../config.ts";
 import { DataFolderInUseError, lockDataFolder } from "../store/lock.ts";
 import { copyExchange } from "./copy.ts";
 import { RefusedError } from "./errors.ts";
-import { databaseOf, requireEmpty, requireExchange, throughLinks } from "./folder.ts";
+import { databaseOf, requireExchange, requireRoomFor, throughLinks } from "./folder.ts";
 import { verifyFolder } from "./verify.ts";
 
 /** Exit codes. FAILED: damage, or the system did not do its part. REFUSED: nothing was tried. */
@@ -49,7 +49,7 @@ async function backup({ data, segmentBytes }: Config, target: string): Promise<v
 async function restore(config: Config, from: string): Promise<void> {
   const { data, segmentBytes } = config;
   requireExchange(from);
-  requireEmpty(data);
+  requireRoomFor(from, data);
   await lockDataFolder(from);
   await verifyFolder({ ...config, data: from }, console.log);
   const copy = await throughLinks(from, databaseOf(from), (view) =>

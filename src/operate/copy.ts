@@ -14,8 +14,8 @@ import {
   databaseOf,
   logOf,
   readCopyRecord,
-  requireEmpty,
   requireExchange,
+  requireRoomFor,
 } from "./folder.ts";
 import { type LogCopy, LogGapError, PinnedLog } from "./log-copy.ts";
 
@@ -43,7 +43,7 @@ export interface CopyOptions {
 export async function copyExchange(options: CopyOptions): Promise<CopyRecord & LogCopy> {
   const { from, to } = options;
   const genesis = requireExchange(from);
-  requireEmpty(to);
+  requireRoomFor(from, to);
   const isNew = !existsSync(to);
   try {
     makeFolder(to);

@@ -1,6 +1,15 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { basename, dirname, join, resolve, sep } from "node:path";
 import { GENESIS_FILE, type Genesis, INITIALISED_FILE, isInitialised, readGenesis } from "../store/genesis.ts";
 import { listSegments } from "../store/log-segment.ts";
 import { DamagedError, RefusedError } from "./errors.ts";
@@ -48,9 +57,17 @@ export function readCopyRecord(dir: string): CopyRecord | null {
   }
 }
 
-/** Throws RefusedError unless the folder is missing or empty. */
-export function requireEmpty(dir: string): void {
-  if (existsSync(dir) && readdirSync(dir).length > 0) throw new RefusedError(`${dir}: it must be empty or not exist`);
+/** Throws RefusedError unless a copy of `from` may be made in `to`: missing or empty, and no part of what is copied. */
+export function requireRoomFor(from: string, to: string): void {
+  if (existsSync(to) && readdirSync(to).length > 0) throw new RefusedError(`${to}: it must be empty or not exist`);
+  if (`${realPathOf(to)}${sep}`.startsWith(`${realPathOf(from)}${sep}`))
+    throw new RefusedError(`${to}: it lies within ${from}, which is not written to`);
+}
+
+/** Also of a folder that is yet to be made. */
+function realPathOf(path: string): string {
+  const whole = resolve(path);
+  return existsSync(whole) ? realpathSync(whole) : join(realPathOf(dirname(whole)), basename(whole));
 }
 
 /**

@@ -3,7 +3,7 @@ import * as fs from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { startAndFail, startServer } from "../e2e/support/server.ts";
-import { perpd, temporaryFolder } from "./support.ts";
+import { contentOf, perpd, temporaryFolder } from "./support.ts";
 
 /** Where an exchange and its copies can be, and where not. */
 
@@ -25,4 +25,22 @@ test("a folder that the system does not make is named at once", { skip: !fs.exis
   const copied = await perpd("backup", data, "/proc/nope");
   assert.equal(copied.code, 1);
   assert.match(copied.stderr, /^not done: ENOENT: .*\/proc\/nope/);
+});
+
+test("a copy is not made within what is copied", async () => {
+  const link = join(folder, "link");
+  fs.symlinkSync(data, link);
+  const before = contentOf(data);
+  for (const [command, from, to] of [
+    ["backup", data, join(data, "copy")],
+    ["backup", link, join(data, "log", "..", "deep", "copy")],
+    ["restore", data, join(link, "copy")],
+  ] as const) {
+    const { code, stdout, stderr } = await perpd(command, from, to);
+    assert.deepEqual([code, stdout], [2, ""]);
+    assert.match(stderr, /copy: it lies within /);
+  }
+  assert.deepEqual(contentOf(data), before);
+  const beside = `${data}-copy`;
+  assert.equal((await perpd("backup", data, beside)).code, 0);
 });
