@@ -30,7 +30,7 @@ export async function serve(
   tuneV8();
   for (const warning of warnings) log.warn(warning);
   await probePort(config.host, config.port);
-  await lockDataFolder(config.data);
+  await lockDataFolder(config.data, "give another --data");
   await advised(settleInstruments)(config);
   // Before the database, whose presence says that there must be a secret already.
   const secret = await advised(openSecret)(config.data);

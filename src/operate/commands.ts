@@ -12,6 +12,9 @@ const REFUSED = 2;
 
 const REFUSALS = [RefusedError, DataFolderInUseError, ConfigError];
 
+/** Of a folder that is in use. */
+const HOW = "which `perpd backup` takes of a running exchange";
+
 /** The commands of one who looks after a data folder. */
 export type OperateInvocation = Extract<Invocation, { kind: "verify" | "backup" | "restore" }>;
 
@@ -36,7 +39,7 @@ export async function operate(invocation: OperateInvocation): Promise<number> {
 
 async function verify(config: Config): Promise<void> {
   requireExchange(config.data);
-  await lockDataFolder(config.data);
+  await lockDataFolder(config.data, `verify a backup of it, ${HOW}`);
   await verifyFolder(config, console.log);
   console.log("sound");
 }
@@ -50,7 +53,7 @@ async function restore(config: Config, from: string): Promise<void> {
   const { data, segmentBytes } = config;
   requireExchange(from);
   requireRoomFor(from, data);
-  await lockDataFolder(from);
+  await lockDataFolder(from, `restore a backup of it, ${HOW}`);
   await verifyFolder({ ...config, data: from }, console.log);
   const copy = await throughLinks(from, databaseOf(from), (view) =>
     copyExchange({ from, to: data, environment: databaseOf(view), segmentBytes }),

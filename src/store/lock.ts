@@ -12,9 +12,9 @@ export class DataFolderInUseError extends Error {
 /**
  * Takes the data folder for this process, or throws DataFolderInUseError. The lock is a listening socket: the system
  * takes it back however the process ends, so no stale lock is ever left. On Linux it lies in the abstract namespace and
- * leaves no file either.
+ * leaves no file either. `orElse`: what to do when the one that has it shall not be stopped.
  */
-export function lockDataFolder(dataDir: string): Promise<Server> {
+export function lockDataFolder(dataDir: string, orElse: string): Promise<Server> {
   makeFolder(dataDir);
   const folder = realpathSync(dataDir);
   const name = createHash("sha256").update(folder).digest("hex").slice(0, 32);
@@ -24,7 +24,7 @@ export function lockDataFolder(dataDir: string): Promise<Server> {
     lock.once("error", (error: NodeJS.ErrnoException) =>
       reject(
         error.code === "EADDRINUSE"
-          ? new DataFolderInUseError(`${folder} is in use by another perpd: stop it first, or give another --data`)
+          ? new DataFolderInUseError(`${folder} is in use by another perpd: stop it first, or ${orElse}`)
           : error,
       ),
     );

@@ -12,6 +12,7 @@ import { listSegments, segmentName } from "../../src/store/log-segment.ts";
 import { isOpen, type OrderRecord } from "../../src/store/rows.ts";
 import { WriteBatch } from "../../src/store/write-batch.ts";
 import { openKey } from "../e2e/support/keys.ts";
+import { startAndFail } from "../e2e/support/server.ts";
 import { Operator, openTrader } from "../e2e/support/trader.ts";
 import { contentOf, digestsIn, perpd, startSmall, temporaryFolder } from "./support.ts";
 
@@ -104,9 +105,17 @@ test("a sound folder: what recovers is what the exchange was, and nothing of the
 test("a folder that an exchange runs on is not looked into", async () => {
   const server = await startSmall();
   try {
-    const { code, stdout, stderr } = await perpd("verify", server.dataFolder);
-    assert.deepEqual([code, stdout], [2, ""]);
-    assert.match(stderr, /is in use by another perpd/);
+    for (const args of [
+      ["verify", server.dataFolder],
+      ["restore", server.dataFolder, join(folder, "new")],
+    ]) {
+      const { code, stdout, stderr } = await perpd(...args);
+      assert.deepEqual([code, stdout], [2, ""]);
+      assert.match(stderr, new RegExp(`in use by another perpd: stop it first, or ${args[0]} a backup of it`));
+    }
+    const { code, output } = await startAndFail({ dataFolder: server.dataFolder });
+    assert.equal(code, 1);
+    assert.match(output, /in use by another perpd: stop it first, or give another --data/);
   } finally {
     await server.dispose();
   }
