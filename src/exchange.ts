@@ -2,6 +2,7 @@ import type { Logger } from "pino";
 import type { Host } from "./actor/host.ts";
 import type { ComputePool } from "./actor/pools.ts";
 import type { Config } from "./config.ts";
+import type { PriceTicks } from "./core/units.ts";
 import { createApi } from "./front/api.ts";
 import { Auth } from "./front/auth.ts";
 import type { Call } from "./front/call.ts";
@@ -37,6 +38,8 @@ export interface ExchangeParts {
 export interface Exchange {
   readonly url: string;
   readonly socketUrl: string;
+  /** Of the instrument; 0 while it has none. */
+  markTicksOf(instrumentId: number): PriceTicks;
   /** From now on GET /health says so. */
   setReady(): void;
   /** Stops accepting, lets what is under way have its answers, closes every connection. */
@@ -116,6 +119,7 @@ export async function openExchange(parts: ExchangeParts): Promise<Exchange> {
   return {
     url: `http://${authority}${BASE_PATH}`,
     socketUrl: `ws://${authority}${SOCKET_PATH}`,
+    markTicksOf: (instrumentId) => market.symbol(instrumentId).markTicks,
     setReady() {
       ready = true;
     },

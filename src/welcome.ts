@@ -1,5 +1,8 @@
 import type { Progress } from "./actor/host.ts";
+import { must } from "./assert.ts";
 import type { Config } from "./config.ts";
+import { compileInstrument, type Instrument, printPrice, printQuantity } from "./core/instrument.ts";
+import type { PriceTicks } from "./core/units.ts";
 import type { Exchange } from "./exchange.ts";
 import type { SandboxAccount } from "./sandbox/accounts.ts";
 
@@ -21,15 +24,35 @@ export function progressLine({ records, total, elapsedMs }: Progress): string {
   return `replaying the log: ${done} of ${total} turns (${percent} %)${left}`;
 }
 
+/**
+ * The smallest order at a round price of at most half the market's; where there is no market yet, at the lowest price that
+ * the smallest quantity may have.
+ */
+function farBelow(instrument: Instrument, markTicks: PriceTicks): { price: string; quantity: string } {
+  const { minNotionalQuanta, minQuantityLots, quantaPerTickLot } = instrument;
+  const lowestTicks = Math.max(1, Math.ceil(minNotionalQuanta / (minQuantityLots * quantaPerTickLot)));
+  const priceTicks = markTicks === 0 ? lowestTicks : Math.max(1, roundDown(markTicks / 2));
+  const notionalLots = Math.ceil(minNotionalQuanta / (priceTicks * quantaPerTickLot));
+  const quantityLots = Math.max(minQuantityLots, notionalLots);
+  return { price: printPrice(instrument, priceTicks), quantity: printQuantity(instrument, quantityLots) };
+}
+
+/** To its first digit. */
+function roundDown(value: number): number {
+  const unit = 10 ** Math.floor(Math.log10(value));
+  return Math.floor(value / unit) * unit;
+}
+
 /** What a person sees when the exchange is ready: where it is, and lines to paste. */
 export function welcome(config: Config, exchange: Exchange, demo: SandboxAccount): string {
   const { url, socketUrl } = exchange;
-  const [instrument] = config.instruments;
-  const symbol = instrument?.symbol ?? "";
+  const instrument = compileInstrument(must(config.instruments[0], "an instrument"));
+  const { symbol } = instrument;
+  const { price, quantity } = farBelow(instrument, exchange.markTicksOf(instrument.id));
   const order = (fields: object): string => JSON.stringify({ symbol, side: "BUY", ...fields });
-  const market = order({ type: "MARKET", quantity: "0.01" });
-  // Far below the market: it costs all that an order costs, and leaves neither an order nor a position behind.
-  const passing = order({ type: "LIMIT", timeInForce: "IOC", price: "30000", quantity: "0.001" });
+  const market = order({ type: "MARKET", quantity });
+  // It costs all that an order costs, and leaves neither an order nor a position behind.
+  const passing = order({ type: "LIMIT", timeInForce: "IOC", price, quantity });
   const bearer = `-H 'Authorization: Bearer ${demo.token}' -H 'Content-Type: application/json'`;
   const subscription = JSON.stringify({ op: "subscribe", channels: [{ channel: "trades", symbol }] });
   return [

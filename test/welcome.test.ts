@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { progressLine } from "../src/welcome.ts";
+import { type Config, loadConfig } from "../src/config.ts";
+import type { Exchange } from "../src/exchange.ts";
+import { progressLine, welcome } from "../src/welcome.ts";
 
 test("the line of a recovery says how far, how fast and how much longer", () => {
   const line = progressLine({ records: 50_000, total: 200_000, elapsedMs: 400 });
@@ -14,4 +16,26 @@ test("the line of a recovery says how far, how fast and how much longer", () => 
     progressLine({ records: 12, total: 10, elapsedMs: 1000 }),
     /10 of 10 turns \(100 %\), 10 turns\/s, 0 s left/,
   );
+});
+
+test("the lines to paste are orders that the first instrument takes", () => {
+  const invocation = loadConfig(["start"], {});
+  assert.ok(invocation.kind === "start");
+  const [btc] = invocation.config.instruments as [Config["instruments"][number]];
+  const coarse = { ...btc, tickSize: "5", stepSize: "0.5", minQuantity: "1.5", minNotional: "100" };
+  const rows: [instrument: typeof btc, markTicks: number, price: string, quantity: string][] = [
+    [btc, 650_000, "30000", "0.001"],
+    [btc, 0, "5000", "0.001"],
+    [coarse, 20, "50", "2"],
+    [coarse, 1, "5", "20"],
+    [coarse, 0, "70", "1.5"],
+  ];
+  const demo = { accountId: 1, address: "", token: "t" };
+  for (const [instrument, markTicks, price, quantity] of rows) {
+    const config = { ...invocation.config, instruments: [instrument] };
+    const exchange = { url: "", socketUrl: "", markTicksOf: () => markTicks } as unknown as Exchange;
+    const text = welcome(config, exchange, demo);
+    const [market, passing] = [...text.matchAll(/-[db] '(\{.*?\})'/g)].map(([, body]) => JSON.parse(body ?? ""));
+    assert.deepEqual([market.quantity, passing.quantity, passing.price], [quantity, quantity, price]);
+  }
 });

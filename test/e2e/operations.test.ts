@@ -1,9 +1,12 @@
 import assert from "node:assert/strict";
-import { networkInterfaces } from "node:os";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { networkInterfaces, tmpdir } from "node:os";
+import { join } from "node:path";
 import { after, before, test } from "node:test";
 import type { TSchema } from "typebox";
 import Value from "typebox/value";
-import type { Challenge } from "../../src/client/types.ts";
+import type { Challenge, PlacedOrder } from "../../src/client/types.ts";
+import { DEFAULT_INSTRUMENTS } from "../../src/config/instruments.ts";
 import { ERRORS } from "../../src/front/errors.ts";
 import * as account from "../../src/wire/schema/account.ts";
 import * as auth from "../../src/wire/schema/auth.ts";
@@ -281,6 +284,26 @@ test("by default the market lives: two sides, trades, candles; and the printed t
     assert.ok(audit.accounts > 1);
     assert.equal((await living.stop()).code, 0);
     assert.doesNotMatch(living.stderr, /"level":(50|60)/);
+  } finally {
+    await living.dispose();
+  }
+});
+
+test("the printed lines fit an instrument of one's own", async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "perpd-own-"));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const own = { ...DEFAULT_INSTRUMENTS[2], symbol: "OWN-PERP", baseAsset: "OWN", tickSize: "0.05", stepSize: "2" };
+  const instruments = [{ ...own, minQuantity: "4", maxQuantity: "2000", maxPrice: "10000", minNotional: "300" }];
+  const config = join(folder, "config.json");
+  writeFileSync(config, JSON.stringify({ instruments }));
+  const living = await startServer({ quiet: false, flags: ["--config", config] });
+  try {
+    const demo = new Api(living.url, /token (\S+)/.exec(living.stdout)?.[1]);
+    const bodies = [...living.stdout.matchAll(/-[db] '(\{.*?\})'/g)].map(([, body]) => JSON.parse(body ?? ""));
+    assert.equal(bodies.length, 2);
+    const placed: PlacedOrder[] = [];
+    for (const body of bodies) placed.push(await demo.call(201, "POST", "/orders", body));
+    assert.equal(placed[1]?.status, "EXPIRED");
   } finally {
     await living.dispose();
   }
