@@ -44,7 +44,7 @@ const FIRST_RETRY_MS = 250;
 const LAST_RETRY_MS = 5000;
 
 export interface StreamOptions {
-  /** Cancel all orders of the account when the connection ends. */
+  /** Cancel all orders of the account when the connection ends. Not when the exchange is killed: see cancelAfter. */
   cancelOnDisconnect?: boolean;
 }
 

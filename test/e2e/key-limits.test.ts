@@ -6,6 +6,7 @@ import { openKey, signed } from "./support/keys.ts";
 import { startServer, type TestServer } from "./support/server.ts";
 import { SocketClient } from "./support/socket.ts";
 import { Operator, openTrader, type Trader } from "./support/trader.ts";
+import { until } from "./support/wait.ts";
 
 let server: TestServer;
 let alice: Trader;
@@ -109,6 +110,21 @@ test("over a WebSocket the same limits hold", async () => {
   await refuse("SYMBOL_NOT_ALLOWED", "position.close", { symbol: "BTC-PERP" });
   await refuse("SYMBOL_NOT_ALLOWED", "order.cancelAll", { symbol: "BTC-PERP" });
   await socket.close();
+});
+
+test("a socket that closes cancels where its key may trade, and no others", async () => {
+  const key = await openKey(server, alice, ["TRADE"], { allowedSymbols: ["ETH-PERP"] });
+  const socket = await SocketClient.open(server.wsUrl);
+  const { apiKey } = key.key;
+  const timestamp = Date.now();
+  const signature = signed(key.key, "GET", "/ws", "", timestamp)["x-signature"];
+  await socket.request("auth", { apiKey, timestamp, signature, cancelOnDisconnect: true });
+  const kept = await alice.buy("0.001", "64000");
+  const taken = await alice.call<Order>(201, "POST", "/orders", eth("0.1"));
+  await socket.close();
+  await until("the cancel", async () => (await alice.order(taken.orderId)).status === "CANCELED");
+  assert.equal((await alice.order(kept.orderId)).status, "NEW");
+  await alice.cancelAll();
 });
 
 test("limits that are none are refused", async () => {

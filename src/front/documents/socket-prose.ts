@@ -55,8 +55,9 @@ ${errorTable(ELSEWHERE_ERRORS)}
 ## Authentication
 
 \`auth\` with a session's \`token\`, or with \`apiKey\`, \`timestamp\` and \`signature\`: the hex HMAC-SHA256, with the secret's text as
-the key, of timestamp + \`GET/v1/ws\`. A signature opens one socket. With \`cancelOnDisconnect\` all open orders of the account are canceled when the socket
-closes, however it closes.
+the key, of timestamp + \`GET/v1/ws\`. A signature opens one socket. With \`cancelOnDisconnect\` all open orders of the account (of the symbols
+that the key may trade) are canceled when the socket closes, however it closes. It is of no help when the exchange itself is
+killed: the orders are there again when it starts. \`order.cancelAfter\` holds then, too.
 
 ## Streams
 

@@ -25,7 +25,11 @@ const request = <P extends TProperties>(ops: readonly string[], fields: P) =>
 
 export const PingRequest = request(["ping"], {});
 const CancelOnDisconnect = Type.Optional(
-  Type.Boolean({ description: "Cancel all open orders of the account when this socket closes, however it closes." }),
+  Type.Boolean({
+    description:
+      "Cancel all open orders of the account when this socket closes, however it closes; with a key that may trade some " +
+      "symbols only, those of these symbols. An exchange that is killed cancels nothing: order.cancelAfter holds then, too.",
+  }),
 );
 export const TokenAuthRequest = request(["auth"], {
   token: Type.String({ description: "Of a session." }),
