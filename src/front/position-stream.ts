@@ -75,6 +75,13 @@ export class PositionStream extends Stream {
     for (const slot of this.slots.values()) if (slot.text !== "") slot.stale = true;
   }
 
+  /** Others' positions move a rank (adlRank) without an event of this account: from time to time it is looked at. */
+  override heartbeat(): void {
+    for (const slot of this.slots.values()) if (slot.text !== "") slot.stale = true;
+    this.flush();
+    super.heartbeat();
+  }
+
   override flush(): void {
     for (const slot of this.slots.values()) if (slot.stale && slot.asked === slot.answered) this.ask(slot);
   }

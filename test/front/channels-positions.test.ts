@@ -88,6 +88,25 @@ test("positions: a price matters to open positions only, and what stayed the sam
   assert.equal(client.take()[0].data[0].liquidationPrice, "0.1", "a deposit moves what liquidates");
 });
 
+test("positions: a rank that only others have moved is told with the next heartbeat", async () => {
+  const { road, channels, client } = await alicesPositions();
+  answer(road, { sizeLots: 1500, adlRank: 3 });
+  answer(road);
+  client.take();
+  road.time += 4999;
+  channels.tick();
+  assert.equal(road.asked.length, 0);
+  road.time += 1;
+  channels.tick();
+  assert.equal(answer(road, { sizeLots: 1500, adlRank: 5 }).actorId, BTC);
+  const told = client.take().filter(({ type }) => type === "UPDATE");
+  assert.deepEqual(
+    told.map(({ data }) => data[0].adlRank),
+    [5],
+  );
+  assert.equal(road.asked.length, 0, "where there is no position there is no rank");
+});
+
 test("positions: one question at a time, and another when something happened meanwhile", async () => {
   const { road, client } = await alicesPositions({ symbol: "BTC-PERP" });
   answer(road, { sizeLots: 1 });

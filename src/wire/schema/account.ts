@@ -101,7 +101,9 @@ export const Position = object(
       Type.Integer({
         minimum: 1,
         maximum: 5,
-        description: "5 = in the fifth of its side that auto-deleveraging would close first, 1 = in the last.",
+        description:
+          "5 = in the fifth of its side that auto-deleveraging would close first, 1 = in the last. Where only others' " +
+          "positions have moved it, the positions channel tells within some 5 seconds.",
       }),
     ),
     openedAt: nullable(Time("When the position was opened. Null when none is open.")),
