@@ -232,7 +232,7 @@ export class Channels implements SocketHandlers {
     this.joins.run();
   }
 
-  /** What was not subscribed to needs no leaving. A field left out means any. */
+  /** What was not subscribed to needs no leaving. An optional field that is left out means any. */
   private unsubscribe(connection: Connection, id: RequestId, channels: readonly ChannelRequest[]): void {
     const left: ChannelRequest[] = [];
     for (const [topic, request] of connection.subscriptions) {

@@ -118,7 +118,7 @@ const SESSION_REQUESTS: readonly SocketRequest[] = [
   {
     op: "unsubscribe",
     channel: "session",
-    summary: "Follow channels no longer; what is left out of a channel means any",
+    summary: "Follow channels no longer; an optional field that is left out means any",
     requests: [channelsRequest("unsubscribe")],
     examples: [{ op: "unsubscribe", id: 4, channels: CHANNEL_EXAMPLES.slice(1) }],
     answer: Unsubscribed,

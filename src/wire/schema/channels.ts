@@ -60,7 +60,7 @@ const Resume = Type.Integer({
 const channel = <P extends TProperties>(name: string, fields: P) =>
   object({ channel: Type.Literal(name), ...fields, resume: Type.Optional(Resume) });
 
-/** Left out when unsubscribing, a field means any. */
+/** Left out when unsubscribing, an optional field means any. */
 export const CHANNELS = {
   orderbook: channel("orderbook", {
     symbol: SymbolName,
