@@ -36,3 +36,10 @@ export class PerpdError extends Error {
     this.retryAfterMs = retryAfterMs;
   }
 }
+
+/**
+ * Another request with the same key had the same signature: one like it, signed in the same millisecond. Nothing was
+ * done, and signed again it is another one.
+ */
+export const isReplayed = (error: unknown): boolean =>
+  error instanceof PerpdError && error.code === "SIGNATURE_REPLAYED";

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { PerpdError } from "./error.ts";
+import { isReplayed, PerpdError } from "./error.ts";
 
 export interface RetryOptions {
   /** How often a request is sent again that was limited, or got no answer. Default 3; 0 = never. */
@@ -12,7 +12,8 @@ const FIRST_WAIT_MS = 250;
 
 /**
  * Sends requests again that the exchange had no room for (429, 503) or that got no answer: after what `Retry-After` asks
- * for, else after a wait that doubles. Only those of which two do what one does: an order placed twice is two orders.
+ * for, else after a wait that doubles. Only those of which two do what one does: an order placed twice is two orders. But
+ * whatever another client's signature stood in the way of is signed and sent again.
  */
 export class Retry {
   private readonly retries: number;
@@ -28,9 +29,10 @@ export class Retry {
       try {
         return await send();
       } catch (error) {
-        if (!isRepeatable || tries >= this.retries || !isPassing(error)) throw error;
+        const mayRepeat = isReplayed(error) || (isRepeatable && isPassing(error));
+        if (!mayRepeat || tries >= this.retries) throw error;
         const asked = error instanceof PerpdError ? error.retryAfterMs : undefined;
-        const waitMs = asked ?? FIRST_WAIT_MS * 2 ** tries;
+        const waitMs = asked ?? jittered(FIRST_WAIT_MS * 2 ** tries);
         if (waitMs > this.maxWaitMs) throw error;
         await sleep(waitMs);
       }
@@ -41,3 +43,6 @@ export class Retry {
 /** What fetch itself throws is a connection that failed or took too long. */
 const isPassing = (error: unknown): boolean =>
   error instanceof PerpdError ? error.status === 429 || error.status === 503 : error instanceof Error;
+
+/** Half of it at least: clients that were turned away together do not come back together. */
+export const jittered = (waitMs: number): number => waitMs * (0.5 + Math.random() / 2);

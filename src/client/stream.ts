@@ -1,4 +1,5 @@
-import { PerpdError } from "./error.ts";
+import { isReplayed, PerpdError } from "./error.ts";
+import { jittered } from "./retry.ts";
 import type {
   Batch,
   BatchResults,
@@ -170,7 +171,7 @@ export class Stream {
           onReady();
         },
         (error: PerpdError) => {
-          if (error.retryable) return socket.close();
+          if (error.retryable || isReplayed(error)) return socket.close();
           this.close();
           this.handlers.onError?.(error);
           onRefused(error);
@@ -187,7 +188,7 @@ export class Stream {
       this.waiting.clear();
       if (this.closed) return onRefused(lost);
       this.handlers.onDisconnect?.();
-      this.retryTimer = setTimeout(() => this.connect(onReady, onRefused), this.retryMs);
+      this.retryTimer = setTimeout(() => this.connect(onReady, onRefused), jittered(this.retryMs));
       this.retryMs = Math.min(2 * this.retryMs, LAST_RETRY_MS);
     };
   }

@@ -14,6 +14,7 @@ interface Step {
 
 const BUSY: Step = { status: 503, body: { code: "OVERLOADED", retryable: true }, retryAfter: "0" };
 const LIMITED: Step = { status: 429, body: { code: "RATE_LIMITED", retryable: true }, retryAfter: "0" };
+const REPLAYED: Step = { status: 401, body: { code: "SIGNATURE_REPLAYED", retryable: false } };
 const LOST: Step = { status: 0 };
 const DONE: Step = { status: 200 };
 
@@ -98,4 +99,17 @@ test("what is sent again is signed again: the exchange takes no signature twice"
   const [first, second] = seen.map(({ headers }) => headers);
   assert.notEqual(first?.["x-timestamp"], second?.["x-timestamp"]);
   assert.notEqual(first?.["x-signature"], second?.["x-signature"]);
+});
+
+test("whatever another client's signature stood in the way of is signed and sent again", async (t) => {
+  const sendsTwice = async ([name, call]: (typeof REPEATED)[number]): Promise<void> => {
+    const { client, seen } = await serve(t, [REPLAYED]);
+    await call(client);
+    const signatures = seen.map(({ headers }) => headers["x-signature"]);
+    assert.deepEqual([signatures.length, new Set(signatures).size], [2, 2], name);
+  };
+  await Promise.all([...REPEATED, ...SENT_ONCE].map(sendsTwice));
+  const { client, seen } = await serve(t, [REPLAYED, REPLAYED, REPLAYED]);
+  await assert.rejects(client.placeOrder(order), { code: "SIGNATURE_REPLAYED" });
+  assert.equal(seen.length, 3);
 });

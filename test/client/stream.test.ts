@@ -11,6 +11,7 @@ interface Request {
   op: string;
   id: number;
   channels?: ChannelRequest[];
+  signature?: string;
 }
 
 /** A server that notes requests and answers them as the test says. */
@@ -170,6 +171,22 @@ test("a refusal ends it", async () => {
   await assert.rejects(stream.ready, { name: "PerpdError", code: "TOKEN_INVALID" });
   assert.deepEqual(errors, ["TOKEN_INVALID"]);
   assert.equal(requests.length, 1);
+});
+
+test("a signature that another client of the key had before is no refusal: it signs again", async () => {
+  const port = (server.address() as AddressInfo).port;
+  const keyed = new PerpdClient({ baseUrl: `http://127.0.0.1:${port}/v1`, apiKey: "K", secret: "S", WebSocket });
+  answer = ({ op, id }) =>
+    requests.length === 1 ? { op: "error", id, code: "SIGNATURE_REPLAYED", retryable: false } : { op: `${op}d`, id };
+  const errors: string[] = [];
+  stream = keyed.stream([{ channel: "balance" }], { onMessage() {}, onError: ({ code }) => errors.push(code) });
+  await stream.ready;
+  assert.deepEqual(
+    requests.map(({ op }) => op),
+    ["auth", "auth", "subscribe"],
+  );
+  assert.notEqual(requests[0]?.signature, requests[1]?.signature);
+  assert.deepEqual(errors, []);
 });
 
 test("closed before it was ready, it says so", async () => {

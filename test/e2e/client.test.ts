@@ -196,3 +196,17 @@ test("an order can be placed from the first message on", async (t) => {
   t.after(() => stream.close());
   assert.equal((await placed).status, "NEW");
 });
+
+test("clients of one key that begin in the same millisecond all get through", async (t) => {
+  const owner = await openClient();
+  const { apiKey, secret } = await owner.createKey({ label: "shared", permissions: ["READ", "TRADE"] });
+  const clients = [1, 2, 3, 4].map(() => new PerpdClient({ baseUrl: server.url, apiKey, secret }));
+  const order = { symbol: "BTC-PERP", side: "BUY", type: "LIMIT", price: "64000", quantity: "0.01" } as const;
+  await Promise.all(clients.map((client) => client.placeOrder(order)));
+  assert.equal((await owner.cancelOrders()).canceled, clients.length);
+  const streams = clients.map((client) => client.stream([{ channel: "balance" }], { onMessage() {} }));
+  t.after(() => {
+    for (const stream of streams) stream.close();
+  });
+  await Promise.all(streams.map(({ ready }) => ready));
+});
