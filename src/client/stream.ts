@@ -67,6 +67,8 @@ export class Stream {
   private readonly channels: ChannelRequest[];
   private readonly handlers: StreamHandlers;
   private readonly options: StreamOptions;
+  /** Does nothing once it is ready. */
+  private readonly refuseReady: (error: PerpdError) => void;
   private socket: WebSocketLike | null = null;
   private readonly waiting = new Map<number, { resolve(reply: Reply): void; reject(error: PerpdError): void }>();
   /** Where each stream is; none while a new snapshot is on its way. */
@@ -92,14 +94,19 @@ export class Stream {
     this.channels = channels;
     this.handlers = handlers;
     this.options = options;
-    this.ready = new Promise((resolve, reject) => this.connect(resolve, reject));
+    let refuse: (error: PerpdError) => void = () => {};
+    this.ready = new Promise((resolve, reject) => {
+      refuse = reject;
+      this.connect(resolve);
+    });
+    this.refuseReady = refuse;
     // Whoever listens to onError only must not be killed for it.
     this.ready.catch(() => {});
   }
 
   /** Resolves with the server's time. */
   async ping(): Promise<number> {
-    const reply = await this.request("ping", {});
+    const reply = await this.ask("ping", {});
     return (reply as Reply & { serverTime: number }).serverTime;
   }
 
@@ -157,11 +164,13 @@ export class Stream {
 
   close(): void {
     this.closed = true;
+    this.isOpen = false;
     if (this.retryTimer !== null) clearTimeout(this.retryTimer);
+    this.refuseReady(disconnected("closed"));
     this.socket?.close();
   }
 
-  private connect(onReady: () => void, onRefused: (error: PerpdError) => void): void {
+  private connect(onReady: () => void): void {
     const socket = new this.WebSocket(this.url);
     this.socket = socket;
     socket.onopen = () => {
@@ -172,9 +181,9 @@ export class Stream {
         },
         (error: PerpdError) => {
           if (error.retryable || isReplayed(error)) return socket.close();
+          this.refuseReady(error);
           this.close();
           this.handlers.onError?.(error);
-          onRefused(error);
         },
       );
     };
@@ -183,12 +192,12 @@ export class Stream {
     socket.onerror = () => {};
     socket.onclose = () => {
       this.isOpen = false;
-      const lost = new PerpdError(0, { code: "DISCONNECTED", message: "the connection was lost", retryable: true });
+      const lost = disconnected("the connection was lost");
       for (const { reject } of this.waiting.values()) reject(lost);
       this.waiting.clear();
-      if (this.closed) return onRefused(lost);
+      if (this.closed) return;
       this.handlers.onDisconnect?.();
-      this.retryTimer = setTimeout(() => this.connect(onReady, onRefused), jittered(this.retryMs));
+      this.retryTimer = setTimeout(() => this.connect(onReady), jittered(this.retryMs));
       this.retryMs = Math.min(2 * this.retryMs, LAST_RETRY_MS);
     };
   }
@@ -210,9 +219,13 @@ export class Stream {
   }
 
   private async trade<T>(op: string, params: object): Promise<T> {
-    if (!this.isOpen)
-      throw new PerpdError(0, { code: "DISCONNECTED", message: "not connected: nothing was sent", retryable: true });
-    return ((await this.request(op, { params })) as Reply & { result: T }).result;
+    return ((await this.ask(op, { params })) as Reply & { result: T }).result;
+  }
+
+  /** What is no part of subscribing: that is done again with each connection, this is not. */
+  private async ask(op: string, fields: object): Promise<Reply> {
+    if (!this.isOpen) throw disconnected("not connected: nothing was sent");
+    return this.request(op, fields);
   }
 
   private request(op: string, fields: object): Promise<Reply> {
@@ -244,6 +257,9 @@ export class Stream {
     this.handlers.onMessage(message as ChannelMessage);
   }
 }
+
+const disconnected = (message: string): PerpdError =>
+  new PerpdError(0, { code: "DISCONNECTED", message, retryable: true });
 
 /** How far a stream has come. */
 interface Place extends Names {

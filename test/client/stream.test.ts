@@ -26,7 +26,7 @@ const waiters: (() => void)[] = [];
 beforeEach(async () => {
   requests = [];
   sockets = [];
-  answer = ({ op, id }) => ({ op: op === "auth" ? "authenticated" : `${op}d`, id });
+  answer = ({ op, id, channels }) => ({ op: op === "auth" ? "authenticated" : `${op}d`, id, ...subscribed(channels) });
   server = new WebSocketServer({ port: 0, host: "127.0.0.1" });
   await once(server, "listening");
   server.on("connection", (socket) => {
@@ -47,6 +47,15 @@ afterEach(() => {
   for (const socket of server.clients) socket.terminate();
   server.close();
 });
+
+/** What the exchange says of it: with the defaults of what is left out. */
+function subscribed(channels: ChannelRequest[] | undefined): { channels?: ChannelRequest[] } {
+  if (channels === undefined) return {};
+  return { channels: channels.map(({ resume: _, ...names }) => ({ ...defaultsOf(names), ...names })) };
+}
+
+const defaultsOf = ({ channel }: ChannelRequest): object =>
+  channel === "orderbook" ? { depth: 100, updateMs: 0 } : channel === "ticker" ? { updateMs: 1000 } : {};
 
 async function requestCount(count: number): Promise<void> {
   while (requests.length < count) await new Promise<void>((resolve) => waiters.push(resolve));
@@ -87,7 +96,8 @@ test("it authenticates, then subscribes, then hands on what comes", async () => 
 });
 
 test("ping answers with the server's time", async () => {
-  answer = ({ op, id }) => (op === "ping" ? { op: "pong", id, serverTime: 42 } : { op: "ok", id });
+  const answered = answer;
+  answer = (request) => (request.op === "ping" ? { op: "pong", id: request.id, serverTime: 42 } : answered(request));
   stream = client.stream([{ channel: "balance" }], { onMessage() {} });
   await stream.ready;
   assert.equal(await stream.ping(), 42);
@@ -164,6 +174,33 @@ test("after a lost connection it says what it saw last, and goes on from there",
   assert.deepEqual(got, [5, 9, 12]);
 });
 
+test("a ping that cannot be sent says so, and one on a line that is lost", async () => {
+  const refused = { name: "PerpdError", code: "DISCONNECTED", retryable: true };
+  stream = client.stream([{ channel: "balance" }], { onMessage() {} });
+  await assert.rejects(stream.ping(), refused);
+  await stream.ready;
+  const answered = answer;
+  answer = (request) => {
+    if (request.op === "ping") sockets[0]!.terminate();
+    return answered(request);
+  };
+  await assert.rejects(stream.ping(), refused);
+  await assert.rejects(stream.ping(), refused);
+  await requestCount(5);
+  stream.close();
+  await assert.rejects(stream.ping(), refused);
+});
+
+test("closed while it waits to connect for the first time, it says so", async () => {
+  server.close();
+  const lost = new Promise<void>((resolve) => {
+    stream = client.stream([{ channel: "balance" }], { onMessage() {}, onDisconnect: resolve });
+  });
+  await lost;
+  stream!.close();
+  await assert.rejects(stream!.ready, { code: "DISCONNECTED" });
+});
+
 test("a refusal ends it", async () => {
   answer = ({ id }) => ({ op: "error", id, code: "TOKEN_INVALID", message: "no", retryable: false });
   const errors: string[] = [];
@@ -176,8 +213,11 @@ test("a refusal ends it", async () => {
 test("a signature that another client of the key had before is no refusal: it signs again", async () => {
   const port = (server.address() as AddressInfo).port;
   const keyed = new PerpdClient({ baseUrl: `http://127.0.0.1:${port}/v1`, apiKey: "K", secret: "S", WebSocket });
-  answer = ({ op, id }) =>
-    requests.length === 1 ? { op: "error", id, code: "SIGNATURE_REPLAYED", retryable: false } : { op: `${op}d`, id };
+  const answered = answer;
+  answer = (request) =>
+    requests.length === 1
+      ? { op: "error", id: request.id, code: "SIGNATURE_REPLAYED", retryable: false }
+      : answered(request);
   const errors: string[] = [];
   stream = keyed.stream([{ channel: "balance" }], { onMessage() {}, onError: ({ code }) => errors.push(code) });
   await stream.ready;
