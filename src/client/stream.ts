@@ -64,15 +64,16 @@ export class Stream {
   private readonly WebSocket: WebSocketConstructor;
   private readonly url: string;
   private readonly credentials: () => object | null;
-  private readonly channels: ChannelRequest[];
+  /** Once it is subscribed with what the exchange has chosen where a request leaves something out, as messages say it. */
+  private channels: ChannelRequest[];
   private readonly handlers: StreamHandlers;
   private readonly options: StreamOptions;
   /** Does nothing once it is ready. */
   private readonly refuseReady: (error: PerpdError) => void;
   private socket: WebSocketLike | null = null;
   private readonly waiting = new Map<number, { resolve(reply: Reply): void; reject(error: PerpdError): void }>();
-  /** Where each stream is; none while a new snapshot is on its way. */
-  private readonly places = new Map<string, Place>();
+  /** The last sequence of each stream; none while a new snapshot is on its way. */
+  private readonly places = new Map<string, number>();
   /** Connected, and authenticated if it can be. */
   private isOpen = false;
   private nextId = 1;
@@ -155,11 +156,9 @@ export class Stream {
   }
 
   /** Asks for a new snapshot of the stream that the message belongs to; what comes before it is left out. */
-  resync(message: ChannelMessage): void {
-    const channel = this.channels.find((request) => belongs(request, message));
-    if (channel === undefined) return;
+  resync(message: Names): void {
     this.places.delete(streamOf(message));
-    this.request("subscribe", { channels: [channel] }).catch(() => {});
+    this.ask("subscribe", { channels: [namesOf(message)] }).catch(() => {});
   }
 
   close(): void {
@@ -206,15 +205,16 @@ export class Stream {
     const credentials = this.credentials();
     if (credentials !== null) await this.request("auth", { ...credentials, ...this.options });
     this.isOpen = true;
-    if (this.channels.length > 0) await this.request("subscribe", { channels: this.resumed() });
+    if (this.channels.length === 0) return;
+    const reply = await this.request("subscribe", { channels: this.resumed() });
+    this.channels = (reply as Reply & { channels: ChannelRequest[] }).channels;
   }
 
   /** The channels, each with where it was when the connection was lost. */
   private resumed(): ChannelRequest[] {
-    const places = [...this.places.values()];
     return this.channels.map((request) => {
-      const place = places.find((each) => belongs(request, each));
-      return place === undefined ? request : { ...request, resume: place.sequence };
+      const sequence = this.places.get(streamOf(request));
+      return sequence === undefined ? request : { ...request, resume: sequence };
     });
   }
 
@@ -245,26 +245,20 @@ export class Stream {
       return;
     }
     const stream = streamOf(message);
-    const last = this.places.get(stream)?.sequence;
+    const last = this.places.get(stream);
     if (message.type !== "SNAPSHOT" && last === undefined) return;
     if (message.type === "HEARTBEAT") {
-      if (message.sequence !== last) this.resync(message as unknown as ChannelMessage);
+      if (message.sequence !== last) this.resync(message);
       return;
     }
     if (message.type !== "SNAPSHOT" && message.prevSequence !== last) return this.resync(message);
-    const { channel, symbol, depth, updateMs, interval }: Names = message;
-    this.places.set(stream, { channel, symbol, depth, updateMs, interval, sequence: message.sequence });
-    this.handlers.onMessage(message as ChannelMessage);
+    this.places.set(stream, message.sequence);
+    this.handlers.onMessage(message);
   }
 }
 
 const disconnected = (message: string): PerpdError =>
   new PerpdError(0, { code: "DISCONNECTED", message, retryable: true });
-
-/** How far a stream has come. */
-interface Place extends Names {
-  sequence: number;
-}
 
 /** What tells the streams of a connection apart. */
 interface Names {
@@ -281,14 +275,14 @@ interface Heartbeat extends Names {
   sequence: number;
 }
 
-const streamOf = ({ channel, symbol, depth, updateMs, interval }: Names): string =>
-  [channel, symbol, depth, updateMs, interval].join(" ");
+const namesOf = ({ channel, symbol, depth, updateMs, interval }: Names): Names => ({
+  channel,
+  symbol,
+  depth,
+  updateMs,
+  interval,
+});
 
-/** What the request leaves out, the exchange has chosen. */
-const belongs = (request: ChannelRequest, message: Names): boolean =>
-  request.channel === message.channel &&
-  request.symbol === message.symbol &&
-  request.interval === message.interval &&
-  (request.depth === undefined || request.depth === message.depth) &&
-  // A book without a pace does not name it.
-  (request.updateMs === undefined || request.updateMs === (message.updateMs ?? 0));
+/** A book without a pace does not name it. */
+const streamOf = ({ channel, symbol, depth, updateMs, interval }: Names): string =>
+  [channel, symbol, depth, updateMs || undefined, interval].join(" ");

@@ -167,11 +167,45 @@ test("after a lost connection it says what it saw last, and goes on from there",
   await requestCount(5);
   assert.deepEqual(requests.at(-1)?.channels, [
     { channel: "trades", symbol: "BTC-PERP", resume: 9 },
-    { channel: "orderbook", symbol: "BTC-PERP", depth: 5 },
+    { channel: "orderbook", symbol: "BTC-PERP", depth: 5, updateMs: 0 },
   ]);
   sockets[1]!.send(JSON.stringify(trades("UPDATE", 12, 9)));
   await three;
   assert.deepEqual(got, [5, 9, 12]);
+});
+
+test("a channel with defaults is not taken for the same one without", async () => {
+  const book = { channel: "orderbook", symbol: "BTC-PERP" } as const;
+  const message = (names: object, sequence: number) =>
+    ({
+      ...book,
+      ...names,
+      type: "SNAPSHOT",
+      sequence,
+      prevSequence: null,
+      bids: [],
+      asks: [],
+    }) as unknown as ChannelMessage;
+  stream = client.stream([book, { ...book, depth: 5 }, { ...book, updateMs: 500 }], { onMessage() {} });
+  await stream.ready;
+  const messages = [message({ depth: 100, updateMs: 500 }, 7), message({ depth: 5 }, 8), message({ depth: 100 }, 9)];
+  for (const each of messages) sockets[0]!.send(JSON.stringify(each));
+  await stream.ping();
+  sockets[0]!.terminate();
+  await requestCount(5);
+  assert.deepEqual(requests.at(-1)?.channels, [
+    { ...book, depth: 100, updateMs: 0, resume: 9 },
+    { ...book, depth: 5, updateMs: 0, resume: 8 },
+    { ...book, depth: 100, updateMs: 500, resume: 7 },
+  ]);
+  for (const each of messages) {
+    stream.resync(each);
+    await requestCount(requests.length + 1);
+  }
+  assert.deepEqual(
+    requests.slice(5).map(({ channels }) => channels),
+    [[{ ...book, depth: 100, updateMs: 500 }], [{ ...book, depth: 5 }], [{ ...book, depth: 100 }]],
+  );
 });
 
 test("a ping that cannot be sent says so, and one on a line that is lost", async () => {

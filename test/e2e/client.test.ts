@@ -3,7 +3,7 @@ import { after, before, test } from "node:test";
 import { PerpdClient } from "../../src/client/client.ts";
 import { PerpdError } from "../../src/client/error.ts";
 import { LocalOrderBook } from "../../src/client/order-book.ts";
-import type { ChannelMessage, PlacedOrder } from "../../src/client/types.ts";
+import type { ChannelMessage, OrderBookMessage, PlacedOrder } from "../../src/client/types.ts";
 import "./support/documented-fetch.ts";
 import { OPERATOR_TOKEN, startServer, type TestServer } from "./support/server.ts";
 import { until } from "./support/wait.ts";
@@ -209,4 +209,18 @@ test("clients of one key that begin in the same millisecond all get through", as
     for (const stream of streams) stream.close();
   });
   await Promise.all(streams.map(({ ready }) => ready));
+});
+
+test("a book at one depth is asked for anew without touching the one at the usual depth", async (t) => {
+  const client = new PerpdClient({ baseUrl: server.url });
+  const seen: OrderBookMessage[] = [];
+  const book = { channel: "orderbook", symbol: "BTC-PERP" } as const;
+  const stream = client.stream([book, { ...book, depth: 5 }], {
+    onMessage: (message) => seen.push(message as OrderBookMessage),
+  });
+  t.after(() => stream.close());
+  await until("both snapshots", () => seen.length === 2);
+  stream.resync(seen.find(({ depth }) => depth === 5)!);
+  await until("a third", () => seen.length === 3);
+  assert.deepEqual([seen[2]?.type, seen[2]?.depth], ["SNAPSHOT", 5]);
 });
