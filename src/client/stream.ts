@@ -1,4 +1,5 @@
 import { isReplayed, PerpdError } from "./error.ts";
+import { Pulse } from "./pulse.ts";
 import { jittered } from "./retry.ts";
 import type {
   Batch,
@@ -43,10 +44,14 @@ export interface StreamHandlers {
 
 const FIRST_RETRY_MS = 250;
 const LAST_RETRY_MS = 5000;
+/** The exchange sends a heartbeat on each channel that is quiet for five to ten seconds. */
+const DEAD_AFTER_MS = 30_000;
 
 export interface StreamOptions {
   /** Cancel all orders of the account when the connection ends. Not when the exchange is killed: see cancelAfter. */
   cancelOnDisconnect?: boolean;
+  /** A connection on which nothing has come for so long is dead, and made anew. Default 30,000. */
+  deadAfterMs?: number;
 }
 
 interface Reply extends Partial<ErrorBody> {
@@ -172,6 +177,17 @@ export class Stream {
   private connect(onReady: () => void): void {
     const socket = new this.WebSocket(this.url);
     this.socket = socket;
+    const lose = (): void => {
+      pulse.stop();
+      socket.onopen = socket.onmessage = socket.onclose = null;
+      this.lose(onReady);
+    };
+    const ask = () => this.ping().catch(() => {});
+    const pulse = new Pulse(this.options.deadAfterMs ?? DEAD_AFTER_MS, ask, () => {
+      // A dead line is not told that it is closed either: nobody waits for that.
+      lose();
+      socket.close();
+    });
     socket.onopen = () => {
       this.subscribe().then(
         () => {
@@ -186,24 +202,31 @@ export class Stream {
         },
       );
     };
-    socket.onmessage = (event: { data: unknown }) => this.receive(JSON.parse(String(event.data)));
+    socket.onmessage = (event: { data: unknown }) => {
+      pulse.beat();
+      this.receive(JSON.parse(String(event.data)));
+    };
     // Without a handler `ws` throws; the close that follows says all there is to say.
     socket.onerror = () => {};
-    socket.onclose = () => {
-      this.isOpen = false;
-      const lost = disconnected("the connection was lost");
-      for (const { reject } of this.waiting.values()) reject(lost);
-      this.waiting.clear();
-      if (this.closed) return;
-      this.handlers.onDisconnect?.();
-      this.retryTimer = setTimeout(() => this.connect(onReady), jittered(this.retryMs));
-      this.retryMs = Math.min(2 * this.retryMs, LAST_RETRY_MS);
-    };
+    socket.onclose = lose;
+  }
+
+  private lose(onReady: () => void): void {
+    this.isOpen = false;
+    const lost = disconnected("the connection was lost");
+    for (const { reject } of this.waiting.values()) reject(lost);
+    this.waiting.clear();
+    if (this.closed) return;
+    this.retryTimer = setTimeout(() => this.connect(onReady), jittered(this.retryMs));
+    this.retryMs = Math.min(2 * this.retryMs, LAST_RETRY_MS);
+    // The last thing, since it may close the stream.
+    this.handlers.onDisconnect?.();
   }
 
   private async subscribe(): Promise<void> {
+    const { cancelOnDisconnect } = this.options;
     const credentials = this.credentials();
-    if (credentials !== null) await this.request("auth", { ...credentials, ...this.options });
+    if (credentials !== null) await this.request("auth", { ...credentials, cancelOnDisconnect });
     this.isOpen = true;
     if (this.channels.length === 0) return;
     const reply = await this.request("subscribe", { channels: this.resumed() });

@@ -20,7 +20,7 @@ let client: PerpdClient;
 let stream: Stream | null = null;
 let requests: Request[] = [];
 let sockets: ServerSocket[] = [];
-let answer: (request: Request) => object = ({ op, id }) => ({ op: `${op}d`, id });
+let answer: (request: Request) => object | null = () => null;
 const waiters: (() => void)[] = [];
 
 beforeEach(async () => {
@@ -34,7 +34,8 @@ beforeEach(async () => {
     socket.on("message", (data) => {
       const request = JSON.parse(String(data)) as Request;
       requests.push(request);
-      socket.send(JSON.stringify(answer(request)));
+      const reply = answer(request);
+      if (reply !== null) socket.send(JSON.stringify(reply));
       for (const wake of waiters.splice(0)) wake();
     });
   });
@@ -223,6 +224,36 @@ test("a ping that cannot be sent says so, and one on a line that is lost", async
   await requestCount(5);
   stream.close();
   await assert.rejects(stream.ping(), refused);
+});
+
+test("a line on which nothing comes is asked for a sign, and kept when there is one", async () => {
+  let disconnects = 0;
+  const handlers = { onMessage() {}, onDisconnect: () => disconnects++ };
+  stream = client.stream([{ channel: "balance" }], handlers, { deadAfterMs: 100 });
+  await requestCount(5);
+  assert.deepEqual(
+    requests.map(({ op }) => op),
+    ["auth", "subscribe", "ping", "ping", "ping"],
+  );
+  assert.deepEqual(Object.keys(requests[0] as object), ["op", "id", "token"]);
+  assert.equal(disconnects, 0);
+});
+
+test("a line that is dead and does not say so is made anew", async () => {
+  const lost = new Promise<void>((resolve) => {
+    const handlers = { onMessage() {}, onDisconnect: resolve };
+    stream = client.stream([{ channel: "balance" }], handlers, { deadAfterMs: 100 });
+  });
+  await stream!.ready;
+  sockets[0]!.pause();
+  const order = stream!.placeOrder({ symbol: "BTC-PERP", side: "BUY", type: "MARKET", quantity: "1" });
+  await assert.rejects(order, { code: "DISCONNECTED", message: /lost/ });
+  await lost;
+  await requestCount(4);
+  assert.deepEqual(
+    requests.map(({ op }) => op),
+    ["auth", "subscribe", "auth", "subscribe"],
+  );
 });
 
 test("closed while it waits to connect for the first time, it says so", async () => {
