@@ -54,7 +54,7 @@ export class PerpdAccount extends PerpdMarketData {
     const market = this.marketOrNone(symbol);
     const query = { ...this.given({ symbol: market?.id }), ...this.times(since, params) };
     return this.parseTrades(
-      await this.pages<api.Fill>("private", "account/trades", query, limit),
+      await this.pages<api.Fill>("private", "account/trades", query, { since, limit }),
       market,
       since,
       limit,
@@ -70,7 +70,10 @@ export class PerpdAccount extends PerpdMarketData {
     await this.loadMarkets();
     const market = this.marketOrNone(symbol);
     const query = { ...this.given({ symbol: market?.id }), ...this.times(since, params) };
-    const rows = await this.pages<api.FundingPaymentList["data"][number]>("private", "account/funding", query, limit);
+    const rows = await this.pages<api.FundingPaymentList["data"][number]>("private", "account/funding", query, {
+      since,
+      limit,
+    });
     return this.parseIncomes(rows, market, since, limit) as FundingHistory[];
   }
 
@@ -78,7 +81,10 @@ export class PerpdAccount extends PerpdMarketData {
   override async fetchLedger(code?: Str, since?: Int, limit?: Int, params: Dict = {}): Promise<LedgerEntry[]> {
     await this.loadMarkets();
     const currency = code === undefined ? undefined : this.currency(code);
-    const rows = await this.pages<api.LedgerEntry>("private", "account/ledger", this.times(since, params), limit);
+    const rows = await this.pages<api.LedgerEntry>("private", "account/ledger", this.times(since, params), {
+      since,
+      limit,
+    });
     return this.parseLedger(rows, currency, since, limit);
   }
 
@@ -113,7 +119,7 @@ export class PerpdAccount extends PerpdMarketData {
     await this.loadMarkets();
     const query = { ...this.given({ symbol: this.marketOrNone(symbol)?.id }), ...this.times(since, params) };
     const isForced = ({ execType, liquidity }: api.Fill) => execType === "LIQUIDATION" && liquidity === "TAKER";
-    const rows = await this.pages<api.Fill>("private", "account/trades", query, limit, isForced);
+    const rows = await this.pages<api.Fill>("private", "account/trades", query, { since, limit, isWanted: isForced });
     return this.sortBy(
       rows.map((row) => this.parseLiquidation(row)),
       "timestamp",
@@ -137,7 +143,7 @@ export class PerpdAccount extends PerpdMarketData {
   private async transfers(path: string, code: Str, since: Int, limit: Int, params: Dict): Promise<Transaction[]> {
     await this.loadMarkets();
     const currency = code === undefined ? undefined : this.currency(code);
-    const rows = await this.pages<api.Transfer>("private", path, this.times(since, params), limit);
+    const rows = await this.pages<api.Transfer>("private", path, this.times(since, params), { since, limit });
     return this.parseTransactions(rows, currency, since, limit);
   }
 

@@ -5,7 +5,8 @@ import { DESCRIPTION } from "./describe.ts";
 import { errorClass } from "./errors.ts";
 
 /** The most rows that a page holds. */
-const MAX_LIMIT = 1000;
+export const MAX_LIMIT = 1000;
+export const DEFAULT_LIMIT = 100;
 
 const PAGES: ReadonlySet<string> = new Set([
   "orders",
@@ -26,6 +27,14 @@ const CANCEL_COST = 0.2;
 interface Page<Row> {
   data: Row[];
   nextCursor: string | null;
+}
+
+/** What is asked for of a list. */
+interface Part<Row> {
+  /** No earlier than that. `query` says it, too, where the list takes it. */
+  since: number | undefined;
+  limit: number | undefined;
+  isWanted?: (row: Row) => boolean;
 }
 
 /** Each item costs what a request of its own would. */
@@ -108,27 +117,31 @@ export class PerpdBase extends Exchange {
     throw new (errorClass(code, status))(`${this.id} ${text}`);
   }
 
-  /** The rows of a list, newest first: as many as asked for, through as many pages as that takes. */
+  /**
+   * The rows of a list, newest first, as many as asked for, through as many pages as that takes. Without `since` they are
+   * the newest; with it the first from there on, which stand on the last page: a program that goes on behind the last one
+   * it got misses none.
+   */
   protected async pages<Row>(
     api: "public" | "private",
     path: string,
     query: Dict,
-    limit: number | undefined,
-    isWanted: (row: Row) => boolean = () => true,
+    { since, limit = DEFAULT_LIMIT, isWanted = () => true }: Part<Row>,
   ): Promise<Row[]> {
-    const wanted = limit ?? 100;
-    const rows: Row[] = [];
+    const isNewest = since === undefined;
+    let rows: Row[] = [];
     let cursor: string | null = null;
     do {
       const page: Page<Row> = await this.request(path, api, "GET", {
         ...query,
-        limit: Math.min(wanted, MAX_LIMIT),
+        limit: isNewest ? Math.min(limit, MAX_LIMIT) : MAX_LIMIT,
         ...(cursor !== null && { cursor }),
       });
       rows.push(...page.data.filter(isWanted));
+      rows = isNewest ? rows.slice(0, limit) : rows.slice(-limit);
       cursor = page.nextCursor;
-    } while (cursor !== null && rows.length < wanted);
-    return rows.slice(0, wanted);
+    } while (cursor !== null && !(isNewest && rows.length === limit));
+    return rows;
   }
 
   /** The list, without what is undefined. */

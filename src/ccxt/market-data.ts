@@ -16,6 +16,7 @@ import type {
   TradingFees,
 } from "ccxt";
 import type * as api from "../client/types.ts";
+import { MAX_LIMIT } from "./base.ts";
 import { PerpdParsers } from "./parsers.ts";
 
 /** What everyone may read. */
@@ -108,7 +109,7 @@ export class PerpdMarketData extends PerpdParsers {
     await this.loadMarkets();
     const market = this.market(this.needed(symbol, "fetchFundingRateHistory"));
     const query = { symbol: market.id, ...this.times(since, params) };
-    const rows = await this.pages<api.FundingList["data"][number]>("public", "market/funding", query, limit);
+    const rows = await this.pages<api.FundingList["data"][number]>("public", "market/funding", query, { since, limit });
     return this.parseFundingRateHistories(rows, market, since, limit);
   }
 
@@ -151,7 +152,9 @@ export class PerpdMarketData extends PerpdParsers {
   override async fetchTrades(symbol: string, since?: Int, limit?: Int, params: Dict = {}): Promise<Trade[]> {
     await this.loadMarkets();
     const market = this.market(symbol);
-    const query = { ...this.given({ symbol: market.id, limit }), ...params };
+    // The exchange keeps the latest only and takes no time: the first of them from `since` on are among all.
+    const asked = since === undefined ? limit : MAX_LIMIT;
+    const query = { ...this.given({ symbol: market.id, limit: asked }), ...params };
     const { data }: api.PublicTradeList = await this.request("market/trades", "public", "GET", query);
     return this.parseTrades(data, market, since, limit);
   }

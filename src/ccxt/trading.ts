@@ -10,6 +10,7 @@ import {
   type Str,
 } from "ccxt";
 import type * as api from "../client/types.ts";
+import { DEFAULT_LIMIT } from "./base.ts";
 import { type Condition, readCondition } from "./condition.ts";
 import { PerpdSettings } from "./settings.ts";
 
@@ -117,7 +118,7 @@ export class PerpdTrading extends PerpdSettings {
     const query = { ...this.given({ symbol: market?.id }), ...params };
     const isWanted = ({ createdAt }: api.Order) => since === undefined || createdAt >= since;
     return this.parseOrders(
-      await this.pages<api.Order>("private", "orders", query, limit, isWanted),
+      await this.pages<api.Order>("private", "orders", query, { since, limit, isWanted }),
       market,
       since,
       limit,
@@ -148,17 +149,20 @@ export class PerpdTrading extends PerpdSettings {
     since: Int,
     limit: Int,
     params: Dict,
-    isWanted: (order: api.Order) => boolean,
+    isMeant: (order: api.Order) => boolean,
   ): Promise<Order[]> {
     await this.loadMarkets();
     const market = this.marketOrNone(symbol);
     const query = { ...this.given({ symbol: market?.id }), ...this.times(since, params) };
-    return this.parseOrders(
-      await this.pages<api.Order>("private", "orders/history", query, limit, isWanted),
-      market,
-      undefined,
-      limit,
-    );
+    if (since === undefined) {
+      const part = { since, limit, isWanted: isMeant };
+      return this.parseOrders(await this.pages<api.Order>("private", "orders/history", query, part), market);
+    }
+    // The exchange goes by when an order ended, ccxt by when it began: the first of these may be on any page.
+    const isWanted = (order: api.Order) => order.createdAt >= since && isMeant(order);
+    const all = { since, limit: Number.POSITIVE_INFINITY, isWanted };
+    const rows = await this.pages<api.Order>("private", "orders/history", query, all);
+    return this.parseOrders(rows, market, since, limit ?? DEFAULT_LIMIT);
   }
 
   protected changesRequest(symbol: string, amount: Num, price: Num): Dict {

@@ -3,7 +3,7 @@ import { after, before, test } from "node:test";
 import type { Dict, Order } from "ccxt";
 import type { perpd } from "../../src/ccxt/index.ts";
 import { until } from "../e2e/support/wait.ts";
-import { BTC, ETH, type Market, openMarket } from "./support/market.ts";
+import { BTC, ETH, type Market, openMarket, openMember } from "./support/market.ts";
 import * as check from "./support/structures.ts";
 
 /**
@@ -692,6 +692,47 @@ const METHODS: Record<string, () => Promise<void> | void> = {
     check.checkList(withdrawals, (row) => check.checkTransaction(taker, row, "withdrawal"));
   },
 };
+
+type List = (since: number | undefined, limit: number) => Promise<readonly Dict[]>;
+
+test("what is read from a time on, so many at a time, is everything", async () => {
+  const { exchange } = await openMember(market.server);
+  await maker.createLimitBuyOrder(SOL, 10, 149);
+  await maker.createLimitSellOrder(SOL, 10, 151);
+  const since = exchange.milliseconds() - 1;
+  for (let i = 0; i < 7; i++) {
+    await exchange.createMarketOrder(SOL, i % 2 === 0 ? "buy" : "sell", 1);
+    await exchange.createLimitBuyOrder(SOL, 1, 140);
+    // A program that goes on a millisecond behind the last one it got wants one in each.
+    const now = exchange.milliseconds();
+    await until("another millisecond", () => exchange.milliseconds() > now + 1);
+  }
+  const lists: Record<string, List> = {
+    fetchMyTrades: (from, limit) => exchange.fetchMyTrades(SOL, from, limit),
+    fetchTrades: (from, limit) => exchange.fetchTrades(SOL, from, limit),
+    fetchOpenOrders: (from, limit) => exchange.fetchOpenOrders(SOL, from, limit),
+    fetchClosedOrders: (from, limit) => exchange.fetchClosedOrders(SOL, from, limit),
+    fetchLedger: (from, limit) => exchange.fetchLedger("USDC", from, limit, { type: "FEE" }),
+  };
+  const readsAll = async (name: string, list: List): Promise<void> => {
+    const ids: string[] = [];
+    for (let from = since; ; ) {
+      const rows = await list(from, 2);
+      if (rows.length === 0) break;
+      ids.push(...rows.map(({ id }) => id));
+      from = rows.at(-1)?.timestamp + 1;
+      assert.ok(ids.length <= 7, name);
+    }
+    const whole = (await list(since, 100)).map(({ id }) => id);
+    assert.equal(whole.length, 7, name);
+    assert.deepEqual(ids, whole, name);
+  };
+  for (const [name, list] of Object.entries(lists)) await readsAll(name, list);
+  // All end at once, and still they are told by when they began.
+  await exchange.cancelAllOrders(SOL);
+  await readsAll("fetchCanceledOrders", (from, limit) => exchange.fetchCanceledOrders(SOL, from, limit));
+  await maker.cancelAllOrders(SOL);
+});
 
 for (const [name, run] of Object.entries(METHODS)) test(name, run);
 

@@ -1,0 +1,42 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Dict } from "ccxt";
+import { perpd } from "../../src/ccxt/index.ts";
+
+/** A list of the numbers up to 2500, newest first, as the exchange would page it; empty pages included. */
+const COUNT = 2500;
+
+class Counted extends perpd {
+  readonly asked: number[] = [];
+
+  override async request(_path: string, _api?: unknown, _method?: unknown, params: Dict = {}): Promise<Dict> {
+    const { limit, cursor = COUNT, startTime = 1 } = params;
+    this.asked.push(limit);
+    if (cursor === COUNT) return { data: [], nextCursor: COUNT - 0.5 };
+    const newest = Math.floor(cursor + 0.5);
+    const rows = Array.from({ length: limit }, (_, i) => newest - i).filter((row) => row >= startTime);
+    return { data: rows, nextCursor: newest - limit >= startTime ? newest - limit - 0.5 : null };
+  }
+
+  list(since: number | undefined, limit?: number): Promise<number[]> {
+    return this.pages<number>("private", "list", this.times(since, {}), { since, limit });
+  }
+}
+
+test("without a time they are the newest, in no more pages than that takes", async () => {
+  const exchange = new Counted();
+  assert.deepEqual(await exchange.list(undefined, 3), [2500, 2499, 2498]);
+  assert.deepEqual(exchange.asked, [3, 3]);
+  assert.equal((await exchange.list(undefined)).length, 100);
+  const rows = await exchange.list(undefined, 1500);
+  assert.deepEqual([rows.length, rows.at(-1)], [1500, 1001]);
+});
+
+test("from a time on they are the first from there on, however many pages lie before them", async () => {
+  const exchange = new Counted();
+  assert.deepEqual(await exchange.list(7, 3), [9, 8, 7]);
+  assert.deepEqual(await exchange.list(2499, 3), [2500, 2499]);
+  assert.deepEqual(await exchange.list(2501, 3), []);
+  const rows = await exchange.list(7);
+  assert.deepEqual([rows.length, rows[0], rows.at(-1)], [100, 106, 7]);
+});
