@@ -207,6 +207,7 @@ export class PerpdStreams extends PerpdSocketTrading {
         for (const row of message.data) updates.put(String(row.openTime), JSON.stringify(row), this.parseOHLCV(row));
         break;
       case "positions":
+        if (message.type === "SNAPSHOT") this.closeAbsent(updates, message.data);
         for (const row of message.data) updates.put(row.symbol, JSON.stringify(row), this.parsePosition(row));
         break;
       case "fills":
@@ -243,6 +244,15 @@ export class PerpdStreams extends PerpdSocketTrading {
       if (updates.hasNews) client.resolve(true, hash);
     } catch (error) {
       client.reject(error as Error, hash);
+    }
+  }
+
+  /** Positions that were closed while nobody listened are in no snapshot. */
+  private closeAbsent(updates: Updates<unknown>, open: readonly api.Position[]): void {
+    const symbols = new Set(open.map(({ symbol }) => symbol));
+    for (const { info: row, contracts } of updates.known as Position[]) {
+      if (contracts === 0 || symbols.has(row.symbol)) continue;
+      updates.put(row.symbol, "closed", this.parsePosition(closedPosition(row, this.milliseconds())));
     }
   }
 
@@ -313,3 +323,22 @@ export class PerpdStreams extends PerpdSocketTrading {
 /** What of an order makes it another one to whoever watches it. */
 const orderVersion = ({ status, filledQuantity, quantity, price, updatedAt }: api.Order): string =>
   [status, filledQuantity, quantity, price, updatedAt].join(" ");
+
+/** What it won or lost by closing is not known here, nor when that was: `now` at the latest. */
+const closedPosition = (row: api.Position, now: number): api.Position => ({
+  ...row,
+  side: null,
+  size: "0",
+  entryPrice: null,
+  notional: "0",
+  isolatedMargin: row.isolatedMargin === null ? null : "0",
+  initialMargin: "0",
+  maintenanceMargin: "0",
+  liquidationPrice: null,
+  bankruptcyPrice: null,
+  breakEvenPrice: null,
+  unrealizedPnl: "0",
+  adlRank: null,
+  openedAt: null,
+  updatedAt: now,
+});

@@ -502,6 +502,24 @@ test("an order that ended while the connection was lost is told of", async (t) =
   assert.deepEqual([ended?.id, ended?.status], [order.id, "canceled"]);
 });
 
+test("a position that was closed while the connection was lost comes with no contracts", async (t) => {
+  const program = await open(t);
+  await take(0.01);
+  await program.watchPositions([BTC]);
+  connectionOf(program).connection.terminate();
+  await assert.rejects(program.watchPositions([BTC]), { name: "NetworkError" });
+  await market.taker.exchange.closePosition(BTC);
+  const [position] = await program.watchPositions([BTC]);
+  assert.deepEqual([position?.symbol, position?.contracts, position?.side], [BTC, 0, undefined]);
+  // And when nothing else has happened, once.
+  const next = program.watchPositions([BTC]);
+  await take(0.02);
+  assert.deepEqual(
+    (await next).map(({ contracts }) => contracts),
+    [0.02],
+  );
+});
+
 test("what the exchange refuses rejects with ccxt's exception, and can be asked for again", async (t) => {
   const stranger = await open(t, { secret: "wrong" });
   await assert.rejects(stranger.watchBalance(), { name: "AuthenticationError" });
