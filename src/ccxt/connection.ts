@@ -51,6 +51,14 @@ export abstract class PerpdConnection extends PerpdBatches {
   /** Nothing is remembered of the stream. */
   protected abstract forget(hash: string): void;
 
+  /** What is known of the stream is so now: its connection stands, and no snapshot is on its way. */
+  protected isCurrent(hash: string): boolean {
+    const url = this.implodeHostname(this.urls.api.ws);
+    if (!(url in (this.clients as Dict))) return false;
+    const client: SocketClient = this.client(url);
+    return typeof client.subscriptions[hash]?.sequence === "number";
+  }
+
   /** Resolves with the stream's next news. */
   protected async follow(request: ChannelRequest, access: "public" | "private"): Promise<unknown> {
     const url = this.implodeHostname(this.urls.api.ws);

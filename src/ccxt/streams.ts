@@ -46,7 +46,9 @@ export class PerpdStreams extends PerpdSocketTrading {
   override async watchOrderBook(symbol: string, limit?: Int, params: Dict = {}): Promise<OrderBook> {
     await this.loadMarkets();
     const request = this.bookChannel(symbol, limit, params);
-    return this.bookStructure((await this.follow(request, "public")) as Book, symbol, limit);
+    const hash = streamOf(request);
+    if (!this.hasNewBook(hash)) await this.follow(request, "public");
+    return this.takeBook(hash, symbol, limit);
   }
 
   /** The one that changed the longest time ago of those that nobody was handed since. */
@@ -55,19 +57,15 @@ export class PerpdStreams extends PerpdSocketTrading {
     const requests = symbols.map((symbol) => this.bookChannel(symbol, limit, params));
     const hashes = requests.map(streamOf);
     for (;;) {
-      const [changed] = [...this.changedBooks].filter((hash) => hashes.includes(hash));
-      if (changed !== undefined) {
-        this.changedBooks.delete(changed);
-        const symbol = symbols[hashes.indexOf(changed)] as string;
-        return this.bookStructure(this.localBooks.get(changed) as Book, symbol, limit);
-      }
+      const changed = [...this.changedBooks].find((hash) => hashes.includes(hash) && this.hasNewBook(hash));
+      if (changed !== undefined) return this.takeBook(changed, symbols[hashes.indexOf(changed)] as string, limit);
       await this.followAny(requests);
     }
   }
 
   override async watchTicker(symbol: string, params: Dict = {}): Promise<Ticker> {
     await this.loadMarkets();
-    return (await this.follow(this.tickerChannel(symbol, params), "public")) as Ticker;
+    return this.latestOf<Ticker>(this.tickerChannel(symbol, params), "public");
   }
 
   /** Of all symbols where none are named; those that changed, or with `newUpdates: false` all. */
@@ -151,22 +149,17 @@ export class PerpdStreams extends PerpdSocketTrading {
   }
 
   override async watchBalance(params: Dict = {}): Promise<Balances> {
-    return (await this.follow(await this.accountChannel("balance", undefined, params), "private")) as Balances;
+    return this.latestOf<Balances>(await this.accountChannel("balance", undefined, params), "private");
   }
 
   protected override receive(client: SocketClient, hash: string, message: ChannelMessage): boolean {
     switch (message.channel) {
       case "orderbook":
         return this.receiveBook(client, hash, message);
-      case "ticker": {
-        const ticker = this.parseTicker(message.data);
-        this.updatesOf(hash).put("", String(message.sequence), ticker);
-        client.resolve(ticker, hash);
-        return true;
-      }
+      case "ticker":
+        return this.receiveState(client, hash, message, this.parseTicker(message.data));
       case "balance":
-        client.resolve(this.parseBalance(message.data), hash);
-        return true;
+        return this.receiveState(client, hash, message, this.parseBalance(message.data));
       default:
         this.receiveRows(client, hash, message);
         if (this.updatesOf(hash).hasNews) client.resolve(true, hash);
@@ -180,13 +173,20 @@ export class PerpdStreams extends PerpdSocketTrading {
     this.updates.delete(hash);
   }
 
+  /** What takes the place of all that the stream has said before. */
+  private receiveState(client: SocketClient, hash: string, { sequence }: ChannelMessage, state: unknown): true {
+    this.updatesOf(hash).put("", String(sequence), state);
+    client.resolve(true, hash);
+    return true;
+  }
+
   private receiveBook(client: SocketClient, hash: string, message: OrderBookMessage): boolean {
     const book = this.localBooks.get(hash) ?? { local: new LocalOrderBook(), time: 0 };
     this.localBooks.set(hash, book);
     if (!book.local.apply(message)) return false;
     book.time = message.time;
     this.changedBooks.add(hash);
-    client.resolve(book, hash);
+    client.resolve(true, hash);
     return true;
   }
 
@@ -256,6 +256,15 @@ export class PerpdStreams extends PerpdSocketTrading {
     }
   }
 
+  /** The stream's state, once there is one that nobody was handed. What is left of a lost connection is none of now. */
+  private async latestOf<State>(request: ChannelRequest, access: "public" | "private"): Promise<State> {
+    const hash = streamOf(request);
+    const updates = this.updatesOf(hash);
+    if (!updates.hasNews || !this.isCurrent(hash)) await this.follow(request, access);
+    const [state] = updates.take(false);
+    return state as State;
+  }
+
   private async newsOf<Row>(request: ChannelRequest, access: "public" | "private"): Promise<Row[]> {
     const updates = this.updatesOf(streamOf(request));
     if (!updates.hasNews) await this.follow(request, access);
@@ -296,7 +305,13 @@ export class PerpdStreams extends PerpdSocketTrading {
     return { channel: "ticker", symbol: this.marketId(symbol) as string, updateMs: TICKER_UPDATE_MS, ...params };
   }
 
-  private bookStructure({ local, time }: Book, symbol: string, limit: Int): OrderBook {
+  private hasNewBook(hash: string): boolean {
+    return this.changedBooks.has(hash) && this.isCurrent(hash);
+  }
+
+  private takeBook(hash: string, symbol: string, limit: Int): OrderBook {
+    this.changedBooks.delete(hash);
+    const { local, time } = this.localBooks.get(hash) as Book;
     const [bids, asks] = [local.bids.slice(0, limit), local.asks.slice(0, limit)];
     return { ...this.parseOrderBook({ bids, asks }, symbol, time), nonce: local.sequence } as OrderBook;
   }

@@ -520,6 +520,51 @@ test("a position that was closed while the connection was lost comes with no con
   );
 });
 
+test("what came between two calls is told at once", async (t) => {
+  const program = await open(t);
+  await program.watchBalance();
+  await program.watchTicker(BTC);
+  await program.watchOrderBook(BTC, 5);
+  await market.taker.trader.deposit("1");
+  await take(0.01);
+  const { nonce } = await actor.fetchOrderBook(BTC);
+  const client = connectionOf(program);
+  const isCurrent = (hash: string) => (client.subscriptions[hash]?.sequence ?? 0) >= (nonce as number);
+  await until("all of it", () => ["balance", "ticker:BTC-PERP:1000", "orderbook:BTC-PERP:5"].every(isCurrent));
+  const [balance, ticker, book] = await Promise.all([
+    program.watchBalance(),
+    program.watchTicker(BTC),
+    program.watchOrderBook(BTC, 5),
+  ]);
+  assert.equal(balance.USDC?.total, (await program.fetchBalance()).USDC?.total);
+  assert.equal(ticker.info.lastPrice, (await program.fetchTicker(BTC)).info.lastPrice);
+  assert.equal(book.nonce, nonce);
+  // Once: the next calls wait for what comes.
+  const waiting = [program.watchBalance(), program.watchTicker(BTC), program.watchOrderBook(BTC, 5)];
+  const early = await Promise.race([...waiting, program.sleep(300).then(() => "none")]);
+  assert.equal(early, "none");
+  await take(0.01);
+  await Promise.all(waiting);
+});
+
+test("after a lost connection the state is that of now, not what was left over", async (t) => {
+  const program = await open(t);
+  await program.watchBalance();
+  await program.watchOrderBook(BTC, 5);
+  await take(0.01);
+  const client = connectionOf(program);
+  await until("news", async () => {
+    const { nonce } = await actor.fetchOrderBook(BTC);
+    return client.subscriptions["orderbook:BTC-PERP:5"]?.sequence === nonce;
+  });
+  client.connection.terminate();
+  await until("it is lost", () => Object.keys(program.clients as Dict).length === 0);
+  await take(0.01);
+  const { nonce } = await actor.fetchOrderBook(BTC);
+  assert.equal((await program.watchOrderBook(BTC, 5)).nonce, nonce);
+  assert.equal((await program.watchBalance()).USDC?.total, (await program.fetchBalance()).USDC?.total);
+});
+
 test("what the exchange refuses rejects with ccxt's exception, and can be asked for again", async (t) => {
   const stranger = await open(t, { secret: "wrong" });
   await assert.rejects(stranger.watchBalance(), { name: "AuthenticationError" });
