@@ -4,6 +4,7 @@ import { BaseError, ExchangeError, errors } from "ccxt";
 import { errorClass } from "../../src/ccxt/errors.ts";
 import { perpd } from "../../src/ccxt/index.ts";
 import { ERRORS, type ErrorCode } from "../../src/front/errors.ts";
+import { SOCKET_ERRORS } from "../../src/front/socket-errors.ts";
 
 test("every code of the exchange is an exception of ccxt's, and only its own fault is a bare ExchangeError", () => {
   for (const [code, { status }] of Object.entries(ERRORS)) {
@@ -11,7 +12,14 @@ test("every code of the exchange is an exception of ccxt's, and only its own fau
     assert.ok(new found("") instanceof BaseError, code);
     assert.ok(found.name in errors, code);
     if (status < 500) assert.notEqual(found, ExchangeError, code);
+    assert.equal(errorClass(code, 0), found, `${code} over the WebSocket`);
   }
+  for (const code of Object.keys(SOCKET_ERRORS)) assert.notEqual(errorClass(code, 0), ExchangeError, code);
+});
+
+test("a code that a later exchange may have goes by its status, where there is one", () => {
+  assert.equal(errorClass("NEW_REASON", 422).name, "InvalidOrder");
+  assert.equal(errorClass("NEW_REASON", 0), ExchangeError);
 });
 
 test("what a program tells apart, it can", () => {

@@ -565,6 +565,27 @@ test("after a lost connection the state is that of now, not what was left over",
   assert.equal((await program.watchBalance()).USDC?.total, (await program.fetchBalance()).USDC?.total);
 });
 
+test("what is refused over the WebSocket is refused as over REST", async (t) => {
+  const program = await open(t);
+  const orders: [price: number, amount: number, params: Dict][] = [
+    [30000, 0.01, {}],
+    [64000, 90, {}],
+    [64000, 0.01, { timeInForce: "SOON" }],
+    [64000, 0.01, { unheardOf: 1 }],
+    [64000, 0.01, { reduceOnly: true }],
+    [65010, 0.01, { postOnly: true }],
+    [64000, 0.01, { timeInForce: "GTD", goodTillDate: 1 }],
+  ];
+  await program.closePosition(BTC).catch(ignore);
+  for (const [price, amount, params] of orders) {
+    const nameOf = ({ name }: Error) => name;
+    const rest = await program.createOrder(BTC, "limit", "buy", amount, price, params).then(String, nameOf);
+    const socket = await program.createOrderWs(BTC, "limit", "buy", amount, price, params).then(String, nameOf);
+    assert.notEqual(rest, "ExchangeError");
+    assert.equal(socket, rest, JSON.stringify(params));
+  }
+});
+
 test("what the exchange refuses rejects with ccxt's exception, and can be asked for again", async (t) => {
   const stranger = await open(t, { secret: "wrong" });
   await assert.rejects(stranger.watchBalance(), { name: "AuthenticationError" });
