@@ -130,8 +130,10 @@ export class OpenOrders {
 
   /** It waits no more, and does not rest yet. */
   endWait(slot: number): void {
-    if (this.terms.of(slot).dueSerial !== 0) this.due.remove(slot);
-    else this.endWatch(slot);
+    const { triggerTicks, triggerBy, callbackPpm, dueSerial } = this.terms.of(slot);
+    if (dueSerial !== 0) this.due.remove(slot);
+    else if (callbackPpm !== 0) this.trailing.remove(slot);
+    else this.triggers.remove(triggerBy, this.isRiseAwaited(slot), triggerTicks, slot);
     this.orders.setWaiting(slot, false);
     this.countWaiting(slot, -1);
   }
@@ -144,21 +146,23 @@ export class OpenOrders {
 
   /** The price has come here: whoever waited for it is due. */
   reach(source: number, rises: boolean, priceTicks: PriceTicks): void {
-    const { orders, terms, due } = this;
+    const { triggers, trailing } = this;
+    // There may be very many of them, and the turn waits.
+    for (let slots = triggers.takeReached(source, rises, priceTicks); slots.length > 0; ) {
+      for (const slot of slots) this.comeDue(slot);
+      slots = triggers.takeReached(source, rises, priceTicks);
+    }
     for (;;) {
-      const slot = this.firstReached(source, rises, priceTicks);
+      const slot = trailing.firstOf(source, rises, priceTicks);
       if (slot === NONE) return;
-      this.endWatch(slot);
-      due.append(slot, terms.of(slot));
-      orders.touch(slot);
+      trailing.remove(slot);
+      this.comeDue(slot);
     }
   }
 
-  /** Its price is watched no more. */
-  private endWatch(slot: number): void {
-    const { triggerTicks, triggerBy, callbackPpm } = this.terms.of(slot);
-    if (callbackPpm !== 0) this.trailing.remove(slot);
-    else this.triggers.remove(triggerBy, this.isRiseAwaited(slot), triggerTicks, slot);
+  private comeDue(slot: number): void {
+    this.due.append(slot, this.terms.of(slot));
+    this.orders.touch(slot);
   }
 
   /** A new order has terms. */

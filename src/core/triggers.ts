@@ -46,6 +46,17 @@ class TriggerQueue {
     this.ladder?.clear(triggerTicks);
   }
 
+  /** Takes out the orders at the first trigger that the price reaches, in the order in which they came to wait there. */
+  takeReached(priceTicks: PriceTicks): readonly number[] {
+    const { ladder, slotsAt } = this;
+    const best = ladder === null ? -1 : ladder.best();
+    if (best < 0 || priceTicks === 0 || !reaches(this.rises, priceTicks, best)) return [];
+    const slots = [...(slotsAt.get(best) ?? [])];
+    slotsAt.delete(best);
+    ladder?.clear(best);
+    return slots;
+  }
+
   /** The first order that the price reaches, or NONE. */
   firstReached(priceTicks: PriceTicks): number {
     const best = this.ladder === null ? -1 : this.ladder.best();
@@ -93,6 +104,11 @@ export class Triggers {
   /** The order that this price reaches next (0 = there is none yet), or NONE. */
   firstOf(source: number, rises: boolean, priceTicks: PriceTicks): number {
     return this.queueOf(source, rises).firstReached(priceTicks);
+  }
+
+  /** Takes out the orders at the first trigger that this price reaches; none when it reaches none. */
+  takeReached(source: number, rises: boolean, priceTicks: PriceTicks): readonly number[] {
+    return this.queueOf(source, rises).takeReached(priceTicks);
   }
 
   private queueOf(source: number, rises: boolean): TriggerQueue {
