@@ -28,7 +28,7 @@ const SINGLE_IMPORTS: Record<string, string[]> = {
   piscina: ["src/actor/pools.ts"],
   "uWebSockets.js": ["src/front/server.ts"],
   lmdb: ["src/store/"],
-  ccxt: ["src/ccxt/", "src/feed/sources.ts"],
+  ccxt: ["src/ccxt/", "src/feed/sources.ts", "src/examples/ccxt-market-maker.ts"],
   ws: ["src/client/client.ts"],
   "cli-table3": ["src/cli/table.ts"],
   viem: ["src/front/wallet.ts", "workers/compute.ts"],

@@ -1,3 +1,4 @@
+import { NetworkError } from "ccxt";
 import { perpd } from "perpd/ccxt";
 
 /**
@@ -10,6 +11,8 @@ exchange.apiKey = process.env.PERPD_API_KEY ?? "";
 exchange.secret = process.env.PERPD_SECRET ?? "";
 const [symbol = "BTC/USDC:USDC", amount = "0.01"] = process.argv.slice(2);
 const HALF_SPREAD = 0.0005;
+/** The exchange cancels all orders of the account, on every symbol, when it has not heard of this program for so long. */
+const DEAD_AFTER_MS = 10_000;
 
 let isRunning = true;
 process.once("SIGINT", () => {
@@ -17,20 +20,34 @@ process.once("SIGINT", () => {
 });
 
 let quoted = 0;
-while (isRunning) {
+
+async function quote(): Promise<void> {
+  await exchange.cancelAllOrdersAfter(DEAD_AFTER_MS);
   const { last, markPrice } = await exchange.fetchTicker(symbol);
   const middle = markPrice ?? last ?? 0;
   if (Math.abs(middle - quoted) > middle * HALF_SPREAD * 0.2) {
     await exchange.cancelAllOrders(symbol);
-    const quote = { symbol, type: "limit", amount: Number(amount), params: { postOnly: true } } as const;
+    const order = { symbol, type: "limit", amount: Number(amount), params: { postOnly: true } } as const;
     await exchange.createOrders([
-      { ...quote, side: "buy", price: middle * (1 - HALF_SPREAD) },
-      { ...quote, side: "sell", price: middle * (1 + HALF_SPREAD) },
+      { ...order, side: "buy", price: middle * (1 - HALF_SPREAD) },
+      { ...order, side: "sell", price: middle * (1 + HALF_SPREAD) },
     ]);
     quoted = middle;
     const [position] = await exchange.fetchPositions([symbol]);
     console.log(`around ${middle}, holding ${position?.contracts ?? 0} ${position?.side ?? ""}`);
   }
+}
+
+while (isRunning) {
+  try {
+    await quote();
+  } catch (error) {
+    if (!(error instanceof NetworkError)) throw error;
+    console.error(error.message);
+    // What came of the quotes is not known: others take their place.
+    quoted = 0;
+  }
   await exchange.sleep(200);
 }
 await exchange.cancelAllOrders(symbol);
+await exchange.cancelAllOrdersAfter(0);

@@ -11,15 +11,13 @@ const client = new PerpdClient({ baseUrl: `${url.replace(/\/v1$/, "")}/v1`, toke
 const HALF_SPREAD = 0.0005;
 /** How far the quotes move for each quantity that is held. */
 const LEAN = 0.0001;
-
 const instrument = (await client.symbols()).data.find((each) => each.symbol === symbol);
 if (instrument === undefined) throw new Error(`there is no ${symbol}`);
 const tick = Number(instrument.tickSize);
 const onTick = (price: number) =>
   (Math.round(price / tick) * tick).toFixed(instrument.tickSize.split(".")[1]?.length ?? 0);
 
-let [mark, position, quoted] = [0, 0, ""];
-let resting: string[] = [];
+let [mark, position, quoted, resting] = [0, 0, "", [] as string[]];
 let work = Promise.resolve();
 
 async function quote(): Promise<void> {
@@ -43,6 +41,8 @@ const stream = client.stream(
   {
     onMessage(message) {
       if (message.channel === "ticker") mark = Number(message.data.markPrice);
+      // It begins a connection, and holds what is open only; the quotes of the one before have been taken back.
+      if (message.channel === "positions" && message.type === "SNAPSHOT") [position, quoted] = [0, ""];
       if (message.channel === "positions")
         for (const { side, size } of message.data) position = side === "SHORT" ? -Number(size) : Number(size);
       work = work.then(quote).catch((error: Error) => console.error(error.message));

@@ -8,6 +8,7 @@ import type { Order } from "../../src/client/types.ts";
 import { startServer, type TestServer } from "../e2e/support/server.ts";
 import { Operator, openTrader, type Trader } from "../e2e/support/trader.ts";
 import { until } from "../e2e/support/wait.ts";
+import { Line } from "./line.ts";
 
 /** The examples trade on a running exchange, and take back what they have placed when they are told to stop. */
 const TOP = new URL("../../../", import.meta.url);
@@ -43,13 +44,15 @@ async function environmentOf(trader: Trader): Promise<Record<string, string>> {
   };
 }
 
-/** Runs a market maker through a trade and a move of the price. */
+/** Runs a market maker through a trade, a move of the price, and a while without a line to the exchange. */
 async function quotes(t: TestContext, program: string, ...args: string[]): Promise<void> {
   const maker = await openTrader(server);
   await operator.setIndex("BTC-PERP", "65000");
+  const line = new Line(server.port);
+  t.after(() => line.close());
   const child = spawn(process.execPath, [path(program), ...args], {
     // The path of the API may be left out.
-    env: { ...(await environmentOf(maker)), PERPD_URL: server.url.replace("/v1", "") },
+    env: { ...(await environmentOf(maker)), PERPD_URL: await line.open() },
     stdio: ["ignore", "pipe", "pipe"],
   });
   t.after(() => child.kill("SIGKILL"));
@@ -61,24 +64,35 @@ async function quotes(t: TestContext, program: string, ...args: string[]): Promi
     maker
       .openOrders()
       .then(({ data }) => data.length === 2 && data.every((order) => order.filledQuantity === "0") && data);
-  const first = await until("two quotes", both).catch((error: Error) => assert.fail(`${error.message}: ${said}`));
+  const bothNew = async (old: readonly Order[]): Promise<Order[]> =>
+    until("new quotes", async () => {
+      const orders = await both();
+      return orders !== false && orders.every(({ orderId }) => old.every((each) => each.orderId !== orderId)) && orders;
+    }).catch((error: Error) => assert.fail(`${error.message}: ${said}`));
+  const first = await bothNew([]);
   assert.deepEqual(new Set(first.map(({ side }) => side)), new Set(["BUY", "SELL"]));
   assert.ok(first.every(({ postOnly }) => postOnly));
   assert.equal((await taker.market("BUY", "0.01")).status, "FILLED");
   await operator.setIndex("BTC-PERP", "65100");
-  const isNew = ({ orderId }: Order): boolean => first.every((old) => old.orderId !== orderId);
-  await until("new quotes", async () => {
-    const orders = await both();
-    return orders !== false && orders.every(isNew);
-  });
+  const second = await bothNew(first);
+  assert.equal((await maker.position())?.side, "SHORT");
+
+  line.cut();
+  await until("no quotes", async () => (await maker.openOrders()).data.length === 0);
+  await taker.sell("0.01", "65100");
+  assert.equal((await maker.market("BUY", "0.01")).status, "FILLED");
+  said = "";
+  line.mend();
+  // It learns that it holds nothing, and quotes again although the price is what it was.
+  await bothNew([...first, ...second]);
+  await until("what it holds", () => /holding 0\s/.test(said));
+
   child.kill("SIGINT");
   assert.deepEqual(await ended, [0, null], said);
-  assert.match(said, /holding/);
   assert.deepEqual((await maker.openOrders()).data, []);
   const { data } = await maker.history();
-  assert.ok(data.filter(({ status }) => status === "CANCELED").length >= 2);
-  assert.equal(data.filter(({ status }) => status === "FILLED").length, 1);
-  assert.equal((await maker.position())?.side, "SHORT");
+  assert.ok(data.filter(({ status }) => status === "CANCELED").length >= 4);
+  assert.equal(data.filter(({ status, postOnly }) => status === "FILLED" && postOnly).length, 1);
 }
 
 test("the market maker with the TypeScript client", (t) =>
