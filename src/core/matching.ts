@@ -245,7 +245,7 @@ export function match(
   const levels = book.opposite(side);
   const isIsolated = state.positions.numbers[row + MARGIN_MODE] === ISOLATED;
   if (isIsolated) taken.lots = taken.quanta = taken.feeQuanta = taken.realizedQuanta = 0;
-  farFills.begin();
+  let hasFar = false;
   let reason = REASON_NONE;
   while (orders.remainingLots(taker) > 0) {
     const price = levels.best();
@@ -261,6 +261,8 @@ export function match(
       break;
     }
     if (isFar(state, side, price)) {
+      if (!hasFar) farFills.begin();
+      hasFar = true;
       const lots = Math.min(orders.remainingLots(taker), state.open.shownLots(maker));
       if (!farFills.bears(state, orders.row(maker), side, price, lots)) {
         close(state, turn, maker, STATUS_CANCELED, REASON_INSUFFICIENT_MARGIN);
