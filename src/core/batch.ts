@@ -32,7 +32,8 @@ class CountedTurn implements Turn {
 /**
  * Orders to place, amend and cancel, decided one after the other in one turn: nothing comes between them, and the log has
  * all of them or none. Each item gets what it would get as a command of its own, be it a refusal that changes nothing: it
- * sees what those before it have done, and may use the margin that they have freed. Prices between them fire nothing: those at the turn's end do.
+ * sees what those before it have done, and may use the margin that they have freed. Prices between them fire nothing:
+ * those at the turn's end do.
  */
 export class BatchDecision {
   private readonly state: SymbolState;

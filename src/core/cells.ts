@@ -1,5 +1,3 @@
-import { proportion } from "./units.ts";
-
 /**
  * Account cells: what every actor knows of an account's margin, in one SharedArrayBuffer, so a symbol checks cross margin
  * in its own turn without asking anyone. Derived: rebuilt at start from the actors' states.
@@ -99,10 +97,9 @@ export class AccountCells {
   equityNow(accountId: number): number {
     return this.own(accountId, EQUITY);
   }
-
-  /** What of the equity stands for a part of the maintenance margin; `owed` comes off the equity. */
-  share(accountId: number, maintenancePart: number, owed: number): number {
-    return proportion(this.equityNow(accountId) - owed, maintenancePart, this.own(accountId, MAINTENANCE));
+  /** What this turn may take the maintenance margin for. */
+  maintenanceNow(accountId: number): number {
+    return this.own(accountId, MAINTENANCE);
   }
 
   /** What new risk may use: equity − initial. */
@@ -112,7 +109,7 @@ export class AccountCells {
 
   /** What the account has before it is liquidated: equity − maintenance. */
   beyondMaintenance(accountId: number): number {
-    return this.own(accountId, EQUITY) - this.maintenance(accountId);
+    return this.own(accountId, EQUITY) - this.own(accountId, MAINTENANCE);
   }
 
   /** min(equity − initial, equity − max(0, unrealized)), never below 0: unrealised gains are not paid out. */

@@ -1,4 +1,5 @@
-import { bucketEquity, owedFunding } from "./isolated.ts";
+import { crossEquity } from "./closing-edge.ts";
+import { bucketEquity } from "./isolated.ts";
 import type { SymbolState } from "./symbol-state.ts";
 import * as tables from "./tables.ts";
 import type { PriceTicks, Quanta, QuantityLots } from "./units.ts";
@@ -28,7 +29,7 @@ export class FarFills {
   private readonly left = new Map<number, Quanta>();
 
   begin(): void {
-    this.left.clear();
+    if (this.left.size !== 0) this.left.clear();
   }
 
   /** Whether the maker's row can bear to trade `lots` with the taker; if so, they are taken off what it can lose. */
@@ -46,11 +47,9 @@ export class FarFills {
 
 /** What a fill may cost the row: its bucket, what may be set aside for one, or the cross equity. */
 function means(state: SymbolState, row: number): Quanta {
-  // What this turn has done to the account counts already.
-  if (state.isTouched(row)) state.refresh(row);
-  const n = state.positions.numbers;
   if (state.isIsolated(row)) return bucketEquity(state, row);
-  const account = n[row + ACCOUNT];
-  if (n[row + MARGIN_MODE] === ISOLATED && n[row + SIZE] === 0) return state.cells.beyondMaintenance(account);
-  return state.cells.equityNow(account) + Math.min(0, owedFunding(state, row));
+  const equity = crossEquity(state, row);
+  const n = state.positions.numbers;
+  const isToIsolate = n[row + MARGIN_MODE] === ISOLATED && n[row + SIZE] === 0;
+  return isToIsolate ? equity - state.cells.maintenanceNow(n[row + ACCOUNT]) : equity;
 }

@@ -5,7 +5,7 @@ import { DeficitCovered, IsolatedMarginSet } from "./messages.ts";
 import { blank } from "./shape.ts";
 import type { SymbolState } from "./symbol-state.ts";
 import { ACCOUNT, CASH, COST, ISOLATED_QUANTA, LEVERAGE, MARGIN_MODE, SIZE } from "./tables.ts";
-import { mulDivCeil, mulDivFloor, PPM, type PriceTicks, proportion, type Quanta, type QuantityLots } from "./units.ts";
+import { proportion, type Quanta, type QuantityLots } from "./units.ts";
 import { ISOLATED } from "./words.ts";
 
 /**
@@ -56,38 +56,6 @@ export function isolatedOf(state: SymbolState, row: number): Quanta {
   const n = state.positions.numbers;
   const owed = owedFunding(state, row);
   return positionInitial(state, row) + openLoss(state, row) - owed - n[row + CASH] - n[row + COST];
-}
-
-/**
- * The worst price at which the account itself may close: all of it closed there and the fee paid, nothing is left of the
- * equity that stands for the position. So no order can push what a position loses onto the cross margin, or the account's
- * losses onto the insurance fund (Bybit refuses prices beyond bankruptcy; BitMEX stops a market order there).
- */
-export function closingEdge(state: SymbolState, row: number): PriceTicks {
-  const { instrument } = state;
-  const n = state.positions.numbers;
-  const isLong = n[row + SIZE] > 0;
-  const perTick = Math.abs(n[row + SIZE]) * instrument.quantaPerTickLot;
-  const value = n[row + SIZE] * state.markTicks * instrument.quantaPerTickLot;
-  const equity = state.isIsolated(row) ? bucketEquity(state, row) : crossShare(state, row);
-  const held = equity - value;
-  // A long must bring in what this is below zero, a short may spend what it is above.
-  if (isLong ? held >= 0 : held <= 0) return 1;
-  const ticks = isLong
-    ? mulDivCeil(-held, PPM, perTick * (PPM - instrument.takerFeePpm))
-    : mulDivFloor(held, PPM, perTick * (PPM + instrument.takerFeePpm));
-  return Math.max(1, Math.min(instrument.maxPriceTicks, ticks));
-}
-
-/**
- * What of the cross equity stands for the position, by maintenance margin, as in a liquidation: all positions of an account
- * may be closed at once, on several threads, and lose no more than there is.
- */
-function crossShare(state: SymbolState, row: number): Quanta {
-  // What this turn has taken from the account, or made of its position, counts already.
-  if (state.isTouched(row)) state.refresh(row);
-  const accountId = state.positions.numbers[row + ACCOUNT];
-  return state.cells.share(accountId, positionMaintenance(state, row), Math.max(0, -owedFunding(state, row)));
 }
 
 /** Lots (signed) that a row has just traded: for so much notional, fee, and profit taken. */

@@ -58,6 +58,7 @@ const MAX_BALANCE_QUANTA = 2 ** 50;
 /** Accounts, sessions, keys, deposits and withdrawals. Margin it knows from the cells alone. */
 export class LedgerActor implements Actor {
   readonly actorId = LEDGER;
+  readonly isFiring = false;
   readonly state: LedgerState;
   private readonly cells: AccountCells;
   private readonly settings: LedgerSettings;
@@ -105,7 +106,6 @@ export class LedgerActor implements Actor {
     return false;
   }
 
-  readonly isFiring = false;
   fire(): void {}
 
   apply(event: Message, time: number): void {

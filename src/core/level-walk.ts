@@ -45,6 +45,12 @@ export class LevelWalk {
     return true;
   }
 
+  /** What is met is gone as a whole: nothing of it comes again. */
+  drop(): void {
+    const { again } = this;
+    if (again.length > this.nextAgain && again.at(-2) === this.slot) again.length -= 2;
+  }
+
   private comeAgain(hiddenLots: QuantityLots): void {
     if (hiddenLots > 0 && !this.isShownOnly) this.again.push(this.slot, hiddenLots);
   }

@@ -141,7 +141,6 @@ function previewOrders(
   let room = state.roomInTurn;
   const closing = side === BUY ? 1 : -1; // a maker that sells to a buyer closes a long position
   const takenOf = new Map<number, QuantityLots>();
-  const refused = new Set<number>();
   farFillsToCome.begin();
   let wantedLots = quantityLots;
   // What the taker has done to the turn, itself included: trades, and orders and slices that end.
@@ -179,13 +178,10 @@ function previewOrders(
       // Each is an event at least: what the taker has not got by now it will not get, see isTurnLong.
       if (lots > 0 && room-- === 0) return end(REASON_IOC_REMAINDER);
       lots = Math.min(lots, wantedLots - out.lots);
-      if (areFar && lots > 0) {
-        if (refused.has(slot)) continue;
-        if (!farFillsToCome.bears(state, makerRow, side, price, lots)) {
-          refused.add(slot);
-          eventCount++;
-          continue;
-        }
+      if (areFar && lots > 0 && !farFillsToCome.bears(state, makerRow, side, price, lots)) {
+        walk.drop();
+        eventCount++;
+        continue;
       }
       takenOf.set(makerRow, taken + lots);
       out.lots += lots;
@@ -245,7 +241,7 @@ export function match(
   const levels = book.opposite(side);
   const isIsolated = state.positions.numbers[row + MARGIN_MODE] === ISOLATED;
   if (isIsolated) taken.lots = taken.quanta = taken.feeQuanta = taken.realizedQuanta = 0;
-  let hasFar = false;
+  farFills.begin();
   let reason = REASON_NONE;
   while (orders.remainingLots(taker) > 0) {
     const price = levels.best();
@@ -261,8 +257,6 @@ export function match(
       break;
     }
     if (isFar(state, side, price)) {
-      if (!hasFar) farFills.begin();
-      hasFar = true;
       const lots = Math.min(orders.remainingLots(taker), state.open.shownLots(maker));
       if (!farFills.bears(state, orders.row(maker), side, price, lots)) {
         close(state, turn, maker, STATUS_CANCELED, REASON_INSUFFICIENT_MARGIN);

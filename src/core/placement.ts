@@ -1,10 +1,10 @@
 import type { Turn } from "./actor.ts";
 import type { AccountCells } from "./cells.ts";
+import { bearsTheBand, closingEdge } from "./closing-edge.ts";
 import { refuseWhileHalted } from "./halt.ts";
 import { NO_ROW } from "./hashed-queue.ts";
 import { restIceberg } from "./iceberg.ts";
 import type { Instrument } from "./instrument.ts";
-import { closingEdge } from "./isolated.ts";
 import { isWithinKey } from "./key-limits.ts";
 import { MarkLimits } from "./mark-limits.ts";
 import { close, crosses, endOfTaker, match, meetsTooMany, type Preview, preview } from "./matching.ts";
@@ -359,22 +359,8 @@ export class Placement {
   /** How far the order's price may go: the band, and no further than the position that it closes can bear. */
   edgeOf(row: number, side: number, closableLots: QuantityLots, mark: PriceTicks): PriceTicks {
     const bandTicks = this.limits.edgeTicks(side, mark);
-    if (closableLots === 0 || this.bearsTheBand(row)) return bandTicks;
+    if (closableLots === 0 || bearsTheBand(this.state, row)) return bandTicks;
     const edgeTicks = closingEdge(this.state, row);
     return side === BUY ? Math.min(bandTicks, edgeTicks) : Math.max(bandTicks, edgeTicks);
-  }
-
-  /**
-   * Whether closing a cross position at the edge of the band leaves it something, which nearly all accounts are rich enough
-   * for: asked without working out its margin, of which the least rate of its value is the lower bound.
-   */
-  private bearsTheBand(row: number): boolean {
-    const { state, cells, instrument } = this;
-    if (state.isIsolated(row) || state.isTouched(row) || state.fundingOwed > 0) return false;
-    const accountId = state.positions.numbers[row + ACCOUNT];
-    const lossPpm = instrument.priceBandPpm + 2 * instrument.takerFeePpm;
-    const least = instrument.riskTiers[0].maintenanceMarginPpm;
-    // A millionth is left for what the products are rounded by.
-    return cells.equity(accountId) * least > cells.maintenance(accountId) * lossPpm * (1 + 1e-6);
   }
 }

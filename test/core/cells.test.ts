@@ -60,6 +60,22 @@ test("what helps an account waits for the flush, what burdens it does not", () =
   }
 });
 
+test("what a part of a turn has freed counts for the parts behind it, and for others with the flush", () => {
+  const cells = AccountCells.allocate(8);
+  const mine = given();
+  cells.move(ACCOUNT, mine, 0, contribution({ equity: 100, initial: 30, maintenance: 20 }));
+  cells.flush();
+  cells.begin();
+  cells.move(ACCOUNT, mine, 0, contribution({ equity: 110, initial: 5, maintenance: 3 }));
+  assert.deepEqual([cells.available(ACCOUNT), cells.beyondMaintenance(ACCOUNT)], [70, 80]);
+  cells.countFavours();
+  assert.deepEqual([cells.available(ACCOUNT), cells.beyondMaintenance(ACCOUNT)], [105, 107]);
+  assert.deepEqual([cells.equityNow(ACCOUNT), cells.maintenanceNow(ACCOUNT)], [110, 3]);
+  assert.deepEqual([cells.equity(ACCOUNT), cells.maintenance(ACCOUNT)], [100, 20]);
+  cells.flush();
+  assert.deepEqual([cells.equity(ACCOUNT), cells.maintenance(ACCOUNT)], [110, 3]);
+});
+
 test("a turn that is abandoned leaves nothing in the cells; behind its ticket it is finished instead", () => {
   const before = contribution({ equity: 100, unrealized: 20, initial: 30, positionInitial: 5, maintenance: 4 });
   const after = { equity: 60, unrealized: -5, initial: 10, positionInitial: 0, maintenance: 9 };

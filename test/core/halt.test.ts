@@ -23,6 +23,8 @@ import { Exchange, LEDGER_SETTINGS, MAX_ACCOUNTS, make, type Said } from "./supp
 import { instrument, PLAIN } from "./support/instruments.ts";
 
 const MAX_AGE_MS = 10_000;
+/** A mark that moves by a tenth halts for five seconds. */
+const BREAKING = { indexJumpLimit: "0", breakerLimit: "0.1", breakerMode: "CANCEL_ONLY", breakerSeconds: 5 } as const;
 const ALICE = 16;
 const BOB = 17;
 
@@ -177,12 +179,7 @@ test("a machine's jump is refused until confirmed; the operator's word is not", 
 });
 
 test("the breaker halts for its time, and what it halts outlasts a restart", () => {
-  const market = new Market({
-    indexJumpLimit: "0",
-    breakerLimit: "0.1",
-    breakerMode: "CANCEL_ONLY",
-    breakerSeconds: 5,
-  });
+  const market = new Market(BREAKING);
   market.price(100, 1);
   // Index and last agree: the mark is there at once.
   const said = market.price(80, 1);
@@ -208,12 +205,7 @@ test("the breaker does not loosen a halt of the operator's", () => {
 });
 
 test("what the breaker makes stricter than the operator had it lasts until the operator resumes", () => {
-  const market = new Market({
-    indexJumpLimit: "0",
-    breakerLimit: "0.1",
-    breakerMode: "CANCEL_ONLY",
-    breakerSeconds: 5,
-  });
+  const market = new Market(BREAKING);
   market.price(100, 1);
   market.say(make(HaltSymbol, { mode: 1, reason: 3 }));
   const [halted] = eventsOf(market.price(80, 1), TradingHalted.code);

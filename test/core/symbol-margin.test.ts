@@ -237,3 +237,23 @@ scenario(
 `,
   instrument(PLAIN),
 );
+
+scenario(
+  "an order that closes is held to what its turn has made of the position before it",
+  `
+  mark 100                                   -> 100
+  alice has 60                               ->
+  alice leverage 50                          -> 50
+  dave  sell 21 @ 100                        -> NEW
+  bob   buy 20 @ 100                         -> FILLED 20@100
+  alice buy 1 @ 100                          -> FILLED 1@100
+  alice buy 20 @ 96                          -> NEW
+  carol buy 40 @ 75                          -> NEW
+  bob   sell 20 market stop=98 reduce-only id=b -> UNTRIGGERED
+  alice sell 21 market stop=97 reduce-only id=a -> UNTRIGGERED
+  # Both fire in one turn: 21 lots at 75 would cost alice 460 of the 60 that she has
+  mark 97                                    -> b fires; 20@96; a fires; a EXPIRED NO_LIQUIDITY
+  alice position                             -> 21 cost 2020 realized -0.434
+`,
+  instrument(PLAIN, { priceBand: "0.3" }),
+);

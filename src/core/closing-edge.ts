@@ -1,0 +1,58 @@
+import { bucketEquity, owedFunding, positionMaintenance } from "./isolated.ts";
+import type { SymbolState } from "./symbol-state.ts";
+import * as tables from "./tables.ts";
+import type { PriceTicks, Quanta } from "./units.ts";
+import * as units from "./units.ts";
+
+const { ACCOUNT, SIZE } = tables;
+const { mulDivCeil, mulDivFloor, PPM, proportion } = units;
+
+/**
+ * The worst price at which the account itself may close: all of it closed there and the fee paid, nothing is left of the
+ * equity that stands for the position. So no order can push what a position loses onto the cross margin, or the account's
+ * losses onto the insurance fund (Bybit refuses prices beyond bankruptcy; BitMEX stops a market order there).
+ */
+export function closingEdge(state: SymbolState, row: number): PriceTicks {
+  const { instrument } = state;
+  const size = state.positions.numbers[row + SIZE];
+  const isLong = size > 0;
+  const perTick = Math.abs(size) * instrument.quantaPerTickLot;
+  const equity = state.isIsolated(row) ? bucketEquity(state, row) : crossShare(state, row);
+  const held = equity - size * state.markTicks * instrument.quantaPerTickLot;
+  // A long must bring in what this is below zero, a short may spend what it is above.
+  if (isLong ? held >= 0 : held <= 0) return 1;
+  const ticks = isLong
+    ? mulDivCeil(-held, PPM, perTick * (PPM - instrument.takerFeePpm))
+    : mulDivFloor(held, PPM, perTick * (PPM + instrument.takerFeePpm));
+  return Math.max(1, Math.min(instrument.maxPriceTicks, ticks));
+}
+
+/**
+ * Whether the closing edge of a cross position lies beyond the price band, as it does for nearly all accounts: asked without
+ * working out the position's margin, of which the least rate of its value is the lower bound.
+ */
+export function bearsTheBand(state: SymbolState, row: number): boolean {
+  if (state.isIsolated(row) || state.isTouched(row) || state.fundingOwed > 0) return false;
+  const { cells, instrument } = state;
+  const accountId = state.positions.numbers[row + ACCOUNT];
+  const lossPpm = instrument.priceBandPpm + 2 * instrument.takerFeePpm;
+  const least = instrument.riskTiers[0].maintenanceMarginPpm;
+  // A millionth is left for what the products are rounded by.
+  return cells.equity(accountId) * least > cells.maintenance(accountId) * lossPpm * (1 + 1e-6);
+}
+
+/** The cross equity of the row's account: less what the position owes, and with what this turn has taken from it until now. */
+export function crossEquity(state: SymbolState, row: number): Quanta {
+  if (state.isTouched(row)) state.refresh(row);
+  return state.cells.equityNow(state.positions.numbers[row + ACCOUNT]) + Math.min(0, owedFunding(state, row));
+}
+
+/**
+ * What of it stands for the position, by maintenance margin, as in a liquidation: all positions of an account may be closed
+ * at once, on several threads, and lose no more than there is.
+ */
+function crossShare(state: SymbolState, row: number): Quanta {
+  const equity = crossEquity(state, row);
+  const maintenance = state.cells.maintenanceNow(state.positions.numbers[row + ACCOUNT]);
+  return proportion(equity, positionMaintenance(state, row), maintenance);
+}
