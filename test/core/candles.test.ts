@@ -13,9 +13,9 @@ import {
   type Interval,
   openTimeOf,
 } from "../../src/core/candles.ts";
+import { takeSeed } from "./support/seed.ts";
 
-const seed = Date.now() & 0x7fffffff;
-console.log(`candles.test seed ${seed}`);
+const seed = takeSeed("candles.test");
 
 const utc = (text: string): number => Date.parse(`${text}Z`);
 const text = (time: number): string => new Date(time).toISOString().slice(0, 23);

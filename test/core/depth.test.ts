@@ -14,9 +14,9 @@ import {
 } from "../../src/core/messages.ts";
 import { blank, type MessageOf, type Shape } from "../../src/core/shape.ts";
 import { BUY, SELL, type Side } from "../../src/core/words.ts";
+import { takeSeed } from "./support/seed.ts";
 
-const seed = Date.now() & 0x7fffffff;
-console.log(`depth.test seed ${seed}`);
+const seed = takeSeed("depth.test");
 
 const event = <S extends Shape>(of: S, fields: Partial<MessageOf<S>>): MessageOf<S> => Object.assign(blank(of), fields);
 

@@ -22,9 +22,9 @@ import {
 import { blank, type Message, type MessageOf, type Shape } from "../../src/core/shape.ts";
 import { SymbolActor } from "../../src/core/symbol.ts";
 import { BUY, SELL, type Side } from "../../src/core/words.ts";
+import { takeSeed } from "./support/seed.ts";
 
-const seed = Date.now() & 0x7fffffff;
-console.log(`feed-of-symbol.test seed ${seed}`);
+const seed = takeSeed("feed-of-symbol.test");
 
 const INSTRUMENT = compileInstrument({
   id: 1,

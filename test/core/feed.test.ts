@@ -5,9 +5,9 @@ import { openInterestChange, Ring, toPublicTrade } from "../../src/core/feed.ts"
 import { Traded } from "../../src/core/messages.ts";
 import { blank } from "../../src/core/shape.ts";
 import { BUY, SELL, type Side } from "../../src/core/words.ts";
+import { takeSeed } from "./support/seed.ts";
 
-const seed = Date.now() & 0x7fffffff;
-console.log(`feed.test seed ${seed}`);
+const seed = takeSeed("feed.test");
 
 test("open interest folded from trades is the sum of the long positions", () => {
   const trade = fc.record({

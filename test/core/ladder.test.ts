@@ -3,9 +3,9 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { Ladder } from "../../src/core/ladder.ts";
 import { BUY, SELL, type Side } from "../../src/core/words.ts";
+import { takeSeed } from "./support/seed.ts";
 
-const seed = Date.now() & 0x7fffffff;
-console.log(`ladder.test seed ${seed}`);
+const seed = takeSeed("ladder.test");
 
 /** The slow twin: an unordered set, searched whole. */
 class Model {

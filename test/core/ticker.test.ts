@@ -3,9 +3,9 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { applyTrade, type Candle, flatCandle, openTimeOf } from "../../src/core/candles.ts";
 import { Ticker24h } from "../../src/core/ticker.ts";
+import { takeSeed } from "./support/seed.ts";
 
-const seed = Date.now() & 0x7fffffff;
-console.log(`ticker.test seed ${seed}`);
+const seed = takeSeed("ticker.test");
 
 const MINUTE = 60_000;
 const DAY = 1440 * MINUTE;

@@ -1,13 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { newSeed } from "../e2e/support/random.ts";
+import { takeSeed } from "../core/support/seed.ts";
 import { crashAgainAndAgain } from "./harness.ts";
 
 const KILLS = 8;
 
 test("a server that is killed under load has lost nothing that it acknowledged", async (t) => {
-  const seed = newSeed();
-  t.diagnostic(`seed ${seed}`);
+  const seed = takeSeed("crash.test");
   // Small segments and eager snapshots: crashes fall into every part of the storage's work.
   const environments = [{ PERPD_SEGMENT_BYTES: "65536", PERPD_SNAPSHOT_INTERVAL_MS: "100" }];
   const { kills, acknowledged, findings } = await crashAgainAndAgain({ kills: KILLS, seed, environments });

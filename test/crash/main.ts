@@ -1,4 +1,4 @@
-import { newSeed } from "../e2e/support/random.ts";
+import { newSeed } from "../core/support/seed.ts";
 import { crashAgainAndAgain } from "./harness.ts";
 
 /** Kills a loaded server again and again (`make crash`), and says whether anything that it had acknowledged was lost. */
@@ -15,7 +15,7 @@ if (!Number.isInteger(kills) || kills < 1) {
   process.exit(2);
 }
 const seed = newSeed();
-console.log(`seed ${seed} (TEST_SEED=${seed} repeats the choices, not the timing)`);
+console.log(`seed ${seed} (SEED=${seed} repeats the choices, not the timing)`);
 const onRound = (text: string): void => {
   if (process.stdout.isTTY) process.stdout.write(`\r\x1b[Kkill ${text}`);
 };

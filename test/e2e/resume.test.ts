@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { newSeed } from "./support/random.ts";
+import { takeSeed } from "../core/support/seed.ts";
 import { runResuming } from "./support/resuming.ts";
 import { startServer, type TestServer } from "./support/server.ts";
 
@@ -15,8 +15,7 @@ before(async () => {
 after(() => server.dispose());
 
 test("a client whose line is cut again and again ends with what one has whose line never is", async (t) => {
-  const seed = newSeed();
-  t.diagnostic(`seed ${seed}`);
+  const seed = takeSeed("resume.test");
   const { cuts, resumed } = await runResuming(server, seed, EVENTS);
   t.diagnostic(`${cuts} cuts, ${resumed} resumed`);
   assert.ok(cuts > 0);

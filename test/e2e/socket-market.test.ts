@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { LocalOrderBook } from "../../src/client/order-book.ts";
 import type { OrderBook, OrderBookMessage, PublicTradeList } from "../../src/client/types.ts";
-import { newSeed, Random } from "./support/random.ts";
+import { takeSeed } from "../core/support/seed.ts";
+import { Random } from "./support/random.ts";
 import { startServer, type TestServer } from "./support/server.ts";
 import { SocketClient, type SocketMessage } from "./support/socket.ts";
 import { Operator, openTrader, type Trader } from "./support/trader.ts";
@@ -66,9 +67,8 @@ class Folded {
   }
 }
 
-test("order books folded from snapshot and deltas are the book, under random trading", async (t) => {
-  const seed = newSeed();
-  t.diagnostic(`seed ${seed}`);
+test("order books folded from snapshot and deltas are the book, under random trading", async () => {
+  const seed = takeSeed("socket-market.test");
   const random = new Random(seed);
   const early = await SocketClient.open(server.wsUrl);
   await early.subscribe(

@@ -16,7 +16,8 @@ import type {
   Ticker,
   TradesMessage,
 } from "../../src/client/types.ts";
-import { newSeed, Random } from "./support/random.ts";
+import { takeSeed } from "../core/support/seed.ts";
+import { Random } from "./support/random.ts";
 import { startServer, type TestServer } from "./support/server.ts";
 import { SocketClient } from "./support/socket.ts";
 import { Operator, openTrader, type Trader } from "./support/trader.ts";
@@ -99,9 +100,8 @@ async function all<T>(trader: Trader, path: string): Promise<T[]> {
   }
 }
 
-test("orders and fills: what was streamed is what REST has, under random trading of two accounts", async (t) => {
-  const seed = newSeed();
-  t.diagnostic(`seed ${seed}`);
+test("orders and fills: what was streamed is what REST has, under random trading of two accounts", async () => {
+  const seed = takeSeed("socket-streams.test");
   const random = new Random(seed);
   const channels: ChannelRequest[] = [{ channel: "orders" }, { channel: "fills" }];
   const clients = await Promise.all(traders.map((trader) => SocketClient.openAs(server.wsUrl, trader.token)));
@@ -218,9 +218,8 @@ class Unsteady {
   }
 }
 
-test("resume: a client that is cut off at random ends with what one has that stayed", async (t) => {
-  const seed = newSeed();
-  t.diagnostic(`seed ${seed}`);
+test("resume: a client that is cut off at random ends with what one has that stayed", async () => {
+  const seed = takeSeed("socket-streams.test");
   const random = new Random(seed);
   // Nobody else follows this depth: the stream is kept for the client that is away.
   const unsteady = new Unsteady();

@@ -5,7 +5,10 @@ import { printPrice, printQuantity } from "../../src/core/instrument.ts";
 import { printQuanta } from "../../src/core/units.ts";
 import { readAmount, readPrice, readQuantity } from "../../src/front/amounts.ts";
 import { ApiError, type ErrorCode, type ErrorDetails } from "../../src/front/errors.ts";
+import { takeSeed } from "../core/support/seed.ts";
 import { instrument } from "./scripted-road.ts";
+
+fc.configureGlobal({ seed: takeSeed("amounts.test") });
 
 /** Prices to 0.1, quantities to 0.001. */
 const BTC = instrument(1, "BTC-PERP");

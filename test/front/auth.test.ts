@@ -21,8 +21,11 @@ import { isListed, newApiKey, newSecret, parseAllowedIps, SignatureCheck } from 
 import { SeenSignatures } from "../../src/front/seen-signatures.ts";
 import { Vault } from "../../src/store/vault.ts";
 import { hashToken, newToken } from "../../src/wire/token.ts";
+import { takeSeed } from "../core/support/seed.ts";
 import { fakeCall } from "./fake-call.ts";
 import { make, ScriptedRoad } from "./scripted-road.ts";
+
+fc.configureGlobal({ seed: takeSeed("auth.test") });
 
 const ACCOUNT = 16;
 const vault = new Vault(Buffer.alloc(32, 7));

@@ -5,12 +5,12 @@ import fc from "fast-check";
 import { OrderClosed, OrderPlaced, Traded } from "../../src/core/messages.ts";
 import type { Message } from "../../src/core/shape.ts";
 import { BUY, SELL, type Side } from "../../src/core/words.ts";
+import { takeSeed } from "../core/support/seed.ts";
 import type { Received, ScriptedClient } from "./scripted-client.ts";
 import { ask, BTC, bid, book, ETH, open, subscribe, unsubscribe } from "./scripted-exchange.ts";
 import { make, START } from "./scripted-road.ts";
 
-const seed = Date.now() & 0x7fffffff;
-console.log(`channels-book.test seed ${seed}`);
+const seed = takeSeed("channels-book.test");
 
 test("an order book: a snapshot, then one delta a drain with all that changed", async () => {
   const { road, hub, connect } = await open({ [BTC]: { bids: [[100, 1]], asks: [[110, 2]] } });

@@ -4,6 +4,9 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { ApiError, type ErrorCode } from "../../src/front/errors.ts";
 import { decodeUtf8, parseJson } from "../../src/front/json.ts";
+import { takeSeed } from "../core/support/seed.ts";
+
+fc.configureGlobal({ seed: takeSeed("json.test") });
 
 const refused =
   (code: ErrorCode, field?: string) =>

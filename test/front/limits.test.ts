@@ -4,6 +4,9 @@ import fc from "fast-check";
 import { Buckets } from "../../src/front/buckets.ts";
 import { ApiError } from "../../src/front/errors.ts";
 import { batchCost, type Cost, isLoopback, type LimitSettings, Limits } from "../../src/front/limits.ts";
+import { takeSeed } from "../core/support/seed.ts";
+
+fc.configureGlobal({ seed: takeSeed("limits.test") });
 
 const NOW = 1_790_000_000_000;
 

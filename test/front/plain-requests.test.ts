@@ -18,7 +18,10 @@ import { type PlainRequest, RequestReader } from "../../src/front/routes/plain-r
 import { SocketRefusal } from "../../src/front/socket-errors.ts";
 import { PlaceOrderBody } from "../../src/wire/schema/orders.ts";
 import { TRADING_PARAMS } from "../../src/wire/schema/trading.ts";
+import { takeSeed } from "../core/support/seed.ts";
 import { instrument } from "./scripted-road.ts";
+
+fc.configureGlobal({ seed: takeSeed("plain-requests.test") });
 
 /** Units other than powers of ten, and quantities of whole units. */
 const coarse = { tickSize: "0.25", stepSize: "5", minQuantity: "5", maxQuantity: "1000", maxPrice: "100000" };
@@ -117,7 +120,7 @@ function holdTogether(quick: Read | null, general: Read | null): void {
 /** On the tick and step of all three. */
 const sound = fc.constantFrom("30000", "30000.5", "30000.50", "5", "10", "100", "1250.000", "995");
 const decimal = fc.oneof(
-  { arbitrary: sound, weight: 20 },
+  { arbitrary: sound, weight: 100 },
   fc.constantFrom(
     "0.001",
     "0.25",
@@ -143,7 +146,7 @@ const anything = fc.oneof(
   fc.string({ maxLength: 5 }),
 );
 const rarely = <T>(usual: fc.Arbitrary<T>) =>
-  fc.oneof({ arbitrary: usual, weight: 40 }, { arbitrary: anything, weight: 1 });
+  fc.oneof({ arbitrary: usual, weight: 100 }, { arbitrary: anything, weight: 1 });
 const fields = {
   symbol: rarely(fc.constantFrom(...instruments.map(({ symbol }) => symbol))),
   side: rarely(fc.constantFrom(...SIDES)),
@@ -272,7 +275,7 @@ test("the same of messages that place, cancel and amend", () => {
       if (quick !== null) taken.set(quick.command.type, (taken.get(quick.command.type) ?? 0) + 1);
       holdTogether(quick, messageGenerally(bytes));
     }),
-    { numRuns: 9000 },
+    { numRuns: 20_000 },
   );
   for (const { code, name } of [PlaceOrder, CancelOrder, AmendOrder])
     assert((taken.get(code) ?? 0) > 50, `only ${taken.get(code)} ${name} were taken`);

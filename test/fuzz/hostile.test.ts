@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { newSeed } from "../e2e/support/random.ts";
+import { takeSeed } from "../core/support/seed.ts";
 import { HOSTILE_STAGES } from "./hostile/stages.ts";
 import { Victim } from "./hostile/victim.ts";
 
@@ -9,8 +9,7 @@ const SHARE = 0.02;
 
 for (const { name, runs, run } of HOSTILE_STAGES)
   test(`hostile ${name} change nothing, crash nothing and cause no error of the server's`, (t) => {
-    const seed = newSeed();
-    t.diagnostic(`seed ${seed}`);
+    const seed = takeSeed("hostile.test");
     return run(seed, Math.ceil(runs * SHARE), (line) => t.diagnostic(line));
   });
 

@@ -1,4 +1,4 @@
-import { newSeed } from "../e2e/support/random.ts";
+import { newSeed } from "../core/support/seed.ts";
 import { corruption } from "./corruption/stage.ts";
 import { CLIENT_STAGES, HOSTILE_STAGES } from "./hostile/stages.ts";
 import { judgeStalls } from "./hostile/victim.ts";
@@ -27,7 +27,7 @@ if (unknown !== undefined || !Number.isInteger(runs) || runs < 0) {
   console.error(`usage: [SEED=n] [RUNS=n] main.js [STAGE...]; stages: ${STAGES.map(({ name }) => name).join(", ")}`);
   process.exit(2);
 }
-const seed = Number(process.env.SEED || newSeed());
+const seed = newSeed();
 console.log(`seed ${seed} (SEED=${seed} repeats the inputs)`);
 judgeStalls(MAX_STALL_MS);
 for (const stage of STAGES) {

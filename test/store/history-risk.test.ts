@@ -13,12 +13,12 @@ import { History } from "../../src/store/history.ts";
 import { HistoryFold } from "../../src/store/history-fold.ts";
 import { BadCursorError } from "../../src/store/pages.ts";
 import { WriteBatch } from "../../src/store/write-batch.ts";
+import { takeSeed } from "../core/support/seed.ts";
 import { randomStep, Universe } from "../core/support/universe.ts";
 import { allPages } from "./history-checks.ts";
 import { event, INSTRUMENTS, type LoggedTurn } from "./history-model.ts";
 
-const seed = Number(process.env.SEED ?? Date.now() & 0x7fffffff);
-console.log(`history-risk.test seed ${seed}`);
+const seed = takeSeed("history-risk.test");
 
 const root = fs.mkdtempSync(join(tmpdir(), "perpd-history-risk-"));
 after(() => fs.rmSync(root, { recursive: true }));

@@ -10,11 +10,11 @@ import { type Database, openDatabase } from "../../src/store/database.ts";
 import { History } from "../../src/store/history.ts";
 import { HistoryFold, readIndex } from "../../src/store/history-fold.ts";
 import { BadCursorError } from "../../src/store/pages.ts";
+import { takeSeed } from "../core/support/seed.ts";
 import { allPages, assertEqual } from "./history-checks.ts";
 import { event, HistoryModel, INSTRUMENTS, LogGenerator, type LoggedTurn, random } from "./history-model.ts";
 
-const seed = Number(process.env.SEED ?? Date.now() & 0x7fffffff);
-console.log(`history.test seed ${seed}`);
+const seed = takeSeed("history.test");
 
 const root = fs.mkdtempSync(join(tmpdir(), "perpd-history-"));
 after(() => fs.rmSync(root, { recursive: true }));

@@ -14,12 +14,12 @@ import { Keeper } from "../../src/store/keeper.ts";
 import { listSegments } from "../../src/store/log-segment.ts";
 import { Snapshots } from "../../src/store/snapshots.ts";
 import { SnapshotPartWriter } from "../../src/wire/snapshot.ts";
+import { takeSeed } from "../core/support/seed.ts";
 import { assertEqual } from "./history-checks.ts";
 import { HistoryModel, INSTRUMENT_IDS, INSTRUMENTS, LogGenerator, type LoggedTurn, random } from "./history-model.ts";
 import { writeLog } from "./logged.ts";
 
-const seed = Number(process.env.SEED ?? Date.now() & 0x7fffffff);
-console.log(`keeper.test seed ${seed}`);
+const seed = takeSeed("keeper.test");
 
 const root = fs.mkdtempSync(join(tmpdir(), "perpd-keeper-"));
 after(() => fs.rmSync(root, { recursive: true }));

@@ -96,12 +96,6 @@ export const corruptAt = (firstSequence: number, offset: number, sequence: numbe
   return true;
 };
 
-export function seedOf(t: TestContext): number {
-  const seed = Number(process.env.SEED ?? Date.now() % 1_000_000_007);
-  t.diagnostic(`SEED=${seed}`);
-  return seed;
-}
-
 /** Whole numbers from 0 to below − 1 (mulberry32). */
 export function randomOf(seed: number): (below: number) => number {
   let state = seed | 0;

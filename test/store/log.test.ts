@@ -7,6 +7,7 @@ import { LogReader } from "../../src/store/log-reader.ts";
 import { verifyLog } from "../../src/store/log-scan.ts";
 import { LogCorruptError, listSegments, removeSegmentsBefore, segmentName } from "../../src/store/log-segment.ts";
 import { AT_DURABLE_THROUGH, AT_KIND, AT_LOG_BYTES, AT_VERSION, RECORD_HEADER_BYTES } from "../../src/wire/record.ts";
+import { takeSeed } from "../core/support/seed.ts";
 import {
   append,
   assertReads,
@@ -20,7 +21,6 @@ import {
   read,
   record,
   SEGMENT_BYTES,
-  seedOf,
   temporary,
 } from "./log-fixture.ts";
 
@@ -130,7 +130,7 @@ test("append refuses what could not be read again, and then stays stopped", (t) 
 });
 
 test("a reader follows a growing log and never looks past what it was told is on disk", (t) => {
-  const seed = seedOf(t);
+  const seed = takeSeed(t.name);
   const random = randomOf(seed);
   const dir = temporary(t);
   const log = open(dir);

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { maxPackedBytes, packRow, RowBuffer, Unpacker } from "../../src/store/packing.ts";
+import { takeSeed } from "../core/support/seed.ts";
 import { random } from "./history-model.ts";
 
-const seed = Number(process.env.SEED ?? Date.now() & 0x7fffffff);
-console.log(`packing.test seed ${seed}`);
+const seed = takeSeed("packing.test");
 
 const HEAD_BYTES = 8;
 

@@ -10,9 +10,9 @@ import { type Database, openDatabase } from "../../src/store/database.ts";
 import { Snapshots } from "../../src/store/snapshots.ts";
 import { AT_KIND, AT_LOG_BYTES, AT_TIME, KIND_SNAPSHOT } from "../../src/wire/record.ts";
 import { readSnapshotPart, SnapshotPartWriter } from "../../src/wire/snapshot.ts";
+import { takeSeed } from "../core/support/seed.ts";
 
-const seed = Date.now() & 0x7fffffff;
-console.log(`snapshots.test seed ${seed}`);
+const seed = takeSeed("snapshots.test");
 
 const root = fs.mkdtempSync(join(tmpdir(), "perpd-snapshots-"));
 after(() => fs.rmSync(root, { recursive: true }));

@@ -1,6 +1,3 @@
-/** A seed that is printed by whoever uses it, and can be given again: TEST_SEED=123 make test. */
-export const newSeed = (): number => Number(process.env.TEST_SEED ?? Math.floor(Math.random() * 2 ** 31));
-
 /** Small seeded generator (mulberry32). */
 export class Random {
   private state: number;
