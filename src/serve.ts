@@ -1,4 +1,5 @@
-import { pino } from "pino";
+import type { EventEmitter } from "node:events";
+import { type Logger, pino } from "pino";
 import { advised } from "./actor/advised.ts";
 import { Host, type HostOptions } from "./actor/host.ts";
 import { openComputePool } from "./actor/pools.ts";
@@ -17,6 +18,7 @@ import { showProgress, welcome } from "./welcome.ts";
 
 /** A stop that takes longer than this is cut off: what was acknowledged is on disk anyway. */
 const STOP_DEADLINE_MS = 10_000;
+const MAX_WAITING_LOG_BYTES = 1_048_576;
 
 /** The whole exchange, in the order in which it comes up. `version` is the program's. */
 export async function serve(
@@ -25,12 +27,12 @@ export async function serve(
   version: string,
   options: HostOptions = {},
 ): Promise<void> {
-  // Logs go to standard error: standard output is for the person who started this.
-  const log = pino({ level: config.logLevel }, pino.destination({ dest: 2, sync: true }));
+  const log = openLog(config);
   tuneV8();
   for (const warning of warnings) log.warn(warning);
   await probePort(config.host, config.port);
-  await lockDataFolder(config.data, "give another --data");
+  const unlocked = await lockDataFolder(config.data, "give another --data");
+  if (unlocked !== null) log.warn({ err: unlocked }, "no lock in the data folder: nothing keeps other containers out");
   await advised(settleInstruments)(config);
   // Before the database, whose presence says that there must be a secret already.
   const secret = await advised(openSecret)(config.data);
@@ -59,7 +61,6 @@ export async function serve(
   const feed = config.priceSource === "feed" ? await startFeed(config, host, log) : null;
   const demo = await openDemoAccount(host, { ...config, expiresAt: Date.now() + config.sessionTtlMs });
   exchange.setReady();
-  console.log(welcome(config, exchange, demo));
 
   let stopping = false;
   const stop = async (signal: string): Promise<void> => {
@@ -79,6 +80,19 @@ export async function serve(
   };
   process.on("SIGTERM", (signal) => void stop(signal));
   process.on("SIGINT", (signal) => void stop(signal));
+  // The last thing: who reads that it is ready may stop it.
+  console.log(welcome(config, exchange, demo));
+}
+
+/**
+ * Logs go to standard error: standard output is for the person who started this. An exchange does not end for want of a
+ * place to write them: what a full disk does not take waits, and then is left out.
+ */
+function openLog({ logLevel }: Config): Logger {
+  const destination = pino.destination({ dest: 2, sync: true, maxLength: MAX_WAITING_LOG_BYTES });
+  const outputs: EventEmitter[] = [destination, process.stdout, process.stderr];
+  for (const output of outputs) output.on("error", () => {});
+  return pino({ level: logLevel }, destination);
 }
 
 async function startFeed(config: Config, road: Host, log: FeedLog): Promise<Feed> {

@@ -1,7 +1,7 @@
 import { type Config, ConfigError, type Invocation } from "../config.ts";
 import { DataFolderInUseError, lockDataFolder } from "../store/lock.ts";
 import { copyExchange } from "./copy.ts";
-import { RefusedError } from "./errors.ts";
+import { isNotDone, RefusedError } from "./errors.ts";
 import { databaseOf, requireExchange, requireRoomFor, throughLinks } from "./folder.ts";
 import { verifyFolder } from "./verify.ts";
 
@@ -32,7 +32,7 @@ export async function operate(invocation: OperateInvocation): Promise<number> {
       return REFUSED;
     }
     // A disk that is full, or that cannot be read, says nothing about what is on it.
-    console.error("syscall" in error ? `not done: ${error.message}` : `damaged: ${error.message}`);
+    console.error(isNotDone(error) ? `not done: ${error.message}` : `damaged: ${error.message}`);
     return FAILED;
   }
 }

@@ -7,6 +7,7 @@ import { GENESIS_FILE, INITIALISED_FILE } from "../store/genesis.ts";
 import { INSTRUMENTS_FILE } from "../store/instruments.ts";
 import { SECRET_FILE } from "../store/secret.ts";
 import { checkDatabase } from "./database-check.ts";
+import { RefusedError } from "./errors.ts";
 import { copyFile, emptyFolder, writeNewFile } from "./files.ts";
 import {
   COPY_FILE,
@@ -35,6 +36,7 @@ export interface CopyOptions {
 /**
  * Copies an exchange, running or not: everything that was on disk when the call began, as one state that recovers. On disk
  * when it resolves. Until then there is no genesis in the copy, and every command refuses it; if it fails, nothing is left.
+ * The first file claims the folder: of two that copy to the same one, the second is refused and leaves it alone.
  *
  * The database is one state of some moment, its snapshots and its index each as of a sequence. The log must begin no later
  * than these need and end no earlier than they are. So the log's files are taken hold of before, and what comes of new
@@ -61,6 +63,9 @@ export async function copyExchange(options: CopyOptions): Promise<CopyRecord & L
     syncDirectory(to);
     return { ...record, ...log };
   } catch (error) {
+    const { code, path } = error as NodeJS.ErrnoException;
+    if (code === "EEXIST" && path === join(to, INITIALISED_FILE))
+      throw new RefusedError(`${to}: another copy is being made there`);
     if (existsSync(to)) emptyFolder(to);
     if (isNew) rmSync(to, { recursive: true, force: true });
     throw error;

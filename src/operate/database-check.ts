@@ -5,7 +5,7 @@ import { type Database, openDatabase } from "../store/database.ts";
 import { readIndex } from "../store/history-fold.ts";
 import { Table, viewOf } from "../store/table.ts";
 import { decodeMessage } from "../wire/codec.ts";
-import { DamagedError } from "./errors.ts";
+import { DamagedError, NotDoneError, RefusedError } from "./errors.ts";
 import { throughLinks } from "./folder.ts";
 import { keyFits } from "./row-keys.ts";
 
@@ -22,18 +22,24 @@ export interface DatabaseSummary {
 /** The program, beside this file, in the form that this file was loaded in. */
 const PROGRAM = fileURLToPath(new URL(`./database-check-main${extname(import.meta.url)}`, import.meta.url));
 
+/** Its exit codes. */
+export const CHECKED = { sound: 0, damaged: 1, refused: 2, notDone: 3 } as const;
+
 /**
  * Reads every value of every table, in a process of its own: LMDB answers damaged pages with SIGSEGV, SIGBUS or an abort.
- * Changes nothing; nobody may write meanwhile. `dir` is whose genesis it must have. Throws DamagedError.
+ * Changes nothing; nobody may write meanwhile. `dir` is whose genesis it must have. Throws DamagedError; RefusedError when
+ * an older version has written it; NotDoneError.
  */
 export async function checkDatabase(dir: string, databaseDir: string): Promise<DatabaseSummary> {
   const { status, signal, stdout, stderr, error } = await throughLinks(dir, databaseDir, (view) => {
     const result = spawnSync(process.execPath, [PROGRAM, view], { encoding: "utf8" });
     return { ...result, stderr: result.stderr.replaceAll(view, dir) };
   });
-  if (error !== undefined) throw new Error("the check of the database did not run", { cause: error });
-  if (status === 0) return JSON.parse(stdout) as DatabaseSummary;
+  if (error !== undefined) throw new NotDoneError(`the check of the database did not run: ${error.message}`);
+  if (status === CHECKED.sound) return JSON.parse(stdout) as DatabaseSummary;
   if (signal !== null) throw new DamagedError(`${databaseDir}: LMDB cannot read it (${signal})`);
+  if (status === CHECKED.refused) throw new RefusedError(stderr.trim());
+  if (status === CHECKED.notDone) throw new NotDoneError(stderr.trim());
   throw new DamagedError(stderr.trim());
 }
 
@@ -42,7 +48,8 @@ export function readEverything(dir: string): DatabaseSummary {
   const database = openDatabase(dir, { readOnly: true });
   const tables = Object.values(database).filter((value) => value instanceof Table);
   const missing = tables.find(({ lmdb }) => lmdb === undefined);
-  if (missing !== undefined) throw new DamagedError(`table ${missing.name}: missing`);
+  if (missing !== undefined)
+    throw isOlder(database) ? madeByOlder(dir) : new DamagedError(`table ${missing.name}: missing`);
   requireOwn(database);
   const snapshotSequences: [number, number][] = [];
   database.snapshotHeads.each({}, (actorId, { sequence }) => snapshotSequences.push([actorId as number, sequence]));
@@ -52,6 +59,15 @@ export function readEverything(dir: string): DatabaseSummary {
     indexedSequence: readIndex(database).sequence,
     snapshotSequences,
   };
+}
+
+/** Tables are made by a start: one that is missing is none that was lost where no version that knows it has written. */
+const isOlder = ({ genesisRecords, index }: Database): boolean =>
+  [genesisRecords, index].every((table) => table.lmdb !== undefined && table.isOlder());
+
+function madeByOlder(dir: string): RefusedError {
+  const ways = "verify and restore it with the version that wrote it, or start this one on it, and stop it again";
+  return new RefusedError(`${dir}: an older version has written the database: ${ways}`);
 }
 
 function requireOwn({ genesis, genesisRecords }: Database): void {

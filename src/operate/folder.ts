@@ -1,5 +1,6 @@
 import {
   existsSync,
+  lstatSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -28,11 +29,9 @@ export const COPY_FILE = "copied.json";
 export const logOf = (dir: string): string => join(dir, "log");
 export const databaseOf = (dir: string): string => join(dir, "database");
 
-/** The exchange that lives in the folder. Throws RefusedError where there never was one, else DamagedError. */
+/** The exchange that lives in the folder. Throws RefusedError where there never was one, else what says why it is none. */
 export function requireExchange(dir: string): Genesis {
   if (!existsSync(dir)) throw new RefusedError(`${dir}: there is no such folder`);
-  const isUnfinished = isInitialised(dir) && !existsSync(join(dir, GENESIS_FILE));
-  if (isUnfinished) throw new DamagedError(`${dir}: an unfinished copy, or ${GENESIS_FILE} was lost`);
   const genesis = readGenesis(dir);
   if (genesis === null) {
     if (!existsSync(logOf(dir)) && !existsSync(databaseOf(dir)))
@@ -59,6 +58,8 @@ export function readCopyRecord(dir: string): CopyRecord | null {
 
 /** Throws RefusedError unless a copy of `from` may be made in `to`: missing or empty, and no part of what is copied. */
 export function requireRoomFor(from: string, to: string): void {
+  const link = lstatSync(to, { throwIfNoEntry: false });
+  if (link !== undefined && !existsSync(to)) throw new RefusedError(`${to}: a link that leads nowhere`);
   if (existsSync(to) && readdirSync(to).length > 0) throw new RefusedError(`${to}: it must be empty or not exist`);
   if (`${realPathOf(to)}${sep}`.startsWith(`${realPathOf(from)}${sep}`))
     throw new RefusedError(`${to}: it lies within ${from}, which is not written to`);

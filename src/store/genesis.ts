@@ -31,8 +31,9 @@ export class DatabaseCorruptError extends Error {
 export function readGenesis(dir: string): Genesis | null {
   const text = readIfPresent(join(dir, GENESIS_FILE));
   if (text === null) {
-    if (isInitialised(dir)) throw new DatabaseCorruptError(`${dir}: ${INITIALISED_FILE} without ${GENESIS_FILE}`);
-    return null;
+    if (!isInitialised(dir)) return null;
+    const reasons = `an unfinished copy, or ${GENESIS_FILE} was lost`;
+    throw new DatabaseCorruptError(`${dir}: ${INITIALISED_FILE} without ${GENESIS_FILE}: ${reasons}`);
   }
   const genesis = parseGenesis(text);
   if (genesis === null) throw new DatabaseCorruptError(`${join(dir, GENESIS_FILE)}: cannot be read`);

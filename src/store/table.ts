@@ -98,6 +98,12 @@ export class Table {
     return rows;
   }
 
+  /** Whether all values are of versions from before the one that is written now. */
+  isOlder(): boolean {
+    for (const { value } of this.lmdb.getRange()) if ((value[0] as number) >= VALUE_VERSION) return false;
+    return true;
+  }
+
   /** What the value holds, in the codec's bytes. */
   protected rowsOf(key: Key, value: Uint8Array): Uint8Array {
     if (value.length < VALUE_HEADER_BYTES) throw this.corrupt(key, "the value is too short");

@@ -4,12 +4,34 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { startServer } from "./support/server.ts";
 import { Operator, openTrader, Trader } from "./support/trader.ts";
+import { until } from "./support/wait.ts";
 
 /** Orders by then fill several segments of the log. */
 const MOST_ORDERS = 20_000;
 
+test("a data folder that is renamed ends the process with a fatal line, and under its new name it has what was acknowledged", async (t) => {
+  const server = await startServer();
+  t.after(() => server.dispose());
+  await new Operator(server).setIndex("BTC-PERP", "65000");
+  const alice = await openTrader(server);
+  const { orderId } = await alice.buy("0.001", "60000");
+  const aside = `${server.dataFolder}-aside`;
+  renameSync(server.dataFolder, aside);
+  await until("the end of the process", () => !server.isRunning);
+  const { code } = await server.stop();
+  assert.equal(code, 1);
+  assert.match(server.stderr, /"level":60.*start again to recover/);
+
+  renameSync(aside, server.dataFolder);
+  await server.start();
+  const again = new Trader(server.url, alice.token ?? "", alice.accountId, alice.address, alice.privateKey);
+  assert.ok((await again.openOrders()).data.some((order) => order.orderId === orderId));
+});
+
 test("a journal that fails ends the process with a fatal line, and a restart has all that was acknowledged", async (t) => {
-  const server = await startServer({ environment: { PERPD_SEGMENT_BYTES: "65536" } });
+  // Without snapshots: the store, which trims the log behind them, would miss it first.
+  const environment = { PERPD_SEGMENT_BYTES: "65536", PERPD_SNAPSHOT_INTERVAL_MS: "600000" };
+  const server = await startServer({ environment });
   t.after(() => server.dispose());
   await new Operator(server).setIndex("BTC-PERP", "65000");
   const alice = await openTrader(server);
@@ -22,6 +44,11 @@ test("a journal that fails ends the process with a fatal line, and a restart has
     if (i > 0) await alice.cancel(orderId);
   };
   await place(0);
+  // The store has begun to read the log.
+  await until(
+    "the deposit in the index",
+    async () => (await alice.get<{ data: unknown[] }>("/account/deposits")).data.length > 0,
+  );
   // Its disk is gone, so to speak: what is open stays open, and no further segment can be made or read.
   renameSync(log, aside);
   for (let i = 1; server.isRunning && i < MOST_ORDERS; i++) await place(i).catch(() => {});

@@ -175,7 +175,7 @@ test("a copy that was cut short is refused by every command", async () => {
   }
   const { code, output } = await startAndFail({ dataFolder: cut });
   assert.equal(code, 1);
-  assert.match(output, /initialised\.json without genesis\.json/);
+  assert.match(output, /initialised\.json without genesis\.json: an unfinished copy/);
 });
 
 test("a copy that lost the end of its log is not sound, though nothing in it is damaged", async () => {

@@ -1,9 +1,14 @@
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import * as fs from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { crc32 } from "node:zlib";
+import { openDatabase } from "../../src/store/database.ts";
+import { type Key, type Table, VALUE_HEADER_BYTES } from "../../src/store/table.ts";
 import { startAndFail, startServer } from "../e2e/support/server.ts";
-import { contentOf, perpd, temporaryFolder } from "./support.ts";
+import { until } from "../e2e/support/wait.ts";
+import { contentOf, MAIN, perpd, temporaryFolder } from "./support.ts";
 
 /** Where an exchange and its copies can be, and where not. */
 
@@ -44,3 +49,126 @@ test("a copy is not made within what is copied", async () => {
   const beside = `${data}-copy`;
   assert.equal((await perpd("backup", data, beside)).code, 0);
 });
+
+const inOtherNetwork = (...command: string[]) => spawnSync("unshare", ["-n", ...command], { encoding: "utf8" });
+const locksIn = (dir: string): string[] => fs.readdirSync(dir).filter((name) => name.endsWith(".sock"));
+
+test("a folder is in use under another name, too, and for who shares only the folder, until its process has ended", async () => {
+  const [named, renamed] = [join(folder, "named"), join(folder, "renamed".padEnd(120, "-"))];
+  const server = await startServer({ dataFolder: named });
+  try {
+    fs.renameSync(named, renamed);
+    fs.symlinkSync(renamed, named); // without its path the exchange would soon end
+    const again = await startAndFail({ dataFolder: renamed });
+    assert.match(again.output, /in use by another perpd/);
+    if (inOtherNetwork("true").status === 0) {
+      const { status, stderr } = inOtherNetwork(process.execPath, MAIN, "verify", renamed);
+      assert.equal(status, 2);
+      assert.match(stderr, /in use by another perpd/);
+    }
+    assert.equal(locksIn(renamed).length, 1);
+  } finally {
+    await server.dispose();
+  }
+  const copied = await perpd("backup", renamed, join(folder, "of-killed"));
+  assert.deepEqual([copied.code, locksIn(join(folder, "of-killed"))], [0, []]);
+  assert.equal(locksIn(renamed).length, 1, "it was killed");
+  const { code, stderr } = await perpd("verify", renamed);
+  assert.deepEqual([code, stderr], [0, ""]);
+  assert.deepEqual(locksIn(renamed), []);
+});
+
+test("a link that leads nowhere is no place for a copy, and stays", async () => {
+  const link = join(folder, "dangling");
+  fs.symlinkSync(join(folder, "gone", "long", "ago"), link);
+  for (const command of ["backup", "restore"]) {
+    const { code, stderr } = await perpd(command, data, link);
+    assert.equal(code, 2);
+    assert.match(stderr, /dangling: a link that leads nowhere$/m);
+    assert.ok(fs.lstatSync(link).isSymbolicLink());
+  }
+});
+
+test("of two copies into one empty folder the second is refused, and leaves the first alone", async () => {
+  const [from, to] = [join(folder, "slow"), join(folder, "shared")];
+  fs.cpSync(data, from, { recursive: true });
+  fs.mkdirSync(to);
+  // What is read last before the first file is made: the copy waits there, with the folder still empty.
+  const gate = join(from, "initialised.json");
+  fs.rmSync(gate);
+  assert.equal(spawnSync("mkfifo", [gate]).status, 0);
+  const second = perpd("backup", from, to);
+  const fd = await until("the copy to wait", () => openForReader(gate));
+  const ofFirst = ["initialised.json", "secret.key"];
+  for (const name of ofFirst) fs.writeFileSync(join(to, name), "of the first");
+  fs.closeSync(fd);
+  const { code, stderr } = await second;
+  assert.equal(code, 2);
+  assert.match(stderr, /shared: another copy is being made there/);
+  assert.deepEqual(fs.readdirSync(to), ofFirst);
+});
+
+/** Undefined while nobody reads. */
+function openForReader(pipe: string): number | undefined {
+  try {
+    return fs.openSync(pipe, fs.constants.O_WRONLY | fs.constants.O_NONBLOCK);
+  } catch (error) {
+    assert.equal((error as NodeJS.ErrnoException).code, "ENXIO");
+    return undefined;
+  }
+}
+
+test("a disk without room for a copy is no damage", async (t) => {
+  const disk = join(folder, "small-disk");
+  fs.mkdirSync(disk);
+  const isRoot = process.getuid?.() === 0;
+  if (!isRoot || spawnSync("mount", ["-t", "tmpfs", "-o", "size=16k", "tmpfs", disk]).status !== 0)
+    return t.skip("needs to be root and to mount a small file system");
+  t.after(() => spawnSync("umount", ["-l", disk]));
+  for (const command of ["backup", "restore"]) {
+    const { code, stderr } = await perpd(command, data, disk);
+    assert.equal(code, 1);
+    assert.match(stderr, /^not done: .*small-disk\/database: No space left on device$/m);
+    assert.deepEqual(fs.readdirSync(disk), []);
+  }
+});
+
+test("a database of an older version is not called damaged: it is said what to do; one that has lost a table is", async () => {
+  const [older, damaged] = [join(folder, "older"), join(folder, "damaged")];
+  for (const dir of [older, damaged]) {
+    fs.cpSync(data, dir, { recursive: true });
+    const database = openDatabase(dir);
+    if (dir === older) for (const table of [database.genesisRecords, database.index]) writeUnpacked(table);
+    database.briefOrders.lmdb.dropSync();
+    await database.close();
+  }
+  for (const args of [
+    ["verify", older],
+    ["backup", older, join(folder, "new")],
+    ["restore", older, join(folder, "new")],
+  ]) {
+    const { code, stderr } = await perpd(...args);
+    assert.equal(code, 2, stderr);
+    assert.match(
+      stderr,
+      /older: an older version has written .* with the version that wrote it, or start this one on it/,
+    );
+  }
+  const { code, stderr } = await perpd("verify", damaged);
+  assert.deepEqual([code, stderr], [1, "damaged: table briefOrders: missing\n"]);
+});
+
+/** The table's values as they were before rows were packed. */
+function writeUnpacked(table: Table): void {
+  const values: [Key, Buffer][] = [];
+  table.eachValue({}, (key, rows) => {
+    const value = Buffer.alloc(VALUE_HEADER_BYTES + rows.length);
+    value.writeUInt8(2);
+    value.writeUInt32LE(crc32(rows, table.crcOf(key)), 1);
+    value.set(rows, VALUE_HEADER_BYTES);
+    values.push([key, value]);
+    return true;
+  });
+  assert.ok(values.length > 0, table.name);
+  for (const [key, value] of values) table.lmdb.putSync(key, value);
+}

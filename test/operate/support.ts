@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { startServer, type TestServer } from "../e2e/support/server.ts";
 
-const MAIN = fileURLToPath(new URL("../../src/main.js", import.meta.url));
+export const MAIN = fileURLToPath(new URL("../../src/main.js", import.meta.url));
 
 export interface Outcome {
   code: number | null;
