@@ -107,8 +107,7 @@ function relate(settings: Settings): { config: Config; warnings: string[] } {
   checkInstruments(config);
   if (config.priceSource === "operator" && config.operatorToken === "")
     warnings.push("price source operator without an operator token: nobody can give an index price");
-  if (config.priceSource === "feed" && config.feed.minSources > config.feed.sources.length)
-    throw new ConfigError(`feed: minSources ${config.feed.minSources} is more than there are sources`);
+  if (config.priceSource === "feed") checkFeed(config);
   const actors = config.instruments.length + 1;
   if (config.workers > actors) {
     warnings.push(`workers: ${config.workers} is more than there are actors; using ${actors}`);
@@ -121,6 +120,20 @@ function quantaOf(name: string, amount: string): Quanta {
   const quanta = parseQuanta(amount);
   if (Number.isNaN(quanta)) throw new ConfigError(`${name}: ${amount} is finer than 0.000001 USDC or too large`);
   return quanta;
+}
+
+function checkFeed({ feed, instruments }: Config): void {
+  const { sources, minSources, maxAgeMs, pollMs } = feed;
+  if (minSources > sources.length)
+    throw new ConfigError(`feed: minSources ${minSources} is more than there are sources`);
+  if (maxAgeMs < pollMs) throw new ConfigError(`feed: maxAgeMs ${maxAgeMs} is less than pollMs ${pollMs}`);
+  const names = sources.map(({ exchange }) => exchange);
+  const twice = names.find((name, i) => names.indexOf(name) !== i);
+  if (twice !== undefined) throw new ConfigError(`feed.sources: ${twice} is there twice, and would count as two`);
+  for (const { exchange, symbols } of sources)
+    for (const symbol of Object.keys(symbols ?? {}))
+      if (!instruments.some((instrument) => instrument.symbol === symbol))
+        throw new ConfigError(`feed.sources: ${exchange}.symbols names ${symbol}, which is no instrument`);
 }
 
 function checkInstruments(config: Config): void {

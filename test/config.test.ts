@@ -154,6 +154,21 @@ test("what is refused, and that the message names the culprit and the way out", 
   for (const [args, env, message] of rows) assert.match(refusal(args, env), message);
 });
 
+test("a feed that could not work as it says is refused", () => {
+  const [binance, okx] = [{ exchange: "binance" }, { exchange: "okx" }];
+  const rows: [change: object, message: RegExp][] = [
+    [{ minSources: 6 }, /^feed: minSources 6 is more than there are sources$/],
+    [{ maxAgeMs: 1999 }, /^feed: maxAgeMs 1999 is less than pollMs 2000$/],
+    [{ sources: [binance, okx, { ...binance, quoteAsset: "USD" }] }, /^feed\.sources: binance is there twice/],
+    [{ sources: [binance, { ...okx, symbols: { "BTC-PREP": "X/Y" } }] }, /okx\.symbols names BTC-PREP, which is no/],
+  ];
+  for (const [change, message] of rows) {
+    const feed = { ...DEFAULT_FEED, ...change };
+    assert.match(refusal(["--config", file({ priceSource: "feed", feed })]), message);
+    assert.equal(start(["--config", file({ feed })]).priceSource, "simulated");
+  }
+});
+
 test("a secret is not repeated in the refusal", () => {
   const message = refusal(["--operator-token", "two words"]);
   assert.match(message, /--operator-token/);

@@ -205,7 +205,7 @@ export const SETTINGS = Type.Object(
         default: 262_144,
         minimum: 1024,
         maximum: 16_777_216,
-        description: "room for accounts; 64 bytes of memory each for every worker",
+        description: "room for accounts; 64 bytes of memory each, and 128 for every worker if there are several",
       }),
     ),
     maxInFlight: Type.Integer(

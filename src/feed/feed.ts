@@ -5,7 +5,7 @@ import { Refused, SetIndexPrice } from "../core/messages.ts";
 import { blank, type MessageOf } from "../core/shape.ts";
 import { type CombineRules, combine } from "./combine.ts";
 import { Poller } from "./poller.ts";
-import type { openSource } from "./sources.ts";
+import { type openSource, timeoutOf } from "./sources.ts";
 
 /** Where lines of the log go. */
 export interface FeedLog {
@@ -51,13 +51,14 @@ export class Feed {
           source.symbols?.[symbol] ?? `${config.baseAsset}/${source.quoteAsset ?? "USDT"}`,
         ]),
       );
-      return new Poller(source.exchange, source.weight ?? 1, await open(source), markets, settings.pollMs, now);
+      const { exchange, weight = 1 } = source;
+      return new Poller(exchange, weight, await open(source), markets, settings.pollMs, timeoutOf(source), now);
     });
     return new Feed(parts, await Promise.all(pollers));
   }
 
   start(): void {
-    for (const poller of this.pollers) void this.follow(poller);
+    for (const poller of this.pollers) for (const symbol of poller.symbols) void this.follow(poller, symbol);
     this.ticker = setInterval(() => this.publish(), this.parts.settings.pollMs).unref();
   }
 
@@ -97,13 +98,13 @@ export class Feed {
     );
   }
 
-  private async follow(poller: Poller): Promise<void> {
-    const { waitMs, failure } = await poller.poll();
+  private async follow(poller: Poller, symbol: string): Promise<void> {
+    const { waitMs, failure } = await poller.poll(symbol);
     this.say(poller.name, { source: poller.name, failure }, failure === null ? "" : "a price source has failed");
     if (this.ticker === null) return;
     const timer = setTimeout(() => {
       this.timers.delete(timer);
-      void this.follow(poller);
+      void this.follow(poller, symbol);
     }, waitMs).unref();
     this.timers.add(timer);
   }

@@ -1,10 +1,25 @@
+import { must } from "../assert.ts";
 import type { Quote } from "./combine.ts";
-import type { TickerSource } from "./sources.ts";
+import type { TickerLike, TickerSource } from "./sources.ts";
 
 /** The longest pause after failures that follow each other. */
 const MAX_BACKOFF_MS = 60_000;
 
-/** One exchange, asked again and again for its prices of some symbols; less and less often while it fails. */
+/** What one poll came to. */
+export interface Polled {
+  /** Until the next time. */
+  readonly waitMs: number;
+  /** What is wrong with any of the exchange's markets; null when all is well. */
+  readonly failure: string | null;
+}
+
+/** What a market has answered lately, in the place of a price. */
+interface Failing {
+  readonly times: number;
+  readonly failure: string;
+}
+
+/** One exchange, asked again and again for its prices of some symbols; for each less and less often while it fails. */
 export class Poller {
   readonly name: string;
   private readonly weight: number;
@@ -12,9 +27,11 @@ export class Poller {
   /** What the exchange calls each of our symbols. */
   private readonly markets: ReadonlyMap<string, string>;
   private readonly intervalMs: number;
+  /** Who has not answered by then has failed, and is asked again. */
+  private readonly timeoutMs: number;
   private readonly now: () => number;
   private readonly latest = new Map<string, Quote>();
-  private failures = 0;
+  private readonly failing = new Map<string, Failing>();
 
   constructor(
     name: string,
@@ -22,6 +39,7 @@ export class Poller {
     source: TickerSource,
     markets: ReadonlyMap<string, string>,
     intervalMs: number,
+    timeoutMs: number,
     now: () => number,
   ) {
     this.name = name;
@@ -29,7 +47,12 @@ export class Poller {
     this.source = source;
     this.markets = markets;
     this.intervalMs = intervalMs;
+    this.timeoutMs = timeoutMs;
     this.now = now;
+  }
+
+  get symbols(): string[] {
+    return [...this.markets.keys()];
   }
 
   /** The last quote of one of our symbols, however old; undefined when there was none. */
@@ -37,29 +60,52 @@ export class Poller {
     return this.latest.get(symbol);
   }
 
-  /** Asks for every symbol. Never rejects: answers how long to wait before the next time, and what went wrong. */
-  async poll(): Promise<{ waitMs: number; failure: string | null }> {
-    const results = await Promise.allSettled([...this.markets].map(([symbol, market]) => this.ask(symbol, market)));
-    const failed = results.find((result) => result.status === "rejected");
-    if (failed === undefined) {
-      this.failures = 0;
-      return { waitMs: this.intervalMs, failure: null };
+  /** Asks for one symbol: one that is not listed, or that hangs, must not hold the others back. Never rejects. */
+  async poll(symbol: string): Promise<Polled> {
+    let times = 0;
+    try {
+      await this.ask(symbol, must(this.markets.get(symbol), "a market"));
+      this.failing.delete(symbol);
+    } catch (error) {
+      times = (this.failing.get(symbol)?.times ?? 0) + 1;
+      this.failing.set(symbol, { times, failure: textOf(error) });
     }
-    // One symbol that is not listed must not slow the others down.
-    if (results.some((result) => result.status === "fulfilled")) this.failures = 0;
-    else this.failures++;
-    const waitMs = Math.min(MAX_BACKOFF_MS, this.intervalMs * 2 ** Math.min(this.failures, 16));
-    return { waitMs, failure: String((failed.reason as Error)?.message ?? failed.reason) };
+    const waitMs = Math.min(MAX_BACKOFF_MS, this.intervalMs * 2 ** Math.min(times, 16));
+    const first = this.symbols.find((each) => this.failing.has(each));
+    return { waitMs, failure: first === undefined ? null : (this.failing.get(first)?.failure ?? null) };
   }
 
   private async ask(symbol: string, market: string): Promise<void> {
-    const { bid, ask, last, timestamp } = await this.source.fetchTicker(market);
+    const answer = this.source.fetchTicker(market);
+    const { bid, ask, last, timestamp } = await inTime(answer, this.timeoutMs, market);
     const price = isPrice(bid) && isPrice(ask) ? (bid + ask) / 2 : last;
     if (!isPrice(price)) throw new Error(`${market} has no price`);
     const now = this.now();
     // An exchange whose clock runs ahead does not make its quotes younger than they are.
     const time = typeof timestamp === "number" ? Math.min(now, timestamp) : now;
     this.latest.set(symbol, { source: this.name, weight: this.weight, price, time });
+  }
+}
+
+/** What comes later is left out: it is no price of then any more. */
+async function inTime(answer: Promise<TickerLike>, timeoutMs: number, market: string): Promise<TickerLike> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error(`${market} did not answer within ${timeoutMs} ms`)), timeoutMs);
+  });
+  try {
+    return await Promise.race([answer, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Of whatever was thrown: some things have no text at all, and throw when they are asked for it. */
+function textOf(thrown: unknown): string {
+  try {
+    return String((thrown as Error)?.message ?? thrown);
+  } catch {
+    return "it threw what has no text";
   }
 }
 

@@ -18,11 +18,19 @@ type SourceClass = new (options: object) => TickerSource;
 
 /** How long an exchange may take to answer, unless its options say otherwise. */
 const TIMEOUT_MS = 5000;
+/** What a timer can wait. */
+const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 
 /** Opens a source of the configuration: a class of ccxt, or the default export of a module. Rejects with what to do about it. */
 export async function openSource(source: FeedSource): Promise<TickerSource> {
   const Source = source.module === undefined ? await classOfCcxt(source.exchange) : await classOf(source.module);
-  return new Source({ enableRateLimit: true, timeout: TIMEOUT_MS, ...source.options });
+  return new Source({ enableRateLimit: true, timeout: timeoutOf(source), ...source.options });
+}
+
+/** How long it may take to answer, in milliseconds. */
+export function timeoutOf({ options }: FeedSource): number {
+  const timeout = options?.timeout;
+  return typeof timeout === "number" && timeout > 0 ? Math.min(timeout, MAX_TIMEOUT_MS) : TIMEOUT_MS;
 }
 
 async function classOfCcxt(exchange: string): Promise<SourceClass> {

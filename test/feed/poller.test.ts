@@ -1,16 +1,19 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Poller } from "../../src/feed/poller.ts";
+import { type Polled, Poller } from "../../src/feed/poller.ts";
 import type { TickerLike } from "../../src/feed/sources.ts";
 
 const NOW = 1_700_000_000_000;
+const TIMEOUT_MS = 20;
+const HANGS = "hangs";
 
 /** A poller of two symbols on an exchange that answers what `tickers` holds, or fails. */
-function start(tickers: Record<string, TickerLike | Error>) {
+function start(tickers: Record<string, TickerLike | Error | typeof HANGS>) {
   const clock = { now: NOW };
   const source = {
     fetchTicker: async (market: string): Promise<TickerLike> => {
       const ticker = tickers[market];
+      if (ticker === HANGS) return new Promise(() => {});
       if (ticker instanceof Error || ticker === undefined) throw ticker ?? new Error(`no ${market}`);
       return ticker;
     },
@@ -19,7 +22,14 @@ function start(tickers: Record<string, TickerLike | Error>) {
     ["BTC-PERP", "BTC/USDT"],
     ["ETH-PERP", "ETH/USDT"],
   ]);
-  return { clock, tickers, poller: new Poller("x", 2, source, markets, 1000, () => clock.now) };
+  return { clock, tickers, poller: new Poller("x", 2, source, markets, 1000, TIMEOUT_MS, () => clock.now) };
+}
+
+/** Every symbol once; the answer of the one that was asked last, which knows of all. */
+async function pollEach(poller: Poller): Promise<Polled> {
+  let polled: Polled | undefined;
+  for (const symbol of poller.symbols) polled = await poller.poll(symbol);
+  return polled as Polled;
 }
 
 test("the middle of bid and ask, else the last price; the younger of both clocks", async () => {
@@ -27,7 +37,7 @@ test("the middle of bid and ask, else the last price; the younger of both clocks
     "BTC/USDT": { bid: 99, ask: 101, last: 90, timestamp: NOW - 300 },
     "ETH/USDT": { last: 50, timestamp: NOW + 9000 },
   });
-  assert.deepEqual(await poller.poll(), { waitMs: 1000, failure: null });
+  assert.deepEqual(await pollEach(poller), { waitMs: 1000, failure: null });
   assert.deepEqual(poller.quote("BTC-PERP"), { source: "x", weight: 2, price: 100, time: NOW - 300 });
   assert.deepEqual(poller.quote("ETH-PERP"), { source: "x", weight: 2, price: 50, time: NOW });
   assert.equal(poller.quote("SOL-PERP"), undefined);
@@ -35,30 +45,62 @@ test("the middle of bid and ask, else the last price; the younger of both clocks
 
 test("while it fails it is asked less and less often, then at its pace again; its last quote stays as old as it is", async () => {
   const { poller, tickers, clock } = start({ "BTC/USDT": { last: 100 }, "ETH/USDT": { last: 50 } });
-  await poller.poll();
+  await pollEach(poller);
   const good = { ...tickers };
   for (const market of Object.keys(tickers)) tickers[market] = new Error("down");
   const waits: number[] = [];
   for (let i = 0; i < 8; i++) {
     clock.now += 1000;
-    const { waitMs, failure } = await poller.poll();
+    const { waitMs, failure } = await pollEach(poller);
     assert.equal(failure, "down");
     waits.push(waitMs);
   }
   assert.deepEqual(waits, [2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000, 60_000]);
   assert.equal(poller.quote("BTC-PERP")?.time, NOW);
   Object.assign(tickers, good);
-  assert.deepEqual(await poller.poll(), { waitMs: 1000, failure: null });
+  assert.deepEqual(await pollEach(poller), { waitMs: 1000, failure: null });
   assert.equal(poller.quote("BTC-PERP")?.time, NOW + 8000);
 });
 
 test("a symbol that is not listed is said and slows nobody down; no price is no quote", async () => {
   for (const nothing of [{}, { last: 0 }, { last: Number.NaN }, { bid: 1 }, new Error("not listed")]) {
     const { poller } = start({ "BTC/USDT": { last: 100 }, "ETH/USDT": nothing });
-    const { waitMs, failure } = await poller.poll();
-    assert.equal(waitMs, 1000);
+    const { failure } = await pollEach(poller);
+    assert.equal((await poller.poll("BTC-PERP")).waitMs, 1000);
     assert.match(failure ?? "", /ETH\/USDT has no price|not listed/);
     assert.equal(poller.quote("BTC-PERP")?.price, 100);
     assert.equal(poller.quote("ETH-PERP"), undefined);
+  }
+});
+
+test("a market that hangs has failed after a while, is asked again, and holds no other back", async () => {
+  const { poller, tickers } = start({ "BTC/USDT": { last: 100 }, "ETH/USDT": HANGS });
+  const hung = poller.poll("ETH-PERP");
+  assert.deepEqual(await poller.poll("BTC-PERP"), { waitMs: 1000, failure: null });
+  assert.deepEqual(await hung, { waitMs: 2000, failure: "ETH/USDT did not answer within 20 ms" });
+  assert.equal((await poller.poll("BTC-PERP")).failure, "ETH/USDT did not answer within 20 ms");
+  tickers["ETH/USDT"] = { last: 50 };
+  assert.deepEqual(await poller.poll("ETH-PERP"), { waitMs: 1000, failure: null });
+  assert.equal(poller.quote("ETH-PERP")?.price, 50);
+});
+
+test("whatever a source throws, it is said, and the source is asked again", async () => {
+  const textless = Object.create(null);
+  const cases: [thrown: unknown, said: string][] = [
+    [textless, "it threw what has no text"],
+    [{ message: textless }, "it threw what has no text"],
+    [null, "null"],
+    [undefined, "undefined"],
+    [Symbol("x"), "Symbol(x)"],
+    ["words", "words"],
+  ];
+  for (const [thrown, said] of cases) {
+    const fail = () => {
+      throw thrown;
+    };
+    for (const fetchTicker of [fail, async () => fail()]) {
+      const poller = new Poller("x", 1, { fetchTicker }, new Map([["S", "M"]]), 1000, TIMEOUT_MS, () => NOW);
+      assert.deepEqual(await poller.poll("S"), { waitMs: 2000, failure: said });
+    }
   }
 });
