@@ -37,6 +37,12 @@ interface Part<Row> {
   isWanted?: (row: Row) => boolean;
 }
 
+/** The params as a path may hold them; the colon of `client:ID` stays as it is. */
+const inPath = (params: Dict): Dict =>
+  Object.fromEntries(
+    Object.entries(params).map(([name, value]) => [name, encodeURIComponent(String(value)).replace(/%3A/g, ":")]),
+  );
+
 /** Each item costs what a request of its own would. */
 function batchCost(items: readonly Dict[]): number {
   return items.every(({ action }) => action === "CANCEL") ? items.length * CANCEL_COST : items.length;
@@ -64,7 +70,7 @@ export class PerpdBase extends Exchange {
     const inBody = method === "POST" || method === "PATCH" || method === "PUT";
     const rest = this.omit(params, this.extractParams(path));
     const query = inBody ? "" : this.urlencode(rest);
-    const target = `/${this.implodeParams(path, params)}${query === "" ? "" : `?${query}`}`;
+    const target = `/${this.implodeParams(path, inPath(params))}${query === "" ? "" : `?${query}`}`;
     const url = this.implodeHostname(this.urls.api.rest) + target;
     const text = inBody ? JSON.stringify(rest) : body;
     return {

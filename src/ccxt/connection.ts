@@ -70,7 +70,7 @@ export abstract class PerpdConnection extends PerpdBatches {
     return this.send(url, hash, { op: "subscribe", channels: [request] }, { id, request, sequence: null });
   }
 
-  /** Ends the streams that are meant; whoever waits for them is told by UnsubscribeError. */
+  /** Ends the streams that are meant. */
   protected async unfollow(isMeant: (request: ChannelRequest) => boolean): Promise<void> {
     const url = this.implodeHostname(this.urls.api.ws);
     // What was lost with its connection ended there.

@@ -201,7 +201,7 @@ export class PerpdParsers extends PerpdMarketParsers {
   }
 
   /** The amount is without a sign, which `direction` says; in and out of what belongs to the account. */
-  override parseLedgerEntry(row: api.LedgerEntry, currency?: Currency): LedgerEntry {
+  override parseLedgerEntry(row: api.LedgerEntry): LedgerEntry {
     const isOut = row.amount.startsWith("-");
     return this.safeLedgerEntry(
       {
@@ -216,7 +216,7 @@ export class PerpdParsers extends PerpdMarketParsers {
         status: "ok",
         info: row,
       },
-      currency ?? this.currency(row.asset),
+      this.currency(row.asset),
     ) as LedgerEntry;
   }
 

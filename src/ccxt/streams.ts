@@ -1,89 +1,91 @@
-import type {
-  Balances,
-  Dict,
-  Int,
-  Liquidation,
-  OHLCV,
-  Order,
-  OrderBook,
-  Position,
-  Str,
-  Strings,
-  Ticker,
-  Tickers,
-  Trade,
+import {
+  type Balances,
+  type Dict,
+  type Int,
+  type Liquidation,
+  type OHLCV,
+  type Order,
+  type OrderBook,
+  type Position,
+  type Str,
+  type Strings,
+  type Ticker,
+  type Tickers,
+  type Trade,
+  UnsubscribeError,
 } from "ccxt";
 import { LocalOrderBook } from "../client/order-book.ts";
 import type * as api from "../client/types.ts";
 import type { ChannelMessage, ChannelRequest, KlinesQuery, OrderBookMessage } from "../client/types.ts";
 import { type SocketClient, streamOf } from "./connection.ts";
+import { type Place, Reader, type Words } from "./reader.ts";
 import { PerpdSocketTrading } from "./socket-trading.ts";
 import { Updates } from "./updates.ts";
 
 /** Those that the exchange keeps a stream for. */
-const BOOK_DEPTHS = [1, 5, 10, 20, 25, 50, 100, 200, 500, 1000];
+const BOOK_DEPTHS = [1, 5, 10, 20, 25, 50, 100, 200, 500, 1000] as const;
 const DEFAULT_BOOK_DEPTH = 100;
 const MAX_BOOK_DEPTH = 1000;
 const TICKER_UPDATE_MS = 1000;
 const MAX_ROWS = 1000;
 
+/**
+ * These tell what there is, the others what happens. Who is told twice of a state takes no harm, and what was so before a
+ * connection was lost is not told any more.
+ */
+const STATES: ReadonlySet<ChannelRequest["channel"]> = new Set([
+  "orderbook",
+  "ticker",
+  "klines",
+  "orders",
+  "positions",
+  "balance",
+]);
+
 interface Book {
   local: LocalOrderBook;
   time: number;
+  /** How many changes there have been. */
+  changes: number;
 }
 
 /**
  * watch*: each call resolves with what is new since the call before, or, with `newUpdates: false`, with everything. What
  * came between two calls is not lost, and neither is what happened to orders while a connection was lost, nor the last
- * hundred fills. Orders and fills of before the first call are no news; use fetch* for them.
+ * hundred fills. Orders and fills of before the first call are no news; use fetch* for them. Each method reads for itself
+ * what others read, too: see Reader, also for two loops of one method.
  */
 export class PerpdStreams extends PerpdSocketTrading {
   private readonly localBooks = new Map<string, Book>();
-  /** Those that nobody was handed since, the longest changed first. */
-  private readonly changedBooks = new Set<string>();
   private readonly updates = new Map<string, Updates<unknown>>();
+  private readonly readers = new Map<string, Reader<unknown>>();
 
   override async watchOrderBook(symbol: string, limit?: Int, params: Dict = {}): Promise<OrderBook> {
-    await this.loadMarkets();
-    const request = this.bookChannel(symbol, limit, params);
-    const hash = streamOf(request);
-    if (!this.hasNewBook(hash)) await this.follow(request, "public");
-    return this.takeBook(hash, symbol, limit);
+    return this.books("watchOrderBook", [symbol], limit, params);
   }
 
-  /** The one that changed the longest time ago of those that nobody was handed since. */
+  /** Of those that have changed the one that was told of the longest time ago. */
   override async watchOrderBookForSymbols(symbols: string[], limit?: Int, params: Dict = {}): Promise<OrderBook> {
-    await this.loadMarkets();
-    const requests = symbols.map((symbol) => this.bookChannel(symbol, limit, params));
-    const hashes = requests.map(streamOf);
-    for (;;) {
-      const changed = [...this.changedBooks].find((hash) => hashes.includes(hash) && this.hasNewBook(hash));
-      if (changed !== undefined) return this.takeBook(changed, symbols[hashes.indexOf(changed)] as string, limit);
-      await this.followAny(requests);
-    }
+    return this.books("watchOrderBookForSymbols", symbols, limit, params);
   }
 
   override async watchTicker(symbol: string, params: Dict = {}): Promise<Ticker> {
-    await this.loadMarkets();
-    return this.latestOf<Ticker>(this.tickerChannel(symbol, params), "public");
+    const [ticker] = await this.latestTickers("watchTicker", [symbol], params);
+    return ticker as Ticker;
   }
 
   /** Of all symbols where none are named; those that changed, or with `newUpdates: false` all. */
   override async watchTickers(symbols?: Strings, params: Dict = {}): Promise<Tickers> {
-    await this.loadMarkets();
-    const requests = (symbols ?? (this.symbols as string[])).map((symbol) => this.tickerChannel(symbol, params));
-    return this.filterByArray(await this.newsOfAny<Ticker>(requests), "symbol");
+    return this.filterByArray(await this.latestTickers("watchTickers", symbols, params), "symbol");
   }
 
   /** Tickers, each with its best bid and ask. */
   override async watchBidsAsks(symbols?: Strings, params: Dict = {}): Promise<Tickers> {
-    return this.watchTickers(symbols, params);
+    return this.filterByArray(await this.latestTickers("watchBidsAsks", symbols, params), "symbol");
   }
 
   override async watchTrades(symbol: string, since?: Int, limit?: Int, params: Dict = {}): Promise<Trade[]> {
-    const id = await this.marketIdOf(symbol);
-    const rows = await this.newsOf<Trade>({ channel: "trades", symbol: id, ...params }, "public");
-    return this.filterBySinceLimit(rows, since, limit, "timestamp", true);
+    return this.rowsForSymbols<Trade>("watchTrades", "trades", [symbol], since, limit, params);
   }
 
   override async watchTradesForSymbols(
@@ -92,7 +94,7 @@ export class PerpdStreams extends PerpdSocketTrading {
     limit?: Int,
     params: Dict = {},
   ): Promise<Trade[]> {
-    return this.rowsForSymbols<Trade>("trades", symbols, since, limit, params);
+    return this.rowsForSymbols<Trade>("watchTradesForSymbols", "trades", symbols, since, limit, params);
   }
 
   override async watchLiquidations(
@@ -101,7 +103,7 @@ export class PerpdStreams extends PerpdSocketTrading {
     limit?: Int,
     params: Dict = {},
   ): Promise<Liquidation[]> {
-    return this.rowsForSymbols<Liquidation>("liquidations", [symbol], since, limit, params);
+    return this.rowsForSymbols<Liquidation>("watchLiquidations", "liquidations", [symbol], since, limit, params);
   }
 
   /** Of all symbols where none are named. */
@@ -111,7 +113,8 @@ export class PerpdStreams extends PerpdSocketTrading {
     limit?: Int,
     params: Dict = {},
   ): Promise<Liquidation[]> {
-    return this.rowsForSymbols<Liquidation>("liquidations", symbols, since, limit, params);
+    const method = "watchLiquidationsForSymbols";
+    return this.rowsForSymbols<Liquidation>(method, "liquidations", symbols, since, limit, params);
   }
 
   override async watchOHLCV(
@@ -121,19 +124,22 @@ export class PerpdStreams extends PerpdSocketTrading {
     limit?: Int,
     params: Dict = {},
   ): Promise<OHLCV[]> {
-    const id = await this.marketIdOf(symbol);
+    await this.loadMarkets();
     const interval = this.safeString(this.timeframes, timeframe, timeframe) as KlinesQuery["interval"];
-    const rows = await this.newsOf<OHLCV>({ channel: "klines", symbol: id, interval, ...params }, "public");
+    const request = { channel: "klines", symbol: this.marketId(symbol) as string, interval, ...params } as const;
+    const rows = await this.rowsOf<OHLCV>({ method: "watchOHLCV", requests: [request] }, "public");
     return this.filterBySinceLimit(rows, since, limit, 0, true);
   }
 
   override async watchOrders(symbol?: Str, since?: Int, limit?: Int, params: Dict = {}): Promise<Order[]> {
-    const rows = await this.newsOf<Order>(await this.accountChannel("orders", symbol, params), "private");
+    const request = await this.accountChannel("orders", symbol, params);
+    const rows = await this.rowsOf<Order>({ method: "watchOrders", requests: [request] }, "private");
     return this.filterBySinceLimit(rows, since, limit, "timestamp", true);
   }
 
   override async watchMyTrades(symbol?: Str, since?: Int, limit?: Int, params: Dict = {}): Promise<Trade[]> {
-    const rows = await this.newsOf<Trade>(await this.accountChannel("fills", symbol, params), "private");
+    const request = await this.accountChannel("fills", symbol, params);
+    const rows = await this.rowsOf<Trade>({ method: "watchMyTrades", requests: [request] }, "private");
     return this.filterBySinceLimit(rows, since, limit, "timestamp", true);
   }
 
@@ -141,15 +147,14 @@ export class PerpdStreams extends PerpdSocketTrading {
   override async watchPositions(symbols?: Strings, since?: Int, limit?: Int, params: Dict = {}): Promise<Position[]> {
     const request = await this.accountChannel("positions", undefined, params);
     const wanted = this.marketSymbols(symbols);
-    for (;;) {
-      const rows = await this.newsOf<Position>(request, "private");
-      const found = rows.filter(({ symbol }) => wanted === undefined || wanted.includes(symbol as string));
-      if (found.length > 0) return this.filterBySinceLimit(found, since, limit, "timestamp", true);
-    }
+    const rows = await this.rowsOf<Position>({ method: "watchPositions", requests: [request], wanted }, "private");
+    return this.filterBySinceLimit(rows, since, limit, "timestamp", true);
   }
 
   override async watchBalance(params: Dict = {}): Promise<Balances> {
-    return this.latestOf<Balances>(await this.accountChannel("balance", undefined, params), "private");
+    const request = await this.accountChannel("balance", undefined, params);
+    const [balance] = await this.rowsOf<Balances>({ method: "watchBalance", requests: [request] }, "private");
+    return balance as Balances;
   }
 
   protected override receive(client: SocketClient, hash: string, message: ChannelMessage): boolean {
@@ -162,14 +167,13 @@ export class PerpdStreams extends PerpdSocketTrading {
         return this.receiveState(client, hash, message, this.parseBalance(message.data));
       default:
         this.receiveRows(client, hash, message);
-        if (this.updatesOf(hash).hasNews) client.resolve(true, hash);
+        client.resolve(true, hash);
         return true;
     }
   }
 
   protected override forget(hash: string): void {
     this.localBooks.delete(hash);
-    this.changedBooks.delete(hash);
     this.updates.delete(hash);
   }
 
@@ -181,11 +185,11 @@ export class PerpdStreams extends PerpdSocketTrading {
   }
 
   private receiveBook(client: SocketClient, hash: string, message: OrderBookMessage): boolean {
-    const book = this.localBooks.get(hash) ?? { local: new LocalOrderBook(), time: 0 };
+    const book = this.localBooks.get(hash) ?? { local: new LocalOrderBook(), time: 0, changes: 0 };
     this.localBooks.set(hash, book);
     if (!book.local.apply(message)) return false;
     book.time = message.time;
-    this.changedBooks.add(hash);
+    book.changes++;
     client.resolve(true, hash);
     return true;
   }
@@ -241,7 +245,7 @@ export class PerpdStreams extends PerpdSocketTrading {
         const order = await this.fetchOrder(id as string);
         updates.put(id as string, orderVersion(order.info), order);
       }
-      if (updates.hasNews) client.resolve(true, hash);
+      client.resolve(true, hash);
     } catch (error) {
       client.reject(error as Error, hash);
     }
@@ -256,29 +260,14 @@ export class PerpdStreams extends PerpdSocketTrading {
     }
   }
 
-  /** The stream's state, once there is one that nobody was handed. What is left of a lost connection is none of now. */
-  private async latestOf<State>(request: ChannelRequest, access: "public" | "private"): Promise<State> {
-    const hash = streamOf(request);
-    const updates = this.updatesOf(hash);
-    if (!updates.hasNews || !this.isCurrent(hash)) await this.follow(request, access);
-    const [state] = updates.take(false);
-    return state as State;
-  }
-
-  private async newsOf<Row>(request: ChannelRequest, access: "public" | "private"): Promise<Row[]> {
-    const updates = this.updatesOf(streamOf(request));
-    if (!updates.hasNews) await this.follow(request, access);
-    return updates.take(this.newUpdates) as Row[];
-  }
-
-  /** The news of several public streams, once one of them has some. */
-  private async newsOfAny<Row>(requests: readonly ChannelRequest[]): Promise<Row[]> {
-    const updates = requests.map((request) => this.updatesOf(streamOf(request)));
-    while (!updates.some(({ hasNews }) => hasNews)) await this.followAny(requests);
-    return updates.flatMap((update) => update.take(this.newUpdates)) as Row[];
+  private async latestTickers(method: string, symbols: Strings, params: Dict): Promise<Ticker[]> {
+    await this.loadMarkets();
+    const requests = (symbols ?? (this.symbols as string[])).map((symbol) => this.tickerChannel(symbol, params));
+    return this.rowsOf<Ticker>({ method, requests }, "public");
   }
 
   private async rowsForSymbols<Row>(
+    method: string,
     channel: "trades" | "liquidations",
     symbols: Strings,
     since: Int,
@@ -288,12 +277,71 @@ export class PerpdStreams extends PerpdSocketTrading {
     await this.loadMarkets();
     const asked = symbols ?? (this.symbols as string[]);
     const requests = asked.map((symbol) => ({ channel, symbol: this.marketId(symbol) as string, ...params }));
-    const rows = this.sortBy(await this.newsOfAny<Row>(requests), "timestamp");
+    const rows = this.sortBy(await this.rowsOf<Row>({ method, requests }, "public"), "timestamp");
     return this.filterBySinceLimit(rows, since, limit, "timestamp", true);
   }
 
-  private followAny(requests: readonly ChannelRequest[]): Promise<unknown> {
-    return Promise.race(requests.map((request) => this.follow(request, "public")));
+  /** The news of several streams of a channel, once one of them has some. */
+  private rowsOf<Row>(words: Words, access: "public" | "private"): Promise<Row[]> {
+    const { requests, wanted } = words;
+    const ofWanted = (rows: unknown[]): unknown[] =>
+      wanted === undefined ? rows : rows.filter((row) => wanted.includes((row as Position).symbol as string));
+    return this.read<Row[]>(words, access, (place) => {
+      const streams = requests.map((request) => {
+        const hash = streamOf(request);
+        return { hash, updates: this.updatesOf(hash), isTold: !isOfState(request) || this.isCurrent(hash) };
+      });
+      const told = streams.filter(({ isTold }) => isTold);
+      const news = ofWanted(told.flatMap(({ hash, updates }) => updates.after(place.get(hash) ?? 0)));
+      if (news.length === 0) return undefined;
+      for (const { hash, updates } of told) place.set(hash, updates.changes);
+      return (this.newUpdates ? news : ofWanted(told.flatMap(({ updates }) => updates.known))) as Row[];
+    });
+  }
+
+  private async books(method: string, symbols: readonly string[], limit: Int, params: Dict): Promise<OrderBook> {
+    await this.loadMarkets();
+    const requests = symbols.map((symbol) => this.bookChannel(symbol, limit, params));
+    return this.read({ method, requests, limit }, "public", (place) => {
+      const told = [...place.keys()];
+      const [next] = requests
+        .map((request, i) => ({ hash: streamOf(request), symbol: symbols[i] as string }))
+        .filter(({ hash }) => this.isCurrent(hash) && this.changesOf(hash) > (place.get(hash) ?? 0))
+        .toSorted((a, b) => told.indexOf(a.hash) - told.indexOf(b.hash));
+      if (next === undefined) return undefined;
+      // To the end of the line.
+      place.delete(next.hash);
+      place.set(next.hash, this.changesOf(next.hash));
+      return this.orderBookOf(next.hash, next.symbol, limit);
+    });
+  }
+
+  /** By the reader of all calls in the same words. */
+  private read<News>(
+    words: Words,
+    access: "public" | "private",
+    find: (place: Place) => News | undefined,
+  ): Promise<News> {
+    const { method, requests, wanted, limit } = words;
+    const name = [method, requests.map(streamOf), wanted, limit].join(" ");
+    const reader = this.readers.get(name) ?? new Reader(words, requests.some(isOfState));
+    this.readers.set(name, reader);
+    const follow = () => Promise.race(requests.map((request) => this.follow(request, access)));
+    return (reader as Reader<News>).read(find, follow);
+  }
+
+  /** Ends the reading that is meant, and the streams of the channel that nobody reads then. */
+  protected async endReading(channel: ChannelRequest["channel"], isMeant: (words: Words) => boolean): Promise<void> {
+    for (const [name, reader] of this.readers) {
+      if (!isMeant(reader.words)) continue;
+      this.readers.delete(name);
+      reader.end(new UnsubscribeError(`${this.id} ${name}`));
+    }
+    await this.unfollow((request) => request.channel === channel && !this.isRead(streamOf(request)));
+  }
+
+  private isRead(hash: string): boolean {
+    return [...this.readers.values()].some(({ words }) => words.requests.some((request) => streamOf(request) === hash));
   }
 
   private bookChannel(symbol: string, limit: Int, params: Dict): ChannelRequest {
@@ -305,12 +353,11 @@ export class PerpdStreams extends PerpdSocketTrading {
     return { channel: "ticker", symbol: this.marketId(symbol) as string, updateMs: TICKER_UPDATE_MS, ...params };
   }
 
-  private hasNewBook(hash: string): boolean {
-    return this.changedBooks.has(hash) && this.isCurrent(hash);
+  private changesOf(hash: string): number {
+    return this.localBooks.get(hash)?.changes ?? 0;
   }
 
-  private takeBook(hash: string, symbol: string, limit: Int): OrderBook {
-    this.changedBooks.delete(hash);
+  private orderBookOf(hash: string, symbol: string, limit: Int): OrderBook {
     const { local, time } = this.localBooks.get(hash) as Book;
     const [bids, asks] = [local.bids.slice(0, limit), local.asks.slice(0, limit)];
     return { ...this.parseOrderBook({ bids, asks }, symbol, time), nonce: local.sequence } as OrderBook;
@@ -324,16 +371,13 @@ export class PerpdStreams extends PerpdSocketTrading {
     return updates;
   }
 
-  private async marketIdOf(symbol: string): Promise<string> {
-    await this.loadMarkets();
-    return this.marketId(symbol) as string;
-  }
-
   private async accountChannel(channel: ChannelRequest["channel"], symbol: Str, params: Dict): Promise<ChannelRequest> {
     await this.loadMarkets();
     return { channel, ...this.given({ symbol: this.marketOrNone(symbol)?.id }), ...params };
   }
 }
+
+const isOfState = ({ channel }: ChannelRequest): boolean => STATES.has(channel);
 
 /** What of an order makes it another one to whoever watches it. */
 const orderVersion = ({ status, filledQuantity, quantity, price, updatedAt }: api.Order): string =>

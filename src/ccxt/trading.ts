@@ -1,4 +1,5 @@
 import {
+  BadRequest,
   type Dict,
   type Int,
   InvalidOrder,
@@ -9,6 +10,7 @@ import {
   type Position,
   type Str,
 } from "ccxt";
+import { isOrderReference } from "../client/paths.ts";
 import type * as api from "../client/types.ts";
 import { DEFAULT_LIMIT } from "./base.ts";
 import { type Condition, readCondition } from "./condition.ts";
@@ -225,7 +227,9 @@ export class PerpdTrading extends PerpdSettings {
 
   /** The last part of an order's path, among the params that are left. */
   private orderReference(id: string, { clientOrderId, ...rest }: Dict): Dict {
-    return { ...rest, id: clientOrderId === undefined ? id : `client:${clientOrderId}` };
+    const reference = clientOrderId === undefined ? id : `client:${clientOrderId}`;
+    if (isOrderReference(reference)) return { ...rest, id: reference };
+    throw new BadRequest(`${this.id} no order has the id ${reference}: nothing was sent`);
   }
 
   /** The fields that name an order in a message, with the params that are left. */

@@ -2,65 +2,69 @@ import type { Dict, Str, Strings } from "ccxt";
 import type { ChannelRequest } from "../client/types.ts";
 import { PerpdStreams } from "./streams.ts";
 
-/** unWatch*: ends what watch* began, at any depth or pace. Whoever waits for it is told by UnsubscribeError. */
+/**
+ * unWatch*: ends what the watch* of its name began, at any depth or pace; a stream ends with the last method that reads
+ * it. Whoever waits is told by UnsubscribeError.
+ */
 export class PerpdUnwatch extends PerpdStreams {
   override async unWatchOrderBook(symbol: string, _params: Dict = {}): Promise<void> {
-    return this.end("orderbook", [symbol]);
+    return this.end("watchOrderBook", "orderbook", [symbol]);
   }
 
   override async unWatchOrderBookForSymbols(symbols: string[], _params: Dict = {}): Promise<void> {
-    return this.end("orderbook", symbols);
+    return this.end("watchOrderBookForSymbols", "orderbook", symbols);
   }
 
   override async unWatchTrades(symbol: string, _params: Dict = {}): Promise<void> {
-    return this.end("trades", [symbol]);
+    return this.end("watchTrades", "trades", [symbol]);
   }
 
   override async unWatchTradesForSymbols(symbols: string[], _params: Dict = {}): Promise<void> {
-    return this.end("trades", symbols);
+    return this.end("watchTradesForSymbols", "trades", symbols);
   }
 
   override async unWatchTicker(symbol: string, _params: Dict = {}): Promise<void> {
-    return this.end("ticker", [symbol]);
+    return this.end("watchTicker", "ticker", [symbol]);
   }
 
   /** All of them where none are named, here and below. */
   override async unWatchTickers(symbols?: Strings, _params: Dict = {}): Promise<void> {
-    return this.end("ticker", symbols);
+    return this.end("watchTickers", "ticker", symbols);
   }
 
   override async unWatchBidsAsks(symbols?: Strings, _params: Dict = {}): Promise<void> {
-    return this.end("ticker", symbols);
+    return this.end("watchBidsAsks", "ticker", symbols);
   }
 
   override async unWatchOHLCV(symbol: string, timeframe = "1m", _params: Dict = {}): Promise<void> {
     const interval = this.safeString(this.timeframes, timeframe, timeframe);
-    return this.end("klines", [symbol], (request) => request.interval === interval);
+    return this.end("watchOHLCV", "klines", [symbol], (request) => request.interval === interval);
   }
 
   override async unWatchOrders(symbol?: Str, _params: Dict = {}): Promise<void> {
-    return this.end("orders", symbol === undefined ? undefined : [symbol]);
+    return this.end("watchOrders", "orders", symbol === undefined ? undefined : [symbol]);
   }
 
   override async unWatchMyTrades(symbol?: Str, _params: Dict = {}): Promise<void> {
-    return this.end("fills", symbol === undefined ? undefined : [symbol]);
+    return this.end("watchMyTrades", "fills", symbol === undefined ? undefined : [symbol]);
   }
 
-  /** What is watched is all positions. */
-  override async unWatchPositions(_symbols?: Strings, _params: Dict = {}): Promise<void> {
-    return this.end("positions", undefined);
+  override async unWatchPositions(symbols?: Strings, _params: Dict = {}): Promise<void> {
+    return this.end("watchPositions", "positions", symbols);
   }
 
   private async end(
+    method: string,
     channel: ChannelRequest["channel"],
     symbols: Strings,
     isMeant: (request: ChannelRequest) => boolean = () => true,
   ): Promise<void> {
     await this.loadMarkets();
-    const ids = symbols?.map((symbol) => this.marketId(symbol));
-    await this.unfollow((request) => {
-      if (request.channel !== channel || !isMeant(request)) return false;
-      return ids === undefined || ids.includes(request.symbol);
+    const named = this.marketSymbols(symbols);
+    await this.endReading(channel, (words) => {
+      if (words.method !== method) return false;
+      const read = words.wanted ?? words.requests.filter(isMeant).map(({ symbol }) => this.safeSymbol(symbol));
+      return named === undefined ? read.length > 0 : read.some((symbol) => named.includes(symbol));
     });
   }
 }

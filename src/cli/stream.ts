@@ -1,6 +1,6 @@
 import type { PerpdError } from "../client/error.ts";
 import { LocalOrderBook } from "../client/order-book.ts";
-import type { ChannelMessage, ChannelRequest, KlinesQuery } from "../client/types.ts";
+import type { BookDepth, ChannelMessage, ChannelRequest, KlinesQuery } from "../client/types.ts";
 import { type Command, count, oneOf, text, type Values } from "./command.ts";
 import { DONE } from "./exit-codes.ts";
 import { type Paint, signed } from "./terminal.ts";
@@ -62,7 +62,7 @@ function requestOf(name: string, symbol: string | undefined, values: Values): Ch
   return {
     channel,
     ...(symbol !== undefined && { symbol }),
-    ...(channel === "orderbook" && { depth: count(values, "depth") ?? 5 }),
+    ...(channel === "orderbook" && { depth: (count(values, "depth") ?? 5) as BookDepth }),
     ...(channel === "klines" && { interval: (text(values, "interval") ?? "1m") as KlinesQuery["interval"] }),
   };
 }

@@ -1,3 +1,4 @@
+import { isOrderReference } from "../client/paths.ts";
 import type { Order, PlacedOrder, TriedOrder } from "../client/types.ts";
 import { orderTable } from "./account.ts";
 import { type Call, type Command, oneOf, PartlyFailedError, text, UsageError } from "./command.ts";
@@ -50,6 +51,7 @@ export const amend: Command = {
   },
   needsCredentials: true,
   async run({ client, positionals: [id = ""], values, terminal: { print, paint }, asJson }) {
+    if (!isOrderReference(id)) throw new UsageError("amend takes the number of an order, or client:NAME");
     const [price, quantity] = [text(values, "price"), text(values, "quantity")];
     const displayQuantity = text(values, "display");
     if ((price ?? quantity ?? displayQuantity) === undefined)

@@ -1,4 +1,5 @@
 import WebSocket from "ws";
+import { orderPart, part } from "./paths.ts";
 import { type ClientOptions, type Repeatable, Requests } from "./requests.ts";
 import { Stream, type StreamHandlers, type StreamOptions, type WebSocketConstructor } from "./stream.ts";
 import type * as api from "./types.ts";
@@ -62,7 +63,7 @@ export class PerpdClient {
   }
 
   async revokeKey(apiKey: string): Promise<void> {
-    await this.requests.delete(`/auth/keys/${encodeURIComponent(apiKey)}`);
+    await this.requests.delete(`/auth/keys/${part(apiKey, "apiKey")}`);
   }
 
   // ---- trading ------------------------------------------------------------------------------------------------------
@@ -81,8 +82,8 @@ export class PerpdClient {
   }
 
   /** By order id, or `client:` and the client order id. The quantity includes what has been filled. */
-  amendOrder(id: string, changes: api.OrderChanges): Promise<api.PlacedOrder> {
-    return this.requests.patch(`/orders/${encodeId(id)}`, changes);
+  async amendOrder(id: string, changes: api.OrderChanges): Promise<api.PlacedOrder> {
+    return this.requests.patch(`/orders/${orderPart(id)}`, changes);
   }
 
   /**
@@ -96,8 +97,8 @@ export class PerpdClient {
   }
 
   /** By order id, or `client:` and the client order id. */
-  cancelOrder(id: string): Promise<api.Order> {
-    return this.requests.delete(`/orders/${encodeId(id)}`);
+  async cancelOrder(id: string): Promise<api.Order> {
+    return this.requests.delete(`/orders/${orderPart(id)}`);
   }
 
   cancelOrders(which: api.CancelAllQuery = {}): Promise<api.CanceledOrders> {
@@ -110,8 +111,8 @@ export class PerpdClient {
   }
 
   /** By order id, or `client:` and the client order id. */
-  order(id: string): Promise<api.Order> {
-    return this.requests.get(`/orders/${encodeId(id)}`);
+  async order(id: string): Promise<api.Order> {
+    return this.requests.get(`/orders/${orderPart(id)}`);
   }
 
   openOrders(query: api.OpenOrdersQuery = {}): Promise<api.OrderList> {
@@ -127,26 +128,26 @@ export class PerpdClient {
   }
 
   /** Open or not, with the leverage and margin mode that are set. */
-  position(symbol: string): Promise<api.Position> {
-    return this.requests.get(`/positions/${encodeURIComponent(symbol)}`);
+  async position(symbol: string): Promise<api.Position> {
+    return this.requests.get(`/positions/${part(symbol, "symbol")}`);
   }
 
   /** All of it and at market, unless said otherwise. */
-  closePosition(symbol: string, how: api.CloseRequest = {}): Promise<api.PlacedOrder> {
-    return this.requests.post(`/positions/${encodeURIComponent(symbol)}/close`, how);
+  async closePosition(symbol: string, how: api.CloseRequest = {}): Promise<api.PlacedOrder> {
+    return this.requests.post(`/positions/${part(symbol, "symbol")}/close`, how);
   }
 
-  setLeverage(symbol: string, leverage: number): Promise<api.Leverage> {
-    return this.requests.post(`/positions/${encodeURIComponent(symbol)}/leverage`, { leverage }, REPEATABLE);
+  async setLeverage(symbol: string, leverage: number): Promise<api.Leverage> {
+    return this.requests.post(`/positions/${part(symbol, "symbol")}/leverage`, { leverage }, REPEATABLE);
   }
 
-  setMarginMode(symbol: string, mode: api.MarginMode["marginMode"]): Promise<api.MarginMode> {
-    return this.requests.post(`/positions/${encodeURIComponent(symbol)}/margin-mode`, { mode }, REPEATABLE);
+  async setMarginMode(symbol: string, mode: api.MarginMode["marginMode"]): Promise<api.MarginMode> {
+    return this.requests.post(`/positions/${part(symbol, "symbol")}/margin-mode`, { mode }, REPEATABLE);
   }
 
   /** Adds to an isolated position's margin; a negative amount takes out. */
-  moveMargin(symbol: string, amount: string): Promise<api.Position> {
-    return this.requests.post(`/positions/${encodeURIComponent(symbol)}/margin`, { amount });
+  async moveMargin(symbol: string, amount: string): Promise<api.Position> {
+    return this.requests.post(`/positions/${part(symbol, "symbol")}/margin`, { amount });
   }
 
   // ---- account ------------------------------------------------------------------------------------------------------
@@ -244,17 +245,17 @@ export class PerpdClient {
 
   // ---- operator (the client's token is the operator's) --------------------------------------------------------------
 
-  setIndexPrice(symbol: string, price: string): Promise<api.IndexPrice> {
-    return this.requests.put(`/operator/index/${encodeURIComponent(symbol)}`, { price });
+  async setIndexPrice(symbol: string, price: string): Promise<api.IndexPrice> {
+    return this.requests.put(`/operator/index/${part(symbol, "symbol")}`, { price });
   }
 
   /** Halts trading in a symbol until resume(). */
-  halt(symbol: string, mode: api.HaltMode = "CANCEL_ONLY"): Promise<api.TradingStatus> {
-    return this.requests.post(`/operator/symbols/${encodeURIComponent(symbol)}/halt`, { mode });
+  async halt(symbol: string, mode: api.HaltMode = "CANCEL_ONLY"): Promise<api.TradingStatus> {
+    return this.requests.post(`/operator/symbols/${part(symbol, "symbol")}/halt`, { mode });
   }
 
-  resume(symbol: string): Promise<api.TradingStatus> {
-    return this.requests.post(`/operator/symbols/${encodeURIComponent(symbol)}/resume`);
+  async resume(symbol: string): Promise<api.TradingStatus> {
+    return this.requests.post(`/operator/symbols/${part(symbol, "symbol")}/resume`);
   }
 
   audit(): Promise<api.Audit> {
@@ -272,6 +273,3 @@ export class PerpdClient {
     return new Stream(this.WebSocket, url, () => this.requests.socketCredentials(), channels, handlers, options);
   }
 }
-
-/** The colon of `client:ID` stays as it is. */
-const encodeId = (id: string): string => encodeURIComponent(id).replace(/%3A/g, ":");

@@ -33,7 +33,7 @@ export type WebSocketConstructor = new (url: string) => WebSocketLike;
 
 export interface StreamHandlers {
   onMessage(message: ChannelMessage): void;
-  /** The stream has ended for good: the exchange refused to authenticate or to subscribe. */
+  /** The stream has ended for good: the exchange refused to authenticate or to subscribe, be it again. */
   onError?(error: PerpdError): void;
   /**
    * The connection is lost; the stream tries again by itself. What was missed comes then, or else a snapshot; orders
@@ -61,7 +61,8 @@ interface Reply extends Partial<ErrorBody> {
 
 /**
  * Subscriptions that outlive their connection, and trading over it: each of those methods resolves with what REST would
- * answer, or rejects with PerpdError. See PerpdClient.stream.
+ * answer, or rejects with PerpdError. Without a connection its code is DISCONNECTED, and it is retryable until the stream
+ * has ended: from then on it is what has ended it, the exchange's refusal or close(). See PerpdClient.stream.
  */
 export class Stream {
   /** Resolves when a connection has subscribed for the first time; rejects with PerpdError when that is refused. */
@@ -84,7 +85,8 @@ export class Stream {
   private nextId = 1;
   private retryMs = FIRST_RETRY_MS;
   private retryTimer: NodeJS.Timeout | null = null;
-  private closed = false;
+  /** Why nothing can come of it any more. */
+  private ended: PerpdError | null = null;
 
   constructor(
     WebSocket: WebSocketConstructor,
@@ -163,15 +165,33 @@ export class Stream {
   /** Asks for a new snapshot of the stream that the message belongs to; what comes before it is left out. */
   resync(message: Names): void {
     this.places.delete(streamOf(message));
-    this.ask("subscribe", { channels: [namesOf(message)] }).catch(() => {});
+    this.ask("subscribe", { channels: [namesOf(message)] }).catch((error: PerpdError) => {
+      // Without a connection there will be another, which subscribes to everything.
+      if (error.code !== DISCONNECTED) this.refuse(error);
+    });
   }
 
   close(): void {
-    this.closed = true;
+    this.end(disconnected("the stream was closed", false));
+  }
+
+  private end(reason: PerpdError): void {
+    this.ended ??= reason;
     this.isOpen = false;
     if (this.retryTimer !== null) clearTimeout(this.retryTimer);
-    this.refuseReady(disconnected("closed"));
+    this.refuseReady(this.ended);
     this.socket?.close();
+  }
+
+  /** The exchange does not authenticate it or subscribe: another connection tries again, or nothing helps. */
+  private refuse(error: PerpdError): void {
+    if (this.ended !== null) return;
+    if (error.retryable || isReplayed(error)) {
+      this.socket?.close();
+      return;
+    }
+    this.end(error);
+    this.handlers.onError?.(error);
   }
 
   private connect(onReady: () => void): void {
@@ -194,12 +214,7 @@ export class Stream {
           this.retryMs = FIRST_RETRY_MS;
           onReady();
         },
-        (error: PerpdError) => {
-          if (error.retryable || isReplayed(error)) return socket.close();
-          this.refuseReady(error);
-          this.close();
-          this.handlers.onError?.(error);
-        },
+        (error: PerpdError) => this.refuse(error),
       );
     };
     socket.onmessage = (event: { data: unknown }) => {
@@ -213,10 +228,10 @@ export class Stream {
 
   private lose(onReady: () => void): void {
     this.isOpen = false;
-    const lost = disconnected("the connection was lost");
+    const lost = disconnected("the connection was lost", this.ended === null);
     for (const { reject } of this.waiting.values()) reject(lost);
     this.waiting.clear();
-    if (this.closed) return;
+    if (this.ended !== null) return;
     this.retryTimer = setTimeout(() => this.connect(onReady), jittered(this.retryMs));
     this.retryMs = Math.min(2 * this.retryMs, LAST_RETRY_MS);
     // The last thing, since it may close the stream.
@@ -247,7 +262,7 @@ export class Stream {
 
   /** What is no part of subscribing: that is done again with each connection, this is not. */
   private async ask(op: string, fields: object): Promise<Reply> {
-    if (!this.isOpen) throw disconnected("not connected: nothing was sent");
+    if (!this.isOpen) throw this.ended ?? disconnected("not connected: nothing was sent", true);
     return this.request(op, fields);
   }
 
@@ -280,8 +295,9 @@ export class Stream {
   }
 }
 
-const disconnected = (message: string): PerpdError =>
-  new PerpdError(0, { code: "DISCONNECTED", message, retryable: true });
+const DISCONNECTED = "DISCONNECTED";
+const disconnected = (message: string, retryable: boolean): PerpdError =>
+  new PerpdError(0, { code: DISCONNECTED, message, retryable });
 
 /** What tells the streams of a connection apart. */
 interface Names {

@@ -2,6 +2,7 @@ import type { Static } from "typebox";
 import type * as account from "../wire/schema/account.ts";
 import type * as auth from "../wire/schema/auth.ts";
 import type * as batch from "../wire/schema/batch.ts";
+import type * as channels from "../wire/schema/channels.ts";
 import type * as market from "../wire/schema/market.ts";
 import type * as orders from "../wire/schema/orders.ts";
 import type * as risk from "../wire/schema/risk.ts";
@@ -87,12 +88,17 @@ export interface Page<T> {
 
 // ---- streams --------------------------------------------------------------------------------------------------------
 
+/** The exchange keeps a stream for each of these. */
+export type BookDepth = NonNullable<Static<typeof channels.CHANNELS.orderbook>["depth"]>;
+export type BookPaceMs = NonNullable<Static<typeof channels.CHANNELS.orderbook>["updateMs"]>;
+export type TickerPaceMs = NonNullable<Static<typeof channels.CHANNELS.ticker>["updateMs"]>;
+
 /** A channel as a client subscribes to it. */
 export interface ChannelRequest {
   channel: ChannelMessage["channel"];
   symbol?: string;
-  depth?: number;
-  updateMs?: number;
+  depth?: BookDepth;
+  updateMs?: BookPaceMs | TickerPaceMs;
   interval?: KlinesQuery["interval"];
   /** The last sequence that was seen of the stream: what was missed since takes the snapshot's place, if it can. */
   resume?: number;
@@ -109,7 +115,7 @@ interface StreamMessage {
 export interface OrderBookMessage extends StreamMessage {
   channel: "orderbook";
   symbol: string;
-  depth: number;
+  depth: BookDepth;
   checksum: number;
   time: number;
   bids: Level[];
@@ -133,7 +139,7 @@ export interface LiquidationsMessage extends StreamMessage {
 export interface TickerMessage extends StreamMessage {
   channel: "ticker";
   symbol: string;
-  updateMs: number;
+  updateMs: TickerPaceMs;
   data: Ticker;
 }
 

@@ -1,4 +1,4 @@
-import { PerpdClient } from "perpd/client";
+import { PerpdClient, type StreamHandlers } from "perpd/client";
 
 /**
  * Quotes both sides of a market around its mark price, lower when it is long and higher when it is short, until Ctrl-C.
@@ -6,19 +6,17 @@ import { PerpdClient } from "perpd/client";
  *     PERPD_TOKEN=... node dist/src/examples/market-maker.js BTC-PERP 0.01
  */
 const [symbol = "BTC-PERP", quantity = "0.01"] = process.argv.slice(2);
-const url = process.env.PERPD_URL ?? "http://127.0.0.1:8080";
-const client = new PerpdClient({ baseUrl: `${url.replace(/\/v1$/, "")}/v1`, token: process.env.PERPD_TOKEN ?? "" });
-const HALF_SPREAD = 0.0005;
-/** How far the quotes move for each quantity that is held. */
-const LEAN = 0.0001;
-const instrument = (await client.symbols()).data.find((each) => each.symbol === symbol);
-if (instrument === undefined) throw new Error(`there is no ${symbol}`);
-const tick = Number(instrument.tickSize);
-const onTick = (price: number) =>
-  (Math.round(price / tick) * tick).toFixed(instrument.tickSize.split(".")[1]?.length ?? 0);
+const { PERPD_URL: url = "http://127.0.0.1:8080", PERPD_TOKEN: token = "" } = process.env;
+if (token === "") fail("set PERPD_TOKEN to the token of a session, such as that of the demo account");
+const client = new PerpdClient({ baseUrl: `${url.replace(/\/v1$/, "")}/v1`, token });
+/** Of the price: how far each quote is from it, and how far both move for each quantity that is held. */
+const [HALF_SPREAD, LEAN] = [0.0005, 0.0001];
+const { data: listed } = await client.symbols();
+const { tickSize } = listed.find((each) => each.symbol === symbol) ?? fail(`there is no ${symbol}`);
+const [tick, decimals] = [Number(tickSize), tickSize.split(".")[1]?.length ?? 0];
+const onTick = (price: number) => (Math.round(price / tick) * tick).toFixed(decimals);
 
-let [mark, position, quoted, resting] = [0, 0, "", [] as string[]];
-let work = Promise.resolve();
+let [mark, position, quoted, resting, work] = [0, 0, "", [] as string[], Promise.resolve()];
 
 async function quote(): Promise<void> {
   const middle = mark * (1 - (LEAN * position) / Number(quantity));
@@ -36,24 +34,26 @@ async function quote(): Promise<void> {
 }
 
 const channels = [{ channel: "ticker", symbol, updateMs: 100 } as const, { channel: "positions", symbol } as const];
-const stream = client.stream(
-  channels,
-  {
-    onMessage(message) {
-      if (message.channel === "ticker") mark = Number(message.data.markPrice);
-      // It begins a connection, and holds what is open only; the quotes of the one before have been taken back.
-      if (message.channel === "positions" && message.type === "SNAPSHOT") [position, quoted] = [0, ""];
-      if (message.channel === "positions")
-        for (const { side, size } of message.data) position = side === "SHORT" ? -Number(size) : Number(size);
-      work = work.then(quote).catch((error: Error) => console.error(error.message));
-    },
-    onError: (error) => console.error(error.message),
+const handlers: StreamHandlers = {
+  onMessage(message) {
+    if (message.channel === "ticker") mark = Number(message.data.markPrice);
+    // It begins a connection, and holds what is open only; the quotes of the one before have been taken back.
+    if (message.channel === "positions" && message.type === "SNAPSHOT") [position, quoted] = [0, ""];
+    if (message.channel === "positions")
+      for (const { side, size } of message.data) position = side === "SHORT" ? -Number(size) : Number(size);
+    work = work.then(quote).catch((error: Error) => console.error(error.message));
   },
-  { cancelOnDisconnect: true },
-);
+  onError: ({ message }) => fail(message),
+};
+const stream = client.stream(channels, handlers, { cancelOnDisconnect: true });
 
 process.once("SIGINT", async () => {
   await work;
   await stream.cancelOrders({ symbol });
   stream.close();
 });
+
+function fail(reason: string): never {
+  console.error(reason);
+  process.exit(1);
+}

@@ -49,6 +49,8 @@ test("a request is signed as the API asks: timestamp, method, path with query, b
   const exchange = new perpd({ apiKey: "K", secret: "S", hostname: "example.com:1" });
   const read = exchange.sign("orders/{id}", "private", "GET", { id: "client:a.b", x: "1 2" });
   assert.equal(read.url, "http://example.com:1/v1/orders/client:a.b?x=1%202");
+  const odd = exchange.sign("positions/{symbol}", "private", "GET", { symbol: "a/b?c#d %" });
+  assert.equal(odd.url, "http://example.com:1/v1/positions/a%2Fb%3Fc%23d%20%25");
   const write = exchange.sign("positions/{symbol}/leverage", "private", "POST", { symbol: "BTC-PERP", leverage: 5 });
   assert.equal(write.body, '{"leverage":5}');
   assert.equal(write.headers["X-Api-Key"], "K");

@@ -687,6 +687,8 @@ const METHODS: Record<string, () => Promise<void> | void> = {
       ],
     );
     assert.deepEqual(await taker.fetchLedger("USDC", Date.now() + 60_000), []);
+    // Nothing is told in another asset than that which was moved.
+    assert.deepEqual([await taker.fetchLedger("BTC"), await taker.fetchDepositsWithdrawals("BTC")], [[], []]);
     const rebate = { ...first?.info, type: "FEE", amount: "0.5" };
     assert.deepEqual([taker.parseLedgerEntry(rebate).type, taker.parseLedgerEntry(rebate).direction], ["rebate", "in"]);
   },
@@ -741,6 +743,21 @@ test("what is read from a time on, so many at a time, is everything", async () =
 });
 
 for (const [name, run] of Object.entries(METHODS)) test(name, run);
+
+test("what is no order's id is not sent: it would be another request", async () => {
+  const order = await maker.createLimitBuyOrder(SOL, 1, 140);
+  const refused = { name: "BadRequest", message: /nothing was sent/ };
+  for (const id of ["../orders", "history", "", ".", "1?symbol=SOL-PERP", "1/../../orders", "%2e%2e/orders", "01"]) {
+    await assert.rejects(maker.cancelOrder(id, SOL), refused, id);
+    await assert.rejects(maker.fetchOrder(id, SOL), refused, id);
+    await assert.rejects(maker.editOrder(id, SOL, "limit", "buy", 2), refused, id);
+    await assert.rejects(maker.cancelOrders([id]), refused, id);
+    await assert.rejects(maker.cancelOrder("", SOL, { clientOrderId: `${id}/` }), refused, id);
+  }
+  await assert.rejects(maker.fetchOrder(undefined as unknown as string), refused);
+  assert.equal((await maker.fetchOrder(idOf(order))).status, "open");
+  await maker.cancelOrder(idOf(order));
+});
 
 test("nothing is claimed that is not tested, and nothing tested that is not claimed", () => {
   const claimed = Object.entries(maker.has as Dict)

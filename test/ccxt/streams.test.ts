@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, type TestContext, test } from "node:test";
 import type { Dict, Order } from "ccxt";
-import type { SocketClient } from "../../src/ccxt/connection.ts";
 import type { perpd } from "../../src/ccxt/index.ts";
 import { until } from "../e2e/support/wait.ts";
+import { connectionOf, subscribed } from "./support/connection.ts";
 import { BTC, ETH, type Market, openMarket, programOf } from "./support/market.ts";
 import * as check from "./support/structures.ts";
 
@@ -32,11 +32,6 @@ async function open(t: TestContext, options: Dict = {}): Promise<perpd> {
 const take = (amount: number) => market.taker.exchange.createMarketBuyOrder(BTC, amount);
 /** ccxt rejects what waits when a program is closed. */
 const ignore = () => {};
-
-function connectionOf(program: perpd): SocketClient & { connection: { terminate(): void } } {
-  const [client] = Object.values(program.clients as Dict);
-  return client;
-}
 
 /** By the name in `has`. */
 const METHODS: Record<string, (t: TestContext) => Promise<void>> = {
@@ -343,6 +338,7 @@ const METHODS: Record<string, (t: TestContext) => Promise<void>> = {
     const program = await open(t);
     const [position] = await program.watchPositions([BTC]);
     check.checkPosition(program, position as Dict, BTC);
+    assert.deepEqual(await program.watchPositions(), [position], "whoever asks in other words is told what there is");
     const next = program.watchPositions();
     await take(0.05);
     const [changed] = await next;
@@ -358,15 +354,6 @@ const METHODS: Record<string, (t: TestContext) => Promise<void>> = {
     check.checkBalance(program, await next);
   },
 };
-
-/** The first snapshot of what the program watches has come. */
-async function subscribed(program: perpd): Promise<void> {
-  await until("a snapshot", () => {
-    const subscriptions = Object.entries(connectionOf(program)?.subscriptions ?? {});
-    const streams = subscriptions.filter(([, subscription]) => subscription?.request !== undefined);
-    return streams.length > 0 && streams.every(([, subscription]) => subscription?.sequence !== null);
-  });
-}
 
 /** An order over the WebSocket that waits for its price; it is canceled again. */
 async function waits(t: TestContext, create: (program: perpd) => Promise<Order>, type: string): Promise<void> {

@@ -118,6 +118,12 @@ test("orders are canceled whatever became of the others, and each that was not i
   const [canceled, ...others] = JSON.parse(json.out) as Order[];
   assert.deepEqual([json.code, canceled?.clientOrderId, canceled?.status, others], [1, "again", "CANCELED", []]);
   assert.match(json.error, /^999999: ORDER_NOT_FOUND: .*\n$/);
+  // What is no id would be another request: all orders, say.
+  await out("order", "buy", "BTC-PERP", "0.1", "60000", "--name", "still");
+  const astray = await run(["cancel", "../orders", "history"]);
+  assert.deepEqual([astray.code, astray.out], [1, ""]);
+  assert.match(astray.error, /^\.\.\/orders: BAD_VALUE: .*nothing was sent.*\nhistory: BAD_VALUE: .*\n$/);
+  await out("cancel", "client:still");
   const none = await run(["cancel", "999999", "--json"]);
   assert.deepEqual([none.code, none.out], [1, "[]\n"]);
 });
@@ -145,6 +151,7 @@ test("what cannot be meant is exit code 2, and says how it is meant", async () =
     ],
     [["order", "buy", "X", "1", "2", "--trail", "0.01"], /an order that trails is at market/],
     [["order", "buy", "X", "1", "market", "--from", "2"], /--from goes with --trail/],
+    [["amend", "../orders", "--price", "1"], /amend takes the number of an order, or client:NAME/],
     [["amend", "1"], /amend takes --price, --quantity or --display/],
     [["margin", "X"], /margin takes cross, isolated, --add or --remove/],
     [["margin", "X", "cross", "--add", "1"], /margin takes cross, isolated, --add or --remove/],

@@ -5,6 +5,8 @@ import type { AddressInfo } from "node:net";
 import { after, before, beforeEach, test } from "node:test";
 import { PerpdClient } from "../../src/client/client.ts";
 import { PerpdError } from "../../src/client/error.ts";
+import { isOrderReference } from "../../src/client/paths.ts";
+import { OrderReference } from "../../src/wire/schema/scalars.ts";
 
 interface Seen {
   request: string;
@@ -94,6 +96,69 @@ test("each method is the request that the API names", async () => {
     await call();
     assert.equal(seen[0]?.request, request);
     if (body !== undefined) assert.deepEqual(JSON.parse(seen[0]?.body ?? ""), body, request);
+  }
+});
+
+test("what would be another path is not sent", async () => {
+  const client = new PerpdClient({ baseUrl });
+  const ids = [
+    "../orders",
+    "history",
+    "",
+    ".",
+    "..",
+    "1?symbol=BTC-PERP",
+    "1/../..",
+    "%2e%2e",
+    "01",
+    "client:",
+    "client:a b",
+  ];
+  const byId = [...ids, `client:${"a".repeat(37)}`].flatMap((id) => [
+    () => client.order(id),
+    () => client.cancelOrder(id),
+    () => client.amendOrder(id, { price: "1" }),
+  ]);
+  for (const call of byId)
+    await assert.rejects(call(), { name: "PerpdError", code: "BAD_VALUE", status: 400, field: "id", retryable: false });
+  const byName = ["", ".", ".."].flatMap((name) => [
+    () => client.position(name),
+    () => client.closePosition(name),
+    () => client.setLeverage(name, 1),
+    () => client.setMarginMode(name, "CROSS"),
+    () => client.moveMargin(name, "1"),
+    () => client.setIndexPrice(name, "1"),
+    () => client.halt(name),
+    () => client.resume(name),
+    () => client.revokeKey(name),
+  ]);
+  for (const call of byName) await assert.rejects(call(), { name: "PerpdError", code: "BAD_VALUE" });
+  assert.equal(seen.length, 0);
+  await client.position("a/../b");
+  assert.equal(seen[0]?.request, "GET /v1/positions/a%2F..%2Fb");
+});
+
+test("an order is named as the API has it", () => {
+  const api = new RegExp((OrderReference as unknown as { pattern: string }).pattern);
+  const [digits, letters] = ["9".repeat(16), "a".repeat(36)];
+  const named = ["1", digits, "client:aZ0_.:-", "client:client:1", `client:${letters}`];
+  const not = [
+    "",
+    "0",
+    "01",
+    `${digits}9`,
+    "client:",
+    `client:${letters}a`,
+    "client:/",
+    "client:é",
+    "x",
+    "-1",
+    "1\n",
+    " 1",
+  ];
+  for (const name of [...named, ...not]) {
+    assert.equal(isOrderReference(name), named.includes(name), name);
+    assert.equal(api.test(name), named.includes(name), name);
   }
 });
 

@@ -45,6 +45,13 @@ test("a gap, or a checksum that differs, is noticed, and a snapshot heals it", (
   }
 });
 
+test("a snapshot takes the place of all that was there before, on both sides", () => {
+  const book = new LocalOrderBook();
+  book.apply(snapshot(1, { bids: [["64999", "1"]], asks: [["65002", "1"]], checksum: 0 }));
+  assert.equal(book.apply(snapshot(5)), true);
+  assert.deepEqual([book.bids, book.asks], [KNOWN.bids, KNOWN.asks]);
+});
+
 test("an empty book has the checksum of nothing", () => {
   const book = new LocalOrderBook();
   assert.equal(book.apply(snapshot(1, { bids: [], asks: [], checksum: 0 })), true);

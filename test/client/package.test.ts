@@ -60,12 +60,14 @@ test("a program that installs the package gets the client, the ccxt class and th
   symlinkSync(join(TOP, "node_modules/ccxt"), join(folder, "node_modules/ccxt"));
   const use = `import type { Order } from "ccxt";
 import { perpd } from "perpd/ccxt";
-import { PerpdClient, type NewOrder } from "perpd/client";
+import { type ChannelRequest, PerpdClient, type NewOrder } from "perpd/client";
 const client = new PerpdClient({ baseUrl: "http://127.0.0.1:1/v1", retries: 0 });
 const order: NewOrder = { symbol: "BTC-PERP", side: "BUY", type: "LIMIT", price: "1", quantity: "1" };
 export const placed: Promise<string> = client.placeOrder(order).then(({ orderId }) => orderId);
 // @ts-expect-error: prices are strings
 client.placeOrder({ ...order, price: 1 }).catch(() => {});
+// @ts-expect-error: the exchange keeps no stream of that depth
+export const watched: ChannelRequest = { channel: "orderbook", symbol: "BTC-PERP", depth: 7 };
 const exchange = new perpd({ apiKey: "k", secret: "s" });
 export const create: (amount: number) => Promise<Order> = (amount) =>
   exchange.createOrder("BTC/USDC:USDC", "market", "buy", amount);

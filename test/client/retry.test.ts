@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net";
 import { type TestContext, test } from "node:test";
 import { PerpdClient } from "../../src/client/client.ts";
 import type { ErrorBody } from "../../src/client/error.ts";
+import { Retry } from "../../src/client/retry.ts";
 
 interface Step {
   /** 0: the connection is cut before there is an answer. */
@@ -112,4 +113,15 @@ test("whatever another client's signature stood in the way of is signed and sent
   const { client, seen } = await serve(t, [REPLAYED, REPLAYED, REPLAYED]);
   await assert.rejects(client.placeOrder(order), { code: "SIGNATURE_REPLAYED" });
   assert.equal(seen.length, 3);
+});
+
+test("waits that nobody asks for double, and what would be waited for too long is given up", async () => {
+  let sent = 0;
+  const send = (): Promise<never> => {
+    sent++;
+    return Promise.reject(new Error("lost"));
+  };
+  // The first is a quarter of a second at most, the second no less.
+  await assert.rejects(new Retry({ retries: 3, maxWaitMs: 250 }).run(true, send), /lost/);
+  assert.equal(sent, 2);
 });

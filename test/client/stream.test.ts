@@ -223,7 +223,7 @@ test("a ping that cannot be sent says so, and one on a line that is lost", async
   await assert.rejects(stream.ping(), refused);
   await requestCount(5);
   stream.close();
-  await assert.rejects(stream.ping(), refused);
+  await assert.rejects(stream.ping(), { ...refused, message: /closed/, retryable: false });
 });
 
 test("a line on which nothing comes is asked for a sign, and kept when there is one", async () => {
@@ -273,6 +273,61 @@ test("a refusal ends it", async () => {
   await assert.rejects(stream.ready, { name: "PerpdError", code: "TOKEN_INVALID" });
   assert.deepEqual(errors, ["TOKEN_INVALID"]);
   assert.equal(requests.length, 1);
+  // What is tried then says why it cannot be, and not that it might be in a moment.
+  const refused = { name: "PerpdError", code: "TOKEN_INVALID", retryable: false };
+  await assert.rejects(stream.ping(), refused);
+  await assert.rejects(stream.cancelOrders(), refused);
+  stream.close();
+  await assert.rejects(stream.ping(), refused);
+});
+
+test("what is on its way when it is closed is not to be tried again", async () => {
+  stream = client.stream([{ channel: "balance" }], { onMessage() {} });
+  await stream.ready;
+  answer = () => null;
+  const order = stream.placeOrder({ symbol: "BTC-PERP", side: "BUY", type: "MARKET", quantity: "1" });
+  await requestCount(3);
+  const refused = assert.rejects(order, { code: "DISCONNECTED", message: /lost/, retryable: false });
+  stream.close();
+  await refused;
+});
+
+test("a snapshot that is refused is not waited for: the program is told, and it ends", async () => {
+  const errors: string[] = [];
+  stream = client.stream([{ channel: "trades", symbol: "BTC-PERP" }], {
+    onMessage() {},
+    onError: ({ code }) => errors.push(code),
+  });
+  await stream.ready;
+  answer = ({ id }) => ({ op: "error", id, code: "PERMISSION_DENIED", message: "no", retryable: false });
+  const closed = once(sockets[0]!, "close");
+  for (const each of [trades("SNAPSHOT", 5, null), trades("UPDATE", 12, 10), trades("SNAPSHOT", 20, null)])
+    sockets[0]!.send(JSON.stringify(each));
+  stream.resync({ channel: "trades", symbol: "BTC-PERP" });
+  await closed;
+  assert.deepEqual(errors, ["PERMISSION_DENIED"]);
+  await assert.rejects(stream.ping(), { code: "PERMISSION_DENIED", retryable: false });
+});
+
+test("a snapshot that is put off comes with another connection", async () => {
+  stream = client.stream([{ channel: "trades", symbol: "BTC-PERP" }], { onMessage() {}, onError: assert.fail });
+  await stream.ready;
+  const answered = answer;
+  answer = (request) =>
+    requests.length === 3
+      ? { op: "error", id: request.id, code: "RATE_LIMITED", message: "wait", retryable: true }
+      : answered(request);
+  stream.resync({ channel: "trades", symbol: "BTC-PERP" });
+  await requestCount(5);
+  assert.deepEqual(
+    requests.map(({ op }) => op),
+    ["auth", "subscribe", "subscribe", "auth", "subscribe"],
+  );
+  // Without a connection there is nothing to refuse.
+  sockets[1]!.terminate();
+  await assert.rejects(stream.ping(), { retryable: true });
+  stream.resync({ channel: "trades", symbol: "BTC-PERP" });
+  await requestCount(7);
 });
 
 test("a signature that another client of the key had before is no refusal: it signs again", async () => {

@@ -100,6 +100,24 @@ test("the market maker with the TypeScript client", (t) =>
 
 test("the market maker with ccxt", (t) => quotes(t, "dist/src/examples/ccxt-market-maker.js", "BTC/USDC:USDC", "0.01"));
 
+test("a market maker that is refused, or knows no token, says so in a line and fails", async () => {
+  const cases: [env: Record<string, string>, args: string[], said: RegExp][] = [
+    [{}, [], /^set PERPD_TOKEN .*\n$/],
+    [{ PERPD_TOKEN: "wrong" }, [], /^INVALID_TOKEN: .*\n$/],
+    [{ PERPD_TOKEN: "wrong" }, ["XYZ-PERP"], /^there is no XYZ-PERP\n$/],
+  ];
+  for (const [env, args, said] of cases) {
+    const child = spawn(process.execPath, [path("dist/src/examples/market-maker.js"), ...args], {
+      env: { PERPD_URL: server.url, ...env },
+      stdio: ["ignore", "inherit", "pipe"],
+    });
+    let error = "";
+    child.stderr.setEncoding("utf8").on("data", (text) => (error += text));
+    assert.deepEqual(await once(child, "close"), [1, null], error);
+    assert.match(error, said);
+  }
+});
+
 test("each fits on a page", () => {
   for (const name of ["market-maker.ts", "ccxt-market-maker.ts", "trade.py"]) {
     const lines = readFileSync(path(`src/examples/${name}`), "utf8")
