@@ -1,5 +1,5 @@
 import type { Config } from "../config.ts";
-import { AccountCells } from "../core/cells.ts";
+import { AccountCells, NO_LANE } from "../core/cells.ts";
 import { compileInstrument } from "../core/instrument.ts";
 import { LEDGER } from "../core/words.ts";
 import { DiskRoom } from "../store/disk-room.ts";
@@ -14,6 +14,8 @@ import { type RebuildNote, Workers } from "./workers.ts";
 const DRAIN_BEFORE_STOP_MS = 3000;
 const PROGRESS_INTERVAL_MS = 200;
 const DISK_INTERVAL_MS = 250;
+/** About what an order takes when nothing else is under way. */
+const LOOK_MS = 0.2;
 
 /** What the host tells whoever starts it, while actors recover. */
 export interface Progress {
@@ -60,13 +62,14 @@ export class Host extends RingRoad {
     const frontBuffer = allocateRing(config.ringBytes);
     super({
       instruments: config.instruments.map(compileInstrument),
-      cells: AccountCells.allocate(config.maxAccounts, workerCountOf(config)),
+      cells: AccountCells.allocate(config.maxAccounts, workerCountOf(config), NO_LANE),
       control: new Control(),
       front: new RingConsumer(frontBuffer),
       frontBell: new Bell(),
       indexBell: new Bell(),
       storeBell: new Bell(),
       maxInFlight: config.maxInFlight,
+      lookMs: LOOK_MS,
     });
     this.config = config;
     this.disk = new DiskRoom(config.data, config.minFreeBytes);
@@ -92,7 +95,13 @@ export class Host extends RingRoad {
   /** Time begins to pass for the actors: call it when everything else is ready. */
   startTicking(): void {
     this.ticker = setInterval(() => this.tick(), this.config.tickMs);
-    this.diskWatch = setInterval(() => this.watchDisk(), DISK_INTERVAL_MS);
+    this.diskWatch = setInterval(() => {
+      try {
+        this.watchDisk();
+      } catch (error) {
+        this.onFatal(new Error(`${this.config.data} has gone: ${(error as Error).message}`, { cause: error }));
+      }
+    }, DISK_INTERVAL_MS);
   }
 
   /** Answers what is on its way, then stops the threads in the order in which work flows. Nothing acknowledged is lost. */

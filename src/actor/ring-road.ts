@@ -32,6 +32,9 @@ export const MAX_PENDING = 65_536;
  */
 const COMMANDS_PER_RING = 16;
 
+/** With more requests on their way the front has always something to do: nothing is gained by looking for answers. */
+const MAX_LOOKED_FOR = 64;
+
 /** Also those that are only tried. Refused as overload while cancels, closing and prices still go through. */
 const NEW_ORDERS: ReadonlySet<number> = new Set([
   PlaceOrder.code,
@@ -60,6 +63,11 @@ export interface RoadParts {
    * leaves room for cancels, for prices and for all that reduces. Default MAX_PENDING.
    */
   readonly maxInFlight?: number;
+  /**
+   * For so long behind the last thing that it sent or found the front looks for answers at each turn of its event loop,
+   * before it waits to be woken: that takes as long as an order's way through the other threads. Default 0.
+   */
+  readonly lookMs?: number;
 }
 
 /** The ring of one actor worker. */
@@ -88,6 +96,7 @@ export class RingRoad implements Road {
   protected stopping = false;
   private readonly front: RingConsumer;
   private readonly maxInFlight: number;
+  private readonly lookMs: number;
   private readonly lanes: Lane[] = [];
   /** The lane's number, by actor. */
   private readonly laneOfActor: (number | undefined)[] = [];
@@ -107,6 +116,9 @@ export class RingRoad implements Road {
   private readonly waiters: { sequence: number; run: () => void }[] = [];
   private readonly indexWaiters: { sequence: number; run: () => void }[] = [];
   private ringing = false;
+  /** Nobody needs to wake the front. */
+  private isLooking = false;
+  private lookUntil = 0;
   private rebuildCount = 0;
 
   constructor(parts: RoadParts) {
@@ -119,6 +131,7 @@ export class RingRoad implements Road {
     this.indexBell = indexBell;
     this.storeBell = storeBell;
     this.maxInFlight = maxInFlight;
+    this.lookMs = parts.lookMs ?? 0;
     this.turn = { actorId: 0, sequence: 0, time: 0, eventCount: 0, messages: [] };
   }
 
@@ -246,6 +259,23 @@ export class RingRoad implements Road {
   private readonly ringWorkers = (): void => {
     this.ringing = false;
     for (const lane of this.lanes) if (lane.unannounced > 0) announce(lane);
+    if (this.lookMs === 0 || this.pendingCount === 0 || this.pendingCount > MAX_LOOKED_FOR) return;
+    this.lookUntil = performance.now() + this.lookMs;
+    if (this.isLooking) return;
+    this.isLooking = true;
+    this.frontBell.awake();
+    setImmediate(this.look);
+  };
+
+  private readonly look = (): void => {
+    if (this.handOutAll()) this.lookUntil = performance.now() + this.lookMs;
+    const { pendingCount } = this;
+    if (pendingCount > 0 && pendingCount <= MAX_LOOKED_FOR && performance.now() < this.lookUntil) {
+      setImmediate(this.look);
+      return;
+    }
+    this.isLooking = false;
+    this.drain();
   };
 
   /** Hands out everything that the journal has released; sleeps again only when there is nothing left. */
@@ -253,16 +283,24 @@ export class RingRoad implements Road {
     const { front, frontBell } = this;
     do {
       frontBell.awake();
-      let count = 0;
-      for (let at = front.peek(); at >= 0; at = front.peek()) {
-        this.handOut(at, front.length);
-        front.next();
-        if (++count % 64 === 0) front.release();
-      }
-      front.release();
-      if (count > 0) for (const listener of this.drainedListeners) listener();
+      this.handOutAll();
+      if (this.isLooking) return;
       frontBell.announce();
     } while (front.peek() >= 0);
+  }
+
+  /** Returns whether there was anything. */
+  private handOutAll(): boolean {
+    const { front } = this;
+    let count = 0;
+    for (let at = front.peek(); at >= 0; at = front.peek()) {
+      this.handOut(at, front.length);
+      front.next();
+      if (++count % 64 === 0) front.release();
+    }
+    front.release();
+    if (count > 0) for (const listener of this.drainedListeners) listener();
+    return count > 0;
   }
 
   private handOut(at: number, length: number): void {

@@ -1,5 +1,6 @@
 import type { Turn } from "./actor.ts";
 import { isLegReached } from "./attached.ts";
+import { exposedLots } from "./exposure.ts";
 import { refuseWhileHalted } from "./halt.ts";
 import { refuseDisplay } from "./iceberg.ts";
 import type { Instrument } from "./instrument.ts";
@@ -12,7 +13,7 @@ import { refuse } from "./refusals.ts";
 import { blank, type MessageOf } from "./shape.ts";
 import type { SymbolState } from "./symbol-state.ts";
 import { replyOpenOrder, replyOrder } from "./symbol-views.ts";
-import { BUY_LOTS, SELL_LOTS, SIZE } from "./tables.ts";
+import { SIZE } from "./tables.ts";
 import type { PriceTicks, QuantityLots } from "./units.ts";
 import {
   BUY,
@@ -135,14 +136,6 @@ export class Amendment {
       return refuse(turn, "PRICE_OUT_OF_BAND", "price", { limitTicks: edgeTicks, markTicks: mark });
     if (this.reachesLeg(slot, priceTicks)) return refuse(turn, "WOULD_TRIGGER", "price", { currentTicks: priceTicks });
     const marginPriceTicks = isBuy ? priceTicks : Math.max(priceTicks, mark);
-    if (!reduceOnly) {
-      const othersLots = (isBuy ? numbers[row + BUY_LOTS] : numbers[row + SELL_LOTS]) - orders.remainingLots(slot);
-      const exposedLots = (isBuy ? size : -size) + othersLots + remainingLots;
-      const limitLots = placement.limits.positionLots(mark);
-      if (exposedLots > limitLots) return refuse(turn, "POSITION_LIMIT", "quantity", { limitLots });
-      const asked = { ...command, quantityLots };
-      if (!isWithinKey(asked, turn, state, row, side, exposedLots, marginPriceTicks)) return;
-    }
     const bestTicks = state.book.opposite(side).best();
     const takes = crosses(side, priceTicks, bestTicks);
     if (takes && (orders.flags(slot) & POST_ONLY) !== 0)
@@ -154,7 +147,13 @@ export class Amendment {
     if (takes) preview(state, row, side, priceTicks, remainingLots, orders.selfTradePrevention(slot), expected);
     const lossTicks = Math.max(0, isBuy ? priceTicks - mark : mark - priceTicks);
     if (!reduceOnly) {
-      const { leftLots } = expected;
+      const { lots, leftLots } = expected;
+      const exposed = exposedLots(numbers, row, isBuy, lots, leftLots, orders.remainingLots(slot));
+      const limitLots = placement.limits.positionLots(mark);
+      if (exposed > limitLots) return refuse(turn, "POSITION_LIMIT", "quantity", { limitLots });
+      const asked = { ...command, quantityLots };
+      const dearestTicks = isBuy ? priceTicks : Math.max(marginPriceTicks, bestTicks);
+      if (!isWithinKey(asked, turn, state, row, side, exposed, dearestTicks)) return;
       const shortfall = placement.reserveMargin(row, isBuy, leftLots, marginPriceTicks, lossTicks, mark, slot);
       if (shortfall !== null) return refuse(turn, "INSUFFICIENT_MARGIN", "quantity", shortfall);
     }

@@ -8,6 +8,10 @@
  *
  * Who must not spend what another may be spending adds first, passes the account's gate, and reads then. Threads pass a
  * gate one after the other, so the later one sees what the earlier one has added.
+ *
+ * In the middle of a turn cells show less than the account has: what burdens it is there, what helps it waits for the end.
+ * To refuse is all that may follow from that. Who does something to an account because it has so little looks at it as it is
+ * between turns: see observe().
  */
 const CELLS_PER_LANE = 8; // one cache line
 const EQUITY = 0;
@@ -15,6 +19,9 @@ const UNREALIZED = 1;
 const INITIAL = 2;
 const POSITION_INITIAL = 3;
 const MAINTENANCE = 4;
+/** How many turns have begun to change the lane's share of the account, and how many of them are over. */
+const BEGUN = 5;
+const OVER = 6;
 
 /** One actor's share of an account, in quanta. */
 export interface Contribution {
@@ -31,9 +38,20 @@ export interface Contribution {
 /** How many numbers an actor keeps per account to remember what it has contributed: see move(). */
 export const CONTRIBUTION_FIELDS = 5;
 
+/** The lane of one who only reads. */
+export const NO_LANE = -1;
+
+/** A look is in vain when a turn begins or ends in the middle of it, as one in some hundred does at worst. */
+const MOST_LOOKS = 1000;
+
 export class AccountCells {
   /** For each account its lanes, one behind the other. */
   private cells: Float64Array<SharedArrayBuffer>;
+  /**
+   * What each cell was before the turn that is under way. Only where there are several lanes: with one nobody does anything
+   * for what another thread is in the middle of.
+   */
+  private before: Float64Array<SharedArrayBuffer>;
   /** A word for each account, behind the cells: 1 while somebody covers its deficit. */
   private gates: Int32Array<SharedArrayBuffer>;
   private readonly lane: number;
@@ -50,12 +68,20 @@ export class AccountCells {
   private readonly burdenedCells: number[] = [];
   private readonly burdens: number[] = [];
   private burdenCount = 0;
+  /** Where the lanes begin of the accounts that it changes. */
+  private readonly openLanes: number[] = [];
+  private openCount = 0;
+  /** What the other lanes came to when they were last observed, by cell. */
+  private readonly others = new Float64Array(CONTRIBUTION_FIELDS);
+  private readonly sums: Contribution = { equity: 0, unrealized: 0, initial: 0, positionInitial: 0, maintenance: 0 };
+  protected readonly mostLooks: number = MOST_LOOKS;
 
-  /** `lane`: the one that this thread's actors add to; of no matter for who only reads. */
+  /** `lane`: the one that this thread's actors add to, or NO_LANE. */
   constructor(buffer: SharedArrayBuffer, laneCount = 1, lane = 0) {
     this.laneCount = laneCount;
     this.lane = lane;
     this.cells = cellsIn(buffer, laneCount);
+    this.before = beforeIn(buffer, laneCount);
     this.gates = gatesIn(buffer, laneCount);
   }
 
@@ -70,6 +96,7 @@ export class AccountCells {
   /** From now on these are the cells in `buffer`: for one who has worked on others until it was counted. */
   moveTo(buffer: SharedArrayBuffer): void {
     this.cells = cellsIn(buffer, this.laneCount);
+    this.before = beforeIn(buffer, this.laneCount);
     this.gates = gatesIn(buffer, this.laneCount);
   }
 
@@ -93,7 +120,43 @@ export class AccountCells {
     return this.read(accountId, MAINTENANCE);
   }
 
-  /** What this turn may take the equity for. */
+  /** Whether the account has less than its initial margin, be it in the middle of other threads' turns. */
+  isShort(accountId: number): boolean {
+    if (this.available(accountId) >= 0) return false;
+    this.observe(accountId);
+    const { equity, initial } = this.observed(accountId);
+    return equity < initial;
+  }
+
+  /**
+   * Looks at what the other lanes come to, as of one moment, between the turns of their threads: before those that are
+   * under way. Returns whether none was: else they may be spending it, or adding to it.
+   */
+  observe(accountId: number): boolean {
+    for (let looks = 0; looks < this.mostLooks; looks++) {
+      const changes = this.changesOfOthers(accountId);
+      for (let cell = 0; cell < CONTRIBUTION_FIELDS; cell++) this.others[cell] = this.readOthers(accountId, cell);
+      // Each turn is a change when it begins and one when it is over.
+      if (this.changesOfOthers(accountId) === changes) return changes >= 0;
+    }
+    return false;
+  }
+
+  /**
+   * What all come to: the other lanes as they were observed, this thread's as this turn may take it for. Filled in again by
+   * the next call.
+   */
+  observed(accountId: number): Readonly<Contribution> {
+    const { sums } = this;
+    sums.equity = this.observedCell(accountId, EQUITY);
+    sums.unrealized = this.observedCell(accountId, UNREALIZED);
+    sums.initial = this.observedCell(accountId, INITIAL);
+    sums.positionInitial = this.observedCell(accountId, POSITION_INITIAL);
+    sums.maintenance = this.observedCell(accountId, MAINTENANCE);
+    return sums;
+  }
+
+  /** What this turn may take the equity for, without what other threads may be spending. */
   equityNow(accountId: number): number {
     return this.own(accountId, EQUITY);
   }
@@ -107,17 +170,8 @@ export class AccountCells {
     return this.own(accountId, EQUITY) - this.own(accountId, INITIAL);
   }
 
-  /** What the account has before it is liquidated: equity − maintenance. */
-  beyondMaintenance(accountId: number): number {
-    return this.own(accountId, EQUITY) - this.own(accountId, MAINTENANCE);
-  }
-
-  /** min(equity − initial, equity − max(0, unrealized)), never below 0: unrealised gains are not paid out. */
   withdrawable(accountId: number): number {
-    const initial = this.own(accountId, INITIAL);
-    const equity = this.own(accountId, EQUITY);
-    const gains = Math.max(0, this.own(accountId, UNREALIZED));
-    return Math.max(0, equity - Math.max(initial, gains));
+    return withdrawableOf(this.own(accountId, EQUITY), this.own(accountId, UNREALIZED), this.own(accountId, INITIAL));
   }
 
   /**
@@ -185,11 +239,12 @@ export class AccountCells {
 
   /**
    * Lifts an equity below zero to zero, and answers by how much; 0 when there was nothing to lift or another actor was
-   * faster. What was lifted is added to `given`. An account at zero can take no risk, so nobody can build on it early.
+   * faster, or is in the middle of a turn: it may be lifting it. What was lifted is added to `given`. An account at zero can take no risk, so nobody
+   * can build on it early.
    */
   cover(accountId: number, given: Float64Array, givenAt: number): number {
     if (Atomics.compareExchange(this.gates, accountId, 0, 1) !== 0) return 0;
-    const lifted = Math.max(0, -this.equity(accountId));
+    const lifted = this.observe(accountId) ? Math.max(0, -this.observedCell(accountId, EQUITY)) : 0;
     this.burden(this.place(accountId) + EQUITY, lifted);
     given[givenAt + EQUITY] = given[givenAt + EQUITY] + lifted;
     Atomics.store(this.gates, accountId, 0);
@@ -242,6 +297,7 @@ export class AccountCells {
     this.favourCount = 0;
     this.countedFavours = 0;
     this.flushedCount = 0;
+    this.closeLanes();
   }
 
   /**
@@ -276,6 +332,7 @@ export class AccountCells {
     }
     this.favourCount = 0;
     this.countedFavours = 0;
+    this.closeLanes();
   }
 
   /** Adds all that an actor has contributed to an account, five numbers of `given`: for counting anew. */
@@ -320,6 +377,7 @@ export class AccountCells {
 
   private add(cell: number, delta: number, waits: boolean): void {
     if (!waits) return this.burden(cell, delta);
+    if (this.isTurnOpen) this.openLane(cell);
     this.favouredCells[this.favourCount] = cell;
     this.favours[this.favourCount++] = delta;
   }
@@ -327,10 +385,68 @@ export class AccountCells {
   /** Adds at once, so that abandon() can take it back. */
   private burden(cell: number, delta: number): void {
     if (delta === 0) return;
+    if (this.isTurnOpen) this.openLane(cell);
     this.put(cell, delta);
     if (!this.isTurnOpen) return;
     this.burdenedCells[this.burdenCount] = cell;
     this.burdens[this.burdenCount++] = delta;
+  }
+
+  /** The turn changes the account that one of its lane's cells is of: whoever observes it waits until the turn is over. */
+  private openLane(cell: number): void {
+    const at = cell & -CELLS_PER_LANE;
+    const { openLanes, openCount } = this;
+    if (openCount > 0 && (openLanes[openCount - 1] === at || this.look(at + BEGUN) !== this.look(at + OVER))) return;
+    if (this.laneCount > 1) this.keepBefore(at);
+    this.put(at + BEGUN, 1);
+    this.openLanes[this.openCount++] = at;
+  }
+
+  protected keepBefore(at: number): void {
+    const { before, cells } = this;
+    for (let cell = at; cell < at + CONTRIBUTION_FIELDS; cell++) before[cell] = cells[cell];
+  }
+
+  private closeLanes(): void {
+    while (this.openCount > 0) this.put(this.openLanes[--this.openCount] + OVER, 1);
+  }
+
+  protected observedCell(accountId: number, cell: number): number {
+    if (this.lane === NO_LANE) return this.others[cell];
+    const own = this.place(accountId) + cell;
+    return this.others[cell] + this.look(own) + this.favour(own);
+  }
+
+  /** What the other lanes of the account's cell come to, without the turns that are under way. */
+  protected readOthers(accountId: number, cell: number): number {
+    const { laneCount, before } = this;
+    let sum = 0;
+    for (let lane = 0; lane < laneCount; lane++) {
+      if (lane === this.lane) continue;
+      const at = (accountId * laneCount + lane) * CELLS_PER_LANE;
+      const isOpen = laneCount > 1 && this.look(at + BEGUN) !== this.look(at + OVER);
+      sum += isOpen ? before[at + cell] : this.look(at + cell);
+    }
+    return sum;
+  }
+
+  /** How often turns of other threads have begun or ended to change the account; less than zero while one is under way. */
+  protected changesOfOthers(accountId: number): number {
+    const { laneCount } = this;
+    // What is read before it stays before it, and what is read behind it behind it.
+    Atomics.load(this.gates, accountId);
+    let changes = 0;
+    let areOpen = false;
+    for (let lane = 0; lane < laneCount; lane++) {
+      if (lane === this.lane) continue;
+      const at = (accountId * laneCount + lane) * CELLS_PER_LANE;
+      const begun = this.look(at + BEGUN);
+      const over = this.look(at + OVER);
+      if (begun !== over) areOpen = true;
+      changes += begun + over;
+    }
+    Atomics.load(this.gates, accountId);
+    return areOpen ? -changes : changes;
   }
 
   // All reading and writing of cells comes through these two: tests let other threads in between.
@@ -343,8 +459,15 @@ export class AccountCells {
   }
 }
 
+/** min(equity − initial, equity − max(0, unrealized)), never below 0: unrealised gains are not paid out. */
+export const withdrawableOf = (equity: number, unrealized: number, initial: number): number =>
+  Math.max(0, equity - Math.max(initial, unrealized, 0));
+
+/** The cells, and if there are several lanes what they were before. */
+const tablesOf = (laneCount: number): number => (laneCount > 1 ? 2 : 1);
+
 const bytesPerAccount = (laneCount: number): number =>
-  laneCount * CELLS_PER_LANE * Float64Array.BYTES_PER_ELEMENT + Int32Array.BYTES_PER_ELEMENT;
+  tablesOf(laneCount) * laneCount * CELLS_PER_LANE * Float64Array.BYTES_PER_ELEMENT + Int32Array.BYTES_PER_ELEMENT;
 
 const accountsIn = (buffer: SharedArrayBuffer, laneCount: number): number =>
   buffer.byteLength / bytesPerAccount(laneCount);
@@ -352,5 +475,10 @@ const accountsIn = (buffer: SharedArrayBuffer, laneCount: number): number =>
 const cellsIn = (buffer: SharedArrayBuffer, laneCount: number): Float64Array<SharedArrayBuffer> =>
   new Float64Array(buffer, 0, accountsIn(buffer, laneCount) * laneCount * CELLS_PER_LANE);
 
+function beforeIn(buffer: SharedArrayBuffer, laneCount: number): Float64Array<SharedArrayBuffer> {
+  const { byteLength, length } = cellsIn(buffer, laneCount);
+  return new Float64Array(buffer, byteLength, laneCount > 1 ? length : 0);
+}
+
 const gatesIn = (buffer: SharedArrayBuffer, laneCount: number): Int32Array<SharedArrayBuffer> =>
-  new Int32Array(buffer, cellsIn(buffer, laneCount).byteLength);
+  new Int32Array(buffer, tablesOf(laneCount) * cellsIn(buffer, laneCount).byteLength);

@@ -1,7 +1,8 @@
+import type { Instrument } from "./instrument.ts";
 import { bucketEquity, owedFunding, positionMaintenance } from "./isolated.ts";
 import type { SymbolState } from "./symbol-state.ts";
 import * as tables from "./tables.ts";
-import type { PriceTicks, Quanta } from "./units.ts";
+import type { PriceTicks, Quanta, QuantityLots } from "./units.ts";
 import * as units from "./units.ts";
 
 const { ACCOUNT, SIZE } = tables;
@@ -15,15 +16,21 @@ const { mulDivCeil, mulDivFloor, PPM, proportion } = units;
 export function closingEdge(state: SymbolState, row: number): PriceTicks {
   const { instrument } = state;
   const size = state.positions.numbers[row + SIZE];
+  const equity = state.isIsolated(row) ? bucketEquity(state, row) : crossShare(state, row);
+  return breakEvenTicks(instrument, size, size * state.markTicks * instrument.quantaPerTickLot - equity);
+}
+
+/**
+ * The worst price at which a position closes, fee paid, without a loss on `cost`: what is to come back of a long, or less
+ * than zero what may be spent on a short.
+ */
+export function breakEvenTicks(instrument: Instrument, size: QuantityLots, cost: Quanta): PriceTicks {
   const isLong = size > 0;
   const perTick = Math.abs(size) * instrument.quantaPerTickLot;
-  const equity = state.isIsolated(row) ? bucketEquity(state, row) : crossShare(state, row);
-  const held = equity - size * state.markTicks * instrument.quantaPerTickLot;
-  // A long must bring in what this is below zero, a short may spend what it is above.
-  if (isLong ? held >= 0 : held <= 0) return 1;
+  if (isLong ? cost <= 0 : cost >= 0) return 1;
   const ticks = isLong
-    ? mulDivCeil(-held, PPM, perTick * (PPM - instrument.takerFeePpm))
-    : mulDivFloor(held, PPM, perTick * (PPM + instrument.takerFeePpm));
+    ? mulDivCeil(cost, PPM, perTick * (PPM - instrument.takerFeePpm))
+    : mulDivFloor(-cost, PPM, perTick * (PPM + instrument.takerFeePpm));
   return Math.max(1, Math.min(instrument.maxPriceTicks, ticks));
 }
 
@@ -41,18 +48,15 @@ export function bearsTheBand(state: SymbolState, row: number): boolean {
   return cells.equity(accountId) * least > cells.maintenance(accountId) * lossPpm * (1 + 1e-6);
 }
 
-/** The cross equity of the row's account: less what the position owes, and with what this turn has taken from it until now. */
-export function crossEquity(state: SymbolState, row: number): Quanta {
-  if (state.isTouched(row)) state.refresh(row);
-  return state.cells.equityNow(state.positions.numbers[row + ACCOUNT]) + Math.min(0, owedFunding(state, row));
-}
-
 /**
- * What of it stands for the position, by maintenance margin, as in a liquidation: all positions of an account may be closed
- * at once, on several threads, and lose no more than there is.
+ * What of the cross equity stands for the position, by maintenance margin, as in a liquidation: all positions of an account
+ * may be closed at once, on several threads, and lose no more than there is.
  */
 function crossShare(state: SymbolState, row: number): Quanta {
-  const equity = crossEquity(state, row);
-  const maintenance = state.cells.maintenanceNow(state.positions.numbers[row + ACCOUNT]);
-  return proportion(equity, positionMaintenance(state, row), maintenance);
+  // With what this turn has taken from it until now, and less what the position owes.
+  if (state.isTouched(row)) state.refresh(row);
+  const { cells, positions } = state;
+  const accountId = positions.numbers[row + ACCOUNT];
+  const equity = cells.equityNow(accountId) + Math.min(0, owedFunding(state, row));
+  return proportion(equity, positionMaintenance(state, row), cells.maintenanceNow(accountId));
 }

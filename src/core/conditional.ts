@@ -1,4 +1,5 @@
 import type { Turn } from "./actor.ts";
+import { exposedLots } from "./exposure.ts";
 import { refuseWhileHalted } from "./halt.ts";
 import type { Instrument } from "./instrument.ts";
 import { isWithinKey } from "./key-limits.ts";
@@ -12,7 +13,7 @@ import { type RefusalCode, refuse } from "./refusals.ts";
 import { blank, type MessageOf } from "./shape.ts";
 import type { SymbolState } from "./symbol-state.ts";
 import { replyOrder } from "./symbol-views.ts";
-import { BUY_LOTS, NONE, SELL_LOTS, SIZE, WAITING_ORDERS } from "./tables.ts";
+import { NONE, SIZE, WAITING_ORDERS } from "./tables.ts";
 import { activates, MAX_TRAILING_ORDERS, trailingTrigger } from "./trailing.ts";
 import { replyWaitingTrial } from "./trial.ts";
 import { reaches } from "./triggers.ts";
@@ -144,10 +145,11 @@ export class Conditional {
       return refuse(turn, "TOO_MANY_TRIGGER_ORDERS", "symbol", { limit: MAX_TRIGGER_ORDERS });
     if (callbackPpm !== 0 && state.open.trailing.size >= MAX_TRAILING_ORDERS)
       return refuse(turn, "TOO_MANY_TRIGGER_ORDERS", "symbol", { limit: MAX_TRAILING_ORDERS });
-    const exposedLots =
-      (side === BUY ? numbers[row + SIZE] + numbers[row + BUY_LOTS] : numbers[row + SELL_LOTS] - numbers[row + SIZE]) +
-      quantityLots;
-    if (!reduces && !isWithinKey(command, turn, state, row, side, exposedLots, valueTicks)) return;
+    const isBuy = side === BUY;
+    const atTicks = triggerTicks || activationTicks || state.markTicks;
+    const dearestTicks = isBuy ? priceTicks || bandEdge(instrument, BUY, atTicks) : Math.max(priceTicks, atTicks);
+    const exposed = exposedLots(numbers, row, isBuy, 0, quantityLots);
+    if (!reduces && !isWithinKey(command, turn, state, row, side, exposed, dearestTicks)) return;
     if (activationTicks !== 0 && activates(side, currentTicks, activationTicks))
       return refuse(turn, "WOULD_TRIGGER", "activationPrice", { currentTicks });
     const rises = waitsForRise(command.orderType, side);
@@ -217,6 +219,9 @@ export class Conditional {
       if (state.entryFills.size > 0) this.attach(turn);
       const slot = state.open.due.first();
       if (state.hasTouched && !state.open.isReduceOnly(slot)) return;
+      // What those before it have lost is gone, also from what their orders in the book stand on.
+      state.refreshTouched();
+      state.markFresh();
       this.fire(slot, turn);
     }
   }

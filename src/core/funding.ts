@@ -10,6 +10,7 @@ import {
   mulDivCeil,
   mulDivFloor,
   PPB,
+  PPM,
   type PriceTicks,
   type Quanta,
   type QuantityLots,
@@ -55,7 +56,8 @@ export function impactPrice(
 
 /**
  * Premium = [max(0, impact bid − index) − max(0, index − impact ask)] ÷ index, in parts per billion (dYdX v4, Bybit;
- * Binance the same). A side without enough orders counts as no premium.
+ * Binance the same). A side without enough orders counts as no premium, and a premium beyond what the mark may differ from
+ * the index as no more than that: as in the mark, a lone quoter far away says nothing.
  */
 export function premiumPpb(instrument: Instrument, book: Book, indexTicks: PriceTicks): number {
   const { impactNotionalQuanta, quantaPerTickLot } = instrument;
@@ -63,7 +65,8 @@ export function premiumPpb(instrument: Instrument, book: Book, indexTicks: Price
   const ask = impactPrice(book, SELL, impactNotionalQuanta, quantaPerTickLot);
   const above = bid < 0 ? 0 : Math.max(0, bid - indexTicks);
   const below = ask < 0 ? 0 : Math.max(0, indexTicks - ask);
-  return Math.trunc(((above - below) * PPB) / indexTicks);
+  const most = instrument.markLimitPpm * (PPB / PPM);
+  return Math.max(-most, Math.min(most, Math.trunc(((above - below) * PPB) / indexTicks)));
 }
 
 /**

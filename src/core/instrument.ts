@@ -88,6 +88,8 @@ export interface Instrument {
   /** What impact prices are measured with: 200 USDC of margin at the highest leverage (Binance USD-M). */
   impactNotionalQuanta: Quanta;
   priceBandPpm: RatePpm;
+  /** How far from the index the mark may be: see markLimit(). */
+  markLimitPpm: RatePpm;
   indexJumpPpm: RatePpm;
   breakerPpm: RatePpm;
   breakerMode: number;
@@ -114,6 +116,7 @@ export function compileInstrument(config: InstrumentConfig): Instrument {
     throw new Error(`${name}: tickSize × stepSize must be a whole number of 0.000001 USDC`);
   const priceDecimals = tick.decimalPlaces();
   const quantityDecimals = step.decimalPlaces();
+  const riskTiers = compileTiers(config);
   const instrument: Instrument = {
     id: config.id,
     symbol: config.symbol,
@@ -134,15 +137,16 @@ export function compileInstrument(config: InstrumentConfig): Instrument {
     liquidationFeePpm: boundedPpm(config.liquidationFeeRate, MAX_FEE_PPM, `${name}.liquidationFeeRate`),
     fundingIntervalMs: config.fundingIntervalHours * 3_600_000,
     fundingCapPpb: boundedPpm(config.fundingRateCap, MAX_FUNDING_PPM, `${name}.fundingRateCap`) * 1000,
-    impactNotionalQuanta: IMPACT_MARGIN_QUANTA * (config.riskTiers[0]?.maxLeverage ?? 0),
+    impactNotionalQuanta: IMPACT_MARGIN_QUANTA * riskTiers[0].maxLeverage,
     priceBandPpm: configPpm(config.priceBand, `${name}.priceBand`),
+    markLimitPpm: markLimit(riskTiers[0]),
     indexJumpPpm: configPpm(config.indexJumpLimit ?? "0.1", `${name}.indexJumpLimit`),
     breakerPpm: configPpm(config.breakerLimit ?? "0.15", `${name}.breakerLimit`),
     breakerMode: TRADING_STATUSES.indexOf(config.breakerMode ?? "REDUCE_ONLY"),
     breakerMs: (config.breakerSeconds ?? 60) * 1000,
     defaultLeverage: config.defaultLeverage,
-    maxLeverage: config.riskTiers[0]?.maxLeverage ?? 0,
-    riskTiers: compileTiers(config),
+    maxLeverage: riskTiers[0].maxLeverage,
+    riskTiers,
   };
   if (instrument.minQuantityLots < 1) throw new Error(`${name}.minQuantity: at least one step`);
   if (instrument.maxPriceTicks > 2 ** 24) throw new Error(`${name}.maxPrice: at most 2^24 ticks, the book's ladder`);
@@ -189,14 +193,27 @@ function wholeSteps(text: string, step: string, name: string): number {
   return steps.toNumber();
 }
 
+/**
+ * How far from the index the mark may be, at most half of the least maintenance margin and three eighths of the least initial
+ * margin. From one end to the other that is no more than an account has that nobody looks at yet, and less than one that
+ * has just opened: so whoever moves the mark in a book of their own makes no account fail for more than it holds, and what is
+ * left pays for how far from the mark the fund sells (FUND_MARGIN_SHARE).
+ */
+const markLimit = ({ initialMarginPpm, maintenanceMarginPpm }: RiskTier): RatePpm =>
+  Math.floor(Math.min((3 * initialMarginPpm) / 8, maintenanceMarginPpm / 2));
+
 function compileTiers(config: InstrumentConfig): RiskTier[] {
   const tiers: RiskTier[] = [];
   let floorQuanta = 0;
   for (const [index, tier] of config.riskTiers.entries()) {
     const name = `${config.symbol}.riskTiers[${index}]`;
     const maintenanceMarginPpm = configPpm(tier.maintenanceMarginRate, `${name}.maintenanceMarginRate`);
+    // Without maintenance margin a position is closed when there is nothing left to close it with: the fund would pay.
+    if (maintenanceMarginPpm < 1) throw new Error(`${name}.maintenanceMarginRate: above 0`);
     const initialMarginPpm = Math.ceil(PPM / tier.maxLeverage);
     const last = tiers[index - 1];
+    if (last && maintenanceMarginPpm < last.maintenanceMarginPpm)
+      throw new Error(`${name}.maintenanceMarginRate: may not fall`);
     const stepPpm = last ? maintenanceMarginPpm - last.maintenanceMarginPpm : 0;
     const added = BigInt(floorQuanta) * BigInt(stepPpm);
     const deduction = (last?.maintenanceDeductionQuanta ?? 0) + Number(added / BigInt(PPM));

@@ -129,12 +129,18 @@ function opened(state: SymbolState, row: number, spent: Quanta): Quanta {
 }
 
 /**
- * What the cross margin has beyond its maintenance margin. An order reserves what its fills will move, so this binds only
- * where the account has lost elsewhere since: then the bucket gets less, and no cross position is liquidated for it.
+ * What the cross margin has beyond its maintenance margin, less what the fill has cost it already. An order reserves what
+ * its fills will move, so this binds only where the account has lost elsewhere since: then the bucket gets less, or pays
+ * the fee, and no cross position is liquidated for it.
  */
 function spendable(state: SymbolState, row: number, spent: Quanta): Quanta {
-  const accountId = state.positions.numbers[row + ACCOUNT];
-  return Math.max(0, state.cells.beyondMaintenance(accountId) - spent);
+  const { cells, positions } = state;
+  const accountId = positions.numbers[row + ACCOUNT];
+  const areQuiet = cells.observe(accountId);
+  const { equity, initial, maintenance } = cells.observed(accountId);
+  // What all orders have reserved is there if the account had it before the turns of others that are under way.
+  if (areQuiet || equity >= initial) return Math.max(0, equity - maintenance) - spent;
+  return Math.max(0, cells.equity(accountId) - cells.maintenance(accountId)) - spent;
 }
 
 function marginOf(state: SymbolState, sizeLots: QuantityLots, leverage: number): Quanta {

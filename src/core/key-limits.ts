@@ -7,9 +7,9 @@ import { FIRST_ORDER, LEVERAGE, WAITING_ORDERS } from "./tables.ts";
 import type { PriceTicks, QuantityLots } from "./units.ts";
 
 /**
- * Holds an order to the limits of the API key that it came with; false when it was refused. Orders that only reduce a
- * position are not asked: a key can always get out. `exposedLots`: the position and all orders in the order's direction
- * that do not wait for a price, this one included. `priceTicks`: what the order is valued at.
+ * Holds an order to the limits of the API key that it came with; false when it was refused. Orders that are reduce-only
+ * are not asked: a key can always get out. `exposed`: see exposedLots(), which knows nothing of orders that wait for a
+ * price. `dearestTicks`: the highest price that the order may trade at, which is what it is valued at.
  */
 export function isWithinKey(
   command: Pick<MessageOf<typeof PlaceOrder>, "quantityLots" | "keyOrderQuanta" | "keyPositionQuanta" | "keyLeverage">,
@@ -17,8 +17,8 @@ export function isWithinKey(
   state: SymbolState,
   row: number,
   side: number,
-  exposedLots: QuantityLots,
-  priceTicks: PriceTicks,
+  exposed: QuantityLots,
+  dearestTicks: PriceTicks,
 ): boolean {
   const { keyOrderQuanta, keyPositionQuanta, keyLeverage } = command;
   const perTick = state.instrument.quantaPerTickLot;
@@ -26,11 +26,11 @@ export function isWithinKey(
     refuse(turn, code, field, details);
     return false;
   };
-  const orderQuanta = command.quantityLots * priceTicks * perTick;
+  const orderQuanta = command.quantityLots * dearestTicks * perTick;
   if (keyOrderQuanta !== 0 && orderQuanta > keyOrderQuanta)
     return no("KEY_ORDER_LIMIT", "quantity", { requiredQuanta: orderQuanta, limitQuanta: keyOrderQuanta });
-  if (keyPositionQuanta !== 0) {
-    const positionQuanta = (exposedLots + waitingLots(state, row, side)) * state.markTicks * perTick;
+  if (keyPositionQuanta !== 0 && exposed !== 0) {
+    const positionQuanta = (exposed + waitingLots(state, row, side)) * state.markTicks * perTick;
     if (positionQuanta > keyPositionQuanta)
       return no("KEY_POSITION_LIMIT", "quantity", { requiredQuanta: positionQuanta, limitQuanta: keyPositionQuanta });
   }

@@ -176,9 +176,11 @@ export class LedgerActor implements Actor {
   }
 
   private withdraw(command: MessageOf<typeof Withdraw>, turn: Turn): void {
-    const { accountId, amountQuanta, address, reference } = command;
+    const { accountId, amountQuanta, address, reference, refusal } = command;
     if (this.repeats(turn, { accountId, kind: "WITHDRAWAL", amountQuanta, address, reference })) return;
-    if (!this.cells.debit(accountId, amountQuanta))
+    if (refusal !== null) return turn.reply(refusal);
+    // What is refused for sure is not taken, not even for a moment: another actor would refuse an order for it.
+    if (amountQuanta > this.cells.withdrawable(accountId) || !this.cells.debit(accountId, amountQuanta))
       return refuse(turn, "INSUFFICIENT_BALANCE", "amount", {
         requiredQuanta: amountQuanta,
         availableQuanta: this.cells.withdrawable(accountId),

@@ -1,5 +1,6 @@
 import { assert } from "../assert.ts";
 import type { Turn } from "./actor.ts";
+import { breakEvenTicks } from "./closing-edge.ts";
 import { DeleveragingQueue } from "./deleveraging.ts";
 import { payFunding } from "./funding.ts";
 import { bucketEquity, positionMaintenance, settleForced } from "./isolated.ts";
@@ -8,7 +9,7 @@ import { clipReduceOnly, close, match, TRADE_TERMS, type TradeTerms } from "./ma
 import { DeficitCovered, OrderPlaced, PositionTransferred } from "./messages.ts";
 import { blank } from "./shape.ts";
 import type { SymbolState } from "./symbol-state.ts";
-import { ACCOUNT, FIRST_ORDER, GIVEN, NONE, OPEN_ORDERS, SIZE } from "./tables.ts";
+import { ACCOUNT, COST, FIRST_ORDER, GIVEN, NONE, OPEN_ORDERS, SIZE } from "./tables.ts";
 import { PPM, type PriceTicks, proportion, QUANTA_PER_USDC, type Quanta, type QuantityLots } from "./units.ts";
 import {
   BUY,
@@ -41,8 +42,13 @@ const LOOKS_PER_TURN = 5000;
 const ACTS_PER_TURN = 10;
 /** How many of the other side one account's step may deleverage. */
 const COUNTERPARTIES_PER_STEP = 50;
-/** How far from the mark the fund sells what it took over, as a share of the price band. */
+/**
+ * How far from the mark the fund sells what it took over: a tenth of the price band, if it gets back what it gave. At a
+ * loss no further than a quarter of the least maintenance margin, which is less than what mostly comes with a position:
+ * so whoever has accounts fail on purpose does not buy back for less than these have lost.
+ */
 const FUND_BAND_SHARE = 10;
+const FUND_MARGIN_SHARE = 4;
 
 /**
  * What happens to accounts whose equity is below their maintenance margin, as far as it happens in one symbol:
@@ -116,8 +122,11 @@ export class Liquidations {
       liquidateIsolated(state, turn, this.queue, row);
       return true;
     }
-    const maintenance = cells.maintenance(account);
-    if (cells.equity(account) >= maintenance) return false;
+    // In the middle of another thread's turn there is less than there is: enough is enough.
+    if (cells.equity(account) >= cells.maintenance(account)) return false;
+    cells.observe(account);
+    const { equity, maintenance } = cells.observed(account);
+    if (equity >= maintenance) return false;
     const isAtStake = n[row + OPEN_ORDERS] !== 0 || (n[row + SIZE] !== 0 && !isIsolated);
     if (maintenance > 0 && !isAtStake) return false;
     if (!this.before.has(row)) {
@@ -140,6 +149,7 @@ function liquidateIsolated(state: SymbolState, turn: Turn, queue: DeleveragingQu
   closeStep(state, turn, queue, row, bucketEquity(state, row), positionMaintenance(state, row));
 }
 
+/** An account that has just been observed. */
 function liquidate(state: SymbolState, turn: Turn, queue: DeleveragingQueue, row: number): void {
   const { cells, positions } = state;
   const account = positions.numbers[row + ACCOUNT];
@@ -149,7 +159,8 @@ function liquidate(state: SymbolState, turn: Turn, queue: DeleveragingQueue, row
   if (positions.numbers[row + SIZE] === 0 || state.isIsolated(row)) return;
   // What it has paid is gone from what the position may still lose.
   state.refresh(row);
-  closeStep(state, turn, queue, row, cells.equity(account), cells.maintenance(account));
+  const { equity, maintenance } = cells.observed(account);
+  closeStep(state, turn, queue, row, equity, maintenance);
 }
 
 function closeStep(
@@ -205,7 +216,9 @@ function handOver(
   const fund = positions.ensure(INSURANCE_ACCOUNT);
   // Funding and fees of this turn have gone through it.
   state.refresh(fund);
-  if (row !== fund && cells.equity(INSURANCE_ACCOUNT) + share >= 0) {
+  // What the fund has is not to be seen: the next look goes on there.
+  if (!cells.observe(INSURANCE_ACCOUNT)) return;
+  if (row !== fund && cells.observed(INSURANCE_ACCOUNT).equity + share >= 0) {
     transfer(state, turn, row, fund, lots, quanta, EXEC_LIQUIDATION);
     return;
   }
@@ -315,31 +328,40 @@ function cover(state: SymbolState, turn: Turn, row: number): void {
   turn.emit(covered);
 }
 
-/** The fund does not keep what it took over: it sells a little at every look, near the mark; and it can fail like anyone. */
+/**
+ * The fund does not keep what it took over: it sells a little at every look, near the mark; and it can fail like anyone.
+ * What nobody bids for there it holds until the mark or the book has come closer.
+ */
 function unwindFund(state: SymbolState, turn: Turn, queue: DeleveragingQueue): void {
   const { positions, cells, instrument, markTicks } = state;
   const row = positions.find(INSURANCE_ACCOUNT);
   const size = row === NONE ? 0 : positions.numbers[row + SIZE];
   if (size === 0) return;
   state.refresh(row);
-  const equity = cells.equity(INSURANCE_ACCOUNT);
+  if (!cells.observe(INSURANCE_ACCOUNT)) return;
+  const { equity, maintenance } = cells.observed(INSURANCE_ACCOUNT);
   if (equity < 0) {
     const notional = Math.abs(size) * markTicks * instrument.quantaPerTickLot;
-    const maintenance = Math.max(1, cells.maintenance(INSURANCE_ACCOUNT));
-    handOver(
-      state,
-      turn,
-      queue,
-      row,
-      Math.abs(size),
-      proportion(equity, maintenanceMargin(instrument, notional), maintenance),
-    );
+    const share = proportion(equity, maintenanceMargin(instrument, notional), Math.max(1, maintenance));
+    handOver(state, turn, queue, row, Math.abs(size), share);
     return;
   }
-  const away = Math.floor((markTicks * instrument.priceBandPpm) / FUND_BAND_SHARE / PPM);
-  const limitTicks = Math.max(1, size > 0 ? markTicks - away : Math.min(instrument.maxPriceTicks, markTicks + away));
+  const limitTicks = fundLimit(state, size, positions.numbers[row + COST]);
   const best = state.book.opposite(size > 0 ? SELL : BUY).best();
   // Nothing to sell to: no order for the log.
   if (best < 0 || (size > 0 ? best < limitTicks : best > limitTicks)) return;
   closeInBook(state, turn, row, Math.ceil(Math.abs(size) / STEPS), limitTicks, TRADE_TERMS);
+}
+
+/** The worst price at which the fund closes a position that has cost it so much. */
+function fundLimit({ instrument, indexTicks, markTicks }: SymbolState, size: QuantityLots, cost: Quanta): PriceTicks {
+  // A book may hold the mark on one side of the index while accounts fail, and on the other while the fund sells.
+  const fair = size > 0 ? Math.max(indexTicks, markTicks) : Math.min(indexTicks, markTicks);
+  const { maxPriceTicks, priceBandPpm, riskTiers } = instrument;
+  const even = breakEvenTicks(instrument, size, cost);
+  const near = Math.floor((markTicks * riskTiers[0].maintenanceMarginPpm) / FUND_MARGIN_SHARE / PPM);
+  const far = Math.floor((markTicks * priceBandPpm) / FUND_BAND_SHARE / PPM);
+  return size > 0
+    ? Math.max(1, markTicks - far, Math.min(fair - near, even))
+    : Math.min(maxPriceTicks, markTicks + far, Math.max(fair + near, even));
 }

@@ -16,7 +16,17 @@ import { type RefusalDetails, refuse } from "./refusals.ts";
 import { blank, type MessageOf } from "./shape.ts";
 import type { SymbolState } from "./symbol-state.ts";
 import { replyPosition } from "./symbol-views.ts";
-import { ACCOUNT, GIVEN, ISOLATED_QUANTA, LEVERAGE, MARGIN_MODE, NONE, OPEN_ORDERS, SIZE } from "./tables.ts";
+import {
+  ACCOUNT,
+  GIVEN,
+  GIVEN_INITIAL,
+  ISOLATED_QUANTA,
+  LEVERAGE,
+  MARGIN_MODE,
+  NONE,
+  OPEN_ORDERS,
+  SIZE,
+} from "./tables.ts";
 import type { Quanta } from "./units.ts";
 import { ISOLATED } from "./words.ts";
 
@@ -163,7 +173,7 @@ export class MarginSettings {
     const due = state.contributionOf(row);
     this.setTerms(row, now);
     const equityBy = due.equity - n[row + GIVEN];
-    const initialBy = due.initial - n[row + GIVEN + 2];
+    const initialBy = due.initial - n[row + GIVEN_INITIAL];
     if (equityBy >= 0 && initialBy <= equityBy) return null;
     if (cells.claim(accountId, due, n, row + GIVEN)) return null;
     return { requiredQuanta: initialBy - equityBy, availableQuanta: cells.available(accountId) };

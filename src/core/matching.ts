@@ -1,11 +1,11 @@
 import type { Turn } from "./actor.ts";
-import { FarFills, isFar } from "./far-fills.ts";
 import { payFunding } from "./funding.ts";
 import { showNextSlice } from "./iceberg.ts";
 import type { Instrument } from "./instrument.ts";
 import { type Fill, settleFill, settleForced } from "./isolated.ts";
 import { spendLeg } from "./legs.ts";
 import { LevelWalk } from "./level-walk.ts";
+import { isFar, isShort, MakerMeans } from "./maker-means.ts";
 import * as messages from "./messages.ts";
 import { WITH_POSITION } from "./order-terms.ts";
 import { blank } from "./shape.ts";
@@ -85,11 +85,14 @@ export interface DetailedPreview extends Preview {
 
 /** The walk of whoever asks what is to come: none is asked while another one walks. */
 const walk = new LevelWalk();
-const farFillsToCome = new FarFills();
+const makerMeansToCome = new MakerMeans();
 /** Of the taker that trades. */
-const farFills = new FarFills();
+const makerMeans = new MakerMeans();
 
-/** Walks levels; walks single orders only where the taker may meet itself, a reduce-only maker or one far from the mark. */
+/**
+ * Walks levels; walks single orders only where the taker may meet itself, a reduce-only maker, or one that is far from the
+ * mark or short of margin.
+ */
 export function preview(
   state: SymbolState,
   row: number,
@@ -118,11 +121,27 @@ export function preview(
     price = levels.next(price)
   ) {
     const lots = Math.min(book.executableLots(price), quantityLots - out.lots);
+    if (meetsShort(state, price, lots)) {
+      out.lots = 0;
+      out.quanta = 0;
+      return previewOrders(state, row, side, limitTicks, quantityLots, selfTradePrevention, out, details);
+    }
     out.lots += lots;
     out.quanta += lots * price * perTick;
   }
   out.leftLots = quantityLots - out.lots;
   return out;
+}
+
+/** Whether someone is short of margin whom a taker of so many lots meets at a price. */
+function meetsShort(state: SymbolState, price: PriceTicks, lots: QuantityLots): boolean {
+  const { book, open, orders } = state;
+  let left = lots;
+  for (let slot = book.first(price); left > 0 && slot !== NONE; slot = orders.next(slot)) {
+    if (isShort(state, orders.row(slot))) return true;
+    left -= open.shownLots(slot);
+  }
+  return false;
 }
 
 function previewOrders(
@@ -141,7 +160,7 @@ function previewOrders(
   let room = state.roomInTurn;
   const closing = side === BUY ? 1 : -1; // a maker that sells to a buyer closes a long position
   const takenOf = new Map<number, QuantityLots>();
-  farFillsToCome.begin();
+  makerMeansToCome.begin();
   let wantedLots = quantityLots;
   // What the taker has done to the turn, itself included: trades, and orders and slices that end.
   let eventCount = 1;
@@ -178,7 +197,8 @@ function previewOrders(
       // Each is an event at least: what the taker has not got by now it will not get, see isTurnLong.
       if (lots > 0 && room-- === 0) return end(REASON_IOC_REMAINDER);
       lots = Math.min(lots, wantedLots - out.lots);
-      if (areFar && lots > 0 && !farFillsToCome.bears(state, makerRow, side, price, lots)) {
+      const isUnsure = lots > 0 && (areFar || isShort(state, makerRow));
+      if (isUnsure && !makerMeansToCome.bears(state, makerRow, side, price, lots)) {
         walk.drop();
         eventCount++;
         continue;
@@ -241,7 +261,7 @@ export function match(
   const levels = book.opposite(side);
   const isIsolated = state.positions.numbers[row + MARGIN_MODE] === ISOLATED;
   if (isIsolated) taken.lots = taken.quanta = taken.feeQuanta = taken.realizedQuanta = 0;
-  farFills.begin();
+  makerMeans.begin();
   let reason = REASON_NONE;
   while (orders.remainingLots(taker) > 0) {
     const price = levels.best();
@@ -251,14 +271,15 @@ export function match(
       break;
     }
     const maker = book.first(price);
-    if (orders.row(maker) === row) {
+    const makerRow = orders.row(maker);
+    if (makerRow === row) {
       if (preventSelfTrade(state, turn, taker, maker)) continue;
       reason = REASON_SELF_TRADE;
       break;
     }
-    if (isFar(state, side, price)) {
+    if (isFar(state, side, price) || isShort(state, makerRow)) {
       const lots = Math.min(orders.remainingLots(taker), state.open.shownLots(maker));
-      if (!farFills.bears(state, orders.row(maker), side, price, lots)) {
+      if (!makerMeans.bears(state, makerRow, side, price, lots)) {
         close(state, turn, maker, STATUS_CANCELED, REASON_INSUFFICIENT_MARGIN);
         continue;
       }

@@ -169,6 +169,14 @@ export const TryOrder = shape(22, "TryOrder", {
   order: json<MessageOf<typeof PlaceOrder> | MessageOf<typeof PlaceTrigger> | MessageOf<typeof PlaceExtended>>(),
 });
 
+// ---- money that leaves (26) ----------------------------------------------------------------------------------------
+
+/**
+ * The account is about to withdraw, which the ledger decides by its cells: answered once what they say of this symbol may
+ * be relied on, or refused; see withdrawal.ts.
+ */
+export const PrepareWithdrawal = shape(26, "PrepareWithdrawal", { accountId: "number" });
+
 // ---- commands to the ledger (30 to 49) ------------------------------------------------------------------------------
 
 /** Opens the address's account if it has none, and a session in it. */
@@ -182,6 +190,8 @@ export const Withdraw = shape(35, "Withdraw", {
   amountQuanta: "number",
   address: "string",
   reference: "string",
+  /** What a symbol said to PrepareWithdrawal: the answer, unless the reference has one already. Null = nothing is against it. */
+  refusal: json<MessageOf<typeof Refused> | null>(),
 });
 
 // ---- events of a symbol (100 to 129) --------------------------------------------------------------------------------
@@ -735,7 +745,8 @@ export type SymbolCommand =
   | MessageOf<typeof CancelAfter>
   | MessageOf<typeof AmendOrder>
   | MessageOf<typeof OrderBatch>
-  | MessageOf<typeof TryOrder>;
+  | MessageOf<typeof TryOrder>
+  | MessageOf<typeof PrepareWithdrawal>;
 
 export type LedgerCommand =
   | MessageOf<typeof OpenSession>

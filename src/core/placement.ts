@@ -1,13 +1,14 @@
 import type { Turn } from "./actor.ts";
 import type { AccountCells } from "./cells.ts";
 import { bearsTheBand, closingEdge } from "./closing-edge.ts";
+import { exposedLots } from "./exposure.ts";
 import { refuseWhileHalted } from "./halt.ts";
 import { NO_ROW } from "./hashed-queue.ts";
 import { restIceberg } from "./iceberg.ts";
 import type { Instrument } from "./instrument.ts";
 import { isWithinKey } from "./key-limits.ts";
 import { MarkLimits } from "./mark-limits.ts";
-import { close, crosses, endOfTaker, match, meetsTooMany, type Preview, preview } from "./matching.ts";
+import { close, crosses, endOfTaker, match, meetsTooMany, type Preview, preview, takerFee } from "./matching.ts";
 import type { ClosePosition, PlaceExtended } from "./messages.ts";
 import * as messages from "./messages.ts";
 import { type RefusalDetails, refuse } from "./refusals.ts";
@@ -20,7 +21,7 @@ import type { PriceTicks, QuantityLots, RatePpm } from "./units.ts";
 import * as units from "./units.ts";
 import * as words from "./words.ts";
 
-const { ACCOUNT, BUY_LOTS, GIVEN, MARGIN_MODE, NONE, OPEN_ORDERS, SELL_LOTS, SIZE } = tables;
+const { ACCOUNT, GIVEN, GIVEN_INITIAL, MARGIN_MODE, NONE, OPEN_ORDERS, SIZE } = tables;
 const {
   BUY,
   CLOSE_POSITION,
@@ -146,11 +147,6 @@ export class Placement {
     const mayRest = command.orderType === LIMIT && (command.timeInForce === GTC || command.timeInForce === GTD);
     if (mayRest && numbers[row + OPEN_ORDERS] >= instrument.maxOpenOrders)
       return refuse(turn, "TOO_MANY_OPEN_ORDERS", "symbol", { limit: instrument.maxOpenOrders });
-    const exposedLots = (isBuy ? size + numbers[row + BUY_LOTS] : numbers[row + SELL_LOTS] - size) + quantityLots;
-    const limitLots = this.limits.positionLots(mark);
-    if (!reduceOnly && exposedLots > limitLots) return refuse(turn, "POSITION_LIMIT", "quantity", { limitLots });
-    const heldTicks = isBuy ? valueTicks : Math.max(valueTicks, mark);
-    if (!reduceOnly && !isWithinKey(command, turn, state, row, side, exposedLots, heldTicks)) return;
 
     const bestTicks = state.book.opposite(side).best();
     const takes = crosses(side, limitTicks, bestTicks);
@@ -168,8 +164,16 @@ export class Placement {
 
     const marginPriceTicks = isBuy ? limitTicks : Math.max(limitTicks, mark);
     const lossTicks = Math.max(0, isBuy ? limitTicks - mark : mark - limitTicks);
+    const restingLots = mayRest ? expected.leftLots : 0;
+    if (!reduceOnly) {
+      // What may not rest counts as filled, whatever the book has for it.
+      const exposed = exposedLots(numbers, row, isBuy, mayRest ? expected.lots : quantityLots, restingLots);
+      const limitLots = this.limits.positionLots(mark);
+      if (exposed > limitLots) return refuse(turn, "POSITION_LIMIT", "quantity", { limitLots });
+      const dearestTicks = isBuy ? limitTicks : Math.max(marginPriceTicks, bestTicks);
+      if (!isWithinKey(command, turn, state, row, side, exposed, dearestTicks)) return;
+    }
     if (!reduceOnly && !unfillable) {
-      const restingLots = mayRest ? expected.leftLots : 0;
       const shortfall = this.reserveMargin(row, isBuy, restingLots, marginPriceTicks, lossTicks, mark, NONE, trial);
       if (shortfall !== null) return refuse(turn, "INSUFFICIENT_MARGIN", "quantity", shortfall);
     }
@@ -282,6 +286,9 @@ export class Placement {
    * Takes the initial margin that the row needs once the order has done what is expected of it: filled lots at mark
    * with the loss of their price, resting lots by their own terms. Null, or what is required and what is there. `own`: the
    * resting order, not reduce-only, in whose place all this comes. `trial`: is told, and nothing is taken.
+   *
+   * What only closes needs none, and may lose all that stands for the position: see closingEdge(). So an order that closes
+   * and opens must have the margin of what it opens beside what it closes loses. Of an isolated position its bucket pays that.
    */
   reserveMargin(
     row: number,
@@ -308,22 +315,37 @@ export class Placement {
       loss -= ownLots * orders.lossTicks(own) * perTick;
     }
     const numbers = positions.numbers;
+    const size = numbers[row + SIZE];
+    const closingLots = Math.min(expected.lots, Math.max(0, isBuy ? -size : size));
+    const isTurning =
+      closingLots > 0 && closingLots < expected.lots + restingLots && numbers[row + MARGIN_MODE] !== ISOLATED;
+    if (isTurning) {
+      // As of behind its fills: they are the position, they have cost what they cost, and the closed lots need no margin.
+      lots -= expected.lots;
+      exposure -= atMark;
+      loss -= takerLoss;
+      numbers[row + SIZE] = isBuy ? size + expected.lots : size - expected.lots;
+    }
     positions.addResting(row, isBuy, lots, exposure, loss);
     const due = state.contributionOf(row);
-    const required = due.initial - numbers[row + GIVEN + 2];
     positions.addResting(row, isBuy, -lots, -exposure, -loss);
+    numbers[row + SIZE] = size;
+    let required = due.initial - numbers[row + GIVEN_INITIAL];
+    if (isTurning) required = Math.max(0, required + takerLoss + takerFee(this.instrument, expected.quanta));
     const accountId = numbers[row + ACCOUNT];
     // What its fills will set aside may not be an unrealised gain of the cross margin: that could be lost again.
     if (numbers[row + MARGIN_MODE] === ISOLATED && required > 0) {
       const availableQuanta = this.cells.withdrawable(accountId);
       if (required > availableQuanta) return { requiredQuanta: required, availableQuanta };
     }
+    // Whoever is short of margin may close, but not turn around, even where the new position needs less than the old one.
+    const needsMargin = required > 0 || isTurning;
     if (trial !== null) {
       trial.requiredQuanta = Math.max(0, required);
       const availableQuanta = this.cells.available(accountId);
-      return required > 0 && required > availableQuanta ? { requiredQuanta: required, availableQuanta } : null;
+      return needsMargin && required > availableQuanta ? { requiredQuanta: required, availableQuanta } : null;
     }
-    if (required > 0 && !this.cells.reserve(accountId, required, numbers, row + GIVEN))
+    if (needsMargin && !this.cells.reserve(accountId, required, numbers, row + GIVEN))
       return { requiredQuanta: required, availableQuanta: this.cells.available(accountId) };
     // All of it will rest: this is what the row will contribute, and nobody has to work it out again.
     if (expected.lots === 0) this.cells.move(accountId, numbers, row + GIVEN, due);

@@ -9,17 +9,17 @@ import { CircuitBreaker, JumpGuard } from "./price-rails.ts";
 import { refuse } from "./refusals.ts";
 import { blank, type MessageOf } from "./shape.ts";
 import type { SymbolState } from "./symbol-state.ts";
-import { PPB, type PriceTicks } from "./units.ts";
+import { PPB, PPM, type PriceTicks } from "./units.ts";
 import { BUY, MODE_TRADING, REASON_OF_HALT, SELL } from "./words.ts";
 
 // Filled in again for each event: a turn hands it on before it goes on (see Turn).
 const priceUpdated = blank(PriceUpdated);
 const fundingSettled = blank(FundingSettled);
 
-/** So many positions pay their funding in one turn: orders behind it wait no longer than that takes. */
-const PAYMENTS_PER_TURN = 500;
+/** So many positions pay their funding at a time: orders behind them wait no longer than that takes. */
+const PAYMENTS_AT_A_TIME = 500;
 
-/** What an index price does to a symbol: the mark, the premium and, at an interval's end, the funding. */
+/** What an index price does to a symbol: the mark and the premium; and the funding, which follows from the premiums. */
 export class Pricing {
   private readonly instrument: Instrument;
   private readonly state: SymbolState;
@@ -45,8 +45,10 @@ export class Pricing {
         limitRate: this.instrument.config.indexJumpLimit ?? "0.1",
         missing: this.jumps.missing,
       });
-    const basis1024 = nextBasis1024(state.basis1024, indexTicks, state.book.best(BUY), state.book.best(SELL));
-    if (state.nextFundingTime !== 0 && turn.time >= state.nextFundingTime) this.settleFunding(turn);
+    const limitTicks = Math.floor((indexTicks * this.instrument.markLimitPpm) / PPM);
+    const bidTicks = state.book.best(BUY);
+    const askTicks = state.book.best(SELL);
+    const basis1024 = nextBasis1024(state.basis1024, indexTicks, bidTicks, askTicks, limitTicks);
     priceUpdated.indexTicks = indexTicks;
     priceUpdated.basis1024 = basis1024;
     priceUpdated.markTicks = markPrice(
@@ -54,6 +56,7 @@ export class Pricing {
       this.fundingTicks(indexTicks, turn.time),
       basis1024,
       state.lastTicks,
+      limitTicks,
     );
     priceUpdated.premiumPpb = premiumPpb(this.instrument, state.book, indexTicks);
     priceUpdated.nextFundingTime = nextFundingTime(turn.time, this.instrument.fundingIntervalMs);
@@ -83,30 +86,34 @@ export class Pricing {
 
   /** What the last funding rate adds to the index: all of it when the interval begins, nothing when it ends. */
   private fundingTicks(indexTicks: PriceTicks, time: number): PriceTicks {
-    const { state } = this;
-    const left = (state.nextFundingTime - time) / this.instrument.fundingIntervalMs;
-    return Math.round((indexTicks * state.fundingRatePpb * Math.max(0, Math.min(1, left))) / PPB);
+    const { fundingIntervalMs } = this.instrument;
+    const left = (nextFundingTime(time, fundingIntervalMs) - time) / fundingIntervalMs;
+    return Math.round((indexTicks * this.state.fundingRatePpb * left) / PPB);
   }
 
   /**
-   * An interval has ended. What it costs follows from the samples that were taken in it; an interval without any, as
-   * while the exchange was down, costs nothing.
+   * Ends the interval whose time has come, before anything of a turn trades: who trades behind its end neither owes nor
+   * escapes it. It costs what follows from the samples that were taken in it, at the last mark, also when the index has
+   * grown old since: to wait for another would let holders close first. An interval without a sample, as while the
+   * exchange was down, costs nothing and is passed over.
    */
-  private settleFunding(turn: Turn): void {
+  settleDue(turn: Turn): void {
     const { state, instrument } = this;
     const { premiumSum, premiumCount } = state;
+    if (premiumCount === 0 || turn.time < state.nextFundingTime) return;
     fundingSettled.fundingTime = state.nextFundingTime;
     fundingSettled.nextFundingTime = nextFundingTime(turn.time, instrument.fundingIntervalMs);
-    fundingSettled.ratePpb = premiumCount === 0 ? 0 : fundingRatePpb(instrument, premiumSum, premiumCount);
-    fundingSettled.premiumPpb =
-      premiumCount === 0 ? 0 : Math.trunc((2 * premiumSum) / (premiumCount * (premiumCount + 1)));
+    fundingSettled.ratePpb = fundingRatePpb(instrument, premiumSum, premiumCount);
+    fundingSettled.premiumPpb = Math.trunc((2 * premiumSum) / (premiumCount * (premiumCount + 1)));
     fundingSettled.indexTicks = state.indexTicks;
     fundingSettled.markTicks = state.markTicks;
     // Whoever has not paid for the interval before pays now: a position owes one interval at most.
     this.payUpTo(turn, Number.POSITIVE_INFINITY);
     state.fundingSettled(fundingSettled);
     turn.emit(fundingSettled);
-    this.payUpTo(turn, PAYMENTS_PER_TURN);
+    this.payUpTo(turn, PAYMENTS_AT_A_TIME);
+    state.refreshTouched();
+    state.markFresh();
   }
 
   private payUpTo(turn: Turn, limit: number): void {
@@ -126,6 +133,6 @@ export class Pricing {
 
   /** Some of the payments that the last interval still waits for. */
   payOwed(turn: Turn): void {
-    if (this.state.fundingOwed > 0) this.payUpTo(turn, PAYMENTS_PER_TURN);
+    if (this.state.fundingOwed > 0) this.payUpTo(turn, PAYMENTS_AT_A_TIME);
   }
 }

@@ -24,6 +24,7 @@ import { loadSymbolRow, snapshotSymbol } from "./symbol-rows.ts";
 import { SymbolState } from "./symbol-state.ts";
 import { replyOpenOrder, replyOrder, replyPosition } from "./symbol-views.ts";
 import * as tables from "./tables.ts";
+import { prepareWithdrawal } from "./withdrawal.ts";
 import * as words from "./words.ts";
 
 const { ACCOUNT, FIRST_ORDER, GIVEN, NONE } = tables;
@@ -45,6 +46,7 @@ const {
   PlaceExtended,
   PlaceOrder,
   PlaceTrigger,
+  PrepareWithdrawal,
   ReadClientIds,
   ReadOrder,
   ReadOrders,
@@ -157,6 +159,9 @@ export class SymbolActor implements Actor {
       case MoveMargin.code:
         this.marginSettings.moveMargin(command, turn);
         break;
+      case PrepareWithdrawal.code:
+        prepareWithdrawal(this.state, command, turn);
+        break;
       case SetIndexPrice.code:
         this.pricing.setIndexPrice(command, turn);
         break;
@@ -223,11 +228,15 @@ export class SymbolActor implements Actor {
     if (this.state.mayReach) this.conditional.notePrices(turn);
   }
 
-  /** Before anything else of a turn: what ends at a time that has come must not trade in it. */
+  /**
+   * Before anything else of a turn: what ends at a time that has come must not trade in it, and what trades in it comes
+   * behind the funding interval that has ended.
+   */
   private endWhatIsDue(turn: Turn): void {
-    const { open, cancelSwitches } = this.state;
+    const { open, cancelSwitches, nextFundingTime } = this.state;
     if (turn.time >= open.expiries.earliest) this.conditional.expire(turn);
     if (turn.time >= cancelSwitches.earliest) fireCancelSwitches(this.state, turn);
+    if (turn.time >= nextFundingTime) this.pricing.settleDue(turn);
   }
 
   private endTurn(turn: Turn): void {

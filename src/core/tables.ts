@@ -41,6 +41,8 @@ export const ISOLATED_QUANTA = 22;
 export const TOUCHED = 23;
 /** Five numbers: what the cells have been given; see AccountCells.move. */
 export const GIVEN = 24;
+/** The third of them. */
+export const GIVEN_INITIAL = 26;
 /** Orders that wait for a price, and those of them that go with the position. */
 export const WAITING_ORDERS = 29;
 export const CLOSING_ORDERS = 30;

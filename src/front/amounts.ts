@@ -71,7 +71,11 @@ export function readShare(text: string, field: string, minimum: RatePpm = 1, max
 
 /** The same with a sign. */
 export function readSignedAmount(text: string): Quanta {
-  return text.startsWith("-") ? -readAmount(text.slice(1), "amount", "-") : readAmount(text);
+  const isNegative = text.startsWith("-");
+  const unsigned = isNegative ? text.slice(1) : text;
+  if (parseQuanta(unsigned) === 0)
+    throw new ApiError("BAD_VALUE", { field: "amount", message: "amount must be above or below 0." });
+  return isNegative ? -readAmount(unsigned, "amount", "-") : readAmount(unsigned);
 }
 
 /** More decimals than DECIMAL_PATTERN lets in. */

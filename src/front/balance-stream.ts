@@ -1,7 +1,11 @@
 import type { Road } from "../actor/road.ts";
+import type { Contribution } from "../core/cells.ts";
 import type { TimeMs } from "../core/units.ts";
+import { readFigures } from "./figures.ts";
 import { type Member, type Publish, Stream } from "./stream.ts";
 import { balanceJson } from "./views.ts";
+
+const FIGURES = ["equity", "unrealized", "initial", "positionInitial", "maintenance"] as const;
 
 /** An account's balance: whole in a snapshot, and whole again whenever one of its figures has moved. */
 export class BalanceStream extends Stream {
@@ -9,7 +13,7 @@ export class BalanceStream extends Stream {
   private readonly accountId: number;
   private readonly now: () => TimeMs;
   private readonly joining = new Set<Member>();
-  private readonly figures = new Float64Array(5);
+  private readonly shown: Contribution = { equity: 0, unrealized: 0, initial: 0, positionInitial: 0, maintenance: 0 };
   private text = "";
   private stale = false;
 
@@ -40,36 +44,26 @@ export class BalanceStream extends Stream {
   override flush(): void {
     if (!this.stale) return;
     this.stale = false;
-    this.road.afterEverything(() => this.show());
+    readFigures(this.road, this.accountId, (figures) => this.show(figures));
   }
 
-  private show(): void {
+  private show(figures: Readonly<Contribution>): void {
     if (this.isEmpty) return;
-    const moved = this.readFigures();
+    const moved = this.note(figures);
     if (moved || this.text === "") {
       const sequence = Math.max(this.sequence, this.road.releasedSequence());
-      this.text = balanceJson(this.road.cells, this.accountId, sequence, this.now());
+      this.text = balanceJson(figures, sequence, this.now());
       this.update("UPDATE", sequence, `"data":${this.text}`);
     }
     for (const member of this.joining) this.admit(member, `"data":${this.text}`);
     this.joining.clear();
   }
 
-  /** True when one of them has moved: five loads, and printing only for those accounts that a price touched. */
-  private readFigures(): boolean {
-    const { cells } = this.road;
-    const { figures, accountId } = this;
-    let moved = false;
-    const read = (index: number, value: number): void => {
-      if (figures[index] === value) return;
-      figures[index] = value;
-      moved = true;
-    };
-    read(0, cells.equity(accountId));
-    read(1, cells.unrealized(accountId));
-    read(2, cells.initial(accountId));
-    read(3, cells.positionInitial(accountId));
-    read(4, cells.maintenance(accountId));
+  /** True when one of them has moved: printing only for those accounts that a price touched. */
+  private note(figures: Readonly<Contribution>): boolean {
+    const { shown } = this;
+    const moved = FIGURES.some((name) => figures[name] !== shown[name]);
+    if (moved) Object.assign(shown, figures);
     return moved;
   }
 }

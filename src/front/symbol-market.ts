@@ -8,10 +8,11 @@ import {
   toPublicTrade,
   toPublicTransfer,
 } from "../core/feed.ts";
-import { nextFundingTime } from "../core/funding.ts";
+import { fundingRatePpb, nextFundingTime } from "../core/funding.ts";
 import { statusOf } from "../core/halt.ts";
 import { type Instrument, printPrice, printQuantity } from "../core/instrument.ts";
 import {
+  FundingSettled,
   IndexWentStale,
   PositionTransferred,
   PriceUpdated,
@@ -159,6 +160,10 @@ export class SymbolMarket {
       this.fundingRatePpb = event.fundingRatePpb;
       this.nextFundingTime = event.nextFundingTime;
       this.isIndexStale = false;
+    } else if (event.type === FundingSettled.code) {
+      // Of the interval that has begun there is no sample yet.
+      this.fundingRatePpb = fundingRatePpb(this.instrument, 0, 0);
+      this.nextFundingTime = event.nextFundingTime;
     } else if (event.type === TradingHalted.code) {
       this.haltMode = event.mode;
       this.haltReason = event.mode === MODE_TRADING ? 0 : event.reason;

@@ -1,4 +1,4 @@
-import type { AccountCells } from "../core/cells.ts";
+import { type Contribution, withdrawableOf } from "../core/cells.ts";
 import { type Instrument, printPrice, printQuantity } from "../core/instrument.ts";
 import type { ExpectedFill, OrderView, Outlook, PositionView, Traded, Transfer } from "../core/messages.ts";
 import type { MessageOf } from "../core/shape.ts";
@@ -231,20 +231,16 @@ export function positionJson(instrument: Instrument, position: MessageOf<typeof 
   );
 }
 
-/** Balance as the cells show it: read them once everything that was done is durable (Road.afterEverything). */
-export function balanceJson(cells: AccountCells, accountId: number, sequence: number, time: TimeMs): string {
-  const equity = cells.equity(accountId);
-  const unrealized = cells.unrealized(accountId);
-  const initial = cells.initial(accountId);
-  const positionInitial = cells.positionInitial(accountId);
-  const maintenance = cells.maintenance(accountId);
+/** Balance, of what readFigures() gives. */
+export function balanceJson(figures: Readonly<Contribution>, sequence: number, time: TimeMs): string {
+  const { equity, unrealized, initial, positionInitial, maintenance } = figures;
   return (
     `{"asset":"USDC","walletBalance":"${printQuanta(equity - unrealized)}","equity":"${printQuanta(equity)}",` +
     `"unrealizedPnl":"${printQuanta(unrealized)}","positionInitialMargin":"${printQuanta(positionInitial)}",` +
     `"openOrderInitialMargin":"${printQuanta(initial - positionInitial)}","initialMargin":"${printQuanta(initial)}",` +
     `"maintenanceMargin":"${printQuanta(maintenance)}",` +
     `"availableBalance":"${printQuanta(Math.max(0, equity - initial))}",` +
-    `"withdrawable":"${printQuanta(cells.withdrawable(accountId))}","marginRatio":${marginRatioJson(equity, maintenance)},` +
+    `"withdrawable":"${printQuanta(withdrawableOf(equity, unrealized, initial))}","marginRatio":${marginRatioJson(equity, maintenance)},` +
     `"updatedAt":${time},"sequence":${sequence}}`
   );
 }

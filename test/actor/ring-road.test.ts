@@ -5,26 +5,50 @@ import { RingRoad } from "../../src/actor/ring-road.ts";
 import { AccountCells } from "../../src/core/cells.ts";
 import { AmendOrder, CancelOrder, OrderBatch, PlaceOrder } from "../../src/core/messages.ts";
 import type { Message } from "../../src/core/shape.ts";
+import { AT_REQUEST_ID, RECORD_HEADER_BYTES } from "../../src/wire/record.ts";
 import { allocateRing, Bell, RingConsumer, RingProducer } from "../../src/wire/ring.ts";
 import { make } from "../core/support/exchange.ts";
 
 const ACTOR_ID = 1;
 const RING_BYTES = 1 << 16;
 
-function openRoad(maxInFlight: number) {
+function openRoad(maxInFlight: number, lookMs = 0) {
+  const frontBell = new Bell();
+  const frontRing = allocateRing(RING_BYTES);
   const road = new RingRoad({
     instruments: [],
     cells: AccountCells.allocate(32),
     control: new Control(),
-    front: new RingConsumer(allocateRing(RING_BYTES)),
-    frontBell: new Bell(),
+    front: new RingConsumer(frontRing),
+    frontBell,
     indexBell: new Bell(),
     storeBell: new Bell(),
     maxInFlight,
+    lookMs,
   });
   road.addLane(new RingProducer(allocateRing(RING_BYTES), new Bell()), [ACTOR_ID]);
-  return { road, ask: (command: Message): boolean => road.ask(ACTOR_ID, command, () => {}) };
+  let answers = 0;
+  let knocks = 0;
+  const journal = new RingProducer(frontRing, new Bell(frontBell.buffer, () => knocks++));
+  return {
+    road,
+    frontBell,
+    ask: (command: Message): boolean => road.ask(ACTOR_ID, command, () => answers++),
+    count: () => ({ answers, knocks }),
+    /** As the journal does. */
+    answer(requestId: number): void {
+      const at = journal.reserve(RECORD_HEADER_BYTES);
+      journal.bytes.fill(0, at, at + RECORD_HEADER_BYTES);
+      journal.view.setUint32(at + AT_REQUEST_ID, requestId, true);
+      journal.commit(RECORD_HEADER_BYTES);
+      journal.ring();
+    },
+  };
 }
+
+const turns = async (count: number): Promise<void> => {
+  for (let i = 0; i < count; i++) await new Promise((resolve) => setImmediate(resolve));
+};
 
 test("past maxInFlight new orders are turned away, be it in a batch, and cancels are not", () => {
   const { ask } = openRoad(2);
@@ -41,4 +65,39 @@ test("without room on the disk amendments are turned away, too, be it in a batch
   const amending = make(OrderBatch, { items: [make(CancelOrder), make(AmendOrder)] });
   assert.deepEqual([ask(make(AmendOrder)), ask(amending)], [false, false]);
   assert.equal(ask(make(OrderBatch, { items: [make(CancelOrder)] })), true);
+});
+
+test("the front looks for an answer by itself at first", async () => {
+  const { road, frontBell, ask, answer, count } = openRoad(64, 60_000);
+  road.startAt(0);
+  for (const requestId of [1, 2]) {
+    ask(make(CancelOrder));
+    await turns(1);
+    assert.ok(!frontBell.isAwaited);
+    answer(requestId);
+    await turns(2);
+    assert.deepEqual(count(), { answers: requestId, knocks: 0 });
+    assert.ok(frontBell.isAwaited, "nobody waits for anything any more");
+  }
+});
+
+test("the front that has looked for long enough is woken", async () => {
+  const { road, frontBell, ask, answer, count } = openRoad(64, 0.01);
+  road.startAt(0);
+  ask(make(CancelOrder));
+  await turns(1);
+  do await turns(1);
+  while (!frontBell.isAwaited);
+  answer(1);
+  assert.deepEqual(count(), { answers: 0, knocks: 1 });
+  road.drain();
+  assert.deepEqual(count(), { answers: 1, knocks: 1 });
+});
+
+test("with very many requests on their way it does not look: there is always something to do", async () => {
+  const { road, frontBell, ask } = openRoad(1000, 60_000);
+  road.startAt(0);
+  for (let i = 0; i < 65; i++) ask(make(CancelOrder));
+  await turns(2);
+  assert.ok(frontBell.isAwaited);
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { AccountCells, CONTRIBUTION_FIELDS, type Contribution } from "../../src/core/cells.ts";
+import { AccountCells, CONTRIBUTION_FIELDS, type Contribution, NO_LANE } from "../../src/core/cells.ts";
 import { everyInterleaving } from "./support/interleave.ts";
 
 const ACCOUNT = 3;
@@ -67,10 +67,13 @@ test("what a part of a turn has freed counts for the parts behind it, and for ot
   cells.flush();
   cells.begin();
   cells.move(ACCOUNT, mine, 0, contribution({ equity: 110, initial: 5, maintenance: 3 }));
-  assert.deepEqual([cells.available(ACCOUNT), cells.beyondMaintenance(ACCOUNT)], [70, 80]);
+  const now = () => {
+    const { equity, maintenance } = cells.observed(ACCOUNT);
+    return [cells.available(ACCOUNT), equity, maintenance];
+  };
+  assert.deepEqual(now(), [70, 100, 20]);
   cells.countFavours();
-  assert.deepEqual([cells.available(ACCOUNT), cells.beyondMaintenance(ACCOUNT)], [105, 107]);
-  assert.deepEqual([cells.equityNow(ACCOUNT), cells.maintenanceNow(ACCOUNT)], [110, 3]);
+  assert.deepEqual(now(), [105, 110, 3]);
   assert.deepEqual([cells.equity(ACCOUNT), cells.maintenance(ACCOUNT)], [100, 20]);
   cells.flush();
   assert.deepEqual([cells.equity(ACCOUNT), cells.maintenance(ACCOUNT)], [110, 3]);
@@ -329,6 +332,103 @@ test("a deficit is lifted to zero once, whoever comes with it at the same time",
   assert.equal(cover(over(start({ equity: 7 }))), 0);
 });
 
+test("what another thread is in the middle of is not observed, however its steps fall: neither what is refused nor half of a turn", () => {
+  const before = contribution({ equity: 100, initial: 30, maintenance: 20 });
+  const after = contribution({ equity: 90, initial: 10, maintenance: 15 });
+  const turns: [what: string, turn: (cells: AccountCells) => void, then: Contribution][] = [
+    ["a withdrawal that is refused", (cells) => cells.debit(ACCOUNT, 900), before],
+    ["a reservation that is refused", (cells) => reserve(cells, 900), before],
+    [
+      "burdens at once and favours with the ticket",
+      (cells) => cells.move(ACCOUNT, Float64Array.of(100, 0, 30, 0, 20), 0, after),
+      after,
+    ],
+  ];
+  for (const [what, turn, then] of turns) {
+    const seen = new Set<string>();
+    everyInterleaving<string>(
+      start(before, 2),
+      [
+        (cells) => {
+          cells.begin();
+          turn(cells);
+          cells.flush();
+          return "";
+        },
+        (cells) => {
+          const isQuiet = cells.observe(ACCOUNT);
+          return (isQuiet ? "" : "for now ") + figuresOf(cells.observed(ACCOUNT));
+        },
+      ],
+      ({ results, schedule }) => {
+        // Where a look is in vain, which another one would not be here, it says so.
+        const whole = [figuresOf(before), figuresOf(then)];
+        const isWhole = whole.includes(results[1].replace("for now ", ""));
+        assert.ok(isWhole || results[1].startsWith("for now "), `${what}: ${results[1]} in order ${schedule}`);
+        seen.add(results[1]);
+      },
+    );
+    for (const each of [figuresOf(before), `for now ${figuresOf(before)}`, figuresOf(then)])
+      assert.ok(seen.has(each), `${what}: ${each}`);
+  }
+});
+
+test("nobody covers a deficit that is only the middle of a turn", () => {
+  const cover = (cells: AccountCells): number => cells.cover(ACCOUNT, given(), 0);
+  everyInterleaving<number>(
+    start({ equity: 100 }, 2),
+    [
+      (cells) => {
+        cells.begin();
+        const granted = cells.debit(ACCOUNT, 900);
+        cells.flush();
+        return Number(granted);
+      },
+      cover,
+    ],
+    ({ buffer, results, schedule }) => {
+      assert.deepEqual(results, [0, 0], `in order ${schedule}`);
+      assert.equal(over(buffer, 2).equity(ACCOUNT), 100, `in order ${schedule}`);
+    },
+  );
+});
+
+test("an account that seems short of margin in the middle of another thread's turn is looked at behind it", () => {
+  const cells = AccountCells.allocate(8, 2, 0);
+  const mine = given();
+  cells.move(ACCOUNT, mine, 0, contribution({ equity: 100, initial: 60 }));
+  cells.flush();
+  const other = new WaitingCells(cells.buffer, 2, 1, () => cells.flush());
+  cells.begin();
+  cells.move(ACCOUNT, mine, 0, contribution({ equity: 40 }));
+  assert.equal(other.available(ACCOUNT), -20);
+  assert.equal(other.isShort(ACCOUNT), false);
+  cells.move(ACCOUNT, mine, 0, contribution({ equity: 40, initial: 41 }));
+  cells.flush();
+  assert.equal(other.isShort(ACCOUNT), true);
+});
+
+test("who only reads observes all lanes, and who has one its own as it stands", () => {
+  const [one, two] = [0, 1].map((lane) => [lane, given()] as const);
+  const reader = AccountCells.allocate(8, 2, NO_LANE);
+  const actors = [one, two].map(([lane]) => new AccountCells(reader.buffer, 2, lane));
+  for (const [lane, mine] of [one, two]) {
+    actors[lane].begin();
+    actors[lane].move(ACCOUNT, mine, 0, contribution({ equity: -5 * (lane + 1), maintenance: 1 }));
+  }
+  assert.equal(reader.observe(ACCOUNT), false);
+  assert.deepEqual(reader.observed(ACCOUNT), NOTHING, "as it was before");
+  assert.deepEqual(read(reader), contribution({ equity: -15, maintenance: 2 }), "as it stands");
+  actors[1].flush();
+  assert.equal(reader.observe(ACCOUNT), false);
+  assert.ok(actors[0].observe(ACCOUNT));
+  actors[0].move(ACCOUNT, one[1], 0, contribution({ equity: -7, maintenance: 1 }));
+  assert.equal(actors[0].observed(ACCOUNT).equity, -17);
+  actors[0].abandon();
+  assert.ok(reader.observe(ACCOUNT), "a turn that is taken back is over, too");
+  assert.deepEqual(reader.observed(ACCOUNT), contribution({ equity: -10, maintenance: 1 }));
+});
+
 test("who dies while covering a deficit leaves it to others behind the next recount", () => {
   const cells = AccountCells.allocate(8, 2, 1);
   const mine = given();
@@ -352,6 +452,20 @@ class DyingCells extends AccountCells {
   }
 }
 
+/** The other thread ends its turn when it is waited for. */
+class WaitingCells extends AccountCells {
+  private readonly endTurn: () => void;
+  constructor(buffer: SharedArrayBuffer, laneCount: number, lane: number, endTurn: () => void) {
+    super(buffer, laneCount, lane);
+    this.endTurn = endTurn;
+  }
+  protected override changesOfOthers(accountId: number): number {
+    const changes = super.changesOfOthers(accountId);
+    this.endTurn();
+    return changes;
+  }
+}
+
 test("the interleavings catch a reservation that looks before it takes", () => {
   let caught = false;
   const careless = (cells: AccountCells): boolean => {
@@ -364,6 +478,8 @@ test("the interleavings catch a reservation that looks before it takes", () => {
   });
   assert.ok(caught);
 });
+
+const figuresOf = ({ equity, maintenance }: Contribution): string => `${equity} for ${maintenance}`;
 
 const reserve = (cells: AccountCells, amount: number): boolean => cells.reserve(ACCOUNT, amount, given(), 0);
 

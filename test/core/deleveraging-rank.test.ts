@@ -1,20 +1,23 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { deleveragingRank } from "../../src/core/deleveraging.ts";
-import { SetLeverage } from "../../src/core/messages.ts";
+import { DeleveragingQueue, deleveragingRank } from "../../src/core/deleveraging.ts";
+import { SetLeverage, SetMarginMode } from "../../src/core/messages.ts";
 import { blank, type Message } from "../../src/core/shape.ts";
+import { ACCOUNT, NONE, SIZE } from "../../src/core/tables.ts";
+import { ISOLATED } from "../../src/core/words.ts";
+import { Crowd } from "./support/crowd.ts";
 import { BUY, SELL, Universe } from "./support/universe.ts";
 
 /** Longs of one lot each at rising prices, so that the first has won most; all with the same money. */
-function longs(universe: Universe, count: number): number[] {
+function longs(universe: Universe, count: number, step = 5): number[] {
   const [btc] = universe.symbols;
   universe.price(btc, 650_000);
   const seller = universe.open(10_000_000);
   universe.run(btc, { ...blank(SetLeverage), accountId: seller, leverage: 100 } as Message);
   return Array.from({ length: count }, (_, i) => {
     const accountId = universe.open(10_000);
-    universe.order(btc, seller, SELL, 640_000 + i * 5, 1);
-    universe.order(btc, accountId, BUY, 640_000 + i * 5, 1);
+    universe.order(btc, seller, SELL, 640_000 + i * step, 1);
+    universe.order(btc, accountId, BUY, 640_000 + i * step, 1);
     return accountId;
   });
 }
@@ -49,4 +52,43 @@ test("of many positions only some are compared: no rank is off by more than one"
     assert.ok(Math.abs(rank - exact) <= 1, `place ${i}: ${rank}, not ${exact}`);
   }
   assert.deepEqual([ranks[0], ranks.at(-1)], [5, 1]);
+});
+
+test("those who have won most are closed first, in whatever order they came, and each once", () => {
+  for (const step of [5, -5]) {
+    const universe = new Universe();
+    const [btc] = universe.symbols;
+    const accounts = longs(universe, 5, step);
+    const [seller] = [accounts[0] - 1];
+    const queue = new DeleveragingQueue();
+    const { positions } = btc.state;
+    const closed = accounts.map(() => {
+      const accountId = positions.numbers[queue.next(btc.state, true) + ACCOUNT];
+      universe.order(btc, seller, BUY, 650_000, 1);
+      universe.order(btc, accountId, SELL, 650_000, 1);
+      return accountId;
+    });
+    assert.deepEqual(closed, step > 0 ? accounts : accounts.toReversed());
+    assert.equal(queue.next(btc.state, true), NONE);
+  }
+});
+
+test("an isolated position stands by the leverage of its bucket, not of its account", () => {
+  const universe = new Universe();
+  const [btc] = universe.symbols;
+  const [first, second] = longs(universe, 2);
+  universe.run(btc, { ...blank(SetMarginMode), accountId: second, marginMode: ISOLATED } as Message);
+  assert.deepEqual(ranksOf(universe, [first, second]), [3, 5]);
+  const row = new DeleveragingQueue().next(btc.state, true);
+  assert.equal(btc.state.positions.numbers[row + ACCOUNT], second);
+});
+
+test("of more positions than are ranked at once, those of a side that the sample has missed are found", () => {
+  // Longs and shorts in turns: every second one is of one side.
+  const { state } = Crowd.of(8200).plain;
+  for (const isLong of [true, false]) {
+    const row = new DeleveragingQueue().next(state, isLong);
+    assert.notEqual(row, NONE);
+    assert.equal(state.positions.numbers[row + SIZE] > 0, isLong);
+  }
 });

@@ -7,18 +7,32 @@ import {
   Deposit,
   HaltSymbol,
   IndexWentStale,
+  MoveMargin,
   OpenSession,
   PlaceOrder,
+  PlaceTrigger,
+  PrepareWithdrawal,
   Refused,
   ResumeSymbol,
   SetIndexPrice,
   SetLeverage,
+  SetMarginMode,
   type StatusView,
   Tick,
   TradingHalted,
 } from "../../src/core/messages.ts";
 import type { Message, MessageOf } from "../../src/core/shape.ts";
-import { BUY, HALT_REASONS, LEDGER, LIMIT, REDUCE_ONLY, SELL, TRADING_STATUSES } from "../../src/core/words.ts";
+import {
+  BUY,
+  HALT_REASONS,
+  ISOLATED,
+  LEDGER,
+  LIMIT,
+  REDUCE_ONLY,
+  SELL,
+  STOP,
+  TRADING_STATUSES,
+} from "../../src/core/words.ts";
 import { Exchange, LEDGER_SETTINGS, MAX_ACCOUNTS, make, type Said } from "./support/exchange.ts";
 import { instrument, PLAIN } from "./support/instruments.ts";
 
@@ -27,12 +41,13 @@ const MAX_AGE_MS = 10_000;
 const BREAKING = { indexJumpLimit: "0", breakerLimit: "0.1", breakerMode: "CANCEL_ONLY", breakerSeconds: 5 } as const;
 const ALICE = 16;
 const BOB = 17;
+const CAROL = 18;
 
-/** Alice is long 10 @ 100 against bob; each has an order far from the market. */
+/** Alice is long 10 @ 100 against bob; each has an order far from the market. Carol has 15 set aside for 1. */
 class Market extends Exchange {
   constructor(changes: Partial<typeof PLAIN> = {}) {
     super([instrument(PLAIN, changes)], LEDGER_SETTINGS, MAX_ACCOUNTS, MAX_AGE_MS);
-    for (const accountId of [ALICE, BOB]) {
+    for (const accountId of [ALICE, BOB, CAROL]) {
       this.do(LEDGER, make(OpenSession, { address: `0x${accountId}`, tokenHash: `${accountId}`, expiresAt: 2 ** 50 }));
       this.do(LEDGER, make(Deposit, { accountId, amountQuanta: 10_000e6 }));
     }
@@ -42,6 +57,10 @@ class Market extends Exchange {
     this.order(ALICE, BUY, 96, 1);
     this.order(BOB, SELL, 104, 30);
     this.order(BOB, BUY, 97, 30);
+    this.say(make(SetMarginMode, { accountId: CAROL, marginMode: ISOLATED }));
+    this.order(BOB, SELL, 100, 1);
+    this.order(CAROL, BUY, 100, 1);
+    this.say(make(MoveMargin, { accountId: CAROL, amountQuanta: 5e6 }));
   }
   price(indexTicks: number, isGuarded = 0): Said {
     return this.say(make(SetIndexPrice, { indexTicks, isGuarded }));
@@ -51,6 +70,13 @@ class Market extends Exchange {
   }
   order(accountId: number, side: number, priceTicks: number, quantityLots: number, flags = 0): Said {
     return this.say(make(PlaceOrder, { accountId, side, orderType: LIMIT, priceTicks, quantityLots, flags }));
+  }
+  prepare(accountId: number): Said {
+    return this.say(make(PrepareWithdrawal, { accountId }));
+  }
+  stop(accountId: number, flags: number): Said {
+    const order = { accountId, side: SELL, orderType: STOP, quantityLots: 1, priceTicks: 98, triggerTicks: 98, flags };
+    return this.say(make(PlaceTrigger, order));
   }
   skip(ms: number): void {
     this.time += ms;
@@ -79,23 +105,40 @@ const ASKED: [what: string, ask: (market: Market) => Said][] = [
   ["the same leverage", (market) => market.say(make(SetLeverage, { accountId: ALICE, leverage: 10 }))],
   ["a cancel", (market) => market.say(make(CancelOrder, { accountId: ALICE, orderId: 3 * 256 + PLAIN.id }))],
   ["cancelling all", (market) => market.say(make(CancelAll, { accountId: BOB, side: -1 }))],
+  ["a withdrawal", (market) => market.prepare(ALICE)],
+  ["a stop that opens", (market) => market.stop(BOB, 0)],
+  ["a stop that reduces", (market) => market.stop(ALICE, REDUCE_ONLY)],
+  ["margin added", (market) => market.say(make(MoveMargin, { accountId: CAROL, amountQuanta: 1e6 }))],
+  ["margin taken out", (market) => market.say(make(MoveMargin, { accountId: CAROL, amountQuanta: -1e6 }))],
 ];
 const H = "SYMBOL_HALTED";
 const S = "STALE_PRICE";
 const ANSWERS: [mode: string, arrange: (market: Market) => unknown, answers: string[]][] = [
-  ["TRADING", () => {}, ["ok", "ok", "ok", "ok", "ok", "ok", "ok", "ok"]],
+  ["TRADING", () => {}, ["ok", "ok", "ok", "ok", "ok", "ok", "ok", "ok", "ok", "ok", "ok", "ok", "ok"]],
   [
     "REDUCE_ONLY",
     (market) => market.say(make(HaltSymbol, { mode: 1, reason: 3 })),
-    [H, "ok", "ok", H, "ok", "ok", "ok", "ok"],
+    [H, "ok", "ok", H, "ok", "ok", "ok", "ok", H, H, "ok", "ok", H],
   ],
-  ["CANCEL_ONLY", (market) => market.say(make(HaltSymbol, { mode: 2, reason: 3 })), [H, H, H, H, H, "ok", "ok", "ok"]],
-  ["HALTED", (market) => market.say(make(HaltSymbol, { mode: 3, reason: 3 })), [H, H, H, H, H, "ok", H, H]],
-  ["a stale index", (market) => market.skip(MAX_AGE_MS + 1), [S, "ok", "ok", S, "ok", "ok", "ok", "ok"]],
+  [
+    "CANCEL_ONLY",
+    (market) => market.say(make(HaltSymbol, { mode: 2, reason: 3 })),
+    [H, H, H, H, H, "ok", "ok", "ok", H, H, H, H, H],
+  ],
+  [
+    "HALTED",
+    (market) => market.say(make(HaltSymbol, { mode: 3, reason: 3 })),
+    [H, H, H, H, H, "ok", H, H, H, H, H, H, H],
+  ],
+  [
+    "a stale index",
+    (market) => market.skip(MAX_AGE_MS + 1),
+    [S, "ok", "ok", S, "ok", "ok", "ok", "ok", S, S, "ok", "ok", S],
+  ],
   [
     "the last moment of an index",
     (market) => market.skip(MAX_AGE_MS),
-    ["ok", "ok", "ok", "ok", "ok", "ok", "ok", "ok"],
+    ["ok", "ok", "ok", "ok", "ok", "ok", "ok", "ok", "ok", "ok", "ok", "ok", "ok"],
   ],
 ];
 
@@ -109,6 +152,23 @@ for (const [mode, arrange, answers] of ANSWERS)
       assert.equal(codeOf(said), answers[i]);
       if (answers[i] !== "ok") assert.equal(market.audit(PLAIN.id).digest, before, "a refusal changes nothing");
     });
+
+test("halted, a withdrawal waits where margin is in use, for a cross position or an order, and nowhere else", () => {
+  const market = new Market();
+  const answers = () => {
+    market.say(make(HaltSymbol, { mode: 3, reason: 3 }));
+    const codes = [ALICE, BOB, CAROL].map((accountId) => codeOf(market.prepare(accountId)));
+    market.say(make(ResumeSymbol));
+    return codes;
+  };
+  assert.deepEqual(answers(), [H, H, "ok"]);
+  for (const accountId of [ALICE, BOB]) market.say(make(CancelAll, { accountId, side: -1 }));
+  market.say(make(SetMarginMode, { accountId: ALICE, marginMode: ISOLATED }));
+  assert.deepEqual(answers(), ["ok", H, "ok"], "an isolated position can lose no more than what is set aside");
+  market.order(BOB, BUY, 100, 11);
+  for (const accountId of [ALICE, CAROL]) market.say(make(ClosePosition, { accountId }));
+  assert.deepEqual(answers(), ["ok", "ok", "ok"], "what has been closed is money like any other");
+});
 
 test("resuming what is not halted says so and writes nothing", () => {
   const market = new Market();

@@ -54,6 +54,8 @@ test("each setting that cannot hold is refused by its name", () => {
     [{ riskTiers: tiers({}, { maxLeverage: 51, maintenanceMarginRate: "0.015" }) }, /maxLeverage: may not rise/],
     [{ riskTiers: tiers({ maintenanceMarginRate: "0.02" }) }, /maintenance must stay below 1\/maxLeverage/],
     [{ riskTiers: tiers({ maintenanceMarginRate: "0.0000001" }) }, /riskTiers\[0\]\.maintenanceMarginRate: .* finer/],
+    [{ riskTiers: tiers({ maintenanceMarginRate: "0" }) }, /riskTiers\[0\]\.maintenanceMarginRate: above 0/],
+    [{ riskTiers: tiers({}, { maintenanceMarginRate: "0.000001" }) }, /\[1\]\.maintenanceMarginRate: may not fall/],
     [{ riskTiers: tiers({ maxNotional: "0.000001" }, {}) }, /riskTiers\[1\]: the deduction is not exact/],
   ];
   for (const [changes, message] of cases)

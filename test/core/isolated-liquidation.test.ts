@@ -1,12 +1,15 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { bucketEquity } from "../../src/core/isolated.ts";
+import { bucketEquity, removableMargin } from "../../src/core/isolated.ts";
 import { bankruptcyPrice, liquidationPrice, maintenanceMargin } from "../../src/core/margin.ts";
 import {
+  CancelAll,
   DeficitCovered,
   FundingPaid,
   MoveMargin,
   OrderClosed,
+  OrderPlaced,
+  PlaceOrder,
   PositionTransferred,
   PositionView,
   ReadPosition,
@@ -16,7 +19,16 @@ import {
 } from "../../src/core/messages.ts";
 import { blank, type Message, type MessageOf } from "../../src/core/shape.ts";
 import type { SymbolActor } from "../../src/core/symbol.ts";
-import { EXEC_ADL, EXEC_LIQUIDATION, INSURANCE_ACCOUNT, ISOLATED, REASON_LIQUIDATION } from "../../src/core/words.ts";
+import {
+  EXEC_ADL,
+  EXEC_LIQUIDATION,
+  INSURANCE_ACCOUNT,
+  ISOLATED,
+  REASON_INSUFFICIENT_MARGIN,
+  REASON_LIQUIDATION,
+  REDUCE_ONLY,
+} from "../../src/core/words.ts";
+import { make } from "./support/exchange.ts";
 import { instrument, PLAIN } from "./support/instruments.ts";
 import { BUY, HOUR_MS, moveTo, SELL, Universe } from "./support/universe.ts";
 
@@ -135,6 +147,87 @@ test("an empty book: the fund takes over at the bucket's bankruptcy price, to th
     assert.equal(universe.size(btc, alice), 0);
     universe.audit();
   }
+});
+
+test("what the fund took over it sells near the mark, a fifth at each look", () => {
+  for (const side of [BUY, SELL]) {
+    const { universe, btc, makers } = isolated(1000, 100, 10_000, side);
+    const ticks = side === BUY ? 644_500 : 655_500;
+    moveTo(universe, ticks, makers);
+    universe.tick();
+    const sign = side === BUY ? 1 : -1;
+    assert.equal(universe.size(btc, INSURANCE_ACCOUNT), sign * 1000);
+    // It gets back what it gave, with the fee: then it may go further than a quarter of the maintenance margin.
+    const limit = side === BUY ? Math.ceil(643_500 / (1 - 0.0005)) : Math.floor(656_500 / (1 + 0.0005));
+    assert.ok(Math.abs(ticks - limit) > (ticks * 0.004) / 4);
+    universe.order(btc, makers[1], side, limit - sign, 5000);
+    universe.tick();
+    assert.equal(universe.size(btc, INSURANCE_ACCOUNT), sign * 1000, "further away it does not sell");
+    universe.order(btc, makers[1], side, limit, 5000);
+    universe.tick();
+    assert.equal(universe.size(btc, INSURANCE_ACCOUNT), sign * 800);
+    universe.tick();
+    assert.equal(universe.size(btc, INSURANCE_ACCOUNT), sign * 640);
+    universe.audit();
+  }
+});
+
+test("what the fund took over it does not sell for less because a book has carried the mark off", () => {
+  for (const side of [BUY, SELL]) {
+    const { universe, btc, makers } = isolated(1000, 100, 10_000, side);
+    universe.fund(1_000_000);
+    moveTo(universe, side === BUY ? 644_500 : 655_500, makers);
+    universe.tick();
+    const sign = side === BUY ? 1 : -1;
+    assert.equal(universe.size(btc, INSURANCE_ACCOUNT), sign * 1000);
+    // The index moves on against it, and in the book only one owner trades, at two tenths of a percent further.
+    const index = 650_000 - sign * 8000;
+    for (let i = 0; i < 150; i++) {
+      const ticks = index - sign * 1400;
+      universe.order(btc, makers[0], SELL, ticks, 1);
+      universe.order(btc, makers[1], BUY, ticks, 1);
+      universe.order(btc, makers[0], SELL, ticks + 1, 1);
+      universe.order(btc, makers[1], BUY, ticks - 1, 1);
+      universe.price(btc, index);
+      for (const accountId of makers) universe.run(btc, { ...blank(CancelAll), accountId, side: -1 } as Message);
+    }
+    const { markTicks } = btc.state;
+    assert.ok(sign * (index - markTicks) > index * 0.0018, `mark ${markTicks}`);
+    // At a loss it goes a quarter of the maintenance margin from the index, not from that mark.
+    const limit = index - sign * Math.floor((markTicks * 0.004) / 4);
+    universe.order(btc, makers[1], side, limit - sign, 5000);
+    universe.tick();
+    assert.equal(universe.size(btc, INSURANCE_ACCOUNT), sign * 1000, "further away it does not sell");
+    universe.order(btc, makers[1], side, limit, 5000);
+    universe.tick();
+    assert.equal(universe.size(btc, INSURANCE_ACCOUNT), sign * 800);
+    universe.audit();
+  }
+});
+
+test("a reduce-only order near the mark does not close a position for more than a price has left in its bucket", () => {
+  const stage = isolated(4500, 100, 20_000);
+  const { universe, btc, alice, bob } = stage;
+  universe.fund(1_000_000);
+  const fund = universe.cells.equity(INSURANCE_ACCOUNT);
+  universe.run(btc, make(MoveMargin, { accountId: alice, amountQuanta: 8_000e6 }));
+  // Just above where it would be looked at, one step of the index further, and an order within the maintenance margin of that.
+  const before = Math.ceil(BTC_TICKS * (1 - 0.0058));
+  const behind = Math.ceil(before * (1 - 0.0029));
+  const priceTicks = Math.ceil(behind * (1 - 0.0039));
+  const closing = { accountId: alice, side: SELL, priceTicks, quantityLots: 4500, flags: REDUCE_ONLY };
+  assert.equal(of(universe.run(btc, make(PlaceOrder, closing)), OrderPlaced).length, 1);
+  const row = btc.state.positions.find(alice);
+  const amountQuanta = -Math.floor(removableMargin(btc.state, row));
+  universe.run(btc, make(MoveMargin, { accountId: alice, amountQuanta }));
+  universe.price(btc, before);
+  universe.price(btc, behind);
+  assert.ok(bucketEquity(btc.state, row) > 0);
+  const said = universe.order(btc, bob, BUY, priceTicks, 4500);
+  assert.equal(of(said, OrderClosed)[0]?.reason, REASON_INSUFFICIENT_MARGIN);
+  for (let i = 0; i < 8; i++) universe.tick();
+  assert.ok(universe.cells.equity(INSURANCE_ACCOUNT) >= fund);
+  universe.audit();
 });
 
 test("through its bankruptcy price in one jump: the fund pays, then the other side; the account pays nothing", () => {
@@ -323,5 +416,32 @@ test("a fill sets aside no more than the account has beyond the maintenance marg
   assert.equal(universe.size(btc, alice), 100);
   assert.equal(bucketEquity(btc.state, row), free - 1_300_000); // but for the maker's fee
   assert.equal(universe.cells.equity(alice), universe.cells.maintenance(alice));
+  universe.audit();
+});
+
+test("a maker far from the mark can set aside no more than its cross positions leave, and is canceled where it would", () => {
+  const universe = new Universe();
+  const [btc, eth] = universe.symbols;
+  const alice = universe.open(2950);
+  const makers: [number, number] = [universe.open(1_000_000), universe.open(1_000_000)];
+  universe.price(btc, BTC_TICKS);
+  universe.price(eth, 320_000);
+  universe.run(btc, { ...blank(SetMarginMode), accountId: alice, marginMode: ISOLATED } as Message);
+  universe.run(eth, { ...blank(SetLeverage), accountId: alice, leverage: 50 } as Message);
+  universe.order(eth, makers[0], SELL, 320_000, 3000);
+  universe.order(eth, alice, BUY, 320_000, 3000);
+  universe.order(btc, alice, BUY, BTC_TICKS, 100);
+  universe.order(eth, makers[0], SELL, 314_000, 1);
+  universe.order(eth, makers[1], BUY, 314_000, 1);
+  universe.price(eth, 314_000);
+  universe.price(btc, 570_000); // the order would lose 800
+  const equity = universe.cells.equity(alice);
+  assert.ok(equity > 900e6 && equity - universe.cells.maintenance(alice) < 800e6);
+  const events = universe.order(btc, makers[1], SELL, BTC_TICKS, 100);
+  assert.deepEqual(
+    of(events, OrderClosed).map(({ accountId, reason }) => [accountId, reason]),
+    [[alice, REASON_INSUFFICIENT_MARGIN]],
+  );
+  assert.equal(universe.size(btc, alice), 0);
   universe.audit();
 });

@@ -333,6 +333,26 @@ test("the pages of a description add up to everything, once", () => {
   assert.equal(pages.flatMap(({ keys }) => keys).length, 40);
 });
 
+test("what a symbol has against a withdrawal is its answer, unless it has been done before", () => {
+  const bank = new Bank();
+  const alice = bank.open("alice");
+  bank.deposit(alice, 100);
+  const refusal = make(Refused, { code: "STALE_PRICE", details: { symbol: "PLAIN" } });
+  const ask = (reference: string, more = {}) => {
+    const { replies } = bank.do(
+      LEDGER,
+      make(Withdraw, { accountId: alice, amountQuanta: 40, address: ADDRESS, reference, ...more }),
+    );
+    return replies[0];
+  };
+  assert.deepEqual(ask("r", { refusal }), refusal);
+  assert.equal(bank.cells.equity(alice), 100);
+  const { transfer } = ask("r") as MessageOf<typeof TransferView>;
+  assert.deepEqual(ask("r", { refusal }), make(TransferView, { transfer, duplicate: 1 }));
+  assert.equal((ask("r", { refusal, amountQuanta: 41 }) as MessageOf<typeof Refused>).code, "REFERENCE_REUSED");
+  assert.equal(bank.cells.equity(alice), 60);
+});
+
 test("events say whom they concern", () => {
   const bank = new Bank();
   const alice = bank.open("alice");

@@ -1,18 +1,32 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { bucketEquity, owedFunding } from "../../src/core/isolated.ts";
 import {
+  CancelAll,
   Deposit,
   FundingPaid,
   FundingSettled,
+  MoveMargin,
+  PlaceOrder,
   PositionTransferred,
+  type PriceUpdated,
+  type Refused,
+  SetIndexPrice,
   SetLeverage,
+  SetMarginMode,
+  Tick,
   Traded,
+  Withdraw,
 } from "../../src/core/messages.ts";
-import { blank, type Message } from "../../src/core/shape.ts";
-import { EXEC_ADL, EXEC_LIQUIDATION, INSURANCE_ACCOUNT } from "../../src/core/words.ts";
-import { make } from "./support/exchange.ts";
+import { blank, type Message, type MessageOf } from "../../src/core/shape.ts";
+import { SIZE } from "../../src/core/tables.ts";
+import { EXEC_ADL, EXEC_LIQUIDATION, INSURANCE_ACCOUNT, ISOLATED, LEDGER } from "../../src/core/words.ts";
+import { Crowd } from "./support/crowd.ts";
+import { Exchange, make } from "./support/exchange.ts";
+import { instrument, PLAIN } from "./support/instruments.ts";
 import { runMargin } from "./support/margin-run.ts";
-import { BUY, HOUR_MS, longOf, moveTo, SELL, Universe } from "./support/universe.ts";
+import { takeSeed } from "./support/seed.ts";
+import { BUY, HOUR_MS, longOf, moveTo, SELL, takeFromFund, Universe } from "./support/universe.ts";
 
 test("below maintenance margin: closed in the book no worse than the bankruptcy price, a fee to the fund, the rest is kept", () => {
   const universe = new Universe();
@@ -116,6 +130,62 @@ test("below zero and no fund: the other side is closed at the bankruptcy price b
   universe.audit();
 });
 
+for (const percent of [-0.65, -0.8, -0.99, 0.65, 0.8, 0.99])
+  test(`the index moves by ${percent} %: whoever has accounts fail buys back from the fund for more than these have lost`, () => {
+    const universe = new Universe();
+    const [btc] = universe.symbols;
+    universe.fund(1_000_000);
+    universe.price(btc, 650_000);
+    const winner = universe.open(1_000_000);
+    universe.run(btc, make(SetLeverage, { accountId: winner, leverage: 20 }));
+    const losers = Array.from({ length: 10 }, () => universe.open(1050));
+    for (const accountId of losers) {
+      universe.run(btc, make(SetLeverage, { accountId, leverage: 100 }));
+      universe.order(btc, winner, percent < 0 ? SELL : BUY, 650_000, 1523);
+      universe.order(btc, accountId, percent < 0 ? BUY : SELL, 650_000, 1523); // 99,000 USDC each
+    }
+    universe.time += 1000;
+    universe.price(btc, Math.round(650_000 * (1 + percent / 100)));
+    for (let i = 0; i < 4; i++) universe.tick();
+    assert.equal(Math.abs(universe.size(btc, INSURANCE_ACCOUNT)), 15_230);
+    takeFromFund(universe, winner);
+    const owned = [winner, ...losers].reduce((sum, accountId) => sum + universe.cells.equity(accountId), 0);
+    assert.ok(owned < 1_010_500e6, String(owned));
+    universe.audit();
+  });
+
+test("the fund sells at a loss only next to the mark, without one a little further; else it holds until the market is there", () => {
+  const universe = new Universe();
+  const [btc] = universe.symbols;
+  universe.fund(1_000_000);
+  longOf(universe, 1000, 100, 1000);
+  const [buyer, seller] = [universe.open(1_000_000), universe.open(1_000_000)];
+  moveTo(universe, 642_500, [seller, buyer]);
+  // Maintenance is 0.4 %, and 217.5 USDC come with the position: the fund pays 64032.5, 0.34 % below the mark.
+  for (let i = 0; i < 3; i++) universe.tick();
+  assert.equal(universe.size(btc, INSURANCE_ACCOUNT), 1000);
+  const bid = (priceTicks: number): number => {
+    universe.order(btc, buyer, BUY, priceTicks, 100);
+    const had = universe.size(btc, INSURANCE_ACCOUNT);
+    for (let i = 0; i < 3; i++) universe.tick();
+    universe.run(btc, make(CancelAll, { accountId: buyer, side: -1 }));
+    return had - universe.size(btc, INSURANCE_ACCOUNT);
+  };
+  // With the fee of 0.05 % it needs 64064.6 to lose nothing.
+  assert.equal(bid(640_645), 0);
+  assert.equal(bid(640_646), 100);
+  // The price falls below what it has paid: a quarter of 0.4 % from the mark, and no further.
+  moveTo(universe, 638_000, [seller, buyer]);
+  assert.equal(bid(637_361), 0);
+  assert.equal(bid(637_362), 100);
+  // The same bid, and the price comes to it.
+  assert.equal(bid(635_500), 0);
+  moveTo(universe, 636_000, [seller, buyer]);
+  for (let i = 0; i < 20; i++) bid(635_500);
+  assert.equal(universe.size(btc, INSURANCE_ACCOUNT), 0);
+  universe.audit();
+});
+
 test("who has recovered is let go", () => {
   const universe = new Universe();
   const [btc] = universe.symbols;
@@ -150,7 +220,69 @@ test("funding: longs pay shorts, rounded against each, and the remainder is the 
   universe.audit();
 });
 
-for (const seed of [1, 2, 3, Date.now() % 1_000_000])
+test("the rate of an interval is the average of its premiums, of which the later ones weigh more", () => {
+  const exchange = new Exchange([instrument({ ...PLAIN, tickSize: "0.01" })]);
+  const price = (): Message[] => exchange.do(PLAIN.id, make(SetIndexPrice, { indexTicks: 10_000 })).events;
+  const accountId = 16;
+  exchange.do(LEDGER, make(Deposit, { accountId, amountQuanta: 1e11 }));
+  price();
+  exchange.do(PLAIN.id, make(PlaceOrder, { accountId, side: BUY, priceTicks: 10_050, quantityLots: 200 }));
+  const [updated] = price() as MessageOf<typeof PriceUpdated>[];
+  assert.equal(updated.fundingRatePpb, 2_833_333);
+  exchange.time += 8 * HOUR_MS;
+  const settled = price().find(({ type }) => type === FundingSettled.code) as MessageOf<typeof FundingSettled>;
+  // (1 × 0 + 2 × 0.5 %) ÷ 3, and 0.05 % less for the interest's pull.
+  assert.deepEqual([settled.premiumPpb, settled.ratePpb], [3_333_333, 2_833_333]);
+});
+
+test("funding that is still owed counts: for how far one may close, and for what is set aside and taken out", () => {
+  // More than pay at once when the interval ends: the first ones pay last.
+  const crowd = Crowd.of(602);
+  const [, alice, , bob] = [0, 1, 2, 3].map((i) => crowd.account(i));
+  const { state } = crowd.plain;
+  crowd.do(PLAIN.id, make(SetLeverage, { accountId: alice, leverage: 50 }));
+  crowd.do(LEDGER, make(Withdraw, { accountId: alice, amountQuanta: 97_895_000, address: "0x0" }));
+  assert.equal(crowd.cells.equity(alice), 2_055_000);
+  crowd.time += 8 * HOUR_MS;
+  crowd.price(100);
+  assert.equal(state.fundingOwed, 102);
+  for (const accountId of [alice, bob]) assert.equal(owedFunding(state, state.positions.find(accountId)), -10_000);
+  // Two ticks and the fee of 0.049 leave 0.006, out of which come the 0.01 that she owes.
+  const sold = crowd.order(alice, SELL, 98, 1) as MessageOf<typeof Refused>;
+  assert.deepEqual([sold.code, sold.details], ["PRICE_OUT_OF_BAND", { limitTicks: 99, markTicks: 100 }]);
+  crowd.do(PLAIN.id, make(SetMarginMode, { accountId: bob, marginMode: ISOLATED }));
+  assert.equal(bucketEquity(state, state.positions.find(bob)), 10_000_000);
+  const removed = crowd.ask(PLAIN.id, make(MoveMargin, { accountId: bob, amountQuanta: -1 })) as MessageOf<
+    typeof Refused
+  >;
+  assert.deepEqual(removed.details, { requiredQuanta: 1, availableQuanta: 0 });
+  crowd.do(PLAIN.id, make(Tick));
+  assert.equal(state.fundingOwed, 0);
+  assert.equal(bucketEquity(state, state.positions.find(bob)), 10_000_000);
+});
+
+test("who is liquidated pays first the funding that is still owed: what is left of the equity is what can be lost", () => {
+  const crowd = Crowd.of(1702);
+  const alice = crowd.account(1);
+  const { state } = crowd.plain;
+  crowd.do(PLAIN.id, make(SetLeverage, { accountId: alice, leverage: 50 }));
+  crowd.do(LEDGER, make(Withdraw, { accountId: alice, amountQuanta: 97_895_000, address: "0x0" }));
+  crowd.time += 8 * HOUR_MS;
+  crowd.price(100);
+  crowd.price(98);
+  assert.equal(crowd.cells.equity(alice), 55_000);
+  crowd.carryOut(PLAIN.id, make(Tick));
+  const { events } = crowd.carryOut(PLAIN.id, make(Tick));
+  assert.equal(state.fundingOwed, 201);
+  const [transfer] = events.filter(({ type }) => type === PositionTransferred.code);
+  // A lot at 98 less the 0.055, less the 0.01 that she owed.
+  assert.equal((transfer as MessageOf<typeof PositionTransferred>).quanta, 97_955_000);
+  assert.equal(state.positions.numbers[state.positions.find(alice) + SIZE], 0);
+  assert.equal(crowd.cells.equity(alice), 0);
+});
+
+const first = takeSeed("liquidation.test");
+for (const seed of [first, first + 1, first + 2, first + 3])
   test(`random accounts, orders, crashes of prices, funding and liquidations: seed ${seed}`, () => {
     const seen = runMargin(seed, 4000);
     assert.ok(

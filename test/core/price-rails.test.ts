@@ -13,6 +13,12 @@ test("a price that jumps waits until two more agree with it", () => {
     ["three that agree are believed", [1000, 1500, 1510, 1490, 1600], [1000, null, null, 1490, 1600]],
     ["three that do not agree are not", [1000, 1500, 2000, 1500, 2000], [1000, null, null, null, null]],
     ["downwards the same", [1000, 500, 501, 502], [1000, null, null, 502]],
+    ["what is near the price in use ends a series", [1000, 1500, 1500, 1001, 1500], [1000, null, null, 1001, null]],
+    [
+      "each jump is confirmed anew",
+      [1000, 1500, 1500, 1500, 2000, 2000, 2000],
+      [1000, null, null, 1500, null, null, 2000],
+    ],
     ["a slide away from the first is confirmed by its neighbours", [1000, 1200, 1300, 1400], [1000, null, null, 1400]],
   ];
   for (const [why, prices, used] of cases) {

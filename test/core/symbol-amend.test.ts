@@ -65,6 +65,22 @@ scenario(
 );
 
 scenario(
+  "an amended sell below the mark needs the loss that its fill would bring, one that takes what it has already",
+  `
+  mark 100                                   -> 100
+  alice has 1000                             ->
+  alice sell 10 @ 101 id=a                   -> NEW
+  alice amends a 10 @ 97                     -> NEW
+  # 1000 ÷ 10, 10 × 3 of loss, and the fee of 1030: sold at 97, bought back at 100
+  alice money                                -> equity 1000 initial 130.515 orders 130.515 maintenance 0 free 869.485
+  alice amends a 10 @ 101                    -> NEW
+  bob   buy 10 @ 98                          -> NEW
+  alice amends a 10 @ 98                     -> FILLED 10@98
+  alice money                                -> equity 979.51 initial 100 orders 0 maintenance 10 free 879.51
+`,
+);
+
+scenario(
   "a refused amendment changes nothing",
   `
   mark 100                                   -> 100

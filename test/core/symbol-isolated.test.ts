@@ -105,6 +105,22 @@ scenario(
 );
 
 scenario(
+  "closing a part of a short gives back its part in the same way",
+  `
+  mark  100                                  -> 100
+  alice has 1000                             ->
+  alice isolates                             -> ISOLATED
+  bob   buy 10 @ 100                         -> NEW
+  alice sell 10 @ 100                        -> FILLED 10@100
+  carol sell 4 @ 102                         -> NEW
+  # 4 ÷ 10 of 100, less 8 lost, less 0.204: 31.796 on top of 899.5
+  alice buy 4 @ 102                          -> FILLED 4@102
+  alice bucket                               -> ISOLATED 60 of 60 of 6 ends 108 110
+  alice money                                -> equity 931.296 initial 0 orders 0 maintenance 0 free 931.296
+`,
+);
+
+scenario(
   "turning around closes one bucket and opens another",
   `
   mark  100                                  -> 100
@@ -117,6 +133,59 @@ scenario(
   # short 15 with 150: (1500 + 150) ÷ 15 ÷ 1.01 = 108.9.., 110 where it is empty
   alice bucket                               -> ISOLATED 150 of 150 of 15 ends 108 110
   alice money                                -> equity 848.25 initial 0 orders 0 maintenance 0 free 848.25
+`,
+);
+
+scenario(
+  "turning around, what the old bucket gives back may be set aside for the new one",
+  `
+  mark  100                                  -> 100
+  alice has 260                              ->
+  alice isolates                             -> ISOLATED
+  bob   sell 10 @ 100                        -> NEW
+  alice buy 10 @ 100                         -> FILLED 10@100
+  bob   buy 30 @ 100                         -> NEW
+  # 159.5 are free beside the bucket's 100
+  alice sell 25 @ 100                        -> FILLED 25@100
+  alice bucket                               -> ISOLATED 150 of 150 of 15 ends 108 110
+  alice money                                -> equity 108.25 initial 0 orders 0 maintenance 0 free 108.25
+`,
+);
+
+scenario(
+  "adding to a short at a worse price than the mark sets that loss aside as well",
+  `
+  mark  100                                  -> 100
+  alice has 1000                             ->
+  alice isolates                             -> ISOLATED
+  bob   buy 1 @ 100                          -> NEW
+  alice sell 1 @ 100                         -> FILLED 1@100
+  alice bucket                               -> ISOLATED 10 of 10 of 1 ends 108 110
+  bob   buy 9 @ 98                           -> NEW
+  alice sell 9 @ 98                          -> FILLED 9@98
+  # 90 more of margin and 18 of loss: worth 100 at once
+  alice bucket                               -> ISOLATED 100 of 100 of 10 ends 108 110
+  alice money                                -> equity 881.509 initial 0 orders 0 maintenance 0 free 881.509
+`,
+);
+
+scenario(
+  "an order that adds to an isolated position needs what the position then needs more",
+  `
+  mark  100                                  -> 100
+  alice has 1000                             ->
+  alice isolates                             -> ISOLATED
+  bob   sell 10 @ 100                        -> NEW
+  alice buy 10 @ 100                         -> FILLED 10@100
+  # a tenth of 990, and the fee of 0.495
+  alice buy 10 @ 99                          -> NEW
+  alice money                                -> equity 899.5 initial 99.495 orders 99.495 maintenance 0 free 800.005
+  carol has 1000                             ->
+  carol isolates                             -> ISOLATED
+  bob   buy 10 @ 100                         -> NEW
+  carol sell 10 @ 100                        -> FILLED 10@100
+  carol sell 10 @ 102                        -> NEW
+  carol money                                -> equity 899.5 initial 102.51 orders 102.51 maintenance 0 free 796.99
 `,
 );
 

@@ -76,16 +76,95 @@ scenario(
   alice buy 300 @ 990                        -> NEW
   alice buy 101 @ 990                        -> POSITION_LIMIT limitLots=1000
   alice buy 100 @ 990                        -> NEW
-  # the other side counts from the position: 600 to close and 1000 to be short
-  alice sell 1600 @ 1010                     -> NEW
+  # what rests on the other side may fill when the position has been closed by something else
+  alice sell 1001 @ 1010                     -> POSITION_LIMIT limitLots=1000
+  alice sell 1000 @ 1010                     -> NEW
   alice sell 1 @ 1010                        -> POSITION_LIMIT limitLots=1000
   alice sell 1 @ 1010 reduce-only            -> NEW
   # at a higher mark the same notional is fewer lots; closing is always possible
-  # (index 2000, the book pulls it a thirtieth of the way towards its mid of 1000)
-  mark 2000                                  -> 1967
-  alice buy 1 @ 990                          -> POSITION_LIMIT limitLots=508
+  # (the book's mid of 1000 counts as 1985, the least that the mark may be, and pulls by a thirtieth of that: half a tick)
+  mark 2000                                  -> 2000
+  alice buy 1 @ 990                          -> POSITION_LIMIT limitLots=500
   alice cancels sells                        -> #6 CANCELED USER; #5 CANCELED USER
   alice sell 600 @ 1900 reduce-only          -> NEW
+`,
+);
+
+scenario(
+  "an order turns a position around as far as the limit where it fills at once, and not by coming to rest",
+  `
+  mark 1000                                  -> 1000
+  alice has 10000000                         ->
+  bob   has 10000000                         ->
+  carol has 10000000                         ->
+  bob   buy 1000 @ 1000                      -> NEW
+  alice sell 1000 @ 1000                     -> FILLED 1000@1000
+  bob   sell 1000 @ 1010                     -> NEW
+  carol sell 500 @ 1010                      -> NEW
+  # what may not rest counts as filled
+  alice buy 2001 @ 1010 IOC                  -> POSITION_LIMIT limitLots=1000
+  alice buy 2001 market                      -> POSITION_LIMIT limitLots=1000
+  # 1500 close the position and leave 500; of what would rest, 500 go with them
+  alice buy 2001 @ 1010                      -> POSITION_LIMIT limitLots=1000
+  alice buy 2000 @ 1010 id=a                 -> PARTIALLY_FILLED 1000@1010 500@1010
+  alice buy 1 @ 900                          -> POSITION_LIMIT limitLots=1000
+  alice amends a @ 1015                      -> PARTIALLY_FILLED
+  alice amends a 2001                        -> POSITION_LIMIT limitLots=1000
+  alice amends a 2001 @ 1010                 -> POSITION_LIMIT limitLots=1000
+  carol sell 500 @ 1010                      -> FILLED 500@1015
+  alice buy 1 market                         -> POSITION_LIMIT limitLots=1000
+  # the same by an amendment, with the order that it changes out of the way
+  bob   buy 700 @ 1000                       -> NEW
+  alice sell 1000 @ 1040 id=b                -> NEW
+  alice amends b 1701 @ 1000                 -> POSITION_LIMIT limitLots=1000
+  alice amends b 1700 @ 1000                 -> PARTIALLY_FILLED 700@1000
+  alice sell 1 @ 1040                        -> POSITION_LIMIT limitLots=1000
+  alice sell 1 @ 1040 reduce-only            -> NEW
+`,
+);
+
+scenario(
+  "what a higher mark has left beyond the limit may be reduced, by any order that does no more",
+  `
+  mark 1000                                  -> 1000
+  alice has 10000000                         ->
+  bob   has 10000000                         ->
+  carol has 10000000                         ->
+  bob   buy 900 @ 1000                       -> NEW
+  alice sell 900 @ 1000                      -> FILLED 900@1000
+  alice buy 600 @ 900                        -> NEW
+  mark 2000                                  -> 2000
+  carol sell 500 @ 2000                      -> NEW
+  bob   sell 500 @ 2000                      -> NEW
+  alice buy 901 @ 2000 IOC                   -> POSITION_LIMIT limitLots=500
+  alice buy 100 @ 2000 IOC                   -> FILLED 100@2000
+  alice buy 100 @ 2000                       -> FILLED 100@2000
+  alice buy 1 @ 1900                         -> POSITION_LIMIT limitLots=500
+  alice buy 700 market                       -> FILLED 300@2000 400@2000
+`,
+);
+
+scenario(
+  "no sequence of orders takes a key past its position",
+  `
+  mark 1000                                  -> 1000
+  bob   buy 10 @ 1000                        -> NEW
+  alice sell 10 @ 1000 key-position=10000    -> FILLED 10@1000
+  alice buy 20 @ 990 key-position=10000      -> KEY_POSITION_LIMIT requiredQuanta=20000 limitQuanta=10000
+  alice buy 20 market stop=1010 key-position=10000 -> KEY_POSITION_LIMIT requiredQuanta=20000 limitQuanta=10000
+  alice buy 20 @ 990 take=995 key-position=10000 -> KEY_POSITION_LIMIT requiredQuanta=20000 limitQuanta=10000
+  alice buy 20 market trail=1 key-position=10000 -> KEY_POSITION_LIMIT requiredQuanta=20000 limitQuanta=10000
+  alice buy 20 @ 990 show=5 key-position=10000 -> KEY_POSITION_LIMIT requiredQuanta=20000 limitQuanta=10000
+  alice buy 10 @ 990 id=a key-position=10000 -> NEW
+  alice amends a 11 key-position=10000       -> KEY_POSITION_LIMIT requiredQuanta=11000 limitQuanta=10000
+  alice buy 1 market stop=1010 key-position=10000 -> KEY_POSITION_LIMIT requiredQuanta=11000 limitQuanta=10000
+  # beside what rests, it closes and does no more
+  bob   sell 20 @ 1000                       -> NEW
+  alice buy 11 market key-position=10000     -> KEY_POSITION_LIMIT requiredQuanta=11000 limitQuanta=10000
+  alice cancel a                             -> CANCELED USER
+  alice buy 21 market key-position=10000     -> KEY_POSITION_LIMIT requiredQuanta=11000 limitQuanta=10000
+  alice buy 20 market key-position=10000     -> FILLED 20@1000
+  alice sell 20 @ 1010 key-position=10000    -> KEY_POSITION_LIMIT requiredQuanta=20000 limitQuanta=10000
 `,
 );
 
@@ -129,19 +208,26 @@ scenario(
   mark 1000                                  -> 1000
   bob   sell 30 @ 1000                       -> NEW
   bob   buy 30 @ 960                         -> NEW
-  # of one order: at its price, at the mark when it may trade at that
+  # of one order, at the highest price that it may trade at: a buy at market goes to the band, a sell gets what is bid
   alice buy 11 @ 1000 key-order=10000        -> KEY_ORDER_LIMIT requiredQuanta=11000 limitQuanta=10000
   alice buy 11 @ 900 key-order=10000         -> NEW
   alice sell 11 @ 960 key-order=10000        -> KEY_ORDER_LIMIT requiredQuanta=11000 limitQuanta=10000
-  alice buy 11 market key-order=10000        -> KEY_ORDER_LIMIT requiredQuanta=11000 limitQuanta=10000
-  alice buy 10 market key-order=10000        -> FILLED 10@1000
+  alice buy 10 market key-order=10499        -> KEY_ORDER_LIMIT requiredQuanta=10500 limitQuanta=10499
+  alice buy 10 market key-order=10500        -> FILLED 10@1000
+  alice buy 10 market stop=1010 key-order=10599 -> KEY_ORDER_LIMIT requiredQuanta=10600 limitQuanta=10599
+  alice sell 10 market take=1030 key-order=10299 -> KEY_ORDER_LIMIT requiredQuanta=10300 limitQuanta=10299
+  alice sell 10 @ 960 stop=970 key-order=9699 -> KEY_ORDER_LIMIT requiredQuanta=9700 limitQuanta=9699
   # of the position, with all orders that add to it
   alice buy 5 @ 990 key-position=25000       -> KEY_POSITION_LIMIT requiredQuanta=26000 limitQuanta=25000
   alice buy 4 @ 990 key-position=25000       -> NEW
   alice cancels all                          -> #5 CANCELED USER; #3 CANCELED USER
-  alice sell 30 @ 1040 key-position=20000    -> NEW
+  # on the other side, too: what is bought may be sold by another order first
+  alice sell 21 @ 1040 key-position=20000    -> KEY_POSITION_LIMIT requiredQuanta=21000 limitQuanta=20000
+  alice sell 20 @ 1040 key-position=20000    -> NEW
   alice sell 1 @ 1040 key-position=20000     -> KEY_POSITION_LIMIT requiredQuanta=21000 limitQuanta=20000
+  alice sell 10 market stop=970 key-position=20000 -> KEY_POSITION_LIMIT requiredQuanta=30000 limitQuanta=20000
   alice cancels all                          -> #6 CANCELED USER
+  alice sell 21 market stop=970 key-position=20000 -> KEY_POSITION_LIMIT requiredQuanta=21000 limitQuanta=20000
   # what waits for a price adds to it when it fires, when nobody asks any more
   alice buy 10 market stop=1010 key-position=25000 -> UNTRIGGERED
   alice buy 10 market take=970 reduce-only key-position=1 -> UNTRIGGERED
@@ -149,7 +235,7 @@ scenario(
   alice buy 6 @ 990 key-position=25000       -> KEY_POSITION_LIMIT requiredQuanta=26000 limitQuanta=25000
   alice buy 5 @ 990 key-position=25000 id=p  -> NEW
   alice amends p 6 key-position=25000        -> KEY_POSITION_LIMIT requiredQuanta=26000 limitQuanta=25000
-  alice sell 30 @ 1040 key-position=20000    -> NEW
+  alice sell 20 @ 1040 key-position=20000    -> NEW
   alice cancels all                          -> #10 CANCELED USER; p CANCELED USER; #8 CANCELED USER; #7 CANCELED USER
   # of leverage
   alice leverage 20                          -> 20
@@ -158,5 +244,11 @@ scenario(
   # out it gets
   alice cancels all                          -> #11 CANCELED USER
   alice sell 10 @ 960 reduce-only key-order=1 key-position=1 key-leverage=1 -> FILLED 10@960
+  # what is bid above the mark
+  bob   cancels all                          -> #2 CANCELED USER; #1 CANCELED USER
+  bob   buy 10 @ 1040                        -> NEW
+  alice sell 10 market key-order=10399       -> KEY_ORDER_LIMIT requiredQuanta=10400 limitQuanta=10399
+  alice sell 10 @ 1000 key-order=10399       -> KEY_ORDER_LIMIT requiredQuanta=10400 limitQuanta=10399
+  alice sell 10 market key-order=10400       -> FILLED 10@1040
 `,
 );

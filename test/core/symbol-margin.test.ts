@@ -202,6 +202,97 @@ scenario(
 );
 
 scenario(
+  "an order that turns a position around needs what its closing part loses beside the margin of what it opens",
+  `
+  mark 100                                   -> 100
+  alice has 70                               ->
+  alice leverage 50                          -> 50
+  bob   sell 10 @ 100                        -> NEW
+  alice buy 10 @ 100                         -> FILLED 10@100
+  bob   buy 20 @ 96                          -> NEW
+  # 20 × 4 of loss and 0.96 of fees; the position that is gone needs as much margin as the one that comes
+  alice sell 20 @ 96                         -> INSUFFICIENT_MARGIN requiredQuanta=80.96 availableQuanta=49.5
+  alice sell 20 market                       -> INSUFFICIENT_MARGIN requiredQuanta=80.96 availableQuanta=49.5
+  alice sell 20 @ 96 post-only               -> POST_ONLY_WOULD_TRADE bestTicks=96
+  # what is left rests, which needs no less: 10 at the mark, 40 of loss, and the fee of 1040
+  bob   cancels all                          -> #3 CANCELED USER
+  bob   buy 10 @ 96                          -> NEW
+  alice sell 20 @ 96                         -> INSUFFICIENT_MARGIN requiredQuanta=81 availableQuanta=49.5
+  bob   buy 10 @ 96                          -> NEW
+  # an order that is there already has 0.905 of it: 0.4 of margin and its fee
+  alice sell 20 @ 101 id=a                   -> NEW
+  alice amends a @ 96                        -> INSUFFICIENT_MARGIN requiredQuanta=80.055 availableQuanta=48.595
+  alice cancels all                          -> a CANCELED USER
+  # nor does it turn around when its price has come
+  alice sell 20 market stop=99 by=LAST id=s  -> UNTRIGGERED
+  carol sell 1 @ 96                          -> FILLED 1@96; s REJECTED INSUFFICIENT_MARGIN
+  # 11 × 4 of loss, 0.528 of fees, 2 for what it opens instead of the 20 for what was open
+  alice sell 11 @ 96                         -> FILLED 9@96 2@96
+  alice money                                -> equity 24.972 initial 2 orders 0 maintenance 1 free 22.972
+`,
+);
+
+scenario(
+  "whoever is short of margin may close, but not turn around",
+  `
+  mark 100                                   -> 100
+  alice has 30                               ->
+  alice leverage 50                          -> 50
+  bob   sell 10 @ 100                        -> NEW
+  alice buy 10 @ 100                         -> FILLED 10@100
+  mark 98                                    -> 98
+  bob   buy 20 @ 98                          -> NEW
+  alice money                                -> equity 9.5 initial 19.6 orders 0 maintenance 9.8 free -10.1
+  alice sell 11 @ 98                         -> INSUFFICIENT_MARGIN requiredQuanta=0 availableQuanta=-10.1
+  alice sell 10 @ 98                         -> FILLED 10@98
+`,
+);
+
+scenario(
+  "an order near the mark whose margin its account has spent on closing trades only as far as that can bear it",
+  `
+  mark 100                                   -> 100
+  alice has 50                               ->
+  alice leverage 50                          -> 50
+  bob   sell 10 @ 100                        -> NEW
+  alice buy 10 @ 100                         -> FILLED 10@100
+  alice sell 2 @ 99                          -> NEW
+  alice sell 13 @ 99                         -> NEW
+  bob   buy 10 @ 96                          -> NEW
+  alice sell 10 market reduce-only           -> FILLED 10@96
+  alice money                                -> equity 9.02 initial 45.7575 orders 45.7575 maintenance 0 free -36.7375
+  # 2 × 1 of loss, 0.0396 of fee and 2 of maintenance margin are there; 13 × 1 and the fee of 0.2574 are not
+  carol has 5                                ->
+  carol leverage 50                          -> 50
+  carol buy 15 @ 99 FOK                      -> EXPIRED FOK_UNFILLABLE
+  # only what it gets needs margin
+  carol buy 15 @ 99 IOC                      -> EXPIRED 2@99 IOC_REMAINDER; #4 CANCELED INSUFFICIENT_MARGIN
+  alice money                                -> equity 6.9804 initial 4 orders 0 maintenance 2 free 2.9804
+`,
+);
+
+scenario(
+  "what an account that is short of margin opens must leave it its maintenance margin, what it closes nothing",
+  `
+  mark 100                                   -> 100
+  alice has 23                               ->
+  alice leverage 50                          -> 50
+  bob   sell 10 @ 100                        -> NEW
+  alice buy 10 @ 100                         -> FILLED 10@100
+  bob   buy 5 @ 98                           -> NEW
+  alice sell 5 @ 99                          -> NEW
+  alice sell 8 @ 100                         -> NEW
+  alice sell 5 market reduce-only            -> FILLED 5@98
+  alice money                                -> equity 12.255 initial 19.478463 orders 9.478463 maintenance 5 free -7.223463
+  # 5 × 1 and 0.099 of fee close all
+  carol buy 5 @ 99                           -> FILLED 5@99
+  alice money                                -> equity 7.156 initial 16.4 orders 16.4 maintenance 0 free -9.244
+  # 0.16 of fee and the maintenance margin of 8
+  carol buy 8 @ 100                          -> NEW; #5 CANCELED INSUFFICIENT_MARGIN
+`,
+);
+
+scenario(
   "an order that the mark has run away from trades only if its account can bear it",
   `
   mark 100                                   -> 100
@@ -256,4 +347,88 @@ scenario(
   alice position                             -> 21 cost 2020 realized -0.434
 `,
   instrument(PLAIN, { priceBand: "0.3" }),
+);
+
+scenario(
+  "a short, too, may be closed up to the price at which nothing is left, and no further",
+  `
+  mark 100                                   -> 100
+  alice has 30                               ->
+  alice leverage 50                          -> 50
+  bob   buy 10 @ 100                         -> NEW
+  alice sell 10 @ 100                        -> FILLED 10@100
+  bob   sell 10 @ 104                        -> NEW
+  # 30 − 0.5 − 30 for three ticks more, and the fee: less than nothing
+  alice buy 10 @ 103                         -> PRICE_OUT_OF_BAND limitTicks=102 markTicks=100
+  alice buy 10 market                        -> EXPIRED NO_LIQUIDITY
+  bob   sell 10 @ 102                        -> NEW
+  alice closes                               -> FILLED 10@102
+  # 29.5 − 20 − 0.51
+  alice money                                -> equity 8.99 initial 0 orders 0 maintenance 0 free 8.99
+`,
+);
+
+scenario(
+  "what closing costs in fees counts: who could just bear the edge of the band without them may not go there",
+  `
+  mark 100                                   -> 100
+  alice has 50.7                             ->
+  alice leverage 50                          -> 50
+  bob   sell 10 @ 100                        -> NEW
+  alice buy 10 @ 100                         -> FILLED 10@100
+  # 50.2 are left: 5 ticks lose 50, and the fee of closing there is 0.475
+  alice sell 10 @ 95                         -> PRICE_OUT_OF_BAND limitTicks=96 markTicks=100
+`,
+);
+
+scenario(
+  "a resting sell that the mark has risen away from trades only if its account can bear it",
+  `
+  mark 100                                   -> 100
+  alice has 60                               ->
+  alice leverage 50                          -> 50
+  alice sell 10 @ 100                        -> NEW
+  bob   has 1000                             ->
+  mark 106                                   -> 106
+  # 10 × 6 and the fee of 0.2
+  bob   buy 10 @ 101                         -> NEW; #1 CANCELED INSUFFICIENT_MARGIN
+  bob   cancels all                          -> #2 CANCELED USER
+  carol has 60.2                             ->
+  carol leverage 50                          -> 50
+  carol sell 10 @ 104                        -> NEW
+  bob   buy 10 @ 104                         -> FILLED 10@104
+  carol money                                -> equity 39.992 initial 21.2 orders 0 maintenance 10.6 free 18.792
+`,
+);
+
+scenario(
+  "a maker that can just bear it trades; what it lost to one taker counts for that taker only",
+  `
+  mark 100                                   -> 100
+  alice has 69.6                             ->
+  alice leverage 50                          -> 50
+  alice buy 10 @ 100                         -> NEW
+  bob   has 1000                             ->
+  mark 94                                    -> 94
+  bob   sell 5 @ 100                         -> FILLED 5@100
+  # 30.1 by each of the two, and the maintenance margin of what they open is left
+  bob   sell 5 @ 100                         -> FILLED 5@100
+  alice money                                -> equity 9.4 initial 18.8 orders 0 maintenance 9.4 free -9.4
+`,
+);
+
+scenario(
+  "what a maker can bear is counted anew for each taker",
+  `
+  mark 100                                   -> 100
+  alice has 60.2                             ->
+  alice leverage 50                          -> 50
+  alice buy 10 @ 100                         -> NEW
+  bob   has 1000                             ->
+  mark 94                                    -> 94
+  bob   sell 5 @ 100                         -> FILLED 5@100
+  mark 89                                    -> 89
+  # 30.1 are 5.1 by now, and 2 lots would lose 22
+  bob   sell 2 @ 100                         -> NEW; #1 CANCELED INSUFFICIENT_MARGIN
+`,
 );

@@ -1,4 +1,10 @@
-import { instrument, ODD } from "./support/instruments.ts";
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Deposit, PlaceOrder, SetIndexPrice, Traded } from "../../src/core/messages.ts";
+import type { MessageOf } from "../../src/core/shape.ts";
+import { BUY, LEDGER, SELL } from "../../src/core/words.ts";
+import { Exchange, make } from "./support/exchange.ts";
+import { instrument, ODD, PLAIN } from "./support/instruments.ts";
 import { scenario } from "./support/scenario.ts";
 
 scenario(
@@ -168,3 +174,22 @@ scenario(
 `,
   instrument(ODD),
 );
+
+test("a trade says what either side holds behind it and what it has won or lost", () => {
+  const exchange = new Exchange([instrument(PLAIN)]);
+  const [alice, bob] = [16, 17];
+  for (const accountId of [alice, bob]) exchange.do(LEDGER, make(Deposit, { accountId, amountQuanta: 1e10 }));
+  exchange.do(PLAIN.id, make(SetIndexPrice, { indexTicks: 100 }));
+  const trade = (side: number, priceTicks: number, quantityLots: number): number[] => {
+    exchange.do(PLAIN.id, make(PlaceOrder, { accountId: bob, side: 1 - side, priceTicks, quantityLots }));
+    const order = make(PlaceOrder, { accountId: alice, side, priceTicks, quantityLots });
+    const { events } = exchange.do(PLAIN.id, order);
+    const traded = events.find(({ type }) => type === Traded.code) as MessageOf<typeof Traded>;
+    const { takerSizeLots, makerSizeLots, takerRealizedQuanta, makerRealizedQuanta } = traded;
+    return [takerSizeLots, makerSizeLots, takerRealizedQuanta / 1e6, makerRealizedQuanta / 1e6];
+  };
+  assert.deepEqual(trade(BUY, 100, 10), [10, -10, 0, 0]);
+  assert.deepEqual(trade(SELL, 102, 4), [6, -6, 8, -8]);
+  assert.deepEqual(trade(SELL, 99, 9), [-3, 3, -6, 6]);
+  assert.deepEqual(trade(BUY, 98, 3), [0, 0, 3, -3]);
+});

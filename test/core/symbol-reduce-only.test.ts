@@ -37,6 +37,23 @@ scenario(
 );
 
 scenario(
+  "reduce-only buys shrink with their short, and end when it has turned around",
+  `
+  mark 100                                   -> 100
+  bob   buy 10 @ 100                         -> NEW
+  alice sell 10 @ 100                        -> FILLED 10@100
+  alice buy 10 @ 97 reduce-only id=far       -> NEW
+  bob   sell 6 @ 101                         -> NEW
+  alice buy 4 @ 101                          -> FILLED 4@101; far -4 REDUCE_ONLY
+  book                                       -> bids 97:6 asks 101:2
+  carol sell 1 @ 97                          -> FILLED 1@97
+  alice position                             -> -5 cost -500 realized -1.7214
+  bob   sell 6 @ 101                         -> NEW
+  alice buy 8 @ 101                          -> FILLED 2@101 6@101; far CANCELED REDUCE_ONLY
+`,
+);
+
+scenario(
   "a flip cancels what reduced the old position",
   `
   mark 100                                   -> 100

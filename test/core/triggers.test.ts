@@ -138,3 +138,25 @@ scenario(
   alice buy 5 market stop=101 expires=-1      -> REQUEST_EXPIRED
 `,
 );
+
+scenario(
+  "no more than 50 of an account wait; what waits is refused while nothing new may come, and past the prices that there are",
+  `
+  mark 100                                   -> 100
+${"  bob sell 1 @ 101 stop=99 -> UNTRIGGERED\n".repeat(50)}
+  bob   sell 1 @ 101 stop=99                 -> TOO_MANY_TRIGGER_ORDERS limit=50
+  alice sell 1 @ 101 stop=99                 -> UNTRIGGERED
+  alice sell 1 market trail=1 from=10001     -> PRICE_TOO_HIGH limitTicks=10000
+`,
+);
+
+scenario(
+  "a limit order that fired is as immediate as it was placed",
+  `
+  mark 100                                   -> 100
+  bob   buy 2 @ 98                           -> NEW
+  alice sell 5 @ 98 stop=99 IOC id=i         -> UNTRIGGERED
+  mark 99                                    -> i fires; 2@98; i EXPIRED IOC_REMAINDER
+  book                                       -> bids - asks -
+`,
+);

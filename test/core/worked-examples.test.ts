@@ -1,9 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { fundingPayment, fundingRatePpb } from "../../src/core/funding.ts";
+import { fundingPayment, fundingRatePpb, premiumPpb } from "../../src/core/funding.ts";
 import type { InstrumentConfig } from "../../src/core/instrument.ts";
 import { bankruptcyPrice, initialMargin, liquidationPrice, maintenanceMargin } from "../../src/core/margin.ts";
 import { markPrice } from "../../src/core/mark.ts";
+import { Deposit, PlaceOrder, SetIndexPrice } from "../../src/core/messages.ts";
+import { BUY, LEDGER, SELL } from "../../src/core/words.ts";
+import { Exchange, make } from "./support/exchange.ts";
 import { instrument, PLAIN } from "./support/instruments.ts";
 
 /*
@@ -199,8 +202,30 @@ const MARKS: [index: number, byFunding: number, basis: number, last: number, mar
 ];
 for (const [index, byFunding, basis, last, mark] of MARKS)
   test(`Binance: of ${byFunding}, ${index + basis} and ${last} the mark is ${mark}`, () => {
-    assert.equal(markPrice(index, byFunding - index, basis * 1024, last), mark);
+    assert.equal(markPrice(index, byFunding - index, basis * 1024, last, 100), mark);
   });
+
+test("Binance, Bybit, dYdX: the premium is what 10,000 USDC at market would get beyond the index, on either side", () => {
+  for (const [side, away, premium] of [
+    [BUY, 1, 0.0026],
+    [SELL, -1, -0.0025],
+  ] as const) {
+    const of = instrument({ ...PLAIN, tickSize: "0.01" });
+    assert.equal(of.impactNotionalQuanta, 10_000 * USDC);
+    const exchange = new Exchange([of]);
+    const accountId = 10;
+    exchange.do(LEDGER, make(Deposit, { accountId, amountQuanta: 100_000 * USDC }));
+    exchange.do(of.id, make(SetIndexPrice, { indexTicks: 10_000 }));
+    const { book } = exchange.symbol(of.id).state;
+    const order = { accountId, side, quantityLots: 60 };
+    exchange.do(of.id, make(PlaceOrder, { ...order, priceTicks: 10_000 + 30 * away }));
+    assert.equal(premiumPpb(of, book, 10_000), 0, "60 lots are too few to say anything");
+    exchange.do(of.id, make(PlaceOrder, { ...order, priceTicks: 10_000 + 20 * away }));
+    // Some 60 lots of the best and 40 of the next, some 26 ticks away: in whole ticks towards the index.
+    assert.equal(premiumPpb(of, book, 10_000), Math.round(premium * 1e9));
+    assert.equal(premiumPpb(of, book, 10_000 + 30 * away), 0, "on the other side of the index there is no premium");
+  }
+});
 
 test("Binance: impact prices are measured with 200 USDT of margin at the highest leverage, 25,000 at 125x", () => {
   assert.equal(BINANCE_BTCUSDT.impactNotionalQuanta, 25_000 * USDC);

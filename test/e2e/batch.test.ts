@@ -204,6 +204,17 @@ test("what the request shows to be wrong refuses all of it, and names the item",
     const error = await alice.refused(code, "POST", "/orders/batch", { symbol: "BTC-PERP", items });
     assert.equal(error.field, field, JSON.stringify(error));
   }
+  // An id tells its symbol, whether there is such an order or not.
+  for (const orderId of [eth.orderId, String(Number(eth.orderId) + 256 * 1000)]) {
+    const body = { symbol: "BTC-PERP", items: [{ action: "CANCEL", orderId }] };
+    const { message } = await alice.refused("BAD_COMBINATION", "POST", "/orders/batch", body);
+    assert.match(message, /^Only an order of ETH-PERP can have this id: .* for BTC-PERP\.$/);
+  }
+  const unknown = [String(Number(eth.orderId) + 100), "1", "256", "9007199254740991", "9".repeat(16)];
+  assert.deepEqual(
+    inWords(await batch(unknown.map((orderId) => ({ action: "CANCEL", orderId })))),
+    unknown.map(() => "404 ORDER_NOT_FOUND"),
+  );
   await alice.refused("UNKNOWN_SYMBOL", "POST", "/orders/batch", { symbol: "XYZ-PERP", items: [good] });
   await alice.refused("UNKNOWN_FIELD", "POST", "/orders/batch", { symbol: "BTC-PERP", items: [good], side: "BUY" });
   await alice.refused("BAD_JSON", "POST", "/orders/batch", '{"symbol":');

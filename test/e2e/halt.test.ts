@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import type { Order, Page, Ticker, TradingStatus } from "../../src/client/types.ts";
+import type { Order, Page, Ticker, TradingStatus, Transfer } from "../../src/client/types.ts";
 import { Api } from "./support/api.ts";
 import { startServer, type TestServer } from "./support/server.ts";
 import { Operator, openTrader, Trader } from "./support/trader.ts";
@@ -125,6 +125,41 @@ test("an index that nobody renews: reduce-only until there is another", async ()
     "both lines in the log",
     () => /index price is stale/.test(server.stderr) && /fresh again/.test(server.stderr),
   );
+});
+
+test("money stays where margin is in use in a symbol that is stale or halted; others withdraw, and what was done is said again", async () => {
+  const idle = await openTrader(server);
+  const body = (trader: Trader, reference: string) => ({
+    asset: "USDC",
+    amount: "10",
+    address: trader.address,
+    reference,
+  });
+  const withdraw = (trader: Trader, reference: string, status = 201) =>
+    trader.call<Transfer & { duplicate?: boolean }>(status, "POST", "/account/withdraw", body(trader, reference));
+  await price();
+  const { transferId } = await withdraw(alice, "first");
+  await until("the index to grow old", async () => (await status())[1] === "STALE_INDEX");
+  const stale = await alice.refused("STALE_PRICE", "POST", "/account/withdraw", body(alice, "second"));
+  assert.deepEqual(
+    [stale.field, stale.details, stale.retryable],
+    [undefined, { symbol: "BTC-PERP", status: "REDUCE_ONLY", maxAge: MAX_AGE_MS }, true],
+  );
+  const again = await withdraw(alice, "first", 200);
+  assert.deepEqual([again.transferId, again.duplicate], [transferId, true]);
+  await withdraw(idle, "stale");
+  await price();
+  await withdraw(alice, "second");
+
+  for (const mode of ["REDUCE_ONLY", "CANCEL_ONLY", "HALTED"]) {
+    await halt({ mode });
+    const halted = await alice.refused("SYMBOL_HALTED", "POST", "/account/withdraw", body(alice, "third"));
+    assert.deepEqual([halted.field, halted.details], [undefined, { symbol: "BTC-PERP", status: mode }]);
+    await withdraw(idle, mode);
+  }
+  await resume();
+  await price();
+  await withdraw(alice, "third");
 });
 
 test("a guarded price that jumps is confirmed by two more, and then trips the breaker", async () => {

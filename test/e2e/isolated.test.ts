@@ -148,6 +148,10 @@ test("what is no mode and no amount is refused, and nothing changes", async () =
     ["INSUFFICIENT_MARGIN", { amount: "-900000000" }],
   ] as const)
     await alice.refused(code, "POST", `${path}/margin`, body);
+  for (const amount of ["0", "-0", "0.000000", "-0.0"]) {
+    const { message } = await alice.refused("BAD_VALUE", "POST", `${path}/margin`, { amount });
+    assert.equal(message, "amount must be above or below 0.");
+  }
   const fine = await alice.refused("AMOUNT_TOO_FINE", "POST", `${path}/margin`, { amount: "-1.0000005" });
   assert.deepEqual(fine.details, { nearest: ["-1", "-1.000001"] });
   for (const end of ["margin", "margin-mode"]) {

@@ -67,10 +67,20 @@ test("a key places orders and holds positions as large as it may, and can always
   const key = await openKey(server, alice, ["TRADE"], limits);
   const { details } = await key.refused("KEY_ORDER_LIMIT", "POST", "/orders", btc("0.016"));
   assert.deepEqual(details, { required: "1024", limit: "1000" });
+  // At market it may be filled at the edge of the band.
+  const atMarket = { symbol: "BTC-PERP", side: "BUY", type: "MARKET", quantity: "0.015" };
+  assert.deepEqual((await key.refused("KEY_ORDER_LIMIT", "POST", "/orders", atMarket)).details, {
+    required: "1023.75",
+    limit: "1000",
+  });
   await bob.sell("0.015", "65000");
   await key.call(201, "POST", "/orders", btc("0.015", "65000"));
   const position = await key.refused("KEY_POSITION_LIMIT", "POST", "/orders", btc("0.01"));
   assert.deepEqual(position.details, { required: "1625", limit: "1500" });
+  // What rests on the other side may fill when the position has been closed by another order.
+  const other = await openKey(server, alice, ["TRADE"], { maxPositionNotional: "1500" });
+  const flip = await other.refused("KEY_POSITION_LIMIT", "POST", "/orders", { ...btc("0.024", "66000"), side: "SELL" });
+  assert.deepEqual(flip.details, { required: "1560", limit: "1500" });
   // The session takes on more; the key still closes all of it.
   await bob.sell("0.1", "65000");
   await alice.buy("0.1", "65000");

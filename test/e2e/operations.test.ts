@@ -1,8 +1,12 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { closeSync, existsSync, mkdtempSync, openSync, rmSync, writeFileSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
 import { networkInterfaces, tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { fileURLToPath } from "node:url";
 import type { TSchema } from "typebox";
 import Value from "typebox/value";
 import type { Challenge, PlacedOrder } from "../../src/client/types.ts";
@@ -19,6 +23,10 @@ import { SocketClient } from "./support/socket.ts";
 import { Operator, openTrader } from "./support/trader.ts";
 import { until } from "./support/wait.ts";
 import { newPrivateKey, walletOf } from "./support/wallet.ts";
+
+const MAIN = fileURLToPath(new URL("../../src/main.js", import.meta.url));
+/** A disk without room. Linux. */
+const FULL = "/dev/full";
 
 let server: TestServer;
 let nobody: Api;
@@ -315,3 +323,37 @@ test("each code of the error table has the status of its kind", () => {
     assert.ok([400, 401, 403, 404, 405, 408, 409, 413, 422, 426, 429, 500, 503].includes(status), code);
   }
 });
+
+test("an exchange goes on where nothing can be written of its log and its welcome", {
+  skip: existsSync(FULL) ? false : `no ${FULL} here`,
+}, async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "perpd-unheard-"));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const port = await freePort();
+  const full = openSync(FULL, "w");
+  const child = spawn(process.execPath, [MAIN, "start", "--no-bots", "--port", String(port), "--data", folder], {
+    env: { PERPD_WORKERS: "64" }, // is warned of
+    stdio: ["ignore", full, full],
+  });
+  t.after(() => child.kill("SIGKILL"));
+  closeSync(full);
+  const ended = once(child, "exit");
+  const api = new Api(`http://127.0.0.1:${port}/v1`);
+  const isOk = () =>
+    api.request<{ status: string }>("GET", "/health").then(
+      ({ status }) => status === 200,
+      () => false,
+    );
+  await until("the exchange is ready", isOk);
+  child.kill("SIGTERM");
+  assert.deepEqual(await ended, [0, null]);
+});
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  return port;
+}

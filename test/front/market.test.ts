@@ -4,6 +4,7 @@ import { crc32 } from "node:zlib";
 import type { Candle } from "../../src/core/candles.ts";
 import type { PublicTrade } from "../../src/core/feed.ts";
 import {
+  FundingSettled,
   OrderClosed,
   OrderPlaced,
   OrderRested,
@@ -179,6 +180,17 @@ test("answers are kept until something changes, and the day rolls on without eve
   assert.equal(later.volume24h, "0");
   assert.equal(later.openPrice24h, "1", "the price has stood where it was");
   assert.equal(later.nextFundingTime, Date.parse("2024-03-02T16:00:00Z"));
+});
+
+test("when a funding interval has ended, the ticker says what it would say after a restart", async () => {
+  const fundingRatePpb = 12_345;
+  const { road, market } = await openMarket({ [BTC]: { fundingRatePpb, nextFundingTime: START } });
+  assert.equal(read(market.tickerJson(BTC)).fundingRate, "0.000012345");
+  const nextFundingTime = START + 8 * 3_600_000;
+  road.turn(BTC, make(FundingSettled, { fundingTime: START, nextFundingTime, ratePpb: fundingRatePpb }));
+  // No premium yet, and interest.
+  assert.equal(read(market.tickerJson(BTC)).fundingRate, "0.0001");
+  assert.equal(read(market.tickerJson(BTC)).nextFundingTime, nextFundingTime);
 });
 
 test("an order book shows the depth asked for, and the sequence that changed it", async () => {

@@ -72,8 +72,8 @@ test("a flood of subscriptions is refused one by one, and one of connections is 
   const client = await SocketClient.open(server.wsUrl);
   t.after(() => client.close());
   const symbols = ["BTC-PERP", "ETH-PERP", "SOL-PERP"];
-  const depths = [1, 5, 10, 20, 25, 50, 100, 200, 500, 1000];
-  const paces = [0, 100, 250, 500, 1000];
+  const depths = [1, 5, 10, 20, 25, 50, 100, 200, 500, 1000] as const;
+  const paces = [0, 100, 250, 500, 1000] as const;
   const all = symbols.flatMap((symbol) =>
     depths.flatMap((depth) => paces.map((updateMs) => ({ channel: "orderbook" as const, symbol, depth, updateMs }))),
   );

@@ -273,8 +273,8 @@ test("bots that fall below half their money get more from the faucet, once a day
   const first = road.asked.find(({ command }) => command.type === Deposit.code)?.command as MessageOf<typeof Deposit>;
   const { accountId } = first;
   const drain = (usdc: number): void => {
-    const order = { accountId, amountQuanta: usdc * 1e6, address: "0x0", reference: "" };
-    assert.equal(road.replies(LEDGER, { type: Withdraw.code, ...order } as Message)[0]?.type, TransferView.code);
+    const order = { ...blank(Withdraw), accountId, amountQuanta: usdc * 1e6, address: "0x0" };
+    assert.equal(road.replies(LEDGER, order)[0]?.type, TransferView.code);
     run(road, 61);
   };
   const assertEquity = (usdc: number): void => {

@@ -1,5 +1,5 @@
-import { Deposit, type TransferKind, TransferView, Withdraw } from "../../core/messages.ts";
-import { blank, type MessageOf } from "../../core/shape.ts";
+import { Deposit, PrepareWithdrawal, Refused, type TransferKind, TransferView, Withdraw } from "../../core/messages.ts";
+import { blank, type Message, type MessageOf } from "../../core/shape.ts";
 import { idToInstrumentId, LEDGER } from "../../core/words.ts";
 import {
   Balance,
@@ -13,9 +13,10 @@ import {
 import { FillList } from "../../wire/schema/orders.ts";
 import { DEFAULT_LIMIT } from "../../wire/schema/scalars.ts";
 import { readAmount } from "../amounts.ts";
-import { askFor, replyOf } from "../ask.ts";
+import { ask, askFor, firstReply, replyOf } from "../ask.ts";
 import type { Call } from "../call.ts";
 import type { Context } from "../context.ts";
+import { readFigures } from "../figures.ts";
 import { readPage } from "../paging.ts";
 import { type Route, route } from "../router.ts";
 import { balanceJson, fillJson, listJson, transferJson } from "../views.ts";
@@ -32,9 +33,9 @@ export function accountRoutes(context: Context): Route[] {
       summary: "Balance and margin across all symbols",
       replies: { 200: Balance },
       handle({ call, principal }) {
-        road.afterEverything(() => {
+        readFigures(road, principal.accountId, (figures) => {
           try {
-            call.reply(200, balanceJson(road.cells, principal.accountId, road.releasedSequence(), Date.now()));
+            call.reply(200, balanceJson(figures, road.releasedSequence(), Date.now()));
           } catch (thrown) {
             call.fail(thrown, log);
           }
@@ -63,17 +64,23 @@ export function accountRoutes(context: Context): Route[] {
       path: "/account/withdraw",
       access: "WITHDRAW",
       summary: "Withdraw to an address",
+      description:
+        "While the account has margin in use, for a cross position or for orders in the book, in a symbol that is halted " +
+        "(REDUCE_ONLY or stricter) or whose index price is too old, it is refused with SYMBOL_HALTED or STALE_PRICE; " +
+        "details.symbol names the symbol.",
       body: WithdrawBody,
       replies: { 201: RequestedTransfer, 200: RequestedTransfer },
-      errors: ["AMOUNT_TOO_FINE", "INSUFFICIENT_BALANCE", "REFERENCE_REUSED"],
-      handle({ call, principal, body }) {
-        askForTransfer(context, call, {
+      errors: ["AMOUNT_TOO_FINE", "INSUFFICIENT_BALANCE", "REFERENCE_REUSED", "SYMBOL_HALTED", "STALE_PRICE"],
+      async handle({ call, principal, body }) {
+        const command = {
           ...blank(Withdraw),
           accountId: principal.accountId,
           amountQuanta: readAmount(body.amount),
           address: readAddress(body.address),
           reference: body.reference ?? "",
-        });
+        };
+        command.refusal = await prepareWithdrawal(context, principal.accountId);
+        if (!call.done) askForTransfer(context, call, command);
       },
     }),
     route({
@@ -118,6 +125,28 @@ function transfersRoute(context: Context, path: string, kind: TransferKind, summ
       call.reply(200, listJson(rows, page.nextCursor));
     },
   });
+}
+
+/**
+ * Asks every symbol. Null, or the first refusal, which the ledger answers with unless the withdrawal has been done before.
+ * That a symbol is halted or grows stale behind its answer changes nothing: no risk is taken in it from then on.
+ */
+async function prepareWithdrawal(
+  { road, symbols }: Context,
+  accountId: number,
+): Promise<MessageOf<typeof Refused> | null> {
+  const command = { ...blank(PrepareWithdrawal), accountId };
+  const refusals = await Promise.all(
+    symbols.all.map(({ id, symbol }) =>
+      ask(road, id, command, (turn) => {
+        const reply: Message = firstReply(turn);
+        if (reply.type !== Refused.code) return null;
+        const { type, code, details } = reply as MessageOf<typeof Refused>;
+        return { type, code, field: "", details: { symbol, ...details } };
+      }),
+    ),
+  );
+  return refusals.find((refusal) => refusal !== null) ?? null;
 }
 
 function askForTransfer(

@@ -11,7 +11,6 @@ import {
   Refused,
 } from "../../core/messages.ts";
 import { blank, type Message, type MessageOf } from "../../core/shape.ts";
-import { idToInstrumentId } from "../../core/words.ts";
 import type { AmendItem, BatchBody, CancelItem, PlaceItem } from "../../wire/schema/batch.ts";
 import type { Answer } from "../answer.ts";
 import { askFor, refusalIn } from "../ask.ts";
@@ -21,7 +20,7 @@ import { ApiError } from "../errors.ts";
 import { checkSymbol } from "../key-limits.ts";
 import { checkAmendment, readAmendment } from "./amend-order.ts";
 import { duplicateJson } from "./duplicate-order.ts";
-import { readOrderId, readReference, whyNotOpen } from "./find-orders.ts";
+import { instrumentOf, readOrderId, readReference, whyNotOpen } from "./find-orders.ts";
 import { readNewOrder } from "./place.ts";
 import { claim, placedJson } from "./place-order.ts";
 
@@ -118,10 +117,11 @@ function readIds(
 ): { named: { reference: string; field: string }; ids: { orderId: number; clientOrderId: string } } {
   const named = readReference({ orderId, clientOrderId });
   const id = orderId === undefined ? 0 : readOrderId(context, orderId);
-  if (id !== 0 && idToInstrumentId(id) !== instrument.id)
+  const owner = id === 0 ? instrument : instrumentOf(context, id);
+  if (owner.id !== instrument.id)
     throw new ApiError("BAD_COMBINATION", {
       field: "orderId",
-      message: `The order is of another symbol: a batch is for one, and this is for ${instrument.symbol}.`,
+      message: `Only an order of ${owner.symbol} can have this id: a batch is for one symbol, and this is for ${instrument.symbol}.`,
     });
   return { named, ids: { orderId: id, clientOrderId: clientOrderId ?? "" } };
 }

@@ -14,6 +14,7 @@ import {
 } from "../../wire/schema/risk.ts";
 import { DEFAULT_LIMIT } from "../../wire/schema/scalars.ts";
 import type { Context } from "../context.ts";
+import { readFigures } from "../figures.ts";
 import { readPage } from "../paging.ts";
 import { fundingJson, fundingPaymentJson, fundMovementJson, openInterestJson } from "../risk-json.ts";
 import { type Route, route } from "../router.ts";
@@ -73,11 +74,9 @@ export function riskRoutes(context: Context): Route[] {
           const symbol = movement.actorId === LEDGER ? null : instrumentOf(movement.actorId).symbol;
           return fundMovementJson(symbol, movement);
         });
-        road.afterEverything(() => {
+        readFigures(road, INSURANCE_ACCOUNT, ({ equity, unrealized }) => {
           try {
-            const balance = printQuanta(road.cells.equity(INSURANCE_ACCOUNT));
-            const unrealized = printQuanta(road.cells.unrealized(INSURANCE_ACCOUNT));
-            const head = `"asset":"USDC","balance":"${balance}","unrealizedPnl":"${unrealized}"`;
+            const head = `"asset":"USDC","balance":"${printQuanta(equity)}","unrealizedPnl":"${printQuanta(unrealized)}"`;
             call.reply(200, `{${head},${listJson(rows, page.nextCursor).slice(1)}`);
           } catch (thrown) {
             call.fail(thrown, log);

@@ -81,9 +81,10 @@ const MaxLeverage = Type.Integer({
   description: "The key sets no higher leverage, and places no order where the leverage is higher.",
   examples: [5],
 });
-const MAX_ORDER = "The most that one order of the key may be worth, in USDC. Orders that only reduce are not limited.";
+const MAX_ORDER =
+  "The most that one order of the key may be worth, in USDC, at the highest price that it may trade at: a market order to buy at the edge of the price band, or of its `maxSlippage`. Reduce-only orders are not limited.";
 const MAX_POSITION =
-  "The most that a position may be worth with all orders that add to it, those that wait for a price included, when the key places one.";
+  "The most that a position may be worth at the mark, with all orders of its side, those that wait for a price included, when the key places one. What fills at once comes off a position on the other side; what rests or waits counts whole, since that position may be closed before.";
 
 export const CreateKeyBody = object({
   label: Label,

@@ -6,11 +6,11 @@ import { TRADING_PARAMS } from "./trading.ts";
 /** What a client says on a WebSocket. */
 
 /** A stream is kept for each depth and pace in use, whoever asks: so there are a few of each. */
-const BOOK_DEPTHS = [1, 5, 10, 20, 25, 50, 100, 200, 500, 1000];
-const BOOK_PACES_MS = [0, 100, 250, 500, 1000];
+const BOOK_DEPTHS = [1, 5, 10, 20, 25, 50, 100, 200, 500, 1000] as const;
+const BOOK_PACES_MS = [0, 100, 250, 500, 1000] as const;
 export const DEFAULT_BOOK_DEPTH = 100;
 export const DEFAULT_BOOK_PACE_MS = 0;
-const TICKER_PACES_MS = [100, 250, 500, 1000];
+const TICKER_PACES_MS = [100, 250, 500, 1000] as const;
 export const DEFAULT_TICKER_PACE_MS = 1000;
 export const MAX_SUBSCRIPTIONS = 200;
 export const MAX_REQUEST_ID_LENGTH = 64;

@@ -56,7 +56,10 @@ export const Ticker = object(
     status: Status,
     statusReason: StatusReason,
     lastPrice: PriceOrNull("Of the last trade."),
-    markPrice: PriceOrNull("What margin and profit are reckoned with."),
+    markPrice: PriceOrNull(
+      "What margin and profit are reckoned with: never further from the index than half of the first tier's maintenance " +
+        "margin, and than three eighths of its initial margin.",
+    ),
     indexPrice: PriceOrNull("Of the price source."),
     bidPrice: PriceOrNull("Best bid."),
     bidSize: nullable(DecimalOut("Quantity at the best bid.", "1.2")),
@@ -138,7 +141,10 @@ export const PublicTrade = object(
 export const PublicTradeList = listOf(PublicTrade, "The latest trades, newest first.");
 
 const RiskTier = object({
-  maxNotional: DecimalOut("Of a position in this tier.", "300000"),
+  maxNotional: DecimalOut(
+    "Of a position in this tier; of the last one, the most that orders may make of it.",
+    "300000",
+  ),
   maxLeverage: Type.Integer({ minimum: 1, examples: [100] }),
   initialMarginRate: DecimalOut("At least.", "0.01"),
   maintenanceMarginRate: DecimalOut("Of notional.", "0.004"),

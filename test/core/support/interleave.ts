@@ -15,11 +15,38 @@ export interface Ending<T> {
   schedule: number[];
 }
 
+/** Equity and maintenance margin, which decide what is done to an account. Of the others nothing is observed: too many orders. */
+const OBSERVED = [0, 4];
+
 /** The cells as one of the actors has them. Of more than two there are too many orders, unless lanes are added up in one step. */
 class SteppedCells extends AccountCells {
+  /** Whoever looks again could do so in any number of steps. */
+  protected override readonly mostLooks = 1;
+
   protected override read(accountId: number, cell: number): number {
     if (this.laneCount <= 2) return super.read(accountId, cell);
     return step(() => super.read(accountId, cell));
+  }
+
+  protected override readOthers(accountId: number, cell: number): number {
+    if (!OBSERVED.includes(cell)) return 0;
+    return step(() => super.readOthers(accountId, cell));
+  }
+
+  protected override observedCell(accountId: number, cell: number): number {
+    if (!OBSERVED.includes(cell)) return 0;
+    return step(() => super.observedCell(accountId, cell));
+  }
+
+  protected override changesOfOthers(accountId: number): number {
+    return step(() => super.changesOfOthers(accountId));
+  }
+
+  protected override keepBefore(at: number): void {
+    step(() => {
+      super.keepBefore(at);
+      return 0;
+    });
   }
 
   protected override look(cell: number): number {

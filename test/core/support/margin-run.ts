@@ -65,7 +65,8 @@ export function runMargin(seed: number, steps: number): MarginRun {
   return seen;
 }
 
-function compareWithReplay(universe: Universe, accounts: readonly number[]): void {
+/** The log alone brings all of it back. */
+export function compareWithReplay(universe: Universe, accounts: readonly number[]): void {
   const reports = universe.audit();
   const cells = AccountCells.allocate(universe.cells.maxAccounts);
   const twins = universe.symbols.map((symbol) => new SymbolActor(symbol.state.instrument, cells));

@@ -40,9 +40,23 @@ export function maintenanceMarginOf(instrument: Instrument, notionalQuanta: numb
   return Number((millionths + 999_999n) / 1_000_000n);
 }
 
+const middleOf = (...three: [number, number, number]): number => three.sort((a, b) => a - b)[1];
+
+/**
+ * The mark may differ from the index by three eighths of the initial margin at the highest leverage, and by half of the
+ * maintenance margin there, in whole ticks.
+ */
+export function markLimitOf(instrument: Instrument, indexTicks: number): number {
+  const ofInitial = (BigInt(dividedUp(1_000_000, 1, instrument.maxLeverage)) * 3n) / 8n;
+  const ofMaintenance = BigInt(instrument.riskTiers[0].maintenanceMarginPpm) / 2n;
+  const limitPpm = ofInitial < ofMaintenance ? ofInitial : ofMaintenance;
+  return Number((BigInt(indexTicks) * limitPpm) / 1_000_000n);
+}
+
 /**
  * The basis moves a thirtieth of its distance towards mid − index (0 without a two-sided book), in 1/1024 ticks and
- * cut towards zero; the mark is the middle one of index, index + basis and the last price.
+ * cut towards zero; the mark is the middle one of index, index + basis and the last price. Bid, ask, basis and mark are
+ * within the limit of the index, or taken as if they were.
  */
 export function markOf(
   indexTicks: number,
@@ -50,15 +64,18 @@ export function markOf(
   bidTicks: number | undefined,
   askTicks: number | undefined,
   lastTicks: number,
+  limitTicks: number,
 ): { markTicks: number; basis1024: number } {
-  const mid1024 = bidTicks === undefined || askTicks === undefined ? indexTicks * 1024 : (bidTicks + askTicks) * 512;
-  const distance = BigInt(mid1024 - indexTicks * 1024 - basis1024);
-  const nextBasis1024 = basis1024 + Number(distance / 30n);
+  const near = (ticks: number): number => middleOf(indexTicks - limitTicks, ticks, indexTicks + limitTicks);
+  const held1024 = middleOf(-limitTicks * 1024, basis1024, limitTicks * 1024);
+  const mid1024 =
+    bidTicks === undefined || askTicks === undefined ? indexTicks * 1024 : (near(bidTicks) + near(askTicks)) * 512;
+  const distance = BigInt(mid1024 - indexTicks * 1024 - held1024);
+  const nextBasis1024 = held1024 + Number(distance / 30n);
   if (lastTicks === 0) return { markTicks: indexTicks, basis1024: nextBasis1024 };
   // Halves go up, as prices are rounded.
-  const byBasis = Math.max(1, indexTicks + Math.floor((nextBasis1024 + 512) / 1024));
-  const middle = [indexTicks, byBasis, lastTicks].sort((a, b) => a - b)[1];
-  return { markTicks: middle, basis1024: nextBasis1024 };
+  const byBasis = indexTicks + Math.floor((nextBasis1024 + 512) / 1024);
+  return { markTicks: near(middleOf(indexTicks, byBasis, lastTicks)), basis1024: nextBasis1024 };
 }
 
 /** What orders add to the margin of an isolated position: the dearer side, its reducing part for nothing. */

@@ -34,18 +34,18 @@ export function walletAfter(
   const loss = Math.max(0, -unrealizedOf(instrument, markTicks, position));
   const closes = before.sizeLots !== 0 && Math.sign(before.sizeLots) !== Math.sign(fill.lots);
   if (sizeLots === 0) return 0;
-  if (before.sizeLots === 0) return Math.min(margin + loss, Math.max(0, crossQuanta - fill.feeQuanta));
+  if (before.sizeLots === 0) return Math.min(margin + loss, Math.max(0, crossQuanta) - fill.feeQuanta);
   if (!closes) {
     const perTick = instrument.quantaPerTickLot;
     const spent = fill.lots > 0 ? fill.quanta : -fill.quanta;
     const worse = Math.max(0, spent - fill.lots * markTicks * perTick);
     const wanted = margin - positionMarginOf(instrument, markTicks, before) + worse;
-    return walletQuanta + Math.min(wanted, Math.max(0, crossQuanta - fill.feeQuanta));
+    return walletQuanta + Math.min(wanted, Math.max(0, crossQuanta) - fill.feeQuanta);
   }
   const gained = fill.realizedQuanta - fill.feeQuanta;
   // Turned around: the old wallet comes back first.
   if (Math.sign(sizeLots) === Math.sign(fill.lots))
-    return Math.min(margin + loss, Math.max(0, crossQuanta + walletQuanta + gained));
+    return Math.min(margin + loss, Math.max(0, crossQuanta) + walletQuanta + gained);
   const closedShare = BigInt(walletQuanta) * BigInt(Math.abs(fill.lots));
   const share = Number(closedShare / BigInt(Math.abs(before.sizeLots)));
   // A part that lost more than its share is paid for by the rest.

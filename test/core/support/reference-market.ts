@@ -23,10 +23,20 @@ import {
 } from "./reference-outcome.ts";
 
 /** One symbol's orders and positions, and how orders meet: lists, sorted and added up again for every question. */
-/** The mark, and what each account may lose by a fill before it begins. */
+/** The mark, and what each account has for a fill before it begins. */
 export interface Means {
   readonly markTicks: number;
-  of(accountId: number): number;
+  of(accountId: number): MakerMeans;
+}
+
+export interface MakerMeans {
+  /** Its equity is less than its initial margin. */
+  readonly isShort: boolean;
+  sizeLots: number;
+  /** What it may lose where it closes. */
+  closingQuanta: number;
+  /** What it may lose where it opens, with the maintenance margin of the position that comes of it. */
+  openingQuanta: number;
 }
 
 export class ReferenceMarket {
@@ -136,7 +146,7 @@ export class ReferenceMarket {
   /** Trades until the order is done, meets nothing in its price, or is stopped: then the reason. */
   take(order: ReferenceOrder, out: Outcome, time: number, means: Means): number {
     let reason = REASON_NONE;
-    const left = new Map<number, number>();
+    const left = new Map<number, MakerMeans>();
     const taken = { lots: 0, quanta: 0, feeQuanta: 0, realizedQuanta: 0 };
     while (order.remainingLots > 0 && reason === REASON_NONE) {
       const maker = this.queue(1 - order.side)[0];
@@ -158,18 +168,32 @@ export class ReferenceMarket {
     return reason;
   }
 
-  /** A maker that loses more against the mark than the least maintenance margin must have what it loses. */
-  private bears(taker: ReferenceOrder, maker: ReferenceOrder, means: Means, left: Map<number, number>): boolean {
+  /**
+   * Whoever is far from the mark, by the maintenance margin or half of the initial margin less the fee, or short of margin
+   * must have what the fill loses, and the maintenance margin of what it opens.
+   */
+  private bears(taker: ReferenceOrder, maker: ReferenceOrder, means: Means, left: Map<number, MakerMeans>): boolean {
     const { instrument } = this;
     const { accountId, priceTicks } = maker;
     const lots = Math.min(taker.remainingLots, inSight(maker));
     const lossTicks = taker.side === BUY ? means.markTicks - priceTicks : priceTicks - means.markTicks;
-    if (lossTicks * 1_000_000 <= means.markTicks * instrument.riskTiers[0].maintenanceMarginPpm) return true;
+    const has = left.get(accountId) ?? { ...means.of(accountId) };
+    const halfPpm = Math.floor(dividedUp(1_000_000, 1, instrument.maxLeverage) / 2) - instrument.makerFeePpm;
+    const leastPpm = Math.min(instrument.riskTiers[0].maintenanceMarginPpm, halfPpm);
+    const isFar = lossTicks * 1_000_000 > means.markTicks * leastPpm;
+    if (!isFar && !has.isShort) return true;
+    left.set(accountId, has);
     const quanta = lots * priceTicks * instrument.quantaPerTickLot;
     const cost = lossTicks * lots * instrument.quantaPerTickLot + dividedUp(quanta, instrument.makerFeePpm, 1_000_000);
-    const has = left.get(accountId) ?? means.of(accountId);
-    if (has >= cost) left.set(accountId, has - cost);
-    return has >= cost;
+    const sizeLots = has.sizeLots + (maker.side === BUY ? lots : -lots);
+    const isClosing = sizeLots === 0 || (sizeLots > 0 ? has.sizeLots > sizeLots : has.sizeLots < sizeLots);
+    const notional = Math.abs(sizeLots) * means.markTicks * instrument.quantaPerTickLot;
+    if (isClosing && cost > has.closingQuanta) return false;
+    if (!isClosing && cost + maintenanceMarginOf(instrument, notional) > has.openingQuanta) return false;
+    has.sizeLots = sizeLots;
+    has.closingQuanta -= cost;
+    has.openingQuanta -= cost;
+    return true;
   }
 
   private meetItself(order: ReferenceOrder, maker: ReferenceOrder, out: Outcome, time: number): number {

@@ -42,9 +42,9 @@ import {
   STATUS_PARTIALLY_FILLED,
   serialToId,
 } from "../../../src/core/words.ts";
-import { dividedUp, maintenanceMarginOf, markOf } from "./reference-formulas.ts";
+import { dividedUp, initialMarginOf, maintenanceMarginOf, markLimitOf, markOf } from "./reference-formulas.ts";
 import { closingEdgeOf, positionMarginOf, unrealizedOf, walletAfter } from "./reference-isolated.ts";
-import { type Means, ReferenceMarket } from "./reference-market.ts";
+import { type MakerMeans, type Means, ReferenceMarket } from "./reference-market.ts";
 import {
   type Contribution,
   type Details,
@@ -237,12 +237,6 @@ export class ReferenceSymbol extends ReferenceMarket {
     const mayRest = !isMarket && c.timeInForce === GTC;
     if (mayRest && open.length >= instrument.maxOpenOrders)
       return refusal("TOO_MANY_OPEN_ORDERS", { limit: instrument.maxOpenOrders });
-    const sameSide = open.filter((order) => order.side === c.side && !isReduceOnly(order));
-    const exposed = (isBuy ? sizeLots : -sizeLots) + sum(sameSide, (order) => order.remainingLots) + quantityLots;
-    const lastTier = instrument.riskTiers[instrument.riskTiers.length - 1];
-    const largest = Math.floor(lastTier.maxNotionalQuanta / (markTicks * instrument.quantaPerTickLot));
-    const limitLots = Math.min(instrument.maxPositionLots, largest);
-    if (!reduceOnly && exposed > limitLots) return refusal("POSITION_LIMIT", { limitLots });
 
     const best = this.queue(1 - c.side)[0]?.priceTicks;
     const takes = best !== undefined && (isBuy ? best <= priceTicks : best >= priceTicks);
@@ -279,8 +273,10 @@ export class ReferenceSymbol extends ReferenceMarket {
     const stopped = copy.take(trial, expected, time, this.means());
     const expectedLots = sum(expected.trades, (trade) => trade.quantityLots);
     const unfillable = c.timeInForce === FOK && expectedLots < quantityLots;
+    const restingLots = mayRest && stopped === REASON_NONE ? trial.remainingLots : 0;
+    const refused = this.tooLarge(order, mayRest ? expectedLots : quantityLots, restingLots);
+    if (refused !== null) return refused;
     if (!reduceOnly && !unfillable) {
-      const restingLots = mayRest && stopped === REASON_NONE ? trial.remainingLots : 0;
       const shortfall = this.shortfall(order, expected.trades, restingLots);
       if (shortfall !== null) return refusal("INSUFFICIENT_MARGIN", shortfall);
     }
@@ -296,6 +292,25 @@ export class ReferenceSymbol extends ReferenceMarket {
       else reason = isMarket ? REASON_NO_LIQUIDITY : REASON_IOC_REMAINDER;
     }
     return this.ended(order, reason, out);
+  }
+
+  /**
+   * Why an order may make too large a position, once so much of it has filled and so much has come to rest; null when it
+   * cannot: all that rests on its side may fill, and a position on the other side may have been closed before.
+   */
+  private tooLarge(order: ReferenceOrder, filledLots: number, restingLots: number): Outcome | null {
+    const { instrument, markTicks } = this;
+    const { sizeLots } = this.position(order.accountId);
+    const sizeAfter = (order.side === BUY ? sizeLots : -sizeLots) + filledLots;
+    if (isReduceOnly(order) || (restingLots === 0 && sizeAfter <= 0)) return null;
+    const others = this.ordersOf(order.accountId).filter(
+      (other) => other !== order && other.side === order.side && !isReduceOnly(other),
+    );
+    const lots = Math.max(sizeAfter, 0) + sum(others, (other) => other.remainingLots) + restingLots;
+    const lastTier = instrument.riskTiers[instrument.riskTiers.length - 1];
+    const largest = Math.floor(lastTier.maxNotionalQuanta / (markTicks * instrument.quantaPerTickLot));
+    const limitLots = Math.min(instrument.maxPositionLots, largest);
+    return lots > limitLots ? refusal("POSITION_LIMIT", { limitLots }) : null;
   }
 
   /** Why a slice cannot be of that size; null when it can. */
@@ -345,17 +360,27 @@ export class ReferenceSymbol extends ReferenceMarket {
     return edge;
   }
 
-  /** As it is before the order: its bucket, what it may set aside for one, or its cross equity. */
+  /** As it is before the order: its bucket and what may be added to it, or its cross equity without what others must keep. */
   private means(): Means {
-    const of = (accountId: number): number => {
-      const { isIsolated, sizeLots, walletQuanta, costQuanta } = this.position(accountId);
+    const of = (accountId: number): MakerMeans => {
+      const { isIsolated, sizeLots, walletQuanta, costQuanta, leverage } = this.position(accountId);
       const value = sizeLots * this.markTicks * this.instrument.quantaPerTickLot;
-      if (isIsolated && sizeLots !== 0) return walletQuanta - costQuanta + value;
-      return isIsolated ? this.exchange.beyondMaintenance(accountId) : this.exchange.total(accountId).equity;
+      const { equity, initial } = this.exchange.total(accountId);
+      const beyond = this.exchange.beyondMaintenance(accountId);
+      const bucket = walletQuanta - costQuanta + value;
+      const isApart = isIsolated && sizeLots !== 0;
+      return {
+        isShort: equity < initial || (isApart && bucket < initialMarginOf(this.instrument, Math.abs(value), leverage)),
+        sizeLots,
+        closingQuanta: isApart ? bucket : equity,
+        openingQuanta: isApart
+          ? bucket + Math.max(0, beyond)
+          : beyond + maintenanceMarginOf(this.instrument, Math.abs(value)),
+      };
     };
-    const known = new Map<number, number>();
+    const known = new Map<number, MakerMeans>();
     for (const accountId of new Set(this.orders.map((order) => order.accountId))) known.set(accountId, of(accountId));
-    return { markTicks: this.markTicks, of: (accountId) => known.get(accountId) ?? 0 };
+    return { markTicks: this.markTicks, of: (accountId) => known.get(accountId) as MakerMeans };
   }
 
   /** What stands for a position beside its value: its bucket, or its share of the cross equity by maintenance margin. */
@@ -373,11 +398,41 @@ export class ReferenceSymbol extends ReferenceMarket {
   /** The initial margin that an order needs and does not have; null when it has it. */
   private shortfall(order: ReferenceOrder, trades: ReferenceTrade[], restingLots: number): Details {
     const before = this.contribution(order.accountId).initial;
-    return this.unmargined(order.accountId, this.pendingInitial(order, trades, restingLots) - before);
+    return this.unmargined(order, trades, this.pendingInitial(order, trades, restingLots) - before, restingLots);
+  }
+
+  /** Whether the order closes a cross position and opens more. */
+  private isTurning({ accountId, side }: ReferenceOrder, trades: ReferenceTrade[], restingLots: number): boolean {
+    const { isIsolated, sizeLots } = this.position(accountId);
+    const lots = sum(trades, (trade) => trade.quantityLots);
+    const closing = Math.min(lots, Math.max(0, side === BUY ? -sizeLots : sizeLots));
+    return !isIsolated && closing > 0 && lots + restingLots > closing;
+  }
+
+  /** What a cross account needs for a position that has been turned around, and has paid for it. */
+  private turnedInitial(order: ReferenceOrder, trades: ReferenceTrade[], restingLots: number): number {
+    const { instrument, markTicks } = this;
+    const { accountId, side } = order;
+    const perTick = instrument.quantaPerTickLot;
+    const sign = side === BUY ? 1 : -1;
+    const lots = sum(trades, (trade) => trade.quantityLots);
+    const paid = sum(trades, (trade) => trade.quantityLots * trade.priceTicks) * perTick;
+    const had = this.position(accountId);
+    this.positions.set(accountId, { ...had, sizeLots: had.sizeLots + sign * lots });
+    const { initial } = this.contribution(accountId, {
+      side,
+      lots: restingLots,
+      exposure: restingLots * order.marginPriceTicks * perTick,
+      loss: restingLots * order.lossTicks * perTick,
+    });
+    this.positions.set(accountId, had);
+    const fee = dividedUp(paid, instrument.takerFeePpm, 1_000_000);
+    return initial + Math.max(0, sign * (paid - lots * markTicks * perTick)) + fee;
   }
 
   /** The account's initial margin here once these trades are done and the rest of the order is in the book. */
   private pendingInitial(order: ReferenceOrder, trades: ReferenceTrade[], restingLots: number): number {
+    if (this.isTurning(order, trades, restingLots)) return this.turnedInitial(order, trades, restingLots);
     const { instrument, markTicks } = this;
     const perTick = instrument.quantaPerTickLot;
     const lots = sum(trades, (trade) => trade.quantityLots);
@@ -393,7 +448,16 @@ export class ReferenceSymbol extends ReferenceMarket {
     return this.contribution(order.accountId, pending).initial;
   }
 
-  private unmargined(accountId: number, requiredQuanta: number): Details {
+  private unmargined(
+    order: ReferenceOrder,
+    trades: ReferenceTrade[],
+    requiredQuanta: number,
+    restingLots: number,
+  ): Details {
+    const { accountId } = order;
+    const { equity, initial } = this.exchange.total(accountId);
+    if (this.isTurning(order, trades, restingLots) && requiredQuanta <= 0)
+      return equity >= initial ? null : { requiredQuanta: 0, availableQuanta: equity - initial };
     const { isIsolated } = this.position(accountId);
     const availableQuanta = this.exchange.withdrawable(accountId);
     if (isIsolated && requiredQuanta > Math.max(0, availableQuanta)) return { requiredQuanta, availableQuanta };
@@ -477,14 +541,6 @@ export class ReferenceSymbol extends ReferenceMarket {
     const edge = this.edgeOf(c.accountId, order.side);
     if (isBuy ? priceTicks > edge : priceTicks < edge)
       return refusal("PRICE_OUT_OF_BAND", { limitTicks: edge, markTicks });
-    const sameSide = others.filter(
-      (other) => other.accountId === c.accountId && other.side === order.side && !isReduceOnly(other),
-    );
-    const exposed = (isBuy ? sizeLots : -sizeLots) + sum(sameSide, (other) => other.remainingLots);
-    const lastTier = instrument.riskTiers[instrument.riskTiers.length - 1];
-    const largest = Math.floor(lastTier.maxNotionalQuanta / (markTicks * instrument.quantaPerTickLot));
-    const limitLots = Math.min(instrument.maxPositionLots, largest);
-    if (!reduceOnly && exposed + wanted.remainingLots > limitLots) return refusal("POSITION_LIMIT", { limitLots });
     const best = this.queue(1 - order.side)[0]?.priceTicks;
     const takes = best !== undefined && (isBuy ? best <= priceTicks : best >= priceTicks);
     if (takes && (order.flags & POST_ONLY) !== 0) return refusal("POST_ONLY_WOULD_TRADE", { bestTicks: best });
@@ -499,9 +555,12 @@ export class ReferenceSymbol extends ReferenceMarket {
       const expected = nothing();
       const stopped = this.copy().take(trial, expected, time, this.means());
       const restingLots = stopped === REASON_NONE ? trial.remainingLots : 0;
+      const filledLots = sum(expected.trades, (trade) => trade.quantityLots);
       const required = this.pendingInitial(wanted, expected.trades, restingLots) - before;
       this.orders = all;
-      const shortfall = this.unmargined(c.accountId, required);
+      const refused = this.tooLarge(order, filledLots, restingLots);
+      if (refused !== null) return refused;
+      const shortfall = this.unmargined(wanted, expected.trades, required, restingLots);
       if (shortfall !== null) return refusal("INSUFFICIENT_MARGIN", shortfall);
       this.orders = others;
     }
@@ -648,7 +707,8 @@ export class ReferenceSymbol extends ReferenceMarket {
     this.priceTime = time;
     const bid = this.queue(BUY)[0]?.priceTicks;
     const ask = this.queue(SELL)[0]?.priceTicks;
-    const next = markOf(c.indexTicks, this.basis1024, bid, ask, this.lastTicks);
+    const limitTicks = markLimitOf(this.instrument, c.indexTicks);
+    const next = markOf(c.indexTicks, this.basis1024, bid, ask, this.lastTicks, limitTicks);
     this.indexTicks = c.indexTicks;
     this.markTicks = next.markTicks;
     this.basis1024 = next.basis1024;

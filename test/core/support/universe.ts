@@ -13,6 +13,7 @@ import {
   MoveMargin,
   OpenSession,
   PlaceOrder,
+  PrepareWithdrawal,
   SetIndexPrice,
   SetLeverage,
   SetMarginMode,
@@ -141,6 +142,21 @@ export function moveTo(universe: Universe, ticks: number, lastAccounts: [number,
   universe.price(btc, ticks);
 }
 
+/** An account takes over all that the insurance fund has, at the worst prices that the fund agrees to. */
+export function takeFromFund(universe: Universe, accountId: number): void {
+  const [btc] = universe.symbols;
+  for (let tenths = 60; tenths >= 0; tenths--)
+    for (let size = 0; size !== universe.size(btc, INSURANCE_ACCOUNT); ) {
+      size = universe.size(btc, INSURANCE_ACCOUNT);
+      const away = Math.sign(size) * tenths * 1e-4;
+      const price = Math.round(btc.state.markTicks * (1 - away));
+      universe.order(btc, accountId, size > 0 ? BUY : SELL, price, Math.abs(size));
+      universe.tick();
+      universe.run(btc, { ...blank(CancelAll), accountId, side: -1 } as Message);
+    }
+  assert.equal(universe.size(btc, INSURANCE_ACCOUNT), 0);
+}
+
 /** One command of some account, a price or a look, as a day of crashes would bring them. `index`: in ticks, by symbol. */
 export function randomStep(
   universe: Universe,
@@ -182,9 +198,12 @@ export function randomStep(
     return universe.run(symbol, { ...blank(MoveMargin), accountId, amountQuanta } as Message);
   }
   const amountQuanta = Math.floor(random.uniform() * 2e9) + 1;
-  const command =
-    random.uniform() < 0.5
-      ? { ...blank(Deposit), accountId, amountQuanta }
-      : { ...blank(Withdraw), accountId, amountQuanta, address: "0x0" };
-  return universe.run(universe.ledger, command as Message);
+  if (random.uniform() < 0.5)
+    return universe.run(universe.ledger, { ...blank(Deposit), accountId, amountQuanta } as Message);
+  const prepare = { ...blank(PrepareWithdrawal), accountId };
+  const withdraw = { ...blank(Withdraw), accountId, amountQuanta, address: "0x0" };
+  return [
+    ...universe.symbols.flatMap((each) => universe.run(each, prepare)),
+    ...universe.run(universe.ledger, withdraw as Message),
+  ];
 }

@@ -81,6 +81,8 @@ async function makeFolder(dir: string): Promise<void> {
     await server.kill();
     await server.dispose();
   }
+  // The lock of the one that was killed; cpSync() copies no sockets.
+  for (const name of fs.readdirSync(dir)) if (name.endsWith(".sock")) fs.rmSync(join(dir, name));
   // As an idle journal does it: from now on a bad record is damage and not a torn tail.
   const log = openLog(join(dir, "log"), { segmentBytes: 65_536, protectedThrough: 0 });
   log.appendWatermark(Date.now());

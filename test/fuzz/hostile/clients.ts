@@ -9,7 +9,7 @@ import { Victim } from "./victim.ts";
 const LEVELS = 900;
 const BOOK = { channel: "orderbook", symbol: "BTC-PERP", depth: 1000 } as const;
 /** The whole book five times is about 100 kB. Asked for so often, it is more than a kernel buffers. */
-export const BOOKS = [0, 100, 250, 500, 1000].map((updateMs) => ({ ...BOOK, updateMs }));
+export const BOOKS = ([0, 100, 250, 500, 1000] as const).map((updateMs) => ({ ...BOOK, updateMs }));
 export const TIMES = 60;
 /** Behind that no more books are sent; but so many answers to requests are more than a client may let pile up. */
 export const ANSWERS = 500;

@@ -1,0 +1,104 @@
+import { bucketEquity, owedFunding, positionInitial, positionMaintenance } from "./isolated.ts";
+import { maintenanceMargin } from "./margin.ts";
+import type { SymbolState } from "./symbol-state.ts";
+import * as tables from "./tables.ts";
+import type { PriceTicks, Quanta, QuantityLots } from "./units.ts";
+import * as units from "./units.ts";
+import * as words from "./words.ts";
+
+const { ACCOUNT, SIZE } = tables;
+const { mulDivCeil, PPM } = units;
+const { BUY } = words;
+
+/**
+ * Whether a maker at this price loses more against the mark than any account has that is not about to be liquidated: the
+ * least maintenance margin. So it is with an order that the mark has run away from while nobody took it. Orders of twice a
+ * position close it and open another with the margin of one: so no more than half of the least initial margin, either.
+ */
+export function isFar({ instrument, markTicks }: SymbolState, takerSide: number, price: PriceTicks): boolean {
+  const { initialMarginPpm, maintenanceMarginPpm } = instrument.riskTiers[0];
+  const least = Math.min(maintenanceMarginPpm, Math.floor(initialMarginPpm / 2) - instrument.makerFeePpm);
+  return takerSide === BUY ? price * PPM < markTicks * (PPM - least) : price * PPM > markTicks * (PPM + least);
+}
+
+/**
+ * Whether the row's account, or its isolated position, has less than its initial margin: then what was reserved for its
+ * orders is not all there any more. Closing may spend it (closingEdge), and so may a price or funding. Cells follow at the
+ * end of a turn, and need not within it: who has the initial margin can bear that all orders near the mark are filled.
+ */
+export function isShort(state: SymbolState, row: number): boolean {
+  state.freshen(row);
+  if (state.isIsolated(row) && bucketEquity(state, row) < positionInitial(state, row)) return true;
+  return state.cells.isShort(state.positions.numbers[row + ACCOUNT]);
+}
+
+/** What a fill may cost a row, fee included: one that closes leaves nothing missing, one that opens the maintenance margin. */
+interface Means {
+  sizeLots: QuantityLots;
+  toCloseQuanta: Quanta;
+  /** Less the maintenance margin that the row will have then. */
+  toOpenQuanta: Quanta;
+}
+
+/**
+ * What makers that are far from the mark or short of margin can still lose, along the walk of one taker. Their margin was
+ * reserved when they came to rest; the mark has moved since, or the money has gone, and reduce-only orders reserve none. A
+ * maker that cannot bear its fill does not trade, or two accounts of one owner could let the insurance fund pay for it
+ * (dYdX v4 drops makers that fail the check at the match).
+ */
+export class MakerMeans {
+  private readonly left = new Map<number, Means>();
+
+  begin(): void {
+    if (this.left.size !== 0) this.left.clear();
+  }
+
+  /** Whether the maker's row can bear to trade `lots` with the taker; if so, they are taken off what it can lose. */
+  bears(state: SymbolState, row: number, takerSide: number, price: PriceTicks, lots: QuantityLots): boolean {
+    const { instrument, markTicks } = state;
+    const perTick = lots * instrument.quantaPerTickLot;
+    const loss = (takerSide === BUY ? markTicks - price : price - markTicks) * perTick;
+    const cost = loss + mulDivCeil(price * perTick, instrument.makerFeePpm, PPM);
+    const left = this.leftOf(state, row);
+    const sizeLots = left.sizeLots + (takerSide === BUY ? -lots : lots);
+    const closes = Math.abs(sizeLots) < Math.abs(left.sizeLots) && sizeLots * left.sizeLots >= 0;
+    const notional = Math.abs(sizeLots) * markTicks * instrument.quantaPerTickLot;
+    if (cost > (closes ? left.toCloseQuanta : left.toOpenQuanta - maintenanceMargin(instrument, notional)))
+      return false;
+    left.sizeLots = sizeLots;
+    left.toCloseQuanta -= cost;
+    left.toOpenQuanta -= cost;
+    return true;
+  }
+
+  private leftOf(state: SymbolState, row: number): Means {
+    let left = this.left.get(row);
+    if (left === undefined) {
+      left = meansOf(state, row);
+      this.left.set(row, left);
+    }
+    return left;
+  }
+}
+
+/** An isolated position loses what is in its bucket, and a fill that opens sets aside more: what the cross margin can spare. */
+function meansOf(state: SymbolState, row: number): Means {
+  state.freshen(row);
+  const { cells, positions } = state;
+  const sizeLots = positions.numbers[row + SIZE];
+  const account = positions.numbers[row + ACCOUNT];
+  if (state.isIsolated(row)) {
+    const bucket = bucketEquity(state, row);
+    cells.observe(account);
+    const { equity, maintenance } = cells.observed(account);
+    const spare = Math.max(0, equity - maintenance);
+    return { sizeLots, toCloseQuanta: bucket, toOpenQuanta: bucket + spare };
+  }
+  // With what this turn has taken from it until now, and less what the position owes.
+  if (state.isTouched(row)) state.refresh(row);
+  cells.observe(account);
+  const { equity, maintenance } = cells.observed(account);
+  const toCloseQuanta = equity + Math.min(0, owedFunding(state, row));
+  const ofOthers = maintenance - positionMaintenance(state, row);
+  return { sizeLots, toCloseQuanta, toOpenQuanta: toCloseQuanta - ofOthers };
+}

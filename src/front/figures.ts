@@ -1,0 +1,17 @@
+import type { Road } from "../actor/road.ts";
+import type { Contribution } from "../core/cells.ts";
+
+/** Turns of the event loop in which an account may be in the middle of a turn of an actor's: more is a thread that hangs. */
+const MOST_TURNS = 100;
+
+/**
+ * Reads what an account has once everything that was done up to now is durable, between two turns that change it. Calls
+ * `then` with the figures, which are good during the call.
+ */
+export function readFigures(road: Road, accountId: number, then: (figures: Readonly<Contribution>) => void): void {
+  const look = (turnsLeft: number): void => {
+    if (road.cells.observe(accountId) || turnsLeft === 0) then(road.cells.observed(accountId));
+    else setImmediate(look, turnsLeft - 1);
+  };
+  road.afterEverything(() => look(MOST_TURNS));
+}

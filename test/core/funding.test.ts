@@ -1,0 +1,131 @@
+import assert from "node:assert/strict";
+import { beforeEach, test } from "node:test";
+import { FundingPaid, FundingSettled, PrepareWithdrawal, PriceUpdated, Tick, Traded } from "../../src/core/messages.ts";
+import type { Message, MessageOf } from "../../src/core/shape.ts";
+import type { SymbolActor } from "../../src/core/symbol.ts";
+import { make } from "./support/exchange.ts";
+import { compareWithReplay } from "./support/margin-run.ts";
+import { BUY, HOUR_MS, SELL, Universe } from "./support/universe.ts";
+
+const MARK = 650_000;
+const MINUTE_MS = 60_000;
+
+let universe: Universe;
+let btc: SymbolActor;
+/** The end of the interval that runs when a test begins: half an hour ahead. */
+let end: number;
+let holder: number;
+let seller: number;
+let buyer: number;
+
+/** The holder is long 1 BTC against the seller; nobody quotes, so the rate is that of the interest. */
+beforeEach(() => {
+  universe = new Universe();
+  [btc] = universe.symbols as [SymbolActor];
+  end = Math.ceil(universe.time / HOUR_MS) * HOUR_MS;
+  universe.time = end - 30 * MINUTE_MS;
+  [holder, seller, buyer] = [universe.open(100_000), universe.open(100_000), universe.open(100_000)] as const;
+  universe.price(btc, MARK);
+  universe.order(btc, seller, SELL, MARK, 1000);
+  universe.order(btc, holder, BUY, MARK, 1000);
+});
+
+const settledIn = (events: Message[]) =>
+  events.filter(({ type }) => type === FundingSettled.code) as MessageOf<typeof FundingSettled>[];
+const paidIn = (events: Message[]) =>
+  (events.filter(({ type }) => type === FundingPaid.code) as MessageOf<typeof FundingPaid>[]).map(
+    ({ accountId, amountQuanta }) => [accountId, amountQuanta],
+  );
+/** 65,000 USDC × 12.5 ppm, by the list of open positions. */
+const duePayments = () => [
+  [seller, 812_500],
+  [holder, -812_500],
+];
+
+test("the first turn at an interval's end settles it, whatever it is, and an order of that turn comes behind", () => {
+  universe.time = end - 1;
+  assert.deepEqual(settledIn(universe.order(btc, seller, SELL, MARK, 1)), []);
+  universe.time = end;
+  const events = universe.order(btc, buyer, BUY, MARK, 1);
+  const types = events.map(({ type }) => type);
+  assert.ok(types.indexOf(FundingSettled.code) < types.indexOf(Traded.code));
+  const [{ fundingTime, nextFundingTime }] = settledIn(events) as [MessageOf<typeof FundingSettled>];
+  assert.deepEqual([fundingTime, nextFundingTime], [end, end + HOUR_MS]);
+  assert.deepEqual(paidIn(events), duePayments());
+  universe.audit();
+  compareWithReplay(universe, [holder, seller, buyer]);
+});
+
+test("who holds through the end pays, though they close before the next price; who buys behind it does not", () => {
+  universe.time = end + 5000;
+  const events = [
+    ...universe.order(btc, holder, SELL, MARK, 1000),
+    ...universe.order(btc, buyer, BUY, MARK, 1000),
+    ...universe.price(btc, MARK),
+    ...universe.tick(),
+  ];
+  assert.equal(settledIn(events).length, 1);
+  assert.deepEqual(paidIn(events), duePayments());
+});
+
+test("a tick settles at the last mark, also when no price has come for long", () => {
+  universe.time = end - 1;
+  btc.state.maxIndexAgeMs = 10_000;
+  const events = universe.tick();
+  assert.equal(btc.state.isIndexOld(universe.time), true);
+  assert.equal(settledIn(events)[0]?.markTicks, MARK);
+  assert.deepEqual(paidIn(events), duePayments());
+});
+
+test("an interval without a sample costs nothing and is passed over; the next one with a sample is settled", () => {
+  // A last price that is no bound to the mark.
+  universe.order(btc, seller, SELL, MARK + 100, 1);
+  universe.order(btc, buyer, BUY, MARK + 100, 1);
+  const events: Message[] = [];
+  for (; universe.time < end + 3.5 * HOUR_MS; universe.time += MINUTE_MS) events.push(...universe.tick());
+  assert.deepEqual(
+    settledIn(events).map(({ fundingTime }) => fundingTime),
+    [end],
+  );
+  const priced = universe.price(btc, MARK);
+  assert.deepEqual(settledIn(priced), []);
+  const updated = priced.find(({ type }) => type === PriceUpdated.code) as MessageOf<typeof PriceUpdated>;
+  assert.equal(updated.nextFundingTime, end + 4 * HOUR_MS);
+  // The last rate stands in the mark again, by what is left of the interval: 650000 × 12.5 ppm × half.
+  assert.equal(
+    updated.markTicks,
+    MARK + Math.round((MARK * 0.0000125 * (end + 4 * HOUR_MS - universe.time)) / HOUR_MS),
+  );
+  universe.time = end + 4 * HOUR_MS;
+  assert.deepEqual(
+    settledIn(universe.tick()).map(({ fundingTime }) => fundingTime),
+    [end + 4 * HOUR_MS],
+  );
+  universe.audit();
+});
+
+test("a symbol that has never had a price settles nothing", () => {
+  const [, eth] = universe.symbols as [SymbolActor, SymbolActor];
+  universe.time = end + HOUR_MS;
+  assert.deepEqual(universe.run(eth, make(Tick)), []);
+  assert.equal(eth.state.fundingTime, 0);
+});
+
+test("what an account owes is paid before it withdraws, also when many others are to pay first", () => {
+  for (let i = 0; i < 1200; i++) {
+    const account = universe.open(100);
+    universe.order(btc, seller, SELL, MARK, 1);
+    universe.order(btc, account, BUY, MARK, 1);
+  }
+  universe.time = end;
+  universe.price(btc, MARK);
+  const { state } = btc;
+  const row = state.positions.find(holder);
+  assert.equal(state.owesFunding(row), true);
+  const before = universe.cells.withdrawable(holder);
+  const prepared = universe.run(btc, make(PrepareWithdrawal, { accountId: holder }));
+  assert.deepEqual(paidIn(prepared), [[holder, -812_500]]);
+  assert.equal(universe.cells.withdrawable(holder), before - 812_500);
+  assert.deepEqual(paidIn(universe.run(btc, make(PrepareWithdrawal, { accountId: holder }))), []);
+  universe.audit();
+});

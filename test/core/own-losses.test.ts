@@ -1,0 +1,254 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { DEFAULT_INSTRUMENTS } from "../../src/config/instruments.ts";
+import { compileInstrument } from "../../src/core/instrument.ts";
+import { bucketEquity } from "../../src/core/isolated.ts";
+import {
+  AmendOrder,
+  CancelAll,
+  ClosePosition,
+  Deposit,
+  MoveMargin,
+  OpenSession,
+  OrderBatch,
+  OrderPlaced,
+  PlaceExtended,
+  PlaceOrder,
+  PlaceTrigger,
+  type SessionView,
+  SetIndexPrice,
+  SetLeverage,
+  SetMarginMode,
+  Tick,
+  Withdraw,
+} from "../../src/core/messages.ts";
+import type { Message, MessageOf } from "../../src/core/shape.ts";
+import type { SymbolActor } from "../../src/core/symbol.ts";
+import { NONE, SIZE } from "../../src/core/tables.ts";
+import { QUANTA_PER_USDC } from "../../src/core/units.ts";
+import {
+  BUY,
+  CROSS,
+  FOK,
+  GTC,
+  INSURANCE_ACCOUNT,
+  IOC,
+  ISOLATED,
+  LEDGER,
+  LIMIT,
+  MARKET,
+  REDUCE_ONLY,
+  SELL,
+  STOP_MARKET,
+  TAKE_PROFIT_MARKET,
+} from "../../src/core/words.ts";
+import { Random } from "../../src/sandbox/random.ts";
+import { Exchange, make } from "./support/exchange.ts";
+import { takeSeed } from "./support/seed.ts";
+
+/*
+ * Where the mark stands still, money goes from one account to another by orders alone: nobody can lose more than there is,
+ * or whoever holds two accounts could let the insurance fund pay for what one loses to the other.
+ */
+
+const seed = takeSeed("own-losses.test");
+const RUNS = 40;
+const STEPS = 300;
+/** Each fill's fee is rounded up, a limit and a margin once for all fills. */
+const QUANTA_PER_ROUNDING = 1000;
+const MARKS = [650_000, 300_000];
+/** Just within the least maintenance margin, where orders are not far from the mark; at it; and on towards the band. */
+const AWAY = [0, 0, 0.001, 0.0039, 0.01, 0.02, 0.03, 0.0495];
+
+class Market {
+  readonly exchange = new Exchange(DEFAULT_INSTRUMENTS.slice(0, 2).map((config) => compileInstrument(config)));
+  readonly symbols = DEFAULT_INSTRUMENTS.slice(0, 2).map(({ id }) => this.exchange.symbol(id));
+
+  constructor() {
+    this.deposit(INSURANCE_ACCOUNT, 1_000_000);
+    for (const [i, { actorId }] of this.symbols.entries())
+      this.exchange.do(actorId, make(SetIndexPrice, { indexTicks: MARKS[i] }));
+  }
+
+  open(name: string, usdc: number, leverage: number): number {
+    const session = make(OpenSession, { address: name, tokenHash: name, expiresAt: 2 ** 50 });
+    const { accountId } = this.exchange.ask(LEDGER, session) as MessageOf<typeof SessionView>;
+    this.deposit(accountId, usdc);
+    for (const symbol of this.symbols) this.do(symbol, make(SetLeverage, { accountId, leverage }));
+    return accountId;
+  }
+
+  private deposit(accountId: number, usdc: number): void {
+    this.exchange.ask(LEDGER, make(Deposit, { accountId, amountQuanta: usdc * QUANTA_PER_USDC }));
+  }
+
+  do({ actorId }: SymbolActor, command: Message): Message[] {
+    const { events, replies } = this.exchange.carryOut(actorId, command);
+    return [...events, ...replies];
+  }
+
+  limit(symbol: SymbolActor, accountId: number, side: number, priceTicks: number, quantityLots: number): Message[] {
+    return this.do(symbol, make(PlaceOrder, { accountId, side, priceTicks, quantityLots, orderType: LIMIT }));
+  }
+
+  size({ state }: SymbolActor, accountId: number): number {
+    const row = state.positions.find(accountId);
+    return row === NONE ? 0 : state.positions.numbers[row + SIZE];
+  }
+
+  /** What the account has, and each isolated position of its by itself. */
+  equities(accountId: number): number[] {
+    const buckets = this.symbols.map(({ state }) => {
+      const row = state.positions.find(accountId);
+      return row !== NONE && state.isIsolated(row) ? bucketEquity(state, row) : 0;
+    });
+    return [this.exchange.cells.equity(accountId), ...buckets];
+  }
+}
+
+test("orders alone bring nobody below zero", () => {
+  for (let run = 0; run < RUNS; run++) {
+    const random = new Random(seed + run, "own losses");
+    const market = new Market();
+    const accounts = [5_000_000, 5_000_000, 5000, 5000, 3000].map((usdc, i) =>
+      market.open(`${i}`, usdc, i < 2 ? 20 : 100),
+    );
+    const placed: { symbol: SymbolActor; accountId: number; orderId: number }[] = [];
+    for (let step = 0; step < STEPS; step++) {
+      const accountId = random.chance(0.65) ? random.pick(accounts.slice(2)) : random.pick(accounts.slice(0, 2));
+      const symbol = random.pick(market.symbols);
+      const own = placed.filter((order) => order.symbol === symbol && order.accountId === accountId);
+      const command = randomCommand(random, market, symbol, accountId, own.at(-1)?.orderId ?? 0);
+      const isLedgers = command.type === Withdraw.code;
+      const said = isLedgers ? market.exchange.do(LEDGER, command).events : market.do(symbol, command);
+      for (const event of said)
+        if (event.type === OrderPlaced.code)
+          placed.push({ symbol, accountId, orderId: (event as MessageOf<typeof OrderPlaced>).orderId });
+      for (const each of accounts)
+        for (const quanta of market.equities(each))
+          assert.ok(
+            quanta >= -QUANTA_PER_ROUNDING,
+            `seed ${seed + run}, step ${step}: ${each} has ${quanta} after ${JSON.stringify(command)}`,
+          );
+    }
+    for (const actorId of market.exchange.actors.keys()) assert.deepEqual(market.exchange.audit(actorId).faults, []);
+  }
+});
+
+function randomCommand(
+  random: Random,
+  market: Market,
+  symbol: SymbolActor,
+  accountId: number,
+  orderId: number,
+): Message {
+  const { markTicks } = symbol.state;
+  const side = random.pick([BUY, SELL]);
+  const size = Math.abs(market.size(symbol, accountId));
+  const perLot = markTicks * symbol.state.instrument.quantaPerTickLot;
+  const most = Math.max(
+    1,
+    Math.floor((market.exchange.cells.available(accountId) * random.pick([85, 60, 30])) / perLot),
+  );
+  const quantityLots = Math.min(5_000_000, random.pick([most, Math.ceil(most / 3), size || most, 2 * size || most]));
+  const away = random.pick(AWAY) * random.pick([1, -1]);
+  const priceTicks = Math.round(markTicks * (1 + away));
+  const flags = random.chance(0.15) ? REDUCE_ONLY : 0;
+  const order = { accountId, side, priceTicks, quantityLots, flags, selfTradePrevention: random.pick([0, 1, 2, 3]) };
+  const dice = random.uniform();
+  if (dice < 0.45) return make(PlaceOrder, { ...order, timeInForce: random.pick([GTC, GTC, GTC, IOC, FOK]) });
+  if (dice < 0.52) return make(PlaceOrder, { ...order, orderType: MARKET, priceTicks: 0, timeInForce: IOC });
+  if (dice < 0.58)
+    return make(PlaceExtended, {
+      ...order,
+      displayLots: Math.max(1, Math.ceil(quantityLots / random.pick([2, 5, 50]))),
+    });
+  if (dice < 0.64) {
+    const items = [0, 1, 2].map(() => make(PlaceOrder, { ...order, side: random.pick([BUY, SELL]) }));
+    return make(OrderBatch, { items });
+  }
+  if (dice < 0.72) {
+    const orderType = random.pick([STOP_MARKET, TAKE_PROFIT_MARKET]);
+    const triggerTicks = Math.round(markTicks * (1 + random.pick([0.003, -0.003, 0.02, -0.02, 0.04, -0.04])));
+    return make(PlaceTrigger, { ...order, orderType, priceTicks: 0, timeInForce: IOC, triggerTicks, triggerBy: 1 });
+  }
+  if (dice < 0.8) return make(ClosePosition, { accountId, priceTicks: random.chance(0.5) ? 0 : priceTicks });
+  if (dice < 0.86)
+    return make(AmendOrder, { accountId, orderId, priceTicks, quantityLots: random.chance(0.5) ? quantityLots : 0 });
+  if (dice < 0.88) return make(CancelAll, { accountId, side: random.pick([-1, BUY, SELL]) });
+  if (dice < 0.9) return make(SetLeverage, { accountId, leverage: random.pick([5, 20, 50, 100, 100]) });
+  if (dice < 0.94) return make(SetMarginMode, { accountId, marginMode: random.pick([CROSS, ISOLATED]) });
+  if (dice < 0.96) return make(MoveMargin, { accountId, amountQuanta: Math.round(random.between(-2e9, 2e9)) });
+  if (dice < 0.97) {
+    const amountQuanta = Math.floor(market.exchange.cells.withdrawable(accountId) / 2);
+    if (amountQuanta > QUANTA_PER_USDC && amountQuanta < 5_000 * QUANTA_PER_USDC)
+      return make(Withdraw, { accountId, amountQuanta, address: "0x0" });
+  }
+  return make(Tick);
+}
+
+/** Alice has 4000 USDC, all but the last of it as margin for a long at 100x and for asks just below the mark. */
+function stretched(isolatesFirst = false): { market: Market; alice: number; bob: number; askLots: number } {
+  const market = new Market();
+  const [btc, eth] = market.symbols;
+  const bob = market.open("bob", 2_000_000, 20);
+  const alice = market.open("alice", 4000, 100);
+  if (isolatesFirst) market.do(btc, make(SetMarginMode, { accountId: alice, marginMode: ISOLATED }));
+  market.limit(eth, bob, SELL, MARKS[1], 2400);
+  market.limit(eth, alice, BUY, MARKS[1], 2400);
+  assert.equal(market.size(eth, alice), 2400);
+  let askLots = 0;
+  for (let lots = 2048; lots >= 1; ) {
+    const said = market.limit(btc, alice, SELL, ASK_TICKS, lots);
+    if (said.some((event) => event.type === OrderPlaced.code)) askLots += lots;
+    else lots /= 2;
+  }
+  return { market, alice, bob, askLots };
+}
+const ASK_TICKS = Math.ceil(MARKS[0] * 0.9961);
+
+for (const isIsolated of [false, true])
+  test(`orders whose margin a close elsewhere has spent leave nothing to the fund, ${isIsolated ? "isolated" : "cross"}`, () => {
+    const { market, alice, bob, askLots } = stretched(isIsolated);
+    const [btc, eth] = market.symbols;
+    const fund = market.exchange.cells.equity(INSURANCE_ACCOUNT);
+    for (let away = 0.05; market.size(eth, alice) > 0; away -= 0.0001) {
+      market.limit(eth, bob, BUY, Math.ceil(MARKS[1] * (1 - away)), 2400);
+      market.do(eth, make(ClosePosition, { accountId: alice }));
+      market.do(eth, make(CancelAll, { accountId: bob, side: -1 }));
+    }
+    assert.ok(market.exchange.cells.available(alice) < 0);
+    market.limit(btc, bob, BUY, ASK_TICKS, askLots);
+    for (const quanta of market.equities(alice)) assert.ok(quanta >= 0, `${quanta} are left`);
+    for (let i = 0; i < 10; i++) for (const symbol of market.symbols) market.do(symbol, make(Tick));
+    assert.equal(market.exchange.cells.equity(INSURANCE_ACCOUNT), fund);
+  });
+
+test("what fires in one turn with a close that spends an account's margin meets its other orders without it", () => {
+  const market = new Market();
+  const [btc] = market.symbols;
+  const mark = MARKS[0];
+  const bob = market.open("bob", 2_000_000, 20);
+  const carol = market.open("carol", 2_000_000, 20);
+  const alice = market.open("alice", 2500, 100);
+  market.limit(btc, bob, SELL, mark, 1000);
+  market.limit(btc, alice, BUY, mark, 1000);
+  market.limit(btc, carol, BUY, mark, 3000);
+  market.limit(btc, bob, SELL, mark, 3000);
+  // 1000 close and 2000 open: their margin is there as long as the position is not closed at a loss.
+  market.limit(btc, alice, SELL, ASK_TICKS + 100, 2500);
+  const stop = { orderType: STOP_MARKET, timeInForce: IOC, flags: REDUCE_ONLY, triggerBy: 1 };
+  const waits = { ...stop, triggerTicks: mark - 2500 };
+  market.do(btc, make(PlaceTrigger, { ...waits, accountId: alice, side: SELL, quantityLots: 1000 }));
+  market.do(
+    btc,
+    make(PlaceTrigger, { ...waits, orderType: TAKE_PROFIT_MARKET, accountId: bob, side: BUY, quantityLots: 3000 }),
+  );
+  const dave = market.open("dave", 1_000_000, 20);
+  market.limit(btc, dave, BUY, Math.ceil(mark * 0.97), 1000);
+  // A trade at the price that both wait for.
+  market.limit(btc, dave, BUY, mark - 2500, 1);
+  market.limit(btc, carol, SELL, mark - 2500, 1);
+  assert.equal(market.size(btc, alice), 0, "closed by its stop, and nothing of it opened again");
+  assert.ok(market.exchange.cells.equity(alice) > 0);
+});
