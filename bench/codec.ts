@@ -30,12 +30,12 @@ async function compare(shape: Shape, rounds: number): Promise<Row[]> {
   const rows: Row[] = [];
   for (const way of ["encode", "decode"] as const) {
     for (const work of [ours[way], theirs[way]]) rate(work); // warm-up
-    const rates = await sideBySide(
+    const [our, their] = await sideBySide(
       rounds,
       () => rate(ours[way]),
       () => rate(theirs[way]),
     );
-    rows.push(ratioRow(`codec, ${shape.name}, ${way}`, "messages/s", PEER, ...rates));
+    rows.push(ratioRow(`codec, ${shape.name}, ${way}`, "messages/s", PEER, our, their));
   }
   return rows;
 }

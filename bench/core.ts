@@ -23,7 +23,7 @@ const WARM_UP_OPERATIONS = 1_000_000;
 export async function benchCore(rounds: number): Promise<Row[]> {
   const engines = ["perpd", "peer"].map((name) => startTalking("bench/support/engine-process.js", [name]));
   const [perpd, peer] = engines as [ChildProcess, ChildProcess];
-  const compare = <T>(task: EngineTask): Promise<[T[], T[]]> =>
+  const compare = <T>(task: EngineTask): Promise<T[][]> =>
     sideBySide(
       rounds,
       () => ask<T>(perpd, task),

@@ -8,7 +8,8 @@ import { type Row, ratioRow, sideBySide } from "./support/report.ts";
 const CONNECTIONS = 64;
 const LATENCY_CONNECTIONS = [1, 4, 16];
 const SECONDS = 2;
-const BARE = "bare uWebSockets.js";
+/** What stands beside an order: nothing but an answer, and one that waits for the disk on a road like perpd's. */
+const BESIDES = ["bare uWebSockets.js", "bare ring road"];
 const JSON_TYPE = { "Content-Type": "application/json" };
 const BOOK = "/market/orderbook?symbol=BTC-PERP&depth=20";
 const TICKER = "/market/ticker?symbol=BTC-PERP";
@@ -19,7 +20,10 @@ const ORDER = { symbol: "BTC-PERP", side: "BUY", type: "LIMIT", timeInForce: "IO
 /** Different prices of orders that must differ. */
 const PRICES = 20_000;
 
-/** Durable orders and market data over REST, each beside a bare uWebSockets.js handler with answers of the same size. */
+/**
+ * Durable orders and market data over REST, each beside a bare uWebSockets.js handler with answers of the same size; orders
+ * also beside one that answers once the request has been around a bare ring road (support/bare-road.ts).
+ */
 export async function benchGateway(rounds: number): Promise<Row[]> {
   if (WRK === null)
     console.error("wrk is not installed (Debian package wrk): rates are autocannon's, latencies left out");
@@ -43,10 +47,11 @@ export async function benchGateway(rounds: number): Promise<Row[]> {
 
 async function compareRates(exchange: RunningExchange, bare: Running, rounds: number): Promise<Row[]> {
   const rows: Row[] = [];
-  const compare = async (what: string, generator: Generator, ours: Load): Promise<void> => {
-    const [a, b] = await measure(generator, ours, { ...ours, url: bare.url }, rounds);
+  const compare = async (what: string, generator: Generator, load: Load): Promise<void> => {
+    const [ours, ...theirs] = await measure(generator, besides(load, bare), rounds);
     const full = `${what}, ${CONNECTIONS} connections (${generator.name})`;
-    rows.push(ratioRow(full, "requests/s", BARE, a.map(rateOf), b.map(rateOf)));
+    for (const [i, other] of theirs.entries())
+      rows.push(ratioRow(full, "requests/s", BESIDES[i], ours.map(rateOf), other.map(rateOf)));
   };
   for (const generator of WRK === null ? [AUTOCANNON] : [AUTOCANNON, WRK]) {
     await compare("POST /orders, durable", generator, orderLoad(exchange, CONNECTIONS));
@@ -60,12 +65,12 @@ async function compareLatencies(exchange: RunningExchange, bare: Running, rounds
   if (WRK === null) return [];
   const rows: Row[] = [];
   for (const connections of LATENCY_CONNECTIONS) {
-    const ours = orderLoad(exchange, connections);
-    const [a, b] = await measure(WRK, ours, { ...ours, url: bare.url }, rounds);
+    const [ours, ...theirs] = await measure(WRK, besides(orderLoad(exchange, connections), bare), rounds);
     for (const percentile of ["p50", "p99"] as const) {
       const of = ({ latency }: Measured): number => latency?.[percentile] ?? Number.NaN;
       const what = `POST /orders, durable, ${connections} connections, ${percentile} (wrk)`;
-      rows.push(ratioRow(what, "us", BARE, a.map(of), b.map(of)));
+      for (const [i, other] of theirs.entries())
+        rows.push(ratioRow(what, "us", BESIDES[i], ours.map(of), other.map(of)));
     }
   }
   return rows;
@@ -115,18 +120,16 @@ const otherOrder = (i: number): string =>
 
 const rateOf = ({ rate }: Measured): number => rate;
 
-async function measure(
-  generator: Generator,
-  ours: Load,
-  theirs: Load,
-  rounds: number,
-): Promise<[Measured[], Measured[]]> {
-  for (const load of [ours, theirs]) await generator.run(load, 1); // warm-up
-  return sideBySide(
-    rounds,
-    () => generator.run(ours, SECONDS),
-    () => generator.run(theirs, SECONDS),
-  );
+/** A load and what it is held against: a bare handler and, if it is an order, one that makes it durable. */
+const besides = (load: Load, bare: Running): Load[] => [
+  load,
+  { ...load, url: bare.url },
+  ...(load.method === "POST" ? [{ ...load, url: `${bare.url}/road` }] : []),
+];
+
+async function measure(generator: Generator, loads: readonly Load[], rounds: number): Promise<Measured[][]> {
+  for (const load of loads) await generator.run(load, 1); // warm-up
+  return sideBySide(rounds, ...loads.map((load) => () => generator.run(load, SECONDS)));
 }
 
 function orderLoad({ url, token }: RunningExchange, connections: number): Load {

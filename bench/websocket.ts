@@ -18,9 +18,9 @@ const ORDER = { symbol: "BTC-PERP", side: "BUY", type: "LIMIT", timeInForce: "IO
 const LEAST_ANSWER_BYTES = 400;
 
 /**
- * Durable orders over WebSockets, as many as it can, beside a bare server that sends the same requests back, and beside one
- * that parses them and sends as much as perpd does; how long each takes at a part of that rate; and orders that rest and
- * are canceled, as a market maker's are (quotes.ts). Then the first second after a start (first-second.ts).
+ * Durable orders over WebSockets, as many as it can, beside a bare server that sends the same requests back, beside one that
+ * parses them and sends as much as perpd does, and beside one that does so once they have been around a bare ring road; how
+ * long each takes at a part of that rate; and orders that rest and are canceled, as a market maker's are (quotes.ts). Then the first second after a start (first-second.ts).
  */
 export async function benchWebSocket(rounds: number): Promise<Row[]> {
   const request = JSON.stringify({ op: "order.place", id: 1, params: ORDER });
@@ -38,17 +38,20 @@ async function compareWarm(each: Omit<SocketTradersTask, "url" | "greeting">, ro
   const bare = await startBare({ post: answerBytes, get: 0, published: 0 });
   const echoed = await Traders.gather({ ...each, url: bare.socketUrl, greeting: "" });
   const answered = await Traders.gather({ ...each, url: `${bare.socketUrl}answer`, greeting: "" });
+  const durable = await Traders.gather({ ...each, url: `${bare.socketUrl}road`, greeting: "" });
   try {
     const rows = [
       await compareRates(traders, echoed, ECHO, rounds),
       await compareRates(traders, answered, `bare parse and answer of ${answerBytes} bytes`, rounds),
+      await compareRates(traders, durable, "the same around a bare ring road", rounds),
     ];
     const sustained = (rows[0] as Row).perpd;
     for (const load of LOADS) rows.push(...(await compareLatencies(traders, echoed, load, sustained, rounds)));
     rows.push(await compareQuotes({ ...each, url: exchange.socketUrl, greeting }, rounds));
     return rows;
   } finally {
-    await Promise.all([traders.leave(), echoed.leave(), answered.leave(), bare.stop(), exchange.stop()]);
+    const gathered = [traders, echoed, answered, durable];
+    await Promise.all([...gathered.map((traders) => traders.leave()), bare.stop(), exchange.stop()]);
   }
 }
 

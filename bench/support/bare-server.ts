@@ -1,11 +1,13 @@
 import uWS from "uWebSockets.js";
+import { BareRoad } from "./bare-road.ts";
 import { CANCELED, PLACED } from "./quote-answers.ts";
 
 /**
  * The limit that perpd's front is held against: uWebSockets.js doing the least a server can do. POST parses the JSON body
  * and answers with a fixed text, GET answers with one. A WebSocket gets back what it sends or, at /answer, what POST answers
  * with, once its JSON has been parsed; at /quote there is one answer to an order that is placed and one to a cancel. Each is
- * greeted and subscribed, where each POST publishes two messages to all of them, on a topic each. Prints its port.
+ * greeted and subscribed, where each POST publishes two messages to all of them, on a topic each. At /road both are answered
+ * once the request has been around the bare road. Prints its port.
  *
  * Arguments, in bytes: the answers to POST and GET, the two messages together (0 = none; then nobody is greeted), and the
  * answers to an order and its cancel.
@@ -27,17 +29,38 @@ const parse = (bytes: ArrayBuffer): { symbol?: string; op?: string } => {
   if (body.symbol !== undefined) parsed++;
   return body;
 };
+const answer = (response: uWS.HttpResponse): void => {
+  response.writeStatus("201 Created");
+  response.writeHeader("Content-Type", "application/json");
+  response.end(postReply);
+};
 
+let road: BareRoad | null = null;
+/** It has threads of its own, which only few measurements want. */
+const roundTheRoad = (request: ArrayBuffer, onDurable: () => void): void => {
+  road ??= new BareRoad();
+  road.pass(new Uint8Array(request), onDurable);
+};
+
+app.post("/road", (response) => {
+  let isAborted = false;
+  response.onAborted(() => {
+    isAborted = true;
+  });
+  response.onData((chunk, isLast) => {
+    if (!isLast) return;
+    parse(chunk);
+    roundTheRoad(chunk, () => {
+      if (!isAborted) response.cork(() => answer(response));
+    });
+  });
+});
 app.post("/*", (response) => {
   response.onAborted(() => {});
   response.onData((chunk, isLast) => {
     if (!isLast) return;
     parse(chunk);
-    response.cork(() => {
-      response.writeStatus("201 Created");
-      response.writeHeader("Content-Type", "application/json");
-      response.end(postReply);
-    });
+    response.cork(() => answer(response));
     if (publishedBytes > 0) for (const [i, topic] of TOPICS.entries()) app.publish(topic, messages[i], false);
   });
 });
@@ -60,6 +83,22 @@ app.ws("/answer", {
   message(socket, message) {
     parse(message);
     socket.send(postReply);
+  },
+});
+app.ws<{ isClosed: boolean }>("/road", {
+  compression: uWS.DISABLED,
+  open(socket) {
+    socket.getUserData().isClosed = false;
+  },
+  message(socket, message) {
+    parse(message);
+    const user = socket.getUserData();
+    roundTheRoad(message, () => {
+      if (!user.isClosed) socket.send(postReply);
+    });
+  },
+  close(socket) {
+    socket.getUserData().isClosed = true;
   },
 });
 const placedReply = `${PLACED}1000000"`.padEnd(placedBytes);

@@ -37,17 +37,16 @@ export function ratioRow(
 }
 
 /**
- * Measures both once a round, in turns going first, so that what else happens on the machine meets both. The results of
+ * Measures each once a round, in turns going first, so that what else happens on the machine meets all. The results of
  * each, by round.
  */
-export async function sideBySide<T>(
-  rounds: number,
-  ours: () => T | Promise<T>,
-  theirs: () => T | Promise<T>,
-): Promise<[T[], T[]]> {
-  const results: [T[], T[]] = [[], []];
+export async function sideBySide<T>(rounds: number, ...measures: (() => T | Promise<T>)[]): Promise<T[][]> {
+  const results = measures.map((): T[] => []);
   for (let round = 0; round < rounds; round++) {
-    for (const who of round % 2 === 0 ? [0, 1] : [1, 0]) results[who].push(await (who === 0 ? ours : theirs)());
+    for (let i = 0; i < measures.length; i++) {
+      const who = (round + i) % measures.length;
+      results[who].push(await measures[who]());
+    }
   }
   return results;
 }
