@@ -8,7 +8,7 @@ run: build        ## a sandbox exchange with a live simulated market; make run A
 	@node dist/src/main.js start $(ARGS)
 
 # The tests that there are: dist may still hold some that are gone.
-test: build       ## everything: lint, types, unit, property, end-to-end and crash tests
+test: build       ## lint, types, unit, property, end-to-end and crash tests, the same each time; make test SEED=7 throws others
 	npx biome check .
 	node --test --test-concurrency=2 --test-timeout=300000 $$(find test -name "*.test.ts" | sed 's|\(.*\)ts$$|dist/\1js|' | sort)
 
