@@ -170,6 +170,7 @@ export class AccountCells {
     return this.own(accountId, EQUITY) - this.own(accountId, INITIAL);
   }
 
+  /** See withdrawableOf(). */
   withdrawable(accountId: number): number {
     return withdrawableOf(this.own(accountId, EQUITY), this.own(accountId, UNREALIZED), this.own(accountId, INITIAL));
   }
@@ -239,8 +240,8 @@ export class AccountCells {
 
   /**
    * Lifts an equity below zero to zero, and answers by how much; 0 when there was nothing to lift or another actor was
-   * faster, or is in the middle of a turn: it may be lifting it. What was lifted is added to `given`. An account at zero can take no risk, so nobody
-   * can build on it early.
+   * faster, or is in the middle of a turn: it may be lifting it. What was lifted is added to `given`. An account at zero
+   * can take no risk, so nobody can build on it early.
    */
   cover(accountId: number, given: Float64Array, givenAt: number): number {
     if (Atomics.compareExchange(this.gates, accountId, 0, 1) !== 0) return 0;
@@ -392,7 +393,7 @@ export class AccountCells {
     this.burdens[this.burdenCount++] = delta;
   }
 
-  /** The turn changes the account that one of its lane's cells is of: whoever observes it waits until the turn is over. */
+  /** The turn changes the account that one of its lane's cells is of: whoever observes it sees what it was before. */
   private openLane(cell: number): void {
     const at = cell & -CELLS_PER_LANE;
     const { openLanes, openCount } = this;

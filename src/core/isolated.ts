@@ -140,7 +140,7 @@ function spendable(state: SymbolState, row: number, spent: Quanta): Quanta {
   const { equity, initial, maintenance } = cells.observed(accountId);
   // What all orders have reserved is there if the account had it before the turns of others that are under way.
   if (areQuiet || equity >= initial) return Math.max(0, equity - maintenance) - spent;
-  return Math.max(0, cells.equity(accountId) - cells.maintenance(accountId)) - spent;
+  return Math.max(0, cells.equityNow(accountId) - cells.maintenanceNow(accountId)) - spent;
 }
 
 function marginOf(state: SymbolState, sizeLots: QuantityLots, leverage: number): Quanta {
