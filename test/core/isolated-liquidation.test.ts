@@ -393,7 +393,8 @@ test("deleveraging costs an isolated counterparty no more than its bucket: the f
   universe.audit();
 });
 
-test("a fill sets aside no more than the account has beyond the maintenance margin of its cross positions", () => {
+/** Alice's isolated order for BTC rests, and the margin that it reserved has gone with a cross position in ether since. */
+function spentElsewhere() {
   const universe = new Universe();
   const [btc, eth] = universe.symbols;
   const alice = universe.open(2950);
@@ -408,9 +409,14 @@ test("a fill sets aside no more than the account has beyond the maintenance marg
   universe.order(eth, makers[0], SELL, 314_000, 1);
   universe.order(eth, makers[1], BUY, 314_000, 1);
   universe.price(eth, 314_000); // 1800 lost
+  return { universe, btc, alice, maker: makers[1] };
+}
+
+test("a fill sets aside no more than the account has beyond the maintenance margin of its cross positions", () => {
+  const { universe, btc, alice, maker } = spentElsewhere();
   const free = universe.cells.equity(alice) - universe.cells.maintenance(alice);
   assert.ok(free > 0 && free < 650e6 && universe.cells.available(alice) < 0);
-  universe.order(btc, makers[1], SELL, BTC_TICKS, 100);
+  universe.order(btc, maker, SELL, BTC_TICKS, 100);
   const { positions } = btc.state;
   const row = positions.find(alice);
   assert.equal(universe.size(btc, alice), 100);
@@ -420,24 +426,11 @@ test("a fill sets aside no more than the account has beyond the maintenance marg
 });
 
 test("a maker far from the mark can set aside no more than its cross positions leave, and is canceled where it would", () => {
-  const universe = new Universe();
-  const [btc, eth] = universe.symbols;
-  const alice = universe.open(2950);
-  const makers: [number, number] = [universe.open(1_000_000), universe.open(1_000_000)];
-  universe.price(btc, BTC_TICKS);
-  universe.price(eth, 320_000);
-  universe.run(btc, { ...blank(SetMarginMode), accountId: alice, marginMode: ISOLATED } as Message);
-  universe.run(eth, { ...blank(SetLeverage), accountId: alice, leverage: 50 } as Message);
-  universe.order(eth, makers[0], SELL, 320_000, 3000);
-  universe.order(eth, alice, BUY, 320_000, 3000);
-  universe.order(btc, alice, BUY, BTC_TICKS, 100);
-  universe.order(eth, makers[0], SELL, 314_000, 1);
-  universe.order(eth, makers[1], BUY, 314_000, 1);
-  universe.price(eth, 314_000);
+  const { universe, btc, alice, maker } = spentElsewhere();
   universe.price(btc, 570_000); // the order would lose 800
   const equity = universe.cells.equity(alice);
   assert.ok(equity > 900e6 && equity - universe.cells.maintenance(alice) < 800e6);
-  const events = universe.order(btc, makers[1], SELL, BTC_TICKS, 100);
+  const events = universe.order(btc, maker, SELL, BTC_TICKS, 100);
   assert.deepEqual(
     of(events, OrderClosed).map(({ accountId, reason }) => [accountId, reason]),
     [[alice, REASON_INSUFFICIENT_MARGIN]],
