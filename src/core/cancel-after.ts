@@ -1,6 +1,6 @@
 import type { Turn } from "./actor.ts";
-import { close } from "./matching.ts";
 import { type CancelAfter, CancelAfterSet, Done } from "./messages.ts";
+import { close } from "./order-ends.ts";
 import { blank, type MessageOf } from "./shape.ts";
 import type { SymbolState } from "./symbol-state.ts";
 import { FIRST_ORDER, NONE } from "./tables.ts";

@@ -1,7 +1,8 @@
 import { bucketEquity, isolatedAfter, owedFunding, positionMaintenance } from "./isolated.ts";
 import { liquidationPrice } from "./margin.ts";
-import { type DetailedPreview, takerFee } from "./matching.ts";
+import { takerFee } from "./matching.ts";
 import type { OrderPlaced, Outlook } from "./messages.ts";
+import type { DetailedPreview } from "./preview.ts";
 import type { MessageOf } from "./shape.ts";
 import type { SymbolState } from "./symbol-state.ts";
 import { ACCOUNT, CASH, FUNDING_TIME, ISOLATED_QUANTA, MARGIN_MODE, SIZE } from "./tables.ts";

@@ -1,5 +1,5 @@
 import type { Turn } from "./actor.ts";
-import { type DetailedPreview, endOfTaker, takerFee } from "./matching.ts";
+import { endOfTaker, takerFee } from "./matching.ts";
 import {
   type ExpectedFill,
   type OrderPlaced,
@@ -9,6 +9,7 @@ import {
   TrialEnd,
 } from "./messages.ts";
 import { outlookAfter, outlookOf } from "./outlook.ts";
+import type { DetailedPreview } from "./preview.ts";
 import { blank, type MessageOf } from "./shape.ts";
 import type { SymbolState } from "./symbol-state.ts";
 import type { Quanta, QuantityLots } from "./units.ts";

@@ -1,0 +1,106 @@
+import type { Turn } from "./actor.ts";
+import { spendLeg } from "./legs.ts";
+import * as messages from "./messages.ts";
+import { WITH_POSITION } from "./order-terms.ts";
+import { blank } from "./shape.ts";
+import type { SymbolState } from "./symbol-state.ts";
+import * as tables from "./tables.ts";
+import type { PriceTicks, QuantityLots } from "./units.ts";
+import * as words from "./words.ts";
+
+const { CLOSING_ORDERS, FIRST_ORDER, NONE, REDUCE_ONLY_ORDERS, SIZE } = tables;
+const { REASON_POSITION_CLOSED, REASON_REDUCE_ONLY, SELL, STATUS_CANCELED } = words;
+const { OrderClosed, OrderReduced } = messages;
+
+// Filled in again for each event: a turn hands them on before it goes on (see Turn).
+const reduced = blank(OrderReduced);
+const closed = blank(OrderClosed);
+
+/**
+ * A reduce-only order is never larger than the position it closes: what is too much is given up at once, in the turn
+ * that made it too much.
+ */
+export function clipReduceOnly(state: SymbolState, turn: Turn, row: number): void {
+  const { orders, positions } = state;
+  if (positions.numbers[row + CLOSING_ORDERS] > 0) cancelPointless(state, turn, row);
+  if (positions.numbers[row + REDUCE_ONLY_ORDERS] === 0) return;
+  const size = positions.numbers[row + SIZE];
+  let slot = positions.numbers[row + FIRST_ORDER];
+  while (slot !== NONE) {
+    const next = orders.accountNext(slot);
+    if (orders.isResting(slot) && state.open.isReduceOnly(slot)) {
+      const closableLots = Math.max(0, orders.side(slot) === SELL ? size : -size);
+      if (closableLots === 0) close(state, turn, slot, STATUS_CANCELED, REASON_REDUCE_ONLY);
+      else if (orders.remainingLots(slot) > closableLots)
+        clip(state, turn, slot, orders.remainingLots(slot) - closableLots);
+    }
+    slot = next;
+  }
+}
+
+/** Takes from a reduce-only order what is too much of it: first what is hidden, so that what is shown keeps its place. */
+function clip(state: SymbolState, turn: Turn, slot: number, byLots: QuantityLots): void {
+  const hiddenLots = Math.min(byLots, state.open.hiddenLots(slot));
+  if (hiddenLots > 0) reduce(state, turn, slot, hiddenLots, REASON_REDUCE_ONLY, true);
+  if (byLots > hiddenLots) reduce(state, turn, slot, byLots - hiddenLots, REASON_REDUCE_ONLY);
+}
+
+/** What was to close a position ends with it: the orders that wait with a position that is gone or has turned around. */
+function cancelPointless(state: SymbolState, turn: Turn, row: number): void {
+  const { orders, positions } = state;
+  const size = positions.numbers[row + SIZE];
+  let slot = positions.numbers[row + FIRST_ORDER];
+  while (slot !== NONE) {
+    const next = orders.accountNext(slot);
+    const closes = orders.side(slot) === SELL ? size > 0 : size < 0;
+    if (orders.isWaiting(slot) && (orders.flags(slot) & WITH_POSITION) !== 0 && !closes) {
+      const orderId = state.orderId(slot);
+      const { parentId } = state.terms.of(slot);
+      close(state, turn, slot, STATUS_CANCELED, REASON_POSITION_CLOSED);
+      spendLeg(state, turn, orderId, parentId);
+    }
+    slot = next;
+  }
+}
+
+/** Ends an order early: canceled or expired, for a reason. */
+export function close(state: SymbolState, turn: Turn, slot: number, status: number, reason: number): void {
+  const { orders } = state;
+  closed.orderId = state.orderId(slot);
+  closed.accountId = state.accountId(slot);
+  closed.side = orders.side(slot);
+  closed.priceTicks = orders.priceTicks(slot);
+  closed.restingLots = orders.isResting(slot) ? state.open.shownLots(slot) : 0;
+  closed.status = status;
+  closed.reason = reason;
+  closed.triggerTicks = orders.isExtended(slot) ? trailedTo(state, slot) : 0;
+  state.closed(slot);
+  turn.emit(closed);
+}
+
+/** No event has said so while it trailed. */
+function trailedTo({ terms }: SymbolState, slot: number): PriceTicks {
+  const { callbackPpm, triggerTicks } = terms.of(slot);
+  return callbackPpm === 0 ? 0 : triggerTicks;
+}
+
+/** Takes lots from an order that goes on. */
+export function reduce(
+  state: SymbolState,
+  turn: Turn,
+  slot: number,
+  byLots: QuantityLots,
+  reason: number,
+  isHidden = false,
+): void {
+  const { orders } = state;
+  reduced.orderId = state.orderId(slot);
+  reduced.accountId = state.accountId(slot);
+  reduced.side = orders.side(slot);
+  reduced.priceTicks = orders.priceTicks(slot);
+  reduced.byLots = byLots;
+  reduced.resting = orders.isResting(slot) && !isHidden ? 1 : 0;
+  reduced.reason = reason;
+  state.reduced(reduced, slot);
+  turn.emit(reduced);
+}
