@@ -22,7 +22,8 @@ function readText(path: string): string {
 
 /** Its index. An unexpected token is quoted with its neighbours and no index: it ends the shortest part that has it, too. */
 function faultAt(text: string, { message }: Error): number {
-  const named = / JSON at position ([0-9]+)$/.exec(message)?.[1];
+  // Later versions of Node name line and column behind it.
+  const named = / JSON at position ([0-9]+)( \(line [0-9]+ column [0-9]+\))?$/.exec(message)?.[1];
   if (named !== undefined) return Number(named);
   let soundLength = 0;
   let faultyLength = text.length;
