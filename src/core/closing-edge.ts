@@ -16,8 +16,13 @@ const { mulDivCeil, mulDivFloor, PPM, proportion } = units;
 export function closingEdge(state: SymbolState, row: number): PriceTicks {
   const { instrument } = state;
   const size = state.positions.numbers[row + SIZE];
-  const equity = state.isIsolated(row) ? bucketEquity(state, row) : crossShare(state, row);
+  const equity = equityBehind(state, row);
   return breakEvenTicks(instrument, size, size * state.markTicks * instrument.quantaPerTickLot - equity);
+}
+
+/** What stands for an open position: its bucket, or its share of the cross equity. */
+export function equityBehind(state: SymbolState, row: number): Quanta {
+  return state.isIsolated(row) ? bucketEquity(state, row) : crossShare(state, row);
 }
 
 /**

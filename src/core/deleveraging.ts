@@ -1,3 +1,4 @@
+import { equityBehind } from "./closing-edge.ts";
 import { bucketEquity } from "./isolated.ts";
 import type { SymbolState } from "./symbol-state.ts";
 import { ACCOUNT, COST, NONE, SIZE } from "./tables.ts";
@@ -24,62 +25,101 @@ function score(state: SymbolState, at: number): number {
   return profit > 0 ? profit * leverage : profit / leverage;
 }
 
+/** A loss that whoever is of the side will do for. */
+const NO_MATTER = Number.NEGATIVE_INFINITY;
+
 /**
  * Those whom deleveraging closes, of each side, in their order. A market is ranked in one pass, not once for each position
  * that is handed over: during a look at one mark the order changes by little but the positions that are closed. Of a market
  * with more positions than SAMPLED the queue is the first 3 % of evenly spread ones, each time others: an order that waits
  * behind it must not wait for a hundred thousand to be compared.
+ *
+ * Whoever would have nothing left by it is passed over as long as there are others (dYdX v4 wants the bankruptcy prices of
+ * the two to overlap): what they cannot pay would be the insurance fund's, and that has nothing where people are deleveraged.
  */
 export class DeleveragingQueue {
   /** Rows, first those who are closed first; of longs and of shorts. */
   private readonly rows: [longs: number[], shorts: number[]] = [[], []];
   private readonly places = [0, 0];
+  /** The loss that was asked for last, and the least one that nobody of the side could bear. */
+  private readonly asked = [0, 0];
+  private readonly unbearable = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
   private markTicks: PriceTicks = 0;
   private rankings = 0;
 
   /** The next one to rank anew: another look begins. */
   forget(): void {
-    for (const side of [0, 1] as const) this.rows[side] = [];
+    for (const side of [0, 1] as const) {
+      this.rows[side] = [];
+      this.unbearable[side] = Number.POSITIVE_INFINITY;
+    }
   }
 
-  /** The open position of a side that is next; NONE when none is open. */
-  next(state: SymbolState, isLong: boolean): number {
+  /** The open position of a side that is next to lose so many quanta a lot against the mark; NONE when none is open. */
+  next(state: SymbolState, isLong: boolean, lossPerLot: number): number {
     if (this.markTicks !== state.markTicks) this.forget();
     this.markTicks = state.markTicks;
     const side = isLong ? 0 : 1;
-    const found = this.find(state, side, isLong);
-    if (found !== NONE) return found;
-    const step = Math.ceil(state.positions.open.length / SAMPLED);
-    this.places[side] = 0;
-    this.rows[side] = rankFirst(state, isLong, this.rankings++ % step, step);
-    // Where a side is small, the sample may have missed it.
-    if (this.rows[side].length === 0 && step > 1) this.rows[side] = rankFirst(state, isLong, 0, 1);
-    return this.find(state, side, isLong);
+    if (this.rows[side].length === 0) this.rank(state, side, NO_MATTER);
+    // Whoever could not bear more may bear this.
+    if (lossPerLot < this.asked[side]) this.places[side] = 0;
+    this.asked[side] = lossPerLot;
+    if (lossPerLot < this.unbearable[side]) {
+      const found = this.findOrRank(state, side, lossPerLot);
+      if (found !== NONE) return found;
+      this.unbearable[side] = lossPerLot;
+    }
+    return this.findOrRank(state, side, NO_MATTER);
   }
 
-  private find(state: SymbolState, side: 0 | 1, isLong: boolean): number {
+  private findOrRank(state: SymbolState, side: 0 | 1, lossPerLot: number): number {
+    const found = this.find(state, side, lossPerLot);
+    if (found !== NONE) return found;
+    this.rank(state, side, lossPerLot);
+    return this.find(state, side, lossPerLot);
+  }
+
+  private rank(state: SymbolState, side: 0 | 1, lossPerLot: number): void {
+    const step = Math.ceil(state.positions.open.length / SAMPLED);
+    this.places[side] = 0;
+    this.rows[side] = rankFirst(state, side, lossPerLot, this.rankings++ % step, step);
+    // Where a side is small, the sample may have missed it.
+    if (this.rows[side].length === 0 && step > 1) this.rows[side] = rankFirst(state, side, lossPerLot, 0, 1);
+  }
+
+  private find(state: SymbolState, side: 0 | 1, lossPerLot: number): number {
     const rows = this.rows[side];
-    const { numbers } = state.positions;
     for (; this.places[side] < rows.length; this.places[side]++) {
       const row = rows[this.places[side]];
-      if (isOfSide(numbers[row + SIZE], isLong)) return row;
+      if (isOfSide(state, row, side) && bears(state, row, lossPerLot)) return row;
     }
     return NONE;
   }
 }
 
-const isOfSide = (size: number, isLong: boolean): boolean => (isLong ? size > 0 : size < 0);
+function isOfSide({ positions }: SymbolState, row: number, side: 0 | 1): boolean {
+  const size = positions.numbers[row + SIZE];
+  return side === 0 ? size > 0 : size < 0;
+}
+
+/** Whether what stands for the position is enough to close it so much worse than at the mark. */
+function bears(state: SymbolState, row: number, lossPerLot: number): boolean {
+  if (lossPerLot === NO_MATTER) return true;
+  state.freshen(row);
+  return equityBehind(state, row) >= lossPerLot * Math.abs(state.positions.numbers[row + SIZE]);
+}
 
 /** The first QUEUED of a side among every `step`-th of the open positions. */
-function rankFirst(state: SymbolState, isLong: boolean, from: number, step: number): number[] {
-  const { open, numbers } = state.positions;
+function rankFirst(state: SymbolState, side: 0 | 1, lossPerLot: number, from: number, step: number): number[] {
+  const { open } = state.positions;
   const rows: number[] = [];
   const scores: number[] = [];
   for (let i = from; i < open.length; i += step) {
     const row = open[i];
-    if (!isOfSide(numbers[row + SIZE], isLong)) continue;
+    if (!isOfSide(state, row, side)) continue;
     const own = score(state, row);
     if (rows.length === QUEUED && own <= scores[QUEUED - 1]) continue;
+    if (!bears(state, row, lossPerLot)) continue;
     let place = rows.length;
     while (place > 0 && scores[place - 1] < own) place--;
     rows.splice(place, 0, row);

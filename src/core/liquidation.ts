@@ -227,7 +227,7 @@ function handOver(
   let leftQuanta = quanta;
   let counterparties = 0;
   while (leftLots > 0) {
-    const counterparty = queue.next(state, !isLong);
+    const counterparty = queue.next(state, !isLong, -share / lots);
     if (counterparty === NONE) return;
     const part = Math.min(leftLots, Math.abs(positions.numbers[counterparty + SIZE]));
     const partQuanta = proportion(leftQuanta, part, leftLots);

@@ -63,13 +63,13 @@ test("those who have won most are closed first, in whatever order they came, and
     const queue = new DeleveragingQueue();
     const { positions } = btc.state;
     const closed = accounts.map(() => {
-      const accountId = positions.numbers[queue.next(btc.state, true) + ACCOUNT];
+      const accountId = positions.numbers[queue.next(btc.state, true, 0) + ACCOUNT];
       universe.order(btc, seller, BUY, 650_000, 1);
       universe.order(btc, accountId, SELL, 650_000, 1);
       return accountId;
     });
     assert.deepEqual(closed, step > 0 ? accounts : accounts.toReversed());
-    assert.equal(queue.next(btc.state, true), NONE);
+    assert.equal(queue.next(btc.state, true, 0), NONE);
   }
 });
 
@@ -79,7 +79,7 @@ test("an isolated position stands by the leverage of its bucket, not of its acco
   const [first, second] = longs(universe, 2);
   universe.run(btc, { ...blank(SetMarginMode), accountId: second, marginMode: ISOLATED } as Message);
   assert.deepEqual(ranksOf(universe, [first, second]), [3, 5]);
-  const row = new DeleveragingQueue().next(btc.state, true);
+  const row = new DeleveragingQueue().next(btc.state, true, 0);
   assert.equal(btc.state.positions.numbers[row + ACCOUNT], second);
 });
 
@@ -87,7 +87,7 @@ test("of more positions than are ranked at once, those of a side that the sample
   // Longs and shorts in turns: every second one is of one side.
   const { state } = Crowd.of(8200).plain;
   for (const isLong of [true, false]) {
-    const row = new DeleveragingQueue().next(state, isLong);
+    const row = new DeleveragingQueue().next(state, isLong, 0);
     assert.notEqual(row, NONE);
     assert.equal(state.positions.numbers[row + SIZE] > 0, isLong);
   }

@@ -366,12 +366,15 @@ test("a cross margin below zero is covered without the isolated positions' help,
   universe.audit();
 });
 
-test("deleveraging costs an isolated counterparty no more than its bucket: the fund pays what is missing", () => {
+test("deleveraging costs an isolated counterparty no more than its bucket: if there is no other, the fund pays what is missing", () => {
   const { universe, btc, bob, makers } = isolated(1000, 100, 10_000);
   const dave = universe.open(10_000);
   universe.run(btc, { ...blank(SetLeverage), accountId: dave, leverage: 100 } as Message);
   universe.run(btc, { ...blank(SetMarginMode), accountId: dave, marginMode: ISOLATED } as Message);
   moveTo(universe, 620_000, makers);
+  // They could bear it.
+  universe.order(btc, makers[0], BUY, 620_000, 3);
+  universe.order(btc, makers[1], SELL, 620_000, 3);
   // Dave takes bob's place on the other side, at 62,000.
   universe.order(btc, bob, BUY, 620_000, 1000);
   universe.order(btc, dave, SELL, 620_000, 1000);

@@ -130,6 +130,60 @@ test("below zero and no fund: the other side is closed at the bankruptcy price b
   universe.audit();
 });
 
+/**
+ * Alice, long half a BTC, is far below zero, and there is no fund. Carol and dave are short as much; in ETH carol has lost
+ * what she has won, and stands first by leverage, and dave has lost with `daveLots`. Returns which of the two were deleveraged.
+ */
+function deleveragedBetween(universe: Universe, daveLots: number): { carol: number; dave: number; chosen: number[] } {
+  const [btc, eth] = universe.symbols;
+  const [alice, carol, dave, maker, last] = [1000, 10_000, 10_000, 10_000_000, 10_000_000].map((usdc) =>
+    universe.open(usdc),
+  );
+  universe.price(btc, 650_000);
+  universe.price(eth, 320_000);
+  for (const accountId of [alice, carol, dave]) universe.run(btc, make(SetLeverage, { accountId, leverage: 100 }));
+  for (const [seller, buyer] of [
+    [carol, alice],
+    [dave, maker],
+  ]) {
+    universe.order(btc, seller, SELL, 650_000, 500);
+    universe.order(btc, buyer, BUY, 650_000, 500);
+  }
+  universe.order(eth, maker, SELL, 320_000, 1000 + daveLots);
+  universe.order(eth, carol, BUY, 320_000, 1000);
+  if (daveLots > 0) universe.order(eth, dave, BUY, 320_000, daveLots);
+  universe.price(eth, 200_000);
+  moveTo(universe, 600_000, [last, maker]);
+  assert.ok(universe.cells.equity(alice) < -1400e6);
+  const left = universe.cells.equity(carol);
+  assert.ok(left > universe.cells.maintenance(carol) && left < 600e6, String(left));
+  const events = [1, 2, 3, 4].flatMap(() => universe.tick());
+  const transfers = events.filter(({ type }) => type === PositionTransferred.code);
+  assert.equal(universe.size(btc, alice), 0);
+  universe.audit();
+  return {
+    carol,
+    dave,
+    chosen: (transfers as MessageOf<typeof PositionTransferred>[])
+      .map(({ counterpartyId }) => counterpartyId)
+      .filter((accountId) => accountId === carol || accountId === dave),
+  };
+}
+
+test("nobody is deleveraged who would be left with less than nothing, as long as there is another", () => {
+  const universe = new Universe();
+  const { carol, dave, chosen } = deleveragedBetween(universe, 0);
+  assert.deepEqual(chosen, [dave]);
+  assert.equal(universe.size(universe.symbols[0], carol), -500);
+  assert.equal(universe.cells.equity(INSURANCE_ACCOUNT), 0);
+});
+
+test("where nobody can bear it, the first by profit and leverage is deleveraged all the same", () => {
+  const universe = new Universe();
+  const { carol, chosen } = deleveragedBetween(universe, 990);
+  assert.deepEqual(chosen, [carol]);
+});
+
 for (const percent of [-0.65, -0.8, -0.99, 0.65, 0.8, 0.99])
   test(`the index moves by ${percent} %: whoever has accounts fail buys back from the fund for more than these have lost`, () => {
     const universe = new Universe();
