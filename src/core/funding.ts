@@ -1,10 +1,5 @@
-import type { Turn } from "./actor.ts";
 import type { Book } from "./book.ts";
 import type { Instrument } from "./instrument.ts";
-import { FundingPaid } from "./messages.ts";
-import { blank } from "./shape.ts";
-import type { SymbolState } from "./symbol-state.ts";
-import { ACCOUNT, SIZE } from "./tables.ts";
 import {
   divFloor,
   mulDivCeil,
@@ -93,20 +88,4 @@ export function fundingPayment(
   const rate = Math.abs(ratePpb);
   if (rate === 0 || notional === 0) return 0;
   return pays ? -mulDivCeil(notional, rate, PPB) : mulDivFloor(notional, rate, PPB);
-}
-
-const paid = blank(FundingPaid);
-
-/** Pays what a position owes for the interval that ended last: before anything else may change its size. */
-export function payFunding(state: SymbolState, turn: Turn, row: number): void {
-  if (!state.owesFunding(row)) return;
-  const n = state.positions.numbers;
-  paid.accountId = n[row + ACCOUNT];
-  paid.fundingTime = state.fundingTime;
-  paid.ratePpb = state.fundingRatePpb;
-  paid.markTicks = state.fundingMarkTicks;
-  paid.sizeLots = n[row + SIZE];
-  paid.amountQuanta = fundingPayment(state.instrument, n[row + SIZE], state.fundingMarkTicks, state.fundingRatePpb);
-  state.fundingPaid(paid);
-  turn.emit(paid);
 }

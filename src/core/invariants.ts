@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
-import { CONTRIBUTION_FIELDS, type Contribution } from "./cells.ts";
+import { CONTRIBUTION_FIELDS } from "./cells.ts";
 import { fundingRatePpb } from "./funding.ts";
-import { contribution } from "./margin.ts";
 import type { ActorAudit, Levels, SymbolSummary } from "./messages.ts";
 import { WITH_POSITION } from "./order-terms.ts";
 import type { SymbolState } from "./symbol-state.ts";
@@ -162,8 +161,6 @@ export function digestSymbol(state: SymbolState): string {
   return hash.update(rows.join("\n")).digest("hex");
 }
 
-const scratch: Contribution = { equity: 0, unrealized: 0, initial: 0, positionInitial: 0, maintenance: 0 };
-
 /** Checks one row by itself: its sums against its orders, and what the cells were given. Adds what is wrong to `faults`. */
 export function auditRow(state: SymbolState, at: number, faults: string[]): void {
   const { orders, positions, instrument } = state;
@@ -208,7 +205,7 @@ export function auditRow(state: SymbolState, at: number, faults: string[]): void
   if (n[at + WAITING_ORDERS] !== waiting || n[at + CLOSING_ORDERS] !== closing)
     faults.push(`account ${account}: counts of waiting orders are wrong`);
   // A row that the sweep has not come to was given what was due at an older mark.
-  const due = contribution(instrument, n, at, n[at + GIVEN_MARK], scratch);
+  const due = state.contributionOf(at, n[at + GIVEN_MARK]);
   const expected = [due.equity, due.unrealized, due.initial, due.positionInitial, due.maintenance];
   for (let i = 0; i < CONTRIBUTION_FIELDS; i++)
     if (n[at + GIVEN + i] !== expected[i])

@@ -1,11 +1,11 @@
 import type { Turn } from "./actor.ts";
-import { payFunding } from "./funding.ts";
 import { showNextSlice } from "./iceberg.ts";
 import type { Instrument } from "./instrument.ts";
 import { type Fill, settleFill, settleForced } from "./isolated.ts";
 import { isFar, isShort, MakerMeans } from "./maker-means.ts";
 import * as messages from "./messages.ts";
 import { clipReduceOnly, close, reduce } from "./order-ends.ts";
+import { payFunding } from "./pay-funding.ts";
 import { blank } from "./shape.ts";
 import type { SymbolState } from "./symbol-state.ts";
 import * as tables from "./tables.ts";

@@ -1,10 +1,11 @@
 import type { Turn } from "./actor.ts";
-import { fundingRatePpb, nextFundingTime, payFunding, premiumPpb } from "./funding.ts";
+import { fundingRatePpb, nextFundingTime, premiumPpb } from "./funding.ts";
 import { setHalt } from "./halt.ts";
 import type { Instrument } from "./instrument.ts";
 import { markPrice, nextBasis1024 } from "./mark.ts";
 import { MarkSweep } from "./mark-sweep.ts";
 import { Done, FundingSettled, PriceUpdated, type SetIndexPrice } from "./messages.ts";
+import { payFunding } from "./pay-funding.ts";
 import { CircuitBreaker, JumpGuard } from "./price-rails.ts";
 import { refuse } from "./refusals.ts";
 import { blank, type MessageOf } from "./shape.ts";

@@ -3,6 +3,7 @@ import type { Book } from "./book.ts";
 import { CancelSwitches } from "./cancel-switches.ts";
 import type { AccountCells, Contribution } from "./cells.ts";
 import { ClientIds } from "./client-ids.ts";
+import { fundingPayment } from "./funding.ts";
 import type { Instrument } from "./instrument.ts";
 import { contribution } from "./margin.ts";
 import type { SymbolEvent } from "./messages.ts";
@@ -101,8 +102,9 @@ export class SymbolState {
   fundingTime: TimeMs = 0;
   fundingRatePpb = 0;
   fundingMarkTicks: PriceTicks = 0;
-  /** Open positions that owe it. */
+  /** Open positions that owe it, and what they come to together, longs less shorts. */
   fundingOwed = 0;
+  private fundingOwedLots = 0;
   /** What the operator, the circuit breaker or the self-check lets happen; `haltUntil` 0 = until someone says otherwise. */
   haltMode = MODE_TRADING;
   haltReason: number = REASON_OF_HALT.NONE;
@@ -470,6 +472,7 @@ export class SymbolState {
     this.fundingRatePpb = event.ratePpb;
     this.fundingMarkTicks = event.markTicks;
     this.fundingOwed = this.positions.open.length;
+    this.fundingOwedLots = 0;
     this.nextFundingTime = event.nextFundingTime;
     this.premiumSum = 0;
     this.premiumCount = 0;
@@ -486,7 +489,9 @@ export class SymbolState {
     n[at + FUNDING] += event.amountQuanta;
     n[at + FUNDING_TIME] = event.fundingTime;
     this.fundingOwed--;
+    this.fundingOwedLots -= event.sizeLots;
     this.touched.row(at);
+    this.touched.row(positions.ensure(INSURANCE_ACCOUNT));
   }
 
   transferred(event: MessageOf<typeof PositionTransferred>, time: TimeMs): void {
@@ -556,7 +561,9 @@ export class SymbolState {
 
   /** After recovery: rows remember what they have paid for, the count follows. */
   countFundingOwed(): void {
-    this.fundingOwed = this.positions.open.filter((at) => this.owesFunding(at)).length;
+    const owing = this.positions.open.filter((at) => this.owesFunding(at));
+    this.fundingOwed = owing.length;
+    this.fundingOwedLots = owing.reduce((sum, at) => sum + this.positions.numbers[at + SIZE], 0);
   }
 
   owesFunding(at: number): boolean {
@@ -612,9 +619,21 @@ export class SymbolState {
     this.positions.each((at) => this.refresh(at));
   }
 
-  /** What a row contributes now, in a scratch object that the next call fills in again. */
-  contributionOf(at: number): Contribution {
-    return contribution(this.instrument, this.positions.numbers, at, this.markTicks, this.scratch);
+  /** What a row contributes, now or at another mark, in a scratch object that the next call fills in again. */
+  contributionOf(at: number, markTicks: PriceTicks = this.markTicks): Contribution {
+    const { instrument, positions, scratch } = this;
+    contribution(instrument, positions.numbers, at, markTicks, scratch);
+    if (this.fundingOwedLots !== 0 && positions.numbers[at + ACCOUNT] === INSURANCE_ACCOUNT)
+      scratch.equity += this.fundingInTransit();
+    return scratch;
+  }
+
+  /**
+   * Payments go through the insurance fund, and some come sooner than others: what it has advanced by them is still its
+   * own, and what it has in hand for those who are to come is not.
+   */
+  private fundingInTransit(): Quanta {
+    return -fundingPayment(this.instrument, this.fundingOwedLots, this.fundingMarkTicks, this.fundingRatePpb);
   }
 
   /** The order in hand is filled: the turn goes on with another one. */

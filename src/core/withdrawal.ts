@@ -1,7 +1,7 @@
 import type { Turn } from "./actor.ts";
-import { payFunding } from "./funding.ts";
 import { refuseWhileHalted } from "./halt.ts";
 import { Done, type PrepareWithdrawal } from "./messages.ts";
+import { payFunding } from "./pay-funding.ts";
 import type { MessageOf } from "./shape.ts";
 import type { SymbolState } from "./symbol-state.ts";
 import { GIVEN_INITIAL, NONE } from "./tables.ts";

@@ -3,6 +3,7 @@ import { beforeEach, test } from "node:test";
 import { FundingPaid, FundingSettled, PrepareWithdrawal, PriceUpdated, Tick, Traded } from "../../src/core/messages.ts";
 import type { Message, MessageOf } from "../../src/core/shape.ts";
 import type { SymbolActor } from "../../src/core/symbol.ts";
+import { INSURANCE_ACCOUNT } from "../../src/core/words.ts";
 import { make } from "./support/exchange.ts";
 import { compareWithReplay } from "./support/margin-run.ts";
 import { BUY, HOUR_MS, SELL, Universe } from "./support/universe.ts";
@@ -111,12 +112,47 @@ test("a symbol that has never had a price settles nothing", () => {
   assert.equal(eth.state.fundingTime, 0);
 });
 
-test("what an account owes is paid before it withdraws, also when many others are to pay first", () => {
+/** So many that they do not all pay at once, each long a lot that the seller has sold. */
+function openMany(): void {
   for (let i = 0; i < 1200; i++) {
     const account = universe.open(100);
     universe.order(btc, seller, SELL, MARK, 1);
     universe.order(btc, account, BUY, MARK, 1);
   }
+}
+
+test("the insurance fund has neither what payments have brought it for others to come, nor lost what it has advanced", () => {
+  openMany();
+  universe.fund(1);
+  const { state } = btc;
+  const expectFund = (): void => {
+    const rounded = universe.cells.equity(INSURANCE_ACCOUNT) - 1_000_000;
+    assert.ok(rounded >= 0 && rounded < 1300, String(rounded));
+    universe.audit();
+    compareWithReplay(universe, [INSURANCE_ACCOUNT, seller]);
+  };
+  universe.time = end;
+  universe.price(btc, MARK);
+  // 500 have paid, and the seller has got nothing.
+  assert.equal(state.owesFunding(state.positions.find(seller)), true);
+  expectFund();
+  // The seller trades and gets all at once: 1.7875 USDC, the fund has 1 of its own.
+  universe.order(btc, seller, BUY, MARK, 1);
+  const sold = universe.order(btc, holder, SELL, MARK, 1);
+  assert.deepEqual(paidIn(sold), [
+    [holder, -812_500],
+    [seller, 1_787_500],
+  ]);
+  assert.ok(state.fundingOwed > 500);
+  expectFund();
+  while (state.fundingOwed > 0) {
+    universe.tick();
+    expectFund();
+  }
+});
+
+test("what an account owes is paid before it withdraws, also when many others are to pay first", () => {
+  openMany();
   universe.time = end;
   universe.price(btc, MARK);
   const { state } = btc;
