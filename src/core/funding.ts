@@ -68,12 +68,25 @@ export function premiumPpb(instrument: Instrument, book: Book, indexTicks: Price
  * The rate of one interval: [average premium + clamp(interest − average premium, ±0.05 %)] ÷ (8 h ÷ interval), within
  * ±cap (Binance USD-M). The average is weighted by time, sample k of n counting k (Bybit): late samples count most.
  */
-export function fundingRatePpb(instrument: Instrument, premiumSum: number, premiumCount: number): number {
+export function fundingRatePpb(
+  instrument: Instrument,
+  premiumSum: number,
+  premiumCount: number,
+  intervalMs: number = instrument.fundingIntervalMs,
+): number {
   const weights = (premiumCount * (premiumCount + 1)) / 2;
   const average = weights === 0 ? 0 : Math.trunc(premiumSum / weights);
   const pull = Math.max(-CLAMP_PPB, Math.min(CLAMP_PPB, INTEREST_PPB_PER_8H - average));
-  const rate = Math.trunc(((average + pull) * instrument.fundingIntervalMs) / EIGHT_HOURS_MS);
+  const rate = Math.trunc(((average + pull) * intervalMs) / EIGHT_HOURS_MS);
   return Math.max(-instrument.fundingCapPpb, Math.min(instrument.fundingCapPpb, rate));
+}
+
+/**
+ * How long the interval is that ends at `endTime`: no longer than since the one before, so that where longer ones were
+ * configured in the middle of it nobody pays again for what they have paid for.
+ */
+export function intervalBefore({ fundingIntervalMs }: Instrument, endTime: TimeMs, lastEndTime: TimeMs): number {
+  return lastEndTime === 0 ? fundingIntervalMs : Math.min(fundingIntervalMs, endTime - lastEndTime);
 }
 
 /** What a position gets for one interval; negative = pays. Rounded against the position. */

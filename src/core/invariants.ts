@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { CONTRIBUTION_FIELDS } from "./cells.ts";
-import { fundingRatePpb } from "./funding.ts";
+import { fundingRatePpb, intervalBefore } from "./funding.ts";
 import type { ActorAudit, Levels, SymbolSummary } from "./messages.ts";
 import { WITH_POSITION } from "./order-terms.ts";
 import type { SymbolState } from "./symbol-state.ts";
@@ -26,14 +26,16 @@ import { BUY, SELL } from "./words.ts";
 
 /** What a front thread needs to begin folding this symbol's events. */
 export function summarizeSymbol(state: SymbolState): SymbolSummary {
+  const { instrument, premiumSum, premiumCount, nextFundingTime, fundingTime } = state;
+  const intervalMs = intervalBefore(instrument, nextFundingTime, fundingTime);
   return {
     indexTicks: state.indexTicks,
     markTicks: state.markTicks,
     lastTicks: state.lastTicks,
     openInterestLots: state.openInterestLots,
     priceTime: state.priceTime,
-    fundingRatePpb: fundingRatePpb(state.instrument, state.premiumSum, state.premiumCount),
-    nextFundingTime: state.nextFundingTime,
+    fundingRatePpb: fundingRatePpb(instrument, premiumSum, premiumCount, intervalMs),
+    nextFundingTime,
     haltMode: state.haltMode,
     haltReason: state.haltReason,
     fault: state.fault,

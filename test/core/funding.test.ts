@@ -1,10 +1,19 @@
 import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
-import { FundingPaid, FundingSettled, PrepareWithdrawal, PriceUpdated, Tick, Traded } from "../../src/core/messages.ts";
+import {
+  FundingPaid,
+  FundingSettled,
+  PrepareWithdrawal,
+  PriceUpdated,
+  SetIndexPrice,
+  Tick,
+  Traded,
+} from "../../src/core/messages.ts";
 import type { Message, MessageOf } from "../../src/core/shape.ts";
 import type { SymbolActor } from "../../src/core/symbol.ts";
 import { INSURANCE_ACCOUNT } from "../../src/core/words.ts";
-import { make } from "./support/exchange.ts";
+import { Exchange, make, START } from "./support/exchange.ts";
+import { instrument, PLAIN } from "./support/instruments.ts";
 import { compareWithReplay } from "./support/margin-run.ts";
 import { BUY, HOUR_MS, SELL, Universe } from "./support/universe.ts";
 
@@ -164,4 +173,28 @@ test("what an account owes is paid before it withdraws, also when many others ar
   assert.equal(universe.cells.withdrawable(holder), before - 812_500);
   assert.deepEqual(paidIn(universe.run(btc, make(PrepareWithdrawal, { accountId: holder }))), []);
   universe.audit();
+});
+
+test("intervals that are configured longer in the middle of one cost nobody what they have paid for", () => {
+  const from = Math.ceil(START / (8 * HOUR_MS)) * 8 * HOUR_MS;
+  const price = (exchange: Exchange, time: number): Message[] => {
+    exchange.time = time;
+    return exchange.do(PLAIN.id, make(SetIndexPrice, { indexTicks: 100 })).events;
+  };
+  const hourly = new Exchange([instrument(PLAIN, { fundingIntervalHours: 1 })]);
+  for (let halves = 0; halves < 4; halves++) price(hourly, from + (halves * HOUR_MS) / 2);
+  /** 0.01 % for eight hours. */
+  const ofHours = (hours: number): number => hours * 12_500;
+  for (const [resumedMs, settledHours] of [
+    [HOUR_MS * 1.75, 7], // goes on until the eighth hour; the first one is paid for
+    [HOUR_MS * 2.5, 1], // ended as it was begun
+  ] as const) {
+    const longer = new Exchange([instrument(PLAIN, { fundingIntervalHours: 8 })]);
+    longer.replay(hourly.log);
+    longer.restored();
+    const events = [resumedMs, 8 * HOUR_MS].flatMap((ms) => price(longer, from + ms));
+    const [settled] = settledIn(events);
+    assert.equal(settled?.ratePpb, ofHours(settledHours));
+    assert.equal(longer.audit(PLAIN.id).faults.length, 0);
+  }
 });
