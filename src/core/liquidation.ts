@@ -215,8 +215,7 @@ function handOver(
   // A long is sold for its value less its share of the equity, a short bought back for as much more.
   const quanta = isLong ? value - share : value + share;
   const fund = positions.ensure(INSURANCE_ACCOUNT);
-  // Funding and fees of this turn have gone through it.
-  state.refresh(fund);
+  showFund(state, fund);
   // What the fund has is not to be seen: the next look goes on there.
   if (!cells.observe(INSURANCE_ACCOUNT)) return;
   if (row !== fund && cells.observed(INSURANCE_ACCOUNT).equity + share >= 0) {
@@ -237,6 +236,12 @@ function handOver(
     // What is left is for the next look.
     if (++counterparties === COUNTERPARTIES_PER_STEP || state.isTurnLong) return;
   }
+}
+
+/** Lets the cells show what this turn has taken from the fund and brought it: both stand in one record of the log. */
+function showFund(state: SymbolState, fund: number): void {
+  state.refresh(fund);
+  state.cells.countFavours();
 }
 
 function transfer(
@@ -338,7 +343,7 @@ function unwindFund(state: SymbolState, turn: Turn, queue: DeleveragingQueue): v
   const row = positions.find(INSURANCE_ACCOUNT);
   const size = row === NONE ? 0 : positions.numbers[row + SIZE];
   if (size === 0) return;
-  state.refresh(row);
+  showFund(state, row);
   if (!cells.observe(INSURANCE_ACCOUNT)) return;
   const { equity, maintenance } = cells.observed(INSURANCE_ACCOUNT);
   if (equity < 0) {

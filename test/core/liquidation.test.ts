@@ -130,6 +130,31 @@ test("below zero and no fund: the other side is closed at the bankruptcy price b
   universe.audit();
 });
 
+test("what one account leaves to the fund pays for what the next one of the same look owes: nobody is deleveraged", () => {
+  const universe = new Universe();
+  const [btc] = universe.symbols;
+  const { alice, bob } = longOf(universe, 1000, 100, 1000);
+  const carol = universe.open(732.5);
+  universe.run(btc, make(SetLeverage, { accountId: carol, leverage: 100 }));
+  universe.order(btc, bob, SELL, 650_000, 1000);
+  universe.order(btc, carol, BUY, 650_000, 1000);
+  moveTo(universe, 642_500, [universe.open(1_000_000), universe.open(1_000_000)]);
+  assert.deepEqual(
+    [alice, carol].map((accountId) => universe.cells.equity(accountId)),
+    [217_500_000, -50_000_000],
+  );
+  const fund = universe.cells.equity(INSURANCE_ACCOUNT);
+  universe.tick();
+  universe.tick();
+  assert.deepEqual(
+    [alice, carol].map((accountId) => universe.cells.equity(accountId)),
+    [0, 0],
+  );
+  assert.deepEqual([universe.size(btc, INSURANCE_ACCOUNT), universe.size(btc, bob)], [2000, -2000]);
+  assert.equal(universe.cells.equity(INSURANCE_ACCOUNT) - fund, 167_500_000);
+  universe.audit();
+});
+
 /**
  * Alice, long half a BTC, is far below zero, and there is no fund. Carol and dave are short as much; in ETH carol has lost
  * what she has won, and stands first by leverage, and dave has lost with `daveLots`. Returns which of the two were deleveraged.
