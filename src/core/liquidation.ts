@@ -183,10 +183,10 @@ function closeStep(
   const share = proportion(equity, ownMaintenance, maintenance);
   const stepShare = proportion(share, stepLots, Math.abs(size));
   const limitTicks = bankruptcyTicks(state, size, stepLots, stepShare);
-  const filledLots = closeInBook(state, turn, row, stepLots, limitTicks, {
-    execType: EXEC_LIQUIDATION,
-    bankruptcyTicks: limitTicks,
-  });
+  // At the end of the range of prices none in the book may be good enough.
+  const isInRange = limitTicks >= 1 && limitTicks <= instrument.maxPriceTicks;
+  const terms = { execType: EXEC_LIQUIDATION, bankruptcyTicks: limitTicks };
+  const filledLots = isInRange ? closeInBook(state, turn, row, stepLots, limitTicks, terms) : 0;
   const restLots = stepLots - filledLots;
   if (restLots === 0) return;
   handOver(state, turn, queue, row, restLots, proportion(stepShare, restLots, stepLots));
@@ -196,8 +196,9 @@ function closeStep(
 function bankruptcyTicks(state: SymbolState, size: QuantityLots, lots: QuantityLots, share: Quanta): PriceTicks {
   const { markTicks, instrument } = state;
   const move = share / (lots * instrument.quantaPerTickLot);
-  const ticks = size > 0 ? Math.ceil(markTicks - move) : Math.floor(markTicks + move);
-  return Math.max(1, Math.min(instrument.maxPriceTicks, ticks));
+  return size > 0
+    ? Math.max(1, Math.ceil(markTicks - move))
+    : Math.min(instrument.maxPriceTicks, Math.floor(markTicks + move));
 }
 
 /** To the insurance fund if it can bear it, else to the other side of the market. `share` comes with the lots. */

@@ -7,6 +7,7 @@ import {
   FundingPaid,
   FundingSettled,
   MoveMargin,
+  OpenSession,
   PlaceOrder,
   PositionTransferred,
   type PriceUpdated,
@@ -153,6 +154,39 @@ test("what one account leaves to the fund pays for what the next one of the same
   assert.deepEqual([universe.size(btc, INSURANCE_ACCOUNT), universe.size(btc, bob)], [2000, -2000]);
   assert.equal(universe.cells.equity(INSURANCE_ACCOUNT) - fund, 167_500_000);
   universe.audit();
+});
+
+test("where no price in range is as good as a bankrupt's, the book gets nothing of it, and the fund has nothing to cover", () => {
+  const exchange = new Exchange([
+    instrument(PLAIN, { breakerLimit: "0" }),
+    instrument({ ...PLAIN, id: 2, symbol: "OTHER-PERP" }),
+  ]);
+  const [alice, bob, carol] = [16, 17, 18];
+  for (const accountId of [alice, bob, carol]) {
+    exchange.do(
+      LEDGER,
+      make(OpenSession, { address: `0x${accountId}`, tokenHash: `t${accountId}`, expiresAt: 2 ** 50 }),
+    );
+    exchange.do(LEDGER, make(Deposit, { accountId, amountQuanta: accountId === alice ? 115e6 : 1e9 }));
+  }
+  const price = (symbol: number, indexTicks: number): void =>
+    void exchange.carryOut(symbol, make(SetIndexPrice, { indexTicks }));
+  const trade = (symbol: number, seller: number, buyer: number, priceTicks: number, quantityLots: number): void => {
+    exchange.do(symbol, make(PlaceOrder, { accountId: seller, side: SELL, priceTicks, quantityLots }));
+    exchange.do(symbol, make(PlaceOrder, { accountId: buyer, side: BUY, priceTicks, quantityLots }));
+  };
+  // Short 100 at 1, which is as low as a price can be, and long 10 at 100, which falls to 85.
+  price(1, 1);
+  price(2, 100);
+  trade(1, alice, bob, 1, 100);
+  trade(2, bob, alice, 100, 10);
+  exchange.do(1, make(PlaceOrder, { accountId: carol, side: SELL, priceTicks: 1, quantityLots: 100 }));
+  price(2, 85);
+  for (let i = 0; i < 3; i++) for (const symbol of [2, 1]) exchange.carryOut(symbol, make(Tick));
+  const { positions } = exchange.symbol(1).state;
+  assert.equal(positions.numbers[positions.find(alice) + SIZE], 0);
+  assert.equal(exchange.cells.equity(alice), 0);
+  assert.ok(exchange.cells.equity(INSURANCE_ACCOUNT) >= 0, String(exchange.cells.equity(INSURANCE_ACCOUNT)));
 });
 
 /**
