@@ -27,16 +27,16 @@ export function equityBehind(state: SymbolState, row: number): Quanta {
 
 /**
  * The worst price at which a position closes, fee paid, without a loss on `cost`: what is to come back of a long, or less
- * than zero what may be spent on a short.
+ * than zero what may be spent on a short. Outside the range of prices where none is good enough.
  */
 export function breakEvenTicks(instrument: Instrument, size: QuantityLots, cost: Quanta): PriceTicks {
   const isLong = size > 0;
   const perTick = Math.abs(size) * instrument.quantaPerTickLot;
-  if (isLong ? cost <= 0 : cost >= 0) return 1;
-  const ticks = isLong
-    ? mulDivCeil(cost, PPM, perTick * (PPM - instrument.takerFeePpm))
-    : mulDivFloor(-cost, PPM, perTick * (PPM + instrument.takerFeePpm));
-  return Math.max(1, Math.min(instrument.maxPriceTicks, ticks));
+  if (isLong && cost <= 0) return 1;
+  if (!isLong && cost >= 0) return 0;
+  return isLong
+    ? Math.min(instrument.maxPriceTicks + 1, mulDivCeil(cost, PPM, perTick * (PPM - instrument.takerFeePpm)))
+    : Math.min(instrument.maxPriceTicks, mulDivFloor(-cost, PPM, perTick * (PPM + instrument.takerFeePpm)));
 }
 
 /**

@@ -136,7 +136,7 @@ export class Placement {
     const bandTicks = this.edgeOf(row, side, closableLots, mark);
     const limitTicks =
       command.orderType === MARKET ? slippageEdge(state, side, bandTicks, command.maxSlippagePpm) : command.priceTicks;
-    if (limitTicks > instrument.maxPriceTicks)
+    if (command.orderType !== MARKET && limitTicks > instrument.maxPriceTicks)
       return refuse(turn, "PRICE_TOO_HIGH", "price", { limitTicks: instrument.maxPriceTicks });
     if (isBuy ? limitTicks > bandTicks : limitTicks < bandTicks)
       return refuse(turn, "PRICE_OUT_OF_BAND", "price", { limitTicks: bandTicks, markTicks: mark });

@@ -3,11 +3,13 @@ import { test } from "node:test";
 import { bucketEquity, owedFunding } from "../../src/core/isolated.ts";
 import {
   CancelAll,
+  ClosePosition,
   Deposit,
   FundingPaid,
   FundingSettled,
   MoveMargin,
   OpenSession,
+  type OrderView,
   PlaceOrder,
   PositionTransferred,
   type PriceUpdated,
@@ -21,7 +23,14 @@ import {
 } from "../../src/core/messages.ts";
 import { blank, type Message, type MessageOf } from "../../src/core/shape.ts";
 import { SIZE } from "../../src/core/tables.ts";
-import { EXEC_ADL, EXEC_LIQUIDATION, INSURANCE_ACCOUNT, ISOLATED, LEDGER } from "../../src/core/words.ts";
+import {
+  EXEC_ADL,
+  EXEC_LIQUIDATION,
+  INSURANCE_ACCOUNT,
+  ISOLATED,
+  LEDGER,
+  STATUS_EXPIRED,
+} from "../../src/core/words.ts";
 import { Crowd } from "./support/crowd.ts";
 import { Exchange, make } from "./support/exchange.ts";
 import { instrument, PLAIN } from "./support/instruments.ts";
@@ -156,7 +165,11 @@ test("what one account leaves to the fund pays for what the next one of the same
   universe.audit();
 });
 
-test("where no price in range is as good as a bankrupt's, the book gets nothing of it, and the fund has nothing to cover", () => {
+/**
+ * Alice is short 100 at 1, which is as low as a price can be, where carol would sell them; what she has lost elsewhere is
+ * more than she had.
+ */
+function bankruptAtTheLowestPrice(): { exchange: Exchange; alice: number; sizeOfAlice: () => number } {
   const exchange = new Exchange([
     instrument(PLAIN, { breakerLimit: "0" }),
     instrument({ ...PLAIN, id: 2, symbol: "OTHER-PERP" }),
@@ -175,18 +188,31 @@ test("where no price in range is as good as a bankrupt's, the book gets nothing 
     exchange.do(symbol, make(PlaceOrder, { accountId: seller, side: SELL, priceTicks, quantityLots }));
     exchange.do(symbol, make(PlaceOrder, { accountId: buyer, side: BUY, priceTicks, quantityLots }));
   };
-  // Short 100 at 1, which is as low as a price can be, and long 10 at 100, which falls to 85.
   price(1, 1);
   price(2, 100);
   trade(1, alice, bob, 1, 100);
   trade(2, bob, alice, 100, 10);
   exchange.do(1, make(PlaceOrder, { accountId: carol, side: SELL, priceTicks: 1, quantityLots: 100 }));
   price(2, 85);
-  for (let i = 0; i < 3; i++) for (const symbol of [2, 1]) exchange.carryOut(symbol, make(Tick));
+  assert.ok(exchange.cells.equity(alice) < 0);
   const { positions } = exchange.symbol(1).state;
-  assert.equal(positions.numbers[positions.find(alice) + SIZE], 0);
-  assert.equal(exchange.cells.equity(alice), 0);
+  return { exchange, alice, sizeOfAlice: () => positions.numbers[positions.find(alice) + SIZE] };
+}
+
+test("where no price in range is as good as a bankrupt's, the book gets nothing of it, and the fund has nothing to cover", () => {
+  const { exchange, alice, sizeOfAlice } = bankruptAtTheLowestPrice();
+  for (let i = 0; i < 3; i++) for (const symbol of [2, 1]) exchange.carryOut(symbol, make(Tick));
+  assert.deepEqual([sizeOfAlice(), exchange.cells.equity(alice)], [0, 0]);
   assert.ok(exchange.cells.equity(INSURANCE_ACCOUNT) >= 0, String(exchange.cells.equity(INSURANCE_ACCOUNT)));
+});
+
+test("nor does a bankrupt close there by an order of their own", () => {
+  const { exchange, alice, sizeOfAlice } = bankruptAtTheLowestPrice();
+  const limit = make(ClosePosition, { accountId: alice, priceTicks: 1 });
+  const refused = exchange.ask(1, limit) as MessageOf<typeof Refused>;
+  assert.deepEqual([refused.code, refused.details], ["PRICE_OUT_OF_BAND", { limitTicks: 0, markTicks: 1 }]);
+  const order = exchange.ask(1, make(ClosePosition, { accountId: alice })) as MessageOf<typeof OrderView>;
+  assert.deepEqual([order.status, sizeOfAlice()], [STATUS_EXPIRED, -100]);
 });
 
 /**

@@ -63,9 +63,7 @@ export function closingEdgeOf(instrument: Instrument, sizeLots: number, heldQuan
   const held = BigInt(heldQuanta);
   if (sizeLots > 0) {
     const divisor = perTick * (million - fee);
-    return held >= 0n ? 1 : Math.min(instrument.maxPriceTicks, Number((-held * million + divisor - 1n) / divisor));
+    return held >= 0n ? 1 : Math.min(instrument.maxPriceTicks + 1, Number((-held * million + divisor - 1n) / divisor));
   }
-  return held <= 0n
-    ? 1
-    : Math.max(1, Math.min(instrument.maxPriceTicks, Number((held * million) / (perTick * (million + fee)))));
+  return held <= 0n ? 0 : Math.min(instrument.maxPriceTicks, Number((held * million) / (perTick * (million + fee))));
 }

@@ -223,7 +223,7 @@ export class ReferenceSymbol extends ReferenceMarket {
 
     const edge = this.edgeOf(c.accountId, c.side);
     const priceTicks = isMarket ? edge : c.priceTicks;
-    if (priceTicks > instrument.maxPriceTicks)
+    if (!isMarket && priceTicks > instrument.maxPriceTicks)
       return refusal("PRICE_TOO_HIGH", { limitTicks: instrument.maxPriceTicks });
     if (isBuy ? priceTicks > edge : priceTicks < edge)
       return refusal("PRICE_OUT_OF_BAND", { limitTicks: edge, markTicks });
