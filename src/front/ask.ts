@@ -8,7 +8,8 @@ import { ApiError, fromRefused } from "./errors.ts";
 
 /**
  * Asks one actor and lets `read` answer the request from the durable turn: the short way, without a promise. Throws
- * OVERLOADED, UNAVAILABLE or STORAGE_FULL when the actor cannot be asked: then nothing was done.
+ * OVERLOADED, UNAVAILABLE or STORAGE_FULL when the actor cannot be asked: then nothing was done. `note` hears before what
+ * came of it, also when nobody waits for the answer any more; null: the actor's thread has died, and nothing.
  */
 export function askFor<C extends Message>(
   { road, log }: { road: Road; log: Log },
@@ -16,11 +17,12 @@ export function askFor<C extends Message>(
   actorId: number,
   command: C,
   read: (turn: Released) => void,
+  note?: (turn: Released | null) => void,
 ): void {
   const asked = road.ask(actorId, command, (turn) => {
-    if (answer.done) return;
     try {
-      read(happened(turn));
+      note?.(turn);
+      if (!answer.done) read(happened(turn));
     } catch (thrown) {
       answer.fail(thrown, log);
     }

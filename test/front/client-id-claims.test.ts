@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ClientIdsPage } from "../../src/core/messages.ts";
+import { BatchItemEnd, ClientIdsPage, Refused } from "../../src/core/messages.ts";
 import { LIMIT, ORDER_TYPES } from "../../src/core/words.ts";
 import type { Answer } from "../../src/front/answer.ts";
 import { ClientOrderIds } from "../../src/front/client-order-ids.ts";
@@ -13,7 +13,8 @@ import { make, ScriptedRoad } from "./scripted-road.ts";
 const principal: Principal = { accountId: 16, permissions: ["TRADE"], credential: "", expiresAt: 0, record: null };
 const order = { side: "BUY", type: ORDER_TYPES[LIMIT], price: "65000", quantity: "0.1", clientOrderId: "mine" };
 
-test("a clientOrderId whose order could not be sent is free for another symbol, also in a batch", async () => {
+/** The ids of a road with nothing on it, and trading on it. */
+async function open() {
   const road = new ScriptedRoad();
   const opening = ClientOrderIds.open(road);
   for (const _ of road.instruments) {
@@ -22,7 +23,11 @@ test("a clientOrderId whose order could not be sent is free for another symbol, 
   }
   const clientOrderIds = await opening;
   const context = { road, symbols: new Symbols(road.instruments), clientOrderIds } as unknown as Context;
-  const trade = createTrade(context);
+  return { road, clientOrderIds, trade: createTrade(context) };
+}
+
+test("a clientOrderId whose order could not be sent is free for another symbol, also in a batch", async () => {
+  const { road, clientOrderIds, trade } = await open();
   const refusals: string[] = [];
   const answer: Answer = {
     done: false,
@@ -41,4 +46,31 @@ test("a clientOrderId whose order could not be sent is free for another symbol, 
   trade("order.place", { symbol: "ETH-PERP", ...order }, principal, answer);
   assert.equal(refusals.at(-1), "CLIENT_ORDER_ID_REUSED");
   assert.equal(refusals.length, 3);
+});
+
+test("a clientOrderId is free again when its order was refused behind a client that has gone, or died with its thread", async () => {
+  const { road, clientOrderIds, trade } = await open();
+  const owner = () => clientOrderIds.ownerOf(principal.accountId, "mine");
+  const answer = { done: false, reply: () => {}, refuse: () => {}, fail: () => {} };
+  const refused = make(Refused, { code: "INSUFFICIENT_MARGIN" });
+  const asks = [
+    { op: "order.place", params: { symbol: "BTC-PERP", ...order }, refusal: [refused] },
+    {
+      op: "order.batch",
+      params: { symbol: "BTC-PERP", items: [{ action: "PLACE", ...order }] },
+      refusal: [refused, make(BatchItemEnd)],
+    },
+  ] as const;
+  for (const { op, params, refusal } of asks) {
+    trade(op, params, principal, answer);
+    assert.notEqual(owner(), 0);
+    road.lose();
+    assert.equal(owner(), 0, `${op}, its thread has died`);
+    const gone = { ...answer };
+    trade(op, params, principal, gone);
+    assert.notEqual(owner(), 0);
+    gone.done = true;
+    assert.ok(road.answer(() => [...refusal]));
+    assert.equal(owner(), 0, `${op}, its client has gone`);
+  }
 });

@@ -61,18 +61,20 @@ export function runBatch(context: Context, answer: Answer, principal: Principal,
     ...blank(OrderBatch),
     items: sent.map(({ command }) => command),
   };
+  const read = (turn: Released): void => {
+    const said = saidIn(turn);
+    let next = 0;
+    const results = batch.map((item) =>
+      item.refusal === null ? resultOf(context, instrument, item, said[next++], turn) : refusalOf(item),
+    );
+    replyResults(context, answer, results);
+  };
+  const note = (turn: Released | null): void =>
+    dropUnused(context, principal.accountId, sent, turn === null ? [] : saidIn(turn));
   try {
-    askFor(context, answer, instrument.id, command, (turn) => {
-      const said = saidIn(turn);
-      dropUnused(context, principal.accountId, sent, said);
-      let next = 0;
-      const results = batch.map((item) =>
-        item.refusal === null ? resultOf(context, instrument, item, said[next++], turn) : refusalOf(item),
-      );
-      replyResults(context, answer, results);
-    });
+    askFor(context, answer, instrument.id, command, read, note);
   } catch (thrown) {
-    dropUnused(context, principal.accountId, sent, []);
+    note(null);
     throw thrown;
   }
 }

@@ -61,19 +61,23 @@ export function sendOrder(
 ): void {
   const { accountId, clientOrderId } = command;
   const isFirstUse = clientOrderId !== "" && claim(context, accountId, clientOrderId, instrument);
+  // Nothing was placed: its id is free again.
+  const letGo = (): void => context.clientOrderIds.drop(accountId, clientOrderId);
+  const read = (turn: Released): void => {
+    const reply = firstReply(turn);
+    if (reply.type === DuplicateOrder.code)
+      duplicateJson(context, instrument, (reply as MessageOf<typeof DuplicateOrder>).orderId)
+        .then((json) => answer.reply(200, json))
+        .catch((thrown: unknown) => answer.fail(thrown, context.log));
+    else replyPlaced(answer, instrument, turn);
+  };
+  const note = (turn: Released | null): void => {
+    if (turn === null || firstReply(turn).type === Refused.code) letGo();
+  };
   try {
-    askFor(context, answer, instrument.id, command, (turn) => {
-      const reply = firstReply(turn);
-      if (isFirstUse && reply.type === Refused.code) context.clientOrderIds.drop(accountId, clientOrderId);
-      if (reply.type === DuplicateOrder.code)
-        duplicateJson(context, instrument, (reply as MessageOf<typeof DuplicateOrder>).orderId)
-          .then((json) => answer.reply(200, json))
-          .catch((thrown: unknown) => answer.fail(thrown, context.log));
-      else replyPlaced(answer, instrument, turn);
-    });
+    askFor(context, answer, instrument.id, command, read, isFirstUse ? note : undefined);
   } catch (thrown) {
-    // It was not sent: its id is free again.
-    if (isFirstUse) context.clientOrderIds.drop(accountId, clientOrderId);
+    if (isFirstUse) letGo();
     throw thrown;
   }
 }
