@@ -173,17 +173,17 @@ export class RingRoad implements Road {
   }
 
   ask(actorId: number, command: Message, onReply: OnReply): boolean {
-    const requestId = this.nextRequestId;
-    const slot = requestId & (MAX_PENDING - 1);
-    if (this.stopping || this.pending[slot] !== undefined) return false;
+    if (this.stopping || this.pendingCount === MAX_PENDING) return false;
     if (this.pendingCount >= this.maxInFlight && isAmong(NEW_ORDERS, command)) return false;
     if (!this.hasDiskRoom && isAmong(STORES_MORE, command)) return false;
     const lane = this.laneNumber(actorId);
+    const requestId = this.freeRequestId();
     if (!this.send(lane, actorId, command, requestId)) return false;
+    const slot = slotOf(requestId);
     this.pending[slot] = onReply;
     this.pendingLanes[slot] = lane;
     this.pendingCount++;
-    this.nextRequestId = requestId === 0xffff_ffff ? 1 : requestId + 1;
+    this.nextRequestId = requestIdAfter(requestId);
     return true;
   }
 
@@ -231,6 +231,13 @@ export class RingRoad implements Road {
     this.laneOfActor.forEach((lane, actorId) => {
       if (lane !== undefined) this.send(lane, actorId, { type: Tick.code }, 0);
     });
+  }
+
+  /** Past those that wait for a thread that hangs: nobody else waits for it. */
+  private freeRequestId(): number {
+    while (this.pending[slotOf(this.nextRequestId)] !== undefined)
+      this.nextRequestId = requestIdAfter(this.nextRequestId);
+    return this.nextRequestId;
   }
 
   private laneNumber(actorId: number): number {
@@ -326,10 +333,7 @@ export class RingRoad implements Road {
       for (const listener of this.releasedListeners) listener(turn);
     }
     const requestId = view.getUint32(at + AT_REQUEST_ID, true);
-    if (requestId !== 0) {
-      const slot = requestId & (MAX_PENDING - 1);
-      this.takePending(slot)(turn);
-    }
+    if (requestId !== 0) this.takePending(slotOf(requestId))(turn);
     while (this.waiters.length > 0 && this.waiters[0].sequence <= this.released) this.waiters.shift()?.run();
   }
 
@@ -350,6 +354,11 @@ export class RingRoad implements Road {
     else this.indexBell.awake();
   }
 }
+
+const slotOf = (requestId: number): number => requestId & (MAX_PENDING - 1);
+
+/** 0 stands for nobody. */
+const requestIdAfter = (requestId: number): number => (requestId === 0xffff_ffff ? 1 : requestId + 1);
 
 /** Wakes the worker if it sleeps. */
 function announce(lane: Lane): void {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Control } from "../../src/actor/control.ts";
-import { RingRoad } from "../../src/actor/ring-road.ts";
+import { MAX_PENDING, RingRoad } from "../../src/actor/ring-road.ts";
 import { AccountCells } from "../../src/core/cells.ts";
 import { AmendOrder, CancelOrder, OrderBatch, PlaceOrder } from "../../src/core/messages.ts";
 import type { Message } from "../../src/core/shape.ts";
@@ -100,4 +100,25 @@ test("with very many requests on their way it does not look: there is always som
   for (let i = 0; i < 65; i++) ask(make(CancelOrder));
   await turns(2);
   assert.ok(frontBell.isAwaited);
+});
+
+test("a request that waits for a thread that hangs keeps nobody else out", () => {
+  const { road, ask, answer, count } = openRoad(64);
+  road.startAt(0);
+  const [other, commands] = [2, allocateRing(RING_BYTES)];
+  road.addLane(new RingProducer(commands, new Bell()), [other]);
+  assert.ok(ask(make(CancelOrder)));
+  const taken = new RingConsumer(commands);
+  let answers = 0;
+  for (let i = 0; i < MAX_PENDING + 10; i++) {
+    assert.ok(
+      road.ask(other, make(CancelOrder), () => answers++),
+      `request ${i}`,
+    );
+    answer(taken.view.getUint32(taken.peek(), true));
+    taken.next();
+    taken.release();
+    road.drain();
+  }
+  assert.deepEqual([answers, count().answers, road.inFlight], [MAX_PENDING + 10, 0, 1]);
 });
