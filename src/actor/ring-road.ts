@@ -22,6 +22,7 @@ import type { Bell, RingConsumer, RingProducer } from "../wire/ring.ts";
 import { COMMAND_HEADER_BYTES } from "./actor.ts";
 import type { Control } from "./control.ts";
 import type { OnReply, Released, Road } from "./road.ts";
+import { Waiters } from "./waiters.ts";
 
 /** Requests on their way at once; one more is refused as overload. A power of two. */
 export const MAX_PENDING = 65_536;
@@ -113,8 +114,8 @@ export class RingRoad implements Road {
   private readonly pool = new MessagePool();
   private readonly releasedListeners: ((turn: Released) => void)[] = [];
   private readonly drainedListeners: (() => void)[] = [];
-  private readonly waiters: { sequence: number; run: () => void }[] = [];
-  private readonly indexWaiters: { sequence: number; run: () => void }[] = [];
+  private readonly releaseWaiters = new Waiters();
+  private readonly indexWaiters = new Waiters();
   private ringing = false;
   /** Nobody needs to wake the front. */
   private isLooking = false;
@@ -203,17 +204,18 @@ export class RingRoad implements Road {
     return this.releasedTimes[actorId] ?? 0;
   }
 
-  afterEverything(then: () => void): void {
+  afterEverything(then: () => void): boolean {
     const sequence = this.control.lastTicket;
-    if (sequence <= this.released) then();
-    else this.waiters.push({ sequence, run: then });
+    if (sequence > this.released) return this.releaseWaiters.add(sequence, then);
+    then();
+    return true;
   }
 
-  historyCaughtUp(): Promise<void> {
+  historyCaughtUp(): Promise<boolean> {
     const sequence = this.released;
-    if (this.control.indexed >= sequence) return Promise.resolve();
+    if (this.control.indexed >= sequence) return Promise.resolve(true);
     return new Promise((resolve) => {
-      this.indexWaiters.push({ sequence, run: resolve });
+      if (!this.indexWaiters.add(sequence, () => resolve(true))) resolve(false);
       this.awaitIndex();
     });
   }
@@ -334,7 +336,7 @@ export class RingRoad implements Road {
     }
     const requestId = view.getUint32(at + AT_REQUEST_ID, true);
     if (requestId !== 0) this.takePending(slotOf(requestId))(turn);
-    while (this.waiters.length > 0 && this.waiters[0].sequence <= this.released) this.waiters.shift()?.run();
+    if (!this.releaseWaiters.isEmpty) this.releaseWaiters.reach(this.released);
   }
 
   private takePending(slot: number): OnReply {
@@ -347,11 +349,9 @@ export class RingRoad implements Road {
   /** Wakes the store, and whoever waits once it has caught up. */
   awaitIndex(): void {
     this.indexBell.announce();
-    const { indexed } = this.control;
-    for (let i = this.indexWaiters.length - 1; i >= 0; i--)
-      if (this.indexWaiters[i].sequence <= indexed) this.indexWaiters.splice(i, 1)[0].run();
-    if (this.indexWaiters.length > 0) this.storeBell.ring();
-    else this.indexBell.awake();
+    this.indexWaiters.reach(this.control.indexed);
+    if (this.indexWaiters.isEmpty) this.indexBell.awake();
+    else this.storeBell.ring();
   }
 }
 

@@ -53,8 +53,14 @@ export interface Road {
    * By the log's clock, which may be ahead of the machine's; behind it by a tick (`tickMs`) or so.
    */
   releasedTime(actorId: number): TimeMs;
-  /** Runs `then` (at once, if it can) when all that any actor has done up to now is durable: for reading cells. */
-  afterEverything(then: () => void): void;
-  /** Resolves when the history index (LMDB) has taken in all that was released up to now. */
-  historyCaughtUp(): Promise<void>;
+  /**
+   * Runs `then` (at once, if it can) when all that any actor has done up to now is durable: for reading cells. Returns false,
+   * and never does, when very many wait for that already, as while a disk does not answer.
+   */
+  afterEverything(then: () => void): boolean;
+  /**
+   * Resolves with true when the history index (LMDB) has taken in all that was released up to now; with false at once when
+   * very many wait for that already, as while it stands still for want of room on the disk.
+   */
+  historyCaughtUp(): Promise<boolean>;
 }

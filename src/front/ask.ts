@@ -89,6 +89,14 @@ export function askEach<T>(
   return Promise.all(instruments.map(patiently));
 }
 
+/**
+ * Resolves when the history holds all that was released up to now. When too many wait for that already it rejects as if
+ * the time was up: what the history is read for may have been done.
+ */
+export async function historyCaughtUp(road: Pick<Road, "historyCaughtUp">): Promise<void> {
+  if (!(await road.historyCaughtUp())) throw new ApiError("TIMEOUT");
+}
+
 /** The turn's first reply, by type. Throws the refusal when it is one; `instrument` prints what that holds. */
 export function replyOf<M extends Message>(turn: Released, code: M["type"], instrument?: Instrument): M {
   const reply = firstReply(turn);

@@ -43,8 +43,7 @@ export class BalanceStream extends Stream {
 
   override flush(): void {
     if (!this.stale) return;
-    this.stale = false;
-    readFigures(this.road, this.accountId, (figures) => this.show(figures));
+    this.stale = !readFigures(this.road, this.accountId, (figures) => this.show(figures));
   }
 
   private show(figures: Readonly<Contribution>): void {

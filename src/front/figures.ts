@@ -6,12 +6,12 @@ const MOST_TURNS = 100;
 
 /**
  * Reads what an account has once everything that was done up to now is durable, between two turns that change it. Calls
- * `then` with the figures, which are good during the call.
+ * `then` with the figures, which are good during the call. Returns false, and never does, when too many wait for theirs.
  */
-export function readFigures(road: Road, accountId: number, then: (figures: Readonly<Contribution>) => void): void {
+export function readFigures(road: Road, accountId: number, then: (figures: Readonly<Contribution>) => void): boolean {
   const look = (turnsLeft: number): void => {
     if (road.cells.observe(accountId) || turnsLeft === 0) then(road.cells.observed(accountId));
     else setImmediate(look, turnsLeft - 1);
   };
-  road.afterEverything(() => look(MOST_TURNS));
+  return road.afterEverything(() => look(MOST_TURNS));
 }

@@ -73,8 +73,9 @@ export class KlineStream extends Stream {
     this.tradeId = this.lastTradeId();
     const sequence = this.road.releasedSequence();
     const time = this.time();
-    this.road.historyCaughtUp().then(() => {
+    this.road.historyCaughtUp().then((isThere) => {
       if (this.isEmpty) return;
+      if (!isThere) return void setTimeout(() => this.read(then), UPDATE_MS);
       this.show(sequence, time);
       then();
     });

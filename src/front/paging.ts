@@ -1,4 +1,5 @@
 import { BadCursorError, type Page } from "../store/pages.ts";
+import { historyCaughtUp } from "./ask.ts";
 import type { Context } from "./context.ts";
 import { ApiError } from "./errors.ts";
 
@@ -19,7 +20,7 @@ export async function readPage<Row>(
 ): Promise<Page<Row>> {
   const instrumentId = query.symbol === undefined ? undefined : symbols.named(query.symbol).id;
   checkTimes(query);
-  await road.historyCaughtUp();
+  await historyCaughtUp(road);
   try {
     return read(instrumentId);
   } catch (thrown) {

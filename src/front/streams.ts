@@ -31,6 +31,9 @@ interface OpenStream {
 /** How long a stream is kept for a lost client to come back and resume. */
 const LINGER_MS = 30_000;
 
+/** When too many wait for the history, a stream that has to read it asks again after this. */
+const HISTORY_AGAIN_MS = 250;
+
 /** What the streams read beside the road and the market. */
 export type StreamHistory = Pick<History, "candles" | "fillsOf">;
 
@@ -252,7 +255,7 @@ export class Streams {
     limit: number,
   ): Promise<string[]> {
     const { road, history } = this;
-    await road.historyCaughtUp();
+    while (!(await road.historyCaughtUp())) await new Promise((resolve) => setTimeout(resolve, HISTORY_AGAIN_MS));
     const query = { limit, throughSequence, instrumentId: instrument?.id };
     const fills = history.fillsOf(accountId, query).data.reverse();
     return fills.map((fill) => fillJson(this.market.symbol(idToInstrumentId(fill.tradeId)).instrument, fill));

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Done, ReadOrders } from "../../src/core/messages.ts";
-import { ask, askEach } from "../../src/front/ask.ts";
+import { ask, askEach, historyCaughtUp } from "../../src/front/ask.ts";
 import { until } from "../e2e/support/wait.ts";
 import { make, ScriptedRoad } from "./scripted-road.ts";
 
@@ -43,4 +43,11 @@ test("who asks all of them waits for one that is being rebuilt, as long as anybo
   answer.done = true;
   road.lose();
   assert.equal(await left, "UNAVAILABLE");
+});
+
+test("who reads the history while too many wait for it is told that the time is up", async () => {
+  const road = new ScriptedRoad();
+  await historyCaughtUp(road);
+  road.crowded = true;
+  await assert.rejects(historyCaughtUp(road), { code: "TIMEOUT" });
 });

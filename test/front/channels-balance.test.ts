@@ -76,3 +76,19 @@ test("balance: who joins later starts where the stream stands; who leaves is wai
   assert.deepEqual(gone.take(), []);
   assert.deepEqual(early.take(), []);
 });
+
+test("balance: when too many wait for the log, a stream asks again until it has its turn", async () => {
+  const { road, channels, connect } = await open();
+  const client = connect();
+  client.say({ op: "auth", token: "alice" });
+  road.crowded = true;
+  client.ask(subscribe({ channel: "balance" }));
+  assert.equal(road.settle(), 0);
+  road.crowded = false;
+  channels.tick();
+  road.settle();
+  assert.deepEqual(
+    client.take().map(({ type }) => type),
+    ["SNAPSHOT"],
+  );
+});

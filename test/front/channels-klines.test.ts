@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Candle, openTimeOf } from "../../src/core/candles.ts";
 import { Traded } from "../../src/core/messages.ts";
+import { until } from "../e2e/support/wait.ts";
 import { historyOf, traded } from "./candle-history.ts";
 import type { ScriptedClient } from "./scripted-client.ts";
 import { BTC, type Exchange, nextTurn, open, subscribe } from "./scripted-exchange.ts";
@@ -95,4 +96,20 @@ test("klines: all candles that have ended since the last one that was shown, how
     seconds.slice(1, -1),
     Array.from({ length: 2499 }, (_, i) => `${5 + i}:0|`),
   );
+});
+
+test("klines: when too many wait for the history, a stream asks again until it has its turn", async () => {
+  const candles = [traded(START, 100)];
+  const exchange = await open({ [BTC]: { asks: [[100, 999]] } }, ["BTC-PERP"], null, historyOf(candles).candles);
+  const client = exchange.connect();
+  exchange.road.crowded = true;
+  client.ask(subscribe({ channel: "klines", symbol: "BTC-PERP", interval: "1s" }));
+  await nextTurn();
+  assert.deepEqual(client.take(), []);
+  exchange.road.crowded = false;
+  const [snapshot] = await until("the snapshot", async () => {
+    const messages = client.take();
+    return messages.length > 0 ? messages : undefined;
+  });
+  assert.equal(snapshot.type, "SNAPSHOT");
 });

@@ -70,6 +70,8 @@ export class ScriptedRoad implements Road {
   sequence = 100;
   /** The actors' rings take nothing more. */
   full = false;
+  /** Very many wait for the log and the history already. */
+  crowded = false;
   /** The actors' threads have died, and nobody has taken their place yet. */
   down = false;
   private readonly releasedListeners: ((turn: Released) => void)[] = [];
@@ -101,11 +103,12 @@ export class ScriptedRoad implements Road {
   releasedTime(): number {
     return this.time - this.lagMs;
   }
-  afterEverything(then: () => void): void {
-    this.waiting.push(then);
+  afterEverything(then: () => void): boolean {
+    if (!this.crowded) this.waiting.push(then);
+    return !this.crowded;
   }
-  historyCaughtUp(): Promise<void> {
-    return Promise.resolve();
+  historyCaughtUp(): Promise<boolean> {
+    return Promise.resolve(!this.crowded);
   }
 
   /** A turn with these events takes the next sequence and is released. */

@@ -91,11 +91,12 @@ export class OneThreadRoad implements Road {
   releasedTime(): number {
     return this.time;
   }
-  afterEverything(then: () => void): void {
+  afterEverything(then: () => void): boolean {
     then();
+    return true;
   }
-  historyCaughtUp(): Promise<void> {
-    return Promise.resolve();
+  historyCaughtUp(): Promise<boolean> {
+    return Promise.resolve(true);
   }
 
   private decide(actorId: number, command: Message): Released {

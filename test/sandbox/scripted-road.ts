@@ -75,10 +75,11 @@ export class ScriptedRoad implements Road {
   releasedTime(): number {
     return 0;
   }
-  afterEverything(then: () => void): void {
+  afterEverything(then: () => void): boolean {
     then();
+    return true;
   }
-  historyCaughtUp(): Promise<void> {
-    return Promise.resolve();
+  historyCaughtUp(): Promise<boolean> {
+    return Promise.resolve(true);
   }
 }

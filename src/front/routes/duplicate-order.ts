@@ -2,6 +2,7 @@ import type { Instrument } from "../../core/instrument.ts";
 import type { OrderRecord } from "../../store/rows.ts";
 import { MAX_DUPLICATE_FILLS } from "../../wire/schema/orders.ts";
 import { MAX_LIMIT } from "../../wire/schema/scalars.ts";
+import { historyCaughtUp } from "../ask.ts";
 import type { Context } from "../context.ts";
 import { fillJson, orderJsonWith } from "../views.ts";
 
@@ -14,7 +15,7 @@ export async function duplicateJson(
   instrument: Instrument,
   orderId: number,
 ): Promise<string> {
-  await road.historyCaughtUp();
+  await historyCaughtUp(road);
   const order = history.orderById(orderId);
   if (order === undefined) throw new Error(`order ${orderId} is not in the history`);
   const fills = await fillTexts(history, instrument, order);

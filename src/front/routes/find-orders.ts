@@ -5,7 +5,7 @@ import { idToInstrumentId, ORDER_STATUSES } from "../../core/words.ts";
 import type { OrderRecord } from "../../store/rows.ts";
 import { CLIENT_ORDER_ID_PATTERN } from "../../wire/schema/scalars.ts";
 import type { Answer } from "../answer.ts";
-import { askEach, mapReplies } from "../ask.ts";
+import { askEach, historyCaughtUp, mapReplies } from "../ask.ts";
 import type { Context } from "../context.ts";
 import { ApiError } from "../errors.ts";
 import { orderJson } from "../views.ts";
@@ -106,7 +106,7 @@ export async function findInHistory(
   parameter: string,
 ): Promise<OrderRecord | null> {
   const { road, history } = context;
-  await road.historyCaughtUp();
+  await historyCaughtUp(road);
   const order = isClientId(parameter)
     ? history.orderByClientId(accountId, readClientId(parameter))
     : history.orderById(readOrderId(context, parameter));

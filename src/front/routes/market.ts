@@ -14,6 +14,7 @@ import {
   TradesQuery,
 } from "../../wire/schema/market.ts";
 import { DEFAULT_LIMIT } from "../../wire/schema/scalars.ts";
+import { historyCaughtUp } from "../ask.ts";
 import type { Context } from "../context.ts";
 import { klineJson, readKlines } from "../klines.ts";
 import { publicTradeJson } from "../market-json.ts";
@@ -82,7 +83,7 @@ export function marketRoutes(context: Context): Route[] {
         const startTime = query.cursor === undefined ? query.startTime : readOpenTime(query.cursor);
         // First: what is released while the history catches up may be a part of it only.
         const time = road.releasedTime(instrument.id);
-        await road.historyCaughtUp();
+        await historyCaughtUp(road);
         const page = readKlines(history, instrument.id, { interval, limit, startTime, endTime }, time);
         const rows = page.candles.map((candle) => klineJson(instrument, interval, candle, time));
         call.reply(200, listJson(rows, page.nextOpenTime === null ? null : String(page.nextOpenTime)));
