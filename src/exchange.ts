@@ -85,6 +85,7 @@ export async function openExchange(parts: ExchangeParts): Promise<Exchange> {
     trade: (op, params, accountId, whom) => trade(op, params, accountId, whom),
     now: Date.now,
     limits,
+    log,
   });
   server = await listen({
     host: config.host,

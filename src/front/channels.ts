@@ -13,14 +13,12 @@ import { ApiError } from "./errors.ts";
 import { Joins } from "./joins.ts";
 import { decodeUtf8, parseJson } from "./json.ts";
 import { type Cost, type Limits, SOCKET_MESSAGES_PER_SECOND } from "./limits.ts";
-import type { MarketData } from "./market.ts";
 import { RequestReader } from "./routes/plain-requests.ts";
 import type { Authenticate, SocketCredentials } from "./socket-auth.ts";
 import { SocketCall, UNHEARD } from "./socket-call.ts";
 import { CLOSE_CREDENTIAL_ENDED, CLOSE_RATE_LIMITED, errorJson, type Problem, SocketRefusal } from "./socket-errors.ts";
 import type { Socket, SocketHandlers } from "./sockets.ts";
-import type { Publish } from "./stream.ts";
-import { type StreamHistory, Streams, topicOf } from "./streams.ts";
+import { Streams, type StreamsParts, topicOf } from "./streams.ts";
 import { costOfOp, type Trade } from "./trading.ts";
 
 const TICK_MS = 50;
@@ -31,15 +29,9 @@ const FLOOD = { scope: "SOCKET", limit: SOCKET_MESSAGES_PER_SECOND, retryAfterMs
 /** Topics of public channels bear no account. */
 const NOBODY = 0;
 
-export interface ChannelsOptions {
-  readonly road: Road;
-  /** Opened before: it must see each turn first. */
-  readonly market: MarketData;
-  readonly history: StreamHistory;
-  readonly publish: Publish;
+export interface ChannelsOptions extends StreamsParts {
   readonly authenticate: Authenticate;
   readonly trade: Trade;
-  readonly now: () => TimeMs;
   /** Null: none. */
   readonly limits: Limits | null;
 }
@@ -63,7 +55,7 @@ export class Channels implements SocketHandlers {
   constructor(options: ChannelsOptions) {
     const { road } = options;
     this.road = road;
-    this.streams = new Streams(road, options.market, options.history, options.publish, options.now);
+    this.streams = new Streams(options);
     this.authenticate = options.authenticate;
     this.trade = options.trade;
     this.now = options.now;

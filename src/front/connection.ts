@@ -110,6 +110,10 @@ export class Connection implements Member {
     this.sendAll(replies);
   };
 
+  fail(): void {
+    this.socket.fail();
+  }
+
   enter(topic: string): void {
     this.socket.subscribe(topic);
   }

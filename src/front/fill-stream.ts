@@ -12,6 +12,7 @@ export class FillStream extends Stream implements OrderListener {
   private readonly orders: AccountOrders;
   private readonly instrument: Instrument | null;
   private readonly fillsBefore: FillsBefore;
+  private readonly onFailure: (thrown: unknown) => void;
   /** Members without a snapshot yet. */
   private readonly joining = new Set<Member>();
   private state: "UNKNOWN" | "READING" | "READY" = "UNKNOWN";
@@ -27,8 +28,10 @@ export class FillStream extends Stream implements OrderListener {
     orders: AccountOrders,
     fillsBefore: FillsBefore,
     publish: Publish,
+    onFailure: (thrown: unknown) => void,
   ) {
     super(topic, head, 0, publish);
+    this.onFailure = onFailure;
     this.orders = orders;
     this.instrument = instrument;
     this.fillsBefore = fillsBefore;
@@ -42,11 +45,12 @@ export class FillStream extends Stream implements OrderListener {
   start(sequence: number): void {
     this.sequence = sequence;
     this.state = "READING";
-    this.fillsBefore(sequence, SNAPSHOT_FILLS).then((before) => {
+    const ready = (before: string[]): void => {
       this.recent = [...before, ...this.recent].slice(-SNAPSHOT_FILLS);
       this.state = "READY";
       this.admitJoining();
-    });
+    };
+    this.fillsBefore(sequence, SNAPSHOT_FILLS).then(ready).catch(this.onFailure);
   }
 
   override join(member: Member): void {

@@ -20,6 +20,7 @@ export class KlineStream extends Stream {
   private readonly history: Pick<History, "candles">;
   private readonly road: Road;
   private readonly now: () => TimeMs;
+  private readonly onFailure: (thrown: unknown) => void;
   /** The current candle as last shown; before the symbol's first trade, the interval in which the stream began. */
   private openTime: TimeMs;
   private text = "";
@@ -35,6 +36,7 @@ export class KlineStream extends Stream {
     road: Road,
     publish: Publish,
     now: () => TimeMs,
+    onFailure: (thrown: unknown) => void,
   ) {
     const head = `"channel":"klines","symbol":"${market.instrument.symbol}","interval":"${interval}"`;
     super(topic, head, road.releasedSequence(), publish);
@@ -43,6 +45,7 @@ export class KlineStream extends Stream {
     this.history = history;
     this.road = road;
     this.now = now;
+    this.onFailure = onFailure;
     this.openTime = openTimeOf(interval, this.time());
   }
 
@@ -73,12 +76,13 @@ export class KlineStream extends Stream {
     this.tradeId = this.lastTradeId();
     const sequence = this.road.releasedSequence();
     const time = this.time();
-    this.road.historyCaughtUp().then((isThere) => {
+    const ready = (isThere: boolean): void => {
       if (this.isEmpty) return;
       if (!isThere) return void setTimeout(() => this.read(then), UPDATE_MS);
       this.show(sequence, time);
       then();
-    });
+    };
+    this.road.historyCaughtUp().then(ready).catch(this.onFailure);
   }
 
   /** The history holds at least all that was released through this sequence, and before this time. */

@@ -1,5 +1,10 @@
 import type { Log } from "./call.ts";
 
+// RFC 6455 close codes.
+const GOING_AWAY = 1001;
+const UNSUPPORTED_DATA = 1003;
+const INTERNAL_ERROR = 1011;
+
 /** What a socket needs of a uWebSockets.js WebSocket. Each method throws once it is closed. */
 export interface RawSocket {
   send(message: string | Uint8Array, isBinary: boolean): number;
@@ -71,6 +76,11 @@ export class Socket {
     this.raw?.end(code, reason);
   }
 
+  /** What it was to be told cannot be found out: the client may ask again. */
+  fail(): void {
+    this.close(INTERNAL_ERROR, "INTERNAL");
+  }
+
   /** Closes without a word, for a client that does not listen. */
   terminate(): void {
     this.raw?.close();
@@ -89,11 +99,6 @@ export interface SocketHandlers {
   /** It has closed already: nothing can be sent. */
   close(socket: Socket): void;
 }
-
-// RFC 6455 close codes.
-const GOING_AWAY = 1001;
-const UNSUPPORTED_DATA = 1003;
-const INTERNAL_ERROR = 1011;
 
 const PING_EVERY_MS = 15_000;
 const SILENT_FOR_MS = 45_000;
@@ -185,6 +190,6 @@ export class OpenSockets {
 
   private failed(socket: Socket, err: unknown): void {
     this.log.error({ err }, "a WebSocket handler failed");
-    socket.close(INTERNAL_ERROR, "INTERNAL");
+    socket.fail();
   }
 }

@@ -14,6 +14,8 @@ export interface Member {
   expect(bytes: number): void;
   enter(topic: string): void;
   exit(topic: string): void;
+  /** What it has joined cannot be shown: its connection ends, and it may come again. */
+  fail(): void;
 }
 
 /**
@@ -66,6 +68,11 @@ export abstract class Stream {
     const was = this.members.delete(member);
     if (was) member.exit(this.topic);
     return was;
+  }
+
+  /** What it shows cannot be read. */
+  fail(): void {
+    for (const member of [...this.members]) member.fail();
   }
 
   /** Repeats the sequence to members who have heard nothing since the last heartbeat. */

@@ -10,6 +10,7 @@ import type { AccountOrders } from "./account-orders.ts";
 import { AccountStreams } from "./account-streams.ts";
 import { BalanceStream } from "./balance-stream.ts";
 import { BookStream } from "./book-stream.ts";
+import type { Log } from "./call.ts";
 import type { ChannelRequest } from "./channel-requests.ts";
 import { FillStream, type FillsBefore } from "./fill-stream.ts";
 import { KlineStream } from "./kline-stream.ts";
@@ -37,6 +38,16 @@ const HISTORY_AGAIN_MS = 250;
 /** What the streams read beside the road and the market. */
 export type StreamHistory = Pick<History, "candles" | "fillsOf">;
 
+export interface StreamsParts {
+  readonly road: Road;
+  /** Opened before: it must see each turn first. */
+  readonly market: MarketData;
+  readonly history: StreamHistory;
+  readonly publish: Publish;
+  readonly now: () => TimeMs;
+  readonly log: Log;
+}
+
 /** All streams that somebody has joined. What nobody listens to is not printed. */
 export class Streams {
   private readonly road: Road;
@@ -44,6 +55,7 @@ export class Streams {
   private readonly history: StreamHistory;
   private readonly publish: Publish;
   private readonly now: () => TimeMs;
+  private readonly log: Log;
   private readonly byTopic = new Map<string, OpenStream>();
   private readonly books = new Set<BookStream>();
   private readonly trades = new Map<number, TradeStream>();
@@ -56,12 +68,13 @@ export class Streams {
   /** Since when streams are kept that nobody listens to, by topic. */
   private readonly lingering = new Map<string, TimeMs>();
 
-  constructor(road: Road, market: MarketData, history: StreamHistory, publish: Publish, now: () => TimeMs) {
+  constructor({ road, market, history, publish, now, log }: StreamsParts) {
     this.road = road;
     this.market = market;
     this.history = history;
     this.publish = publish;
     this.now = now;
+    this.log = log;
   }
 
   /** Joins the stream that the request names, which is created when nobody listens to it yet. */
@@ -131,6 +144,12 @@ export class Streams {
     for (const { stream } of this.byTopic.values()) stream.heartbeat();
   }
 
+  /** As over REST: it is logged, and concerns those who asked for it. */
+  private failed(stream: Stream, err: unknown): void {
+    this.log.error({ err, topic: stream.topic }, "a stream could not read the history");
+    stream.fail();
+  }
+
   private forget(topic: string): void {
     this.lingering.delete(topic);
     this.byTopic.get(topic)?.forget();
@@ -180,7 +199,9 @@ export class Streams {
       }
       case "klines": {
         const interval = must(request.interval, "interval");
-        const stream = new KlineStream(topic, this.marketOf(request), interval, this.history, road, publish, now);
+        const market = this.marketOf(request);
+        const onFailure = (thrown: unknown): void => this.failed(stream, thrown);
+        const stream = new KlineStream(topic, market, interval, this.history, road, publish, now, onFailure);
         return { stream, forget: () => {} };
       }
       case "orders": {
@@ -200,7 +221,8 @@ export class Streams {
         const orders = this.accountOf(accountId).followOrders();
         const { instrument } = request;
         const fillsBefore: FillsBefore = (through, limit) => this.fillsBefore(accountId, instrument, through, limit);
-        const stream = new FillStream(topic, privateHead(request), instrument, orders, fillsBefore, publish);
+        const onFailure = (thrown: unknown): void => this.failed(stream, thrown);
+        const stream = new FillStream(topic, privateHead(request), instrument, orders, fillsBefore, publish, onFailure);
         orders.fillStreams.add(stream);
         orders.startStream(stream);
         return {

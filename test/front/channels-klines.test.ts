@@ -11,7 +11,7 @@ import { make, START } from "./scripted-road.ts";
 const SECOND = 1000;
 
 async function follow(candles: Candle[]): Promise<Exchange & { client: ScriptedClient }> {
-  const exchange = await open({ [BTC]: { asks: [[100, 999]] } }, ["BTC-PERP"], null, historyOf(candles).candles);
+  const exchange = await open({ [BTC]: { asks: [[100, 999]] } }, ["BTC-PERP"], null, historyOf(candles));
   const client = exchange.connect();
   client.say(subscribe({ channel: "klines", symbol: "BTC-PERP", interval: "1s" }));
   await nextTurn();
@@ -100,7 +100,7 @@ test("klines: all candles that have ended since the last one that was shown, how
 
 test("klines: when too many wait for the history, a stream asks again until it has its turn", async () => {
   const candles = [traded(START, 100)];
-  const exchange = await open({ [BTC]: { asks: [[100, 999]] } }, ["BTC-PERP"], null, historyOf(candles).candles);
+  const exchange = await open({ [BTC]: { asks: [[100, 999]] } }, ["BTC-PERP"], null, historyOf(candles));
   const client = exchange.connect();
   exchange.road.crowded = true;
   client.ask(subscribe({ channel: "klines", symbol: "BTC-PERP", interval: "1s" }));

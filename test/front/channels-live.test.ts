@@ -63,6 +63,7 @@ test("over the real server too, what is published and what is sent keep their or
   road.describe({ [BTC]: { bids: [[100, 1000]] } });
   const market = await opening;
   let server: Server | null = null;
+  const log = { error: assert.fail, warn: assert.fail };
   const channels = new Channels({
     road,
     market,
@@ -72,8 +73,8 @@ test("over the real server too, what is published and what is sent keep their or
     trade: () => assert.fail("nobody trades"),
     now: Date.now,
     limits: null,
+    log,
   });
-  const log = { error: assert.fail, warn: assert.fail };
   const onCall = (): void => assert.fail("no call was made");
   server = await listen({ host: "127.0.0.1", port: 0, socketPath: "/v1/ws", onCall, sockets: channels, log });
   try {

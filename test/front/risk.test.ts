@@ -144,6 +144,7 @@ async function open() {
     trade: assert.fail,
     now,
     limits: null,
+    log: { error: assert.fail, warn: assert.fail },
   });
   return { road, market, connect: () => new ScriptedClient(hub, channels) };
 }

@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import { OrderPlaced, type SymbolSummary, Traded } from "../../src/core/messages.ts";
 import type { Message } from "../../src/core/shape.ts";
 import { BUY, type Permission, SELL } from "../../src/core/words.ts";
@@ -22,6 +23,8 @@ export interface Exchange {
   hub: Hub;
   /** What sockets have asked to trade: op, params and account. The test answers. */
   trades: { op: string; params: unknown; accountId: number; answer: Answer }[];
+  /** Errors. */
+  logged: string[];
   connect(): ScriptedClient;
 }
 
@@ -69,7 +72,7 @@ export async function open(
   states: Record<number, Partial<SymbolSummary>> = {},
   symbols?: string[],
   limits: Limits | null = null,
-  candles: StreamHistory["candles"] = () => [],
+  history: Partial<StreamHistory> = {},
 ): Promise<Exchange> {
   const road = new ScriptedRoad(symbols);
   const now = (): number => road.time;
@@ -79,17 +82,19 @@ export async function open(
   const hub = new Hub();
   const publish = (topic: string, text: string): void => hub.publish(topic, text);
   const trades: Exchange["trades"] = [];
+  const logged: string[] = [];
   const channels = new Channels({
     road,
     market,
-    history: { candles, fillsOf: () => ({ data: [], nextCursor: null }) },
+    history: { candles: () => [], fillsOf: () => ({ data: [], nextCursor: null }), ...history },
     publish,
     authenticate,
     trade: (op, params, { accountId }, answer) => void trades.push({ op, params, accountId, answer }),
     now,
     limits,
+    log: { error: (_, message) => void logged.push(message), warn: assert.fail },
   });
-  return { road, market, channels, hub, trades, connect: () => new ScriptedClient(hub, channels) };
+  return { road, market, channels, hub, trades, logged, connect: () => new ScriptedClient(hub, channels) };
 }
 
 export const subscribe = (...channels: object[]): object => ({ op: "subscribe", id: 1, channels });
