@@ -236,9 +236,9 @@ export class LedgerActor implements Actor {
       type: LedgerDescription.code,
       state: {
         next: to < largest ? to : null,
-        accounts: [...addressOfAccount].slice(from, to),
-        sessions: [...sessions.values()].slice(from, to),
-        keys: [...keys.values()].slice(from, to),
+        accounts: rowsBetween(addressOfAccount, from, to),
+        sessions: rowsBetween(sessions.values(), from, to),
+        keys: rowsBetween(keys.values(), from, to),
       },
     });
   }
@@ -291,4 +291,15 @@ export class LedgerActor implements Actor {
     this.state.apply(event, turn.time);
     turn.emit(event);
   }
+}
+
+/** Without a copy of all rows for each page. */
+function rowsBetween<T>(rows: Iterable<T>, from: number, to: number): T[] {
+  const found: T[] = [];
+  let at = 0;
+  for (const row of rows) {
+    if (at >= to) break;
+    if (at++ >= from) found.push(row);
+  }
+  return found;
 }
