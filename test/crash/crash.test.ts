@@ -8,7 +8,8 @@ const KILLS = 8;
 test("a server that is killed under load has lost nothing that it acknowledged", async (t) => {
   const seed = takeSeed("crash.test");
   // Small segments and eager snapshots: crashes fall into every part of the storage's work.
-  const environments = [{ PERPD_SEGMENT_BYTES: "65536", PERPD_SNAPSHOT_INTERVAL_MS: "100" }];
+  const eager = { PERPD_SEGMENT_BYTES: "65536", PERPD_SNAPSHOT_INTERVAL_MS: "100" };
+  const environments = [eager, { ...eager, PERPD_WORKERS: "3" }];
   const { kills, acknowledged, findings } = await crashAgainAndAgain({ kills: KILLS, seed, environments });
   t.diagnostic(`${kills} kills, ${acknowledged} acknowledged`);
   assert.deepEqual(findings.all, []);

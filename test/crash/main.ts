@@ -5,9 +5,10 @@ import { crashAgainAndAgain } from "./harness.ts";
 
 /**
  * All on one data folder; each start with the settings that it would have, or with small segments and eager snapshots, so
- * that crashes fall into every part of the storage's work.
+ * that crashes fall into every part of the storage's work, and with its actors on one thread or on several.
  */
-const ENVIRONMENTS = [{}, { PERPD_SEGMENT_BYTES: "65536", PERPD_SNAPSHOT_INTERVAL_MS: "100" }];
+const EAGER = { PERPD_SEGMENT_BYTES: "65536", PERPD_SNAPSHOT_INTERVAL_MS: "100" };
+const ENVIRONMENTS = [{}, EAGER, { ...EAGER, PERPD_WORKERS: "3" }];
 
 const kills = Number(process.argv[2] ?? 200);
 if (!Number.isInteger(kills) || kills < 1) {
