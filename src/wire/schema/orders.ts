@@ -132,7 +132,7 @@ export const PlaceOrderBody = object({
   maxSlippage: Type.Optional(
     Decimal(
       "MARKET orders: trade no further than this share of the best price away from it, and never further than the price " +
-        "band; what is left expires.",
+        "band; what is left expires. 0.000001 to 1, in steps of 0.000001.",
       "0.005",
     ),
   ),
