@@ -2,10 +2,15 @@
 export class Pulse {
   private readonly timer: NodeJS.Timeout;
   private asked = false;
+  private end: NodeJS.Immediate | undefined;
 
   constructor(deadAfterMs: number, ask: () => void, giveUp: () => void) {
     this.timer = setTimeout(() => {
-      if (this.asked) return giveUp();
+      if (this.asked) {
+        // A program that was held up itself finds only behind its timers what has come meanwhile.
+        this.end = setImmediate(giveUp);
+        return;
+      }
       this.asked = true;
       this.timer.refresh();
       ask();
@@ -14,12 +19,14 @@ export class Pulse {
 
   /** Something has come. */
   beat(): void {
+    clearImmediate(this.end);
     this.asked = false;
     this.timer.refresh();
   }
 
   /** Nothing may come behind this. */
   stop(): void {
+    clearImmediate(this.end);
     clearTimeout(this.timer);
   }
 }
