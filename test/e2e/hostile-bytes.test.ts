@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { ERRORS } from "../../src/front/errors.ts";
-import { type RawAnswer, sendRaw } from "../front/raw.ts";
+import { type RawAnswer, sendAstray, sendRaw } from "../front/raw.ts";
 import { startServer, type TestServer } from "./support/server.ts";
 import { leavesUntouched, openTarget, type Target } from "./support/untouched.ts";
 
@@ -97,7 +97,7 @@ test("malformed requests are refused, and none of them runs", () =>
       "a line without an end": "x".repeat(10_000),
       "empty lines": "\r\n".repeat(100),
     };
-    const answers = await Promise.all(Object.values(hostile).map((text) => sendRaw(server.port, text)));
+    const answers = await Promise.all(Object.values(hostile).map((text) => sendAstray(server.port, text)));
     for (const [i, what] of Object.keys(hostile).entries()) checkRefused(what, answers[i] as RawAnswer);
   }));
 
@@ -113,7 +113,7 @@ test("what is refused does not hide a second request", () =>
       "behind a body too large": `POST /v1/orders HTTP/1.1\r\nHost: x\r\nContent-Length: 70000\r\n\r\n${hidden}`,
       "in the query": `GET /v1/time?x=%0d%0a${encodeURIComponent(hidden)} HTTP/1.1\r\nHost: x\r\n\r\n`,
     };
-    const answers = await Promise.all(Object.values(covers).map((text) => sendRaw(server.port, text)));
+    const answers = await Promise.all(Object.values(covers).map((text) => sendAstray(server.port, text)));
     for (const [i, what] of Object.keys(covers).entries()) checkRefused(what, answers[i] as RawAnswer);
   }));
 
@@ -122,7 +122,7 @@ test("a client that goes in the middle of its request has done nothing, or all o
   await leavesUntouched(target, async () => {
     await Promise.all(
       Array.from({ length: 40 }, (_, i) =>
-        sendRaw(server.port, text.slice(0, Math.floor(((text.length - 1) * i) / 40))),
+        sendAstray(server.port, text.slice(0, Math.floor(((text.length - 1) * i) / 40))),
       ),
     );
   });

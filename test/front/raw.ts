@@ -8,14 +8,22 @@ export interface RawAnswer {
 
 /** How long an open connection must stay silent before it counts as left open. */
 const SILENCE_MS = 250;
+/** Generous: what is due comes long before. */
+const DEADLINE_MS = 15_000;
 
-/** Sends the bytes (latin1) as they are, and listens until the server closes or falls silent. */
-export const sendRaw = (port: number, ...parts: string[]): Promise<RawAnswer> => listenFor(SILENCE_MS, port, parts);
+/** Sends the bytes (latin1) as they are, and listens until the server closes, or has answered and falls silent. */
+export const sendRaw = (port: number, ...parts: string[]): Promise<RawAnswer> =>
+  listenFor(DEADLINE_MS, SILENCE_MS, port, parts);
+
+/** The same, of what may well not be answered: silence from the beginning counts, too. */
+export const sendAstray = (port: number, ...parts: string[]): Promise<RawAnswer> =>
+  listenFor(SILENCE_MS, SILENCE_MS, port, parts);
 
 /** The same, until the server closes. */
-export const sendAndWait = (port: number, ...parts: string[]): Promise<RawAnswer> => listenFor(15_000, port, parts);
+export const sendAndWait = (port: number, ...parts: string[]): Promise<RawAnswer> =>
+  listenFor(DEADLINE_MS, DEADLINE_MS, port, parts);
 
-function listenFor(silenceMs: number, port: number, parts: string[]): Promise<RawAnswer> {
+function listenFor(firstMs: number, silenceMs: number, port: number, parts: string[]): Promise<RawAnswer> {
   return new Promise((resolve) => {
     let text = "";
     const socket = connect(port, "127.0.0.1");
@@ -25,18 +33,22 @@ function listenFor(silenceMs: number, port: number, parts: string[]): Promise<Ra
       socket.destroy();
       resolve({ text, closed });
     };
-    const listen = () => {
+    const listen = (ms: number) => {
       clearTimeout(timer);
-      timer = setTimeout(() => finish(false), silenceMs);
+      timer = setTimeout(() => {
+        const before = text;
+        // If this process was held up, what has come meanwhile is read first.
+        setImmediate(() => before === text && !socket.closed && finish(false));
+      }, ms);
     };
     socket.on("data", (bytes) => {
       text += bytes.toString("latin1");
-      listen();
+      listen(silenceMs);
     });
     socket.on("close", () => finish(true));
     socket.on("error", () => {});
     for (const part of parts) socket.write(Buffer.from(part, "latin1"));
-    listen();
+    listen(firstMs);
   });
 }
 

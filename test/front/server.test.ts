@@ -4,7 +4,7 @@ import { WebSocket } from "ws";
 import type { Call } from "../../src/front/call.ts";
 import { listen, type Server } from "../../src/front/server.ts";
 import type { Socket } from "../../src/front/sockets.ts";
-import { bodyOf, sendAndWait, sendRaw, statusOf } from "./raw.ts";
+import { bodyOf, sendAndWait, sendAstray, sendRaw, statusOf } from "./raw.ts";
 
 const CRLF = "\r\n";
 const request = (head: string[], body = ""): string => `${head.join(CRLF)}${CRLF}${CRLF}${body}`;
@@ -106,14 +106,14 @@ const HOSTILE: [name: string, bytes: string][] = [
 ];
 for (const [name, bytes] of HOSTILE) {
   test(`refused and closed: ${name}`, async () => {
-    const raw = await sendRaw(server.port, bytes);
+    const raw = await sendAndWait(server.port, bytes);
     assert.equal(statusOf(raw), 400);
     assert.equal(bodyOf(raw)?.code, "BAD_REQUEST");
     assert.equal(raw.closed, true);
     assert.deepEqual(handled, []);
   });
   test(`a request hidden behind it does not run: ${name}`, async () => {
-    const raw = await sendRaw(server.port, bytes + request(["GET /hidden HTTP/1.1", "Host: h"]));
+    const raw = await sendAndWait(server.port, bytes + request(["GET /hidden HTTP/1.1", "Host: h"]));
     assert.equal(raw.closed, true);
     assert.deepEqual(handled, []);
   });
@@ -134,7 +134,7 @@ const REFUSED_BELOW: [name: string, status: number, bytes: string][] = [
 ];
 for (const [name, status, bytes] of REFUSED_BELOW) {
   test(`refused below the application: ${name}`, async () => {
-    const raw = await sendRaw(server.port, bytes);
+    const raw = await sendAndWait(server.port, bytes);
     assert.deepEqual([statusOf(raw), raw.closed, handled], [status, true, []]);
   });
 }
@@ -152,7 +152,7 @@ const STUCK: [name: string, bytes: string][] = [
 ];
 for (const [name, bytes] of STUCK) {
   test(`never handled: ${name}`, async () => {
-    const raw = await sendRaw(server.port, bytes, request(["GET /hidden HTTP/1.1", "Host: h"]));
+    const raw = await sendAstray(server.port, bytes, request(["GET /hidden HTTP/1.1", "Host: h"]));
     assert.notEqual(Math.floor(statusOf(raw) / 100), 2);
     assert.deepEqual(handled, []);
   });
@@ -164,7 +164,10 @@ test("the server lives after all of this", async () => {
 });
 
 test("a body over the limit is refused by its announced length, sent or not", async () => {
-  const announced = await sendRaw(server.port, request(["POST /a HTTP/1.1", "Host: h", "Content-Length: 10000000"]));
+  const announced = await sendAndWait(
+    server.port,
+    request(["POST /a HTTP/1.1", "Host: h", "Content-Length: 10000000"]),
+  );
   assert.deepEqual([statusOf(announced), bodyOf(announced)?.code, announced.closed], [413, "BODY_TOO_LARGE", true]);
   const sent = await fetch(`http://127.0.0.1:${server.port}/a`, { method: "POST", body: "x".repeat(200_000) });
   assert.equal(sent.status, 413);
@@ -210,7 +213,8 @@ test("HEAD has the headers of GET and no body", async () => {
 });
 
 test("a client that leaves before its answer does no harm", async () => {
-  const raw = sendRaw(server.port, request(["GET /late HTTP/1.1", "Host: h"]), request(["GET /a HTTP/1.1", "Host: h"]));
+  const late = request(["GET /late HTTP/1.1", "Host: h"]);
+  const raw = sendAndWait(server.port, late, request(["GET /a HTTP/1.1", "Host: h"]));
   // Two at once on one connection, the first unanswered: uWebSockets.js closes it.
   assert.deepEqual(await raw, { text: "", closed: true });
   const next = await sendRaw(server.port, request(["GET /a HTTP/1.1", "Host: h"]));

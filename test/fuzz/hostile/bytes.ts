@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { connect } from "node:net";
 import { Random } from "../../e2e/support/random.ts";
-import { sendRaw } from "../../front/raw.ts";
+import { sendAstray } from "../../front/raw.ts";
 import type { Stage } from "../stage.ts";
 import { mutateText } from "./strange.ts";
 import { Victim } from "./victim.ts";
@@ -82,7 +82,7 @@ export const BYTES: Stage = {
       let sent = 0;
       const send = async (text: string) => {
         const listens = sent++ % LISTENS_EVERY === 0;
-        checkStatuses(text, listens ? (await sendRaw(port, text)).text : await sendAndHangUp(port, text));
+        checkStatuses(text, listens ? (await sendAstray(port, text)).text : await sendAndHangUp(port, text));
       };
       const random = new Random(seed);
       const half = Math.ceil(runs / 2);
