@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { Page, Transfer } from "../../src/client/types.ts";
 import { startServer, type TestServer } from "./support/server.ts";
-import { FAUCET_CAP, Operator, openTrader } from "./support/trader.ts";
+import { FAUCET_CAP, Operator, openTrader, type Trader } from "./support/trader.ts";
 import { until } from "./support/wait.ts";
 
 const ADDRESS = "0x8ba1f109551bD432803012645Ac136ddd64DBA72";
@@ -111,21 +111,10 @@ test("a withdrawal debits, waits, is sent and completed, once per reference", as
   });
   assert.equal((await alice.balance()).walletBalance, "599.5");
 
-  const seen = new Map<string, Transfer>();
-  await until("the withdrawal to be completed", async () => {
-    const { data } = await alice.get<Page<Transfer>>("/account/withdrawals");
-    assert.equal(data.length, 1);
-    const [transfer] = data as [Transfer];
-    seen.set(transfer.status, transfer);
-    return transfer.status === "COMPLETED";
-  });
-  assert.deepEqual([...seen.keys()], ["PENDING", "SENT", "COMPLETED"]);
-  const sent = seen.get("SENT");
+  const seen = await watch(alice, transferId);
   const completed = seen.get("COMPLETED");
-  assert.match(sent?.txHash ?? "", /^0x[0-9a-f]{64}$/);
-  assert.equal(completed?.txHash, sent?.txHash);
-  assert.ok(completed !== undefined && sent !== undefined && completed.updatedAt > sent.updatedAt);
-  assert.equal(completed.createdAt, createdAt);
+  assert.deepEqual([completed?.createdAt, completed?.amount], [createdAt, "400.5"]);
+  assert.equal((await alice.get<Page<Transfer>>("/account/withdrawals")).data.length, 1);
 
   const again = await alice.call<Transfer>(200, "POST", "/account/withdraw", body);
   assert.deepEqual(again, { ...completed, duplicate: true });
@@ -135,6 +124,35 @@ test("a withdrawal debits, waits, is sent and completed, once per reference", as
   await alice.deposit("400.5", "out");
   assert.equal((await alice.balance()).walletBalance, "1000");
 });
+
+test("a withdrawal is pending, then sent under a hash, then completed", async () => {
+  const alice = await openTrader(server, "1000");
+  // One that a machine that was held up has not seen at every stage is followed by another.
+  const seen = await until("a withdrawal that is seen at every stage", async () => {
+    const body = { asset: "USDC", amount: "1", address: ADDRESS };
+    const { transferId } = await alice.call<Transfer>(201, "POST", "/account/withdraw", body);
+    const stages = await watch(alice, transferId);
+    return stages.size === 3 && stages;
+  });
+  assert.deepEqual([...seen.keys()], ["PENDING", "SENT", "COMPLETED"]);
+  const [sent, completed] = [seen.get("SENT"), seen.get("COMPLETED")];
+  assert.match(sent?.txHash ?? "", /^0x[0-9a-f]{64}$/);
+  assert.equal(completed?.txHash, sent?.txHash);
+  assert.ok(completed !== undefined && sent !== undefined && completed.updatedAt > sent.updatedAt);
+});
+
+/** The withdrawal at each status that was seen until it was completed. */
+async function watch(trader: Trader, transferId: string): Promise<Map<string, Transfer>> {
+  const seen = new Map<string, Transfer>();
+  await until("the withdrawal to be completed", async () => {
+    const { data } = await trader.get<Page<Transfer>>("/account/withdrawals?limit=1");
+    const [transfer] = data as [Transfer];
+    assert.equal(transfer.transferId, transferId);
+    seen.set(transfer.status, transfer);
+    return transfer.status === "COMPLETED";
+  });
+  return seen;
+}
 
 test("no more is withdrawn than is free, and unrealised gains are not", async () => {
   const [alice, market] = await Promise.all([openTrader(server, "10000"), openTrader(server, "1000000")]);

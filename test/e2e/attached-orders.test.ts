@@ -3,7 +3,7 @@ import { after, before, beforeEach, test } from "node:test";
 import type { NewOrder, Order } from "../../src/client/types.ts";
 import { startServer, type TestServer } from "./support/server.ts";
 import { Operator, openTrader, Trader } from "./support/trader.ts";
-import { until } from "./support/wait.ts";
+import { inTime, until } from "./support/wait.ts";
 
 let server: TestServer;
 let operator: Operator;
@@ -82,8 +82,10 @@ test("a take-profit and a stop wait for what has filled, survive kill -9, and on
 });
 
 test("a GTD order ends at its time, to whoever looks", async () => {
-  const goodTillDate = Date.now() + 1500;
-  const placed = await alice.buy("0.1", "64000", { timeInForce: "GTD", goodTillDate });
+  const [placed, goodTillDate] = await inTime(1500, async (time) => [
+    await alice.buy("0.1", "64000", { timeInForce: "GTD", goodTillDate: time }),
+    time,
+  ]);
   assert.deepEqual([placed.status, placed.goodTillDate, placed.timeInForce], ["NEW", goodTillDate, "GTD"]);
   const ended = await until("the order to expire", async () => {
     const order = await alice.order(placed.orderId);

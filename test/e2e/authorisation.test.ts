@@ -11,7 +11,7 @@ import { OPERATOR_TOKEN, startServer, type TestServer } from "./support/server.t
 import { SocketClient, type SocketMessage } from "./support/socket.ts";
 import { openTrader, type Trader } from "./support/trader.ts";
 import { leavesUntouched, openTarget, type Target } from "./support/untouched.ts";
-import { until } from "./support/wait.ts";
+import { inTime, until } from "./support/wait.ts";
 import { login } from "./support/wallet.ts";
 
 /**
@@ -160,8 +160,8 @@ before(async () => {
   only = { READ: await make(["READ"]), TRADE: await make(["TRADE"]), WITHDRAW: await make(["WITHDRAW"]) };
   revoked = await make(ALL);
   await alice.call(200, "DELETE", `/auth/keys/${revoked.apiKey}`);
-  const expiresAt = Date.now() + 300;
-  expired = await make(ALL, { expiresAt });
+  const [brief, expiresAt] = await inTime(300, async (time) => [await make(ALL, { expiresAt: time }), time]);
+  expired = brief;
   await until("the key's end", () => Date.now() > expiresAt);
   const again = await login(server.url, alice.privateKey);
   await new Api(server.url, again.token).call(200, "POST", "/auth/logout");

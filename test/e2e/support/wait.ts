@@ -15,4 +15,19 @@ export async function until<T>(
   }
 }
 
+/**
+ * Does what only works before a time that comes soon, so many milliseconds from now; where that time came first, since the
+ * machine was held up, once more with one twice as far off.
+ */
+export async function inTime<T>(soonMs: number, act: (time: number) => Promise<T>): Promise<T> {
+  for (let ms = soonMs; ; ms *= 2) {
+    const time = Date.now() + ms;
+    try {
+      return await act(time);
+    } catch (error) {
+      if (Date.now() < time || ms > DEADLINE_MS) throw error;
+    }
+  }
+}
+
 export const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
