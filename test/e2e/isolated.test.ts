@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
 import type { ErrorBody, MarginMode, Position } from "../../src/client/types.ts";
+import { assertUnchanged } from "./support/funding.ts";
 import { startServer, type TestServer } from "./support/server.ts";
 import { Operator, openTrader, Trader } from "./support/trader.ts";
 import { until } from "./support/wait.ts";
@@ -188,6 +189,7 @@ test("liquidated by its own margin: the rest of the account stays, and says noth
 });
 
 test("mode and margin survive kill -9", async () => {
+  const since = Date.now();
   await openIsolated();
   const moved = await moveMargin("123.456789");
   const balance = await alice.balance();
@@ -196,7 +198,7 @@ test("mode and margin survive kill -9", async () => {
     await server.start();
     alice = new Trader(server.url, alice.token ?? "", alice.accountId, alice.address, alice.privateKey);
     operator = new Operator(server);
-    assert.deepEqual(await alice.position(), moved);
+    assertUnchanged(since, await alice.position(), moved);
     assert.deepEqual(
       { ...(await alice.balance()), updatedAt: 0, sequence: 0 },
       { ...balance, updatedAt: 0, sequence: 0 },
