@@ -4,7 +4,7 @@ import { Api } from "../e2e/support/api.ts";
 import { mayHaveSettled } from "../e2e/support/funding.ts";
 import { Random } from "../e2e/support/random.ts";
 import { OPERATOR_TOKEN, TestServer } from "../e2e/support/server.ts";
-import { pause } from "../e2e/support/wait.ts";
+import { pause, until } from "../e2e/support/wait.ts";
 import { login, newPrivateKey } from "../e2e/support/wallet.ts";
 import { indexPriceOf, type Load, runClient, setLeverage, transfer } from "./load.ts";
 import { AccountModel, Findings, ISOLATED_SYMBOL, SYMBOLS } from "./model.ts";
@@ -13,6 +13,8 @@ import { verifyAll } from "./verify-exchange.ts";
 const ACCOUNTS = 6;
 const CLIENTS_PER_ACCOUNT = 3;
 const FUNDS = "500000";
+/** A server is not killed before it has answered so much since its start, however slow the machine is. */
+export const LEAST_LOAD = 20;
 
 export interface CrashOptions {
   kills: number;
@@ -73,6 +75,7 @@ export async function crashAgainAndAgain(options: CrashOptions): Promise<CrashRe
     findings.other.push(`${(error as Error).stack}\n${server.stderr.slice(-2000)}`);
     return { kills: 0, acknowledged: load.acknowledged, findings };
   } finally {
+    load.stopping = true;
     await server.dispose();
   }
 }
@@ -122,6 +125,8 @@ async function runRound(
     Array.from({ length: CLIENTS_PER_ACCOUNT }, (_, i) => runClient(load, account, i === 0)),
   );
   const prices = movePrices(load);
+  const begun = load.acknowledged;
+  await until("load", () => load.acknowledged >= begun + LEAST_LOAD);
   await pause(random.between(20, 700));
   if (ending === "LOAD" || ending === "RECOVERY") await server.kill();
   if (ending === "TERM") {

@@ -50,10 +50,10 @@ async function openSocket(trader: Trader): Promise<SocketClient> {
   return client;
 }
 
-/** Sends everything in one write, so that the front reads it in one go; the answers by id. */
+/** Sends everything at once: the front has read too much before the first answer can come. The answers by id. */
 async function burst(client: SocketClient, requests: { op: string; id: string; params: object }[]) {
   const from = client.messages.length;
-  for (const request of requests) client.send(request);
+  client.sendAtOnce(requests);
   const answers = new Map<string, SocketMessage & { status?: number; result?: { canceled: number; data: Order[] } }>();
   await until("every answer of the burst", () => {
     for (const message of client.messages.slice(from)) answers.set(String(message.id), message);

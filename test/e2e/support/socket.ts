@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import type { Socket } from "node:net";
 import type WebSocket from "ws";
 import type { ChannelMessage, ChannelRequest } from "../../../src/client/types.ts";
 import { DocumentedWebSocket } from "./documented-messages.ts";
@@ -70,6 +71,14 @@ export class SocketClient {
 
   send(message: object | string | Buffer): void {
     this.socket.send(typeof message === "string" || Buffer.isBuffer(message) ? message : JSON.stringify(message));
+  }
+
+  /** Sends them in one write, so that the exchange finds all of them when it reads the first. */
+  sendAtOnce(messages: readonly object[]): void {
+    const { _socket: line } = this.socket as unknown as { _socket: Socket };
+    line.cork();
+    for (const message of messages) this.send(message);
+    line.uncork();
   }
 
   /** Sends a message with an id of its own; resolves with the reply, which may be an error. */
