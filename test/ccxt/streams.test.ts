@@ -466,8 +466,10 @@ test("when a connection is lost whoever waits is told, and fills of meanwhile co
 test("when a connection is lost whoever waits for an order is told, and the next order goes through", async (t) => {
   const program = await open(t);
   await program.cancelAllOrdersWs(BTC);
-  const waiting = program.createOrderWs(BTC, "limit", "buy", 0.1, 63000, { timeInForce: "IOC" });
   const client = connectionOf(program);
+  // The answer is not read, however early it comes.
+  client.connection.pause();
+  const waiting = program.createOrderWs(BTC, "limit", "buy", 0.1, 63000, { timeInForce: "IOC" });
   await until("the request", () => Object.keys(client.subscriptions).some((name) => name.startsWith("request:")));
   client.connection.terminate();
   await assert.rejects(waiting, { name: "NetworkError" });

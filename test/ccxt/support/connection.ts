@@ -4,7 +4,7 @@ import type { perpd } from "../../../src/ccxt/index.ts";
 import { until } from "../../e2e/support/wait.ts";
 
 /** A program's WebSocket. */
-export function connectionOf(program: perpd): SocketClient & { connection: { terminate(): void } } {
+export function connectionOf(program: perpd): SocketClient & { connection: { pause(): void; terminate(): void } } {
   const [client] = Object.values(program.clients as Dict);
   return client;
 }

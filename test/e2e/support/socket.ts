@@ -26,7 +26,7 @@ export interface SocketMessage {
   prevSequence?: number | null;
 }
 
-const DEADLINE_MS = 20_000;
+const DEADLINE_MS = 60_000;
 
 /** A WebSocket client that keeps every message. One that asyncapi.json does not allow fails the test. */
 export class SocketClient {

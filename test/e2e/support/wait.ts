@@ -1,5 +1,5 @@
 /** Generous: a test fails by it only when what it waits for does not come. */
-const DEADLINE_MS = 20_000;
+const DEADLINE_MS = 60_000;
 
 /** Looks again and again until `look` answers something other than undefined or false. */
 export async function until<T>(
