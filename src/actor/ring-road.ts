@@ -33,8 +33,12 @@ export const MAX_PENDING = 65_536;
  */
 const COMMANDS_PER_RING = 16;
 
-/** With more requests on their way the front has always something to do: nothing is gained by looking for answers. */
-const MAX_LOOKED_FOR = 64;
+/**
+ * With fewer or more requests on their way the front does not look for answers: a single one passes threads that want the
+ * processor that it would look on, and with many there is always something to do.
+ */
+const LEAST_LOOKED_FOR = 2;
+const MOST_LOOKED_FOR = 64;
 
 /** Also those that are only tried. Refused as overload while cancels, closing and prices still go through. */
 const NEW_ORDERS: ReadonlySet<number> = new Set([
@@ -268,7 +272,7 @@ export class RingRoad implements Road {
   private readonly ringWorkers = (): void => {
     this.ringing = false;
     for (const lane of this.lanes) if (lane.unannounced > 0) announce(lane);
-    if (this.lookMs === 0 || this.pendingCount === 0 || this.pendingCount > MAX_LOOKED_FOR) return;
+    if (this.lookMs === 0 || !this.isWorthLooking) return;
     this.lookUntil = performance.now() + this.lookMs;
     if (this.isLooking) return;
     this.isLooking = true;
@@ -276,10 +280,13 @@ export class RingRoad implements Road {
     setImmediate(this.look);
   };
 
+  private get isWorthLooking(): boolean {
+    return this.pendingCount >= LEAST_LOOKED_FOR && this.pendingCount <= MOST_LOOKED_FOR;
+  }
+
   private readonly look = (): void => {
     if (this.handOutAll()) this.lookUntil = performance.now() + this.lookMs;
-    const { pendingCount } = this;
-    if (pendingCount > 0 && pendingCount <= MAX_LOOKED_FOR && performance.now() < this.lookUntil) {
+    if (this.isWorthLooking && performance.now() < this.lookUntil) {
       setImmediate(this.look);
       return;
     }

@@ -67,23 +67,37 @@ test("without room on the disk amendments are turned away, too, be it in a batch
   assert.equal(ask(make(OrderBatch, { items: [make(CancelOrder)] })), true);
 });
 
-test("the front looks for an answer by itself at first", async () => {
+test("the front looks for answers by itself at first, while there is more than one to come", async () => {
   const { road, frontBell, ask, answer, count } = openRoad(64, 60_000);
   road.startAt(0);
-  for (const requestId of [1, 2]) {
+  for (const round of [0, 1]) {
+    const requestId = 2 * round + 1;
+    ask(make(CancelOrder));
     ask(make(CancelOrder));
     await turns(1);
     assert.ok(!frontBell.isAwaited);
     answer(requestId);
     await turns(2);
-    assert.deepEqual(count(), { answers: requestId, knocks: 0 });
-    assert.ok(frontBell.isAwaited, "nobody waits for anything any more");
+    assert.deepEqual(count(), { answers: requestId, knocks: round });
+    assert.ok(frontBell.isAwaited, "whoever answers the other one wakes it");
+    answer(requestId + 1);
+    road.drain();
+    assert.deepEqual(count(), { answers: requestId + 1, knocks: round + 1 });
   }
+});
+
+test("for a single answer it does not look", async () => {
+  const { road, frontBell, ask } = openRoad(64, 60_000);
+  road.startAt(0);
+  ask(make(CancelOrder));
+  await turns(2);
+  assert.ok(frontBell.isAwaited);
 });
 
 test("the front that has looked for long enough is woken", async () => {
   const { road, frontBell, ask, answer, count } = openRoad(64, 0.01);
   road.startAt(0);
+  ask(make(CancelOrder));
   ask(make(CancelOrder));
   await turns(1);
   do await turns(1);
