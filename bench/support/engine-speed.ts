@@ -6,7 +6,7 @@ import type { OrderStream } from "./stream.ts";
 export type MakeEngine = (stream: OrderStream) => Engine;
 
 /**
- * Operations a second once the book is filled: of one pass over the stream, or of as many as take `leastSeconds` together,
+ * Operations a second once the book is filled and what is not timed is over: of one pass over the stream, or of as many as take `leastSeconds` together,
  * so that a fast engine is not measured in a shorter moment than a slow one.
  */
 export function rate(make: MakeEngine, stream: OrderStream, leastSeconds = 0): number {
@@ -15,19 +15,19 @@ export function rate(make: MakeEngine, stream: OrderStream, leastSeconds = 0): n
   do {
     const engine = filled(make, stream);
     const from = performance.now();
-    for (let i = stream.prefill; i < stream.length; i++) engine.run(i);
+    for (let i = stream.timedFrom; i < stream.length; i++) engine.run(i);
     seconds += (performance.now() - from) / 1e3;
     passes++;
     engine.fills.mustEqual(stream.fills, engine.name);
   } while (seconds < leastSeconds);
-  return (passes * (stream.length - stream.prefill)) / seconds;
+  return (passes * (stream.length - stream.timedFrom)) / seconds;
 }
 
 /** In a pass of its own, since looking at the clock costs about as much as an order does. */
 export function latency(make: MakeEngine, stream: OrderStream): Latency {
   const histogram = newHistogram();
   const engine = filled(make, stream);
-  for (let i = stream.prefill; i < stream.length; i++) {
+  for (let i = stream.timedFrom; i < stream.length; i++) {
     const from = performance.now();
     engine.run(i);
     histogram.recordValue((performance.now() - from) * 1e6);
@@ -40,5 +40,6 @@ function filled(make: MakeEngine, stream: OrderStream): Engine {
   const engine = make(stream);
   for (let i = 0; i < stream.prefill; i++) engine.run(i);
   collectGarbage();
+  for (let i = stream.prefill; i < stream.timedFrom; i++) engine.run(i);
   return engine;
 }

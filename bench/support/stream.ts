@@ -6,8 +6,10 @@ import { PlainBook } from "./plain-book.ts";
 /** A stream of operations in columns, the same for every engine. */
 export interface OrderStream {
   readonly name: string;
-  /** Adds that build the book before the clock starts. */
+  /** Adds that build the book. */
   readonly prefill: number;
+  /** The first operation that is timed. */
+  readonly timedFrom: number;
   readonly length: number;
   /** 1 = a limit order that is added, 0 = a cancel of the order that `target` names by its place among all adds. */
   readonly isAdd: Uint8Array;
@@ -30,7 +32,7 @@ const DRIFT = 0.05;
 
 /**
  * 50 % adds that rest, 42 % cancels of a random live order, 8 % limit orders that cross and take about one resting order
- * each, after `live` orders are there; as many stay. No cancel comes too late.
+ * each, after `live` orders are there; as many stay. No cancel comes too late. `untimed` more of them come first.
  *
  * Most orders stand near the touch: the distance from the mid is s·u/(1−u) ticks, u uniform, which falls off as 1/d² far
  * out, cut at `rangeTicks`; s, the median, is a twentieth of it. Measured books have tails from 1/d^1.6 (Bouchaud, Mézard,
@@ -42,12 +44,15 @@ export function orderStream(
   operations: number,
   rangeTicks: number,
   seed: number,
+  untimed = 0,
 ): OrderStream {
   const random = new Random(seed, name);
-  const length = live + operations;
+  const timedFrom = live + untimed;
+  const length = timedFrom + operations;
   const stream = {
     name,
     prefill: live,
+    timedFrom,
     length,
     isAdd: new Uint8Array(length),
     side: new Uint8Array(length),
