@@ -156,6 +156,11 @@ export class Call {
       response.end(body, this.closing);
       return;
     }
+    // endWithoutBody() closes nothing, whatever it is given.
+    if (this.closing) {
+      response.end("", true);
+      return;
+    }
     if (status !== 204) response.writeHeader("Content-Length", String(Buffer.byteLength(body)));
     response.endWithoutBody();
   }

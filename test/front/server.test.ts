@@ -119,6 +119,20 @@ for (const [name, bytes] of HOSTILE) {
   });
 }
 
+test("a HEAD request that is refused ends its connection, too: what is sent later does not run", async () => {
+  const faults = [
+    ["Content-Length: 0", "Content-Length: 5"],
+    ["Transfer-Encoding: chunked"],
+    ["Content-Length: 65537"],
+  ];
+  for (const fault of faults) {
+    const raw = await sendAndWait(server.port, request(["HEAD /a HTTP/1.1", "Host: h", ...fault]));
+    assert.match(raw.text, /^HTTP\/1\.1 4\d\d .*\r\nConnection: close\r\n.*\r\n\r\n$/s, fault.join());
+    assert.equal(raw.closed, true);
+  }
+  assert.deepEqual(handled, []);
+});
+
 /** Refused by uWebSockets.js itself, with a page of its own. */
 const REFUSED_BELOW: [name: string, status: number, bytes: string][] = [
   ["no Host", 400, request(["GET /a HTTP/1.1", "Accept: */*"])],
