@@ -68,7 +68,8 @@ export class Auth {
     const { apiKey, timestamp, signature, recvWindow, method } = call;
     const text = method + call.path + (call.query === "" ? "" : `?${call.query}`) + call.body;
     const signed = { apiKey, timestamp, signature, recvWindow, text, isRead: method === "GET" || method === "HEAD" };
-    return this.verify(signed, () => call.remoteAddress(), call.startedAt);
+    // Not when the request began: a body may be on its way for longer than its signature is remembered.
+    return this.verify(signed, () => call.remoteAddress(), Date.now());
   }
 
   /** A wallet's session alone: an API key must not be enough to make another one. */
@@ -100,7 +101,7 @@ export class Auth {
 
   private sessionOf(call: Call): Principal {
     if (call.authorization === "") throw new ApiError("UNAUTHENTICATED");
-    return alive(this.credentials.sessionOfHeader(call.authorization), call.startedAt);
+    return alive(this.credentials.sessionOfHeader(call.authorization), Date.now());
   }
 
   private verify(signed: Signed, remoteAddress: () => string, now: TimeMs): Principal {

@@ -224,6 +224,21 @@ test("a signature that changes something counts once; reading may be repeated", 
   auth.principal(signed(key, { timestamp }));
 });
 
+test("a signature counts by when its request is whole, not by when that began", async (t) => {
+  t.mock.timers.enable({ apis: ["Date"], now: Date.now() });
+  const { road, auth } = await start();
+  const key = createKey(road);
+  const order = { method: "POST", target: "/v1/orders", body: "{}", timestamp: Date.now(), recvWindow: "60000" };
+  auth.principal(signed(key, order));
+  t.mock.timers.tick(59_000);
+  // Its head has come, and its body has not.
+  const again = signed(key, order);
+  t.mock.timers.tick(2_000);
+  // Others come meanwhile, and what is too old is forgotten.
+  for (const target of ["/v1/a", "/v1/b"]) auth.principal(signed(key, { method: "POST", target }));
+  assertRefused(() => auth.principal(again), "TIMESTAMP_OUT_OF_WINDOW");
+});
+
 test("what was signed before the server started does not change anything", async () => {
   const { road, auth } = await start();
   const key = createKey(road);
