@@ -188,6 +188,7 @@ export class Channels implements SocketHandlers {
     if (connection.identity !== null && connection.identity.accountId !== identity.accountId)
       throw new SocketRefusal("ALREADY_AUTHENTICATED");
     if (cancelOnDisconnect) principalWith("TRADE", identity);
+    if ([...connection.subscriptions.values()].some(isPrivate)) principalWith("READ", identity);
     connection.identity = identity;
     connection.cancelOnDisconnect = cancelOnDisconnect;
     const { accountId, permissions, expiresAt } = identity;

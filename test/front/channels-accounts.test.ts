@@ -47,6 +47,20 @@ test("private channels need a credential that may read", async () => {
   }
 });
 
+test("who may not read takes over no private channels", async () => {
+  const { connect } = await open();
+  const client = connect();
+  client.say({ op: "auth", token: "alice" });
+  client.say(subscribe({ channel: "balance" }));
+  const [refusal] = client.ask({ op: "auth", id: 1, token: "alice-blind" });
+  assert.deepEqual([refusal.code, refusal.details], ["PERMISSION_DENIED", { required: "READ" }]);
+  // It is still who it was.
+  assert.equal(client.ask(subscribe({ channel: "orders" }))[0].op, "subscribed");
+  client.say({ op: "unsubscribe", channels: [{ channel: "balance" }, { channel: "orders" }] });
+  client.say(subscribe({ channel: "trades", symbol: "BTC-PERP" }));
+  assert.equal(client.ask({ op: "auth", token: "alice-blind" })[0].op, "authenticated");
+});
+
 test("a credential that ends takes its sockets with it, and no others", async () => {
   const { road, channels, connect } = await open();
   const session = connect();
