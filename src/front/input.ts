@@ -110,6 +110,8 @@ function describe(schema: TSchema, value: unknown, errors: TLocalizedValidationE
   const [error] = errors;
   if (error === undefined) return new ApiError("BAD_VALUE");
   const field = fieldName(error.instancePath);
+  // Of very many the validator names each, and ends its list before it says what is wrong with them.
+  if (error.keyword === "boolean") return unknownField(field, schema);
   if (error.keyword === "required")
     return new ApiError("MISSING_FIELD", { field: fieldName(error.instancePath, error.params.requiredProperties[0]) });
   if (field === "") return new ApiError("BAD_TYPE", { message: "The body is a JSON object." });

@@ -204,3 +204,10 @@ const BAD_QUERIES: [query: string, code: ErrorCode, field: string | undefined][]
 for (const [query, code, field] of BAD_QUERIES) {
   test(`refused query: ${query}`, () => assertRefused(() => klines.readQuery(query), code, field, query));
 }
+
+test("fields that no order has are named as such, however many there are", () => {
+  for (const count of [1, 8, 100]) {
+    const unknown = Object.fromEntries(Array.from({ length: count }, (_, i) => [`field${i}`, 1]));
+    assertRefused(() => placeOrder.check({ ...GOOD, ...unknown }), "UNKNOWN_FIELD", "field0", `${count} of them`);
+  }
+});
