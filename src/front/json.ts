@@ -1,6 +1,8 @@
 import { ApiError } from "./errors.ts";
 
 const MAX_DEPTH = 16;
+/** 200 subscriptions with all that they may say are a thousand. What is found wrong with very many would take its time. */
+const MAX_VALUES = 1500;
 
 // Refuses bad UTF-8, and leaves a byte order mark in place for JSON.parse to refuse.
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
@@ -8,7 +10,7 @@ const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 /** Throws a TypeError on what is not valid UTF-8. */
 export const decodeUtf8 = (bytes: ArrayBuffer | Uint8Array): string => utf8.decode(bytes);
 
-/** JSON.parse for text from outside: no deep nesting, no field twice (JSON.parse would let the last one win). */
+/** JSON.parse for text from outside: no deep nesting, not very many values, no field twice (JSON.parse would let the last one win). */
 export function parseJson(text: string): unknown {
   const members = countMembers(text);
   let value: unknown;
@@ -23,6 +25,7 @@ export function parseJson(text: string): unknown {
 }
 
 const QUOTE = 34;
+const COMMA = 44;
 const BACKSLASH = 92;
 const COLON = 58;
 const OPEN_BRACE = 123;
@@ -33,6 +36,7 @@ const CLOSE_BRACKET = 93;
 /** How many `name: value` the text holds: in valid JSON, its colons outside of strings. */
 function countMembers(text: string): number {
   let members = 0;
+  let commas = 0;
   let depth = 0;
   for (let i = 0; i < text.length; i++) {
     switch (text.charCodeAt(i)) {
@@ -41,6 +45,9 @@ function countMembers(text: string): number {
         break;
       case COLON:
         members++;
+        break;
+      case COMMA:
+        if (++commas >= MAX_VALUES) throw new ApiError("BAD_JSON", { message: `More than ${MAX_VALUES} values.` });
         break;
       case OPEN_BRACE:
       case OPEN_BRACKET:

@@ -38,6 +38,14 @@ test("the same name in two objects is fine, and so are colons, quotes and braces
   assert.throws(() => parseJson('{"a":1,"\\u0061":2}'), refused("DUPLICATE_FIELD", "a"));
 });
 
+test("very many values are refused before anybody looks at them; commas in strings are none", () => {
+  const values = (count: number) => Array.from({ length: count }, (_, i) => i);
+  assert.equal((parseJson(JSON.stringify(values(1500))) as unknown[]).length, 1500);
+  assert.throws(() => parseJson(JSON.stringify(values(1501))), refused("BAD_JSON"));
+  assert.throws(() => parseJson(JSON.stringify({ ...values(1501) })), refused("BAD_JSON"));
+  assert.deepEqual(parseJson(JSON.stringify([",".repeat(5000)])), [",".repeat(5000)]);
+});
+
 test("what is no JSON is refused, not guessed", () => {
   const texts = [
     "",
