@@ -1,3 +1,4 @@
+import { ClientIdHash } from "./client-id-hash.ts";
 import { HashedQueue, NO_ROW } from "./hashed-queue.ts";
 
 // The numbers of a row.
@@ -14,6 +15,9 @@ const WIDTH = TEXT + TEXT_NUMBERS;
 
 /** Forgotten in one step, at most. */
 const EXPIRE_AT_ONCE = 1000;
+
+/** One for all symbols of a thread. */
+const hashes = new ClientIdHash();
 
 /** A row as snapshots and pages have it. */
 export interface ClientId {
@@ -44,7 +48,7 @@ export class ClientIds {
   /** The row of an id, for orderId() and bodyHash(), or NO_ROW. */
   find(accountId: number, clientOrderId: string): number {
     const { rows } = this;
-    let row = rows.find(hashClientId(accountId, clientOrderId));
+    let row = rows.find(hashes.of(accountId, clientOrderId));
     while (row !== NO_ROW && !(rows.get(row, ACCOUNT) === accountId && rows.hasText(row, TEXT, clientOrderId)))
       row = rows.findNext(row);
     return row;
@@ -61,7 +65,7 @@ export class ClientIds {
   /** Returns its row. */
   add(accountId: number, clientOrderId: string, orderId: number, bodyHash: number, time: number): number {
     const { rows } = this;
-    const row = rows.append(hashClientId(accountId, clientOrderId));
+    const row = rows.append(hashes.of(accountId, clientOrderId));
     rows.set(row, ACCOUNT, accountId);
     rows.set(row, ORDER_ID, orderId);
     rows.set(row, BODY_HASH, bodyHash);
@@ -134,18 +138,4 @@ export class ClientIds {
       time: rows.get(row, TIME),
     };
   }
-}
-
-const FNV_PRIME = 0x01000193;
-
-/**
- * 32 bits over account and id: FNV-1a, or another hash with another factor (odd), its bits mixed once more (MurmurHash3's
- * finalizer) since it is the lowest ones that choose a bucket.
- */
-export function hashClientId(accountId: number, clientOrderId: string, factor: number = FNV_PRIME): number {
-  let hash = Math.imul(0x811c9dc5 ^ accountId, factor);
-  for (let i = 0; i < clientOrderId.length; i++) hash = Math.imul(hash ^ clientOrderId.charCodeAt(i), factor);
-  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
-  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
-  return hash ^ (hash >>> 16);
 }

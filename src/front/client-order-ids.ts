@@ -1,5 +1,5 @@
 import type { Released, Road } from "../actor/road.ts";
-import { hashClientId } from "../core/client-ids.ts";
+import { ClientIdHash } from "../core/client-id-hash.ts";
 import { HashedQueue, NO_ROW } from "../core/hashed-queue.ts";
 import { ClientIdsPage, OrderPlaced, OrderWaits, type ClientIds as Page, ReadClientIds } from "../core/messages.ts";
 import type { MessageOf } from "../core/shape.ts";
@@ -17,8 +17,6 @@ const TIME = 1;
 const INSTRUMENT = 2;
 const WIDTH = 3;
 
-const CHECK_FACTOR = 0x5bd1e995;
-
 /**
  * Which symbol a client order id was used on. An id stands for one order of its account, whatever the symbol; each
  * symbol remembers its own ids exactly and durably, and this keeps one id from being used on two. A load test leaves
@@ -27,6 +25,8 @@ const CHECK_FACTOR = 0x5bd1e995;
 export class ClientOrderIds {
   /** In the order in which they were first used. */
   private readonly rows = new HashedQueue(WIDTH);
+  private readonly hashes = new ClientIdHash();
+  private readonly checks = new ClientIdHash();
   private now: TimeMs = 0;
 
   private constructor(road: Road) {
@@ -64,8 +64,8 @@ export class ClientOrderIds {
     let row = this.find(accountId, clientOrderId);
     if (row === NO_ROW) {
       this.forget();
-      row = rows.append(hashClientId(accountId, clientOrderId));
-      rows.set(row, CHECK, hashClientId(accountId, clientOrderId, CHECK_FACTOR));
+      row = rows.append(this.hashes.of(accountId, clientOrderId));
+      rows.set(row, CHECK, this.checks.of(accountId, clientOrderId));
     }
     rows.set(row, TIME, time);
     rows.set(row, INSTRUMENT, instrumentId);
@@ -87,9 +87,9 @@ export class ClientOrderIds {
 
   private find(accountId: number, clientOrderId: string): number {
     const { rows } = this;
-    let row = rows.find(hashClientId(accountId, clientOrderId));
+    let row = rows.find(this.hashes.of(accountId, clientOrderId));
     if (row === NO_ROW) return NO_ROW;
-    const check = hashClientId(accountId, clientOrderId, CHECK_FACTOR);
+    const check = this.checks.of(accountId, clientOrderId);
     while (row !== NO_ROW && rows.get(row, CHECK) !== check) row = rows.findNext(row);
     return row;
   }
