@@ -57,6 +57,7 @@ export class LedgerState {
   /** What the cells have been given, five numbers to an account. */
   private given = new Float64Array(1024 * CONTRIBUTION_FIELDS);
   private readonly contribution = { equity: 0, unrealized: 0, initial: 0, positionInitial: 0, maintenance: 0 };
+  private readonly keyCounts = new Map<number, number>();
   /** Deposits of an account on its last day with one. */
   private readonly daily = new Map<number, { day: number; quanta: Quanta }>();
   private readonly dirty = new Map<string, () => { table: string; key: number | string; row: Message | null }>();
@@ -74,6 +75,11 @@ export class LedgerState {
 
   balance(accountId: number): Quanta {
     return accountId < this.balances.length ? this.balances[accountId] : 0;
+  }
+
+  /** How many API keys the account has. */
+  keyCount(accountId: number): number {
+    return this.keyCounts.get(accountId) ?? 0;
   }
 
   /** What the account has been credited on the UTC day of `time`. */
@@ -98,11 +104,12 @@ export class LedgerState {
         this.touch("sessions", event.tokenHash, null);
         break;
       case KeyCreated.code:
-        this.keys.set(event.apiKey, { apiKey: event.apiKey, accountId: event.accountId, record: event.record });
+        this.addKey(event);
         this.touch("keys", event.apiKey, keyRow(must(this.keys.get(event.apiKey), "key")));
         break;
       case KeyRevoked.code:
         this.keys.delete(event.apiKey);
+        this.keyCounts.set(event.accountId, this.keyCount(event.accountId) - 1);
         this.touch("keys", event.apiKey, null);
         break;
       case Deposited.code:
@@ -192,11 +199,9 @@ export class LedgerState {
       case "sessions":
         this.openSession(row as MessageOf<typeof SessionRow>);
         break;
-      case "keys": {
-        const key = row as MessageOf<typeof KeyRow>;
-        this.keys.set(key.apiKey, { apiKey: key.apiKey, accountId: key.accountId, record: key.record });
+      case "keys":
+        this.addKey(row as MessageOf<typeof KeyRow>);
         break;
-      }
       case "transfers":
         this.keepTransfer((row as MessageOf<typeof TransferRow>).transfer);
         break;
@@ -255,6 +260,11 @@ export class LedgerState {
     this.withdrawnQuanta += BigInt(amountQuanta);
     this.credit(accountId, -amountQuanta);
     this.touchTransfer(transferId);
+  }
+
+  private addKey({ apiKey, accountId, record }: Key): void {
+    this.keys.set(apiKey, { apiKey, accountId, record });
+    this.keyCounts.set(accountId, this.keyCount(accountId) + 1);
   }
 
   private updateTransfer(transferId: number, change: Partial<Transfer>): void {

@@ -146,9 +146,8 @@ export class LedgerActor implements Actor {
 
   private createKey(command: MessageOf<typeof CreateKey>, turn: Turn): void {
     const { accountId, apiKey, record } = command;
-    let keys = 0;
-    for (const key of this.state.keys.values()) if (key.accountId === accountId) keys++;
-    if (keys >= MAX_KEYS_PER_ACCOUNT) return refuse(turn, "TOO_MANY_KEYS", "", { limit: MAX_KEYS_PER_ACCOUNT });
+    if (this.state.keyCount(accountId) >= MAX_KEYS_PER_ACCOUNT)
+      return refuse(turn, "TOO_MANY_KEYS", "", { limit: MAX_KEYS_PER_ACCOUNT });
     this.happen(turn, { type: KeyCreated.code, accountId, apiKey, record });
     turn.reply({ type: Done.code });
   }

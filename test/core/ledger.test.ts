@@ -27,7 +27,7 @@ import {
 } from "../../src/core/messages.ts";
 import type { MessageOf } from "../../src/core/shape.ts";
 import { LEDGER, LIMIT } from "../../src/core/words.ts";
-import { DAY_MS, Exchange, LEDGER_SETTINGS, MAX_ACCOUNTS, make, START } from "./support/exchange.ts";
+import { DAY_MS, Exchange, LEDGER_SETTINGS, MAX_ACCOUNTS, make, SnapshotStore, START } from "./support/exchange.ts";
 import { instrument, PLAIN } from "./support/instruments.ts";
 
 const ADDRESS = "0x00000000000000000000000000000000000000aa";
@@ -309,6 +309,21 @@ test("keys belong to their account, and are limited", () => {
   assert.equal(revoke(alice, "k0").type, Done.code);
   assert.equal((revoke(alice, "k0") as MessageOf<typeof Refused>).code, "KEY_NOT_FOUND");
   assert.equal(create(alice, "one more").type, Done.code);
+});
+
+test("an account's keys are counted without a look at everybody else's, also after a snapshot", () => {
+  const bank = new Bank();
+  const alice = bank.open("alice");
+  const create = (apiKey: string) => make(CreateKey, { accountId: alice, apiKey, record: KEY });
+  for (let i = 0; i < 50; i++) bank.do(LEDGER, create(`k${i}`));
+  bank.do(LEDGER, make(RevokeKey, { accountId: alice, apiKey: "k7" }));
+  const store = new SnapshotStore();
+  store.take(bank, LEDGER);
+  const again = new Bank();
+  store.load(again.ledger);
+  again.ledger.state.keys.values = () => assert.fail("all keys are looked at");
+  assert.equal(again.ask(LEDGER, create("last")).type, Done.code);
+  assert.equal((again.ask(LEDGER, create("one more")) as MessageOf<typeof Refused>).code, "TOO_MANY_KEYS");
 });
 
 test("the pages of a description add up to everything, once", () => {
