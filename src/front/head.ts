@@ -19,11 +19,24 @@ export const head = {
   contentLengths: 0,
   contentLength: "",
   hasTransferEncoding: false,
+  /** Bits of the credentials' headers that were there. */
+  credentials: 0,
   hasRepeatedCredentials: false,
   bodyBytes: 0,
   refusal: null as ApiError | null,
 };
 let reading: Call;
+
+const AUTHORIZATION = 1 << 0;
+const API_KEY = 1 << 1;
+const TIMESTAMP = 1 << 2;
+const SIGNATURE = 1 << 3;
+const RECV_WINDOW = 1 << 4;
+
+function noteCredential(bit: number): void {
+  if ((head.credentials & bit) !== 0) head.hasRepeatedCredentials = true;
+  head.credentials |= bit;
+}
 
 function readHeader(name: string, value: string): void {
   switch (name) {
@@ -41,23 +54,23 @@ function readHeader(name: string, value: string): void {
       head.hasTransferEncoding = true;
       break;
     case "authorization":
-      if (reading.authorization !== "") head.hasRepeatedCredentials = true;
+      noteCredential(AUTHORIZATION);
       reading.authorization = value;
       break;
     case "x-api-key":
-      if (reading.apiKey !== "") head.hasRepeatedCredentials = true;
+      noteCredential(API_KEY);
       reading.apiKey = value;
       break;
     case "x-timestamp":
-      if (reading.timestamp !== "") head.hasRepeatedCredentials = true;
+      noteCredential(TIMESTAMP);
       reading.timestamp = value;
       break;
     case "x-signature":
-      if (reading.signature !== "") head.hasRepeatedCredentials = true;
+      noteCredential(SIGNATURE);
       reading.signature = value;
       break;
     case "x-recv-window":
-      if (reading.recvWindow !== "") head.hasRepeatedCredentials = true;
+      noteCredential(RECV_WINDOW);
       reading.recvWindow = value;
       break;
   }
@@ -74,6 +87,7 @@ export function readHead(response: RawResponse, request: RawRequest): Call {
   head.contentLengths = 0;
   head.contentLength = "";
   head.hasTransferEncoding = false;
+  head.credentials = 0;
   head.hasRepeatedCredentials = false;
   request.forEach(readHeader);
   head.refusal = findFault(method, path, query);

@@ -96,6 +96,11 @@ const HOSTILE: [name: string, bytes: string][] = [
   ["an empty Content-Length", request(["POST /a HTTP/1.1", "Host: h", "Content-Length: "])],
   ["two Hosts", request(["GET /a HTTP/1.1", "Host: h", "Host: h"])],
   ["two Authorizations", request(["GET /a HTTP/1.1", "Host: h", "Authorization: a", "Authorization: b"])],
+  [
+    "two Authorizations, the first empty",
+    request(["GET /a HTTP/1.1", "Host: h", "Authorization:", "Authorization: b"]),
+  ],
+  ["two API keys, the first empty", request(["GET /a HTTP/1.1", "Host: h", "X-Api-Key:", "X-Api-Key: b"])],
   ["two signatures", request(["GET /a HTTP/1.1", "Host: h", "X-Signature: a", "X-Signature: b"])],
   ["an unknown method", request(["BREW /a HTTP/1.1", "Host: h"])],
   ["a method in lower case", request(["get /a HTTP/1.1", "Host: h"])],
