@@ -132,12 +132,13 @@ export class Router {
     for (const { before, after, place } of this.withParameter) {
       if (!path.startsWith(before) || !path.endsWith(after)) continue;
       const parameter = path.slice(before.length, path.length - after.length);
-      if (parameter !== "" && !parameter.includes("/")) return this.run(call, place, decodeParameter(parameter));
+      if (parameter !== "" && !parameter.includes("/")) return this.run(call, place, parameter);
     }
     this.payByAddress(call, DEFAULT_COST);
     throw new ApiError("NOT_FOUND");
   }
 
+  /** `parameter`: as it came. */
   private run(call: Call, place: Place, parameter: string): void {
     const { method } = call;
     const endpoint = place.endpoints.get(method);
@@ -157,7 +158,7 @@ export class Router {
     const request = {
       call,
       principal,
-      parameter,
+      parameter: decodeParameter(parameter),
       query: query.readQuery(call.query),
       body: readBody(call, body, route),
     };

@@ -186,16 +186,35 @@ test("a route cannot be declared twice", () => {
   assert.throws(() => new Router([twice, twice], gatekeeper, log), /declared twice/);
 });
 
-test("where bodies are weighed, an unreadable one costs what the route does at least", () => {
-  const settings = {
+const openLimits = () =>
+  Limits.open({
+    rateLimit: "on",
     host: "0.0.0.0",
     orderRate: 10,
     cancelRate: 10,
     requestRate: 10,
     rateBurst: 2,
     maxSocketsPerAddress: 1,
+  });
+
+test("a path that cannot be read is paid for, and answered when it is known who asks", () => {
+  const router = new Router(routes, gatekeeper, log, openLimits());
+  const answer = (method: string, path: string) => {
+    const { call, response } = fakeCall(method, path);
+    try {
+      router.handle(call);
+    } catch (thrown) {
+      call.fail(thrown, log);
+    }
+    return [response.status, response.json.code, response.headers["ratelimit-remaining"]];
   };
-  const limits = Limits.open({ ...settings, rateLimit: "on" });
+  assert.deepEqual(answer("GET", "/v1/later/%ff"), [400, "BAD_QUERY", "79"]);
+  assert.deepEqual(answer("GET", "/v1/later/%"), [400, "BAD_QUERY", "78"]);
+  assert.deepEqual(answer("DELETE", "/v1/later/%"), [405, "METHOD_NOT_ALLOWED", undefined]);
+});
+
+test("where bodies are weighed, an unreadable one costs what the route does at least", () => {
+  const limits = openLimits();
   const weighing = route({
     method: "POST",
     path: "/batches",
