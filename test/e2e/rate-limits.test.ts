@@ -93,6 +93,19 @@ test("a key has half of its account's budget", async () => {
   await alice.cancelAll();
 });
 
+test("transfers, which are kept for good, cost as much as logins", async () => {
+  const alice = await openTrader(server);
+  const address = alice.address;
+  for (const [path, body] of [
+    ["/account/deposit", { asset: "USDC", amount: "0.000001" }],
+    ["/account/withdraw", { asset: "USDC", amount: "0.000001", address }],
+  ] as const) {
+    const refused = await exhaust(() => alice.request("POST", path, body));
+    const { scope, budget, weight } = refused.body.details ?? {};
+    assert.deepEqual([scope, budget, weight], ["ACCOUNT", "REQUEST", 20], path);
+  }
+});
+
 test("over a WebSocket the same budgets hold, and replies say what is left", async () => {
   const alice = await openTrader(server);
   const socket = await SocketClient.open(server.wsUrl);
