@@ -137,6 +137,14 @@ export class Channels implements SocketHandlers {
     }
   }
 
+  /** Counts as any message does. */
+  control(socket: Socket): void {
+    const connection = this.connections.get(socket);
+    if (connection === undefined || connection.countMessage(this.now())) return;
+    this.refuse(connection, null, new ApiError("RATE_LIMITED", { details: FLOOD }));
+    socket.close(CLOSE_RATE_LIMITED, "RATE_LIMITED");
+  }
+
   private serve(connection: Connection, id: RequestId, message: unknown): void {
     const request = readRequest(message, this.road.instruments);
     switch (request.op) {

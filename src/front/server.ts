@@ -135,10 +135,10 @@ export function listen(options: ServerOptions): Promise<Server> {
       sockets.message(raw.getUserData().socket, bytes, isBinary);
     },
     pong(raw) {
-      raw.getUserData().socket.heardAt = Date.now();
+      sockets.control(raw.getUserData().socket);
     },
     ping(raw) {
-      raw.getUserData().socket.heardAt = Date.now();
+      sockets.control(raw.getUserData().socket);
     },
     drain(raw) {
       sockets.drain(raw.getUserData().socket);

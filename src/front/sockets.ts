@@ -94,6 +94,8 @@ export interface SocketHandlers {
   open(socket: Socket): void;
   /** Text, in UTF-8. It is gone when the handler returns. */
   message(socket: Socket, bytes: Uint8Array): void;
+  /** A ping, which is answered already, or a pong. */
+  control(socket: Socket): void;
   /** The client has read some of what waited for it. */
   drain(socket: Socket): void;
   /** It has closed already: nothing can be sent. */
@@ -142,6 +144,15 @@ export class OpenSockets {
     if (isBinary) return socket.close(UNSUPPORTED_DATA, "TEXT_ONLY");
     try {
       this.handlers.message(socket, new Uint8Array(bytes));
+    } catch (thrown) {
+      this.failed(socket, thrown);
+    }
+  }
+
+  control(socket: Socket): void {
+    socket.heardAt = Date.now();
+    try {
+      this.handlers.control(socket);
     } catch (thrown) {
       this.failed(socket, thrown);
     }

@@ -276,6 +276,19 @@ test("a socket that floods is told so and closed, when limits are on", async () 
   }
 });
 
+test("pings are messages, too, when limits are on", async () => {
+  const limited = await startServer({ quiet: false, flags: ["--no-bots", "--rate-limit", "on"] });
+  try {
+    const client = await SocketClient.open(limited.wsUrl);
+    for (let i = 0; i < 500; i++) client.socket.ping();
+    assert.equal((await client.closed).code, 1008);
+    const last = client.messages.at(-1);
+    assert.deepEqual([last?.op, last?.code], ["error", "RATE_LIMITED"]);
+  } finally {
+    await limited.dispose();
+  }
+});
+
 test("by default the market lives: two sides, trades, candles; and the printed token trades", async () => {
   const living = await startServer({ quiet: false, flags: ["--seed", "7"] });
   try {

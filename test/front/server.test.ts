@@ -49,6 +49,7 @@ before(async () => {
         if (text === "subscribe") socket.subscribe("news");
         socket.send(`echo ${text}`);
       },
+      control: () => {},
       drain: () => {},
       close: () => {},
     },

@@ -19,6 +19,7 @@ test("a client whose line is dead, so that no ping is answered, is dropped; one 
     admit: () => {},
     open: (socket) => void open.push(socket),
     message: () => {},
+    control: () => {},
     drain: () => {},
     close: (socket) => void closed.push(socket),
   };
@@ -47,7 +48,14 @@ test("a client whose line is dead, so that no ping is answered, is dropped; one 
 
 test("very many open sockets are pinged, and closed once they are silent, in several turns of the event loop", async (t) => {
   t.mock.timers.enable({ apis: ["setInterval", "Date"] });
-  const handlers = { admit: () => {}, open: () => {}, message: () => {}, drain: () => {}, close: () => {} };
+  const handlers = {
+    admit: () => {},
+    open: () => {},
+    message: () => {},
+    control: () => {},
+    drain: () => {},
+    close: () => {},
+  };
   const sockets = new OpenSockets(handlers, { error: () => {}, warn: () => {} });
   t.after(() => sockets.closeAll());
   const pinged = new Set<Socket>();
@@ -79,7 +87,14 @@ test("very many open sockets are pinged, and closed once they are silent, in sev
 });
 
 test("connections past the limit are closed at once, and as many as were closed may come again", async (t) => {
-  const handlers = { admit: () => {}, open: () => {}, message: () => {}, drain: () => {}, close: () => {} };
+  const handlers = {
+    admit: () => {},
+    open: () => {},
+    message: () => {},
+    control: () => {},
+    drain: () => {},
+    close: () => {},
+  };
   const log = { error: () => {}, warn: () => {} };
   const server = await listen({
     ...{ host: "127.0.0.1", port: 0, socketPath: "/v1/ws", sockets: handlers, log, maxConnections: 4 },
