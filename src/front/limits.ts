@@ -105,10 +105,13 @@ export class Limits {
     this.take("IP", networkOf(address), cost, now);
   }
 
-  /** Then the account and, where it is one, the API key; what the address has paid is gone. Throws RATE_LIMITED. */
+  /**
+   * Then the API key, where it is one, and the account; what was paid before is gone. The key first: what it is refused
+   * must take nothing from the others of its account. Throws RATE_LIMITED.
+   */
   payByPrincipal(principal: Pick<Principal, "accountId" | "credential" | "record">, cost: Cost, now: TimeMs): void {
-    this.take("ACCOUNT", principal.accountId, cost, now);
     if (principal.record !== null) this.take("KEY", principal.credential, cost, now);
+    this.take("ACCOUNT", principal.accountId, cost, now);
   }
 
   /** Before a handshake. Throws TOO_MANY_SOCKETS. */
