@@ -19,6 +19,8 @@ export class BookStream extends Stream {
   private asks: LevelText[];
   /** The book's sequence when it was last looked at; the stream's own is older when all changes lay deeper. */
   private seenSequence: number;
+  /** When the book had changed last when it was last looked at. */
+  private seenTime: TimeMs;
   private shownAt: TimeMs = 0;
   /** What a new member is sent, once somebody has asked for it: when many come at once, all get the same. */
   private printed: Buffer | null = null;
@@ -42,10 +44,12 @@ export class BookStream extends Stream {
     this.bids = market.levels(BUY, depth);
     this.asks = market.levels(SELL, depth);
     this.seenSequence = market.bookSequence;
+    this.seenTime = market.bookTime;
   }
 
+  /** At the stream's pace: whoever joins sees what the others were last shown. */
   override join(member: Member, resume: number | null): void {
-    this.show();
+    this.flush();
     const missed = resume === null ? null : this.since(resume);
     if (missed !== null) return this.readmit(member, missed);
     this.printed ??= Buffer.from(this.snapshot(this.body(levelsJson(this.bids), levelsJson(this.asks))));
@@ -64,8 +68,8 @@ export class BookStream extends Stream {
 
   /** Brings the members to the book as it is. */
   private show(): void {
-    if (this.seenSequence === this.market.bookSequence) return;
     this.seenSequence = this.market.bookSequence;
+    this.seenTime = this.market.bookTime;
     this.printed = null;
     const bids = this.market.levels(BUY, this.depth);
     const asks = this.market.levels(SELL, this.depth);
@@ -79,7 +83,7 @@ export class BookStream extends Stream {
 
   private body(bids: string, asks: string): string {
     const checksum = bookChecksum(this.bids, this.asks);
-    return `"checksum":${checksum},"time":${this.market.bookTime},"bids":${bids},"asks":${asks}`;
+    return `"checksum":${checksum},"time":${this.seenTime},"bids":${bids},"asks":${asks}`;
   }
 }
 

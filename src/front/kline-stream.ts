@@ -24,6 +24,7 @@ export class KlineStream extends Stream {
   /** The current candle as last shown; before the symbol's first trade, the interval in which the stream began. */
   private openTime: TimeMs;
   private text = "";
+  private isShown = false;
   private readAt: TimeMs = 0;
   /** The last trade when the history was last asked. */
   private tradeId = 0;
@@ -49,10 +50,13 @@ export class KlineStream extends Stream {
     this.openTime = openTimeOf(interval, this.time());
   }
 
+  /** At the stream's pace: whoever joins sees what the others were last shown, and only the first ones wait for a read. */
   override join(member: Member): void {
+    const admit = (): void => this.admit(member, `"data":[${this.text}]`);
+    if (this.isShown) return admit();
     this.members.add(member);
     this.read(() => {
-      if (this.members.has(member)) this.admit(member, `"data":[${this.text}]`);
+      if (this.members.has(member)) admit();
     });
   }
 
@@ -88,6 +92,7 @@ export class KlineStream extends Stream {
   /** The history holds at least all that was released through this sequence, and before this time. */
   private show(sequence: number, time: TimeMs): void {
     const { interval, market } = this;
+    this.isShown = true;
     const query = { interval, limit: SHOWN_AT_ONCE, startTime: this.openTime, endTime: undefined };
     const { candles } = readKlines(this.history, market.instrument.id, query, time);
     const changed: string[] = [];

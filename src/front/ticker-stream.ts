@@ -20,8 +20,9 @@ export class TickerStream extends Stream {
     this.shown = market.tickerJson(this.shownAt);
   }
 
+  /** At the stream's pace: whoever joins sees what the others were last shown. */
   override join(member: Member): void {
-    this.show();
+    this.flush();
     this.admit(member, `"data":${this.shown}`);
   }
 

@@ -119,6 +119,30 @@ test("a slower pace gathers changes", async () => {
   assert.deepEqual(client.take()[0].bids, [["10", "0.01"]]);
 });
 
+test("who joins at a slower pace gets what the others were last shown, and makes them hear no sooner", async () => {
+  const { road, channels, connect } = await open();
+  const client = connect();
+  client.say(subscribe(book({ updateMs: 100 })));
+  road.turn(BTC, bid(100, 1));
+  road.drain();
+  const [, shown] = client.take().slice(-2);
+  road.time += 99;
+  road.turn(BTC, bid(101, 1));
+  road.drain();
+  const late = connect();
+  const [, joined] = late.ask(subscribe(book({ updateMs: 100 })));
+  assert.deepEqual(
+    [joined.sequence, joined.time, joined.bids, joined.checksum],
+    [shown.sequence, START, [["10", "0.001"]], crc32("10:0.001")],
+  );
+  assert.deepEqual(client.take(), []);
+  road.time += 1;
+  channels.tick();
+  const [delta] = client.take();
+  assert.deepEqual([delta.prevSequence, delta.time, delta.bids], [shown.sequence, START + 99, [["10.1", "0.001"]]]);
+  assert.deepEqual(late.take(), [delta]);
+});
+
 test("subscribing again brings another snapshot; unsubscribing names what was left", async () => {
   const { road, connect } = await open();
   const client = connect();

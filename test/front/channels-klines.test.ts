@@ -4,7 +4,7 @@ import { type Candle, openTimeOf } from "../../src/core/candles.ts";
 import { Traded } from "../../src/core/messages.ts";
 import { until } from "../e2e/support/wait.ts";
 import { historyOf, traded } from "./candle-history.ts";
-import type { ScriptedClient } from "./scripted-client.ts";
+import type { Received, ScriptedClient } from "./scripted-client.ts";
 import { BTC, type Exchange, nextTurn, open, subscribe } from "./scripted-exchange.ts";
 import { make, START } from "./scripted-road.ts";
 
@@ -96,6 +96,23 @@ test("klines: all candles that have ended since the last one that was shown, how
     seconds.slice(1, -1),
     Array.from({ length: 2499 }, (_, i) => `${5 + i}:0|`),
   );
+});
+
+test("klines: who joins gets what the others were last shown, and makes them hear no sooner of a trade", async () => {
+  const candles = [traded(START, 100)];
+  const exchange = await follow(candles);
+  const { road, connect, client } = exchange;
+  assert.equal(await shown(exchange), "0:1");
+  trade(exchange, candles, START);
+  road.time += 249;
+  const late = connect();
+  late.say(subscribe({ channel: "klines", symbol: "BTC-PERP", interval: "1s" }));
+  await nextTurn();
+  const { data } = late.take().at(-1) as Received;
+  assert.deepEqual([data[0].trades, client.take()], [1, []]);
+  road.time += 1;
+  assert.equal(await shown(exchange), "0:2");
+  assert.equal(await shown({ ...exchange, client: late }), "0:2");
 });
 
 test("klines: when too many wait for the history, a stream asks again until it has its turn", async () => {

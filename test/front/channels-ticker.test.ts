@@ -36,3 +36,21 @@ test("ticker: a snapshot, then at most one message in updateMs, and none when no
   channels.tick();
   assert.deepEqual(client.take(), []);
 });
+
+test("ticker: who joins gets what the others were last shown, and makes them hear no sooner of what has moved", async () => {
+  const { road, channels, connect } = await open({ [BTC]: { asks: [[100, 9]] } });
+  const channel = { channel: "ticker", symbol: "BTC-PERP", updateMs: 1000 };
+  const client = connect();
+  const [, snapshot] = client.ask(subscribe(channel));
+  const traded = road.turn(BTC, make(Traded, { takerSide: BUY, priceTicks: 100, quantityLots: 1 }));
+  road.drain();
+  road.time += 999;
+  const late = connect();
+  const [, joined] = late.ask(subscribe(channel));
+  assert.deepEqual(joined, snapshot);
+  assert.deepEqual(client.take(), []);
+  road.time += 1;
+  channels.tick();
+  for (const { data, prevSequence, sequence } of [...client.take(), ...late.take()])
+    assert.deepEqual([data.lastPrice, prevSequence, sequence], ["10", snapshot.sequence, traded]);
+});
