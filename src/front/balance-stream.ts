@@ -41,6 +41,13 @@ export class BalanceStream extends Stream {
     this.stale = true;
   }
 
+  /** However long a mark takes to reach all positions (core/mark-sweep.ts). */
+  override heartbeat(): void {
+    this.touch();
+    this.flush();
+    super.heartbeat();
+  }
+
   override flush(): void {
     if (!this.stale) return;
     this.stale = !readFigures(this.road, this.accountId, (figures) => this.show(figures));

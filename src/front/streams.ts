@@ -65,6 +65,8 @@ export class Streams {
   private readonly touched = new Set<AccountStreams>();
   /** Accounts whose orders are followed and that the turn in hand concerns. */
   private readonly inTurn = new Set<AccountOrders>();
+  /** A price has moved since streams were last flushed from time to time. */
+  private hasPriceMoved = false;
   /** Since when streams are kept that nobody listens to, by topic. */
   private readonly lingering = new Map<string, TimeMs>();
 
@@ -137,6 +139,9 @@ export class Streams {
       if (this.byTopic.get(topic)?.stream.isEmpty !== true) this.lingering.delete(topic);
       else if (this.now() - since >= LINGER_MS) this.forget(topic);
     }
+    // A mark reaches many positions only behind its turn: where balances were read too early, they are read again.
+    if (this.hasPriceMoved) for (const { balance } of this.accounts.values()) balance?.touch();
+    this.hasPriceMoved = false;
     for (const { stream } of this.byTopic.values()) stream.flush();
   }
 
@@ -165,6 +170,7 @@ export class Streams {
   }
 
   private priceMoved(instrumentId: number): void {
+    this.hasPriceMoved = true;
     for (const account of this.accounts.values()) {
       account.priceMoved(instrumentId);
       this.touched.add(account);

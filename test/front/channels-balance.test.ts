@@ -43,6 +43,8 @@ test("balance: a snapshot and every change, read when all is durable", async () 
   road.settle();
   assert.deepEqual(client.take(), [], "no figure has moved");
   channels.tick();
+  assert.equal(road.settle(), 1, "once more, for the price");
+  channels.tick();
   assert.equal(road.settle(), 0, "nothing more to wait for");
   assert.equal(hub.published.length, quietly + 1);
 
@@ -75,6 +77,29 @@ test("balance: who joins later starts where the stream stands; who leaves is wai
   assert.equal(late.take()[0].sequence, sequence);
   assert.deepEqual(gone.take(), []);
   assert.deepEqual(early.take(), []);
+});
+
+test("balance: a mark that reaches the account behind its turn is shown, soon or late", async () => {
+  const { road, channels, connect } = await open();
+  const client = connect();
+  client.say({ op: "auth", token: "alice" });
+  client.say(subscribe({ channel: "balance" }));
+  road.settle();
+  const equities = (): string[] => client.take().flatMap(({ data }) => data?.equity ?? []);
+  assert.deepEqual(equities(), ["0"]);
+  road.turn(BTC, make(PriceUpdated, { markTicks: 5 }));
+  road.drain();
+  road.settle();
+  credit(road, ALICE, 1_000_000);
+  assert.deepEqual(equities(), []);
+  channels.tick();
+  road.settle();
+  assert.deepEqual(equities(), ["1"]);
+  credit(road, ALICE, 1_000_000);
+  road.time += 5000;
+  channels.tick();
+  road.settle();
+  assert.deepEqual(equities(), ["2"]);
 });
 
 test("balance: when too many wait for the log, a stream asks again until it has its turn", async () => {
