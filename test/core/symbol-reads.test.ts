@@ -114,6 +114,14 @@ test("orders and positions bear the time and the sequence of the turn that touch
     [position.sizeLots, position.openedAt, position.updatedAt, position.sequence],
     [-4, START + 30, START + 30, trade.sequence],
   );
+  const resting = floor.place(40, floor.bob, SELL, 1, 120);
+  floor.at(50, make(SetIndexPrice, { indexTicks: 101 }));
+  const [later] = floor.read(make(ReadPosition, { accountId: floor.bob })) as MessageOf<typeof PositionView>[];
+  assert.deepEqual(
+    [later.openedAt, later.updatedAt, later.sequence, later.markTicks !== position.markTicks],
+    [START + 30, START + 40, resting.sequence, true],
+    "also by an order, and not by a price",
+  );
   // A reply to what changes says 0: its own turn's sequence stands with the turn.
   assert.equal((trade.replies[0] as MessageOf<typeof OrderView>).sequence, 0);
 });

@@ -107,7 +107,9 @@ export const Position = object(
       }),
     ),
     openedAt: nullable(Time("When the position was opened. Null when none is open.")),
-    updatedAt: nullable(Time("When it last traded.")),
+    updatedAt: nullable(
+      Time("When it, its open orders or its settings last changed: by a trade, an order, funding, not by a price."),
+    ),
     sequence: Sequence,
   },
   { description: "A position." },
