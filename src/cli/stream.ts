@@ -30,10 +30,8 @@ export const stream: Command = {
       let messages = 0;
       const following = client.stream([request], {
         onMessage(message) {
-          if (messages >= last) return;
           for (const line of show(message)) print(line);
-          messages++;
-          if (messages >= last) end();
+          if (++messages >= last) end();
         },
         onError: (error: PerpdError) => reject(error),
         onDisconnect: () => terminal.printError("the connection is lost; trying again"),

@@ -171,6 +171,7 @@ export class Stream {
     });
   }
 
+  /** No handler is called any more. */
   close(): void {
     this.end(disconnected("the stream was closed", false));
   }
@@ -282,6 +283,8 @@ export class Stream {
       else waiting?.resolve(message);
       return;
     }
+    // What was sent before the exchange heard of the end.
+    if (this.ended !== null) return;
     const stream = streamOf(message);
     const last = this.places.get(stream);
     if (message.type !== "SNAPSHOT" && last === undefined) return;

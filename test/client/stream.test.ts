@@ -292,6 +292,22 @@ test("what is on its way when it is closed is not to be tried again", async () =
   await refused;
 });
 
+test("closed, it hands on nothing more, also of what was on its way", async () => {
+  const got: number[] = [];
+  stream = client.stream([{ channel: "trades", symbol: "BTC-PERP" }], {
+    onMessage: ({ sequence }) => {
+      got.push(sequence);
+      stream?.close();
+    },
+  });
+  await stream.ready;
+  const closed = once(sockets[0]!, "close");
+  for (const each of [trades("SNAPSHOT", 5, null), trades("UPDATE", 9, 5), trades("UPDATE", 12, 9)])
+    sockets[0]!.send(JSON.stringify(each));
+  await closed;
+  assert.deepEqual(got, [5]);
+});
+
 test("a snapshot that is refused is not waited for: the program is told, and it ends", async () => {
   const errors: string[] = [];
   stream = client.stream([{ channel: "trades", symbol: "BTC-PERP" }], {
