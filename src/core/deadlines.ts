@@ -1,44 +1,44 @@
 import type { TimeMs } from "./units.ts";
 
-/** A heap that is mostly of entries that are no longer awaited is built anew. */
-const MIN_REBUILT = 64;
-
-/**
- * What ends at a time, by its number: the earliest costs a look, also among many. An entry that is no longer awaited
- * stays until its time comes or until there are more of its kind than of others.
- */
+/** What ends at a time, by its number: the earliest costs a look, also among many. What is given up leaves nothing behind. */
 export class Deadlines {
-  /** Of what is awaited; Infinity when nothing is, and never late. */
+  /** Infinity when nothing is awaited. */
   earliest: TimeMs = Number.POSITIVE_INFINITY;
   /** A binary heap by time, then by number. */
-  private times: TimeMs[] = [];
-  private ids: number[] = [];
-  private readonly awaited = new Map<number, TimeMs>();
+  private readonly times: TimeMs[] = [];
+  private readonly ids: number[] = [];
+  /** Where each stands in the heap. */
+  private readonly places = new Map<number, number>();
 
   get size(): number {
-    return this.awaited.size;
+    return this.ids.length;
   }
 
   /** Undefined when it is not awaited. */
   timeOf(id: number): TimeMs | undefined {
-    return this.awaited.get(id);
+    const place = this.places.get(id);
+    return place === undefined ? undefined : this.times[place];
   }
 
   /** All that is awaited, in no order. */
-  entries(): Iterable<[id: number, time: TimeMs]> {
-    return this.awaited;
+  entries(): [id: number, time: TimeMs][] {
+    return this.ids.map((id, place) => [id, this.times[place]]);
   }
 
+  /** One that is awaited already has another time from now on. */
   add(id: number, time: TimeMs): void {
-    this.awaited.set(id, time);
-    this.push(id, time);
-    this.skip();
+    this.put(this.places.get(id) ?? this.size, id, time);
+    this.earliest = this.times[0];
   }
 
   remove(id: number): void {
-    if (!this.awaited.delete(id)) return;
-    if (this.times.length > MIN_REBUILT && this.times.length > 2 * this.awaited.size) this.rebuild();
-    this.skip();
+    const place = this.places.get(id);
+    if (place === undefined) return;
+    this.places.delete(id);
+    const lastTime = this.times.pop() as TimeMs;
+    const lastId = this.ids.pop() as number;
+    if (place < this.size) this.put(place, lastId, lastTime);
+    this.earliest = this.size === 0 ? Number.POSITIVE_INFINITY : this.times[0];
   }
 
   /** The earliest whose time has come; −1 when there is none. */
@@ -49,51 +49,30 @@ export class Deadlines {
   /** The same, which is then no longer awaited. */
   takeDue(now: TimeMs): number {
     const id = this.firstDue(now);
-    if (id < 0) return id;
-    this.pop();
-    this.awaited.delete(id);
-    this.skip();
+    if (id >= 0) this.remove(id);
     return id;
   }
 
-  /** Lets the first entry be one that is awaited. */
-  private skip(): void {
-    while (this.times.length > 0 && this.awaited.get(this.ids[0]) !== this.times[0]) this.pop();
-    this.earliest = this.times.length === 0 ? Number.POSITIVE_INFINITY : this.times[0];
-  }
-
-  private rebuild(): void {
-    this.times = [];
-    this.ids = [];
-    for (const [id, time] of this.awaited) this.push(id, time);
-  }
-
-  private push(id: number, time: TimeMs): void {
-    let at = this.times.length;
+  /** Puts an entry where it belongs, towards the top or the bottom of a place that is free. */
+  private put(free: number, id: number, time: TimeMs): void {
+    let at = free;
     for (let parent = (at - 1) >> 1; at > 0 && this.isBefore(time, id, parent); parent = (at - 1) >> 1) {
-      this.times[at] = this.times[parent];
-      this.ids[at] = this.ids[parent];
+      this.set(at, this.ids[parent], this.times[parent]);
       at = parent;
     }
-    this.times[at] = time;
-    this.ids[at] = id;
-  }
-
-  private pop(): void {
-    const time = this.times.pop() as TimeMs;
-    const id = this.ids.pop() as number;
-    const size = this.times.length;
-    if (size === 0) return;
-    let at = 0;
-    for (let child = 1; child < size; child = 2 * at + 1) {
-      if (child + 1 < size && this.isBefore(this.times[child + 1], this.ids[child + 1], child)) child++;
+    for (let child = 2 * at + 1; child < this.size; child = 2 * at + 1) {
+      if (child + 1 < this.size && this.isBefore(this.times[child + 1], this.ids[child + 1], child)) child++;
       if (this.isBefore(time, id, child)) break;
-      this.times[at] = this.times[child];
-      this.ids[at] = this.ids[child];
+      this.set(at, this.ids[child], this.times[child]);
       at = child;
     }
+    this.set(at, id, time);
+  }
+
+  private set(at: number, id: number, time: TimeMs): void {
     this.times[at] = time;
     this.ids[at] = id;
+    this.places.set(id, at);
   }
 
   private isBefore(time: TimeMs, id: number, at: number): boolean {

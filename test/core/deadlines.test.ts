@@ -37,3 +37,11 @@ test("deadlines are taken as a sorted list would give them, also where most are 
     { seed, numRuns: 300 },
   );
 });
+
+test("one that is set again and again takes the room of one, also behind an earlier one that stays", () => {
+  const deadlines = new Deadlines();
+  deadlines.add(1, 1000);
+  for (let time = 1001; time < 2000; time++) deadlines.add(2, time);
+  assert.equal((Reflect.get(deadlines, "times") as number[]).length, 2);
+  assert.deepEqual([deadlines.takeDue(5000), deadlines.takeDue(5000), deadlines.takeDue(5000)], [1, 2, -1]);
+});
