@@ -1,8 +1,7 @@
 import type { PriceTicks, Quanta, QuantityLots, TimeMs } from "./units.ts";
 
 /**
- * Candle arithmetic. Four base intervals are kept as trades happen; every other interval is put together from one of
- * them when it is read.
+ * Candle arithmetic: candles of a second take the trades, those of every other interval are put together from them.
  *
  * Intervals follow UTC: weeks begin on Monday, months are calendar months, three days are counted from the epoch.
  * Only intervals with trades have a candle; `fillGaps` shows the others, flat at the close before them, as most
@@ -19,9 +18,6 @@ export interface Candle {
   turnoverQuanta: bigint;
   trades: number;
 }
-
-export const BASE_INTERVALS = ["1s", "1m", "1h", "1d"] as const;
-export type BaseInterval = (typeof BASE_INTERVALS)[number];
 
 export const INTERVALS = [
   "1s",
@@ -52,29 +48,24 @@ const WEEK = 7 * DAY;
 const FIRST_MONDAY = 4 * DAY;
 
 /** Length of a month is its calendar's: 0 here. */
-const RULES: Record<Interval, { base: BaseInterval; lengthMs: number; originMs: TimeMs }> = {
-  "1s": { base: "1s", lengthMs: SECOND, originMs: 0 },
-  "1m": { base: "1m", lengthMs: MINUTE, originMs: 0 },
-  "3m": { base: "1m", lengthMs: 3 * MINUTE, originMs: 0 },
-  "5m": { base: "1m", lengthMs: 5 * MINUTE, originMs: 0 },
-  "15m": { base: "1m", lengthMs: 15 * MINUTE, originMs: 0 },
-  "30m": { base: "1m", lengthMs: 30 * MINUTE, originMs: 0 },
-  "1h": { base: "1h", lengthMs: HOUR, originMs: 0 },
-  "2h": { base: "1h", lengthMs: 2 * HOUR, originMs: 0 },
-  "4h": { base: "1h", lengthMs: 4 * HOUR, originMs: 0 },
-  "6h": { base: "1h", lengthMs: 6 * HOUR, originMs: 0 },
-  "8h": { base: "1h", lengthMs: 8 * HOUR, originMs: 0 },
-  "12h": { base: "1h", lengthMs: 12 * HOUR, originMs: 0 },
-  "1d": { base: "1d", lengthMs: DAY, originMs: 0 },
-  "3d": { base: "1d", lengthMs: 3 * DAY, originMs: 0 },
-  "1w": { base: "1d", lengthMs: WEEK, originMs: FIRST_MONDAY },
-  "1M": { base: "1d", lengthMs: 0, originMs: 0 },
+const RULES: Record<Interval, { lengthMs: number; originMs: TimeMs }> = {
+  "1s": { lengthMs: SECOND, originMs: 0 },
+  "1m": { lengthMs: MINUTE, originMs: 0 },
+  "3m": { lengthMs: 3 * MINUTE, originMs: 0 },
+  "5m": { lengthMs: 5 * MINUTE, originMs: 0 },
+  "15m": { lengthMs: 15 * MINUTE, originMs: 0 },
+  "30m": { lengthMs: 30 * MINUTE, originMs: 0 },
+  "1h": { lengthMs: HOUR, originMs: 0 },
+  "2h": { lengthMs: 2 * HOUR, originMs: 0 },
+  "4h": { lengthMs: 4 * HOUR, originMs: 0 },
+  "6h": { lengthMs: 6 * HOUR, originMs: 0 },
+  "8h": { lengthMs: 8 * HOUR, originMs: 0 },
+  "12h": { lengthMs: 12 * HOUR, originMs: 0 },
+  "1d": { lengthMs: DAY, originMs: 0 },
+  "3d": { lengthMs: 3 * DAY, originMs: 0 },
+  "1w": { lengthMs: WEEK, originMs: FIRST_MONDAY },
+  "1M": { lengthMs: 0, originMs: 0 },
 };
-
-export const isInterval = (text: string): text is Interval => Object.hasOwn(RULES, text);
-
-/** The base interval that candles of `interval` are put together from. */
-export const baseOf = (interval: Interval): BaseInterval => RULES[interval].base;
 
 /** First millisecond of the interval that `time` falls into. */
 export function openTimeOf(interval: Interval, time: TimeMs): TimeMs {
@@ -111,39 +102,34 @@ export function flatCandle(openTime: TimeMs, priceTicks: PriceTicks): Candle {
 
 /** A trade in the candle's interval, not earlier than those before it. Start a candle as a flat one at its first price. */
 export function applyTrade(candle: Candle, priceTicks: PriceTicks, quantityLots: QuantityLots, quanta: Quanta): void {
-  applyPrice(candle, priceTicks);
+  if (priceTicks > candle.highTicks) candle.highTicks = priceTicks;
+  if (priceTicks < candle.lowTicks) candle.lowTicks = priceTicks;
+  candle.closeTicks = priceTicks;
   candle.volumeLots += quantityLots;
   candle.turnoverQuanta += BigInt(quanta);
   candle.trades++;
 }
 
-/** A price without a trade: candles of mark and index prices. */
-export function applyPrice(candle: Candle, priceTicks: PriceTicks): void {
-  if (priceTicks > candle.highTicks) candle.highTicks = priceTicks;
-  if (priceTicks < candle.lowTicks) candle.lowTicks = priceTicks;
-  candle.closeTicks = priceTicks;
-}
-
 /**
- * Candles of `interval` from candles of its base interval, in order of time. The first and last are as complete as what
- * was given.
+ * Candles of `interval` from candles that each lie within one of them, in order of time. The first and last are as complete
+ * as what was given.
  */
-export function aggregate(baseCandles: Iterable<Readonly<Candle>>, interval: Interval): Candle[] {
+export function aggregate(parts: Iterable<Readonly<Candle>>, interval: Interval): Candle[] {
   const candles: Candle[] = [];
   let current: Candle | undefined;
-  for (const base of baseCandles) {
-    const openTime = openTimeOf(interval, base.openTime);
+  for (const part of parts) {
+    const openTime = openTimeOf(interval, part.openTime);
     if (current === undefined || current.openTime !== openTime) {
-      current = { ...base, openTime };
+      current = { ...part, openTime };
       candles.push(current);
       continue;
     }
-    if (base.highTicks > current.highTicks) current.highTicks = base.highTicks;
-    if (base.lowTicks < current.lowTicks) current.lowTicks = base.lowTicks;
-    current.closeTicks = base.closeTicks;
-    current.volumeLots += base.volumeLots;
-    current.turnoverQuanta += base.turnoverQuanta;
-    current.trades += base.trades;
+    if (part.highTicks > current.highTicks) current.highTicks = part.highTicks;
+    if (part.lowTicks < current.lowTicks) current.lowTicks = part.lowTicks;
+    current.closeTicks = part.closeTicks;
+    current.volumeLots += part.volumeLots;
+    current.turnoverQuanta += part.turnoverQuanta;
+    current.trades += part.trades;
   }
   return candles;
 }

@@ -4,7 +4,6 @@ import fc from "fast-check";
 import {
   aggregate,
   applyTrade,
-  baseOf,
   type Candle,
   closeTimeOf,
   fillGaps,
@@ -57,7 +56,7 @@ test("a week begins on Monday, a month of December ends with the year", () => {
   assert.equal(text(closeTimeOf("1M", utc("2024-12-01T00:00:00.000"))), "2024-12-31T23:59:59.999");
 });
 
-test("intervals tile time, and each is a whole number of its base", () => {
+test("intervals tile time, and each is a whole number of seconds", () => {
   const time = fc.integer({ min: 0, max: utc("2100-01-01T00:00:00.000") });
   fc.assert(
     fc.property(fc.constantFrom(...INTERVALS), time, (interval, time) => {
@@ -66,7 +65,7 @@ test("intervals tile time, and each is a whole number of its base", () => {
       assert.ok(openTime <= time && time < next);
       assert.equal(openTimeOf(interval, openTime), openTime);
       assert.equal(openTimeOf(interval, next), next);
-      assert.equal(openTimeOf(baseOf(interval), openTime), openTime);
+      assert.equal(openTimeOf("1s", openTime), openTime);
     }),
     { seed },
   );
@@ -88,7 +87,7 @@ function fromTrades(trades: { time: number; ticks: number; lots: number }[], int
   }));
 }
 
-test("base candles put together are the candles of the trades", () => {
+test("candles of seconds put together are the candles of the trades", () => {
   const trade = fc.record({
     afterMs: fc.oneof(fc.integer({ min: 0, max: 5000 }), fc.integer({ min: 0, max: 40 * 86_400_000 })),
     ticks: fc.integer({ min: 1, max: 2 ** 24 }),
@@ -101,15 +100,15 @@ test("base candles put together are the candles of the trades", () => {
         time += afterMs;
         return { time, ticks, lots };
       });
-      const base: Candle[] = [];
+      const seconds: Candle[] = [];
       for (const { time, ticks, lots } of trades) {
-        const openTime = openTimeOf(baseOf(interval), time);
-        if (base.at(-1)?.openTime !== openTime) base.push(flatCandle(openTime, ticks));
-        applyTrade(base.at(-1) as Candle, ticks, lots, ticks * lots);
+        const openTime = openTimeOf("1s", time);
+        if (seconds.at(-1)?.openTime !== openTime) seconds.push(flatCandle(openTime, ticks));
+        applyTrade(seconds.at(-1) as Candle, ticks, lots, ticks * lots);
       }
-      const before = structuredClone(base);
-      assert.deepEqual(aggregate(base, interval), fromTrades(trades, interval));
-      assert.deepEqual(base, before, "the base candles are left as they were");
+      const before = structuredClone(seconds);
+      assert.deepEqual(aggregate(seconds, interval), fromTrades(trades, interval));
+      assert.deepEqual(seconds, before, "the candles of seconds are left as they were");
     }),
     { seed },
   );
