@@ -23,7 +23,7 @@ type LimitOptions = Parameters<OrderBook["limit"]>[0];
 const TIME = 1_700_000_000_000;
 const [BTC] = DEFAULT_INSTRUMENTS;
 /** Some streams rest more orders of one account than an exchange would let. */
-export const BENCH_INSTRUMENT = compileInstrument({ ...BTC, maxOpenOrders: 100_000 });
+const BENCH_INSTRUMENT = compileInstrument({ ...BTC, maxOpenOrders: 100_000 });
 
 /** The core as it runs in a worker: margin, matching, positions, fees, cells and events; only the bytes are left out. */
 export class Core implements Turn {

@@ -135,7 +135,7 @@ function firstFault(name: SettingName, value: unknown): string {
 }
 
 /** What a setting's value must be, in words. */
-export function expectation(schema: SettingSchema): string {
+function expectation(schema: SettingSchema): string {
   if (schema.expected !== undefined) return schema.expected;
   if (schema.enum !== undefined) return `one of ${schema.enum.join(", ")}`;
   if (schema.type === "boolean") return "on or off";

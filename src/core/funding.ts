@@ -27,12 +27,7 @@ export function nextFundingTime(time: TimeMs, intervalMs: number): TimeMs {
  * The average price of trading `notionalQuanta` against what the book shows of a side, in whole ticks, rounded towards
  * the index; −1 when it shows less than that. Binance, Bybit, dYdX: impact bid and ask price.
  */
-export function impactPrice(
-  book: Book,
-  side: typeof BUY | typeof SELL,
-  notionalQuanta: Quanta,
-  perTickLot: Quanta,
-): number {
+function impactPrice(book: Book, side: typeof BUY | typeof SELL, notionalQuanta: Quanta, perTickLot: Quanta): number {
   const ladder = book.side(side);
   let leftQuanta = notionalQuanta;
   let lots = 0;

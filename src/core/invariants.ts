@@ -117,7 +117,7 @@ export function auditSymbol(state: SymbolState): ActorAudit {
 }
 
 /** A hash over everything that must be the same after a restart. */
-export function digestSymbol(state: SymbolState): string {
+function digestSymbol(state: SymbolState): string {
   const { orders, positions } = state;
   const n = positions.numbers;
   const hash = createHash("sha256");

@@ -9,9 +9,8 @@ import { ApiError } from "./errors.ts";
  * What a request is paid from. ORDER: placing and changing orders. CANCEL: canceling orders and closing positions, so
  * that whoever has spent everything else can still get out. REQUEST: everything else.
  */
-export const BUDGETS = ["ORDER", "CANCEL", "REQUEST"] as const;
-export type Budget = (typeof BUDGETS)[number];
-export type Scope = "IP" | "ACCOUNT" | "KEY";
+type Budget = "ORDER" | "CANCEL" | "REQUEST";
+type Scope = "IP" | "ACCOUNT" | "KEY";
 
 /** What a request costs: so many tokens of this budget, from the address, the account and the API key each. */
 export interface Cost {

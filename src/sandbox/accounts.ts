@@ -15,7 +15,7 @@ export interface SandboxAccount {
 }
 
 /** The same address for the same name in every run. */
-export const sandboxAddress = (name: string): string =>
+const sandboxAddress = (name: string): string =>
   `0x${createHash("sha256").update(`perpd sandbox: ${name}`).digest("hex").slice(0, 40)}`;
 
 /** Opens the account of that name, if it has none, and a session in it. */

@@ -22,7 +22,7 @@ const unpacker = new Unpacker();
 export type Key = number | string | (number | string)[];
 
 /** The order in which keys stand in a table; text by code units, as LMDB orders ASCII. */
-export function isBefore(a: Key, b: Key): boolean {
+function isBefore(a: Key, b: Key): boolean {
   const left = Array.isArray(a) ? a : [a];
   const right = Array.isArray(b) ? b : [b];
   for (let i = 0; i < left.length && i < right.length; i++) {

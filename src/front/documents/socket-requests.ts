@@ -33,7 +33,7 @@ export interface SocketRequest {
 }
 
 /** Any message may be answered with these. */
-export const GENERAL_ERRORS: readonly (ErrorCode | SocketErrorCode)[] = [
+const GENERAL_ERRORS: readonly (ErrorCode | SocketErrorCode)[] = [
   "BAD_JSON",
   "DUPLICATE_FIELD",
   "BAD_TYPE",

@@ -5,7 +5,6 @@ import { ErrorBody } from "./system.ts";
 
 /** As many as Bybit and OKX take; a turn of the exchange holds all of them. */
 export const MAX_BATCH_ITEMS = 20;
-export const BATCH_ACTIONS = ["PLACE", "AMEND", "CANCEL"] as const;
 
 const { symbol: _, dryRun: __, ...orderProperties } = PlaceOrderBody.properties;
 const orderIds = {
