@@ -19,15 +19,15 @@ export interface Released {
 
 export type OnReply = (turn: Released | null) => void;
 
-/** The front's end of the ring road (actor/host implements it). Single-threaded: all callbacks run on the main thread. */
+/** The front's end of the ring road (actor/ring-road implements it). Single-threaded: all callbacks run on the main thread. */
 export interface Road {
   readonly instruments: readonly Instrument[];
   readonly cells: AccountCells;
   /**
    * Sends a command. `onReply` runs once, when the command's turn is durable, after the listeners of `onReleased` have
    * seen that turn; with null when the actor's thread has died before it did anything (503 UNAVAILABLE). Returns false, and
-   * does nothing, when the actor's ring is full (503 OVERLOADED), when the actor is down (503 UNAVAILABLE), or when the
-   * command would store more and there is no room on disk (503 STORAGE_FULL).
+   * does nothing, when the actor's ring is full or too much is on its way (503 OVERLOADED), when the actor is down
+   * (503 UNAVAILABLE), or when the command would store more and there is no room on disk (503 STORAGE_FULL).
    */
   ask(actorId: number, command: Message, onReply: OnReply): boolean;
   /** Whether the data folder's disk has the room that new orders, deposits and the like ask for. */

@@ -10,7 +10,7 @@ import { openDatabase } from "../store/database.ts";
 import { DiskRoom } from "../store/disk-room.ts";
 import { DatabaseCorruptError, readGenesis } from "../store/genesis.ts";
 import { Keeper } from "../store/keeper.ts";
-import { type LogCut, openLog } from "../store/log.ts";
+import { openLog } from "../store/log.ts";
 import { listSegments } from "../store/log-segment.ts";
 import { Snapshots } from "../store/snapshots.ts";
 import { Bell, RingConsumer, RingProducer } from "../wire/ring.ts";
@@ -22,8 +22,9 @@ import { recover } from "./recovery.ts";
 import { StoreWorker } from "./store-worker.ts";
 
 /**
- * What runs on each thread, from its first line to its last. Each says "ready" through its port, then loops until the
- * exchange stops; an error ends the thread, and with it the exchange (the host hears of it).
+ * What runs on each thread, from its first line to its last. Each says through its port when it is ready, then loops until
+ * the exchange stops. An error ends the thread, and the host hears of it: an actor thread is rebuilt (see workers.ts), without
+ * the others the exchange ends.
  */
 export interface ThreadTask {
   port: MessagePort;
@@ -61,7 +62,6 @@ export interface JournalTask extends ThreadTask {
 }
 export interface JournalReady {
   lastSequence: number;
-  cut: LogCut | null;
 }
 
 export interface ActorTask extends ThreadTask {
@@ -149,7 +149,7 @@ export function runJournal(task: JournalTask): void {
     store: new RingProducer(task.store, new Bell(task.storeBell)),
     clock: Date.now,
   });
-  task.port.postMessage({ lastSequence, cut: log.cut } satisfies JournalReady);
+  task.port.postMessage({ lastSequence } satisfies JournalReady);
   journal.run();
   task.port.close();
 }

@@ -115,7 +115,7 @@ export class SymbolState {
   isIndexStale = false;
   /** An index that is older takes no new risk and liquidates nobody. */
   maxIndexAgeMs = Number.POSITIVE_INFINITY;
-  /** Set by every event, cleared by a snapshot: the counters above go into one small row. */
+  /** One of the numbers above that go into the symbol's row has changed since the last snapshot. */
   changed = false;
   /** A price, or what waits for one, has changed since the end of a turn was last looked at: see Conditional.notePrices. */
   mayReach = true;

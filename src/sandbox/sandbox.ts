@@ -170,7 +170,7 @@ export class Sandbox {
     }
   }
 
-  /** Runs for every turn of the whole exchange: looks at two kinds of events and leaves the others alone. */
+  /** Runs for every turn of the whole exchange: looks at trades, ends of orders and prices, and leaves the rest alone. */
   private fold(turn: Released): void {
     this.now = turn.time;
     for (let i = 0; i < turn.eventCount; i++) {
