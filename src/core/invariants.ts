@@ -24,11 +24,21 @@ import {
 } from "./tables.ts";
 import { BUY, SELL } from "./words.ts";
 
-/** What a front thread needs to begin folding this symbol's events. */
-export function summarizeSymbol(state: SymbolState): SymbolSummary {
+/** Of each side in one answer to Describe: some 15 bytes each, and a turn must fit into a ring. */
+const LEVELS_PER_PAGE = 50_000;
+
+/**
+ * What a front thread needs to begin folding this symbol's events, with a page of the levels of each side: from the n-th on.
+ * Consistent as long as nothing else happens between the pages.
+ */
+export function summarizeSymbol(state: SymbolState, from = 0): SymbolSummary {
   const { instrument, premiumSum, premiumCount, nextFundingTime, fundingTime } = state;
   const intervalMs = intervalBefore(instrument, nextFundingTime, fundingTime);
+  const bids = levels(state, BUY, from);
+  const asks = levels(state, SELL, from);
+  const isFull = bids.length === LEVELS_PER_PAGE || asks.length === LEVELS_PER_PAGE;
   return {
+    next: isFull ? from + LEVELS_PER_PAGE : null,
     indexTicks: state.indexTicks,
     markTicks: state.markTicks,
     lastTicks: state.lastTicks,
@@ -40,8 +50,8 @@ export function summarizeSymbol(state: SymbolState): SymbolSummary {
     haltReason: state.haltReason,
     fault: state.fault,
     isIndexStale: state.isIndexStale,
-    bids: levels(state, BUY),
-    asks: levels(state, SELL),
+    bids,
+    asks,
   };
 }
 
@@ -214,10 +224,11 @@ export function auditRow(state: SymbolState, at: number, faults: string[]): void
       faults.push(`account ${account}: cell ${i} was given ${n[at + GIVEN + i]} but ${expected[i]} is due`);
 }
 
-function levels(state: SymbolState, side: 0 | 1): Levels {
+function levels({ book }: SymbolState, side: 0 | 1, from: number): Levels {
   const out: Levels = [];
-  const ladder = state.book.side(side);
-  for (let price = ladder.best(); price >= 0; price = ladder.next(price))
-    out.push([price, state.book.levelLots(price)]);
+  const ladder = book.side(side);
+  let at = 0;
+  for (let price = ladder.best(); price >= 0 && out.length < LEVELS_PER_PAGE; price = ladder.next(price))
+    if (at++ >= from) out.push([price, book.levelLots(price)]);
   return out;
 }

@@ -54,7 +54,7 @@ export const ReadOrders = shape(8, "ReadOrders", { accountId: "number" });
 export const ReadOrder = shape(9, "ReadOrder", { accountId: "number", orderId: "number", clientOrderId: "string" });
 /** accountId 0 = every account's. */
 export const ReadPosition = shape(10, "ReadPosition", { accountId: "number" });
-/** Everything a front thread needs to begin folding this actor's events; the ledger answers in pages, from `from` on. */
+/** Everything a front thread needs to begin folding this actor's events, in pages: from the n-th row, or level, on. */
 export const Describe = shape(11, "Describe", { from: "number" });
 /** The actor checks itself; see invariants.ts. */
 export const Audit = shape(12, "Audit", {});
@@ -668,7 +668,10 @@ export type ExpectedFill = [priceTicks: number, lots: number, feeQuanta: number]
 /** Levels as [priceTicks, lots], best first. */
 export type Levels = [number, number][];
 
+/** What a symbol is, and a page of its book. */
 export interface SymbolSummary {
+  /** What the next Describe must ask from; null = this was the last page. */
+  next: number | null;
   indexTicks: number;
   markTicks: number;
   lastTicks: number;

@@ -186,7 +186,7 @@ export class SymbolActor implements Actor {
         this.readPositions(command.accountId, turn);
         return;
       case Describe.code:
-        turn.reply({ type: SymbolDescription.code, state: summarizeSymbol(this.state) });
+        turn.reply({ type: SymbolDescription.code, state: summarizeSymbol(this.state, command.from) });
         return;
       case ReadClientIds.code:
         this.readClientIds(command.from, turn);

@@ -1,7 +1,7 @@
 import type { Released, Road } from "../actor/road.ts";
 import { must } from "../assert.ts";
 import type { PublicTrade } from "../core/feed.ts";
-import { Describe, SymbolDescription, type SymbolEvent } from "../core/messages.ts";
+import { Describe, type Levels, SymbolDescription, type SymbolEvent, type SymbolSummary } from "../core/messages.ts";
 import { blank, type MessageOf } from "../core/shape.ts";
 import type { TimeMs } from "../core/units.ts";
 import { SymbolMarket, type SymbolPast } from "./symbol-market.ts";
@@ -16,6 +16,8 @@ export class MarketData {
   private readonly byInstrumentId = new Map<number, SymbolMarket>();
   /** Symbols that have told their state. Events before that are in the state. */
   private readonly primed = new Set<SymbolMarket>();
+  /** Symbols that something has happened in since they began to tell it: it has to be told anew. */
+  private readonly moved = new Set<SymbolMarket>();
   private readonly now: () => TimeMs;
 
   private constructor(road: Road, now: () => TimeMs) {
@@ -68,25 +70,44 @@ export class MarketData {
 
   private prime(road: Road, symbol: SymbolMarket, pastOf: PastOf): Promise<void> {
     const { id } = symbol.instrument;
+    const past = pastOf(id);
     return new Promise((resolve, reject) => {
-      const past = pastOf(id);
-      const asked = road.ask(id, blank(Describe), (answer) => {
-        const turn = must(answer, "a symbol that works");
-        const description = turn.messages.find((message) => message.type === SymbolDescription.code);
-        const { state } = must(description, "the description of a symbol") as MessageOf<typeof SymbolDescription>;
-        symbol.prime(state, turn.sequence, turn.time, past);
-        this.primed.add(symbol);
-        resolve();
-      });
-      if (!asked) reject(new Error(`${symbol.instrument.symbol} cannot be asked for its state`));
+      let bids: Levels = [];
+      let asks: Levels = [];
+      const askFrom = (from: number): void => {
+        const command: MessageOf<typeof Describe> = { ...blank(Describe), from };
+        const asked = road.ask(id, command, (answer) => {
+          const turn = must(answer, "a symbol that works");
+          const state = descriptionIn(turn);
+          if (from > 0 && this.moved.has(symbol)) return askFrom(0);
+          this.moved.delete(symbol);
+          bids = from === 0 ? state.bids : bids.concat(state.bids);
+          asks = from === 0 ? state.asks : asks.concat(state.asks);
+          if (state.next !== null) return askFrom(state.next);
+          symbol.prime({ ...state, bids, asks }, turn.sequence, turn.time, past);
+          this.primed.add(symbol);
+          resolve();
+        });
+        if (!asked) reject(new Error(`${symbol.instrument.symbol} cannot be asked for its state`));
+      };
+      askFrom(0);
     });
   }
 
   private fold(turn: Released): void {
     const symbol = this.byInstrumentId.get(turn.actorId);
-    if (symbol === undefined || !this.primed.has(symbol)) return;
+    if (symbol === undefined) return;
+    if (!this.primed.has(symbol)) {
+      this.moved.add(symbol);
+      return;
+    }
     for (let i = 0; i < turn.eventCount; i++) symbol.apply(turn.messages[i] as SymbolEvent, turn.sequence, turn.time);
   }
+}
+
+function descriptionIn({ messages }: Released): SymbolSummary {
+  const description = messages.find((message) => message.type === SymbolDescription.code);
+  return (must(description, "the description of a symbol") as MessageOf<typeof SymbolDescription>).state;
 }
 
 const LIST_BEGIN = Buffer.from('{"data":[');

@@ -33,6 +33,7 @@ import {
   STATUS_NEW,
   STATUS_PARTIALLY_FILLED,
 } from "../../src/core/words.ts";
+import { maxMessageBytes } from "../../src/wire/codec.ts";
 import { Exchange, make, type Said, START } from "./support/exchange.ts";
 import { instrument, PLAIN } from "./support/instruments.ts";
 
@@ -65,6 +66,35 @@ class Floor extends Exchange {
     return this.at(1_000_000, command).replies;
   }
 }
+
+test("a book of many prices is described in pages", () => {
+  const tier = { maxNotional: "1000000000", maxLeverage: 10, maintenanceMarginRate: "0.01" };
+  const deep = { ...PLAIN, tickSize: "0.01", maxOpenOrders: 100_000, riskTiers: [tier] };
+  const exchange = new Exchange([instrument(deep)]);
+  const session = make(OpenSession, { address: "0x1", tokenHash: "t", expiresAt: 2 ** 50 });
+  const { accountId } = exchange.ask(LEDGER, session) as MessageOf<typeof SessionView>;
+  exchange.ask(LEDGER, make(Deposit, { accountId, amountQuanta: 1e14 }));
+  exchange.do(deep.id, make(SetIndexPrice, { indexTicks: 10_000 }));
+  const order = make(PlaceOrder, { accountId, orderType: LIMIT, quantityLots: 1 });
+  const place = (side: number, priceTicks: number): [number, number] => {
+    const [view] = exchange.do(deep.id, Object.assign(order, { side, priceTicks })).replies;
+    assert.equal(view.type, OrderView.code);
+    return [priceTicks, 1];
+  };
+  const bids = [9_999, 9_998].map((priceTicks) => place(BUY, priceTicks));
+  const asks = Array.from({ length: 60_000 }, (_, i) => place(SELL, 10_001 + i));
+  const told: { bids: [number, number][]; asks: [number, number][] } = { bids: [], asks: [] };
+  let pages = 0;
+  for (let from: number | null = 0; from !== null; pages++) {
+    const page = exchange.ask(deep.id, make(Describe, { from })) as MessageOf<typeof SymbolDescription>;
+    assert.ok(maxMessageBytes(page) < 2 ** 20);
+    told.bids.push(...page.state.bids);
+    told.asks.push(...page.state.asks);
+    from = page.state.next;
+  }
+  assert.equal(pages, 2);
+  assert.deepEqual(told, { bids, asks });
+});
 
 test("orders and positions bear the time and the sequence of the turn that touched them last", () => {
   const floor = new Floor();

@@ -202,6 +202,7 @@ function compareSymbol(exchange: Exchange, reference: ReferenceSymbol, accounts:
       haltReason: 0,
       fault: "",
       isIndexStale: false,
+      next: null,
       bids: reference.levels(BUY),
       asks: reference.levels(SELL),
     },

@@ -4,19 +4,22 @@ import { crc32 } from "node:zlib";
 import type { Candle } from "../../src/core/candles.ts";
 import type { PublicTrade } from "../../src/core/feed.ts";
 import {
+  type Describe,
   FundingSettled,
   OrderClosed,
   OrderPlaced,
   OrderRested,
   PriceUpdated,
+  SymbolDescription,
   type SymbolSummary,
   Traded,
 } from "../../src/core/messages.ts";
+import type { MessageOf } from "../../src/core/shape.ts";
 import { BUY, SELL } from "../../src/core/words.ts";
 import { MarketData } from "../../src/front/market.ts";
 import { bookChecksum, LevelPrinter, publicTradeJson } from "../../src/front/market-json.ts";
 import type { SymbolPast } from "../../src/front/symbol-market.ts";
-import { instrument, make, ScriptedRoad, START } from "./scripted-road.ts";
+import { EMPTY_STATE, instrument, make, ScriptedRoad, START } from "./scripted-road.ts";
 
 const BTC = 1;
 const ETH = 2;
@@ -92,6 +95,35 @@ test("a symbol without a price is halted, and what it does not have is null", as
     bids: [],
     asks: [],
   });
+});
+
+test("a book that is told in pages is told anew when something happens between them", async () => {
+  const road = new ScriptedRoad(["BTC-PERP"]);
+  const opening = MarketData.open(
+    road,
+    () => NOTHING,
+    () => road.time,
+  );
+  const asked: number[] = [];
+  const tell = (state: Partial<SymbolSummary>): boolean =>
+    road.answer(({ command }) => {
+      asked.push((command as MessageOf<typeof Describe>).from);
+      return [make(SymbolDescription, { state: { ...EMPTY_STATE, ...state } })];
+    });
+  tell({ bids: [[649990, 10]], asks: [[650010, 2000]], next: 1 });
+  road.turn(BTC, make(OrderClosed, { side: BUY, priceTicks: 649990, restingLots: 10 }));
+  tell({ bids: [], asks: [[650030, 5]], next: null });
+  tell({ bids: [[649980, 7]], asks: [[650010, 2000]], next: 1 });
+  tell({ bids: [], asks: [[650030, 5]], next: null });
+  const market = await opening;
+  assert.deepEqual(asked, [0, 1, 0, 1]);
+  road.turn(BTC, make(OrderClosed, { side: SELL, priceTicks: 650010, restingLots: 1500 }));
+  const { bids, asks } = read(market.orderBookJson(BTC, 10));
+  assert.deepEqual(bids, [["64998", "0.007"]]);
+  assert.deepEqual(asks, [
+    ["65001", "0.5"],
+    ["65003", "0.005"],
+  ]);
 });
 
 test("a ticker folds the described state, the past and every event since", async () => {

@@ -34,6 +34,7 @@ export const make = <S extends Shape>(of: S, fields: Partial<MessageOf<S>> = {})
   Object.assign(blank(of), fields);
 
 export const EMPTY_STATE: SymbolSummary = {
+  next: null,
   indexTicks: 0,
   markTicks: 0,
   lastTicks: 0,
