@@ -52,7 +52,6 @@ export const SetIndexPrice = shape(6, "SetIndexPrice", {
 export const Tick = shape(7, "Tick", {});
 export const ReadOrders = shape(8, "ReadOrders", { accountId: "number" });
 export const ReadOrder = shape(9, "ReadOrder", { accountId: "number", orderId: "number", clientOrderId: "string" });
-/** accountId 0 = every account's. */
 export const ReadPosition = shape(10, "ReadPosition", { accountId: "number" });
 /** Everything a front thread needs to begin folding this actor's events, in pages: from the n-th row, or level, on. */
 export const Describe = shape(11, "Describe", { from: "number" });

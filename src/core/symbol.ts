@@ -183,7 +183,7 @@ export class SymbolActor implements Actor {
         this.readOrder(command, turn);
         return;
       case ReadPosition.code:
-        this.readPositions(command.accountId, turn);
+        this.readPosition(command.accountId, turn);
         return;
       case Describe.code:
         turn.reply({ type: SymbolDescription.code, state: summarizeSymbol(this.state, command.from) });
@@ -362,14 +362,9 @@ export class SymbolActor implements Actor {
     replyOpenOrder(this.state, turn, slot);
   }
 
-  private readPositions(accountId: number, turn: Turn): void {
-    const { positions } = this.state;
-    if (accountId === 0) {
-      for (const row of positions.open) replyPosition(this.state, turn, row);
-    } else {
-      const row = positions.find(accountId);
-      if (row !== NONE) replyPosition(this.state, turn, row);
-    }
+  private readPosition(accountId: number, turn: Turn): void {
+    const row = this.state.positions.find(accountId);
+    if (row !== NONE) replyPosition(this.state, turn, row);
     turn.reply({ type: Done.code });
   }
 

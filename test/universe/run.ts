@@ -224,7 +224,7 @@ class Universe {
     const address = `0x${this.traffic.accounts.indexOf(accountId)}`;
     const [actorId, command] = random.pick<[number, Message]>([
       [symbol, make(ReadOrders, { accountId })],
-      [symbol, make(ReadPosition, { accountId: random.pick([0, accountId]) })],
+      [symbol, make(ReadPosition, { accountId })],
       [LEDGER, make(OpenSession, { address, tokenHash: name, expiresAt: this.now + random.between(1, 5000) })],
       [LEDGER, make(CloseSession, { accountId, tokenHash: name })],
       [LEDGER, make(CreateKey, { accountId, apiKey: name, record })],
