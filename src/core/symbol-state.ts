@@ -26,6 +26,7 @@ const {
   FEE_ACCOUNT,
   INSURANCE_ACCOUNT,
   ISOLATED,
+  MODE_REDUCE_ONLY,
   MODE_TRADING,
   REASON_OF_HALT,
   serialToId,
@@ -672,7 +673,9 @@ export class SymbolState {
     this.touched.settle(sequence, time);
     this.eventCount = 0;
     this.markMoved = false;
-    if (this.open.trailing.size > 0) this.open.trailing.follow(this.markTicks, this.lastTicks, this.indexTicks);
+    // While the symbol is halted no price counts.
+    if (this.open.trailing.size > 0 && this.haltMode <= MODE_REDUCE_ONLY)
+      this.open.trailing.follow(this.markTicks, this.lastTicks, this.indexTicks);
   }
 
   /** The price that an order waits for, by its triggerBy; 0 = there is none yet. */

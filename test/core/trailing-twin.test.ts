@@ -66,7 +66,7 @@ test("what trails is where a list of every price since it was placed puts it, an
 
 interface Follower {
   readonly order: MessageOf<typeof OrderWaits>;
-  /** Of the source that it follows, at the end of each turn since it was placed, and before the first the one then. */
+  /** Of the source that it follows, at the end of each turn since it was placed in which prices count, and before the first the one then. */
   readonly prices: number[];
 }
 
@@ -100,6 +100,7 @@ class NaiveTrailing {
         this.remove(event.orderId);
       }
     }
+    if (this.isHalted) return;
     for (const { order, prices } of this.followers) prices.push(this.prices[order.triggerBy]);
   }
 

@@ -1,10 +1,28 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { CancelOrder, OrderView, PlaceTrigger, Refused } from "../../src/core/messages.ts";
+import {
+  CancelOrder,
+  HaltSymbol,
+  OrderView,
+  PlaceTrigger,
+  ReadOrders,
+  Refused,
+  ResumeSymbol,
+  SetIndexPrice,
+  TradingHalted,
+} from "../../src/core/messages.ts";
 import type { MessageOf } from "../../src/core/shape.ts";
 import { activates, MAX_TRAILING_ORDERS, TrailingOrders, trailingTrigger } from "../../src/core/trailing.ts";
-import { BUY, SELL, TRAILING_STOP_MARKET } from "../../src/core/words.ts";
-import { Exchange, make } from "./support/exchange.ts";
+import {
+  BUY,
+  MODE_CANCEL_ONLY,
+  MODE_HALTED,
+  MODE_REDUCE_ONLY,
+  REASON_OF_HALT,
+  SELL,
+  TRAILING_STOP_MARKET,
+} from "../../src/core/words.ts";
+import { Exchange, make, type Said } from "./support/exchange.ts";
 import { FREE, instrument } from "./support/instruments.ts";
 import { scenario } from "./support/scenario.ts";
 import { Traffic } from "./support/traffic.ts";
@@ -94,6 +112,36 @@ scenario(
   mark 90                                        -> 90
 `,
 );
+
+test("what the price does while the symbol is halted takes nothing along", () => {
+  const exchange = new Exchange([instrument(FREE)]);
+  const traffic = new Traffic(exchange, [FREE.id]);
+  for (const { actorId, command } of traffic.opening()) traffic.send(actorId, command);
+  const [accountId] = traffic.accounts;
+  const terms = { accountId, side: SELL, orderType: TRAILING_STOP_MARKET, quantityLots: 5, callbackPpm: 50_000 };
+  traffic.send(FREE.id, make(PlaceTrigger, terms));
+  traffic.send(FREE.id, make(PlaceTrigger, { ...terms, activationTicks: 120 }));
+  const triggers = (): number[] =>
+    exchange
+      .do(FREE.id, make(ReadOrders, { accountId }))
+      .replies.slice(0, -1)
+      .map((reply) => (reply as MessageOf<typeof OrderView>).triggerTicks);
+  const setIndex = (indexTicks: number): Said => traffic.send(FREE.id, make(SetIndexPrice, { indexTicks }));
+  for (const mode of [MODE_CANCEL_ONLY, MODE_HALTED]) {
+    traffic.send(FREE.id, make(HaltSymbol, { mode, reason: REASON_OF_HALT.OPERATOR }));
+    setIndex(130);
+    setIndex(100);
+    const { events } = traffic.send(FREE.id, make(ResumeSymbol));
+    assert.deepEqual(
+      events.map(({ type }) => type),
+      [TradingHalted.code],
+    );
+    assert.deepEqual(triggers(), [0, 95]);
+  }
+  traffic.send(FREE.id, make(HaltSymbol, { mode: MODE_REDUCE_ONLY, reason: REASON_OF_HALT.OPERATOR }));
+  setIndex(130);
+  assert.deepEqual(triggers(), [123, 123]);
+});
 
 test("the trigger lies whole ticks behind the best price and never past the prices that there are", () => {
   const table: [side: number, best: number, ppm: number, trigger: number][] = [
