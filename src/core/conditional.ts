@@ -227,7 +227,7 @@ export class Conditional {
   }
 
   private fire(slot: number, turn: Turn): void {
-    const { state, order, instrument } = this;
+    const { state, order } = this;
     const { orders, positions } = state;
     const closesAll = (orders.flags(slot) & CLOSE_POSITION) !== 0;
     const size = Math.abs(positions.numbers[orders.row(slot) + SIZE]);
@@ -238,7 +238,7 @@ export class Conditional {
     order.flags = orders.flags(slot);
     order.selfTradePrevention = orders.selfTradePrevention(slot);
     order.priceTicks = orders.priceTicks(slot);
-    order.quantityLots = Math.max(closesAll ? size : orders.quantityLots(slot), instrument.minQuantityLots);
+    order.quantityLots = closesAll ? size : orders.quantityLots(slot);
     const { parentId, siblingId } = state.terms.of(slot);
     const orderId = state.orderId(slot);
     const firing = new FiringTurn(turn);

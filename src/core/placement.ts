@@ -117,7 +117,8 @@ export class Placement {
     if (mark === 0) return refuse(turn, "NO_MARK_PRICE", "symbol");
     const reduceOnly = (command.flags & REDUCE_ONLY) !== 0;
     if (refuseWhileHalted(state, turn, reduceOnly)) return;
-    if (command.quantityLots < instrument.minQuantityLots)
+    // One that has waited may be as little as the order that it came with has filled, or as its position is.
+    if (command.quantityLots < instrument.minQuantityLots && waited === NONE)
       return refuse(turn, "QUANTITY_TOO_SMALL", "quantity", { limitLots: instrument.minQuantityLots });
     const closesAll = (command.flags & CLOSE_POSITION) !== 0;
     if (command.quantityLots > instrument.maxQuantityLots && !closesAll)

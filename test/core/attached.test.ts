@@ -1,3 +1,4 @@
+import { instrument, PLAIN } from "./support/instruments.ts";
 import { scenario } from "./support/scenario.ts";
 
 scenario(
@@ -46,6 +47,21 @@ scenario(
   dave sell 4 market take=102 id=d            -> UNTRIGGERED
   mark 103                                    -> d fires; 4@99; e.tp grows to 10; e.sl grows to 10; e.tp fires; 10@98; e.sl CANCELED POSITION_CLOSED
 `,
+);
+
+scenario(
+  "one that waits with less than an order's minimum closes no more than that",
+  `
+  mark 100                                    -> 100
+  bob sell 9 @ 100                            -> NEW
+  alice buy 9 market                          -> FILLED 9@100
+  carol buy 5 @ 99                            -> NEW
+  alice buy 5 @ 99 tp=103 sl=97 id=e          -> NEW
+  bob sell 6 @ 99                             -> FILLED 5@99 1@99; e.tp waits with 1; e.sl waits with 1
+  carol buy 5 @ 102                           -> NEW
+  mark 103                                    -> e.tp fires; 1@102; e.sl CANCELED OTHER_FIRED
+`,
+  instrument(PLAIN, { minQuantity: "5" }),
 );
 
 scenario(
