@@ -51,7 +51,9 @@ function readTrigger(instrument: Instrument, body: PlaceOrderBody, order: Messag
   order.triggerBy = body.triggerBy === undefined ? BY_MARK : TRIGGER_SOURCES.indexOf(body.triggerBy);
   if (order.clientOrderId !== "")
     order.bodyHash = hashMore(hashOrder(order), [
+      // hashOrder() has room for types that act at once only: theirs would run into the time in force.
       order.orderType,
+      order.timeInForce,
       order.triggerTicks,
       order.triggerBy,
       ...(order.orderType === TRAILING_STOP_MARKET ? [order.callbackPpm, order.activationTicks] : []),
