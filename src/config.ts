@@ -2,6 +2,7 @@ import { ConfigError } from "./config/error.ts";
 import { helpText } from "./config/help.ts";
 import { SETTING_NAMES, type Settings, schemaOf } from "./config/settings.ts";
 import { readEnvironment, readFile, readFlags } from "./config/sources.ts";
+import { mostOrders } from "./core/attached.ts";
 import { compileInstrument } from "./core/instrument.ts";
 import { parseQuanta, type Quanta } from "./core/units.ts";
 
@@ -102,7 +103,7 @@ function relate(settings: Settings): { config: Config; warnings: string[] } {
   if ((config.ringBytes & (config.ringBytes - 1)) !== 0)
     throw new ConfigError(`ringBytes: ${config.ringBytes} is not a power of two`);
   for (const { symbol, maxOpenOrders } of config.instruments)
-    if (maxOpenOrders * BYTES_PER_OPEN_ORDER > config.ringBytes / 2)
+    if (mostOrders(maxOpenOrders) * BYTES_PER_OPEN_ORDER > config.ringBytes / 2)
       throw new ConfigError(`instruments: ${symbol}.maxOpenOrders is more than ringBytes has room for in one turn`);
   checkInstruments(config);
   if (config.priceSource === "operator" && config.operatorToken === "")

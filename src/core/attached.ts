@@ -1,4 +1,5 @@
 import type { Turn } from "./actor.ts";
+import { MAX_TRIGGER_ORDERS } from "./conditional.ts";
 import { refuseDisplay } from "./iceberg.ts";
 import type { Instrument } from "./instrument.ts";
 import { bandEdge } from "./mark-limits.ts";
@@ -16,7 +17,7 @@ import { matchPrice } from "./price-match.ts";
 import { refuse } from "./refusals.ts";
 import { blank, type MessageOf } from "./shape.ts";
 import type { SymbolState } from "./symbol-state.ts";
-import { NONE, SIZE } from "./tables.ts";
+import { NONE, SIZE, WAITING_ORDERS } from "./tables.ts";
 import { reaches } from "./triggers.ts";
 import type { PriceTicks } from "./units.ts";
 import {
@@ -38,6 +39,9 @@ import {
 // Filled in again for each event: a turn hands it on before it goes on (see Turn).
 const waits = blank(OrderWaits);
 const grown = blank(OrderGrown);
+
+/** Orders that an account may have in a symbol: in the book, waiting, and two that came with each that was in the book before. */
+export const mostOrders = (maxOpenOrders: number): number => maxOpenOrders + MAX_TRIGGER_ORDERS + 2 * maxOpenOrders;
 
 /** Whether a leg could not do its work: an order that fills at this price has reached the leg's trigger already. */
 export function isLegReached(leg: AttachedLeg, type: number, entrySide: number, entryTicks: PriceTicks): boolean {
@@ -79,10 +83,24 @@ export class AttachedOrders {
     if (takeProfit !== null && this.refuseLeg(takeProfit, "takeProfit", TAKE_PROFIT, command.side, entryTicks, turn))
       return;
     if (stopLoss !== null && this.refuseLeg(stopLoss, "stopLoss", STOP, command.side, entryTicks, turn)) return;
+    if (legs !== null && this.refuseLegs(command.accountId, legs, turn)) return;
     const hasMore = goodTillDate !== 0 || legs !== null || displayLots !== 0 || isTrial;
     const more = hasMore ? { goodTillDate, legs, displayLots, isTrial } : null;
     // Of the same hidden class as every other order that is placed.
     this.placement.place(Object.assign(this.order, plain), turn, NONE, more);
+  }
+
+  /**
+   * Refuses legs for which the account has no room among the orders that wait; true when it did. Those of orders that are
+   * placed by now come all the same: that is two for each that may rest.
+   */
+  private refuseLegs(accountId: number, { takeProfit, stopLoss }: AttachedLegs, turn: Turn): boolean {
+    const { positions } = this.state;
+    const row = positions.draft(accountId);
+    const legCount = (takeProfit === null ? 0 : 1) + (stopLoss === null ? 0 : 1);
+    if (positions.numbers[row + WAITING_ORDERS] + legCount <= MAX_TRIGGER_ORDERS) return false;
+    refuse(turn, "TOO_MANY_TRIGGER_ORDERS", "symbol", { limit: MAX_TRIGGER_ORDERS });
+    return true;
   }
 
   /** Refuses a leg that could not do its work; true when it did. */

@@ -51,7 +51,7 @@ const waits = blank(OrderWaits);
 const reached = blank(PriceReached);
 
 /** Orders of one account that may wait for a price in one symbol. */
-const MAX_TRIGGER_ORDERS = 50;
+export const MAX_TRIGGER_ORDERS = 50;
 /** So many orders fire in one turn at most: what comes behind it waits no longer than that takes. */
 const FIRED_PER_TURN = 20;
 

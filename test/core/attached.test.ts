@@ -1,5 +1,20 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+  type AttachedLeg,
+  Deposit,
+  OrderView,
+  PlaceExtended,
+  PlaceOrder,
+  ReadOrders,
+  type Refused,
+} from "../../src/core/messages.ts";
+import type { Message, MessageOf } from "../../src/core/shape.ts";
+import { BUY, BY_MARK, LEDGER, SELL, STATUS_UNTRIGGERED } from "../../src/core/words.ts";
+import { Exchange, make } from "./support/exchange.ts";
 import { instrument, PLAIN } from "./support/instruments.ts";
 import { scenario } from "./support/scenario.ts";
+import { Traffic } from "./support/traffic.ts";
 
 scenario(
   "a take-profit and a stop wait once their order has filled, grow with it, and one cancels the other",
@@ -128,6 +143,38 @@ scenario(
   alice orders                                -> none
 `,
 );
+
+test("an order whose take-profit and stop would be too many to wait is refused, and one that was placed before is not", () => {
+  const exchange = new Exchange([instrument(PLAIN)]);
+  const traffic = new Traffic(exchange, [PLAIN.id]);
+  for (const { actorId, command } of traffic.opening()) traffic.send(actorId, command);
+  const [maker, accountId] = traffic.accounts;
+  for (const each of [maker, accountId]) traffic.send(LEDGER, make(Deposit, { accountId: each, amountQuanta: 1e12 }));
+  const leg = (triggerTicks: number): AttachedLeg => ({ triggerTicks, triggerBy: BY_MARK, priceTicks: 0 });
+  const legs = { takeProfit: leg(150), stopLoss: leg(50) };
+  const place = (priceTicks: number, more: object = {}): Message => {
+    const order = { accountId, side: BUY, priceTicks, quantityLots: 1, legs, ...more };
+    return traffic.send(PLAIN.id, make(PlaceExtended, order)).replies[0];
+  };
+  const waiting = (): number =>
+    exchange
+      .do(PLAIN.id, make(ReadOrders, { accountId }))
+      .replies.filter((reply) => (reply as MessageOf<typeof OrderView>).status === STATUS_UNTRIGGERED).length;
+
+  assert.equal(place(99).type, OrderView.code);
+  for (let i = 0; i < 25; i++) {
+    traffic.send(PLAIN.id, make(PlaceOrder, { accountId: maker, side: SELL, priceTicks: 100, quantityLots: 1 }));
+    assert.equal(place(100).type, OrderView.code);
+  }
+  assert.equal(waiting(), 50);
+  for (const more of [legs, { ...legs, takeProfit: null }]) {
+    const { code, details } = place(98, { legs: more }) as MessageOf<typeof Refused>;
+    assert.deepEqual([code, details], ["TOO_MANY_TRIGGER_ORDERS", { limit: 50 }]);
+  }
+  assert.equal(place(98, { legs: null }).type, OrderView.code);
+  traffic.send(PLAIN.id, make(PlaceOrder, { accountId: maker, side: SELL, priceTicks: 99, quantityLots: 1 }));
+  assert.equal(waiting(), 52);
+});
 
 scenario(
   "an order ends with its goodTillDate, before anything that could trade with it",
