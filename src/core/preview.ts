@@ -6,7 +6,7 @@ import * as tables from "./tables.ts";
 import type { PriceTicks, Quanta, QuantityLots } from "./units.ts";
 import * as words from "./words.ts";
 
-const { MARGIN_MODE, NONE, OPEN_ORDERS, REDUCE_ONLY_ORDERS, SIZE } = tables;
+const { CLOSING_ORDERS, MARGIN_MODE, NONE, OPEN_ORDERS, REDUCE_ONLY_ORDERS, SIZE } = tables;
 const { BUY, DECREMENT, EXPIRE_MAKER, EXPIRE_TAKER, ISOLATED, REASON_IOC_REMAINDER, REASON_NONE, REASON_SELF_TRADE } =
   words;
 
@@ -171,10 +171,12 @@ export function meetsTooMany(
   limitTicks: PriceTicks,
   quantityLots: QuantityLots,
 ): boolean {
-  // An order is a lot at least, and gives up others only where there are reduce-only ones.
-  if (state.open.reduceOnlyResting === 0 && quantityLots < state.roomInTurn / 4) return false;
+  const { reduceOnlyResting, waitingCount } = state.open;
+  // An order is a lot at least, and gives up others only where there are reduce-only ones, or some that wait.
+  if (reduceOnlyResting === 0 && waitingCount === 0 && quantityLots < state.roomInTurn / 4) return false;
   const { orders, positions } = state;
   const levels = state.book.opposite(side);
+  const rows = new Set<number>();
   let lots = 0;
   let met = 0;
   for (let price = levels.best(); crosses(side, limitTicks, price) && lots < quantityLots; price = levels.next(price)) {
@@ -185,6 +187,9 @@ export function meetsTooMany(
       const row = orders.row(walk.slot);
       met += (state.fundingOwed > 0 ? 4 : 2) + positions.numbers[row + REDUCE_ONLY_ORDERS];
       if (positions.numbers[row + MARGIN_MODE] === ISOLATED) met++;
+      // They go with the position, once.
+      if (!rows.has(row)) met += positions.numbers[row + CLOSING_ORDERS];
+      rows.add(row);
       if (met >= state.roomInTurn) return true;
     }
   }

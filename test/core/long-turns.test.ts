@@ -25,6 +25,7 @@ import { QUANTA_PER_USDC } from "../../src/core/units.ts";
 import {
   BUY,
   BY_MARK,
+  CLOSE_POSITION,
   FOK,
   IOC,
   LEDGER,
@@ -36,15 +37,15 @@ import {
   STOP_MARKET,
 } from "../../src/core/words.ts";
 import { maxMessageBytes } from "../../src/wire/codec.ts";
-import { Exchange, make, type Said } from "./support/exchange.ts";
+import { Exchange, LEDGER_SETTINGS, MAX_ACCOUNTS, make, type Said } from "./support/exchange.ts";
 import { instrument, PLAIN } from "./support/instruments.ts";
 
 /** More resting orders than one turn may trade with. */
 const MAKERS = 12_000;
 const DEEP = instrument({ ...PLAIN, maxQuantity: "100000", maxOpenOrders: MAKERS }, {});
 
-function openMarket() {
-  const exchange = new Exchange([DEEP]);
+function openMarket(maxAccounts = MAX_ACCOUNTS) {
+  const exchange = new Exchange([DEEP], LEDGER_SETTINGS, maxAccounts);
   const open = (name: string): number => {
     const session = make(OpenSession, { address: name, tokenHash: name, expiresAt: 2 ** 50 });
     const { accountId } = exchange.ask(LEDGER, session) as MessageOf<typeof SessionView>;
@@ -98,6 +99,36 @@ test("an order that meets thousands of others ends with what one turn can hold, 
     true,
   );
   assert.deepEqual(exchange.audit(DEEP.id).faults, []);
+});
+
+test("all or nothing also where the positions that end take thousands of waiting orders with them", () => {
+  const { exchange, open } = openMarket(512);
+  const taker = open("taker");
+  const makers = Array.from({ length: 220 }, (_, i) => open(`maker ${i}`));
+  const place = (accountId: number, order: Order) =>
+    exchange.do(DEEP.id, make(PlaceOrder, { accountId, orderType: LIMIT, priceTicks: 10, ...order }));
+  place(taker, { side: SELL, quantityLots: makers.length });
+  const stop = { side: SELL, orderType: STOP_MARKET, timeInForce: IOC, flags: REDUCE_ONLY | CLOSE_POSITION };
+  for (const accountId of makers) {
+    place(accountId, { side: BUY, quantityLots: 1 });
+    for (let i = 0; i < MAX_TRIGGER_ORDERS; i++)
+      exchange.do(DEEP.id, make(PlaceTrigger, { accountId, ...stop, triggerTicks: 5 }));
+    place(accountId, { side: SELL, quantityLots: 1 });
+  }
+  const all = place(taker, { side: BUY, quantityLots: makers.length, timeInForce: FOK });
+  assert.deepEqual(outcome(all), { status: "EXPIRED", reason: "FOK_UNFILLABLE", trades: 0, filledLots: 0 });
+  const some = place(taker, { side: BUY, quantityLots: 150, timeInForce: FOK });
+  assert.deepEqual(outcome(some), { status: "FILLED", reason: null, trades: 150, filledLots: 150 });
+  // Those of one account go once, however many of its orders are met.
+  for (const accountId of makers) exchange.do(DEEP.id, make(CancelAll, { accountId, side: -1 }));
+  const [accountId] = makers;
+  place(accountId, { side: BUY, quantityLots: 300 });
+  place(taker, { side: SELL, quantityLots: 300 });
+  for (let i = 0; i < MAX_TRIGGER_ORDERS; i++)
+    exchange.do(DEEP.id, make(PlaceTrigger, { accountId, ...stop, triggerTicks: 5 }));
+  for (let i = 0; i < 250; i++) place(accountId, { side: SELL, quantityLots: 1 });
+  const own = place(taker, { side: BUY, quantityLots: 250, timeInForce: FOK });
+  assert.deepEqual(outcome(own), { status: "FILLED", reason: null, trades: 250, filledLots: 250 });
 });
 
 test("an order that meets thousands of slices of icebergs ends in the same way, also when it may meet its own", () => {
