@@ -200,7 +200,7 @@ export const AmendOrderBody = object(
 );
 
 export const ClosePositionBody = object({
-  quantity: Type.Optional(Decimal("All of the position when left out.", "0.01")),
+  quantity: Type.Optional(Decimal("All of the position when left out, up to the maxQuantity of an order.", "0.01")),
   price: Type.Optional(Decimal("At market when left out.", "65000.5")),
   expiresAt: Type.Optional(ExpiresAt),
 });
