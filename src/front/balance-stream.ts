@@ -16,6 +16,9 @@ export class BalanceStream extends Stream {
   private readonly shown: Contribution = { equity: 0, unrealized: 0, initial: 0, positionInitial: 0, maintenance: 0 };
   private text = "";
   private stale = false;
+  /** Looks at the figures, and the last of them that was shown. */
+  private looks = 0;
+  private shownLook = 0;
 
   constructor(topic: string, accountId: number, road: Road, publish: Publish, now: () => TimeMs) {
     super(topic, '"channel":"balance"', road.releasedSequence(), publish);
@@ -50,14 +53,19 @@ export class BalanceStream extends Stream {
 
   override flush(): void {
     if (!this.stale) return;
-    this.stale = !readFigures(this.road, this.accountId, (figures) => this.show(figures));
+    const look = ++this.looks;
+    this.stale = !readFigures(this.road, this.accountId, (figures, sequence) => {
+      // One that did not have to wait overtakes those that are let go on by and by.
+      if (look < this.shownLook) return;
+      this.shownLook = look;
+      this.show(figures, Math.max(this.sequence, sequence));
+    });
   }
 
-  private show(figures: Readonly<Contribution>): void {
+  private show(figures: Readonly<Contribution>, sequence: number): void {
     if (this.isEmpty) return;
     const moved = this.note(figures);
     if (moved || this.text === "") {
-      const sequence = Math.max(this.sequence, this.road.releasedSequence());
       this.text = balanceJson(figures, sequence, this.now());
       this.update("UPDATE", sequence, `"data":${this.text}`);
     }

@@ -5,13 +5,23 @@ import type { Contribution } from "../core/cells.ts";
 const MOST_TURNS = 100;
 
 /**
- * Reads what an account has once everything that was done up to now is durable, between two turns that change it. Calls
- * `then` with the figures, which are good during the call. Returns false, and never does, when too many wait for theirs.
+ * Reads what an account has between two turns that change it, and calls `then` with it once all that it rests on is
+ * durable. `sequence`: everything up to it is in the figures, and what came with the turns behind it may be. Returns false,
+ * and never does, when too many wait for theirs.
  */
-export function readFigures(road: Road, accountId: number, then: (figures: Readonly<Contribution>) => void): boolean {
-  const look = (turnsLeft: number): void => {
-    if (road.cells.observe(accountId) || turnsLeft === 0) then(road.cells.observed(accountId));
-    else setImmediate(look, turnsLeft - 1);
+export function readFigures(
+  road: Road,
+  accountId: number,
+  then: (figures: Readonly<Contribution>, sequence: number) => void,
+): boolean {
+  const look = (turnsLeft: number): boolean => {
+    const sequence = road.releasedSequence();
+    if (!road.cells.observe(accountId) && turnsLeft > 0) {
+      setImmediate(look, turnsLeft - 1);
+      return true;
+    }
+    const figures = { ...road.cells.observed(accountId) };
+    return road.afterEverything(() => then(figures, sequence));
   };
-  return road.afterEverything(() => look(MOST_TURNS));
+  return look(MOST_TURNS);
 }

@@ -117,3 +117,31 @@ test("balance: when too many wait for the log, a stream asks again until it has 
     ["SNAPSHOT"],
   );
 });
+
+test("balance: a look that others have overtaken is not shown any more", async () => {
+  const { road, connect } = await open();
+  credit(road, ALICE, 5_000_000);
+  const client = connect();
+  client.say({ op: "auth", token: "alice" });
+  client.ask(subscribe({ channel: "balance" }));
+  road.settle();
+  client.take();
+  const deposit = (): void => {
+    credit(road, ALICE, 1_000_000);
+    road.turn(LEDGER, make(Deposited, { accountId: ALICE, amountQuanta: 1_000_000 }));
+    road.drain();
+  };
+  deposit();
+  const { afterEverything } = road;
+  road.afterEverything = (then) => {
+    then();
+    return true;
+  };
+  deposit();
+  road.afterEverything = afterEverything;
+  assert.equal(road.settle(), 1, "the first look has waited");
+  assert.deepEqual(
+    client.take().map((message) => message.data.equity),
+    ["7"],
+  );
+});

@@ -34,9 +34,9 @@ export function accountRoutes(context: Context): Route[] {
       summary: "Balance and margin across all symbols",
       replies: { 200: Balance },
       handle({ call, principal }) {
-        readFigures(road, principal.accountId, (figures) => {
+        readFigures(road, principal.accountId, (figures, sequence) => {
           try {
-            call.reply(200, balanceJson(figures, road.releasedSequence(), Date.now()));
+            call.reply(200, balanceJson(figures, sequence, Date.now()));
           } catch (thrown) {
             call.fail(thrown, log);
           }
