@@ -6,8 +6,8 @@ import type { OrderStream } from "./stream.ts";
 export type MakeEngine = (stream: OrderStream) => Engine;
 
 /**
- * Operations a second once the book is filled and what is not timed is over: of one pass over the stream, or of as many as take `leastSeconds` together,
- * so that a fast engine is not measured in a shorter moment than a slow one.
+ * Operations a second once the book is filled and what is not timed is over: of one pass over the stream, or of as many as
+ * take `leastSeconds` together, so that a fast engine is not measured in a shorter moment than a slow one.
  */
 export function rate(make: MakeEngine, stream: OrderStream, leastSeconds = 0): number {
   let passes = 0;

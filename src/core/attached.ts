@@ -1,5 +1,5 @@
 import type { Turn } from "./actor.ts";
-import { MAX_TRIGGER_ORDERS } from "./conditional.ts";
+import { MAX_TRIGGER_ORDERS, refuseToWait } from "./conditional.ts";
 import { refuseDisplay } from "./iceberg.ts";
 import type { Instrument } from "./instrument.ts";
 import { bandEdge } from "./mark-limits.ts";
@@ -17,7 +17,7 @@ import { matchPrice } from "./price-match.ts";
 import { refuse } from "./refusals.ts";
 import { blank, type MessageOf } from "./shape.ts";
 import type { SymbolState } from "./symbol-state.ts";
-import { NONE, SIZE, WAITING_ORDERS } from "./tables.ts";
+import { NONE, SIZE } from "./tables.ts";
 import { reaches } from "./triggers.ts";
 import type { PriceTicks } from "./units.ts";
 import {
@@ -95,12 +95,8 @@ export class AttachedOrders {
    * placed by now come all the same: that is two for each that may rest.
    */
   private refuseLegs(accountId: number, { takeProfit, stopLoss }: AttachedLegs, turn: Turn): boolean {
-    const { positions } = this.state;
-    const row = positions.draft(accountId);
     const legCount = (takeProfit === null ? 0 : 1) + (stopLoss === null ? 0 : 1);
-    if (positions.numbers[row + WAITING_ORDERS] + legCount <= MAX_TRIGGER_ORDERS) return false;
-    refuse(turn, "TOO_MANY_TRIGGER_ORDERS", "symbol", { limit: MAX_TRIGGER_ORDERS });
-    return true;
+    return refuseToWait(this.state, turn, this.state.positions.draft(accountId), legCount);
   }
 
   /** Refuses a leg that could not do its work; true when it did. */

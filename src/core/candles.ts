@@ -47,24 +47,23 @@ const WEEK = 7 * DAY;
 /** 1970-01-05, the first Monday after the epoch. */
 const FIRST_MONDAY = 4 * DAY;
 
-/** Length of a month is its calendar's: 0 here. */
-const RULES: Record<Interval, { lengthMs: number; originMs: TimeMs }> = {
-  "1s": { lengthMs: SECOND, originMs: 0 },
-  "1m": { lengthMs: MINUTE, originMs: 0 },
-  "3m": { lengthMs: 3 * MINUTE, originMs: 0 },
-  "5m": { lengthMs: 5 * MINUTE, originMs: 0 },
-  "15m": { lengthMs: 15 * MINUTE, originMs: 0 },
-  "30m": { lengthMs: 30 * MINUTE, originMs: 0 },
-  "1h": { lengthMs: HOUR, originMs: 0 },
-  "2h": { lengthMs: 2 * HOUR, originMs: 0 },
-  "4h": { lengthMs: 4 * HOUR, originMs: 0 },
-  "6h": { lengthMs: 6 * HOUR, originMs: 0 },
-  "8h": { lengthMs: 8 * HOUR, originMs: 0 },
-  "12h": { lengthMs: 12 * HOUR, originMs: 0 },
-  "1d": { lengthMs: DAY, originMs: 0 },
-  "3d": { lengthMs: 3 * DAY, originMs: 0 },
-  "1w": { lengthMs: WEEK, originMs: FIRST_MONDAY },
-  "1M": { lengthMs: 0, originMs: 0 },
+/** A month is as long as its calendar says. */
+const LENGTHS_MS: Record<Exclude<Interval, "1M">, number> = {
+  "1s": SECOND,
+  "1m": MINUTE,
+  "3m": 3 * MINUTE,
+  "5m": 5 * MINUTE,
+  "15m": 15 * MINUTE,
+  "30m": 30 * MINUTE,
+  "1h": HOUR,
+  "2h": 2 * HOUR,
+  "4h": 4 * HOUR,
+  "6h": 6 * HOUR,
+  "8h": 8 * HOUR,
+  "12h": 12 * HOUR,
+  "1d": DAY,
+  "3d": 3 * DAY,
+  "1w": WEEK,
 };
 
 /** First millisecond of the interval that `time` falls into. */
@@ -73,7 +72,8 @@ export function openTimeOf(interval: Interval, time: TimeMs): TimeMs {
     const date = new Date(time);
     return Date.UTC(date.getUTCFullYear(), date.getUTCMonth());
   }
-  const { lengthMs, originMs } = RULES[interval];
+  const lengthMs = LENGTHS_MS[interval];
+  const originMs = interval === "1w" ? FIRST_MONDAY : 0;
   return Math.floor((time - originMs) / lengthMs) * lengthMs + originMs;
 }
 
@@ -83,7 +83,7 @@ export function closeTimeOf(interval: Interval, openTime: TimeMs): TimeMs {
     const date = new Date(openTime);
     return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1) - 1;
   }
-  return openTime + RULES[interval].lengthMs - 1;
+  return openTime + LENGTHS_MS[interval] - 1;
 }
 
 /** A candle without trades, flat at one price. */

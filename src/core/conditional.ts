@@ -24,7 +24,6 @@ import {
   isAtMarket,
   LIMIT,
   MARKET,
-  MODE_REDUCE_ONLY,
   REASON_GOOD_TILL_DATE,
   REASON_INSUFFICIENT_MARGIN,
   REASON_NONE,
@@ -54,6 +53,13 @@ const reached = blank(PriceReached);
 export const MAX_TRIGGER_ORDERS = 50;
 /** So many orders fire in one turn at most: what comes behind it waits no longer than that takes. */
 const FIRED_PER_TURN = 20;
+
+/** Refuses so many orders that would wait beside as many of the account's as may; true when it did. */
+export function refuseToWait({ positions }: SymbolState, turn: Turn, row: number, orderCount: number): boolean {
+  if (positions.numbers[row + WAITING_ORDERS] + orderCount <= MAX_TRIGGER_ORDERS) return false;
+  refuse(turn, "TOO_MANY_TRIGGER_ORDERS", "symbol", { limit: MAX_TRIGGER_ORDERS });
+  return true;
+}
 
 /** How a refusal reads as the end of an order. */
 const REASON_OF: Partial<Record<RefusalCode, number>> = {
@@ -141,8 +147,7 @@ export class Conditional {
         limitQuanta: instrument.minNotionalQuanta,
         nearestLots: Math.ceil(instrument.minNotionalQuanta / (valueTicks * instrument.quantaPerTickLot)),
       });
-    if (numbers[row + WAITING_ORDERS] >= MAX_TRIGGER_ORDERS)
-      return refuse(turn, "TOO_MANY_TRIGGER_ORDERS", "symbol", { limit: MAX_TRIGGER_ORDERS });
+    if (refuseToWait(state, turn, row, 1)) return;
     if (callbackPpm !== 0 && state.open.trailing.size >= MAX_TRAILING_ORDERS)
       return refuse(turn, "TOO_MANY_TRIGGER_ORDERS", "symbol", { limit: MAX_TRAILING_ORDERS });
     const isBuy = side === BUY;
@@ -179,7 +184,7 @@ export class Conditional {
 
   /** Whether orders are due that may fire: while the symbol is halted none may. */
   get isFiring(): boolean {
-    return this.state.open.due.size > 0 && this.state.haltMode <= MODE_REDUCE_ONLY;
+    return this.state.open.due.size > 0 && this.state.countsPrices;
   }
 
   /**
@@ -189,7 +194,7 @@ export class Conditional {
   notePrices(turn: Turn): void {
     const { state } = this;
     state.mayReach = false;
-    if (state.open.waitingCount === state.open.due.size || state.haltMode > MODE_REDUCE_ONLY) return;
+    if (state.open.waitingCount === state.open.due.size || !state.countsPrices) return;
     for (const source of TRIGGER_SOURCES.keys()) {
       this.notePrice(source, false, turn);
       this.notePrice(source, true, turn);

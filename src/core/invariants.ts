@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
 import { CONTRIBUTION_FIELDS } from "./cells.ts";
-import { fundingRatePpb, intervalBefore } from "./funding.ts";
 import type { ActorAudit, Levels, SymbolSummary } from "./messages.ts";
 import { WITH_POSITION } from "./order-terms.ts";
 import type { SymbolState } from "./symbol-state.ts";
@@ -32,8 +31,6 @@ const LEVELS_PER_PAGE = 50_000;
  * Consistent as long as nothing else happens between the pages.
  */
 export function summarizeSymbol(state: SymbolState, from = 0): SymbolSummary {
-  const { instrument, premiumSum, premiumCount, nextFundingTime, fundingTime } = state;
-  const intervalMs = intervalBefore(instrument, nextFundingTime, fundingTime);
   const bids = levels(state, BUY, from);
   const asks = levels(state, SELL, from);
   const isFull = bids.length === LEVELS_PER_PAGE || asks.length === LEVELS_PER_PAGE;
@@ -44,8 +41,8 @@ export function summarizeSymbol(state: SymbolState, from = 0): SymbolSummary {
     lastTicks: state.lastTicks,
     openInterestLots: state.openInterestLots,
     priceTime: state.priceTime,
-    fundingRatePpb: fundingRatePpb(instrument, premiumSum, premiumCount, intervalMs),
-    nextFundingTime,
+    fundingRatePpb: state.intervalRatePpb(state.nextFundingTime),
+    nextFundingTime: state.nextFundingTime,
     haltMode: state.haltMode,
     haltReason: state.haltReason,
     fault: state.fault,

@@ -1,5 +1,5 @@
 import type { Turn } from "./actor.ts";
-import { fundingRatePpb, intervalBefore, nextFundingTime, premiumPpb } from "./funding.ts";
+import { nextFundingTime, premiumPpb } from "./funding.ts";
 import { setHalt } from "./halt.ts";
 import type { Instrument } from "./instrument.ts";
 import { markPrice, nextBasis1024 } from "./mark.ts";
@@ -10,7 +10,7 @@ import { CircuitBreaker, JumpGuard } from "./price-rails.ts";
 import { refuse } from "./refusals.ts";
 import { blank, type MessageOf } from "./shape.ts";
 import type { SymbolState } from "./symbol-state.ts";
-import { PPB, PPM, type PriceTicks, type TimeMs } from "./units.ts";
+import { PPB, PPM, type PriceTicks } from "./units.ts";
 import { BUY, MODE_TRADING, REASON_OF_HALT, SELL } from "./words.ts";
 
 // Filled in again for each event: a turn hands it on before it goes on (see Turn).
@@ -63,7 +63,7 @@ export class Pricing {
     priceUpdated.nextFundingTime = nextFundingTime(turn.time, this.instrument.fundingIntervalMs);
     const count = state.premiumCount + 1;
     const sum = state.premiumSum + count * priceUpdated.premiumPpb;
-    priceUpdated.fundingRatePpb = this.fundingRate(sum, count, priceUpdated.nextFundingTime);
+    priceUpdated.fundingRatePpb = state.intervalRatePpb(priceUpdated.nextFundingTime, sum, count);
     state.priceUpdated(priceUpdated, turn.time);
     turn.emit(priceUpdated);
     if (isGuarded) this.breakCircuit(turn);
@@ -85,12 +85,6 @@ export class Pricing {
     setHalt(state, turn, instrument.breakerMode, REASON_OF_HALT.PRICE_JUMP, until);
   }
 
-  private fundingRate(premiumSum: number, premiumCount: number, endTime: TimeMs): number {
-    const { instrument, state } = this;
-    const intervalMs = intervalBefore(instrument, endTime, state.fundingTime);
-    return fundingRatePpb(instrument, premiumSum, premiumCount, intervalMs);
-  }
-
   /** What the last funding rate adds to the index: all of it when the interval begins, nothing when it ends. */
   private fundingTicks(indexTicks: PriceTicks, time: number): PriceTicks {
     const { fundingIntervalMs } = this.instrument;
@@ -110,7 +104,7 @@ export class Pricing {
     if (premiumCount === 0 || turn.time < state.nextFundingTime) return;
     fundingSettled.fundingTime = state.nextFundingTime;
     fundingSettled.nextFundingTime = nextFundingTime(turn.time, instrument.fundingIntervalMs);
-    fundingSettled.ratePpb = this.fundingRate(premiumSum, premiumCount, state.nextFundingTime);
+    fundingSettled.ratePpb = state.intervalRatePpb(state.nextFundingTime);
     fundingSettled.premiumPpb = Math.trunc((2 * premiumSum) / (premiumCount * (premiumCount + 1)));
     fundingSettled.indexTicks = state.indexTicks;
     fundingSettled.markTicks = state.markTicks;

@@ -3,7 +3,7 @@ import type { Book } from "./book.ts";
 import { CancelSwitches } from "./cancel-switches.ts";
 import type { AccountCells, Contribution } from "./cells.ts";
 import { ClientIds } from "./client-ids.ts";
-import { fundingPayment } from "./funding.ts";
+import { fundingPayment, fundingRatePpb, intervalBefore } from "./funding.ts";
 import type { Instrument } from "./instrument.ts";
 import { contribution } from "./margin.ts";
 import type { SymbolEvent } from "./messages.ts";
@@ -560,6 +560,12 @@ export class SymbolState {
     return time - this.priceTime > this.maxIndexAgeMs;
   }
 
+  /** The rate of the interval that ends at `endTime`, from the premiums in it: by default those until now. */
+  intervalRatePpb(endTime: TimeMs, premiumSum = this.premiumSum, premiumCount = this.premiumCount): number {
+    const { instrument, fundingTime } = this;
+    return fundingRatePpb(instrument, premiumSum, premiumCount, intervalBefore(instrument, endTime, fundingTime));
+  }
+
   /** After recovery: rows remember what they have paid for, the count follows. */
   countFundingOwed(): void {
     const owing = this.positions.open.filter((at) => this.owesFunding(at));
@@ -673,9 +679,13 @@ export class SymbolState {
     this.touched.settle(sequence, time);
     this.eventCount = 0;
     this.markMoved = false;
-    // While the symbol is halted no price counts.
-    if (this.open.trailing.size > 0 && this.haltMode <= MODE_REDUCE_ONLY)
+    if (this.open.trailing.size > 0 && this.countsPrices)
       this.open.trailing.follow(this.markTicks, this.lastTicks, this.indexTicks);
+  }
+
+  /** Whether prices count: while the symbol is halted nothing is reached, follows or fires. */
+  get countsPrices(): boolean {
+    return this.haltMode <= MODE_REDUCE_ONLY;
   }
 
   /** The price that an order waits for, by its triggerBy; 0 = there is none yet. */

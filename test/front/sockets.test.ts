@@ -9,6 +9,14 @@ import { until } from "../e2e/support/wait.ts";
 
 const PINGS_EVERY_MS = 15_000;
 const SILENT_FOR_MS = 45_000;
+const IDLE: SocketHandlers = {
+  admit: () => {},
+  open: () => {},
+  message: () => {},
+  control: () => {},
+  drain: () => {},
+  close: () => {},
+};
 
 test("a client whose line is dead, so that no ping is answered, is dropped; one that only listens is not", async (t) => {
   // Only time is made up: server, connections and pings are real.
@@ -16,11 +24,8 @@ test("a client whose line is dead, so that no ping is answered, is dropped; one 
   const closed: Socket[] = [];
   const open: Socket[] = [];
   const sockets: SocketHandlers = {
-    admit: () => {},
+    ...IDLE,
     open: (socket) => void open.push(socket),
-    message: () => {},
-    control: () => {},
-    drain: () => {},
     close: (socket) => void closed.push(socket),
   };
   const log = { error: () => {}, warn: () => {} };
@@ -48,15 +53,7 @@ test("a client whose line is dead, so that no ping is answered, is dropped; one 
 
 test("very many open sockets are pinged, and closed once they are silent, in several turns of the event loop", async (t) => {
   t.mock.timers.enable({ apis: ["setInterval", "Date"] });
-  const handlers = {
-    admit: () => {},
-    open: () => {},
-    message: () => {},
-    control: () => {},
-    drain: () => {},
-    close: () => {},
-  };
-  const sockets = new OpenSockets(handlers, { error: () => {}, warn: () => {} });
+  const sockets = new OpenSockets(IDLE, { error: () => {}, warn: () => {} });
   t.after(() => sockets.closeAll());
   const pinged = new Set<Socket>();
   const closed = new Set<Socket>();
@@ -87,17 +84,9 @@ test("very many open sockets are pinged, and closed once they are silent, in sev
 });
 
 test("connections past the limit are closed at once, and as many as were closed may come again", async (t) => {
-  const handlers = {
-    admit: () => {},
-    open: () => {},
-    message: () => {},
-    control: () => {},
-    drain: () => {},
-    close: () => {},
-  };
   const log = { error: () => {}, warn: () => {} };
   const server = await listen({
-    ...{ host: "127.0.0.1", port: 0, socketPath: "/v1/ws", sockets: handlers, log, maxConnections: 4 },
+    ...{ host: "127.0.0.1", port: 0, socketPath: "/v1/ws", sockets: IDLE, log, maxConnections: 4 },
     onCall: (call) => call.reply(200, "{}"),
   });
   t.after(() => server.close());

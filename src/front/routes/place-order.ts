@@ -61,8 +61,7 @@ export function sendOrder(
 ): void {
   const { accountId, clientOrderId } = command;
   const isFirstUse = clientOrderId !== "" && claim(context, accountId, clientOrderId, instrument);
-  // Nothing was placed: its id is free again.
-  const letGo = (): void => context.clientOrderIds.drop(accountId, clientOrderId);
+  const note = isFirstUse ? dropUnlessPlaced(context, accountId, clientOrderId) : undefined;
   const read = (turn: Released): void => {
     const reply = firstReply(turn);
     if (reply.type === DuplicateOrder.code)
@@ -71,16 +70,20 @@ export function sendOrder(
         .catch((thrown: unknown) => answer.fail(thrown, context.log));
     else replyPlaced(answer, instrument, turn);
   };
-  const note = (turn: Released | null): void => {
-    if (turn === null || firstReply(turn).type === Refused.code) letGo();
-  };
   try {
-    askFor(context, answer, instrument.id, command, read, isFirstUse ? note : undefined);
+    askFor(context, answer, instrument.id, command, read, note);
   } catch (thrown) {
-    if (isFirstUse) letGo();
+    note?.(null);
     throw thrown;
   }
 }
+
+/** For askFor(): where nothing was placed, the id is free again. */
+const dropUnlessPlaced =
+  ({ clientOrderIds }: Context, accountId: number, clientOrderId: string) =>
+  (turn: Released | null): void => {
+    if (turn === null || firstReply(turn).type === Refused.code) clientOrderIds.drop(accountId, clientOrderId);
+  };
 
 /**
  * Each symbol knows the ids used on it; here an id that another symbol has is refused. Returns whether nobody has used
