@@ -27,7 +27,7 @@ export function setCancelAfter(state: SymbolState, command: MessageOf<typeof Can
 export function fireCancelSwitches(state: SymbolState, turn: Turn): void {
   while (!state.isTurnLong) {
     const accountId = state.cancelSwitches.firstDue(turn.time);
-    if (accountId < 0) break;
+    if (accountId === undefined) break;
     const row = state.positions.find(accountId);
     let slot = row === NONE ? NONE : state.positions.numbers[row + FIRST_ORDER];
     while (slot !== NONE) {

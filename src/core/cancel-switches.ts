@@ -29,8 +29,8 @@ export class CancelSwitches {
     else this.deadlines.add(accountId, cancelAt);
   }
 
-  /** The account whose switch is due first; −1 when none is. It stays armed. */
-  firstDue(now: TimeMs): number {
+  /** The account whose switch is due first; undefined when none is. It stays armed. */
+  firstDue(now: TimeMs): number | undefined {
     return this.deadlines.firstDue(now);
   }
 

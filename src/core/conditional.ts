@@ -274,7 +274,7 @@ export class Conditional {
     const { state } = this;
     while (!state.isTurnLong) {
       const serial = state.open.expiries.takeDue(turn.time);
-      if (serial < 0) break;
+      if (serial === undefined) break;
       const slot = state.orders.find(serial);
       if (slot !== NONE) close(state, turn, slot, STATUS_EXPIRED, REASON_GOOD_TILL_DATE);
     }

@@ -1,60 +1,60 @@
 import type { TimeMs } from "./units.ts";
 
-/** What ends at a time, by its number: the earliest costs a look, also among many. What is given up leaves nothing behind. */
-export class Deadlines {
+/** What ends at a time, by its id: the earliest costs a look, also among many. What is given up leaves nothing behind. */
+export class Deadlines<Id extends number | string = number> {
   /** Infinity when nothing is awaited. */
   earliest: TimeMs = Number.POSITIVE_INFINITY;
-  /** A binary heap by time, then by number. */
+  /** A binary heap by time, then by id. */
   private readonly times: TimeMs[] = [];
-  private readonly ids: number[] = [];
+  private readonly ids: Id[] = [];
   /** Where each stands in the heap. */
-  private readonly places = new Map<number, number>();
+  private readonly places = new Map<Id, number>();
 
   get size(): number {
     return this.ids.length;
   }
 
   /** Undefined when it is not awaited. */
-  timeOf(id: number): TimeMs | undefined {
+  timeOf(id: Id): TimeMs | undefined {
     const place = this.places.get(id);
     return place === undefined ? undefined : this.times[place];
   }
 
   /** All that is awaited, in no order. */
-  entries(): [id: number, time: TimeMs][] {
+  entries(): [id: Id, time: TimeMs][] {
     return this.ids.map((id, place) => [id, this.times[place]]);
   }
 
   /** One that is awaited already has another time from now on. */
-  add(id: number, time: TimeMs): void {
+  add(id: Id, time: TimeMs): void {
     this.put(this.places.get(id) ?? this.size, id, time);
     this.earliest = this.times[0];
   }
 
-  remove(id: number): void {
+  remove(id: Id): void {
     const place = this.places.get(id);
     if (place === undefined) return;
     this.places.delete(id);
     const lastTime = this.times.pop() as TimeMs;
-    const lastId = this.ids.pop() as number;
+    const lastId = this.ids.pop() as Id;
     if (place < this.size) this.put(place, lastId, lastTime);
     this.earliest = this.size === 0 ? Number.POSITIVE_INFINITY : this.times[0];
   }
 
-  /** The earliest whose time has come; −1 when there is none. */
-  firstDue(now: TimeMs): number {
-    return this.earliest > now ? -1 : this.ids[0];
+  /** The earliest whose time has come; undefined when there is none. */
+  firstDue(now: TimeMs): Id | undefined {
+    return this.earliest > now ? undefined : this.ids[0];
   }
 
   /** The same, which is then no longer awaited. */
-  takeDue(now: TimeMs): number {
+  takeDue(now: TimeMs): Id | undefined {
     const id = this.firstDue(now);
-    if (id >= 0) this.remove(id);
+    if (id !== undefined) this.remove(id);
     return id;
   }
 
   /** Puts an entry where it belongs, towards the top or the bottom of a place that is free. */
-  private put(free: number, id: number, time: TimeMs): void {
+  private put(free: number, id: Id, time: TimeMs): void {
     let at = free;
     for (let parent = (at - 1) >> 1; at > 0 && this.isBefore(time, id, parent); parent = (at - 1) >> 1) {
       this.set(at, this.ids[parent], this.times[parent]);
@@ -69,13 +69,13 @@ export class Deadlines {
     this.set(at, id, time);
   }
 
-  private set(at: number, id: number, time: TimeMs): void {
+  private set(at: number, id: Id, time: TimeMs): void {
     this.times[at] = time;
     this.ids[at] = id;
     this.places.set(id, at);
   }
 
-  private isBefore(time: TimeMs, id: number, at: number): boolean {
+  private isBefore(time: TimeMs, id: Id, at: number): boolean {
     return time < this.times[at] || (time === this.times[at] && id < this.ids[at]);
   }
 }

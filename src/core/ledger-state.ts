@@ -18,15 +18,10 @@ import {
   WithdrawalSent,
 } from "./messages.ts";
 import { AccountRow, KeyRow, LedgerRow, SessionRow, TransferRow } from "./rows.ts";
+import { type Session, Sessions } from "./sessions.ts";
 import { blank, type Message, type MessageOf } from "./shape.ts";
 import type { Quanta, TimeMs } from "./units.ts";
 import { FEE_ACCOUNT, FIRST_CUSTOMER_ACCOUNT, INSURANCE_ACCOUNT } from "./words.ts";
-
-export interface Session {
-  readonly tokenHash: string;
-  readonly accountId: number;
-  readonly expiresAt: TimeMs;
-}
 
 export interface Key {
   readonly apiKey: string;
@@ -41,7 +36,7 @@ export class LedgerState {
   readonly cells: AccountCells;
   readonly accountOfAddress = new Map<string, number>();
   readonly addressOfAccount = new Map<number, string>();
-  readonly sessions = new Map<string, Session>();
+  readonly sessions = new Sessions();
   readonly keys = new Map<string, Key>();
   readonly transfers = new Map<number, Transfer>();
   /** By account and reference: a transfer that is asked for again is the same transfer. */
@@ -96,11 +91,11 @@ export class LedgerState {
         this.touchTotals();
         break;
       case SessionOpened.code:
-        this.openSession(event);
+        this.sessions.add(event);
         this.touch("sessions", event.tokenHash, sessionRow(must(this.sessions.get(event.tokenHash), "session")));
         break;
       case SessionClosed.code:
-        this.sessions.delete(event.tokenHash);
+        this.sessions.remove(event.tokenHash);
         this.touch("sessions", event.tokenHash, null);
         break;
       case KeyCreated.code:
@@ -197,7 +192,7 @@ export class LedgerState {
         break;
       }
       case "sessions":
-        this.openSession(row as MessageOf<typeof SessionRow>);
+        this.sessions.add(row as MessageOf<typeof SessionRow>);
         break;
       case "keys":
         this.addKey(row as MessageOf<typeof KeyRow>);
@@ -217,11 +212,6 @@ export class LedgerState {
     this.addressOfAccount.set(accountId, address);
     this.balances[accountId] = balanceQuanta;
     this.nextAccountId = Math.max(this.nextAccountId, accountId + 1);
-  }
-
-  private openSession(session: { tokenHash: string; accountId: number; expiresAt: number }): void {
-    const { tokenHash, accountId, expiresAt } = session;
-    this.sessions.set(tokenHash, { tokenHash, accountId, expiresAt });
   }
 
   private deposited(event: MessageOf<typeof Deposited>, time: TimeMs): void {

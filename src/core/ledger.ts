@@ -34,6 +34,7 @@ import {
   WithdrawalSent,
 } from "./messages.ts";
 import { refuse } from "./refusals.ts";
+import { MAX_SESSIONS_PER_ACCOUNT, type Session } from "./sessions.ts";
 import type { Message, MessageOf } from "./shape.ts";
 import type { Quanta, TimeMs } from "./units.ts";
 import { LEDGER } from "./words.ts";
@@ -78,7 +79,7 @@ export class LedgerActor implements Actor {
         return this.openSession(command, turn);
       case CloseSession.code:
         if (this.state.sessions.get(command.tokenHash)?.accountId === command.accountId)
-          this.happen(turn, { type: SessionClosed.code, accountId: command.accountId, tokenHash: command.tokenHash });
+          this.closeSession(command, turn);
         return turn.reply({ type: Done.code });
       case CreateKey.code:
         return this.createKey(command, turn);
@@ -140,8 +141,15 @@ export class LedgerActor implements Actor {
       this.happen(turn, { type: AccountOpened.code, accountId, address: command.address });
     }
     const { address, tokenHash, expiresAt } = command;
+    const first = state.sessions.firstOf(accountId);
+    if (first !== undefined && state.sessions.countOf(accountId) >= MAX_SESSIONS_PER_ACCOUNT)
+      this.closeSession(first, turn);
     this.happen(turn, { type: SessionOpened.code, accountId, tokenHash, expiresAt });
     turn.reply({ type: SessionView.code, accountId, address, expiresAt });
+  }
+
+  private closeSession({ accountId, tokenHash }: Pick<Session, "accountId" | "tokenHash">, turn: Turn): void {
+    this.happen(turn, { type: SessionClosed.code, accountId, tokenHash });
   }
 
   private createKey(command: MessageOf<typeof CreateKey>, turn: Turn): void {
@@ -219,10 +227,10 @@ export class LedgerActor implements Actor {
         this.happen(turn, { type: WithdrawalSent.code, transferId, accountId, txHash });
       } else this.happen(turn, { type: WithdrawalCompleted.code, transferId, accountId });
     }
-    for (const session of this.state.sessions.values()) {
-      if (session.expiresAt > turn.time) continue;
-      if (++events > EVENTS_PER_TICK) return;
-      this.happen(turn, { type: SessionClosed.code, accountId: session.accountId, tokenHash: session.tokenHash });
+    for (;;) {
+      const session = this.state.sessions.firstDue(turn.time);
+      if (session === undefined || ++events > EVENTS_PER_TICK) return;
+      this.closeSession(session, turn);
     }
   }
 
@@ -266,7 +274,8 @@ export class LedgerActor implements Actor {
     }
     const net = state.depositedQuanta - state.withdrawnQuanta;
     if (money !== net) faults.push(`Σ balances is ${money} quanta but deposits − withdrawals are ${net}`);
-    for (const session of [...state.sessions.keys()].sort()) hash.update(`${session}\n`);
+    for (const token of Array.from(state.sessions.values(), ({ tokenHash }) => tokenHash).sort())
+      hash.update(`${token}\n`);
     for (const key of [...state.keys.keys()].sort()) hash.update(`${key}\n`);
     for (const transfer of state.transfers.values())
       hash.update(`${transfer.transferId} ${transfer.accountId} ${transfer.amountQuanta} ${transfer.status}\n`);

@@ -15,6 +15,7 @@ import {
   Refused,
   RevokeKey,
   SessionClosed,
+  SessionOpened,
   type SessionView,
   SetIndexPrice,
   Tick,
@@ -273,6 +274,44 @@ test("however many sessions have expired, a turn ends few of them", () => {
   for (const { bytes } of bank.log) assert.ok(bytes.length < 32 * 1024 - 64, `a turn of ${bytes.length} bytes`);
 });
 
+test("an account has a hundred sessions at most: another one ends the one that would end first", () => {
+  const bank = new Bank();
+  const bob = bank.open("bob");
+  const open = (tokenHash: string, expiresAt: number) =>
+    bank.do(LEDGER, make(OpenSession, { address: "alice", tokenHash, expiresAt }));
+  open("late", START + 1000);
+  open("early", START + 500);
+  for (let i = 2; i < 100; i++) assert.equal(open(`t${i}`, START + 900).events.length, 1);
+  const store = new SnapshotStore();
+  store.take(bank, LEDGER);
+  const again = new Bank();
+  store.load(again.ledger);
+  for (const each of [bank, again]) {
+    const accountId = bob + 1;
+    const said = each.do(LEDGER, make(OpenSession, { address: "alice", tokenHash: "new", expiresAt: START + 1000 }));
+    assert.deepEqual(said.events, [
+      { type: SessionClosed.code, accountId, tokenHash: "early" },
+      { type: SessionOpened.code, accountId, tokenHash: "new", expiresAt: START + 1000 },
+    ]);
+    const sessions = each.describe().sessions;
+    assert.equal(sessions.filter((session) => session.accountId === accountId).length, 100);
+    assert.equal(sessions.filter((session) => session.accountId === bob).length, 1, "nobody else's");
+  }
+});
+
+test("a tick looks at the sessions that end, and at no others", () => {
+  const bank = new Bank();
+  for (let i = 0; i < 200; i++)
+    bank.do(
+      LEDGER,
+      make(OpenSession, { address: `a${i % 40}`, tokenHash: `t${i}`, expiresAt: START + (i < 3 ? 500 : 5000) }),
+    );
+  bank.ledger.state.sessions.values = () => assert.fail("all sessions are looked at");
+  assert.deepEqual(bank.tick(), []);
+  bank.time += 500;
+  assert.deepEqual(bank.tick(), ["SessionClosed", "SessionClosed", "SessionClosed"]);
+});
+
 test("however many withdrawals are due, a turn moves few of them, the oldest first", () => {
   const bank = new Bank();
   const alice = bank.open("alice", START + 10 * DAY_MS);
@@ -330,7 +369,7 @@ test("the pages of a description add up to everything, once", () => {
   const bank = new Bank();
   const alice = bank.open("alice");
   for (let i = 0; i < 4500; i++)
-    bank.do(LEDGER, make(OpenSession, { address: "alice", tokenHash: `t${i}`, expiresAt: START + 1 }));
+    bank.do(LEDGER, make(OpenSession, { address: `a${i % 45}`, tokenHash: `t${i}`, expiresAt: START + 1 }));
   for (let i = 0; i < 40; i++) bank.do(LEDGER, make(CreateKey, { accountId: alice, apiKey: `k${i}`, record: KEY }));
   const pages: LedgerSummary[] = [];
   for (let from: number | null = 0; from !== null; from = pages[pages.length - 1].next) pages.push(bank.describe(from));
@@ -343,7 +382,7 @@ test("the pages of a description add up to everything, once", () => {
   assert.equal(new Set(sessions).size, 4501);
   assert.deepEqual(
     pages.map(({ accounts }) => accounts.length),
-    [1, 0, 0, 0, 0],
+    [46, 0, 0, 0, 0],
   );
   assert.equal(pages.flatMap(({ keys }) => keys).length, 40);
 });

@@ -36,7 +36,7 @@ const CLOSE_CODES: readonly (readonly [code: number, reason: string, meaning: st
   [1011, "INTERNAL", "Something went wrong here; it has been logged."],
   [CLOSE_SLOW_CONSUMER, "SLOW_CONSUMER", "The client does not read what it is sent."],
   [CLOSE_CREDENTIAL_ENDED, "CREDENTIAL_EXPIRED", "The session or the API key has expired."],
-  [CLOSE_CREDENTIAL_ENDED, "SESSION_CLOSED", "The session was logged out."],
+  [CLOSE_CREDENTIAL_ENDED, "SESSION_CLOSED", "The session was logged out, or gave way to a newer one of its account."],
   [CLOSE_CREDENTIAL_ENDED, "KEY_REVOKED", "The API key was revoked."],
 ];
 

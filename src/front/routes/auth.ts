@@ -8,6 +8,7 @@ import {
   RevokeKey,
   SessionView,
 } from "../../core/messages.ts";
+import { MAX_SESSIONS_PER_ACCOUNT } from "../../core/sessions.ts";
 import { blank, type MessageOf } from "../../core/shape.ts";
 import { printQuanta } from "../../core/units.ts";
 import { LEDGER } from "../../core/words.ts";
@@ -53,7 +54,7 @@ export function authRoutes(context: Context): Route[] {
       method: "POST",
       path: "/auth/login",
       access: "PUBLIC",
-      summary: "A session for a signed challenge; the first one opens the account",
+      summary: `A session for a signed challenge; the first one opens the account, beyond ${MAX_SESSIONS_PER_ACCOUNT} the oldest ends`,
       cost: SIGNATURE_COST,
       body: LoginBody,
       replies: { 200: Session },
