@@ -52,6 +52,7 @@ function socketRoute(): Route {
     errors: ["UPGRADE_REQUIRED", "TOO_MANY_SOCKETS"],
     handle({ call }) {
       call.header("Upgrade", "websocket");
+      call.header("Connection", "Upgrade");
       throw new ApiError("UPGRADE_REQUIRED");
     },
   });

@@ -36,6 +36,8 @@ const CHALLENGE_TTL_MS = 5 * 60_000;
 const MAX_OUTSTANDING = 50_000;
 const NONCE_BYTES = 16;
 const STATEMENT = "Sign in to perpd. This costs nothing and moves no money.";
+const ZERO_ADDRESS: Address = `0x${"0".repeat(40)}`;
+
 /** Half of the curve's order, in hex: of the two signatures that recover the same address, the higher is refused. */
 const MAX_S = "7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0";
 
@@ -48,7 +50,7 @@ export class Wallets {
   /** Throws when the domain or URI cannot stand in an EIP-4361 message. */
   constructor(options: WalletOptions) {
     this.options = options;
-    this.compose("0".repeat(2 * NONCE_BYTES), { address: getAddress(`0x${"0".repeat(40)}`), chainId: 1, issuedAt: 0 });
+    this.compose("0".repeat(2 * NONCE_BYTES), { address: ZERO_ADDRESS, chainId: 1, issuedAt: 0 });
   }
 
   issue(address: string, chainId: number | undefined, now: TimeMs): IssuedChallenge {
@@ -117,9 +119,14 @@ export class Wallets {
   }
 }
 
-/** Any spelling of the case, but a mixed one must be the checksum of EIP-55: it exists to catch typing errors. */
+/**
+ * Any spelling of the case, but a mixed one must be the checksum of EIP-55: it exists to catch typing errors. Nobody has the
+ * zero address: what is sent there is lost.
+ */
 export function readAddress(text: string): Address {
   const address = getAddress(text);
+  if (address === ZERO_ADDRESS)
+    throw new ApiError("BAD_VALUE", { field: "address", message: "The zero address is nobody's." });
   const digits = text.slice(2);
   if (digits === digits.toLowerCase() || digits === digits.toUpperCase() || text === address) return address;
   throw new ApiError("BAD_VALUE", { field: "address", message: "The address fails its checksum (EIP-55)." });

@@ -143,6 +143,9 @@ test("a text in fragments is one message", async () => {
 
 test("the socket's path without an upgrade, and other paths with one", async () => {
   assert.equal((await alice.request("GET", "/ws")).status, 426);
+  const { headers } = await fetch(server.wsUrl.replace("ws://", "http://"));
+  // RFC 9110, 7.8: whoever sends Upgrade sends it as an option of Connection, too.
+  assert.deepEqual([headers.get("upgrade"), headers.get("connection")], ["websocket", "Upgrade"]);
   await assert.rejects(SocketClient.open(server.wsUrl.replace("/v1/ws", "/v1/orders")));
 });
 

@@ -128,6 +128,7 @@ test("an address may be written in one case, or with its checksum", () => {
   for (const text of [address, address.toLowerCase(), `0x${address.slice(2).toUpperCase()}`])
     assert.equal(readAddress(text), address);
   assert.throws(() => readAddress(address.replace("bD", "BD")), ApiError);
+  assert.throws(() => readAddress(`0x${"0".repeat(40)}`), ApiError, "nobody has it");
 });
 
 test("a domain that no message can hold is refused at the start", () => {
