@@ -66,7 +66,7 @@ export class Auth {
   principal(call: Call): Principal {
     if (call.apiKey === "") return this.sessionOf(call);
     const { apiKey, timestamp, signature, recvWindow, method } = call;
-    const text = method + call.path + (call.query === "" ? "" : `?${call.query}`) + call.body;
+    const text = method + call.target + call.body;
     const signed = { apiKey, timestamp, signature, recvWindow, text, isRead: method === "GET" || method === "HEAD" };
     // Not when the request began: a body may be on its way for longer than its signature is remembered.
     return this.verify(signed, () => call.remoteAddress(), Date.now());

@@ -44,6 +44,8 @@ export class Call {
   readonly path: string;
   /** Without "?", not decoded; "" when there is none. */
   readonly query: string;
+  /** Path and query as they came: what a signature covers. */
+  readonly target: string;
   readonly startedAt: TimeMs;
   // Headers; "" when not sent.
   authorization = "";
@@ -69,11 +71,13 @@ export class Call {
   private parsedBody: unknown;
   private closing = false;
 
-  constructor(response: RawResponse, method: string, path: string, query: string) {
+  /** `query` undefined: not even a "?" came. */
+  constructor(response: RawResponse, method: string, path: string, query: string | undefined) {
     this.response = response;
     this.method = method;
     this.path = path;
-    this.query = query;
+    this.query = query ?? "";
+    this.target = query === undefined ? path : `${path}?${query}`;
     this.startedAt = Date.now();
     this.requestId = REQUEST_ID_PREFIX + (requestCount++).toString(36);
   }

@@ -67,7 +67,8 @@ const CHANNEL_INPUTS = {
 export function readId(message: unknown): RequestId {
   if (!isObject(message) || message.id === undefined) return null;
   const { id } = message;
-  if (typeof id === "string" && id.length <= MAX_REQUEST_ID_LENGTH) return id;
+  // In characters, as a schema counts.
+  if (typeof id === "string" && [...id].length <= MAX_REQUEST_ID_LENGTH) return id;
   if (Number.isSafeInteger(id)) return id as number;
   const rule = `An id is an integer or a string of at most ${MAX_REQUEST_ID_LENGTH} characters.`;
   throw new ApiError("BAD_VALUE", { field: "id", message: rule });

@@ -81,7 +81,7 @@ export function readHead(response: RawResponse, request: RawRequest): Call {
   // Before getMethod, which turns it into lower case for good.
   const method = request.getCaseSensitiveMethod();
   const path = request.getUrl();
-  const query = request.getQuery() ?? "";
+  const query = request.getQuery();
   reading = new Call(response, method, path, query);
   head.hosts = 0;
   head.contentLengths = 0;
@@ -90,7 +90,7 @@ export function readHead(response: RawResponse, request: RawRequest): Call {
   head.credentials = 0;
   head.hasRepeatedCredentials = false;
   request.forEach(readHeader);
-  head.refusal = findFault(method, path, query);
+  head.refusal = findFault(method, path, reading.query);
   head.bodyBytes = head.contentLengths === 0 ? 0 : Number(head.contentLength);
   return reading;
 }

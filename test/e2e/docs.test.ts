@@ -64,8 +64,10 @@ const getBytes = (url: string, headers: Headers): Promise<Buffer> =>
 
 test("where people look first leads to the reference", async () => {
   for (const path of ["/", "/docs"]) {
-    const response = await fetch(origin + path, { redirect: "manual" });
-    assert.deepEqual([response.status, response.headers.get("location")], [302, "/v1/docs"]);
+    for (const method of ["GET", "HEAD"]) {
+      const response = await fetch(origin + path, { method, redirect: "manual" });
+      assert.deepEqual([response.status, response.headers.get("location")], [302, "/v1/docs"], method);
+    }
     assert.equal((await fetch(origin + path)).status, 200);
   }
   assert.equal((await fetch(`${origin}/docs`, { method: "POST" })).status, 404);

@@ -101,6 +101,9 @@ test("positions: closed and levered over the socket", async () => {
 test("refusals are those of REST", async () => {
   const closed = await alice.buy("0.1", "60000");
   await alice.cancel(closed.orderId);
+  const { price: _price, ...unpriced } = limit;
+  const stop = await alice.place({ ...unpriced, type: "STOP_MARKET", triggerPrice: "66000", clientOrderId: "stop" });
+  const change = { quantity: "0.2" };
   const table: [op: string, params: object, method: string, path: string, body?: unknown][] = [
     ["order.place", { ...limit, quantity: "50" }, "POST", "/orders", { ...limit, quantity: "50" }],
     ["order.place", { ...limit, price: "64000.05" }, "POST", "/orders", { ...limit, price: "64000.05" }],
@@ -127,6 +130,9 @@ test("refusals are those of REST", async () => {
     ["position.margin", { symbol: "ETH-PERP", amount: "1" }, "POST", "/positions/ETH-PERP/margin", { amount: "1" }],
     ["order.cancel", { orderId: closed.orderId }, "DELETE", `/orders/${closed.orderId}`],
     ["order.cancel", { orderId: "25601" }, "DELETE", "/orders/25601"],
+    ["order.amend", { orderId: closed.orderId, ...change }, "PATCH", `/orders/${closed.orderId}`, change],
+    ["order.amend", { orderId: stop.orderId, ...change }, "PATCH", `/orders/${stop.orderId}`, change],
+    ["order.amend", { clientOrderId: "stop", ...change }, "PATCH", "/orders/client:stop", change],
   ];
   for (const [op, params, method, path, body] of table) {
     const said = await socket.request(op, { params });
@@ -136,8 +142,10 @@ test("refusals are those of REST", async () => {
     const { body: rest } = await alice.request<ErrorBody>(method, path, body);
     const { requestId: ___, serverTime: ____, field: restField, ...expected } = rest;
     assert.deepEqual(error, expected, `${op} ${JSON.stringify(params)}`);
-    assert.equal(field, op === "order.cancel" ? "orderId" : restField);
+    const nameOfOrder = "clientOrderId" in params ? "clientOrderId" : "orderId";
+    assert.equal(field, restField === "id" ? nameOfOrder : restField);
   }
+  await alice.cancel(stop.orderId);
   const both = await socket.request("order.cancel", { params: { orderId: "1", clientOrderId: "x" } });
   assert.equal(both.code, "BAD_COMBINATION");
   const none = await socket.request("order.cancel", { params: {} });

@@ -2,10 +2,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import asyncapi from "@asyncapi/parser";
 import { asyncApiDocument } from "../../src/front/documents/asyncapi.ts";
-import { ERRORS } from "../../src/front/errors.ts";
+import { errorsOf } from "../../src/front/documents/route-errors.ts";
+import { socketRequests } from "../../src/front/documents/socket-requests.ts";
+import { ERRORS, type ErrorCode } from "../../src/front/errors.ts";
 import { SOCKET_ERRORS } from "../../src/front/socket-errors.ts";
 import { CHANNELS } from "../../src/wire/schema/channels.ts";
-import { TRADING_PARAMS } from "../../src/wire/schema/trading.ts";
+import { TRADING_PARAMS, TRADING_TWINS, type TradingOp } from "../../src/wire/schema/trading.ts";
 import { Checker, closed, type Json } from "../e2e/support/document-checks.ts";
 import { declaredRoutes } from "../e2e/support/documented-replies.ts";
 
@@ -54,4 +56,22 @@ test("every code of a WebSocket's own is documented, and no code that does not e
   for (const code of codes) assert.ok(known.includes(code), code);
   const everywhere = JSON.stringify(document);
   for (const code of Object.keys(SOCKET_ERRORS)) assert.ok(everywhere.includes(code), code);
+});
+
+/** Of HTTP itself, and of credentials, which a socket shows once. */
+const NOT_OF_OPS = new Set<ErrorCode>([
+  ...(["BAD_REQUEST", "BAD_ENCODING", "BAD_QUERY", "UNEXPECTED_BODY", "BODY_TOO_LARGE", "REQUEST_TIMEOUT"] as const),
+  ...(["INVALID_TOKEN", "INVALID_KEY_OR_SIGNATURE", "KEY_EXPIRED", "TIMESTAMP_OUT_OF_WINDOW"] as const),
+  ...(["IP_NOT_ALLOWED", "SIGNATURE_REPLAYED"] as const),
+]);
+
+test("an op that trades may answer with every code that its twin over HTTP may", () => {
+  const routes = declaredRoutes();
+  const requests = new Map(socketRequests(routes).map(({ op, errors }) => [op, errors]));
+  for (const op of Object.keys(TRADING_TWINS) as TradingOp[]) {
+    const twin = routes.find(({ method, path }) => `${method} ${path}` === TRADING_TWINS[op]);
+    assert.ok(twin);
+    const missing = errorsOf(twin).filter((code) => !NOT_OF_OPS.has(code) && !requests.get(op)?.includes(code));
+    assert.deepEqual(missing, [], op);
+  }
 });

@@ -155,10 +155,11 @@ test("a signature covers timestamp, method, path, query and body, byte for byte"
   assert.deepEqual([principal.accountId, principal.permissions], [ACCOUNT, ["READ", "TRADE"]]);
   assert.equal(auth.principal(signed(key)).accountId, ACCOUNT);
 
-  const changes: Partial<Pick<Call, "method" | "path" | "query" | "bytes" | "timestamp">>[] = [
+  const changes: Partial<Pick<Call, "method" | "target" | "bytes" | "timestamp">>[] = [
     { method: "PUT" },
-    { path: "/v1/order" },
-    { query: "a=1" },
+    { target: "/v1/order" },
+    { target: "/v1/orders?a=1" },
+    { target: "/v1/orders?" },
     { bytes: new TextEncoder().encode(`${body} `) },
     { timestamp: String(Date.now() - 1) },
   ];

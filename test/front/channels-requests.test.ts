@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import Value from "typebox/value";
 import { ApiError } from "../../src/front/errors.ts";
+import { RequestId } from "../../src/wire/schema/channels.ts";
 import { book, limited, nextTurn, open, subscribe, unsubscribe } from "./scripted-exchange.ts";
 import { START } from "./scripted-road.ts";
 
@@ -79,6 +81,20 @@ test("an error bears the id of its request", async () => {
   const { connect } = await open();
   assert.equal(connect().ask({ op: "dance", id: "x" })[0].id, "x");
   assert.equal(connect().ask({ op: "dance" })[0].id, null);
+});
+
+test("whatever the documents allow for an id comes back, and nothing else is taken", async () => {
+  const { connect } = await open();
+  const ids = [0, 2 ** 53 - 1, 1 - 2 ** 53, "", "x".repeat(64), "\u{1f4a9}".repeat(64)];
+  for (const id of ids) {
+    assert(Value.Check(RequestId, id));
+    const [pong] = connect().ask({ op: "ping", id });
+    assert.deepEqual([pong.op, pong.id], ["pong", id]);
+  }
+  for (const id of [2 ** 53, -(2 ** 53), 1.5, null, "x".repeat(65), "\u{1f4a9}".repeat(65)]) {
+    assert(!Value.Check(RequestId, id));
+    assert.equal(connect().ask({ op: "ping", id })[0].code, "BAD_VALUE");
+  }
 });
 
 test("a socket that asks too often is told so and closed", async () => {

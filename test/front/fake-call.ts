@@ -45,7 +45,7 @@ export interface FakeCall {
 
 /** A call without a server. `target` is the path, with its query. */
 export function fakeCall(method: string, target: string, { body = "", ...headers }: Sent = {}): FakeCall {
-  const [path = "", query = ""] = target.split("?");
+  const [path = "", query] = target.split("?");
   const response = new FakeResponse();
   const bytes = new TextEncoder().encode(body);
   return { call: Object.assign(new Call(response, method, path, query), headers, { bytes }), response };

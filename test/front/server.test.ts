@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { connect } from "node:net";
 import { after, before, beforeEach, test } from "node:test";
 import { WebSocket } from "ws";
 import type { Call } from "../../src/front/call.ts";
@@ -151,6 +153,7 @@ const REFUSED_BELOW: [name: string, status: number, bytes: string][] = [
   ],
   ["bare LF", 505, "GET /a HTTP/1.1\nHost: h\n\n"],
   ["HTTP/1.0", 505, request(["GET /a HTTP/1.0", "Host: h"])],
+  ["a whole URL as the target", 505, request(["GET http://h/a HTTP/1.1", "Host: h"])],
 ];
 for (const [name, status, bytes] of REFUSED_BELOW) {
   test(`refused below the application: ${name}`, async () => {
@@ -158,6 +161,20 @@ for (const [name, status, bytes] of REFUSED_BELOW) {
     assert.deepEqual([statusOf(raw), raw.closed, handled], [status, true, []]);
   });
 }
+
+test("refused below the application: a first line in two packets", async () => {
+  const text = request(["GET /a HTTP/1.1", "Host: h"]);
+  const socket = connect(server.port, "127.0.0.1");
+  socket.write(text.slice(0, 8));
+  const closed = once(socket.resume(), "close");
+  // It may be gone by then.
+  socket.on("error", () => {});
+  // Read before the answer to another, which was sent later.
+  await sendRaw(server.port, request(["GET /b HTTP/1.1", "Host: h"]));
+  socket.write(text.slice(8));
+  await closed;
+  assert.deepEqual(handled, ["GET /b"]);
+});
 
 /** uWebSockets.js waits for more and closes after about 10 s. Until then nothing runs, whatever follows. */
 const STUCK: [name: string, bytes: string][] = [

@@ -175,6 +175,7 @@ function tradingRequest(op: TradingOp, routes: readonly Route[]): SocketRequest 
         "STORAGE_FULL",
         "UNAVAILABLE",
         "NOT_READY",
+        "TIMEOUT",
       ]),
     ],
     cost: OP_COSTS[op],

@@ -21,6 +21,7 @@ import { checkSymbol } from "../key-limits.ts";
 import { checkAmendment, readAmendment } from "./amend-order.ts";
 import { duplicateJson } from "./duplicate-order.ts";
 import { instrumentOf, readOrderId, readReference, whyNotOpen } from "./find-orders.ts";
+import { calledBy } from "./open-order.ts";
 import { readNewOrder } from "./place.ts";
 import { claim, placedJson } from "./place-order.ts";
 
@@ -183,7 +184,7 @@ function resultOf(
     const { reference, field } = named;
     if (refusal.code === "ORDER_NOT_FOUND")
       return whyNotOpen(context, command.accountId, reference, field, instrument).then(refused);
-    return refused(refusal.field === "id" ? refusal.about(field) : refusal);
+    return refused(calledBy(field, refusal));
   }
   if (refusal !== null) return refused(refusal);
   if (reply.type === DuplicateOrder.code) {

@@ -93,7 +93,8 @@ function page({ path, summary, reply, contentType, maxAgeSeconds, read }: Page):
 
 /** Where people look first: leads to the reference. False when the call asks for something else. */
 export function leadToDocs(call: Call): boolean {
-  if (call.method !== "GET" || (call.path !== "/" && call.path !== DOCS_PATH)) return false;
+  const reads = call.method === "GET" || call.method === "HEAD";
+  if (!reads || (call.path !== "/" && call.path !== DOCS_PATH)) return false;
   call.header("Location", BASE_PATH + DOCS_PATH);
   call.reply(302, "");
   return true;

@@ -3,7 +3,7 @@ import { OrderView, ReadOrder, ReadOrders } from "../../core/messages.ts";
 import { blank, type MessageOf } from "../../core/shape.ts";
 import { idToInstrumentId, ORDER_STATUSES } from "../../core/words.ts";
 import type { OrderRecord } from "../../store/rows.ts";
-import { CLIENT_ORDER_ID_PATTERN } from "../../wire/schema/scalars.ts";
+import { CLIENT_ORDER_ID_PATTERN, ORDER_ID_PATTERN } from "../../wire/schema/scalars.ts";
 import type { Answer } from "../answer.ts";
 import { askEach, historyCaughtUp, mapReplies } from "../ask.ts";
 import type { Context } from "../context.ts";
@@ -44,6 +44,7 @@ const readRow = (instrument: Instrument, view: View, sequence: number): OpenRow 
 
 const CLIENT_ID_PREFIX = "client:";
 const CLIENT_ORDER_ID = new RegExp(CLIENT_ORDER_ID_PATTERN);
+const ORDER_ID = new RegExp(ORDER_ID_PATTERN);
 
 export const isClientId = (parameter: string): boolean => parameter.startsWith(CLIENT_ID_PREFIX);
 
@@ -55,7 +56,7 @@ function readClientId(parameter: string): string {
 
 /** 0 when no order can have this id. */
 export function readOrderId({ symbols }: Pick<Context, "symbols">, parameter: string): number {
-  if (!/^[0-9]+$/.test(parameter))
+  if (!ORDER_ID.test(parameter))
     throw new ApiError("BAD_VALUE", { field: "id", message: "An order's id is a number, or client:CLIENT_ORDER_ID." });
   const orderId = Number(parameter);
   const isPossible = Number.isSafeInteger(orderId) && symbols.withId(idToInstrumentId(orderId)) !== undefined;

@@ -1,11 +1,11 @@
 import type { Released } from "../../actor/road.ts";
 import type { Instrument } from "../../core/instrument.ts";
-import { Refused } from "../../core/messages.ts";
-import type { Message, MessageOf } from "../../core/shape.ts";
+import type { Message } from "../../core/shape.ts";
 import type { Answer } from "../answer.ts";
-import { askFor, firstReply } from "../ask.ts";
+import { askFor, firstReply, refusalIn } from "../ask.ts";
 import type { Context } from "../context.ts";
 import type { Principal } from "../credentials.ts";
+import type { ApiError } from "../errors.ts";
 import { checkSymbol } from "../key-limits.ts";
 import { findOpen, instrumentOf, isClientId, readOrderId, whyNotOpen } from "./find-orders.ts";
 
@@ -37,6 +37,10 @@ export function withOrder(
   return findOpen(context, answer, accountId, reference).then((row) => found(row?.orderId ?? 0));
 }
 
+/** The refusal with the order called as the request calls it: the symbols know it by its id alone. */
+export const calledBy = (field: string, refusal: ApiError): ApiError =>
+  refusal.field === "id" ? refusal.about(field) : refusal;
+
 /** Asks for a change of an order, and lets `reply` answer; when it is not open, answers why. */
 export function askOfOrder(
   context: Context,
@@ -48,8 +52,9 @@ export function askOfOrder(
 ): void {
   const { accountId } = command;
   askFor(context, answer, instrument.id, command, (turn) => {
-    const said = firstReply(turn) as MessageOf<typeof Refused>;
-    if (said.type !== Refused.code || said.code !== "ORDER_NOT_FOUND") return reply(turn);
+    const refusal = refusalIn(firstReply(turn), instrument);
+    if (refusal === null) return reply(turn);
+    if (refusal.code !== "ORDER_NOT_FOUND") return answer.refuse(calledBy(field, refusal));
     whyNotOpen(context, accountId, reference, field)
       .then((error) => answer.refuse(error))
       .catch((thrown: unknown) => answer.fail(thrown, context.log));

@@ -15,7 +15,8 @@ export const DEFAULT_TICKER_PACE_MS = 1000;
 export const MAX_SUBSCRIPTIONS = 200;
 export const MAX_REQUEST_ID_LENGTH = 64;
 
-export const RequestId = Type.Union([Type.Integer(), Type.String({ maxLength: MAX_REQUEST_ID_LENGTH })], {
+const ExactInteger = Type.Integer({ minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER });
+export const RequestId = Type.Union([ExactInteger, Type.String({ maxLength: MAX_REQUEST_ID_LENGTH })], {
   description: "Comes back in the answer.",
   examples: [1],
 });

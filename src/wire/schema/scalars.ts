@@ -6,7 +6,7 @@ import { DECIMAL_PATTERN } from "../../core/units.ts";
 /** 12 digits, a point, 12 digits. */
 const DECIMAL_MAX_LENGTH = 25;
 export const CLIENT_ORDER_ID_PATTERN = "^[A-Za-z0-9_.:\\-]{1,36}$";
-const ORDER_ID_PATTERN = "^[1-9][0-9]{0,15}$";
+export const ORDER_ID_PATTERN = "^[1-9][0-9]{0,15}$";
 export const MAX_LIMIT = 1000;
 export const DEFAULT_LIMIT = 100;
 export const MAX_DEPTH = 1000;
