@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import type { Dict, Order } from "ccxt";
+import { type Dict, type Order, Precise } from "ccxt";
 import type { perpd } from "../../src/ccxt/index.ts";
 import { until } from "../e2e/support/wait.ts";
 import { BTC, ETH, type Market, openMarket, openMember } from "./support/market.ts";
@@ -743,6 +743,20 @@ test("what is read from a time on, so many at a time, is everything", async () =
 });
 
 for (const [name, run] of Object.entries(METHODS)) test(name, run);
+
+test("an edited order says what all of it has paid, and has the trades of the edit", async () => {
+  const { exchange } = await openMember(market.server);
+  await maker.createLimitSellOrder(SOL, 1, 150.5);
+  const order = await exchange.createLimitBuyOrder(SOL, 3, 150.5);
+  await maker.createLimitSellOrder(SOL, 1, 150.6);
+  const edited = await exchange.editOrder(idOf(order), SOL, "limit", "buy", 3, 150.6);
+  check.checkOrder(exchange, edited, SOL);
+  const paid = (await exchange.fetchMyTrades(SOL)).map(({ fee }) => String(fee?.cost));
+  assert.deepEqual([edited.filled, edited.trades.length, paid.length], [2, 1, 2]);
+  const whole = { currency: "USDC", cost: Number(paid.reduce((sum, fee) => Precise.stringAdd(sum, fee) as string)) };
+  assert.deepEqual([edited.fee, (edited as Dict).fees], [whole, [whole]]);
+  await exchange.cancelOrder(idOf(order));
+});
 
 test("what is no order's id is not sent: it would be another request", async () => {
   const order = await maker.createLimitBuyOrder(SOL, 1, 140);
