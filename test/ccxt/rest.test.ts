@@ -758,6 +758,31 @@ test("an edited order says what all of it has paid, and has the trades of the ed
   await exchange.cancelOrder(idOf(order));
 });
 
+test("orders that wait for a price are found as on exchanges that keep them apart", async () => {
+  const { exchange } = await openMember(market.server);
+  const plain = idOf(await exchange.createLimitBuyOrder(SOL, 1, 140));
+  const stop = idOf(await exchange.createTriggerOrder(SOL, "market", "buy", 1, undefined, 160));
+  const trailing = idOf(await exchange.createTrailingPercentOrder(SOL, "market", "sell", 1, undefined, 1));
+  const idsOf = (orders: Order[]) => orders.map(idOf).toSorted();
+  assert.deepEqual(idsOf(await exchange.fetchOpenOrders(SOL)), [plain, stop, trailing].toSorted());
+  for (const [params, ids] of [
+    [{ trigger: true }, [stop, trailing]],
+    [{ trailing: true }, [trailing]],
+    [{ trigger: false }, [plain, stop, trailing]],
+  ] as const) {
+    assert.deepEqual(idsOf(await exchange.fetchOpenOrders(SOL, undefined, undefined, params)), ids.toSorted());
+    assert.equal((await exchange.fetchOrder(stop, SOL, params)).id, stop);
+  }
+  await exchange.cancelOrder(stop, SOL, { trigger: true });
+  await exchange.cancelOrders([plain, trailing], SOL, { trigger: true });
+  const since = exchange.milliseconds() - 60_000;
+  for (const from of [undefined, since])
+    assert.deepEqual(idsOf(await exchange.fetchCanceledOrders(SOL, from, 10, { trailing: true })), [trailing]);
+  assert.deepEqual(await exchange.fetchClosedOrders(SOL, undefined, undefined, { trigger: true }), []);
+  // What would cancel more than is named is not taken.
+  await assert.rejects(exchange.cancelAllOrders(SOL, { trigger: true }), { name: "BadRequest" });
+});
+
 test("what is no order's id is not sent: it would be another request", async () => {
   const order = await maker.createLimitBuyOrder(SOL, 1, 140);
   const refused = { name: "BadRequest", message: /nothing was sent/ };
