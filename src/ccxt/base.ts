@@ -21,7 +21,10 @@ const PAGES: ReadonlySet<string> = new Set([
   "market/funding",
   "market/insurance",
 ]);
+const CANCELS: ReadonlySet<string> = new Set(["positions/{symbol}/close", "orders/cancel-after"]);
+const TRANSFERS: ReadonlySet<string> = new Set(["account/deposit", "account/withdraw"]);
 const PAGE_COST = 5;
+const TRANSFER_COST = 20;
 const CANCEL_COST = 0.2;
 
 interface Page<Row> {
@@ -98,10 +101,11 @@ export class PerpdBase extends Exchange {
     return createHmac("sha256", this.secret).update(text).digest("hex");
   }
 
-  /** In tokens of 20 ms, by what the exchange charges: lists are dear, and canceling has a budget of its own. */
+  /** In tokens of 20 ms, by what the exchange charges: lists and transfers are dear, canceling has a budget of its own. */
   override calculateRateLimiterCost(_api: string, method: string, path: string, params: Dict): number {
     if (path === "orders/batch") return batchCost(params.items);
-    if (method === "DELETE" || path.endsWith("/close")) return CANCEL_COST;
+    if (method === "DELETE" || CANCELS.has(path)) return CANCEL_COST;
+    if (TRANSFERS.has(path)) return TRANSFER_COST;
     return method === "GET" && PAGES.has(path) ? PAGE_COST : 1;
   }
 

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { type Dict, type Order, Precise } from "ccxt";
 import type { perpd } from "../../src/ccxt/index.ts";
+import { PerpdClient } from "../../src/client/client.ts";
 import { until } from "../e2e/support/wait.ts";
 import { BTC, ETH, type Market, openMarket, openMember } from "./support/market.ts";
 import * as check from "./support/structures.ts";
@@ -811,4 +812,17 @@ test("features say what createOrder and the lists take", () => {
   assert.deepEqual(swap.linear.createOrder.timeInForce, { GTC: true, IOC: true, FOK: true, PO: true, GTD: true });
   for (const name of Object.keys(swap.linear))
     if (swap.linear[name] !== undefined && name !== "sandbox") assert.ok((maker.has as Dict)[name], name);
+});
+
+test("requests are paced by what the exchange charges for them", async () => {
+  const { paths } = (await new PerpdClient({ baseUrl: market.server.url }).openApi()) as Dict;
+  const cancelCost = 0.2;
+  for (const [access, methods] of Object.entries(maker.api as Dict))
+    for (const [method, named] of Object.entries(methods as Record<string, string[]>))
+      for (const path of named) {
+        if (path === "orders/batch") continue;
+        const { budget, weight } = paths[`/${path}`][method]["x-rate-limit"];
+        const cost = maker.calculateRateLimiterCost(access, method.toUpperCase(), path, {});
+        assert.equal(cost, budget === "CANCEL" ? cancelCost * weight : weight, `${method} ${path}`);
+      }
 });
