@@ -128,9 +128,9 @@ export class PerpdBase extends Exchange {
   }
 
   /**
-   * The rows of a list, newest first, as many as asked for, through as many pages as that takes. Without `since` they are
-   * the newest; with it the first from there on, which stand on the last page: a program that goes on behind the last one
-   * it got misses none.
+   * The rows of a list, as many as asked for, through as many pages as that takes. Without `since` they are the newest;
+   * with it the first from there on, which stand on the last page: a program that goes on behind the last one it got
+   * misses none. Oldest first: ccxt sorts by time, and leaves those of one millisecond as they are.
    */
   protected async pages<Row>(
     api: "public" | "private",
@@ -151,7 +151,7 @@ export class PerpdBase extends Exchange {
       rows = isNewest ? rows.slice(0, limit) : rows.slice(-limit);
       cursor = page.nextCursor;
     } while (cursor !== null && !(isNewest && rows.length === limit));
-    return rows;
+    return rows.reverse();
   }
 
   /** The list, without what is undefined. */

@@ -225,7 +225,7 @@ export class PerpdStreams extends PerpdSocketTrading {
         break;
       case "orders":
         if (message.type === "SNAPSHOT" && updates.isLive) this.findEnded(client, hash, message);
-        for (const row of message.data) {
+        for (const row of message.type === "SNAPSHOT" ? message.data.toReversed() : message.data) {
           if (updates.isLive || row.updatedAt >= updates.since)
             updates.put(row.orderId, orderVersion(row), this.parseOrder(row));
           else updates.remember(row.orderId, orderVersion(row), this.parseOrder(row));

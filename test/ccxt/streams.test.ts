@@ -544,6 +544,29 @@ test("orders that could not be looked up behind a lost connection are told of by
   assert.deepEqual([ended?.id, ended?.status], [order.id, "canceled"]);
 });
 
+test("orders that were placed while the connection was lost come oldest first", async (t) => {
+  const program = await open(t);
+  const told = program.watchOrders(ETH);
+  await subscribed(program);
+  const { exchange } = market.taker;
+  await exchange.cancelOrder((await exchange.createLimitBuyOrder(ETH, 0.1, 2900)).id as string);
+  await told;
+  connectionOf(program).connection.terminate();
+  await assert.rejects(program.watchOrders(ETH), { name: "NetworkError" });
+  const order = { symbol: ETH, type: "limit", side: "buy", amount: 0.1 } as const;
+  const placed = await exchange.createOrders([2901, 2902, 2903].map((price) => ({ ...order, price })));
+  const ids = placed.map(({ id }) => id);
+  const [last] = await program.watchOrders(ETH, undefined, 1);
+  assert.equal(last?.id, ids[2]);
+  // Also in a list, of one millisecond.
+  const listed = await exchange.fetchOpenOrders(ETH);
+  assert.deepEqual(
+    listed.slice(-3).map(({ id }) => id),
+    ids,
+  );
+  await exchange.cancelOrders(ids as string[], ETH);
+});
+
 test("a position that was closed while the connection was lost comes with no contracts", async (t) => {
   const program = await open(t);
   await take(0.01);
