@@ -1,5 +1,5 @@
 import { createHmac } from "node:crypto";
-import { type Dict, Exchange, type int } from "ccxt";
+import { BadResponse, type Dict, Exchange, type int } from "ccxt";
 import type { ErrorBody } from "../client/types.ts";
 import { DESCRIPTION } from "./describe.ts";
 import { errorClass } from "./errors.ts";
@@ -55,6 +55,16 @@ function batchCost(items: readonly Dict[]): number {
 export class PerpdBase extends Exchange {
   override describe() {
     return this.deepExtend(super.describe(), DESCRIPTION);
+  }
+
+  /** ccxt remembers that it could not load them, and would say so for ever. */
+  override async loadMarkets(reload = false, params: Dict = {}): ReturnType<Exchange["loadMarkets"]> {
+    try {
+      return await super.loadMarkets(reload, params);
+    } catch (error) {
+      (this as Dict).marketsLoading = undefined;
+      throw error;
+    }
   }
 
   /** A session's `token` may stand in the place of key and secret. */
@@ -122,6 +132,8 @@ export class PerpdBase extends Exchange {
     text: string,
     body: Partial<ErrorBody> | undefined,
   ): undefined {
+    // Something in between has answered: whether the exchange has seen the request is not known.
+    if (status < 400 && body === undefined) throw new BadResponse(`${this.id} what answered is no perpd: ${text}`);
     const code = body?.code;
     if (status < 400 || code === undefined) return undefined;
     throw new (errorClass(code, status))(`${this.id} ${text}`);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { type Dict, type Order, Precise } from "ccxt";
+import { type Dict, ExchangeNotAvailable, type Order, Precise } from "ccxt";
 import type { perpd } from "../../src/ccxt/index.ts";
 import { PerpdClient } from "../../src/client/client.ts";
 import { until } from "../e2e/support/wait.ts";
@@ -744,6 +744,24 @@ test("what is read from a time on, so many at a time, is everything", async () =
 });
 
 for (const [name, run] of Object.entries(METHODS)) test(name, run);
+
+test("markets that could not be loaded are loaded by the next call", async () => {
+  const { exchange } = await openMember(market.server);
+  const { fetchMarkets } = exchange;
+  const failOnce = () => {
+    exchange.fetchMarkets = async () => {
+      exchange.fetchMarkets = fetchMarkets;
+      throw new ExchangeNotAvailable("not yet");
+    };
+  };
+  failOnce();
+  await assert.rejects(exchange.fetchTicker(BTC), { name: "ExchangeNotAvailable" });
+  check.checkTicker(exchange, await exchange.fetchTicker(BTC), BTC);
+  // Nor are those that are known lost when they cannot be loaded anew.
+  failOnce();
+  await assert.rejects(exchange.loadMarkets(true), { name: "ExchangeNotAvailable" });
+  check.checkTicker(exchange, await exchange.fetchTicker(BTC), BTC);
+});
 
 test("an edited order says what all of it has paid, and has the trades of the edit", async () => {
   const { exchange } = await openMember(market.server);
