@@ -1,5 +1,5 @@
 import { createHmac } from "node:crypto";
-import { type Dict, Exchange, type int } from "ccxt";
+import { BadResponse, type Dict, Exchange, type int } from "ccxt";
 import type { ErrorBody } from "../client/types.ts";
 import { DESCRIPTION } from "./describe.ts";
 import { errorClass } from "./errors.ts";
@@ -21,7 +21,10 @@ const PAGES: ReadonlySet<string> = new Set([
   "market/funding",
   "market/insurance",
 ]);
+const CANCELS: ReadonlySet<string> = new Set(["positions/{symbol}/close", "orders/cancel-after"]);
+const TRANSFERS: ReadonlySet<string> = new Set(["account/deposit", "account/withdraw"]);
 const PAGE_COST = 5;
+const TRANSFER_COST = 20;
 const CANCEL_COST = 0.2;
 
 interface Page<Row> {
@@ -52,6 +55,16 @@ function batchCost(items: readonly Dict[]): number {
 export class PerpdBase extends Exchange {
   override describe() {
     return this.deepExtend(super.describe(), DESCRIPTION);
+  }
+
+  /** ccxt remembers that it could not load them, and would say so for ever. */
+  override async loadMarkets(reload = false, params: Dict = {}): ReturnType<Exchange["loadMarkets"]> {
+    try {
+      return await super.loadMarkets(reload, params);
+    } catch (error) {
+      (this as Dict).marketsLoading = undefined;
+      throw error;
+    }
   }
 
   /** A session's `token` may stand in the place of key and secret. */
@@ -98,10 +111,11 @@ export class PerpdBase extends Exchange {
     return createHmac("sha256", this.secret).update(text).digest("hex");
   }
 
-  /** In tokens of 20 ms, by what the exchange charges: lists are dear, and canceling has a budget of its own. */
+  /** In tokens of 20 ms, by what the exchange charges: lists and transfers are dear, canceling has a budget of its own. */
   override calculateRateLimiterCost(_api: string, method: string, path: string, params: Dict): number {
     if (path === "orders/batch") return batchCost(params.items);
-    if (method === "DELETE" || path.endsWith("/close")) return CANCEL_COST;
+    if (method === "DELETE" || CANCELS.has(path)) return CANCEL_COST;
+    if (TRANSFERS.has(path)) return TRANSFER_COST;
     return method === "GET" && PAGES.has(path) ? PAGE_COST : 1;
   }
 
@@ -118,15 +132,17 @@ export class PerpdBase extends Exchange {
     text: string,
     body: Partial<ErrorBody> | undefined,
   ): undefined {
+    // Something in between has answered: whether the exchange has seen the request is not known.
+    if (status < 400 && body === undefined) throw new BadResponse(`${this.id} what answered is no perpd: ${text}`);
     const code = body?.code;
     if (status < 400 || code === undefined) return undefined;
     throw new (errorClass(code, status))(`${this.id} ${text}`);
   }
 
   /**
-   * The rows of a list, newest first, as many as asked for, through as many pages as that takes. Without `since` they are
-   * the newest; with it the first from there on, which stand on the last page: a program that goes on behind the last one
-   * it got misses none.
+   * The rows of a list, as many as asked for, through as many pages as that takes. Without `since` they are the newest;
+   * with it the first from there on, which stand on the last page: a program that goes on behind the last one it got
+   * misses none. Oldest first: ccxt sorts by time, and leaves those of one millisecond as they are.
    */
   protected async pages<Row>(
     api: "public" | "private",
@@ -147,7 +163,7 @@ export class PerpdBase extends Exchange {
       rows = isNewest ? rows.slice(0, limit) : rows.slice(-limit);
       cursor = page.nextCursor;
     } while (cursor !== null && !(isNewest && rows.length === limit));
-    return rows;
+    return rows.reverse();
   }
 
   /** The list, without what is undefined. */

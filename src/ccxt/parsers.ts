@@ -92,7 +92,7 @@ export class PerpdParsers extends PerpdMarketParsers {
     const market = this.safeMarket(row.symbol, given);
     // What an order that is tried would trade is no trade.
     const fills = "fills" in row && !("dryRun" in row) ? row.fills : undefined;
-    return this.safeOrder(
+    const order = this.safeOrder(
       {
         id: row.orderId,
         clientOrderId: row.clientOrderId ?? undefined,
@@ -121,6 +121,8 @@ export class PerpdParsers extends PerpdMarketParsers {
       },
       market,
     );
+    // ccxt's sum would be that of the fills, which are those of the request alone.
+    return { ...order, fees: [order.fee] } as Order;
   }
 
   override parsePosition(row: api.Position, given?: Market): Position {

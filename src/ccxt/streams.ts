@@ -16,7 +16,7 @@ import {
 } from "ccxt";
 import { LocalOrderBook } from "../client/order-book.ts";
 import type * as api from "../client/types.ts";
-import type { ChannelMessage, ChannelRequest, KlinesQuery, OrderBookMessage } from "../client/types.ts";
+import type { ChannelMessage, ChannelRequest, KlinesQuery, OrderBookMessage, OrdersMessage } from "../client/types.ts";
 import { type SocketClient, streamOf } from "./connection.ts";
 import { type Place, Reader, type Words } from "./reader.ts";
 import { PerpdSocketTrading } from "./socket-trading.ts";
@@ -224,8 +224,8 @@ export class PerpdStreams extends PerpdSocketTrading {
         updates.isLive = true;
         break;
       case "orders":
-        if (message.type === "SNAPSHOT" && updates.isLive) this.findEnded(client, hash, message.data);
-        for (const row of message.data) {
+        if (message.type === "SNAPSHOT" && updates.isLive) this.findEnded(client, hash, message);
+        for (const row of message.type === "SNAPSHOT" ? message.data.toReversed() : message.data) {
           if (updates.isLive || row.updatedAt >= updates.since)
             updates.put(row.orderId, orderVersion(row), this.parseOrder(row));
           else updates.remember(row.orderId, orderVersion(row), this.parseOrder(row));
@@ -235,19 +235,23 @@ export class PerpdStreams extends PerpdSocketTrading {
     }
   }
 
-  /** Orders that ended while nobody listened are in no snapshot: they are looked up. */
-  private async findEnded(client: SocketClient, hash: string, open: readonly api.Order[]): Promise<void> {
-    const updates = this.updatesOf(hash);
-    const ids = new Set(open.map(({ orderId }) => orderId));
-    const ended = (updates.known as Order[]).filter(({ id, status }) => status === "open" && !ids.has(id as string));
+  /** Orders that ended while nobody listened are in no snapshot, also some that nobody has heard of: they are looked up. */
+  private async findEnded(client: SocketClient, hash: string, { symbol, data }: OrdersMessage): Promise<void> {
+    const updates = this.updatesOf(hash) as Updates<Order>;
+    const { known } = updates;
+    const ids = new Set(data.map(({ orderId }) => orderId));
+    const ended = known.filter(({ id, status }) => status === "open" && !ids.has(id as string));
+    const heard = Math.max(updates.since, ...known.map(({ info }) => info.updatedAt));
     try {
-      for (const { id } of ended) {
-        const order = await this.fetchOrder(id as string);
-        updates.put(id as string, orderVersion(order.info), order);
-      }
+      const found: Order[] = [];
+      for (const { id } of ended) found.push(await this.fetchOrder(id as string));
+      const unknown = await this.fetchCanceledAndClosedOrders(this.safeSymbol(symbol), heard, MAX_ROWS);
+      for (const order of [...found, ...unknown]) updates.put(order.id as string, orderVersion(order.info), order);
       client.resolve(true, hash);
     } catch (error) {
-      client.reject(error as Error, hash);
+      // Who asks again subscribes again, and so looks again.
+      delete client.subscriptions[hash];
+      if (hash in client.futures) client.reject(error as Error, hash);
     }
   }
 

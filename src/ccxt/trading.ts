@@ -117,8 +117,9 @@ export class PerpdTrading extends PerpdSettings {
   override async fetchOpenOrders(symbol?: Str, since?: Int, limit?: Int, params: Dict = {}): Promise<Order[]> {
     await this.loadMarkets();
     const market = this.marketOrNone(symbol);
-    const query = { ...this.given({ symbol: market?.id }), ...params };
-    const isWanted = ({ createdAt }: api.Order) => since === undefined || createdAt >= since;
+    const { isOfKind, rest } = readKind(params);
+    const query = { ...this.given({ symbol: market?.id }), ...rest };
+    const isWanted = (order: api.Order) => (since === undefined || order.createdAt >= since) && isOfKind(order);
     return this.parseOrders(
       await this.pages<api.Order>("private", "orders", query, { since, limit, isWanted }),
       market,
@@ -155,13 +156,15 @@ export class PerpdTrading extends PerpdSettings {
   ): Promise<Order[]> {
     await this.loadMarkets();
     const market = this.marketOrNone(symbol);
-    const query = { ...this.given({ symbol: market?.id }), ...this.times(since, params) };
+    const { isOfKind, rest } = readKind(params);
+    const query = { ...this.given({ symbol: market?.id }), ...this.times(since, rest) };
+    const isAskedFor = (order: api.Order) => isMeant(order) && isOfKind(order);
     if (since === undefined) {
-      const part = { since, limit, isWanted: isMeant };
+      const part = { since, limit, isWanted: isAskedFor };
       return this.parseOrders(await this.pages<api.Order>("private", "orders/history", query, part), market);
     }
     // The exchange goes by when an order ended, ccxt by when it began: the first of these may be on any page.
-    const isWanted = (order: api.Order) => order.createdAt >= since && isMeant(order);
+    const isWanted = (order: api.Order) => order.createdAt >= since && isAskedFor(order);
     const all = { since, limit: Number.POSITIVE_INFINITY, isWanted };
     const rows = await this.pages<api.Order>("private", "orders/history", query, all);
     return this.parseOrders(rows, market, since, limit ?? DEFAULT_LIMIT);
@@ -226,7 +229,8 @@ export class PerpdTrading extends PerpdSettings {
   }
 
   /** The last part of an order's path, among the params that are left. */
-  private orderReference(id: string, { clientOrderId, ...rest }: Dict): Dict {
+  private orderReference(id: string, params: Dict): Dict {
+    const { clientOrderId, ...rest } = readKind(params).rest;
     const reference = clientOrderId === undefined ? id : `client:${clientOrderId}`;
     if (isOrderReference(reference)) return { ...rest, id: reference };
     throw new BadRequest(`${this.id} no order has the id ${reference}: nothing was sent`);
@@ -234,8 +238,19 @@ export class PerpdTrading extends PerpdSettings {
 
   /** The fields that name an order in a message, with the params that are left. */
   protected orderNamed(id: string | undefined, params: Dict): Dict {
-    return params.clientOrderId === undefined ? { orderId: id, ...params } : params;
+    const { rest } = readKind(params);
+    return rest.clientOrderId === undefined ? { orderId: id, ...rest } : rest;
   }
+}
+
+/**
+ * Reads ccxt's `trigger` and `trailing`, by which exchanges that keep what waits for a price apart are told where to look.
+ * Here all orders are in one list, of which they leave those that wait or have waited, and those that trail.
+ */
+function readKind({ trigger, trailing, ...rest }: Dict): { isOfKind: (order: api.Order) => boolean; rest: Dict } {
+  const isOfKind = ({ triggerBy, callbackRate }: api.Order) =>
+    (trigger !== true || triggerBy !== null) && (trailing !== true || callbackRate !== null);
+  return { isOfKind, rest };
 }
 
 function conditionalType({ kind }: Condition, isMarket: boolean): string {

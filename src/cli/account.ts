@@ -1,4 +1,5 @@
-import type { Order } from "../client/types.ts";
+import type { PerpdClient } from "../client/client.ts";
+import type { Order, OrderList } from "../client/types.ts";
 import { type Command, text } from "./command.ts";
 import { facts, table } from "./table.ts";
 import { type Paint, signed } from "./terminal.ts";
@@ -64,11 +65,27 @@ export const orders: Command = {
   options: SYMBOL,
   needsCredentials: true,
   async run({ client, values, terminal: { print, paint }, asJson }) {
-    const { data } = await client.openOrders({ ...ofSymbol(text(values, "symbol")), limit: 1000 });
-    if (asJson) return print(JSON.stringify(data));
-    print(data.length === 0 ? "no open orders" : orderTable(paint, data));
+    const open = await openOrders(client, text(values, "symbol"));
+    if (asJson) return print(JSON.stringify(open));
+    print(open.length === 0 ? "no open orders" : orderTable(paint, open));
   },
 };
+
+/** All of them, in as many pages as that takes: what is not shown here must not rest. */
+async function openOrders(client: PerpdClient, symbol: string | undefined): Promise<Order[]> {
+  const open: Order[] = [];
+  let cursor: string | null = null;
+  do {
+    const page: OrderList = await client.openOrders({
+      ...ofSymbol(symbol),
+      limit: 1000,
+      ...(cursor !== null && { cursor }),
+    });
+    open.push(...page.data);
+    cursor = page.nextCursor;
+  } while (cursor !== null);
+  return open;
+}
 
 export const deposit: Command = {
   name: "deposit",

@@ -78,8 +78,8 @@ export class Stream {
   private readonly refuseReady: (error: PerpdError) => void;
   private socket: WebSocketLike | null = null;
   private readonly waiting = new Map<number, { resolve(reply: Reply): void; reject(error: PerpdError): void }>();
-  /** The last sequence of each stream; none while a new snapshot is on its way. */
-  private readonly places = new Map<string, number>();
+  /** The last sequence of each stream; null while a new snapshot is on its way, none before its first message. */
+  private readonly places = new Map<string, number | null>();
   /** Connected, and authenticated if it can be. */
   private isOpen = false;
   private nextId = 1;
@@ -164,7 +164,7 @@ export class Stream {
 
   /** Asks for a new snapshot of the stream that the message belongs to; what comes before it is left out. */
   resync(message: Names): void {
-    this.places.delete(streamOf(message));
+    this.places.set(streamOf(message), null);
     this.ask("subscribe", { channels: [namesOf(message)] }).catch((error: PerpdError) => {
       // Without a connection there will be another, which subscribes to everything.
       if (error.code !== DISCONNECTED) this.refuse(error);
@@ -252,8 +252,8 @@ export class Stream {
   /** The channels, each with where it was when the connection was lost. */
   private resumed(): ChannelRequest[] {
     return this.channels.map((request) => {
-      const sequence = this.places.get(streamOf(request));
-      return sequence === undefined ? request : { ...request, resume: sequence };
+      const sequence = this.places.get(streamOf(request)) ?? null;
+      return sequence === null ? request : { ...request, resume: sequence };
     });
   }
 
@@ -287,12 +287,13 @@ export class Stream {
     if (this.ended !== null) return;
     const stream = streamOf(message);
     const last = this.places.get(stream);
-    if (message.type !== "SNAPSHOT" && last === undefined) return;
-    if (message.type === "HEARTBEAT") {
-      if (message.sequence !== last) this.resync(message);
-      return;
+    if (message.type !== "SNAPSHOT") {
+      if (last === null) return;
+      // The first message is a snapshot, or goes on from the `resume` that the program has given.
+      const before = message.type === "HEARTBEAT" ? message.sequence : message.prevSequence;
+      if (last !== undefined && before !== last) return this.resync(message);
     }
-    if (message.type !== "SNAPSHOT" && message.prevSequence !== last) return this.resync(message);
+    if (message.type === "HEARTBEAT") return;
     this.places.set(stream, message.sequence);
     this.handlers.onMessage(message);
   }

@@ -16,6 +16,11 @@ export interface TickerSource {
 
 type SourceClass = new (options: object) => TickerSource;
 
+/** What ccxt's classes have besides. */
+type CcxtClass = new (
+  options: object,
+) => TickerSource & { marketsLoading: unknown; loadMarkets(...given: unknown[]): Promise<unknown> };
+
 /** How long an exchange may take to answer, unless its options say otherwise. */
 const TIMEOUT_MS = 5000;
 /** What a timer can wait. */
@@ -38,8 +43,21 @@ async function classOfCcxt(exchange: string): Promise<SourceClass> {
   const Source = ccxt[exchange];
   if (typeof Source !== "function" || !("prototype" in Source) || !("fetchTicker" in Source.prototype))
     throw new Error(`feed: ccxt knows no exchange "${exchange}"`);
-  return Source as SourceClass;
+  return loadingAgain(Source as CcxtClass);
 }
+
+/** ccxt remembers that it could not load an exchange's markets, and would say so for ever. */
+const loadingAgain = (Source: CcxtClass): SourceClass =>
+  class extends Source {
+    override async loadMarkets(...given: unknown[]): Promise<unknown> {
+      try {
+        return await super.loadMarkets(...given);
+      } catch (error) {
+        this.marketsLoading = undefined;
+        throw error;
+      }
+    }
+  };
 
 async function importCcxt(): Promise<Record<string, unknown>> {
   try {

@@ -1,4 +1,7 @@
 import assert from "node:assert/strict";
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { test } from "node:test";
 import { BaseError, ExchangeError, errors } from "ccxt";
 import { errorClass } from "../../src/ccxt/errors.ts";
@@ -43,6 +46,18 @@ test("what a program tells apart, it can", () => {
     ["TIMEOUT", "RequestTimeout"],
   ];
   for (const [code, name] of cases) assert.equal(errorClass(code, ERRORS[code].status).name, name, code);
+});
+
+test("an answer that is not the exchange's is an exception of ccxt's, whatever its status", async (t) => {
+  let status = 200;
+  const proxy = createServer((_, response) => response.writeHead(status).end("<html>sign in first</html>"));
+  t.after(() => proxy.close());
+  await once(proxy.listen(0, "127.0.0.1"), "listening");
+  const { port } = proxy.address() as AddressInfo;
+  const exchange = new perpd({ apiKey: "K", secret: "S", hostname: `127.0.0.1:${port}` });
+  await assert.rejects(exchange.fetchTicker("BTC/USDC:USDC"), { name: "BadResponse", message: /sign in first/ });
+  status = 502;
+  await assert.rejects(exchange.fetchTicker("BTC/USDC:USDC"), { name: "ExchangeNotAvailable" });
 });
 
 test("a request is signed as the API asks: timestamp, method, path with query, body", () => {

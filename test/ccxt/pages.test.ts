@@ -25,18 +25,18 @@ class Counted extends perpd {
 
 test("without a time they are the newest, in no more pages than that takes", async () => {
   const exchange = new Counted();
-  assert.deepEqual(await exchange.list(undefined, 3), [2500, 2499, 2498]);
+  assert.deepEqual(await exchange.list(undefined, 3), [2498, 2499, 2500]);
   assert.deepEqual(exchange.asked, [3, 3]);
   assert.equal((await exchange.list(undefined)).length, 100);
   const rows = await exchange.list(undefined, 1500);
-  assert.deepEqual([rows.length, rows.at(-1)], [1500, 1001]);
+  assert.deepEqual([rows.length, rows[0], rows.at(-1)], [1500, 1001, 2500]);
 });
 
 test("from a time on they are the first from there on, however many pages lie before them", async () => {
   const exchange = new Counted();
-  assert.deepEqual(await exchange.list(7, 3), [9, 8, 7]);
-  assert.deepEqual(await exchange.list(2499, 3), [2500, 2499]);
+  assert.deepEqual(await exchange.list(7, 3), [7, 8, 9]);
+  assert.deepEqual(await exchange.list(2499, 3), [2499, 2500]);
   assert.deepEqual(await exchange.list(2501, 3), []);
   const rows = await exchange.list(7);
-  assert.deepEqual([rows.length, rows[0], rows.at(-1)], [100, 106, 7]);
+  assert.deepEqual([rows.length, rows[0], rows.at(-1)], [100, 7, 106]);
 });

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import type { Dict, Order } from "ccxt";
+import { type Dict, ExchangeNotAvailable, type Order, Precise } from "ccxt";
 import type { perpd } from "../../src/ccxt/index.ts";
+import { PerpdClient } from "../../src/client/client.ts";
 import { until } from "../e2e/support/wait.ts";
 import { BTC, ETH, type Market, openMarket, openMember } from "./support/market.ts";
 import * as check from "./support/structures.ts";
@@ -744,6 +745,63 @@ test("what is read from a time on, so many at a time, is everything", async () =
 
 for (const [name, run] of Object.entries(METHODS)) test(name, run);
 
+test("markets that could not be loaded are loaded by the next call", async () => {
+  const { exchange } = await openMember(market.server);
+  const { fetchMarkets } = exchange;
+  const failOnce = () => {
+    exchange.fetchMarkets = async () => {
+      exchange.fetchMarkets = fetchMarkets;
+      throw new ExchangeNotAvailable("not yet");
+    };
+  };
+  failOnce();
+  await assert.rejects(exchange.fetchTicker(BTC), { name: "ExchangeNotAvailable" });
+  check.checkTicker(exchange, await exchange.fetchTicker(BTC), BTC);
+  // Nor are those that are known lost when they cannot be loaded anew.
+  failOnce();
+  await assert.rejects(exchange.loadMarkets(true), { name: "ExchangeNotAvailable" });
+  check.checkTicker(exchange, await exchange.fetchTicker(BTC), BTC);
+});
+
+test("an edited order says what all of it has paid, and has the trades of the edit", async () => {
+  const { exchange } = await openMember(market.server);
+  await maker.createLimitSellOrder(SOL, 1, 150.5);
+  const order = await exchange.createLimitBuyOrder(SOL, 3, 150.5);
+  await maker.createLimitSellOrder(SOL, 1, 150.6);
+  const edited = await exchange.editOrder(idOf(order), SOL, "limit", "buy", 3, 150.6);
+  check.checkOrder(exchange, edited, SOL);
+  const paid = (await exchange.fetchMyTrades(SOL)).map(({ fee }) => String(fee?.cost));
+  assert.deepEqual([edited.filled, edited.trades.length, paid.length], [2, 1, 2]);
+  const whole = { currency: "USDC", cost: Number(paid.reduce((sum, fee) => Precise.stringAdd(sum, fee) as string)) };
+  assert.deepEqual([edited.fee, (edited as Dict).fees], [whole, [whole]]);
+  await exchange.cancelOrder(idOf(order));
+});
+
+test("orders that wait for a price are found as on exchanges that keep them apart", async () => {
+  const { exchange } = await openMember(market.server);
+  const plain = idOf(await exchange.createLimitBuyOrder(SOL, 1, 140));
+  const stop = idOf(await exchange.createTriggerOrder(SOL, "market", "buy", 1, undefined, 160));
+  const trailing = idOf(await exchange.createTrailingPercentOrder(SOL, "market", "sell", 1, undefined, 1));
+  const idsOf = (orders: Order[]) => orders.map(idOf).toSorted();
+  assert.deepEqual(idsOf(await exchange.fetchOpenOrders(SOL)), [plain, stop, trailing].toSorted());
+  for (const [params, ids] of [
+    [{ trigger: true }, [stop, trailing]],
+    [{ trailing: true }, [trailing]],
+    [{ trigger: false }, [plain, stop, trailing]],
+  ] as const) {
+    assert.deepEqual(idsOf(await exchange.fetchOpenOrders(SOL, undefined, undefined, params)), ids.toSorted());
+    assert.equal((await exchange.fetchOrder(stop, SOL, params)).id, stop);
+  }
+  await exchange.cancelOrder(stop, SOL, { trigger: true });
+  await exchange.cancelOrders([plain, trailing], SOL, { trigger: true });
+  const since = exchange.milliseconds() - 60_000;
+  for (const from of [undefined, since])
+    assert.deepEqual(idsOf(await exchange.fetchCanceledOrders(SOL, from, 10, { trailing: true })), [trailing]);
+  assert.deepEqual(await exchange.fetchClosedOrders(SOL, undefined, undefined, { trigger: true }), []);
+  // What would cancel more than is named is not taken.
+  await assert.rejects(exchange.cancelAllOrders(SOL, { trigger: true }), { name: "BadRequest" });
+});
+
 test("what is no order's id is not sent: it would be another request", async () => {
   const order = await maker.createLimitBuyOrder(SOL, 1, 140);
   const refused = { name: "BadRequest", message: /nothing was sent/ };
@@ -772,4 +830,17 @@ test("features say what createOrder and the lists take", () => {
   assert.deepEqual(swap.linear.createOrder.timeInForce, { GTC: true, IOC: true, FOK: true, PO: true, GTD: true });
   for (const name of Object.keys(swap.linear))
     if (swap.linear[name] !== undefined && name !== "sandbox") assert.ok((maker.has as Dict)[name], name);
+});
+
+test("requests are paced by what the exchange charges for them", async () => {
+  const { paths } = (await new PerpdClient({ baseUrl: market.server.url }).openApi()) as Dict;
+  const cancelCost = 0.2;
+  for (const [access, methods] of Object.entries(maker.api as Dict))
+    for (const [method, named] of Object.entries(methods as Record<string, string[]>))
+      for (const path of named) {
+        if (path === "orders/batch") continue;
+        const { budget, weight } = paths[`/${path}`][method]["x-rate-limit"];
+        const cost = maker.calculateRateLimiterCost(access, method.toUpperCase(), path, {});
+        assert.equal(cost, budget === "CANCEL" ? cancelCost * weight : weight, `${method} ${path}`);
+      }
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, type TestContext, test } from "node:test";
-import type { Dict, Order } from "ccxt";
+import { type Dict, ExchangeNotAvailable, type Order } from "ccxt";
 import type { perpd } from "../../src/ccxt/index.ts";
 import { until } from "../e2e/support/wait.ts";
 import { connectionOf, subscribed } from "./support/connection.ts";
@@ -22,10 +22,13 @@ before(async () => {
 
 after(() => market.server.dispose());
 
-/** A program of the taker's, closed with the test. */
+/** A program of the taker's, closed with the test, and its key with it: an account has so many. */
 async function open(t: TestContext, options: Dict = {}): Promise<perpd> {
   const program = await programOf(market.server, market.taker.trader, options);
-  t.after(() => program.close());
+  t.after(async () => {
+    await program.close();
+    await market.taker.trader.request("DELETE", `/auth/keys/${program.apiKey}`);
+  });
   return program;
 }
 
@@ -489,6 +492,79 @@ test("an order that ended while the connection was lost is told of", async (t) =
   const [ended] = await program.watchOrders(BTC);
   check.checkOrder(program, ended as Dict, BTC);
   assert.deepEqual([ended?.id, ended?.status], [order.id, "canceled"]);
+});
+
+test("an order that was placed and ended while the connection was lost is told of", async (t) => {
+  const program = await open(t);
+  const told = program.watchOrders(BTC);
+  await subscribed(program);
+  const known = await program.createLimitBuyOrder(BTC, 0.1, 64000);
+  await told;
+  connectionOf(program).connection.terminate();
+  await assert.rejects(program.watchOrders(BTC), { name: "NetworkError" });
+  const { exchange } = market.taker;
+  const missed = await exchange.createLimitBuyOrder(BTC, 0.1, 64001);
+  const elsewhere = await exchange.createLimitBuyOrder(ETH, 0.1, 2990);
+  await exchange.cancelOrders([missed.id, elsewhere.id, known.id] as string[]);
+  const ended: Order[] = [];
+  while (ended.length < 2) ended.push(...(await program.watchOrders(BTC)));
+  assert.deepEqual(
+    ended.map(({ id, status }) => [id, status]),
+    [
+      [known.id, "canceled"],
+      [missed.id, "canceled"],
+    ],
+  );
+  // Once: the next call waits for what comes.
+  const next = program.watchOrders(BTC);
+  const placed = await take(0.01);
+  assert.deepEqual(
+    (await next).map(({ id }) => id),
+    [placed.id],
+  );
+});
+
+test("orders that could not be looked up behind a lost connection are told of by the next call", async (t) => {
+  const program = await open(t);
+  const told = program.watchOrders(BTC);
+  await subscribed(program);
+  const order = await program.createLimitBuyOrder(BTC, 0.1, 64000);
+  await told;
+  connectionOf(program).connection.terminate();
+  await assert.rejects(program.watchOrders(BTC), { name: "NetworkError" });
+  await market.taker.exchange.cancelOrder(order.id as string, BTC);
+  const { fetchOrder } = program;
+  program.fetchOrder = async () => {
+    program.fetchOrder = fetchOrder;
+    await program.sleep(10);
+    throw new ExchangeNotAvailable("not yet");
+  };
+  await assert.rejects(program.watchOrders(BTC), { name: "ExchangeNotAvailable" });
+  const [ended] = await program.watchOrders(BTC);
+  assert.deepEqual([ended?.id, ended?.status], [order.id, "canceled"]);
+});
+
+test("orders that were placed while the connection was lost come oldest first", async (t) => {
+  const program = await open(t);
+  const told = program.watchOrders(ETH);
+  await subscribed(program);
+  const { exchange } = market.taker;
+  await exchange.cancelOrder((await exchange.createLimitBuyOrder(ETH, 0.1, 2900)).id as string);
+  await told;
+  connectionOf(program).connection.terminate();
+  await assert.rejects(program.watchOrders(ETH), { name: "NetworkError" });
+  const order = { symbol: ETH, type: "limit", side: "buy", amount: 0.1 } as const;
+  const placed = await exchange.createOrders([2901, 2902, 2903].map((price) => ({ ...order, price })));
+  const ids = placed.map(({ id }) => id);
+  const [last] = await program.watchOrders(ETH, undefined, 1);
+  assert.equal(last?.id, ids[2]);
+  // Also in a list, of one millisecond.
+  const listed = await exchange.fetchOpenOrders(ETH);
+  assert.deepEqual(
+    listed.slice(-3).map(({ id }) => id),
+    ids,
+  );
+  await exchange.cancelOrders(ids as string[], ETH);
 });
 
 test("a position that was closed while the connection was lost comes with no contracts", async (t) => {

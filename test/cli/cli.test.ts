@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, type TestContext, test } from "node:test";
+import { PerpdClient } from "../../src/client/client.ts";
 import type { Order, OrderBook, PlacedOrder } from "../../src/client/types.ts";
 import { startServer, type TestServer } from "../e2e/support/server.ts";
 import { Operator, openTrader, type Trader } from "../e2e/support/trader.ts";
@@ -66,6 +67,20 @@ test("an order without a name is given one, so that it can be sent twice", async
   assert.equal((JSON.parse(iceberg) as Order).displayQuantity, "0.1");
   assert.equal((JSON.parse(await out("cancel", "--all", "--json")) as Order[]).length, 5);
   assert.equal(await out("cancel", "--all"), "no open orders\n");
+});
+
+test("all open orders are listed, also more than a page of them", async () => {
+  const carol = await openTrader(server);
+  await new Operator(server).setIndex("ETH-PERP", "3000");
+  const client = new PerpdClient({ baseUrl: server.url, token: carol.token as string });
+  const order = { action: "PLACE", side: "BUY", type: "LIMIT", quantity: "0.01" } as const;
+  const batchOf = (symbol: string, price: string) =>
+    client.batch({ symbol, items: Array.from({ length: 20 }, () => ({ ...order, price })) });
+  for (let i = 0; i < 26; i++) await Promise.all([batchOf("BTC-PERP", "64000"), batchOf("ETH-PERP", "2950")]);
+  const env = { PERPD_URL: server.url, PERPD_TOKEN: carol.token as string };
+  const listed = JSON.parse((await run(["orders", "--json"], env)).out) as Order[];
+  assert.equal(new Set(listed.map(({ orderId }) => orderId)).size, 1040);
+  await client.cancelOrders();
 });
 
 test("--json is what the exchange says", async () => {

@@ -175,6 +175,24 @@ test("after a lost connection it says what it saw last, and goes on from there",
   assert.deepEqual(got, [5, 9, 12]);
 });
 
+test("a stream goes on from where a program says that it was", async () => {
+  const got: number[] = [];
+  stream = client.stream([{ channel: "trades", symbol: "BTC-PERP", resume: 5 }], {
+    onMessage: ({ sequence }) => got.push(sequence),
+  });
+  await stream.ready;
+  assert.deepEqual(requests.at(-1)?.channels, [{ channel: "trades", symbol: "BTC-PERP", resume: 5 }]);
+  for (const message of [trades("HEARTBEAT", 5, null), trades("UPDATE", 9, 5), trades("UPDATE", 12, 9)])
+    sockets[0]!.send(JSON.stringify(message));
+  await stream.ping();
+  assert.deepEqual(got, [9, 12]);
+  // From here on as ever: a gap brings a snapshot.
+  sockets[0]!.send(JSON.stringify(trades("UPDATE", 20, 17)));
+  await requestCount(4);
+  assert.deepEqual(requests.at(-1)?.channels, [{ channel: "trades", symbol: "BTC-PERP" }]);
+  assert.deepEqual(got, [9, 12]);
+});
+
 test("a channel with defaults is not taken for the same one without", async () => {
   const book = { channel: "orderbook", symbol: "BTC-PERP" } as const;
   const message = (names: object, sequence: number) =>

@@ -13,6 +13,19 @@ test("an exchange of ccxt by its id, and what is wrong with others", async () =>
     await assert.rejects(openSource({ exchange }), /ccxt knows no exchange/);
 });
 
+test("an exchange whose markets could not be loaded at first is asked for them again", async () => {
+  const source = await openSource({ exchange: "kraken" });
+  let asked = 0;
+  const fetchMarkets = async () => {
+    if (++asked === 1) throw new Error("no network yet");
+    return [];
+  };
+  Object.assign(source, { fetchMarkets, fetchCurrencies: async () => ({}) });
+  await assert.rejects(source.fetchTicker("BTC/USD"), /no network yet/);
+  await assert.rejects(source.fetchTicker("BTC/USD"), { name: "BadSymbol" });
+  assert.equal(asked, 2);
+});
+
 test("a module's default class, and a module without one", async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "perpd-feed-"));
   t.after(() => rmSync(folder, { recursive: true }));
