@@ -191,7 +191,8 @@ export class Host extends RingRoad {
       onProgress({ records: control.recovered, total, elapsedMs: performance.now() - begunAt });
     }, PROGRESS_INTERVAL_MS);
     try {
-      await this.workers.start();
+      // The other threads work already, and nothing else hears yet when one of them dies.
+      await Promise.race([this.workers.start(), store.thread.pinned.done, journal.thread.pinned.done]);
     } finally {
       clearInterval(reporting);
     }
