@@ -32,6 +32,14 @@ test("a folder that the system does not make is named at once", { skip: !fs.exis
   assert.match(copied.stderr, /^not done: ENOENT: .*\/proc\/nope/);
 });
 
+test("a file in the place of the data folder is named", async () => {
+  const file = join(folder, "file");
+  fs.writeFileSync(file, "");
+  const { code, output } = await startAndFail({ dataFolder: file });
+  assert.equal(code, 1);
+  assert.match(output, /^perpd cannot start: ENOTDIR: .*\/file'/m);
+});
+
 test("a copy is not made within what is copied", async () => {
   const link = join(folder, "link");
   fs.symlinkSync(data, link);
