@@ -67,7 +67,7 @@ export function openDatabase(dir: string, options: DatabaseOptions = {}): Databa
   if (readOnly && (known === null || isFresh)) throw new DatabaseCorruptError(`${dir}: there is no database to read`);
   const genesis = known ?? createGenesis(dir);
   if (!readOnly && !isFresh && probe) probeDatabase(dir);
-  const database = new Database(genesis, path, mapSizeBytes, readOnly);
+  const database = namingErrors(path, () => new Database(genesis, path, mapSizeBytes, readOnly));
   try {
     database.refuseStrangeTables();
     if (!readOnly) admit(database, dir, isFresh);
@@ -190,6 +190,16 @@ export class Database {
 
   close(): Promise<void> {
     return this.root.close();
+  }
+}
+
+/** LMDB says what has gone wrong, and not with what. */
+function namingErrors<T>(path: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof Error) error.message = `${path}: ${error.message}`;
+    throw error;
   }
 }
 
