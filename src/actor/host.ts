@@ -147,13 +147,13 @@ export class Host extends RingRoad {
       minFreeBytes: config.minFreeBytes / 2,
     });
     this.store = store.thread;
-    const { indexedSequence } = await store.ready<StoreReady>();
+    const { storedThrough } = await store.ready<StoreReady>();
     store.thread.port.on("message", () => this.awaitIndex());
 
     const journal = this.spawn<JournalTask>("journal", journalBell, {
       logDir,
       segmentBytes: config.segmentBytes,
-      protectedThrough: indexedSequence,
+      protectedThrough: storedThrough,
       inputs: outputs,
       front: this.frontBuffer,
       frontBell: this.frontBell.buffer,
