@@ -31,12 +31,7 @@ async function operate(): Promise<void> {
     }
   } catch (error) {
     if (!(error instanceof Error)) throw error;
-    console.error(error instanceof ConfigError ? error.message : `perpd cannot start: ${reasonOf(error)}`);
+    console.error(error instanceof ConfigError ? error.message : `perpd cannot start: ${error.message}`);
     process.exit(error instanceof ConfigError ? 2 : 1);
   }
-}
-
-/** The innermost cause says it best. */
-function reasonOf(error: Error): string {
-  return error.cause instanceof Error ? reasonOf(error.cause) : error.message;
 }

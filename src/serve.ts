@@ -78,8 +78,8 @@ export async function serve(
     log.info("stopped");
     process.exit(0);
   };
-  process.on("SIGTERM", (signal) => void stop(signal));
-  process.on("SIGINT", (signal) => void stop(signal));
+  // The last: its terminal was closed.
+  for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(signal, () => void stop(signal));
   // The last thing: who reads that it is ready may stop it.
   console.log(welcome(config, exchange, demo));
 }

@@ -147,13 +147,13 @@ export class Host extends RingRoad {
       minFreeBytes: config.minFreeBytes / 2,
     });
     this.store = store.thread;
-    const { indexedSequence } = await store.ready<StoreReady>();
+    const { storedThrough } = await store.ready<StoreReady>();
     store.thread.port.on("message", () => this.awaitIndex());
 
     const journal = this.spawn<JournalTask>("journal", journalBell, {
       logDir,
       segmentBytes: config.segmentBytes,
-      protectedThrough: indexedSequence,
+      protectedThrough: storedThrough,
       inputs: outputs,
       front: this.frontBuffer,
       frontBell: this.frontBell.buffer,
@@ -191,7 +191,8 @@ export class Host extends RingRoad {
       onProgress({ records: control.recovered, total, elapsedMs: performance.now() - begunAt });
     }, PROGRESS_INTERVAL_MS);
     try {
-      await this.workers.start();
+      // The other threads work already, and nothing else hears yet when one of them dies.
+      await Promise.race([this.workers.start(), store.thread.pinned.done, journal.thread.pinned.done]);
     } finally {
       clearInterval(reporting);
     }

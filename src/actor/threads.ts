@@ -47,7 +47,8 @@ export interface StoreTask extends ThreadTask {
 }
 /** What a store says when it is ready. */
 export interface StoreReady {
-  indexedSequence: number;
+  /** See Keeper. */
+  storedThrough: number;
 }
 
 export interface JournalTask extends ThreadTask {
@@ -109,7 +110,7 @@ export async function runStore(task: StoreTask): Promise<void> {
     onSnapshotStored: (actorId, sequence) => control.setSnapshotOf(actorId, sequence),
   });
   control.indexed = keeper.indexedSequence;
-  task.port.postMessage({ indexedSequence: keeper.indexedSequence } satisfies StoreReady);
+  task.port.postMessage({ storedThrough: keeper.storedThrough } satisfies StoreReady);
   const disk = new DiskRoom(task.dataDir, task.minFreeBytes);
   const worker = new StoreWorker({ keeper, control, input, frontBell, hasRoom: () => disk.isEnough() });
   for (;;) {

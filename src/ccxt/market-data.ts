@@ -29,7 +29,7 @@ export class PerpdMarketData extends PerpdParsers {
   override async fetchStatus(params: Dict = {}) {
     const health: api.Health = await this.request("health", "public", "GET", params);
     return {
-      status: health.status === "STALLED" ? "error" : "ok",
+      status: health.status === "STALLED" || health.status === "STORAGE_FULL" ? "error" : "ok",
       updated: health.serverTime,
       eta: undefined,
       url: undefined,

@@ -78,10 +78,11 @@ async function copyState(options: CopyOptions): Promise<LogCopy> {
     const log = new PinnedLog(logOf(from));
     try {
       await copyDatabaseWhilePinning(log, environment, databaseOf(to));
-      const { indexedSequence } = await checkDatabase(from, databaseOf(to));
+      const { indexedSequence, snapshotSequences } = await checkDatabase(from, databaseOf(to));
+      const storedThrough = Math.max(indexedSequence, ...snapshotSequences.map(([, sequence]) => sequence));
       // What is itself a copy has all that it was made with.
       const copiedThrough = readCopyRecord(from)?.throughSequence ?? 0;
-      return log.copyTo(logOf(to), segmentBytes, Math.max(indexedSequence, copiedThrough));
+      return log.copyTo(logOf(to), segmentBytes, Math.max(storedThrough, copiedThrough));
     } catch (error) {
       if (!(error instanceof LogGapError) || attempt === MAX_ATTEMPTS) throw error;
       rmSync(databaseOf(to), { recursive: true, force: true });

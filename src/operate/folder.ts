@@ -1,18 +1,9 @@
-import {
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  symlinkSync,
-} from "node:fs";
+import { existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join, resolve, sep } from "node:path";
 import { GENESIS_FILE, type Genesis, INITIALISED_FILE, isInitialised, readGenesis } from "../store/genesis.ts";
 import { listSegments } from "../store/log-segment.ts";
+import { readIfPresent } from "../store/small-files.ts";
 import { DamagedError, RefusedError } from "./errors.ts";
 
 /** What a copy must hold; written by backup and restore. */
@@ -48,11 +39,20 @@ export function requireExchange(dir: string): Genesis {
 /** Null where the folder is no copy. */
 export function readCopyRecord(dir: string): CopyRecord | null {
   const path = join(dir, COPY_FILE);
-  if (!existsSync(path)) return null;
+  const text = readIfPresent(path);
+  if (text === null) return null;
+  const record = parseCopyRecord(text);
+  if (record === null) throw new DamagedError(`${path}: cannot be read`);
+  return record;
+}
+
+function parseCopyRecord(text: string): CopyRecord | null {
   try {
-    return JSON.parse(readFileSync(path, "utf8")) as CopyRecord;
+    const record = JSON.parse(text) as Partial<CopyRecord> | null;
+    if (typeof record?.exchangeId !== "string" || !Number.isSafeInteger(record.throughSequence)) return null;
+    return record as CopyRecord;
   } catch {
-    throw new DamagedError(`${path}: cannot be read`);
+    return null;
   }
 }
 

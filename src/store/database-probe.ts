@@ -16,7 +16,7 @@ export function probeDatabase(dir: string): void {
     encoding: "utf8",
     timeout: TIMEOUT_MS,
   });
-  if (error !== undefined) throw new Error(`the probe of the database in ${dir} did not run`, { cause: error });
+  if (error !== undefined) throw new Error(`the probe of the database in ${dir} did not run: ${error.message}`);
   if (status === 0) return;
   const end = signal === null ? `exit code ${status}` : signal;
   throw new DatabaseCorruptError(`${dir}: the database cannot be read (${end}): ${stderr.trim()}`);

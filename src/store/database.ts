@@ -67,7 +67,7 @@ export function openDatabase(dir: string, options: DatabaseOptions = {}): Databa
   if (readOnly && (known === null || isFresh)) throw new DatabaseCorruptError(`${dir}: there is no database to read`);
   const genesis = known ?? createGenesis(dir);
   if (!readOnly && !isFresh && probe) probeDatabase(dir);
-  const database = new Database(genesis, path, mapSizeBytes, readOnly);
+  const database = namingErrors(path, () => new Database(genesis, path, mapSizeBytes, readOnly));
   try {
     database.refuseStrangeTables();
     if (!readOnly) admit(database, dir, isFresh);
@@ -168,6 +168,8 @@ export class Database {
 
   /** Does all writes of the batch, or none; on disk when it returns. Empties the batch. Throws DatabaseWriteError. */
   commit(batch: WriteBatch): void {
+    // A backup that was killed would keep the pages of the state that it read from being used again.
+    this.root.readerCheck();
     try {
       this.root.transactionSync(() => {
         batch.write();
@@ -188,6 +190,16 @@ export class Database {
 
   close(): Promise<void> {
     return this.root.close();
+  }
+}
+
+/** LMDB says what has gone wrong, and not with what. */
+function namingErrors<T>(path: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof Error) error.message = `${path}: ${error.message}`;
+    throw error;
   }
 }
 

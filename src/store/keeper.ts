@@ -76,6 +76,11 @@ export class Keeper {
     return this.fold.indexedSequence;
   }
 
+  /** The last sequence that the index or a snapshot goes through: the log had it on disk, and must not end before. */
+  get storedThrough(): number {
+    return Math.max(this.fold.indexedSequence, ...this.snapshotSequences.values());
+  }
+
   /** The first sequence that the log must still hold: recovery begins there, or the index goes on there. */
   get neededFrom(): number {
     return Math.min(this.fold.indexedSequence, ...this.snapshotSequences.values()) + 1;

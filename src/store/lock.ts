@@ -39,7 +39,7 @@ export async function lockDataFolder(dataDir: string, orElse: string): Promise<E
   const failure = await failureOf(listen({ path: own, readableAll: true, writableAll: true }));
   const isHeld = failure === null;
   if (isHeld) process.once("exit", () => rmSync(own, { force: true }));
-  for (const name of readdirSync(folder).filter((name) => LOCK_FILE.test(name))) {
+  for (const name of readdirSync(path).filter((name) => LOCK_FILE.test(name))) {
     const other = join(folder, name);
     if (other === own) continue;
     if (await answers(other)) throw inUse;

@@ -18,7 +18,7 @@ const FIRST_SEQUENCE = 1;
 export interface LogOptions {
   /** Size of new segment files: a multiple of 4096, at least 8192. Those that exist keep theirs. */
   segmentBytes: number;
-  /** The last sequence that the store has indexed, or a copy was made with; 0 if none: no record up to it may be cut. */
+  /** The last sequence that the store holds, or a copy was made with; 0 if none: no record up to it may be cut. */
   protectedThrough: number;
   /** Default: the disk. */
   files?: Files;
@@ -59,7 +59,7 @@ export function openLog(dir: string, { segmentBytes, protectedThrough, files = D
   const spare = new SpareSegment(dir, files);
   if (last === undefined) {
     if (protectedThrough >= FIRST_SEQUENCE) {
-      const why = `there is no log, but the store has indexed through ${protectedThrough}`;
+      const why = `there is no log, but the store goes through ${protectedThrough}`;
       throw new LogCorruptError(segmentName(FIRST_SEQUENCE), 0, FIRST_SEQUENCE, why);
     }
     const segment = { firstSequence: FIRST_SEQUENCE, previousFirstSequence: 0, bytes: segmentBytes };

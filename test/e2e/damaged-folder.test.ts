@@ -3,6 +3,11 @@ import * as fs from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
+import { LEDGER } from "../../src/core/words.ts";
+import { openDatabase } from "../../src/store/database.ts";
+import { verifyLog } from "../../src/store/log-scan.ts";
+import { SnapshotRecord } from "../../src/store/rows.ts";
+import { WriteBatch } from "../../src/store/write-batch.ts";
 import { openKey } from "./support/keys.ts";
 import { startAndFail, startServer } from "./support/server.ts";
 import { openTrader } from "./support/trader.ts";
@@ -32,7 +37,7 @@ function change(path: string, by: (bytes: Buffer) => Buffer): void {
   fs.writeFileSync(path, by(fs.readFileSync(path)));
 }
 
-const DAMAGES: [what: string, damage: (dir: string) => void, says: RegExp][] = [
+const DAMAGES: [what: string, damage: (dir: string) => void | Promise<void>, says: RegExp][] = [
   [
     "a database that is none ends the probe, not the server",
     (dir) => fs.writeFileSync(join(dir, dataFile), Buffer.alloc(1 << 20, "garbage!")),
@@ -52,6 +57,18 @@ const DAMAGES: [what: string, damage: (dir: string) => void, says: RegExp][] = [
         return bytes;
       }),
     /log corrupt: log-0+1\.seg at byte 4096, expected sequence 1: the record is damaged/,
+  ],
+  [
+    "a log that ends before a snapshot does, though not before the history",
+    async (dir) => {
+      const database = openDatabase(dir, { probe: false });
+      const { lastSequence } = verifyLog(join(dir, "log"));
+      const batch = new WriteBatch();
+      batch.put(database.snapshotHeads, LEDGER, { type: SnapshotRecord.code, sequence: lastSequence + 1, time: 0 });
+      database.commit(batch);
+      await database.close();
+    },
+    /log corrupt: .*: the record is missing, but \d+ was acknowledged/,
   ],
   ["a log that is gone", (dir) => fs.rmSync(join(dir, "log"), { recursive: true }), /there is no log/],
   [
@@ -74,7 +91,7 @@ for (const [what, damage, says] of DAMAGES)
     const dir = join(root, "trial");
     fs.rmSync(dir, { recursive: true, force: true });
     fs.cpSync(sound, dir, { recursive: true });
-    damage(dir);
+    await damage(dir);
     const { code, output } = await startAndFail({ dataFolder: dir });
     assert.equal(code, 1);
     assert.match(output, /^perpd cannot start: /m);

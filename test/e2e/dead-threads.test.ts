@@ -2,7 +2,9 @@ import assert from "node:assert/strict";
 import { existsSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { startServer } from "./support/server.ts";
+import { openLog } from "../../src/store/log.ts";
+import { append } from "../store/log-fixture.ts";
+import { startServer, TestServer } from "./support/server.ts";
 import { Operator, openTrader, Trader } from "./support/trader.ts";
 import { until } from "./support/wait.ts";
 
@@ -63,4 +65,22 @@ test("a journal that fails ends the process with a fatal line, and a restart has
   const { data } = await again.openOrders();
   assert.ok(data.some((order) => order.orderId === acknowledged[0]));
   await new Operator(server).soundAudit();
+});
+
+test("a store that dies while the actors still recover ends the start, and the start says why", async (t) => {
+  const made = await startServer();
+  t.after(() => made.dispose());
+  await made.stop();
+  // Sound by its checksum, and nothing that the store knows.
+  const log = openLog(join(made.dataFolder, "log"), { segmentBytes: 65_536, protectedThrough: 0 });
+  append(log, 1, 64);
+  log.sync();
+  log.close();
+  const again = new TestServer({
+    program: "faulty-main",
+    environment: { RECOVER_AFTER_MS: "120000" },
+    dataFolder: made.dataFolder,
+  });
+  t.after(() => again.dispose());
+  await assert.rejects(again.start(), /the server ended \(1\) before it was ready:.*message code/s);
 });

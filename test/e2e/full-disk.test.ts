@@ -4,6 +4,7 @@ import * as fs from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, type TestContext, test } from "node:test";
+import { perpd } from "../../src/ccxt/index.ts";
 import type { Order, Page } from "../../src/client/types.ts";
 import { TestServer } from "./support/server.ts";
 import { Operator, openTrader, Trader } from "./support/trader.ts";
@@ -118,9 +119,14 @@ test("a disk that is nearly full: new orders and money are refused, cancels and 
   alice.acknowledged.delete("resting");
   assert.deepEqual((await alice.trader.get<Page<Order>>("/orders")).data, []);
   assert.match(server.stderr, /the disk is nearly full/);
+  const health = async () => (await alice.trader.get<{ status: string }>("/health")).status;
+  assert.equal(await health(), "STORAGE_FULL");
+  const program = new perpd({ hostname: new URL(server.url).host });
+  assert.equal((await program.fetchStatus()).status, "error");
 
   fs.rmSync(join(disk, "filler"));
   await until("orders are taken again", async () => (await alice.place("after")).status === 201 || undefined);
+  assert.equal(await health(), "OK");
   await server.kill();
   await server.start();
   alice.reach(server);

@@ -206,13 +206,13 @@ test("a port that is taken, a flag or a setting that is none: said in words, and
   await fail({ quiet: false, flags: ["--config", "/nonexistent.json"] }, /nonexistent/);
 });
 
-test("SIGINT and SIGTERM end it with code 0, and what it knew is there again", async () => {
+test("SIGINT, SIGTERM and SIGHUP end it with code 0, and what it knew is there again", async () => {
   const ending = await startServer();
   try {
     await new Operator(ending).setIndex("BTC-PERP", "65000");
     const alice = await openTrader(ending);
     const { fills: _, ...order } = await alice.buy("0.1", "64000", { clientOrderId: "kept" });
-    for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
       assert.deepEqual(await ending.stop(signal), { code: 0, signal: null });
       await ending.start();
       // The session of before, at the new address.

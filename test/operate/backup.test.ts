@@ -194,3 +194,21 @@ test("a copy that lost the end of its log is not sound, though nothing in it is 
     new RegExp(`the log ends with ${throughSequence}, but was copied through ${throughSequence + 1}`),
   );
 });
+
+test("a copy whose record says nothing of what it must hold is not sound, and is not copied", async () => {
+  const { exchangeId } = JSON.parse(fs.readFileSync(join(last, "copied.json"), "utf8")) as CopyRecord;
+  for (const record of ["null", JSON.stringify({ exchangeId })]) {
+    const forgetful = join(folder, "forgetful");
+    fs.cpSync(last, forgetful, { recursive: true });
+    fs.writeFileSync(join(forgetful, "copied.json"), record);
+    for (const args of [
+      ["verify", forgetful],
+      ["backup", forgetful, join(folder, "of-forgetful")],
+    ] as const) {
+      const { code, stderr } = await perpd(...args);
+      assert.equal(code, 1, args[0]);
+      assert.match(stderr, /^damaged: .*copied\.json: cannot be read$/m);
+    }
+    fs.rmSync(forgetful, { recursive: true });
+  }
+});

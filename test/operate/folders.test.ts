@@ -32,6 +32,25 @@ test("a folder that the system does not make is named at once", { skip: !fs.exis
   assert.match(copied.stderr, /^not done: ENOENT: .*\/proc\/nope/);
 });
 
+test("a file in the place of the data folder is named", async () => {
+  const file = join(folder, "file");
+  fs.writeFileSync(file, "");
+  const { code, output } = await startAndFail({ dataFolder: file });
+  assert.equal(code, 1);
+  assert.match(output, /^perpd cannot start: ENOTDIR: .*\/file'/m);
+});
+
+test("a disk that takes no more is named with what was to be written", { skip: process.platform !== "linux" }, () => {
+  // In blocks of 512 bytes: the first stops the making of a table, the second a commit.
+  for (const limit of [32, 64]) {
+    const start = `ulimit -f ${limit} && exec "$0" "$1" start --port 0 --data "$2"`;
+    const args = ["-c", start, process.execPath, MAIN, join(folder, `limit-${limit}`)];
+    const { status, stderr } = spawnSync("sh", args, { encoding: "utf8" });
+    assert.equal(status, 1);
+    assert.match(stderr, /perpd cannot start: .*database: /);
+  }
+});
+
 test("a copy is not made within what is copied", async () => {
   const link = join(folder, "link");
   fs.symlinkSync(data, link);

@@ -96,7 +96,7 @@ test("a bad record is cut with all that follows, unless one of those says that i
 
 test("what the store has indexed may not be missing, be it the tail or the whole log", (t) => {
   const dir = temporary(t);
-  assert.throws(() => open(dir, 1), /there is no log, but the store has indexed through 1/);
+  assert.throws(() => open(dir, 1), /there is no log, but the store goes through 1/);
   const log = open(dir);
   append(log, 3, 100);
   log.sync();

@@ -127,7 +127,7 @@ export class Machine {
     });
 
     const { segmentBytes } = options;
-    const log = openLog(LOG_FOLDER, { segmentBytes, protectedThrough: keeper.indexedSequence, files });
+    const log = openLog(LOG_FOLDER, { segmentBytes, protectedThrough: keeper.storedThrough, files });
     const lastSequence = log.nextSequence - 1;
     control.startAt(lastSequence);
     const outputs = Array.from({ length: options.workers }, () => ring(RING_BYTES));

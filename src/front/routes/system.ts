@@ -1,5 +1,5 @@
-import Type from "typebox";
-import type { Released } from "../../actor/road.ts";
+import Type, { type Static } from "typebox";
+import type { Released, Road } from "../../actor/road.ts";
 import { type Instrument, printQuantity } from "../../core/instrument.ts";
 import { type ActorAudit, Audit, AuditReport, Done, SetIndexPrice } from "../../core/messages.ts";
 import { blank, type MessageOf } from "../../core/shape.ts";
@@ -39,7 +39,7 @@ export function systemRoutes(context: Context): Route[] {
         if (!context.isReady()) throw new ApiError("NOT_READY");
         const sequence = road.releasedSequence();
         const faults = symbols.all.flatMap(({ id }) => context.market.symbol(id).fault);
-        const status = road.isStalled ? "STALLED" : faults.length === 0 ? "OK" : "UNSOUND";
+        const status = healthOf(road, faults);
         const { rebuilds } = road;
         const uptimeMs = serverTime - startedAt;
         call.reply(200, JSON.stringify({ status, faults, rebuilds, sequence, uptimeMs, serverTime }));
@@ -93,6 +93,13 @@ export function systemRoutes(context: Context): Route[] {
       },
     }),
   ];
+}
+
+/** The worst of what is amiss. */
+function healthOf(road: Road, faults: readonly string[]): Static<typeof Health>["status"] {
+  if (road.isStalled) return "STALLED";
+  if (faults.length > 0) return "UNSOUND";
+  return road.hasDiskRoom ? "OK" : "STORAGE_FULL";
 }
 
 function sumUp(

@@ -5,10 +5,10 @@ import { Decimal, DecimalOut, nullable, object, Sequence, SymbolName, Time } fro
 export const ServerTime = object({ serverTime: Time("Now.") });
 
 export const Health = object({
-  status: Type.Enum(["OK", "STALLED", "UNSOUND"], {
+  status: Type.Enum(["OK", "STALLED", "UNSOUND", "STORAGE_FULL"], {
     description:
       "STALLED: the disk takes nothing, so what is asked ends in TIMEOUT. UNSOUND: the self-check has stopped trading " +
-      "somewhere.",
+      "somewhere. STORAGE_FULL: new orders, deposits and the like are refused with this code.",
   }),
   faults: Type.Array(Type.String(), { description: "What the self-check has found, in words." }),
   rebuilds: Type.Integer({

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { advised } from "../../../src/actor/advised.ts";
 import { type ActorTask, runActors } from "../../../src/actor/threads.ts";
 import type { Actor, Turn } from "../../../src/core/actor.ts";
@@ -9,9 +10,12 @@ import type { Message, MessageOf } from "../../../src/core/shape.ts";
  * clientOrderId (or a deposit's reference) says so. `throw-N`: behind the turn's N-th event or reply; `throw-settle`: when
  * the turn has its place in the log; `throw-exit`: the whole thread ends; `throw-memory`: behind
  * the turn's first event it takes memory until there is none; `throw-hang`: behind the turn's first event it goes round in
- * circles.
+ * circles. RECOVER_AFTER_MS: how long before it begins to recover.
  */
-export default advised((task: ActorTask) => runActors(task, faulty));
+export default advised(async (task: ActorTask) => {
+  await sleep(Number(process.env.RECOVER_AFTER_MS ?? 0));
+  runActors(task, faulty);
+});
 
 function faulty(actor: Actor): Actor {
   let throwsInSettle = false;

@@ -122,7 +122,7 @@ export class TestServer {
   }
 
   /** Asks it to end, and waits until it has. */
-  async stop(signal: "SIGTERM" | "SIGINT" = "SIGTERM"): Promise<Exit> {
+  async stop(signal: "SIGTERM" | "SIGINT" | "SIGHUP" = "SIGTERM"): Promise<Exit> {
     this.child?.kill(signal);
     return this.exited;
   }
