@@ -298,3 +298,23 @@ test("whom a taker meets far from the mark has the less for what it meets near i
   for (let i = 0; i < 10; i++) market.do(btc, make(Tick));
   assert.equal(market.exchange.cells.equity(INSURANCE_ACCOUNT), fund);
 });
+
+test("whom one liquidation meets far from the mark has the less for what the next one meets near it", () => {
+  const market = new Market();
+  const [btc] = market.symbols;
+  const lots = 1020;
+  const carol = market.open("carol", 2_000_000, 20);
+  const failing = ["x", "y", "z"].map((name) => market.open(name, 2000, 100));
+  for (const accountId of failing) {
+    market.do(btc, make(SetMarginMode, { accountId, marginMode: ISOLATED }));
+    market.limit(btc, carol, SELL, MARKS[0], lots);
+    market.limit(btc, accountId, BUY, MARKS[0], lots);
+    assert.equal(market.size(btc, accountId), lots);
+  }
+  market.do(btc, make(SetIndexPrice, { indexTicks: Math.round(MARKS[0] * 0.993) }));
+  const { alice } = bidding(market, lots);
+  const said = market.exchange.do(btc.actorId, make(Tick)).events as MessageOf<typeof OrderPlaced>[];
+  const closing = said.filter(({ type }) => type === OrderPlaced.code).map(({ accountId }) => accountId);
+  assert.deepEqual(closing, failing, "in one turn");
+  assert.ok(market.exchange.cells.equity(alice) >= 0, `${market.exchange.cells.equity(alice)} are left`);
+});
