@@ -318,3 +318,26 @@ test("whom one liquidation meets far from the mark has the less for what the nex
   assert.deepEqual(closing, failing, "in one turn");
   assert.ok(market.exchange.cells.equity(alice) >= 0, `${market.exchange.cells.equity(alice)} are left`);
 });
+
+test("what an isolated position gives back stands for what the same taker opens of its account", () => {
+  const market = new Market();
+  const [btc] = market.symbols;
+  const mark = MARKS[0];
+  const lots = 1000;
+  const bob = market.open("bob", 2_000_000, 20);
+  const alice = market.open("alice", 1000, 100);
+  market.do(btc, make(SetMarginMode, { accountId: alice, marginMode: ISOLATED }));
+  market.limit(btc, bob, BUY, mark, lots);
+  market.limit(btc, alice, SELL, mark, lots);
+  market.do(btc, make(MoveMargin, { accountId: alice, amountQuanta: 317 * QUANTA_PER_USDC }));
+  const far = { accountId: alice, side: BUY, priceTicks: Math.floor(mark * 1.0045), quantityLots: lots };
+  market.do(btc, make(PlaceOrder, { ...far, flags: REDUCE_ONLY }));
+  const nearTicks = Math.floor(mark * 1.0038);
+  market.limit(btc, alice, BUY, nearTicks, lots);
+  const fund = market.exchange.cells.equity(INSURANCE_ACCOUNT);
+  market.limit(btc, bob, SELL, nearTicks, 2 * lots);
+  assert.equal(market.size(btc, alice), lots);
+  for (const quanta of market.equities(alice)) assert.ok(quanta >= 0, `${quanta} are left`);
+  for (let i = 0; i < 10; i++) market.do(btc, make(Tick));
+  assert.equal(market.exchange.cells.equity(INSURANCE_ACCOUNT), fund);
+});
