@@ -295,6 +295,8 @@ function closeInBook(
   terms: TradeTerms,
 ): QuantityLots {
   const { positions, orders, instrument } = state;
+  // What makers have lost to the steps before it is gone, also from what their other orders stand on.
+  state.refreshTouched();
   placed.orderId = serialToId(state.nextOrderSerial, instrument.id);
   placed.accountId = positions.numbers[row + ACCOUNT];
   placed.side = positions.numbers[row + SIZE] > 0 ? SELL : BUY;

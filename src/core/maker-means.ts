@@ -53,6 +53,14 @@ export class MakerMeans {
     if (this.left.size !== 0) this.left.clear();
   }
 
+  /**
+   * Whether the row has been asked about in this walk: then it is with each further order of its own. What lies near the mark
+   * stands on margin that a fill further away may have spent.
+   */
+  hasAsked(row: number): boolean {
+    return this.left.size !== 0 && this.left.has(row);
+  }
+
   /** Whether the maker's row can bear to trade `lots` with the taker; if so, they are taken off what it can lose. */
   bears(state: SymbolState, row: number, takerSide: number, price: PriceTicks, lots: QuantityLots): boolean {
     const { instrument, markTicks } = state;

@@ -89,7 +89,7 @@ export function match(
       reason = REASON_SELF_TRADE;
       break;
     }
-    if (isFar(state, side, price) || isShort(state, makerRow)) {
+    if (isFar(state, side, price) || makerMeans.hasAsked(makerRow) || isShort(state, makerRow)) {
       const lots = Math.min(orders.remainingLots(taker), state.open.shownLots(maker));
       if (!makerMeans.bears(state, makerRow, side, price, lots)) {
         close(state, turn, maker, STATUS_CANCELED, REASON_INSUFFICIENT_MARGIN);

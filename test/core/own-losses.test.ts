@@ -11,6 +11,7 @@ import {
   MoveMargin,
   OpenSession,
   OrderBatch,
+  type OrderClosed,
   OrderPlaced,
   PlaceExtended,
   PlaceOrder,
@@ -37,6 +38,7 @@ import {
   LEDGER,
   LIMIT,
   MARKET,
+  REASON_FOK_UNFILLABLE,
   REDUCE_ONLY,
   SELL,
   STOP_MARKET,
@@ -251,4 +253,91 @@ test("what fires in one turn with a close that spends an account's margin meets 
   market.limit(btc, carol, SELL, mark - 2500, 1);
   assert.equal(market.size(btc, alice), 0, "closed by its stop, and nothing of it opened again");
   assert.ok(market.exchange.cells.equity(alice) > 0);
+});
+
+/**
+ * Alice, short at 100x with what is left of 1000 USDC, bids to close it all 1.4 % above the mark, where that takes nearly
+ * all she has, and to turn it around just within what is near the mark, where that takes the rest.
+ */
+function bidding(market: Market, lots: number): { alice: number; nearTicks: number; nearLots: number } {
+  const [btc] = market.symbols;
+  const mark = btc.state.markTicks;
+  const other = market.open("other", 2_000_000, 20);
+  const alice = market.open("alice", 1000, 100);
+  market.limit(btc, other, BUY, mark, lots);
+  market.limit(btc, alice, SELL, mark, lots);
+  const far = { accountId: alice, side: BUY, priceTicks: Math.floor(mark * 1.0139), quantityLots: lots };
+  market.do(btc, make(PlaceOrder, { ...far, flags: REDUCE_ONLY }));
+  const nearTicks = Math.floor(mark * 1.0039);
+  let nearLots = 0;
+  for (let more = 2 * lots; more >= 1; ) {
+    const said = market.limit(btc, alice, BUY, nearTicks, more);
+    if (said.some((event) => event.type === OrderPlaced.code)) nearLots += more;
+    else more = Math.floor(more / 2);
+  }
+  assert.ok(nearLots > 1.9 * lots, "the margin of one position stands for both");
+  assert.equal(market.size(btc, alice), -lots);
+  return { alice, nearTicks, nearLots };
+}
+
+test("whom a taker meets far from the mark has the less for what it meets near it", () => {
+  const market = new Market();
+  const [btc] = market.symbols;
+  const lots = 1020;
+  const { alice, nearTicks, nearLots } = bidding(market, lots);
+  const bob = market.open("bob", 2_000_000, 20);
+  const fund = market.exchange.cells.equity(INSURANCE_ACCOUNT);
+  const order = { accountId: bob, side: SELL, priceTicks: nearTicks, quantityLots: lots + nearLots };
+  const [, closed] = market.do(btc, make(PlaceOrder, { ...order, timeInForce: FOK })) as MessageOf<
+    typeof OrderClosed
+  >[];
+  assert.equal(closed.reason, REASON_FOK_UNFILLABLE);
+  market.do(btc, make(PlaceOrder, order));
+  assert.ok(market.size(btc, alice) > -lots);
+  assert.ok(market.exchange.cells.equity(alice) >= 0, `${market.exchange.cells.equity(alice)} are left`);
+  for (let i = 0; i < 10; i++) market.do(btc, make(Tick));
+  assert.equal(market.exchange.cells.equity(INSURANCE_ACCOUNT), fund);
+});
+
+test("whom one liquidation meets far from the mark has the less for what the next one meets near it", () => {
+  const market = new Market();
+  const [btc] = market.symbols;
+  const lots = 1020;
+  const carol = market.open("carol", 2_000_000, 20);
+  const failing = ["x", "y", "z"].map((name) => market.open(name, 2000, 100));
+  for (const accountId of failing) {
+    market.do(btc, make(SetMarginMode, { accountId, marginMode: ISOLATED }));
+    market.limit(btc, carol, SELL, MARKS[0], lots);
+    market.limit(btc, accountId, BUY, MARKS[0], lots);
+    assert.equal(market.size(btc, accountId), lots);
+  }
+  market.do(btc, make(SetIndexPrice, { indexTicks: Math.round(MARKS[0] * 0.993) }));
+  const { alice } = bidding(market, lots);
+  const said = market.exchange.do(btc.actorId, make(Tick)).events as MessageOf<typeof OrderPlaced>[];
+  const closing = said.filter(({ type }) => type === OrderPlaced.code).map(({ accountId }) => accountId);
+  assert.deepEqual(closing, failing, "in one turn");
+  assert.ok(market.exchange.cells.equity(alice) >= 0, `${market.exchange.cells.equity(alice)} are left`);
+});
+
+test("what an isolated position gives back stands for what the same taker opens of its account", () => {
+  const market = new Market();
+  const [btc] = market.symbols;
+  const mark = MARKS[0];
+  const lots = 1000;
+  const bob = market.open("bob", 2_000_000, 20);
+  const alice = market.open("alice", 1000, 100);
+  market.do(btc, make(SetMarginMode, { accountId: alice, marginMode: ISOLATED }));
+  market.limit(btc, bob, BUY, mark, lots);
+  market.limit(btc, alice, SELL, mark, lots);
+  market.do(btc, make(MoveMargin, { accountId: alice, amountQuanta: 317 * QUANTA_PER_USDC }));
+  const far = { accountId: alice, side: BUY, priceTicks: Math.floor(mark * 1.0045), quantityLots: lots };
+  market.do(btc, make(PlaceOrder, { ...far, flags: REDUCE_ONLY }));
+  const nearTicks = Math.floor(mark * 1.0038);
+  market.limit(btc, alice, BUY, nearTicks, lots);
+  const fund = market.exchange.cells.equity(INSURANCE_ACCOUNT);
+  market.limit(btc, bob, SELL, nearTicks, 2 * lots);
+  assert.equal(market.size(btc, alice), lots);
+  for (const quanta of market.equities(alice)) assert.ok(quanta >= 0, `${quanta} are left`);
+  for (let i = 0; i < 10; i++) market.do(btc, make(Tick));
+  assert.equal(market.exchange.cells.equity(INSURANCE_ACCOUNT), fund);
 });

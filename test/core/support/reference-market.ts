@@ -170,7 +170,8 @@ export class ReferenceMarket {
 
   /**
    * Whoever is far from the mark, by the maintenance margin or half of the initial margin less the fee, or short of margin
-   * must have what the fill loses, and the maintenance margin of what it opens.
+   * must have what the fill loses, and the maintenance margin of what it opens; and so from then on with each of its orders
+   * that the taker meets.
    */
   private bears(taker: ReferenceOrder, maker: ReferenceOrder, means: Means, left: Map<number, MakerMeans>): boolean {
     const { instrument } = this;
@@ -181,7 +182,7 @@ export class ReferenceMarket {
     const halfPpm = Math.floor(dividedUp(1_000_000, 1, instrument.maxLeverage) / 2) - instrument.makerFeePpm;
     const leastPpm = Math.min(instrument.riskTiers[0].maintenanceMarginPpm, halfPpm);
     const isFar = lossTicks * 1_000_000 > means.markTicks * leastPpm;
-    if (!isFar && !has.isShort) return true;
+    if (!isFar && !has.isShort && !left.has(accountId)) return true;
     left.set(accountId, has);
     const quanta = lots * priceTicks * instrument.quantaPerTickLot;
     const cost = lossTicks * lots * instrument.quantaPerTickLot + dividedUp(quanta, instrument.makerFeePpm, 1_000_000);

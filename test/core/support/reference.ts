@@ -689,14 +689,14 @@ export class ReferenceSymbol extends ReferenceMarket {
     });
   }
 
-  /** Within a command an account is shown what it has lost by it at once, and what it has won only behind it. */
+  /** Within a command an account is shown at once what its isolated position has taken of it and given back. */
   protected override settle(accountId: number, fill: ReferenceFill): void {
     const position = this.position(accountId);
     const shown = this.visible.get(accountId);
     if (!position.isIsolated || shown === undefined) return;
     position.walletQuanta = walletAfter(this.instrument, this.markTicks, position, fill, shown.totalQuanta);
     const partQuanta = this.contribution(accountId).equity;
-    shown.totalQuanta += Math.min(0, partQuanta - shown.partQuanta);
+    shown.totalQuanta += partQuanta - shown.partQuanta;
     shown.partQuanta = partQuanta;
   }
 
