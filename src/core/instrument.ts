@@ -99,6 +99,9 @@ export interface Instrument {
   riskTiers: RiskTier[];
 }
 
+/** What a book's ladder holds, and prices in it are bounded by. */
+export const MOST_PRICE_TICKS: PriceTicks = 2 ** 24;
+
 const IMPACT_MARGIN_QUANTA = 200 * QUANTA_PER_USDC;
 /** Of the notional. More is a slip of the pen, such as percent for a rate, and empties accounts: 10 %, and 100 % an interval. */
 const MAX_FEE_PPM = PPM / 10;
@@ -150,7 +153,8 @@ export function compileInstrument(config: InstrumentConfig): Instrument {
   };
   if (instrument.minQuantityLots < 1) throw new Error(`${name}.minQuantity: at least one step`);
   if (instrument.maxPriceTicks < 1) throw new Error(`${name}.maxPrice: at least one tick`);
-  if (instrument.maxPriceTicks > 2 ** 24) throw new Error(`${name}.maxPrice: at most 2^24 ticks, the book's ladder`);
+  if (instrument.maxPriceTicks > MOST_PRICE_TICKS)
+    throw new Error(`${name}.maxPrice: at most 2^24 ticks, the book's ladder`);
   if (!Number.isSafeInteger(instrument.maxPriceTicks * instrument.tickUnits))
     throw new Error(`${name}.maxPrice: with the decimals of tickSize it passes the exact range`);
   if (instrument.priceBandPpm <= 0 || instrument.priceBandPpm >= PPM) throw new Error(`${name}.priceBand: 0 to 1`);
@@ -186,6 +190,14 @@ export function printPrice(instrument: Instrument, priceTicks: PriceTicks): stri
 
 export function printQuantity(instrument: Instrument, quantityLots: QuantityLots): string {
   return printFixed(quantityLots * instrument.stepUnits, instrument.quantityDecimals);
+}
+
+/** Refuses a price of the data folder that is above a maxPrice which was higher when it was made: there is no level for it. */
+export function requireBelowMaxPrice(instrument: Instrument, priceTicks: PriceTicks, what: string): void {
+  if (priceTicks <= instrument.maxPriceTicks) return;
+  const { symbol, config } = instrument;
+  const price = printPrice(instrument, priceTicks);
+  throw new Error(`instruments: ${symbol}.maxPrice: ${config.maxPrice} is below ${what} of the data folder, ${price}`);
 }
 
 function boundedPpm(text: string, mostPpm: RatePpm, name: string): RatePpm {
