@@ -31,6 +31,9 @@ export type Invocation =
 /** Unless told otherwise: a machine gives a price every second, a person when there is time. */
 const MAX_INDEX_AGE_MS = { simulated: 10_000, feed: 10_000, operator: 600_000 } as const;
 
+/** How often there is a simulated index price. */
+const SIMULATED_PACE_MS = 1000;
+
 /** All orders of an account are canceled in one turn, which is one record of a ring; a record takes half of it at most. */
 export const BYTES_PER_OPEN_ORDER = 512;
 
@@ -109,6 +112,9 @@ function relate(settings: Settings): { config: Config; warnings: string[] } {
   if (config.priceSource === "operator" && config.operatorToken === "")
     warnings.push("price source operator without an operator token: nobody can give an index price");
   if (config.priceSource === "feed") checkFeed(config);
+  const paceMs = { simulated: SIMULATED_PACE_MS, feed: config.feed.pollMs, operator: 0 }[config.priceSource];
+  if (config.maxIndexAgeMs <= paceMs)
+    warnings.push(`maxIndexAgeMs: ${config.maxIndexAgeMs} is too little for index prices that come every ${paceMs} ms`);
   const actors = config.instruments.length + 1;
   if (config.workers > actors) {
     warnings.push(`workers: ${config.workers} is more than there are actors; using ${actors}`);
@@ -149,6 +155,8 @@ function checkInstruments(config: Config): void {
     const compiled = compile(instrument);
     if (compiled.minQuantityLots > compiled.maxQuantityLots)
       throw new ConfigError(`instruments: ${symbol}.minQuantity is above maxQuantity`);
+    if (compiled.riskTiers.every(({ maxNotionalQuanta }) => compiled.minNotionalQuanta > maxNotionalQuanta))
+      throw new ConfigError(`instruments: ${symbol}.minNotional is above maxNotional of the last risk tier`);
   }
 }
 

@@ -99,6 +99,9 @@ export interface Instrument {
   riskTiers: RiskTier[];
 }
 
+/** What a book's ladder holds, and prices in it are bounded by. */
+export const MOST_PRICE_TICKS: PriceTicks = 2 ** 24;
+
 const IMPACT_MARGIN_QUANTA = 200 * QUANTA_PER_USDC;
 /** Of the notional. More is a slip of the pen, such as percent for a rate, and empties accounts: 10 %, and 100 % an interval. */
 const MAX_FEE_PPM = PPM / 10;
@@ -149,10 +152,19 @@ export function compileInstrument(config: InstrumentConfig): Instrument {
     riskTiers,
   };
   if (instrument.minQuantityLots < 1) throw new Error(`${name}.minQuantity: at least one step`);
-  if (instrument.maxPriceTicks > 2 ** 24) throw new Error(`${name}.maxPrice: at most 2^24 ticks, the book's ladder`);
+  if (instrument.maxPriceTicks < 1) throw new Error(`${name}.maxPrice: at least one tick`);
+  if (instrument.maxPriceTicks > MOST_PRICE_TICKS)
+    throw new Error(`${name}.maxPrice: at most 2^24 ticks, the book's ladder`);
+  if (!Number.isSafeInteger(instrument.maxPriceTicks * instrument.tickUnits))
+    throw new Error(`${name}.maxPrice: with the decimals of tickSize it passes the exact range`);
   if (instrument.priceBandPpm <= 0 || instrument.priceBandPpm >= PPM) throw new Error(`${name}.priceBand: 0 to 1`);
   // A quarter of 2^53: exposures of both sides, open loss and fees of one account are added up in plain numbers.
-  instrument.maxPositionLots = Math.floor(2 ** 51 / (instrument.maxPriceTicks * instrument.quantaPerTickLot));
+  instrument.maxPositionLots = Math.floor(
+    Math.min(
+      2 ** 51 / (instrument.maxPriceTicks * instrument.quantaPerTickLot),
+      Number.MAX_SAFE_INTEGER / instrument.stepUnits, // printed from their units
+    ),
+  );
   if (instrument.maxPositionLots < instrument.maxQuantityLots)
     throw new Error(`${name}: maxPrice × maxQuantity passes the exact range; lower one of them or use coarser units`);
   if (config.defaultLeverage < 1 || config.defaultLeverage > instrument.maxLeverage)
@@ -180,6 +192,14 @@ export function printQuantity(instrument: Instrument, quantityLots: QuantityLots
   return printFixed(quantityLots * instrument.stepUnits, instrument.quantityDecimals);
 }
 
+/** Refuses a price of the data folder that is above a maxPrice which was higher when it was made: there is no level for it. */
+export function requireBelowMaxPrice(instrument: Instrument, priceTicks: PriceTicks, what: string): void {
+  if (priceTicks <= instrument.maxPriceTicks) return;
+  const { symbol, config } = instrument;
+  const price = printPrice(instrument, priceTicks);
+  throw new Error(`instruments: ${symbol}.maxPrice: ${config.maxPrice} is below ${what} of the data folder, ${price}`);
+}
+
 function boundedPpm(text: string, mostPpm: RatePpm, name: string): RatePpm {
   const ppm = configPpm(text, name);
   if (ppm > mostPpm) throw new Error(`${name}: at most ${mostPpm / PPM}, as a rate of the notional`);
@@ -188,8 +208,8 @@ function boundedPpm(text: string, mostPpm: RatePpm, name: string): RatePpm {
 
 function wholeSteps(text: string, step: string, name: string): number {
   const steps = configDecimal(text, name).div(configDecimal(step, name));
-  if (!steps.isInteger() || steps.gt(Number.MAX_SAFE_INTEGER))
-    throw new Error(`${name}: ${text} is no multiple of ${step}`);
+  if (!steps.isInteger()) throw new Error(`${name}: ${text} is no multiple of ${step}`);
+  if (steps.gt(Number.MAX_SAFE_INTEGER)) throw new Error(`${name}: ${text} is too large`);
   return steps.toNumber();
 }
 

@@ -1,7 +1,7 @@
 import { Book } from "./book.ts";
 import { Deadlines } from "./deadlines.ts";
 import { DueOrders } from "./due-orders.ts";
-import type { Instrument } from "./instrument.ts";
+import { type Instrument, requireBelowMaxPrice } from "./instrument.ts";
 import { type OrderTerms, OrderTermsTable, WITH_POSITION, waitsForRise } from "./order-terms.ts";
 import { Orders } from "./orders.ts";
 import type { Positions } from "./positions.ts";
@@ -39,7 +39,7 @@ export class OpenOrders {
     this.positions = positions;
     const { orders, terms } = this;
     this.book = new Book(orders, instrument.maxPriceTicks);
-    this.triggers = new Triggers(instrument.maxPriceTicks);
+    this.triggers = new Triggers();
     this.trailing = new TrailingOrders(instrument.maxPriceTicks, {
       terms: (slot) => terms.of(slot),
       side: (slot) => orders.side(slot),
@@ -53,6 +53,7 @@ export class OpenOrders {
     const { orders, positions } = this;
     const at = orders.row(slot);
     const n = positions.numbers;
+    requireBelowMaxPrice(this.instrument, orders.priceTicks(slot), "an order");
     orders.setMarginTerms(slot, marginPriceTicks, lossTicks);
     orders.setResting(slot, true);
     this.book.add(slot, this.shownLots(slot));

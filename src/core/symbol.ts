@@ -8,7 +8,7 @@ import type { AccountCells } from "./cells.ts";
 import { Conditional } from "./conditional.ts";
 import { endHalt, mayLiquidate, replyStatus, setHalt } from "./halt.ts";
 import { NO_ROW } from "./hashed-queue.ts";
-import type { Instrument } from "./instrument.ts";
+import { type Instrument, requireBelowMaxPrice } from "./instrument.ts";
 import { auditSymbol, summarizeSymbol } from "./invariants.ts";
 import { Liquidations } from "./liquidation.ts";
 import { MarginSettings } from "./margin-settings.ts";
@@ -261,6 +261,7 @@ export class SymbolActor implements Actor {
   }
 
   restored(): void {
+    requireBelowMaxPrice(this.state.instrument, this.state.indexTicks, "the index price");
     this.state.countFundingOwed();
     this.state.open.due.inOrder((slot) => this.state.terms.of(slot));
     this.state.refreshAll();

@@ -71,8 +71,8 @@ export class TrailingOrders {
   constructor(maxPriceTicks: PriceTicks, book: TrailingBook) {
     this.maxPriceTicks = maxPriceTicks;
     this.book = book;
-    this.activations = new Triggers(maxPriceTicks);
-    this.triggers = new Triggers(maxPriceTicks, (slot) => book.serial(slot));
+    this.activations = new Triggers();
+    this.triggers = new Triggers((slot) => book.serial(slot));
   }
 
   add(slot: number): void {

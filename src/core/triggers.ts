@@ -1,3 +1,4 @@
+import { MOST_PRICE_TICKS } from "./instrument.ts";
 import { Ladder } from "./ladder.ts";
 import { NONE } from "./tables.ts";
 import type { PriceTicks } from "./units.ts";
@@ -14,17 +15,15 @@ export const reaches = (rises: boolean, priceTicks: PriceTicks, triggerTicks: Pr
 class TriggerQueue {
   readonly source: number;
   readonly rises: boolean;
-  private readonly maxPriceTicks: PriceTicks;
   /** Made when first needed: most prices are never waited for. */
   private ladder: Ladder | null = null;
   private readonly slotsAt = new Map<PriceTicks, Set<number>>();
   private readonly ageOf: ((slot: number) => number) | null;
 
-  constructor(source: number, rises: boolean, maxPriceTicks: PriceTicks, ageOf: ((slot: number) => number) | null) {
+  constructor(source: number, rises: boolean, ageOf: ((slot: number) => number) | null) {
     this.ageOf = ageOf;
     this.source = source;
     this.rises = rises;
-    this.maxPriceTicks = maxPriceTicks;
   }
 
   add(triggerTicks: PriceTicks, slot: number): void {
@@ -34,8 +33,8 @@ class TriggerQueue {
       return;
     }
     this.slotsAt.set(triggerTicks, new Set([slot]));
-    // What waits for a fall is reached from above, like bids.
-    this.ladder ??= new Ladder(this.maxPriceTicks, this.rises ? SELL : BUY);
+    // What waits for a fall is reached from above, like bids. A trigger may be above today's maxPrice.
+    this.ladder ??= new Ladder(MOST_PRICE_TICKS, this.rises ? SELL : BUY);
     this.ladder.set(triggerTicks);
   }
 
@@ -77,9 +76,9 @@ export class Triggers {
   private readonly queues: readonly TriggerQueue[];
 
   /** `ageOf` where those at one trigger did not come to wait there in the order of their age. */
-  constructor(maxPriceTicks: PriceTicks, ageOf: ((slot: number) => number) | null = null) {
+  constructor(ageOf: ((slot: number) => number) | null = null) {
     this.queues = TRIGGER_SOURCES.flatMap((_, source) =>
-      [false, true].map((rises) => new TriggerQueue(source, rises, maxPriceTicks, ageOf)),
+      [false, true].map((rises) => new TriggerQueue(source, rises, ageOf)),
     );
   }
 

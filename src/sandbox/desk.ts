@@ -1,4 +1,5 @@
 import type { OnReply, Road } from "../actor/road.ts";
+import { must } from "../assert.ts";
 import type { Instrument } from "../core/instrument.ts";
 import type { PriceTicks, Quanta, QuantityLots } from "../core/units.ts";
 import { BUY, type Side } from "../core/words.ts";
@@ -46,6 +47,14 @@ export class Desk {
   smallestLots(): QuantityLots {
     const { minQuantityLots, minNotionalQuanta } = this.market.instrument;
     return Math.max(minQuantityLots, this.lotsFor(1.1 * minNotionalQuanta) + 1);
+  }
+
+  /** The largest position that the instrument lets an account have, with room for a move of the price. */
+  mostQuanta(): Quanta {
+    const { indexTicks, instrument } = this.market;
+    const { riskTiers, maxPositionLots, quantaPerTickLot } = instrument;
+    const lastTier = must(riskTiers.at(-1), "risk tier");
+    return 0.9 * Math.min(lastTier.maxNotionalQuanta, maxPositionLots * indexTicks * quantaPerTickLot);
   }
 
   /** How many more lots may be bought (sold) before the position could reach `limitLots`, `openLots` being on the way. */

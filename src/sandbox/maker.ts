@@ -1,13 +1,13 @@
 import { must } from "../assert.ts";
 import { CancelAll, CancelOrder, OrderView, PlaceOrder, Refused } from "../core/messages.ts";
 import { blank } from "../core/shape.ts";
-import type { PriceTicks, QuantityLots } from "../core/units.ts";
+import type { PriceTicks, Quanta, QuantityLots } from "../core/units.ts";
 import { BUY, EXPIRE_TAKER, GTC, LIMIT, POST_ONLY, SELL, type Side } from "../core/words.ts";
 import { as } from "./ask.ts";
 import type { Desk } from "./desk.ts";
 import type { Random } from "./random.ts";
 
-/** Quoted levels: distance from the index price, and size as a part of the maker's money. */
+/** Quoted levels: distance from the index price, and size as a part of the maker's stake. */
 const LEVELS = [
   { distance: 0.0001, part: 0.01 },
   { distance: 0.00018, part: 0.015 },
@@ -26,6 +26,8 @@ const TOLERANCE = 0.5;
 const LIMIT_IN_BUDGETS = 3;
 /** At the limit, the side that would close comes this much nearer to the index price and the other goes as far away. */
 const SKEW = 0.8;
+/** So near to the limit it opens no more than its money makes of a level. */
+const LEAN = 0.5;
 /** Beats to leave a level alone after a refusal. */
 const REFUSAL_BEATS = 8;
 /** A reply that is out for so long was lost with its worker. */
@@ -113,8 +115,13 @@ export class Maker {
     return limit === 0 ? 0 : Math.max(-1, Math.min(1, this.desk.positionLots / limit));
   }
 
+  /** What it trades with: no more than makes the largest position that it may have. */
+  private stakeQuanta(): Quanta {
+    return Math.min(this.desk.budgetQuanta, this.desk.mostQuanta() / LIMIT_IN_BUDGETS);
+  }
+
   private limitLots(): QuantityLots {
-    return this.desk.lotsFor(LIMIT_IN_BUDGETS * this.desk.budgetQuanta);
+    return this.desk.lotsFor(LIMIT_IN_BUDGETS * this.stakeQuanta());
   }
 
   private targetTicks(slot: Slot): PriceTicks {
@@ -165,7 +172,9 @@ export class Maker {
   private sizeLots(slot: Slot): QuantityLots {
     const opens = slot.side === BUY ? this.inventory() : -this.inventory();
     const part = LEVELS[slot.level]!.part * this.random.between(0.5, 1.5) * (opens > 0 ? 1 - opens : 1);
-    const wanted = this.desk.lotsFor(this.desk.budgetQuanta * part * this.desk.appetite);
+    // With little money, or where an order may not be small: the smallest, until it leans.
+    const least = opens < LEAN ? this.desk.smallestLots() : 0;
+    const wanted = Math.max(least, this.desk.lotsFor(this.stakeQuanta() * part * this.desk.appetite));
     let openLots = 0;
     for (const quote of this.quotes) if (quote.side === slot.side) openLots += quote.lots;
     const room = this.desk.roomLots(slot.side, this.limitLots(), openLots);

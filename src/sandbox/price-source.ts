@@ -34,7 +34,7 @@ export class SimulatedPrice {
   constructor(instrument: Instrument, seed: number, lastTicks: PriceTicks) {
     const asset = ASSETS[instrument.config.baseAsset] ?? OTHER_ASSET;
     // Half of the ladder: above the price there must be room for asks and for a rise.
-    this.maxTicks = Math.floor(instrument.maxPriceTicks / 2);
+    this.maxTicks = Math.ceil(instrument.maxPriceTicks / 2);
     const anchorTicks = Math.round((asset.price * 10 ** instrument.priceDecimals) / instrument.tickUnits);
     this.logAnchor = Math.log(this.clamp(anchorTicks));
     this.logTicks = lastTicks > 0 ? Math.log(lastTicks) : this.logAnchor;

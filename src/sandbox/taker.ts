@@ -65,7 +65,7 @@ export class Taker {
 
   private order(): void {
     const { desk, random } = this;
-    const limit = desk.lotsFor(LIMIT_IN_BUDGETS * desk.budgetQuanta);
+    const limit = desk.lotsFor(Math.min(LIMIT_IN_BUDGETS * desk.budgetQuanta, desk.mostQuanta()));
     const side = this.chooseSide(limit);
     const usdc = Math.min(MEDIAN_ORDER_USDC * Math.exp(SIZE_SPREAD * random.normal()), LARGEST_ORDER_USDC);
     const wanted = Math.max(desk.lotsFor(usdc * QUANTA_PER_USDC * desk.appetite), desk.smallestLots());

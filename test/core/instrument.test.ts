@@ -36,6 +36,19 @@ test("each setting that cannot hold is refused by its name", () => {
     [{ minNotional: "0.0000001" }, /minNotional/],
     [{ maxPrice: "100.5" }, /maxPrice: 100\.5 is no multiple of 1/],
     [{ maxPrice: "16777217" }, /maxPrice: at most 2\^24 ticks/],
+    [{ maxPrice: "0" }, /PLAIN-PERP\.maxPrice: at least one tick/],
+    [{ minNotional: "9999999999" }, /minNotional: 9999999999 is too large/],
+    // 10^17 + 64 units of 10^-12, which doubles do not tell from their neighbours
+    [
+      {
+        tickSize: "100000.000000000064",
+        maxPrice: "100000.000000000064",
+        stepSize: "15625",
+        minQuantity: "15625",
+        maxQuantity: "15625",
+      },
+      /maxPrice: .* exact range/,
+    ],
     [{ makerFeeRate: "0.0000001" }, /makerFeeRate: .* finer/],
     [{ takerFeeRate: "x" }, /takerFeeRate/],
     [{ makerFeeRate: "0.100001" }, /makerFeeRate: at most 0\.1, as a rate/],
@@ -74,6 +87,14 @@ test("what just holds is taken", () => {
   );
   assert.equal(instrument(PLAIN, { id: 255 }).id, 255);
   assert.equal(instrument(PLAIN, { riskTiers: tiers({ maintenanceMarginRate: "0.019999" }) }).maxLeverage, 50);
+});
+
+test("no position is larger than its coins can be counted", () => {
+  // By their worth 2.25 × 10^11 lots would do, of a million coins each.
+  const meme = { tickSize: "0.000000000001", stepSize: "1000000", maxPrice: "0.00000001" };
+  const compiled = instrument(PLAIN, { ...meme, minQuantity: "1000000", maxQuantity: "900000000000" });
+  assert.equal(compiled.maxPositionLots, 9_007_199_254);
+  assert.equal(printQuantity(compiled, compiled.maxPositionLots), "9007199254000000");
 });
 
 test("tier edges need not be whole USDC: the deduction only has to be exact", () => {

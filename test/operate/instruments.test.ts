@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import * as fs from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import type { Order } from "../../src/client/types.ts";
+import type { Order, PlacedOrder } from "../../src/client/types.ts";
 import { DEFAULT_INSTRUMENTS } from "../../src/config/instruments.ts";
 import type { InstrumentConfig } from "../../src/core/instrument.ts";
 import { Api } from "../e2e/support/api.ts";
@@ -122,6 +122,52 @@ test("fees, limits and the order of the list may change, instruments may be adde
   const { code, output } = await startAndFail({ dataFolder: dir });
   assert.equal(code, 2);
   assert.match(output, /XRP-PERP \(id 4\) is missing/);
+});
+
+test("a maximum price below what rests in the book, or below the index price, is refused", async () => {
+  for (const [maxPrice, says] of [
+    ["50000", /BTC-PERP\.maxPrice: 50000 is below an order of the data folder, 6[05]000/],
+    ["64999.9", /BTC-PERP\.maxPrice: 64999\.9 is below (an order|the index price) of the data folder, 65000/],
+  ] as const) {
+    const dir = copyOf(begun);
+    const { code, output } = await startAndFail({
+      dataFolder: dir,
+      quiet: false,
+      flags: configured({ ...BTC, maxPrice }, ETH, SOL),
+    });
+    assert.equal(code, 1);
+    assert.match(output, says);
+    const server = await start(dir, configured(BTC, ETH, SOL));
+    try {
+      assert.deepEqual(await new Api(server.url, token).get("/orders/client:bid"), bid);
+    } finally {
+      await server.dispose();
+    }
+  }
+});
+
+test("what waits for a price above the maximum goes on waiting", async () => {
+  const dir = copyOf(begun);
+  const stop = { symbol: "BTC-PERP", side: "BUY", type: "STOP_MARKET", triggerPrice: "90000", quantity: "0.1" };
+  const first = await start(dir, configured(BTC, ETH, SOL));
+  let placed: Order;
+  try {
+    const { fills: _, ...order } = await new Api(first.url, token).call<PlacedOrder>(201, "POST", "/orders", stop);
+    placed = order;
+  } finally {
+    await first.stop();
+    await first.dispose();
+  }
+  const second = await start(dir, configured({ ...BTC, maxPrice: "70000" }, ETH, SOL));
+  try {
+    const alice = new Api(second.url, token);
+    assert.deepEqual(await alice.get(`/orders/${placed.orderId}`), placed);
+    await new Operator(second).setIndex("BTC-PERP", "70000");
+    assert.equal((await alice.get<Order>(`/orders/${placed.orderId}`)).status, "UNTRIGGERED");
+    assert.equal((await alice.call<Order>(200, "DELETE", `/orders/${placed.orderId}`)).status, "CANCELED");
+  } finally {
+    await second.dispose();
+  }
 });
 
 test("a copy knows what it was begun with", async () => {

@@ -37,6 +37,11 @@ test("an unknown asset has a price that its ladder holds", () => {
   assert.ok(price.ticks > 0 && price.ticks <= small.maxPriceTicks / 2);
 });
 
+test("where the ladder has one price, that is it", () => {
+  const flat = compileInstrument({ ...SOL.config, maxPrice: SOL.config.tickSize });
+  assert.deepEqual(path(flat, 1, 0, 3), [1, 1, 1]);
+});
+
 test("a second moves the price by a plausible bit, and most seconds do move it", () => {
   for (const instrument of [BTC, ETH, SOL]) {
     const ticks = path(instrument, 5, 0, 3600);

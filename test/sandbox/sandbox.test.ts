@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { afterEach, mock, test } from "node:test";
+import { DEFAULT_INSTRUMENTS } from "../../src/config/instruments.ts";
+import type { InstrumentConfig } from "../../src/core/instrument.ts";
 import {
   CancelAll,
   Deposit,
@@ -13,6 +15,7 @@ import {
   Withdraw,
 } from "../../src/core/messages.ts";
 import { blank, type Message, type MessageOf } from "../../src/core/shape.ts";
+import type { Quanta } from "../../src/core/units.ts";
 import { BUY, INSURANCE_ACCOUNT, IOC, LEDGER, MARKET, type Side } from "../../src/core/words.ts";
 import { deposit, openAccount, openDemoAccount } from "../../src/sandbox/accounts.ts";
 import { BEAT_MS } from "../../src/sandbox/desk.ts";
@@ -299,6 +302,26 @@ test("a faucet with little to give makes small bots", async () => {
   run(road, 10);
   assertTwoSided(road, 2);
   assert.deepEqual(road.refusals, []);
+});
+
+test("a market lives on a small faucet, and where positions and orders may not be as large or as small as usual", async () => {
+  const [btc] = DEFAULT_INSTRUMENTS as [InstrumentConfig];
+  const riskTiers = [{ maxNotional: "5000", maxLeverage: 20, maintenanceMarginRate: "0.01" }];
+  const configs: [Partial<InstrumentConfig>, faucetCapQuanta: Quanta][] = [
+    [{}, 1000e6],
+    [{ riskTiers }, 1e12],
+    [{ minNotional: "50000" }, 1e12],
+    [{ tickSize: "100", stepSize: "1", minQuantity: "1" }, 1e12],
+  ];
+  for (const [changes, faucetCapQuanta] of configs) {
+    const road = new OneThreadRoad([{ ...btc, ...changes }], faucetCapQuanta);
+    const { trades } = watchTrades(road);
+    await startSandbox(road, { faucetCapQuanta });
+    run(road, 30);
+    assertTwoSided(road, 2);
+    assert.ok(trades.length > 10, `${trades.length} trades with ${JSON.stringify(changes)}`);
+    assert.deepEqual(road.refusals, [], JSON.stringify(changes));
+  }
 });
 
 test("a dry faucet is warned of, and nothing else happens", async () => {
