@@ -113,7 +113,7 @@ export class Host extends RingRoad {
     const { control, journal, store } = this;
     await stopThreads(control, STOP_ACTORS, this.workers?.living ?? []);
     await stopThreads(control, STOP_JOURNAL, journal === null ? [] : [journal]);
-    this.drain();
+    this.drain(Number.POSITIVE_INFINITY);
     await stopThreads(control, STOP_STORE, store === null ? [] : [store]);
   }
 

@@ -40,6 +40,12 @@ const COMMANDS_PER_RING = 16;
 const LEAST_LOOKED_FOR = 2;
 const MOST_LOOKED_FOR = 64;
 
+/**
+ * Of what the journal has released, so much is handed out in one turn of the event loop: a few hundred turns, or the open
+ * orders of one account in a symbol, which take some milliseconds to print. Then others have their turn.
+ */
+const MOST_BYTES_AT_ONCE = 1 << 18;
+
 /** Also those that are only tried. Refused as overload while cancels, closing and prices still go through. */
 const NEW_ORDERS: ReadonlySet<number> = new Set([
   PlaceOrder.code,
@@ -124,6 +130,8 @@ export class RingRoad implements Road {
   /** Nobody needs to wake the front. */
   private isLooking = false;
   private lookUntil = 0;
+  /** The next turn of the event loop hands out more. */
+  private isGoingOn = false;
   private rebuildCount = 0;
 
   constructor(parts: RoadParts) {
@@ -285,7 +293,7 @@ export class RingRoad implements Road {
   }
 
   private readonly look = (): void => {
-    if (this.handOutAll()) this.lookUntil = performance.now() + this.lookMs;
+    if (this.handOutSome(MOST_BYTES_AT_ONCE) > 0) this.lookUntil = performance.now() + this.lookMs;
     if (this.isWorthLooking && performance.now() < this.lookUntil) {
       setImmediate(this.look);
       return;
@@ -294,29 +302,42 @@ export class RingRoad implements Road {
     this.drain();
   };
 
-  /** Hands out everything that the journal has released; sleeps again only when there is nothing left. */
-  drain(): void {
+  /** Hands out what the journal has released, very much in several turns of the event loop; sleeps only when nothing is left. */
+  drain(mostBytes = MOST_BYTES_AT_ONCE): void {
     const { front, frontBell } = this;
+    let bytes = 0;
     do {
       frontBell.awake();
-      this.handOutAll();
+      bytes += this.handOutSome(mostBytes - bytes);
       if (this.isLooking) return;
+      if (bytes >= mostBytes) return this.goOn();
       frontBell.announce();
     } while (front.peek() >= 0);
   }
 
-  /** Returns whether there was anything. */
-  private handOutAll(): boolean {
+  private goOn(): void {
+    if (this.isGoingOn) return;
+    this.isGoingOn = true;
+    setImmediate(() => {
+      this.isGoingOn = false;
+      this.drain();
+    });
+  }
+
+  /** Returns how many bytes it was. */
+  private handOutSome(mostBytes: number): number {
     const { front } = this;
+    let bytes = 0;
     let count = 0;
-    for (let at = front.peek(); at >= 0; at = front.peek()) {
+    for (let at = front.peek(); at >= 0 && bytes < mostBytes; at = front.peek()) {
+      bytes += front.length;
       this.handOut(at, front.length);
       front.next();
       if (++count % 64 === 0) front.release();
     }
     front.release();
     if (count > 0) for (const listener of this.drainedListeners) listener();
-    return count > 0;
+    return bytes;
   }
 
   private handOut(at: number, length: number): void {

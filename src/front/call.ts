@@ -3,6 +3,7 @@ import { STATUS_CODES } from "node:http";
 import type { TimeMs } from "../core/units.ts";
 import type { Quota } from "./buckets.ts";
 import { ApiError, type ErrorCode } from "./errors.ts";
+import { gather, isBeingRead } from "./gathering.ts";
 import { decodeUtf8, parseJson } from "./json.ts";
 
 /** What a call needs of a uWebSockets.js response. Each method throws once the response has ended or was aborted. */
@@ -11,6 +12,11 @@ export interface RawResponse {
   writeHeader(name: string, value: string): RawResponse;
   end(body: string | Uint8Array, closeConnection: boolean): unknown;
   endWithoutBody(): unknown;
+  /** Sends what the client takes at once, of a body of so many bytes: whether that was all that it was given, and of all. */
+  tryEnd(body: string | Uint8Array, totalBytes: number): [isTaken: boolean, isWhole: boolean];
+  /** Called with the bytes of the body that were sent when the client takes more; answers whether it took the rest. */
+  onWritable(send: (sentBytes: number) => boolean): unknown;
+  onAborted(then: () => void): unknown;
   cork(write: () => void): unknown;
   getRemoteAddressAsText(): ArrayBuffer;
 }
@@ -25,6 +31,9 @@ const REQUEST_ID_PREFIX = `${randomBytes(4).toString("hex")}-`;
 let requestCount = 0;
 
 const NO_BYTES = new Uint8Array(0);
+
+/** More than the status line and the headers that every answer has. */
+const HEAD_BYTES = 384;
 
 const STATUS_LINES: readonly (string | undefined)[] = Array.from({ length: 600 }, (_, status) => {
   const reason = STATUS_CODES[status];
@@ -57,6 +66,8 @@ export class Call {
   /** The body, whole and valid UTF-8 by the time a handler sees it. It is gone when the handler returns. */
   bytes: Uint8Array = NO_BYTES;
   awaitsBody = false;
+  /** In which turn of the event loop its last byte came: see gathering.ts. */
+  readIn = 0;
   /** Answered, or nobody is there to answer. */
   done = false;
   readonly requestId: string;
@@ -70,6 +81,8 @@ export class Call {
   private decodedBody: string | null = null;
   private parsedBody: unknown;
   private closing = false;
+  /** The answer waits for the next turn of the event loop. */
+  private isPutOff = false;
 
   /** `query` undefined: not even a "?" came. */
   constructor(response: RawResponse, method: string, path: string, query: string | undefined) {
@@ -118,9 +131,17 @@ export class Call {
 
   /** Answers with JSON text, or with what the content type says. */
   reply(status: number, body: string | Uint8Array, contentType = "application/json"): void {
+    if (this.done || this.isPutOff) return;
+    this.contentType = contentType;
+    if (isBeingRead(this.readIn) && !gather(HEAD_BYTES + this.headers.length + Buffer.byteLength(body))) {
+      this.isPutOff = true;
+      setImmediate(() => this.send(status, body));
+    } else this.send(status, body);
+  }
+
+  private send(status: number, body: string | Uint8Array): void {
     if (this.done) return;
     this.finish();
-    this.contentType = contentType;
     writing = this;
     writingStatus = status;
     writingBody = body;
@@ -157,7 +178,8 @@ export class Call {
     // One crossing into native code for all headers.
     response.writeHeader("Content-Type", `${this.contentType}\r\nX-Request-Id: ${this.requestId}${this.headers}`);
     if (this.method !== "HEAD" && status !== 204) {
-      response.end(body, this.closing);
+      if (this.closing || body.length === 0) response.end(body, this.closing);
+      else this.writeBody(body, Buffer.byteLength(body));
       return;
     }
     // endWithoutBody() closes nothing, whatever it is given.
@@ -167,6 +189,25 @@ export class Call {
     }
     if (status !== 204) response.writeHeader("Content-Length", String(Buffer.byteLength(body)));
     response.endWithoutBody();
+  }
+
+  /**
+   * What the client does not take at once stays here until it reads. If it asks for more instead, uWebSockets.js closes
+   * the connection: whoever does not read costs the memory of one answer.
+   */
+  private writeBody(body: string | Uint8Array, totalBytes: number): void {
+    const { response } = this;
+    const [, isWhole] = response.tryEnd(body, totalBytes);
+    if (isWhole) return;
+    const bytes = typeof body === "string" ? Buffer.from(body) : body;
+    response.onAborted(() => this.abort());
+    response.onWritable((sentBytes) => {
+      let isTaken = false;
+      response.cork(() => {
+        [isTaken] = response.tryEnd(bytes.subarray(sentBytes), totalBytes);
+      });
+      return isTaken;
+    });
   }
 
   private finish(): void {

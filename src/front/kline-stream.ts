@@ -25,7 +25,11 @@ export class KlineStream extends Stream {
   private openTime: TimeMs;
   private text = "";
   private isShown = false;
+  /** Members without a candle yet. */
+  private readonly joining = new Set<Member>();
   private readAt: TimeMs = 0;
+  /** One at a time: while a disk does not answer, the history may be long in coming. */
+  private isReading = false;
   /** The last trade when the history was last asked. */
   private tradeId = 0;
 
@@ -52,19 +56,22 @@ export class KlineStream extends Stream {
 
   /** At the stream's pace: whoever joins sees what the others were last shown, and only the first ones wait for a read. */
   override join(member: Member): void {
-    const admit = (): void => this.admit(member, `"data":[${this.text}]`);
-    if (this.isShown) return admit();
     this.members.add(member);
-    this.read(() => {
-      if (this.members.has(member)) admit();
-    });
+    this.joining.add(member);
+    if (this.isShown) this.admitJoining();
+    else if (!this.isReading) this.read();
+  }
+
+  override leave(member: Member): boolean {
+    this.joining.delete(member);
+    return super.leave(member);
   }
 
   override flush(): void {
     const now = this.now();
-    if (now - this.readAt < UPDATE_MS) return;
+    if (this.isReading || now - this.readAt < UPDATE_MS) return;
     const isOver = openTimeOf(this.interval, this.time()) > this.openTime;
-    if (isOver || this.lastTradeId() !== this.tradeId) this.read(() => {});
+    if (isOver || this.lastTradeId() !== this.tradeId) this.read();
   }
 
   private time(): TimeMs {
@@ -75,16 +82,18 @@ export class KlineStream extends Stream {
     return this.market.recentTrades(1)[0]?.tradeId ?? 0;
   }
 
-  private read(then: () => void): void {
+  private read(): void {
+    this.isReading = true;
     this.readAt = this.now();
     this.tradeId = this.lastTradeId();
     const sequence = this.road.releasedSequence();
     const time = this.time();
     const ready = (isThere: boolean): void => {
       if (this.isEmpty) return;
-      if (!isThere) return void setTimeout(() => this.read(then), UPDATE_MS);
+      if (!isThere) return void setTimeout(() => this.read(), UPDATE_MS);
+      this.isReading = false;
       this.show(sequence, time);
-      then();
+      this.admitJoining();
     };
     this.road.historyCaughtUp().then(ready).catch(this.onFailure);
   }
@@ -104,5 +113,10 @@ export class KlineStream extends Stream {
       changed.push(text);
     }
     if (changed.length > 0) this.update("UPDATE", Math.max(sequence, this.sequence), `"data":[${changed.join(",")}]`);
+  }
+
+  private admitJoining(): void {
+    for (const member of this.joining) this.admit(member, `"data":[${this.text}]`);
+    this.joining.clear();
   }
 }

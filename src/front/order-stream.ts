@@ -10,6 +10,8 @@ export class OrderStream extends Stream implements OrderListener {
   private readonly joining = new Set<Member>();
   private started = false;
   private pending: { sequence: number; data: string }[] = [];
+  /** What a new member is sent, once somebody has asked for it: when many come at once, all get the same. */
+  private printed: Buffer | null = null;
 
   /** `instrument` null = all of them. */
   constructor(topic: string, head: string, instrument: Instrument | null, orders: AccountOrders, publish: Publish) {
@@ -43,20 +45,27 @@ export class OrderStream extends Stream implements OrderListener {
   /** A turn has changed these orders. */
   add(sequence: number, orders: readonly string[]): void {
     this.pending.push({ sequence, data: orders.join(",") });
+    this.printed = null;
   }
 
   override flush(): void {
-    if (!this.started) return this.orders.askUnknown();
+    // It may be long, and those who came at once have it.
+    this.printed = null;
+    if (!this.started) this.orders.askUnknown();
+    else this.tell();
+  }
+
+  private tell(): void {
     const { pending } = this;
     this.pending = [];
     for (const { sequence, data } of pending) this.update("UPDATE", sequence, `"data":[${data}]`);
   }
 
   private admitJoining(): void {
-    this.flush();
+    this.tell();
     if (this.joining.size === 0) return;
-    const data = this.orders.openOrders(this.instrument).join(",");
-    for (const member of this.joining) this.admit(member, `"data":[${data}]`);
+    this.printed ??= Buffer.from(this.snapshot(`"data":[${this.orders.openOrders(this.instrument).join(",")}]`));
+    for (const member of this.joining) this.admitWith(member, this.printed);
     this.joining.clear();
   }
 }

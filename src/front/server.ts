@@ -4,6 +4,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { isIPv6 } from "node:net";
 import { type Call, type Log, WaitingCalls } from "./call.ts";
 import { ApiError, MAX_BODY_BYTES } from "./errors.ts";
+import { readingTurn } from "./gathering.ts";
 import { head, readHead } from "./head.ts";
 import { OpenSockets, Socket, type SocketHandlers } from "./sockets.ts";
 
@@ -52,7 +53,8 @@ const IDLE_TIMEOUT_S = 60;
 /**
  * The only user of uWebSockets.js, and what makes it safe: this build takes the first of two Content-Length headers,
  * believes any Transfer-Encoding that ends in "chunked", and aborts the process when a handler throws or forgets its
- * answer. So every request passes one handler, which walks the headers once, copies what is needed and answers always.
+ * answer, or when an answer finds no room (see gathering.ts). So every request passes one handler, which walks the headers
+ * once, copies what is needed and answers always.
  *
  * What never reaches it: without a Host header uWebSockets.js answers 400 itself, and 505 to a whole URL as the target or
  * to a first line of which only a part has come. Folded headers, a NUL or other bytes that no header may hold, a space
@@ -78,6 +80,11 @@ export function listen(options: ServerOptions): Promise<Server> {
   }
   app.filter(count);
 
+  function wait(response: uWS.HttpResponse, call: Call): void {
+    waiting.add(call);
+    response.onAborted(() => call.abort());
+  }
+
   function run(call: Call): void {
     try {
       onCall(call);
@@ -86,23 +93,26 @@ export function listen(options: ServerOptions): Promise<Server> {
     }
   }
 
+  /** A request without a body, which is answered now or later. */
+  function take(response: uWS.HttpResponse, call: Call, handle: (call: Call) => void): void {
+    call.readIn = readingTurn();
+    handle(call);
+    if (!call.done) wait(response, call);
+  }
+
+  const turnAway = (call: Call): void => call.refuse(new ApiError("NOT_READY"));
+
   app.any("/*", (response, request) => {
     const call = readHead(response, request);
     const { refusal, bodyBytes } = head;
     if (closing) call.closeAfter();
     if (refusal !== null) refuseLater(response, call, refusal);
-    else if (closing) call.refuse(new ApiError("NOT_READY"));
+    else if (closing) take(response, call, turnAway);
     else if (bodyBytes > MAX_BODY_BYTES) swallow(response, call);
     else if (bodyBytes > 0) {
-      waiting.add(call);
-      response.onAborted(() => call.abort());
+      wait(response, call);
       readBody(response, call, run);
-    } else {
-      run(call);
-      if (call.done) return;
-      waiting.add(call);
-      response.onAborted(() => call.abort());
-    }
+    } else take(response, call, run);
   });
 
   app.ws<{ socket: Socket }>(options.socketPath, {
@@ -115,12 +125,12 @@ export function listen(options: ServerOptions): Promise<Server> {
     upgrade(response, request, context) {
       const call = readHead(response, request);
       if (head.refusal !== null) return refuseLater(response, call, head.refusal);
-      if (closing) return call.refuse(new ApiError("NOT_READY"));
+      if (closing) return take(response, call, turnAway);
       const address = call.remoteAddress();
       try {
         sockets.admit(address);
       } catch (thrown) {
-        return call.fail(thrown, log);
+        return take(response, call, () => call.fail(thrown, log));
       }
       const header = (name: string) => request.getHeader(`sec-websocket-${name}`);
       const socket = new Socket(address);
@@ -247,6 +257,7 @@ function readBody(response: uWS.HttpResponse, call: Call, run: (call: Call) => v
 
 function receive(call: Call, body: Uint8Array, run: (call: Call) => void): void {
   call.awaitsBody = false;
+  call.readIn = readingTurn();
   if (!isUtf8(body)) return call.refuse(new ApiError("BAD_ENCODING"));
   call.bytes = body;
   run(call);

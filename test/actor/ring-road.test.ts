@@ -10,7 +10,7 @@ import { allocateRing, Bell, RingConsumer, RingProducer } from "../../src/wire/r
 import { make } from "../core/support/exchange.ts";
 
 const ACTOR_ID = 1;
-const RING_BYTES = 1 << 16;
+const RING_BYTES = 1 << 20;
 
 function openRoad(maxInFlight: number, lookMs = 0) {
   const frontBell = new Bell();
@@ -135,4 +135,24 @@ test("a request that waits for a thread that hangs keeps nobody else out", () =>
     road.drain();
   }
   assert.deepEqual([answers, count().answers, road.inFlight], [MAX_PENDING + 10, 0, 1]);
+});
+
+test("very much that is released at once is handed out in several turns of the event loop, with room for others between", async () => {
+  const { road, ask, answer, count, frontBell } = openRoad(1);
+  frontBell.announce();
+  ask(make(CancelOrder));
+  for (let i = 0; i < 20_000; i++) answer(0);
+  answer(1);
+  let parts = 0;
+  road.onDrained(() => parts++);
+  road.drain();
+  assert.deepEqual([parts, count().answers], [1, 0]);
+  const { knocks } = count();
+  await turns(1);
+  assert.deepEqual([parts, count().answers], [2, 0]);
+  await turns(4);
+  assert.equal(count().answers, 1);
+  // It was awake all the while, and sleeps now.
+  answer(0);
+  assert.equal(count().knocks, knocks + 1);
 });

@@ -130,3 +130,22 @@ test("klines: when too many wait for the history, a stream asks again until it h
   });
   assert.equal(snapshot.type, "SNAPSHOT");
 });
+
+test("klines: while the history does not get on, a stream asks for it once", async () => {
+  const candles = [traded(START, 100)];
+  const exchange = await follow(candles);
+  const { road, connect } = exchange;
+  assert.equal(await shown(exchange), "0:1");
+  road.historyStalls = true;
+  const before = road.historyAsked;
+  for (let second = 1; second < 20; second++) {
+    road.time += SECOND;
+    trade(exchange, candles, road.time);
+    assert.equal(await shown(exchange), "");
+  }
+  assert.equal(road.historyAsked, before + 1);
+  const late = connect();
+  late.say(subscribe({ channel: "klines", symbol: "BTC-PERP", interval: "1s" }));
+  await nextTurn();
+  assert.deepEqual((late.take().at(-1) as Received).data[0].trades, 1);
+});

@@ -24,6 +24,12 @@ export class FakeResponse implements RawResponse {
     this.closesConnection = closeConnection;
   }
   endWithoutBody(): void {}
+  tryEnd(body: string | Uint8Array): [boolean, boolean] {
+    this.end(body, false);
+    return [true, true];
+  }
+  onWritable(): void {}
+  onAborted(): void {}
   cork(write: () => void): void {
     write();
   }

@@ -73,6 +73,10 @@ export class ScriptedRoad implements Road {
   full = false;
   /** Very many wait for the log and the history already. */
   crowded = false;
+  /** The history does not get on. */
+  historyStalls = false;
+  /** How often somebody has waited for the history. */
+  historyAsked = 0;
   /** The actors' threads have died, and nobody has taken their place yet. */
   down = false;
   private readonly releasedListeners: ((turn: Released) => void)[] = [];
@@ -109,7 +113,8 @@ export class ScriptedRoad implements Road {
     return !this.crowded;
   }
   historyCaughtUp(): Promise<boolean> {
-    return Promise.resolve(!this.crowded);
+    this.historyAsked++;
+    return this.historyStalls ? new Promise(() => {}) : Promise.resolve(!this.crowded);
   }
 
   /** A turn with these events takes the next sequence and is released. */

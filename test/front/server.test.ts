@@ -11,6 +11,12 @@ import { bodyOf, sendAndWait, sendAstray, sendRaw, statusOf } from "./raw.ts";
 const CRLF = "\r\n";
 const request = (head: string[], body = ""): string => `${head.join(CRLF)}${CRLF}${CRLF}${body}`;
 
+/** Three of them fit into what is gathered of a packet. */
+const PAGE = JSON.stringify("p".repeat(5000));
+const DOCUMENT = Buffer.alloc(1 << 19, "d");
+/** More than any kernel buffers. */
+const SLOW_DOCUMENT = "s".repeat(1 << 24);
+
 let server: Server;
 /** Every request that reached the application. */
 const handled: string[] = [];
@@ -30,6 +36,15 @@ function answer(call: Call): void {
     case "/twice":
       call.reply(200, '{"first":true}');
       call.reply(200, '{"second":true}');
+      return;
+    case "/page":
+      call.reply(200, PAGE);
+      return;
+    case "/slowly":
+      call.reply(200, SLOW_DOCUMENT);
+      return;
+    case "/document":
+      call.reply(200, DOCUMENT);
       return;
     default:
       call.reply(200, JSON.stringify({ body: call.body, query: call.query, from: call.remoteAddress() }));
@@ -256,6 +271,68 @@ test("a client that leaves before its answer does no harm", async () => {
   assert.deepEqual(await raw, { text: "", closed: true });
   const next = await sendRaw(server.port, request(["GET /a HTTP/1.1", "Host: h"]));
   assert.equal(statusOf(next), 200);
+});
+
+/** Sends requests in packets of so many, and reads nothing before `untilBytes` are on their way or the server has closed. */
+async function askWithoutReading(path: string, perPacket: number, untilBytes: number): Promise<string> {
+  const socket = connect(server.port, "127.0.0.1").pause();
+  const packet = request([`GET ${path} HTTP/1.1`, "Host: h"]).repeat(perPacket);
+  let open = true;
+  socket.on("error", () => {});
+  socket.on("close", () => (open = false));
+  for (let sent = 0; open && sent < untilBytes; sent += packet.length) {
+    socket.write(packet);
+    await new Promise((resolve) => setTimeout(resolve, 2));
+  }
+  let text = "";
+  socket.on("data", (bytes) => (text += bytes.toString("latin1")));
+  const ended = new Promise((resolve) => socket.once("close", resolve));
+  if (open) socket.resume();
+  const silent = new Promise((resolve) => setTimeout(resolve, 1000));
+  if (open) await Promise.race([ended, silent]);
+  socket.destroy();
+  return text;
+}
+
+test("who asks on and reads nothing loses its connection; the server lives, and has kept one answer for it", async () => {
+  for (const perPacket of [1, 4, 5, 200]) {
+    await askWithoutReading("/page", perPacket, 1 << 17);
+    assert.equal(statusOf(await sendRaw(server.port, request(["GET /a HTTP/1.1", "Host: h"]))), 200);
+  }
+  const before = process.memoryUsage().rss;
+  const text = await askWithoutReading("/document", 1000, 1);
+  assert.ok(process.memoryUsage().rss - before < 100 << 20, "half a gigabyte of answers");
+  assert.ok(text.length < 16 << 20);
+});
+
+test("what is answered at once is whole: to requests in one packet, in their order, and to very many connections", async () => {
+  const text = await askWithoutReading("/page", 3, 1);
+  const answers = text.split("HTTP/1.1 ").slice(1);
+  assert.deepEqual(
+    answers.map((answer) => answer.slice(answer.indexOf("\r\n\r\n") + 4)),
+    [PAGE, PAGE, PAGE],
+  );
+  const [first = 0, ...others] = answers.map((answer) =>
+    Number.parseInt(/X-Request-Id: \w+-(\w+)/.exec(answer)?.[1] ?? "", 36),
+  );
+  assert.deepEqual(others, [first + 1, first + 2]);
+
+  const ask = async (): Promise<string> => (await fetch(`http://127.0.0.1:${server.port}/page`)).text();
+  const pages = await Promise.all(Array.from({ length: 100 }, ask));
+  assert.ok(pages.every((page) => page === PAGE));
+});
+
+test("a body that a client reads by and by arrives whole", async () => {
+  const socket = connect(server.port, "127.0.0.1").pause();
+  socket.write(request(["GET /slowly HTTP/1.1", "Host: h", "Connection: close"]));
+  let bytes = 0;
+  const ended = new Promise((resolve) => socket.once("end", resolve));
+  socket.on("data", (piece) => (bytes += piece.length));
+  socket.pause();
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  socket.resume();
+  await ended;
+  assert.ok(bytes > SLOW_DOCUMENT.length && bytes < SLOW_DOCUMENT.length + 1000, `${bytes} bytes`);
 });
 
 test("a call without an answer gets 503, and 408 while its body is on the way", async () => {
