@@ -3,7 +3,7 @@ import { STATUS_CODES } from "node:http";
 import type { TimeMs } from "../core/units.ts";
 import type { Quota } from "./buckets.ts";
 import { ApiError, type ErrorCode } from "./errors.ts";
-import { gather, isBeingRead } from "./gathering.ts";
+import { BUFFER_BYTES, gather, isBeingRead, roomFor } from "./gathering.ts";
 import { decodeUtf8, parseJson } from "./json.ts";
 
 /** What a call needs of a uWebSockets.js response. Each method throws once the response has ended or was aborted. */
@@ -18,6 +18,8 @@ export interface RawResponse {
   onWritable(send: (sentBytes: number) => boolean): unknown;
   onAborted(then: () => void): unknown;
   cork(write: () => void): unknown;
+  /** Ends the connection without a word. */
+  close(): unknown;
   getRemoteAddressAsText(): ArrayBuffer;
 }
 
@@ -83,6 +85,8 @@ export class Call {
   private closing = false;
   /** The answer waits for the next turn of the event loop. */
   private isPutOff = false;
+  /** A piece of the answer's head is lost if the client has not read what came before. */
+  private mayLoseHead = false;
 
   /** `query` undefined: not even a "?" came. */
   constructor(response: RawResponse, method: string, path: string, query: string | undefined) {
@@ -133,10 +137,29 @@ export class Call {
   reply(status: number, body: string | Uint8Array, contentType = "application/json"): void {
     if (this.done || this.isPutOff) return;
     this.contentType = contentType;
-    if (isBeingRead(this.readIn) && !gather(HEAD_BYTES + this.headers.length + Buffer.byteLength(body))) {
-      this.isPutOff = true;
-      setImmediate(() => this.send(status, body));
-    } else this.send(status, body);
+    if (!isBeingRead(this.readIn) || this.goesAtOnce(status, Buffer.byteLength(body))) return this.send(status, body);
+    this.isPutOff = true;
+    setImmediate(() => this.send(status, body));
+  }
+
+  /**
+   * Whether the answer may go while its packet is read: see gathering.ts. Whoever has a further request in the packet loses
+   * the connection if not.
+   */
+  private goesAtOnce(status: number, bodyBytes: number): boolean {
+    const headBytes = HEAD_BYTES + this.headers.length;
+    const room = roomFor(headBytes, bodyBytes);
+    // Of a long body a client takes a part at once, also when it has read all that came before: its head must be whole.
+    const mayGo = this.hasBody(status, bodyBytes) ? bodyBytes <= BUFFER_BYTES || room !== "NONE" : room === "ALL";
+    if (!mayGo) return false;
+    this.mayLoseHead = room === "NONE";
+    gather(headBytes + bodyBytes);
+    return true;
+  }
+
+  /** And not just an end. */
+  private hasBody(status: number, bodyBytes: number): boolean {
+    return !this.closing && bodyBytes > 0 && this.method !== "HEAD" && status !== 204;
   }
 
   private send(status: number, body: string | Uint8Array): void {
@@ -177,9 +200,9 @@ export class Call {
     response.writeStatus(STATUS_LINES[status] ?? `${status} Unknown`);
     // One crossing into native code for all headers.
     response.writeHeader("Content-Type", `${this.contentType}\r\nX-Request-Id: ${this.requestId}${this.headers}`);
+    if (this.hasBody(status, body.length)) return this.writeBody(body, Buffer.byteLength(body));
     if (this.method !== "HEAD" && status !== 204) {
-      if (this.closing || body.length === 0) response.end(body, this.closing);
-      else this.writeBody(body, Buffer.byteLength(body));
+      response.end(body, this.closing);
       return;
     }
     // endWithoutBody() closes nothing, whatever it is given.
@@ -199,6 +222,10 @@ export class Call {
     const { response } = this;
     const [, isWhole] = response.tryEnd(body, totalBytes);
     if (isWhole) return;
+    if (this.mayLoseHead) {
+      response.close();
+      return;
+    }
     const bytes = typeof body === "string" ? Buffer.from(body) : body;
     response.onAborted(() => this.abort());
     response.onWritable((sentBytes) => {

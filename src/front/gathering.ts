@@ -1,11 +1,14 @@
 /** CORK_BUFFER_SIZE of uWebSockets.js. */
-const BUFFER_BYTES = 16 * 1024;
+export const BUFFER_BYTES = 16 * 1024;
+
+/** What of an answer surely finds room in the buffer. */
+export type Room = "ALL" | "HEAD" | "NONE";
 
 /**
- * What is answered while the requests of a packet are read, uWebSockets.js gathers in one buffer, which it writes behind
- * the last of them, or when it is full. If the client has not read what came before, a part of the answer that found no
- * room any more is lost then; and if that was its body, the process ends. So nothing goes there that might not fit. Whose
- * packet is read nobody is told: the answers of one turn of the event loop count together.
+ * What is answered while the requests of a packet are read, uWebSockets.js gathers in one buffer, which it writes when it is
+ * full, and behind the last of them. If the client has not read what came before, the piece of an answer that found no room
+ * is lost then. If that was its body, given to end(), the process ends. Whose packet is read nobody is told: the answers of
+ * one turn of the event loop count together.
  */
 let turn = 1;
 let gatheredBytes = 0;
@@ -29,9 +32,14 @@ export function readingTurn(): number {
 /** Whether its packet may still be being read. */
 export const isBeingRead = (readIn: number): boolean => readIn === turn;
 
-/** Whether there is surely room for so many bytes of an answer. Takes it. */
-export function gather(bytes: number): boolean {
-  if (gatheredBytes + bytes > BUFFER_BYTES) return false;
+/** The room that there is for an answer. It is taken if the answer is given at once. */
+export function roomFor(headBytes: number, bodyBytes: number): Room {
+  const free = BUFFER_BYTES - gatheredBytes;
+  if (headBytes > free) return "NONE";
+  return headBytes + bodyBytes > free ? "HEAD" : "ALL";
+}
+
+/** An answer of so many bytes is given at once. */
+export function gather(bytes: number): void {
   gatheredBytes += bytes;
-  return true;
 }

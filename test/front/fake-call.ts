@@ -29,6 +29,7 @@ export class FakeResponse implements RawResponse {
     return [true, true];
   }
   onWritable(): void {}
+  close(): void {}
   onAborted(): void {}
   cork(write: () => void): void {
     write();
