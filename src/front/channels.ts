@@ -26,6 +26,8 @@ const HEARTBEAT_MS = 5_000;
 /** A socket that sends on without its answers must not take the room of the others; cancels it may always send. */
 const MAX_IN_FLIGHT = 1000;
 const FLOOD = { scope: "SOCKET", limit: SOCKET_MESSAGES_PER_SECOND, retryAfterMs: 1000 };
+/** Whoever sees it first, the front's clock or the ledger, which closes sessions whose time has come. */
+const EXPIRED = "CREDENTIAL_EXPIRED";
 /** Topics of public channels bear no account. */
 const NOBODY = 0;
 
@@ -79,8 +81,7 @@ export class Channels implements SocketHandlers {
     const now = this.now();
     for (const connection of this.connections.values()) {
       const { socket, identity } = connection;
-      const expiresAt = identity?.expiresAt ?? 0;
-      if (expiresAt !== 0 && expiresAt <= now) socket.close(CLOSE_CREDENTIAL_ENDED, "CREDENTIAL_EXPIRED");
+      if (identity !== null && hasExpired(identity, now)) socket.close(CLOSE_CREDENTIAL_ENDED, EXPIRED);
       else connection.look();
     }
     this.streams.flushAll();
@@ -254,16 +255,17 @@ export class Channels implements SocketHandlers {
     if (turn.actorId === LEDGER) {
       for (let i = 0; i < turn.eventCount; i++) {
         const event = turn.messages[i] as LedgerEvent;
-        if (event.type === SessionClosed.code) this.endCredential(event.tokenHash, "SESSION_CLOSED");
-        else if (event.type === KeyRevoked.code) this.endCredential(event.apiKey, "KEY_REVOKED");
+        if (event.type === SessionClosed.code) this.endCredential(event.tokenHash, "SESSION_CLOSED", turn.time);
+        else if (event.type === KeyRevoked.code) this.endCredential(event.apiKey, "KEY_REVOKED", turn.time);
       }
     }
     this.streams.fold(turn);
   }
 
-  private endCredential(credential: string, reason: string): void {
-    for (const connection of this.connections.values())
-      if (connection.identity?.credential === credential) connection.socket.close(CLOSE_CREDENTIAL_ENDED, reason);
+  private endCredential(credential: string, reason: string, now: TimeMs): void {
+    for (const { identity, socket } of this.connections.values())
+      if (identity?.credential === credential)
+        socket.close(CLOSE_CREDENTIAL_ENDED, hasExpired(identity, now) ? EXPIRED : reason);
   }
 }
 
@@ -281,6 +283,8 @@ function principalWith(permission: Permission, identity: Principal | null): Prin
     throw new ApiError("PERMISSION_DENIED", { details: { required: permission } });
   return identity;
 }
+
+const hasExpired = ({ expiresAt }: Principal, now: TimeMs): boolean => expiresAt !== 0 && expiresAt <= now;
 
 const matches = (subscribed: ChannelRequest, wanted: ChannelRequest): boolean =>
   subscribed.channel === wanted.channel &&

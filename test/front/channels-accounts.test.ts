@@ -85,6 +85,15 @@ test("a credential that ends takes its sockets with it, and no others", async ()
   assert.equal(nobody.closedWith, null);
 });
 
+test("a session that expires is not said to be logged out when the ledger sees it first", async () => {
+  const { road, connect } = await open();
+  const brief = connect();
+  brief.say({ op: "auth", token: "alice-brief" });
+  road.time += 1000;
+  road.turn(LEDGER, make(SessionClosed, { accountId: ALICE, tokenHash: "hash-of-alice-brief" }));
+  assert.deepEqual(brief.closedWith, { code: 4401, reason: "CREDENTIAL_EXPIRED" });
+});
+
 test("a client that does not read is told so and closed", async () => {
   const { channels, connect } = await open();
   const slow = connect();
