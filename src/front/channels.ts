@@ -1,3 +1,4 @@
+import { setTimeout as pause } from "node:timers/promises";
 import type { Released, Road } from "../actor/road.ts";
 import { KeyRevoked, type LedgerEvent, SessionClosed } from "../core/messages.ts";
 import type { TimeMs } from "../core/units.ts";
@@ -23,6 +24,9 @@ import { costOfOp, type Trade } from "./trading.ts";
 
 const TICK_MS = 50;
 const HEARTBEAT_MS = 5_000;
+/** What is not answered within this much of a stop waits for a thread that hangs, or for a disk that does not answer. */
+const STOP_WITHIN_MS = 1_000;
+const STOP_LOOK_MS = 10;
 /** A socket that sends on without its answers must not take the room of the others; cancels it may always send. */
 const MAX_IN_FLIGHT = 1000;
 const FLOOD = { scope: "SOCKET", limit: SOCKET_MESSAGES_PER_SECOND, retryAfterMs: 1000 };
@@ -53,6 +57,7 @@ export class Channels implements SocketHandlers {
   );
   private heartbeatAt: TimeMs;
   private timer: NodeJS.Timeout | null = null;
+  private isStopping = false;
 
   constructor(options: ChannelsOptions) {
     const { road } = options;
@@ -72,8 +77,16 @@ export class Channels implements SocketHandlers {
     this.timer = setInterval(() => this.tick(), TICK_MS);
   }
 
-  stop(): void {
+  /** Takes no trading requests from now on. Resolves when those that are under way have their answers. */
+  async stop(): Promise<void> {
+    this.isStopping = true;
+    const deadline = performance.now() + STOP_WITHIN_MS;
+    while (this.isTrading && performance.now() < deadline) await pause(STOP_LOOK_MS);
     if (this.timer !== null) clearInterval(this.timer);
+  }
+
+  private get isTrading(): boolean {
+    return [...this.connections.values()].some(({ inFlight }) => inFlight > 0);
   }
 
   /** Time passes: slower streams, heartbeats, credentials that expire, clients that fall behind. */
@@ -167,6 +180,7 @@ export class Channels implements SocketHandlers {
   }
 
   private order(connection: Connection, id: RequestId, op: TradingOp, params: unknown): void {
+    if (this.isStopping) throw new ApiError("NOT_READY");
     const principal = principalWith("TRADE", connection.identity);
     const cost = costOfOp(op, params);
     if (connection.inFlight >= MAX_IN_FLIGHT && cost.budget === "ORDER")
