@@ -126,7 +126,7 @@ export async function openExchange(parts: ExchangeParts): Promise<Exchange> {
     },
     async close() {
       ready = false;
-      channels.stop();
+      await channels.stop();
       await server.close();
     },
     closeDatabase: () => database.close(),

@@ -241,15 +241,17 @@ export class PerpdStreams extends PerpdSocketTrading {
     const { known } = updates;
     const ids = new Set(data.map(({ orderId }) => orderId));
     const ended = known.filter(({ id, status }) => status === "open" && !ids.has(id as string));
-    const heard = Math.max(updates.since, ...known.map(({ info }) => info.updatedAt));
+    const heard = updates.missingSince ?? Math.max(updates.since, ...known.map(({ info }) => info.updatedAt));
     try {
       const found: Order[] = [];
       for (const { id } of ended) found.push(await this.fetchOrder(id as string));
       const unknown = await this.fetchCanceledAndClosedOrders(this.safeSymbol(symbol), heard, MAX_ROWS);
       for (const order of [...found, ...unknown]) updates.put(order.id as string, orderVersion(order.info), order);
+      updates.missingSince = null;
       client.resolve(true, hash);
     } catch (error) {
-      // Who asks again subscribes again, and so looks again.
+      // Who asks again subscribes again, and so looks again, from the same place: the snapshot's rows are known by now.
+      updates.missingSince = heard;
       delete client.subscriptions[hash];
       if (hash in client.futures) client.reject(error as Error, hash);
     }

@@ -7,6 +7,8 @@ export class Updates<Row> {
   isLive = false;
   /** When somebody first asked: what is from before that is no news. */
   readonly since: number;
+  /** What has happened since may be missing, as it could not be looked up; null when it was, or nothing was missed. */
+  missingSince: number | null = null;
   /** How many changes there have been. */
   changes = 0;
   private readonly limit: number;

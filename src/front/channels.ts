@@ -1,3 +1,4 @@
+import { setTimeout as pause } from "node:timers/promises";
 import type { Released, Road } from "../actor/road.ts";
 import { KeyRevoked, type LedgerEvent, SessionClosed } from "../core/messages.ts";
 import type { TimeMs } from "../core/units.ts";
@@ -23,9 +24,14 @@ import { costOfOp, type Trade } from "./trading.ts";
 
 const TICK_MS = 50;
 const HEARTBEAT_MS = 5_000;
+/** What is not answered within this much of a stop waits for a thread that hangs, or for a disk that does not answer. */
+const STOP_WITHIN_MS = 1_000;
+const STOP_LOOK_MS = 10;
 /** A socket that sends on without its answers must not take the room of the others; cancels it may always send. */
 const MAX_IN_FLIGHT = 1000;
 const FLOOD = { scope: "SOCKET", limit: SOCKET_MESSAGES_PER_SECOND, retryAfterMs: 1000 };
+/** Whoever sees it first, the front's clock or the ledger, which closes sessions whose time has come. */
+const EXPIRED = "CREDENTIAL_EXPIRED";
 /** Topics of public channels bear no account. */
 const NOBODY = 0;
 
@@ -51,6 +57,7 @@ export class Channels implements SocketHandlers {
   );
   private heartbeatAt: TimeMs;
   private timer: NodeJS.Timeout | null = null;
+  private isStopping = false;
 
   constructor(options: ChannelsOptions) {
     const { road } = options;
@@ -70,8 +77,16 @@ export class Channels implements SocketHandlers {
     this.timer = setInterval(() => this.tick(), TICK_MS);
   }
 
-  stop(): void {
+  /** Takes no trading requests from now on. Resolves when those that are under way have their answers. */
+  async stop(): Promise<void> {
+    this.isStopping = true;
+    const deadline = performance.now() + STOP_WITHIN_MS;
+    while (this.isTrading && performance.now() < deadline) await pause(STOP_LOOK_MS);
     if (this.timer !== null) clearInterval(this.timer);
+  }
+
+  private get isTrading(): boolean {
+    return [...this.connections.values()].some(({ inFlight }) => inFlight > 0);
   }
 
   /** Time passes: slower streams, heartbeats, credentials that expire, clients that fall behind. */
@@ -79,8 +94,7 @@ export class Channels implements SocketHandlers {
     const now = this.now();
     for (const connection of this.connections.values()) {
       const { socket, identity } = connection;
-      const expiresAt = identity?.expiresAt ?? 0;
-      if (expiresAt !== 0 && expiresAt <= now) socket.close(CLOSE_CREDENTIAL_ENDED, "CREDENTIAL_EXPIRED");
+      if (identity !== null && hasExpired(identity, now)) socket.close(CLOSE_CREDENTIAL_ENDED, EXPIRED);
       else connection.look();
     }
     this.streams.flushAll();
@@ -166,6 +180,7 @@ export class Channels implements SocketHandlers {
   }
 
   private order(connection: Connection, id: RequestId, op: TradingOp, params: unknown): void {
+    if (this.isStopping) throw new ApiError("NOT_READY");
     const principal = principalWith("TRADE", connection.identity);
     const cost = costOfOp(op, params);
     if (connection.inFlight >= MAX_IN_FLIGHT && cost.budget === "ORDER")
@@ -254,16 +269,17 @@ export class Channels implements SocketHandlers {
     if (turn.actorId === LEDGER) {
       for (let i = 0; i < turn.eventCount; i++) {
         const event = turn.messages[i] as LedgerEvent;
-        if (event.type === SessionClosed.code) this.endCredential(event.tokenHash, "SESSION_CLOSED");
-        else if (event.type === KeyRevoked.code) this.endCredential(event.apiKey, "KEY_REVOKED");
+        if (event.type === SessionClosed.code) this.endCredential(event.tokenHash, "SESSION_CLOSED", turn.time);
+        else if (event.type === KeyRevoked.code) this.endCredential(event.apiKey, "KEY_REVOKED", turn.time);
       }
     }
     this.streams.fold(turn);
   }
 
-  private endCredential(credential: string, reason: string): void {
-    for (const connection of this.connections.values())
-      if (connection.identity?.credential === credential) connection.socket.close(CLOSE_CREDENTIAL_ENDED, reason);
+  private endCredential(credential: string, reason: string, now: TimeMs): void {
+    for (const { identity, socket } of this.connections.values())
+      if (identity?.credential === credential)
+        socket.close(CLOSE_CREDENTIAL_ENDED, hasExpired(identity, now) ? EXPIRED : reason);
   }
 }
 
@@ -281,6 +297,8 @@ function principalWith(permission: Permission, identity: Principal | null): Prin
     throw new ApiError("PERMISSION_DENIED", { details: { required: permission } });
   return identity;
 }
+
+const hasExpired = ({ expiresAt }: Principal, now: TimeMs): boolean => expiresAt !== 0 && expiresAt <= now;
 
 const matches = (subscribed: ChannelRequest, wanted: ChannelRequest): boolean =>
   subscribed.channel === wanted.channel &&

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { KeyRevoked, SessionClosed } from "../../src/core/messages.ts";
 import { LEDGER } from "../../src/core/words.ts";
 import { ApiError } from "../../src/front/errors.ts";
-import { ALICE, open, subscribe } from "./scripted-exchange.ts";
+import { ALICE, nextTurn, open, subscribe } from "./scripted-exchange.ts";
 import { make, START } from "./scripted-road.ts";
 
 test("a socket says who it is by token or by key", async () => {
@@ -85,6 +85,15 @@ test("a credential that ends takes its sockets with it, and no others", async ()
   assert.equal(nobody.closedWith, null);
 });
 
+test("a session that expires is not said to be logged out when the ledger sees it first", async () => {
+  const { road, connect } = await open();
+  const brief = connect();
+  brief.say({ op: "auth", token: "alice-brief" });
+  road.time += 1000;
+  road.turn(LEDGER, make(SessionClosed, { accountId: ALICE, tokenHash: "hash-of-alice-brief" }));
+  assert.deepEqual(brief.closedWith, { code: 4401, reason: "CREDENTIAL_EXPIRED" });
+});
+
 test("a client that does not read is told so and closed", async () => {
   const { channels, connect } = await open();
   const slow = connect();
@@ -126,6 +135,26 @@ test("trading: answers name op and id, and a closed socket hears nothing", async
   trades[2]?.answer.reply(200, "{}");
   await Promise.resolve();
   assert.equal(trades.length, 3, "nothing was asked for a disconnect");
+});
+
+test("trading: a stop waits for the answers that are under way, and takes nothing new", async () => {
+  const { trades, channels, connect } = await open();
+  const client = connect();
+  client.say({ op: "auth", token: "alice-trader" });
+  client.say({ op: "order.place", id: 1, params: { symbol: "BTC-PERP" } });
+  client.take();
+  let hasStopped = false;
+  const stopped = channels.stop().then(() => {
+    hasStopped = true;
+  });
+  const [refused] = client.ask({ op: "order.place", id: 2, params: { symbol: "BTC-PERP" } });
+  assert.deepEqual([refused.id, refused.code, refused.retryable], [2, "NOT_READY", true]);
+  await nextTurn();
+  assert.equal(hasStopped, false);
+  trades[0]?.answer.reply(201, '{"orderId":"1"}');
+  await stopped;
+  assert.deepEqual(client.take(), [{ op: "order.place", id: 1, status: 201, result: { orderId: "1" } }]);
+  assert.equal(trades.length, 1);
 });
 
 test("trading: cancelOnDisconnect cancels when the socket closes; the last auth decides", async () => {

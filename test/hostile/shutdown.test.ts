@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { connect } from "node:net";
 import { test } from "node:test";
-import type { NewOrder, Order } from "../../src/client/types.ts";
+import type { NewOrder, Order, Page } from "../../src/client/types.ts";
 import { Api } from "../e2e/support/api.ts";
 import { readToEnd, textFrame, upgrade } from "../e2e/support/raw-socket.ts";
 import { startServer } from "../e2e/support/server.ts";
@@ -77,4 +77,30 @@ test("SIGTERM under load: what waits is answered, sockets are told, and what was
   }
   t.diagnostic(`${answered.size} orders were answered`);
   await new Operator(server).soundAudit();
+});
+
+test("SIGTERM with orders on their way over a WebSocket: what was placed is answered", async (t) => {
+  const server = await startServer();
+  t.after(() => server.dispose());
+  await new Operator(server).setIndex("BTC-PERP", "65000");
+  const alice = await openTrader(server, "1000000");
+  const trading = await SocketClient.open(server.wsUrl);
+  await trading.request("auth", { token: alice.token });
+  const sending = async (): Promise<void> => {
+    for (let i = 0; i < 900 && !trading.isClosed; i++) {
+      trading.send({ op: "order.place", id: `s${i}`, params: order(`s${i}`) });
+      await new Promise((later) => setImmediate(later));
+    }
+  };
+  const sent = sending();
+  await until("the first answer", () => trading.messages.some(({ id }) => id === "s0"));
+  assert.deepEqual(await server.stop(), { code: 0, signal: null });
+  await sent;
+  assert.deepEqual(await trading.closed, { code: 1001, reason: "GOING_AWAY" });
+  const messages = trading.messages as { id?: string; status?: number }[];
+  const answered = messages.filter(({ status }) => status === 201).map(({ id }) => id);
+
+  await server.start();
+  const { data } = await new Api(server.url, alice.token).get<Page<Order>>("/orders?limit=1000");
+  assert.deepEqual(data.map(({ clientOrderId }) => clientOrderId).sort(), answered.sort());
 });
