@@ -87,11 +87,16 @@ export class PerpdParsers extends PerpdMarketParsers {
     );
   }
 
-  /** `remaining` is what was left of the amount, also of an order that ended early. */
+  /**
+   * `remaining` is what was left of the amount, also of an order that ended early. What an order has given up while it was
+   * open (see api.Order.status) is no part of it: an open order may fill all that remains, and a closed one has none.
+   */
   override parseOrder(row: api.Order | api.PlacedOrder | api.TriedOrder, given?: Market): Order {
     const market = this.safeMarket(row.symbol, given);
     // What an order that is tried would trade is no trade.
     const fills = "fills" in row && !("dryRun" in row) ? row.fills : undefined;
+    const status = ORDER_STATUS[row.status];
+    const endedEarly = status !== "open" && status !== "closed";
     const order = this.safeOrder(
       {
         id: row.orderId,
@@ -107,11 +112,11 @@ export class PerpdParsers extends PerpdMarketParsers {
         reduceOnly: row.reduceOnly,
         side: row.side.toLowerCase(),
         price: row.price,
-        amount: row.quantity,
+        amount: endedEarly ? row.quantity : Precise.stringAdd(row.filledQuantity, row.remainingQuantity),
         filled: row.filledQuantity,
         average: row.avgPrice,
         cost: row.avgPrice === null ? "0" : Precise.stringMul(row.avgPrice, row.filledQuantity),
-        status: ORDER_STATUS[row.status],
+        status,
         triggerPrice: row.triggerPrice,
         ...(row.type.startsWith("STOP") && row.reduceOnly && { stopLossPrice: row.triggerPrice }),
         ...(row.type.startsWith("TAKE_PROFIT") && row.reduceOnly && { takeProfitPrice: row.triggerPrice }),

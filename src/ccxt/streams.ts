@@ -386,8 +386,8 @@ export class PerpdStreams extends PerpdSocketTrading {
 const isOfState = ({ channel }: ChannelRequest): boolean => STATES.has(channel);
 
 /** What of an order makes it another one to whoever watches it. */
-const orderVersion = ({ status, filledQuantity, quantity, price, updatedAt }: api.Order): string =>
-  [status, filledQuantity, quantity, price, updatedAt].join(" ");
+const orderVersion = ({ status, filledQuantity, remainingQuantity, quantity, price, updatedAt }: api.Order): string =>
+  [status, filledQuantity, remainingQuantity, quantity, price, updatedAt].join(" ");
 
 /** What it won or lost by closing is not known here, nor when that was: `now` at the latest. */
 const closedPosition = (row: api.Position, now: number): api.Position => ({

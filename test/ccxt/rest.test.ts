@@ -777,6 +777,24 @@ test("an edited order says what all of it has paid, and has the trades of the ed
   await exchange.cancelOrder(idOf(order));
 });
 
+test("what an order has given up with its position is no part of its amount", async () => {
+  const { exchange } = await openMember(market.server);
+  await maker.createLimitSellOrder(SOL, 3, 150.5);
+  await exchange.createMarketBuyOrder(SOL, 3);
+  const id = idOf(await exchange.createLimitSellOrder(SOL, 3, 151, { reduceOnly: true }));
+  await maker.createLimitBuyOrder(SOL, 2, 150);
+  await exchange.createMarketSellOrder(SOL, 2, { reduceOnly: true });
+  for (const [status, filled, remaining] of [
+    ["open", 0, 1],
+    ["closed", 1, 0],
+  ] as const) {
+    const order = await exchange.fetchOrder(id, SOL);
+    check.checkOrder(exchange, order, SOL);
+    assert.deepEqual([order.status, order.amount, order.filled, order.remaining], [status, 1, filled, remaining]);
+    if (status === "open") await maker.createMarketBuyOrder(SOL, 1);
+  }
+});
+
 test("orders that wait for a price are found as on exchanges that keep them apart", async () => {
   const { exchange } = await openMember(market.server);
   const plain = idOf(await exchange.createLimitBuyOrder(SOL, 1, 140));
