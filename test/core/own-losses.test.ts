@@ -1,22 +1,17 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { DEFAULT_INSTRUMENTS } from "../../src/config/instruments.ts";
-import { compileInstrument } from "../../src/core/instrument.ts";
-import { bucketEquity } from "../../src/core/isolated.ts";
 import {
   AmendOrder,
   CancelAll,
   ClosePosition,
-  Deposit,
   MoveMargin,
-  OpenSession,
   OrderBatch,
   type OrderClosed,
   OrderPlaced,
+  type OrderView,
   PlaceExtended,
   PlaceOrder,
   PlaceTrigger,
-  type SessionView,
   SetIndexPrice,
   SetLeverage,
   SetMarginMode,
@@ -25,7 +20,6 @@ import {
 } from "../../src/core/messages.ts";
 import type { Message, MessageOf } from "../../src/core/shape.ts";
 import type { SymbolActor } from "../../src/core/symbol.ts";
-import { NONE, SIZE } from "../../src/core/tables.ts";
 import { QUANTA_PER_USDC } from "../../src/core/units.ts";
 import {
   BUY,
@@ -36,17 +30,18 @@ import {
   IOC,
   ISOLATED,
   LEDGER,
-  LIMIT,
   MARKET,
   REASON_FOK_UNFILLABLE,
   REDUCE_ONLY,
   SELL,
+  STATUS_FILLED,
   STOP_MARKET,
   TAKE_PROFIT_MARKET,
 } from "../../src/core/words.ts";
 import { Random } from "../../src/sandbox/random.ts";
-import { Exchange, make } from "./support/exchange.ts";
+import { make } from "./support/exchange.ts";
 import { takeSeed } from "./support/seed.ts";
+import { MARKS, Market } from "./support/tight-market.ts";
 
 /*
  * Where the mark stands still, money goes from one account to another by orders alone: nobody can lose more than there is,
@@ -58,55 +53,8 @@ const RUNS = 40;
 const STEPS = 300;
 /** Each fill's fee is rounded up, a limit and a margin once for all fills. */
 const QUANTA_PER_ROUNDING = 1000;
-const MARKS = [650_000, 300_000];
 /** Just within the least maintenance margin, where orders are not far from the mark; at it; and on towards the band. */
 const AWAY = [0, 0, 0.001, 0.0039, 0.01, 0.02, 0.03, 0.0495];
-
-class Market {
-  readonly exchange = new Exchange(DEFAULT_INSTRUMENTS.slice(0, 2).map((config) => compileInstrument(config)));
-  readonly symbols = DEFAULT_INSTRUMENTS.slice(0, 2).map(({ id }) => this.exchange.symbol(id));
-
-  constructor() {
-    this.deposit(INSURANCE_ACCOUNT, 1_000_000);
-    for (const [i, { actorId }] of this.symbols.entries())
-      this.exchange.do(actorId, make(SetIndexPrice, { indexTicks: MARKS[i] }));
-  }
-
-  open(name: string, usdc: number, leverage: number): number {
-    const session = make(OpenSession, { address: name, tokenHash: name, expiresAt: 2 ** 50 });
-    const { accountId } = this.exchange.ask(LEDGER, session) as MessageOf<typeof SessionView>;
-    this.deposit(accountId, usdc);
-    for (const symbol of this.symbols) this.do(symbol, make(SetLeverage, { accountId, leverage }));
-    return accountId;
-  }
-
-  private deposit(accountId: number, usdc: number): void {
-    this.exchange.ask(LEDGER, make(Deposit, { accountId, amountQuanta: usdc * QUANTA_PER_USDC }));
-  }
-
-  do({ actorId }: SymbolActor, command: Message): Message[] {
-    const { events, replies } = this.exchange.carryOut(actorId, command);
-    return [...events, ...replies];
-  }
-
-  limit(symbol: SymbolActor, accountId: number, side: number, priceTicks: number, quantityLots: number): Message[] {
-    return this.do(symbol, make(PlaceOrder, { accountId, side, priceTicks, quantityLots, orderType: LIMIT }));
-  }
-
-  size({ state }: SymbolActor, accountId: number): number {
-    const row = state.positions.find(accountId);
-    return row === NONE ? 0 : state.positions.numbers[row + SIZE];
-  }
-
-  /** What the account has, and each isolated position of its by itself. */
-  equities(accountId: number): number[] {
-    const buckets = this.symbols.map(({ state }) => {
-      const row = state.positions.find(accountId);
-      return row !== NONE && state.isIsolated(row) ? bucketEquity(state, row) : 0;
-    });
-    return [this.exchange.cells.equity(accountId), ...buckets];
-  }
-}
 
 test("orders alone bring nobody below zero", () => {
   for (let run = 0; run < RUNS; run++) {
@@ -340,4 +288,25 @@ test("what an isolated position gives back stands for what the same taker opens 
   for (const quanta of market.equities(alice)) assert.ok(quanta >= 0, `${quanta} are left`);
   for (let i = 0; i < 10; i++) market.do(btc, make(Tick));
   assert.equal(market.exchange.cells.equity(INSURANCE_ACCOUNT), fund);
+});
+
+test("whom the first fill of a walk closes at a loss still trades the rest that its margin stood for", () => {
+  const market = new Market();
+  const [btc] = market.symbols;
+  const mark = MARKS[0];
+  const lots = 1440;
+  const bob = market.open("bob", 2_000_000, 20);
+  const alice = market.open("alice", 1000, 100);
+  market.do(btc, make(SetMarginMode, { accountId: alice, marginMode: ISOLATED }));
+  market.limit(btc, bob, BUY, mark, lots);
+  market.limit(btc, alice, SELL, mark, lots);
+  const closing = { accountId: alice, side: BUY, priceTicks: Math.floor(mark * 1.0039), quantityLots: lots };
+  market.do(btc, make(PlaceOrder, { ...closing, flags: REDUCE_ONLY }));
+  const priceTicks = Math.floor(mark * 1.0038);
+  market.limit(btc, alice, BUY, priceTicks, lots);
+  const order = { accountId: bob, side: SELL, priceTicks, quantityLots: 2 * lots, timeInForce: FOK };
+  const said = market.do(btc, make(PlaceOrder, order));
+  assert.equal((said.at(-1) as MessageOf<typeof OrderView>).status, STATUS_FILLED);
+  assert.equal(market.size(btc, alice), lots);
+  for (const quanta of market.equities(alice)) assert.ok(quanta >= 0, `${quanta} are left`);
 });
