@@ -267,28 +267,46 @@ test("whom one liquidation meets far from the mark has the less for what the nex
   assert.ok(market.exchange.cells.equity(alice) >= 0, `${market.exchange.cells.equity(alice)} are left`);
 });
 
-test("what an isolated position gives back stands for what the same taker opens of its account", () => {
-  const market = new Market();
+for (const hasWon of [false, true])
+  test(`what an isolated position gives back stands for what the same taker opens, ${hasWon ? "behind gains" : "at first"}`, () => {
+    const market = new Market();
+    const [btc] = market.symbols;
+    const mark = MARKS[0];
+    const lots = 1000;
+    const bob = market.open("bob", 2_000_000, 20);
+    const alice = market.open("alice", 1000, 100);
+    market.do(btc, make(SetMarginMode, { accountId: alice, marginMode: ISOLATED }));
+    if (hasWon) win(market, bob, alice);
+    market.limit(btc, bob, BUY, mark, lots);
+    market.limit(btc, alice, SELL, mark, lots);
+    market.do(btc, make(MoveMargin, { accountId: alice, amountQuanta: 317 * QUANTA_PER_USDC }));
+    const far = { accountId: alice, side: BUY, priceTicks: Math.floor(mark * 1.0045), quantityLots: lots };
+    market.do(btc, make(PlaceOrder, { ...far, flags: REDUCE_ONLY }));
+    const nearTicks = Math.floor(mark * 1.0038);
+    market.limit(btc, alice, BUY, nearTicks, lots);
+    const fund = market.exchange.cells.equity(INSURANCE_ACCOUNT);
+    market.limit(btc, bob, SELL, nearTicks, 2 * lots);
+    assert.equal(market.size(btc, alice), lots);
+    for (const quanta of market.equities(alice)) assert.ok(quanta >= 0, `${quanta} are left`);
+    for (let i = 0; i < 10; i++) market.do(btc, make(Tick));
+    assert.equal(market.exchange.cells.equity(INSURANCE_ACCOUNT), fund);
+  });
+
+/** Alice trades with a gain, and takes it out. */
+function win(market: Market, bob: number, alice: number): void {
   const [btc] = market.symbols;
-  const mark = MARKS[0];
-  const lots = 1000;
-  const bob = market.open("bob", 2_000_000, 20);
-  const alice = market.open("alice", 1000, 100);
-  market.do(btc, make(SetMarginMode, { accountId: alice, marginMode: ISOLATED }));
-  market.limit(btc, bob, BUY, mark, lots);
-  market.limit(btc, alice, SELL, mark, lots);
-  market.do(btc, make(MoveMargin, { accountId: alice, amountQuanta: 317 * QUANTA_PER_USDC }));
-  const far = { accountId: alice, side: BUY, priceTicks: Math.floor(mark * 1.0045), quantityLots: lots };
-  market.do(btc, make(PlaceOrder, { ...far, flags: REDUCE_ONLY }));
-  const nearTicks = Math.floor(mark * 1.0038);
-  market.limit(btc, alice, BUY, nearTicks, lots);
-  const fund = market.exchange.cells.equity(INSURANCE_ACCOUNT);
-  market.limit(btc, bob, SELL, nearTicks, 2 * lots);
-  assert.equal(market.size(btc, alice), lots);
-  for (const quanta of market.equities(alice)) assert.ok(quanta >= 0, `${quanta} are left`);
-  for (let i = 0; i < 10; i++) market.do(btc, make(Tick));
-  assert.equal(market.exchange.cells.equity(INSURANCE_ACCOUNT), fund);
-});
+  const had = market.exchange.cells.equity(alice);
+  for (const [seller, buyer, priceTicks] of [
+    [bob, alice, MARKS[0]],
+    [alice, bob, Math.floor(MARKS[0] * 1.04)],
+  ]) {
+    market.limit(btc, buyer, BUY, priceTicks, 1000);
+    market.limit(btc, seller, SELL, priceTicks, 1000);
+  }
+  const amountQuanta = market.exchange.cells.equity(alice) - had;
+  market.exchange.ask(LEDGER, make(Withdraw, { accountId: alice, amountQuanta, address: "0x0" }));
+  assert.equal(market.exchange.cells.equity(alice), had);
+}
 
 test("whom the first fill of a walk closes at a loss still trades the rest that its margin stood for", () => {
   const market = new Market();
