@@ -69,10 +69,9 @@ export interface Fill {
 /** Moves margin into or out of the bucket behind a fill of the account's own orders. */
 export function settleFill(state: SymbolState, turn: Turn, row: number, fill: Fill): void {
   if (state.positions.numbers[row + MARGIN_MODE] !== ISOLATED) return;
-  const before = state.positions.numbers[row + ISOLATED_QUANTA];
   setIsolated(state, turn, row, isolatedAfter(state, row, fill));
   // What comes back from a bucket is there for the next fill of the walk: both stand in one record of the log.
-  if (state.positions.numbers[row + ISOLATED_QUANTA] < before) state.cells.countFavours();
+  state.cells.countFavours();
 }
 
 /** I of a row in isolated mode that has just traded. */

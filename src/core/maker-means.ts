@@ -6,9 +6,9 @@ import type { PriceTicks, Quanta, QuantityLots } from "./units.ts";
 import * as units from "./units.ts";
 import * as words from "./words.ts";
 
-const { ACCOUNT, SIZE } = tables;
+const { ACCOUNT, MARGIN_MODE, SIZE } = tables;
 const { mulDivCeil, PPM } = units;
-const { BUY } = words;
+const { BUY, ISOLATED } = words;
 
 /**
  * Whether a maker at this price loses more against the mark than any account has that is not about to be liquidated: the
@@ -48,17 +48,26 @@ interface Means {
  */
 export class MakerMeans {
   private readonly left = new Map<number, Means>();
+  /** Rows in isolated mode that were not short when the walk met them: their fills move margin at once. */
+  private readonly margined = new Set<number>();
 
   begin(): void {
     if (this.left.size !== 0) this.left.clear();
+    if (this.margined.size !== 0) this.margined.clear();
   }
 
   /**
-   * Whether the row has been asked about in this walk: then it is with each further order of its own. What lies near the mark
+   * Whether the row is asked what it can bear. Where the walk first meets it decides for all of its orders, or the walk of a
+   * preview, which moves no margin, would not be that of its match. Who is asked is asked again: what lies near the mark
    * stands on margin that a fill further away may have spent.
    */
-  hasAsked(row: number): boolean {
-    return this.left.size !== 0 && this.left.has(row);
+  mustBear(state: SymbolState, row: number, isFar: boolean): boolean {
+    if (isFar || (this.left.size !== 0 && this.left.has(row))) return true;
+    if (state.positions.numbers[row + MARGIN_MODE] !== ISOLATED) return isShort(state, row);
+    if (this.margined.has(row)) return false;
+    if (isShort(state, row)) return true;
+    this.margined.add(row);
+    return false;
   }
 
   /** Whether the maker's row can bear to trade `lots` with the taker; if so, they are taken off what it can lose. */

@@ -1,22 +1,17 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { DEFAULT_INSTRUMENTS } from "../../src/config/instruments.ts";
-import { compileInstrument } from "../../src/core/instrument.ts";
-import { bucketEquity } from "../../src/core/isolated.ts";
 import {
   AmendOrder,
   CancelAll,
   ClosePosition,
-  Deposit,
   MoveMargin,
-  OpenSession,
   OrderBatch,
   type OrderClosed,
   OrderPlaced,
+  type OrderView,
   PlaceExtended,
   PlaceOrder,
   PlaceTrigger,
-  type SessionView,
   SetIndexPrice,
   SetLeverage,
   SetMarginMode,
@@ -25,7 +20,6 @@ import {
 } from "../../src/core/messages.ts";
 import type { Message, MessageOf } from "../../src/core/shape.ts";
 import type { SymbolActor } from "../../src/core/symbol.ts";
-import { NONE, SIZE } from "../../src/core/tables.ts";
 import { QUANTA_PER_USDC } from "../../src/core/units.ts";
 import {
   BUY,
@@ -36,17 +30,18 @@ import {
   IOC,
   ISOLATED,
   LEDGER,
-  LIMIT,
   MARKET,
   REASON_FOK_UNFILLABLE,
   REDUCE_ONLY,
   SELL,
+  STATUS_FILLED,
   STOP_MARKET,
   TAKE_PROFIT_MARKET,
 } from "../../src/core/words.ts";
 import { Random } from "../../src/sandbox/random.ts";
-import { Exchange, make } from "./support/exchange.ts";
+import { make } from "./support/exchange.ts";
 import { takeSeed } from "./support/seed.ts";
+import { MARKS, Market } from "./support/tight-market.ts";
 
 /*
  * Where the mark stands still, money goes from one account to another by orders alone: nobody can lose more than there is,
@@ -58,55 +53,8 @@ const RUNS = 40;
 const STEPS = 300;
 /** Each fill's fee is rounded up, a limit and a margin once for all fills. */
 const QUANTA_PER_ROUNDING = 1000;
-const MARKS = [650_000, 300_000];
 /** Just within the least maintenance margin, where orders are not far from the mark; at it; and on towards the band. */
 const AWAY = [0, 0, 0.001, 0.0039, 0.01, 0.02, 0.03, 0.0495];
-
-class Market {
-  readonly exchange = new Exchange(DEFAULT_INSTRUMENTS.slice(0, 2).map((config) => compileInstrument(config)));
-  readonly symbols = DEFAULT_INSTRUMENTS.slice(0, 2).map(({ id }) => this.exchange.symbol(id));
-
-  constructor() {
-    this.deposit(INSURANCE_ACCOUNT, 1_000_000);
-    for (const [i, { actorId }] of this.symbols.entries())
-      this.exchange.do(actorId, make(SetIndexPrice, { indexTicks: MARKS[i] }));
-  }
-
-  open(name: string, usdc: number, leverage: number): number {
-    const session = make(OpenSession, { address: name, tokenHash: name, expiresAt: 2 ** 50 });
-    const { accountId } = this.exchange.ask(LEDGER, session) as MessageOf<typeof SessionView>;
-    this.deposit(accountId, usdc);
-    for (const symbol of this.symbols) this.do(symbol, make(SetLeverage, { accountId, leverage }));
-    return accountId;
-  }
-
-  private deposit(accountId: number, usdc: number): void {
-    this.exchange.ask(LEDGER, make(Deposit, { accountId, amountQuanta: usdc * QUANTA_PER_USDC }));
-  }
-
-  do({ actorId }: SymbolActor, command: Message): Message[] {
-    const { events, replies } = this.exchange.carryOut(actorId, command);
-    return [...events, ...replies];
-  }
-
-  limit(symbol: SymbolActor, accountId: number, side: number, priceTicks: number, quantityLots: number): Message[] {
-    return this.do(symbol, make(PlaceOrder, { accountId, side, priceTicks, quantityLots, orderType: LIMIT }));
-  }
-
-  size({ state }: SymbolActor, accountId: number): number {
-    const row = state.positions.find(accountId);
-    return row === NONE ? 0 : state.positions.numbers[row + SIZE];
-  }
-
-  /** What the account has, and each isolated position of its by itself. */
-  equities(accountId: number): number[] {
-    const buckets = this.symbols.map(({ state }) => {
-      const row = state.positions.find(accountId);
-      return row !== NONE && state.isIsolated(row) ? bucketEquity(state, row) : 0;
-    });
-    return [this.exchange.cells.equity(accountId), ...buckets];
-  }
-}
 
 test("orders alone bring nobody below zero", () => {
   for (let run = 0; run < RUNS; run++) {
@@ -319,25 +267,64 @@ test("whom one liquidation meets far from the mark has the less for what the nex
   assert.ok(market.exchange.cells.equity(alice) >= 0, `${market.exchange.cells.equity(alice)} are left`);
 });
 
-test("what an isolated position gives back stands for what the same taker opens of its account", () => {
+for (const hasWon of [false, true])
+  test(`what an isolated position gives back stands for what the same taker opens, ${hasWon ? "behind gains" : "at first"}`, () => {
+    const market = new Market();
+    const [btc] = market.symbols;
+    const mark = MARKS[0];
+    const lots = 1000;
+    const bob = market.open("bob", 2_000_000, 20);
+    const alice = market.open("alice", 1000, 100);
+    market.do(btc, make(SetMarginMode, { accountId: alice, marginMode: ISOLATED }));
+    if (hasWon) win(market, bob, alice);
+    market.limit(btc, bob, BUY, mark, lots);
+    market.limit(btc, alice, SELL, mark, lots);
+    market.do(btc, make(MoveMargin, { accountId: alice, amountQuanta: 317 * QUANTA_PER_USDC }));
+    const far = { accountId: alice, side: BUY, priceTicks: Math.floor(mark * 1.0045), quantityLots: lots };
+    market.do(btc, make(PlaceOrder, { ...far, flags: REDUCE_ONLY }));
+    const nearTicks = Math.floor(mark * 1.0038);
+    market.limit(btc, alice, BUY, nearTicks, lots);
+    const fund = market.exchange.cells.equity(INSURANCE_ACCOUNT);
+    market.limit(btc, bob, SELL, nearTicks, 2 * lots);
+    assert.equal(market.size(btc, alice), lots);
+    for (const quanta of market.equities(alice)) assert.ok(quanta >= 0, `${quanta} are left`);
+    for (let i = 0; i < 10; i++) market.do(btc, make(Tick));
+    assert.equal(market.exchange.cells.equity(INSURANCE_ACCOUNT), fund);
+  });
+
+/** Alice trades with a gain, and takes it out. */
+function win(market: Market, bob: number, alice: number): void {
+  const [btc] = market.symbols;
+  const had = market.exchange.cells.equity(alice);
+  for (const [seller, buyer, priceTicks] of [
+    [bob, alice, MARKS[0]],
+    [alice, bob, Math.floor(MARKS[0] * 1.04)],
+  ]) {
+    market.limit(btc, buyer, BUY, priceTicks, 1000);
+    market.limit(btc, seller, SELL, priceTicks, 1000);
+  }
+  const amountQuanta = market.exchange.cells.equity(alice) - had;
+  market.exchange.ask(LEDGER, make(Withdraw, { accountId: alice, amountQuanta, address: "0x0" }));
+  assert.equal(market.exchange.cells.equity(alice), had);
+}
+
+test("whom the first fill of a walk closes at a loss still trades the rest that its margin stood for", () => {
   const market = new Market();
   const [btc] = market.symbols;
   const mark = MARKS[0];
-  const lots = 1000;
+  const lots = 1440;
   const bob = market.open("bob", 2_000_000, 20);
   const alice = market.open("alice", 1000, 100);
   market.do(btc, make(SetMarginMode, { accountId: alice, marginMode: ISOLATED }));
   market.limit(btc, bob, BUY, mark, lots);
   market.limit(btc, alice, SELL, mark, lots);
-  market.do(btc, make(MoveMargin, { accountId: alice, amountQuanta: 317 * QUANTA_PER_USDC }));
-  const far = { accountId: alice, side: BUY, priceTicks: Math.floor(mark * 1.0045), quantityLots: lots };
-  market.do(btc, make(PlaceOrder, { ...far, flags: REDUCE_ONLY }));
-  const nearTicks = Math.floor(mark * 1.0038);
-  market.limit(btc, alice, BUY, nearTicks, lots);
-  const fund = market.exchange.cells.equity(INSURANCE_ACCOUNT);
-  market.limit(btc, bob, SELL, nearTicks, 2 * lots);
+  const closing = { accountId: alice, side: BUY, priceTicks: Math.floor(mark * 1.0039), quantityLots: lots };
+  market.do(btc, make(PlaceOrder, { ...closing, flags: REDUCE_ONLY }));
+  const priceTicks = Math.floor(mark * 1.0038);
+  market.limit(btc, alice, BUY, priceTicks, lots);
+  const order = { accountId: bob, side: SELL, priceTicks, quantityLots: 2 * lots, timeInForce: FOK };
+  const said = market.do(btc, make(PlaceOrder, order));
+  assert.equal((said.at(-1) as MessageOf<typeof OrderView>).status, STATUS_FILLED);
   assert.equal(market.size(btc, alice), lots);
   for (const quanta of market.equities(alice)) assert.ok(quanta >= 0, `${quanta} are left`);
-  for (let i = 0; i < 10; i++) market.do(btc, make(Tick));
-  assert.equal(market.exchange.cells.equity(INSURANCE_ACCOUNT), fund);
 });

@@ -4,6 +4,7 @@ import fc from "fast-check";
 import { summarizeSymbol } from "../../src/core/invariants.ts";
 import {
   AmendOrder,
+  Deposit,
   DuplicateOrder,
   OrderBatch,
   OrderClosed,
@@ -15,10 +16,14 @@ import {
   ReadOrders,
   ReadPosition,
   Refused,
+  SetIndexPrice,
   Traded,
 } from "../../src/core/messages.ts";
 import { type Message, type MessageOf, SHAPES } from "../../src/core/shape.ts";
-import { BUY, CROSS, FEE_ACCOUNT, ISOLATED, LEDGER, SELL } from "../../src/core/words.ts";
+import type { SymbolActor } from "../../src/core/symbol.ts";
+import { QUANTA_PER_USDC } from "../../src/core/units.ts";
+import { BUY, CROSS, FEE_ACCOUNT, INSURANCE_ACCOUNT, ISOLATED, LEDGER, SELL } from "../../src/core/words.ts";
+import { Random } from "../../src/sandbox/random.ts";
 import { itemsSaid } from "./support/batches.ts";
 import { Exchange, LEDGER_SETTINGS, MAX_ACCOUNTS, make, type Said, SHORT_INDEX_AGE_MS } from "./support/exchange.ts";
 import { FREE, instrument, ODD } from "./support/instruments.ts";
@@ -28,10 +33,12 @@ import { unrealizedOf } from "./support/reference-isolated.ts";
 import { nothing, type Outcome, type ReferencePosition } from "./support/reference-outcome.ts";
 import { runUntilReached, takeSeed } from "./support/seed.ts";
 import { type Step, step } from "./support/steps.ts";
+import { Market, tradeTightly } from "./support/tight-market.ts";
 import { Traffic } from "./support/traffic.ts";
 
 const seed = takeSeed("symbol-twin.test");
 const RUNS = 300;
+const TIGHT_RUNS = 100;
 
 test("a symbol does what its slow twin does, command by command", () => {
   const seen = new Map<string, number>();
@@ -85,6 +92,50 @@ const EXPECTED = [
   "reduced for 5",
   "reduced for 6",
 ];
+
+/** Each command goes to the twin as well. */
+class TwinMarket extends Market {
+  private readonly reference: ReferenceExchange;
+  private readonly opened: number[] = [];
+  readonly seen = new Map<string, number>();
+
+  constructor() {
+    super();
+    const instruments = this.symbols.map(({ state }) => state.instrument);
+    this.reference = new ReferenceExchange(instruments, Number.POSITIVE_INFINITY);
+    for (const { actorId, state } of this.symbols)
+      this.reference.do(actorId, make(SetIndexPrice, { indexTicks: state.markTicks }), this.exchange.time);
+  }
+
+  protected override deposit(accountId: number, usdc: number): void {
+    super.deposit(accountId, usdc);
+    if (accountId === INSURANCE_ACCOUNT) return;
+    this.opened.push(accountId);
+    this.reference.do(LEDGER, make(Deposit, { accountId, amountQuanta: usdc * QUANTA_PER_USDC }), this.exchange.time);
+  }
+
+  override do({ actorId }: SymbolActor, command: Message): Message[] {
+    const said = this.exchange.carryOut(actorId, command);
+    const outcome = outcomeOf(said);
+    const what = JSON.stringify(command);
+    assert.deepEqual(outcome, this.reference.do(actorId, command, this.exchange.time), what);
+    for (const each of this.opened)
+      assert.deepEqual(this.exchange.cellsOf(each), this.reference.total(each), `cells of ${each} after ${what}`);
+    note(outcome, command, this.seen);
+    return [...said.events, ...said.replies];
+  }
+}
+
+test("a symbol does what its slow twin does where margins are tight", () => {
+  const seen = new Set<string>();
+  for (let run = 0; run < TIGHT_RUNS; run++) {
+    const market = new TwinMarket();
+    tradeTightly(new Random(seed + run, "tight margins"), market);
+    for (const what of market.seen.keys()) seen.add(what);
+  }
+  for (const what of ["trade", "two slices for one taker", "closed for 2", "closed for 11", "reduced for 6"])
+    assert.ok(seen.has(what), what);
+});
 
 function drive(steps: readonly Step[], seen: Map<string, number>): void {
   const instruments = [instrument(ODD), instrument(FREE)];
