@@ -7,7 +7,7 @@ import * as units from "./units.ts";
 import * as words from "./words.ts";
 
 const { ACCOUNT, SIZE } = tables;
-const { mulDivCeil, PPM } = units;
+const { mulDivCeil, PPM, proportion } = units;
 const { BUY } = words;
 
 /**
@@ -32,9 +32,13 @@ export function isShort(state: SymbolState, row: number): boolean {
   return state.cells.isShort(state.positions.numbers[row + ACCOUNT]);
 }
 
-/** What a fill may cost a row, fee included: one that closes leaves nothing missing, one that opens the maintenance margin. */
+/**
+ * What a fill may cost a row, fee included. One that opens leaves the maintenance margin; one that closes a part of a position
+ * takes no more than that part of what stands for it: what stays open would come to the insurance fund with nothing.
+ */
 interface Means {
   sizeLots: QuantityLots;
+  /** Its bucket, or its share of the cross equity. */
   toCloseQuanta: Quanta;
   /** Less the maintenance margin that the row will have then. */
   toOpenQuanta: Quanta;
@@ -71,8 +75,10 @@ export class MakerMeans {
     const sizeLots = left.sizeLots + (takerSide === BUY ? -lots : lots);
     const closes = Math.abs(sizeLots) < Math.abs(left.sizeLots) && sizeLots * left.sizeLots >= 0;
     const notional = Math.abs(sizeLots) * markTicks * instrument.quantaPerTickLot;
-    if (cost > (closes ? left.toCloseQuanta : left.toOpenQuanta - maintenanceMargin(instrument, notional)))
-      return false;
+    const most = closes
+      ? proportion(left.toCloseQuanta, lots, Math.abs(left.sizeLots))
+      : left.toOpenQuanta - maintenanceMargin(instrument, notional);
+    if (cost > most) return false;
     left.sizeLots = sizeLots;
     left.toCloseQuanta -= cost;
     left.toOpenQuanta -= cost;
@@ -106,7 +112,11 @@ function meansOf(state: SymbolState, row: number): Means {
   if (state.isTouched(row)) state.refresh(row);
   cells.observe(account);
   const { equity, maintenance } = cells.observed(account);
-  const toCloseQuanta = equity + Math.min(0, owedFunding(state, row));
-  const ofOthers = maintenance - positionMaintenance(state, row);
-  return { sizeLots, toCloseQuanta, toOpenQuanta: toCloseQuanta - ofOthers };
+  const left = equity + Math.min(0, owedFunding(state, row));
+  const own = positionMaintenance(state, row);
+  return {
+    sizeLots,
+    toCloseQuanta: proportion(left, own, maintenance),
+    toOpenQuanta: left - (maintenance - own),
+  };
 }

@@ -341,3 +341,30 @@ test("what an isolated position gives back stands for what the same taker opens 
   for (let i = 0; i < 10; i++) market.do(btc, make(Tick));
   assert.equal(market.exchange.cells.equity(INSURANCE_ACCOUNT), fund);
 });
+
+for (const isIsolated of [false, true])
+  test(`whom a taker meets far from the mark keeps for the rest of a position what stands for it, ${isIsolated ? "isolated" : "cross"}`, () => {
+    const market = new Market();
+    const [btc] = market.symbols;
+    const mark = MARKS[0];
+    const lots = 1500;
+    const bob = market.open("bob", 100_000, 20);
+    const alice = market.open("alice", 10_000, 100);
+    const fund = market.exchange.cells.equity(INSURANCE_ACCOUNT);
+    if (isIsolated) market.do(btc, make(SetMarginMode, { accountId: alice, marginMode: ISOLATED }));
+    market.limit(btc, bob, SELL, mark, lots);
+    market.limit(btc, alice, BUY, mark, lots);
+    if (isIsolated) market.do(btc, make(MoveMargin, { accountId: alice, amountQuanta: 8000 * QUANTA_PER_USDC }));
+    const far = { accountId: alice, side: SELL, priceTicks: Math.ceil(mark * 0.951), quantityLots: lots / 5 };
+    market.do(btc, make(PlaceOrder, { ...far, flags: REDUCE_ONLY }));
+    // What it rested on may be withdrawn, down to the initial margin of 975 USDC: that is what a fifth loses there.
+    if (isIsolated) market.do(btc, make(MoveMargin, { accountId: alice, amountQuanta: -8000 * QUANTA_PER_USDC }));
+    const amountQuanta = market.exchange.cells.withdrawable(alice);
+    market.exchange.ask(LEDGER, make(Withdraw, { accountId: alice, amountQuanta, address: "0x0" }));
+    market.limit(btc, bob, BUY, far.priceTicks, far.quantityLots);
+    assert.equal(market.size(btc, alice), lots, "four fifths would be left with nothing");
+    // The fund would sell them to the same owner for less.
+    market.limit(btc, bob, BUY, Math.ceil(mark * 0.999), lots);
+    for (let i = 0; i < 40; i++) market.do(btc, make(Tick));
+    assert.equal(market.exchange.cells.equity(INSURANCE_ACCOUNT), fund);
+  });

@@ -33,7 +33,7 @@ export interface MakerMeans {
   /** Its equity is less than its initial margin. */
   readonly isShort: boolean;
   sizeLots: number;
-  /** What it may lose where it closes. */
+  /** What it may lose where it closes all of its position; a part of that where it closes a part. */
   closingQuanta: number;
   /** What it may lose where it opens, with the maintenance margin of the position that comes of it. */
   openingQuanta: number;
@@ -170,8 +170,8 @@ export class ReferenceMarket {
 
   /**
    * Whoever is far from the mark, by the maintenance margin or half of the initial margin less the fee, or short of margin
-   * must have what the fill loses, and the maintenance margin of what it opens; and so from then on with each of its orders
-   * that the taker meets.
+   * must have what the fill loses: of what stands for its position the part that is closed, or beside it the maintenance
+   * margin of what it opens; and so from then on with each of its orders that the taker meets.
    */
   private bears(taker: ReferenceOrder, maker: ReferenceOrder, means: Means, left: Map<number, MakerMeans>): boolean {
     const { instrument } = this;
@@ -189,7 +189,8 @@ export class ReferenceMarket {
     const sizeLots = has.sizeLots + (maker.side === BUY ? lots : -lots);
     const isClosing = sizeLots === 0 || (sizeLots > 0 ? has.sizeLots > sizeLots : has.sizeLots < sizeLots);
     const notional = Math.abs(sizeLots) * means.markTicks * instrument.quantaPerTickLot;
-    if (isClosing && cost > has.closingQuanta) return false;
+    const closedShare = isClosing ? (BigInt(has.closingQuanta) * BigInt(lots)) / BigInt(Math.abs(has.sizeLots)) : 0n;
+    if (isClosing && cost > Number(closedShare)) return false;
     if (!isClosing && cost + maintenanceMarginOf(instrument, notional) > has.openingQuanta) return false;
     has.sizeLots = sizeLots;
     has.closingQuanta -= cost;
