@@ -6,19 +6,14 @@ import type { PriceTicks, Quanta, QuantityLots } from "./units.ts";
 import * as units from "./units.ts";
 import * as words from "./words.ts";
 
-const { ACCOUNT, SIZE } = tables;
+const { ACCOUNT, REDUCE_ONLY_ORDERS, SIZE } = tables;
 const { mulDivCeil, PPM, proportion } = units;
 const { BUY } = words;
 
-/**
- * Whether a maker at this price loses more against the mark than any account has that is not about to be liquidated: the
- * least maintenance margin. So it is with an order that the mark has run away from while nobody took it. Orders of twice a
- * position close it and open another with the margin of one: so no more than half of the least initial margin, either.
- */
+/** Whether a maker at this price loses more against the mark than its margin is sure to bear: see nearLimit(). */
 export function isFar({ instrument, markTicks }: SymbolState, takerSide: number, price: PriceTicks): boolean {
-  const { initialMarginPpm, maintenanceMarginPpm } = instrument.riskTiers[0];
-  const least = Math.min(maintenanceMarginPpm, Math.floor(initialMarginPpm / 2) - instrument.makerFeePpm);
-  return takerSide === BUY ? price * PPM < markTicks * (PPM - least) : price * PPM > markTicks * (PPM + least);
+  const { nearPpm } = instrument;
+  return takerSide === BUY ? price * PPM < markTicks * (PPM - nearPpm) : price * PPM > markTicks * (PPM + nearPpm);
 }
 
 /**
@@ -45,7 +40,14 @@ interface Means {
 }
 
 /**
- * What makers that are far from the mark or short of margin can still lose, along the walk of one taker. Their margin was
+ * Whether the row's orders may lack margin, wherever they stand: the row is short, or has reduce-only orders among them, which
+ * close the position that stands for what the others lose as well.
+ */
+export const mayLackMargin = (state: SymbolState, row: number): boolean =>
+  state.positions.numbers[row + REDUCE_ONLY_ORDERS] !== 0 || isShort(state, row);
+
+/**
+ * What makers that are far from the mark or may lack margin can still lose, along the walk of one taker. Their margin was
  * reserved when they came to rest; the mark has moved since, or the money has gone, and reduce-only orders reserve none. A
  * maker that cannot bear its fill does not trade, or two accounts of one owner could let the insurance fund pay for it
  * (dYdX v4 drops makers that fail the check at the match).

@@ -2,7 +2,7 @@ import type { Turn } from "./actor.ts";
 import { showNextSlice } from "./iceberg.ts";
 import type { Instrument } from "./instrument.ts";
 import { type Fill, settleFill, settleForced } from "./isolated.ts";
-import { isFar, isShort, MakerMeans } from "./maker-means.ts";
+import { isFar, MakerMeans, mayLackMargin } from "./maker-means.ts";
 import * as messages from "./messages.ts";
 import { clipReduceOnly, close, reduce } from "./order-ends.ts";
 import { payFunding } from "./pay-funding.ts";
@@ -89,7 +89,7 @@ export function match(
       reason = REASON_SELF_TRADE;
       break;
     }
-    if (isFar(state, side, price) || makerMeans.hasAsked(makerRow) || isShort(state, makerRow)) {
+    if (isFar(state, side, price) || makerMeans.hasAsked(makerRow) || mayLackMargin(state, makerRow)) {
       const lots = Math.min(orders.remainingLots(taker), state.open.shownLots(maker));
       if (!makerMeans.bears(state, makerRow, side, price, lots)) {
         close(state, turn, maker, STATUS_CANCELED, REASON_INSUFFICIENT_MARGIN);

@@ -1,5 +1,5 @@
 import { LevelWalk } from "./level-walk.ts";
-import { isFar, isShort, MakerMeans } from "./maker-means.ts";
+import { isFar, isShort, MakerMeans, mayLackMargin } from "./maker-means.ts";
 import { crosses } from "./matching.ts";
 import type { SymbolState } from "./symbol-state.ts";
 import * as tables from "./tables.ts";
@@ -145,7 +145,7 @@ function previewOrders(
       // Each is an event at least: what the taker has not got by now it will not get, see isTurnLong.
       if (lots > 0 && room-- === 0) return end(REASON_IOC_REMAINDER);
       lots = Math.min(lots, wantedLots - out.lots);
-      const isUnsure = lots > 0 && (areFar || makerMeans.hasAsked(makerRow) || isShort(state, makerRow));
+      const isUnsure = lots > 0 && (areFar || makerMeans.hasAsked(makerRow) || mayLackMargin(state, makerRow));
       if (isUnsure && !makerMeans.bears(state, makerRow, side, price, lots)) {
         walk.drop();
         eventCount++;

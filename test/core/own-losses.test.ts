@@ -59,8 +59,8 @@ const STEPS = 300;
 /** Each fill's fee is rounded up, a limit and a margin once for all fills. */
 const QUANTA_PER_ROUNDING = 1000;
 const MARKS = [650_000, 300_000];
-/** Just within the least maintenance margin, where orders are not far from the mark; at it; and on towards the band. */
-const AWAY = [0, 0, 0.001, 0.0039, 0.01, 0.02, 0.03, 0.0495];
+/** Just within where orders of one symbol and of the other are not far from the mark; beyond; and on towards the band. */
+const AWAY = [0, 0, 0.001, 0.0022, 0.0027, 0.0039, 0.01, 0.02, 0.03, 0.0495];
 
 class Market {
   readonly exchange = new Exchange(DEFAULT_INSTRUMENTS.slice(0, 2).map((config) => compileInstrument(config)));
@@ -207,7 +207,7 @@ function stretched(isolatesFirst = false): { market: Market; alice: number; bob:
   }
   return { market, alice, bob, askLots };
 }
-const ASK_TICKS = Math.ceil(MARKS[0] * 0.9961);
+const ASK_TICKS = Math.ceil(MARKS[0] * 0.9973);
 
 for (const isIsolated of [false, true])
   test(`orders whose margin a close elsewhere has spent leave nothing to the fund, ${isIsolated ? "isolated" : "cross"}`, () => {
@@ -268,7 +268,7 @@ function bidding(market: Market, lots: number): { alice: number; nearTicks: numb
   market.limit(btc, alice, SELL, mark, lots);
   const far = { accountId: alice, side: BUY, priceTicks: Math.floor(mark * 1.0139), quantityLots: lots };
   market.do(btc, make(PlaceOrder, { ...far, flags: REDUCE_ONLY }));
-  const nearTicks = Math.floor(mark * 1.0039);
+  const nearTicks = Math.floor(mark * 1.0027);
   let nearLots = 0;
   for (let more = 2 * lots; more >= 1; ) {
     const said = market.limit(btc, alice, BUY, nearTicks, more);
@@ -365,6 +365,40 @@ for (const isIsolated of [false, true])
     assert.equal(market.size(btc, alice), lots, "four fifths would be left with nothing");
     // The fund would sell them to the same owner for less.
     market.limit(btc, bob, BUY, Math.ceil(mark * 0.999), lots);
+    for (let i = 0; i < 40; i++) market.do(btc, make(Tick));
+    assert.equal(market.exchange.cells.equity(INSURANCE_ACCOUNT), fund);
+  });
+
+for (const hasReduceOnly of [false, true])
+  test(`orders that the mark has run away from take no gain with them that was withdrawn${hasReduceOnly ? ", beside a reduce-only one" : ""}`, () => {
+    const market = new Market();
+    const [btc] = market.symbols;
+    const mark = MARKS[0];
+    const lots = 1400;
+    const bob = market.open("bob", 100_000, 20);
+    const alice = market.open("alice", 1000, 100);
+    const fund = market.exchange.cells.equity(INSURANCE_ACCOUNT);
+    market.limit(btc, alice, SELL, mark, lots);
+    market.limit(btc, bob, BUY, mark, lots);
+    const closing = { accountId: alice, side: BUY, priceTicks: mark, quantityLots: lots };
+    if (hasReduceOnly) market.do(btc, make(PlaceOrder, { ...closing, flags: REDUCE_ONLY }));
+    market.limit(btc, alice, BUY, mark, 2 * lots);
+    // What the short gains the bids lose: twice as much, or three times.
+    market.exchange.do(
+      btc.actorId,
+      make(SetIndexPrice, { indexTicks: Math.ceil(mark / (hasReduceOnly ? 1.0027 : 1.0039)) }),
+    );
+    market.do(btc, make(Tick));
+    const amountQuanta = market.exchange.cells.withdrawable(alice);
+    assert.ok(amountQuanta > 200 * QUANTA_PER_USDC);
+    market.exchange.ask(LEDGER, make(Withdraw, { accountId: alice, amountQuanta, address: "0x0" }));
+    market.limit(btc, bob, SELL, mark, 3 * lots);
+    const { equity, maintenance } = market.exchange.cellsOf(alice);
+    assert.ok(
+      equity >= maintenance,
+      `${equity} are left for ${market.size(btc, alice)} lots, which need ${maintenance}`,
+    );
+    market.limit(btc, bob, market.size(btc, bob) > 0 ? SELL : BUY, mark, 3 * lots);
     for (let i = 0; i < 40; i++) market.do(btc, make(Tick));
     assert.equal(market.exchange.cells.equity(INSURANCE_ACCOUNT), fund);
   });

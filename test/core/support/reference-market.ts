@@ -169,8 +169,8 @@ export class ReferenceMarket {
   }
 
   /**
-   * Whoever is far from the mark, by the maintenance margin or half of the initial margin less the fee, or short of margin
-   * must have what the fill loses: of what stands for its position the part that is closed, or beside it the maintenance
+   * Whoever is far from the mark, by the maintenance margin or half of what initial margin is above it less the fee, or short
+   * of margin, or has reduce-only orders must have what the fill loses: of what stands for its position the part that is closed, or beside it the maintenance
    * margin of what it opens; and so from then on with each of its orders that the taker meets.
    */
   private bears(taker: ReferenceOrder, maker: ReferenceOrder, means: Means, left: Map<number, MakerMeans>): boolean {
@@ -179,10 +179,15 @@ export class ReferenceMarket {
     const lots = Math.min(taker.remainingLots, inSight(maker));
     const lossTicks = taker.side === BUY ? means.markTicks - priceTicks : priceTicks - means.markTicks;
     const has = left.get(accountId) ?? { ...means.of(accountId) };
-    const halfPpm = Math.floor(dividedUp(1_000_000, 1, instrument.maxLeverage) / 2) - instrument.makerFeePpm;
-    const leastPpm = Math.min(instrument.riskTiers[0].maintenanceMarginPpm, halfPpm);
+    const limits = instrument.riskTiers.map(
+      (tier) =>
+        Math.floor((dividedUp(1_000_000, 1, tier.maxLeverage) - tier.maintenanceMarginPpm) / 2) -
+        instrument.makerFeePpm,
+    );
+    const leastPpm = Math.min(instrument.riskTiers[0].maintenanceMarginPpm, ...limits);
     const isFar = lossTicks * 1_000_000 > means.markTicks * leastPpm;
-    if (!isFar && !has.isShort && !left.has(accountId)) return true;
+    const hasReduceOnly = this.orders.some((order) => order.accountId === accountId && isReduceOnly(order));
+    if (!isFar && !hasReduceOnly && !has.isShort && !left.has(accountId)) return true;
     left.set(accountId, has);
     const quanta = lots * priceTicks * instrument.quantaPerTickLot;
     const cost = lossTicks * lots * instrument.quantaPerTickLot + dividedUp(quanta, instrument.makerFeePpm, 1_000_000);
