@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { DEFAULT_INSTRUMENTS } from "../../src/config/instruments.ts";
+import { AccountCells, CONTRIBUTION_FIELDS } from "../../src/core/cells.ts";
 import { compileInstrument } from "../../src/core/instrument.ts";
 import { bucketEquity } from "../../src/core/isolated.ts";
 import {
@@ -11,7 +12,7 @@ import {
   MoveMargin,
   OpenSession,
   OrderBatch,
-  type OrderClosed,
+  OrderClosed,
   OrderPlaced,
   PlaceExtended,
   PlaceOrder,
@@ -21,10 +22,11 @@ import {
   SetLeverage,
   SetMarginMode,
   Tick,
+  Traded,
   Withdraw,
 } from "../../src/core/messages.ts";
 import type { Message, MessageOf } from "../../src/core/shape.ts";
-import type { SymbolActor } from "../../src/core/symbol.ts";
+import { SymbolActor } from "../../src/core/symbol.ts";
 import { NONE, SIZE } from "../../src/core/tables.ts";
 import { QUANTA_PER_USDC } from "../../src/core/units.ts";
 import {
@@ -39,13 +41,16 @@ import {
   LIMIT,
   MARKET,
   REASON_FOK_UNFILLABLE,
+  REASON_INSUFFICIENT_MARGIN,
   REDUCE_ONLY,
   SELL,
+  STATUS_CANCELED,
+  STATUS_EXPIRED,
   STOP_MARKET,
   TAKE_PROFIT_MARKET,
 } from "../../src/core/words.ts";
 import { Random } from "../../src/sandbox/random.ts";
-import { Exchange, make } from "./support/exchange.ts";
+import { Exchange, make, START } from "./support/exchange.ts";
 import { takeSeed } from "./support/seed.ts";
 
 /*
@@ -402,3 +407,56 @@ for (const hasReduceOnly of [false, true])
     for (let i = 0; i < 40; i++) market.do(btc, make(Tick));
     assert.equal(market.exchange.cells.equity(INSURANCE_ACCOUNT), fund);
   });
+
+test("a taker goes no further than it has margin for when another thread spends a maker's", () => {
+  const cells = AccountCells.allocate(64, 2, 0);
+  const others = new AccountCells(cells.buffer, 2, 1);
+  const btc = new SymbolActor(compileInstrument(DEFAULT_INSTRUMENTS[0]), cells);
+  const given = new Float64Array(64 * CONTRIBUTION_FIELDS);
+  const has = (accountId: number, usdc: number): void => {
+    const equity = usdc * QUANTA_PER_USDC;
+    const nothing = { unrealized: 0, initial: 0, positionInitial: 0, maintenance: 0 };
+    others.move(accountId, given, accountId * CONTRIBUTION_FIELDS, { ...nothing, equity });
+    others.flush();
+  };
+  let sequence = 0;
+  const run = (command: Message, whenTraded = (): void => {}): Message[] => {
+    const said: Message[] = [];
+    const emit = (event: Message): void => {
+      said.push({ ...event });
+      if (event.type === Traded.code) whenTraded();
+    };
+    btc.decide(command, { time: START, emit, reply: () => {} });
+    btc.settle(++sequence, START);
+    cells.flush();
+    return said;
+  };
+  const [mark] = MARKS;
+  const [alice, bob, carol, dave] = [20, 21, 22, 23];
+  for (const [accountId, usdc] of [
+    [alice, 1000],
+    [bob, 1000],
+    [carol, 100_000],
+    [dave, 1000],
+  ])
+    has(accountId, usdc);
+  run(make(SetIndexPrice, { indexTicks: mark }));
+  for (const accountId of [alice, bob]) run(make(SetLeverage, { accountId, leverage: 100 }));
+  const farTicks = Math.floor(mark * 1.049);
+  const ask = { side: SELL, quantityLots: 1300 };
+  run(make(PlaceOrder, { ...ask, accountId: carol, priceTicks: farTicks }));
+  run(make(PlaceOrder, { ...ask, accountId: bob, priceTicks: mark + 1 }));
+  run(make(PlaceOrder, { ...ask, accountId: dave, priceTicks: mark, quantityLots: 1 }));
+  const order = make(PlaceOrder, { accountId: alice, side: BUY, priceTicks: farTicks, quantityLots: 1300 });
+  const said = run(order, () => has(bob, 1));
+  const ends = said.filter(({ type }) => type === OrderClosed.code) as MessageOf<typeof OrderClosed>[];
+  assert.deepEqual(
+    ends.map(({ accountId, status, reason }) => [accountId, status, reason]),
+    [
+      [bob, STATUS_CANCELED, REASON_INSUFFICIENT_MARGIN],
+      [alice, STATUS_EXPIRED, REASON_INSUFFICIENT_MARGIN],
+    ],
+  );
+  assert.equal(said.filter(({ type }) => type === Traded.code).length, 1, "with Dave, and with nobody dearer than Bob");
+  assert.ok(cells.equity(alice) > 0);
+});
