@@ -6,9 +6,9 @@ import type { PriceTicks, Quanta, QuantityLots } from "./units.ts";
 import * as units from "./units.ts";
 import * as words from "./words.ts";
 
-const { ACCOUNT, REDUCE_ONLY_ORDERS, SIZE } = tables;
+const { ACCOUNT, GIVEN, MARGIN_MODE, REDUCE_ONLY_ORDERS, SIZE } = tables;
 const { mulDivCeil, PPM, proportion } = units;
-const { BUY } = words;
+const { BUY, ISOLATED } = words;
 
 /** Whether a maker at this price loses more against the mark than its margin is sure to bear: see nearLimit(). */
 export function isFar({ instrument, markTicks }: SymbolState, takerSide: number, price: PriceTicks): boolean {
@@ -54,6 +54,12 @@ export const mayLackMargin = (state: SymbolState, row: number): boolean =>
  */
 export class MakerMeans {
   private readonly left = new Map<number, Means>();
+  /** What they lose is taken from their accounts at once. */
+  private readonly spends: boolean;
+
+  constructor(spends: boolean) {
+    this.spends = spends;
+  }
 
   begin(): void {
     if (this.left.size !== 0) this.left.clear();
@@ -81,6 +87,7 @@ export class MakerMeans {
       ? proportion(left.toCloseQuanta, lots, Math.abs(left.sizeLots))
       : left.toOpenQuanta - maintenanceMargin(instrument, notional);
     if (cost > most) return false;
+    if (this.spends && !spend(state, row, Math.max(0, cost))) return false;
     left.sizeLots = sizeLots;
     left.toCloseQuanta -= cost;
     left.toOpenQuanta -= cost;
@@ -95,6 +102,15 @@ export class MakerMeans {
     }
     return left;
   }
+}
+
+/**
+ * Takes from the account what a fill is about to cost it, unless another thread has spent that or is withdrawing it. What
+ * isolated positions lose is set aside.
+ */
+function spend(state: SymbolState, row: number, cost: Quanta): boolean {
+  const n = state.positions.numbers;
+  return n[row + MARGIN_MODE] === ISOLATED || state.cells.spend(n[row + ACCOUNT], cost, n, row + GIVEN);
 }
 
 /** An isolated position loses what is in its bucket, and a fill that opens sets aside more: what the cross margin can spare. */

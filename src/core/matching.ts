@@ -39,7 +39,7 @@ const { mulDivCeil, PPM } = units;
 const traded = blank(Traded);
 /** What the taker that trades has got, and what its makers can still lose. */
 const taken: Fill = { lots: 0, quanta: 0, feeQuanta: 0, realizedQuanta: 0 };
-const makerMeans = new MakerMeans();
+const makerMeans = new MakerMeans(true);
 
 /** Whether a price of the other side is within the limit. */
 export function crosses(side: number, limitTicks: PriceTicks, oppositeTicks: PriceTicks): boolean {
@@ -102,6 +102,8 @@ export function match(
     }
     lossLeft -= (side === BUY ? price - markTicks : markTicks - price) * lots * state.instrument.quantaPerTickLot;
     if (lossLeft < 0) {
+      // What the maker was about to lose has been taken from it already.
+      state.refresh(makerRow);
       reason = REASON_INSUFFICIENT_MARGIN;
       break;
     }

@@ -181,6 +181,11 @@ export class Placement {
       if (shortfall !== null) return refuse(turn, "INSUFFICIENT_MARGIN", "quantity", shortfall);
     }
 
+    if (trial === null && !unfillable) {
+      const missing = this.spendLoss(row, isBuy);
+      if (missing !== null) return refuse(turn, "INSUFFICIENT_MARGIN", "quantity", missing);
+    }
+
     // From here it must succeed.
     placed.orderId = serialToId(state.nextOrderSerial, instrument.id);
     placed.accountId = command.accountId;
@@ -353,6 +358,22 @@ export class Placement {
     // All of it will rest: this is what the row will contribute, and nobody has to work it out again.
     if (expected.lots === 0) this.cells.move(accountId, numbers, row + GIVEN, due);
     return null;
+  }
+
+  /**
+   * Takes what a cross position is about to lose by being closed, which no margin is reserved for. Null, or what it is and
+   * what is there: another thread has spent it since the order's price was looked at, or is withdrawing it.
+   */
+  spendLoss(row: number, isBuy: boolean): RefusalDetails | null {
+    const { state, cells, expected } = this;
+    const numbers = state.positions.numbers;
+    const closes = isBuy ? numbers[row + SIZE] < 0 : numbers[row + SIZE] > 0;
+    if (expected.lots === 0 || !closes || state.isIsolated(row)) return null;
+    const requiredQuanta = this.expectedLoss(isBuy) + takerFee(this.instrument, expected.quanta);
+    if (cells.spend(numbers[row + ACCOUNT], requiredQuanta, numbers, row + GIVEN)) return null;
+    // With it goes what has been reserved for what it would open.
+    state.refresh(row);
+    return { requiredQuanta, availableQuanta: Math.max(0, cells.equityNow(numbers[row + ACCOUNT])) };
   }
 
   /** What the fills that are expected lose against the mark. */
