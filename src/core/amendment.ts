@@ -159,6 +159,9 @@ export class Amendment {
       if (shortfall !== null) return refuse(turn, "INSUFFICIENT_MARGIN", "quantity", shortfall);
     }
 
+    const missing = placement.spendLoss(row, isBuy);
+    if (missing !== null) return refuse(turn, "INSUFFICIENT_MARGIN", "quantity", missing);
+
     // From here it must succeed.
     const rests = !takes && wanted.displayLots === 0;
     this.emit(slot, wanted, rests ? 1 : 0, state.nextOrderSerial, marginPriceTicks, lossTicks, 0, turn);

@@ -193,6 +193,22 @@ export class AccountCells {
   }
 
   /**
+   * Takes `amount` of equity if there is as much, else takes it back and answers false: what fills are about to lose is not
+   * withdrawn while they are made. What was taken is added to `given` (see move()).
+   */
+  spend(accountId: number, amount: number, given: Float64Array, givenAt: number): boolean {
+    const at = this.place(accountId) + EQUITY;
+    this.burden(at, -amount);
+    const equity = this.readBehind(accountId, EQUITY);
+    if (equity < 0 && equity + this.favour(at) < 0) {
+      this.burden(at, amount);
+      return false;
+    }
+    given[givenAt + EQUITY] = given[givenAt + EQUITY] - amount;
+    return true;
+  }
+
+  /**
    * Debits equity if `amount` is withdrawable, else takes it back and answers false. The debit comes first and the
    * check after it, so a symbol that reserves at the same moment sees either the money or its absence.
    */

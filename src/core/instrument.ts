@@ -90,6 +90,8 @@ export interface Instrument {
   priceBandPpm: RatePpm;
   /** How far from the index the mark may be: see markLimit(). */
   markLimitPpm: RatePpm;
+  /** How far from the mark whoever has initial margin may be met: see nearLimit(). */
+  nearPpm: RatePpm;
   indexJumpPpm: RatePpm;
   breakerPpm: RatePpm;
   breakerMode: number;
@@ -143,6 +145,7 @@ export function compileInstrument(config: InstrumentConfig): Instrument {
     impactNotionalQuanta: IMPACT_MARGIN_QUANTA * riskTiers[0].maxLeverage,
     priceBandPpm: configPpm(config.priceBand, `${name}.priceBand`),
     markLimitPpm: markLimit(riskTiers[0]),
+    nearPpm: 0,
     indexJumpPpm: configPpm(config.indexJumpLimit ?? "0.1", `${name}.indexJumpLimit`),
     breakerPpm: configPpm(config.breakerLimit ?? "0.15", `${name}.breakerLimit`),
     breakerMode: TRADING_STATUSES.indexOf(config.breakerMode ?? "REDUCE_ONLY"),
@@ -151,6 +154,7 @@ export function compileInstrument(config: InstrumentConfig): Instrument {
     maxLeverage: riskTiers[0].maxLeverage,
     riskTiers,
   };
+  instrument.nearPpm = nearLimit(instrument);
   if (instrument.minQuantityLots < 1) throw new Error(`${name}.minQuantity: at least one step`);
   if (instrument.maxPriceTicks < 1) throw new Error(`${name}.maxPrice: at least one tick`);
   if (instrument.maxPriceTicks > MOST_PRICE_TICKS)
@@ -221,6 +225,18 @@ function wholeSteps(text: string, step: string, name: string): number {
  */
 const markLimit = ({ initialMarginPpm, maintenanceMarginPpm }: RiskTier): RatePpm =>
   Math.floor(Math.min((3 * initialMarginPpm) / 8, maintenanceMarginPpm / 2));
+
+/**
+ * What a maker that has its initial margin may lose against the mark and keep its maintenance margin: the least of these, since
+ * nobody has less who is not about to be liquidated. Orders of twice a position close it and open another with the margin of
+ * one: so no more than half of what initial margin is above maintenance margin, either, in any tier.
+ */
+const nearLimit = ({ riskTiers, makerFeePpm }: Instrument): RatePpm =>
+  riskTiers.reduce(
+    (least, { initialMarginPpm, maintenanceMarginPpm }) =>
+      Math.min(least, Math.floor((initialMarginPpm - maintenanceMarginPpm) / 2) - makerFeePpm),
+    riskTiers[0].maintenanceMarginPpm,
+  );
 
 function compileTiers(config: InstrumentConfig): RiskTier[] {
   const tiers: RiskTier[] = [];

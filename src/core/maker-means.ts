@@ -6,19 +6,14 @@ import type { PriceTicks, Quanta, QuantityLots } from "./units.ts";
 import * as units from "./units.ts";
 import * as words from "./words.ts";
 
-const { ACCOUNT, MARGIN_MODE, SIZE } = tables;
-const { mulDivCeil, PPM } = units;
+const { ACCOUNT, GIVEN, MARGIN_MODE, REDUCE_ONLY_ORDERS, SIZE } = tables;
+const { mulDivCeil, PPM, proportion } = units;
 const { BUY, ISOLATED } = words;
 
-/**
- * Whether a maker at this price loses more against the mark than any account has that is not about to be liquidated: the
- * least maintenance margin. So it is with an order that the mark has run away from while nobody took it. Orders of twice a
- * position close it and open another with the margin of one: so no more than half of the least initial margin, either.
- */
+/** Whether a maker at this price loses more against the mark than its margin is sure to bear: see nearLimit(). */
 export function isFar({ instrument, markTicks }: SymbolState, takerSide: number, price: PriceTicks): boolean {
-  const { initialMarginPpm, maintenanceMarginPpm } = instrument.riskTiers[0];
-  const least = Math.min(maintenanceMarginPpm, Math.floor(initialMarginPpm / 2) - instrument.makerFeePpm);
-  return takerSide === BUY ? price * PPM < markTicks * (PPM - least) : price * PPM > markTicks * (PPM + least);
+  const { nearPpm } = instrument;
+  return takerSide === BUY ? price * PPM < markTicks * (PPM - nearPpm) : price * PPM > markTicks * (PPM + nearPpm);
 }
 
 /**
@@ -32,16 +27,27 @@ export function isShort(state: SymbolState, row: number): boolean {
   return state.cells.isShort(state.positions.numbers[row + ACCOUNT]);
 }
 
-/** What a fill may cost a row, fee included: one that closes leaves nothing missing, one that opens the maintenance margin. */
+/**
+ * What a fill may cost a row, fee included. One that opens leaves the maintenance margin; one that closes a part of a position
+ * takes no more than that part of what stands for it: what stays open would come to the insurance fund with nothing.
+ */
 interface Means {
   sizeLots: QuantityLots;
+  /** Its bucket, or its share of the cross equity. */
   toCloseQuanta: Quanta;
   /** Less the maintenance margin that the row will have then. */
   toOpenQuanta: Quanta;
 }
 
 /**
- * What makers that are far from the mark or short of margin can still lose, along the walk of one taker. Their margin was
+ * Whether the row's orders may lack margin, wherever they stand: the row is short, or has reduce-only orders among them, which
+ * close the position that stands for what the others lose as well.
+ */
+const mayLackMargin = (state: SymbolState, row: number): boolean =>
+  state.positions.numbers[row + REDUCE_ONLY_ORDERS] !== 0 || isShort(state, row);
+
+/**
+ * What makers that are far from the mark or may lack margin can still lose, along the walk of one taker. Their margin was
  * reserved when they came to rest; the mark has moved since, or the money has gone, and reduce-only orders reserve none. A
  * maker that cannot bear its fill does not trade, or two accounts of one owner could let the insurance fund pay for it
  * (dYdX v4 drops makers that fail the check at the match).
@@ -50,6 +56,12 @@ export class MakerMeans {
   private readonly left = new Map<number, Means>();
   /** Rows in isolated mode that were not short when the walk met them: their fills move margin at once. */
   private readonly margined = new Set<number>();
+  /** What they lose is taken from their accounts at once. */
+  private readonly spends: boolean;
+
+  constructor(spends: boolean) {
+    this.spends = spends;
+  }
 
   begin(): void {
     if (this.left.size !== 0) this.left.clear();
@@ -63,9 +75,9 @@ export class MakerMeans {
    */
   mustBear(state: SymbolState, row: number, isFar: boolean): boolean {
     if (isFar || (this.left.size !== 0 && this.left.has(row))) return true;
-    if (state.positions.numbers[row + MARGIN_MODE] !== ISOLATED) return isShort(state, row);
+    if (state.positions.numbers[row + MARGIN_MODE] !== ISOLATED) return mayLackMargin(state, row);
     if (this.margined.has(row)) return false;
-    if (isShort(state, row)) return true;
+    if (mayLackMargin(state, row)) return true;
     this.margined.add(row);
     return false;
   }
@@ -80,8 +92,11 @@ export class MakerMeans {
     const sizeLots = left.sizeLots + (takerSide === BUY ? -lots : lots);
     const closes = Math.abs(sizeLots) < Math.abs(left.sizeLots) && sizeLots * left.sizeLots >= 0;
     const notional = Math.abs(sizeLots) * markTicks * instrument.quantaPerTickLot;
-    if (cost > (closes ? left.toCloseQuanta : left.toOpenQuanta - maintenanceMargin(instrument, notional)))
-      return false;
+    const most = closes
+      ? proportion(left.toCloseQuanta, lots, Math.abs(left.sizeLots))
+      : left.toOpenQuanta - maintenanceMargin(instrument, notional);
+    if (cost > most) return false;
+    if (this.spends && !spend(state, row, Math.max(0, cost))) return false;
     left.sizeLots = sizeLots;
     left.toCloseQuanta -= cost;
     left.toOpenQuanta -= cost;
@@ -96,6 +111,15 @@ export class MakerMeans {
     }
     return left;
   }
+}
+
+/**
+ * Takes from the account what a fill is about to cost it, unless another thread has spent that or is withdrawing it. What
+ * isolated positions lose is set aside.
+ */
+function spend(state: SymbolState, row: number, cost: Quanta): boolean {
+  const n = state.positions.numbers;
+  return n[row + MARGIN_MODE] === ISOLATED || state.cells.spend(n[row + ACCOUNT], cost, n, row + GIVEN);
 }
 
 /** An isolated position loses what is in its bucket, and a fill that opens sets aside more: what the cross margin can spare. */
@@ -115,7 +139,11 @@ function meansOf(state: SymbolState, row: number): Means {
   if (state.isTouched(row)) state.refresh(row);
   cells.observe(account);
   const { equity, maintenance } = cells.observed(account);
-  const toCloseQuanta = equity + Math.min(0, owedFunding(state, row));
-  const ofOthers = maintenance - positionMaintenance(state, row);
-  return { sizeLots, toCloseQuanta, toOpenQuanta: toCloseQuanta - ofOthers };
+  const left = equity + Math.min(0, owedFunding(state, row));
+  const own = positionMaintenance(state, row);
+  return {
+    sizeLots,
+    toCloseQuanta: proportion(left, own, maintenance),
+    toOpenQuanta: left - (maintenance - own),
+  };
 }

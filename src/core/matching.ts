@@ -39,7 +39,7 @@ const { mulDivCeil, PPM } = units;
 const traded = blank(Traded);
 /** What the taker that trades has got, and what its makers can still lose. */
 const taken: Fill = { lots: 0, quanta: 0, feeQuanta: 0, realizedQuanta: 0 };
-const makerMeans = new MakerMeans();
+const makerMeans = new MakerMeans(true);
 
 /** Whether a price of the other side is within the limit. */
 export function crosses(side: number, limitTicks: PriceTicks, oppositeTicks: PriceTicks): boolean {
@@ -59,6 +59,9 @@ export const TRADE_TERMS: TradeTerms = { execType: EXEC_TRADE, bankruptcyTicks: 
  * The taker walks the book, best price first and oldest order first, until it is filled, the limit is reached,
  * self-trade prevention ends it or the turn is long. Returns why it may not come to rest: REASON_NONE, REASON_SELF_TRADE
  * or, behind so many fills that the rest expires like that of an IOC order, REASON_IOC_REMAINDER.
+ *
+ * `lossQuanta`: what its fills may lose against the mark together, as the preview has found. Beyond it the taker ends with
+ * REASON_INSUFFICIENT_MARGIN: another thread has taken from a maker what it had then, and those behind it are dearer.
  */
 export function match(
   state: SymbolState,
@@ -66,14 +69,16 @@ export function match(
   taker: number,
   limitTicks: PriceTicks,
   terms: TradeTerms = TRADE_TERMS,
+  lossQuanta = Number.POSITIVE_INFINITY,
 ): number {
-  const { orders, book } = state;
+  const { orders, book, markTicks } = state;
   const side = orders.side(taker);
   const row = orders.row(taker);
   const levels = book.opposite(side);
   const isIsolated = state.positions.numbers[row + MARGIN_MODE] === ISOLATED;
   if (isIsolated) taken.lots = taken.quanta = taken.feeQuanta = taken.realizedQuanta = 0;
   makerMeans.begin();
+  let lossLeft = lossQuanta;
   let reason = REASON_NONE;
   while (orders.remainingLots(taker) > 0) {
     const price = levels.best();
@@ -89,12 +94,18 @@ export function match(
       reason = REASON_SELF_TRADE;
       break;
     }
-    if (makerMeans.mustBear(state, makerRow, isFar(state, side, price))) {
-      const lots = Math.min(orders.remainingLots(taker), state.open.shownLots(maker));
-      if (!makerMeans.bears(state, makerRow, side, price, lots)) {
-        close(state, turn, maker, STATUS_CANCELED, REASON_INSUFFICIENT_MARGIN);
-        continue;
-      }
+    const lots = Math.min(orders.remainingLots(taker), state.open.shownLots(maker));
+    const isUnsure = makerMeans.mustBear(state, makerRow, isFar(state, side, price));
+    if (isUnsure && !makerMeans.bears(state, makerRow, side, price, lots)) {
+      close(state, turn, maker, STATUS_CANCELED, REASON_INSUFFICIENT_MARGIN);
+      continue;
+    }
+    lossLeft -= (side === BUY ? price - markTicks : markTicks - price) * lots * state.instrument.quantaPerTickLot;
+    if (lossLeft < 0) {
+      // What the maker was about to lose has been taken from it already.
+      state.refresh(makerRow);
+      reason = REASON_INSUFFICIENT_MARGIN;
+      break;
     }
     trade(state, turn, taker, maker, price, terms);
     if (isIsolated) addTaken(state.instrument.quantaPerTickLot);

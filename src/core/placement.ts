@@ -8,7 +8,7 @@ import { restIceberg } from "./iceberg.ts";
 import type { Instrument } from "./instrument.ts";
 import { isWithinKey } from "./key-limits.ts";
 import { MarkLimits } from "./mark-limits.ts";
-import { crosses, endOfTaker, match, takerFee } from "./matching.ts";
+import { crosses, endOfTaker, match, TRADE_TERMS, takerFee } from "./matching.ts";
 import type { ClosePosition, PlaceExtended } from "./messages.ts";
 import * as messages from "./messages.ts";
 import { close } from "./order-ends.ts";
@@ -19,7 +19,7 @@ import type { SymbolState } from "./symbol-state.ts";
 import { replyOrder } from "./symbol-views.ts";
 import * as tables from "./tables.ts";
 import { beginTrial, replyTrial, type Trial } from "./trial.ts";
-import type { PriceTicks, QuantityLots, RatePpm } from "./units.ts";
+import type { PriceTicks, Quanta, QuantityLots, RatePpm } from "./units.ts";
 import * as units from "./units.ts";
 import * as words from "./words.ts";
 
@@ -181,6 +181,11 @@ export class Placement {
       if (shortfall !== null) return refuse(turn, "INSUFFICIENT_MARGIN", "quantity", shortfall);
     }
 
+    if (trial === null && !unfillable) {
+      const missing = this.spendLoss(row, isBuy);
+      if (missing !== null) return refuse(turn, "INSUFFICIENT_MARGIN", "quantity", missing);
+    }
+
     // From here it must succeed.
     placed.orderId = serialToId(state.nextOrderSerial, instrument.id);
     placed.accountId = command.accountId;
@@ -228,7 +233,7 @@ export class Placement {
   ): void {
     const { state } = this;
     const { orders } = state;
-    const stopped = match(state, turn, slot, limitTicks);
+    const stopped = match(state, turn, slot, limitTicks, TRADE_TERMS, this.expectedLoss(orders.side(slot) === BUY));
     if (orders.remainingLots(slot) === 0) return replyOrder(state, turn, slot, STATUS_FILLED, REASON_NONE, true);
     if (stopped !== REASON_NONE) return this.expire(turn, slot, stopped);
     const end = endOfTaker(orders.type(slot), mayRest);
@@ -308,7 +313,7 @@ export class Placement {
     const atMark = expected.lots * mark * perTick;
     let lots = expected.lots + restingLots;
     let exposure = atMark + restingLots * marginPriceTicks * perTick;
-    const takerLoss = Math.max(0, isBuy ? expected.quanta - atMark : atMark - expected.quanta);
+    const takerLoss = this.expectedLoss(isBuy);
     let loss = takerLoss + restingLots * lossTicks * perTick;
     const { positions, orders } = state;
     if (own !== NONE) {
@@ -353,6 +358,29 @@ export class Placement {
     // All of it will rest: this is what the row will contribute, and nobody has to work it out again.
     if (expected.lots === 0) this.cells.move(accountId, numbers, row + GIVEN, due);
     return null;
+  }
+
+  /**
+   * Takes what a cross position is about to lose by being closed, which no margin is reserved for. Null, or what it is and
+   * what is there: another thread has spent it since the order's price was looked at, or is withdrawing it.
+   */
+  spendLoss(row: number, isBuy: boolean): RefusalDetails | null {
+    const { state, cells, expected } = this;
+    const numbers = state.positions.numbers;
+    const closes = isBuy ? numbers[row + SIZE] < 0 : numbers[row + SIZE] > 0;
+    if (expected.lots === 0 || !closes || state.isIsolated(row)) return null;
+    const requiredQuanta = this.expectedLoss(isBuy) + takerFee(this.instrument, expected.quanta);
+    if (cells.spend(numbers[row + ACCOUNT], requiredQuanta, numbers, row + GIVEN)) return null;
+    // With it goes what has been reserved for what it would open.
+    state.refresh(row);
+    return { requiredQuanta, availableQuanta: Math.max(0, cells.equityNow(numbers[row + ACCOUNT])) };
+  }
+
+  /** What the fills that are expected lose against the mark. */
+  private expectedLoss(isBuy: boolean): Quanta {
+    const { lots, quanta } = this.expected;
+    const atMark = lots * this.state.markTicks * this.instrument.quantaPerTickLot;
+    return Math.max(0, isBuy ? quanta - atMark : atMark - quanta);
   }
 
   /** The order that has waited becomes one in hand, at the price and quantity in `placed`. */

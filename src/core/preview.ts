@@ -35,7 +35,7 @@ export interface DetailedPreview extends Preview {
 
 /** Of whoever asks what is to come: none is asked while another one walks. */
 const walk = new LevelWalk();
-const makerMeans = new MakerMeans();
+const makerMeans = new MakerMeans(false);
 
 /**
  * Walks levels; walks single orders only where the taker may meet itself, a reduce-only maker, or one that is far from the

@@ -1,14 +1,17 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { DEFAULT_INSTRUMENTS } from "../../src/config/instruments.ts";
+import { AccountCells, CONTRIBUTION_FIELDS } from "../../src/core/cells.ts";
+import { compileInstrument } from "../../src/core/instrument.ts";
 import {
   AmendOrder,
   CancelAll,
   ClosePosition,
   MoveMargin,
   OrderBatch,
-  type OrderClosed,
+  OrderClosed,
   OrderPlaced,
-  type OrderView,
+  OrderView,
   PlaceExtended,
   PlaceOrder,
   PlaceTrigger,
@@ -16,10 +19,11 @@ import {
   SetLeverage,
   SetMarginMode,
   Tick,
+  Traded,
   Withdraw,
 } from "../../src/core/messages.ts";
 import type { Message, MessageOf } from "../../src/core/shape.ts";
-import type { SymbolActor } from "../../src/core/symbol.ts";
+import { SymbolActor } from "../../src/core/symbol.ts";
 import { QUANTA_PER_USDC } from "../../src/core/units.ts";
 import {
   BUY,
@@ -32,14 +36,17 @@ import {
   LEDGER,
   MARKET,
   REASON_FOK_UNFILLABLE,
+  REASON_INSUFFICIENT_MARGIN,
   REDUCE_ONLY,
   SELL,
+  STATUS_CANCELED,
+  STATUS_EXPIRED,
   STATUS_FILLED,
   STOP_MARKET,
   TAKE_PROFIT_MARKET,
 } from "../../src/core/words.ts";
 import { Random } from "../../src/sandbox/random.ts";
-import { make } from "./support/exchange.ts";
+import { make, START } from "./support/exchange.ts";
 import { takeSeed } from "./support/seed.ts";
 import { MARKS, Market } from "./support/tight-market.ts";
 
@@ -53,8 +60,8 @@ const RUNS = 40;
 const STEPS = 300;
 /** Each fill's fee is rounded up, a limit and a margin once for all fills. */
 const QUANTA_PER_ROUNDING = 1000;
-/** Just within the least maintenance margin, where orders are not far from the mark; at it; and on towards the band. */
-const AWAY = [0, 0, 0.001, 0.0039, 0.01, 0.02, 0.03, 0.0495];
+/** Just within where orders of one symbol and of the other are not far from the mark; beyond; and on towards the band. */
+const AWAY = [0, 0, 0.001, 0.0022, 0.0027, 0.0039, 0.01, 0.02, 0.03, 0.0495];
 
 test("orders alone bring nobody below zero", () => {
   for (let run = 0; run < RUNS; run++) {
@@ -155,7 +162,7 @@ function stretched(isolatesFirst = false): { market: Market; alice: number; bob:
   }
   return { market, alice, bob, askLots };
 }
-const ASK_TICKS = Math.ceil(MARKS[0] * 0.9961);
+const ASK_TICKS = Math.ceil(MARKS[0] * 0.9973);
 
 for (const isIsolated of [false, true])
   test(`orders whose margin a close elsewhere has spent leave nothing to the fund, ${isIsolated ? "isolated" : "cross"}`, () => {
@@ -216,7 +223,7 @@ function bidding(market: Market, lots: number): { alice: number; nearTicks: numb
   market.limit(btc, alice, SELL, mark, lots);
   const far = { accountId: alice, side: BUY, priceTicks: Math.floor(mark * 1.0139), quantityLots: lots };
   market.do(btc, make(PlaceOrder, { ...far, flags: REDUCE_ONLY }));
-  const nearTicks = Math.floor(mark * 1.0039);
+  const nearTicks = Math.floor(mark * 1.0027);
   let nearLots = 0;
   for (let more = 2 * lots; more >= 1; ) {
     const said = market.limit(btc, alice, BUY, nearTicks, more);
@@ -308,23 +315,184 @@ function win(market: Market, bob: number, alice: number): void {
   assert.equal(market.exchange.cells.equity(alice), had);
 }
 
-test("whom the first fill of a walk closes at a loss still trades the rest that its margin stood for", () => {
-  const market = new Market();
-  const [btc] = market.symbols;
-  const mark = MARKS[0];
-  const lots = 1440;
-  const bob = market.open("bob", 2_000_000, 20);
-  const alice = market.open("alice", 1000, 100);
-  market.do(btc, make(SetMarginMode, { accountId: alice, marginMode: ISOLATED }));
-  market.limit(btc, bob, BUY, mark, lots);
-  market.limit(btc, alice, SELL, mark, lots);
-  const closing = { accountId: alice, side: BUY, priceTicks: Math.floor(mark * 1.0039), quantityLots: lots };
-  market.do(btc, make(PlaceOrder, { ...closing, flags: REDUCE_ONLY }));
-  const priceTicks = Math.floor(mark * 1.0038);
-  market.limit(btc, alice, BUY, priceTicks, lots);
-  const order = { accountId: bob, side: SELL, priceTicks, quantityLots: 2 * lots, timeInForce: FOK };
-  const said = market.do(btc, make(PlaceOrder, order));
-  assert.equal((said.at(-1) as MessageOf<typeof OrderView>).status, STATUS_FILLED);
-  assert.equal(market.size(btc, alice), lots);
-  for (const quanta of market.equities(alice)) assert.ok(quanta >= 0, `${quanta} are left`);
+for (const { away, status } of [
+  { away: 0.0027, status: STATUS_FILLED },
+  // What the first fill costs is missing for the second.
+  { away: 0.0039, status: STATUS_EXPIRED },
+])
+  test(`a FOK order is filled whole or not at all where its first fill closes an isolated maker's position ${away} from the mark`, () => {
+    const market = new Market();
+    const [btc] = market.symbols;
+    const mark = MARKS[0];
+    const lots = 1440;
+    const bob = market.open("bob", 2_000_000, 20);
+    const alice = market.open("alice", 1000, 100);
+    market.do(btc, make(SetMarginMode, { accountId: alice, marginMode: ISOLATED }));
+    market.limit(btc, bob, BUY, mark, lots);
+    market.limit(btc, alice, SELL, mark, lots);
+    const closing = { accountId: alice, side: BUY, priceTicks: Math.floor(mark * (1 + away)), quantityLots: lots };
+    market.do(btc, make(PlaceOrder, { ...closing, flags: REDUCE_ONLY }));
+    const priceTicks = Math.floor(mark * (1 + away - 0.0001));
+    market.limit(btc, alice, BUY, priceTicks, lots);
+    const order = { accountId: bob, side: SELL, priceTicks, quantityLots: 2 * lots, timeInForce: FOK };
+    const said = market.do(btc, make(PlaceOrder, order));
+    assert.equal((said.findLast(({ type }) => type === OrderView.code) as MessageOf<typeof OrderView>).status, status);
+    assert.equal(market.size(btc, alice), status === STATUS_FILLED ? lots : -lots);
+    for (const quanta of market.equities(alice)) assert.ok(quanta >= 0, `${quanta} are left`);
+  });
+
+for (const isIsolated of [false, true])
+  test(`whom a taker meets far from the mark keeps for the rest of a position what stands for it, ${isIsolated ? "isolated" : "cross"}`, () => {
+    const market = new Market();
+    const [btc] = market.symbols;
+    const mark = MARKS[0];
+    const lots = 1500;
+    const bob = market.open("bob", 100_000, 20);
+    const alice = market.open("alice", 10_000, 100);
+    const fund = market.exchange.cells.equity(INSURANCE_ACCOUNT);
+    if (isIsolated) market.do(btc, make(SetMarginMode, { accountId: alice, marginMode: ISOLATED }));
+    market.limit(btc, bob, SELL, mark, lots);
+    market.limit(btc, alice, BUY, mark, lots);
+    if (isIsolated) market.do(btc, make(MoveMargin, { accountId: alice, amountQuanta: 8000 * QUANTA_PER_USDC }));
+    const far = { accountId: alice, side: SELL, priceTicks: Math.ceil(mark * 0.951), quantityLots: lots / 5 };
+    market.do(btc, make(PlaceOrder, { ...far, flags: REDUCE_ONLY }));
+    // What it rested on may be withdrawn, down to the initial margin of 975 USDC: that is what a fifth loses there.
+    if (isIsolated) market.do(btc, make(MoveMargin, { accountId: alice, amountQuanta: -8000 * QUANTA_PER_USDC }));
+    const amountQuanta = market.exchange.cells.withdrawable(alice);
+    market.exchange.ask(LEDGER, make(Withdraw, { accountId: alice, amountQuanta, address: "0x0" }));
+    market.limit(btc, bob, BUY, far.priceTicks, far.quantityLots);
+    assert.equal(market.size(btc, alice), lots, "four fifths would be left with nothing");
+    // The fund would sell them to the same owner for less.
+    market.limit(btc, bob, BUY, Math.ceil(mark * 0.999), lots);
+    for (let i = 0; i < 40; i++) market.do(btc, make(Tick));
+    assert.equal(market.exchange.cells.equity(INSURANCE_ACCOUNT), fund);
+  });
+
+for (const hasReduceOnly of [false, true])
+  test(`orders that the mark has run away from take no gain with them that was withdrawn${hasReduceOnly ? ", beside a reduce-only one" : ""}`, () => {
+    const market = new Market();
+    const [btc] = market.symbols;
+    const mark = MARKS[0];
+    const lots = 1400;
+    const bob = market.open("bob", 100_000, 20);
+    const alice = market.open("alice", 1000, 100);
+    const fund = market.exchange.cells.equity(INSURANCE_ACCOUNT);
+    market.limit(btc, alice, SELL, mark, lots);
+    market.limit(btc, bob, BUY, mark, lots);
+    const closing = { accountId: alice, side: BUY, priceTicks: mark, quantityLots: lots };
+    if (hasReduceOnly) market.do(btc, make(PlaceOrder, { ...closing, flags: REDUCE_ONLY }));
+    market.limit(btc, alice, BUY, mark, 2 * lots);
+    // What the short gains the bids lose: twice as much, or three times.
+    market.exchange.do(
+      btc.actorId,
+      make(SetIndexPrice, { indexTicks: Math.ceil(mark / (hasReduceOnly ? 1.0027 : 1.0039)) }),
+    );
+    market.do(btc, make(Tick));
+    const amountQuanta = market.exchange.cells.withdrawable(alice);
+    assert.ok(amountQuanta > 200 * QUANTA_PER_USDC);
+    market.exchange.ask(LEDGER, make(Withdraw, { accountId: alice, amountQuanta, address: "0x0" }));
+    market.limit(btc, bob, SELL, mark, 3 * lots);
+    const { equity, maintenance } = market.exchange.cellsOf(alice);
+    assert.ok(
+      equity >= maintenance,
+      `${equity} are left for ${market.size(btc, alice)} lots, which need ${maintenance}`,
+    );
+    market.limit(btc, bob, market.size(btc, bob) > 0 ? SELL : BUY, mark, 3 * lots);
+    for (let i = 0; i < 40; i++) market.do(btc, make(Tick));
+    assert.equal(market.exchange.cells.equity(INSURANCE_ACCOUNT), fund);
+  });
+
+/** BTC-PERP on a thread of its own; what accounts have, and withdraw, comes from another one. */
+class Threads {
+  private readonly cells = AccountCells.allocate(64, 2, 0);
+  private readonly others = new AccountCells(this.cells.buffer, 2, 1);
+  private readonly btc = new SymbolActor(compileInstrument(DEFAULT_INSTRUMENTS[0]), this.cells);
+  private readonly given = new Float64Array(64 * CONTRIBUTION_FIELDS);
+  private sequence = 0;
+
+  has(accountId: number, usdc: number): void {
+    const nothing = { unrealized: 0, initial: 0, positionInitial: 0, maintenance: 0 };
+    const at = accountId * CONTRIBUTION_FIELDS;
+    this.others.move(accountId, this.given, at, { ...nothing, equity: usdc * QUANTA_PER_USDC });
+    this.others.flush();
+  }
+
+  withdraws(accountId: number, usdc: number): boolean {
+    return this.others.debit(accountId, usdc * QUANTA_PER_USDC);
+  }
+
+  equity(accountId: number): number {
+    return this.cells.equity(accountId);
+  }
+
+  /** `whenTraded`: in the middle of the turn. */
+  run(command: Message, whenTraded = (): void => {}): Message[] {
+    const said: Message[] = [];
+    const emit = (event: Message): void => {
+      said.push({ ...event });
+      if (event.type === Traded.code) whenTraded();
+    };
+    this.btc.decide(command, { time: START, emit, reply: () => {} });
+    this.btc.settle(++this.sequence, START);
+    this.cells.flush();
+    return said;
+  }
+}
+
+test("a taker goes no further than it has margin for when another thread spends a maker's", () => {
+  const threads = new Threads();
+  const [mark] = MARKS;
+  const [alice, bob, carol, dave] = [20, 21, 22, 23];
+  for (const [accountId, usdc] of [
+    [alice, 1000],
+    [bob, 1000],
+    [carol, 100_000],
+    [dave, 1000],
+  ])
+    threads.has(accountId, usdc);
+  threads.run(make(SetIndexPrice, { indexTicks: mark }));
+  for (const accountId of [alice, bob]) threads.run(make(SetLeverage, { accountId, leverage: 100 }));
+  const farTicks = Math.floor(mark * 1.049);
+  const ask = { side: SELL, quantityLots: 1300 };
+  threads.run(make(PlaceOrder, { ...ask, accountId: carol, priceTicks: farTicks }));
+  threads.run(make(PlaceOrder, { ...ask, accountId: bob, priceTicks: mark + 1 }));
+  threads.run(make(PlaceOrder, { ...ask, accountId: dave, priceTicks: mark, quantityLots: 1 }));
+  const order = make(PlaceOrder, { accountId: alice, side: BUY, priceTicks: farTicks, quantityLots: 1300 });
+  const said = threads.run(order, () => threads.has(bob, 1));
+  const ends = said.filter(({ type }) => type === OrderClosed.code) as MessageOf<typeof OrderClosed>[];
+  assert.deepEqual(
+    ends.map(({ accountId, status, reason }) => [accountId, status, reason]),
+    [
+      [bob, STATUS_CANCELED, REASON_INSUFFICIENT_MARGIN],
+      [alice, STATUS_EXPIRED, REASON_INSUFFICIENT_MARGIN],
+    ],
+  );
+  assert.equal(said.filter(({ type }) => type === Traded.code).length, 1, "with Dave, and with nobody dearer than Bob");
+  assert.ok(threads.equity(alice) > 0);
 });
+
+for (const isMaker of [false, true])
+  test(`what a ${isMaker ? "maker" : "taker"} is about to lose is not withdrawn before the turn is over`, () => {
+    const threads = new Threads();
+    const [mark] = MARKS;
+    const [alice, bob, carol] = [20, 21, 22];
+    for (const accountId of [alice, bob, carol]) threads.has(accountId, accountId === alice ? 10_000 : 100_000);
+    threads.run(make(SetIndexPrice, { indexTicks: mark }));
+    threads.run(make(SetLeverage, { accountId: alice, leverage: 100 }));
+    const lots = 1300;
+    threads.run(make(PlaceOrder, { accountId: bob, side: SELL, priceTicks: mark, quantityLots: lots }));
+    threads.run(make(PlaceOrder, { accountId: alice, side: BUY, priceTicks: mark, quantityLots: lots }));
+    const far = { priceTicks: Math.ceil(mark * 0.951), quantityLots: lots };
+    const closing = make(PlaceOrder, { ...far, accountId: alice, side: SELL, flags: REDUCE_ONLY });
+    const bid = make(PlaceOrder, { ...far, accountId: carol, side: BUY });
+    const [first, second] = isMaker ? [closing, bid] : [bid, closing];
+    threads.run(first);
+    let withdrawals = 0;
+    const said = threads.run(second, () => {
+      if (threads.withdraws(alice, 8000)) withdrawals++;
+    });
+    assert.equal(said.filter(({ type }) => type === Traded.code).length, 1);
+    assert.equal(withdrawals, 0, `${threads.equity(alice)} are left`);
+    assert.ok(threads.equity(alice) > 0);
+    assert.ok(threads.withdraws(alice, 5000), "what is left of it is free");
+  });

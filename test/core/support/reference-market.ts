@@ -33,7 +33,7 @@ export interface MakerMeans {
   /** Its equity is less than its initial margin. */
   readonly isShort: boolean;
   sizeLots: number;
-  /** What it may lose where it closes. */
+  /** What it may lose where it closes all of its position; a part of that where it closes a part. */
   closingQuanta: number;
   /** What it may lose where it opens, with the maintenance margin of the position that comes of it. */
   openingQuanta: number;
@@ -169,9 +169,9 @@ export class ReferenceMarket {
   }
 
   /**
-   * Whoever is far from the mark, by the maintenance margin or half of the initial margin less the fee, or short of margin
-   * must have what the fill loses, and the maintenance margin of what it opens; and so from then on with each of its orders
-   * that the taker meets.
+   * Whoever is far from the mark, by the maintenance margin or half of what initial margin is above it less the fee, or short
+   * of margin, or has reduce-only orders must have what the fill loses: of what stands for its position the part that is closed, or beside it the maintenance
+   * margin of what it opens; and so from then on with each of its orders that the taker meets.
    */
   private bears(taker: ReferenceOrder, maker: ReferenceOrder, means: Means, left: Map<number, MakerMeans>): boolean {
     const { instrument } = this;
@@ -179,17 +179,23 @@ export class ReferenceMarket {
     const lots = Math.min(taker.remainingLots, inSight(maker));
     const lossTicks = taker.side === BUY ? means.markTicks - priceTicks : priceTicks - means.markTicks;
     const has = left.get(accountId) ?? { ...means.of(accountId) };
-    const halfPpm = Math.floor(dividedUp(1_000_000, 1, instrument.maxLeverage) / 2) - instrument.makerFeePpm;
-    const leastPpm = Math.min(instrument.riskTiers[0].maintenanceMarginPpm, halfPpm);
+    const limits = instrument.riskTiers.map(
+      (tier) =>
+        Math.floor((dividedUp(1_000_000, 1, tier.maxLeverage) - tier.maintenanceMarginPpm) / 2) -
+        instrument.makerFeePpm,
+    );
+    const leastPpm = Math.min(instrument.riskTiers[0].maintenanceMarginPpm, ...limits);
     const isFar = lossTicks * 1_000_000 > means.markTicks * leastPpm;
-    if (!isFar && !has.isShort && !left.has(accountId)) return true;
+    const hasReduceOnly = this.orders.some((order) => order.accountId === accountId && isReduceOnly(order));
+    if (!isFar && !hasReduceOnly && !has.isShort && !left.has(accountId)) return true;
     left.set(accountId, has);
     const quanta = lots * priceTicks * instrument.quantaPerTickLot;
     const cost = lossTicks * lots * instrument.quantaPerTickLot + dividedUp(quanta, instrument.makerFeePpm, 1_000_000);
     const sizeLots = has.sizeLots + (maker.side === BUY ? lots : -lots);
     const isClosing = sizeLots === 0 || (sizeLots > 0 ? has.sizeLots > sizeLots : has.sizeLots < sizeLots);
     const notional = Math.abs(sizeLots) * means.markTicks * instrument.quantaPerTickLot;
-    if (isClosing && cost > has.closingQuanta) return false;
+    const closedShare = isClosing ? (BigInt(has.closingQuanta) * BigInt(lots)) / BigInt(Math.abs(has.sizeLots)) : 0n;
+    if (isClosing && cost > Number(closedShare)) return false;
     if (!isClosing && cost + maintenanceMarginOf(instrument, notional) > has.openingQuanta) return false;
     has.sizeLots = sizeLots;
     has.closingQuanta -= cost;

@@ -372,7 +372,7 @@ export class ReferenceSymbol extends ReferenceMarket {
       return {
         isShort: equity < initial || (isApart && bucket < initialMarginOf(this.instrument, Math.abs(value), leverage)),
         sizeLots,
-        closingQuanta: isApart ? bucket : equity,
+        closingQuanta: sizeLots === 0 ? 0 : value + this.heldOf(accountId),
         openingQuanta: isApart
           ? bucket + Math.max(0, beyond)
           : beyond + maintenanceMarginOf(this.instrument, Math.abs(value)),
