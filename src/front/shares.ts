@@ -6,8 +6,9 @@ export class Shares<T> {
   private readonly due = new Set<T>();
   private readonly perTurn: number;
   private readonly work: (each: T) => void;
-  /** The next turn of the event loop does more. */
-  private isGoingOn = false;
+  /** In this turn of the event loop. */
+  private done = 0;
+  private isTurnOver: NodeJS.Immediate | null = null;
 
   constructor(perTurn: number, work: (each: T) => void) {
     this.perTurn = perTurn;
@@ -22,18 +23,20 @@ export class Shares<T> {
     this.due.delete(each);
   }
 
+  /** As many as this turn of the event loop has room for; the others in the next ones. */
   run(): void {
-    if (!this.isGoingOn) this.doSome();
-  }
-
-  private readonly doSome = (): void => {
-    let done = 0;
     for (const each of this.due) {
-      if (done++ === this.perTurn) break;
+      if (this.done === this.perTurn) break;
+      this.done++;
       this.due.delete(each);
       this.work(each);
     }
-    this.isGoingOn = this.due.size > 0;
-    if (this.isGoingOn) setImmediate(this.doSome);
+    if (this.done > 0) this.isTurnOver ??= setImmediate(this.nextTurn);
+  }
+
+  private readonly nextTurn = (): void => {
+    this.isTurnOver = null;
+    this.done = 0;
+    this.run();
   };
 }
