@@ -4,12 +4,12 @@ import type { Context } from "./context.ts";
 import { ApiError } from "./errors.ts";
 import { Shares } from "./shares.ts";
 
-/** One whose filter leaves nearly everything out looks at thousands of rows, which takes some milliseconds. */
+/** A page takes some milliseconds: if its filter leaves nearly everything out, thousands of rows are looked at. */
 const PAGES_PER_TURN = 1;
 const reads = new Shares<() => void>(PAGES_PER_TURN, (goOn) => goOn());
 
 /** However many ask at once, nobody else waits for all. */
-const turnToRead = (): Promise<void> =>
+export const turnToRead = (): Promise<void> =>
   new Promise((resolve) => {
     reads.add(resolve);
     reads.run();

@@ -16,6 +16,7 @@ import { FillStream, type FillsBefore } from "./fill-stream.ts";
 import { KlineStream } from "./kline-stream.ts";
 import type { MarketData } from "./market.ts";
 import { OrderStream } from "./order-stream.ts";
+import { turnToRead } from "./paging.ts";
 import { PositionStream } from "./position-stream.ts";
 import { Shares } from "./shares.ts";
 import type { Member, Publish, Stream } from "./stream.ts";
@@ -312,6 +313,7 @@ export class Streams {
   ): Promise<string[]> {
     const { road, history } = this;
     while (!(await road.historyCaughtUp())) await new Promise((resolve) => setTimeout(resolve, HISTORY_AGAIN_MS));
+    await turnToRead();
     const query = { limit, throughSequence, instrumentId: instrument?.id };
     const fills = history.fillsOf(accountId, query).data.reverse();
     return fills.map((fill) => fillJson(this.market.symbol(idToInstrumentId(fill.tradeId)).instrument, fill));

@@ -24,8 +24,7 @@ class Listener implements Member {
   fail(): void {}
 }
 
-/** The positions of accounts 1 to CROWD, each of whom has one in BTC, are followed. */
-async function openCrowd() {
+async function openStreams(onRead: () => void) {
   const road = Object.assign(new ScriptedRoad(), { cells: AccountCells.allocate(CROWD + 1) });
   const now = (): number => road.time;
   const opening = MarketData.open(road, () => ({ minuteCandles: [], trades: [], liquidations: [] }), now);
@@ -33,15 +32,28 @@ async function openCrowd() {
   const published: string[] = [];
   const streams = new Streams({
     ...{ road, market: await opening, now, log: { error: assert.fail, warn: assert.fail } },
-    history: { candles: () => [], fillsOf: () => ({ data: [], nextCursor: null }) },
+    history: {
+      candles: () => [],
+      fillsOf: () => {
+        onRead();
+        return { data: [], nextCursor: null };
+      },
+    },
     publish: (topic) => void published.push(topic),
   });
   road.onReleased((turn) => streams.fold(turn));
   road.onDrained(() => streams.flush());
   const nothing = { instrument: null, depth: null, updateMs: null, interval: null, resume: null };
   const member = new Listener();
-  const join = (accountId: number) => streams.join(member, { ...nothing, channel: "positions" }, accountId);
-  for (let accountId = 1; accountId <= CROWD; accountId++) join(accountId);
+  const join = (channel: "positions" | "fills", accountId: number) =>
+    streams.join(member, { ...nothing, channel }, accountId);
+  return { road, streams, published, member, join };
+}
+
+/** The positions of accounts 1 to CROWD, each of whom has one in BTC, are followed. */
+async function openCrowd() {
+  const { road, streams, published, member, join } = await openStreams(assert.fail);
+  for (let accountId = 1; accountId <= CROWD; accountId++) join("positions", accountId);
   const position = make(PositionView, { sizeLots: 1500, markTicks: 650000, leverage: 10 });
   while (road.answer(({ actorId }) => (actorId === BTC ? [position] : [])));
   assert.equal(member.snapshots, CROWD);
@@ -81,4 +93,16 @@ test("the heartbeats of very many streams go out in several turns of the event l
   for (let i = 0; i < CROWD; i++) await nextTurn();
   assert.equal(published.length, CROWD - 1);
   assert.ok(!published.includes(`positions/${LAST}/all`));
+});
+
+test("the fills of very many accounts are read in several turns of the event loop", async () => {
+  let reads = 0;
+  const { road, member, join } = await openStreams(() => reads++);
+  for (let accountId = 1; accountId <= 100; accountId++) join("fills", accountId);
+  while (road.answer(() => []));
+  while (member.snapshots < 100) {
+    const before = reads;
+    await nextTurn();
+    assert.ok(reads - before < 10, `${reads - before} in one turn`);
+  }
 });
