@@ -2,6 +2,18 @@ import { BadCursorError, type Page } from "../store/pages.ts";
 import { historyCaughtUp } from "./ask.ts";
 import type { Context } from "./context.ts";
 import { ApiError } from "./errors.ts";
+import { Shares } from "./shares.ts";
+
+/** A page takes some milliseconds: if its filter leaves nearly everything out, thousands of rows are looked at. */
+const PAGES_PER_TURN = 1;
+const reads = new Shares<() => void>(PAGES_PER_TURN, (goOn) => goOn());
+
+/** However many ask at once, nobody else waits for all. */
+export const turnToRead = (): Promise<void> =>
+  new Promise((resolve) => {
+    reads.add(resolve);
+    reads.run();
+  });
 
 interface ListQuery {
   symbol?: string;
@@ -21,6 +33,7 @@ export async function readPage<Row>(
   const instrumentId = query.symbol === undefined ? undefined : symbols.named(query.symbol).id;
   checkTimes(query);
   await historyCaughtUp(road);
+  await turnToRead();
   try {
     return read(instrumentId);
   } catch (thrown) {

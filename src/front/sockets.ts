@@ -107,6 +107,11 @@ const SILENT_FOR_MS = 45_000;
 const LOOK_EVERY_MS = 5_000;
 /** To close or to ping one takes about 10 µs. */
 const LOOKS_PER_TURN = 500;
+/**
+ * So long uWebSockets.js waits behind a close frame for the client's end, at most: 16 s, and 4 s for its clock. Whether
+ * there was one cannot be told: one with a code that none may have looks like a lost connection.
+ */
+const PARTING_MS = 20_000;
 
 /** All open sockets: pings them, closes those that have gone silent, and keeps a handler's bug from the process. */
 export class OpenSockets {
@@ -115,6 +120,8 @@ export class OpenSockets {
   private readonly log: Log;
   private readonly timer: NodeJS.Timeout;
   private pingedAt = Date.now();
+  /** Those that have closed and may still be there, with a file each. */
+  private parting = 0;
 
   constructor(handlers: SocketHandlers, log: Log) {
     this.handlers = handlers;
@@ -122,8 +129,9 @@ export class OpenSockets {
     this.timer = setInterval(() => this.look(Date.now()), LOOK_EVERY_MS);
   }
 
+  /** Also those that take up room behind their end. */
   get count(): number {
-    return this.sockets.size;
+    return this.sockets.size + this.parting;
   }
 
   admit(address: string): void {
@@ -169,6 +177,7 @@ export class OpenSockets {
   close(socket: Socket): void {
     socket.detach();
     this.sockets.delete(socket);
+    this.part();
     try {
       this.handlers.close(socket);
     } catch (thrown) {
@@ -197,6 +206,12 @@ export class OpenSockets {
       else if (isPingTime) socket.ping();
     }
     setImmediate(() => this.lookAtSome(sockets, now, isPingTime));
+  }
+
+  /** Of its end nobody is told. */
+  private part(): void {
+    this.parting++;
+    setTimeout(() => this.parting--, PARTING_MS).unref();
   }
 
   private failed(socket: Socket, err: unknown): void {

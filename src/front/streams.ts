@@ -16,7 +16,9 @@ import { FillStream, type FillsBefore } from "./fill-stream.ts";
 import { KlineStream } from "./kline-stream.ts";
 import type { MarketData } from "./market.ts";
 import { OrderStream } from "./order-stream.ts";
+import { turnToRead } from "./paging.ts";
 import { PositionStream } from "./position-stream.ts";
+import { Shares } from "./shares.ts";
 import type { Member, Publish, Stream } from "./stream.ts";
 import type { SymbolMarket } from "./symbol-market.ts";
 import { TickerStream } from "./ticker-stream.ts";
@@ -25,6 +27,8 @@ import { fillJson } from "./views.ts";
 
 interface OpenStream {
   readonly stream: Stream;
+  /** Whose it is; null = everybody's. */
+  readonly account: AccountStreams | null;
   /** Nobody listens any more. */
   forget(): void;
 }
@@ -34,6 +38,10 @@ const LINGER_MS = 30_000;
 
 /** When too many wait for the history, a stream that has to read it asks again after this. */
 const HISTORY_AGAIN_MS = 250;
+
+/** To ask after all that one account shows takes some 20 µs, and to publish it as much again. */
+const ACCOUNTS_PER_TURN = 100;
+const HEARTBEATS_PER_TURN = 500;
 
 /** What the streams read beside the road and the market. */
 export type StreamHistory = Pick<History, "candles" | "fillsOf">;
@@ -65,6 +73,9 @@ export class Streams {
   private readonly touched = new Set<AccountStreams>();
   /** Accounts whose orders are followed and that the turn in hand concerns. */
   private readonly inTurn = new Set<AccountOrders>();
+  /** Those that a price has touched, or whose questions may have had to wait. */
+  private readonly due = new Shares<AccountStreams>(ACCOUNTS_PER_TURN, (account) => account.flush());
+  private readonly beating = new Shares<Stream>(HEARTBEATS_PER_TURN, (stream) => stream.heartbeat());
   /** A price has moved since streams were last flushed from time to time. */
   private hasPriceMoved = false;
   /** Since when streams are kept that nobody listens to, by topic. */
@@ -129,8 +140,12 @@ export class Streams {
     for (const stream of this.books) stream.flush();
     for (const stream of this.trades.values()) stream.flush();
     for (const stream of this.liquidations.values()) stream.flush();
-    for (const account of this.touched) account.flush();
+    for (const account of this.touched) {
+      this.due.delete(account);
+      account.flush();
+    }
     this.touched.clear();
+    this.due.run();
   }
 
   /** From time to time: what had to wait (a slower pace, a full ring) goes out too. */
@@ -142,11 +157,16 @@ export class Streams {
     // A mark reaches many positions only behind its turn: where balances were read too early, they are read again.
     if (this.hasPriceMoved) for (const { balance } of this.accounts.values()) balance?.touch();
     this.hasPriceMoved = false;
-    for (const { stream } of this.byTopic.values()) stream.flush();
+    for (const { stream, account } of this.byTopic.values()) {
+      if (account === null) stream.flush();
+      else this.due.add(account);
+    }
+    this.due.run();
   }
 
   heartbeat(): void {
-    for (const { stream } of this.byTopic.values()) stream.heartbeat();
+    for (const { stream } of this.byTopic.values()) this.beating.add(stream);
+    this.beating.run();
   }
 
   /** As over REST: it is logged, and concerns those who asked for it. */
@@ -157,7 +177,10 @@ export class Streams {
 
   private forget(topic: string): void {
     this.lingering.delete(topic);
-    this.byTopic.get(topic)?.forget();
+    const open = this.byTopic.get(topic);
+    if (open === undefined) return;
+    open.forget();
+    this.beating.delete(open.stream);
     this.byTopic.delete(topic);
   }
 
@@ -173,7 +196,7 @@ export class Streams {
     this.hasPriceMoved = true;
     for (const account of this.accounts.values()) {
       account.priceMoved(instrumentId);
-      this.touched.add(account);
+      this.due.add(account);
     }
   }
 
@@ -185,7 +208,7 @@ export class Streams {
         const depth = must(request.depth, "depth");
         const stream = new BookStream(topic, market, depth, must(request.updateMs, "updateMs"), publish, now);
         this.books.add(stream);
-        return { stream, forget: () => this.books.delete(stream) };
+        return { stream, account: null, forget: () => this.books.delete(stream) };
       }
       case "trades": {
         const market = this.marketOf(request);
@@ -201,22 +224,24 @@ export class Streams {
       case "ticker": {
         const updateMs = must(request.updateMs, "updateMs");
         const stream = new TickerStream(topic, this.marketOf(request), updateMs, publish, now);
-        return { stream, forget: () => {} };
+        return { stream, account: null, forget: () => {} };
       }
       case "klines": {
         const interval = must(request.interval, "interval");
         const market = this.marketOf(request);
         const onFailure = (thrown: unknown): void => this.failed(stream, thrown);
         const stream = new KlineStream(topic, market, interval, this.history, road, publish, now, onFailure);
-        return { stream, forget: () => {} };
+        return { stream, account: null, forget: () => {} };
       }
       case "orders": {
-        const orders = this.accountOf(accountId).followOrders();
+        const account = this.accountOf(accountId);
+        const orders = account.followOrders();
         const stream = new OrderStream(topic, privateHead(request), request.instrument, orders, publish);
         orders.orderStreams.add(stream);
         orders.startStream(stream);
         return {
           stream,
+          account,
           forget: () => {
             orders.orderStreams.delete(stream);
             this.forgetIdle(accountId);
@@ -224,7 +249,8 @@ export class Streams {
         };
       }
       case "fills": {
-        const orders = this.accountOf(accountId).followOrders();
+        const account = this.accountOf(accountId);
+        const orders = account.followOrders();
         const { instrument } = request;
         const fillsBefore: FillsBefore = (through, limit) => this.fillsBefore(accountId, instrument, through, limit);
         const onFailure = (thrown: unknown): void => this.failed(stream, thrown);
@@ -233,6 +259,7 @@ export class Streams {
         orders.startStream(stream);
         return {
           stream,
+          account,
           forget: () => {
             orders.fillStreams.delete(stream);
             this.forgetIdle(accountId);
@@ -246,6 +273,7 @@ export class Streams {
         account.positions.add(stream);
         return {
           stream,
+          account,
           forget: () => {
             account.positions.delete(stream);
             this.forgetIdle(accountId);
@@ -258,6 +286,7 @@ export class Streams {
         account.balance = stream;
         return {
           stream,
+          account,
           forget: () => {
             account.balance = null;
             this.forgetIdle(accountId);
@@ -273,7 +302,7 @@ export class Streams {
     const { id } = source.instrument;
     const stream = new TradeStream(topic, source, this.publish);
     streams.set(id, stream);
-    return { stream, forget: () => streams.delete(id) };
+    return { stream, account: null, forget: () => streams.delete(id) };
   }
 
   private async fillsBefore(
@@ -284,13 +313,17 @@ export class Streams {
   ): Promise<string[]> {
     const { road, history } = this;
     while (!(await road.historyCaughtUp())) await new Promise((resolve) => setTimeout(resolve, HISTORY_AGAIN_MS));
+    await turnToRead();
     const query = { limit, throughSequence, instrumentId: instrument?.id };
     const fills = history.fillsOf(accountId, query).data.reverse();
     return fills.map((fill) => fillJson(this.market.symbol(idToInstrumentId(fill.tradeId)).instrument, fill));
   }
 
   private forgetIdle(accountId: number): void {
-    if (this.accounts.get(accountId)?.isIdle === true) this.accounts.delete(accountId);
+    const account = this.accounts.get(accountId);
+    if (account?.isIdle !== true) return;
+    this.accounts.delete(accountId);
+    this.due.delete(account);
   }
 
   private marketOf(request: ChannelRequest): SymbolMarket {

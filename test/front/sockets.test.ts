@@ -4,11 +4,13 @@ import { test } from "node:test";
 import { WebSocket } from "ws";
 import { listen } from "../../src/front/server.ts";
 import { OpenSockets, type RawSocket, Socket, type SocketHandlers } from "../../src/front/sockets.ts";
-import { upgrade } from "../e2e/support/raw-socket.ts";
+import { frame, upgrade } from "../e2e/support/raw-socket.ts";
 import { until } from "../e2e/support/wait.ts";
 
 const PINGS_EVERY_MS = 15_000;
 const SILENT_FOR_MS = 45_000;
+/** A binary message; a close frame; one with a code that none may have. */
+const ENDS = [frame(0x82, Buffer.from("x")), frame(0x88, Buffer.from([3, 232])), frame(0x88, Buffer.from([3, 238]))];
 const IDLE: SocketHandlers = {
   admit: () => {},
   open: () => {},
@@ -104,18 +106,53 @@ test("connections past the limit are closed at once, and as many as were closed 
   const hangUp = (): void => {
     for (const socket of open.splice(0)) socket.destroy();
   };
-  for (let i = 0; i < 2; i++) open.push(await upgrade(server.port));
-  for (let i = 0; i < 2; i++) assert.ok(await isServed());
+  open.push(await upgrade(server.port));
+  for (let i = 0; i < 3; i++) assert.ok(await isServed());
   for (let i = 0; i < 3; i++) assert.equal(await isServed(), false);
   hangUp();
-  await until("room for four requests", async () => {
-    const served = [await isServed(), await isServed(), await isServed(), await isServed()];
+  await until("room for as many requests", async () => {
+    const served = [await isServed(), await isServed(), await isServed()];
     hangUp();
     return served.every(Boolean);
   });
-  await until("room for four sockets", async () => {
-    const sockets = await Promise.allSettled(Array.from({ length: 4 }, () => upgrade(server.port)));
-    for (const each of sockets) if (each.status === "fulfilled") each.value.destroy();
-    return sockets.every(({ status }) => status === "fulfilled");
+});
+
+test("whoever was told the end of a WebSocket, or said it, and keeps its side open takes up room", async (t) => {
+  const log = { error: () => {}, warn: () => {} };
+  let ends = 0;
+  const handlers = { ...IDLE, close: () => void ends++ };
+  const server = await listen({
+    ...{ host: "127.0.0.1", port: 0, socketPath: "/v1/ws", sockets: handlers, log, maxConnections: 4 },
+    onCall: () => {},
   });
+  t.after(() => server.close());
+  const open: NetSocket[] = [];
+  t.after(() => {
+    for (const socket of open) socket.destroy();
+  });
+  for (let i = 0; i < 4; i++) {
+    const socket = await upgrade(server.port);
+    open.push(socket);
+    socket.write(ENDS[i % ENDS.length] as Buffer);
+    await until("its end", () => ends === i + 1);
+  }
+  await assert.rejects(upgrade(server.port));
+});
+
+test("it does so until uWebSockets.js has surely closed it", (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const sockets = new OpenSockets(IDLE, { error: () => {}, warn: () => {} });
+  t.after(() => sockets.closeAll());
+  const [left, ended] = [new Socket("127.0.0.1"), new Socket("127.0.0.1")];
+  for (const socket of [left, ended]) {
+    socket.attach({ end: () => sockets.close(socket) } as unknown as RawSocket);
+    sockets.open(socket);
+  }
+  ended.close(1003, "TEXT_ONLY");
+  assert.equal(sockets.count, 2);
+  t.mock.timers.tick(19_999);
+  sockets.close(left);
+  assert.equal(sockets.count, 2);
+  t.mock.timers.tick(1);
+  assert.equal(sockets.count, 1);
 });

@@ -1,0 +1,108 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { AccountCells } from "../../src/core/cells.ts";
+import { Deposited, PositionView, PriceUpdated } from "../../src/core/messages.ts";
+import { LEDGER } from "../../src/core/words.ts";
+import { MarketData } from "../../src/front/market.ts";
+import type { Member } from "../../src/front/stream.ts";
+import { Streams } from "../../src/front/streams.ts";
+import { BTC, nextTurn } from "./scripted-exchange.ts";
+import { make, ScriptedRoad } from "./scripted-road.ts";
+
+const CROWD = 2000;
+const LAST = CROWD;
+
+class Listener implements Member {
+  snapshots = 0;
+  send(): void {
+    this.snapshots++;
+  }
+  sendAll(): void {}
+  expect(): void {}
+  enter(): void {}
+  exit(): void {}
+  fail(): void {}
+}
+
+async function openStreams(onRead: () => void) {
+  const road = Object.assign(new ScriptedRoad(), { cells: AccountCells.allocate(CROWD + 1) });
+  const now = (): number => road.time;
+  const opening = MarketData.open(road, () => ({ minuteCandles: [], trades: [], liquidations: [] }), now);
+  road.describe({});
+  const published: string[] = [];
+  const streams = new Streams({
+    ...{ road, market: await opening, now, log: { error: assert.fail, warn: assert.fail } },
+    history: {
+      candles: () => [],
+      fillsOf: () => {
+        onRead();
+        return { data: [], nextCursor: null };
+      },
+    },
+    publish: (topic) => void published.push(topic),
+  });
+  road.onReleased((turn) => streams.fold(turn));
+  road.onDrained(() => streams.flush());
+  const nothing = { instrument: null, depth: null, updateMs: null, interval: null, resume: null };
+  const member = new Listener();
+  const join = (channel: "positions" | "fills", accountId: number) =>
+    streams.join(member, { ...nothing, channel }, accountId);
+  return { road, streams, published, member, join };
+}
+
+/** The positions of accounts 1 to CROWD, each of whom has one in BTC, are followed. */
+async function openCrowd() {
+  const { road, streams, published, member, join } = await openStreams(assert.fail);
+  for (let accountId = 1; accountId <= CROWD; accountId++) join("positions", accountId);
+  const position = make(PositionView, { sizeLots: 1500, markTicks: 650000, leverage: 10 });
+  while (road.answer(({ actorId }) => (actorId === BTC ? [position] : [])));
+  assert.equal(member.snapshots, CROWD);
+  published.length = 0;
+  return { road, streams, published, member };
+}
+
+test("a price has very many accounts asked about in several turns of the event loop, each once; own news do not wait", async () => {
+  const { road, streams } = await openCrowd();
+  road.turn(BTC, make(PriceUpdated, { markTicks: 650001 }));
+  road.drain();
+  const first = road.asked.length;
+  assert.ok(first > 0 && first < CROWD / 2, `${first} at once`);
+
+  streams.flushAll();
+  assert.equal(road.asked.length, first, "time that passes does not hurry it");
+  road.turn(LEDGER, make(Deposited, { accountId: LAST }));
+  road.drain();
+  assert.deepEqual(
+    road.asked.slice(first).map(({ command }) => (command as { accountId?: number }).accountId),
+    [LAST],
+  );
+  for (let i = 0; i < CROWD; i++) await nextTurn();
+  assert.equal(new Set(road.asked.map(({ command }) => (command as { accountId?: number }).accountId)).size, CROWD);
+  assert.equal(road.asked.length, CROWD);
+});
+
+test("the heartbeats of very many streams go out in several turns of the event loop, but not of those that are forgotten", async () => {
+  const { streams, published, member } = await openCrowd();
+  streams.heartbeat();
+  for (let i = 0; i < CROWD; i++) await nextTurn();
+  assert.equal(published.length, 0, "each has just heard something");
+  streams.heartbeat();
+  const first = published.length;
+  assert.ok(first > 0 && first < CROWD / 2, `${first} at once`);
+  streams.leave(member, `positions/${LAST}/all`, false);
+  for (let i = 0; i < CROWD; i++) await nextTurn();
+  assert.equal(published.length, CROWD - 1);
+  assert.ok(!published.includes(`positions/${LAST}/all`));
+});
+
+test("the fills of very many accounts are read in several turns of the event loop", async () => {
+  let reads = 0;
+  const { road, member, join } = await openStreams(() => reads++);
+  for (let accountId = 1; accountId <= 100; accountId++) join("fills", accountId);
+  while (road.answer(() => []));
+  while (member.snapshots < 100) {
+    const before = reads;
+    await nextTurn();
+    assert.ok(reads - before < 10, `${reads - before} in one turn`);
+  }
+});
