@@ -137,9 +137,10 @@ export class Call {
   reply(status: number, body: string | Uint8Array, contentType = "application/json"): void {
     if (this.done || this.isPutOff) return;
     this.contentType = contentType;
-    if (!isBeingRead(this.readIn) || this.goesAtOnce(status, Buffer.byteLength(body))) return this.send(status, body);
+    const bodyBytes = Buffer.byteLength(body);
+    if (!isBeingRead(this.readIn) || this.goesAtOnce(status, bodyBytes)) return this.send(status, body, bodyBytes);
     this.isPutOff = true;
-    setImmediate(() => this.send(status, body));
+    setImmediate(() => this.send(status, body, bodyBytes));
   }
 
   /**
@@ -162,12 +163,13 @@ export class Call {
     return !this.closing && bodyBytes > 0 && this.method !== "HEAD" && status !== 204;
   }
 
-  private send(status: number, body: string | Uint8Array): void {
+  private send(status: number, body: string | Uint8Array, bodyBytes: number): void {
     if (this.done) return;
     this.finish();
     writing = this;
     writingStatus = status;
     writingBody = body;
+    writingBytes = bodyBytes;
     this.response.cork(writeReply);
   }
 
@@ -195,12 +197,12 @@ export class Call {
   }
 
   /** For writeReply only. */
-  write(status: number, body: string | Uint8Array): void {
+  write(status: number, body: string | Uint8Array, bodyBytes: number): void {
     const { response } = this;
     response.writeStatus(STATUS_LINES[status] ?? `${status} Unknown`);
     // One crossing into native code for all headers.
     response.writeHeader("Content-Type", `${this.contentType}\r\nX-Request-Id: ${this.requestId}${this.headers}`);
-    if (this.hasBody(status, body.length)) return this.writeBody(body, Buffer.byteLength(body));
+    if (this.hasBody(status, bodyBytes)) return this.writeBody(body, bodyBytes);
     if (this.method !== "HEAD" && status !== 204) {
       response.end(body, this.closing);
       return;
@@ -210,7 +212,7 @@ export class Call {
       response.end("", true);
       return;
     }
-    if (status !== 204) response.writeHeader("Content-Length", String(Buffer.byteLength(body)));
+    if (status !== 204) response.writeHeader("Content-Length", String(bodyBytes));
     response.endWithoutBody();
   }
 
@@ -218,9 +220,9 @@ export class Call {
    * What the client does not take at once stays here until it reads. If it asks for more instead, uWebSockets.js closes
    * the connection: whoever does not read costs the memory of one answer.
    */
-  private writeBody(body: string | Uint8Array, totalBytes: number): void {
+  private writeBody(body: string | Uint8Array, bodyBytes: number): void {
     const { response } = this;
-    const [, isWhole] = response.tryEnd(body, totalBytes);
+    const [, isWhole] = response.tryEnd(body, bodyBytes);
     if (isWhole) return;
     if (this.mayLoseHead) {
       response.close();
@@ -231,7 +233,7 @@ export class Call {
     response.onWritable((sentBytes) => {
       let isTaken = false;
       response.cork(() => {
-        [isTaken] = response.tryEnd(bytes.subarray(sentBytes), totalBytes);
+        [isTaken] = response.tryEnd(bytes.subarray(sentBytes), bodyBytes);
       });
       return isTaken;
     });
@@ -247,8 +249,9 @@ export class Call {
 let writing: Call | null = null;
 let writingStatus = 0;
 let writingBody: string | Uint8Array = "";
+let writingBytes = 0;
 function writeReply(): void {
-  writing?.write(writingStatus, writingBody);
+  writing?.write(writingStatus, writingBody, writingBytes);
 }
 
 /** The calls that wait for their answer, oldest first: deadlines without a timer for each. */
