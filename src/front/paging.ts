@@ -1,4 +1,5 @@
 import { BadCursorError, type Page } from "../store/pages.ts";
+import type { Answer } from "./answer.ts";
 import { historyCaughtUp } from "./ask.ts";
 import type { Context } from "./context.ts";
 import { ApiError } from "./errors.ts";
@@ -15,6 +16,12 @@ export const turnToRead = (): Promise<void> =>
     reads.run();
   });
 
+/** The same, for a request. Rejects when nobody waits for its answer any more: those who do would wait for what it reads. */
+export async function turnToAnswer(answer: Pick<Answer, "done">): Promise<void> {
+  await turnToRead();
+  if (answer.done) throw new ApiError("TIMEOUT");
+}
+
 interface ListQuery {
   symbol?: string;
   startTime?: number;
@@ -27,13 +34,14 @@ interface ListQuery {
  */
 export async function readPage<Row>(
   { road, symbols }: Context,
+  answer: Pick<Answer, "done">,
   query: ListQuery,
   read: (instrumentId: number | undefined) => Page<Row>,
 ): Promise<Page<Row>> {
   const instrumentId = query.symbol === undefined ? undefined : symbols.named(query.symbol).id;
   checkTimes(query);
   await historyCaughtUp(road);
-  await turnToRead();
+  await turnToAnswer(answer);
   try {
     return read(instrumentId);
   } catch (thrown) {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Context } from "../../src/front/context.ts";
+import type { ApiError } from "../../src/front/errors.ts";
 import { readPage } from "../../src/front/paging.ts";
 import { nextTurn } from "./scripted-exchange.ts";
 import { ScriptedRoad } from "./scripted-road.ts";
@@ -9,7 +10,7 @@ test("very many who read a page of the history at once do so in several turns of
   const context = { road: new ScriptedRoad() } as unknown as Context;
   let read = 0;
   const readOne = () =>
-    readPage(context, {}, () => {
+    readPage(context, { done: false }, {}, () => {
       read++;
       return { data: [], nextCursor: null };
     });
@@ -21,4 +22,23 @@ test("very many who read a page of the history at once do so in several turns of
     assert.ok(turns < 1000, "they get on");
   }
   assert.equal((await pages).length, 100);
+});
+
+test("a page is not read for who has gone, or has been told that it took too long", async () => {
+  const context = { road: new ScriptedRoad() } as unknown as Context;
+  const read: number[] = [];
+  const answers = Array.from({ length: 10 }, () => ({ done: false }));
+  const pages = answers.map((answer, i) =>
+    readPage(context, answer, {}, () => {
+      read.push(i);
+      return { data: [], nextCursor: null };
+    }),
+  );
+  for (const i of [3, 4, 8]) (answers[i] as { done: boolean }).done = true;
+  const results = await Promise.allSettled(pages);
+  assert.deepEqual(read, [0, 1, 2, 5, 6, 7, 9]);
+  for (const i of [3, 4, 8]) {
+    const result = results[i] as PromiseRejectedResult;
+    assert.equal((result.reason as ApiError).code, "TIMEOUT");
+  }
 });

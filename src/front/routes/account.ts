@@ -95,7 +95,7 @@ export function accountRoutes(context: Context): Route[] {
       replies: { 200: FillList },
       errors: ["UNKNOWN_SYMBOL"],
       async handle({ call, principal, query }) {
-        const page = await readPage(context, query, (instrumentId) =>
+        const page = await readPage(context, call, query, (instrumentId) =>
           history.fillsOf(principal.accountId, { ...query, instrumentId, limit: query.limit ?? DEFAULT_LIMIT }),
         );
         const rows = page.data.map((fill) => {
@@ -121,7 +121,7 @@ function transfersRoute(context: Context, path: string, kind: TransferKind, summ
     query: TransfersQuery,
     replies: { 200: TransferList },
     async handle({ call, principal, query }) {
-      const page = await readPage(context, query, () =>
+      const page = await readPage(context, call, query, () =>
         context.history.transfersOf(principal.accountId, kind, { ...query, limit: query.limit ?? DEFAULT_LIMIT }),
       );
       const rows = page.data.map((transfer) => transferJson(transfer));

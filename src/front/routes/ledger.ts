@@ -19,7 +19,7 @@ export function ledgerRoute(context: Context): Route {
     replies: { 200: LedgerList },
     errors: ["UNKNOWN_SYMBOL"],
     async handle({ call, principal, query }) {
-      const page = await readPage(context, query, (instrumentId) =>
+      const page = await readPage(context, call, query, (instrumentId) =>
         history.ledgerOf(principal.accountId, { ...query, instrumentId, limit: query.limit ?? DEFAULT_LIMIT }),
       );
       const rows = page.data.map((entry) => {

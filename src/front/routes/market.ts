@@ -18,7 +18,7 @@ import { historyCaughtUp } from "../ask.ts";
 import type { Context } from "../context.ts";
 import { klineJson, readKlines } from "../klines.ts";
 import { publicTradeJson } from "../market-json.ts";
-import { badCursor, checkTimes, turnToRead } from "../paging.ts";
+import { badCursor, checkTimes, turnToAnswer } from "../paging.ts";
 import { type Route, route } from "../router.ts";
 import { listJson } from "../views.ts";
 
@@ -84,7 +84,7 @@ export function marketRoutes(context: Context): Route[] {
         // First: what is released while the history catches up may be a part of it only.
         const time = road.releasedTime(instrument.id);
         await historyCaughtUp(road);
-        await turnToRead();
+        await turnToAnswer(call);
         const page = readKlines(history, instrument.id, { interval, limit, startTime, endTime }, time);
         const rows = page.candles.map((candle) => klineJson(instrument, interval, candle, time));
         call.reply(200, listJson(rows, page.nextOpenTime === null ? null : String(page.nextOpenTime)));

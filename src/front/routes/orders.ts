@@ -171,7 +171,7 @@ export function orderRoutes(context: Context): Route[] {
       replies: { 200: OrderList },
       errors: ["UNKNOWN_SYMBOL"],
       async handle({ call, principal, query }) {
-        const page = await readPage(context, query, (instrumentId) =>
+        const page = await readPage(context, call, query, (instrumentId) =>
           history.ordersOf(principal.accountId, { ...query, instrumentId, limit: query.limit ?? DEFAULT_LIMIT }),
         );
         const rows = page.data.map((order) => orderRecordJson(instrumentOf(context, order.orderId), order));

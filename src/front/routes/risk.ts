@@ -35,7 +35,7 @@ export function riskRoutes(context: Context): Route[] {
       errors: ["UNKNOWN_SYMBOL"],
       async handle({ call, query }) {
         const instrument = symbols.named(query.symbol);
-        const page = await readPage(context, query, () =>
+        const page = await readPage(context, call, query, () =>
           history.fundingRatesOf(instrument.id, { ...query, limit: query.limit ?? DEFAULT_LIMIT }),
         );
         const rows = page.data.map((rate) => fundingJson(instrument, rate));
@@ -51,7 +51,7 @@ export function riskRoutes(context: Context): Route[] {
       replies: { 200: FundingPaymentList },
       errors: ["UNKNOWN_SYMBOL"],
       async handle({ call, principal, query }) {
-        const page = await readPage(context, query, (instrumentId) =>
+        const page = await readPage(context, call, query, (instrumentId) =>
           history.fundingOf(principal.accountId, { ...query, instrumentId, limit: query.limit ?? DEFAULT_LIMIT }),
         );
         const rows = page.data.map((entry) => fundingPaymentJson(instrumentOf(entry.payment.instrumentId), entry));
@@ -67,7 +67,7 @@ export function riskRoutes(context: Context): Route[] {
       replies: { 200: Insurance },
       errors: ["UNKNOWN_SYMBOL"],
       async handle({ call, query }) {
-        const page = await readPage(context, query, (instrumentId) =>
+        const page = await readPage(context, call, query, (instrumentId) =>
           history.fundMovements({ ...query, instrumentId, limit: query.limit ?? DEFAULT_LIMIT }),
         );
         const rows = page.data.map((movement) => {
