@@ -252,7 +252,11 @@ export class Streams {
         const account = this.accountOf(accountId);
         const orders = account.followOrders();
         const { instrument } = request;
-        const fillsBefore: FillsBefore = (through, limit) => this.fillsBefore(accountId, instrument, through, limit);
+        const fillsBefore: FillsBefore = async (through, limit) => {
+          await this.turnToRead();
+          // Forgotten: whoever comes again gets another stream.
+          return stream.isEmpty ? [] : this.fillsBefore(accountId, instrument, through, limit);
+        };
         const onFailure = (thrown: unknown): void => this.failed(stream, thrown);
         const stream = new FillStream(topic, privateHead(request), instrument, orders, fillsBefore, publish, onFailure);
         orders.fillStreams.add(stream);
@@ -305,17 +309,20 @@ export class Streams {
     return { stream, account: null, forget: () => streams.delete(id) };
   }
 
-  private async fillsBefore(
+  /** The history holds what has been released, and others have had their turn. */
+  private async turnToRead(): Promise<void> {
+    while (!(await this.road.historyCaughtUp())) await new Promise((resolve) => setTimeout(resolve, HISTORY_AGAIN_MS));
+    await turnToRead();
+  }
+
+  private fillsBefore(
     accountId: number,
     instrument: Instrument | null,
     throughSequence: number,
     limit: number,
-  ): Promise<string[]> {
-    const { road, history } = this;
-    while (!(await road.historyCaughtUp())) await new Promise((resolve) => setTimeout(resolve, HISTORY_AGAIN_MS));
-    await turnToRead();
+  ): string[] {
     const query = { limit, throughSequence, instrumentId: instrument?.id };
-    const fills = history.fillsOf(accountId, query).data.reverse();
+    const fills = this.history.fillsOf(accountId, query).data.reverse();
     return fills.map((fill) => fillJson(this.market.symbol(idToInstrumentId(fill.tradeId)).instrument, fill));
   }
 

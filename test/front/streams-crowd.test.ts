@@ -106,3 +106,15 @@ test("the fills of very many accounts are read in several turns of the event loo
     assert.ok(reads - before < 10, `${reads - before} in one turn`);
   }
 });
+
+test("the fills of those who have left before their turn are not read", async () => {
+  let reads = 0;
+  const { road, streams, member, join } = await openStreams(() => reads++);
+  for (let accountId = 1; accountId <= 100; accountId++) join("fills", accountId);
+  while (road.answer(() => []));
+  for (let accountId = 11; accountId <= 100; accountId++) streams.leave(member, `fills/${accountId}/all`, false);
+  join("fills", 100);
+  while (road.answer(() => []));
+  while (member.snapshots < 11) await nextTurn();
+  assert.equal(reads, 11);
+});
