@@ -3,9 +3,9 @@ import type { ErrorBody } from "./types.ts";
 export type { ErrorBody } from "./types.ts";
 
 /**
- * A request that the exchange refused: nothing was done. With the code NOT_PERPD something else has answered in its place,
- * with what would be success: whether the exchange has seen the request is not known. Nor is it with DISCONNECTED, of what
- * was on its way when a stream lost its connection; see Stream.
+ * A request that the exchange refused: nothing was done. What came of it is not known with the codes TIMEOUT and INTERNAL,
+ * with NOT_PERPD, where something else has answered in its place with what would be success, and with DISCONNECTED, of
+ * what was on its way when a stream lost its connection; see Stream.
  */
 export class PerpdError extends Error {
   override name = "PerpdError";

@@ -22,6 +22,9 @@ export interface Repeatable {
   isRepeatable: boolean;
 }
 
+/** The exchange takes no signature that is more than a second ahead of its clock, which need not be this one. */
+const MAX_LEAD_MS = 500;
+
 /** Sends requests, again where that does no harm, signs them with what it knows, and turns refusals into PerpdError. */
 export class Requests {
   token: string | undefined;
@@ -102,9 +105,10 @@ export class Requests {
     return this.token === undefined ? {} : { Authorization: `Bearer ${this.token}` };
   }
 
-  /** Now, but never twice the same: two orders that are alike must not have the same signature. */
+  /** Now, and not twice the same as far as can be: of two orders with the same signature the second is refused. */
   private timestamp(): number {
-    this.lastTimestamp = Math.max(Date.now(), this.lastTimestamp + 1);
+    const now = Date.now();
+    this.lastTimestamp = Math.min(Math.max(now, this.lastTimestamp + 1), now + MAX_LEAD_MS);
     return this.lastTimestamp;
   }
 

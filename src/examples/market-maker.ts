@@ -26,6 +26,8 @@ async function quote(): Promise<void> {
   const order = { action: "PLACE", type: "LIMIT", quantity, postOnly: true } as const;
   const quotes = [{ ...order, side: "BUY", price: bid } as const, { ...order, side: "SELL", price: ask } as const];
   const cancels = resting.map((orderId) => ({ action: "CANCEL", orderId }) as const);
+  if (quoted === "") await stream.cancelOrders({ symbol });
+  quoted = "";
   const { data } = await stream.batch({ symbol, items: [...cancels, ...quotes] });
   // Refused: what has been filled cannot be canceled, and a quote that the market has moved through would trade.
   resting = data.flatMap(({ status, order: placed }) => (status === 201 && placed ? [placed.orderId] : []));
@@ -37,7 +39,7 @@ const channels = [{ channel: "ticker", symbol, updateMs: 100 } as const, { chann
 const handlers: StreamHandlers = {
   onMessage(message) {
     if (message.channel === "ticker") mark = Number(message.data.markPrice);
-    // It begins a connection, and holds what is open only; the quotes of the one before have been taken back.
+    // It begins a connection, and holds what is open only. Quotes of the last may rest: a killed exchange cancels none.
     if (message.channel === "positions" && message.type === "SNAPSHOT") [position, quoted] = [0, ""];
     if (message.channel === "positions")
       for (const { side, size } of message.data) position = side === "SHORT" ? -Number(size) : Number(size);
@@ -46,10 +48,8 @@ const handlers: StreamHandlers = {
   onError: ({ message }) => fail(message),
 };
 const stream = client.stream(channels, handlers, { cancelOnDisconnect: true });
-
 process.once("SIGINT", async () => {
-  await work;
-  await stream.cancelOrders({ symbol });
+  await work.then(() => stream.cancelOrders({ symbol }));
   stream.close();
 });
 

@@ -92,11 +92,7 @@ export class Channels implements SocketHandlers {
   /** Time passes: slower streams, heartbeats, credentials that expire, clients that fall behind. */
   tick(): void {
     const now = this.now();
-    for (const connection of this.connections.values()) {
-      const { socket, identity } = connection;
-      if (identity !== null && hasExpired(identity, now)) socket.close(CLOSE_CREDENTIAL_ENDED, EXPIRED);
-      else connection.look();
-    }
+    for (const connection of this.connections.values()) if (!this.hasEnded(connection, now)) connection.look();
     this.streams.flushAll();
     if (now - this.heartbeatAt < HEARTBEAT_MS) return;
     this.heartbeatAt = now;
@@ -131,7 +127,7 @@ export class Channels implements SocketHandlers {
 
   message(socket: Socket, bytes: Uint8Array): void {
     const connection = this.connections.get(socket);
-    if (connection === undefined) return;
+    if (connection === undefined || this.hasEnded(connection, this.now())) return;
     let id: RequestId = null;
     try {
       if (!connection.countMessage(this.now())) throw new ApiError("RATE_LIMITED", { details: FLOOD });
@@ -274,6 +270,13 @@ export class Channels implements SocketHandlers {
       }
     }
     this.streams.fold(turn);
+  }
+
+  /** Whether the time of its credential is over: then it is closed, whoever notices first. */
+  private hasEnded({ socket, identity }: Connection, now: TimeMs): boolean {
+    if (identity === null || !hasExpired(identity, now)) return false;
+    socket.close(CLOSE_CREDENTIAL_ENDED, EXPIRED);
+    return true;
   }
 
   private endCredential(credential: string, reason: string, now: TimeMs): void {

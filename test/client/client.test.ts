@@ -6,6 +6,7 @@ import { after, before, beforeEach, test } from "node:test";
 import { PerpdClient } from "../../src/client/client.ts";
 import { PerpdError } from "../../src/client/error.ts";
 import { isOrderReference } from "../../src/client/paths.ts";
+import { Requests } from "../../src/client/requests.ts";
 import { OrderReference } from "../../src/wire/schema/scalars.ts";
 
 interface Seen {
@@ -192,6 +193,14 @@ test("an API key signs timestamp, method, path with query, and body", async () =
     assert.equal(headers["x-signature"], sign(`${timestamp}${method}${target}${body}`));
     assert.equal(headers.authorization, undefined);
   }
+});
+
+test("however many requests are signed at once, none is signed for a time that the exchange would not take yet", () => {
+  const requests = new Requests({ baseUrl, apiKey: "K", secret: "S" });
+  const timestamps = Array.from({ length: 3000 }, () => Number(requests.socketCredentials()?.timestamp));
+  assert.ok(Math.max(...timestamps) < Date.now() + 1000);
+  const first = timestamps.slice(0, 100);
+  assert.equal(new Set(first).size, first.length);
 });
 
 test("a refusal is a PerpdError with all that the exchange said", async () => {

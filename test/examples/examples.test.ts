@@ -6,7 +6,7 @@ import { after, before, type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import type { Order } from "../../src/client/types.ts";
 import { startServer, type TestServer } from "../e2e/support/server.ts";
-import { Operator, openTrader, type Trader } from "../e2e/support/trader.ts";
+import { Operator, openTrader, Trader } from "../e2e/support/trader.ts";
 import { until } from "../e2e/support/wait.ts";
 import { Line } from "./line.ts";
 
@@ -34,6 +34,11 @@ interface Key {
   secret: string;
 }
 
+const bothOf = async (maker: Trader): Promise<Order[] | false> => {
+  const { data } = await maker.openOrders();
+  return data.length === 2 && data.every((order) => order.filledQuantity === "0") && data;
+};
+
 async function environmentOf(trader: Trader): Promise<Record<string, string>> {
   const key = await trader.call<Key>(201, "POST", "/auth/keys", { label: "example", permissions: ["READ", "TRADE"] });
   return {
@@ -48,7 +53,7 @@ async function environmentOf(trader: Trader): Promise<Record<string, string>> {
 async function quotes(t: TestContext, program: string, ...args: string[]): Promise<void> {
   const maker = await openTrader(server);
   await operator.setIndex("BTC-PERP", "65000");
-  const line = new Line(server.port);
+  const line = new Line(() => server.port);
   t.after(() => line.close());
   const child = spawn(process.execPath, [path(program), ...args], {
     // The path of the API may be left out.
@@ -60,13 +65,9 @@ async function quotes(t: TestContext, program: string, ...args: string[]): Promi
   for (const output of [child.stdout, child.stderr]) output.setEncoding("utf8").on("data", (text) => (said += text));
   const ended = once(child, "close");
 
-  const both = (): Promise<Order[] | false> =>
-    maker
-      .openOrders()
-      .then(({ data }) => data.length === 2 && data.every((order) => order.filledQuantity === "0") && data);
   const bothNew = async (old: readonly Order[]): Promise<Order[]> =>
     until("new quotes", async () => {
-      const orders = await both();
+      const orders = await bothOf(maker);
       return orders !== false && orders.every(({ orderId }) => old.every((each) => each.orderId !== orderId)) && orders;
     }).catch((error: Error) => assert.fail(`${error.message}: ${said}`));
   const first = await bothNew([]);
@@ -99,6 +100,37 @@ test("the market maker with the TypeScript client", (t) =>
   quotes(t, "dist/src/examples/market-maker.js", "BTC-PERP", "0.01"));
 
 test("the market maker with ccxt", (t) => quotes(t, "dist/src/examples/ccxt-market-maker.js", "BTC/USDC:USDC", "0.01"));
+
+/** Runs a market maker on an exchange that is killed while an order rests of which it does not know. */
+async function startsAnew(t: TestContext, program: string, ...args: string[]): Promise<void> {
+  const mortal = await startServer();
+  t.after(() => mortal.dispose());
+  await new Operator(mortal).setIndex("BTC-PERP", "65000");
+  const maker = await openTrader(mortal);
+  const line = new Line(() => mortal.port);
+  t.after(() => line.close());
+  const child = spawn(process.execPath, [path(program), ...args], {
+    env: { ...(await environmentOf(maker)), PERPD_URL: await line.open() },
+    stdio: "ignore",
+  });
+  t.after(() => child.kill("SIGKILL"));
+  const ended = once(child, "close");
+  const first = await until("quotes", () => bothOf(maker));
+  // Like a quote whose answer was lost.
+  const { orderId } = await maker.buy("0.01", "64000");
+  await mortal.kill();
+  await mortal.start();
+  const again = new Trader(mortal.url, maker.token ?? "", maker.accountId, maker.address, maker.privateKey);
+  const old = [...first.map((order) => order.orderId), orderId];
+  const isNew = (order: Order): boolean => !old.includes(order.orderId);
+  await until("new quotes alone", async () => ((await bothOf(again)) || []).filter(isNew).length === 2);
+  child.kill("SIGINT");
+  assert.deepEqual(await ended, [0, null]);
+  assert.deepEqual((await again.openOrders()).data, []);
+}
+
+test("the market maker with the TypeScript client takes back quotes that a killed exchange has not told it of", (t) =>
+  startsAnew(t, "dist/src/examples/market-maker.js", "BTC-PERP", "0.01"));
 
 test("a market maker that is refused, or knows no token, says so in a line and fails", async () => {
   const cases: [env: Record<string, string>, args: string[], said: RegExp][] = [

@@ -1,19 +1,19 @@
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
-/** A line to a port of this machine, on a port of its own, that can be cut and mended. */
+/** A line to a port of this machine, on a port of its own, that can be cut and mended. `port` is asked for each connection. */
 export class Line {
   private readonly sockets = new Set<Socket>();
   private readonly server;
   private isCut = false;
 
-  constructor(port: number) {
+  constructor(port: () => number) {
     this.server = createServer((near) => {
       if (this.isCut) {
         near.destroy();
         return;
       }
-      const far = connect(port, "127.0.0.1");
+      const far = connect(port(), "127.0.0.1");
       for (const socket of [near, far]) {
         this.sockets.add(socket);
         // What is cut has nothing to say of it.

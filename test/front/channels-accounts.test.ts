@@ -85,6 +85,19 @@ test("a credential that ends takes its sockets with it, and no others", async ()
   assert.equal(nobody.closedWith, null);
 });
 
+test("a credential that has expired trades no more, however late that is noticed", async () => {
+  const { road, connect, trades } = await open();
+  const brief = connect();
+  brief.say({ op: "auth", token: "alice-brief" });
+  road.time += 999;
+  brief.say({ op: "order.cancelAll", id: 1, params: {} });
+  assert.equal(trades.length, 1);
+  road.time += 1;
+  brief.say({ op: "order.cancelAll", id: 2, params: {} });
+  assert.deepEqual(brief.closedWith, { code: 4401, reason: "CREDENTIAL_EXPIRED" });
+  assert.equal(trades.length, 1);
+});
+
 test("a session that expires is not said to be logged out when the ledger sees it first", async () => {
   const { road, connect } = await open();
   const brief = connect();

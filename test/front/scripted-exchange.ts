@@ -51,7 +51,7 @@ const authenticate: Authenticate = (credentials) => {
     case "alice-blind":
       return identity(ALICE, "hash-of-alice-blind", ["TRADE"]);
     case "alice-brief":
-      return identity(ALICE, "hash-of-alice-brief", ["READ"], START + 1000);
+      return identity(ALICE, "hash-of-alice-brief", ["READ", "TRADE"], START + 1000);
     default:
       return { code: "INVALID_TOKEN", message: "no" };
   }

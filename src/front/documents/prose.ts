@@ -14,9 +14,10 @@ export const TAGS: Readonly<Record<string, string>> = {
   exchange: "The exchange itself, and its documents.",
 };
 
-export const CONVENTIONS = `Decimals are strings: digits with at most one point, no sign, no exponent. Times are integer
-milliseconds since the epoch, ids are strings. Unknown fields in what you send are refused; to what is answered, fields may
-be added: ignore those that you do not know. A reply means that what it says is on disk, and a read that follows it sees it.`;
+export const CONVENTIONS = `Decimals are strings: digits with at most one point, no exponent, and a minus only where an
+amount may be negative. Times are integer milliseconds since the epoch, ids are strings. Unknown fields in what you send are
+refused; to what is answered, fields may be added: ignore those that you do not know. A reply means that what it says is on
+disk, and a read that follows it sees it.`;
 
 export const REST_INTRODUCTION = `${CONVENTIONS}
 

@@ -78,7 +78,8 @@ const AllowedSymbols = Type.Array(SymbolName, {
 const MaxLeverage = Type.Integer({
   minimum: 1,
   maximum: 1000,
-  description: "The key sets no higher leverage, and places no order where the leverage is higher.",
+  description:
+    "The key sets no higher leverage, and places no order where the leverage is higher, other than reduce-only ones.",
   examples: [5],
 });
 const MAX_ORDER =
