@@ -51,7 +51,7 @@ export function refuseWhileHalted(state: SymbolState, turn: Turn, reducesOnly: b
 
 /** Liquidations trade: not where orders may not, and not at a price that nobody vouches for any more. */
 export const mayLiquidate = (state: SymbolState, time: TimeMs): boolean =>
-  state.markTicks !== 0 && state.haltMode < MODE_CANCEL_ONLY && !state.isIndexOld(time) && !state.hasOverdue(time);
+  state.markTicks !== 0 && state.haltMode < MODE_CANCEL_ONLY && !state.isIndexOld(time);
 
 const halted = blank(TradingHalted);
 const statusView = blank(StatusView);

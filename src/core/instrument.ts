@@ -141,7 +141,7 @@ export function compileInstrument(config: InstrumentConfig): Instrument {
     takerFeePpm: boundedPpm(config.takerFeeRate, MAX_FEE_PPM, `${name}.takerFeeRate`),
     liquidationFeePpm: boundedPpm(config.liquidationFeeRate, MAX_FEE_PPM, `${name}.liquidationFeeRate`),
     fundingIntervalMs: config.fundingIntervalHours * 3_600_000,
-    fundingCapPpb: boundedPpm(config.fundingRateCap, MAX_FUNDING_PPM, `${name}.fundingRateCap`) * 1000,
+    fundingCapPpb: 0,
     impactNotionalQuanta: IMPACT_MARGIN_QUANTA * riskTiers[0].maxLeverage,
     priceBandPpm: configPpm(config.priceBand, `${name}.priceBand`),
     markLimitPpm: markLimit(riskTiers[0]),
@@ -155,6 +155,7 @@ export function compileInstrument(config: InstrumentConfig): Instrument {
     riskTiers,
   };
   instrument.nearPpm = nearLimit(instrument);
+  instrument.fundingCapPpb = fundingCap(instrument) * 1000;
   if (instrument.minQuantityLots < 1) throw new Error(`${name}.minQuantity: at least one step`);
   if (instrument.maxPriceTicks < 1) throw new Error(`${name}.maxPrice: at least one tick`);
   if (instrument.maxPriceTicks > MOST_PRICE_TICKS)
@@ -237,6 +238,16 @@ const nearLimit = ({ riskTiers, makerFeePpm }: Instrument): RatePpm =>
       Math.min(least, Math.floor((initialMarginPpm - maintenanceMarginPpm) / 2) - makerFeePpm),
     riskTiers[0].maintenanceMarginPpm,
   );
+
+/**
+ * The most that one interval may cost. Premiums, which are within the mark's limit, are rates of eight hours: a longer
+ * interval would multiply them, and what falls due at one instant would be more than an account has that nobody looks at yet
+ * (Binance caps an interval at three quarters of the maintenance margin).
+ */
+function fundingCap({ config, markLimitPpm }: Instrument): RatePpm {
+  const ownPpm = boundedPpm(config.fundingRateCap, MAX_FUNDING_PPM, `${config.symbol}.fundingRateCap`);
+  return config.fundingIntervalHours > 8 ? Math.min(ownPpm, markLimitPpm) : ownPpm;
+}
 
 function compileTiers(config: InstrumentConfig): RiskTier[] {
   const tiers: RiskTier[] = [];

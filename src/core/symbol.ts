@@ -333,9 +333,12 @@ export class SymbolActor implements Actor {
   /** A share of the look that is under way. Returns whether more is left. */
   private liquidate(turn: Turn): boolean {
     const { state } = this;
-    if (mayLiquidate(state, turn.time)) return this.liquidations.proceed(state, turn);
-    this.liquidations.abandon();
-    return false;
+    if (!mayLiquidate(state, turn.time)) {
+      this.liquidations.abandon();
+      return false;
+    }
+    // It waits for orders that should be gone, and is not forgotten: or whoever has enough of them end is liquidated late.
+    return state.hasOverdue(turn.time) || this.liquidations.proceed(state, turn);
   }
 
   private readClientIds(from: number, turn: Turn): void {

@@ -11,10 +11,13 @@ import {
   OrderView,
   PlaceExtended,
   PlaceOrder,
+  PositionTransferred,
   ReadOrders,
   Refused,
   type SessionView,
   SetIndexPrice,
+  SetLeverage,
+  SetMarginMode,
   Tick,
 } from "../../src/core/messages.ts";
 import type { Message, MessageOf } from "../../src/core/shape.ts";
@@ -22,6 +25,8 @@ import { QUANTA_PER_USDC } from "../../src/core/units.ts";
 import {
   BUY,
   GTD,
+  INSURANCE_ACCOUNT,
+  ISOLATED,
   LEDGER,
   LIMIT,
   REASON_CANCEL_AFTER,
@@ -200,3 +205,24 @@ test("more orders than fit into a turn expire over several, and nothing trades u
 });
 
 const closedIn = ({ events }: Said): number => events.filter(({ type }) => type === OrderClosed.code).length;
+
+test("whoever has more orders end at each tick than fit into a turn is liquidated no later for it", () => {
+  const { exchange, plain, makers } = crowd({ timeInForce: GTD, goodTillDate: START + 1000 }, () => {});
+  const [alice, bob] = makers;
+  for (const accountId of [alice, bob]) exchange.do(plain.id, make(CancelAll, { accountId, side: -1 }));
+  exchange.do(plain.id, make(SetMarginMode, { accountId: alice, marginMode: ISOLATED }));
+  exchange.do(plain.id, make(SetLeverage, { accountId: alice, leverage: 50 }));
+  const order = { orderType: LIMIT, priceTicks: 101, quantityLots: 10 };
+  exchange.do(plain.id, make(PlaceOrder, { ...order, accountId: bob, side: SELL }));
+  exchange.do(plain.id, make(PlaceOrder, { ...order, accountId: alice, side: BUY }));
+  exchange.do(plain.id, make(SetIndexPrice, { indexTicks: 98 }));
+  exchange.time += 1000;
+  const { events } = exchange.carryOut(plain.id, make(Tick));
+  const takenOver = events.filter(({ type }) => type === PositionTransferred.code) as MessageOf<
+    typeof PositionTransferred
+  >[];
+  assert.deepEqual(
+    takenOver.map(({ accountId, counterpartyId, quantityLots }) => [accountId, counterpartyId, quantityLots]),
+    [[alice, INSURANCE_ACCOUNT, 10]],
+  );
+});

@@ -1,23 +1,31 @@
 import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
 import {
+  Deposit,
   FundingPaid,
   FundingSettled,
+  OpenSession,
+  PlaceOrder,
   PrepareWithdrawal,
   PriceUpdated,
+  type SessionView,
   SetIndexPrice,
+  SetLeverage,
   Tick,
   Traded,
 } from "../../src/core/messages.ts";
 import type { Message, MessageOf } from "../../src/core/shape.ts";
 import type { SymbolActor } from "../../src/core/symbol.ts";
-import { INSURANCE_ACCOUNT } from "../../src/core/words.ts";
+import { QUANTA_PER_USDC } from "../../src/core/units.ts";
+import { INSURANCE_ACCOUNT, LEDGER } from "../../src/core/words.ts";
 import { Exchange, make, START } from "./support/exchange.ts";
 import { instrument, PLAIN } from "./support/instruments.ts";
 import { compareWithReplay } from "./support/margin-run.ts";
 import { BUY, HOUR_MS, SELL, Universe } from "./support/universe.ts";
 
 const MARK = 650_000;
+/** 1 tick is 0.01 %, and 500 lots are worth 50,000. */
+const FINE = { ...PLAIN, tickSize: "0.01", maxPrice: "1000", fundingIntervalHours: 24 };
 const MINUTE_MS = 60_000;
 
 let universe: Universe;
@@ -197,4 +205,32 @@ test("intervals that are configured longer in the middle of one cost nobody what
     assert.equal(settled?.ratePpb, ofHours(settledHours));
     assert.equal(longer.audit(PLAIN.id).faults.length, 0);
   }
+});
+
+test("nobody fails by the end of one long interval who has their maintenance margin, however the book was quoted", () => {
+  const [exchange, plain] = [new Exchange([instrument(FINE)]), FINE.id];
+  const open = (name: string, usdc: number): number => {
+    const session = make(OpenSession, { address: name, tokenHash: name, expiresAt: 2 ** 50 });
+    const { accountId } = exchange.ask(LEDGER, session) as MessageOf<typeof SessionView>;
+    exchange.ask(LEDGER, make(Deposit, { accountId, amountQuanta: usdc * QUANTA_PER_USDC }));
+    exchange.do(plain, make(SetLeverage, { accountId, leverage: 50 }));
+    return accountId;
+  };
+  const [alice, quoter] = [open("alice", 1300), open("quoter", 1e6)];
+  const order = (accountId: number, side: number, priceTicks: number, quantityLots: number): void =>
+    void exchange.do(plain, make(PlaceOrder, { accountId, side, priceTicks, quantityLots }));
+  const price = (indexTicks: number): void => void exchange.carryOut(plain, make(SetIndexPrice, { indexTicks }));
+  price(10_000);
+  // One who is alone in the book bids and asks 2 % above the index, beyond what counts.
+  order(quoter, SELL, 10_000, 500);
+  order(alice, BUY, 10_000, 500);
+  order(quoter, BUY, 10_190, 500);
+  order(quoter, SELL, 10_210, 500);
+  for (let ticks = 10_000; exchange.cells.equity(alice) > 1.02 * exchange.cells.maintenance(alice); ticks--)
+    price(ticks);
+  assert.ok(exchange.cells.equity(alice) > exchange.cells.maintenance(alice));
+  exchange.time = Math.ceil(exchange.time / (24 * HOUR_MS)) * 24 * HOUR_MS;
+  const events = exchange.do(plain, make(Tick)).events;
+  assert.equal(paidIn(events).length, 2);
+  assert.ok(exchange.cells.equity(alice) > exchange.cells.maintenance(alice) * 0.45, `${exchange.cells.equity(alice)}`);
 });

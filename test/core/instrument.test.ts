@@ -75,6 +75,13 @@ test("each setting that cannot hold is refused by its name", () => {
     assert.throws(() => instrument(PLAIN, changes), message, JSON.stringify(changes));
 });
 
+test("an interval of more than eight hours costs no more than the mark may be away from the index", () => {
+  const capOf = (fundingIntervalHours: number, fundingRateCap: string) =>
+    instrument(PLAIN, { fundingIntervalHours, fundingRateCap }).fundingCapPpb;
+  // Half of the least maintenance margin, 1 %.
+  assert.deepEqual([capOf(8, "0.01"), capOf(9, "0.01"), capOf(24, "0.004")], [10_000_000, 5_000_000, 4_000_000]);
+});
+
 test("what just holds is taken", () => {
   const most = { makerFeeRate: "0.1", takerFeeRate: "0.1", liquidationFeeRate: "0.1", fundingRateCap: "1" };
   const { makerFeePpm, takerFeePpm, liquidationFeePpm, fundingCapPpb } = instrument(PLAIN, most);
