@@ -4,6 +4,7 @@ import { DueOrders } from "./due-orders.ts";
 import { type Instrument, requireBelowMaxPrice } from "./instrument.ts";
 import { type OrderTerms, OrderTermsTable, WITH_POSITION, waitsForRise } from "./order-terms.ts";
 import { Orders } from "./orders.ts";
+import { OrdersByRow } from "./orders-by-row.ts";
 import type { Positions } from "./positions.ts";
 import * as tables from "./tables.ts";
 import { TrailingOrders } from "./trailing.ts";
@@ -28,6 +29,10 @@ export class OpenOrders {
   readonly due = new DueOrders();
   /** Orders with a goodTillDate, by serial. */
   readonly expiries = new Deadlines();
+  /** Reduce-only orders in the book. */
+  readonly reducing = new OrdersByRow();
+  /** Orders that wait and end with their position. */
+  readonly closing = new OrdersByRow();
   reduceOnlyResting = 0;
   /** Orders that wait for a price. */
   waitingCount = 0;
@@ -63,6 +68,7 @@ export class OpenOrders {
     n[at + OPEN_ORDERS]++;
     if (this.isReduceOnly(slot)) {
       n[at + REDUCE_ONLY_ORDERS]++;
+      this.reducing.add(at, slot);
       this.reduceOnlyResting++;
     } else this.addToSums(slot, orders.remainingLots(slot));
   }
@@ -77,6 +83,7 @@ export class OpenOrders {
     n[at + OPEN_ORDERS]--;
     if (this.isReduceOnly(slot)) {
       n[at + REDUCE_ONLY_ORDERS]--;
+      this.reducing.delete(at, slot);
       this.reduceOnlyResting--;
     } else this.addToSums(slot, -orders.remainingLots(slot));
     orders.setResting(slot, false);
@@ -217,7 +224,10 @@ export class OpenOrders {
     const at = this.orders.row(slot);
     this.waitingCount += by;
     n[at + WAITING_ORDERS] += by;
-    if ((this.orders.flags(slot) & WITH_POSITION) !== 0) n[at + CLOSING_ORDERS] += by;
+    if ((this.orders.flags(slot) & WITH_POSITION) === 0) return;
+    n[at + CLOSING_ORDERS] += by;
+    if (by > 0) this.closing.add(at, slot);
+    else this.closing.delete(at, slot);
   }
 
   private isRiseAwaited(slot: number): boolean {

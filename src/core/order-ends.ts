@@ -1,14 +1,13 @@
 import type { Turn } from "./actor.ts";
 import { spendLeg } from "./legs.ts";
 import * as messages from "./messages.ts";
-import { WITH_POSITION } from "./order-terms.ts";
 import { blank } from "./shape.ts";
 import type { SymbolState } from "./symbol-state.ts";
 import * as tables from "./tables.ts";
 import type { PriceTicks, QuantityLots } from "./units.ts";
 import * as words from "./words.ts";
 
-const { CLOSING_ORDERS, FIRST_ORDER, NONE, REDUCE_ONLY_ORDERS, SIZE } = tables;
+const { CLOSING_ORDERS, REDUCE_ONLY_ORDERS, SIZE } = tables;
 const { REASON_POSITION_CLOSED, REASON_REDUCE_ONLY, SELL, STATUS_CANCELED } = words;
 const { OrderClosed, OrderReduced } = messages;
 
@@ -21,22 +20,25 @@ const closed = blank(OrderClosed);
  * that made it too much.
  */
 export function clipReduceOnly(state: SymbolState, turn: Turn, row: number): void {
-  const { orders, positions } = state;
+  const { positions } = state;
   if (positions.numbers[row + CLOSING_ORDERS] > 0) cancelPointless(state, turn, row);
-  if (positions.numbers[row + REDUCE_ONLY_ORDERS] === 0) return;
+  if (positions.numbers[row + REDUCE_ONLY_ORDERS] > 0) clipTooLarge(state, turn, row);
+}
+
+function clipTooLarge(state: SymbolState, turn: Turn, row: number): void {
+  const { orders, open, positions } = state;
   const size = positions.numbers[row + SIZE];
-  let slot = positions.numbers[row + FIRST_ORDER];
-  while (slot !== NONE) {
-    const next = orders.accountNext(slot);
-    if (orders.isResting(slot) && state.open.isReduceOnly(slot)) {
-      const closableLots = Math.max(0, orders.side(slot) === SELL ? size : -size);
-      if (closableLots === 0) close(state, turn, slot, STATUS_CANCELED, REASON_REDUCE_ONLY);
-      else if (orders.remainingLots(slot) > closableLots)
-        clip(state, turn, slot, orders.remainingLots(slot) - closableLots);
-    }
-    slot = next;
+  const closableLots = (slot: number): QuantityLots => Math.max(0, orders.side(slot) === SELL ? size : -size);
+  const tooLarge: number[] = [];
+  for (const slot of open.reducing.of(row)) if (orders.remainingLots(slot) > closableLots(slot)) tooLarge.push(slot);
+  for (const slot of newestFirst(state, tooLarge)) {
+    if (closableLots(slot) === 0) close(state, turn, slot, STATUS_CANCELED, REASON_REDUCE_ONLY);
+    else clip(state, turn, slot, orders.remainingLots(slot) - closableLots(slot));
   }
 }
+
+const newestFirst = ({ orders }: SymbolState, slots: number[]): number[] =>
+  slots.sort((a, b) => orders.serial(b) - orders.serial(a));
 
 /** Takes from a reduce-only order what is too much of it: first what is hidden, so that what is shown keeps its place. */
 function clip(state: SymbolState, turn: Turn, slot: number, byLots: QuantityLots): void {
@@ -47,19 +49,17 @@ function clip(state: SymbolState, turn: Turn, slot: number, byLots: QuantityLots
 
 /** What was to close a position ends with it: the orders that wait with a position that is gone or has turned around. */
 function cancelPointless(state: SymbolState, turn: Turn, row: number): void {
-  const { orders, positions } = state;
+  const { orders, open, positions } = state;
   const size = positions.numbers[row + SIZE];
-  let slot = positions.numbers[row + FIRST_ORDER];
-  while (slot !== NONE) {
-    const next = orders.accountNext(slot);
-    const closes = orders.side(slot) === SELL ? size > 0 : size < 0;
-    if (orders.isWaiting(slot) && (orders.flags(slot) & WITH_POSITION) !== 0 && !closes) {
-      const orderId = state.orderId(slot);
-      const { parentId } = state.terms.of(slot);
-      close(state, turn, slot, STATUS_CANCELED, REASON_POSITION_CLOSED);
-      spendLeg(state, turn, orderId, parentId);
-    }
-    slot = next;
+  const waiting = open.closing.of(row);
+  // All of them close the position that there was before: one tells for all whether it is still there.
+  const [first] = waiting;
+  if (orders.side(first) === SELL ? size > 0 : size < 0) return;
+  for (const slot of newestFirst(state, [...waiting])) {
+    const orderId = state.orderId(slot);
+    const { parentId } = state.terms.of(slot);
+    close(state, turn, slot, STATUS_CANCELED, REASON_POSITION_CLOSED);
+    spendLeg(state, turn, orderId, parentId);
   }
 }
 

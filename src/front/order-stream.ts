@@ -1,6 +1,13 @@
 import type { Instrument } from "../core/instrument.ts";
 import type { AccountOrders, OrderListener } from "./account-orders.ts";
+import { Shares } from "./shares.ts";
 import { type Member, type Publish, Stream } from "./stream.ts";
+
+/** To print and send so much takes some milliseconds; an account's open orders may be more than that. */
+const SNAPSHOT_BYTES_PER_TURN = 1 << 20;
+const admissions = new Shares<OrderStream>(SNAPSHOT_BYTES_PER_TURN, (stream) => {
+  admissions.spend(stream.admitNext());
+});
 
 /** An account's orders: the open ones in a snapshot, then each that a turn changed, also those that it closed. */
 export class OrderStream extends Stream implements OrderListener {
@@ -50,7 +57,7 @@ export class OrderStream extends Stream implements OrderListener {
 
   override flush(): void {
     // It may be long, and those who came at once have it.
-    this.printed = null;
+    if (this.joining.size === 0) this.printed = null;
     if (!this.started) this.orders.askUnknown();
     else this.tell();
   }
@@ -61,11 +68,23 @@ export class OrderStream extends Stream implements OrderListener {
     for (const { sequence, data } of pending) this.update("UPDATE", sequence, `"data":[${data}]`);
   }
 
+  /** One of those who wait for the snapshot gets it. Returns how many bytes it was. */
+  admitNext(): number {
+    const [member] = this.joining;
+    if (member === undefined) return 0;
+    this.tell();
+    this.printed ??= Buffer.from(this.snapshot(`"data":[${this.orders.openOrders(this.instrument).join(",")}]`));
+    this.joining.delete(member);
+    this.admitWith(member, this.printed);
+    if (this.joining.size > 0) admissions.add(this);
+    return this.printed.length;
+  }
+
+  /** However many have come at once: what else the turn has to do does not wait for all of them. */
   private admitJoining(): void {
     this.tell();
     if (this.joining.size === 0) return;
-    this.printed ??= Buffer.from(this.snapshot(`"data":[${this.orders.openOrders(this.instrument).join(",")}]`));
-    for (const member of this.joining) this.admitWith(member, this.printed);
-    this.joining.clear();
+    admissions.add(this);
+    admissions.run();
   }
 }

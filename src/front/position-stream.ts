@@ -25,7 +25,7 @@ export class PositionStream extends Stream {
   private readonly road: Road;
   private readonly accountId: number;
   private readonly slots = new Map<number, Slot>();
-  /** Members without a snapshot yet, and which question of each slot must be answered for one. */
+  /** Members without a snapshot yet, and which question of each slot has still to be answered for one. */
   private readonly joining = new Map<Member, Map<Slot, number>>();
 
   constructor(
@@ -101,7 +101,7 @@ export class PositionStream extends Stream {
     if (turn === null) return this.wasLost(slot);
     const view = turn.messages.find((message) => message.type === PositionView.code);
     this.show(slot, (view as MessageOf<typeof PositionView> | undefined) ?? blank(PositionView), turn.sequence);
-    this.admitJoining();
+    this.admitJoining(slot);
     if (slot.stale) this.ask(slot);
   }
 
@@ -112,13 +112,21 @@ export class PositionStream extends Stream {
       if (needed.get(slot) === slot.answered) needed.set(slot, slot.asked + 1);
   }
 
-  private admitJoining(): void {
+  /** A question has been answered. Very many may have joined, and very many symbols have to answer. */
+  private admitJoining(slot: Slot): void {
+    let printed: Buffer | null = null;
     for (const [member, needed] of this.joining) {
-      if (![...needed].every(([each, question]) => each.answered >= question)) continue;
+      if (slot.answered >= (needed.get(slot) ?? Number.POSITIVE_INFINITY)) needed.delete(slot);
+      if (needed.size > 0) continue;
       this.joining.delete(member);
-      const open = [...this.slots.values()].map((each) => each.text).filter((text) => text !== "");
-      this.admit(member, `"data":[${open.join(",")}]`);
+      printed ??= this.printAll();
+      this.admitWith(member, printed);
     }
+  }
+
+  private printAll(): Buffer {
+    const open = [...this.slots.values()].map(({ text }) => text).filter((text) => text !== "");
+    return Buffer.from(this.snapshot(`"data":[${open.join(",")}]`));
   }
 
   private show(slot: Slot, view: MessageOf<typeof PositionView>, sequence: number): void {

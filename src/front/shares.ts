@@ -26,12 +26,17 @@ export class Shares<T> {
   /** As many as this turn of the event loop has room for; the others in the next ones. */
   run(): void {
     for (const each of this.due) {
-      if (this.done === this.perTurn) break;
+      if (this.done >= this.perTurn) break;
       this.done++;
       this.due.delete(each);
       this.work(each);
     }
     if (this.done > 0) this.isTurnOver ??= setImmediate(this.nextTurn);
+  }
+
+  /** What is being done takes so much more of the turn. */
+  spend(more: number): void {
+    this.done += more;
   }
 
   private readonly nextTurn = (): void => {

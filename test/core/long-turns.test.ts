@@ -10,6 +10,7 @@ import {
   ClosePosition,
   Deposit,
   OpenSession,
+  OrderReduced,
   OrderView,
   OrderWaits,
   PlaceExtended,
@@ -259,4 +260,33 @@ test("all orders that an account may have are canceled in one turn that fits", (
   assert.equal(orders, mostOrders(maxOpenOrders) - 2);
   assert.ok(bytesOf(said) < MAX_RECORD_BYTES, `${bytesOf(said)} bytes`);
   assert.ok(bytesOf(said) / orders < BYTES_PER_OPEN_ORDER, "config.ts reckons with more");
+});
+
+test("a fill looks at the reduce-only orders of its maker and at one that ends with the position, whatever else is open", () => {
+  const { exchange, open } = openMarket();
+  const [maker, taker] = [open("maker"), open("taker")];
+  const place = (accountId: number, order: Order) =>
+    exchange.do(DEEP.id, make(PlaceOrder, { accountId, orderType: LIMIT, priceTicks: 10, ...order }));
+  place(maker, { side: SELL, quantityLots: 1000 });
+  place(taker, { side: BUY, quantityLots: 1000 });
+  const stop = { side: BUY, orderType: STOP_MARKET, timeInForce: IOC, flags: REDUCE_ONLY | CLOSE_POSITION };
+  for (let i = 0; i < MAX_TRIGGER_ORDERS; i++)
+    exchange.do(DEEP.id, make(PlaceTrigger, { accountId: maker, ...stop, triggerTicks: 20 }));
+  place(maker, { side: BUY, quantityLots: 700, priceTicks: 9, flags: REDUCE_ONLY });
+  for (let i = 0; i < 900; i++) place(maker, { side: BUY, quantityLots: 1, priceTicks: 9 });
+  for (let i = 0; i < 400; i++) place(maker, { side: BUY, quantityLots: 1 });
+
+  const { orders } = exchange.symbol(DEEP.id).state;
+  let looks = 0;
+  const { side } = orders;
+  orders.side = (slot) => {
+    looks++;
+    return side.call(orders, slot);
+  };
+  const sold = place(taker, { side: SELL, quantityLots: 400 });
+  assert.equal(outcome(sold).trades, 400);
+  const clips = sold.events.filter((event) => event.type === OrderReduced.code) as MessageOf<typeof OrderReduced>[];
+  assert.deepEqual([clips.length, clips.reduce((lots, { byLots }) => lots + byLots, 0)], [100, 100]);
+  assert.ok(looks < 15 * 400, `${looks} looks`);
+  assert.deepEqual(exchange.audit(DEEP.id).faults, []);
 });

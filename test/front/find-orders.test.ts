@@ -4,7 +4,7 @@ import { ClientIdsPage, OrderView, ReadOrder } from "../../src/core/messages.ts"
 import type { Message } from "../../src/core/shape.ts";
 import { ClientOrderIds } from "../../src/front/client-order-ids.ts";
 import { Symbols } from "../../src/front/context.ts";
-import { findOpen } from "../../src/front/routes/find-orders.ts";
+import { findOpen, openOrders } from "../../src/front/routes/find-orders.ts";
 import { type Asked, make, ScriptedRoad } from "./scripted-road.ts";
 
 const ALICE = 17;
@@ -54,4 +54,32 @@ test("an order that is not open where its client order id was used last may be o
 
 test("an order whose client order id was used more than a day ago is looked for on every symbol", async () => {
   assert.deepEqual(await look(0, [B]), { asked: [A, B, C], found: 256 + B });
+});
+
+test("of thousands of open orders those are printed that a page may need, and no others", async () => {
+  const road = new ScriptedRoad(["A", "B"]);
+  let printed = 0;
+  const viewOf = (actorId: number, createdAt: number): Message =>
+    Object.defineProperty(make(OrderView, { orderId: createdAt * 256 + actorId, createdAt }), "clientOrderId", {
+      get: () => {
+        printed++;
+        return "";
+      },
+    });
+  const finding = openOrders(
+    { road },
+    { done: false },
+    ALICE,
+    road.instruments,
+    11,
+    ({ createdAt }) => createdAt <= 900,
+  );
+  while (road.answer(({ actorId }) => Array.from({ length: 1000 }, (_, i) => viewOf(actorId, 1000 - i))));
+  const rows = await finding;
+  const newest = Array.from({ length: 11 }, (_, i) => [(900 - i) * 256 + B, (900 - i) * 256 + A]).flat();
+  assert.deepEqual(
+    rows.map(({ orderId }) => orderId),
+    newest,
+  );
+  assert.equal(printed, rows.length);
 });

@@ -19,19 +19,34 @@ export interface OpenRow {
   readonly json: string;
 }
 
+/** An order's place in a list that begins with the newest. */
+export type Place = Pick<OpenRow, "orderId" | "createdAt">;
+
+/**
+ * Newest first; of each symbol, which lists its orders so, the first few of those that are wanted: an account may have
+ * thousands, and to print them takes far longer than to pass them by.
+ */
 export async function openOrders(
-  { road }: Context,
+  { road }: Pick<Context, "road">,
   answer: Pick<Answer, "done">,
   accountId: number,
   instruments: readonly Instrument[],
+  atMost: number,
+  isWanted: (order: Place) => boolean,
 ): Promise<OpenRow[]> {
   const rows = await askEach(
     road,
     answer,
     instruments,
     () => ({ ...blank(ReadOrders), accountId }),
-    (turn, instrument) =>
-      mapReplies<View, OpenRow>(turn, OrderView.code, (view) => readRow(instrument, view, turn.sequence)),
+    (turn, instrument) => {
+      const first: OpenRow[] = [];
+      for (let i = turn.eventCount; i < turn.messages.length && first.length < atMost; i++) {
+        const view = turn.messages[i] as View;
+        if (view.type === OrderView.code && isWanted(view)) first.push(readRow(instrument, view, turn.sequence));
+      }
+      return first;
+    },
   );
   return rows.flat().sort((a, b) => b.createdAt - a.createdAt || b.orderId - a.orderId);
 }

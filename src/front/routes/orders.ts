@@ -25,7 +25,7 @@ import { amendOrder } from "./amend-order.ts";
 import { runBatch } from "./batch-orders.ts";
 import { setCancelAfter } from "./cancel-after.ts";
 import { cancelOrder, cancelOrders } from "./cancel-orders.ts";
-import { findInHistory, findOpen, instrumentOf, type OpenRow, openOrders } from "./find-orders.ts";
+import { findInHistory, findOpen, instrumentOf, type OpenRow, openOrders, type Place } from "./find-orders.ts";
 import type { OrderName } from "./open-order.ts";
 import { placeOrder } from "./place.ts";
 import { RequestReader } from "./plain-requests.ts";
@@ -107,8 +107,12 @@ export function orderRoutes(context: Context): Route[] {
       replies: { 200: OrderList },
       errors: ["UNKNOWN_SYMBOL"],
       async handle({ call, principal, query }) {
-        const rows = await openOrders(context, call, principal.accountId, symbols.selected(query.symbol));
-        call.reply(200, pageOfOpen(rows, query.limit ?? DEFAULT_LIMIT, query.cursor));
+        const { symbol, cursor, limit = DEFAULT_LIMIT } = query;
+        const selected = symbols.selected(symbol);
+        const isWanted = cursor === undefined ? () => true : isBehind(cursor);
+        // One more tells whether there is a next page.
+        const rows = await openOrders(context, call, principal.accountId, selected, limit + 1, isWanted);
+        call.reply(200, pageOfOpen(rows, limit));
       },
     }),
     route({
@@ -252,20 +256,19 @@ export function orderRoutes(context: Context): Route[] {
 const inPath = (reference: string): OrderName => ({ reference, field: "id" });
 
 /** The cursor is the place of the page's last order: what was placed or closed since moves nothing. */
-function pageOfOpen(rows: readonly OpenRow[], limit: number, cursor: string | undefined): string {
-  const rest = cursor === undefined ? rows : rowsBehind(rows, cursor);
-  const page = rest.slice(0, limit);
+function pageOfOpen(rows: readonly OpenRow[], limit: number): string {
+  const page = rows.slice(0, limit);
   const last = page.at(-1);
-  const nextCursor = last === undefined || rest.length <= limit ? null : `${last.createdAt}.${last.orderId}`;
+  const nextCursor = last === undefined || rows.length <= limit ? null : `${last.createdAt}.${last.orderId}`;
   return listJson(
     page.map((row) => row.json),
     nextCursor,
   );
 }
 
-function rowsBehind(rows: readonly OpenRow[], cursor: string): OpenRow[] {
+function isBehind(cursor: string): (order: Place) => boolean {
   const [, time, id] = /^([0-9]{1,16})\.([0-9]{1,16})$/.exec(cursor) ?? [];
   if (time === undefined || id === undefined) throw badCursor();
   const [createdAt, orderId] = [Number(time), Number(id)];
-  return rows.filter((row) => row.createdAt < createdAt || (row.createdAt === createdAt && row.orderId < orderId));
+  return (order) => order.createdAt < createdAt || (order.createdAt === createdAt && order.orderId < orderId);
 }
