@@ -402,6 +402,42 @@ for (const hasReduceOnly of [false, true])
     assert.equal(market.exchange.cells.equity(INSURANCE_ACCOUNT), fund);
   });
 
+for (const isMaker of [false, true])
+  test(`whoever is below zero closes where that wins more than is missing, as a ${isMaker ? "maker" : "taker"}`, () => {
+    const market = new Market();
+    const [btc] = market.symbols;
+    const mark = MARKS[0];
+    const lots = 1400;
+    const [bob, carol] = ["bob", "carol"].map((name) => market.open(name, 100_000, 20));
+    const alice = market.open("alice", 1000, 100);
+    market.limit(btc, carol, BUY, mark, lots);
+    market.limit(btc, alice, SELL, mark, lots);
+    const priceTicks = mark + 2000;
+    const bid = { side: BUY, priceTicks, quantityLots: lots };
+    const ask = { side: SELL, priceTicks, quantityLots: lots };
+    const [resting, taking] = isMaker
+      ? [
+          { ...bid, accountId: alice },
+          { ...ask, accountId: bob, quantityLots: lots + 100 },
+        ]
+      : [
+          { ...ask, accountId: bob },
+          { ...bid, accountId: alice },
+        ];
+    if (isMaker) market.limit(btc, carol, BUY, priceTicks + 1, 100);
+    market.do(btc, make(PlaceOrder, resting));
+    market.exchange.do(btc.actorId, make(SetIndexPrice, { indexTicks: mark + 11_000 }));
+    assert.ok(market.exchange.cells.equity(alice) < 0);
+    const said = market.do(btc, make(PlaceOrder, { ...taking, timeInForce: FOK }));
+    const views = said.filter(({ type }) => type === OrderView.code) as MessageOf<typeof OrderView>[];
+    assert.deepEqual(
+      views.map(({ status, filledLots }) => [status, filledLots]),
+      [[STATUS_FILLED, taking.quantityLots]],
+    );
+    assert.equal(market.size(btc, alice), 0);
+    assert.ok(market.exchange.cells.equity(alice) > 0);
+  });
+
 /** BTC-PERP on a thread of its own; what accounts have, and withdraw, comes from another one. */
 class Threads {
   private readonly cells = AccountCells.allocate(64, 2, 0);
