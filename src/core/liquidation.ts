@@ -291,8 +291,10 @@ function closeInBook(
   terms: TradeTerms,
 ): QuantityLots {
   const { positions, orders, instrument } = state;
-  // What makers have lost to the steps before it is gone, also from what their other orders stand on.
+  // What makers have lost to the steps before it is gone, also from what their other orders stand on; what they have closed
+  // needs no margin any more.
   state.refreshTouched();
+  state.cells.countFavours();
   placed.orderId = serialToId(state.nextOrderSerial, instrument.id);
   placed.accountId = positions.numbers[row + ACCOUNT];
   placed.side = positions.numbers[row + SIZE] > 0 ? SELL : BUY;

@@ -274,6 +274,34 @@ test("whom one liquidation meets far from the mark has the less for what the nex
   assert.ok(market.exchange.cells.equity(alice) >= 0, `${market.exchange.cells.equity(alice)} are left`);
 });
 
+test("whom one liquidation meets far from the mark needs for the next one no margin of what it has closed", () => {
+  const market = new Market();
+  const [btc] = market.symbols;
+  const lots = 1020;
+  const carol = market.open("carol", 2_000_000, 20);
+  const failing = ["x", "y"].map((name) => market.open(name, 2000, 100));
+  for (const accountId of failing) {
+    market.do(btc, make(SetMarginMode, { accountId, marginMode: ISOLATED }));
+    market.limit(btc, carol, SELL, MARKS[0], lots);
+    market.limit(btc, accountId, BUY, MARKS[0], lots);
+  }
+  market.do(btc, make(SetIndexPrice, { indexTicks: Math.round(MARKS[0] * 0.993) }));
+  const { markTicks } = btc.state;
+  const alice = market.open("alice", 1400, 100);
+  market.limit(btc, carol, BUY, markTicks, 2 * lots);
+  market.limit(btc, alice, SELL, markTicks, 2 * lots);
+  // All of it costs 0.82 % of its value, and each half no more than the half of what stands for it, which is 1 %.
+  const bid = { accountId: alice, side: BUY, priceTicks: Math.floor(markTicks * 1.008), quantityLots: 2 * lots };
+  market.do(btc, make(PlaceOrder, { ...bid, flags: REDUCE_ONLY }));
+  const said = market.exchange.do(btc.actorId, make(Tick)).events as MessageOf<typeof Traded>[];
+  const fills = said.filter(({ type }) => type === Traded.code);
+  assert.deepEqual(
+    fills.map(({ takerAccountId, makerAccountId, quantityLots }) => [takerAccountId, makerAccountId, quantityLots]),
+    failing.map((accountId) => [accountId, alice, lots]),
+  );
+  assert.ok(market.exchange.cells.equity(alice) > 0);
+});
+
 for (const hasWon of [false, true])
   test(`what an isolated position gives back stands for what the same taker opens, ${hasWon ? "behind gains" : "at first"}`, () => {
     const market = new Market();
