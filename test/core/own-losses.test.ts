@@ -302,6 +302,30 @@ test("whom one liquidation meets far from the mark needs for the next one no mar
   assert.ok(market.exchange.cells.equity(alice) > 0);
 });
 
+test("whom one order that fires meets far from the mark needs for the next one no margin of what it has closed", () => {
+  const market = new Market();
+  const [btc] = market.symbols;
+  const [mark] = MARKS;
+  const lots = 1020;
+  const triggerTicks = Math.floor(mark * 1.009);
+  const carol = market.open("carol", 2_000_000, 20);
+  const firing = ["x", "y"].map((name) => market.open(name, 20_000, 20));
+  const waits = { orderType: TAKE_PROFIT_MARKET, timeInForce: IOC, flags: REDUCE_ONLY, triggerBy: 1, triggerTicks };
+  for (const accountId of firing) {
+    market.limit(btc, carol, SELL, mark, lots);
+    market.limit(btc, accountId, BUY, mark, lots);
+    market.do(btc, make(PlaceTrigger, { ...waits, accountId, side: SELL, quantityLots: lots }));
+  }
+  const alice = market.open("alice", 1400, 100);
+  market.limit(btc, carol, BUY, mark, 2 * lots);
+  market.limit(btc, alice, SELL, mark, 2 * lots);
+  const bid = { accountId: alice, side: BUY, priceTicks: Math.floor(mark * 1.008), quantityLots: 2 * lots };
+  market.do(btc, make(PlaceOrder, { ...bid, flags: REDUCE_ONLY }));
+  market.limit(btc, firing[0], SELL, triggerTicks, 1);
+  market.limit(btc, carol, BUY, triggerTicks, 1);
+  assert.equal(market.size(btc, alice), -1, "closed but for the one that had been sold already");
+});
+
 for (const hasWon of [false, true])
   test(`what an isolated position gives back stands for what the same taker opens, ${hasWon ? "behind gains" : "at first"}`, () => {
     const market = new Market();
