@@ -60,8 +60,9 @@ export class AccountCells {
   private readonly favouredCells: number[] = [];
   private readonly favours: number[] = [];
   private favourCount = 0;
-  /** The first so many of them count for their accounts already: see countFavours(). */
+  /** The first so many of them count for their accounts already, with so much for each cell: see countFavours(). */
   private countedFavours = 0;
+  private readonly counted = new Map<number, number>();
   private flushedCount = 0;
   /** What the turn that is under way has added already: see abandon(). */
   private isTurnOpen = false;
@@ -311,8 +312,7 @@ export class AccountCells {
     this.burdenCount = 0;
     for (; this.flushedCount < this.favourCount; this.flushedCount++)
       this.put(this.favouredCells[this.flushedCount], this.favours[this.flushedCount]);
-    this.favourCount = 0;
-    this.countedFavours = 0;
+    this.forgetFavours();
     this.flushedCount = 0;
     this.closeLanes();
   }
@@ -322,7 +322,10 @@ export class AccountCells {
    * record of the log, so a crash takes both or neither. Other actors see it with flush().
    */
   countFavours(): void {
-    this.countedFavours = this.favourCount;
+    for (; this.countedFavours < this.favourCount; this.countedFavours++) {
+      const cell = this.favouredCells[this.countedFavours];
+      this.counted.set(cell, this.favour(cell) + this.favours[this.countedFavours]);
+    }
   }
 
   /** What this turn may take the cell for. */
@@ -331,9 +334,7 @@ export class AccountCells {
   }
 
   private favour(cell: number): number {
-    let sum = 0;
-    for (let i = 0; i < this.countedFavours; i++) if (this.favouredCells[i] === cell) sum += this.favours[i];
-    return sum;
+    return this.countedFavours === 0 ? 0 : (this.counted.get(cell) ?? 0);
   }
 
   /**
@@ -347,9 +348,15 @@ export class AccountCells {
       const last = --this.burdenCount;
       this.put(this.burdenedCells[last], -this.burdens[last]);
     }
-    this.favourCount = 0;
-    this.countedFavours = 0;
+    this.forgetFavours();
     this.closeLanes();
+  }
+
+  private forgetFavours(): void {
+    this.favourCount = 0;
+    if (this.countedFavours === 0) return;
+    this.countedFavours = 0;
+    this.counted.clear();
   }
 
   /** Adds all that an actor has contributed to an account, five numbers of `given`: for counting anew. */

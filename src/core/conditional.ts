@@ -224,9 +224,11 @@ export class Conditional {
       if (state.entryFills.size > 0) this.attach(turn);
       const slot = state.open.due.first();
       if (state.hasTouched && !state.open.isReduceOnly(slot)) return;
-      // What those before it have lost is gone, also from what their orders in the book stand on.
+      // What those before it have lost is gone, also from what their orders in the book stand on; what they have closed needs
+      // no margin any more.
       state.refreshTouched();
       state.markFresh();
+      state.cells.countFavours();
       this.fire(slot, turn);
     }
   }

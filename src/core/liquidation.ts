@@ -99,11 +99,7 @@ export class Liquidations {
       const row = positions.offset(this.nextRow);
       // A step of this turn has traded with it, and what helps it waits for the ticket: it is looked at as it is by then.
       if (state.isTouched(row)) return true;
-      if (state.isStale(row)) {
-        // A better mark would wait for the ticket of what this turn has done, and be missing from the look.
-        if (state.hasTouched) return true;
-        state.freshen(row);
-      }
+      state.freshen(row);
       if (this.look(state, turn, row)) acted++;
     }
     if (this.nextRow < positions.count) return true;
@@ -295,8 +291,10 @@ function closeInBook(
   terms: TradeTerms,
 ): QuantityLots {
   const { positions, orders, instrument } = state;
-  // What makers have lost to the steps before it is gone, also from what their other orders stand on.
+  // What makers have lost to the steps before it is gone, also from what their other orders stand on; what they have closed
+  // needs no margin any more.
   state.refreshTouched();
+  state.cells.countFavours();
   placed.orderId = serialToId(state.nextOrderSerial, instrument.id);
   placed.accountId = positions.numbers[row + ACCOUNT];
   placed.side = positions.numbers[row + SIZE] > 0 ? SELL : BUY;

@@ -96,7 +96,7 @@ export class MakerMeans {
       ? proportion(left.toCloseQuanta, lots, Math.abs(left.sizeLots))
       : left.toOpenQuanta - maintenanceMargin(instrument, notional);
     if (cost > most) return false;
-    if (this.spends && !spend(state, row, Math.max(0, cost))) return false;
+    if (this.spends && cost > 0 && !spend(state, row, cost)) return false;
     left.sizeLots = sizeLots;
     left.toCloseQuanta -= cost;
     left.toOpenQuanta -= cost;

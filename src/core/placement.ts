@@ -369,8 +369,9 @@ export class Placement {
     const numbers = state.positions.numbers;
     const closes = isBuy ? numbers[row + SIZE] < 0 : numbers[row + SIZE] > 0;
     if (expected.lots === 0 || !closes || state.isIsolated(row)) return null;
-    const requiredQuanta = this.expectedLoss(isBuy) + takerFee(this.instrument, expected.quanta);
-    if (cells.spend(numbers[row + ACCOUNT], requiredQuanta, numbers, row + GIVEN)) return null;
+    const requiredQuanta = this.expectedCost(isBuy) + takerFee(this.instrument, expected.quanta);
+    // Whoever has less than nothing may still win by it.
+    if (requiredQuanta <= 0 || cells.spend(numbers[row + ACCOUNT], requiredQuanta, numbers, row + GIVEN)) return null;
     // With it goes what has been reserved for what it would open.
     state.refresh(row);
     return { requiredQuanta, availableQuanta: Math.max(0, cells.equityNow(numbers[row + ACCOUNT])) };
@@ -378,9 +379,14 @@ export class Placement {
 
   /** What the fills that are expected lose against the mark. */
   private expectedLoss(isBuy: boolean): Quanta {
+    return Math.max(0, this.expectedCost(isBuy));
+  }
+
+  /** The same, below zero where they win. */
+  private expectedCost(isBuy: boolean): Quanta {
     const { lots, quanta } = this.expected;
     const atMark = lots * this.state.markTicks * this.instrument.quantaPerTickLot;
-    return Math.max(0, isBuy ? quanta - atMark : atMark - quanta);
+    return isBuy ? quanta - atMark : atMark - quanta;
   }
 
   /** The order that has waited becomes one in hand, at the price and quantity in `placed`. */

@@ -597,8 +597,7 @@ export class SymbolState {
 
   /** Brings a stale row to the mark: at once if the price, and nothing else that is new, has made it so. */
   freshen(at: number): void {
-    const { touched } = this;
-    if (this.isStale(at)) this.refresh(at, touched.rowCount === touched.freshRowCount && !this.markMoved);
+    if (this.isStale(at)) this.refresh(at, !this.isTouched(at) && !this.markMoved);
   }
 
   /**

@@ -75,8 +75,13 @@ test("what a part of a turn has freed counts for the parts behind it, and for ot
   cells.countFavours();
   assert.deepEqual(now(), [105, 110, 3]);
   assert.deepEqual([cells.equity(ACCOUNT), cells.maintenance(ACCOUNT)], [100, 20]);
+  cells.move(ACCOUNT, mine, 0, contribution({ equity: 115, initial: 5, maintenance: 2 }));
+  assert.deepEqual(now(), [105, 110, 3]);
+  cells.countFavours();
+  assert.deepEqual(now(), [110, 115, 2]);
   cells.flush();
-  assert.deepEqual([cells.equity(ACCOUNT), cells.maintenance(ACCOUNT)], [110, 3]);
+  assert.deepEqual([cells.equity(ACCOUNT), cells.maintenance(ACCOUNT)], [115, 2]);
+  assert.deepEqual(now(), [110, 115, 2], "and not twice");
 });
 
 test("a turn that is abandoned leaves nothing in the cells; behind its ticket it is finished instead", () => {

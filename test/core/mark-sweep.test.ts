@@ -9,6 +9,7 @@ import {
   Refused,
   SetLeverage,
   Tick,
+  Traded,
 } from "../../src/core/messages.ts";
 import type { MessageOf } from "../../src/core/shape.ts";
 import { BUY, SELL } from "../../src/core/words.ts";
@@ -146,6 +147,38 @@ test("whoever falls below is closed after two looks, wherever in the crowd, a fe
     const { equity, maintenance } = crowd.cellsOf(crowd.account(i));
     assert.ok(equity >= maintenance, `account ${crowd.account(i)}: ${equity} < ${maintenance}`);
   }
+  assert.deepEqual(crowd.audit(PLAIN.id).faults, []);
+});
+
+test("a liquidation meets makers at the mark, also where the sweep has not come", () => {
+  const crowd = Crowd.of(1200);
+  const { state } = crowd.plain;
+  const [victim, maker, whale] = [0, 1199, 1200].map((i) => crowd.account(i));
+  crowd.open(1_000_000);
+  for (const accountId of [victim, maker]) crowd.do(PLAIN.id, make(SetLeverage, { accountId, leverage: 50 }));
+  crowd.order(whale, BUY, 100, 40);
+  crowd.order(victim, SELL, 100, 40);
+  crowd.price(102);
+  crowd.order(whale, SELL, 102, 40);
+  crowd.order(maker, BUY, 102, 40);
+  crowd.order(whale, SELL, 102, 1);
+  crowd.order(maker, SELL, 102, 41);
+  finish(crowd);
+  crowd.do(PLAIN.id, make(Tick));
+  finish(crowd);
+  // What the sale at 102 loses by now the maker has only won by the same price.
+  crowd.price(105);
+  assert.equal(state.markTicks, 105);
+  assert.equal(state.isStale(state.positions.find(maker)), true);
+  const fills = (crowd.do(PLAIN.id, make(Tick)).events as MessageOf<typeof Traded>[])
+    .filter(({ type }) => type === Traded.code)
+    .map(({ takerAccountId, makerAccountId, quantityLots }) => [takerAccountId, makerAccountId, quantityLots]);
+  assert.deepEqual(fills, [
+    [victim, whale, 1],
+    [victim, maker, 40],
+  ]);
+  finish(crowd);
+  assertFresh(crowd);
   assert.deepEqual(crowd.audit(PLAIN.id).faults, []);
 });
 

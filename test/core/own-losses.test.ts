@@ -274,6 +274,58 @@ test("whom one liquidation meets far from the mark has the less for what the nex
   assert.ok(market.exchange.cells.equity(alice) >= 0, `${market.exchange.cells.equity(alice)} are left`);
 });
 
+test("whom one liquidation meets far from the mark needs for the next one no margin of what it has closed", () => {
+  const market = new Market();
+  const [btc] = market.symbols;
+  const lots = 1020;
+  const carol = market.open("carol", 2_000_000, 20);
+  const failing = ["x", "y"].map((name) => market.open(name, 2000, 100));
+  for (const accountId of failing) {
+    market.do(btc, make(SetMarginMode, { accountId, marginMode: ISOLATED }));
+    market.limit(btc, carol, SELL, MARKS[0], lots);
+    market.limit(btc, accountId, BUY, MARKS[0], lots);
+  }
+  market.do(btc, make(SetIndexPrice, { indexTicks: Math.round(MARKS[0] * 0.993) }));
+  const { markTicks } = btc.state;
+  const alice = market.open("alice", 1400, 100);
+  market.limit(btc, carol, BUY, markTicks, 2 * lots);
+  market.limit(btc, alice, SELL, markTicks, 2 * lots);
+  // All of it costs 0.82 % of its value, and each half no more than the half of what stands for it, which is 1 %.
+  const bid = { accountId: alice, side: BUY, priceTicks: Math.floor(markTicks * 1.008), quantityLots: 2 * lots };
+  market.do(btc, make(PlaceOrder, { ...bid, flags: REDUCE_ONLY }));
+  const said = market.exchange.do(btc.actorId, make(Tick)).events as MessageOf<typeof Traded>[];
+  const fills = said.filter(({ type }) => type === Traded.code);
+  assert.deepEqual(
+    fills.map(({ takerAccountId, makerAccountId, quantityLots }) => [takerAccountId, makerAccountId, quantityLots]),
+    failing.map((accountId) => [accountId, alice, lots]),
+  );
+  assert.ok(market.exchange.cells.equity(alice) > 0);
+});
+
+test("whom one order that fires meets far from the mark needs for the next one no margin of what it has closed", () => {
+  const market = new Market();
+  const [btc] = market.symbols;
+  const [mark] = MARKS;
+  const lots = 1020;
+  const triggerTicks = Math.floor(mark * 1.009);
+  const carol = market.open("carol", 2_000_000, 20);
+  const firing = ["x", "y"].map((name) => market.open(name, 20_000, 20));
+  const waits = { orderType: TAKE_PROFIT_MARKET, timeInForce: IOC, flags: REDUCE_ONLY, triggerBy: 1, triggerTicks };
+  for (const accountId of firing) {
+    market.limit(btc, carol, SELL, mark, lots);
+    market.limit(btc, accountId, BUY, mark, lots);
+    market.do(btc, make(PlaceTrigger, { ...waits, accountId, side: SELL, quantityLots: lots }));
+  }
+  const alice = market.open("alice", 1400, 100);
+  market.limit(btc, carol, BUY, mark, 2 * lots);
+  market.limit(btc, alice, SELL, mark, 2 * lots);
+  const bid = { accountId: alice, side: BUY, priceTicks: Math.floor(mark * 1.008), quantityLots: 2 * lots };
+  market.do(btc, make(PlaceOrder, { ...bid, flags: REDUCE_ONLY }));
+  market.limit(btc, firing[0], SELL, triggerTicks, 1);
+  market.limit(btc, carol, BUY, triggerTicks, 1);
+  assert.equal(market.size(btc, alice), -1, "closed but for the one that had been sold already");
+});
+
 for (const hasWon of [false, true])
   test(`what an isolated position gives back stands for what the same taker opens, ${hasWon ? "behind gains" : "at first"}`, () => {
     const market = new Market();
@@ -400,6 +452,42 @@ for (const hasReduceOnly of [false, true])
     market.limit(btc, bob, market.size(btc, bob) > 0 ? SELL : BUY, mark, 3 * lots);
     for (let i = 0; i < 40; i++) market.do(btc, make(Tick));
     assert.equal(market.exchange.cells.equity(INSURANCE_ACCOUNT), fund);
+  });
+
+for (const isMaker of [false, true])
+  test(`whoever is below zero closes where that wins more than is missing, as a ${isMaker ? "maker" : "taker"}`, () => {
+    const market = new Market();
+    const [btc] = market.symbols;
+    const mark = MARKS[0];
+    const lots = 1400;
+    const [bob, carol] = ["bob", "carol"].map((name) => market.open(name, 100_000, 20));
+    const alice = market.open("alice", 1000, 100);
+    market.limit(btc, carol, BUY, mark, lots);
+    market.limit(btc, alice, SELL, mark, lots);
+    const priceTicks = mark + 2000;
+    const bid = { side: BUY, priceTicks, quantityLots: lots };
+    const ask = { side: SELL, priceTicks, quantityLots: lots };
+    const [resting, taking] = isMaker
+      ? [
+          { ...bid, accountId: alice },
+          { ...ask, accountId: bob, quantityLots: lots + 100 },
+        ]
+      : [
+          { ...ask, accountId: bob },
+          { ...bid, accountId: alice },
+        ];
+    if (isMaker) market.limit(btc, carol, BUY, priceTicks + 1, 100);
+    market.do(btc, make(PlaceOrder, resting));
+    market.exchange.do(btc.actorId, make(SetIndexPrice, { indexTicks: mark + 11_000 }));
+    assert.ok(market.exchange.cells.equity(alice) < 0);
+    const said = market.do(btc, make(PlaceOrder, { ...taking, timeInForce: FOK }));
+    const views = said.filter(({ type }) => type === OrderView.code) as MessageOf<typeof OrderView>[];
+    assert.deepEqual(
+      views.map(({ status, filledLots }) => [status, filledLots]),
+      [[STATUS_FILLED, taking.quantityLots]],
+    );
+    assert.equal(market.size(btc, alice), 0);
+    assert.ok(market.exchange.cells.equity(alice) > 0);
   });
 
 /** BTC-PERP on a thread of its own; what accounts have, and withdraw, comes from another one. */
