@@ -3,6 +3,7 @@ import { BadResponse, type Dict, Exchange, type int } from "ccxt";
 import type { ErrorBody } from "../client/types.ts";
 import { DESCRIPTION } from "./describe.ts";
 import { errorClass } from "./errors.ts";
+import { loadAgain } from "./load-markets.ts";
 
 /** The most rows that a page holds. */
 export const MAX_LIMIT = 1000;
@@ -57,14 +58,8 @@ export class PerpdBase extends Exchange {
     return this.deepExtend(super.describe(), DESCRIPTION);
   }
 
-  /** ccxt remembers that it could not load them, and would say so for ever. */
-  override async loadMarkets(reload = false, params: Dict = {}): ReturnType<Exchange["loadMarkets"]> {
-    try {
-      return await super.loadMarkets(reload, params);
-    } catch (error) {
-      (this as Dict).marketsLoading = undefined;
-      throw error;
-    }
+  override loadMarkets(reload = false, params: Dict = {}): ReturnType<Exchange["loadMarkets"]> {
+    return loadAgain(this, () => super.loadMarkets(reload, params));
   }
 
   /** A session's `token` may stand in the place of key and secret. */

@@ -122,6 +122,8 @@ export function compileInstrument(config: InstrumentConfig): Instrument {
   const priceDecimals = tick.decimalPlaces();
   const quantityDecimals = step.decimalPlaces();
   const riskTiers = compileTiers(config);
+  const makerFeePpm = boundedPpm(config.makerFeeRate, MAX_FEE_PPM, `${name}.makerFeeRate`);
+  const markLimitPpm = markLimit(riskTiers[0]);
   const instrument: Instrument = {
     id: config.id,
     symbol: config.symbol,
@@ -137,15 +139,15 @@ export function compileInstrument(config: InstrumentConfig): Instrument {
     minNotionalQuanta: wholeSteps(config.minNotional, "0.000001", `${name}.minNotional`),
     maxPriceTicks: wholeSteps(config.maxPrice, config.tickSize, `${name}.maxPrice`),
     maxOpenOrders: config.maxOpenOrders,
-    makerFeePpm: boundedPpm(config.makerFeeRate, MAX_FEE_PPM, `${name}.makerFeeRate`),
+    makerFeePpm,
     takerFeePpm: boundedPpm(config.takerFeeRate, MAX_FEE_PPM, `${name}.takerFeeRate`),
     liquidationFeePpm: boundedPpm(config.liquidationFeeRate, MAX_FEE_PPM, `${name}.liquidationFeeRate`),
     fundingIntervalMs: config.fundingIntervalHours * 3_600_000,
-    fundingCapPpb: 0,
+    fundingCapPpb: fundingCap(config, markLimitPpm) * 1000,
     impactNotionalQuanta: IMPACT_MARGIN_QUANTA * riskTiers[0].maxLeverage,
     priceBandPpm: configPpm(config.priceBand, `${name}.priceBand`),
-    markLimitPpm: markLimit(riskTiers[0]),
-    nearPpm: 0,
+    markLimitPpm,
+    nearPpm: nearLimit(riskTiers, makerFeePpm),
     indexJumpPpm: configPpm(config.indexJumpLimit ?? "0.1", `${name}.indexJumpLimit`),
     breakerPpm: configPpm(config.breakerLimit ?? "0.15", `${name}.breakerLimit`),
     breakerMode: TRADING_STATUSES.indexOf(config.breakerMode ?? "REDUCE_ONLY"),
@@ -154,8 +156,6 @@ export function compileInstrument(config: InstrumentConfig): Instrument {
     maxLeverage: riskTiers[0].maxLeverage,
     riskTiers,
   };
-  instrument.nearPpm = nearLimit(instrument);
-  instrument.fundingCapPpb = fundingCap(instrument) * 1000;
   if (instrument.minQuantityLots < 1) throw new Error(`${name}.minQuantity: at least one step`);
   if (instrument.maxPriceTicks < 1) throw new Error(`${name}.maxPrice: at least one tick`);
   if (instrument.maxPriceTicks > MOST_PRICE_TICKS)
@@ -232,7 +232,7 @@ const markLimit = ({ initialMarginPpm, maintenanceMarginPpm }: RiskTier): RatePp
  * nobody has less who is not about to be liquidated. Orders of twice a position close it and open another with the margin of
  * one: so no more than half of what initial margin is above maintenance margin, either, in any tier.
  */
-const nearLimit = ({ riskTiers, makerFeePpm }: Instrument): RatePpm =>
+const nearLimit = (riskTiers: readonly RiskTier[], makerFeePpm: RatePpm): RatePpm =>
   riskTiers.reduce(
     (least, { initialMarginPpm, maintenanceMarginPpm }) =>
       Math.min(least, Math.floor((initialMarginPpm - maintenanceMarginPpm) / 2) - makerFeePpm),
@@ -244,7 +244,7 @@ const nearLimit = ({ riskTiers, makerFeePpm }: Instrument): RatePpm =>
  * interval would multiply them, and what falls due at one instant would be more than an account has that nobody looks at yet
  * (Binance caps an interval at three quarters of the maintenance margin).
  */
-function fundingCap({ config, markLimitPpm }: Instrument): RatePpm {
+function fundingCap(config: InstrumentConfig, markLimitPpm: RatePpm): RatePpm {
   const ownPpm = boundedPpm(config.fundingRateCap, MAX_FUNDING_PPM, `${config.symbol}.fundingRateCap`);
   return config.fundingIntervalHours > 8 ? Math.min(ownPpm, markLimitPpm) : ownPpm;
 }

@@ -1,4 +1,5 @@
 import { pathToFileURL } from "node:url";
+import { loadAgain } from "../ccxt/load-markets.ts";
 import type { FeedSource } from "../config/feed.ts";
 
 /** What an exchange says of a market: the part of ccxt's ticker that is used here. */
@@ -16,10 +17,7 @@ export interface TickerSource {
 
 type SourceClass = new (options: object) => TickerSource;
 
-/** What ccxt's classes have besides. */
-type CcxtClass = new (
-  options: object,
-) => TickerSource & { marketsLoading: unknown; loadMarkets(...given: unknown[]): Promise<unknown> };
+type CcxtClass = new (options: object) => TickerSource & { loadMarkets(...given: unknown[]): Promise<unknown> };
 
 /** How long an exchange may take to answer, unless its options say otherwise. */
 const TIMEOUT_MS = 5000;
@@ -46,16 +44,11 @@ async function classOfCcxt(exchange: string): Promise<SourceClass> {
   return loadingAgain(Source as CcxtClass);
 }
 
-/** ccxt remembers that it could not load an exchange's markets, and would say so for ever. */
+/** An exchange that could not be reached when perpd began is asked again. */
 const loadingAgain = (Source: CcxtClass): SourceClass =>
   class extends Source {
-    override async loadMarkets(...given: unknown[]): Promise<unknown> {
-      try {
-        return await super.loadMarkets(...given);
-      } catch (error) {
-        this.marketsLoading = undefined;
-        throw error;
-      }
+    override loadMarkets(...given: unknown[]): Promise<unknown> {
+      return loadAgain(this, () => super.loadMarkets(...given));
     }
   };
 

@@ -3,7 +3,7 @@ import type { BlockList } from "node:net";
 import type { TimeMs } from "../core/units.ts";
 import type { Vault } from "../store/vault.ts";
 import type { Call } from "./call.ts";
-import type { Credentials, Key, Principal } from "./credentials.ts";
+import { type Credentials, hasExpired, type Key, type Principal } from "./credentials.ts";
 import { ApiError } from "./errors.ts";
 import { isListed, newSecret, parseAllowedIps, SignatureCheck } from "./keys.ts";
 import { SeenSignatures } from "./seen-signatures.ts";
@@ -111,7 +111,7 @@ export class Auth {
     const matches = (checker?.signature ?? this.nobodys).matches(signed.timestamp + signed.text, signed.signature);
     if (!matches || key === undefined || checker === null) throw new ApiError("INVALID_KEY_OR_SIGNATURE");
     // From here the client has shown that the key is its own, and may be told what is wrong.
-    if (key.expiresAt !== 0 && key.expiresAt <= now) throw new ApiError("KEY_EXPIRED");
+    if (hasExpired(key, now)) throw new ApiError("KEY_EXPIRED");
     if (checker.allowedIps !== null && !isListed(checker.allowedIps, remoteAddress()))
       throw new ApiError("IP_NOT_ALLOWED");
     if (signed.isRead) return key;
@@ -148,7 +148,7 @@ export class Auth {
 }
 
 function alive<P extends Principal>(session: P | undefined, now: TimeMs): P {
-  if (session === undefined || session.expiresAt <= now) throw new ApiError("INVALID_TOKEN");
+  if (session === undefined || hasExpired(session, now)) throw new ApiError("INVALID_TOKEN");
   return session;
 }
 

@@ -67,12 +67,15 @@ const CHANNEL_INPUTS = {
 export function readId(message: unknown): RequestId {
   if (!isObject(message) || message.id === undefined) return null;
   const { id } = message;
-  // In characters, as a schema counts.
-  if (typeof id === "string" && [...id].length <= MAX_REQUEST_ID_LENGTH) return id;
+  if (typeof id === "string" && isShort(id)) return id;
   if (Number.isSafeInteger(id)) return id as number;
   const rule = `An id is an integer or a string of at most ${MAX_REQUEST_ID_LENGTH} characters.`;
   throw new ApiError("BAD_VALUE", { field: "id", message: rule });
 }
+
+/** In characters, as a schema counts: one is two units at most. */
+const isShort = (id: string): boolean =>
+  id.length <= 2 * MAX_REQUEST_ID_LENGTH && [...id].length <= MAX_REQUEST_ID_LENGTH;
 
 /** A client's message, checked whole. Throws an ApiError or a SocketRefusal that says what is wrong and where. */
 export function readRequest(message: unknown, instruments: readonly Instrument[]): ClientRequest {

@@ -9,7 +9,7 @@ import type { Quota } from "./buckets.ts";
 import { type ChannelRequest, isPrivate, type RequestId, readId, readRequest } from "./channel-requests.ts";
 import { Connection } from "./connection.ts";
 import { Symbols } from "./context.ts";
-import type { Principal } from "./credentials.ts";
+import { hasExpired, type Principal } from "./credentials.ts";
 import { ApiError } from "./errors.ts";
 import { Joins } from "./joins.ts";
 import { decodeUtf8, parseJson } from "./json.ts";
@@ -127,10 +127,11 @@ export class Channels implements SocketHandlers {
 
   message(socket: Socket, bytes: Uint8Array): void {
     const connection = this.connections.get(socket);
-    if (connection === undefined || this.hasEnded(connection, this.now())) return;
+    const now = this.now();
+    if (connection === undefined || this.hasEnded(connection, now)) return;
     let id: RequestId = null;
     try {
-      if (!connection.countMessage(this.now())) throw new ApiError("RATE_LIMITED", { details: FLOOD });
+      if (!connection.countMessage(now)) throw new ApiError("RATE_LIMITED", { details: FLOOD });
       const request = this.requests.readMessage(bytes);
       if (request !== null) {
         id = this.requests.id;
@@ -300,8 +301,6 @@ function principalWith(permission: Permission, identity: Principal | null): Prin
     throw new ApiError("PERMISSION_DENIED", { details: { required: permission } });
   return identity;
 }
-
-const hasExpired = ({ expiresAt }: Principal, now: TimeMs): boolean => expiresAt !== 0 && expiresAt <= now;
 
 const matches = (subscribed: ChannelRequest, wanted: ChannelRequest): boolean =>
   subscribed.channel === wanted.channel &&

@@ -28,6 +28,8 @@ export interface Principal {
   readonly record: KeyRecord | null;
 }
 
+export const hasExpired = ({ expiresAt }: Principal, now: TimeMs): boolean => expiresAt !== 0 && expiresAt <= now;
+
 export interface Session extends Principal {
   /** The Authorization header that was found to be this session's, so that the next one costs one look-up. */
   header: string;
