@@ -480,7 +480,8 @@ test("when a connection is lost whoever waits for an order is told, and the next
   assert.equal(order.status, "expired");
 });
 
-test("an order that ended while the connection was lost is told of", async (t) => {
+/** A program that watches orders and has one open, when its connection is lost. */
+async function loseConnection(t: TestContext) {
   const program = await open(t);
   const told = program.watchOrders(BTC);
   await subscribed(program);
@@ -488,6 +489,11 @@ test("an order that ended while the connection was lost is told of", async (t) =
   await told;
   connectionOf(program).connection.terminate();
   await assert.rejects(program.watchOrders(BTC), { name: "NetworkError" });
+  return { program, order };
+}
+
+test("an order that ended while the connection was lost is told of", async (t) => {
+  const { program, order } = await loseConnection(t);
   await market.taker.exchange.cancelOrder(order.id as string, BTC);
   const [ended] = await program.watchOrders(BTC);
   check.checkOrder(program, ended as Dict, BTC);
@@ -495,13 +501,7 @@ test("an order that ended while the connection was lost is told of", async (t) =
 });
 
 test("an order that was placed and ended while the connection was lost is told of", async (t) => {
-  const program = await open(t);
-  const told = program.watchOrders(BTC);
-  await subscribed(program);
-  const known = await program.createLimitBuyOrder(BTC, 0.1, 64000);
-  await told;
-  connectionOf(program).connection.terminate();
-  await assert.rejects(program.watchOrders(BTC), { name: "NetworkError" });
+  const { program, order: known } = await loseConnection(t);
   const { exchange } = market.taker;
   const missed = await exchange.createLimitBuyOrder(BTC, 0.1, 64001);
   const elsewhere = await exchange.createLimitBuyOrder(ETH, 0.1, 2990);
@@ -525,13 +525,7 @@ test("an order that was placed and ended while the connection was lost is told o
 });
 
 test("orders that could not be looked up behind a lost connection are told of by the next call", async (t) => {
-  const program = await open(t);
-  const first = program.watchOrders(BTC);
-  await subscribed(program);
-  const order = await program.createLimitBuyOrder(BTC, 0.1, 64000);
-  await first;
-  connectionOf(program).connection.terminate();
-  await assert.rejects(program.watchOrders(BTC), { name: "NetworkError" });
+  const { program, order } = await loseConnection(t);
   const { exchange } = market.taker;
   const missed = await exchange.createLimitBuyOrder(BTC, 0.1, 64001);
   await exchange.cancelOrders([order.id, missed.id] as string[]);

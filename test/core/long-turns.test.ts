@@ -54,7 +54,9 @@ function openMarket(maxAccounts = MAX_ACCOUNTS) {
     return accountId;
   };
   exchange.do(DEEP.id, make(SetIndexPrice, { indexTicks: 10 }));
-  return { exchange, open };
+  const place = (accountId: number, order: Order) =>
+    exchange.do(DEEP.id, make(PlaceOrder, { accountId, orderType: LIMIT, priceTicks: 10, ...order }));
+  return { exchange, open, place };
 }
 
 type Order = Partial<Omit<MessageOf<typeof PlaceOrder>, "type">>;
@@ -77,10 +79,8 @@ function outcome(said: Said) {
 }
 
 test("an order that meets thousands of others ends with what one turn can hold, and books stay sound", () => {
-  const { exchange, open } = openMarket();
+  const { exchange, open, place } = openMarket();
   const [maker, taker] = [open("maker"), open("taker")];
-  const place = (accountId: number, order: Order) =>
-    exchange.do(DEEP.id, make(PlaceOrder, { accountId, orderType: LIMIT, priceTicks: 10, ...order }));
   for (let i = 0; i < MAKERS; i++) place(maker, { side: SELL, quantityLots: 1 });
 
   // All or nothing is nothing.
@@ -103,11 +103,9 @@ test("an order that meets thousands of others ends with what one turn can hold, 
 });
 
 test("all or nothing also where the positions that end take thousands of waiting orders with them", () => {
-  const { exchange, open } = openMarket(512);
+  const { exchange, open, place } = openMarket(512);
   const taker = open("taker");
   const makers = Array.from({ length: 220 }, (_, i) => open(`maker ${i}`));
-  const place = (accountId: number, order: Order) =>
-    exchange.do(DEEP.id, make(PlaceOrder, { accountId, orderType: LIMIT, priceTicks: 10, ...order }));
   place(taker, { side: SELL, quantityLots: makers.length });
   const stop = { side: SELL, orderType: STOP_MARKET, timeInForce: IOC, flags: REDUCE_ONLY | CLOSE_POSITION };
   for (const accountId of makers) {
@@ -189,10 +187,8 @@ test("an order that meets thousands of entries, whose take-profits and stops the
 });
 
 test("closing a position into thousands of orders takes a few turns", () => {
-  const { exchange, open } = openMarket();
+  const { exchange, open, place } = openMarket();
   const [maker, taker] = [open("maker"), open("taker")];
-  const place = (accountId: number, order: Order) =>
-    exchange.do(DEEP.id, make(PlaceOrder, { accountId, orderType: LIMIT, priceTicks: 10, ...order }));
   place(maker, { side: SELL, quantityLots: 9000 });
   place(taker, { side: BUY, quantityLots: 9000 });
   for (let i = 0; i < 9000; i++) place(maker, { side: BUY, quantityLots: 1 });
@@ -204,10 +200,8 @@ test("closing a position into thousands of orders takes a few turns", () => {
 });
 
 test("what a maker's fill gives up counts, too", () => {
-  const { exchange, open } = openMarket();
+  const { exchange, open, place } = openMarket();
   const [house, taker] = [open("house"), open("taker")];
-  const place = (accountId: number, order: Order) =>
-    exchange.do(DEEP.id, make(PlaceOrder, { accountId, orderType: LIMIT, priceTicks: 10, ...order }));
   // Each has a long position of a lot, an order that closes it, and a thousand more that would.
   for (let i = 0; i < 30; i++) {
     const maker = open(`maker ${i}`);
@@ -263,10 +257,8 @@ test("all orders that an account may have are canceled in one turn that fits", (
 });
 
 test("a fill looks at the reduce-only orders of its maker and at one that ends with the position, whatever else is open", () => {
-  const { exchange, open } = openMarket();
+  const { exchange, open, place } = openMarket();
   const [maker, taker] = [open("maker"), open("taker")];
-  const place = (accountId: number, order: Order) =>
-    exchange.do(DEEP.id, make(PlaceOrder, { accountId, orderType: LIMIT, priceTicks: 10, ...order }));
   place(maker, { side: SELL, quantityLots: 1000 });
   place(taker, { side: BUY, quantityLots: 1000 });
   const stop = { side: BUY, orderType: STOP_MARKET, timeInForce: IOC, flags: REDUCE_ONLY | CLOSE_POSITION };

@@ -1,15 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { DEFAULT_INSTRUMENTS } from "../../src/config/instruments.ts";
-import { AccountCells, CONTRIBUTION_FIELDS } from "../../src/core/cells.ts";
-import { compileInstrument } from "../../src/core/instrument.ts";
 import {
   AmendOrder,
   CancelAll,
   ClosePosition,
   MoveMargin,
   OrderBatch,
-  OrderClosed,
+  type OrderClosed,
   OrderPlaced,
   OrderView,
   PlaceExtended,
@@ -23,7 +20,7 @@ import {
   Withdraw,
 } from "../../src/core/messages.ts";
 import type { Message, MessageOf } from "../../src/core/shape.ts";
-import { SymbolActor } from "../../src/core/symbol.ts";
+import type { SymbolActor } from "../../src/core/symbol.ts";
 import { QUANTA_PER_USDC } from "../../src/core/units.ts";
 import {
   BUY,
@@ -36,17 +33,15 @@ import {
   LEDGER,
   MARKET,
   REASON_FOK_UNFILLABLE,
-  REASON_INSUFFICIENT_MARGIN,
   REDUCE_ONLY,
   SELL,
-  STATUS_CANCELED,
   STATUS_EXPIRED,
   STATUS_FILLED,
   STOP_MARKET,
   TAKE_PROFIT_MARKET,
 } from "../../src/core/words.ts";
 import { Random } from "../../src/sandbox/random.ts";
-import { make, START } from "./support/exchange.ts";
+import { make } from "./support/exchange.ts";
 import { takeSeed } from "./support/seed.ts";
 import { MARKS, Market } from "./support/tight-market.ts";
 
@@ -151,8 +146,7 @@ function stretched(isolatesFirst = false): { market: Market; alice: number; bob:
   const bob = market.open("bob", 2_000_000, 20);
   const alice = market.open("alice", 4000, 100);
   if (isolatesFirst) market.do(btc, make(SetMarginMode, { accountId: alice, marginMode: ISOLATED }));
-  market.limit(eth, bob, SELL, MARKS[1], 2400);
-  market.limit(eth, alice, BUY, MARKS[1], 2400);
+  market.deal(eth, bob, alice, BUY, MARKS[1], 2400);
   assert.equal(market.size(eth, alice), 2400);
   let askLots = 0;
   for (let lots = 2048; lots >= 1; ) {
@@ -188,10 +182,8 @@ test("what fires in one turn with a close that spends an account's margin meets 
   const bob = market.open("bob", 2_000_000, 20);
   const carol = market.open("carol", 2_000_000, 20);
   const alice = market.open("alice", 2500, 100);
-  market.limit(btc, bob, SELL, mark, 1000);
-  market.limit(btc, alice, BUY, mark, 1000);
-  market.limit(btc, carol, BUY, mark, 3000);
-  market.limit(btc, bob, SELL, mark, 3000);
+  market.deal(btc, bob, alice, BUY, mark, 1000);
+  market.deal(btc, carol, bob, SELL, mark, 3000);
   // 1000 close and 2000 open: their margin is there as long as the position is not closed at a loss.
   market.limit(btc, alice, SELL, ASK_TICKS + 100, 2500);
   const stop = { orderType: STOP_MARKET, timeInForce: IOC, flags: REDUCE_ONLY, triggerBy: 1 };
@@ -204,8 +196,7 @@ test("what fires in one turn with a close that spends an account's margin meets 
   const dave = market.open("dave", 1_000_000, 20);
   market.limit(btc, dave, BUY, Math.ceil(mark * 0.97), 1000);
   // A trade at the price that both wait for.
-  market.limit(btc, dave, BUY, mark - 2500, 1);
-  market.limit(btc, carol, SELL, mark - 2500, 1);
+  market.deal(btc, dave, carol, SELL, mark - 2500, 1);
   assert.equal(market.size(btc, alice), 0, "closed by its stop, and nothing of it opened again");
   assert.ok(market.exchange.cells.equity(alice) > 0);
 });
@@ -219,8 +210,7 @@ function bidding(market: Market, lots: number): { alice: number; nearTicks: numb
   const mark = btc.state.markTicks;
   const other = market.open("other", 2_000_000, 20);
   const alice = market.open("alice", 1000, 100);
-  market.limit(btc, other, BUY, mark, lots);
-  market.limit(btc, alice, SELL, mark, lots);
+  market.deal(btc, other, alice, SELL, mark, lots);
   const far = { accountId: alice, side: BUY, priceTicks: Math.floor(mark * 1.0139), quantityLots: lots };
   market.do(btc, make(PlaceOrder, { ...far, flags: REDUCE_ONLY }));
   const nearTicks = Math.floor(mark * 1.0027);
@@ -262,8 +252,7 @@ test("whom one liquidation meets far from the mark has the less for what the nex
   const failing = ["x", "y", "z"].map((name) => market.open(name, 2000, 100));
   for (const accountId of failing) {
     market.do(btc, make(SetMarginMode, { accountId, marginMode: ISOLATED }));
-    market.limit(btc, carol, SELL, MARKS[0], lots);
-    market.limit(btc, accountId, BUY, MARKS[0], lots);
+    market.deal(btc, carol, accountId, BUY, MARKS[0], lots);
     assert.equal(market.size(btc, accountId), lots);
   }
   market.do(btc, make(SetIndexPrice, { indexTicks: Math.round(MARKS[0] * 0.993) }));
@@ -282,14 +271,12 @@ test("whom one liquidation meets far from the mark needs for the next one no mar
   const failing = ["x", "y"].map((name) => market.open(name, 2000, 100));
   for (const accountId of failing) {
     market.do(btc, make(SetMarginMode, { accountId, marginMode: ISOLATED }));
-    market.limit(btc, carol, SELL, MARKS[0], lots);
-    market.limit(btc, accountId, BUY, MARKS[0], lots);
+    market.deal(btc, carol, accountId, BUY, MARKS[0], lots);
   }
   market.do(btc, make(SetIndexPrice, { indexTicks: Math.round(MARKS[0] * 0.993) }));
   const { markTicks } = btc.state;
   const alice = market.open("alice", 1400, 100);
-  market.limit(btc, carol, BUY, markTicks, 2 * lots);
-  market.limit(btc, alice, SELL, markTicks, 2 * lots);
+  market.deal(btc, carol, alice, SELL, markTicks, 2 * lots);
   // All of it costs 0.82 % of its value, and each half no more than the half of what stands for it, which is 1 %.
   const bid = { accountId: alice, side: BUY, priceTicks: Math.floor(markTicks * 1.008), quantityLots: 2 * lots };
   market.do(btc, make(PlaceOrder, { ...bid, flags: REDUCE_ONLY }));
@@ -312,17 +299,14 @@ test("whom one order that fires meets far from the mark needs for the next one n
   const firing = ["x", "y"].map((name) => market.open(name, 20_000, 20));
   const waits = { orderType: TAKE_PROFIT_MARKET, timeInForce: IOC, flags: REDUCE_ONLY, triggerBy: 1, triggerTicks };
   for (const accountId of firing) {
-    market.limit(btc, carol, SELL, mark, lots);
-    market.limit(btc, accountId, BUY, mark, lots);
+    market.deal(btc, carol, accountId, BUY, mark, lots);
     market.do(btc, make(PlaceTrigger, { ...waits, accountId, side: SELL, quantityLots: lots }));
   }
   const alice = market.open("alice", 1400, 100);
-  market.limit(btc, carol, BUY, mark, 2 * lots);
-  market.limit(btc, alice, SELL, mark, 2 * lots);
+  market.deal(btc, carol, alice, SELL, mark, 2 * lots);
   const bid = { accountId: alice, side: BUY, priceTicks: Math.floor(mark * 1.008), quantityLots: 2 * lots };
   market.do(btc, make(PlaceOrder, { ...bid, flags: REDUCE_ONLY }));
-  market.limit(btc, firing[0], SELL, triggerTicks, 1);
-  market.limit(btc, carol, BUY, triggerTicks, 1);
+  market.deal(btc, firing[0], carol, BUY, triggerTicks, 1);
   assert.equal(market.size(btc, alice), -1, "closed but for the one that had been sold already");
 });
 
@@ -336,8 +320,7 @@ for (const hasWon of [false, true])
     const alice = market.open("alice", 1000, 100);
     market.do(btc, make(SetMarginMode, { accountId: alice, marginMode: ISOLATED }));
     if (hasWon) win(market, bob, alice);
-    market.limit(btc, bob, BUY, mark, lots);
-    market.limit(btc, alice, SELL, mark, lots);
+    market.deal(btc, bob, alice, SELL, mark, lots);
     market.do(btc, make(MoveMargin, { accountId: alice, amountQuanta: 317 * QUANTA_PER_USDC }));
     const far = { accountId: alice, side: BUY, priceTicks: Math.floor(mark * 1.0045), quantityLots: lots };
     market.do(btc, make(PlaceOrder, { ...far, flags: REDUCE_ONLY }));
@@ -359,8 +342,7 @@ function win(market: Market, bob: number, alice: number): void {
     [bob, alice, MARKS[0]],
     [alice, bob, Math.floor(MARKS[0] * 1.04)],
   ]) {
-    market.limit(btc, buyer, BUY, priceTicks, 1000);
-    market.limit(btc, seller, SELL, priceTicks, 1000);
+    market.deal(btc, buyer, seller, SELL, priceTicks, 1000);
   }
   const amountQuanta = market.exchange.cells.equity(alice) - had;
   market.exchange.ask(LEDGER, make(Withdraw, { accountId: alice, amountQuanta, address: "0x0" }));
@@ -380,8 +362,7 @@ for (const { away, status } of [
     const bob = market.open("bob", 2_000_000, 20);
     const alice = market.open("alice", 1000, 100);
     market.do(btc, make(SetMarginMode, { accountId: alice, marginMode: ISOLATED }));
-    market.limit(btc, bob, BUY, mark, lots);
-    market.limit(btc, alice, SELL, mark, lots);
+    market.deal(btc, bob, alice, SELL, mark, lots);
     const closing = { accountId: alice, side: BUY, priceTicks: Math.floor(mark * (1 + away)), quantityLots: lots };
     market.do(btc, make(PlaceOrder, { ...closing, flags: REDUCE_ONLY }));
     const priceTicks = Math.floor(mark * (1 + away - 0.0001));
@@ -403,8 +384,7 @@ for (const isIsolated of [false, true])
     const alice = market.open("alice", 10_000, 100);
     const fund = market.exchange.cells.equity(INSURANCE_ACCOUNT);
     if (isIsolated) market.do(btc, make(SetMarginMode, { accountId: alice, marginMode: ISOLATED }));
-    market.limit(btc, bob, SELL, mark, lots);
-    market.limit(btc, alice, BUY, mark, lots);
+    market.deal(btc, bob, alice, BUY, mark, lots);
     if (isIsolated) market.do(btc, make(MoveMargin, { accountId: alice, amountQuanta: 8000 * QUANTA_PER_USDC }));
     const far = { accountId: alice, side: SELL, priceTicks: Math.ceil(mark * 0.951), quantityLots: lots / 5 };
     market.do(btc, make(PlaceOrder, { ...far, flags: REDUCE_ONLY }));
@@ -429,8 +409,7 @@ for (const hasReduceOnly of [false, true])
     const bob = market.open("bob", 100_000, 20);
     const alice = market.open("alice", 1000, 100);
     const fund = market.exchange.cells.equity(INSURANCE_ACCOUNT);
-    market.limit(btc, alice, SELL, mark, lots);
-    market.limit(btc, bob, BUY, mark, lots);
+    market.deal(btc, alice, bob, BUY, mark, lots);
     const closing = { accountId: alice, side: BUY, priceTicks: mark, quantityLots: lots };
     if (hasReduceOnly) market.do(btc, make(PlaceOrder, { ...closing, flags: REDUCE_ONLY }));
     market.limit(btc, alice, BUY, mark, 2 * lots);
@@ -462,8 +441,7 @@ for (const isMaker of [false, true])
     const lots = 1400;
     const [bob, carol] = ["bob", "carol"].map((name) => market.open(name, 100_000, 20));
     const alice = market.open("alice", 1000, 100);
-    market.limit(btc, carol, BUY, mark, lots);
-    market.limit(btc, alice, SELL, mark, lots);
+    market.deal(btc, carol, alice, SELL, mark, lots);
     const priceTicks = mark + 2000;
     const bid = { side: BUY, priceTicks, quantityLots: lots };
     const ask = { side: SELL, priceTicks, quantityLots: lots };
@@ -488,99 +466,4 @@ for (const isMaker of [false, true])
     );
     assert.equal(market.size(btc, alice), 0);
     assert.ok(market.exchange.cells.equity(alice) > 0);
-  });
-
-/** BTC-PERP on a thread of its own; what accounts have, and withdraw, comes from another one. */
-class Threads {
-  private readonly cells = AccountCells.allocate(64, 2, 0);
-  private readonly others = new AccountCells(this.cells.buffer, 2, 1);
-  private readonly btc = new SymbolActor(compileInstrument(DEFAULT_INSTRUMENTS[0]), this.cells);
-  private readonly given = new Float64Array(64 * CONTRIBUTION_FIELDS);
-  private sequence = 0;
-
-  has(accountId: number, usdc: number): void {
-    const nothing = { unrealized: 0, initial: 0, positionInitial: 0, maintenance: 0 };
-    const at = accountId * CONTRIBUTION_FIELDS;
-    this.others.move(accountId, this.given, at, { ...nothing, equity: usdc * QUANTA_PER_USDC });
-    this.others.flush();
-  }
-
-  withdraws(accountId: number, usdc: number): boolean {
-    return this.others.debit(accountId, usdc * QUANTA_PER_USDC);
-  }
-
-  equity(accountId: number): number {
-    return this.cells.equity(accountId);
-  }
-
-  /** `whenTraded`: in the middle of the turn. */
-  run(command: Message, whenTraded = (): void => {}): Message[] {
-    const said: Message[] = [];
-    const emit = (event: Message): void => {
-      said.push({ ...event });
-      if (event.type === Traded.code) whenTraded();
-    };
-    this.btc.decide(command, { time: START, emit, reply: () => {} });
-    this.btc.settle(++this.sequence, START);
-    this.cells.flush();
-    return said;
-  }
-}
-
-test("a taker goes no further than it has margin for when another thread spends a maker's", () => {
-  const threads = new Threads();
-  const [mark] = MARKS;
-  const [alice, bob, carol, dave] = [20, 21, 22, 23];
-  for (const [accountId, usdc] of [
-    [alice, 1000],
-    [bob, 1000],
-    [carol, 100_000],
-    [dave, 1000],
-  ])
-    threads.has(accountId, usdc);
-  threads.run(make(SetIndexPrice, { indexTicks: mark }));
-  for (const accountId of [alice, bob]) threads.run(make(SetLeverage, { accountId, leverage: 100 }));
-  const farTicks = Math.floor(mark * 1.049);
-  const ask = { side: SELL, quantityLots: 1300 };
-  threads.run(make(PlaceOrder, { ...ask, accountId: carol, priceTicks: farTicks }));
-  threads.run(make(PlaceOrder, { ...ask, accountId: bob, priceTicks: mark + 1 }));
-  threads.run(make(PlaceOrder, { ...ask, accountId: dave, priceTicks: mark, quantityLots: 1 }));
-  const order = make(PlaceOrder, { accountId: alice, side: BUY, priceTicks: farTicks, quantityLots: 1300 });
-  const said = threads.run(order, () => threads.has(bob, 1));
-  const ends = said.filter(({ type }) => type === OrderClosed.code) as MessageOf<typeof OrderClosed>[];
-  assert.deepEqual(
-    ends.map(({ accountId, status, reason }) => [accountId, status, reason]),
-    [
-      [bob, STATUS_CANCELED, REASON_INSUFFICIENT_MARGIN],
-      [alice, STATUS_EXPIRED, REASON_INSUFFICIENT_MARGIN],
-    ],
-  );
-  assert.equal(said.filter(({ type }) => type === Traded.code).length, 1, "with Dave, and with nobody dearer than Bob");
-  assert.ok(threads.equity(alice) > 0);
-});
-
-for (const isMaker of [false, true])
-  test(`what a ${isMaker ? "maker" : "taker"} is about to lose is not withdrawn before the turn is over`, () => {
-    const threads = new Threads();
-    const [mark] = MARKS;
-    const [alice, bob, carol] = [20, 21, 22];
-    for (const accountId of [alice, bob, carol]) threads.has(accountId, accountId === alice ? 10_000 : 100_000);
-    threads.run(make(SetIndexPrice, { indexTicks: mark }));
-    threads.run(make(SetLeverage, { accountId: alice, leverage: 100 }));
-    const lots = 1300;
-    threads.run(make(PlaceOrder, { accountId: bob, side: SELL, priceTicks: mark, quantityLots: lots }));
-    threads.run(make(PlaceOrder, { accountId: alice, side: BUY, priceTicks: mark, quantityLots: lots }));
-    const far = { priceTicks: Math.ceil(mark * 0.951), quantityLots: lots };
-    const closing = make(PlaceOrder, { ...far, accountId: alice, side: SELL, flags: REDUCE_ONLY });
-    const bid = make(PlaceOrder, { ...far, accountId: carol, side: BUY });
-    const [first, second] = isMaker ? [closing, bid] : [bid, closing];
-    threads.run(first);
-    let withdrawals = 0;
-    const said = threads.run(second, () => {
-      if (threads.withdraws(alice, 8000)) withdrawals++;
-    });
-    assert.equal(said.filter(({ type }) => type === Traded.code).length, 1);
-    assert.equal(withdrawals, 0, `${threads.equity(alice)} are left`);
-    assert.ok(threads.equity(alice) > 0);
-    assert.ok(threads.withdraws(alice, 5000), "what is left of it is free");
   });

@@ -73,6 +73,19 @@ export class Market {
     return this.do(symbol, make(PlaceOrder, { accountId, side, priceTicks, quantityLots, orderType: LIMIT }));
   }
 
+  /** One rests, and the other takes all of it. */
+  deal(
+    symbol: SymbolActor,
+    maker: number,
+    taker: number,
+    takerSide: number,
+    priceTicks: number,
+    quantityLots: number,
+  ): void {
+    this.limit(symbol, maker, 1 - takerSide, priceTicks, quantityLots);
+    this.limit(symbol, taker, takerSide, priceTicks, quantityLots);
+  }
+
   size({ state }: SymbolActor, accountId: number): number {
     const row = state.positions.find(accountId);
     return row === NONE ? 0 : state.positions.numbers[row + SIZE];
@@ -112,8 +125,7 @@ class Maker {
     const lots = Math.floor(usedQuanta / (markTicks * instrument.quantaPerTickLot));
     if (lots < 1) return;
     const side = random.pick([BUY, SELL]);
-    market.limit(symbol, counterparty, 1 - side, markTicks, lots);
-    market.limit(symbol, accountId, side, markTicks, lots);
+    market.deal(symbol, counterparty, accountId, side, markTicks, lots);
     for (const each of [accountId, counterparty]) market.do(symbol, make(CancelAll, { accountId: each, side: -1 }));
   }
 

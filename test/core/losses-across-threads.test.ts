@@ -1,0 +1,118 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { DEFAULT_INSTRUMENTS } from "../../src/config/instruments.ts";
+import { AccountCells, CONTRIBUTION_FIELDS } from "../../src/core/cells.ts";
+import { compileInstrument } from "../../src/core/instrument.ts";
+import { OrderClosed, PlaceOrder, SetIndexPrice, SetLeverage, Traded } from "../../src/core/messages.ts";
+import type { Message, MessageOf } from "../../src/core/shape.ts";
+import { SymbolActor } from "../../src/core/symbol.ts";
+import { QUANTA_PER_USDC } from "../../src/core/units.ts";
+import {
+  BUY,
+  REASON_INSUFFICIENT_MARGIN,
+  REDUCE_ONLY,
+  SELL,
+  STATUS_CANCELED,
+  STATUS_EXPIRED,
+} from "../../src/core/words.ts";
+import { make, START } from "./support/exchange.ts";
+import { MARKS } from "./support/tight-market.ts";
+
+/*
+ * What own-losses.test.ts shows of one thread, where another one has the same account in its hands.
+ */
+
+/** BTC-PERP on a thread of its own; what accounts have, and withdraw, comes from another one. */
+class Threads {
+  private readonly cells = AccountCells.allocate(64, 2, 0);
+  private readonly others = new AccountCells(this.cells.buffer, 2, 1);
+  private readonly btc = new SymbolActor(compileInstrument(DEFAULT_INSTRUMENTS[0]), this.cells);
+  private readonly given = new Float64Array(64 * CONTRIBUTION_FIELDS);
+  private sequence = 0;
+
+  has(accountId: number, usdc: number): void {
+    const nothing = { unrealized: 0, initial: 0, positionInitial: 0, maintenance: 0 };
+    const at = accountId * CONTRIBUTION_FIELDS;
+    this.others.move(accountId, this.given, at, { ...nothing, equity: usdc * QUANTA_PER_USDC });
+    this.others.flush();
+  }
+
+  withdraws(accountId: number, usdc: number): boolean {
+    return this.others.debit(accountId, usdc * QUANTA_PER_USDC);
+  }
+
+  equity(accountId: number): number {
+    return this.cells.equity(accountId);
+  }
+
+  /** `whenTraded`: in the middle of the turn. */
+  run(command: Message, whenTraded = (): void => {}): Message[] {
+    const said: Message[] = [];
+    const emit = (event: Message): void => {
+      said.push({ ...event });
+      if (event.type === Traded.code) whenTraded();
+    };
+    this.btc.decide(command, { time: START, emit, reply: () => {} });
+    this.btc.settle(++this.sequence, START);
+    this.cells.flush();
+    return said;
+  }
+}
+
+test("a taker goes no further than it has margin for when another thread spends a maker's", () => {
+  const threads = new Threads();
+  const [mark] = MARKS;
+  const [alice, bob, carol, dave] = [20, 21, 22, 23];
+  for (const [accountId, usdc] of [
+    [alice, 1000],
+    [bob, 1000],
+    [carol, 100_000],
+    [dave, 1000],
+  ])
+    threads.has(accountId, usdc);
+  threads.run(make(SetIndexPrice, { indexTicks: mark }));
+  for (const accountId of [alice, bob]) threads.run(make(SetLeverage, { accountId, leverage: 100 }));
+  const farTicks = Math.floor(mark * 1.049);
+  const ask = { side: SELL, quantityLots: 1300 };
+  threads.run(make(PlaceOrder, { ...ask, accountId: carol, priceTicks: farTicks }));
+  threads.run(make(PlaceOrder, { ...ask, accountId: bob, priceTicks: mark + 1 }));
+  threads.run(make(PlaceOrder, { ...ask, accountId: dave, priceTicks: mark, quantityLots: 1 }));
+  const order = make(PlaceOrder, { accountId: alice, side: BUY, priceTicks: farTicks, quantityLots: 1300 });
+  const said = threads.run(order, () => threads.has(bob, 1));
+  const ends = said.filter(({ type }) => type === OrderClosed.code) as MessageOf<typeof OrderClosed>[];
+  assert.deepEqual(
+    ends.map(({ accountId, status, reason }) => [accountId, status, reason]),
+    [
+      [bob, STATUS_CANCELED, REASON_INSUFFICIENT_MARGIN],
+      [alice, STATUS_EXPIRED, REASON_INSUFFICIENT_MARGIN],
+    ],
+  );
+  assert.equal(said.filter(({ type }) => type === Traded.code).length, 1, "with Dave, and with nobody dearer than Bob");
+  assert.ok(threads.equity(alice) > 0);
+});
+
+for (const isMaker of [false, true])
+  test(`what a ${isMaker ? "maker" : "taker"} is about to lose is not withdrawn before the turn is over`, () => {
+    const threads = new Threads();
+    const [mark] = MARKS;
+    const [alice, bob, carol] = [20, 21, 22];
+    for (const accountId of [alice, bob, carol]) threads.has(accountId, accountId === alice ? 10_000 : 100_000);
+    threads.run(make(SetIndexPrice, { indexTicks: mark }));
+    threads.run(make(SetLeverage, { accountId: alice, leverage: 100 }));
+    const lots = 1300;
+    threads.run(make(PlaceOrder, { accountId: bob, side: SELL, priceTicks: mark, quantityLots: lots }));
+    threads.run(make(PlaceOrder, { accountId: alice, side: BUY, priceTicks: mark, quantityLots: lots }));
+    const far = { priceTicks: Math.ceil(mark * 0.951), quantityLots: lots };
+    const closing = make(PlaceOrder, { ...far, accountId: alice, side: SELL, flags: REDUCE_ONLY });
+    const bid = make(PlaceOrder, { ...far, accountId: carol, side: BUY });
+    const [first, second] = isMaker ? [closing, bid] : [bid, closing];
+    threads.run(first);
+    let withdrawals = 0;
+    const said = threads.run(second, () => {
+      if (threads.withdraws(alice, 8000)) withdrawals++;
+    });
+    assert.equal(said.filter(({ type }) => type === Traded.code).length, 1);
+    assert.equal(withdrawals, 0, `${threads.equity(alice)} are left`);
+    assert.ok(threads.equity(alice) > 0);
+    assert.ok(threads.withdraws(alice, 5000), "what is left of it is free");
+  });
