@@ -4,7 +4,8 @@ import type { TimeMs } from "../core/units.ts";
 import type { Quota } from "./buckets.ts";
 import { ApiError, type ErrorCode } from "./errors.ts";
 import { BUFFER_BYTES, gather, isBeingRead, roomFor } from "./gathering.ts";
-import { decodeUtf8, parseJson } from "./json.ts";
+import { parseJson } from "./json.ts";
+import { decodeUtf8, encodeUtf8 } from "./utf8.ts";
 
 /** What a call needs of a uWebSockets.js response. Each method throws once the response has ended or was aborted. */
 export interface RawResponse {
@@ -134,13 +135,13 @@ export class Call {
   }
 
   /** Answers with JSON text, or with what the content type says. */
-  reply(status: number, body: string | Uint8Array, contentType = "application/json"): void {
+  reply(status: number, text: string | Uint8Array, contentType = "application/json"): void {
     if (this.done || this.isPutOff) return;
     this.contentType = contentType;
-    const bodyBytes = Buffer.byteLength(body);
-    if (!isBeingRead(this.readIn) || this.goesAtOnce(status, bodyBytes)) return this.send(status, body, bodyBytes);
+    const body = encodeUtf8(text);
+    if (!isBeingRead(this.readIn) || this.goesAtOnce(status, body.length)) return this.send(status, body);
     this.isPutOff = true;
-    setImmediate(() => this.send(status, body, bodyBytes));
+    setImmediate(() => this.send(status, body));
   }
 
   /**
@@ -163,13 +164,12 @@ export class Call {
     return !this.closing && bodyBytes > 0 && this.method !== "HEAD" && status !== 204;
   }
 
-  private send(status: number, body: string | Uint8Array, bodyBytes: number): void {
+  private send(status: number, body: string | Uint8Array): void {
     if (this.done) return;
     this.finish();
     writing = this;
     writingStatus = status;
     writingBody = body;
-    writingBytes = bodyBytes;
     this.response.cork(writeReply);
   }
 
@@ -197,12 +197,12 @@ export class Call {
   }
 
   /** For writeReply only. */
-  write(status: number, body: string | Uint8Array, bodyBytes: number): void {
+  write(status: number, body: string | Uint8Array): void {
     const { response } = this;
     response.writeStatus(STATUS_LINES[status] ?? `${status} Unknown`);
     // One crossing into native code for all headers.
     response.writeHeader("Content-Type", `${this.contentType}\r\nX-Request-Id: ${this.requestId}${this.headers}`);
-    if (this.hasBody(status, bodyBytes)) return this.writeBody(body, bodyBytes);
+    if (this.hasBody(status, body.length)) return this.writeBody(body);
     if (this.method !== "HEAD" && status !== 204) {
       response.end(body, this.closing);
       return;
@@ -212,7 +212,7 @@ export class Call {
       response.end("", true);
       return;
     }
-    if (status !== 204) response.writeHeader("Content-Length", String(bodyBytes));
+    if (status !== 204) response.writeHeader("Content-Length", String(body.length));
     response.endWithoutBody();
   }
 
@@ -220,9 +220,9 @@ export class Call {
    * What the client does not take at once stays here until it reads. If it asks for more instead, uWebSockets.js closes
    * the connection: whoever does not read costs the memory of one answer.
    */
-  private writeBody(body: string | Uint8Array, bodyBytes: number): void {
+  private writeBody(body: string | Uint8Array): void {
     const { response } = this;
-    const [, isWhole] = response.tryEnd(body, bodyBytes);
+    const [, isWhole] = response.tryEnd(body, body.length);
     if (isWhole) return;
     if (this.mayLoseHead) {
       response.close();
@@ -233,7 +233,7 @@ export class Call {
     response.onWritable((sentBytes) => {
       let isTaken = false;
       response.cork(() => {
-        [isTaken] = response.tryEnd(bytes.subarray(sentBytes), bodyBytes);
+        [isTaken] = response.tryEnd(bytes.subarray(sentBytes), bytes.length);
       });
       return isTaken;
     });
@@ -249,9 +249,8 @@ export class Call {
 let writing: Call | null = null;
 let writingStatus = 0;
 let writingBody: string | Uint8Array = "";
-let writingBytes = 0;
 function writeReply(): void {
-  writing?.write(writingStatus, writingBody, writingBytes);
+  writing?.write(writingStatus, writingBody);
 }
 
 /** The calls that wait for their answer, oldest first: deadlines without a timer for each. */

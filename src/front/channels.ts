@@ -12,7 +12,7 @@ import { Symbols } from "./context.ts";
 import { hasExpired, type Principal } from "./credentials.ts";
 import { ApiError } from "./errors.ts";
 import { Joins } from "./joins.ts";
-import { decodeUtf8, parseJson } from "./json.ts";
+import { parseJson } from "./json.ts";
 import { type Cost, type Limits, SOCKET_MESSAGES_PER_SECOND } from "./limits.ts";
 import { RequestReader } from "./routes/plain-requests.ts";
 import type { Authenticate, SocketCredentials } from "./socket-auth.ts";
@@ -21,6 +21,7 @@ import { CLOSE_CREDENTIAL_ENDED, CLOSE_RATE_LIMITED, errorJson, type Problem, So
 import type { Socket, SocketHandlers } from "./sockets.ts";
 import { Streams, type StreamsParts, topicOf } from "./streams.ts";
 import { costOfOp, type Trade } from "./trading.ts";
+import { decodeUtf8 } from "./utf8.ts";
 
 const TICK_MS = 50;
 const HEARTBEAT_MS = 5_000;

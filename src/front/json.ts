@@ -4,12 +4,6 @@ const MAX_DEPTH = 16;
 /** 200 subscriptions with all that they may say are a thousand. What is found wrong with very many would take its time. */
 const MAX_VALUES = 1500;
 
-// Refuses bad UTF-8, and leaves a byte order mark in place for JSON.parse to refuse.
-const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-
-/** Throws a TypeError on what is not valid UTF-8. */
-export const decodeUtf8 = (bytes: ArrayBuffer | Uint8Array): string => utf8.decode(bytes);
-
 /** JSON.parse for text from outside: no deep nesting, not very many values, no field twice (JSON.parse would let the last one win). */
 export function parseJson(text: string): unknown {
   const members = countMembers(text);

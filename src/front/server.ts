@@ -7,6 +7,7 @@ import { ApiError, MAX_BODY_BYTES } from "./errors.ts";
 import { readingTurn } from "./gathering.ts";
 import { head, readHead } from "./head.ts";
 import { OpenSockets, Socket, type SocketHandlers } from "./sockets.ts";
+import { encodeUtf8 } from "./utf8.ts";
 
 export interface ServerOptions {
   host: string;
@@ -57,11 +58,11 @@ const IDLE_TIMEOUT_S = 60;
  * once, copies what is needed and answers always.
  *
  * What never reaches it: without a Host header uWebSockets.js answers 400 itself, and 505 to a whole URL as the target or
- * to a first line of which only a part has come. Folded headers, a NUL or other bytes that no header may hold, a space
- * before the colon, bare CR or LF, and more than 100 headers make it wait for more; it closes the connection after about
- * 10 s, having run nothing. That cannot be a 400: app.filter() alone sees such a connection, and what it hands out cannot
- * be kept, since of a connection's end it does not say which one it was, and of one that has become a WebSocket, whose
- * memory moves, it never tells the end.
+ * to a first line of which only a part has come; its builds for Node 22 and 24 put that together, and refuse two Hosts.
+ * Folded headers, a NUL or other bytes that no header may hold, a space before the colon, bare CR or LF, and more than 100
+ * headers make it wait for more; it closes the connection after about 10 s, having run nothing. That cannot be a 400:
+ * app.filter() alone sees such a connection, and what it hands out cannot be kept, since of a connection's end it does not
+ * say which one it was, and of one that has become a WebSocket, whose memory moves, it never tells the end.
  */
 export function listen(options: ServerOptions): Promise<Server> {
   const { log, onCall } = options;
@@ -174,7 +175,7 @@ export function listen(options: ServerOptions): Promise<Server> {
       }
       resolve({
         port: uWS.us_socket_local_port(listening),
-        publish: (topic, text) => void app.publish(topic, text, false),
+        publish: (topic, text) => void app.publish(topic, encodeUtf8(text), false),
         async close() {
           if (closing) return;
           closing = true;

@@ -1,4 +1,5 @@
 import type { Log } from "./call.ts";
+import { encodeUtf8 } from "./utf8.ts";
 
 // RFC 6455 close codes.
 const GOING_AWAY = 1001;
@@ -49,7 +50,7 @@ export class Socket {
 
   /** Sends one text message. A message that passes the backpressure limit is dropped, and closes the socket. */
   send(text: string | Uint8Array): void {
-    this.raw?.send(text, false);
+    this.raw?.send(encodeUtf8(text), false);
   }
 
   /** Sends text messages with one write. */

@@ -3,7 +3,8 @@ import { isUtf8 } from "node:buffer";
 import { test } from "node:test";
 import fc from "fast-check";
 import { ApiError, type ErrorCode } from "../../src/front/errors.ts";
-import { decodeUtf8, parseJson } from "../../src/front/json.ts";
+import { parseJson } from "../../src/front/json.ts";
+import { decodeUtf8 } from "../../src/front/utf8.ts";
 import { takeSeed } from "../core/support/seed.ts";
 
 fc.configureGlobal({ seed: takeSeed("json.test") });

@@ -112,7 +112,6 @@ const HOSTILE: [name: string, bytes: string][] = [
   ],
   ["equal Content-Length", request(["POST /a HTTP/1.1", "Host: h", "Content-Length: 2", "Content-Length: 2"], "ab")],
   ["an empty Content-Length", request(["POST /a HTTP/1.1", "Host: h", "Content-Length: "])],
-  ["two Hosts", request(["GET /a HTTP/1.1", "Host: h", "Host: h"])],
   ["two Authorizations", request(["GET /a HTTP/1.1", "Host: h", "Authorization: a", "Authorization: b"])],
   [
     "two Authorizations, the first empty",
@@ -125,7 +124,10 @@ const HOSTILE: [name: string, bytes: string][] = [
   ["bytes beyond ASCII in the path", request(["GET /\xe9 HTTP/1.1", "Host: h"])],
   ["bytes beyond ASCII in the query", request(["GET /a?\xe9=1 HTTP/1.1", "Host: h"])],
   ["a fragment", request(["GET /a#b HTTP/1.1", "Host: h"])],
-  ["the same at the WebSocket's door", request(["GET /ws HTTP/1.1", "Host: h", "Host: h", ...upgradeHeaders()])],
+  [
+    "the same at the WebSocket's door",
+    request(["GET /ws HTTP/1.1", "Host: h", ...upgradeHeaders(), "X-Signature: a", "X-Signature: b"]),
+  ],
 ];
 for (const [name, bytes] of HOSTILE) {
   test(`refused and closed: ${name}`, async () => {
@@ -156,7 +158,7 @@ test("a HEAD request that is refused ends its connection, too: what is sent late
   assert.deepEqual(handled, []);
 });
 
-/** Refused by uWebSockets.js itself, with a page of its own. */
+/** Refused by uWebSockets.js itself, with a page of its own; of two Hosts by its builds for Node 22 and 24 alone. */
 const REFUSED_BELOW: [name: string, status: number, bytes: string][] = [
   ["no Host", 400, request(["GET /a HTTP/1.1", "Accept: */*"])],
   ["a sign in Content-Length", 400, request(["POST /a HTTP/1.1", "Host: h", "Content-Length: +2"], "ab")],
@@ -166,6 +168,8 @@ const REFUSED_BELOW: [name: string, status: number, bytes: string][] = [
     400,
     request(["POST /a HTTP/1.1", "Host: h", "Content-Length: 4", "Transfer-Encoding: chunked"], "0\r\n\r\nG"),
   ],
+  ["two Hosts", 400, request(["GET /a HTTP/1.1", "Host: h", "Host: h"])],
+  ["two Hosts at the WebSocket's door", 400, request(["GET /ws HTTP/1.1", "Host: h", "Host: h", ...upgradeHeaders()])],
   ["bare LF", 505, "GET /a HTTP/1.1\nHost: h\n\n"],
   ["HTTP/1.0", 505, request(["GET /a HTTP/1.0", "Host: h"])],
   ["a whole URL as the target", 505, request(["GET http://h/a HTTP/1.1", "Host: h"])],
@@ -177,18 +181,22 @@ for (const [name, status, bytes] of REFUSED_BELOW) {
   });
 }
 
-test("refused below the application: a first line in two packets", async () => {
-  const text = request(["GET /a HTTP/1.1", "Host: h"]);
+test("a first line in two packets is refused below the application; builds for Node 22 and 24 put it together", async () => {
+  const text = request(["GET /a HTTP/1.1", "Host: h", "Connection: close"]);
   const socket = connect(server.port, "127.0.0.1");
   socket.write(text.slice(0, 8));
-  const closed = once(socket.resume(), "close");
+  const closed = once(socket, "close");
+  let answer = "";
+  socket.on("data", (bytes) => (answer += bytes));
   // It may be gone by then.
   socket.on("error", () => {});
   // Read before the answer to another, which was sent later.
   await sendRaw(server.port, request(["GET /b HTTP/1.1", "Host: h"]));
   socket.write(text.slice(8));
   await closed;
-  assert.deepEqual(handled, ["GET /b"]);
+  const isPutTogether = answer.startsWith("HTTP/1.1 200");
+  assert.deepEqual(handled, isPutTogether ? ["GET /b", "GET /a"] : ["GET /b"]);
+  if (!isPutTogether) assert.match(answer, /^(HTTP\/1\.1 505 |$)/);
 });
 
 /** uWebSockets.js waits for more and closes after about 10 s. Until then nothing runs, whatever follows. */
@@ -390,9 +398,14 @@ test("WebSocket: messages, topics, and a way out for each fault", async () => {
   const echoed = nextMessage(socket);
   socket.send("subscribe");
   assert.equal(await echoed, "echo subscribe");
-  const news = nextMessage(socket);
-  server.publish("news", "hello");
-  assert.equal(await news, "hello");
+  for (const text of ["hello", "h\u00e9llo", "hello \u2028\u{1f44b}"]) {
+    const news = nextMessage(socket);
+    server.publish("news", text);
+    assert.equal(await news, text);
+    const echo = nextMessage(socket);
+    socket.send(text);
+    assert.equal(await echo, `echo ${text}`);
+  }
   const binary = closed(socket);
   socket.send(Buffer.from([1, 2]));
   assert.deepEqual(await binary, [1003, "TEXT_ONLY"]);
