@@ -58,11 +58,12 @@ const IDLE_TIMEOUT_S = 60;
  * once, copies what is needed and answers always.
  *
  * What never reaches it: without a Host header uWebSockets.js answers 400 itself, and 505 to a whole URL as the target or
- * to a first line of which only a part has come; its builds for Node 22 and 24 put that together, and refuse two Hosts.
- * Folded headers, a NUL or other bytes that no header may hold, a space before the colon, bare CR or LF, and more than 100
- * headers make it wait for more; it closes the connection after about 10 s, having run nothing. That cannot be a 400:
- * app.filter() alone sees such a connection, and what it hands out cannot be kept, since of a connection's end it does not
- * say which one it was, and of one that has become a WebSocket, whose memory moves, it never tells the end.
+ * to a first line of which only a part has come; its builds for Node 22 and 24 put that together, refuse two Hosts, and
+ * answer 431 to a head of more than 4 KiB. Folded headers, a NUL or other bytes that no header may hold, a space before the
+ * colon, bare CR or LF, and more than 100 headers make it wait for more; it closes the connection after about 10 s, having
+ * run nothing. That cannot be a 400: app.filter() alone sees such a connection, and what it hands out cannot be kept, since
+ * of a connection's end it does not say which one it was, and of one that has become a WebSocket, whose memory moves, it
+ * never tells the end.
  */
 export function listen(options: ServerOptions): Promise<Server> {
   const { log, onCall } = options;
