@@ -116,6 +116,8 @@ export class ActorWorker {
   /** Takes what is left and hands over a last snapshot of each actor. */
   finish(): void {
     this.orDie(() => {
+      // What is left has been sent because a recount has taken it in.
+      this.join();
       while (this.drain() > 0);
       for (const hosted of this.hosted.values()) this.snapshot(hosted);
       this.options.out.ring();
@@ -124,13 +126,16 @@ export class ActorWorker {
 
   /** Between turns: a recount is under way, or this worker does not belong to the exchange yet. */
   private mustWait(): boolean {
-    if (this.recount.isUnderWay()) return true;
+    // First: the recount that has taken it in may be over, and another one may have been called.
+    this.join();
+    return this.recount.isUnderWay() || this.isJoining;
+  }
+
+  private join(): void {
     const { joins, cells } = this.options;
-    if (!this.isJoining || joins === undefined) return false;
-    if (!this.recount.hasTakenEffect) return true;
+    if (!this.isJoining || joins === undefined || !this.recount.hasTakenEffect) return;
     cells.moveTo(joins);
     this.isJoining = false;
-    return false;
   }
 
   /** Of a turn that is cut short nothing stays: its events are nowhere yet, and the cells forget it. */

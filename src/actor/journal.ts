@@ -45,14 +45,16 @@ export class Journal {
     const { bell, control } = this.options;
     let idleMs = IDLE_WAIT_MS;
     for (;;) {
+      // Before the step: what the actors have left behind when it is said is all there is.
+      const isStopping = control.phase >= STOP_JOURNAL;
       if (this.step()) {
         idleMs = IDLE_WAIT_MS;
         continue;
       }
-      if (control.phase >= STOP_JOURNAL) break;
+      if (isStopping) break;
       bell.announce();
       // A turn that waits for an earlier ticket is no reason to stay awake: whoever holds that ticket will ring.
-      if (!this.hasReleasable()) bell.wait(idleMs);
+      if (!this.hasReleasable() && control.phase < STOP_JOURNAL) bell.wait(idleMs);
       bell.awake();
       if (this.isIdle() && this.rest()) idleMs = LONG_WAIT_MS;
     }

@@ -16,6 +16,8 @@ export interface StoreWorkerOptions {
 /** The store thread's work, a step at a time: snapshots out of the ring, the history index behind the log. */
 export class StoreWorker {
   private readonly options: StoreWorkerOptions;
+  /** The last sequence on disk when it looked last. */
+  private durable = 0;
 
   constructor(options: StoreWorkerOptions) {
     this.options = options;
@@ -29,10 +31,17 @@ export class StoreWorker {
       input.next();
       input.release();
     }
+    this.durable = control.durable;
     if (hasRoom?.() === false) return false;
-    const more = keeper.step(control.durable);
+    const more = keeper.step(this.durable);
     control.indexed = keeper.indexedSequence;
     frontBell.ring();
     return more;
+  }
+
+  /** Nobody has begun to wait behind the last step: to be asked between a bell's announce() and wait(). */
+  get mayRest(): boolean {
+    const { control, input, frontBell } = this.options;
+    return input.peek() < 0 && !(frontBell.isAwaited && control.durable > this.durable);
   }
 }

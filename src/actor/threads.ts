@@ -119,7 +119,7 @@ export async function runStore(task: StoreTask): Promise<void> {
     if (more) continue;
     if (stopping) break;
     bell.announce();
-    if (input.peek() < 0) bell.wait(STORE_WAIT_MS);
+    if (worker.mayRest && control.phase < STOP_STORE) bell.wait(STORE_WAIT_MS);
     bell.awake();
     // lmdb-js leaves timers behind that only a turning event loop clears.
     await new Promise((resolve) => setImmediate(resolve));

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ActorWorker, COMMAND_HEADER_BYTES } from "../../src/actor/actor.ts";
-import { Control } from "../../src/actor/control.ts";
+import { Control, STOP_ACTORS } from "../../src/actor/control.ts";
 import type { Actor, Turn } from "../../src/core/actor.ts";
 import { AccountCells, CONTRIBUTION_FIELDS } from "../../src/core/cells.ts";
 import { Done, LeverageSet, Tick } from "../../src/core/messages.ts";
@@ -257,4 +257,29 @@ test("a worker that joins does nothing before a recount has taken it in", () => 
   worker.step();
   assert.deepEqual(actor.calls, ["command"]);
   assert.deepEqual([shared.equity(ACCOUNT), shared.maintenance(ACCOUNT)], [5, 3]);
+});
+
+test("a worker that has just been taken in belongs to the exchange, be another recount called or the exchange stopped", () => {
+  for (const then of ["recount", "stop"]) {
+    const shared = AccountCells.allocate(32);
+    const { actor, worker, send, cells, control } = start(shared.buffer);
+    actor.cells = cells;
+    control.recount = 1;
+    worker.step();
+    control.recounted = 1;
+    control.recount = 0;
+    send(0);
+    if (then === "stop") {
+      control.phase = STOP_ACTORS;
+      worker.run();
+    } else {
+      control.recount = 2;
+      worker.step();
+      // It has come to nothing: another worker has died.
+      control.recount = 0;
+      worker.step();
+    }
+    assert.deepEqual(actor.calls, ["command"], then);
+    assert.deepEqual([shared.equity(ACCOUNT), shared.maintenance(ACCOUNT)], [5, 3], then);
+  }
 });

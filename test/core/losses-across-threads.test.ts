@@ -3,12 +3,21 @@ import { test } from "node:test";
 import { DEFAULT_INSTRUMENTS } from "../../src/config/instruments.ts";
 import { AccountCells, CONTRIBUTION_FIELDS } from "../../src/core/cells.ts";
 import { compileInstrument } from "../../src/core/instrument.ts";
-import { OrderClosed, PlaceOrder, SetIndexPrice, SetLeverage, Traded } from "../../src/core/messages.ts";
+import {
+  OrderClosed,
+  PlaceOrder,
+  PositionTransferred,
+  SetIndexPrice,
+  SetLeverage,
+  Tick,
+  Traded,
+} from "../../src/core/messages.ts";
 import type { Message, MessageOf } from "../../src/core/shape.ts";
 import { SymbolActor } from "../../src/core/symbol.ts";
 import { QUANTA_PER_USDC } from "../../src/core/units.ts";
 import {
   BUY,
+  INSURANCE_ACCOUNT,
   REASON_INSUFFICIENT_MARGIN,
   REDUCE_ONLY,
   SELL,
@@ -22,9 +31,20 @@ import { MARKS } from "./support/tight-market.ts";
  * What own-losses.test.ts shows of one thread, where another one has the same account in its hands.
  */
 
+/** Another thread gets a turn in between when the fund has been looked at. */
+class InterruptedCells extends AccountCells {
+  afterLookAtFund = (): void => {};
+
+  override observe(accountId: number): boolean {
+    const isQuiet = super.observe(accountId);
+    if (accountId === INSURANCE_ACCOUNT) this.afterLookAtFund();
+    return isQuiet;
+  }
+}
+
 /** BTC-PERP on a thread of its own; what accounts have, and withdraw, comes from another one. */
 class Threads {
-  private readonly cells = AccountCells.allocate(64, 2, 0);
+  readonly cells = new InterruptedCells(AccountCells.allocate(64, 2).buffer, 2, 0);
   private readonly others = new AccountCells(this.cells.buffer, 2, 1);
   private readonly btc = new SymbolActor(compileInstrument(DEFAULT_INSTRUMENTS[0]), this.cells);
   private readonly given = new Float64Array(64 * CONTRIBUTION_FIELDS);
@@ -43,6 +63,10 @@ class Threads {
 
   equity(accountId: number): number {
     return this.cells.equity(accountId);
+  }
+
+  usdc(accountId: number): number {
+    return this.equity(accountId) / QUANTA_PER_USDC;
   }
 
   /** `whenTraded`: in the middle of the turn. */
@@ -116,3 +140,29 @@ for (const isMaker of [false, true])
     assert.ok(threads.equity(alice) > 0);
     assert.ok(threads.withdraws(alice, 5000), "what is left of it is free");
   });
+
+test("what the fund has is not spent twice, by two threads that hand over to it at the same time", () => {
+  const threads = new Threads();
+  const [mark] = MARKS;
+  const [alice, bob] = [20, 21];
+  threads.has(alice, 3000);
+  threads.has(bob, 100_000);
+  threads.has(INSURANCE_ACCOUNT, 1000);
+  threads.run(make(SetIndexPrice, { indexTicks: mark }));
+  const lots = 1300;
+  threads.run(make(SetLeverage, { accountId: alice, leverage: 100 }));
+  threads.run(make(PlaceOrder, { accountId: bob, side: SELL, priceTicks: mark, quantityLots: lots }));
+  threads.run(make(PlaceOrder, { accountId: alice, side: BUY, priceTicks: mark, quantityLots: lots }));
+  // Elsewhere she has lost all, and 900 more: she is closed for as much less than at the mark, and nobody bids.
+  threads.has(alice, 3000 - threads.usdc(alice) - 900);
+  threads.run(make(Tick));
+  threads.cells.afterLookAtFund = () => threads.has(INSURANCE_ACCOUNT, 200);
+  const transfers = (): Message[] => threads.run(make(Tick)).filter(({ type }) => type === PositionTransferred.code);
+  assert.deepEqual(transfers(), []);
+  assert.equal(threads.usdc(INSURANCE_ACCOUNT), 200);
+  threads.cells.afterLookAtFund = () => {};
+  // Nobody is closed before the second look running.
+  const [transferred] = [1, 2, 3].flatMap(transfers) as MessageOf<typeof PositionTransferred>[];
+  assert.equal(transferred.counterpartyId, bob, "deleveraged");
+  assert.ok(threads.usdc(INSURANCE_ACCOUNT) >= 200);
+});
