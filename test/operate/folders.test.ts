@@ -201,6 +201,29 @@ test("a folder that may only be read is copied if nobody writes to it", { skip }
   assert.equal((await perpd("backup", read, target)).code, 0);
 });
 
+test("a folder that has lost its database is damaged, and gets no other", async () => {
+  const lost = join(folder, "lost");
+  fs.cpSync(data, lost, { recursive: true });
+  for (const loss of [
+    () => fs.truncateSync(join(lost, "database", "data.mdb")),
+    () => fs.rmSync(join(lost, "database"), { recursive: true }),
+  ]) {
+    loss();
+    const before = contentOf(lost);
+    for (const args of [
+      ["verify", lost],
+      ["backup", lost, join(folder, "of-lost")],
+      ["restore", lost, join(folder, "of-lost")],
+    ]) {
+      const { code, stderr } = await perpd(...args);
+      assert.equal(code, 1, args[0]);
+      assert.match(stderr, /^damaged: .*lost\/database: the database is missing or empty$/m);
+      assert.equal(fs.existsSync(join(folder, "of-lost")), false);
+    }
+    assert.deepEqual(contentOf(lost), before);
+  }
+});
+
 test("a database of an older version is not called damaged: it is said what to do; one that has lost a table is", async () => {
   const [older, damaged] = [join(folder, "older"), join(folder, "damaged")];
   for (const dir of [older, damaged]) {
