@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import * as fs from "node:fs";
 import { join } from "node:path";
 import { after, before, type TestContext, test } from "node:test";
+import { fileURLToPath } from "node:url";
 import { crc32 } from "node:zlib";
 import { openDatabase } from "../../src/store/database.ts";
 import { type Key, type Table, VALUE_HEADER_BYTES } from "../../src/store/table.ts";
@@ -12,6 +14,7 @@ import { contentOf, MAIN, perpd, perpdWith, temporaryFolder } from "./support.ts
 
 /** Where an exchange and its copies can be, and where not. */
 
+const READER = fileURLToPath(new URL("./reader-child.js", import.meta.url));
 const folder = temporaryFolder();
 const data = join(folder, "not", "there", "yet");
 
@@ -199,6 +202,20 @@ test("a folder that may only be read is copied if nobody writes to it", { skip }
   assert.equal(fs.existsSync(target), false);
   await server.stop();
   assert.equal((await perpd("backup", read, target)).code, 0);
+});
+
+const inOtherProcesses = (...command: string[]) => ["--pid", "--fork", "--kill-child", ...command];
+const mayUnshare = spawnSync("unshare", inOtherProcesses("true")).status === 0;
+
+test("an exchange is copied from a container where processes have the same numbers", {
+  skip: !mayUnshare,
+}, async (t) => {
+  const reader = spawn("unshare", inOtherProcesses(process.execPath, READER, data));
+  t.after(() => reader.kill("SIGKILL"));
+  await once(reader.stdout, "data");
+  const args = inOtherProcesses(process.execPath, MAIN, "backup", data, join(folder, "of-container"));
+  const { status, stderr } = spawnSync("unshare", args, { encoding: "utf8" });
+  assert.deepEqual([status, stderr], [0, ""]);
 });
 
 test("a folder that has lost its database is damaged, and gets no other", async () => {
