@@ -1,4 +1,5 @@
 import { type Config, ConfigError, type Invocation } from "../config.ts";
+import { makeLockFile } from "../store/database-lock.ts";
 import { DataFolderInUseError, lockDataFolder } from "../store/lock.ts";
 import { copyExchange } from "./copy.ts";
 import { isNotDone, RefusedError } from "./errors.ts";
@@ -45,6 +46,11 @@ async function verify(config: Config): Promise<void> {
 }
 
 async function backup({ data, segmentBytes }: Config, target: string): Promise<void> {
+  requireExchange(data);
+  requireRoomFor(data, target);
+  // A writer that does not know of this reader would write over what is being copied.
+  if (!makeLockFile(databaseOf(data)))
+    await lockDataFolder(data, "let the backup write to database/lock.mdb, by which the database knows of it");
   const copy = await copyExchange({ from: data, to: target, environment: databaseOf(data), segmentBytes });
   console.log(`${target} holds exchange ${copy.exchangeId} through turn ${copy.throughSequence}`);
 }

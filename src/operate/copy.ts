@@ -1,7 +1,6 @@
 import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { copyDatabase } from "../store/database-copy.ts";
 import { makeFolder, syncDirectory } from "../store/files.ts";
 import { GENESIS_FILE, INITIALISED_FILE } from "../store/genesis.ts";
 import { INSTRUMENTS_FILE } from "../store/instruments.ts";
@@ -19,6 +18,7 @@ import {
   requireRoomFor,
 } from "./folder.ts";
 import { type LogCopy, LogGapError, PinnedLog } from "./log-copy.ts";
+import { answerIn, runOwnProcess } from "./own-process.ts";
 
 /** Far less than a segment lives: it is not removed before the next snapshot. */
 const PIN_INTERVAL_MS = 20;
@@ -92,9 +92,13 @@ async function copyState(options: CopyOptions): Promise<LogCopy> {
   }
 }
 
+/** In a process of its own: LMDB tells processes apart by their numbers, and of two containers each has one that is 1. */
 async function copyDatabaseWhilePinning(log: PinnedLog, from: string, to: string): Promise<void> {
   log.pin();
-  const copying = copyDatabase(from, to).then(() => true);
+  const copying = runOwnProcess("database-copy-main", from, to).then((outcome) => {
+    answerIn(outcome, from);
+    return true;
+  });
   try {
     for (let isCopied = false; !isCopied; log.pin()) {
       isCopied = await Promise.race([copying, pause(PIN_INTERVAL_MS, false)]);

@@ -1,12 +1,10 @@
-import { spawnSync } from "node:child_process";
-import { extname } from "node:path";
-import { fileURLToPath } from "node:url";
 import { type Database, openDatabase } from "../store/database.ts";
 import { readIndex } from "../store/history-fold.ts";
 import { Table, viewOf } from "../store/table.ts";
 import { decodeMessage } from "../wire/codec.ts";
-import { DamagedError, NotDoneError, RefusedError } from "./errors.ts";
+import { DamagedError, RefusedError } from "./errors.ts";
 import { throughLinks } from "./folder.ts";
+import { answerIn, runOwnProcess } from "./own-process.ts";
 import { keyFits } from "./row-keys.ts";
 
 export interface DatabaseSummary {
@@ -19,28 +17,17 @@ export interface DatabaseSummary {
   snapshotSequences: [actorId: number, sequence: number][];
 }
 
-/** The program, beside this file, in the form that this file was loaded in. */
-const PROGRAM = fileURLToPath(new URL(`./database-check-main${extname(import.meta.url)}`, import.meta.url));
-
-/** Its exit codes. */
-export const CHECKED = { sound: 0, damaged: 1, refused: 2, notDone: 3 } as const;
-
 /**
  * Reads every value of every table, in a process of its own: LMDB answers damaged pages with SIGSEGV, SIGBUS or an abort.
  * Changes nothing; nobody may write meanwhile. `dir` is whose genesis it must have. Throws DamagedError; RefusedError when
  * an older version has written it; NotDoneError.
  */
 export async function checkDatabase(dir: string, databaseDir: string): Promise<DatabaseSummary> {
-  const { status, signal, stdout, stderr, error } = await throughLinks(dir, databaseDir, (view) => {
-    const result = spawnSync(process.execPath, [PROGRAM, view], { encoding: "utf8" });
-    return { ...result, stderr: result.stderr.replaceAll(view, dir) };
+  const outcome = await throughLinks(dir, databaseDir, async (view) => {
+    const { stderr, ...rest } = await runOwnProcess("database-check-main", view);
+    return { ...rest, stderr: stderr.replaceAll(view, dir) };
   });
-  if (error !== undefined) throw new NotDoneError(`the check of the database did not run: ${error.message}`);
-  if (status === CHECKED.sound) return JSON.parse(stdout) as DatabaseSummary;
-  if (signal !== null) throw new DamagedError(`${databaseDir}: LMDB cannot read it (${signal})`);
-  if (status === CHECKED.refused) throw new RefusedError(stderr.trim());
-  if (status === CHECKED.notDone) throw new NotDoneError(stderr.trim());
-  throw new DamagedError(stderr.trim());
+  return JSON.parse(answerIn(outcome, databaseDir)) as DatabaseSummary;
 }
 
 /** Throws where anything is wrong; see also database-check-main.ts. */

@@ -1,6 +1,8 @@
 import { existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join, resolve, sep } from "node:path";
+import { requireDatabase } from "../store/database.ts";
+import { makeLockFile } from "../store/database-lock.ts";
 import { GENESIS_FILE, type Genesis, INITIALISED_FILE, isInitialised, readGenesis } from "../store/genesis.ts";
 import { listSegments } from "../store/log-segment.ts";
 import { readIfPresent } from "../store/small-files.ts";
@@ -33,6 +35,7 @@ export function requireExchange(dir: string): Genesis {
     throw new DamagedError(`${dir}: without ${INITIALISED_FILE}; its first start did not finish`);
   if (!existsSync(logOf(dir)) || listSegments(logOf(dir)).length === 0)
     throw new DamagedError(`${dir}: there is no log`);
+  requireDatabase(databaseOf(dir));
   return genesis;
 }
 
@@ -85,6 +88,7 @@ export async function throughLinks<T>(
   try {
     for (const name of [GENESIS_FILE, INITIALISED_FILE]) symlinkSync(resolve(dir, name), join(view, name));
     mkdirSync(databaseOf(view));
+    makeLockFile(databaseOf(view));
     symlinkSync(resolve(databaseDir, "data.mdb"), join(databaseOf(view), "data.mdb"));
     return await work(view);
   } finally {

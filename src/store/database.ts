@@ -63,7 +63,7 @@ export function openDatabase(dir: string, options: DatabaseOptions = {}): Databa
   const known = readGenesis(dir);
   const isFresh = !isInitialised(dir);
   if (known === null && isPresent(path)) throw new DatabaseCorruptError(`${path}: a database without genesis.json`);
-  if (!isFresh && !isPresent(path)) throw new DatabaseCorruptError(`${path}: the database is missing or empty`);
+  if (!isFresh) requireDatabase(path);
   if (readOnly && (known === null || isFresh)) throw new DatabaseCorruptError(`${dir}: there is no database to read`);
   const genesis = known ?? createGenesis(dir);
   if (!readOnly && !isFresh && probe) probeDatabase(dir);
@@ -215,6 +215,11 @@ function admit(database: Database, dir: string, isFresh: boolean): void {
   }
   if (isFresh) markInitialised(dir, genesis);
   database.refresh();
+}
+
+/** Throws DatabaseCorruptError: LMDB would make a new one in its place. `path`: the folder of the database. */
+export function requireDatabase(path: string): void {
+  if (!isPresent(path)) throw new DatabaseCorruptError(`${path}: the database is missing or empty`);
 }
 
 function isPresent(path: string): boolean {

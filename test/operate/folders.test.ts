@@ -1,17 +1,20 @@
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import * as fs from "node:fs";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
+import { after, before, type TestContext, test } from "node:test";
+import { fileURLToPath } from "node:url";
 import { crc32 } from "node:zlib";
 import { openDatabase } from "../../src/store/database.ts";
 import { type Key, type Table, VALUE_HEADER_BYTES } from "../../src/store/table.ts";
 import { startAndFail, startServer } from "../e2e/support/server.ts";
 import { until } from "../e2e/support/wait.ts";
-import { contentOf, MAIN, perpd, temporaryFolder } from "./support.ts";
+import { contentOf, MAIN, perpd, perpdWith, temporaryFolder } from "./support.ts";
 
 /** Where an exchange and its copies can be, and where not. */
 
+const READER = fileURLToPath(new URL("./reader-child.js", import.meta.url));
 const folder = temporaryFolder();
 const data = join(folder, "not", "there", "yet");
 
@@ -137,18 +140,104 @@ function openForReader(pipe: string): number | undefined {
   }
 }
 
-test("a disk without room for a copy is no damage", async (t) => {
+const mayMount = process.getuid?.() === 0 && spawnSync("unshare", ["-m", "true"]).status === 0;
+const skip = mayMount ? false : "needs to be root and to mount a file system";
+
+/** Mounted until the test is over. */
+function mount(t: TestContext, dir: string, ...args: string[]): void {
+  fs.mkdirSync(dir);
+  assert.equal(spawnSync("mount", [...args, dir]).status, 0);
+  t.after(() => spawnSync("umount", ["-l", dir]));
+}
+
+/** Takes all the room that is left. */
+function fill(disk: string): void {
+  const fd = fs.openSync(join(disk, "filler"), "w");
+  assert.throws(() => {
+    for (;;) fs.writeSync(fd, Buffer.alloc(4096, 1));
+  }, /ENOSPC/);
+  fs.closeSync(fd);
+}
+
+test("a disk without room for a copy is no damage", { skip }, async (t) => {
   const disk = join(folder, "small-disk");
-  fs.mkdirSync(disk);
-  const isRoot = process.getuid?.() === 0;
-  if (!isRoot || spawnSync("mount", ["-t", "tmpfs", "-o", "size=16k", "tmpfs", disk]).status !== 0)
-    return t.skip("needs to be root and to mount a small file system");
-  t.after(() => spawnSync("umount", ["-l", disk]));
+  mount(t, disk, "-t", "tmpfs", "-o", "size=16k", "tmpfs");
   for (const command of ["backup", "restore"]) {
     const { code, stderr } = await perpd(command, data, disk);
     assert.equal(code, 1);
     assert.match(stderr, /^not done: .*small-disk\/database: No space left on device$/m);
     assert.deepEqual(fs.readdirSync(disk), []);
+  }
+});
+
+test("a disk without room for what reading a database takes is no damage", { skip }, async (t) => {
+  const disk = join(folder, "full-disk");
+  mount(t, disk, "-t", "tmpfs", "-o", "size=40m", "tmpfs");
+  const [copy, target] = [join(disk, "copy"), join(folder, "of-full-disk")];
+  assert.equal((await perpd("backup", data, copy)).code, 0);
+  fill(disk);
+  for (const outcome of [
+    await perpdWith({ TMPDIR: disk }, "verify", data),
+    await perpdWith({ TMPDIR: disk }, "backup", data, target),
+    await perpd("backup", copy, target),
+  ]) {
+    assert.equal(outcome.code, 1);
+    assert.match(outcome.stderr, /^not done: .*full-disk.*lock\.mdb: ENOSPC: no space left on device/);
+    assert.equal(fs.existsSync(target), false);
+  }
+});
+
+test("a folder that may only be read is copied if nobody writes to it", { skip }, async (t) => {
+  const [written, read] = [join(folder, "written"), join(folder, "read")];
+  const server = await startServer({ dataFolder: written });
+  t.after(() => server.dispose());
+  mount(t, read, "--bind", "-o", "ro", written);
+  const target = join(folder, "of-read");
+  const { code, stderr } = await perpd("backup", read, target);
+  assert.equal(code, 2);
+  assert.match(
+    stderr,
+    /read is in use by another perpd: stop it first, or let the backup write to database\/lock\.mdb/,
+  );
+  assert.equal(fs.existsSync(target), false);
+  await server.stop();
+  assert.equal((await perpd("backup", read, target)).code, 0);
+});
+
+const inOtherProcesses = (...command: string[]) => ["--pid", "--fork", "--kill-child", ...command];
+const mayUnshare = spawnSync("unshare", inOtherProcesses("true")).status === 0;
+
+test("an exchange is copied from a container where processes have the same numbers", {
+  skip: !mayUnshare,
+}, async (t) => {
+  const reader = spawn("unshare", inOtherProcesses(process.execPath, READER, data));
+  t.after(() => reader.kill("SIGKILL"));
+  await once(reader.stdout, "data");
+  const args = inOtherProcesses(process.execPath, MAIN, "backup", data, join(folder, "of-container"));
+  const { status, stderr } = spawnSync("unshare", args, { encoding: "utf8" });
+  assert.deepEqual([status, stderr], [0, ""]);
+});
+
+test("a folder that has lost its database is damaged, and gets no other", async () => {
+  const lost = join(folder, "lost");
+  fs.cpSync(data, lost, { recursive: true });
+  for (const loss of [
+    () => fs.truncateSync(join(lost, "database", "data.mdb")),
+    () => fs.rmSync(join(lost, "database"), { recursive: true }),
+  ]) {
+    loss();
+    const before = contentOf(lost);
+    for (const args of [
+      ["verify", lost],
+      ["backup", lost, join(folder, "of-lost")],
+      ["restore", lost, join(folder, "of-lost")],
+    ]) {
+      const { code, stderr } = await perpd(...args);
+      assert.equal(code, 1, args[0]);
+      assert.match(stderr, /^damaged: .*lost\/database: the database is missing or empty$/m);
+      assert.equal(fs.existsSync(join(folder, "of-lost")), false);
+    }
+    assert.deepEqual(contentOf(lost), before);
   }
 });
 

@@ -15,9 +15,13 @@ export interface Outcome {
 }
 
 /** Runs the program with these arguments, to its end. */
-export function perpd(...args: string[]): Promise<Outcome> {
+export const perpd = (...args: string[]): Promise<Outcome> => perpdWith({}, ...args);
+
+/** With these variables in its environment, beside those of this process. */
+export function perpdWith(variables: Record<string, string>, ...args: string[]): Promise<Outcome> {
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [MAIN, ...args], { stdio: ["ignore", "pipe", "pipe"] });
+    const env = { ...process.env, ...variables };
+    const child = spawn(process.execPath, [MAIN, ...args], { env, stdio: ["ignore", "pipe", "pipe"] });
     let stdout = "";
     let stderr = "";
     child.stdout.setEncoding("utf8").on("data", (text: string) => {
