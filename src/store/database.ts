@@ -168,6 +168,8 @@ export class Database {
 
   /** Does all writes of the batch, or none; on disk when it returns. Empties the batch. Throws DatabaseWriteError. */
   commit(batch: WriteBatch): void {
+    // A backup that was killed would keep the pages of the state that it read from being used again.
+    this.root.readerCheck();
     try {
       this.root.transactionSync(() => {
         batch.write();

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import * as fs from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
+import { fileURLToPath } from "node:url";
 import { crc32 } from "node:zlib";
 import { blank } from "../../src/core/shape.ts";
 import { openDatabase } from "../../src/store/database.ts";
@@ -15,6 +17,7 @@ import { encodeMessage, maxMessageBytes } from "../../src/wire/codec.ts";
 const root = fs.mkdtempSync(join(tmpdir(), "perpd-database-"));
 after(() => fs.rmSync(root, { recursive: true }));
 
+const READER = new URL("./reader-child.js", import.meta.url);
 let folders = 0;
 const newDir = (): string => join(root, String(folders++));
 const dataFile = (dir: string): string => join(dir, "database", "data.mdb");
@@ -82,6 +85,28 @@ test("a batch that cannot be written leaves nothing of itself", async () => {
   batch.put(database.snapshotRows, [1, "x".repeat(5000), 1], blank(OrderRecord)); // LMDB takes no such key
   assert.throws(() => database.commit(batch), { name: "DatabaseWriteError" });
   assert.equal(database.snapshotHeads.get(1), undefined);
+  await database.close();
+});
+
+test("a reader that was killed does not make the file grow", async () => {
+  const dir = newDir();
+  await fill(dir, 100);
+  const database = openDatabase(dir);
+  /** As large as the whole database, again and again. */
+  const rewrite = (times: number): void => {
+    const batch = new WriteBatch();
+    for (let i = 0; i < times; i++) {
+      for (let orderId = 1; orderId <= 100; orderId++)
+        batch.put(database.orders, orderId, Object.assign(blank(OrderRecord), { orderId, clientOrderId: MARK }));
+      database.commit(batch);
+    }
+  };
+  rewrite(10);
+  const { signal } = spawnSync(process.execPath, [fileURLToPath(READER), dir]);
+  assert.equal(signal, "SIGKILL");
+  const before = fs.statSync(dataFile(dir)).size;
+  rewrite(100);
+  assert.ok(fs.statSync(dataFile(dir)).size < 2 * before);
   await database.close();
 });
 
