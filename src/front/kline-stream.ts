@@ -19,7 +19,7 @@ export class KlineStream extends Stream {
   private readonly interval: Interval;
   private readonly history: Pick<History, "candles">;
   private readonly road: Road;
-  private readonly now: () => TimeMs;
+  private readonly monotonic: () => number;
   private readonly onFailure: (thrown: unknown) => void;
   /** The current candle as last shown; before the symbol's first trade, the interval in which the stream began. */
   private openTime: TimeMs;
@@ -27,7 +27,7 @@ export class KlineStream extends Stream {
   private isShown = false;
   /** Members without a candle yet. */
   private readonly joining = new Set<Member>();
-  private readAt: TimeMs = 0;
+  private readAt = 0;
   /** One at a time: while a disk does not answer, the history may be long in coming. */
   private isReading = false;
   /** The last trade when the history was last asked. */
@@ -40,7 +40,7 @@ export class KlineStream extends Stream {
     history: Pick<History, "candles">,
     road: Road,
     publish: Publish,
-    now: () => TimeMs,
+    monotonic: () => number,
     onFailure: (thrown: unknown) => void,
   ) {
     const head = `"channel":"klines","symbol":"${market.instrument.symbol}","interval":"${interval}"`;
@@ -49,7 +49,7 @@ export class KlineStream extends Stream {
     this.interval = interval;
     this.history = history;
     this.road = road;
-    this.now = now;
+    this.monotonic = monotonic;
     this.onFailure = onFailure;
     this.openTime = openTimeOf(interval, this.time());
   }
@@ -68,8 +68,7 @@ export class KlineStream extends Stream {
   }
 
   override flush(): void {
-    const now = this.now();
-    if (this.isReading || now - this.readAt < UPDATE_MS) return;
+    if (this.isReading || this.monotonic() - this.readAt < UPDATE_MS) return;
     const isOver = openTimeOf(this.interval, this.time()) > this.openTime;
     if (isOver || this.lastTradeId() !== this.tradeId) this.read();
   }
@@ -84,7 +83,7 @@ export class KlineStream extends Stream {
 
   private read(): void {
     this.isReading = true;
-    this.readAt = this.now();
+    this.readAt = this.monotonic();
     this.tradeId = this.lastTradeId();
     const sequence = this.road.releasedSequence();
     const time = this.time();
