@@ -1,5 +1,5 @@
 import type { Road } from "../actor/road.ts";
-import { type Interval, openTimeOf } from "../core/candles.ts";
+import { type Candle, closeTimeOf, type Interval, openTimeOf } from "../core/candles.ts";
 import type { TimeMs } from "../core/units.ts";
 import type { History } from "../store/history.ts";
 import { klineJson, readKlines } from "./klines.ts";
@@ -9,6 +9,8 @@ import type { SymbolMarket } from "./symbol-market.ts";
 const UPDATE_MS = 250;
 /** Candles in one update, when very many have ended since the last one: the others come with the next. */
 const SHOWN_AT_ONCE = 1000;
+/** Behind so many, as when the machine's clock was set ahead by days, the stream goes on with the current one. */
+const MOST_MADE_UP = 10_000;
 
 /**
  * A symbol's current candle: in a snapshot, and again at most every 250 ms after trades. When its interval is over, the
@@ -101,10 +103,8 @@ export class KlineStream extends Stream {
   private show(sequence: number, time: TimeMs): void {
     const { interval, market } = this;
     this.isShown = true;
-    const query = { interval, limit: SHOWN_AT_ONCE, startTime: this.openTime, endTime: undefined };
-    const { candles } = readKlines(this.history, market.instrument.id, query, time);
     const changed: string[] = [];
-    for (const candle of candles) {
+    for (const candle of this.candlesUpTo(time)) {
       const text = klineJson(market.instrument, interval, candle, time);
       if (candle.openTime === this.openTime && text === this.text) continue;
       this.openTime = candle.openTime;
@@ -112,6 +112,17 @@ export class KlineStream extends Stream {
       changed.push(text);
     }
     if (changed.length > 0) this.update("UPDATE", Math.max(sequence, this.sequence), `"data":[${changed.join(",")}]`);
+  }
+
+  /** The one that was shown last, as it is by now, and those behind it. */
+  private candlesUpTo(time: TimeMs): Candle[] {
+    const read = (startTime: TimeMs | undefined, limit: number): Candle[] => {
+      const query = { interval: this.interval, limit, startTime, endTime: undefined };
+      return readKlines(this.history, this.market.instrument.id, query, time).candles;
+    };
+    const lengthMs = closeTimeOf(this.interval, this.openTime) + 1 - this.openTime;
+    if (time - this.openTime <= MOST_MADE_UP * lengthMs) return read(this.openTime, SHOWN_AT_ONCE);
+    return [...read(this.openTime, 1), ...read(undefined, 1)];
   }
 
   private admitJoining(): void {
