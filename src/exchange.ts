@@ -84,6 +84,7 @@ export async function openExchange(parts: ExchangeParts): Promise<Exchange> {
     authenticate: auth.socket,
     trade: (op, params, accountId, whom) => trade(op, params, accountId, whom),
     now: Date.now,
+    monotonic: () => performance.now(),
     limits,
     log,
   });

@@ -96,7 +96,8 @@ function openLog({ logLevel }: Config): Logger {
 }
 
 async function startFeed(config: Config, road: Host, log: FeedLog): Promise<Feed> {
-  const feed = await Feed.open({ road, settings: config.feed, open: openSource, log, now: Date.now });
+  const clocks = { now: Date.now, monotonic: () => performance.now() };
+  const feed = await Feed.open({ road, settings: config.feed, open: openSource, log, ...clocks });
   feed.start();
   return feed;
 }

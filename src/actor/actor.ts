@@ -34,6 +34,8 @@ export interface WorkerOptions {
   rowsPerShare?: number;
   /** The only clock that actors have: milliseconds since the epoch. */
   clock: () => number;
+  /** Milliseconds by a clock that nobody sets: for when the next snapshot is due. */
+  monotonic: () => number;
   /** No turn is stamped earlier. */
   notBefore: number;
   /** Where shares are added up in a recount. */
@@ -251,8 +253,8 @@ export class ActorWorker {
 
   /** All that have changed, unless their last snapshots are still on the way. */
   private callForSnapshots(): void {
-    const { control, clock, snapshotIntervalMs } = this.options;
-    const now = Math.max(this.lastTime, clock());
+    const { control, monotonic, snapshotIntervalMs } = this.options;
+    const now = monotonic();
     if (now < this.nextSnapshotAt) return;
     const isFirst = this.nextSnapshotAt === 0;
     this.nextSnapshotAt = now + snapshotIntervalMs;

@@ -108,8 +108,8 @@ export class Host extends RingRoad {
   async stop(): Promise<void> {
     this.stopping = true;
     for (const timer of [this.ticker, this.diskWatch]) if (timer !== null) clearInterval(timer);
-    const deadline = Date.now() + DRAIN_BEFORE_STOP_MS;
-    while (this.inFlight > 0 && Date.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 5));
+    const deadline = performance.now() + DRAIN_BEFORE_STOP_MS;
+    while (this.inFlight > 0 && performance.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 5));
     const { control, journal, store } = this;
     await stopThreads(control, STOP_ACTORS, this.workers?.living ?? []);
     await stopThreads(control, STOP_JOURNAL, journal === null ? [] : [journal]);

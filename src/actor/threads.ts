@@ -182,6 +182,7 @@ export function runActors(task: ActorTask, equip: (actor: Actor) => Actor = (act
     out: new RingProducer(task.out, new Bell(task.journalBell)),
     snapshotIntervalMs: task.snapshotIntervalMs,
     clock: Date.now,
+    monotonic: () => performance.now(),
     notBefore,
   });
   task.port.postMessage("ready");

@@ -5,7 +5,7 @@ export interface Quote {
   readonly weight: number;
   /** In USDC or what stands for it. */
   readonly price: number;
-  /** When it was true, milliseconds since the epoch. */
+  /** When it was true, in milliseconds by a clock that nobody sets. */
   readonly time: number;
 }
 

@@ -19,6 +19,8 @@ export interface FeedParts {
   open: typeof openSource;
   log: FeedLog;
   now: () => number;
+  /** Milliseconds by a clock that nobody sets: for how old a quote has become. */
+  monotonic: () => number;
 }
 
 /**
@@ -43,7 +45,7 @@ export class Feed {
 
   /** Rejects when a source cannot be opened at all; one that does not answer is asked again. */
   static async open(parts: FeedParts): Promise<Feed> {
-    const { settings, road, open, now } = parts;
+    const { settings, road, open, now, monotonic } = parts;
     const pollers = settings.sources.map(async (source) => {
       const markets = new Map(
         road.instruments.map(({ symbol, config }) => [
@@ -52,7 +54,8 @@ export class Feed {
         ]),
       );
       const { exchange, weight = 1 } = source;
-      return new Poller(exchange, weight, await open(source), markets, settings.pollMs, timeoutOf(source), now);
+      const opened = await open(source);
+      return new Poller(exchange, weight, opened, markets, settings.pollMs, timeoutOf(source), now, monotonic);
     });
     return new Feed(parts, await Promise.all(pollers));
   }
@@ -74,7 +77,7 @@ export class Feed {
     for (const instrument of this.parts.road.instruments) {
       const { symbol } = instrument;
       const quotes = this.pollers.flatMap((poller) => poller.quote(symbol) ?? []);
-      const { price, used, stale, outliers } = combine(quotes, this.parts.now(), this.rules);
+      const { price, used, stale, outliers } = combine(quotes, this.parts.monotonic(), this.rules);
       if (price === null) this.say(symbol, { symbol, used, stale, outliers }, "too few quotes for an index price");
       else {
         this.say(symbol, { symbol, stale, outliers }, stale.length + outliers.length > 0 ? "quotes were left out" : "");

@@ -30,6 +30,7 @@ export class Poller {
   /** Who has not answered by then has failed, and is asked again. */
   private readonly timeoutMs: number;
   private readonly now: () => number;
+  private readonly monotonic: () => number;
   private readonly latest = new Map<string, Quote>();
   private readonly failing = new Map<string, Failing>();
 
@@ -41,6 +42,7 @@ export class Poller {
     intervalMs: number,
     timeoutMs: number,
     now: () => number,
+    monotonic: () => number,
   ) {
     this.name = name;
     this.weight = weight;
@@ -49,6 +51,7 @@ export class Poller {
     this.intervalMs = intervalMs;
     this.timeoutMs = timeoutMs;
     this.now = now;
+    this.monotonic = monotonic;
   }
 
   get symbols(): string[] {
@@ -80,9 +83,9 @@ export class Poller {
     const { bid, ask, last, timestamp } = await inTime(answer, this.timeoutMs, market);
     const price = isPrice(bid) && isPrice(ask) ? (bid + ask) / 2 : last;
     if (!isPrice(price)) throw new Error(`${market} has no price`);
-    const now = this.now();
     // An exchange whose clock runs ahead does not make its quotes younger than they are.
-    const time = typeof timestamp === "number" ? Math.min(now, timestamp) : now;
+    const ageMs = typeof timestamp === "number" ? Math.max(0, this.now() - timestamp) : 0;
+    const time = this.monotonic() - ageMs;
     this.latest.set(symbol, { source: this.name, weight: this.weight, price, time });
   }
 }

@@ -14,14 +14,14 @@ export class BookStream extends Stream {
   private readonly market: SymbolMarket;
   private readonly depth: number;
   private readonly updateMs: number;
-  private readonly now: () => TimeMs;
+  private readonly monotonic: () => number;
   private bids: LevelText[];
   private asks: LevelText[];
   /** The book's sequence when it was last looked at; the stream's own is older when all changes lay deeper. */
   private seenSequence: number;
   /** When the book had changed last when it was last looked at. */
   private seenTime: TimeMs;
-  private shownAt: TimeMs = 0;
+  private shownAt = 0;
   /** What a new member is sent, once somebody has asked for it: when many come at once, all get the same. */
   private printed: Buffer | null = null;
 
@@ -32,7 +32,7 @@ export class BookStream extends Stream {
     depth: number,
     updateMs: number,
     publish: Publish,
-    now: () => TimeMs,
+    monotonic: () => number,
   ) {
     const pace = updateMs === 0 ? "" : `,"updateMs":${updateMs}`;
     const head = `"channel":"orderbook","symbol":"${market.instrument.symbol}","depth":${depth}`;
@@ -40,7 +40,7 @@ export class BookStream extends Stream {
     this.market = market;
     this.depth = depth;
     this.updateMs = updateMs;
-    this.now = now;
+    this.monotonic = monotonic;
     this.bids = market.levels(BUY, depth);
     this.asks = market.levels(SELL, depth);
     this.seenSequence = market.bookSequence;
@@ -59,7 +59,7 @@ export class BookStream extends Stream {
   override flush(): void {
     if (this.seenSequence === this.market.bookSequence) return;
     if (this.updateMs > 0) {
-      const now = this.now();
+      const now = this.monotonic();
       if (now - this.shownAt < this.updateMs) return;
       this.shownAt = now;
     }

@@ -1,5 +1,3 @@
-import type { TimeMs } from "../core/units.ts";
-
 /** The bucket of a request that is nearest to empty: what a client is told. */
 export interface Quota {
   /** What the bucket holds at most. */
@@ -11,7 +9,7 @@ export interface Quota {
 
 interface Bucket {
   tokens: number;
-  filledAt: TimeMs;
+  filledAt: number;
 }
 
 /** More push out the longest known: whoever has many addresses gets more tokens, but no more memory. */
@@ -21,7 +19,7 @@ const LOOKS_PER_NEW = 2;
 
 /**
  * Token buckets of one kind, one for each name that was seen: each holds `capacity` tokens and is refilled at a steady
- * rate. A full bucket is the same as none, so only those in use take memory.
+ * rate, by a clock that nobody sets. A full bucket is the same as none, so only those in use take memory.
  */
 export class Buckets {
   readonly capacity: number;
@@ -44,7 +42,7 @@ export class Buckets {
    * Takes so many tokens, or all of a full bucket when it holds fewer than that. The answer is what is left; below zero
    * it is what was lacking, and nothing was taken.
    */
-  take(name: number | string, tokens: number, now: TimeMs): number {
+  take(name: number | string, tokens: number, now: number): number {
     const bucket = this.buckets.get(name) ?? this.add(name, now);
     this.refill(bucket, now);
     const left = bucket.tokens - Math.min(tokens, this.capacity);
@@ -52,15 +50,15 @@ export class Buckets {
     return left;
   }
 
-  private refill(bucket: Bucket, now: TimeMs): void {
+  private refill(bucket: Bucket, now: number): void {
     const elapsedMs = now - bucket.filledAt;
-    // A clock that was set back gives nothing until it has caught up with itself.
+    // A request whose body was long on its way came before others that have paid already.
     if (elapsedMs <= 0) return;
     bucket.tokens = Math.min(this.capacity, bucket.tokens + elapsedMs * this.perMs);
     bucket.filledAt = now;
   }
 
-  private add(name: number | string, now: TimeMs): Bucket {
+  private add(name: number | string, now: number): Bucket {
     this.forgetFull(now);
     const bucket = { tokens: this.capacity, filledAt: now };
     this.buckets.set(name, bucket);
@@ -68,7 +66,7 @@ export class Buckets {
   }
 
   /** Looks at the oldest few: one that is full goes, another one moves to the end, to be looked at again later. */
-  private forgetFull(now: TimeMs): void {
+  private forgetFull(now: number): void {
     const isCrowded = this.buckets.size >= this.maxBuckets;
     let looks = 0;
     for (const [name, bucket] of this.buckets) {

@@ -59,6 +59,8 @@ export class Call {
   /** Path and query as they came: what a signature covers. */
   readonly target: string;
   readonly startedAt: TimeMs;
+  /** The same by performance.now(), which nobody sets: for how long ago it was. */
+  readonly arrivedAt: number;
   // Headers; "" when not sent.
   authorization = "";
   apiKey = "";
@@ -97,6 +99,7 @@ export class Call {
     this.query = query ?? "";
     this.target = query === undefined ? path : `${path}?${query}`;
     this.startedAt = Date.now();
+    this.arrivedAt = performance.now();
     this.requestId = REQUEST_ID_PREFIX + (requestCount++).toString(36);
   }
 
@@ -287,9 +290,9 @@ export class WaitingCalls {
     return calls;
   }
 
-  /** Hands over the calls that began before `before`, oldest first, so many at most; `expire` must answer each. */
-  expire(before: TimeMs, atMost: number, expire: (call: Call) => void): void {
-    for (let i = 0; i < atMost && this.first !== null && this.first.startedAt < before; i++) expire(this.first);
+  /** Hands over the calls that arrived before `before`, oldest first, so many at most; `expire` must answer each. */
+  expire(before: number, atMost: number, expire: (call: Call) => void): void {
+    for (let i = 0; i < atMost && this.first !== null && this.first.arrivedAt < before; i++) expire(this.first);
   }
 }
 

@@ -50,13 +50,14 @@ export class Channels implements SocketHandlers {
   private readonly authenticate: Authenticate;
   private readonly trade: Trade;
   private readonly now: () => TimeMs;
+  private readonly monotonic: () => number;
   private readonly limits: Limits | null;
   private readonly requests: RequestReader;
   private readonly connections = new Map<Socket, Connection>();
   private readonly joins = new Joins((connection, request, accountId) =>
     this.streams.join(connection, request, accountId),
   );
-  private heartbeatAt: TimeMs;
+  private heartbeatAt: number;
   private timer: NodeJS.Timeout | null = null;
   private isStopping = false;
 
@@ -67,9 +68,10 @@ export class Channels implements SocketHandlers {
     this.authenticate = options.authenticate;
     this.trade = options.trade;
     this.now = options.now;
+    this.monotonic = options.monotonic;
     this.limits = options.limits;
     this.requests = new RequestReader(new Symbols(road.instruments));
-    this.heartbeatAt = options.now();
+    this.heartbeatAt = options.monotonic();
     road.onReleased((turn) => this.released(turn));
     road.onDrained(() => this.streams.flush());
   }
@@ -95,8 +97,9 @@ export class Channels implements SocketHandlers {
     const now = this.now();
     for (const connection of this.connections.values()) if (!this.hasEnded(connection, now)) connection.look();
     this.streams.flushAll();
-    if (now - this.heartbeatAt < HEARTBEAT_MS) return;
-    this.heartbeatAt = now;
+    const beatAt = this.monotonic();
+    if (beatAt - this.heartbeatAt < HEARTBEAT_MS) return;
+    this.heartbeatAt = beatAt;
     this.streams.heartbeat();
   }
 
@@ -128,11 +131,10 @@ export class Channels implements SocketHandlers {
 
   message(socket: Socket, bytes: Uint8Array): void {
     const connection = this.connections.get(socket);
-    const now = this.now();
-    if (connection === undefined || this.hasEnded(connection, now)) return;
+    if (connection === undefined || this.hasEnded(connection, this.now())) return;
     let id: RequestId = null;
     try {
-      if (!connection.countMessage(now)) throw new ApiError("RATE_LIMITED", { details: FLOOD });
+      if (!connection.countMessage(this.monotonic())) throw new ApiError("RATE_LIMITED", { details: FLOOD });
       const request = this.requests.readMessage(bytes);
       if (request !== null) {
         id = this.requests.id;
@@ -152,7 +154,7 @@ export class Channels implements SocketHandlers {
   /** Counts as any message does. */
   control(socket: Socket): void {
     const connection = this.connections.get(socket);
-    if (connection === undefined || connection.countMessage(this.now())) return;
+    if (connection === undefined || connection.countMessage(this.monotonic())) return;
     this.refuse(connection, null, new ApiError("RATE_LIMITED", { details: FLOOD }));
     socket.close(CLOSE_RATE_LIMITED, "RATE_LIMITED");
   }
@@ -191,7 +193,7 @@ export class Channels implements SocketHandlers {
   private pay(connection: Connection, principal: Principal, cost: Cost): Quota | null {
     const { limits } = this;
     if (limits === null || !connection.isLimited) return null;
-    const now = this.now();
+    const now = this.monotonic();
     limits.payByAddress(connection.socket.remoteAddress, cost, now);
     limits.payByPrincipal(principal, cost, now);
     connection.uncountMessage();

@@ -1,4 +1,3 @@
-import type { TimeMs } from "../core/units.ts";
 import type { ChannelRequest } from "./channel-requests.ts";
 import type { Principal } from "./credentials.ts";
 import { SOCKET_MESSAGES_PER_SECOND } from "./limits.ts";
@@ -40,7 +39,7 @@ export class Connection implements Member {
   }
 
   /** Counts a message of the client's; false when it is one too many for this second. */
-  countMessage(now: TimeMs): boolean {
+  countMessage(now: number): boolean {
     const second = Math.floor(now / 1000);
     if (second !== this.second) {
       this.second = second;

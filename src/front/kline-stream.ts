@@ -1,5 +1,5 @@
 import type { Road } from "../actor/road.ts";
-import { type Interval, openTimeOf } from "../core/candles.ts";
+import { type Candle, closeTimeOf, type Interval, openTimeOf } from "../core/candles.ts";
 import type { TimeMs } from "../core/units.ts";
 import type { History } from "../store/history.ts";
 import { klineJson, readKlines } from "./klines.ts";
@@ -9,6 +9,8 @@ import type { SymbolMarket } from "./symbol-market.ts";
 const UPDATE_MS = 250;
 /** Candles in one update, when very many have ended since the last one: the others come with the next. */
 const SHOWN_AT_ONCE = 1000;
+/** Behind so many, as when the machine's clock was set ahead by days, the stream goes on with the current one. */
+const MOST_MADE_UP = 10_000;
 
 /**
  * A symbol's current candle: in a snapshot, and again at most every 250 ms after trades. When its interval is over, the
@@ -19,7 +21,7 @@ export class KlineStream extends Stream {
   private readonly interval: Interval;
   private readonly history: Pick<History, "candles">;
   private readonly road: Road;
-  private readonly now: () => TimeMs;
+  private readonly monotonic: () => number;
   private readonly onFailure: (thrown: unknown) => void;
   /** The current candle as last shown; before the symbol's first trade, the interval in which the stream began. */
   private openTime: TimeMs;
@@ -27,7 +29,7 @@ export class KlineStream extends Stream {
   private isShown = false;
   /** Members without a candle yet. */
   private readonly joining = new Set<Member>();
-  private readAt: TimeMs = 0;
+  private readAt = 0;
   /** One at a time: while a disk does not answer, the history may be long in coming. */
   private isReading = false;
   /** The last trade when the history was last asked. */
@@ -40,7 +42,7 @@ export class KlineStream extends Stream {
     history: Pick<History, "candles">,
     road: Road,
     publish: Publish,
-    now: () => TimeMs,
+    monotonic: () => number,
     onFailure: (thrown: unknown) => void,
   ) {
     const head = `"channel":"klines","symbol":"${market.instrument.symbol}","interval":"${interval}"`;
@@ -49,7 +51,7 @@ export class KlineStream extends Stream {
     this.interval = interval;
     this.history = history;
     this.road = road;
-    this.now = now;
+    this.monotonic = monotonic;
     this.onFailure = onFailure;
     this.openTime = openTimeOf(interval, this.time());
   }
@@ -68,8 +70,7 @@ export class KlineStream extends Stream {
   }
 
   override flush(): void {
-    const now = this.now();
-    if (this.isReading || now - this.readAt < UPDATE_MS) return;
+    if (this.isReading || this.monotonic() - this.readAt < UPDATE_MS) return;
     const isOver = openTimeOf(this.interval, this.time()) > this.openTime;
     if (isOver || this.lastTradeId() !== this.tradeId) this.read();
   }
@@ -84,7 +85,7 @@ export class KlineStream extends Stream {
 
   private read(): void {
     this.isReading = true;
-    this.readAt = this.now();
+    this.readAt = this.monotonic();
     this.tradeId = this.lastTradeId();
     const sequence = this.road.releasedSequence();
     const time = this.time();
@@ -102,10 +103,8 @@ export class KlineStream extends Stream {
   private show(sequence: number, time: TimeMs): void {
     const { interval, market } = this;
     this.isShown = true;
-    const query = { interval, limit: SHOWN_AT_ONCE, startTime: this.openTime, endTime: undefined };
-    const { candles } = readKlines(this.history, market.instrument.id, query, time);
     const changed: string[] = [];
-    for (const candle of candles) {
+    for (const candle of this.candlesUpTo(time)) {
       const text = klineJson(market.instrument, interval, candle, time);
       if (candle.openTime === this.openTime && text === this.text) continue;
       this.openTime = candle.openTime;
@@ -113,6 +112,17 @@ export class KlineStream extends Stream {
       changed.push(text);
     }
     if (changed.length > 0) this.update("UPDATE", Math.max(sequence, this.sequence), `"data":[${changed.join(",")}]`);
+  }
+
+  /** The one that was shown last, as it is by now, and those behind it. */
+  private candlesUpTo(time: TimeMs): Candle[] {
+    const read = (startTime: TimeMs | undefined, limit: number): Candle[] => {
+      const query = { interval: this.interval, limit, startTime, endTime: undefined };
+      return readKlines(this.history, this.market.instrument.id, query, time).candles;
+    };
+    const lengthMs = closeTimeOf(this.interval, this.openTime) + 1 - this.openTime;
+    if (time - this.openTime <= MOST_MADE_UP * lengthMs) return read(this.openTime, SHOWN_AT_ONCE);
+    return [...read(this.openTime, 1), ...read(undefined, 1)];
   }
 
   private admitJoining(): void {

@@ -1,5 +1,4 @@
 import { isIP, isIPv6 } from "node:net";
-import type { TimeMs } from "../core/units.ts";
 import { MAX_BATCH_ITEMS } from "../wire/schema/batch.ts";
 import { Buckets, type Quota } from "./buckets.ts";
 import type { Principal } from "./credentials.ts";
@@ -98,8 +97,8 @@ export class Limits {
     return !(this.exemptLoopback && isLoopback(address));
   }
 
-  /** First, before it is known who asks, the address pays. Throws RATE_LIMITED. */
-  payByAddress(address: string, cost: Cost, now: TimeMs): void {
+  /** First, before it is known who asks, the address pays. `now`: by a clock that nobody sets. Throws RATE_LIMITED. */
+  payByAddress(address: string, cost: Cost, now: number): void {
     this.tightest = null;
     this.take("IP", networkOf(address), cost, now);
   }
@@ -108,7 +107,7 @@ export class Limits {
    * Then the API key, where it is one, and the account; what was paid before is gone. The key first: what it is refused
    * must take nothing from the others of its account. Throws RATE_LIMITED.
    */
-  payByPrincipal(principal: Pick<Principal, "accountId" | "credential" | "record">, cost: Cost, now: TimeMs): void {
+  payByPrincipal(principal: Pick<Principal, "accountId" | "credential" | "record">, cost: Cost, now: number): void {
     if (principal.record !== null) this.take("KEY", principal.credential, cost, now);
     this.take("ACCOUNT", principal.accountId, cost, now);
   }
@@ -144,7 +143,7 @@ export class Limits {
     };
   }
 
-  private take(scope: Scope, name: number | string, { budget, weight }: Cost, now: TimeMs): void {
+  private take(scope: Scope, name: number | string, { budget, weight }: Cost, now: number): void {
     const buckets = this.tables[scope][budget];
     const left = buckets.take(name, weight, now);
     if (this.tightest === null || left / buckets.capacity < this.tightestLeft / this.tightest.capacity) {

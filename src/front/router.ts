@@ -173,7 +173,7 @@ export class Router {
     const address = call.remoteAddress();
     if (!limits.covers(address)) return false;
     try {
-      limits.payByAddress(address, cost, call.startedAt);
+      limits.payByAddress(address, cost, call.arrivedAt);
       return true;
     } catch (thrown) {
       call.showQuota(limits.quota());
@@ -184,7 +184,7 @@ export class Router {
   private payByPrincipal(call: Call, principal: Principal, cost: Cost): void {
     const limits = must(this.limits, "limits");
     try {
-      if (principal !== NOBODY) limits.payByPrincipal(principal, cost, call.startedAt);
+      if (principal !== NOBODY) limits.payByPrincipal(principal, cost, call.arrivedAt);
     } finally {
       call.showQuota(limits.quota());
     }

@@ -162,7 +162,7 @@ export function listen(options: ServerOptions): Promise<Server> {
   });
 
   const deadlines = setInterval(
-    () => waiting.expire(Date.now() - DEADLINE_MS, EXPIRED_PER_LOOK, expire),
+    () => waiting.expire(performance.now() - DEADLINE_MS, EXPIRED_PER_LOOK, expire),
     DEADLINE_LOOK_EVERY_MS,
   );
 

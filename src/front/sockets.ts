@@ -21,8 +21,8 @@ export interface RawSocket {
 /** A connected WebSocket client. Once it has closed, every method does nothing. */
 export class Socket {
   readonly remoteAddress: string;
-  /** When the client was last heard, a pong included. */
-  heardAt = Date.now();
+  /** When the client was last heard, a pong included: by performance.now(), which nobody sets. */
+  heardAt = performance.now();
   private raw: RawSocket | null = null;
 
   constructor(remoteAddress: string) {
@@ -120,14 +120,14 @@ export class OpenSockets {
   private readonly handlers: SocketHandlers;
   private readonly log: Log;
   private readonly timer: NodeJS.Timeout;
-  private pingedAt = Date.now();
+  private pingedAt = performance.now();
   /** Those that have closed and may still be there, with a file each. */
   private parting = 0;
 
   constructor(handlers: SocketHandlers, log: Log) {
     this.handlers = handlers;
     this.log = log;
-    this.timer = setInterval(() => this.look(Date.now()), LOOK_EVERY_MS);
+    this.timer = setInterval(() => this.look(performance.now()), LOOK_EVERY_MS);
   }
 
   /** Also those that take up room behind their end. */
@@ -149,7 +149,7 @@ export class OpenSockets {
   }
 
   message(socket: Socket, bytes: ArrayBuffer, isBinary: boolean): void {
-    socket.heardAt = Date.now();
+    socket.heardAt = performance.now();
     if (isBinary) return socket.close(UNSUPPORTED_DATA, "TEXT_ONLY");
     try {
       this.handlers.message(socket, new Uint8Array(bytes));
@@ -159,7 +159,7 @@ export class OpenSockets {
   }
 
   control(socket: Socket): void {
-    socket.heardAt = Date.now();
+    socket.heardAt = performance.now();
     try {
       this.handlers.control(socket);
     } catch (thrown) {

@@ -53,6 +53,8 @@ export interface StreamsParts {
   readonly history: StreamHistory;
   readonly publish: Publish;
   readonly now: () => TimeMs;
+  /** Milliseconds by a clock that nobody sets: for how long ago something was. */
+  readonly monotonic: () => number;
   readonly log: Log;
 }
 
@@ -63,6 +65,7 @@ export class Streams {
   private readonly history: StreamHistory;
   private readonly publish: Publish;
   private readonly now: () => TimeMs;
+  private readonly monotonic: () => number;
   private readonly log: Log;
   private readonly byTopic = new Map<string, OpenStream>();
   private readonly books = new Set<BookStream>();
@@ -79,14 +82,15 @@ export class Streams {
   /** A price has moved since streams were last flushed from time to time. */
   private hasPriceMoved = false;
   /** Since when streams are kept that nobody listens to, by topic. */
-  private readonly lingering = new Map<string, TimeMs>();
+  private readonly lingering = new Map<string, number>();
 
-  constructor({ road, market, history, publish, now, log }: StreamsParts) {
+  constructor({ road, market, history, publish, now, monotonic, log }: StreamsParts) {
     this.road = road;
     this.market = market;
     this.history = history;
     this.publish = publish;
     this.now = now;
+    this.monotonic = monotonic;
     this.log = log;
   }
 
@@ -105,7 +109,7 @@ export class Streams {
   leave(member: Member, topic: string, isLost: boolean): void {
     const stream = this.byTopic.get(topic)?.stream;
     if (stream === undefined || !stream.leave(member) || !stream.isEmpty) return;
-    if (isLost && stream.isResumable) this.lingering.set(topic, this.now());
+    if (isLost && stream.isResumable) this.lingering.set(topic, this.monotonic());
     else this.forget(topic);
   }
 
@@ -152,7 +156,7 @@ export class Streams {
   flushAll(): void {
     for (const [topic, since] of this.lingering) {
       if (this.byTopic.get(topic)?.stream.isEmpty !== true) this.lingering.delete(topic);
-      else if (this.now() - since >= LINGER_MS) this.forget(topic);
+      else if (this.monotonic() - since >= LINGER_MS) this.forget(topic);
     }
     // A mark reaches many positions only behind its turn: where balances were read too early, they are read again.
     if (this.hasPriceMoved) for (const { balance } of this.accounts.values()) balance?.touch();
@@ -201,12 +205,12 @@ export class Streams {
   }
 
   private create(topic: string, request: ChannelRequest, accountId: number): OpenStream {
-    const { road, publish, now } = this;
+    const { road, publish, now, monotonic } = this;
     switch (request.channel) {
       case "orderbook": {
         const market = this.marketOf(request);
         const depth = must(request.depth, "depth");
-        const stream = new BookStream(topic, market, depth, must(request.updateMs, "updateMs"), publish, now);
+        const stream = new BookStream(topic, market, depth, must(request.updateMs, "updateMs"), publish, monotonic);
         this.books.add(stream);
         return { stream, account: null, forget: () => this.books.delete(stream) };
       }
@@ -223,14 +227,14 @@ export class Streams {
       }
       case "ticker": {
         const updateMs = must(request.updateMs, "updateMs");
-        const stream = new TickerStream(topic, this.marketOf(request), updateMs, publish, now);
+        const stream = new TickerStream(topic, this.marketOf(request), updateMs, publish, now, monotonic);
         return { stream, account: null, forget: () => {} };
       }
       case "klines": {
         const interval = must(request.interval, "interval");
         const market = this.marketOf(request);
         const onFailure = (thrown: unknown): void => this.failed(stream, thrown);
-        const stream = new KlineStream(topic, market, interval, this.history, road, publish, now, onFailure);
+        const stream = new KlineStream(topic, market, interval, this.history, road, publish, monotonic, onFailure);
         return { stream, account: null, forget: () => {} };
       }
       case "orders": {

@@ -7,17 +7,26 @@ export class TickerStream extends Stream {
   private readonly market: SymbolMarket;
   private readonly updateMs: number;
   private readonly now: () => TimeMs;
+  private readonly monotonic: () => number;
   private shown: Buffer;
-  private shownAt: TimeMs;
+  private shownAt: number;
 
-  constructor(topic: string, market: SymbolMarket, updateMs: number, publish: Publish, now: () => TimeMs) {
+  constructor(
+    topic: string,
+    market: SymbolMarket,
+    updateMs: number,
+    publish: Publish,
+    now: () => TimeMs,
+    monotonic: () => number,
+  ) {
     const head = `"channel":"ticker","symbol":"${market.instrument.symbol}","updateMs":${updateMs}`;
     super(topic, head, market.sequence, publish);
     this.market = market;
     this.updateMs = updateMs;
     this.now = now;
-    this.shownAt = now();
-    this.shown = market.tickerJson(this.shownAt);
+    this.monotonic = monotonic;
+    this.shownAt = monotonic();
+    this.shown = market.tickerJson(now());
   }
 
   /** At the stream's pace: whoever joins sees what the others were last shown. */
@@ -27,15 +36,14 @@ export class TickerStream extends Stream {
   }
 
   override flush(): void {
-    if (this.now() - this.shownAt >= this.updateMs) this.show();
+    if (this.monotonic() - this.shownAt >= this.updateMs) this.show();
   }
 
   private show(): void {
-    const now = this.now();
-    const ticker = this.market.tickerJson(now);
+    const ticker = this.market.tickerJson(this.now());
     if (ticker === this.shown || ticker.equals(this.shown)) return;
     this.shown = ticker;
-    this.shownAt = now;
+    this.shownAt = this.monotonic();
     this.update("UPDATE", this.market.sequence, `"data":${ticker}`);
   }
 }

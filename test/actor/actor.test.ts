@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ActorWorker, COMMAND_HEADER_BYTES } from "../../src/actor/actor.ts";
+import { ActorWorker, COMMAND_HEADER_BYTES, type WorkerOptions } from "../../src/actor/actor.ts";
 import { Control, STOP_ACTORS } from "../../src/actor/control.ts";
 import type { Actor, Turn } from "../../src/core/actor.ts";
 import { AccountCells, CONTRIBUTION_FIELDS } from "../../src/core/cells.ts";
@@ -68,7 +68,9 @@ class Worker implements Actor {
     this.settledAt.push(sequence);
   }
   apply(): void {}
+  snapshots = 0;
   snapshot(): boolean {
+    this.snapshots++;
     return true;
   }
   load(): void {}
@@ -78,7 +80,7 @@ class Worker implements Actor {
   }
 }
 
-function start(joins?: SharedArrayBuffer) {
+function start(joins?: SharedArrayBuffer, more: Partial<WorkerOptions> = {}) {
   const actor = new Worker();
   const control = new Control();
   const bell = new Bell();
@@ -100,7 +102,9 @@ function start(joins?: SharedArrayBuffer) {
     out: new RingProducer(outRing, new Bell()),
     snapshotIntervalMs: 1e9,
     clock: () => NOW,
+    monotonic: () => 0,
     notBefore: 0,
+    ...more,
   });
   const send = (requestId: number): void => {
     const at = commands.reserve(64);
@@ -188,6 +192,22 @@ test("a share that has events is a turn of the log that answers nobody", () => {
     out.next();
   }
   assert.equal(out.peek(), -1);
+});
+
+test("snapshots are made at their interval, also while the machine's clock is behind the log", () => {
+  let passedMs = 0;
+  const setBack = { notBefore: NOW + 3_600_000, snapshotIntervalMs: 5000, monotonic: () => passedMs };
+  const { actor, worker, send } = start(undefined, setBack);
+  actor.emits = true;
+  const snapshotsAt = (ms: number): number => {
+    passedMs = ms;
+    actor.work = 1;
+    send(0);
+    while (worker.step());
+    return actor.snapshots;
+  };
+  assert.deepEqual([0, 4999].map(snapshotsAt), [0, 0]);
+  assert.ok(snapshotsAt(5000) > 0);
 });
 
 test("a turn that throws is nowhere; what came before it is whole", () => {

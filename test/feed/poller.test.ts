@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { combine } from "../../src/feed/combine.ts";
 import { type Polled, Poller } from "../../src/feed/poller.ts";
 import type { TickerLike } from "../../src/feed/sources.ts";
 
@@ -9,7 +10,7 @@ const HANGS = "hangs";
 
 /** A poller of two symbols on an exchange that answers what `tickers` holds, or fails. */
 function start(tickers: Record<string, TickerLike | Error | typeof HANGS>) {
-  const clock = { now: NOW };
+  const clock = { now: NOW, passedMs: 0 };
   const source = {
     fetchTicker: async (market: string): Promise<TickerLike> => {
       const ticker = tickers[market];
@@ -22,7 +23,8 @@ function start(tickers: Record<string, TickerLike | Error | typeof HANGS>) {
     ["BTC-PERP", "BTC/USDT"],
     ["ETH-PERP", "ETH/USDT"],
   ]);
-  return { clock, tickers, poller: new Poller("x", 2, source, markets, 1000, TIMEOUT_MS, () => clock.now) };
+  const clocks = [() => clock.now, () => clock.passedMs] as const;
+  return { clock, tickers, poller: new Poller("x", 2, source, markets, 1000, TIMEOUT_MS, ...clocks) };
 }
 
 /** Every symbol once; the answer of the one that was asked last, which knows of all. */
@@ -38,9 +40,24 @@ test("the middle of bid and ask, else the last price; the younger of both clocks
     "ETH/USDT": { last: 50, timestamp: NOW + 9000 },
   });
   assert.deepEqual(await pollEach(poller), { waitMs: 1000, failure: null });
-  assert.deepEqual(poller.quote("BTC-PERP"), { source: "x", weight: 2, price: 100, time: NOW - 300 });
-  assert.deepEqual(poller.quote("ETH-PERP"), { source: "x", weight: 2, price: 50, time: NOW });
+  assert.deepEqual(poller.quote("BTC-PERP"), { source: "x", weight: 2, price: 100, time: -300 });
+  assert.deepEqual(poller.quote("ETH-PERP"), { source: "x", weight: 2, price: 50, time: 0 });
   assert.equal(poller.quote("SOL-PERP"), undefined);
+});
+
+test("a quote grows old as ever when the machine's clock is set back", async () => {
+  const { poller, tickers, clock } = start({
+    "BTC/USDT": { last: 100 },
+    "ETH/USDT": { last: 50, timestamp: NOW - 100 },
+  });
+  await pollEach(poller);
+  for (const market of Object.keys(tickers)) tickers[market] = new Error("down");
+  clock.now -= 3_600_000;
+  clock.passedMs += 9000;
+  await pollEach(poller);
+  const quotes = poller.symbols.flatMap((symbol) => poller.quote(symbol) ?? []);
+  const { price, stale } = combine(quotes, clock.passedMs, { maxAgeMs: 8000, maxDeviation: 1, minSources: 1 });
+  assert.deepEqual([price, stale], [null, ["x", "x"]]);
 });
 
 test("while it fails it is asked less and less often, then at its pace again; its last quote stays as old as it is", async () => {
@@ -51,15 +68,16 @@ test("while it fails it is asked less and less often, then at its pace again; it
   const waits: number[] = [];
   for (let i = 0; i < 8; i++) {
     clock.now += 1000;
+    clock.passedMs += 1000;
     const { waitMs, failure } = await pollEach(poller);
     assert.equal(failure, "down");
     waits.push(waitMs);
   }
   assert.deepEqual(waits, [2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000, 60_000]);
-  assert.equal(poller.quote("BTC-PERP")?.time, NOW);
+  assert.equal(poller.quote("BTC-PERP")?.time, 0);
   Object.assign(tickers, good);
   assert.deepEqual(await pollEach(poller), { waitMs: 1000, failure: null });
-  assert.equal(poller.quote("BTC-PERP")?.time, NOW + 8000);
+  assert.equal(poller.quote("BTC-PERP")?.time, 8000);
 });
 
 test("a symbol that is not listed is said and slows nobody down; no price is no quote", async () => {
@@ -99,7 +117,16 @@ test("whatever a source throws, it is said, and the source is asked again", asyn
       throw thrown;
     };
     for (const fetchTicker of [fail, async () => fail()]) {
-      const poller = new Poller("x", 1, { fetchTicker }, new Map([["S", "M"]]), 1000, TIMEOUT_MS, () => NOW);
+      const poller = new Poller(
+        "x",
+        1,
+        { fetchTicker },
+        new Map([["S", "M"]]),
+        1000,
+        TIMEOUT_MS,
+        () => NOW,
+        () => 0,
+      );
       assert.deepEqual(await poller.poll("S"), { waitMs: 2000, failure: said });
     }
   }

@@ -98,6 +98,18 @@ test("klines: all candles that have ended since the last one that was shown, how
   );
 });
 
+test("klines: behind a clock that was set ahead by weeks, the stream goes on with the current candle", async () => {
+  const candles = [traded(START, 100)];
+  const exchange = await follow(candles);
+  const { road } = exchange;
+  assert.equal(await shown(exchange), "0:1");
+  const weeks = 5 * 7 * 86_400;
+  road.time = START + weeks * SECOND;
+  assert.equal(await shown(exchange), `0:1| ${weeks}:0`);
+  road.time += SECOND;
+  assert.equal(await shown(exchange), `${weeks}:0| ${weeks + 1}:0`);
+});
+
 test("klines: who joins gets what the others were last shown, and makes them hear no sooner of a trade", async () => {
   const candles = [traded(START, 100)];
   const exchange = await follow(candles);

@@ -72,6 +72,7 @@ test("over the real server too, what is published and what is sent keep their or
     history: { candles: () => [], fillsOf: () => ({ data: [], nextCursor: null }) },
     trade: () => assert.fail("nobody trades"),
     now: Date.now,
+    monotonic: () => performance.now(),
     limits: null,
     log,
   });

@@ -143,6 +143,7 @@ async function open() {
     authenticate: refuse,
     trade: assert.fail,
     now,
+    monotonic: now,
     limits: null,
     log: { error: assert.fail, warn: assert.fail },
   });

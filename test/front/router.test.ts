@@ -213,6 +213,23 @@ test("a path that cannot be read is paid for, and answered when it is known who 
   assert.deepEqual(answer("DELETE", "/v1/later/%"), [405, "METHOD_NOT_ALLOWED", undefined]);
 });
 
+test("a machine's clock that is set back locks nobody out", (t) => {
+  t.mock.timers.enable({ apis: ["Date"], now: 3_600_000 });
+  let nowMs = 0;
+  t.mock.method(performance, "now", () => nowMs);
+  const router = new Router(routes, gatekeeper, log, openLimits());
+  const remaining = (): string | undefined => {
+    const { call, response } = fakeCall("GET", "/v1/things/all");
+    router.handle(call);
+    return response.headers["ratelimit-remaining"];
+  };
+  assert.equal(remaining(), "79");
+  t.mock.timers.setTime(0);
+  assert.equal(remaining(), "78");
+  nowMs += 1000;
+  assert.equal(remaining(), "79", "it flows in as ever");
+});
+
 test("where bodies are weighed, an unreadable one costs what the route does at least", () => {
   const limits = openLimits();
   const weighing = route({

@@ -18,6 +18,8 @@ export const BOB = 18;
 
 export interface Exchange {
   road: ScriptedRoad;
+  /** How far the machine's clock has been set from the road's time. */
+  machine: { setMs: number };
   market: MarketData;
   channels: Channels;
   hub: Hub;
@@ -75,7 +77,8 @@ export async function open(
   history: Partial<StreamHistory> = {},
 ): Promise<Exchange> {
   const road = new ScriptedRoad(symbols);
-  const now = (): number => road.time;
+  const machine = { setMs: 0 };
+  const now = (): number => road.time + machine.setMs;
   const opening = MarketData.open(road, () => ({ minuteCandles: [], trades: [], liquidations: [] }), now);
   road.describe(states);
   const market = await opening;
@@ -91,10 +94,11 @@ export async function open(
     authenticate,
     trade: (op, params, { accountId }, answer) => void trades.push({ op, params, accountId, answer }),
     now,
+    monotonic: () => road.time,
     limits,
     log: { error: (_, message) => void logged.push(message), warn: assert.fail },
   });
-  return { road, market, channels, hub, trades, logged, connect: () => new ScriptedClient(hub, channels) };
+  return { road, machine, market, channels, hub, trades, logged, connect: () => new ScriptedClient(hub, channels) };
 }
 
 export const subscribe = (...channels: object[]): object => ({ op: "subscribe", id: 1, channels });

@@ -6,6 +6,7 @@ import { WebSocket } from "ws";
 import type { Call } from "../../src/front/call.ts";
 import { listen, type Server } from "../../src/front/server.ts";
 import type { Socket } from "../../src/front/sockets.ts";
+import { until } from "../e2e/support/wait.ts";
 import { bodyOf, sendAndWait, sendAstray, sendRaw, statusOf } from "./raw.ts";
 
 const CRLF = "\r\n";
@@ -360,6 +361,22 @@ test("a body that a client reads by and by arrives whole", async () => {
   socket.resume();
   await ended;
   assert.ok(bytes > SLOW_DOCUMENT.length && bytes < SLOW_DOCUMENT.length + 1000, `${bytes} bytes`);
+});
+
+test("a machine's clock that is set ahead ends no call", async (t) => {
+  t.mock.timers.enable({ apis: ["Date", "setInterval"] });
+  const calls: Call[] = [];
+  const log = { error: assert.fail, warn: assert.fail };
+  const sockets = { admit() {}, open() {}, message() {}, control() {}, drain() {}, close() {} };
+  const onCall = (call: Call): void => void calls.push(call);
+  const other = await listen({ host: "127.0.0.1", port: 0, socketPath: "/ws", onCall, sockets, log });
+  t.after(() => other.close());
+  const answered = fetch(`http://127.0.0.1:${other.port}/`);
+  const call = await until("the call", () => calls.at(0));
+  t.mock.timers.setTime(3_600_000);
+  t.mock.timers.tick(1000);
+  call.reply(200, "{}");
+  assert.equal((await answered).status, 200);
 });
 
 test("a call without an answer gets 503, and 408 while its body is on the way", async () => {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { connect, type Socket as NetSocket } from "node:net";
-import { test } from "node:test";
+import { type TestContext, test } from "node:test";
 import { WebSocket } from "ws";
 import { listen } from "../../src/front/server.ts";
 import { OpenSockets, type RawSocket, Socket, type SocketHandlers } from "../../src/front/sockets.ts";
@@ -11,6 +11,7 @@ const PINGS_EVERY_MS = 15_000;
 const SILENT_FOR_MS = 45_000;
 /** A binary message; a close frame; one with a code that none may have. */
 const ENDS = [frame(0x82, Buffer.from("x")), frame(0x88, Buffer.from([3, 232])), frame(0x88, Buffer.from([3, 238]))];
+const NO_LOG = { error: () => {}, warn: () => {} };
 const IDLE: SocketHandlers = {
   admit: () => {},
   open: () => {},
@@ -20,9 +21,20 @@ const IDLE: SocketHandlers = {
   close: () => {},
 };
 
+/** Time passes as the test says. */
+function passTime(t: TestContext): (ms: number) => void {
+  t.mock.timers.enable({ apis: ["setInterval"] });
+  let nowMs = 0;
+  t.mock.method(performance, "now", () => nowMs);
+  return (ms) => {
+    nowMs += ms;
+    t.mock.timers.tick(ms);
+  };
+}
+
 test("a client whose line is dead, so that no ping is answered, is dropped; one that only listens is not", async (t) => {
   // Only time is made up: server, connections and pings are real.
-  t.mock.timers.enable({ apis: ["setInterval", "Date"] });
+  const pass = passTime(t);
   const closed: Socket[] = [];
   const open: Socket[] = [];
   const sockets: SocketHandlers = {
@@ -30,7 +42,7 @@ test("a client whose line is dead, so that no ping is answered, is dropped; one 
     open: (socket) => void open.push(socket),
     close: (socket) => void closed.push(socket),
   };
-  const log = { error: () => {}, warn: () => {} };
+  const log = NO_LOG;
   const server = await listen({ host: "127.0.0.1", port: 0, socketPath: "/v1/ws", onCall: () => {}, sockets, log });
   t.after(() => server.close());
 
@@ -44,9 +56,9 @@ test("a client whose line is dead, so that no ping is answered, is dropped; one 
 
   for (let ms = PINGS_EVERY_MS; ms <= SILENT_FOR_MS; ms += PINGS_EVERY_MS) {
     assert.deepEqual(closed, [], `nobody is dropped after ${ms - PINGS_EVERY_MS} ms`);
-    t.mock.timers.tick(PINGS_EVERY_MS);
+    pass(PINGS_EVERY_MS);
     await until("the ping, and its answer", () => ms === SILENT_FOR_MS || pings === ms / PINGS_EVERY_MS);
-    await until("the answer", () => ms === SILENT_FOR_MS || open[1]?.heardAt === Date.now());
+    await until("the answer", () => ms === SILENT_FOR_MS || open[1]?.heardAt === performance.now());
   }
   await until("the dead line's end", () => closed.length > 0);
   assert.deepEqual(closed, [open[0]]);
@@ -54,8 +66,8 @@ test("a client whose line is dead, so that no ping is answered, is dropped; one 
 });
 
 test("very many open sockets are pinged, and closed once they are silent, in several turns of the event loop", async (t) => {
-  t.mock.timers.enable({ apis: ["setInterval", "Date"] });
-  const sockets = new OpenSockets(IDLE, { error: () => {}, warn: () => {} });
+  const pass = passTime(t);
+  const sockets = new OpenSockets(IDLE, NO_LOG);
   t.after(() => sockets.closeAll());
   const pinged = new Set<Socket>();
   const closed = new Set<Socket>();
@@ -74,19 +86,33 @@ test("very many open sockets are pinged, and closed once they are silent, in sev
     assert.ok(done.size > 0 && done.size < count, `${done.size} in the first turn`);
     while (done.size < count) await nextTurn();
   };
-  t.mock.timers.tick(PINGS_EVERY_MS);
+  pass(PINGS_EVERY_MS);
   await isSpread(pinged, all.length);
-  t.mock.timers.tick(PINGS_EVERY_MS);
+  pass(PINGS_EVERY_MS);
   const lively = all.at(-1) as Socket;
-  lively.heardAt = Date.now();
-  t.mock.timers.tick(PINGS_EVERY_MS);
+  lively.heardAt = performance.now();
+  pass(PINGS_EVERY_MS);
   await isSpread(closed, all.length - 1);
   await nextTurn();
   assert.equal(closed.has(lively), false);
 });
 
+test("a machine's clock that is set ahead drops nobody", (t) => {
+  t.mock.timers.enable({ apis: ["setInterval", "Date"] });
+  const sockets = new OpenSockets(IDLE, NO_LOG);
+  t.after(() => sockets.closeAll());
+  const socket = new Socket("127.0.0.1");
+  let drops = 0;
+  socket.attach({ ping: () => 1, close: () => drops++, end: () => {} } as unknown as RawSocket);
+  sockets.open(socket);
+  // Nobody was silent for as long as that: it takes no time.
+  t.mock.timers.setTime(3_600_000);
+  t.mock.timers.tick(PINGS_EVERY_MS);
+  assert.equal(drops, 0);
+});
+
 test("connections past the limit are closed at once, and as many as were closed may come again", async (t) => {
-  const log = { error: () => {}, warn: () => {} };
+  const log = NO_LOG;
   const server = await listen({
     ...{ host: "127.0.0.1", port: 0, socketPath: "/v1/ws", sockets: IDLE, log, maxConnections: 4 },
     onCall: (call) => call.reply(200, "{}"),
@@ -118,7 +144,7 @@ test("connections past the limit are closed at once, and as many as were closed 
 });
 
 test("whoever was told the end of a WebSocket, or said it, and keeps its side open takes up room", async (t) => {
-  const log = { error: () => {}, warn: () => {} };
+  const log = NO_LOG;
   let ends = 0;
   const handlers = { ...IDLE, close: () => void ends++ };
   const server = await listen({
@@ -141,7 +167,7 @@ test("whoever was told the end of a WebSocket, or said it, and keeps its side op
 
 test("it does so until uWebSockets.js has surely closed it", (t) => {
   t.mock.timers.enable({ apis: ["setTimeout"] });
-  const sockets = new OpenSockets(IDLE, { error: () => {}, warn: () => {} });
+  const sockets = new OpenSockets(IDLE, NO_LOG);
   t.after(() => sockets.closeAll());
   const [left, ended] = [new Socket("127.0.0.1"), new Socket("127.0.0.1")];
   for (const socket of [left, ended]) {

@@ -54,6 +54,7 @@ export interface MachineOptions {
   scheduler: Scheduler;
   random: Random;
   clock: () => number;
+  monotonic: () => number;
   tampering: Tampering;
 }
 
@@ -94,7 +95,7 @@ export class Machine {
 
   constructor(options: MachineOptions) {
     this.options = options;
-    const { scheduler, database, instruments, random, clock, tampering } = options;
+    const { scheduler, database, instruments, random, clock, monotonic, tampering } = options;
     const files = tampering.files?.(options.disk) ?? options.disk;
     const ring = (bytes: number): SharedArrayBuffer => scheduler.share(allocateRing(bytes));
     const bell = (): Bell => new SimBell(scheduler);
@@ -170,7 +171,7 @@ export class Machine {
       const lastTime = recover(actors, tampering.snapshots?.(snapshots) ?? snapshots, LOG_FOLDER, control, files);
       const input = this.slowly(new SlowConsumer(commands));
       return new ActorWorker({
-        ...{ worker: i, actors, cells: own, sums: cellsIn(sums), clock },
+        ...{ worker: i, actors, cells: own, sums: cellsIn(sums), clock, monotonic },
         ...(joins ? { joins: cells.buffer } : {}),
         control: tampering.control?.(control) ?? control,
         notBefore: tampering.notBefore?.(lastTime) ?? lastTime,

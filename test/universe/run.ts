@@ -104,6 +104,8 @@ class Universe {
   private readonly transfers: Message[] = [];
   private machine: Machine;
   private now = START;
+  /** As `now`, but nobody sets it. */
+  private passedMs = 0;
   private asked = 0;
   private nextName = 1;
   private kills = 0;
@@ -133,6 +135,7 @@ class Universe {
       disk: this.disk,
       scheduler: this.scheduler,
       clock: () => this.now,
+      monotonic: () => this.passedMs,
     });
     this.machine = this.start();
     const universe = this;
@@ -175,7 +178,9 @@ class Universe {
   /** What happens next. `dice` from 0 to 1. */
   private act(dice: number, step: Step): void {
     const { random, machine, scheduler } = this;
-    this.now += random.between(0, 20);
+    const passedMs = random.between(0, 20);
+    this.now += passedMs;
+    this.passedMs += passedMs;
     machine.delay();
     if (dice < 0.6) return this.sendFrom(step);
     if (dice < 0.93) return scheduler.run(this.pickThread());

@@ -16,7 +16,7 @@ import { type Route, route } from "../router.ts";
 
 export function systemRoutes(context: Context): Route[] {
   const { road, symbols } = context;
-  const startedAt = Date.now();
+  const startedAt = performance.now();
   const metrics = createMetrics(context);
   return [
     route({
@@ -41,7 +41,7 @@ export function systemRoutes(context: Context): Route[] {
         const faults = symbols.all.flatMap(({ id }) => context.market.symbol(id).fault);
         const status = healthOf(road, faults);
         const { rebuilds } = road;
-        const uptimeMs = serverTime - startedAt;
+        const uptimeMs = Math.round(performance.now() - startedAt);
         call.reply(200, JSON.stringify({ status, faults, rebuilds, sequence, uptimeMs, serverTime }));
       },
     }),
