@@ -24,8 +24,12 @@ export const CHANNEL_TEXTS: Readonly<Record<ChannelName, string>> = {
   klines: "The current candle, at most every 250 ms; when its interval is over, it comes once more as it closed.",
   orders: "The open orders, then those that a turn of the exchange changed or closed.",
   fills: "The last hundred fills, then those of each turn of the exchange.",
-  positions: 'The open positions, then each that changed. A size of "0" means that it was closed.',
-  balance: "The balance, then again whenever one of its figures has moved.",
+  positions:
+    'The open positions, then each that changed, a message for each. A size of "0" means that it was closed. The ' +
+    "`sequence` in `data` is that of the position's last change; two messages may bear the same.",
+  balance:
+    "The balance, then again whenever one of its figures has moved. What came up to `sequence` is in it, and what came right " +
+    "behind may be: so two messages may bear the same.",
 };
 
 const CLOSE_CODES: readonly (readonly [code: number, reason: string, meaning: string])[] = [

@@ -59,6 +59,9 @@ export function positionRoutes(context: Context): Route[] {
       path: "/positions/:symbol/close",
       access: "TRADE",
       summary: "Close a position or a part of it, at market or at a price",
+      description:
+        "A reduce-only order that own orders cannot keep from trading: those in its way are canceled (EXPIRE_MAKER), and other " +
+        "reduce-only orders shrink with the position.",
       cost: CANCEL_COST,
       parameter: SymbolName,
       body: ClosePositionBody,

@@ -126,7 +126,12 @@ export const Balance = object(
     ),
     unrealizedPnl: DecimalOut("Of all cross positions.", "12.5"),
     positionInitialMargin: DecimalOut("initialMargin − openOrderInitialMargin.", "650"),
-    openOrderInitialMargin: DecimalOut("What open orders bind beyond the positions.", "0"),
+    openOrderInitialMargin: DecimalOut(
+      "What open orders bind beyond the positions: in each symbol the initial margin of the largest position that the buys or " +
+        "the sells may make, and of those of either side that would open one the taker fee and the loss against the mark at " +
+        "which they came. Reduce-only orders and those that wait for a price bind nothing.",
+      "0",
+    ),
     initialMargin: DecimalOut("What cross positions and all orders bind.", "650"),
     maintenanceMargin: DecimalOut("What equity must stay above.", "26"),
     availableBalance: DecimalOut("equity − initialMargin: what new orders may bind.", "9362.5"),

@@ -44,7 +44,11 @@ const TimeInForce = Type.Enum(TIMES_IN_FORCE, {
     "Default GTC for limit orders and IOC for orders at market, which take IOC and FOK only. GTD is GTC with a goodTillDate.",
 });
 const SelfTradePrevention = Type.Enum(SELF_TRADE_PREVENTIONS, {
-  description: "What happens where the order would trade with another of the same account.",
+  description:
+    "What happens where the order would trade with one of the same account that rests; that one's own mode does not count. " +
+    "EXPIRE_TAKER (the default): what is left of the order expires. EXPIRE_MAKER: the resting one is canceled. EXPIRE_BOTH: " +
+    "both. DECREMENT: both shrink by the smaller of the two, and the one of which nothing is left ends. Closing a position, a " +
+    "takeProfit and a stopLoss are EXPIRE_MAKER.",
 });
 const PriceMatch = Type.Enum(
   PRICE_MATCHES.filter((match) => match !== null),
@@ -70,7 +74,8 @@ const AttachedLeg = object(
   {
     description:
       "LIMIT and MARKET orders: a reduce-only order that waits for as much as the order has filled, from its first fill " +
-      "on. It ends with the position; when a take-profit or stop fires, the other one is canceled in the same turn.",
+      "on. It ends with the position; when a take-profit or stop fires, the other one is canceled in the same turn. Its " +
+      "triggerPrice lies beyond the order's price, of a MARKET order beyond today's (WOULD_TRIGGER).",
   },
 );
 export type AttachedLeg = Static<typeof AttachedLeg>;
@@ -186,8 +191,8 @@ export const AmendOrderBody = object(
     ),
     displayQuantity: Type.Optional(
       Decimal(
-        "The new size of an iceberg's slices, as it is when left out. Less is shown at once, more from the next slice on; " +
-          "the order keeps its place.",
+        "The new size of an iceberg's slices; when left out as it is, and never more than the quantity. Less is shown at " +
+          "once, more from the next slice on; the order keeps its place.",
         "0.001",
       ),
     ),
@@ -289,7 +294,8 @@ const orderProperties = {
     description:
       "UNTRIGGERED, NEW and PARTIALLY_FILLED are open. FILLED: nothing is left to trade. An order that has shrunk while it was " +
       "open (a reduce-only one with its position, or by selfTradePreventionMode DECREMENT) is then FILLED with a " +
-      "filledQuantity below its quantity.",
+      "filledQuantity below its quantity. EXPIRED: what is left may trade no further and not rest, or its goodTillDate has " +
+      "come. CANCELED: it was taken away while it was open.",
     examples: ["PARTIALLY_FILLED"],
   }),
   reason: nullable(
