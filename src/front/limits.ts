@@ -52,6 +52,8 @@ export interface LimitSettings {
   /** So many seconds' worth may be spent at once. */
   rateBurst: number;
   maxSocketsPerAddress: number;
+  /** Accounts per hour and address; so many may be opened at once. */
+  accountRate: number;
 }
 
 /** An address may serve several accounts. */
@@ -61,10 +63,14 @@ const KEY_SHARE = 0.5;
 
 type Table = Record<Budget, Buckets>;
 
+const HOUR_S = 3600;
+
 /** Rate limits: token buckets for each address, account and API key. Nobody is ever banned. */
 export class Limits {
   private readonly exemptLoopback: boolean;
   private readonly tables: Record<Scope, Table>;
+  /** Of accounts that are opened. */
+  private readonly openings: Buckets;
   private readonly maxSocketsPerAddress: number;
   /** Open ones, by network. */
   private readonly sockets = new Map<string, number>();
@@ -84,6 +90,7 @@ export class Limits {
       REQUEST: buckets(perSecond.REQUEST * share),
     });
     this.tables = { IP: table(IP_SHARE), ACCOUNT: table(1), KEY: table(KEY_SHARE) };
+    this.openings = new Buckets(settings.accountRate / HOUR_S, settings.accountRate);
   }
 
   /** Null when nobody that the server can be reached by is limited. */
@@ -111,6 +118,13 @@ export class Limits {
   payByPrincipal(principal: Pick<Principal, "accountId" | "credential" | "record">, cost: Cost, now: TimeMs): void {
     if (principal.record !== null) this.take("KEY", principal.credential, cost, now);
     this.take("ACCOUNT", principal.accountId, cost, now);
+  }
+
+  /** Before an account is opened: none is ever closed, and there is room for so many. Throws RATE_LIMITED. */
+  payForAccount(address: string, now: TimeMs): void {
+    if (!this.covers(address)) return;
+    const left = this.openings.take(siteOf(address), 1, now);
+    if (left < 0) throw rateLimited("IP", { budget: "ACCOUNT", weight: 1 }, this.openings, left);
   }
 
   /** Before a handshake. Throws TOO_MANY_SOCKETS. */
@@ -144,17 +158,25 @@ export class Limits {
     };
   }
 
-  private take(scope: Scope, name: number | string, { budget, weight }: Cost, now: TimeMs): void {
-    const buckets = this.tables[scope][budget];
-    const left = buckets.take(name, weight, now);
+  private take(scope: Scope, name: number | string, cost: Cost, now: TimeMs): void {
+    const buckets = this.tables[scope][cost.budget];
+    const left = buckets.take(name, cost.weight, now);
     if (this.tightest === null || left / buckets.capacity < this.tightestLeft / this.tightest.capacity) {
       this.tightest = buckets;
       this.tightestLeft = left;
     }
-    if (left >= 0) return;
-    const retryAfterMs = Math.ceil(-left / buckets.perMs);
-    throw new ApiError("RATE_LIMITED", { details: { scope, budget, weight, limit: buckets.capacity, retryAfterMs } });
+    if (left < 0) throw rateLimited(scope, cost, buckets, left);
   }
+}
+
+function rateLimited(
+  scope: Scope,
+  { budget, weight }: { budget: Budget | "ACCOUNT"; weight: number },
+  { capacity, perMs }: Buckets,
+  left: number,
+): ApiError {
+  const retryAfterMs = Math.ceil(-left / perMs);
+  return new ApiError("RATE_LIMITED", { details: { scope, budget, weight, limit: capacity, retryAfterMs } });
 }
 
 /** This machine: 127.0.0.0/8 and ::1, in any spelling that sockets or settings use. */
@@ -166,3 +188,6 @@ export function isLoopback(address: string): boolean {
 
 /** Whoever has one IPv6 address has 2^64 of them: the network pays. Addresses come with all their digits. */
 const networkOf = (address: string): string => (isIPv6(address) ? address.slice(0, 19) : address);
+
+/** A site is given 2^16 such networks for the asking. */
+const siteOf = (address: string): string => (isIPv6(address) ? address.slice(0, 14) : address);

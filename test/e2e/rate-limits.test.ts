@@ -8,6 +8,7 @@ import { startServer, type TestServer } from "./support/server.ts";
 import { SocketClient } from "./support/socket.ts";
 import { Operator, openTrader, type Trader } from "./support/trader.ts";
 import { until } from "./support/wait.ts";
+import { login, newPrivateKey } from "./support/wallet.ts";
 
 /** A slow flow, so that it fills no bucket by accident while a test runs. */
 const RATES = { PERPD_ORDER_RATE: "1", PERPD_CANCEL_RATE: "1", PERPD_REQUEST_RATE: "4", PERPD_RATE_BURST: "40" };
@@ -104,6 +105,23 @@ test("transfers, which are kept for good, cost as much as logins", async () => {
     const { scope, budget, weight } = refused.body.details ?? {};
     assert.deepEqual([scope, budget, weight], ["ACCOUNT", "REQUEST", 20], path);
   }
+});
+
+test("an address opens so many accounts an hour, and whoever has one logs in as ever", async (t) => {
+  const flags = ["--no-bots", "--price-source", "operator", "--rate-limit", "on"];
+  const small = await startServer({ quiet: false, flags, environment: { PERPD_ACCOUNT_RATE: "2" } });
+  t.after(() => small.dispose());
+  const privateKey = newPrivateKey();
+  const { accountId } = await login(small.url, privateKey);
+  await login(small.url);
+  await assert.rejects(login(small.url), /"RATE_LIMITED".*"budget":"ACCOUNT"/);
+  assert.equal((await login(small.url, privateKey)).accountId, accountId);
+
+  await small.stop();
+  await small.start();
+  for (let i = 0; i < 2; i++) await login(small.url);
+  await assert.rejects(login(small.url), /"RATE_LIMITED".*"budget":"ACCOUNT"/);
+  assert.equal((await login(small.url, privateKey)).accountId, accountId, "also when that was before the start");
 });
 
 test("over a WebSocket the same budgets hold, and replies say what is left", async () => {
