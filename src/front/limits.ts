@@ -35,8 +35,8 @@ export const PAGE_COST: Cost = { budget: "REQUEST", weight: 5 };
 /** Takes milliseconds of a processor. */
 export const SIGNATURE_COST: Cost = { budget: "REQUEST", weight: 20 };
 
-/** Is kept for good, in memory too: nobody makes very many. */
-export const TRANSFER_COST: Cost = { budget: "REQUEST", weight: 20 };
+/** Makes what is kept for good, in memory too: nobody needs very many. */
+export const KEEPING_COST: Cost = { budget: "REQUEST", weight: 20 };
 
 /** A WebSocket that sends more messages than this, beside trading requests that are paid for, is closed. */
 export const SOCKET_MESSAGES_PER_SECOND = 50;

@@ -94,12 +94,13 @@ test("a key has half of its account's budget", async () => {
   await alice.cancelAll();
 });
 
-test("transfers, which are kept for good, cost as much as logins", async () => {
+test("transfers and keys, which are kept for good, cost as much as logins", async () => {
   const alice = await openTrader(server);
   const address = alice.address;
   for (const [path, body] of [
     ["/account/deposit", { asset: "USDC", amount: "0.000001" }],
     ["/account/withdraw", { asset: "USDC", amount: "0.000001", address }],
+    ["/auth/keys", { label: "one more", permissions: ["READ"] }],
   ] as const) {
     const refused = await exhaust(() => alice.request("POST", path, body));
     const { scope, budget, weight } = refused.body.details ?? {};

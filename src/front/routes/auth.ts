@@ -31,7 +31,7 @@ import type { Context } from "../context.ts";
 import type { Key } from "../credentials.ts";
 import { ApiError } from "../errors.ts";
 import { newApiKey, newSecret, parseAllowedIps } from "../keys.ts";
-import { PAGE_COST, SIGNATURE_COST } from "../limits.ts";
+import { KEEPING_COST, PAGE_COST, SIGNATURE_COST } from "../limits.ts";
 import { type Route, route } from "../router.ts";
 import { listJson } from "../views.ts";
 
@@ -97,6 +97,7 @@ export function authRoutes(context: Context): Route[] {
       path: "/auth/keys",
       access: "SESSION",
       summary: "Make an API key; its secret is shown this once",
+      cost: KEEPING_COST,
       body: CreateKeyBody,
       replies: { 201: CreatedKey },
       errors: ["TOO_MANY_KEYS", "UNKNOWN_SYMBOL", "AMOUNT_TOO_FINE"],
