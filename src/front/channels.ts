@@ -100,7 +100,7 @@ export class Channels implements SocketHandlers {
   }
 
   admit(address: string): void {
-    this.limits?.admitSocket(address);
+    this.limits?.admitSocket(address, this.now());
   }
 
   open(socket: Socket): void {

@@ -127,11 +127,13 @@ export class Limits {
     if (left < 0) throw rateLimited("IP", { budget: "ACCOUNT", weight: 1 }, this.openings, left);
   }
 
-  /** Before a handshake. Throws TOO_MANY_SOCKETS. */
-  admitSocket(address: string): void {
+  /** Before a handshake, which is a request like others. Throws TOO_MANY_SOCKETS or RATE_LIMITED. */
+  admitSocket(address: string, now: TimeMs): void {
+    if (!this.covers(address)) return;
     const limit = this.maxSocketsPerAddress;
-    if (!this.covers(address) || (this.sockets.get(networkOf(address)) ?? 0) < limit) return;
-    throw new ApiError("TOO_MANY_SOCKETS", { details: { scope: "IP", limit } });
+    if ((this.sockets.get(networkOf(address)) ?? 0) >= limit)
+      throw new ApiError("TOO_MANY_SOCKETS", { details: { scope: "IP", limit } });
+    this.payByAddress(address, DEFAULT_COST, now);
   }
 
   socketOpened(address: string): void {

@@ -163,6 +163,7 @@ test("strangers pay by their address, whatever they ask for; the operator does n
     return answer;
   });
   assert.equal(refused.body.details?.scope, "IP");
+  await assert.rejects(SocketClient.open(server.wsUrl), /429/, "a handshake, too");
   for (const [method, path] of [
     ["GET", "/nothing"],
     ["GET", "/orders"],

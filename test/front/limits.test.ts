@@ -261,11 +261,27 @@ test("who is limited: all, none, or those who come from elsewhere", () => {
     assert.equal(isLoopback(address), false, address);
 });
 
+test("a handshake is paid for like any request, however soon its socket is closed", () => {
+  const limits = open();
+  const connect = () => {
+    limits.admitSocket("203.0.113.7", NOW);
+    limits.socketOpened("203.0.113.7");
+    limits.socketClosed("203.0.113.7");
+  };
+  assert.equal(passes(connect), 160);
+  assert.equal(
+    passes(() => limits.payByAddress("203.0.113.7", { budget: "REQUEST", weight: 1 }, NOW)),
+    0,
+  );
+  const remote = open({ rateLimit: "remote" });
+  for (let i = 0; i < 1000; i++) remote.admitSocket("127.0.0.1", NOW);
+});
+
 test("sockets are counted by address, and by network where one has very many", () => {
   const limits = open();
   const tooMany = (address: string): boolean => {
     try {
-      limits.admitSocket(address);
+      limits.admitSocket(address, NOW);
       return false;
     } catch (thrown) {
       assert.equal((thrown as ApiError).code, "TOO_MANY_SOCKETS");
