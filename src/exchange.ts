@@ -110,11 +110,12 @@ export async function openExchange(parts: ExchangeParts): Promise<Exchange> {
     clientOrderIds,
     wallets,
     vault,
+    limits,
     sessionTtlMs: config.sessionTtlMs,
     isReady: () => ready,
     log,
   };
-  answer = createApi(context, auth, limits, version);
+  answer = createApi(context, auth, version);
   trade = createTrade(context);
   channels.start();
   watchHalts(host, log);

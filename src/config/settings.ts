@@ -189,6 +189,16 @@ export const SETTINGS = Type.Object(
         description: "WebSockets that clients at one address may have open, where rate limits hold",
       }),
     ),
+    accountRate: Type.Integer(
+      setting({
+        // What an account may hold stays for good, and whoever makes wallets by the thousand takes all room there is.
+        default: 100,
+        minimum: 1,
+        maximum: 1_000_000,
+        description:
+          "accounts per hour that clients at one address may open, where rate limits hold; of IPv6, each /48",
+      }),
+    ),
     operatorToken: Type.String(
       setting({
         default: "",

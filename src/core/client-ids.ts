@@ -15,6 +15,10 @@ const WIDTH = TEXT + TEXT_NUMBERS;
 
 /** Forgotten in one step, at most. */
 const EXPIRE_AT_ONCE = 1000;
+/** A busy day of one symbol, 900 MB: whoever sends more of them takes no more memory. */
+const MOST_IDS = 2 ** 23;
+/** With each one that comes beyond that: so they go sooner than they come, also where one is kept. */
+const FORGET_AT_ONCE = 2;
 
 /** One for all symbols of a thread. */
 const hashes = new ClientIdHash();
@@ -31,18 +35,22 @@ export interface ClientId {
 /**
  * Client order ids that were used: a request that comes again finds its first order instead of a second one. Kept for
  * `retentionMs` at least, and as long as the order is open. A busy day leaves millions of them, in memory that is no
- * work for the garbage collector.
+ * work for the garbage collector. Of more than `most` the oldest are forgotten before, unless their orders are open.
  */
 export class ClientIds {
   private readonly retentionMs: number;
+  private readonly isOpen: (orderId: number) => boolean;
+  private readonly most: number;
   /** In order of time. */
   private readonly rows = new HashedQueue(WIDTH);
   /** From this row on they have not been handed over to a snapshot, but for those that are PERSISTED. */
   private unsaved = 0;
   private readonly expired: number[] = [];
 
-  constructor(retentionMs: number) {
+  constructor(retentionMs: number, isOpen: (orderId: number) => boolean, most = MOST_IDS) {
     this.retentionMs = retentionMs;
+    this.isOpen = isOpen;
+    this.most = most;
   }
 
   /** The row of an id, for orderId() and bodyHash(), or NO_ROW. */
@@ -62,8 +70,13 @@ export class ClientIds {
     return this.rows.get(row, BODY_HASH);
   }
 
+  add(accountId: number, clientOrderId: string, orderId: number, bodyHash: number, time: number): void {
+    for (let i = 0; i < FORGET_AT_ONCE && this.rows.length >= this.most; i++) this.forgetFirst();
+    this.append(accountId, clientOrderId, orderId, bodyHash, time);
+  }
+
   /** Returns its row. */
-  add(accountId: number, clientOrderId: string, orderId: number, bodyHash: number, time: number): number {
+  private append(accountId: number, clientOrderId: string, orderId: number, bodyHash: number, time: number): number {
     const { rows } = this;
     const row = rows.append(hashes.of(accountId, clientOrderId));
     rows.set(row, ACCOUNT, accountId);
@@ -76,7 +89,7 @@ export class ClientIds {
 
   /** A row from a snapshot; rows come in order of their order ids, which is that of time. */
   load({ accountId, clientOrderId, orderId, bodyHash, time }: ClientId): void {
-    this.rows.set(this.add(accountId, clientOrderId, orderId, bodyHash, time), PERSISTED, 1);
+    this.rows.set(this.append(accountId, clientOrderId, orderId, bodyHash, time), PERSISTED, 1);
     this.unsaved = this.rows.end;
   }
 
@@ -88,23 +101,30 @@ export class ClientIds {
   }
 
   /** Forgets what is past its time and whose order is closed; bounded work per call. */
-  expire(now: number, isOpen: (orderId: number) => boolean): void {
+  expire(now: number): void {
     const { rows } = this;
     const before = now - this.retentionMs;
     for (let steps = 0; steps < EXPIRE_AT_ONCE && rows.length > 0; steps++) {
-      const row = rows.first;
-      if (rows.get(row, TIME) >= before) break;
-      const wasPersisted = rows.get(row, PERSISTED) === 1;
-      const { accountId, clientOrderId, orderId, bodyHash, time } = this.read(row);
-      rows.dropFirst();
-      if (isOpen(orderId)) {
-        const again = this.add(accountId, clientOrderId, orderId, bodyHash, time);
-        if (wasPersisted) rows.set(again, PERSISTED, 1);
-        break; // an open order of that age: look again at the next tick
-      }
-      if (wasPersisted) this.expired.push(orderId);
+      if (rows.get(rows.first, TIME) >= before) return;
+      if (!this.forgetFirst()) return; // an open order of that age: look again at the next tick
     }
+  }
+
+  /** False when its order is open: then it becomes the last. */
+  private forgetFirst(): boolean {
+    const { rows } = this;
+    const row = rows.first;
+    const wasPersisted = rows.get(row, PERSISTED) === 1;
+    const { accountId, clientOrderId, orderId, bodyHash, time } = this.read(row);
+    rows.dropFirst();
     this.unsaved = Math.max(this.unsaved, rows.first);
+    if (this.isOpen(orderId)) {
+      const again = this.append(accountId, clientOrderId, orderId, bodyHash, time);
+      if (wasPersisted) rows.set(again, PERSISTED, 1);
+      return false;
+    }
+    if (wasPersisted) this.expired.push(orderId);
+    return true;
   }
 
   /**

@@ -63,6 +63,9 @@ export class LedgerActor implements Actor {
   readonly state: LedgerState;
   private readonly cells: AccountCells;
   private readonly settings: LedgerSettings;
+  private readonly accountRows = new RowReader(() => this.state.addressOfAccount);
+  private readonly sessionRows = new RowReader(() => this.state.sessions.values());
+  private readonly keyRows = new RowReader(() => this.state.keys.values());
   private nextCheckAt: TimeMs = 0;
   private isUnsound = false;
 
@@ -237,15 +240,16 @@ export class LedgerActor implements Actor {
   /** A page of accounts, of sessions and of keys each. Consistent as long as nothing else happens between the pages. */
   private describe(from: number, turn: Turn): void {
     const { addressOfAccount, sessions, keys } = this.state;
+    const { accountRows, sessionRows, keyRows } = this;
     const to = from + DESCRIBE_PAGE;
     const largest = Math.max(addressOfAccount.size, sessions.size, keys.size);
     turn.reply({
       type: LedgerDescription.code,
       state: {
         next: to < largest ? to : null,
-        accounts: rowsBetween(addressOfAccount, from, to),
-        sessions: rowsBetween(sessions.values(), from, to),
-        keys: rowsBetween(keys.values(), from, to),
+        accounts: accountRows.between(from, to),
+        sessions: sessionRows.between(from, to),
+        keys: keyRows.between(from, to),
       },
     });
   }
@@ -301,13 +305,31 @@ export class LedgerActor implements Actor {
   }
 }
 
-/** Without a copy of all rows for each page. */
-function rowsBetween<T>(rows: Iterable<T>, from: number, to: number): T[] {
-  const found: T[] = [];
-  let at = 0;
-  for (const row of rows) {
-    if (at >= to) break;
-    if (at++ >= from) found.push(row);
+/**
+ * Rows in their order, page by page. A page that follows the one before goes on where that has ended: to count through
+ * all rows before it, page for page, would take a million of them several seconds.
+ */
+class RowReader<T> {
+  private readonly open: () => Iterable<T>;
+  private rows: Iterator<T> = [].values();
+  /** The row that comes next. */
+  private at = 0;
+
+  constructor(open: () => Iterable<T>) {
+    this.open = open;
   }
-  return found;
+
+  between(from: number, to: number): T[] {
+    if (from === 0 || from !== this.at) {
+      this.rows = this.open()[Symbol.iterator]();
+      this.at = 0;
+    }
+    const found: T[] = [];
+    for (; this.at < to; this.at++) {
+      const { done, value } = this.rows.next();
+      if (done === true) break;
+      if (this.at >= from) found.push(value);
+    }
+    return found;
+  }
 }

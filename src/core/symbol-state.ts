@@ -81,7 +81,7 @@ export class SymbolState {
   readonly orders: Orders;
   readonly book: Book;
   readonly terms: OrderTermsTable;
-  readonly clientIds = new ClientIds(CLIENT_ID_RETENTION_MS);
+  readonly clientIds = new ClientIds(CLIENT_ID_RETENTION_MS, (orderId) => this.findOrder(orderId) !== NONE);
   readonly cells: AccountCells;
   readonly cancelSwitches = new CancelSwitches();
   /** What orders with legs have filled in this turn. */

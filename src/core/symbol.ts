@@ -83,7 +83,6 @@ const leavesWhatIsDue = (code: number): boolean =>
 export class SymbolActor implements Actor {
   readonly actorId: number;
   readonly state: SymbolState;
-  private readonly instrument: Instrument;
   private readonly cells: AccountCells;
   private readonly placement: Placement;
   private readonly conditional: Conditional;
@@ -97,7 +96,6 @@ export class SymbolActor implements Actor {
 
   constructor(instrument: Instrument, cells: AccountCells, settings?: SymbolSettings) {
     this.actorId = instrument.id;
-    this.instrument = instrument;
     this.cells = cells;
     this.state = new SymbolState(instrument, cells);
     if (settings !== undefined) this.state.maxIndexAgeMs = settings.maxIndexAgeMs;
@@ -318,7 +316,7 @@ export class SymbolActor implements Actor {
 
   private tick(turn: Turn): void {
     const { state } = this;
-    state.clientIds.expire(turn.time, (orderId) => this.findOrder(orderId) !== NONE);
+    state.clientIds.expire(turn.time);
     this.pricing.payOwed(turn);
     this.selfCheck.begin(state, turn);
     endHalt(state, turn);
@@ -372,10 +370,6 @@ export class SymbolActor implements Actor {
     turn.reply({ type: Done.code });
   }
 
-  private findOrder(orderId: number): number {
-    return this.state.orders.find((orderId - this.instrument.id) / 256);
-  }
-
   /** 0 = the account has not used this client order id. */
   private orderIdOf(accountId: number, clientOrderId: string): number {
     const { clientIds } = this.state;
@@ -386,7 +380,7 @@ export class SymbolActor implements Actor {
   /** NONE also when the order is another account's: it does not exist for this one. */
   private findOwnOrder(accountId: number, orderId: number, clientOrderId: string): number {
     const id = orderId !== 0 ? orderId : this.orderIdOf(accountId, clientOrderId);
-    const slot = id === 0 ? NONE : this.findOrder(id);
+    const slot = id === 0 ? NONE : this.state.findOrder(id);
     return slot !== NONE && this.state.accountId(slot) === accountId ? slot : NONE;
   }
 }

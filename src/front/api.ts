@@ -2,7 +2,6 @@ import type { Auth } from "./auth.ts";
 import type { Call } from "./call.ts";
 import type { Context } from "./context.ts";
 import { ApiError } from "./errors.ts";
-import type { Limits } from "./limits.ts";
 import { BASE_PATH, type Route, Router, route, SOCKET_PATH } from "./router.ts";
 import { accountRoutes } from "./routes/account.ts";
 import { authRoutes } from "./routes/auth.ts";
@@ -32,9 +31,9 @@ export function apiRoutes(context: Context, version: string): Route[] {
   return [...routes, ...documentRoutes(routes, version)];
 }
 
-/** The whole REST API as the handler of a server's calls. `limits` null: none. */
-export function createApi(context: Context, auth: Auth, limits: Limits | null, version: string): (call: Call) => void {
-  const router = new Router(apiRoutes(context, version), auth, context.log, limits);
+/** The whole REST API as the handler of a server's calls. */
+export function createApi(context: Context, auth: Auth, version: string): (call: Call) => void {
+  const router = new Router(apiRoutes(context, version), auth, context.log, context.limits);
   return (call) => {
     if (!leadToDocs(call)) router.handle(call);
   };

@@ -104,7 +104,7 @@ export class Channels implements SocketHandlers {
   }
 
   admit(address: string): void {
-    this.limits?.admitSocket(address);
+    this.limits?.admitSocket(address, this.monotonic());
   }
 
   open(socket: Socket): void {

@@ -7,6 +7,8 @@ import type { TimeMs } from "../core/units.ts";
 import { ask, replyOf } from "./ask.ts";
 
 const RETENTION_MS = 24 * 60 * 60 * 1000;
+/** As many as two symbols remember, 800 MB: beyond that the oldest go before their time. */
+const MOST_IDS = 2 ** 24;
 /** With each one that comes: so they go sooner than they come, and no order waits for many to go. */
 const FORGET_AT_ONCE = 2;
 
@@ -27,15 +29,17 @@ export class ClientOrderIds {
   private readonly rows = new HashedQueue(WIDTH);
   private readonly hashes = new ClientIdHash();
   private readonly checks = new ClientIdHash();
+  private readonly most: number;
   private now: TimeMs = 0;
 
-  private constructor(road: Road) {
+  private constructor(road: Road, most: number) {
+    this.most = most;
     road.onReleased((turn) => this.fold(turn));
   }
 
   /** Resolves when every symbol has told its ids. */
-  static async open(road: Road): Promise<ClientOrderIds> {
-    const ids = new ClientOrderIds(road);
+  static async open(road: Road, most = MOST_IDS): Promise<ClientOrderIds> {
+    const ids = new ClientOrderIds(road, most);
     for (const { id } of road.instruments) {
       for (let from: number | null = 0; from !== null; ) {
         const command = { type: ReadClientIds.code, from } as const;
@@ -98,7 +102,7 @@ export class ClientOrderIds {
   private forget(): void {
     const { rows } = this;
     for (let i = 0; i < FORGET_AT_ONCE && rows.length > 0; i++) {
-      if (rows.get(rows.first, TIME) >= this.now - RETENTION_MS) return;
+      if (rows.length < this.most && rows.get(rows.first, TIME) >= this.now - RETENTION_MS) return;
       rows.dropFirst();
     }
   }

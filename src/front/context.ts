@@ -6,6 +6,7 @@ import type { Log } from "./call.ts";
 import type { ClientOrderIds } from "./client-order-ids.ts";
 import type { Credentials } from "./credentials.ts";
 import { ApiError } from "./errors.ts";
+import type { Limits } from "./limits.ts";
 import type { MarketData } from "./market.ts";
 import type { Wallets } from "./wallet.ts";
 
@@ -33,6 +34,8 @@ export interface Context {
   readonly clientOrderIds: ClientOrderIds;
   readonly wallets: Wallets;
   readonly vault: Vault;
+  /** Null: none. */
+  readonly limits: Limits | null;
   readonly sessionTtlMs: number;
   /** False while the exchange starts or stops. */
   isReady(): boolean;

@@ -1,5 +1,6 @@
 import type { Released, Road } from "../actor/road.ts";
 import {
+  AccountOpened,
   Describe,
   KeyCreated,
   type KeyRecord,
@@ -41,12 +42,13 @@ export interface Key extends Principal {
 
 const BEARER = /^Bearer ([A-Za-z0-9_-]{43})$/i;
 
-/** Every open session and API key: the ledger's, followed event by event. */
+/** Every open session and API key, and which wallets have an account: the ledger's, followed event by event. */
 export class Credentials {
   private readonly sessions = new Map<string, Session>();
   private readonly sessionByHeader = new Map<string, Session>();
   private readonly keys = new Map<string, Key>();
   private readonly keysOfAccount = new Map<number, Map<string, Key>>();
+  private readonly addresses = new Set<string>();
   /** Set once the ledger has told the first page of its state. Events before that are in it, and later ones do no harm. */
   private primed = false;
 
@@ -95,12 +97,18 @@ export class Credentials {
     return keys.sort((a, b) => b.record.createdAt - a.record.createdAt);
   }
 
+  /** `address`: in lower case. */
+  hasAccount(address: string): boolean {
+    return this.addresses.has(address);
+  }
+
   /** As the ledger tells of them. */
   allKeys(): LedgerSummary["keys"] {
     return [...this.keys].map(([apiKey, { accountId, record }]) => ({ apiKey, accountId, record }));
   }
 
   private prime(state: LedgerSummary): void {
+    for (const [, address] of state.accounts) this.addresses.add(address);
     for (const { accountId, tokenHash, expiresAt } of state.sessions) this.addSession(accountId, tokenHash, expiresAt);
     for (const { accountId, apiKey, record } of state.keys) this.addKey(accountId, apiKey, record);
     this.primed = true;
@@ -113,6 +121,9 @@ export class Credentials {
 
   private apply(event: LedgerEvent): void {
     switch (event.type) {
+      case AccountOpened.code:
+        this.addresses.add(event.address);
+        break;
       case SessionOpened.code:
         this.addSession(event.accountId, event.tokenHash, event.expiresAt);
         break;

@@ -34,8 +34,8 @@ export const PAGE_COST: Cost = { budget: "REQUEST", weight: 5 };
 /** Takes milliseconds of a processor. */
 export const SIGNATURE_COST: Cost = { budget: "REQUEST", weight: 20 };
 
-/** Is kept for good, in memory too: nobody makes very many. */
-export const TRANSFER_COST: Cost = { budget: "REQUEST", weight: 20 };
+/** Makes what is kept for good, in memory too: nobody needs very many. */
+export const KEEPING_COST: Cost = { budget: "REQUEST", weight: 20 };
 
 /** A WebSocket that sends more messages than this, beside trading requests that are paid for, is closed. */
 export const SOCKET_MESSAGES_PER_SECOND = 50;
@@ -51,6 +51,8 @@ export interface LimitSettings {
   /** So many seconds' worth may be spent at once. */
   rateBurst: number;
   maxSocketsPerAddress: number;
+  /** Accounts per hour and address; so many may be opened at once. */
+  accountRate: number;
 }
 
 /** An address may serve several accounts. */
@@ -60,10 +62,14 @@ const KEY_SHARE = 0.5;
 
 type Table = Record<Budget, Buckets>;
 
+const HOUR_S = 3600;
+
 /** Rate limits: token buckets for each address, account and API key. Nobody is ever banned. */
 export class Limits {
   private readonly exemptLoopback: boolean;
   private readonly tables: Record<Scope, Table>;
+  /** Of accounts that are opened. */
+  private readonly openings: Buckets;
   private readonly maxSocketsPerAddress: number;
   /** Open ones, by network. */
   private readonly sockets = new Map<string, number>();
@@ -83,6 +89,7 @@ export class Limits {
       REQUEST: buckets(perSecond.REQUEST * share),
     });
     this.tables = { IP: table(IP_SHARE), ACCOUNT: table(1), KEY: table(KEY_SHARE) };
+    this.openings = new Buckets(settings.accountRate / HOUR_S, settings.accountRate);
   }
 
   /** Null when nobody that the server can be reached by is limited. */
@@ -112,11 +119,20 @@ export class Limits {
     this.take("ACCOUNT", principal.accountId, cost, now);
   }
 
-  /** Before a handshake. Throws TOO_MANY_SOCKETS. */
-  admitSocket(address: string): void {
+  /** Before an account is opened: none is ever closed, and there is room for so many. Throws RATE_LIMITED. */
+  payForAccount(address: string, now: number): void {
+    if (!this.covers(address)) return;
+    const left = this.openings.take(siteOf(address), 1, now);
+    if (left < 0) throw rateLimited("IP", { budget: "ACCOUNT", weight: 1 }, this.openings, left);
+  }
+
+  /** Before a handshake, which is a request like others. Throws TOO_MANY_SOCKETS or RATE_LIMITED. */
+  admitSocket(address: string, now: number): void {
+    if (!this.covers(address)) return;
     const limit = this.maxSocketsPerAddress;
-    if (!this.covers(address) || (this.sockets.get(networkOf(address)) ?? 0) < limit) return;
-    throw new ApiError("TOO_MANY_SOCKETS", { details: { scope: "IP", limit } });
+    if ((this.sockets.get(networkOf(address)) ?? 0) >= limit)
+      throw new ApiError("TOO_MANY_SOCKETS", { details: { scope: "IP", limit } });
+    this.payByAddress(address, DEFAULT_COST, now);
   }
 
   socketOpened(address: string): void {
@@ -143,17 +159,25 @@ export class Limits {
     };
   }
 
-  private take(scope: Scope, name: number | string, { budget, weight }: Cost, now: number): void {
-    const buckets = this.tables[scope][budget];
-    const left = buckets.take(name, weight, now);
+  private take(scope: Scope, name: number | string, cost: Cost, now: number): void {
+    const buckets = this.tables[scope][cost.budget];
+    const left = buckets.take(name, cost.weight, now);
     if (this.tightest === null || left / buckets.capacity < this.tightestLeft / this.tightest.capacity) {
       this.tightest = buckets;
       this.tightestLeft = left;
     }
-    if (left >= 0) return;
-    const retryAfterMs = Math.ceil(-left / buckets.perMs);
-    throw new ApiError("RATE_LIMITED", { details: { scope, budget, weight, limit: buckets.capacity, retryAfterMs } });
+    if (left < 0) throw rateLimited(scope, cost, buckets, left);
   }
+}
+
+function rateLimited(
+  scope: Scope,
+  { budget, weight }: { budget: Budget | "ACCOUNT"; weight: number },
+  { capacity, perMs }: Buckets,
+  left: number,
+): ApiError {
+  const retryAfterMs = Math.ceil(-left / perMs);
+  return new ApiError("RATE_LIMITED", { details: { scope, budget, weight, limit: capacity, retryAfterMs } });
 }
 
 /** This machine: 127.0.0.0/8 and ::1, in any spelling that sockets or settings use. */
@@ -165,3 +189,6 @@ export function isLoopback(address: string): boolean {
 
 /** Whoever has one IPv6 address has 2^64 of them: the network pays. Addresses come with all their digits. */
 const networkOf = (address: string): string => (isIPv6(address) ? address.slice(0, 19) : address);
+
+/** A site is given 2^16 such networks for the asking. */
+const siteOf = (address: string): string => (isIPv6(address) ? address.slice(0, 14) : address);

@@ -20,9 +20,10 @@ const step = fc.record({
 test("ids are remembered as in a Map, for their time and as long as their orders are open, through snapshots and restarts", () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60, size: "max" }), (steps) => {
-      let ids = new ClientIds(RETENTION_MS);
       const model = new Map<string, ClientId>();
       const open = new Set<number>();
+      const newIds = () => new ClientIds(RETENTION_MS, (id) => open.has(id));
+      let ids = newIds();
       const saved = new Map<number, ClientId>();
       let [now, orderId] = [1e12, 0];
       const save = (most?: number): boolean =>
@@ -46,7 +47,7 @@ test("ids are remembered as in a Map, for their time and as long as their orders
         }
         if (kind === "expire") {
           // An open order's id goes to the end of the queue, and the look stops there.
-          for (let i = 0; i <= open.size; i++) ids.expire(now, (id) => open.has(id));
+          for (let i = 0; i <= open.size; i++) ids.expire(now);
           for (const [at, { time, orderId }] of model)
             if (time < now - RETENTION_MS && !open.has(orderId)) model.delete(at);
         }
@@ -54,7 +55,7 @@ test("ids are remembered as in a Map, for their time and as long as their orders
         if (kind === "share") save(times);
         if (kind === "restart") {
           save();
-          ids = new ClientIds(RETENTION_MS);
+          ids = newIds();
           for (const id of [...saved.values()].sort((a, b) => a.orderId - b.orderId)) ids.load(id);
           assert.ok(
             ids.takeChanges(
@@ -78,6 +79,39 @@ test("ids are remembered as in a Map, for their time and as long as their orders
     }),
     parameters,
   );
+});
+
+test("of more than the most the oldest go before their time, but for those of open orders", () => {
+  const MOST = 100;
+  const open = new Set([7, 8, 9, 500]);
+  const ids = new ClientIds(RETENTION_MS, (id) => open.has(id), MOST);
+  const saved = new Set<number>();
+  for (let orderId = 1; orderId <= 1000; orderId++) {
+    ids.add(16, `${orderId}`, orderId, 0, 1e12);
+    if (orderId % 150 === 0)
+      ids.takeChanges(
+        (id) => saved.add(id.orderId),
+        (id) => assert.ok(saved.delete(id)),
+      );
+    assert.ok(ids.page(0, 10_000).length <= MOST + open.size);
+  }
+  const isKnown = (orderId: number) => ids.find(16, `${orderId}`) !== NO_ROW;
+  for (const orderId of open) assert.ok(isKnown(orderId), `${orderId} is open`);
+  for (let orderId = 1000 - MOST + open.size + 1; orderId <= 1000; orderId++) assert.ok(isKnown(orderId), `${orderId}`);
+  open.clear();
+  for (let orderId = 1001; orderId <= 1000 + MOST; orderId++) ids.add(16, `${orderId}`, orderId, 0, 1e12);
+  assert.equal(isKnown(7) || isKnown(500), false, "closed");
+  ids.takeChanges(
+    (id) => saved.add(id.orderId),
+    (id) => assert.ok(saved.delete(id)),
+  );
+  const remembered = ids.page(0, 10_000).map(({ orderId }) => orderId);
+  assert.deepEqual(saved, new Set(remembered));
+
+  const recovered = new ClientIds(RETENTION_MS, () => assert.fail("orders come later"), MOST);
+  for (let orderId = 1; orderId <= 2 * MOST; orderId++)
+    recovered.load({ accountId: 16, clientOrderId: `${orderId}`, orderId, bodyHash: 0, time: 1e12 });
+  assert.equal(recovered.page(0, 10_000).length, 2 * MOST);
 });
 
 const key = ({ accountId, clientOrderId }: ClientId): string => `${accountId}/${clientOrderId}`;

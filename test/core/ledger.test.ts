@@ -387,6 +387,31 @@ test("the pages of a description add up to everything, once", () => {
   assert.equal(pages.flatMap(({ keys }) => keys).length, 40);
 });
 
+test("a description looks at each row once, however many pages it has", () => {
+  const bank = new Bank();
+  const sessions = 20_000;
+  const held = bank.ledger.state.sessions;
+  for (let i = 0; i < sessions; i++) held.add({ tokenHash: `t${i}`, accountId: 16 + i, expiresAt: START + 1 });
+  let looks = 0;
+  const all = held.values.bind(held);
+  held.values = function* () {
+    for (const session of all()) {
+      looks++;
+      yield session;
+    }
+  };
+  let found = 0;
+  for (let from: number | null = 0; from !== null; ) {
+    const page = bank.describe(from);
+    found += page.sessions.length;
+    from = page.next;
+  }
+  assert.deepEqual([found, looks], [sessions, sessions]);
+  assert.equal(bank.describe(sessions - 5).sessions.length, 5, "any page may be asked for");
+  assert.equal(bank.describe(sessions + 1000).sessions.length, 0);
+  assert.equal(bank.describe().sessions.length, 1000);
+});
+
 test("what a symbol has against a withdrawal is its answer, unless it has been done before", () => {
   const bank = new Bank();
   const alice = bank.open("alice");

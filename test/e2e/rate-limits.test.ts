@@ -8,6 +8,7 @@ import { startServer, type TestServer } from "./support/server.ts";
 import { SocketClient } from "./support/socket.ts";
 import { Operator, openTrader, type Trader } from "./support/trader.ts";
 import { until } from "./support/wait.ts";
+import { login, newPrivateKey } from "./support/wallet.ts";
 
 /** A slow flow, so that it fills no bucket by accident while a test runs. */
 const RATES = { PERPD_ORDER_RATE: "1", PERPD_CANCEL_RATE: "1", PERPD_REQUEST_RATE: "4", PERPD_RATE_BURST: "40" };
@@ -93,17 +94,35 @@ test("a key has half of its account's budget", async () => {
   await alice.cancelAll();
 });
 
-test("transfers, which are kept for good, cost as much as logins", async () => {
+test("transfers and keys, which are kept for good, cost as much as logins", async () => {
   const alice = await openTrader(server);
   const address = alice.address;
   for (const [path, body] of [
     ["/account/deposit", { asset: "USDC", amount: "0.000001" }],
     ["/account/withdraw", { asset: "USDC", amount: "0.000001", address }],
+    ["/auth/keys", { label: "one more", permissions: ["READ"] }],
   ] as const) {
     const refused = await exhaust(() => alice.request("POST", path, body));
     const { scope, budget, weight } = refused.body.details ?? {};
     assert.deepEqual([scope, budget, weight], ["ACCOUNT", "REQUEST", 20], path);
   }
+});
+
+test("an address opens so many accounts an hour, and whoever has one logs in as ever", async (t) => {
+  const flags = ["--no-bots", "--price-source", "operator", "--rate-limit", "on"];
+  const small = await startServer({ quiet: false, flags, environment: { PERPD_ACCOUNT_RATE: "2" } });
+  t.after(() => small.dispose());
+  const privateKey = newPrivateKey();
+  const { accountId } = await login(small.url, privateKey);
+  await login(small.url);
+  await assert.rejects(login(small.url), /"RATE_LIMITED".*"budget":"ACCOUNT"/);
+  assert.equal((await login(small.url, privateKey)).accountId, accountId);
+
+  await small.stop();
+  await small.start();
+  for (let i = 0; i < 2; i++) await login(small.url);
+  await assert.rejects(login(small.url), /"RATE_LIMITED".*"budget":"ACCOUNT"/);
+  assert.equal((await login(small.url, privateKey)).accountId, accountId, "also when that was before the start");
 });
 
 test("over a WebSocket the same budgets hold, and replies say what is left", async () => {
@@ -144,6 +163,7 @@ test("strangers pay by their address, whatever they ask for; the operator does n
     return answer;
   });
   assert.equal(refused.body.details?.scope, "IP");
+  await assert.rejects(SocketClient.open(server.wsUrl), /429/, "a handshake, too");
   for (const [method, path] of [
     ["GET", "/nothing"],
     ["GET", "/orders"],

@@ -3,6 +3,7 @@ import { createHmac } from "node:crypto";
 import { test } from "node:test";
 import fc from "fast-check";
 import {
+  AccountOpened,
   type Describe,
   KeyCreated,
   type KeyRecord,
@@ -48,7 +49,9 @@ async function start(operatorToken = "operator"): Promise<Fixture> {
   await Promise.resolve();
   road.answer(({ command }) => {
     assert.equal((command as MessageOf<typeof Describe>).from, 1);
-    return [make(LedgerDescription, { state: { next: null, accounts: [], sessions: [session], keys: [] } })];
+    return [
+      make(LedgerDescription, { state: { next: null, accounts: [[ACCOUNT, "0xa1"]], sessions: [session], keys: [] } }),
+    ];
   });
   const credentials = await opening;
   return { road, credentials, auth: new Auth({ credentials, vault, operatorToken }), token };
@@ -80,6 +83,14 @@ test("a session lasts from its event to its end, and no look-up outlives it", as
   road.turn(LEDGER, make(SessionClosed, { accountId: 17, tokenHash }));
   assertRefused(() => auth.principal(bearer(second)), "INVALID_TOKEN");
   assert.equal(auth.principal(bearer(token)).accountId, ACCOUNT);
+});
+
+test("whose wallet has an account is known from the ledger's pages and from its events", async () => {
+  const { road, credentials } = await start();
+  assert.equal(credentials.hasAccount("0xa1"), true);
+  assert.equal(credentials.hasAccount("0xb2"), false);
+  road.turn(LEDGER, make(AccountOpened, { accountId: 17, address: "0xb2" }));
+  assert.equal(credentials.hasAccount("0xb2"), true);
 });
 
 test("an expired session is refused before the ledger has closed it", async () => {

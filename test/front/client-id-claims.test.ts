@@ -14,9 +14,9 @@ const principal: Principal = { accountId: 16, permissions: ["TRADE"], credential
 const order = { side: "BUY", type: ORDER_TYPES[LIMIT], price: "65000", quantity: "0.1", clientOrderId: "mine" };
 
 /** The ids of a road with nothing on it, and trading on it. */
-async function open() {
+async function open(most?: number) {
   const road = new ScriptedRoad();
-  const opening = ClientOrderIds.open(road);
+  const opening = ClientOrderIds.open(road, most);
   for (const _ of road.instruments) {
     await new Promise((resolve) => setImmediate(resolve));
     assert.ok(road.answer(() => [make(ClientIdsPage, { page: { ids: [], next: null } })]));
@@ -46,6 +46,15 @@ test("a clientOrderId whose order could not be sent is free for another symbol, 
   trade("order.place", { symbol: "ETH-PERP", ...order }, principal, answer);
   assert.equal(refusals.at(-1), "CLIENT_ORDER_ID_REUSED");
   assert.equal(refusals.length, 3);
+});
+
+test("of more ids than it remembers the oldest go, those of refused orders too", async () => {
+  const { clientOrderIds: ids } = await open(100);
+  for (let i = 0; i < 1000; i++) {
+    ids.keep(16, `${i}`, 1, 1e12 + i);
+    if (i % 2 === 0) ids.drop(16, `${i}`);
+  }
+  for (let i = 0; i < 1000; i++) assert.equal(ids.ownerOf(16, `${i}`), i >= 900 && i % 2 === 1 ? 1 : 0, `${i}`);
 });
 
 test("a clientOrderId is free again when its order was refused behind a client that has gone, or died with its thread", async () => {

@@ -77,6 +77,7 @@ const SETTINGS: LimitSettings = {
   requestRate: 20,
   rateBurst: 2,
   maxSocketsPerAddress: 2,
+  accountRate: 3,
 };
 const open = (changes: Partial<LimitSettings> = {}): Limits => {
   const limits = Limits.open({ ...SETTINGS, ...changes });
@@ -169,6 +170,44 @@ test("all addresses of an IPv6 network pay together", () => {
   );
 });
 
+test("an address opens so many accounts an hour, and a site with very many networks no more", () => {
+  const limits = open();
+  const opened = (addressOf: (i: number) => string, now = NOW): number => {
+    let i = 0;
+    return passes(() => limits.payForAccount(addressOf(i++), now));
+  };
+  assert.equal(
+    opened(() => "203.0.113.7"),
+    3,
+  );
+  assert.equal(
+    opened(() => "203.0.113.7", NOW + 20 * 60_000),
+    1,
+    "a third of an hour later",
+  );
+  assert.equal(
+    opened(() => "203.0.113.8"),
+    3,
+  );
+  const networkOf = (i: number) => `2001:0db8:0007:${String(i).padStart(4, "0")}:0000:0000:0000:0001`;
+  assert.equal(opened(networkOf), 3);
+  assert.equal(
+    opened((i) => networkOf(i).replace("0007", "0008")),
+    3,
+    "another site",
+  );
+  const remote = open({ rateLimit: "remote" });
+  for (let i = 0; i < 10; i++) remote.payForAccount("127.0.0.1", NOW);
+  assert.throws(
+    () => limits.payForAccount("203.0.113.8", NOW),
+    (thrown: ApiError) => {
+      const details = { scope: "IP", budget: "ACCOUNT", weight: 1, limit: 3, retryAfterMs: 1_200_000 };
+      assert.deepEqual(thrown.details, details);
+      return true;
+    },
+  );
+});
+
 test("the quota shown is that of the bucket nearest to empty", () => {
   const limits = open();
   limits.payByAddress("203.0.113.7", ORDER, NOW);
@@ -222,11 +261,27 @@ test("who is limited: all, none, or those who come from elsewhere", () => {
     assert.equal(isLoopback(address), false, address);
 });
 
+test("a handshake is paid for like any request, however soon its socket is closed", () => {
+  const limits = open();
+  const connect = () => {
+    limits.admitSocket("203.0.113.7", NOW);
+    limits.socketOpened("203.0.113.7");
+    limits.socketClosed("203.0.113.7");
+  };
+  assert.equal(passes(connect), 160);
+  assert.equal(
+    passes(() => limits.payByAddress("203.0.113.7", { budget: "REQUEST", weight: 1 }, NOW)),
+    0,
+  );
+  const remote = open({ rateLimit: "remote" });
+  for (let i = 0; i < 1000; i++) remote.admitSocket("127.0.0.1", NOW);
+});
+
 test("sockets are counted by address, and by network where one has very many", () => {
   const limits = open();
   const tooMany = (address: string): boolean => {
     try {
-      limits.admitSocket(address);
+      limits.admitSocket(address, NOW);
       return false;
     } catch (thrown) {
       assert.equal((thrown as ApiError).code, "TOO_MANY_SOCKETS");

@@ -195,6 +195,7 @@ const openLimits = () =>
     requestRate: 10,
     rateBurst: 2,
     maxSocketsPerAddress: 1,
+    accountRate: 1,
   });
 
 test("a path that cannot be read is paid for, and answered when it is known who asks", () => {

@@ -68,6 +68,7 @@ export const limited = (): Limits | null =>
     requestRate: 1,
     rateBurst: 1,
     maxSocketsPerAddress: 9,
+    accountRate: 1,
   });
 
 export async function open(

@@ -17,7 +17,7 @@ import { ask, askFor, firstReply, replyOf } from "../ask.ts";
 import type { Call } from "../call.ts";
 import type { Context } from "../context.ts";
 import { readFigures } from "../figures.ts";
-import { TRANSFER_COST } from "../limits.ts";
+import { KEEPING_COST } from "../limits.ts";
 import { readPage } from "../paging.ts";
 import { type Route, route } from "../router.ts";
 import { balanceJson, fillJson, listJson, transferJson } from "../views.ts";
@@ -48,7 +48,7 @@ export function accountRoutes(context: Context): Route[] {
       path: "/account/deposit",
       access: "TRADE",
       summary: "Deposit: in the sandbox the faucet pays, up to its cap per account and day",
-      cost: TRANSFER_COST,
+      cost: KEEPING_COST,
       body: DepositBody,
       replies: { 201: RequestedTransfer, 200: RequestedTransfer },
       errors: ["AMOUNT_TOO_FINE", "DEPOSIT_CAP", "REFERENCE_REUSED"],
@@ -70,7 +70,7 @@ export function accountRoutes(context: Context): Route[] {
         "While the account has margin in use, for a cross position or for orders in the book, in a symbol that is halted " +
         "(REDUCE_ONLY or stricter) or whose index price is too old, it is refused with SYMBOL_HALTED or STALE_PRICE; " +
         "details.symbol names the symbol.",
-      cost: TRANSFER_COST,
+      cost: KEEPING_COST,
       body: WithdrawBody,
       replies: { 201: RequestedTransfer, 200: RequestedTransfer },
       errors: ["AMOUNT_TOO_FINE", "INSUFFICIENT_BALANCE", "REFERENCE_REUSED", "SYMBOL_HALTED", "STALE_PRICE"],

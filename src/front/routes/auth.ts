@@ -31,12 +31,12 @@ import type { Context } from "../context.ts";
 import type { Key } from "../credentials.ts";
 import { ApiError } from "../errors.ts";
 import { newApiKey, newSecret, parseAllowedIps } from "../keys.ts";
-import { PAGE_COST, SIGNATURE_COST } from "../limits.ts";
+import { KEEPING_COST, PAGE_COST, SIGNATURE_COST } from "../limits.ts";
 import { type Route, route } from "../router.ts";
 import { listJson } from "../views.ts";
 
 export function authRoutes(context: Context): Route[] {
-  const { road, wallets, vault, credentials } = context;
+  const { road, wallets, vault, credentials, limits } = context;
   return [
     route({
       method: "POST",
@@ -60,17 +60,20 @@ export function authRoutes(context: Context): Route[] {
       replies: { 200: Session },
       errors: ["CHALLENGE_NOT_FOUND", "CHALLENGE_MISMATCH", "BAD_SIGNATURE", "TOO_MANY_ACCOUNTS"],
       async handle({ call, body }) {
-        const address = await wallets.redeem(body.message, body.signature, call.startedAt);
+        const remoteAddress = call.remoteAddress();
+        const wallet = await wallets.redeem(body.message, body.signature, call.startedAt);
+        const address = wallet.toLowerCase();
+        if (!credentials.hasAccount(address)) limits?.payForAccount(remoteAddress, performance.now());
         const token = newToken();
         const command = {
           ...blank(OpenSession),
-          address: address.toLowerCase(),
+          address,
           tokenHash: hashToken(token),
           expiresAt: call.startedAt + context.sessionTtlMs,
         };
         const session = await ask(road, LEDGER, command, (turn) => {
           const { accountId, expiresAt } = replyOf<MessageOf<typeof SessionView>>(turn, SessionView.code);
-          return { token, accountId: String(accountId), address, expiresAt };
+          return { token, accountId: String(accountId), address: wallet, expiresAt };
         });
         call.reply(200, JSON.stringify(session));
       },
@@ -94,6 +97,7 @@ export function authRoutes(context: Context): Route[] {
       path: "/auth/keys",
       access: "SESSION",
       summary: "Make an API key; its secret is shown this once",
+      cost: KEEPING_COST,
       body: CreateKeyBody,
       replies: { 201: CreatedKey },
       errors: ["TOO_MANY_KEYS", "UNKNOWN_SYMBOL", "AMOUNT_TOO_FINE"],
