@@ -123,12 +123,12 @@ export class AccountCells {
     return this.read(accountId, MAINTENANCE);
   }
 
-  /** Whether the account has less than its initial margin, be it in the middle of other threads' turns. */
+  /**
+   * Whether the account has less than its initial margin, be it for the time of another thread's turn: that may be losing
+   * what orders here stand on.
+   */
   isShort(accountId: number): boolean {
-    if (this.available(accountId) >= 0) return false;
-    this.observe(accountId);
-    const { equity, initial } = this.observed(accountId);
-    return equity < initial;
+    return this.available(accountId) < 0;
   }
 
   /**
@@ -162,6 +162,10 @@ export class AccountCells {
   /** What this turn may take the equity for, without what other threads may be spending. */
   equityNow(accountId: number): number {
     return this.own(accountId, EQUITY);
+  }
+  /** What has been observed of the equity, less what another thread has spent since in the middle of its turn. */
+  equityLeft(accountId: number): number {
+    return Math.min(this.observedCell(accountId, EQUITY), this.equityNow(accountId));
   }
   /** What this turn may take the maintenance margin for. */
   maintenanceNow(accountId: number): number {

@@ -3,12 +3,13 @@ import { test } from "node:test";
 import { DEFAULT_INSTRUMENTS } from "../../src/config/instruments.ts";
 import { AccountCells, CONTRIBUTION_FIELDS } from "../../src/core/cells.ts";
 import { compileInstrument } from "../../src/core/instrument.ts";
-import { OrderClosed, PlaceOrder, SetIndexPrice, SetLeverage, Traded } from "../../src/core/messages.ts";
+import { OrderClosed, PlaceOrder, SetIndexPrice, SetLeverage, SetMarginMode, Traded } from "../../src/core/messages.ts";
 import type { Message, MessageOf } from "../../src/core/shape.ts";
 import { SymbolActor } from "../../src/core/symbol.ts";
 import { QUANTA_PER_USDC } from "../../src/core/units.ts";
 import {
   BUY,
+  ISOLATED,
   REASON_INSUFFICIENT_MARGIN,
   REDUCE_ONLY,
   SELL,
@@ -50,8 +51,9 @@ class Threads {
     this.others.flush();
   }
 
-  /** Whether a close of the other one may lose so much. */
+  /** Whether a close of the other one, in a turn that goes on, may lose so much. */
   spends(accountId: number, usdc: number): boolean {
+    this.others.begin();
     return this.others.spend(accountId, usdc * QUANTA_PER_USDC, this.given, accountId * CONTRIBUTION_FIELDS);
   }
 
@@ -175,4 +177,22 @@ for (const isMaker of [false, true])
     });
     assert.equal(closes, 0, `${threads.equity(alice)} are left`);
     assert.ok(threads.spends(alice, 300));
+  });
+
+for (const isIsolated of [false, true])
+  test(`an order trades only with what another thread's close leaves of its margin, ${isIsolated ? "isolated" : "cross"}`, () => {
+    const threads = new Threads();
+    const [mark] = MARKS;
+    const [alice, bob] = [20, 21];
+    threads.has(alice, 1000);
+    threads.has(bob, 100_000);
+    threads.run(make(SetIndexPrice, { indexTicks: mark }));
+    threads.run(make(SetLeverage, { accountId: alice, leverage: 100 }));
+    if (isIsolated) threads.run(make(SetMarginMode, { accountId: alice, marginMode: ISOLATED }));
+    const order = { priceTicks: mark, quantityLots: 1000 };
+    threads.run(make(PlaceOrder, { ...order, accountId: alice, side: BUY }));
+    assert.ok(threads.spends(alice, 900));
+    const said = threads.run(make(PlaceOrder, { ...order, accountId: bob, side: SELL }));
+    assert.equal(said.filter(({ type }) => type === Traded.code).length, 0);
+    assert.ok(threads.equity(alice) >= 100 * QUANTA_PER_USDC, `${threads.equity(alice)} are left`);
   });
