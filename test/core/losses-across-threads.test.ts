@@ -196,3 +196,21 @@ for (const isIsolated of [false, true])
     assert.equal(said.filter(({ type }) => type === Traded.code).length, 0);
     assert.ok(threads.equity(alice) >= 100 * QUANTA_PER_USDC, `${threads.equity(alice)} are left`);
   });
+
+test("an isolated position takes no margin with it that another thread's close has spent", () => {
+  const threads = new Threads();
+  const [mark] = MARKS;
+  const [alice, bob] = [20, 21];
+  threads.has(alice, 1000);
+  threads.has(bob, 100_000);
+  threads.run(make(SetIndexPrice, { indexTicks: mark }));
+  threads.run(make(SetLeverage, { accountId: alice, leverage: 100 }));
+  threads.run(make(SetMarginMode, { accountId: alice, marginMode: ISOLATED }));
+  const order = { priceTicks: mark, quantityLots: 1000 };
+  threads.run(make(PlaceOrder, { ...order, accountId: alice, side: BUY }));
+  // Of the 650 that the position is to have as much is left as it needs to stand, and more.
+  assert.ok(threads.spends(alice, 500));
+  const said = threads.run(make(PlaceOrder, { ...order, accountId: bob, side: SELL }));
+  assert.equal(said.filter(({ type }) => type === Traded.code).length, 1);
+  assert.ok(threads.equity(alice) >= 0, `${threads.equity(alice)} are left`);
+});
