@@ -1,3 +1,5 @@
+import { proportion } from "./units.ts";
+
 /**
  * Account cells: what every actor knows of an account's margin, in one SharedArrayBuffer, so a symbol checks cross margin
  * in its own turn without asking anyone. Derived: rebuilt at start from the actors' states.
@@ -121,12 +123,12 @@ export class AccountCells {
     return this.read(accountId, MAINTENANCE);
   }
 
-  /** Whether the account has less than its initial margin, be it in the middle of other threads' turns. */
+  /**
+   * Whether the account has less than its initial margin, be it for the time of another thread's turn: that may be losing
+   * what orders here stand on.
+   */
   isShort(accountId: number): boolean {
-    if (this.available(accountId) >= 0) return false;
-    this.observe(accountId);
-    const { equity, initial } = this.observed(accountId);
-    return equity < initial;
+    return this.available(accountId) < 0;
   }
 
   /**
@@ -161,6 +163,10 @@ export class AccountCells {
   equityNow(accountId: number): number {
     return this.own(accountId, EQUITY);
   }
+  /** What has been observed of the equity, less what another thread has spent since in the middle of its turn. */
+  equityLeft(accountId: number): number {
+    return Math.min(this.observedCell(accountId, EQUITY), this.equityNow(accountId));
+  }
   /** What this turn may take the maintenance margin for. */
   maintenanceNow(accountId: number): number {
     return this.own(accountId, MAINTENANCE);
@@ -194,19 +200,48 @@ export class AccountCells {
   }
 
   /**
-   * Takes `amount` of equity if there is as much, else takes it back and answers false: what fills are about to lose is not
-   * withdrawn while they are made. What was taken is added to `given` (see move()).
+   * Takes `amount` of equity if there is as much beside what other threads need, else takes it back and answers false: what
+   * fills are about to lose is not withdrawn while they are made. What was taken is added to `given` (see move()).
    */
   spend(accountId: number, amount: number, given: Float64Array, givenAt: number): boolean {
     const at = this.place(accountId) + EQUITY;
     this.burden(at, -amount);
-    const equity = this.readBehind(accountId, EQUITY);
-    if (equity < 0 && equity + this.favour(at) < 0) {
+    const equity = this.readBehind(accountId, EQUITY) + this.favour(at);
+    if (equity < 0 || (this.laneCount > 1 && equity < this.neededByOthers(accountId, equity + amount))) {
       this.burden(at, amount);
       return false;
     }
     given[givenAt + EQUITY] = given[givenAt + EQUITY] - amount;
     return true;
+  }
+
+  /**
+   * A fill of this turn is about to change the account, whose cells follow at the turn's end: until then others leave what
+   * its orders here have reserved.
+   */
+  engage(accountId: number): void {
+    if (this.laneCount === 1 || !this.isTurnOpen) return;
+    this.openLane(this.place(accountId));
+    // Whoever has spent before it is seen by what is read from here on.
+    Atomics.add(this.gates, accountId, 0);
+  }
+
+  /**
+   * What of so much equity stands for what the other threads have: the share of their positions, by maintenance margin and
+   * no more than that; and what orders have reserved there, as long as a turn may be making positions of them.
+   */
+  private neededByOthers(accountId: number, equity: number): number {
+    let reserved = 0;
+    let maintenance = 0;
+    for (let lane = 0; lane < this.laneCount; lane++) {
+      if (lane === this.lane) continue;
+      const at = (accountId * this.laneCount + lane) * CELLS_PER_LANE;
+      maintenance += this.look(at + MAINTENANCE);
+      if (this.look(at + BEGUN) === this.look(at + OVER)) continue;
+      reserved += Math.max(0, this.look(at + INITIAL) - this.look(at + POSITION_INITIAL));
+    }
+    const all = this.maintenanceNow(accountId);
+    return reserved + (equity >= all ? maintenance : equity - proportion(equity, all - maintenance, all));
   }
 
   /**

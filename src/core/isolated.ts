@@ -140,8 +140,9 @@ function spendable(state: SymbolState, row: number, spent: Quanta): Quanta {
   const accountId = positions.numbers[row + ACCOUNT];
   const areQuiet = cells.observe(accountId);
   const { equity, initial, maintenance } = cells.observed(accountId);
-  // What all orders have reserved is there if the account had it before the turns of others that are under way.
-  if (areQuiet || equity >= initial) return Math.max(0, equity - maintenance) - spent;
+  // What all orders have reserved is there if the account had it before the turns of others that are under way, but for what
+  // one of these has spent.
+  if (areQuiet || equity >= initial) return Math.max(0, cells.equityLeft(accountId) - maintenance) - spent;
   return Math.max(0, cells.equityNow(accountId) - cells.maintenanceNow(accountId)) - spent;
 }
 

@@ -131,15 +131,15 @@ function meansOf(state: SymbolState, row: number): Means {
   if (state.isIsolated(row)) {
     const bucket = bucketEquity(state, row);
     cells.observe(account);
-    const { equity, maintenance } = cells.observed(account);
-    const spare = Math.max(0, equity - maintenance);
+    const { maintenance } = cells.observed(account);
+    const spare = Math.max(0, cells.equityLeft(account) - maintenance);
     return { sizeLots, toCloseQuanta: bucket, toOpenQuanta: bucket + spare };
   }
   // With what this turn has taken from it until now, and less what the position owes.
   if (state.isTouched(row)) state.refresh(row);
   cells.observe(account);
-  const { equity, maintenance } = cells.observed(account);
-  const left = equity + Math.min(0, owedFunding(state, row));
+  const { maintenance } = cells.observed(account);
+  const left = cells.equityLeft(account) + Math.min(0, owedFunding(state, row));
   const own = positionMaintenance(state, row);
   return {
     sizeLots,

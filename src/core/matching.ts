@@ -95,6 +95,7 @@ export function match(
       break;
     }
     const lots = Math.min(orders.remainingLots(taker), state.open.shownLots(maker));
+    state.cells.engage(state.positions.numbers[makerRow + ACCOUNT]);
     const isUnsure = makerMeans.mustBear(state, makerRow, isFar(state, side, price));
     if (isUnsure && !makerMeans.bears(state, makerRow, side, price, lots)) {
       close(state, turn, maker, STATUS_CANCELED, REASON_INSUFFICIENT_MARGIN);

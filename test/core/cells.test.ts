@@ -398,19 +398,22 @@ test("nobody covers a deficit that is only the middle of a turn", () => {
   );
 });
 
-test("an account that seems short of margin in the middle of another thread's turn is looked at behind it", () => {
+test("an account is short of margin as long as another thread's turn may be spending it", () => {
   const cells = AccountCells.allocate(8, 2, 0);
   const mine = given();
   cells.move(ACCOUNT, mine, 0, contribution({ equity: 100, initial: 60 }));
   cells.flush();
-  const other = new WaitingCells(cells.buffer, 2, 1, () => cells.flush());
-  cells.begin();
-  cells.move(ACCOUNT, mine, 0, contribution({ equity: 40 }));
-  assert.equal(other.available(ACCOUNT), -20);
+  const other = new AccountCells(cells.buffer, 2, 1);
   assert.equal(other.isShort(ACCOUNT), false);
-  cells.move(ACCOUNT, mine, 0, contribution({ equity: 40, initial: 41 }));
-  cells.flush();
+  cells.begin();
+  assert.ok(cells.spend(ACCOUNT, 60, mine, 0));
   assert.equal(other.isShort(ACCOUNT), true);
+  other.observe(ACCOUNT);
+  assert.equal(other.observed(ACCOUNT).equity, 100);
+  assert.equal(other.equityLeft(ACCOUNT), 40);
+  cells.move(ACCOUNT, mine, 0, contribution({ equity: 70 }));
+  cells.flush();
+  assert.equal(other.isShort(ACCOUNT), false);
 });
 
 test("who only reads observes all lanes, and who has one its own as it stands", () => {
@@ -454,20 +457,6 @@ test("who dies while covering a deficit leaves it to others behind the next reco
 class DyingCells extends AccountCells {
   protected override put(): void {
     throw new Error("died");
-  }
-}
-
-/** The other thread ends its turn when it is waited for. */
-class WaitingCells extends AccountCells {
-  private readonly endTurn: () => void;
-  constructor(buffer: SharedArrayBuffer, laneCount: number, lane: number, endTurn: () => void) {
-    super(buffer, laneCount, lane);
-    this.endTurn = endTurn;
-  }
-  protected override changesOfOthers(accountId: number): number {
-    const changes = super.changesOfOthers(accountId);
-    this.endTurn();
-    return changes;
   }
 }
 

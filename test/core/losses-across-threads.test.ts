@@ -9,6 +9,7 @@ import {
   PositionTransferred,
   SetIndexPrice,
   SetLeverage,
+  SetMarginMode,
   Tick,
   Traded,
 } from "../../src/core/messages.ts";
@@ -18,6 +19,7 @@ import { QUANTA_PER_USDC } from "../../src/core/units.ts";
 import {
   BUY,
   INSURANCE_ACCOUNT,
+  ISOLATED,
   REASON_INSUFFICIENT_MARGIN,
   REDUCE_ONLY,
   SELL,
@@ -57,6 +59,25 @@ class Threads {
     this.others.flush();
   }
 
+  /** What the other one's turn takes for an order that it is filling, and what is there once that is a position. */
+  reserves(accountId: number, usdc: number): boolean {
+    this.others.begin();
+    return this.others.reserve(accountId, usdc * QUANTA_PER_USDC, this.given, accountId * CONTRIBUTION_FIELDS);
+  }
+
+  opens(accountId: number, usdc: number, initialUsdc: number): void {
+    const [equity, initial] = [usdc * QUANTA_PER_USDC, initialUsdc * QUANTA_PER_USDC];
+    const to = { equity, unrealized: 0, initial, positionInitial: initial, maintenance: initial / 2 };
+    this.others.move(accountId, this.given, accountId * CONTRIBUTION_FIELDS, to);
+    this.others.flush();
+  }
+
+  /** Whether a close of the other one, in a turn that goes on, may lose so much. */
+  spends(accountId: number, usdc: number): boolean {
+    this.others.begin();
+    return this.others.spend(accountId, usdc * QUANTA_PER_USDC, this.given, accountId * CONTRIBUTION_FIELDS);
+  }
+
   withdraws(accountId: number, usdc: number): boolean {
     return this.others.debit(accountId, usdc * QUANTA_PER_USDC);
   }
@@ -72,6 +93,7 @@ class Threads {
   /** `whenTraded`: in the middle of the turn. */
   run(command: Message, whenTraded = (): void => {}): Message[] {
     const said: Message[] = [];
+    this.cells.begin();
     const emit = (event: Message): void => {
       said.push({ ...event });
       if (event.type === Traded.code) whenTraded();
@@ -165,4 +187,81 @@ test("what the fund has is not spent twice, by two threads that hand over to it 
   const [transferred] = [1, 2, 3].flatMap(transfers) as MessageOf<typeof PositionTransferred>[];
   assert.equal(transferred.counterpartyId, bob, "deleveraged");
   assert.ok(threads.usdc(INSURANCE_ACCOUNT) >= 200);
+});
+
+test("a close leaves what another thread has reserved for an order that it is filling", () => {
+  const threads = new Threads();
+  const [mark] = MARKS;
+  const [alice, bob] = [20, 21];
+  threads.has(alice, 1000);
+  threads.has(bob, 100_000);
+  threads.run(make(SetIndexPrice, { indexTicks: mark }));
+  threads.run(make(SetLeverage, { accountId: alice, leverage: 100 }));
+  const order = { priceTicks: mark, quantityLots: 300 };
+  threads.run(make(PlaceOrder, { ...order, accountId: bob, side: SELL }));
+  threads.run(make(PlaceOrder, { ...order, accountId: alice, side: BUY }));
+  // Alice loses there nearly all she has.
+  const far = { priceTicks: Math.ceil(mark * 0.951), quantityLots: 300 };
+  threads.run(make(PlaceOrder, { ...far, accountId: bob, side: BUY }));
+  assert.ok(threads.reserves(alice, 700));
+  const closing = make(PlaceOrder, { ...far, accountId: alice, side: SELL, flags: REDUCE_ONLY });
+  assert.equal(threads.run(closing).filter(({ type }) => type === Traded.code).length, 0);
+  threads.opens(alice, 1000, 700);
+  assert.ok(threads.equity(alice) >= 700 * QUANTA_PER_USDC, `${threads.equity(alice)} are left`);
+});
+
+for (const isMaker of [false, true])
+  test(`what a ${isMaker ? "maker" : "taker"} opens keeps its margin from what another thread closes at the same time`, () => {
+    const threads = new Threads();
+    const [mark] = MARKS;
+    const [alice, bob] = [20, 21];
+    threads.has(alice, 1000);
+    threads.has(bob, 100_000);
+    threads.run(make(SetIndexPrice, { indexTicks: mark }));
+    threads.run(make(SetLeverage, { accountId: alice, leverage: 100 }));
+    const order = { priceTicks: mark, quantityLots: 1000 };
+    const [maker, taker] = isMaker ? [alice, bob] : [bob, alice];
+    threads.run(make(PlaceOrder, { ...order, accountId: maker, side: SELL }));
+    let closes = 0;
+    threads.run(make(PlaceOrder, { ...order, accountId: taker, side: BUY }), () => {
+      if (threads.spends(alice, 900)) closes++;
+    });
+    assert.equal(closes, 0, `${threads.equity(alice)} are left`);
+    assert.ok(threads.spends(alice, 300));
+  });
+
+for (const isIsolated of [false, true])
+  test(`an order trades only with what another thread's close leaves of its margin, ${isIsolated ? "isolated" : "cross"}`, () => {
+    const threads = new Threads();
+    const [mark] = MARKS;
+    const [alice, bob] = [20, 21];
+    threads.has(alice, 1000);
+    threads.has(bob, 100_000);
+    threads.run(make(SetIndexPrice, { indexTicks: mark }));
+    threads.run(make(SetLeverage, { accountId: alice, leverage: 100 }));
+    if (isIsolated) threads.run(make(SetMarginMode, { accountId: alice, marginMode: ISOLATED }));
+    const order = { priceTicks: mark, quantityLots: 1000 };
+    threads.run(make(PlaceOrder, { ...order, accountId: alice, side: BUY }));
+    assert.ok(threads.spends(alice, 900));
+    const said = threads.run(make(PlaceOrder, { ...order, accountId: bob, side: SELL }));
+    assert.equal(said.filter(({ type }) => type === Traded.code).length, 0);
+    assert.ok(threads.equity(alice) >= 100 * QUANTA_PER_USDC, `${threads.equity(alice)} are left`);
+  });
+
+test("an isolated position takes no margin with it that another thread's close has spent", () => {
+  const threads = new Threads();
+  const [mark] = MARKS;
+  const [alice, bob] = [20, 21];
+  threads.has(alice, 1000);
+  threads.has(bob, 100_000);
+  threads.run(make(SetIndexPrice, { indexTicks: mark }));
+  threads.run(make(SetLeverage, { accountId: alice, leverage: 100 }));
+  threads.run(make(SetMarginMode, { accountId: alice, marginMode: ISOLATED }));
+  const order = { priceTicks: mark, quantityLots: 1000 };
+  threads.run(make(PlaceOrder, { ...order, accountId: alice, side: BUY }));
+  // Of the 650 that the position is to have as much is left as it needs to stand, and more.
+  assert.ok(threads.spends(alice, 500));
+  const said = threads.run(make(PlaceOrder, { ...order, accountId: bob, side: SELL }));
+  assert.equal(said.filter(({ type }) => type === Traded.code).length, 1);
+  assert.ok(threads.equity(alice) >= 0, `${threads.equity(alice)} are left`);
 });
