@@ -313,6 +313,10 @@ test("the fund sells at a loss only next to the mark, without one a little furth
   // With the fee of 0.05 % it needs 64064.6 to lose nothing.
   assert.equal(bid(640_645), 0);
   assert.equal(bid(640_646), 100);
+  // The price rises above it: a tenth of the band of 5 % from the mark, and no further.
+  moveTo(universe, 660_000, [seller, buyer]);
+  assert.equal(bid(656_699), 0);
+  assert.equal(bid(656_700), 100);
   // The price falls below what it has paid: a quarter of 0.4 % from the mark, and no further.
   moveTo(universe, 638_000, [seller, buyer]);
   assert.equal(bid(637_361), 0);
