@@ -193,7 +193,7 @@ test("funding that a position owes is paid by its first fill", () => {
 });
 
 for (const side of [BUY, SELL])
-  test(`who adds to an isolated ${side === BUY ? "long" : "short"} is told what its fills set aside, their loss against the mark included`, () => {
+  test(`who adds to an isolated ${side === BUY ? "long" : "short"} is told what its fills set aside, and who closes a part what comes back`, () => {
     const exchange = new Exchange([instrument(PLAIN)]);
     const [alice, bob] = [16, 17];
     for (const accountId of [alice, bob]) {
@@ -219,6 +219,11 @@ for (const side of [BUY, SELL])
     const feeQuanta = Math.ceil(10 * priceTicks * 500);
     assert.equal(before.availableQuanta - after.availableQuanta, 1000e6 + 200e6 + feeQuanta);
     checkMargin(tried, placed, before, after);
+    // Closing a part gives back what it has won, and its share of the rest.
+    exchange.do(PLAIN.id, order(bob, side, priceTicks));
+    const closing = order(alice, 1 - side, priceTicks);
+    const triedToClose = exchange.do(PLAIN.id, make(TryOrder, { order: closing }));
+    checkMargin(triedToClose, exchange.do(PLAIN.id, closing), after, outlookOf(exchange, PLAIN.id, alice));
   });
 
 interface Told {
