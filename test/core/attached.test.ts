@@ -106,11 +106,24 @@ scenario(
   bob sell 20 @ 100                           -> NEW
   alice buy 5 market tp=104 sl=98 id=e        -> FILLED 5@100; e.tp waits with 5; e.sl waits with 5
   bob buy 20 @ 97                             -> NEW
-  alice sell 2 @ 97                           -> FILLED 2@97
+  alice sell 4 @ 97                           -> FILLED 4@97
   alice orders                                -> e.sl STOP_MARKET 5 at 98; e.tp TAKE_PROFIT_MARKET 5 at 104
-  mark 98                                     -> e.sl fires; 3@97; e.tp CANCELED POSITION_CLOSED
+  mark 98                                     -> e.sl fires; 1@97; e.tp CANCELED POSITION_CLOSED
   alice buy 5 market sl=96 id=f               -> FILLED 5@100; f.sl waits with 5
   alice closes                                -> FILLED 5@97; f.sl CANCELED POSITION_CLOSED
+`,
+);
+
+scenario(
+  "what comes with a short goes with the last lot of it",
+  `
+  mark 100                                    -> 100
+  bob buy 20 @ 100                            -> NEW
+  alice sell 5 market tp=96 sl=104 id=e       -> FILLED 5@100; e.tp waits with 5; e.sl waits with 5
+  bob sell 20 @ 103                           -> NEW
+  alice buy 4 @ 103                           -> FILLED 4@103
+  alice orders                                -> e.sl STOP_MARKET 5 at 104; e.tp TAKE_PROFIT_MARKET 5 at 96
+  alice closes                                -> FILLED 1@103; e.sl CANCELED POSITION_CLOSED; e.tp CANCELED POSITION_CLOSED
 `,
 );
 
@@ -141,6 +154,25 @@ scenario(
   alice buy 5 @ 99 tp=10001                   -> PRICE_TOO_HIGH limitTicks=10000
   alice buy 5 @ 99 till=0                     -> GOOD_TILL_DATE_PASSED
   alice orders                                -> none
+`,
+);
+
+scenario(
+  "legs with a price of their own come to rest at it when they fire, within the band of their trigger",
+  `
+  mark 100                                    -> 100
+  alice buy 5 @ 99 tp=103@10001               -> PRICE_TOO_HIGH limitTicks=10000
+  alice buy 5 @ 99 sl=90@85                   -> PRICE_OUT_OF_BAND limitTicks=86 triggerTicks=90
+  alice sell 5 @ 101 sl=110@116               -> PRICE_OUT_OF_BAND limitTicks=115 triggerTicks=110
+  alice buy 5 @ 99 tp=103@104 sl=90@86 id=a   -> NEW
+  bob sell 5 @ 99                             -> FILLED 5@99; a.tp waits with 5; a.sl waits with 5
+  alice orders                                -> a.sl STOP 5 at 90; a.tp TAKE_PROFIT 5 at 103
+  bob sell 5 @ 101 tp=98@97 sl=110@115 id=b   -> NEW
+  carol buy 5 @ 101                           -> FILLED 5@101; b.tp waits with 5; b.sl waits with 5
+  bob orders                                  -> b.sl STOP 5 at 110; b.tp TAKE_PROFIT 5 at 98
+  mark 103                                    -> a.tp fires; a.sl CANCELED OTHER_FIRED
+  alice orders                                -> a.tp NEW 5@104
+  book                                        -> bids - asks 104:5
 `,
 );
 
