@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
   type AttachedLeg,
+  type AttachedLegs,
   Deposit,
   OrderView,
   PlaceExtended,
@@ -193,16 +194,27 @@ test("an order whose take-profit and stop would be too many to wait is refused, 
       .do(PLAIN.id, make(ReadOrders, { accountId }))
       .replies.filter((reply) => (reply as MessageOf<typeof OrderView>).status === STATUS_UNTRIGGERED).length;
 
-  assert.equal(place(99).type, OrderView.code);
-  for (let i = 0; i < 25; i++) {
+  const fill = (of: AttachedLegs): void => {
     traffic.send(PLAIN.id, make(PlaceOrder, { accountId: maker, side: SELL, priceTicks: 100, quantityLots: 1 }));
-    assert.equal(place(100).type, OrderView.code);
-  }
-  assert.equal(waiting(), 50);
-  for (const more of [legs, { ...legs, takeProfit: null }]) {
-    const { code, details } = place(98, { legs: more }) as MessageOf<typeof Refused>;
+    assert.equal(place(100, { legs: of }).type, OrderView.code);
+  };
+  const refuse = (of: AttachedLegs): void => {
+    const { code, details } = place(98, { legs: of }) as MessageOf<typeof Refused>;
     assert.deepEqual([code, details], ["TOO_MANY_TRIGGER_ORDERS", { limit: 50 }]);
-  }
+  };
+  const [onlyStop, onlyProfit] = [
+    { ...legs, takeProfit: null },
+    { ...legs, stopLoss: null },
+  ];
+
+  assert.equal(place(99).type, OrderView.code);
+  for (let i = 0; i < 23; i++) fill(legs);
+  for (const one of [onlyStop, onlyProfit, onlyStop]) fill(one);
+  assert.equal(waiting(), 49);
+  refuse(legs);
+  fill(onlyProfit);
+  assert.equal(waiting(), 50);
+  for (const any of [legs, onlyStop, onlyProfit]) refuse(any);
   assert.equal(place(98, { legs: null }).type, OrderView.code);
   traffic.send(PLAIN.id, make(PlaceOrder, { accountId: maker, side: SELL, priceTicks: 99, quantityLots: 1 }));
   assert.equal(waiting(), 52);
