@@ -66,9 +66,8 @@ export interface Fill {
   realizedQuanta: Quanta;
 }
 
-/** Moves margin into or out of the bucket behind a fill of the account's own orders. */
+/** Moves margin into or out of the bucket of a row in isolated mode, behind a fill of the account's own orders. */
 export function settleFill(state: SymbolState, turn: Turn, row: number, fill: Fill): void {
-  if (state.positions.numbers[row + MARGIN_MODE] !== ISOLATED) return;
   setIsolated(state, turn, row, isolatedAfter(state, row, fill));
   // What comes back from a bucket is there for the next fill of the walk: both stand in one record of the log.
   state.cells.countFavours();

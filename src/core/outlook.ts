@@ -24,7 +24,7 @@ export function outlookAfter(
     giveUpOwn(state, copy, expected);
     if (expected.fills.length > 0) fill(state, copy, order.side, expected);
     const { marginPriceTicks, lossTicks } = order;
-    if (restingLots > 0) addResting(state, copy, order.side, restingLots, marginPriceTicks, lossTicks);
+    addResting(state, copy, order.side, restingLots, marginPriceTicks, lossTicks);
     return outlookAs(state, row, copy);
   });
 }

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
   type AttachedLeg,
+  type AttachedLegs,
   Deposit,
   OrderView,
   PlaceExtended,
@@ -106,11 +107,24 @@ scenario(
   bob sell 20 @ 100                           -> NEW
   alice buy 5 market tp=104 sl=98 id=e        -> FILLED 5@100; e.tp waits with 5; e.sl waits with 5
   bob buy 20 @ 97                             -> NEW
-  alice sell 2 @ 97                           -> FILLED 2@97
+  alice sell 4 @ 97                           -> FILLED 4@97
   alice orders                                -> e.sl STOP_MARKET 5 at 98; e.tp TAKE_PROFIT_MARKET 5 at 104
-  mark 98                                     -> e.sl fires; 3@97; e.tp CANCELED POSITION_CLOSED
+  mark 98                                     -> e.sl fires; 1@97; e.tp CANCELED POSITION_CLOSED
   alice buy 5 market sl=96 id=f               -> FILLED 5@100; f.sl waits with 5
   alice closes                                -> FILLED 5@97; f.sl CANCELED POSITION_CLOSED
+`,
+);
+
+scenario(
+  "what comes with a short goes with the last lot of it",
+  `
+  mark 100                                    -> 100
+  bob buy 20 @ 100                            -> NEW
+  alice sell 5 market tp=96 sl=104 id=e       -> FILLED 5@100; e.tp waits with 5; e.sl waits with 5
+  bob sell 20 @ 103                           -> NEW
+  alice buy 4 @ 103                           -> FILLED 4@103
+  alice orders                                -> e.sl STOP_MARKET 5 at 104; e.tp TAKE_PROFIT_MARKET 5 at 96
+  alice closes                                -> FILLED 1@103; e.sl CANCELED POSITION_CLOSED; e.tp CANCELED POSITION_CLOSED
 `,
 );
 
@@ -144,6 +158,25 @@ scenario(
 `,
 );
 
+scenario(
+  "legs with a price of their own come to rest at it when they fire, within the band of their trigger",
+  `
+  mark 100                                    -> 100
+  alice buy 5 @ 99 tp=103@10001               -> PRICE_TOO_HIGH limitTicks=10000
+  alice buy 5 @ 99 sl=90@85                   -> PRICE_OUT_OF_BAND limitTicks=86 triggerTicks=90
+  alice sell 5 @ 101 sl=110@116               -> PRICE_OUT_OF_BAND limitTicks=115 triggerTicks=110
+  alice buy 5 @ 99 tp=103@104 sl=90@86 id=a   -> NEW
+  bob sell 5 @ 99                             -> FILLED 5@99; a.tp waits with 5; a.sl waits with 5
+  alice orders                                -> a.sl STOP 5 at 90; a.tp TAKE_PROFIT 5 at 103
+  bob sell 5 @ 101 tp=98@97 sl=110@115 id=b   -> NEW
+  carol buy 5 @ 101                           -> FILLED 5@101; b.tp waits with 5; b.sl waits with 5
+  bob orders                                  -> b.sl STOP 5 at 110; b.tp TAKE_PROFIT 5 at 98
+  mark 103                                    -> a.tp fires; a.sl CANCELED OTHER_FIRED
+  alice orders                                -> a.tp NEW 5@104
+  book                                        -> bids - asks 104:5
+`,
+);
+
 test("an order whose take-profit and stop would be too many to wait is refused, and one that was placed before is not", () => {
   const exchange = new Exchange([instrument(PLAIN)]);
   const traffic = new Traffic(exchange, [PLAIN.id]);
@@ -161,16 +194,27 @@ test("an order whose take-profit and stop would be too many to wait is refused, 
       .do(PLAIN.id, make(ReadOrders, { accountId }))
       .replies.filter((reply) => (reply as MessageOf<typeof OrderView>).status === STATUS_UNTRIGGERED).length;
 
-  assert.equal(place(99).type, OrderView.code);
-  for (let i = 0; i < 25; i++) {
+  const fill = (of: AttachedLegs): void => {
     traffic.send(PLAIN.id, make(PlaceOrder, { accountId: maker, side: SELL, priceTicks: 100, quantityLots: 1 }));
-    assert.equal(place(100).type, OrderView.code);
-  }
-  assert.equal(waiting(), 50);
-  for (const more of [legs, { ...legs, takeProfit: null }]) {
-    const { code, details } = place(98, { legs: more }) as MessageOf<typeof Refused>;
+    assert.equal(place(100, { legs: of }).type, OrderView.code);
+  };
+  const refuse = (of: AttachedLegs): void => {
+    const { code, details } = place(98, { legs: of }) as MessageOf<typeof Refused>;
     assert.deepEqual([code, details], ["TOO_MANY_TRIGGER_ORDERS", { limit: 50 }]);
-  }
+  };
+  const [onlyStop, onlyProfit] = [
+    { ...legs, takeProfit: null },
+    { ...legs, stopLoss: null },
+  ];
+
+  assert.equal(place(99).type, OrderView.code);
+  for (let i = 0; i < 23; i++) fill(legs);
+  for (const one of [onlyStop, onlyProfit, onlyStop]) fill(one);
+  assert.equal(waiting(), 49);
+  refuse(legs);
+  fill(onlyProfit);
+  assert.equal(waiting(), 50);
+  for (const any of [legs, onlyStop, onlyProfit]) refuse(any);
   assert.equal(place(98, { legs: null }).type, OrderView.code);
   traffic.send(PLAIN.id, make(PlaceOrder, { accountId: maker, side: SELL, priceTicks: 99, quantityLots: 1 }));
   assert.equal(waiting(), 52);

@@ -73,6 +73,26 @@ test("those who have won most are closed first, in whatever order they came, and
   }
 });
 
+test("what one has won counts as a share of what the position has cost, however large it is", () => {
+  const universe = new Universe();
+  const [btc] = universe.symbols;
+  const [small] = longs(universe, 1);
+  const seller = small - 1;
+  // As much money a lot, so that leverage is the same: it has won half as much on each of eight.
+  const large = universe.open(80_000);
+  universe.order(btc, seller, SELL, 645_000, 8);
+  universe.order(btc, large, BUY, 645_000, 8);
+  assert.deepEqual(ranksOf(universe, [small, large]), [5, 3]);
+});
+
+test("those who have won most are found behind more than are ranked at once", () => {
+  const universe = new Universe();
+  const [btc] = universe.symbols;
+  const accounts = longs(universe, 300, -5);
+  const row = new DeleveragingQueue().next(btc.state, true, 0);
+  assert.equal(btc.state.positions.numbers[row + ACCOUNT], accounts.at(-1));
+});
+
 test("an isolated position stands by the leverage of its bucket, not of its account", () => {
   const universe = new Universe();
   const [btc] = universe.symbols;

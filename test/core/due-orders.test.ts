@@ -173,7 +173,10 @@ test("what is due when the process ends fires behind the next start, in its orde
   const second = market.stop(95, BY_INDEX);
   const third = market.stop(0, BY_INDEX, { orderType: TRAILING_STOP_MARKET, callbackPpm: 70_000 });
   const first = market.stop(96, BY_INDEX);
+  const canceled = market.stop(97, BY_INDEX);
+  market.price(97);
   market.price(96);
+  market.say(make(CancelOrder, { accountId: ALICE, orderId: canceled }));
   market.price(95);
   store.take(market, PLAIN.id);
   const from = market.log.length;

@@ -155,19 +155,20 @@ for (const [mode, arrange, answers] of ANSWERS)
 
 test("halted, a withdrawal waits where margin is in use, for a cross position or an order, and nowhere else", () => {
   const market = new Market();
+  const stranger = CAROL + 1; // has never been seen here
   const answers = () => {
     market.say(make(HaltSymbol, { mode: 3, reason: 3 }));
-    const codes = [ALICE, BOB, CAROL].map((accountId) => codeOf(market.prepare(accountId)));
+    const codes = [ALICE, BOB, CAROL, stranger].map((accountId) => codeOf(market.prepare(accountId)));
     market.say(make(ResumeSymbol));
     return codes;
   };
-  assert.deepEqual(answers(), [H, H, "ok"]);
+  assert.deepEqual(answers(), [H, H, "ok", "ok"]);
   for (const accountId of [ALICE, BOB]) market.say(make(CancelAll, { accountId, side: -1 }));
   market.say(make(SetMarginMode, { accountId: ALICE, marginMode: ISOLATED }));
-  assert.deepEqual(answers(), ["ok", H, "ok"], "an isolated position can lose no more than what is set aside");
+  assert.deepEqual(answers(), ["ok", H, "ok", "ok"], "an isolated position can lose no more than what is set aside");
   market.order(BOB, BUY, 100, 11);
   for (const accountId of [ALICE, CAROL]) market.say(make(ClosePosition, { accountId }));
-  assert.deepEqual(answers(), ["ok", "ok", "ok"], "what has been closed is money like any other");
+  assert.deepEqual(answers(), ["ok", "ok", "ok", "ok"], "what has been closed is money like any other");
 });
 
 test("resuming what is not halted says so and writes nothing", () => {

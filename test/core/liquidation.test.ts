@@ -313,6 +313,10 @@ test("the fund sells at a loss only next to the mark, without one a little furth
   // With the fee of 0.05 % it needs 64064.6 to lose nothing.
   assert.equal(bid(640_645), 0);
   assert.equal(bid(640_646), 100);
+  // The price rises above it: a tenth of the band of 5 % from the mark, and no further.
+  moveTo(universe, 660_000, [seller, buyer]);
+  assert.equal(bid(656_699), 0);
+  assert.equal(bid(656_700), 100);
   // The price falls below what it has paid: a quarter of 0.4 % from the mark, and no further.
   moveTo(universe, 638_000, [seller, buyer]);
   assert.equal(bid(637_361), 0);
@@ -324,6 +328,31 @@ test("the fund sells at a loss only next to the mark, without one a little furth
   assert.equal(universe.size(btc, INSURANCE_ACCOUNT), 0);
   universe.audit();
 });
+
+for (const side of [BUY, SELL])
+  test(`a fund that cannot bear the ${side === BUY ? "long" : "short"} that it took over hands it to the other side, with all that it lacks`, () => {
+    const universe = new Universe();
+    const [btc] = universe.symbols;
+    universe.fund(100);
+    const [alice, bob, ...makers] = [1000, 10_000_000, 1_000_000, 1_000_000].map((usdc) => universe.open(usdc));
+    universe.price(btc, 650_000);
+    universe.run(btc, make(SetLeverage, { accountId: alice, leverage: 100 }));
+    universe.order(btc, bob, 1 - side, 650_000, 1000);
+    universe.order(btc, alice, side, 650_000, 1000);
+    const sign = side === BUY ? 1 : -1;
+    moveTo(universe, 650_000 - sign * 7500, makers as [number, number]);
+    for (let i = 0; i < 2; i++) universe.tick();
+    assert.equal(universe.size(btc, INSURANCE_ACCOUNT), sign * 1000);
+    // It has paid about 0.35 % less than the mark, and the price goes on by more than a percent.
+    moveTo(universe, 650_000 - sign * 15_000, makers as [number, number]);
+    assert.ok(universe.cells.equity(INSURANCE_ACCOUNT) < -400e6);
+    const transfers = universe.tick().filter(({ type }) => type === PositionTransferred.code);
+    assert.ok(transfers.length > 0);
+    for (const { execType } of transfers as MessageOf<typeof PositionTransferred>[]) assert.equal(execType, EXEC_ADL);
+    assert.equal(universe.size(btc, INSURANCE_ACCOUNT), 0);
+    assert.equal(universe.cells.equity(INSURANCE_ACCOUNT), 0);
+    universe.audit();
+  });
 
 test("who has recovered is let go", () => {
   const universe = new Universe();

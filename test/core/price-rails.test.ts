@@ -64,6 +64,14 @@ test("the breaker trips at a jump and at a slide within a minute, not at a slow 
       [false, false, false, true],
     ],
     [
+      "a jump at the minute's end",
+      [
+        [0, 1000],
+        [60, 1101],
+      ],
+      [false, true],
+    ],
+    [
       "the same slide over minutes",
       [
         [0, 1000],

@@ -3,7 +3,8 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { Depth } from "../../src/core/depth.ts";
 import { summarizeSymbol } from "../../src/core/invariants.ts";
-import type { SymbolEvent } from "../../src/core/messages.ts";
+import type { OrderAmended, SymbolEvent } from "../../src/core/messages.ts";
+import type { MessageOf } from "../../src/core/shape.ts";
 import { BUY, SELL, type Side } from "../../src/core/words.ts";
 import { Exchange } from "./support/exchange.ts";
 import { FREE, instrument, ODD } from "./support/instruments.ts";
@@ -174,7 +175,7 @@ scenario(
 
 const seed = takeSeed("symbol-amend.test");
 
-test("the depth that is folded from events is the book's, whatever is amended", () => {
+test("the depth that is folded from events is the book's, and each names the account of its order, whatever is amended", () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 150, size: "max" }), (steps) => {
       const instruments = [instrument(ODD), instrument(FREE)];
@@ -185,9 +186,16 @@ test("the depth that is folded from events is the book's, whatever is amended", 
       );
       for (const { actorId, command } of traffic.opening()) traffic.send(actorId, command);
       const depths = new Map(instruments.map(({ id, maxPriceTicks }) => [id, new Depth(maxPriceTicks)]));
+      const owners = new Map<number, number>();
       for (const step of steps) {
         const { actorId, command } = traffic.command(step);
-        for (const event of traffic.send(actorId, command).events) depths.get(actorId)?.apply(event as SymbolEvent);
+        for (const event of traffic.send(actorId, command).events) {
+          depths.get(actorId)?.apply(event as SymbolEvent);
+          const { orderId, accountId } = event as Partial<MessageOf<typeof OrderAmended>>;
+          if (orderId === undefined || accountId === undefined) continue;
+          if (!owners.has(orderId)) owners.set(orderId, accountId);
+          assert.equal(accountId, owners.get(orderId), JSON.stringify(event));
+        }
         for (const [id, depth] of depths) {
           const { bids, asks } = summarizeSymbol(exchange.symbol(id).state);
           assert.deepEqual(

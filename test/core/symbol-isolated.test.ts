@@ -68,6 +68,25 @@ scenario(
 );
 
 scenario(
+  "what was put in beside stays when one lot becomes more, and goes in proportion when they become one",
+  `
+  mark  100                                  -> 100
+  alice has 1000                             ->
+  alice isolates                             -> ISOLATED
+  bob   sell 4 @ 100                         -> NEW
+  alice buy 1 @ 100                          -> FILLED 1@100
+  alice adds 50                              -> margin 60
+  alice buy 3 @ 100                          -> FILLED 3@100
+  # 60 and 30. 400 − 90 = 310: 78.28.. and 77.5 a lot
+  alice bucket                               -> ISOLATED 90 of 40 of 4 ends 79 78
+  bob   buy 3 @ 100                          -> NEW
+  alice sell 3 @ 100                         -> FILLED 3@100
+  # 100 − 22.5 = 77.5
+  alice bucket                               -> ISOLATED 22.5 of 10 of 1 ends 79 78
+`,
+);
+
+scenario(
   "adding to a position adds its margin, at the leverage of then",
   `
   mark  100                                  -> 100

@@ -16,6 +16,7 @@ import {
   ReadPosition,
   Refused,
   SetIndexPrice,
+  SetMarginMode,
   Traded,
   type TrialEnd,
   TryOrder,
@@ -27,6 +28,7 @@ import {
   FOK,
   GTC,
   IOC,
+  ISOLATED,
   LEDGER,
   ORDER_STATUSES,
   REASONS,
@@ -189,6 +191,40 @@ test("funding that a position owes is paid by its first fill", () => {
   assert.deepEqual(toldBy(tried), cameOf(placed));
   checkMargin(tried, placed, before, outlookOf(exchange, PLAIN.id, accountId));
 });
+
+for (const side of [BUY, SELL])
+  test(`who adds to an isolated ${side === BUY ? "long" : "short"} is told what its fills set aside, and who closes a part what comes back`, () => {
+    const exchange = new Exchange([instrument(PLAIN)]);
+    const [alice, bob] = [16, 17];
+    for (const accountId of [alice, bob]) {
+      exchange.do(
+        LEDGER,
+        make(OpenSession, { address: `0x${accountId}`, tokenHash: `t${accountId}`, expiresAt: 2 ** 50 }),
+      );
+      exchange.do(LEDGER, make(Deposit, { accountId, amountQuanta: 1e12 }));
+    }
+    exchange.do(PLAIN.id, make(SetIndexPrice, { indexTicks: 1000 }));
+    exchange.do(PLAIN.id, make(SetMarginMode, { accountId: alice, marginMode: ISOLATED }));
+    const order = (accountId: number, side: number, priceTicks: number): MessageOf<typeof PlaceOrder> =>
+      make(PlaceOrder, { accountId, side, priceTicks, quantityLots: 10 });
+    exchange.do(PLAIN.id, order(bob, 1 - side, 1000));
+    exchange.do(PLAIN.id, order(alice, side, 1000));
+    const priceTicks = side === BUY ? 1020 : 980;
+    exchange.do(PLAIN.id, order(bob, 1 - side, priceTicks));
+    const before = outlookOf(exchange, PLAIN.id, alice);
+    const tried = exchange.do(PLAIN.id, make(TryOrder, { order: order(alice, side, priceTicks) }));
+    const placed = exchange.do(PLAIN.id, order(alice, side, priceTicks));
+    const after = outlookOf(exchange, PLAIN.id, alice);
+    // Initial margin of 10 at the mark, 10 times 20 against it, and the fee.
+    const feeQuanta = Math.ceil(10 * priceTicks * 500);
+    assert.equal(before.availableQuanta - after.availableQuanta, 1000e6 + 200e6 + feeQuanta);
+    checkMargin(tried, placed, before, after);
+    // Closing a part gives back what it has won, and its share of the rest.
+    exchange.do(PLAIN.id, order(bob, side, priceTicks));
+    const closing = order(alice, 1 - side, priceTicks);
+    const triedToClose = exchange.do(PLAIN.id, make(TryOrder, { order: closing }));
+    checkMargin(triedToClose, exchange.do(PLAIN.id, closing), after, outlookOf(exchange, PLAIN.id, alice));
+  });
 
 interface Told {
   /** A refusal, a duplicate's id, or the order without what it has only when it exists. */

@@ -132,8 +132,10 @@ scenario(
   alice buy 10001 market stop=101             -> QUANTITY_TOO_LARGE limitLots=10000
   alice buy 5 market stop=10001               -> PRICE_TOO_HIGH limitTicks=10000
   alice buy 5 @ 10001 stop=9999               -> PRICE_TOO_HIGH limitTicks=10000
-  alice buy 5 @ 121 stop=110                  -> PRICE_OUT_OF_BAND limitTicks=115 triggerTicks=110
-  alice sell 5 @ 80 stop=90                   -> PRICE_OUT_OF_BAND limitTicks=86 triggerTicks=90
+  alice buy 5 @ 116 stop=110                  -> PRICE_OUT_OF_BAND limitTicks=115 triggerTicks=110
+  alice buy 5 @ 115 stop=110                  -> UNTRIGGERED
+  alice sell 5 @ 85 stop=90                   -> PRICE_OUT_OF_BAND limitTicks=86 triggerTicks=90
+  alice sell 5 @ 86 stop=90                   -> UNTRIGGERED
   alice buy 1 market take=4                   -> NOTIONAL_TOO_SMALL limitQuanta=5 nearestLots=2
   alice buy 5 market stop=101 expires=-1      -> REQUEST_EXPIRED
 `,

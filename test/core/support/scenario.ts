@@ -210,7 +210,7 @@ class Stage {
     for (const word of words) {
       const [key, value] = word.split("=");
       if (word === trigger?.[0]) continue;
-      if (command.type === PlaceExtended.code && this.extend(command, key, Number(value))) continue;
+      if (command.type === PlaceExtended.code && this.extend(command, key, value)) continue;
       if (key === "from" && command.type === PlaceTrigger.code) command.activationTicks = Number(value);
       else if (key === "by" && command.type === PlaceTrigger.code)
         command.triggerBy = (TRIGGER_SOURCES as readonly string[]).indexOf(value);
@@ -235,9 +235,10 @@ class Stage {
     return this.send(command);
   }
 
-  /** `till=` a time from now, `tp=` and `sl=` triggers, `show=` an iceberg's slices. */
-  private extend(command: MessageOf<typeof PlaceExtended>, key: string, value: number): boolean {
-    const leg = { triggerTicks: value, triggerBy: 0, priceTicks: 0 };
+  /** `till=` a time from now, `tp=` and `sl=` triggers, at market or `97@96`, `show=` an iceberg's slices. */
+  private extend(command: MessageOf<typeof PlaceExtended>, key: string, word = ""): boolean {
+    const [value, priceTicks = 0] = word.split("@").map(Number);
+    const leg = { triggerTicks: value, triggerBy: 0, priceTicks };
     const { takeProfit = null, stopLoss = null } = command.legs ?? {};
     if (key === "till") {
       command.goodTillDate = this.exchange.time + value;
