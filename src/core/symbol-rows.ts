@@ -18,6 +18,7 @@ import {
   SIZE,
   UPDATED_AT,
 } from "./tables.ts";
+import { idToSerial } from "./words.ts";
 
 // Tables load in the order of their names: terms before their orders, otherwise it matters to nobody.
 const CANCEL_SWITCHES = "cancelSwitches";
@@ -197,7 +198,7 @@ function loadOrder(state: SymbolState, row: MessageOf<typeof OrderRow>): void {
   const { orders } = state;
   const at = state.positions.ensure(row.accountId);
   const attributes = packAttributes(row.side, row.orderType, row.timeInForce, row.flags, row.selfTradePrevention);
-  const serial = (row.orderId - state.instrument.id) / 256;
+  const serial = idToSerial(row.orderId, state.instrument.id);
   const slot = orders.add(serial, at, attributes, row.priceTicks, row.quantityLots, row.createdAt);
   orders.setFilled(slot, row.remainingLots, row.filledLots, row.filledQuanta, row.feeQuanta);
   orders.setClientOrderId(slot, row.clientOrderId);

@@ -24,6 +24,7 @@ const {
   BUY,
   EXEC_LIQUIDATION,
   FEE_ACCOUNT,
+  idToSerial,
   INSURANCE_ACCOUNT,
   ISOLATED,
   MODE_REDUCE_ONLY,
@@ -225,7 +226,7 @@ export class SymbolState {
     this.eventCount++;
     const { orders } = this;
     const at = this.positions.ensure(event.accountId);
-    const serial = (event.orderId - this.instrument.id) / 256;
+    const serial = idToSerial(event.orderId, this.instrument.id);
     const attributes = packAttributes(
       event.side,
       event.orderType,
@@ -252,7 +253,7 @@ export class SymbolState {
     const { orders } = this;
     const { accountId, side, orderType, timeInForce, flags, selfTradePrevention, clientOrderId } = event;
     const at = this.positions.ensure(accountId);
-    const serial = (event.orderId - this.instrument.id) / 256;
+    const serial = idToSerial(event.orderId, this.instrument.id);
     const attributes = packAttributes(side, orderType, timeInForce, flags, selfTradePrevention);
     const slot = orders.add(serial, at, attributes, event.priceTicks, event.quantityLots, time);
     if (clientOrderId !== "") {
@@ -336,7 +337,7 @@ export class SymbolState {
 
   /** NONE when it is not open. */
   findOrder(orderId: number): number {
-    return this.orders.find((orderId - this.instrument.id) / 256);
+    return this.orders.find(idToSerial(orderId, this.instrument.id));
   }
 
   /** The price of a waiting order has come: it takes, and what is left of it stands behind all that rests by now. */
@@ -383,7 +384,7 @@ export class SymbolState {
     this.touched.row(makerRow);
     if (event.priceTicks !== this.lastTicks) this.mayReach = true;
     this.lastTicks = event.priceTicks;
-    this.nextTradeSerial = (event.tradeId - this.instrument.id) / 256 + 1;
+    this.nextTradeSerial = idToSerial(event.tradeId, this.instrument.id) + 1;
     this.changed = true;
   }
 
@@ -504,7 +505,7 @@ export class SymbolState {
     this.movePosition(to, -lots, event.quanta, 0, time);
     this.touched.row(from);
     this.touched.row(to);
-    this.nextTradeSerial = (event.tradeId - this.instrument.id) / 256 + 1;
+    this.nextTradeSerial = idToSerial(event.tradeId, this.instrument.id) + 1;
     this.changed = true;
   }
 
@@ -693,7 +694,7 @@ export class SymbolState {
   }
 
   slotOf(orderId: number): number {
-    const slot = this.orders.find((orderId - this.instrument.id) / 256);
+    const slot = this.findOrder(orderId);
     assert(slot !== NONE, `event about an order that does not exist: ${orderId}`);
     return slot;
   }
