@@ -66,20 +66,25 @@ export class PositionStream extends Stream {
    * depends on the whole account.
    */
   touch(actorId: number): void {
-    for (const slot of this.slots.values()) if (slot.instrument.id === actorId || slot.text !== "") slot.stale = true;
+    const slot = this.slots.get(actorId);
+    if (slot !== undefined) slot.stale = true;
+    this.touchOpen();
   }
 
   /** A price moved. If it moved a position, and so the account's equity, what liquidates the others has moved too. */
   priceMoved(instrumentId: number): void {
-    if (this.slots.get(instrumentId)?.text === "") return;
-    for (const slot of this.slots.values()) if (slot.text !== "") slot.stale = true;
+    if (this.slots.get(instrumentId)?.text !== "") this.touchOpen();
   }
 
   /** Others' positions move a rank (adlRank) without an event of this account: from time to time it is looked at. */
   override heartbeat(): void {
-    for (const slot of this.slots.values()) if (slot.text !== "") slot.stale = true;
+    this.touchOpen();
     this.flush();
     super.heartbeat();
+  }
+
+  private touchOpen(): void {
+    for (const slot of this.slots.values()) if (slot.text !== "") slot.stale = true;
   }
 
   override flush(): void {
