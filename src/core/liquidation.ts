@@ -342,7 +342,7 @@ function cover(state: SymbolState, turn: Turn, row: number): void {
  * What nobody bids for there it holds until the mark or the book has come closer.
  */
 function unwindFund(state: SymbolState, turn: Turn, queue: DeleveragingQueue): void {
-  const { positions, cells, instrument, markTicks } = state;
+  const { positions, cells } = state;
   const row = positions.find(INSURANCE_ACCOUNT);
   const size = row === NONE ? 0 : positions.numbers[row + SIZE];
   if (size === 0) return;
@@ -350,8 +350,7 @@ function unwindFund(state: SymbolState, turn: Turn, queue: DeleveragingQueue): v
   if (!cells.observe(INSURANCE_ACCOUNT)) return;
   const { equity, maintenance } = cells.observed(INSURANCE_ACCOUNT);
   if (equity < 0) {
-    const notional = Math.abs(size) * markTicks * instrument.quantaPerTickLot;
-    const share = proportion(equity, maintenanceMargin(instrument, notional), Math.max(1, maintenance));
+    const share = proportion(equity, positionMaintenance(state, row), Math.max(1, maintenance));
     handOver(state, turn, queue, row, Math.abs(size), share);
     return;
   }
