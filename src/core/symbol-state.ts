@@ -2,7 +2,7 @@ import { assert } from "../assert.ts";
 import type { Book } from "./book.ts";
 import { CancelSwitches } from "./cancel-switches.ts";
 import type { AccountCells, Contribution } from "./cells.ts";
-import { ClientIds } from "./client-ids.ts";
+import { CLIENT_ID_RETENTION_MS, ClientIds } from "./client-ids.ts";
 import { fundingPayment, fundingRatePpb, intervalBefore } from "./funding.ts";
 import type { Instrument } from "./instrument.ts";
 import { contribution } from "./margin.ts";
@@ -61,8 +61,6 @@ const {
   Traded,
   TradingHalted,
 } = messages;
-
-const CLIENT_ID_RETENTION_MS = 24 * 60 * 60 * 1000;
 
 /**
  * What a turn does before it counts as long (see isTurnLong): a trade that fills a resting order counts twice, so that
