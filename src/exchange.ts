@@ -13,7 +13,7 @@ import { Credentials } from "./front/credentials.ts";
 import { watchHalts } from "./front/halt-watch.ts";
 import { Limits } from "./front/limits.ts";
 import { MarketData } from "./front/market.ts";
-import { BASE_PATH, SOCKET_PATH } from "./front/router.ts";
+import { BASE_PATH, SOCKET_PATH } from "./front/paths.ts";
 import { authorityOf, listen, type Server } from "./front/server.ts";
 import { RECENT_LIQUIDATIONS, RECENT_TRADES } from "./front/symbol-market.ts";
 import { createTrade, type Trade } from "./front/trading.ts";

@@ -211,6 +211,6 @@ export class Amendment {
 
   private replyResting(slot: number, turn: Turn): void {
     const status = this.state.orders.filledLots(slot) > 0 ? STATUS_PARTIALLY_FILLED : STATUS_NEW;
-    replyOrder(this.state, turn, slot, status, REASON_NONE, true);
+    replyOrder(this.state, turn, slot, status, REASON_NONE);
   }
 }

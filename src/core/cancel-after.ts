@@ -1,11 +1,11 @@
 import type { Turn } from "./actor.ts";
 import { type CancelAfter, CancelAfterSet, Done } from "./messages.ts";
-import { close } from "./order-ends.ts";
+import { closeAll } from "./order-ends.ts";
 import { blank, type MessageOf } from "./shape.ts";
 import type { SymbolState } from "./symbol-state.ts";
-import { FIRST_ORDER, NONE } from "./tables.ts";
+import { NONE } from "./tables.ts";
 import type { TimeMs } from "./units.ts";
-import { REASON_CANCEL_AFTER, STATUS_CANCELED } from "./words.ts";
+import { REASON_CANCEL_AFTER } from "./words.ts";
 
 // Filled in again for each event: a turn hands it on before it goes on (see Turn).
 const set = blank(CancelAfterSet);
@@ -29,12 +29,7 @@ export function fireCancelSwitches(state: SymbolState, turn: Turn): void {
     const accountId = state.cancelSwitches.firstDue(turn.time);
     if (accountId === undefined) break;
     const row = state.positions.find(accountId);
-    let slot = row === NONE ? NONE : state.positions.numbers[row + FIRST_ORDER];
-    while (slot !== NONE) {
-      const next = state.orders.accountNext(slot);
-      close(state, turn, slot, STATUS_CANCELED, REASON_CANCEL_AFTER);
-      slot = next;
-    }
+    if (row !== NONE) closeAll(state, turn, row, REASON_CANCEL_AFTER);
     setSwitch(state, accountId, 0, turn);
   }
   state.refreshTouched();

@@ -13,6 +13,9 @@ const TEXT = 5;
 const TEXT_NUMBERS = 5;
 const WIDTH = TEXT + TEXT_NUMBERS;
 
+/** How long a used id is remembered, here and by the front, unless there are too many. */
+export const CLIENT_ID_RETENTION_MS = 24 * 60 * 60 * 1000;
+
 /** Forgotten in one step, at most. */
 const EXPIRE_AT_ONCE = 1000;
 /** A busy day of one symbol, 900 MB: whoever sends more of them takes no more memory. */

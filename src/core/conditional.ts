@@ -179,7 +179,7 @@ export class Conditional {
     if (isTrial) return replyWaitingTrial(state, turn, waits);
     const slot = state.waits(waits, turn.time);
     turn.emit(waits);
-    replyOrder(state, turn, slot, STATUS_UNTRIGGERED, REASON_NONE, true);
+    replyOrder(state, turn, slot, STATUS_UNTRIGGERED, REASON_NONE);
   }
 
   /** Whether orders are due that may fire: while the symbol is halted none may. */

@@ -34,6 +34,7 @@ import {
   WithdrawalSent,
 } from "./messages.ts";
 import { refuse } from "./refusals.ts";
+import { RowReader } from "./row-reader.ts";
 import { MAX_SESSIONS_PER_ACCOUNT, type Session } from "./sessions.ts";
 import type { Message, MessageOf } from "./shape.ts";
 import type { Quanta, TimeMs } from "./units.ts";
@@ -302,34 +303,5 @@ export class LedgerActor implements Actor {
   private happen(turn: Turn, event: LedgerEvent): void {
     this.state.apply(event, turn.time);
     turn.emit(event);
-  }
-}
-
-/**
- * Rows in their order, page by page. A page that follows the one before goes on where that has ended: to count through
- * all rows before it, page for page, would take a million of them several seconds.
- */
-class RowReader<T> {
-  private readonly open: () => Iterable<T>;
-  private rows: Iterator<T> = [].values();
-  /** The row that comes next. */
-  private at = 0;
-
-  constructor(open: () => Iterable<T>) {
-    this.open = open;
-  }
-
-  between(from: number, to: number): T[] {
-    if (from === 0 || from !== this.at) {
-      this.rows = this.open()[Symbol.iterator]();
-      this.at = 0;
-    }
-    const found: T[] = [];
-    for (; this.at < to; this.at++) {
-      const { done, value } = this.rows.next();
-      if (done === true) break;
-      if (this.at >= from) found.push(value);
-    }
-    return found;
   }
 }

@@ -6,11 +6,11 @@ import { bucketEquity, positionMaintenance, settleForced } from "./isolated.ts";
 import { maintenanceMargin } from "./margin.ts";
 import { match, TRADE_TERMS, type TradeTerms } from "./matching.ts";
 import { DeficitCovered, OrderPlaced, PositionTransferred } from "./messages.ts";
-import { clipReduceOnly, close } from "./order-ends.ts";
+import { clipReduceOnly, close, closeAll } from "./order-ends.ts";
 import { payFunding } from "./pay-funding.ts";
 import { blank } from "./shape.ts";
 import type { SymbolState } from "./symbol-state.ts";
-import { ACCOUNT, COST, FIRST_ORDER, GIVEN, NONE, OPEN_ORDERS, SIZE } from "./tables.ts";
+import { ACCOUNT, COST, GIVEN, NONE, OPEN_ORDERS, SIZE } from "./tables.ts";
 import { PPM, type PriceTicks, proportion, QUANTA_PER_USDC, type Quanta, type QuantityLots } from "./units.ts";
 import {
   BUY,
@@ -26,7 +26,6 @@ import {
   REASON_NO_LIQUIDITY,
   REDUCE_ONLY,
   SELL,
-  STATUS_CANCELED,
   STATUS_EXPIRED,
   serialToId,
 } from "./words.ts";
@@ -142,7 +141,7 @@ export class Liquidations {
  */
 function liquidateIsolated(state: SymbolState, turn: Turn, queue: DeleveragingQueue, row: number): void {
   payFunding(state, turn, row);
-  cancelOrders(state, turn, row);
+  closeAll(state, turn, row, REASON_LIQUIDATION);
   closeStep(state, turn, queue, row, bucketEquity(state, row), positionMaintenance(state, row));
 }
 
@@ -151,7 +150,7 @@ function liquidate(state: SymbolState, turn: Turn, queue: DeleveragingQueue, row
   const { cells, positions } = state;
   const account = positions.numbers[row + ACCOUNT];
   payFunding(state, turn, row);
-  cancelOrders(state, turn, row);
+  closeAll(state, turn, row, REASON_LIQUIDATION);
   // What an isolated position holds does not stand for the account's losses elsewhere.
   if (positions.numbers[row + SIZE] === 0 || state.isIsolated(row)) return;
   // What it has paid is gone from what the position may still lose.
@@ -316,18 +315,9 @@ function closeInBook(
   return stopped === REASON_IOC_REMAINDER ? lots : lots - restLots;
 }
 
-function cancelOrders(state: SymbolState, turn: Turn, row: number): void {
-  let slot = state.positions.numbers[row + FIRST_ORDER];
-  while (slot !== NONE) {
-    const next = state.orders.accountNext(slot);
-    close(state, turn, slot, STATUS_CANCELED, REASON_LIQUIDATION);
-    slot = next;
-  }
-}
-
 /** An account without positions that is below zero: what rounding, or another symbol's step, has left. */
 function cover(state: SymbolState, turn: Turn, row: number): void {
-  cancelOrders(state, turn, row);
+  closeAll(state, turn, row, REASON_LIQUIDATION);
   const n = state.positions.numbers;
   const amountQuanta = state.cells.cover(n[row + ACCOUNT], n, row + GIVEN);
   if (amountQuanta === 0) return;
@@ -342,7 +332,7 @@ function cover(state: SymbolState, turn: Turn, row: number): void {
  * What nobody bids for there it holds until the mark or the book has come closer.
  */
 function unwindFund(state: SymbolState, turn: Turn, queue: DeleveragingQueue): void {
-  const { positions, cells, instrument, markTicks } = state;
+  const { positions, cells } = state;
   const row = positions.find(INSURANCE_ACCOUNT);
   const size = row === NONE ? 0 : positions.numbers[row + SIZE];
   if (size === 0) return;
@@ -350,8 +340,7 @@ function unwindFund(state: SymbolState, turn: Turn, queue: DeleveragingQueue): v
   if (!cells.observe(INSURANCE_ACCOUNT)) return;
   const { equity, maintenance } = cells.observed(INSURANCE_ACCOUNT);
   if (equity < 0) {
-    const notional = Math.abs(size) * markTicks * instrument.quantaPerTickLot;
-    const share = proportion(equity, maintenanceMargin(instrument, notional), Math.max(1, maintenance));
+    const share = proportion(equity, positionMaintenance(state, row), Math.max(1, maintenance));
     handOver(state, turn, queue, row, Math.abs(size), share);
     return;
   }

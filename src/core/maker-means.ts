@@ -73,8 +73,8 @@ export class MakerMeans {
    * preview, which moves no margin, would not be that of its match. Who is asked is asked again: what lies near the mark
    * stands on margin that a fill further away may have spent.
    */
-  mustBear(state: SymbolState, row: number, isFar: boolean): boolean {
-    if (isFar || (this.left.size !== 0 && this.left.has(row))) return true;
+  mustBear(state: SymbolState, row: number, isPriceFar: boolean): boolean {
+    if (isPriceFar || (this.left.size !== 0 && this.left.has(row))) return true;
     if (state.positions.numbers[row + MARGIN_MODE] !== ISOLATED) return mayLackMargin(state, row);
     if (this.margined.has(row)) return false;
     if (mayLackMargin(state, row)) return true;

@@ -108,7 +108,7 @@ export function match(
       reason = REASON_INSUFFICIENT_MARGIN;
       break;
     }
-    trade(state, turn, taker, maker, price, terms);
+    trade(state, turn, taker, maker, price, lots, terms);
     if (isIsolated) addTaken(state.instrument.quantaPerTickLot);
   }
   // Once for all fills, as their margin was reserved.
@@ -132,6 +132,7 @@ function trade(
   taker: number,
   maker: number,
   price: PriceTicks,
+  lots: QuantityLots,
   terms: TradeTerms,
 ): void {
   const { orders, positions, instrument } = state;
@@ -143,8 +144,6 @@ function trade(
   }
   const side = orders.side(taker);
   const isIceberg = orders.isIceberg(maker);
-  const makerLots = isIceberg ? state.open.shownLots(maker) : orders.remainingLots(maker);
-  const lots = Math.min(orders.remainingLots(taker), makerLots);
   const quanta = lots * price * instrument.quantaPerTickLot;
   const takerLots = side === BUY ? lots : -lots;
   traded.tradeId = serialToId(state.nextTradeSerial, instrument.id);

@@ -7,7 +7,7 @@ import * as tables from "./tables.ts";
 import type { PriceTicks, QuantityLots } from "./units.ts";
 import * as words from "./words.ts";
 
-const { CLOSING_ORDERS, REDUCE_ONLY_ORDERS, SIZE } = tables;
+const { CLOSING_ORDERS, FIRST_ORDER, NONE, REDUCE_ONLY_ORDERS, SIZE } = tables;
 const { REASON_POSITION_CLOSED, REASON_REDUCE_ONLY, SELL, STATUS_CANCELED } = words;
 const { OrderClosed, OrderReduced } = messages;
 
@@ -76,6 +76,16 @@ export function close(state: SymbolState, turn: Turn, slot: number, status: numb
   closed.triggerTicks = orders.isExtended(slot) ? trailedTo(state, slot) : 0;
   state.closed(slot);
   turn.emit(closed);
+}
+
+/** Cancels all orders of a row, also those that wait. */
+export function closeAll(state: SymbolState, turn: Turn, row: number, reason: number): void {
+  let slot = state.positions.numbers[row + FIRST_ORDER];
+  while (slot !== NONE) {
+    const next = state.orders.accountNext(slot);
+    close(state, turn, slot, STATUS_CANCELED, reason);
+    slot = next;
+  }
 }
 
 /** No event has said so while it trailed. */

@@ -211,7 +211,7 @@ export class Placement {
     } else this.trigger(turn, waited);
     if (placed.rests === 1) {
       if (!reduceOnly) state.markFresh();
-      return replyOrder(state, turn, slot, STATUS_NEW, REASON_NONE, true);
+      return replyOrder(state, turn, slot, STATUS_NEW, REASON_NONE);
     }
 
     if (unfillable) return this.expire(turn, slot, REASON_FOK_UNFILLABLE);
@@ -234,14 +234,14 @@ export class Placement {
     const { state } = this;
     const { orders } = state;
     const stopped = match(state, turn, slot, limitTicks, TRADE_TERMS, this.expectedLoss(orders.side(slot) === BUY));
-    if (orders.remainingLots(slot) === 0) return replyOrder(state, turn, slot, STATUS_FILLED, REASON_NONE, true);
+    if (orders.remainingLots(slot) === 0) return replyOrder(state, turn, slot, STATUS_FILLED, REASON_NONE);
     if (stopped !== REASON_NONE) return this.expire(turn, slot, stopped);
     const end = endOfTaker(orders.type(slot), mayRest);
     if (end !== REASON_NONE) return this.expire(turn, slot, end);
     if (orders.isIceberg(slot)) restIceberg(state, turn, slot, marginPriceTicks, lossTicks);
     else this.rest(turn, slot, limitTicks, marginPriceTicks, lossTicks);
     const status = orders.filledLots(slot) > 0 ? STATUS_PARTIALLY_FILLED : STATUS_NEW;
-    replyOrder(state, turn, slot, status, REASON_NONE, true);
+    replyOrder(state, turn, slot, status, REASON_NONE);
   }
 
   private rest(
@@ -411,7 +411,7 @@ export class Placement {
   }
 
   private expire(turn: Turn, slot: number, reason: number): void {
-    replyOrder(this.state, turn, slot, STATUS_EXPIRED, reason, true);
+    replyOrder(this.state, turn, slot, STATUS_EXPIRED, reason);
     close(this.state, turn, slot, STATUS_EXPIRED, reason);
   }
 

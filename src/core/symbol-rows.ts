@@ -18,6 +18,8 @@ import {
   SIZE,
   UPDATED_AT,
 } from "./tables.ts";
+import type { TimeMs } from "./units.ts";
+import { idToSerial } from "./words.ts";
 
 // Tables load in the order of their names: terms before their orders, otherwise it matters to nobody.
 const CANCEL_SWITCHES = "cancelSwitches";
@@ -36,91 +38,91 @@ const cancelSwitchRow = blank(CancelSwitchRow);
 
 /** See Actor.snapshot. Orders are keyed by serial: they load in the order of their queue. */
 export function snapshotSymbol(state: SymbolState, writer: SnapshotWriter, most = Number.POSITIVE_INFINITY): boolean {
-  const { orders, positions } = state;
-  const n = positions.numbers;
-  if (state.changed) {
-    state.changed = false;
-    symbolRow.nextOrderSerial = state.nextOrderSerial;
-    symbolRow.nextTradeSerial = state.nextTradeSerial;
-    symbolRow.indexTicks = state.indexTicks;
-    symbolRow.markTicks = state.markTicks;
-    symbolRow.lastTicks = state.lastTicks;
-    symbolRow.basis1024 = state.basis1024;
-    symbolRow.priceTime = state.priceTime;
-    symbolRow.nextFundingTime = state.nextFundingTime;
-    symbolRow.premiumSum = state.premiumSum;
-    symbolRow.premiumCount = state.premiumCount;
-    symbolRow.fundingTime = state.fundingTime;
-    symbolRow.fundingRatePpb = state.fundingRatePpb;
-    symbolRow.fundingMarkTicks = state.fundingMarkTicks;
-    symbolRow.haltMode = state.haltMode;
-    symbolRow.haltReason = state.haltReason;
-    symbolRow.haltUntil = state.haltUntil;
-    symbolRow.fault = state.fault;
-    symbolRow.indexStale = state.isIndexStale ? 1 : 0;
-    writer.put(SYMBOL, 0, symbolRow);
-  }
+  if (state.changed) putSymbol(state, writer);
+  state.changed = false;
   state.terms.takeRemoved((serial) => writer.remove(ORDER_TERMS, serial));
-  const positionsEnd = positions.takeChanges((at) => {
-    positionRow.accountId = n[at + ACCOUNT];
-    positionRow.sizeLots = n[at + SIZE];
-    positionRow.cashQuanta = n[at + CASH];
-    positionRow.costQuanta = n[at + COST];
-    positionRow.leverage = n[at + LEVERAGE];
-    positionRow.openedAt = n[at + OPENED_AT];
-    positionRow.updatedAt = n[at + UPDATED_AT];
-    positionRow.sequence = n[at + SEQUENCE];
-    positionRow.fundingTime = n[at + FUNDING_TIME];
-    positionRow.fundingQuanta = n[at + FUNDING];
-    positionRow.marginMode = n[at + MARGIN_MODE];
-    positionRow.isolatedQuanta = n[at + ISOLATED_QUANTA];
-    writer.put(POSITIONS, positionRow.accountId, positionRow);
-  }, most);
-  if (!positionsEnd) return false;
-  const ordersEnd = orders.takeChanges(
-    (slot) => {
-      orderRow.orderId = state.orderId(slot);
-      orderRow.accountId = state.accountId(slot);
-      orderRow.side = orders.side(slot);
-      orderRow.orderType = orders.type(slot);
-      orderRow.timeInForce = orders.timeInForce(slot);
-      orderRow.flags = orders.flags(slot);
-      orderRow.selfTradePrevention = orders.selfTradePrevention(slot);
-      orderRow.priceTicks = orders.priceTicks(slot);
-      orderRow.quantityLots = orders.quantityLots(slot);
-      orderRow.remainingLots = orders.remainingLots(slot);
-      orderRow.filledLots = orders.filledLots(slot);
-      orderRow.filledQuanta = orders.filledQuanta(slot);
-      orderRow.feeQuanta = orders.feeQuanta(slot);
-      orderRow.marginPriceTicks = orders.marginPriceTicks(slot);
-      orderRow.lossTicks = orders.lossTicks(slot);
-      orderRow.createdAt = orders.createdAt(slot);
-      orderRow.updatedAt = orders.updatedAt(slot);
-      orderRow.sequence = orders.sequence(slot);
-      orderRow.clientOrderId = orders.clientOrderId(slot);
-      writer.put(ORDERS, orders.serial(slot), orderRow);
-      if (orders.isExtended(slot)) snapshotTerms(state, slot, writer);
-    },
-    (serial) => writer.remove(ORDERS, serial),
-    most,
-  );
-  if (!ordersEnd) return false;
-  const idsEnd = state.clientIds.takeChanges(
-    (id) => writer.put(CLIENT_IDS, id.orderId, Object.assign(clientIdRow, id)),
-    (orderId) => writer.remove(CLIENT_IDS, orderId),
-    most,
-  );
-  if (!idsEnd) return false;
-  state.cancelSwitches.takeChanges((accountId, cancelAt) => {
-    if (cancelAt === 0) return writer.remove(CANCEL_SWITCHES, accountId);
-    cancelSwitchRow.accountId = accountId;
-    cancelSwitchRow.cancelAt = cancelAt;
-    writer.put(CANCEL_SWITCHES, accountId, cancelSwitchRow);
-  });
+  const areAllTaken =
+    state.positions.takeChanges((at) => putPosition(state, at, writer), most) &&
+    state.orders.takeChanges(
+      (slot) => putOrder(state, slot, writer),
+      (serial) => writer.remove(ORDERS, serial),
+      most,
+    ) &&
+    state.clientIds.takeChanges(
+      (id) => writer.put(CLIENT_IDS, id.orderId, Object.assign(clientIdRow, id)),
+      (orderId) => writer.remove(CLIENT_IDS, orderId),
+      most,
+    );
+  if (!areAllTaken) return false;
+  state.cancelSwitches.takeChanges((accountId, cancelAt) => putCancelSwitch(accountId, cancelAt, writer));
   return true;
 }
 
-function snapshotTerms({ orders, terms }: SymbolState, slot: number, writer: SnapshotWriter): void {
+function putSymbol(state: SymbolState, writer: SnapshotWriter): void {
+  symbolRow.nextOrderSerial = state.nextOrderSerial;
+  symbolRow.nextTradeSerial = state.nextTradeSerial;
+  symbolRow.indexTicks = state.indexTicks;
+  symbolRow.markTicks = state.markTicks;
+  symbolRow.lastTicks = state.lastTicks;
+  symbolRow.basis1024 = state.basis1024;
+  symbolRow.priceTime = state.priceTime;
+  symbolRow.nextFundingTime = state.nextFundingTime;
+  symbolRow.premiumSum = state.premiumSum;
+  symbolRow.premiumCount = state.premiumCount;
+  symbolRow.fundingTime = state.fundingTime;
+  symbolRow.fundingRatePpb = state.fundingRatePpb;
+  symbolRow.fundingMarkTicks = state.fundingMarkTicks;
+  symbolRow.haltMode = state.haltMode;
+  symbolRow.haltReason = state.haltReason;
+  symbolRow.haltUntil = state.haltUntil;
+  symbolRow.fault = state.fault;
+  symbolRow.indexStale = state.isIndexStale ? 1 : 0;
+  writer.put(SYMBOL, 0, symbolRow);
+}
+
+function putPosition({ positions }: SymbolState, at: number, writer: SnapshotWriter): void {
+  const n = positions.numbers;
+  positionRow.accountId = n[at + ACCOUNT];
+  positionRow.sizeLots = n[at + SIZE];
+  positionRow.cashQuanta = n[at + CASH];
+  positionRow.costQuanta = n[at + COST];
+  positionRow.leverage = n[at + LEVERAGE];
+  positionRow.openedAt = n[at + OPENED_AT];
+  positionRow.updatedAt = n[at + UPDATED_AT];
+  positionRow.sequence = n[at + SEQUENCE];
+  positionRow.fundingTime = n[at + FUNDING_TIME];
+  positionRow.fundingQuanta = n[at + FUNDING];
+  positionRow.marginMode = n[at + MARGIN_MODE];
+  positionRow.isolatedQuanta = n[at + ISOLATED_QUANTA];
+  writer.put(POSITIONS, positionRow.accountId, positionRow);
+}
+
+function putOrder(state: SymbolState, slot: number, writer: SnapshotWriter): void {
+  const { orders } = state;
+  orderRow.orderId = state.orderId(slot);
+  orderRow.accountId = state.accountId(slot);
+  orderRow.side = orders.side(slot);
+  orderRow.orderType = orders.type(slot);
+  orderRow.timeInForce = orders.timeInForce(slot);
+  orderRow.flags = orders.flags(slot);
+  orderRow.selfTradePrevention = orders.selfTradePrevention(slot);
+  orderRow.priceTicks = orders.priceTicks(slot);
+  orderRow.quantityLots = orders.quantityLots(slot);
+  orderRow.remainingLots = orders.remainingLots(slot);
+  orderRow.filledLots = orders.filledLots(slot);
+  orderRow.filledQuanta = orders.filledQuanta(slot);
+  orderRow.feeQuanta = orders.feeQuanta(slot);
+  orderRow.marginPriceTicks = orders.marginPriceTicks(slot);
+  orderRow.lossTicks = orders.lossTicks(slot);
+  orderRow.createdAt = orders.createdAt(slot);
+  orderRow.updatedAt = orders.updatedAt(slot);
+  orderRow.sequence = orders.sequence(slot);
+  orderRow.clientOrderId = orders.clientOrderId(slot);
+  writer.put(ORDERS, orders.serial(slot), orderRow);
+  if (orders.isExtended(slot)) putTerms(state, slot, writer);
+}
+
+function putTerms({ orders, terms }: SymbolState, slot: number, writer: SnapshotWriter): void {
   const of = terms.of(slot);
   orderTermsRow.waits = orders.isWaiting(slot) ? 1 : 0;
   Object.assign(orderTermsRow, of);
@@ -129,30 +131,18 @@ function snapshotTerms({ orders, terms }: SymbolState, slot: number, writer: Sna
   terms.markPersisted(serial);
 }
 
+function putCancelSwitch(accountId: number, cancelAt: TimeMs, writer: SnapshotWriter): void {
+  if (cancelAt === 0) return writer.remove(CANCEL_SWITCHES, accountId);
+  cancelSwitchRow.accountId = accountId;
+  cancelSwitchRow.cancelAt = cancelAt;
+  writer.put(CANCEL_SWITCHES, accountId, cancelSwitchRow);
+}
+
 export function loadSymbolRow(state: SymbolState, table: string, key: number | string, row: Message): void {
   switch (table) {
-    case SYMBOL: {
-      const symbol = row as MessageOf<typeof SymbolRow>;
-      state.nextOrderSerial = symbol.nextOrderSerial;
-      state.nextTradeSerial = symbol.nextTradeSerial;
-      state.indexTicks = symbol.indexTicks;
-      state.markTicks = symbol.markTicks;
-      state.lastTicks = symbol.lastTicks;
-      state.basis1024 = symbol.basis1024;
-      state.priceTime = symbol.priceTime;
-      state.nextFundingTime = symbol.nextFundingTime;
-      state.premiumSum = symbol.premiumSum;
-      state.premiumCount = symbol.premiumCount;
-      state.fundingTime = symbol.fundingTime;
-      state.fundingRatePpb = symbol.fundingRatePpb;
-      state.fundingMarkTicks = symbol.fundingMarkTicks;
-      state.haltMode = symbol.haltMode;
-      state.haltReason = symbol.haltReason;
-      state.haltUntil = symbol.haltUntil;
-      state.fault = symbol.fault;
-      state.isIndexStale = symbol.indexStale === 1;
+    case SYMBOL:
+      loadSymbol(state, row as MessageOf<typeof SymbolRow>);
       break;
-    }
     case POSITIONS:
       loadPosition(state, row as MessageOf<typeof PositionRow>);
       break;
@@ -177,6 +167,27 @@ export function loadSymbolRow(state: SymbolState, table: string, key: number | s
   }
 }
 
+function loadSymbol(state: SymbolState, row: MessageOf<typeof SymbolRow>): void {
+  state.nextOrderSerial = row.nextOrderSerial;
+  state.nextTradeSerial = row.nextTradeSerial;
+  state.indexTicks = row.indexTicks;
+  state.markTicks = row.markTicks;
+  state.lastTicks = row.lastTicks;
+  state.basis1024 = row.basis1024;
+  state.priceTime = row.priceTime;
+  state.nextFundingTime = row.nextFundingTime;
+  state.premiumSum = row.premiumSum;
+  state.premiumCount = row.premiumCount;
+  state.fundingTime = row.fundingTime;
+  state.fundingRatePpb = row.fundingRatePpb;
+  state.fundingMarkTicks = row.fundingMarkTicks;
+  state.haltMode = row.haltMode;
+  state.haltReason = row.haltReason;
+  state.haltUntil = row.haltUntil;
+  state.fault = row.fault;
+  state.isIndexStale = row.indexStale === 1;
+}
+
 function loadPosition(state: SymbolState, row: MessageOf<typeof PositionRow>): void {
   const { positions } = state;
   const at = positions.ensure(row.accountId);
@@ -197,7 +208,7 @@ function loadOrder(state: SymbolState, row: MessageOf<typeof OrderRow>): void {
   const { orders } = state;
   const at = state.positions.ensure(row.accountId);
   const attributes = packAttributes(row.side, row.orderType, row.timeInForce, row.flags, row.selfTradePrevention);
-  const serial = (row.orderId - state.instrument.id) / 256;
+  const serial = idToSerial(row.orderId, state.instrument.id);
   const slot = orders.add(serial, at, attributes, row.priceTicks, row.quantityLots, row.createdAt);
   orders.setFilled(slot, row.remainingLots, row.filledLots, row.filledQuanta, row.feeQuanta);
   orders.setClientOrderId(slot, row.clientOrderId);

@@ -2,7 +2,7 @@ import { assert } from "../assert.ts";
 import type { Book } from "./book.ts";
 import { CancelSwitches } from "./cancel-switches.ts";
 import type { AccountCells, Contribution } from "./cells.ts";
-import { ClientIds } from "./client-ids.ts";
+import { CLIENT_ID_RETENTION_MS, ClientIds } from "./client-ids.ts";
 import { fundingPayment, fundingRatePpb, intervalBefore } from "./funding.ts";
 import type { Instrument } from "./instrument.ts";
 import { contribution } from "./margin.ts";
@@ -24,6 +24,7 @@ const {
   BUY,
   EXEC_LIQUIDATION,
   FEE_ACCOUNT,
+  idToSerial,
   INSURANCE_ACCOUNT,
   ISOLATED,
   MODE_REDUCE_ONLY,
@@ -60,8 +61,6 @@ const {
   Traded,
   TradingHalted,
 } = messages;
-
-const CLIENT_ID_RETENTION_MS = 24 * 60 * 60 * 1000;
 
 /**
  * What a turn does before it counts as long (see isTurnLong): a trade that fills a resting order counts twice, so that
@@ -225,7 +224,7 @@ export class SymbolState {
     this.eventCount++;
     const { orders } = this;
     const at = this.positions.ensure(event.accountId);
-    const serial = (event.orderId - this.instrument.id) / 256;
+    const serial = idToSerial(event.orderId, this.instrument.id);
     const attributes = packAttributes(
       event.side,
       event.orderType,
@@ -252,7 +251,7 @@ export class SymbolState {
     const { orders } = this;
     const { accountId, side, orderType, timeInForce, flags, selfTradePrevention, clientOrderId } = event;
     const at = this.positions.ensure(accountId);
-    const serial = (event.orderId - this.instrument.id) / 256;
+    const serial = idToSerial(event.orderId, this.instrument.id);
     const attributes = packAttributes(side, orderType, timeInForce, flags, selfTradePrevention);
     const slot = orders.add(serial, at, attributes, event.priceTicks, event.quantityLots, time);
     if (clientOrderId !== "") {
@@ -336,7 +335,7 @@ export class SymbolState {
 
   /** NONE when it is not open. */
   findOrder(orderId: number): number {
-    return this.orders.find((orderId - this.instrument.id) / 256);
+    return this.orders.find(idToSerial(orderId, this.instrument.id));
   }
 
   /** The price of a waiting order has come: it takes, and what is left of it stands behind all that rests by now. */
@@ -383,7 +382,7 @@ export class SymbolState {
     this.touched.row(makerRow);
     if (event.priceTicks !== this.lastTicks) this.mayReach = true;
     this.lastTicks = event.priceTicks;
-    this.nextTradeSerial = (event.tradeId - this.instrument.id) / 256 + 1;
+    this.nextTradeSerial = idToSerial(event.tradeId, this.instrument.id) + 1;
     this.changed = true;
   }
 
@@ -504,7 +503,7 @@ export class SymbolState {
     this.movePosition(to, -lots, event.quanta, 0, time);
     this.touched.row(from);
     this.touched.row(to);
-    this.nextTradeSerial = (event.tradeId - this.instrument.id) / 256 + 1;
+    this.nextTradeSerial = idToSerial(event.tradeId, this.instrument.id) + 1;
     this.changed = true;
   }
 
@@ -693,7 +692,7 @@ export class SymbolState {
   }
 
   slotOf(orderId: number): number {
-    const slot = this.orders.find((orderId - this.instrument.id) / 256);
+    const slot = this.findOrder(orderId);
     assert(slot !== NONE, `event about an order that does not exist: ${orderId}`);
     return slot;
   }

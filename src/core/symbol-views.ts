@@ -17,21 +17,25 @@ const { REASON_NONE, STATUS_NEW, STATUS_PARTIALLY_FILLED, STATUS_UNTRIGGERED } =
 const orderView = blank(OrderView);
 const positionView = blank(PositionView);
 
+/** An order that this turn leaves as it is. */
 export function replyOpenOrder(state: SymbolState, turn: Turn, slot: number): void {
   const { orders } = state;
   const open = orders.filledLots(slot) > 0 ? STATUS_PARTIALLY_FILLED : STATUS_NEW;
-  replyOrder(state, turn, slot, orders.isWaiting(slot) ? STATUS_UNTRIGGERED : open, REASON_NONE, false);
+  fillOrderView(state, slot, orders.isWaiting(slot) ? STATUS_UNTRIGGERED : open, REASON_NONE);
+  orderView.updatedAt = orders.updatedAt(slot);
+  orderView.sequence = orders.sequence(slot);
+  turn.reply(orderView);
 }
 
-/** `changing`: this turn changes the order, so it will bear this turn's time and sequence. */
-export function replyOrder(
-  state: SymbolState,
-  turn: Turn,
-  slot: number,
-  status: number,
-  reason: number,
-  changing: boolean,
-): void {
+/** An order that this turn changes: it will bear the turn's time and sequence. */
+export function replyOrder(state: SymbolState, turn: Turn, slot: number, status: number, reason: number): void {
+  fillOrderView(state, slot, status, reason);
+  orderView.updatedAt = turn.time;
+  orderView.sequence = 0;
+  turn.reply(orderView);
+}
+
+function fillOrderView(state: SymbolState, slot: number, status: number, reason: number): void {
   const { orders } = state;
   orderView.orderId = state.orderId(slot);
   orderView.side = orders.side(slot);
@@ -48,8 +52,6 @@ export function replyOrder(
   orderView.status = status;
   orderView.reason = reason;
   orderView.createdAt = orders.createdAt(slot);
-  orderView.updatedAt = changing ? turn.time : orders.updatedAt(slot);
-  orderView.sequence = changing ? 0 : orders.sequence(slot);
   orderView.clientOrderId = orders.clientOrderId(slot);
   const terms = orders.isExtended(slot) ? state.terms.of(slot) : NO_TERMS;
   orderView.triggerTicks = terms.triggerTicks;
@@ -59,10 +61,9 @@ export function replyOrder(
   orderView.callbackPpm = terms.callbackPpm;
   orderView.activationTicks = terms.activationTicks;
   orderView.displayLots = terms.displayLots;
-  turn.reply(orderView);
 }
 
-/** `changing`: as in replyOrder. */
+/** `changing`: this turn changes the position, so it will bear this turn's time and sequence. */
 export function replyPosition(state: SymbolState, turn: Turn, row: number, changing = false): void {
   const { instrument, cells, positions, markTicks } = state;
   state.freshen(row);

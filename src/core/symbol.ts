@@ -275,7 +275,7 @@ export class SymbolActor implements Actor {
     const slot = this.findOwnOrder(command.accountId, command.orderId, command.clientOrderId);
     if (slot === NONE) return refuse(turn, "ORDER_NOT_FOUND", "id");
     if (this.state.haltMode === MODE_HALTED) return refuse(turn, "SYMBOL_HALTED", "symbol", { status: "HALTED" });
-    replyOrder(this.state, turn, slot, STATUS_CANCELED, REASON_USER, true);
+    replyOrder(this.state, turn, slot, STATUS_CANCELED, REASON_USER);
     close(this.state, turn, slot, STATUS_CANCELED, REASON_USER);
   }
 
@@ -306,7 +306,7 @@ export class SymbolActor implements Actor {
     while (slot !== NONE) {
       const next = state.orders.accountNext(slot);
       if (command.side < 0 || state.orders.side(slot) === command.side) {
-        replyOrder(this.state, turn, slot, STATUS_CANCELED, REASON_USER, true);
+        replyOrder(this.state, turn, slot, STATUS_CANCELED, REASON_USER);
         close(state, turn, slot, STATUS_CANCELED, REASON_USER);
       }
       slot = next;

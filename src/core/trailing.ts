@@ -109,6 +109,7 @@ export class TrailingOrders {
         if (!isBetter(side, priceTicks, terms.bestTicks)) break;
         this.triggers.remove(terms.triggerBy, side === BUY, terms.triggerTicks, slot);
         this.setBest(slot, terms, priceTicks);
+        book.moved(slot);
       }
     }
     for (;;) {
@@ -144,9 +145,7 @@ export class TrailingOrders {
     let at = list.length;
     while (at > 0 && isBetter(side, bestTicks, book.terms(list[at - 1]).bestTicks)) at--;
     list.splice(at, 0, slot);
-    terms.bestTicks = bestTicks;
-    terms.triggerTicks = trailingTrigger(side, bestTicks, terms.callbackPpm, this.maxPriceTicks);
-    this.triggers.add(terms.triggerBy, side === BUY, terms.triggerTicks, slot);
+    this.setBest(slot, terms, bestTicks);
   }
 
   private setBest(slot: number, terms: Trailing, bestTicks: PriceTicks): void {
@@ -154,7 +153,6 @@ export class TrailingOrders {
     terms.bestTicks = bestTicks;
     terms.triggerTicks = trailingTrigger(side, bestTicks, terms.callbackPpm, this.maxPriceTicks);
     this.triggers.add(terms.triggerBy, side === BUY, terms.triggerTicks, slot);
-    this.book.moved(slot);
   }
 
   private listOf(source: number, side: number): number[] {

@@ -205,4 +205,6 @@ export const FIRST_CUSTOMER_ACCOUNT = 16;
 
 /** Order and trade ids carry their symbol, so that an id alone finds its actor: serial × 256 + instrument id. */
 export const serialToId = (serial: number, instrumentId: number): number => serial * 256 + instrumentId;
+/** Of an id that carries another symbol no serial, but a fraction, which nothing has. */
+export const idToSerial = (id: number, instrumentId: number): number => (id - instrumentId) / 256;
 export const idToInstrumentId = (id: number): number => id % 256;

@@ -6,11 +6,11 @@ import type { PositionStream } from "./position-stream.ts";
 
 /** One account's streams. */
 export class AccountStreams {
+  readonly accountId: number;
   balance: BalanceStream | null = null;
   readonly positions = new Set<PositionStream>();
   /** Followed while somebody listens to orders or fills. */
   orders: AccountOrders | null = null;
-  private readonly accountId: number;
   private readonly road: Road;
 
   constructor(accountId: number, road: Road) {
@@ -19,13 +19,17 @@ export class AccountStreams {
   }
 
   get isIdle(): boolean {
-    this.orders = this.orders?.isIdle === true ? null : this.orders;
     return this.balance === null && this.positions.size === 0 && this.orders === null;
   }
 
   followOrders(): AccountOrders {
     this.orders ??= new AccountOrders(this.accountId, this.road);
     return this.orders;
+  }
+
+  /** One of those who listened has gone, perhaps the last. */
+  unfollowOrders(): void {
+    if (this.orders?.isIdle === true) this.orders = null;
   }
 
   /** Something of the account happened in this turn. */

@@ -6,14 +6,13 @@ import type { Call } from "./call.ts";
 import { type Credentials, hasExpired, type Key, type Principal } from "./credentials.ts";
 import { ApiError } from "./errors.ts";
 import { isListed, newSecret, parseAllowedIps, SignatureCheck } from "./keys.ts";
+import { SOCKET_PATH } from "./paths.ts";
 import { SeenSignatures } from "./seen-signatures.ts";
 import type { SocketCredentials, SocketProblem } from "./socket-auth.ts";
 
 const DEFAULT_RECV_WINDOW_MS = 5_000;
 const MAX_RECV_WINDOW_MS = 60_000;
 const MAX_CLOCK_LEAD_MS = 1_000;
-/** The path that a WebSocket's signature covers. */
-const SOCKET_TARGET = "/v1/ws";
 
 /** A request signed with an API key, wherever it came in. */
 interface Signed {
@@ -91,7 +90,7 @@ export class Auth {
       if ("token" in credentials) return alive(this.credentials.sessionOfToken(credentials.token), now);
       const timestamp = String(credentials.timestamp);
       // A socket may trade: whoever has overheard its signature must not open another one with it.
-      const signed = { ...credentials, timestamp, recvWindow: "", text: `GET${SOCKET_TARGET}`, isRead: false };
+      const signed = { ...credentials, timestamp, recvWindow: "", text: `GET${SOCKET_PATH}`, isRead: false };
       return this.verify(signed, () => remoteAddress, now);
     } catch (thrown) {
       if (thrown instanceof ApiError) return thrown;

@@ -12,7 +12,6 @@ export class BalanceStream extends Stream {
   private readonly road: Road;
   private readonly accountId: number;
   private readonly now: () => TimeMs;
-  private readonly joining = new Set<Member>();
   private readonly shown: Contribution = { equity: 0, unrealized: 0, initial: 0, positionInitial: 0, maintenance: 0 };
   private text = "";
   private stale = false;
@@ -28,15 +27,9 @@ export class BalanceStream extends Stream {
   }
 
   override join(member: Member): void {
-    this.members.add(member);
-    this.joining.add(member);
+    this.enrol(member);
     this.touch();
     this.flush();
-  }
-
-  override leave(member: Member): boolean {
-    this.joining.delete(member);
-    return super.leave(member);
   }
 
   /** Something happened that may have moved a figure. */
@@ -69,8 +62,7 @@ export class BalanceStream extends Stream {
       this.text = balanceJson(figures, sequence, this.now());
       this.update("UPDATE", sequence, `"data":${this.text}`);
     }
-    for (const member of this.joining) this.admit(member, `"data":${this.text}`);
-    this.joining.clear();
+    this.admitJoining(`"data":${this.text}`);
   }
 
   /** True when one of them has moved: printing only for those accounts that a price touched. */

@@ -1,12 +1,12 @@
 import type { Released, Road } from "../actor/road.ts";
 import { ClientIdHash } from "../core/client-id-hash.ts";
+import { CLIENT_ID_RETENTION_MS } from "../core/client-ids.ts";
 import { HashedQueue, NO_ROW } from "../core/hashed-queue.ts";
 import { ClientIdsPage, OrderPlaced, OrderWaits, type ClientIds as Page, ReadClientIds } from "../core/messages.ts";
 import type { MessageOf } from "../core/shape.ts";
 import type { TimeMs } from "../core/units.ts";
 import { ask, replyOf } from "./ask.ts";
 
-const RETENTION_MS = 24 * 60 * 60 * 1000;
 /** As many as two symbols remember, 800 MB: beyond that the oldest go before their time. */
 const MOST_IDS = 2 ** 24;
 /** With each one that comes: so they go sooner than they come, and no order waits for many to go. */
@@ -59,7 +59,7 @@ export class ClientOrderIds {
    */
   ownerOf(accountId: number, clientOrderId: string): number {
     const row = this.find(accountId, clientOrderId);
-    return row !== NO_ROW && this.rows.get(row, TIME) >= this.now - RETENTION_MS ? this.rows.get(row, INSTRUMENT) : 0;
+    return row === NO_ROW || this.isPast(row) ? 0 : this.rows.get(row, INSTRUMENT);
   }
 
   keep(accountId: number, clientOrderId: string, instrumentId: number, time: TimeMs): void {
@@ -98,11 +98,15 @@ export class ClientOrderIds {
     return row;
   }
 
+  private isPast(row: number): boolean {
+    return this.rows.get(row, TIME) < this.now - CLIENT_ID_RETENTION_MS;
+  }
+
   /** What is past its time, from the oldest on. One that was used again keeps those behind it as long as itself. */
   private forget(): void {
     const { rows } = this;
     for (let i = 0; i < FORGET_AT_ONCE && rows.length > 0; i++) {
-      if (rows.length < this.most && rows.get(rows.first, TIME) >= this.now - RETENTION_MS) return;
+      if (rows.length < this.most && !this.isPast(rows.first)) return;
       rows.dropFirst();
     }
   }

@@ -29,7 +29,7 @@ export interface Context {
     | "fundMovements"
     | "ledgerOf"
   >;
-  readonly market: Pick<MarketData, "symbol" | "tickerJson" | "allTickersJson" | "orderBookJson" | "recentTrades">;
+  readonly market: Pick<MarketData, "symbol" | "tickerJson" | "allTickersJson">;
   readonly credentials: Credentials;
   readonly clientOrderIds: ClientOrderIds;
   readonly wallets: Wallets;

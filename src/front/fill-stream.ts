@@ -13,8 +13,6 @@ export class FillStream extends Stream implements OrderListener {
   private readonly instrument: Instrument | null;
   private readonly fillsBefore: FillsBefore;
   private readonly onFailure: (thrown: unknown) => void;
-  /** Members without a snapshot yet. */
-  private readonly joining = new Set<Member>();
   private state: "UNKNOWN" | "READING" | "READY" = "UNKNOWN";
   /** The last hundred, once ready; until then those since the history was asked. */
   private recent: string[] = [];
@@ -48,20 +46,14 @@ export class FillStream extends Stream implements OrderListener {
     const ready = (before: string[]): void => {
       this.recent = [...before, ...this.recent].slice(-SNAPSHOT_FILLS);
       this.state = "READY";
-      this.admitJoining();
+      this.admitRecent();
     };
     this.fillsBefore(sequence, SNAPSHOT_FILLS).then(ready).catch(this.onFailure);
   }
 
   override join(member: Member): void {
-    this.members.add(member);
-    this.joining.add(member);
-    if (this.state === "READY") this.admitJoining();
-  }
-
-  override leave(member: Member): boolean {
-    this.joining.delete(member);
-    return super.leave(member);
+    this.enrol(member);
+    if (this.state === "READY") this.admitRecent();
   }
 
   /** A turn has filled orders. */
@@ -77,9 +69,8 @@ export class FillStream extends Stream implements OrderListener {
     for (const { sequence, data } of pending) this.update("UPDATE", sequence, `"data":[${data}]`);
   }
 
-  private admitJoining(): void {
+  private admitRecent(): void {
     this.flush();
-    for (const member of this.joining) this.admit(member, `"data":[${this.recent.join(",")}]`);
-    this.joining.clear();
+    this.admitJoining(`"data":[${this.recent.join(",")}]`);
   }
 }

@@ -1,6 +1,7 @@
 import { must } from "../assert.ts";
 import type { ChannelRequest } from "./channel-requests.ts";
 import type { Connection } from "./connection.ts";
+import { Shares } from "./shares.ts";
 
 /** Of the deepest books, printed and sent, this many take some 5 ms. */
 const JOINS_PER_TURN = 32;
@@ -22,9 +23,7 @@ export class Joins {
   /** What each waits for, in the order in which it was asked for; never nothing. */
   private readonly waiting = new Map<Connection, Map<string, Asked>>();
   /** Those of them who are not behind, as far as is known; the next one first. */
-  private readonly row = new Set<Connection>();
-  private joined = 0;
-  private isTurnOver: NodeJS.Immediate | null = null;
+  private readonly row = new Shares<Connection>(JOINS_PER_TURN, (connection) => this.serve(connection));
 
   constructor(join: (connection: Connection, request: ChannelRequest, accountId: number) => void) {
     this.join = join;
@@ -62,12 +61,13 @@ export class Joins {
 
   /** As many as this turn of the event loop has room for; the others in the next ones. */
   run(): void {
-    for (const connection of this.row) {
-      if (this.joined === JOINS_PER_TURN) break;
-      this.row.delete(connection);
-      if (!connection.isBehind) this.joinNext(connection);
-    }
-    if (this.joined > 0) this.isTurnOver ??= setImmediate(this.nextTurn);
+    this.row.run();
+  }
+
+  /** Whoever is behind takes nothing of the turn, and comes again with drained(). */
+  private serve(connection: Connection): void {
+    if (connection.isBehind) this.row.spend(-1);
+    else this.joinNext(connection);
   }
 
   private joinNext(connection: Connection): void {
@@ -77,13 +77,6 @@ export class Joins {
     // To the end of the row: the others first.
     if (topics.size > 0) this.row.add(connection);
     else this.waiting.delete(connection);
-    this.joined++;
     this.join(connection, request, accountId);
   }
-
-  private readonly nextTurn = (): void => {
-    this.isTurnOver = null;
-    this.joined = 0;
-    this.run();
-  };
 }

@@ -27,8 +27,6 @@ export class KlineStream extends Stream {
   private openTime: TimeMs;
   private text = "";
   private isShown = false;
-  /** Members without a candle yet. */
-  private readonly joining = new Set<Member>();
   private readAt = 0;
   /** One at a time: while a disk does not answer, the history may be long in coming. */
   private isReading = false;
@@ -58,15 +56,9 @@ export class KlineStream extends Stream {
 
   /** At the stream's pace: whoever joins sees what the others were last shown, and only the first ones wait for a read. */
   override join(member: Member): void {
-    this.members.add(member);
-    this.joining.add(member);
-    if (this.isShown) this.admitJoining();
+    this.enrol(member);
+    if (this.isShown) this.admitShown();
     else if (!this.isReading) this.read();
-  }
-
-  override leave(member: Member): boolean {
-    this.joining.delete(member);
-    return super.leave(member);
   }
 
   override flush(): void {
@@ -94,7 +86,7 @@ export class KlineStream extends Stream {
       if (!isThere) return void setTimeout(() => this.read(), UPDATE_MS);
       this.isReading = false;
       this.show(sequence, time);
-      this.admitJoining();
+      this.admitShown();
     };
     this.road.historyCaughtUp().then(ready).catch(this.onFailure);
   }
@@ -114,6 +106,10 @@ export class KlineStream extends Stream {
     if (changed.length > 0) this.update("UPDATE", Math.max(sequence, this.sequence), `"data":[${changed.join(",")}]`);
   }
 
+  private admitShown(): void {
+    this.admitJoining(`"data":[${this.text}]`);
+  }
+
   /** The one that was shown last, as it is by now, and those behind it. */
   private candlesUpTo(time: TimeMs): Candle[] {
     const read = (startTime: TimeMs | undefined, limit: number): Candle[] => {
@@ -123,10 +119,5 @@ export class KlineStream extends Stream {
     const lengthMs = closeTimeOf(this.interval, this.openTime) + 1 - this.openTime;
     if (time - this.openTime <= MOST_MADE_UP * lengthMs) return read(this.openTime, SHOWN_AT_ONCE);
     return [...read(this.openTime, 1), ...read(undefined, 1)];
-  }
-
-  private admitJoining(): void {
-    for (const member of this.joining) this.admit(member, `"data":[${this.text}]`);
-    this.joining.clear();
   }
 }

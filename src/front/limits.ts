@@ -21,6 +21,13 @@ export interface Cost {
 export const DEFAULT_COST: Cost = { budget: "REQUEST", weight: 1 };
 export const ORDER_COST: Cost = { budget: "ORDER", weight: 1 };
 export const CANCEL_COST: Cost = { budget: "CANCEL", weight: 1 };
+/** Reads a page of the database, or puts together something long. */
+export const PAGE_COST: Cost = { budget: "REQUEST", weight: 5 };
+/** Takes milliseconds of a processor. */
+export const SIGNATURE_COST: Cost = { budget: "REQUEST", weight: 20 };
+/** Makes what is kept for good, in memory too: nobody needs very many. */
+export const KEEPING_COST: Cost = { budget: "REQUEST", weight: 20 };
+
 /** A token for each item of a batch: from CANCEL if it only cancels. `batch`: as a client sends it, checked or not. */
 export function batchCost(batch: unknown): Cost {
   const { items } = Object(batch) as { items?: unknown };
@@ -29,22 +36,16 @@ export function batchCost(batch: unknown): Cost {
   const { budget } = items.every(isCancel) ? CANCEL_COST : ORDER_COST;
   return { budget, weight: Math.min(items.length, MAX_BATCH_ITEMS) };
 }
-/** Reads a page of the database, or puts together something long. */
-export const PAGE_COST: Cost = { budget: "REQUEST", weight: 5 };
-/** Takes milliseconds of a processor. */
-export const SIGNATURE_COST: Cost = { budget: "REQUEST", weight: 20 };
-
-/** Makes what is kept for good, in memory too: nobody needs very many. */
-export const KEEPING_COST: Cost = { budget: "REQUEST", weight: 20 };
 
 /** A WebSocket that sends more messages than this, beside trading requests that are paid for, is closed. */
 export const SOCKET_MESSAGES_PER_SECOND = 50;
 
-/** Tokens per second of an account; see config/settings.ts. */
+/** See config/settings.ts. */
 export interface LimitSettings {
   rateLimit: "on" | "off" | "remote";
   /** The address that the server listens on. */
   host: string;
+  /** Tokens per second of an account, of each budget. */
   orderRate: number;
   cancelRate: number;
   requestRate: number;
@@ -60,9 +61,9 @@ const IP_SHARE = 4;
 /** An API key gets a part of its account's budget: a program that runs wild leaves room for the others. */
 const KEY_SHARE = 0.5;
 
-type Table = Record<Budget, Buckets>;
-
 const HOUR_S = 3600;
+
+type Table = Record<Budget, Buckets>;
 
 /** Rate limits: token buckets for each address, account and API key. Nobody is ever banned. */
 export class Limits {

@@ -1,6 +1,5 @@
 import type { Released, Road } from "../actor/road.ts";
 import { must } from "../assert.ts";
-import type { PublicTrade } from "../core/feed.ts";
 import { Describe, type Levels, SymbolDescription, type SymbolEvent, type SymbolSummary } from "../core/messages.ts";
 import { blank, type MessageOf } from "../core/shape.ts";
 import type { TimeMs } from "../core/units.ts";
@@ -41,7 +40,7 @@ export class MarketData {
     return must(this.byInstrumentId.get(instrumentId), "the symbol of an instrument id");
   }
 
-  /** Ticker, as JSON text in UTF-8. Like all answers here: kept, so not to be written to. */
+  /** Ticker, as JSON text in UTF-8. It is kept, so it is not to be written to. */
   tickerJson(instrumentId: number): Buffer {
     return this.symbol(instrumentId).tickerJson(this.now());
   }
@@ -56,16 +55,6 @@ export class MarketData {
     }
     parts.push(LIST_END);
     return Buffer.concat(parts);
-  }
-
-  /** The best `depth` levels (1 to 1000) of each side. */
-  orderBookJson(instrumentId: number, depth: number): Buffer {
-    return this.symbol(instrumentId).orderBookJson(depth);
-  }
-
-  /** At most `limit` of the last 1000 trades, newest first. */
-  recentTrades(instrumentId: number, limit: number): PublicTrade[] {
-    return this.symbol(instrumentId).recentTrades(limit);
   }
 
   private prime(road: Road, symbol: SymbolMarket, pastOf: PastOf): Promise<void> {

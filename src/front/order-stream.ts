@@ -13,8 +13,6 @@ const admissions = new Shares<OrderStream>(SNAPSHOT_BYTES_PER_TURN, (stream) => 
 export class OrderStream extends Stream implements OrderListener {
   private readonly orders: AccountOrders;
   private readonly instrument: Instrument | null;
-  /** Members without a snapshot yet. */
-  private readonly joining = new Set<Member>();
   private started = false;
   private pending: { sequence: number; data: string }[] = [];
   /** What a new member is sent, once somebody has asked for it: when many come at once, all get the same. */
@@ -35,18 +33,12 @@ export class OrderStream extends Stream implements OrderListener {
   start(sequence: number): void {
     this.sequence = sequence;
     this.started = true;
-    this.admitJoining();
+    this.admitInShares();
   }
 
   override join(member: Member): void {
-    this.members.add(member);
-    this.joining.add(member);
-    if (this.started) this.admitJoining();
-  }
-
-  override leave(member: Member): boolean {
-    this.joining.delete(member);
-    return super.leave(member);
+    this.enrol(member);
+    if (this.started) this.admitInShares();
   }
 
   /** A turn has changed these orders. */
@@ -81,7 +73,7 @@ export class OrderStream extends Stream implements OrderListener {
   }
 
   /** However many have come at once: what else the turn has to do does not wait for all of them. */
-  private admitJoining(): void {
+  private admitInShares(): void {
     this.tell();
     if (this.joining.size === 0) return;
     admissions.add(this);

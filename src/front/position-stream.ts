@@ -25,8 +25,8 @@ export class PositionStream extends Stream {
   private readonly road: Road;
   private readonly accountId: number;
   private readonly slots = new Map<number, Slot>();
-  /** Members without a snapshot yet, and which question of each slot has still to be answered for one. */
-  private readonly joining = new Map<Member, Map<Slot, number>>();
+  /** Of members without a snapshot yet: which question of each slot has still to be answered for one. */
+  private readonly awaited = new Map<Member, Map<Slot, number>>();
 
   constructor(
     topic: string,
@@ -52,12 +52,12 @@ export class PositionStream extends Stream {
       needed.set(slot, slot.asked + 1);
       slot.stale = true;
     }
-    this.joining.set(member, needed);
+    this.awaited.set(member, needed);
     this.flush();
   }
 
   override leave(member: Member): boolean {
-    this.joining.delete(member);
+    this.awaited.delete(member);
     return super.leave(member);
   }
 
@@ -66,20 +66,25 @@ export class PositionStream extends Stream {
    * depends on the whole account.
    */
   touch(actorId: number): void {
-    for (const slot of this.slots.values()) if (slot.instrument.id === actorId || slot.text !== "") slot.stale = true;
+    const slot = this.slots.get(actorId);
+    if (slot !== undefined) slot.stale = true;
+    this.touchOpen();
   }
 
   /** A price moved. If it moved a position, and so the account's equity, what liquidates the others has moved too. */
   priceMoved(instrumentId: number): void {
-    if (this.slots.get(instrumentId)?.text === "") return;
-    for (const slot of this.slots.values()) if (slot.text !== "") slot.stale = true;
+    if (this.slots.get(instrumentId)?.text !== "") this.touchOpen();
   }
 
   /** Others' positions move a rank (adlRank) without an event of this account: from time to time it is looked at. */
   override heartbeat(): void {
-    for (const slot of this.slots.values()) if (slot.text !== "") slot.stale = true;
+    this.touchOpen();
     this.flush();
     super.heartbeat();
+  }
+
+  private touchOpen(): void {
+    for (const slot of this.slots.values()) if (slot.text !== "") slot.stale = true;
   }
 
   override flush(): void {
@@ -101,24 +106,24 @@ export class PositionStream extends Stream {
     if (turn === null) return this.wasLost(slot);
     const view = turn.messages.find((message) => message.type === PositionView.code);
     this.show(slot, (view as MessageOf<typeof PositionView> | undefined) ?? blank(PositionView), turn.sequence);
-    this.admitJoining(slot);
+    this.admitAnswered(slot);
     if (slot.stale) this.ask(slot);
   }
 
   /** Nobody has answered the question: whoever needs it needs the next one. */
   private wasLost(slot: Slot): void {
     slot.stale = true;
-    for (const needed of this.joining.values())
+    for (const needed of this.awaited.values())
       if (needed.get(slot) === slot.answered) needed.set(slot, slot.asked + 1);
   }
 
   /** A question has been answered. Very many may have joined, and very many symbols have to answer. */
-  private admitJoining(slot: Slot): void {
+  private admitAnswered(slot: Slot): void {
     let printed: Buffer | null = null;
-    for (const [member, needed] of this.joining) {
+    for (const [member, needed] of this.awaited) {
       if (slot.answered >= (needed.get(slot) ?? Number.POSITIVE_INFINITY)) needed.delete(slot);
       if (needed.size > 0) continue;
-      this.joining.delete(member);
+      this.awaited.delete(member);
       printed ??= this.printAll();
       this.admitWith(member, printed);
     }

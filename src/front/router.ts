@@ -8,10 +8,7 @@ import type { Principal } from "./credentials.ts";
 import { ApiError, type ErrorCode } from "./errors.ts";
 import { Input } from "./input.ts";
 import { CANCEL_COST, type Cost, DEFAULT_COST, type Limits, ORDER_COST, PAGE_COST } from "./limits.ts";
-
-export const BASE_PATH = "/v1";
-/** Where the server speaks WebSocket. */
-export const SOCKET_PATH = `${BASE_PATH}/ws`;
+import { BASE_PATH } from "./paths.ts";
 
 /** Who may use a route: anyone, whoever has the permission, a wallet's session alone, or the operator. */
 export type Access = "PUBLIC" | Permission | "SESSION" | "OPERATOR";

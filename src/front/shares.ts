@@ -34,7 +34,7 @@ export class Shares<T> {
     if (this.done > 0) this.isTurnOver ??= setImmediate(this.nextTurn);
   }
 
-  /** What is being done takes so much more of the turn. */
+  /** What is being done takes so much more of the turn than one; -1: nothing. */
   spend(more: number): void {
     this.done += more;
   }

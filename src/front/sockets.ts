@@ -141,11 +141,7 @@ export class OpenSockets {
 
   open(socket: Socket): void {
     this.sockets.add(socket);
-    try {
-      this.handlers.open(socket);
-    } catch (thrown) {
-      this.failed(socket, thrown);
-    }
+    this.tell("open", socket);
   }
 
   message(socket: Socket, bytes: ArrayBuffer, isBinary: boolean): void {
@@ -160,30 +156,18 @@ export class OpenSockets {
 
   control(socket: Socket): void {
     socket.heardAt = performance.now();
-    try {
-      this.handlers.control(socket);
-    } catch (thrown) {
-      this.failed(socket, thrown);
-    }
+    this.tell("control", socket);
   }
 
   drain(socket: Socket): void {
-    try {
-      this.handlers.drain(socket);
-    } catch (thrown) {
-      this.failed(socket, thrown);
-    }
+    this.tell("drain", socket);
   }
 
   close(socket: Socket): void {
     socket.detach();
     this.sockets.delete(socket);
     this.part();
-    try {
-      this.handlers.close(socket);
-    } catch (thrown) {
-      this.failed(socket, thrown);
-    }
+    this.tell("close", socket);
   }
 
   /** Tells every client that the server goes away. */
@@ -213,6 +197,14 @@ export class OpenSockets {
   private part(): void {
     this.parting++;
     setTimeout(() => this.parting--, PARTING_MS).unref();
+  }
+
+  private tell(of: "open" | "control" | "drain" | "close", socket: Socket): void {
+    try {
+      this.handlers[of](socket);
+    } catch (thrown) {
+      this.failed(socket, thrown);
+    }
   }
 
   private failed(socket: Socket, err: unknown): void {

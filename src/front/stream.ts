@@ -26,6 +26,8 @@ export interface Member {
 export abstract class Stream {
   readonly topic: string;
   protected readonly members = new Set<Member>();
+  /** Members without a snapshot yet: see enrol(). */
+  protected readonly joining = new Set<Member>();
   /** Of the last message. */
   protected sequence: number;
   private readonly head: string;
@@ -65,6 +67,7 @@ export abstract class Stream {
 
   /** Whether it was a member. */
   leave(member: Member): boolean {
+    this.joining.delete(member);
     const was = this.members.delete(member);
     if (was) member.exit(this.topic);
     return was;
@@ -79,6 +82,20 @@ export abstract class Stream {
   heartbeat(): void {
     if (this.quiet) this.publish(this.topic, this.heartbeatText());
     this.quiet = true;
+  }
+
+  /** For one whose snapshot has to wait: it is a member already, and gets what it waits for by admitJoining(). */
+  protected enrol(member: Member): void {
+    this.members.add(member);
+    this.joining.add(member);
+  }
+
+  /** The same as admit(), for all who wait for it. */
+  protected admitJoining(body: string): void {
+    if (this.joining.size === 0) return;
+    const snapshot = this.snapshot(body);
+    for (const member of this.joining) this.admitWith(member, snapshot);
+    this.joining.clear();
   }
 
   /** From here on the member gets everything. `body` must show the stream's state at its sequence. */

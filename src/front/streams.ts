@@ -205,112 +205,129 @@ export class Streams {
   }
 
   private create(topic: string, request: ChannelRequest, accountId: number): OpenStream {
-    const { road, publish, now, monotonic } = this;
     switch (request.channel) {
-      case "orderbook": {
-        const market = this.marketOf(request);
-        const depth = must(request.depth, "depth");
-        const stream = new BookStream(topic, market, depth, must(request.updateMs, "updateMs"), publish, monotonic);
-        this.books.add(stream);
-        return { stream, account: null, forget: () => this.books.delete(stream) };
-      }
-      case "trades": {
-        const market = this.marketOf(request);
-        const recent = (limit: number) => market.recentTrades(limit);
-        return this.openTrades(this.trades, topic, { channel: "trades", instrument: market.instrument, recent });
-      }
-      case "liquidations": {
-        const market = this.marketOf(request);
-        const recent = (limit: number) => market.recentLiquidations(limit);
-        const source: TradeSource = { channel: "liquidations", instrument: market.instrument, recent };
-        return this.openTrades(this.liquidations, topic, source);
-      }
-      case "ticker": {
-        const updateMs = must(request.updateMs, "updateMs");
-        const stream = new TickerStream(topic, this.marketOf(request), updateMs, publish, now, monotonic);
-        return { stream, account: null, forget: () => {} };
-      }
-      case "klines": {
-        const interval = must(request.interval, "interval");
-        const market = this.marketOf(request);
-        const onFailure = (thrown: unknown): void => this.failed(stream, thrown);
-        const stream = new KlineStream(topic, market, interval, this.history, road, publish, monotonic, onFailure);
-        return { stream, account: null, forget: () => {} };
-      }
-      case "orders": {
-        const account = this.accountOf(accountId);
-        const orders = account.followOrders();
-        const stream = new OrderStream(topic, privateHead(request), request.instrument, orders, publish);
-        orders.orderStreams.add(stream);
-        orders.startStream(stream);
-        return {
-          stream,
-          account,
-          forget: () => {
-            orders.orderStreams.delete(stream);
-            this.forgetIdle(accountId);
-          },
-        };
-      }
-      case "fills": {
-        const account = this.accountOf(accountId);
-        const orders = account.followOrders();
-        const { instrument } = request;
-        const fillsBefore: FillsBefore = async (through, limit) => {
-          await this.turnToRead();
-          // Forgotten: whoever comes again gets another stream.
-          return stream.isEmpty ? [] : this.fillsBefore(accountId, instrument, through, limit);
-        };
-        const onFailure = (thrown: unknown): void => this.failed(stream, thrown);
-        const stream = new FillStream(topic, privateHead(request), instrument, orders, fillsBefore, publish, onFailure);
-        orders.fillStreams.add(stream);
-        orders.startStream(stream);
-        return {
-          stream,
-          account,
-          forget: () => {
-            orders.fillStreams.delete(stream);
-            this.forgetIdle(accountId);
-          },
-        };
-      }
-      case "positions": {
-        const instruments = request.instrument === null ? road.instruments : [request.instrument];
-        const stream = new PositionStream(topic, privateHead(request), accountId, instruments, road, publish);
-        const account = this.accountOf(accountId);
-        account.positions.add(stream);
-        return {
-          stream,
-          account,
-          forget: () => {
-            account.positions.delete(stream);
-            this.forgetIdle(accountId);
-          },
-        };
-      }
-      case "balance": {
-        const stream = new BalanceStream(topic, accountId, road, publish, now);
-        const account = this.accountOf(accountId);
-        account.balance = stream;
-        return {
-          stream,
-          account,
-          forget: () => {
-            account.balance = null;
-            this.forgetIdle(accountId);
-          },
-        };
-      }
+      case "orderbook":
+        return this.openBook(topic, request);
+      case "trades":
+        return this.openTrades(topic, request);
+      case "liquidations":
+        return this.openLiquidations(topic, request);
+      case "ticker":
+        return this.openTicker(topic, request);
+      case "klines":
+        return this.openKlines(topic, request);
+      case "orders":
+        return this.openOrders(topic, request, this.accountOf(accountId));
+      case "fills":
+        return this.openFills(topic, request, this.accountOf(accountId));
+      case "positions":
+        return this.openPositions(topic, request, this.accountOf(accountId));
+      case "balance":
+        return this.openBalance(topic, this.accountOf(accountId));
       default:
         return unreachable(request.channel);
     }
   }
 
-  private openTrades(streams: Map<number, TradeStream>, topic: string, source: TradeSource): OpenStream {
+  private openBook(topic: string, request: ChannelRequest): OpenStream {
+    const depth = must(request.depth, "depth");
+    const updateMs = must(request.updateMs, "updateMs");
+    const stream = new BookStream(topic, this.marketOf(request), depth, updateMs, this.publish, this.monotonic);
+    this.books.add(stream);
+    return { stream, account: null, forget: () => this.books.delete(stream) };
+  }
+
+  private openTrades(topic: string, request: ChannelRequest): OpenStream {
+    const market = this.marketOf(request);
+    const recent = (limit: number) => market.recentTrades(limit);
+    return this.openTradesOf({ channel: "trades", instrument: market.instrument, recent }, topic, this.trades);
+  }
+
+  private openLiquidations(topic: string, request: ChannelRequest): OpenStream {
+    const market = this.marketOf(request);
+    const recent = (limit: number) => market.recentLiquidations(limit);
+    const source: TradeSource = { channel: "liquidations", instrument: market.instrument, recent };
+    return this.openTradesOf(source, topic, this.liquidations);
+  }
+
+  private openTradesOf(source: TradeSource, topic: string, streams: Map<number, TradeStream>): OpenStream {
     const { id } = source.instrument;
     const stream = new TradeStream(topic, source, this.publish);
     streams.set(id, stream);
     return { stream, account: null, forget: () => streams.delete(id) };
+  }
+
+  private openTicker(topic: string, request: ChannelRequest): OpenStream {
+    const { publish, now, monotonic } = this;
+    const updateMs = must(request.updateMs, "updateMs");
+    const stream = new TickerStream(topic, this.marketOf(request), updateMs, publish, now, monotonic);
+    return { stream, account: null, forget: () => {} };
+  }
+
+  private openKlines(topic: string, request: ChannelRequest): OpenStream {
+    const { history, road, publish, monotonic } = this;
+    const interval = must(request.interval, "interval");
+    const onFailure = (thrown: unknown): void => this.failed(stream, thrown);
+    const market = this.marketOf(request);
+    const stream = new KlineStream(topic, market, interval, history, road, publish, monotonic, onFailure);
+    return { stream, account: null, forget: () => {} };
+  }
+
+  private openOrders(topic: string, request: ChannelRequest, account: AccountStreams): OpenStream {
+    const orders = account.followOrders();
+    const stream = new OrderStream(topic, privateHead(request), request.instrument, orders, this.publish);
+    orders.orderStreams.add(stream);
+    orders.startStream(stream);
+    return this.ofAccount(account, stream, () => {
+      orders.orderStreams.delete(stream);
+      account.unfollowOrders();
+    });
+  }
+
+  private openFills(topic: string, request: ChannelRequest, account: AccountStreams): OpenStream {
+    const { instrument } = request;
+    const orders = account.followOrders();
+    const fillsBefore: FillsBefore = async (through, limit) => {
+      await this.turnToRead();
+      // Forgotten: whoever comes again gets another stream.
+      return stream.isEmpty ? [] : this.fillsBefore(account.accountId, instrument, through, limit);
+    };
+    const onFailure = (thrown: unknown): void => this.failed(stream, thrown);
+    const head = privateHead(request);
+    const stream = new FillStream(topic, head, instrument, orders, fillsBefore, this.publish, onFailure);
+    orders.fillStreams.add(stream);
+    orders.startStream(stream);
+    return this.ofAccount(account, stream, () => {
+      orders.fillStreams.delete(stream);
+      account.unfollowOrders();
+    });
+  }
+
+  private openPositions(topic: string, request: ChannelRequest, account: AccountStreams): OpenStream {
+    const { road, publish } = this;
+    const instruments = request.instrument === null ? road.instruments : [request.instrument];
+    const stream = new PositionStream(topic, privateHead(request), account.accountId, instruments, road, publish);
+    account.positions.add(stream);
+    return this.ofAccount(account, stream, () => account.positions.delete(stream));
+  }
+
+  private openBalance(topic: string, account: AccountStreams): OpenStream {
+    const stream = new BalanceStream(topic, account.accountId, this.road, this.publish, this.now);
+    account.balance = stream;
+    return this.ofAccount(account, stream, () => {
+      account.balance = null;
+    });
+  }
+
+  /** With its last stream the account is forgotten, too. */
+  private ofAccount(account: AccountStreams, stream: Stream, forgetStream: () => void): OpenStream {
+    const forget = (): void => {
+      forgetStream();
+      if (!account.isIdle) return;
+      this.accounts.delete(account.accountId);
+      this.due.delete(account);
+    };
+    return { stream, account, forget };
   }
 
   /** The history holds what has been released, and others have had their turn. */
@@ -328,13 +345,6 @@ export class Streams {
     const query = { limit, throughSequence, instrumentId: instrument?.id };
     const fills = this.history.fillsOf(accountId, query).data.reverse();
     return fills.map((fill) => fillJson(this.market.symbol(idToInstrumentId(fill.tradeId)).instrument, fill));
-  }
-
-  private forgetIdle(accountId: number): void {
-    const account = this.accounts.get(accountId);
-    if (account?.isIdle !== true) return;
-    this.accounts.delete(accountId);
-    this.due.delete(account);
   }
 
   private marketOf(request: ChannelRequest): SymbolMarket {

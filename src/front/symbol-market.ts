@@ -191,6 +191,7 @@ export class SymbolMarket {
     return this.depth.levels(side, depth, this.printLevel);
   }
 
+  /** The best `depth` levels (1 to 1000) of each side, as JSON text in UTF-8. It is kept, so it is not to be written to. */
   orderBookJson(depth: number): Buffer {
     let book = this.books.get(depth);
     if (book === undefined) {

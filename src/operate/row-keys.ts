@@ -10,7 +10,7 @@ import {
   TransferRow,
 } from "../core/rows.ts";
 import type { Fields, Message, MessageOf, Shape } from "../core/shape.ts";
-import { idToInstrumentId } from "../core/words.ts";
+import { idToInstrumentId, idToSerial } from "../core/words.ts";
 import { CandleRecord, FillRecord, OrderPlaceRecord, OrderRecord, TradeRecord, TransferRecord } from "../store/rows.ts";
 import type { Key } from "../store/table.ts";
 
@@ -35,7 +35,7 @@ function rule<C extends number, F extends Fields>(
 }
 
 rule(SymbolRow, -1, () => 0);
-rule(OrderRow, -1, ({ orderId }) => (orderId - idToInstrumentId(orderId)) / 256);
+rule(OrderRow, -1, ({ orderId }) => idToSerial(orderId, idToInstrumentId(orderId)));
 rule(PositionRow, -1, ({ accountId }) => accountId);
 rule(ClientIdRow, -1, ({ orderId }) => orderId);
 rule(LedgerRow, -1, () => 0);

@@ -298,7 +298,7 @@ test("whoever joins whenever: no gap, no repetition, and the copy is the book", 
       road.drain();
       listen();
       for (const { copy } of clients) {
-        const { bids, asks } = JSON.parse(market.orderBookJson(BTC, copy.depth).toString());
+        const { bids, asks } = JSON.parse(market.symbol(BTC).orderBookJson(copy.depth).toString());
         assert.deepEqual([copy.levels(BUY), copy.levels(SELL)], [bids, asks]);
         heartbeats += copy.heartbeats;
       }

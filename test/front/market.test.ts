@@ -87,7 +87,7 @@ test("a symbol without a price is halted, and what it does not have is null", as
     fundingIntervalHours: 8,
     time: START,
   });
-  assert.deepEqual(read(market.orderBookJson(BTC, 10)), {
+  assert.deepEqual(read(market.symbol(BTC).orderBookJson(10)), {
     symbol: "BTC-PERP",
     sequence: road.sequence,
     time: START,
@@ -118,7 +118,7 @@ test("a book that is told in pages is told anew when something happens between t
   const market = await opening;
   assert.deepEqual(asked, [0, 1, 0, 1]);
   road.turn(BTC, make(OrderClosed, { side: SELL, priceTicks: 650010, restingLots: 1500 }));
-  const { bids, asks } = read(market.orderBookJson(BTC, 10));
+  const { bids, asks } = read(market.symbol(BTC).orderBookJson(10));
   assert.deepEqual(bids, [["64998", "0.007"]]);
   assert.deepEqual(asks, [
     ["65001", "0.5"],
@@ -197,15 +197,15 @@ test("answers are kept until something changes, and the day rolls on without eve
   const { road, market } = await openMarket({ [BTC]: { bids: [[10, 5]], lastTicks: 10 } });
   road.turn(BTC, make(Traded, { takerSide: SELL, priceTicks: 10, quantityLots: 1 }));
   const ticker = market.tickerJson(BTC);
-  const book = market.orderBookJson(BTC, 5);
+  const book = market.symbol(BTC).orderBookJson(5);
   assert.equal(market.tickerJson(BTC), ticker);
-  assert.equal(market.orderBookJson(BTC, 5), book);
+  assert.equal(market.symbol(BTC).orderBookJson(5), book);
   road.turn(ETH, make(PriceUpdated, { indexTicks: 5, markTicks: 5 }));
   assert.equal(market.tickerJson(BTC), ticker);
 
   road.turn(BTC, make(PriceUpdated, { indexTicks: 11, markTicks: 11 }));
   assert.equal(read(market.tickerJson(BTC)).markPrice, "1.1");
-  assert.equal(market.orderBookJson(BTC, 5), book, "a mark price leaves the book alone");
+  assert.equal(market.symbol(BTC).orderBookJson(5), book, "a mark price leaves the book alone");
 
   road.time += 24 * 3_600_000 + 60_000;
   const later = read(market.tickerJson(BTC));
@@ -238,7 +238,7 @@ test("an order book shows the depth asked for, and the sequence that changed it"
   });
   const closed = road.turn(BTC, make(OrderClosed, { side: BUY, priceTicks: 90, restingLots: 2 }));
   road.turn(BTC, make(PriceUpdated, { indexTicks: 100, markTicks: 100 }));
-  const book = read(market.orderBookJson(BTC, 2));
+  const book = read(market.symbol(BTC).orderBookJson(2));
   assert.deepEqual(book.bids, [
     ["10", "0.001"],
     ["8", "0.003"],
@@ -246,8 +246,8 @@ test("an order book shows the depth asked for, and the sequence that changed it"
   assert.deepEqual(book.asks, [["11", "0.004"]]);
   assert.equal(book.sequence, closed);
   assert.equal(book.checksum, crc32("10:0.001:11:0.004:8:0.003"));
-  assert.deepEqual(read(market.orderBookJson(BTC, 1)).bids, [["10", "0.001"]]);
-  assert.equal(read(market.orderBookJson(BTC, 1)).checksum, crc32("10:0.001:11:0.004"));
+  assert.deepEqual(read(market.symbol(BTC).orderBookJson(1)).bids, [["10", "0.001"]]);
+  assert.equal(read(market.symbol(BTC).orderBookJson(1)).checksum, crc32("10:0.001:11:0.004"));
 });
 
 test("recent trades: the past's and the live ones, newest first, the last thousand", async () => {
@@ -265,7 +265,7 @@ test("recent trades: the past's and the live ones, newest first, the last thousa
     { [BTC]: { minuteCandles: [], trades: [past(1), past(2)], liquidations: [] } },
   );
   const sequence = road.turn(BTC, make(Traded, { tradeId: 3, takerSide: SELL, priceTicks: 5, quantityLots: 1500 }));
-  const trades = market.recentTrades(BTC, 2);
+  const trades = market.symbol(BTC).recentTrades(2);
   assert.deepEqual(
     trades.map((trade) => trade.tradeId),
     [3, 2],
@@ -282,7 +282,7 @@ test("recent trades: the past's and the live ones, newest first, the last thousa
   });
   for (let i = 0; i < 1200; i++)
     road.turn(BTC, make(Traded, { tradeId: 10 + i, takerSide: SELL, priceTicks: 5, quantityLots: 1 }));
-  const all = market.recentTrades(BTC, 5000);
+  const all = market.symbol(BTC).recentTrades(5000);
   assert.equal(all.length, 1000);
   assert.equal(all[0].tradeId, 1209);
   assert.equal(all[999].tradeId, 210);
@@ -299,9 +299,9 @@ test("what happens before a symbol has told its state is in the state", async ()
   road.turn(BTC, placed);
   road.describe({ [BTC]: { bids: [[100, 7]] } });
   const market = await opening;
-  assert.deepEqual(read(market.orderBookJson(BTC, 5)).bids, [["10", "0.007"]]);
+  assert.deepEqual(read(market.symbol(BTC).orderBookJson(5)).bids, [["10", "0.007"]]);
   road.turn(BTC, placed);
-  assert.deepEqual(read(market.orderBookJson(BTC, 5)).bids, [["10", "0.014"]]);
+  assert.deepEqual(read(market.symbol(BTC).orderBookJson(5)).bids, [["10", "0.014"]]);
 });
 
 test("an exchange whose symbols cannot be asked does not start", async () => {

@@ -1,7 +1,8 @@
 import type { TSchema } from "typebox";
 import { ErrorBody } from "../../wire/schema/system.ts";
 import type { ErrorCode } from "../errors.ts";
-import { type Access, BASE_PATH, costOf, type Route, SOCKET_PATH } from "../router.ts";
+import { BASE_PATH, SOCKET_PATH } from "../paths.ts";
+import { type Access, costOf, type Route } from "../router.ts";
 import { asyncApiDocument } from "./asyncapi.ts";
 import { ErrorResponses } from "./error-responses.ts";
 import { REST_INTRODUCTION, TAGS } from "./prose.ts";

@@ -9,7 +9,7 @@ import type { Context } from "../context.ts";
 import type { Principal } from "../credentials.ts";
 import { ApiError } from "../errors.ts";
 import { askOfOrder, type OrderName, withOrder } from "./open-order.ts";
-import { readPriceMatch, replyPlaced } from "./place-order.ts";
+import { readPriceMatch, replyPlaced, takeKeyLimits } from "./place-order.ts";
 
 /** Changes an open order. */
 export function amendOrder(
@@ -46,21 +46,20 @@ export function checkAmendment(body: Static<typeof AmendOrderBody>): void {
 
 /** Fills in everything but which order it is about. Throws an ApiError when something lies between two units. */
 export function readAmendment(
-  { accountId, record }: Principal,
+  principal: Principal,
   instrument: Instrument,
   body: Static<typeof AmendOrderBody>,
 ): MessageOf<typeof AmendOrder> {
   const { displayQuantity } = body;
-  return {
+  const command = {
     ...blank(AmendOrder),
-    accountId,
+    accountId: principal.accountId,
     priceMatch: readPriceMatch(body),
     priceTicks: body.price === undefined ? 0 : readPrice(instrument, body.price),
     quantityLots: body.quantity === undefined ? 0 : readQuantity(instrument, body.quantity),
     displayLots: displayQuantity === undefined ? 0 : readQuantity(instrument, displayQuantity, "displayQuantity"),
     expiresAt: body.expiresAt ?? 0,
-    keyOrderQuanta: record?.maxOrderQuanta ?? 0,
-    keyPositionQuanta: record?.maxPositionQuanta ?? 0,
-    keyLeverage: record?.maxLeverage ?? 0,
   };
+  takeKeyLimits(command, principal);
+  return command;
 }

@@ -10,7 +10,8 @@ import {
   readReferenceScript,
   SCRIPT_PATH,
 } from "../documents/reference-page.ts";
-import { BASE_PATH, type Route, route } from "../router.ts";
+import { BASE_PATH } from "../paths.ts";
+import { type Route, route } from "../router.ts";
 
 const JSON_TYPE = "application/json";
 

@@ -50,7 +50,8 @@ export function marketRoutes(context: Context): Route[] {
       replies: { 200: OrderBook },
       errors: ["UNKNOWN_SYMBOL"],
       handle({ call, query }) {
-        call.reply(200, market.orderBookJson(symbols.named(query.symbol).id, query.depth ?? DEFAULT_DEPTH));
+        const { id } = symbols.named(query.symbol);
+        call.reply(200, market.symbol(id).orderBookJson(query.depth ?? DEFAULT_DEPTH));
       },
     }),
     route({
@@ -63,7 +64,7 @@ export function marketRoutes(context: Context): Route[] {
       errors: ["UNKNOWN_SYMBOL"],
       handle({ call, query }) {
         const instrument = symbols.named(query.symbol);
-        const trades = market.recentTrades(instrument.id, query.limit ?? DEFAULT_LIMIT);
+        const trades = market.symbol(instrument.id).recentTrades(query.limit ?? DEFAULT_LIMIT);
         const rows = trades.map((trade) => publicTradeJson(instrument, trade));
         call.reply(200, listJson(rows, null));
       },
