@@ -204,10 +204,25 @@ export class AccountCells {
    * fills are about to lose is not withdrawn while they are made. What was taken is added to `given` (see move()).
    */
   spend(accountId: number, amount: number, given: Float64Array, givenAt: number): boolean {
+    return this.take(accountId, amount, given, givenAt, this.laneCount > 1);
+  }
+
+  /** As spend(), to the last of it: for the insurance fund, which needs no margin for what it holds. */
+  pay(accountId: number, amount: number, given: Float64Array, givenAt: number): boolean {
+    return this.take(accountId, amount, given, givenAt, false);
+  }
+
+  private take(
+    accountId: number,
+    amount: number,
+    given: Float64Array,
+    givenAt: number,
+    leavesWhatOthersNeed: boolean,
+  ): boolean {
     const at = this.place(accountId) + EQUITY;
     this.burden(at, -amount);
     const equity = this.readBehind(accountId, EQUITY) + this.favour(at);
-    if (equity < 0 || (this.laneCount > 1 && equity < this.neededByOthers(accountId, equity + amount))) {
+    if (equity < 0 || (leavesWhatOthersNeed && equity < this.neededByOthers(accountId, equity + amount))) {
       this.burden(at, amount);
       return false;
     }

@@ -189,6 +189,26 @@ test("what the fund has is not spent twice, by two threads that hand over to it 
   assert.ok(threads.usdc(INSURANCE_ACCOUNT) >= 200);
 });
 
+test("the fund takes a position over whatever those need as margin that it holds on another thread", () => {
+  const threads = new Threads();
+  const [mark] = MARKS;
+  const [alice, bob] = [20, 21];
+  threads.has(alice, 3000);
+  threads.has(bob, 100_000);
+  threads.run(make(SetIndexPrice, { indexTicks: mark }));
+  const lots = 1300;
+  threads.run(make(SetLeverage, { accountId: alice, leverage: 100 }));
+  threads.run(make(PlaceOrder, { accountId: bob, side: SELL, priceTicks: mark, quantityLots: lots }));
+  threads.run(make(PlaceOrder, { accountId: alice, side: BUY, priceTicks: mark, quantityLots: lots }));
+  threads.has(alice, 3000 - threads.usdc(alice) - 900);
+  // 1000, of which a customer's positions would need twice as much.
+  threads.opens(INSURANCE_ACCOUNT, 1000, 4000);
+  const look = (): Message[] => threads.run(make(Tick)).filter(({ type }) => type === PositionTransferred.code);
+  const [transferred] = [1, 2, 3, 4].flatMap(look) as MessageOf<typeof PositionTransferred>[];
+  assert.equal(transferred?.counterpartyId, INSURANCE_ACCOUNT);
+  assert.ok(threads.usdc(INSURANCE_ACCOUNT) >= 0);
+});
+
 test("a close leaves what another thread has reserved for an order that it is filling", () => {
   const threads = new Threads();
   const [mark] = MARKS;
