@@ -11,6 +11,7 @@ export interface RawRequest {
 }
 
 const METHODS = new Set(["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"]);
+const CLOSE = /^close$/i;
 const TARGET = /^\/[\x21\x22\x24-\x7e]*$/;
 
 /** What the last readHead() has found, in one place so that a request costs no object for it. */
@@ -49,6 +50,10 @@ function readHeader(name: string, value: string): void {
     case "content-length":
       head.contentLengths++;
       head.contentLength = value;
+      break;
+    case "connection":
+      // uWebSockets.js does close, but says nothing: a client that keeps its connections would send its next request there.
+      if (CLOSE.test(value)) reading.header("Connection", "close");
       break;
     case "transfer-encoding":
       head.hasTransferEncoding = true;

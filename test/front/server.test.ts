@@ -273,6 +273,24 @@ test("HEAD has the headers of GET and no body", async () => {
   assert.match(head ?? "", /\r\n\r\n$/);
 });
 
+test("whoever asks for the connection's end is told of it in the answer, once", async () => {
+  for (const [target, status] of [
+    ["GET /a", 200],
+    ["GET /late", 200],
+    ["GET /document", 200],
+    ["HEAD /a", 200],
+    ["TRACE /a", 400],
+  ] as const) {
+    const raw = await sendAndWait(server.port, request([`${target} HTTP/1.1`, "Host: h", "Connection: Close"]));
+    assert.deepEqual([statusOf(raw), raw.closed], [status, true], target);
+    const head = raw.text.slice(0, raw.text.indexOf(CRLF + CRLF));
+    assert.deepEqual(head.match(/^connection:.*/gim), ["Connection: close"], target);
+  }
+  const kept = await sendRaw(server.port, request(["GET /a HTTP/1.1", "Host: h", "Connection: keep-alive"]));
+  assert.equal(kept.closed, false);
+  assert.doesNotMatch(kept.text, /^connection:/im);
+});
+
 test("a client that leaves before its answer does no harm", async () => {
   const late = request(["GET /late HTTP/1.1", "Host: h"]);
   const raw = sendAndWait(server.port, late, request(["GET /a HTTP/1.1", "Host: h"]));
