@@ -86,6 +86,7 @@ export class Call {
   private decodedBody: string | null = null;
   private parsedBody: unknown;
   private closing = false;
+  private isContinued = false;
   /** The answer waits for the next turn of the event loop. */
   private isPutOff = false;
   /** A piece of the answer's head is lost if the client has not read what came before. */
@@ -135,6 +136,12 @@ export class Call {
   /** Closes the connection after the answer. */
   closeAfter(): void {
     this.closing = true;
+  }
+
+  /** Lets the client send the body. The status line is spent on it, so that of the answer goes as a header (see write). */
+  continue(): void {
+    this.isContinued = true;
+    this.response.cork(() => this.response.writeStatus("100 Continue\r\n"));
   }
 
   /** Answers with JSON text, or with what the content type says. */
@@ -202,9 +209,11 @@ export class Call {
   /** For writeReply only. */
   write(status: number, body: string | Uint8Array): void {
     const { response } = this;
-    response.writeStatus(STATUS_LINES[status] ?? `${status} Unknown`);
+    const statusLine = STATUS_LINES[status] ?? `${status} Unknown`;
+    if (!this.isContinued) response.writeStatus(statusLine);
     // One crossing into native code for all headers.
-    response.writeHeader("Content-Type", `${this.contentType}\r\nX-Request-Id: ${this.requestId}${this.headers}`);
+    const first = this.isContinued ? `HTTP/1.1 ${statusLine}\r\nContent-Type` : "Content-Type";
+    response.writeHeader(first, `${this.contentType}\r\nX-Request-Id: ${this.requestId}${this.headers}`);
     if (this.hasBody(status, body.length)) return this.writeBody(body);
     if (this.method !== "HEAD" && status !== 204) {
       response.end(body, this.closing);

@@ -11,6 +11,8 @@ export interface RawRequest {
 }
 
 const METHODS = new Set(["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"]);
+const CONTINUE = /^100-continue$/i;
+const CLOSE = /^close$/i;
 const TARGET = /^\/[\x21\x22\x24-\x7e]*$/;
 
 /** What the last readHead() has found, in one place so that a request costs no object for it. */
@@ -19,6 +21,8 @@ export const head = {
   contentLengths: 0,
   contentLength: "",
   hasTransferEncoding: false,
+  /** The client waits for 100 Continue, and uWebSockets.js, which knows it in lower case only, does not say it. */
+  awaitsContinue: false,
   /** Bits of the credentials' headers that were there. */
   credentials: 0,
   hasRepeatedCredentials: false,
@@ -49,6 +53,13 @@ function readHeader(name: string, value: string): void {
     case "content-length":
       head.contentLengths++;
       head.contentLength = value;
+      break;
+    case "connection":
+      // uWebSockets.js does close, but says nothing: a client that keeps its connections would send its next request there.
+      if (CLOSE.test(value)) reading.header("Connection", "close");
+      break;
+    case "expect":
+      head.awaitsContinue = value !== "100-continue" && CONTINUE.test(value);
       break;
     case "transfer-encoding":
       head.hasTransferEncoding = true;
@@ -87,6 +98,7 @@ export function readHead(response: RawResponse, request: RawRequest): Call {
   head.contentLengths = 0;
   head.contentLength = "";
   head.hasTransferEncoding = false;
+  head.awaitsContinue = false;
   head.credentials = 0;
   head.hasRepeatedCredentials = false;
   request.forEach(readHeader);

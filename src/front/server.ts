@@ -113,6 +113,7 @@ export function listen(options: ServerOptions): Promise<Server> {
     else if (bodyBytes > MAX_BODY_BYTES) swallow(response, call);
     else if (bodyBytes > 0) {
       wait(response, call);
+      if (head.awaitsContinue) call.continue();
       readBody(response, call, run);
     } else take(response, call, run);
   });

@@ -155,3 +155,9 @@ test("every object that a client sends refuses other fields", () => {
       if (schema !== undefined)
         assert.equal((schema as { additionalProperties?: unknown }).additionalProperties, false, route.path);
 });
+
+test("no field of a body has a default: openapi-typescript makes of it a field that must be sent", () => {
+  for (const { body } of routes)
+    for (const [name, field] of Object.entries((body as { properties?: Record<string, object> })?.properties ?? {}))
+      assert.ok(!("default" in field), name);
+});

@@ -99,6 +99,26 @@ test("a body that arrives in pieces is put together", async () => {
   assert.equal(bodyOf(raw)?.body, body);
 });
 
+test("who waits for 100 Continue is told to go on, and then has the answer", async () => {
+  const go = `HTTP/1.1 100 Continue${CRLF}${CRLF}`;
+  for (const asked of ["100-continue", "100-Continue"]) {
+    const socket = connect(server.port, "127.0.0.1");
+    let text = "";
+    socket.on("data", (bytes) => (text += String(bytes)));
+    socket.write(request(["POST /a HTTP/1.1", "Host: h", `Expect: ${asked}`, "Content-Length: 2"]));
+    await until("100 Continue", () => text.length >= go.length);
+    assert.equal(text, go);
+    assert.deepEqual(handled, []);
+    socket.write("{}");
+    await until("the answer", () => handled.length > 0 && text.endsWith("}"));
+    const answer = { text: text.slice(go.length), closed: false };
+    assert.deepEqual([statusOf(answer), bodyOf(answer)?.body], [200, "{}"]);
+    assert.match(answer.text, /^HTTP\/1\.1 200 OK\r\nContent-Type: application\/json\r\n/);
+    socket.destroy();
+    handled.length = 0;
+  }
+});
+
 /** Requests that other HTTP parsers read differently: none may reach the application, nor what hides behind it. */
 const HOSTILE: [name: string, bytes: string][] = [
   ["any Transfer-Encoding", request(["POST /a HTTP/1.1", "Host: h", "Transfer-Encoding: chunked"], "0\r\n\r\n")],
@@ -271,6 +291,24 @@ test("HEAD has the headers of GET and no body", async () => {
   const lengthOf = (text = "") => /content-length: (\d+)/i.exec(text)?.[1];
   assert.equal(lengthOf(head), lengthOf(get));
   assert.match(head ?? "", /\r\n\r\n$/);
+});
+
+test("whoever asks for the connection's end is told of it in the answer, once", async () => {
+  for (const [target, status] of [
+    ["GET /a", 200],
+    ["GET /late", 200],
+    ["GET /document", 200],
+    ["HEAD /a", 200],
+    ["TRACE /a", 400],
+  ] as const) {
+    const raw = await sendAndWait(server.port, request([`${target} HTTP/1.1`, "Host: h", "Connection: Close"]));
+    assert.deepEqual([statusOf(raw), raw.closed], [status, true], target);
+    const head = raw.text.slice(0, raw.text.indexOf(CRLF + CRLF));
+    assert.deepEqual(head.match(/^connection:.*/gim), ["Connection: close"], target);
+  }
+  const kept = await sendRaw(server.port, request(["GET /a HTTP/1.1", "Host: h", "Connection: keep-alive"]));
+  assert.equal(kept.closed, false);
+  assert.doesNotMatch(kept.text, /^connection:/im);
 });
 
 test("a client that leaves before its answer does no harm", async () => {

@@ -175,7 +175,6 @@ export const PlaceOrderBody = object({
   dryRun: Type.Optional(
     Type.Boolean({
       description: "Check the order as ever and answer with what would come of it now, but do nothing.",
-      default: false,
     }),
   ),
 });

@@ -56,7 +56,6 @@ export const IndexPriceBody = object({
   guarded: Type.Optional(
     Type.Boolean({
       description: "A machine says so: a jump must be confirmed by others, and may trip the circuit breaker.",
-      default: false,
     }),
   ),
 });
@@ -65,8 +64,7 @@ export const IndexPrice = object({ symbol: SymbolName, indexPrice: DecimalOut("A
 export const HaltBody = object({
   mode: Type.Optional(
     Type.Enum(["REDUCE_ONLY", "CANCEL_ONLY", "HALTED"], {
-      description: "What remains possible.",
-      default: "CANCEL_ONLY",
+      description: "What remains possible; CANCEL_ONLY when left out.",
     }),
   ),
 });
