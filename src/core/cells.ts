@@ -184,18 +184,22 @@ export class AccountCells {
 
   /**
    * Takes `amount` of initial margin if equity covers it, else takes it back and answers false. Two actors that race can
-   * both be refused; they can never both spend the same money. What was taken is added to `given` (see move()).
+   * both be refused; they can never both spend the same money. What was taken is added to `given` (see move()). Below zero
+   * it is what the account will need less than now: that comes free with move().
    */
   reserve(accountId: number, amount: number, given: Float64Array, givenAt: number): boolean {
     const at = this.place(accountId);
-    this.burden(at + INITIAL, amount);
-    const initial = this.readBehind(accountId, INITIAL);
+    const taken = Math.max(0, amount);
+    // Also where nothing more is taken: what is there already is about to become a position.
+    this.engage(accountId);
+    this.burden(at + INITIAL, taken);
+    const initial = this.readBehind(accountId, INITIAL) + Math.min(0, amount);
     const equity = this.readBehind(accountId, EQUITY);
     if (equity < initial && equity + (this.favour(at + EQUITY) - this.favour(at + INITIAL)) < initial) {
-      this.burden(at + INITIAL, -amount);
+      this.burden(at + INITIAL, -taken);
       return false;
     }
-    given[givenAt + INITIAL] = given[givenAt + INITIAL] + amount;
+    given[givenAt + INITIAL] = given[givenAt + INITIAL] + taken;
     return true;
   }
 
