@@ -206,12 +206,14 @@ export class AccountCells {
   /**
    * Takes `amount` of equity if there is as much beside what other threads need, else takes it back and answers false: what
    * fills are about to lose is not withdrawn while they are made. What was taken is added to `given` (see move()).
+   * `leavesOthers` false: for the insurance fund, which stands with all it has wherever it is needed first.
    */
-  spend(accountId: number, amount: number, given: Float64Array, givenAt: number): boolean {
+  spend(accountId: number, amount: number, given: Float64Array, givenAt: number, leavesOthers = true): boolean {
     const at = this.place(accountId) + EQUITY;
     this.burden(at, -amount);
     const equity = this.readBehind(accountId, EQUITY) + this.favour(at);
-    if (equity < 0 || (this.laneCount > 1 && equity < this.neededByOthers(accountId, equity + amount))) {
+    const mustLeave = leavesOthers && this.laneCount > 1;
+    if (equity < 0 || (mustLeave && equity < this.neededByOthers(accountId, equity + amount))) {
       this.burden(at, amount);
       return false;
     }

@@ -217,7 +217,7 @@ function handOver(
   if (!cells.observe(INSURANCE_ACCOUNT)) return;
   if (row !== fund && cells.observed(INSURANCE_ACCOUNT).equity + share >= 0) {
     // Another thread may have seen the same money: where it was faster, the next look goes on as well.
-    if (share < 0 && !cells.spend(INSURANCE_ACCOUNT, -share, positions.numbers, fund + GIVEN)) return;
+    if (share < 0 && !cells.spend(INSURANCE_ACCOUNT, -share, positions.numbers, fund + GIVEN, false)) return;
     transfer(state, turn, row, fund, lots, quanta, EXEC_LIQUIDATION);
     return;
   }

@@ -189,6 +189,27 @@ test("what the fund has is not spent twice, by two threads that hand over to it 
   assert.ok(threads.usdc(INSURANCE_ACCOUNT) >= 200);
 });
 
+test("the fund takes over what it has the means for, also where it holds positions of another thread", () => {
+  const threads = new Threads();
+  const [mark] = MARKS;
+  const [alice, bob] = [20, 21];
+  threads.has(alice, 3000);
+  threads.has(bob, 100_000);
+  threads.run(make(SetIndexPrice, { indexTicks: mark }));
+  threads.run(make(SetLeverage, { accountId: alice, leverage: 100 }));
+  const order = { priceTicks: mark, quantityLots: 1300 };
+  threads.run(make(PlaceOrder, { ...order, accountId: bob, side: SELL }));
+  threads.run(make(PlaceOrder, { ...order, accountId: alice, side: BUY }));
+  threads.opens(INSURANCE_ACCOUNT, 1000, 400);
+  // Elsewhere she has lost all, and 900 more: what is left of the fund is less than its margin.
+  threads.has(alice, 3000 - threads.usdc(alice) - 900);
+  const [transferred] = [1, 2, 3, 4]
+    .flatMap(() => threads.run(make(Tick)))
+    .filter(({ type }) => type === PositionTransferred.code) as MessageOf<typeof PositionTransferred>[];
+  assert.equal(transferred?.counterpartyId, INSURANCE_ACCOUNT);
+  assert.ok(Math.abs(threads.usdc(INSURANCE_ACCOUNT) - 100) < 1);
+});
+
 test("a close leaves what another thread has reserved for an order that it is filling", () => {
   const threads = new Threads();
   const [mark] = MARKS;
