@@ -65,6 +65,22 @@ class Threads {
     return this.others.reserve(accountId, usdc * QUANTA_PER_USDC, this.given, accountId * CONTRIBUTION_FIELDS);
   }
 
+  /** An order of its has come to rest. */
+  rests(accountId: number, usdc: number): void {
+    assert.ok(this.reserves(accountId, usdc));
+    this.others.flush();
+  }
+
+  /** By a price, in a turn that goes on. */
+  loses(accountId: number, usdc: number): void {
+    const [equity, unrealized, initial, positionInitial, maintenance] = this.given.subarray(
+      accountId * CONTRIBUTION_FIELDS,
+    );
+    const lost = { equity: equity - usdc * QUANTA_PER_USDC, unrealized, initial, positionInitial, maintenance };
+    this.others.begin();
+    this.others.move(accountId, this.given, accountId * CONTRIBUTION_FIELDS, lost);
+  }
+
   opens(accountId: number, usdc: number, initialUsdc: number): void {
     const [equity, initial] = [usdc * QUANTA_PER_USDC, initialUsdc * QUANTA_PER_USDC];
     const to = { equity, unrealized: 0, initial, positionInitial: initial, maintenance: initial / 2 };
@@ -229,6 +245,26 @@ test("a close leaves what another thread has reserved for an order that it is fi
   assert.equal(threads.run(closing).filter(({ type }) => type === Traded.code).length, 0);
   threads.opens(alice, 1000, 700);
   assert.ok(threads.equity(alice) >= 700 * QUANTA_PER_USDC, `${threads.equity(alice)} are left`);
+});
+
+test("a close goes on while another thread brings its positions to a new mark, whatever rests there", () => {
+  const threads = new Threads();
+  const [mark] = MARKS;
+  const [alice, bob] = [20, 21];
+  threads.has(alice, 1000);
+  threads.has(bob, 100_000);
+  threads.run(make(SetIndexPrice, { indexTicks: mark }));
+  threads.run(make(SetLeverage, { accountId: alice, leverage: 100 }));
+  const order = { priceTicks: mark, quantityLots: 300 };
+  threads.run(make(PlaceOrder, { ...order, accountId: bob, side: SELL }));
+  threads.run(make(PlaceOrder, { ...order, accountId: alice, side: BUY }));
+  threads.rests(alice, 700);
+  // She is short of margin by now: closing takes from what the order there has reserved.
+  threads.loses(alice, 250);
+  const near = { priceTicks: Math.ceil(mark * 0.995), quantityLots: 300 };
+  threads.run(make(PlaceOrder, { ...near, accountId: bob, side: BUY }));
+  const closing = make(PlaceOrder, { ...near, accountId: alice, side: SELL, flags: REDUCE_ONLY });
+  assert.equal(threads.run(closing).filter(({ type }) => type === Traded.code).length, 1);
 });
 
 for (const isMaker of [false, true])
