@@ -4,7 +4,9 @@ import { DEFAULT_INSTRUMENTS } from "../../src/config/instruments.ts";
 import { AccountCells, CONTRIBUTION_FIELDS } from "../../src/core/cells.ts";
 import { compileInstrument } from "../../src/core/instrument.ts";
 import {
+  AmendOrder,
   OrderClosed,
+  type OrderPlaced,
   PlaceOrder,
   PositionTransferred,
   SetIndexPrice,
@@ -286,6 +288,26 @@ for (const isMaker of [false, true])
     assert.equal(closes, 0, `${threads.equity(alice)} are left`);
     assert.ok(threads.spends(alice, 300));
   });
+
+test("what an amended order opens keeps its margin as well, where it takes no more than it had reserved", () => {
+  const threads = new Threads();
+  const [mark] = MARKS;
+  const [alice, bob] = [20, 21];
+  threads.has(alice, 1000);
+  threads.has(bob, 100_000);
+  threads.run(make(SetIndexPrice, { indexTicks: mark }));
+  threads.run(make(SetLeverage, { accountId: alice, leverage: 100 }));
+  const bid = { accountId: alice, side: BUY, priceTicks: mark - 10, quantityLots: 1000 };
+  const [placed] = threads.run(make(PlaceOrder, bid)) as MessageOf<typeof OrderPlaced>[];
+  threads.run(make(PlaceOrder, { accountId: bob, side: SELL, priceTicks: mark, quantityLots: 900 }));
+  const { orderId } = placed;
+  let closes = 0;
+  threads.run(make(AmendOrder, { accountId: alice, orderId, priceTicks: mark, quantityLots: 900 }), () => {
+    if (threads.spends(alice, 900)) closes++;
+  });
+  assert.equal(closes, 0, `${threads.equity(alice)} are left`);
+  assert.ok(threads.spends(alice, 300));
+});
 
 for (const isIsolated of [false, true])
   test(`an order trades only with what another thread's close leaves of its margin, ${isIsolated ? "isolated" : "cross"}`, () => {
