@@ -24,6 +24,8 @@ const MAINTENANCE = 4;
 /** How many turns have begun to change the lane's share of the account, and how many of them are over. */
 const BEGUN = 5;
 const OVER = 6;
+/** 1 while a turn may be making positions of what the account's orders have reserved: see engage(). */
+const ENGAGED = 7;
 
 /** One actor's share of an account, in quanta. */
 export interface Contribution {
@@ -184,18 +186,22 @@ export class AccountCells {
 
   /**
    * Takes `amount` of initial margin if equity covers it, else takes it back and answers false. Two actors that race can
-   * both be refused; they can never both spend the same money. What was taken is added to `given` (see move()).
+   * both be refused; they can never both spend the same money. What was taken is added to `given` (see move()). Below zero
+   * it is what the account will need less than now: that comes free with move().
    */
   reserve(accountId: number, amount: number, given: Float64Array, givenAt: number): boolean {
     const at = this.place(accountId);
-    this.burden(at + INITIAL, amount);
-    const initial = this.readBehind(accountId, INITIAL);
+    const taken = Math.max(0, amount);
+    // Also where nothing more is taken: what is there already is about to become a position.
+    this.engage(accountId);
+    this.burden(at + INITIAL, taken);
+    const initial = this.readBehind(accountId, INITIAL) + Math.min(0, amount);
     const equity = this.readBehind(accountId, EQUITY);
     if (equity < initial && equity + (this.favour(at + EQUITY) - this.favour(at + INITIAL)) < initial) {
-      this.burden(at + INITIAL, -amount);
+      this.burden(at + INITIAL, -taken);
       return false;
     }
-    given[givenAt + INITIAL] = given[givenAt + INITIAL] + amount;
+    given[givenAt + INITIAL] = given[givenAt + INITIAL] + taken;
     return true;
   }
 
@@ -236,14 +242,17 @@ export class AccountCells {
    */
   engage(accountId: number): void {
     if (this.laneCount === 1 || !this.isTurnOpen) return;
-    this.openLane(this.place(accountId));
+    const at = this.place(accountId);
+    this.openLane(at);
+    if (this.look(at + ENGAGED) === 0) this.put(at + ENGAGED, 1);
     // Whoever has spent before it is seen by what is read from here on.
     Atomics.add(this.gates, accountId, 0);
   }
 
   /**
    * What of so much equity stands for what the other threads have: the share of their positions, by maintenance margin and
-   * no more than that; and what orders have reserved there, as long as a turn may be making positions of them.
+   * no more than that; and what orders have reserved there, as long as a turn may be making positions of them. A turn that
+   * only brings positions to a new mark stands in no close's way.
    */
   private neededByOthers(accountId: number, equity: number): number {
     let reserved = 0;
@@ -252,7 +261,7 @@ export class AccountCells {
       if (lane === this.lane) continue;
       const at = (accountId * this.laneCount + lane) * CELLS_PER_LANE;
       maintenance += this.look(at + MAINTENANCE);
-      if (this.look(at + BEGUN) === this.look(at + OVER)) continue;
+      if (this.look(at + ENGAGED) === 0) continue;
       reserved += Math.max(0, this.look(at + INITIAL) - this.look(at + POSITION_INITIAL));
     }
     const all = this.maintenanceNow(accountId);
@@ -482,7 +491,11 @@ export class AccountCells {
   }
 
   private closeLanes(): void {
-    while (this.openCount > 0) this.put(this.openLanes[--this.openCount] + OVER, 1);
+    while (this.openCount > 0) {
+      const at = this.openLanes[--this.openCount];
+      if (this.look(at + ENGAGED) !== 0) this.put(at + ENGAGED, -1);
+      this.put(at + OVER, 1);
+    }
   }
 
   protected observedCell(accountId: number, cell: number): number {

@@ -346,15 +346,17 @@ export class Placement {
       const availableQuanta = this.cells.withdrawable(accountId);
       if (required > availableQuanta) return { requiredQuanta: required, availableQuanta };
     }
-    // Whoever is short of margin may close, but not turn around, even where the new position needs less than the old one.
-    const needsMargin = required > 0 || isTurning;
+    // Whoever is short of margin may close, but neither turn around nor open, even where that needs no more than the old
+    // position or than what the order had reserved: it may be gone.
+    const needsMargin = required > 0 || isTurning || expected.lots > closingLots;
+    const requiredQuanta = Math.max(0, required);
     if (trial !== null) {
-      trial.requiredQuanta = Math.max(0, required);
+      trial.requiredQuanta = requiredQuanta;
       const availableQuanta = this.cells.available(accountId);
-      return needsMargin && required > availableQuanta ? { requiredQuanta: required, availableQuanta } : null;
+      return needsMargin && required > availableQuanta ? { requiredQuanta, availableQuanta } : null;
     }
     if (needsMargin && !this.cells.reserve(accountId, required, numbers, row + GIVEN))
-      return { requiredQuanta: required, availableQuanta: this.cells.available(accountId) };
+      return { requiredQuanta, availableQuanta: this.cells.available(accountId) };
     // All of it will rest: this is what the row will contribute, and nobody has to work it out again.
     if (expected.lots === 0) this.cells.move(accountId, numbers, row + GIVEN, due);
     return null;

@@ -4,7 +4,9 @@ import { DEFAULT_INSTRUMENTS } from "../../src/config/instruments.ts";
 import { AccountCells, CONTRIBUTION_FIELDS } from "../../src/core/cells.ts";
 import { compileInstrument } from "../../src/core/instrument.ts";
 import {
+  AmendOrder,
   OrderClosed,
+  type OrderPlaced,
   PlaceOrder,
   PositionTransferred,
   SetIndexPrice,
@@ -63,6 +65,22 @@ class Threads {
   reserves(accountId: number, usdc: number): boolean {
     this.others.begin();
     return this.others.reserve(accountId, usdc * QUANTA_PER_USDC, this.given, accountId * CONTRIBUTION_FIELDS);
+  }
+
+  /** An order of its has come to rest. */
+  rests(accountId: number, usdc: number): void {
+    assert.ok(this.reserves(accountId, usdc));
+    this.others.flush();
+  }
+
+  /** By a price, in a turn that goes on. */
+  loses(accountId: number, usdc: number): void {
+    const [equity, unrealized, initial, positionInitial, maintenance] = this.given.subarray(
+      accountId * CONTRIBUTION_FIELDS,
+    );
+    const lost = { equity: equity - usdc * QUANTA_PER_USDC, unrealized, initial, positionInitial, maintenance };
+    this.others.begin();
+    this.others.move(accountId, this.given, accountId * CONTRIBUTION_FIELDS, lost);
   }
 
   opens(accountId: number, usdc: number, initialUsdc: number): void {
@@ -189,24 +207,25 @@ test("what the fund has is not spent twice, by two threads that hand over to it 
   assert.ok(threads.usdc(INSURANCE_ACCOUNT) >= 200);
 });
 
-test("the fund takes a position over whatever those need as margin that it holds on another thread", () => {
+test("the fund takes over what it has the means for, also where it holds positions of another thread", () => {
   const threads = new Threads();
   const [mark] = MARKS;
   const [alice, bob] = [20, 21];
   threads.has(alice, 3000);
   threads.has(bob, 100_000);
   threads.run(make(SetIndexPrice, { indexTicks: mark }));
-  const lots = 1300;
   threads.run(make(SetLeverage, { accountId: alice, leverage: 100 }));
-  threads.run(make(PlaceOrder, { accountId: bob, side: SELL, priceTicks: mark, quantityLots: lots }));
-  threads.run(make(PlaceOrder, { accountId: alice, side: BUY, priceTicks: mark, quantityLots: lots }));
+  const order = { priceTicks: mark, quantityLots: 1300 };
+  threads.run(make(PlaceOrder, { ...order, accountId: bob, side: SELL }));
+  threads.run(make(PlaceOrder, { ...order, accountId: alice, side: BUY }));
+  threads.opens(INSURANCE_ACCOUNT, 1000, 400);
+  // Elsewhere she has lost all, and 900 more: what is left of the fund is less than its margin.
   threads.has(alice, 3000 - threads.usdc(alice) - 900);
-  // 1000, of which a customer's positions would need twice as much.
-  threads.opens(INSURANCE_ACCOUNT, 1000, 4000);
-  const look = (): Message[] => threads.run(make(Tick)).filter(({ type }) => type === PositionTransferred.code);
-  const [transferred] = [1, 2, 3, 4].flatMap(look) as MessageOf<typeof PositionTransferred>[];
+  const [transferred] = [1, 2, 3, 4]
+    .flatMap(() => threads.run(make(Tick)))
+    .filter(({ type }) => type === PositionTransferred.code) as MessageOf<typeof PositionTransferred>[];
   assert.equal(transferred?.counterpartyId, INSURANCE_ACCOUNT);
-  assert.ok(threads.usdc(INSURANCE_ACCOUNT) >= 0);
+  assert.ok(Math.abs(threads.usdc(INSURANCE_ACCOUNT) - 100) < 1);
 });
 
 test("a close leaves what another thread has reserved for an order that it is filling", () => {
@@ -230,6 +249,26 @@ test("a close leaves what another thread has reserved for an order that it is fi
   assert.ok(threads.equity(alice) >= 700 * QUANTA_PER_USDC, `${threads.equity(alice)} are left`);
 });
 
+test("a close goes on while another thread brings its positions to a new mark, whatever rests there", () => {
+  const threads = new Threads();
+  const [mark] = MARKS;
+  const [alice, bob] = [20, 21];
+  threads.has(alice, 1000);
+  threads.has(bob, 100_000);
+  threads.run(make(SetIndexPrice, { indexTicks: mark }));
+  threads.run(make(SetLeverage, { accountId: alice, leverage: 100 }));
+  const order = { priceTicks: mark, quantityLots: 300 };
+  threads.run(make(PlaceOrder, { ...order, accountId: bob, side: SELL }));
+  threads.run(make(PlaceOrder, { ...order, accountId: alice, side: BUY }));
+  threads.rests(alice, 700);
+  // She is short of margin by now: closing takes from what the order there has reserved.
+  threads.loses(alice, 250);
+  const near = { priceTicks: Math.ceil(mark * 0.995), quantityLots: 300 };
+  threads.run(make(PlaceOrder, { ...near, accountId: bob, side: BUY }));
+  const closing = make(PlaceOrder, { ...near, accountId: alice, side: SELL, flags: REDUCE_ONLY });
+  assert.equal(threads.run(closing).filter(({ type }) => type === Traded.code).length, 1);
+});
+
 for (const isMaker of [false, true])
   test(`what a ${isMaker ? "maker" : "taker"} opens keeps its margin from what another thread closes at the same time`, () => {
     const threads = new Threads();
@@ -249,6 +288,26 @@ for (const isMaker of [false, true])
     assert.equal(closes, 0, `${threads.equity(alice)} are left`);
     assert.ok(threads.spends(alice, 300));
   });
+
+test("what an amended order opens keeps its margin as well, where it takes no more than it had reserved", () => {
+  const threads = new Threads();
+  const [mark] = MARKS;
+  const [alice, bob] = [20, 21];
+  threads.has(alice, 1000);
+  threads.has(bob, 100_000);
+  threads.run(make(SetIndexPrice, { indexTicks: mark }));
+  threads.run(make(SetLeverage, { accountId: alice, leverage: 100 }));
+  const bid = { accountId: alice, side: BUY, priceTicks: mark - 10, quantityLots: 1000 };
+  const [placed] = threads.run(make(PlaceOrder, bid)) as MessageOf<typeof OrderPlaced>[];
+  threads.run(make(PlaceOrder, { accountId: bob, side: SELL, priceTicks: mark, quantityLots: 900 }));
+  const { orderId } = placed;
+  let closes = 0;
+  threads.run(make(AmendOrder, { accountId: alice, orderId, priceTicks: mark, quantityLots: 900 }), () => {
+    if (threads.spends(alice, 900)) closes++;
+  });
+  assert.equal(closes, 0, `${threads.equity(alice)} are left`);
+  assert.ok(threads.spends(alice, 300));
+});
 
 for (const isIsolated of [false, true])
   test(`an order trades only with what another thread's close leaves of its margin, ${isIsolated ? "isolated" : "cross"}`, () => {

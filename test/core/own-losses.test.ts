@@ -12,6 +12,7 @@ import {
   PlaceExtended,
   PlaceOrder,
   PlaceTrigger,
+  type Refused,
   SetIndexPrice,
   SetLeverage,
   SetMarginMode,
@@ -170,6 +171,31 @@ for (const isIsolated of [false, true])
     }
     assert.ok(market.exchange.cells.available(alice) < 0);
     market.limit(btc, bob, BUY, ASK_TICKS, askLots);
+    for (const quanta of market.equities(alice)) assert.ok(quanta >= 0, `${quanta} are left`);
+    for (let i = 0; i < 10; i++) for (const symbol of market.symbols) market.do(symbol, make(Tick));
+    assert.equal(market.exchange.cells.equity(INSURANCE_ACCOUNT), fund);
+  });
+
+for (const isIsolated of [false, true])
+  test(`an amended order takes nothing with margin that a close elsewhere has spent, ${isIsolated ? "isolated" : "cross"}`, () => {
+    const market = new Market();
+    const [btc, eth] = market.symbols;
+    const bob = market.open("bob", 2_000_000, 20);
+    const alice = market.open("alice", 1000, 100);
+    if (isIsolated) market.do(btc, make(SetMarginMode, { accountId: alice, marginMode: ISOLATED }));
+    market.deal(eth, bob, alice, BUY, MARKS[1], 600);
+    const bid = { accountId: alice, side: BUY, priceTicks: MARKS[0] - 10, quantityLots: 1070 };
+    const said = market.do(btc, make(PlaceOrder, bid));
+    const { orderId } = said.find(({ type }) => type === OrderPlaced.code) as MessageOf<typeof OrderPlaced>;
+    // It loses nearly all there is.
+    market.deal(eth, bob, alice, SELL, Math.ceil(MARKS[1] * 0.951), 600);
+    assert.ok(market.exchange.cells.equity(alice) < 150 * QUANTA_PER_USDC);
+    const fund = market.exchange.cells.equity(INSURANCE_ACCOUNT);
+    // Fewer lots with the loss of a worse price ask for no more margin than was reserved.
+    const priceTicks = Math.floor(MARKS[0] * 1.006);
+    market.limit(btc, bob, SELL, priceTicks, 640);
+    const answer = market.do(btc, make(AmendOrder, { accountId: alice, orderId, priceTicks, quantityLots: 640 }));
+    assert.equal((answer.at(-1) as MessageOf<typeof Refused>).code, "INSUFFICIENT_MARGIN");
     for (const quanta of market.equities(alice)) assert.ok(quanta >= 0, `${quanta} are left`);
     for (let i = 0; i < 10; i++) for (const symbol of market.symbols) market.do(symbol, make(Tick));
     assert.equal(market.exchange.cells.equity(INSURANCE_ACCOUNT), fund);
