@@ -52,6 +52,38 @@ test("fills: the last hundred of the history's and those since, oldest first; th
   assert.deepEqual([updates[0].type, updates[0].sequence], ["UPDATE", last]);
 });
 
+test("fills: those of a symbol are found behind very many of others, and behind too many not looked for", async () => {
+  let emptyPages = 39;
+  const cursors: unknown[] = [];
+  const { road, connect } = await open({}, undefined, null, {
+    fillsOf: (_, { limit, cursor }) => {
+      cursors.push(cursor);
+      if (cursors.length <= emptyPages) return { data: [], nextCursor: String(cursors.length) };
+      const rows = ids(1, 60).map((tradeId) => make(FillRecord, { tradeId }));
+      return { data: rows.reverse().slice(0, limit), nextCursor: String(cursors.length) };
+    },
+  });
+  const snapshot = async (): Promise<Received> => {
+    cursors.length = 0;
+    const client = connect();
+    client.say({ op: "auth", token: "alice" });
+    client.say(subscribe({ channel: "fills", symbol: "BTC-PERP" }));
+    client.take();
+    answerAll(road);
+    for (let turns = 0; turns < 50; turns++) await nextTurn();
+    const [message] = client.take();
+    client.hangUp();
+    return message;
+  };
+  assert.deepEqual(idsOf(await snapshot()), ids(1, 60));
+  assert.deepEqual(cursors, [undefined, ...Array.from({ length: 39 }, (_, i) => String(i + 1))]);
+  emptyPages = 38;
+  assert.equal(idsOf(await snapshot()).length, 100, "no more than a hundred, of two pages");
+  emptyPages = 40;
+  assert.deepEqual(idsOf(await snapshot()), []);
+  assert.equal(cursors.length, 40);
+});
+
 test("orders and fills: an account that nobody follows any more is forgotten, and asked after anew", async () => {
   const { road, connect } = await open();
   const client = connect();
