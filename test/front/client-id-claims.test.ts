@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { BatchItemEnd, ClientIdsPage, Refused } from "../../src/core/messages.ts";
+import { BatchItemEnd, ClientIdsPage, Done, Refused } from "../../src/core/messages.ts";
 import { LIMIT, ORDER_TYPES } from "../../src/core/words.ts";
 import type { Answer } from "../../src/front/answer.ts";
 import { ClientOrderIds } from "../../src/front/client-order-ids.ts";
@@ -82,4 +82,21 @@ test("a clientOrderId is free again when its order was refused behind a client t
     assert.ok(road.answer(() => [...refusal]));
     assert.equal(owner(), 0, `${op}, its client has gone`);
   }
+});
+
+test("of a batch's clientOrderIds those are free again that no item has used, now or before", async () => {
+  const { road, clientOrderIds, trade } = await open();
+  clientOrderIds.keep(principal.accountId, "before", 1, Date.now());
+  const ids = ["placed", "refused", "second-try", "second-try", "before"];
+  const items = ids.map((clientOrderId) => ({ action: "PLACE", ...order, clientOrderId }));
+  const gone: Answer = { done: false, reply: () => {}, refuse: (error) => assert.fail(error.code), fail: assert.fail };
+  trade("order.batch", { symbol: "BTC-PERP", items }, principal, gone);
+  Object.assign(gone, { done: true });
+  const refused = make(Refused, { code: "INSUFFICIENT_MARGIN" });
+  const replies = [make(Done), refused, refused, make(Done), refused];
+  assert.ok(road.answer(() => replies.flatMap((reply) => [reply, make(BatchItemEnd)])));
+  assert.deepEqual(
+    ids.map((id) => clientOrderIds.ownerOf(principal.accountId, id)),
+    [1, 0, 1, 1, 1],
+  );
 });
