@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { BatchItemEnd, ClientIdsPage, Done, Refused } from "../../src/core/messages.ts";
+import { BatchItemEnd, ClientIdsPage, Done, OrderPlaced, OrderWaits, Refused } from "../../src/core/messages.ts";
 import { LIMIT, ORDER_TYPES } from "../../src/core/words.ts";
 import type { Answer } from "../../src/front/answer.ts";
 import { ClientOrderIds } from "../../src/front/client-order-ids.ts";
@@ -46,6 +46,14 @@ test("a clientOrderId whose order could not be sent is free for another symbol, 
   trade("order.place", { symbol: "ETH-PERP", ...order }, principal, answer);
   assert.equal(refusals.at(-1), "CLIENT_ORDER_ID_REUSED");
   assert.equal(refusals.length, 3);
+});
+
+test("an id is its order's from the turn on that placed it or let it wait", async () => {
+  const { road, clientOrderIds } = await open();
+  for (const [i, placed] of [OrderPlaced, OrderWaits].entries()) {
+    road.turn(2, make(placed, { accountId: 16, orderId: 256 * i + 2, clientOrderId: `${i}` }));
+    assert.equal(clientOrderIds.ownerOf(16, `${i}`), 2);
+  }
 });
 
 test("of more ids than it remembers the oldest go, those of refused orders too", async () => {
