@@ -10,8 +10,8 @@ const MAX_STILL_LOOKS = 15;
 export class Watchdog {
   private readonly commands: RingGauge;
   private readonly out: RingGauge;
-  /** How far the ring was filled when the thread was first seen to have commands; null = it had none. */
-  private mark: number | null = null;
+  /** How far it had taken its commands at the last look. */
+  private read = 0;
   private stillLooks = 0;
 
   constructor(commands: SharedArrayBuffer, out: SharedArrayBuffer) {
@@ -21,11 +21,11 @@ export class Watchdog {
 
   /** Returns whether the thread hangs. `mayStand`: it has been told to, so this look does not count. */
   look(mayStand: boolean): boolean {
-    const { commands, out, mark } = this;
-    if (mayStand || mark === null || commands.hasRead(mark) || !out.hasRead(out.written)) {
-      this.mark = commands.hasRead(commands.written) ? null : commands.written;
-      this.stillLooks = 0;
-    } else this.stillLooks++;
+    const { commands, out } = this;
+    const { read } = commands;
+    const isStill = read === this.read && !commands.hasRead(commands.written) && out.hasRead(out.written);
+    this.stillLooks = isStill && !mayStand ? this.stillLooks + 1 : 0;
+    this.read = read;
     return this.stillLooks >= MAX_STILL_LOOKS;
   }
 }

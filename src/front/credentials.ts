@@ -49,14 +49,12 @@ export class Credentials {
   private readonly keys = new Map<string, Key>();
   private readonly keysOfAccount = new Map<number, Map<string, Key>>();
   private readonly addresses = new Set<string>();
-  /** Set once the ledger has told the first page of its state. Events before that are in it, and later ones do no harm. */
-  private primed = false;
 
   private constructor(road: Road) {
     road.onReleased((turn) => this.fold(turn));
   }
 
-  /** Resolves when the ledger has told its state, page by page. */
+  /** Resolves when the ledger has told its state, page by page. Events before a page are in it, and those behind it follow. */
   static async open(road: Road): Promise<Credentials> {
     const credentials = new Credentials(road);
     for (let from: number | null = 0; from !== null; ) {
@@ -111,11 +109,10 @@ export class Credentials {
     for (const [, address] of state.accounts) this.addresses.add(address);
     for (const { accountId, tokenHash, expiresAt } of state.sessions) this.addSession(accountId, tokenHash, expiresAt);
     for (const { accountId, apiKey, record } of state.keys) this.addKey(accountId, apiKey, record);
-    this.primed = true;
   }
 
   private fold(turn: Released): void {
-    if (turn.actorId !== LEDGER || !this.primed) return;
+    if (turn.actorId !== LEDGER) return;
     for (let i = 0; i < turn.eventCount; i++) this.apply(turn.messages[i] as LedgerEvent);
   }
 

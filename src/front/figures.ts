@@ -1,8 +1,11 @@
 import type { Road } from "../actor/road.ts";
 import type { Contribution } from "../core/cells.ts";
 
-/** Turns of the event loop in which an account may be in the middle of a turn of an actor's: more is a thread that hangs. */
-const MOST_TURNS = 100;
+/**
+ * So often a millisecond is waited for the end of an actor's turn that changes the account: a long one takes a hundred,
+ * and more than this is a thread that hangs.
+ */
+const MOST_WAITS = 1000;
 
 /**
  * Reads what an account has between two turns that change it, and calls `then` with it once all that it rests on is
@@ -14,14 +17,14 @@ export function readFigures(
   accountId: number,
   then: (figures: Readonly<Contribution>, sequence: number) => void,
 ): boolean {
-  const look = (turnsLeft: number): boolean => {
+  const look = (waitsLeft: number): boolean => {
     const sequence = road.releasedSequence();
-    if (!road.cells.observe(accountId) && turnsLeft > 0) {
-      setImmediate(look, turnsLeft - 1);
+    if (!road.cells.observe(accountId) && waitsLeft > 0) {
+      setTimeout(look, 1, waitsLeft - 1);
       return true;
     }
     const figures = { ...road.cells.observed(accountId) };
     return road.afterEverything(() => then(figures, sequence));
   };
-  return look(MOST_TURNS);
+  return look(MOST_WAITS);
 }

@@ -39,6 +39,9 @@ const LINGER_MS = 30_000;
 /** When too many wait for the history, a stream that has to read it asks again after this. */
 const HISTORY_AGAIN_MS = 250;
 
+/** A page looks at some thousand fills of all symbols: no more of them are searched for those of one. */
+const MAX_FILL_PAGES = 40;
+
 /** To ask after all that one account shows takes some 20 µs, and to publish it as much again. */
 const ACCOUNTS_PER_TURN = 100;
 const HEARTBEATS_PER_TURN = 500;
@@ -287,11 +290,10 @@ export class Streams {
   private openFills(topic: string, request: ChannelRequest, account: AccountStreams): OpenStream {
     const { instrument } = request;
     const orders = account.followOrders();
-    const fillsBefore: FillsBefore = async (through, limit) => {
-      await this.turnToRead();
-      // Forgotten: whoever comes again gets another stream.
-      return stream.isEmpty ? [] : this.fillsBefore(account.accountId, instrument, through, limit);
-    };
+    // Forgotten: whoever comes again gets another stream.
+    const isForgotten = (): boolean => stream.isEmpty;
+    const fillsBefore: FillsBefore = (through, limit) =>
+      this.fillsBefore(account.accountId, instrument, through, limit, isForgotten);
     const onFailure = (thrown: unknown): void => this.failed(stream, thrown);
     const head = privateHead(request);
     const stream = new FillStream(topic, head, instrument, orders, fillsBefore, this.publish, onFailure);
@@ -330,21 +332,33 @@ export class Streams {
     return { stream, account, forget };
   }
 
-  /** The history holds what has been released, and others have had their turn. */
-  private async turnToRead(): Promise<void> {
+  /** Resolves when the history holds what has been released. */
+  private async historyCaughtUp(): Promise<void> {
     while (!(await this.road.historyCaughtUp())) await new Promise((resolve) => setTimeout(resolve, HISTORY_AGAIN_MS));
-    await turnToRead();
   }
 
-  private fillsBefore(
+  /** Page by page, as others' fills may stand before those of the symbol; between two pages others have their turn. */
+  private async fillsBefore(
     accountId: number,
     instrument: Instrument | null,
     throughSequence: number,
     limit: number,
-  ): string[] {
-    const query = { limit, throughSequence, instrumentId: instrument?.id };
-    const fills = this.history.fillsOf(accountId, query).data.reverse();
-    return fills.map((fill) => fillJson(this.market.symbol(idToInstrumentId(fill.tradeId)).instrument, fill));
+    isForgotten: () => boolean,
+  ): Promise<string[]> {
+    const fills: string[] = [];
+    const query = { throughSequence, instrumentId: instrument?.id };
+    let cursor: string | undefined;
+    await this.historyCaughtUp();
+    for (let pages = 0; pages < MAX_FILL_PAGES && fills.length < limit; pages++) {
+      await turnToRead();
+      if (isForgotten()) break;
+      const page = this.history.fillsOf(accountId, { ...query, limit: limit - fills.length, cursor });
+      for (const fill of page.data)
+        fills.push(fillJson(this.market.symbol(idToInstrumentId(fill.tradeId)).instrument, fill));
+      if (page.nextCursor === null) break;
+      cursor = page.nextCursor;
+    }
+    return fills.reverse();
   }
 
   private marketOf(request: ChannelRequest): SymbolMarket {

@@ -89,9 +89,14 @@ export class RingGauge {
     return Atomics.load(this.control, HEAD);
   }
 
+  /** How far the consumer has given room back. */
+  get read(): number {
+    return Atomics.load(this.control, TAIL);
+  }
+
   /** The consumer is done with all that had been written when `written` was read. */
   hasRead(written: number): boolean {
-    return ((Atomics.load(this.control, TAIL) - written) | 0) >= 0;
+    return ((this.read - written) | 0) >= 0;
   }
 }
 

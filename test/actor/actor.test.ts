@@ -154,6 +154,16 @@ test("what has come due fires behind each command, a share at a time", () => {
   assert.deepEqual(requests, [0, 0, 0], "each answers nobody");
 });
 
+test("what a share of work has made due fires behind it, before the next command", () => {
+  const { actor, worker, send } = start();
+  actor.work = 2;
+  actor.due = 2;
+  worker.step();
+  send(1);
+  worker.step();
+  assert.deepEqual(actor.calls, ["work", "fire", "command", "fire", "work"]);
+});
+
 test("a tick that comes to nothing says how far the actor's time has come, behind all that it did before", () => {
   const { actor, worker, send, out, control } = start();
   actor.work = 1;

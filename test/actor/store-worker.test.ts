@@ -30,7 +30,7 @@ function openStore() {
   const front = { instruments: [], cells, control, front: ring(), frontBell: new Bell(), indexBell, storeBell };
   const road = new RingRoad(front);
   return {
-    ...{ store, storeBell, road },
+    ...{ store, control, storeBell, road },
     /** Turns get to disk, and are released. */
     release(sequence: number): void {
       control.durable = sequence;
@@ -54,12 +54,13 @@ test("the store does not fall asleep over a read that has come behind its last s
 });
 
 test("but over turns that nobody waits for, and over reads that it cannot help for want of room", () => {
-  const { store, road, release, fillDisk } = openStore();
+  const { store, control, road, release, fillDisk } = openStore();
   store.step();
   release(1);
   assert.equal(store.mayRest, true, "they may gather");
   fillDisk();
   void road.historyCaughtUp();
-  store.step();
+  assert.equal(store.step(), false);
+  assert.equal(control.indexed, 0, "it has written nothing");
   assert.equal(store.mayRest, true, "it has looked");
 });

@@ -10,7 +10,7 @@ import {
   Traded,
 } from "../../src/core/messages.ts";
 import type { Message, MessageOf } from "../../src/core/shape.ts";
-import { STATUS_CANCELED } from "../../src/core/words.ts";
+import { SELL, STATUS_CANCELED } from "../../src/core/words.ts";
 import type { Received } from "./scripted-client.ts";
 import { ALICE, BOB, BTC, ETH, open, subscribe } from "./scripted-exchange.ts";
 import { make } from "./scripted-road.ts";
@@ -93,4 +93,24 @@ test("orders: asked once, then followed; what happens before the answer is in it
   for (const each of [client, late]) each.hangUp();
   road.turn(BTC, make(OrderClosed, { accountId: ALICE, orderId: 99 * 256 + BTC }));
   road.drain();
+});
+
+test("orders: a maker's order is told as it fills, and only to who listens to its symbol", async () => {
+  const { road, connect } = await open({ [BTC]: { asks: [[100, 9]] } });
+  const [all, eth] = [connect(), connect()];
+  for (const client of [all, eth]) client.say({ op: "auth", token: "alice" });
+  all.say(subscribe({ channel: "orders" }));
+  eth.say(subscribe({ channel: "orders", symbol: "ETH-PERP" }));
+  road.answer(() => [view(257, { side: SELL }), make(Done)]);
+  road.answer(() => [make(Done)]);
+  for (const client of [all, eth]) client.take();
+  const maker = { makerAccountId: ALICE, makerOrderId: 257 };
+  road.turn(BTC, make(Traded, { ...maker, takerAccountId: BOB, takerOrderId: 513, priceTicks: 100, quantityLots: 4 }));
+  road.drain();
+  const [update] = all.take();
+  assert.deepEqual(
+    update.data.map((order: Received) => [order.orderId, order.status, order.remainingQuantity]),
+    [["257", "PARTIALLY_FILLED", "0.006"]],
+  );
+  assert.deepEqual(eth.take(), []);
 });

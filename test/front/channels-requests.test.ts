@@ -135,6 +135,16 @@ test("a trading request is paid from its budget, not from the socket's messages"
   assert.deepEqual(client.closedWith, { code: 1008, reason: "RATE_LIMITED" });
 });
 
+test("a client on this machine pays nothing where limits are for remote ones", async () => {
+  const { trades, connect } = await open({}, undefined, limited({ rateLimit: "remote", host: "0.0.0.0" }));
+  const client = connect();
+  client.ask({ op: "auth", token: "alice-trader" });
+  for (let i = 0; i < 100; i++) assert.deepEqual(client.ask({ op: "order.place", id: 1, params: {} }), []);
+  trades[99]?.answer.reply(201, "{}");
+  await Promise.resolve();
+  assert.equal(client.take()[0].rateLimit, undefined);
+});
+
 test("a socket that waits for no answer may have a thousand orders on their way, and cancel at any time", async () => {
   const { trades, connect } = await open();
   const client = connect();
@@ -176,8 +186,6 @@ test("a socket may have 200 subscriptions", async () => {
   assert.equal(client.topics.size, 196);
   assert.equal(client.ask(subscribe({ channel: "trades", symbol: "A-PERP" }))[0].op, "subscribed");
 });
-
-/** 200 books in five symbols: as many as a socket may have. */
 
 test("one bad channel among many, and nothing is subscribed to", async () => {
   const { connect } = await open();

@@ -27,16 +27,14 @@ test("resume: a client that was away for a moment gets what it missed, also when
     `DELTA ${seen} ${missed[0]}`,
     `DELTA ${missed[0]} ${missed[1]}`,
   ]);
+  const next = road.turn(BTC, bid(102, 2));
+  road.drain();
+  assert.deepEqual(places(back.take()), [`DELTA ${missed[1]} ${next}`]);
   // Nothing missed; something missed that has not gone out yet; a sequence that never was; the longest absence.
   const again = connect();
-  assert.deepEqual(places(again.ask(subscribe(book({ resume: missed[1] })))), [
-    "subscribed",
-    `HEARTBEAT undefined ${missed[1]}`,
-  ]);
+  assert.deepEqual(places(again.ask(subscribe(book({ resume: next })))), ["subscribed", `HEARTBEAT undefined ${next}`]);
   const pending = road.turn(BTC, bid(103, 1));
-  assert.deepEqual(places(again.ask(subscribe(book({ resume: missed[1] })))).slice(-1), [
-    `DELTA ${missed[1]} ${pending}`,
-  ]);
+  assert.deepEqual(places(again.ask(subscribe(book({ resume: next })))).slice(-1), [`DELTA ${next} ${pending}`]);
   assert.deepEqual(places(connect().ask(subscribe(book({ resume: pending + 1 })))).slice(1), [
     `SNAPSHOT null ${pending}`,
   ]);
@@ -71,6 +69,12 @@ test("resume: after more messages than are kept, or more than half a minute, the
   channels.tick();
   const early = connect();
   assert.equal(early.ask(subscribe({ ...eth, resume: sequence })).at(-1).type, "DELTA");
+  road.time += 1;
+  channels.tick();
+  early.take();
+  road.turn(ETH, bid(101, 1));
+  road.drain();
+  assert.equal(early.take().length, 1, "it has listeners again");
   early.hangUp();
   road.time += 30_000;
   channels.tick();

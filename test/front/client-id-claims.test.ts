@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { BatchItemEnd, ClientIdsPage, Refused } from "../../src/core/messages.ts";
+import { BatchItemEnd, ClientIdsPage, Done, OrderPlaced, OrderWaits, Refused } from "../../src/core/messages.ts";
 import { LIMIT, ORDER_TYPES } from "../../src/core/words.ts";
 import type { Answer } from "../../src/front/answer.ts";
 import { ClientOrderIds } from "../../src/front/client-order-ids.ts";
@@ -48,6 +48,14 @@ test("a clientOrderId whose order could not be sent is free for another symbol, 
   assert.equal(refusals.length, 3);
 });
 
+test("an id is its order's from the turn on that placed it or let it wait", async () => {
+  const { road, clientOrderIds } = await open();
+  for (const [i, placed] of [OrderPlaced, OrderWaits].entries()) {
+    road.turn(2, make(placed, { accountId: 16, orderId: 256 * i + 2, clientOrderId: `${i}` }));
+    assert.equal(clientOrderIds.ownerOf(16, `${i}`), 2);
+  }
+});
+
 test("of more ids than it remembers the oldest go, those of refused orders too", async () => {
   const { clientOrderIds: ids } = await open(100);
   for (let i = 0; i < 1000; i++) {
@@ -82,4 +90,21 @@ test("a clientOrderId is free again when its order was refused behind a client t
     assert.ok(road.answer(() => [...refusal]));
     assert.equal(owner(), 0, `${op}, its client has gone`);
   }
+});
+
+test("of a batch's clientOrderIds those are free again that no item has used, now or before", async () => {
+  const { road, clientOrderIds, trade } = await open();
+  clientOrderIds.keep(principal.accountId, "before", 1, Date.now());
+  const ids = ["placed", "refused", "second-try", "second-try", "before"];
+  const items = ids.map((clientOrderId) => ({ action: "PLACE", ...order, clientOrderId }));
+  const gone: Answer = { done: false, reply: () => {}, refuse: (error) => assert.fail(error.code), fail: assert.fail };
+  trade("order.batch", { symbol: "BTC-PERP", items }, principal, gone);
+  Object.assign(gone, { done: true });
+  const refused = make(Refused, { code: "INSUFFICIENT_MARGIN" });
+  const replies = [make(Done), refused, refused, make(Done), refused];
+  assert.ok(road.answer(() => replies.flatMap((reply) => [reply, make(BatchItemEnd)])));
+  assert.deepEqual(
+    ids.map((id) => clientOrderIds.ownerOf(principal.accountId, id)),
+    [1, 0, 1, 1, 1],
+  );
 });

@@ -69,6 +69,15 @@ test("memory holds those in use, and never more than the most", () => {
   assert.ok(buckets.size <= 1000, `${buckets.size} are remembered`);
 });
 
+test("when there is room for no more, the bucket longest known makes room, and no other that is in use", () => {
+  const buckets = new Buckets(1, 10, 3);
+  for (const [i, name] of ["a", "b", "c"].entries()) buckets.take(name, 5 + i, NOW);
+  buckets.take("d", 8, NOW);
+  assert.equal(buckets.size, 3);
+  for (const [i, name] of ["c", "d", "b"].entries()) assert.equal(buckets.take(name, 0, NOW), [3, 2, 4][i], name);
+  assert.equal(buckets.take("a", 0, NOW), 10, "what it had spent is forgotten");
+});
+
 const SETTINGS: LimitSettings = {
   rateLimit: "on",
   host: "0.0.0.0",

@@ -4,7 +4,7 @@ import type { Message } from "../../src/core/shape.ts";
 import { BUY, type Permission, SELL } from "../../src/core/words.ts";
 import type { Answer } from "../../src/front/answer.ts";
 import { Channels } from "../../src/front/channels.ts";
-import { Limits } from "../../src/front/limits.ts";
+import { type LimitSettings, Limits } from "../../src/front/limits.ts";
 import { MarketData } from "../../src/front/market.ts";
 import type { Authenticate } from "../../src/front/socket-auth.ts";
 import type { StreamHistory } from "../../src/front/streams.ts";
@@ -59,7 +59,7 @@ const authenticate: Authenticate = (credentials) => {
   }
 };
 
-export const limited = (): Limits | null =>
+export const limited = (changes: Partial<LimitSettings> = {}): Limits | null =>
   Limits.open({
     rateLimit: "on",
     host: "",
@@ -69,6 +69,7 @@ export const limited = (): Limits | null =>
     rateBurst: 1,
     maxSocketsPerAddress: 9,
     accountRate: 1,
+    ...changes,
   });
 
 export async function open(

@@ -97,3 +97,27 @@ test("a disk too full for the next segment: the one in use goes on, and the next
   log.sync();
   assert.equal(count(disk, log.nextSequence - 1), log.nextSequence - 1);
 });
+
+test("a writer closes each file that it opens, and no file twice", () => {
+  const disk = new SimDisk(new Random(3));
+  const log = open(disk);
+  append(log, 100, 1000);
+  log.sync();
+  assert.equal(log.prepare(HEADER_BYTES), false);
+  assert.equal(disk.openCount, 2, "the segment in use and the next one");
+  log.close();
+  assert.equal(disk.openCount, 0);
+  // A number that was given back may be another file's by now.
+  const reader = new LogReader("/log", 1, disk);
+  assert.equal(
+    reader.read(10, () => {}),
+    10,
+  );
+  log.close();
+  assert.equal(disk.openCount, 1);
+  reader.close();
+  const again = open(disk, 100);
+  assert.equal(disk.openCount, 1);
+  again.close();
+  assert.equal(disk.openCount, 0);
+});

@@ -57,6 +57,11 @@ export class SimDisk implements Files {
     this.random = random;
   }
 
+  /** How many files are open. */
+  get openCount(): number {
+    return this.open.size;
+  }
+
   openSync(path: string, flags: string): number {
     this.begin("openSync", path);
     let node = this.find(path);
