@@ -299,7 +299,9 @@ function accountFor(request: ChannelRequest, identity: Principal | null): number
 /** Whom the socket acts for, if it may do this. */
 function principalWith(permission: Permission, identity: Principal | null): Principal {
   if (identity === null)
-    throw new ApiError("UNAUTHENTICATED", { message: "This acts for an account: authenticate first." });
+    throw new ApiError("UNAUTHENTICATED", {
+      message: 'This acts for an account: authenticate first, with the op "auth".',
+    });
   if (!identity.permissions.includes(permission))
     throw new ApiError("PERMISSION_DENIED", { details: { required: permission } });
   return identity;

@@ -111,10 +111,17 @@ const EDGE_ERRORS = {
   QUANTITY_NOT_ON_STEP: { status: 400, message: "The quantity is not a multiple of the step size." },
   AMOUNT_TOO_FINE: { status: 400, message: "The amount is finer than 0.000001." },
   UNAUTHENTICATED: { status: 401, message: "Send a session token or a signed API key." },
-  INVALID_TOKEN: { status: 401, message: "The session token is unknown, expired or logged out." },
-  INVALID_KEY_OR_SIGNATURE: { status: 401, message: "The API key is unknown or its signature does not match." },
+  INVALID_TOKEN: { status: 401, message: "The session token is unknown, expired or logged out: log in again." },
+  INVALID_KEY_OR_SIGNATURE: {
+    status: 401,
+    message: "The API key is unknown, or the signature is not that of timestamp + method + path with query + body.",
+  },
   KEY_EXPIRED: { status: 401, message: "The API key has expired." },
-  TIMESTAMP_OUT_OF_WINDOW: { status: 401, message: "X-Timestamp is outside the receive window.", retryable: true },
+  TIMESTAMP_OUT_OF_WINDOW: {
+    status: 401,
+    message: "The timestamp, in milliseconds, is outside the receive window: compare it with serverTime.",
+    retryable: true,
+  },
   SIGNATURE_REPLAYED: {
     status: 401,
     message: "This signed request was received before. Sign again with a new timestamp.",
