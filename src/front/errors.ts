@@ -93,7 +93,7 @@ const CORE_ERRORS = {
 const EDGE_ERRORS = {
   BAD_REQUEST: { status: 400, message: "The HTTP request is malformed." },
   BAD_ENCODING: { status: 400, message: "The text is not valid UTF-8." },
-  BAD_JSON: { status: 400, message: "The body is not valid JSON." },
+  BAD_JSON: { status: 400, message: "This is not valid JSON: names and strings stand in double quotes." },
   BAD_QUERY: { status: 400, message: "The query string is malformed." },
   UNEXPECTED_BODY: { status: 400, message: "This request takes no body." },
   DUPLICATE_FIELD: { status: 400, message: "A field stands twice." },
@@ -147,7 +147,7 @@ const EDGE_ERRORS = {
   },
   RATE_LIMITED: { status: 429, message: "Too many requests.", retryable: true },
   TOO_MANY_SOCKETS: { status: 429, message: "Too many WebSockets are open from this address.", retryable: true },
-  INTERNAL: { status: 500, message: "Something went wrong here; it has been logged under this requestId." },
+  INTERNAL: { status: 500, message: "Something went wrong here; it has been logged." },
   OVERLOADED: { status: 503, message: "Too busy: nothing was done.", retryable: true },
   STORAGE_FULL: {
     status: 503,
