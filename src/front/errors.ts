@@ -46,7 +46,11 @@ const CORE_ERRORS = {
     message: "The margin mode cannot change while orders of the symbol are in the book.",
   },
   LEVERAGE_OUT_OF_RANGE: { status: 422, message: "The leverage is out of range for this position." },
-  NO_MARK_PRICE: { status: 422, message: "There is no mark price yet.", retryable: true },
+  NO_MARK_PRICE: {
+    status: 422,
+    message: "There is no mark price yet: the symbol has had no index price.",
+    retryable: true,
+  },
   SYMBOL_HALTED: { status: 422, message: "Trading in this symbol is halted.", retryable: true },
   STALE_PRICE: {
     status: 422,
