@@ -43,6 +43,12 @@ function roundDown(value: number): number {
   return Math.floor(value / unit) * unit;
 }
 
+/** Without it nothing trades. The operator's token is not shown. */
+const givingPrices = (url: string, symbol: string): string[] => [
+  "an index price, without which nothing trades, with the operator's token and a price for 0:",
+  `  curl -s -X PUT ${url}/operator/index/${symbol} -H "Authorization: Bearer $PERPD_OPERATOR_TOKEN" -H 'Content-Type: application/json' -d '{"price":"0"}'`,
+];
+
 /** What a person sees when the exchange is ready: where it is, and lines to paste. */
 export function welcome(config: Config, exchange: Exchange, demo: SandboxAccount): string {
   const { url, socketUrl } = exchange;
@@ -62,6 +68,7 @@ export function welcome(config: Config, exchange: Exchange, demo: SandboxAccount
     `reference: ${url}/docs`,
     `demo account ${demo.accountId}, token ${demo.token}`,
     "",
+    ...(config.priceSource === "operator" ? givingPrices(url, symbol) : []),
     "an order:",
     `  curl -s ${url}/orders ${bearer} -d '${market}'`,
     "trades as they happen:",

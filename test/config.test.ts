@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -163,6 +163,14 @@ test("what is refused, and that the message names the culprit and the way out", 
     [["--config", file({ instruments: [{ ...BTC, tickSize: "0.0001" }] })], {}, /tickSize × stepSize/],
   ];
   for (const [args, env, message] of rows) assert.match(refusal(args, env), message);
+});
+
+test("the configuration file that the README shows is one, with the first of the default instruments", () => {
+  const readme = readFileSync(new URL("../../README.md", import.meta.url), "utf8");
+  const json = readme.split("```json\n")[1]?.split("```")[0];
+  const invocation = loadConfig(["start", "--config", file(json)], {});
+  assert.ok(invocation.kind === "start");
+  assert.deepEqual(invocation.config.instruments, DEFAULT_INSTRUMENTS.slice(0, 1));
 });
 
 test("a feed that could not work as it says is refused", () => {

@@ -18,6 +18,19 @@ test("the line of a recovery says how far, how fast and how much longer", () => 
   );
 });
 
+test("an operator is told how to give prices, and nobody the operator's token", () => {
+  const demo = { accountId: 1, address: "", token: "t" };
+  const exchange = { url: "http://a/v1", socketUrl: "", markTicksOf: () => 0 } as unknown as Exchange;
+  const shown = (...flags: string[]) => {
+    const invocation = loadConfig(["start", "--operator-token", "hush", ...flags], {});
+    assert.ok(invocation.kind === "start");
+    return welcome(invocation.config, exchange, demo);
+  };
+  assert.match(shown("--price-source", "operator"), /-X PUT http:\/\/a\/v1\/operator\/index\/BTC-PERP /);
+  assert.doesNotMatch(shown("--price-source", "operator"), /hush/);
+  assert.doesNotMatch(shown(), /operator/);
+});
+
 test("the lines to paste are orders that the first instrument takes", () => {
   const invocation = loadConfig(["start"], {});
   assert.ok(invocation.kind === "start");

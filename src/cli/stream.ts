@@ -1,7 +1,7 @@
 import type { PerpdError } from "../client/error.ts";
 import { LocalOrderBook } from "../client/order-book.ts";
 import type { BookDepth, ChannelMessage, ChannelRequest, KlinesQuery } from "../client/types.ts";
-import { type Command, count, oneOf, text, type Values } from "./command.ts";
+import { type Command, count, oneOf, text, UsageError, type Values } from "./command.ts";
 import { DONE } from "./exit-codes.ts";
 import { type Paint, signed } from "./terminal.ts";
 
@@ -56,7 +56,9 @@ function endWhenInterrupted(): void {
 }
 
 function requestOf(name: string, symbol: string | undefined, values: Values): ChannelRequest {
-  const channel = oneOf("channel", name, [...PUBLIC, ...PRIVATE]).toLowerCase() as ChannelRequest["channel"];
+  const word = oneOf("channel", name, [...PUBLIC, ...PRIVATE]);
+  const channel = word.toLowerCase() as ChannelRequest["channel"];
+  if (symbol === undefined && PUBLIC.some((each) => each === word)) throw new UsageError(`${channel} takes a SYMBOL`);
   return {
     channel,
     ...(symbol !== undefined && { symbol }),

@@ -9,6 +9,10 @@ const exchange = new perpd({ hostname: new URL(process.env.PERPD_URL ?? "http://
 
 exchange.apiKey = process.env.PERPD_API_KEY ?? "";
 exchange.secret = process.env.PERPD_SECRET ?? "";
+if (!exchange.checkRequiredCredentials(false)) {
+  console.error("set PERPD_API_KEY and PERPD_SECRET to those of a key of POST /v1/auth/keys");
+  process.exit(1);
+}
 const [symbol = "BTC/USDC:USDC", amount = "0.01"] = process.argv.slice(2);
 const HALF_SPREAD = 0.0005;
 /** The exchange cancels all orders of the account, on every symbol, when it has not heard of this program for so long. */

@@ -14,6 +14,11 @@ const DEFAULT_RECV_WINDOW_MS = 5_000;
 const MAX_RECV_WINDOW_MS = 60_000;
 const MAX_CLOCK_LEAD_MS = 1_000;
 
+const HOW_TO_AUTHENTICATE =
+  'Send a session token ("Authorization: Bearer TOKEN") or sign with an API key (X-Api-Key, X-Timestamp, X-Signature).';
+const NOT_BEARER = 'The session token stands behind the word Bearer: "Authorization: Bearer TOKEN".';
+const NO_OPERATOR = "This is closed: the exchange was started without an operatorToken (PERPD_OPERATOR_TOKEN).";
+
 /** A request signed with an API key, wherever it came in. */
 interface Signed {
   apiKey: string;
@@ -78,9 +83,9 @@ export class Auth {
   }
 
   operator(call: Call): void {
+    if (this.operatorDigest === null) throw new ApiError("OPERATOR_REQUIRED", { message: NO_OPERATOR });
     const token = /^Bearer (.+)$/i.exec(call.authorization)?.[1] ?? "";
-    if (this.operatorDigest === null || !timingSafeEqual(digest(token), this.operatorDigest))
-      throw new ApiError("OPERATOR_REQUIRED");
+    if (!timingSafeEqual(digest(token), this.operatorDigest)) throw new ApiError("OPERATOR_REQUIRED");
   }
 
   /** The same for a WebSocket (see socket-auth.ts). */
@@ -99,7 +104,8 @@ export class Auth {
   };
 
   private sessionOf(call: Call): Principal {
-    if (call.authorization === "") throw new ApiError("UNAUTHENTICATED");
+    if (call.authorization === "") throw new ApiError("UNAUTHENTICATED", { message: HOW_TO_AUTHENTICATE });
+    if (!/^Bearer /i.test(call.authorization)) throw new ApiError("INVALID_TOKEN", { message: NOT_BEARER });
     return alive(this.credentials.sessionOfHeader(call.authorization), Date.now());
   }
 

@@ -14,7 +14,8 @@ import {
   TokenAuthRequest,
   TradingRequest,
 } from "../wire/schema/channels.ts";
-import { isTradingOp, type TradingOp } from "../wire/schema/trading.ts";
+import { isTradingOp, TRADING_PARAMS, type TradingOp } from "../wire/schema/trading.ts";
+import type { Symbols } from "./context.ts";
 import { ApiError } from "./errors.ts";
 import { Input } from "./input.ts";
 import type { SocketCredentials } from "./socket-auth.ts";
@@ -45,6 +46,8 @@ export type ClientRequest =
 
 /** Private channels show the account that the socket acts for. */
 export const isPrivate = ({ channel }: ChannelRequest): boolean => PRIVATE_CHANNELS.has(channel);
+
+const OPS = ["ping", "auth", "subscribe", "unsubscribe", ...Object.keys(TRADING_PARAMS)];
 
 const PING = new Input(PingRequest);
 const TOKEN_AUTH = new Input(TokenAuthRequest);
@@ -78,7 +81,7 @@ const isShort = (id: string): boolean =>
   id.length <= 2 * MAX_REQUEST_ID_LENGTH && [...id].length <= MAX_REQUEST_ID_LENGTH;
 
 /** A client's message, checked whole. Throws an ApiError or a SocketRefusal that says what is wrong and where. */
-export function readRequest(message: unknown, instruments: readonly Instrument[]): ClientRequest {
+export function readRequest(message: unknown, symbols: Symbols): ClientRequest {
   if (!isObject(message)) throw new ApiError("BAD_TYPE", { message: "A message is a JSON object." });
   const { op } = message;
   switch (op) {
@@ -90,36 +93,34 @@ export function readRequest(message: unknown, instruments: readonly Instrument[]
       return { op, credentials, cancelOnDisconnect: credentials.cancelOnDisconnect === true };
     }
     case "subscribe": {
-      const channels = readChannels(message, instruments);
+      const channels = readChannels(message, symbols);
       return { op, channels: channels.map(withDefaults) };
     }
     case "unsubscribe":
-      return { op, channels: readChannels(message, instruments) };
+      return { op, channels: readChannels(message, symbols) };
     case undefined:
       throw new ApiError("MISSING_FIELD", { field: "op" });
     default:
-      if (!isTradingOp(op)) throw new SocketRefusal("UNKNOWN_OP", "op");
+      if (!isTradingOp(op)) throw new SocketRefusal("UNKNOWN_OP", "op", `There is no such op. Ops: ${OPS.join(", ")}.`);
       return { op, params: TRADING_REQUEST.check(message).params ?? {} };
   }
 }
 
-function readChannels(message: unknown, instruments: readonly Instrument[]): ChannelRequest[] {
+function readChannels(message: unknown, symbols: Symbols): ChannelRequest[] {
   const { channels } = CHANNELS_REQUEST.check(message);
-  return channels.map((request, index) => readChannel(request, `channels.${index}`, instruments));
+  return channels.map((request, index) => readChannel(request, `channels.${index}`, symbols));
 }
 
-function readChannel(request: { channel: string }, at: string, instruments: readonly Instrument[]): ChannelRequest {
+function readChannel(request: { channel: string }, at: string, symbols: Symbols): ChannelRequest {
   const { channel } = request;
   if (!isChannel(channel)) {
     const known = `There is no such channel. Channels: ${Object.keys(CHANNELS).join(", ")}.`;
     throw new SocketRefusal("UNKNOWN_CHANNEL", `${at}.channel`, known);
   }
   const { symbol, depth, updateMs, interval, resume }: ChannelFields = checkChannel(channel, request, at);
-  const instrument = instruments.find((known) => known.symbol === symbol) ?? null;
-  if (instrument === null && symbol !== undefined) throw new ApiError("UNKNOWN_SYMBOL", { field: `${at}.symbol` });
   return {
     channel,
-    instrument,
+    instrument: symbol === undefined ? null : symbols.named(symbol, `${at}.symbol`),
     depth: depth ?? null,
     updateMs: updateMs ?? null,
     interval: interval ?? null,

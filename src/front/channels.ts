@@ -1,5 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
-import type { Released, Road } from "../actor/road.ts";
+import type { Released } from "../actor/road.ts";
 import { KeyRevoked, type LedgerEvent, SessionClosed } from "../core/messages.ts";
 import type { TimeMs } from "../core/units.ts";
 import { LEDGER, type Permission } from "../core/words.ts";
@@ -45,13 +45,13 @@ export interface ChannelsOptions extends StreamsParts {
 
 /** The WebSocket side: who a socket is, and what it has subscribed to. */
 export class Channels implements SocketHandlers {
-  private readonly road: Road;
   private readonly streams: Streams;
   private readonly authenticate: Authenticate;
   private readonly trade: Trade;
   private readonly now: () => TimeMs;
   private readonly monotonic: () => number;
   private readonly limits: Limits | null;
+  private readonly symbols: Symbols;
   private readonly requests: RequestReader;
   private readonly connections = new Map<Socket, Connection>();
   private readonly joins = new Joins((connection, request, accountId) =>
@@ -63,14 +63,14 @@ export class Channels implements SocketHandlers {
 
   constructor(options: ChannelsOptions) {
     const { road } = options;
-    this.road = road;
     this.streams = new Streams(options);
     this.authenticate = options.authenticate;
     this.trade = options.trade;
     this.now = options.now;
     this.monotonic = options.monotonic;
     this.limits = options.limits;
-    this.requests = new RequestReader(new Symbols(road.instruments));
+    this.symbols = new Symbols(road.instruments);
+    this.requests = new RequestReader(this.symbols);
     this.heartbeatAt = options.monotonic();
     road.onReleased((turn) => this.released(turn));
     road.onDrained(() => this.streams.flush());
@@ -160,7 +160,7 @@ export class Channels implements SocketHandlers {
   }
 
   private serve(connection: Connection, id: RequestId, message: unknown): void {
-    const request = readRequest(message, this.road.instruments);
+    const request = readRequest(message, this.symbols);
     switch (request.op) {
       case "ping":
         connection.send(JSON.stringify({ op: "pong", id, serverTime: this.now() }));
@@ -299,7 +299,9 @@ function accountFor(request: ChannelRequest, identity: Principal | null): number
 /** Whom the socket acts for, if it may do this. */
 function principalWith(permission: Permission, identity: Principal | null): Principal {
   if (identity === null)
-    throw new ApiError("UNAUTHENTICATED", { message: "This acts for an account: authenticate first." });
+    throw new ApiError("UNAUTHENTICATED", {
+      message: 'This acts for an account: authenticate first, with the op "auth".',
+    });
   if (!identity.permissions.includes(permission))
     throw new ApiError("PERMISSION_DENIED", { details: { required: permission } });
   return identity;

@@ -46,7 +46,11 @@ const CORE_ERRORS = {
     message: "The margin mode cannot change while orders of the symbol are in the book.",
   },
   LEVERAGE_OUT_OF_RANGE: { status: 422, message: "The leverage is out of range for this position." },
-  NO_MARK_PRICE: { status: 422, message: "There is no mark price yet.", retryable: true },
+  NO_MARK_PRICE: {
+    status: 422,
+    message: "There is no mark price yet: the symbol has had no index price.",
+    retryable: true,
+  },
   SYMBOL_HALTED: { status: 422, message: "Trading in this symbol is halted.", retryable: true },
   STALE_PRICE: {
     status: 422,
@@ -93,7 +97,7 @@ const CORE_ERRORS = {
 const EDGE_ERRORS = {
   BAD_REQUEST: { status: 400, message: "The HTTP request is malformed." },
   BAD_ENCODING: { status: 400, message: "The text is not valid UTF-8." },
-  BAD_JSON: { status: 400, message: "The body is not valid JSON." },
+  BAD_JSON: { status: 400, message: "This is not valid JSON: names and strings stand in double quotes." },
   BAD_QUERY: { status: 400, message: "The query string is malformed." },
   UNEXPECTED_BODY: { status: 400, message: "This request takes no body." },
   DUPLICATE_FIELD: { status: 400, message: "A field stands twice." },
@@ -111,10 +115,17 @@ const EDGE_ERRORS = {
   QUANTITY_NOT_ON_STEP: { status: 400, message: "The quantity is not a multiple of the step size." },
   AMOUNT_TOO_FINE: { status: 400, message: "The amount is finer than 0.000001." },
   UNAUTHENTICATED: { status: 401, message: "Send a session token or a signed API key." },
-  INVALID_TOKEN: { status: 401, message: "The session token is unknown, expired or logged out." },
-  INVALID_KEY_OR_SIGNATURE: { status: 401, message: "The API key is unknown or its signature does not match." },
+  INVALID_TOKEN: { status: 401, message: "The session token is unknown, expired or logged out: log in again." },
+  INVALID_KEY_OR_SIGNATURE: {
+    status: 401,
+    message: "The API key is unknown, or the signature is not that of timestamp + method + path with query + body.",
+  },
   KEY_EXPIRED: { status: 401, message: "The API key has expired." },
-  TIMESTAMP_OUT_OF_WINDOW: { status: 401, message: "X-Timestamp is outside the receive window.", retryable: true },
+  TIMESTAMP_OUT_OF_WINDOW: {
+    status: 401,
+    message: "The timestamp, in milliseconds, is outside the receive window: compare it with serverTime.",
+    retryable: true,
+  },
   SIGNATURE_REPLAYED: {
     status: 401,
     message: "This signed request was received before. Sign again with a new timestamp.",
@@ -127,14 +138,20 @@ const EDGE_ERRORS = {
   SYMBOL_NOT_ALLOWED: { status: 403, message: "The API key may not trade this symbol." },
   IP_NOT_ALLOWED: { status: 403, message: "The API key may not be used from this address." },
   OPERATOR_REQUIRED: { status: 403, message: "This needs the operator's token." },
-  NOT_FOUND: { status: 404, message: "There is no such path." },
+  NOT_FOUND: {
+    status: 404,
+    message: "There is no such path. They begin with /v1 and end without a slash: GET /v1/docs lists them.",
+  },
   METHOD_NOT_ALLOWED: { status: 405, message: "The path does not answer to this method." },
   REQUEST_TIMEOUT: { status: 408, message: "The request did not arrive in time.", retryable: true },
   BODY_TOO_LARGE: { status: 413, message: `The body is larger than ${MAX_BODY_BYTES} bytes.` },
-  UPGRADE_REQUIRED: { status: 426, message: "This path speaks WebSocket." },
+  UPGRADE_REQUIRED: {
+    status: 426,
+    message: "This path speaks WebSocket: connect to it by ws:// or wss:// with a WebSocket client.",
+  },
   RATE_LIMITED: { status: 429, message: "Too many requests.", retryable: true },
   TOO_MANY_SOCKETS: { status: 429, message: "Too many WebSockets are open from this address.", retryable: true },
-  INTERNAL: { status: 500, message: "Something went wrong here; it has been logged under this requestId." },
+  INTERNAL: { status: 500, message: "Something went wrong here; it has been logged." },
   OVERLOADED: { status: 503, message: "Too busy: nothing was done.", retryable: true },
   STORAGE_FULL: {
     status: 503,

@@ -119,7 +119,7 @@ function describe(schema: TSchema, value: unknown, errors: TLocalizedValidationE
 }
 
 function describeValue(field: string, schema: TSchema, value: unknown, error: TLocalizedValidationError): ApiError {
-  const { format, pattern = "" } = schema as { format?: string; pattern?: string };
+  const { format, pattern = "", examples = [] } = schema as { format?: string; pattern?: string; examples?: string[] };
   if (format === DECIMAL_FORMAT) {
     if (typeof value !== "number") return new ApiError("BAD_NUMBER", { field });
     const message = `Decimals are strings: send ${field} in quotes, such as "${value}", so that no digit is lost.`;
@@ -149,8 +149,10 @@ function describeValue(field: string, schema: TSchema, value: unknown, error: TL
         message: `${field} ${error.message}.`,
         details: { [error.keyword]: Number(error.params.limit) } satisfies ErrorDetails,
       });
-    case "pattern":
-      return new ApiError("BAD_VALUE", { field, message: `${field} has the wrong form.`, details: { pattern } });
+    case "pattern": {
+      const message = `${field} has the wrong form; that of "${examples[0]}" is right.`;
+      return new ApiError("BAD_VALUE", { field, message, details: { pattern } });
+    }
     default:
       return new ApiError("BAD_VALUE", { field, message: `${field} ${error.message}.` });
   }

@@ -6,6 +6,7 @@ const MAX_VALUES = 1500;
 
 /** JSON.parse for text from outside: no deep nesting, not very many values, no field twice (JSON.parse would let the last one win). */
 export function parseJson(text: string): unknown {
+  if (text === "") throw new ApiError("BAD_JSON", { message: "There is nothing here; a JSON object is expected." });
   const members = countMembers(text);
   let value: unknown;
   try {

@@ -174,6 +174,7 @@ test("what cannot be meant is exit code 2, and says how it is meant", async () =
     [["cancel"], /cancel takes the ids of orders, or --all/],
     [["cancel", "1", "--all"], /cancel takes the ids of orders, or --all/],
     [["stream", "news"], /channel: "news" is none of orderbook, trades/],
+    [["stream", "trades"], /trades takes a SYMBOL/],
     [["balance"], /set PERPD_TOKEN, or PERPD_API_KEY and PERPD_SECRET/, {}],
     [["balance"], /an API key and its secret go together/, { PERPD_API_KEY: "k" }],
     [["markets", "--url", "localhost"], /"localhost" is no URL/, {}],

@@ -116,6 +116,8 @@ test("bad amendments are refused with their codes, and change nothing", async ()
     ["ORDER_NOT_FOUND", "/orders/client:nobody", { quantity: "0.2" }],
   ];
   for (const [code, at, body] of table) await alice.refused(code, "PATCH", at, body);
+  const { message } = await alice.refused("MISSING_FIELD", "PATCH", path, {});
+  for (const field of ["price", "priceMatch", "quantity", "displayQuantity"]) assert.ok(message.includes(field), field);
   await bob.refused("ORDER_NOT_FOUND", "PATCH", path, { quantity: "0.2" });
   assert.deepEqual(await alice.order(orderId), before);
   for (const [code, params] of [

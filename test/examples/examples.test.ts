@@ -133,13 +133,15 @@ test("the market maker with the TypeScript client takes back quotes that a kille
   startsAnew(t, "dist/src/examples/market-maker.js", "BTC-PERP", "0.01"));
 
 test("a market maker that is refused, or knows no token, says so in a line and fails", async () => {
-  const cases: [env: Record<string, string>, args: string[], said: RegExp][] = [
-    [{}, [], /^set PERPD_TOKEN .*\n$/],
-    [{ PERPD_TOKEN: "wrong" }, [], /^INVALID_TOKEN: .*\n$/],
-    [{ PERPD_TOKEN: "wrong" }, ["XYZ-PERP"], /^there is no XYZ-PERP\n$/],
+  const cases: [program: string, env: Record<string, string>, args: string[], said: RegExp][] = [
+    ["market-maker.js", {}, [], /^set PERPD_TOKEN .*\n$/],
+    ["market-maker.js", { PERPD_TOKEN: "wrong" }, [], /^INVALID_TOKEN: .*\n$/],
+    ["market-maker.js", { PERPD_TOKEN: "wrong" }, ["XYZ-PERP"], /^there is no XYZ-PERP\n$/],
+    ["ccxt-market-maker.js", {}, [], /^set PERPD_API_KEY and PERPD_SECRET .*\n$/],
+    ["ccxt-market-maker.js", { PERPD_API_KEY: "half" }, [], /^set PERPD_API_KEY and PERPD_SECRET .*\n$/],
   ];
-  for (const [env, args, said] of cases) {
-    const child = spawn(process.execPath, [path("dist/src/examples/market-maker.js"), ...args], {
+  for (const [program, env, args, said] of cases) {
+    const child = spawn(process.execPath, [path(`dist/src/examples/${program}`), ...args], {
       env: { PERPD_URL: server.url, ...env },
       stdio: ["ignore", "inherit", "pipe"],
     });

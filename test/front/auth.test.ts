@@ -120,6 +120,14 @@ test("a header that is no token is refused", async () => {
   assert.equal(auth.principal(fakeCall("GET", "/", { authorization: `bearer ${token}` }).call).accountId, ACCOUNT);
 });
 
+test("who forgets how to send a token is told", async () => {
+  const { auth, token } = await start();
+  const send = (authorization: string) => () => auth.principal(fakeCall("GET", "/v1/orders", { authorization }).call);
+  for (const authorization of ["", token, `Basic ${token}`])
+    assert.throws(send(authorization), ({ message }: ApiError) => message.includes("Authorization: Bearer TOKEN"));
+  assert.throws(send("Bearer mallory"), { message: /unknown, expired or logged out/ });
+});
+
 interface TestKey {
   apiKey: string;
   secret: string;
@@ -304,7 +312,9 @@ test("the operator's token opens the operator's door alone, and an empty one ope
     assertRefused(() => knock(wrong), "OPERATOR_REQUIRED");
   assertRefused(() => auth.principal(bearer("open sesame")), "INVALID_TOKEN");
   const { auth: closed } = await start("");
-  assertRefused(() => closed.operator(fakeCall("GET", "/", { authorization: "Bearer " }).call), "OPERATOR_REQUIRED");
+  const knockThere = () => closed.operator(fakeCall("GET", "/", { authorization: "Bearer " }).call);
+  assertRefused(knockThere, "OPERATOR_REQUIRED");
+  assert.throws(knockThere, { message: /started without an operatorToken/ });
 });
 
 test("a WebSocket says the same by token or signature", async () => {

@@ -77,6 +77,18 @@ test("what is not understood is refused by name, and the socket stays open", asy
   }
 });
 
+test("who misspells an op, a channel or a symbol is told which there are", async () => {
+  const { connect } = await open();
+  const misspelt = (message: unknown) => connect().ask(message)[0];
+  assert.match(
+    misspelt({ op: "order" }).message,
+    / Ops: ping, auth, subscribe, unsubscribe, order.place, .*\.margin\.$/,
+  );
+  assert.match(misspelt(subscribe({ channel: "trade" })).message, / Channels: orderbook, trades, .*balance\.$/);
+  const { details } = misspelt(subscribe(book({ symbol: "btc-perp" })));
+  assert.deepEqual(details, { known: ["BTC-PERP", "ETH-PERP"] });
+});
+
 test("an error bears the id of its request", async () => {
   const { connect } = await open();
   assert.equal(connect().ask({ op: "dance", id: "x" })[0].id, "x");

@@ -5,6 +5,7 @@ import { Input } from "../../src/front/input.ts";
 import { ChallengeBody, CreateKeyBody, LoginBody } from "../../src/wire/schema/auth.ts";
 import { KlinesQuery } from "../../src/wire/schema/market.ts";
 import { PlaceOrderBody } from "../../src/wire/schema/orders.ts";
+import { declaredRoutes } from "../e2e/support/documented-replies.ts";
 
 const GOOD = { symbol: "BTC-PERP", side: "BUY", type: "LIMIT", price: "65000.5", quantity: "0.01" };
 
@@ -39,6 +40,23 @@ test("a sound order is accepted as it is", () => {
   };
   assert.deepEqual(placeOrder.check(JSON.parse(JSON.stringify(full))), full);
 });
+
+test("a text of another form is refused with one of the right form", () => {
+  const formOf = (order: object) => refusalOf(() => placeOrder.check({ ...GOOD, ...order })).message;
+  assert.equal(formOf({ symbol: "BTC/USDC" }), 'symbol has the wrong form; that of "BTC-PERP" is right.');
+  assert.equal(formOf({ clientOrderId: "a b" }), 'clientOrderId has the wrong form; that of "my-order-1" is right.');
+});
+
+test("every text of a form that a client may send has an example to be told of", () => {
+  for (const route of declaredRoutes())
+    for (const schema of [route.query, route.body].filter((each) => each !== undefined)) assertExamples(schema);
+});
+
+function assertExamples(schema: object): void {
+  if ("pattern" in schema)
+    assert.equal(typeof (schema as { examples?: string[] }).examples?.[0], "string", JSON.stringify(schema));
+  for (const inner of Object.values(schema)) if (typeof inner === "object" && inner !== null) assertExamples(inner);
+}
 
 /** What no decimal looks like: faults.md, row 34. */
 const BAD_DECIMALS = [

@@ -47,6 +47,10 @@ test("very many values are refused before anybody looks at them; commas in strin
   assert.deepEqual(parseJson(JSON.stringify([",".repeat(5000)])), [",".repeat(5000)]);
 });
 
+test("who sends nothing is told so", () => {
+  assert.throws(() => parseJson(""), { message: /^There is nothing here/ });
+});
+
 test("what is no JSON is refused, not guessed", () => {
   const texts = [
     "",

@@ -89,7 +89,7 @@ const messageGenerally = (bytes: Uint8Array): Read | null =>
   unlessRefused(() => {
     const message = parseJson(decodeUtf8(bytes));
     const id = readId(message);
-    const request = readRequest(message, instruments);
+    const request = readRequest(message, symbols);
     switch (request.op) {
       case "order.place":
         return readOrderGenerally(request.params, id);

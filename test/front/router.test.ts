@@ -126,6 +126,7 @@ test("fixed paths go before parameters, and parameters take one segment", () => 
     "/v2/things",
   ])
     assert.deepEqual(codeOf(send("GET", path)), [404, "NOT_FOUND"], path);
+  assert.match(String(send("GET", "/things").json.message), /begin with \/v1 and end without a slash/);
   for (const path of ["/v1/things/%zz", "/v1/things/%ff"])
     assert.deepEqual(codeOf(send("GET", path)), [400, "BAD_QUERY"]);
 });

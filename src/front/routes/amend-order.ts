@@ -41,7 +41,10 @@ export function sendAmendment(
 export function checkAmendment(body: Static<typeof AmendOrderBody>): void {
   const { price, priceMatch, quantity, displayQuantity } = body;
   if (price === undefined && priceMatch === undefined && quantity === undefined && displayQuantity === undefined)
-    throw new ApiError("MISSING_FIELD", { field: "price", message: "Amend the price, the quantity, or both." });
+    throw new ApiError("MISSING_FIELD", {
+      field: "price",
+      message: "Amend the price (or priceMatch), the quantity, the displayQuantity, or several of these.",
+    });
 }
 
 /** Fills in everything but which order it is about. Throws an ApiError when something lies between two units. */

@@ -45,7 +45,10 @@ export const ErrorBody = object(
       ),
     ),
     retryable: Type.Boolean({ description: "The same request may well succeed a moment later." }),
-    requestId: Type.String({ description: "Also the header X-Request-Id.", examples: ["5f0c8a1b-2s"] }),
+    requestId: Type.String({
+      description: "Also the header X-Request-Id. The log has what ended in `INTERNAL` under it.",
+      examples: ["5f0c8a1b-2s"],
+    }),
     serverTime: Time("Now."),
   },
   { description: "Any answer other than success." },
