@@ -40,6 +40,11 @@ const EXPIRED_PER_LOOK = 500;
 /** How long an oversized body is swallowed before it is refused: closing at once would often lose the answer. */
 const LINGER_MS = 100;
 /**
+ * How long what WebSockets still send is swallowed behind their close frames: a client whose message meets a closed
+ * connection may drop what it has not read, the last answers and the close frame among it.
+ */
+const GOODBYE_MS = 300;
+/**
  * A client that has more than this before it is closed without a word. Far behind where Connection drops it: room for all
  * that an account with thousands of orders is told and answered when it cancels them. A message itself may be longer.
  */
@@ -185,7 +190,7 @@ export function listen(options: ServerOptions): Promise<Server> {
           for (const call of waiting.unread()) call.refuse(new ApiError("NOT_READY"));
           while (!waiting.isEmpty) await new Promise((later) => setTimeout(later, 10));
           clearInterval(deadlines);
-          sockets.closeAll();
+          if (sockets.closeAll()) await new Promise((later) => setTimeout(later, GOODBYE_MS));
           app.close();
         },
       });

@@ -170,10 +170,12 @@ export class OpenSockets {
     this.tell("close", socket);
   }
 
-  /** Tells every client that the server goes away. */
-  closeAll(): void {
+  /** Tells every client that the server goes away; whether there was any. */
+  closeAll(): boolean {
     clearInterval(this.timer);
-    for (const socket of [...this.sockets]) socket.close(GOING_AWAY, "GOING_AWAY");
+    const open = [...this.sockets];
+    for (const socket of open) socket.close(GOING_AWAY, "GOING_AWAY");
+    return open.length > 0;
   }
 
   /** Closes what has been silent for 45 s, and pings the rest every 15 s; very many in several turns of the event loop. */
