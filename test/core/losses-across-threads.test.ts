@@ -123,6 +123,18 @@ class Threads {
   }
 }
 
+/** Alice with so many USDC at 100x, and Bob with plenty, at the first mark. */
+function aliceAndBob(usdc: number) {
+  const threads = new Threads();
+  const [mark] = MARKS;
+  const [alice, bob] = [20, 21];
+  threads.has(alice, usdc);
+  threads.has(bob, 100_000);
+  threads.run(make(SetIndexPrice, { indexTicks: mark }));
+  threads.run(make(SetLeverage, { accountId: alice, leverage: 100 }));
+  return { threads, mark, alice, bob };
+}
+
 test("a taker goes no further than it has margin for when another thread spends a maker's", () => {
   const threads = new Threads();
   const [mark] = MARKS;
@@ -182,15 +194,9 @@ for (const isMaker of [false, true])
   });
 
 test("what the fund has is not spent twice, by two threads that hand over to it at the same time", () => {
-  const threads = new Threads();
-  const [mark] = MARKS;
-  const [alice, bob] = [20, 21];
-  threads.has(alice, 3000);
-  threads.has(bob, 100_000);
+  const { threads, mark, alice, bob } = aliceAndBob(3000);
   threads.has(INSURANCE_ACCOUNT, 1000);
-  threads.run(make(SetIndexPrice, { indexTicks: mark }));
   const lots = 1300;
-  threads.run(make(SetLeverage, { accountId: alice, leverage: 100 }));
   threads.run(make(PlaceOrder, { accountId: bob, side: SELL, priceTicks: mark, quantityLots: lots }));
   threads.run(make(PlaceOrder, { accountId: alice, side: BUY, priceTicks: mark, quantityLots: lots }));
   // Elsewhere she has lost all, and 900 more: she is closed for as much less than at the mark, and nobody bids.
@@ -208,13 +214,7 @@ test("what the fund has is not spent twice, by two threads that hand over to it 
 });
 
 test("the fund takes over what it has the means for, also where it holds positions of another thread", () => {
-  const threads = new Threads();
-  const [mark] = MARKS;
-  const [alice, bob] = [20, 21];
-  threads.has(alice, 3000);
-  threads.has(bob, 100_000);
-  threads.run(make(SetIndexPrice, { indexTicks: mark }));
-  threads.run(make(SetLeverage, { accountId: alice, leverage: 100 }));
+  const { threads, mark, alice, bob } = aliceAndBob(3000);
   const order = { priceTicks: mark, quantityLots: 1300 };
   threads.run(make(PlaceOrder, { ...order, accountId: bob, side: SELL }));
   threads.run(make(PlaceOrder, { ...order, accountId: alice, side: BUY }));
@@ -229,13 +229,7 @@ test("the fund takes over what it has the means for, also where it holds positio
 });
 
 test("a close leaves what another thread has reserved for an order that it is filling", () => {
-  const threads = new Threads();
-  const [mark] = MARKS;
-  const [alice, bob] = [20, 21];
-  threads.has(alice, 1000);
-  threads.has(bob, 100_000);
-  threads.run(make(SetIndexPrice, { indexTicks: mark }));
-  threads.run(make(SetLeverage, { accountId: alice, leverage: 100 }));
+  const { threads, mark, alice, bob } = aliceAndBob(1000);
   const order = { priceTicks: mark, quantityLots: 300 };
   threads.run(make(PlaceOrder, { ...order, accountId: bob, side: SELL }));
   threads.run(make(PlaceOrder, { ...order, accountId: alice, side: BUY }));
@@ -250,13 +244,7 @@ test("a close leaves what another thread has reserved for an order that it is fi
 });
 
 test("a close goes on while another thread brings its positions to a new mark, whatever rests there", () => {
-  const threads = new Threads();
-  const [mark] = MARKS;
-  const [alice, bob] = [20, 21];
-  threads.has(alice, 1000);
-  threads.has(bob, 100_000);
-  threads.run(make(SetIndexPrice, { indexTicks: mark }));
-  threads.run(make(SetLeverage, { accountId: alice, leverage: 100 }));
+  const { threads, mark, alice, bob } = aliceAndBob(1000);
   const order = { priceTicks: mark, quantityLots: 300 };
   threads.run(make(PlaceOrder, { ...order, accountId: bob, side: SELL }));
   threads.run(make(PlaceOrder, { ...order, accountId: alice, side: BUY }));
@@ -271,13 +259,7 @@ test("a close goes on while another thread brings its positions to a new mark, w
 
 for (const isMaker of [false, true])
   test(`what a ${isMaker ? "maker" : "taker"} opens keeps its margin from what another thread closes at the same time`, () => {
-    const threads = new Threads();
-    const [mark] = MARKS;
-    const [alice, bob] = [20, 21];
-    threads.has(alice, 1000);
-    threads.has(bob, 100_000);
-    threads.run(make(SetIndexPrice, { indexTicks: mark }));
-    threads.run(make(SetLeverage, { accountId: alice, leverage: 100 }));
+    const { threads, mark, alice, bob } = aliceAndBob(1000);
     const order = { priceTicks: mark, quantityLots: 1000 };
     const [maker, taker] = isMaker ? [alice, bob] : [bob, alice];
     threads.run(make(PlaceOrder, { ...order, accountId: maker, side: SELL }));
@@ -290,13 +272,7 @@ for (const isMaker of [false, true])
   });
 
 test("what an amended order opens keeps its margin as well, where it takes no more than it had reserved", () => {
-  const threads = new Threads();
-  const [mark] = MARKS;
-  const [alice, bob] = [20, 21];
-  threads.has(alice, 1000);
-  threads.has(bob, 100_000);
-  threads.run(make(SetIndexPrice, { indexTicks: mark }));
-  threads.run(make(SetLeverage, { accountId: alice, leverage: 100 }));
+  const { threads, mark, alice, bob } = aliceAndBob(1000);
   const bid = { accountId: alice, side: BUY, priceTicks: mark - 10, quantityLots: 1000 };
   const [placed] = threads.run(make(PlaceOrder, bid)) as MessageOf<typeof OrderPlaced>[];
   threads.run(make(PlaceOrder, { accountId: bob, side: SELL, priceTicks: mark, quantityLots: 900 }));
@@ -311,13 +287,7 @@ test("what an amended order opens keeps its margin as well, where it takes no mo
 
 for (const isIsolated of [false, true])
   test(`an order trades only with what another thread's close leaves of its margin, ${isIsolated ? "isolated" : "cross"}`, () => {
-    const threads = new Threads();
-    const [mark] = MARKS;
-    const [alice, bob] = [20, 21];
-    threads.has(alice, 1000);
-    threads.has(bob, 100_000);
-    threads.run(make(SetIndexPrice, { indexTicks: mark }));
-    threads.run(make(SetLeverage, { accountId: alice, leverage: 100 }));
+    const { threads, mark, alice, bob } = aliceAndBob(1000);
     if (isIsolated) threads.run(make(SetMarginMode, { accountId: alice, marginMode: ISOLATED }));
     const order = { priceTicks: mark, quantityLots: 1000 };
     threads.run(make(PlaceOrder, { ...order, accountId: alice, side: BUY }));
@@ -328,13 +298,7 @@ for (const isIsolated of [false, true])
   });
 
 test("an isolated position takes no margin with it that another thread's close has spent", () => {
-  const threads = new Threads();
-  const [mark] = MARKS;
-  const [alice, bob] = [20, 21];
-  threads.has(alice, 1000);
-  threads.has(bob, 100_000);
-  threads.run(make(SetIndexPrice, { indexTicks: mark }));
-  threads.run(make(SetLeverage, { accountId: alice, leverage: 100 }));
+  const { threads, mark, alice, bob } = aliceAndBob(1000);
   threads.run(make(SetMarginMode, { accountId: alice, marginMode: ISOLATED }));
   const order = { priceTicks: mark, quantityLots: 1000 };
   threads.run(make(PlaceOrder, { ...order, accountId: alice, side: BUY }));
