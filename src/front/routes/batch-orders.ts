@@ -22,8 +22,9 @@ import { checkAmendment, readAmendment } from "./amend-order.ts";
 import { duplicateJson } from "./duplicate-order.ts";
 import { instrumentOf, readOrderId, readReference, whyNotOpen } from "./find-orders.ts";
 import { calledBy } from "./open-order.ts";
-import { readNewOrder } from "./place.ts";
-import { claim, placedJson } from "./place-order.ts";
+import { readNewOrder } from "./place-order.ts";
+import { placedJson } from "./placed-reply.ts";
+import { claim } from "./send-order.ts";
 
 /** An item on its way. */
 interface Asked {

@@ -27,7 +27,7 @@ import { setCancelAfter } from "./cancel-after.ts";
 import { cancelOrder, cancelOrders } from "./cancel-orders.ts";
 import { findInHistory, findOpen, instrumentOf, type OpenRow, openOrders, type Place } from "./find-orders.ts";
 import type { OrderName } from "./open-order.ts";
-import { placeOrder } from "./place.ts";
+import { placeOrder } from "./place-order.ts";
 import { RequestReader } from "./plain-requests.ts";
 import { sendPlain } from "./send-plain.ts";
 

@@ -6,7 +6,7 @@ import { MAX_REQUEST_ID_LENGTH } from "../../wire/schema/channels.ts";
 import type { RequestId } from "../channel-requests.ts";
 import type { Symbols } from "../context.ts";
 import { JsonScanner, Words } from "../json-scanner.ts";
-import { hashOrder } from "./place-order.ts";
+import { hashOrder } from "./order-hash.ts";
 import { EXPIRES, ORDER_ID, PlainFields, PRICE, QUANTITY, SIDE, SYMBOL, TIME_IN_FORCE, TYPE } from "./plain-fields.ts";
 
 const MESSAGE_FIELDS = new Words(["op", "id", "params"]);

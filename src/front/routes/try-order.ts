@@ -7,7 +7,7 @@ import { askFor, firstReply, mapReplies, refusalIn } from "../ask.ts";
 import type { Context } from "../context.ts";
 import { expectedFillJson, orderJsonWith, outlookJson } from "../views.ts";
 import { duplicateJson } from "./duplicate-order.ts";
-import { isUnused } from "./place-order.ts";
+import { isUnused } from "./send-order.ts";
 
 /** Answers with what would come of an order, and does nothing. */
 export function tryOrder(
