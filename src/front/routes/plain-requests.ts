@@ -80,7 +80,7 @@ export class RequestReader {
       else this.fields.read(scanner);
     } while (scanner.hasMore());
     if (!scanner.isWhole || (seen & REQUIRED_OF_MESSAGE) !== REQUIRED_OF_MESSAGE) return null;
-    this.op = OPS[op] as (typeof OPS)[number];
+    this.op = OPS[op];
     if (op === PLACE) return this.place();
     return op === CANCEL ? this.cancel() : this.amend();
   }
@@ -96,7 +96,7 @@ export class RequestReader {
     order.timeInForce = (seen & TIME_IN_FORCE) !== 0 ? fields.timeInForce : isMarket ? IOC : GTC;
     if (isMarket && order.timeInForce === GTC) return null;
     if (fields.isPostOnly && order.timeInForce !== GTC) return null;
-    const instrument = this.symbols.all[fields.symbol] as Instrument;
+    const instrument = this.symbols.all[fields.symbol];
     order.priceTicks = isMarket ? 0 : priceOf(fields, instrument);
     order.quantityLots = quantityOf(fields, instrument);
     if (!(order.quantityLots > 0 && (isMarket || order.priceTicks > 0))) return null;
