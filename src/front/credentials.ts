@@ -29,6 +29,11 @@ export interface Principal {
   readonly record: KeyRecord | null;
 }
 
+/** How a client says on a WebSocket who it is. The signature covers timestamp + "GET" + "/v1/ws". */
+export type SocketCredentials =
+  | { readonly token: string }
+  | { readonly apiKey: string; readonly timestamp: TimeMs; readonly signature: string };
+
 export const hasExpired = ({ expiresAt }: Principal, now: TimeMs): boolean => expiresAt !== 0 && expiresAt <= now;
 
 export interface Session extends Principal {

@@ -68,7 +68,7 @@ test("over the real server too, what is published and what is sent keep their or
     road,
     market,
     publish: (topic, text) => server?.publish(topic, text),
-    authenticate: () => ({ code: "INVALID_TOKEN", message: "" }),
+    auth: { socket: () => assert.fail("nobody logs in") },
     history: { candles: () => [], fillsOf: () => ({ data: [], nextCursor: null }) },
     trade: () => assert.fail("nobody trades"),
     now: Date.now,

@@ -134,13 +134,12 @@ async function open() {
   const market = await opening;
   const hub = new Hub();
   const publish = (topic: string, text: string): void => hub.publish(topic, text);
-  const refuse = () => ({ code: "INVALID_TOKEN", message: "no" }) as const;
   const channels = new Channels({
     road,
     market,
     publish,
     history: { candles: () => [], fillsOf: () => ({ data: [], nextCursor: null }) },
-    authenticate: refuse,
+    auth: { socket: () => assert.fail("nobody logs in") },
     trade: assert.fail,
     now,
     monotonic: now,
