@@ -144,7 +144,7 @@ async function open() {
     now,
     monotonic: now,
     limits: null,
-    log: { error: assert.fail, warn: assert.fail },
+    log: { error: assert.fail },
   });
   return { road, market, connect: () => new ScriptedClient(hub, channels) };
 }
