@@ -1,12 +1,12 @@
 import type { Released } from "../../actor/road.ts";
 import type { Instrument } from "../../core/instrument.ts";
-import { DuplicateOrder, Refused } from "../../core/messages.ts";
-import type { Message, MessageOf } from "../../core/shape.ts";
+import { Refused } from "../../core/messages.ts";
+import type { Message } from "../../core/shape.ts";
 import type { Answer } from "../answer.ts";
 import { askFor, firstReply } from "../ask.ts";
 import type { Context } from "../context.ts";
 import { ApiError } from "../errors.ts";
-import { duplicateJson } from "./duplicate-order.ts";
+import { isDuplicate, replyDuplicate } from "./duplicate-order.ts";
 import { replyPlaced } from "./placed-reply.ts";
 
 /** Sends an order's command to its symbol, and answers with the order, its first order or a refusal. */
@@ -21,10 +21,7 @@ export function sendOrder(
   const note = isFirstUse ? dropUnlessPlaced(context, accountId, clientOrderId) : undefined;
   const read = (turn: Released): void => {
     const reply = firstReply(turn);
-    if (reply.type === DuplicateOrder.code)
-      duplicateJson(context, instrument, (reply as MessageOf<typeof DuplicateOrder>).orderId)
-        .then((json) => answer.reply(200, json))
-        .catch((thrown: unknown) => answer.fail(thrown, context.log));
+    if (isDuplicate(reply)) replyDuplicate(context, answer, instrument, reply);
     else replyPlaced(answer, instrument, turn);
   };
   try {
