@@ -7,6 +7,7 @@ import type { Instrument } from "./instrument.ts";
 import { isWithinKey } from "./key-limits.ts";
 import { crosses } from "./matching.ts";
 import { type AmendOrder, OrderAmended } from "./messages.ts";
+import { refuseNotional, refuseQuantity } from "./order-size.ts";
 import type { Placement } from "./placement.ts";
 import { preview } from "./preview.ts";
 import { matchPrice } from "./price-match.ts";
@@ -70,10 +71,7 @@ export class Amendment {
     if (command.quantityLots !== 0) {
       const filledLots = orders.filledLots(slot);
       if (command.quantityLots <= filledLots) return refuse(turn, "QUANTITY_BELOW_FILLED", "quantity", { filledLots });
-      if (command.quantityLots < instrument.minQuantityLots)
-        return refuse(turn, "QUANTITY_TOO_SMALL", "quantity", { limitLots: instrument.minQuantityLots });
-      if (command.quantityLots > instrument.maxQuantityLots)
-        return refuse(turn, "QUANTITY_TOO_LARGE", "quantity", { limitLots: instrument.maxQuantityLots });
+      if (refuseQuantity(instrument, turn, command.quantityLots)) return;
     }
     const side = orders.side(slot);
     const matchedTicks = command.priceMatch === 0 ? 0 : matchPrice(state, side, command.priceMatch, turn);
@@ -86,12 +84,7 @@ export class Amendment {
       return replyOpenOrder(state, turn, slot);
     const { quantityLots, remainingLots, displayLots } = wanted;
     if (displayLots !== 0 && refuseDisplay(instrument, turn, displayLots, quantityLots, remainingLots)) return;
-    const perTick = wanted.priceTicks * instrument.quantaPerTickLot;
-    if (!state.open.isReduceOnly(slot) && wanted.quantityLots * perTick < instrument.minNotionalQuanta)
-      return refuse(turn, "NOTIONAL_TOO_SMALL", "quantity", {
-        limitQuanta: instrument.minNotionalQuanta,
-        nearestLots: Math.ceil(instrument.minNotionalQuanta / perTick),
-      });
+    if (!state.open.isReduceOnly(slot) && refuseNotional(instrument, turn, quantityLots, wanted.priceTicks)) return;
     if (!isNoMore) return this.requeue(slot, wanted, command, turn);
     const hiddenLots =
       remainingLots - Math.min(state.open.shownLots(slot), remainingLots, displayLots || remainingLots);

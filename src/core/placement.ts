@@ -12,6 +12,7 @@ import { crosses, endOfTaker, match, TRADE_TERMS, takerFee } from "./matching.ts
 import type { ClosePosition, PlaceExtended } from "./messages.ts";
 import * as messages from "./messages.ts";
 import { close } from "./order-ends.ts";
+import { refuseNotional } from "./order-size.ts";
 import { meetsTooMany, type Preview, preview } from "./preview.ts";
 import { type RefusalDetails, refuse } from "./refusals.ts";
 import { blank, type MessageOf } from "./shape.ts";
@@ -142,11 +143,7 @@ export class Placement {
     if (isBuy ? limitTicks > bandTicks : limitTicks < bandTicks)
       return refuse(turn, "PRICE_OUT_OF_BAND", "price", { limitTicks: bandTicks, markTicks: mark });
     const valueTicks = command.orderType === MARKET ? mark : limitTicks;
-    if (!reduceOnly && command.quantityLots * valueTicks * instrument.quantaPerTickLot < instrument.minNotionalQuanta)
-      return refuse(turn, "NOTIONAL_TOO_SMALL", "quantity", {
-        limitQuanta: instrument.minNotionalQuanta,
-        nearestLots: Math.ceil(instrument.minNotionalQuanta / (valueTicks * instrument.quantaPerTickLot)),
-      });
+    if (!reduceOnly && refuseNotional(instrument, turn, command.quantityLots, valueTicks)) return;
     const mayRest = command.orderType === LIMIT && (command.timeInForce === GTC || command.timeInForce === GTD);
     if (mayRest && numbers[row + OPEN_ORDERS] >= instrument.maxOpenOrders)
       return refuse(turn, "TOO_MANY_OPEN_ORDERS", "symbol", { limit: instrument.maxOpenOrders });
@@ -305,7 +302,7 @@ export class Placement {
     marginPriceTicks: PriceTicks,
     lossTicks: PriceTicks,
     mark: PriceTicks,
-    own: number = NONE,
+    own: number,
     trial: Trial | null = null,
   ): RefusalDetails | null {
     const { state, expected } = this;
