@@ -5,6 +5,8 @@ import { refuseWhileHalted } from "./halt.ts";
 import { refuseDisplay } from "./iceberg.ts";
 import type { Instrument } from "./instrument.ts";
 import { isWithinKey } from "./key-limits.ts";
+import { lossTicksAt, marginPriceAt } from "./margin.ts";
+import { isBeyond } from "./mark-limits.ts";
 import { crosses } from "./matching.ts";
 import { type AmendOrder, OrderAmended } from "./messages.ts";
 import { refuseNotional, refuseQuantity } from "./order-size.ts";
@@ -126,10 +128,10 @@ export class Amendment {
     if (priceTicks > instrument.maxPriceTicks)
       return refuse(turn, "PRICE_TOO_HIGH", "price", { limitTicks: instrument.maxPriceTicks });
     const edgeTicks = placement.edgeOf(row, side, Math.max(0, isBuy ? -size : size), mark);
-    if (isBuy ? priceTicks > edgeTicks : priceTicks < edgeTicks)
+    if (isBeyond(side, priceTicks, edgeTicks))
       return refuse(turn, "PRICE_OUT_OF_BAND", "price", { limitTicks: edgeTicks, markTicks: mark });
     if (this.reachesLeg(slot, priceTicks)) return refuse(turn, "WOULD_TRIGGER", "price", { currentTicks: priceTicks });
-    const marginPriceTicks = isBuy ? priceTicks : Math.max(priceTicks, mark);
+    const marginPriceTicks = marginPriceAt(isBuy, priceTicks, mark);
     const bestTicks = state.book.opposite(side).best();
     const takes = crosses(side, priceTicks, bestTicks);
     if (takes && (orders.flags(slot) & POST_ONLY) !== 0)
@@ -139,7 +141,7 @@ export class Amendment {
     expected.quanta = 0;
     expected.leftLots = remainingLots;
     if (takes) preview(state, row, side, priceTicks, remainingLots, orders.selfTradePrevention(slot), expected);
-    const lossTicks = Math.max(0, isBuy ? priceTicks - mark : mark - priceTicks);
+    const lossTicks = lossTicksAt(isBuy, priceTicks, mark);
     if (!reduceOnly) {
       const { lots, leftLots } = expected;
       const exposed = exposedLots(numbers, row, isBuy, lots, leftLots, orders.remainingLots(slot));

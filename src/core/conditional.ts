@@ -4,7 +4,7 @@ import { refuseWhileHalted } from "./halt.ts";
 import type { Instrument } from "./instrument.ts";
 import { isWithinKey } from "./key-limits.ts";
 import { spendLeg } from "./legs.ts";
-import { bandEdge } from "./mark-limits.ts";
+import { bandEdge, isBeyond } from "./mark-limits.ts";
 import { OrderWaits, PlaceOrder, type PlaceTrigger, PriceReached, Refused, type Reply } from "./messages.ts";
 import { close } from "./order-ends.ts";
 import { refuseNotional, refuseQuantity } from "./order-size.ts";
@@ -135,7 +135,7 @@ export class Conditional {
     if (priceTicks > instrument.maxPriceTicks)
       return refuse(turn, "PRICE_TOO_HIGH", "price", { limitTicks: instrument.maxPriceTicks });
     const bandTicks = bandEdge(instrument, side, triggerTicks);
-    if (priceTicks !== 0 && (side === BUY ? priceTicks > bandTicks : priceTicks < bandTicks))
+    if (priceTicks !== 0 && isBeyond(side, priceTicks, bandTicks))
       return refuse(turn, "PRICE_OUT_OF_BAND", "price", { limitTicks: bandTicks, triggerTicks });
     const valueTicks = priceTicks || triggerTicks || activationTicks || state.markTicks;
     if (!reduces && refuseNotional(instrument, turn, quantityLots, valueTicks)) return;
