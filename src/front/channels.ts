@@ -10,7 +10,7 @@ import type { Quota } from "./buckets.ts";
 import { type ChannelRequest, isPrivate, type RequestId, readId, readRequest } from "./channel-requests.ts";
 import { Connection } from "./connection.ts";
 import { Symbols } from "./context.ts";
-import { hasExpired, type Principal, type SocketCredentials } from "./credentials.ts";
+import { checkPermission, hasExpired, type Principal, type SocketCredentials } from "./credentials.ts";
 import { ApiError } from "./errors.ts";
 import { Joins } from "./joins.ts";
 import { parseJson } from "./json.ts";
@@ -301,8 +301,7 @@ function principalWith(permission: Permission, identity: Principal | null): Prin
     throw new ApiError("UNAUTHENTICATED", {
       message: 'This acts for an account: authenticate first, with the op "auth".',
     });
-  if (!identity.permissions.includes(permission))
-    throw new ApiError("PERMISSION_DENIED", { details: { required: permission } });
+  checkPermission(identity, permission);
   return identity;
 }
 
