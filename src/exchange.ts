@@ -74,15 +74,15 @@ export async function openExchange(parts: ExchangeParts): Promise<Exchange> {
   const limits = Limits.open(config);
 
   let server: Server;
-  let answer: (call: Call) => void;
+  let api: (call: Call) => void;
   let trade: Trade;
   const channels = new Channels({
     road: host,
     market,
     history,
     publish: (topic, text) => server.publish(topic, text),
-    authenticate: auth.socket,
-    trade: (op, params, accountId, whom) => trade(op, params, accountId, whom),
+    auth,
+    trade: (op, params, principal, answer) => trade(op, params, principal, answer),
     now: Date.now,
     monotonic: () => performance.now(),
     limits,
@@ -92,7 +92,7 @@ export async function openExchange(parts: ExchangeParts): Promise<Exchange> {
     host: config.host,
     port: config.port,
     socketPath: SOCKET_PATH,
-    onCall: (call) => answer(call),
+    onCall: (call) => api(call),
     sockets: channels,
     log,
   });
@@ -115,7 +115,7 @@ export async function openExchange(parts: ExchangeParts): Promise<Exchange> {
     isReady: () => ready,
     log,
   };
-  answer = createApi(context, auth, version);
+  api = createApi(context, auth, version);
   trade = createTrade(context);
   channels.start();
   watchHalts(host, log);

@@ -26,7 +26,7 @@ export function readFlags(args: readonly string[]): { values: Values; configFile
   const values: Values = new Map();
   let configFile: string | null = null;
   for (let i = 0; i < args.length; i++) {
-    const argument = args[i] as string;
+    const argument = args[i];
     if (!argument.startsWith("--")) throw new ConfigError(`"${argument}" is not a flag; ${validFlags()}`);
     const equals = argument.indexOf("=");
     const flag = equals < 0 ? argument.slice(2) : argument.slice(2, equals);

@@ -5,8 +5,11 @@ import { refuseWhileHalted } from "./halt.ts";
 import { refuseDisplay } from "./iceberg.ts";
 import type { Instrument } from "./instrument.ts";
 import { isWithinKey } from "./key-limits.ts";
+import { lossTicksAt, marginPriceAt } from "./margin.ts";
+import { isBeyond } from "./mark-limits.ts";
 import { crosses } from "./matching.ts";
 import { type AmendOrder, OrderAmended } from "./messages.ts";
+import { refuseNotional, refuseQuantity } from "./order-size.ts";
 import type { Placement } from "./placement.ts";
 import { preview } from "./preview.ts";
 import { matchPrice } from "./price-match.ts";
@@ -70,10 +73,7 @@ export class Amendment {
     if (command.quantityLots !== 0) {
       const filledLots = orders.filledLots(slot);
       if (command.quantityLots <= filledLots) return refuse(turn, "QUANTITY_BELOW_FILLED", "quantity", { filledLots });
-      if (command.quantityLots < instrument.minQuantityLots)
-        return refuse(turn, "QUANTITY_TOO_SMALL", "quantity", { limitLots: instrument.minQuantityLots });
-      if (command.quantityLots > instrument.maxQuantityLots)
-        return refuse(turn, "QUANTITY_TOO_LARGE", "quantity", { limitLots: instrument.maxQuantityLots });
+      if (refuseQuantity(instrument, turn, command.quantityLots)) return;
     }
     const side = orders.side(slot);
     const matchedTicks = command.priceMatch === 0 ? 0 : matchPrice(state, side, command.priceMatch, turn);
@@ -86,12 +86,7 @@ export class Amendment {
       return replyOpenOrder(state, turn, slot);
     const { quantityLots, remainingLots, displayLots } = wanted;
     if (displayLots !== 0 && refuseDisplay(instrument, turn, displayLots, quantityLots, remainingLots)) return;
-    const perTick = wanted.priceTicks * instrument.quantaPerTickLot;
-    if (!state.open.isReduceOnly(slot) && wanted.quantityLots * perTick < instrument.minNotionalQuanta)
-      return refuse(turn, "NOTIONAL_TOO_SMALL", "quantity", {
-        limitQuanta: instrument.minNotionalQuanta,
-        nearestLots: Math.ceil(instrument.minNotionalQuanta / perTick),
-      });
+    if (!state.open.isReduceOnly(slot) && refuseNotional(instrument, turn, quantityLots, wanted.priceTicks)) return;
     if (!isNoMore) return this.requeue(slot, wanted, command, turn);
     const hiddenLots =
       remainingLots - Math.min(state.open.shownLots(slot), remainingLots, displayLots || remainingLots);
@@ -133,10 +128,10 @@ export class Amendment {
     if (priceTicks > instrument.maxPriceTicks)
       return refuse(turn, "PRICE_TOO_HIGH", "price", { limitTicks: instrument.maxPriceTicks });
     const edgeTicks = placement.edgeOf(row, side, Math.max(0, isBuy ? -size : size), mark);
-    if (isBuy ? priceTicks > edgeTicks : priceTicks < edgeTicks)
+    if (isBeyond(side, priceTicks, edgeTicks))
       return refuse(turn, "PRICE_OUT_OF_BAND", "price", { limitTicks: edgeTicks, markTicks: mark });
     if (this.reachesLeg(slot, priceTicks)) return refuse(turn, "WOULD_TRIGGER", "price", { currentTicks: priceTicks });
-    const marginPriceTicks = isBuy ? priceTicks : Math.max(priceTicks, mark);
+    const marginPriceTicks = marginPriceAt(isBuy, priceTicks, mark);
     const bestTicks = state.book.opposite(side).best();
     const takes = crosses(side, priceTicks, bestTicks);
     if (takes && (orders.flags(slot) & POST_ONLY) !== 0)
@@ -146,7 +141,7 @@ export class Amendment {
     expected.quanta = 0;
     expected.leftLots = remainingLots;
     if (takes) preview(state, row, side, priceTicks, remainingLots, orders.selfTradePrevention(slot), expected);
-    const lossTicks = Math.max(0, isBuy ? priceTicks - mark : mark - priceTicks);
+    const lossTicks = lossTicksAt(isBuy, priceTicks, mark);
     if (!reduceOnly) {
       const { lots, leftLots } = expected;
       const exposed = exposedLots(numbers, row, isBuy, lots, leftLots, orders.remainingLots(slot));

@@ -2,7 +2,7 @@ import type { Turn } from "./actor.ts";
 import { MAX_TRIGGER_ORDERS, refuseToWait } from "./conditional.ts";
 import { refuseDisplay } from "./iceberg.ts";
 import type { Instrument } from "./instrument.ts";
-import { bandEdge } from "./mark-limits.ts";
+import { bandEdge, isBeyond } from "./mark-limits.ts";
 import {
   type AttachedLeg,
   type AttachedLegs,
@@ -120,7 +120,7 @@ export class AttachedOrders {
       return true;
     }
     const bandTicks = bandEdge(instrument, side, triggerTicks);
-    if (priceTicks === 0 || (side === BUY ? priceTicks <= bandTicks : priceTicks >= bandTicks)) return false;
+    if (priceTicks === 0 || !isBeyond(side, priceTicks, bandTicks)) return false;
     refuse(turn, "PRICE_OUT_OF_BAND", field, { limitTicks: bandTicks, triggerTicks });
     return true;
   }

@@ -4,9 +4,10 @@ import { refuseWhileHalted } from "./halt.ts";
 import type { Instrument } from "./instrument.ts";
 import { isWithinKey } from "./key-limits.ts";
 import { spendLeg } from "./legs.ts";
-import { bandEdge } from "./mark-limits.ts";
+import { bandEdge, isBeyond } from "./mark-limits.ts";
 import { OrderWaits, PlaceOrder, type PlaceTrigger, PriceReached, Refused, type Reply } from "./messages.ts";
 import { close } from "./order-ends.ts";
+import { refuseNotional, refuseQuantity } from "./order-size.ts";
 import { waitsForRise } from "./order-terms.ts";
 import { answerRepeated, type Placement } from "./placement.ts";
 import { type RefusalCode, refuse } from "./refusals.ts";
@@ -124,12 +125,7 @@ export class Conditional {
     if (closesAll) {
       const size = numbers[row + SIZE];
       if (side === BUY ? size >= 0 : size <= 0) return refuse(turn, "REDUCE_ONLY_NO_POSITION", "closePosition");
-    } else {
-      if (quantityLots < instrument.minQuantityLots)
-        return refuse(turn, "QUANTITY_TOO_SMALL", "quantity", { limitLots: instrument.minQuantityLots });
-      if (quantityLots > instrument.maxQuantityLots)
-        return refuse(turn, "QUANTITY_TOO_LARGE", "quantity", { limitLots: instrument.maxQuantityLots });
-    }
+    } else if (refuseQuantity(instrument, turn, quantityLots)) return;
     if (activationTicks > instrument.maxPriceTicks)
       return refuse(turn, "PRICE_TOO_HIGH", "activationPrice", { limitTicks: instrument.maxPriceTicks });
     const currentTicks = state.priceOf(triggerBy);
@@ -139,14 +135,10 @@ export class Conditional {
     if (priceTicks > instrument.maxPriceTicks)
       return refuse(turn, "PRICE_TOO_HIGH", "price", { limitTicks: instrument.maxPriceTicks });
     const bandTicks = bandEdge(instrument, side, triggerTicks);
-    if (priceTicks !== 0 && (side === BUY ? priceTicks > bandTicks : priceTicks < bandTicks))
+    if (priceTicks !== 0 && isBeyond(side, priceTicks, bandTicks))
       return refuse(turn, "PRICE_OUT_OF_BAND", "price", { limitTicks: bandTicks, triggerTicks });
     const valueTicks = priceTicks || triggerTicks || activationTicks || state.markTicks;
-    if (!reduces && quantityLots * valueTicks * instrument.quantaPerTickLot < instrument.minNotionalQuanta)
-      return refuse(turn, "NOTIONAL_TOO_SMALL", "quantity", {
-        limitQuanta: instrument.minNotionalQuanta,
-        nearestLots: Math.ceil(instrument.minNotionalQuanta / (valueTicks * instrument.quantaPerTickLot)),
-      });
+    if (!reduces && refuseNotional(instrument, turn, quantityLots, valueTicks)) return;
     if (refuseToWait(state, turn, row, 1)) return;
     if (callbackPpm !== 0 && state.open.trailing.size >= MAX_TRAILING_ORDERS)
       return refuse(turn, "TOO_MANY_TRIGGER_ORDERS", "symbol", { limit: MAX_TRAILING_ORDERS });

@@ -29,10 +29,6 @@ export class Ladder {
     return this.bestTick;
   }
 
-  has(tick: PriceTicks): boolean {
-    return (this.bits[0][tick >>> 5] & (1 << (tick & 31))) !== 0;
-  }
-
   /** Marks the level as occupied; it may be already. */
   set(tick: PriceTicks): void {
     let index = tick;

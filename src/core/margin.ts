@@ -48,6 +48,14 @@ export function maintenanceMargin(instrument: Instrument, notionalQuanta: Quanta
   return mulDivCeil(notionalQuanta, tier.maintenanceMarginPpm, PPM) - tier.maintenanceDeductionQuanta;
 }
 
+/** The price that an order counts at in contribution(). */
+export const marginPriceAt = (isBuy: boolean, limitTicks: PriceTicks, markTicks: PriceTicks): PriceTicks =>
+  isBuy ? limitTicks : Math.max(limitTicks, markTicks);
+
+/** What each of its lots would lose against the mark, in ticks; 0 unless it is priced through it. */
+export const lossTicksAt = (isBuy: boolean, limitTicks: PriceTicks, markTicks: PriceTicks): PriceTicks =>
+  Math.max(0, isBuy ? limitTicks - markTicks : markTicks - limitTicks);
+
 /**
  * What a position and its resting orders contribute to the account's cells, into `out`.
  *

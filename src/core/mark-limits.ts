@@ -12,6 +12,10 @@ export function bandEdge({ priceBandPpm, maxPriceTicks }: Instrument, side: numb
   return Math.max(1, Math.ceil((mark * (PPM - priceBandPpm)) / PPM));
 }
 
+/** Whether whoever trades at this price gives more for a lot, or gets less, than at the edge. */
+export const isBeyond = (side: number, priceTicks: PriceTicks, edgeTicks: PriceTicks): boolean =>
+  side === BUY ? priceTicks > edgeTicks : priceTicks < edgeTicks;
+
 /** The last risk tier's notional at mark, and never past the exact range. */
 function positionLimit({ riskTiers, quantaPerTickLot, maxPositionLots }: Instrument, mark: PriceTicks): QuantityLots {
   const lastTier = riskTiers[riskTiers.length - 1];

@@ -68,7 +68,7 @@ export function match(
   turn: Turn,
   taker: number,
   limitTicks: PriceTicks,
-  terms: TradeTerms = TRADE_TERMS,
+  terms: TradeTerms,
   lossQuanta = Number.POSITIVE_INFINITY,
 ): number {
   const { orders, book, markTicks } = state;

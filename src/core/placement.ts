@@ -7,11 +7,13 @@ import { NO_ROW } from "./hashed-queue.ts";
 import { restIceberg } from "./iceberg.ts";
 import type { Instrument } from "./instrument.ts";
 import { isWithinKey } from "./key-limits.ts";
-import { MarkLimits } from "./mark-limits.ts";
+import { lossTicksAt, marginPriceAt } from "./margin.ts";
+import { isBeyond, MarkLimits } from "./mark-limits.ts";
 import { crosses, endOfTaker, match, TRADE_TERMS, takerFee } from "./matching.ts";
 import type { ClosePosition, PlaceExtended } from "./messages.ts";
 import * as messages from "./messages.ts";
 import { close } from "./order-ends.ts";
+import { refuseNotional } from "./order-size.ts";
 import { meetsTooMany, type Preview, preview } from "./preview.ts";
 import { type RefusalDetails, refuse } from "./refusals.ts";
 import { blank, type MessageOf } from "./shape.ts";
@@ -139,14 +141,10 @@ export class Placement {
       command.orderType === MARKET ? slippageEdge(state, side, bandTicks, command.maxSlippagePpm) : command.priceTicks;
     if (command.orderType !== MARKET && limitTicks > instrument.maxPriceTicks)
       return refuse(turn, "PRICE_TOO_HIGH", "price", { limitTicks: instrument.maxPriceTicks });
-    if (isBuy ? limitTicks > bandTicks : limitTicks < bandTicks)
+    if (isBeyond(side, limitTicks, bandTicks))
       return refuse(turn, "PRICE_OUT_OF_BAND", "price", { limitTicks: bandTicks, markTicks: mark });
     const valueTicks = command.orderType === MARKET ? mark : limitTicks;
-    if (!reduceOnly && command.quantityLots * valueTicks * instrument.quantaPerTickLot < instrument.minNotionalQuanta)
-      return refuse(turn, "NOTIONAL_TOO_SMALL", "quantity", {
-        limitQuanta: instrument.minNotionalQuanta,
-        nearestLots: Math.ceil(instrument.minNotionalQuanta / (valueTicks * instrument.quantaPerTickLot)),
-      });
+    if (!reduceOnly && refuseNotional(instrument, turn, command.quantityLots, valueTicks)) return;
     const mayRest = command.orderType === LIMIT && (command.timeInForce === GTC || command.timeInForce === GTD);
     if (mayRest && numbers[row + OPEN_ORDERS] >= instrument.maxOpenOrders)
       return refuse(turn, "TOO_MANY_OPEN_ORDERS", "symbol", { limit: instrument.maxOpenOrders });
@@ -165,8 +163,8 @@ export class Placement {
       command.timeInForce === FOK &&
       (expected.lots < quantityLots || meetsTooMany(state, side, limitTicks, quantityLots));
 
-    const marginPriceTicks = isBuy ? limitTicks : Math.max(limitTicks, mark);
-    const lossTicks = Math.max(0, isBuy ? limitTicks - mark : mark - limitTicks);
+    const marginPriceTicks = marginPriceAt(isBuy, limitTicks, mark);
+    const lossTicks = lossTicksAt(isBuy, limitTicks, mark);
     const restingLots = mayRest ? expected.leftLots : 0;
     if (!reduceOnly) {
       // What may not rest counts as filled, whatever the book has for it.
@@ -305,7 +303,7 @@ export class Placement {
     marginPriceTicks: PriceTicks,
     lossTicks: PriceTicks,
     mark: PriceTicks,
-    own: number = NONE,
+    own: number,
     trial: Trial | null = null,
   ): RefusalDetails | null {
     const { state, expected } = this;

@@ -25,6 +25,8 @@ const {
 } = tables;
 const { proportion } = units;
 
+const INITIAL_ROWS = 256;
+
 assert(GIVEN + CONTRIBUTION_FIELDS <= WAITING_ORDERS, "what the cells were given ends before the next column");
 
 /**
@@ -44,9 +46,9 @@ export class Positions {
   private readonly dirtyRows: number[] = [];
   private readonly defaultLeverage: number;
 
-  constructor(defaultLeverage: number, capacity = 256) {
+  constructor(defaultLeverage: number) {
     this.defaultLeverage = defaultLeverage;
-    this.numbers = new Float64Array(capacity * ROW);
+    this.numbers = new Float64Array(INITIAL_ROWS * ROW);
   }
 
   /** The offset of the n-th row. */
@@ -139,7 +141,7 @@ export class Positions {
   }
 
   /** Visits `most` of the rows that have changed since they were last visited. Returns whether that was all of them. */
-  takeChanges(changed: (at: number) => void, most = Number.POSITIVE_INFINITY): boolean {
+  takeChanges(changed: (at: number) => void, most: number): boolean {
     const { dirtyRows } = this;
     for (let left = most; left > 0 && dirtyRows.length > 0; left--) {
       const at = dirtyRows.pop() as number;

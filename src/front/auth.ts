@@ -3,12 +3,11 @@ import type { BlockList } from "node:net";
 import type { TimeMs } from "../core/units.ts";
 import type { Vault } from "../store/vault.ts";
 import type { Call } from "./call.ts";
-import { type Credentials, hasExpired, type Key, type Principal } from "./credentials.ts";
+import { type Credentials, hasExpired, type Key, type Principal, type SocketCredentials } from "./credentials.ts";
 import { ApiError } from "./errors.ts";
 import { isListed, newSecret, parseAllowedIps, SignatureCheck } from "./keys.ts";
 import { SOCKET_PATH } from "./paths.ts";
 import { SeenSignatures } from "./seen-signatures.ts";
-import type { SocketCredentials, SocketProblem } from "./socket-auth.ts";
 
 const DEFAULT_RECV_WINDOW_MS = 5_000;
 const MAX_RECV_WINDOW_MS = 60_000;
@@ -88,20 +87,15 @@ export class Auth {
     if (!timingSafeEqual(digest(token), this.operatorDigest)) throw new ApiError("OPERATOR_REQUIRED");
   }
 
-  /** The same for a WebSocket (see socket-auth.ts). */
-  readonly socket = (credentials: SocketCredentials, remoteAddress: string): Principal | SocketProblem => {
-    try {
-      const now = Date.now();
-      if ("token" in credentials) return alive(this.credentials.sessionOfToken(credentials.token), now);
-      const timestamp = String(credentials.timestamp);
-      // A socket may trade: whoever has overheard its signature must not open another one with it.
-      const signed = { ...credentials, timestamp, recvWindow: "", text: `GET${SOCKET_PATH}`, isRead: false };
-      return this.verify(signed, () => remoteAddress, now);
-    } catch (thrown) {
-      if (thrown instanceof ApiError) return thrown;
-      throw thrown;
-    }
-  };
+  /** The same for a WebSocket. */
+  socket(credentials: SocketCredentials, remoteAddress: string): Principal {
+    const now = Date.now();
+    if ("token" in credentials) return alive(this.credentials.sessionOfToken(credentials.token), now);
+    const timestamp = String(credentials.timestamp);
+    // A socket may trade: whoever has overheard its signature must not open another one with it.
+    const signed = { ...credentials, timestamp, recvWindow: "", text: `GET${SOCKET_PATH}`, isRead: false };
+    return this.verify(signed, () => remoteAddress, now);
+  }
 
   private sessionOf(call: Call): Principal {
     if (call.authorization === "") throw new ApiError("UNAUTHENTICATED", { message: HOW_TO_AUTHENTICATE });

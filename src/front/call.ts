@@ -27,7 +27,6 @@ export interface RawResponse {
 /** The part of pino that the front uses. */
 export interface Log {
   error(fields: object, message: string): void;
-  warn(fields: object, message: string): void;
 }
 
 const REQUEST_ID_PREFIX = `${randomBytes(4).toString("hex")}-`;

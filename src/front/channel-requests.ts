@@ -16,9 +16,9 @@ import {
 } from "../wire/schema/channels.ts";
 import { isTradingOp, TRADING_PARAMS, type TradingOp } from "../wire/schema/trading.ts";
 import type { Symbols } from "./context.ts";
+import type { SocketCredentials } from "./credentials.ts";
 import { ApiError } from "./errors.ts";
 import { Input } from "./input.ts";
-import type { SocketCredentials } from "./socket-auth.ts";
 import { SocketRefusal } from "./socket-errors.ts";
 
 export type RequestId = string | number | null;

@@ -5,17 +5,17 @@ import type { TimeMs } from "../core/units.ts";
 import { LEDGER, type Permission } from "../core/words.ts";
 import { MAX_SUBSCRIPTIONS } from "../wire/schema/channels.ts";
 import type { TradingOp } from "../wire/schema/trading.ts";
+import type { Auth } from "./auth.ts";
 import type { Quota } from "./buckets.ts";
 import { type ChannelRequest, isPrivate, type RequestId, readId, readRequest } from "./channel-requests.ts";
 import { Connection } from "./connection.ts";
 import { Symbols } from "./context.ts";
-import { hasExpired, type Principal } from "./credentials.ts";
+import { checkPermission, hasExpired, type Principal, type SocketCredentials } from "./credentials.ts";
 import { ApiError } from "./errors.ts";
 import { Joins } from "./joins.ts";
 import { parseJson } from "./json.ts";
 import { type Cost, type Limits, SOCKET_MESSAGES_PER_SECOND } from "./limits.ts";
 import { RequestReader } from "./routes/plain-requests.ts";
-import type { Authenticate, SocketCredentials } from "./socket-auth.ts";
 import { SocketCall, UNHEARD } from "./socket-call.ts";
 import { CLOSE_CREDENTIAL_ENDED, CLOSE_RATE_LIMITED, errorJson, type Problem, SocketRefusal } from "./socket-errors.ts";
 import type { Socket, SocketHandlers } from "./sockets.ts";
@@ -37,7 +37,7 @@ const EXPIRED = "CREDENTIAL_EXPIRED";
 const NOBODY = 0;
 
 export interface ChannelsOptions extends StreamsParts {
-  readonly authenticate: Authenticate;
+  readonly auth: Pick<Auth, "socket">;
   readonly trade: Trade;
   /** Null: none. */
   readonly limits: Limits | null;
@@ -46,7 +46,7 @@ export interface ChannelsOptions extends StreamsParts {
 /** The WebSocket side: who a socket is, and what it has subscribed to. */
 export class Channels implements SocketHandlers {
   private readonly streams: Streams;
-  private readonly authenticate: Authenticate;
+  private readonly auth: Pick<Auth, "socket">;
   private readonly trade: Trade;
   private readonly now: () => TimeMs;
   private readonly monotonic: () => number;
@@ -64,7 +64,7 @@ export class Channels implements SocketHandlers {
   constructor(options: ChannelsOptions) {
     const { road } = options;
     this.streams = new Streams(options);
-    this.authenticate = options.authenticate;
+    this.auth = options.auth;
     this.trade = options.trade;
     this.now = options.now;
     this.monotonic = options.monotonic;
@@ -206,8 +206,7 @@ export class Channels implements SocketHandlers {
     credentials: SocketCredentials,
     cancelOnDisconnect: boolean,
   ): void {
-    const identity = this.authenticate(credentials, connection.socket.remoteAddress);
-    if (!("accountId" in identity)) return this.refuse(connection, id, identity);
+    const identity = this.auth.socket(credentials, connection.socket.remoteAddress);
     if (connection.identity !== null && connection.identity.accountId !== identity.accountId)
       throw new SocketRefusal("ALREADY_AUTHENTICATED");
     if (cancelOnDisconnect) principalWith("TRADE", identity);
@@ -302,8 +301,7 @@ function principalWith(permission: Permission, identity: Principal | null): Prin
     throw new ApiError("UNAUTHENTICATED", {
       message: 'This acts for an account: authenticate first, with the op "auth".',
     });
-  if (!identity.permissions.includes(permission))
-    throw new ApiError("PERMISSION_DENIED", { details: { required: permission } });
+  checkPermission(identity, permission);
   return identity;
 }
 

@@ -1,4 +1,5 @@
 import type { Road } from "../actor/road.ts";
+import { must } from "../assert.ts";
 import type { Instrument } from "../core/instrument.ts";
 import type { History } from "../store/history.ts";
 import type { Vault } from "../store/vault.ts";
@@ -68,7 +69,13 @@ export class Symbols {
     return symbol === undefined ? this.all : [this.named(symbol)];
   }
 
+  /** Undefined when there is none: a client may have made up the id. */
   withId(instrumentId: number): Instrument | undefined {
     return this.byId[instrumentId];
+  }
+
+  /** Of a row of ours: a start is refused without an instrument that the folder has rows of. */
+  of(instrumentId: number): Instrument {
+    return must(this.byId[instrumentId], `instrument ${instrumentId} in the configuration`);
   }
 }

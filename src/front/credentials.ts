@@ -16,6 +16,7 @@ import type { TimeMs } from "../core/units.ts";
 import { LEDGER, PERMISSIONS, type Permission } from "../core/words.ts";
 import { hashToken } from "../wire/token.ts";
 import { ask, replyOf } from "./ask.ts";
+import { ApiError } from "./errors.ts";
 
 /** Whom a request acts for, and how far. */
 export interface Principal {
@@ -30,6 +31,16 @@ export interface Principal {
 }
 
 export const hasExpired = ({ expiresAt }: Principal, now: TimeMs): boolean => expiresAt !== 0 && expiresAt <= now;
+
+/** Throws PERMISSION_DENIED. */
+export function checkPermission({ permissions }: Principal, required: Permission): void {
+  if (!permissions.includes(required)) throw new ApiError("PERMISSION_DENIED", { details: { required } });
+}
+
+/** How a client says on a WebSocket who it is. The signature covers timestamp + "GET" + "/v1/ws". */
+export type SocketCredentials =
+  | { readonly token: string }
+  | { readonly apiKey: string; readonly timestamp: TimeMs; readonly signature: string };
 
 export interface Session extends Principal {
   /** The Authorization header that was found to be this session's, so that the next one costs one look-up. */

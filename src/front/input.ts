@@ -40,9 +40,7 @@ function mixedListsOf(schema: TObject): MixedList[] {
   return Object.entries(schema.properties).flatMap(([field, property]) => {
     const { anyOf = [] } = ((property as Nested).items ?? {}) as { anyOf?: TObject[] };
     const constantOf = (kind: TObject, name: string): unknown => (kind.properties[name] as { const?: unknown }).const;
-    const tag = Object.keys(anyOf[0]?.properties ?? {}).find(
-      (name) => constantOf(anyOf[0] as TObject, name) !== undefined,
-    );
+    const tag = Object.keys(anyOf[0]?.properties ?? {}).find((name) => constantOf(anyOf[0], name) !== undefined);
     if (tag === undefined) return [];
     return [{ field, tag, kinds: new Map(anyOf.map((kind) => [constantOf(kind, tag), new Input(kind)])) }];
   });

@@ -60,6 +60,10 @@ export function bookChecksum(bids: readonly LevelText[], asks: readonly LevelTex
   return crc32(text.slice(1));
 }
 
+/** 0 = there is none. */
+export const priceJson = (instrument: Instrument, priceTicks: PriceTicks): string =>
+  priceTicks === 0 ? "null" : `"${printPrice(instrument, priceTicks)}"`;
+
 /** Public trade as the API shows it, to everyone. */
 export function publicTradeJson(instrument: Instrument, trade: PublicTrade): string {
   return (

@@ -30,7 +30,7 @@ export function createMetrics({ road, symbols, market, isReady }: Context): Regi
   bySymbol("trading", "1 while the symbol takes every order, 0 while it is restricted or halted", (id) =>
     Number(statusOf(market.symbol(id)).mode === MODE_TRADING),
   );
-  bySymbol("sound", "0 when the self-check has found a fault", (id) => Number(market.symbol(id).fault.length === 0));
+  bySymbol("sound", "0 when the self-check has found a fault", (id) => Number(market.symbol(id).faults.length === 0));
   bySymbol("mark_price_ticks", "In ticks; 0 before the first price", (id) => market.symbol(id).markTicks);
   bySymbol("index_price_ticks", "In ticks; 0 before the first price", (id) => market.symbol(id).indexTicks);
   bySymbol("open_interest_lots", "Sum of all long positions, in lots", (id) => market.symbol(id).openInterestLots);

@@ -1,8 +1,9 @@
-import { type Instrument, printPrice, printQuantity } from "../core/instrument.ts";
+import { type Instrument, printQuantity } from "../core/instrument.ts";
 import { PPB_DECIMALS, printFixed, printQuanta, type TimeMs } from "../core/units.ts";
 import { FUND_MOVEMENTS } from "../core/words.ts";
 import type { FundingPayment } from "../store/history.ts";
 import type { FundingRateRecord, FundMovementRecord } from "../store/rows.ts";
+import { priceJson } from "./market-json.ts";
 import type { SymbolMarket } from "./symbol-market.ts";
 
 /** Funding, the insurance fund and open interest as JSON text. */
@@ -42,6 +43,3 @@ export function openInterestJson({ instrument, openInterestLots, markTicks }: Sy
     `"notional":${markTicks === 0 ? "null" : `"${printQuanta(notional)}"`},"time":${now}}`
   );
 }
-
-const priceJson = (instrument: Instrument, priceTicks: number): string =>
-  priceTicks === 0 ? "null" : `"${printPrice(instrument, priceTicks)}"`;

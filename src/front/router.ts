@@ -4,7 +4,7 @@ import type { Permission } from "../core/words.ts";
 import { object } from "../wire/schema/scalars.ts";
 import type { Auth } from "./auth.ts";
 import type { Call, Log } from "./call.ts";
-import type { Principal } from "./credentials.ts";
+import { checkPermission, type Principal } from "./credentials.ts";
 import { ApiError, type ErrorCode } from "./errors.ts";
 import { Input } from "./input.ts";
 import { CANCEL_COST, type Cost, DEFAULT_COST, type Limits, ORDER_COST, PAGE_COST } from "./limits.ts";
@@ -208,8 +208,7 @@ export class Router {
         return NOBODY;
       default: {
         const principal = this.auth.principal(call);
-        if (!principal.permissions.includes(access))
-          throw new ApiError("PERMISSION_DENIED", { details: { required: access } });
+        checkPermission(principal, access);
         return principal;
       }
     }

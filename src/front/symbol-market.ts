@@ -43,7 +43,7 @@ import {
   TRADING_STATUSES,
   type TradingStatus,
 } from "../core/words.ts";
-import { bookChecksum, LevelPrinter, type LevelText, levelsJson } from "./market-json.ts";
+import { bookChecksum, LevelPrinter, type LevelText, levelsJson, priceJson } from "./market-json.ts";
 
 export const RECENT_TRADES = 1000;
 export const RECENT_LIQUIDATIONS = 100;
@@ -77,7 +77,7 @@ export class SymbolMarket {
   haltReason = 0;
   isIndexStale = false;
   /** What the self-check found when it halted the symbol; "" = nothing. */
-  private foundFault = "";
+  private fault = "";
   /** What funding would be if the interval ended now. */
   fundingRatePpb = 0;
   /** 0 before the first price. */
@@ -108,8 +108,8 @@ export class SymbolMarket {
   }
 
   /** Why the self-check halted the symbol: nothing, or one line. */
-  get fault(): string[] {
-    if (this.foundFault !== "") return [`${this.instrument.symbol}: ${this.foundFault}`];
+  get faults(): string[] {
+    if (this.fault !== "") return [`${this.instrument.symbol}: ${this.fault}`];
     return this.haltReason === REASON_OF_HALT.SELF_CHECK ? [`${this.instrument.symbol}: stopped for the ledger`] : [];
   }
 
@@ -128,7 +128,7 @@ export class SymbolMarket {
     this.haltMode = state.haltMode;
     this.haltReason = state.haltReason;
     this.isIndexStale = state.isIndexStale;
-    this.foundFault = state.fault;
+    this.fault = state.fault;
     this.updatedAt = time;
     for (const trade of past.trades) this.trades.push(trade);
     for (const liquidation of past.liquidations) this.liquidations.push(liquidation);
@@ -167,9 +167,9 @@ export class SymbolMarket {
     } else if (event.type === TradingHalted.code) {
       this.haltMode = event.mode;
       this.haltReason = event.mode === MODE_TRADING ? 0 : event.reason;
-      if (event.mode === MODE_TRADING) this.foundFault = "";
+      if (event.mode === MODE_TRADING) this.fault = "";
     } else if (event.type === SelfCheckFailed.code) {
-      this.foundFault = event.fault;
+      this.fault = event.fault;
     } else if (event.type === IndexWentStale.code) this.isIndexStale = true;
     this.sequence = sequence;
     this.updatedAt = time;
@@ -224,7 +224,7 @@ export class SymbolMarket {
     const openTicks = day.openTicks || this.lastTicks;
     const changeTicks = this.lastTicks - openTicks;
     const { status, statusReason } = this.status;
-    const price = (ticks: PriceTicks): string => (ticks > 0 ? `"${printPrice(instrument, ticks)}"` : "null");
+    const price = (ticks: PriceTicks): string => priceJson(instrument, ticks);
     return (
       `{"symbol":"${instrument.symbol}","status":"${status}",` +
       `"statusReason":${statusReason === null ? "null" : `"${statusReason}"`},` +

@@ -10,7 +10,7 @@ import { setCancelAfter } from "./routes/cancel-after.ts";
 import { cancelOrder, cancelOrders } from "./routes/cancel-orders.ts";
 import { readReference } from "./routes/find-orders.ts";
 import { moveMargin, setMarginMode } from "./routes/margin.ts";
-import { placeOrder } from "./routes/place.ts";
+import { placeOrder } from "./routes/place-order.ts";
 import { PlainRequest } from "./routes/plain-requests.ts";
 import { closePosition, setLeverage } from "./routes/positions.ts";
 import { sendPlain } from "./routes/send-plain.ts";

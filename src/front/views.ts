@@ -23,6 +23,7 @@ import {
   waitsForPrice,
 } from "../core/words.ts";
 import type { FillRecord, OrderRecord } from "../store/rows.ts";
+import { priceJson } from "./market-json.ts";
 
 /**
  * Resources as JSON text, written straight from what the core answers: an order's reply builds no object.
@@ -259,9 +260,6 @@ export function transferJson(transfer: Transfer, more = ""): string {
 /** `rows` are JSON texts. */
 export const listJson = (rows: readonly string[], nextCursor: string | null): string =>
   `{"data":[${rows.join(",")}],"nextCursor":${nextCursor === null ? "null" : `"${nextCursor}"`}}`;
-
-const priceJson = (instrument: Instrument, priceTicks: number): string =>
-  priceTicks === 0 ? "null" : `"${printPrice(instrument, priceTicks)}"`;
 
 /** Money ÷ quantity as a price; null when nothing was traded. */
 function averagePriceJson(instrument: Instrument, quanta: number, lots: number): string {

@@ -84,7 +84,7 @@ export class Maker {
     for (const slot of this.slots) {
       const { quote } = slot;
       if (quote === null || quote.orderId === 0) continue;
-      const tolerance = LEVELS[slot.level]!.distance * TOLERANCE * this.desk.market.indexTicks;
+      const tolerance = LEVELS[slot.level].distance * TOLERANCE * this.desk.market.indexTicks;
       if (Math.abs(quote.priceTicks - this.targetTicks(slot)) > Math.max(tolerance, 1)) this.cancel(slot, quote);
     }
   }
@@ -126,7 +126,7 @@ export class Maker {
 
   private targetTicks(slot: Slot): PriceTicks {
     const away = slot.side === BUY ? -1 : 1;
-    const distance = LEVELS[slot.level]!.distance * slot.jitter * (1 - SKEW * away * this.inventory());
+    const distance = LEVELS[slot.level].distance * slot.jitter * (1 - SKEW * away * this.inventory());
     const exact = this.desk.market.indexTicks * (1 + this.opinion) * (1 + away * distance);
     return slot.side === BUY ? Math.floor(exact) : Math.ceil(exact);
   }
@@ -171,7 +171,7 @@ export class Maker {
 
   private sizeLots(slot: Slot): QuantityLots {
     const opens = slot.side === BUY ? this.inventory() : -this.inventory();
-    const part = LEVELS[slot.level]!.part * this.random.between(0.5, 1.5) * (opens > 0 ? 1 - opens : 1);
+    const part = LEVELS[slot.level].part * this.random.between(0.5, 1.5) * (opens > 0 ? 1 - opens : 1);
     // With little money, or where an order may not be small: the smallest, until it leans.
     const least = opens < LEAN ? this.desk.smallestLots() : 0;
     const wanted = Math.max(least, this.desk.lotsFor(this.stakeQuanta() * part * this.desk.appetite));

@@ -40,7 +40,7 @@ export class Random {
   }
 
   pick<T>(from: readonly T[]): T {
-    return from[Math.floor(this.uniform() * from.length)] as T;
+    return from[Math.floor(this.uniform() * from.length)];
   }
 
   private next(): number {

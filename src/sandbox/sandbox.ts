@@ -174,7 +174,7 @@ export class Sandbox {
   private fold(turn: Released): void {
     this.now = turn.time;
     for (let i = 0; i < turn.eventCount; i++) {
-      const message = turn.messages[i] as Message;
+      const message = turn.messages[i];
       if (message.type === Traded.code) this.foldTrade(message as MessageOf<typeof Traded>);
       else if (message.type === OrderClosed.code) {
         const { accountId, orderId } = message as MessageOf<typeof OrderClosed>;

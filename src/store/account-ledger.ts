@@ -62,7 +62,7 @@ export function readAccountLedger(database: Database, accountId: number, query: 
   while (data.length < limit) {
     const source = latestOf(pages, heads);
     if (source === null) break;
-    const head = heads[source] as number;
+    const head = heads[source];
     const { entries } = must(pages[source]?.data[head], "the latest row");
     const taken = entries.slice(shown, shown + limit - data.length);
     data.push(...taken);
@@ -72,7 +72,7 @@ export function readAccountLedger(database: Database, accountId: number, query: 
     heads[source] = head + 1;
   }
   const positions = pages.map(({ data, nextCursor }, i) => {
-    const next = data[heads[i] as number];
+    const next = data[heads[i]];
     if (next !== undefined) return next.cursor;
     return nextCursor === null ? AT_END : parseCursor(nextCursor, CURSOR_NUMBERS);
   });
@@ -85,7 +85,7 @@ function latestOf(pages: readonly Page<Found>[], heads: readonly number[]): numb
   let latest: number | null = null;
   let sequence = 0;
   for (const [i, { data, nextCursor }] of pages.entries()) {
-    const next = data[heads[i] as number];
+    const next = data[heads[i]];
     if (next === undefined && nextCursor !== null) return null;
     if (next === undefined || next.sequence < sequence) continue;
     latest = i;
@@ -148,7 +148,7 @@ function sourceOf<Row extends Message>(
       entry.amountQuanta !== 0 &&
       isWithin(entry.time, query);
     return table.read(accountId, query, (row, place, index) => {
-      const entries = entriesOf(row, place[1] as number).filter(isShown);
+      const entries = entriesOf(row, place[1]).filter(isShown);
       const [latest] = entries;
       return latest === undefined ? null : { entries, sequence: latest.sequence, cursor: [...place, index] };
     });

@@ -86,8 +86,8 @@ export class BriefOrderWriter {
       let firstOrderId = 0;
       for (let i = 0; i < held.length; i++) {
         if (held[i] === OPEN) continue;
-        if (chunk.length === 0) firstOrderId = orderIds[i] as number;
-        chunk.push(held[i] as number);
+        if (chunk.length === 0) firstOrderId = orderIds[i];
+        chunk.push(held[i]);
         if (chunk.length < PLACES_PER_CHUNK) continue;
         batch.putHeld(this.table, [instrumentId, firstOrderId], chunk);
         chunk = [];
@@ -106,7 +106,7 @@ function indexOf(ascending: readonly number[], wanted: number): number {
   if (ascending[high] === wanted) return high;
   while (low <= high) {
     const middle = (low + high) >> 1;
-    const value = ascending[middle] as number;
+    const value = ascending[middle];
     if (value === wanted) return middle;
     if (value < wanted) low = middle + 1;
     else high = middle - 1;

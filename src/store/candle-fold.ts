@@ -59,7 +59,7 @@ export class CandleFold {
     if (newest?.openTime === openTime) known = newest;
     // Only where the clock was set back.
     else if (newest !== undefined && newest.openTime > openTime) known = this.read(interval, instrumentId, openTime);
-    const candle = known === undefined ? gathered : (aggregate([known, gathered], interval)[0] as Candle);
+    const candle = known === undefined ? gathered : aggregate([known, gathered], interval)[0];
     batch.put(this.table, candleKey(interval, instrumentId, openTime), toRecord(candle));
     this.newest.set(name, newest !== undefined && newest.openTime > openTime ? newest : candle);
   }

@@ -45,12 +45,6 @@ export class History {
     this.database = database;
   }
 
-  /** Everything through this sequence is in the index. */
-  indexedSequence(): number {
-    this.database.refresh();
-    return readIndex(this.database).sequence;
-  }
-
   /** The order as of the index, open or not; undefined when there is none. Whose it is, is for the caller to check. */
   orderById(orderId: number): OrderRecord | undefined {
     this.database.refresh();

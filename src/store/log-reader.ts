@@ -45,11 +45,6 @@ export class LogReader {
     this.next = fromSequence;
   }
 
-  /** The sequence of the turn that comes next. */
-  get nextSequence(): number {
-    return this.next;
-  }
-
   /**
    * Visits the turns from where the last call stopped through `throughSequence`, at most `maxRecords`, and returns how
    * many. `throughSequence` must be on disk: what should be there and cannot be read throws LogCorruptError. A turn whose

@@ -113,8 +113,8 @@ export function encodeHeader(segment: Segment): Buffer {
 export function removeSegmentsBefore(dir: string, sequence: number, files: Files = DISK): number {
   const row = listSegments(dir, files);
   let removed = 0;
-  while (removed + 1 < row.length && (row[removed + 1] as number) <= sequence) {
-    files.unlinkSync(join(dir, segmentName(row[removed] as number)));
+  while (removed + 1 < row.length && row[removed + 1] <= sequence) {
+    files.unlinkSync(join(dir, segmentName(row[removed])));
     syncDirectory(dir, files);
     removed++;
   }

@@ -61,8 +61,8 @@ export function packRow(rows: RowBuffer, at: number, before: number, to: Uint8Ar
     const mapAt = end++;
     let map = 0;
     for (let bit = 1; bit < 256 && i < words; bit <<= 1, i++) {
-      const low = halves[2 * (row + i)] as number;
-      const high = halves[2 * (row + i) + 1] as number;
+      const low = halves[2 * (row + i)];
+      const high = halves[2 * (row + i) + 1];
       const isBased = i < baseWords;
       if (low === (isBased ? halves[2 * (base + i)] : 0) && high === (isBased ? halves[2 * (base + i) + 1] : 0))
         continue;
@@ -71,8 +71,8 @@ export function packRow(rows: RowBuffer, at: number, before: number, to: Uint8Ar
         end = putVarint(to, putVarint(to, end, low >>> 0), words);
         continue;
       }
-      const value = doubles[row + i] as number;
-      const difference = value - (isBased ? (doubles[base + i] as number) : 0);
+      const value = doubles[row + i];
+      const difference = value - (isBased ? doubles[base + i] : 0);
       const isNumber = Number.isSafeInteger(value) && (value !== 0 || high === 0) && Number.isSafeInteger(difference);
       if (isNumber && difference !== 0 && Math.abs(difference) < MAX_DIFFERENCE) {
         end = putVarint(to, end, difference < 0 ? -2 * difference - 1 : 2 * difference);
@@ -125,7 +125,7 @@ export class Unpacker {
           return row + words;
         }
         // It stands there as it is in the row before.
-        doubles[word] = (doubles[word] as number) + ((zigzag & 1) === 0 ? zigzag / 2 : -(zigzag + 1) / 2);
+        doubles[word] += (zigzag & 1) === 0 ? zigzag / 2 : -(zigzag + 1) / 2;
       }
       group += 8;
       if (group >= row + words) return row + words;
@@ -136,7 +136,7 @@ export class Unpacker {
   private beginRow(row: number, base: number, hasHead: boolean): number {
     const before = this.rows.halves;
     const baseWords = base < 0 ? 0 : wordsAt(before, base);
-    const low = hasHead ? this.varint() : (before[2 * base] as number);
+    const low = hasHead ? this.varint() : before[2 * base];
     const words = hasHead ? this.varint() : baseWords;
     this.makeRoom(row, words);
     const { halves, doubles } = this.rows;
@@ -183,7 +183,7 @@ export class Unpacker {
 }
 
 /** Of the row whose head is the word at `row`. */
-const wordsAt = (halves: Int32Array, row: number): number => 1 + ((halves[2 * row + 1] as number) >>> 3);
+const wordsAt = (halves: Int32Array, row: number): number => 1 + (halves[2 * row + 1] >>> 3);
 
 /** Of a whole number from 0 to 2^53, seven bits a byte. */
 function putVarint(to: Uint8Array, at: number, value: number): number {

@@ -56,7 +56,7 @@ export class SeriesTable<Row extends Message> extends Table {
     let nextCursor: string | null = null;
     this.eachValue({ start, end: [list], reverse: true }, (key, rows) => {
       const [, ...place] = key as number[];
-      if ((place[1] as number) > throughSequence) return true;
+      if (place[1] > throughSequence) return true;
       const view = viewOf(rows);
       const offsets = offsetsOf(view);
       const isResumed = resume?.every((number, i) => i === place.length || number === place[i]);
@@ -66,11 +66,11 @@ export class SeriesTable<Row extends Message> extends Table {
           return false;
         }
         scanned++;
-        const shown = show(decodeMessage(view, rows, offsets[i - 1] as number) as Row, place, i);
+        const shown = show(decodeMessage(view, rows, offsets[i - 1]) as Row, place, i);
         if (shown !== null) data.push(shown);
       }
       // Older chunks hold nothing later than what this one begins with.
-      return (place[0] as number) >= startTime;
+      return place[0] >= startTime;
     });
     return { data, nextCursor };
   }

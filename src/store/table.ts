@@ -26,8 +26,8 @@ function isBefore(a: Key, b: Key): boolean {
   const left = Array.isArray(a) ? a : [a];
   const right = Array.isArray(b) ? b : [b];
   for (let i = 0; i < left.length && i < right.length; i++) {
-    const x = left[i] as number | string;
-    const y = right[i] as number | string;
+    const x = left[i];
+    const y = right[i];
     if (x === y) continue;
     return typeof x === typeof y ? x < y : typeof x === "number";
   }
@@ -100,14 +100,14 @@ export class Table {
 
   /** Whether all values are of versions from before the one that is written now. */
   isOlder(): boolean {
-    for (const { value } of this.lmdb.getRange()) if ((value[0] as number) >= VALUE_VERSION) return false;
+    for (const { value } of this.lmdb.getRange()) if (value[0] >= VALUE_VERSION) return false;
     return true;
   }
 
   /** What the value holds, in the codec's bytes. */
   protected rowsOf(key: Key, value: Uint8Array): Uint8Array {
     if (value.length < VALUE_HEADER_BYTES) throw this.corrupt(key, "the value is too short");
-    const version = value[0] as number;
+    const version = value[0];
     if (version < VALUE_VERSION_WITHOUT_KEY || version > VALUE_VERSION)
       throw this.corrupt(key, `version ${version}, this program reads up to ${VALUE_VERSION}`);
     const before = version === VALUE_VERSION_WITHOUT_KEY ? 0 : this.crcOf(key);

@@ -91,7 +91,7 @@ export class WriteBatch {
   write(): void {
     for (let i = 0; i < this.count; i++) {
       this.breathe();
-      const { table, key, from, to } = this.writes[i] as Write;
+      const { table, key, from, to } = this.writes[i];
       if (to === 0) table.lmdb.remove(key);
       else table.lmdb.put(key, this.values.subarray(from, to));
     }

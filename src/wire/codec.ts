@@ -188,7 +188,7 @@ function text(bytes: Uint8Array, at: number, length: number): string {
   if (length <= 64) {
     let value = "";
     for (let i = at; i < at + length; i++) {
-      const char = bytes[i] as number;
+      const char = bytes[i];
       if (char > 127) return decoder.decode(bytes.slice(at, at + length));
       value += String.fromCharCode(char);
     }
@@ -223,7 +223,7 @@ export class MessagePool {
       this.free[code] = ofCode;
       this.used[code] = 0;
     }
-    const index = this.used[code] as number;
+    const index = this.used[code];
     let message = ofCode[index];
     if (message === undefined) {
       message = blank(codec.shape) as Message;

@@ -63,12 +63,12 @@ test("over the real server too, what is published and what is sent keep their or
   road.describe({ [BTC]: { bids: [[100, 1000]] } });
   const market = await opening;
   let server: Server | null = null;
-  const log = { error: assert.fail, warn: assert.fail };
+  const log = { error: assert.fail };
   const channels = new Channels({
     road,
     market,
     publish: (topic, text) => server?.publish(topic, text),
-    authenticate: () => ({ code: "INVALID_TOKEN", message: "" }),
+    auth: { socket: () => assert.fail("nobody logs in") },
     history: { candles: () => [], fillsOf: () => ({ data: [], nextCursor: null }) },
     trade: () => assert.fail("nobody trades"),
     now: Date.now,

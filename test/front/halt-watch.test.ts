@@ -67,13 +67,13 @@ test("what a symbol lets happen is said once for each change, and shown", async 
 
 test("a symbol whose self-check has failed says so until it is resumed", async () => {
   const { road, market, lines } = await watch();
-  assert.deepEqual(market.symbol(BTC).fault, []);
+  assert.deepEqual(market.symbol(BTC).faults, []);
   road.turn(
     BTC,
     make(SelfCheckFailed, { fault: "Σ cash is 1 quanta, not 0" }),
     make(TradingHalted, { mode: MODE_HALTED, reason: REASON_OF_HALT.SELF_CHECK }),
   );
-  assert.deepEqual(market.symbol(BTC).fault, ["BTC-PERP: Σ cash is 1 quanta, not 0"]);
+  assert.deepEqual(market.symbol(BTC).faults, ["BTC-PERP: Σ cash is 1 quanta, not 0"]);
   assert.deepEqual(lines[0], [
     "error",
     { symbol: "BTC-PERP", fault: "Σ cash is 1 quanta, not 0" },
@@ -81,7 +81,7 @@ test("a symbol whose self-check has failed says so until it is resumed", async (
   ]);
   assert.deepEqual(road.asked, [], "the symbol has halted itself");
   road.turn(BTC, make(TradingHalted, { mode: MODE_TRADING, reason: REASON_OF_HALT.OPERATOR }));
-  assert.deepEqual(market.symbol(BTC).fault, []);
+  assert.deepEqual(market.symbol(BTC).faults, []);
 });
 
 test("a ledger that is unsound stops every symbol, also where there is no room at first", async () => {
@@ -96,5 +96,5 @@ test("a ledger that is unsound stops every symbol, also where there is no room a
     assert.deepEqual(command, { type: HaltSymbol.code, mode: MODE_HALTED, reason: REASON_OF_HALT.SELF_CHECK });
   assert.deepEqual(road.asked.map(({ actorId }) => actorId).sort(), [BTC, ETH]);
   road.turn(ETH, make(TradingHalted, { mode: MODE_HALTED, reason: REASON_OF_HALT.SELF_CHECK }));
-  assert.deepEqual(market.symbol(ETH).fault, ["ETH-PERP: stopped for the ledger"]);
+  assert.deepEqual(market.symbol(ETH).faults, ["ETH-PERP: stopped for the ledger"]);
 });

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { ORDER_TYPES, SELF_TRADE_PREVENTIONS, SIDES, TIMES_IN_FORCE } from "../../src/core/words.ts";
 import type { Principal } from "../../src/front/credentials.ts";
 import { ApiError } from "../../src/front/errors.ts";
-import { readNewOrder } from "../../src/front/routes/place.ts";
+import { readNewOrder } from "../../src/front/routes/place-order.ts";
 import type { PlaceOrderBody } from "../../src/wire/schema/orders.ts";
 import { instrument } from "./scripted-road.ts";
 

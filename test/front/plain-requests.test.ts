@@ -13,7 +13,7 @@ import { Input } from "../../src/front/input.ts";
 import { parseJson } from "../../src/front/json.ts";
 import { checkAmendment, readAmendment } from "../../src/front/routes/amend-order.ts";
 import { readOrderId, readReference } from "../../src/front/routes/find-orders.ts";
-import { readNewOrder } from "../../src/front/routes/place.ts";
+import { readNewOrder } from "../../src/front/routes/place-order.ts";
 import { type PlainRequest, RequestReader } from "../../src/front/routes/plain-requests.ts";
 import { SocketRefusal } from "../../src/front/socket-errors.ts";
 import { decodeUtf8 } from "../../src/front/utf8.ts";

@@ -134,18 +134,17 @@ async function open() {
   const market = await opening;
   const hub = new Hub();
   const publish = (topic: string, text: string): void => hub.publish(topic, text);
-  const refuse = () => ({ code: "INVALID_TOKEN", message: "no" }) as const;
   const channels = new Channels({
     road,
     market,
     publish,
     history: { candles: () => [], fillsOf: () => ({ data: [], nextCursor: null }) },
-    authenticate: refuse,
+    auth: { socket: () => assert.fail("nobody logs in") },
     trade: assert.fail,
     now,
     monotonic: now,
     limits: null,
-    log: { error: assert.fail, warn: assert.fail },
+    log: { error: assert.fail },
   });
   return { road, market, connect: () => new ScriptedClient(hub, channels) };
 }

@@ -26,7 +26,7 @@ const gatekeeper: Gatekeeper = {
 };
 
 const logged: string[] = [];
-const log: Log = { error: (_fields, message) => void logged.push(message), warn: assert.fail };
+const log: Log = { error: (_fields, message) => void logged.push(message) };
 
 const name = Type.String();
 const replies = {};

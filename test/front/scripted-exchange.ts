@@ -1,12 +1,12 @@
-import assert from "node:assert/strict";
 import { OrderPlaced, type SymbolSummary, Traded } from "../../src/core/messages.ts";
 import type { Message } from "../../src/core/shape.ts";
 import { BUY, type Permission, SELL } from "../../src/core/words.ts";
 import type { Answer } from "../../src/front/answer.ts";
+import type { Auth } from "../../src/front/auth.ts";
 import { Channels } from "../../src/front/channels.ts";
+import { ApiError } from "../../src/front/errors.ts";
 import { type LimitSettings, Limits } from "../../src/front/limits.ts";
 import { MarketData } from "../../src/front/market.ts";
-import type { Authenticate } from "../../src/front/socket-auth.ts";
 import type { StreamHistory } from "../../src/front/streams.ts";
 import { Hub, ScriptedClient } from "./scripted-client.ts";
 import { make, ScriptedRoad, START } from "./scripted-road.ts";
@@ -31,7 +31,7 @@ export interface Exchange {
 }
 
 /** Tokens: "alice", "bob", "alice-blind" (may not read), "alice-brief" (expires in a second). Keys: "key" of Alice's. */
-const authenticate: Authenticate = (credentials) => {
+const socket: Auth["socket"] = (credentials) => {
   const identity = (accountId: number, credential: string, permissions: Permission[] = ["READ"], expiresAt = 0) => ({
     accountId,
     permissions,
@@ -39,10 +39,11 @@ const authenticate: Authenticate = (credentials) => {
     credential,
     record: null,
   });
-  if ("apiKey" in credentials)
-    return credentials.signature === "good" && credentials.timestamp === START
-      ? identity(ALICE, credentials.apiKey)
-      : { code: "INVALID_KEY_OR_SIGNATURE", message: "no" };
+  if ("apiKey" in credentials) {
+    const { apiKey, timestamp, signature } = credentials;
+    if (signature === "good" && timestamp === START) return identity(ALICE, apiKey);
+    throw new ApiError("INVALID_KEY_OR_SIGNATURE");
+  }
   switch (credentials.token) {
     case "alice":
       return identity(ALICE, "hash-of-alice");
@@ -55,7 +56,7 @@ const authenticate: Authenticate = (credentials) => {
     case "alice-brief":
       return identity(ALICE, "hash-of-alice-brief", ["READ", "TRADE"], START + 1000);
     default:
-      return { code: "INVALID_TOKEN", message: "no" };
+      throw new ApiError("INVALID_TOKEN");
   }
 };
 
@@ -93,12 +94,12 @@ export async function open(
     market,
     history: { candles: () => [], fillsOf: () => ({ data: [], nextCursor: null }), ...history },
     publish,
-    authenticate,
+    auth: { socket },
     trade: (op, params, { accountId }, answer) => void trades.push({ op, params, accountId, answer }),
     now,
     monotonic: () => road.time,
     limits,
-    log: { error: (_, message) => void logged.push(message), warn: assert.fail },
+    log: { error: (_, message) => void logged.push(message) },
   });
   return { road, machine, market, channels, hub, trades, logged, connect: () => new ScriptedClient(hub, channels) };
 }

@@ -71,7 +71,7 @@ before(async () => {
       drain: () => {},
       close: () => {},
     },
-    log: { error: (_fields, message) => void logged.push(message), warn: () => {} },
+    log: { error: (_fields, message) => void logged.push(message) },
   });
 });
 beforeEach(() => {
@@ -404,7 +404,7 @@ test("a body that a client reads by and by arrives whole", async () => {
 test("a machine's clock that is set ahead ends no call", async (t) => {
   t.mock.timers.enable({ apis: ["Date", "setInterval"] });
   const calls: Call[] = [];
-  const log = { error: assert.fail, warn: assert.fail };
+  const log = { error: assert.fail };
   const sockets = { admit() {}, open() {}, message() {}, control() {}, drain() {}, close() {} };
   const onCall = (call: Call): void => void calls.push(call);
   const other = await listen({ host: "127.0.0.1", port: 0, socketPath: "/ws", onCall, sockets, log });

@@ -11,7 +11,7 @@ const PINGS_EVERY_MS = 15_000;
 const SILENT_FOR_MS = 45_000;
 /** A binary message; a close frame; one with a code that none may have. */
 const ENDS = [frame(0x82, Buffer.from("x")), frame(0x88, Buffer.from([3, 232])), frame(0x88, Buffer.from([3, 238]))];
-const NO_LOG = { error: () => {}, warn: () => {} };
+const NO_LOG = { error: () => {} };
 const IDLE: SocketHandlers = {
   admit: () => {},
   open: () => {},

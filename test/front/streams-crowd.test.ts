@@ -31,7 +31,7 @@ async function openStreams(onRead: () => void) {
   road.describe({});
   const published: string[] = [];
   const streams = new Streams({
-    ...{ road, market: await opening, now, monotonic: now, log: { error: assert.fail, warn: assert.fail } },
+    ...{ road, market: await opening, now, monotonic: now, log: { error: assert.fail } },
     history: {
       candles: () => [],
       fillsOf: () => {

@@ -10,6 +10,7 @@ import { blank } from "../../src/core/shape.ts";
 import { LEDGER } from "../../src/core/words.ts";
 import { type Database, openDatabase } from "../../src/store/database.ts";
 import { History } from "../../src/store/history.ts";
+import { readIndex } from "../../src/store/history-fold.ts";
 import { Keeper } from "../../src/store/keeper.ts";
 import { listSegments } from "../../src/store/log-segment.ts";
 import { Snapshots } from "../../src/store/snapshots.ts";
@@ -276,7 +277,7 @@ test("a commit that finds no room on the disk is named, and leaves the index whe
   assert.match(errors, /DatabaseWriteError/);
   assert.ok(reached > 0 && reached < turns.length);
   const database = openDatabase(dir);
-  assert.equal(new History(database).indexedSequence(), reached);
+  assert.equal(readIndex(database).sequence, reached);
   assertEqual(new History(database), modelThrough(turns, reached), random(seed));
   await database.close();
 });

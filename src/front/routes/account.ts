@@ -98,11 +98,7 @@ export function accountRoutes(context: Context): Route[] {
         const page = await readPage(context, call, query, (instrumentId) =>
           history.fillsOf(principal.accountId, { ...query, instrumentId, limit: query.limit ?? DEFAULT_LIMIT }),
         );
-        const rows = page.data.map((fill) => {
-          const instrument = symbols.withId(idToInstrumentId(fill.tradeId));
-          if (instrument === undefined) throw new Error(`fill ${fill.tradeId} is of no known instrument`);
-          return fillJson(instrument, fill);
-        });
+        const rows = page.data.map((fill) => fillJson(symbols.of(idToInstrumentId(fill.tradeId)), fill));
         call.reply(200, listJson(rows, page.nextCursor));
       },
     }),

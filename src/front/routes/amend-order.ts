@@ -9,7 +9,8 @@ import type { Context } from "../context.ts";
 import type { Principal } from "../credentials.ts";
 import { ApiError } from "../errors.ts";
 import { askOfOrder, type OrderName, withOrder } from "./open-order.ts";
-import { readPriceMatch, replyPlaced, takeKeyLimits } from "./place-order.ts";
+import { readPriceMatch, takeKeyLimits } from "./order-fields.ts";
+import { replyPlaced } from "./placed-reply.ts";
 
 /** Changes an open order. */
 export function amendOrder(

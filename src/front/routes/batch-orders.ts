@@ -1,15 +1,7 @@
 import type { Static } from "typebox";
 import type { Released } from "../../actor/road.ts";
 import type { Instrument } from "../../core/instrument.ts";
-import {
-  type BatchItem,
-  BatchItemEnd,
-  CancelOrder,
-  DuplicateOrder,
-  OrderBatch,
-  OrderView,
-  Refused,
-} from "../../core/messages.ts";
+import { type BatchItem, BatchItemEnd, CancelOrder, OrderBatch, OrderView, Refused } from "../../core/messages.ts";
 import { blank, type Message, type MessageOf } from "../../core/shape.ts";
 import type { AmendItem, BatchBody, CancelItem, PlaceItem } from "../../wire/schema/batch.ts";
 import type { Answer } from "../answer.ts";
@@ -19,11 +11,12 @@ import type { Principal } from "../credentials.ts";
 import { ApiError } from "../errors.ts";
 import { checkSymbol } from "../key-limits.ts";
 import { checkAmendment, readAmendment } from "./amend-order.ts";
-import { duplicateJson } from "./duplicate-order.ts";
+import { duplicateJson, isDuplicate } from "./duplicate-order.ts";
 import { instrumentOf, readOrderId, readReference, whyNotOpen } from "./find-orders.ts";
 import { calledBy } from "./open-order.ts";
-import { readNewOrder } from "./place.ts";
-import { claim, placedJson } from "./place-order.ts";
+import { readNewOrder } from "./place-order.ts";
+import { placedJson } from "./placed-reply.ts";
+import { claim } from "./send-order.ts";
 
 /** An item on its way. */
 interface Asked {
@@ -187,10 +180,7 @@ function resultOf(
     return refused(calledBy(field, refusal));
   }
   if (refusal !== null) return refused(refusal);
-  if (reply.type === DuplicateOrder.code) {
-    const { orderId } = reply as MessageOf<typeof DuplicateOrder>;
-    return duplicateJson(context, instrument, orderId).then((order) => done(200, order));
-  }
+  if (isDuplicate(reply)) return duplicateJson(context, instrument, reply.orderId).then((order) => done(200, order));
   if (reply.type !== OrderView.code) throw new Error(`an item of a batch was answered with message ${reply.type}`);
   const order = placedJson(instrument, reply as MessageOf<typeof OrderView>, turn, from, to);
   return done(named === null ? 201 : 200, order);

@@ -1,7 +1,10 @@
 import type { Instrument } from "../../core/instrument.ts";
+import { DuplicateOrder } from "../../core/messages.ts";
+import type { Message, MessageOf } from "../../core/shape.ts";
 import type { OrderRecord } from "../../store/rows.ts";
 import { MAX_DUPLICATE_FILLS } from "../../wire/schema/orders.ts";
 import { MAX_LIMIT } from "../../wire/schema/scalars.ts";
+import type { Answer } from "../answer.ts";
 import { historyCaughtUp } from "../ask.ts";
 import type { Context } from "../context.ts";
 import { fillJson, orderJsonWith } from "../views.ts";
@@ -9,7 +12,19 @@ import { fillJson, orderJsonWith } from "../views.ts";
 /** Of the account's fills, thousands each: what an order that has stood for long may cost. */
 const MAX_PAGES = 40;
 
-/** The clientOrderId was used with the same body before: its order as it is now, and its fills. */
+type Duplicate = MessageOf<typeof DuplicateOrder>;
+
+/** The clientOrderId was used with the same body before. */
+export const isDuplicate = (reply: Message): reply is Duplicate => reply.type === DuplicateOrder.code;
+
+/** Answers with the first order that has the clientOrderId. */
+export function replyDuplicate(context: Context, answer: Answer, instrument: Instrument, { orderId }: Duplicate): void {
+  duplicateJson(context, instrument, orderId)
+    .then((json) => answer.reply(200, json))
+    .catch((thrown: unknown) => answer.fail(thrown, context.log));
+}
+
+/** The order as it is now, and its fills. */
 export async function duplicateJson(
   { road, history }: Pick<Context, "road" | "history">,
   instrument: Instrument,

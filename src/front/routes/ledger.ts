@@ -1,4 +1,3 @@
-import { must } from "../../assert.ts";
 import { LedgerList, LedgerQuery } from "../../wire/schema/account.ts";
 import { DEFAULT_LIMIT } from "../../wire/schema/scalars.ts";
 import type { Context } from "../context.ts";
@@ -22,11 +21,8 @@ export function ledgerRoute(context: Context): Route {
       const page = await readPage(context, call, query, (instrumentId) =>
         history.ledgerOf(principal.accountId, { ...query, instrumentId, limit: query.limit ?? DEFAULT_LIMIT }),
       );
-      const rows = page.data.map((entry) => {
-        const { instrumentId } = entry;
-        if (instrumentId === 0) return ledgerEntryJson(null, entry);
-        return ledgerEntryJson(must(symbols.withId(instrumentId), `instrument ${instrumentId}`).symbol, entry);
-      });
+      const symbolOf = (id: number): string | null => (id === 0 ? null : symbols.of(id).symbol);
+      const rows = page.data.map((entry) => ledgerEntryJson(symbolOf(entry.instrumentId), entry));
       call.reply(200, listJson(rows, page.nextCursor));
     },
   });

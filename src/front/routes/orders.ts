@@ -1,3 +1,4 @@
+import { idToInstrumentId } from "../../core/words.ts";
 import { BATCH_ITEM_ERRORS, BatchBody, BatchResults } from "../../wire/schema/batch.ts";
 import {
   AmendOrderBody,
@@ -25,9 +26,9 @@ import { amendOrder } from "./amend-order.ts";
 import { runBatch } from "./batch-orders.ts";
 import { setCancelAfter } from "./cancel-after.ts";
 import { cancelOrder, cancelOrders } from "./cancel-orders.ts";
-import { findInHistory, findOpen, instrumentOf, type OpenRow, openOrders, type Place } from "./find-orders.ts";
+import { findInHistory, findOpen, type OpenRow, openOrders, type Place } from "./find-orders.ts";
 import type { OrderName } from "./open-order.ts";
-import { placeOrder } from "./place.ts";
+import { placeOrder } from "./place-order.ts";
 import { RequestReader } from "./plain-requests.ts";
 import { sendPlain } from "./send-plain.ts";
 
@@ -178,7 +179,7 @@ export function orderRoutes(context: Context): Route[] {
         const page = await readPage(context, call, query, (instrumentId) =>
           history.ordersOf(principal.accountId, { ...query, instrumentId, limit: query.limit ?? DEFAULT_LIMIT }),
         );
-        const rows = page.data.map((order) => orderRecordJson(instrumentOf(context, order.orderId), order));
+        const rows = page.data.map((order) => orderRecordJson(symbols.of(idToInstrumentId(order.orderId)), order));
         call.reply(200, listJson(rows, page.nextCursor));
       },
     }),
@@ -195,7 +196,7 @@ export function orderRoutes(context: Context): Route[] {
         if (open !== null) return call.reply(200, open.json);
         const order = await findInHistory(context, principal.accountId, parameter);
         if (order === null) throw new ApiError("ORDER_NOT_FOUND", { field: "id" });
-        call.reply(200, orderRecordJson(instrumentOf(context, order.orderId), order));
+        call.reply(200, orderRecordJson(symbols.of(idToInstrumentId(order.orderId)), order));
       },
     }),
     route({

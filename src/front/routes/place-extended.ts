@@ -6,7 +6,8 @@ import type { AttachedLeg as LegBody, PlaceOrderBody } from "../../wire/schema/o
 import { readPrice, readQuantity } from "../amounts.ts";
 import type { Principal } from "../credentials.ts";
 import { ApiError } from "../errors.ts";
-import { hashMore, readOrder, readPriceMatch, takeKeyLimits } from "./place-order.ts";
+import { readOrder, readPriceMatch, takeKeyLimits } from "./order-fields.ts";
+import { hashMore } from "./order-hash.ts";
 
 /** Whether the order has what a PlaceOrder cannot say. */
 export const isExtended = (body: PlaceOrderBody): boolean =>
@@ -55,7 +56,7 @@ function readExtended(instrument: Instrument, body: PlaceOrderBody, order: Messa
 /** Refuses a goodTillDate without GTD, and the other way round. */
 function checkGoodTillDate(body: PlaceOrderBody): void {
   const isGtd = body.timeInForce === TIMES_IN_FORCE[GTD];
-  if (isGtd && body.type !== ORDER_TYPES[0])
+  if (isGtd && body.type !== ORDER_TYPES[LIMIT])
     throw new ApiError("BAD_COMBINATION", { field: "timeInForce", message: "Only LIMIT orders are GTD." });
   if (isGtd && body.goodTillDate === undefined)
     throw new ApiError("MISSING_FIELD", { field: "goodTillDate", message: "A GTD order has a goodTillDate." });

@@ -17,7 +17,8 @@ import type { PlaceOrderBody } from "../../wire/schema/orders.ts";
 import { readPrice, readShare } from "../amounts.ts";
 import type { Principal } from "../credentials.ts";
 import { ApiError } from "../errors.ts";
-import { checkMarket, checkPostOnly, hashMore, hashOrder, readCommon, takeKeyLimits } from "./place-order.ts";
+import { checkMarket, checkPostOnly, readCommon, takeKeyLimits } from "./order-fields.ts";
+import { hashMore, hashOrder } from "./order-hash.ts";
 
 /** An order that waits for a price. */
 export function readTriggerOrder(

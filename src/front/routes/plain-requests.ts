@@ -6,7 +6,7 @@ import { MAX_REQUEST_ID_LENGTH } from "../../wire/schema/channels.ts";
 import type { RequestId } from "../channel-requests.ts";
 import type { Symbols } from "../context.ts";
 import { JsonScanner, Words } from "../json-scanner.ts";
-import { hashOrder } from "./place-order.ts";
+import { hashOrder } from "./order-hash.ts";
 import { EXPIRES, ORDER_ID, PlainFields, PRICE, QUANTITY, SIDE, SYMBOL, TIME_IN_FORCE, TYPE } from "./plain-fields.ts";
 
 const MESSAGE_FIELDS = new Words(["op", "id", "params"]);
@@ -80,7 +80,7 @@ export class RequestReader {
       else this.fields.read(scanner);
     } while (scanner.hasMore());
     if (!scanner.isWhole || (seen & REQUIRED_OF_MESSAGE) !== REQUIRED_OF_MESSAGE) return null;
-    this.op = OPS[op] as (typeof OPS)[number];
+    this.op = OPS[op];
     if (op === PLACE) return this.place();
     return op === CANCEL ? this.cancel() : this.amend();
   }
@@ -96,7 +96,7 @@ export class RequestReader {
     order.timeInForce = (seen & TIME_IN_FORCE) !== 0 ? fields.timeInForce : isMarket ? IOC : GTC;
     if (isMarket && order.timeInForce === GTC) return null;
     if (fields.isPostOnly && order.timeInForce !== GTC) return null;
-    const instrument = this.symbols.all[fields.symbol] as Instrument;
+    const instrument = this.symbols.all[fields.symbol];
     order.priceTicks = isMarket ? 0 : priceOf(fields, instrument);
     order.quantityLots = quantityOf(fields, instrument);
     if (!(order.quantityLots > 0 && (isMarket || order.priceTicks > 0))) return null;

@@ -14,7 +14,7 @@ import { checkLeverage, checkSymbol } from "../key-limits.ts";
 import { CANCEL_COST } from "../limits.ts";
 import { type Route, route } from "../router.ts";
 import { listJson, positionJson } from "../views.ts";
-import { replyPlaced } from "./place-order.ts";
+import { replyPlaced } from "./placed-reply.ts";
 
 type View = MessageOf<typeof PositionView>;
 

@@ -23,7 +23,6 @@ import { listJson } from "../views.ts";
 /** Funding, the insurance fund, open interest. */
 export function riskRoutes(context: Context): Route[] {
   const { road, symbols, market, history, log } = context;
-  const instrumentOf = (id: number) => must(symbols.withId(id), `instrument ${id} in the configuration`);
   return [
     route({
       method: "GET",
@@ -54,7 +53,7 @@ export function riskRoutes(context: Context): Route[] {
         const page = await readPage(context, call, query, (instrumentId) =>
           history.fundingOf(principal.accountId, { ...query, instrumentId, limit: query.limit ?? DEFAULT_LIMIT }),
         );
-        const rows = page.data.map((entry) => fundingPaymentJson(instrumentOf(entry.payment.instrumentId), entry));
+        const rows = page.data.map((entry) => fundingPaymentJson(symbols.of(entry.payment.instrumentId), entry));
         call.reply(200, listJson(rows, page.nextCursor));
       },
     }),
@@ -71,7 +70,7 @@ export function riskRoutes(context: Context): Route[] {
           history.fundMovements({ ...query, instrumentId, limit: query.limit ?? DEFAULT_LIMIT }),
         );
         const rows = page.data.map((movement) => {
-          const symbol = movement.actorId === LEDGER ? null : instrumentOf(movement.actorId).symbol;
+          const symbol = movement.actorId === LEDGER ? null : symbols.of(movement.actorId).symbol;
           return fundMovementJson(symbol, movement);
         });
         readFigures(road, INSURANCE_ACCOUNT, ({ equity, unrealized }) => {

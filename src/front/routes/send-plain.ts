@@ -5,8 +5,9 @@ import type { Principal } from "../credentials.ts";
 import { checkSymbol } from "../key-limits.ts";
 import { sendAmendment } from "./amend-order.ts";
 import { sendCancellation } from "./cancel-orders.ts";
-import { sendOrder, takeKeyLimits } from "./place-order.ts";
+import { takeKeyLimits } from "./order-fields.ts";
 import type { PlainRequest } from "./plain-requests.ts";
+import { sendOrder } from "./send-order.ts";
 
 /** Does for the principal what has been read from a request's bytes. */
 export function sendPlain(

@@ -38,7 +38,7 @@ export function systemRoutes(context: Context): Route[] {
         const serverTime = Date.now();
         if (!context.isReady()) throw new ApiError("NOT_READY");
         const sequence = road.releasedSequence();
-        const faults = symbols.all.flatMap(({ id }) => context.market.symbol(id).fault);
+        const faults = symbols.all.flatMap(({ id }) => context.market.symbol(id).faults);
         const status = healthOf(road, faults);
         const { rebuilds } = road;
         const uptimeMs = Math.round(performance.now() - startedAt);

@@ -1,13 +1,13 @@
 import type { Instrument } from "../../core/instrument.ts";
-import { DuplicateOrder, OrderView, TrialEnd, TryOrder } from "../../core/messages.ts";
+import { OrderView, TrialEnd, TryOrder } from "../../core/messages.ts";
 import { blank, type MessageOf } from "../../core/shape.ts";
 import { printQuanta } from "../../core/units.ts";
 import type { Answer } from "../answer.ts";
 import { askFor, firstReply, mapReplies, refusalIn } from "../ask.ts";
 import type { Context } from "../context.ts";
 import { expectedFillJson, orderJsonWith, outlookJson } from "../views.ts";
-import { duplicateJson } from "./duplicate-order.ts";
-import { isUnused } from "./place-order.ts";
+import { isDuplicate, replyDuplicate } from "./duplicate-order.ts";
+import { isUnused } from "./send-order.ts";
 
 /** Answers with what would come of an order, and does nothing. */
 export function tryOrder(
@@ -21,10 +21,7 @@ export function tryOrder(
     const reply = firstReply(turn);
     const refusal = refusalIn(reply, instrument);
     if (refusal !== null) return answer.refuse(refusal);
-    if (reply.type === DuplicateOrder.code)
-      return void duplicateJson(context, instrument, (reply as MessageOf<typeof DuplicateOrder>).orderId)
-        .then((json) => answer.reply(200, json))
-        .catch((thrown: unknown) => answer.fail(thrown, context.log));
+    if (isDuplicate(reply)) return replyDuplicate(context, answer, instrument, reply);
     const [view] = mapReplies(turn, OrderView.code, (view: MessageOf<typeof OrderView>) => view);
     const [end] = mapReplies(turn, TrialEnd.code, (end: MessageOf<typeof TrialEnd>) => end);
     if (view === undefined || end === undefined) throw new Error("a trial without an end");
