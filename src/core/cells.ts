@@ -262,9 +262,11 @@ export class AccountCells {
     for (let lane = 0; lane < this.laneCount; lane++) {
       if (lane === this.lane) continue;
       const at = (accountId * this.laneCount + lane) * CELLS_PER_LANE;
+      if (this.look(at + ENGAGED) !== 0)
+        reserved += Math.max(0, this.look(at + INITIAL) - this.look(at + POSITION_INITIAL));
+      // What is no longer reserved is a position by now.
+      this.passGate(accountId);
       maintenance += this.look(at + MAINTENANCE);
-      if (this.look(at + ENGAGED) === 0) continue;
-      reserved += Math.max(0, this.look(at + INITIAL) - this.look(at + POSITION_INITIAL));
     }
     const all = this.maintenanceNow(accountId);
     return reserved + (equity >= all ? maintenance : equity - proportion(equity, all - maintenance, all));
@@ -350,9 +352,11 @@ export class AccountCells {
     if (unrealized < 0) this.add(cell + UNREALIZED, unrealized, mayWait);
     if (isLogged && initial < 0) this.passGate(accountId);
     if (initial !== 0) this.add(cell + INITIAL, initial, mayWait && initial < 0);
-    this.burden(cell + POSITION_INITIAL, positionInitial);
     // Or equity that waits for the ticket would stand beside margin that does not need it any more.
     if (maintenance !== 0) this.add(cell + MAINTENANCE, maintenance, mayWait && maintenance < 0);
+    // What orders have reserved is a position's once its maintenance margin is there: see neededByOthers().
+    if (positionInitial > 0) this.passGate(accountId);
+    this.burden(cell + POSITION_INITIAL, positionInitial);
     given[at + EQUITY] = to.equity;
     given[at + UNREALIZED] = to.unrealized;
     given[at + INITIAL] = to.initial;

@@ -172,3 +172,47 @@ for (const [what, before, after, isLogged] of [
     }
     assert.ok(asked > 1000);
   });
+
+test("a close leaves what another thread's order needs, whatever of it is a position by then", () => {
+  const outcomes = new Map<string, number>();
+  for (let run = 0; run < 6000; run++) {
+    const memory = new WeakMemory(seed * 10_000 + run);
+    const [filler, closer] = [0, 1].map((lane) => new WeakCells(memory, lane));
+    const [filled, closed] = [0, 1].map(() => new Float64Array(CONTRIBUTION_FIELDS));
+    filler.move(ACCOUNT, filled, 0, contribution({ initial: 70 }));
+    closer.move(ACCOUNT, closed, 0, contribution({ equity: 100 }));
+    for (const thread of memory.threads) {
+      thread.flush();
+      while (thread.showOne());
+    }
+    let [fills, closes] = [false, false];
+    const fill = (): void => {
+      filler.begin();
+      fills = filler.reserve(ACCOUNT, 0, filled, 0);
+      if (fills) filler.move(ACCOUNT, filled, 0, contribution({ initial: 70, positionInitial: 70, maintenance: 35 }));
+      filler.flush();
+    };
+    const close = (): void => {
+      closer.begin();
+      closes = closer.spend(ACCOUNT, 80, closed, 0);
+      closer.flush();
+    };
+    // One of the two is in the middle of it when the other begins.
+    const [first, second] = memory.random.pick([
+      [filler, closer],
+      [closer, filler],
+    ]);
+    let isNested = false;
+    first.between = () => {
+      if (isNested || memory.random.next() > 0.05) return;
+      isNested = true;
+      if (second === closer) close();
+      else fill();
+    };
+    if (first === filler) fill();
+    else close();
+    assert.ok(!fills || !closes, `run ${run}`);
+    outcomes.set(`${fills} ${closes}`, (outcomes.get(`${fills} ${closes}`) ?? 0) + 1);
+  }
+  assert.ok(outcomes.has("true false") && outcomes.has("false true"), [...outcomes].join());
+});
