@@ -9,7 +9,9 @@ import { proportion } from "./units.ts";
  * doubles, which 64-bit machines read and write whole.
  *
  * Who must not spend what another may be spending adds first, passes the account's gate, and reads then. Threads pass a
- * gate one after the other, so the later one sees what the earlier one has added.
+ * gate one after the other, so the later one sees what the earlier one has added. So it is wherever one of two steps must
+ * be known before the other: the gate lies between them for who writes, and for who reads. Else a processor that keeps no
+ * order of its own (ARM64) may show the second one first.
  *
  * In the middle of a turn cells show less than the account has: what burdens it is there, what helps it waits for the end.
  * To refuse is all that may follow from that. Who does something to an account because it has so little looks at it as it is
@@ -246,7 +248,7 @@ export class AccountCells {
     this.openLane(at);
     if (this.look(at + ENGAGED) === 0) this.put(at + ENGAGED, 1);
     // Whoever has spent before it is seen by what is read from here on.
-    Atomics.add(this.gates, accountId, 0);
+    this.passGate(accountId);
   }
 
   /**
@@ -260,9 +262,11 @@ export class AccountCells {
     for (let lane = 0; lane < this.laneCount; lane++) {
       if (lane === this.lane) continue;
       const at = (accountId * this.laneCount + lane) * CELLS_PER_LANE;
+      if (this.look(at + ENGAGED) !== 0)
+        reserved += Math.max(0, this.look(at + INITIAL) - this.look(at + POSITION_INITIAL));
+      // What is no longer reserved is a position by now.
+      this.passGate(accountId);
       maintenance += this.look(at + MAINTENANCE);
-      if (this.look(at + ENGAGED) === 0) continue;
-      reserved += Math.max(0, this.look(at + INITIAL) - this.look(at + POSITION_INITIAL));
     }
     const all = this.maintenanceNow(accountId);
     return reserved + (equity >= all ? maintenance : equity - proportion(equity, all - maintenance, all));
@@ -343,12 +347,16 @@ export class AccountCells {
     // A gain is known as one before it is there, and no longer as one once it has gone: see readBehind(). Less of an
     // unrealised gain is more to withdraw.
     if (unrealized > 0) this.burden(cell + UNREALIZED, unrealized);
+    if (isLogged && unrealized > 0) this.passGate(accountId);
     if (equity !== 0) this.add(cell + EQUITY, equity, mayWait && equity > 0);
     if (unrealized < 0) this.add(cell + UNREALIZED, unrealized, mayWait);
+    if (isLogged && initial < 0) this.passGate(accountId);
     if (initial !== 0) this.add(cell + INITIAL, initial, mayWait && initial < 0);
-    this.burden(cell + POSITION_INITIAL, positionInitial);
     // Or equity that waits for the ticket would stand beside margin that does not need it any more.
     if (maintenance !== 0) this.add(cell + MAINTENANCE, maintenance, mayWait && maintenance < 0);
+    // What orders have reserved is a position's once its maintenance margin is there: see neededByOthers().
+    if (positionInitial > 0) this.passGate(accountId);
+    this.burden(cell + POSITION_INITIAL, positionInitial);
     given[at + EQUITY] = to.equity;
     given[at + UNREALIZED] = to.unrealized;
     given[at + INITIAL] = to.initial;
@@ -369,6 +377,7 @@ export class AccountCells {
   flush(): void {
     this.isTurnOpen = false;
     this.burdenCount = 0;
+    if (this.flushedCount < this.favourCount) this.passOpenGates();
     for (; this.flushedCount < this.favourCount; this.flushedCount++)
       this.put(this.favouredCells[this.flushedCount], this.favours[this.flushedCount]);
     this.forgetFavours();
@@ -454,8 +463,23 @@ export class AccountCells {
    * the loss that it comes with, and equity grows behind the gain that has not been realised.
    */
   private readBehind(accountId: number, cell: number): number {
-    if (this.laneCount > 1) Atomics.add(this.gates, accountId, 0);
+    this.passGate(accountId);
     return this.read(accountId, cell);
+  }
+
+  /** Alone there is nobody to be ahead of or behind. */
+  protected passGate(accountId: number): void {
+    if (this.laneCount > 1) Atomics.add(this.gates, accountId, 0);
+  }
+
+  /** Those of all accounts that the turn changes. */
+  private passOpenGates(): void {
+    if (this.laneCount === 1) return;
+    for (let i = 0; i < this.openCount; i++) this.passGate(this.accountAt(this.openLanes[i]));
+  }
+
+  private accountAt(lane: number): number {
+    return Math.floor(lane / (this.laneCount * CELLS_PER_LANE));
   }
 
   private add(cell: number, delta: number, waits: boolean): void {
@@ -480,9 +504,22 @@ export class AccountCells {
     const at = cell & -CELLS_PER_LANE;
     const { openLanes, openCount } = this;
     if (openCount > 0 && (openLanes[openCount - 1] === at || this.look(at + BEGUN) !== this.look(at + OVER))) return;
-    if (this.laneCount > 1) this.keepBefore(at);
-    this.put(at + BEGUN, 1);
+    if (this.laneCount === 1) this.put(at + BEGUN, 1);
+    else this.beginInSight(at);
     this.openLanes[this.openCount++] = at;
+  }
+
+  /**
+   * The last turn is seen to be over before what it has left is kept; that is there when this one is seen to have begun; and
+   * that is seen before what it changes.
+   */
+  private beginInSight(at: number): void {
+    const accountId = this.accountAt(at);
+    this.passGate(accountId);
+    this.keepBefore(at);
+    this.passGate(accountId);
+    this.put(at + BEGUN, 1);
+    this.passGate(accountId);
   }
 
   protected keepBefore(at: number): void {
@@ -491,6 +528,8 @@ export class AccountCells {
   }
 
   private closeLanes(): void {
+    // All that the turn has changed is there when it is seen to be over.
+    this.passOpenGates();
     while (this.openCount > 0) {
       const at = this.openLanes[--this.openCount];
       if (this.look(at + ENGAGED) !== 0) this.put(at + ENGAGED, -1);
@@ -521,7 +560,7 @@ export class AccountCells {
   protected changesOfOthers(accountId: number): number {
     const { laneCount } = this;
     // What is read before it stays before it, and what is read behind it behind it.
-    Atomics.load(this.gates, accountId);
+    this.passGate(accountId);
     let changes = 0;
     let areOpen = false;
     for (let lane = 0; lane < laneCount; lane++) {
@@ -532,7 +571,7 @@ export class AccountCells {
       if (begun !== over) areOpen = true;
       changes += begun + over;
     }
-    Atomics.load(this.gates, accountId);
+    this.passGate(accountId);
     return areOpen ? -changes : changes;
   }
 

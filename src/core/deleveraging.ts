@@ -1,8 +1,9 @@
 import { equityBehind } from "./closing-edge.ts";
 import { bucketEquity } from "./isolated.ts";
+import { spend } from "./maker-means.ts";
 import type { SymbolState } from "./symbol-state.ts";
 import { ACCOUNT, COST, NONE, SIZE } from "./tables.ts";
-import type { PriceTicks } from "./units.ts";
+import type { PriceTicks, QuantityLots } from "./units.ts";
 
 /** Fifths of the ranking that a position may stand in, and how many positions a look at it compares at most. */
 const RANKS = 5;
@@ -55,8 +56,11 @@ export class DeleveragingQueue {
     }
   }
 
-  /** The open position of a side that is next to lose so many quanta a lot against the mark; NONE when none is open. */
-  next(state: SymbolState, isLong: boolean, lossPerLot: number): number {
+  /**
+   * The open position of a side that is next to lose so many quanta a lot against the mark, by up to so many lots; NONE when
+   * none is open. What it can bear of that is taken from its account.
+   */
+  next(state: SymbolState, isLong: boolean, lossPerLot: number, lots: QuantityLots): number {
     if (this.markTicks !== state.markTicks) this.forget();
     this.markTicks = state.markTicks;
     const side = isLong ? 0 : 1;
@@ -65,18 +69,18 @@ export class DeleveragingQueue {
     if (lossPerLot < this.asked[side]) this.places[side] = 0;
     this.asked[side] = lossPerLot;
     if (lossPerLot < this.unbearable[side]) {
-      const found = this.findOrRank(state, side, lossPerLot);
+      const found = this.findOrRank(state, side, lossPerLot, lots);
       if (found !== NONE) return found;
       this.unbearable[side] = lossPerLot;
     }
-    return this.findOrRank(state, side, NO_MATTER);
+    return this.findOrRank(state, side, NO_MATTER, lots);
   }
 
-  private findOrRank(state: SymbolState, side: 0 | 1, lossPerLot: number): number {
-    const found = this.find(state, side, lossPerLot);
+  private findOrRank(state: SymbolState, side: 0 | 1, lossPerLot: number, lots: QuantityLots): number {
+    const found = this.find(state, side, lossPerLot, lots);
     if (found !== NONE) return found;
     this.rank(state, side, lossPerLot);
-    return this.find(state, side, lossPerLot);
+    return this.find(state, side, lossPerLot, lots);
   }
 
   private rank(state: SymbolState, side: 0 | 1, lossPerLot: number): void {
@@ -87,11 +91,12 @@ export class DeleveragingQueue {
     if (this.rows[side].length === 0 && step > 1) this.rows[side] = rankFirst(state, side, lossPerLot, 0, 1);
   }
 
-  private find(state: SymbolState, side: 0 | 1, lossPerLot: number): number {
+  private find(state: SymbolState, side: 0 | 1, lossPerLot: number, lots: QuantityLots): number {
     const rows = this.rows[side];
     for (; this.places[side] < rows.length; this.places[side]++) {
       const row = rows[this.places[side]];
-      if (isOfSide(state, row, side) && bears(state, row, lossPerLot)) return row;
+      if (isOfSide(state, row, side) && bears(state, row, lossPerLot) && spends(state, row, lossPerLot, lots))
+        return row;
     }
     return NONE;
   }
@@ -107,6 +112,12 @@ function bears(state: SymbolState, row: number, lossPerLot: number): boolean {
   if (lossPerLot === NO_MATTER) return true;
   state.freshen(row);
   return equityBehind(state, row) >= lossPerLot * Math.abs(state.positions.numbers[row + SIZE]);
+}
+
+/** Takes what the lots cost from what bears it, unless another thread has spent that since or is withdrawing it. */
+function spends(state: SymbolState, row: number, lossPerLot: number, lots: QuantityLots): boolean {
+  if (lossPerLot <= 0) return true;
+  return spend(state, row, Math.ceil(lossPerLot * Math.min(lots, Math.abs(state.positions.numbers[row + SIZE]))));
 }
 
 /** The first QUEUED of a side among every `step`-th of the open positions. */

@@ -224,7 +224,7 @@ function handOver(
   let leftQuanta = quanta;
   let counterparties = 0;
   while (leftLots > 0) {
-    const counterparty = queue.next(state, !isLong, -share / lots);
+    const counterparty = queue.next(state, !isLong, -share / lots, leftLots);
     if (counterparty === NONE) return;
     const part = Math.min(leftLots, Math.abs(positions.numbers[counterparty + SIZE]));
     const partQuanta = proportion(leftQuanta, part, leftLots);

@@ -117,7 +117,7 @@ export class MakerMeans {
  * Takes from the account what a fill is about to cost it, unless another thread has spent that or is withdrawing it. What
  * isolated positions lose is set aside.
  */
-function spend(state: SymbolState, row: number, cost: Quanta): boolean {
+export function spend(state: SymbolState, row: number, cost: Quanta): boolean {
   const n = state.positions.numbers;
   return n[row + MARGIN_MODE] === ISOLATED || state.cells.spend(n[row + ACCOUNT], cost, n, row + GIVEN);
 }

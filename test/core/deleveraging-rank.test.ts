@@ -63,13 +63,13 @@ test("those who have won most are closed first, in whatever order they came, and
     const queue = new DeleveragingQueue();
     const { positions } = btc.state;
     const closed = accounts.map(() => {
-      const accountId = positions.numbers[queue.next(btc.state, true, 0) + ACCOUNT];
+      const accountId = positions.numbers[queue.next(btc.state, true, 0, 1) + ACCOUNT];
       universe.order(btc, seller, BUY, 650_000, 1);
       universe.order(btc, accountId, SELL, 650_000, 1);
       return accountId;
     });
     assert.deepEqual(closed, step > 0 ? accounts : accounts.toReversed());
-    assert.equal(queue.next(btc.state, true, 0), NONE);
+    assert.equal(queue.next(btc.state, true, 0, 1), NONE);
   }
 });
 
@@ -89,7 +89,7 @@ test("those who have won most are found behind more than are ranked at once", ()
   const universe = new Universe();
   const [btc] = universe.symbols;
   const accounts = longs(universe, 300, -5);
-  const row = new DeleveragingQueue().next(btc.state, true, 0);
+  const row = new DeleveragingQueue().next(btc.state, true, 0, 1);
   assert.equal(btc.state.positions.numbers[row + ACCOUNT], accounts.at(-1));
 });
 
@@ -99,7 +99,7 @@ test("an isolated position stands by the leverage of its bucket, not of its acco
   const [first, second] = longs(universe, 2);
   universe.run(btc, { ...blank(SetMarginMode), accountId: second, marginMode: ISOLATED } as Message);
   assert.deepEqual(ranksOf(universe, [first, second]), [3, 5]);
-  const row = new DeleveragingQueue().next(btc.state, true, 0);
+  const row = new DeleveragingQueue().next(btc.state, true, 0, 1);
   assert.equal(btc.state.positions.numbers[row + ACCOUNT], second);
 });
 
@@ -107,7 +107,7 @@ test("of more positions than are ranked at once, those of a side that the sample
   // Longs and shorts in turns: every second one is of one side.
   const { state } = Crowd.of(8200).plain;
   for (const isLong of [true, false]) {
-    const row = new DeleveragingQueue().next(state, isLong, 0);
+    const row = new DeleveragingQueue().next(state, isLong, 0, 1);
     assert.notEqual(row, NONE);
     assert.equal(state.positions.numbers[row + SIZE] > 0, isLong);
   }

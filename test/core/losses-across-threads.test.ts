@@ -35,14 +35,21 @@ import { MARKS } from "./support/tight-market.ts";
  * What own-losses.test.ts shows of one thread, where another one has the same account in its hands.
  */
 
-/** Another thread gets a turn in between when the fund has been looked at. */
+/** Another thread gets a turn in between when the fund, or what an account has now, has been looked at. */
 class InterruptedCells extends AccountCells {
   afterLookAtFund = (): void => {};
+  afterLookAt = (_accountId: number): void => {};
 
   override observe(accountId: number): boolean {
     const isQuiet = super.observe(accountId);
     if (accountId === INSURANCE_ACCOUNT) this.afterLookAtFund();
     return isQuiet;
+  }
+
+  override equityNow(accountId: number): number {
+    const equity = super.equityNow(accountId);
+    this.afterLookAt(accountId);
+    return equity;
   }
 }
 
@@ -114,7 +121,7 @@ class Threads {
     this.cells.begin();
     const emit = (event: Message): void => {
       said.push({ ...event });
-      if (event.type === Traded.code) whenTraded();
+      if (event.type === Traded.code || event.type === PositionTransferred.code) whenTraded();
     };
     this.btc.decide(command, { time: START, emit, reply: () => {} });
     this.btc.settle(++this.sequence, START);
@@ -226,6 +233,56 @@ test("the fund takes over what it has the means for, also where it holds positio
     .filter(({ type }) => type === PositionTransferred.code) as MessageOf<typeof PositionTransferred>[];
   assert.equal(transferred?.counterpartyId, INSURANCE_ACCOUNT);
   assert.ok(Math.abs(threads.usdc(INSURANCE_ACCOUNT) - 100) < 1);
+});
+
+/** Alice is 900 below zero on account of her long, there is no fund, and the shorts of Bob and Carol stand in this order. */
+function aboutToDeleverage() {
+  const { threads, mark, alice, bob } = aliceAndBob(3000);
+  const carol = 22;
+  threads.has(bob, 3000);
+  threads.has(carol, 4000);
+  for (const accountId of [bob, carol]) {
+    threads.run(make(SetLeverage, { accountId, leverage: 100 }));
+    threads.run(make(PlaceOrder, { accountId, side: SELL, priceTicks: mark, quantityLots: 1300 }));
+  }
+  threads.run(make(PlaceOrder, { accountId: alice, side: BUY, priceTicks: mark, quantityLots: 1300 }));
+  const dave = 23;
+  threads.has(dave, 100_000);
+  threads.run(make(PlaceOrder, { accountId: dave, side: BUY, priceTicks: mark, quantityLots: 1300 }));
+  threads.has(alice, 3000 - threads.usdc(alice) - 900);
+  threads.run(make(Tick));
+  return { threads, bob, carol };
+}
+
+const deleveraged = (said: readonly Message[]): number[] =>
+  (said.filter(({ type }) => type === PositionTransferred.code) as MessageOf<typeof PositionTransferred>[]).map(
+    ({ counterpartyId }) => counterpartyId,
+  );
+
+for (const [what, takes] of [
+  ["withdrawn", (threads, bob) => threads.withdraws(bob, 2120)],
+  ["lost by another thread's close", (threads, bob) => threads.spends(bob, 2120)],
+] satisfies [string, (threads: Threads, bob: number) => boolean][])
+  test(`what deleveraging is about to cost is not ${what} before the turn is over`, () => {
+    const { threads, bob } = aboutToDeleverage();
+    let taken = 0;
+    const said = threads.run(make(Tick), () => {
+      if (takes(threads, bob)) taken++;
+    });
+    assert.deepEqual(deleveraged(said), [bob]);
+    assert.equal(taken, 0, `${threads.equity(bob)} are left`);
+    assert.ok(threads.withdraws(bob, 1900), "what is left of it is free");
+  });
+
+test("whoever could bear to be deleveraged, and has withdrawn it since, is passed over", () => {
+  const { threads, bob, carol } = aboutToDeleverage();
+  let withdrawals = 0;
+  threads.cells.afterLookAt = (accountId) => {
+    if (accountId === bob && threads.withdraws(bob, 2120)) withdrawals++;
+  };
+  assert.deepEqual(deleveraged(threads.run(make(Tick))), [carol]);
+  assert.equal(withdrawals, 1);
+  assert.ok(threads.equity(bob) > 0 && threads.equity(carol) > 0);
 });
 
 test("a close leaves what another thread has reserved for an order that it is filling", () => {
