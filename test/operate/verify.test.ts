@@ -97,6 +97,10 @@ test("a sound folder: what recovers is what the exchange was, and nothing of the
   assert.deepEqual([code, stderr], [0, ""]);
   assert.match(stdout, /^sound$/m);
   assert.match(stdout, /turns 1 to \d+ in [3-9] segments/);
+  assert.match(
+    stdout,
+    /database {3}\d+ values in \d+ tables; snapshots through [1-9]\d* at least, history through [1-9]/,
+  );
   assert.match(stdout, /history {4}[1-9]\d* open orders of customers .* agree with the actors$/m);
   assert.deepEqual(digestsIn(stdout), digests);
   assert.deepEqual(contentOf(sound), before);
