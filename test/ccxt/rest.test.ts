@@ -321,7 +321,8 @@ const METHODS: Record<string, () => Promise<void> | void> = {
     assert.equal(again.id, order.id);
   },
   async createMarketOrder() {
-    const tried = await taker.createMarketOrder(ETH, "sell", 0.1, undefined, { test: true });
+    // A price that is given all the same is none of its terms.
+    const tried = await taker.createMarketOrder(ETH, "sell", 0.1, 3100, { test: true });
     assert.deepEqual([tried.id, tried.filled, tried.average, tried.trades], [undefined, 0.1, 2999, []]);
     assert.ok(Number(tried.info.marginRequired) > 0);
     const order = await taker.createMarketOrder(ETH, "sell", 0.1);

@@ -8,6 +8,7 @@ import type { MessageOf } from "../../src/core/shape.ts";
 import { FIRST_CUSTOMER_ACCOUNT, LEDGER } from "../../src/core/words.ts";
 import { verifyFolder } from "../../src/operate/verify.ts";
 import { type Database, openDatabase } from "../../src/store/database.ts";
+import { readIndex } from "../../src/store/history-fold.ts";
 import { listSegments, segmentName } from "../../src/store/log-segment.ts";
 import { isOpen, type OrderRecord } from "../../src/store/rows.ts";
 import { WriteBatch } from "../../src/store/write-batch.ts";
@@ -145,6 +146,16 @@ const DAMAGES: [what: string, damage: (dir: string) => void | Promise<void>, say
     "a missing last segment",
     (dir) => fs.rmSync(segments(dir).at(-1) as string),
     /the log ends with \d+, but (actor \d+ has a snapshot of|the index goes through) \d+/,
+  ],
+  [
+    "a missing first segment that the index has yet to see",
+    async (dir) => {
+      await rewrite(dir, (database, batch) => {
+        batch.put(database.index, "history", { ...readIndex(database), sequence: 1 });
+      });
+      fs.rmSync(segments(dir)[0] as string);
+    },
+    /the log begins with \d+, but 2 is needed/,
   ],
   ["no log at all", (dir) => fs.rmSync(join(dir, "log"), { recursive: true }), /there is no log/],
   [
