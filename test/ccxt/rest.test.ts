@@ -100,7 +100,8 @@ const METHODS: Record<string, () => Promise<void> | void> = {
   async fetchBidsAsks() {
     const quotes = await maker.fetchBidsAsks([BTC]);
     check.checkTicker(maker, quotes[BTC] as Dict, BTC);
-    assert.deepEqual([quotes[BTC]?.bid, quotes[BTC]?.ask], [64990, 65020.5]);
+    const { bid, bidVolume, ask, askVolume } = quotes[BTC] as Dict;
+    assert.deepEqual([bid, bidVolume, ask, askVolume], [64990, 0.4, 65020.5, 0.4]);
   },
   async fetchMarkPrices() {
     const prices = await maker.fetchMarkPrices([BTC, ETH]);

@@ -39,6 +39,7 @@ test("an order rests, is listed, trades and is canceled", async () => {
   assert.equal(taken.status, "FILLED");
   assert.match(await out("orders"), /ask-1 .*65010 +0\.5 +0\.2 +65010 +PARTIALLY_FILLED/);
   assert.match(await out("positions"), /BTC-PERP +SHORT +0\.2 +65010 +65000/);
+  assert.equal(await out("positions", "--symbol", "ETH-PERP"), "no open positions\n");
   const book = await out("book", "BTC-PERP", "--depth", "1");
   assert.match(book, /65010 +0\.3/);
   assert.match(book, /sequence +\d+/);
@@ -136,8 +137,34 @@ test("an API key does as well, and options win over the environment", async () =
 test("colours are for people", async () => {
   const bold = "\u001b[1m";
   assert.ok(!(await out("markets")).includes(bold));
-  const { out: forced } = await run(["markets"], { ...asAlice(), FORCE_COLOR: "1" });
-  assert.ok(forced.includes(`${bold}symbol`));
+  const forced = async (...args: string[]) => (await run(args, { ...asAlice(), FORCE_COLOR: "1" })).out;
+  assert.ok((await forced("markets")).includes(`${bold}symbol`));
+  const [red, green] = ["\u001b[31m", "\u001b[32m"];
+  const bought = await forced("order", "buy", "BTC-PERP", "0.1", "60000");
+  assert.ok(bought.includes(`${green}BUY`), bought);
+  const sold = await forced("order", "sell", "BTC-PERP", "0.1", "66000");
+  assert.ok(sold.includes(`${red}SELL`), sold);
+  const positions = await forced("positions");
+  assert.ok(positions.includes(`${red}SHORT`), positions);
+  const news = await forced("stream", "positions", "--count", "1");
+  assert.ok(news.includes(`${red}SHORT`), news);
+  const book = await forced("book", "BTC-PERP");
+  assert.ok(book.includes(`${green}60000`) && book.includes(`${red}66000`), book);
+  await out("cancel", "--all");
+});
+
+test("a book reads from its highest price down to its lowest, and --depth is how many of each side", async () => {
+  for (const [side, price] of [
+    ["sell", "66000"],
+    ["sell", "66100"],
+    ["sell", "66200"],
+    ["buy", "60000"],
+    ["buy", "59900"],
+  ] as const)
+    await (side === "sell" ? alice.sell("0.1", price) : alice.buy("0.1", price));
+  const book = await out("book", "BTC-PERP", "--depth", "2");
+  assert.match(book, /^price +quantity\n66100 +0\.1\n66000 +0\.1\n\n60000 +0\.1\n59900 +0\.1\nat /);
+  await out("cancel", "--all");
 });
 
 test("a refusal is told with all that the exchange says, and is exit code 1", async () => {
@@ -204,6 +231,7 @@ test("what cannot be meant is exit code 2, and says how it is meant", async () =
     [["stream", "news"], /channel: "news" is none of orderbook, trades/],
     [["stream", "trades"], /trades takes a SYMBOL/],
     [["balance"], /set PERPD_TOKEN, or PERPD_API_KEY and PERPD_SECRET/, {}],
+    [["balance"], /set PERPD_TOKEN, or PERPD_API_KEY and PERPD_SECRET/, { PERPD_TOKEN: "" }],
     [["balance"], /an API key and its secret go together/, { PERPD_API_KEY: "k" }],
     [["markets", "--url", "localhost"], /"localhost" is no URL/, {}],
   ];
@@ -351,6 +379,8 @@ test("fills and the ledger: what was traded, and what it came to", async () => {
     fills,
     /^time \(UTC\) +symbol .*\n[-0-9]{10} [0-9:]{8} +BTC-PERP +BUY +0\.1 +65005 +3\.25025 +0 +TAKER +\d+\n$/,
   );
+  assert.equal(await said("fills", "--symbol", "ETH-PERP"), "no fills\n");
+  assert.equal(await said("ledger", "--symbol", "ETH-PERP"), "no entries\n");
   const entries = await said("ledger");
   assert.match(entries, /FEE +BTC-PERP +-3\.25025 +USDC +\d+\n[-0-9]{10} [0-9:]{8} +DEPOSIT +- +5000 +USDC +\d+\n$/);
   assert.doesNotMatch(await said("ledger", "--type", "fee"), /DEPOSIT/);
