@@ -357,6 +357,8 @@ const METHODS: Record<string, () => Promise<void> | void> = {
     assert.equal(buy.info.type, "TAKE_PROFIT_MARKET");
     const stop = await waits(taker.createTriggerOrder(ETH, "market", "sell", 0.1, undefined, 2900, below));
     assert.equal(stop.info.type, "STOP_MARKET");
+    // It may open a position as well.
+    assert.deepEqual([sell.takeProfitPrice, stop.stopLossPrice], [undefined, undefined]);
     await assert.rejects(taker.createTriggerOrder(ETH, "market", "buy", 0.1, undefined, 2900), {
       name: "InvalidOrder",
     });

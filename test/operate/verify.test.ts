@@ -242,4 +242,9 @@ test("damage ends the program with 1", async () => {
   assert.equal(code, 1);
   assert.match(stderr, /^damaged: log corrupt/);
   assert.doesNotMatch(stdout, /^sound$/m);
+  // A segment may be gone because the exchange has removed it meanwhile, but not each time that is looked.
+  const copied = await perpd("backup", dir, join(folder, "of-damaged"));
+  assert.equal(copied.code, 1);
+  assert.match(copied.stderr, /^damaged: the log's log-\d+\.seg is missing, or was gone too soon/);
+  assert.equal(fs.existsSync(join(folder, "of-damaged")), false);
 });
