@@ -92,6 +92,9 @@ test("what each source gives: flags over environment over file over default", ()
     [["--no-bots"], {}, { bots: false }],
     [["--no-bots"], { PERPD_BOTS: "on" }, { bots: false }],
     [[], { PERPD_BOTS: "off" }, { bots: false }],
+    [[], { PERPD_BOTS: "false" }, { bots: false }],
+    [[], { PERPD_BOTS: "0" }, { bots: false }],
+    [[], { PERPD_NO_BOTS: "true" }, { bots: false }],
     [[], { PERPD_NO_BOTS: "1" }, { bots: false }],
     [["--rate-limit", "off"], { PERPD_RATE_LIMIT: "on" }, { rateLimit: "off" }],
     [["--price-source", "operator", "--operator-token", "t"], {}, { priceSource: "operator", operatorToken: "t" }],
@@ -113,12 +116,14 @@ test("what is refused, and that the message names the culprit and the way out", 
     [["--port"], {}, /--port needs a value/],
     [["--port", "--no-bots"], {}, /--port needs a value/],
     [["--port", "1", "--port", "2"], {}, /--port is given twice/],
+    [["--config", "a.json", "--config", "b.json"], {}, /--config is given twice/],
     [["--bots", "--no-bots"], {}, /--no-bots is given twice/],
     [["--no-bots=on"], {}, /--no-bots takes no value/],
     [["--port", "65536"], {}, /--port: 65536 is not a whole number from 0 to 65535/],
     [["--port", "0x50"], {}, /--port: "0x50" is not a whole number/],
     [["--port", "1e3"], {}, /--port/],
     [["--port", "-1"], {}, /--port: -1 /],
+    [["--seed", "4294967296"], {}, /--seed: 4294967296 is not a whole number from 0 to 4294967295/],
     [["--workers", "0"], {}, /--workers: 0 is not a whole number from 1/],
     [["--rate-limit", "maybe"], {}, /--rate-limit: "maybe" is not one of on, off, remote/],
     [["--price-source", "oracle"], {}, /is not one of simulated, operator/],
@@ -128,6 +133,7 @@ test("what is refused, and that the message names the culprit and the way out", 
     [[], { PERPD_INSTRUMENTS: "[]" }, /unknown environment variable PERPD_INSTRUMENTS/],
     [[], { PERPD_PORT: "http" }, /PERPD_PORT: "http" is not/],
     [[], { PERPD_BOTS: "on", PERPD_NO_BOTS: "on" }, /both set/],
+    [[], { PERPD_BOTS: "no" }, /PERPD_BOTS: "no" is not on or off/],
     [[], { PERPD_MAX_ACCOUNTS: "1023" }, /PERPD_MAX_ACCOUNTS: 1023 is not a whole number from 1024/],
     [[], { PERPD_RING_BYTES: "10000000" }, /ringBytes: 10000000 is not a power of two/],
     [[], { PERPD_SEGMENT_BYTES: "70000" }, /a multiple of 4096/],
@@ -283,15 +289,19 @@ test("commands that care for a data folder take folders, then the flags of start
   for (const [argv, says] of rows) assert.throws(() => loadConfig(argv, {}), { name: "ConfigError", message: says });
 });
 
-test("the help names every flag and every setting", () => {
+test("the help names every flag and every setting, and says what each is for and its default", () => {
   const invocation = loadConfig(["help"], {});
   assert.ok(invocation.kind === "help");
-  for (const name of SETTING_NAMES) {
-    const { flag, fileOnly } = schemaOf(name);
-    const words = name === "bots" ? "--no-bots" : flag === undefined ? name : `--${flag} `;
-    assert.ok(invocation.text.includes(words), words);
-    if (!fileOnly) assert.ok(invocation.text.includes(environmentName(name)), name);
+  const lines = invocation.text.split("\n");
+  for (const name of SETTING_NAMES.filter((name) => name !== "bots")) {
+    const { flag, fileOnly, description, ...schema } = schemaOf(name);
+    const line = lines.find((line) => line.startsWith(flag === undefined ? `  ${name} ` : `  --${flag} `)) ?? name;
+    if (!fileOnly) assert.ok(line.includes(` ${environmentName(name)} `), line);
+    const shown = schema.type === "boolean" ? { true: "on", false: "off" }[String(schema.default)] : schema.default;
+    const hasDefault = !fileOnly && schema.default !== "";
+    assert.ok(line.endsWith(hasDefault ? `  ${description} (default ${shown})` : `  ${description}`), line);
   }
+  assert.match(invocation.text, /^ {2}--no-bots +PERPD_BOTS +leave the market to the user/m);
 });
 
 test("a configuration is plain data that can be sent to a thread", () => {

@@ -167,7 +167,6 @@ export class Rebuild {
       if (entry.state !== JOINING || entry.commands === null) continue;
       road.bringUp(entry.number, entry.commands);
       entry.state = WORKING;
-      entry.commands = null;
       onRebuilt?.(entry.number);
     }
   }

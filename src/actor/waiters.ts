@@ -30,10 +30,6 @@ export class Waiters {
     const { row, reached } = this;
     let due = 0;
     while (due < AT_ONCE && due < row.length && row[due].sequence <= reached) due++;
-    if (due === 0) {
-      this.hasMoreDue = false;
-      return;
-    }
     this.hasMoreDue = due === AT_ONCE;
     if (this.hasMoreDue) setImmediate(this.letGoOn);
     for (const { run } of row.splice(0, due)) run();

@@ -15,10 +15,11 @@ const RING_BYTES = 1 << 20;
 function openRoad(maxInFlight: number, lookMs = 0) {
   const frontBell = new Bell();
   const frontRing = allocateRing(RING_BYTES);
+  const control = new Control();
   const road = new RingRoad({
     instruments: [],
     cells: AccountCells.allocate(32),
-    control: new Control(),
+    control,
     front: new RingConsumer(frontRing),
     frontBell,
     indexBell: new Bell(),
@@ -32,6 +33,7 @@ function openRoad(maxInFlight: number, lookMs = 0) {
   const journal = new RingProducer(frontRing, new Bell(frontBell.buffer, () => knocks++));
   return {
     road,
+    control,
     frontBell,
     ask: (command: Message): boolean => road.ask(ACTOR_ID, command, () => answers++),
     count: () => ({ answers, knocks }),
@@ -65,6 +67,16 @@ test("without room on the disk amendments are turned away, too, be it in a batch
   const amending = make(OrderBatch, { items: [make(CancelOrder), make(AmendOrder)] });
   assert.deepEqual([ask(make(AmendOrder)), ask(amending)], [false, false]);
   assert.equal(ask(make(OrderBatch, { items: [make(CancelOrder)] })), true);
+});
+
+test("the history's lag is the turns that were handed out and that it does not hold yet", () => {
+  const { road, control } = openRoad(1);
+  road.startAt(7);
+  control.indexed = 5;
+  assert.equal(road.historyLag, 2);
+  // It may be ahead of the front.
+  control.indexed = 8;
+  assert.equal(road.historyLag, 0);
 });
 
 test("the front looks for answers by itself at first, while there is more than one to come", async () => {

@@ -60,6 +60,16 @@ test("an answer that is not the exchange's is an exception of ccxt's, whatever i
   await assert.rejects(exchange.fetchTicker("BTC/USDC:USDC"), { name: "ExchangeNotAvailable" });
 });
 
+test("an exchange whose disk does not take what happens is in error", async (t) => {
+  let status = "OK";
+  const server = createServer((_, response) => response.end(JSON.stringify({ status, serverTime: 1 })));
+  t.after(() => server.close());
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const exchange = new perpd({ hostname: `127.0.0.1:${(server.address() as AddressInfo).port}` });
+  assert.equal((await exchange.fetchStatus()).status, "ok");
+  for (status of ["STALLED", "STORAGE_FULL"]) assert.equal((await exchange.fetchStatus()).status, "error", status);
+});
+
 test("a request is signed as the API asks: timestamp, method, path with query, body", () => {
   const exchange = new perpd({ apiKey: "K", secret: "S", hostname: "example.com:1" });
   const read = exchange.sign("orders/{id}", "private", "GET", { id: "client:a.b", x: "1 2" });

@@ -59,7 +59,9 @@ const METHODS: Record<string, () => Promise<void> | void> = {
     assert.ok(Math.abs(((await maker.fetchTime()) as number) - Date.now()) < 60_000);
   },
   async fetchStatus() {
-    check.checkStatus(await maker.fetchStatus());
+    const status = await maker.fetchStatus();
+    check.checkStatus(status);
+    assert.equal(status.status, "ok");
   },
   async fetchMarkets() {
     const markets = await maker.fetchMarkets();
@@ -98,7 +100,8 @@ const METHODS: Record<string, () => Promise<void> | void> = {
   async fetchBidsAsks() {
     const quotes = await maker.fetchBidsAsks([BTC]);
     check.checkTicker(maker, quotes[BTC] as Dict, BTC);
-    assert.deepEqual([quotes[BTC]?.bid, quotes[BTC]?.ask], [64990, 65020.5]);
+    const { bid, bidVolume, ask, askVolume } = quotes[BTC] as Dict;
+    assert.deepEqual([bid, bidVolume, ask, askVolume], [64990, 0.4, 65020.5, 0.4]);
   },
   async fetchMarkPrices() {
     const prices = await maker.fetchMarkPrices([BTC, ETH]);
@@ -319,7 +322,8 @@ const METHODS: Record<string, () => Promise<void> | void> = {
     assert.equal(again.id, order.id);
   },
   async createMarketOrder() {
-    const tried = await taker.createMarketOrder(ETH, "sell", 0.1, undefined, { test: true });
+    // A price that is given all the same is none of its terms.
+    const tried = await taker.createMarketOrder(ETH, "sell", 0.1, 3100, { test: true });
     assert.deepEqual([tried.id, tried.filled, tried.average, tried.trades], [undefined, 0.1, 2999, []]);
     assert.ok(Number(tried.info.marginRequired) > 0);
     const order = await taker.createMarketOrder(ETH, "sell", 0.1);
@@ -348,6 +352,13 @@ const METHODS: Record<string, () => Promise<void> | void> = {
     const direction = { triggerDirection: "ascending", triggerPriceType: "index" };
     const sell = await waits(taker.createTriggerOrder(ETH, "limit", "sell", 0.1, 3305, 3300, direction));
     assert.deepEqual([sell.info.type, sell.info.triggerBy, sell.price], ["TAKE_PROFIT", "INDEX", 3305]);
+    const below = { triggerDirection: "descending" };
+    const buy = await waits(taker.createTriggerOrder(ETH, "market", "buy", 0.1, undefined, 2900, below));
+    assert.equal(buy.info.type, "TAKE_PROFIT_MARKET");
+    const stop = await waits(taker.createTriggerOrder(ETH, "market", "sell", 0.1, undefined, 2900, below));
+    assert.equal(stop.info.type, "STOP_MARKET");
+    // It may open a position as well.
+    assert.deepEqual([sell.takeProfitPrice, stop.stopLossPrice], [undefined, undefined]);
     await assert.rejects(taker.createTriggerOrder(ETH, "market", "buy", 0.1, undefined, 2900), {
       name: "InvalidOrder",
     });
@@ -856,9 +867,13 @@ test("requests are paced by what the exchange charges for them", async () => {
   for (const [access, methods] of Object.entries(maker.api as Dict))
     for (const [method, named] of Object.entries(methods as Record<string, string[]>))
       for (const path of named) {
-        if (path === "orders/batch") continue;
+        if (path === "orders/batch") continue; // see below
         const { budget, weight } = paths[`/${path}`][method]["x-rate-limit"];
         const cost = maker.calculateRateLimiterCost(access, method.toUpperCase(), path, {});
         assert.equal(cost, budget === "CANCEL" ? cancelCost * weight : weight, `${method} ${path}`);
       }
+  const batchCost = (...actions: string[]): number =>
+    maker.calculateRateLimiterCost("private", "POST", "orders/batch", { items: actions.map((action) => ({ action })) });
+  assert.equal(batchCost("CANCEL", "CANCEL"), 2 * cancelCost);
+  assert.equal(batchCost("CANCEL", "PLACE", "AMEND"), 3);
 });

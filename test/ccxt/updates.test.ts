@@ -26,4 +26,8 @@ test("it keeps the latest only", () => {
   assert.deepEqual(updates.after(0), [3, 4, 5]);
   updates.remember("6", "", 6);
   assert.deepEqual(updates.known, [4, 5, 6]);
+  // A row that has just changed is one of the latest.
+  updates.put("4", "again", 44);
+  updates.put("7", "", 7);
+  assert.deepEqual(updates.known, [6, 44, 7]);
 });

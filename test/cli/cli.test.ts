@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, type TestContext, test } from "node:test";
 import { PerpdClient } from "../../src/client/client.ts";
-import type { Order, OrderBook, PlacedOrder } from "../../src/client/types.ts";
+import type { Order, OrderBook, PlacedOrder, Transfer } from "../../src/client/types.ts";
 import { startServer, type TestServer } from "../e2e/support/server.ts";
 import { Operator, openTrader, type Trader } from "../e2e/support/trader.ts";
 import { until } from "../e2e/support/wait.ts";
@@ -39,6 +39,7 @@ test("an order rests, is listed, trades and is canceled", async () => {
   assert.equal(taken.status, "FILLED");
   assert.match(await out("orders"), /ask-1 .*65010 +0\.5 +0\.2 +65010 +PARTIALLY_FILLED/);
   assert.match(await out("positions"), /BTC-PERP +SHORT +0\.2 +65010 +65000/);
+  assert.equal(await out("positions", "--symbol", "ETH-PERP"), "no open positions\n");
   const book = await out("book", "BTC-PERP", "--depth", "1");
   assert.match(book, /65010 +0\.3/);
   assert.match(book, /sequence +\d+/);
@@ -61,12 +62,37 @@ test("an order without a name is given one, so that it can be sent twice", async
   assert.match(waits, /SELL +STOP_MARKET +market from 61000 +0\.1 +0 +- +UNTRIGGERED/);
   const limit = await out("order", "sell", "BTC-PERP", "0.1", "71000", "--take-profit", "70000");
   assert.match(limit, /SELL +TAKE_PROFIT +71000 from 70000 /);
+  const stop = await out("order", "sell", "BTC-PERP", "0.1", "60900", "--stop", "61000");
+  assert.match(stop, /SELL +STOP +60900 from 61000 /);
   assert.match(await out("order", "buy", "BTC-PERP", "0.1", "60002"), /60002/);
   assert.match(await out("order", "buy", "BTC-PERP", "0.2", "queue", "--post-only"), /LIMIT +60002 +0\.2 /);
   const iceberg = await out("order", "buy", "BTC-PERP", "0.3", "60003", "--display", "0.1", "--json");
   assert.equal((JSON.parse(iceberg) as Order).displayQuantity, "0.1");
-  assert.equal((JSON.parse(await out("cancel", "--all", "--json")) as Order[]).length, 5);
+  assert.equal((JSON.parse(await out("cancel", "--all", "--json")) as Order[]).length, 6);
   assert.equal(await out("cancel", "--all"), "no open orders\n");
+});
+
+test("what an order may and may not do is sent along", async () => {
+  const resting = await out("order", "buy", "BTC-PERP", "0.1", "60000", "--post-only", "--json");
+  assert.equal((JSON.parse(resting) as Order).postOnly, true);
+  await out("cancel", "--all");
+  const dora = await openTrader(server);
+  const closing = ["order", "buy", "BTC-PERP", "0.1", "60000", "--reduce-only"];
+  const refused = await run(closing, { PERPD_URL: server.url, PERPD_TOKEN: dora.token as string });
+  assert.match(refused.error, /^REDUCE_ONLY_NO_POSITION: /);
+});
+
+test("of one symbol: its orders are listed and canceled, and those of others left alone", async () => {
+  await new Operator(server).setIndex("ETH-PERP", "3000");
+  const names = async (...args: string[]) =>
+    (JSON.parse(await out(...args, "--json")) as Order[]).map(({ clientOrderId }) => clientOrderId);
+  await out("order", "buy", "BTC-PERP", "0.1", "60000", "--name", "of-btc");
+  await out("order", "buy", "ETH-PERP", "1", "2900", "--name", "of-eth");
+  assert.deepEqual(await names("orders"), ["of-eth", "of-btc"]);
+  assert.deepEqual(await names("orders", "--symbol", "ETH-PERP"), ["of-eth"]);
+  assert.deepEqual(await names("cancel", "--all", "--symbol", "ETH-PERP"), ["of-eth"]);
+  assert.deepEqual(await names("orders"), ["of-btc"]);
+  await out("cancel", "--all");
 });
 
 test("all open orders are listed, also more than a page of them", async () => {
@@ -88,7 +114,8 @@ test("--json is what the exchange says", async () => {
   const { time: _time, ...book } = await alice.get<OrderBook>("/market/orderbook?symbol=BTC-PERP&depth=10");
   assert.deepEqual({ ...shown, time: undefined }, { ...book, time: undefined });
   assert.equal(JSON.parse(await out("balance", "--json")).equity, (await alice.balance()).equity);
-  assert.equal(JSON.parse(await out("deposit", "12.5", "--reference", "gift", "--json")).status, "COMPLETED");
+  const { status, reference } = JSON.parse(await out("deposit", "12.5", "--reference", "gift", "--json")) as Transfer;
+  assert.deepEqual([status, reference], ["COMPLETED", "gift"]);
   assert.equal(await out("deposit", "12.5", "--reference", "gift"), "COMPLETED 12.5 USDC\n");
 });
 
@@ -110,8 +137,34 @@ test("an API key does as well, and options win over the environment", async () =
 test("colours are for people", async () => {
   const bold = "\u001b[1m";
   assert.ok(!(await out("markets")).includes(bold));
-  const { out: forced } = await run(["markets"], { ...asAlice(), FORCE_COLOR: "1" });
-  assert.ok(forced.includes(`${bold}symbol`));
+  const forced = async (...args: string[]) => (await run(args, { ...asAlice(), FORCE_COLOR: "1" })).out;
+  assert.ok((await forced("markets")).includes(`${bold}symbol`));
+  const [red, green] = ["\u001b[31m", "\u001b[32m"];
+  const bought = await forced("order", "buy", "BTC-PERP", "0.1", "60000");
+  assert.ok(bought.includes(`${green}BUY`), bought);
+  const sold = await forced("order", "sell", "BTC-PERP", "0.1", "66000");
+  assert.ok(sold.includes(`${red}SELL`), sold);
+  const positions = await forced("positions");
+  assert.ok(positions.includes(`${red}SHORT`), positions);
+  const news = await forced("stream", "positions", "--count", "1");
+  assert.ok(news.includes(`${red}SHORT`), news);
+  const book = await forced("book", "BTC-PERP");
+  assert.ok(book.includes(`${green}60000`) && book.includes(`${red}66000`), book);
+  await out("cancel", "--all");
+});
+
+test("a book reads from its highest price down to its lowest, and --depth is how many of each side", async () => {
+  for (const [side, price] of [
+    ["sell", "66000"],
+    ["sell", "66100"],
+    ["sell", "66200"],
+    ["buy", "60000"],
+    ["buy", "59900"],
+  ] as const)
+    await (side === "sell" ? alice.sell("0.1", price) : alice.buy("0.1", price));
+  const book = await out("book", "BTC-PERP", "--depth", "2");
+  assert.match(book, /^price +quantity\n66100 +0\.1\n66000 +0\.1\n\n60000 +0\.1\n59900 +0\.1\nat /);
+  await out("cancel", "--all");
 });
 
 test("a refusal is told with all that the exchange says, and is exit code 1", async () => {
@@ -173,9 +226,12 @@ test("what cannot be meant is exit code 2, and says how it is meant", async () =
     [["margin", "X", "portfolio"], /mode: "portfolio" is none of cross, isolated/],
     [["cancel"], /cancel takes the ids of orders, or --all/],
     [["cancel", "1", "--all"], /cancel takes the ids of orders, or --all/],
+    [["cancel", "1", "--symbol", "BTC-PERP"], /--symbol and --side go with --all/],
+    [["cancel", "1", "--side", "buy"], /--symbol and --side go with --all/],
     [["stream", "news"], /channel: "news" is none of orderbook, trades/],
     [["stream", "trades"], /trades takes a SYMBOL/],
     [["balance"], /set PERPD_TOKEN, or PERPD_API_KEY and PERPD_SECRET/, {}],
+    [["balance"], /set PERPD_TOKEN, or PERPD_API_KEY and PERPD_SECRET/, { PERPD_TOKEN: "" }],
     [["balance"], /an API key and its secret go together/, { PERPD_API_KEY: "k" }],
     [["markets", "--url", "localhost"], /"localhost" is no URL/, {}],
   ];
@@ -195,7 +251,11 @@ test("help lists the commands and explains each", async () => {
     /perpd start \[flags\][\s\S]*perpd order buy\|sell SYMBOL QUANTITY PRICE\|queue\|opponent\|market/,
   );
   const explained = await out("help", "order");
-  assert.match(explained, /^usage: perpd order .*\n\nplace an order[\s\S]*--post-only[\s\S]*PERPD_URL/);
+  assert.match(
+    explained,
+    /^usage: perpd order .*\n\nplace an order[\s\S]*\n {2}--display QUANTITY {2,}an iceberg[\s\S]*PERPD_URL/,
+  );
+  assert.match(explained, /\n {2}--post-only {2,}refuse/);
   assert.equal(await out("order", "--help"), explained);
 });
 
@@ -319,6 +379,8 @@ test("fills and the ledger: what was traded, and what it came to", async () => {
     fills,
     /^time \(UTC\) +symbol .*\n[-0-9]{10} [0-9:]{8} +BTC-PERP +BUY +0\.1 +65005 +3\.25025 +0 +TAKER +\d+\n$/,
   );
+  assert.equal(await said("fills", "--symbol", "ETH-PERP"), "no fills\n");
+  assert.equal(await said("ledger", "--symbol", "ETH-PERP"), "no entries\n");
   const entries = await said("ledger");
   assert.match(entries, /FEE +BTC-PERP +-3\.25025 +USDC +\d+\n[-0-9]{10} [0-9:]{8} +DEPOSIT +- +5000 +USDC +\d+\n$/);
   assert.doesNotMatch(await said("ledger", "--type", "fee"), /DEPOSIT/);

@@ -5,6 +5,9 @@ import { type TestContext, test } from "node:test";
 import { PerpdClient } from "../../src/client/client.ts";
 import type { ErrorBody } from "../../src/client/error.ts";
 import { Retry } from "../../src/client/retry.ts";
+import type { Batch } from "../../src/client/types.ts";
+
+type BatchItem = Batch["items"][number];
 
 interface Step {
   /** 0: the connection is cut before there is an answer. */
@@ -41,6 +44,8 @@ async function serve(t: TestContext, steps: Step[]): Promise<{ client: PerpdClie
 }
 
 const order = { symbol: "BTC-PERP", side: "BUY", type: "MARKET", quantity: "1" } as const;
+const batchOf = (...items: BatchItem[]) => ({ symbol: "BTC-PERP", items });
+const placed = { action: "PLACE", side: "BUY", type: "MARKET", quantity: "1" } as const;
 const money = { asset: "USDC", amount: "1" } as const;
 const address = "0x0000000000000000000000000000000000000001";
 
@@ -49,11 +54,21 @@ const REPEATED: [name: string, call: (client: PerpdClient) => Promise<unknown>][
   ["a cancel", (client) => client.cancelOrder("1")],
   ["a setter", (client) => client.setLeverage("BTC-PERP", 2)],
   ["an order with a name", (client) => client.placeOrder({ ...order, clientOrderId: "a" })],
+  [
+    "a batch whose new orders have names",
+    (client) => client.batch(batchOf({ action: "CANCEL", orderId: "1" }, { ...placed, clientOrderId: "a" })),
+  ],
+  ["a trial of an order", (client) => client.tryOrder(order)],
   ["a deposit with a reference", (client) => client.deposit({ ...money, reference: "a" })],
   ["a withdrawal with a reference", (client) => client.withdraw({ ...money, address, reference: "a" })],
 ];
 const SENT_ONCE: typeof REPEATED = [
   ["an order without a name", (client) => client.placeOrder(order)],
+  [
+    "a batch with a new order without a name",
+    (client) => client.batch(batchOf({ ...placed, clientOrderId: "a" }, placed)),
+  ],
+  ["moving margin", (client) => client.moveMargin("BTC-PERP", "1")],
   ["a deposit without a reference", (client) => client.deposit(money)],
   ["a withdrawal without a reference", (client) => client.withdraw({ ...money, address })],
   ["closing a position", (client) => client.closePosition("BTC-PERP")],

@@ -8,6 +8,7 @@ import type { MessageOf } from "../../src/core/shape.ts";
 import { FIRST_CUSTOMER_ACCOUNT, LEDGER } from "../../src/core/words.ts";
 import { verifyFolder } from "../../src/operate/verify.ts";
 import { type Database, openDatabase } from "../../src/store/database.ts";
+import { readIndex } from "../../src/store/history-fold.ts";
 import { listSegments, segmentName } from "../../src/store/log-segment.ts";
 import { isOpen, type OrderRecord } from "../../src/store/rows.ts";
 import { WriteBatch } from "../../src/store/write-batch.ts";
@@ -97,6 +98,10 @@ test("a sound folder: what recovers is what the exchange was, and nothing of the
   assert.deepEqual([code, stderr], [0, ""]);
   assert.match(stdout, /^sound$/m);
   assert.match(stdout, /turns 1 to \d+ in [3-9] segments/);
+  assert.match(
+    stdout,
+    /database {3}\d+ values in \d+ tables; snapshots through [1-9]\d* at least, history through [1-9]/,
+  );
   assert.match(stdout, /history {4}[1-9]\d* open orders of customers .* agree with the actors$/m);
   assert.deepEqual(digestsIn(stdout), digests);
   assert.deepEqual(contentOf(sound), before);
@@ -141,6 +146,16 @@ const DAMAGES: [what: string, damage: (dir: string) => void | Promise<void>, say
     "a missing last segment",
     (dir) => fs.rmSync(segments(dir).at(-1) as string),
     /the log ends with \d+, but (actor \d+ has a snapshot of|the index goes through) \d+/,
+  ],
+  [
+    "a missing first segment that the index has yet to see",
+    async (dir) => {
+      await rewrite(dir, (database, batch) => {
+        batch.put(database.index, "history", { ...readIndex(database), sequence: 1 });
+      });
+      fs.rmSync(segments(dir)[0] as string);
+    },
+    /the log begins with \d+, but 2 is needed/,
   ],
   ["no log at all", (dir) => fs.rmSync(join(dir, "log"), { recursive: true }), /there is no log/],
   [
@@ -227,4 +242,9 @@ test("damage ends the program with 1", async () => {
   assert.equal(code, 1);
   assert.match(stderr, /^damaged: log corrupt/);
   assert.doesNotMatch(stdout, /^sound$/m);
+  // A segment may be gone because the exchange has removed it meanwhile, but not each time that is looked.
+  const copied = await perpd("backup", dir, join(folder, "of-damaged"));
+  assert.equal(copied.code, 1);
+  assert.match(copied.stderr, /^damaged: the log's log-\d+\.seg is missing, or was gone too soon/);
+  assert.equal(fs.existsSync(join(folder, "of-damaged")), false);
 });
