@@ -238,3 +238,15 @@ scenario(
   alice orders                                -> none
 `,
 );
+
+scenario(
+  "the margin of an order that has ended with its goodTillDate is there for the next one",
+  `
+  mark 100                                    -> 100
+  alice has 100                               ->
+  alice buy 9 @ 100 till=100 id=a             -> NEW
+  wait 100
+  alice buy 9 @ 99 id=b                       -> NEW; a EXPIRED GOOD_TILL_DATE
+  alice orders                                -> b NEW 9@99
+`,
+);
