@@ -169,6 +169,10 @@ export class AccountCells {
   equityLeft(accountId: number): number {
     return Math.min(this.observedCell(accountId, EQUITY), this.equityNow(accountId));
   }
+  /** What this turn may take the initial margin for. */
+  initialNow(accountId: number): number {
+    return this.own(accountId, INITIAL);
+  }
   /** What this turn may take the maintenance margin for. */
   maintenanceNow(accountId: number): number {
     return this.own(accountId, MAINTENANCE);
