@@ -231,7 +231,7 @@ export class AccountCells {
   ): boolean {
     const at = this.place(accountId) + EQUITY;
     this.burden(at, -amount);
-    const equity = this.readBehind(accountId, EQUITY) + this.favour(at);
+    const equity = this.ownBehind(accountId, EQUITY);
     if (equity < 0 || (leavesWhatOthersNeed && equity < this.neededByOthers(accountId, equity + amount))) {
       this.burden(at, amount);
       return false;
@@ -303,9 +303,9 @@ export class AccountCells {
     this.burden(at + EQUITY, taken);
     this.burden(at + INITIAL, added);
     this.burden(at + UNREALIZED, gained);
-    const initial = this.readBehind(accountId, INITIAL) + Math.min(0, initialBy);
-    const equity = this.readBehind(accountId, EQUITY) + Math.max(0, equityBy);
-    const gains = this.readBehind(accountId, UNREALIZED) + Math.min(0, gainsBy);
+    const initial = this.ownBehind(accountId, INITIAL) + Math.min(0, initialBy);
+    const equity = this.ownBehind(accountId, EQUITY) + Math.max(0, equityBy);
+    const gains = this.ownBehind(accountId, UNREALIZED) + Math.min(0, gainsBy);
     if (equity >= initial && (taken === 0 || equity >= gains)) {
       given[givenAt + EQUITY] = given[givenAt + EQUITY] + taken;
       given[givenAt + INITIAL] = given[givenAt + INITIAL] + added;
@@ -460,6 +460,11 @@ export class AccountCells {
   private readBehind(accountId: number, cell: number): number {
     if (this.laneCount > 1) Atomics.add(this.gates, accountId, 0);
     return this.read(accountId, cell);
+  }
+
+  /** The same, as this turn may take it. */
+  private ownBehind(accountId: number, cell: number): number {
+    return this.readBehind(accountId, cell) + this.favour(this.place(accountId) + cell);
   }
 
   private add(cell: number, delta: number, waits: boolean): void {
