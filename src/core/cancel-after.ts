@@ -32,8 +32,7 @@ export function fireCancelSwitches(state: SymbolState, turn: Turn): void {
     if (row !== NONE) closeAll(state, turn, row, REASON_CANCEL_AFTER);
     setSwitch(state, accountId, 0, turn);
   }
-  state.refreshTouched();
-  state.markFresh();
+  state.countTouched();
 }
 
 function setSwitch(state: SymbolState, accountId: number, cancelAt: TimeMs, turn: Turn): void {

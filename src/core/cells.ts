@@ -171,6 +171,10 @@ export class AccountCells {
   equityLeft(accountId: number): number {
     return Math.min(this.observedCell(accountId, EQUITY), this.equityNow(accountId));
   }
+  /** What this turn may take the initial margin for. */
+  initialNow(accountId: number): number {
+    return this.own(accountId, INITIAL);
+  }
   /** What this turn may take the maintenance margin for. */
   maintenanceNow(accountId: number): number {
     return this.own(accountId, MAINTENANCE);
@@ -229,7 +233,7 @@ export class AccountCells {
   ): boolean {
     const at = this.place(accountId) + EQUITY;
     this.burden(at, -amount);
-    const equity = this.readBehind(accountId, EQUITY) + this.favour(at);
+    const equity = this.ownBehind(accountId, EQUITY);
     if (equity < 0 || (leavesWhatOthersNeed && equity < this.neededByOthers(accountId, equity + amount))) {
       this.burden(at, amount);
       return false;
@@ -303,9 +307,9 @@ export class AccountCells {
     this.burden(at + EQUITY, taken);
     this.burden(at + INITIAL, added);
     this.burden(at + UNREALIZED, gained);
-    const initial = this.readBehind(accountId, INITIAL) + Math.min(0, initialBy);
-    const equity = this.readBehind(accountId, EQUITY) + Math.max(0, equityBy);
-    const gains = this.readBehind(accountId, UNREALIZED) + Math.min(0, gainsBy);
+    const initial = this.ownBehind(accountId, INITIAL) + Math.min(0, initialBy);
+    const equity = this.ownBehind(accountId, EQUITY) + Math.max(0, equityBy);
+    const gains = this.ownBehind(accountId, UNREALIZED) + Math.min(0, gainsBy);
     if (equity >= initial && (taken === 0 || equity >= gains)) {
       given[givenAt + EQUITY] = given[givenAt + EQUITY] + taken;
       given[givenAt + INITIAL] = given[givenAt + INITIAL] + added;
@@ -465,6 +469,11 @@ export class AccountCells {
   private readBehind(accountId: number, cell: number): number {
     this.passGate(accountId);
     return this.read(accountId, cell);
+  }
+
+  /** The same, as this turn may take it. */
+  private ownBehind(accountId: number, cell: number): number {
+    return this.readBehind(accountId, cell) + this.favour(this.place(accountId) + cell);
   }
 
   /** Alone there is nobody to be ahead of or behind. */

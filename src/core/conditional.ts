@@ -218,9 +218,7 @@ export class Conditional {
       if (state.hasTouched && !state.open.isReduceOnly(slot)) return;
       // What those before it have lost is gone, also from what their orders in the book stand on; what they have closed needs
       // no margin any more.
-      state.refreshTouched();
-      state.markFresh();
-      state.cells.countFavours();
+      state.countTouched();
       this.fire(slot, turn);
     }
   }
@@ -272,8 +270,7 @@ export class Conditional {
       const slot = state.orders.find(serial);
       if (slot !== NONE) close(state, turn, slot, STATUS_EXPIRED, REASON_GOOD_TILL_DATE);
     }
-    state.refreshTouched();
-    state.markFresh();
+    state.countTouched();
   }
 
   /** Where a trailing order begins; 0 = it does not trail yet. */

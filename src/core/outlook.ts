@@ -79,14 +79,14 @@ function outlookAs(state: SymbolState, row: number, copy: number): Outlook {
   const equityBy = then.equity - now.equity;
   const initialBy = then.initial - now.initial;
   const isIsolated = state.isIsolated(copy);
-  const equity = isIsolated ? bucketEquity(state, copy) : cells.equity(accountId) + equityBy;
+  const equity = isIsolated ? bucketEquity(state, copy) : cells.equityNow(accountId) + equityBy;
   const maintenance = isIsolated
     ? positionMaintenance(state, copy)
-    : cells.maintenance(accountId) + then.maintenance - now.maintenance;
+    : cells.maintenanceNow(accountId) + then.maintenance - now.maintenance;
   return {
     sizeLots: n[copy + SIZE],
     liquidationTicks: liquidationPrice(instrument, n[copy + SIZE], markTicks, equity, maintenance),
-    initialQuanta: cells.initial(accountId) + initialBy,
+    initialQuanta: cells.initialNow(accountId) + initialBy,
     availableQuanta: cells.available(accountId) + equityBy - initialBy,
   };
 }

@@ -113,8 +113,7 @@ export class Pricing {
     state.fundingSettled(fundingSettled);
     turn.emit(fundingSettled);
     this.payUpTo(turn, PAYMENTS_AT_A_TIME);
-    state.refreshTouched();
-    state.markFresh();
+    state.countTouched();
   }
 
   private payUpTo(turn: Turn, limit: number): void {

@@ -588,6 +588,13 @@ export class SymbolState {
     for (let i = touched.freshRowCount; i < touched.rowCount; i++) this.refresh(touched.rows[i]);
   }
 
+  /** What the turn has done until now, losses and what was freed alike, counts for what comes behind it in the same turn. */
+  countTouched(): void {
+    this.refreshTouched();
+    this.markFresh();
+    this.cells.countFavours();
+  }
+
   /** The row holds a position that its cells know at an older mark: see MarkSweep. */
   isStale(at: number): boolean {
     const n = this.positions.numbers;

@@ -238,3 +238,43 @@ scenario(
   alice orders                                -> none
 `,
 );
+
+scenario(
+  "the margin of an order that has ended with its goodTillDate is there for the next one",
+  `
+  mark 100                                    -> 100
+  alice has 100                               ->
+  alice buy 9 @ 100 till=100 id=a             -> NEW
+  wait 100
+  alice buy 9 @ 99 id=b                       -> NEW; a EXPIRED GOOD_TILL_DATE
+  alice orders                                -> b NEW 9@99
+`,
+);
+
+scenario(
+  "the margin of an order that has ended with its goodTillDate is there for lower leverage",
+  `
+  mark 100                                    -> 100
+  alice has 100                               ->
+  bob sell 5 @ 100                            -> NEW
+  alice buy 5 market                          -> FILLED 5@100
+  alice buy 4 @ 100 till=100 id=a             -> NEW
+  wait 100
+  alice leverage 6                            -> 6; a EXPIRED GOOD_TILL_DATE
+  alice money                                 -> equity 99.75 initial 83.333334 orders 0 maintenance 5 free 16.416666
+`,
+);
+
+scenario(
+  "the margin of an order that has ended with its goodTillDate may be added to an isolated position",
+  `
+  mark 100                                    -> 100
+  alice has 100                               ->
+  alice isolates                              -> ISOLATED
+  bob sell 5 @ 100                            -> NEW
+  alice buy 5 market                          -> FILLED 5@100
+  alice buy 4 @ 100 till=100 id=a             -> NEW
+  wait 100
+  alice adds 45                               -> margin 95; a EXPIRED GOOD_TILL_DATE
+`,
+);

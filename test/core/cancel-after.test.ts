@@ -65,6 +65,19 @@ scenario(
 );
 
 scenario(
+  "the margin of what a switch has canceled is there for the next order",
+  `
+  mark 100                                    -> 100
+  alice has 100                               ->
+  alice buy 9 @ 100 id=a                      -> NEW
+  alice cancels-in 1000                       ->
+  wait 1000
+  alice buy 9 @ 99 id=b                       -> NEW; a CANCELED CANCEL_AFTER
+  alice orders                                -> b NEW 9@99
+`,
+);
+
+scenario(
   "each call sets the time anew, 0 disarms, and what protects a position is canceled, too",
   `
   mark 100                                    -> 100

@@ -7,6 +7,7 @@ import {
   type ExpectedFill,
   FundingPaid,
   OpenSession,
+  OrderClosed,
   OrderView,
   type Outlook,
   PlaceExtended,
@@ -15,6 +16,7 @@ import {
   type PositionView,
   ReadPosition,
   Refused,
+  type SessionView,
   SetIndexPrice,
   SetMarginMode,
   Traded,
@@ -27,6 +29,7 @@ import {
   BUY,
   FOK,
   GTC,
+  GTD,
   IOC,
   ISOLATED,
   LEDGER,
@@ -190,6 +193,27 @@ test("funding that a position owes is paid by its first fill", () => {
   assert.ok(placed.events.some(({ type }) => type === FundingPaid.code));
   assert.deepEqual(toldBy(tried), cameOf(placed));
   checkMargin(tried, placed, before, outlookOf(exchange, PLAIN.id, accountId));
+});
+
+test("an order that ends in the turn of a dry run stands in no figure of it", () => {
+  const exchange = new Exchange([instrument(PLAIN)]);
+  const { accountId } = exchange.ask(LEDGER, make(OpenSession, { address: "0x1", tokenHash: "t" })) as MessageOf<
+    typeof SessionView
+  >;
+  exchange.do(LEDGER, make(Deposit, { accountId, amountQuanta: 1e8 }));
+  exchange.do(PLAIN.id, make(SetIndexPrice, { indexTicks: 100 }));
+  const order = make(PlaceOrder, { accountId, priceTicks: 99, quantityLots: 4 });
+  const goodTillDate = exchange.time + 1000;
+  const terms = { accountId, priceTicks: 100, quantityLots: 5, timeInForce: GTD, goodTillDate };
+  const before = outlookOf(exchange, PLAIN.id, accountId);
+  exchange.do(PLAIN.id, make(PlaceExtended, terms));
+  exchange.time = goodTillDate;
+  const tried = exchange.do(PLAIN.id, make(TryOrder, { order }));
+  assert.deepEqual(
+    tried.events.map(({ type }) => type),
+    [OrderClosed.code],
+  );
+  checkMargin(tried, exchange.do(PLAIN.id, order), before, outlookOf(exchange, PLAIN.id, accountId));
 });
 
 for (const side of [BUY, SELL])
