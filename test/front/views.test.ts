@@ -30,6 +30,7 @@ import { FillRecord } from "../../src/store/rows.ts";
 import { Balance, Position, RequestedTransfer, Transfer } from "../../src/wire/schema/account.ts";
 import { Fill, Order, PlacedOrder } from "../../src/wire/schema/orders.ts";
 import { takeSeed } from "../core/support/seed.ts";
+import { exampleOf } from "./examples.ts";
 import { instrument, make } from "./scripted-road.ts";
 
 fc.configureGlobal({ seed: takeSeed("views.test") });
@@ -261,6 +262,21 @@ test("a balance adds up", () => {
     [under.equity, under.availableBalance, under.withdrawable, under.marginRatio],
     ["-0.000001", "0", "0", null],
   );
+});
+
+test("the documented example of a balance is one that could be", () => {
+  const example = exampleOf(Balance);
+  const quanta = (name: string): number => Math.round(Number(example[name]) * 1e6);
+  const figures = {
+    equity: quanta("equity"),
+    unrealized: quanta("unrealizedPnl"),
+    initial: quanta("initialMargin"),
+    positionInitial: quanta("positionInitialMargin"),
+    maintenance: quanta("maintenanceMargin"),
+  };
+  const { sequence, updatedAt } = example;
+  const shown = read(Balance, balanceJson(figures, Number(sequence), Number(updatedAt)));
+  assert.deepEqual(shown, { asset: "USDC", ...example });
 });
 
 test("a transfer's reference is free text, and stays text", () => {

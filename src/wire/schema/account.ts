@@ -134,9 +134,18 @@ export const Balance = object(
     ),
     initialMargin: DecimalOut("What cross positions and all orders bind.", "650"),
     maintenanceMargin: DecimalOut("What equity must stay above.", "26"),
-    availableBalance: DecimalOut("equity − initialMargin: what new orders may bind.", "9362.5"),
-    withdrawable: DecimalOut("availableBalance without unrealised gains.", "9350"),
-    marginRatio: nullable(DecimalOut("maintenanceMargin ÷ equity; null without equity.", "0.002596")),
+    availableBalance: DecimalOut(
+      "equity − initialMargin, or 0 where that is negative: what new orders may bind.",
+      "9362.5",
+    ),
+    withdrawable: DecimalOut(
+      "The smaller of availableBalance and of equity without unrealised gains, never below 0: gains may stand for margin, " +
+        "but not leave.",
+      "9362.5",
+    ),
+    marginRatio: nullable(
+      DecimalOut("maintenanceMargin ÷ equity; 0 while that margin is 0, else null without equity.", "0.002596"),
+    ),
     updatedAt: Time("When it was read."),
     sequence: Sequence,
   },
