@@ -90,9 +90,11 @@ export const Position = object(
       "Where the account's equity, or an isolated position's margin, meets its maintenance margin, all else equal.",
     ),
     bankruptcyPrice: PriceOrNull("Where closing leaves this position's share of equity, or its own margin, at 0."),
-    breakEvenPrice: PriceOrNull("Where closing at market leaves neither gain nor loss in this symbol, fees included."),
+    breakEvenPrice: PriceOrNull(
+      "Where closing at market leaves neither gain nor loss in this symbol, fees and funding included.",
+    ),
     unrealizedPnl: DecimalOut("size × (markPrice − entryPrice), signed.", "-12.5"),
-    realizedPnl: DecimalOut("All that was won or lost in this symbol so far, fees included.", "4.2"),
+    realizedPnl: DecimalOut("All that was won or lost in this symbol so far, fees and funding included.", "4.2"),
     cumulativeFunding: DecimalOut(
       "Funding received since the position was opened, negative = paid. 0 when none is open: see `GET /account/funding`.",
       "0",
