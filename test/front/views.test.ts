@@ -7,6 +7,7 @@ import { printPrice } from "../../src/core/instrument.ts";
 import { OrderView, PositionView, Traded, type Transfer as TransferRow } from "../../src/core/messages.ts";
 import {
   BUY,
+  ISOLATED,
   LIMIT,
   MARKET,
   POST_ONLY,
@@ -221,6 +222,40 @@ test("a position's prices are those that its money and size say", () => {
   assert.deepEqual([short.side, short.size, short.entryPrice, short.unrealizedPnl], ["SHORT", "2", "100", "-20"]);
   // 199.9 = 2 × P × (1 + 0.0005)
   assert.equal(short.breakEvenPrice, "99.90004");
+});
+
+test("the documented example of a position is one that could be", () => {
+  const example = exampleOf(Position);
+  const quanta = (name: string): number => Math.round(Number(example[name]) * 1e6);
+  const ticks = (name: string): number => Math.round(Number(example[name]) * 10);
+  const cost = ticks("entryPrice") * 500 * 100;
+  const { openedAt, updatedAt, sequence } = example;
+  const position = make(PositionView, {
+    sizeLots: 500,
+    costQuanta: cost,
+    // All that was lost is the fee of opening it.
+    cashQuanta: quanta("realizedPnl") - cost,
+    realizedQuanta: quanta("realizedPnl"),
+    markTicks: ticks("markPrice"),
+    leverage: 10,
+    marginMode: ISOLATED,
+    isolatedQuanta: quanta("initialMargin") + quanta("unrealizedPnl"),
+    initialQuanta: (ticks("markPrice") * 500 * 100) / 10,
+    maintenanceQuanta: ticks("markPrice") * 500 * 100 * 0.004,
+    liquidationTicks: ticks("liquidationPrice"),
+    bankruptcyTicks: ticks("bankruptcyPrice"),
+    openedAt: Number(openedAt),
+    updatedAt: Number(updatedAt),
+    sequence: Number(sequence),
+  });
+  const shown = read(Position, positionJson(BTC, position));
+  assert.deepEqual(shown, { side: "LONG", marginMode: "ISOLATED", adlRank: null, ...example });
+  // What is set aside, and what the mark may fall by until nothing, or no more than 0.4 % of the price, is left of it.
+  const leftAt = (name: string): number =>
+    Number(example.isolatedMargin) + 0.5 * (Number(example[name]) - Number(example.markPrice));
+  const tickValue = 0.5 * 0.1;
+  assert.ok(Math.abs(leftAt("bankruptcyPrice")) < tickValue);
+  assert.ok(Math.abs(leftAt("liquidationPrice") - 0.004 * 0.5 * Number(example.liquidationPrice)) < tickValue);
 });
 
 test("a position that won more than it is worth breaks even nowhere, and a flat one has no prices", () => {
