@@ -207,11 +207,13 @@ test("answers are kept until something changes, and the day rolls on without eve
   assert.equal(read(market.tickerJson(BTC)).markPrice, "1.1");
   assert.equal(market.symbol(BTC).orderBookJson(5), book, "a mark price leaves the book alone");
 
+  const lastChange = road.time;
   road.time += 24 * 3_600_000 + 60_000;
   const later = read(market.tickerJson(BTC));
   assert.equal(later.volume24h, "0");
   assert.equal(later.openPrice24h, "1", "the price has stood where it was");
   assert.equal(later.nextFundingTime, Date.parse("2024-03-02T16:00:00Z"));
+  assert.equal(later.time, lastChange, "nothing has happened since");
 });
 
 test("when a funding interval has ended, the ticker says what it would say after a restart", async () => {

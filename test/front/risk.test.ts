@@ -15,6 +15,7 @@ import { Position } from "../../src/wire/schema/account.ts";
 import { PublicTrade as PublicTradeSchema } from "../../src/wire/schema/market.ts";
 import { Fill } from "../../src/wire/schema/orders.ts";
 import { Funding, FundingPayment, Insurance, OpenInterest } from "../../src/wire/schema/risk.ts";
+import { exampleOf } from "./examples.ts";
 import { Hub, ScriptedClient } from "./scripted-client.ts";
 import { instrument, make, ScriptedRoad } from "./scripted-road.ts";
 
@@ -61,6 +62,12 @@ test("funding: rates to the billionth, and a payment with its rate", () => {
     ...shown,
     ...{ positionSize: "-0.333", amount: "-0.270563", time: 3_600_250, sequence: 9 },
   });
+});
+
+test("the documented example of a payment is what its description says", () => {
+  const { positionSize, markPrice, fundingRate, amount } = exampleOf(FundingPayment);
+  const exact = -Number(positionSize) * Number(markPrice) * Number(fundingRate);
+  assert.equal(amount, (Math.floor(exact * 1e6) / 1e6).toFixed(6));
 });
 
 test("every kind of the fund's movements has its word, with a symbol or without", () => {

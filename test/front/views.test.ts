@@ -7,6 +7,7 @@ import { printPrice } from "../../src/core/instrument.ts";
 import { OrderView, PositionView, Traded, type Transfer as TransferRow } from "../../src/core/messages.ts";
 import {
   BUY,
+  ISOLATED,
   LIMIT,
   MARKET,
   POST_ONLY,
@@ -30,6 +31,7 @@ import { FillRecord } from "../../src/store/rows.ts";
 import { Balance, Position, RequestedTransfer, Transfer } from "../../src/wire/schema/account.ts";
 import { Fill, Order, PlacedOrder } from "../../src/wire/schema/orders.ts";
 import { takeSeed } from "../core/support/seed.ts";
+import { exampleOf } from "./examples.ts";
 import { instrument, make } from "./scripted-road.ts";
 
 fc.configureGlobal({ seed: takeSeed("views.test") });
@@ -222,6 +224,40 @@ test("a position's prices are those that its money and size say", () => {
   assert.equal(short.breakEvenPrice, "99.90004");
 });
 
+test("the documented example of a position is one that could be", () => {
+  const example = exampleOf(Position);
+  const quanta = (name: string): number => Math.round(Number(example[name]) * 1e6);
+  const ticks = (name: string): number => Math.round(Number(example[name]) * 10);
+  const cost = ticks("entryPrice") * 500 * 100;
+  const { openedAt, updatedAt, sequence } = example;
+  const position = make(PositionView, {
+    sizeLots: 500,
+    costQuanta: cost,
+    // All that was lost is the fee of opening it.
+    cashQuanta: quanta("realizedPnl") - cost,
+    realizedQuanta: quanta("realizedPnl"),
+    markTicks: ticks("markPrice"),
+    leverage: 10,
+    marginMode: ISOLATED,
+    isolatedQuanta: quanta("initialMargin") + quanta("unrealizedPnl"),
+    initialQuanta: (ticks("markPrice") * 500 * 100) / 10,
+    maintenanceQuanta: ticks("markPrice") * 500 * 100 * 0.004,
+    liquidationTicks: ticks("liquidationPrice"),
+    bankruptcyTicks: ticks("bankruptcyPrice"),
+    openedAt: Number(openedAt),
+    updatedAt: Number(updatedAt),
+    sequence: Number(sequence),
+  });
+  const shown = read(Position, positionJson(BTC, position));
+  assert.deepEqual(shown, { side: "LONG", marginMode: "ISOLATED", adlRank: null, ...example });
+  // What is set aside, and what the mark may fall by until nothing, or no more than 0.4 % of the price, is left of it.
+  const leftAt = (name: string): number =>
+    Number(example.isolatedMargin) + 0.5 * (Number(example[name]) - Number(example.markPrice));
+  const tickValue = 0.5 * 0.1;
+  assert.ok(Math.abs(leftAt("bankruptcyPrice")) < tickValue);
+  assert.ok(Math.abs(leftAt("liquidationPrice") - 0.004 * 0.5 * Number(example.liquidationPrice)) < tickValue);
+});
+
 test("a position that won more than it is worth breaks even nowhere, and a flat one has no prices", () => {
   const won = make(PositionView, { sizeLots: 1_000, cashQuanta: 1, costQuanta: 1_000_000, markTicks: 10, leverage: 1 });
   assert.equal(read(Position, positionJson(BTC, won)).breakEvenPrice, null);
@@ -261,6 +297,21 @@ test("a balance adds up", () => {
     [under.equity, under.availableBalance, under.withdrawable, under.marginRatio],
     ["-0.000001", "0", "0", null],
   );
+});
+
+test("the documented example of a balance is one that could be", () => {
+  const example = exampleOf(Balance);
+  const quanta = (name: string): number => Math.round(Number(example[name]) * 1e6);
+  const figures = {
+    equity: quanta("equity"),
+    unrealized: quanta("unrealizedPnl"),
+    initial: quanta("initialMargin"),
+    positionInitial: quanta("positionInitialMargin"),
+    maintenance: quanta("maintenanceMargin"),
+  };
+  const { sequence, updatedAt } = example;
+  const shown = read(Balance, balanceJson(figures, Number(sequence), Number(updatedAt)));
+  assert.deepEqual(shown, { asset: "USDC", ...example });
 });
 
 test("a transfer's reference is free text, and stays text", () => {

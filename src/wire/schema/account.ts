@@ -65,15 +65,15 @@ export const LedgerQuery = object({
   endTime: Type.Optional(EndTime),
 });
 
-const PriceOrNull = (description: string) => nullable(DecimalOut(description, "61250.4"));
+const PriceOrNull = (description: string, example: string) => nullable(DecimalOut(description, example));
 
 export const Position = object(
   {
     symbol: SymbolName,
     side: nullable(Type.Enum(["LONG", "SHORT"])),
     size: DecimalOut("Without a sign.", "0.5"),
-    entryPrice: PriceOrNull("Average price of what is open now."),
-    markPrice: PriceOrNull("Null before there is a price."),
+    entryPrice: PriceOrNull("Average price of what is open now.", "65025.5"),
+    markPrice: PriceOrNull("Null before there is a price.", "65000.5"),
     notional: DecimalOut("size × markPrice.", "32500.25"),
     leverage: Type.Integer({ minimum: 1, examples: [10] }),
     marginMode: Type.Enum(MARGIN_MODES),
@@ -85,14 +85,21 @@ export const Position = object(
       ),
     ),
     initialMargin: DecimalOut("What the position binds, without open orders.", "3250.025"),
-    maintenanceMargin: DecimalOut("What equity must stay above, for this position's part.", "130"),
+    maintenanceMargin: DecimalOut("What equity must stay above, for this position's part.", "130.001"),
     liquidationPrice: PriceOrNull(
       "Where the account's equity, or an isolated position's margin, meets its maintenance margin, all else equal.",
+      "58760.5",
     ),
-    bankruptcyPrice: PriceOrNull("Where closing leaves this position's share of equity, or its own margin, at 0."),
-    breakEvenPrice: PriceOrNull("Where closing at market leaves neither gain nor loss in this symbol, fees included."),
+    bankruptcyPrice: PriceOrNull(
+      "Where closing leaves this position's share of equity, or its own margin, at 0.",
+      "58525.5",
+    ),
+    breakEvenPrice: PriceOrNull(
+      "Where closing at market leaves neither gain nor loss in this symbol, fees and funding included.",
+      "65090.55802",
+    ),
     unrealizedPnl: DecimalOut("size × (markPrice − entryPrice), signed.", "-12.5"),
-    realizedPnl: DecimalOut("All that was won or lost in this symbol so far, fees included.", "4.2"),
+    realizedPnl: DecimalOut("All that was won or lost in this symbol so far, fees and funding included.", "-16.256375"),
     cumulativeFunding: DecimalOut(
       "Funding received since the position was opened, negative = paid. 0 when none is open: see `GET /account/funding`.",
       "0",
@@ -134,9 +141,18 @@ export const Balance = object(
     ),
     initialMargin: DecimalOut("What cross positions and all orders bind.", "650"),
     maintenanceMargin: DecimalOut("What equity must stay above.", "26"),
-    availableBalance: DecimalOut("equity − initialMargin: what new orders may bind.", "9362.5"),
-    withdrawable: DecimalOut("availableBalance without unrealised gains.", "9350"),
-    marginRatio: nullable(DecimalOut("maintenanceMargin ÷ equity; null without equity.", "0.002596")),
+    availableBalance: DecimalOut(
+      "equity − initialMargin, or 0 where that is negative: what new orders may bind.",
+      "9362.5",
+    ),
+    withdrawable: DecimalOut(
+      "The smaller of availableBalance and of equity without unrealised gains, never below 0: gains may stand for margin, " +
+        "but not leave.",
+      "9362.5",
+    ),
+    marginRatio: nullable(
+      DecimalOut("maintenanceMargin ÷ equity; 0 while that margin is 0, else null without equity.", "0.002596"),
+    ),
     updatedAt: Time("When it was read."),
     sequence: Sequence,
   },

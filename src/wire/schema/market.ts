@@ -76,7 +76,10 @@ export const Ticker = object(
     fundingRate: DecimalOut("Of the current interval.", "0"),
     nextFundingTime: nullable(Time("When funding is next paid.")),
     fundingIntervalHours: Type.Integer({ minimum: 1, examples: [1] }),
-    time: Time("When this was true."),
+    time: Time(
+      "When something last happened in the symbol, such as a trade, an order or a price, or the exchange's start. The 24 hours " +
+        "and `nextFundingTime` are those of the moment in which the ticker is read.",
+    ),
   },
   { description: "A symbol at a glance." },
 );

@@ -322,7 +322,10 @@ export const Fill = object(
     quoteQuantity: DecimalOut("Price × quantity; of a position that was handed over, the exact amount.", "260.002"),
     fee: DecimalOut("Paid by the account; negative = received.", "0.130001"),
     feeAsset: Type.String({ examples: ["USDC"] }),
-    feeRate: DecimalOut("Of quoteQuantity.", "0.0005"),
+    feeRate: DecimalOut(
+      "Of quoteQuantity. Of a LIQUIDATION what the price left for it, at most liquidationFeeRate: rounded, other than fee.",
+      "0.0005",
+    ),
     liquidity: Type.Enum(["MAKER", "TAKER"], { examples: ["TAKER"] }),
     realizedPnl: DecimalOut("Profit of the part that closed a position, before fees.", "0"),
     execType: Type.Enum(EXEC_TYPES),

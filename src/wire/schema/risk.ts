@@ -46,8 +46,8 @@ export const FundingPayment = object(
     ...fundingProperties,
     positionSize: DecimalOut("Signed.", "0.333"),
     amount: DecimalOut(
-      "positionSize × markPrice × fundingRate, rounded against the account; negative = paid.",
-      "-0.270563",
+      "−positionSize × markPrice × fundingRate, rounded against the account: negative = paid.",
+      "-0.270565",
     ),
     time: Time("When it was paid: at the interval's end, or a little later."),
     sequence: Sequence,
