@@ -283,9 +283,10 @@ export class AccountCells {
   debit(accountId: number, amount: number): boolean {
     const at = this.place(accountId) + EQUITY;
     this.burden(at, -amount);
+    const gainsBefore = this.readBehind(accountId, UNREALIZED);
     const initial = this.readBehind(accountId, INITIAL);
     const equity = this.readBehind(accountId, EQUITY);
-    const gains = Math.max(0, this.readBehind(accountId, UNREALIZED));
+    const gains = Math.max(0, gainsBefore, this.readBehind(accountId, UNREALIZED));
     if (equity >= initial && equity >= gains) return true;
     this.burden(at, amount);
     return false;
@@ -307,9 +308,10 @@ export class AccountCells {
     this.burden(at + EQUITY, taken);
     this.burden(at + INITIAL, added);
     this.burden(at + UNREALIZED, gained);
+    const gainsBefore = this.ownBehind(accountId, UNREALIZED);
     const initial = this.ownBehind(accountId, INITIAL) + Math.min(0, initialBy);
     const equity = this.ownBehind(accountId, EQUITY) + Math.max(0, equityBy);
-    const gains = this.ownBehind(accountId, UNREALIZED) + Math.min(0, gainsBy);
+    const gains = Math.max(gainsBefore, this.ownBehind(accountId, UNREALIZED)) + Math.min(0, gainsBy);
     if (equity >= initial && (taken === 0 || equity >= gains)) {
       given[givenAt + EQUITY] = given[givenAt + EQUITY] + taken;
       given[givenAt + INITIAL] = given[givenAt + INITIAL] + added;
@@ -463,8 +465,9 @@ export class AccountCells {
   }
 
   /**
-   * The same behind the account's gate. In this order: initial margin, equity, unrealised gains. Margin comes free behind
-   * the loss that it comes with, and equity grows behind the gain that has not been realised.
+   * The same behind the account's gate. In this order: unrealised gains, initial margin, equity, and the gains once more.
+   * Margin comes free behind the loss that it comes with, equity grows behind the gain that has not been realised, and such
+   * a gain goes behind the equity that goes with it.
    */
   private readBehind(accountId: number, cell: number): number {
     this.passGate(accountId);

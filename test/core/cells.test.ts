@@ -252,6 +252,26 @@ test("a withdrawal never takes what a loss has taken, when the margin of what wa
   );
 });
 
+for (const [what, take] of [
+  ["withdrawal", (cells) => cells.debit(ACCOUNT, 30)],
+  ["claim", (cells) => cells.claim(ACCOUNT, contribution({ equity: -30 }), given(), 0)],
+] satisfies [string, (cells: AccountCells) => boolean][])
+  test(`a ${what} takes no unrealised gain that a mark price is taking away`, () => {
+    everyInterleaving<boolean>(
+      start({ equity: 60, unrealized: 50 }, 2),
+      [
+        (cells) => {
+          const mine = Float64Array.of(60, 50, 0, 0, 0);
+          cells.move(ACCOUNT, mine, 0, contribution({ equity: 20, unrealized: 10 }), true);
+          cells.flush();
+          return true;
+        },
+        take,
+      ],
+      ({ results, schedule }) => assert.equal(results[1], false, `in order ${schedule}`),
+    );
+  });
+
 test("a claim takes what burdens the account if equity and realised money cover it, and nothing otherwise", () => {
   for (const [what, given, to, passes] of [
     ["all that is free", {}, { equity: -70 }, true],

@@ -86,16 +86,23 @@ function step(make: () => number): number {
   return current.answer;
 }
 
-/** Calls `check` with each ending that there is. The n-th actor has the n-th lane. Returns their number. */
+/**
+ * Calls `check` with each ending that there is, once, however many orders lead to it. The n-th actor has the n-th lane. Returns
+ * the number of orders.
+ */
 export function everyInterleaving<T>(
   start: ArrayBuffer,
   actors: readonly ((cells: AccountCells) => T)[],
   check: (ending: Ending<T>) => void,
 ): number {
-  let endings = 0;
-  const go = (buffer: ArrayBuffer, made: number[][], schedule: number[]): void => {
+  /** By what the memory holds and what each actor has been answered: all that decides what can still happen. */
+  const ordersFrom = new Map<string, number>();
+  const go = (buffer: ArrayBuffer, made: number[][], schedule: number[]): number => {
+    const state = `${Buffer.from(buffer).toString("latin1")} ${made.join(" ")}`;
+    const known = ordersFrom.get(state);
+    if (known !== undefined) return known;
     const results: T[] = [];
-    let running = false;
+    let orders = 0;
     for (const [i, actor] of actors.entries()) {
       const next = buffer.slice(0);
       const cells = new SteppedCells(next as unknown as SharedArrayBuffer, actors.length, i);
@@ -104,23 +111,24 @@ export function everyInterleaving<T>(
         results[i] = end.result;
         continue;
       }
-      running = true;
-      go(
+      orders += go(
         next,
         made.map((steps, j) => (j === i ? [...steps, end.answer] : steps)),
         [...schedule, i],
       );
     }
-    if (running) return;
-    endings++;
-    check({ buffer, results, schedule });
+    if (orders === 0) {
+      orders = 1;
+      check({ buffer, results, schedule });
+    }
+    ordersFrom.set(state, orders);
+    return orders;
   };
-  go(
+  return go(
     start,
     actors.map(() => []),
     [],
   );
-  return endings;
 }
 
 type Step<T> = { finished: true; result: T } | { finished: false; answer: number };
