@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import * as fs from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { after, before, type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { crc32 } from "node:zlib";
@@ -41,6 +41,26 @@ test("a file in the place of the data folder is named", async () => {
   const { code, output } = await startAndFail({ dataFolder: file });
   assert.equal(code, 1);
   assert.match(output, /^perpd cannot start: ENOTDIR: .*\/file'/m);
+});
+
+test("a folder in the place of a file is named, whatever is done with the exchange", async () => {
+  const dir = join(folder, "misplaced");
+  for (const name of ["genesis.json", "instruments.json", "secret.key", "log/log-0000000000000001.seg"]) {
+    fs.cpSync(data, dir, { recursive: true });
+    fs.rmSync(join(dir, name));
+    fs.mkdirSync(join(dir, name));
+    const says = new RegExp(`${basename(name)}: EISDIR: `);
+    for (const args of [
+      ["verify", dir],
+      ["backup", dir, `${dir}-copy`],
+    ]) {
+      const { code, stderr } = await perpd(...args);
+      assert.equal(code, 1);
+      assert.match(stderr, says, args[0]);
+    }
+    assert.match((await startAndFail({ dataFolder: dir })).output, says);
+    fs.rmSync(dir, { recursive: true });
+  }
 });
 
 test("a disk that takes no more is named with what was to be written", { skip: process.platform !== "linux" }, () => {
