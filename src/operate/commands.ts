@@ -1,4 +1,5 @@
 import { type Config, ConfigError, type Invocation } from "../config.ts";
+import { SettingTooLowError } from "../core/setting-too-low.ts";
 import { makeLockFile } from "../store/database-lock.ts";
 import { DataFolderInUseError, lockDataFolder } from "../store/lock.ts";
 import { copyExchange } from "./copy.ts";
@@ -11,7 +12,7 @@ const DONE = 0;
 const FAILED = 1;
 const REFUSED = 2;
 
-const REFUSALS = [RefusedError, DataFolderInUseError, ConfigError];
+const REFUSALS = [RefusedError, DataFolderInUseError, ConfigError, SettingTooLowError];
 
 /** Of a folder that is in use. */
 const HOW = "which `perpd backup` takes of a running exchange";
