@@ -22,6 +22,7 @@ export type OperateInvocation = Extract<Invocation, { kind: "verify" | "backup" 
 
 /** Does what was asked, says on the console what came of it and why, and resolves with the exit code. */
 export async function operate(invocation: OperateInvocation): Promise<number> {
+  for (const output of [process.stdout, process.stderr]) output.on("error", ignoreUnheard);
   try {
     if (invocation.kind === "verify") await verify(invocation.config);
     else if (invocation.kind === "backup") await backup(invocation.config, invocation.target);
@@ -37,6 +38,11 @@ export async function operate(invocation: OperateInvocation): Promise<number> {
     console.error(isNotDone(error) ? `not done: ${error.message}` : `damaged: ${error.message}`);
     return FAILED;
   }
+}
+
+/** Whoever read what is said may have gone (`| head`): a copy is finished all the same. */
+function ignoreUnheard(error: NodeJS.ErrnoException): void {
+  if (error.code !== "EPIPE") throw error;
 }
 
 async function verify(config: Config): Promise<void> {

@@ -63,6 +63,24 @@ test("a folder in the place of a file is named, whatever is done with the exchan
   }
 });
 
+test("who no longer reads what is said does not end what was asked for", async () => {
+  const restored = join(folder, "unheard");
+  for (const args of [
+    ["verify", data],
+    ["restore", data, restored],
+  ]) {
+    const child = spawn(process.execPath, [MAIN, ...args], { stdio: ["ignore", "pipe", "pipe"] });
+    child.stdout.destroy();
+    let stderr = "";
+    child.stderr.setEncoding("utf8").on("data", (text: string) => {
+      stderr += text;
+    });
+    const [code] = await once(child, "close");
+    assert.deepEqual([code, stderr], [0, ""], args[0]);
+  }
+  assert.equal((await perpd("verify", restored)).code, 0);
+});
+
 test("a disk that takes no more is named with what was to be written", { skip: process.platform !== "linux" }, () => {
   // In blocks of 512 bytes: the first stops the making of a table, the second a commit.
   for (const limit of [32, 64]) {
