@@ -183,7 +183,6 @@ export class Host extends RingRoad {
     });
     const begunAt = performance.now();
     const reporting = setInterval(() => {
-      // Known once the actors have loaded their snapshots.
       const tails = workers.map(
         (worker) => lastSequence - Math.min(...worker.actorIds.map((id) => control.snapshotOf(id))),
       );

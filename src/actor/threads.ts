@@ -110,6 +110,8 @@ export async function runStore(task: StoreTask): Promise<void> {
     onSnapshotStored: (actorId, sequence) => control.setSnapshotOf(actorId, sequence),
   });
   control.indexed = keeper.indexedSequence;
+  const snapshots = new Snapshots(database);
+  for (const actorId of task.actorIds) control.setSnapshotOf(actorId, snapshots.sequenceOf(actorId));
   task.port.postMessage({ storedThrough: keeper.storedThrough } satisfies StoreReady);
   const disk = new DiskRoom(task.dataDir, task.minFreeBytes);
   const worker = new StoreWorker({ keeper, control, input, frontBell, hasRoom: () => disk.isEnough() });

@@ -1,3 +1,4 @@
+import { SettingTooLowError } from "./setting-too-low.ts";
 import {
   configDecimal,
   configPpm,
@@ -202,7 +203,8 @@ export function requireBelowMaxPrice(instrument: Instrument, priceTicks: PriceTi
   if (priceTicks <= instrument.maxPriceTicks) return;
   const { symbol, config } = instrument;
   const price = printPrice(instrument, priceTicks);
-  throw new Error(`instruments: ${symbol}.maxPrice: ${config.maxPrice} is below ${what} of the data folder, ${price}`);
+  const why = `${config.maxPrice} is below ${what} of the data folder, ${price}`;
+  throw new SettingTooLowError(`instruments: ${symbol}.maxPrice: ${why}`);
 }
 
 function boundedPpm(text: string, mostPpm: RatePpm, name: string): RatePpm {

@@ -1,4 +1,4 @@
-import { assert, must } from "../assert.ts";
+import { must } from "../assert.ts";
 import type { SnapshotWriter } from "./actor.ts";
 import { type AccountCells, CONTRIBUTION_FIELDS } from "./cells.ts";
 import { ExactSum } from "./exact-sum.ts";
@@ -19,6 +19,7 @@ import {
 } from "./messages.ts";
 import { AccountRow, KeyRow, LedgerRow, SessionRow, TransferRow } from "./rows.ts";
 import { type Session, Sessions } from "./sessions.ts";
+import { SettingTooLowError } from "./setting-too-low.ts";
 import { blank, type Message, type MessageOf } from "./shape.ts";
 import type { Quanta, TimeMs } from "./units.ts";
 import { FEE_ACCOUNT, FIRST_CUSTOMER_ACCOUNT, INSURANCE_ACCOUNT } from "./words.ts";
@@ -206,7 +207,9 @@ export class LedgerState {
   }
 
   private openAccount(accountId: number, address: string, balanceQuanta: Quanta): void {
-    assert(accountId < this.cells.maxAccounts, "more accounts than maxAccounts: raise the setting");
+    const { maxAccounts } = this.cells;
+    if (accountId >= maxAccounts)
+      throw new SettingTooLowError(`maxAccounts: ${maxAccounts} is too low for the accounts of the data folder`);
     if (accountId >= this.balances.length) this.grow(accountId + 1);
     this.accountOfAddress.set(address, accountId);
     this.addressOfAccount.set(accountId, address);

@@ -1,4 +1,5 @@
 import { type Config, ConfigError, type Invocation } from "../config.ts";
+import { SettingTooLowError } from "../core/setting-too-low.ts";
 import { makeLockFile } from "../store/database-lock.ts";
 import { DataFolderInUseError, lockDataFolder } from "../store/lock.ts";
 import { copyExchange } from "./copy.ts";
@@ -11,7 +12,7 @@ const DONE = 0;
 const FAILED = 1;
 const REFUSED = 2;
 
-const REFUSALS = [RefusedError, DataFolderInUseError, ConfigError];
+const REFUSALS = [RefusedError, DataFolderInUseError, ConfigError, SettingTooLowError];
 
 /** Of a folder that is in use. */
 const HOW = "which `perpd backup` takes of a running exchange";
@@ -21,6 +22,7 @@ export type OperateInvocation = Extract<Invocation, { kind: "verify" | "backup" 
 
 /** Does what was asked, says on the console what came of it and why, and resolves with the exit code. */
 export async function operate(invocation: OperateInvocation): Promise<number> {
+  for (const output of [process.stdout, process.stderr]) output.on("error", ignoreUnheard);
   try {
     if (invocation.kind === "verify") await verify(invocation.config);
     else if (invocation.kind === "backup") await backup(invocation.config, invocation.target);
@@ -36,6 +38,11 @@ export async function operate(invocation: OperateInvocation): Promise<number> {
     console.error(isNotDone(error) ? `not done: ${error.message}` : `damaged: ${error.message}`);
     return FAILED;
   }
+}
+
+/** Whoever read what is said may have gone (`| head`): a copy is finished all the same. */
+function ignoreUnheard(error: NodeJS.ErrnoException): void {
+  if (error.code !== "EPIPE") throw error;
 }
 
 async function verify(config: Config): Promise<void> {

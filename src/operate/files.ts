@@ -1,13 +1,15 @@
 import { closeSync, fsyncSync, openSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { writeFully } from "../store/files.ts";
+import { naming, writeFully } from "../store/files.ts";
 
 /** Writes a new file, on disk when it returns; its name is not, that is for the caller to sync. */
 export function writeNewFile(path: string, bytes: Uint8Array, mode = 0o666): void {
   const fd = openSync(path, "wx", mode);
   try {
-    writeFully(fd, bytes, 0);
-    fsyncSync(fd);
+    naming(path, () => {
+      writeFully(fd, bytes, 0);
+      fsyncSync(fd);
+    });
   } finally {
     closeSync(fd);
   }
@@ -15,7 +17,12 @@ export function writeNewFile(path: string, bytes: Uint8Array, mode = 0o666): voi
 
 /** Copies a small file of that name from one folder to another, as writeNewFile() writes. */
 export function copyFile(name: string, from: string, to: string, mode?: number): void {
-  writeNewFile(join(to, name), readFileSync(join(from, name)), mode);
+  const path = join(from, name);
+  writeNewFile(
+    join(to, name),
+    naming(path, () => readFileSync(path)),
+    mode,
+  );
 }
 
 export function emptyFolder(dir: string): void {

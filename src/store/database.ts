@@ -4,6 +4,7 @@ import { open, type RootDatabase } from "lmdb";
 import type { Message } from "../core/shape.ts";
 import { BriefOrderTable } from "./brief-orders.ts";
 import { probeDatabase } from "./database-probe.ts";
+import { naming } from "./files.ts";
 import {
   createGenesis,
   DatabaseCorruptError,
@@ -67,7 +68,7 @@ export function openDatabase(dir: string, options: DatabaseOptions = {}): Databa
   if (readOnly && (known === null || isFresh)) throw new DatabaseCorruptError(`${dir}: there is no database to read`);
   const genesis = known ?? createGenesis(dir);
   if (!readOnly && !isFresh && probe) probeDatabase(dir);
-  const database = namingErrors(path, () => new Database(genesis, path, mapSizeBytes, readOnly));
+  const database = naming(path, () => new Database(genesis, path, mapSizeBytes, readOnly));
   try {
     database.refuseStrangeTables();
     if (!readOnly) admit(database, dir, isFresh);
@@ -190,16 +191,6 @@ export class Database {
 
   close(): Promise<void> {
     return this.root.close();
-  }
-}
-
-/** LMDB says what has gone wrong, and not with what. */
-function namingErrors<T>(path: string, work: () => T): T {
-  try {
-    return work();
-  } catch (error) {
-    if (error instanceof Error) error.message = `${path}: ${error.message}`;
-    throw error;
   }
 }
 

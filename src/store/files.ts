@@ -23,11 +23,21 @@ export interface Files {
 
 export const DISK: Files = fs;
 
+/** Of an open file the system says what has gone wrong, and not with what: as `work`, whose error then says it. */
+export function naming<T>(name: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof Error && !("path" in error)) error.message = `${name}: ${error.message}`;
+    throw error;
+  }
+}
+
 /** Makes creations, renames and removals in a directory durable. */
 export function syncDirectory(dir: string, files: Files = DISK): void {
   const fd = files.openSync(dir, "r");
   try {
-    files.fsyncSync(fd);
+    naming(dir, () => files.fsyncSync(fd));
   } finally {
     files.closeSync(fd);
   }

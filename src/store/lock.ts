@@ -38,7 +38,7 @@ export async function lockDataFolder(dataDir: string, orElse: string): Promise<E
   // Another user's process may ask, too.
   const failure = await failureOf(listen({ path: own, readableAll: true, writableAll: true }));
   const isHeld = failure === null;
-  if (isHeld) process.once("exit", () => rmSync(own, { force: true }));
+  if (isHeld) process.once("exit", () => leave(own));
   for (const name of readdirSync(path).filter((name) => LOCK_FILE.test(name))) {
     const other = join(folder, name);
     if (other === own) continue;
@@ -48,6 +48,15 @@ export async function lockDataFolder(dataDir: string, orElse: string): Promise<E
   // Another that looked before this one listened took it for a dead one.
   if (isHeld && !existsSync(own)) throw inUse;
   return failure;
+}
+
+/** On a disk that nothing can be removed from any more it stays, and does not answer. */
+function leave(own: string): void {
+  try {
+    rmSync(own, { force: true });
+  } catch {
+    // The process has said already why it ends.
+  }
 }
 
 function abstractName(path: string): string {

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { AT_LOG_BYTES, RECORD_HEADER_BYTES } from "../wire/record.ts";
-import { DISK, type Files, readFully } from "./files.ts";
+import { DISK, type Files, naming, readFully } from "./files.ts";
 import { describe, END, inspect, TURN, WATERMARK } from "./log-record.ts";
 import {
   LogCorruptError,
@@ -103,7 +103,8 @@ export class LogReader {
       this.view = new DataView(this.buffer.buffer);
     }
     this.bufferPosition = this.position;
-    this.bufferBytes = readFully(this.fd, this.buffer, length, this.position, this.files);
+    const { fd, buffer, position, files } = this;
+    this.bufferBytes = naming(segmentName(segment.firstSequence), () => readFully(fd, buffer, length, position, files));
     this.readBytes = Math.min(MAX_READ_BYTES, this.readBytes * 4);
   }
 

@@ -1,5 +1,5 @@
 import { AT_DURABLE_THROUGH, AT_KIND, AT_LOG_BYTES, AT_SEQUENCE, KIND_TURN } from "../wire/record.ts";
-import { DISK, type Files, readFully } from "./files.ts";
+import { DISK, type Files, naming, readFully } from "./files.ts";
 import { DAMAGED, describe, END, findProof, inspect, TURN, type Verdict, WATERMARK } from "./log-record.ts";
 import {
   LogCorruptError,
@@ -78,7 +78,7 @@ export function scanSegment(dir: string, firstSequence: number, files: Files = D
 /** As scanSegment(), of a segment that is open. */
 export function scanFile(fd: number, segment: Segment, files: Files = DISK): Scan {
   const bytes = Buffer.allocUnsafeSlow(segment.bytes);
-  readFully(fd, bytes, bytes.length, 0, files);
+  naming(segmentName(segment.firstSequence), () => readFully(fd, bytes, bytes.length, 0, files));
   return walk(segment, bytes);
 }
 

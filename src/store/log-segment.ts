@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
-import { DISK, type Files, readFully, syncDirectory } from "./files.ts";
+import { DISK, type Files, naming, readFully, syncDirectory } from "./files.ts";
 
 /**
  * The files of the log: `log-<first sequence>.seg`, each of its full size from the start, zeros behind the last record.
@@ -122,10 +122,12 @@ export function removeSegmentsBefore(dir: string, sequence: number, files: Files
 }
 
 function readHeader(fd: number, firstSequence: number, files: Files): Segment {
+  const name = segmentName(firstSequence);
   const corrupt = (why: string): LogCorruptError =>
-    new LogCorruptError(segmentName(firstSequence), 0, firstSequence, `segment header: ${why}`);
+    new LogCorruptError(name, 0, firstSequence, `segment header: ${why}`);
   const header = Buffer.alloc(HEADER_USED_BYTES);
-  if (readFully(fd, header, header.length, 0, files) < header.length) throw corrupt("the file is too short");
+  const bytesRead = naming(name, () => readFully(fd, header, header.length, 0, files));
+  if (bytesRead < header.length) throw corrupt("the file is too short");
   if (!header.subarray(0, MAGIC.length).equals(MAGIC)) throw corrupt("this is not a log segment");
   if (header.readUInt32LE(AT_HEADER_CRC) !== crc32(header.subarray(AT_HEADER_VERSION))) throw corrupt("wrong checksum");
   const version = header.readUInt32LE(AT_HEADER_VERSION);

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { type Files, syncDirectory, writeFully } from "./files.ts";
+import { type Files, naming, syncDirectory, writeFully } from "./files.ts";
 import { encodeHeader, type Segment, segmentName } from "./log-segment.ts";
 
 const SPARE_NAME = "log-next.tmp";
@@ -25,7 +25,7 @@ export class SpareSegment {
   fill(segmentBytes: number, maxBytes: number): boolean {
     if (this.filledBytes < segmentBytes) {
       this.write(Math.min(segmentBytes, this.filledBytes + maxBytes));
-      this.files.fdatasyncSync(this.fd);
+      this.sync();
     }
     return this.filledBytes >= segmentBytes;
   }
@@ -34,8 +34,8 @@ export class SpareSegment {
   install(segment: Segment): number {
     const { dir, files } = this;
     this.write(segment.bytes);
-    writeFully(this.fd, encodeHeader(segment), 0, files);
-    files.fdatasyncSync(this.fd);
+    naming(SPARE_NAME, () => writeFully(this.fd, encodeHeader(segment), 0, files));
+    this.sync();
     files.renameSync(join(dir, SPARE_NAME), join(dir, segmentName(segment.firstSequence)));
     syncDirectory(dir, files);
     const fd = this.fd;
@@ -57,11 +57,15 @@ export class SpareSegment {
     this.fd = -1;
   }
 
+  private sync(): void {
+    naming(SPARE_NAME, () => this.files.fdatasyncSync(this.fd));
+  }
+
   private write(untilBytes: number): void {
     if (this.fd < 0) this.fd = this.files.openSync(join(this.dir, SPARE_NAME), "w+");
     while (this.filledBytes < untilBytes) {
       const count = Math.min(ZEROS.length, untilBytes - this.filledBytes);
-      writeFully(this.fd, ZEROS.subarray(0, count), this.filledBytes, this.files);
+      naming(SPARE_NAME, () => writeFully(this.fd, ZEROS.subarray(0, count), this.filledBytes, this.files));
       this.filledBytes += count;
     }
   }

@@ -1,6 +1,6 @@
 import { assert } from "../assert.ts";
 import { AT_DURABLE_THROUGH, AT_LOG_BYTES, AT_SEQUENCE, RECORD_HEADER_BYTES } from "../wire/record.ts";
-import { DISK, type Files, makeFolder, syncDirectory, writeFully } from "./files.ts";
+import { DISK, type Files, makeFolder, naming, syncDirectory, writeFully } from "./files.ts";
 import { checkBatch, encodeWatermark } from "./log-record.ts";
 import { offsetAfter, type Scan, scanSegment, tornBytes } from "./log-scan.ts";
 import {
@@ -200,12 +200,12 @@ export class LogWriter {
 
   private write(bytes: Uint8Array): void {
     this.dirty = true;
-    writeFully(this.at.fd, bytes, this.at.offset, this.files);
+    this.inSegment(({ fd, offset }) => writeFully(fd, bytes, offset, this.files));
     this.at.offset += bytes.length;
   }
 
   private flush(): void {
-    if (this.dirty) this.files.fdatasyncSync(this.at.fd);
+    if (this.dirty) this.inSegment(({ fd }) => this.files.fdatasyncSync(fd));
     this.dirty = false;
     this.durable = this.at.nextSequence - 1;
   }
@@ -223,6 +223,10 @@ export class LogWriter {
     };
     this.at = begin(next, this.spare);
     this.files.closeSync(fd);
+  }
+
+  private inSegment(work: (at: Position) => void): void {
+    naming(segmentName(this.at.segment.firstSequence), () => work(this.at));
   }
 
   private attempt<T>(work: () => T): T {
@@ -256,8 +260,10 @@ function resume(dir: string, scan: Scan, cutBytes: number, files: Files): Positi
     // what nothing vouches for.
     bytes.fill(0, endOffset, endOffset + cutBytes);
     const from = offsetAfter(scan, provenThrough);
-    writeFully(fd, bytes.subarray(from, endOffset + cutBytes), from, files);
-    files.fdatasyncSync(fd);
+    naming(segmentName(segment.firstSequence), () => {
+      writeFully(fd, bytes.subarray(from, endOffset + cutBytes), from, files);
+      files.fdatasyncSync(fd);
+    });
     syncDirectory(dir, files);
   } catch (error) {
     files.closeSync(fd);

@@ -1,10 +1,18 @@
 import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
-import { Control } from "../../src/actor/control.ts";
+import { MessageChannel } from "node:worker_threads";
+import { Control, STOP_STORE } from "../../src/actor/control.ts";
 import { RingRoad } from "../../src/actor/ring-road.ts";
 import { StoreWorker } from "../../src/actor/store-worker.ts";
+import { runStore } from "../../src/actor/threads.ts";
 import { AccountCells } from "../../src/core/cells.ts";
+import { openDatabase } from "../../src/store/database.ts";
 import type { Keeper } from "../../src/store/keeper.ts";
+import { SnapshotRecord } from "../../src/store/rows.ts";
+import { WriteBatch } from "../../src/store/write-batch.ts";
 import { allocateRing, Bell, RingConsumer } from "../../src/wire/ring.ts";
 
 const RING_BYTES = 4096;
@@ -63,4 +71,32 @@ test("but over turns that nobody waits for, and over reads that it cannot help f
   assert.equal(store.step(), false);
   assert.equal(control.indexed, 0, "it has written nothing");
   assert.equal(store.mayRest, true, "it has looked");
+});
+
+test("how far the snapshots go is known when the store is ready: nobody is told that all of the log will be replayed", async () => {
+  const dataDir = mkdtempSync(join(tmpdir(), "perpd-store-"));
+  const database = openDatabase(dataDir);
+  const batch = new WriteBatch();
+  for (const [actorId, sequence] of [
+    [0, 70],
+    [1, 90],
+  ] as const)
+    batch.put(database.snapshotHeads, actorId, { type: SnapshotRecord.code, sequence, time: 0 });
+  database.commit(batch);
+  await database.close();
+
+  const control = new Control();
+  control.phase = STOP_STORE;
+  const { port1, port2 } = new MessageChannel();
+  await runStore({
+    ...{ port: port2, control: control.buffer, bell: new Bell().buffer, dataDir, logDir: join(dataDir, "log") },
+    ...{ input: allocateRing(RING_BYTES), frontBell: new Bell().buffer, actorIds: [0, 1, 2], instruments: [] },
+    ...{ keepSegments: true, minFreeBytes: 0 },
+  });
+  port1.close();
+  assert.deepEqual(
+    [0, 1, 2].map((actorId) => control.snapshotOf(actorId)),
+    [70, 90, 0],
+  );
+  rmSync(dataDir, { recursive: true });
 });

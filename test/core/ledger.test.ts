@@ -26,8 +26,9 @@ import {
   WithdrawalRequested,
   WithdrawalSent,
 } from "../../src/core/messages.ts";
+import { AccountRow } from "../../src/core/rows.ts";
 import type { MessageOf } from "../../src/core/shape.ts";
-import { LEDGER, LIMIT } from "../../src/core/words.ts";
+import { FIRST_CUSTOMER_ACCOUNT, LEDGER, LIMIT } from "../../src/core/words.ts";
 import { DAY_MS, Exchange, LEDGER_SETTINGS, MAX_ACCOUNTS, make, SnapshotStore, START } from "./support/exchange.ts";
 import { instrument, PLAIN } from "./support/instruments.ts";
 
@@ -450,4 +451,15 @@ test("events say whom they concern", () => {
       reference: "r",
     },
   ]);
+});
+
+test("accounts that maxAccounts has no room for are a fault of the setting", () => {
+  const { ledger } = new Exchange([], LEDGER_SETTINGS, FIRST_CUSTOMER_ACCOUNT + 1);
+  const load = (accountId: number): void =>
+    ledger.load("accounts", accountId, make(AccountRow, { accountId, address: ADDRESS }));
+  load(FIRST_CUSTOMER_ACCOUNT);
+  assert.throws(() => load(FIRST_CUSTOMER_ACCOUNT + 1), {
+    name: "SettingTooLowError",
+    message: /^maxAccounts: \d+ is too low/,
+  });
 });

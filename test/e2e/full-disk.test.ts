@@ -181,3 +181,25 @@ test("a data folder that cannot be written to: the start says so, and works once
   const later = new Trader(server.url, alice.token ?? "", alice.accountId, alice.address, alice.privateKey);
   assert.equal((await later.balance()).equity, "500");
 });
+
+test("a disk that becomes read-only while a process has the folder: it ends as it would have, and the folder is free", {
+  skip,
+}, async (t) => {
+  const server = newServer(t, 0);
+  fs.mkdirSync(server.dataFolder);
+  const holder = `
+    import { spawnSync } from "node:child_process";
+    import { lockDataFolder } from ${JSON.stringify(new URL("../../src/store/lock.js", import.meta.url))};
+    await lockDataFolder(${JSON.stringify(server.dataFolder)}, "");
+    process.exit(spawnSync("mount", ["-o", "remount,ro", ${JSON.stringify(disk)}]).status);
+  `;
+  try {
+    const { status, stderr } = spawnSync(process.execPath, ["--input-type=module", "-e", holder], { encoding: "utf8" });
+    assert.deepEqual([status, stderr], [0, ""]);
+  } finally {
+    assert.ok(mount("-o", "remount,rw", disk));
+  }
+  assert.equal(fs.readdirSync(server.dataFolder).length, 1, "what it had taken the folder with");
+  await server.start();
+  assert.equal((await server.stop()).code, 0);
+});

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import * as fs from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { after, before, type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { crc32 } from "node:zlib";
@@ -41,6 +41,44 @@ test("a file in the place of the data folder is named", async () => {
   const { code, output } = await startAndFail({ dataFolder: file });
   assert.equal(code, 1);
   assert.match(output, /^perpd cannot start: ENOTDIR: .*\/file'/m);
+});
+
+test("a folder in the place of a file is named, whatever is done with the exchange", async () => {
+  const dir = join(folder, "misplaced");
+  for (const name of ["genesis.json", "instruments.json", "secret.key", "log/log-0000000000000001.seg"]) {
+    fs.cpSync(data, dir, { recursive: true });
+    fs.rmSync(join(dir, name));
+    fs.mkdirSync(join(dir, name));
+    const says = new RegExp(`${basename(name)}: EISDIR: `);
+    for (const args of [
+      ["verify", dir],
+      ["backup", dir, `${dir}-copy`],
+    ]) {
+      const { code, stderr } = await perpd(...args);
+      assert.equal(code, 1);
+      assert.match(stderr, says, args[0]);
+    }
+    assert.match((await startAndFail({ dataFolder: dir })).output, says);
+    fs.rmSync(dir, { recursive: true });
+  }
+});
+
+test("who no longer reads what is said does not end what was asked for", async () => {
+  const restored = join(folder, "unheard");
+  for (const args of [
+    ["verify", data],
+    ["restore", data, restored],
+  ]) {
+    const child = spawn(process.execPath, [MAIN, ...args], { stdio: ["ignore", "pipe", "pipe"] });
+    child.stdout.destroy();
+    let stderr = "";
+    child.stderr.setEncoding("utf8").on("data", (text: string) => {
+      stderr += text;
+    });
+    const [code] = await once(child, "close");
+    assert.deepEqual([code, stderr], [0, ""], args[0]);
+  }
+  assert.equal((await perpd("verify", restored)).code, 0);
 });
 
 test("a disk that takes no more is named with what was to be written", { skip: process.platform !== "linux" }, () => {

@@ -137,6 +137,16 @@ test("a maximum price below what rests in the book, or below the index price, is
     });
     assert.equal(code, 1);
     assert.match(output, says);
+    // It says nothing about what is in the folder.
+    const lower = configured({ ...BTC, maxPrice }, ETH, SOL);
+    for (const args of [
+      ["verify", dir],
+      ["restore", dir, `${dir}-copy`],
+    ]) {
+      const refused = await perpd(...args, ...lower);
+      assert.equal(refused.code, 2, args[0]);
+      assert.match(refused.stderr, new RegExp(`^instruments: ${says.source}`), args[0]);
+    }
     const server = await start(dir, configured(BTC, ETH, SOL));
     try {
       assert.deepEqual(await new Api(server.url, token).get("/orders/client:bid"), bid);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { openLog } from "../../src/store/log.ts";
+import { type LogWriter, openLog } from "../../src/store/log.ts";
 import { LogReader } from "../../src/store/log-reader.ts";
 import { RECORD_HEADER_BYTES } from "../../src/wire/record.ts";
 import { Random } from "../e2e/support/random.ts";
@@ -33,7 +33,7 @@ test("a failed sync ends the writer, and what it was to sync reaches the disk wi
       else append(log, 1, payloadBytes);
       disk.fault = (call) => (call === "fdatasyncSync" ? failure("EIO", "sync") : null);
       assert.throws(() => log.sync(), { code: "EIO" });
-      assert.throws(() => log.sync(), /log writer stopped: EIO/);
+      assert.throws(() => log.sync(), /log writer stopped: log-0+1\.seg: EIO/);
       disk.fault = () => null;
       disk.kill();
 
@@ -80,6 +80,31 @@ test("every call of the disk may fail: what was synced before is there, and the 
       assert.equal(count(disk, again.nextSequence - 1), again.nextSequence - 1);
       if (!failed) break;
     }
+});
+
+test("the file that could not be written or read is named", () => {
+  const disk = new SimDisk(new Random(5));
+  const failing = (failed: string, file: RegExp): void => {
+    disk.fault = (call, path) =>
+      call === failed && file.test(path) ? Object.assign(new Error("EIO: i/o error"), { code: "EIO" }) : null;
+  };
+  const trials: [failed: string, file: RegExp, work: (log: LogWriter) => void, says: RegExp][] = [
+    ["writeSync", /seg$/, (log) => append(log, 1, 100), /^Error: log-0+1\.seg: EIO/],
+    ["fdatasyncSync", /seg$/, (log) => log.sync(), /^Error: log-0+1\.seg: EIO/],
+    ["writeSync", /tmp$/, (log) => log.prepare(SEGMENT_BYTES), /^Error: log-next\.tmp: EIO/],
+    ["fdatasyncSync", /tmp$/, (log) => log.prepare(SEGMENT_BYTES), /^Error: log-next\.tmp: EIO/],
+    ["readSync", /seg$/, () => count(disk, 1), /^Error: log-0+1\.seg: EIO/],
+  ];
+  for (const [failed, file, work, says] of trials) {
+    const log = open(disk);
+    append(log, 1, 100);
+    failing(failed, file);
+    assert.throws(() => work(log), says, failed);
+    log.close();
+    disk.fault = () => null;
+  }
+  failing("fdatasyncSync", /seg$/);
+  assert.throws(() => open(disk), /^Error: log-0+1\.seg: EIO/);
 });
 
 test("a disk too full for the next segment: the one in use goes on, and the next is made once there is room", () => {
