@@ -1,6 +1,5 @@
 import { randomBytes } from "node:crypto";
 import { STATUS_CODES } from "node:http";
-import type { TimeMs } from "../core/units.ts";
 import type { Quota } from "./buckets.ts";
 import { ApiError, type ErrorCode } from "./errors.ts";
 import { BUFFER_BYTES, gather, isBeingRead, roomFor } from "./gathering.ts";
@@ -57,8 +56,7 @@ export class Call {
   readonly query: string;
   /** Path and query as they came: what a signature covers. */
   readonly target: string;
-  readonly startedAt: TimeMs;
-  /** The same by performance.now(), which nobody sets: for how long ago it was. */
+  /** By performance.now(), which nobody sets: for how long ago it was. */
   readonly arrivedAt: number;
   // Headers; "" when not sent.
   authorization = "";
@@ -72,6 +70,8 @@ export class Call {
   awaitsBody = false;
   /** In which turn of the event loop its last byte came: see gathering.ts. */
   readIn = 0;
+  /** uWebSockets.js reads it, and sends what it is given meanwhile in one packet: it need not be corked. */
+  isCorked = false;
   /** Answered, or nobody is there to answer. */
   done = false;
   readonly requestId: string;
@@ -98,7 +98,6 @@ export class Call {
     this.path = path;
     this.query = query ?? "";
     this.target = query === undefined ? path : `${path}?${query}`;
-    this.startedAt = Date.now();
     this.arrivedAt = performance.now();
     this.requestId = REQUEST_ID_PREFIX + (requestCount++).toString(36);
   }
@@ -176,6 +175,7 @@ export class Call {
   private send(status: number, body: string | Uint8Array): void {
     if (this.done) return;
     this.finish();
+    if (this.isCorked) return this.write(status, body);
     writing = this;
     writingStatus = status;
     writingBody = body;
@@ -205,11 +205,12 @@ export class Call {
     this.finish();
   }
 
-  /** For writeReply only. */
+  /** Corked. */
   write(status: number, body: string | Uint8Array): void {
     const { response } = this;
     const statusLine = STATUS_LINES[status] ?? `${status} Unknown`;
-    if (!this.isContinued) response.writeStatus(statusLine);
+    // Without a word of it, it is 200 OK.
+    if (!this.isContinued && status !== 200) response.writeStatus(statusLine);
     // One crossing into native code for all headers.
     const first = this.isContinued ? `HTTP/1.1 ${statusLine}\r\nContent-Type` : "Content-Type";
     response.writeHeader(first, `${this.contentType}\r\nX-Request-Id: ${this.requestId}${this.headers}`);

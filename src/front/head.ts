@@ -13,7 +13,8 @@ export interface RawRequest {
 const METHODS = new Set(["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"]);
 const CONTINUE = /^100-continue$/i;
 const CLOSE = /^close$/i;
-const TARGET = /^\/[\x21\x22\x24-\x7e]*$/;
+const PATH = /^\/[\x21\x22\x24-\x7e]*$/;
+const QUERY = /^[\x21\x22\x24-\x7e]*$/;
 
 /** What the last readHead() has found, in one place so that a request costs no object for it. */
 export const head = {
@@ -115,7 +116,7 @@ function findFault(method: string, path: string, query: string): ApiError | null
   if (head.contentLengths === 1 && !/^[0-9]{1,10}$/.test(head.contentLength))
     return badRequest("Content-Length is not a number.");
   if (!METHODS.has(method)) return badRequest("The method is not known.");
-  if (!TARGET.test(path) || (query !== "" && !TARGET.test(`/${query}`)))
+  if (!PATH.test(path) || !QUERY.test(query))
     return badRequest("The path and query may hold printable ASCII characters only.");
   return null;
 }

@@ -93,11 +93,13 @@ export function listen(options: ServerOptions): Promise<Server> {
   }
 
   function run(call: Call): void {
+    call.isCorked = true;
     try {
       onCall(call);
     } catch (thrown) {
       call.fail(thrown, log);
     }
+    call.isCorked = false;
   }
 
   /** A request without a body, which is answered now or later. */

@@ -12,7 +12,9 @@ export class FakeResponse implements RawResponse {
     this.status = Number(status.split(" ")[0]);
     return this;
   }
+  /** As uWebSockets.js has it, the status is 200 unless it was written before. */
   writeHeader(name: string, value: string): this {
+    if (this.status === 0) this.status = 200;
     for (const line of `${name}: ${value}`.split("\r\n")) {
       const [key = "", ...rest] = line.split(": ");
       this.headers[key.toLowerCase()] = rest.join(": ");

@@ -223,6 +223,16 @@ for (const [query, code, field] of BAD_QUERIES) {
   test(`refused query: ${query}`, () => assertRefused(() => klines.readQuery(query), code, field, query));
 }
 
+test("what a query says does not depend on those before it, and no reader can change it for the next", () => {
+  const query = (limit: number): string => `symbol=BTC-PERP&interval=1m&limit=${limit}`;
+  for (let round = 0; round < 2; round++)
+    for (let limit = 1; limit <= 300; limit++) assert.equal(klines.readQuery(query(limit)).limit, limit);
+  const read = klines.readQuery(query(7));
+  assert.throws(() => Object.assign(read, { limit: 8 }), TypeError);
+  assert.equal(klines.readQuery(query(7)).limit, 7);
+  for (let time = 0; time < 2; time++) assertRefused(() => klines.readQuery(query(0)), "BAD_VALUE", "limit", query(0));
+});
+
 test("fields that no order has are named as such, however many there are", () => {
   for (const count of [1, 8, 100]) {
     const unknown = Object.fromEntries(Array.from({ length: count }, (_, i) => [`field${i}`, 1]));

@@ -47,7 +47,7 @@ export function authRoutes(context: Context): Route[] {
       body: ChallengeBody,
       replies: { 200: Challenge },
       handle({ call, body }) {
-        call.reply(200, JSON.stringify(wallets.issue(body.address, body.chainId, call.startedAt)));
+        call.reply(200, JSON.stringify(wallets.issue(body.address, body.chainId, Date.now())));
       },
     }),
     route({
@@ -61,7 +61,8 @@ export function authRoutes(context: Context): Route[] {
       errors: ["CHALLENGE_NOT_FOUND", "CHALLENGE_MISMATCH", "BAD_SIGNATURE", "TOO_MANY_ACCOUNTS"],
       async handle({ call, body }) {
         const remoteAddress = call.remoteAddress();
-        const wallet = await wallets.redeem(body.message, body.signature, call.startedAt);
+        const now = Date.now();
+        const wallet = await wallets.redeem(body.message, body.signature, now);
         const address = wallet.toLowerCase();
         if (!credentials.hasAccount(address)) limits?.payForAccount(remoteAddress, performance.now());
         const token = newToken();
@@ -69,7 +70,7 @@ export function authRoutes(context: Context): Route[] {
           ...blank(OpenSession),
           address,
           tokenHash: hashToken(token),
-          expiresAt: call.startedAt + context.sessionTtlMs,
+          expiresAt: now + context.sessionTtlMs,
         };
         const session = await ask(road, LEDGER, command, (turn) => {
           const { accountId, expiresAt } = replyOf<MessageOf<typeof SessionView>>(turn, SessionView.code);
@@ -103,9 +104,10 @@ export function authRoutes(context: Context): Route[] {
       errors: ["TOO_MANY_KEYS", "UNKNOWN_SYMBOL", "AMOUNT_TOO_FINE"],
       handle({ call, principal, body }) {
         const { label, permissions, allowedIps = [], expiresAt = 0 } = body;
+        const now = Date.now();
         if (parseAllowedIps(allowedIps) === null)
           throw new ApiError("BAD_VALUE", { field: "allowedIps", message: "Not an IP address or subnet." });
-        if (body.expiresAt !== undefined && expiresAt <= call.startedAt)
+        if (body.expiresAt !== undefined && expiresAt <= now)
           throw new ApiError("BAD_VALUE", { field: "expiresAt", message: "expiresAt lies in the past." });
         const [apiKey, secret] = [newApiKey(), newSecret()];
         const sealedSecret = vault.seal(secret, apiKey);
@@ -116,7 +118,7 @@ export function authRoutes(context: Context): Route[] {
           allowedIps,
           sealedSecret,
           expiresAt,
-          createdAt: call.startedAt,
+          createdAt: now,
           ...limits,
         };
         const command = { ...blank(CreateKey), accountId: principal.accountId, apiKey, record };
