@@ -19,7 +19,7 @@ import { RequestReader } from "./routes/plain-requests.ts";
 import { SocketCall, UNHEARD } from "./socket-call.ts";
 import { CLOSE_CREDENTIAL_ENDED, CLOSE_RATE_LIMITED, errorJson, type Problem, SocketRefusal } from "./socket-errors.ts";
 import type { Socket, SocketHandlers } from "./sockets.ts";
-import { Streams, type StreamsParts, topicOf } from "./streams.ts";
+import { Streams, type StreamsParts, topicOf } from "./streams/streams.ts";
 import { costOfOp, type Trade } from "./trading.ts";
 import { decodeUtf8 } from "./utf8.ts";
 

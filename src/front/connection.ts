@@ -3,7 +3,7 @@ import type { Principal } from "./credentials.ts";
 import { SOCKET_MESSAGES_PER_SECOND } from "./limits.ts";
 import { CLOSE_SLOW_CONSUMER } from "./socket-errors.ts";
 import type { Socket } from "./sockets.ts";
-import { LARGE_BYTES, type Member } from "./stream.ts";
+import { LARGE_BYTES, type Member } from "./streams/stream.ts";
 
 /** Beyond what the kernel buffers, and beside large messages. */
 const MAX_BUFFERED_BYTES = 1 << 17;

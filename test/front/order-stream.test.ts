@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { AccountOrders } from "../../src/front/account-orders.ts";
-import { OrderStream } from "../../src/front/order-stream.ts";
-import type { Member } from "../../src/front/stream.ts";
+import type { AccountOrders } from "../../src/front/streams/account-orders.ts";
+import { OrderStream } from "../../src/front/streams/order-stream.ts";
+import type { Member } from "../../src/front/streams/stream.ts";
 import { nextTurn } from "./scripted-exchange.ts";
 
 class Listener implements Member {

@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { OnReply, Road } from "../../src/actor/road.ts";
 import { PositionView } from "../../src/core/messages.ts";
-import { PositionStream } from "../../src/front/position-stream.ts";
-import type { Member } from "../../src/front/stream.ts";
+import { PositionStream } from "../../src/front/streams/position-stream.ts";
+import type { Member } from "../../src/front/streams/stream.ts";
 import { instrument, PLAIN } from "../core/support/instruments.ts";
 import { make } from "./scripted-road.ts";
 

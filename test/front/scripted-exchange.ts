@@ -7,7 +7,7 @@ import { Channels } from "../../src/front/channels.ts";
 import { ApiError } from "../../src/front/errors.ts";
 import { type LimitSettings, Limits } from "../../src/front/limits.ts";
 import { MarketData } from "../../src/front/market.ts";
-import type { StreamHistory } from "../../src/front/streams.ts";
+import type { StreamHistory } from "../../src/front/streams/streams.ts";
 import { Hub, ScriptedClient } from "./scripted-client.ts";
 import { make, ScriptedRoad, START } from "./scripted-road.ts";
 

@@ -4,8 +4,8 @@ import { AccountCells } from "../../src/core/cells.ts";
 import { Deposited, PositionView, PriceUpdated } from "../../src/core/messages.ts";
 import { LEDGER } from "../../src/core/words.ts";
 import { MarketData } from "../../src/front/market.ts";
-import type { Member } from "../../src/front/stream.ts";
-import { Streams } from "../../src/front/streams.ts";
+import type { Member } from "../../src/front/streams/stream.ts";
+import { Streams } from "../../src/front/streams/streams.ts";
 import { BTC, nextTurn } from "./scripted-exchange.ts";
 import { make, ScriptedRoad } from "./scripted-road.ts";
 

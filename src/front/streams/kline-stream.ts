@@ -1,10 +1,10 @@
-import type { Road } from "../actor/road.ts";
-import { type Candle, closeTimeOf, type Interval, openTimeOf } from "../core/candles.ts";
-import type { TimeMs } from "../core/units.ts";
-import type { History } from "../store/history.ts";
-import { klineJson, readKlines } from "./klines.ts";
+import type { Road } from "../../actor/road.ts";
+import { type Candle, closeTimeOf, type Interval, openTimeOf } from "../../core/candles.ts";
+import type { TimeMs } from "../../core/units.ts";
+import type { History } from "../../store/history.ts";
+import { klineJson, readKlines } from "../klines.ts";
+import type { SymbolMarket } from "../symbol-market.ts";
 import { type Member, type Publish, Stream } from "./stream.ts";
-import type { SymbolMarket } from "./symbol-market.ts";
 
 const UPDATE_MS = 250;
 /** Candles in one update, when very many have ended since the last one: the others come with the next. */

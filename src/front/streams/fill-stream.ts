@@ -1,4 +1,4 @@
-import type { Instrument } from "../core/instrument.ts";
+import type { Instrument } from "../../core/instrument.ts";
 import type { AccountOrders, OrderListener } from "./account-orders.ts";
 import { type Member, type Publish, Stream } from "./stream.ts";
 

@@ -1,9 +1,9 @@
-import type { TimeMs } from "../core/units.ts";
-import { BUY, SELL, type Side } from "../core/words.ts";
-import { bookChecksum, type LevelText, levelsJson } from "./market-json.ts";
+import type { TimeMs } from "../../core/units.ts";
+import { BUY, SELL, type Side } from "../../core/words.ts";
+import { bookChecksum, type LevelText, levelsJson } from "../market-json.ts";
+import type { SymbolMarket } from "../symbol-market.ts";
 import { Replay } from "./replay.ts";
 import { type Member, type Publish, Stream } from "./stream.ts";
-import type { SymbolMarket } from "./symbol-market.ts";
 
 /**
  * The best levels of a book: a delta is the difference between what members were last shown and what is there now, so

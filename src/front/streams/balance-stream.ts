@@ -1,9 +1,9 @@
-import type { Road } from "../actor/road.ts";
-import type { Contribution } from "../core/cells.ts";
-import type { TimeMs } from "../core/units.ts";
-import { readFigures } from "./figures.ts";
+import type { Road } from "../../actor/road.ts";
+import type { Contribution } from "../../core/cells.ts";
+import type { TimeMs } from "../../core/units.ts";
+import { readFigures } from "../figures.ts";
+import { balanceJson } from "../views.ts";
 import { type Member, type Publish, Stream } from "./stream.ts";
-import { balanceJson } from "./views.ts";
 
 const FIGURES = ["equity", "unrealized", "initial", "positionInitial", "maintenance"] as const;
 

@@ -1,9 +1,9 @@
-import type { Released, Road } from "../actor/road.ts";
-import type { Instrument } from "../core/instrument.ts";
-import { PositionView, ReadPosition } from "../core/messages.ts";
-import { blank, type MessageOf } from "../core/shape.ts";
+import type { Released, Road } from "../../actor/road.ts";
+import type { Instrument } from "../../core/instrument.ts";
+import { PositionView, ReadPosition } from "../../core/messages.ts";
+import { blank, type MessageOf } from "../../core/shape.ts";
+import { positionJson } from "../views.ts";
 import { type Member, type Publish, Stream } from "./stream.ts";
-import { positionJson } from "./views.ts";
 
 /** What is known of an account's position in one symbol. */
 interface Slot {

@@ -1,6 +1,6 @@
-import type { Instrument } from "../core/instrument.ts";
+import type { Instrument } from "../../core/instrument.ts";
+import { Shares } from "../shares.ts";
 import type { AccountOrders, OrderListener } from "./account-orders.ts";
-import { Shares } from "./shares.ts";
 import { type Member, type Publish, Stream } from "./stream.ts";
 
 /** To print and send so much takes some milliseconds; an account's open orders may be more than that. */

@@ -1,6 +1,6 @@
-import type { TimeMs } from "../core/units.ts";
+import type { TimeMs } from "../../core/units.ts";
+import type { SymbolMarket } from "../symbol-market.ts";
 import { type Member, type Publish, Stream } from "./stream.ts";
-import type { SymbolMarket } from "./symbol-market.ts";
 
 /** A symbol's ticker: whole in a snapshot, and whole again at most once in `updateMs` when something in it has moved. */
 export class TickerStream extends Stream {

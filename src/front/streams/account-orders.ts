@@ -1,6 +1,6 @@
-import type { Released, Road } from "../actor/road.ts";
-import { must } from "../assert.ts";
-import type { Instrument } from "../core/instrument.ts";
+import type { Released, Road } from "../../actor/road.ts";
+import { must } from "../../assert.ts";
+import type { Instrument } from "../../core/instrument.ts";
 import {
   type Event as ExchangeEvent,
   OrderAmended,
@@ -15,8 +15,8 @@ import {
   PositionTransferred,
   ReadOrders,
   Traded,
-} from "../core/messages.ts";
-import { blank, type MessageOf } from "../core/shape.ts";
+} from "../../core/messages.ts";
+import { blank, type MessageOf } from "../../core/shape.ts";
 import {
   amendOrder,
   closeOrder,
@@ -27,9 +27,9 @@ import {
   transferFill,
   triggerOrder,
   waitingOrder,
-} from "../store/order-records.ts";
-import { isOpen, OrderRecord } from "../store/rows.ts";
-import { fillJson, orderRecordJson } from "./views.ts";
+} from "../../store/order-records.ts";
+import { isOpen, OrderRecord } from "../../store/rows.ts";
+import { fillJson, orderRecordJson } from "../views.ts";
 
 /** What is known of the account's orders in one symbol. */
 interface Slot {
