@@ -134,7 +134,12 @@ scenario(
   mark 100                                    -> 100
   bob sell 20 @ 100                           -> NEW
   alice buy 9 market                          -> FILLED 9@100
+  erin buy 3 market                           -> FILLED 3@100
   bob buy 20 @ 99                             -> NEW
+  # all of it: none is left to protect either
+  erin sell 3 market tp=95 sl=101             -> FILLED 3@99
+  erin sell 2 market                          -> FILLED 2@99
+  erin buy 2 market tp=103 sl=97              -> FILLED 2@100
   alice sell 5 market tp=95 sl=101            -> FILLED 5@99
   alice sell 6 market tp=95 sl=101 id=e       -> FILLED 6@99; e.tp waits with 6; e.sl waits with 6
   carol sell 9 @ 101 sl=104 id=c              -> NEW

@@ -436,6 +436,24 @@ test("an account is short of margin as long as another thread's turn may be spen
   assert.equal(other.isShort(ACCOUNT), false);
 });
 
+test("a close leaves another thread's orders what they have reserved while a turn there may fill them, and positions theirs", () => {
+  const closer = AccountCells.allocate(8, 2, 0);
+  const mine = given();
+  closer.move(ACCOUNT, mine, 0, contribution({ equity: 100 }));
+  closer.flush();
+  const other = new AccountCells(closer.buffer, 2, 1);
+  other.move(ACCOUNT, given(), 0, contribution({ initial: 60, positionInitial: 20, maintenance: 10 }));
+  other.flush();
+  other.begin();
+  other.engage(ACCOUNT);
+  closer.begin();
+  assert.equal(closer.spend(ACCOUNT, 51, mine, 0), false);
+  assert.equal(closer.spend(ACCOUNT, 50, mine, 0), true);
+  other.flush();
+  assert.equal(closer.spend(ACCOUNT, 41, mine, 0), false);
+  assert.equal(closer.spend(ACCOUNT, 40, mine, 0), true);
+});
+
 test("who only reads observes all lanes, and who has one its own as it stands", () => {
   const [one, two] = [0, 1].map((lane) => [lane, given()] as const);
   const reader = AccountCells.allocate(8, 2, NO_LANE);

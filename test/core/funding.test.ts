@@ -122,6 +122,21 @@ test("an interval without a sample costs nothing and is passed over; the next on
   universe.audit();
 });
 
+test("the premium of an interval is the average of its samples, of which the k-th counts k", () => {
+  // Nobody quotes at first; then one bids 0.19 % above the index, with enough to count.
+  const bid = Math.floor(1.0019 * MARK);
+  universe.price(btc, MARK);
+  universe.order(btc, buyer, BUY, bid, 500);
+  universe.price(btc, MARK);
+  universe.price(btc, MARK);
+  universe.time = end;
+  const [{ premiumPpb, ratePpb }] = settledIn(universe.tick());
+  const sample = Math.trunc(((bid - MARK) * 1e9) / MARK);
+  assert.equal(premiumPpb, Math.trunc(((3 + 4) * sample) / (1 + 2 + 3 + 4)));
+  // An eighth of 8 hours' rate, which the interest pulls down by 0.05 % at most.
+  assert.equal(ratePpb, Math.trunc((premiumPpb - 500_000) / 8));
+});
+
 test("a symbol that has never had a price settles nothing", () => {
   const [, eth] = universe.symbols as [SymbolActor, SymbolActor];
   universe.time = end + HOUR_MS;

@@ -5,6 +5,7 @@ import {
   CloseSession,
   CreateKey,
   Deposit,
+  Deposited,
   Describe,
   Done,
   type KeyRecord,
@@ -298,6 +299,27 @@ test("an account has a hundred sessions at most: another one ends the one that w
     assert.equal(sessions.filter((session) => session.accountId === accountId).length, 100);
     assert.equal(sessions.filter((session) => session.accountId === bob).length, 1, "nobody else's");
   }
+});
+
+test("an account that nothing was paid into has its number for itself also after a snapshot", () => {
+  const bank = new Bank();
+  const store = new SnapshotStore();
+  bank.deposit(bank.open("alice"), 100);
+  store.take(bank, LEDGER);
+  const bob = bank.open("bob");
+  store.take(bank, LEDGER);
+  const again = new Bank();
+  store.load(again.ledger);
+  assert.equal(again.open("carol"), bob + 1);
+  assert.equal(again.open("bob", START + 1), bob);
+});
+
+test("an audit names the account whose cells hold other money", () => {
+  const bank = new Bank();
+  const alice = bank.open("alice");
+  bank.deposit(alice, 100);
+  bank.ledger.state.apply(make(Deposited, { transferId: 2, accountId: alice, amountQuanta: 5 }), bank.time);
+  assert.deepEqual(bank.audit(LEDGER).faults, [`account ${alice}: the cells were given 100 but 105 is due`]);
 });
 
 test("a tick looks at the sessions that end, and at no others", () => {

@@ -375,6 +375,37 @@ function win(market: Market, bob: number, alice: number): void {
   assert.equal(market.exchange.cells.equity(alice), had);
 }
 
+test("an isolated position that a mark has all but emptied loses nothing more to a near order before it is liquidated", () => {
+  const market = new Market();
+  const [btc] = market.symbols;
+  const { nearPpm } = btc.state.instrument;
+  const mark = MARKS[0];
+  const lots = 1000;
+  const bob = market.open("bob", 2_000_000, 20);
+  const alice = market.open("alice", 1000, 100);
+  market.do(btc, make(SetMarginMode, { accountId: alice, marginMode: ISOLATED }));
+  market.deal(btc, bob, alice, BUY, mark, lots);
+  market.do(btc, make(MoveMargin, { accountId: alice, amountQuanta: 200 * QUANTA_PER_USDC }));
+  const askTicks = Math.ceil(mark * 0.9885);
+  market.limit(btc, alice, SELL, askTicks, lots);
+  market.do(btc, make(MoveMargin, { accountId: alice, amountQuanta: -200 * QUANTA_PER_USDC }));
+  const fund = market.exchange.cells.equity(INSURANCE_ACCOUNT);
+  // The turn of the price alone: nobody has looked at who is to be liquidated yet.
+  market.exchange.do(
+    btc.actorId,
+    make(SetIndexPrice, { indexTicks: Math.floor(askTicks * (1 + (0.9 * nearPpm) / 1e6)) }),
+  );
+  const [, bucket] = market.equities(alice);
+  assert.ok(bucket > 0);
+  market.exchange.do(
+    btc.actorId,
+    make(PlaceOrder, { accountId: bob, side: BUY, priceTicks: askTicks, quantityLots: lots }),
+  );
+  assert.equal(market.equities(alice)[1], bucket);
+  assert.equal(market.size(btc, alice), lots);
+  assert.equal(market.exchange.cells.equity(INSURANCE_ACCOUNT), fund);
+});
+
 for (const { away, status } of [
   { away: 0.0027, status: STATUS_FILLED },
   // What the first fill costs is missing for the second.

@@ -18,7 +18,7 @@ import {
   TradingHalted,
 } from "../../src/core/messages.ts";
 import type { Message, MessageOf } from "../../src/core/shape.ts";
-import { BUY_LOTS, CASH, GIVEN, SIZE } from "../../src/core/tables.ts";
+import { BUY_LOTS, CASH, COST, GIVEN, ISOLATED_QUANTA, LEVERAGE, MARGIN_MODE, SIZE } from "../../src/core/tables.ts";
 import { BUY, LEDGER, REASON_OF_HALT, SELL, STOP_MARKET } from "../../src/core/words.ts";
 import { Crowd } from "./support/crowd.ts";
 import { Exchange, make, SnapshotStore } from "./support/exchange.ts";
@@ -109,6 +109,16 @@ for (const [what, breaks, fault] of BROKEN)
     assert.equal(state.fault, "");
     assert.match(faultOf(check(crowd)) ?? "", fault);
   });
+
+test("an audit's digest is that of every account's position", () => {
+  const crowd = Crowd.of(2);
+  const { positions } = crowd.plain.state;
+  const digests = [SIZE, CASH, COST, LEVERAGE, MARGIN_MODE, ISOLATED_QUANTA].map((field) => {
+    positions.numbers[positions.find(crowd.account(1)) + field]++;
+    return crowd.audit(PLAIN.id).digest;
+  });
+  assert.equal(new Set(digests).size, digests.length);
+});
 
 test("the ledger says once that its balances do not add up", () => {
   const crowd = Crowd.of(4);

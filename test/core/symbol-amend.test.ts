@@ -3,11 +3,22 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { Depth } from "../../src/core/depth.ts";
 import { summarizeSymbol } from "../../src/core/invariants.ts";
-import type { OrderAmended, SymbolEvent } from "../../src/core/messages.ts";
+import {
+  AmendOrder,
+  Deposit,
+  OpenSession,
+  type OrderAmended,
+  OrderView,
+  PlaceExtended,
+  PlaceOrder,
+  type SessionView,
+  SetIndexPrice,
+  type SymbolEvent,
+} from "../../src/core/messages.ts";
 import type { MessageOf } from "../../src/core/shape.ts";
-import { BUY, SELL, type Side } from "../../src/core/words.ts";
-import { Exchange } from "./support/exchange.ts";
-import { FREE, instrument, ODD } from "./support/instruments.ts";
+import { BUY, LEDGER, SELL, type Side } from "../../src/core/words.ts";
+import { Exchange, make, SnapshotStore } from "./support/exchange.ts";
+import { FREE, instrument, ODD, PLAIN } from "./support/instruments.ts";
 import { scenario } from "./support/scenario.ts";
 import { takeSeed } from "./support/seed.ts";
 import { step } from "./support/steps.ts";
@@ -49,6 +60,43 @@ scenario(
   alice orders                               -> a PARTIALLY_FILLED 6@101
 `,
 );
+
+/** An exchange with a mark of 100, and an account there. */
+function openMarket() {
+  const exchange = new Exchange([instrument(PLAIN)]);
+  const session = make(OpenSession, { address: "alice", tokenHash: "alice", expiresAt: 2 ** 50 });
+  const { accountId } = exchange.ask(LEDGER, session) as MessageOf<typeof SessionView>;
+  exchange.ask(LEDGER, make(Deposit, { accountId, amountQuanta: 1e12 }));
+  exchange.do(PLAIN.id, make(SetIndexPrice, { indexTicks: 100 }));
+  return { exchange, accountId };
+}
+
+test("orders stand in the order in which they were amended also after a snapshot", () => {
+  const { exchange, accountId } = openMarket();
+  const order = { accountId, side: SELL, priceTicks: 101, quantityLots: 10 };
+  const [older, newer] = [1, 2].map(
+    () => (exchange.ask(PLAIN.id, make(PlaceOrder, order)) as MessageOf<typeof OrderView>).orderId,
+  );
+  for (const orderId of [newer, older])
+    exchange.do(PLAIN.id, make(AmendOrder, { accountId, orderId, priceTicks: 102 }));
+  const store = new SnapshotStore();
+  store.take(exchange, PLAIN.id);
+  const again = new Exchange([instrument(PLAIN)]);
+  store.load(again.symbol(PLAIN.id));
+  again.restored();
+  assert.equal(again.audit(PLAIN.id).digest, exchange.audit(PLAIN.id).digest);
+});
+
+test("an amendment to what the order is already leaves nothing in the log", () => {
+  const { exchange, accountId } = openMarket();
+  const order = { accountId, side: SELL, priceTicks: 101, quantityLots: 10, displayLots: 5 };
+  const { orderId } = exchange.ask(PLAIN.id, make(PlaceExtended, order)) as MessageOf<typeof OrderView>;
+  for (const wanted of [{ priceTicks: 101 }, { quantityLots: 10 }, { displayLots: 5 }]) {
+    const { events, replies } = exchange.do(PLAIN.id, make(AmendOrder, { accountId, orderId, ...wanted }));
+    assert.deepEqual(events, []);
+    assert.equal(replies[0].type, OrderView.code);
+  }
+});
 
 scenario(
   "an amendment that crosses takes like a new order, under the old id",

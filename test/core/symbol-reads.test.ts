@@ -101,7 +101,12 @@ test("orders and positions bear the time and the sequence of the turn that touch
   const first = floor.place(10, floor.alice, BUY, 10, 99);
   const second = floor.place(20, floor.alice, BUY, 5, 98);
   assert.equal(second.sequence, first.sequence + 1);
-  const { orderId } = first.replies[0] as MessageOf<typeof OrderView>;
+  const answers = [first, second].map(({ replies }) => replies[0] as MessageOf<typeof OrderView>);
+  assert.deepEqual(
+    answers.map(({ updatedAt }) => updatedAt),
+    [START + 10, START + 20],
+  );
+  const [{ orderId }] = answers;
   const read = (): MessageOf<typeof OrderView> => {
     const question = make(ReadOrder, { accountId: floor.alice, orderId });
     return floor.read(question)[0] as MessageOf<typeof OrderView>;

@@ -285,7 +285,8 @@ function outlookOf(exchange: Exchange, actorId: number, accountId: number): Outl
 /** What it says that it takes is there, and is what an order takes that comes to rest as it is. */
 function checkMargin({ replies }: Said, placed: Said, before: Outlook, after: Outlook): void {
   const [view, end] = replies as [MessageOf<typeof OrderView>, MessageOf<typeof TrialEnd> | undefined];
-  if (end === undefined) return;
+  if (view.type !== OrderView.code) return;
+  assert.ok(end, "each order that is tried has an outlook");
   assert.deepEqual([end.before, end.after], [before, after]);
   const { requiredQuanta } = end;
   assert.ok(requiredQuanta <= Math.max(0, before.availableQuanta), JSON.stringify(end));

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Done, PositionTransferred } from "../../src/core/messages.ts";
+import { Done, OrderPlaced, PositionTransferred } from "../../src/core/messages.ts";
 import { FillRecord } from "../../src/store/rows.ts";
 import type { Received } from "./scripted-client.ts";
 import { ALICE, BOB, BTC, ETH, nextTurn, open, subscribe } from "./scripted-exchange.ts";
@@ -50,6 +50,9 @@ test("fills: the last hundred of the history's and those since, oldest first; th
   const updates = client.take();
   assert.deepEqual(updates.map(idsOf), [ids(123, 123, ETH)]);
   assert.deepEqual([updates[0].type, updates[0].sequence], ["UPDATE", last]);
+  road.turn(BTC, make(OrderPlaced, { accountId: ALICE, orderId: 257, quantityLots: 1, rests: 1 }));
+  road.drain();
+  assert.deepEqual(client.take(), [], "an order that fills nothing is no news here");
 });
 
 test("fills: those of a symbol are found behind very many of others, and behind too many not looked for", async () => {

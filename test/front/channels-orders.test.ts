@@ -101,9 +101,13 @@ test("orders: a maker's order is told as it fills, and only to who listens to it
   for (const client of [all, eth]) client.say({ op: "auth", token: "alice" });
   all.say(subscribe({ channel: "orders" }));
   eth.say(subscribe({ channel: "orders", symbol: "ETH-PERP" }));
+  for (const client of [all, eth]) client.take();
   road.answer(() => [view(257, { side: SELL }), make(Done)]);
   road.answer(() => [make(Done)]);
-  for (const client of [all, eth]) client.take();
+  assert.deepEqual(
+    [all, eth].map((client) => client.take().map(({ data }) => data.map((order: Received) => order.orderId))),
+    [[["257"]], [[]]],
+  );
   const maker = { makerAccountId: ALICE, makerOrderId: 257 };
   road.turn(BTC, make(Traded, { ...maker, takerAccountId: BOB, takerOrderId: 513, priceTicks: 100, quantityLots: 4 }));
   road.drain();
