@@ -178,3 +178,5 @@ for (const signal of ["SIGTERM", "SIGINT"] as const)
     killAll();
     process.kill(process.pid, signal);
   });
+// As with `| head`: Node would end by the failing write, and emit no exit.
+process.stdout.once("error", () => process.exit(1));
