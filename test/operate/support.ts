@@ -48,12 +48,13 @@ export function startSmall(dataFolder?: string, environment: Record<string, stri
 /** A folder for one test file. */
 export const temporaryFolder = (): string => fs.mkdtempSync(join(tmpdir(), "perpd-operate-"));
 
-/** Every file below a folder and a hash of its content. */
+/** All that lies below a folder: every file with a hash of its content, and the lock of a process, if one has left its own. */
 export function contentOf(dir: string): Record<string, string> {
-  const files = fs.readdirSync(dir, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
-  const rows = files.map(({ parentPath, name }) => {
-    const path = join(parentPath, name);
-    return [path.slice(dir.length), createHash("sha256").update(fs.readFileSync(path)).digest("hex")] as const;
+  const entries = fs.readdirSync(dir, { recursive: true, withFileTypes: true }).filter((entry) => !entry.isDirectory());
+  const rows = entries.map((entry) => {
+    const path = join(entry.parentPath, entry.name);
+    const hash = () => createHash("sha256").update(fs.readFileSync(path)).digest("hex");
+    return [path.slice(dir.length), entry.isFile() ? hash() : "no file"] as const;
   });
   return Object.fromEntries(rows.sort());
 }

@@ -80,7 +80,7 @@ export class TestServer {
         ...(quiet ? this.quietFlags() : []),
         ...flags,
       ],
-      { env: { ...withoutSettings(process.env), ...this.environment }, stdio: ["ignore", "pipe", "pipe"] },
+      { env: { ...process.env, ...this.environment }, stdio: ["ignore", "pipe", "pipe"] },
     );
     this.child = child;
     alive.add(child);
@@ -164,10 +164,8 @@ export async function startAndFail(options: ServerOptions): Promise<Exit & { out
   throw new Error("the server has started");
 }
 
-/** The tests decide every setting. */
-function withoutSettings(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  return Object.fromEntries(Object.entries(environment).filter(([name]) => !name.startsWith("PERPD_")));
-}
+// The tests decide every setting, of whatever program they start.
+for (const name of Object.keys(process.env)) if (name.startsWith("PERPD_")) delete process.env[name];
 
 // A test that dies, or is stopped for taking too long, must not leave servers behind.
 const alive = new Set<ChildProcess>();
@@ -180,3 +178,5 @@ for (const signal of ["SIGTERM", "SIGINT"] as const)
     killAll();
     process.kill(process.pid, signal);
   });
+// As with `| head`: Node would end by the failing write, and emit no exit.
+process.stdout.once("error", () => process.exit(1));
