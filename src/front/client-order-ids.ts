@@ -15,6 +15,7 @@ const FORGET_AT_ONCE = 2;
 // The numbers of a row.
 /** A second hash: the two together have 64 bits. */
 const CHECK = 0;
+/** When it was used. Below 0 nobody has used it yet, and so many orders that may do so are on their way; 0: nor any order. */
 const TIME = 1;
 const INSTRUMENT = 2;
 const WIDTH = 3;
@@ -54,31 +55,52 @@ export class ClientOrderIds {
   }
 
   /**
-   * The instrument on which the account has used this id within the last 24 hours, or 0. An order on its way counts
-   * once keep() was called for it.
+   * The instrument on which the account has used this id within the last 24 hours, or to which an order is on its way that
+   * holds it; or 0.
    */
   ownerOf(accountId: number, clientOrderId: string): number {
     const row = this.find(accountId, clientOrderId);
     return row === NO_ROW || this.isPast(row) ? 0 : this.rows.get(row, INSTRUMENT);
   }
 
+  /** An order has used it. */
   keep(accountId: number, clientOrderId: string, instrumentId: number, time: TimeMs): void {
-    const { rows } = this;
-    this.now = Math.max(this.now, time);
-    let row = this.find(accountId, clientOrderId);
-    if (row === NO_ROW) {
-      this.forget();
-      row = rows.append(this.hashes.of(accountId, clientOrderId));
-      rows.set(row, CHECK, this.checks.of(accountId, clientOrderId));
-    }
-    rows.set(row, TIME, time);
-    rows.set(row, INSTRUMENT, instrumentId);
+    this.set(this.rowOf(accountId, clientOrderId, time), instrumentId, time);
   }
 
-  /** The order was refused: its id was not used after all. */
-  drop(accountId: number, clientOrderId: string): void {
+  /**
+   * An order with this id sets out for the symbol, and no other symbol may have the id until release(). False, and nothing
+   * to release: it was used before.
+   */
+  hold(accountId: number, clientOrderId: string, instrumentId: number, time: TimeMs): boolean {
+    const row = this.rowOf(accountId, clientOrderId, time);
+    const before = this.isPast(row) ? 0 : this.rows.get(row, TIME);
+    if (before > 0) return false;
+    this.set(row, instrumentId, before - 1);
+    return true;
+  }
+
+  /** An order that held it is no longer on its way. Unless it was used, it is free once none of them is. */
+  release(accountId: number, clientOrderId: string): void {
+    const { rows } = this;
     const row = this.find(accountId, clientOrderId);
-    if (row !== NO_ROW) this.rows.set(row, TIME, 0);
+    if (row !== NO_ROW && rows.get(row, TIME) < 0) rows.set(row, TIME, rows.get(row, TIME) + 1);
+  }
+
+  private set(row: number, instrumentId: number, time: number): void {
+    this.rows.set(row, TIME, time);
+    this.rows.set(row, INSTRUMENT, instrumentId);
+  }
+
+  private rowOf(accountId: number, clientOrderId: string, now: TimeMs): number {
+    const { rows } = this;
+    this.now = Math.max(this.now, now);
+    const known = this.find(accountId, clientOrderId);
+    if (known !== NO_ROW) return known;
+    this.forget();
+    const row = rows.append(this.hashes.of(accountId, clientOrderId));
+    rows.set(row, CHECK, this.checks.of(accountId, clientOrderId));
+    return row;
   }
 
   private fold(turn: Released): void {
@@ -99,7 +121,8 @@ export class ClientOrderIds {
   }
 
   private isPast(row: number): boolean {
-    return this.rows.get(row, TIME) < this.now - CLIENT_ID_RETENTION_MS;
+    const time = this.rows.get(row, TIME);
+    return time >= 0 && time < this.now - CLIENT_ID_RETENTION_MS;
   }
 
   /** What is past its time, from the oldest on. One that was used again keeps those behind it as long as itself. */

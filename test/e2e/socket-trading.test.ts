@@ -189,6 +189,34 @@ test("many orders at once: an answer for each, by its id", async () => {
   assert.equal((await call<CanceledOrders>(200, "order.cancelAll", { symbol: "BTC-PERP" })).canceled, 200);
 });
 
+test("what is sent behind a cancel or an amendment by clientOrderId does not overtake it", async () => {
+  const carol = await openTrader(server, "1000");
+  const quoting = await SocketClient.openAs(server.wsUrl, carol.token);
+  // Initial margin for one of them.
+  const quote = (clientOrderId: string) => ({ ...limit, quantity: "0.14", clientOrderId });
+  await quoting.request("order.place", { params: quote("q-0") });
+  const from = quoting.messages.length;
+  quoting.sendAtOnce([
+    { op: "order.cancel", id: "cancel", params: { clientOrderId: "q-0" } },
+    { op: "order.place", id: "place", params: quote("q-1") },
+    { op: "order.amend", id: "amend", params: { clientOrderId: "q-1", quantity: "0.01" } },
+    { op: "order.place", id: "more", params: { ...quote("q-2"), quantity: "0.12" } },
+  ]);
+  for (const id of ["cancel", "place", "amend", "more"]) {
+    const said = (await quoting.find(id, (message) => message.id === id, from)) as Reply<PlacedOrder>;
+    assert.ok(said.status < 300, `${id}: ${JSON.stringify(said)}`);
+  }
+  assert.deepEqual(
+    (await carol.openOrders()).data.map(({ clientOrderId, quantity }) => [clientOrderId, quantity]),
+    [
+      ["q-2", "0.12"],
+      ["q-1", "0.01"],
+    ],
+  );
+  await carol.cancelAll();
+  await quoting.close();
+});
+
 test("an order whose client has gone stands", async () => {
   const leaving = await SocketClient.openAs(server.wsUrl, alice.token);
   leaving.send({ op: "order.place", params: { ...limit, clientOrderId: "left-behind" } });

@@ -59,8 +59,8 @@ test("an id is its order's from the turn on that placed it or let it wait", asyn
 test("of more ids than it remembers the oldest go, those of refused orders too", async () => {
   const { clientOrderIds: ids } = await open(100);
   for (let i = 0; i < 1000; i++) {
-    ids.keep(16, `${i}`, 1, 1e12 + i);
-    if (i % 2 === 0) ids.drop(16, `${i}`);
+    if (i % 2 === 1) ids.keep(16, `${i}`, 1, 1e12 + i);
+    else if (ids.hold(16, `${i}`, 1, 1e12 + i)) ids.release(16, `${i}`);
   }
   for (let i = 0; i < 1000; i++) assert.equal(ids.ownerOf(16, `${i}`), i >= 900 && i % 2 === 1 ? 1 : 0, `${i}`);
 });
@@ -94,7 +94,8 @@ test("a clientOrderId is free again when its order was refused behind a client t
 
 test("of a batch's clientOrderIds those are free again that no item has used, now or before", async () => {
   const { road, clientOrderIds, trade } = await open();
-  clientOrderIds.keep(principal.accountId, "before", 1, Date.now());
+  road.time = Date.now();
+  clientOrderIds.keep(principal.accountId, "before", 1, road.time);
   const ids = ["placed", "refused", "second-try", "second-try", "before"];
   const items = ids.map((clientOrderId) => ({ action: "PLACE", ...order, clientOrderId }));
   const gone: Answer = { done: false, reply: () => {}, refuse: (error) => assert.fail(error.code), fail: assert.fail };
@@ -102,9 +103,41 @@ test("of a batch's clientOrderIds those are free again that no item has used, no
   Object.assign(gone, { done: true });
   const refused = make(Refused, { code: "INSUFFICIENT_MARGIN" });
   const replies = [make(Done), refused, refused, make(Done), refused];
+  const placed = (clientOrderId: string) => make(OrderPlaced, { accountId: principal.accountId, clientOrderId });
+  road.turn(1, placed("placed"), placed("second-try"));
   assert.ok(road.answer(() => replies.flatMap((reply) => [reply, make(BatchItemEnd)])));
   assert.deepEqual(
     ids.map((id) => clientOrderIds.ownerOf(principal.accountId, id)),
     [1, 0, 1, 1, 1],
   );
+});
+
+test("an id stays with its symbol while any of the orders that came with it is on its way there", async () => {
+  const { road, clientOrderIds, trade } = await open();
+  road.time = Date.now();
+  const { accountId } = principal;
+  const owner = () => clientOrderIds.ownerOf(accountId, "mine");
+  const codes: string[] = [];
+  const note = (error: unknown) => void codes.push((error as ApiError).code);
+  const answer: Answer = { done: false, reply: () => {}, refuse: note, fail: note };
+  const place = (symbol: string) => trade("order.place", { symbol, ...order }, principal, answer);
+  const refuse = () => assert.ok(road.answer(() => [make(Refused, { code: "INSUFFICIENT_MARGIN" })]));
+  const batch = { symbol: "BTC-PERP", items: [{ action: "PLACE", ...order }] };
+  place("BTC-PERP");
+  trade("order.batch", batch, principal, answer);
+  place("BTC-PERP");
+  refuse();
+  assert.equal(owner(), 1, "two are on their way");
+  place("ETH-PERP");
+  assert.deepEqual(codes, ["INSUFFICIENT_MARGIN", "CLIENT_ORDER_ID_REUSED"]);
+  road.lose();
+  assert.equal(owner(), 1, "one is on its way");
+  refuse();
+  assert.equal(owner(), 0, "none was placed");
+  place("ETH-PERP");
+  place("ETH-PERP");
+  road.turn(2, make(OrderPlaced, { accountId, clientOrderId: "mine" }));
+  road.lose();
+  refuse();
+  assert.equal(owner(), 2, "one was placed");
 });

@@ -1,10 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ClientIdsPage, OrderView, ReadOrder } from "../../src/core/messages.ts";
+import { CancelOrder, ClientIdsPage, OrderView, ReadOrder, Refused } from "../../src/core/messages.ts";
 import type { Message } from "../../src/core/shape.ts";
+import type { Answer } from "../../src/front/answer.ts";
 import { ClientOrderIds } from "../../src/front/client-order-ids.ts";
-import { Symbols } from "../../src/front/context.ts";
+import { type Context, Symbols } from "../../src/front/context.ts";
+import type { Principal } from "../../src/front/credentials.ts";
 import { findOpen, openOrders } from "../../src/front/routes/find-orders.ts";
+import { createTrade } from "../../src/front/trading.ts";
 import { type Asked, make, ScriptedRoad } from "./scripted-road.ts";
 
 const ALICE = 17;
@@ -54,6 +57,47 @@ test("an order that is not open where its client order id was used last may be o
 
 test("an order whose client order id was used more than a day ago is looked for on every symbol", async () => {
   assert.deepEqual(await look(0, [B]), { asked: [A, B, C], found: 256 + B });
+});
+
+test("a cancel by client order id goes to the symbol that used it last, and where that has none to the one that does", async () => {
+  const road = new ScriptedRoad(["A", "B", "C"]);
+  const opening = ClientOrderIds.open(road);
+  while (road.asked.length > 0) {
+    road.answer(() => [make(ClientIdsPage, { page: { ids: [], next: null } })]);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  const clientOrderIds = await opening;
+  clientOrderIds.keep(ALICE, NAME, C, Date.now());
+  const context = { road, symbols: new Symbols(road.instruments), clientOrderIds } as unknown as Context;
+  const principal: Principal = {
+    accountId: ALICE,
+    permissions: ["TRADE"],
+    credential: "",
+    expiresAt: 0,
+    record: null,
+  };
+  const said: unknown[] = [];
+  const answer: Answer = {
+    done: false,
+    reply: (status, json) => void said.push(status, JSON.parse(json).orderId),
+    refuse: (error) => assert.fail(error.code),
+    fail: assert.fail,
+  };
+  createTrade(context)("order.cancel", { clientOrderId: NAME }, principal, answer);
+  const [first] = road.asked;
+  assert.deepEqual(first?.command, make(CancelOrder, { accountId: ALICE, clientOrderId: NAME }));
+  assert.equal(first?.actorId, C);
+  const view = make(OrderView, { orderId: 256 + B, clientOrderId: NAME });
+  for (let i = 0; i < 10; i++) {
+    while (
+      road.answer(({ actorId, command }) => {
+        if (actorId === B) return [view];
+        return command.type === CancelOrder.code ? [make(Refused, { code: "ORDER_NOT_FOUND" })] : [];
+      })
+    );
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  assert.deepEqual(said, [200, String(256 + B)]);
 });
 
 test("of thousands of open orders those are printed that a page may need, and no others", async () => {

@@ -8,7 +8,7 @@ import type { Answer } from "../answer.ts";
 import type { Context } from "../context.ts";
 import type { Principal } from "../credentials.ts";
 import { ApiError } from "../errors.ts";
-import { askOfOrder, type OrderName, withOrder } from "./open-order.ts";
+import { askOfOrder, type NotFound, type OrderName, withOrder } from "./open-order.ts";
 import { readPriceMatch, takeKeyLimits } from "./order-fields.ts";
 import { replyPlaced } from "./placed-reply.ts";
 
@@ -21,9 +21,9 @@ export function amendOrder(
   body: Static<typeof AmendOrderBody>,
 ): void | Promise<void> {
   checkAmendment(body);
-  return withOrder(context, answer, principal, name, (instrument, orderId) => {
-    const command = { ...readAmendment(principal, instrument, body), orderId };
-    sendAmendment(context, answer, instrument, command, name);
+  return withOrder(context, answer, principal, name, (instrument, ids, notFound) => {
+    const command = { ...readAmendment(principal, instrument, body), ...ids };
+    sendAmendment(context, answer, instrument, command, name, notFound);
   });
 }
 
@@ -34,8 +34,17 @@ export function sendAmendment(
   instrument: Instrument,
   command: MessageOf<typeof AmendOrder>,
   name: OrderName,
+  notFound?: NotFound,
 ): void {
-  askOfOrder(context, answer, instrument, command, name, (turn) => replyPlaced(answer, instrument, turn, 200));
+  askOfOrder(
+    context,
+    answer,
+    instrument,
+    command,
+    name,
+    (turn) => replyPlaced(answer, instrument, turn, 200),
+    notFound,
+  );
 }
 
 /** Refuses one that asks for nothing. */

@@ -1,7 +1,7 @@
 import type { Static } from "typebox";
 import type { Released } from "../../actor/road.ts";
 import type { Instrument } from "../../core/instrument.ts";
-import { type BatchItem, BatchItemEnd, CancelOrder, OrderBatch, OrderView, Refused } from "../../core/messages.ts";
+import { type BatchItem, BatchItemEnd, CancelOrder, OrderBatch, OrderView } from "../../core/messages.ts";
 import { blank, type Message, type MessageOf } from "../../core/shape.ts";
 import type { AmendItem, BatchBody, CancelItem, PlaceItem } from "../../wire/schema/batch.ts";
 import type { Answer } from "../answer.ts";
@@ -16,7 +16,7 @@ import { instrumentOf, readOrderId, readReference, whyNotOpen } from "./find-ord
 import { calledBy } from "./open-order.ts";
 import { readNewOrder } from "./place-order.ts";
 import { placedJson } from "./placed-reply.ts";
-import { claim } from "./send-order.ts";
+import { holdId } from "./send-order.ts";
 
 /** An item on its way. */
 interface Asked {
@@ -25,8 +25,8 @@ interface Asked {
   readonly named: { readonly reference: string; readonly field: string } | null;
   /** The item was refused here already. */
   refusal: ApiError | null;
-  /** Its clientOrderId was nobody's before. */
-  isFirstUse: boolean;
+  /** Its clientOrderId is held for it while it is on its way. */
+  isHeld: boolean;
 }
 
 /** What came of an item, as JSON. */
@@ -48,7 +48,7 @@ export function runBatch(context: Context, answer: Answer, principal: Principal,
   const instrument = context.symbols.named(symbol);
   checkSymbol(principal, instrument);
   const batch = items.map((item, index) => readItem(context, principal, instrument, item, `items.${index}`));
-  claimIds(context, principal.accountId, instrument, batch);
+  holdIds(context, principal.accountId, instrument, batch);
   const sent = batch.filter(({ refusal }) => refusal === null);
   if (sent.length === 0) return replyResults(context, answer, batch.map(refusalOf));
   const command = {
@@ -63,12 +63,11 @@ export function runBatch(context: Context, answer: Answer, principal: Principal,
     );
     replyResults(context, answer, results);
   };
-  const note = (turn: Released | null): void =>
-    dropUnused(context, principal.accountId, sent, turn === null ? [] : saidIn(turn));
+  const note = (): void => releaseIds(context, principal.accountId, sent);
   try {
     askFor(context, answer, instrument.id, command, read, note);
   } catch (thrown) {
-    note(null);
+    note();
     throw thrown;
   }
 }
@@ -81,7 +80,7 @@ function readItem(
   at: string,
 ): Asked {
   try {
-    const more = { refusal: null, isFirstUse: false };
+    const more = { refusal: null, isHeld: false };
     switch (item.action) {
       case "PLACE":
         return { command: readPlace(principal, instrument, item), named: null, ...more };
@@ -122,13 +121,13 @@ function readIds(
   return { named, ids: { orderId: id, clientOrderId: clientOrderId ?? "" } };
 }
 
-/** Refuses the items whose clientOrderId another symbol has; the others' are taken from now on. */
-function claimIds(context: Context, accountId: number, instrument: Instrument, batch: readonly Asked[]): void {
+/** Refuses the items whose clientOrderId another symbol has; the others' are held from now on. */
+function holdIds(context: Context, accountId: number, instrument: Instrument, batch: readonly Asked[]): void {
   for (const item of batch) {
     const { clientOrderId } = item.command;
     if (item.named !== null || clientOrderId === "") continue;
     try {
-      item.isFirstUse = claim(context, accountId, clientOrderId, instrument);
+      item.isHeld = holdId(context, accountId, clientOrderId, instrument);
     } catch (thrown) {
       if (!(thrown instanceof ApiError)) throw thrown;
       item.refusal = thrown;
@@ -136,18 +135,8 @@ function claimIds(context: Context, accountId: number, instrument: Instrument, b
   }
 }
 
-/** Lets go the ids that no item has come to use. */
-function dropUnused(
-  { clientOrderIds }: Context,
-  accountId: number,
-  sent: readonly Asked[],
-  said: readonly Said[],
-): void {
-  const isUsed = (_: Asked, index: number): boolean =>
-    said[index] !== undefined && said[index].reply.type !== Refused.code;
-  const used = new Set(sent.filter(isUsed).map(({ command }) => command.clientOrderId));
-  for (const { command, isFirstUse } of sent)
-    if (isFirstUse && !used.has(command.clientOrderId)) clientOrderIds.drop(accountId, command.clientOrderId);
+function releaseIds({ clientOrderIds }: Context, accountId: number, sent: readonly Asked[]): void {
+  for (const { command, isHeld } of sent) if (isHeld) clientOrderIds.release(accountId, command.clientOrderId);
 }
 
 function saidIn({ messages, eventCount }: Released): Said[] {

@@ -1,4 +1,5 @@
 import type { Static } from "typebox";
+import type { Released } from "../../actor/road.ts";
 import type { Instrument } from "../../core/instrument.ts";
 import { CancelAll, CancelOrder, OrderView } from "../../core/messages.ts";
 import { blank, type MessageOf } from "../../core/shape.ts";
@@ -10,12 +11,9 @@ import type { Context } from "../context.ts";
 import type { Principal } from "../credentials.ts";
 import { allowedOf, checkSymbol } from "../key-limits.ts";
 import { orderJson } from "../views.ts";
-import { askOfOrder, type OrderName, withOrder } from "./open-order.ts";
+import { askOfOrder, type NotFound, type OrderName, withOrder } from "./open-order.ts";
 
 type View = MessageOf<typeof OrderView>;
-
-// Filled in again for each order: the road has encoded it when ask() returns.
-const command = blank(CancelOrder);
 
 /** Cancels an order. */
 export const cancelOrder = (
@@ -24,10 +22,9 @@ export const cancelOrder = (
   principal: Principal,
   name: OrderName,
 ): void | Promise<void> =>
-  withOrder(context, answer, principal, name, (instrument, orderId) => {
-    command.accountId = principal.accountId;
-    command.orderId = orderId;
-    sendCancellation(context, answer, instrument, command, name);
+  withOrder(context, answer, principal, name, (instrument, ids, notFound) => {
+    const command = { ...blank(CancelOrder), accountId: principal.accountId, ...ids };
+    sendCancellation(context, answer, instrument, command, name, notFound);
   });
 
 /** Answers with the canceled order. */
@@ -37,10 +34,11 @@ export function sendCancellation(
   instrument: Instrument,
   command: MessageOf<typeof CancelOrder>,
   name: OrderName,
+  notFound?: NotFound,
 ): void {
-  askOfOrder(context, answer, instrument, command, name, (turn) =>
-    answer.reply(200, orderJson(instrument, replyOf<View>(turn, OrderView.code, instrument), turn.sequence)),
-  );
+  const reply = (turn: Released): void =>
+    answer.reply(200, orderJson(instrument, replyOf<View>(turn, OrderView.code, instrument), turn.sequence));
+  askOfOrder(context, answer, instrument, command, name, reply, notFound);
 }
 
 /**

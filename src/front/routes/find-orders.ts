@@ -63,7 +63,7 @@ const ORDER_ID = new RegExp(ORDER_ID_PATTERN);
 
 export const isClientId = (parameter: string): boolean => parameter.startsWith(CLIENT_ID_PREFIX);
 
-function readClientId(parameter: string): string {
+export function readClientId(parameter: string): string {
   const clientOrderId = parameter.slice(CLIENT_ID_PREFIX.length);
   if (CLIENT_ORDER_ID.test(clientOrderId)) return clientOrderId;
   throw new ApiError("BAD_VALUE", { field: "id", message: "No clientOrderId has this form." });

@@ -1,13 +1,14 @@
 import type { Released } from "../../actor/road.ts";
 import type { Instrument } from "../../core/instrument.ts";
-import type { Message } from "../../core/shape.ts";
+import type { CancelOrder } from "../../core/messages.ts";
+import type { Message, MessageOf } from "../../core/shape.ts";
 import type { Answer } from "../answer.ts";
 import { askFor, firstReply, refusalIn } from "../ask.ts";
 import type { Context } from "../context.ts";
 import type { Principal } from "../credentials.ts";
 import type { ApiError } from "../errors.ts";
 import { checkSymbol } from "../key-limits.ts";
-import { findOpen, instrumentOf, isClientId, readOrderId, whyNotOpen } from "./find-orders.ts";
+import { findOpen, instrumentOf, isClientId, readClientId, readOrderId, whyNotOpen } from "./find-orders.ts";
 
 /** How a request names an order that should be open: as a path would, and by the field that errors call that. */
 export interface OrderName {
@@ -15,48 +16,68 @@ export interface OrderName {
   readonly field: string;
 }
 
+/** How a command names an order: by one of the two. */
+type OrderIds = Pick<MessageOf<typeof CancelOrder>, "orderId" | "clientOrderId">;
+
+/** Answers instead when the symbol has no such order. */
+export type NotFound = () => Promise<void>;
+
 /**
- * Lets `then` go on with the id of the order, and its symbol, which the principal may trade: at once when the order is
- * named by its id, which nobody has to be asked for. Refuses what no open order has.
+ * Lets `then` go on with the symbol of the order, which the principal may trade, and with the name that it has there: at
+ * once, so that what comes behind on a WebSocket does not overtake it, unless nobody knows which symbol has the client's
+ * name for it. Refuses what no open order has.
  */
 export function withOrder(
   context: Context,
   answer: Answer,
   principal: Principal,
-  { reference, field }: OrderName,
-  then: (instrument: Instrument, orderId: number) => void,
+  name: OrderName,
+  then: (instrument: Instrument, ids: OrderIds, notFound: NotFound) => void,
 ): void | Promise<void> {
+  const { symbols, clientOrderIds } = context;
   const { accountId } = principal;
-  const found = (orderId: number): void | Promise<void> => {
-    if (orderId === 0) return whyNotOpen(context, accountId, reference, field).then((error) => answer.refuse(error));
-    const instrument = instrumentOf(context, orderId);
+  const { reference } = name;
+  const refuse = () => refuseNotOpen(context, answer, accountId, name);
+  const go = (instrument: Instrument, ids: OrderIds, notFound: NotFound): void => {
     checkSymbol(principal, instrument);
-    then(instrument, orderId);
+    then(instrument, ids, notFound);
   };
-  if (!isClientId(reference)) return found(readOrderId(context, reference));
-  return findOpen(context, answer, accountId, reference).then((row) => found(row?.orderId ?? 0));
+  const goById = (orderId: number): void | Promise<void> =>
+    orderId === 0 ? refuse() : go(instrumentOf(context, orderId), { orderId, clientOrderId: "" }, refuse);
+  if (!isClientId(reference)) return goById(readOrderId(context, reference));
+  const search = () => findOpen(context, answer, accountId, reference).then((row) => goById(row?.orderId ?? 0));
+  const clientOrderId = readClientId(reference);
+  const owner = symbols.withId(clientOrderIds.ownerOf(accountId, clientOrderId));
+  return owner === undefined ? search() : go(owner, { orderId: 0, clientOrderId }, search);
+}
+
+async function refuseNotOpen(
+  context: Context,
+  answer: Answer,
+  accountId: number,
+  { reference, field }: OrderName,
+): Promise<void> {
+  answer.refuse(await whyNotOpen(context, accountId, reference, field));
 }
 
 /** The refusal with the order called as the request calls it: the symbols know it by its id alone. */
 export const calledBy = (field: string, refusal: ApiError): ApiError =>
   refusal.field === "id" ? refusal.about(field) : refusal;
 
-/** Asks for a change of an order, and lets `reply` answer; when it is not open, answers why. */
+/** Asks for a change of an order, and lets `reply` answer; `notFound`: where there is no such order, by default with why. */
 export function askOfOrder(
   context: Context,
   answer: Answer,
   instrument: Instrument,
   command: Message & { accountId: number },
-  { reference, field }: OrderName,
+  name: OrderName,
   reply: (turn: Released) => void,
+  notFound: NotFound = () => refuseNotOpen(context, answer, command.accountId, name),
 ): void {
-  const { accountId } = command;
   askFor(context, answer, instrument.id, command, (turn) => {
     const refusal = refusalIn(firstReply(turn), instrument);
     if (refusal === null) return reply(turn);
-    if (refusal.code !== "ORDER_NOT_FOUND") return answer.refuse(calledBy(field, refusal));
-    whyNotOpen(context, accountId, reference, field)
-      .then((error) => answer.refuse(error))
-      .catch((thrown: unknown) => answer.fail(thrown, context.log));
+    if (refusal.code !== "ORDER_NOT_FOUND") return answer.refuse(calledBy(name.field, refusal));
+    notFound().catch((thrown: unknown) => answer.fail(thrown, context.log));
   });
 }

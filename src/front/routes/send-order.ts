@@ -1,6 +1,5 @@
 import type { Released } from "../../actor/road.ts";
 import type { Instrument } from "../../core/instrument.ts";
-import { Refused } from "../../core/messages.ts";
 import type { Message } from "../../core/shape.ts";
 import type { Answer } from "../answer.ts";
 import { askFor, firstReply } from "../ask.ts";
@@ -17,8 +16,8 @@ export function sendOrder(
   command: Message & { accountId: number; clientOrderId: string },
 ): void {
   const { accountId, clientOrderId } = command;
-  const isFirstUse = clientOrderId !== "" && claim(context, accountId, clientOrderId, instrument);
-  const note = isFirstUse ? dropUnlessPlaced(context, accountId, clientOrderId) : undefined;
+  const isHeld = clientOrderId !== "" && holdId(context, accountId, clientOrderId, instrument);
+  const note = isHeld ? () => context.clientOrderIds.release(accountId, clientOrderId) : undefined;
   const read = (turn: Released): void => {
     const reply = firstReply(turn);
     if (isDuplicate(reply)) replyDuplicate(context, answer, instrument, reply);
@@ -27,36 +26,27 @@ export function sendOrder(
   try {
     askFor(context, answer, instrument.id, command, read, note);
   } catch (thrown) {
-    note?.(null);
+    note?.();
     throw thrown;
   }
 }
 
-/** For askFor(): where nothing was placed, the id is free again. */
-const dropUnlessPlaced =
-  ({ clientOrderIds }: Context, accountId: number, clientOrderId: string) =>
-  (turn: Released | null): void => {
-    if (turn === null || firstReply(turn).type === Refused.code) clientOrderIds.drop(accountId, clientOrderId);
-  };
-
 /**
- * Each symbol knows the ids used on it; here an id that another symbol has is refused. Returns whether nobody has used
- * the id yet: then it is taken from now on, also while the order is on its way.
+ * Each symbol knows the ids used on it; here an id that another symbol has is refused. Returns whether the order holds its
+ * id while it is on its way, and has to release it.
  */
-export function claim(context: Context, accountId: number, clientOrderId: string, instrument: Instrument): boolean {
-  const isFirstUse = isUnused(context, accountId, clientOrderId, instrument);
-  if (isFirstUse) context.clientOrderIds.keep(accountId, clientOrderId, instrument.id, Date.now());
-  return isFirstUse;
+export function holdId(context: Context, accountId: number, clientOrderId: string, instrument: Instrument): boolean {
+  checkId(context, accountId, clientOrderId, instrument);
+  return context.clientOrderIds.hold(accountId, clientOrderId, instrument.id, Date.now());
 }
 
-/** Throws CLIENT_ORDER_ID_REUSED when another symbol has the id; false: this one has. */
-export function isUnused(
+/** Throws CLIENT_ORDER_ID_REUSED when another symbol has the id. */
+export function checkId(
   { clientOrderIds }: Context,
   accountId: number,
   clientOrderId: string,
   instrument: Instrument,
-): boolean {
+): void {
   const owner = clientOrderIds.ownerOf(accountId, clientOrderId);
   if (owner !== 0 && owner !== instrument.id) throw new ApiError("CLIENT_ORDER_ID_REUSED", { field: "clientOrderId" });
-  return owner === 0;
 }

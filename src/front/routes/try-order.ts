@@ -7,7 +7,7 @@ import { askFor, firstReply, mapReplies, refusalIn } from "../ask.ts";
 import type { Context } from "../context.ts";
 import { expectedFillJson, orderJsonWith, outlookJson } from "../views.ts";
 import { isDuplicate, replyDuplicate } from "./duplicate-order.ts";
-import { isUnused } from "./send-order.ts";
+import { checkId } from "./send-order.ts";
 
 /** Answers with what would come of an order, and does nothing. */
 export function tryOrder(
@@ -16,7 +16,7 @@ export function tryOrder(
   instrument: Instrument,
   order: MessageOf<typeof TryOrder>["order"],
 ): void {
-  if (order.clientOrderId !== "") isUnused(context, order.accountId, order.clientOrderId, instrument);
+  if (order.clientOrderId !== "") checkId(context, order.accountId, order.clientOrderId, instrument);
   askFor(context, answer, instrument.id, { ...blank(TryOrder), order }, (turn) => {
     const reply = firstReply(turn);
     const refusal = refusalIn(reply, instrument);
