@@ -2,6 +2,7 @@ import { type Config, ConfigError, type Invocation } from "../config.ts";
 import { SettingTooLowError } from "../core/setting-too-low.ts";
 import { makeLockFile } from "../store/database-lock.ts";
 import { DataFolderInUseError, lockDataFolder } from "../store/lock.ts";
+import { NewerVersionError } from "../wire/newer-version.ts";
 import { copyExchange } from "./copy.ts";
 import { isNotDone, RefusedError } from "./errors.ts";
 import { databaseOf, requireExchange, requireRoomFor, throughLinks } from "./folder.ts";
@@ -12,7 +13,7 @@ const DONE = 0;
 const FAILED = 1;
 const REFUSED = 2;
 
-const REFUSALS = [RefusedError, DataFolderInUseError, ConfigError, SettingTooLowError];
+const REFUSALS = [RefusedError, DataFolderInUseError, ConfigError, SettingTooLowError, NewerVersionError];
 
 /** Of a folder that is in use. */
 const HOW = "which `perpd backup` takes of a running exchange";

@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
+import { NewerVersionError } from "../wire/newer-version.ts";
 import { DamagedError, isNotDone, NotDoneError, RefusedError } from "./errors.ts";
 
 /** How LMDB ends a process that reads damaged pages. Other signals come from elsewhere. */
@@ -56,7 +57,7 @@ export async function answer(work: () => string | Promise<string>): Promise<void
     process.stdout.write(await work());
   } catch (error) {
     process.stderr.write(`${(error as Error).message}\n`);
-    const isRefused = error instanceof RefusedError;
+    const isRefused = error instanceof RefusedError || error instanceof NewerVersionError;
     process.exitCode = isRefused ? REFUSED : isNotDone(error as Error) ? NOT_DONE : DAMAGED;
   }
 }

@@ -1,8 +1,8 @@
 import { Packr } from "msgpackr";
-import { assert, must } from "../assert.ts";
 import "../core/messages.ts";
 import "../core/rows.ts";
 import { blank, type Message, SHAPES, type Shape } from "../core/shape.ts";
+import { NewerVersionError } from "./newer-version.ts";
 
 /**
  * Messages as bytes, by their declared shapes:
@@ -82,7 +82,8 @@ export function maxMessageBytes(message: Message): number {
 }
 
 function compile(code: number): Codec {
-  const shape = must(SHAPES.get(code), `message code ${code}`);
+  const shape = SHAPES.get(code);
+  if (shape === undefined) throw new NewerVersionError(`unknown message code ${code}`);
   const fields = Object.entries(shape.fields);
   const numbers = fields.filter(([, kind]) => kind === "number").map(([name]) => name);
   const strings = fields.filter(([, kind]) => kind === "string").map(([name]) => name);
@@ -141,10 +142,8 @@ function compile(code: number): Codec {
 function decodeOld(shape: Shape, view: DataView, bytes: Uint8Array, offset: number, message: Message): void {
   const fields = Object.entries(shape.fields);
   const count = view.getUint16(offset + 2, true);
-  assert(
-    count < fields.length,
-    `${shape.name} was written by a newer version (${count} fields, known ${fields.length})`,
-  );
+  if (count > fields.length)
+    throw new NewerVersionError(`${shape.name} has ${count} fields, of which ${fields.length} are known`);
   const target = message as unknown as Record<string, unknown>;
   const written = fields.slice(0, count);
   for (const [name, kind] of fields.slice(count)) target[name] = kind === "number" ? 0 : kind === "string" ? "" : null;

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { type Config, loadConfig } from "../../src/config.ts";
 import { AccountRow } from "../../src/core/rows.ts";
-import type { MessageOf } from "../../src/core/shape.ts";
+import { blank, type MessageOf, shape } from "../../src/core/shape.ts";
 import { FIRST_CUSTOMER_ACCOUNT, LEDGER } from "../../src/core/words.ts";
 import { verifyFolder } from "../../src/operate/verify.ts";
 import { type Database, openDatabase } from "../../src/store/database.ts";
@@ -247,4 +247,17 @@ test("damage ends the program with 1", async () => {
   assert.equal(copied.code, 1);
   assert.match(copied.stderr, /^damaged: the log's log-\d+\.seg is missing, or was gone too soon/);
   assert.equal(fs.existsSync(join(folder, "of-damaged")), false);
+});
+
+test("a folder that a newer version has written is refused, and not called damaged", async () => {
+  const dir = join(folder, "newer");
+  fs.cpSync(sound, dir, { recursive: true });
+  const later = blank(shape(60_301, "OfALaterVersion", {}));
+  await rewrite(dir, (database, batch) => {
+    batch.put(database.snapshotRows, [LEDGER, "accounts", FIRST_CUSTOMER_ACCOUNT], later);
+  });
+  const before = contentOf(dir);
+  const { code, stderr } = await perpd("verify", dir);
+  assert.deepEqual([code, stderr], [2, "unknown message code 60301: a newer version has written this, use that one\n"]);
+  assert.deepEqual(contentOf(dir), before);
 });
