@@ -4,8 +4,8 @@ export type { ErrorBody } from "./types.ts";
 
 /**
  * A request that the exchange refused: nothing was done. What came of it is not known with the codes TIMEOUT and INTERNAL,
- * with NOT_PERPD, where something else has answered in its place with what would be success, and with DISCONNECTED, of
- * what was on its way when a stream lost its connection; see Stream.
+ * with NOT_PERPD, where something else has answered in its place, and with DISCONNECTED, of what was on its way when a stream
+ * lost its connection; see Stream.
  */
 export class PerpdError extends Error {
   override name = "PerpdError";
