@@ -11,7 +11,7 @@ export interface RetryOptions {
 const FIRST_WAIT_MS = 250;
 
 /**
- * Sends requests again that the exchange had no room for (429, 503) or that got no answer: after what `Retry-After` asks
+ * Sends requests again that the exchange had no room for or that got no answer: after what `Retry-After` asks
  * for, else after a wait that doubles. Only those of which two do what one does: an order placed twice is two orders. But
  * whatever another client's signature stood in the way of is signed and sent again.
  */
@@ -40,9 +40,12 @@ export class Retry {
   }
 }
 
+/** Limited, too busy, or behind a proxy that got no answer from it. */
+const PASSING: ReadonlySet<number> = new Set([429, 502, 503, 504]);
+
 /** What fetch itself throws is a connection that failed or took too long. */
 const isPassing = (error: unknown): boolean =>
-  error instanceof PerpdError ? error.status === 429 || error.status === 503 : error instanceof Error;
+  error instanceof PerpdError ? PASSING.has(error.status) : error instanceof Error;
 
 /** Half of it at least: clients that were turned away together do not come back together. */
 export const jittered = (waitMs: number): number => waitMs * (0.5 + Math.random() / 2);

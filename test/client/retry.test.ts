@@ -18,6 +18,8 @@ interface Step {
 
 const BUSY: Step = { status: 503, body: { code: "OVERLOADED", retryable: true }, retryAfter: "0" };
 const LIMITED: Step = { status: 429, body: { code: "RATE_LIMITED", retryable: true }, retryAfter: "0" };
+/** Of a proxy: the exchange was not there, or did not answer it. */
+const PROXIED: Step[] = [502, 503, 504].map((status) => ({ status, retryAfter: "0" }));
 const REPLAYED: Step = { status: 401, body: { code: "SIGNATURE_REPLAYED", retryable: false } };
 const LOST: Step = { status: 0 };
 const DONE: Step = { status: 200 };
@@ -77,7 +79,7 @@ const SENT_ONCE: typeof REPEATED = [
 
 for (const [name, call] of REPEATED)
   test(`${name} is sent again until it is answered`, async (t) => {
-    for (const step of [BUSY, LIMITED, LOST]) {
+    for (const step of [BUSY, LIMITED, LOST, ...PROXIED]) {
       const { client, seen } = await serve(t, [step, step]);
       await call(client);
       assert.equal(seen.length, 3);
@@ -87,7 +89,7 @@ for (const [name, call] of REPEATED)
 
 for (const [name, call] of SENT_ONCE)
   test(`${name} is sent once`, async (t) => {
-    for (const step of [BUSY, LIMITED, LOST]) {
+    for (const step of [BUSY, LIMITED, LOST, ...PROXIED]) {
       const { client, seen } = await serve(t, [step]);
       await assert.rejects(call(client));
       assert.equal(seen.length, 1);
