@@ -1,3 +1,4 @@
+import { notPerpd, objectOf } from "./answer.ts";
 import { isReplayed, PerpdError } from "./error.ts";
 import { Pulse } from "./pulse.ts";
 import { jittered } from "./retry.ts";
@@ -33,7 +34,7 @@ export type WebSocketConstructor = new (url: string) => WebSocketLike;
 
 export interface StreamHandlers {
   onMessage(message: ChannelMessage): void;
-  /** The stream has ended for good: the exchange refused to authenticate or to subscribe, be it again. */
+  /** The stream has ended for good: the exchange refused to authenticate or to subscribe, be it again, or it is no perpd. */
   onError?(error: PerpdError): void;
   /**
    * The connection is lost; the stream tries again by itself. What was missed comes then, or else a snapshot; orders
@@ -220,7 +221,9 @@ export class Stream {
     };
     socket.onmessage = (event: { data: unknown }) => {
       pulse.beat();
-      this.receive(JSON.parse(String(event.data)));
+      const message = objectOf(String(event.data));
+      if (message !== null && ("op" in message || "channel" in message)) this.receive(message as Message);
+      else this.refuse(notPerpd(new URL(this.url)));
     };
     // Without a handler `ws` throws; the close that follows says all there is to say.
     socket.onerror = () => {};
@@ -275,7 +278,7 @@ export class Stream {
     });
   }
 
-  private receive(message: Reply | ChannelMessage | Heartbeat): void {
+  private receive(message: Message): void {
     if ("op" in message) {
       const waiting = this.waiting.get(message.id);
       this.waiting.delete(message.id);
@@ -317,6 +320,8 @@ interface Heartbeat extends Names {
   type: "HEARTBEAT";
   sequence: number;
 }
+
+type Message = Reply | ChannelMessage | Heartbeat;
 
 const namesOf = ({ channel, symbol, depth, updateMs, interval }: Names): Names => ({
   channel,

@@ -299,6 +299,19 @@ test("a refusal ends it", async () => {
   await assert.rejects(stream.ping(), refused);
 });
 
+test("what answers but is no perpd ends it, and the program goes on", async () => {
+  for (const said of ["hello", "", "null", "7", "[]", '"op"', "{}"]) {
+    answer = () => null;
+    const errors: string[] = [];
+    stream = client.stream([{ channel: "balance" }], { onMessage() {}, onError: ({ code }) => errors.push(code) });
+    await requestCount(1);
+    sockets[0]!.send(said);
+    await assert.rejects(stream.ready, { name: "PerpdError", code: "NOT_PERPD", retryable: false });
+    assert.deepEqual(errors, ["NOT_PERPD"]);
+    [requests, sockets] = [[], []];
+  }
+});
+
 test("what is on its way when it is closed is not to be tried again", async () => {
   stream = client.stream([{ channel: "balance" }], { onMessage() {} });
   await stream.ready;
