@@ -1,5 +1,5 @@
 import { createHmac } from "node:crypto";
-import { BadResponse, type Dict, Exchange, type int } from "ccxt";
+import { BadResponse, BaseError, type Dict, Exchange, type int, NetworkError, RequestTimeout } from "ccxt";
 import type { ErrorBody } from "../client/types.ts";
 import { DESCRIPTION } from "./describe.ts";
 import { errorClass } from "./errors.ts";
@@ -104,6 +104,23 @@ export class PerpdBase extends Exchange {
 
   protected signature(text: string): string {
     return createHmac("sha256", this.secret).update(text).digest("hex");
+  }
+
+  /** What is cut or garbled on its way is no exception of ccxt's yet, so a program that goes on behind those would end. */
+  override async fetch(url: string, method = "GET", headers?: Dict, body?: string): Promise<unknown> {
+    try {
+      return await super.fetch(url, method, headers, body);
+    } catch (error) {
+      if (error instanceof BaseError) throw error;
+      const { name, message } = error as Error;
+      const Lost = name === "TimeoutError" ? RequestTimeout : NetworkError;
+      throw new Lost(`${this.id} ${method} ${url} ${message}`);
+    }
+  }
+
+  /** ccxt itself waits for the head of an answer no longer than `timeout`, but for its body for minutes. */
+  override undiciRequest(url: string, params: Dict): ReturnType<Exchange["undiciRequest"]> {
+    return super.undiciRequest(url, { ...params, signal: AbortSignal.timeout(this.timeout) });
   }
 
   /** In tokens of 20 ms, by what the exchange charges: lists and transfers are dear, canceling has a budget of its own. */
