@@ -137,18 +137,19 @@ export class PerpdBase extends Exchange {
 
   override handleErrors(
     status: int,
-    _reason: string,
-    _url: string,
-    _method: string,
+    reason: string,
+    url: string,
+    method: string,
     _headers: Dict,
     text: string,
     body: Partial<ErrorBody> | undefined,
   ): undefined {
-    // Something in between has answered: whether the exchange has seen the request is not known.
-    if (status < 400 && body === undefined) throw new BadResponse(`${this.id} what answered is no perpd: ${text}`);
-    const code = body?.code;
-    if (status < 400 || code === undefined) return undefined;
-    throw new (errorClass(code, status))(`${this.id} ${text}`);
+    if (status < 400 && body !== undefined) return undefined;
+    if (body?.code !== undefined) throw new (errorClass(body.code, status))(`${this.id} ${text}`);
+    // Something in between has answered: whether the exchange has seen the request is not known. ccxt takes what it has no
+    // exception for as a success.
+    this.handleHttpStatusCode(status, reason, url, method, text);
+    throw new BadResponse(`${this.id} what answered is no perpd: ${status} ${text}`);
   }
 
   /**

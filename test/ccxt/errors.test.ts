@@ -56,6 +56,9 @@ test("an answer that is not the exchange's is an exception of ccxt's, whatever i
   const { port } = proxy.address() as AddressInfo;
   const exchange = new perpd({ apiKey: "K", secret: "S", hostname: `127.0.0.1:${port}` });
   await assert.rejects(exchange.fetchTicker("BTC/USDC:USDC"), { name: "BadResponse", message: /sign in first/ });
+  // ccxt has no exception for these.
+  for (status of [413, 431, 505, 507])
+    await assert.rejects(exchange.cancelAllOrdersAfter(1000), { name: "BadResponse" }, `${status}`);
   status = 502;
   await assert.rejects(exchange.fetchTicker("BTC/USDC:USDC"), { name: "ExchangeNotAvailable" });
 });
