@@ -85,6 +85,8 @@ export class Stream {
   private isOpen = false;
   private nextId = 1;
   private retryMs = FIRST_RETRY_MS;
+  /** When the connection had subscribed. */
+  private subscribedAtMs = Number.POSITIVE_INFINITY;
   private retryTimer: NodeJS.Timeout | null = null;
   /** Why nothing can come of it any more. */
   private ended: PerpdError | null = null;
@@ -213,7 +215,7 @@ export class Stream {
     socket.onopen = () => {
       this.subscribe().then(
         () => {
-          this.retryMs = FIRST_RETRY_MS;
+          this.subscribedAtMs = performance.now();
           onReady();
         },
         (error: PerpdError) => this.refuse(error),
@@ -236,6 +238,9 @@ export class Stream {
     for (const { reject } of this.waiting.values()) reject(lost);
     this.waiting.clear();
     if (this.ended !== null) return;
+    // One that is cut as soon as it stands, such as a reader's that is too slow, is no reason to come back at once for ever.
+    if (performance.now() - this.subscribedAtMs > LAST_RETRY_MS) this.retryMs = FIRST_RETRY_MS;
+    this.subscribedAtMs = Number.POSITIVE_INFINITY;
     this.retryTimer = setTimeout(() => this.connect(onReady), jittered(this.retryMs));
     this.retryMs = Math.min(2 * this.retryMs, LAST_RETRY_MS);
     // The last thing, since it may close the stream.
