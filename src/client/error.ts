@@ -44,3 +44,20 @@ export class PerpdError extends Error {
  */
 export const isReplayed = (error: unknown): boolean =>
   error instanceof PerpdError && error.code === "SIGNATURE_REPLAYED";
+
+const UNKNOWN_OUTCOMES: ReadonlySet<string> = new Set(["TIMEOUT", "INTERNAL", "NOT_PERPD", "DISCONNECTED"]);
+/** What fetch says of a connection that it could not make. */
+const UNSENT: ReadonlySet<unknown> = new Set([
+  "ECONNREFUSED",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "UND_ERR_CONNECT_TIMEOUT",
+]);
+
+/** Whether what was asked for was done is not known. */
+export const mayHaveBeenDone = (error: Error): boolean =>
+  error instanceof PerpdError
+    ? UNKNOWN_OUTCOMES.has(error.code)
+    : !UNSENT.has((error.cause as NodeJS.ErrnoException | undefined)?.code);

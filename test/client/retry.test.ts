@@ -102,6 +102,36 @@ test("after so many tries the refusal is the caller's, with the wait that was as
   assert.equal(seen.length, 3);
 });
 
+test("of a try that got no answer it is not said that nothing was done because there was no room for the next", async (t) => {
+  const named = { ...order, clientOrderId: "a" };
+  const gateway: Step = { status: 504, retryAfter: "0" };
+  const later = { ...LIMITED, retryAfter: "11" };
+  for (const steps of [
+    [LOST, BUSY, BUSY],
+    [BUSY, LOST, LIMITED],
+    [LOST, later],
+  ])
+    await assert.rejects((await serve(t, steps)).client.placeOrder(named), { name: "TypeError" });
+  for (const unknown of [gateway, { ...BUSY, body: { code: "TIMEOUT", retryable: true } }]) {
+    const code = unknown.body?.code ?? "NOT_PERPD";
+    await assert.rejects((await serve(t, [unknown, BUSY, BUSY])).client.placeOrder(named), { code });
+  }
+  // The exchange knows the name of an order that was placed: what it refuses was not.
+  const refused = await serve(t, [LOST, { status: 422, body: { code: "INSUFFICIENT_MARGIN" } }]);
+  await assert.rejects(refused.client.placeOrder(named), { code: "INSUFFICIENT_MARGIN" });
+});
+
+test("what is cut off and cannot be sent again then is not called unsent", async () => {
+  const failed = (code: string) => new TypeError("fetch failed", { cause: Object.assign(new Error(code), { code }) });
+  const errors = ["ECONNREFUSED", "ECONNRESET", "ECONNREFUSED"].map(failed);
+  const [, cut] = errors;
+  const retry = new Retry({ retries: 2 });
+  await assert.rejects(
+    retry.run(true, () => Promise.reject(errors.shift())),
+    (error) => error === cut,
+  );
+});
+
 test("a wait longer than the caller's is not waited for, nor a refusal sent again", async (t) => {
   const long = await serve(t, [{ ...LIMITED, retryAfter: "11" }]);
   await assert.rejects(long.client.balance(), { code: "RATE_LIMITED", retryAfterMs: 11_000 });
