@@ -524,27 +524,6 @@ test("an order that was placed and ended while the connection was lost is told o
   );
 });
 
-test("an order that was placed and ended before there was a connection is told of, and none of before the first call", async (t) => {
-  const { exchange } = market.taker;
-  const place = async () => {
-    const { id } = await exchange.createLimitBuyOrder(BTC, 0.1, 64001);
-    await exchange.cancelOrder(id as string);
-    return id;
-  };
-  await place();
-  const program = await open(t);
-  const { ws } = program.urls.api;
-  program.urls.api.ws = "ws://127.0.0.1:2/v1/ws";
-  await assert.rejects(program.watchOrders(BTC), { name: "NetworkError" });
-  const missed = await place();
-  program.urls.api.ws = ws;
-  const told = await program.watchOrders(BTC);
-  assert.deepEqual(
-    told.map(({ id, status }) => [id, status]),
-    [[missed, "canceled"]],
-  );
-});
-
 test("orders that could not be looked up behind a lost connection are told of by the next call", async (t) => {
   const { program, order } = await loseConnection(t);
   const { exchange } = market.taker;
