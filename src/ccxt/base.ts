@@ -1,5 +1,5 @@
 import { createHmac } from "node:crypto";
-import { BadResponse, type Dict, Exchange, type int } from "ccxt";
+import { BadResponse, BaseError, type Dict, Exchange, type int, NetworkError, RequestTimeout } from "ccxt";
 import type { ErrorBody } from "../client/types.ts";
 import { DESCRIPTION } from "./describe.ts";
 import { errorClass } from "./errors.ts";
@@ -106,6 +106,23 @@ export class PerpdBase extends Exchange {
     return createHmac("sha256", this.secret).update(text).digest("hex");
   }
 
+  /** What is cut or garbled on its way is no exception of ccxt's yet, so a program that goes on behind those would end. */
+  override async fetch(url: string, method = "GET", headers?: Dict, body?: string): Promise<unknown> {
+    try {
+      return await super.fetch(url, method, headers, body);
+    } catch (error) {
+      if (error instanceof BaseError) throw error;
+      const { name, message } = error as Error;
+      const Lost = name === "TimeoutError" ? RequestTimeout : NetworkError;
+      throw new Lost(`${this.id} ${method} ${url} ${message}`);
+    }
+  }
+
+  /** ccxt itself waits for the head of an answer no longer than `timeout`, but for its body for minutes. */
+  override undiciRequest(url: string, params: Dict): ReturnType<Exchange["undiciRequest"]> {
+    return super.undiciRequest(url, { ...params, signal: AbortSignal.timeout(this.timeout) });
+  }
+
   /** In tokens of 20 ms, by what the exchange charges: lists and transfers are dear, canceling has a budget of its own. */
   override calculateRateLimiterCost(_api: string, method: string, path: string, params: Dict): number {
     if (path === "orders/batch") return batchCost(params.items);
@@ -120,18 +137,19 @@ export class PerpdBase extends Exchange {
 
   override handleErrors(
     status: int,
-    _reason: string,
-    _url: string,
-    _method: string,
+    reason: string,
+    url: string,
+    method: string,
     _headers: Dict,
     text: string,
     body: Partial<ErrorBody> | undefined,
   ): undefined {
-    // Something in between has answered: whether the exchange has seen the request is not known.
-    if (status < 400 && body === undefined) throw new BadResponse(`${this.id} what answered is no perpd: ${text}`);
-    const code = body?.code;
-    if (status < 400 || code === undefined) return undefined;
-    throw new (errorClass(code, status))(`${this.id} ${text}`);
+    if (status < 400 && body !== undefined) return undefined;
+    if (body?.code !== undefined) throw new (errorClass(body.code, status))(`${this.id} ${text}`);
+    // Something in between has answered: whether the exchange has seen the request is not known. ccxt takes what it has no
+    // exception for as a success.
+    this.handleHttpStatusCode(status, reason, url, method, text);
+    throw new BadResponse(`${this.id} what answered is no perpd: ${status} ${text}`);
   }
 
   /**

@@ -1,4 +1,4 @@
-import { PerpdError } from "../client/error.ts";
+import { mayHaveBeenDone, PerpdError } from "../client/error.ts";
 import { PartlyFailedError, UsageError } from "./command.ts";
 
 /** Why a command failed, in lines for the person who gave it. */
@@ -13,7 +13,9 @@ export function reasonsOf(error: Error): readonly string[] {
   if (!isOfFetch(error)) return [`unexpected: ${error}`];
   // fetch says only that it failed; why is what lies beneath.
   const cause = error.cause instanceof Error ? error.cause : error;
-  return [`the exchange cannot be reached: ${cause.message || (cause as NodeJS.ErrnoException).code}`];
+  const why = cause.message || (cause as NodeJS.ErrnoException).code;
+  if (!mayHaveBeenDone(error)) return [`the exchange cannot be reached: ${why}`];
+  return [`the exchange did not answer, and may have done what was asked: ${why}`];
 }
 
 /** A connection that failed is a TypeError with its cause; one that took too long says so by name. Neither is a bug of ours. */

@@ -4,8 +4,8 @@ export type { ErrorBody } from "./types.ts";
 
 /**
  * A request that the exchange refused: nothing was done. What came of it is not known with the codes TIMEOUT and INTERNAL,
- * with NOT_PERPD, where something else has answered in its place with what would be success, and with DISCONNECTED, of
- * what was on its way when a stream lost its connection; see Stream.
+ * with NOT_PERPD, where something else has answered in its place, and with DISCONNECTED, of what was on its way when a stream
+ * lost its connection; see Stream.
  */
 export class PerpdError extends Error {
   override name = "PerpdError";
@@ -44,3 +44,20 @@ export class PerpdError extends Error {
  */
 export const isReplayed = (error: unknown): boolean =>
   error instanceof PerpdError && error.code === "SIGNATURE_REPLAYED";
+
+const UNKNOWN_OUTCOMES: ReadonlySet<string> = new Set(["TIMEOUT", "INTERNAL", "NOT_PERPD", "DISCONNECTED"]);
+/** What fetch says of a connection that it could not make. */
+const UNSENT: ReadonlySet<unknown> = new Set([
+  "ECONNREFUSED",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "UND_ERR_CONNECT_TIMEOUT",
+]);
+
+/** Whether what was asked for was done is not known. */
+export const mayHaveBeenDone = (error: Error): boolean =>
+  error instanceof PerpdError
+    ? UNKNOWN_OUTCOMES.has(error.code)
+    : !UNSENT.has((error.cause as NodeJS.ErrnoException | undefined)?.code);

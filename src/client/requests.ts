@@ -1,4 +1,5 @@
 import { createHmac } from "node:crypto";
+import { notPerpd, objectOf } from "./answer.ts";
 import { PerpdError } from "./error.ts";
 import { Retry, type RetryOptions } from "./retry.ts";
 import type { ErrorBody } from "./types.ts";
@@ -86,14 +87,15 @@ export class Requests {
     const response = await fetch(url, {
       method,
       headers,
+      // An order that is sent to another place arrives there as a read, and what it reads would be taken for the order.
+      redirect: "manual",
       signal: AbortSignal.timeout(this.timeoutMs),
       ...(text !== undefined && { body: text }),
     });
-    const answer = parse(await response.text());
-    if (!response.ok)
-      throw new PerpdError(response.status, (answer ?? {}) as Partial<ErrorBody>, retryAfterMs(response));
-    if (answer === null) throw new PerpdError(response.status, { code: "NOT_PERPD", message: notPerpd(url) });
-    return answer as T;
+    const answer: Partial<ErrorBody> | null = objectOf(await response.text());
+    if (response.ok && answer !== null) return answer as T;
+    if (typeof answer?.code === "string") throw new PerpdError(response.status, answer, retryAfterMs(response));
+    throw notPerpd(url, response.status, response.headers.get("Location"), retryAfterMs(response));
   }
 
   private credentials(method: string, url: URL, body: string): Record<string, string> {
@@ -131,16 +133,3 @@ function retryAfterMs(response: Response): number | undefined {
   const text = response.headers.get("Retry-After");
   return text !== null && /^[0-9]{1,6}$/.test(text) ? 1000 * Number(text) : undefined;
 }
-
-/** null when it is no JSON object: each answer of a perpd is one, errors included. */
-function parse(text: string): object | null {
-  try {
-    const parsed: unknown = JSON.parse(text);
-    return typeof parsed === "object" && !Array.isArray(parsed) ? parsed : null;
-  } catch {
-    return null;
-  }
-}
-
-const notPerpd = ({ origin }: URL): string =>
-  `what answers at ${origin} is no perpd: the address is another's, or something in between has answered`;

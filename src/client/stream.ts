@@ -1,3 +1,4 @@
+import { notPerpd, objectOf } from "./answer.ts";
 import { isReplayed, PerpdError } from "./error.ts";
 import { Pulse } from "./pulse.ts";
 import { jittered } from "./retry.ts";
@@ -33,7 +34,7 @@ export type WebSocketConstructor = new (url: string) => WebSocketLike;
 
 export interface StreamHandlers {
   onMessage(message: ChannelMessage): void;
-  /** The stream has ended for good: the exchange refused to authenticate or to subscribe, be it again. */
+  /** The stream has ended for good: the exchange refused to authenticate or to subscribe, be it again, or it is no perpd. */
   onError?(error: PerpdError): void;
   /**
    * The connection is lost; the stream tries again by itself. What was missed comes then, or else a snapshot; orders
@@ -84,6 +85,8 @@ export class Stream {
   private isOpen = false;
   private nextId = 1;
   private retryMs = FIRST_RETRY_MS;
+  /** When the connection had subscribed. */
+  private subscribedAtMs = Number.POSITIVE_INFINITY;
   private retryTimer: NodeJS.Timeout | null = null;
   /** Why nothing can come of it any more. */
   private ended: PerpdError | null = null;
@@ -212,7 +215,7 @@ export class Stream {
     socket.onopen = () => {
       this.subscribe().then(
         () => {
-          this.retryMs = FIRST_RETRY_MS;
+          this.subscribedAtMs = performance.now();
           onReady();
         },
         (error: PerpdError) => this.refuse(error),
@@ -220,7 +223,9 @@ export class Stream {
     };
     socket.onmessage = (event: { data: unknown }) => {
       pulse.beat();
-      this.receive(JSON.parse(String(event.data)));
+      const message = objectOf(String(event.data));
+      if (message !== null && ("op" in message || "channel" in message)) this.receive(message as Message);
+      else this.refuse(notPerpd(new URL(this.url)));
     };
     // Without a handler `ws` throws; the close that follows says all there is to say.
     socket.onerror = () => {};
@@ -233,6 +238,9 @@ export class Stream {
     for (const { reject } of this.waiting.values()) reject(lost);
     this.waiting.clear();
     if (this.ended !== null) return;
+    // One that is cut as soon as it stands, such as a reader's that is too slow, is no reason to come back at once for ever.
+    if (performance.now() - this.subscribedAtMs > LAST_RETRY_MS) this.retryMs = FIRST_RETRY_MS;
+    this.subscribedAtMs = Number.POSITIVE_INFINITY;
     this.retryTimer = setTimeout(() => this.connect(onReady), jittered(this.retryMs));
     this.retryMs = Math.min(2 * this.retryMs, LAST_RETRY_MS);
     // The last thing, since it may close the stream.
@@ -275,7 +283,7 @@ export class Stream {
     });
   }
 
-  private receive(message: Reply | ChannelMessage | Heartbeat): void {
+  private receive(message: Message): void {
     if ("op" in message) {
       const waiting = this.waiting.get(message.id);
       this.waiting.delete(message.id);
@@ -317,6 +325,8 @@ interface Heartbeat extends Names {
   type: "HEARTBEAT";
   sequence: number;
 }
+
+type Message = Reply | ChannelMessage | Heartbeat;
 
 const namesOf = ({ channel, symbol, depth, updateMs, interval }: Names): Names => ({
   channel,

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, createServer as createTcpServer, type Socket } from "node:net";
 import { test } from "node:test";
 import { BaseError, ExchangeError, errors } from "ccxt";
 import { errorClass } from "../../src/ccxt/errors.ts";
@@ -56,6 +56,9 @@ test("an answer that is not the exchange's is an exception of ccxt's, whatever i
   const { port } = proxy.address() as AddressInfo;
   const exchange = new perpd({ apiKey: "K", secret: "S", hostname: `127.0.0.1:${port}` });
   await assert.rejects(exchange.fetchTicker("BTC/USDC:USDC"), { name: "BadResponse", message: /sign in first/ });
+  // ccxt has no exception for these.
+  for (status of [413, 431, 505, 507])
+    await assert.rejects(exchange.cancelAllOrdersAfter(1000), { name: "BadResponse" }, `${status}`);
   status = 502;
   await assert.rejects(exchange.fetchTicker("BTC/USDC:USDC"), { name: "ExchangeNotAvailable" });
 });
@@ -86,4 +89,35 @@ test("a request is signed as the API asks: timestamp, method, path with query, b
   const session = new perpd({ token: "T" });
   assert.deepEqual(session.sign("orders", "private").headers, { Authorization: "Bearer T" });
   assert.throws(() => new perpd().sign("orders", "private"), { name: "AuthenticationError" });
+});
+
+test("an answer that does not come whole is an exception of ccxt's, and is not waited for beyond the timeout", async (t) => {
+  const part = 'HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{"data":';
+  const answers: [name: string, answer: (socket: Socket) => void][] = [
+    ["NetworkError", (socket) => socket.end(part)],
+    ["NetworkError", (socket) => socket.write(part, () => setImmediate(() => socket.resetAndDestroy()))],
+    ["NetworkError", (socket) => socket.end('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{"d')],
+    [
+      "NetworkError",
+      (socket) => socket.end("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 2\r\n\r\n{}"),
+    ],
+    ["NetworkError", (socket) => socket.end("220 a mail server\r\n\r\n")],
+    ["RequestTimeout", (socket) => socket.write(part)],
+    ["RequestTimeout", () => {}],
+  ];
+  const sockets: Socket[] = [];
+  const server = createTcpServer((socket) => {
+    sockets.push(socket.on("error", () => {}));
+    socket.once("data", () => answers[sockets.length - 1]?.[1](socket));
+  });
+  t.after(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  const hostname = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const exchange = new perpd({ apiKey: "K", secret: "S", hostname, timeout: 300 });
+  for (const [name] of answers) await assert.rejects(exchange.cancelAllOrdersAfter(1000), { name });
+  // Nothing goes on behind them, which would keep the program.
+  for (const socket of sockets) if (!socket.closed) await once(socket, "close");
 });

@@ -35,6 +35,13 @@ test("what answers but is no perpd has not done what was asked", async (t) => {
   }
 });
 
+test("a request that is cut off is not said not to have reached the exchange", async (t) => {
+  const url = await serve(t, (request) => request.socket.destroy());
+  const { code, out, error } = await run(["order", "buy", "BTC-PERP", "1", "market"], { PERPD_URL: url });
+  assert.deepEqual([code, out], [1, ""]);
+  assert.match(error, /^the exchange did not answer, and may have done what was asked: .*\n$/);
+});
+
 test("an answer that is not understood is not called an exchange that is away", async (t) => {
   const url = await serve(t, (_request, response) => response.end("{}"));
   const { code, out, error } = await run(["markets"], { PERPD_URL: url });

@@ -17,7 +17,7 @@ interface Seen {
 
 /** A server that notes what it is sent and answers what the test says. */
 let seen: Seen[] = [];
-let answers: { status: number; body: unknown }[] = [];
+let answers: { status: number; body: unknown; location?: string }[] = [];
 const server = createServer((request, response) => {
   let body = "";
   request.on("data", (chunk) => {
@@ -25,9 +25,9 @@ const server = createServer((request, response) => {
   });
   request.on("end", () => {
     seen.push({ request: `${request.method} ${request.url}`, headers: request.headers, body });
-    const answer = answers.shift() ?? { status: 200, body: {} };
-    response.writeHead(answer.status, { "Content-Type": "application/json" });
-    response.end(typeof answer.body === "string" ? answer.body : JSON.stringify(answer.body));
+    const { status, body: answer, location } = answers.shift() ?? { status: 200, body: {} };
+    response.writeHead(status, { "Content-Type": "application/json", ...(location !== undefined && { location }) });
+    response.end(typeof answer === "string" ? answer : JSON.stringify(answer));
   });
 });
 let baseUrl = "";
@@ -225,25 +225,35 @@ test("a refusal is a PerpdError with all that the exchange said", async () => {
   });
 });
 
-test("a refusal without a body that the API would send is a PerpdError too", async () => {
-  answers = [{ status: 502, body: "<html>" }];
-  await assert.rejects(new PerpdClient({ baseUrl }).balance(), {
-    name: "PerpdError",
-    status: 502,
-    code: "UNKNOWN_ERROR",
-  });
-});
-
-test("a success that no perpd would answer is a PerpdError too, and is not asked for again", async () => {
-  for (const body of ["<html>", "", "null", "[]", "7", '"OK"']) {
-    answers = [{ status: 200, body }];
+test("what no perpd would answer is a PerpdError too, of which nothing is known", async () => {
+  const bodies = ["<html>", "", "null", "[]", "7", '"OK"'];
+  const cases: [status: number, body: unknown][] = [
+    ...bodies.map((body): [number, unknown] => [200, body]),
+    ...[...bodies, {}, { code: 404, message: "no" }].map((body): [number, unknown] => [404, body]),
+  ];
+  for (const [status, body] of cases) {
+    answers = [{ status, body }];
     await assert.rejects(new PerpdClient({ baseUrl }).balance(), {
       name: "PerpdError",
-      status: 200,
+      status,
       code: "NOT_PERPD",
       retryable: false,
-      message: `NOT_PERPD: what answers at ${new URL(baseUrl).origin} is no perpd: the address is another's, or something in between has answered`,
+      message: `NOT_PERPD: what answers at ${new URL(baseUrl).origin} is no perpd: the address is another's, or something in between has answered (${status})`,
     });
   }
-  assert.equal(seen.length, 6);
+  assert.equal(seen.length, cases.length);
+});
+
+test("a request that is to go to another place does not: there it would be another one", async () => {
+  const client = new PerpdClient({ baseUrl, token: "T" });
+  for (const status of [301, 302, 303, 307, 308]) {
+    seen = [];
+    answers = [{ status, body: "", location: "https://other.example/v1/orders" }];
+    const order = client.placeOrder({ symbol: "BTC-PERP", side: "BUY", type: "MARKET", quantity: "1" });
+    await assert.rejects(order, { status, code: "NOT_PERPD", message: /on to https:\/\/other\.example\/v1\/orders/ });
+    assert.deepEqual(
+      seen.map(({ request }) => request),
+      ["POST /v1/orders"],
+    );
+  }
 });

@@ -18,6 +18,8 @@ interface Step {
 
 const BUSY: Step = { status: 503, body: { code: "OVERLOADED", retryable: true }, retryAfter: "0" };
 const LIMITED: Step = { status: 429, body: { code: "RATE_LIMITED", retryable: true }, retryAfter: "0" };
+/** Of a proxy: the exchange was not there, or did not answer it. */
+const PROXIED: Step[] = [502, 503, 504].map((status) => ({ status, retryAfter: "0" }));
 const REPLAYED: Step = { status: 401, body: { code: "SIGNATURE_REPLAYED", retryable: false } };
 const LOST: Step = { status: 0 };
 const DONE: Step = { status: 200 };
@@ -77,7 +79,7 @@ const SENT_ONCE: typeof REPEATED = [
 
 for (const [name, call] of REPEATED)
   test(`${name} is sent again until it is answered`, async (t) => {
-    for (const step of [BUSY, LIMITED, LOST]) {
+    for (const step of [BUSY, LIMITED, LOST, ...PROXIED]) {
       const { client, seen } = await serve(t, [step, step]);
       await call(client);
       assert.equal(seen.length, 3);
@@ -87,7 +89,7 @@ for (const [name, call] of REPEATED)
 
 for (const [name, call] of SENT_ONCE)
   test(`${name} is sent once`, async (t) => {
-    for (const step of [BUSY, LIMITED, LOST]) {
+    for (const step of [BUSY, LIMITED, LOST, ...PROXIED]) {
       const { client, seen } = await serve(t, [step]);
       await assert.rejects(call(client));
       assert.equal(seen.length, 1);
@@ -98,6 +100,36 @@ test("after so many tries the refusal is the caller's, with the wait that was as
   const { client, seen } = await serve(t, [BUSY, BUSY, { ...LIMITED, retryAfter: "7" }]);
   await assert.rejects(client.balance(), { name: "PerpdError", code: "RATE_LIMITED", retryAfterMs: 7000 });
   assert.equal(seen.length, 3);
+});
+
+test("of a try that got no answer it is not said that nothing was done because there was no room for the next", async (t) => {
+  const named = { ...order, clientOrderId: "a" };
+  const gateway: Step = { status: 504, retryAfter: "0" };
+  const later = { ...LIMITED, retryAfter: "11" };
+  for (const steps of [
+    [LOST, BUSY, BUSY],
+    [BUSY, LOST, LIMITED],
+    [LOST, later],
+  ])
+    await assert.rejects((await serve(t, steps)).client.placeOrder(named), { name: "TypeError" });
+  for (const unknown of [gateway, { ...BUSY, body: { code: "TIMEOUT", retryable: true } }]) {
+    const code = unknown.body?.code ?? "NOT_PERPD";
+    await assert.rejects((await serve(t, [unknown, BUSY, BUSY])).client.placeOrder(named), { code });
+  }
+  // The exchange knows the name of an order that was placed: what it refuses was not.
+  const refused = await serve(t, [LOST, { status: 422, body: { code: "INSUFFICIENT_MARGIN" } }]);
+  await assert.rejects(refused.client.placeOrder(named), { code: "INSUFFICIENT_MARGIN" });
+});
+
+test("what is cut off and cannot be sent again then is not called unsent", async () => {
+  const failed = (code: string) => new TypeError("fetch failed", { cause: Object.assign(new Error(code), { code }) });
+  const errors = ["ECONNREFUSED", "ECONNRESET", "ECONNREFUSED"].map(failed);
+  const [, cut] = errors;
+  const retry = new Retry({ retries: 2 });
+  await assert.rejects(
+    retry.run(true, () => Promise.reject(errors.shift())),
+    (error) => error === cut,
+  );
 });
 
 test("a wait longer than the caller's is not waited for, nor a refusal sent again", async (t) => {

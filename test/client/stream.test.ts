@@ -274,6 +274,38 @@ test("a line that is dead and does not say so is made anew", async () => {
   );
 });
 
+test("connections that are cut as soon as they stand are made less and less often, until one has stood for a while", async (t) => {
+  let now = 0;
+  t.mock.method(performance, "now", () => now);
+  const waits: number[] = [];
+  const { setTimeout } = globalThis;
+  const inNoTime = (call: () => void, ms: number) => {
+    if (ms > 5000) return setTimeout(call, ms);
+    waits.push(ms);
+    return setTimeout(call, 0);
+  };
+  t.mock.method(globalThis, "setTimeout", inNoTime);
+  const cut = async (connection: number, stoodMs: number) => {
+    while (sockets.length < connection) await requestCount(requests.length + 1);
+    await once(sockets[connection - 1] as ServerSocket, "pong");
+    now += stoodMs;
+    sockets[connection - 1]?.terminate();
+  };
+  // Behind the answer, so that whose pong has come is subscribed.
+  const pingBehind = (socket: ServerSocket) =>
+    socket.on("message", (text) => {
+      if (String(text).includes("subscribe")) socket.ping();
+    });
+  server.on("connection", pingBehind);
+  stream = client.stream([{ channel: "balance" }], { onMessage() {} });
+  for (const [i, stoodMs] of [0, 0, 0, 0, 0, 0, 6000].entries()) await cut(i + 1, stoodMs);
+  while (sockets.length < 8) await requestCount(requests.length + 1);
+  const longest = [250, 500, 1000, 2000, 4000, 5000, 250];
+  assert.equal(waits.length, longest.length);
+  for (const [i, wait] of waits.entries())
+    assert.ok(wait >= (longest[i] as number) / 2 && wait <= (longest[i] as number), `${i}: ${wait}`);
+});
+
 test("closed while it waits to connect for the first time, it says so", async () => {
   server.close();
   const lost = new Promise<void>((resolve) => {
@@ -297,6 +329,19 @@ test("a refusal ends it", async () => {
   await assert.rejects(stream.cancelOrders(), refused);
   stream.close();
   await assert.rejects(stream.ping(), refused);
+});
+
+test("what answers but is no perpd ends it, and the program goes on", async () => {
+  for (const said of ["hello", "", "null", "7", "[]", '"op"', "{}"]) {
+    answer = () => null;
+    const errors: string[] = [];
+    stream = client.stream([{ channel: "balance" }], { onMessage() {}, onError: ({ code }) => errors.push(code) });
+    await requestCount(1);
+    sockets[0]!.send(said);
+    await assert.rejects(stream.ready, { name: "PerpdError", code: "NOT_PERPD", retryable: false });
+    assert.deepEqual(errors, ["NOT_PERPD"]);
+    [requests, sockets] = [[], []];
+  }
 });
 
 test("what is on its way when it is closed is not to be tried again", async () => {
