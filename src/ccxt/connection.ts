@@ -132,6 +132,8 @@ export abstract class PerpdConnection extends PerpdBatches {
   }
 
   override handleMessage(client: SocketClient, message: Reply | ChannelMessage | Heartbeat): void {
+    // One that was given up may come to life again, behind its successor.
+    if ((this.clients as Dict)[client.url] !== client) return;
     if ("op" in message) return this.handleReply(client, message);
     const hash = streamOf(message);
     const subscription = client.subscriptions[hash];

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, type TestContext, test } from "node:test";
-import { type Dict, ExchangeNotAvailable, type Order } from "ccxt";
+import { type Dict, ExchangeNotAvailable, type Order, RequestTimeout } from "ccxt";
 import type { perpd } from "../../src/ccxt/index.ts";
 import { until } from "../e2e/support/wait.ts";
 import { connectionOf, subscribed } from "./support/connection.ts";
@@ -578,6 +578,28 @@ test("orders that were placed while the connection was lost come oldest first", 
     ids,
   );
   await exchange.cancelOrders(ids as string[], ETH);
+});
+
+test("what a connection that was given up has still to say is not heard", async (t) => {
+  const program = await open(t);
+  await take(0.01);
+  const [position] = await program.watchPositions([BTC]);
+  const old = connectionOf(program);
+  t.after(() => old.connection.terminate());
+  // As ccxt gives one up on which no pong comes: it is closed, but what comes over it until then is still handed on.
+  old.onError(new RequestTimeout("no pong"));
+  await market.taker.exchange.closePosition(BTC);
+  const [closed] = await program.watchPositions([BTC]);
+  assert.equal(closed?.contracts, 0);
+  const { sequence } = old.subscriptions.positions as { sequence: number };
+  const late = { channel: "positions", type: "UPDATE", sequence: sequence + 1, prevSequence: sequence } as const;
+  program.handleMessage(old, { ...late, data: [position?.info] });
+  const next = program.watchPositions([BTC]);
+  await take(0.02);
+  assert.deepEqual(
+    (await next).map(({ contracts }) => contracts),
+    [0.02],
+  );
 });
 
 test("a position that was closed while the connection was lost comes with no contracts", async (t) => {
