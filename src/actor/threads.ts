@@ -110,8 +110,7 @@ export async function runStore(task: StoreTask): Promise<void> {
     onSnapshotStored: (actorId, sequence) => control.setSnapshotOf(actorId, sequence),
   });
   control.indexed = keeper.indexedSequence;
-  const snapshots = new Snapshots(database);
-  for (const actorId of task.actorIds) control.setSnapshotOf(actorId, snapshots.sequenceOf(actorId));
+  for (const actorId of task.actorIds) control.setSnapshotOf(actorId, keeper.snapshotSequenceOf(actorId));
   task.port.postMessage({ storedThrough: keeper.storedThrough } satisfies StoreReady);
   const disk = new DiskRoom(task.dataDir, task.minFreeBytes);
   const worker = new StoreWorker({ keeper, control, input, frontBell, hasRoom: () => disk.isEnough() });

@@ -81,6 +81,11 @@ export class Keeper {
     return Math.max(this.fold.indexedSequence, ...this.snapshotSequences.values());
   }
 
+  /** Of the actor's snapshot, as stored; 0 = it has none. */
+  snapshotSequenceOf(actorId: number): number {
+    return this.snapshotSequences.get(actorId) ?? 0;
+  }
+
   /** The first sequence that the log must still hold: recovery begins there, or the index goes on there. */
   get neededFrom(): number {
     return Math.min(this.fold.indexedSequence, ...this.snapshotSequences.values()) + 1;
@@ -121,7 +126,7 @@ export class Keeper {
     const at = this.complete.findIndex(({ sequence }) => sequence <= durableSequence);
     if (at < 0) return false;
     const [{ actorId, sequence, parts }] = this.complete.splice(at, 1) as [PendingSnapshot];
-    const before = this.snapshotSequences.get(actorId) ?? 0;
+    const before = this.snapshotSequenceOf(actorId);
     assert(sequence >= before, `actor ${actorId}: a snapshot of ${sequence} after one of ${before}`);
     this.snapshots.apply(actorId, sequence, parts);
     this.snapshotSequences.set(actorId, sequence);

@@ -19,7 +19,7 @@ export interface OrderName {
 /** How a command names an order: by one of the two. */
 type OrderIds = Pick<MessageOf<typeof CancelOrder>, "orderId" | "clientOrderId">;
 
-/** Answers instead when the symbol has no such order. */
+/** Answers when the symbol has no such order. */
 export type NotFound = () => Promise<void>;
 
 /**
@@ -32,18 +32,19 @@ export function withOrder(
   answer: Answer,
   principal: Principal,
   name: OrderName,
-  then: (instrument: Instrument, ids: OrderIds, notFound: NotFound) => void,
+  then: (instrument: Instrument, ids: OrderIds, notFound?: NotFound) => void,
 ): void | Promise<void> {
   const { symbols, clientOrderIds } = context;
   const { accountId } = principal;
   const { reference } = name;
-  const refuse = () => refuseNotOpen(context, answer, accountId, name);
-  const go = (instrument: Instrument, ids: OrderIds, notFound: NotFound): void => {
+  const go = (instrument: Instrument, ids: OrderIds, notFound?: NotFound): void => {
     checkSymbol(principal, instrument);
     then(instrument, ids, notFound);
   };
   const goById = (orderId: number): void | Promise<void> =>
-    orderId === 0 ? refuse() : go(instrumentOf(context, orderId), { orderId, clientOrderId: "" }, refuse);
+    orderId === 0
+      ? refuseNotOpen(context, answer, accountId, name)
+      : go(instrumentOf(context, orderId), { orderId, clientOrderId: "" });
   if (!isClientId(reference)) return goById(readOrderId(context, reference));
   const search = () => findOpen(context, answer, accountId, reference).then((row) => goById(row?.orderId ?? 0));
   const clientOrderId = readClientId(reference);
