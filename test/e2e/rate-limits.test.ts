@@ -153,8 +153,12 @@ test("an address may have so many WebSockets open, and one more once one is clos
   open.push(again);
 });
 
-test("strangers pay by their address, whatever they ask for; the operator does not", async () => {
-  const nobody = new Api(server.url);
+test("strangers pay by their address, whatever they ask for; the operator does not", async (t) => {
+  // The slowest flow there is, four tokens a second for an address, and room for all handshakes at once.
+  const flags = ["--no-bots", "--price-source", "operator", "--rate-limit", "on"];
+  const slow = await startServer({ quiet: false, flags, environment: { PERPD_REQUEST_RATE: "1" } });
+  t.after(() => slow.dispose());
+  const nobody = new Api(slow.url);
   const refused = await exhaust(async () => {
     const answer = await nobody.request("GET", "/market/orderbook?symbol=BTC-PERP");
     await nobody.request("GET", "/nothing");
@@ -163,19 +167,24 @@ test("strangers pay by their address, whatever they ask for; the operator does n
     return answer;
   });
   assert.equal(refused.body.details?.scope, "IP");
-  await assert.rejects(SocketClient.open(server.wsUrl), /429/, "a handshake, too");
+  // Many at once: on a busy machine a token may have flowed in since.
+  const atOnce = <T>(ask: () => Promise<T>) => Promise.allSettled(Array.from({ length: 50 }, ask));
+  const handshakes = await atOnce(() => SocketClient.open(slow.wsUrl));
+  const opened = handshakes.flatMap((each) => (each.status === "fulfilled" ? [each.value] : []));
+  t.after(() => Promise.all(opened.map((socket) => socket.close())));
+  const refusals = handshakes.flatMap((each) => (each.status === "rejected" ? [String(each.reason)] : []));
+  assert.match(refusals[0] ?? "none was refused", /429/, "a handshake, too");
   for (const [method, path] of [
     ["GET", "/nothing"],
     ["GET", "/orders"],
     ["GET", "/openapi.json"],
     ["GET", "/operator/audit"],
   ] as const) {
-    // Many at once: on a busy machine a token may have flowed in since.
-    const answers = await Promise.all(Array.from({ length: 50 }, () => nobody.request(method, path)));
+    const answers = await atOnce(() => nobody.request(method, path));
     assert.ok(
-      answers.some(({ status }) => status === 429),
+      answers.some((each) => each.status === "fulfilled" && each.value.status === 429),
       `${method} ${path}`,
     );
   }
-  await new Operator(server).soundAudit();
+  await new Operator(slow).soundAudit();
 });
