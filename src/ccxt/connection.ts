@@ -38,8 +38,10 @@ const AUTHENTICATED = "authenticated";
 const UNSUBSCRIBED = "unsubscribed";
 
 /** What tells the streams of a connection apart. A book without a pace does not name it. */
-export const streamOf = ({ channel, symbol, depth, updateMs, interval }: ChannelRequest): string =>
-  [channel, symbol, depth, updateMs || undefined, interval].filter((part) => part !== undefined).join(":");
+export const streamOf = ({ channel, symbol, depth, updateMs, interval, priceType }: ChannelRequest): string =>
+  [channel, symbol, depth, updateMs || undefined, interval, priceType === "LAST" ? undefined : priceType]
+    .filter((part) => part !== undefined)
+    .join(":");
 
 /** The connection's side of watching: it subscribes, authenticates, and sees to it that no message is missing. */
 export abstract class PerpdConnection extends PerpdBatches {

@@ -144,7 +144,10 @@ export class PerpdMarketData extends PerpdParsers {
     await this.loadMarkets();
     const market = this.market(symbol);
     const interval = this.safeString(this.timeframes, timeframe, timeframe);
-    const query = { ...this.given({ symbol: market.id, interval, limit }), ...this.times(since, params) };
+    // fetchMarkOHLCV() and fetchIndexOHLCV() say in this way what they want.
+    const priceType = this.safeStringUpper(params, "price");
+    const others = this.times(since, this.omit(params, "price"));
+    const query = { ...this.given({ symbol: market.id, interval, priceType, limit }), ...others };
     const { data }: api.KlineList = await this.request("market/klines", "public", "GET", query);
     return this.parseOHLCVs(data, market, timeframe, since, limit);
   }

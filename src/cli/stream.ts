@@ -15,6 +15,7 @@ export const stream: Command = {
   options: {
     depth: { type: "string", argument: "N", description: "orderbook: levels of each side (default 5)" },
     interval: { type: "string", argument: "I", description: "klines: 1s to 1M (default 1m)" },
+    price: { type: "string", argument: "TYPE", description: "klines: of last, mark or index prices (default last)" },
     count: { type: "string", argument: "N", description: "end after so many messages" },
   },
   needsCredentials: false,
@@ -63,7 +64,10 @@ function requestOf(name: string, symbol: string | undefined, values: Values): Ch
     channel,
     ...(symbol !== undefined && { symbol }),
     ...(channel === "orderbook" && { depth: (count(values, "depth") ?? 5) as BookDepth }),
-    ...(channel === "klines" && { interval: (text(values, "interval") ?? "1m") as KlinesQuery["interval"] }),
+    ...(channel === "klines" && {
+      interval: (text(values, "interval") ?? "1m") as KlinesQuery["interval"],
+      priceType: oneOf("--price", text(values, "price") ?? "last", ["LAST", "MARK", "INDEX"]),
+    }),
   };
 }
 

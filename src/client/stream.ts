@@ -318,6 +318,7 @@ interface Names {
   depth?: number | undefined;
   updateMs?: number | undefined;
   interval?: string | undefined;
+  priceType?: string | undefined;
 }
 
 /** A quiet stream repeats its last sequence. */
@@ -328,14 +329,15 @@ interface Heartbeat extends Names {
 
 type Message = Reply | ChannelMessage | Heartbeat;
 
-const namesOf = ({ channel, symbol, depth, updateMs, interval }: Names): Names => ({
+const namesOf = ({ channel, symbol, depth, updateMs, interval, priceType }: Names): Names => ({
   channel,
   symbol,
   depth,
   updateMs,
   interval,
+  priceType,
 });
 
 /** A book without a pace does not name it. */
-const streamOf = ({ channel, symbol, depth, updateMs, interval }: Names): string =>
-  [channel, symbol, depth, updateMs || undefined, interval].join(" ");
+const streamOf = ({ channel, symbol, depth, updateMs, interval, priceType }: Names): string =>
+  [channel, symbol, depth, updateMs || undefined, interval, priceType].join(" ");

@@ -100,6 +100,7 @@ export interface ChannelRequest {
   depth?: BookDepth;
   updateMs?: BookPaceMs | TickerPaceMs;
   interval?: KlinesQuery["interval"];
+  priceType?: KlinesQuery["priceType"];
   /** The last sequence that was seen of the stream: what was missed since takes the snapshot's place, if it can. */
   resume?: number;
 }
@@ -143,11 +144,12 @@ export interface TickerMessage extends StreamMessage {
   data: Ticker;
 }
 
-/** The current candle; when its interval is over also that one as it closed. Oldest first, empty before the first trade. */
+/** The current candle; when its interval is over also that one as it closed. Oldest first, empty before the first trade, or price. */
 export interface KlinesMessage extends StreamMessage {
   channel: "klines";
   symbol: string;
   interval: KlinesQuery["interval"];
+  priceType: NonNullable<KlinesQuery["priceType"]>;
   data: Kline[];
 }
 

@@ -1,10 +1,11 @@
 import type { PriceTicks, Quanta, QuantityLots, TimeMs } from "./units.ts";
 
 /**
- * Candle arithmetic: candles of a second take the trades, those of every other interval are put together from them.
+ * Candle arithmetic: candles of a second take the trades, those of every other interval are put together from them. Candles
+ * of the mark or the index price are made in the same way, from a minute on, and have no volume.
  *
  * Intervals follow UTC: weeks begin on Monday, months are calendar months, three days are counted from the epoch.
- * Only intervals with trades have a candle; `fillGaps` shows the others, flat at the close before them, as most
+ * Only intervals with trades, or prices, have a candle; `fillGaps` shows the others, flat at the close before them, as most
  * exchanges do.
  */
 export interface Candle {
@@ -38,6 +39,24 @@ export const INTERVALS = [
   "1M",
 ] as const;
 export type Interval = (typeof INTERVALS)[number];
+
+/** What candles are made of: trades, mark prices or index prices. */
+export const PRICE_TYPES = ["LAST", "MARK", "INDEX"] as const;
+export type PriceType = (typeof PRICE_TYPES)[number];
+
+/** One symbol's candles of one kind. */
+export interface CandleSeries {
+  readonly instrumentId: number;
+  readonly priceType: PriceType;
+  readonly interval: Interval;
+}
+
+/** Mark and index prices come about once a second: a candle of that would be a price. */
+export const shortestInterval = (priceType: PriceType): Interval => (priceType === "LAST" ? "1s" : "1m");
+
+/** Whether there are such candles. */
+export const hasCandles = (priceType: PriceType, interval: Interval): boolean =>
+  INTERVALS.indexOf(interval) >= INTERVALS.indexOf(shortestInterval(priceType));
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
@@ -100,11 +119,16 @@ export function flatCandle(openTime: TimeMs, priceTicks: PriceTicks): Candle {
   };
 }
 
-/** A trade in the candle's interval, not earlier than those before it. Start a candle as a flat one at its first price. */
-export function applyTrade(candle: Candle, priceTicks: PriceTicks, quantityLots: QuantityLots, quanta: Quanta): void {
+/** A price in the candle's interval, not earlier than those before it. */
+export function applyPrice(candle: Candle, priceTicks: PriceTicks): void {
   if (priceTicks > candle.highTicks) candle.highTicks = priceTicks;
   if (priceTicks < candle.lowTicks) candle.lowTicks = priceTicks;
   candle.closeTicks = priceTicks;
+}
+
+/** A trade in the candle's interval, not earlier than those before it. Start a candle as a flat one at its first price. */
+export function applyTrade(candle: Candle, priceTicks: PriceTicks, quantityLots: QuantityLots, quanta: Quanta): void {
+  applyPrice(candle, priceTicks);
   candle.volumeLots += quantityLots;
   candle.turnoverQuanta += BigInt(quanta);
   candle.trades++;

@@ -1,4 +1,4 @@
-import type { Interval } from "../core/candles.ts";
+import type { Interval, PriceType } from "../core/candles.ts";
 import type { Instrument } from "../core/instrument.ts";
 import {
   CHANNELS,
@@ -19,6 +19,7 @@ import type { Symbols } from "./context.ts";
 import type { SocketCredentials } from "./credentials.ts";
 import { ApiError } from "./errors.ts";
 import { Input } from "./input.ts";
+import { requireCandles } from "./klines.ts";
 import { SocketRefusal } from "./socket-errors.ts";
 
 export type RequestId = string | number | null;
@@ -33,6 +34,7 @@ export interface ChannelRequest {
   readonly depth: number | null;
   readonly updateMs: number | null;
   readonly interval: Interval | null;
+  readonly priceType: PriceType | null;
   /** The last sequence that the client has seen of the stream. */
   readonly resume: number | null;
 }
@@ -117,13 +119,14 @@ function readChannel(request: { channel: string }, at: string, symbols: Symbols)
     const known = `There is no such channel. Channels: ${Object.keys(CHANNELS).join(", ")}.`;
     throw new SocketRefusal("UNKNOWN_CHANNEL", `${at}.channel`, known);
   }
-  const { symbol, depth, updateMs, interval, resume }: ChannelFields = checkChannel(channel, request, at);
+  const { symbol, depth, updateMs, interval, priceType, resume } = checkChannel(channel, request, at);
   return {
     channel,
     instrument: symbol === undefined ? null : symbols.named(symbol, `${at}.symbol`),
     depth: depth ?? null,
     updateMs: updateMs ?? null,
     interval: interval ?? null,
+    priceType: priceType ?? null,
     resume: resume ?? null,
   };
 }
@@ -134,24 +137,29 @@ interface ChannelFields {
   depth?: number;
   updateMs?: number;
   interval?: Interval;
+  priceType?: PriceType;
   resume?: number;
 }
 
-function checkChannel(channel: ChannelName, request: object, at: string): object {
+function checkChannel(channel: ChannelName, request: object, at: string): ChannelFields {
   try {
-    return CHANNEL_INPUTS[channel].check(request);
+    const fields: ChannelFields = CHANNEL_INPUTS[channel].check(request);
+    if (fields.interval !== undefined) requireCandles(fields.priceType ?? "LAST", fields.interval);
+    return fields;
   } catch (thrown) {
     throw thrown instanceof ApiError ? thrown.within(at) : thrown;
   }
 }
 
 function withDefaults(request: ChannelRequest): ChannelRequest {
-  const { depth, updateMs } = request;
+  const { depth, updateMs, priceType } = request;
   switch (request.channel) {
     case "orderbook":
       return { ...request, depth: depth ?? DEFAULT_BOOK_DEPTH, updateMs: updateMs ?? DEFAULT_BOOK_PACE_MS };
     case "ticker":
       return { ...request, updateMs: updateMs ?? DEFAULT_TICKER_PACE_MS };
+    case "klines":
+      return { ...request, priceType: priceType ?? "LAST" };
     default:
       return request;
   }

@@ -310,13 +310,15 @@ const matches = (subscribed: ChannelRequest, wanted: ChannelRequest): boolean =>
   (wanted.instrument === null || wanted.instrument === subscribed.instrument) &&
   (wanted.depth === null || wanted.depth === subscribed.depth) &&
   (wanted.updateMs === null || wanted.updateMs === subscribed.updateMs) &&
-  (wanted.interval === null || wanted.interval === subscribed.interval);
+  (wanted.interval === null || wanted.interval === subscribed.interval) &&
+  (wanted.priceType === null || wanted.priceType === subscribed.priceType);
 
 /** As the client is told of it. */
-const describe = ({ channel, instrument, depth, updateMs, interval }: ChannelRequest): object => ({
+const describe = ({ channel, instrument, depth, updateMs, interval, priceType }: ChannelRequest): object => ({
   channel,
   ...(instrument && { symbol: instrument.symbol }),
   ...(depth !== null && { depth }),
   ...(updateMs !== null && { updateMs }),
   ...(interval !== null && { interval }),
+  ...(priceType !== null && { priceType }),
 });

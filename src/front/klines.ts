@@ -1,14 +1,31 @@
-import { type Candle, closeTimeOf, fillGaps, type Interval, openTimeOf } from "../core/candles.ts";
+import {
+  type Candle,
+  type CandleSeries,
+  closeTimeOf,
+  fillGaps,
+  hasCandles,
+  type Interval,
+  openTimeOf,
+  type PriceType,
+  shortestInterval,
+} from "../core/candles.ts";
 import { type Instrument, printPrice, printQuantity } from "../core/instrument.ts";
 import { printBigQuanta, type TimeMs } from "../core/units.ts";
 import type { History } from "../store/history.ts";
+import { ApiError } from "./errors.ts";
 
 export interface KlineQuery {
-  interval: Interval;
   limit: number;
   /** Candles that open here or later; the latest ones when left out. */
   startTime: TimeMs | undefined;
   endTime: TimeMs | undefined;
+}
+
+/** Throws BAD_COMBINATION where there are no such candles. */
+export function requireCandles(priceType: PriceType, interval: Interval): void {
+  if (hasCandles(priceType, interval)) return;
+  const message = `Candles of ${priceType} prices begin with an interval of ${shortestInterval(priceType)}.`;
+  throw new ApiError("BAD_COMBINATION", { field: "interval", message });
 }
 
 export interface Klines {
@@ -18,29 +35,28 @@ export interface Klines {
 }
 
 /**
- * Candles in order of time, without gaps since the first trade, at most `limit`. `time`: the time up to which the history
+ * Candles in order of time, without gaps since the first of all, at most `limit`. `time`: the time up to which the history
  * holds all that the symbol has done (Road.releasedTime), not the clock's: no candle opens later, and those that ended
  * before it are closed.
  */
 export function readKlines(
   history: Pick<History, "candles">,
-  instrumentId: number,
+  series: CandleSeries,
   query: KlineQuery,
   time: TimeMs,
 ): Klines {
-  const { interval, limit } = query;
+  const { interval } = series;
+  const { limit } = query;
   const through = openTimeOf(interval, Math.min(query.endTime ?? time, time));
   const asked =
     query.startTime === undefined ? stepBack(interval, through, limit - 1) : firstFrom(interval, query.startTime);
-  const [before] = history.candles(instrumentId, interval, { endTime: asked - 1, limit: 1 });
-  // Before the first trade of all there is nothing to show, so the row begins with it.
-  const [first] = before
-    ? []
-    : history.candles(instrumentId, interval, { startTime: asked, endTime: through, limit: 1 });
+  const [before] = history.candles(series, { endTime: asked - 1, limit: 1 });
+  // Before the first one of all there is nothing to show, so the row begins with it.
+  const [first] = before ? [] : history.candles(series, { startTime: asked, endTime: through, limit: 1 });
   if (asked > through || (before ?? first) === undefined) return { candles: [], nextOpenTime: null };
   const from = first?.openTime ?? asked;
   const last = Math.min(through, stepForward(interval, from, limit - 1));
-  const traded = history.candles(instrumentId, interval, { startTime: from, endTime: last, limit });
+  const traded = history.candles(series, { startTime: from, endTime: last, limit });
   const candles = fillGaps(traded, interval, from, last, before?.closeTicks ?? 0);
   return { candles, nextOpenTime: last < through ? stepForward(interval, last, 1) : null };
 }

@@ -69,6 +69,8 @@ export class SymbolMarket {
   bookSequence = 0;
   bookTime: TimeMs = 0;
   /** Prices are 0 while there is none. */
+  /** Of the last change of index and mark price since the start; 0 = none. */
+  priceSequence = 0;
   indexTicks: PriceTicks = 0;
   markTicks: PriceTicks = 0;
   lastTicks: PriceTicks = 0;
@@ -155,6 +157,7 @@ export class SymbolMarket {
       this.liquidations.push(toPublicTransfer(event, time, sequence));
       this.openInterestLots += openInterestChangeOfTransfer(event);
     } else if (event.type === PriceUpdated.code) {
+      this.priceSequence = sequence;
       this.indexTicks = event.indexTicks;
       this.markTicks = event.markTicks;
       this.fundingRatePpb = event.fundingRatePpb;

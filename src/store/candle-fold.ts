@@ -1,25 +1,34 @@
 import {
   aggregate,
+  applyPrice,
   applyTrade,
   type Candle,
+  type CandleSeries,
   flatCandle,
+  hasCandles,
   INTERVALS,
-  type Interval,
   openTimeOf,
+  PRICE_TYPES,
+  type PriceType,
+  shortestInterval,
 } from "../core/candles.ts";
 import { CandleRecord } from "./rows.ts";
 import type { Key, RowTable } from "./table.ts";
 import type { WriteBatch } from "./write-batch.ts";
 
 /**
- * Candles of every interval, kept up as trades are folded, so that reading them is reading rows. A trade costs one
- * candle of a second; once per batch these are added to the intervals that hold them.
+ * Candles of every interval, kept up as trades and prices are folded, so that reading them is reading rows. A trade costs
+ * one candle of a second, a price one of a minute; once per batch these are added to the intervals that hold them.
  */
 export class CandleFold {
   private readonly table: RowTable<CandleRecord>;
-  /** By instrument: this batch's trades, second by second. */
-  private readonly seconds = new Map<number, Candle[]>();
-  /** By interval and instrument: what begins behind it needs no look into the table. */
+  /** By instrument: this batch's trades and prices, in candles of the shortest interval. */
+  private readonly gathered: Record<PriceType, Map<number, Candle[]>> = {
+    LAST: new Map(),
+    MARK: new Map(),
+    INDEX: new Map(),
+  };
+  /** By series: what begins behind it needs no look into the table. */
   private readonly newest = new Map<string, Candle>();
 
   constructor(table: RowTable<CandleRecord>) {
@@ -27,61 +36,76 @@ export class CandleFold {
   }
 
   trade(instrumentId: number, timeMs: number, priceTicks: number, quantityLots: number, quanta: number): void {
-    let candles = this.seconds.get(instrumentId);
+    applyTrade(this.candleAt("LAST", instrumentId, timeMs, priceTicks), priceTicks, quantityLots, quanta);
+  }
+
+  price(priceType: "MARK" | "INDEX", instrumentId: number, timeMs: number, priceTicks: number): void {
+    applyPrice(this.candleAt(priceType, instrumentId, timeMs, priceTicks), priceTicks);
+  }
+
+  /** Adds what was gathered to the batch, and forgets it. */
+  flush(batch: WriteBatch): void {
+    for (const priceType of PRICE_TYPES) {
+      for (const [instrumentId, candles] of this.gathered[priceType]) {
+        for (const interval of INTERVALS) {
+          if (!hasCandles(priceType, interval)) continue;
+          const series = { instrumentId, priceType, interval };
+          for (const gathered of aggregate(candles, interval)) this.add(batch, series, gathered);
+        }
+      }
+      this.gathered[priceType].clear();
+    }
+  }
+
+  /** This batch's candle that the time falls into; begun with this price if it is new. */
+  private candleAt(priceType: PriceType, instrumentId: number, timeMs: number, priceTicks: number): Candle {
+    let candles = this.gathered[priceType].get(instrumentId);
     if (candles === undefined) {
       candles = [];
-      this.seconds.set(instrumentId, candles);
+      this.gathered[priceType].set(instrumentId, candles);
     }
-    const openTime = openTimeOf("1s", timeMs);
+    const openTime = openTimeOf(shortestInterval(priceType), timeMs);
     let candle = candles.at(-1);
     if (candle === undefined || candle.openTime < openTime) {
       candle = flatCandle(openTime, priceTicks);
       candles.push(candle);
     }
-    applyTrade(candle, priceTicks, quantityLots, quanta);
+    return candle;
   }
 
-  /** Adds what was gathered to the batch, and forgets it. */
-  flush(batch: WriteBatch): void {
-    for (const [instrumentId, seconds] of this.seconds) {
-      for (const interval of INTERVALS) {
-        for (const gathered of aggregate(seconds, interval)) this.add(batch, interval, instrumentId, gathered);
-      }
-    }
-    this.seconds.clear();
-  }
-
-  private add(batch: WriteBatch, interval: Interval, instrumentId: number, gathered: Candle): void {
-    const name = `${interval} ${instrumentId}`;
-    const newest = this.newest.get(name) ?? this.readNewest(interval, instrumentId);
+  private add(batch: WriteBatch, series: CandleSeries, gathered: Candle): void {
+    const { instrumentId, priceType, interval } = series;
+    const name = `${priceType} ${interval} ${instrumentId}`;
+    const newest = this.newest.get(name) ?? this.readNewest(series);
     const { openTime } = gathered;
     let known: Candle | undefined;
     if (newest?.openTime === openTime) known = newest;
     // Only where the clock was set back.
-    else if (newest !== undefined && newest.openTime > openTime) known = this.read(interval, instrumentId, openTime);
+    else if (newest !== undefined && newest.openTime > openTime) known = this.read(series, openTime);
     const candle = known === undefined ? gathered : aggregate([known, gathered], interval)[0];
-    batch.put(this.table, candleKey(interval, instrumentId, openTime), toRecord(candle));
+    batch.put(this.table, candleKey(series, openTime), toRecord(candle));
     this.newest.set(name, newest !== undefined && newest.openTime > openTime ? newest : candle);
   }
 
-  private readNewest(interval: Interval, instrumentId: number): Candle | undefined {
+  private readNewest(series: CandleSeries): Candle | undefined {
     let newest: Candle | undefined;
-    const start = candleKey(interval, instrumentId, Number.MAX_SAFE_INTEGER);
-    const end = candleKey(interval, instrumentId, -1);
+    const start = candleKey(series, Number.MAX_SAFE_INTEGER);
+    const end = candleKey(series, -1);
     this.table.each({ start, end, reverse: true, limit: 1 }, (_key, record) => {
       newest = toCandle(record);
     });
     return newest;
   }
 
-  private read(interval: Interval, instrumentId: number, openTime: number): Candle | undefined {
-    const record = this.table.get(candleKey(interval, instrumentId, openTime));
+  private read(series: CandleSeries, openTime: number): Candle | undefined {
+    const record = this.table.get(candleKey(series, openTime));
     return record === undefined ? undefined : toCandle(record);
   }
 }
 
-export const candleKey = (interval: Interval, instrumentId: number, openTime: number): Key => [
-  interval,
+/** Those of trades were there first, and have no name of their own. */
+export const candleKey = ({ instrumentId, priceType, interval }: CandleSeries, openTime: number): Key => [
+  priceType === "LAST" ? interval : `${priceType} ${interval}`,
   instrumentId,
   openTime,
 ];

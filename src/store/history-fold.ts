@@ -16,6 +16,7 @@ import {
   OrderTriggered,
   OrderWaits,
   PositionTransferred,
+  PriceUpdated,
   Traded,
   WithdrawalCompleted,
   WithdrawalRequested,
@@ -155,6 +156,10 @@ export class HistoryFold {
         break;
       case Traded.code:
         this.traded(event);
+        break;
+      case PriceUpdated.code:
+        this.candles.price("MARK", this.actorId, this.time, event.markTicks);
+        this.candles.price("INDEX", this.actorId, this.time, event.indexTicks);
         break;
       case PositionTransferred.code:
         this.transferred(event);

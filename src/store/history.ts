@@ -1,4 +1,4 @@
-import { type Candle, type Interval, openTimeOf } from "../core/candles.ts";
+import { type Candle, type CandleSeries, openTimeOf } from "../core/candles.ts";
 import type { Transfer, TransferKind } from "../core/messages.ts";
 import { INSURANCE_ACCOUNT, idToInstrumentId } from "../core/words.ts";
 import { type LedgerEntry, type LedgerQuery, readAccountLedger } from "./account-ledger.ts";
@@ -157,16 +157,17 @@ export class History {
   }
 
   /**
-   * Candles with trades, in order of time: from `startTime` on at most `limit`; without one the latest, up to `endTime`.
+   * Candles with trades, or prices, in order of time: from `startTime` on at most `limit`; without one the latest, up to
+   * `endTime`.
    */
-  candles(instrumentId: number, interval: Interval, query: CandleQuery): Candle[] {
+  candles(series: CandleSeries, query: CandleQuery): Candle[] {
     const { database } = this;
     const { limit, startTime, endTime = Number.MAX_SAFE_INTEGER - 1 } = query;
     database.refresh();
     const isLatest = startTime === undefined;
     const range = isLatest
-      ? { start: candleKey(interval, instrumentId, endTime), end: candleKey(interval, instrumentId, -1), reverse: true }
-      : { start: candleKey(interval, instrumentId, startTime), end: candleKey(interval, instrumentId, endTime + 1) };
+      ? { start: candleKey(series, endTime), end: candleKey(series, -1), reverse: true }
+      : { start: candleKey(series, startTime), end: candleKey(series, endTime + 1) };
     const candles: Candle[] = [];
     database.candles.each({ ...range, limit }, (_key, record) => {
       candles.push(toCandle(record));
@@ -177,7 +178,8 @@ export class History {
   /** Candles of a minute from the one that holds `fromTime` to the latest: what a day's statistics begin with. */
   minuteCandles(instrumentId: number, fromTime: number): Candle[] {
     const startTime = openTimeOf("1m", fromTime);
-    return this.candles(instrumentId, "1m", { startTime, limit: Number.MAX_SAFE_INTEGER });
+    const series = { instrumentId, priceType: "LAST", interval: "1m" } as const;
+    return this.candles(series, { startTime, limit: Number.MAX_SAFE_INTEGER });
   }
 
   private find(orderId: number): OrderRecord | undefined {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { type Dict, ExchangeNotAvailable, type Order, Precise } from "ccxt";
+import { BadRequest, type Dict, ExchangeNotAvailable, type Order, Precise } from "ccxt";
 import type { perpd } from "../../src/ccxt/index.ts";
 import { PerpdClient } from "../../src/client/client.ts";
 import { until } from "../e2e/support/wait.ts";
@@ -155,6 +155,16 @@ const METHODS: Record<string, () => Promise<void> | void> = {
     const since = candles.at(-1)?.[0] as number;
     assert.deepEqual(await maker.fetchOHLCV(BTC, "1m", since, 1), candles.slice(-1));
     for (const timeframe of Object.keys(maker.timeframes as Dict)) await maker.fetchOHLCV(BTC, timeframe, undefined, 2);
+  },
+  async fetchMarkOHLCV() {
+    const candles = await maker.fetchMarkOHLCV(BTC, "1d");
+    check.checkCandles(candles, 86_400_000);
+    assert.equal(candles.at(-1)?.[4], (await maker.fetchMarkPrice(BTC)).markPrice);
+    await assert.rejects(maker.fetchMarkOHLCV(BTC, "1s"), BadRequest);
+  },
+  async fetchIndexOHLCV() {
+    const candles = await maker.fetchIndexOHLCV(BTC, "1M", undefined, 1);
+    assert.deepEqual(candles.at(-1)?.slice(1), [65000, 65000, 65000, 65000, 0]);
   },
   async fetchOpenInterest() {
     const interest = await maker.fetchOpenInterest(BTC);

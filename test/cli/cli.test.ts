@@ -284,6 +284,7 @@ test("stream has a line for each kind of message", async () => {
     [["orderbook", "BTC-PERP"], /0\.1 @ 60000 {2}65020 @ 0\.09$/],
     [["ticker", "BTC-PERP"], /last 65020 {2}mark 65000 .* funding 0$/],
     [["klines", "BTC-PERP", "--interval", "1M"], / 65010 65020 65010 65020 {2}0\.21$/],
+    [["klines", "BTC-PERP", "--price", "mark", "--interval", "1M"], / 65000 65000 65000 65000 {2}0$/],
     [["positions"], /BTC-PERP {2}SHORT 0\.19 @ 65010 .* profit /],
     [["balance"], /equity \d.* available \d/],
     [["fills"], /BTC-PERP {2}BUY {2}0\.01 @ 65020 {2}fee /],

@@ -304,3 +304,55 @@ test("candles of a range, oldest first; the running one is not closed", async ()
   const none = await nobody.get<KlineList>("/market/klines?symbol=SOL-PERP&interval=1m");
   assert.deepEqual(none.data, []);
 });
+
+test("candles of mark and index prices: without volume, from a minute on, and there after a start", async (t) => {
+  const server = await startServer();
+  t.after(() => server.dispose());
+  let operator = new Operator(server);
+  let nobody = new Api(server.url);
+  const [alice, bob] = await Promise.all([openTrader(server, "1000000"), openTrader(server, "1000000")]);
+  const symbol = "SOL-PERP";
+  const klines = (priceType: string, more = "") =>
+    nobody.get<KlineList>(`/market/klines?symbol=${symbol}&priceType=${priceType}&interval=1M${more}`);
+  for (const price of ["150", "150.6", "149.7", "150.2"]) await operator.setIndex(symbol, price);
+  const shown = { open: "150", high: "150.6", low: "149.7", close: "150.2", volume: "0", turnover: "0", trades: 0 };
+  const ofPrices = async (priceType: string, expected: object): Promise<void> => {
+    const { data } = await klines(priceType);
+    const { openTime, closeTime, ...figures } = data.at(-1) as Kline;
+    assert.deepEqual([data.length, figures], [1, { ...expected, closed: false }], priceType);
+    assert.deepEqual([openTime, closeTime + 1], boundsOf("1M", Date.now()));
+  };
+  await ofPrices("INDEX", shown);
+  // Without a trade the mark price is the index.
+  await ofPrices("MARK", shown);
+  assert.deepEqual((await klines("LAST")).data, []);
+  await alice.place({ symbol, side: "SELL", type: "LIMIT", price: "151", quantity: "1" });
+  await bob.place({ symbol, side: "BUY", type: "LIMIT", price: "151", quantity: "1" });
+  // A book above the index draws the mark price up.
+  await alice.place({ symbol, side: "SELL", type: "LIMIT", price: "151.5", quantity: "1" });
+  await bob.place({ symbol, side: "BUY", type: "LIMIT", price: "151", quantity: "1" });
+  await operator.setIndex(symbol, "149.6");
+  const { markPrice } = await nobody.get<Ticker>(`/market/ticker?symbol=${symbol}`);
+  assert.notEqual(markPrice, "149.6");
+  await ofPrices("INDEX", { ...shown, low: "149.6", close: "149.6" });
+  const low = Number(markPrice) < 149.7 ? markPrice : "149.7";
+  await ofPrices("MARK", { ...shown, low, close: markPrice });
+  assert.equal((await klines("LAST")).data[0]?.close, "151");
+
+  const short = await nobody.refused(
+    "BAD_COMBINATION",
+    "GET",
+    `/market/klines?symbol=${symbol}&priceType=MARK&interval=1s`,
+  );
+  assert.equal(short.field, "interval");
+  const other = await nobody.refused("BAD_VALUE", "GET", `/market/klines?symbol=${symbol}&priceType=MID&interval=1m`);
+  assert.equal(other.field, "priceType");
+
+  const before = await Promise.all(["MARK", "INDEX"].map((priceType) => klines(priceType)));
+  await server.stop();
+  await server.start();
+  [operator, nobody] = [new Operator(server), new Api(server.url)];
+  assert.deepEqual(await Promise.all(["MARK", "INDEX"].map((priceType) => klines(priceType))), before);
+  await operator.setIndex(symbol, "149");
+  await ofPrices("INDEX", { ...shown, low: "149", close: "149" });
+});

@@ -280,6 +280,39 @@ test("ticker and klines come to show what REST shows", async () => {
   await client.close();
 });
 
+test("klines of mark and index prices come with each price, beside those of trades", async () => {
+  const [alice] = traders;
+  const client = await SocketClient.open(server.wsUrl);
+  const klines = { channel: "klines", symbol: ETH, interval: "1M" } as const;
+  const priceTypes = ["LAST", "MARK", "INDEX"] as const;
+  const channels = [klines, { ...klines, priceType: "MARK" }, { ...klines, priceType: "INDEX" }];
+  const reply = await client.request("subscribe", { channels });
+  assert.deepEqual(
+    reply.channels?.map((request) => request.priceType),
+    priceTypes,
+  );
+  const candles = (priceType: string): Kline[] =>
+    client
+      .ofChannel("klines")
+      .filter((message) => message.priceType === priceType)
+      .flatMap((message) => message.data);
+  await until("all snapshots", () => priceTypes.every((priceType) => candles(priceType).length > 0));
+  for (const price of ["3001", "2999.5", "3000"]) {
+    await new Operator(server).setIndex(ETH, price);
+    for (const priceType of priceTypes) {
+      const path = `/market/klines?symbol=${ETH}&interval=1M&limit=1&priceType=${priceType}`;
+      await until(`the ${priceType} candle at ${price}`, async () => {
+        const { data } = await alice.get<KlineList>(path);
+        return JSON.stringify(candles(priceType).at(-1)) === JSON.stringify(data[0]);
+      });
+    }
+    assert.equal(candles("INDEX").at(-1)?.close, price);
+  }
+  for (const priceType of priceTypes)
+    checkChain(client.ofChannel("klines").filter((message) => message.priceType === priceType));
+  await client.close();
+});
+
 test("klines: when an interval is over, its candle comes closed, and then the next one", async () => {
   const client = await SocketClient.open(server.wsUrl);
   await client.subscribe({ channel: "klines", symbol: ETH, interval: "1s" });

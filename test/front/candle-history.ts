@@ -1,4 +1,4 @@
-import { type Candle, flatCandle, type Interval } from "../../src/core/candles.ts";
+import { type Candle, type CandleSeries, flatCandle } from "../../src/core/candles.ts";
 import type { CandleQuery } from "../../src/store/history.ts";
 
 /** A candle of one trade. */
@@ -8,9 +8,9 @@ export const traded = (openTime: number, priceTicks: number): Candle => ({
   trades: 1,
 });
 
-/** The history of a symbol whose candles these are, oldest first: whatever interval is asked for. */
+/** The history of a symbol whose candles these are, oldest first: whatever kind is asked for. */
 export const historyOf = (candles: readonly Candle[]) => ({
-  candles(_instrumentId: number, _interval: Interval, query: CandleQuery): Candle[] {
+  candles(_series: CandleSeries, query: CandleQuery): Candle[] {
     const { startTime, endTime = Number.MAX_SAFE_INTEGER, limit } = query;
     const found = candles.filter(({ openTime }) => openTime >= (startTime ?? 0) && openTime <= endTime);
     return startTime === undefined ? found.slice(-limit) : found.slice(0, limit);

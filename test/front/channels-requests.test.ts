@@ -42,6 +42,16 @@ test("what is not understood is refused by name, and the socket stays open", asy
     [subscribe({ channel: "ticker", symbol: "BTC-PERP", updateMs: 50 }), "BAD_VALUE", "channels.0.updateMs"],
     [subscribe({ channel: "klines", symbol: "BTC-PERP" }), "MISSING_FIELD", "channels.0.interval"],
     [subscribe({ channel: "klines", symbol: "BTC-PERP", interval: "7m" }), "BAD_VALUE", "channels.0.interval"],
+    [
+      subscribe({ channel: "klines", symbol: "BTC-PERP", interval: "1m", priceType: "MID" }),
+      "BAD_VALUE",
+      "channels.0.priceType",
+    ],
+    [
+      subscribe({ channel: "klines", symbol: "BTC-PERP", interval: "1s", priceType: "MARK" }),
+      "BAD_COMBINATION",
+      "channels.0.interval",
+    ],
     [unsubscribe({ channel: "trades" }), "MISSING_FIELD", "channels.0.symbol"],
     [unsubscribe({ channel: "klines", symbol: "BTC-PERP" }), "MISSING_FIELD", "channels.0.interval"],
     [subscribe({ channel: "orders", symbol: "DOGE-PERP" }), "UNKNOWN_SYMBOL", "channels.0.symbol"],

@@ -9,6 +9,7 @@ import { instrument } from "./scripted-road.ts";
 
 const MINUTE = 60_000;
 const BTC = instrument(1, "BTC-PERP");
+const LAST_1M = { instrumentId: 1, priceType: "LAST", interval: "1m" } as const;
 
 /** Minute candles that opened at these minutes, each at a price of its own: minute 7 closed at 7 ticks. */
 const minutesOf = (...minutes: number[]) => historyOf(minutes.map((minute) => traded(minute * MINUTE, minute)));
@@ -29,7 +30,7 @@ function read(
     startTime: start === undefined ? undefined : start * MINUTE,
     endTime: end === undefined ? undefined : end * MINUTE,
   };
-  const { candles, nextOpenTime } = readKlines(history, 1, { interval: "1m", limit, ...times }, now * MINUTE);
+  const { candles, nextOpenTime } = readKlines(history, LAST_1M, { limit, ...times }, now * MINUTE);
   const shown = candles.map(
     ({ openTime, closeTicks, trades }) => `${openTime / MINUTE}:${closeTicks}${trades === 0 ? "*" : ""}`,
   );

@@ -43,7 +43,7 @@ async function openStreams(onRead: () => void) {
   });
   road.onReleased((turn) => streams.fold(turn));
   road.onDrained(() => streams.flush());
-  const nothing = { instrument: null, depth: null, updateMs: null, interval: null, resume: null };
+  const nothing = { instrument: null, depth: null, updateMs: null, interval: null, priceType: null, resume: null };
   const member = new Listener();
   const join = (channel: "positions" | "fills", accountId: number) =>
     streams.join(member, { ...nothing, channel }, accountId);

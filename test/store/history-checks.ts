@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { INTERVALS } from "../../src/core/candles.ts";
+import { hasCandles, INTERVALS, PRICE_TYPES } from "../../src/core/candles.ts";
 import type { TransferKind } from "../../src/core/messages.ts";
 import { idToInstrumentId } from "../../src/core/words.ts";
 import type { History } from "../../src/store/history.ts";
@@ -75,21 +75,20 @@ export function assertEqual(history: History, model: HistoryModel, random: () =>
   for (const instrumentId of INSTRUMENT_IDS) {
     const trades = model.trades.filter(({ tradeId }) => idToInstrumentId(tradeId) === instrumentId).toReversed();
     assert.deepEqual(history.tradesOf(instrumentId, 25), trades.slice(0, 25));
-    for (const interval of INTERVALS) {
-      const candles = model.candles(instrumentId, interval);
-      assert.deepEqual(history.candles(instrumentId, interval, { limit: 1e6 }), candles);
+    const kinds = PRICE_TYPES.flatMap((priceType) => INTERVALS.map((interval) => ({ priceType, interval })));
+    for (const { priceType, interval } of kinds) {
+      const series = { instrumentId, priceType, interval };
+      const candles = hasCandles(priceType, interval) ? model.candles(series) : [];
+      assert.deepEqual(history.candles(series, { limit: 1e6 }), candles);
       const from = candles[Math.floor(candles.length / 3)]?.openTime ?? 0;
       const to = candles[Math.floor((candles.length * 2) / 3)]?.openTime ?? 0;
       const within = candles.filter(({ openTime }) => openTime >= from && openTime <= to);
       const n = limit();
-      assert.deepEqual(
-        history.candles(instrumentId, interval, { startTime: from, endTime: to, limit: n }),
-        within.slice(0, n),
-      );
+      assert.deepEqual(history.candles(series, { startTime: from, endTime: to, limit: n }), within.slice(0, n));
       const until = candles.filter(({ openTime }) => openTime <= to);
-      assert.deepEqual(history.candles(instrumentId, interval, { endTime: to, limit: n }), until.slice(-n));
+      assert.deepEqual(history.candles(series, { endTime: to, limit: n }), until.slice(-n));
     }
-    const minutes = model.candles(instrumentId, "1m");
+    const minutes = model.candles({ instrumentId, priceType: "LAST", interval: "1m" });
     const middle = minutes[Math.floor(minutes.length / 2)];
     if (middle === undefined) continue;
     assert.deepEqual(

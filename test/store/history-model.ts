@@ -1,4 +1,4 @@
-import { type Candle, flatCandle, type Interval, openTimeOf } from "../../src/core/candles.ts";
+import { type Candle, type CandleSeries, flatCandle, openTimeOf } from "../../src/core/candles.ts";
 import type { Instrument } from "../../src/core/instrument.ts";
 import * as m from "../../src/core/messages.ts";
 import { blank, type Message, type MessageOf, type Shape } from "../../src/core/shape.ts";
@@ -75,7 +75,10 @@ export class LogGenerator {
     if (kind < 0.1) return this.logged(words.LEDGER, this.transfer());
     const instrumentId = this.pick(INSTRUMENT_IDS);
     const live = this.live.get(instrumentId) as LiveOrder[];
-    if (kind < 0.15) return this.logged(instrumentId, [event(m.PriceUpdated, { markTicks: 1 + this.int(99) })]);
+    if (kind < 0.15) {
+      const price = { markTicks: 1 + this.int(99), indexTicks: 1 + this.int(99) };
+      return this.logged(instrumentId, [event(m.PriceUpdated, price)]);
+    }
     if (kind < 0.4 && live.length > 0) return this.logged(instrumentId, this.cancel(live));
     if (kind < 0.48 && live.length > 0) return this.logged(instrumentId, this.reduce(live));
     return this.logged(instrumentId, this.place(instrumentId, live));
@@ -210,12 +213,45 @@ export class HistoryModel {
   readonly fills: OwnFill[] = [];
   readonly trades: TradeRecord[] = [];
   readonly transfers = new Map<number, m.Transfer>();
+  private readonly prices: { instrumentId: number; time: number; MARK: number; INDEX: number }[] = [];
 
-  apply({ sequence, time, events }: LoggedTurn): void {
-    for (const message of events) this.event(message as Event, sequence, time);
+  apply({ sequence, time, actorId, events }: LoggedTurn): void {
+    for (const message of events) {
+      if (message.type === m.PriceUpdated.code) {
+        const { markTicks, indexTicks } = message as MessageOf<typeof m.PriceUpdated>;
+        this.prices.push({ instrumentId: actorId, time, MARK: markTicks, INDEX: indexTicks });
+      }
+      this.event(message as Event, sequence, time);
+    }
   }
 
-  candles(instrumentId: number, interval: Interval): Candle[] {
+  candles(series: CandleSeries): Candle[] {
+    const { priceType, interval, instrumentId } = series;
+    return priceType === "LAST"
+      ? this.candlesOfTrades(series)
+      : this.candlesOfPrices(priceType, interval, instrumentId);
+  }
+
+  private candlesOfPrices(
+    priceType: "MARK" | "INDEX",
+    interval: CandleSeries["interval"],
+    instrumentId: number,
+  ): Candle[] {
+    const candles = new Map<number, number[]>();
+    for (const price of this.prices) {
+      if (price.instrumentId !== instrumentId) continue;
+      const openTime = openTimeOf(interval, price.time);
+      candles.set(openTime, [...(candles.get(openTime) ?? []), price[priceType]]);
+    }
+    return [...candles].map(([openTime, prices]) => ({
+      ...flatCandle(openTime, prices[0] as number),
+      highTicks: Math.max(...prices),
+      lowTicks: Math.min(...prices),
+      closeTicks: prices.at(-1) as number,
+    }));
+  }
+
+  private candlesOfTrades({ instrumentId, interval }: CandleSeries): Candle[] {
     const candles = new Map<number, Candle>();
     for (const { tradeId, time, priceTicks, quantityLots } of this.trades) {
       if (words.idToInstrumentId(tradeId) !== instrumentId) continue;

@@ -117,7 +117,10 @@ test("accounts of the house leave public trades and candles, and no rows of thei
   ]);
   await withHistory(turns, (history, database) => {
     assert.equal(history.tradesOf(1, 9).length, 1);
-    assert.equal(history.candles(1, "1d", { limit: 9 })[0]?.volumeLots, 2);
+    assert.equal(
+      history.candles({ instrumentId: 1, priceType: "LAST", interval: "1d" }, { limit: 9 })[0]?.volumeLots,
+      2,
+    );
     for (const table of [database.orders, database.closedOrders, database.clientOrders, database.fills]) {
       assert.equal(table.verify(), 0, table.name);
     }
@@ -329,7 +332,7 @@ test("a clock that was set back loses no trade from the candles", async () => {
   const fold = new HistoryFold(together, INSTRUMENTS);
   for (const turn of turns) foldTurns(fold, [turn]);
   for (const one of [database, together]) {
-    const hours = new History(one).candles(1, "1h", { limit: 9 });
+    const hours = new History(one).candles({ instrumentId: 1, priceType: "LAST", interval: "1h" }, { limit: 9 });
     assert.deepEqual(
       hours.map((candle) => [candle.openTime, candle.trades]),
       [

@@ -21,7 +21,9 @@ export const CHANNEL_TEXTS: Readonly<Record<ChannelName, string>> = {
   trades: "The last hundred trades, then each.",
   liquidations: "Liquidations in the book, and positions that the insurance fund or the other side took over.",
   ticker: "The ticker, whole, at most once in `updateMs` when something in it has moved.",
-  klines: "The current candle, at most every 250 ms; when its interval is over, it comes once more as it closed.",
+  klines:
+    "The current candle, at most every 250 ms; when its interval is over, it comes once more as it closed. " +
+    "`priceType` says what it is made of: trades (LAST), or mark or index prices.",
   orders: "The open orders, then those that a turn of the exchange changed or closed.",
   fills: "The last hundred fills, then those of each turn of the exchange.",
   positions:

@@ -16,7 +16,7 @@ import {
 import { DEFAULT_LIMIT } from "../../wire/schema/scalars.ts";
 import { historyCaughtUp } from "../ask.ts";
 import type { Context } from "../context.ts";
-import { klineJson, readKlines } from "../klines.ts";
+import { klineJson, readKlines, requireCandles } from "../klines.ts";
 import { publicTradeJson } from "../market-json.ts";
 import { badCursor, checkTimes, turnToAnswer } from "../paging.ts";
 import { type Route, route } from "../router.ts";
@@ -79,14 +79,16 @@ export function marketRoutes(context: Context): Route[] {
       errors: ["UNKNOWN_SYMBOL"],
       async handle({ call, query }) {
         const instrument = symbols.named(query.symbol);
-        const { interval, endTime, limit = DEFAULT_LIMIT } = query;
+        const { interval, priceType = "LAST", endTime, limit = DEFAULT_LIMIT } = query;
+        requireCandles(priceType, interval);
         checkTimes(query);
         const startTime = query.cursor === undefined ? query.startTime : readOpenTime(query.cursor);
         // First: what is released while the history catches up may be a part of it only.
         const time = road.releasedTime(instrument.id);
         await historyCaughtUp(road);
         await turnToAnswer(call);
-        const page = readKlines(history, instrument.id, { interval, limit, startTime, endTime }, time);
+        const series = { instrumentId: instrument.id, priceType, interval };
+        const page = readKlines(history, series, { limit, startTime, endTime }, time);
         const rows = page.candles.map((candle) => klineJson(instrument, interval, candle, time));
         call.reply(200, listJson(rows, page.nextOpenTime === null ? null : String(page.nextOpenTime)));
       },

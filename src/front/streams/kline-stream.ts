@@ -1,5 +1,12 @@
 import type { Road } from "../../actor/road.ts";
-import { type Candle, closeTimeOf, type Interval, openTimeOf } from "../../core/candles.ts";
+import {
+  type Candle,
+  type CandleSeries,
+  closeTimeOf,
+  type Interval,
+  openTimeOf,
+  type PriceType,
+} from "../../core/candles.ts";
 import type { TimeMs } from "../../core/units.ts";
 import type { History } from "../../store/history.ts";
 import { klineJson, readKlines } from "../klines.ts";
@@ -13,29 +20,30 @@ const SHOWN_AT_ONCE = 1000;
 const MOST_MADE_UP = 10_000;
 
 /**
- * A symbol's current candle: in a snapshot, and again at most every 250 ms after trades. When its interval is over, the
+ * A symbol's current candle: in a snapshot, and again at most every 250 ms after trades, or prices. When its interval is over, the
  * candle as it closed comes with those that follow. Candles are read where REST reads them.
  */
 export class KlineStream extends Stream {
   private readonly market: SymbolMarket;
-  private readonly interval: Interval;
+  private readonly series: CandleSeries;
   private readonly history: Pick<History, "candles">;
   private readonly road: Road;
   private readonly monotonic: () => number;
   private readonly onFailure: (thrown: unknown) => void;
-  /** The current candle as last shown; before the symbol's first trade, the interval in which the stream began. */
+  /** The current candle as last shown; before the first one of all, the interval in which the stream began. */
   private openTime: TimeMs;
   private text = "";
   private isShown = false;
   private readAt = 0;
   /** One at a time: while a disk does not answer, the history may be long in coming. */
   private isReading = false;
-  /** The last trade when the history was last asked. */
-  private tradeId = 0;
+  /** What was newest in the symbol when the history was last asked: see newest(). */
+  private seen = 0;
 
   constructor(
     topic: string,
     market: SymbolMarket,
+    priceType: PriceType,
     interval: Interval,
     history: Pick<History, "candles">,
     road: Road,
@@ -43,10 +51,11 @@ export class KlineStream extends Stream {
     monotonic: () => number,
     onFailure: (thrown: unknown) => void,
   ) {
-    const head = `"channel":"klines","symbol":"${market.instrument.symbol}","interval":"${interval}"`;
+    const { symbol, id: instrumentId } = market.instrument;
+    const head = `"channel":"klines","symbol":"${symbol}","interval":"${interval}","priceType":"${priceType}"`;
     super(topic, head, road.releasedSequence(), publish);
     this.market = market;
-    this.interval = interval;
+    this.series = { instrumentId, priceType, interval };
     this.history = history;
     this.road = road;
     this.monotonic = monotonic;
@@ -63,22 +72,24 @@ export class KlineStream extends Stream {
 
   override flush(): void {
     if (this.isReading || this.monotonic() - this.readAt < UPDATE_MS) return;
-    const isOver = openTimeOf(this.interval, this.time()) > this.openTime;
-    if (isOver || this.lastTradeId() !== this.tradeId) this.read();
+    const isOver = openTimeOf(this.series.interval, this.time()) > this.openTime;
+    if (isOver || this.newest() !== this.seen) this.read();
   }
 
   private time(): TimeMs {
     return this.road.releasedTime(this.market.instrument.id);
   }
 
-  private lastTradeId(): number {
-    return this.market.recentTrades(1)[0]?.tradeId ?? 0;
+  /** The last trade's id, or the sequence of the last price. */
+  private newest(): number {
+    const { market, series } = this;
+    return series.priceType === "LAST" ? (market.recentTrades(1)[0]?.tradeId ?? 0) : market.priceSequence;
   }
 
   private read(): void {
     this.isReading = true;
     this.readAt = this.monotonic();
-    this.tradeId = this.lastTradeId();
+    this.seen = this.newest();
     const sequence = this.road.releasedSequence();
     const time = this.time();
     const ready = (isThere: boolean): void => {
@@ -93,11 +104,11 @@ export class KlineStream extends Stream {
 
   /** The history holds at least all that was released through this sequence, and before this time. */
   private show(sequence: number, time: TimeMs): void {
-    const { interval, market } = this;
+    const { series, market } = this;
     this.isShown = true;
     const changed: string[] = [];
     for (const candle of this.candlesUpTo(time)) {
-      const text = klineJson(market.instrument, interval, candle, time);
+      const text = klineJson(market.instrument, series.interval, candle, time);
       if (candle.openTime === this.openTime && text === this.text) continue;
       this.openTime = candle.openTime;
       this.text = text;
@@ -113,10 +124,9 @@ export class KlineStream extends Stream {
   /** The one that was shown last, as it is by now, and those behind it. */
   private candlesUpTo(time: TimeMs): Candle[] {
     const read = (startTime: TimeMs | undefined, limit: number): Candle[] => {
-      const query = { interval: this.interval, limit, startTime, endTime: undefined };
-      return readKlines(this.history, this.market.instrument.id, query, time).candles;
+      return readKlines(this.history, this.series, { limit, startTime, endTime: undefined }, time).candles;
     };
-    const lengthMs = closeTimeOf(this.interval, this.openTime) + 1 - this.openTime;
+    const lengthMs = closeTimeOf(this.series.interval, this.openTime) + 1 - this.openTime;
     if (time - this.openTime <= MOST_MADE_UP * lengthMs) return read(this.openTime, SHOWN_AT_ONCE);
     return [...read(this.openTime, 1), ...read(undefined, 1)];
   }

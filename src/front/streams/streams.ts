@@ -270,9 +270,10 @@ export class Streams {
   private openKlines(topic: string, request: ChannelRequest): OpenStream {
     const { history, road, publish, monotonic } = this;
     const interval = must(request.interval, "interval");
+    const priceType = must(request.priceType, "priceType");
     const onFailure = (thrown: unknown): void => this.failed(stream, thrown);
     const market = this.marketOf(request);
-    const stream = new KlineStream(topic, market, interval, history, road, publish, monotonic, onFailure);
+    const stream = new KlineStream(topic, market, priceType, interval, history, road, publish, monotonic, onFailure);
     return { stream, account: null, forget: () => {} };
   }
 
@@ -379,7 +380,7 @@ const privateHead = ({ channel, instrument }: ChannelRequest): string =>
   instrument === null ? `"channel":"${channel}"` : `"channel":"${channel}","symbol":"${instrument.symbol}"`;
 
 export function topicOf(request: ChannelRequest, accountId: number): string {
-  const { channel, instrument, depth, updateMs, interval } = request;
+  const { channel, instrument, depth, updateMs, interval, priceType } = request;
   switch (channel) {
     case "orderbook":
       return `orderbook/${instrument?.id}/${depth}/${updateMs}`;
@@ -389,7 +390,7 @@ export function topicOf(request: ChannelRequest, accountId: number): string {
     case "ticker":
       return `ticker/${instrument?.id}/${updateMs}`;
     case "klines":
-      return `klines/${instrument?.id}/${interval}`;
+      return `klines/${instrument?.id}/${interval}/${priceType}`;
     case "orders":
     case "fills":
     case "positions":

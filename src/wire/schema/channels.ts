@@ -1,5 +1,6 @@
 import Type, { type TProperties } from "typebox";
 import { INTERVALS } from "../../core/candles.ts";
+import { KlinePriceType } from "./market.ts";
 import { object, SymbolName, Time } from "./scalars.ts";
 import { TRADING_PARAMS } from "./trading.ts";
 
@@ -86,7 +87,11 @@ export const CHANNELS = {
       }),
     ),
   }),
-  klines: channel("klines", { symbol: SymbolName, interval: Type.Enum(INTERVALS) }),
+  klines: channel("klines", {
+    symbol: SymbolName,
+    interval: Type.Enum(INTERVALS),
+    priceType: Type.Optional(KlinePriceType),
+  }),
   orders: channel("orders", { symbol: Type.Optional(SymbolName) }),
   fills: channel("fills", { symbol: Type.Optional(SymbolName) }),
   positions: channel("positions", { symbol: Type.Optional(SymbolName) }),

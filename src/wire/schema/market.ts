@@ -1,5 +1,5 @@
 import Type from "typebox";
-import { INTERVALS } from "../../core/candles.ts";
+import { INTERVALS, PRICE_TYPES } from "../../core/candles.ts";
 import { EXEC_TYPES, HALT_REASONS, SIDES, TRADING_STATUSES } from "../../core/words.ts";
 import {
   Cursor,
@@ -26,10 +26,15 @@ export const OrderBookQuery = object({
   ),
 });
 export const TradesQuery = object({ symbol: SymbolName, limit: Type.Optional(Limit) });
+export const KlinePriceType = Type.Enum(PRICE_TYPES, {
+  default: "LAST",
+  description:
+    "What the candles are made of. LAST: trades. MARK and INDEX: mark and index prices, without volume, from 1m on.",
+});
 export const KlinesQuery = object({
   symbol: SymbolName,
   interval: Type.Enum(INTERVALS, { description: "UTC; weeks begin on Monday, 1M is a calendar month." }),
-  priceType: Type.Optional(Type.Enum(["LAST"], { default: "LAST", description: "Trades." })),
+  priceType: Type.Optional(KlinePriceType),
   limit: Type.Optional(Limit),
   cursor: Type.Optional(Cursor),
   startTime: Type.Optional(StartTime),
@@ -112,10 +117,10 @@ export const Kline = object(
   {
     openTime: Time("First millisecond."),
     closeTime: Time("Last millisecond."),
-    open: DecimalOut("First trade.", "65000.5"),
-    high: DecimalOut("Highest trade.", "65100"),
-    low: DecimalOut("Lowest trade.", "64900"),
-    close: DecimalOut("Last trade.", "65050"),
+    open: DecimalOut("First trade, or price.", "65000.5"),
+    high: DecimalOut("Highest one.", "65100"),
+    low: DecimalOut("Lowest one.", "64900"),
+    close: DecimalOut("Last one.", "65050"),
     volume: DecimalOut("In the base asset.", "12.3"),
     turnover: DecimalOut("In the quote asset.", "800115"),
     trades: Type.Integer({ minimum: 0, examples: [42] }),
@@ -124,7 +129,7 @@ export const Kline = object(
         "False while the interval runs, and until its last trade is on disk. A closed candle changes no more.",
     }),
   },
-  { description: "A candle. Without trades it is flat at the close before." },
+  { description: "A candle. Without trades, or prices, it is flat at the close before." },
 );
 export const KlineList = listOf(Kline, "Candles, oldest first. Without startTime the latest.");
 

@@ -1,5 +1,5 @@
 import Type, { type TProperties } from "typebox";
-import { INTERVALS } from "../../core/candles.ts";
+import { INTERVALS, PRICE_TYPES } from "../../core/candles.ts";
 import { PERMISSIONS } from "../../core/words.ts";
 import { Balance, Position } from "./account.ts";
 import { type ChannelName, RequestId } from "./channels.ts";
@@ -33,6 +33,7 @@ const ChannelShown = object({
   depth: Type.Optional(Type.Integer({ minimum: 1, examples: [100] })),
   updateMs: Type.Optional(Type.Integer({ minimum: 0, examples: [0] })),
   interval: Type.Optional(Type.Enum(INTERVALS)),
+  priceType: Type.Optional(Type.Enum(PRICE_TYPES)),
 });
 const Channels = Type.Array(ChannelShown, { examples: [[{ channel: "trades", symbol: "BTC-PERP" }]] });
 export const Subscribed = answer(
@@ -116,7 +117,7 @@ export const STREAMS = {
   klines: stream(
     "klines",
     "UPDATE",
-    { ...symbol, interval: Type.Enum(INTERVALS) },
+    { ...symbol, interval: Type.Enum(INTERVALS), priceType: Type.Enum(PRICE_TYPES) },
     { data: Type.Array(Kline, oldestFirst) },
   ),
   orders: stream("orders", "UPDATE", anySymbol, { data: Type.Array(Order) }),
