@@ -24,12 +24,14 @@ export function* openAccounts(restingAccounts = RESTING_ACCOUNTS, depositQuanta 
 export const openingPrice = (): Message =>
   ({ type: SetIndexPrice.code, indexTicks: MID_TICKS, isGuarded: 0 }) as Message;
 
-/** A stream's operations as commands to a symbol that has seen no orders yet. Ask for each once, in order. */
+/**
+ * A stream's operations as commands to a symbol that has seen no orders yet. Ask for each once, in order. Whose an order is
+ * follows from its place among all adds: a look into a table of them, at random, would take a tenth of what an order does.
+ */
 export class Commands {
   private readonly stream: OrderStream;
   private readonly instrumentId: number;
   private readonly restingAccounts: number;
-  private readonly accountOfAdd: Int32Array;
   private readonly place = blank(PlaceOrder);
   private readonly cancel = blank(CancelOrder);
   private adds = 0;
@@ -38,25 +40,32 @@ export class Commands {
     this.stream = stream;
     this.instrumentId = instrumentId;
     this.restingAccounts = restingAccounts;
-    this.accountOfAdd = new Int32Array(stream.length);
   }
 
   /** An object that the next call fills in again. */
   at(i: number): Message {
-    const { stream, place, cancel, adds } = this;
+    const { stream, place, cancel } = this;
     if (stream.isAdd[i] === 0) {
-      cancel.accountId = this.accountOfAdd[stream.target[i]];
-      cancel.orderId = serialToId(stream.target[i] + 1, this.instrumentId);
+      const add = stream.target[i];
+      cancel.accountId = FIRST_CUSTOMER_ACCOUNT + this.restingAccount(add);
+      cancel.orderId = serialToId(add + 1, this.instrumentId);
       return cancel;
     }
-    const group =
-      stream.crosses[i] === 1 ? this.restingAccounts + (adds % CROSSING_ACCOUNTS) : adds % this.restingAccounts;
-    place.accountId = FIRST_CUSTOMER_ACCOUNT + group;
+    const add = this.adds++;
+    const account = stream.crosses[i] === 1 ? this.crossingAccount(add) : this.restingAccount(add);
+    place.accountId = FIRST_CUSTOMER_ACCOUNT + account;
     place.side = stream.side[i];
     place.priceTicks = stream.priceTicks[i];
     place.quantityLots = stream.lots[i];
-    this.accountOfAdd[this.adds++] = place.accountId;
     return place;
+  }
+
+  private restingAccount(add: number): number {
+    return add % this.restingAccounts;
+  }
+
+  private crossingAccount(add: number): number {
+    return this.restingAccounts + (add % CROSSING_ACCOUNTS);
   }
 }
 
