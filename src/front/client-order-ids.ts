@@ -63,9 +63,10 @@ export class ClientOrderIds {
     return row === NO_ROW || this.isPast(row) ? 0 : this.rows.get(row, INSTRUMENT);
   }
 
-  /** An order has used it. */
+  /** An order has used it. At a start a symbol may tell of an earlier one, behind which another symbol has used it. */
   keep(accountId: number, clientOrderId: string, instrumentId: number, time: TimeMs): void {
-    this.set(this.rowOf(accountId, clientOrderId, time), instrumentId, time);
+    const row = this.rowOf(accountId, clientOrderId, time);
+    if (time >= this.rows.get(row, TIME)) this.set(row, instrumentId, time);
   }
 
   /**

@@ -1,6 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { BatchItemEnd, ClientIdsPage, Done, OrderPlaced, OrderWaits, Refused } from "../../src/core/messages.ts";
+import {
+  BatchItemEnd,
+  ClientIdsPage,
+  Done,
+  OrderPlaced,
+  OrderWaits,
+  type ClientIds as Page,
+  Refused,
+} from "../../src/core/messages.ts";
 import { LIMIT, ORDER_TYPES } from "../../src/core/words.ts";
 import type { Answer } from "../../src/front/answer.ts";
 import { ClientOrderIds } from "../../src/front/client-order-ids.ts";
@@ -10,16 +18,18 @@ import type { ApiError } from "../../src/front/errors.ts";
 import { createTrade } from "../../src/front/trading.ts";
 import { make, ScriptedRoad } from "./scripted-road.ts";
 
+const DAY_MS = 24 * 60 * 60 * 1000;
+
 const principal: Principal = { accountId: 16, permissions: ["TRADE"], credential: "", expiresAt: 0, record: null };
 const order = { side: "BUY", type: ORDER_TYPES[LIMIT], price: "65000", quantity: "0.1", clientOrderId: "mine" };
 
-/** The ids of a road with nothing on it, and trading on it. */
-async function open(most?: number) {
+/** The ids of a road with nothing on it but what its symbols remember of them, and trading on it. */
+async function open(most?: number, remembered: readonly Page["ids"][] = []) {
   const road = new ScriptedRoad();
   const opening = ClientOrderIds.open(road, most);
-  for (const _ of road.instruments) {
+  for (const i of road.instruments.keys()) {
     await new Promise((resolve) => setImmediate(resolve));
-    assert.ok(road.answer(() => [make(ClientIdsPage, { page: { ids: [], next: null } })]));
+    assert.ok(road.answer(() => [make(ClientIdsPage, { page: { ids: remembered[i] ?? [], next: null } })]));
   }
   const clientOrderIds = await opening;
   const context = { road, symbols: new Symbols(road.instruments), clientOrderIds } as unknown as Context;
@@ -53,6 +63,18 @@ test("an id is its order's from the turn on that placed it or let it wait", asyn
   for (const [i, placed] of [OrderPlaced, OrderWaits].entries()) {
     road.turn(2, make(placed, { accountId: 16, orderId: 256 * i + 2, clientOrderId: `${i}` }));
     assert.equal(clientOrderIds.ownerOf(16, `${i}`), 2);
+  }
+});
+
+test("of two symbols that remember an id at a start it is the one's that used it last", async () => {
+  for (const [btcUsedAt, ethUsedAt, owner] of [
+    [1e12 + DAY_MS + 1, 1e12, 1],
+    [1e12, 1e12 + DAY_MS + 1, 2],
+  ]) {
+    // The older one's order has been open for more than a day, or its end is not in the snapshot yet.
+    const ids = [btcUsedAt, ethUsedAt].map((time): Page["ids"] => [[16, "mine", time]]);
+    const { clientOrderIds } = await open(undefined, ids);
+    assert.equal(clientOrderIds.ownerOf(16, "mine"), owner);
   }
 });
 

@@ -2,15 +2,18 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { CancelOrder, ClientIdsPage, OrderView, ReadOrder, Refused } from "../../src/core/messages.ts";
 import type { Message } from "../../src/core/shape.ts";
+import { STATUS_FILLED } from "../../src/core/words.ts";
 import type { Answer } from "../../src/front/answer.ts";
 import { ClientOrderIds } from "../../src/front/client-order-ids.ts";
 import { type Context, Symbols } from "../../src/front/context.ts";
 import type { Principal } from "../../src/front/credentials.ts";
 import { findOpen, openOrders } from "../../src/front/routes/find-orders.ts";
+import { RequestReader } from "../../src/front/routes/plain-requests.ts";
 import { createTrade } from "../../src/front/trading.ts";
 import { type Asked, make, ScriptedRoad } from "./scripted-road.ts";
 
 const ALICE = 17;
+const BOB = 18;
 const [A, B, C] = [1, 2, 3];
 const NAME = "my-order";
 
@@ -98,6 +101,38 @@ test("a cancel by client order id goes to the symbol that used it last, and wher
     await new Promise((resolve) => setImmediate(resolve));
   }
   assert.deepEqual(said, [200, String(256 + B)]);
+});
+
+test("whoever cancels an order that has ended is told so, however many others cancel at the same time; others learn nothing of it", async () => {
+  const road = new ScriptedRoad(["A", "B", "C"]);
+  const symbols = new Symbols(road.instruments);
+  const orderId = 256 + A;
+  const history = { orderById: () => ({ accountId: ALICE, orderId, status: STATUS_FILLED }) };
+  const trade = createTrade({ road, symbols, history } as unknown as Context);
+  const reader = new RequestReader(symbols);
+  const said: string[] = [];
+  for (const op of ["order.cancel", "order.amend"])
+    for (const accountId of [ALICE, BOB]) {
+      const principal: Principal = { accountId, permissions: ["TRADE"], credential: "", expiresAt: 0, record: null };
+      const answer: Answer = {
+        done: false,
+        reply: () => assert.fail("it has ended"),
+        refuse: ({ code }) => void said.push(`${accountId} ${op} ${code}`),
+        fail: assert.fail,
+      };
+      const params = { orderId: String(orderId), ...(op === "order.amend" && { quantity: "1" }) };
+      const request = reader.readMessage(new TextEncoder().encode(JSON.stringify({ op, params })));
+      assert.ok(request !== null);
+      trade(reader.op, request, principal, answer);
+    }
+  while (road.answer(() => [make(Refused, { code: "ORDER_NOT_FOUND", field: "id" })]));
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.deepEqual(said, [
+    `${ALICE} order.cancel ORDER_NOT_OPEN`,
+    `${BOB} order.cancel ORDER_NOT_FOUND`,
+    `${ALICE} order.amend ORDER_NOT_OPEN`,
+    `${BOB} order.amend ORDER_NOT_FOUND`,
+  ]);
 });
 
 test("of thousands of open orders those are printed that a page may need, and no others", async () => {

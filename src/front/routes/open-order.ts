@@ -73,12 +73,15 @@ export function askOfOrder(
   command: Message & { accountId: number },
   name: OrderName,
   reply: (turn: Released) => void,
-  notFound: NotFound = () => refuseNotOpen(context, answer, command.accountId, name),
+  notFound?: NotFound,
 ): void {
+  // The command may be another request's by the time of the answer: see PlainRequest.
+  const { accountId } = command;
+  const notOpen = notFound ?? (() => refuseNotOpen(context, answer, accountId, name));
   askFor(context, answer, instrument.id, command, (turn) => {
     const refusal = refusalIn(firstReply(turn), instrument);
     if (refusal === null) return reply(turn);
     if (refusal.code !== "ORDER_NOT_FOUND") return answer.refuse(calledBy(name.field, refusal));
-    notFound().catch((thrown: unknown) => answer.fail(thrown, context.log));
+    notOpen().catch((thrown: unknown) => answer.fail(thrown, context.log));
   });
 }
