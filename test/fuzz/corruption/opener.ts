@@ -12,8 +12,9 @@ import { Keeper } from "../../../src/store/keeper.ts";
 import { openLog } from "../../../src/store/log.ts";
 import { OrderPlaceRecord, OrderRecord, referenceTo } from "../../../src/store/rows.ts";
 import { SeriesTable } from "../../../src/store/series.ts";
-import { type Key, Table, viewOf } from "../../../src/store/table.ts";
+import { type Key, Table } from "../../../src/store/table.ts";
 import { decodeMessage, messageBytes } from "../../../src/wire/codec.ts";
+import { viewOf } from "../../../src/wire/record.ts";
 
 /** What a folder comes to when it is opened as a start opens it. */
 export interface Opened {
