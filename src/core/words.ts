@@ -105,7 +105,7 @@ export const REASON_FOK_UNFILLABLE = 3;
 export const REASON_NO_LIQUIDITY = 4;
 export const REASON_SELF_TRADE = 5;
 export const REASON_REDUCE_ONLY = 6;
-export const REASON_CLOSE_POSITION = 7;
+// 7, CLOSE_POSITION, is no reason that anything gives: its place stays.
 export const REASON_LIQUIDATION = 8;
 /** The position that the order was to close is gone. */
 export const REASON_POSITION_CLOSED = 9;
