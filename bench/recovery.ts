@@ -5,6 +5,7 @@ import { AccountCells } from "../src/core/cells.ts";
 import { compileInstrument } from "../src/core/instrument.ts";
 import { LedgerActor } from "../src/core/ledger.ts";
 import { SymbolActor } from "../src/core/symbol.ts";
+import { logOf } from "../src/store/data-folder.ts";
 import { openDatabase } from "../src/store/database.ts";
 import { Snapshots } from "../src/store/snapshots.ts";
 import { perpdEngine } from "./support/engines.ts";
@@ -70,7 +71,7 @@ function replaySeconds(dataFolder: string, lastSequence: number): number {
   const actors = [new LedgerActor({ faucetCapQuanta, withdrawalDelayMs }, cells), ...symbols];
   const database = openDatabase(dataFolder, { readOnly: true });
   const from = performance.now();
-  recover(actors, new Snapshots(database), `${dataFolder}/log`, control);
+  recover(actors, new Snapshots(database), logOf(dataFolder), control);
   const seconds = (performance.now() - from) / 1e3;
   database.close();
   return seconds;

@@ -1,6 +1,6 @@
 import { recoverMessageAddress } from "viem/utils";
 
-export interface RecoverTask {
+interface RecoverTask {
   message: string;
   /** 65 bytes in hex. */
   signature: `0x${string}`;

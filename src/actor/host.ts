@@ -2,6 +2,7 @@ import type { Config } from "../config.ts";
 import { AccountCells, NO_LANE } from "../core/cells.ts";
 import { compileInstrument } from "../core/instrument.ts";
 import { LEDGER } from "../core/words.ts";
+import { logOf } from "../store/data-folder.ts";
 import { DiskRoom } from "../store/disk-room.ts";
 import { allocateRing, Bell, RingConsumer } from "../wire/ring.ts";
 import { Control, STOP_ACTORS, STOP_JOURNAL, STOP_STORE } from "./control.ts";
@@ -128,7 +129,6 @@ export class Host extends RingRoad {
 
   private async startThreads(onProgress: (progress: Progress) => void): Promise<void> {
     const { config, control, storeBell } = this;
-    const logDir = `${config.data}/log`;
     const actorIds = [LEDGER, ...this.instruments.map((instrument) => instrument.id)];
     const storeRing = allocateRing(config.ringBytes);
     const workerCount = workerCountOf(config);
@@ -138,7 +138,6 @@ export class Host extends RingRoad {
 
     const store = this.spawn<StoreTask>("store", storeBell, {
       dataDir: config.data,
-      logDir,
       input: storeRing,
       frontBell: this.indexBell.buffer,
       actorIds,
@@ -151,7 +150,7 @@ export class Host extends RingRoad {
     store.thread.port.on("message", () => this.awaitIndex());
 
     const journal = this.spawn<JournalTask>("journal", journalBell, {
-      logDir,
+      logDir: logOf(config.data),
       segmentBytes: config.segmentBytes,
       protectedThrough: storedThrough,
       inputs: outputs,

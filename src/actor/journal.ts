@@ -1,6 +1,6 @@
 import type { LogWriter } from "../store/log.ts";
 import { seal } from "../store/log-record.ts";
-import { AT_KIND, AT_LOG_BYTES, AT_SEQUENCE, KIND_SNAPSHOT, KIND_TURN } from "../wire/record.ts";
+import { AT_KIND, AT_LOG_BYTES, AT_SEQUENCE, KIND_SNAPSHOT, KIND_TURN, viewOf } from "../wire/record.ts";
 import type { Bell, RingConsumer, RingProducer } from "../wire/ring.ts";
 import { type Control, STOP_JOURNAL } from "./control.ts";
 
@@ -184,8 +184,4 @@ export class Journal {
     to.bytes.set(input.bytes.subarray(at, at + length), place);
     to.commit(length);
   }
-}
-
-function viewOf(buffer: Buffer): DataView {
-  return new DataView(buffer.buffer, buffer.byteOffset, buffer.length);
 }

@@ -6,6 +6,7 @@ import { compileInstrument, type InstrumentConfig } from "../core/instrument.ts"
 import { LedgerActor, type LedgerSettings } from "../core/ledger.ts";
 import { SymbolActor, type SymbolSettings } from "../core/symbol.ts";
 import { LEDGER } from "../core/words.ts";
+import { logOf } from "../store/data-folder.ts";
 import { openDatabase } from "../store/database.ts";
 import { DiskRoom } from "../store/disk-room.ts";
 import { DatabaseCorruptError, readGenesis } from "../store/genesis.ts";
@@ -34,7 +35,6 @@ export interface ThreadTask {
 
 export interface StoreTask extends ThreadTask {
   dataDir: string;
-  logDir: string;
   /** Snapshots, from the journal. */
   input: SharedArrayBuffer;
   /** Rung after each commit: the front waits for the index. */
@@ -70,7 +70,6 @@ export interface ActorTask extends ThreadTask {
   worker: number;
   workers: number;
   dataDir: string;
-  logDir: string;
   commands: SharedArrayBuffer;
   out: SharedArrayBuffer;
   journalBell: SharedArrayBuffer;
@@ -90,7 +89,7 @@ export interface ActorTask extends ThreadTask {
 const STORE_WAIT_MS = 250;
 
 export async function runStore(task: StoreTask): Promise<void> {
-  refuseOrphanedLog(task.dataDir, task.logDir);
+  refuseOrphanedLog(task.dataDir);
   const control = new Control(task.control);
   const bell = new Bell(task.bell);
   const frontBell = new Bell(task.frontBell, () => task.port.postMessage("indexed"));
@@ -99,7 +98,7 @@ export async function runStore(task: StoreTask): Promise<void> {
   const breath = new Breath(control);
   const keeper: Keeper = new Keeper({
     database,
-    logDir: task.logDir,
+    logDir: logOf(task.dataDir),
     instruments: task.instruments.map(compileInstrument),
     actorIds: task.actorIds,
     keepSegments: task.keepSegments,
@@ -131,7 +130,8 @@ export async function runStore(task: StoreTask): Promise<void> {
 }
 
 /** A log without its database is an exchange that has lost one: starting anew over it would hide that. */
-export function refuseOrphanedLog(dataDir: string, logDir: string): void {
+export function refuseOrphanedLog(dataDir: string): void {
+  const logDir = logOf(dataDir);
   if (readGenesis(dataDir) !== null || !existsSync(logDir) || listSegments(logDir).length === 0) return;
   throw new DatabaseCorruptError(`${logDir} holds a log, but ${dataDir} has lost its genesis.json and its database`);
 }
@@ -169,7 +169,7 @@ export function runActors(task: ActorTask, equip: (actor: Actor) => Actor = (act
     return equip(new SymbolActor(compileInstrument(config), cells, task.symbols));
   });
   const database = openDatabase(task.dataDir, { readOnly: true });
-  const notBefore = recover(actors, new Snapshots(database), task.logDir, control);
+  const notBefore = recover(actors, new Snapshots(database), logOf(task.dataDir), control);
   database.close();
   const worker = new ActorWorker({
     worker: task.worker,

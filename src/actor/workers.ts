@@ -118,7 +118,6 @@ export class Workers {
       ...{ worker, commands, out, joins },
       workers: workers.length,
       dataDir: config.data,
-      logDir: `${config.data}/log`,
       journalBell: journalBell.buffer,
       cells: cells.buffer,
       sums: this.sums.buffer,

@@ -27,8 +27,8 @@ import {
   GTC,
   IOC,
   MARKET,
+  otherSide,
   REDUCE_ONLY,
-  SELL,
   STOP,
   STOP_MARKET,
   serialToId,
@@ -45,7 +45,7 @@ export const mostOrders = (maxOpenOrders: number): number => maxOpenOrders + MAX
 
 /** Whether a leg could not do its work: an order that fills at this price has reached the leg's trigger already. */
 export function isLegReached(leg: AttachedLeg, type: number, entrySide: number, entryTicks: PriceTicks): boolean {
-  return reaches(waitsForRise(type, entrySide === BUY ? SELL : BUY), entryTicks, leg.triggerTicks);
+  return reaches(waitsForRise(type, otherSide(entrySide)), entryTicks, leg.triggerTicks);
 }
 
 /**
@@ -109,7 +109,7 @@ export class AttachedOrders {
     turn: Turn,
   ): boolean {
     const { instrument } = this;
-    const side = entrySide === BUY ? SELL : BUY;
+    const side = otherSide(entrySide);
     const { triggerTicks, priceTicks } = leg;
     if (triggerTicks > instrument.maxPriceTicks || priceTicks > instrument.maxPriceTicks) {
       refuse(turn, "PRICE_TOO_HIGH", field, { limitTicks: instrument.maxPriceTicks });
@@ -162,7 +162,7 @@ export class AttachedOrders {
     const atMarket = leg.priceTicks === 0;
     waits.orderId = serialToId(state.nextOrderSerial, this.instrument.id);
     waits.accountId = fill.accountId;
-    waits.side = fill.side === BUY ? SELL : BUY;
+    waits.side = otherSide(fill.side);
     if (type === STOP) waits.orderType = atMarket ? STOP_MARKET : STOP;
     else waits.orderType = atMarket ? TAKE_PROFIT_MARKET : TAKE_PROFIT;
     waits.timeInForce = atMarket ? IOC : GTC;

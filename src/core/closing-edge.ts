@@ -1,5 +1,7 @@
 import type { Instrument } from "./instrument.ts";
-import { bucketEquity, owedFunding, positionMaintenance } from "./isolated.ts";
+import { bucketEquity } from "./isolated.ts";
+import { owedFunding } from "./pay-funding.ts";
+import { positionMaintenance } from "./position-margin.ts";
 import type { SymbolState } from "./symbol-state.ts";
 import * as tables from "./tables.ts";
 import type { PriceTicks, Quanta, QuantityLots } from "./units.ts";

@@ -1,5 +1,4 @@
 import { assert } from "../assert.ts";
-import { otherSide } from "./feed.ts";
 import { Ladder } from "./ladder.ts";
 import {
   type Levels,
@@ -13,7 +12,7 @@ import {
   Traded,
 } from "./messages.ts";
 import type { PriceTicks, QuantityLots } from "./units.ts";
-import { BUY, SELL, type Side } from "./words.ts";
+import { BUY, otherSide, SELL, type Side } from "./words.ts";
 
 /** One symbol's book as quantities by price, folded from its events. */
 export class Depth {

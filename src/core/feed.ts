@@ -1,7 +1,7 @@
 import type { PositionTransferred, Traded } from "./messages.ts";
 import type { MessageOf } from "./shape.ts";
 import type { PriceTicks, QuantityLots, TimeMs } from "./units.ts";
-import { BUY, SELL, type Side } from "./words.ts";
+import { BUY } from "./words.ts";
 
 /** A trade as everyone may see it. */
 export interface PublicTrade {
@@ -52,8 +52,6 @@ export function openInterestChangeOfTransfer(transfer: MessageOf<typeof Position
   const bought = transfer.side === BUY ? transfer.quantityLots : -transfer.quantityLots;
   return longChange(transfer.accountSizeLots, bought) + longChange(transfer.counterpartySizeLots, -bought);
 }
-
-export const otherSide = (side: number): Side => (side === BUY ? SELL : BUY);
 
 /** How far a signed position's long part grew when it came to `sizeLots` by `byLots`. */
 function longChange(sizeLots: QuantityLots, byLots: QuantityLots): QuantityLots {

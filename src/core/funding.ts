@@ -11,7 +11,7 @@ import {
   type QuantityLots,
   type TimeMs,
 } from "./units.ts";
-import { BUY, SELL } from "./words.ts";
+import { BUY, SELL, type Side } from "./words.ts";
 
 /** Interest 0.01 % per 8 hours, and how far it may pull the rate away from the premium (Binance, Bybit: ±0.05 %). */
 const INTEREST_PPB_PER_8H = 100_000;
@@ -27,7 +27,7 @@ export function nextFundingTime(time: TimeMs, intervalMs: number): TimeMs {
  * The average price of trading `notionalQuanta` against what the book shows of a side, in whole ticks, rounded towards
  * the index; −1 when it shows less than that. Binance, Bybit, dYdX: impact bid and ask price.
  */
-function impactPrice(book: Book, side: typeof BUY | typeof SELL, notionalQuanta: Quanta, perTickLot: Quanta): number {
+function impactPrice(book: Book, side: Side, notionalQuanta: Quanta, perTickLot: Quanta): number {
   const ladder = book.side(side);
   let leftQuanta = notionalQuanta;
   let lots = 0;

@@ -21,7 +21,7 @@ import {
   SIZE,
   WAITING_ORDERS,
 } from "./tables.ts";
-import { BUY, SELL } from "./words.ts";
+import { BUY, SELL, type Side } from "./words.ts";
 
 /** Of each side in one answer to Describe: some 15 bytes each, and a turn must fit into a ring. */
 const LEVELS_PER_PAGE = 50_000;
@@ -221,7 +221,7 @@ export function auditRow(state: SymbolState, at: number, faults: string[]): void
       faults.push(`account ${account}: cell ${i} was given ${n[at + GIVEN + i]} but ${expected[i]} is due`);
 }
 
-function levels({ book }: SymbolState, side: 0 | 1, from: number): Levels {
+function levels({ book }: SymbolState, side: Side, from: number): Levels {
   const out: Levels = [];
   const ladder = book.side(side);
   let at = 0;

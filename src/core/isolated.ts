@@ -1,7 +1,7 @@
 import type { Turn } from "./actor.ts";
-import { fundingPayment } from "./funding.ts";
-import { initialMargin, maintenanceMargin } from "./margin.ts";
 import { DeficitCovered, IsolatedMarginSet } from "./messages.ts";
+import { owedFunding } from "./pay-funding.ts";
+import { initialOf, positionInitial } from "./position-margin.ts";
 import { blank } from "./shape.ts";
 import type { SymbolState } from "./symbol-state.ts";
 import { ACCOUNT, CASH, COST, ISOLATED_QUANTA, LEVERAGE, MARGIN_MODE, SIZE } from "./tables.ts";
@@ -36,19 +36,6 @@ export function removableMargin(state: SymbolState, row: number): Quanta {
   const n = state.positions.numbers;
   const wallet = n[row + ISOLATED_QUANTA] + n[row + CASH] + n[row + COST] + owedFunding(state, row);
   return Math.min(wallet, bucketEquity(state, row)) - positionInitial(state, row);
-}
-
-/** Initial margin of the open position at mark. */
-export function positionInitial(state: SymbolState, row: number): Quanta {
-  const n = state.positions.numbers;
-  return marginOf(state, n[row + SIZE], n[row + LEVERAGE]);
-}
-
-/** Maintenance margin of the open position at mark. */
-export function positionMaintenance(state: SymbolState, row: number): Quanta {
-  const { instrument, markTicks } = state;
-  const lots = Math.abs(state.positions.numbers[row + SIZE]);
-  return maintenanceMargin(instrument, lots * markTicks * instrument.quantaPerTickLot);
 }
 
 /** What a cross position must hold back to become isolated: initial margin, and what it has lost and owes. */
@@ -91,7 +78,7 @@ export function isolatedAfter(state: SymbolState, row: number, fill: Fill): Quan
   const leverage = n[row + LEVERAGE];
   const value = fill.lots * state.markTicks * state.instrument.quantaPerTickLot;
   const loss = Math.max(0, (fill.lots > 0 ? fill.quanta : -fill.quanta) - value);
-  const wanted = marginOf(state, size, leverage) - marginOf(state, before, leverage) + loss;
+  const wanted = initialOf(state, size, leverage) - initialOf(state, before, leverage) + loss;
   const added = Math.min(wanted, spendable(state, row, fill.feeQuanta));
   return n[row + ISOLATED_QUANTA] + added + fill.feeQuanta;
 }
@@ -145,24 +132,7 @@ function spendable(state: SymbolState, row: number, spent: Quanta): Quanta {
   return Math.max(0, cells.equityNow(accountId) - cells.maintenanceNow(accountId)) - spent;
 }
 
-function marginOf(state: SymbolState, sizeLots: QuantityLots, leverage: number): Quanta {
-  const { instrument, markTicks } = state;
-  if (sizeLots === 0) return 0;
-  return initialMargin(instrument, Math.abs(sizeLots) * markTicks * instrument.quantaPerTickLot, leverage);
-}
-
 function openLoss(state: SymbolState, row: number): Quanta {
   const n = state.positions.numbers;
   return Math.max(0, n[row + COST] - n[row + SIZE] * state.markTicks * state.instrument.quantaPerTickLot);
-}
-
-/** What the row's position gets for the interval that ended last, if that is still to come; negative = pays. */
-export function owedFunding(state: SymbolState, row: number): Quanta {
-  if (!state.owesFunding(row)) return 0;
-  return fundingPayment(
-    state.instrument,
-    state.positions.numbers[row + SIZE],
-    state.fundingMarkTicks,
-    state.fundingRatePpb,
-  );
 }

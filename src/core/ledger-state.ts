@@ -22,7 +22,7 @@ import { type Session, Sessions } from "./sessions.ts";
 import { SettingTooLowError } from "./setting-too-low.ts";
 import { blank, type Message, type MessageOf } from "./shape.ts";
 import type { Quanta, TimeMs } from "./units.ts";
-import { FEE_ACCOUNT, FIRST_CUSTOMER_ACCOUNT, INSURANCE_ACCOUNT } from "./words.ts";
+import { FEE_ACCOUNT, FIRST_CUSTOMER_ACCOUNT, INSURANCE_ACCOUNT, isCustomer } from "./words.ts";
 
 export interface Key {
   readonly apiKey: string;
@@ -188,8 +188,8 @@ export class LedgerState {
       }
       case "accounts": {
         const account = row as MessageOf<typeof AccountRow>;
-        if (account.accountId < FIRST_CUSTOMER_ACCOUNT) this.balances[account.accountId] = account.balanceQuanta;
-        else this.openAccount(account.accountId, account.address, account.balanceQuanta);
+        if (isCustomer(account.accountId)) this.openAccount(account.accountId, account.address, account.balanceQuanta);
+        else this.balances[account.accountId] = account.balanceQuanta;
         break;
       }
       case "sessions":

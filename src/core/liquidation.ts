@@ -2,12 +2,13 @@ import { assert } from "../assert.ts";
 import type { Turn } from "./actor.ts";
 import { breakEvenTicks } from "./closing-edge.ts";
 import { DeleveragingQueue } from "./deleveraging.ts";
-import { bucketEquity, positionMaintenance, settleForced } from "./isolated.ts";
+import { bucketEquity, settleForced } from "./isolated.ts";
 import { maintenanceMargin } from "./margin.ts";
 import { match, TRADE_TERMS, type TradeTerms } from "./matching.ts";
 import { DeficitCovered, OrderPlaced, PositionTransferred } from "./messages.ts";
 import { clipReduceOnly, close, closeAll } from "./order-ends.ts";
 import { payFunding } from "./pay-funding.ts";
+import { positionMaintenance } from "./position-margin.ts";
 import { blank } from "./shape.ts";
 import type { SymbolState } from "./symbol-state.ts";
 import { ACCOUNT, COST, GIVEN, NONE, OPEN_ORDERS, SIZE } from "./tables.ts";
@@ -17,9 +18,9 @@ import {
   EXEC_ADL,
   EXEC_LIQUIDATION,
   EXPIRE_TAKER,
-  FIRST_CUSTOMER_ACCOUNT,
   INSURANCE_ACCOUNT,
   IOC,
+  isCustomer,
   MARKET,
   REASON_IOC_REMAINDER,
   REASON_LIQUIDATION,
@@ -112,7 +113,7 @@ export class Liquidations {
     const { positions, cells } = state;
     const n = positions.numbers;
     const account = n[row + ACCOUNT];
-    if (account < FIRST_CUSTOMER_ACCOUNT) return false;
+    if (!isCustomer(account)) return false;
     const isIsolated = state.isIsolated(row);
     if (isIsolated && bucketEquity(state, row) < positionMaintenance(state, row)) {
       liquidateIsolated(state, turn, this.queue, row);

@@ -1,5 +1,7 @@
-import { bucketEquity, owedFunding, positionInitial, positionMaintenance } from "./isolated.ts";
+import { bucketEquity } from "./isolated.ts";
 import { maintenanceMargin } from "./margin.ts";
+import { owedFunding } from "./pay-funding.ts";
+import { positionInitial, positionMaintenance } from "./position-margin.ts";
 import type { SymbolState } from "./symbol-state.ts";
 import * as tables from "./tables.ts";
 import type { PriceTicks, Quanta, QuantityLots } from "./units.ts";

@@ -2,7 +2,7 @@ import type { Turn } from "./actor.ts";
 import type { AccountCells } from "./cells.ts";
 import { refuseWhileHalted } from "./halt.ts";
 import type { Instrument } from "./instrument.ts";
-import { bucketEquity, isolatedOf, positionInitial, removableMargin, setIsolated } from "./isolated.ts";
+import { bucketEquity, isolatedOf, removableMargin, setIsolated } from "./isolated.ts";
 import {
   LeverageSet,
   LeverageView,
@@ -12,6 +12,7 @@ import {
   type SetLeverage,
   type SetMarginMode,
 } from "./messages.ts";
+import { positionInitial } from "./position-margin.ts";
 import { type RefusalDetails, refuse } from "./refusals.ts";
 import { blank, type MessageOf } from "./shape.ts";
 import type { SymbolState } from "./symbol-state.ts";

@@ -65,7 +65,7 @@ export const lossTicksAt = (isBuy: boolean, limitTicks: PriceTicks, markTicks: P
  *
  * Buys are valued at their limit, sells at max(limit, mark) as it was when they came to rest; the open loss is what an
  * order priced through the mark would lose on its fill. The side that only reduces the position costs nothing.
- * Source: recommended form of BYB/BIN/XC in the exchanges survey; Binance "open loss = qty·|min(0, dir·(mark − price))|".
+ * Binance, Bybit: the larger side counts; Binance: open loss = qty · |min(0, dir · (mark − price))|.
  *
  * An open isolated position (isolated.ts) takes part with what it holds back, and with the margin of its orders only.
  */

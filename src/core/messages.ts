@@ -20,7 +20,7 @@ export const PlaceOrder = shape(1, "PlaceOrder", {
   quantityLots: "number",
   /** Refused when the symbol sees it later; 0 = never. */
   expiresAt: "number",
-  /** A hash of everything above: tells a retry from a reused id. */
+  /** A hash of what is ordered: tells a retry from a reused id. */
   bodyHash: "number",
   /** "" = none. */
   clientOrderId: "string",
@@ -57,23 +57,11 @@ export const ReadPosition = shape(10, "ReadPosition", { accountId: "number" });
 export const Describe = shape(11, "Describe", { from: "number" });
 /** The actor checks itself; see invariants.ts. */
 export const Audit = shape(12, "Audit", {});
-
 /** The client order ids that this symbol remembers, in pages: from the n-th on. */
 export const ReadClientIds = shape(13, "ReadClientIds", { from: "number" });
-
-// Isolated margin (14 to 15)
-
 export const SetMarginMode = shape(14, "SetMarginMode", { accountId: "number", marginMode: "number" });
 /** Into an isolated position's margin; negative = out of it. */
 export const MoveMargin = shape(15, "MoveMargin", { accountId: "number", amountQuanta: "number" });
-
-/** The operator's; `mode` is one of TRADING_STATUSES, but not TRADING. Ends with ResumeSymbol, also what others have halted. */
-export const HaltSymbol = shape(24, "HaltSymbol", {
-  mode: "number",
-  /** One of HALT_REASONS: the operator's, or because another actor's self-check has failed. */
-  reason: "number",
-});
-export const ResumeSymbol = shape(25, "ResumeSymbol", {});
 /** An order that waits for a price. */
 export const PlaceTrigger = shape(16, "PlaceTrigger", {
   accountId: "number",
@@ -99,7 +87,6 @@ export const PlaceTrigger = shape(16, "PlaceTrigger", {
   callbackPpm: "number",
   activationTicks: "number",
 });
-
 /** A PlaceOrder with more: an end, or a take-profit and a stop for what it will have opened. */
 export const PlaceExtended = shape(17, "PlaceExtended", {
   accountId: "number",
@@ -125,12 +112,8 @@ export const PlaceExtended = shape(17, "PlaceExtended", {
   /** No more than this of it is shown in the book at a time; 0 = all of it. */
   displayLots: "number",
 });
-
 /** Cancels all open orders of the account so long after this turn, unless another one comes before. 0 = disarms. */
 export const CancelAfter = shape(18, "CancelAfter", { accountId: "number", timeoutMs: "number" });
-
-// ---- changing orders (20 to 23) ---------------------------------------------------------------------------------------
-
 /** By order id, or by client order id when orderId is 0. */
 export const AmendOrder = shape(20, "AmendOrder", {
   accountId: "number",
@@ -151,7 +134,6 @@ export const AmendOrder = shape(20, "AmendOrder", {
   /** 0 = as it is. */
   displayLots: "number",
 });
-
 /** What a batch is made of. */
 export type BatchItem =
   | MessageOf<typeof PlaceOrder>
@@ -162,14 +144,17 @@ export type BatchItem =
 
 /** In their order and in one turn, each as if it came by itself: see batch.ts. */
 export const OrderBatch = shape(21, "OrderBatch", { items: json<BatchItem[]>() });
-
 /** Asks what would come of an order now, and changes nothing: see trial.ts. */
 export const TryOrder = shape(22, "TryOrder", {
   order: json<MessageOf<typeof PlaceOrder> | MessageOf<typeof PlaceTrigger> | MessageOf<typeof PlaceExtended>>(),
 });
-
-// ---- money that leaves (26) ----------------------------------------------------------------------------------------
-
+/** The operator's; `mode` is one of TRADING_STATUSES, but not TRADING. Ends with ResumeSymbol, also what others have halted. */
+export const HaltSymbol = shape(24, "HaltSymbol", {
+  mode: "number",
+  /** One of HALT_REASONS: the operator's, or because another actor's self-check has failed. */
+  reason: "number",
+});
+export const ResumeSymbol = shape(25, "ResumeSymbol", {});
 /**
  * The account is about to withdraw, which the ledger decides by its cells: answered once what they say of this symbol may
  * be relied on, or refused; see withdrawal.ts.
@@ -328,9 +313,6 @@ export const PositionTransferred = shape(109, "PositionTransferred", {
 });
 /** The fund pays what an account without positions is below zero. */
 export const DeficitCovered = shape(110, "DeficitCovered", { accountId: "number", amountQuanta: "number" });
-
-// Isolated margin (111 to 113)
-
 /** `isolatedQuanta`: as in IsolatedMarginSet; 0 for a cross position. */
 export const MarginModeSet = shape(111, "MarginModeSet", {
   accountId: "number",
@@ -339,13 +321,6 @@ export const MarginModeSet = shape(111, "MarginModeSet", {
 });
 /** What an isolated position holds back from the account's cross margin is now this much: see core/isolated.ts. */
 export const IsolatedMarginSet = shape(112, "IsolatedMarginSet", { accountId: "number", isolatedQuanta: "number" });
-
-/** What the symbol lets happen from now on. `mode` TRADING: the halt is over. `until` 0: until someone says otherwise. */
-export const TradingHalted = shape(122, "TradingHalted", { mode: "number", reason: "number", until: "number" });
-/** The index has become too old to take risk on; the next PriceUpdated ends that. */
-export const IndexWentStale = shape(123, "IndexWentStale", {});
-/** The symbol has found that its books do not balance; a TradingHalted follows. */
-export const SelfCheckFailed = shape(124, "SelfCheckFailed", { fault: "string" });
 /** An order waits for a price: STOP_... below a falling or above a rising one, TAKE_PROFIT_... the other way round. */
 export const OrderWaits = shape(114, "OrderWaits", {
   orderId: "number",
@@ -381,13 +356,6 @@ export const OrderTriggered = shape(115, "OrderTriggered", {
   /** What it fired at; 0 = what it was placed with. */
   triggerTicks: "number",
 });
-
-/**
- * A price stands here at the end of a turn, and orders wait for it to rise (`rises` 1) or to fall: those that it reaches
- * are due, and fire in the turns behind, whatever it does by then.
- */
-export const PriceReached = shape(125, "PriceReached", { triggerBy: "number", rises: "number", priceTicks: "number" });
-
 /** What the order of the OrderPlaced before has beyond it. */
 export const OrderExtended = shape(116, "OrderExtended", {
   orderId: "number",
@@ -398,21 +366,14 @@ export const OrderExtended = shape(116, "OrderExtended", {
   /** Of an iceberg, which comes to rest by a SliceShown; 0 = it shows all of it. */
   displayLots: "number",
 });
+/** As CancelAfter asks; 0 also when the time has come and the orders are canceled. */
+export const CancelAfterSet = shape(117, "CancelAfterSet", { accountId: "number", cancelAt: "number" });
 /** The order that it came with has filled more: so much waits now. */
 export const OrderGrown = shape(118, "OrderGrown", {
   orderId: "number",
   accountId: "number",
   quantityLots: "number",
 });
-
-/** Of those that came with the order, this one has done its work: further fills bring another one. */
-export const LegSpent = shape(126, "LegSpent", { orderId: "number", accountId: "number", legId: "number" });
-
-/** As CancelAfter asks; 0 also when the time has come and the orders are canceled. */
-export const CancelAfterSet = shape(117, "CancelAfterSet", { accountId: "number", cancelAt: "number" });
-
-// ---- changed orders (119 to 121) ----------------------------------------------------------------------------------------
-
 /**
  * A resting order has another price or quantity under its old id. `queueSerial` 0: it shrank and keeps its place in the
  * queue. Else it left its place and stands behind all that rest by now: at once when `rests` is 1; else it took first,
@@ -439,7 +400,6 @@ export const OrderAmended = shape(119, "OrderAmended", {
   /** What of remainingLots is in the book and not shown. */
   hiddenLots: "number",
 });
-
 /**
  * A slice of an iceberg stands in the book, at the back of its price's queue. `queueSerial` 0: the order in hand has come
  * to rest with it, in the place of an OrderRested. Else the slice before it was used up by what stands before this event,
@@ -456,6 +416,19 @@ export const SliceShown = shape(121, "SliceShown", {
   marginPriceTicks: "number",
   lossTicks: "number",
 });
+/** What the symbol lets happen from now on. `mode` TRADING: the halt is over. `until` 0: until someone says otherwise. */
+export const TradingHalted = shape(122, "TradingHalted", { mode: "number", reason: "number", until: "number" });
+/** The index has become too old to take risk on; the next PriceUpdated ends that. */
+export const IndexWentStale = shape(123, "IndexWentStale", {});
+/** The symbol has found that its books do not balance; a TradingHalted follows. */
+export const SelfCheckFailed = shape(124, "SelfCheckFailed", { fault: "string" });
+/**
+ * A price stands here at the end of a turn, and orders wait for it to rise (`rises` 1) or to fall: those that it reaches
+ * are due, and fire in the turns behind, whatever it does by then.
+ */
+export const PriceReached = shape(125, "PriceReached", { triggerBy: "number", rises: "number", priceTicks: "number" });
+/** Of those that came with the order, this one has done its work: further fills bring another one. */
+export const LegSpent = shape(126, "LegSpent", { orderId: "number", accountId: "number", legId: "number" });
 
 // ---- events of the ledger (130 to 159) ------------------------------------------------------------------------------
 
@@ -575,18 +548,10 @@ export const Done = shape(167, "Done", {});
 export const SymbolDescription = shape(168, "SymbolDescription", { state: json<SymbolSummary>() });
 export const LedgerDescription = shape(169, "LedgerDescription", { state: json<LedgerSummary>() });
 export const AuditReport = shape(170, "AuditReport", { report: json<ActorAudit>() });
-
-export const ClientIdsPage = shape(171, "ClientIdsPage", { page: json<ClientIds>() });
-
-// Isolated margin (172 to 173)
-
+export const ClientIdsPage = shape(171, "ClientIdsPage", { page: json<ClientIdList>() });
 export const MarginModeView = shape(172, "MarginModeView", { marginMode: "number" });
-
-// Batches and trials (177 to 178)
-
 /** Behind the reply to each item of a batch: how many events its turn has so far. */
 export const BatchItemEnd = shape(177, "BatchItemEnd", { eventCount: "number" });
-
 /** Behind the view (its orderId is 0) of an order that was only tried. */
 export const TrialEnd = shape(178, "TrialEnd", {
   /** What it would have taken of the available margin. */
@@ -595,7 +560,6 @@ export const TrialEnd = shape(178, "TrialEnd", {
   before: json<Outlook>(),
   after: json<Outlook>(),
 });
-
 /** See TRADING_STATUSES and HALT_REASONS. `until`: when a halt ends by itself; 0 = it does not. */
 export const StatusView = shape(180, "StatusView", { mode: "number", reason: "number", until: "number" });
 
@@ -688,7 +652,7 @@ export interface SymbolSummary {
 }
 
 /** A page of the client order ids of a symbol. */
-export interface ClientIds {
+export interface ClientIdList {
   ids: [accountId: number, clientOrderId: string, time: number][];
   /** What the next ReadClientIds must ask from; null = this was the last page. */
   next: number | null;

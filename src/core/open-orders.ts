@@ -24,7 +24,7 @@ export class OpenOrders {
   readonly book: Book;
   /** Of orders that wait for a price, or have waited, or have more than others. */
   readonly terms = new OrderTermsTable();
-  readonly triggers: Triggers;
+  readonly triggers = new Triggers();
   readonly trailing: TrailingOrders;
   readonly due = new DueOrders();
   /** Orders with a goodTillDate, by serial. */
@@ -44,7 +44,6 @@ export class OpenOrders {
     this.positions = positions;
     const { orders, terms } = this;
     this.book = new Book(orders, instrument.maxPriceTicks);
-    this.triggers = new Triggers();
     this.trailing = new TrailingOrders(instrument.maxPriceTicks, {
       terms: (slot) => terms.of(slot),
       side: (slot) => orders.side(slot),

@@ -63,6 +63,9 @@ export function waitsForRise(orderType: number, side: number): boolean {
   return isStop === (side === BUY);
 }
 
+/** As a snapshot has them. `waits`: the order waits for a price. */
+type LoadedTerms = OrderTerms & { waits: boolean };
+
 /** The terms of the orders that have any, by slot; and which of them a snapshot must forget. */
 export class OrderTermsTable {
   private readonly bySlot = new Map<number, OrderTerms>();
@@ -70,7 +73,7 @@ export class OrderTermsTable {
   private readonly persisted = new Set<number>();
   private removedSerials: number[] = [];
   /** Rows of a snapshot that wait for their orders, by serial. */
-  private readonly loaded = new Map<number, OrderTerms & { waits: boolean }>();
+  private readonly loaded = new Map<number, LoadedTerms>();
 
   of(slot: number): OrderTerms {
     return this.bySlot.get(slot) ?? NO_TERMS;
@@ -94,13 +97,13 @@ export class OrderTermsTable {
     this.removedSerials = [];
   }
 
-  load(serial: number, terms: OrderTerms & { waits: boolean }): void {
+  load(serial: number, terms: LoadedTerms): void {
     this.loaded.set(serial, terms);
     this.persisted.add(serial);
   }
 
   /** The terms that were loaded for an order, once. */
-  takeLoaded(serial: number): (OrderTerms & { waits: boolean }) | undefined {
+  takeLoaded(serial: number): LoadedTerms | undefined {
     const terms = this.loaded.get(serial);
     if (terms !== undefined) this.loaded.delete(serial);
     return terms;

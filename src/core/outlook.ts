@@ -1,7 +1,9 @@
-import { bucketEquity, isolatedAfter, owedFunding, positionMaintenance } from "./isolated.ts";
+import { bucketEquity, isolatedAfter } from "./isolated.ts";
 import { liquidationPrice } from "./margin.ts";
 import { takerFee } from "./matching.ts";
 import type { OrderPlaced, Outlook } from "./messages.ts";
+import { owedFunding } from "./pay-funding.ts";
+import { positionMaintenance } from "./position-margin.ts";
 import type { DetailedPreview } from "./preview.ts";
 import type { MessageOf } from "./shape.ts";
 import type { SymbolState } from "./symbol-state.ts";

@@ -4,10 +4,18 @@ import { FundingPaid } from "./messages.ts";
 import { blank } from "./shape.ts";
 import type { SymbolState } from "./symbol-state.ts";
 import { ACCOUNT, SIZE } from "./tables.ts";
+import type { Quanta } from "./units.ts";
 
 const paid = blank(FundingPaid);
 
-/** Pays what a position owes for the interval that ended last: before anything else may change its size. */
+/** What the row's position gets for the interval that ended last, if that is still to come; negative = pays. */
+export function owedFunding(state: SymbolState, row: number): Quanta {
+  if (!state.owesFunding(row)) return 0;
+  const { instrument, positions, fundingMarkTicks, fundingRatePpb } = state;
+  return fundingPayment(instrument, positions.numbers[row + SIZE], fundingMarkTicks, fundingRatePpb);
+}
+
+/** Pays it: before anything else may change the position's size. */
 export function payFunding(state: SymbolState, turn: Turn, row: number): void {
   if (!state.owesFunding(row)) return;
   const n = state.positions.numbers;
@@ -16,7 +24,7 @@ export function payFunding(state: SymbolState, turn: Turn, row: number): void {
   paid.ratePpb = state.fundingRatePpb;
   paid.markTicks = state.fundingMarkTicks;
   paid.sizeLots = n[row + SIZE];
-  paid.amountQuanta = fundingPayment(state.instrument, n[row + SIZE], state.fundingMarkTicks, state.fundingRatePpb);
+  paid.amountQuanta = owedFunding(state, row);
   state.fundingPaid(paid);
   turn.emit(paid);
 }

@@ -1,9 +1,10 @@
 import type { Turn } from "./actor.ts";
 import { deleveragingRank } from "./deleveraging.ts";
-import { bucketEquity, positionMaintenance } from "./isolated.ts";
-import { bankruptcyPrice, initialMargin, liquidationPrice, maintenanceMargin } from "./margin.ts";
+import { bucketEquity } from "./isolated.ts";
+import { bankruptcyPrice, liquidationPrice } from "./margin.ts";
 import * as messages from "./messages.ts";
 import { NO_TERMS } from "./order-terms.ts";
+import { positionInitial, positionMaintenance } from "./position-margin.ts";
 import { blank } from "./shape.ts";
 import type { SymbolState } from "./symbol-state.ts";
 import * as tables from "./tables.ts";
@@ -70,11 +71,11 @@ export function replyPosition(state: SymbolState, turn: Turn, row: number, chang
   const n = positions.numbers;
   const accountId = n[row + ACCOUNT];
   const size = n[row + SIZE];
-  const notional = Math.abs(size) * markTicks * instrument.quantaPerTickLot;
   const isIsolated = state.isIsolated(row);
   const bucket = isIsolated ? bucketEquity(state, row) : 0;
   const equity = isIsolated ? bucket : cells.equity(accountId);
-  const maintenance = isIsolated ? positionMaintenance(state, row) : cells.maintenance(accountId);
+  const ownMaintenance = positionMaintenance(state, row);
+  const maintenance = isIsolated ? ownMaintenance : cells.maintenance(accountId);
   positionView.accountId = accountId;
   positionView.sizeLots = size;
   positionView.cashQuanta = n[row + CASH];
@@ -82,8 +83,8 @@ export function replyPosition(state: SymbolState, turn: Turn, row: number, chang
   positionView.realizedQuanta = n[row + CASH] + n[row + COST];
   positionView.markTicks = markTicks;
   positionView.leverage = n[row + LEVERAGE];
-  positionView.initialQuanta = notional === 0 ? 0 : initialMargin(instrument, notional, n[row + LEVERAGE]);
-  positionView.maintenanceQuanta = maintenanceMargin(instrument, notional);
+  positionView.initialQuanta = positionInitial(state, row);
+  positionView.maintenanceQuanta = ownMaintenance;
   positionView.liquidationTicks = liquidationPrice(instrument, size, markTicks, equity, maintenance);
   positionView.bankruptcyTicks = bankruptcyPrice(instrument, size, markTicks, equity, maintenance);
   // Of a position that is closed the row keeps what was, of a long otherwise than of a short.

@@ -12,7 +12,7 @@ import { type Instrument, requireBelowMaxPrice } from "./instrument.ts";
 import { auditSymbol, summarizeSymbol } from "./invariants.ts";
 import { Liquidations } from "./liquidation.ts";
 import { MarginSettings } from "./margin-settings.ts";
-import type { ClientIds, SymbolCommand, SymbolEvent } from "./messages.ts";
+import type { ClientIdList, SymbolCommand, SymbolEvent } from "./messages.ts";
 import * as messages from "./messages.ts";
 import { close } from "./order-ends.ts";
 import { type OrderMore, Placement } from "./placement.ts";
@@ -306,7 +306,7 @@ export class SymbolActor implements Actor {
     while (slot !== NONE) {
       const next = state.orders.accountNext(slot);
       if (command.side < 0 || state.orders.side(slot) === command.side) {
-        replyOrder(this.state, turn, slot, STATUS_CANCELED, REASON_USER);
+        replyOrder(state, turn, slot, STATUS_CANCELED, REASON_USER);
         close(state, turn, slot, STATUS_CANCELED, REASON_USER);
       }
       slot = next;
@@ -342,7 +342,7 @@ export class SymbolActor implements Actor {
   private readClientIds(from: number, turn: Turn): void {
     const rows = this.state.clientIds.page(from, CLIENT_IDS_PER_PAGE);
     const next = rows.length === CLIENT_IDS_PER_PAGE ? from + CLIENT_IDS_PER_PAGE : null;
-    const ids = rows.map(({ accountId, clientOrderId, time }): ClientIds["ids"][number] => [
+    const ids = rows.map(({ accountId, clientOrderId, time }): ClientIdList["ids"][number] => [
       accountId,
       clientOrderId,
       time,
@@ -354,7 +354,7 @@ export class SymbolActor implements Actor {
     const { state } = this;
     const row = state.positions.find(accountId);
     let slot = row === NONE ? NONE : state.positions.numbers[row + FIRST_ORDER];
-    for (; slot !== NONE; slot = state.orders.accountNext(slot)) replyOpenOrder(this.state, turn, slot);
+    for (; slot !== NONE; slot = state.orders.accountNext(slot)) replyOpenOrder(state, turn, slot);
     turn.reply({ type: Done.code });
   }
 

@@ -7,6 +7,7 @@ export const BUY = 0;
 export const SELL = 1;
 export type Side = 0 | 1;
 export const SIDES = ["BUY", "SELL"] as const;
+export const otherSide = (side: number): Side => (side === BUY ? SELL : BUY);
 
 export const LIMIT = 0;
 export const MARKET = 1;
@@ -104,7 +105,7 @@ export const REASON_FOK_UNFILLABLE = 3;
 export const REASON_NO_LIQUIDITY = 4;
 export const REASON_SELF_TRADE = 5;
 export const REASON_REDUCE_ONLY = 6;
-export const REASON_CLOSE_POSITION = 7;
+// 7, CLOSE_POSITION, is no reason that anything gives: its place stays.
 export const REASON_LIQUIDATION = 8;
 /** The position that the order was to close is gone. */
 export const REASON_POSITION_CLOSED = 9;
@@ -117,14 +118,14 @@ export const REASON_POSITION_LIMIT = 13;
 export const REASON_POST_ONLY_WOULD_TRADE = 14;
 export const REASON_NOTIONAL_TOO_SMALL = 15;
 export const REASON_TOO_MANY_OPEN_ORDERS = 16;
-/** The other one of a take-profit and a stop that came together has fired. */
-export const REASON_OTHER_FIRED = 19;
-/** The time of the account's CancelAfter has come. */
-export const REASON_CANCEL_AFTER = 20;
 /** The symbol takes no more than what reduces positions. */
 export const REASON_SYMBOL_HALTED = 17;
 /** Refused for whatever else would refuse a new order. */
 export const REASON_NOT_ACCEPTED = 18;
+/** The other one of a take-profit and a stop that came together has fired. */
+export const REASON_OTHER_FIRED = 19;
+/** The time of the account's CancelAfter has come. */
+export const REASON_CANCEL_AFTER = 20;
 export const REASONS = [
   null,
   "USER",
@@ -202,6 +203,7 @@ export const LEDGER = 0;
 export const FEE_ACCOUNT = 1;
 export const INSURANCE_ACCOUNT = 2;
 export const FIRST_CUSTOMER_ACCOUNT = 16;
+export const isCustomer = (accountId: number): boolean => accountId >= FIRST_CUSTOMER_ACCOUNT;
 
 /** Order and trade ids carry their symbol, so that an id alone finds its actor: serial × 256 + instrument id. */
 export const serialToId = (serial: number, instrumentId: number): number => serial * 256 + instrumentId;

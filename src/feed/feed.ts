@@ -53,9 +53,16 @@ export class Feed {
           source.symbols?.[symbol] ?? `${config.baseAsset}/${source.quoteAsset ?? "USDT"}`,
         ]),
       );
-      const { exchange, weight = 1 } = source;
-      const opened = await open(source);
-      return new Poller(exchange, weight, opened, markets, settings.pollMs, timeoutOf(source), now, monotonic);
+      return new Poller({
+        name: source.exchange,
+        weight: source.weight ?? 1,
+        source: await open(source),
+        markets,
+        intervalMs: settings.pollMs,
+        timeoutMs: timeoutOf(source),
+        now,
+        monotonic,
+      });
     });
     return new Feed(parts, await Promise.all(pollers));
   }

@@ -19,43 +19,37 @@ interface Failing {
   readonly failure: string;
 }
 
+export interface PollerOptions {
+  name: string;
+  /** Of its quotes, against those of other exchanges. */
+  weight: number;
+  source: TickerSource;
+  /** What the exchange calls each of our symbols. */
+  markets: ReadonlyMap<string, string>;
+  intervalMs: number;
+  /** Who has not answered by then has failed, and is asked again. */
+  timeoutMs: number;
+  now: () => number;
+  /** Milliseconds by a clock that nobody sets. */
+  monotonic: () => number;
+}
+
 /** One exchange, asked again and again for its prices of some symbols; for each less and less often while it fails. */
 export class Poller {
-  readonly name: string;
-  private readonly weight: number;
-  private readonly source: TickerSource;
-  /** What the exchange calls each of our symbols. */
-  private readonly markets: ReadonlyMap<string, string>;
-  private readonly intervalMs: number;
-  /** Who has not answered by then has failed, and is asked again. */
-  private readonly timeoutMs: number;
-  private readonly now: () => number;
-  private readonly monotonic: () => number;
+  private readonly options: PollerOptions;
   private readonly latest = new Map<string, Quote>();
   private readonly failing = new Map<string, Failing>();
 
-  constructor(
-    name: string,
-    weight: number,
-    source: TickerSource,
-    markets: ReadonlyMap<string, string>,
-    intervalMs: number,
-    timeoutMs: number,
-    now: () => number,
-    monotonic: () => number,
-  ) {
-    this.name = name;
-    this.weight = weight;
-    this.source = source;
-    this.markets = markets;
-    this.intervalMs = intervalMs;
-    this.timeoutMs = timeoutMs;
-    this.now = now;
-    this.monotonic = monotonic;
+  constructor(options: PollerOptions) {
+    this.options = options;
+  }
+
+  get name(): string {
+    return this.options.name;
   }
 
   get symbols(): string[] {
-    return [...this.markets.keys()];
+    return [...this.options.markets.keys()];
   }
 
   /** The last quote of one of our symbols, however old; undefined when there was none. */
@@ -67,26 +61,27 @@ export class Poller {
   async poll(symbol: string): Promise<Polled> {
     let times = 0;
     try {
-      await this.ask(symbol, must(this.markets.get(symbol), "a market"));
+      await this.ask(symbol, must(this.options.markets.get(symbol), "a market"));
       this.failing.delete(symbol);
     } catch (error) {
       times = (this.failing.get(symbol)?.times ?? 0) + 1;
       this.failing.set(symbol, { times, failure: textOf(error) });
     }
-    const waitMs = Math.min(MAX_BACKOFF_MS, this.intervalMs * 2 ** Math.min(times, 16));
+    const waitMs = Math.min(MAX_BACKOFF_MS, this.options.intervalMs * 2 ** Math.min(times, 16));
     const first = this.symbols.find((each) => this.failing.has(each));
     return { waitMs, failure: first === undefined ? null : (this.failing.get(first)?.failure ?? null) };
   }
 
   private async ask(symbol: string, market: string): Promise<void> {
-    const answer = this.source.fetchTicker(market);
-    const { bid, ask, last, timestamp } = await inTime(answer, this.timeoutMs, market);
+    const { name, weight, source, timeoutMs, now, monotonic } = this.options;
+    const answer = source.fetchTicker(market);
+    const { bid, ask, last, timestamp } = await inTime(answer, timeoutMs, market);
     const price = isPrice(bid) && isPrice(ask) ? (bid + ask) / 2 : last;
     if (!isPrice(price)) throw new Error(`${market} has no price`);
     // An exchange whose clock runs ahead does not make its quotes younger than they are.
-    const ageMs = typeof timestamp === "number" ? Math.max(0, this.now() - timestamp) : 0;
-    const time = this.monotonic() - ageMs;
-    this.latest.set(symbol, { source: this.name, weight: this.weight, price, time });
+    const ageMs = typeof timestamp === "number" ? Math.max(0, now() - timestamp) : 0;
+    const time = monotonic() - ageMs;
+    this.latest.set(symbol, { source: name, weight, price, time });
   }
 }
 

@@ -9,9 +9,10 @@ import { isListed, newSecret, parseAllowedIps, SignatureCheck } from "./keys.ts"
 import { SOCKET_PATH } from "./paths.ts";
 import { SeenSignatures } from "./seen-signatures.ts";
 
-const DEFAULT_RECV_WINDOW_MS = 5_000;
-const MAX_RECV_WINDOW_MS = 60_000;
-const MAX_CLOCK_LEAD_MS = 1_000;
+/** How old a signed request's timestamp may be, unless it says otherwise and at most; and how far in the future. */
+export const DEFAULT_RECV_WINDOW_MS = 5_000;
+export const MAX_RECV_WINDOW_MS = 60_000;
+export const MAX_CLOCK_LEAD_MS = 1_000;
 
 const HOW_TO_AUTHENTICATE =
   'Send a session token ("Authorization: Bearer TOKEN") or sign with an API key (X-Api-Key, X-Timestamp, X-Signature).';

@@ -2,7 +2,7 @@ import type { Released, Road } from "../actor/road.ts";
 import { ClientIdHash } from "../core/client-id-hash.ts";
 import { CLIENT_ID_RETENTION_MS } from "../core/client-ids.ts";
 import { HashedQueue, NO_ROW } from "../core/hashed-queue.ts";
-import { ClientIdsPage, OrderPlaced, OrderWaits, type ClientIds as Page, ReadClientIds } from "../core/messages.ts";
+import { ClientIdsPage, OrderPlaced, OrderWaits, type ClientIdList as Page, ReadClientIds } from "../core/messages.ts";
 import type { MessageOf } from "../core/shape.ts";
 import type { TimeMs } from "../core/units.ts";
 import { ask, replyOf } from "./ask.ts";

@@ -240,6 +240,10 @@ export class ApiError {
   }
 }
 
+/** Fields that do not go together; `field` is the one at fault. */
+export const badCombination = (field: string, message: string): ApiError =>
+  new ApiError("BAD_COMBINATION", { field, message });
+
 const specOf = (code: ErrorCode): ErrorSpec => ERRORS[code];
 
 /** The core's refusal as the client sees it. `instrument` prints prices and quantities; the ledger has none. */

@@ -1,8 +1,9 @@
 import { BadCursorError, type Page } from "../store/pages.ts";
+import { DEFAULT_LIMIT } from "../wire/schema/scalars.ts";
 import type { Answer } from "./answer.ts";
 import { historyCaughtUp } from "./ask.ts";
 import type { Context } from "./context.ts";
-import { ApiError } from "./errors.ts";
+import { ApiError, badCombination } from "./errors.ts";
 import { Shares } from "./shares.ts";
 
 /** A page takes some milliseconds: if its filter leaves nearly everything out, thousands of rows are looked at. */
@@ -24,26 +25,30 @@ export async function turnToAnswer(answer: Pick<Answer, "done">): Promise<void> 
 
 interface ListQuery {
   symbol?: string;
+  limit?: number;
   startTime?: number;
   endTime?: number;
 }
 
+/** A list's query as the history takes it. */
+type HistoryQuery<Query> = Query & { instrumentId: number | undefined; limit: number };
+
 /**
  * Reads a page of the history once it has taken in everything that was answered so far: a client finds there what it was
- * told. `read` gets the id of the instrument that the query names.
+ * told. `read` gets the query with the id of the instrument that it names and with a limit.
  */
-export async function readPage<Row>(
+export async function readPage<Query extends ListQuery, Row>(
   { road, symbols }: Context,
   answer: Pick<Answer, "done">,
-  query: ListQuery,
-  read: (instrumentId: number | undefined) => Page<Row>,
+  query: Query,
+  read: (query: HistoryQuery<Query>) => Page<Row>,
 ): Promise<Page<Row>> {
   const instrumentId = query.symbol === undefined ? undefined : symbols.named(query.symbol).id;
   checkTimes(query);
   await historyCaughtUp(road);
   await turnToAnswer(answer);
   try {
-    return read(instrumentId);
+    return read({ ...query, instrumentId, limit: query.limit ?? DEFAULT_LIMIT });
   } catch (thrown) {
     throw thrown instanceof BadCursorError ? badCursor() : thrown;
   }
@@ -51,7 +56,7 @@ export async function readPage<Row>(
 
 export function checkTimes({ startTime, endTime }: ListQuery): void {
   if (startTime !== undefined && endTime !== undefined && startTime > endTime)
-    throw new ApiError("BAD_COMBINATION", { field: "startTime", message: "startTime lies after endTime." });
+    throw badCombination("startTime", "startTime lies after endTime.");
 }
 
 export const badCursor = (): ApiError =>

@@ -1,11 +1,12 @@
 import { type Config, ConfigError, type Invocation } from "../config.ts";
 import { SettingTooLowError } from "../core/setting-too-low.ts";
+import { databaseOf } from "../store/data-folder.ts";
 import { makeLockFile } from "../store/database-lock.ts";
 import { DataFolderInUseError, lockDataFolder } from "../store/lock.ts";
 import { NewerVersionError } from "../wire/newer-version.ts";
 import { copyExchange } from "./copy.ts";
 import { isNotDone, RefusedError } from "./errors.ts";
-import { databaseOf, requireExchange, requireRoomFor, throughLinks } from "./folder.ts";
+import { requireExchange, requireRoomFor, throughLinks } from "./folder.ts";
 import { verifyFolder } from "./verify.ts";
 
 /** Exit codes. FAILED: damage, or the system did not do its part. REFUSED: nothing was tried. */

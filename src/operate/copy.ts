@@ -1,6 +1,7 @@
 import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
+import { databaseOf, logOf } from "../store/data-folder.ts";
 import { makeFolder, syncDirectory } from "../store/files.ts";
 import { GENESIS_FILE, INITIALISED_FILE } from "../store/genesis.ts";
 import { INSTRUMENTS_FILE } from "../store/instruments.ts";
@@ -8,15 +9,7 @@ import { SECRET_FILE } from "../store/secret.ts";
 import { checkDatabase } from "./database-check.ts";
 import { RefusedError } from "./errors.ts";
 import { copyFile, emptyFolder, writeNewFile } from "./files.ts";
-import {
-  COPY_FILE,
-  type CopyRecord,
-  databaseOf,
-  logOf,
-  readCopyRecord,
-  requireExchange,
-  requireRoomFor,
-} from "./folder.ts";
+import { COPY_FILE, type CopyRecord, readCopyRecord, requireExchange, requireRoomFor } from "./folder.ts";
 import { type LogCopy, LogGapError, PinnedLog } from "./log-copy.ts";
 import { answerIn, runOwnProcess } from "./own-process.ts";
 

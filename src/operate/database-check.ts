@@ -1,7 +1,8 @@
 import { type Database, openDatabase } from "../store/database.ts";
 import { readIndex } from "../store/history-fold.ts";
-import { Table, viewOf } from "../store/table.ts";
+import { Table } from "../store/table.ts";
 import { decodeMessage } from "../wire/codec.ts";
+import { viewOf } from "../wire/record.ts";
 import { DamagedError, RefusedError } from "./errors.ts";
 import { throughLinks } from "./folder.ts";
 import { answerIn, runOwnProcess } from "./own-process.ts";

@@ -1,6 +1,7 @@
 import { existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join, resolve, sep } from "node:path";
+import { databaseOf, logOf } from "../store/data-folder.ts";
 import { requireDatabase } from "../store/database.ts";
 import { makeLockFile } from "../store/database-lock.ts";
 import { GENESIS_FILE, type Genesis, INITIALISED_FILE, isInitialised, readGenesis } from "../store/genesis.ts";
@@ -18,9 +19,6 @@ export interface CopyRecord {
 }
 
 export const COPY_FILE = "copied.json";
-
-export const logOf = (dir: string): string => join(dir, "log");
-export const databaseOf = (dir: string): string => join(dir, "database");
 
 /** The exchange that lives in the folder. Throws RefusedError where there never was one, else what says why it is none. */
 export function requireExchange(dir: string): Genesis {

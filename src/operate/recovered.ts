@@ -18,7 +18,7 @@ import {
 } from "../core/messages.ts";
 import { blank, type Message, type MessageOf, type Shape } from "../core/shape.ts";
 import { SymbolActor } from "../core/symbol.ts";
-import { FIRST_CUSTOMER_ACCOUNT, LEDGER } from "../core/words.ts";
+import { isCustomer, LEDGER } from "../core/words.ts";
 import type { Database } from "../store/database.ts";
 import { Snapshots } from "../store/snapshots.ts";
 
@@ -48,7 +48,7 @@ export class RecoveredExchange {
   /** Ids of all accounts of customers. */
   customers(): number[] {
     const accountIds = this.ledgerPages().flatMap(({ accounts }) => accounts.map(([accountId]) => accountId));
-    return accountIds.filter((accountId) => accountId >= FIRST_CUSTOMER_ACCOUNT);
+    return accountIds.filter(isCustomer);
   }
 
   /** Every API key. */

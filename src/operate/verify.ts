@@ -1,6 +1,7 @@
 import type { Config } from "../config.ts";
 import type { ActorAudit } from "../core/messages.ts";
 import { printBigQuanta } from "../core/units.ts";
+import { databaseOf, logOf } from "../store/data-folder.ts";
 import { openDatabase } from "../store/database.ts";
 import { notConfigured, readInstruments, requireSame } from "../store/instruments.ts";
 import { type LogSummary, verifyLog } from "../store/log-scan.ts";
@@ -8,7 +9,7 @@ import { openSecret } from "../store/secret.ts";
 import { requireOwnSecret, Vault } from "../store/vault.ts";
 import { checkDatabase, type DatabaseSummary } from "./database-check.ts";
 import { DamagedError } from "./errors.ts";
-import { databaseOf, logOf, readCopyRecord, requireExchange, throughLinks } from "./folder.ts";
+import { readCopyRecord, requireExchange, throughLinks } from "./folder.ts";
 import { compareHistory, readTail } from "./history-agreement.ts";
 import { actorIdsOf, RecoveredExchange } from "./recovered.ts";
 

@@ -193,7 +193,7 @@ export class Maker {
     const { accountId } = this.desk;
     const command = { type: CancelOrder.code, accountId, orderId: quote.orderId, clientOrderId: "" };
     const sent = this.desk.send(command, (turn) => {
-      // The end of an order comes with the log before any reply: if it is still here, it could not be cancelled.
+      // The end of an order comes with the log before any reply: if it is still here, it could not be canceled.
       if (!this.quotes.has(quote)) return;
       if (turn !== null && as(Refused, turn.messages[turn.eventCount]) === null) this.forget(quote);
       else this.lost = true;

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
-import { join } from "node:path";
 import { AT_ACTOR_ID, AT_KIND, AT_LOG_BYTES, KIND_TURN } from "../wire/record.ts";
+import { logOf } from "./data-folder.ts";
 import { openDatabase } from "./database.ts";
 import { probeDatabase } from "./database-probe.ts";
 import { isInitialised } from "./genesis.ts";
@@ -14,7 +14,7 @@ import { listSegments, SEGMENT_HEADER_BYTES } from "./log-segment.ts";
 export async function actorsWithState(dir: string): Promise<Set<number>> {
   const actorIds = new Set<number>();
   if (isInitialised(dir)) await addOfDatabase(dir, actorIds);
-  const logDir = join(dir, "log");
+  const logDir = logOf(dir);
   if (existsSync(logDir)) for (const first of listSegments(logDir)) addOfSegment(logDir, first, actorIds);
   return actorIds;
 }

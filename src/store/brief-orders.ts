@@ -1,8 +1,9 @@
 import { idToInstrumentId } from "../core/words.ts";
 import { decodeShared, messageBytes } from "../wire/codec.ts";
+import { viewOf } from "../wire/record.ts";
 import { OrderPlaceRecord, type OrderRecord } from "./rows.ts";
 import type { Place } from "./series.ts";
-import { Table, viewOf } from "./table.ts";
+import { Table } from "./table.ts";
 import type { WriteBatch } from "./write-batch.ts";
 
 const PLACES_PER_CHUNK = 64;

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { open, type RootDatabase } from "lmdb";
 import type { Message } from "../core/shape.ts";
 import { BriefOrderTable } from "./brief-orders.ts";
+import { databaseOf } from "./data-folder.ts";
 import { probeDatabase } from "./database-probe.ts";
 import { naming } from "./files.ts";
 import {
@@ -60,7 +61,7 @@ export class DatabaseWriteError extends Error {
  */
 export function openDatabase(dir: string, options: DatabaseOptions = {}): Database {
   const { readOnly = false, mapSizeBytes = DEFAULT_MAP_BYTES, probe = true } = options;
-  const path = join(dir, "database");
+  const path = databaseOf(dir);
   const known = readGenesis(dir);
   const isFresh = !isInitialised(dir);
   if (known === null && isPresent(path)) throw new DatabaseCorruptError(`${path}: a database without genesis.json`);

@@ -1,6 +1,6 @@
 import type { FundingPaid, FundingSettled } from "../core/messages.ts";
 import type { MessageOf } from "../core/shape.ts";
-import { FIRST_CUSTOMER_ACCOUNT } from "../core/words.ts";
+import { isCustomer } from "../core/words.ts";
 import type { Database } from "./database.ts";
 import { FundingPaymentRecord, FundingRateRecord } from "./rows.ts";
 import { type Place, SeriesWriter } from "./series.ts";
@@ -36,7 +36,7 @@ export class FundingFold {
     time: number,
   ): void {
     const { accountId, fundingTime, sizeLots, amountQuanta } = event;
-    if (accountId < FIRST_CUSTOMER_ACCOUNT) return;
+    if (!isCustomer(accountId)) return;
     const { sequence } = place;
     const payment = { instrumentId, fundingTime, sizeLots, amountQuanta, time, sequence };
     this.payments.append(batch, accountId, place, { type: FundingPaymentRecord.code, ...payment });

@@ -23,7 +23,7 @@ import {
   WithdrawalSent,
 } from "../core/messages.ts";
 import type { MessageOf } from "../core/shape.ts";
-import { EXEC_LIQUIDATION, FIRST_CUSTOMER_ACCOUNT, idToInstrumentId, STATUS_FILLED } from "../core/words.ts";
+import { EXEC_LIQUIDATION, idToInstrumentId, isCustomer, STATUS_FILLED } from "../core/words.ts";
 import { BriefOrderWriter } from "./brief-orders.ts";
 import { CandleFold } from "./candle-fold.ts";
 import type { Database } from "./database.ts";
@@ -330,5 +330,3 @@ export function readIndex(database: Database): IndexRecord {
 }
 
 const toRecord = (trade: PublicTrade): TradeRecord => ({ type: TradeRecord.code, ...trade });
-
-const isCustomer = (accountId: number): boolean => accountId >= FIRST_CUSTOMER_ACCOUNT;

@@ -1,4 +1,4 @@
-import { AT_DURABLE_THROUGH, AT_KIND, AT_LOG_BYTES, AT_SEQUENCE, KIND_TURN } from "../wire/record.ts";
+import { AT_DURABLE_THROUGH, AT_KIND, AT_LOG_BYTES, AT_SEQUENCE, KIND_TURN, viewOf } from "../wire/record.ts";
 import { DISK, type Files, naming, readFully } from "./files.ts";
 import { DAMAGED, describe, END, findProof, inspect, TURN, type Verdict, WATERMARK } from "./log-record.ts";
 import {
@@ -112,7 +112,7 @@ export function offsetAfter(scan: Scan, sequence: number): number {
 }
 
 function walk(segment: Segment, bytes: Buffer): Scan {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  const view = viewOf(bytes);
   let offset = SEGMENT_HEADER_BYTES;
   let nextSequence = segment.firstSequence;
   let provenThrough = nextSequence - 1;

@@ -1,5 +1,5 @@
 import { assert } from "../assert.ts";
-import { AT_DURABLE_THROUGH, AT_LOG_BYTES, AT_SEQUENCE, RECORD_HEADER_BYTES } from "../wire/record.ts";
+import { AT_DURABLE_THROUGH, AT_LOG_BYTES, AT_SEQUENCE, RECORD_HEADER_BYTES, viewOf } from "../wire/record.ts";
 import { DISK, type Files, makeFolder, naming, syncDirectory, writeFully } from "./files.ts";
 import { checkBatch, encodeWatermark } from "./log-record.ts";
 import { offsetAfter, type Scan, scanSegment, tornBytes } from "./log-scan.ts";
@@ -85,7 +85,7 @@ export class LogWriter {
   private readonly segmentBytes: number;
   private readonly spare: SpareSegment;
   private readonly watermark = Buffer.alloc(RECORD_HEADER_BYTES);
-  private readonly watermarkView = new DataView(this.watermark.buffer, this.watermark.byteOffset, RECORD_HEADER_BYTES);
+  private readonly watermarkView = viewOf(this.watermark);
   private at: Position;
   private dirty = false;
   private durable: number;
@@ -121,7 +121,7 @@ export class LogWriter {
    */
   append(bytes: Uint8Array, firstSequence: number, lastSequence: number): void {
     this.attempt(() => {
-      const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+      const view = viewOf(bytes);
       checkBatch(view, firstSequence, lastSequence, this.at.nextSequence);
       for (let from = 0; from < bytes.length; ) {
         const to = this.endOfFitting(view, from);

@@ -1,4 +1,3 @@
-import { otherSide } from "../core/feed.ts";
 import type { Instrument } from "../core/instrument.ts";
 import type {
   OrderAmended,
@@ -13,7 +12,14 @@ import type {
 } from "../core/messages.ts";
 import type { MessageOf } from "../core/shape.ts";
 import type { TimeMs } from "../core/units.ts";
-import { REASON_NONE, STATUS_FILLED, STATUS_NEW, STATUS_PARTIALLY_FILLED, STATUS_UNTRIGGERED } from "../core/words.ts";
+import {
+  otherSide,
+  REASON_NONE,
+  STATUS_FILLED,
+  STATUS_NEW,
+  STATUS_PARTIALLY_FILLED,
+  STATUS_UNTRIGGERED,
+} from "../core/words.ts";
 import { FillRecord, OrderRecord } from "./rows.ts";
 
 /** What events make of orders, and the fills they leave: the same for the history index as for whoever follows live. */

@@ -1,7 +1,8 @@
 import type { Message } from "../core/shape.ts";
 import { decodeMessage, messageBytes } from "../wire/codec.ts";
+import { viewOf } from "../wire/record.ts";
 import { type Page, type PageQuery, parseCursor, printCursor } from "./pages.ts";
-import { type Key, Table, viewOf } from "./table.ts";
+import { type Key, Table } from "./table.ts";
 import type { WriteBatch } from "./write-batch.ts";
 
 /**

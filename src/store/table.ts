@@ -2,6 +2,7 @@ import { crc32 } from "node:zlib";
 import type { Database as LmdbTable } from "lmdb";
 import type { Message } from "../core/shape.ts";
 import { decodeMessage } from "../wire/codec.ts";
+import { viewOf } from "../wire/record.ts";
 import { DatabaseCorruptError } from "./genesis.ts";
 import { Unpacker } from "./packing.ts";
 
@@ -149,8 +150,4 @@ export class RowTable<Row extends Message = Message> extends Table {
   private rowOf(rows: Uint8Array): Row {
     return decodeMessage(viewOf(rows), rows, 0) as Row;
   }
-}
-
-export function viewOf(bytes: Uint8Array): DataView {
-  return new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
 }

@@ -35,3 +35,6 @@ export const KIND_SNAPSHOT = 3;
 export const KIND_WATERMARK = 4;
 
 export const pad8 = (bytes: number): number => (bytes + 7) & ~7;
+
+/** Of these bytes alone, wherever they lie in their buffer. */
+export const viewOf = (bytes: Uint8Array): DataView => new DataView(bytes.buffer, bytes.byteOffset, bytes.length);

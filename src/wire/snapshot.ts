@@ -12,6 +12,7 @@ import {
   KIND_SNAPSHOT,
   pad8,
   RECORD_HEADER_BYTES,
+  viewOf,
 } from "./record.ts";
 
 /**
@@ -199,8 +200,4 @@ export function eachSnapshotEntry(record: Uint8Array, entries: SnapshotEntries):
     }
     at = pad8(rowEnd);
   }
-}
-
-function viewOf(record: Uint8Array): DataView {
-  return new DataView(record.buffer, record.byteOffset, record.length);
 }

@@ -89,7 +89,7 @@ test("how far the snapshots go is known when the store is ready: nobody is told 
   control.phase = STOP_STORE;
   const { port1, port2 } = new MessageChannel();
   await runStore({
-    ...{ port: port2, control: control.buffer, bell: new Bell().buffer, dataDir, logDir: join(dataDir, "log") },
+    ...{ port: port2, control: control.buffer, bell: new Bell().buffer, dataDir },
     ...{ input: allocateRing(RING_BYTES), frontBell: new Bell().buffer, actorIds: [0, 1, 2], instruments: [] },
     ...{ keepSegments: true, minFreeBytes: 0 },
   });

@@ -22,31 +22,12 @@ import {
 import { blank, type Message, type MessageOf, type Shape } from "../../src/core/shape.ts";
 import { SymbolActor } from "../../src/core/symbol.ts";
 import { BUY, SELL, type Side } from "../../src/core/words.ts";
+import { FINE } from "./support/instruments.ts";
 import { takeSeed } from "./support/seed.ts";
 
 const seed = takeSeed("feed-of-symbol.test");
 
-const INSTRUMENT = compileInstrument({
-  id: 1,
-  symbol: "BTC-PERP",
-  baseAsset: "BTC",
-  quoteAsset: "USDC",
-  tickSize: "0.1",
-  stepSize: "0.001",
-  minQuantity: "0.001",
-  maxQuantity: "100",
-  minNotional: "5",
-  maxPrice: "1000000",
-  maxOpenOrders: 200,
-  makerFeeRate: "0.0002",
-  takerFeeRate: "0.0005",
-  liquidationFeeRate: "0.005",
-  priceBand: "0.05",
-  defaultLeverage: 10,
-  fundingIntervalHours: 8,
-  fundingRateCap: "0.01",
-  riskTiers: [{ maxNotional: "100000000", maxLeverage: 100, maintenanceMarginRate: "0.005" }],
-});
+const INSTRUMENT = compileInstrument(FINE);
 const MIDDLE_TICKS = 650_000;
 const ACCOUNTS = [16, 17, 18];
 

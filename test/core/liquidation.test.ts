@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { bucketEquity, owedFunding } from "../../src/core/isolated.ts";
+import { bucketEquity } from "../../src/core/isolated.ts";
 import {
   CancelAll,
   ClosePosition,
@@ -21,6 +21,7 @@ import {
   Traded,
   Withdraw,
 } from "../../src/core/messages.ts";
+import { owedFunding } from "../../src/core/pay-funding.ts";
 import { blank, type Message, type MessageOf } from "../../src/core/shape.ts";
 import { SIZE } from "../../src/core/tables.ts";
 import {

@@ -23,8 +23,12 @@ function start(tickers: Record<string, TickerLike | Error | typeof HANGS>) {
     ["BTC-PERP", "BTC/USDT"],
     ["ETH-PERP", "ETH/USDT"],
   ]);
-  const clocks = [() => clock.now, () => clock.passedMs] as const;
-  return { clock, tickers, poller: new Poller("x", 2, source, markets, 1000, TIMEOUT_MS, ...clocks) };
+  const clocks = { now: () => clock.now, monotonic: () => clock.passedMs };
+  const poller = new Poller({
+    ...{ name: "x", weight: 2, source, markets, intervalMs: 1000, timeoutMs: TIMEOUT_MS },
+    ...clocks,
+  });
+  return { clock, tickers, poller };
 }
 
 /** Every symbol once; the answer of the one that was asked last, which knows of all. */
@@ -117,16 +121,16 @@ test("whatever a source throws, it is said, and the source is asked again", asyn
       throw thrown;
     };
     for (const fetchTicker of [fail, async () => fail()]) {
-      const poller = new Poller(
-        "x",
-        1,
-        { fetchTicker },
-        new Map([["S", "M"]]),
-        1000,
-        TIMEOUT_MS,
-        () => NOW,
-        () => 0,
-      );
+      const poller = new Poller({
+        name: "x",
+        weight: 1,
+        source: { fetchTicker },
+        markets: new Map([["S", "M"]]),
+        intervalMs: 1000,
+        timeoutMs: TIMEOUT_MS,
+        now: () => NOW,
+        monotonic: () => 0,
+      });
       assert.deepEqual(await poller.poll("S"), { waitMs: 2000, failure: said });
     }
   }

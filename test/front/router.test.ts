@@ -199,7 +199,8 @@ const openLimits = () =>
     accountRate: 1,
   });
 
-test("a path that cannot be read is paid for, and answered when it is known who asks", () => {
+test("a path that cannot be read is paid for, and answered when it is known who asks", (t) => {
+  t.mock.method(performance, "now", () => 0); // nothing flows in meanwhile
   const router = new Router(routes, gatekeeper, log, openLimits());
   const answer = (method: string, path: string) => {
     const { call, response } = fakeCall(method, path);
@@ -232,7 +233,8 @@ test("a machine's clock that is set back locks nobody out", (t) => {
   assert.equal(remaining(), "79", "it flows in as ever");
 });
 
-test("where bodies are weighed, an unreadable one costs what the route does at least", () => {
+test("where bodies are weighed, an unreadable one costs what the route does at least", (t) => {
+  t.mock.method(performance, "now", () => 0); // nothing flows in meanwhile
   const limits = openLimits();
   const weighing = route({
     method: "POST",

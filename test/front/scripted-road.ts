@@ -3,30 +3,17 @@ import { AccountCells } from "../../src/core/cells.ts";
 import { compileInstrument, type Instrument } from "../../src/core/instrument.ts";
 import { SymbolDescription, type SymbolSummary } from "../../src/core/messages.ts";
 import { blank, type Message, type MessageOf, type Shape } from "../../src/core/shape.ts";
+import { FINE } from "../core/support/instruments.ts";
 
 export const START = Date.parse("2024-03-01T10:00:30Z");
 
 /** Prices to a tenth, quantities to a thousandth: 650000 ticks are 65000, 1500 lots are 1.5. */
 export const instrument = (id: number, symbol: string): Instrument =>
   compileInstrument({
+    ...FINE,
     id,
     symbol,
     baseAsset: symbol.split("-")[0],
-    quoteAsset: "USDC",
-    tickSize: "0.1",
-    stepSize: "0.001",
-    minQuantity: "0.001",
-    maxQuantity: "100",
-    minNotional: "5",
-    maxPrice: "1000000",
-    maxOpenOrders: 200,
-    makerFeeRate: "0.0002",
-    takerFeeRate: "0.0005",
-    liquidationFeeRate: "0.005",
-    priceBand: "0.05",
-    defaultLeverage: 10,
-    fundingIntervalHours: 8,
-    fundingRateCap: "0.01",
     riskTiers: [{ maxNotional: "1000000", maxLeverage: 100, maintenanceMarginRate: "0.005" }],
   });
 

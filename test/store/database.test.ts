@@ -10,9 +10,9 @@ import { blank } from "../../src/core/shape.ts";
 import { openDatabase } from "../../src/store/database.ts";
 import { DatabaseCorruptError } from "../../src/store/genesis.ts";
 import { OrderRecord, SnapshotRecord } from "../../src/store/rows.ts";
-import { viewOf } from "../../src/store/table.ts";
 import { WriteBatch } from "../../src/store/write-batch.ts";
 import { encodeMessage, maxMessageBytes } from "../../src/wire/codec.ts";
+import { viewOf } from "../../src/wire/record.ts";
 
 const root = fs.mkdtempSync(join(tmpdir(), "perpd-database-"));
 after(() => fs.rmSync(root, { recursive: true }));

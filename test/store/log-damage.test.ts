@@ -6,7 +6,14 @@ import { crc32 } from "node:zlib";
 import { seal } from "../../src/store/log-record.ts";
 import { verifyLog } from "../../src/store/log-scan.ts";
 import { LogCorruptError, listSegments, segmentName } from "../../src/store/log-segment.ts";
-import { AT_DURABLE_THROUGH, AT_KIND, AT_SEQUENCE, AT_VERSION, RECORD_HEADER_BYTES } from "../../src/wire/record.ts";
+import {
+  AT_DURABLE_THROUGH,
+  AT_KIND,
+  AT_SEQUENCE,
+  AT_VERSION,
+  RECORD_HEADER_BYTES,
+  viewOf,
+} from "../../src/wire/record.ts";
 import { runUntilReached, takeSeed } from "../core/support/seed.ts";
 import {
   append,
@@ -21,7 +28,6 @@ import {
   read,
   SEGMENT_BYTES,
   temporary,
-  viewOf,
 } from "./log-fixture.ts";
 
 // ---- torn tails and proofs ------------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ import {
   FORMAT_VERSION,
   KIND_TURN,
   RECORD_HEADER_BYTES,
+  viewOf,
 } from "../../src/wire/record.ts";
 
 /** What the tests of the log share: logs in temporary directories, recognisable records, a seeded random. */
@@ -34,8 +35,6 @@ export function temporary(t: TestContext): string {
 
 export const open = (dir: string, protectedThrough = 0): LogWriter =>
   openLog(dir, { segmentBytes: SEGMENT_BYTES, protectedThrough });
-
-export const viewOf = (bytes: Buffer): DataView => new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
 
 /** A sealed turn. Its payload depends on the sequence and holds no zero, so that every byte torn off shows. */
 export function record(sequence: number, payloadBytes: number, durableThrough: number): Buffer {

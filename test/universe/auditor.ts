@@ -25,6 +25,7 @@ import {
   AT_TIME,
   KIND_TURN,
   RECORD_HEADER_BYTES,
+  viewOf,
 } from "../../src/wire/record.ts";
 import { Exchange, encode } from "../core/support/exchange.ts";
 import type { SimDisk } from "./disk.ts";
@@ -185,7 +186,7 @@ export class Auditor {
 
   /** A turn of the log that nobody has been shown. */
   private find(record: Uint8Array): void {
-    const view = new DataView(record.buffer, record.byteOffset, record.length);
+    const view = viewOf(record);
     const events: Message[] = [];
     eachMessage(view, record, RECORD_HEADER_BYTES, record.length, (event) => events.push({ ...event }));
     const requestId = view.getUint32(AT_REQUEST_ID, true);
@@ -267,7 +268,7 @@ export class Auditor {
   /** Follows the log through its syncs, by itself. */
   private noteDurable(path: string, bytes: Uint8Array): void {
     if (!path.endsWith(".seg")) return;
-    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+    const view = viewOf(bytes);
     let at = this.read.get(path) ?? SEGMENT_HEADER_BYTES;
     while (at + RECORD_HEADER_BYTES <= bytes.length) {
       const logBytes = view.getUint32(at + AT_LOG_BYTES, true);

@@ -53,8 +53,7 @@ const camel = (op: string): string => op.replace(/\.(\w)/g, (_dot, letter: strin
 function messagesOf(request: SocketRequest, printer: SchemaPrinter): Json {
   const { op, requests, examples, answer, errors } = request;
   const name = camel(op);
-  const [first, ...others] = requests.map((schema) => printer.print(schema, "CLIENT"));
-  const asked = others.length === 0 ? first : { anyOf: [first, ...others] };
+  const asked = printer.printAny(requests, "CLIENT");
   const [code = "INTERNAL"] = errors;
   const refused = { allOf: [printer.print(SocketError, "EXCHANGE"), { properties: { code: { enum: errors } } }] };
   const { message, retryable = false } = specOf(code);

@@ -1,5 +1,6 @@
 import type { TSchema } from "typebox";
 import { ErrorBody } from "../../wire/schema/system.ts";
+import { DEFAULT_RECV_WINDOW_MS, MAX_RECV_WINDOW_MS } from "../auth.ts";
 import type { ErrorCode } from "../errors.ts";
 import { BASE_PATH, SOCKET_PATH } from "../paths.ts";
 import { type Access, costOf, type Route } from "../router.ts";
@@ -198,7 +199,7 @@ function headerParameters({ access }: Route): Json[] {
       in: "header",
       required: false,
       description: "With an API key: how many milliseconds old the timestamp may be.",
-      schema: { type: "integer", minimum: 1, maximum: 60_000, default: 5_000 },
+      schema: { type: "integer", minimum: 1, maximum: MAX_RECV_WINDOW_MS, default: DEFAULT_RECV_WINDOW_MS },
     },
   ];
 }
@@ -215,8 +216,7 @@ function successes(route: Route, printer: SchemaPrinter): Json {
   const answers: Json = {};
   for (const [status, reply] of Object.entries(route.replies)) {
     const schemas = Array.isArray(reply) ? (reply as TSchema[]) : [reply as TSchema];
-    const [first, ...others] = schemas.map((schema) => printer.print(schema, "EXCHANGE"));
-    const schema = others.length === 0 ? first : { anyOf: [first, ...others] };
+    const schema = printer.printAny(schemas, "EXCHANGE");
     const { description = route.summary } = (schemas[0] ?? {}) as { description?: string };
     const content = { schema, example: exampleOf(schemas[0] ?? {}) };
     answers[status] = { description, headers: headersOf(route, 200), content: { [contentTypeOf(route)]: content } };

@@ -1,3 +1,4 @@
+import { DEFAULT_RECV_WINDOW_MS, MAX_CLOCK_LEAD_MS, MAX_RECV_WINDOW_MS } from "../auth.ts";
 import { ERRORS, type ErrorCode } from "../errors.ts";
 import { byStatus, ELSEWHERE, errorTable } from "./route-errors.ts";
 
@@ -31,7 +32,7 @@ The WebSocket is described below, and in [asyncapi.json](asyncapi.json).
 **API key.** \`POST /auth/keys\` makes one. Requests bear \`X-Api-Key\`, \`X-Timestamp\` and \`X-Signature\`: the hex HMAC-SHA256,
 with the secret's text as the key, of \`X-Timestamp\` + method + path with query + body, one directly behind the other, as
 they are sent: for example \`1790000000000GET/v1/orders?symbol=BTC-PERP\`. The timestamp is in milliseconds and may be
-\`X-Recv-Window\` (5000 unless sent, at most 60000) in the past and 1000 in the future. A signature that changes something
+\`X-Recv-Window\` (${DEFAULT_RECV_WINDOW_MS} unless sent, at most ${MAX_RECV_WINDOW_MS}) in the past and ${MAX_CLOCK_LEAD_MS} in the future. A signature that changes something
 counts once.
 
 ## Errors

@@ -38,6 +38,12 @@ export class SchemaPrinter {
     return { $ref: `#/components/schemas/${name}` };
   }
 
+  /** The schema of what is one of these: the only one as it is. */
+  printAny(schemas: readonly TSchema[], speaker: Speaker): Json {
+    const [first = {}, ...others] = schemas.map((schema) => this.print(schema, speaker));
+    return others.length === 0 ? first : { anyOf: [first, ...others] };
+  }
+
   /** What `print` has referred to, by name. */
   components(): Json {
     const named = [...this.named].sort(([a], [b]) => (a < b ? -1 : 1));

@@ -1,4 +1,5 @@
-import type { ChannelName } from "../../wire/schema/channels.ts";
+import { type ChannelName, MAX_REQUEST_ID_LENGTH } from "../../wire/schema/channels.ts";
+import { MAX_BODY_BYTES } from "../errors.ts";
 import { SOCKET_MESSAGES_PER_SECOND } from "../limits.ts";
 import { CHECKSUM_LEVELS } from "../market-json.ts";
 import { CLOSE_CREDENTIAL_ENDED, CLOSE_RATE_LIMITED, CLOSE_SLOW_CONSUMER } from "../socket-errors.ts";
@@ -38,7 +39,11 @@ const CLOSE_CODES: readonly (readonly [code: number, reason: string, meaning: st
   [1001, "GOING_AWAY", "The exchange stops. Connect again."],
   [1003, "TEXT_ONLY", "Messages are text, not binary."],
   [CLOSE_RATE_LIMITED, "RATE_LIMITED", `More than ${SOCKET_MESSAGES_PER_SECOND} messages in a second, where limited.`],
-  [1006, "", "No close frame: a message is larger than 65536 bytes or breaks the protocol, or nothing was heard."],
+  [
+    1006,
+    "",
+    `No close frame: a message is larger than ${MAX_BODY_BYTES} bytes or breaks the protocol, or nothing was heard.`,
+  ],
   [1011, "INTERNAL", "Something went wrong here; it has been logged."],
   [CLOSE_SLOW_CONSUMER, "SLOW_CONSUMER", "The client does not read what it is sent."],
   [CLOSE_CREDENTIAL_ENDED, "CREDENTIAL_EXPIRED", "The session or the API key has expired."],
@@ -54,7 +59,7 @@ One socket does everything that is described here: all channels of this document
 ## Requests
 
 A request is \`{"op": ..., "id": ...}\`; its answer bears its \`id\`, or null when it had none. An \`id\` is an integer or a
-string of at most 64 characters. A request that is refused is answered with \`{"op": "error", "id": ..., "code": ...}\`, and
+string of at most ${MAX_REQUEST_ID_LENGTH} characters. A request that is refused is answered with \`{"op": "error", "id": ..., "code": ...}\`, and
 nothing was done. These answer what is no known request, too:
 
 ${errorTable(ELSEWHERE_ERRORS)}

@@ -11,7 +11,6 @@ import {
   WithdrawBody,
 } from "../../wire/schema/account.ts";
 import { FillList } from "../../wire/schema/orders.ts";
-import { DEFAULT_LIMIT } from "../../wire/schema/scalars.ts";
 import { readAmount } from "../amounts.ts";
 import { ask, askFor, firstReply, replyOf } from "../ask.ts";
 import type { Call } from "../call.ts";
@@ -95,9 +94,7 @@ export function accountRoutes(context: Context): Route[] {
       replies: { 200: FillList },
       errors: ["UNKNOWN_SYMBOL"],
       async handle({ call, principal, query }) {
-        const page = await readPage(context, call, query, (instrumentId) =>
-          history.fillsOf(principal.accountId, { ...query, instrumentId, limit: query.limit ?? DEFAULT_LIMIT }),
-        );
+        const page = await readPage(context, call, query, (asked) => history.fillsOf(principal.accountId, asked));
         const rows = page.data.map((fill) => fillJson(symbols.of(idToInstrumentId(fill.tradeId)), fill));
         call.reply(200, listJson(rows, page.nextCursor));
       },
@@ -117,8 +114,8 @@ function transfersRoute(context: Context, path: string, kind: TransferKind, summ
     query: TransfersQuery,
     replies: { 200: TransferList },
     async handle({ call, principal, query }) {
-      const page = await readPage(context, call, query, () =>
-        context.history.transfersOf(principal.accountId, kind, { ...query, limit: query.limit ?? DEFAULT_LIMIT }),
+      const page = await readPage(context, call, query, (asked) =>
+        context.history.transfersOf(principal.accountId, kind, asked),
       );
       const rows = page.data.map((transfer) => transferJson(transfer));
       call.reply(200, listJson(rows, page.nextCursor));

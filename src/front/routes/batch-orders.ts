@@ -8,7 +8,7 @@ import type { Answer } from "../answer.ts";
 import { askFor, refusalIn } from "../ask.ts";
 import type { Context } from "../context.ts";
 import type { Principal } from "../credentials.ts";
-import { ApiError } from "../errors.ts";
+import { ApiError, badCombination } from "../errors.ts";
 import { checkSymbol } from "../key-limits.ts";
 import { checkAmendment, readAmendment } from "./amend-order.ts";
 import { duplicateJson, isDuplicate } from "./duplicate-order.ts";
@@ -114,10 +114,10 @@ function readIds(
   const id = orderId === undefined ? 0 : readOrderId(context, orderId);
   const owner = id === 0 ? instrument : instrumentOf(context, id);
   if (owner.id !== instrument.id)
-    throw new ApiError("BAD_COMBINATION", {
-      field: "orderId",
-      message: `Only an order of ${owner.symbol} can have this id: a batch is for one symbol, and this is for ${instrument.symbol}.`,
-    });
+    throw badCombination(
+      "orderId",
+      `Only an order of ${owner.symbol} can have this id: a batch is for one symbol, and this is for ${instrument.symbol}.`,
+    );
   return { named, ids: { orderId: id, clientOrderId: clientOrderId ?? "" } };
 }
 

@@ -7,7 +7,7 @@ import { CLIENT_ORDER_ID_PATTERN, ORDER_ID_PATTERN } from "../../wire/schema/sca
 import type { Answer } from "../answer.ts";
 import { askEach, historyCaughtUp, mapReplies } from "../ask.ts";
 import type { Context } from "../context.ts";
-import { ApiError } from "../errors.ts";
+import { ApiError, badCombination } from "../errors.ts";
 import { orderJson } from "../views.ts";
 
 type View = MessageOf<typeof OrderView>;
@@ -161,10 +161,7 @@ export function readReference({ orderId, clientOrderId }: Partial<OrderIds>): {
   field: keyof OrderIds;
 } {
   if (orderId !== undefined && clientOrderId !== undefined)
-    throw new ApiError("BAD_COMBINATION", {
-      field: "clientOrderId",
-      message: "An order is named by orderId or by clientOrderId, not by both.",
-    });
+    throw badCombination("clientOrderId", "An order is named by orderId or by clientOrderId, not by both.");
   if (clientOrderId !== undefined) return { reference: `client:${clientOrderId}`, field: "clientOrderId" };
   if (orderId === undefined) throw new ApiError("MISSING_FIELD", { field: "orderId" });
   return { reference: orderId, field: "orderId" };

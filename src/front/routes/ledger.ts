@@ -1,5 +1,4 @@
 import { LedgerList, LedgerQuery } from "../../wire/schema/account.ts";
-import { DEFAULT_LIMIT } from "../../wire/schema/scalars.ts";
 import type { Context } from "../context.ts";
 import { ledgerEntryJson } from "../ledger-json.ts";
 import { readPage } from "../paging.ts";
@@ -18,9 +17,7 @@ export function ledgerRoute(context: Context): Route {
     replies: { 200: LedgerList },
     errors: ["UNKNOWN_SYMBOL"],
     async handle({ call, principal, query }) {
-      const page = await readPage(context, call, query, (instrumentId) =>
-        history.ledgerOf(principal.accountId, { ...query, instrumentId, limit: query.limit ?? DEFAULT_LIMIT }),
-      );
+      const page = await readPage(context, call, query, (asked) => history.ledgerOf(principal.accountId, asked));
       const symbolOf = (id: number): string | null => (id === 0 ? null : symbols.of(id).symbol);
       const rows = page.data.map((entry) => ledgerEntryJson(symbolOf(entry.instrumentId), entry));
       call.reply(200, listJson(rows, page.nextCursor));

@@ -19,7 +19,7 @@ import {
 import type { PlaceOrderBody } from "../../wire/schema/orders.ts";
 import { readPrice, readQuantity, readShare } from "../amounts.ts";
 import type { Principal } from "../credentials.ts";
-import { ApiError } from "../errors.ts";
+import { ApiError, badCombination } from "../errors.ts";
 import { hashMore, hashOrder } from "./order-hash.ts";
 
 type Command = MessageOf<typeof PlaceOrder>;
@@ -45,11 +45,10 @@ export function readOrder(instrument: Instrument, body: PlaceOrderBody, order: O
     body.activationPrice !== undefined ||
     body.closePosition === true
   )
-    throw new ApiError("BAD_COMBINATION", {
-      field: "type",
-      message:
-        "triggerPrice, triggerBy, callbackRate, activationPrice and closePosition belong to orders that wait for a price.",
-    });
+    throw badCombination(
+      "type",
+      "triggerPrice, triggerBy, callbackRate, activationPrice and closePosition belong to orders that wait for a price.",
+    );
   const isMarket = body.type === ORDER_TYPES[MARKET];
   if (isMarket) checkMarket(body);
   else if (body.price === undefined && body.priceMatch === undefined)
@@ -69,10 +68,7 @@ export function readOrder(instrument: Instrument, body: PlaceOrderBody, order: O
 export function readPriceMatch({ price, priceMatch }: Pick<PlaceOrderBody, "price" | "priceMatch">): number {
   if (priceMatch === undefined) return 0;
   if (price !== undefined)
-    throw new ApiError("BAD_COMBINATION", {
-      field: "priceMatch",
-      message: "priceMatch takes the place of a price: send one of the two.",
-    });
+    throw badCombination("priceMatch", "priceMatch takes the place of a price: send one of the two.");
   return PRICE_MATCHES.indexOf(priceMatch);
 }
 
@@ -95,8 +91,7 @@ export function readCommon(instrument: Instrument, body: PlaceOrderBody, order: 
 /** 0 = as far as the price band. */
 function readMaxSlippage({ type, maxSlippage }: PlaceOrderBody): number {
   if (maxSlippage === undefined) return 0;
-  if (type !== ORDER_TYPES[MARKET])
-    throw new ApiError("BAD_COMBINATION", { field: "maxSlippage", message: "maxSlippage belongs to MARKET orders." });
+  if (type !== ORDER_TYPES[MARKET]) throw badCombination("maxSlippage", "maxSlippage belongs to MARKET orders.");
   return readShare(maxSlippage, "maxSlippage");
 }
 
@@ -109,14 +104,14 @@ function readQuantityOf(instrument: Instrument, body: PlaceOrderBody): number {
 
 export function checkPostOnly({ postOnly, timeInForce = TIMES_IN_FORCE[GTC] }: PlaceOrderBody): void {
   if (postOnly === true && timeInForce !== TIMES_IN_FORCE[GTC] && timeInForce !== TIMES_IN_FORCE[GTD])
-    throw new ApiError("BAD_COMBINATION", { field: "postOnly", message: "A post-only order rests: GTC or GTD." });
+    throw badCombination("postOnly", "A post-only order rests: GTC or GTD.");
 }
 
 export function checkMarket(body: PlaceOrderBody): void {
-  const refuse = (field: string, message: string) => new ApiError("BAD_COMBINATION", { field, message });
-  if (body.price !== undefined) throw refuse("price", "A market order has no price; an IOC limit order has one.");
-  if (body.priceMatch !== undefined) throw refuse("priceMatch", "A market order has no price to match.");
-  if (body.postOnly === true) throw refuse("postOnly", "A market order cannot be post-only.");
+  if (body.price !== undefined)
+    throw badCombination("price", "A market order has no price; an IOC limit order has one.");
+  if (body.priceMatch !== undefined) throw badCombination("priceMatch", "A market order has no price to match.");
+  if (body.postOnly === true) throw badCombination("postOnly", "A market order cannot be post-only.");
   if (body.timeInForce === TIMES_IN_FORCE[GTC])
-    throw refuse("timeInForce", "A market order does not rest: IOC or FOK.");
+    throw badCombination("timeInForce", "A market order does not rest: IOC or FOK.");
 }

@@ -176,9 +176,7 @@ export function orderRoutes(context: Context): Route[] {
       replies: { 200: OrderList },
       errors: ["UNKNOWN_SYMBOL"],
       async handle({ call, principal, query }) {
-        const page = await readPage(context, call, query, (instrumentId) =>
-          history.ordersOf(principal.accountId, { ...query, instrumentId, limit: query.limit ?? DEFAULT_LIMIT }),
-        );
+        const page = await readPage(context, call, query, (asked) => history.ordersOf(principal.accountId, asked));
         const rows = page.data.map((order) => orderRecordJson(symbols.of(idToInstrumentId(order.orderId)), order));
         call.reply(200, listJson(rows, page.nextCursor));
       },

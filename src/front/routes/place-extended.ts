@@ -5,7 +5,7 @@ import { BY_MARK, FOK, GTD, IOC, LIMIT, ORDER_TYPES, TIMES_IN_FORCE, TRIGGER_SOU
 import type { AttachedLeg as LegBody, PlaceOrderBody } from "../../wire/schema/orders.ts";
 import { readPrice, readQuantity } from "../amounts.ts";
 import type { Principal } from "../credentials.ts";
-import { ApiError } from "../errors.ts";
+import { ApiError, badCombination } from "../errors.ts";
 import { readOrder, readPriceMatch, takeKeyLimits } from "./order-fields.ts";
 import { hashMore } from "./order-hash.ts";
 
@@ -34,10 +34,7 @@ function readExtended(instrument: Instrument, body: PlaceOrderBody, order: Messa
   const { takeProfit, stopLoss } = body;
   checkGoodTillDate(body);
   if (body.reduceOnly === true && (takeProfit !== undefined || stopLoss !== undefined))
-    throw new ApiError("BAD_COMBINATION", {
-      field: "reduceOnly",
-      message: "A take-profit or stop comes with an order that opens a position.",
-    });
+    throw badCombination("reduceOnly", "A take-profit or stop comes with an order that opens a position.");
   order.priceMatch = readPriceMatch(body);
   readOrder(instrument, body, order);
   order.goodTillDate = body.goodTillDate ?? 0;
@@ -56,12 +53,10 @@ function readExtended(instrument: Instrument, body: PlaceOrderBody, order: Messa
 /** Refuses a goodTillDate without GTD, and the other way round. */
 function checkGoodTillDate(body: PlaceOrderBody): void {
   const isGtd = body.timeInForce === TIMES_IN_FORCE[GTD];
-  if (isGtd && body.type !== ORDER_TYPES[LIMIT])
-    throw new ApiError("BAD_COMBINATION", { field: "timeInForce", message: "Only LIMIT orders are GTD." });
+  if (isGtd && body.type !== ORDER_TYPES[LIMIT]) throw badCombination("timeInForce", "Only LIMIT orders are GTD.");
   if (isGtd && body.goodTillDate === undefined)
     throw new ApiError("MISSING_FIELD", { field: "goodTillDate", message: "A GTD order has a goodTillDate." });
-  if (!isGtd && body.goodTillDate !== undefined)
-    throw new ApiError("BAD_COMBINATION", { field: "goodTillDate", message: "A goodTillDate belongs to GTD." });
+  if (!isGtd && body.goodTillDate !== undefined) throw badCombination("goodTillDate", "A goodTillDate belongs to GTD.");
 }
 
 /** 0 = it shows all of it. */
@@ -69,10 +64,7 @@ function readDisplay(instrument: Instrument, { displayQuantity, type, timeInForc
   if (displayQuantity === undefined) return 0;
   const isImmediate = timeInForce === TIMES_IN_FORCE[IOC] || timeInForce === TIMES_IN_FORCE[FOK];
   if (type !== ORDER_TYPES[LIMIT] || isImmediate)
-    throw new ApiError("BAD_COMBINATION", {
-      field: "displayQuantity",
-      message: "Only orders that rest can hide a part: LIMIT, GTC or GTD.",
-    });
+    throw badCombination("displayQuantity", "Only orders that rest can hide a part: LIMIT, GTC or GTD.");
   return readQuantity(instrument, displayQuantity, "displayQuantity");
 }
 

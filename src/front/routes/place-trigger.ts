@@ -16,7 +16,7 @@ import {
 import type { PlaceOrderBody } from "../../wire/schema/orders.ts";
 import { readPrice, readShare } from "../amounts.ts";
 import type { Principal } from "../credentials.ts";
-import { ApiError } from "../errors.ts";
+import { ApiError, badCombination } from "../errors.ts";
 import { checkMarket, checkPostOnly, readCommon, takeKeyLimits } from "./order-fields.ts";
 import { hashMore, hashOrder } from "./order-hash.ts";
 
@@ -63,8 +63,7 @@ function readTrigger(instrument: Instrument, body: PlaceOrderBody, order: Messag
 
 function readTriggerPrice(instrument: Instrument, body: PlaceOrderBody, order: MessageOf<typeof PlaceTrigger>): void {
   const field = (["callbackRate", "activationPrice"] as const).find((name) => body[name] !== undefined);
-  if (field !== undefined)
-    throw new ApiError("BAD_COMBINATION", { field, message: `${field} belongs to TRAILING_STOP_MARKET orders.` });
+  if (field !== undefined) throw badCombination(field, `${field} belongs to TRAILING_STOP_MARKET orders.`);
   if (body.triggerPrice === undefined)
     throw new ApiError("MISSING_FIELD", {
       field: "triggerPrice",
@@ -75,10 +74,10 @@ function readTriggerPrice(instrument: Instrument, body: PlaceOrderBody, order: M
 
 function readTrailing(instrument: Instrument, body: PlaceOrderBody, order: MessageOf<typeof PlaceTrigger>): void {
   if (body.triggerPrice !== undefined)
-    throw new ApiError("BAD_COMBINATION", {
-      field: "triggerPrice",
-      message: "The triggerPrice of a TRAILING_STOP_MARKET order follows the market: it has a callbackRate.",
-    });
+    throw badCombination(
+      "triggerPrice",
+      "The triggerPrice of a TRAILING_STOP_MARKET order follows the market: it has a callbackRate.",
+    );
   const field = "callbackRate";
   if (body.callbackRate === undefined)
     throw new ApiError("MISSING_FIELD", { field, message: "A TRAILING_STOP_MARKET order has a callbackRate." });
@@ -89,20 +88,17 @@ function readTrailing(instrument: Instrument, body: PlaceOrderBody, order: Messa
 
 /** Refuses what goes with orders that act at once only. */
 function checkPlain(body: PlaceOrderBody): void {
-  if (body.maxSlippage !== undefined)
-    throw new ApiError("BAD_COMBINATION", { field: "maxSlippage", message: "maxSlippage belongs to MARKET orders." });
+  if (body.maxSlippage !== undefined) throw badCombination("maxSlippage", "maxSlippage belongs to MARKET orders.");
   const field = (["priceMatch", "displayQuantity", "goodTillDate", "takeProfit", "stopLoss"] as const).find(
     (name) => body[name] !== undefined,
   );
-  if (field !== undefined)
-    throw new ApiError("BAD_COMBINATION", { field, message: `${field} belongs to LIMIT and MARKET orders.` });
-  if (body.timeInForce === TIMES_IN_FORCE[GTD])
-    throw new ApiError("BAD_COMBINATION", { field: "timeInForce", message: "Only LIMIT orders are GTD." });
+  if (field !== undefined) throw badCombination(field, `${field} belongs to LIMIT and MARKET orders.`);
+  if (body.timeInForce === TIMES_IN_FORCE[GTD]) throw badCombination("timeInForce", "Only LIMIT orders are GTD.");
 }
 
 function checkClosePosition(body: PlaceOrderBody, atMarket: boolean): void {
-  const refuse = (field: string, message: string) => new ApiError("BAD_COMBINATION", { field, message });
-  if (!atMarket) throw refuse("closePosition", "Only orders at market close the whole position.");
-  if (body.quantity !== undefined) throw refuse("quantity", "With closePosition the quantity is that of the position.");
-  if (body.reduceOnly === false) throw refuse("reduceOnly", "What closes the position only reduces it.");
+  if (!atMarket) throw badCombination("closePosition", "Only orders at market close the whole position.");
+  if (body.quantity !== undefined)
+    throw badCombination("quantity", "With closePosition the quantity is that of the position.");
+  if (body.reduceOnly === false) throw badCombination("reduceOnly", "What closes the position only reduces it.");
 }

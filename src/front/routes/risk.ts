@@ -12,7 +12,6 @@ import {
   OpenInterestList,
   OpenInterestQuery,
 } from "../../wire/schema/risk.ts";
-import { DEFAULT_LIMIT } from "../../wire/schema/scalars.ts";
 import type { Context } from "../context.ts";
 import { readFigures } from "../figures.ts";
 import { readPage } from "../paging.ts";
@@ -34,9 +33,7 @@ export function riskRoutes(context: Context): Route[] {
       errors: ["UNKNOWN_SYMBOL"],
       async handle({ call, query }) {
         const instrument = symbols.named(query.symbol);
-        const page = await readPage(context, call, query, () =>
-          history.fundingRatesOf(instrument.id, { ...query, limit: query.limit ?? DEFAULT_LIMIT }),
-        );
+        const page = await readPage(context, call, query, (asked) => history.fundingRatesOf(instrument.id, asked));
         const rows = page.data.map((rate) => fundingJson(instrument, rate));
         call.reply(200, listJson(rows, page.nextCursor));
       },
@@ -50,9 +47,7 @@ export function riskRoutes(context: Context): Route[] {
       replies: { 200: FundingPaymentList },
       errors: ["UNKNOWN_SYMBOL"],
       async handle({ call, principal, query }) {
-        const page = await readPage(context, call, query, (instrumentId) =>
-          history.fundingOf(principal.accountId, { ...query, instrumentId, limit: query.limit ?? DEFAULT_LIMIT }),
-        );
+        const page = await readPage(context, call, query, (asked) => history.fundingOf(principal.accountId, asked));
         const rows = page.data.map((entry) => fundingPaymentJson(symbols.of(entry.payment.instrumentId), entry));
         call.reply(200, listJson(rows, page.nextCursor));
       },
@@ -66,9 +61,7 @@ export function riskRoutes(context: Context): Route[] {
       replies: { 200: Insurance },
       errors: ["UNKNOWN_SYMBOL"],
       async handle({ call, query }) {
-        const page = await readPage(context, call, query, (instrumentId) =>
-          history.fundMovements({ ...query, instrumentId, limit: query.limit ?? DEFAULT_LIMIT }),
-        );
+        const page = await readPage(context, call, query, (asked) => history.fundMovements(asked));
         const rows = page.data.map((movement) => {
           const symbol = movement.actorId === LEDGER ? null : symbols.of(movement.actorId).symbol;
           return fundMovementJson(symbol, movement);

@@ -3,17 +3,14 @@ import { LEDGER_ENTRY_TYPES, MARGIN_MODES } from "../../core/words.ts";
 import {
   Address,
   Asset,
-  Cursor,
   Decimal,
   DecimalOut,
-  EndTime,
   Id,
-  Limit,
   listOf,
   nullable,
   object,
+  pageQuery,
   Sequence,
-  StartTime,
   SymbolName,
   Time,
 } from "./scalars.ts";
@@ -37,19 +34,8 @@ export const WithdrawBody = object({
 });
 
 export const PositionsQuery = object({ symbol: Type.Optional(SymbolName) });
-export const FillsQuery = object({
-  symbol: Type.Optional(SymbolName),
-  limit: Type.Optional(Limit),
-  cursor: Type.Optional(Cursor),
-  startTime: Type.Optional(StartTime),
-  endTime: Type.Optional(EndTime),
-});
-export const TransfersQuery = object({
-  limit: Type.Optional(Limit),
-  cursor: Type.Optional(Cursor),
-  startTime: Type.Optional(StartTime),
-  endTime: Type.Optional(EndTime),
-});
+export const FillsQuery = object({ symbol: Type.Optional(SymbolName), ...pageQuery });
+export const TransfersQuery = object(pageQuery);
 const LedgerType = Type.Enum(LEDGER_ENTRY_TYPES, {
   description:
     "WITHDRAWAL: debited when it is asked for. REALIZED_PNL: profit or loss that a fill took, before fees; of deleveraging, " +
@@ -59,10 +45,7 @@ const LedgerType = Type.Enum(LEDGER_ENTRY_TYPES, {
 export const LedgerQuery = object({
   type: Type.Optional(LedgerType),
   symbol: Type.Optional(SymbolName),
-  limit: Type.Optional(Limit),
-  cursor: Type.Optional(Cursor),
-  startTime: Type.Optional(StartTime),
-  endTime: Type.Optional(EndTime),
+  ...pageQuery,
 });
 
 const PriceOrNull = (description: string, example: string) => nullable(DecimalOut(description, example));

@@ -16,15 +16,14 @@ import {
   Cursor,
   Decimal,
   DecimalOut,
-  EndTime,
   Id,
   Limit,
   listOf,
   nullable,
   object,
+  pageQuery,
   Sequence,
   SignedDecimal,
-  StartTime,
   SymbolName,
   Time,
 } from "./scalars.ts";
@@ -233,13 +232,7 @@ export const OpenOrdersQuery = object({
   limit: Type.Optional(Limit),
   cursor: Type.Optional(Cursor),
 });
-export const OrderHistoryQuery = object({
-  symbol: Type.Optional(SymbolName),
-  limit: Type.Optional(Limit),
-  cursor: Type.Optional(Cursor),
-  startTime: Type.Optional(StartTime),
-  endTime: Type.Optional(EndTime),
-});
+export const OrderHistoryQuery = object({ symbol: Type.Optional(SymbolName), ...pageQuery });
 export const CancelAllQuery = object({ symbol: Type.Optional(SymbolName), side: Type.Optional(Side) });
 
 export const CancelAfterBody = object({

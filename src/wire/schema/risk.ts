@@ -4,27 +4,18 @@ import {
   Asset,
   Cursor,
   DecimalOut,
-  EndTime,
-  Limit,
   listOf,
   nullable,
   object,
+  pageQuery,
   Sequence,
-  StartTime,
   SymbolName,
   Time,
 } from "./scalars.ts";
 
-const page = {
-  limit: Type.Optional(Limit),
-  cursor: Type.Optional(Cursor),
-  startTime: Type.Optional(StartTime),
-  endTime: Type.Optional(EndTime),
-};
-
-export const FundingQuery = object({ symbol: SymbolName, ...page });
-export const FundingPaymentsQuery = object({ symbol: Type.Optional(SymbolName), ...page });
-export const InsuranceQuery = object({ symbol: Type.Optional(SymbolName), ...page });
+export const FundingQuery = object({ symbol: SymbolName, ...pageQuery });
+export const FundingPaymentsQuery = object({ symbol: Type.Optional(SymbolName), ...pageQuery });
+export const InsuranceQuery = object({ symbol: Type.Optional(SymbolName), ...pageQuery });
 export const OpenInterestQuery = object({ symbol: Type.Optional(SymbolName) });
 
 const PriceOrNull = (description: string) => nullable(DecimalOut(description, "65000.5"));

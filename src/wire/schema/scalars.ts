@@ -5,8 +5,10 @@ import { DECIMAL_PATTERN } from "../../core/units.ts";
 
 /** 12 digits, a point, 12 digits. */
 const DECIMAL_MAX_LENGTH = 25;
-export const CLIENT_ORDER_ID_PATTERN = "^[A-Za-z0-9_.:\\-]{1,36}$";
-export const ORDER_ID_PATTERN = "^[1-9][0-9]{0,15}$";
+const CLIENT_ORDER_ID = "[A-Za-z0-9_.:\\-]{1,36}";
+const ORDER_ID = "[1-9][0-9]{0,15}";
+export const CLIENT_ORDER_ID_PATTERN = `^${CLIENT_ORDER_ID}$`;
+export const ORDER_ID_PATTERN = `^${ORDER_ID}$`;
 export const MAX_LIMIT = 1000;
 export const DEFAULT_LIMIT = 100;
 export const MAX_DEPTH = 1000;
@@ -76,7 +78,7 @@ export const ClientOrderId = Type.String({
 
 /** An order in a path. */
 export const OrderReference = Type.String({
-  pattern: "^([1-9][0-9]{0,15}|client:[A-Za-z0-9_.:\\-]{1,36})$",
+  pattern: `^(${ORDER_ID}|client:${CLIENT_ORDER_ID})$`,
   description: "An orderId, or `client:` and a clientOrderId.",
   examples: ["1234567"],
 });
@@ -117,6 +119,14 @@ export const Cursor = Type.String({
 });
 export const StartTime = Time("Rows from here on.");
 export const EndTime = Time("Rows up to here.");
+
+/** What a query for a page of a history may say. */
+export const pageQuery = {
+  limit: Type.Optional(Limit),
+  cursor: Type.Optional(Cursor),
+  startTime: Type.Optional(StartTime),
+  endTime: Type.Optional(EndTime),
+};
 
 const NextCursor = nullable(Cursor, {
   description:

@@ -7,6 +7,7 @@ import { blank, type Message, type MessageOf, type Shape } from "../../../src/co
 import { SymbolActor } from "../../../src/core/symbol.ts";
 import { LEDGER } from "../../../src/core/words.ts";
 import { decodeMessage, eachMessage, encodeMessage, maxMessageBytes } from "../../../src/wire/codec.ts";
+import { viewOf } from "../../../src/wire/record.ts";
 
 export const START = Date.UTC(2026, 0, 5, 12);
 export const DAY_MS = 24 * 60 * 60 * 1000;
@@ -211,5 +212,3 @@ export function encode(messages: readonly Message[]): Uint8Array {
   for (const message of messages) at = encodeMessage(viewOf(bytes), bytes, at, message);
   return bytes.subarray(0, at);
 }
-
-export const viewOf = (bytes: Uint8Array): DataView => new DataView(bytes.buffer, bytes.byteOffset, bytes.length);

@@ -29,6 +29,20 @@ export const PLAIN: InstrumentConfig = {
   ],
 };
 
+/** Prices to a tenth, quantities to a thousandth, and all limits far. */
+export const FINE: InstrumentConfig = {
+  ...PLAIN,
+  symbol: "BTC-PERP",
+  baseAsset: "BTC",
+  tickSize: "0.1",
+  stepSize: "0.001",
+  minQuantity: "0.001",
+  maxQuantity: "100",
+  maxPrice: "1000000",
+  maxOpenOrders: 200,
+  riskTiers: [{ maxNotional: "100000000", maxLeverage: 100, maintenanceMarginRate: "0.005" }],
+};
+
 /** Everything odd at once: a tick times a lot is 7 quanta, so every rate leaves a remainder; all limits are near. */
 export const ODD: InstrumentConfig = {
   ...PLAIN,

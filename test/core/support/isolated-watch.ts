@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
-import { bucketEquity, positionMaintenance } from "../../../src/core/isolated.ts";
+import { bucketEquity } from "../../../src/core/isolated.ts";
 import { Traded } from "../../../src/core/messages.ts";
+import { positionMaintenance } from "../../../src/core/position-margin.ts";
 import type { Message, MessageOf } from "../../../src/core/shape.ts";
 import type { SymbolActor } from "../../../src/core/symbol.ts";
 import { ACCOUNT, CASH, ISOLATED_QUANTA, SIZE } from "../../../src/core/tables.ts";

@@ -5,6 +5,7 @@ import { type Config, loadConfig } from "../../../src/config.ts";
 import { compileInstrument } from "../../../src/core/instrument.ts";
 import type { Message } from "../../../src/core/shape.ts";
 import { actorIdsOf, RecoveredExchange } from "../../../src/operate/recovered.ts";
+import { logOf } from "../../../src/store/data-folder.ts";
 import { type Database, openDatabase } from "../../../src/store/database.ts";
 import { History } from "../../../src/store/history.ts";
 import { readIndex } from "../../../src/store/history-fold.ts";
@@ -12,8 +13,9 @@ import { Keeper } from "../../../src/store/keeper.ts";
 import { openLog } from "../../../src/store/log.ts";
 import { OrderPlaceRecord, OrderRecord, referenceTo } from "../../../src/store/rows.ts";
 import { SeriesTable } from "../../../src/store/series.ts";
-import { type Key, Table, viewOf } from "../../../src/store/table.ts";
+import { type Key, Table } from "../../../src/store/table.ts";
 import { decodeMessage, messageBytes } from "../../../src/wire/codec.ts";
+import { viewOf } from "../../../src/wire/record.ts";
 
 /** What a folder comes to when it is opened as a start opens it. */
 export interface Opened {
@@ -49,9 +51,9 @@ async function open(dir: string): Promise<Opened> {
   const invocation = loadConfig(["verify", dir], {});
   if (invocation.kind !== "verify") throw new Error("no configuration");
   const { config } = invocation;
-  const logDir = `${dir}/log`;
+  const logDir = logOf(dir);
   try {
-    refuseOrphanedLog(dir, logDir);
+    refuseOrphanedLog(dir);
     const database = openDatabase(dir, { probe: false });
     try {
       // What the probe reads, before anything else is opened.
