@@ -6,7 +6,7 @@ import {
   Done,
   OrderPlaced,
   OrderWaits,
-  type ClientIds as Page,
+  type ClientIdList as Page,
   Refused,
 } from "../../src/core/messages.ts";
 import { LIMIT, ORDER_TYPES } from "../../src/core/words.ts";
