@@ -205,7 +205,7 @@ export class PerpdClient {
     return this.requests.get("/market/orderbook", { symbol, depth });
   }
 
-  publicTrades(symbol: string, query: { limit?: number } = {}): Promise<api.PublicTradeList> {
+  publicTrades(symbol: string, query: Omit<api.TradesQuery, "symbol"> = {}): Promise<api.PublicTradeList> {
     return this.requests.get("/market/trades", { symbol, ...query });
   }
 

@@ -24,6 +24,7 @@ export interface Context {
     | "fillsOf"
     | "fillsOfOrder"
     | "transfersOf"
+    | "tradesOf"
     | "candles"
     | "fundingRatesOf"
     | "fundingOf"

@@ -101,10 +101,10 @@ export class History {
     );
   }
 
-  /** The latest first. */
-  tradesOf(instrumentId: number, limit: number): TradeRecord[] {
+  /** The symbol's trades, the latest first. */
+  tradesOf(instrumentId: number, query: PageQuery): Page<TradeRecord> {
     this.database.refresh();
-    return this.database.trades.read(instrumentId, { limit }, (trade) => trade).data;
+    return this.database.trades.read(instrumentId, query, (trade) => (isWithin(trade.time, query) ? trade : null));
   }
 
   /** Liquidations and what was handed over, as everyone sees them; the latest first. */

@@ -140,6 +140,8 @@ const METHODS: Record<string, () => Promise<void> | void> = {
       ],
     );
     assert.equal((await maker.fetchTrades(BTC, undefined, 1)).length, 1);
+    const until = (trades[0]?.timestamp ?? 0) - 1;
+    assert.deepEqual(await maker.fetchTrades(BTC, undefined, undefined, { until }), []);
     assert.deepEqual(await maker.fetchTrades(ETH), []);
   },
   async fetchOHLCV() {

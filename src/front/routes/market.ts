@@ -18,7 +18,7 @@ import { historyCaughtUp } from "../ask.ts";
 import type { Context } from "../context.ts";
 import { klineJson, readKlines } from "../klines.ts";
 import { publicTradeJson } from "../market-json.ts";
-import { badCursor, checkTimes, turnToAnswer } from "../paging.ts";
+import { badCursor, checkTimes, readPage, turnToAnswer } from "../paging.ts";
 import { type Route, route } from "../router.ts";
 import { listJson } from "../views.ts";
 
@@ -58,15 +58,17 @@ export function marketRoutes(context: Context): Route[] {
       method: "GET",
       path: "/market/trades",
       access: "PUBLIC",
-      summary: "The latest trades, newest first",
+      summary: "Trades, newest first",
       query: TradesQuery,
       replies: { 200: PublicTradeList },
       errors: ["UNKNOWN_SYMBOL"],
-      handle({ call, query }) {
+      async handle({ call, query }) {
         const instrument = symbols.named(query.symbol);
-        const trades = market.symbol(instrument.id).recentTrades(query.limit ?? DEFAULT_LIMIT);
-        const rows = trades.map((trade) => publicTradeJson(instrument, trade));
-        call.reply(200, listJson(rows, null));
+        const page = await readPage(context, call, query, () =>
+          history.tradesOf(instrument.id, { ...query, limit: query.limit ?? DEFAULT_LIMIT }),
+        );
+        const rows = page.data.map((trade) => publicTradeJson(instrument, trade));
+        call.reply(200, listJson(rows, page.nextCursor));
       },
     }),
     route({

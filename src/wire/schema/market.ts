@@ -25,7 +25,13 @@ export const OrderBookQuery = object({
     Type.Integer({ minimum: 1, maximum: MAX_DEPTH, default: 100, description: "Levels of each side at most." }),
   ),
 });
-export const TradesQuery = object({ symbol: SymbolName, limit: Type.Optional(Limit) });
+export const TradesQuery = object({
+  symbol: SymbolName,
+  limit: Type.Optional(Limit),
+  cursor: Type.Optional(Cursor),
+  startTime: Type.Optional(StartTime),
+  endTime: Type.Optional(EndTime),
+});
 export const KlinesQuery = object({
   symbol: SymbolName,
   interval: Type.Enum(INTERVALS, { description: "UTC; weeks begin on Monday, 1M is a calendar month." }),
@@ -141,7 +147,7 @@ export const PublicTrade = object(
   },
   { description: "A trade as everyone sees it." },
 );
-export const PublicTradeList = listOf(PublicTrade, "The latest trades, newest first.");
+export const PublicTradeList = listOf(PublicTrade, "Trades, newest first.");
 
 const RiskTier = object({
   maxNotional: DecimalOut(
