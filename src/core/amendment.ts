@@ -68,7 +68,7 @@ export class Amendment {
     const { state, instrument } = this;
     const { orders } = state;
     if (command.expiresAt !== 0 && turn.time > command.expiresAt) return refuse(turn, "REQUEST_EXPIRED", "expiresAt");
-    if (orders.isWaiting(slot)) return refuse(turn, "ORDER_WAITS", "id");
+    if (command.triggerTicks !== 0) return refuse(turn, "ORDER_DOES_NOT_WAIT", "triggerPrice");
     if (state.haltMode === MODE_HALTED) return refuse(turn, "SYMBOL_HALTED", "symbol", { status: "HALTED" });
     if (command.quantityLots !== 0) {
       const filledLots = orders.filledLots(slot);

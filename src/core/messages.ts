@@ -150,6 +150,8 @@ export const AmendOrder = shape(20, "AmendOrder", {
   priceMatch: "number",
   /** 0 = as it is. */
   displayLots: "number",
+  /** Of an order that waits for its price: another one to wait for; 0 = as it is. */
+  triggerTicks: "number",
 });
 
 /** What a batch is made of. */
@@ -403,6 +405,15 @@ export const OrderGrown = shape(118, "OrderGrown", {
   orderId: "number",
   accountId: "number",
   quantityLots: "number",
+});
+
+/** An order that waits has another limit, quantity or price to wait for under its old id; those that stay are named, too. */
+export const WaitingAmended = shape(127, "WaitingAmended", {
+  orderId: "number",
+  accountId: "number",
+  priceTicks: "number",
+  quantityLots: "number",
+  triggerTicks: "number",
 });
 
 /** Of those that came with the order, this one has done its work: further fills bring another one. */
@@ -783,6 +794,7 @@ export type SymbolEvent =
   | MessageOf<typeof SelfCheckFailed>
   | MessageOf<typeof OrderExtended>
   | MessageOf<typeof OrderGrown>
+  | MessageOf<typeof WaitingAmended>
   | MessageOf<typeof LegSpent>
   | MessageOf<typeof CancelAfterSet>
   | MessageOf<typeof OrderAmended>

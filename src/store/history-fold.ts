@@ -17,6 +17,7 @@ import {
   OrderWaits,
   PositionTransferred,
   Traded,
+  WaitingAmended,
   WithdrawalCompleted,
   WithdrawalRequested,
   WithdrawalSent,
@@ -30,6 +31,7 @@ import { FundingFold } from "./funding-fold.ts";
 import { InsuranceFold } from "./insurance-fold.ts";
 import {
   amendOrder,
+  amendWaiting,
   closeOrder,
   extendOrder,
   fillOrder,
@@ -152,6 +154,9 @@ export class HistoryFold {
         break;
       case OrderGrown.code:
         growOrder(this.touch(event.orderId), event);
+        break;
+      case WaitingAmended.code:
+        amendWaiting(this.touch(event.orderId), event);
         break;
       case Traded.code:
         this.traded(event);

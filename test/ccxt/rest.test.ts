@@ -463,6 +463,13 @@ const METHODS: Record<string, () => Promise<void> | void> = {
     assert.deepEqual([moved.id, moved.amount, moved.price], [order.id, 0.2, 2910]);
     await maker.cancelOrder(idOf(order), ETH);
     await assert.rejects(maker.editOrder(idOf(order), ETH, "limit", "buy", 0.1), { name: "OrderNotFound" });
+    const stop = await maker.createOrder(ETH, "market", "sell", 0.3, undefined, { triggerPrice: 2800 });
+    for (const edit of [maker.editOrder.bind(maker), maker.editOrderWs.bind(maker)]) {
+      const later = await edit(idOf(stop), ETH, "market", "sell", 0.2, undefined, { triggerPrice: 2790.004 });
+      check.checkOrder(maker, later, ETH);
+      assert.deepEqual([later.id, later.amount, later.triggerPrice, later.status], [stop.id, 0.2, 2790, "open"]);
+    }
+    await maker.cancelOrder(idOf(stop), ETH);
   },
   async editOrderWithClientOrderId() {
     const order = await maker.createLimitBuyOrder(ETH, 0.3, 2900, { clientOrderId: "named-edit" });

@@ -195,10 +195,20 @@ export const AmendOrderBody = object(
         "0.001",
       ),
     ),
+    triggerPrice: Type.Optional(
+      Decimal(
+        "Of a STOP_ or TAKE_PROFIT_ order that waits: another price to wait for, a multiple of tickSize. WOULD_TRIGGER when " +
+          "the price is there already.",
+        "64100",
+      ),
+    ),
     expiresAt: Type.Optional(ExpiresAt),
   },
   {
-    description: "At least one of price (or priceMatch), quantity and displayQuantity.",
+    description:
+      "At least one of price (or priceMatch), quantity, displayQuantity and triggerPrice. An order that waits for its price " +
+      "may have another triggerPrice (unless it trails), price (if it has one) and quantity (unless it closes the whole " +
+      "position or came with another order); what else is asked of it is ORDER_WAITS.",
     examples: [{ price: "64999.5", quantity: "0.008" }],
   },
 );
