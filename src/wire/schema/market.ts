@@ -79,7 +79,7 @@ export const Ticker = object(
     volume24h: DecimalOut("In the base asset.", "1234.5"),
     turnover24h: DecimalOut("In the quote asset.", "80242500.25"),
     openInterest: DecimalOut("Sum of all long positions.", "321.9"),
-    fundingRate: DecimalOut("Of the current interval.", "0"),
+    fundingRate: DecimalOut("Of the current interval, if it ended now: positive = longs will pay shorts.", "0"),
     nextFundingTime: nullable(Time("When funding is next paid.")),
     fundingIntervalHours: Type.Integer({ minimum: 1, examples: [1] }),
     time: Time(
