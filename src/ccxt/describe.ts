@@ -88,6 +88,7 @@ export const DESCRIPTION = {
     fetchMarkets: true,
     fetchMyLiquidations: true,
     fetchMyTrades: true,
+    fetchOrderTrades: true,
     fetchOHLCV: true,
     fetchOpenInterest: true,
     fetchOpenInterests: true,

@@ -84,11 +84,14 @@ export class History {
   }
 
   /** The fills up to the order's last change, the latest first. They are all when they add up to what it has filled. */
-  fillsOfOrder(order: OrderRecord, page: Pick<PageQuery, "limit" | "cursor">): Page<FillRecord> {
+  fillsOfOrder(order: OrderRecord, query: AccountQuery): Page<FillRecord> {
     const { orderId, accountId, createdAt, updatedAt, sequence } = order;
+    const { startTime = 0, endTime = Number.MAX_SAFE_INTEGER } = query;
+    const lifetime = { startTime: Math.max(startTime, createdAt), endTime: Math.min(endTime, updatedAt) };
     this.database.refresh();
-    const query = { ...page, startTime: createdAt, endTime: updatedAt, throughSequence: sequence };
-    return this.database.fills.read(accountId, query, (fill) => (fill.orderId === orderId ? fill : null));
+    return this.database.fills.read(accountId, { ...query, ...lifetime, throughSequence: sequence }, (fill) =>
+      fill.orderId === orderId && isOf(query, orderId) && isWithin(fill.time, query) ? fill : null,
+    );
   }
 
   /** The account's deposits or withdrawals, the latest first. Times are those of the request. */

@@ -652,6 +652,12 @@ const METHODS: Record<string, () => Promise<void> | void> = {
     assert.equal((await maker.fetchMyTrades(BTC)).at(-1)?.takerOrMaker, "maker");
     assert.deepEqual(await taker.fetchMyTrades(BTC, Date.now() + 60_000), []);
   },
+  async fetchOrderTrades() {
+    const trades = await taker.fetchOrderTrades(idOf(taken), BTC);
+    check.checkList(trades, (trade) => check.checkTrade(taker, trade, BTC, true));
+    assert.deepEqual(trades, await taker.fetchMyTrades(BTC));
+    await assert.rejects(maker.fetchOrderTrades(idOf(taken), BTC), { name: "OrderNotFound" });
+  },
   async fetchDeposits() {
     const deposits = await taker.fetchDeposits("USDC");
     check.checkList(deposits, (row) => check.checkTransaction(taker, row, "deposit"));

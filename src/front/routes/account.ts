@@ -16,12 +16,14 @@ import { readAmount } from "../amounts.ts";
 import { ask, askFor, firstReply, replyOf } from "../ask.ts";
 import type { Call } from "../call.ts";
 import type { Context } from "../context.ts";
+import { ApiError } from "../errors.ts";
 import { readFigures } from "../figures.ts";
 import { KEEPING_COST } from "../limits.ts";
 import { readPage } from "../paging.ts";
 import { type Route, route } from "../router.ts";
 import { balanceJson, fillJson, listJson, transferJson } from "../views.ts";
 import { readAddress } from "../wallet.ts";
+import { readOrderId } from "./find-orders.ts";
 import { ledgerRoute } from "./ledger.ts";
 
 export function accountRoutes(context: Context): Route[] {
@@ -93,11 +95,16 @@ export function accountRoutes(context: Context): Route[] {
       summary: "Fills, newest first",
       query: FillsQuery,
       replies: { 200: FillList },
-      errors: ["UNKNOWN_SYMBOL"],
+      errors: ["UNKNOWN_SYMBOL", "ORDER_NOT_FOUND"],
       async handle({ call, principal, query }) {
-        const page = await readPage(context, call, query, (instrumentId) =>
-          history.fillsOf(principal.accountId, { ...query, instrumentId, limit: query.limit ?? DEFAULT_LIMIT }),
-        );
+        const page = await readPage(context, call, query, (instrumentId) => {
+          const { orderId, ...rest } = query;
+          const filter = { ...rest, instrumentId, limit: query.limit ?? DEFAULT_LIMIT };
+          if (orderId === undefined) return history.fillsOf(principal.accountId, filter);
+          const order = history.orderById(readOrderId(context, orderId));
+          if (order?.accountId !== principal.accountId) throw new ApiError("ORDER_NOT_FOUND", { field: "orderId" });
+          return history.fillsOfOrder(order, filter);
+        });
         const rows = page.data.map((fill) => fillJson(symbols.of(idToInstrumentId(fill.tradeId)), fill));
         call.reply(200, listJson(rows, page.nextCursor));
       },

@@ -39,6 +39,7 @@ export const WithdrawBody = object({
 export const PositionsQuery = object({ symbol: Type.Optional(SymbolName) });
 export const FillsQuery = object({
   symbol: Type.Optional(SymbolName),
+  orderId: Type.Optional(Id("Those of this order only.")),
   limit: Type.Optional(Limit),
   cursor: Type.Optional(Cursor),
   startTime: Type.Optional(StartTime),
