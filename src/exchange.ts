@@ -61,7 +61,7 @@ export async function openExchange(parts: ExchangeParts): Promise<Exchange> {
     (instrumentId) => ({
       minuteCandles: history.minuteCandles(instrumentId, Date.now() - DAY_MS),
       trades: history.tradesOf(instrumentId, { limit: RECENT_TRADES }).data.reverse(),
-      liquidations: history.liquidationsOf(instrumentId, RECENT_LIQUIDATIONS).reverse(),
+      liquidations: history.liquidationsOf(instrumentId, { limit: RECENT_LIQUIDATIONS }).data.reverse(),
     }),
     Date.now,
   );

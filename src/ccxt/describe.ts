@@ -81,6 +81,7 @@ export const DESCRIPTION = {
     fetchLedger: true,
     fetchLeverage: true,
     fetchLeverageTiers: true,
+    fetchLiquidations: true,
     fetchMarginMode: true,
     fetchMarkPrice: true,
     fetchMarkPrices: true,

@@ -4,6 +4,7 @@ import type {
   Int,
   LastPrices,
   LeverageTiers,
+  Liquidation,
   Market,
   OHLCV,
   OpenInterest,
@@ -154,6 +155,19 @@ export class PerpdMarketData extends PerpdParsers {
     const query = { symbol: market.id, ...this.times(since, params) };
     const rows = await this.pages<api.PublicTrade>("public", "market/trades", query, { since, limit });
     return this.parseTrades(rows, market, since, limit);
+  }
+
+  override async fetchLiquidations(
+    symbol: string,
+    since?: Int,
+    limit?: Int,
+    params: Dict = {},
+  ): Promise<Liquidation[]> {
+    await this.loadMarkets();
+    const market = this.market(symbol);
+    const query = { symbol: market.id, ...this.times(since, params) };
+    const rows = await this.pages<api.PublicTrade>("public", "market/liquidations", query, { since, limit });
+    return rows.map((row) => this.parseLiquidation(row, market));
   }
 
   protected needed(symbol: string | undefined, method: string): string {

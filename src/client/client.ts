@@ -209,6 +209,10 @@ export class PerpdClient {
     return this.requests.get("/market/trades", { symbol, ...query });
   }
 
+  liquidations(symbol: string, query: Omit<api.TradesQuery, "symbol"> = {}): Promise<api.PublicTradeList> {
+    return this.requests.get("/market/liquidations", { symbol, ...query });
+  }
+
   klines(query: api.KlinesQuery): Promise<api.KlineList> {
     return this.requests.get("/market/klines", query);
   }

@@ -25,6 +25,7 @@ export interface Context {
     | "fillsOfOrder"
     | "transfersOf"
     | "tradesOf"
+    | "liquidationsOf"
     | "candles"
     | "fundingRatesOf"
     | "fundingOf"

@@ -111,9 +111,10 @@ export class History {
   }
 
   /** Liquidations and what was handed over, as everyone sees them; the latest first. */
-  liquidationsOf(instrumentId: number, limit: number): TradeRecord[] {
+  liquidationsOf(instrumentId: number, query: PageQuery): Page<TradeRecord> {
     this.database.refresh();
-    return this.database.liquidations.read(instrumentId, { limit }, (trade) => trade).data;
+    const { liquidations } = this.database;
+    return liquidations.read(instrumentId, query, (trade) => (isWithin(trade.time, query) ? trade : null));
   }
 
   /** The symbol's funding rates, the latest first. Times are those when the intervals ended. */

@@ -689,6 +689,11 @@ const METHODS: Record<string, () => Promise<void> | void> = {
     check.checkList(rows, (row) => check.checkTransaction(taker, row, row.type as "deposit" | "withdrawal"));
   },
   /** Nobody is liquidated here: a fill as the exchange would list it. */
+  async fetchLiquidations() {
+    assert.deepEqual(await taker.fetchLiquidations(BTC, 1, 5), []);
+    const [fill] = (await maker.fetchTrades(BTC)).map(({ info }) => info);
+    check.checkLiquidation(maker, maker.parseLiquidation({ ...fill, execType: "LIQUIDATION" }), BTC);
+  },
   async fetchMyLiquidations() {
     assert.deepEqual(await taker.fetchMyLiquidations(BTC), []);
     const [fill] = (await taker.fetchMyTrades(BTC)).map(({ info }) => info);

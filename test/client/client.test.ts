@@ -82,6 +82,7 @@ test("each method is the request that the API names", async () => {
     [() => client.tickers(), "GET /v1/market/ticker"],
     [() => client.orderBook("BTC-PERP", 10), "GET /v1/market/orderbook?symbol=BTC-PERP&depth=10"],
     [() => client.publicTrades("BTC-PERP"), "GET /v1/market/trades?symbol=BTC-PERP"],
+    [() => client.liquidations("BTC-PERP", { limit: 5 }), "GET /v1/market/liquidations?symbol=BTC-PERP&limit=5"],
     [() => client.klines({ symbol: "BTC-PERP", interval: "1m" }), "GET /v1/market/klines?symbol=BTC-PERP&interval=1m"],
     [() => client.time(), "GET /v1/time"],
     [() => client.health(), "GET /v1/health"],

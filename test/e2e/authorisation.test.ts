@@ -76,6 +76,7 @@ const ENDPOINTS: Record<string, Endpoint> = {
   "GET /market/ticker": { access: "PUBLIC" },
   "GET /market/orderbook": { access: "PUBLIC", path: "/market/orderbook?symbol=BTC-PERP" },
   "GET /market/trades": { access: "PUBLIC", path: "/market/trades?symbol=BTC-PERP" },
+  "GET /market/liquidations": { access: "PUBLIC", path: "/market/liquidations?symbol=BTC-PERP" },
   "GET /market/klines": { access: "PUBLIC", path: "/market/klines?symbol=BTC-PERP&interval=1m" },
   "GET /market/symbols": { access: "PUBLIC" },
   "GET /market/funding": { access: "PUBLIC", path: "/market/funding?symbol=BTC-PERP" },
