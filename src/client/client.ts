@@ -54,6 +54,12 @@ export class PerpdClient {
     this.requests.token = undefined;
   }
 
+  /** Ends all sessions of the account, wherever they were opened. */
+  async logoutEverywhere(): Promise<void> {
+    await this.requests.delete("/auth/sessions");
+    this.requests.token = undefined;
+  }
+
   createKey(key: api.NewApiKey): Promise<api.CreatedApiKey> {
     return this.requests.post("/auth/keys", key);
   }

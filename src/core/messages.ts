@@ -182,6 +182,7 @@ export const PrepareWithdrawal = shape(26, "PrepareWithdrawal", { accountId: "nu
 
 /** Opens the address's account if it has none, and a session in it. */
 export const OpenSession = shape(30, "OpenSession", { address: "string", tokenHash: "string", expiresAt: "number" });
+/** An empty tokenHash: all that the account has. */
 export const CloseSession = shape(31, "CloseSession", { accountId: "number", tokenHash: "string" });
 export const CreateKey = shape(32, "CreateKey", { accountId: "number", apiKey: "string", record: json<KeyRecord>() });
 export const RevokeKey = shape(33, "RevokeKey", { accountId: "number", apiKey: "string" });

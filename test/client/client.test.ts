@@ -51,6 +51,7 @@ test("each method is the request that the API names", async () => {
     [() => client.challenge("0xA"), "POST /v1/auth/challenge", { address: "0xA" }],
     [() => client.challenge("0xA", 5), "POST /v1/auth/challenge", { address: "0xA", chainId: 5 }],
     [() => client.logout(), "POST /v1/auth/logout"],
+    [() => client.logoutEverywhere(), "DELETE /v1/auth/sessions"],
     [() => client.createKey({ label: "l", permissions: ["READ"] }), "POST /v1/auth/keys"],
     [() => client.keys(), "GET /v1/auth/keys"],
     [() => client.revokeKey("k"), "DELETE /v1/auth/keys/k"],

@@ -86,6 +86,7 @@ const ENDPOINTS: Record<string, Endpoint> = {
   // Who it lets in is told by the signature: see auth.test.ts.
   "POST /auth/login": { access: "PUBLIC" },
   "POST /auth/logout": { access: "SESSION" },
+  "DELETE /auth/sessions": { access: "SESSION" },
   "POST /auth/keys": { access: "SESSION", body: KEY },
   "GET /auth/keys": { access: "SESSION" },
   "DELETE /auth/keys/:apiKey": { access: "SESSION", path: "/auth/keys/:key", foreign: "KEY_NOT_FOUND" },
