@@ -19,7 +19,7 @@ import { close } from "./order-ends.ts";
 import { refuseNotional, refuseQuantity } from "./order-size.ts";
 import { WITH_POSITION, waitsForRise } from "./order-terms.ts";
 import { answerRepeated, type Placement } from "./placement.ts";
-import { type RefusalCode, type RefusalDetails, refuse } from "./refusals.ts";
+import { type RefusalCode, type RefusalDetails, refuse, refuseLate } from "./refusals.ts";
 import { blank, type MessageOf } from "./shape.ts";
 import type { SymbolState } from "./symbol-state.ts";
 import { replyOrder } from "./symbol-views.ts";
@@ -142,7 +142,7 @@ export class Conditional {
     const { state, instrument } = this;
     const { side, triggerBy, callbackPpm, activationTicks } = command;
     if (command.clientOrderId !== "" && answerRepeated(state, command, turn)) return;
-    if (command.expiresAt !== 0 && turn.time > command.expiresAt) return refuse(turn, "REQUEST_EXPIRED", "expiresAt");
+    if (refuseLate(command, turn)) return;
     if (state.markTicks === 0) return refuse(turn, "NO_MARK_PRICE", "symbol");
     const reduces = (command.flags & REDUCE_ONLY) !== 0;
     if (refuseWhileHalted(state, turn, reduces)) return;
@@ -192,7 +192,7 @@ export class Conditional {
     const { state, instrument } = this;
     const { orders } = state;
     const terms = state.terms.of(slot);
-    if (command.expiresAt !== 0 && turn.time > command.expiresAt) return refuse(turn, "REQUEST_EXPIRED", "expiresAt");
+    if (refuseLate(command, turn)) return;
     const fixed = fixedField(state, slot, command);
     if (fixed !== "") return refuse(turn, "ORDER_WAITS", fixed);
     if (terms.dueSerial !== 0)

@@ -42,7 +42,7 @@ export const ClosePosition = shape(4, "ClosePosition", {
   priceTicks: "number",
   expiresAt: "number",
 });
-export const SetLeverage = shape(5, "SetLeverage", { accountId: "number", leverage: "number" });
+export const SetLeverage = shape(5, "SetLeverage", { accountId: "number", leverage: "number", expiresAt: "number" });
 export const SetIndexPrice = shape(6, "SetIndexPrice", {
   indexTicks: "number",
   /** 1: a machine says so, and a jump must be confirmed; 0: the operator's word. */
@@ -63,9 +63,17 @@ export const ReadClientIds = shape(13, "ReadClientIds", { from: "number" });
 
 // Isolated margin (14 to 15)
 
-export const SetMarginMode = shape(14, "SetMarginMode", { accountId: "number", marginMode: "number" });
+export const SetMarginMode = shape(14, "SetMarginMode", {
+  accountId: "number",
+  marginMode: "number",
+  expiresAt: "number",
+});
 /** Into an isolated position's margin; negative = out of it. */
-export const MoveMargin = shape(15, "MoveMargin", { accountId: "number", amountQuanta: "number" });
+export const MoveMargin = shape(15, "MoveMargin", {
+  accountId: "number",
+  amountQuanta: "number",
+  expiresAt: "number",
+});
 
 /** The operator's; `mode` is one of TRADING_STATUSES, but not TRADING. Ends with ResumeSymbol, also what others have halted. */
 export const HaltSymbol = shape(24, "HaltSymbol", {

@@ -60,3 +60,10 @@ export function refuse(turn: Turn, code: RefusalCode, field = "", details: Refus
   refused.details = details;
   turn.reply(refused);
 }
+
+/** Refuses what comes later than whoever sent it still wants it (0 = at any time); true when it did. */
+export function refuseLate({ expiresAt }: { readonly expiresAt: number }, turn: Turn): boolean {
+  if (expiresAt === 0 || turn.time <= expiresAt) return false;
+  refuse(turn, "REQUEST_EXPIRED", "expiresAt");
+  return true;
+}

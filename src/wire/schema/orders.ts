@@ -221,6 +221,7 @@ export const ClosePositionBody = object({
 
 export const LeverageBody = object({
   leverage: Type.Integer({ minimum: 1, maximum: 1000, description: "At most the instrument's.", examples: [10] }),
+  expiresAt: Type.Optional(ExpiresAt),
 });
 
 export const MarginModeBody = object({
@@ -229,6 +230,7 @@ export const MarginModeBody = object({
       "ISOLATED: the position can lose no more than what is set aside for it. CROSS: all equity stands for it.",
     examples: ["ISOLATED"],
   }),
+  expiresAt: Type.Optional(ExpiresAt),
 });
 
 export const MarginBody = object({
@@ -236,6 +238,7 @@ export const MarginBody = object({
     "Added to the isolated position's margin, or with a sign taken out. Not finer than 0.000001.",
     "-250.5",
   ),
+  expiresAt: Type.Optional(ExpiresAt),
 });
 
 export const OpenOrdersQuery = object({
