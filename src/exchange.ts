@@ -60,8 +60,8 @@ export async function openExchange(parts: ExchangeParts): Promise<Exchange> {
     host,
     (instrumentId) => ({
       minuteCandles: history.minuteCandles(instrumentId, Date.now() - DAY_MS),
-      trades: history.tradesOf(instrumentId, RECENT_TRADES).reverse(),
-      liquidations: history.liquidationsOf(instrumentId, RECENT_LIQUIDATIONS).reverse(),
+      trades: history.tradesOf(instrumentId, { limit: RECENT_TRADES }).data.reverse(),
+      liquidations: history.liquidationsOf(instrumentId, { limit: RECENT_LIQUIDATIONS }).data.reverse(),
     }),
     Date.now,
   );

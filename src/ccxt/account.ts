@@ -49,6 +49,11 @@ export class PerpdAccount extends PerpdMarketData {
     return this.request("positions/{symbol}", "private", "GET", { symbol: this.marketId(symbol), ...params });
   }
 
+  /** All of them, unless a limit is given. */
+  override async fetchOrderTrades(id: string, symbol?: Str, since?: Int, limit?: Int, params: Dict = {}) {
+    return this.fetchMyTrades(symbol, since, limit ?? Number.MAX_SAFE_INTEGER, { orderId: id, ...params });
+  }
+
   override async fetchMyTrades(symbol?: Str, since?: Int, limit?: Int, params: Dict = {}): Promise<Trade[]> {
     await this.loadMarkets();
     const market = this.marketOrNone(symbol);

@@ -6,7 +6,7 @@ import { errorClass } from "./errors.ts";
 import { loadAgain } from "./load-markets.ts";
 
 /** The most rows that a page holds. */
-export const MAX_LIMIT = 1000;
+const MAX_LIMIT = 1000;
 export const DEFAULT_LIMIT = 100;
 
 const PAGES: ReadonlySet<string> = new Set([

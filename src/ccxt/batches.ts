@@ -37,8 +37,8 @@ export class PerpdBatches extends PerpdTrading {
   override async editOrders(orders: OrderRequest[], params: Dict = {}): Promise<Order[]> {
     await this.loadMarkets();
     const items = orders.map(({ symbol, amount, price, params: own, ...more }) => {
-      const named = this.orderNamed((more as Dict).id, { ...params, ...own });
-      return { symbol, item: { action: "AMEND", ...this.changesRequest(symbol, amount, price), ...named } };
+      const { changes, rest } = this.changesRequest(symbol, amount, price, { ...params, ...own });
+      return { symbol, item: { action: "AMEND", ...changes, ...this.orderNamed((more as Dict).id, rest) } };
     });
     return this.changed(items);
   }

@@ -41,6 +41,7 @@ const BY_CODE: Readonly<Record<string, ErrorClass>> = {
   TOO_MANY_TRIGGER_ORDERS: InvalidOrder,
   WOULD_TRIGGER: InvalidOrder,
   ORDER_WAITS: InvalidOrder,
+  ORDER_DOES_NOT_WAIT: InvalidOrder,
   GOOD_TILL_DATE_PASSED: InvalidOrder,
   REQUEST_EXPIRED: InvalidOrder,
   BATCH_TOO_LONG: InvalidOrder,

@@ -4,6 +4,7 @@ import type {
   Int,
   LastPrices,
   LeverageTiers,
+  Liquidation,
   Market,
   OHLCV,
   OpenInterest,
@@ -16,7 +17,6 @@ import type {
   TradingFees,
 } from "ccxt";
 import type * as api from "../client/types.ts";
-import { MAX_LIMIT } from "./base.ts";
 import { PerpdParsers } from "./parsers.ts";
 
 /** What everyone may read. */
@@ -155,11 +155,22 @@ export class PerpdMarketData extends PerpdParsers {
   override async fetchTrades(symbol: string, since?: Int, limit?: Int, params: Dict = {}): Promise<Trade[]> {
     await this.loadMarkets();
     const market = this.market(symbol);
-    // The exchange keeps the latest only and takes no time: the first of them from `since` on are among all.
-    const asked = since === undefined ? limit : MAX_LIMIT;
-    const query = { ...this.given({ symbol: market.id, limit: asked }), ...params };
-    const { data }: api.PublicTradeList = await this.request("market/trades", "public", "GET", query);
-    return this.parseTrades(data, market, since, limit);
+    const query = { symbol: market.id, ...this.times(since, params) };
+    const rows = await this.pages<api.PublicTrade>("public", "market/trades", query, { since, limit });
+    return this.parseTrades(rows, market, since, limit);
+  }
+
+  override async fetchLiquidations(
+    symbol: string,
+    since?: Int,
+    limit?: Int,
+    params: Dict = {},
+  ): Promise<Liquidation[]> {
+    await this.loadMarkets();
+    const market = this.market(symbol);
+    const query = { symbol: market.id, ...this.times(since, params) };
+    const rows = await this.pages<api.PublicTrade>("public", "market/liquidations", query, { since, limit });
+    return rows.map((row) => this.parseLiquidation(row, market));
   }
 
   protected needed(symbol: string | undefined, method: string): string {

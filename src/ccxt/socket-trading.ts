@@ -27,7 +27,8 @@ export abstract class PerpdSocketTrading extends PerpdConnection {
     params: Dict = {},
   ): Promise<Order> {
     await this.loadMarkets();
-    const request = { ...this.changesRequest(symbol, amount, price), ...this.orderNamed(id, params) };
+    const { changes, rest } = this.changesRequest(symbol, amount, price, params);
+    const request = { ...changes, ...this.orderNamed(id, rest) };
     return this.parseOrder(await this.call<api.PlacedOrder>("order.amend", request), this.market(symbol));
   }
 

@@ -44,7 +44,8 @@ export class PerpdTrading extends PerpdSettings {
 
   /**
    * Changes price and amount of a limit order, which keeps its id, and with a smaller amount at its price its place. The
-   * amount includes what has been filled.
+   * amount includes what has been filled. Of an order that waits also the triggerPrice (stopLossPrice, takeProfitPrice)
+   * among its params.
    */
   override async editOrder(
     id: string,
@@ -57,7 +58,8 @@ export class PerpdTrading extends PerpdSettings {
   ): Promise<Order> {
     await this.loadMarkets();
     const market = this.market(symbol);
-    const request = { ...this.changesRequest(symbol, amount, price), ...this.orderReference(id, params) };
+    const { changes, rest } = this.changesRequest(symbol, amount, price, params);
+    const request = { ...changes, ...this.orderReference(id, rest) };
     return this.parseOrder(await this.request("orders/{id}", "private", "PATCH", request), market);
   }
 
@@ -170,11 +172,16 @@ export class PerpdTrading extends PerpdSettings {
     return this.parseOrders(rows, market, since, limit ?? DEFAULT_LIMIT);
   }
 
-  protected changesRequest(symbol: string, amount: Num, price: Num): Dict {
-    return this.given({
+  /** What is to be changed, and the params that are left. */
+  protected changesRequest(symbol: string, amount: Num, price: Num, params: Dict): { changes: Dict; rest: Dict } {
+    const { triggerPrice, stopPrice, stopLossPrice, takeProfitPrice, ...rest } = params;
+    const trigger = triggerPrice ?? stopPrice ?? stopLossPrice ?? takeProfitPrice;
+    const changes = this.given({
       quantity: amount === undefined ? undefined : this.amountToPrecision(symbol, amount),
       price: price === undefined ? undefined : this.priceToPrecision(symbol, price),
+      triggerPrice: trigger === undefined ? undefined : this.priceToPrecision(symbol, trigger),
     });
+    return { changes, rest };
   }
 
   protected orderRequest(

@@ -43,23 +43,25 @@ export function placedText(paint: Paint, placed: PlacedOrder): string {
 export const amend: Command = {
   name: "amend",
   usage: "ID",
-  summary: "give a resting order another price or quantity, by id or client:NAME",
+  summary: "give an open order another price, quantity or trigger, by id or client:NAME",
   options: {
     price: { type: "string", argument: "PRICE", description: "the new limit" },
     quantity: { type: "string", argument: "Q", description: "the new quantity, what has been filled included" },
     display: { type: "string", argument: "Q", description: "show no more than this of it" },
+    trigger: { type: "string", argument: "PRICE", description: "another price that it waits for" },
   },
   needsCredentials: true,
   async run({ client, positionals: [id = ""], values, terminal: { print, paint }, asJson }) {
     if (!isOrderReference(id)) throw new UsageError("amend takes the number of an order, or client:NAME");
     const [price, quantity] = [text(values, "price"), text(values, "quantity")];
-    const displayQuantity = text(values, "display");
-    if ((price ?? quantity ?? displayQuantity) === undefined)
-      throw new UsageError("amend takes --price, --quantity or --display, or several of them");
+    const [displayQuantity, triggerPrice] = [text(values, "display"), text(values, "trigger")];
+    if ((price ?? quantity ?? displayQuantity ?? triggerPrice) === undefined)
+      throw new UsageError("amend takes --price, --quantity, --display or --trigger, or several of them");
     const amended = await client.amendOrder(id, {
       ...(price !== undefined && { price }),
       ...(quantity !== undefined && { quantity }),
       ...(displayQuantity !== undefined && { displayQuantity }),
+      ...(triggerPrice !== undefined && { triggerPrice }),
     });
     print(asJson ? JSON.stringify(amended) : placedText(paint, amended));
   },

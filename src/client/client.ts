@@ -54,6 +54,12 @@ export class PerpdClient {
     this.requests.token = undefined;
   }
 
+  /** Ends all sessions of the account, wherever they were opened. */
+  async logoutEverywhere(): Promise<void> {
+    await this.requests.delete("/auth/sessions");
+    this.requests.token = undefined;
+  }
+
   createKey(key: api.NewApiKey): Promise<api.CreatedApiKey> {
     return this.requests.post("/auth/keys", key);
   }
@@ -205,8 +211,12 @@ export class PerpdClient {
     return this.requests.get("/market/orderbook", { symbol, depth });
   }
 
-  publicTrades(symbol: string, query: { limit?: number } = {}): Promise<api.PublicTradeList> {
+  publicTrades(symbol: string, query: Omit<api.TradesQuery, "symbol"> = {}): Promise<api.PublicTradeList> {
     return this.requests.get("/market/trades", { symbol, ...query });
+  }
+
+  liquidations(symbol: string, query: Omit<api.TradesQuery, "symbol"> = {}): Promise<api.PublicTradeList> {
+    return this.requests.get("/market/liquidations", { symbol, ...query });
   }
 
   klines(query: api.KlinesQuery): Promise<api.KlineList> {

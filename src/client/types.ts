@@ -51,6 +51,7 @@ export type NewApiKey = Static<typeof auth.CreateKeyBody>;
 export type CreatedApiKey = Static<typeof auth.CreatedKey>;
 export type ApiKeyList = Static<typeof auth.ApiKeyList>;
 
+export type TradesQuery = Static<typeof market.TradesQuery>;
 export type KlinesQuery = Static<typeof market.KlinesQuery>;
 export type Ticker = Static<typeof market.Ticker>;
 export type TickerList = Static<typeof market.TickerList>;

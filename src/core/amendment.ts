@@ -13,7 +13,7 @@ import { refuseNotional, refuseQuantity } from "./order-size.ts";
 import type { Placement } from "./placement.ts";
 import { preview } from "./preview.ts";
 import { matchPrice } from "./price-match.ts";
-import { refuse } from "./refusals.ts";
+import { refuse, refuseLate } from "./refusals.ts";
 import { blank, type MessageOf } from "./shape.ts";
 import type { SymbolState } from "./symbol-state.ts";
 import { replyOpenOrder, replyOrder } from "./symbol-views.ts";
@@ -67,8 +67,8 @@ export class Amendment {
   amend(slot: number, command: MessageOf<typeof AmendOrder>, turn: Turn): void {
     const { state, instrument } = this;
     const { orders } = state;
-    if (command.expiresAt !== 0 && turn.time > command.expiresAt) return refuse(turn, "REQUEST_EXPIRED", "expiresAt");
-    if (orders.isWaiting(slot)) return refuse(turn, "ORDER_WAITS", "id");
+    if (refuseLate(command, turn)) return;
+    if (command.triggerTicks !== 0) return refuse(turn, "ORDER_DOES_NOT_WAIT", "triggerPrice");
     if (state.haltMode === MODE_HALTED) return refuse(turn, "SYMBOL_HALTED", "symbol", { status: "HALTED" });
     if (command.quantityLots !== 0) {
       const filledLots = orders.filledLots(slot);

@@ -5,12 +5,21 @@ import type { Instrument } from "./instrument.ts";
 import { isWithinKey } from "./key-limits.ts";
 import { spendLeg } from "./legs.ts";
 import { bandEdge, isBeyond } from "./mark-limits.ts";
-import { OrderWaits, PlaceOrder, type PlaceTrigger, PriceReached, Refused, type Reply } from "./messages.ts";
+import {
+  type AmendOrder,
+  OrderWaits,
+  PlaceOrder,
+  type PlaceTrigger,
+  PriceReached,
+  Refused,
+  type Reply,
+  WaitingAmended,
+} from "./messages.ts";
 import { close } from "./order-ends.ts";
 import { refuseNotional, refuseQuantity } from "./order-size.ts";
-import { waitsForRise } from "./order-terms.ts";
+import { WITH_POSITION, waitsForRise } from "./order-terms.ts";
 import { answerRepeated, type Placement } from "./placement.ts";
-import { type RefusalCode, refuse } from "./refusals.ts";
+import { type RefusalCode, type RefusalDetails, refuse, refuseLate } from "./refusals.ts";
 import { blank, type MessageOf } from "./shape.ts";
 import type { SymbolState } from "./symbol-state.ts";
 import { replyOrder } from "./symbol-views.ts";
@@ -18,7 +27,7 @@ import { NONE, SIZE, WAITING_ORDERS } from "./tables.ts";
 import { activates, MAX_TRAILING_ORDERS, trailingTrigger } from "./trailing.ts";
 import { replyWaitingTrial } from "./trial.ts";
 import { reaches } from "./triggers.ts";
-import type { PriceTicks } from "./units.ts";
+import type { PriceTicks, QuantityLots } from "./units.ts";
 import {
   BUY,
   CLOSE_POSITION,
@@ -49,6 +58,7 @@ import {
 // Filled in again for each event: a turn hands it on before it goes on (see Turn).
 const waits = blank(OrderWaits);
 const reached = blank(PriceReached);
+const amended = blank(WaitingAmended);
 
 /** Orders of one account that may wait for a price in one symbol. */
 export const MAX_TRIGGER_ORDERS = 50;
@@ -61,6 +71,23 @@ export function refuseToWait({ positions }: SymbolState, turn: Turn, row: number
   refuse(turn, "TOO_MANY_TRIGGER_ORDERS", "symbol", { limit: MAX_TRIGGER_ORDERS });
   return true;
 }
+
+/** What an order that waits is to be. */
+type Wanted = Pick<
+  MessageOf<typeof PlaceTrigger>,
+  | "side"
+  | "orderType"
+  | "flags"
+  | "priceTicks"
+  | "quantityLots"
+  | "triggerTicks"
+  | "triggerBy"
+  | "callbackPpm"
+  | "activationTicks"
+  | "keyOrderQuanta"
+  | "keyPositionQuanta"
+  | "keyLeverage"
+>;
 
 /** How a refusal reads as the end of an order. */
 const REASON_OF: Partial<Record<RefusalCode, number>> = {
@@ -113,45 +140,28 @@ export class Conditional {
   /** `isTrial`: see trial.ts. */
   place(command: MessageOf<typeof PlaceTrigger>, turn: Turn, isTrial = false): void {
     const { state, instrument } = this;
-    const { side, triggerBy, quantityLots, priceTicks, callbackPpm, activationTicks } = command;
+    const { side, triggerBy, callbackPpm, activationTicks } = command;
     if (command.clientOrderId !== "" && answerRepeated(state, command, turn)) return;
-    if (command.expiresAt !== 0 && turn.time > command.expiresAt) return refuse(turn, "REQUEST_EXPIRED", "expiresAt");
+    if (refuseLate(command, turn)) return;
     if (state.markTicks === 0) return refuse(turn, "NO_MARK_PRICE", "symbol");
     const reduces = (command.flags & REDUCE_ONLY) !== 0;
     if (refuseWhileHalted(state, turn, reduces)) return;
     const row = state.positions.draft(command.accountId);
     const numbers = state.positions.numbers;
-    const closesAll = (command.flags & CLOSE_POSITION) !== 0;
-    if (closesAll) {
+    if ((command.flags & CLOSE_POSITION) !== 0) {
       const size = numbers[row + SIZE];
       if (side === BUY ? size >= 0 : size <= 0) return refuse(turn, "REDUCE_ONLY_NO_POSITION", "closePosition");
-    } else if (refuseQuantity(instrument, turn, quantityLots)) return;
+    } else if (refuseQuantity(instrument, turn, command.quantityLots)) return;
+    if (refuseToWait(state, turn, row, 1)) return;
+    if (callbackPpm !== 0 && state.open.trailing.size >= MAX_TRAILING_ORDERS)
+      return refuse(turn, "TOO_MANY_TRIGGER_ORDERS", "symbol", { limit: MAX_TRAILING_ORDERS });
     if (activationTicks > instrument.maxPriceTicks)
       return refuse(turn, "PRICE_TOO_HIGH", "activationPrice", { limitTicks: instrument.maxPriceTicks });
     const currentTicks = state.priceOf(triggerBy);
     const triggerTicks = callbackPpm === 0 ? command.triggerTicks : this.trailingFrom(command, currentTicks);
-    if (triggerTicks > instrument.maxPriceTicks)
-      return refuse(turn, "PRICE_TOO_HIGH", "triggerPrice", { limitTicks: instrument.maxPriceTicks });
-    if (priceTicks > instrument.maxPriceTicks)
-      return refuse(turn, "PRICE_TOO_HIGH", "price", { limitTicks: instrument.maxPriceTicks });
-    const bandTicks = bandEdge(instrument, side, triggerTicks);
-    if (priceTicks !== 0 && isBeyond(side, priceTicks, bandTicks))
-      return refuse(turn, "PRICE_OUT_OF_BAND", "price", { limitTicks: bandTicks, triggerTicks });
-    const valueTicks = priceTicks || triggerTicks || activationTicks || state.markTicks;
-    if (!reduces && refuseNotional(instrument, turn, quantityLots, valueTicks)) return;
-    if (refuseToWait(state, turn, row, 1)) return;
-    if (callbackPpm !== 0 && state.open.trailing.size >= MAX_TRAILING_ORDERS)
-      return refuse(turn, "TOO_MANY_TRIGGER_ORDERS", "symbol", { limit: MAX_TRAILING_ORDERS });
-    const isBuy = side === BUY;
-    const atTicks = triggerTicks || activationTicks || state.markTicks;
-    const dearestTicks = isBuy ? priceTicks || bandEdge(instrument, BUY, atTicks) : Math.max(priceTicks, atTicks);
-    const exposed = exposedLots(numbers, row, isBuy, 0, quantityLots);
-    if (!reduces && !isWithinKey(command, turn, state, row, side, exposed, dearestTicks)) return;
+    if (!this.mayWait({ ...command, triggerTicks }, row, 0, turn)) return;
     if (activationTicks !== 0 && activates(side, currentTicks, activationTicks))
       return refuse(turn, "WOULD_TRIGGER", "activationPrice", { currentTicks });
-    const rises = waitsForRise(command.orderType, side);
-    if (callbackPpm === 0 && currentTicks !== 0 && reaches(rises, currentTicks, triggerTicks))
-      return refuse(turn, "WOULD_TRIGGER", "triggerPrice", { currentTicks });
 
     waits.orderId = serialToId(state.nextOrderSerial, instrument.id);
     waits.accountId = command.accountId;
@@ -160,8 +170,8 @@ export class Conditional {
     waits.timeInForce = command.timeInForce;
     waits.flags = command.flags;
     waits.selfTradePrevention = command.selfTradePrevention;
-    waits.priceTicks = priceTicks;
-    waits.quantityLots = quantityLots;
+    waits.priceTicks = command.priceTicks;
+    waits.quantityLots = command.quantityLots;
     waits.triggerTicks = triggerTicks;
     waits.triggerBy = triggerBy;
     waits.callbackPpm = callbackPpm;
@@ -172,6 +182,82 @@ export class Conditional {
     const slot = state.waits(waits, turn.time);
     turn.emit(waits);
     replyOrder(state, turn, slot, STATUS_UNTRIGGERED, REASON_NONE);
+  }
+
+  /**
+   * Gives an order that waits another trigger, limit or quantity under the same id. It is held to what a new one in its
+   * place would be, and fires among others of its trigger by its age. Refused, nothing has changed.
+   */
+  amend(slot: number, command: MessageOf<typeof AmendOrder>, turn: Turn): void {
+    const { state, instrument } = this;
+    const { orders } = state;
+    const terms = state.terms.of(slot);
+    if (refuseLate(command, turn)) return;
+    const fixed = fixedField(state, slot, command);
+    if (fixed !== "") return refuse(turn, "ORDER_WAITS", fixed);
+    if (terms.dueSerial !== 0)
+      return refuse(turn, "WOULD_TRIGGER", "id", { currentTicks: state.priceOf(terms.triggerBy) });
+    const oldLots = orders.quantityLots(slot);
+    const wanted = {
+      ...command,
+      side: orders.side(slot),
+      orderType: orders.type(slot),
+      flags: orders.flags(slot),
+      priceTicks: command.priceTicks || orders.priceTicks(slot),
+      quantityLots: command.quantityLots || oldLots,
+      triggerTicks: command.triggerTicks || terms.triggerTicks,
+      triggerBy: terms.triggerBy,
+      callbackPpm: terms.callbackPpm,
+      activationTicks: terms.activationTicks,
+    };
+    const { priceTicks, quantityLots, triggerTicks } = wanted;
+    const isSame =
+      priceTicks === orders.priceTicks(slot) && quantityLots === oldLots && triggerTicks === terms.triggerTicks;
+    if (!isSame) {
+      if (refuseWhileHalted(state, turn, state.open.isReduceOnly(slot))) return;
+      if (command.quantityLots !== 0 && refuseQuantity(instrument, turn, quantityLots)) return;
+      if (!this.mayWait(wanted, orders.row(slot), oldLots, turn)) return;
+      amended.orderId = state.orderId(slot);
+      amended.accountId = state.accountId(slot);
+      amended.priceTicks = priceTicks;
+      amended.quantityLots = quantityLots;
+      amended.triggerTicks = triggerTicks;
+      state.waitingAmended(amended, slot);
+      turn.emit(amended);
+    }
+    replyOrder(state, turn, slot, STATUS_UNTRIGGERED, REASON_NONE);
+  }
+
+  /**
+   * Whether its prices, its value and its key's limits let an order wait; else it is refused. `oldLots`: what it has waited
+   * with until now.
+   */
+  private mayWait(wanted: Wanted, row: number, oldLots: QuantityLots, turn: Turn): boolean {
+    const { state, instrument } = this;
+    const { side, priceTicks, quantityLots, triggerTicks, activationTicks } = wanted;
+    const no = (code: RefusalCode, field: string, details: RefusalDetails): boolean => {
+      refuse(turn, code, field, details);
+      return false;
+    };
+    const { maxPriceTicks } = instrument;
+    if (triggerTicks > maxPriceTicks) return no("PRICE_TOO_HIGH", "triggerPrice", { limitTicks: maxPriceTicks });
+    if (priceTicks > maxPriceTicks) return no("PRICE_TOO_HIGH", "price", { limitTicks: maxPriceTicks });
+    const bandTicks = bandEdge(instrument, side, triggerTicks);
+    if (priceTicks !== 0 && isBeyond(side, priceTicks, bandTicks))
+      return no("PRICE_OUT_OF_BAND", "price", { limitTicks: bandTicks, triggerTicks });
+    if ((wanted.flags & REDUCE_ONLY) === 0) {
+      const atTicks = triggerTicks || activationTicks || state.markTicks;
+      if (refuseNotional(instrument, turn, quantityLots, priceTicks || atTicks)) return false;
+      const isBuy = side === BUY;
+      const dearestTicks = isBuy ? priceTicks || bandEdge(instrument, BUY, atTicks) : Math.max(priceTicks, atTicks);
+      const exposed = exposedLots(state.positions.numbers, row, isBuy, 0, quantityLots);
+      if (!isWithinKey(wanted, turn, state, row, side, exposed, dearestTicks, oldLots)) return false;
+    }
+    const currentTicks = state.priceOf(wanted.triggerBy);
+    const rises = waitsForRise(wanted.orderType, side);
+    if (wanted.callbackPpm === 0 && currentTicks !== 0 && reaches(rises, currentTicks, triggerTicks))
+      return no("WOULD_TRIGGER", "triggerPrice", { currentTicks });
+    return true;
   }
 
   /** Whether orders are due that may fire: while the symbol is halted none may. */
@@ -279,4 +365,15 @@ export class Conditional {
     if (!activates(side, currentTicks, activationTicks)) return 0;
     return trailingTrigger(side, currentTicks, callbackPpm, this.instrument.maxPriceTicks);
   }
+}
+
+/** What is asked of an order that waits, and has none or takes it from elsewhere: the field's name, or "". */
+function fixedField({ orders, terms }: SymbolState, slot: number, command: MessageOf<typeof AmendOrder>): string {
+  if (command.priceMatch !== 0) return "priceMatch";
+  if (command.displayLots !== 0) return "displayQuantity";
+  if (command.priceTicks !== 0 && isAtMarket(orders.type(slot))) return "price";
+  const isOther = command.quantityLots !== 0 && command.quantityLots !== orders.quantityLots(slot);
+  if (isOther && (orders.flags(slot) & WITH_POSITION) !== 0) return "quantity";
+  if (command.triggerTicks !== 0 && terms.of(slot).callbackPpm !== 0) return "triggerPrice";
+  return "";
 }

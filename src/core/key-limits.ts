@@ -9,7 +9,8 @@ import type { PriceTicks, QuantityLots } from "./units.ts";
 /**
  * Holds an order to the limits of the API key that it came with; false when it was refused. Orders that are reduce-only
  * are not asked: a key can always get out. `exposed`: see exposedLots(), which knows nothing of orders that wait for a
- * price. `dearestTicks`: the highest price that the order may trade at, which is what it is valued at.
+ * price. `dearestTicks`: the highest price that the order may trade at, which is what it is valued at. `ownWaitingLots`:
+ * what the order itself waits with by now.
  */
 export function isWithinKey(
   command: Pick<MessageOf<typeof PlaceOrder>, "quantityLots" | "keyOrderQuanta" | "keyPositionQuanta" | "keyLeverage">,
@@ -19,6 +20,7 @@ export function isWithinKey(
   side: number,
   exposed: QuantityLots,
   dearestTicks: PriceTicks,
+  ownWaitingLots: QuantityLots = 0,
 ): boolean {
   const { keyOrderQuanta, keyPositionQuanta, keyLeverage } = command;
   const perTick = state.instrument.quantaPerTickLot;
@@ -30,7 +32,7 @@ export function isWithinKey(
   if (keyOrderQuanta !== 0 && orderQuanta > keyOrderQuanta)
     return no("KEY_ORDER_LIMIT", "quantity", { requiredQuanta: orderQuanta, limitQuanta: keyOrderQuanta });
   if (keyPositionQuanta !== 0 && exposed !== 0) {
-    const positionQuanta = (exposed + waitingLots(state, row, side)) * state.markTicks * perTick;
+    const positionQuanta = (exposed + waitingLots(state, row, side) - ownWaitingLots) * state.markTicks * perTick;
     if (positionQuanta > keyPositionQuanta)
       return no("KEY_POSITION_LIMIT", "quantity", { requiredQuanta: positionQuanta, limitQuanta: keyPositionQuanta });
   }

@@ -82,9 +82,7 @@ export class LedgerActor implements Actor {
       case OpenSession.code:
         return this.openSession(command, turn);
       case CloseSession.code:
-        if (this.state.sessions.get(command.tokenHash)?.accountId === command.accountId)
-          this.closeSession(command, turn);
-        return turn.reply({ type: Done.code });
+        return this.closeSessions(command, turn);
       case CreateKey.code:
         return this.createKey(command, turn);
       case RevokeKey.code:
@@ -150,6 +148,13 @@ export class LedgerActor implements Actor {
       this.closeSession(first, turn);
     this.happen(turn, { type: SessionOpened.code, accountId, tokenHash, expiresAt });
     turn.reply({ type: SessionView.code, accountId, address, expiresAt });
+  }
+
+  private closeSessions({ accountId, tokenHash }: MessageOf<typeof CloseSession>, turn: Turn): void {
+    const { sessions } = this.state;
+    const next = () => (tokenHash === "" ? sessions.firstOf(accountId) : sessions.get(tokenHash));
+    for (let own = next(); own?.accountId === accountId; own = next()) this.closeSession(own, turn);
+    turn.reply({ type: Done.code });
   }
 
   private closeSession({ accountId, tokenHash }: Pick<Session, "accountId" | "tokenHash">, turn: Turn): void {

@@ -13,7 +13,7 @@ import {
   type SetMarginMode,
 } from "./messages.ts";
 import { positionInitial } from "./position-margin.ts";
-import { type RefusalDetails, refuse } from "./refusals.ts";
+import { type RefusalDetails, refuse, refuseLate } from "./refusals.ts";
 import { blank, type MessageOf } from "./shape.ts";
 import type { SymbolState } from "./symbol-state.ts";
 import { replyPosition } from "./symbol-views.ts";
@@ -61,6 +61,7 @@ export class MarginSettings {
   setLeverage(command: MessageOf<typeof SetLeverage>, turn: Turn): void {
     const { state, instrument } = this;
     const { leverage } = command;
+    if (refuseLate(command, turn)) return;
     if (leverage < 1 || leverage > instrument.maxLeverage)
       return refuse(turn, "LEVERAGE_OUT_OF_RANGE", "leverage", { limit: instrument.maxLeverage });
     const row = state.positions.draft(command.accountId);
@@ -90,6 +91,7 @@ export class MarginSettings {
   setMarginMode(command: MessageOf<typeof SetMarginMode>, turn: Turn): void {
     const { state } = this;
     const { marginMode } = command;
+    if (refuseLate(command, turn)) return;
     const row = state.positions.draft(command.accountId);
     state.freshen(row);
     const n = state.positions.numbers;
@@ -120,6 +122,7 @@ export class MarginSettings {
   moveMargin(command: MessageOf<typeof MoveMargin>, turn: Turn): void {
     const { state } = this;
     const { amountQuanta } = command;
+    if (refuseLate(command, turn)) return;
     const row = state.positions.find(command.accountId);
     if (row === NONE || state.positions.numbers[row + SIZE] === 0) return refuse(turn, "NO_POSITION", "symbol");
     if (!state.isIsolated(row)) return refuse(turn, "POSITION_NOT_ISOLATED", "symbol");

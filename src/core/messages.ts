@@ -42,7 +42,7 @@ export const ClosePosition = shape(4, "ClosePosition", {
   priceTicks: "number",
   expiresAt: "number",
 });
-export const SetLeverage = shape(5, "SetLeverage", { accountId: "number", leverage: "number" });
+export const SetLeverage = shape(5, "SetLeverage", { accountId: "number", leverage: "number", expiresAt: "number" });
 export const SetIndexPrice = shape(6, "SetIndexPrice", {
   indexTicks: "number",
   /** 1: a machine says so, and a jump must be confirmed; 0: the operator's word. */
@@ -59,9 +59,17 @@ export const Describe = shape(11, "Describe", { from: "number" });
 export const Audit = shape(12, "Audit", {});
 /** The client order ids that this symbol remembers, in pages: from the n-th on. */
 export const ReadClientIds = shape(13, "ReadClientIds", { from: "number" });
-export const SetMarginMode = shape(14, "SetMarginMode", { accountId: "number", marginMode: "number" });
+export const SetMarginMode = shape(14, "SetMarginMode", {
+  accountId: "number",
+  marginMode: "number",
+  expiresAt: "number",
+});
 /** Into an isolated position's margin; negative = out of it. */
-export const MoveMargin = shape(15, "MoveMargin", { accountId: "number", amountQuanta: "number" });
+export const MoveMargin = shape(15, "MoveMargin", {
+  accountId: "number",
+  amountQuanta: "number",
+  expiresAt: "number",
+});
 /** An order that waits for a price. */
 export const PlaceTrigger = shape(16, "PlaceTrigger", {
   accountId: "number",
@@ -133,6 +141,8 @@ export const AmendOrder = shape(20, "AmendOrder", {
   priceMatch: "number",
   /** 0 = as it is. */
   displayLots: "number",
+  /** Of an order that waits for its price: another one to wait for; 0 = as it is. */
+  triggerTicks: "number",
 });
 /** What a batch is made of. */
 export type BatchItem =
@@ -165,6 +175,7 @@ export const PrepareWithdrawal = shape(26, "PrepareWithdrawal", { accountId: "nu
 
 /** Opens the address's account if it has none, and a session in it. */
 export const OpenSession = shape(30, "OpenSession", { address: "string", tokenHash: "string", expiresAt: "number" });
+/** An empty tokenHash: all that the account has. */
 export const CloseSession = shape(31, "CloseSession", { accountId: "number", tokenHash: "string" });
 export const CreateKey = shape(32, "CreateKey", { accountId: "number", apiKey: "string", record: json<KeyRecord>() });
 export const RevokeKey = shape(33, "RevokeKey", { accountId: "number", apiKey: "string" });
@@ -429,6 +440,14 @@ export const SelfCheckFailed = shape(124, "SelfCheckFailed", { fault: "string" }
 export const PriceReached = shape(125, "PriceReached", { triggerBy: "number", rises: "number", priceTicks: "number" });
 /** Of those that came with the order, this one has done its work: further fills bring another one. */
 export const LegSpent = shape(126, "LegSpent", { orderId: "number", accountId: "number", legId: "number" });
+/** An order that waits has another limit, quantity or price to wait for under its old id; those that stay are named, too. */
+export const WaitingAmended = shape(127, "WaitingAmended", {
+  orderId: "number",
+  accountId: "number",
+  priceTicks: "number",
+  quantityLots: "number",
+  triggerTicks: "number",
+});
 
 // ---- events of the ledger (130 to 159) ------------------------------------------------------------------------------
 
@@ -747,6 +766,7 @@ export type SymbolEvent =
   | MessageOf<typeof SelfCheckFailed>
   | MessageOf<typeof OrderExtended>
   | MessageOf<typeof OrderGrown>
+  | MessageOf<typeof WaitingAmended>
   | MessageOf<typeof LegSpent>
   | MessageOf<typeof CancelAfterSet>
   | MessageOf<typeof OrderAmended>

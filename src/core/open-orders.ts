@@ -24,7 +24,7 @@ export class OpenOrders {
   readonly book: Book;
   /** Of orders that wait for a price, or have waited, or have more than others. */
   readonly terms = new OrderTermsTable();
-  readonly triggers = new Triggers();
+  readonly triggers: Triggers;
   readonly trailing: TrailingOrders;
   readonly due = new DueOrders();
   /** Orders with a goodTillDate, by serial. */
@@ -44,6 +44,7 @@ export class OpenOrders {
     this.positions = positions;
     const { orders, terms } = this;
     this.book = new Book(orders, instrument.maxPriceTicks);
+    this.triggers = new Triggers((slot) => orders.serial(slot));
     this.trailing = new TrailingOrders(instrument.maxPriceTicks, {
       terms: (slot) => terms.of(slot),
       side: (slot) => orders.side(slot),
@@ -143,6 +144,15 @@ export class OpenOrders {
     else this.triggers.remove(triggerBy, this.isRiseAwaited(slot), triggerTicks, slot);
     this.orders.setWaiting(slot, false);
     this.countWaiting(slot, -1);
+  }
+
+  /** An order that waits, does not trail and is not due waits for another price. */
+  moveTrigger(slot: number, triggerTicks: PriceTicks): void {
+    const terms = this.terms.of(slot);
+    const rises = this.isRiseAwaited(slot);
+    this.triggers.remove(terms.triggerBy, rises, terms.triggerTicks, slot);
+    terms.triggerTicks = triggerTicks;
+    this.triggers.add(terms.triggerBy, rises, triggerTicks, slot);
   }
 
   /** The first order that waits for the price to come here, or NONE: those that do not trail, then those that do. */

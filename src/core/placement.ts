@@ -15,7 +15,7 @@ import * as messages from "./messages.ts";
 import { close } from "./order-ends.ts";
 import { refuseNotional } from "./order-size.ts";
 import { meetsTooMany, type Preview, preview } from "./preview.ts";
-import { type RefusalDetails, refuse } from "./refusals.ts";
+import { type RefusalDetails, refuse, refuseLate } from "./refusals.ts";
 import { blank, type MessageOf } from "./shape.ts";
 import type { SymbolState } from "./symbol-state.ts";
 import { replyOrder } from "./symbol-views.ts";
@@ -114,7 +114,7 @@ export class Placement {
     const { side } = command;
     // First of all, so that whoever lost a reply learns of the order, however late the same request comes again.
     if (command.clientOrderId !== "" && answerRepeated(state, command, turn)) return;
-    if (command.expiresAt !== 0 && turn.time > command.expiresAt) return refuse(turn, "REQUEST_EXPIRED", "expiresAt");
+    if (refuseLate(command, turn)) return;
     const mark = state.markTicks;
     if (mark === 0) return refuse(turn, "NO_MARK_PRICE", "symbol");
     const reduceOnly = (command.flags & REDUCE_ONLY) !== 0;

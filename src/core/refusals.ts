@@ -32,6 +32,7 @@ export const REFUSAL_CODES = [
   "ORDER_NOT_FOUND",
   "ORDER_NOT_OPEN",
   "ORDER_WAITS",
+  "ORDER_DOES_NOT_WAIT",
   "QUANTITY_BELOW_FILLED",
   "CLIENT_ORDER_ID_REUSED",
   "REFERENCE_REUSED",
@@ -58,4 +59,11 @@ export function refuse(turn: Turn, code: RefusalCode, field = "", details: Refus
   refused.field = field;
   refused.details = details;
   turn.reply(refused);
+}
+
+/** Refuses what comes later than whoever sent it still wants it (0 = at any time); true when it did. */
+export function refuseLate({ expiresAt }: { readonly expiresAt: number }, turn: Turn): boolean {
+  if (expiresAt === 0 || turn.time <= expiresAt) return false;
+  refuse(turn, "REQUEST_EXPIRED", "expiresAt");
+  return true;
 }

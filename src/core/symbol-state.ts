@@ -59,6 +59,7 @@ const {
   SelfCheckFailed,
   SliceShown,
   Traded,
+  WaitingAmended,
   TradingHalted,
 } = messages;
 
@@ -208,6 +209,9 @@ export class SymbolState {
       case OrderGrown.code:
         this.grown(event, this.slotOf(event.orderId));
         break;
+      case WaitingAmended.code:
+        this.waitingAmended(event, this.slotOf(event.orderId));
+        break;
       case LegSpent.code:
         this.legSpent(event);
         break;
@@ -289,6 +293,17 @@ export class SymbolState {
   grown(event: MessageOf<typeof OrderGrown>, slot: number): void {
     const { orders } = this;
     orders.setPriceAndQuantity(slot, orders.priceTicks(slot), event.quantityLots);
+    this.touched.order(slot);
+    this.touched.row(orders.row(slot));
+  }
+
+  waitingAmended(event: MessageOf<typeof WaitingAmended>, slot: number): void {
+    this.eventCount++;
+    const { orders, open } = this;
+    const { priceTicks, quantityLots, triggerTicks } = event;
+    orders.setPriceAndQuantity(slot, priceTicks, quantityLots);
+    if (this.terms.of(slot).callbackPpm === 0) open.moveTrigger(slot, triggerTicks);
+    this.mayReach = true;
     this.touched.order(slot);
     this.touched.row(orders.row(slot));
   }

@@ -282,7 +282,8 @@ export class SymbolActor implements Actor {
   private amend(command: MessageOf<typeof AmendOrder>, turn: Turn): void {
     const slot = this.findOwnOrder(command.accountId, command.orderId, command.clientOrderId);
     if (slot === NONE) return refuse(turn, "ORDER_NOT_FOUND", "id");
-    this.amendment.amend(slot, command, turn);
+    if (this.state.orders.isWaiting(slot)) this.conditional.amend(slot, command, turn);
+    else this.amendment.amend(slot, command, turn);
   }
 
   private tryOrder(order: MessageOf<typeof TryOrder>["order"], turn: Turn): void {

@@ -45,15 +45,15 @@ class TriggerQueue {
     this.ladder?.clear(triggerTicks);
   }
 
-  /** Takes out the orders at the first trigger that the price reaches, in the order in which they came to wait there. */
+  /** Takes out the orders at the first trigger that the price reaches, the oldest first. */
   takeReached(priceTicks: PriceTicks): readonly number[] {
-    const { ladder, slotsAt } = this;
+    const { ladder, slotsAt, ageOf } = this;
     const best = ladder === null ? -1 : ladder.best();
     if (best < 0 || priceTicks === 0 || !reaches(this.rises, priceTicks, best)) return [];
     const slots = [...(slotsAt.get(best) ?? [])];
     slotsAt.delete(best);
     ladder?.clear(best);
-    return slots;
+    return ageOf === null ? slots : slots.sort((a, b) => ageOf(a) - ageOf(b));
   }
 
   /** The first order that the price reaches, or NONE. */

@@ -24,6 +24,8 @@ export interface Context {
     | "fillsOf"
     | "fillsOfOrder"
     | "transfersOf"
+    | "tradesOf"
+    | "liquidationsOf"
     | "candles"
     | "fundingRatesOf"
     | "fundingOf"

@@ -18,6 +18,7 @@ import {
   PositionTransferred,
   PriceUpdated,
   Traded,
+  WaitingAmended,
   WithdrawalCompleted,
   WithdrawalRequested,
   WithdrawalSent,
@@ -31,6 +32,7 @@ import { FundingFold } from "./funding-fold.ts";
 import { InsuranceFold } from "./insurance-fold.ts";
 import {
   amendOrder,
+  amendWaiting,
   closeOrder,
   extendOrder,
   fillOrder,
@@ -153,6 +155,9 @@ export class HistoryFold {
         break;
       case OrderGrown.code:
         growOrder(this.touch(event.orderId), event);
+        break;
+      case WaitingAmended.code:
+        amendWaiting(this.touch(event.orderId), event);
         break;
       case Traded.code:
         this.traded(event);

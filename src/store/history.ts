@@ -84,11 +84,14 @@ export class History {
   }
 
   /** The fills up to the order's last change, the latest first. They are all when they add up to what it has filled. */
-  fillsOfOrder(order: OrderRecord, page: Pick<PageQuery, "limit" | "cursor">): Page<FillRecord> {
+  fillsOfOrder(order: OrderRecord, query: AccountQuery): Page<FillRecord> {
     const { orderId, accountId, createdAt, updatedAt, sequence } = order;
+    const { startTime = 0, endTime = Number.MAX_SAFE_INTEGER } = query;
+    const lifetime = { startTime: Math.max(startTime, createdAt), endTime: Math.min(endTime, updatedAt) };
     this.database.refresh();
-    const query = { ...page, startTime: createdAt, endTime: updatedAt, throughSequence: sequence };
-    return this.database.fills.read(accountId, query, (fill) => (fill.orderId === orderId ? fill : null));
+    return this.database.fills.read(accountId, { ...query, ...lifetime, throughSequence: sequence }, (fill) =>
+      fill.orderId === orderId && isOf(query, orderId) && isWithin(fill.time, query) ? fill : null,
+    );
   }
 
   /** The account's deposits or withdrawals, the latest first. Times are those of the request. */
@@ -101,16 +104,17 @@ export class History {
     );
   }
 
-  /** The latest first. */
-  tradesOf(instrumentId: number, limit: number): TradeRecord[] {
+  /** The symbol's trades, the latest first. */
+  tradesOf(instrumentId: number, query: PageQuery): Page<TradeRecord> {
     this.database.refresh();
-    return this.database.trades.read(instrumentId, { limit }, (trade) => trade).data;
+    return this.database.trades.read(instrumentId, query, (trade) => (isWithin(trade.time, query) ? trade : null));
   }
 
   /** Liquidations and what was handed over, as everyone sees them; the latest first. */
-  liquidationsOf(instrumentId: number, limit: number): TradeRecord[] {
+  liquidationsOf(instrumentId: number, query: PageQuery): Page<TradeRecord> {
     this.database.refresh();
-    return this.database.liquidations.read(instrumentId, { limit }, (trade) => trade).data;
+    const { liquidations } = this.database;
+    return liquidations.read(instrumentId, query, (trade) => (isWithin(trade.time, query) ? trade : null));
   }
 
   /** The symbol's funding rates, the latest first. Times are those when the intervals ended. */

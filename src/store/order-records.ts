@@ -9,6 +9,7 @@ import type {
   OrderWaits,
   PositionTransferred,
   Traded,
+  WaitingAmended,
 } from "../core/messages.ts";
 import type { MessageOf } from "../core/shape.ts";
 import type { TimeMs } from "../core/units.ts";
@@ -82,6 +83,14 @@ export function triggerOrder(order: OrderRecord, event: MessageOf<typeof OrderTr
 
 /** An order that waits has grown with the one that it came with. */
 export function growOrder(order: OrderRecord, event: MessageOf<typeof OrderGrown>): void {
+  order.quantityLots = event.quantityLots;
+  order.remainingLots = event.quantityLots;
+}
+
+/** Gives an order that waits what an amendment gave it. */
+export function amendWaiting(order: OrderRecord, event: MessageOf<typeof WaitingAmended>): void {
+  order.priceTicks = event.priceTicks;
+  order.triggerTicks = event.triggerTicks;
   order.quantityLots = event.quantityLots;
   order.remainingLots = event.quantityLots;
 }

@@ -140,6 +140,8 @@ const METHODS: Record<string, () => Promise<void> | void> = {
       ],
     );
     assert.equal((await maker.fetchTrades(BTC, undefined, 1)).length, 1);
+    const until = (trades[0]?.timestamp ?? 0) - 1;
+    assert.deepEqual(await maker.fetchTrades(BTC, undefined, undefined, { until }), []);
     assert.deepEqual(await maker.fetchTrades(ETH), []);
   },
   async fetchOHLCV() {
@@ -471,6 +473,13 @@ const METHODS: Record<string, () => Promise<void> | void> = {
     assert.deepEqual([moved.id, moved.amount, moved.price], [order.id, 0.2, 2910]);
     await maker.cancelOrder(idOf(order), ETH);
     await assert.rejects(maker.editOrder(idOf(order), ETH, "limit", "buy", 0.1), { name: "OrderNotFound" });
+    const stop = await maker.createOrder(ETH, "market", "sell", 0.3, undefined, { triggerPrice: 2800 });
+    for (const edit of [maker.editOrder.bind(maker), maker.editOrderWs.bind(maker)]) {
+      const later = await edit(idOf(stop), ETH, "market", "sell", 0.2, undefined, { triggerPrice: 2790.004 });
+      check.checkOrder(maker, later, ETH);
+      assert.deepEqual([later.id, later.amount, later.triggerPrice, later.status], [stop.id, 0.2, 2790, "open"]);
+    }
+    await maker.cancelOrder(idOf(stop), ETH);
   },
   async editOrderWithClientOrderId() {
     const order = await maker.createLimitBuyOrder(ETH, 0.3, 2900, { clientOrderId: "named-edit" });
@@ -653,6 +662,12 @@ const METHODS: Record<string, () => Promise<void> | void> = {
     assert.equal((await maker.fetchMyTrades(BTC)).at(-1)?.takerOrMaker, "maker");
     assert.deepEqual(await taker.fetchMyTrades(BTC, Date.now() + 60_000), []);
   },
+  async fetchOrderTrades() {
+    const trades = await taker.fetchOrderTrades(idOf(taken), BTC);
+    check.checkList(trades, (trade) => check.checkTrade(taker, trade, BTC, true));
+    assert.deepEqual(trades, await taker.fetchMyTrades(BTC));
+    await assert.rejects(maker.fetchOrderTrades(idOf(taken), BTC), { name: "OrderNotFound" });
+  },
   async fetchDeposits() {
     const deposits = await taker.fetchDeposits("USDC");
     check.checkList(deposits, (row) => check.checkTransaction(taker, row, "deposit"));
@@ -684,6 +699,11 @@ const METHODS: Record<string, () => Promise<void> | void> = {
     check.checkList(rows, (row) => check.checkTransaction(taker, row, row.type as "deposit" | "withdrawal"));
   },
   /** Nobody is liquidated here: a fill as the exchange would list it. */
+  async fetchLiquidations() {
+    assert.deepEqual(await taker.fetchLiquidations(BTC, 1, 5), []);
+    const [fill] = (await maker.fetchTrades(BTC)).map(({ info }) => info);
+    check.checkLiquidation(maker, maker.parseLiquidation({ ...fill, execType: "LIQUIDATION" }), BTC);
+  },
   async fetchMyLiquidations() {
     assert.deepEqual(await taker.fetchMyLiquidations(BTC), []);
     const [fill] = (await taker.fetchMyTrades(BTC)).map(({ info }) => info);

@@ -220,7 +220,7 @@ test("what cannot be meant is exit code 2, and says how it is meant", async () =
     [["order", "buy", "X", "1", "2", "--trail", "0.01"], /an order that trails is at market/],
     [["order", "buy", "X", "1", "market", "--from", "2"], /--from goes with --trail/],
     [["amend", "../orders", "--price", "1"], /amend takes the number of an order, or client:NAME/],
-    [["amend", "1"], /amend takes --price, --quantity or --display/],
+    [["amend", "1"], /amend takes --price, --quantity, --display or --trigger/],
     [["margin", "X"], /margin takes cross, isolated, --add or --remove/],
     [["margin", "X", "cross", "--add", "1"], /margin takes cross, isolated, --add or --remove/],
     [["margin", "X", "portfolio"], /mode: "portfolio" is none of cross, isolated/],
@@ -328,7 +328,7 @@ test("a position is closed, and its leverage set", async () => {
   assert.match((await run(["leverage", "BTC-PERP", "x"], env)).error, /leverage: "x" is not a whole number/);
 });
 
-test("a resting order gets another price and quantity", async () => {
+test("an open order gets another price, quantity and trigger", async () => {
   await out("order", "buy", "BTC-PERP", "0.3", "60000", "--name", "amended");
   assert.match(await out("amend", "client:amended", "--price", "60010"), /amended .*LIMIT +60010 +0\.3 +0 +- +NEW/);
   const { orderId } = await alice.order("client:amended");
@@ -338,6 +338,10 @@ test("a resting order gets another price and quantity", async () => {
   await out("cancel", orderId);
   const gone = await run(["amend", orderId, "--price", "60020"]);
   assert.deepEqual([gone.code, gone.out], [1, ""]);
+  await out("order", "sell", "BTC-PERP", "0.1", "market", "--stop", "50000", "--name", "stop");
+  await out("amend", "client:stop", "--trigger", "51000");
+  assert.equal((await alice.order("client:stop")).triggerPrice, "51000");
+  await out("cancel", "client:stop");
 });
 
 test("a dry run says what an order would come to, and places none", async () => {

@@ -15,11 +15,13 @@ import {
   ReadOrders,
   type SymbolEvent,
   Traded,
+  WaitingAmended,
 } from "../../src/core/messages.ts";
 import type { MessageOf } from "../../src/core/shape.ts";
 import { BUY, SELL, type Side } from "../../src/core/words.ts";
 import {
   amendOrder,
+  amendWaiting,
   extendOrder,
   fillOrder,
   growOrder,
@@ -287,6 +289,7 @@ class Folds {
     else if (event.type === OrderWaits.code) orders.set(event.orderId, waitingOrder(event, 0, 0));
     else if (event.type === OrderTriggered.code) triggerOrder(of(event.orderId), event);
     else if (event.type === OrderGrown.code) growOrder(of(event.orderId), event);
+    else if (event.type === WaitingAmended.code) amendWaiting(of(event.orderId), event);
     else if (event.type === OrderExtended.code) extendOrder(of(event.orderId), event);
     else if (event.type === OrderAmended.code) amendOrder(of(event.orderId), event);
     else if (event.type === OrderReduced.code) of(event.orderId).remainingLots -= event.byLots;

@@ -261,6 +261,18 @@ test("a session ends when it is closed by its owner, or when its time is up", ()
   assert.equal(bank.describe().accounts.length, 2, "accounts stay");
 });
 
+test("without a name all of an account's sessions are closed, and nobody else's", () => {
+  const bank = new Bank();
+  const [alice, , bob] = [bank.open("alice", START), bank.open("alice", START + 1), bank.open("bob", START)];
+  const closed = bank.do(LEDGER, make(CloseSession, { accountId: alice }));
+  assert.equal(closed.events.length, 2);
+  assert.deepEqual(
+    bank.describe().sessions.map(({ accountId }) => accountId),
+    [bob],
+  );
+  assert.deepEqual(bank.do(LEDGER, make(CloseSession, { accountId: alice })).events, []);
+});
+
 test("however many sessions have expired, a turn ends few of them", () => {
   const bank = new Bank();
   const sessions = 2000;

@@ -184,7 +184,7 @@ scenario(
 );
 
 scenario(
-  "what comes with an amended order waits with what has filled, and is not amended itself until its price has come",
+  "what comes with an amended order waits with what has filled",
   `
   mark 100                                   -> 100
   alice buy 10 @ 99 tp=103 sl=97 id=e        -> NEW
@@ -196,12 +196,7 @@ scenario(
   bob sell 3 @ 100                           -> NEW
   alice amends e @ 100                       -> PARTIALLY_FILLED 3@100; e.tp grows to 7; e.sl grows to 7
   bob sell 5 @ 100                           -> FILLED 5@100; e.tp grows to 12; e.sl grows to 12
-  carol sell 5 @ 101 stop=99 id=s            -> UNTRIGGERED
-  carol amends s 4                           -> ORDER_WAITS
-  carol amends s @ 100                       -> ORDER_WAITS
-  mark 99                                    -> s fires
-  carol amends s 4 @ 102                     -> NEW
-  book                                       -> bids - asks 102:4
+  book                                       -> bids - asks -
 `,
 );
 

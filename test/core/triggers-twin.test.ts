@@ -10,6 +10,7 @@ import {
   Tick,
   Traded,
   TradingHalted,
+  WaitingAmended,
 } from "../../src/core/messages.ts";
 import type { MessageOf } from "../../src/core/shape.ts";
 import { BUY, MODE_REDUCE_ONLY, STATUS_REJECTED, STOP_MARKET, TAKE_PROFIT_MARKET } from "../../src/core/words.ts";
@@ -38,8 +39,8 @@ const FIRED_INTO_A_LEG: Step[] = [
 ];
 
 test("what fires is what a scan of all waiting orders found at the end of a turn, one after the other, wherever the price is by then", () => {
-  /** `left`: fired at a price that had gone by then. */
-  const seen = { fired: 0, rejected: 0, left: 0 };
+  /** `left`: fired at a price that had gone by then; `moved`: given another trigger. */
+  const seen = { fired: 0, rejected: 0, left: 0, moved: 0 };
   const property = fc.property(fc.array(eventfulStep, { maxLength: 200, size: "max" }), (steps) => {
     const exchange = new Exchange([instrument(ODD), instrument(FREE)]);
     const traffic = new Traffic(exchange, [ODD.id, FREE.id]);
@@ -73,6 +74,13 @@ test("what fires is what a scan of all waiting orders found at the end of a turn
 
 type Waiting = MessageOf<typeof OrderWaits>;
 
+interface Seen {
+  fired: number;
+  rejected: number;
+  left: number;
+  moved: number;
+}
+
 /** Looks at every waiting order at the end of each turn. */
 class NaiveTriggers {
   private waiting: Waiting[] = [];
@@ -81,9 +89,9 @@ class NaiveTriggers {
   private readonly trailing = new Set<number>();
   private isHalted = false;
   private readonly prices = [0, 0, 0];
-  private readonly seen: { fired: number; rejected: number; left: number };
+  private readonly seen: Seen;
 
-  constructor(seen: { fired: number; rejected: number; left: number }) {
+  constructor(seen: Seen) {
     this.seen = seen;
   }
 
@@ -95,6 +103,12 @@ class NaiveTriggers {
       if (event.type === OrderWaits.code) {
         if (event.callbackPpm === 0) this.waiting.push({ ...event });
         else this.trailing.add(event.orderId);
+      } else if (event.type === WaitingAmended.code) {
+        const { triggerTicks, quantityLots } = event;
+        const order = this.waiting.find(({ orderId }) => orderId === event.orderId);
+        if (order?.triggerTicks !== triggerTicks) this.seen.moved += order === undefined ? 0 : 1;
+        if (order !== undefined) Object.assign(order, { triggerTicks, quantityLots });
+        else assert.ok(this.trailing.has(event.orderId), "what is due is not amended");
       } else if (event.type === PriceUpdated.code) {
         this.prices[0] = event.markTicks;
         this.prices[2] = event.indexTicks;

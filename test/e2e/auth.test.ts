@@ -3,8 +3,9 @@ import { after, before, test } from "node:test";
 import type { ApiKeyList, Challenge, CreatedApiKey, Session } from "../../src/client/types.ts";
 import type { ErrorCode } from "../../src/front/errors.ts";
 import { Api } from "./support/api.ts";
-import { signed } from "./support/keys.ts";
+import { KeyHolder, signed } from "./support/keys.ts";
 import { startServer, type TestServer } from "./support/server.ts";
+import { SocketClient } from "./support/socket.ts";
 import { Operator, openTrader, type Trader } from "./support/trader.ts";
 import { inTime, until } from "./support/wait.ts";
 import { login, newPrivateKey, walletOf } from "./support/wallet.ts";
@@ -68,6 +69,20 @@ test("another session of the same wallet is the same account; logging out ends o
   await second.refused("INVALID_TOKEN", "GET", "/account/balance");
   await second.refused("INVALID_TOKEN", "POST", "/auth/logout");
   await alice.get("/account/balance");
+});
+
+test("one session ends all of its account, sockets included; keys and other accounts stay", async () => {
+  const carol = await openTrader(server, "0");
+  const [here, lost] = [new Api(server.url, carol.token), await login(server.url, carol.privateKey)];
+  const socket = await SocketClient.openAs(server.wsUrl, lost.token);
+  const key = await here.call<CreatedApiKey>(201, "POST", "/auth/keys", { label: "bot", permissions: ["READ"] });
+  assert.deepEqual(await here.call(200, "DELETE", "/auth/sessions"), { accountId: carol.accountId, ended: 2 });
+  assert.deepEqual(await socket.closed, { code: 4401, reason: "SESSION_CLOSED" });
+  for (const token of [carol.token, lost.token])
+    await new Api(server.url, token).refused("INVALID_TOKEN", "GET", "/account/balance");
+  assert.equal((await new KeyHolder(server.url, key).request("GET", "/account/balance")).status, 200);
+  await alice.get("/account/balance");
+  assert.equal((await login(server.url, carol.privateKey)).accountId, carol.accountId);
 });
 
 test("a signature of another wallet is refused, and both addresses are named", async () => {

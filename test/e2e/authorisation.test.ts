@@ -76,6 +76,7 @@ const ENDPOINTS: Record<string, Endpoint> = {
   "GET /market/ticker": { access: "PUBLIC" },
   "GET /market/orderbook": { access: "PUBLIC", path: "/market/orderbook?symbol=BTC-PERP" },
   "GET /market/trades": { access: "PUBLIC", path: "/market/trades?symbol=BTC-PERP" },
+  "GET /market/liquidations": { access: "PUBLIC", path: "/market/liquidations?symbol=BTC-PERP" },
   "GET /market/klines": { access: "PUBLIC", path: "/market/klines?symbol=BTC-PERP&interval=1m" },
   "GET /market/symbols": { access: "PUBLIC" },
   "GET /market/funding": { access: "PUBLIC", path: "/market/funding?symbol=BTC-PERP" },
@@ -85,6 +86,7 @@ const ENDPOINTS: Record<string, Endpoint> = {
   // Who it lets in is told by the signature: see auth.test.ts.
   "POST /auth/login": { access: "PUBLIC" },
   "POST /auth/logout": { access: "SESSION" },
+  "DELETE /auth/sessions": { access: "SESSION" },
   "POST /auth/keys": { access: "SESSION", body: KEY },
   "GET /auth/keys": { access: "SESSION" },
   "DELETE /auth/keys/:apiKey": { access: "SESSION", path: "/auth/keys/:key", foreign: "KEY_NOT_FOUND" },

@@ -146,6 +146,19 @@ test("one order through many makers: all its fills, in its reply, its history an
   assert.deepEqual(again, { ...order, duplicate: true });
   const fills = await allPages<Fill>(alice, "/account/trades", 7);
   assert.deepEqual([...fills].reverse(), order.fills);
+
+  await bob.sell("0.002", "65050");
+  const later = await alice.buy("0.001", "65050");
+  const rest = await bob.buy("0.001", "64000");
+  const fillsOf = (of: Order, more = "") => allPages<Fill>(alice, `/account/trades?orderId=${of.orderId}${more}`, 7);
+  assert.deepEqual(await fillsOf(order), fills);
+  assert.deepEqual(await fillsOf(order, "&symbol=BTC-PERP"), fills);
+  assert.deepEqual(await fillsOf(later), later.fills);
+  assert.deepEqual(await fillsOf(order, "&symbol=ETH-PERP"), []);
+  assert.deepEqual(await fillsOf(order, `&startTime=${order.createdAt + 1}`), []);
+  assert.deepEqual((await bob.fills(`?orderId=${rest.orderId}`)).data, []);
+  await alice.refused("ORDER_NOT_FOUND", "GET", `/account/trades?orderId=${rest.orderId}`);
+  await alice.refused("ORDER_NOT_FOUND", "GET", "/account/trades?orderId=999999999");
 });
 
 test("every read that follows a reply sees what the reply said", async () => {

@@ -206,3 +206,23 @@ test("mode and margin survive kill -9", async () => {
     await operator.soundAudit();
   }
 });
+
+test("settings that come later than their expiresAt are refused, and nothing is changed", async () => {
+  await market.sell("0.1", "65000");
+  await alice.buy("0.1", "65000");
+  const path = "/positions/BTC-PERP";
+  const before = await alice.position();
+  const later = Date.now() + 60_000;
+  const settings: [end: string, body: object][] = [
+    ["leverage", { leverage: 7 }],
+    ["margin-mode", { mode: "ISOLATED" }],
+    ["margin", { amount: "5" }],
+  ];
+  for (const [end, body] of settings) {
+    await alice.refused("REQUEST_EXPIRED", "POST", `${path}/${end}`, { ...body, expiresAt: 1 });
+    assert.deepEqual(await alice.position(), before);
+  }
+  for (const [end, body] of settings) await alice.call(200, "POST", `${path}/${end}`, { ...body, expiresAt: later });
+  const after = await alice.position();
+  assert.deepEqual([after?.leverage, after?.marginMode], [7, "ISOLATED"]);
+});

@@ -115,6 +115,12 @@ test("a 100x long whose price falls: orders canceled, sold into the book, the re
     ],
   );
   assert.equal(fund.data[0]?.sequence, update.sequence);
+  const path = "/market/liquidations?symbol=BTC-PERP";
+  const newest = await nobody.get<PublicTradeList>(`${path}&limit=1`);
+  const rest = await nobody.get<PublicTradeList>(`${path}&cursor=${newest.nextCursor}`);
+  assert.deepEqual([...newest.data, ...rest.data], update.data.toReversed());
+  assert.equal(rest.nextCursor, null);
+  assert.deepEqual((await nobody.get<PublicTradeList>(`${path}&endTime=${(update.data[0]?.time ?? 0) - 1}`)).data, []);
   await watcher.close();
   const { data: trades } = await nobody.get<PublicTradeList>("/market/trades?symbol=BTC-PERP");
   assert.deepEqual(

@@ -187,6 +187,28 @@ test("trades, ticker and candles of all intervals tell of the same trades", asyn
   assert.equal(new Set(trades.map((trade) => trade.tradeId)).size, script.length);
   const latest = await nobody.get<PublicTradeList>("/market/trades?symbol=BTC-PERP&limit=2");
   assert.deepEqual(latest.data, trades.slice(0, 2));
+  // All of them in pages, and those of a time.
+  const pages: PublicTrade[][] = [];
+  let cursor: string | null = null;
+  do {
+    const from: string = cursor === null ? "" : `&cursor=${cursor}`;
+    const page = await nobody.get<PublicTradeList>(`/market/trades?symbol=BTC-PERP&limit=2${from}`);
+    pages.push(page.data);
+    cursor = page.nextCursor;
+  } while (cursor !== null);
+  assert.deepEqual(
+    pages.map((page) => page.length),
+    [2, 2, 1],
+  );
+  assert.deepEqual(pages.flat(), trades);
+  const [, newer, , older] = trades;
+  const within = `&startTime=${older?.time}&endTime=${newer?.time}`;
+  const middle = await nobody.get<PublicTradeList>(`/market/trades?symbol=BTC-PERP${within}`);
+  assert.deepEqual(middle, { data: trades.slice(1, 4), nextCursor: null });
+  for (const bad of ["&cursor=x", `&startTime=2&endTime=1`]) {
+    const refused = await nobody.request("GET", `/market/trades?symbol=BTC-PERP${bad}`);
+    assert.equal(refused.status, 400, bad);
+  }
   // The account's own fills are the same trades.
   const mine = (await alice.fills("?symbol=BTC-PERP")).data;
   assert.deepEqual(

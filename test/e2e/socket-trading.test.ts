@@ -104,6 +104,7 @@ test("refusals are those of REST", async () => {
   const { price: _price, ...unpriced } = limit;
   const stop = await alice.place({ ...unpriced, type: "STOP_MARKET", triggerPrice: "66000", clientOrderId: "stop" });
   const change = { quantity: "0.2" };
+  const unfit = { price: "66000" };
   const table: [op: string, params: object, method: string, path: string, body?: unknown][] = [
     ["order.place", { ...limit, quantity: "50" }, "POST", "/orders", { ...limit, quantity: "50" }],
     ["order.place", { ...limit, price: "64000.05" }, "POST", "/orders", { ...limit, price: "64000.05" }],
@@ -131,8 +132,8 @@ test("refusals are those of REST", async () => {
     ["order.cancel", { orderId: closed.orderId }, "DELETE", `/orders/${closed.orderId}`],
     ["order.cancel", { orderId: "25601" }, "DELETE", "/orders/25601"],
     ["order.amend", { orderId: closed.orderId, ...change }, "PATCH", `/orders/${closed.orderId}`, change],
-    ["order.amend", { orderId: stop.orderId, ...change }, "PATCH", `/orders/${stop.orderId}`, change],
-    ["order.amend", { clientOrderId: "stop", ...change }, "PATCH", "/orders/client:stop", change],
+    ["order.amend", { orderId: stop.orderId, ...unfit }, "PATCH", `/orders/${stop.orderId}`, unfit],
+    ["order.amend", { clientOrderId: "stop", ...unfit }, "PATCH", "/orders/client:stop", unfit],
   ];
   for (const [op, params, method, path, body] of table) {
     const said = await socket.request(op, { params });

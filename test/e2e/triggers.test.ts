@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
-import type { NewOrder, Order, PlacedOrder } from "../../src/client/types.ts";
+import type { BatchResults, NewOrder, Order, PlacedOrder } from "../../src/client/types.ts";
 import { startServer, type TestServer } from "./support/server.ts";
 import { SocketClient } from "./support/socket.ts";
 import { Operator, openTrader, Trader } from "./support/trader.ts";
@@ -90,6 +90,57 @@ test("waiting orders are canceled by id, by client order id and with all", async
   assert.deepEqual([canceled, data[0]?.orderId, data[0]?.triggerPrice], [1, c.orderId, "66000"]);
   assert.equal((await alice.order(b.orderId)).triggerPrice, "66000");
   await alice.refused("ORDER_NOT_OPEN", "DELETE", `/orders/${a.orderId}`);
+});
+
+test("an order that waits is amended, over REST, WebSocket and in a batch, and stays so behind kill -9", async () => {
+  const { orderId } = await alice.place(stop({ type: "STOP", price: "63990", clientOrderId: "moved" }));
+  const socket = await SocketClient.openAs(server.wsUrl, alice.token);
+  await socket.subscribe({ channel: "orders" });
+  const named = { clientOrderId: "moved" };
+  const amended = await alice.call<PlacedOrder>(200, "PATCH", "/orders/client:moved", { triggerPrice: "63000" });
+  assert.deepEqual(
+    [amended.orderId, amended.status, amended.triggerPrice, amended.price, amended.quantity, amended.fills],
+    [orderId, "UNTRIGGERED", "63000", "63990", "0.1", []],
+  );
+  await socket.request("order.amend", { params: { ...named, price: "62900", quantity: "0.2" } });
+  const { data } = await alice.call<BatchResults>(200, "POST", "/orders/batch", {
+    symbol: "BTC-PERP",
+    items: [
+      { action: "AMEND", ...named, triggerPrice: "62990" },
+      { action: "AMEND", ...named, triggerPrice: "66000" },
+    ],
+  });
+  assert.deepEqual([data[0]?.order?.triggerPrice, data[1]?.error?.code], ["62990", "WOULD_TRIGGER"]);
+  const order = await alice.order(orderId);
+  assert.deepEqual([order.triggerPrice, order.price, order.quantity], ["62990", "62900", "0.2"]);
+  await socket.find("the last change", ({ channel, sequence }) => channel === "orders" && sequence === order.sequence);
+  const told = socket.ofChannel("orders").flatMap(({ data }) => data);
+  assert.deepEqual(
+    told.map(({ triggerPrice, price }) => [triggerPrice, price]),
+    [
+      ["64000", "63990"],
+      ["63000", "63990"],
+      ["63000", "62900"],
+      ["62990", "62900"],
+    ],
+  );
+  assert.deepEqual(told.at(-1), order);
+  await alice.refused("MISSING_FIELD", "PATCH", `/orders/${orderId}`, {});
+  await alice.refused("ORDER_WAITS", "PATCH", `/orders/${orderId}`, { displayQuantity: "0.1" });
+  const limit = await alice.buy("0.1", "60000");
+  await alice.refused("ORDER_DOES_NOT_WAIT", "PATCH", `/orders/${limit.orderId}`, { triggerPrice: "62990" });
+
+  await server.kill();
+  await server.start();
+  operator = new Operator(server);
+  const again = new Trader(server.url, alice.token ?? "", alice.accountId, alice.address, alice.privateKey);
+  assert.deepEqual(await again.order(orderId), order);
+  const maker = await openTrader(server);
+  await maker.buy("0.3", "62900");
+  await operator.setIndex("BTC-PERP", "62990");
+  const fired = await again.fired(orderId);
+  assert.deepEqual([fired.status, fired.filledQuantity, fired.triggerPrice], ["FILLED", "0.2", "62990"]);
+  await Promise.all([again.cancelAll(), maker.cancelAll()]);
 });
 
 test("a stop fires at a last price that comes and goes within a moment", async () => {

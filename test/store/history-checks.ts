@@ -30,8 +30,9 @@ export function assertEqual(history: History, model: HistoryModel, random: () =>
   }
   const times = model.trades.map(({ time }) => time);
   const anyTime = (): number => times[Math.floor(random() * times.length)] ?? 0;
+  const anyWindow = (): number[] => (random() < 0.5 ? [] : [anyTime(), anyTime()].sort((a, b) => a - b));
   for (const accountId of ACCOUNTS) {
-    const [startTime, endTime] = random() < 0.5 ? [] : [anyTime(), anyTime()].sort((a, b) => a - b);
+    const [startTime, endTime] = anyWindow();
     const instrumentId = random() < 0.5 ? undefined : INSTRUMENT_IDS[Math.floor(random() * INSTRUMENT_IDS.length)];
     const isWithin = (time: number): boolean =>
       time >= (startTime ?? 0) && time <= (endTime ?? Number.MAX_SAFE_INTEGER);
@@ -74,7 +75,11 @@ export function assertEqual(history: History, model: HistoryModel, random: () =>
 
   for (const instrumentId of INSTRUMENT_IDS) {
     const trades = model.trades.filter(({ tradeId }) => idToInstrumentId(tradeId) === instrumentId).toReversed();
-    assert.deepEqual(history.tradesOf(instrumentId, 25), trades.slice(0, 25));
+    const [startTime = 0, endTime = Number.MAX_SAFE_INTEGER] = anyWindow();
+    assert.deepEqual(
+      allPages(limit(), (query) => history.tradesOf(instrumentId, { ...query, startTime, endTime })),
+      trades.filter(({ time }) => time >= startTime && time <= endTime),
+    );
     const kinds = PRICE_TYPES.flatMap((priceType) => INTERVALS.map((interval) => ({ priceType, interval })));
     for (const { priceType, interval } of kinds) {
       const series = { instrumentId, priceType, interval };

@@ -111,7 +111,7 @@ async function dayOfCrashes(seed: number): Promise<ReadonlySet<string>> {
         }),
       ) as { tradeId?: number }[];
       assert.deepEqual(
-        history.liquidationsOf(id, 1_000_000).map(({ tradeId }) => tradeId),
+        history.liquidationsOf(id, { limit: 1_000_000 }).data.map(({ tradeId }) => tradeId),
         handedOver.map(({ tradeId }) => tradeId).reverse(),
       );
       for (const accountId of accounts) {

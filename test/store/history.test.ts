@@ -116,7 +116,7 @@ test("accounts of the house leave public trades and candles, and no rows of thei
     closed(2, house),
   ]);
   await withHistory(turns, (history, database) => {
-    assert.equal(history.tradesOf(1, 9).length, 1);
+    assert.equal(history.tradesOf(1, { limit: 9 }).data.length, 1);
     assert.equal(
       history.candles({ instrumentId: 1, priceType: "LAST", interval: "1d" }, { limit: 9 })[0]?.volumeLots,
       2,
@@ -231,7 +231,7 @@ test("a turn with hundreds of fills, and the batches around it, come page by pag
       );
     }
     assert.equal(history.ordersOf(ALICE, { limit: 9 }).data[0]?.filledLots, 300);
-    assert.deepEqual(history.tradesOf(1, 2).length, 2);
+    assert.deepEqual(history.tradesOf(1, { limit: 2 }).data.length, 2);
   });
 });
 

@@ -15,12 +15,14 @@ import { readAmount } from "../amounts.ts";
 import { ask, askFor, firstReply, replyOf } from "../ask.ts";
 import type { Call } from "../call.ts";
 import type { Context } from "../context.ts";
+import { ApiError } from "../errors.ts";
 import { readFigures } from "../figures.ts";
 import { KEEPING_COST } from "../limits.ts";
 import { readPage } from "../paging.ts";
 import { type Route, route } from "../router.ts";
 import { balanceJson, fillJson, listJson, transferJson } from "../views.ts";
 import { readAddress } from "../wallet.ts";
+import { readOrderId } from "./find-orders.ts";
 import { ledgerRoute } from "./ledger.ts";
 
 export function accountRoutes(context: Context): Route[] {
@@ -92,9 +94,14 @@ export function accountRoutes(context: Context): Route[] {
       summary: "Fills, newest first",
       query: FillsQuery,
       replies: { 200: FillList },
-      errors: ["UNKNOWN_SYMBOL"],
+      errors: ["UNKNOWN_SYMBOL", "ORDER_NOT_FOUND"],
       async handle({ call, principal, query }) {
-        const page = await readPage(context, call, query, (asked) => history.fillsOf(principal.accountId, asked));
+        const page = await readPage(context, call, query, (asked) => {
+          if (query.orderId === undefined) return history.fillsOf(principal.accountId, asked);
+          const order = history.orderById(readOrderId(context, query.orderId));
+          if (order?.accountId !== principal.accountId) throw new ApiError("ORDER_NOT_FOUND", { field: "orderId" });
+          return history.fillsOfOrder(order, asked);
+        });
         const rows = page.data.map((fill) => fillJson(symbols.of(idToInstrumentId(fill.tradeId)), fill));
         call.reply(200, listJson(rows, page.nextCursor));
       },

@@ -49,11 +49,12 @@ export function sendAmendment(
 
 /** Refuses one that asks for nothing. */
 export function checkAmendment(body: Static<typeof AmendOrderBody>): void {
-  const { price, priceMatch, quantity, displayQuantity } = body;
-  if (price === undefined && priceMatch === undefined && quantity === undefined && displayQuantity === undefined)
+  const { price, priceMatch, quantity, displayQuantity, triggerPrice } = body;
+  if ([price, priceMatch, quantity, displayQuantity, triggerPrice].every((field) => field === undefined))
     throw new ApiError("MISSING_FIELD", {
       field: "price",
-      message: "Amend the price (or priceMatch), the quantity, the displayQuantity, or several of these.",
+      message:
+        "Amend the price (or priceMatch), the quantity, the displayQuantity, the triggerPrice, or several of these.",
     });
 }
 
@@ -63,7 +64,7 @@ export function readAmendment(
   instrument: Instrument,
   body: Static<typeof AmendOrderBody>,
 ): MessageOf<typeof AmendOrder> {
-  const { displayQuantity } = body;
+  const { displayQuantity, triggerPrice } = body;
   const command = {
     ...blank(AmendOrder),
     accountId: principal.accountId,
@@ -71,6 +72,7 @@ export function readAmendment(
     priceTicks: body.price === undefined ? 0 : readPrice(instrument, body.price),
     quantityLots: body.quantity === undefined ? 0 : readQuantity(instrument, body.quantity),
     displayLots: displayQuantity === undefined ? 0 : readQuantity(instrument, displayQuantity, "displayQuantity"),
+    triggerTicks: triggerPrice === undefined ? 0 : readPrice(instrument, triggerPrice, "triggerPrice"),
     expiresAt: body.expiresAt ?? 0,
   };
   takeKeyLimits(command, principal);

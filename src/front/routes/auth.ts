@@ -18,6 +18,7 @@ import {
   ChallengeBody,
   CreatedKey,
   CreateKeyBody,
+  EndedSessions,
   LoggedOut,
   LoginBody,
   RevokedKey,
@@ -90,6 +91,19 @@ export function authRoutes(context: Context): Route[] {
         askFor(context, call, LEDGER, { ...blank(CloseSession), accountId, tokenHash: credential }, (turn) => {
           replyOf(turn, Done.code);
           call.reply(200, JSON.stringify({ accountId: String(accountId), loggedOut: true }));
+        });
+      },
+    }),
+    route({
+      method: "DELETE",
+      path: "/auth/sessions",
+      access: "SESSION",
+      summary: "End all sessions of the account, this one included; API keys stay",
+      replies: { 200: EndedSessions },
+      handle({ call, principal: { accountId } }) {
+        askFor(context, call, LEDGER, { ...blank(CloseSession), accountId }, (turn) => {
+          replyOf(turn, Done.code);
+          call.reply(200, JSON.stringify({ accountId: String(accountId), ended: turn.eventCount }));
         });
       },
     }),

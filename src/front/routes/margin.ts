@@ -33,6 +33,7 @@ export function marginRoutes(context: Context): Route[] {
         "INSUFFICIENT_MARGIN",
         "SYMBOL_HALTED",
         "STALE_PRICE",
+        "REQUEST_EXPIRED",
         "SYMBOL_NOT_ALLOWED",
       ],
       handle: ({ call, principal, parameter, body }) => setMarginMode(context, call, principal, parameter, body),
@@ -54,6 +55,7 @@ export function marginRoutes(context: Context): Route[] {
         "INSUFFICIENT_MARGIN",
         "SYMBOL_HALTED",
         "STALE_PRICE",
+        "REQUEST_EXPIRED",
         "SYMBOL_NOT_ALLOWED",
       ],
       handle: ({ call, principal, parameter, body }) => moveMargin(context, call, principal, parameter, body),
@@ -71,7 +73,8 @@ export function setMarginMode(
   const instrument = context.symbols.named(symbol);
   checkSymbol(principal, instrument);
   const marginMode = MARGIN_MODES.indexOf(body.mode);
-  const command = { ...blank(SetMarginMode), accountId: principal.accountId, marginMode };
+  const expiresAt = body.expiresAt ?? 0;
+  const command = { ...blank(SetMarginMode), accountId: principal.accountId, marginMode, expiresAt };
   askFor(context, answer, instrument.id, command, (turn) => {
     const view = replyOf<MessageOf<typeof MarginModeView>>(turn, MarginModeView.code, instrument);
     answer.reply(200, JSON.stringify({ symbol: instrument.symbol, marginMode: MARGIN_MODES[view.marginMode] }));
@@ -88,7 +91,8 @@ export function moveMargin(
   const instrument = context.symbols.named(symbol);
   checkSymbol(principal, instrument);
   const amountQuanta = readSignedAmount(body.amount);
-  const command = { ...blank(MoveMargin), accountId: principal.accountId, amountQuanta };
+  const expiresAt = body.expiresAt ?? 0;
+  const command = { ...blank(MoveMargin), accountId: principal.accountId, amountQuanta, expiresAt };
   askFor(context, answer, instrument.id, command, (turn) => {
     const view = replyOf<MessageOf<typeof PositionView>>(turn, PositionView.code, instrument);
     answer.reply(200, positionJson(instrument, { ...view, sequence: view.sequence || turn.sequence }));

@@ -18,7 +18,7 @@ import { historyCaughtUp } from "../ask.ts";
 import type { Context } from "../context.ts";
 import { klineJson, readKlines, requireCandles } from "../klines.ts";
 import { publicTradeJson } from "../market-json.ts";
-import { badCursor, checkTimes, turnToAnswer } from "../paging.ts";
+import { badCursor, checkTimes, readPage, turnToAnswer } from "../paging.ts";
 import { type Route, route } from "../router.ts";
 import { listJson } from "../views.ts";
 
@@ -54,21 +54,13 @@ export function marketRoutes(context: Context): Route[] {
         call.reply(200, market.symbol(id).orderBookJson(query.depth ?? DEFAULT_DEPTH));
       },
     }),
-    route({
-      method: "GET",
-      path: "/market/trades",
-      access: "PUBLIC",
-      summary: "The latest trades, newest first",
-      query: TradesQuery,
-      replies: { 200: PublicTradeList },
-      errors: ["UNKNOWN_SYMBOL"],
-      handle({ call, query }) {
-        const instrument = symbols.named(query.symbol);
-        const trades = market.symbol(instrument.id).recentTrades(query.limit ?? DEFAULT_LIMIT);
-        const rows = trades.map((trade) => publicTradeJson(instrument, trade));
-        call.reply(200, listJson(rows, null));
-      },
-    }),
+    tradesRoute(context, "/market/trades", "tradesOf", "Trades, newest first"),
+    tradesRoute(
+      context,
+      "/market/liquidations",
+      "liquidationsOf",
+      "Liquidations in the book and positions that were handed over, newest first",
+    ),
     route({
       method: "GET",
       path: "/market/klines",
@@ -109,6 +101,26 @@ export function marketRoutes(context: Context): Route[] {
       },
     }),
   ];
+}
+
+function tradesRoute(context: Context, path: string, list: "tradesOf" | "liquidationsOf", summary: string): Route {
+  return route({
+    method: "GET",
+    path,
+    access: "PUBLIC",
+    summary,
+    query: TradesQuery,
+    replies: { 200: PublicTradeList },
+    errors: ["UNKNOWN_SYMBOL"],
+    async handle({ call, query }) {
+      const instrument = context.symbols.named(query.symbol);
+      const page = await readPage(context, call, query, () =>
+        context.history[list](instrument.id, { ...query, limit: query.limit ?? DEFAULT_LIMIT }),
+      );
+      const rows = page.data.map((trade) => publicTradeJson(instrument, trade));
+      call.reply(200, listJson(rows, page.nextCursor));
+    },
+  });
 }
 
 function readOpenTime(cursor: string): number {

@@ -208,6 +208,7 @@ export function orderRoutes(context: Context): Route[] {
         price: { price: "64999.5" },
         "best of its side": { priceMatch: "QUEUE" },
         quantity: { quantity: "0.008" },
+        "of a stop": { triggerPrice: "64100" },
       },
       replies: { 200: PlacedOrder },
       errors: [
@@ -222,6 +223,7 @@ export function orderRoutes(context: Context): Route[] {
         "QUANTITY_TOO_LARGE",
         "DISPLAY_QUANTITY_OUT_OF_RANGE",
         "ORDER_WAITS",
+        "ORDER_DOES_NOT_WAIT",
         "WOULD_TRIGGER",
         "QUANTITY_BELOW_FILLED",
         "NOTIONAL_TOO_SMALL",

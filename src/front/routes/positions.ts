@@ -100,6 +100,7 @@ export function positionRoutes(context: Context): Route[] {
         "SYMBOL_HALTED",
         "STALE_PRICE",
         "INSUFFICIENT_MARGIN",
+        "REQUEST_EXPIRED",
         "SYMBOL_NOT_ALLOWED",
         "KEY_LEVERAGE_LIMIT",
       ],
@@ -152,7 +153,8 @@ export function setLeverage(
   const instrument = context.symbols.named(symbol);
   checkSymbol(principal, instrument);
   checkLeverage(principal, body.leverage);
-  const command = { ...blank(SetLeverage), accountId: principal.accountId, leverage: body.leverage };
+  const { leverage, expiresAt = 0 } = body;
+  const command = { ...blank(SetLeverage), accountId: principal.accountId, leverage, expiresAt };
   askFor(context, answer, instrument.id, command, (turn) => {
     const { leverage } = replyOf<MessageOf<typeof LeverageView>>(turn, LeverageView.code, instrument);
     answer.reply(200, JSON.stringify({ symbol: instrument.symbol, leverage }));

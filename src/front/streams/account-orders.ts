@@ -15,10 +15,12 @@ import {
   PositionTransferred,
   ReadOrders,
   Traded,
+  WaitingAmended,
 } from "../../core/messages.ts";
 import { blank, type MessageOf } from "../../core/shape.ts";
 import {
   amendOrder,
+  amendWaiting,
   closeOrder,
   extendOrder,
   fillOrder,
@@ -139,6 +141,9 @@ export class AccountOrders {
         break;
       case OrderGrown.code:
         growOrder(touch(event.orderId), event);
+        break;
+      case WaitingAmended.code:
+        amendWaiting(touch(event.orderId), event);
         break;
       case Traded.code: {
         const isTaker = event.takerAccountId === this.accountId;

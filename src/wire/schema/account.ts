@@ -34,7 +34,11 @@ export const WithdrawBody = object({
 });
 
 export const PositionsQuery = object({ symbol: Type.Optional(SymbolName) });
-export const FillsQuery = object({ symbol: Type.Optional(SymbolName), ...pageQuery });
+export const FillsQuery = object({
+  symbol: Type.Optional(SymbolName),
+  orderId: Type.Optional(Id("Those of this order only.")),
+  ...pageQuery,
+});
 export const TransfersQuery = object(pageQuery);
 const LedgerType = Type.Enum(LEDGER_ENTRY_TYPES, {
   description:

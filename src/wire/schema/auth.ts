@@ -52,6 +52,10 @@ export const Session = object(
   },
   { description: "A wallet session." },
 );
+export const EndedSessions = object({
+  accountId: Type.String({ examples: ["16"] }),
+  ended: Type.Integer({ minimum: 0, description: "How many sessions that were.", examples: [2] }),
+});
 export const LoggedOut = object({ accountId: Type.String({ examples: ["16"] }), loggedOut: Type.Boolean() });
 
 const Permissions = Type.Array(Type.Enum(PERMISSIONS), {

@@ -11,6 +11,7 @@ import {
   MAX_DEPTH,
   nullable,
   object,
+  pageQuery,
   Sequence,
   StartTime,
   SymbolName,
@@ -25,7 +26,7 @@ export const OrderBookQuery = object({
     Type.Integer({ minimum: 1, maximum: MAX_DEPTH, default: 100, description: "Levels of each side at most." }),
   ),
 });
-export const TradesQuery = object({ symbol: SymbolName, limit: Type.Optional(Limit) });
+export const TradesQuery = object({ symbol: SymbolName, ...pageQuery });
 export const KlinePriceType = Type.Enum(PRICE_TYPES, {
   default: "LAST",
   description:
@@ -78,7 +79,7 @@ export const Ticker = object(
     volume24h: DecimalOut("In the base asset.", "1234.5"),
     turnover24h: DecimalOut("In the quote asset.", "80242500.25"),
     openInterest: DecimalOut("Sum of all long positions.", "321.9"),
-    fundingRate: DecimalOut("Of the current interval.", "0"),
+    fundingRate: DecimalOut("Of the current interval, if it ended now: positive = longs will pay shorts.", "0"),
     nextFundingTime: nullable(Time("When funding is next paid.")),
     fundingIntervalHours: Type.Integer({ minimum: 1, examples: [1] }),
     time: Time(
@@ -146,7 +147,7 @@ export const PublicTrade = object(
   },
   { description: "A trade as everyone sees it." },
 );
-export const PublicTradeList = listOf(PublicTrade, "The latest trades, newest first.");
+export const PublicTradeList = listOf(PublicTrade, "Trades, newest first.");
 
 const RiskTier = object({
   maxNotional: DecimalOut(

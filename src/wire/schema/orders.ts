@@ -194,10 +194,20 @@ export const AmendOrderBody = object(
         "0.001",
       ),
     ),
+    triggerPrice: Type.Optional(
+      Decimal(
+        "Of a STOP_ or TAKE_PROFIT_ order that waits: another price to wait for, a multiple of tickSize. WOULD_TRIGGER when " +
+          "the price is there already.",
+        "64100",
+      ),
+    ),
     expiresAt: Type.Optional(ExpiresAt),
   },
   {
-    description: "At least one of price (or priceMatch), quantity and displayQuantity.",
+    description:
+      "At least one of price (or priceMatch), quantity, displayQuantity and triggerPrice. An order that waits for its price " +
+      "may have another triggerPrice (unless it trails), price (if it has one) and quantity (unless it closes the whole " +
+      "position or came with another order); what else is asked of it is ORDER_WAITS.",
     examples: [{ price: "64999.5", quantity: "0.008" }],
   },
 );
@@ -210,6 +220,7 @@ export const ClosePositionBody = object({
 
 export const LeverageBody = object({
   leverage: Type.Integer({ minimum: 1, maximum: 1000, description: "At most the instrument's.", examples: [10] }),
+  expiresAt: Type.Optional(ExpiresAt),
 });
 
 export const MarginModeBody = object({
@@ -218,6 +229,7 @@ export const MarginModeBody = object({
       "ISOLATED: the position can lose no more than what is set aside for it. CROSS: all equity stands for it.",
     examples: ["ISOLATED"],
   }),
+  expiresAt: Type.Optional(ExpiresAt),
 });
 
 export const MarginBody = object({
@@ -225,6 +237,7 @@ export const MarginBody = object({
     "Added to the isolated position's margin, or with a sign taken out. Not finer than 0.000001.",
     "-250.5",
   ),
+  expiresAt: Type.Optional(ExpiresAt),
 });
 
 export const OpenOrdersQuery = object({

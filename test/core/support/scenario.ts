@@ -250,18 +250,22 @@ class Stage {
     return true;
   }
 
-  /** `a 5 @ 101`, `a 5`, `a @ QUEUE` or `a show=2`, of a key with a limit or without. */
-  private amend(accountId: number, [clientOrderId, ...words]: string[]): string {
+  /** `a 5 @ 101`, `a 5`, `a @ QUEUE`, `a show=2` or `a trigger=97`, of a key with a limit or without. */
+  private amend(accountId: number, [name = "", ...words]: string[]): string {
     const show = words.find((word) => word.startsWith("show="));
     const key = words.find((word) => word.startsWith("key-position="));
     const keyPositionQuanta = Number(key?.slice(13) ?? 0) * QUANTA_PER_USDC;
-    const rest = words.filter((word) => word !== show && word !== key);
+    const trigger = words.find((word) => word.startsWith("trigger="));
+    const triggerTicks = Number(trigger?.slice(8) ?? 0);
+    const rest = words.filter((word) => word !== show && word !== key && word !== trigger);
     const displayLots = Number(show?.slice(5) ?? 0);
     const at = rest.indexOf("@");
     const quantityLots = rest.length === 0 || at === 0 ? 0 : Number(rest[0]);
     const price = at < 0 ? {} : priced(rest[at + 1]);
-    const changes = { quantityLots, displayLots, keyPositionQuanta, ...price };
-    return this.send(make(AmendOrder, { accountId, clientOrderId, ...changes }));
+    const changes = { quantityLots, displayLots, triggerTicks, keyPositionQuanta, ...price };
+    // What has come with an order has no id but its own.
+    const [orderId = 0] = [...this.names].find(([, each]) => name.includes(".") && each === name) ?? [];
+    return this.send(make(AmendOrder, { accountId, orderId, clientOrderId: orderId === 0 ? name : "", ...changes }));
   }
 
   private send(command: Message, actorId: number = this.instrument.id): string {
@@ -279,7 +283,8 @@ class Stage {
       switch (reply.type) {
         case OrderView.code: {
           const order = reply as MessageOf<typeof OrderView>;
-          this.names.set(order.orderId, order.clientOrderId || `#${Math.floor(order.orderId / 256)}`);
+          const name = order.clientOrderId || this.names.get(order.orderId);
+          this.names.set(order.orderId, name ?? `#${Math.floor(order.orderId / 256)}`);
           if (list) break; // its end is told below
           mine = order.orderId;
           parts.push(this.orderInWords(order, said, askedLots));

@@ -97,6 +97,8 @@ export type Step = { symbol: number; account: number; waitMs: number } & (
       triggerBy: number;
       clientId: number;
     }
+  /** Another trigger, limit or quantity for an order that waits, if it is one. */
+  | { kind: "retrigger"; pick: number; triggerTicks: number; priceTicks: number; quantityLots: number }
   /** An order that follows a price. */
   | {
       kind: "trailing";
@@ -301,6 +303,15 @@ const trigger = fc
   })
   .map((step) => (isAtMarket(step.orderType) ? { ...step, priceTicks: 0, timeInForce: 1 } : step));
 
+const retrigger = fc.record({
+  kind: fc.constant("retrigger" as const),
+  ...common,
+  pick: fc.nat(1000),
+  triggerTicks: mostly(0, fc.integer({ min: 80, max: 120 }), 3),
+  priceTicks: mostly(0, priceTicks),
+  quantityLots: mostly(0, quantityLots),
+});
+
 const trailing = fc.record({
   kind: fc.constant("trailing" as const),
   ...common,
@@ -344,6 +355,7 @@ const cancelAfter = fc.record({
 export const eventfulStep: fc.Arbitrary<Step> = fc.oneof(
   { weight: 9, arbitrary: step },
   { weight: 2, arbitrary: trigger },
+  { weight: 2, arbitrary: retrigger },
   { weight: 3, arbitrary: extended },
   { weight: 2, arbitrary: mixedBatch },
   { weight: 1, arbitrary: cancelAfter },

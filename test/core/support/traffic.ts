@@ -123,6 +123,14 @@ export class Traffic<E extends Pick<Exchange, "time" | "ask" | "carryOut"> = Exc
           }),
         };
       }
+      case "retrigger": {
+        const { kind, symbol, account, waitMs, pick, ...changes } = step;
+        const orderId = this.recentOrderOf(accountId, pick);
+        return {
+          actorId: orderId === 0 ? actorId : idToInstrumentId(orderId),
+          command: make(AmendOrder, { ...changes, accountId, orderId }),
+        };
+      }
       case "batch": {
         const { symbol, account, waitMs } = step;
         const items = step.items.map((item) => this.command({ ...item, symbol, account, waitMs }).command as BatchItem);
