@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
-import { afterEach, beforeEach, test } from "node:test";
+import { afterEach, beforeEach, type TestContext, test } from "node:test";
 import { type WebSocket as ServerSocket, WebSocket, WebSocketServer } from "ws";
 import { PerpdClient } from "../../src/client/client.ts";
 import type { Stream } from "../../src/client/stream.ts";
@@ -244,26 +244,51 @@ test("a ping that cannot be sent says so, and one on a line that is lost", async
   await assert.rejects(stream.ping(), { ...refused, message: /closed/, retryable: false });
 });
 
-test("a line on which nothing comes is asked for a sign, and kept when there is one", async () => {
+const DEAD_AFTER_MS = 100;
+const HOUR_MS = 3_600_000;
+
+/** What a stream does when nothing has come for half of that, at the test's word alone: no machine is too slow for it. */
+function silence(t: TestContext): () => void {
+  const { setTimeout } = globalThis;
+  let look = (): void => {};
+  const atOurWord = (call: () => void, ms: number) => {
+    if (ms !== DEAD_AFTER_MS / 2) return setTimeout(call, ms);
+    look = call;
+    return setTimeout(call, HOUR_MS);
+  };
+  t.mock.method(globalThis, "setTimeout", atOurWord);
+  return () => look();
+}
+
+test("a line on which nothing comes is asked for a sign, and kept when there is one", async (t) => {
+  const hearNothing = silence(t);
   let disconnects = 0;
   const handlers = { onMessage() {}, onDisconnect: () => disconnects++ };
-  stream = client.stream([{ channel: "balance" }], handlers, { deadAfterMs: 100 });
-  await requestCount(5);
+  stream = client.stream([{ channel: "balance" }], handlers, { deadAfterMs: DEAD_AFTER_MS });
+  await stream.ready;
+  for (let asked = 1; asked <= 3; asked++) {
+    hearNothing();
+    await requestCount(2 * asked + 1);
+    // Its answer comes behind that of the first one.
+    await stream.ping();
+  }
   assert.deepEqual(
     requests.map(({ op }) => op),
-    ["auth", "subscribe", "ping", "ping", "ping"],
+    ["auth", "subscribe", ...Array(6).fill("ping")],
   );
   assert.deepEqual(Object.keys(requests[0] as object), ["op", "id", "token"]);
   assert.equal(disconnects, 0);
 });
 
-test("a line that is dead and does not say so is made anew", async () => {
+test("a line that is dead and does not say so is made anew", async (t) => {
+  const hearNothing = silence(t);
   const lost = new Promise<void>((resolve) => {
     const handlers = { onMessage() {}, onDisconnect: resolve };
-    stream = client.stream([{ channel: "balance" }], handlers, { deadAfterMs: 100 });
+    stream = client.stream([{ channel: "balance" }], handlers, { deadAfterMs: DEAD_AFTER_MS });
   });
   await stream!.ready;
   sockets[0]!.pause();
+  for (let times = 0; times < 2; times++) hearNothing();
   const order = stream!.placeOrder({ symbol: "BTC-PERP", side: "BUY", type: "MARKET", quantity: "1" });
   await assert.rejects(order, { code: "DISCONNECTED", message: /lost/ });
   await lost;

@@ -3,7 +3,7 @@ import { after, before, test } from "node:test";
 import type { Page, Transfer } from "../../src/client/types.ts";
 import { startServer, type TestServer } from "./support/server.ts";
 import { FAUCET_CAP, Operator, openTrader, type Trader } from "./support/trader.ts";
-import { until } from "./support/wait.ts";
+import { inOneDay, until } from "./support/wait.ts";
 
 const ADDRESS = "0x8ba1f109551bD432803012645Ac136ddd64DBA72";
 
@@ -43,45 +43,46 @@ test("a new account has nothing", async () => {
     assert.deepEqual(await alice.get(path), { data: [], nextCursor: null }, path);
 });
 
-test("the faucet credits at once, once per reference, and up to its cap", async () => {
-  const alice = await openTrader(server, "0");
-  const body = { asset: "USDC", amount: "1000.000001", reference: "first deposit" };
-  const deposit = await alice.call<Transfer>(201, "POST", "/account/deposit", body);
-  const { transferId, createdAt, updatedAt, ...fields } = deposit;
-  assert.match(transferId, /^[1-9][0-9]*$/);
-  assert.ok(createdAt > 0 && updatedAt === createdAt);
-  assert.deepEqual(fields, {
-    kind: "DEPOSIT",
-    asset: "USDC",
-    amount: "1000.000001",
-    address: null,
-    reference: "first deposit",
-    status: "COMPLETED",
-    txHash: null,
-  });
-  assert.equal((await alice.balance()).walletBalance, "1000.000001");
+test("the faucet credits at once, once per reference, and up to its cap", () =>
+  inOneDay(async () => {
+    const alice = await openTrader(server, "0");
+    const body = { asset: "USDC", amount: "1000.000001", reference: "first deposit" };
+    const deposit = await alice.call<Transfer>(201, "POST", "/account/deposit", body);
+    const { transferId, createdAt, updatedAt, ...fields } = deposit;
+    assert.match(transferId, /^[1-9][0-9]*$/);
+    assert.ok(createdAt > 0 && updatedAt === createdAt);
+    assert.deepEqual(fields, {
+      kind: "DEPOSIT",
+      asset: "USDC",
+      amount: "1000.000001",
+      address: null,
+      reference: "first deposit",
+      status: "COMPLETED",
+      txHash: null,
+    });
+    assert.equal((await alice.balance()).walletBalance, "1000.000001");
 
-  const again = await alice.call<Transfer>(200, "POST", "/account/deposit", body);
-  assert.deepEqual(again, { ...deposit, duplicate: true });
-  const reused = await alice.refused("REFERENCE_REUSED", "POST", "/account/deposit", { ...body, amount: "1" });
-  assert.deepEqual([reused.field, reused.details], ["reference", { transferId }]);
-  assert.equal((await alice.balance()).walletBalance, "1000.000001");
-  assert.deepEqual(await alice.get("/account/deposits"), { data: [deposit], nextCursor: null });
+    const again = await alice.call<Transfer>(200, "POST", "/account/deposit", body);
+    assert.deepEqual(again, { ...deposit, duplicate: true });
+    const reused = await alice.refused("REFERENCE_REUSED", "POST", "/account/deposit", { ...body, amount: "1" });
+    assert.deepEqual([reused.field, reused.details], ["reference", { transferId }]);
+    assert.equal((await alice.balance()).walletBalance, "1000.000001");
+    assert.deepEqual(await alice.get("/account/deposits"), { data: [deposit], nextCursor: null });
 
-  // Without a reference each request is a deposit of its own.
-  await alice.deposit("1");
-  await alice.deposit("1");
-  assert.equal((await alice.balance()).walletBalance, "1002.000001");
+    // Without a reference each request is a deposit of its own.
+    await alice.deposit("1");
+    await alice.deposit("1");
+    assert.equal((await alice.balance()).walletBalance, "1002.000001");
 
-  const over = await alice.refused("DEPOSIT_CAP", "POST", "/account/deposit", { asset: "USDC", amount: FAUCET_CAP });
-  assert.deepEqual(over.details, { limit: FAUCET_CAP, available: "998997.999999" });
-  await alice.deposit("998997.999999");
-  const empty = await alice.refused("DEPOSIT_CAP", "POST", "/account/deposit", { asset: "USDC", amount: "0.000001" });
-  assert.deepEqual([empty.field, empty.details], ["amount", { limit: FAUCET_CAP, available: "0" }]);
-  // The reference still answers though the cap is used up.
-  assert.equal((await alice.call<Transfer>(200, "POST", "/account/deposit", body)).transferId, transferId);
-  assert.equal((await alice.balance()).equity, FAUCET_CAP);
-});
+    const over = await alice.refused("DEPOSIT_CAP", "POST", "/account/deposit", { asset: "USDC", amount: FAUCET_CAP });
+    assert.deepEqual(over.details, { limit: FAUCET_CAP, available: "998997.999999" });
+    await alice.deposit("998997.999999");
+    const empty = await alice.refused("DEPOSIT_CAP", "POST", "/account/deposit", { asset: "USDC", amount: "0.000001" });
+    assert.deepEqual([empty.field, empty.details], ["amount", { limit: FAUCET_CAP, available: "0" }]);
+    // The reference still answers though the cap is used up.
+    assert.equal((await alice.call<Transfer>(200, "POST", "/account/deposit", body)).transferId, transferId);
+    assert.equal((await alice.balance()).equity, FAUCET_CAP);
+  }));
 
 test("a hundred deposits of one reference at once are one", async () => {
   const alice = await openTrader(server, "0");

@@ -319,14 +319,12 @@ test("a signature that changes something is good once, at every endpoint", async
 });
 
 test("a signature opens one socket", async () => {
+  const clients = await Promise.all([1, 2].map(() => SocketClient.open(server.wsUrl)));
   const credentials = socketCredentials(key);
   const replies: SocketMessage[] = [];
-  for (let i = 0; i < 2; i++) {
-    const client = await SocketClient.open(server.wsUrl);
-    replies.push(await client.request("auth", credentials));
-    await client.close();
-  }
+  for (const client of clients) replies.push(await client.request("auth", credentials));
   assert.deepEqual([replies[0]?.op, replies[1]?.code], ["authenticated", "SIGNATURE_REPLAYED"]);
+  await Promise.all(clients.map((client) => client.close()));
 });
 
 // ---- WebSocket -------------------------------------------------------------------------------------------------------
@@ -356,22 +354,23 @@ async function refusesAll(
 
 test("a socket that has not said who it is, or not truly, sees and does nothing of an account", () =>
   leavesUntouched(target, async () => {
-    const wrong: [ErrorCode, object][] = [
-      ...["A".repeat(43), loggedOut, outlived, OPERATOR_TOKEN, "", "__proto__"].map((token): [ErrorCode, object] => [
-        "INVALID_TOKEN",
-        { token },
-      ]),
-      ["INVALID_KEY_OR_SIGNATURE", socketCredentials({ apiKey: "0".repeat(32), secret: key.secret })],
-      ["INVALID_KEY_OR_SIGNATURE", socketCredentials({ apiKey: key.apiKey, secret: only.READ.secret })],
-      ["INVALID_KEY_OR_SIGNATURE", socketCredentials(revoked)],
-      ["KEY_EXPIRED", socketCredentials(expired)],
-      ["IP_NOT_ALLOWED", socketCredentials(elsewhere)],
-      ["TIMESTAMP_OUT_OF_WINDOW", socketCredentials(key, Date.now() - 3_600_000)],
-      ["TIMESTAMP_OUT_OF_WINDOW", socketCredentials(key, Date.now() + 3_600_000)],
+    // Each is signed when it is its turn: a signature is good for some seconds only.
+    const wrong: [ErrorCode, () => object][] = [
+      ...["A".repeat(43), loggedOut, outlived, OPERATOR_TOKEN, "", "__proto__"].map(
+        (token): [ErrorCode, () => object] => ["INVALID_TOKEN", () => ({ token })],
+      ),
+      ["INVALID_KEY_OR_SIGNATURE", () => socketCredentials({ apiKey: "0".repeat(32), secret: key.secret })],
+      ["INVALID_KEY_OR_SIGNATURE", () => socketCredentials({ apiKey: key.apiKey, secret: only.READ.secret })],
+      ["INVALID_KEY_OR_SIGNATURE", () => socketCredentials(revoked)],
+      ["KEY_EXPIRED", () => socketCredentials(expired)],
+      ["IP_NOT_ALLOWED", () => socketCredentials(elsewhere)],
+      ["TIMESTAMP_OUT_OF_WINDOW", () => socketCredentials(key, Date.now() - 3_600_000)],
+      ["TIMESTAMP_OUT_OF_WINDOW", () => socketCredentials(key, Date.now() + 3_600_000)],
     ];
     const client = await SocketClient.open(server.wsUrl);
     await refusesAll(client, "UNAUTHENTICATED", { channels: true, ops: true });
-    for (const [code, credentials] of wrong) {
+    for (const [code, signNow] of wrong) {
+      const credentials = signNow();
       const reply = await client.request("auth", credentials);
       assert.deepEqual([reply.op, reply.code], ["error", code], JSON.stringify(credentials));
       await refusesAll(client, "UNAUTHENTICATED", { channels: true, ops: true });

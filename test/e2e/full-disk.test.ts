@@ -118,7 +118,7 @@ test("a disk that is nearly full: new orders and money are refused, cancels and 
   assert.equal((await alice.trader.request("DELETE", "/orders/client:resting")).status, 200);
   alice.acknowledged.delete("resting");
   assert.deepEqual((await alice.trader.get<Page<Order>>("/orders")).data, []);
-  assert.match(server.stderr, /the disk is nearly full/);
+  await server.logs(/the disk is nearly full/);
   const health = async () => (await alice.trader.get<{ status: string }>("/health")).status;
   assert.equal(await health(), "STORAGE_FULL");
   const program = new perpd({ hostname: new URL(server.url).host });

@@ -83,7 +83,7 @@ test("halted by the operator: only cancels, for everyone to see, over a restart,
   assert.equal((await alice.cancel(orderId)).status, "CANCELED");
 
   await restart();
-  assert.match(server.stderr, /trading is halted/);
+  await server.logs(/trading is halted/);
   await price();
   assert.deepEqual(await status(), ["CANCEL_ONLY", "OPERATOR"]);
 
@@ -134,10 +134,7 @@ test("an index that nobody renews: reduce-only until there is another", async ()
     await price();
     return (await bob.request("POST", "/orders", limit("BUY", "64000"))).status === 201;
   });
-  await until(
-    "both lines in the log",
-    () => /index price is stale/.test(server.stderr) && /fresh again/.test(server.stderr),
-  );
+  for (const line of [/index price is stale/, /fresh again/]) await server.logs(line);
   await restart();
 });
 

@@ -135,9 +135,9 @@ test("over a WebSocket the same budgets hold, and replies say what is left", asy
   assert.equal(first.status, 201);
   const { limit = 0, remaining = 0, resetMs = 0 } = first.rateLimit ?? {};
   assert.ok(limit > remaining && remaining >= 0 && resetMs > 0, JSON.stringify(first.rateLimit));
-  let refused = first;
-  for (let i = 0; i < 60 && refused.code === undefined; i++) refused = await place();
-  assert.equal(refused.code, "RATE_LIMITED");
+  // Many at once: one after the other they might be no faster than the tokens, on a busy machine.
+  const replies = await Promise.all(Array.from({ length: 60 }, place));
+  assert.equal(replies.find(({ code }) => code !== undefined)?.code, "RATE_LIMITED");
   assert.equal((await socket.request("order.cancelAll", { params: {} })).code, undefined);
   await socket.close();
 });

@@ -53,7 +53,7 @@ test("a disk that does not answer: nobody is told anything that is not so, healt
   assert.ok(run("fsfreeze", "--freeze", disk));
   const waiting = place("while-frozen");
   await until("health says so", async () => (await status(server)) === "STALLED" || undefined);
-  assert.match(server.stderr, /the disk does not answer/);
+  await server.logs(/the disk does not answer/);
   assert.match((await new Operator(server).request("GET", "/metrics")).text, /^perpd_stalled 1$/m);
   const program = new perpd({ hostname: new URL(server.url).host });
   assert.equal((await program.fetchStatus()).status, "error");
@@ -66,7 +66,7 @@ test("a disk that does not answer: nobody is told anything that is not so, healt
   await until("health says so", async () => (await status(server)) === "OK" || undefined);
   assert.equal((await place("while-frozen")).status, 200, "it has been placed, once");
   assert.equal((await place("after")).status, 201);
-  assert.match(server.stderr, /the disk answers again/);
+  await server.logs(/the disk answers again/);
   const open = (await alice.openOrders()).data.map(({ clientOrderId }) => clientOrderId);
   assert.deepEqual(open.sort(), ["after", "before", "while-frozen"]);
   await new Operator(server).soundAudit();

@@ -105,7 +105,8 @@ test("a flood of logins: each is answered, perhaps by a refusal, and orders go o
     `${admitted} of ${LOGINS} logged in; ${orders} orders and cancels, the slowest pair in ${slowestMs.toFixed(0)} ms`,
   );
   assert.ok(admitted > 0);
-  for (const outcome of outcomes) if (outcome !== "in") assert.match(outcome, /OVERLOADED/);
+  // On a slow machine the last of those that are let wait may wait for too long.
+  for (const outcome of outcomes) if (outcome !== "in") assert.match(outcome, /"code":"(OVERLOADED|TIMEOUT)"/);
   assert.ok(orders > 0);
   // Whoever was refused logs in with a new challenge.
   await until("a login", () =>

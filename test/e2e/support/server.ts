@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { DEFAULT_INSTRUMENTS } from "../../../src/config/instruments.ts";
+import { until } from "./wait.ts";
 
 const MAIN = fileURLToPath(new URL("../../../src/main.js", import.meta.url));
 const READY = /(http:\/\/[^\s"',]+?\/v1)(?![/\w]).*?(ws:\/\/[^\s"',]+?\/v1\/ws)(?![/\w])/;
@@ -119,6 +120,11 @@ export class TestServer {
     const instruments = DEFAULT_INSTRUMENTS.map((instrument) => ({ ...instrument, fundingRateCap: "0" }));
     writeFileSync(config, JSON.stringify({ instruments }));
     return ["--config", config, "--no-bots", "--price-source", "operator", "--rate-limit", "off"];
+  }
+
+  /** Resolves when its log says so: that may come behind an answer that was given later. */
+  async logs(line: RegExp): Promise<void> {
+    await until(`${line} in the log`, () => line.test(this.stderr));
   }
 
   /** Asks it to end, and waits until it has. */

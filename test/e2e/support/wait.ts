@@ -30,4 +30,19 @@ export async function inTime<T>(soonMs: number, act: (time: number) => Promise<T
   }
 }
 
+const DAY_MS = 86_400_000;
+const today = (): number => Math.floor(Date.now() / DAY_MS);
+
+/** Does what only works within one day (UTC); where that has ended meanwhile, once more. */
+export async function inOneDay(act: () => Promise<void>): Promise<void> {
+  for (;;) {
+    const day = today();
+    try {
+      return await act();
+    } catch (error) {
+      if (today() === day) throw error;
+    }
+  }
+}
+
 export const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
