@@ -28,7 +28,7 @@ const LIMIT_IN_BUDGETS = 3;
 const SKEW = 0.8;
 /** So near to the limit it opens no more than its money makes of a level. */
 const LEAN = 0.5;
-/** Beats to leave a level alone after a refusal. */
+/** Beats until it asks again after a refusal, for a level or to begin anew. */
 const REFUSAL_BEATS = 8;
 /** A reply that is out for so long was lost with its worker. */
 const LOST_BEATS = 80;
@@ -225,7 +225,10 @@ export class Maker {
     if (this.beat < this.askAgainBeat) return;
     const command = { type: CancelAll.code, accountId: this.desk.accountId, side: -1 };
     const sent = this.desk.send(command, (turn) => {
-      if (turn === null || as(Refused, turn.messages[turn.eventCount]) !== null) return;
+      if (turn === null || as(Refused, turn.messages[turn.eventCount]) !== null) {
+        this.askAgainBeat = this.beat + REFUSAL_BEATS;
+        return;
+      }
       for (const quote of this.quotes) this.forget(quote);
       this.lost = false;
       this.askAgainBeat = 0;
