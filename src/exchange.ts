@@ -130,6 +130,7 @@ export async function openExchange(parts: ExchangeParts): Promise<Exchange> {
       ready = false;
       await channels.stop();
       await server.close();
+      await channels.canceled();
     },
     closeDatabase: () => database.close(),
   };

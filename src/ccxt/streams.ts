@@ -224,7 +224,7 @@ export class PerpdStreams extends PerpdSocketTrading {
         updates.isLive = true;
         break;
       case "orders":
-        if (message.type === "SNAPSHOT" && updates.isLive) this.findEnded(client, hash, message);
+        if (message.type === "SNAPSHOT") this.findEnded(client, hash, message);
         for (const row of message.type === "SNAPSHOT" ? message.data.toReversed() : message.data) {
           if (updates.isLive || row.updatedAt >= updates.since)
             updates.put(row.orderId, orderVersion(row), this.parseOrder(row));

@@ -35,7 +35,7 @@ export const stream: Command = {
           if (++messages >= last) end();
         },
         onError: (error: PerpdError) => reject(error),
-        onDisconnect: () => terminal.printError("the connection is lost; trying again"),
+        onDisconnect: ({ message }) => terminal.printError(`${message}; trying again`),
       });
       const end = (): void => {
         following.close();

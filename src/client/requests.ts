@@ -1,8 +1,6 @@
 import { createHmac } from "node:crypto";
-import { notPerpd, objectOf } from "./answer.ts";
-import { PerpdError } from "./error.ts";
+import { errorOf, objectOf } from "./answer.ts";
 import { Retry, type RetryOptions } from "./retry.ts";
-import type { ErrorBody } from "./types.ts";
 
 export type Query = Readonly<Record<string, string | number | undefined>>;
 
@@ -92,10 +90,10 @@ export class Requests {
       signal: AbortSignal.timeout(this.timeoutMs),
       ...(text !== undefined && { body: text }),
     });
-    const answer: Partial<ErrorBody> | null = objectOf(await response.text());
-    if (response.ok && answer !== null) return answer as T;
-    if (typeof answer?.code === "string") throw new PerpdError(response.status, answer, retryAfterMs(response));
-    throw notPerpd(url, response.status, response.headers.get("Location"), retryAfterMs(response));
+    const said = await response.text();
+    const answer = response.ok ? objectOf(said) : null;
+    if (answer !== null) return answer as T;
+    throw errorOf(url, { status: response.status, text: said, header: (name) => response.headers.get(name) });
   }
 
   private credentials(method: string, url: URL, body: string): Record<string, string> {
@@ -126,10 +124,4 @@ function queryText(query: Query): string {
   for (const [name, value] of Object.entries(query)) if (value !== undefined) parameters.set(name, String(value));
   const text = parameters.toString();
   return text === "" ? "" : `?${text}`;
-}
-
-/** The header counts whole seconds. */
-function retryAfterMs(response: Response): number | undefined {
-  const text = response.headers.get("Retry-After");
-  return text !== null && /^[0-9]{1,6}$/.test(text) ? 1000 * Number(text) : undefined;
 }

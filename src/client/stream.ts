@@ -1,7 +1,9 @@
+import type { IncomingMessage } from "node:http";
 import { notPerpd, objectOf } from "./answer.ts";
 import { isReplayed, PerpdError } from "./error.ts";
 import { Pulse } from "./pulse.ts";
 import { jittered } from "./retry.ts";
+import { mayPass, turnedAway } from "./turned-away.ts";
 import type {
   Batch,
   BatchResults,
@@ -27,6 +29,8 @@ export interface WebSocketLike {
   onmessage: ((event: never) => void) | null;
   onclose: ((event: never) => void) | null;
   onerror: ((event: never) => void) | null;
+  /** That of `ws` says what a server has answered that opens no WebSocket. */
+  on?(event: "unexpected-response", listener: (request: unknown, response: IncomingMessage) => void): unknown;
   send(text: string): void;
   close(): void;
 }
@@ -34,13 +38,16 @@ export type WebSocketConstructor = new (url: string) => WebSocketLike;
 
 export interface StreamHandlers {
   onMessage(message: ChannelMessage): void;
-  /** The stream has ended for good: the exchange refused to authenticate or to subscribe, be it again, or it is no perpd. */
+  /**
+   * The stream has ended for good: the exchange refused to authenticate or to subscribe, be it again, or it is no perpd,
+   * or whatever answers at its address has never let it connect and would not do so later.
+   */
   onError?(error: PerpdError): void;
   /**
-   * The connection is lost; the stream tries again by itself. What was missed comes then, or else a snapshot; orders
-   * without an answer may have been placed or not.
+   * The connection is lost, or could not be made, and why; the stream tries again by itself. What was missed comes then,
+   * or else a snapshot; orders without an answer may have been placed or not.
    */
-  onDisconnect?(): void;
+  onDisconnect?(reason: PerpdError): void;
 }
 
 const FIRST_RETRY_MS = 250;
@@ -76,13 +83,18 @@ export class Stream {
   private readonly handlers: StreamHandlers;
   private readonly options: StreamOptions;
   /** Does nothing once it is ready. */
-  private readonly refuseReady: (error: PerpdError) => void;
+  private refuseReady: (error: PerpdError) => void = () => {};
+  private becomeReady: () => void = () => {};
   private socket: WebSocketLike | null = null;
   private readonly waiting = new Map<number, { resolve(reply: Reply): void; reject(error: PerpdError): void }>();
   /** The last sequence of each stream; null while a new snapshot is on its way, none before its first message. */
   private readonly places = new Map<string, number | null>();
   /** Connected, and authenticated if it can be. */
   private isOpen = false;
+  /** It has subscribed at least once: the address is right. */
+  private wasReady = false;
+  /** Why this connection cannot be, or be kept. */
+  private trouble: PerpdError | null = null;
   private nextId = 1;
   private retryMs = FIRST_RETRY_MS;
   /** When the connection had subscribed. */
@@ -105,14 +117,13 @@ export class Stream {
     this.channels = channels;
     this.handlers = handlers;
     this.options = options;
-    let refuse: (error: PerpdError) => void = () => {};
     this.ready = new Promise((resolve, reject) => {
-      refuse = reject;
-      this.connect(resolve);
+      this.becomeReady = resolve;
+      this.refuseReady = reject;
     });
-    this.refuseReady = refuse;
     // Whoever listens to onError only must not be killed for it.
     this.ready.catch(() => {});
+    this.connect();
   }
 
   /** Resolves with the server's time. */
@@ -188,9 +199,10 @@ export class Stream {
   }
 
   /** The exchange does not authenticate it or subscribe: another connection tries again, or nothing helps. */
-  private refuse(error: PerpdError): void {
+  private refuse(error: PerpdError, isPassing = error.retryable || isReplayed(error)): void {
     if (this.ended !== null) return;
-    if (error.retryable || isReplayed(error)) {
+    if (isPassing) {
+      this.trouble = error;
       this.socket?.close();
       return;
     }
@@ -198,25 +210,31 @@ export class Stream {
     this.handlers.onError?.(error);
   }
 
-  private connect(onReady: () => void): void {
+  private connect(): void {
     const socket = new this.WebSocket(this.url);
     this.socket = socket;
+    this.trouble = null;
+    let what = "no connection could be made";
+    let why = "";
     const lose = (): void => {
       pulse.stop();
       socket.onopen = socket.onmessage = socket.onclose = null;
-      this.lose(onReady);
+      this.lose(why === "" ? what : `${what}: ${why}`);
     };
     const ask = () => this.ping().catch(() => {});
     const pulse = new Pulse(this.options.deadAfterMs ?? DEAD_AFTER_MS, ask, () => {
+      why = "nothing has come for too long";
       // A dead line is not told that it is closed either: nobody waits for that.
       lose();
       socket.close();
     });
     socket.onopen = () => {
+      what = "the connection was lost";
       this.subscribe().then(
         () => {
           this.subscribedAtMs = performance.now();
-          onReady();
+          this.wasReady = true;
+          this.becomeReady();
         },
         (error: PerpdError) => this.refuse(error),
       );
@@ -227,24 +245,35 @@ export class Stream {
       if (message !== null && ("op" in message || "channel" in message)) this.receive(message as Message);
       else this.refuse(notPerpd(new URL(this.url)));
     };
-    // Without a handler `ws` throws; the close that follows says all there is to say.
-    socket.onerror = () => {};
-    socket.onclose = lose;
+    // The close that follows ends it; without a handler `ws` throws.
+    socket.onerror = ({ message, error }: { message?: string; error?: NodeJS.ErrnoException }) => {
+      why = message?.trim() || error?.code || "";
+    };
+    socket.onclose = ({ reason }: { reason: string }) => {
+      why ||= reason;
+      lose();
+    };
+    socket.on?.("unexpected-response", async (_request, response) => {
+      const error = await turnedAway(new URL(this.url), response);
+      if (this.socket !== socket) return;
+      // What had let it connect before is being replaced, maybe, and what is in its place is not for long.
+      this.refuse(error, this.wasReady || mayPass(error));
+    });
   }
 
-  private lose(onReady: () => void): void {
+  private lose(how: string): void {
     this.isOpen = false;
-    const lost = disconnected("the connection was lost", this.ended === null);
+    const lost = disconnected(how, this.ended === null);
     for (const { reject } of this.waiting.values()) reject(lost);
     this.waiting.clear();
     if (this.ended !== null) return;
     // One that is cut as soon as it stands, such as a reader's that is too slow, is no reason to come back at once for ever.
     if (performance.now() - this.subscribedAtMs > LAST_RETRY_MS) this.retryMs = FIRST_RETRY_MS;
     this.subscribedAtMs = Number.POSITIVE_INFINITY;
-    this.retryTimer = setTimeout(() => this.connect(onReady), jittered(this.retryMs));
+    this.retryTimer = setTimeout(() => this.connect(), jittered(this.retryMs));
     this.retryMs = Math.min(2 * this.retryMs, LAST_RETRY_MS);
     // The last thing, since it may close the stream.
-    this.handlers.onDisconnect?.();
+    this.handlers.onDisconnect?.(this.trouble ?? lost);
   }
 
   private async subscribe(): Promise<void> {

@@ -45,13 +45,12 @@ const handlers: StreamHandlers = {
       for (const { side, size } of message.data) position = side === "SHORT" ? -Number(size) : Number(size);
     work = work.then(quote).catch((error: Error) => console.error(error.message));
   },
+  // The stream comes back by itself, and begins with a snapshot.
+  onDisconnect: ({ message }) => console.error(message),
   onError: ({ message }) => fail(message),
 };
 const stream = client.stream(channels, handlers, { cancelOnDisconnect: true });
-process.once("SIGINT", async () => {
-  await work.then(() => stream.cancelOrders({ symbol }));
-  stream.close();
-});
+process.once("SIGINT", () => work.then(() => stream.cancelOrders({ symbol })).finally(() => stream.close()));
 
 function fail(reason: string): never {
   console.error(reason);

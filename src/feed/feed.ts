@@ -3,7 +3,7 @@ import type { FeedSettings } from "../config/feed.ts";
 import type { Instrument } from "../core/instrument.ts";
 import { Refused, SetIndexPrice } from "../core/messages.ts";
 import { blank, type MessageOf } from "../core/shape.ts";
-import { type CombineRules, combine } from "./combine.ts";
+import { type CombineRules, combine, type Quote } from "./combine.ts";
 import { Poller } from "./poller.ts";
 import { type openSource, timeoutOf } from "./sources.ts";
 
@@ -33,6 +33,8 @@ export class Feed {
   private readonly pollers: Poller[];
   private readonly timers = new Set<NodeJS.Timeout>();
   private ticker: NodeJS.Timeout | null = null;
+  /** By symbol: the quotes of its last index price, as long as that has not been accepted. */
+  private readonly doubted = new Map<string, readonly Quote[]>();
   /** What was last said of a symbol or a source: a line in the log for each change, not for each look. */
   private readonly said = new Map<string, string>();
 
@@ -88,24 +90,34 @@ export class Feed {
       if (price === null) this.say(symbol, { symbol, used, stale, outliers }, "too few quotes for an index price");
       else {
         this.say(symbol, { symbol, stale, outliers }, stale.length + outliers.length > 0 ? "quotes were left out" : "");
-        this.give(instrument, price);
+        this.give(
+          instrument,
+          price,
+          quotes.filter(({ source }) => used.includes(source)),
+        );
       }
     }
   }
 
-  private give(instrument: Instrument, price: number): void {
+  private give(instrument: Instrument, price: number, quotes: readonly Quote[]): void {
     const { id, symbol, maxPriceTicks } = instrument;
     const indexTicks = Math.min(maxPriceTicks, Math.max(1, ticksOf(instrument, price)));
-    this.parts.road.ask(
+    // A price that has jumped is confirmed by others: the same quotes once more are none, and their source may have gone.
+    const doubted = this.doubted.get(symbol);
+    if (doubted !== undefined && quotes.every((quote) => doubted.includes(quote))) return;
+    this.doubted.set(symbol, quotes);
+    const asked = this.parts.road.ask(
       id,
       { ...blank(SetIndexPrice), indexTicks, isGuarded: 1 } as MessageOf<typeof SetIndexPrice>,
       (turn: Released | null) => {
-        if (turn === null) return; // the next price is soon there
+        if (turn === null) return void this.doubted.delete(symbol); // the next price is soon there
         const reply = turn.messages[turn.eventCount];
         const code = reply?.type === Refused.code ? (reply as MessageOf<typeof Refused>).code : "";
+        if (code === "") this.doubted.delete(symbol);
         this.say(`${symbol} index`, { symbol, price, code }, code === "" ? "" : "an index price was refused");
       },
     );
+    if (!asked) this.doubted.delete(symbol);
   }
 
   private async follow(poller: Poller, symbol: string): Promise<void> {

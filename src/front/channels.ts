@@ -7,6 +7,7 @@ import { MAX_SUBSCRIPTIONS } from "../wire/schema/channels.ts";
 import type { TradingOp } from "../wire/schema/trading.ts";
 import type { Auth } from "./auth.ts";
 import type { Quota } from "./buckets.ts";
+import type { Log } from "./call.ts";
 import { type ChannelRequest, isPrivate, type RequestId, readId, readRequest } from "./channel-requests.ts";
 import { Connection } from "./connection.ts";
 import { Symbols } from "./context.ts";
@@ -16,7 +17,7 @@ import { Joins } from "./joins.ts";
 import { parseJson } from "./json.ts";
 import { type Cost, type Limits, SOCKET_MESSAGES_PER_SECOND } from "./limits.ts";
 import { RequestReader } from "./routes/plain-requests.ts";
-import { SocketCall, UNHEARD } from "./socket-call.ts";
+import { SocketCall, Unheard } from "./socket-call.ts";
 import { CLOSE_CREDENTIAL_ENDED, CLOSE_RATE_LIMITED, errorJson, type Problem, SocketRefusal } from "./socket-errors.ts";
 import type { Socket, SocketHandlers } from "./sockets.ts";
 import { Streams, type StreamsParts, topicOf } from "./streams/streams.ts";
@@ -28,6 +29,8 @@ const HEARTBEAT_MS = 5_000;
 /** What is not answered within this much of a stop waits for a thread that hangs, or for a disk that does not answer. */
 const STOP_WITHIN_MS = 1_000;
 const STOP_LOOK_MS = 10;
+/** Most threads that die are rebuilt before that. */
+const CANCEL_WITHIN_MS = 3_000;
 /** A socket that sends on without its answers must not take the room of the others; cancels it may always send. */
 const MAX_IN_FLIGHT = 1000;
 const FLOOD = { scope: "SOCKET", limit: SOCKET_MESSAGES_PER_SECOND, retryAfterMs: 1000 };
@@ -60,6 +63,9 @@ export class Channels implements SocketHandlers {
   private heartbeatAt: number;
   private timer: NodeJS.Timeout | null = null;
   private isStopping = false;
+  /** Of accounts whose clients have gone: each is under way in some symbols. */
+  private cancels = 0;
+  private readonly log: Log;
 
   constructor(options: ChannelsOptions) {
     const { road } = options;
@@ -69,6 +75,7 @@ export class Channels implements SocketHandlers {
     this.now = options.now;
     this.monotonic = options.monotonic;
     this.limits = options.limits;
+    this.log = options.log;
     this.symbols = new Symbols(road.instruments);
     this.requests = new RequestReader(this.symbols);
     this.heartbeatAt = options.monotonic();
@@ -86,6 +93,14 @@ export class Channels implements SocketHandlers {
     const deadline = performance.now() + STOP_WITHIN_MS;
     while (this.isTrading && performance.now() < deadline) await pause(STOP_LOOK_MS);
     if (this.timer !== null) clearInterval(this.timer);
+  }
+
+  /** Call it when no socket is left. Resolves when what clients did not want to leave behind has been canceled, if it can be. */
+  async canceled(): Promise<void> {
+    const deadline = performance.now() + CANCEL_WITHIN_MS;
+    while (this.cancels > 0 && performance.now() < deadline) await pause(STOP_LOOK_MS);
+    if (this.cancels > 0)
+      this.log.error({ clients: this.cancels }, "orders of clients that asked for cancelOnDisconnect stay open");
   }
 
   private get isTrading(): boolean {
@@ -125,8 +140,12 @@ export class Channels implements SocketHandlers {
     this.joins.dropAll(connection);
     for (const topic of connection.subscriptions.keys()) this.streams.leave(connection, topic, true);
     // Behind whatever the client has placed: each symbol takes its commands in their order.
-    if (connection.cancelOnDisconnect && connection.identity !== null)
-      this.trade("order.cancelAll", {}, connection.identity, UNHEARD);
+    if (connection.cancelOnDisconnect && connection.identity !== null) this.cancelAllOf(connection.identity);
+  }
+
+  private cancelAllOf(identity: Principal): void {
+    this.cancels++;
+    this.trade("order.cancelAll", {}, identity, new Unheard(() => this.cancels--));
   }
 
   message(socket: Socket, bytes: Uint8Array): void {

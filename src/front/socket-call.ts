@@ -50,11 +50,24 @@ export class SocketCall implements Answer {
 }
 
 /** For what the exchange does by itself: it must be done, though nobody waits for it. */
-export const UNHEARD: Answer = {
-  done: false,
-  reply() {},
-  refuse() {},
-  fail(thrown, log) {
+export class Unheard implements Answer {
+  readonly done = false;
+  private readonly ended: () => void;
+
+  constructor(ended: () => void) {
+    this.ended = ended;
+  }
+
+  reply(): void {
+    this.ended();
+  }
+
+  refuse(): void {
+    this.ended();
+  }
+
+  fail(thrown: unknown, log: Log): void {
     log.error({ err: thrown }, "orders could not be canceled after a disconnect");
-  },
-};
+    this.ended();
+  }
+}

@@ -28,7 +28,7 @@ const LIMIT_IN_BUDGETS = 3;
 const SKEW = 0.8;
 /** So near to the limit it opens no more than its money makes of a level. */
 const LEAN = 0.5;
-/** Beats to leave a level alone after a refusal. */
+/** Beats until it asks again after a refusal, for a level or to begin anew. */
 const REFUSAL_BEATS = 8;
 /** A reply that is out for so long was lost with its worker. */
 const LOST_BEATS = 80;
@@ -68,8 +68,10 @@ export class Maker {
   constructor(desk: Desk, random: Random) {
     this.desk = desk;
     this.random = random;
-    for (const side of [BUY, SELL] as const)
-      for (const level of LEVELS.keys()) this.slots.push({ side, level, jitter: 1, quote: null, restUntilBeat: 0 });
+    // Outwards on both sides: where not all of them may be open, those next to the price are.
+    for (const level of LEVELS.keys())
+      for (const side of [BUY, SELL] as const)
+        this.slots.push({ side, level, jitter: 1, quote: null, restUntilBeat: 0 });
   }
 
   /** First half of a beat: takes back the quotes that are off their targets. */
@@ -134,6 +136,7 @@ export class Maker {
   private place(slot: Slot): void {
     const { side, level } = slot;
     const { instrument } = this.desk.market;
+    if (this.openCount() >= instrument.maxOpenOrders) return;
     slot.jitter = this.random.between(0.9, 1.1);
     const priceTicks = this.targetTicks(slot);
     const lots = this.sizeLots(slot);
@@ -169,6 +172,13 @@ export class Maker {
     this.quotes.add(quote);
   }
 
+  /** Those that stay: one whose cancel was sent is gone before a new one arrives. */
+  private openCount(): number {
+    let count = 0;
+    for (const { leaving } of this.quotes) if (!leaving) count++;
+    return count;
+  }
+
   private sizeLots(slot: Slot): QuantityLots {
     const opens = slot.side === BUY ? this.inventory() : -this.inventory();
     const part = LEVELS[slot.level].part * this.random.between(0.5, 1.5) * (opens > 0 ? 1 - opens : 1);
@@ -181,7 +191,7 @@ export class Maker {
     return Math.min(wanted, room, this.desk.market.instrument.maxQuantityLots);
   }
 
-  /** Against quotes that stay: one whose cancel was sent is gone before the new one arrives. */
+  /** Against quotes that stay. */
   private wouldCrossOwn(side: Side, priceTicks: PriceTicks): boolean {
     for (const quote of this.quotes)
       if (quote.side !== side && !quote.leaving)
@@ -207,7 +217,7 @@ export class Maker {
   private forget(quote: Quote): void {
     this.quotes.delete(quote);
     this.byOrderId.delete(quote.orderId);
-    const slot = must(this.slots[quote.side * LEVELS.length + quote.level], "slot");
+    const slot = must(this.slots[2 * quote.level + quote.side], "slot");
     if (slot.quote === quote) slot.quote = null;
   }
 
@@ -215,7 +225,10 @@ export class Maker {
     if (this.beat < this.askAgainBeat) return;
     const command = { type: CancelAll.code, accountId: this.desk.accountId, side: -1 };
     const sent = this.desk.send(command, (turn) => {
-      if (turn === null || as(Refused, turn.messages[turn.eventCount]) !== null) return;
+      if (turn === null || as(Refused, turn.messages[turn.eventCount]) !== null) {
+        this.askAgainBeat = this.beat + REFUSAL_BEATS;
+        return;
+      }
       for (const quote of this.quotes) this.forget(quote);
       this.lost = false;
       this.askAgainBeat = 0;

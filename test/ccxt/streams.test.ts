@@ -524,6 +524,32 @@ test("an order that was placed and ended while the connection was lost is told o
   );
 });
 
+test("an order that was placed and ended before there was a connection is told of, and none of before the first call", async (t) => {
+  const { exchange } = market.taker;
+  const place = async (): Promise<Order> => {
+    const { id } = await exchange.createLimitBuyOrder(BTC, 0.1, 64001);
+    return (await exchange.cancelOrder(id as string, BTC)) as Order;
+  };
+  const old = await place();
+  const program = await open(t);
+  // The first call is the millisecond after that by the exchange's clock, which need not be the program's.
+  const calledAt = (old.lastUpdateTimestamp as number) + 1;
+  program.milliseconds = () => calledAt;
+  const { ws } = program.urls.api;
+  program.urls.api.ws = "ws://127.0.0.1:2/v1/ws";
+  await assert.rejects(program.watchOrders(BTC), { name: "NetworkError" });
+  await until("a later time", async () => ((await exchange.fetchTime()) as number) > calledAt + 50);
+  const missed = await place();
+  program.urls.api.ws = ws;
+  const told: Order[] = [];
+  program.watchOrders(BTC).then((news) => told.push(...news), ignore);
+  await until("news", () => told.length > 0);
+  assert.deepEqual(
+    told.map(({ id, status }) => [id, status]),
+    [[missed.id, "canceled"]],
+  );
+});
+
 test("orders that could not be looked up behind a lost connection are told of by the next call", async (t) => {
   const { program, order } = await loseConnection(t);
   const { exchange } = market.taker;

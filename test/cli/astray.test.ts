@@ -106,6 +106,21 @@ test("a command that waits for an answer is ended by a signal; a stream ends wel
     }
 });
 
+test("a stream that cannot be opened says why, and ends where that will not pass", async (t) => {
+  let status = 502;
+  const url = await serve(t, ({ url: path }, response) => {
+    response.statusCode = path === "/v1/ws" ? status : 200;
+    response.end(path === "/v1/ws" ? "<html>" : JSON.stringify({ status: "ok" }));
+  });
+  const { ended, said } = start(["stream", "trades", "BTC-PERP"], { PERPD_URL: url });
+  const tries = /^(NOT_PERPD: what answers at ws:.* \(502\); trying again\n){2}/;
+  await until("two tries", () => tries.test(said.error));
+  status = 404;
+  const { code, out, error } = await ended;
+  assert.deepEqual([code, out], [1, ""]);
+  assert.match(error, /\nNOT_PERPD: what answers at ws:.* \(404\)\n$/);
+});
+
 test("results that cannot be written are a failure, told in one line", { skip: !existsSync(FULL) }, async (t) => {
   const url = await serve(t, (_request, response) => response.end(JSON.stringify({ data: [] })));
   const full = openSync(FULL, "w");

@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
+import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, type TestContext, test } from "node:test";
 import { type WebSocket as ServerSocket, WebSocket, WebSocketServer } from "ws";
 import { PerpdClient } from "../../src/client/client.ts";
+import type { PerpdError } from "../../src/client/error.ts";
 import type { Stream } from "../../src/client/stream.ts";
 import type { ChannelMessage, ChannelRequest } from "../../src/client/types.ts";
 
@@ -21,13 +23,26 @@ let stream: Stream | null = null;
 let requests: Request[] = [];
 let sockets: ServerSocket[] = [];
 let answer: (request: Request) => object | null = () => null;
+/** What it says over HTTP in the place of opening a WebSocket, or null. */
+let refusal: { status: number; text?: string; headers?: Record<string, string> } | null = null;
+let refused = 0;
 const waiters: (() => void)[] = [];
 
 beforeEach(async () => {
+  refusal = null;
+  refused = 0;
   requests = [];
   sockets = [];
   answer = ({ op, id, channels }) => ({ op: op === "auth" ? "authenticated" : `${op}d`, id, ...subscribed(channels) });
-  server = new WebSocketServer({ port: 0, host: "127.0.0.1" });
+  server = new WebSocketServer({
+    port: 0,
+    host: "127.0.0.1",
+    verifyClient: (_request, callback) => {
+      if (refusal === null) return callback(true);
+      refused++;
+      callback(false, refusal.status, refusal.text, refusal.headers);
+    },
+  });
   await once(server, "listening");
   server.on("connection", (socket) => {
     sockets.push(socket);
@@ -283,7 +298,7 @@ test("a line on which nothing comes is asked for a sign, and kept when there is 
 test("a line that is dead and does not say so is made anew", async (t) => {
   const hearNothing = silence(t);
   const lost = new Promise<void>((resolve) => {
-    const handlers = { onMessage() {}, onDisconnect: resolve };
+    const handlers = { onMessage() {}, onDisconnect: () => resolve() };
     stream = client.stream([{ channel: "balance" }], handlers, { deadAfterMs: DEAD_AFTER_MS });
   });
   await stream!.ready;
@@ -334,7 +349,7 @@ test("connections that are cut as soon as they stand are made less and less ofte
 test("closed while it waits to connect for the first time, it says so", async () => {
   server.close();
   const lost = new Promise<void>((resolve) => {
-    stream = client.stream([{ channel: "balance" }], { onMessage() {}, onDisconnect: resolve });
+    stream = client.stream([{ channel: "balance" }], { onMessage() {}, onDisconnect: () => resolve() });
   });
   await lost;
   stream!.close();
@@ -414,7 +429,12 @@ test("a snapshot that is refused is not waited for: the program is told, and it 
 });
 
 test("a snapshot that is put off comes with another connection", async () => {
-  stream = client.stream([{ channel: "trades", symbol: "BTC-PERP" }], { onMessage() {}, onError: assert.fail });
+  const reasons: string[] = [];
+  stream = client.stream([{ channel: "trades", symbol: "BTC-PERP" }], {
+    onMessage() {},
+    onError: assert.fail,
+    onDisconnect: ({ code }) => reasons.push(code),
+  });
   await stream.ready;
   const answered = answer;
   answer = (request) =>
@@ -427,6 +447,7 @@ test("a snapshot that is put off comes with another connection", async () => {
     requests.map(({ op }) => op),
     ["auth", "subscribe", "subscribe", "auth", "subscribe"],
   );
+  assert.deepEqual(reasons, ["RATE_LIMITED"]);
   // Without a connection there is nothing to refuse.
   sockets[1]!.terminate();
   await assert.rejects(stream.ping(), { retryable: true });
@@ -451,6 +472,123 @@ test("a signature that another client of the key had before is no refusal: it si
   );
   assert.notEqual(requests[0]?.signature, requests[1]?.signature);
   assert.deepEqual(errors, []);
+});
+
+/** Resolves with the reason of each try to connect that came to nothing, or with what ended the stream. */
+function reasons(of: PerpdClient, count: number): Promise<PerpdError[]> {
+  const got: PerpdError[] = [];
+  return new Promise((resolve) => {
+    stream = of.stream([{ channel: "balance" }], {
+      onMessage() {},
+      onDisconnect: (reason) => {
+        if (got.push(reason) === count) resolve(got);
+      },
+      onError: (error) => resolve([error]),
+    });
+  });
+}
+
+test("a server that will never let it connect ends it, with what it says", async () => {
+  const said = (status: number): object => ({ status, code: "NOT_PERPD", message: new RegExp(`\\(${status}\\b`) });
+  const moved = { Location: "https://perpd.example/v1/ws" };
+  const own = JSON.stringify({ code: "UPGRADE_REQUIRED", message: "This path speaks WebSocket.", retryable: false });
+  const cases: [refusal: NonNullable<typeof refusal>, error: object][] = [
+    [{ status: 404, text: "<html>no such page</html>" }, said(404)],
+    [{ status: 401 }, said(401)],
+    [{ status: 403, text: "null" }, said(403)],
+    [{ status: 200, text: "<html>It works!</html>" }, said(200)],
+    [
+      { status: 301, headers: moved },
+      { status: 301, code: "NOT_PERPD", message: /\(301, on to https:\/\/perpd\.example\/v1\/ws\)/ },
+    ],
+    [
+      { status: 426, text: own },
+      { status: 426, code: "UPGRADE_REQUIRED", message: /speaks WebSocket/ },
+    ],
+  ];
+  for (const [each, error] of cases) {
+    refusal = each;
+    const [reason] = await reasons(client, 1);
+    assert.throws(() => {
+      throw reason;
+    }, error);
+    await assert.rejects(stream!.ready, error);
+    await assert.rejects(stream!.ping(), error);
+  }
+  assert.equal(refused, cases.length);
+});
+
+test("a server that does not let it connect for now is tried again, and why is told", async () => {
+  const busy = { code: "TOO_MANY_SOCKETS", message: "This address has too many.", retryable: true };
+  const cases: [refusal: NonNullable<typeof refusal>, code: string][] = [
+    [{ status: 502, text: "<html>Bad Gateway</html>" }, "NOT_PERPD"],
+    [{ status: 429, text: JSON.stringify(busy) }, "TOO_MANY_SOCKETS"],
+    [{ status: 429 }, "NOT_PERPD"],
+  ];
+  for (const [each, code] of cases) {
+    refusal = each;
+    const told = await reasons(client, 2);
+    assert.deepEqual(
+      told.map((reason) => [reason.status, reason.code]),
+      Array(2).fill([each.status, code]),
+    );
+    refusal = null;
+    await stream!.ready;
+    stream!.close();
+  }
+});
+
+test("whoever has been connected tries again whatever is said", async () => {
+  const lost = reasons(client, 3);
+  await stream!.ready;
+  refusal = { status: 404, text: "<html>being deployed</html>" };
+  sockets[0]!.close(1001, "GOING_AWAY");
+  const [first, ...others] = await lost;
+  assert.match(String(first?.message), /the connection was lost: GOING_AWAY/);
+  assert.deepEqual(
+    others.map(({ status }) => status),
+    [404, 404],
+  );
+  refusal = null;
+  await requestCount(4);
+});
+
+test("a refusal is heard however long it is, and also when it is cut off", async (t) => {
+  const cases: RequestListener[] = [
+    (_request, response) => response.writeHead(404).write("x".repeat(100_000)),
+    (_request, response) => response.writeHead(404).write("x", () => response.destroy()),
+  ];
+  for (const listener of cases) {
+    const other = await clientOf(t, listener);
+    assert.deepEqual(
+      (await reasons(other, 1)).map(({ status, code }) => [status, code]),
+      [[404, "NOT_PERPD"]],
+    );
+  }
+});
+
+/** A client of a server that opens no WebSocket. */
+async function clientOf(t: TestContext, listener: RequestListener): Promise<PerpdClient> {
+  const other = createServer(listener);
+  t.after(() => {
+    other.close();
+    other.closeAllConnections();
+  });
+  other.listen(0, "127.0.0.1");
+  await once(other, "listening");
+  return new PerpdClient({ baseUrl: `http://127.0.0.1:${(other.address() as AddressInfo).port}/v1`, WebSocket });
+}
+
+test("where nobody listens, that is the reason", async () => {
+  const nowhere = new PerpdClient({ baseUrl: "http://127.0.0.1:2/v1", WebSocket });
+  const [reason] = await reasons(nowhere, 1);
+  assert.equal(reason?.code, "DISCONNECTED");
+  assert.match(reason.message, /no connection could be made: connect ECONNREFUSED 127\.0\.0\.1:2/);
+});
+
+test("what is no URL is said at once", () => {
+  const nowhere = new PerpdClient({ baseUrl: "127.0.0.1:8080/v1", WebSocket });
+  assert.throws(() => nowhere.stream([{ channel: "balance" }], { onMessage() {} }), SyntaxError);
 });
 
 test("closed before it was ready, it says so", async () => {

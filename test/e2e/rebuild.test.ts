@@ -7,6 +7,7 @@ import { Api } from "./support/api.ts";
 import { assertUnchanged } from "./support/funding.ts";
 import { Random } from "./support/random.ts";
 import { startServer, type TestServer } from "./support/server.ts";
+import { SocketClient } from "./support/socket.ts";
 import { Operator, openTrader, Trader } from "./support/trader.ts";
 import { pause, until } from "./support/wait.ts";
 
@@ -196,6 +197,24 @@ test("a thread that hangs is ended and rebuilt, and the others go on", async (t)
   assert.equal((await alice.request("GET", "/orders/client:throw-hang")).status, 404);
   await alice.place({ ...order, clientOrderId: "after" });
   await new Operator(server).soundAudit();
+});
+
+test("a stop in the middle of a rebuild cancels the orders of clients that asked for it, in every symbol", async (t) => {
+  const server = await start(t, WORKERS, { RECOVER_AFTER_MS: "500" });
+  const alice = await openTrader(server, "100000");
+  const socket = await SocketClient.open(server.wsUrl);
+  t.after(() => socket.close());
+  await socket.request("auth", { token: alice.token, cancelOnDisconnect: true });
+  const placed: string[] = [];
+  for (const symbol of SYMBOLS) {
+    const { orderId } = await alice.place({ symbol, side: "BUY", type: "LIMIT", price: "100", quantity: "0.1" });
+    placed.push(orderId);
+  }
+  const bomb = { symbol: "BTC-PERP", side: "BUY", type: "LIMIT", price: "60000", quantity: "0.1" };
+  await alice.refused("UNAVAILABLE", "POST", "/orders", { ...bomb, clientOrderId: "throw-0" });
+  assert.deepEqual(await server.stop(), { code: 0, signal: null });
+  await server.start();
+  for (const orderId of placed) assert.equal((await again(server, alice).order(orderId)).status, "CANCELED");
 });
 
 test("a fault that comes back again and again ends the process, and a restart recovers", async (t) => {

@@ -170,6 +170,24 @@ test("a cancel that is refused while the order should be open makes it begin ane
   );
 });
 
+test("in a halt that it cannot cancel in it asks again every two seconds, and quotes as soon as it could", () => {
+  const { road, maker } = quotingMaker();
+  const halted = road.refused("SYMBOL_HALTED");
+  road.market.indexTicks = 660_000;
+  maker.retreat();
+  road.answer(halted, isCancel);
+  for (let i = 0; i < 3; i++) {
+    beat(maker, 8);
+    assert.deepEqual(
+      road.commands().map(({ type }) => type),
+      [CancelAll.code],
+    );
+    road.answer(i < 2 ? halted : done);
+  }
+  beat(maker);
+  assert.equal(road.places().length, 18);
+});
+
 test("a cancel that comes too late for a fill is no reason to worry", () => {
   const { road, maker } = quotingMaker();
   road.market.indexTicks = 651_000;

@@ -304,13 +304,14 @@ test("a faucet with little to give makes small bots", async () => {
   assert.deepEqual(road.refusals, []);
 });
 
-test("a market lives on a small faucet, and where positions and orders may not be as large or as small as usual", async () => {
+test("a market lives on a small faucet, and where positions and orders may not be as large, as small or as many as usual", async () => {
   const [btc] = DEFAULT_INSTRUMENTS as [InstrumentConfig];
   const riskTiers = [{ maxNotional: "5000", maxLeverage: 20, maintenanceMarginRate: "0.01" }];
   const configs: [Partial<InstrumentConfig>, faucetCapQuanta: Quanta][] = [
     [{}, 1000e6],
     [{ riskTiers }, 1e12],
     [{ minNotional: "50000" }, 1e12],
+    [{ maxOpenOrders: 4 }, 1e12],
     [{ tickSize: "100", stepSize: "1", minQuantity: "1" }, 1e12],
   ];
   for (const [changes, faucetCapQuanta] of configs) {

@@ -1,0 +1,76 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { OnReply, Road } from "../../src/actor/road.ts";
+import { compileInstrument } from "../../src/core/instrument.ts";
+import { Refused, type SetIndexPrice } from "../../src/core/messages.ts";
+import { JumpGuard } from "../../src/core/price-rails.ts";
+import { blank, type Message, type MessageOf } from "../../src/core/shape.ts";
+import { Feed } from "../../src/feed/feed.ts";
+import { PLAIN } from "../core/support/instruments.ts";
+
+/** Only the test lets time pass. */
+const POLL_MS = 60_000;
+
+/** A road to one symbol that takes index prices as it would, unless it has no room. */
+function roadOf(given: number[]) {
+  const guard = new JumpGuard();
+  const state = { indexTicks: 0, hasRoom: true };
+  const ask = (_actorId: number, command: Message, onReply: OnReply): boolean => {
+    if (!state.hasRoom) return false;
+    const { indexTicks } = command as MessageOf<typeof SetIndexPrice>;
+    given.push(indexTicks);
+    const isAdmitted = guard.admits(state.indexTicks, indexTicks, 100_000);
+    if (isAdmitted) state.indexTicks = indexTicks;
+    const messages = isAdmitted ? [] : [{ ...blank(Refused), code: "PRICE_JUMP" }];
+    onReply({ actorId: 1, sequence: 0, time: 0, eventCount: 0, messages });
+    return true;
+  };
+  const road = { instruments: [compileInstrument(PLAIN)], ask } as unknown as Road;
+  return { state, road };
+}
+
+async function start(given: number[]) {
+  const source = { price: 1000 };
+  const { state, road } = roadOf(given);
+  const log = { info() {}, warn() {} };
+  const rules = { pollMs: POLL_MS, maxAgeMs: POLL_MS, maxDeviation: "0.01", minSources: 1 };
+  const settings = { sources: [{ exchange: "other" }], ...rules };
+  const open = async () => ({ fetchTicker: async () => ({ last: source.price }) });
+  const feed = await Feed.open({ road, settings, open, log, now: () => 0, monotonic: () => 0 });
+  /** It is asked for a price, and what it says is put together. */
+  const poll = async (): Promise<void> => {
+    feed.start();
+    await new Promise(setImmediate);
+    feed.stop();
+    feed.publish();
+  };
+  return { source, state, feed, poll };
+}
+
+test("a price that has jumped is confirmed when its source says it again, and not by being handed on again", async () => {
+  const given: number[] = [];
+  const { source, state, feed, poll } = await start(given);
+  await poll();
+  feed.publish();
+  assert.deepEqual(given.splice(0), [1000, 1000], "what is accepted is as fresh as its quotes");
+  source.price = 2000;
+  await poll();
+  for (let i = 0; i < 5; i++) feed.publish();
+  assert.deepEqual([given.splice(0), state.indexTicks], [[2000], 1000]);
+  source.price = 1001;
+  await poll();
+  assert.deepEqual([given.splice(0), state.indexTicks], [[1001], 1001]);
+  source.price = 2000;
+  for (let i = 0; i < 3; i++) await poll();
+  assert.deepEqual([given.splice(0), state.indexTicks], [[2000, 2000, 2000], 2000]);
+});
+
+test("a price that there was no room for is handed on again", async () => {
+  const given: number[] = [];
+  const { state, feed, poll } = await start(given);
+  state.hasRoom = false;
+  await poll();
+  state.hasRoom = true;
+  feed.publish();
+  assert.deepEqual(given, [1000]);
+});
