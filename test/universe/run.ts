@@ -12,28 +12,24 @@ import {
   HaltSymbol,
   MoveMargin,
   OpenSession,
+  PlaceExtended,
+  PlaceOrder,
   PlaceTrigger,
+  PrepareWithdrawal,
   ReadOrders,
   ReadPosition,
   ResumeSymbol,
   RevokeKey,
   SetMarginMode,
+  TryOrder,
   Withdraw,
 } from "../../src/core/messages.ts";
-import type { Message } from "../../src/core/shape.ts";
-import {
-  HALT_REASONS,
-  IOC,
-  LEDGER,
-  REDUCE_ONLY,
-  STOP,
-  TAKE_PROFIT_MARKET,
-  TRAILING_STOP_MARKET,
-} from "../../src/core/words.ts";
+import type { Message, MessageOf } from "../../src/core/shape.ts";
+import { HALT_REASONS, INSURANCE_ACCOUNT, LEDGER } from "../../src/core/words.ts";
 import { type Database, openDatabase } from "../../src/store/database.ts";
 import { make, START } from "../core/support/exchange.ts";
 import { FREE, instrument, ODD } from "../core/support/instruments.ts";
-import { type Step, step } from "../core/support/steps.ts";
+import { richStep, type Step } from "../core/support/steps.ts";
 import { Traffic } from "../core/support/traffic.ts";
 import { Random } from "../e2e/support/random.ts";
 import { Auditor } from "./auditor.ts";
@@ -43,6 +39,8 @@ import { Killed, Scheduler, type Thread } from "./scheduler.ts";
 
 const LEDGER_SETTINGS = { faucetCapQuanta: 1e9, withdrawalDelayMs: 700 };
 const MAX_ACCOUNTS = 64;
+/** What can be tried, and what a key can have limits for. */
+const ORDERS = [PlaceOrder, PlaceExtended, PlaceTrigger];
 const OPERATOR_REASON = HALT_REASONS.indexOf("OPERATOR");
 const HOUR_MS = 3_600_000;
 const LAST_JUMP_MS = 20 * HOUR_MS;
@@ -158,7 +156,7 @@ class Universe {
     let done = 0;
     scheduler.instrument(() => {
       for (const { actorId, command } of this.traffic.opening()) this.askNow(actorId, command);
-      const commands = fc.sample(step, { seed: this.seed, numRuns: steps });
+      const commands = fc.sample(richStep, { seed: this.seed, numRuns: steps });
       for (; done < steps && auditor.findings.length === 0; done++) {
         if (done % 100 === 0) this.changeMood();
         this.survive(() => this.act(random.next(), commands[done] as Step));
@@ -219,7 +217,7 @@ class Universe {
     if (random.next() < 0.8) {
       const { actorId, command } = this.traffic.command(step);
       this.now += step.waitMs;
-      this.ask(actorId, this.named(command));
+      this.ask(actorId, this.named(this.limited(command)));
       return;
     }
     const accountId = random.pick(this.traffic.accounts);
@@ -238,47 +236,28 @@ class Universe {
       [LEDGER, this.transfers.length === 0 ? make(Audit) : random.pick(this.transfers)],
       [symbol, make(SetMarginMode, { accountId, marginMode: random.between(0, 1) })],
       [symbol, make(MoveMargin, { accountId, amountQuanta: random.between(-2000, 4000) })],
-      [symbol, this.trigger(accountId)],
-      [symbol, this.trigger(accountId)],
-      [symbol, this.trailing(accountId)],
       [symbol, make(HaltSymbol, { mode: random.between(1, 3), reason: OPERATOR_REASON })],
       [symbol, make(ResumeSymbol)],
       [symbol, make(ResumeSymbol)],
+      [symbol, make(ResumeSymbol)],
+      [symbol, make(PrepareWithdrawal, { accountId })],
+      [LEDGER, make(Deposit, { accountId: INSURANCE_ACCOUNT, amountQuanta: random.between(1, 3000) })],
     ]);
     this.ask(actorId, command);
   }
 
-  /** An order that waits for a price near the ones that there are. */
-  private trigger(accountId: number): Message {
+  /** Of an API key with limits, now and then; or only tried. */
+  private limited(command: Message): Message {
     const { random } = this;
-    return make(PlaceTrigger, {
-      accountId,
-      side: random.between(0, 1),
-      orderType: random.between(STOP, TAKE_PROFIT_MARKET),
-      flags: random.pick([0, 0, REDUCE_ONLY]),
-      priceTicks: random.between(90, 110),
-      quantityLots: random.between(1, 12),
-      triggerTicks: random.between(90, 110),
-      triggerBy: random.between(0, 1),
-      clientOrderId: random.next() < 0.5 ? "" : `t${random.between(1, 40)}`,
-      bodyHash: random.between(1, 3),
-    });
-  }
-
-  /** An order that follows a price. */
-  private trailing(accountId: number): Message {
-    const { random } = this;
-    return make(PlaceTrigger, {
-      accountId,
-      side: random.between(0, 1),
-      orderType: TRAILING_STOP_MARKET,
-      timeInForce: IOC,
-      flags: random.pick([0, 0, REDUCE_ONLY]),
-      quantityLots: random.between(1, 12),
-      callbackPpm: random.between(1, 10) * 10_000,
-      activationTicks: random.pick([0, random.between(90, 110)]),
-      triggerBy: random.between(0, 2),
-    });
+    const isOrder = ORDERS.some(({ code }) => code === command.type);
+    if (!isOrder || random.next() < 0.8) return command;
+    const limits = {
+      keyOrderQuanta: random.pick([0, random.between(500, 30_000)]),
+      keyPositionQuanta: random.pick([0, random.between(500, 60_000)]),
+      keyLeverage: random.pick([0, 0, random.between(1, 12)]),
+    };
+    const order = { ...command, ...limits } as MessageOf<typeof TryOrder>["order"];
+    return random.next() < 0.5 ? order : make(TryOrder, { order });
   }
 
   /** Every other transfer can be asked for again. */

@@ -348,11 +348,8 @@ const cancelAfter = fc.record({
   timeoutMs: fc.constantFrom(0, 1, 900, 10 * 60_000),
 });
 
-/**
- * The same with time for funding (an interval of the odd instruments is an hour), ticks that liquidate, and prices that
- * give cause to. 150 of these stay within a day, behind which client order ids are forgotten.
- */
-export const eventfulStep: fc.Arbitrary<Step> = fc.oneof(
+/** The same with orders that wait, end by themselves or bring others with them. */
+export const richStep: fc.Arbitrary<Step> = fc.oneof(
   { weight: 9, arbitrary: step },
   { weight: 2, arbitrary: trigger },
   { weight: 2, arbitrary: retrigger },
@@ -360,6 +357,14 @@ export const eventfulStep: fc.Arbitrary<Step> = fc.oneof(
   { weight: 2, arbitrary: mixedBatch },
   { weight: 1, arbitrary: cancelAfter },
   { weight: 2, arbitrary: trailing },
+);
+
+/**
+ * And with time for funding (an interval of the odd instruments is an hour), ticks that liquidate, and prices that give
+ * cause to. 150 of these stay within a day, behind which client order ids are forgotten.
+ */
+export const eventfulStep: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 19, arbitrary: richStep },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant("tick" as const), ...common }) },
   {
     weight: 2,

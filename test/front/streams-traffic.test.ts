@@ -1,0 +1,192 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { LEDGER } from "../../src/core/words.ts";
+import type { ChannelRequest } from "../../src/front/channel-requests.ts";
+import { MarketData } from "../../src/front/market.ts";
+import type { Member } from "../../src/front/streams/stream.ts";
+import { Streams } from "../../src/front/streams/streams.ts";
+import { Exchange } from "../core/support/exchange.ts";
+import { FREE, instrument, ODD } from "../core/support/instruments.ts";
+import { takeSeed } from "../core/support/seed.ts";
+import { eventfulStep } from "../core/support/steps.ts";
+import { Traffic } from "../core/support/traffic.ts";
+import { Random } from "../e2e/support/random.ts";
+import { ExchangeRoad } from "./exchange-road.ts";
+import { nextTurn } from "./scripted-exchange.ts";
+
+const seed = takeSeed("streams-traffic.test");
+const RUNS = 4;
+const STEPS = 800;
+const STEPS_PER_LOOK = 20;
+const INSTRUMENTS = [instrument(ODD), instrument(FREE)];
+const OPEN = ["NEW", "PARTIALLY_FILLED", "UNTRIGGERED"];
+
+// biome-ignore lint/suspicious/noExplicitAny: messages are looked into field by field
+type Received = any;
+
+test("whoever has followed all along holds what whoever joins anew is shown, whatever orders there are", async () => {
+  const seen = new Map<string, number>();
+  for (let run = 0; run < RUNS; run++) await follow(seed + run, seen);
+  for (const channel of ["orderbook", "orders", "fills", "positions", "balance"])
+    assert.ok((seen.get(channel) ?? 0) > 100, `${seen.get(channel)} messages of ${channel}`);
+});
+
+/** Random traffic over the real actors, whose turns come out late and in lumps. */
+async function follow(seed: number, seen: Map<string, number>): Promise<void> {
+  const random = new Random(seed);
+  const exchange = new Exchange(INSTRUMENTS);
+  const road = new ExchangeRoad(exchange, INSTRUMENTS);
+  const traffic = new Traffic(
+    exchange,
+    INSTRUMENTS.map(({ id }) => id),
+  );
+  const now = (): number => exchange.time;
+  const opening = MarketData.open(road, () => ({ minuteCandles: [], trades: [], liquidations: [] }), now);
+  road.settle();
+  const market = await opening;
+  for (const { actorId, command } of traffic.opening()) road.note(actorId, exchange.do(actorId, command));
+  const openStreams = (): { streams: Streams; join: (request: ChannelRequest, accountId: number) => Follower } => {
+    const followers = new Set<Follower>();
+    const streams = new Streams({
+      ...{ road, market, now, monotonic: now, log: { error: assert.fail } },
+      history: { candles: () => [], fillsOf: () => ({ data: [], nextCursor: null }) },
+      publish(topic, text) {
+        for (const follower of followers) if (follower.topic === topic) follower.send(text);
+      },
+    });
+    road.onReleased((turn) => streams.fold(turn));
+    road.onDrained(() => streams.flush());
+    const join = (request: ChannelRequest, accountId: number): Follower => {
+      const follower = new Follower(seen);
+      followers.add(follower);
+      streams.join(follower, request, accountId);
+      return follower;
+    };
+    return { streams, join };
+  };
+  const { streams, join } = openStreams();
+  const followers = requestsOf(traffic.accounts).map((request) => ({ request, follower: join(...request) }));
+  for (const [i, step] of fc.sample(eventfulStep, { seed, numRuns: STEPS }).entries()) {
+    const { actorId, command } = traffic.command(step);
+    exchange.time += step.waitMs;
+    const said = exchange.do(actorId, command);
+    traffic.note(said.events);
+    road.note(actorId, said);
+    if (actorId !== LEDGER)
+      for (let more = true; more; ) {
+        const next = exchange.proceed(actorId);
+        road.note(actorId, next);
+        more = next.more;
+      }
+    road.isFull = random.next() < 0.1;
+    if (random.next() < 0.5) road.decide();
+    if (random.next() < 0.5) road.release(random.between(1, 8));
+    if (random.next() < 0.2) await nextTurn();
+    if (random.next() < 0.1) streams.flushAll();
+    if (i % STEPS_PER_LOOK !== STEPS_PER_LOOK - 1) continue;
+
+    road.isFull = false;
+    const others = openStreams();
+    const anew = followers.map(({ request }) => others.join(...request));
+    // A heartbeat looks at what moves without an event of the account: its place among those to be deleveraged.
+    for (let round = 0; round < 4; round++) {
+      streams.heartbeat();
+      for (const each of [streams, others.streams]) each.flushAll();
+      for (let turns = 0; turns < 4; turns++) {
+        road.settle();
+        await nextTurn();
+      }
+    }
+    for (const [n, { request, follower }] of followers.entries())
+      assert.deepEqual(follower.shown(), anew[n]!.shown(), `${request[0].channel} of ${request[1]} at step ${i}`);
+  }
+}
+
+function requestsOf(accounts: readonly number[]): [ChannelRequest, number][] {
+  const nothing = { instrument: null, depth: null, updateMs: null, interval: null, resume: null };
+  const [odd, free] = INSTRUMENTS;
+  return [
+    [{ ...nothing, channel: "orderbook", instrument: odd!, depth: 5, updateMs: 0 }, 0],
+    [{ ...nothing, channel: "orderbook", instrument: free!, depth: 100, updateMs: 0 }, 0],
+    ...accounts.flatMap((account): [ChannelRequest, number][] => [
+      [{ ...nothing, channel: "orders" }, account],
+      [{ ...nothing, channel: "orders", instrument: free! }, account],
+      [{ ...nothing, channel: "fills" }, account],
+      [{ ...nothing, channel: "positions" }, account],
+      [{ ...nothing, channel: "balance" }, account],
+    ]),
+  ];
+}
+
+/** A client of one stream, which keeps what it is told and notices a gap. */
+class Follower implements Member {
+  topic = "";
+  private sequence = 0;
+  private channel = "";
+  private readonly rows = new Map<string, unknown>();
+  private readonly seen: Map<string, number>;
+
+  constructor(seen: Map<string, number>) {
+    this.seen = seen;
+  }
+
+  send(text: string | Uint8Array): void {
+    const message: Received = JSON.parse(Buffer.from(text as string).toString());
+    if (message.type === "HEARTBEAT") return assert.equal(message.sequence, this.sequence);
+    if (message.type === "SNAPSHOT") this.rows.clear();
+    else assert.equal(message.prevSequence, this.sequence, `a gap in ${this.topic}`);
+    this.sequence = message.sequence;
+    this.channel = message.channel;
+    this.seen.set(message.channel, (this.seen.get(message.channel) ?? 0) + 1);
+    this.keep(message);
+  }
+
+  private keep(message: Received): void {
+    const { rows } = this;
+    const set = (key: string, row: unknown, isThere: boolean): unknown =>
+      isThere ? rows.set(key, row) : rows.delete(key);
+    switch (message.channel) {
+      case "orderbook":
+        for (const side of ["bids", "asks"])
+          for (const [price, quantity] of message[side]) set(`${side} ${price}`, quantity, quantity !== "0");
+        return;
+      case "orders":
+        for (const order of message.data) set(order.orderId, withoutPlace(order), OPEN.includes(order.status));
+        return;
+      case "positions":
+        for (const position of message.data) set(position.symbol, position, position.size !== "0");
+        return;
+      case "balance": {
+        const { updatedAt, sequence, ...figures } = message.data;
+        set("balance", figures, true);
+        return;
+      }
+    }
+  }
+
+  /** Of fills only whether one is missing: those before it joined are the history's. */
+  shown(): unknown {
+    assert.notEqual(this.topic, "", "no snapshot");
+    return [this.channel, [...this.rows].sort(([a], [b]) => (a < b ? -1 : 1))];
+  }
+
+  sendAll(texts: readonly string[]): void {
+    for (const text of texts) this.send(text);
+  }
+  expect(): void {}
+  enter(topic: string): void {
+    this.topic = topic;
+  }
+  exit(): void {}
+  fail(): void {
+    assert.fail("cannot be shown");
+  }
+}
+
+/** Where an order that trails is now no event says. */
+function withoutPlace(order: Received): Received {
+  if (order.type !== "TRAILING_STOP_MARKET" || order.status !== "UNTRIGGERED") return order;
+  const { triggerPrice, ...rest } = order;
+  return rest;
+}
