@@ -104,7 +104,7 @@ async function follow(seed: number, seen: Map<string, number>): Promise<void> {
 }
 
 function requestsOf(accounts: readonly number[]): [ChannelRequest, number][] {
-  const nothing = { instrument: null, depth: null, updateMs: null, interval: null, resume: null };
+  const nothing = { instrument: null, depth: null, updateMs: null, interval: null, priceType: null, resume: null };
   const [odd, free] = INSTRUMENTS;
   return [
     [{ ...nothing, channel: "orderbook", instrument: odd!, depth: 5, updateMs: 0 }, 0],
