@@ -77,6 +77,11 @@ export class Ring<T> {
     this.start = (this.start + 1) % this.capacity;
   }
 
+  /** Nothing that was pushed has fallen out yet. */
+  get isWhole(): boolean {
+    return this.items.length < this.capacity;
+  }
+
   /** At most `limit`, newest first. */
   newest(limit: number): T[] {
     const count = Math.min(limit, this.items.length);

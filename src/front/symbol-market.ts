@@ -43,6 +43,7 @@ import {
   TRADING_STATUSES,
   type TradingStatus,
 } from "../core/words.ts";
+import { type Page, tradeCursor } from "../store/pages.ts";
 import { bookChecksum, LevelPrinter, type LevelText, levelsJson, priceJson } from "./market-json.ts";
 
 export const RECENT_TRADES = 1000;
@@ -184,6 +185,15 @@ export class SymbolMarket {
     return this.trades.newest(limit);
   }
 
+  /** The latest page of them, where the market remembers so many; or null. */
+  latestTrades(limit: number): Page<PublicTrade> | null {
+    return latestPage(this.trades, limit);
+  }
+
+  latestLiquidations(limit: number): Page<PublicTrade> | null {
+    return latestPage(this.liquidations, limit);
+  }
+
   /** At most `limit` of the last 100: liquidations in the book, and positions that were handed over. Newest first. */
   recentLiquidations(limit: number): PublicTrade[] {
     return this.liquidations.newest(limit);
@@ -245,4 +255,10 @@ export class SymbolMarket {
       `"fundingIntervalHours":${instrument.config.fundingIntervalHours},"time":${this.updatedAt}}`
     );
   }
+}
+
+function latestPage(trades: Ring<PublicTrade>, limit: number): Page<PublicTrade> | null {
+  const data = trades.newest(limit + 1);
+  if (data.length > limit) return { nextCursor: tradeCursor(data.pop() as PublicTrade), data };
+  return trades.isWhole ? { data, nextCursor: null } : null;
 }

@@ -6,7 +6,7 @@ import { candleKey, toCandle } from "./candle-fold.ts";
 import type { Database } from "./database.ts";
 import { fundingRateKey } from "./funding-fold.ts";
 import { readIndex } from "./history-fold.ts";
-import { isWithin, type Page, type PageQuery, parseCursor, printCursor } from "./pages.ts";
+import { isWithin, type Page, type PageQuery, parseCursor, printCursor, TRADE_CURSOR_NUMBERS } from "./pages.ts";
 import {
   type FillRecord,
   type FundingPaymentRecord,
@@ -16,6 +16,7 @@ import {
   type ReferenceRecord,
   type TradeRecord,
 } from "./rows.ts";
+import type { SeriesTable } from "./series.ts";
 
 export interface AccountQuery extends PageQuery {
   instrumentId?: number | undefined;
@@ -107,14 +108,13 @@ export class History {
   /** The symbol's trades, the latest first. */
   tradesOf(instrumentId: number, query: PageQuery): Page<TradeRecord> {
     this.database.refresh();
-    return this.database.trades.read(instrumentId, query, (trade) => (isWithin(trade.time, query) ? trade : null));
+    return readTrades(this.database.trades, instrumentId, query);
   }
 
   /** Liquidations and what was handed over, as everyone sees them; the latest first. */
   liquidationsOf(instrumentId: number, query: PageQuery): Page<TradeRecord> {
     this.database.refresh();
-    const { liquidations } = this.database;
-    return liquidations.read(instrumentId, query, (trade) => (isWithin(trade.time, query) ? trade : null));
+    return readTrades(this.database.liquidations, instrumentId, query);
   }
 
   /** The symbol's funding rates, the latest first. Times are those when the intervals ended. */
@@ -200,3 +200,13 @@ export class History {
 /** Order and trade ids carry their instrument. */
 const isOf = ({ instrumentId }: AccountQuery, id: number): boolean =>
   instrumentId === undefined || idToInstrumentId(id) === instrumentId;
+
+/** A page behind a tradeCursor(), or behind a cursor of the table's own. */
+function readTrades(table: SeriesTable<TradeRecord>, instrumentId: number, query: PageQuery): Page<TradeRecord> {
+  const within = (trade: TradeRecord) => (isWithin(trade.time, query) ? trade : null);
+  if (query.cursor?.split(".").length !== TRADE_CURSOR_NUMBERS) return table.read(instrumentId, query, within);
+  const [time, sequence, tradeId] = parseCursor(query.cursor, TRADE_CURSOR_NUMBERS);
+  const { limit, startTime, endTime = time } = query;
+  const behind = { limit, startTime, endTime: Math.min(endTime, time), throughSequence: sequence };
+  return table.read(instrumentId, behind, (trade) => (trade.tradeId <= tradeId ? within(trade) : null));
+}

@@ -3,7 +3,7 @@ import { hasCandles, INTERVALS, PRICE_TYPES } from "../../src/core/candles.ts";
 import type { TransferKind } from "../../src/core/messages.ts";
 import { idToInstrumentId } from "../../src/core/words.ts";
 import type { History } from "../../src/store/history.ts";
-import type { Page, PageQuery } from "../../src/store/pages.ts";
+import { type Page, type PageQuery, tradeCursor } from "../../src/store/pages.ts";
 import { isOpen } from "../../src/store/rows.ts";
 import { ACCOUNTS, type HistoryModel, INSTRUMENT_IDS } from "./history-model.ts";
 
@@ -80,6 +80,15 @@ export function assertEqual(history: History, model: HistoryModel, random: () =>
       allPages(limit(), (query) => history.tradesOf(instrumentId, { ...query, startTime, endTime })),
       trades.filter(({ time }) => time >= startTime && time <= endTime),
     );
+    const from = Math.floor(random() * trades.length);
+    const first = trades[from];
+    if (first !== undefined)
+      assert.deepEqual(
+        allPages(limit(), ({ limit, cursor = tradeCursor(first) }) =>
+          history.tradesOf(instrumentId, { limit, cursor }),
+        ),
+        trades.slice(from),
+      );
     const kinds = PRICE_TYPES.flatMap((priceType) => INTERVALS.map((interval) => ({ priceType, interval })));
     for (const { priceType, interval } of kinds) {
       const series = { instrumentId, priceType, interval };

@@ -1,5 +1,7 @@
+import type { PublicTrade } from "../../core/feed.ts";
 import { type Instrument, printPrice } from "../../core/instrument.ts";
 import { PPM_DECIMALS, printFixed, printQuanta } from "../../core/units.ts";
+import type { Page, PageQuery } from "../../store/pages.ts";
 import {
   InstrumentList,
   KlineList,
@@ -54,13 +56,18 @@ export function marketRoutes(context: Context): Route[] {
         call.reply(200, market.symbol(id).orderBookJson(query.depth ?? DEFAULT_DEPTH));
       },
     }),
-    tradesRoute(context, "/market/trades", "tradesOf", "Trades, newest first"),
-    tradesRoute(
-      context,
-      "/market/liquidations",
-      "liquidationsOf",
-      "Liquidations in the book and positions that were handed over, newest first",
-    ),
+    tradesRoute(context, {
+      path: "/market/trades",
+      summary: "Trades, newest first",
+      latest: (id, limit) => market.symbol(id).latestTrades(limit),
+      read: (id, query) => history.tradesOf(id, query),
+    }),
+    tradesRoute(context, {
+      path: "/market/liquidations",
+      summary: "Liquidations in the book and positions that were handed over, newest first",
+      latest: (id, limit) => market.symbol(id).latestLiquidations(limit),
+      read: (id, query) => history.liquidationsOf(id, query),
+    }),
     route({
       method: "GET",
       path: "/market/klines",
@@ -103,7 +110,15 @@ export function marketRoutes(context: Context): Route[] {
   ];
 }
 
-function tradesRoute(context: Context, path: string, list: "tradesOf" | "liquidationsOf", summary: string): Route {
+interface TradeLists {
+  path: string;
+  summary: string;
+  /** What the market remembers; null where that is not enough. */
+  latest(instrumentId: number, limit: number): Page<PublicTrade> | null;
+  read(instrumentId: number, query: PageQuery): Page<PublicTrade>;
+}
+
+function tradesRoute(context: Context, { path, summary, latest, read }: TradeLists): Route {
   return route({
     method: "GET",
     path,
@@ -114,9 +129,12 @@ function tradesRoute(context: Context, path: string, list: "tradesOf" | "liquida
     errors: ["UNKNOWN_SYMBOL"],
     async handle({ call, query }) {
       const instrument = context.symbols.named(query.symbol);
-      const page = await readPage(context, call, query, () =>
-        context.history[list](instrument.id, { ...query, limit: query.limit ?? DEFAULT_LIMIT }),
-      );
+      const { limit = DEFAULT_LIMIT, cursor, startTime, endTime } = query;
+      // Who polls for the latest, as very many may, neither waits for the history nor drives it on.
+      const isOfLatest = cursor === undefined && startTime === undefined && endTime === undefined;
+      const page =
+        (isOfLatest ? latest(instrument.id, limit) : null) ??
+        (await readPage(context, call, query, (asked) => read(instrument.id, asked)));
       const rows = page.data.map((trade) => publicTradeJson(instrument, trade));
       call.reply(200, listJson(rows, page.nextCursor));
     },
