@@ -50,7 +50,7 @@ export async function benchCore(rounds: number): Promise<Row[]> {
         LEAST_SECONDS,
       ),
       await compareRates("1M resting orders on 20k levels", deepStream(DEEP_OPERATIONS)),
-      await compareMemory(),
+      await compareMemory(rounds),
     ];
     const stream: EngineTask["stream"] = ["30k", 30_000, LATENCY_OPERATIONS, RANGE_TICKS, 4];
     const [ours, theirs] = await compare<Latency>({ what: "latency", stream });
@@ -63,9 +63,9 @@ export async function benchCore(rounds: number): Promise<Row[]> {
 }
 
 /** What a million resting orders take beyond the stream itself, each engine in a process of its own. */
-async function compareMemory(): Promise<Row> {
+async function compareMemory(rounds: number): Promise<Row> {
   const [ours, theirs] = await sideBySide(
-    1,
+    rounds,
     () => memoryOf("perpd"),
     () => memoryOf("peer"),
   );
