@@ -6,6 +6,7 @@ import type {
   LeverageTiers,
   Liquidation,
   Market,
+  MarketInterface,
   OHLCV,
   OpenInterest,
   OpenInterests,
@@ -153,10 +154,7 @@ export class PerpdMarketData extends PerpdParsers {
   }
 
   override async fetchTrades(symbol: string, since?: Int, limit?: Int, params: Dict = {}): Promise<Trade[]> {
-    await this.loadMarkets();
-    const market = this.market(symbol);
-    const query = { symbol: market.id, ...this.times(since, params) };
-    const rows = await this.pages<api.PublicTrade>("public", "market/trades", query, { since, limit });
+    const { market, rows } = await this.publicTrades("market/trades", symbol, since, limit, params);
     return this.parseTrades(rows, market, since, limit);
   }
 
@@ -166,11 +164,21 @@ export class PerpdMarketData extends PerpdParsers {
     limit?: Int,
     params: Dict = {},
   ): Promise<Liquidation[]> {
+    const { market, rows } = await this.publicTrades("market/liquidations", symbol, since, limit, params);
+    return rows.map((row) => this.parseLiquidation(row, market));
+  }
+
+  private async publicTrades(
+    path: string,
+    symbol: string,
+    since: Int,
+    limit: Int,
+    params: Dict,
+  ): Promise<{ market: MarketInterface; rows: api.PublicTrade[] }> {
     await this.loadMarkets();
     const market = this.market(symbol);
     const query = { symbol: market.id, ...this.times(since, params) };
-    const rows = await this.pages<api.PublicTrade>("public", "market/liquidations", query, { since, limit });
-    return rows.map((row) => this.parseLiquidation(row, market));
+    return { market, rows: await this.pages<api.PublicTrade>("public", path, query, { since, limit }) };
   }
 
   protected needed(symbol: string | undefined, method: string): string {

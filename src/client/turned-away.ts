@@ -26,6 +26,9 @@ export async function turnedAway(url: URL, response: IncomingMessage): Promise<P
 /** Answers below 500 that say that another try may go better. */
 const PASSING: ReadonlySet<number> = new Set([408, 425, 429]);
 
-/** A server or a proxy that has trouble may be rid of it in a moment; one that says that there is nothing here for us will say so again. */
+/**
+ * A server or a proxy that has trouble may be rid of it in a moment; one that says that there is nothing here for us will
+ * say so again.
+ */
 export const mayPass = ({ status, retryable }: PerpdError): boolean =>
   retryable || status >= 500 || PASSING.has(status);

@@ -145,7 +145,7 @@ export interface TickerMessage extends StreamMessage {
   data: Ticker;
 }
 
-/** The current candle; when its interval is over also that one as it closed. Oldest first, empty before the first trade, or price. */
+/** The current candle; when its interval is over also that one as it closed. Oldest first, empty before the first of all. */
 export interface KlinesMessage extends StreamMessage {
   channel: "klines";
   symbol: string;

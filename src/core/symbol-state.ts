@@ -59,8 +59,8 @@ const {
   SelfCheckFailed,
   SliceShown,
   Traded,
-  WaitingAmended,
   TradingHalted,
+  WaitingAmended,
 } = messages;
 
 /**

@@ -12,7 +12,7 @@ import {
 import { type Instrument, printPrice, printQuantity } from "../core/instrument.ts";
 import { printBigQuanta, type TimeMs } from "../core/units.ts";
 import type { History } from "../store/history.ts";
-import { ApiError } from "./errors.ts";
+import { badCombination } from "./errors.ts";
 
 export interface KlineQuery {
   limit: number;
@@ -21,17 +21,17 @@ export interface KlineQuery {
   endTime: TimeMs | undefined;
 }
 
-/** Throws BAD_COMBINATION where there are no such candles. */
-export function requireCandles(priceType: PriceType, interval: Interval): void {
-  if (hasCandles(priceType, interval)) return;
-  const message = `Candles of ${priceType} prices begin with an interval of ${shortestInterval(priceType)}.`;
-  throw new ApiError("BAD_COMBINATION", { field: "interval", message });
-}
-
 export interface Klines {
   candles: Candle[];
   /** Where the candle after the last one opens, if that is still within the query. */
   nextOpenTime: TimeMs | null;
+}
+
+/** Throws BAD_COMBINATION where there are no such candles. */
+export function requireCandles(priceType: PriceType, interval: Interval): void {
+  if (hasCandles(priceType, interval)) return;
+  const shortest = shortestInterval(priceType);
+  throw badCombination("interval", `Candles of ${priceType} prices begin with an interval of ${shortest}.`);
 }
 
 /**

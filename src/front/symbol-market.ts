@@ -69,9 +69,9 @@ export class SymbolMarket {
   /** The last turn that changed the book. */
   bookSequence = 0;
   bookTime: TimeMs = 0;
-  /** Prices are 0 while there is none. */
   /** Of the last change of index and mark price since the start; 0 = none. */
   priceSequence = 0;
+  /** Prices are 0 while there is none. */
   indexTicks: PriceTicks = 0;
   markTicks: PriceTicks = 0;
   lastTicks: PriceTicks = 0;

@@ -23,8 +23,8 @@ export class BadCursorError extends Error {
 
 const CURSOR = /^\d{1,16}(\.\d{1,16})*$/;
 
-/** The cursor of the page that begins with this trade, which need not stand in the history yet. */
 export const TRADE_CURSOR_NUMBERS = 3;
+/** The cursor of the page that begins with this trade, which need not stand in the history yet. */
 export const tradeCursor = ({ time, sequence, tradeId }: { time: number; sequence: number; tradeId: number }): string =>
   printCursor([time, sequence, tradeId]);
 

@@ -375,16 +375,23 @@ function win(market: Market, bob: number, alice: number): void {
   assert.equal(market.exchange.cells.equity(alice), had);
 }
 
+/** Alice has taken an isolated position of so many lots at the mark, against Bob, who has plenty. */
+function openIsolated(market: Market, side: number, lots: number): { alice: number; bob: number } {
+  const [btc] = market.symbols;
+  const bob = market.open("bob", 2_000_000, 20);
+  const alice = market.open("alice", 1000, 100);
+  market.do(btc, make(SetMarginMode, { accountId: alice, marginMode: ISOLATED }));
+  market.deal(btc, bob, alice, side, MARKS[0], lots);
+  return { alice, bob };
+}
+
 test("an isolated position that a mark has all but emptied loses nothing more to a near order before it is liquidated", () => {
   const market = new Market();
   const [btc] = market.symbols;
   const { nearPpm } = btc.state.instrument;
   const mark = MARKS[0];
   const lots = 1000;
-  const bob = market.open("bob", 2_000_000, 20);
-  const alice = market.open("alice", 1000, 100);
-  market.do(btc, make(SetMarginMode, { accountId: alice, marginMode: ISOLATED }));
-  market.deal(btc, bob, alice, BUY, mark, lots);
+  const { alice, bob } = openIsolated(market, BUY, lots);
   market.do(btc, make(MoveMargin, { accountId: alice, amountQuanta: 200 * QUANTA_PER_USDC }));
   const askTicks = Math.ceil(mark * 0.9885);
   market.limit(btc, alice, SELL, askTicks, lots);
@@ -416,10 +423,7 @@ for (const { away, status } of [
     const [btc] = market.symbols;
     const mark = MARKS[0];
     const lots = 1440;
-    const bob = market.open("bob", 2_000_000, 20);
-    const alice = market.open("alice", 1000, 100);
-    market.do(btc, make(SetMarginMode, { accountId: alice, marginMode: ISOLATED }));
-    market.deal(btc, bob, alice, SELL, mark, lots);
+    const { alice, bob } = openIsolated(market, SELL, lots);
     const closing = { accountId: alice, side: BUY, priceTicks: Math.floor(mark * (1 + away)), quantityLots: lots };
     market.do(btc, make(PlaceOrder, { ...closing, flags: REDUCE_ONLY }));
     const priceTicks = Math.floor(mark * (1 + away - 0.0001));

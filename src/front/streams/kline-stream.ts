@@ -20,8 +20,8 @@ const SHOWN_AT_ONCE = 1000;
 const MOST_MADE_UP = 10_000;
 
 /**
- * A symbol's current candle: in a snapshot, and again at most every 250 ms after trades, or prices. When its interval is over, the
- * candle as it closed comes with those that follow. Candles are read where REST reads them.
+ * A symbol's current candle: in a snapshot, and again at most every 250 ms after trades, or prices. When its interval is
+ * over, the candle as it closed comes with those that follow. Candles are read where REST reads them.
  */
 export class KlineStream extends Stream {
   private readonly market: SymbolMarket;

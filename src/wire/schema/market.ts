@@ -2,18 +2,14 @@ import Type from "typebox";
 import { INTERVALS, PRICE_TYPES } from "../../core/candles.ts";
 import { EXEC_TYPES, HALT_REASONS, SIDES, TRADING_STATUSES } from "../../core/words.ts";
 import {
-  Cursor,
   DecimalOut,
-  EndTime,
   Id,
-  Limit,
   listOf,
   MAX_DEPTH,
   nullable,
   object,
   pageQuery,
   Sequence,
-  StartTime,
   SymbolName,
   Time,
 } from "./scalars.ts";
@@ -36,10 +32,7 @@ export const KlinesQuery = object({
   symbol: SymbolName,
   interval: Type.Enum(INTERVALS, { description: "UTC; weeks begin on Monday, 1M is a calendar month." }),
   priceType: Type.Optional(KlinePriceType),
-  limit: Type.Optional(Limit),
-  cursor: Type.Optional(Cursor),
-  startTime: Type.Optional(StartTime),
-  endTime: Type.Optional(EndTime),
+  ...pageQuery,
 });
 
 /** What a symbol lets happen, and why not everything. */
