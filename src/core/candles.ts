@@ -40,6 +40,10 @@ export const INTERVALS = [
 ] as const;
 export type Interval = (typeof INTERVALS)[number];
 
+/** Whose ends the history of open interest shows; each holds whole ones of the first. */
+export const OPEN_INTEREST_INTERVALS = ["5m", "15m", "30m", "1h", "2h", "4h", "6h", "12h", "1d"] as const;
+export type OpenInterestInterval = (typeof OPEN_INTEREST_INTERVALS)[number];
+
 /** What candles are made of: trades, mark prices or index prices. */
 export const PRICE_TYPES = ["LAST", "MARK", "INDEX"] as const;
 export type PriceType = (typeof PRICE_TYPES)[number];

@@ -278,6 +278,8 @@ export const PriceUpdated = shape(106, "PriceUpdated", {
   /** What funding would be if the interval ended now, in parts per billion of the notional. */
   fundingRatePpb: "number",
   nextFundingTime: "number",
+  /** What is open: the sum of all long positions. 0 also in what was written before there was this field. */
+  openInterestLots: "number",
 });
 /**
  * An interval of funding has ended: positions that are open now owe size × mark × rate, longs to shorts when the rate is

@@ -60,6 +60,7 @@ export class Pricing {
       limitTicks,
     );
     priceUpdated.premiumPpb = premiumPpb(this.instrument, state.book, indexTicks);
+    priceUpdated.openInterestLots = state.openInterestLots;
     priceUpdated.nextFundingTime = nextFundingTime(turn.time, this.instrument.fundingIntervalMs);
     const count = state.premiumCount + 1;
     const sum = state.premiumSum + count * priceUpdated.premiumPpb;

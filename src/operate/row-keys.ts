@@ -11,7 +11,15 @@ import {
 } from "../core/rows.ts";
 import type { Fields, Message, MessageOf, Shape } from "../core/shape.ts";
 import { idToInstrumentId, idToSerial } from "../core/words.ts";
-import { CandleRecord, FillRecord, OrderPlaceRecord, OrderRecord, TradeRecord, TransferRecord } from "../store/rows.ts";
+import {
+  CandleRecord,
+  FillRecord,
+  OpenInterestRecord,
+  OrderPlaceRecord,
+  OrderRecord,
+  TradeRecord,
+  TransferRecord,
+} from "../store/rows.ts";
 import type { Key } from "../store/table.ts";
 
 interface Rule {
@@ -47,6 +55,7 @@ rule(OrderRecord, -1, ({ orderId }) => orderId);
 rule(OrderPlaceRecord, -1, ({ orderId }) => orderId);
 rule(TransferRecord, -1, ({ transfer }) => transfer.transferId);
 rule(CandleRecord, -1, ({ openTime }) => openTime);
+rule(OpenInterestRecord, -1, ({ openTime }) => openTime);
 // Series: [list, clock, sequence, part] of a chunk's first row.
 rule(FillRecord, -2, ({ sequence }) => sequence);
 rule(TradeRecord, -2, ({ sequence }) => sequence);

@@ -24,6 +24,7 @@ import {
   type FundMovementRecord,
   GenesisRecord,
   type IndexRecord,
+  type OpenInterestRecord,
   type OrderRecord,
   type ReferenceRecord,
   type SnapshotRecord,
@@ -153,6 +154,14 @@ export class Database {
     this.fundMovements = series("fundMovements");
     this.trades = series("trades");
     this.liquidations = series("liquidations");
+  }
+
+  /**
+   * [OPEN_INTEREST, instrumentId, openTime]: see open-interest-fold.ts. Among the candles, since verify would miss a table
+   * of its own in a folder from before.
+   */
+  get openInterest(): RowTable<OpenInterestRecord> {
+    return this.candles as RowTable as RowTable<OpenInterestRecord>;
   }
 
   /**

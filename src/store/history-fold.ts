@@ -1,5 +1,11 @@
 import { must } from "../assert.ts";
-import { type PublicTrade, toPublicTrade, toPublicTransfer } from "../core/feed.ts";
+import {
+  openInterestChange,
+  openInterestChangeOfTransfer,
+  type PublicTrade,
+  toPublicTrade,
+  toPublicTransfer,
+} from "../core/feed.ts";
 import type { Instrument } from "../core/instrument.ts";
 import {
   DeficitCovered,
@@ -30,6 +36,7 @@ import { CandleFold } from "./candle-fold.ts";
 import type { Database } from "./database.ts";
 import { FundingFold } from "./funding-fold.ts";
 import { InsuranceFold } from "./insurance-fold.ts";
+import { OpenInterestFold } from "./open-interest-fold.ts";
 import {
   amendOrder,
   amendWaiting,
@@ -90,6 +97,7 @@ export class HistoryFold {
   private readonly transfers: TransferFold;
   private readonly funding: FundingFold;
   private readonly insurance: InsuranceFold;
+  private readonly openInterest: OpenInterestFold;
   /** Orders that earlier turns have left open, as far as they have been met. */
   private readonly openOrders = new Map<number, OrderRecord>();
   /** Those that this batch has changed; some may have ended since. */
@@ -118,6 +126,7 @@ export class HistoryFold {
     this.transfers = new TransferFold(database);
     this.funding = new FundingFold(database);
     this.insurance = new InsuranceFold(database);
+    this.openInterest = new OpenInterestFold(database);
     database.refresh();
     this.index = readIndex(database);
     this.place = { clock: this.index.clock, sequence: this.index.sequence };
@@ -165,6 +174,7 @@ export class HistoryFold {
       case PriceUpdated.code:
         this.candles.price("MARK", this.actorId, this.time, event.markTicks);
         this.candles.price("INDEX", this.actorId, this.time, event.indexTicks);
+        this.openInterest.price(this.actorId, this.time, event);
         break;
       case PositionTransferred.code:
         this.transferred(event);
@@ -212,6 +222,7 @@ export class HistoryFold {
     this.funding.flush(batch);
     this.insurance.flush(batch);
     this.candles.flush(batch);
+    this.openInterest.flush(batch);
     this.index.sequence = this.place.sequence;
     this.index.clock = this.place.clock;
     if (this.index.clientIdCount >= CLIENT_IDS_PER_GENERATION) {
@@ -266,6 +277,7 @@ export class HistoryFold {
     this.trades.append(this.batch, instrumentId, place, trade);
     if (event.execType === EXEC_LIQUIDATION) this.liquidations.append(this.batch, instrumentId, place, trade);
     this.candles.trade(instrumentId, time, priceTicks, quantityLots, quanta);
+    this.openInterest.change(instrumentId, time, openInterestChange(event));
 
     if (isCustomer(event.takerAccountId)) this.fill(event, event.takerOrderId, instrument);
     if (isCustomer(event.makerAccountId)) this.fill(event, event.makerOrderId, instrument);
@@ -276,6 +288,7 @@ export class HistoryFold {
     const instrument = this.instrumentOf(event.tradeId);
     const liquidation = toRecord(toPublicTransfer(event, time, place.sequence));
     this.liquidations.append(this.batch, this.actorId, place, liquidation);
+    this.openInterest.change(this.actorId, time, openInterestChangeOfTransfer(event));
     for (const accountId of [event.accountId, event.counterpartyId])
       if (isCustomer(accountId))
         this.fills.append(

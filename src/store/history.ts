@@ -1,4 +1,4 @@
-import { type Candle, type CandleSeries, openTimeOf } from "../core/candles.ts";
+import { type Candle, type CandleSeries, closeTimeOf, type OpenInterestInterval, openTimeOf } from "../core/candles.ts";
 import type { Transfer, TransferKind } from "../core/messages.ts";
 import { INSURANCE_ACCOUNT, idToInstrumentId } from "../core/words.ts";
 import { type LedgerEntry, type LedgerQuery, readAccountLedger } from "./account-ledger.ts";
@@ -6,6 +6,7 @@ import { candleKey, toCandle } from "./candle-fold.ts";
 import type { Database } from "./database.ts";
 import { fundingRateKey } from "./funding-fold.ts";
 import { readIndex } from "./history-fold.ts";
+import { readOpenInterest } from "./open-interest-fold.ts";
 import { isWithin, type Page, type PageQuery, parseCursor, printCursor, TRADE_CURSOR_NUMBERS } from "./pages.ts";
 import {
   type FillRecord,
@@ -26,6 +27,17 @@ export interface AccountQuery extends PageQuery {
 export interface FundingPayment {
   readonly payment: FundingPaymentRecord;
   readonly rate: FundingRateRecord;
+}
+
+export interface OpenInterestQuery extends PageQuery {
+  interval: OpenInterestInterval;
+}
+
+/** At a moment. */
+export interface OpenInterest {
+  readonly time: number;
+  readonly openInterestLots: number;
+  readonly markTicks: number;
 }
 
 export interface CandleQuery {
@@ -130,6 +142,31 @@ export class History {
     });
     const next = data.length > limit ? data.pop() : undefined;
     return { data, nextCursor: next === undefined ? null : printCursor([next.fundingTime]) };
+  }
+
+  /**
+   * The symbol's open interest when intervals ended, the latest first. An interval that still runs at `now` has not ended:
+   * its figures are those of now. One in which nothing traded and no price came has none.
+   */
+  openInterestOf(instrumentId: number, query: OpenInterestQuery, now: number): Page<OpenInterest> {
+    const { limit, interval, cursor, startTime = 0, endTime = now } = query;
+    this.database.refresh();
+    const data: OpenInterest[] = [];
+    // Whatever begins here or later is not shown: it is beyond the end, or has come since.
+    let before = endTime < now ? openTimeOf(interval, endTime) : now + 1;
+    if (cursor !== undefined) before = Math.min(before, ...parseCursor(cursor, 1));
+    for (;;) {
+      const record = readOpenInterest(this.database, instrumentId, before);
+      if (record === undefined) break;
+      const { openInterestLots, markTicks } = record;
+      const openTime = openTimeOf(interval, record.openTime);
+      const time = Math.min(closeTimeOf(interval, openTime) + 1, now);
+      if (time < startTime) break;
+      if (data.length === limit) return { data, nextCursor: printCursor([before]) };
+      data.push({ time, openInterestLots, markTicks });
+      before = openTime;
+    }
+    return { data, nextCursor: null };
   }
 
   /** What the account paid and got for funding, the latest first. Times are those of the payments. */

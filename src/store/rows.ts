@@ -100,6 +100,15 @@ export const CandleRecord = shape(253, "CandleRecord", {
 });
 export type CandleRecord = MessageOf<typeof CandleRecord>;
 
+/** What was open in a symbol, and the mark, at the end of an interval. */
+export const OpenInterestRecord = shape(265, "OpenInterestRecord", {
+  openTime: "number",
+  openInterestLots: "number",
+  /** 0 = there was none yet. */
+  markTicks: "number",
+});
+export type OpenInterestRecord = MessageOf<typeof OpenInterestRecord>;
+
 export const TransferRecord = shape(254, "TransferRecord", {
   transfer: json<Transfer>(),
   /** Of the turn that asked for it; 0 in what was written before there was this field. */

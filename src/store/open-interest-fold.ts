@@ -1,0 +1,103 @@
+import { OPEN_INTEREST_INTERVALS, openTimeOf } from "../core/candles.ts";
+import type { PriceUpdated } from "../core/messages.ts";
+import type { MessageOf } from "../core/shape.ts";
+import type { Database } from "./database.ts";
+import { OpenInterestRecord } from "./rows.ts";
+import type { Key } from "./table.ts";
+import type { WriteBatch } from "./write-batch.ts";
+
+const [SHORTEST] = OPEN_INTEREST_INTERVALS;
+
+/** In front of it candles have the name of their series. */
+export const openInterestKey = (instrumentId: number, openTime: number): Key => [
+  "OPEN_INTEREST",
+  instrumentId,
+  openTime,
+];
+
+/**
+ * What is open in each symbol, and its mark: a row for every five minutes, as they ended. The newest is what is open now:
+ * trades and handovers go on from it. A symbol that never traded begins with 0; one that traded before there were such
+ * rows, with the first price that tells what is open.
+ */
+export class OpenInterestFold {
+  private readonly database: Database;
+  /** By instrument; null while nobody knows what is open. */
+  private readonly newest = new Map<number, OpenInterestRecord | null>();
+  /** By the rows that this batch has changed: whose they are. */
+  private readonly changed = new Map<OpenInterestRecord, number>();
+
+  constructor(database: Database) {
+    this.database = database;
+  }
+
+  change(instrumentId: number, time: number, byLots: number): void {
+    const record = this.recordAt(instrumentId, time);
+    if (record !== null) record.openInterestLots += byLots;
+  }
+
+  price(instrumentId: number, time: number, event: MessageOf<typeof PriceUpdated>): void {
+    const { openInterestLots, markTicks } = event;
+    // 0 may be that of an event which does not tell.
+    if (this.newestOf(instrumentId) === null && openInterestLots > 0)
+      this.newest.set(instrumentId, beginWith(openInterestLots));
+    const record = this.recordAt(instrumentId, time);
+    if (record !== null) record.markTicks = markTicks;
+  }
+
+  /** Adds what has changed to the batch. */
+  flush(batch: WriteBatch): void {
+    for (const [record, instrumentId] of this.changed)
+      batch.put(this.database.openInterest, openInterestKey(instrumentId, record.openTime), record);
+    this.changed.clear();
+  }
+
+  /** The row of the interval that the time falls into, to be changed; null while nobody knows what is open. */
+  private recordAt(instrumentId: number, time: number): OpenInterestRecord | null {
+    let record = this.newestOf(instrumentId);
+    if (record === null) return null;
+    const openTime = openTimeOf(SHORTEST, time);
+    // The newest one also where the clock was set back.
+    if (openTime > record.openTime) {
+      record = { ...record, openTime };
+      this.newest.set(instrumentId, record);
+    }
+    this.changed.set(record, instrumentId);
+    return record;
+  }
+
+  private newestOf(instrumentId: number): OpenInterestRecord | null {
+    const known = this.newest.get(instrumentId);
+    if (known !== undefined) return known;
+    const newest = readOpenInterest(this.database, instrumentId) ?? this.begin(instrumentId);
+    this.newest.set(instrumentId, newest);
+    return newest;
+  }
+
+  private begin(instrumentId: number): OpenInterestRecord | null {
+    const hasTraded = this.database.trades.read(instrumentId, { limit: 1 }, (trade) => trade).data.length > 0;
+    return hasTraded ? null : beginWith(0);
+  }
+}
+
+/** The newest row that begins before `before`. */
+export function readOpenInterest(
+  database: Database,
+  instrumentId: number,
+  before = Number.MAX_SAFE_INTEGER,
+): OpenInterestRecord | undefined {
+  // Mostly there is one, and to get it costs half of what a search does.
+  let newest = database.openInterest.get(openInterestKey(instrumentId, openTimeOf(SHORTEST, before - 1)));
+  if (newest !== undefined) return newest;
+  const start = openInterestKey(instrumentId, before - 1);
+  const end = openInterestKey(instrumentId, -1);
+  database.openInterest.each({ start, end, reverse: true, limit: 1 }, (_key, record) => {
+    newest = record;
+  });
+  return newest;
+}
+
+/** Of no interval yet. */
+const beginWith = (openInterestLots: number): OpenInterestRecord => ({
+  ...{ type: OpenInterestRecord.code, openTime: 0, openInterestLots, markTicks: 0 },
+});
