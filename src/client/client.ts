@@ -235,6 +235,10 @@ export class PerpdClient {
     return this.requests.get("/market/open-interest", { symbol });
   }
 
+  openInterestHistory(query: api.OpenInterestHistoryQuery): Promise<api.OpenInterestHistory> {
+    return this.requests.get("/market/open-interest/history", query);
+  }
+
   // ---- the exchange -------------------------------------------------------------------------------------------------
 
   time(): Promise<api.ServerTime> {

@@ -71,6 +71,8 @@ export type FundingPaymentList = Static<typeof risk.FundingPaymentList>;
 export type InsuranceQuery = Static<typeof risk.InsuranceQuery>;
 export type Insurance = Static<typeof risk.Insurance>;
 export type OpenInterest = Static<typeof risk.OpenInterest>;
+export type OpenInterestHistoryQuery = Static<typeof risk.OpenInterestHistoryQuery>;
+export type OpenInterestHistory = Static<typeof risk.OpenInterestHistory>;
 
 export type ServerTime = Static<typeof system.ServerTime>;
 export type Health = Static<typeof system.Health>;

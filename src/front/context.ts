@@ -30,6 +30,7 @@ export interface Context {
     | "fundingRatesOf"
     | "fundingOf"
     | "fundMovements"
+    | "openInterestOf"
     | "ledgerOf"
   >;
   readonly market: Pick<MarketData, "symbol" | "tickerJson" | "allTickersJson">;

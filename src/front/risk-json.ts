@@ -1,10 +1,9 @@
 import { type Instrument, printQuantity } from "../core/instrument.ts";
-import { PPB_DECIMALS, printFixed, printQuanta, type TimeMs } from "../core/units.ts";
+import { PPB_DECIMALS, printFixed, printQuanta } from "../core/units.ts";
 import { FUND_MOVEMENTS } from "../core/words.ts";
-import type { FundingPayment } from "../store/history.ts";
+import type { FundingPayment, OpenInterest } from "../store/history.ts";
 import type { FundingRateRecord, FundMovementRecord } from "../store/rows.ts";
 import { priceJson } from "./market-json.ts";
-import type { SymbolMarket } from "./symbol-market.ts";
 
 /** Funding, the insurance fund and open interest as JSON text. */
 
@@ -36,10 +35,10 @@ export function fundMovementJson(symbol: string | null, movement: FundMovementRe
   );
 }
 
-export function openInterestJson({ instrument, openInterestLots, markTicks }: SymbolMarket, now: TimeMs): string {
+export function openInterestJson(instrument: Instrument, { openInterestLots, markTicks, time }: OpenInterest): string {
   const notional = openInterestLots * markTicks * instrument.quantaPerTickLot;
   return (
     `{"symbol":"${instrument.symbol}","openInterest":"${printQuantity(instrument, openInterestLots)}",` +
-    `"notional":${markTicks === 0 ? "null" : `"${printQuanta(notional)}"`},"time":${now}}`
+    `"notional":${markTicks === 0 ? "null" : `"${printQuanta(notional)}"`},"time":${time}}`
   );
 }

@@ -82,6 +82,10 @@ const ENDPOINTS: Record<string, Endpoint> = {
   "GET /market/funding": { access: "PUBLIC", path: "/market/funding?symbol=BTC-PERP" },
   "GET /market/insurance": { access: "PUBLIC" },
   "GET /market/open-interest": { access: "PUBLIC" },
+  "GET /market/open-interest/history": {
+    access: "PUBLIC",
+    path: "/market/open-interest/history?symbol=BTC-PERP&interval=1h",
+  },
   "POST /auth/challenge": { access: "PUBLIC", body: { address: `0x${"0".repeat(40)}` } },
   // Who it lets in is told by the signature: see auth.test.ts.
   "POST /auth/login": { access: "PUBLIC" },

@@ -1,7 +1,15 @@
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { after, before, test } from "node:test";
-import type { Challenge, CreatedApiKey, Order, PlacedOrder, Transfer } from "../../src/client/types.ts";
+import type {
+  Challenge,
+  CreatedApiKey,
+  OpenInterest,
+  OpenInterestHistory,
+  Order,
+  PlacedOrder,
+  Transfer,
+} from "../../src/client/types.ts";
 import { Api } from "./support/api.ts";
 import { assertUnchanged } from "./support/funding.ts";
 import { startServer, type TestServer } from "./support/server.ts";
@@ -42,6 +50,10 @@ async function lookAt(...traders: Trader[]) {
   const book = await nobody.get<{ bids: unknown; asks: unknown; checksum: number }>(
     "/market/orderbook?symbol=BTC-PERP",
   );
+  const { openInterest, notional } = await nobody.get<OpenInterest>("/market/open-interest?symbol=BTC-PERP");
+  const days = await nobody.get<OpenInterestHistory>("/market/open-interest/history?symbol=BTC-PERP&interval=1d");
+  const [day] = days.data;
+  assert.deepEqual([day?.openInterest, day?.notional], [openInterest, notional]);
   const { symbols, money, accounts: count } = await new Operator(server).soundAudit();
   return {
     accounts,
@@ -49,6 +61,7 @@ async function lookAt(...traders: Trader[]) {
     book: [book.bids, book.asks, book.checksum],
     trades: await nobody.get("/market/trades?symbol=BTC-PERP"),
     candles: await nobody.get<{ data: unknown[] }>("/market/klines?symbol=BTC-PERP&interval=1d"),
+    openInterest: days.data.map((day) => ({ ...day, time: 0 })),
     audit: { symbols, money, count },
   };
 }

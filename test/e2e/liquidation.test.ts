@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import type { Insurance, OpenInterest, PublicTradeList } from "../../src/client/types.ts";
+import type { Insurance, OpenInterest, OpenInterestHistory, PublicTradeList } from "../../src/client/types.ts";
 import { Api } from "./support/api.ts";
 import { sum } from "./support/decimal.ts";
 import { startServer, type TestServer } from "./support/server.ts";
@@ -38,6 +38,11 @@ after(async () => {
 });
 
 const insurance = () => nobody.get<Insurance>("/market/insurance");
+/** Of each day: what was open, and its notional. */
+const openDays = async () =>
+  (
+    await new Api(server.url).get<OpenInterestHistory>("/market/open-interest/history?symbol=BTC-PERP&interval=1d")
+  ).data.map(({ openInterest, notional }) => [openInterest, notional]);
 const shortFills = async (trader: Trader) =>
   (await trader.fills()).data.map((fill) => [
     ...[fill.execType, fill.side, fill.liquidity, fill.price, fill.quantity, fill.quoteQuantity],
@@ -101,6 +106,7 @@ test("a 100x long whose price falls: orders canceled, sold into the book, the re
   );
   const open = await nobody.get<OpenInterest>("/market/open-interest?symbol=BTC-PERP");
   assert.deepEqual([open.openInterest, open.notional], ["1", "64250"]);
+  assert.deepEqual((await openDays())[0], ["1", "64250"]);
   await operator.soundAudit();
 
   // What everyone sees: the channel has both, the list of trades has what happened in the book.
@@ -153,12 +159,14 @@ test("the fund sells what it took over, and all that moved its money adds up to 
 
 test("after a restart the channel begins with what was liquidated before, and the fund is not seeded twice", async () => {
   const was = await insurance();
+  const wasOpen = await nobody.get<OpenInterest>("/market/open-interest?symbol=BTC-PERP");
   await server.stop();
   await server.start();
   operator = new Operator(server);
   const now = await new Api(server.url).get<Insurance>("/market/insurance");
   assert.deepEqual(now.data.slice(-was.data.length), was.data);
   assert.equal(now.data.filter(({ kind }) => kind === "DEPOSIT").length, 1);
+  assert.deepEqual((await openDays())[0], [wasOpen.openInterest, wasOpen.notional]);
   const socket = await SocketClient.open(server.wsUrl);
   await socket.subscribe(LIQUIDATIONS);
   await socket.find("a snapshot", (message) => message.type === "SNAPSHOT");
@@ -169,7 +177,7 @@ test("after a restart the channel begins with what was liquidated before, and th
   await socket.close();
 });
 
-test("the lists of funding take the fields of every list, and the account's own is not for everyone", async () => {
+test("the lists of funding and open interest take the fields of every list, and the account's own is not for everyone", async () => {
   const api = new Api(server.url);
   await api.get("/market/funding?symbol=BTC-PERP&startTime=1&endTime=2&limit=5&cursor=3600000");
   await api.refused("MISSING_FIELD", "GET", "/market/funding");
@@ -177,6 +185,13 @@ test("the lists of funding take the fields of every list, and the account's own 
   await api.refused("BAD_COMBINATION", "GET", "/market/funding?symbol=BTC-PERP&startTime=2&endTime=1");
   for (const path of ["funding", "insurance", "open-interest"])
     await api.refused("UNKNOWN_SYMBOL", "GET", `/market/${path}?symbol=DOGE-PERP`);
+  const history = "/market/open-interest/history?symbol=BTC-PERP";
+  await api.get(`${history}&interval=4h&startTime=1&endTime=2&limit=5&cursor=3600000`);
+  await api.refused("MISSING_FIELD", "GET", history);
+  await api.refused("BAD_VALUE", "GET", `${history}&interval=1m`);
+  await api.refused("BAD_VALUE", "GET", `${history}&interval=5m&cursor=1.2`);
+  await api.refused("BAD_COMBINATION", "GET", `${history}&interval=5m&startTime=2&endTime=1`);
+  await api.refused("UNKNOWN_SYMBOL", "GET", "/market/open-interest/history?symbol=DOGE-PERP&interval=5m");
   await api.refused("UNAUTHENTICATED", "GET", "/account/funding");
   const own = await openTrader(server, "0");
   assert.deepEqual(await own.get("/account/funding?symbol=BTC-PERP"), { data: [], nextCursor: null });

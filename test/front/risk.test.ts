@@ -215,7 +215,10 @@ test("a liquidation in the book is a trade, what was handed over is not", async 
 
 test("open interest follows trades and the mark", async () => {
   const { road, market } = await open();
-  const shown = () => read(OpenInterest, openInterestJson(market.symbol(1), road.time));
+  const shown = () => {
+    const { openInterestLots, markTicks } = market.symbol(1);
+    return read(OpenInterest, openInterestJson(BTC, { openInterestLots, markTicks, time: road.time }));
+  };
   assert.deepEqual(shown(), { symbol: "BTC-PERP", openInterest: "0", notional: null, time: road.time });
   road.turn(1, make(PriceUpdated, { indexTicks: 650_000, markTicks: 650_000 }));
   road.turn(1, traded({ takerSizeLots: -5, makerSizeLots: 5 }));

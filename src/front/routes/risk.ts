@@ -9,6 +9,8 @@ import {
   Insurance,
   InsuranceQuery,
   OpenInterest,
+  OpenInterestHistory,
+  OpenInterestHistoryQuery,
   OpenInterestList,
   OpenInterestQuery,
 } from "../../wire/schema/risk.ts";
@@ -86,8 +88,28 @@ export function riskRoutes(context: Context): Route[] {
       errors: ["UNKNOWN_SYMBOL"],
       handle({ call, query }) {
         const now = Date.now();
-        const rows = symbols.selected(query.symbol).map(({ id }) => openInterestJson(market.symbol(id), now));
+        const rows = symbols.selected(query.symbol).map((instrument) => {
+          const { openInterestLots, markTicks } = market.symbol(instrument.id);
+          return openInterestJson(instrument, { openInterestLots, markTicks, time: now });
+        });
         call.reply(200, query.symbol === undefined ? listJson(rows, null) : must(rows[0], "the symbol's row"));
+      },
+    }),
+    route({
+      method: "GET",
+      path: "/market/open-interest/history",
+      access: "PUBLIC",
+      summary: "Open interest when intervals ended, newest first",
+      query: OpenInterestHistoryQuery,
+      replies: { 200: OpenInterestHistory },
+      errors: ["UNKNOWN_SYMBOL"],
+      async handle({ call, query }) {
+        const instrument = symbols.named(query.symbol);
+        // First: what is released while the history catches up may be a part of it only.
+        const now = road.releasedTime(instrument.id);
+        const page = await readPage(context, call, query, (asked) => history.openInterestOf(instrument.id, asked, now));
+        const rows = page.data.map((figures) => openInterestJson(instrument, figures));
+        call.reply(200, listJson(rows, page.nextCursor));
       },
     }),
   ];

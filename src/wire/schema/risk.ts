@@ -1,4 +1,5 @@
 import Type from "typebox";
+import { OPEN_INTEREST_INTERVALS } from "../../core/candles.ts";
 import { FUND_MOVEMENTS } from "../../core/words.ts";
 import {
   Asset,
@@ -17,6 +18,11 @@ export const FundingQuery = object({ symbol: SymbolName, ...pageQuery });
 export const FundingPaymentsQuery = object({ symbol: Type.Optional(SymbolName), ...pageQuery });
 export const InsuranceQuery = object({ symbol: Type.Optional(SymbolName), ...pageQuery });
 export const OpenInterestQuery = object({ symbol: Type.Optional(SymbolName) });
+export const OpenInterestHistoryQuery = object({
+  symbol: SymbolName,
+  interval: Type.Enum(OPEN_INTEREST_INTERVALS, { description: "Whose ends are shown. UTC." }),
+  ...pageQuery,
+});
 
 const PriceOrNull = (description: string) => nullable(DecimalOut(description, "65000.5"));
 
@@ -84,3 +90,8 @@ export const OpenInterest = object(
   { description: "How much is open in a symbol." },
 );
 export const OpenInterestList = listOf(OpenInterest, "All symbols.");
+export const OpenInterestHistory = listOf(
+  OpenInterest,
+  "Open interest at the ends of intervals, newest first. While an interval runs, it is shown as of now. One without a " +
+    "trade or a price, as while the exchange was down, is left out.",
+);
