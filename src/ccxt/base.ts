@@ -21,6 +21,7 @@ const PAGES: ReadonlySet<string> = new Set([
   "market/klines",
   "market/funding",
   "market/insurance",
+  "market/open-interest/history",
 ]);
 const CANCELS: ReadonlySet<string> = new Set(["positions/{symbol}/close", "orders/cancel-after"]);
 const TRANSFERS: ReadonlySet<string> = new Set(["account/deposit", "account/withdraw"]);

@@ -93,6 +93,7 @@ export const DESCRIPTION = {
     fetchMyTrades: true,
     fetchOHLCV: true,
     fetchOpenInterest: true,
+    fetchOpenInterestHistory: true,
     fetchOpenInterests: true,
     fetchOpenOrders: true,
     fetchOrder: true,
@@ -164,6 +165,7 @@ export const DESCRIPTION = {
         "market/funding",
         "market/insurance",
         "market/open-interest",
+        "market/open-interest/history",
       ],
     },
     private: {

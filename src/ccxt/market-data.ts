@@ -127,6 +127,20 @@ export class PerpdMarketData extends PerpdParsers {
     return this.parseOpenInterests(data, this.marketSymbols(symbols));
   }
 
+  override async fetchOpenInterestHistory(
+    symbol: string,
+    timeframe = "1h",
+    since?: Int,
+    limit?: Int,
+    params: Dict = {},
+  ): Promise<OpenInterest[]> {
+    await this.loadMarkets();
+    const market = this.market(symbol);
+    const query = { symbol: market.id, interval: timeframe, ...this.times(since, params) };
+    const rows = await this.pages<api.OpenInterest>("public", "market/open-interest/history", query, { since, limit });
+    return this.parseOpenInterestsHistory(rows, market, since, limit);
+  }
+
   override async fetchOrderBook(symbol: string, limit?: Int, params: Dict = {}): Promise<OrderBook> {
     await this.loadMarkets();
     const market = this.market(symbol);

@@ -178,6 +178,19 @@ const METHODS: Record<string, () => Promise<void> | void> = {
     assert.deepEqual(Object.keys(interests).toSorted(), [BTC, ETH]);
     for (const [symbol, interest] of Object.entries(interests)) check.checkOpenInterest(maker, interest, symbol);
   },
+  async fetchOpenInterestHistory() {
+    const day = await maker.fetchOpenInterestHistory(BTC, "1d");
+    check.checkList(day, (interest) => check.checkOpenInterest(maker, interest, BTC));
+    const newest = day.at(-1);
+    assert.equal(newest?.openInterestAmount, 0.3);
+    const since = await maker.fetchOpenInterestHistory(BTC, "5m", newest?.timestamp, 1);
+    assert.deepEqual(
+      since.map(({ openInterestAmount }) => openInterestAmount),
+      [0.3],
+    );
+    assert.deepEqual(await maker.fetchOpenInterestHistory(BTC, "5m", 1, 5, { until: 2 }), []);
+    await assert.rejects(maker.fetchOpenInterestHistory(BTC, "1m"), BadRequest);
+  },
   async fetchFundingRate() {
     check.checkFundingRate(maker, await maker.fetchFundingRate(BTC), BTC);
   },
