@@ -42,6 +42,7 @@ const BY_CODE: Readonly<Record<string, ErrorClass>> = {
   WOULD_TRIGGER: InvalidOrder,
   ORDER_WAITS: InvalidOrder,
   ORDER_DOES_NOT_WAIT: InvalidOrder,
+  ORDER_NOT_GTD: InvalidOrder,
   GOOD_TILL_DATE_PASSED: InvalidOrder,
   REQUEST_EXPIRED: InvalidOrder,
   BATCH_TOO_LONG: InvalidOrder,

@@ -13,14 +13,15 @@ import { refuseNotional, refuseQuantity } from "./order-size.ts";
 import type { Placement } from "./placement.ts";
 import { preview } from "./preview.ts";
 import { matchPrice } from "./price-match.ts";
-import { refuse, refuseLate } from "./refusals.ts";
+import { refuse, refuseEnded, refuseLate } from "./refusals.ts";
 import { blank, type MessageOf } from "./shape.ts";
 import type { SymbolState } from "./symbol-state.ts";
 import { replyOpenOrder, replyOrder } from "./symbol-views.ts";
 import { SIZE } from "./tables.ts";
-import type { PriceTicks, QuantityLots } from "./units.ts";
+import type { PriceTicks, QuantityLots, TimeMs } from "./units.ts";
 import {
   BUY,
+  GTD,
   MODE_HALTED,
   POST_ONLY,
   REASON_NONE,
@@ -41,14 +42,16 @@ interface Wanted {
   readonly remainingLots: QuantityLots;
   /** 0 = it shows all of it. */
   readonly displayLots: QuantityLots;
+  /** 0 = it has no end. */
+  readonly goodTillDate: TimeMs;
 }
 
 const displayLotsOf = ({ orders, terms }: SymbolState, slot: number): QuantityLots =>
   orders.isIceberg(slot) ? terms.of(slot).displayLots : 0;
 
 /**
- * Gives an open order another price, quantity or display quantity under the same id. Less at the same price keeps its
- * place in the queue, and so does another display quantity: less is shown at once, more with the next slice.
+ * Gives an open order another price, quantity, display quantity or end under the same id. Less at the same price keeps
+ * its place in the queue, and so does another end or display quantity: less is shown at once, more with the next slice.
  * Anything else is checked as a new order in the old one's place would be, goes to the back, and takes first what it
  * meets. Refused, nothing has changed.
  */
@@ -70,6 +73,12 @@ export class Amendment {
     if (refuseLate(command, turn)) return;
     if (command.triggerTicks !== 0) return refuse(turn, "ORDER_DOES_NOT_WAIT", "triggerPrice");
     if (state.haltMode === MODE_HALTED) return refuse(turn, "SYMBOL_HALTED", "symbol", { status: "HALTED" });
+    const { goodTillDate } = state.terms.of(slot);
+    if (command.goodTillDate !== 0) {
+      if (orders.timeInForce(slot) !== GTD) return refuse(turn, "ORDER_NOT_GTD", "goodTillDate");
+      // One that a long turn has left behind its end stays ended.
+      if (refuseEnded(Math.min(goodTillDate, command.goodTillDate), turn)) return;
+    }
     if (command.quantityLots !== 0) {
       const filledLots = orders.filledLots(slot);
       if (command.quantityLots <= filledLots) return refuse(turn, "QUANTITY_BELOW_FILLED", "quantity", { filledLots });
@@ -81,12 +90,14 @@ export class Amendment {
     const wanted = this.wantedOf(slot, matchedTicks || command.priceTicks, command);
     const isSamePrice = wanted.priceTicks === orders.priceTicks(slot);
     const isNoMore = isSamePrice && wanted.remainingLots <= orders.remainingLots(slot);
-    const isSameDisplay = wanted.displayLots === displayLotsOf(state, slot);
-    if (isNoMore && isSameDisplay && wanted.quantityLots === orders.quantityLots(slot))
-      return replyOpenOrder(state, turn, slot);
     const { quantityLots, remainingLots, displayLots } = wanted;
-    if (displayLots !== 0 && refuseDisplay(instrument, turn, displayLots, quantityLots, remainingLots)) return;
-    if (!state.open.isReduceOnly(slot) && refuseNotional(instrument, turn, quantityLots, wanted.priceTicks)) return;
+    const isSameDisplay = displayLots === displayLotsOf(state, slot);
+    const isSame = isNoMore && isSameDisplay && quantityLots === orders.quantityLots(slot);
+    if (isSame && wanted.goodTillDate === goodTillDate) return replyOpenOrder(state, turn, slot);
+    if (!isSame) {
+      if (displayLots !== 0 && refuseDisplay(instrument, turn, displayLots, quantityLots, remainingLots)) return;
+      if (!state.open.isReduceOnly(slot) && refuseNotional(instrument, turn, quantityLots, wanted.priceTicks)) return;
+    }
     if (!isNoMore) return this.requeue(slot, wanted, command, turn);
     const hiddenLots =
       remainingLots - Math.min(state.open.shownLots(slot), remainingLots, displayLots || remainingLots);
@@ -96,7 +107,7 @@ export class Amendment {
 
   /** A price or quantity of 0 stays as it is, with what has been given up of it; one that is given counts anew. */
   private wantedOf(slot: number, newPriceTicks: PriceTicks, command: MessageOf<typeof AmendOrder>): Wanted {
-    const { orders, positions } = this.state;
+    const { orders, positions, terms } = this.state;
     const priceTicks = newPriceTicks || orders.priceTicks(slot);
     let quantityLots = orders.quantityLots(slot);
     let remainingLots = orders.remainingLots(slot);
@@ -108,7 +119,8 @@ export class Amendment {
       quantityLots = filledLots + remainingLots;
     }
     const displayLots = command.displayLots || Math.min(displayLotsOf(this.state, slot), quantityLots);
-    return { priceTicks, quantityLots, remainingLots, displayLots };
+    const goodTillDate = command.goodTillDate || terms.of(slot).goodTillDate;
+    return { priceTicks, quantityLots, remainingLots, displayLots, goodTillDate };
   }
 
   /** Check, check, check; then it must succeed: as Placement.place(), with what the order has now out of the way. */
@@ -200,6 +212,7 @@ export class Amendment {
     amended.lossTicks = lossTicks;
     amended.displayLots = wanted.displayLots;
     amended.hiddenLots = hiddenLots;
+    amended.goodTillDate = wanted.goodTillDate;
     state.amended(amended, slot);
     turn.emit(amended);
   }

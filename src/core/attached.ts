@@ -14,7 +14,7 @@ import {
 import { type EntryFill, type OrderTerms, waitsForRise } from "./order-terms.ts";
 import { answerRepeated, type Placement } from "./placement.ts";
 import { matchPrice } from "./price-match.ts";
-import { refuse } from "./refusals.ts";
+import { refuse, refuseEnded } from "./refusals.ts";
 import { blank, type MessageOf } from "./shape.ts";
 import type { SymbolState } from "./symbol-state.ts";
 import { NONE, SIZE } from "./tables.ts";
@@ -69,8 +69,7 @@ export class AttachedOrders {
   /** `isTrial`: see trial.ts. */
   place(command: MessageOf<typeof PlaceExtended>, turn: Turn, isTrial = false): void {
     if (command.clientOrderId !== "" && answerRepeated(this.state, command, turn)) return;
-    if (command.goodTillDate !== 0 && command.goodTillDate <= turn.time)
-      return refuse(turn, "GOOD_TILL_DATE_PASSED", "goodTillDate");
+    if (refuseEnded(command.goodTillDate, turn)) return;
     const { takeProfit = null, stopLoss = null } = command.legs ?? {};
     const { type: _, goodTillDate, legs, priceMatch, displayLots, ...plain } = command;
     const { quantityLots } = plain;

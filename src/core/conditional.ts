@@ -371,6 +371,7 @@ export class Conditional {
 function fixedField({ orders, terms }: SymbolState, slot: number, command: MessageOf<typeof AmendOrder>): string {
   if (command.priceMatch !== 0) return "priceMatch";
   if (command.displayLots !== 0) return "displayQuantity";
+  if (command.goodTillDate !== 0) return "goodTillDate";
   if (command.priceTicks !== 0 && isAtMarket(orders.type(slot))) return "price";
   const isOther = command.quantityLots !== 0 && command.quantityLots !== orders.quantityLots(slot);
   if (isOther && (orders.flags(slot) & WITH_POSITION) !== 0) return "quantity";

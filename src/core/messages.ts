@@ -143,6 +143,8 @@ export const AmendOrder = shape(20, "AmendOrder", {
   displayLots: "number",
   /** Of an order that waits for its price: another one to wait for; 0 = as it is. */
   triggerTicks: "number",
+  /** Of a GTD order: another end; 0 = as it is. */
+  goodTillDate: "number",
 });
 /** What a batch is made of. */
 export type BatchItem =
@@ -388,9 +390,9 @@ export const OrderGrown = shape(118, "OrderGrown", {
   quantityLots: "number",
 });
 /**
- * A resting order has another price or quantity under its old id. `queueSerial` 0: it shrank and keeps its place in the
- * queue. Else it left its place and stands behind all that rest by now: at once when `rests` is 1; else it took first,
- * and what became of it is said by later events of the turn, as of an OrderPlaced.
+ * A resting order has another price, quantity or end under its old id. `queueSerial` 0: it did not grow and keeps its
+ * place in the queue. Else it left its place and stands behind all that rest by now: at once when `rests` is 1; else it
+ * took first, and what became of it is said by later events of the turn, as of an OrderPlaced.
  */
 export const OrderAmended = shape(119, "OrderAmended", {
   orderId: "number",
@@ -412,6 +414,8 @@ export const OrderAmended = shape(119, "OrderAmended", {
   displayLots: "number",
   /** What of remainingLots is in the book and not shown. */
   hiddenLots: "number",
+  /** Of a GTD order; 0 = as it was. */
+  goodTillDate: "number",
 });
 /**
  * A slice of an iceberg stands in the book, at the back of its price's queue. `queueSerial` 0: the order in hand has come

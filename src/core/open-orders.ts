@@ -182,7 +182,7 @@ export class OpenOrders {
     this.orders.touch(slot);
   }
 
-  /** A new order has terms. */
+  /** An order has terms, or another end. */
   extend(slot: number, terms: OrderTerms): void {
     this.setTerms(slot, terms);
     if (terms.goodTillDate !== 0) this.expiries.add(this.orders.serial(slot), terms.goodTillDate);

@@ -1,6 +1,7 @@
 import type { Turn } from "./actor.ts";
 import { Refused } from "./messages.ts";
 import { blank } from "./shape.ts";
+import type { TimeMs } from "./units.ts";
 
 /** Every reason for which an actor refuses a command. Names are stable: clients switch on them (front/errors.ts). */
 export const REFUSAL_CODES = [
@@ -33,6 +34,7 @@ export const REFUSAL_CODES = [
   "ORDER_NOT_OPEN",
   "ORDER_WAITS",
   "ORDER_DOES_NOT_WAIT",
+  "ORDER_NOT_GTD",
   "QUANTITY_BELOW_FILLED",
   "CLIENT_ORDER_ID_REUSED",
   "REFERENCE_REUSED",
@@ -59,6 +61,13 @@ export function refuse(turn: Turn, code: RefusalCode, field = "", details: Refus
   refused.field = field;
   refused.details = details;
   turn.reply(refused);
+}
+
+/** Refuses an order whose end is not ahead (0 = it has none); true when it did. */
+export function refuseEnded(goodTillDate: TimeMs, turn: Turn): boolean {
+  if (goodTillDate === 0 || goodTillDate > turn.time) return false;
+  refuse(turn, "GOOD_TILL_DATE_PASSED", "goodTillDate");
+  return true;
 }
 
 /** Refuses what comes later than whoever sent it still wants it (0 = at any time); true when it did. */

@@ -413,9 +413,10 @@ export class SymbolState {
   amended(event: MessageOf<typeof OrderAmended>, slot: number): void {
     this.eventCount++;
     const { orders } = this;
-    const { priceTicks, quantityLots, remainingLots, queueSerial, displayLots, hiddenLots } = event;
+    const { priceTicks, quantityLots, remainingLots, queueSerial, displayLots, hiddenLots, goodTillDate } = event;
     this.touched.order(slot);
     this.touched.row(orders.row(slot));
+    if (goodTillDate !== 0) this.open.extend(slot, { ...this.terms.of(slot), goodTillDate });
     if (queueSerial === 0) {
       const shownLots = remainingLots - hiddenLots;
       this.open.takeFromHidden(slot, this.open.hiddenLots(slot) - hiddenLots);

@@ -114,6 +114,7 @@ export function amendOrder(order: OrderRecord, event: MessageOf<typeof OrderAmen
   order.quantityLots = event.quantityLots;
   order.remainingLots = event.remainingLots;
   order.displayLots = event.displayLots;
+  if (event.goodTillDate !== 0) order.goodTillDate = event.goodTillDate;
 }
 
 /** Fills the order by its side of the trade. No event says that an order was filled: its last lot does. */

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
-import type { OrderBook, PlacedOrder } from "../../src/client/types.ts";
+import type { BatchResults, OrderBook, PlacedOrder } from "../../src/client/types.ts";
 import { startServer, type TestServer } from "./support/server.ts";
 import { SocketClient } from "./support/socket.ts";
 import { Operator, openTrader, Trader } from "./support/trader.ts";
+import { inTime, until } from "./support/wait.ts";
 
 let server: TestServer;
 let operator: Operator;
@@ -91,6 +92,34 @@ test("the socket amends with the same results, and its orders channel shows them
   assert.deepEqual(socket.ofChannel("orders").at(-1)?.data, [order]);
 });
 
+test("another goodTillDate is shown everywhere, and is the order's end", async () => {
+  const [soon, later] = [Date.now() + 600_000, Date.now() + 900_000];
+  const { orderId } = await alice.buy("0.1", "64000", { timeInForce: "GTD", goodTillDate: soon });
+  await socket.subscribe({ channel: "orders" });
+  const { fills, ...amended } = await amend(orderId, { goodTillDate: later });
+  assert.deepEqual([amended.orderId, amended.goodTillDate, amended.remainingQuantity], [orderId, later, "0.1"]);
+  await socket.find("the amended order", ({ sequence }) => sequence === amended.sequence);
+  assert.deepEqual(socket.ofChannel("orders").at(-1)?.data, [amended]);
+  const unchanged = await socket.request("order.amend", { params: { orderId, goodTillDate: later } });
+  assert.deepEqual((unchanged as typeof unchanged & { result: PlacedOrder }).result, { ...amended, fills });
+  await alice.refused("GOOD_TILL_DATE_PASSED", "PATCH", `/orders/${orderId}`, { goodTillDate: 1 });
+  const plain = await alice.buy("0.1", "64000");
+  const { field } = await alice.refused("ORDER_NOT_GTD", "PATCH", `/orders/${plain.orderId}`, { goodTillDate: later });
+  assert.equal(field, "goodTillDate");
+  const end = await inTime(1500, async (goodTillDate) => {
+    const items = [{ action: "AMEND", orderId, goodTillDate }];
+    const { failed } = await alice.call<BatchResults>(200, "POST", "/orders/batch", { symbol: "BTC-PERP", items });
+    assert.equal(failed, 0);
+    return goodTillDate;
+  });
+  const ended = await until("the order to expire", async () => {
+    const order = await alice.order(orderId);
+    return order.status !== "NEW" && order;
+  });
+  assert.deepEqual([ended.status, ended.reason, ended.goodTillDate], ["EXPIRED", "GOOD_TILL_DATE", end]);
+  assert.deepEqual((await alice.history()).data[0], ended);
+});
+
 test("bad amendments are refused with their codes, and change nothing", async () => {
   const { orderId } = await alice.buy("0.3", "64000", { postOnly: true });
   const closed = await alice.buy("0.3", "64000");
@@ -117,7 +146,8 @@ test("bad amendments are refused with their codes, and change nothing", async ()
   ];
   for (const [code, at, body] of table) await alice.refused(code, "PATCH", at, body);
   const { message } = await alice.refused("MISSING_FIELD", "PATCH", path, {});
-  for (const field of ["price", "priceMatch", "quantity", "displayQuantity"]) assert.ok(message.includes(field), field);
+  for (const field of ["price", "priceMatch", "displayQuantity", "goodTillDate"])
+    assert.ok(message.includes(field), field);
   await bob.refused("ORDER_NOT_FOUND", "PATCH", path, { quantity: "0.2" });
   assert.deepEqual(await alice.order(orderId), before);
   for (const [code, params] of [
@@ -135,6 +165,9 @@ test("what was amended is so after a restart, queue included", async () => {
   const first = await alice.sell("0.1", "65200");
   const second = await alice.sell("0.1", "65200");
   await amend(first.orderId, { quantity: "0.2" });
+  const soon = Date.now() + 600_000;
+  const ending = await alice.buy("0.1", "64000", { timeInForce: "GTD", goodTillDate: soon });
+  await amend(ending.orderId, { goodTillDate: soon + 600_000 });
   const open = await alice.openOrders();
   await server.kill();
   await server.start();

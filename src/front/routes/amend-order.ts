@@ -47,15 +47,15 @@ export function sendAmendment(
   );
 }
 
+const CHANGES = ["price", "priceMatch", "quantity", "displayQuantity", "triggerPrice", "goodTillDate"] as const;
+
 /** Refuses one that asks for nothing. */
 export function checkAmendment(body: Static<typeof AmendOrderBody>): void {
-  const { price, priceMatch, quantity, displayQuantity, triggerPrice } = body;
-  if ([price, priceMatch, quantity, displayQuantity, triggerPrice].every((field) => field === undefined))
-    throw new ApiError("MISSING_FIELD", {
-      field: "price",
-      message:
-        "Amend the price (or priceMatch), the quantity, the displayQuantity, the triggerPrice, or several of these.",
-    });
+  if (CHANGES.some((field) => body[field] !== undefined)) return;
+  throw new ApiError("MISSING_FIELD", {
+    field: "price",
+    message: `Send what is to be amended: one or more of ${CHANGES.join(", ")}.`,
+  });
 }
 
 /** Fills in everything but which order it is about. Throws an ApiError when something lies between two units. */
@@ -73,6 +73,7 @@ export function readAmendment(
     quantityLots: body.quantity === undefined ? 0 : readQuantity(instrument, body.quantity),
     displayLots: displayQuantity === undefined ? 0 : readQuantity(instrument, displayQuantity, "displayQuantity"),
     triggerTicks: triggerPrice === undefined ? 0 : readPrice(instrument, triggerPrice, "triggerPrice"),
+    goodTillDate: body.goodTillDate ?? 0,
     expiresAt: body.expiresAt ?? 0,
   };
   takeKeyLimits(command, principal);

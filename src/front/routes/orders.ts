@@ -209,6 +209,7 @@ export function orderRoutes(context: Context): Route[] {
         "best of its side": { priceMatch: "QUEUE" },
         quantity: { quantity: "0.008" },
         "of a stop": { triggerPrice: "64100" },
+        "longer, at its place": { goodTillDate: 1790000000000 },
       },
       replies: { 200: PlacedOrder },
       errors: [
@@ -224,6 +225,8 @@ export function orderRoutes(context: Context): Route[] {
         "DISPLAY_QUANTITY_OUT_OF_RANGE",
         "ORDER_WAITS",
         "ORDER_DOES_NOT_WAIT",
+        "ORDER_NOT_GTD",
+        "GOOD_TILL_DATE_PASSED",
         "WOULD_TRIGGER",
         "QUANTITY_BELOW_FILLED",
         "NOTIONAL_TOO_SMALL",

@@ -201,11 +201,14 @@ export const AmendOrderBody = object(
         "64100",
       ),
     ),
+    goodTillDate: Type.Optional(
+      Time("Of an order with timeInForce GTD: another end, earlier or later. The order keeps its place.", 1),
+    ),
     expiresAt: Type.Optional(ExpiresAt),
   },
   {
     description:
-      "At least one of price (or priceMatch), quantity, displayQuantity and triggerPrice. An order that waits for its price " +
+      "At least one of price (or priceMatch), quantity, displayQuantity, triggerPrice and goodTillDate. An order that waits for its price " +
       "may have another triggerPrice (unless it trails), price (if it has one) and quantity (unless it closes the whole " +
       "position or came with another order); what else is asked of it is ORDER_WAITS.",
     examples: [{ price: "64999.5", quantity: "0.008" }],

@@ -250,19 +250,22 @@ class Stage {
     return true;
   }
 
-  /** `a 5 @ 101`, `a 5`, `a @ QUEUE`, `a show=2` or `a trigger=97`, of a key with a limit or without. */
+  /** `a 5 @ 101`, `a 5` or `a @ QUEUE`, and `show=2`, `till=900` (from now) or `trigger=97`. */
   private amend(accountId: number, [name = "", ...words]: string[]): string {
-    const show = words.find((word) => word.startsWith("show="));
-    const key = words.find((word) => word.startsWith("key-position="));
-    const keyPositionQuanta = Number(key?.slice(13) ?? 0) * QUANTA_PER_USDC;
-    const trigger = words.find((word) => word.startsWith("trigger="));
-    const triggerTicks = Number(trigger?.slice(8) ?? 0);
-    const rest = words.filter((word) => word !== show && word !== key && word !== trigger);
-    const displayLots = Number(show?.slice(5) ?? 0);
+    const named = new Map(
+      words.filter((word) => word.includes("=")).map((word) => word.split("=") as [string, string]),
+    );
+    const given = (key: string): number => Number(named.get(key) ?? 0);
+    const rest = words.filter((word) => !word.includes("="));
     const at = rest.indexOf("@");
-    const quantityLots = rest.length === 0 || at === 0 ? 0 : Number(rest[0]);
-    const price = at < 0 ? {} : priced(rest[at + 1]);
-    const changes = { quantityLots, displayLots, triggerTicks, keyPositionQuanta, ...price };
+    const changes = {
+      quantityLots: rest.length === 0 || at === 0 ? 0 : Number(rest[0]),
+      displayLots: given("show"),
+      triggerTicks: given("trigger"),
+      goodTillDate: named.has("till") ? this.exchange.time + given("till") : 0,
+      keyPositionQuanta: given("key-position") * QUANTA_PER_USDC,
+      ...(at < 0 ? {} : priced(rest[at + 1])),
+    };
     // What has come with an order has no id but its own.
     const [orderId = 0] = [...this.names].find(([, each]) => name.includes(".") && each === name) ?? [];
     return this.send(make(AmendOrder, { accountId, orderId, clientOrderId: orderId === 0 ? name : "", ...changes }));

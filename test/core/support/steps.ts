@@ -99,6 +99,8 @@ export type Step = { symbol: number; account: number; waitMs: number } & (
     }
   /** Another trigger, limit or quantity for an order that waits, if it is one. */
   | { kind: "retrigger"; pick: number; triggerTicks: number; priceTicks: number; quantityLots: number }
+  /** Another end for a GTD order, if it is one, and another price with it. */
+  | { kind: "prolong"; pick: number; tillMs: number; priceTicks: number }
   /** An order that follows a price. */
   | {
       kind: "trailing";
@@ -113,7 +115,9 @@ export type Step = { symbol: number; account: number; waitMs: number } & (
   | { kind: "tick" }
 );
 
-export type BatchedStep = Step & { kind: "place" | "shy" | "extended" | "trigger" | "cancel" | "amend" };
+export type BatchedStep = Step & {
+  kind: "place" | "shy" | "extended" | "trigger" | "cancel" | "amend" | "retrigger" | "prolong";
+};
 
 /** What the four accounts begin with, in quanta: an order of 10 lots at 100 ticks is worth 7000 or 10,000 of them. */
 export const BALANCES = [60_000, 30_000, 9000, 900];
@@ -312,6 +316,14 @@ const retrigger = fc.record({
   quantityLots: mostly(0, quantityLots),
 });
 
+const prolong = fc.record({
+  kind: fc.constant("prolong" as const),
+  ...common,
+  pick: fc.nat(1000),
+  tillMs: fc.constantFrom(0, 1, 900, 10 * 60_000, 20 * 60_000),
+  priceTicks: mostly(0, priceTicks),
+});
+
 const trailing = fc.record({
   kind: fc.constant("trailing" as const),
   ...common,
@@ -338,7 +350,11 @@ const extended = fc.record({
 
 /** A batch of orders of all kinds. */
 export const mixedBatch = batchOf(
-  fc.oneof({ weight: 3, arbitrary: place }, { weight: 2, arbitrary: extended }, trigger, cancel, amend),
+  fc.oneof(
+    { weight: 3, arbitrary: place },
+    { weight: 2, arbitrary: extended },
+    ...[trigger, cancel, amend, retrigger, prolong],
+  ),
 );
 
 /** 0 disarms. */
@@ -354,6 +370,7 @@ export const richStep: fc.Arbitrary<Step> = fc.oneof(
   { weight: 2, arbitrary: trigger },
   { weight: 2, arbitrary: retrigger },
   { weight: 3, arbitrary: extended },
+  { weight: 2, arbitrary: prolong },
   { weight: 2, arbitrary: mixedBatch },
   { weight: 1, arbitrary: cancelAfter },
   { weight: 2, arbitrary: trailing },

@@ -11,6 +11,7 @@ import {
   MoveMargin,
   OpenSession,
   OrderBatch,
+  OrderExtended,
   OrderPlaced,
   OrderWaits,
   PlaceExtended,
@@ -21,6 +22,7 @@ import {
   SetIndexPrice,
   SetLeverage,
   SetMarginMode,
+  type SymbolEvent,
   Tick,
   Withdraw,
 } from "../../../src/core/messages.ts";
@@ -36,6 +38,9 @@ export class Traffic<E extends Pick<Exchange, "time" | "ask" | "carryOut"> = Exc
   private readonly symbols: number[];
   private readonly orderIds: number[];
   private readonly ordersOf = new Map<number, number[]>();
+  /** Of these, those that were to wait for a price, and those with an end. */
+  private readonly waitingOf = new Map<number, number[]>();
+  private readonly endingOf = new Map<number, number[]>();
   private readonly withClientId: { actorId: number; command: Message }[] = [];
 
   constructor(exchange: E, symbols: readonly number[]) {
@@ -125,10 +130,19 @@ export class Traffic<E extends Pick<Exchange, "time" | "ask" | "carryOut"> = Exc
       }
       case "retrigger": {
         const { kind, symbol, account, waitMs, pick, ...changes } = step;
-        const orderId = this.recentOrderOf(accountId, pick);
+        const orderId = this.recentOrderOf(accountId, pick, this.waitingOf);
         return {
           actorId: orderId === 0 ? actorId : idToInstrumentId(orderId),
           command: make(AmendOrder, { ...changes, accountId, orderId }),
+        };
+      }
+      case "prolong": {
+        const { pick, tillMs, priceTicks } = step;
+        const orderId = this.recentOrderOf(accountId, pick, this.endingOf);
+        const goodTillDate = this.exchange.time + step.waitMs + tillMs;
+        return {
+          actorId: orderId === 0 ? actorId : idToInstrumentId(orderId),
+          command: make(AmendOrder, { accountId, orderId, goodTillDate, priceTicks }),
         };
       }
       case "batch": {
@@ -194,8 +208,8 @@ export class Traffic<E extends Pick<Exchange, "time" | "ask" | "carryOut"> = Exc
     return { actorId, command };
   }
 
-  private recentOrderOf(accountId: number, pick: number): number {
-    const recent = this.ordersOf.get(accountId)?.slice(-6) ?? [];
+  private recentOrderOf(accountId: number, pick: number, ordersOf = this.ordersOf): number {
+    const recent = ordersOf.get(accountId)?.slice(-6) ?? [];
     return recent.length === 0 ? 0 : recent[pick % recent.length];
   }
 
@@ -207,13 +221,14 @@ export class Traffic<E extends Pick<Exchange, "time" | "ask" | "carryOut"> = Exc
 
   /** These have happened. */
   note(events: readonly Message[]): void {
-    for (const event of events)
-      if (event.type === OrderPlaced.code || event.type === OrderWaits.code) {
-        const { orderId, accountId } = event as MessageOf<typeof OrderPlaced>;
-        this.orderIds.push(orderId);
-        const own = this.ordersOf.get(accountId) ?? [];
-        this.ordersOf.set(accountId, [...own, orderId]);
-      }
+    for (const each of events) {
+      const event = each as SymbolEvent;
+      if (event.type === OrderExtended.code && event.goodTillDate !== 0) append(this.endingOf, event);
+      if (event.type === OrderWaits.code) append(this.waitingOf, event);
+      if (event.type !== OrderPlaced.code && event.type !== OrderWaits.code) continue;
+      this.orderIds.push(event.orderId);
+      append(this.ordersOf, event);
+    }
   }
 
   /** One step from command to outcome. */
@@ -222,4 +237,8 @@ export class Traffic<E extends Pick<Exchange, "time" | "ask" | "carryOut"> = Exc
     this.exchange.time += step.waitMs;
     return this.send(actorId, command);
   }
+}
+
+function append(ordersOf: Map<number, number[]>, { accountId, orderId }: { accountId: number; orderId: number }): void {
+  ordersOf.set(accountId, [...(ordersOf.get(accountId) ?? []), orderId]);
 }
