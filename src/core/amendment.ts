@@ -46,6 +46,13 @@ interface Wanted {
   readonly goodTillDate: TimeMs;
 }
 
+/** What is asked of the price that an order waits for: the field's name, or "". */
+function awaitedField({ triggerTicks, callbackPpm, activationTicks }: MessageOf<typeof AmendOrder>): string {
+  if (triggerTicks !== 0) return "triggerPrice";
+  if (callbackPpm !== 0) return "callbackRate";
+  return activationTicks !== 0 ? "activationPrice" : "";
+}
+
 const displayLotsOf = ({ orders, terms }: SymbolState, slot: number): QuantityLots =>
   orders.isIceberg(slot) ? terms.of(slot).displayLots : 0;
 
@@ -71,7 +78,8 @@ export class Amendment {
     const { state, instrument } = this;
     const { orders } = state;
     if (refuseLate(command, turn)) return;
-    if (command.triggerTicks !== 0) return refuse(turn, "ORDER_DOES_NOT_WAIT", "triggerPrice");
+    const awaited = awaitedField(command);
+    if (awaited !== "") return refuse(turn, "ORDER_DOES_NOT_WAIT", awaited);
     if (state.haltMode === MODE_HALTED) return refuse(turn, "SYMBOL_HALTED", "symbol", { status: "HALTED" });
     const { goodTillDate } = state.terms.of(slot);
     if (command.goodTillDate !== 0) {

@@ -155,13 +155,8 @@ export class Conditional {
     if (refuseToWait(state, turn, row, 1)) return;
     if (callbackPpm !== 0 && state.open.trailing.size >= MAX_TRAILING_ORDERS)
       return refuse(turn, "TOO_MANY_TRIGGER_ORDERS", "symbol", { limit: MAX_TRAILING_ORDERS });
-    if (activationTicks > instrument.maxPriceTicks)
-      return refuse(turn, "PRICE_TOO_HIGH", "activationPrice", { limitTicks: instrument.maxPriceTicks });
-    const currentTicks = state.priceOf(triggerBy);
-    const triggerTicks = callbackPpm === 0 ? command.triggerTicks : this.trailingFrom(command, currentTicks);
+    const triggerTicks = callbackPpm === 0 ? command.triggerTicks : this.trailingFrom(command);
     if (!this.mayWait({ ...command, triggerTicks }, row, 0, turn)) return;
-    if (activationTicks !== 0 && activates(side, currentTicks, activationTicks))
-      return refuse(turn, "WOULD_TRIGGER", "activationPrice", { currentTicks });
 
     waits.orderId = serialToId(state.nextOrderSerial, instrument.id);
     waits.accountId = command.accountId;
@@ -185,8 +180,9 @@ export class Conditional {
   }
 
   /**
-   * Gives an order that waits another trigger, limit or quantity under the same id. It is held to what a new one in its
-   * place would be, and fires among others of its trigger by its age. Refused, nothing has changed.
+   * Gives an order that waits another trigger, limit or quantity under the same id, or one that trails another callback,
+   * which counts from the best price that it has seen. It is held to what a new one in its place would be, and fires among
+   * others of its trigger by its age. Refused, nothing has changed.
    */
   amend(slot: number, command: MessageOf<typeof AmendOrder>, turn: Turn): void {
     const { state, instrument } = this;
@@ -198,21 +194,30 @@ export class Conditional {
     if (terms.dueSerial !== 0)
       return refuse(turn, "WOULD_TRIGGER", "id", { currentTicks: state.priceOf(terms.triggerBy) });
     const oldLots = orders.quantityLots(slot);
+    const side = orders.side(slot);
+    const callbackPpm = command.callbackPpm || terms.callbackPpm;
     const wanted = {
       ...command,
-      side: orders.side(slot),
+      side,
       orderType: orders.type(slot),
       flags: orders.flags(slot),
       priceTicks: command.priceTicks || orders.priceTicks(slot),
       quantityLots: command.quantityLots || oldLots,
-      triggerTicks: command.triggerTicks || terms.triggerTicks,
+      triggerTicks:
+        terms.bestTicks === 0
+          ? command.triggerTicks || terms.triggerTicks
+          : trailingTrigger(side, terms.bestTicks, callbackPpm, instrument.maxPriceTicks),
       triggerBy: terms.triggerBy,
-      callbackPpm: terms.callbackPpm,
-      activationTicks: terms.activationTicks,
+      callbackPpm,
+      activationTicks: command.activationTicks || terms.activationTicks,
     };
-    const { priceTicks, quantityLots, triggerTicks } = wanted;
+    const { priceTicks, quantityLots, triggerTicks, activationTicks } = wanted;
     const isSame =
-      priceTicks === orders.priceTicks(slot) && quantityLots === oldLots && triggerTicks === terms.triggerTicks;
+      priceTicks === orders.priceTicks(slot) &&
+      quantityLots === oldLots &&
+      triggerTicks === terms.triggerTicks &&
+      callbackPpm === terms.callbackPpm &&
+      activationTicks === terms.activationTicks;
     if (!isSame) {
       if (refuseWhileHalted(state, turn, state.open.isReduceOnly(slot))) return;
       if (command.quantityLots !== 0 && refuseQuantity(instrument, turn, quantityLots)) return;
@@ -222,6 +227,8 @@ export class Conditional {
       amended.priceTicks = priceTicks;
       amended.quantityLots = quantityLots;
       amended.triggerTicks = triggerTicks;
+      amended.callbackPpm = callbackPpm;
+      amended.activationTicks = activationTicks;
       state.waitingAmended(amended, slot);
       turn.emit(amended);
     }
@@ -234,13 +241,14 @@ export class Conditional {
    */
   private mayWait(wanted: Wanted, row: number, oldLots: QuantityLots, turn: Turn): boolean {
     const { state, instrument } = this;
-    const { side, priceTicks, quantityLots, triggerTicks, activationTicks } = wanted;
+    const { side, priceTicks, quantityLots, triggerTicks, callbackPpm, activationTicks } = wanted;
     const no = (code: RefusalCode, field: string, details: RefusalDetails): boolean => {
       refuse(turn, code, field, details);
       return false;
     };
     const { maxPriceTicks } = instrument;
     if (triggerTicks > maxPriceTicks) return no("PRICE_TOO_HIGH", "triggerPrice", { limitTicks: maxPriceTicks });
+    if (activationTicks > maxPriceTicks) return no("PRICE_TOO_HIGH", "activationPrice", { limitTicks: maxPriceTicks });
     if (priceTicks > maxPriceTicks) return no("PRICE_TOO_HIGH", "price", { limitTicks: maxPriceTicks });
     const bandTicks = bandEdge(instrument, side, triggerTicks);
     if (priceTicks !== 0 && isBeyond(side, priceTicks, bandTicks))
@@ -254,9 +262,11 @@ export class Conditional {
       if (!isWithinKey(wanted, turn, state, row, side, exposed, dearestTicks, oldLots)) return false;
     }
     const currentTicks = state.priceOf(wanted.triggerBy);
-    const rises = waitsForRise(wanted.orderType, side);
-    if (wanted.callbackPpm === 0 && currentTicks !== 0 && reaches(rises, currentTicks, triggerTicks))
-      return no("WOULD_TRIGGER", "triggerPrice", { currentTicks });
+    if (currentTicks === 0) return true;
+    if (triggerTicks !== 0 && reaches(waitsForRise(wanted.orderType, side), currentTicks, triggerTicks))
+      return no("WOULD_TRIGGER", callbackPpm === 0 ? "triggerPrice" : "callbackRate", { currentTicks });
+    if (triggerTicks === 0 && activationTicks !== 0 && activates(side, currentTicks, activationTicks))
+      return no("WOULD_TRIGGER", "activationPrice", { currentTicks });
     return true;
   }
 
@@ -360,9 +370,9 @@ export class Conditional {
   }
 
   /** Where a trailing order begins; 0 = it does not trail yet. */
-  private trailingFrom(command: MessageOf<typeof PlaceTrigger>, currentTicks: PriceTicks): PriceTicks {
-    const { side, callbackPpm, activationTicks } = command;
-    if (!activates(side, currentTicks, activationTicks)) return 0;
+  private trailingFrom({ side, triggerBy, callbackPpm, activationTicks }: MessageOf<typeof PlaceTrigger>): PriceTicks {
+    const currentTicks = this.state.priceOf(triggerBy);
+    if (activationTicks !== 0 || currentTicks === 0) return 0;
     return trailingTrigger(side, currentTicks, callbackPpm, this.instrument.maxPriceTicks);
   }
 }
@@ -375,6 +385,10 @@ function fixedField({ orders, terms }: SymbolState, slot: number, command: Messa
   if (command.priceTicks !== 0 && isAtMarket(orders.type(slot))) return "price";
   const isOther = command.quantityLots !== 0 && command.quantityLots !== orders.quantityLots(slot);
   if (isOther && (orders.flags(slot) & WITH_POSITION) !== 0) return "quantity";
-  if (command.triggerTicks !== 0 && terms.of(slot).callbackPpm !== 0) return "triggerPrice";
-  return "";
+  const { callbackPpm, activationTicks, bestTicks } = terms.of(slot);
+  if (command.triggerTicks !== 0 && callbackPpm !== 0) return "triggerPrice";
+  if (command.callbackPpm !== 0 && callbackPpm === 0) return "callbackRate";
+  const isActivated = callbackPpm === 0 || bestTicks !== 0;
+  const isOtherActivation = command.activationTicks !== 0 && command.activationTicks !== activationTicks;
+  return isOtherActivation && isActivated ? "activationPrice" : "";
 }

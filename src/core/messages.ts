@@ -145,6 +145,9 @@ export const AmendOrder = shape(20, "AmendOrder", {
   triggerTicks: "number",
   /** Of a GTD order: another end; 0 = as it is. */
   goodTillDate: "number",
+  /** Of an order that trails or is to: another callback rate, another price to trail from; 0 = as it is. */
+  callbackPpm: "number",
+  activationTicks: "number",
 });
 /** What a batch is made of. */
 export type BatchItem =
@@ -453,6 +456,9 @@ export const WaitingAmended = shape(127, "WaitingAmended", {
   priceTicks: "number",
   quantityLots: "number",
   triggerTicks: "number",
+  /** Of TRAILING_STOP_MARKET; callbackPpm 0 = both as they were. */
+  callbackPpm: "number",
+  activationTicks: "number",
 });
 
 // ---- events of the ledger (130 to 159) ------------------------------------------------------------------------------

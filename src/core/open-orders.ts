@@ -9,7 +9,7 @@ import type { Positions } from "./positions.ts";
 import * as tables from "./tables.ts";
 import { TrailingOrders } from "./trailing.ts";
 import { Triggers } from "./triggers.ts";
-import type { PriceTicks, QuantityLots } from "./units.ts";
+import type { PriceTicks, QuantityLots, RatePpm } from "./units.ts";
 import * as words from "./words.ts";
 
 const { CLOSING_ORDERS, FIRST_ORDER, NONE, OPEN_ORDERS, REDUCE_ONLY_ORDERS, WAITING_ORDERS } = tables;
@@ -153,6 +153,13 @@ export class OpenOrders {
     this.triggers.remove(terms.triggerBy, rises, terms.triggerTicks, slot);
     terms.triggerTicks = triggerTicks;
     this.triggers.add(terms.triggerBy, rises, triggerTicks, slot);
+  }
+
+  /** An order that trails or is to, and is not due, has another callback rate or price to trail from. */
+  setTrailing(slot: number, callbackPpm: RatePpm, activationTicks: PriceTicks): void {
+    this.trailing.remove(slot);
+    this.setTerms(slot, { ...this.terms.of(slot), callbackPpm, activationTicks });
+    this.trailing.add(slot);
   }
 
   /** The first order that waits for the price to come here, or NONE: those that do not trail, then those that do. */

@@ -300,9 +300,10 @@ export class SymbolState {
   waitingAmended(event: MessageOf<typeof WaitingAmended>, slot: number): void {
     this.eventCount++;
     const { orders, open } = this;
-    const { priceTicks, quantityLots, triggerTicks } = event;
+    const { priceTicks, quantityLots, triggerTicks, callbackPpm, activationTicks } = event;
     orders.setPriceAndQuantity(slot, priceTicks, quantityLots);
     if (this.terms.of(slot).callbackPpm === 0) open.moveTrigger(slot, triggerTicks);
+    else if (callbackPpm !== 0) open.setTrailing(slot, callbackPpm, activationTicks);
     this.mayReach = true;
     this.touched.order(slot);
     this.touched.row(orders.row(slot));

@@ -78,9 +78,9 @@ const CORE_ERRORS = {
   ORDER_NOT_OPEN: { status: 409, message: "The order is no longer open." },
   ORDER_WAITS: {
     status: 422,
-    message: "Of an order of this type that waits for its price, this cannot be amended: cancel it and place another.",
+    message: "Of this order, which waits for its price, this cannot be amended: cancel it and place another.",
   },
-  ORDER_DOES_NOT_WAIT: { status: 422, message: "Only an order that waits for its price has a triggerPrice to amend." },
+  ORDER_DOES_NOT_WAIT: { status: 422, message: "Only an order that waits for its price has this to amend." },
   ORDER_NOT_GTD: { status: 422, message: "Only an order with timeInForce GTD has a goodTillDate to amend." },
   QUANTITY_BELOW_FILLED: { status: 422, message: "The order has been filled with as much already, or more." },
   CLIENT_ORDER_ID_REUSED: { status: 409, message: "This clientOrderId belongs to another order." },

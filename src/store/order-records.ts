@@ -93,6 +93,9 @@ export function amendWaiting(order: OrderRecord, event: MessageOf<typeof Waiting
   order.triggerTicks = event.triggerTicks;
   order.quantityLots = event.quantityLots;
   order.remainingLots = event.quantityLots;
+  if (event.callbackPpm === 0) return;
+  order.callbackPpm = event.callbackPpm;
+  order.activationTicks = event.activationTicks;
 }
 
 /** Gives the order what it has beyond its OrderPlaced. */

@@ -11,6 +11,7 @@ import {
   type SymbolEvent,
   Traded,
   TradingHalted,
+  WaitingAmended,
 } from "../../src/core/messages.ts";
 import type { MessageOf } from "../../src/core/shape.ts";
 import { BUY, LEDGER, MODE_REDUCE_ONLY, STATUS_REJECTED, STATUS_UNTRIGGERED } from "../../src/core/words.ts";
@@ -23,7 +24,7 @@ import { Traffic } from "./support/traffic.ts";
 const seed = takeSeed("trailing-twin.test");
 
 test("what trails is where a list of every price since it was placed puts it, and fires from there only", () => {
-  const seen = { fired: 0, rejected: 0, activated: 0, moved: 0 };
+  const seen = { fired: 0, rejected: 0, activated: 0, moved: 0, recalled: 0, reactivated: 0 };
   const property = fc.property(fc.array(eventfulStep, { maxLength: 200, size: "max" }), (steps) => {
     const exchange = new Exchange([instrument(ODD), instrument(FREE)]);
     const traffic = new Traffic(exchange, [ODD.id, FREE.id]);
@@ -65,9 +66,13 @@ test("what trails is where a list of every price since it was placed puts it, an
 });
 
 interface Follower {
+  /** With what amendments have given it. */
   readonly order: MessageOf<typeof OrderWaits>;
-  /** Of the source that it follows, at the end of each turn since it was placed in which prices count, and before the first the one then. */
-  readonly prices: number[];
+  /**
+   * Of the source that it follows, at the end of each turn since it was placed in which prices count, and before the first
+   * the one then; since it was given another price to trail from.
+   */
+  prices: number[];
 }
 
 /** Keeps every price, and looks through all of them whenever it is asked. */
@@ -75,7 +80,7 @@ class NaiveTrailing {
   private followers: Follower[] = [];
   private readonly prices = [0, 0, 0];
   private isHalted = false;
-  private readonly seen: { fired: number; rejected: number; activated: number; moved: number };
+  private readonly seen: Record<"fired" | "rejected" | "activated" | "moved" | "recalled" | "reactivated", number>;
   private readonly maxPriceTicks: number;
 
   constructor(seen: NaiveTrailing["seen"], maxPriceTicks: number) {
@@ -89,6 +94,7 @@ class NaiveTrailing {
       const event = each as SymbolEvent;
       if (event.type === OrderWaits.code && event.callbackPpm !== 0)
         this.followers.push({ order: { ...event }, prices: [this.prices[event.triggerBy]] });
+      else if (event.type === WaitingAmended.code) this.amend(event);
       else if (event.type === PriceUpdated.code) {
         this.prices[0] = event.markTicks;
         this.prices[2] = event.indexTicks;
@@ -102,6 +108,21 @@ class NaiveTrailing {
     }
     if (this.isHalted) return;
     for (const { order, prices } of this.followers) prices.push(this.prices[order.triggerBy]);
+  }
+
+  private amend({ orderId, callbackPpm, activationTicks, triggerTicks }: MessageOf<typeof WaitingAmended>): void {
+    const follower = this.followers.find(({ order }) => order.orderId === orderId);
+    if (follower === undefined) return;
+    const { order } = follower;
+    if (callbackPpm !== order.callbackPpm) this.seen.recalled++;
+    if (activationTicks !== order.activationTicks) {
+      assert.equal(this.triggerOf(follower), 0, "trails, and is told where to begin");
+      follower.prices = [];
+      this.seen.reactivated++;
+    }
+    Object.assign(order, { callbackPpm, activationTicks });
+    assert.equal(triggerTicks, this.triggerOf(follower));
+    assert.ok(!this.isDue(follower), "amended across the price");
   }
 
   /** Nothing is left to fire, and each order says where it is. */

@@ -146,7 +146,7 @@ test("bad amendments are refused with their codes, and change nothing", async ()
   ];
   for (const [code, at, body] of table) await alice.refused(code, "PATCH", at, body);
   const { message } = await alice.refused("MISSING_FIELD", "PATCH", path, {});
-  for (const field of ["price", "priceMatch", "displayQuantity", "goodTillDate"])
+  for (const field of ["price", "priceMatch", "displayQuantity", "callbackRate", "goodTillDate"])
     assert.ok(message.includes(field), field);
   await bob.refused("ORDER_NOT_FOUND", "PATCH", path, { quantity: "0.2" });
   assert.deepEqual(await alice.order(orderId), before);

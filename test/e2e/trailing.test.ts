@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
 import { PerpdClient } from "../../src/client/client.ts";
-import type { NewOrder, Order, PlacedOrder } from "../../src/client/types.ts";
+import type { BatchResults, NewOrder, Order, PlacedOrder } from "../../src/client/types.ts";
 import { startServer, type TestServer } from "./support/server.ts";
+import { SocketClient } from "./support/socket.ts";
 import { Operator, openTrader, Trader } from "./support/trader.ts";
 import { pause, until } from "./support/wait.ts";
 
@@ -86,6 +87,59 @@ test("canceled, it names its last trigger in the reply, on the stream, by its id
   );
 });
 
+test("callback and activation price are amended, over REST, WebSocket and in a batch, from the best price on", async (t) => {
+  const socket = await SocketClient.openAs(server.wsUrl, alice.token);
+  t.after(() => socket.socket.close());
+  await socket.subscribe({ channel: "orders" });
+  const { orderId } = await alice.place(trailing({ activationPrice: "66500" }));
+  const path = `/orders/${orderId}`;
+  const early = await alice.call<PlacedOrder>(200, "PATCH", path, { activationPrice: "65500" });
+  assert.deepEqual(
+    [early.orderId, early.status, early.activationPrice, early.callbackRate, early.triggerPrice],
+    [orderId, "UNTRIGGERED", "65500", "0.01", null],
+  );
+  await alice.refused("WOULD_TRIGGER", "PATCH", path, { activationPrice: "65000" });
+  await operator.setIndex("BTC-PERP", "66000");
+  await operator.setIndex("BTC-PERP", "65500");
+  const reply = await socket.request("order.amend", { params: { orderId, callbackRate: "0.02" } });
+  const { fills, ...amended } = (reply as typeof reply & { result: PlacedOrder }).result;
+  assert.deepEqual([amended.callbackRate, amended.triggerPrice, fills], ["0.02", "64680", []]);
+  await socket.find(
+    "the last change",
+    ({ channel, sequence }) => channel === "orders" && sequence === amended.sequence,
+  );
+  assert.deepEqual(socket.ofChannel("orders").at(-1)?.data, [amended]);
+  assert.deepEqual(await alice.order(orderId), amended);
+
+  const { data } = await alice.call<BatchResults>(200, "POST", "/orders/batch", {
+    symbol: "BTC-PERP",
+    items: [{ callbackRate: "0.007" }, { callbackRate: "0.008" }, { activationPrice: "67000" }].map((changes) => ({
+      action: "AMEND",
+      orderId,
+      ...changes,
+    })),
+  });
+  assert.deepEqual(
+    data.map(({ order, error }) => order?.triggerPrice ?? [error?.code, error?.field]),
+    [["WOULD_TRIGGER", "callbackRate"], "65472", ["ORDER_WAITS", "activationPrice"]],
+  );
+  await alice.refused("BAD_VALUE", "PATCH", path, { callbackRate: "0.2" });
+  await alice.refused("PRICE_NOT_ON_TICK", "PATCH", path, { activationPrice: "66000.01" });
+  const limit = await alice.buy("0.1", "60000");
+  const { field } = await alice.refused("ORDER_DOES_NOT_WAIT", "PATCH", `/orders/${limit.orderId}`, {
+    callbackRate: "0.02",
+  });
+  assert.equal(field, "callbackRate");
+
+  await bob.buy("0.3", "65300");
+  await operator.setIndex("BTC-PERP", "65470");
+  const filled = await alice.fired(orderId);
+  assert.deepEqual([filled.status, filled.callbackRate, filled.activationPrice], ["FILLED", "0.008", "65500"]);
+  assert.equal(filled.triggerPrice, "65472");
+  assert.deepEqual((await alice.history()).data[0], filled);
+  await Promise.all([alice.cancelAll(), bob.cancelAll()]);
+});
+
 test("the best price and what waits for its activation are there after kill -9, from the snapshot and from the log", async () => {
   const early = await alice.place(trailing({ activationPrice: "65500" }));
   assert.deepEqual([early.triggerPrice, early.activationPrice], [null, "65500"]);
@@ -95,6 +149,10 @@ test("the best price and what waits for its activation are there after kill -9, 
   const late = await alice.place(trailing({ side: "BUY", callbackRate: "0.05", activationPrice: "60000" }));
   await operator.setIndex("BTC-PERP", "66100");
   await operator.setIndex("BTC-PERP", "65900");
+  // Amended while it trails and while it does not, as the log alone may know.
+  await alice.call(200, "PATCH", `/orders/${early.orderId}`, { quantity: "0.2", callbackRate: "0.02" });
+  await alice.call(200, "PATCH", `/orders/${early.orderId}`, { quantity: "0.1", callbackRate: "0.01" });
+  await alice.call(200, "PATCH", `/orders/${late.orderId}`, { activationPrice: "61000" });
   const before = (await alice.openOrders()).data;
   assert.deepEqual(
     before.map(({ orderId, triggerPrice }) => [orderId, triggerPrice]),

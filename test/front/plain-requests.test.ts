@@ -171,6 +171,8 @@ const more = {
   closePosition: fc.boolean(),
   maxSlippage: fc.constant("0.01"),
   triggerPrice: decimal,
+  callbackRate: fc.constant("0.02"),
+  activationPrice: decimal,
   goodTillDate: fc.constant(1_790_000_000_000),
   unknown: anything,
 };

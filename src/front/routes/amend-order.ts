@@ -10,6 +10,7 @@ import type { Principal } from "../credentials.ts";
 import { ApiError } from "../errors.ts";
 import { askOfOrder, type NotFound, type OrderName, withOrder } from "./open-order.ts";
 import { readPriceMatch, takeKeyLimits } from "./order-fields.ts";
+import { readCallbackRate } from "./place-trigger.ts";
 import { replyPlaced } from "./placed-reply.ts";
 
 /** Changes an open order. */
@@ -47,7 +48,16 @@ export function sendAmendment(
   );
 }
 
-const CHANGES = ["price", "priceMatch", "quantity", "displayQuantity", "triggerPrice", "goodTillDate"] as const;
+const CHANGES = [
+  "price",
+  "priceMatch",
+  "quantity",
+  "displayQuantity",
+  "triggerPrice",
+  "callbackRate",
+  "activationPrice",
+  "goodTillDate",
+] as const;
 
 /** Refuses one that asks for nothing. */
 export function checkAmendment(body: Static<typeof AmendOrderBody>): void {
@@ -64,7 +74,7 @@ export function readAmendment(
   instrument: Instrument,
   body: Static<typeof AmendOrderBody>,
 ): MessageOf<typeof AmendOrder> {
-  const { displayQuantity, triggerPrice } = body;
+  const { displayQuantity, triggerPrice, activationPrice } = body;
   const command = {
     ...blank(AmendOrder),
     accountId: principal.accountId,
@@ -73,6 +83,8 @@ export function readAmendment(
     quantityLots: body.quantity === undefined ? 0 : readQuantity(instrument, body.quantity),
     displayLots: displayQuantity === undefined ? 0 : readQuantity(instrument, displayQuantity, "displayQuantity"),
     triggerTicks: triggerPrice === undefined ? 0 : readPrice(instrument, triggerPrice, "triggerPrice"),
+    callbackPpm: body.callbackRate === undefined ? 0 : readCallbackRate(body.callbackRate),
+    activationTicks: activationPrice === undefined ? 0 : readPrice(instrument, activationPrice, "activationPrice"),
     goodTillDate: body.goodTillDate ?? 0,
     expiresAt: body.expiresAt ?? 0,
   };

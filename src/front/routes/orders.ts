@@ -209,6 +209,7 @@ export function orderRoutes(context: Context): Route[] {
         "best of its side": { priceMatch: "QUEUE" },
         quantity: { quantity: "0.008" },
         "of a stop": { triggerPrice: "64100" },
+        "of one that trails": { callbackRate: "0.02" },
         "longer, at its place": { goodTillDate: 1790000000000 },
       },
       replies: { 200: PlacedOrder },

@@ -2,6 +2,7 @@ import type { Instrument } from "../../core/instrument.ts";
 import { PlaceTrigger } from "../../core/messages.ts";
 import { blank, type MessageOf } from "../../core/shape.ts";
 import { MAX_CALLBACK_PPM, MIN_CALLBACK_PPM } from "../../core/trailing.ts";
+import type { RatePpm } from "../../core/units.ts";
 import {
   BY_MARK,
   CLOSE_POSITION,
@@ -78,13 +79,18 @@ function readTrailing(instrument: Instrument, body: PlaceOrderBody, order: Messa
       "triggerPrice",
       "The triggerPrice of a TRAILING_STOP_MARKET order follows the market: it has a callbackRate.",
     );
-  const field = "callbackRate";
   if (body.callbackRate === undefined)
-    throw new ApiError("MISSING_FIELD", { field, message: "A TRAILING_STOP_MARKET order has a callbackRate." });
-  order.callbackPpm = readShare(body.callbackRate, field, MIN_CALLBACK_PPM, MAX_CALLBACK_PPM);
+    throw new ApiError("MISSING_FIELD", {
+      field: "callbackRate",
+      message: "A TRAILING_STOP_MARKET order has a callbackRate.",
+    });
+  order.callbackPpm = readCallbackRate(body.callbackRate);
   if (body.activationPrice !== undefined)
     order.activationTicks = readPrice(instrument, body.activationPrice, "activationPrice");
 }
+
+export const readCallbackRate = (text: string): RatePpm =>
+  readShare(text, "callbackRate", MIN_CALLBACK_PPM, MAX_CALLBACK_PPM);
 
 /** Refuses what goes with orders that act at once only. */
 function checkPlain(body: PlaceOrderBody): void {

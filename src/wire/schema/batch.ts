@@ -18,7 +18,10 @@ export const PlaceItem = object(
 );
 export const AmendItem = object(
   { action: Type.Literal("AMEND"), ...orderIds, ...AmendOrderBody.properties },
-  { description: "Another price or quantity for an order, also for one of this batch, by its clientOrderId." },
+  {
+    description:
+      "Changes to an order, as `PATCH /orders/:id` takes them, also to one of this batch, by its clientOrderId.",
+  },
 );
 export const CancelItem = object(
   { action: Type.Literal("CANCEL"), ...orderIds },

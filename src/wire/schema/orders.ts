@@ -201,6 +201,20 @@ export const AmendOrderBody = object(
         "64100",
       ),
     ),
+    callbackRate: Type.Optional(
+      Decimal(
+        "Of a TRAILING_STOP_MARKET: another one, which counts from the best price that the order has seen since it trails. " +
+          "WOULD_TRIGGER when the price has come back by so much already.",
+        "0.02",
+      ),
+    ),
+    activationPrice: Type.Optional(
+      Decimal(
+        "Of a TRAILING_STOP_MARKET that does not trail yet: another price to trail from. WOULD_TRIGGER when the price is " +
+          "there already.",
+        "66100",
+      ),
+    ),
     goodTillDate: Type.Optional(
       Time("Of an order with timeInForce GTD: another end, earlier or later. The order keeps its place.", 1),
     ),
@@ -208,9 +222,10 @@ export const AmendOrderBody = object(
   },
   {
     description:
-      "At least one of price (or priceMatch), quantity, displayQuantity, triggerPrice and goodTillDate. An order that waits for its price " +
-      "may have another triggerPrice (unless it trails), price (if it has one) and quantity (unless it closes the whole " +
-      "position or came with another order); what else is asked of it is ORDER_WAITS.",
+      "At least one of price (or priceMatch), quantity, displayQuantity, triggerPrice, callbackRate, activationPrice and " +
+      "goodTillDate. An order that waits for its price may have another triggerPrice (one that trails a callbackRate, and " +
+      "until it does an activationPrice), price (if it has one) and quantity (unless it closes the whole position or came " +
+      "with another order); what else is asked of it is ORDER_WAITS.",
     examples: [{ price: "64999.5", quantity: "0.008" }],
   },
 );

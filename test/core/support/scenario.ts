@@ -250,7 +250,7 @@ class Stage {
     return true;
   }
 
-  /** `a 5 @ 101`, `a 5` or `a @ QUEUE`, and `show=2`, `till=900` (from now) or `trigger=97`. */
+  /** `a 5 @ 101`, `a 5` or `a @ QUEUE`, and `show=2`, `till=900` (from now), `trigger=97`, `trail=5` or `from=105`. */
   private amend(accountId: number, [name = "", ...words]: string[]): string {
     const named = new Map(
       words.filter((word) => word.includes("=")).map((word) => word.split("=") as [string, string]),
@@ -262,6 +262,8 @@ class Stage {
       quantityLots: rest.length === 0 || at === 0 ? 0 : Number(rest[0]),
       displayLots: given("show"),
       triggerTicks: given("trigger"),
+      callbackPpm: given("trail") * 10_000,
+      activationTicks: given("from"),
       goodTillDate: named.has("till") ? this.exchange.time + given("till") : 0,
       keyPositionQuanta: given("key-position") * QUANTA_PER_USDC,
       ...(at < 0 ? {} : priced(rest[at + 1])),

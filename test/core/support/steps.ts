@@ -97,8 +97,16 @@ export type Step = { symbol: number; account: number; waitMs: number } & (
       triggerBy: number;
       clientId: number;
     }
-  /** Another trigger, limit or quantity for an order that waits, if it is one. */
-  | { kind: "retrigger"; pick: number; triggerTicks: number; priceTicks: number; quantityLots: number }
+  /** Another trigger (or what makes one that trails), limit or quantity for an order that waits, if it is one. */
+  | {
+      kind: "retrigger";
+      pick: number;
+      triggerTicks: number;
+      callbackPpm: number;
+      activationTicks: number;
+      priceTicks: number;
+      quantityLots: number;
+    }
   /** Another end for a GTD order, if it is one, and another price with it. */
   | { kind: "prolong"; pick: number; tillMs: number; priceTicks: number }
   /** An order that follows a price. */
@@ -307,14 +315,22 @@ const trigger = fc
   })
   .map((step) => (isAtMarket(step.orderType) ? { ...step, priceTicks: 0, timeInForce: 1 } : step));
 
-const retrigger = fc.record({
-  kind: fc.constant("retrigger" as const),
-  ...common,
-  pick: fc.nat(1000),
-  triggerTicks: mostly(0, fc.integer({ min: 80, max: 120 }), 3),
-  priceTicks: mostly(0, priceTicks),
-  quantityLots: mostly(0, quantityLots),
-});
+/** Half of them say what only an order that does not trail has, half what only one that does. */
+const retrigger = fc
+  .record({
+    kind: fc.constant("retrigger" as const),
+    ...common,
+    pick: fc.nat(1000),
+    isTrailing: fc.boolean(),
+    triggerTicks: mostly(0, fc.integer({ min: 80, max: 120 }), 3),
+    callbackPpm: mostly(0, fc.integer({ min: 1000, max: 100_000 }), 1),
+    activationTicks: mostly(0, fc.integer({ min: 90, max: 110 }), 1),
+    priceTicks: mostly(0, priceTicks),
+    quantityLots: mostly(0, quantityLots),
+  })
+  .map(({ isTrailing, ...step }) =>
+    isTrailing ? { ...step, triggerTicks: 0, priceTicks: 0 } : { ...step, callbackPpm: 0, activationTicks: 0 },
+  );
 
 const prolong = fc.record({
   kind: fc.constant("prolong" as const),
