@@ -4,6 +4,7 @@ import fc from "fast-check";
 import {
   AmendOrder,
   Deposit,
+  HaltSymbol,
   OrderAmended,
   OrderClosed,
   OrderExtended,
@@ -16,7 +17,16 @@ import {
 import type { MessageOf } from "../../src/core/shape.ts";
 import { NONE } from "../../src/core/tables.ts";
 import type { TimeMs } from "../../src/core/units.ts";
-import { GTD, idToInstrumentId, LEDGER, REASON_GOOD_TILL_DATE, SELL } from "../../src/core/words.ts";
+import {
+  GTD,
+  idToInstrumentId,
+  LEDGER,
+  MODE_CANCEL_ONLY,
+  MODE_HALTED,
+  REASON_GOOD_TILL_DATE,
+  REASON_OF_HALT,
+  SELL,
+} from "../../src/core/words.ts";
 import { Exchange, make, SnapshotStore } from "./support/exchange.ts";
 import { FREE, instrument, ODD, PLAIN } from "./support/instruments.ts";
 import { withoutLastFields } from "./support/old-logs.ts";
@@ -234,6 +244,19 @@ test("an order that a long turn has left behind its end gets no other", () => {
   Object.defineProperty(state, "isTurnLong", { value: true });
   exchange.symbol(PLAIN.id).decide(make(AmendOrder, { accountId, orderId, goodTillDate: exchange.time + 1000 }), turn);
   assert.equal((replies[0] as { code?: string }).code, "GOOD_TILL_DATE_PASSED");
+});
+
+test("while the symbol takes cancels only an end alone is amended, and while it is halted nothing is", () => {
+  const { exchange, accountId, orderId } = openMarket();
+  const amend = (goodTillDate: number) => {
+    const reply = exchange.ask(PLAIN.id, make(AmendOrder, { accountId, orderId, goodTillDate }));
+    return reply as unknown as { code?: string; goodTillDate?: number };
+  };
+  const halt = (mode: number) => exchange.do(PLAIN.id, make(HaltSymbol, { mode, reason: REASON_OF_HALT.OPERATOR }));
+  halt(MODE_CANCEL_ONLY);
+  assert.equal(amend(exchange.time + 5000).goodTillDate, exchange.time + 5000);
+  halt(MODE_HALTED);
+  assert.equal(amend(exchange.time + 6000).code, "SYMBOL_HALTED");
 });
 
 test("an end alone is amended although the order's price and value would be refused of a new one", () => {
