@@ -30,7 +30,7 @@ export function readCondition(side: string, params: Dict): { condition: Conditio
     );
   const triggerBy = triggerPriceType === undefined ? undefined : String(triggerPriceType).toUpperCase();
   if (trailingPercent !== undefined) {
-    const callbackRate = Precise.stringDiv(String(trailingPercent), "100");
+    const callbackRate = callbackRateOf(trailingPercent);
     const condition = { kind: "TRAILING_STOP", callbackRate, activationPrice: trailingTriggerPrice } as const;
     return { condition: { ...condition, triggerBy, closes: false }, rest };
   }
@@ -41,6 +41,9 @@ export function readCondition(side: string, params: Dict): { condition: Conditio
     rest,
   };
 }
+
+/** ccxt's trailingPercent as the exchange has it: a share. */
+export const callbackRateOf = (percent: unknown): string | undefined => Precise.stringDiv(String(percent), "100");
 
 /** A stop buys above today's price and sells below it. */
 function isStopDirection(side: string, direction: unknown): boolean {

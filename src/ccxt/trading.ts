@@ -13,7 +13,7 @@ import {
 import { isOrderReference } from "../client/paths.ts";
 import type * as api from "../client/types.ts";
 import { DEFAULT_LIMIT } from "./base.ts";
-import { type Condition, readCondition } from "./condition.ts";
+import { type Condition, callbackRateOf, readCondition } from "./condition.ts";
 import { PerpdSettings } from "./settings.ts";
 
 /** Orders: placed, canceled and looked up. */
@@ -44,8 +44,8 @@ export class PerpdTrading extends PerpdSettings {
 
   /**
    * Changes price and amount of a limit order, which keeps its id, and with a smaller amount at its price its place. The
-   * amount includes what has been filled. Of an order that waits also the triggerPrice (stopLossPrice, takeProfitPrice)
-   * among its params.
+   * amount includes what has been filled. Of an order that waits also the triggerPrice (stopLossPrice, takeProfitPrice),
+   * of one that trails trailingPercent and trailingTriggerPrice among its params; of a GTD order the goodTillDate.
    */
   override async editOrder(
     id: string,
@@ -174,12 +174,15 @@ export class PerpdTrading extends PerpdSettings {
 
   /** What is to be changed, and the params that are left. */
   protected changesRequest(symbol: string, amount: Num, price: Num, params: Dict): { changes: Dict; rest: Dict } {
-    const { triggerPrice, stopPrice, stopLossPrice, takeProfitPrice, ...rest } = params;
-    const trigger = triggerPrice ?? stopPrice ?? stopLossPrice ?? takeProfitPrice;
+    const { trailingPercent, trailingTriggerPrice, ...others } = params;
+    const { triggerPrice, stopPrice, stopLossPrice, takeProfitPrice, ...rest } = others;
+    const asPrice = (given: unknown) => (given === undefined ? undefined : this.priceToPrecision(symbol, given));
     const changes = this.given({
       quantity: amount === undefined ? undefined : this.amountToPrecision(symbol, amount),
-      price: price === undefined ? undefined : this.priceToPrecision(symbol, price),
-      triggerPrice: trigger === undefined ? undefined : this.priceToPrecision(symbol, trigger),
+      price: asPrice(price),
+      triggerPrice: asPrice(triggerPrice ?? stopPrice ?? stopLossPrice ?? takeProfitPrice),
+      callbackRate: trailingPercent === undefined ? undefined : callbackRateOf(trailingPercent),
+      activationPrice: asPrice(trailingTriggerPrice),
     });
     return { changes, rest };
   }

@@ -49,19 +49,34 @@ export const amend: Command = {
     quantity: { type: "string", argument: "Q", description: "the new quantity, what has been filled included" },
     display: { type: "string", argument: "Q", description: "show no more than this of it" },
     trigger: { type: "string", argument: "PRICE", description: "another price that it waits for" },
+    trail: {
+      type: "string",
+      argument: "RATE",
+      description: "of one that trails: another callback, from its best price",
+    },
+    from: {
+      type: "string",
+      argument: "PRICE",
+      description: "of one that does not trail yet: trail from this price on",
+    },
   },
   needsCredentials: true,
   async run({ client, positionals: [id = ""], values, terminal: { print, paint }, asJson }) {
     if (!isOrderReference(id)) throw new UsageError("amend takes the number of an order, or client:NAME");
     const [price, quantity] = [text(values, "price"), text(values, "quantity")];
     const [displayQuantity, triggerPrice] = [text(values, "display"), text(values, "trigger")];
-    if ((price ?? quantity ?? displayQuantity ?? triggerPrice) === undefined)
-      throw new UsageError("amend takes --price, --quantity, --display or --trigger, or several of them");
+    const [callbackRate, activationPrice] = [text(values, "trail"), text(values, "from")];
+    if ((price ?? quantity ?? displayQuantity ?? triggerPrice ?? callbackRate ?? activationPrice) === undefined)
+      throw new UsageError(
+        "amend takes --price, --quantity, --display, --trigger, --trail or --from, or several of them",
+      );
     const amended = await client.amendOrder(id, {
       ...(price !== undefined && { price }),
       ...(quantity !== undefined && { quantity }),
       ...(displayQuantity !== undefined && { displayQuantity }),
       ...(triggerPrice !== undefined && { triggerPrice }),
+      ...(callbackRate !== undefined && { callbackRate }),
+      ...(activationPrice !== undefined && { activationPrice }),
     });
     print(asJson ? JSON.stringify(amended) : placedText(paint, amended));
   },

@@ -493,6 +493,19 @@ const METHODS: Record<string, () => Promise<void> | void> = {
       assert.deepEqual([later.id, later.amount, later.triggerPrice, later.status], [stop.id, 0.2, 2790, "open"]);
     }
     await maker.cancelOrder(idOf(stop), ETH);
+    const trails = { trailingPercent: 1, trailingTriggerPrice: 3500 };
+    const trailing = await maker.createOrder(ETH, "market", "sell", 0.3, undefined, trails);
+    const other = { trailingPercent: 2.5, trailingTriggerPrice: 3400.004 };
+    const { info } = await maker.editOrder(idOf(trailing), ETH, "market", "sell", undefined, undefined, other);
+    assert.deepEqual([info.orderId, info.callbackRate, info.activationPrice], [trailing.id, "0.025", "3400"]);
+    await maker.cancelOrder(idOf(trailing), ETH);
+    const [goodTillDate, later] = [Date.now() + 600_000, Date.now() + 900_000];
+    const dated = await maker.createLimitBuyOrder(ETH, 0.3, 2900, { timeInForce: "GTD", goodTillDate });
+    const longer = await maker.editOrder(idOf(dated), ETH, "limit", "buy", undefined, undefined, {
+      goodTillDate: later,
+    });
+    assert.deepEqual([longer.id, longer.info.goodTillDate], [dated.id, later]);
+    await maker.cancelOrder(idOf(dated), ETH);
   },
   async editOrderWithClientOrderId() {
     const order = await maker.createLimitBuyOrder(ETH, 0.3, 2900, { clientOrderId: "named-edit" });

@@ -220,7 +220,7 @@ test("what cannot be meant is exit code 2, and says how it is meant", async () =
     [["order", "buy", "X", "1", "2", "--trail", "0.01"], /an order that trails is at market/],
     [["order", "buy", "X", "1", "market", "--from", "2"], /--from goes with --trail/],
     [["amend", "../orders", "--price", "1"], /amend takes the number of an order, or client:NAME/],
-    [["amend", "1"], /amend takes --price, --quantity, --display or --trigger/],
+    [["amend", "1"], /amend takes --price, --quantity, --display, --trigger, --trail or --from/],
     [["margin", "X"], /margin takes cross, isolated, --add or --remove/],
     [["margin", "X", "cross", "--add", "1"], /margin takes cross, isolated, --add or --remove/],
     [["margin", "X", "portfolio"], /mode: "portfolio" is none of cross, isolated/],
@@ -342,6 +342,11 @@ test("an open order gets another price, quantity and trigger", async () => {
   await out("amend", "client:stop", "--trigger", "51000");
   assert.equal((await alice.order("client:stop")).triggerPrice, "51000");
   await out("cancel", "client:stop");
+  await out("order", "sell", "BTC-PERP", "0.1", "market", "--trail", "0.02", "--from", "70000", "--name", "trails");
+  await out("amend", "client:trails", "--trail", "0.03", "--from", "71000");
+  const { callbackRate, activationPrice } = await alice.order("client:trails");
+  assert.deepEqual([callbackRate, activationPrice], ["0.03", "71000"]);
+  await out("cancel", "client:trails");
 });
 
 test("a dry run says what an order would come to, and places none", async () => {
