@@ -76,6 +76,7 @@ const BY_CODE: Readonly<Record<string, ErrorClass>> = {
   REFERENCE_REUSED: BadRequest,
   DEPOSIT_CAP: BadRequest,
   KEY_NOT_FOUND: BadRequest,
+  SESSION_NOT_FOUND: BadRequest,
   NOT_FOUND: BadRequest,
   METHOD_NOT_ALLOWED: BadRequest,
   BODY_TOO_LARGE: BadRequest,

@@ -60,6 +60,14 @@ export class PerpdClient {
     this.requests.token = undefined;
   }
 
+  sessions(): Promise<api.OpenSessionList> {
+    return this.requests.get("/auth/sessions");
+  }
+
+  async endSession(sessionId: string): Promise<void> {
+    await this.requests.delete(`/auth/sessions/${part(sessionId, "sessionId")}`);
+  }
+
   createKey(key: api.NewApiKey): Promise<api.CreatedApiKey> {
     return this.requests.post("/auth/keys", key);
   }

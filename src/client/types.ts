@@ -47,6 +47,7 @@ export type TransferList = Static<typeof account.TransferList>;
 
 export type Challenge = Static<typeof auth.Challenge>;
 export type Session = Static<typeof auth.Session>;
+export type OpenSessionList = Static<typeof auth.OpenSessionList>;
 export type NewApiKey = Static<typeof auth.CreateKeyBody>;
 export type CreatedApiKey = Static<typeof auth.CreatedKey>;
 export type ApiKeyList = Static<typeof auth.ApiKeyList>;

@@ -53,12 +53,47 @@ export interface Key extends Principal {
 
 const BEARER = /^Bearer ([A-Za-z0-9_-]{43})$/i;
 
+/** Credentials of one kind: by what the ledger knows them by, and by account. */
+class CredentialIndex<C extends Principal> {
+  private readonly byCredential = new Map<string, C>();
+  private readonly byAccount = new Map<number, readonly C[]>();
+
+  get(credential: string): C | undefined {
+    return this.byCredential.get(credential);
+  }
+
+  of(accountId: number): readonly C[] {
+    return this.byAccount.get(accountId) ?? [];
+  }
+
+  all(): C[] {
+    return [...this.byCredential.values()];
+  }
+
+  add(principal: C): void {
+    const { credential, accountId } = principal;
+    this.remove(credential);
+    this.byCredential.set(credential, principal);
+    this.byAccount.set(accountId, [...this.of(accountId), principal]);
+  }
+
+  /** Undefined when there is none. */
+  remove(credential: string): C | undefined {
+    const principal = this.byCredential.get(credential);
+    if (principal === undefined) return undefined;
+    this.byCredential.delete(credential);
+    const left = this.of(principal.accountId).filter((other) => other !== principal);
+    if (left.length > 0) this.byAccount.set(principal.accountId, left);
+    else this.byAccount.delete(principal.accountId);
+    return principal;
+  }
+}
+
 /** Every open session and API key, and which wallets have an account: the ledger's, followed event by event. */
 export class Credentials {
-  private readonly sessions = new Map<string, Session>();
+  private readonly sessions = new CredentialIndex<Session>();
   private readonly sessionByHeader = new Map<string, Session>();
-  private readonly keys = new Map<string, Key>();
-  private readonly keysOfAccount = new Map<number, Map<string, Key>>();
+  private readonly keys = new CredentialIndex<Key>();
   private readonly addresses = new Set<string>();
 
   private constructor(road: Road) {
@@ -102,8 +137,13 @@ export class Credentials {
 
   /** Newest first. */
   keysOf(accountId: number): Key[] {
-    const keys = [...(this.keysOfAccount.get(accountId)?.values() ?? [])];
-    return keys.sort((a, b) => b.record.createdAt - a.record.createdAt);
+    return this.keys.of(accountId).toSorted((a, b) => b.record.createdAt - a.record.createdAt);
+  }
+
+  /** Those that have not expired; the one that ends last comes first. */
+  sessionsOf(accountId: number, now: TimeMs): Session[] {
+    const open = this.sessions.of(accountId).filter((session) => !hasExpired(session, now));
+    return open.sort((a, b) => b.expiresAt - a.expiresAt);
   }
 
   /** `address`: in lower case. */
@@ -113,7 +153,7 @@ export class Credentials {
 
   /** As the ledger tells of them. */
   allKeys(): LedgerSummary["keys"] {
-    return [...this.keys].map(([apiKey, { accountId, record }]) => ({ apiKey, accountId, record }));
+    return this.keys.all().map(({ credential: apiKey, accountId, record }) => ({ apiKey, accountId, record }));
   }
 
   private prime(state: LedgerSummary): void {
@@ -142,29 +182,23 @@ export class Credentials {
         this.addKey(event.accountId, event.apiKey, event.record);
         break;
       case KeyRevoked.code:
-        this.keys.delete(event.apiKey);
-        this.keysOfAccount.get(event.accountId)?.delete(event.apiKey);
+        this.keys.remove(event.apiKey);
         break;
     }
   }
 
   private addSession(accountId: number, tokenHash: string, expiresAt: TimeMs): void {
     const session = { accountId, permissions: PERMISSIONS, credential: tokenHash, expiresAt, record: null, header: "" };
-    this.sessions.set(tokenHash, session);
+    this.sessions.add(session);
   }
 
   private removeSession(tokenHash: string): void {
-    const session = this.sessions.get(tokenHash);
-    if (session === undefined) return;
-    this.sessions.delete(tokenHash);
-    this.sessionByHeader.delete(session.header);
+    const session = this.sessions.remove(tokenHash);
+    if (session !== undefined) this.sessionByHeader.delete(session.header);
   }
 
   private addKey(accountId: number, apiKey: string, record: KeyRecord): void {
     const { permissions, expiresAt } = record;
-    const key = { accountId, permissions, credential: apiKey, expiresAt, record };
-    this.keys.set(apiKey, key);
-    const keys = this.keysOfAccount.get(accountId) ?? new Map<string, Key>();
-    this.keysOfAccount.set(accountId, keys.set(apiKey, key));
+    this.keys.add({ accountId, permissions, credential: apiKey, expiresAt, record });
   }
 }

@@ -144,6 +144,7 @@ const EDGE_ERRORS = {
     status: 404,
     message: "There is no such path. They begin with /v1 and end without a slash: GET /v1/docs lists them.",
   },
+  SESSION_NOT_FOUND: { status: 404, message: "No such session." },
   METHOD_NOT_ALLOWED: { status: 405, message: "The path does not answer to this method." },
   REQUEST_TIMEOUT: { status: 408, message: "The request did not arrive in time.", retryable: true },
   BODY_TOO_LARGE: { status: 413, message: `The body is larger than ${MAX_BODY_BYTES} bytes.` },

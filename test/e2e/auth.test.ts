@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 import { after, before, test } from "node:test";
-import type { ApiKeyList, Challenge, CreatedApiKey, Session } from "../../src/client/types.ts";
+import type { ApiKeyList, Challenge, CreatedApiKey, OpenSessionList, Session } from "../../src/client/types.ts";
 import type { ErrorCode } from "../../src/front/errors.ts";
 import { Api } from "./support/api.ts";
 import { KeyHolder, signed } from "./support/keys.ts";
@@ -83,6 +84,27 @@ test("one session ends all of its account, sockets included; keys and other acco
   assert.equal((await new KeyHolder(server.url, key).request("GET", "/account/balance")).status, 200);
   await alice.get("/account/balance");
   assert.equal((await login(server.url, carol.privateKey)).accountId, carol.accountId);
+});
+
+test("an account sees its sessions, and ends one of them by its id", async () => {
+  const privateKey = newPrivateKey();
+  const [mine, lost] = [await login(server.url, privateKey), await login(server.url, privateKey)];
+  const here = new Api(server.url, mine.token);
+  const socket = await SocketClient.openAs(server.wsUrl, lost.token);
+  const shown = ({ token, expiresAt }: Session) => ({
+    sessionId: createHash("sha256").update(token).digest("hex").slice(0, 16),
+    expiresAt,
+    current: token === mine.token,
+  });
+  const { data } = await here.get<OpenSessionList>("/auth/sessions");
+  assert.deepEqual(new Set(data), new Set([shown(mine), shown(lost)]));
+  const path = `/auth/sessions/${shown(lost).sessionId}`;
+  await alice.refused("SESSION_NOT_FOUND", "DELETE", path);
+  assert.deepEqual(await here.call(200, "DELETE", path), { accountId: mine.accountId, ended: 1 });
+  assert.deepEqual(await socket.closed, { code: 4401, reason: "SESSION_CLOSED" });
+  await new Api(server.url, lost.token).refused("INVALID_TOKEN", "GET", "/auth/sessions");
+  await here.refused("SESSION_NOT_FOUND", "DELETE", path);
+  assert.deepEqual((await here.get<OpenSessionList>("/auth/sessions")).data, [shown(mine)]);
 });
 
 test("a signature of another wallet is refused, and both addresses are named", async () => {

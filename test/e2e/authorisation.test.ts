@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import type { CreatedApiKey } from "../../src/client/types.ts";
+import type { CreatedApiKey, OpenSessionList } from "../../src/client/types.ts";
 import type { ErrorCode } from "../../src/front/errors.ts";
 import { CHANNELS, PRIVATE_CHANNELS } from "../../src/wire/schema/channels.ts";
 import { TRADING_PARAMS } from "../../src/wire/schema/trading.ts";
@@ -90,7 +90,13 @@ const ENDPOINTS: Record<string, Endpoint> = {
   // Who it lets in is told by the signature: see auth.test.ts.
   "POST /auth/login": { access: "PUBLIC" },
   "POST /auth/logout": { access: "SESSION" },
+  "GET /auth/sessions": { access: "SESSION" },
   "DELETE /auth/sessions": { access: "SESSION" },
+  "DELETE /auth/sessions/:sessionId": {
+    access: "SESSION",
+    path: "/auth/sessions/:session",
+    foreign: "SESSION_NOT_FOUND",
+  },
   "POST /auth/keys": { access: "SESSION", body: KEY },
   "GET /auth/keys": { access: "SESSION" },
   "DELETE /auth/keys/:apiKey": { access: "SESSION", path: "/auth/keys/:key", foreign: "KEY_NOT_FOUND" },
@@ -142,6 +148,7 @@ let revoked: CreatedApiKey;
 let expired: CreatedApiKey;
 let elsewhere: CreatedApiKey;
 let only: Record<"READ" | "TRADE" | "WITHDRAW", CreatedApiKey>;
+let sessionId: string;
 let loggedOut: string;
 let outlived: string;
 
@@ -169,6 +176,7 @@ before(async () => {
   const [brief, expiresAt] = await inTime(300, async (time) => [await make(ALL, { expiresAt: time }), time]);
   expired = brief;
   await until("the key's end", () => Date.now() > expiresAt);
+  sessionId = (await alice.get<OpenSessionList>("/auth/sessions")).data[0]?.sessionId ?? "";
   const again = await login(server.url, alice.privateKey);
   await new Api(server.url, again.token).call(200, "POST", "/auth/logout");
   loggedOut = again.token;
@@ -182,7 +190,7 @@ after(async () => {
 
 const pathOf = (name: string): string => {
   const { path = name.replace(/^\w+ /, "") } = ENDPOINTS[name] ?? {};
-  return path.replace(":order", target.orderId).replace(":key", only.READ.apiKey);
+  return path.replace(":order", target.orderId).replace(":key", only.READ.apiKey).replace(":session", sessionId);
 };
 
 /** Every endpoint of these, with what to send. */

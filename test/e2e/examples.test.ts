@@ -53,7 +53,7 @@ test("every request of openapi.json's examples is one that the exchange understa
   for (const [path, operations] of Object.entries(paths))
     for (const [method, operation] of Object.entries(operations)) {
       // They would end the session that the others need.
-      if (path === "/auth/logout" || path === "/auth/sessions") continue;
+      if (path === "/auth/logout" || (path === "/auth/sessions" && method === "delete")) continue;
       for (const body of bodiesOf(operation)) {
         const { status, text } = await trader.request(method.toUpperCase(), filledIn(path, operation), body);
         const { code = "" } = status < 400 ? {} : (JSON.parse(text) as { code: string });

@@ -149,6 +149,7 @@ test("answers are what their schemas say", async () => {
   const key = await alice.call(201, "POST", "/auth/keys", { label: "k", permissions: ["READ"] });
   await check(auth.CreatedKey, key, "key");
   await check(auth.ApiKeyList, await alice.get("/auth/keys"), "keys");
+  await check(auth.OpenSessionList, await alice.get("/auth/sessions"), "sessions");
   const { address } = alice;
   await check(auth.Challenge, await nobody.call(200, "POST", "/auth/challenge", { address }), "challenge");
   await check(market.Ticker, await nobody.get("/market/ticker?symbol=BTC-PERP"), "ticker");

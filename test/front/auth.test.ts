@@ -103,6 +103,23 @@ test("an expired session is refused before the ledger has closed it", async (t) 
   assertRefused(() => auth.principal(bearer(token)), "INVALID_TOKEN");
 });
 
+test("an account's sessions are those that the ledger has open and whose time is not up, the longest first", async (t) => {
+  t.mock.timers.enable({ apis: ["Date"], now: Date.now() });
+  const { road, credentials, token } = await start();
+  const own = () => credentials.sessionsOf(ACCOUNT, Date.now()).map(({ credential }) => credential);
+  const open = (accountId: number, tokenHash: string, inMs: number) =>
+    road.turn(LEDGER, make(SessionOpened, { accountId, tokenHash, expiresAt: Date.now() + inMs }));
+  open(ACCOUNT, "brief", 1);
+  open(ACCOUNT, "long", 90_000);
+  open(17, "bob's", 90_000);
+  assert.deepEqual(own(), ["long", hashToken(token), "brief"]);
+  t.mock.timers.tick(1);
+  assert.deepEqual(own(), ["long", hashToken(token)]);
+  for (const tokenHash of ["long", hashToken(token)])
+    road.turn(LEDGER, make(SessionClosed, { accountId: ACCOUNT, tokenHash }));
+  assert.deepEqual(own(), []);
+});
+
 test("a header that is no token is refused", async () => {
   const { auth, token } = await start();
   assertRefused(() => auth.principal(fakeCall("GET", "/v1/orders").call), "UNAUTHENTICATED");

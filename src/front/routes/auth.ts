@@ -21,13 +21,15 @@ import {
   EndedSessions,
   LoggedOut,
   LoginBody,
+  OpenSessionList,
   RevokedKey,
   Session,
 } from "../../wire/schema/auth.ts";
-import { ApiKeyName } from "../../wire/schema/scalars.ts";
-import { hashToken, newToken } from "../../wire/token.ts";
+import { ApiKeyName, SessionId } from "../../wire/schema/scalars.ts";
+import { hashToken, newToken, sessionIdOf } from "../../wire/token.ts";
 import { readAmount } from "../amounts.ts";
 import { ask, askFor, replyOf } from "../ask.ts";
+import type { Call } from "../call.ts";
 import type { Context } from "../context.ts";
 import type { Key } from "../credentials.ts";
 import { ApiError } from "../errors.ts";
@@ -38,6 +40,13 @@ import { listJson } from "../views.ts";
 
 export function authRoutes(context: Context): Route[] {
   const { road, wallets, vault, credentials, limits } = context;
+  /** "" = all of them. */
+  function endSessions(call: Call, accountId: number, tokenHash: string): void {
+    askFor(context, call, LEDGER, { ...blank(CloseSession), accountId, tokenHash }, (turn) => {
+      replyOf(turn, Done.code);
+      call.reply(200, JSON.stringify({ accountId: String(accountId), ended: turn.eventCount }));
+    });
+  }
   return [
     route({
       method: "POST",
@@ -95,16 +104,45 @@ export function authRoutes(context: Context): Route[] {
       },
     }),
     route({
+      method: "GET",
+      path: "/auth/sessions",
+      access: "SESSION",
+      summary: "The account's sessions",
+      replies: { 200: OpenSessionList },
+      handle({ call, principal: { accountId, credential } }) {
+        const rows = credentials.sessionsOf(accountId, Date.now()).map((session) =>
+          JSON.stringify({
+            sessionId: sessionIdOf(session.credential),
+            expiresAt: session.expiresAt,
+            current: session.credential === credential,
+          }),
+        );
+        call.reply(200, listJson(rows, null));
+      },
+    }),
+    route({
       method: "DELETE",
       path: "/auth/sessions",
       access: "SESSION",
       summary: "End all sessions of the account, this one included; API keys stay",
       replies: { 200: EndedSessions },
-      handle({ call, principal: { accountId } }) {
-        askFor(context, call, LEDGER, { ...blank(CloseSession), accountId }, (turn) => {
-          replyOf(turn, Done.code);
-          call.reply(200, JSON.stringify({ accountId: String(accountId), ended: turn.eventCount }));
-        });
+      handle({ call, principal }) {
+        endSessions(call, principal.accountId, "");
+      },
+    }),
+    route({
+      method: "DELETE",
+      path: "/auth/sessions/:sessionId",
+      access: "SESSION",
+      summary: "End one session of the account",
+      parameter: SessionId,
+      replies: { 200: EndedSessions },
+      errors: ["SESSION_NOT_FOUND"],
+      handle({ call, principal: { accountId }, parameter }) {
+        const own = credentials.sessionsOf(accountId, Date.now());
+        const session = own.find(({ credential }) => sessionIdOf(credential) === parameter);
+        if (session === undefined) throw new ApiError("SESSION_NOT_FOUND", { field: "sessionId" });
+        endSessions(call, accountId, session.credential);
       },
     }),
     route({

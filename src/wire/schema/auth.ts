@@ -1,6 +1,17 @@
 import Type from "typebox";
 import { PERMISSIONS } from "../../core/words.ts";
-import { Address, ApiKeyName, Decimal, DecimalOut, listOf, nullable, object, SymbolName, Time } from "./scalars.ts";
+import {
+  Address,
+  ApiKeyName,
+  Decimal,
+  DecimalOut,
+  listOf,
+  nullable,
+  object,
+  SessionId,
+  SymbolName,
+  Time,
+} from "./scalars.ts";
 
 const EXAMPLE_MESSAGE = [
   "127.0.0.1:8080 wants you to sign in with your Ethereum account:",
@@ -52,6 +63,15 @@ export const Session = object(
   },
   { description: "A wallet session." },
 );
+export const OpenSession = object(
+  {
+    sessionId: SessionId,
+    expiresAt: Time("The session ends."),
+    current: Type.Boolean({ description: "Whether it is the session that asks." }),
+  },
+  { description: "An open session, without its token." },
+);
+export const OpenSessionList = listOf(OpenSession, "The account's sessions; the one that ends last comes first.");
 export const EndedSessions = object({
   accountId: Type.String({ examples: ["16"] }),
   ended: Type.Integer({ minimum: 0, description: "How many sessions that were.", examples: [2] }),

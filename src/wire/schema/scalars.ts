@@ -90,6 +90,13 @@ export const ApiKeyName = Type.String({
   examples: ["5f0c8a1b2d3e4f60718293a4b5c6d7e8"],
 });
 
+/** A session in a path. */
+export const SessionId = Type.String({
+  pattern: "^[0-9a-f]{16}$",
+  description: "The session, without its token: the first digits of the token's SHA-256.",
+  examples: ["9f86d081884c7d65"],
+});
+
 export const Address = Type.String({
   pattern: "^0x[0-9a-fA-F]{40}$",
   description: "An Ethereum address.",
