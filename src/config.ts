@@ -3,7 +3,7 @@ import { helpText } from "./config/help.ts";
 import { SETTING_NAMES, type Settings, schemaOf } from "./config/settings.ts";
 import { readEnvironment, readFile, readFlags } from "./config/sources.ts";
 import { mostOrders } from "./core/attached.ts";
-import { compileInstrument } from "./core/instrument.ts";
+import { compileInstrument, type Instrument } from "./core/instrument.ts";
 import { parseQuanta, type Quanta } from "./core/units.ts";
 
 export { ConfigError } from "./config/error.ts";
@@ -152,15 +152,30 @@ function checkInstruments(config: Config): void {
     if (symbols.has(symbol)) throw new ConfigError(`instruments: the symbol ${symbol} is used twice`);
     ids.add(id);
     symbols.add(symbol);
-    const compiled = compile(instrument);
-    if (compiled.minQuantityLots > compiled.maxQuantityLots)
-      throw new ConfigError(`instruments: ${symbol}.minQuantity is above maxQuantity`);
-    if (compiled.riskTiers.every(({ maxNotionalQuanta }) => compiled.minNotionalQuanta > maxNotionalQuanta))
-      throw new ConfigError(`instruments: ${symbol}.minNotional is above maxNotional of the last risk tier`);
+    checkLimits(compile(instrument));
   }
 }
 
-function compile(instrument: Config["instruments"][number]) {
+/** Refuses limits that together leave no order to open a position with, whatever the price. */
+function checkLimits({ symbol, riskTiers, ...limits }: Instrument): void {
+  const { minQuantityLots, maxQuantityLots, minNotionalQuanta, maxPriceTicks, quantaPerTickLot } = limits;
+  const mostQuanta = Math.max(...riskTiers.map(({ maxNotionalQuanta }) => maxNotionalQuanta));
+  const rows: [isImpossible: boolean, why: string][] = [
+    [minQuantityLots > maxQuantityLots, "minQuantity is above maxQuantity"],
+    [minNotionalQuanta > mostQuanta, "minNotional is above maxNotional of the last risk tier"],
+    [
+      minNotionalQuanta > maxQuantityLots * maxPriceTicks * quantaPerTickLot,
+      "minNotional is above maxQuantity × maxPrice",
+    ],
+    [
+      minQuantityLots * quantaPerTickLot > mostQuanta,
+      "minQuantity × tickSize is above maxNotional of the last risk tier",
+    ],
+  ];
+  for (const [isImpossible, why] of rows) if (isImpossible) throw new ConfigError(`instruments: ${symbol}.${why}`);
+}
+
+function compile(instrument: Config["instruments"][number]): Instrument {
   try {
     return compileInstrument(instrument);
   } catch (error) {

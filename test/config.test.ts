@@ -163,6 +163,21 @@ test("what is refused, and that the message names the culprit and the way out", 
       {},
       /minNotional is above maxNotional/,
     ],
+    [
+      ["--config", file({ instruments: [{ ...BTC, maxQuantity: "0.001", minNotional: "1001" }] })],
+      {},
+      /BTC-PERP\.minNotional is above maxQuantity × maxPrice/,
+    ],
+    [
+      [
+        "--config",
+        file({
+          instruments: [{ ...BTC, minNotional: "0", riskTiers: [{ ...BTC.riskTiers[0], maxNotional: "0.00009" }] }],
+        }),
+      ],
+      {},
+      /BTC-PERP\.minQuantity × tickSize is above maxNotional/,
+    ],
     [["--config", file({ instruments: [{ ...BTC, maxPrice: "0" }] })], {}, /BTC-PERP\.maxPrice: at least one tick/],
     [["--config", file({ instruments: [{ ...BTC, maxPrice: "2000000" }] })], {}, /BTC-PERP\.maxPrice: at most 2\^24/],
     [["--config", file({ instruments: [{ ...BTC, takerFeeRate: "2" }] })], {}, /BTC-PERP\.takerFeeRate: at most 0\.1/],
