@@ -27,7 +27,7 @@ export class PerpdSettings extends PerpdAccount {
     return this.request("positions/{symbol}/margin-mode", "private", "POST", request);
   }
 
-  /** To what is set aside for an isolated position. */
+  /** To what is set aside for an isolated position. `params.reference`: a name of your own, under which it is done once. */
   override async addMargin(symbol: string, amount: number, params: Dict = {}): Promise<MarginModification> {
     return this.moveMargin("add", symbol, amount, params);
   }

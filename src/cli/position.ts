@@ -33,6 +33,7 @@ export const margin: Command = {
   options: {
     add: { type: "string", argument: "USDC", description: "set this much more aside for the position" },
     remove: { type: "string", argument: "USDC", description: "give this much back to the account" },
+    reference: { type: "string", argument: "TEXT", description: "a name for it: the same one moves margin once" },
   },
   needsCredentials: true,
   async run(call) {
@@ -50,5 +51,5 @@ function marginChange({ client, positionals, values }: Call): Promise<MarginMode
   if ([mode, add, remove].filter((given) => given !== undefined).length !== 1)
     throw new UsageError("margin takes cross, isolated, --add or --remove");
   if (mode !== undefined) return client.setMarginMode(symbol, oneOf("mode", mode, MARGIN_MODES));
-  return client.moveMargin(symbol, add ?? `-${remove}`);
+  return client.moveMargin(symbol, add ?? `-${remove}`, text(values, "reference"));
 }

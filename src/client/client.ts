@@ -159,9 +159,14 @@ export class PerpdClient {
     return this.requests.post(`/positions/${part(symbol, "symbol")}/margin-mode`, { mode }, REPEATABLE);
   }
 
-  /** Adds to an isolated position's margin; a negative amount takes out. */
-  async moveMargin(symbol: string, amount: string): Promise<api.Position> {
-    return this.requests.post(`/positions/${part(symbol, "symbol")}/margin`, { amount });
+  /**
+   * Adds to an isolated position's margin; a negative amount takes out. With a reference it is sent again when the exchange
+   * is busy or does not answer: it is moved once.
+   */
+  async moveMargin(symbol: string, amount: string, reference?: string): Promise<api.MovedMargin> {
+    const body = { amount, ...(reference !== undefined && { reference }) };
+    const isRepeatable = reference !== undefined;
+    return this.requests.post(`/positions/${part(symbol, "symbol")}/margin`, body, { isRepeatable });
   }
 
   // ---- account ------------------------------------------------------------------------------------------------------

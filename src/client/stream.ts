@@ -16,11 +16,11 @@ import type {
   ErrorBody,
   Leverage,
   MarginMode,
+  MovedMargin,
   NewOrder,
   Order,
   OrderChanges,
   PlacedOrder,
-  Position,
 } from "./types.ts";
 
 /** The part of a browser's WebSocket that a stream needs; that of `ws` has it too. */
@@ -171,9 +171,9 @@ export class Stream {
     return this.trade("position.marginMode", { symbol, mode });
   }
 
-  /** Adds to an isolated position's margin; a negative amount takes out. */
-  moveMargin(symbol: string, amount: string): Promise<Position> {
-    return this.trade("position.margin", { symbol, amount });
+  /** Adds to an isolated position's margin; a negative amount takes out. With a reference it may be sent again: it is moved once. */
+  moveMargin(symbol: string, amount: string, reference?: string): Promise<MovedMargin> {
+    return this.trade("position.margin", { symbol, amount, ...(reference !== undefined && { reference }) });
   }
 
   /** Asks for a new snapshot of the stream that the message belongs to; what comes before it is left out. */

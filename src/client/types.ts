@@ -37,6 +37,7 @@ export type PositionsQuery = Static<typeof account.PositionsQuery>;
 export type FillsQuery = Static<typeof account.FillsQuery>;
 export type TransfersQuery = Static<typeof account.TransfersQuery>;
 export type Position = Static<typeof account.Position>;
+export type MovedMargin = Static<typeof account.MovedMargin>;
 export type PositionList = Static<typeof account.PositionList>;
 export type Balance = Static<typeof account.Balance>;
 export type LedgerQuery = Static<typeof account.LedgerQuery>;

@@ -8,6 +8,7 @@ import {
   LeverageView,
   MarginModeSet,
   MarginModeView,
+  MarginMoved,
   type MoveMargin,
   type SetLeverage,
   type SetMarginMode,
@@ -34,6 +35,7 @@ import { ISOLATED } from "./words.ts";
 // Filled in again for each event: a turn hands it on before it goes on (see Turn).
 const leverageSet = blank(LeverageSet);
 const marginModeSet = blank(MarginModeSet);
+const marginMoved = blank(MarginMoved);
 
 /** What a row would be after a change of its settings. */
 interface Terms {
@@ -121,21 +123,38 @@ export class MarginSettings {
    */
   moveMargin(command: MessageOf<typeof MoveMargin>, turn: Turn): void {
     const { state } = this;
-    const { amountQuanta } = command;
+    const { accountId, amountQuanta, reference } = command;
+    // First of all, so that whoever lost a reply learns of the move, whatever has become of the position.
+    if (reference !== "" && this.answerRepeated(command, turn)) return;
     if (refuseLate(command, turn)) return;
-    const row = state.positions.find(command.accountId);
+    const row = state.positions.find(accountId);
     if (row === NONE || state.positions.numbers[row + SIZE] === 0) return refuse(turn, "NO_POSITION", "symbol");
     if (!state.isIsolated(row)) return refuse(turn, "POSITION_NOT_ISOLATED", "symbol");
     if (refuseWhileHalted(state, turn, amountQuanta > 0)) return;
     const availableQuanta =
-      amountQuanta > 0 ? this.cells.withdrawable(command.accountId) : Math.max(0, removableMargin(state, row));
+      amountQuanta > 0 ? this.cells.withdrawable(accountId) : Math.max(0, removableMargin(state, row));
     const requiredQuanta = Math.abs(amountQuanta);
     const terms = this.termsOf(row);
     terms.isolatedQuanta += amountQuanta;
     const mayMove = amountQuanta > 0 ? this.claim(row, terms) === null : requiredQuanta <= availableQuanta;
     if (!mayMove) return refuse(turn, "INSUFFICIENT_MARGIN", "amount", { requiredQuanta, availableQuanta });
     setIsolated(state, turn, row, terms.isolatedQuanta);
-    replyPosition(state, turn, row, true);
+    if (reference !== "") {
+      Object.assign(marginMoved, { accountId, amountQuanta, reference });
+      state.marginMoved(marginMoved);
+      turn.emit(marginMoved);
+    }
+    replyPosition(state, turn, row, { changing: true });
+  }
+
+  /** A reference that was used: the same amount is answered with the position as it is, another one is refused. */
+  private answerRepeated({ accountId, amountQuanta, reference }: MessageOf<typeof MoveMargin>, turn: Turn): boolean {
+    const { state } = this;
+    const movedQuanta = state.marginReferences.amountOf(accountId, reference);
+    if (movedQuanta === undefined) return false;
+    if (movedQuanta === amountQuanta) replyPosition(state, turn, state.positions.draft(accountId), { duplicate: true });
+    else refuse(turn, "REFERENCE_REUSED", "reference", { movedQuanta });
+    return true;
   }
 
   /** What the bucket lacks of the position's initial margin at a leverage. */

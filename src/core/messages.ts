@@ -69,6 +69,8 @@ export const MoveMargin = shape(15, "MoveMargin", {
   accountId: "number",
   amountQuanta: "number",
   expiresAt: "number",
+  /** "" = none. */
+  reference: "string",
 });
 /** An order that waits for a price. */
 export const PlaceTrigger = shape(16, "PlaceTrigger", {
@@ -461,6 +463,13 @@ export const WaitingAmended = shape(127, "WaitingAmended", {
   activationTicks: "number",
 });
 
+/** Behind the IsolatedMarginSet of a MoveMargin that came with a reference. */
+export const MarginMoved = shape(128, "MarginMoved", {
+  accountId: "number",
+  amountQuanta: "number",
+  reference: "string",
+});
+
 // ---- events of the ledger (130 to 159) ------------------------------------------------------------------------------
 
 export const AccountOpened = shape(130, "AccountOpened", { accountId: "number", address: "string" });
@@ -571,6 +580,8 @@ export const PositionView = shape(163, "PositionView", {
   marginMode: "number",
   /** An isolated position's own equity: what is set aside for it and its unrealised profit. */
   isolatedQuanta: "number",
+  /** 1: the reference was used before to move the same amount, and nothing was done. */
+  duplicate: "number",
 });
 export const LeverageView = shape(164, "LeverageView", { leverage: "number" });
 export const TransferView = shape(165, "TransferView", { transfer: json<Transfer>(), duplicate: "number" });
@@ -782,7 +793,8 @@ export type SymbolEvent =
   | MessageOf<typeof LegSpent>
   | MessageOf<typeof CancelAfterSet>
   | MessageOf<typeof OrderAmended>
-  | MessageOf<typeof SliceShown>;
+  | MessageOf<typeof SliceShown>
+  | MessageOf<typeof MarginMoved>;
 
 export type LedgerEvent =
   | MessageOf<typeof AccountOpened>

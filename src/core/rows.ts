@@ -1,3 +1,4 @@
+import type { MarginMove } from "./margin-references.ts";
 import type { AttachedLegs, KeyRecord, Transfer } from "./messages.ts";
 import { json, shape } from "./shape.ts";
 
@@ -91,6 +92,12 @@ export const OrderTermsRow = shape(206, "OrderTermsRow", {
 
 /** When all open orders of an account are canceled: while that is awaited. */
 export const CancelSwitchRow = shape(207, "CancelSwitchRow", { accountId: "number", cancelAt: "number" });
+
+/** Under which references an account has moved margin, oldest first. */
+export const MarginReferencesRow = shape(208, "MarginReferencesRow", {
+  accountId: "number",
+  moves: json<MarginMove[]>(),
+});
 
 // Rows of the ledger's snapshot (230 to 249)
 

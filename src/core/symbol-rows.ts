@@ -1,6 +1,14 @@
 import type { SnapshotWriter } from "./actor.ts";
 import { packAttributes } from "./orders.ts";
-import { CancelSwitchRow, ClientIdRow, OrderRow, OrderTermsRow, PositionRow, SymbolRow } from "./rows.ts";
+import {
+  CancelSwitchRow,
+  ClientIdRow,
+  MarginReferencesRow,
+  OrderRow,
+  OrderTermsRow,
+  PositionRow,
+  SymbolRow,
+} from "./rows.ts";
 import { blank, type Message, type MessageOf } from "./shape.ts";
 import type { SymbolState } from "./symbol-state.ts";
 import {
@@ -24,6 +32,7 @@ import { idToSerial } from "./words.ts";
 // Tables load in the order of their names: terms before their orders, otherwise it matters to nobody.
 const CANCEL_SWITCHES = "cancelSwitches";
 const CLIENT_IDS = "clientIds";
+const MARGIN_REFERENCES = "marginReferences";
 const ORDER_TERMS = "orderTerms";
 const ORDERS = "orders";
 const POSITIONS = "positions";
@@ -33,6 +42,7 @@ const symbolRow = blank(SymbolRow);
 const orderRow = blank(OrderRow);
 const positionRow = blank(PositionRow);
 const clientIdRow = blank(ClientIdRow);
+const marginReferencesRow = blank(MarginReferencesRow);
 const orderTermsRow = blank(OrderTermsRow);
 const cancelSwitchRow = blank(CancelSwitchRow);
 
@@ -51,6 +61,11 @@ export function snapshotSymbol(state: SymbolState, writer: SnapshotWriter, most 
     state.clientIds.takeChanges(
       (id) => writer.put(CLIENT_IDS, id.orderId, Object.assign(clientIdRow, id)),
       (orderId) => writer.remove(CLIENT_IDS, orderId),
+      most,
+    ) &&
+    state.marginReferences.takeChanges(
+      (accountId, moves) =>
+        writer.put(MARGIN_REFERENCES, accountId, Object.assign(marginReferencesRow, { accountId, moves })),
       most,
     );
   if (!areAllTaken) return false;
@@ -157,6 +172,11 @@ export function loadSymbolRow(state: SymbolState, table: string, key: number | s
     case CLIENT_IDS:
       state.clientIds.load(row as MessageOf<typeof ClientIdRow>);
       break;
+    case MARGIN_REFERENCES: {
+      const { accountId, moves } = row as MessageOf<typeof MarginReferencesRow>;
+      state.marginReferences.load(accountId, moves);
+      break;
+    }
     case CANCEL_SWITCHES: {
       const { accountId, cancelAt } = row as MessageOf<typeof CancelSwitchRow>;
       state.cancelSwitches.load(accountId, cancelAt);

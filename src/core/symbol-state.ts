@@ -6,6 +6,7 @@ import { CLIENT_ID_RETENTION_MS, ClientIds } from "./client-ids.ts";
 import { fundingPayment, fundingRatePpb, intervalBefore } from "./funding.ts";
 import type { Instrument } from "./instrument.ts";
 import { contribution } from "./margin.ts";
+import { MarginReferences } from "./margin-references.ts";
 import type { SymbolEvent } from "./messages.ts";
 import * as messages from "./messages.ts";
 import { OpenOrders } from "./open-orders.ts";
@@ -44,6 +45,7 @@ const {
   LegSpent,
   LeverageSet,
   MarginModeSet,
+  MarginMoved,
   OrderAmended,
   OrderClosed,
   OrderExtended,
@@ -82,6 +84,7 @@ export class SymbolState {
   readonly book: Book;
   readonly terms: OrderTermsTable;
   readonly clientIds = new ClientIds(CLIENT_ID_RETENTION_MS, (orderId) => this.findOrder(orderId) !== NONE);
+  readonly marginReferences = new MarginReferences();
   readonly cells: AccountCells;
   readonly cancelSwitches = new CancelSwitches();
   /** What orders with legs have filled in this turn. */
@@ -220,6 +223,9 @@ export class SymbolState {
         break;
       case SliceShown.code:
         this.sliceShown(event, this.slotOf(event.orderId));
+        break;
+      case MarginMoved.code:
+        this.marginMoved(event);
         break;
     }
   }
@@ -544,6 +550,10 @@ export class SymbolState {
     this.positions.numbers[at + ISOLATED_QUANTA] = event.isolatedQuanta;
     this.touched.row(at);
     this.eventCount++;
+  }
+
+  marginMoved({ accountId, reference, amountQuanta }: MessageOf<typeof MarginMoved>): void {
+    this.marginReferences.add(accountId, reference, amountQuanta);
   }
 
   /** Whether the row holds an open position with margin of its own. */

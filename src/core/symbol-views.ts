@@ -64,8 +64,16 @@ function fillOrderView(state: SymbolState, slot: number, status: number, reason:
   orderView.displayLots = terms.displayLots;
 }
 
-/** `changing`: this turn changes the position, so it will bear this turn's time and sequence. */
-export function replyPosition(state: SymbolState, turn: Turn, row: number, changing = false): void {
+/**
+ * `changing`: this turn changes the position, so it will bear this turn's time and sequence. `duplicate`: an earlier one
+ * did what was asked for.
+ */
+export function replyPosition(
+  state: SymbolState,
+  turn: Turn,
+  row: number,
+  { changing = false, duplicate = false } = {},
+): void {
   const { instrument, cells, positions, markTicks } = state;
   state.freshen(row);
   const n = positions.numbers;
@@ -95,5 +103,6 @@ export function replyPosition(state: SymbolState, turn: Turn, row: number, chang
   positionView.adlRank = deleveragingRank(state, row);
   positionView.marginMode = n[row + MARGIN_MODE];
   positionView.isolatedQuanta = bucket;
+  positionView.duplicate = duplicate ? 1 : 0;
   turn.reply(positionView);
 }

@@ -84,7 +84,10 @@ const CORE_ERRORS = {
   ORDER_NOT_GTD: { status: 422, message: "Only an order with timeInForce GTD has a goodTillDate to amend." },
   QUANTITY_BELOW_FILLED: { status: 422, message: "The order has been filled with as much already, or more." },
   CLIENT_ORDER_ID_REUSED: { status: 409, message: "This clientOrderId belongs to another order." },
-  REFERENCE_REUSED: { status: 409, message: "This reference belongs to another transfer." },
+  REFERENCE_REUSED: {
+    status: 409,
+    message: "This reference belongs to another transfer, or to another move of margin.",
+  },
   DEPOSIT_CAP: { status: 422, message: "The faucet gives no more than its cap per account and day." },
   INSUFFICIENT_BALANCE: { status: 422, message: "The amount is more than can be withdrawn." },
   KEY_NOT_FOUND: { status: 404, message: "No such API key." },

@@ -206,8 +206,8 @@ function fillAmounts(instrument: Instrument, priceTicks: number, quantityLots: n
   );
 }
 
-/** Position, also for a size of 0 (then side is null and the prices are too). */
-export function positionJson(instrument: Instrument, position: MessageOf<typeof PositionView>): string {
+/** Position, also for a size of 0 (then side is null and the prices are too). `more`: as of transferJson(). */
+export function positionJson(instrument: Instrument, position: MessageOf<typeof PositionView>, more = ""): string {
   const { sizeLots, costQuanta, markTicks } = position;
   const lots = Math.abs(sizeLots);
   const valueQuanta = sizeLots * markTicks * instrument.quantaPerTickLot;
@@ -228,7 +228,7 @@ export function positionJson(instrument: Instrument, position: MessageOf<typeof 
     `"realizedPnl":"${printQuanta(position.realizedQuanta)}","cumulativeFunding":"${printQuanta(position.fundingQuanta)}",` +
     `"adlRank":${position.adlRank || "null"},` +
     `"openedAt":${position.openedAt || "null"},"updatedAt":${position.updatedAt || "null"},` +
-    `"sequence":${position.sequence}}`
+    `"sequence":${position.sequence}${more}}`
   );
 }
 

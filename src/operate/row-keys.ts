@@ -3,6 +3,7 @@ import {
   ClientIdRow,
   KeyRow,
   LedgerRow,
+  MarginReferencesRow,
   OrderRow,
   PositionRow,
   SessionRow,
@@ -46,6 +47,7 @@ rule(SymbolRow, -1, () => 0);
 rule(OrderRow, -1, ({ orderId }) => idToSerial(orderId, idToInstrumentId(orderId)));
 rule(PositionRow, -1, ({ accountId }) => accountId);
 rule(ClientIdRow, -1, ({ orderId }) => orderId);
+rule(MarginReferencesRow, -1, ({ accountId }) => accountId);
 rule(LedgerRow, -1, () => 0);
 rule(AccountRow, -1, ({ accountId }) => accountId);
 rule(SessionRow, -1, ({ tokenHash }) => tokenHash);

@@ -402,7 +402,8 @@ test("fills and the ledger: what was traded, and what it came to", async () => {
   assert.match((await run(["margin", "BTC-PERP", "isolated"], env)).out, /^BTC-PERP ISOLATED/);
   assert.match(await said("margin", "BTC-PERP", "--add", "100"), /^BTC-PERP ISOLATED, \d+(\.\d+)? USDC set aside\n$/);
   const before = await carol.position();
-  await said("margin", "BTC-PERP", "--remove", "40");
+  const removed = await said("margin", "BTC-PERP", "--remove", "40", "--reference", "r");
+  assert.equal(await said("margin", "BTC-PERP", "--remove", "40", "--reference", "r"), removed);
   const after = await carol.position();
   assert.equal(Number(before?.isolatedMargin) - Number(after?.isolatedMargin), 40);
   await bob.cancelAll();

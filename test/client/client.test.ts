@@ -74,6 +74,11 @@ test("each method is the request that the API names", async () => {
       { mode: "ISOLATED" },
     ],
     [() => client.moveMargin("BTC-PERP", "-5"), "POST /v1/positions/BTC-PERP/margin", { amount: "-5" }],
+    [
+      () => client.moveMargin("BTC-PERP", "-5", "r"),
+      "POST /v1/positions/BTC-PERP/margin",
+      { amount: "-5", reference: "r" },
+    ],
     [() => client.balance(), "GET /v1/account/balance"],
     [() => client.fills({ startTime: 1, endTime: 2 }), "GET /v1/account/trades?startTime=1&endTime=2"],
     [() => client.deposit({ asset: "USDC", amount: "1" }), "POST /v1/account/deposit", { asset: "USDC", amount: "1" }],

@@ -62,6 +62,7 @@ const REPEATED: [name: string, call: (client: PerpdClient) => Promise<unknown>][
   ],
   ["a trial of an order", (client) => client.tryOrder(order)],
   ["a deposit with a reference", (client) => client.deposit({ ...money, reference: "a" })],
+  ["moving margin with a reference", (client) => client.moveMargin("BTC-PERP", "1", "a")],
   ["a withdrawal with a reference", (client) => client.withdraw({ ...money, address, reference: "a" })],
 ];
 const SENT_ONCE: typeof REPEATED = [
@@ -70,7 +71,7 @@ const SENT_ONCE: typeof REPEATED = [
     "a batch with a new order without a name",
     (client) => client.batch(batchOf({ ...placed, clientOrderId: "a" }, placed)),
   ],
-  ["moving margin", (client) => client.moveMargin("BTC-PERP", "1")],
+  ["moving margin without a reference", (client) => client.moveMargin("BTC-PERP", "1")],
   ["a deposit without a reference", (client) => client.deposit(money)],
   ["a withdrawal without a reference", (client) => client.withdraw({ ...money, address })],
   ["closing a position", (client) => client.closePosition("BTC-PERP")],

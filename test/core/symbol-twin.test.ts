@@ -81,6 +81,7 @@ const EXPECTED = [
   "STALE_PRICE",
   "ORDER_NOT_FOUND",
   "CLIENT_ORDER_ID_REUSED",
+  "REFERENCE_REUSED",
   "duplicate",
   "trade",
   "closed for 1",

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
-import type { ErrorBody, MarginMode, Position } from "../../src/client/types.ts";
+import type { ErrorBody, MarginMode, MovedMargin, Position } from "../../src/client/types.ts";
 import { assertUnchanged } from "./support/funding.ts";
 import { startServer, type TestServer } from "./support/server.ts";
 import { Operator, openTrader, Trader } from "./support/trader.ts";
@@ -26,8 +26,8 @@ after(() => server.dispose());
 
 const setMode = (mode: string): Promise<MarginMode> =>
   alice.call(200, "POST", "/positions/BTC-PERP/margin-mode", { mode });
-const moveMargin = (amount: string): Promise<Position> =>
-  alice.call(200, "POST", "/positions/BTC-PERP/margin", { amount });
+const moveMargin = (amount: string, more: object = {}): Promise<MovedMargin> =>
+  alice.call(200, "POST", "/positions/BTC-PERP/margin", { amount, ...more });
 const setLeverage = (leverage: number): Promise<unknown> =>
   alice.call(200, "POST", "/positions/BTC-PERP/leverage", { leverage });
 
@@ -205,6 +205,26 @@ test("mode and margin survive kill -9", async () => {
     );
     await operator.soundAudit();
   }
+});
+
+test("a move of margin that is sent again under its reference is done once, also after kill -9", async () => {
+  await openIsolated();
+  const named = { reference: "top-up 1" };
+  const first = await moveMargin("100", named);
+  assert.equal("duplicate" in first, false);
+  assert.deepEqual(await moveMargin("100", named), { ...first, duplicate: true });
+  const error = await alice.refused("REFERENCE_REUSED", "POST", "/positions/BTC-PERP/margin", {
+    amount: "-100",
+    ...named,
+  });
+  assert.deepEqual([error.field, error.details], ["reference", { moved: "100" }]);
+  await server.kill();
+  await server.start();
+  alice = new Trader(server.url, alice.token ?? "", alice.accountId, alice.address, alice.privateKey);
+  operator = new Operator(server);
+  const { isolatedMargin, duplicate } = await moveMargin("100", named);
+  assert.deepEqual([isolatedMargin, duplicate], [first.isolatedMargin, true]);
+  await operator.soundAudit();
 });
 
 test("settings that come later than their expiresAt are refused, and nothing is changed", async () => {

@@ -1,7 +1,14 @@
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { after, before, test } from "node:test";
-import type { CanceledOrders, CreatedApiKey, ErrorBody, Order, PlacedOrder, Position } from "../../src/client/types.ts";
+import type {
+  CanceledOrders,
+  CreatedApiKey,
+  ErrorBody,
+  MovedMargin,
+  Order,
+  PlacedOrder,
+} from "../../src/client/types.ts";
 import { startServer, type TestServer } from "./support/server.ts";
 import { SocketClient, type SocketMessage } from "./support/socket.ts";
 import { Operator, openTrader, type Trader } from "./support/trader.ts";
@@ -88,8 +95,10 @@ test("positions: closed and levered over the socket", async () => {
     symbol: "BTC-PERP",
     marginMode: "ISOLATED",
   });
-  const moved = await call<Position>(200, "position.margin", { symbol: "BTC-PERP", amount: "1.5" });
+  const move = { symbol: "BTC-PERP", amount: "1.5", reference: "one" };
+  const moved = await call<MovedMargin>(200, "position.margin", move);
   assert.deepEqual(await alice.position(), moved);
+  assert.deepEqual(await call<MovedMargin>(200, "position.margin", move), { ...moved, duplicate: true });
   await bob.buy("1", "64990");
   const half = await call<PlacedOrder>(201, "position.close", { symbol: "BTC-PERP", quantity: "0.05" });
   assert.deepEqual([half.status, half.filledQuantity, half.reduceOnly], ["FILLED", "0.05", true]);

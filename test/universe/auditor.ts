@@ -8,6 +8,7 @@ import {
   AuditReport,
   Deposited,
   FundingPaid,
+  MarginMoved,
   OrderPlaced,
   PositionView,
   WithdrawalRequested,
@@ -74,7 +75,7 @@ export class Auditor {
   /** Records that are on disk and that nobody had been shown when they were synced, by sequence. */
   private readonly synced = new Map<number, Uint8Array>();
   private readonly lastTime = new Map<number, number>();
-  /** Order ids by who placed them under which client order id, transfers by their reference. */
+  /** Order ids by who placed them under which client order id, transfers and moves of margin by their reference. */
   private readonly used = new Map<string, number>();
   private dueQuanta = 0n;
 
@@ -228,6 +229,9 @@ export class Auditor {
       const { accountId, amountQuanta, reference, transferId } = event as MessageOf<typeof WithdrawalRequested>;
       if (reference !== "") once(`withdrawal ${reference} of ${accountId}`, transferId);
       this.dueQuanta -= BigInt(amountQuanta);
+    } else if (event.type === MarginMoved.code) {
+      const { accountId, reference, amountQuanta } = event as MessageOf<typeof MarginMoved>;
+      once(`move ${reference} of ${accountId} at ${actorId}`, amountQuanta);
     }
   }
 

@@ -57,8 +57,8 @@ banned.
 ## Connections
 
 **One request at a time on a connection.** A second request before the answer to the first closes the connection, and
-what was asked may have been done: name orders (\`clientOrderId\`) and transfers (\`reference\`), and send them again. \`HEAD\` is
-answered wherever \`GET\` is, and \`OPTIONS\` with the path's methods.`;
+what was asked may have been done: name orders (\`clientOrderId\`), transfers and moves of margin (\`reference\`), and send
+them again. \`HEAD\` is answered wherever \`GET\` is, and \`OPTIONS\` with the path's methods.`;
 
 function statusTable(): string {
   const lines = byStatus(Object.keys(ERRORS) as ErrorCode[]).map(

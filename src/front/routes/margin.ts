@@ -2,7 +2,7 @@ import type { Static } from "typebox";
 import { MarginModeView, MoveMargin, PositionView, SetMarginMode } from "../../core/messages.ts";
 import { blank, type MessageOf } from "../../core/shape.ts";
 import { MARGIN_MODES } from "../../core/words.ts";
-import { Position } from "../../wire/schema/account.ts";
+import { MovedMargin } from "../../wire/schema/account.ts";
 import { MarginBody, MarginMode, MarginModeBody } from "../../wire/schema/orders.ts";
 import { SymbolName } from "../../wire/schema/scalars.ts";
 import { readSignedAmount } from "../amounts.ts";
@@ -46,12 +46,13 @@ export function marginRoutes(context: Context): Route[] {
       cost: ORDER_COST,
       parameter: SymbolName,
       body: MarginBody,
-      replies: { 200: Position },
+      replies: { 200: MovedMargin },
       errors: [
         "UNKNOWN_SYMBOL",
         "AMOUNT_TOO_FINE",
         "NO_POSITION",
         "POSITION_NOT_ISOLATED",
+        "REFERENCE_REUSED",
         "INSUFFICIENT_MARGIN",
         "SYMBOL_HALTED",
         "STALE_PRICE",
@@ -91,10 +92,11 @@ export function moveMargin(
   const instrument = context.symbols.named(symbol);
   checkSymbol(principal, instrument);
   const amountQuanta = readSignedAmount(body.amount);
-  const expiresAt = body.expiresAt ?? 0;
-  const command = { ...blank(MoveMargin), accountId: principal.accountId, amountQuanta, expiresAt };
+  const { reference = "", expiresAt = 0 } = body;
+  const command = { ...blank(MoveMargin), accountId: principal.accountId, amountQuanta, expiresAt, reference };
   askFor(context, answer, instrument.id, command, (turn) => {
     const view = replyOf<MessageOf<typeof PositionView>>(turn, PositionView.code, instrument);
-    answer.reply(200, positionJson(instrument, { ...view, sequence: view.sequence || turn.sequence }));
+    const moved = { ...view, sequence: view.sequence || turn.sequence };
+    answer.reply(200, positionJson(instrument, moved, view.duplicate === 1 ? ',"duplicate":true' : ""));
   });
 }

@@ -10,27 +10,27 @@ import {
   nullable,
   object,
   pageQuery,
+  Reference,
   Sequence,
   SymbolName,
   Time,
 } from "./scalars.ts";
 
-const Reference = Type.String({
-  pattern: "^[\\x20-\\x7e]{1,64}$",
-  description: "A name of your own for the transfer. The same reference with the same body again is the same transfer.",
-  examples: ["deposit-1"],
-});
+const TransferReference = Reference(
+  "A name of your own for the transfer. The same reference with the same body again is the same transfer.",
+  "deposit-1",
+);
 
 export const DepositBody = object({
   asset: Asset,
   amount: Decimal("Not finer than 0.000001.", "10000"),
-  reference: Type.Optional(Reference),
+  reference: Type.Optional(TransferReference),
 });
 export const WithdrawBody = object({
   asset: Asset,
   amount: Decimal("At most what is withdrawable; not finer than 0.000001.", "250.5"),
   address: Address,
-  reference: Type.Optional(Reference),
+  reference: Type.Optional(TransferReference),
 });
 
 export const PositionsQuery = object({ symbol: Type.Optional(SymbolName) });
@@ -54,59 +54,69 @@ export const LedgerQuery = object({
 
 const PriceOrNull = (description: string, example: string) => nullable(DecimalOut(description, example));
 
-export const Position = object(
+const positionProperties = {
+  symbol: SymbolName,
+  side: nullable(Type.Enum(["LONG", "SHORT"])),
+  size: DecimalOut("Without a sign.", "0.5"),
+  entryPrice: PriceOrNull("Average price of what is open now.", "65025.5"),
+  markPrice: PriceOrNull("Null before there is a price.", "65000.5"),
+  notional: DecimalOut("size × markPrice.", "32500.25"),
+  leverage: Type.Integer({ minimum: 1, examples: [10] }),
+  marginMode: Type.Enum(MARGIN_MODES),
+  isolatedMargin: nullable(
+    DecimalOut(
+      "What is set aside for an isolated position, with its unrealizedPnl: below maintenanceMargin it is liquidated. " +
+        "Null for a cross position.",
+      "3237.525",
+    ),
+  ),
+  initialMargin: DecimalOut("What the position binds, without open orders.", "3250.025"),
+  maintenanceMargin: DecimalOut("What equity must stay above, for this position's part.", "130.001"),
+  liquidationPrice: PriceOrNull(
+    "Where the account's equity, or an isolated position's margin, meets its maintenance margin, all else equal.",
+    "58760.5",
+  ),
+  bankruptcyPrice: PriceOrNull(
+    "Where closing leaves this position's share of equity, or its own margin, at 0.",
+    "58525.5",
+  ),
+  breakEvenPrice: PriceOrNull(
+    "Where closing at market leaves neither gain nor loss in this symbol, fees and funding included.",
+    "65090.55802",
+  ),
+  unrealizedPnl: DecimalOut("size × (markPrice − entryPrice), signed.", "-12.5"),
+  realizedPnl: DecimalOut("All that was won or lost in this symbol so far, fees and funding included.", "-16.256375"),
+  cumulativeFunding: DecimalOut(
+    "Funding received since the position was opened, negative = paid. 0 when none is open: see `GET /account/funding`.",
+    "0",
+  ),
+  adlRank: nullable(
+    Type.Integer({
+      minimum: 1,
+      maximum: 5,
+      description:
+        "5 = in the fifth of its side that auto-deleveraging would close first, 1 = in the last. Where only others' " +
+        "positions have moved it, the positions channel tells within some 5 seconds.",
+    }),
+  ),
+  openedAt: nullable(Time("When the position was opened. Null when none is open.")),
+  updatedAt: nullable(
+    Time("When it, its open orders or its settings last changed: by a trade, an order, funding, not by a price."),
+  ),
+  sequence: Sequence,
+};
+export const Position = object(positionProperties, { description: "A position." });
+export const MovedMargin = object(
   {
-    symbol: SymbolName,
-    side: nullable(Type.Enum(["LONG", "SHORT"])),
-    size: DecimalOut("Without a sign.", "0.5"),
-    entryPrice: PriceOrNull("Average price of what is open now.", "65025.5"),
-    markPrice: PriceOrNull("Null before there is a price.", "65000.5"),
-    notional: DecimalOut("size × markPrice.", "32500.25"),
-    leverage: Type.Integer({ minimum: 1, examples: [10] }),
-    marginMode: Type.Enum(MARGIN_MODES),
-    isolatedMargin: nullable(
-      DecimalOut(
-        "What is set aside for an isolated position, with its unrealizedPnl: below maintenanceMargin it is liquidated. " +
-          "Null for a cross position.",
-        "3237.525",
-      ),
-    ),
-    initialMargin: DecimalOut("What the position binds, without open orders.", "3250.025"),
-    maintenanceMargin: DecimalOut("What equity must stay above, for this position's part.", "130.001"),
-    liquidationPrice: PriceOrNull(
-      "Where the account's equity, or an isolated position's margin, meets its maintenance margin, all else equal.",
-      "58760.5",
-    ),
-    bankruptcyPrice: PriceOrNull(
-      "Where closing leaves this position's share of equity, or its own margin, at 0.",
-      "58525.5",
-    ),
-    breakEvenPrice: PriceOrNull(
-      "Where closing at market leaves neither gain nor loss in this symbol, fees and funding included.",
-      "65090.55802",
-    ),
-    unrealizedPnl: DecimalOut("size × (markPrice − entryPrice), signed.", "-12.5"),
-    realizedPnl: DecimalOut("All that was won or lost in this symbol so far, fees and funding included.", "-16.256375"),
-    cumulativeFunding: DecimalOut(
-      "Funding received since the position was opened, negative = paid. 0 when none is open: see `GET /account/funding`.",
-      "0",
-    ),
-    adlRank: nullable(
-      Type.Integer({
-        minimum: 1,
-        maximum: 5,
+    ...positionProperties,
+    duplicate: Type.Optional(
+      Type.Boolean({
         description:
-          "5 = in the fifth of its side that auto-deleveraging would close first, 1 = in the last. Where only others' " +
-          "positions have moved it, the positions channel tells within some 5 seconds.",
+          "True: the reference was used before with this body, nothing was done, and this is the position as it is now.",
       }),
     ),
-    openedAt: nullable(Time("When the position was opened. Null when none is open.")),
-    updatedAt: nullable(
-      Time("When it, its open orders or its settings last changed: by a trade, an order, funding, not by a price."),
-    ),
-    sequence: Sequence,
   },
-  { description: "A position." },
+  { description: "A position whose margin was to be moved." },
 );
 export const PositionList = listOf(Position, "The account's open positions, all of them.");
 
@@ -152,7 +162,7 @@ const transferProperties = {
   asset: Asset,
   amount: DecimalOut("Always positive.", "10000"),
   address: nullable(Address),
-  reference: nullable(Reference),
+  reference: nullable(TransferReference),
   status: Type.Enum(["PENDING", "SENT", "COMPLETED", "FAILED"]),
   txHash: nullable(Type.String({ examples: ["0x7c0f..."] })),
   createdAt: Time("When it was asked for."),

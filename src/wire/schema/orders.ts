@@ -1,4 +1,5 @@
 import Type, { type Static } from "typebox";
+import { MAX_MARGIN_REFERENCES } from "../../core/margin-references.ts";
 import {
   EXEC_TYPES,
   MARGIN_MODES,
@@ -22,6 +23,7 @@ import {
   nullable,
   object,
   pageQuery,
+  Reference,
   Sequence,
   SignedDecimal,
   SymbolName,
@@ -254,6 +256,13 @@ export const MarginBody = object({
   amount: SignedDecimal(
     "Added to the isolated position's margin, or with a sign taken out. Not finer than 0.000001.",
     "-250.5",
+  ),
+  reference: Type.Optional(
+    Reference(
+      "A name of your own for the move. The same reference with the same amount again moves nothing. Each symbol remembers " +
+        `the account's last ${MAX_MARGIN_REFERENCES}.`,
+      "margin-1",
+    ),
   ),
   expiresAt: Type.Optional(ExpiresAt),
 });

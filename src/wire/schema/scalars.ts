@@ -76,6 +76,10 @@ export const ClientOrderId = Type.String({
   examples: ["my-order-1"],
 });
 
+/** A name of the client's own for something that shall be done once. */
+export const Reference = (description: string, example: string) =>
+  Type.String({ pattern: "^[\\x20-\\x7e]{1,64}$", description, examples: [example] });
+
 /** An order in a path. */
 export const OrderReference = Type.String({
   pattern: `^(${ORDER_ID}|client:${CLIENT_ORDER_ID})$`,

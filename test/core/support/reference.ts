@@ -129,6 +129,8 @@ export class ReferenceExchange {
 export class ReferenceSymbol extends ReferenceMarket {
   private readonly exchange: ReferenceExchange;
   private readonly clientIds = new Map<string, { orderId: number; bodyHash: number }>();
+  /** By account and reference; "" names none. */
+  private readonly marginMoves = new Map<string, number>();
   private basis1024 = 0;
   indexTicks = 0;
   haltMode = 0;
@@ -642,6 +644,10 @@ export class ReferenceSymbol extends ReferenceMarket {
   private moveMargin(c: MessageOf<typeof MoveMargin>, time: number): Outcome {
     const { accountId, amountQuanta } = c;
     const { instrument, markTicks } = this;
+    const name = `${accountId} ${c.reference}`;
+    const movedQuanta = this.marginMoves.get(name);
+    if (movedQuanta === amountQuanta) return nothing();
+    if (movedQuanta !== undefined) return refusal("REFERENCE_REUSED", { movedQuanta });
     const position = this.position(accountId);
     if (position.sizeLots === 0) return refusal("NO_POSITION");
     if (!position.isIsolated) return refusal("POSITION_NOT_ISOLATED");
@@ -653,6 +659,7 @@ export class ReferenceSymbol extends ReferenceMarket {
     const requiredQuanta = Math.abs(amountQuanta);
     if (requiredQuanta > availableQuanta) return refusal("INSUFFICIENT_MARGIN", { requiredQuanta, availableQuanta });
     this.positions.set(accountId, { ...position, walletQuanta: position.walletQuanta + amountQuanta });
+    if (c.reference !== "") this.marginMoves.set(name, amountQuanta);
     return nothing();
   }
 

@@ -162,8 +162,12 @@ export class Traffic<E extends Pick<Exchange, "time" | "ask" | "carryOut"> = Exc
         return { actorId, command: make(SetLeverage, { accountId, leverage: step.leverage }) };
       case "marginMode":
         return { actorId, command: make(SetMarginMode, { accountId, marginMode: step.marginMode }) };
-      case "margin":
-        return { actorId, command: make(MoveMargin, { accountId, amountQuanta: step.amountQuanta }) };
+      case "margin": {
+        const { amountQuanta } = step;
+        // Every other one bears a name, of so few that they come again with the same amount and with another.
+        const reference = amountQuanta % 2 === 0 ? "" : `move ${Math.abs(amountQuanta) % 5}`;
+        return { actorId, command: make(MoveMargin, { accountId, amountQuanta, reference }) };
+      }
       case "index":
         return { actorId, command: make(SetIndexPrice, { indexTicks: step.indexTicks }) };
       case "halt":
