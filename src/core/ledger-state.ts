@@ -53,7 +53,7 @@ export class LedgerState {
   /** What the cells have been given, five numbers to an account. */
   private given = new Float64Array(1024 * CONTRIBUTION_FIELDS);
   private readonly contribution = { equity: 0, unrealized: 0, initial: 0, positionInitial: 0, maintenance: 0 };
-  private readonly keyCounts = new Map<number, number>();
+  private readonly keysOfAccount = new Map<number, Map<string, Key>>();
   /** Deposits of an account on its last day with one. */
   private readonly daily = new Map<number, { day: number; quanta: Quanta }>();
   private readonly dirty = new Map<string, () => { table: string; key: number | string; row: Message | null }>();
@@ -75,7 +75,14 @@ export class LedgerState {
 
   /** How many API keys the account has. */
   keyCount(accountId: number): number {
-    return this.keyCounts.get(accountId) ?? 0;
+    return this.keysOfAccount.get(accountId)?.size ?? 0;
+  }
+
+  /** Of the account's API keys the one that has expired first; undefined when none has. */
+  firstExpiredKey(accountId: number, now: TimeMs): Key | undefined {
+    const own = [...(this.keysOfAccount.get(accountId)?.values() ?? [])];
+    const expired = own.filter(({ record }) => record.expiresAt !== 0 && record.expiresAt <= now);
+    return expired.sort((a, b) => a.record.expiresAt - b.record.expiresAt).at(0);
   }
 
   /** What the account has been credited on the UTC day of `time`. */
@@ -105,7 +112,7 @@ export class LedgerState {
         break;
       case KeyRevoked.code:
         this.keys.delete(event.apiKey);
-        this.keyCounts.set(event.accountId, this.keyCount(event.accountId) - 1);
+        this.keysOfAccount.get(event.accountId)?.delete(event.apiKey);
         this.touch("keys", event.apiKey, null);
         break;
       case Deposited.code:
@@ -256,8 +263,10 @@ export class LedgerState {
   }
 
   private addKey({ apiKey, accountId, record }: Key): void {
-    this.keys.set(apiKey, { apiKey, accountId, record });
-    this.keyCounts.set(accountId, this.keyCount(accountId) + 1);
+    const key = { apiKey, accountId, record };
+    this.keys.set(apiKey, key);
+    const own = this.keysOfAccount.get(accountId) ?? new Map<string, Key>();
+    this.keysOfAccount.set(accountId, own.set(apiKey, key));
   }
 
   private updateTransfer(transferId: number, change: Partial<Transfer>): void {

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { unreachable } from "../assert.ts";
 import type { Actor, SnapshotWriter, Turn } from "./actor.ts";
 import type { AccountCells } from "./cells.ts";
-import { LedgerState, referenceKey } from "./ledger-state.ts";
+import { type Key, LedgerState, referenceKey } from "./ledger-state.ts";
 import {
   AccountOpened,
   type ActorAudit,
@@ -88,7 +88,7 @@ export class LedgerActor implements Actor {
       case RevokeKey.code:
         if (this.state.keys.get(command.apiKey)?.accountId !== command.accountId)
           return refuse(turn, "KEY_NOT_FOUND", "apiKey");
-        this.happen(turn, { type: KeyRevoked.code, accountId: command.accountId, apiKey: command.apiKey });
+        this.revokeKey(command, turn);
         return turn.reply({ type: Done.code });
       case Deposit.code:
         return this.deposit(command, turn);
@@ -163,10 +163,18 @@ export class LedgerActor implements Actor {
 
   private createKey(command: MessageOf<typeof CreateKey>, turn: Turn): void {
     const { accountId, apiKey, record } = command;
-    if (this.state.keyCount(accountId) >= MAX_KEYS_PER_ACCOUNT)
-      return refuse(turn, "TOO_MANY_KEYS", "", { limit: MAX_KEYS_PER_ACCOUNT });
+    if (this.state.keyCount(accountId) >= MAX_KEYS_PER_ACCOUNT) {
+      // One that has expired is kept until then, so that whoever still uses it is told why it is refused.
+      const expired = this.state.firstExpiredKey(accountId, turn.time);
+      if (expired === undefined) return refuse(turn, "TOO_MANY_KEYS", "", { limit: MAX_KEYS_PER_ACCOUNT });
+      this.revokeKey(expired, turn);
+    }
     this.happen(turn, { type: KeyCreated.code, accountId, apiKey, record });
     turn.reply({ type: Done.code });
+  }
+
+  private revokeKey({ accountId, apiKey }: Pick<Key, "accountId" | "apiKey">, turn: Turn): void {
+    this.happen(turn, { type: KeyRevoked.code, accountId, apiKey });
   }
 
   private deposit(command: MessageOf<typeof Deposit>, turn: Turn): void {

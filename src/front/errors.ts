@@ -91,7 +91,7 @@ const CORE_ERRORS = {
   DEPOSIT_CAP: { status: 422, message: "The faucet gives no more than its cap per account and day." },
   INSUFFICIENT_BALANCE: { status: 422, message: "The amount is more than can be withdrawn." },
   KEY_NOT_FOUND: { status: 404, message: "No such API key." },
-  TOO_MANY_KEYS: { status: 422, message: "The account has as many API keys as it may." },
+  TOO_MANY_KEYS: { status: 422, message: "The account has as many API keys as it may, and none of them has expired." },
   KEY_ORDER_LIMIT: { status: 403, message: "The order's notional is above what the API key may place." },
   KEY_POSITION_LIMIT: { status: 403, message: "Position and open orders would pass what the API key may hold." },
   KEY_LEVERAGE_LIMIT: { status: 403, message: "The leverage is above what the API key may trade with." },

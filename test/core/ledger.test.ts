@@ -9,6 +9,7 @@ import {
   Describe,
   Done,
   type KeyRecord,
+  KeyRevoked,
   type LedgerDescription,
   type LedgerSummary,
   OpenSession,
@@ -30,7 +31,16 @@ import {
 import { AccountRow } from "../../src/core/rows.ts";
 import type { MessageOf } from "../../src/core/shape.ts";
 import { FIRST_CUSTOMER_ACCOUNT, LEDGER, LIMIT } from "../../src/core/words.ts";
-import { DAY_MS, Exchange, LEDGER_SETTINGS, MAX_ACCOUNTS, make, SnapshotStore, START } from "./support/exchange.ts";
+import {
+  DAY_MS,
+  Exchange,
+  LEDGER_SETTINGS,
+  MAX_ACCOUNTS,
+  make,
+  type Said,
+  SnapshotStore,
+  START,
+} from "./support/exchange.ts";
 import { instrument, PLAIN } from "./support/instruments.ts";
 
 const ADDRESS = "0x00000000000000000000000000000000000000aa";
@@ -383,6 +393,30 @@ test("keys belong to their account, and are limited", () => {
   assert.equal(revoke(alice, "k0").type, Done.code);
   assert.equal((revoke(alice, "k0") as MessageOf<typeof Refused>).code, "KEY_NOT_FOUND");
   assert.equal(create(alice, "one more").type, Done.code);
+});
+
+test("of as many keys as an account may have, the one that expired first makes room for another", () => {
+  const bank = new Bank();
+  const alice = bank.open("alice");
+  const create = (apiKey: string, expiresAt = 0) =>
+    bank.do(LEDGER, make(CreateKey, { accountId: alice, apiKey, record: { ...KEY, expiresAt } }));
+  const end = bank.time + 1000;
+  create("later", end + 1);
+  create("first", end);
+  create("live", end + DAY_MS);
+  for (let i = 3; i < 50; i++) create(`k${i}`);
+  const code = ({ replies }: Said) => (replies[0] as MessageOf<typeof Refused>).code;
+  assert.equal(code(create("too early")), "TOO_MANY_KEYS");
+  bank.time = end + 1;
+  const revoked = ({ events }: Said) =>
+    events.flatMap((event) => (event.type === KeyRevoked.code ? [(event as MessageOf<typeof KeyRevoked>).apiKey] : []));
+  assert.deepEqual([revoked(create("a")), revoked(create("b"))], [["first"], ["later"]]);
+  assert.equal(code(create("c")), "TOO_MANY_KEYS");
+  const left = bank.describe().keys.map(({ apiKey }) => apiKey);
+  assert.deepEqual([left.length, left.includes("live"), left.at(-1)], [50, true, "b"]);
+  const store = new SnapshotStore();
+  store.take(bank, LEDGER);
+  assert.equal(store.keys("keys").length, 50);
 });
 
 test("an account's keys are counted without a look at everybody else's, also after a snapshot", () => {

@@ -397,10 +397,20 @@ test("a key is bound to its addresses and ends at its time", async () => {
     await alice.refused("BAD_VALUE", "POST", "/auth/keys", { label: "x", permissions });
 });
 
-test("an account has at most 50 keys", async () => {
+test("an account has at most 50 keys, and one that has expired makes room", async () => {
   const trader = await openTrader(server, "0");
   const body = { label: "one of many", permissions: ["READ"] };
-  for (let i = 0; i < 50; i++) await trader.call(201, "POST", "/auth/keys", body);
+  const [brief, end] = await inTime(300, async (expiresAt) => {
+    const key = await trader.call<CreatedApiKey>(201, "POST", "/auth/keys", { ...body, expiresAt });
+    return [key, expiresAt];
+  });
+  const listed = async () => (await trader.get<ApiKeyList>("/auth/keys")).data.map(({ apiKey }) => apiKey);
+  while ((await listed()).length < 50) await trader.call(201, "POST", "/auth/keys", body);
+  await until("the key's end", () => Date.now() > end);
+  assert.ok((await listed()).includes(brief.apiKey));
+  await trader.call(201, "POST", "/auth/keys", body);
+  const keys = await listed();
+  assert.deepEqual([keys.length, keys.includes(brief.apiKey)], [50, false]);
   const error = await trader.refused("TOO_MANY_KEYS", "POST", "/auth/keys", body);
   assert.deepEqual(error.details, { limit: 50 });
 });

@@ -150,6 +150,7 @@ export function authRoutes(context: Context): Route[] {
       path: "/auth/keys",
       access: "SESSION",
       summary: "Make an API key; its secret is shown this once",
+      description: "Beyond as many as an account may have, it takes the place of the one that expired first.",
       cost: KEEPING_COST,
       body: CreateKeyBody,
       replies: { 201: CreatedKey },
