@@ -21,6 +21,7 @@ import { AccountRow, KeyRow, LedgerRow, SessionRow, TransferRow } from "./rows.t
 import { type Session, Sessions } from "./sessions.ts";
 import { SettingTooLowError } from "./setting-too-low.ts";
 import { blank, type Message, type MessageOf } from "./shape.ts";
+import { progressedTransfer, requestedTransfer, type TransferProgress, type TransferRequest } from "./transfers.ts";
 import type { Quanta, TimeMs } from "./units.ts";
 import { FEE_ACCOUNT, FIRST_CUSTOMER_ACCOUNT, INSURANCE_ACCOUNT, isCustomer } from "./words.ts";
 
@@ -116,16 +117,16 @@ export class LedgerState {
         this.touch("keys", event.apiKey, null);
         break;
       case Deposited.code:
-        this.deposited(event, time);
+        this.depositedQuanta += BigInt(event.amountQuanta);
+        this.requested(event, event.amountQuanta, time);
         break;
       case WithdrawalRequested.code:
-        this.withdrawalRequested(event, time);
+        this.withdrawnQuanta += BigInt(event.amountQuanta);
+        this.requested(event, -event.amountQuanta, time);
         break;
       case WithdrawalSent.code:
-        this.updateTransfer(event.transferId, { status: "SENT", txHash: event.txHash, updatedAt: time });
-        break;
       case WithdrawalCompleted.code:
-        this.updateTransfer(event.transferId, { status: "COMPLETED", updatedAt: time });
+        this.progressed(event, time);
         break;
       case LedgerUnsound.code:
         break; // for those who read the log
@@ -224,41 +225,16 @@ export class LedgerState {
     this.nextAccountId = Math.max(this.nextAccountId, accountId + 1);
   }
 
-  private deposited(event: MessageOf<typeof Deposited>, time: TimeMs): void {
-    const { transferId, accountId, amountQuanta, reference } = event;
-    this.keepTransfer({
-      transferId,
-      accountId,
-      kind: "DEPOSIT",
-      amountQuanta,
-      address: "",
-      reference,
-      status: "COMPLETED",
-      txHash: "",
-      createdAt: time,
-      updatedAt: time,
-    });
-    this.depositedQuanta += BigInt(amountQuanta);
-    this.credit(accountId, amountQuanta);
-    this.touchTransfer(transferId);
+  private requested(event: TransferRequest, credit: Quanta, time: TimeMs): void {
+    this.keepTransfer(requestedTransfer(event, time));
+    this.credit(event.accountId, credit);
+    this.touchTransfer(event.transferId);
   }
 
-  private withdrawalRequested(event: MessageOf<typeof WithdrawalRequested>, time: TimeMs): void {
-    const { transferId, accountId, amountQuanta, address, reference } = event;
-    this.keepTransfer({
-      transferId,
-      accountId,
-      kind: "WITHDRAWAL",
-      amountQuanta,
-      address,
-      reference,
-      status: "PENDING",
-      txHash: "",
-      createdAt: time,
-      updatedAt: time,
-    });
-    this.withdrawnQuanta += BigInt(amountQuanta);
-    this.credit(accountId, -amountQuanta);
+  private progressed(event: TransferProgress, time: TimeMs): void {
+    const { transferId } = event;
+    const transfer = must(this.transfers.get(transferId), `transfer ${transferId}`);
+    this.keepTransfer(progressedTransfer(transfer, event, time), false);
     this.touchTransfer(transferId);
   }
 
@@ -267,11 +243,6 @@ export class LedgerState {
     this.keys.set(apiKey, key);
     const own = this.keysOfAccount.get(accountId) ?? new Map<string, Key>();
     this.keysOfAccount.set(accountId, own.set(apiKey, key));
-  }
-
-  private updateTransfer(transferId: number, change: Partial<Transfer>): void {
-    this.keepTransfer({ ...must(this.transfers.get(transferId), `transfer ${transferId}`), ...change }, false);
-    this.touchTransfer(transferId);
   }
 
   /** `first`: not an update of a transfer that counts already. */

@@ -3,19 +3,20 @@ import {
   Deposited,
   type Transfer,
   type TransferKind,
-  type TransferStatus,
   WithdrawalCompleted,
   WithdrawalRequested,
   WithdrawalSent,
 } from "../core/messages.ts";
-import type { MessageOf } from "../core/shape.ts";
+import {
+  progressedTransfer,
+  requestedTransfer,
+  type TransferProgress,
+  type TransferRequest,
+} from "../core/transfers.ts";
 import type { Database } from "./database.ts";
 import { REFERENCES_PER_CHUNK, type ReferenceRecord, referenceTo, TransferRecord } from "./rows.ts";
 import { type Place, SeriesWriter } from "./series.ts";
 import type { WriteBatch } from "./write-batch.ts";
-
-type Request = MessageOf<typeof Deposited> | MessageOf<typeof WithdrawalRequested>;
-type TransferEvent = Request | MessageOf<typeof WithdrawalSent> | MessageOf<typeof WithdrawalCompleted>;
 
 /** Deposits and withdrawals, as far as they have come, and every account's lists of them. */
 export class TransferFold {
@@ -32,19 +33,15 @@ export class TransferFold {
     };
   }
 
-  apply(batch: WriteBatch, event: TransferEvent, place: Place, timeMs: number): void {
+  apply(batch: WriteBatch, event: TransferRequest | TransferProgress, place: Place, timeMs: number): void {
     switch (event.type) {
       case Deposited.code:
-        this.requested(batch, event, place, timeMs, { kind: "DEPOSIT", status: "COMPLETED", address: "" });
-        break;
       case WithdrawalRequested.code:
-        this.requested(batch, event, place, timeMs, { kind: "WITHDRAWAL", status: "PENDING", address: event.address });
+        this.requested(batch, requestedTransfer(event, timeMs), place);
         break;
       case WithdrawalSent.code:
-        this.progressed(event.transferId, "SENT", timeMs).txHash = event.txHash;
-        break;
       case WithdrawalCompleted.code:
-        this.progressed(event.transferId, "COMPLETED", timeMs);
+        this.progressed(event, timeMs);
         break;
       default:
         unreachable(event);
@@ -58,27 +55,16 @@ export class TransferFold {
     this.lists.WITHDRAWAL.flush(batch);
   }
 
-  private requested(
-    batch: WriteBatch,
-    { transferId, accountId, amountQuanta, reference }: Request,
-    place: Place,
-    timeMs: number,
-    nature: Pick<Transfer, "kind" | "status" | "address">,
-  ): void {
-    const times = { createdAt: timeMs, updatedAt: timeMs };
-    const transfer = { transferId, accountId, amountQuanta, reference, txHash: "", ...nature, ...times };
+  private requested(batch: WriteBatch, transfer: Transfer, place: Place): void {
+    const { transferId, kind, accountId, createdAt } = transfer;
     this.touched.set(transferId, { type: TransferRecord.code, transfer, sequence: place.sequence });
-    this.lists[nature.kind].append(batch, accountId, place, referenceTo(transferId, timeMs));
+    this.lists[kind].append(batch, accountId, place, referenceTo(transferId, createdAt));
   }
 
-  /** The transfer, which has come further. */
-  private progressed(transferId: number, status: TransferStatus, timeMs: number): Transfer {
+  private progressed(event: TransferProgress, timeMs: number): void {
+    const { transferId } = event;
     const known = this.touched.get(transferId) ?? this.database.transfers.get(transferId);
     const record = must(known, `withdrawal ${transferId} in the history index`);
-    this.touched.set(transferId, record);
-    const { transfer } = record;
-    transfer.status = status;
-    transfer.updatedAt = timeMs;
-    return transfer;
+    this.touched.set(transferId, { ...record, transfer: progressedTransfer(record.transfer, event, timeMs) });
   }
 }
