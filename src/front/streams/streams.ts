@@ -1,23 +1,21 @@
 import type { Released, Road } from "../../actor/road.ts";
 import { must, unreachable } from "../../assert.ts";
 import { toPublicTrade, toPublicTransfer } from "../../core/feed.ts";
-import type { Instrument } from "../../core/instrument.ts";
 import { type Event as ExchangeEvent, PositionTransferred, PriceUpdated, Traded } from "../../core/messages.ts";
 import type { TimeMs } from "../../core/units.ts";
-import { EXEC_LIQUIDATION, idToInstrumentId } from "../../core/words.ts";
+import { EXEC_LIQUIDATION } from "../../core/words.ts";
 import type { History } from "../../store/history.ts";
 import type { Log } from "../call.ts";
 import type { ChannelRequest } from "../channel-requests.ts";
 import type { MarketData } from "../market.ts";
-import { turnToRead } from "../paging.ts";
 import { Shares } from "../shares.ts";
 import type { SymbolMarket } from "../symbol-market.ts";
-import { fillJson } from "../views.ts";
 import type { AccountOrders } from "./account-orders.ts";
+import { AccountPast } from "./account-past.ts";
 import { AccountStreams } from "./account-streams.ts";
 import { BalanceStream } from "./balance-stream.ts";
 import { BookStream } from "./book-stream.ts";
-import { FillStream, type FillsBefore } from "./fill-stream.ts";
+import { FillStream } from "./fill-stream.ts";
 import { KlineStream } from "./kline-stream.ts";
 import { OrderStream } from "./order-stream.ts";
 import { PositionStream } from "./position-stream.ts";
@@ -35,12 +33,6 @@ interface OpenStream {
 
 /** How long a stream is kept for a lost client to come back and resume. */
 const LINGER_MS = 30_000;
-
-/** When too many wait for the history, a stream that has to read it asks again after this. */
-const HISTORY_AGAIN_MS = 250;
-
-/** A page looks at some thousand fills of all symbols: no more of them are searched for those of one. */
-const MAX_FILL_PAGES = 40;
 
 /** To ask after all that one account shows takes some 20 µs, and to publish it as much again. */
 const ACCOUNTS_PER_TURN = 100;
@@ -66,6 +58,7 @@ export class Streams {
   private readonly road: Road;
   private readonly market: MarketData;
   private readonly history: StreamHistory;
+  private readonly past: AccountPast;
   private readonly publish: Publish;
   private readonly now: () => TimeMs;
   private readonly monotonic: () => number;
@@ -91,6 +84,7 @@ export class Streams {
     this.road = road;
     this.market = market;
     this.history = history;
+    this.past = new AccountPast(road, market, history);
     this.publish = publish;
     this.now = now;
     this.monotonic = monotonic;
@@ -291,10 +285,11 @@ export class Streams {
   private openFills(topic: string, request: ChannelRequest, account: AccountStreams): OpenStream {
     const { instrument } = request;
     const orders = account.followOrders();
+    const { accountId } = account;
     // Forgotten: whoever comes again gets another stream.
     const isForgotten = (): boolean => stream.isEmpty;
-    const fillsBefore: FillsBefore = (through, limit) =>
-      this.fillsBefore(account.accountId, instrument, through, limit, isForgotten);
+    const fillsBefore = (throughSequence: number): Promise<string[]> =>
+      this.past.fills({ accountId, instrument, throughSequence, isForgotten });
     const onFailure = (thrown: unknown): void => this.failed(stream, thrown);
     const head = privateHead(request);
     const stream = new FillStream(topic, head, instrument, orders, fillsBefore, this.publish, onFailure);
@@ -331,35 +326,6 @@ export class Streams {
       this.due.delete(account);
     };
     return { stream, account, forget };
-  }
-
-  /** Resolves when the history holds what has been released. */
-  private async historyCaughtUp(): Promise<void> {
-    while (!(await this.road.historyCaughtUp())) await new Promise((resolve) => setTimeout(resolve, HISTORY_AGAIN_MS));
-  }
-
-  /** Page by page, as others' fills may stand before those of the symbol; between two pages others have their turn. */
-  private async fillsBefore(
-    accountId: number,
-    instrument: Instrument | null,
-    throughSequence: number,
-    limit: number,
-    isForgotten: () => boolean,
-  ): Promise<string[]> {
-    const fills: string[] = [];
-    const query = { throughSequence, instrumentId: instrument?.id };
-    let cursor: string | undefined;
-    await this.historyCaughtUp();
-    for (let pages = 0; pages < MAX_FILL_PAGES && fills.length < limit; pages++) {
-      await turnToRead();
-      if (isForgotten()) break;
-      const page = this.history.fillsOf(accountId, { ...query, limit: limit - fills.length, cursor });
-      for (const fill of page.data)
-        fills.push(fillJson(this.market.symbol(idToInstrumentId(fill.tradeId)).instrument, fill));
-      if (page.nextCursor === null) break;
-      cursor = page.nextCursor;
-    }
-    return fills.reverse();
   }
 
   private marketOf(request: ChannelRequest): SymbolMarket {
