@@ -17,6 +17,7 @@ import { BASE_PATH, SOCKET_PATH } from "./front/paths.ts";
 import { authorityOf, listen, type Server } from "./front/server.ts";
 import { RECENT_LIQUIDATIONS, RECENT_TRADES } from "./front/symbol-market.ts";
 import { createTrade, type Trade } from "./front/trading.ts";
+import { Transfers } from "./front/transfers.ts";
 import { Wallets } from "./front/wallet.ts";
 import { openDatabase } from "./store/database.ts";
 import { History } from "./store/history.ts";
@@ -65,6 +66,7 @@ export async function openExchange(parts: ExchangeParts): Promise<Exchange> {
     }),
     Date.now,
   );
+  const transfers = await Transfers.open(host);
   const credentials = await Credentials.open(host);
   const vault = new Vault(secret);
   requireOwnSecret(config.data, vault, credentials.allKeys());
@@ -79,6 +81,7 @@ export async function openExchange(parts: ExchangeParts): Promise<Exchange> {
   const channels = new Channels({
     road: host,
     market,
+    transfers,
     history,
     publish: (topic, text) => server.publish(topic, text),
     auth,

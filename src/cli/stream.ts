@@ -6,7 +6,7 @@ import { DONE } from "./exit-codes.ts";
 import { type Paint, signed } from "./terminal.ts";
 
 const PUBLIC = ["ORDERBOOK", "TRADES", "LIQUIDATIONS", "TICKER", "KLINES"] as const;
-const PRIVATE = ["ORDERS", "FILLS", "POSITIONS", "BALANCE"] as const;
+const PRIVATE = ["ORDERS", "FILLS", "POSITIONS", "BALANCE", "TRANSFERS"] as const;
 
 export const stream: Command = {
   name: "stream",
@@ -120,6 +120,10 @@ function linesOf(paint: Paint): (message: ChannelMessage) => string[] {
         const profit = signed(paint, unrealizedPnl);
         return [`${at(updatedAt)}  equity ${equity}  available ${availableBalance}  profit ${profit}`];
       }
+      case "transfers":
+        return message.data.map(
+          (row) => `${at(row.updatedAt)}  ${row.kind}  ${row.amount} ${row.asset}  ${row.status}`,
+        );
     }
   };
 }

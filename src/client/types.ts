@@ -184,6 +184,12 @@ export interface BalanceMessage extends StreamMessage {
   data: Balance;
 }
 
+/** The last hundred, oldest first; then each that is asked for or whose status has changed. */
+export interface TransfersMessage extends StreamMessage {
+  channel: "transfers";
+  data: Transfer[];
+}
+
 export type ChannelMessage =
   | OrderBookMessage
   | TradesMessage
@@ -193,4 +199,5 @@ export type ChannelMessage =
   | OrdersMessage
   | FillsMessage
   | PositionsMessage
-  | BalanceMessage;
+  | BalanceMessage
+  | TransfersMessage;

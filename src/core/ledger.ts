@@ -21,6 +21,7 @@ import {
   type LedgerEvent,
   LedgerUnsound,
   OpenSession,
+  ReadWithdrawals,
   RevokeKey,
   SessionClosed,
   SessionOpened,
@@ -32,6 +33,7 @@ import {
   WithdrawalCompleted,
   WithdrawalRequested,
   WithdrawalSent,
+  WithdrawalsPage,
 } from "./messages.ts";
 import { refuse } from "./refusals.ts";
 import { RowReader } from "./row-reader.ts";
@@ -50,8 +52,8 @@ export interface LedgerSettings {
 /** How often the balances are added up. */
 const CHECK_INTERVAL_MS = 10_000;
 const MAX_KEYS_PER_ACCOUNT = 50;
-/** Rows of each kind in one answer to Describe: a turn must fit into a ring. */
-const DESCRIBE_PAGE = 1000;
+/** Rows of each kind in one answer: a turn must fit into a ring. */
+const ROWS_PER_PAGE = 1000;
 /** What one tick moves at most, for the same reason: the rest follows with the next. */
 const EVENTS_PER_TICK = 256;
 /** Balances stay a factor of eight below 2^53, so that sums over one account's symbols are exact. */
@@ -67,6 +69,7 @@ export class LedgerActor implements Actor {
   private readonly accountRows = new RowReader(() => this.state.addressOfAccount);
   private readonly sessionRows = new RowReader(() => this.state.sessions.values());
   private readonly keyRows = new RowReader(() => this.state.keys.values());
+  private readonly withdrawalRows = new RowReader(() => this.state.pending.values());
   private nextCheckAt: TimeMs = 0;
   private isUnsound = false;
 
@@ -98,6 +101,8 @@ export class LedgerActor implements Actor {
         return this.tick(turn);
       case Describe.code:
         return this.describe(command.from, turn);
+      case ReadWithdrawals.code:
+        return this.tellWithdrawals(command.from, turn);
       case Audit.code:
         return turn.reply({ type: AuditReport.code, report: this.audit() });
       default:
@@ -255,7 +260,7 @@ export class LedgerActor implements Actor {
   private describe(from: number, turn: Turn): void {
     const { addressOfAccount, sessions, keys } = this.state;
     const { accountRows, sessionRows, keyRows } = this;
-    const to = from + DESCRIBE_PAGE;
+    const to = from + ROWS_PER_PAGE;
     const largest = Math.max(addressOfAccount.size, sessions.size, keys.size);
     turn.reply({
       type: LedgerDescription.code,
@@ -266,6 +271,14 @@ export class LedgerActor implements Actor {
         keys: keyRows.between(from, to),
       },
     });
+  }
+
+  /** A page of those that are not complete. Consistent as long as nothing else happens between the pages. */
+  private tellWithdrawals(from: number, turn: Turn): void {
+    const to = from + ROWS_PER_PAGE;
+    const withdrawals = this.withdrawalRows.between(from, to);
+    const next = to < this.state.pending.size ? to : null;
+    turn.reply({ type: WithdrawalsPage.code, page: { withdrawals, next } });
   }
 
   /** Now and then, until a difference is found: once is enough. */

@@ -195,6 +195,8 @@ export const Withdraw = shape(35, "Withdraw", {
   /** What a symbol said to PrepareWithdrawal: the answer, unless the reference has one already. Null = nothing is against it. */
   refusal: json<MessageOf<typeof Refused> | null>(),
 });
+/** The withdrawals that are not complete, in pages: from the n-th on. */
+export const ReadWithdrawals = shape(36, "ReadWithdrawals", { from: "number" });
 
 // ---- events of a symbol (100 to 129) --------------------------------------------------------------------------------
 
@@ -604,6 +606,7 @@ export const TrialEnd = shape(178, "TrialEnd", {
 });
 /** See TRADING_STATUSES and HALT_REASONS. `until`: when a halt ends by itself; 0 = it does not. */
 export const StatusView = shape(180, "StatusView", { mode: "number", reason: "number", until: "number" });
+export const WithdrawalsPage = shape(181, "WithdrawalsPage", { page: json<WithdrawalList>() });
 
 // ---- records that are carried as they are --------------------------------------------------------------------------
 
@@ -641,6 +644,13 @@ export interface Transfer {
   txHash: string;
   createdAt: number;
   updatedAt: number;
+}
+
+/** A page of the withdrawals that are not complete. */
+export interface WithdrawalList {
+  withdrawals: Transfer[];
+  /** What the next ReadWithdrawals must ask from; null = this was the last page. */
+  next: number | null;
 }
 
 /** An order that will wait to close what another one opens. */
@@ -763,6 +773,7 @@ export type LedgerCommand =
   | MessageOf<typeof RevokeKey>
   | MessageOf<typeof Deposit>
   | MessageOf<typeof Withdraw>
+  | MessageOf<typeof ReadWithdrawals>
   | MessageOf<typeof Tick>
   | MessageOf<typeof Describe>
   | MessageOf<typeof Audit>;
@@ -824,6 +835,7 @@ export type Reply =
   | MessageOf<typeof AuditReport>
   | MessageOf<typeof ClientIdsPage>
   | MessageOf<typeof StatusView>
+  | MessageOf<typeof WithdrawalsPage>
   | MessageOf<typeof MarginModeView>
   | MessageOf<typeof BatchItemEnd>
   | MessageOf<typeof TrialEnd>;

@@ -66,6 +66,7 @@ const CHANNEL_INPUTS = {
   fills: new Input(CHANNELS.fills),
   positions: new Input(CHANNELS.positions),
   balance: new Input(CHANNELS.balance),
+  transfers: new Input(CHANNELS.transfers),
 };
 
 /** The message's id, null when it has none. */

@@ -17,7 +17,7 @@ import {
   type ReferenceRecord,
   type TradeRecord,
 } from "./rows.ts";
-import type { SeriesTable } from "./series.ts";
+import type { SeriesQuery, SeriesTable } from "./series.ts";
 
 export interface AccountQuery extends PageQuery {
   instrumentId?: number | undefined;
@@ -107,14 +107,17 @@ export class History {
     );
   }
 
-  /** The account's deposits or withdrawals, the latest first. Times are those of the request. */
-  transfersOf(accountId: number, kind: TransferKind, query: PageQuery): Page<Transfer> {
+  /** The account's deposits or withdrawals, the latest first; those asked for behind `throughSequence` left out. Times are those of the request. */
+  transfersOf(accountId: number, kind: TransferKind, query: SeriesQuery): Page<Transfer> {
     const { database } = this;
+    const { throughSequence = Number.MAX_SAFE_INTEGER } = query;
     database.refresh();
     const list = kind === "DEPOSIT" ? database.deposits : database.withdrawals;
-    return list.read(accountId, query, ({ id, time }) =>
-      isWithin(time, query) ? database.transfers.require(id).transfer : null,
-    );
+    return list.read(accountId, query, ({ id, time }) => {
+      if (!isWithin(time, query)) return null;
+      const { transfer, sequence } = database.transfers.require(id);
+      return sequence <= throughSequence ? transfer : null;
+    });
   }
 
   /** The symbol's trades, the latest first. */

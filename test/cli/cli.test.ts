@@ -287,6 +287,7 @@ test("stream has a line for each kind of message", async () => {
     [["klines", "BTC-PERP", "--price", "mark", "--interval", "1M"], / 65000 65000 65000 65000 {2}0$/],
     [["positions"], /BTC-PERP {2}SHORT 0\.19 @ 65010 .* profit /],
     [["balance"], /equity \d.* available \d/],
+    [["transfers"], /DEPOSIT {2}12\.5 USDC {2}COMPLETED$/],
     [["fills"], /BTC-PERP {2}BUY {2}0\.01 @ 65020 {2}fee /],
     [["orders"], /BUY {2}0\/0\.1 @ 60000 {2}NEW$/],
   ];

@@ -14,6 +14,7 @@ import {
   type LedgerSummary,
   OpenSession,
   PlaceOrder,
+  ReadWithdrawals,
   Refused,
   RevokeKey,
   SessionClosed,
@@ -25,8 +26,10 @@ import {
   TransferView,
   Withdraw,
   WithdrawalCompleted,
+  type WithdrawalList,
   WithdrawalRequested,
   WithdrawalSent,
+  type WithdrawalsPage,
 } from "../../src/core/messages.ts";
 import { AccountRow } from "../../src/core/rows.ts";
 import type { MessageOf } from "../../src/core/shape.ts";
@@ -74,6 +77,10 @@ class Bank extends Exchange {
 
   describe(from = 0): LedgerSummary {
     return (this.ask(LEDGER, make(Describe, { from })) as MessageOf<typeof LedgerDescription>).state;
+  }
+
+  withdrawals(from = 0): WithdrawalList {
+    return (this.ask(LEDGER, make(ReadWithdrawals, { from })) as MessageOf<typeof WithdrawalsPage>).page;
   }
 
   tick(): string[] {
@@ -158,6 +165,29 @@ test("deposits are credited at once, up to the cap of a UTC day", () => {
   assert.equal(bank.deposit(alice, 1000).duplicate, false);
   assert.equal(bank.deposit(alice, 1).code, "DEPOSIT_CAP");
   bank.assertSound();
+});
+
+test("which withdrawals are under way is told in pages", () => {
+  const bank = new Bank({ withdrawalDelayMs: 100 });
+  const alice = bank.open("alice");
+  bank.deposit(alice, 5000);
+  assert.deepEqual(bank.withdrawals(), { withdrawals: [], next: null });
+  const first = bank.withdraw(alice, 1, "rent").transfer;
+  bank.time += 100;
+  bank.tick();
+  for (let i = 0; i < 1000; i++) bank.withdraw(alice, 1);
+  const { withdrawals, next } = bank.withdrawals();
+  assert.deepEqual([withdrawals.length, next], [1000, 1000]);
+  const { txHash } = withdrawals[0] as Transfer;
+  assert.match(txHash, /^0x/);
+  assert.deepEqual(withdrawals[0], { ...first, status: "SENT", txHash, updatedAt: bank.time });
+  assert.deepEqual(withdrawals[1]?.status, "PENDING");
+  const rest = bank.withdrawals(1000);
+  assert.deepEqual([rest.withdrawals.length, rest.next], [1, null]);
+  bank.time += 100;
+  bank.tick();
+  assert.equal(bank.withdrawals(1000).next, null);
+  assert.notEqual(bank.withdrawals().withdrawals[0]?.transferId, first?.transferId, "that one is complete");
 });
 
 test("a balance stays where sums are exact", () => {

@@ -7,8 +7,9 @@ import { BUY, SELL } from "../../src/core/words.ts";
 import { Channels } from "../../src/front/channels.ts";
 import { MarketData } from "../../src/front/market.ts";
 import { listen, type Server } from "../../src/front/server.ts";
+import { Transfers } from "../../src/front/transfers.ts";
 import type { Received } from "./scripted-client.ts";
-import { make, ScriptedRoad } from "./scripted-road.ts";
+import { EMPTY_HISTORY, make, ScriptedRoad } from "./scripted-road.ts";
 
 const BTC = 1;
 const SUBSCRIBE = JSON.stringify({
@@ -69,7 +70,8 @@ test("over the real server too, what is published and what is sent keep their or
     market,
     publish: (topic, text) => server?.publish(topic, text),
     auth: { socket: () => assert.fail("nobody logs in") },
-    history: { candles: () => [], fillsOf: () => ({ data: [], nextCursor: null }) },
+    transfers: new Transfers(road),
+    history: EMPTY_HISTORY,
     trade: () => assert.fail("nobody trades"),
     now: Date.now,
     monotonic: () => performance.now(),

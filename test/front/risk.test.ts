@@ -9,6 +9,7 @@ import { BUY, EXEC_ADL, EXEC_LIQUIDATION, FUND_MOVEMENTS, SELL } from "../../src
 import { Channels } from "../../src/front/channels.ts";
 import { MarketData } from "../../src/front/market.ts";
 import { fundingJson, fundingPaymentJson, fundMovementJson, openInterestJson } from "../../src/front/risk-json.ts";
+import { Transfers } from "../../src/front/transfers.ts";
 import { fillJson, positionJson } from "../../src/front/views.ts";
 import { FillRecord, FundingPaymentRecord, FundingRateRecord, FundMovementRecord } from "../../src/store/rows.ts";
 import { Position } from "../../src/wire/schema/account.ts";
@@ -17,7 +18,7 @@ import { Fill } from "../../src/wire/schema/orders.ts";
 import { Funding, FundingPayment, Insurance, OpenInterest } from "../../src/wire/schema/risk.ts";
 import { exampleOf } from "./examples.ts";
 import { Hub, ScriptedClient } from "./scripted-client.ts";
-import { instrument, make, ScriptedRoad } from "./scripted-road.ts";
+import { EMPTY_HISTORY, instrument, make, ScriptedRoad } from "./scripted-road.ts";
 
 /** A tick times a lot is 100 quanta; funding every 8 hours. */
 const BTC = instrument(1, "BTC-PERP");
@@ -145,7 +146,8 @@ async function open() {
     road,
     market,
     publish,
-    history: { candles: () => [], fillsOf: () => ({ data: [], nextCursor: null }) },
+    transfers: new Transfers(road),
+    history: EMPTY_HISTORY,
     auth: { socket: () => assert.fail("nobody logs in") },
     trade: assert.fail,
     now,

@@ -8,8 +8,9 @@ import { ApiError } from "../../src/front/errors.ts";
 import { type LimitSettings, Limits } from "../../src/front/limits.ts";
 import { MarketData } from "../../src/front/market.ts";
 import type { StreamHistory } from "../../src/front/streams/streams.ts";
+import { Transfers } from "../../src/front/transfers.ts";
 import { Hub, ScriptedClient } from "./scripted-client.ts";
-import { make, ScriptedRoad, START } from "./scripted-road.ts";
+import { EMPTY_HISTORY, make, ScriptedRoad, START } from "./scripted-road.ts";
 
 export const BTC = 1;
 export const ETH = 2;
@@ -92,7 +93,8 @@ export async function open(
   const channels = new Channels({
     road,
     market,
-    history: { candles: () => [], fillsOf: () => ({ data: [], nextCursor: null }), ...history },
+    transfers: new Transfers(road),
+    history: { ...EMPTY_HISTORY, ...history },
     publish,
     auth: { socket },
     trade: (op, params, { accountId }, answer) => void trades.push({ op, params, accountId, answer }),

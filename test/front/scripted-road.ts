@@ -3,6 +3,7 @@ import { AccountCells } from "../../src/core/cells.ts";
 import { compileInstrument, type Instrument } from "../../src/core/instrument.ts";
 import { SymbolDescription, type SymbolSummary } from "../../src/core/messages.ts";
 import { blank, type Message, type MessageOf, type Shape } from "../../src/core/shape.ts";
+import type { StreamHistory } from "../../src/front/streams/streams.ts";
 import { FINE } from "../core/support/instruments.ts";
 
 export const START = Date.parse("2024-03-01T10:00:30Z");
@@ -35,6 +36,12 @@ export const EMPTY_STATE: SymbolSummary = {
   isIndexStale: false,
   bids: [],
   asks: [],
+};
+
+export const EMPTY_HISTORY: StreamHistory = {
+  candles: () => [],
+  fillsOf: () => ({ data: [], nextCursor: null }),
+  transfersOf: () => ({ data: [], nextCursor: null }),
 };
 
 export interface Asked {

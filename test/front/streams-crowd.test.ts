@@ -6,8 +6,9 @@ import { LEDGER } from "../../src/core/words.ts";
 import { MarketData } from "../../src/front/market.ts";
 import type { Member } from "../../src/front/streams/stream.ts";
 import { Streams } from "../../src/front/streams/streams.ts";
+import { Transfers } from "../../src/front/transfers.ts";
 import { BTC, nextTurn } from "./scripted-exchange.ts";
-import { make, ScriptedRoad } from "./scripted-road.ts";
+import { EMPTY_HISTORY, make, ScriptedRoad } from "./scripted-road.ts";
 
 const CROWD = 2000;
 const LAST = CROWD;
@@ -32,8 +33,9 @@ async function openStreams(onRead: () => void) {
   const published: string[] = [];
   const streams = new Streams({
     ...{ road, market: await opening, now, monotonic: now, log: { error: assert.fail } },
+    transfers: new Transfers(road),
     history: {
-      candles: () => [],
+      ...EMPTY_HISTORY,
       fillsOf: () => {
         onRead();
         return { data: [], nextCursor: null };

@@ -6,6 +6,7 @@ import type { ChannelRequest } from "../../src/front/channel-requests.ts";
 import { MarketData } from "../../src/front/market.ts";
 import type { Member } from "../../src/front/streams/stream.ts";
 import { Streams } from "../../src/front/streams/streams.ts";
+import { Transfers } from "../../src/front/transfers.ts";
 import { Exchange } from "../core/support/exchange.ts";
 import { FREE, instrument, ODD } from "../core/support/instruments.ts";
 import { takeSeed } from "../core/support/seed.ts";
@@ -14,6 +15,7 @@ import { Traffic } from "../core/support/traffic.ts";
 import { Random } from "../e2e/support/random.ts";
 import { ExchangeRoad } from "./exchange-road.ts";
 import { nextTurn } from "./scripted-exchange.ts";
+import { EMPTY_HISTORY } from "./scripted-road.ts";
 
 const seed = takeSeed("streams-traffic.test");
 const RUNS = 4;
@@ -28,7 +30,7 @@ type Received = any;
 test("whoever has followed all along holds what whoever joins anew is shown, whatever orders there are", async () => {
   const seen = new Map<string, number>();
   for (let run = 0; run < RUNS; run++) await follow(seed + run, seen);
-  for (const channel of ["orderbook", "orders", "fills", "positions", "balance"])
+  for (const channel of ["orderbook", "orders", "fills", "positions", "balance", "transfers"])
     assert.ok((seen.get(channel) ?? 0) > 100, `${seen.get(channel)} messages of ${channel}`);
 });
 
@@ -43,14 +45,16 @@ async function follow(seed: number, seen: Map<string, number>): Promise<void> {
   );
   const now = (): number => exchange.time;
   const opening = MarketData.open(road, () => ({ minuteCandles: [], trades: [], liquidations: [] }), now);
+  const openingTransfers = Transfers.open(road);
   road.settle();
   const market = await opening;
+  const transfers = await openingTransfers;
   for (const { actorId, command } of traffic.opening()) road.note(actorId, exchange.do(actorId, command));
   const openStreams = (): { streams: Streams; join: (request: ChannelRequest, accountId: number) => Follower } => {
     const followers = new Set<Follower>();
     const streams = new Streams({
-      ...{ road, market, now, monotonic: now, log: { error: assert.fail } },
-      history: { candles: () => [], fillsOf: () => ({ data: [], nextCursor: null }) },
+      ...{ road, market, transfers, now, monotonic: now, log: { error: assert.fail } },
+      history: EMPTY_HISTORY,
       publish(topic, text) {
         for (const follower of followers) if (follower.topic === topic) follower.send(text);
       },
@@ -89,6 +93,11 @@ async function follow(seed: number, seen: Map<string, number>): Promise<void> {
     road.isFull = false;
     const others = openStreams();
     const anew = followers.map(({ request }) => others.join(...request));
+    // What is read of the history comes a page a turn.
+    while (anew.some(({ topic }) => topic === "")) {
+      road.settle();
+      await nextTurn();
+    }
     // A heartbeat looks at what moves without an event of the account: its place among those to be deleveraged.
     for (let round = 0; round < 4; round++) {
       streams.heartbeat();
@@ -115,6 +124,7 @@ function requestsOf(accounts: readonly number[]): [ChannelRequest, number][] {
       [{ ...nothing, channel: "fills" }, account],
       [{ ...nothing, channel: "positions" }, account],
       [{ ...nothing, channel: "balance" }, account],
+      [{ ...nothing, channel: "transfers" }, account],
     ]),
   ];
 }

@@ -175,6 +175,29 @@ function checkedLedger(history: History, accountId: number, random: Random): Led
   return entries;
 }
 
+test("an account's transfers as of a sequence are those that were asked for by then", async () => {
+  const turns = [
+    turn(1, 1000, words.LEDGER, event(m.Deposited, { transferId: 1, accountId: ALICE })),
+    turn(2, 1001, words.LEDGER, event(m.WithdrawalRequested, { transferId: 2, accountId: ALICE })),
+    turn(3, 1002, words.LEDGER, event(m.WithdrawalRequested, { transferId: 3, accountId: ALICE })),
+    turn(4, 1003, words.LEDGER, event(m.WithdrawalSent, { transferId: 2, accountId: ALICE })),
+  ];
+  for (const batch of [1, 4])
+    await withHistory(
+      turns,
+      (history) => {
+        const states = (throughSequence = 9) =>
+          history
+            .transfersOf(ALICE, "WITHDRAWAL", { limit: 9, throughSequence })
+            .data.map(({ transferId, status }) => `${transferId} ${status}`);
+        assert.deepEqual(states(), ["3 PENDING", "2 SENT"]);
+        assert.deepEqual(states(2), ["2 SENT"]);
+        assert.deepEqual(states(1), []);
+      },
+      { batch },
+    );
+});
+
 test("funding rates of a symbol: by the interval's end, whenever it was settled", async () => {
   const hour = 3_600_000;
   const turns = [

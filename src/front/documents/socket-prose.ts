@@ -33,6 +33,9 @@ export const CHANNEL_TEXTS: Readonly<Record<ChannelName, string>> = {
   balance:
     "The balance, then again whenever one of its figures has moved. What came up to `sequence` is in it, and what came right " +
     "behind may be: so two messages may bear the same.",
+  transfers:
+    "The last hundred deposits and withdrawals as they stand, the oldest first, then each that is asked for or whose " +
+    "`status` has changed.",
 };
 
 const CLOSE_CODES: readonly (readonly [code: number, reason: string, meaning: string])[] = [

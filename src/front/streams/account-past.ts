@@ -1,12 +1,14 @@
 import type { Road } from "../../actor/road.ts";
 import type { Instrument } from "../../core/instrument.ts";
+import type { Transfer, TransferKind } from "../../core/messages.ts";
 import { idToInstrumentId } from "../../core/words.ts";
 import type { History } from "../../store/history.ts";
 import type { Page } from "../../store/pages.ts";
 import type { MarketData } from "../market.ts";
 import { turnToRead } from "../paging.ts";
+import type { Transfers } from "../transfers.ts";
 import { fillJson } from "../views.ts";
-import { SNAPSHOT_ROWS } from "./recent-stream.ts";
+import { SNAPSHOT_ROWS, type Wanted } from "./recent-stream.ts";
 
 /** When too many wait for the history, a stream that has to read it asks again after this. */
 const HISTORY_AGAIN_MS = 250;
@@ -14,31 +16,36 @@ const HISTORY_AGAIN_MS = 250;
 /** A page looks at some thousand rows of all symbols: no more of them are searched for those of one. */
 const MAX_PAGES = 40;
 
-/** Which of an account's rows, and for whom. */
-export interface Wanted {
-  readonly accountId: number;
-  /** Null = of all symbols. */
-  readonly instrument: Instrument | null;
-  readonly throughSequence: number;
-  /** Nobody waits for them any more. */
-  isForgotten(): boolean;
-}
+/** What is read of the history. */
+export type PastHistory = Pick<History, "fillsOf" | "transfersOf">;
 
 /** What accounts have in the history when a stream of theirs begins: the last hundred rows, oldest first. */
 export class AccountPast {
   private readonly road: Road;
   private readonly market: MarketData;
-  private readonly history: Pick<History, "fillsOf">;
+  private readonly transfers: Transfers;
+  private readonly history: PastHistory;
 
-  constructor(road: Road, market: MarketData, history: Pick<History, "fillsOf">) {
+  constructor(road: Road, market: MarketData, transfers: Transfers, history: PastHistory) {
     this.road = road;
     this.market = market;
+    this.transfers = transfers;
     this.history = history;
   }
 
-  async fills(wanted: Wanted): Promise<string[]> {
-    const fills = await this.newest(wanted, (query) => this.history.fillsOf(wanted.accountId, query));
+  /** `instrument` null: of all. */
+  async fillsOf(accountId: number, instrument: Instrument | null, wanted: Wanted): Promise<string[]> {
+    const instrumentId = instrument?.id;
+    const fills = await this.newest(wanted, (query) => this.history.fillsOf(accountId, { ...query, instrumentId }));
     return fills.map((fill) => fillJson(this.instrument(idToInstrumentId(fill.tradeId)), fill));
+  }
+
+  /** Deposits, then withdrawals, as of the last turn that was released: the history may be ahead of that. */
+  async transfersOf(accountId: number, wanted: Wanted): Promise<Transfer[]> {
+    const read = (kind: TransferKind): Promise<Transfer[]> =>
+      this.newest(wanted, (query) => this.history.transfersOf(accountId, kind, query));
+    const found = [...(await read("DEPOSIT")), ...(await read("WITHDRAWAL"))];
+    return found.map((transfer) => this.transfers.withdrawalUnderWay(transfer.transferId) ?? transfer);
   }
 
   private instrument(id: number): Instrument {
@@ -47,17 +54,16 @@ export class AccountPast {
 
   /** Page by page, as others' rows may stand before those of the symbol; between two pages others have their turn. */
   private async newest<Row>(
-    { instrument, throughSequence, isForgotten }: Wanted,
+    { throughSequence, isForgotten }: Wanted,
     read: (query: Query) => Page<Row>,
   ): Promise<Row[]> {
     const rows: Row[] = [];
-    const query = { throughSequence, instrumentId: instrument?.id };
     let cursor: string | undefined;
     await this.historyCaughtUp();
     for (let pages = 0; pages < MAX_PAGES && rows.length < SNAPSHOT_ROWS; pages++) {
       await turnToRead();
       if (isForgotten()) break;
-      const page = read({ ...query, limit: SNAPSHOT_ROWS - rows.length, cursor });
+      const page = read({ throughSequence, limit: SNAPSHOT_ROWS - rows.length, cursor });
       rows.push(...page.data);
       if (page.nextCursor === null) break;
       cursor = page.nextCursor;
@@ -72,7 +78,6 @@ export class AccountPast {
 }
 
 interface Query {
-  instrumentId: number | undefined;
   throughSequence: number;
   limit: number;
   cursor: string | undefined;

@@ -3,11 +3,13 @@ import type { Event as ExchangeEvent } from "../../core/messages.ts";
 import { AccountOrders } from "./account-orders.ts";
 import type { BalanceStream } from "./balance-stream.ts";
 import type { PositionStream } from "./position-stream.ts";
+import type { TransferStream } from "./transfer-stream.ts";
 
 /** One account's streams. */
 export class AccountStreams {
   readonly accountId: number;
   balance: BalanceStream | null = null;
+  transfers: TransferStream | null = null;
   readonly positions = new Set<PositionStream>();
   /** Followed while somebody listens to orders or fills. */
   orders: AccountOrders | null = null;
@@ -19,7 +21,8 @@ export class AccountStreams {
   }
 
   get isIdle(): boolean {
-    return this.balance === null && this.positions.size === 0 && this.orders === null;
+    const { balance, transfers, positions, orders } = this;
+    return balance === null && transfers === null && positions.size === 0 && orders === null;
   }
 
   followOrders(): AccountOrders {
@@ -46,6 +49,7 @@ export class AccountStreams {
 
   flush(): void {
     this.balance?.flush();
+    this.transfers?.flush();
     for (const stream of this.positions) stream.flush();
     this.orders?.flush();
   }

@@ -2,8 +2,15 @@ import { type Member, type Publish, Stream } from "./stream.ts";
 
 export const SNAPSHOT_ROWS = 100;
 
-/** The account's last rows in the history through a sequence, at most SNAPSHOT_ROWS, oldest first. */
-export type RowsBefore<Row> = (throughSequence: number) => Promise<Row[]>;
+/** What a stream wants of the history to begin with. */
+export interface Wanted {
+  readonly throughSequence: number;
+  /** Nobody waits for it any more: whoever comes again gets another stream. */
+  isForgotten(): boolean;
+}
+
+/** The account's last rows in the history, at most SNAPSHOT_ROWS, oldest first. */
+export type RowsBefore<Row> = (wanted: Wanted) => Promise<Row[]>;
 
 /** What has happened to an account, oldest first: the last hundred rows in a snapshot, then those of each turn. */
 export abstract class RecentStream<Row> extends Stream {
@@ -34,7 +41,8 @@ export abstract class RecentStream<Row> extends Stream {
       this.isReady = true;
       this.admitRecent();
     };
-    this.rowsBefore(sequence).then(ready).catch(this.onFailure);
+    const wanted = { throughSequence: sequence, isForgotten: () => this.isEmpty };
+    this.rowsBefore(wanted).then(ready).catch(this.onFailure);
   }
 
   override join(member: Member): void {

@@ -1,7 +1,13 @@
 import type { Released, Road } from "../../actor/road.ts";
 import { must, unreachable } from "../../assert.ts";
 import { toPublicTrade, toPublicTransfer } from "../../core/feed.ts";
-import { type Event as ExchangeEvent, PositionTransferred, PriceUpdated, Traded } from "../../core/messages.ts";
+import {
+  type Event as ExchangeEvent,
+  PositionTransferred,
+  PriceUpdated,
+  Traded,
+  type Transfer,
+} from "../../core/messages.ts";
 import type { TimeMs } from "../../core/units.ts";
 import { EXEC_LIQUIDATION } from "../../core/words.ts";
 import type { History } from "../../store/history.ts";
@@ -10,8 +16,9 @@ import type { ChannelRequest } from "../channel-requests.ts";
 import type { MarketData } from "../market.ts";
 import { Shares } from "../shares.ts";
 import type { SymbolMarket } from "../symbol-market.ts";
+import type { Transfers } from "../transfers.ts";
 import type { AccountOrders } from "./account-orders.ts";
-import { AccountPast } from "./account-past.ts";
+import { AccountPast, type PastHistory } from "./account-past.ts";
 import { AccountStreams } from "./account-streams.ts";
 import { BalanceStream } from "./balance-stream.ts";
 import { BookStream } from "./book-stream.ts";
@@ -19,9 +26,11 @@ import { FillStream } from "./fill-stream.ts";
 import { KlineStream } from "./kline-stream.ts";
 import { OrderStream } from "./order-stream.ts";
 import { PositionStream } from "./position-stream.ts";
+import type { Wanted } from "./recent-stream.ts";
 import type { Member, Publish, Stream } from "./stream.ts";
 import { TickerStream } from "./ticker-stream.ts";
 import { type TradeSource, TradeStream } from "./trade-stream.ts";
+import { TransferStream } from "./transfer-stream.ts";
 
 interface OpenStream {
   readonly stream: Stream;
@@ -39,12 +48,13 @@ const ACCOUNTS_PER_TURN = 100;
 const HEARTBEATS_PER_TURN = 500;
 
 /** What the streams read beside the road and the market. */
-export type StreamHistory = Pick<History, "candles" | "fillsOf">;
+export type StreamHistory = Pick<History, "candles"> & PastHistory;
 
 export interface StreamsParts {
   readonly road: Road;
   /** Opened before: it must see each turn first. */
   readonly market: MarketData;
+  readonly transfers: Transfers;
   readonly history: StreamHistory;
   readonly publish: Publish;
   readonly now: () => TimeMs;
@@ -80,15 +90,16 @@ export class Streams {
   /** Since when streams are kept that nobody listens to, by topic. */
   private readonly lingering = new Map<string, number>();
 
-  constructor({ road, market, history, publish, now, monotonic, log }: StreamsParts) {
+  constructor({ road, market, transfers, history, publish, now, monotonic, log }: StreamsParts) {
     this.road = road;
     this.market = market;
     this.history = history;
-    this.past = new AccountPast(road, market, history);
+    this.past = new AccountPast(road, market, transfers, history);
     this.publish = publish;
     this.now = now;
     this.monotonic = monotonic;
     this.log = log;
+    transfers.onChanged((transfer, turn) => this.transferred(transfer, turn));
   }
 
   /** Joins the stream that the request names, which is created when nobody listens to it yet. */
@@ -193,6 +204,11 @@ export class Streams {
     this.touched.add(account);
   }
 
+  /** Before the turn's fold(), by which the account is flushed. */
+  private transferred(transfer: Transfer, { sequence }: Released): void {
+    this.accounts.get(transfer.accountId)?.transfers?.add(sequence, [transfer]);
+  }
+
   private priceMoved(instrumentId: number): void {
     this.hasPriceMoved = true;
     for (const account of this.accounts.values()) {
@@ -221,6 +237,8 @@ export class Streams {
         return this.openPositions(topic, request, this.accountOf(accountId));
       case "balance":
         return this.openBalance(topic, this.accountOf(accountId));
+      case "transfers":
+        return this.openTransfers(topic, request, this.accountOf(accountId));
       default:
         return unreachable(request.channel);
     }
@@ -285,11 +303,7 @@ export class Streams {
   private openFills(topic: string, request: ChannelRequest, account: AccountStreams): OpenStream {
     const { instrument } = request;
     const orders = account.followOrders();
-    const { accountId } = account;
-    // Forgotten: whoever comes again gets another stream.
-    const isForgotten = (): boolean => stream.isEmpty;
-    const fillsBefore = (throughSequence: number): Promise<string[]> =>
-      this.past.fills({ accountId, instrument, throughSequence, isForgotten });
+    const fillsBefore = (wanted: Wanted) => this.past.fillsOf(account.accountId, instrument, wanted);
     const onFailure = (thrown: unknown): void => this.failed(stream, thrown);
     const head = privateHead(request);
     const stream = new FillStream(topic, head, instrument, orders, fillsBefore, this.publish, onFailure);
@@ -314,6 +328,17 @@ export class Streams {
     account.balance = stream;
     return this.ofAccount(account, stream, () => {
       account.balance = null;
+    });
+  }
+
+  private openTransfers(topic: string, request: ChannelRequest, account: AccountStreams): OpenStream {
+    const transfersBefore = (wanted: Wanted) => this.past.transfersOf(account.accountId, wanted);
+    const onFailure = (thrown: unknown): void => this.failed(stream, thrown);
+    const stream = new TransferStream(topic, privateHead(request), transfersBefore, this.publish, onFailure);
+    account.transfers = stream;
+    stream.start(this.road.releasedSequence());
+    return this.ofAccount(account, stream, () => {
+      account.transfers = null;
     });
   }
 
@@ -362,7 +387,8 @@ export function topicOf(request: ChannelRequest, accountId: number): string {
     case "positions":
       return `${channel}/${accountId}/${instrument?.id ?? "all"}`;
     case "balance":
-      return `balance/${accountId}`;
+    case "transfers":
+      return `${channel}/${accountId}`;
     default:
       return unreachable(channel);
   }

@@ -96,8 +96,15 @@ export const CHANNELS = {
   fills: channel("fills", { symbol: Type.Optional(SymbolName) }),
   positions: channel("positions", { symbol: Type.Optional(SymbolName) }),
   balance: channel("balance", {}),
+  transfers: channel("transfers", {}),
 };
 export type ChannelName = keyof typeof CHANNELS;
 
 /** They show the account that the socket acts for. */
-export const PRIVATE_CHANNELS: ReadonlySet<ChannelName> = new Set(["orders", "fills", "positions", "balance"]);
+export const PRIVATE_CHANNELS: ReadonlySet<ChannelName> = new Set([
+  "orders",
+  "fills",
+  "positions",
+  "balance",
+  "transfers",
+]);

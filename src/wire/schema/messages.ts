@@ -1,7 +1,7 @@
 import Type, { type TProperties } from "typebox";
 import { INTERVALS, PRICE_TYPES } from "../../core/candles.ts";
 import { PERMISSIONS } from "../../core/words.ts";
-import { Balance, Position } from "./account.ts";
+import { Balance, Position, Transfer } from "./account.ts";
 import { type ChannelName, RequestId } from "./channels.ts";
 import { Kline, OrderBook, PublicTrade, Ticker } from "./market.ts";
 import { Fill, Order } from "./orders.ts";
@@ -124,4 +124,10 @@ export const STREAMS = {
   fills: stream("fills", "UPDATE", anySymbol, { data: Type.Array(Fill, oldestFirst) }),
   positions: stream("positions", "UPDATE", anySymbol, { data: Type.Array(Position) }),
   balance: stream("balance", "UPDATE", {}, { data: Balance }),
+  transfers: stream(
+    "transfers",
+    "UPDATE",
+    {},
+    { data: Type.Array(Transfer, { description: "In the order in which they were asked for." }) },
+  ),
 } satisfies Record<ChannelName, object>;
