@@ -63,6 +63,7 @@ export async function openExchange(parts: ExchangeParts): Promise<Exchange> {
       minuteCandles: history.minuteCandles(instrumentId, Date.now() - DAY_MS),
       trades: history.tradesOf(instrumentId, { limit: RECENT_TRADES }).data.reverse(),
       liquidations: history.liquidationsOf(instrumentId, { limit: RECENT_LIQUIDATIONS }).data.reverse(),
+      fundingRates: history.fundingRatesOf(instrumentId, { limit: 1 }).data,
     }),
     Date.now,
   );

@@ -6,7 +6,7 @@ import { DONE } from "./exit-codes.ts";
 import { type Paint, signed } from "./terminal.ts";
 
 const PUBLIC = ["ORDERBOOK", "TRADES", "LIQUIDATIONS", "TICKER", "KLINES"] as const;
-const PRIVATE = ["ORDERS", "FILLS", "POSITIONS", "BALANCE", "TRANSFERS"] as const;
+const PRIVATE = ["ORDERS", "FILLS", "POSITIONS", "BALANCE", "TRANSFERS", "FUNDING"] as const;
 
 export const stream: Command = {
   name: "stream",
@@ -124,6 +124,11 @@ function linesOf(paint: Paint): (message: ChannelMessage) => string[] {
         return message.data.map(
           (row) => `${at(row.updatedAt)}  ${row.kind}  ${row.amount} ${row.asset}  ${row.status}`,
         );
+      case "funding":
+        return message.data.map((row) => {
+          const what = `${signed(paint, row.amount)} for ${row.positionSize} at ${row.fundingRate}`;
+          return `${at(row.time)}  ${row.symbol}  ${what}`;
+        });
     }
   };
 }

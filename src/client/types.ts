@@ -69,6 +69,7 @@ export type OrderBook = Omit<Static<typeof market.OrderBook>, "bids" | "asks"> &
 export type FundingQuery = Static<typeof risk.FundingQuery>;
 export type FundingList = Static<typeof risk.FundingList>;
 export type FundingPaymentsQuery = Static<typeof risk.FundingPaymentsQuery>;
+export type FundingPayment = Static<typeof risk.FundingPayment>;
 export type FundingPaymentList = Static<typeof risk.FundingPaymentList>;
 export type InsuranceQuery = Static<typeof risk.InsuranceQuery>;
 export type Insurance = Static<typeof risk.Insurance>;
@@ -190,6 +191,13 @@ export interface TransfersMessage extends StreamMessage {
   data: Transfer[];
 }
 
+/** The last hundred payments, then those of each turn. Oldest first. */
+export interface FundingMessage extends StreamMessage {
+  channel: "funding";
+  symbol?: string;
+  data: FundingPayment[];
+}
+
 export type ChannelMessage =
   | OrderBookMessage
   | TradesMessage
@@ -200,4 +208,5 @@ export type ChannelMessage =
   | FillsMessage
   | PositionsMessage
   | BalanceMessage
-  | TransfersMessage;
+  | TransfersMessage
+  | FundingMessage;

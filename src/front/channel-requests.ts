@@ -67,6 +67,7 @@ const CHANNEL_INPUTS = {
   positions: new Input(CHANNELS.positions),
   balance: new Input(CHANNELS.balance),
   transfers: new Input(CHANNELS.transfers),
+  funding: new Input(CHANNELS.funding),
 };
 
 /** The message's id, null when it has none. */

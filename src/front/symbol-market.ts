@@ -1,3 +1,4 @@
+import { must } from "../assert.ts";
 import type { Candle } from "../core/candles.ts";
 import { Depth } from "../core/depth.ts";
 import {
@@ -43,7 +44,9 @@ import {
   TRADING_STATUSES,
   type TradingStatus,
 } from "../core/words.ts";
+import { settledRate } from "../store/funding-records.ts";
 import { type Page, tradeCursor } from "../store/pages.ts";
+import type { FundingRateRecord } from "../store/rows.ts";
 import { bookChecksum, LevelPrinter, type LevelText, levelsJson, priceJson } from "./market-json.ts";
 
 export const RECENT_TRADES = 1000;
@@ -59,6 +62,8 @@ export interface SymbolPast {
   trades: Iterable<PublicTrade>;
   /** The last 100. */
   liquidations: Iterable<PublicTrade>;
+  /** Of the interval of funding that ended last. */
+  fundingRates: Iterable<FundingRateRecord>;
 }
 
 /** What everyone may know of one symbol, folded from its events, with the answers that are asked for most kept printed. */
@@ -89,6 +94,8 @@ export class SymbolMarket {
   private readonly printLevel: (tick: PriceTicks, lots: QuantityLots) => LevelText;
   private readonly trades = new Ring<PublicTrade>(RECENT_TRADES);
   private readonly liquidations = new Ring<PublicTrade>(RECENT_LIQUIDATIONS);
+  /** Of the interval that ended last, and of the one before: what some owe for that they pay in the turn that ends another. */
+  private readonly fundingRates = new Ring<FundingRateRecord>(2);
   private readonly day = new Ticker24h();
   private updatedAt: TimeMs = 0;
 
@@ -135,6 +142,7 @@ export class SymbolMarket {
     this.updatedAt = time;
     for (const trade of past.trades) this.trades.push(trade);
     for (const liquidation of past.liquidations) this.liquidations.push(liquidation);
+    for (const rate of past.fundingRates) this.fundingRates.push(rate);
     this.day.prime(past.minuteCandles);
     this.ticker = null;
     this.books.clear();
@@ -168,6 +176,7 @@ export class SymbolMarket {
       // Of the interval that has begun there is no sample yet.
       this.fundingRatePpb = fundingRatePpb(this.instrument, 0, 0);
       this.nextFundingTime = event.nextFundingTime;
+      this.fundingRates.push(settledRate(event));
     } else if (event.type === TradingHalted.code) {
       this.haltMode = event.mode;
       this.haltReason = event.mode === MODE_TRADING ? 0 : event.reason;
@@ -197,6 +206,15 @@ export class SymbolMarket {
   /** At most `limit` of the last 100: liquidations in the book, and positions that were handed over. Newest first. */
   recentLiquidations(limit: number): PublicTrade[] {
     return this.liquidations.newest(limit);
+  }
+
+  /** What a payment that this turn has brought follows from. */
+  fundingRateAt(fundingTime: TimeMs): FundingRateRecord {
+    const rates = this.fundingRates.newest(2);
+    return must(
+      rates.find((rate) => rate.fundingTime === fundingTime),
+      "the rate of a payment",
+    );
   }
 
   /** The best `depth` levels of a side as printed, best first. */

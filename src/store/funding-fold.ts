@@ -2,7 +2,8 @@ import type { FundingPaid, FundingSettled } from "../core/messages.ts";
 import type { MessageOf } from "../core/shape.ts";
 import { isCustomer } from "../core/words.ts";
 import type { Database } from "./database.ts";
-import { FundingPaymentRecord, FundingRateRecord } from "./rows.ts";
+import { paidFunding, settledRate } from "./funding-records.ts";
+import type { FundingPaymentRecord } from "./rows.ts";
 import { type Place, SeriesWriter } from "./series.ts";
 import type { Key } from "./table.ts";
 import type { WriteBatch } from "./write-batch.ts";
@@ -23,9 +24,7 @@ export class FundingFold {
   }
 
   settled(batch: WriteBatch, instrumentId: number, event: MessageOf<typeof FundingSettled>): void {
-    const { fundingTime, ratePpb, premiumPpb, indexTicks, markTicks } = event;
-    const rate = { type: FundingRateRecord.code, fundingTime, ratePpb, premiumPpb, indexTicks, markTicks };
-    batch.put(this.database.fundingRates, fundingRateKey(instrumentId, fundingTime), rate);
+    batch.put(this.database.fundingRates, fundingRateKey(instrumentId, event.fundingTime), settledRate(event));
   }
 
   paid(
@@ -35,11 +34,9 @@ export class FundingFold {
     place: Place,
     time: number,
   ): void {
-    const { accountId, fundingTime, sizeLots, amountQuanta } = event;
+    const { accountId } = event;
     if (!isCustomer(accountId)) return;
-    const { sequence } = place;
-    const payment = { instrumentId, fundingTime, sizeLots, amountQuanta, time, sequence };
-    this.payments.append(batch, accountId, place, { type: FundingPaymentRecord.code, ...payment });
+    this.payments.append(batch, accountId, place, paidFunding(event, instrumentId, time, place.sequence));
   }
 
   flush(batch: WriteBatch): void {

@@ -172,14 +172,18 @@ export class History {
     return { data, nextCursor: null };
   }
 
-  /** What the account paid and got for funding, the latest first. Times are those of the payments. */
-  fundingOf(accountId: number, query: AccountQuery): Page<FundingPayment> {
+  /**
+   * What the account paid and got for funding, the latest first; in turns behind `throughSequence` left out. Times are
+   * those of the payments.
+   */
+  fundingOf(accountId: number, query: AccountQuery & { throughSequence?: number }): Page<FundingPayment> {
     const { database } = this;
+    const { throughSequence = Number.MAX_SAFE_INTEGER } = query;
     database.refresh();
     return database.fundingPayments.read(accountId, query, (payment) => {
-      const { instrumentId, fundingTime, time } = payment;
+      const { instrumentId, fundingTime, time, sequence } = payment;
       if (query.instrumentId !== undefined && instrumentId !== query.instrumentId) return null;
-      if (!isWithin(time, query)) return null;
+      if (!isWithin(time, query) || sequence > throughSequence) return null;
       return { payment, rate: database.fundingRates.require(fundingRateKey(instrumentId, fundingTime)) };
     });
   }

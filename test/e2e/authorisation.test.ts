@@ -121,7 +121,7 @@ const PUBLIC_CHANNELS: Record<string, object> = {
   ticker: { symbol: "BTC-PERP" },
   klines: { symbol: "BTC-PERP", interval: "1m" },
 };
-const ACCOUNT_CHANNELS = ["orders", "fills", "positions", "balance", "transfers"];
+const ACCOUNT_CHANNELS = ["orders", "fills", "positions", "balance", "transfers", "funding"];
 /** Each with what would be taken from the account; `:order` as above. */
 const OPS: Record<string, object> = {
   "order.place": ORDER,

@@ -60,7 +60,11 @@ const label = (message: Received): string =>
 
 test("over the real server too, what is published and what is sent keep their order", async () => {
   const road = new ScriptedRoad();
-  const opening = MarketData.open(road, () => ({ minuteCandles: [], trades: [], liquidations: [] }), Date.now);
+  const opening = MarketData.open(
+    road,
+    () => ({ minuteCandles: [], trades: [], liquidations: [], fundingRates: [] }),
+    Date.now,
+  );
   road.describe({ [BTC]: { bids: [[100, 1000]] } });
   const market = await opening;
   let server: Server | null = null;

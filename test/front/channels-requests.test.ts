@@ -94,7 +94,7 @@ test("who misspells an op, a channel or a symbol is told which there are", async
     misspelt({ op: "order" }).message,
     / Ops: ping, auth, subscribe, unsubscribe, order.place, .*\.margin\.$/,
   );
-  assert.match(misspelt(subscribe({ channel: "trade" })).message, / Channels: orderbook, trades, .*transfers\.$/);
+  assert.match(misspelt(subscribe({ channel: "trade" })).message, / Channels: orderbook, trades, .*funding\.$/);
   const { details } = misspelt(subscribe(book({ symbol: "btc-perp" })));
   assert.deepEqual(details, { known: ["BTC-PERP", "ETH-PERP"] });
 });

@@ -22,7 +22,7 @@ async function watch() {
   const road = new ScriptedRoad();
   const opening = MarketData.open(
     road,
-    () => ({ minuteCandles: [], trades: [], liquidations: [] }),
+    () => ({ minuteCandles: [], trades: [], liquidations: [], fundingRates: [] }),
     () => road.time,
   );
   road.describe();

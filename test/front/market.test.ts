@@ -23,7 +23,7 @@ import { EMPTY_STATE, instrument, make, ScriptedRoad, START } from "./scripted-r
 
 const BTC = 1;
 const ETH = 2;
-const NOTHING: SymbolPast = { minuteCandles: [], trades: [], liquidations: [] };
+const NOTHING: SymbolPast = { minuteCandles: [], trades: [], liquidations: [], fundingRates: [] };
 
 async function openMarket(
   states: Record<number, Partial<SymbolSummary>> = {},
@@ -141,7 +141,7 @@ test("a ticker folds the described state, the past and every event since", async
   const levels: Pick<SymbolSummary, "bids" | "asks"> = { bids: [[649990, 10]], asks: [[650010, 2000]] };
   const { road, market } = await openMarket(
     { [BTC]: { ...state, ...levels } },
-    { [BTC]: { minuteCandles: [candle], trades: [], liquidations: [] } },
+    { [BTC]: { minuteCandles: [candle], trades: [], liquidations: [], fundingRates: [] } },
   );
   road.time += 1000;
   road.turn(
@@ -264,7 +264,7 @@ test("recent trades: the past's and the live ones, newest first, the last thousa
   });
   const { road, market } = await openMarket(
     { [BTC]: { bids: [[5, 1e6]] } },
-    { [BTC]: { minuteCandles: [], trades: [past(1), past(2)], liquidations: [] } },
+    { [BTC]: { minuteCandles: [], trades: [past(1), past(2)], liquidations: [], fundingRates: [] } },
   );
   const sequence = road.turn(BTC, make(Traded, { tradeId: 3, takerSide: SELL, priceTicks: 5, quantityLots: 1500 }));
   const trades = market.symbol(BTC).recentTrades(2);

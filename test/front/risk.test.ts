@@ -134,7 +134,7 @@ async function open() {
   const now = () => road.time;
   const opening = MarketData.open(
     road,
-    (id) => ({ minuteCandles: [], trades: [], liquidations: id === 1 ? [past(1), past(2)] : [] }),
+    (id) => ({ minuteCandles: [], trades: [], liquidations: id === 1 ? [past(1), past(2)] : [], fundingRates: [] }),
     now,
   );
   // Something for the sellers to meet.

@@ -9,6 +9,7 @@ import { type LimitSettings, Limits } from "../../src/front/limits.ts";
 import { MarketData } from "../../src/front/market.ts";
 import type { StreamHistory } from "../../src/front/streams/streams.ts";
 import { Transfers } from "../../src/front/transfers.ts";
+import type { FundingRateRecord } from "../../src/store/rows.ts";
 import { Hub, ScriptedClient } from "./scripted-client.ts";
 import { EMPTY_HISTORY, make, ScriptedRoad, START } from "./scripted-road.ts";
 
@@ -79,11 +80,13 @@ export async function open(
   symbols?: string[],
   limits: Limits | null = null,
   history: Partial<StreamHistory> = {},
+  fundingRates: FundingRateRecord[] = [],
 ): Promise<Exchange> {
   const road = new ScriptedRoad(symbols);
   const machine = { setMs: 0 };
   const now = (): number => road.time + machine.setMs;
-  const opening = MarketData.open(road, () => ({ minuteCandles: [], trades: [], liquidations: [] }), now);
+  const past = { minuteCandles: [], trades: [], liquidations: [], fundingRates };
+  const opening = MarketData.open(road, () => past, now);
   road.describe(states);
   const market = await opening;
   const hub = new Hub();

@@ -41,6 +41,7 @@ export const EMPTY_STATE: SymbolSummary = {
 export const EMPTY_HISTORY: StreamHistory = {
   candles: () => [],
   fillsOf: () => ({ data: [], nextCursor: null }),
+  fundingOf: () => ({ data: [], nextCursor: null }),
   transfersOf: () => ({ data: [], nextCursor: null }),
 };
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { AccountCells } from "../../src/core/cells.ts";
-import { Deposited, PositionView, PriceUpdated } from "../../src/core/messages.ts";
+import { Deposited, FundingPaid, FundingSettled, PositionView, PriceUpdated } from "../../src/core/messages.ts";
 import { LEDGER } from "../../src/core/words.ts";
 import { MarketData } from "../../src/front/market.ts";
 import type { Member } from "../../src/front/streams/stream.ts";
@@ -28,7 +28,11 @@ class Listener implements Member {
 async function openStreams(onRead: () => void) {
   const road = Object.assign(new ScriptedRoad(), { cells: AccountCells.allocate(CROWD + 1) });
   const now = (): number => road.time;
-  const opening = MarketData.open(road, () => ({ minuteCandles: [], trades: [], liquidations: [] }), now);
+  const opening = MarketData.open(
+    road,
+    () => ({ minuteCandles: [], trades: [], liquidations: [], fundingRates: [] }),
+    now,
+  );
   road.describe({});
   const published: string[] = [];
   const streams = new Streams({
@@ -47,7 +51,7 @@ async function openStreams(onRead: () => void) {
   road.onDrained(() => streams.flush());
   const nothing = { instrument: null, depth: null, updateMs: null, interval: null, priceType: null, resume: null };
   const member = new Listener();
-  const join = (channel: "positions" | "fills", accountId: number) =>
+  const join = (channel: "positions" | "fills" | "funding", accountId: number) =>
     streams.join(member, { ...nothing, channel }, accountId);
   return { road, streams, published, member, join };
 }
@@ -95,6 +99,22 @@ test("the heartbeats of very many streams go out in several turns of the event l
   for (let i = 0; i < CROWD; i++) await nextTurn();
   assert.equal(published.length, CROWD - 1);
   assert.ok(!published.includes(`positions/${LAST}/all`));
+});
+
+test("funding of very many accounts is told in several turns of the event loop; who trades as well does not wait", async () => {
+  const { road, published, member, join } = await openStreams(assert.fail);
+  for (let accountId = 1; accountId <= CROWD; accountId++) join("funding", accountId);
+  while (member.snapshots < CROWD) await nextTurn();
+  const payments = Array.from({ length: CROWD }, (_, i) => make(FundingPaid, { accountId: i + 1 }));
+  road.turn(BTC, make(FundingSettled), ...payments);
+  road.turn(LEDGER, make(Deposited, { accountId: LAST }));
+  road.drain();
+  const first = published.length;
+  assert.ok(first > 0 && first < CROWD / 2, `${first} at once`);
+  assert.equal(published[0], `funding/${LAST}/all`);
+  for (let i = 0; i < CROWD; i++) await nextTurn();
+  assert.equal(published.length, CROWD);
+  assert.equal(new Set(published).size, CROWD);
 });
 
 test("the fills of very many accounts are read in several turns of the event loop", async () => {

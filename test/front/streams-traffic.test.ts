@@ -44,7 +44,11 @@ async function follow(seed: number, seen: Map<string, number>): Promise<void> {
     INSTRUMENTS.map(({ id }) => id),
   );
   const now = (): number => exchange.time;
-  const opening = MarketData.open(road, () => ({ minuteCandles: [], trades: [], liquidations: [] }), now);
+  const opening = MarketData.open(
+    road,
+    () => ({ minuteCandles: [], trades: [], liquidations: [], fundingRates: [] }),
+    now,
+  );
   const openingTransfers = Transfers.open(road);
   road.settle();
   const market = await opening;
@@ -125,6 +129,7 @@ function requestsOf(accounts: readonly number[]): [ChannelRequest, number][] {
       [{ ...nothing, channel: "positions" }, account],
       [{ ...nothing, channel: "balance" }, account],
       [{ ...nothing, channel: "transfers" }, account],
+      [{ ...nothing, channel: "funding" }, account],
     ]),
   ];
 }

@@ -251,6 +251,10 @@ test("a payment comes with its rate, and the house has none", async () => {
     assert.deepEqual(rows(ALICE, { instrumentId: OTHER }), [[OTHER, 5, -400, 1001, 2]]);
     assert.deepEqual(rows(ALICE, { endTime: 1000 }), [[BTC, -7, 500, 1000, 1]]);
     assert.deepEqual(rows(words.INSURANCE_ACCOUNT), []);
+    assert.deepEqual(
+      [1, 2, 3].map((throughSequence) => rows(ALICE, { throughSequence }).length),
+      [1, 2, 3],
+    );
   });
 });
 

@@ -36,6 +36,7 @@ export const CHANNEL_TEXTS: Readonly<Record<ChannelName, string>> = {
   transfers:
     "The last hundred deposits and withdrawals as they stand, the oldest first, then each that is asked for or whose " +
     "`status` has changed.",
+  funding: "The last hundred payments of funding, then those of each turn of the exchange.",
 };
 
 const CLOSE_CODES: readonly (readonly [code: number, reason: string, meaning: string])[] = [

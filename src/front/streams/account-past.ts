@@ -6,6 +6,7 @@ import type { History } from "../../store/history.ts";
 import type { Page } from "../../store/pages.ts";
 import type { MarketData } from "../market.ts";
 import { turnToRead } from "../paging.ts";
+import { fundingPaymentJson } from "../risk-json.ts";
 import type { Transfers } from "../transfers.ts";
 import { fillJson } from "../views.ts";
 import { SNAPSHOT_ROWS, type Wanted } from "./recent-stream.ts";
@@ -17,7 +18,7 @@ const HISTORY_AGAIN_MS = 250;
 const MAX_PAGES = 40;
 
 /** What is read of the history. */
-export type PastHistory = Pick<History, "fillsOf" | "transfersOf">;
+export type PastHistory = Pick<History, "fillsOf" | "fundingOf" | "transfersOf">;
 
 /** What accounts have in the history when a stream of theirs begins: the last hundred rows, oldest first. */
 export class AccountPast {
@@ -38,6 +39,13 @@ export class AccountPast {
     const instrumentId = instrument?.id;
     const fills = await this.newest(wanted, (query) => this.history.fillsOf(accountId, { ...query, instrumentId }));
     return fills.map((fill) => fillJson(this.instrument(idToInstrumentId(fill.tradeId)), fill));
+  }
+
+  /** `instrument` null: of all. */
+  async fundingOf(accountId: number, instrument: Instrument | null, wanted: Wanted): Promise<string[]> {
+    const instrumentId = instrument?.id;
+    const found = await this.newest(wanted, (query) => this.history.fundingOf(accountId, { ...query, instrumentId }));
+    return found.map((entry) => fundingPaymentJson(this.instrument(entry.payment.instrumentId), entry));
   }
 
   /** Deposits, then withdrawals, as of the last turn that was released: the history may be ahead of that. */

@@ -3,6 +3,7 @@ import type { Event as ExchangeEvent } from "../../core/messages.ts";
 import { AccountOrders } from "./account-orders.ts";
 import type { BalanceStream } from "./balance-stream.ts";
 import type { PositionStream } from "./position-stream.ts";
+import type { TextStream } from "./text-stream.ts";
 import type { TransferStream } from "./transfer-stream.ts";
 
 /** One account's streams. */
@@ -11,6 +12,7 @@ export class AccountStreams {
   balance: BalanceStream | null = null;
   transfers: TransferStream | null = null;
   readonly positions = new Set<PositionStream>();
+  readonly funding = new Set<TextStream>();
   /** Followed while somebody listens to orders or fills. */
   orders: AccountOrders | null = null;
   private readonly road: Road;
@@ -21,8 +23,8 @@ export class AccountStreams {
   }
 
   get isIdle(): boolean {
-    const { balance, transfers, positions, orders } = this;
-    return balance === null && transfers === null && positions.size === 0 && orders === null;
+    const { balance, transfers, positions, funding, orders } = this;
+    return balance === null && transfers === null && positions.size === 0 && funding.size === 0 && orders === null;
   }
 
   followOrders(): AccountOrders {
@@ -51,6 +53,7 @@ export class AccountStreams {
     this.balance?.flush();
     this.transfers?.flush();
     for (const stream of this.positions) stream.flush();
+    for (const stream of this.funding) stream.flush();
     this.orders?.flush();
   }
 }

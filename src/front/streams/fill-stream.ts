@@ -1,15 +1,14 @@
 import type { Instrument } from "../../core/instrument.ts";
 import type { AccountOrders, OrderListener } from "./account-orders.ts";
-import { RecentStream, type RowsBefore } from "./recent-stream.ts";
+import type { RowsBefore } from "./recent-stream.ts";
 import type { Publish } from "./stream.ts";
+import { TextStream } from "./text-stream.ts";
 
-/** An account's fills, as JSON texts. */
-export class FillStream extends RecentStream<string> implements OrderListener {
-  private readonly instrument: Instrument | null;
+/** An account's fills. They are told of from when the account's orders are known. */
+export class FillStream extends TextStream implements OrderListener {
   private readonly orders: AccountOrders;
   private isStarted = false;
 
-  /** `instrument` null = all of them. */
   constructor(
     topic: string,
     head: string,
@@ -19,13 +18,8 @@ export class FillStream extends RecentStream<string> implements OrderListener {
     publish: Publish,
     onFailure: (thrown: unknown) => void,
   ) {
-    super(topic, head, fillsBefore, publish, onFailure);
-    this.instrument = instrument;
+    super(topic, head, instrument, fillsBefore, publish, onFailure);
     this.orders = orders;
-  }
-
-  shows(instrument: Instrument): boolean {
-    return this.instrument === null || this.instrument === instrument;
   }
 
   override start(sequence: number): void {
@@ -36,9 +30,5 @@ export class FillStream extends RecentStream<string> implements OrderListener {
   override flush(): void {
     if (this.isStarted) super.flush();
     else this.orders.askUnknown();
-  }
-
-  protected override text(fill: string): string {
-    return fill;
   }
 }

@@ -3,17 +3,21 @@ import { must, unreachable } from "../../assert.ts";
 import { toPublicTrade, toPublicTransfer } from "../../core/feed.ts";
 import {
   type Event as ExchangeEvent,
+  FundingPaid,
   PositionTransferred,
   PriceUpdated,
   Traded,
   type Transfer,
 } from "../../core/messages.ts";
+import type { MessageOf } from "../../core/shape.ts";
 import type { TimeMs } from "../../core/units.ts";
 import { EXEC_LIQUIDATION } from "../../core/words.ts";
+import { paidFunding } from "../../store/funding-records.ts";
 import type { History } from "../../store/history.ts";
 import type { Log } from "../call.ts";
 import type { ChannelRequest } from "../channel-requests.ts";
 import type { MarketData } from "../market.ts";
+import { fundingPaymentJson } from "../risk-json.ts";
 import { Shares } from "../shares.ts";
 import type { SymbolMarket } from "../symbol-market.ts";
 import type { Transfers } from "../transfers.ts";
@@ -28,6 +32,7 @@ import { OrderStream } from "./order-stream.ts";
 import { PositionStream } from "./position-stream.ts";
 import type { Wanted } from "./recent-stream.ts";
 import type { Member, Publish, Stream } from "./stream.ts";
+import { TextStream } from "./text-stream.ts";
 import { TickerStream } from "./ticker-stream.ts";
 import { type TradeSource, TradeStream } from "./trade-stream.ts";
 import { TransferStream } from "./transfer-stream.ts";
@@ -82,7 +87,7 @@ export class Streams {
   private readonly touched = new Set<AccountStreams>();
   /** Accounts whose orders are followed and that the turn in hand concerns. */
   private readonly inTurn = new Set<AccountOrders>();
-  /** Those that a price has touched, or whose questions may have had to wait. */
+  /** Those that a price or funding has touched, or whose questions may have had to wait. */
   private readonly due = new Shares<AccountStreams>(ACCOUNTS_PER_TURN, (account) => account.flush());
   private readonly beating = new Shares<Stream>(HEARTBEATS_PER_TURN, (stream) => stream.heartbeat());
   /** A price has moved since streams were last flushed from time to time. */
@@ -134,6 +139,8 @@ export class Streams {
         this.touch(event.makerAccountId, event, turn);
       } else if (event.type === PriceUpdated.code) {
         this.priceMoved(turn.actorId);
+      } else if (event.type === FundingPaid.code) {
+        this.paid(event, turn);
       } else if (event.type === PositionTransferred.code) {
         this.liquidations.get(turn.actorId)?.add(toPublicTransfer(event, turn.time, turn.sequence));
         this.touch(event.accountId, event, turn);
@@ -209,6 +216,21 @@ export class Streams {
     this.accounts.get(transfer.accountId)?.transfers?.add(sequence, [transfer]);
   }
 
+  /** At the end of an interval very many pay at once. */
+  private paid(event: MessageOf<typeof FundingPaid>, turn: Released): void {
+    const account = this.accounts.get(event.accountId);
+    if (account === undefined) return;
+    account.apply(event, turn);
+    this.due.add(account);
+    if (account.funding.size === 0) return;
+    const { actorId, time, sequence } = turn;
+    const market = this.market.symbol(actorId);
+    const payment = paidFunding(event, actorId, time, sequence);
+    const rate = market.fundingRateAt(event.fundingTime);
+    const text = fundingPaymentJson(market.instrument, { payment, rate });
+    for (const stream of account.funding) if (stream.shows(market.instrument)) stream.add(sequence, [text]);
+  }
+
   private priceMoved(instrumentId: number): void {
     this.hasPriceMoved = true;
     for (const account of this.accounts.values()) {
@@ -239,6 +261,8 @@ export class Streams {
         return this.openBalance(topic, this.accountOf(accountId));
       case "transfers":
         return this.openTransfers(topic, request, this.accountOf(accountId));
+      case "funding":
+        return this.openFunding(topic, request, this.accountOf(accountId));
       default:
         return unreachable(request.channel);
     }
@@ -342,6 +366,17 @@ export class Streams {
     });
   }
 
+  private openFunding(topic: string, request: ChannelRequest, account: AccountStreams): OpenStream {
+    const { instrument } = request;
+    const fundingBefore = (wanted: Wanted) => this.past.fundingOf(account.accountId, instrument, wanted);
+    const onFailure = (thrown: unknown): void => this.failed(stream, thrown);
+    const head = privateHead(request);
+    const stream = new TextStream(topic, head, instrument, fundingBefore, this.publish, onFailure);
+    account.funding.add(stream);
+    stream.start(this.road.releasedSequence());
+    return this.ofAccount(account, stream, () => account.funding.delete(stream));
+  }
+
   /** With its last stream the account is forgotten, too. */
   private ofAccount(account: AccountStreams, stream: Stream, forgetStream: () => void): OpenStream {
     const forget = (): void => {
@@ -385,6 +420,7 @@ export function topicOf(request: ChannelRequest, accountId: number): string {
     case "orders":
     case "fills":
     case "positions":
+    case "funding":
       return `${channel}/${accountId}/${instrument?.id ?? "all"}`;
     case "balance":
     case "transfers":

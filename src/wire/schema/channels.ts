@@ -97,6 +97,7 @@ export const CHANNELS = {
   positions: channel("positions", { symbol: Type.Optional(SymbolName) }),
   balance: channel("balance", {}),
   transfers: channel("transfers", {}),
+  funding: channel("funding", { symbol: Type.Optional(SymbolName) }),
 };
 export type ChannelName = keyof typeof CHANNELS;
 
@@ -107,4 +108,5 @@ export const PRIVATE_CHANNELS: ReadonlySet<ChannelName> = new Set([
   "positions",
   "balance",
   "transfers",
+  "funding",
 ]);

@@ -5,6 +5,7 @@ import { Balance, Position, Transfer } from "./account.ts";
 import { type ChannelName, RequestId } from "./channels.ts";
 import { Kline, OrderBook, PublicTrade, Ticker } from "./market.ts";
 import { Fill, Order } from "./orders.ts";
+import { FundingPayment } from "./risk.ts";
 import { nullable, object, Sequence, SymbolName, Time } from "./scalars.ts";
 import { ErrorBody } from "./system.ts";
 
@@ -130,4 +131,5 @@ export const STREAMS = {
     {},
     { data: Type.Array(Transfer, { description: "In the order in which they were asked for." }) },
   ),
+  funding: stream("funding", "UPDATE", anySymbol, { data: Type.Array(FundingPayment, oldestFirst) }),
 } satisfies Record<ChannelName, object>;
