@@ -15,18 +15,25 @@ test("a history that cannot be read ends the sockets that asked for it, and nobo
   const history = {
     candles: () => read([traded(START, 100)]),
     fillsOf: () => read({ data: [], nextCursor: null }),
+    fundingOf: () => read({ data: [], nextCursor: null }),
+    transfersOf: () => read({ data: [], nextCursor: null }),
   };
   const { connect, road, logged } = await open({ [BTC]: { asks: [[100, 999]] } }, ["BTC-PERP"], null, history);
-  const [watcher, trader, other] = [connect(), connect(), connect()];
+  const [watcher, trader, payer, saver, other] = [connect(), connect(), connect(), connect(), connect()];
   other.say(subscribe({ channel: "trades", symbol: "BTC-PERP" }));
   watcher.say(subscribe(KLINES));
   trader.say({ op: "auth", token: "alice" });
   trader.say(subscribe({ channel: "fills" }));
+  payer.say({ op: "auth", token: "alice" });
+  payer.say(subscribe({ channel: "funding" }));
+  saver.say({ op: "auth", token: "alice" });
+  saver.say(subscribe({ channel: "transfers" }));
   assert.ok(road.answer(() => []));
-  await nextTurn();
-  for (const client of [watcher, trader]) assert.deepEqual(client.closedWith, { code: 1011, reason: "INTERNAL" });
+  for (let turns = 0; turns < 4; turns++) await nextTurn();
+  for (const client of [watcher, trader, payer, saver])
+    assert.deepEqual(client.closedWith, { code: 1011, reason: "INTERNAL" });
   assert.equal(other.closedWith, null);
-  assert.equal(logged.length, 2);
+  assert.equal(logged.length, 4);
 
   isDamaged = false;
   const again = connect();
