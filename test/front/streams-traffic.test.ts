@@ -1,13 +1,22 @@
 import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
 import fc from "fast-check";
+import { type Event, Tick } from "../../src/core/messages.ts";
 import { LEDGER } from "../../src/core/words.ts";
 import type { ChannelRequest } from "../../src/front/channel-requests.ts";
 import { MarketData } from "../../src/front/market.ts";
 import type { Member } from "../../src/front/streams/stream.ts";
 import { Streams } from "../../src/front/streams/streams.ts";
 import { Transfers } from "../../src/front/transfers.ts";
-import { Exchange } from "../core/support/exchange.ts";
+import { openDatabase } from "../../src/store/database.ts";
+import { History } from "../../src/store/history.ts";
+import { HistoryFold } from "../../src/store/history-fold.ts";
+import { eachMessage } from "../../src/wire/codec.ts";
+import { viewOf } from "../../src/wire/record.ts";
+import { Exchange, make } from "../core/support/exchange.ts";
 import { FREE, instrument, ODD } from "../core/support/instruments.ts";
 import { takeSeed } from "../core/support/seed.ts";
 import { eventfulStep } from "../core/support/steps.ts";
@@ -15,13 +24,15 @@ import { Traffic } from "../core/support/traffic.ts";
 import { Random } from "../e2e/support/random.ts";
 import { ExchangeRoad } from "./exchange-road.ts";
 import { nextTurn } from "./scripted-exchange.ts";
-import { EMPTY_HISTORY } from "./scripted-road.ts";
 
 const seed = takeSeed("streams-traffic.test");
 const RUNS = 4;
 const STEPS = 800;
 const STEPS_PER_LOOK = 20;
 const INSTRUMENTS = [instrument(ODD), instrument(FREE)];
+const PROGRESS = ["PENDING", "SENT", "COMPLETED"];
+/** A snapshot has the last hundred of them. */
+const RECENT = ["fills", "transfers", "funding"];
 const OPEN = ["NEW", "PARTIALLY_FILLED", "UNTRIGGERED"];
 
 // biome-ignore lint/suspicious/noExplicitAny: messages are looked into field by field
@@ -30,7 +41,7 @@ type Received = any;
 test("whoever has followed all along holds what whoever joins anew is shown, whatever orders there are", async () => {
   const seen = new Map<string, number>();
   for (let run = 0; run < RUNS; run++) await follow(seed + run, seen);
-  for (const channel of ["orderbook", "orders", "fills", "positions", "balance", "transfers"])
+  for (const channel of ["orderbook", "orders", "fills", "positions", "balance", "transfers", "funding"])
     assert.ok((seen.get(channel) ?? 0) > 100, `${seen.get(channel)} messages of ${channel}`);
 });
 
@@ -38,7 +49,8 @@ test("whoever has followed all along holds what whoever joins anew is shown, wha
 async function follow(seed: number, seen: Map<string, number>): Promise<void> {
   const random = new Random(seed);
   const exchange = new Exchange(INSTRUMENTS);
-  const road = new ExchangeRoad(exchange, INSTRUMENTS);
+  const { history, catchUp, close } = openHistory(exchange);
+  const road = Object.assign(new ExchangeRoad(exchange, INSTRUMENTS), { historyCaughtUp: catchUp });
   const traffic = new Traffic(
     exchange,
     INSTRUMENTS.map(({ id }) => id),
@@ -58,7 +70,7 @@ async function follow(seed: number, seen: Map<string, number>): Promise<void> {
     const followers = new Set<Follower>();
     const streams = new Streams({
       ...{ road, market, transfers, now, monotonic: now, log: { error: assert.fail } },
-      history: EMPTY_HISTORY,
+      history,
       publish(topic, text) {
         for (const follower of followers) if (follower.topic === topic) follower.send(text);
       },
@@ -81,6 +93,7 @@ async function follow(seed: number, seen: Map<string, number>): Promise<void> {
     const said = exchange.do(actorId, command);
     traffic.note(said.events);
     road.note(actorId, said);
+    if (random.next() < 0.2) road.note(LEDGER, exchange.do(LEDGER, make(Tick)));
     if (actorId !== LEDGER)
       for (let more = true; more; ) {
         const next = exchange.proceed(actorId);
@@ -99,7 +112,7 @@ async function follow(seed: number, seen: Map<string, number>): Promise<void> {
     const anew = followers.map(({ request }) => others.join(...request));
     // What is read of the history comes a page a turn.
     while (anew.some(({ topic }) => topic === "")) {
-      road.settle();
+      if (random.next() < 0.1) road.settle();
       await nextTurn();
     }
     // A heartbeat looks at what moves without an event of the account: its place among those to be deleveraged.
@@ -114,6 +127,30 @@ async function follow(seed: number, seen: Map<string, number>): Promise<void> {
     for (const [n, { request, follower }] of followers.entries())
       assert.deepEqual(follower.shown(), anew[n]!.shown(), `${request[0].channel} of ${request[1]} at step ${i}`);
   }
+  await close();
+}
+
+/** The history of all that has happened, also of what is not released yet: the store does not wait for the front. */
+function openHistory(exchange: Exchange) {
+  const folder = mkdtempSync(join(tmpdir(), "perpd-traffic-"));
+  const database = openDatabase(folder, { probe: false });
+  const fold = new HistoryFold(database, INSTRUMENTS);
+  let folded = 0;
+  const catchUp = async (): Promise<boolean> => {
+    const turns = exchange.log.slice(folded);
+    folded += turns.length;
+    for (const { actorId, sequence, time, bytes } of turns) {
+      fold.turn(sequence, time, actorId);
+      eachMessage(viewOf(bytes), bytes, 0, bytes.length, (event) => fold.apply(event as Event));
+    }
+    if (turns.length > 0) fold.commit();
+    return true;
+  };
+  const close = async (): Promise<void> => {
+    await database.close();
+    rmSync(folder, { recursive: true });
+  };
+  return { history: new History(database), catchUp, close };
 }
 
 function requestsOf(accounts: readonly number[]): [ChannelRequest, number][] {
@@ -169,6 +206,15 @@ class Follower implements Member {
       case "orders":
         for (const order of message.data) set(order.orderId, withoutPlace(order), OPEN.includes(order.status));
         return;
+      case "fills":
+        for (const fill of message.data) this.tell(`${fill.tradeId} ${fill.side}`, fill);
+        return;
+      case "transfers":
+        for (const transfer of message.data) this.tell(transfer.transferId, transfer);
+        return;
+      case "funding":
+        for (const payment of message.data) this.tell(`${payment.symbol} ${payment.fundingTime}`, payment);
+        return;
       case "positions":
         for (const position of message.data) set(position.symbol, position, position.size !== "0");
         return;
@@ -180,9 +226,17 @@ class Follower implements Member {
     }
   }
 
-  /** Of fills only whether one is missing: those before it joined are the history's. */
+  /** What happened is told once, and a transfer never goes back. */
+  private tell(key: string, row: Received): void {
+    const before = this.rows.get(key) as Received;
+    if (before !== undefined)
+      assert.ok(PROGRESS.indexOf(row.status) > PROGRESS.indexOf(before.status), `${this.topic} again: ${key}`);
+    this.rows.set(key, row);
+  }
+
   shown(): unknown {
     assert.notEqual(this.topic, "", "no snapshot");
+    if (RECENT.includes(this.channel)) return [this.channel, [...this.rows].slice(-100)];
     return [this.channel, [...this.rows].sort(([a], [b]) => (a < b ? -1 : 1))];
   }
 
