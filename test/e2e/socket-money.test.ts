@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import type { ChannelMessage, FundingPayment, Page, Transfer } from "../../src/client/types.ts";
+import { start } from "../cli/support/program.ts";
 import { openKey, signed } from "./support/keys.ts";
 import { startServer, type TestServer } from "./support/server.ts";
 import { SocketClient } from "./support/socket.ts";
@@ -237,6 +238,9 @@ test("funding at the end of an interval: who pays and who gets is told, as GET /
   for (const { sequence, data } of long.ofChannel("balance"))
     if (sequence >= paidAt) assert.equal(data.walletBalance, "99993.03");
   assertUnbroken(long, "funding", "balance", "positions");
+  const args = ["stream", "funding", "BTC-PERP", "--count", "1"];
+  const printed = await start(args, { PERPD_URL: server.url, PERPD_TOKEN: alice.token ?? "" }).ended;
+  assert.match(printed.out, /^[0-9:.]{12} {2}BTC-PERP {2}-0\.1625 for 0\.2 at 0\.0000125\n$/);
   assertUnbroken(short, "funding");
 
   // Behind a kill, another interval: the past in the snapshot, then the payment.
