@@ -11,8 +11,11 @@ import { TurnWriter } from "./turn.ts";
 
 /** A command in a worker's ring: u32 request id, u32 actor id, then the message. */
 export const COMMAND_HEADER_BYTES = 8;
-/** After so many turns in one drain the journal is woken and room is given back, so that both ends keep moving. */
-const TURNS_PER_PUSH = 64;
+/**
+ * Behind so many turns the journal is woken and room is given back, the clock is read again, and what is under way goes on:
+ * commands that never end hold up neither.
+ */
+const TURNS_PER_DRAIN = 64;
 const IDLE_WAIT_MS = 100;
 const ROWS_PER_SHARE = 512;
 /** If changes came faster than they are handed over, the rest would be handed over at once behind so many shares. */
@@ -156,24 +159,16 @@ export class ActorWorker {
     }
   }
 
-  /** Takes every command that is there. Returns how many. */
+  /** Takes the commands that are there, so many at most. Returns how many. */
   private drain(): number {
     const { commands, out } = this.options;
     // Never backwards, also when the machine's clock is set back, be it between two starts: time in the log only grows.
     this.lastTime = Math.max(this.lastTime, this.options.clock());
     let count = 0;
-    for (let at = commands.peek(); at >= 0; at = commands.peek()) {
+    for (let at = commands.peek(); at >= 0 && count < TURNS_PER_DRAIN; at = commands.peek()) {
       this.take(at);
       commands.next();
       count++;
-      if (count % TURNS_PER_PUSH === 0) {
-        commands.release();
-        out.ring();
-        if (this.recount.isCalled) break;
-        // However many commands come, what they have begun goes on, too.
-        this.proceed();
-        this.handOver();
-      }
     }
     if (count > 0) {
       commands.release();

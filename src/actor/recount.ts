@@ -25,11 +25,6 @@ export class RecountShare {
     this.parts = parts;
   }
 
-  /** A recount wants this worker to stop, as soon as its turn is over. */
-  get isCalled(): boolean {
-    return this.parts.control.recount !== 0;
-  }
-
   /** To be asked between turns: does the worker's part, and answers whether it must stand still until it is over. */
   isUnderWay(): boolean {
     const { control, worker, actors, sums } = this.parts;

@@ -132,10 +132,26 @@ test("commands that never end do not keep it waiting, nor it them", () => {
   const { actor, worker, send } = start();
   actor.work = 1000;
   for (let i = 0; i < 640; i++) send(0);
-  worker.step();
+  for (let i = 0; i < 10; i++) worker.step();
   const runs = actor.calls.join(" ").split("work");
-  assert.equal(runs.length - 1, 11, "after every 64 commands, and after the last");
+  assert.equal(runs.length - 1, 10, "after every 64 commands");
   for (const run of runs) assert.ok(run.trim().split(" ").length <= 64);
+  assert.equal(actor.calls.filter((call) => call === "command").length, 640);
+});
+
+test("time goes on while commands never end", () => {
+  let now = NOW;
+  const { worker, send, out } = start(undefined, { clock: () => now++ });
+  const MOST = 1000;
+  for (let requestId = 1; requestId <= MOST; requestId++) send(requestId);
+  while (worker.step());
+  const times: number[] = [];
+  for (let at = out.peek(); at >= 0; at = out.peek()) {
+    times.push(out.view.getFloat64(at + AT_TIME, true));
+    out.next();
+  }
+  assert.equal(times.length, MOST);
+  for (let i = 64; i < MOST; i++) assert.ok(times[i]! > times[i - 64]!, `turn ${i} bears the time of turn ${i - 64}`);
 });
 
 test("what has come due fires behind each command, a share at a time", () => {
