@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { Control } from "../../src/actor/control.ts";
 import { Rebuild } from "../../src/actor/rebuild.ts";
 import { AccountCells, CONTRIBUTION_FIELDS } from "../../src/core/cells.ts";
-import { allocateRing, Bell, RingProducer } from "../../src/wire/ring.ts";
+import { allocateRing, Bell, RingConsumer, RingProducer } from "../../src/wire/ring.ts";
 
 const RING_BYTES = 4096;
 const ACCOUNT = 16;
@@ -13,11 +13,18 @@ function start() {
   const [control, cells, sums] = [new Control(), AccountCells.allocate(32), AccountCells.allocate(32)];
   const up: number[] = [];
   const started: number[] = [];
+  const told: string[] = [];
   const ring = () => allocateRing(RING_BYTES);
+  const [front, store] = [ring(), ring()];
+  const outs = WORKERS.map(ring);
   const rebuild = new Rebuild({
-    ...{ control, cells, sums, front: ring(), store: ring() },
-    road: { takeDown: () => {}, giveUp: () => {}, bringUp: (worker) => up.push(worker) },
-    workers: WORKERS.map((worker) => ({ actorIds: [worker], out: ring(), bell: new Bell() })),
+    ...{ control, cells, sums, front, store },
+    road: {
+      takeDown: (worker) => told.push(`${worker} is down`),
+      giveUp: (worker) => told.push(`${worker} gives up`),
+      bringUp: (worker) => up.push(worker),
+    },
+    workers: WORKERS.map((worker) => ({ actorIds: [worker], out: outs[worker], bell: new Bell() })),
     start(worker) {
       started.push(worker);
       return new RingProducer(ring(), new Bell());
@@ -28,7 +35,7 @@ function start() {
     sums.addAll(ACCOUNT, new Float64Array(CONTRIBUTION_FIELDS).fill(5, 0, 1), 0);
     control.setCountedBy(worker, control.recount);
   };
-  return { rebuild, control, cells, up, started, count };
+  return { rebuild, control, cells, up, started, told, count, rings: { out: outs[0], front, store } };
 }
 
 test("a recount in which another thread dies has no effect: its share may be missing; the next one takes both in", () => {
@@ -51,4 +58,41 @@ test("a recount in which another thread dies has no effect: its share may be mis
   assert.deepEqual([control.recount, control.recounted, cells.equity(ACCOUNT)], [0, 2, 10]);
   assert.deepEqual(up, WORKERS);
   assert.ok(rebuild.isDone);
+});
+
+/** Puts a record into a ring. Returns what takes it out. */
+function fill(ring: SharedArrayBuffer): () => void {
+  const producer = new RingProducer(ring, new Bell());
+  assert.ok(producer.reserve(8) >= 0);
+  producer.commit(8);
+  return () => {
+    const consumer = new RingConsumer(ring);
+    assert.ok(consumer.peek() >= 0);
+    consumer.next();
+    consumer.release();
+  };
+}
+
+test("nobody is told that nothing was done, and no other thread starts, before all that the dead one had done has come through", () => {
+  for (const missing of ["read", "on disk", "handed out", "gathered", "stored"] as const) {
+    const { rebuild, control, started, told, rings } = start();
+    const ticket = control.takeTicket();
+    control.setGatheredOf(0, ticket);
+    const comesThrough = {
+      read: fill(rings.out),
+      "on disk": () => {
+        control.durable = ticket;
+      },
+      "handed out": fill(rings.front),
+      gathered: fill(rings.store),
+      stored: () => control.setSnapshotOf(0, ticket),
+    };
+    rebuild.died(0);
+    for (const [name, come] of Object.entries(comesThrough)) if (name !== missing) come();
+    rebuild.step();
+    assert.deepEqual([started, told, rebuild.isDraining(0)], [[], ["0 is down"], true], `it is not ${missing}`);
+    comesThrough[missing]();
+    rebuild.step();
+    assert.deepEqual([started, told, rebuild.isDraining(0)], [[0], ["0 is down", "0 gives up"], false]);
+  }
 });

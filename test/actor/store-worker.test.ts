@@ -20,7 +20,9 @@ const RING_BYTES = 4096;
 /** The store between its last step and its sleep: it looks once more. */
 function openStore() {
   const control = new Control();
-  const [indexBell, storeBell] = [new Bell(), new Bell()];
+  /** How far the index was when it was said that it has come further. */
+  const rungAt: number[] = [];
+  const [indexBell, storeBell] = [new Bell(undefined, () => rungAt.push(control.indexed)), new Bell()];
   const ring = (): RingConsumer => new RingConsumer(allocateRing(RING_BYTES));
   const keeper = {
     indexedSequence: 0,
@@ -38,7 +40,7 @@ function openStore() {
   const front = { instruments: [], cells, control, front: ring(), frontBell: new Bell(), indexBell, storeBell };
   const road = new RingRoad(front);
   return {
-    ...{ store, control, storeBell, road },
+    ...{ store, control, storeBell, road, rungAt },
     /** Turns get to disk, and are released. */
     release(sequence: number): void {
       control.durable = sequence;
@@ -51,7 +53,7 @@ function openStore() {
 }
 
 test("the store does not fall asleep over a read that has come behind its last step", () => {
-  const { store, storeBell, road, release } = openStore();
+  const { store, storeBell, road, release, rungAt } = openStore();
   store.step();
   release(1);
   void road.historyCaughtUp();
@@ -59,6 +61,7 @@ test("the store does not fall asleep over a read that has come behind its last s
   assert.equal(store.mayRest, false);
   store.step();
   assert.equal(store.mayRest, true);
+  assert.deepEqual(rungAt, [1], "who is woken finds the index where it is by then");
 });
 
 test("but over turns that nobody waits for, and over reads that it cannot help for want of room", () => {

@@ -150,6 +150,16 @@ test("a shared decode fills the same object in again, and leaves nothing of the 
   assert.deepEqual(first, blank(MIXED));
 });
 
+test("a pool's objects are others until they are given back, and then the same again", () => {
+  const { bytes, view } = encodeAt(0, Object.assign(blank(MIXED), { a: 1 }) as Message);
+  const pool = new MessagePool();
+  const first = [1, 2, 3].map(() => pool.decode(view, bytes, 0));
+  assert.equal(new Set(first).size, 3);
+  pool.reset(first);
+  const again = [1, 2, 3].map(() => pool.decode(view, bytes, 0));
+  for (const [i, message] of again.entries()) assert.equal(message, first[i]);
+});
+
 test("the layout is the documented one, on disk for ever", () => {
   const message = Object.assign(blank(MIXED) as Message, { a: 1, t: "hé", b: -2, j: [7], u: "", c: 0.5 });
   const { bytes, end } = encodeAt(0, message);
