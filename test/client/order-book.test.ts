@@ -52,6 +52,25 @@ test("a snapshot takes the place of all that was there before, on both sides", (
   assert.deepEqual([book.bids, book.asks], [KNOWN.bids, KNOWN.asks]);
 });
 
+test("the checksum covers the best 25 of each side", () => {
+  const levels = (from: number, step: number): Level[] =>
+    Array.from({ length: 26 }, (_, i) => [String(from + i * step), "1"]);
+  const bids = levels(1000, -1);
+  const asks = levels(1001, 1);
+  const book = new LocalOrderBook();
+  const checksumWith = (change: Partial<Pick<OrderBookMessage, "bids" | "asks">>): number => {
+    book.apply(snapshot(1, { bids, asks, checksum: 0, ...change }));
+    return book.checksum();
+  };
+  const before = checksumWith({});
+  for (const side of ["bids", "asks"] as const) {
+    const own = side === "bids" ? bids : asks;
+    const changed = (at: number): Level[] => own.with(at, [own[at]![0], "2"]);
+    assert.notEqual(checksumWith({ [side]: changed(24) }), before, `${side}: the 25th`);
+    assert.equal(checksumWith({ [side]: changed(25) }), before, `${side}: the 26th`);
+  }
+});
+
 test("an empty book has the checksum of nothing", () => {
   const book = new LocalOrderBook();
   assert.equal(book.apply(snapshot(1, { bids: [], asks: [], checksum: 0 })), true);

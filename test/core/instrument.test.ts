@@ -82,6 +82,17 @@ test("an interval of more than eight hours costs no more than the mark may be aw
   assert.deepEqual([capOf(8, "0.01"), capOf(9, "0.01"), capOf(24, "0.004")], [10_000_000, 5_000_000, 4_000_000]);
 });
 
+test("what margin rates allow is rounded to the safe side", () => {
+  // 1/75 is 13,333.3 ppm.
+  const riskTiers = [{ maxNotional: "100000", maxLeverage: 75, maintenanceMarginRate: "0.010001" }];
+  const { markLimitPpm, nearPpm, riskTiers: compiled } = instrument(PLAIN, { riskTiers, makerFeeRate: "0.0002" });
+  assert.equal(compiled[0].initialMarginPpm, 13_334);
+  // Three eighths of that are 5000.25, half of the maintenance margin 5000.5.
+  assert.equal(markLimitPpm, 5000);
+  // Half of what lies between the two is 1666.5; the fee comes out of it.
+  assert.equal(nearPpm, 1666 - 200);
+});
+
 test("what just holds is taken", () => {
   const most = { makerFeeRate: "0.1", takerFeeRate: "0.1", liquidationFeeRate: "0.1", fundingRateCap: "1" };
   const { makerFeePpm, takerFeePpm, liquidationFeePpm, fundingCapPpb } = instrument(PLAIN, most);

@@ -19,6 +19,7 @@ import {
   type SessionView,
   SetIndexPrice,
   SetLeverage,
+  SetMarginMode,
   Traded,
 } from "../../src/core/messages.ts";
 import type { MessageOf } from "../../src/core/shape.ts";
@@ -29,6 +30,7 @@ import {
   CLOSE_POSITION,
   FOK,
   IOC,
+  ISOLATED,
   LEDGER,
   LIMIT,
   ORDER_STATUSES,
@@ -218,6 +220,34 @@ test("what a maker's fill gives up counts, too", () => {
   const { reason, trades } = outcome(said);
   assert.ok(reason === "IOC_REMAINDER" && trades > 5 && trades < 25, `${trades} trades, ${reason}`);
   assert.ok(bytesOf(said) < MAX_RECORD_BYTES, `${bytesOf(said)} bytes`);
+  assert.deepEqual(exchange.audit(DEEP.id).faults, []);
+});
+
+test("fill-or-kill counts the margin that each fill moves, and the funding that each maker pays", () => {
+  const { exchange, open, place } = openMarket(8192);
+  const taker = open("taker");
+  const unfillable = { status: "EXPIRED", reason: "FOK_UNFILLABLE", trades: 0, filledLots: 0 };
+  const fok = (quantityLots: number) =>
+    outcome(place(taker, { side: BUY, quantityLots, priceTicks: 10, timeInForce: FOK }));
+
+  // Each of its fills is a trade, the end of an order and another margin.
+  const isolated = open("isolated");
+  exchange.do(DEEP.id, make(SetMarginMode, { accountId: isolated, marginMode: ISOLATED }));
+  for (let i = 0; i < 4000; i++) place(isolated, { side: SELL, quantityLots: 1 });
+  assert.deepEqual(fok(4000), unfillable);
+  assert.deepEqual(fok(3000), { status: "FILLED", reason: null, trades: 3000, filledLots: 3000 });
+  exchange.do(DEEP.id, make(CancelAll, { accountId: isolated, side: -1 }));
+
+  // Long a lot, which they offer when an interval of funding has ended.
+  const house = open("house");
+  const makers = Array.from({ length: 3800 }, (_, i) => open(`maker ${i}`));
+  place(house, { side: SELL, quantityLots: makers.length });
+  for (const accountId of makers) place(accountId, { side: BUY, quantityLots: 1 });
+  for (const accountId of makers) place(accountId, { side: SELL, quantityLots: 1 });
+  exchange.do(DEEP.id, make(SetIndexPrice, { indexTicks: 10 }));
+  exchange.time += DEEP.fundingIntervalMs;
+  assert.deepEqual(fok(makers.length), unfillable);
+  assert.equal(fok(2000).trades, 2000);
   assert.deepEqual(exchange.audit(DEEP.id).faults, []);
 });
 

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import { OrderDetails } from "../../src/core/order-details.ts";
 import { Orders, packAttributes } from "../../src/core/orders.ts";
 import { SerialIndex } from "../../src/core/serial-index.ts";
 import { NONE } from "../../src/core/tables.ts";
@@ -209,4 +210,42 @@ test("changes are handed over once: what is there, and what was handed over befo
   assert.deepEqual(take(), [[], []]);
   orders.remove(loaded);
   assert.deepEqual(take(), [[], [5]]);
+});
+
+test("a share of the changes goes on where the last one ended, and only the last of them says that it came to the end", () => {
+  const orders = new Orders();
+  for (let serial = 1; serial <= 100; serial++) orders.add(serial, 0, 0, 1, 1, 1);
+  const shares: number[][] = [];
+  const ends: boolean[] = [];
+  do {
+    const share: number[] = [];
+    ends.push(
+      orders.takeChanges(
+        (slot) => share.push(orders.serial(slot)),
+        () => assert.fail("none is gone"),
+        32,
+      ),
+    );
+    shares.push(share);
+    // It has changed behind the share that is under way: the next round has it.
+    orders.touch(orders.find(1));
+  } while (!ends.at(-1) && ends.length < 10);
+  assert.deepEqual(
+    shares.flat(),
+    Array.from({ length: 100 }, (_, i) => i + 1),
+  );
+  assert.ok(shares.length > 2 && shares.every((share) => share.length <= 32), `${shares.length} shares`);
+  assert.deepEqual(ends.indexOf(true), ends.length - 1);
+});
+
+test("what an order has beyond others makes room for another's when it goes", (t) => {
+  const take = t.mock.method(OrderDetails.prototype, "take");
+  const orders = new Orders(2);
+  for (let serial = 1; serial <= 1000; serial++) {
+    const slot = orders.add(serial, 0, 0, 1, 2, 1);
+    orders.fill(slot, 1, 1, 0);
+    orders.remove(slot);
+  }
+  const places = new Set(take.mock.calls.map(({ result }) => result));
+  assert.deepEqual([take.mock.callCount(), places.size], [1000, 1]);
 });

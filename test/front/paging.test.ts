@@ -42,3 +42,14 @@ test("a page is not read for who has gone, or has been told that it took too lon
     assert.equal((result.reason as ApiError).code, "TIMEOUT");
   }
 });
+
+test("a window may be a millisecond wide, and no narrower; a page waits for the history, or is not read", async () => {
+  const road = new ScriptedRoad();
+  const context = { road } as unknown as Context;
+  const page = (query: object) => readPage(context, { done: false }, query, () => ({ data: [1], nextCursor: null }));
+  assert.deepEqual((await page({ startTime: 5, endTime: 5 })).data, [1]);
+  await assert.rejects(page({ startTime: 6, endTime: 5 }), { code: "BAD_COMBINATION" });
+  assert.equal(road.historyAsked, 1);
+  road.crowded = true;
+  await assert.rejects(page({}), { code: "TIMEOUT" });
+});

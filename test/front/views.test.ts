@@ -7,6 +7,8 @@ import { printPrice } from "../../src/core/instrument.ts";
 import { OrderView, PositionView, Traded, type Transfer as TransferRow } from "../../src/core/messages.ts";
 import {
   BUY,
+  EXEC_ADL,
+  EXEC_LIQUIDATION,
   ISOLATED,
   LIMIT,
   MARKET,
@@ -22,6 +24,7 @@ import {
   fillJson,
   orderJson,
   orderJsonWith,
+  outlookJson,
   positionJson,
   printId,
   takerFillJson,
@@ -191,6 +194,21 @@ test("a fill of the history says which side it was", () => {
   );
 });
 
+test("what a fill has cost is said by the schedule, and of who is closed by what was taken", () => {
+  // 10 ticks × 100 lots are 100,000 quanta.
+  const fill = { tradeId: 513, orderId: 257, priceTicks: 10, quantityLots: 100, feePpm: 200, feeQuanta: 500 };
+  const shown = (more: Partial<ReturnType<typeof make<typeof FillRecord>>>) => {
+    const { feeRate, quoteQuantity, orderId } = read(Fill, fillJson(BTC, make(FillRecord, { ...fill, ...more })));
+    return [feeRate, quoteQuantity, orderId];
+  };
+  assert.deepEqual(shown({}), ["0.0002", "0.1", "257"]);
+  assert.deepEqual(shown({ execType: EXEC_LIQUIDATION, maker: 1 }), ["0.0002", "0.1", "257"]);
+  assert.deepEqual(shown({ execType: EXEC_LIQUIDATION }), ["0.005", "0.1", "257"]);
+  // Handed over at no price of the book: 7 quanta beside what the nearest tick would come to.
+  const handedOver = { execType: EXEC_ADL, orderId: 0, feePpm: 0, feeQuanta: 0, offPriceQuanta: 7 };
+  assert.deepEqual(shown(handedOver), ["0", "0.100007", null]);
+});
+
 test("a position's prices are those that its money and size say", () => {
   // 2 bought at 100, 0.05 % paid: 0.1 of fees, cash -200.1; mark 110.
   const long = make(PositionView, {
@@ -297,6 +315,18 @@ test("a balance adds up", () => {
     [under.equity, under.availableBalance, under.withdrawable, under.marginRatio],
     ["-0.000001", "0", "0", null],
   );
+  const without = read(Balance, balanceJson({ ...to, equity: 0, unrealized: 0 }, 7, 99));
+  assert.deepEqual([without.availableBalance, without.marginRatio], ["0", null], "nothing stands for its margin");
+});
+
+test("an account that is short has nothing available before or after what is tried", () => {
+  const outlook = { sizeLots: -2_000, liquidationTicks: 0, initialQuanta: 5, availableQuanta: -1 };
+  assert.deepEqual(JSON.parse(outlookJson(BTC, outlook)), {
+    positionSize: "-2",
+    liquidationPrice: null,
+    initialMargin: "0.000005",
+    availableBalance: "0",
+  });
 });
 
 test("the documented example of a balance is one that could be", () => {

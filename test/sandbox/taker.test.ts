@@ -37,7 +37,10 @@ test("about one order a second, some at market and some with a limit near the ma
     assert.equal(order.timeInForce, IOC);
     assert.ok(order.quantityLots >= road.desk.smallestLots());
     if (order.orderType === MARKET) assert.equal(order.priceTicks, 0);
-    else assert.ok(Math.abs(order.priceTicks / 650_000 - 1) < 0.0005);
+    else {
+      const away = (order.priceTicks / 650_000 - 1) * (order.side === BUY ? 1 : -1);
+      assert.ok(away >= 0 && away < 0.0005, "it goes beyond the mark to trade");
+    }
   }
 });
 
@@ -80,6 +83,20 @@ test("one order at a time; one that is never answered is given up after a while"
   }
   assert.ok(beats.length >= 2);
   for (let i = 1; i < beats.length; i++) assert.ok(beats[i]! - beats[i - 1]! >= 80, beats.join());
+});
+
+test("an order that could not be sent is not waited for", () => {
+  const road = new ScriptedRoad();
+  const taker = new Taker(road.desk, new Random(1, "taker"));
+  let tries = 0;
+  const ask = road.ask.bind(road);
+  road.ask = (...sent) => {
+    tries++;
+    return ask(...sent);
+  };
+  road.full = true;
+  for (let i = 0; i < 80; i++) taker.takeTurn();
+  assert.ok(tries > 2, `${tries} tries`);
 });
 
 test("refused for margin it orders less", () => {

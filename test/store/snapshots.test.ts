@@ -151,6 +151,21 @@ test("a snapshot without changes moves the sequence", async () => {
   await database.close();
 });
 
+test("a snapshot whose rows have gone ahead is as of its end", async () => {
+  const database = newDatabase();
+  const snapshots = new Snapshots(database);
+  const parts: Uint8Array[] = [];
+  const writer = new SnapshotPartWriter(5, (record) => parts.push(record.slice()), 256);
+  writer.stamp(10, 1000);
+  for (let key = 1; key <= 10; key++) writer.put("accounts", key, account(key, "early"));
+  writer.stamp(20, 2000);
+  writer.end();
+  assert.ok(parts.length > 1);
+  snapshots.apply(5, 20, parts);
+  assert.deepEqual([snapshots.sequenceOf(5), snapshots.timeOf(5), load(database, 5).rows.size], [20, 2000, 10]);
+  await database.close();
+});
+
 test("another thread's load sees one state while snapshots go on", async () => {
   const dir = join(root, String(folders++));
   const writer = openDatabase(dir);
