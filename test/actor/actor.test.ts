@@ -236,6 +236,28 @@ test("snapshots are made at their interval, also while the machine's clock is be
   assert.ok(snapshotsAt(5000) > 0);
 });
 
+test("a snapshot is made when the last one is stored, and something has happened since", () => {
+  let passedMs = 0;
+  const { actor, worker, send, control } = start(undefined, { snapshotIntervalMs: 5000, monotonic: () => passedMs });
+  const isMade = (happens: boolean): boolean => {
+    passedMs += 5000;
+    actor.emits = happens;
+    actor.work = 1;
+    send(0);
+    const before = actor.snapshots;
+    while (worker.step());
+    return actor.snapshots > before;
+  };
+  assert.equal(isMade(true), false, "the first interval has only begun");
+  assert.equal(isMade(true), true);
+  assert.equal(isMade(true), false, "it is on its way");
+  control.setSnapshotOf(ACTOR_ID, control.lastTicket);
+  assert.equal(isMade(true), true);
+  control.setSnapshotOf(ACTOR_ID, control.lastTicket);
+  assert.equal(isMade(false), false, "nothing has happened");
+  assert.equal(isMade(true), true);
+});
+
 test("a turn that throws is nowhere; what came before it is whole", () => {
   const { actor, worker, send, out, cells, control } = start();
   actor.cells = cells;

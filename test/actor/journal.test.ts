@@ -2,14 +2,14 @@ import assert from "node:assert/strict";
 import * as fs from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { test } from "node:test";
+import { type TestContext, test } from "node:test";
 import { Control, RUNNING, STOP_JOURNAL } from "../../src/actor/control.ts";
 import { Journal } from "../../src/actor/journal.ts";
 import { TurnWriter } from "../../src/actor/turn.ts";
 import { AccountCells } from "../../src/core/cells.ts";
 import { LeverageSet } from "../../src/core/messages.ts";
 import { openLog } from "../../src/store/log.ts";
-import { AT_SEQUENCE } from "../../src/wire/record.ts";
+import { AT_REQUEST_ID, AT_SEQUENCE } from "../../src/wire/record.ts";
 import { allocateRing, Bell, RingConsumer, RingProducer } from "../../src/wire/ring.ts";
 import { make } from "../core/support/exchange.ts";
 
@@ -28,32 +28,65 @@ class EndingControl extends Control {
   }
 }
 
-test("what an actor thread leaves behind at the very end is journaled and handed on", (t) => {
+/** A journal of so many workers, and what it hands to the front. */
+function open(t: TestContext, control: Control, workers: number) {
   const logDir = fs.mkdtempSync(join(tmpdir(), "perpd-journal-"));
   t.after(() => fs.rmSync(logDir, { recursive: true }));
-  const control = new EndingControl();
-  const [input, front] = [allocateRing(RING_BYTES), allocateRing(RING_BYTES)];
+  const inputs = Array.from({ length: workers }, () => allocateRing(RING_BYTES));
+  const front = allocateRing(RING_BYTES);
   const bell = new Bell();
   const journal = new Journal({
     log: openLog(logDir, { segmentBytes: 65_536, protectedThrough: 0 }),
     control,
-    inputs: [new RingConsumer(input)],
+    inputs: inputs.map((input) => new RingConsumer(input)),
     bell,
     front: new RingProducer(front, new Bell()),
     store: new RingProducer(allocateRing(RING_BYTES), new Bell()),
     clock: () => 1,
   });
-  const turn = new TurnWriter(control, AccountCells.allocate(32), new RingProducer(input, bell), () => {});
+  const writers = inputs.map((input) => new RingProducer(input, bell));
+  return { journal, writers, released: new RingConsumer(front) };
+}
+
+/** A turn with an event, or one that only answers. Tickets are this control's. */
+function push(control: Control, out: RingProducer, requestId: number, hasEvent: boolean): number {
+  const turn = new TurnWriter(control, AccountCells.allocate(32), out, () => {});
+  turn.begin(1);
+  if (hasEvent) turn.emit(make(LeverageSet, { accountId: 16, leverage: 2 }));
+  return turn.push(1, requestId);
+}
+
+test("an answer waits for the last ticket that it could have known, also when another thread has it and is still at work", (t) => {
+  const control = new Control();
+  const { journal, writers, released } = open(t, control, 2);
+  const [answering, atWork] = writers;
+  const ticket = control.takeTicket();
+  assert.equal(push(control, answering, 7, false), ticket);
+  assert.equal(journal.step(), false);
+  assert.deepEqual([released.peek(), control.durable], [-1, 0], "what it rests on is in no log");
+  // Of another control, which gives out the same ticket.
+  assert.equal(push(new Control(), atWork, 8, true), ticket);
+  assert.equal(journal.step(), true);
+  assert.equal(control.durable, ticket);
+  const requests: number[] = [];
+  for (let at = released.peek(); at >= 0; at = released.peek()) {
+    requests.push(released.view.getUint32(at + AT_REQUEST_ID, true));
+    released.next();
+  }
+  assert.deepEqual(requests, [8, 7]);
+  assert.equal(journal.step(), false);
+});
+
+test("what an actor thread leaves behind at the very end is journaled and handed on", (t) => {
+  const control = new EndingControl();
+  const { journal, writers, released } = open(t, control, 1);
   control.onLook = () => {
     control.onLook = () => {};
-    turn.begin(1);
-    turn.emit(make(LeverageSet, { accountId: 16, leverage: 2 }));
-    turn.push(1, 0);
+    push(control, writers[0], 0, true);
     assert.equal(control.phase, RUNNING);
     control.phase = STOP_JOURNAL;
   };
   journal.run();
   assert.equal(control.durable, 1);
-  const released = new RingConsumer(front);
   assert.equal(released.view.getFloat64(released.peek() + AT_SEQUENCE, true), 1);
 });

@@ -52,6 +52,16 @@ const turns = async (count: number): Promise<void> => {
   for (let i = 0; i < count; i++) await new Promise((resolve) => setImmediate(resolve));
 };
 
+test("when the numbers of requests are used up they begin anew, past the one that stands for nobody", () => {
+  const { road, ask, answer, count } = openRoad(64);
+  road.startAt(0);
+  (road as unknown as { nextRequestId: number }).nextRequestId = 0xffff_ffff;
+  for (let i = 0; i < 3; i++) assert.ok(ask(make(CancelOrder)));
+  for (const requestId of [0xffff_ffff, 1, 2]) answer(requestId);
+  road.drain();
+  assert.deepEqual([count().answers, road.inFlight], [3, 0]);
+});
+
 test("past maxInFlight new orders are turned away, be it in a batch, and cancels are not", () => {
   const { ask } = openRoad(2);
   const placing = make(OrderBatch, { items: [make(CancelOrder), make(PlaceOrder)] });

@@ -116,6 +116,28 @@ function holdTogether(quick: Read | null, general: Read | null): void {
   if (quick !== null) assert.deepEqual(quick, general);
 }
 
+test("decimals as long as they may be, and longer, are read alike", () => {
+  const places = Array.from({ length: 15 }, (_, digits) => digits);
+  const edges = places.flatMap((digits) => [
+    `1${"0".repeat(digits)}`,
+    `5.${"0".repeat(digits + 1)}`,
+    `5${"0".repeat(digits)}.5`,
+  ]);
+  let taken = 0;
+  for (const { symbol } of instruments)
+    for (const edge of edges)
+      for (const fields of [
+        { price: edge, quantity: "5" },
+        { price: "5", quantity: edge },
+      ]) {
+        const bytes = encode(JSON.stringify({ symbol, side: "BUY", type: "LIMIT", ...fields }));
+        const quick = bodyQuickly(bytes);
+        if (quick !== null) taken++;
+        holdTogether(quick, bodyGenerally(bytes));
+      }
+  assert.ok(taken > edges.length, `${taken} were taken`);
+});
+
 // ---- what programs send ------------------------------------------------------------------------------------------------
 
 /** On the tick and step of all three. */
