@@ -37,6 +37,8 @@ export async function serve(
   // Before the database, whose presence says that there must be a secret already.
   const secret = await advised(openSecret)(config.data);
   const host = await Host.start(config, showProgress, options);
+  if (host.logCut !== null)
+    log.warn(host.logCut, "the log's end was torn, and is cut off: none of it was acknowledged");
   host.onFatal = (error) => {
     log.fatal({ err: error }, `${error.message}; start again to recover`);
     process.exit(1);

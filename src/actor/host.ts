@@ -4,6 +4,7 @@ import { compileInstrument } from "../core/instrument.ts";
 import { LEDGER } from "../core/words.ts";
 import { logOf } from "../store/data-folder.ts";
 import { DiskRoom } from "../store/disk-room.ts";
+import type { LogCut } from "../store/log.ts";
 import { allocateRing, Bell, RingConsumer } from "../wire/ring.ts";
 import { Control, STOP_ACTORS, STOP_JOURNAL, STOP_STORE } from "./control.ts";
 import { RingRoad } from "./ring-road.ts";
@@ -47,6 +48,8 @@ export class Host extends RingRoad {
   onStall: () => void = () => {};
   /** Called when an actor thread dies, with its error, and when all of its actors have been rebuilt. */
   onRebuild: (note: RebuildNote) => void = () => {};
+  /** What the start has cut off the log's end, or null. */
+  logCut: LogCut | null = null;
 
   private readonly config: Config;
   private readonly options: HostOptions;
@@ -160,7 +163,8 @@ export class Host extends RingRoad {
       storeBell: storeBell.buffer,
     });
     this.journal = journal.thread;
-    const { lastSequence } = await journal.ready<JournalReady>();
+    const { lastSequence, cut } = await journal.ready<JournalReady>();
+    this.logCut = cut;
     journal.thread.port.on("message", () => this.drain());
     this.startAt(lastSequence);
 

@@ -11,7 +11,7 @@ import { openDatabase } from "../store/database.ts";
 import { DiskRoom } from "../store/disk-room.ts";
 import { DatabaseCorruptError, readGenesis } from "../store/genesis.ts";
 import { Keeper } from "../store/keeper.ts";
-import { openLog } from "../store/log.ts";
+import { type LogCut, openLog } from "../store/log.ts";
 import { listSegments } from "../store/log-segment.ts";
 import { Snapshots } from "../store/snapshots.ts";
 import { Bell, RingConsumer, RingProducer } from "../wire/ring.ts";
@@ -63,6 +63,8 @@ export interface JournalTask extends ThreadTask {
 }
 export interface JournalReady {
   lastSequence: number;
+  /** See LogWriter. */
+  cut: LogCut | null;
 }
 
 export interface ActorTask extends ThreadTask {
@@ -151,7 +153,7 @@ export function runJournal(task: JournalTask): void {
     store: new RingProducer(task.store, new Bell(task.storeBell)),
     clock: Date.now,
   });
-  task.port.postMessage({ lastSequence } satisfies JournalReady);
+  task.port.postMessage({ lastSequence, cut: log.cut } satisfies JournalReady);
   journal.run();
   task.port.close();
 }

@@ -99,3 +99,26 @@ for (const [what, damage, says] of DAMAGES)
     assert.match(output, /Nothing was repaired, skipped or begun anew.*perpd restore/);
     assert.doesNotMatch(output, /^ {4}at /m, "no stack");
   });
+
+test("a torn end of the log is cut off and told, once, and the exchange starts", async (t) => {
+  const dir = join(root, "torn");
+  fs.cpSync(sound, dir, { recursive: true });
+  const { lastSequence } = verifyLog(join(dir, "log"));
+  const segment = segmentOf(dir);
+  // The beginning of a record behind the last one.
+  change(join(dir, segment), (bytes) => {
+    const end = Math.ceil((bytes.findLastIndex((byte) => byte !== 0) + 1) / 8) * 8;
+    bytes.writeUInt32LE(200, end);
+    return bytes.fill(1, end + 4, end + 96);
+  });
+  const server = await startServer({ dataFolder: dir });
+  t.after(() => server.dispose());
+  const told = () => server.stderr.split("\n").filter((line) => line.includes("the log's end was torn"));
+  const [line = "{}"] = told();
+  const { segment: name, sequence, bytes } = JSON.parse(line) as Record<string, unknown>;
+  assert.deepEqual([name, sequence], [segment.slice("log/".length), lastSequence + 1]);
+  assert.equal(bytes, 96);
+  await server.stop();
+  await server.start();
+  assert.equal(told().length, 1);
+});
