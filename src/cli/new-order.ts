@@ -7,8 +7,12 @@ export const SIDES = ["BUY", "SELL"] as const;
 /** A level of the book in the place of a price. */
 const LEVEL = /^(OPPONENT|QUEUE)(_5|_10|_20)?$/;
 
+/** Of an order with an end. */
+export const UNTIL: Option = { type: "string", argument: "TIME", description: "its end, like 2026-12-01T12:00Z" };
+
 export const ORDER_OPTIONS: Readonly<Record<string, Option>> = {
   "time-in-force": { type: "string", argument: "gtc|ioc|fok", description: "how long it rests" },
+  until: UNTIL,
   "post-only": { type: "boolean", description: "refuse it if it would trade at once" },
   "reduce-only": { type: "boolean", description: "only against the open position" },
   display: { type: "string", argument: "QUANTITY", description: "an iceberg: show no more than this of it" },
@@ -32,6 +36,9 @@ export function orderOf(
   values: Values,
 ): NewOrder {
   const timeInForce = text(values, "time-in-force");
+  const goodTillDate = endOf(values);
+  if (timeInForce !== undefined && goodTillDate !== undefined)
+    throw new UsageError("an order has --time-in-force or --until");
   const displayQuantity = text(values, "display");
   return {
     symbol,
@@ -41,11 +48,21 @@ export function orderOf(
     ...legOf("stopLoss", text(values, "then-stop")),
     ...legOf("takeProfit", text(values, "then-take-profit")),
     ...(timeInForce !== undefined && { timeInForce: oneOf("--time-in-force", timeInForce, TIMES_IN_FORCE) }),
+    ...(goodTillDate !== undefined && { timeInForce: "GTD", goodTillDate }),
     ...(values["post-only"] === true && { postOnly: true }),
     ...(values["reduce-only"] === true && { reduceOnly: true }),
     ...(displayQuantity !== undefined && { displayQuantity }),
     clientOrderId: text(values, "name") ?? randomUUID(),
   };
+}
+
+/** In milliseconds since the epoch. */
+export function endOf(values: Values): number | undefined {
+  const until = text(values, "until");
+  if (until === undefined) return undefined;
+  const time = Date.parse(until);
+  if (Number.isNaN(time)) throw new UsageError("--until takes a time like 2026-12-01T12:00Z");
+  return time;
 }
 
 const legOf = (name: "stopLoss" | "takeProfit", triggerPrice: string | undefined) =>

@@ -2,7 +2,7 @@ import { isOrderReference } from "../client/paths.ts";
 import type { Order, PlacedOrder, TriedOrder } from "../client/types.ts";
 import { orderTable } from "./account.ts";
 import { type Call, type Command, oneOf, PartlyFailedError, text, UsageError } from "./command.ts";
-import { ORDER_OPTIONS, orderOf, SIDES } from "./new-order.ts";
+import { endOf, ORDER_OPTIONS, orderOf, SIDES, UNTIL } from "./new-order.ts";
 import { reasonsOf } from "./reasons.ts";
 import type { Paint } from "./terminal.ts";
 
@@ -43,12 +43,13 @@ export function placedText(paint: Paint, placed: PlacedOrder): string {
 export const amend: Command = {
   name: "amend",
   usage: "ID",
-  summary: "give an open order another price, quantity or trigger, by id or client:NAME",
+  summary: "give an open order another price, quantity, trigger or end, by id or client:NAME",
   options: {
     price: { type: "string", argument: "PRICE", description: "the new limit" },
     quantity: { type: "string", argument: "Q", description: "the new quantity, what has been filled included" },
     display: { type: "string", argument: "Q", description: "show no more than this of it" },
     trigger: { type: "string", argument: "PRICE", description: "another price that it waits for" },
+    until: UNTIL,
     trail: {
       type: "string",
       argument: "RATE",
@@ -66,18 +67,21 @@ export const amend: Command = {
     const [price, quantity] = [text(values, "price"), text(values, "quantity")];
     const [displayQuantity, triggerPrice] = [text(values, "display"), text(values, "trigger")];
     const [callbackRate, activationPrice] = [text(values, "trail"), text(values, "from")];
-    if ((price ?? quantity ?? displayQuantity ?? triggerPrice ?? callbackRate ?? activationPrice) === undefined)
-      throw new UsageError(
-        "amend takes --price, --quantity, --display, --trigger, --trail or --from, or several of them",
-      );
-    const amended = await client.amendOrder(id, {
+    const goodTillDate = endOf(values);
+    const changes = {
       ...(price !== undefined && { price }),
       ...(quantity !== undefined && { quantity }),
       ...(displayQuantity !== undefined && { displayQuantity }),
       ...(triggerPrice !== undefined && { triggerPrice }),
       ...(callbackRate !== undefined && { callbackRate }),
       ...(activationPrice !== undefined && { activationPrice }),
-    });
+      ...(goodTillDate !== undefined && { goodTillDate }),
+    };
+    if (Object.keys(changes).length === 0)
+      throw new UsageError(
+        "amend takes --price, --quantity, --display, --trigger, --trail, --from or --until, or several of them",
+      );
+    const amended = await client.amendOrder(id, changes);
     print(asJson ? JSON.stringify(amended) : placedText(paint, amended));
   },
 };

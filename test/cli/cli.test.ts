@@ -220,7 +220,9 @@ test("what cannot be meant is exit code 2, and says how it is meant", async () =
     [["order", "buy", "X", "1", "2", "--trail", "0.01"], /an order that trails is at market/],
     [["order", "buy", "X", "1", "market", "--from", "2"], /--from goes with --trail/],
     [["amend", "../orders", "--price", "1"], /amend takes the number of an order, or client:NAME/],
-    [["amend", "1"], /amend takes --price, --quantity, --display, --trigger, --trail or --from/],
+    [["order", "buy", "X", "1", "2", "--until", "noon"], /--until takes a time like 2026-12-01T12:00Z/],
+    [["order", "buy", "X", "1", "2", "--until", "2100-01-01T00:00Z", "--time-in-force", "ioc"], /or --until/],
+    [["amend", "1"], /amend takes --price, --quantity, --display, --trigger, --trail, --from or --until/],
     [["margin", "X"], /margin takes cross, isolated, --add or --remove/],
     [["margin", "X", "cross", "--add", "1"], /margin takes cross, isolated, --add or --remove/],
     [["margin", "X", "portfolio"], /mode: "portfolio" is none of cross, isolated/],
@@ -327,6 +329,17 @@ test("a position is closed, and its leverage set", async () => {
   assert.equal(await carol.position(), null);
   assert.equal((await run(["leverage", "BTC-PERP", "20"], env)).out, "BTC-PERP 20x\n");
   assert.match((await run(["leverage", "BTC-PERP", "x"], env)).error, /leverage: "x" is not a whole number/);
+});
+
+test("an order has an end, and gets another one", async () => {
+  await out("order", "buy", "BTC-PERP", "0.3", "60000", "--until", "2100-01-01T00:00Z", "--name", "ends");
+  const { timeInForce, goodTillDate } = await alice.order("client:ends");
+  assert.deepEqual([timeInForce, goodTillDate], ["GTD", Date.UTC(2100, 0, 1)]);
+  await out("amend", "client:ends", "--until", "2100-02-01T12:30:00.250Z");
+  assert.equal((await alice.order("client:ends")).goodTillDate, Date.UTC(2100, 1, 1, 12, 30, 0, 250));
+  const past = await run(["amend", "client:ends", "--until", "2001-01-01T00:00Z"]);
+  assert.deepEqual([past.code, past.out], [1, ""]);
+  await out("cancel", "client:ends");
 });
 
 test("an open order gets another price, quantity and trigger", async () => {
