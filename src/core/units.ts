@@ -117,18 +117,15 @@ export function proportion(amount: number, part: number, whole: number): number 
   return amount < 0 ? -mulDivFloor(-amount, part, whole) : mulDivFloor(amount, part, whole);
 }
 
-/** ceil(a ÷ b) for safe integers a ≥ 0, b > 0. */
-export function divCeil(a: number, b: number): number {
-  const quotient = divFloor(a, b);
-  return quotient * b === a ? quotient : quotient + 1;
-}
+/**
+ * ceil(a ÷ b) for safe integers a ≥ 0, b > 0. The division is rounded, but never onto or past a whole number: two safe
+ * integers' quotient that is none differs from it by more than that. V. Lefèvre, "The Euclidean division implemented with
+ * a floating-point division and a floor", 2005.
+ */
+export const divCeil = (a: number, b: number): number => Math.ceil(a / b);
 
-/** floor(a ÷ b) for safe integers a ≥ 0, b > 0. The `%` of doubles is a call into C, several times as slow. */
-export function divFloor(a: number, b: number): number {
-  const quotient = Math.floor(a / b);
-  // The division was rounded: a quotient just below a whole number may have become that number.
-  return quotient * b > a ? quotient - 1 : quotient;
-}
+/** floor(a ÷ b), as divCeil(). The `%` of doubles is a call into C, several times as slow. */
+export const divFloor = (a: number, b: number): number => Math.floor(a / b);
 
 /** numerator ÷ denominator as a decimal string, cut (not rounded) after `decimals` places. For display only. */
 export function printRatio(numerator: number | bigint, denominator: number | bigint, decimals: number): string {

@@ -224,6 +224,26 @@ test("products past 2^53 are divided to the last digit, just beside whole quotie
   );
 });
 
+test("whole numbers are divided exactly, beside whole quotients and at the end of what is safe, too", () => {
+  const divisor = fc.oneof(
+    fc.integer({ min: 1, max: 2 ** 31 - 1 }),
+    fc.integer({ min: 1, max: MAX }),
+    fc.tuple(fc.integer({ min: 1, max: 52 }), fc.integer({ min: -1, max: 1 })).map(([bits, by]) => 2 ** bits + by),
+  );
+  fc.assert(
+    fc.property(amount, divisor, fc.nat(3), fc.integer({ min: -2, max: 2 }), (wanted, b, fromLast, beside) => {
+      const last = Math.floor(MAX / b);
+      for (const quotient of [Math.floor(wanted / b), last - fromLast]) {
+        const a = quotient * b + beside;
+        if (!Number.isSafeInteger(a) || a < 0) continue;
+        assert.equal(divFloor(a, b), Number(BigInt(a) / BigInt(b)));
+        assert.equal(divCeil(a, b), Number((BigInt(a) + BigInt(b) - 1n) / BigInt(b)));
+      }
+    }),
+    { ...parameters, numRuns: 50_000 },
+  );
+});
+
 test("a share of an amount is cut towards zero, and all parts are all of it", () => {
   const signed = fc.oneof(fc.maxSafeInteger(), fc.integer({ min: -1000, max: 1000 }));
   fc.assert(
