@@ -56,7 +56,6 @@ export async function openExchange(parts: ExchangeParts): Promise<Exchange> {
   const { config, secret, host, compute, log, version } = parts;
   const database = openDatabase(config.data, { readOnly: true });
   const history = new History(database);
-  await host.historyCaughtUp();
   const market = await MarketData.open(
     host,
     (instrumentId) => ({

@@ -8,6 +8,13 @@ import { SymbolMarket, type SymbolPast } from "./symbol-market.ts";
 /** Where the past is read from when the exchange starts: the history store. */
 export type PastOf = (instrumentId: number) => SymbolPast;
 
+/** A symbol's state as of a turn. */
+interface Described {
+  readonly state: SymbolSummary;
+  readonly sequence: number;
+  readonly time: TimeMs;
+}
+
 /** Market data of all symbols: follows what the journal releases and answers from memory. */
 export class MarketData {
   /** In the order of the configuration. */
@@ -27,8 +34,8 @@ export class MarketData {
   }
 
   /**
-   * Resolves when every symbol has told its state. The history must have caught up, and nothing may trade until then:
-   * what is in both would be counted twice. Whoever publishes market data registers with the road after this.
+   * Resolves when every symbol has told its state. Nobody may trade until then: a symbol that does not come to rest tells
+   * it again and again. Whoever publishes market data registers with the road after this.
    */
   static async open(road: Road, pastOf: PastOf, now: () => TimeMs): Promise<MarketData> {
     const market = new MarketData(road, now);
@@ -57,9 +64,24 @@ export class MarketData {
     return Buffer.concat(parts);
   }
 
-  private prime(road: Road, symbol: SymbolMarket, pastOf: PastOf): Promise<void> {
+  /**
+   * The past is read behind the state, once the history holds all that had been released by then: whatever the actor does
+   * meanwhile, as an end of funding that fell into the time of no exchange, is in one of them.
+   */
+  private async prime(road: Road, symbol: SymbolMarket, pastOf: PastOf): Promise<void> {
+    for (;;) {
+      const { state, sequence, time } = await this.describe(road, symbol);
+      await road.historyCaughtUp();
+      if (this.moved.has(symbol)) continue;
+      symbol.prime(state, sequence, time, pastOf(symbol.instrument.id));
+      this.primed.add(symbol);
+      return;
+    }
+  }
+
+  /** The symbol's state in one piece: nothing has moved it between its pages. */
+  private describe(road: Road, symbol: SymbolMarket): Promise<Described> {
     const { id } = symbol.instrument;
-    const past = pastOf(id);
     return new Promise((resolve, reject) => {
       let bids: Levels = [];
       let asks: Levels = [];
@@ -73,9 +95,7 @@ export class MarketData {
           bids = from === 0 ? state.bids : bids.concat(state.bids);
           asks = from === 0 ? state.asks : asks.concat(state.asks);
           if (state.next !== null) return askFrom(state.next);
-          symbol.prime({ ...state, bids, asks }, turn.sequence, turn.time, past);
-          this.primed.add(symbol);
-          resolve();
+          resolve({ state: { ...state, bids, asks }, sequence: turn.sequence, time: turn.time });
         });
         if (!asked) reject(new Error(`${symbol.instrument.symbol} cannot be asked for its state`));
       };

@@ -19,6 +19,8 @@ import { BUY, SELL } from "../../src/core/words.ts";
 import { MarketData } from "../../src/front/market.ts";
 import { bookChecksum, LevelPrinter, publicTradeJson } from "../../src/front/market-json.ts";
 import type { SymbolPast } from "../../src/front/symbol-market.ts";
+import { FundingRateRecord } from "../../src/store/rows.ts";
+import { nextTurn } from "./scripted-exchange.ts";
 import { EMPTY_STATE, instrument, make, ScriptedRoad, START } from "./scripted-road.ts";
 
 const BTC = 1;
@@ -304,6 +306,30 @@ test("what happens before a symbol has told its state is in the state", async ()
   assert.deepEqual(read(market.symbol(BTC).orderBookJson(5)).bids, [["10", "0.007"]]);
   road.turn(BTC, placed);
   assert.deepEqual(read(market.symbol(BTC).orderBookJson(5)).bids, [["10", "0.014"]]);
+});
+
+test("what happens while a symbol tells its state is in the past that is read behind it", async () => {
+  const road = new ScriptedRoad(["BTC-PERP"]);
+  const fundingRates: FundingRateRecord[] = [];
+  const settle = (fundingTime: number): void => {
+    fundingRates.splice(0, 1, make(FundingRateRecord, { fundingTime }));
+    road.turn(BTC, make(FundingSettled, { fundingTime }));
+  };
+  const opening = MarketData.open(
+    road,
+    () => ({ ...NOTHING, fundingRates }),
+    () => road.time,
+  );
+  settle(START);
+  road.describe();
+  // While it waits for the history.
+  settle(START + 1);
+  await nextTurn();
+  assert.equal(road.asked.length, 1, "told anew");
+  settle(START + 2);
+  road.describe();
+  const { fundingTime } = (await opening).symbol(BTC).fundingRateAt(START + 2);
+  assert.equal(fundingTime, START + 2);
 });
 
 test("an exchange whose symbols cannot be asked does not start", async () => {
