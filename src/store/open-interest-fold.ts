@@ -1,6 +1,6 @@
 import { OPEN_INTEREST_INTERVALS, openTimeOf } from "../core/candles.ts";
 import type { PriceUpdated } from "../core/messages.ts";
-import type { MessageOf } from "../core/shape.ts";
+import { blank, type MessageOf } from "../core/shape.ts";
 import type { Database } from "./database.ts";
 import { OpenInterestRecord } from "./rows.ts";
 import type { Key } from "./table.ts";
@@ -39,10 +39,13 @@ export class OpenInterestFold {
   price(instrumentId: number, time: number, event: MessageOf<typeof PriceUpdated>): void {
     const { openInterestLots, markTicks } = event;
     // 0 may be that of an event which does not tell.
-    if (this.newestOf(instrumentId) === null && openInterestLots > 0)
-      this.newest.set(instrumentId, beginWith(openInterestLots));
+    const tells = openInterestLots > 0;
+    if (tells && this.newestOf(instrumentId) === null) this.newest.set(instrumentId, BEGIN);
     const record = this.recordAt(instrumentId, time);
-    if (record !== null) record.markTicks = markTicks;
+    if (record === null) return;
+    record.markTicks = markTicks;
+    // Trades that an older program has folded in the meantime are in no row.
+    if (tells) record.openInterestLots = openInterestLots;
   }
 
   /** Adds what has changed to the batch. */
@@ -76,7 +79,7 @@ export class OpenInterestFold {
 
   private begin(instrumentId: number): OpenInterestRecord | null {
     const hasTraded = this.database.trades.read(instrumentId, { limit: 1 }, (trade) => trade).data.length > 0;
-    return hasTraded ? null : beginWith(0);
+    return hasTraded ? null : BEGIN;
   }
 }
 
@@ -97,7 +100,5 @@ export function readOpenInterest(
   return newest;
 }
 
-/** Of no interval yet. */
-const beginWith = (openInterestLots: number): OpenInterestRecord => ({
-  ...{ type: OpenInterestRecord.code, openTime: 0, openInterestLots, markTicks: 0 },
-});
+/** Of no interval yet: never changed, as every time is behind it. */
+const BEGIN: OpenInterestRecord = { ...blank(OpenInterestRecord), openTime: -1 };

@@ -199,6 +199,18 @@ test("figures are those when intervals ended, or of now; where nothing happened 
   await database.close();
 });
 
+test("trades that an older program has folded in between are in the next figure that a price tells", async () => {
+  const database = newDatabase();
+  const fold = new HistoryFold(database, INSTRUMENTS);
+  foldTurns(fold, [turn(1 * MINUTE, BTC, trade(5, 5)), turn(2 * MINUTE, BTC, price(10, 5))]);
+  foldTurns(new HistoryFold(database, INSTRUMENTS), [turn(8 * MINUTE, BTC, price(11, 7))]);
+  assert.deepEqual(figures(database, BTC, 9 * MINUTE), [
+    [9, 7, 11],
+    [5, 5, 10],
+  ]);
+  await database.close();
+});
+
 test("a folder from before begins with the first price that tells what is open, or with 0 where nothing ever traded", async () => {
   const database = newDatabase();
   foldTurns(new HistoryFold(database, INSTRUMENTS), [
