@@ -107,7 +107,10 @@ export class History {
     );
   }
 
-  /** The account's deposits or withdrawals, the latest first; those asked for behind `throughSequence` left out. Times are those of the request. */
+  /**
+   * The account's deposits or withdrawals, the latest first; those asked for behind `throughSequence` left out. Times are
+   * those of the request.
+   */
   transfersOf(accountId: number, kind: TransferKind, query: SeriesQuery): Page<Transfer> {
     const { database } = this;
     const { throughSequence = Number.MAX_SAFE_INTEGER } = query;
