@@ -50,7 +50,7 @@ export interface Exchange {
 
 /**
  * Puts the front together on actors that have recovered: caches first, each from its actors' own account of themselves,
- * then the server. Nothing trades before this resolves.
+ * then the server. Nobody trades before this resolves.
  */
 export async function openExchange(parts: ExchangeParts): Promise<Exchange> {
   const { config, secret, host, compute, log, version } = parts;

@@ -65,15 +65,18 @@ export class MarketData {
   }
 
   /**
-   * The past is read behind the state, once the history holds all that had been released by then: whatever the actor does
-   * meanwhile, as an end of funding that fell into the time of no exchange, is in one of them.
+   * The past is read behind the state, once the history holds all that had been released by then: what the actor does at
+   * the start, as to end an interval of funding that ran out before or to fire what was due, is in it or follows, and never
+   * both.
    */
   private async prime(road: Road, symbol: SymbolMarket, pastOf: PastOf): Promise<void> {
     for (;;) {
       const { state, sequence, time } = await this.describe(road, symbol);
       await road.historyCaughtUp();
       if (this.moved.has(symbol)) continue;
-      symbol.prime(state, sequence, time, pastOf(symbol.instrument.id));
+      const past = pastOf(symbol.instrument.id);
+      if (isAhead(past, sequence)) continue;
+      symbol.prime(state, sequence, time, past);
       this.primed.add(symbol);
       return;
     }
@@ -113,6 +116,10 @@ export class MarketData {
     for (let i = 0; i < turn.eventCount; i++) symbol.apply(turn.messages[i] as SymbolEvent, turn.sequence, turn.time);
   }
 }
+
+/** The history does not wait for the front: it may have what is still to be released. */
+const isAhead = ({ trades, liquidations }: SymbolPast, sequence: number): boolean =>
+  [...trades, ...liquidations].some((trade) => trade.sequence > sequence);
 
 function descriptionIn({ messages }: Released): SymbolSummary {
   const description = messages.find((message) => message.type === SymbolDescription.code);

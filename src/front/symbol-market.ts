@@ -59,9 +59,9 @@ export interface SymbolPast {
   /** Of the last 24 hours. */
   minuteCandles: Iterable<Readonly<Candle>>;
   /** The last 1000. */
-  trades: Iterable<PublicTrade>;
+  trades: readonly PublicTrade[];
   /** The last 100. */
-  liquidations: Iterable<PublicTrade>;
+  liquidations: readonly PublicTrade[];
   /** Of the interval of funding that ended last. */
   fundingRates: Iterable<FundingRateRecord>;
 }

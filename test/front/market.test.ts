@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { crc32 } from "node:zlib";
 import type { Candle } from "../../src/core/candles.ts";
-import type { PublicTrade } from "../../src/core/feed.ts";
+import { type PublicTrade, toPublicTrade } from "../../src/core/feed.ts";
 import {
   type Describe,
   FundingSettled,
@@ -330,6 +330,23 @@ test("what happens while a symbol tells its state is in the past that is read be
   road.describe();
   const { fundingTime } = (await opening).symbol(BTC).fundingRateAt(START + 2);
   assert.equal(fundingTime, START + 2);
+});
+
+test("a trade that the history has before the front has been told of it counts once", async () => {
+  const road = new ScriptedRoad(["BTC-PERP"]);
+  const trade = { tradeId: 1, takerSide: SELL, priceTicks: 5, quantityLots: 1500 };
+  const trades = [toPublicTrade(make(Traded, trade), START, road.sequence + 1)];
+  const opening = MarketData.open(
+    road,
+    () => ({ ...NOTHING, trades }),
+    () => road.time,
+  );
+  road.describe();
+  await nextTurn();
+  road.turn(BTC, make(Traded, trade));
+  road.describe();
+  const market = await opening;
+  assert.deepEqual(market.symbol(BTC).recentTrades(5), trades);
 });
 
 test("an exchange whose symbols cannot be asked does not start", async () => {
