@@ -29,13 +29,18 @@ export class MarginReferences {
     this.ofAccount.set(accountId, new Map(moves));
   }
 
-  /** Hands over all of each account that has moved margin since the last call, of `most` of them. Returns whether that was all. */
+  /**
+   * Hands over all moves of each account that has moved margin since the last call, until that is `most` of them. Returns
+   * whether that was all.
+   */
   takeChanges(take: (accountId: number, moves: MarginMove[]) => void, most: number): boolean {
     let left = most;
     for (const accountId of this.changed) {
-      if (left-- === 0) return false;
+      if (left <= 0) return false;
+      const moves = [...(this.ofAccount.get(accountId) ?? [])];
       this.changed.delete(accountId);
-      take(accountId, [...(this.ofAccount.get(accountId) ?? [])]);
+      take(accountId, moves);
+      left -= moves.length;
     }
     return true;
   }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { MAX_MARGIN_REFERENCES } from "../../src/core/margin-references.ts";
+import { MAX_MARGIN_REFERENCES, MarginReferences } from "../../src/core/margin-references.ts";
 import {
   ClosePosition,
   Deposit,
@@ -120,4 +120,21 @@ test("the latest references are remembered, through a replay and through snapsho
     for (let i = count - MAX_MARGIN_REFERENCES + 1; i <= count; i++) assert.equal(duplicateOf(alice, i), 1, name(i));
     assert.equal(duplicateOf(alice, count - MAX_MARGIN_REFERENCES), 0);
   }
+});
+
+test("a share of a snapshot is so many moves, of however few accounts", () => {
+  const references = new MarginReferences();
+  for (const accountId of [16, 17, 18]) for (let i = 0; i < 40; i++) references.add(accountId, `move ${i}`, 1);
+  const taken: [accountId: number, moves: number][] = [];
+  const take = (most: number): boolean =>
+    references.takeChanges((accountId, moves) => taken.push([accountId, moves.length]), most);
+  assert.equal(take(50), false);
+  assert.deepEqual(taken, [
+    [16, 40],
+    [17, 40],
+  ]);
+  assert.equal(take(50), true);
+  assert.deepEqual(taken.slice(2), [[18, 40]]);
+  assert.equal(take(50), true);
+  assert.equal(taken.length, 3);
 });
