@@ -1,5 +1,6 @@
 import type { Keeper } from "../store/keeper.ts";
 import type { Bell, RingConsumer } from "../wire/ring.ts";
+import type { Breath } from "./breath.ts";
 import type { Control } from "./control.ts";
 
 export interface StoreWorkerOptions {
@@ -11,6 +12,7 @@ export interface StoreWorkerOptions {
   frontBell: Bell;
   /** Whether the disk has room for a transaction: one that fails for want of it leaves LMDB unfit to go on. */
   hasRoom?(): boolean;
+  breath?: Breath;
 }
 
 /** The store thread's work, a step at a time: snapshots out of the ring, the history index behind the log. */
@@ -25,12 +27,8 @@ export class StoreWorker {
 
   /** One transaction. Returns whether there is more to do now. */
   step(): boolean {
-    const { keeper, control, input, frontBell, hasRoom } = this.options;
-    for (let at = input.peek(); at >= 0; at = input.peek()) {
-      keeper.onSnapshotRecord(input.bytes.subarray(at, at + input.length));
-      input.next();
-      input.release();
-    }
+    const { keeper, control, frontBell, hasRoom } = this.options;
+    this.takeIn();
     this.durable = control.durable;
     if (hasRoom?.() === false) return false;
     const more = keeper.step(this.durable);
@@ -39,9 +37,28 @@ export class StoreWorker {
     return more;
   }
 
+  /**
+   * To be called every few microseconds of a step: a long one takes in what comes meanwhile, or the ring would be full, and
+   * the journal stand still with all turns until the step is over.
+   */
+  breathe(): void {
+    const { keeper, frontBell, breath } = this.options;
+    this.takeIn();
+    if (!frontBell.isAwaited) breath?.take(keeper.indexedSequence);
+  }
+
   /** Nobody has begun to wait behind the last step: to be asked between a bell's announce() and wait(). */
   get mayRest(): boolean {
     const { control, input, frontBell } = this.options;
     return input.peek() < 0 && !(frontBell.isAwaited && control.durable > this.durable);
+  }
+
+  private takeIn(): void {
+    const { keeper, input } = this.options;
+    for (let at = input.peek(); at >= 0; at = input.peek()) {
+      keeper.onSnapshotRecord(input.bytes.subarray(at, at + input.length));
+      input.next();
+      input.release();
+    }
   }
 }

@@ -97,16 +97,13 @@ export async function runStore(task: StoreTask): Promise<void> {
   const frontBell = new Bell(task.frontBell, () => task.port.postMessage("indexed"));
   const input = new RingConsumer(task.input);
   const database = openDatabase(task.dataDir);
-  const breath = new Breath(control);
-  const keeper: Keeper = new Keeper({
+  const keeper = new Keeper({
     database,
     logDir: logOf(task.dataDir),
     instruments: task.instruments.map(compileInstrument),
     actorIds: task.actorIds,
     keepSegments: task.keepSegments,
-    breathe: () => {
-      if (!frontBell.isAwaited) breath.take(keeper.indexedSequence);
-    },
+    breathe: () => worker.breathe(),
     onSnapshotGathered: (actorId, sequence) => control.setGatheredOf(actorId, sequence),
     onSnapshotStored: (actorId, sequence) => control.setSnapshotOf(actorId, sequence),
   });
@@ -114,7 +111,11 @@ export async function runStore(task: StoreTask): Promise<void> {
   for (const actorId of task.actorIds) control.setSnapshotOf(actorId, keeper.snapshotSequenceOf(actorId));
   task.port.postMessage({ storedThrough: keeper.storedThrough } satisfies StoreReady);
   const disk = new DiskRoom(task.dataDir, task.minFreeBytes);
-  const worker = new StoreWorker({ keeper, control, input, frontBell, hasRoom: () => disk.isEnough() });
+  const worker: StoreWorker = new StoreWorker({
+    ...{ keeper, control, input, frontBell },
+    hasRoom: () => disk.isEnough(),
+    breath: new Breath(control),
+  });
   for (;;) {
     const stopping = control.phase >= STOP_STORE;
     const more = worker.step();

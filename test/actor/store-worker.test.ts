@@ -13,7 +13,7 @@ import { openDatabase } from "../../src/store/database.ts";
 import type { Keeper } from "../../src/store/keeper.ts";
 import { SnapshotRecord } from "../../src/store/rows.ts";
 import { WriteBatch } from "../../src/store/write-batch.ts";
-import { allocateRing, Bell, RingConsumer } from "../../src/wire/ring.ts";
+import { allocateRing, Bell, RingConsumer, RingProducer } from "../../src/wire/ring.ts";
 
 const RING_BYTES = 4096;
 
@@ -74,6 +74,40 @@ test("but over turns that nobody waits for, and over reads that it cannot help f
   assert.equal(store.step(), false);
   assert.equal(control.indexed, 0, "it has written nothing");
   assert.equal(store.mayRest, true, "it has looked");
+});
+
+test("what comes in the middle of a long step finds room", () => {
+  const storeRing = allocateRing(RING_BYTES);
+  const producer = new RingProducer(storeRing, new Bell());
+  const record = new Uint8Array(1000);
+  const push = (): boolean => {
+    const at = producer.reserve(record.length);
+    if (at >= 0) producer.commit(record.length);
+    return at >= 0;
+  };
+  const ROUNDS = 10;
+  let records = 0;
+  let pushed = 0;
+  const keeper = {
+    indexedSequence: 0,
+    onSnapshotRecord: () => records++,
+    step(): boolean {
+      for (let round = 0; round < ROUNDS; round++) {
+        while (push()) pushed++;
+        store.breathe();
+        assert.ok(push(), `round ${round}: the ring is full`);
+        pushed++;
+      }
+      return false;
+    },
+  };
+  const store: StoreWorker = new StoreWorker({
+    ...{ control: new Control(), input: new RingConsumer(storeRing), frontBell: new Bell() },
+    keeper: keeper as unknown as Keeper,
+  });
+  store.step();
+  assert.equal(records, pushed - 1);
+  assert.equal(store.mayRest, false, "the last one is for the next step");
 });
 
 test("how far the snapshots go is known when the store is ready: nobody is told that all of the log will be replayed", async () => {
