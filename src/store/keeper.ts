@@ -58,6 +58,8 @@ export class Keeper {
   /** By actor: the snapshot whose parts are coming in. */
   private readonly gathering = new Map<number, PendingSnapshot>();
   private readonly complete: PendingSnapshot[] = [];
+  /** The last step has stored a snapshot. */
+  private hasStored = false;
   /** What stands before it has been removed, or will be with the next removal. */
   private trimmedBefore: number;
 
@@ -107,23 +109,29 @@ export class Keeper {
   }
 
   /**
-   * Does one transaction's worth of what `durableSequence`, the last sequence on disk, allows: a snapshot, or else the
-   * next turns. Returns whether there is more to do. A transaction costs a sync and whole pages however little it holds,
-   * so let turns gather unless somebody waits for the index.
+   * Does one transaction's worth of what `durableSequence`, the last sequence on disk, allows: a snapshot or the next turns,
+   * one after the other where both wait, however fast snapshots come. Returns whether there is more to do. A transaction
+   * costs a sync and whole pages however little it holds, so let turns gather unless somebody waits for the index.
    */
   step(durableSequence: number): boolean {
-    const isDone = !this.storeSnapshot(durableSequence) && !this.index(durableSequence);
+    const isIndexNext = this.hasStored && this.indexedSequence < durableSequence;
+    this.hasStored = !isIndexNext && this.storeSnapshot(durableSequence);
+    const hasMore = this.hasStored || this.index(durableSequence) || this.readySnapshot(durableSequence) >= 0;
     this.trim();
-    return !isDone;
+    return hasMore;
   }
 
   close(): void {
     this.reader.close();
   }
 
-  /** The oldest that is complete: not before the log holds on disk what it rests on. */
+  /** The place of the oldest that is complete: not before the log holds on disk what it rests on. −1 = there is none. */
+  private readySnapshot(durableSequence: number): number {
+    return this.complete.findIndex(({ sequence }) => sequence <= durableSequence);
+  }
+
   private storeSnapshot(durableSequence: number): boolean {
-    const at = this.complete.findIndex(({ sequence }) => sequence <= durableSequence);
+    const at = this.readySnapshot(durableSequence);
     if (at < 0) return false;
     const [{ actorId, sequence, parts }] = this.complete.splice(at, 1) as [PendingSnapshot];
     const before = this.snapshotSequenceOf(actorId);

@@ -96,6 +96,30 @@ test("the parts of a snapshot may come long before its end, which says what it i
   await database.close();
 });
 
+test("snapshots that never end do not keep the index waiting, nor it them", async () => {
+  const dir = newDir();
+  const turns = new LogGenerator(seed).turns(60);
+  writeLog(logDir(dir), turns, SEGMENT_BYTES);
+  const database = openDatabase(dir);
+  const stored: Stored = [];
+  const keeper = keeperOf(database, dir, stored);
+  const hand = (): void => {
+    for (const part of snapshotOf(LEDGER, 1, 1)) keeper.onSnapshotRecord(part);
+  };
+  for (let durable = 10; durable <= turns.length; durable += 10) {
+    for (let step = 0; step < 2; step++) {
+      hand();
+      assert.equal(keeper.step(durable), true);
+    }
+    assert.equal(keeper.indexedSequence, durable);
+    assert.equal(stored.length, durable / 10);
+  }
+  while (keeper.step(turns.length));
+  assert.equal(stored.length, (2 * turns.length) / 10, "and none is forgotten");
+  keeper.close();
+  await database.close();
+});
+
 test("breath may be taken at every turn and every row", async () => {
   const dir = newDir();
   const turns = new LogGenerator(seed).turns(300);
@@ -255,10 +279,8 @@ test("segments stay while the index needs them, and when they are to be kept", a
   const segments = listSegments(logDir(dir));
   const database = openDatabase(dir);
   const keeper = keeperOf(database, dir, [], true);
-  for (const actorId of ACTOR_IDS) {
-    handOver(keeper, actorId, 300, 1);
-    assert.equal(keeper.step(300), true);
-  }
+  for (const actorId of ACTOR_IDS) handOver(keeper, actorId, 300, 1);
+  assert.equal(keeper.step(300), true);
   assert.equal(keeper.indexedSequence, 0);
   assert.equal(keeper.neededFrom, 1);
   assert.deepEqual(listSegments(logDir(dir)), segments);
