@@ -70,8 +70,9 @@ export interface RoadParts {
   readonly indexBell: Bell;
   readonly storeBell: Bell;
   /**
-   * New orders are refused as overload while so many requests are on their way: that bounds how long an order waits, and
-   * leaves room for cancels, for prices and for all that reduces. Default MAX_PENDING.
+   * New orders are refused as overload while so many requests are on their way, or while those that are, batches for one,
+   * leave less than a quarter of the worker's ring: that bounds how long an order waits, and leaves room for cancels, for
+   * prices, for ticks and for all that reduces. Default MAX_PENDING.
    */
   readonly maxInFlight?: number;
   /**
@@ -187,9 +188,10 @@ export class RingRoad implements Road {
 
   ask(actorId: number, command: Message, onReply: OnReply): boolean {
     if (this.stopping || this.pendingCount === MAX_PENDING) return false;
-    if (this.pendingCount >= this.maxInFlight && isAmong(NEW_ORDERS, command)) return false;
-    if (!this.hasDiskRoom && isAmong(STORES_MORE, command)) return false;
     const lane = this.laneNumber(actorId);
+    const isBusy = this.pendingCount >= this.maxInFlight || this.lanes[lane].commands.isCrowded;
+    if (isBusy && isAmong(NEW_ORDERS, command)) return false;
+    if (!this.hasDiskRoom && isAmong(STORES_MORE, command)) return false;
     const requestId = this.freeRequestId();
     if (!this.send(lane, actorId, command, requestId)) return false;
     const slot = slotOf(requestId);

@@ -141,6 +141,12 @@ export class RingProducer extends RingEnd {
     return position + LENGTH_BYTES;
   }
 
+  /** Less than a quarter of the ring is free. */
+  get isCrowded(): boolean {
+    if (this.room() < this.capacity / 4) this.tailSeen = Atomics.load(this.control, TAIL) >>> 0;
+    return this.room() < this.capacity / 4;
+  }
+
   /** Publishes the reserved record with its true size. The consumer is not woken: see ring(). */
   commit(bytes: number): void {
     this.view.setUint32(this.at, bytes, true);

@@ -71,6 +71,21 @@ test("past maxInFlight new orders are turned away, be it in a batch, and cancels
   assert.deepEqual([ask(make(CancelOrder)), ask(canceling)], [true, true]);
 });
 
+test("batches leave room in the ring for cancels and ticks, however few of them are on their way", () => {
+  const { road, ask } = openRoad(MAX_PENDING);
+  const items = Array.from({ length: 20 }, (_, i) => make(PlaceOrder, { clientOrderId: `of-a-batch-${i}` }));
+  const placing = make(OrderBatch, { items });
+  let batches = 0;
+  while (ask(placing)) batches++;
+  assert.ok(batches > 100 && batches < 1000);
+  assert.equal(ask(make(PlaceOrder)), false, "nor does an order take what is left");
+  for (let i = 0; i < 1000; i++) {
+    assert.ok(ask(make(CancelOrder)), `cancel ${i}`);
+    assert.ok(ask(make(OrderBatch, { items: [make(CancelOrder)] })), `canceling batch ${i}`);
+  }
+  assert.equal(road.inFlight, batches + 2000);
+});
+
 test("without room on the disk amendments are turned away, too, be it in a batch, and cancels are not", () => {
   const { road, ask } = openRoad(64);
   road.hasDiskRoom = false;
