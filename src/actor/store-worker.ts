@@ -3,6 +3,9 @@ import type { Bell, RingConsumer } from "../wire/ring.ts";
 import type { Breath } from "./breath.ts";
 import type { Control } from "./control.ts";
 
+/** Well within what a stop may take. */
+const FINISH_WITHIN_MS = 5000;
+
 export interface StoreWorkerOptions {
   keeper: Keeper;
   control: Control;
@@ -35,6 +38,15 @@ export class StoreWorker {
     control.indexed = keeper.indexedSequence;
     frontBell.ring();
     return more;
+  }
+
+  /**
+   * At a stop: what is left, if it is soon done. An index that is far behind the log goes on from there at the next start,
+   * and the segments that it needs stay. `now`: milliseconds by a clock that nobody sets.
+   */
+  finish(now: () => number): void {
+    const deadline = now() + FINISH_WITHIN_MS;
+    while (this.step() && now() < deadline);
   }
 
   /**

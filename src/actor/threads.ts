@@ -116,17 +116,15 @@ export async function runStore(task: StoreTask): Promise<void> {
     hasRoom: () => disk.isEnough(),
     breath: new Breath(control),
   });
-  for (;;) {
-    const stopping = control.phase >= STOP_STORE;
-    const more = worker.step();
-    if (more) continue;
-    if (stopping) break;
+  while (control.phase < STOP_STORE) {
+    if (worker.step()) continue;
     bell.announce();
     if (worker.mayRest && control.phase < STOP_STORE) bell.wait(STORE_WAIT_MS);
     bell.awake();
     // lmdb-js leaves timers behind that only a turning event loop clears.
     await new Promise((resolve) => setImmediate(resolve));
   }
+  worker.finish(() => performance.now());
   keeper.close();
   database.close();
   task.port.close();

@@ -110,6 +110,30 @@ test("what comes in the middle of a long step finds room", () => {
   assert.equal(store.mayRest, false, "the last one is for the next step");
 });
 
+test("a stop finishes what is soon done, and leaves the rest of a long way for the next start", () => {
+  const STEPS = 1000;
+  const stepsWithin = (stepMs: number): number => {
+    let now = 0;
+    let steps = 0;
+    const keeper = {
+      indexedSequence: 0,
+      step(): boolean {
+        now += stepMs;
+        return ++steps < STEPS;
+      },
+    };
+    const store = new StoreWorker({
+      ...{ control: new Control(), input: new RingConsumer(allocateRing(RING_BYTES)), frontBell: new Bell() },
+      keeper: keeper as unknown as Keeper,
+    });
+    store.finish(() => now);
+    return steps;
+  };
+  assert.equal(stepsWithin(1), STEPS);
+  assert.equal(stepsWithin(100), 50);
+  assert.equal(stepsWithin(100_000), 1);
+});
+
 test("how far the snapshots go is known when the store is ready: nobody is told that all of the log will be replayed", async () => {
   const dataDir = mkdtempSync(join(tmpdir(), "perpd-store-"));
   const database = openDatabase(dataDir);
