@@ -237,8 +237,15 @@ export class LedgerActor implements Actor {
   /** In the sandbox nothing leaves: a withdrawal waits, is "sent" with a made-up hash, waits and is complete. */
   private tick(turn: Turn): void {
     this.checkItself(turn);
-    const dueBefore = turn.time - this.settings.withdrawalDelayMs;
     let events = 0;
+    // First: fewer can end than log in, and that takes longer than withdrawals do, which might never let them have a turn.
+    for (;;) {
+      const session = this.state.sessions.firstDue(turn.time);
+      if (session === undefined) break;
+      if (++events > EVENTS_PER_TICK) return;
+      this.closeSession(session, turn);
+    }
+    const dueBefore = turn.time - this.settings.withdrawalDelayMs;
     for (const transfer of this.state.pending.values()) {
       if (transfer.updatedAt > dueBefore) continue;
       if (++events > EVENTS_PER_TICK) return;
@@ -248,11 +255,6 @@ export class LedgerActor implements Actor {
         const txHash = `0x${createHash("sha256").update(seed).digest("hex")}`;
         this.happen(turn, { type: WithdrawalSent.code, transferId, accountId, txHash });
       } else this.happen(turn, { type: WithdrawalCompleted.code, transferId, accountId });
-    }
-    for (;;) {
-      const session = this.state.sessions.firstDue(turn.time);
-      if (session === undefined || ++events > EVENTS_PER_TICK) return;
-      this.closeSession(session, turn);
     }
   }
 

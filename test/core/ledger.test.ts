@@ -387,6 +387,18 @@ test("a tick looks at the sessions that end, and at no others", () => {
   assert.deepEqual(bank.tick(), ["SessionClosed", "SessionClosed", "SessionClosed"]);
 });
 
+test("sessions end in time, however many withdrawals are due", () => {
+  const bank = new Bank();
+  const alice = bank.open("alice");
+  bank.open("bob", START + 1000);
+  bank.deposit(alice, 10_000);
+  for (let i = 0; i < 1000; i++) bank.withdraw(alice, 1);
+  bank.time += 1000;
+  const moved = bank.tick();
+  assert.equal(moved[0], "SessionClosed");
+  assert.ok(moved.length > 1 && moved.slice(1).every((name) => name === "WithdrawalSent"));
+});
+
 test("however many withdrawals are due, a turn moves few of them, the oldest first", () => {
   const bank = new Bank();
   const alice = bank.open("alice", START + 10 * DAY_MS);
