@@ -128,10 +128,7 @@ export class RingProducer extends RingEnd {
     let position = this.head & (this.capacity - 1);
     const toEnd = this.capacity - position;
     const skip = toEnd < need ? toEnd : 0;
-    if (this.room() < need + skip) {
-      this.tailSeen = Atomics.load(this.control, TAIL) >>> 0;
-      if (this.room() < need + skip) return -1;
-    }
+    if (!this.hasRoom(need + skip)) return -1;
     if (skip > 0) {
       this.view.setUint32(position, WRAP, true);
       this.head = (this.head + skip) >>> 0;
@@ -143,8 +140,7 @@ export class RingProducer extends RingEnd {
 
   /** Less than a quarter of the ring is free. */
   get isCrowded(): boolean {
-    if (this.room() < this.capacity / 4) this.tailSeen = Atomics.load(this.control, TAIL) >>> 0;
-    return this.room() < this.capacity / 4;
+    return !this.hasRoom(this.capacity / 4);
   }
 
   /** Publishes the reserved record with its true size. The consumer is not woken: see ring(). */
@@ -159,7 +155,13 @@ export class RingProducer extends RingEnd {
     this.bell.ring();
   }
 
-  private room(): number {
+  private hasRoom(bytes: number): boolean {
+    if (this.roomSeen >= bytes) return true;
+    this.tailSeen = Atomics.load(this.control, TAIL) >>> 0;
+    return this.roomSeen >= bytes;
+  }
+
+  private get roomSeen(): number {
     return this.capacity - ((this.head - this.tailSeen) >>> 0);
   }
 }

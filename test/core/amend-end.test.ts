@@ -27,7 +27,7 @@ import {
   REASON_OF_HALT,
   SELL,
 } from "../../src/core/words.ts";
-import { Exchange, make, SnapshotStore } from "./support/exchange.ts";
+import { Exchange, make, recoveriesOf } from "./support/exchange.ts";
 import { FREE, instrument, ODD, PLAIN } from "./support/instruments.ts";
 import { withoutLastFields } from "./support/old-logs.ts";
 import { scenario } from "./support/scenario.ts";
@@ -208,17 +208,8 @@ test("the same end again leaves nothing in the log, and another one is there beh
   );
   assert.deepEqual(exchange.do(PLAIN.id, amend).events, []);
 
-  const store = new SnapshotStore();
-  store.take(exchange, PLAIN.id);
-  const loaded = new Exchange([instrument(PLAIN)]);
-  store.load(loaded.symbol(PLAIN.id));
-  const replayed = new Exchange([instrument(PLAIN)]);
-  replayed.replay(exchange.log);
-  for (const again of [loaded, replayed]) {
-    again.restored();
-    assert.equal(again.audit(PLAIN.id).digest, exchange.audit(PLAIN.id).digest);
+  for (const again of recoveriesOf(exchange, instrument(PLAIN)))
     assert.equal(again.symbol(PLAIN.id).state.open.expiries.earliest, goodTillDate);
-  }
 });
 
 test("an amendment in a log from before this leaves the order's end as it was", () => {

@@ -21,7 +21,7 @@ import {
   SELL,
   TRAILING_STOP_MARKET,
 } from "../../src/core/words.ts";
-import { Exchange, make, SnapshotStore } from "./support/exchange.ts";
+import { Exchange, make, recoveriesOf } from "./support/exchange.ts";
 import { instrument, PLAIN } from "./support/instruments.ts";
 import { withoutLastFields } from "./support/old-logs.ts";
 import { scenario } from "./support/scenario.ts";
@@ -175,16 +175,7 @@ test("the same again leaves nothing in the log; what was amended is there behind
     );
     assert.deepEqual(exchange.do(PLAIN.id, amend).events, []);
   }
-  const store = new SnapshotStore();
-  store.take(exchange, PLAIN.id);
-  const loaded = new Exchange([instrument(PLAIN)]);
-  store.load(loaded.symbol(PLAIN.id));
-  const replayed = new Exchange([instrument(PLAIN)]);
-  replayed.replay(exchange.log);
-  for (const again of [loaded, replayed]) {
-    again.restored();
-    assert.equal(again.audit(PLAIN.id).digest, exchange.audit(PLAIN.id).digest);
-  }
+  recoveriesOf(exchange, instrument(PLAIN));
 });
 
 test("an amendment in a log from before this leaves callback and activation as they were", () => {

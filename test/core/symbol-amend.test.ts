@@ -17,7 +17,7 @@ import {
 } from "../../src/core/messages.ts";
 import type { MessageOf } from "../../src/core/shape.ts";
 import { BUY, LEDGER, SELL, type Side } from "../../src/core/words.ts";
-import { Exchange, make, SnapshotStore } from "./support/exchange.ts";
+import { Exchange, make, recoveriesOf } from "./support/exchange.ts";
 import { FREE, instrument, ODD, PLAIN } from "./support/instruments.ts";
 import { scenario } from "./support/scenario.ts";
 import { takeSeed } from "./support/seed.ts";
@@ -71,7 +71,7 @@ function openMarket() {
   return { exchange, accountId };
 }
 
-test("orders stand in the order in which they were amended also after a snapshot", () => {
+test("orders stand in the order in which they were amended also after a snapshot or a replay", () => {
   const { exchange, accountId } = openMarket();
   const order = { accountId, side: SELL, priceTicks: 101, quantityLots: 10 };
   const [older, newer] = [1, 2].map(
@@ -79,12 +79,7 @@ test("orders stand in the order in which they were amended also after a snapshot
   );
   for (const orderId of [newer, older])
     exchange.do(PLAIN.id, make(AmendOrder, { accountId, orderId, priceTicks: 102 }));
-  const store = new SnapshotStore();
-  store.take(exchange, PLAIN.id);
-  const again = new Exchange([instrument(PLAIN)]);
-  store.load(again.symbol(PLAIN.id));
-  again.restored();
-  assert.equal(again.audit(PLAIN.id).digest, exchange.audit(PLAIN.id).digest);
+  recoveriesOf(exchange, instrument(PLAIN));
 });
 
 test("an amendment to what the order is already leaves nothing in the log", () => {

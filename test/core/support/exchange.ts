@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import type { Actor, SnapshotWriter, Turn } from "../../../src/core/actor.ts";
 import { AccountCells } from "../../../src/core/cells.ts";
 import type { Instrument } from "../../../src/core/instrument.ts";
@@ -211,4 +212,20 @@ export function encode(messages: readonly Message[]): Uint8Array {
   let at = 0;
   for (const message of messages) at = encodeMessage(viewOf(bytes), bytes, at, message);
   return bytes.subarray(0, at);
+}
+
+/** A symbol's exchange as its snapshot gives it back, and as its log does: both like itself. */
+export function recoveriesOf(exchange: Exchange, instrument: Instrument): Exchange[] {
+  const { id } = instrument;
+  const store = new SnapshotStore();
+  store.take(exchange, id);
+  const [loaded, replayed] = [new Exchange([instrument]), new Exchange([instrument])];
+  store.load(loaded.symbol(id));
+  replayed.replay(exchange.log);
+  const { digest } = exchange.audit(id);
+  for (const again of [loaded, replayed]) {
+    again.restored();
+    assert.equal(again.audit(id).digest, digest);
+  }
+  return [loaded, replayed];
 }
