@@ -1,10 +1,10 @@
-import { PlaceOrder, SetIndexPrice, Tick } from "../src/core/messages.ts";
-import { blank, type Message } from "../src/core/shape.ts";
-import { BUY, FIRST_CUSTOMER_ACCOUNT, SELL } from "../src/core/words.ts";
+import { BUY, FIRST_CUSTOMER_ACCOUNT, SELL } from "../src/core/base/enums.ts";
+import { blank, type Message } from "../src/core/protocol/message-schema.ts";
+import { PlaceOrder, SetIndexPrice, Tick } from "../src/core/protocol/messages.ts";
 import { Core } from "./support/engines.ts";
-import { collectGarbage } from "./support/garbage.ts";
+import { collectGarbage } from "./support/load/garbage.ts";
+import { MID_TICKS } from "./support/load/stream.ts";
 import { compareSizes, median, type Row } from "./support/report.ts";
-import { MID_TICKS } from "./support/stream.ts";
 
 const POSITIONS = [1000, 10_000, 100_000];
 const PRICES = 21;

@@ -1,9 +1,9 @@
 import { Packr } from "msgpackr";
-import { OrderPlaced, Traded } from "../src/core/messages.ts";
-import { blank, type Message, type Shape } from "../src/core/shape.ts";
+import { blank, type Message, type Shape } from "../src/core/protocol/message-schema.ts";
+import { OrderPlaced, Traded } from "../src/core/protocol/messages.ts";
 import { Random } from "../src/sandbox/random.ts";
 import { decodeShared, encodeMessage } from "../src/wire/codec.ts";
-import { collectGarbage } from "./support/garbage.ts";
+import { collectGarbage } from "./support/load/garbage.ts";
 import { type Row, ratioRow, sideBySide } from "./support/report.ts";
 
 const PEER = "msgpackr array";

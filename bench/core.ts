@@ -1,9 +1,9 @@
 import type { ChildProcess } from "node:child_process";
-import type { EngineTask } from "./support/engine-process.ts";
 import type { Latency } from "./support/latency.ts";
-import { ask, end, outputOf, startScript, startTalking } from "./support/processes.ts";
+import { deepStream } from "./support/load/stream.ts";
 import { type Row, ratioRow, sideBySide } from "./support/report.ts";
-import { deepStream } from "./support/stream.ts";
+import type { EngineTask } from "./support/servers/engine-process.ts";
+import { ask, end, outputOf, startScript, startTalking } from "./support/servers/processes.ts";
 
 const PEER = "nodejs-order-book";
 /** The market's range on each side of the mid: 100 USDC at a tick of 0.1. */
@@ -23,7 +23,7 @@ const UNTIMED_OPERATIONS = 200_000;
  * a process of its own: neither meets the other's garbage, nor loses its compiled code while the other runs.
  */
 export async function benchCore(rounds: number): Promise<Row[]> {
-  const engines = ["perpd", "peer"].map((name) => startTalking("bench/support/engine-process.js", [name]));
+  const engines = ["perpd", "peer"].map((name) => startTalking("bench/support/servers/engine-process.js", [name]));
   const [perpd, peer] = engines as [ChildProcess, ChildProcess];
   const compare = <T>(task: EngineTask): Promise<T[][]> =>
     sideBySide(

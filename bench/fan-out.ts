@@ -2,6 +2,8 @@ import type { ChildProcess } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { PerpdClient } from "../src/client/client.ts";
+import type { Delivered, SubscribersTask } from "./support/load/subscribers.ts";
+import { compact, type Row, ratioRow, sideBySide } from "./support/report.ts";
 import {
   ask,
   end,
@@ -10,9 +12,7 @@ import {
   startBare,
   startExchange,
   startTalking,
-} from "./support/processes.ts";
-import { compact, type Row, ratioRow, sideBySide } from "./support/report.ts";
-import type { Delivered, SubscribersTask } from "./support/subscribers.ts";
+} from "./support/servers/processes.ts";
 
 const SUBSCRIBERS = 1000;
 /** How the cost of one order grows with whom it is told. */
@@ -116,7 +116,7 @@ class Crowd {
   }
 
   static async gather(server: Running, task: SubscribersTask): Promise<Crowd> {
-    const crowd = new Crowd(startTalking("bench/support/subscribers.js", []), server);
+    const crowd = new Crowd(startTalking("bench/support/load/subscribers.js", []), server);
     await ask(crowd.child, task);
     return crowd;
   }

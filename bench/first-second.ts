@@ -1,7 +1,7 @@
-import { type Running, startBare, startExchange } from "./support/processes.ts";
+import type { Latencies, SocketTradersTask } from "./support/load/socket-traders.ts";
+import { Traders } from "./support/load/traders.ts";
 import { compact, type Row, ratioRow, sideBySide } from "./support/report.ts";
-import type { Latencies, SocketTradersTask } from "./support/socket-traders.ts";
-import { Traders } from "./support/traders.ts";
+import { type Running, startBare, startExchange } from "./support/servers/processes.ts";
 
 const PER_SECOND = 20_000;
 /** About as long as an order's answer. */

@@ -1,9 +1,15 @@
 import { createHmac } from "node:crypto";
 import { PerpdClient } from "../src/client/client.ts";
 import type { CreatedApiKey } from "../src/client/types.ts";
-import { AUTOCANNON, type Generator, type Load, type Measured, type Request, WRK } from "./support/load.ts";
-import { type BareSizes, type Running, type RunningExchange, startBare, startExchange } from "./support/processes.ts";
+import { AUTOCANNON, type Generator, type Load, type Measured, type Request, WRK } from "./support/load/load.ts";
 import { type Row, ratioRow, sideBySide } from "./support/report.ts";
+import {
+  type BareSizes,
+  type Running,
+  type RunningExchange,
+  startBare,
+  startExchange,
+} from "./support/servers/processes.ts";
 
 const CONNECTIONS = 64;
 const LATENCY_CONNECTIONS = [1, 4, 16];

@@ -1,13 +1,13 @@
-import { PlaceOrder } from "../src/core/messages.ts";
-import { blank, type Message } from "../src/core/shape.ts";
-import { FIRST_CUSTOMER_ACCOUNT, IOC, LIMIT } from "../src/core/words.ts";
+import { FIRST_CUSTOMER_ACCOUNT, IOC, LIMIT } from "../src/core/base/enums.ts";
+import { blank, type Message } from "../src/core/protocol/message-schema.ts";
+import { PlaceOrder } from "../src/core/protocol/messages.ts";
 import { SnapshotPartWriter } from "../src/wire/snapshot.ts";
-import { RESTING_ACCOUNTS } from "./support/commands.ts";
 import { rate } from "./support/engine-speed.ts";
 import { Core, perpdEngine, perpdSymbols } from "./support/engines.ts";
-import { collectGarbage } from "./support/garbage.ts";
+import { RESTING_ACCOUNTS } from "./support/load/commands.ts";
+import { collectGarbage } from "./support/load/garbage.ts";
+import { MID_TICKS, type OrderStream, orderStream } from "./support/load/stream.ts";
 import { compareSizes, type Row } from "./support/report.ts";
-import { MID_TICKS, type OrderStream, orderStream } from "./support/stream.ts";
 
 const ACCOUNTS = [100, 1000, 10_000, 100_000];
 const RESTING_ORDERS = [1000, 10_000, 100_000, 1_000_000];

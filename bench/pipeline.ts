@@ -1,17 +1,17 @@
-import type { Host } from "../src/actor/host.ts";
-import type { Released } from "../src/actor/road.ts";
-import { type Event, Traded } from "../src/core/messages.ts";
+import type { Released } from "../src/actor/engine/engine.ts";
+import type { Host } from "../src/actor/host/host.ts";
+import { type Event, Traded } from "../src/core/protocol/messages.ts";
 import { encodeMessage } from "../src/wire/codec.ts";
 import { RECORD_HEADER_BYTES } from "../src/wire/record.ts";
-import { addOfOrder, Commands } from "./support/commands.ts";
 import { BareLog } from "./support/disk.ts";
-import { Fills } from "./support/fills.ts";
 import { temporaryFolder } from "./support/folder.ts";
-import { collectGarbage } from "./support/garbage.ts";
 import { type Latency, latencyOf, newHistogram } from "./support/latency.ts";
+import { addOfOrder, Commands } from "./support/load/commands.ts";
+import { Fills } from "./support/load/fills.ts";
+import { collectGarbage } from "./support/load/garbage.ts";
+import { type OrderStream, orderStream } from "./support/load/stream.ts";
 import { type Row, ratioRow, sideBySide } from "./support/report.ts";
-import { askAll, benchConfig, instrumentOf, prepareRoad, startRoad } from "./support/road.ts";
-import { type OrderStream, orderStream } from "./support/stream.ts";
+import { askAll, benchConfig, instrumentOf, prepareRoad, startRoad } from "./support/servers/engine.ts";
 
 const LIVE_ORDERS = 10_000;
 const RANGE_TICKS = 1000;

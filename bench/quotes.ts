@@ -1,6 +1,6 @@
-import { ask, end, startBare, startTalking } from "./support/processes.ts";
+import type { Quoted, SocketQuotersTask } from "./support/load/socket-quoters.ts";
 import { type Row, ratioRow, sideBySide } from "./support/report.ts";
-import type { Quoted, SocketQuotersTask } from "./support/socket-quoters.ts";
+import { ask, end, startBare, startTalking } from "./support/servers/processes.ts";
 
 const SECONDS = 2;
 /** Rests in the book, far below the market, until it is canceled. */
@@ -12,8 +12,8 @@ const QUOTE = { symbol: "BTC-PERP", side: "BUY", type: "LIMIT", timeInForce: "GT
  */
 export async function compareQuotes(market: Omit<SocketQuotersTask, "request">, rounds: number): Promise<Row> {
   const task = { ...market, request: JSON.stringify({ op: "order.place", id: 1, params: QUOTE }) };
-  const quoters = startTalking("bench/support/socket-quoters.js", []);
-  const others = startTalking("bench/support/socket-quoters.js", []);
+  const quoters = startTalking("bench/support/load/socket-quoters.js", []);
+  const others = startTalking("bench/support/load/socket-quoters.js", []);
   const measure = (seconds: number): Promise<Quoted> => ask(quoters, { seconds });
   const measureBare = (seconds: number): Promise<Quoted> => ask(others, { seconds });
   await ask(quoters, task);

@@ -1,20 +1,20 @@
 import type { ChildProcess } from "node:child_process";
-import { Control } from "../src/actor/control.ts";
-import { recover } from "../src/actor/recovery.ts";
-import { AccountCells } from "../src/core/cells.ts";
-import { compileInstrument } from "../src/core/instrument.ts";
-import { LedgerActor } from "../src/core/ledger.ts";
+import { Control } from "../src/actor/threads/control.ts";
+import { recover } from "../src/actor/threads/recovery.ts";
+import { AccountCells } from "../src/core/accounts/margin-table.ts";
+import { LedgerActor } from "../src/core/ledger/ledger.ts";
+import { compileInstrument } from "../src/core/protocol/instrument.ts";
 import { SymbolActor } from "../src/core/symbol.ts";
-import { logOf } from "../src/store/data-folder.ts";
-import { openDatabase } from "../src/store/database.ts";
-import { Snapshots } from "../src/store/snapshots.ts";
+import { openDatabase } from "../src/store/database/database.ts";
+import { Snapshots } from "../src/store/database/snapshots.ts";
+import { logOf } from "../src/store/files/data-folder.ts";
 import { perpdEngine } from "./support/engines.ts";
 import { temporaryFolder } from "./support/folder.ts";
-import { collectGarbage } from "./support/garbage.ts";
-import { end, lineWith, startScript } from "./support/processes.ts";
+import { collectGarbage } from "./support/load/garbage.ts";
+import { recordedStream } from "./support/load/stream.ts";
 import { type Row, ratioRow, sideBySide } from "./support/report.ts";
-import { benchConfig } from "./support/road.ts";
-import { recordedStream } from "./support/stream.ts";
+import { benchConfig } from "./support/servers/engine.ts";
+import { end, lineWith, startScript } from "./support/servers/processes.ts";
 
 /**
  * Replay against the core that decided the same turns; and how long it takes until all actors are back, from the log

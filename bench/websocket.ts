@@ -1,9 +1,9 @@
 import { compareFirstSeconds } from "./first-second.ts";
 import { compareQuotes } from "./quotes.ts";
-import { startBare, startExchange } from "./support/processes.ts";
+import { PERCENTILES, type SocketTradersTask, type Traded } from "./support/load/socket-traders.ts";
+import { Traders } from "./support/load/traders.ts";
 import { compact, type Row, ratioRow, sideBySide } from "./support/report.ts";
-import { PERCENTILES, type SocketTradersTask, type Traded } from "./support/socket-traders.ts";
-import { Traders } from "./support/traders.ts";
+import { startBare, startExchange } from "./support/servers/processes.ts";
 
 const ECHO = "bare echo";
 const CONNECTIONS = 8;

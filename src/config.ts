@@ -2,9 +2,9 @@ import { ConfigError } from "./config/error.ts";
 import { helpText } from "./config/help.ts";
 import { SETTING_NAMES, type Settings, schemaOf } from "./config/settings.ts";
 import { readEnvironment, readFile, readFlags } from "./config/sources.ts";
-import { mostOrders } from "./core/attached.ts";
-import { compileInstrument, type Instrument } from "./core/instrument.ts";
-import { parseQuanta, type Quanta } from "./core/units.ts";
+import { parseQuanta, type Quanta } from "./core/base/units.ts";
+import { mostOrders } from "./core/commands/attached.ts";
+import { compileInstrument, type Instrument } from "./core/protocol/instrument.ts";
 
 export { ConfigError } from "./config/error.ts";
 

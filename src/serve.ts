@@ -1,18 +1,18 @@
 import type { EventEmitter } from "node:events";
 import { type Logger, pino } from "pino";
-import { advised } from "./actor/advised.ts";
-import { Host, type HostOptions } from "./actor/host.ts";
-import { openComputePool } from "./actor/pools.ts";
+import { advised } from "./actor/host/advised.ts";
+import { Host, type HostOptions } from "./actor/host/host.ts";
+import { openComputePool } from "./actor/host/pools.ts";
 import type { Config } from "./config.ts";
 import { type Exchange, openExchange } from "./exchange.ts";
 import { Feed, type FeedLog } from "./feed/feed.ts";
 import { openSource } from "./feed/sources.ts";
-import { probePort } from "./front/port-probe.ts";
+import { probePort } from "./front/http/port-probe.ts";
 import { openDemoAccount } from "./sandbox/accounts.ts";
 import { Sandbox } from "./sandbox/sandbox.ts";
-import { settleInstruments } from "./store/instruments.ts";
-import { lockDataFolder } from "./store/lock.ts";
-import { openSecret } from "./store/secret.ts";
+import { lockDataFolder } from "./store/files/lock.ts";
+import { openSecret } from "./store/files/secret.ts";
+import { settleInstruments } from "./store/registry/instrument-registry.ts";
 import { tuneV8 } from "./tune-v8.ts";
 import { showProgress, welcome } from "./welcome.ts";
 

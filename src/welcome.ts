@@ -1,8 +1,8 @@
-import type { Progress } from "./actor/host.ts";
+import type { Progress } from "./actor/host/host.ts";
 import { must } from "./assert.ts";
 import type { Config } from "./config.ts";
-import { compileInstrument, type Instrument, printPrice, printQuantity } from "./core/instrument.ts";
-import type { PriceTicks } from "./core/units.ts";
+import type { PriceTicks } from "./core/base/units.ts";
+import { compileInstrument, type Instrument, printPrice, printQuantity } from "./core/protocol/instrument.ts";
 import type { Exchange } from "./exchange.ts";
 import type { SandboxAccount } from "./sandbox/accounts.ts";
 

@@ -7,7 +7,7 @@ import { DEFAULT_FEED } from "../src/config/feed.ts";
 import { DEFAULT_INSTRUMENTS } from "../src/config/instruments.ts";
 import { environmentName, SETTING_NAMES, schemaOf } from "../src/config/settings.ts";
 import { type Config, ConfigError, loadConfig } from "../src/config.ts";
-import { compileInstrument } from "../src/core/instrument.ts";
+import { compileInstrument } from "../src/core/protocol/instrument.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "perpd-config-"));
 after(() => rmSync(folder, { recursive: true }));

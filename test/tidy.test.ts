@@ -23,24 +23,24 @@ const ROOMS = [
 
 /** What carries a rule of its own may be imported only by these files, or by files in these folders. */
 const SINGLE_IMPORTS: Record<string, string[]> = {
-  "decimal.js": ["src/core/units.ts"],
+  "decimal.js": ["src/core/base/units.ts"],
   msgpackr: ["src/wire/codec.ts"],
-  piscina: ["src/actor/pools.ts"],
-  "uWebSockets.js": ["src/front/server.ts"],
+  piscina: ["src/actor/host/pools.ts"],
+  "uWebSockets.js": ["src/front/http/server.ts"],
   lmdb: ["src/store/"],
   ccxt: ["src/ccxt/", "src/feed/sources.ts", "src/examples/ccxt-market-maker.ts"],
   ws: ["src/client/client.ts"],
   "cli-table3": ["src/cli/table.ts"],
-  viem: ["src/front/wallet.ts", "workers/compute.ts"],
+  viem: ["src/front/auth/wallet.ts", "workers/compute.ts"],
   pino: ["src/serve.ts", "src/exchange.ts"],
   "node:worker_threads": ["src/actor/"],
 };
 
 /** What only these files may say: shared memory is theirs to order. */
-const ATOMICS = ["src/core/cells.ts", "src/wire/ring.ts", "src/actor/control.ts"];
+const ATOMICS = ["src/core/accounts/margin-table.ts", "src/wire/ring.ts", "src/actor/threads/control.ts"];
 
 /** What alone may throw dice in the core: nothing that is decided depends on them. */
-const DICE = ["src/core/client-id-hash.ts"];
+const DICE = ["src/core/base/client-id-hash.ts"];
 
 /** The core reads no clock, throws no dice, waits for nothing and talks to nobody. */
 const NOT_IN_CORE =
@@ -91,7 +91,7 @@ function faultsOfProduct(path: string, code: string, packages: readonly string[]
 const isAt = (path: string, place: string): boolean => (place.endsWith("/") ? path.startsWith(place) : path === place);
 const isProduct = (path: string): boolean => path.startsWith("src/") || path.startsWith("workers/");
 
-/** src/core/book.ts → core; src/config.ts → config; src/main.ts and what it is made of → main; workers/actor.ts → workers. */
+/** src/core/state/book.ts → core; src/config.ts → config; src/main.ts and what it is made of → main; workers/actor.ts → workers. */
 function roomOf(path: string): string {
   const [top, next, ...deeper] = path.split("/");
   if (top !== "src") return top;
@@ -194,7 +194,7 @@ test("a line in the wrong room is named", () => {
       [],
       /imports decimal\.js, which only src\/core\/units\.ts may/,
     ],
-    ["src/core/units.ts", 'import { Decimal } from "decimal.js";', [], null],
+    ["src/core/base/units.ts", 'import { Decimal } from "decimal.js";', [], null],
     ["src/store/a.ts", 'import { open } from "lmdb";', [], null],
     ["src/front/a.ts", 'import { getAddress } from "viem/utils";', [], /imports viem\/utils/],
     ["bench/a.ts", 'import uWS from "uWebSockets.js";', [], null],

@@ -1,4 +1,4 @@
-import { advised } from "../src/actor/advised.ts";
-import { runStore } from "../src/actor/threads.ts";
+import { advised } from "../src/actor/host/advised.ts";
+import { runStore } from "../src/actor/threads/threads.ts";
 
 export default advised(runStore);

@@ -1,7 +1,7 @@
 import type { Engine } from "./engines.ts";
-import { collectGarbage } from "./garbage.ts";
 import { type Latency, latencyOf, newHistogram } from "./latency.ts";
-import type { OrderStream } from "./stream.ts";
+import { collectGarbage } from "./load/garbage.ts";
+import type { OrderStream } from "./load/stream.ts";
 
 export type MakeEngine = (stream: OrderStream) => Engine;
 

@@ -1,16 +1,23 @@
 import { OrderBook } from "nodejs-order-book";
 import { DEFAULT_INSTRUMENTS } from "../../src/config/instruments.ts";
-import type { Turn } from "../../src/core/actor.ts";
-import { AccountCells } from "../../src/core/cells.ts";
-import { compileInstrument } from "../../src/core/instrument.ts";
-import { LedgerActor } from "../../src/core/ledger.ts";
-import { type Event, type Reply, Traded } from "../../src/core/messages.ts";
-import type { Message } from "../../src/core/shape.ts";
+import { AccountCells } from "../../src/core/accounts/margin-table.ts";
+import { BUY } from "../../src/core/base/enums.ts";
+import { LedgerActor } from "../../src/core/ledger/ledger.ts";
+import type { Turn } from "../../src/core/protocol/actor.ts";
+import { compileInstrument } from "../../src/core/protocol/instrument.ts";
+import type { Message } from "../../src/core/protocol/message-schema.ts";
+import { type Event, type Reply, Traded } from "../../src/core/protocol/messages.ts";
 import { SymbolActor } from "../../src/core/symbol.ts";
-import { BUY } from "../../src/core/words.ts";
-import { addOfOrder, Commands, FAUCET_CAP_QUANTA, openAccounts, openingPrice, RESTING_ACCOUNTS } from "./commands.ts";
-import { Fills } from "./fills.ts";
-import type { OrderStream } from "./stream.ts";
+import {
+  addOfOrder,
+  Commands,
+  FAUCET_CAP_QUANTA,
+  openAccounts,
+  openingPrice,
+  RESTING_ACCOUNTS,
+} from "./load/commands.ts";
+import { Fills } from "./load/fills.ts";
+import type { OrderStream } from "./load/stream.ts";
 
 /** Runs a stream one operation at a time, and says what was traded. */
 export interface Engine {

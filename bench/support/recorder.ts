@@ -1,7 +1,7 @@
-import { Host } from "../../src/actor/host.ts";
-import { Commands } from "./commands.ts";
-import { askAll, benchConfig, instrumentOf, prepareRoad, startRoad } from "./road.ts";
-import { recordedStream } from "./stream.ts";
+import { Host } from "../../src/actor/host/host.ts";
+import { Commands } from "./load/commands.ts";
+import { recordedStream } from "./load/stream.ts";
+import { askAll, benchConfig, instrumentOf, prepareRoad, startRoad } from "./servers/engine.ts";
 
 /**
  * An exchange without a front, on the folder of the first argument. "record": runs the recorded stream through it and says

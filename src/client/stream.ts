@@ -1,9 +1,9 @@
 import type { IncomingMessage } from "node:http";
 import { notPerpd, objectOf } from "./answer.ts";
 import { isReplayed, PerpdError } from "./error.ts";
-import { Pulse } from "./pulse.ts";
+import { mayPass, turnedAway } from "./handshake-rejection.ts";
+import { Pulse } from "./keepalive.ts";
 import { jittered } from "./retry.ts";
-import { mayPass, turnedAway } from "./turned-away.ts";
 import type {
   Batch,
   BatchResults,

@@ -1,5 +1,5 @@
 import Type, { type Static } from "typebox";
-import { DECIMAL_PATTERN } from "../core/units.ts";
+import { DECIMAL_PATTERN } from "../core/base/units.ts";
 
 /** The setting `feed`: which exchanges index prices come from, and how they are put together (feed/combine.ts). */
 const FeedSourceSetting = Type.Object(

@@ -1,4 +1,4 @@
-import type { InstrumentConfig } from "../core/instrument.ts";
+import type { InstrumentConfig } from "../core/protocol/instrument.ts";
 
 /** What the three default instruments share. */
 const COMMON = {

@@ -1,8 +1,8 @@
-import type { Released, Road } from "../actor/road.ts";
+import type { Released, Road } from "../actor/engine/engine.ts";
 import type { FeedSettings } from "../config/feed.ts";
-import type { Instrument } from "../core/instrument.ts";
-import { Refused, SetIndexPrice } from "../core/messages.ts";
-import { blank, type MessageOf } from "../core/shape.ts";
+import type { Instrument } from "../core/protocol/instrument.ts";
+import { blank, type MessageOf } from "../core/protocol/message-schema.ts";
+import { Refused, SetIndexPrice } from "../core/protocol/messages.ts";
 import { type CombineRules, combine, type Quote } from "./combine.ts";
 import { Poller } from "./poller.ts";
 import { type openSource, timeoutOf } from "./sources.ts";

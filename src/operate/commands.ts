@@ -1,8 +1,8 @@
 import { type Config, ConfigError, type Invocation } from "../config.ts";
-import { SettingTooLowError } from "../core/setting-too-low.ts";
-import { databaseOf } from "../store/data-folder.ts";
-import { makeLockFile } from "../store/database-lock.ts";
-import { DataFolderInUseError, lockDataFolder } from "../store/lock.ts";
+import { SettingTooLowError } from "../core/base/setting-too-low.ts";
+import { makeLockFile } from "../store/database/database-lock.ts";
+import { databaseOf } from "../store/files/data-folder.ts";
+import { DataFolderInUseError, lockDataFolder } from "../store/files/lock.ts";
 import { NewerVersionError } from "../wire/newer-version.ts";
 import { copyExchange } from "./copy.ts";
 import { isNotDone, RefusedError } from "./errors.ts";

@@ -1,17 +1,17 @@
 import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { databaseOf, logOf } from "../store/data-folder.ts";
-import { makeFolder, syncDirectory } from "../store/files.ts";
-import { GENESIS_FILE, INITIALISED_FILE } from "../store/genesis.ts";
-import { INSTRUMENTS_FILE } from "../store/instruments.ts";
-import { SECRET_FILE } from "../store/secret.ts";
+import { databaseOf, logOf } from "../store/files/data-folder.ts";
+import { makeFolder, syncDirectory } from "../store/files/files.ts";
+import { GENESIS_FILE, INITIALISED_FILE } from "../store/files/genesis.ts";
+import { SECRET_FILE } from "../store/files/secret.ts";
+import { INSTRUMENTS_FILE } from "../store/registry/instrument-registry.ts";
+import { answerIn, runOwnProcess } from "./child-process.ts";
 import { checkDatabase } from "./database-check.ts";
 import { RefusedError } from "./errors.ts";
 import { copyFile, emptyFolder, writeNewFile } from "./files.ts";
 import { COPY_FILE, type CopyRecord, readCopyRecord, requireExchange, requireRoomFor } from "./folder.ts";
 import { type LogCopy, LogGapError, PinnedLog } from "./log-copy.ts";
-import { answerIn, runOwnProcess } from "./own-process.ts";
 
 /** Far less than a segment lives: it is not removed before the next snapshot. */
 const PIN_INTERVAL_MS = 20;

@@ -1,11 +1,11 @@
-import { type Database, openDatabase } from "../store/database.ts";
-import { readIndex } from "../store/history-fold.ts";
-import { Table } from "../store/table.ts";
+import { type Database, openDatabase } from "../store/database/database.ts";
+import { Table } from "../store/database/table.ts";
+import { readIndex } from "../store/history/history-fold.ts";
 import { decodeMessage } from "../wire/codec.ts";
 import { viewOf } from "../wire/record.ts";
+import { answerIn, runOwnProcess } from "./child-process.ts";
 import { DamagedError, RefusedError } from "./errors.ts";
 import { throughLinks } from "./folder.ts";
-import { answerIn, runOwnProcess } from "./own-process.ts";
 import { keyFits } from "./row-keys.ts";
 
 export interface DatabaseSummary {

@@ -1,6 +1,6 @@
 import { must } from "../assert.ts";
-import { copyDatabase } from "../store/database-copy.ts";
-import { answer } from "./own-process.ts";
+import { copyDatabase } from "../store/database/database-copy.ts";
+import { answer } from "./child-process.ts";
 
 /** See copy.ts. Arguments: the folder of the database, and the one to make. */
 await answer(async () => {

@@ -1,5 +1,5 @@
 import { constants } from "node:os";
-import { DatabaseCopyError } from "../store/database-copy.ts";
+import { DatabaseCopyError } from "../store/database/database-copy.ts";
 
 /** What was asked cannot be done here, and nothing was changed. */
 export class RefusedError extends Error {

@@ -1,6 +1,6 @@
 import { closeSync, fsyncSync, openSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { naming, writeFully } from "../store/files.ts";
+import { naming, writeFully } from "../store/files/files.ts";
 
 /** Writes a new file, on disk when it returns; its name is not, that is for the caller to sync. */
 export function writeNewFile(path: string, bytes: Uint8Array, mode = 0o666): void {

@@ -1,12 +1,12 @@
 import { existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join, resolve, sep } from "node:path";
-import { databaseOf, logOf } from "../store/data-folder.ts";
-import { requireDatabase } from "../store/database.ts";
-import { makeLockFile } from "../store/database-lock.ts";
-import { GENESIS_FILE, type Genesis, INITIALISED_FILE, isInitialised, readGenesis } from "../store/genesis.ts";
-import { listSegments } from "../store/log-segment.ts";
-import { readIfPresent } from "../store/small-files.ts";
+import { requireDatabase } from "../store/database/database.ts";
+import { makeLockFile } from "../store/database/database-lock.ts";
+import { databaseOf, logOf } from "../store/files/data-folder.ts";
+import { GENESIS_FILE, type Genesis, INITIALISED_FILE, isInitialised, readGenesis } from "../store/files/genesis.ts";
+import { readIfPresent } from "../store/files/small-files.ts";
+import { listSegments } from "../store/log/log-segment.ts";
 import { DamagedError, RefusedError } from "./errors.ts";
 
 /** What a copy must hold; written by backup and restore. */

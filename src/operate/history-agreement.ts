@@ -1,10 +1,16 @@
 import type { Config } from "../config.ts";
-import { type ActorAudit, Deposited, type Event, type OrderView, WithdrawalRequested } from "../core/messages.ts";
-import type { MessageOf } from "../core/shape.ts";
-import type { Database } from "../store/database.ts";
-import { notConfigured } from "../store/instruments.ts";
-import { LogReader, type VisitRecord } from "../store/log-reader.ts";
-import { isOpen, type OrderRecord } from "../store/rows.ts";
+import type { MessageOf } from "../core/protocol/message-schema.ts";
+import {
+  type ActorAudit,
+  Deposited,
+  type Event,
+  type OrderView,
+  WithdrawalRequested,
+} from "../core/protocol/messages.ts";
+import type { Database } from "../store/database/database.ts";
+import { isOpen, type OrderRecord } from "../store/database/history-schema.ts";
+import { LogReader, type VisitRecord } from "../store/log/log-reader.ts";
+import { notConfigured } from "../store/registry/instrument-registry.ts";
 import { eachMessage } from "../wire/codec.ts";
 import { AT_ACTOR_ID, AT_SEQUENCE, RECORD_HEADER_BYTES } from "../wire/record.ts";
 import { DamagedError } from "./errors.ts";

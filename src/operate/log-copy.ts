@@ -1,9 +1,9 @@
 import { closeSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { must } from "../assert.ts";
-import { openLog } from "../store/log.ts";
-import { type Scan, scanFile, tornBytes } from "../store/log-scan.ts";
-import { listSegments, openSegment, type Segment, segmentName } from "../store/log-segment.ts";
+import { openLog } from "../store/log/log.ts";
+import { type Scan, scanFile, tornBytes } from "../store/log/log-scan.ts";
+import { listSegments, openSegment, type Segment, segmentName } from "../store/log/log-segment.ts";
 import { writeNewFile } from "./files.ts";
 
 interface Pinned {

@@ -1,10 +1,12 @@
-import { Control } from "../actor/control.ts";
-import { recover } from "../actor/recovery.ts";
+import { Control } from "../actor/threads/control.ts";
+import { recover } from "../actor/threads/recovery.ts";
 import type { Config } from "../config.ts";
-import type { Actor, Turn } from "../core/actor.ts";
-import { AccountCells } from "../core/cells.ts";
-import { compileInstrument } from "../core/instrument.ts";
-import { LedgerActor } from "../core/ledger.ts";
+import { AccountCells } from "../core/accounts/margin-table.ts";
+import { isCustomer, LEDGER } from "../core/base/enums.ts";
+import { LedgerActor } from "../core/ledger/ledger.ts";
+import type { Actor, Turn } from "../core/protocol/actor.ts";
+import { compileInstrument } from "../core/protocol/instrument.ts";
+import { blank, type Message, type MessageOf, type Shape } from "../core/protocol/message-schema.ts";
 import {
   type ActorAudit,
   Audit,
@@ -15,12 +17,10 @@ import {
   OrderView,
   ReadOrders,
   type Reply,
-} from "../core/messages.ts";
-import { blank, type Message, type MessageOf, type Shape } from "../core/shape.ts";
+} from "../core/protocol/messages.ts";
 import { SymbolActor } from "../core/symbol.ts";
-import { isCustomer, LEDGER } from "../core/words.ts";
-import type { Database } from "../store/database.ts";
-import { Snapshots } from "../store/snapshots.ts";
+import type { Database } from "../store/database/database.ts";
+import { Snapshots } from "../store/database/snapshots.ts";
 
 /** All actors of an exchange, recovered on this thread as a start would recover them, with cells of their own. */
 export class RecoveredExchange {

@@ -1,3 +1,5 @@
+import { idToInstrumentId, idToSerial } from "../core/base/enums.ts";
+import type { Fields, Message, MessageOf, Shape } from "../core/protocol/message-schema.ts";
 import {
   AccountRow,
   ClientIdRow,
@@ -9,9 +11,7 @@ import {
   SessionRow,
   SymbolRow,
   TransferRow,
-} from "../core/rows.ts";
-import type { Fields, Message, MessageOf, Shape } from "../core/shape.ts";
-import { idToInstrumentId, idToSerial } from "../core/words.ts";
+} from "../core/protocol/snapshot-schema.ts";
 import {
   CandleRecord,
   FillRecord,
@@ -20,8 +20,8 @@ import {
   OrderRecord,
   TradeRecord,
   TransferRecord,
-} from "../store/rows.ts";
-import type { Key } from "../store/table.ts";
+} from "../store/database/history-schema.ts";
+import type { Key } from "../store/database/table.ts";
 
 interface Rule {
   /** Which element of the key: from its end. */

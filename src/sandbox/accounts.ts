@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
-import type { Road } from "../actor/road.ts";
-import { Deposit, OpenSession, Refused, SessionView } from "../core/messages.ts";
-import { QUANTA_PER_USDC, type Quanta, type TimeMs } from "../core/units.ts";
-import { LEDGER } from "../core/words.ts";
+import type { Road } from "../actor/engine/engine.ts";
+import { LEDGER } from "../core/base/enums.ts";
+import { QUANTA_PER_USDC, type Quanta, type TimeMs } from "../core/base/units.ts";
+import { Deposit, OpenSession, Refused, SessionView } from "../core/protocol/messages.ts";
 import { hashToken, newToken } from "../wire/token.ts";
 import { as, ask, expect } from "./ask.ts";
 

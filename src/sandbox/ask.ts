@@ -1,8 +1,8 @@
-import type { Released, Road } from "../actor/road.ts";
+import type { Released, Road } from "../actor/engine/engine.ts";
 import { must } from "../assert.ts";
-import { type LedgerCommand, Refused, type SymbolCommand } from "../core/messages.ts";
-import type { Message, MessageOf, Shape } from "../core/shape.ts";
-import type { TimeMs } from "../core/units.ts";
+import type { TimeMs } from "../core/base/units.ts";
+import type { Message, MessageOf, Shape } from "../core/protocol/message-schema.ts";
+import { type LedgerCommand, Refused, type SymbolCommand } from "../core/protocol/messages.ts";
 
 const RETRY_MS = 50;
 

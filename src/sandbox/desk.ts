@@ -1,8 +1,8 @@
-import type { OnReply, Road } from "../actor/road.ts";
+import type { OnReply, Road } from "../actor/engine/engine.ts";
 import { must } from "../assert.ts";
-import type { Instrument } from "../core/instrument.ts";
-import type { PriceTicks, Quanta, QuantityLots } from "../core/units.ts";
-import { BUY, type Side } from "../core/words.ts";
+import { BUY, type Side } from "../core/base/enums.ts";
+import type { PriceTicks, Quanta, QuantityLots } from "../core/base/units.ts";
+import type { Instrument } from "../core/protocol/instrument.ts";
 import type { Command } from "./ask.ts";
 
 /** How often every bot gets its turn. */

@@ -1,8 +1,8 @@
 import { must } from "../assert.ts";
-import { CancelAll, CancelOrder, OrderView, PlaceOrder, Refused } from "../core/messages.ts";
-import { blank } from "../core/shape.ts";
-import type { PriceTicks, Quanta, QuantityLots } from "../core/units.ts";
-import { BUY, EXPIRE_TAKER, GTC, LIMIT, POST_ONLY, SELL, type Side } from "../core/words.ts";
+import { BUY, EXPIRE_TAKER, GTC, LIMIT, POST_ONLY, SELL, type Side } from "../core/base/enums.ts";
+import type { PriceTicks, Quanta, QuantityLots } from "../core/base/units.ts";
+import { blank } from "../core/protocol/message-schema.ts";
+import { CancelAll, CancelOrder, OrderView, PlaceOrder, Refused } from "../core/protocol/messages.ts";
 import { as } from "./ask.ts";
 import type { Desk } from "./desk.ts";
 import type { Random } from "./random.ts";

@@ -1,5 +1,5 @@
-import type { Instrument } from "../core/instrument.ts";
-import type { PriceTicks } from "../core/units.ts";
+import type { PriceTicks } from "../core/base/units.ts";
+import type { Instrument } from "../core/protocol/instrument.ts";
 import { Random } from "./random.ts";
 
 const YEAR_MS = 365 * 86_400_000;

@@ -1,5 +1,8 @@
-import type { Released, Road } from "../actor/road.ts";
-import type { Instrument } from "../core/instrument.ts";
+import type { Released, Road } from "../actor/engine/engine.ts";
+import { INSURANCE_ACCOUNT } from "../core/base/enums.ts";
+import { QUANTA_PER_USDC, type Quanta, type TimeMs } from "../core/base/units.ts";
+import type { Instrument } from "../core/protocol/instrument.ts";
+import type { Message, MessageOf } from "../core/protocol/message-schema.ts";
 import {
   Describe,
   OrderClosed,
@@ -9,10 +12,7 @@ import {
   SetIndexPrice,
   SymbolDescription,
   Traded,
-} from "../core/messages.ts";
-import type { Message, MessageOf } from "../core/shape.ts";
-import { QUANTA_PER_USDC, type Quanta, type TimeMs } from "../core/units.ts";
-import { INSURANCE_ACCOUNT } from "../core/words.ts";
+} from "../core/protocol/messages.ts";
 import { deposit, openAccount } from "./accounts.ts";
 import { as, ask, expect } from "./ask.ts";
 import { BEAT_MS, Desk, type Market } from "./desk.ts";

@@ -1,7 +1,7 @@
-import { PlaceOrder, Refused } from "../core/messages.ts";
-import { blank } from "../core/shape.ts";
-import { QUANTA_PER_USDC, type QuantityLots } from "../core/units.ts";
-import { BUY, EXPIRE_TAKER, IOC, LIMIT, MARKET, SELL, type Side } from "../core/words.ts";
+import { BUY, EXPIRE_TAKER, IOC, LIMIT, MARKET, SELL, type Side } from "../core/base/enums.ts";
+import { QUANTA_PER_USDC, type QuantityLots } from "../core/base/units.ts";
+import { blank } from "../core/protocol/message-schema.ts";
+import { PlaceOrder, Refused } from "../core/protocol/messages.ts";
 import { as } from "./ask.ts";
 import { BEAT_MS, type Desk } from "./desk.ts";
 import type { Random } from "./random.ts";

@@ -1,7 +1,7 @@
 import { Packr } from "msgpackr";
-import "../core/messages.ts";
-import "../core/rows.ts";
-import { blank, type Message, SHAPES, type Shape } from "../core/shape.ts";
+import "../core/protocol/messages.ts";
+import "../core/protocol/snapshot-schema.ts";
+import { blank, type Message, SHAPES, type Shape } from "../core/protocol/message-schema.ts";
 import { NewerVersionError } from "./newer-version.ts";
 
 /**

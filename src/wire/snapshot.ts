@@ -1,6 +1,6 @@
 import { assert } from "../assert.ts";
-import type { SnapshotWriter } from "../core/actor.ts";
-import type { Message } from "../core/shape.ts";
+import type { SnapshotWriter } from "../core/protocol/actor.ts";
+import type { Message } from "../core/protocol/message-schema.ts";
 import { encodeMessage, maxMessageBytes } from "./codec.ts";
 import {
   AT_ACTOR_ID,

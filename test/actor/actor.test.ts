@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ActorWorker, COMMAND_HEADER_BYTES, type WorkerOptions } from "../../src/actor/actor.ts";
-import { Control, STOP_ACTORS } from "../../src/actor/control.ts";
-import type { Actor, Turn } from "../../src/core/actor.ts";
-import { AccountCells, CONTRIBUTION_FIELDS } from "../../src/core/cells.ts";
-import { Done, LeverageSet, Tick } from "../../src/core/messages.ts";
+import { ActorWorker, COMMAND_HEADER_BYTES, type WorkerOptions } from "../../src/actor/threads/actor.ts";
+import { Control, STOP_ACTORS } from "../../src/actor/threads/control.ts";
+import { AccountCells, CONTRIBUTION_FIELDS } from "../../src/core/accounts/margin-table.ts";
+import type { Actor, Turn } from "../../src/core/protocol/actor.ts";
+import { Done, LeverageSet, Tick } from "../../src/core/protocol/messages.ts";
 import { encodeMessage } from "../../src/wire/codec.ts";
 import {
   AT_KIND,

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Control } from "../../src/actor/control.ts";
-import { Rebuild } from "../../src/actor/rebuild.ts";
-import { AccountCells, CONTRIBUTION_FIELDS } from "../../src/core/cells.ts";
+import { Rebuild } from "../../src/actor/host/rebuild.ts";
+import { Control } from "../../src/actor/threads/control.ts";
+import { AccountCells, CONTRIBUTION_FIELDS } from "../../src/core/accounts/margin-table.ts";
 import { allocateRing, Bell, RingConsumer, RingProducer } from "../../src/wire/ring.ts";
 
 const RING_BYTES = 4096;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Waiters } from "../../src/actor/waiters.ts";
+import { Waiters } from "../../src/actor/engine/waiters.ts";
 
 const MANY = 65_536;
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Watchdog } from "../../src/actor/watchdog.ts";
+import { Watchdog } from "../../src/actor/host/watchdog.ts";
 import { allocateRing, Bell, RingConsumer, RingProducer } from "../../src/wire/ring.ts";
 
 function ring() {

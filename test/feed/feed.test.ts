@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { OnReply, Road } from "../../src/actor/road.ts";
-import { compileInstrument } from "../../src/core/instrument.ts";
-import { Refused, type SetIndexPrice } from "../../src/core/messages.ts";
-import { JumpGuard } from "../../src/core/price-rails.ts";
-import { blank, type Message, type MessageOf } from "../../src/core/shape.ts";
+import type { OnReply, Road } from "../../src/actor/engine/engine.ts";
+import { JumpGuard } from "../../src/core/pricing/price-guards.ts";
+import { compileInstrument } from "../../src/core/protocol/instrument.ts";
+import { blank, type Message, type MessageOf } from "../../src/core/protocol/message-schema.ts";
+import { Refused, type SetIndexPrice } from "../../src/core/protocol/messages.ts";
 import { Feed } from "../../src/feed/feed.ts";
 import { PLAIN } from "../core/support/instruments.ts";
 

@@ -1,5 +1,5 @@
 import { runMargin } from "../core/support/margin-run.ts";
-import { runUniverse } from "../universe/run.ts";
+import { runUniverse } from "../simulation/run.ts";
 import type { Stage } from "./stage.ts";
 
 const UNIVERSE_STEPS = 1000;

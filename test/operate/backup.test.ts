@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import type { Order, Page, Transfer } from "../../src/client/types.ts";
 import type { CopyRecord } from "../../src/operate/folder.ts";
-import { listSegments, segmentName } from "../../src/store/log-segment.ts";
+import { listSegments, segmentName } from "../../src/store/log/log-segment.ts";
 import { assertUnchanged } from "../e2e/support/funding.ts";
 import { startAndFail, type TestServer } from "../e2e/support/server.ts";
 import { Operator, openTrader, Trader } from "../e2e/support/trader.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import type { Order, PlacedOrder } from "../../src/client/types.ts";
 import { DEFAULT_INSTRUMENTS } from "../../src/config/instruments.ts";
-import type { InstrumentConfig } from "../../src/core/instrument.ts";
+import type { InstrumentConfig } from "../../src/core/protocol/instrument.ts";
 import { Api } from "../e2e/support/api.ts";
 import { startAndFail, startServer } from "../e2e/support/server.ts";
 import { Operator, openTrader } from "../e2e/support/trader.ts";

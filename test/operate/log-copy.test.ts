@@ -4,9 +4,9 @@ import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
 import { test } from "node:test";
 import { LogGapError, PinnedLog } from "../../src/operate/log-copy.ts";
-import { verifyLog } from "../../src/store/log-scan.ts";
-import { LogCorruptError, listSegments, removeSegmentsBefore, segmentName } from "../../src/store/log-segment.ts";
-import { append, assertReads, HEADER_BYTES, open, SEGMENT_BYTES, temporary } from "../store/log-fixture.ts";
+import { verifyLog } from "../../src/store/log/log-scan.ts";
+import { LogCorruptError, listSegments, removeSegmentsBefore, segmentName } from "../../src/store/log/log-segment.ts";
+import { append, assertReads, HEADER_BYTES, open, SEGMENT_BYTES, temporary } from "../store/support/log-fixture.ts";
 
 /** So many records of so many bytes fill more than one segment. */
 const RECORDS = 60;

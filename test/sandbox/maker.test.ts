@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { CancelAll, CancelOrder, Done, PlaceOrder } from "../../src/core/messages.ts";
-import type { Message } from "../../src/core/shape.ts";
-import { BUY, POST_ONLY, SELL } from "../../src/core/words.ts";
+import { BUY, POST_ONLY, SELL } from "../../src/core/base/enums.ts";
+import type { Message } from "../../src/core/protocol/message-schema.ts";
+import { CancelAll, CancelOrder, Done, PlaceOrder } from "../../src/core/protocol/messages.ts";
 import { Maker } from "../../src/sandbox/maker.ts";
 import { Random } from "../../src/sandbox/random.ts";
-import { BUDGET_QUANTA, type Cancel, type Place, ScriptedRoad } from "./scripted-road.ts";
+import { BUDGET_QUANTA, type Cancel, type Place, ScriptedRoad } from "./scripted-engine.ts";
 
 const done = (): Message => ({ type: Done.code });
 const isPlace = ({ type }: Message): boolean => type === PlaceOrder.code;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { DEFAULT_INSTRUMENTS } from "../../src/config/instruments.ts";
-import { compileInstrument, type Instrument } from "../../src/core/instrument.ts";
+import { compileInstrument, type Instrument } from "../../src/core/protocol/instrument.ts";
 import { SimulatedPrice } from "../../src/sandbox/price-source.ts";
 
 const [BTC, ETH, SOL] = DEFAULT_INSTRUMENTS.map(compileInstrument) as [Instrument, Instrument, Instrument];

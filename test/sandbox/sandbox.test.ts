@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
 import { afterEach, mock, test } from "node:test";
 import { DEFAULT_INSTRUMENTS } from "../../src/config/instruments.ts";
-import type { InstrumentConfig } from "../../src/core/instrument.ts";
+import { BUY, INSURANCE_ACCOUNT, IOC, LEDGER, MARKET, type Side } from "../../src/core/base/enums.ts";
+import type { Quanta } from "../../src/core/base/units.ts";
+import type { InstrumentConfig } from "../../src/core/protocol/instrument.ts";
+import { blank, type Message, type MessageOf } from "../../src/core/protocol/message-schema.ts";
 import {
   CancelAll,
   Deposit,
@@ -13,15 +16,12 @@ import {
   Traded,
   TransferView,
   Withdraw,
-} from "../../src/core/messages.ts";
-import { blank, type Message, type MessageOf } from "../../src/core/shape.ts";
-import type { Quanta } from "../../src/core/units.ts";
-import { BUY, INSURANCE_ACCOUNT, IOC, LEDGER, MARKET, type Side } from "../../src/core/words.ts";
+} from "../../src/core/protocol/messages.ts";
 import { deposit, openAccount, openDemoAccount } from "../../src/sandbox/accounts.ts";
 import { BEAT_MS } from "../../src/sandbox/desk.ts";
 import { Sandbox, type SandboxOptions } from "../../src/sandbox/sandbox.ts";
 import { hashToken } from "../../src/wire/token.ts";
-import { OneThreadRoad } from "./one-thread-road.ts";
+import { OneThreadRoad } from "./one-thread-engine.ts";
 
 const BEATS_PER_SECOND = 1000 / BEAT_MS;
 const BTC = 1;

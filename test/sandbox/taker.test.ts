@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { BUY, IOC, MARKET } from "../../src/core/words.ts";
+import { BUY, IOC, MARKET } from "../../src/core/base/enums.ts";
 import { Random } from "../../src/sandbox/random.ts";
 import { Taker } from "../../src/sandbox/taker.ts";
-import { BUDGET_QUANTA, type Place, ScriptedRoad } from "./scripted-road.ts";
+import { BUDGET_QUANTA, type Place, ScriptedRoad } from "./scripted-engine.ts";
 
 /** Runs a taker for `beats`, each of its orders answered at once by `fill`. */
 function runTaker(road: ScriptedRoad, beats: number, fill: (place: Place) => void, seed = 1): Place[] {

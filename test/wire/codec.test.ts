@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import "../../src/core/messages.ts";
-import "../../src/core/rows.ts";
-import { blank, type Message, SHAPES, type Shape, shape } from "../../src/core/shape.ts";
+import "../../src/core/protocol/messages.ts";
+import "../../src/core/protocol/snapshot-schema.ts";
+import { blank, type Message, SHAPES, type Shape, shape } from "../../src/core/protocol/message-schema.ts";
 import {
   decodeMessage,
   decodeShared,

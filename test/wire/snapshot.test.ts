@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { AccountRow, LedgerRow } from "../../src/core/rows.ts";
-import { blank, type Message } from "../../src/core/shape.ts";
+import { blank, type Message } from "../../src/core/protocol/message-schema.ts";
+import { AccountRow, LedgerRow } from "../../src/core/protocol/snapshot-schema.ts";
 import { decodeMessage } from "../../src/wire/codec.ts";
 import { AT_KIND, AT_LOG_BYTES, KIND_SNAPSHOT } from "../../src/wire/record.ts";
 import { eachSnapshotEntry, readSnapshotPart, type SnapshotPart, SnapshotPartWriter } from "../../src/wire/snapshot.ts";

@@ -1,6 +1,6 @@
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
-import type { Call } from "../call.ts";
+import type { Call } from "../http/call.ts";
 
 const compress = promisify(gzip);
 

@@ -1,8 +1,8 @@
 import type { TSchema } from "typebox";
 import { CHANNELS, type ChannelName, PRIVATE_CHANNELS } from "../../wire/schema/channels.ts";
 import { SocketError, STREAMS } from "../../wire/schema/messages.ts";
-import { SOCKET_PATH } from "../paths.ts";
-import type { Route } from "../router.ts";
+import { SOCKET_PATH } from "../common/paths.ts";
+import type { Route } from "../routing/router.ts";
 import { errorTable, specOf } from "./route-errors.ts";
 import { exampleOf, type Json, SchemaPrinter } from "./schemas.ts";
 import { CHANNEL_TEXTS, REQUEST_CHANNELS, SOCKET_INTRODUCTION } from "./socket-prose.ts";

@@ -1,9 +1,9 @@
 import type { TSchema } from "typebox";
 import { ErrorBody } from "../../wire/schema/system.ts";
-import { DEFAULT_RECV_WINDOW_MS, MAX_RECV_WINDOW_MS } from "../auth.ts";
-import type { ErrorCode } from "../errors.ts";
-import { BASE_PATH, SOCKET_PATH } from "../paths.ts";
-import { type Access, costOf, type Route } from "../router.ts";
+import { DEFAULT_RECV_WINDOW_MS, MAX_RECV_WINDOW_MS } from "../auth/auth.ts";
+import type { ErrorCode } from "../common/errors.ts";
+import { BASE_PATH, SOCKET_PATH } from "../common/paths.ts";
+import { type Access, costOf, type Route } from "../routing/router.ts";
 import { asyncApiDocument } from "./asyncapi.ts";
 import { ErrorResponses } from "./error-responses.ts";
 import { REST_INTRODUCTION, TAGS } from "./prose.ts";

@@ -1,5 +1,5 @@
-import { DEFAULT_RECV_WINDOW_MS, MAX_CLOCK_LEAD_MS, MAX_RECV_WINDOW_MS } from "../auth.ts";
-import { ERRORS, type ErrorCode } from "../errors.ts";
+import { DEFAULT_RECV_WINDOW_MS, MAX_CLOCK_LEAD_MS, MAX_RECV_WINDOW_MS } from "../auth/auth.ts";
+import { ERRORS, type ErrorCode } from "../common/errors.ts";
 import { byStatus, ELSEWHERE, errorTable } from "./route-errors.ts";
 
 /** What the documents say in words. */

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
-import { BASE_PATH } from "../paths.ts";
+import { BASE_PATH } from "../common/paths.ts";
 
 /** The interactive reference: Scalar from its package, configured to load nothing from elsewhere. */
 

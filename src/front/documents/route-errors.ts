@@ -1,6 +1,6 @@
-import { ERRORS, type ErrorCode, type ErrorSpec } from "../errors.ts";
-import type { Route } from "../router.ts";
-import { SOCKET_ERRORS, type SocketErrorCode } from "../socket-errors.ts";
+import { ERRORS, type ErrorCode, type ErrorSpec } from "../common/errors.ts";
+import { SOCKET_ERRORS, type SocketErrorCode } from "../common/socket-errors.ts";
+import type { Route } from "../routing/router.ts";
 import type { Json } from "./schemas.ts";
 
 /** Any request may be answered with these, whatever it asks for. */

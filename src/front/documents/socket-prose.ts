@@ -1,8 +1,8 @@
 import { type ChannelName, MAX_REQUEST_ID_LENGTH } from "../../wire/schema/channels.ts";
-import { MAX_BODY_BYTES } from "../errors.ts";
-import { SOCKET_MESSAGES_PER_SECOND } from "../limits.ts";
-import { CHECKSUM_LEVELS } from "../market-json.ts";
-import { CLOSE_CREDENTIAL_ENDED, CLOSE_RATE_LIMITED, CLOSE_SLOW_CONSUMER } from "../socket-errors.ts";
+import { SOCKET_MESSAGES_PER_SECOND } from "../auth/limits.ts";
+import { MAX_BODY_BYTES } from "../common/errors.ts";
+import { CLOSE_CREDENTIAL_ENDED, CLOSE_RATE_LIMITED, CLOSE_SLOW_CONSUMER } from "../common/socket-errors.ts";
+import { CHECKSUM_LEVELS } from "../json/market-json.ts";
 import { CONVENTIONS } from "./prose.ts";
 import { errorTable } from "./route-errors.ts";
 import { ELSEWHERE_ERRORS } from "./socket-requests.ts";

@@ -11,11 +11,11 @@ import {
 import { Authenticated, Pong, RateLimit, Subscribed, Unsubscribed } from "../../wire/schema/messages.ts";
 import { nullable, object } from "../../wire/schema/scalars.ts";
 import { TRADING_PARAMS, TRADING_TWINS, type TradingOp } from "../../wire/schema/trading.ts";
-import type { ErrorCode } from "../errors.ts";
-import type { Cost } from "../limits.ts";
-import type { Route } from "../router.ts";
-import type { SocketErrorCode } from "../socket-errors.ts";
-import { OP_COSTS } from "../trading.ts";
+import type { Cost } from "../auth/limits.ts";
+import type { ErrorCode } from "../common/errors.ts";
+import type { SocketErrorCode } from "../common/socket-errors.ts";
+import type { Route } from "../routing/router.ts";
+import { OP_COSTS } from "../trading/trading.ts";
 import { exampleOf } from "./schemas.ts";
 
 /** What a client may ask on a WebSocket, and how it is answered. */

@@ -1,6 +1,13 @@
-import { Deposit, PrepareWithdrawal, Refused, type TransferKind, TransferView, Withdraw } from "../../core/messages.ts";
-import { blank, type Message, type MessageOf } from "../../core/shape.ts";
-import { idToInstrumentId, LEDGER } from "../../core/words.ts";
+import { idToInstrumentId, LEDGER } from "../../core/base/enums.ts";
+import { blank, type Message, type MessageOf } from "../../core/protocol/message-schema.ts";
+import {
+  Deposit,
+  PrepareWithdrawal,
+  Refused,
+  type TransferKind,
+  TransferView,
+  Withdraw,
+} from "../../core/protocol/messages.ts";
 import {
   Balance,
   DepositBody,
@@ -11,18 +18,18 @@ import {
   WithdrawBody,
 } from "../../wire/schema/account.ts";
 import { FillList } from "../../wire/schema/orders.ts";
-import { readAmount } from "../amounts.ts";
-import { ask, askFor, firstReply, replyOf } from "../ask.ts";
-import type { Call } from "../call.ts";
-import type { Context } from "../context.ts";
-import { ApiError } from "../errors.ts";
-import { readFigures } from "../figures.ts";
-import { KEEPING_COST } from "../limits.ts";
-import { readPage } from "../paging.ts";
-import { type Route, route } from "../router.ts";
-import { balanceJson, fillJson, listJson, transferJson } from "../views.ts";
-import { readAddress } from "../wallet.ts";
-import { readOrderId } from "./find-orders.ts";
+import { KEEPING_COST } from "../auth/limits.ts";
+import { readAddress } from "../auth/wallet.ts";
+import { ApiError } from "../common/errors.ts";
+import { readFigures } from "../exchange/balance-reader.ts";
+import { ask, askFor, firstReply, replyOf } from "../exchange/request.ts";
+import type { Call } from "../http/call.ts";
+import { readAmount } from "../json/amounts.ts";
+import { balanceJson, fillJson, listJson, transferJson } from "../json/json-writers.ts";
+import type { Context } from "../routing/context.ts";
+import { readPage } from "../routing/paging.ts";
+import { type Route, route } from "../routing/router.ts";
+import { readOrderId } from "../trading/find-orders.ts";
 import { ledgerRoute } from "./ledger.ts";
 
 export function accountRoutes(context: Context): Route[] {

@@ -1,4 +1,8 @@
 import type { Static } from "typebox";
+import { LEDGER } from "../../core/base/enums.ts";
+import { printQuanta } from "../../core/base/units.ts";
+import { MAX_SESSIONS_PER_ACCOUNT } from "../../core/ledger/sessions.ts";
+import { blank, type MessageOf } from "../../core/protocol/message-schema.ts";
 import {
   CloseSession,
   CreateKey,
@@ -7,11 +11,7 @@ import {
   OpenSession,
   RevokeKey,
   SessionView,
-} from "../../core/messages.ts";
-import { MAX_SESSIONS_PER_ACCOUNT } from "../../core/sessions.ts";
-import { blank, type MessageOf } from "../../core/shape.ts";
-import { printQuanta } from "../../core/units.ts";
-import { LEDGER } from "../../core/words.ts";
+} from "../../core/protocol/messages.ts";
 import {
   ApiKeyList,
   Challenge,
@@ -27,16 +27,16 @@ import {
 } from "../../wire/schema/auth.ts";
 import { ApiKeyName, SessionId } from "../../wire/schema/scalars.ts";
 import { hashToken, newToken, sessionIdOf } from "../../wire/token.ts";
-import { readAmount } from "../amounts.ts";
-import { ask, askFor, replyOf } from "../ask.ts";
-import type { Call } from "../call.ts";
-import type { Context } from "../context.ts";
-import type { Key } from "../credentials.ts";
-import { ApiError } from "../errors.ts";
-import { newApiKey, newSecret, parseAllowedIps } from "../keys.ts";
-import { KEEPING_COST, PAGE_COST, SIGNATURE_COST } from "../limits.ts";
-import { type Route, route } from "../router.ts";
-import { listJson } from "../views.ts";
+import { newApiKey, newSecret, parseAllowedIps } from "../auth/keys.ts";
+import { KEEPING_COST, PAGE_COST, SIGNATURE_COST } from "../auth/limits.ts";
+import { ApiError } from "../common/errors.ts";
+import type { Key } from "../exchange/credentials.ts";
+import { ask, askFor, replyOf } from "../exchange/request.ts";
+import type { Call } from "../http/call.ts";
+import { readAmount } from "../json/amounts.ts";
+import { listJson } from "../json/json-writers.ts";
+import type { Context } from "../routing/context.ts";
+import { type Route, route } from "../routing/router.ts";
 
 export function authRoutes(context: Context): Route[] {
   const { road, wallets, vault, credentials, limits } = context;

@@ -1,5 +1,5 @@
 import Type, { type TSchema } from "typebox";
-import type { Call } from "../call.ts";
+import { BASE_PATH } from "../common/paths.ts";
 import { lazily, makeAsset, replyAsset } from "../documents/asset.ts";
 import { asyncApiDocument } from "../documents/asyncapi.ts";
 import { openApiDocument } from "../documents/openapi.ts";
@@ -10,8 +10,8 @@ import {
   readReferenceScript,
   SCRIPT_PATH,
 } from "../documents/reference-page.ts";
-import { BASE_PATH } from "../paths.ts";
-import { type Route, route } from "../router.ts";
+import type { Call } from "../http/call.ts";
+import { type Route, route } from "../routing/router.ts";
 
 const JSON_TYPE = "application/json";
 

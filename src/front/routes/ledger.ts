@@ -1,9 +1,9 @@
 import { LedgerList, LedgerQuery } from "../../wire/schema/account.ts";
-import type { Context } from "../context.ts";
-import { ledgerEntryJson } from "../ledger-json.ts";
-import { readPage } from "../paging.ts";
-import { type Route, route } from "../router.ts";
-import { listJson } from "../views.ts";
+import { listJson } from "../json/json-writers.ts";
+import { ledgerEntryJson } from "../json/ledger-json.ts";
+import type { Context } from "../routing/context.ts";
+import { readPage } from "../routing/paging.ts";
+import { type Route, route } from "../routing/router.ts";
 
 /** Everything that changed an account's money, in one list. */
 export function ledgerRoute(context: Context): Route {

@@ -1,19 +1,19 @@
 import type { Static } from "typebox";
-import { MarginModeView, MoveMargin, PositionView, SetMarginMode } from "../../core/messages.ts";
-import { blank, type MessageOf } from "../../core/shape.ts";
-import { MARGIN_MODES } from "../../core/words.ts";
+import { MARGIN_MODES } from "../../core/base/enums.ts";
+import { blank, type MessageOf } from "../../core/protocol/message-schema.ts";
+import { MarginModeView, MoveMargin, PositionView, SetMarginMode } from "../../core/protocol/messages.ts";
 import { MovedMargin } from "../../wire/schema/account.ts";
 import { MarginBody, MarginMode, MarginModeBody } from "../../wire/schema/orders.ts";
 import { SymbolName } from "../../wire/schema/scalars.ts";
-import { readSignedAmount } from "../amounts.ts";
-import type { Answer } from "../answer.ts";
-import { askFor, replyOf } from "../ask.ts";
-import type { Context } from "../context.ts";
-import type { Principal } from "../credentials.ts";
-import { checkSymbol } from "../key-limits.ts";
-import { ORDER_COST } from "../limits.ts";
-import { type Route, route } from "../router.ts";
-import { positionJson } from "../views.ts";
+import { checkSymbol } from "../auth/key-limits.ts";
+import { ORDER_COST } from "../auth/limits.ts";
+import type { Principal } from "../exchange/credentials.ts";
+import { askFor, replyOf } from "../exchange/request.ts";
+import type { Answer } from "../http/answer.ts";
+import { readSignedAmount } from "../json/amounts.ts";
+import { positionJson } from "../json/json-writers.ts";
+import type { Context } from "../routing/context.ts";
+import { type Route, route } from "../routing/router.ts";
 
 /** Margin mode of a symbol, and what is set aside for an isolated position. */
 export function marginRoutes(context: Context): Route[] {

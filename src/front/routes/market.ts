@@ -1,7 +1,7 @@
-import type { PublicTrade } from "../../core/feed.ts";
-import { type Instrument, printPrice } from "../../core/instrument.ts";
-import { PPM_DECIMALS, printFixed, printQuanta } from "../../core/units.ts";
-import type { Page, PageQuery } from "../../store/pages.ts";
+import { PPM_DECIMALS, printFixed, printQuanta } from "../../core/base/units.ts";
+import type { PublicTrade } from "../../core/market-data/public-trades.ts";
+import { type Instrument, printPrice } from "../../core/protocol/instrument.ts";
+import type { Page, PageQuery } from "../../store/database/pages.ts";
 import {
   InstrumentList,
   KlineList,
@@ -16,13 +16,13 @@ import {
   TradesQuery,
 } from "../../wire/schema/market.ts";
 import { DEFAULT_LIMIT } from "../../wire/schema/scalars.ts";
-import { historyCaughtUp } from "../ask.ts";
-import type { Context } from "../context.ts";
-import { klineJson, readKlines, requireCandles } from "../klines.ts";
-import { publicTradeJson } from "../market-json.ts";
-import { badCursor, checkTimes, readPage, turnToAnswer } from "../paging.ts";
-import { type Route, route } from "../router.ts";
-import { listJson } from "../views.ts";
+import { historyCaughtUp } from "../exchange/request.ts";
+import { listJson } from "../json/json-writers.ts";
+import { klineJson, readKlines, requireCandles } from "../json/klines.ts";
+import { publicTradeJson } from "../json/market-json.ts";
+import type { Context } from "../routing/context.ts";
+import { badCursor, checkTimes, readPage, turnToAnswer } from "../routing/paging.ts";
+import { type Route, route } from "../routing/router.ts";
 
 const DEFAULT_DEPTH = 100;
 

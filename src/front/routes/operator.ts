@@ -1,13 +1,13 @@
-import type { Instrument } from "../../core/instrument.ts";
-import { HaltSymbol, ResumeSymbol, StatusView } from "../../core/messages.ts";
-import { blank, type Message, type MessageOf } from "../../core/shape.ts";
-import { HALT_REASONS, REASON_OF_HALT, TRADING_STATUSES } from "../../core/words.ts";
+import { HALT_REASONS, REASON_OF_HALT, TRADING_STATUSES } from "../../core/base/enums.ts";
+import type { Instrument } from "../../core/protocol/instrument.ts";
+import { blank, type Message, type MessageOf } from "../../core/protocol/message-schema.ts";
+import { HaltSymbol, ResumeSymbol, StatusView } from "../../core/protocol/messages.ts";
 import { SymbolName } from "../../wire/schema/scalars.ts";
 import { HaltBody, TradingStatus } from "../../wire/schema/system.ts";
-import { askFor, replyOf } from "../ask.ts";
-import type { Call } from "../call.ts";
-import type { Context } from "../context.ts";
-import { type Route, route } from "../router.ts";
+import { askFor, replyOf } from "../exchange/request.ts";
+import type { Call } from "../http/call.ts";
+import type { Context } from "../routing/context.ts";
+import { type Route, route } from "../routing/router.ts";
 
 /** What the operator can do about a symbol, beside giving it prices. */
 export function operatorRoutes(context: Context): Route[] {

@@ -1,4 +1,4 @@
-import { idToInstrumentId } from "../../core/words.ts";
+import { idToInstrumentId } from "../../core/base/enums.ts";
 import { BATCH_ITEM_ERRORS, BatchBody, BatchResults } from "../../wire/schema/batch.ts";
 import {
   AmendOrderBody,
@@ -16,21 +16,21 @@ import {
   TriedOrder,
 } from "../../wire/schema/orders.ts";
 import { DEFAULT_LIMIT, OrderReference } from "../../wire/schema/scalars.ts";
-import type { Context } from "../context.ts";
-import { ApiError } from "../errors.ts";
-import { batchCost, CANCEL_COST } from "../limits.ts";
-import { badCursor, readPage } from "../paging.ts";
-import { type Route, route } from "../router.ts";
-import { listJson, orderRecordJson } from "../views.ts";
-import { amendOrder } from "./amend-order.ts";
-import { runBatch } from "./batch-orders.ts";
-import { setCancelAfter } from "./cancel-after.ts";
-import { cancelOrder, cancelOrders } from "./cancel-orders.ts";
-import { findInHistory, findOpen, type OpenRow, openOrders, type Place } from "./find-orders.ts";
-import type { OrderName } from "./open-order.ts";
-import { placeOrder } from "./place-order.ts";
-import { RequestReader } from "./plain-requests.ts";
-import { sendPlain } from "./send-plain.ts";
+import { batchCost, CANCEL_COST } from "../auth/limits.ts";
+import { ApiError } from "../common/errors.ts";
+import { listJson, orderRecordJson } from "../json/json-writers.ts";
+import type { Context } from "../routing/context.ts";
+import { badCursor, readPage } from "../routing/paging.ts";
+import { type Route, route } from "../routing/router.ts";
+import { amendOrder } from "../trading/amend-order.ts";
+import { runBatch } from "../trading/batch-orders.ts";
+import { setCancelAfter } from "../trading/cancel-after.ts";
+import { cancelOrder, cancelOrders } from "../trading/cancel-orders.ts";
+import { RequestReader } from "../trading/fast-path.ts";
+import { findInHistory, findOpen, type OpenRow, openOrders, type Place } from "../trading/find-orders.ts";
+import type { OrderName } from "../trading/open-order.ts";
+import { placeOrder } from "../trading/place-order.ts";
+import { sendPlain } from "../trading/send-fast-path.ts";
 
 export function orderRoutes(context: Context): Route[] {
   const { history, symbols } = context;

@@ -1,20 +1,20 @@
 import type { Static } from "typebox";
-import type { Instrument } from "../../core/instrument.ts";
-import { ClosePosition, LeverageView, PositionView, ReadPosition, SetLeverage } from "../../core/messages.ts";
-import { blank, type MessageOf } from "../../core/shape.ts";
+import type { Instrument } from "../../core/protocol/instrument.ts";
+import { blank, type MessageOf } from "../../core/protocol/message-schema.ts";
+import { ClosePosition, LeverageView, PositionView, ReadPosition, SetLeverage } from "../../core/protocol/messages.ts";
 import { Position, PositionList, PositionsQuery } from "../../wire/schema/account.ts";
 import { ClosePositionBody, Leverage, LeverageBody, PlacedOrder } from "../../wire/schema/orders.ts";
 import { SymbolName } from "../../wire/schema/scalars.ts";
-import { readPrice, readQuantity } from "../amounts.ts";
-import type { Answer } from "../answer.ts";
-import { askEach, askFor, mapReplies, replyOf } from "../ask.ts";
-import type { Context } from "../context.ts";
-import type { Principal } from "../credentials.ts";
-import { checkLeverage, checkSymbol } from "../key-limits.ts";
-import { CANCEL_COST } from "../limits.ts";
-import { type Route, route } from "../router.ts";
-import { listJson, positionJson } from "../views.ts";
-import { replyPlaced } from "./placed-reply.ts";
+import { checkLeverage, checkSymbol } from "../auth/key-limits.ts";
+import { CANCEL_COST } from "../auth/limits.ts";
+import type { Principal } from "../exchange/credentials.ts";
+import { askEach, askFor, mapReplies, replyOf } from "../exchange/request.ts";
+import type { Answer } from "../http/answer.ts";
+import { readPrice, readQuantity } from "../json/amounts.ts";
+import { listJson, positionJson } from "../json/json-writers.ts";
+import type { Context } from "../routing/context.ts";
+import { type Route, route } from "../routing/router.ts";
+import { replyPlaced } from "../trading/placed-reply.ts";
 
 type View = MessageOf<typeof PositionView>;
 

@@ -1,6 +1,6 @@
 import { must } from "../../assert.ts";
-import { printQuanta } from "../../core/units.ts";
-import { INSURANCE_ACCOUNT, LEDGER } from "../../core/words.ts";
+import { INSURANCE_ACCOUNT, LEDGER } from "../../core/base/enums.ts";
+import { printQuanta } from "../../core/base/units.ts";
 import {
   FundingList,
   FundingPaymentList,
@@ -14,12 +14,12 @@ import {
   OpenInterestList,
   OpenInterestQuery,
 } from "../../wire/schema/risk.ts";
-import type { Context } from "../context.ts";
-import { readFigures } from "../figures.ts";
-import { readPage } from "../paging.ts";
-import { fundingJson, fundingPaymentJson, fundMovementJson, openInterestJson } from "../risk-json.ts";
-import { type Route, route } from "../router.ts";
-import { listJson } from "../views.ts";
+import { readFigures } from "../exchange/balance-reader.ts";
+import { listJson } from "../json/json-writers.ts";
+import { fundingJson, fundingPaymentJson, fundMovementJson, openInterestJson } from "../json/risk-json.ts";
+import type { Context } from "../routing/context.ts";
+import { readPage } from "../routing/paging.ts";
+import { type Route, route } from "../routing/router.ts";
 
 /** Funding, the insurance fund, open interest. */
 export function riskRoutes(context: Context): Route[] {

@@ -1,18 +1,18 @@
 import Type, { type Static } from "typebox";
-import type { Released, Road } from "../../actor/road.ts";
-import { type Instrument, printQuantity } from "../../core/instrument.ts";
-import { type ActorAudit, Audit, AuditReport, Done, SetIndexPrice } from "../../core/messages.ts";
-import { blank, type MessageOf } from "../../core/shape.ts";
-import { printBigQuanta } from "../../core/units.ts";
-import { LEDGER } from "../../core/words.ts";
+import type { Released, Road } from "../../actor/engine/engine.ts";
+import { LEDGER } from "../../core/base/enums.ts";
+import { printBigQuanta } from "../../core/base/units.ts";
+import { type Instrument, printQuantity } from "../../core/protocol/instrument.ts";
+import { blank, type MessageOf } from "../../core/protocol/message-schema.ts";
+import { type ActorAudit, Audit, AuditReport, Done, SetIndexPrice } from "../../core/protocol/messages.ts";
 import { SymbolName } from "../../wire/schema/scalars.ts";
 import { Audit as AuditSchema, Health, IndexPrice, IndexPriceBody, ServerTime } from "../../wire/schema/system.ts";
-import { readPrice } from "../amounts.ts";
-import { ask, askEach, askFor, replyOf } from "../ask.ts";
-import type { Context } from "../context.ts";
-import { ApiError } from "../errors.ts";
-import { createMetrics } from "../metrics.ts";
-import { type Route, route } from "../router.ts";
+import { ApiError } from "../common/errors.ts";
+import { ask, askEach, askFor, replyOf } from "../exchange/request.ts";
+import { readPrice } from "../json/amounts.ts";
+import type { Context } from "../routing/context.ts";
+import { createMetrics } from "../routing/metrics.ts";
+import { type Route, route } from "../routing/router.ts";
 
 export function systemRoutes(context: Context): Route[] {
   const { road, symbols } = context;

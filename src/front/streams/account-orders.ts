@@ -1,6 +1,7 @@
-import type { Released, Road } from "../../actor/road.ts";
+import type { Released, Road } from "../../actor/engine/engine.ts";
 import { must } from "../../assert.ts";
-import type { Instrument } from "../../core/instrument.ts";
+import type { Instrument } from "../../core/protocol/instrument.ts";
+import { blank, type MessageOf } from "../../core/protocol/message-schema.ts";
 import {
   type Event as ExchangeEvent,
   OrderAmended,
@@ -16,8 +17,8 @@ import {
   ReadOrders,
   Traded,
   WaitingAmended,
-} from "../../core/messages.ts";
-import { blank, type MessageOf } from "../../core/shape.ts";
+} from "../../core/protocol/messages.ts";
+import { isOpen, OrderRecord } from "../../store/database/history-schema.ts";
 import {
   amendOrder,
   amendWaiting,
@@ -29,9 +30,8 @@ import {
   transferFill,
   triggerOrder,
   waitingOrder,
-} from "../../store/order-records.ts";
-import { isOpen, OrderRecord } from "../../store/rows.ts";
-import { fillJson, orderRecordJson } from "../views.ts";
+} from "../../store/history/order-records.ts";
+import { fillJson, orderRecordJson } from "../json/json-writers.ts";
 
 /** What is known of the account's orders in one symbol. */
 interface Slot {

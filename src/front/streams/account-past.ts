@@ -1,14 +1,14 @@
-import type { Road } from "../../actor/road.ts";
-import type { Instrument } from "../../core/instrument.ts";
-import type { Transfer, TransferKind } from "../../core/messages.ts";
-import { idToInstrumentId } from "../../core/words.ts";
-import type { History } from "../../store/history.ts";
-import type { Page } from "../../store/pages.ts";
-import type { MarketData } from "../market.ts";
-import { turnToRead } from "../paging.ts";
-import { fundingPaymentJson } from "../risk-json.ts";
-import type { Transfers } from "../transfers.ts";
-import { fillJson } from "../views.ts";
+import type { Road } from "../../actor/engine/engine.ts";
+import { idToInstrumentId } from "../../core/base/enums.ts";
+import type { Instrument } from "../../core/protocol/instrument.ts";
+import type { Transfer, TransferKind } from "../../core/protocol/messages.ts";
+import type { Page } from "../../store/database/pages.ts";
+import type { History } from "../../store/history/history.ts";
+import type { MarketData } from "../exchange/market.ts";
+import type { Transfers } from "../exchange/transfers.ts";
+import { fillJson } from "../json/json-writers.ts";
+import { fundingPaymentJson } from "../json/risk-json.ts";
+import { turnToRead } from "../routing/paging.ts";
 import { SNAPSHOT_ROWS, type Wanted } from "./recent-stream.ts";
 
 /** When too many wait for the history, a stream that has to read it asks again after this. */

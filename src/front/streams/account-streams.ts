@@ -1,5 +1,5 @@
-import type { Released, Road } from "../../actor/road.ts";
-import type { Event as ExchangeEvent } from "../../core/messages.ts";
+import type { Released, Road } from "../../actor/engine/engine.ts";
+import type { Event as ExchangeEvent } from "../../core/protocol/messages.ts";
 import { AccountOrders } from "./account-orders.ts";
 import type { BalanceStream } from "./balance-stream.ts";
 import type { PositionStream } from "./position-stream.ts";

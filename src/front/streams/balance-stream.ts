@@ -1,8 +1,8 @@
-import type { Road } from "../../actor/road.ts";
-import type { Contribution } from "../../core/cells.ts";
-import type { TimeMs } from "../../core/units.ts";
-import { readFigures } from "../figures.ts";
-import { balanceJson } from "../views.ts";
+import type { Road } from "../../actor/engine/engine.ts";
+import type { Contribution } from "../../core/accounts/margin-table.ts";
+import type { TimeMs } from "../../core/base/units.ts";
+import { readFigures } from "../exchange/balance-reader.ts";
+import { balanceJson } from "../json/json-writers.ts";
 import { type Member, type Publish, Stream } from "./stream.ts";
 
 const FIGURES = ["equity", "unrealized", "initial", "positionInitial", "maintenance"] as const;

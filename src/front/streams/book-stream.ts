@@ -1,7 +1,7 @@
-import type { TimeMs } from "../../core/units.ts";
-import { BUY, SELL, type Side } from "../../core/words.ts";
-import { bookChecksum, type LevelText, levelsJson } from "../market-json.ts";
-import type { SymbolMarket } from "../symbol-market.ts";
+import { BUY, SELL, type Side } from "../../core/base/enums.ts";
+import type { TimeMs } from "../../core/base/units.ts";
+import type { SymbolMarket } from "../exchange/symbol-market.ts";
+import { bookChecksum, type LevelText, levelsJson } from "../json/market-json.ts";
 import { Replay } from "./replay.ts";
 import { type Member, type Publish, Stream } from "./stream.ts";
 

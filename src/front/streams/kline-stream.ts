@@ -1,4 +1,5 @@
-import type { Road } from "../../actor/road.ts";
+import type { Road } from "../../actor/engine/engine.ts";
+import type { TimeMs } from "../../core/base/units.ts";
 import {
   type Candle,
   type CandleSeries,
@@ -6,11 +7,10 @@ import {
   type Interval,
   openTimeOf,
   type PriceType,
-} from "../../core/candles.ts";
-import type { TimeMs } from "../../core/units.ts";
-import type { History } from "../../store/history.ts";
-import { klineJson, readKlines } from "../klines.ts";
-import type { SymbolMarket } from "../symbol-market.ts";
+} from "../../core/market-data/candles.ts";
+import type { History } from "../../store/history/history.ts";
+import type { SymbolMarket } from "../exchange/symbol-market.ts";
+import { klineJson, readKlines } from "../json/klines.ts";
 import { type Member, type Publish, Stream } from "./stream.ts";
 
 const UPDATE_MS = 250;

@@ -1,5 +1,5 @@
-import type { Instrument } from "../../core/instrument.ts";
-import { Shares } from "../shares.ts";
+import type { Instrument } from "../../core/protocol/instrument.ts";
+import { Shares } from "../common/time-slicer.ts";
 import type { AccountOrders, OrderListener } from "./account-orders.ts";
 import { type Member, type Publish, Stream } from "./stream.ts";
 

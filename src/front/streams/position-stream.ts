@@ -1,8 +1,8 @@
-import type { Released, Road } from "../../actor/road.ts";
-import type { Instrument } from "../../core/instrument.ts";
-import { PositionView, ReadPosition } from "../../core/messages.ts";
-import { blank, type MessageOf } from "../../core/shape.ts";
-import { positionJson } from "../views.ts";
+import type { Released, Road } from "../../actor/engine/engine.ts";
+import type { Instrument } from "../../core/protocol/instrument.ts";
+import { blank, type MessageOf } from "../../core/protocol/message-schema.ts";
+import { PositionView, ReadPosition } from "../../core/protocol/messages.ts";
+import { positionJson } from "../json/json-writers.ts";
 import { type Member, type Publish, Stream } from "./stream.ts";
 
 /** What is known of an account's position in one symbol. */

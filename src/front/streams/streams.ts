@@ -1,6 +1,9 @@
-import type { Released, Road } from "../../actor/road.ts";
+import type { Released, Road } from "../../actor/engine/engine.ts";
 import { must, unreachable } from "../../assert.ts";
-import { toPublicTrade, toPublicTransfer } from "../../core/feed.ts";
+import { EXEC_LIQUIDATION } from "../../core/base/enums.ts";
+import type { TimeMs } from "../../core/base/units.ts";
+import { toPublicTrade, toPublicTransfer } from "../../core/market-data/public-trades.ts";
+import type { MessageOf } from "../../core/protocol/message-schema.ts";
 import {
   type Event as ExchangeEvent,
   FundingPaid,
@@ -8,24 +11,21 @@ import {
   PriceUpdated,
   Traded,
   type Transfer,
-} from "../../core/messages.ts";
-import type { MessageOf } from "../../core/shape.ts";
-import type { TimeMs } from "../../core/units.ts";
-import { EXEC_LIQUIDATION } from "../../core/words.ts";
-import { paidFunding } from "../../store/funding-records.ts";
-import type { History } from "../../store/history.ts";
-import type { Log } from "../call.ts";
-import type { ChannelRequest } from "../channel-requests.ts";
-import type { MarketData } from "../market.ts";
-import { fundingPaymentJson } from "../risk-json.ts";
-import { Shares } from "../shares.ts";
-import type { SymbolMarket } from "../symbol-market.ts";
-import type { Transfers } from "../transfers.ts";
+} from "../../core/protocol/messages.ts";
+import { paidFunding } from "../../store/history/funding-records.ts";
+import type { History } from "../../store/history/history.ts";
+import { Shares } from "../common/time-slicer.ts";
+import type { MarketData } from "../exchange/market.ts";
+import type { SymbolMarket } from "../exchange/symbol-market.ts";
+import type { Transfers } from "../exchange/transfers.ts";
+import type { Log } from "../http/call.ts";
+import { fundingPaymentJson } from "../json/risk-json.ts";
 import type { AccountOrders } from "./account-orders.ts";
 import { AccountPast, type PastHistory } from "./account-past.ts";
 import { AccountStreams } from "./account-streams.ts";
 import { BalanceStream } from "./balance-stream.ts";
 import { BookStream } from "./book-stream.ts";
+import type { ChannelRequest } from "./channel-requests.ts";
 import { FillStream } from "./fill-stream.ts";
 import { KlineStream } from "./kline-stream.ts";
 import { OrderStream } from "./order-stream.ts";

@@ -1,4 +1,4 @@
-import type { Instrument } from "../../core/instrument.ts";
+import type { Instrument } from "../../core/protocol/instrument.ts";
 import { RecentStream, type RowsBefore } from "./recent-stream.ts";
 import type { Publish } from "./stream.ts";
 

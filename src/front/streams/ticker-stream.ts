@@ -1,5 +1,5 @@
-import type { TimeMs } from "../../core/units.ts";
-import type { SymbolMarket } from "../symbol-market.ts";
+import type { TimeMs } from "../../core/base/units.ts";
+import type { SymbolMarket } from "../exchange/symbol-market.ts";
 import { type Member, type Publish, Stream } from "./stream.ts";
 
 /** A symbol's ticker: whole in a snapshot, and whole again at most once in `updateMs` when something in it has moved. */

@@ -1,6 +1,6 @@
-import type { PublicTrade } from "../../core/feed.ts";
-import type { Instrument } from "../../core/instrument.ts";
-import { publicTradeJson } from "../market-json.ts";
+import type { PublicTrade } from "../../core/market-data/public-trades.ts";
+import type { Instrument } from "../../core/protocol/instrument.ts";
+import { publicTradeJson } from "../json/market-json.ts";
 import { type Member, type Publish, Stream } from "./stream.ts";
 
 const SNAPSHOT_TRADES = 100;

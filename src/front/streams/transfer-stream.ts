@@ -1,5 +1,5 @@
-import type { Transfer } from "../../core/messages.ts";
-import { transferJson } from "../views.ts";
+import type { Transfer } from "../../core/protocol/messages.ts";
+import { transferJson } from "../json/json-writers.ts";
 import { RecentStream } from "./recent-stream.ts";
 
 /** An account's deposits and withdrawals: the last that were asked for as they stand, then each whose state changes. */

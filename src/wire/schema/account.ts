@@ -1,5 +1,5 @@
 import Type from "typebox";
-import { LEDGER_ENTRY_TYPES, MARGIN_MODES } from "../../core/words.ts";
+import { LEDGER_ENTRY_TYPES, MARGIN_MODES } from "../../core/base/enums.ts";
 import {
   Address,
   Asset,

@@ -1,5 +1,5 @@
 import Type from "typebox";
-import { PERMISSIONS } from "../../core/words.ts";
+import { PERMISSIONS } from "../../core/base/enums.ts";
 import {
   Address,
   ApiKeyName,

@@ -1,6 +1,6 @@
 import Type, { type TProperties } from "typebox";
-import { INTERVALS, PRICE_TYPES } from "../../core/candles.ts";
-import { PERMISSIONS } from "../../core/words.ts";
+import { PERMISSIONS } from "../../core/base/enums.ts";
+import { INTERVALS, PRICE_TYPES } from "../../core/market-data/candles.ts";
 import { Balance, Position, Transfer } from "./account.ts";
 import { type ChannelName, RequestId } from "./channels.ts";
 import { Kline, OrderBook, PublicTrade, Ticker } from "./market.ts";

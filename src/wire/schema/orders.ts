@@ -1,5 +1,4 @@
 import Type, { type Static } from "typebox";
-import { MAX_MARGIN_REFERENCES } from "../../core/margin-references.ts";
 import {
   EXEC_TYPES,
   MARGIN_MODES,
@@ -11,7 +10,8 @@ import {
   SIDES,
   TIMES_IN_FORCE,
   TRIGGER_SOURCES,
-} from "../../core/words.ts";
+} from "../../core/base/enums.ts";
+import { MAX_MARGIN_REFERENCES } from "../../core/protocol/margin-references.ts";
 import {
   ClientOrderId,
   Cursor,

@@ -1,6 +1,6 @@
 import Type from "typebox";
-import { OPEN_INTEREST_INTERVALS } from "../../core/candles.ts";
-import { FUND_MOVEMENTS } from "../../core/words.ts";
+import { FUND_MOVEMENTS } from "../../core/base/enums.ts";
+import { OPEN_INTEREST_INTERVALS } from "../../core/market-data/candles.ts";
 import {
   Asset,
   Cursor,

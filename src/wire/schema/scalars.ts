@@ -1,5 +1,5 @@
 import Type, { type TProperties, type TSchema, type TSchemaOptions } from "typebox";
-import { DECIMAL_PATTERN } from "../../core/units.ts";
+import { DECIMAL_PATTERN } from "../../core/base/units.ts";
 
 /** What the public JSON is built from. Compiled once per route (front/input.ts); shown to clients in openapi.json. */
 

@@ -2,8 +2,8 @@ import type { Dict } from "ccxt";
 import { perpd } from "../../../src/ccxt/index.ts";
 import { PerpdClient } from "../../../src/client/client.ts";
 import type { NewApiKey } from "../../../src/client/types.ts";
-import "../../e2e/support/documented-fetch.ts";
-import { insistOnReply } from "../../e2e/support/documented-replies.ts";
+import "../../e2e/support/documents/documented-fetch.ts";
+import { insistOnReply } from "../../e2e/support/documents/documented-replies.ts";
 import { startServer, type TestServer } from "../../e2e/support/server.ts";
 import { Operator, openTrader, type Trader } from "../../e2e/support/trader.ts";
 

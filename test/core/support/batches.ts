@@ -1,5 +1,5 @@
-import { BatchItemEnd } from "../../../src/core/messages.ts";
-import type { MessageOf } from "../../../src/core/shape.ts";
+import type { MessageOf } from "../../../src/core/protocol/message-schema.ts";
+import { BatchItemEnd } from "../../../src/core/protocol/messages.ts";
 import type { Said } from "./exchange.ts";
 
 /** What a batch was answered, item by item. */

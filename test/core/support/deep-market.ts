@@ -1,7 +1,13 @@
-import { Deposit, OpenSession, PlaceOrder, type SessionView, SetIndexPrice } from "../../../src/core/messages.ts";
-import type { MessageOf } from "../../../src/core/shape.ts";
-import { QUANTA_PER_USDC } from "../../../src/core/units.ts";
-import { LEDGER, LIMIT, SELL } from "../../../src/core/words.ts";
+import { LEDGER, LIMIT, SELL } from "../../../src/core/base/enums.ts";
+import { QUANTA_PER_USDC } from "../../../src/core/base/units.ts";
+import type { MessageOf } from "../../../src/core/protocol/message-schema.ts";
+import {
+  Deposit,
+  OpenSession,
+  PlaceOrder,
+  type SessionView,
+  SetIndexPrice,
+} from "../../../src/core/protocol/messages.ts";
 import { Exchange, make } from "./exchange.ts";
 import { instrument, PLAIN } from "./instruments.ts";
 

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
-import type { Actor, SnapshotWriter, Turn } from "../../../src/core/actor.ts";
-import { AccountCells } from "../../../src/core/cells.ts";
-import type { Instrument } from "../../../src/core/instrument.ts";
-import { LedgerActor, type LedgerSettings } from "../../../src/core/ledger.ts";
-import { type ActorAudit, Audit, type AuditReport } from "../../../src/core/messages.ts";
-import { blank, type Message, type MessageOf, type Shape } from "../../../src/core/shape.ts";
+import { AccountCells } from "../../../src/core/accounts/margin-table.ts";
+import { LEDGER } from "../../../src/core/base/enums.ts";
+import { LedgerActor, type LedgerSettings } from "../../../src/core/ledger/ledger.ts";
+import type { Actor, SnapshotWriter, Turn } from "../../../src/core/protocol/actor.ts";
+import type { Instrument } from "../../../src/core/protocol/instrument.ts";
+import { blank, type Message, type MessageOf, type Shape } from "../../../src/core/protocol/message-schema.ts";
+import { type ActorAudit, Audit, type AuditReport } from "../../../src/core/protocol/messages.ts";
 import { SymbolActor } from "../../../src/core/symbol.ts";
-import { LEDGER } from "../../../src/core/words.ts";
 import { decodeMessage, eachMessage, encodeMessage, maxMessageBytes } from "../../../src/wire/codec.ts";
 import { viewOf } from "../../../src/wire/record.ts";
 

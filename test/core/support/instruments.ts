@@ -1,4 +1,4 @@
-import { compileInstrument, type Instrument, type InstrumentConfig } from "../../../src/core/instrument.ts";
+import { compileInstrument, type Instrument, type InstrumentConfig } from "../../../src/core/protocol/instrument.ts";
 
 /**
  * One tick is 1 USDC and one lot is 1 coin, so that tables read as they are meant: 10 @ 100 is worth 1000 USDC.

@@ -1,4 +1,4 @@
-import { AccountCells } from "../../../src/core/cells.ts";
+import { AccountCells } from "../../../src/core/accounts/margin-table.ts";
 
 /**
  * Every order in which the steps of several actors on shared cells can happen, on one thread: each reading and each

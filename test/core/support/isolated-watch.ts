@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
-import { bucketEquity } from "../../../src/core/isolated.ts";
-import { Traded } from "../../../src/core/messages.ts";
-import { positionMaintenance } from "../../../src/core/position-margin.ts";
-import type { Message, MessageOf } from "../../../src/core/shape.ts";
+import { ACCOUNT, CASH, ISOLATED_QUANTA, SIZE } from "../../../src/core/base/columns.ts";
+import { bucketEquity } from "../../../src/core/margin/isolated.ts";
+import { positionMaintenance } from "../../../src/core/margin/position-margin.ts";
+import type { Message, MessageOf } from "../../../src/core/protocol/message-schema.ts";
+import { Traded } from "../../../src/core/protocol/messages.ts";
 import type { SymbolActor } from "../../../src/core/symbol.ts";
-import { ACCOUNT, CASH, ISOLATED_QUANTA, SIZE } from "../../../src/core/tables.ts";
-import type { Universe } from "./universe.ts";
+import type { Universe } from "./random-markets.ts";
 
 /** Follows isolated positions from step to step: none may cost its account more than what was set aside for it. */
 export class IsolatedWatch {

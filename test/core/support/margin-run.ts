@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
-import type { Actor } from "../../../src/core/actor.ts";
-import { AccountCells } from "../../../src/core/cells.ts";
-import { LedgerActor } from "../../../src/core/ledger.ts";
-import { DeficitCovered, FundingPaid, PositionTransferred, Traded } from "../../../src/core/messages.ts";
+import { AccountCells } from "../../../src/core/accounts/margin-table.ts";
+import { EXEC_ADL, EXEC_LIQUIDATION } from "../../../src/core/base/enums.ts";
+import { LedgerActor } from "../../../src/core/ledger/ledger.ts";
+import type { Actor } from "../../../src/core/protocol/actor.ts";
+import { DeficitCovered, FundingPaid, PositionTransferred, Traded } from "../../../src/core/protocol/messages.ts";
 import { SymbolActor } from "../../../src/core/symbol.ts";
-import { EXEC_ADL, EXEC_LIQUIDATION } from "../../../src/core/words.ts";
 import { Random } from "../../../src/sandbox/random.ts";
 import { IsolatedWatch } from "./isolated-watch.ts";
-import { randomStep, Universe } from "./universe.ts";
+import { randomStep, Universe } from "./random-markets.ts";
 
 const ACCOUNTS = 12;
 const AUDIT_EVERY_STEPS = 100;

@@ -1,4 +1,4 @@
-import type { Shape } from "../../../src/core/shape.ts";
+import type { Shape } from "../../../src/core/protocol/message-schema.ts";
 import { AT_PAYLOAD_BYTES, MESSAGE_HEADER_BYTES, messageBytes } from "../../../src/wire/codec.ts";
 import { viewOf } from "../../../src/wire/record.ts";
 import type { Logged } from "./exchange.ts";

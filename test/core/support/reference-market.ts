@@ -1,4 +1,3 @@
-import type { Instrument } from "../../../src/core/instrument.ts";
 import {
   BUY,
   DECREMENT,
@@ -11,7 +10,8 @@ import {
   REASON_SELF_TRADE,
   SELL,
   STATUS_CANCELED,
-} from "../../../src/core/words.ts";
+} from "../../../src/core/base/enums.ts";
+import type { Instrument } from "../../../src/core/protocol/instrument.ts";
 import { dividedUp, initialMarginOf, isolatedOrderMarginOf, maintenanceMarginOf } from "./reference-formulas.ts";
 import {
   type Contribution,

@@ -1,21 +1,3 @@
-import type { Instrument } from "../../../src/core/instrument.ts";
-import {
-  AmendOrder,
-  CancelAll,
-  CancelOrder,
-  ClosePosition,
-  Deposit,
-  HaltSymbol,
-  MoveMargin,
-  PlaceExtended,
-  PlaceOrder,
-  ResumeSymbol,
-  SetIndexPrice,
-  SetLeverage,
-  SetMarginMode,
-  Withdraw,
-} from "../../../src/core/messages.ts";
-import { blank, type Message, type MessageOf } from "../../../src/core/shape.ts";
 import {
   BUY,
   EXPIRE_MAKER,
@@ -41,7 +23,25 @@ import {
   STATUS_NEW,
   STATUS_PARTIALLY_FILLED,
   serialToId,
-} from "../../../src/core/words.ts";
+} from "../../../src/core/base/enums.ts";
+import type { Instrument } from "../../../src/core/protocol/instrument.ts";
+import { blank, type Message, type MessageOf } from "../../../src/core/protocol/message-schema.ts";
+import {
+  AmendOrder,
+  CancelAll,
+  CancelOrder,
+  ClosePosition,
+  Deposit,
+  HaltSymbol,
+  MoveMargin,
+  PlaceExtended,
+  PlaceOrder,
+  ResumeSymbol,
+  SetIndexPrice,
+  SetLeverage,
+  SetMarginMode,
+  Withdraw,
+} from "../../../src/core/protocol/messages.ts";
 import { dividedUp, initialMarginOf, maintenanceMarginOf, markLimitOf, markOf } from "./reference-formulas.ts";
 import { closingEdgeOf, positionMarginOf, unrealizedOf, walletAfter } from "./reference-isolated.ts";
 import { type MakerMeans, type Means, ReferenceMarket } from "./reference-market.ts";

@@ -1,7 +1,33 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Instrument } from "../../../src/core/instrument.ts";
-import { summarizeSymbol } from "../../../src/core/invariants.ts";
+import { summarizeSymbol } from "../../../src/core/audit/invariants.ts";
+import {
+  CLOSE_POSITION,
+  CROSS,
+  GTD,
+  ISOLATED,
+  LEDGER,
+  LIMIT,
+  MARGIN_MODES,
+  MARKET,
+  ORDER_STATUSES,
+  ORDER_TYPES,
+  POST_ONLY,
+  PRICE_MATCHES,
+  REASONS,
+  REDUCE_ONLY,
+  SELF_TRADE_PREVENTIONS,
+  SIDES,
+  STATUS_UNTRIGGERED,
+  STOP,
+  TAKE_PROFIT,
+  TIMES_IN_FORCE,
+  TRAILING_STOP_MARKET,
+  TRIGGER_SOURCES,
+} from "../../../src/core/base/enums.ts";
+import { printQuanta, QUANTA_PER_USDC } from "../../../src/core/base/units.ts";
+import type { Instrument } from "../../../src/core/protocol/instrument.ts";
+import type { Message, MessageOf } from "../../../src/core/protocol/message-schema.ts";
 import {
   AmendOrder,
   CancelAfter,
@@ -38,33 +64,7 @@ import {
   Traded,
   TransferView,
   Withdraw,
-} from "../../../src/core/messages.ts";
-import type { Message, MessageOf } from "../../../src/core/shape.ts";
-import { printQuanta, QUANTA_PER_USDC } from "../../../src/core/units.ts";
-import {
-  CLOSE_POSITION,
-  CROSS,
-  GTD,
-  ISOLATED,
-  LEDGER,
-  LIMIT,
-  MARGIN_MODES,
-  MARKET,
-  ORDER_STATUSES,
-  ORDER_TYPES,
-  POST_ONLY,
-  PRICE_MATCHES,
-  REASONS,
-  REDUCE_ONLY,
-  SELF_TRADE_PREVENTIONS,
-  SIDES,
-  STATUS_UNTRIGGERED,
-  STOP,
-  TAKE_PROFIT,
-  TIMES_IN_FORCE,
-  TRAILING_STOP_MARKET,
-  TRIGGER_SOURCES,
-} from "../../../src/core/words.ts";
+} from "../../../src/core/protocol/messages.ts";
 import { Exchange, make, type Said } from "./exchange.ts";
 import { instrument, PLAIN } from "./instruments.ts";
 

@@ -12,7 +12,7 @@ import {
   STOP_MARKET,
   TAKE_PROFIT,
   TAKE_PROFIT_MARKET,
-} from "../../../src/core/words.ts";
+} from "../../../src/core/base/enums.ts";
 
 /**
  * Random traffic of four accounts on two symbols around a price of 100 ticks: narrow prices, so that orders meet, and

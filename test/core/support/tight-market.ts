@@ -1,22 +1,5 @@
 import { DEFAULT_INSTRUMENTS } from "../../../src/config/instruments.ts";
-import { compileInstrument } from "../../../src/core/instrument.ts";
-import { bucketEquity } from "../../../src/core/isolated.ts";
-import {
-  CancelAll,
-  Deposit,
-  OpenSession,
-  OrderPlaced,
-  PlaceExtended,
-  PlaceOrder,
-  type SessionView,
-  SetIndexPrice,
-  SetLeverage,
-  SetMarginMode,
-} from "../../../src/core/messages.ts";
-import type { Message, MessageOf } from "../../../src/core/shape.ts";
-import type { SymbolActor } from "../../../src/core/symbol.ts";
-import { NONE, SIZE } from "../../../src/core/tables.ts";
-import { QUANTA_PER_USDC } from "../../../src/core/units.ts";
+import { NONE, SIZE } from "../../../src/core/base/columns.ts";
 import {
   BUY,
   CROSS,
@@ -29,7 +12,24 @@ import {
   LIMIT,
   REDUCE_ONLY,
   SELL,
-} from "../../../src/core/words.ts";
+} from "../../../src/core/base/enums.ts";
+import { QUANTA_PER_USDC } from "../../../src/core/base/units.ts";
+import { bucketEquity } from "../../../src/core/margin/isolated.ts";
+import { compileInstrument } from "../../../src/core/protocol/instrument.ts";
+import type { Message, MessageOf } from "../../../src/core/protocol/message-schema.ts";
+import {
+  CancelAll,
+  Deposit,
+  OpenSession,
+  OrderPlaced,
+  PlaceExtended,
+  PlaceOrder,
+  type SessionView,
+  SetIndexPrice,
+  SetLeverage,
+  SetMarginMode,
+} from "../../../src/core/protocol/messages.ts";
+import type { SymbolActor } from "../../../src/core/symbol.ts";
 import type { Random } from "../../../src/sandbox/random.ts";
 import { Exchange, make } from "./exchange.ts";
 

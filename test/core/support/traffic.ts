@@ -1,3 +1,5 @@
+import { GTD, idToInstrumentId, LEDGER, LIMIT, MARKET, TRAILING_STOP_MARKET } from "../../../src/core/base/enums.ts";
+import type { Message, MessageOf } from "../../../src/core/protocol/message-schema.ts";
 import {
   AmendOrder,
   type AttachedLeg,
@@ -25,9 +27,7 @@ import {
   type SymbolEvent,
   Tick,
   Withdraw,
-} from "../../../src/core/messages.ts";
-import type { Message, MessageOf } from "../../../src/core/shape.ts";
-import { GTD, idToInstrumentId, LEDGER, LIMIT, MARKET, TRAILING_STOP_MARKET } from "../../../src/core/words.ts";
+} from "../../../src/core/protocol/messages.ts";
 import { type Exchange, make, type Said } from "./exchange.ts";
 import { BALANCES, CLIENT_IDS, type Step } from "./steps.ts";
 

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { Agent, type IncomingHttpHeaders, request } from "node:http";
 import type { ErrorBody } from "../../../src/client/error.ts";
-import { ERRORS, type ErrorCode } from "../../../src/front/errors.ts";
-import { checkReply } from "./documented-replies.ts";
+import { ERRORS, type ErrorCode } from "../../../src/front/common/errors.ts";
+import { checkReply } from "./documents/documented-replies.ts";
 
 export interface Answer<T> {
   status: number;

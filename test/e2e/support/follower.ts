@@ -14,7 +14,7 @@ import type {
   Page,
   Position,
 } from "../../../src/client/types.ts";
-import { DocumentedWebSocket } from "./documented-messages.ts";
+import { DocumentedWebSocket } from "./documents/documented-messages.ts";
 import type { Trader } from "./trader.ts";
 
 const CHANNELS: ChannelRequest[] = [

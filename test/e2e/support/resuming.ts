@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { PerpdClient } from "../../../src/client/client.ts";
 import { PerpdError } from "../../../src/client/error.ts";
 import type { Stream, WebSocketConstructor } from "../../../src/client/stream.ts";
-import { DocumentedWebSocket } from "./documented-messages.ts";
+import { DocumentedWebSocket } from "./documents/documented-messages.ts";
 import { Follower } from "./follower.ts";
 import { Random } from "./random.ts";
 import type { TestServer } from "./server.ts";

@@ -76,7 +76,7 @@ export class TestServer {
     const child = spawn(
       process.execPath,
       [
-        program === undefined ? MAIN : fileURLToPath(new URL(`./${program}.js`, import.meta.url)),
+        program === undefined ? MAIN : fileURLToPath(new URL(`./mains/${program}.js`, import.meta.url)),
         ...["start", "--port", "0", "--data", this.dataFolder, "--operator-token", OPERATOR_TOKEN],
         ...(quiet ? this.quietFlags() : []),
         ...flags,

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import type { Socket } from "node:net";
 import type WebSocket from "ws";
 import type { ChannelMessage, ChannelRequest } from "../../../src/client/types.ts";
-import { DocumentedWebSocket } from "./documented-messages.ts";
+import { DocumentedWebSocket } from "./documents/documented-messages.ts";
 
 /** Anything that the server has sent, as far as its fields are known. */
 export interface SocketMessage {

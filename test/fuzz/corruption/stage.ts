@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface, type Interface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { openLog } from "../../../src/store/log.ts";
+import { openLog } from "../../../src/store/log/log.ts";
 import { Random } from "../../e2e/support/random.ts";
 import { Operator, openTrader } from "../../e2e/support/trader.ts";
 import { startSmall } from "../../operate/support.ts";

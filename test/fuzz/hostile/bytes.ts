@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { connect } from "node:net";
 import { Random } from "../../e2e/support/random.ts";
-import { sendAstray } from "../../front/raw.ts";
+import { sendAstray } from "../../front/support/raw.ts";
 import type { Stage } from "../stage.ts";
 import { mutateText } from "./strange.ts";
 import { Victim } from "./victim.ts";

@@ -1,4 +1,4 @@
-import { declaredRoutes } from "../../e2e/support/documented-replies.ts";
+import { declaredRoutes } from "../../e2e/support/documents/documented-replies.ts";
 import { Random } from "../../e2e/support/random.ts";
 import type { Stage } from "../stage.ts";
 import { soundObject, soundValue } from "./sound.ts";

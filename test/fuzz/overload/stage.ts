@@ -10,7 +10,7 @@ import { pause, until } from "../../e2e/support/wait.ts";
 import type { Stage } from "../stage.ts";
 import type { FloodTask, Percentiles, Wave, WaveReport } from "./flood.ts";
 
-const FLOOD = fileURLToPath(new URL("flood.js", import.meta.url));
+const FLOOD = fileURLToPath(new URL("./flood.js", import.meta.url));
 const CONNECTIONS = 8;
 const CALIBRATION_SECONDS = 3;
 const TIMES_SUSTAINABLE = 2;

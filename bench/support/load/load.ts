@@ -1,0 +1,123 @@
+import { spawnSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import autocannon from "autocannon";
+import { temporaryFolder } from "../folder.ts";
+import { outputOf, start } from "../servers/processes.ts";
+
+/** Requests over and over on so many connections, one at a time on each. */
+export interface Load {
+  url: string;
+  method: "GET" | "POST";
+  connections: number;
+  headers: Record<string, string>;
+  body?: string;
+  /** What is sent in turns instead, where no two requests may be alike. There must be enough of them. */
+  each?: readonly Request[];
+}
+
+export interface Request {
+  headers: Record<string, string>;
+  body: string;
+}
+
+export interface Measured {
+  /** Requests a second. */
+  rate: number;
+  /** Microseconds; null where the generator cannot tell. */
+  latency: { p50: number; p99: number } | null;
+}
+
+export interface Generator {
+  readonly name: string;
+  /** Throws when an answer is missing or not 2xx. */
+  run(load: Load, seconds: number): Promise<Measured>;
+}
+
+/**
+ * What users run. It takes a core to itself at about 35k requests a second, so it is the limit where a server is faster,
+ * and it counts latency in whole milliseconds, which says nothing here.
+ */
+export const AUTOCANNON: Generator = { name: "autocannon", run: runAutocannon };
+
+/** Takes about half a core, counts microseconds. Null where it is not installed. */
+export const WRK: Generator | null =
+  spawnSync("wrk", ["--version"]).error === undefined ? { name: "wrk", run: runWrk } : null;
+
+async function runAutocannon(load: Load, seconds: number): Promise<Measured> {
+  const { url, method, headers, connections, body, each } = load;
+  let next = 0;
+  const setupRequest = (request: autocannon.Request): autocannon.Request => {
+    const one = each?.[next++];
+    return one === undefined ? request : { ...request, ...one };
+  };
+  const result = await autocannon({
+    url,
+    method,
+    headers,
+    connections,
+    duration: seconds,
+    ...(body === undefined ? {} : { body }),
+    ...(each === undefined ? {} : { requests: [{ setupRequest }] }),
+  });
+  if (result.errors > 0 || result.non2xx > 0)
+    throw new Error(`${url}: ${result.errors} errors, ${result.non2xx} not 2xx`);
+  return { rate: result["2xx"] / result.duration, latency: null };
+}
+
+async function runWrk(load: Load, seconds: number): Promise<Measured> {
+  const folder = temporaryFolder();
+  try {
+    const script = join(folder.path, "load.lua");
+    const requests = join(folder.path, "requests");
+    writeFileSync(requests, rawRequests(load).join("\n"));
+    writeFileSync(script, luaScript(requests));
+    const { origin } = new URL(load.url);
+    const args = ["-t1", `-c${load.connections}`, `-d${seconds}s`, "-s", script, origin];
+    const output = await outputOf(start("wrk", args));
+    const found = /RESULT (\d+) (\d+) (\d+) (\d+) (\d+)/.exec(output);
+    if (found === null) throw new Error(`wrk: ${output}`);
+    const [count, microseconds, errors, p50, p99] = found.slice(1).map(Number) as [
+      number,
+      number,
+      number,
+      number,
+      number,
+    ];
+    if (errors > 0 || count === 0) throw new Error(`${load.url}: ${errors} errors in ${count} requests`);
+    return { rate: count / (microseconds / 1e6), latency: { p50, p99 } };
+  } finally {
+    folder.remove();
+  }
+}
+
+/** Stands for the end of a line in the file that wrk reads requests from, one to a line. */
+const LINE_END = "\t";
+
+/** Whole HTTP requests, so that wrk need not put one together while it measures. */
+function rawRequests({ url, method, headers, body = "", each }: Load): string[] {
+  const { host, pathname, search } = new URL(url);
+  const head = [`${method} ${pathname}${search} HTTP/1.1`, `Host: ${host}`, ...headerLines(headers)];
+  const raw = (more: readonly string[], text: string): string =>
+    [...head, ...more, ...(method === "POST" ? [`Content-Length: ${text.length}`] : []), "", text].join(LINE_END);
+  return each === undefined ? [raw([], body)] : each.map((one) => raw(headerLines(one.headers), one.body));
+}
+
+const headerLines = (headers: Record<string, string>): string[] =>
+  Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+
+const luaScript = (requests: string): string => `
+local all = {}
+for line in io.lines("${requests}") do all[#all + 1] = line:gsub("${LINE_END}", "\\r\\n") end
+local next = 0
+function request()
+  next = next % #all + 1
+  return all[next]
+end
+function done(summary, latency)
+  local e = summary.errors
+  local errors = e.connect + e.read + e.write + e.status + e.timeout
+  io.write(string.format("RESULT %d %d %d %d %d\\n", summary.requests, summary.duration, errors,
+    latency:percentile(50), latency:percentile(99)))
+end
+`;

@@ -1,0 +1,109 @@
+import { BareSocket, frameText, textFrame } from "../servers/bare-socket.ts";
+import { QuoteAnswers } from "./quote-answers.ts";
+
+/** Orders placed and canceled over and over on WebSockets of a process of its own, so many requests under way on each. */
+export interface SocketQuotersTask {
+  url: string;
+  connections: number;
+  inFlight: number;
+  /** What each says first and is answered before it begins; "" = nothing. */
+  greeting: string;
+  /** A request that places an order, with the id 1. */
+  request: string;
+}
+
+export interface QuotersMeasurement {
+  seconds: number;
+}
+
+/** What one measurement says. */
+export interface Quoted {
+  /** Orders that were placed and canceled. */
+  pairs: number;
+  seconds: number;
+  /** Bytes of the answers to one order and one cancel. */
+  placedBytes: number;
+  canceledBytes: number;
+}
+
+process.once("message", async (task: SocketQuotersTask) => {
+  const quoters: SocketQuoter[] = [];
+  for (let i = 0; i < task.connections; i++) quoters.push(await SocketQuoter.open(task));
+  process.on("message", async ({ seconds }: QuotersMeasurement) => {
+    const from = performance.now();
+    const before = totals(quoters);
+    await Promise.all(quoters.map((quoter) => quoter.quote(seconds * 1e3)));
+    const after = totals(quoters);
+    const pairs = after.canceled - before.canceled;
+    const quoted: Quoted = {
+      pairs,
+      seconds: (performance.now() - from) / 1e3,
+      placedBytes: (after.placedBytes - before.placedBytes) / pairs,
+      canceledBytes: (after.canceledBytes - before.canceledBytes) / pairs,
+    };
+    process.send?.(quoted);
+  });
+  process.send?.("ready");
+});
+
+function totals(quoters: readonly SocketQuoter[]): Pick<QuoteAnswers, "canceled" | "placedBytes" | "canceledBytes"> {
+  const sum = (of: (answers: QuoteAnswers) => number): number =>
+    quoters.reduce((total, { answers }) => total + of(answers), 0);
+  return {
+    canceled: sum(({ canceled }) => canceled),
+    placedBytes: sum(({ placedBytes }) => placedBytes),
+    canceledBytes: sum(({ canceledBytes }) => canceledBytes),
+  };
+}
+
+/** One connection. An order that is placed is canceled at once, and another one takes its place. */
+class SocketQuoter {
+  readonly answers: QuoteAnswers;
+  private readonly socket: BareSocket;
+  private readonly place: string;
+  private readonly inFlight: number;
+
+  static async open({ url, greeting, request, inFlight }: SocketQuotersTask): Promise<SocketQuoter> {
+    const answers = new QuoteAnswers();
+    const socket = await BareSocket.open(url, answers);
+    if (greeting !== "") {
+      socket.send(textFrame(greeting));
+      await new Promise<void>((resolve) => {
+        socket.onFrames = () => {
+          if (answers.texts > 0) resolve();
+        };
+      });
+    }
+    return new SocketQuoter(socket, answers, frameText(request), inFlight);
+  }
+
+  private constructor(socket: BareSocket, answers: QuoteAnswers, place: string, inFlight: number) {
+    this.socket = socket;
+    this.answers = answers;
+    this.place = place;
+    this.inFlight = inFlight;
+  }
+
+  /** Resolves when the time is over and everything has been canceled. */
+  quote(ms: number): Promise<void> {
+    const { answers, socket, place } = this;
+    const until = performance.now() + ms;
+    let seen = answers.canceled;
+    let underWay = this.inFlight;
+    return new Promise((resolve) => {
+      socket.onFrames = () => {
+        const canceled = answers.canceled - seen;
+        seen = answers.canceled;
+        const placing = performance.now() < until ? canceled : 0;
+        underWay += placing - canceled;
+        const frames = answers.takePlaced().map(cancelFrame).join("") + place.repeat(placing);
+        if (frames !== "") socket.send(Buffer.from(frames, "latin1"));
+        if (underWay === 0) resolve();
+      };
+      socket.send(Buffer.from(place.repeat(underWay), "latin1"));
+    });
+  }
+}
+
+const cancelFrame = (orderId: string): string =>
+  frameText(`{"op":"order.cancel","id":2,"params":{"orderId":"${orderId}"}}`);

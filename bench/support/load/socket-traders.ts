@@ -1,0 +1,146 @@
+import { newHistogram } from "../latency.ts";
+import { BareSocket, textFrame } from "../servers/bare-socket.ts";
+
+/** Requests over and over on WebSockets of a process of its own, so many under way on each. */
+export interface SocketTradersTask {
+  url: string;
+  connections: number;
+  inFlight: number;
+  /** What each says first and is answered before it begins; "" = nothing. */
+  greeting: string;
+  request: string;
+}
+
+/** As fast as answers come in, or at a rate that does not wait for answers. */
+export interface Measurement {
+  seconds: number;
+  /** Requests a second on all connections together; null = as many as are answered. */
+  perSecond: number | null;
+}
+
+/** What one measurement says. */
+export interface Traded {
+  answers: number;
+  /** Of their payloads. */
+  bytes: number;
+  seconds: number;
+  /** Microseconds from when a request was due; null without a rate. */
+  latency: Latencies | null;
+}
+
+export type Latencies = Record<(typeof PERCENTILES)[number], number>;
+export const PERCENTILES = ["p50", "p90", "p99", "p99.9", "max"] as const;
+
+process.once("message", async (task: SocketTradersTask) => {
+  const traders: SocketTrader[] = [];
+  for (let i = 0; i < task.connections; i++) traders.push(await SocketTrader.open(task));
+  process.on("message", async ({ seconds, perSecond }: Measurement) => {
+    const from = performance.now();
+    const latency = perSecond === null ? null : new Latency();
+    const each = await Promise.all(
+      traders.map((trader) =>
+        latency === null || perSecond === null
+          ? trader.trade(seconds * 1e3)
+          : trader.tradeAt(perSecond / traders.length, seconds * 1e3, latency),
+      ),
+    );
+    const took = (performance.now() - from) / 1e3;
+    const sum = (values: number[]): number => values.reduce((a, b) => a + b, 0);
+    const answers = sum(each.map(({ answers }) => answers));
+    const bytes = sum(each.map(({ bytes }) => bytes));
+    process.send?.({ answers, bytes, seconds: took, latency: latency?.read() ?? null } satisfies Traded);
+  });
+  process.send?.("ready");
+});
+
+class Latency {
+  private readonly histogram = newHistogram();
+
+  /** Milliseconds since the process began. */
+  add(dueAt: number): void {
+    this.histogram.recordValue(Math.max(0, performance.now() - dueAt) * 1e6);
+  }
+
+  read(): Latencies {
+    const { histogram } = this;
+    const of = (percentile: number): number => histogram.getValueAtPercentile(percentile) / 1e3;
+    return { p50: of(50), p90: of(90), p99: of(99), "p99.9": of(99.9), max: histogram.maxValue / 1e3 };
+  }
+}
+
+/** One connection. Whatever answers have come in together, as many requests go out together. */
+class SocketTrader {
+  private readonly socket: BareSocket;
+  /** The first n requests of it are the first n × frameBytes bytes. */
+  private readonly frames: Buffer;
+  private readonly frameBytes: number;
+  private readonly inFlight: number;
+
+  static async open({ url, greeting, request, inFlight }: SocketTradersTask): Promise<SocketTrader> {
+    const socket = await BareSocket.open(url);
+    if (greeting !== "") {
+      socket.send(textFrame(greeting));
+      await new Promise<void>((resolve) => {
+        socket.onFrames = () => {
+          if (socket.counter.texts > 0) resolve();
+        };
+      });
+    }
+    return new SocketTrader(socket, textFrame(request), inFlight);
+  }
+
+  private constructor(socket: BareSocket, frame: Buffer, inFlight: number) {
+    this.socket = socket;
+    this.frames = Buffer.concat(new Array(inFlight).fill(frame));
+    this.frameBytes = frame.length;
+    this.inFlight = inFlight;
+  }
+
+  /** Resolves when the time is over and everything has been answered. */
+  trade(ms: number): Promise<{ answers: number; bytes: number }> {
+    const { counter } = this.socket;
+    const until = performance.now() + ms;
+    const before = { texts: counter.texts, bytes: counter.payloadBytes };
+    let sent = 0;
+    return new Promise((resolve) => {
+      const send = (count: number): void => {
+        this.socket.send(this.frames.subarray(0, count * this.frameBytes));
+        sent += count;
+      };
+      this.socket.onFrames = () => {
+        const answers = counter.texts - before.texts;
+        const free = this.inFlight - (sent - answers);
+        if (performance.now() < until) {
+          if (free > 0) send(free);
+        } else if (answers === sent) resolve({ answers, bytes: counter.payloadBytes - before.bytes });
+      };
+      send(this.inFlight);
+    });
+  }
+
+  /**
+   * Sends what is due once a millisecond, answered or not, and counts each from when it was due: waiting of the sender
+   * is not left out. Answers come in the order of their requests.
+   */
+  tradeAt(perSecond: number, ms: number, latency: Latency): Promise<{ answers: number; bytes: number }> {
+    const { counter } = this.socket;
+    const from = performance.now();
+    const before = { texts: counter.texts, bytes: counter.payloadBytes };
+    const total = Math.floor((ms * perSecond) / 1e3);
+    let sent = 0;
+    let answered = 0;
+    return new Promise((resolve) => {
+      const timer = setInterval(() => {
+        const due = Math.min(total, Math.floor(((performance.now() - from) * perSecond) / 1e3));
+        for (; sent < due; sent += Math.min(due - sent, this.inFlight))
+          this.socket.send(this.frames.subarray(0, Math.min(due - sent, this.inFlight) * this.frameBytes));
+        if (sent === total) clearInterval(timer);
+      }, 1);
+      this.socket.onFrames = () => {
+        for (; answered < counter.texts - before.texts; answered++)
+          latency.add(from + ((answered + 1) * 1e3) / perSecond);
+        if (answered === total) resolve({ answers: answered, bytes: counter.payloadBytes - before.bytes });
+      };
+    });
+  }
+}

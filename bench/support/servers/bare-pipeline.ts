@@ -1,0 +1,129 @@
+import { fdatasyncSync, openSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
+import { allocateRing, Bell, RingConsumer, RingProducer } from "../../../src/wire/ring.ts";
+import { temporaryFolder } from "../folder.ts";
+
+const RING_BYTES = 16 * 2 ** 20;
+const FILE_BYTES = 16 * 2 ** 20;
+const WAIT_MS = 250;
+
+/** What a thread of the road is: it takes from a ring, and gives to the next. */
+interface Station {
+  /** The journal's file; null = a worker. */
+  path: string | null;
+  bell: SharedArrayBuffer;
+  input: SharedArrayBuffer;
+  output: SharedArrayBuffer;
+  /** Of the next station. */
+  nextBell: SharedArrayBuffer;
+}
+
+/**
+ * The limit of the ring road: the same threads, rings and bells, and nothing done on the way but what makes it durable. What
+ * comes in goes to a worker, which passes it on as it is, to a journal, which writes and syncs all that waits, and back.
+ */
+export class BareRoad {
+  private readonly bell = new Bell();
+  private readonly commands: RingProducer;
+  private readonly answers: RingConsumer;
+  private readonly waiting: (() => void)[] = [];
+  private ringing = false;
+
+  constructor() {
+    const [workerBell, journalBell] = [new Bell(), new Bell()];
+    const rings = Array.from({ length: 3 }, () => allocateRing(RING_BYTES));
+    this.commands = new RingProducer(rings[0], workerBell);
+    this.answers = new RingConsumer(rings[2]);
+    this.bell.announce();
+    start({ path: null, bell: workerBell.buffer, input: rings[0], output: rings[1], nextBell: journalBell.buffer });
+    const path = join(temporaryFolder().path, "log");
+    const { buffer: nextBell } = this.bell;
+    start({ path, bell: journalBell.buffer, input: rings[1], output: rings[2], nextBell }).on("message", () =>
+      this.drain(),
+    );
+  }
+
+  /** `onDurable` runs when the bytes are on disk. */
+  pass(bytes: Uint8Array, onDurable: () => void): void {
+    const at = this.commands.reserve(bytes.length);
+    if (at < 0) throw new Error("the bare road is full");
+    this.commands.bytes.set(bytes, at);
+    this.commands.commit(bytes.length);
+    this.waiting.push(onDurable);
+    if (this.ringing) return;
+    this.ringing = true;
+    // Once for all that came with one look at the sockets.
+    setImmediate(() => {
+      this.ringing = false;
+      this.commands.ring();
+    });
+  }
+
+  private drain(): void {
+    const { answers, bell, waiting } = this;
+    do {
+      bell.awake();
+      let count = 0;
+      for (; answers.peek() >= 0; answers.next()) count++;
+      answers.release();
+      for (const onDurable of waiting.splice(0, count)) onDurable();
+      bell.announce();
+    } while (answers.peek() >= 0);
+  }
+}
+
+const start = (station: Station): Worker => new Worker(new URL(import.meta.url), { workerData: station });
+
+function run({ path, bell: bellBuffer, input, output, nextBell }: Station): void {
+  const bell = new Bell(bellBuffer);
+  const from = new RingConsumer(input);
+  // The main thread cannot wait for a bell.
+  const knock = path === null ? null : () => parentPort?.postMessage("released");
+  const to = new RingProducer(output, new Bell(nextBell, knock));
+  const store = path === null ? () => {} : openFile(path);
+  const batch = Buffer.allocUnsafeSlow(RING_BYTES);
+  for (;;) {
+    const lengths: number[] = [];
+    let batchBytes = 0;
+    for (let at = from.peek(); at >= 0; at = from.peek()) {
+      batch.set(from.bytes.subarray(at, at + from.length), batchBytes);
+      batchBytes += from.length;
+      lengths.push(from.length);
+      from.next();
+    }
+    from.release();
+    if (lengths.length > 0) {
+      store(batch, batchBytes);
+      let at = 0;
+      for (const length of lengths) {
+        const place = to.reserve(length);
+        if (place < 0) throw new Error("the bare road is full");
+        to.bytes.set(batch.subarray(at, at + length), place);
+        to.commit(length);
+        at += length;
+      }
+      to.ring();
+      continue;
+    }
+    bell.announce();
+    if (from.peek() < 0) bell.wait(WAIT_MS);
+    bell.awake();
+  }
+}
+
+/** A file that has its size already, written from start to end and then again. */
+function openFile(path: string): (bytes: Buffer, length: number) => void {
+  const fd = openSync(path, "w");
+  writeSync(fd, Buffer.alloc(FILE_BYTES, 1));
+  fdatasyncSync(fd);
+  let at = 0;
+  return (bytes, length) => {
+    if (at + length > FILE_BYTES) at = 0;
+    writeSync(fd, bytes, 0, length, at);
+    fdatasyncSync(fd);
+    at += length;
+  };
+}
+
+if (!isMainThread) run(workerData);

@@ -1,0 +1,70 @@
+import { Host } from "../../../src/actor/host/host.ts";
+import { type Config, loadConfig } from "../../../src/config.ts";
+import { LEDGER } from "../../../src/core/base/enums.ts";
+import type { Instrument } from "../../../src/core/protocol/instrument.ts";
+import type { Message } from "../../../src/core/protocol/message-schema.ts";
+import { Refused } from "../../../src/core/protocol/messages.ts";
+import { FAUCET_CAP_QUANTA, openAccounts, openingPrice } from "../load/commands.ts";
+
+/** Asked at once while a stream is prepared. */
+const WINDOW = 256;
+
+/** Longer than a bench: nobody gives prices while a stream runs. */
+const MAX_INDEX_AGE_MS = 3_600_000;
+
+/** The settings of an exchange on a folder, with a faucet that gives all that a stream needs. */
+export function benchConfig(dataFolder: string, changes: Partial<Config> = {}): Config {
+  const invocation = loadConfig(["start", "--data", dataFolder], {});
+  if (invocation.kind !== "start") throw new Error("the configuration starts nothing");
+  return { ...invocation.config, faucetCapQuanta: FAUCET_CAP_QUANTA, maxIndexAgeMs: MAX_INDEX_AGE_MS, ...changes };
+}
+
+/** The ring road without a front: this thread asks. Any thread's death ends the bench. */
+export async function startRoad(config: Config): Promise<Host> {
+  const host = await Host.start(config, () => {});
+  host.onFatal = (error) => {
+    throw error;
+  };
+  host.startTicking();
+  return host;
+}
+
+/** The instrument that streams trade. */
+export const instrumentOf = (host: Host): Instrument => host.instruments[0];
+
+/** Opens the accounts and sets the price that a stream's commands expect, on an empty folder. */
+export async function prepareRoad(host: Host): Promise<void> {
+  const commands = [...openAccounts()];
+  await askAll(host, LEDGER, (i) => commands[i], 0, commands.length, WINDOW);
+  await askAll(host, instrumentOf(host).id, openingPrice, 0, 1, 1);
+}
+
+/**
+ * Asks the commands from `from` to `to`, with `window` of them on their way at a time. Resolves when the last is answered;
+ * rejects when one is refused.
+ */
+export function askAll(
+  host: Host,
+  actorId: number,
+  commandAt: (i: number) => Message,
+  from: number,
+  to: number,
+  window: number,
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let next = from;
+    let answered = from;
+    const askNext = (): void => {
+      const command = commandAt(next++);
+      const asked = host.ask(actorId, command, (turn) => {
+        if (turn === null) return reject(new Error("the actor has died"));
+        if (turn.messages[turn.eventCount]?.type === Refused.code)
+          return reject(new Error(`refused: ${JSON.stringify(turn.messages[turn.eventCount])}`));
+        if (++answered === to) resolve();
+        else if (next < to) askNext();
+      });
+      if (!asked) reject(new Error("the road is full"));
+    };
+    while (next < Math.min(to, from + window)) askNext();
+  });
+}

@@ -1,0 +1,136 @@
+import { type ChildProcess, fork, type StdioOptions, spawn } from "node:child_process";
+import { createInterface } from "node:readline";
+import { temporaryFolder } from "../folder.ts";
+
+/** A child process of ours: ended by its own handle, never by name. */
+export interface Running {
+  readonly url: string;
+  readonly socketUrl: string;
+  readonly pid: number;
+  stop(): Promise<void>;
+}
+
+export interface RunningExchange extends Running {
+  /** Of the demo account. */
+  readonly token: string;
+}
+
+const OPERATOR_TOKEN = "bench";
+const children = new Set<ChildProcess>();
+process.on("exit", () => {
+  for (const child of children) child.kill("SIGKILL");
+});
+
+/** A perpd of its own on a temporary data folder, without bots, with index prices set to `prices` (by symbol). */
+export async function startExchange(prices: Record<string, string>): Promise<RunningExchange> {
+  const data = temporaryFolder();
+  const flags = ["--port", "0", "--data", data.path, "--no-bots", "--rate-limit", "off", "--price-source", "operator"];
+  const child = startScript("src/main.js", ["start", ...flags, "--operator-token", OPERATOR_TOKEN]);
+  const ready = await lineWith(child, /perpd is ready: (\S+) +(\S+)/);
+  const account = await lineWith(child, /token ([\w-]{43})/);
+  const [url, socketUrl, token] = [ready[1] as string, ready[2] as string, account[1] as string];
+  for (const [symbol, price] of Object.entries(prices)) {
+    const headers = { Authorization: `Bearer ${OPERATOR_TOKEN}`, "Content-Type": "application/json" };
+    const body = JSON.stringify({ price });
+    const reply = await fetch(`${url}/operator/index/${symbol}`, { method: "PUT", headers, body });
+    if (reply.status !== 200) throw new Error(`index price of ${symbol}: ${await reply.text()}`);
+  }
+  const stop = async (): Promise<void> => {
+    await end(child, "SIGTERM");
+    data.remove();
+  };
+  return { url, socketUrl, token, pid: child.pid as number, stop };
+}
+
+export interface BareSizes {
+  /** Bytes of what POST and GET answer with. */
+  post: number;
+  get: number;
+  /** Bytes of the two messages that each POST publishes to every WebSocket; 0 = none. */
+  published: number;
+  /** Bytes of the answers to an order and to its cancel at /quote. */
+  placed?: number;
+  canceled?: number;
+}
+
+/** The bare server of bare-server.ts. */
+export async function startBare({ post, get, published, placed = 0, canceled = 0 }: BareSizes): Promise<Running> {
+  const sizes = [post, get, published, placed, canceled];
+  const child = startScript("bench/support/servers/bare-server.js", sizes.map(String));
+  const port = await lineWith(child, /^(\d+)$/);
+  const address = `127.0.0.1:${port[1]}`;
+  const stop = () => end(child, "SIGTERM");
+  return { url: `http://${address}`, socketUrl: `ws://${address}/`, pid: child.pid as number, stop };
+}
+
+/** Starts a program, to be read by lineWith() or outputOf(). */
+export function start(program: string, args: readonly string[]): ChildProcess {
+  const stdio: StdioOptions = ["ignore", "pipe", "inherit"];
+  return remember(spawn(program, args, { stdio, env: { ...process.env, PERPD_LOG_LEVEL: "warn" } }));
+}
+
+/** Starts a script of dist/. */
+export const startScript = (script: string, args: readonly string[]): ChildProcess =>
+  start(process.execPath, [entryOf(script), ...args]);
+
+/** Starts a script of dist/ that takes messages. */
+export const startTalking = (script: string, args: readonly string[]): ChildProcess =>
+  remember(fork(entryOf(script), args));
+
+/** Sends it a message, to be answered by one. */
+export function ask<T>(child: ChildProcess, question: object | number): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const died = (code: number): void => reject(new Error(`${child.spawnargs.join(" ")} ended with ${code}`));
+    child.once("exit", died);
+    child.once("message", (answer) => {
+      child.off("exit", died);
+      resolve(answer as T);
+    });
+    child.send(question);
+  });
+}
+
+/** All that it prints, when it has ended. Rejects when it failed. */
+export async function outputOf(child: ChildProcess): Promise<string> {
+  let output = "";
+  child.stdout?.setEncoding("utf8").on("data", (text) => {
+    output += text;
+  });
+  const code = await new Promise((resolve) => child.once("close", resolve));
+  if (code !== 0) throw new Error(`${child.spawnargs.join(" ")} ended with ${code}: ${output}`);
+  return output;
+}
+
+export function end(child: ChildProcess, signal: "SIGTERM" | "SIGKILL"): Promise<void> {
+  return new Promise((resolve) => {
+    if (child.exitCode !== null || child.signalCode !== null) return resolve();
+    child.once("exit", () => resolve());
+    child.kill(signal);
+  });
+}
+
+function remember(child: ChildProcess): ChildProcess {
+  children.add(child);
+  child.once("exit", () => children.delete(child));
+  return child;
+}
+
+const entryOf = (path: string): string => new URL(`../../../${path}`, import.meta.url).pathname;
+
+const lines = new WeakMap<ChildProcess, AsyncIterator<string>>();
+
+/** The first line of the child's output that matches. */
+export async function lineWith(child: ChildProcess, pattern: RegExp): Promise<RegExpExecArray> {
+  if (child.stdout === null) throw new Error("the child's output is not piped");
+  let output = lines.get(child);
+  if (output === undefined) {
+    output = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+    lines.set(child, output);
+  }
+  for (;;) {
+    const { value, done } = await output.next();
+    if (done === true) throw new Error(`a child ended before it said ${pattern}`);
+    const match = pattern.exec(value);
+    if (match !== null) return match;
+  }
+}

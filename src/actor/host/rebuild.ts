@@ -1,0 +1,177 @@
+import type { AccountCells } from "../../core/accounts/margin-table.ts";
+import { type Bell, RingGauge, type RingProducer } from "../../wire/ring.ts";
+import type { RingRoad } from "../engine/engine-client.ts";
+import type { Control } from "../threads/control.ts";
+
+/** What a rebuild needs to know of a worker. */
+export interface RebuildWorker {
+  readonly actorIds: readonly number[];
+  /** Its ring to the journal, which the next thread goes on with. */
+  readonly out: SharedArrayBuffer;
+  readonly bell: Bell;
+}
+
+export interface RebuildParts {
+  control: Control;
+  cells: AccountCells;
+  /** Where the workers add up their shares in a recount. */
+  sums: AccountCells;
+  road: Pick<RingRoad, "takeDown" | "giveUp" | "bringUp">;
+  /** The rings from the journal to the front and to the store. */
+  front: SharedArrayBuffer;
+  store: SharedArrayBuffer;
+  workers: readonly RebuildWorker[];
+  /**
+   * Starts another thread for the worker's actors, which recovers them and joins (WorkerOptions.joins); recovered() is to be
+   * called then. Returns its command ring.
+   */
+  start(worker: number): RingProducer;
+  /** Its actors are there again. */
+  onRebuilt?(worker: number): void;
+}
+
+const WORKING = 0;
+/** Its thread has ended; what it had committed is on its way. */
+const DEAD = 1;
+/** Another thread recovers its actors from their snapshots and the log. */
+const RECOVERING = 2;
+/** It waits for a recount to join the others. */
+const JOINING = 3;
+
+interface Entry extends RebuildWorker {
+  readonly number: number;
+  readonly gauge: RingGauge;
+  state: number;
+  /** While DEAD: all that it may have done has its place in the log before this. */
+  lastTicket: number;
+  /** While DEAD: how far the rings behind the journal were filled when its own was found empty; null before. */
+  marks: { front: number; store: number } | null;
+  commands: RingProducer | null;
+}
+
+/**
+ * What becomes of a worker whose thread has died, step by step on the main thread, while the other workers go on: what it
+ * had committed is journaled and handed out; whoever still waits for it is told that nothing was done; another thread
+ * recovers its actors as a start would; a recount makes the account cells anew; its actors can be asked again. A thread
+ * that dies at any of these points, this one's successor or another, begins anew at the first.
+ */
+export class Rebuild {
+  private readonly parts: RebuildParts;
+  private readonly entries: Entry[];
+  private readonly front: RingGauge;
+  private readonly store: RingGauge;
+  private rounds = 0;
+  /** Who takes part in the recount that is under way. */
+  private counting: Entry[] = [];
+  /** One of them has died since: its share may be in the sums in part. */
+  private isSpoiled = false;
+
+  constructor(parts: RebuildParts) {
+    this.parts = parts;
+    this.front = new RingGauge(parts.front);
+    this.store = new RingGauge(parts.store);
+    this.entries = parts.workers.map((worker, number) => ({
+      ...worker,
+      number,
+      gauge: new RingGauge(worker.out),
+      state: WORKING,
+      lastTicket: 0,
+      marks: null,
+      commands: null,
+    }));
+  }
+
+  /** The worker's thread has ended: it writes nowhere any more. */
+  died(worker: number): void {
+    const { control, road } = this.parts;
+    road.takeDown(worker);
+    this.isSpoiled = true;
+    Object.assign(this.entries[worker], { state: DEAD, lastTicket: control.lastTicket, marks: null, commands: null });
+  }
+
+  /** The thread that was started for it has recovered its actors. */
+  recovered(worker: number): void {
+    // It may have died since.
+    if (this.entries[worker].state === RECOVERING) this.entries[worker].state = JOINING;
+  }
+
+  /** Every worker works. */
+  get isDone(): boolean {
+    return this.counting.length === 0 && this.entries.every(({ state }) => state === WORKING);
+  }
+
+  /** All workers stand still, or are about to: call step() again without delay. */
+  get isUrgent(): boolean {
+    return this.counting.length > 0;
+  }
+
+  /** The worker is to take its commands: it neither recovers nor stands still for the others in a recount. */
+  isWorking(worker: number): boolean {
+    const hasCounted = this.counting.length > 0 && this.parts.control.countedBy(worker) === this.rounds;
+    return this.entries[worker].state === WORKING && !hasCounted;
+  }
+
+  /** The worker has died, and its last turns have not come through yet. */
+  isDraining(worker: number): boolean {
+    return this.entries[worker].state === DEAD;
+  }
+
+  /** Goes on where it can. */
+  step(): void {
+    const { road, start } = this.parts;
+    for (const entry of this.entries) {
+      if (entry.state !== DEAD || !this.hasComeThrough(entry)) continue;
+      road.giveUp(entry.number);
+      entry.state = RECOVERING;
+      entry.commands = start(entry.number);
+    }
+    if (this.counting.length > 0) this.endRecount();
+    else this.callRecount();
+  }
+
+  /** All that the dead worker had committed is durable and handed out, and its last whole snapshot is stored. */
+  private hasComeThrough(entry: Entry): boolean {
+    const { control } = this.parts;
+    const { actorIds, gauge } = entry;
+    if (control.durable < entry.lastTicket || !gauge.hasRead(gauge.written)) return false;
+    entry.marks ??= { front: this.front.written, store: this.store.written };
+    if (!this.front.hasRead(entry.marks.front) || !this.store.hasRead(entry.marks.store)) return false;
+    return actorIds.every((actorId) => control.snapshotOf(actorId) >= control.gatheredOf(actorId));
+  }
+
+  private callRecount(): void {
+    const { control, sums } = this.parts;
+    if (!this.entries.every(({ state }) => state === WORKING || state === JOINING)) return;
+    if (!this.entries.some(({ state }) => state === JOINING)) return;
+    sums.clear();
+    this.counting = [...this.entries];
+    this.isSpoiled = false;
+    control.recount = ++this.rounds;
+    this.ringAll();
+  }
+
+  private endRecount(): void {
+    const { control, cells, sums, road, onRebuilt } = this.parts;
+    const isIn = ({ number, state }: Entry): boolean =>
+      state === DEAD || state === RECOVERING || control.countedBy(number) === this.rounds;
+    if (!this.counting.every(isIn)) return;
+    if (!this.isSpoiled) {
+      cells.copyFrom(sums);
+      control.recounted = this.rounds;
+    }
+    this.counting = [];
+    control.recount = 0;
+    this.ringAll();
+    if (this.isSpoiled) return;
+    for (const entry of this.entries) {
+      if (entry.state !== JOINING || entry.commands === null) continue;
+      road.bringUp(entry.number, entry.commands);
+      entry.state = WORKING;
+      onRebuilt?.(entry.number);
+    }
+  }
+
+  private ringAll(): void {
+    for (const { bell } of this.entries) bell.ring();
+  }
+}

@@ -1,0 +1,56 @@
+import { MessageChannel, type MessagePort } from "node:worker_threads";
+import type { Bell } from "../../wire/ring.ts";
+import type { Control } from "../threads/control.ts";
+import type { ThreadTask } from "../threads/threads.ts";
+import { type PinnedThread, pinThread } from "./pools.ts";
+
+export interface Thread {
+  readonly pinned: PinnedThread;
+  readonly port: MessagePort;
+  readonly bell: Bell;
+  /** By an error, or with its task. */
+  hasEnded: boolean;
+}
+
+export interface Spawned {
+  readonly thread: Thread;
+  /** Resolves with the first thing that it says; rejects when it ends before. */
+  ready<R>(): Promise<R>;
+}
+
+/** Starts a thread with a task for life. `onDeath` runs once, when it throws or ends otherwise than by its own will. */
+export function spawn<T extends ThreadTask>(
+  entry: string,
+  control: Control,
+  bell: Bell,
+  rest: Omit<T, keyof ThreadTask>,
+  onDeath: (error: Error) => void,
+): Spawned {
+  const { port1, port2 } = new MessageChannel();
+  const task = { ...rest, port: port2, control: control.buffer, bell: bell.buffer };
+  const die = (error: Error): void => {
+    if (thread.hasEnded) return;
+    thread.hasEnded = true;
+    onDeath(error);
+  };
+  const pinned = pinThread(entry, task, port2, die);
+  const thread: Thread = { pinned, port: port1, bell, hasEnded: false };
+  const first = new Promise((resolve) => port1.once("message", resolve));
+  const ended = pinned.done.then(() => {
+    thread.hasEnded = true;
+    throw new Error(`the ${entry} thread ended before it was ready`);
+  });
+  pinned.done.catch(die);
+  return { thread, ready: <R>() => Promise.race([first, ended]) as Promise<R> };
+}
+
+/** Lets the threads come to the end that the phase asks for. */
+export async function stopThreads(control: Control, phase: number, threads: readonly Thread[]): Promise<void> {
+  control.phase = phase;
+  for (const thread of threads) thread.bell.ring();
+  await Promise.all(threads.map((thread) => thread.pinned.done));
+  for (const thread of threads) {
+    thread.port.close();
+    await thread.pinned.close();
+  }
+}

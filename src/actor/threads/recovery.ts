@@ -1,0 +1,54 @@
+import type { Actor } from "../../core/protocol/actor.ts";
+import type { Snapshots } from "../../store/database/snapshots.ts";
+import { DISK, type Files } from "../../store/files/files.ts";
+import { LogReader } from "../../store/log/log-reader.ts";
+import { eachMessage } from "../../wire/codec.ts";
+import { AT_ACTOR_ID, AT_SEQUENCE, AT_TIME, RECORD_HEADER_BYTES } from "../../wire/record.ts";
+import type { Control } from "./control.ts";
+
+const RECORDS_PER_STEP = 10_000;
+
+/**
+ * Brings actors back to where the log ends: their snapshots, then the log's tail through the same `apply` that deciding
+ * turns use. Nothing is decided again. Returns the time of the last turn that it met: time goes on from there.
+ */
+export function recover(
+  actors: readonly Actor[],
+  snapshots: Snapshots,
+  logDir: string,
+  control: Control,
+  files: Files = DISK,
+): number {
+  const byId = new Map<number, { actor: Actor; through: number }>();
+  const end = control.durable;
+  let from = end;
+  let lastTime = 0;
+  for (const actor of actors) {
+    const through = snapshots.load(actor.actorId, (table, key, row) => actor.load(table, key, row));
+    control.setSnapshotOf(actor.actorId, through);
+    lastTime = Math.max(lastTime, snapshots.timeOf(actor.actorId));
+    byId.set(actor.actorId, { actor, through });
+    from = Math.min(from, through);
+  }
+  if (from < end) {
+    const reader = new LogReader(logDir, from + 1, files);
+    const visit = (buffer: Buffer, view: DataView, offset: number, logBytes: number): void => {
+      const entry = byId.get(view.getUint16(offset + AT_ACTOR_ID, true));
+      const sequence = view.getFloat64(offset + AT_SEQUENCE, true);
+      const time = view.getFloat64(offset + AT_TIME, true);
+      lastTime = Math.max(lastTime, time);
+      if (entry === undefined || sequence <= entry.through) return;
+      eachMessage(view, buffer, offset + RECORD_HEADER_BYTES, offset + logBytes, (event) =>
+        entry.actor.apply(event, time),
+      );
+      entry.actor.settle(sequence, time);
+    };
+    for (let read = -1; read !== 0; ) {
+      read = reader.read(end, visit, RECORDS_PER_STEP);
+      control.addRecovered(read);
+    }
+    reader.close();
+  }
+  for (const actor of actors) actor.restored();
+  return lastTime;
+}

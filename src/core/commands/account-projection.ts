@@ -1,0 +1,94 @@
+import { ACCOUNT, CASH, FUNDING_TIME, ISOLATED_QUANTA, MARGIN_MODE, SIZE } from "../base/columns.ts";
+import { BUY, ISOLATED } from "../base/enums.ts";
+import type { QuantityLots } from "../base/units.ts";
+import { liquidationPrice } from "../formulas/margin.ts";
+import { owedFunding } from "../margin/funding-payment.ts";
+import { bucketEquity, isolatedAfter } from "../margin/isolated.ts";
+import { positionMaintenance } from "../margin/position-margin.ts";
+import { takerFee } from "../matching/matching.ts";
+import type { DetailedPreview } from "../matching/preview.ts";
+import type { MessageOf } from "../protocol/message-schema.ts";
+import type { OrderPlaced, Outlook } from "../protocol/messages.ts";
+import type { SymbolState } from "../state/symbol-state.ts";
+
+/** How the account of a row stands; the row is at the mark. */
+export const outlookOf = (state: SymbolState, row: number): Outlook => outlookAs(state, row, row);
+
+/** How it will stand once the order has filled as expected, and so much of it has come to rest. */
+export function outlookAfter(
+  state: SymbolState,
+  row: number,
+  order: MessageOf<typeof OrderPlaced>,
+  expected: DetailedPreview,
+  restingLots: QuantityLots,
+): Outlook {
+  return state.positions.withCopy(row, (copy) => {
+    giveUpOwn(state, copy, expected);
+    if (expected.fills.length > 0) fill(state, copy, order.side, expected);
+    const { marginPriceTicks, lossTicks } = order;
+    addResting(state, copy, order.side, restingLots, marginPriceTicks, lossTicks);
+    return outlookAs(state, row, copy);
+  });
+}
+
+function giveUpOwn(state: SymbolState, copy: number, { ownLots }: DetailedPreview): void {
+  const { orders } = state;
+  for (const [slot, lots] of ownLots) {
+    if (state.open.isReduceOnly(slot)) continue;
+    addResting(state, copy, orders.side(slot), -lots, orders.marginPriceTicks(slot), orders.lossTicks(slot));
+  }
+}
+
+function addResting(
+  { positions, instrument }: SymbolState,
+  copy: number,
+  side: number,
+  lots: QuantityLots,
+  marginPriceTicks: number,
+  lossTicks: number,
+): void {
+  const perTick = lots * instrument.quantaPerTickLot;
+  positions.addResting(copy, side === BUY, lots, perTick * marginPriceTicks, perTick * lossTicks);
+}
+
+/** What the fills of a taker do to its row: as trade() and settleFill() do. */
+function fill(state: SymbolState, copy: number, side: number, { fills }: DetailedPreview): void {
+  const { positions, instrument } = state;
+  const n = positions.numbers;
+  n[copy + CASH] += owedFunding(state, copy);
+  n[copy + FUNDING_TIME] = state.fundingTime;
+  const taken = { lots: 0, quanta: 0, feeQuanta: 0, realizedQuanta: 0 };
+  for (const [priceTicks, filledLots] of fills) {
+    const lots = side === BUY ? filledLots : -filledLots;
+    const quanta = filledLots * priceTicks * instrument.quantaPerTickLot;
+    const feeQuanta = takerFee(instrument, quanta);
+    taken.lots += lots;
+    taken.quanta += quanta;
+    taken.feeQuanta += feeQuanta;
+    taken.realizedQuanta += positions.realized(copy, lots, quanta);
+    positions.move(copy, lots, quanta, feeQuanta, 0);
+  }
+  if (n[copy + MARGIN_MODE] === ISOLATED) n[copy + ISOLATED_QUANTA] = isolatedAfter(state, copy, taken);
+}
+
+/** As if what the row contributes were what the copy does. */
+function outlookAs(state: SymbolState, row: number, copy: number): Outlook {
+  const { cells, instrument, markTicks, positions } = state;
+  const n = positions.numbers;
+  const accountId = n[row + ACCOUNT];
+  const now = { ...state.contributionOf(row) };
+  const then = state.contributionOf(copy);
+  const equityBy = then.equity - now.equity;
+  const initialBy = then.initial - now.initial;
+  const isIsolated = state.isIsolated(copy);
+  const equity = isIsolated ? bucketEquity(state, copy) : cells.equityNow(accountId) + equityBy;
+  const maintenance = isIsolated
+    ? positionMaintenance(state, copy)
+    : cells.maintenanceNow(accountId) + then.maintenance - now.maintenance;
+  return {
+    sizeLots: n[copy + SIZE],
+    liquidationTicks: liquidationPrice(instrument, n[copy + SIZE], markTicks, equity, maintenance),
+    initialQuanta: cells.initialNow(accountId) + initialBy,
+    availableQuanta: cells.available(accountId) + equityBy - initialBy,
+  };
+}

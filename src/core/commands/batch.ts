@@ -1,0 +1,64 @@
+import { must } from "../../assert.ts";
+import type { Turn } from "../protocol/actor.ts";
+import { blank, type Message, type MessageOf, SHAPES } from "../protocol/message-schema.ts";
+import { BatchItemEnd, CancelOrder, type Event, type OrderBatch, type Reply } from "../protocol/messages.ts";
+import { refuse } from "../protocol/refusals.ts";
+import type { SymbolState } from "../state/symbol-state.ts";
+
+// Filled in again for each reply: a turn hands it on before it goes on (see Turn).
+const itemEnd = blank(BatchItemEnd);
+
+/** Counts the events of a turn. */
+class CountedTurn implements Turn {
+  readonly time: number;
+  eventCount = 0;
+  private readonly turn: Turn;
+
+  constructor(turn: Turn) {
+    this.turn = turn;
+    this.time = turn.time;
+  }
+
+  emit(event: Event): void {
+    this.eventCount++;
+    this.turn.emit(event);
+  }
+
+  reply(reply: Reply): void {
+    this.turn.reply(reply);
+  }
+}
+
+/**
+ * Orders to place, amend and cancel, decided one after the other in one turn: nothing comes between them, and the log has
+ * all of them or none. Each item gets what it would get as a command of its own, be it a refusal that changes nothing: it
+ * sees what those before it have done, and may use the margin that they have freed. Prices between them fire nothing:
+ * those at the turn's end do.
+ */
+export class BatchDecision {
+  private readonly state: SymbolState;
+  private readonly decideItem: (item: Message, turn: Turn) => void;
+
+  /** `decideItem`: as a command of its own. */
+  constructor(state: SymbolState, decideItem: (item: Message, turn: Turn) => void) {
+    this.state = state;
+    this.decideItem = decideItem;
+  }
+
+  decide({ items }: MessageOf<typeof OrderBatch>, turn: Turn): void {
+    const { state } = this;
+    const counted = new CountedTurn(turn);
+    for (const item of items) {
+      // An order needs room for what it meets, or its rest would expire; a cancel is a single event.
+      if (state.isTurnHalfLong && item.type !== CancelOrder.code) refuse(counted, "BATCH_TOO_LONG");
+      else this.decideItem(inItsClass(item), counted);
+      state.endPart(turn.time);
+      itemEnd.eventCount = counted.eventCount;
+      counted.reply(itemEnd);
+    }
+  }
+}
+
+/** As the codec makes a command: what was packed as JSON has other hidden classes, and would slow all orders down. */
+export const inItsClass = <M extends Message>(command: M): M =>
+  Object.assign(blank(must(SHAPES.get(command.type), "a command's type")), command) as M;

@@ -1,0 +1,43 @@
+import { NONE } from "../base/columns.ts";
+import { REASON_CANCEL_AFTER } from "../base/enums.ts";
+import type { TimeMs } from "../base/units.ts";
+import { closeAll } from "../matching/order-closing.ts";
+import type { Turn } from "../protocol/actor.ts";
+import { blank, type MessageOf } from "../protocol/message-schema.ts";
+import { type CancelAfter, CancelAfterSet, Done } from "../protocol/messages.ts";
+import type { SymbolState } from "../state/symbol-state.ts";
+
+// Filled in again for each event: a turn hands it on before it goes on (see Turn).
+const set = blank(CancelAfterSet);
+
+/** Arms, arms again or disarms the account's switch in this symbol. To disarm what is not armed changes nothing. */
+export function setCancelAfter(state: SymbolState, command: MessageOf<typeof CancelAfter>, turn: Turn): void {
+  const { accountId, timeoutMs } = command;
+  // By the clock that it will be compared with: the log's may be ahead of the machine's (see ActorWorker).
+  const cancelAt = timeoutMs === 0 ? 0 : turn.time + timeoutMs;
+  if (state.cancelSwitches.of(accountId) !== cancelAt) setSwitch(state, accountId, cancelAt, turn);
+  turn.reply({ type: Done.code });
+}
+
+/**
+ * Fires the switches whose time has come, before anything else of a turn: cancels all open orders of their accounts,
+ * also those that wait for a price (as Binance's countdownCancelAll), and disarms them. Those that a long turn has no
+ * room for come in the next ones; until then nothing trades, see refuseWhileHalted.
+ */
+export function fireCancelSwitches(state: SymbolState, turn: Turn): void {
+  while (!state.isTurnLong) {
+    const accountId = state.cancelSwitches.firstDue(turn.time);
+    if (accountId === undefined) break;
+    const row = state.positions.find(accountId);
+    if (row !== NONE) closeAll(state, turn, row, REASON_CANCEL_AFTER);
+    setSwitch(state, accountId, 0, turn);
+  }
+  state.countTouched();
+}
+
+function setSwitch(state: SymbolState, accountId: number, cancelAt: TimeMs, turn: Turn): void {
+  set.accountId = accountId;
+  set.cancelAt = cancelAt;
+  state.cancelAfterSet(set);
+  turn.emit(set);
+}

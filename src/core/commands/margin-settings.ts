@@ -1,0 +1,204 @@
+import type { AccountCells } from "../accounts/margin-table.ts";
+import {
+  ACCOUNT,
+  GIVEN,
+  GIVEN_INITIAL,
+  ISOLATED_QUANTA,
+  LEVERAGE,
+  MARGIN_MODE,
+  NONE,
+  OPEN_ORDERS,
+  SIZE,
+} from "../base/columns.ts";
+import { ISOLATED } from "../base/enums.ts";
+import type { Quanta } from "../base/units.ts";
+import { bucketEquity, isolatedOf, removableMargin, setIsolated } from "../margin/isolated.ts";
+import { positionInitial } from "../margin/position-margin.ts";
+import { refuseWhileHalted } from "../pricing/halt.ts";
+import type { Turn } from "../protocol/actor.ts";
+import type { Instrument } from "../protocol/instrument.ts";
+import { blank, type MessageOf } from "../protocol/message-schema.ts";
+import {
+  LeverageSet,
+  LeverageView,
+  MarginModeSet,
+  MarginModeView,
+  MarginMoved,
+  type MoveMargin,
+  type SetLeverage,
+  type SetMarginMode,
+} from "../protocol/messages.ts";
+import { type RefusalDetails, refuse, refuseLate } from "../protocol/refusals.ts";
+import type { SymbolState } from "../state/symbol-state.ts";
+import { replyPosition } from "./symbol-views.ts";
+
+// Filled in again for each event: a turn hands it on before it goes on (see Turn).
+const leverageSet = blank(LeverageSet);
+const marginModeSet = blank(MarginModeSet);
+const marginMoved = blank(MarginMoved);
+
+/** What a row would be after a change of its settings. */
+interface Terms {
+  leverage: number;
+  marginMode: number;
+  isolatedQuanta: Quanta;
+}
+
+/** Leverage, margin mode, and what is set aside: changed where the account can bear it. What is so already is no change. */
+export class MarginSettings {
+  private readonly instrument: Instrument;
+  private readonly cells: AccountCells;
+  private readonly state: SymbolState;
+
+  constructor(state: SymbolState) {
+    this.instrument = state.instrument;
+    this.cells = state.cells;
+    this.state = state;
+  }
+
+  /**
+   * Lower leverage needs more margin: of a cross position and of orders from what is free, of an isolated position also
+   * as far as its bucket does not hold it (Bybit). Higher leverage gives nothing back by itself: see moveMargin().
+   */
+  setLeverage(command: MessageOf<typeof SetLeverage>, turn: Turn): void {
+    const { state, instrument } = this;
+    const { leverage } = command;
+    if (refuseLate(command, turn)) return;
+    if (leverage < 1 || leverage > instrument.maxLeverage)
+      return refuse(turn, "LEVERAGE_OUT_OF_RANGE", "leverage", { limit: instrument.maxLeverage });
+    const row = state.positions.draft(command.accountId);
+    state.freshen(row);
+    const terms = this.termsOf(row);
+    const isLower = leverage < terms.leverage;
+    if (terms.leverage !== leverage) {
+      // Less margin for the same position is new risk.
+      if (refuseWhileHalted(state, turn, isLower)) return;
+      terms.leverage = leverage;
+      if (isLower && state.isIsolated(row)) terms.isolatedQuanta += this.missingAt(row, leverage);
+      const shortfall = this.claim(row, terms);
+      if (shortfall !== null) return refuse(turn, "INSUFFICIENT_MARGIN", "leverage", shortfall);
+      leverageSet.accountId = command.accountId;
+      leverageSet.leverage = leverage;
+      state.leverageSet(leverageSet);
+      turn.emit(leverageSet);
+      setIsolated(state, turn, row, terms.isolatedQuanta);
+    }
+    turn.reply({ type: LeverageView.code, leverage });
+  }
+
+  /**
+   * Not while orders are in the book, whose margin would change under them (Binance −4047). An open position takes its
+   * initial margin and unrealised loss with it into isolation; back, all that its bucket holds.
+   */
+  setMarginMode(command: MessageOf<typeof SetMarginMode>, turn: Turn): void {
+    const { state } = this;
+    const { marginMode } = command;
+    if (refuseLate(command, turn)) return;
+    const row = state.positions.draft(command.accountId);
+    state.freshen(row);
+    const n = state.positions.numbers;
+    if (n[row + MARGIN_MODE] !== marginMode) {
+      if (refuseWhileHalted(state, turn, n[row + SIZE] === 0)) return;
+      if (n[row + OPEN_ORDERS] > 0)
+        return refuse(turn, "OPEN_ORDERS_EXIST", "mode", { openOrders: n[row + OPEN_ORDERS] });
+      const terms = this.termsOf(row);
+      terms.marginMode = marginMode;
+      if (n[row + SIZE] !== 0) {
+        terms.isolatedQuanta = marginMode === ISOLATED ? isolatedOf(state, row) : 0;
+        const shortfall = this.claim(row, terms);
+        if (shortfall !== null) return refuse(turn, "INSUFFICIENT_MARGIN", "mode", shortfall);
+      }
+      marginModeSet.accountId = command.accountId;
+      marginModeSet.marginMode = marginMode;
+      marginModeSet.isolatedQuanta = terms.isolatedQuanta;
+      state.marginModeSet(marginModeSet);
+      turn.emit(marginModeSet);
+    }
+    turn.reply({ type: MarginModeView.code, marginMode });
+  }
+
+  /**
+   * Into the bucket what the account could withdraw; out of it what is above the initial margin, unrealised losses
+   * counted and gains not (Binance, Bybit).
+   */
+  moveMargin(command: MessageOf<typeof MoveMargin>, turn: Turn): void {
+    const { state } = this;
+    const { accountId, amountQuanta, reference } = command;
+    // First of all, so that whoever lost a reply learns of the move, whatever has become of the position.
+    if (reference !== "" && this.answerRepeated(command, turn)) return;
+    if (refuseLate(command, turn)) return;
+    const row = state.positions.find(accountId);
+    if (row === NONE || state.positions.numbers[row + SIZE] === 0) return refuse(turn, "NO_POSITION", "symbol");
+    if (!state.isIsolated(row)) return refuse(turn, "POSITION_NOT_ISOLATED", "symbol");
+    if (refuseWhileHalted(state, turn, amountQuanta > 0)) return;
+    const availableQuanta =
+      amountQuanta > 0 ? this.cells.withdrawable(accountId) : Math.max(0, removableMargin(state, row));
+    const requiredQuanta = Math.abs(amountQuanta);
+    const terms = this.termsOf(row);
+    terms.isolatedQuanta += amountQuanta;
+    const mayMove = amountQuanta > 0 ? this.claim(row, terms) === null : requiredQuanta <= availableQuanta;
+    if (!mayMove) return refuse(turn, "INSUFFICIENT_MARGIN", "amount", { requiredQuanta, availableQuanta });
+    setIsolated(state, turn, row, terms.isolatedQuanta);
+    if (reference !== "") {
+      Object.assign(marginMoved, { accountId, amountQuanta, reference });
+      state.marginMoved(marginMoved);
+      turn.emit(marginMoved);
+    }
+    replyPosition(state, turn, row, { changing: true });
+  }
+
+  /** A reference that was used: the same amount is answered with the position as it is, another one is refused. */
+  private answerRepeated({ accountId, amountQuanta, reference }: MessageOf<typeof MoveMargin>, turn: Turn): boolean {
+    const { state } = this;
+    const movedQuanta = state.marginReferences.amountOf(accountId, reference);
+    if (movedQuanta === undefined) return false;
+    if (movedQuanta === amountQuanta) replyPosition(state, turn, state.positions.draft(accountId), { duplicate: true });
+    else refuse(turn, "REFERENCE_REUSED", "reference", { movedQuanta });
+    return true;
+  }
+
+  /** What the bucket lacks of the position's initial margin at a leverage. */
+  private missingAt(row: number, leverage: number): Quanta {
+    const n = this.state.positions.numbers;
+    const before = n[row + LEVERAGE];
+    n[row + LEVERAGE] = leverage;
+    const initial = positionInitial(this.state, row);
+    n[row + LEVERAGE] = before;
+    return Math.max(0, initial - bucketEquity(this.state, row));
+  }
+
+  private termsOf(row: number): Terms {
+    const n = this.state.positions.numbers;
+    return {
+      leverage: n[row + LEVERAGE],
+      marginMode: n[row + MARGIN_MODE],
+      isolatedQuanta: n[row + ISOLATED_QUANTA],
+    };
+  }
+
+  private setTerms(row: number, terms: Terms): void {
+    const n = this.state.positions.numbers;
+    n[row + LEVERAGE] = terms.leverage;
+    n[row + MARGIN_MODE] = terms.marginMode;
+    n[row + ISOLATED_QUANTA] = terms.isolatedQuanta;
+  }
+
+  /**
+   * Takes what the row under these terms asks of the account more than now. Null, or what it asks and what is there.
+   * What leaves the account no worse off is not asked about: whoever is short of margin may improve on it.
+   */
+  private claim(row: number, terms: Terms): RefusalDetails | null {
+    const { state, cells } = this;
+    const n = state.positions.numbers;
+    const accountId = n[row + ACCOUNT];
+    const now = this.termsOf(row);
+    this.setTerms(row, terms);
+    const due = state.contributionOf(row);
+    this.setTerms(row, now);
+    const equityBy = due.equity - n[row + GIVEN];
+    const initialBy = due.initial - n[row + GIVEN_INITIAL];
+    if (equityBy >= 0 && initialBy <= equityBy) return null;
+    if (cells.claim(accountId, due, n, row + GIVEN)) return null;
+    return { requiredQuanta: initialBy - equityBy, availableQuanta: cells.available(accountId) };
+  }
+}

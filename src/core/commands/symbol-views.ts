@@ -1,0 +1,108 @@
+import * as tables from "../base/columns.ts";
+import * as words from "../base/enums.ts";
+import { bankruptcyPrice, liquidationPrice } from "../formulas/margin.ts";
+import { deleveragingRank } from "../liquidation/deleveraging.ts";
+import { bucketEquity } from "../margin/isolated.ts";
+import { positionInitial, positionMaintenance } from "../margin/position-margin.ts";
+import type { Turn } from "../protocol/actor.ts";
+import { blank } from "../protocol/message-schema.ts";
+import * as messages from "../protocol/messages.ts";
+import { NO_TERMS } from "../state/order-terms.ts";
+import type { SymbolState } from "../state/symbol-state.ts";
+
+const { ACCOUNT, CASH, COST, FUNDING, LEVERAGE, MARGIN_MODE, OPENED_AT, SEQUENCE, SIZE, UPDATED_AT } = tables;
+const { OrderView, PositionView } = messages;
+const { REASON_NONE, STATUS_NEW, STATUS_PARTIALLY_FILLED, STATUS_UNTRIGGERED } = words;
+
+// Filled in again for each reply: a turn hands it on before it goes on (see Turn).
+const orderView = blank(OrderView);
+const positionView = blank(PositionView);
+
+/** An order that this turn leaves as it is. */
+export function replyOpenOrder(state: SymbolState, turn: Turn, slot: number): void {
+  const { orders } = state;
+  const open = orders.filledLots(slot) > 0 ? STATUS_PARTIALLY_FILLED : STATUS_NEW;
+  fillOrderView(state, slot, orders.isWaiting(slot) ? STATUS_UNTRIGGERED : open, REASON_NONE);
+  orderView.updatedAt = orders.updatedAt(slot);
+  orderView.sequence = orders.sequence(slot);
+  turn.reply(orderView);
+}
+
+/** An order that this turn changes: it will bear the turn's time and sequence. */
+export function replyOrder(state: SymbolState, turn: Turn, slot: number, status: number, reason: number): void {
+  fillOrderView(state, slot, status, reason);
+  orderView.updatedAt = turn.time;
+  orderView.sequence = 0;
+  turn.reply(orderView);
+}
+
+function fillOrderView(state: SymbolState, slot: number, status: number, reason: number): void {
+  const { orders } = state;
+  orderView.orderId = state.orderId(slot);
+  orderView.side = orders.side(slot);
+  orderView.orderType = orders.type(slot);
+  orderView.timeInForce = orders.timeInForce(slot);
+  orderView.flags = orders.flags(slot);
+  orderView.selfTradePrevention = orders.selfTradePrevention(slot);
+  orderView.priceTicks = orders.priceTicks(slot);
+  orderView.quantityLots = orders.quantityLots(slot);
+  orderView.remainingLots = orders.remainingLots(slot);
+  orderView.filledLots = orders.filledLots(slot);
+  orderView.filledQuanta = orders.filledQuanta(slot);
+  orderView.feeQuanta = orders.feeQuanta(slot);
+  orderView.status = status;
+  orderView.reason = reason;
+  orderView.createdAt = orders.createdAt(slot);
+  orderView.clientOrderId = orders.clientOrderId(slot);
+  const terms = orders.isExtended(slot) ? state.terms.of(slot) : NO_TERMS;
+  orderView.triggerTicks = terms.triggerTicks;
+  orderView.triggerBy = terms.triggerBy;
+  orderView.goodTillDate = terms.goodTillDate;
+  orderView.parentId = terms.parentId;
+  orderView.callbackPpm = terms.callbackPpm;
+  orderView.activationTicks = terms.activationTicks;
+  orderView.displayLots = terms.displayLots;
+}
+
+/**
+ * `changing`: this turn changes the position, so it will bear this turn's time and sequence. `duplicate`: an earlier one
+ * did what was asked for.
+ */
+export function replyPosition(
+  state: SymbolState,
+  turn: Turn,
+  row: number,
+  { changing = false, duplicate = false } = {},
+): void {
+  const { instrument, cells, positions, markTicks } = state;
+  state.freshen(row);
+  const n = positions.numbers;
+  const accountId = n[row + ACCOUNT];
+  const size = n[row + SIZE];
+  const isIsolated = state.isIsolated(row);
+  const bucket = isIsolated ? bucketEquity(state, row) : 0;
+  const equity = isIsolated ? bucket : cells.equity(accountId);
+  const ownMaintenance = positionMaintenance(state, row);
+  const maintenance = isIsolated ? ownMaintenance : cells.maintenance(accountId);
+  positionView.accountId = accountId;
+  positionView.sizeLots = size;
+  positionView.cashQuanta = n[row + CASH];
+  positionView.costQuanta = n[row + COST];
+  positionView.realizedQuanta = n[row + CASH] + n[row + COST];
+  positionView.markTicks = markTicks;
+  positionView.leverage = n[row + LEVERAGE];
+  positionView.initialQuanta = positionInitial(state, row);
+  positionView.maintenanceQuanta = ownMaintenance;
+  positionView.liquidationTicks = liquidationPrice(instrument, size, markTicks, equity, maintenance);
+  positionView.bankruptcyTicks = bankruptcyPrice(instrument, size, markTicks, equity, maintenance);
+  // Of a position that is closed the row keeps what was, of a long otherwise than of a short.
+  positionView.fundingQuanta = size === 0 ? 0 : n[row + FUNDING];
+  positionView.openedAt = size === 0 ? 0 : n[row + OPENED_AT];
+  positionView.updatedAt = changing ? turn.time : n[row + UPDATED_AT];
+  positionView.sequence = changing ? 0 : n[row + SEQUENCE];
+  positionView.adlRank = deleveragingRank(state, row);
+  positionView.marginMode = n[row + MARGIN_MODE];
+  positionView.isolatedQuanta = bucket;
+  positionView.duplicate = duplicate ? 1 : 0;
+  turn.reply(positionView);
+}

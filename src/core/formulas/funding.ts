@@ -1,0 +1,99 @@
+import { BUY, SELL, type Side } from "../base/enums.ts";
+import {
+  divFloor,
+  mulDivCeil,
+  mulDivFloor,
+  PPB,
+  PPM,
+  type PriceTicks,
+  type Quanta,
+  type QuantityLots,
+  type TimeMs,
+} from "../base/units.ts";
+import type { Instrument } from "../protocol/instrument.ts";
+import type { Book } from "../state/book.ts";
+
+/** Interest 0.01 % per 8 hours, and how far it may pull the rate away from the premium (Binance, Bybit: ±0.05 %). */
+const INTEREST_PPB_PER_8H = 100_000;
+const CLAMP_PPB = 500_000;
+const EIGHT_HOURS_MS = 8 * 3_600_000;
+
+/** The end of the interval that `time` lies in: intervals are counted from the epoch, so a restart changes nothing. */
+export function nextFundingTime(time: TimeMs, intervalMs: number): TimeMs {
+  return (Math.floor(time / intervalMs) + 1) * intervalMs;
+}
+
+/**
+ * The average price of trading `notionalQuanta` against what the book shows of a side, in whole ticks, rounded towards
+ * the index; −1 when it shows less than that. Binance, Bybit, dYdX: impact bid and ask price.
+ */
+function impactPrice(book: Book, side: Side, notionalQuanta: Quanta, perTickLot: Quanta): number {
+  const ladder = book.side(side);
+  let leftQuanta = notionalQuanta;
+  let lots = 0;
+  let quanta = 0;
+  for (let price = ladder.best(); price >= 0 && leftQuanta > 0; price = ladder.next(price)) {
+    const wantedLots = Math.ceil(leftQuanta / (price * perTickLot));
+    const taken = Math.min(wantedLots, book.levelLots(price));
+    lots += taken;
+    quanta += taken * price * perTickLot;
+    leftQuanta -= taken * price * perTickLot;
+  }
+  if (leftQuanta > 0) return -1;
+  const ticks = divFloor(quanta, lots * perTickLot);
+  return side === SELL && ticks * lots * perTickLot < quanta ? ticks + 1 : ticks;
+}
+
+/**
+ * Premium = [max(0, impact bid − index) − max(0, index − impact ask)] ÷ index, in parts per billion (dYdX v4, Bybit;
+ * Binance the same). A side without enough orders counts as no premium, and a premium beyond what the mark may differ from
+ * the index as no more than that: as in the mark, a lone quoter far away says nothing.
+ */
+export function premiumPpb(instrument: Instrument, book: Book, indexTicks: PriceTicks): number {
+  const { impactNotionalQuanta, quantaPerTickLot } = instrument;
+  const bid = impactPrice(book, BUY, impactNotionalQuanta, quantaPerTickLot);
+  const ask = impactPrice(book, SELL, impactNotionalQuanta, quantaPerTickLot);
+  const above = bid < 0 ? 0 : Math.max(0, bid - indexTicks);
+  const below = ask < 0 ? 0 : Math.max(0, indexTicks - ask);
+  const most = instrument.markLimitPpm * (PPB / PPM);
+  return Math.max(-most, Math.min(most, Math.trunc(((above - below) * PPB) / indexTicks)));
+}
+
+/**
+ * The rate of one interval: [average premium + clamp(interest − average premium, ±0.05 %)] ÷ (8 h ÷ interval), within
+ * ±cap (Binance USD-M). The average is weighted by time, sample k of n counting k (Bybit): late samples count most.
+ */
+export function fundingRatePpb(
+  instrument: Instrument,
+  premiumSum: number,
+  premiumCount: number,
+  intervalMs: number = instrument.fundingIntervalMs,
+): number {
+  const weights = (premiumCount * (premiumCount + 1)) / 2;
+  const average = weights === 0 ? 0 : Math.trunc(premiumSum / weights);
+  const pull = Math.max(-CLAMP_PPB, Math.min(CLAMP_PPB, INTEREST_PPB_PER_8H - average));
+  const rate = Math.trunc(((average + pull) * intervalMs) / EIGHT_HOURS_MS);
+  return Math.max(-instrument.fundingCapPpb, Math.min(instrument.fundingCapPpb, rate));
+}
+
+/**
+ * How long the interval is that ends at `endTime`: no longer than since the one before, so that where longer ones were
+ * configured in the middle of it nobody pays again for what they have paid for.
+ */
+export function intervalBefore({ fundingIntervalMs }: Instrument, endTime: TimeMs, lastEndTime: TimeMs): number {
+  return lastEndTime === 0 ? fundingIntervalMs : Math.min(fundingIntervalMs, endTime - lastEndTime);
+}
+
+/** What a position gets for one interval; negative = pays. Rounded against the position. */
+export function fundingPayment(
+  instrument: Instrument,
+  sizeLots: QuantityLots,
+  markTicks: PriceTicks,
+  ratePpb: number,
+): Quanta {
+  const notional = Math.abs(sizeLots) * markTicks * instrument.quantaPerTickLot;
+  const pays = sizeLots > 0 === ratePpb > 0;
+  const rate = Math.abs(ratePpb);
+  if (rate === 0 || notional === 0) return 0;
+  return pays ? -mulDivCeil(notional, rate, PPB) : mulDivFloor(notional, rate, PPB);
+}

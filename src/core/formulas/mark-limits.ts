@@ -1,0 +1,56 @@
+import * as words from "../base/enums.ts";
+import type { PriceTicks, QuantityLots } from "../base/units.ts";
+import * as units from "../base/units.ts";
+import type { Instrument } from "../protocol/instrument.ts";
+
+const { BUY, SELL } = words;
+const { PPM } = units;
+
+/** How far an aggressive price may go: mark × (1 ± band), whole ticks inside. */
+export function bandEdge({ priceBandPpm, maxPriceTicks }: Instrument, side: number, mark: PriceTicks): PriceTicks {
+  if (side === BUY) return Math.min(maxPriceTicks, Math.floor((mark * (PPM + priceBandPpm)) / PPM));
+  return Math.max(1, Math.ceil((mark * (PPM - priceBandPpm)) / PPM));
+}
+
+/** Whether whoever trades at this price gives more for a lot, or gets less, than at the edge. */
+export const isBeyond = (side: number, priceTicks: PriceTicks, edgeTicks: PriceTicks): boolean =>
+  side === BUY ? priceTicks > edgeTicks : priceTicks < edgeTicks;
+
+/** The last risk tier's notional at mark, and never past the exact range. */
+function positionLimit({ riskTiers, quantaPerTickLot, maxPositionLots }: Instrument, mark: PriceTicks): QuantityLots {
+  const lastTier = riskTiers[riskTiers.length - 1];
+  return Math.min(maxPositionLots, Math.floor(lastTier.maxNotionalQuanta / (mark * quantaPerTickLot)));
+}
+
+/** What orders may do at the mark. Every order asks, and a mark lasts: worked out once for each. */
+export class MarkLimits {
+  private readonly instrument: Instrument;
+  private markTicks: PriceTicks = 0;
+  private bidEdgeTicks: PriceTicks = 0;
+  private askEdgeTicks: PriceTicks = 0;
+  private limitLots: QuantityLots = 0;
+
+  constructor(instrument: Instrument) {
+    this.instrument = instrument;
+  }
+
+  /** As bandEdge(). */
+  edgeTicks(side: number, mark: PriceTicks): PriceTicks {
+    this.moveTo(mark);
+    return side === BUY ? this.bidEdgeTicks : this.askEdgeTicks;
+  }
+
+  /** The largest position, with the orders that would make it larger. */
+  positionLots(mark: PriceTicks): QuantityLots {
+    this.moveTo(mark);
+    return this.limitLots;
+  }
+
+  private moveTo(mark: PriceTicks): void {
+    if (mark === this.markTicks) return;
+    this.markTicks = mark;
+    this.bidEdgeTicks = bandEdge(this.instrument, BUY, mark);
+    this.askEdgeTicks = bandEdge(this.instrument, SELL, mark);
+    this.limitLots = positionLimit(this.instrument, mark);
+  }
+}

@@ -1,0 +1,325 @@
+import { must } from "../../assert.ts";
+import { type AccountCells, CONTRIBUTION_FIELDS } from "../accounts/margin-table.ts";
+import { FEE_ACCOUNT, FIRST_CUSTOMER_ACCOUNT, INSURANCE_ACCOUNT, isCustomer } from "../base/enums.ts";
+import { ExactSum } from "../base/exact-sum.ts";
+import { SettingTooLowError } from "../base/setting-too-low.ts";
+import type { Quanta, TimeMs } from "../base/units.ts";
+import type { SnapshotWriter } from "../protocol/actor.ts";
+import { blank, type Message, type MessageOf } from "../protocol/message-schema.ts";
+import {
+  AccountOpened,
+  Deposited,
+  KeyCreated,
+  type KeyRecord,
+  KeyRevoked,
+  type LedgerEvent,
+  LedgerUnsound,
+  SessionClosed,
+  SessionOpened,
+  type Transfer,
+  WithdrawalCompleted,
+  WithdrawalRequested,
+  WithdrawalSent,
+} from "../protocol/messages.ts";
+import { AccountRow, KeyRow, LedgerRow, SessionRow, TransferRow } from "../protocol/snapshot-schema.ts";
+import { type Session, Sessions } from "./sessions.ts";
+import { progressedTransfer, requestedTransfer, type TransferProgress, type TransferRequest } from "./transfers.ts";
+
+export interface Key {
+  readonly apiKey: string;
+  readonly accountId: number;
+  readonly record: KeyRecord;
+}
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+/** All that the ledger is, and how each event changes it: accounts, their balances, sessions, keys and transfers. */
+export class LedgerState {
+  readonly cells: AccountCells;
+  readonly accountOfAddress = new Map<string, number>();
+  readonly addressOfAccount = new Map<number, string>();
+  readonly sessions = new Sessions();
+  readonly keys = new Map<string, Key>();
+  readonly transfers = new Map<number, Transfer>();
+  /** By account and reference: a transfer that is asked for again is the same transfer. */
+  readonly transferOfReference = new Map<string, Transfer>();
+  /** Withdrawals that are not completed, oldest first. */
+  readonly pending = new Map<number, Transfer>();
+  nextAccountId = FIRST_CUSTOMER_ACCOUNT;
+  nextTransferId = 1;
+  depositedQuanta = 0n;
+  withdrawnQuanta = 0n;
+
+  private balances = new Float64Array(1024);
+  /** What the cells have been given, five numbers to an account. */
+  private given = new Float64Array(1024 * CONTRIBUTION_FIELDS);
+  private readonly contribution = { equity: 0, unrealized: 0, initial: 0, positionInitial: 0, maintenance: 0 };
+  private readonly keysOfAccount = new Map<number, Map<string, Key>>();
+  /** Deposits of an account on its last day with one. */
+  private readonly daily = new Map<number, { day: number; quanta: Quanta }>();
+  private readonly dirty = new Map<string, () => { table: string; key: number | string; row: Message | null }>();
+
+  constructor(cells: AccountCells) {
+    this.cells = cells;
+  }
+
+  /** Every account that can have a balance: those of the house, which nobody has opened, and those of customers. */
+  *accountIds(): Generator<number> {
+    yield FEE_ACCOUNT;
+    yield INSURANCE_ACCOUNT;
+    yield* this.addressOfAccount.keys();
+  }
+
+  balance(accountId: number): Quanta {
+    return accountId < this.balances.length ? this.balances[accountId] : 0;
+  }
+
+  /** How many API keys the account has. */
+  keyCount(accountId: number): number {
+    return this.keysOfAccount.get(accountId)?.size ?? 0;
+  }
+
+  /** Of the account's API keys the one that has expired first; undefined when none has. */
+  firstExpiredKey(accountId: number, now: TimeMs): Key | undefined {
+    const own = [...(this.keysOfAccount.get(accountId)?.values() ?? [])];
+    const expired = own.filter(({ record }) => record.expiresAt !== 0 && record.expiresAt <= now);
+    return expired.sort((a, b) => a.record.expiresAt - b.record.expiresAt).at(0);
+  }
+
+  /** What the account has been credited on the UTC day of `time`. */
+  depositedOnDay(accountId: number, time: TimeMs): Quanta {
+    const entry = this.daily.get(accountId);
+    return entry !== undefined && entry.day === Math.floor(time / DAY_MS) ? entry.quanta : 0;
+  }
+
+  apply(event: LedgerEvent, time: TimeMs): void {
+    switch (event.type) {
+      case AccountOpened.code:
+        this.openAccount(event.accountId, event.address, 0);
+        this.touchAccount(event.accountId);
+        this.touchTotals();
+        break;
+      case SessionOpened.code:
+        this.sessions.add(event);
+        this.touch("sessions", event.tokenHash, sessionRow(must(this.sessions.get(event.tokenHash), "session")));
+        break;
+      case SessionClosed.code:
+        this.sessions.remove(event.tokenHash);
+        this.touch("sessions", event.tokenHash, null);
+        break;
+      case KeyCreated.code:
+        this.addKey(event);
+        this.touch("keys", event.apiKey, keyRow(must(this.keys.get(event.apiKey), "key")));
+        break;
+      case KeyRevoked.code:
+        this.keys.delete(event.apiKey);
+        this.keysOfAccount.get(event.accountId)?.delete(event.apiKey);
+        this.touch("keys", event.apiKey, null);
+        break;
+      case Deposited.code:
+        this.depositedQuanta += BigInt(event.amountQuanta);
+        this.requested(event, event.amountQuanta, time);
+        break;
+      case WithdrawalRequested.code:
+        this.withdrawnQuanta += BigInt(event.amountQuanta);
+        this.requested(event, -event.amountQuanta, time);
+        break;
+      case WithdrawalSent.code:
+      case WithdrawalCompleted.code:
+        this.progressed(event, time);
+        break;
+      case LedgerUnsound.code:
+        break; // for those who read the log
+    }
+  }
+
+  /** The account's equity cell has already been debited by `quanta` (AccountCells.debit): the books follow. */
+  noteDebited(accountId: number, quanta: Quanta): void {
+    this.given[accountId * CONTRIBUTION_FIELDS] -= quanta;
+  }
+
+  /** Brings the account's cells to its balance. */
+  refresh(accountId: number): void {
+    this.contribution.equity = this.balance(accountId);
+    this.cells.move(accountId, this.given, accountId * CONTRIBUTION_FIELDS, this.contribution);
+  }
+
+  refreshAll(): void {
+    for (const accountId of this.accountIds()) this.refresh(accountId);
+  }
+
+  /** Adds all that the cells have been given to `sums`. */
+  contribute(sums: AccountCells): void {
+    for (const accountId of this.accountIds()) sums.addAll(accountId, this.given, accountId * CONTRIBUTION_FIELDS);
+  }
+
+  /** What is wrong with the balances, in words; null when nothing is. A pass over all accounts in plain numbers. */
+  faultOfSums(): string | null {
+    const money = new ExactSum();
+    for (let accountId = 0; accountId < this.balances.length; accountId++) {
+      const balance = this.balances[accountId];
+      const given = this.givenEquity(accountId);
+      if (given !== balance) return `account ${accountId}: the cells were given ${given} but ${balance} is due`;
+      if (balance !== 0) money.add(balance);
+    }
+    const net = this.depositedQuanta - this.withdrawnQuanta;
+    return money.total === net ? null : `Σ balances is ${money.total} quanta but deposits − withdrawals are ${net}`;
+  }
+
+  /** What the cells have been given, against the balance: equal when nothing is under way. */
+  givenEquity(accountId: number): Quanta {
+    return this.given[accountId * CONTRIBUTION_FIELDS];
+  }
+
+  /** See Actor.snapshot. */
+  snapshot(writer: SnapshotWriter, most = Number.POSITIVE_INFINITY): boolean {
+    let left = most;
+    for (const [name, entry] of this.dirty) {
+      if (left-- === 0) return false;
+      this.dirty.delete(name);
+      const { table, key, row } = entry();
+      if (row === null) writer.remove(table, key);
+      else writer.put(table, key, row);
+    }
+    return true;
+  }
+
+  load(table: string, row: Message): void {
+    switch (table) {
+      case "ledger": {
+        const totals = row as MessageOf<typeof LedgerRow>;
+        this.nextAccountId = totals.nextAccountId;
+        this.nextTransferId = totals.nextTransferId;
+        this.depositedQuanta = BigInt(totals.depositedQuanta);
+        this.withdrawnQuanta = BigInt(totals.withdrawnQuanta);
+        break;
+      }
+      case "accounts": {
+        const account = row as MessageOf<typeof AccountRow>;
+        if (isCustomer(account.accountId)) this.openAccount(account.accountId, account.address, account.balanceQuanta);
+        else this.balances[account.accountId] = account.balanceQuanta;
+        break;
+      }
+      case "sessions":
+        this.sessions.add(row as MessageOf<typeof SessionRow>);
+        break;
+      case "keys":
+        this.addKey(row as MessageOf<typeof KeyRow>);
+        break;
+      case "transfers":
+        this.keepTransfer((row as MessageOf<typeof TransferRow>).transfer);
+        break;
+      default:
+        throw new Error(`a snapshot of the ledger holds an unknown table: ${table}`);
+    }
+  }
+
+  private openAccount(accountId: number, address: string, balanceQuanta: Quanta): void {
+    const { maxAccounts } = this.cells;
+    if (accountId >= maxAccounts)
+      throw new SettingTooLowError(`maxAccounts: ${maxAccounts} is too low for the accounts of the data folder`);
+    if (accountId >= this.balances.length) this.grow(accountId + 1);
+    this.accountOfAddress.set(address, accountId);
+    this.addressOfAccount.set(accountId, address);
+    this.balances[accountId] = balanceQuanta;
+    this.nextAccountId = Math.max(this.nextAccountId, accountId + 1);
+  }
+
+  private requested(event: TransferRequest, credit: Quanta, time: TimeMs): void {
+    this.keepTransfer(requestedTransfer(event, time));
+    this.credit(event.accountId, credit);
+    this.touchTransfer(event.transferId);
+  }
+
+  private progressed(event: TransferProgress, time: TimeMs): void {
+    const { transferId } = event;
+    const transfer = must(this.transfers.get(transferId), `transfer ${transferId}`);
+    this.keepTransfer(progressedTransfer(transfer, event, time), false);
+    this.touchTransfer(transferId);
+  }
+
+  private addKey({ apiKey, accountId, record }: Key): void {
+    const key = { apiKey, accountId, record };
+    this.keys.set(apiKey, key);
+    const own = this.keysOfAccount.get(accountId) ?? new Map<string, Key>();
+    this.keysOfAccount.set(accountId, own.set(apiKey, key));
+  }
+
+  /** `first`: not an update of a transfer that counts already. */
+  private keepTransfer(transfer: Transfer, first = true): void {
+    this.transfers.set(transfer.transferId, transfer);
+    if (transfer.reference !== "") this.transferOfReference.set(referenceKey(transfer), transfer);
+    if (transfer.status === "COMPLETED" || transfer.status === "FAILED") this.pending.delete(transfer.transferId);
+    else this.pending.set(transfer.transferId, transfer);
+    this.nextTransferId = Math.max(this.nextTransferId, transfer.transferId + 1);
+    if (!first || transfer.kind !== "DEPOSIT") return;
+    const day = Math.floor(transfer.createdAt / DAY_MS);
+    const entry = this.daily.get(transfer.accountId);
+    if (entry !== undefined && entry.day === day) entry.quanta += transfer.amountQuanta;
+    else if (entry === undefined || entry.day < day)
+      this.daily.set(transfer.accountId, { day, quanta: transfer.amountQuanta });
+  }
+
+  private credit(accountId: number, quanta: Quanta): void {
+    this.balances[accountId] += quanta;
+    this.touchAccount(accountId);
+    this.touchTotals();
+  }
+
+  private grow(accounts: number): void {
+    const size = Math.max(accounts, this.balances.length * 2);
+    const balances = new Float64Array(size);
+    balances.set(this.balances);
+    this.balances = balances;
+    const given = new Float64Array(size * CONTRIBUTION_FIELDS);
+    given.set(this.given);
+    this.given = given;
+  }
+
+  /** Takes the number, not the event that names it: the row is made later, when the event is another one. */
+  private touchAccount(accountId: number): void {
+    this.touch("accounts", accountId, () => this.accountRow(accountId));
+  }
+
+  private touchTransfer(transferId: number): void {
+    const row = blank(TransferRow);
+    row.transfer = must(this.transfers.get(transferId), "transfer");
+    this.touch("transfers", transferId, row);
+  }
+
+  private touchTotals(): void {
+    this.touch("ledger", 0, () => {
+      const row = blank(LedgerRow);
+      row.nextAccountId = this.nextAccountId;
+      row.nextTransferId = this.nextTransferId;
+      row.depositedQuanta = this.depositedQuanta.toString();
+      row.withdrawnQuanta = this.withdrawnQuanta.toString();
+      return row;
+    });
+  }
+
+  private accountRow(accountId: number): Message {
+    const row = blank(AccountRow);
+    row.accountId = accountId;
+    row.address = this.addressOfAccount.get(accountId) ?? "";
+    row.balanceQuanta = this.balance(accountId);
+    return row;
+  }
+
+  private touch(table: string, key: number | string, row: Message | null | (() => Message)): void {
+    this.dirty.set(`${table}/${key}`, () => ({ table, key, row: typeof row === "function" ? row() : row }));
+  }
+}
+
+/** Deposits and withdrawals keep separate references. */
+export function referenceKey(transfer: { accountId: number; kind: string; reference: string }): string {
+  return `${transfer.accountId}/${transfer.kind}/${transfer.reference}`;
+}
+
+function sessionRow(session: Session): Message {
+  return Object.assign(blank(SessionRow), session);
+}
+
+function keyRow(key: Key): Message {
+  return Object.assign(blank(KeyRow), key);
+}

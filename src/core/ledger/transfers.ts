@@ -1,0 +1,36 @@
+import type { TimeMs } from "../base/units.ts";
+import type { MessageOf } from "../protocol/message-schema.ts";
+import {
+  Deposited,
+  type Transfer,
+  type WithdrawalCompleted,
+  type WithdrawalRequested,
+  WithdrawalSent,
+} from "../protocol/messages.ts";
+
+export type TransferRequest = MessageOf<typeof Deposited> | MessageOf<typeof WithdrawalRequested>;
+export type TransferProgress = MessageOf<typeof WithdrawalSent> | MessageOf<typeof WithdrawalCompleted>;
+
+/** The transfer that was asked for: a deposit is complete at once. */
+export function requestedTransfer(event: TransferRequest, time: TimeMs): Transfer {
+  const { transferId, accountId, amountQuanta, reference } = event;
+  const isDeposit = event.type === Deposited.code;
+  return {
+    transferId,
+    accountId,
+    kind: isDeposit ? "DEPOSIT" : "WITHDRAWAL",
+    amountQuanta,
+    address: isDeposit ? "" : event.address,
+    reference,
+    status: isDeposit ? "COMPLETED" : "PENDING",
+    txHash: "",
+    createdAt: time,
+    updatedAt: time,
+  };
+}
+
+/** The withdrawal, which has come further. */
+export function progressedTransfer(transfer: Transfer, event: TransferProgress, time: TimeMs): Transfer {
+  if (event.type === WithdrawalSent.code) return { ...transfer, status: "SENT", txHash: event.txHash, updatedAt: time };
+  return { ...transfer, status: "COMPLETED", updatedAt: time };
+}

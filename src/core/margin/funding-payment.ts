@@ -1,0 +1,30 @@
+import { ACCOUNT, SIZE } from "../base/columns.ts";
+import type { Quanta } from "../base/units.ts";
+import { fundingPayment } from "../formulas/funding.ts";
+import type { Turn } from "../protocol/actor.ts";
+import { blank } from "../protocol/message-schema.ts";
+import { FundingPaid } from "../protocol/messages.ts";
+import type { SymbolState } from "../state/symbol-state.ts";
+
+const paid = blank(FundingPaid);
+
+/** What the row's position gets for the interval that ended last, if that is still to come; negative = pays. */
+export function owedFunding(state: SymbolState, row: number): Quanta {
+  if (!state.owesFunding(row)) return 0;
+  const { instrument, positions, fundingMarkTicks, fundingRatePpb } = state;
+  return fundingPayment(instrument, positions.numbers[row + SIZE], fundingMarkTicks, fundingRatePpb);
+}
+
+/** Pays it: before anything else may change the position's size. */
+export function payFunding(state: SymbolState, turn: Turn, row: number): void {
+  if (!state.owesFunding(row)) return;
+  const n = state.positions.numbers;
+  paid.accountId = n[row + ACCOUNT];
+  paid.fundingTime = state.fundingTime;
+  paid.ratePpb = state.fundingRatePpb;
+  paid.markTicks = state.fundingMarkTicks;
+  paid.sizeLots = n[row + SIZE];
+  paid.amountQuanta = owedFunding(state, row);
+  state.fundingPaid(paid);
+  turn.emit(paid);
+}

@@ -1,0 +1,56 @@
+import { FIRST_ORDER, LEVERAGE, WAITING_ORDERS } from "../base/columns.ts";
+import type { PriceTicks, QuantityLots } from "../base/units.ts";
+import type { Turn } from "../protocol/actor.ts";
+import type { MessageOf } from "../protocol/message-schema.ts";
+import type { PlaceOrder } from "../protocol/messages.ts";
+import { type RefusalCode, type RefusalDetails, refuse } from "../protocol/refusals.ts";
+import type { SymbolState } from "../state/symbol-state.ts";
+
+/**
+ * Holds an order to the limits of the API key that it came with; false when it was refused. Orders that are reduce-only
+ * are not asked: a key can always get out. `exposed`: see exposedLots(), which knows nothing of orders that wait for a
+ * price. `dearestTicks`: the highest price that the order may trade at, which is what it is valued at. `ownWaitingLots`:
+ * what the order itself waits with by now.
+ */
+export function isWithinKey(
+  command: Pick<MessageOf<typeof PlaceOrder>, "quantityLots" | "keyOrderQuanta" | "keyPositionQuanta" | "keyLeverage">,
+  turn: Turn,
+  state: SymbolState,
+  row: number,
+  side: number,
+  exposed: QuantityLots,
+  dearestTicks: PriceTicks,
+  ownWaitingLots: QuantityLots = 0,
+): boolean {
+  const { keyOrderQuanta, keyPositionQuanta, keyLeverage } = command;
+  const perTick = state.instrument.quantaPerTickLot;
+  const no = (code: RefusalCode, field: string, details: RefusalDetails): boolean => {
+    refuse(turn, code, field, details);
+    return false;
+  };
+  const orderQuanta = command.quantityLots * dearestTicks * perTick;
+  if (keyOrderQuanta !== 0 && orderQuanta > keyOrderQuanta)
+    return no("KEY_ORDER_LIMIT", "quantity", { requiredQuanta: orderQuanta, limitQuanta: keyOrderQuanta });
+  if (keyPositionQuanta !== 0 && exposed !== 0) {
+    const positionQuanta = (exposed + waitingLots(state, row, side) - ownWaitingLots) * state.markTicks * perTick;
+    if (positionQuanta > keyPositionQuanta)
+      return no("KEY_POSITION_LIMIT", "quantity", { requiredQuanta: positionQuanta, limitQuanta: keyPositionQuanta });
+  }
+  const leverage = state.positions.numbers[row + LEVERAGE];
+  if (keyLeverage !== 0 && leverage > keyLeverage)
+    return no("KEY_LEVERAGE_LIMIT", "symbol", { leverage, limit: keyLeverage });
+  return true;
+}
+
+/** What the account's orders that wait for a price may add in a direction: no key is asked when they fire. */
+function waitingLots(state: SymbolState, row: number, side: number): QuantityLots {
+  const { orders, open, positions } = state;
+  let lots = 0;
+  let left = positions.numbers[row + WAITING_ORDERS];
+  for (let slot = positions.numbers[row + FIRST_ORDER]; left > 0; slot = orders.accountNext(slot)) {
+    if (!orders.isWaiting(slot)) continue;
+    left--;
+    if (orders.side(slot) === side && !open.isReduceOnly(slot)) lots += orders.quantityLots(slot);
+  }
+  return lots;
+}

@@ -1,0 +1,193 @@
+import type { PriceTicks, Quanta, QuantityLots, TimeMs } from "../base/units.ts";
+
+/**
+ * Candle arithmetic: candles of a second take the trades, those of every other interval are put together from them. Candles
+ * of the mark or the index price are made in the same way, from a minute on, and have no volume.
+ *
+ * Intervals follow UTC: weeks begin on Monday, months are calendar months, three days are counted from the epoch.
+ * Only intervals with trades, or prices, have a candle; `fillGaps` shows the others, flat at the close before them, as most
+ * exchanges do.
+ */
+export interface Candle {
+  openTime: TimeMs;
+  openTicks: PriceTicks;
+  highTicks: PriceTicks;
+  lowTicks: PriceTicks;
+  closeTicks: PriceTicks;
+  volumeLots: QuantityLots;
+  /** BigInt because a busy day passes 2^53 quanta (9 billion USDC). */
+  turnoverQuanta: bigint;
+  trades: number;
+}
+
+export const INTERVALS = [
+  "1s",
+  "1m",
+  "3m",
+  "5m",
+  "15m",
+  "30m",
+  "1h",
+  "2h",
+  "4h",
+  "6h",
+  "8h",
+  "12h",
+  "1d",
+  "3d",
+  "1w",
+  "1M",
+] as const;
+export type Interval = (typeof INTERVALS)[number];
+
+/** Whose ends the history of open interest shows; each holds whole ones of the first. */
+export const OPEN_INTEREST_INTERVALS = ["5m", "15m", "30m", "1h", "2h", "4h", "6h", "12h", "1d"] as const;
+export type OpenInterestInterval = (typeof OPEN_INTEREST_INTERVALS)[number];
+
+/** What candles are made of: trades, mark prices or index prices. */
+export const PRICE_TYPES = ["LAST", "MARK", "INDEX"] as const;
+export type PriceType = (typeof PRICE_TYPES)[number];
+
+/** One symbol's candles of one kind. */
+export interface CandleSeries {
+  readonly instrumentId: number;
+  readonly priceType: PriceType;
+  readonly interval: Interval;
+}
+
+/** Mark and index prices come about once a second: a candle of that would be a price. */
+export const shortestInterval = (priceType: PriceType): Interval => (priceType === "LAST" ? "1s" : "1m");
+
+/** Whether there are such candles. */
+export const hasCandles = (priceType: PriceType, interval: Interval): boolean =>
+  INTERVALS.indexOf(interval) >= INTERVALS.indexOf(shortestInterval(priceType));
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+const WEEK = 7 * DAY;
+/** 1970-01-05, the first Monday after the epoch. */
+const FIRST_MONDAY = 4 * DAY;
+
+/** A month is as long as its calendar says. */
+const LENGTHS_MS: Record<Exclude<Interval, "1M">, number> = {
+  "1s": SECOND,
+  "1m": MINUTE,
+  "3m": 3 * MINUTE,
+  "5m": 5 * MINUTE,
+  "15m": 15 * MINUTE,
+  "30m": 30 * MINUTE,
+  "1h": HOUR,
+  "2h": 2 * HOUR,
+  "4h": 4 * HOUR,
+  "6h": 6 * HOUR,
+  "8h": 8 * HOUR,
+  "12h": 12 * HOUR,
+  "1d": DAY,
+  "3d": 3 * DAY,
+  "1w": WEEK,
+};
+
+/** First millisecond of the interval that `time` falls into. */
+export function openTimeOf(interval: Interval, time: TimeMs): TimeMs {
+  if (interval === "1M") {
+    const date = new Date(time);
+    return Date.UTC(date.getUTCFullYear(), date.getUTCMonth());
+  }
+  const lengthMs = LENGTHS_MS[interval];
+  const originMs = interval === "1w" ? FIRST_MONDAY : 0;
+  return Math.floor((time - originMs) / lengthMs) * lengthMs + originMs;
+}
+
+/** Last millisecond of the interval that begins at `openTime`. */
+export function closeTimeOf(interval: Interval, openTime: TimeMs): TimeMs {
+  if (interval === "1M") {
+    const date = new Date(openTime);
+    return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1) - 1;
+  }
+  return openTime + LENGTHS_MS[interval] - 1;
+}
+
+/** A candle without trades, flat at one price. */
+export function flatCandle(openTime: TimeMs, priceTicks: PriceTicks): Candle {
+  return {
+    openTime,
+    openTicks: priceTicks,
+    highTicks: priceTicks,
+    lowTicks: priceTicks,
+    closeTicks: priceTicks,
+    volumeLots: 0,
+    turnoverQuanta: 0n,
+    trades: 0,
+  };
+}
+
+/** A price in the candle's interval, not earlier than those before it. */
+export function applyPrice(candle: Candle, priceTicks: PriceTicks): void {
+  if (priceTicks > candle.highTicks) candle.highTicks = priceTicks;
+  if (priceTicks < candle.lowTicks) candle.lowTicks = priceTicks;
+  candle.closeTicks = priceTicks;
+}
+
+/** A trade in the candle's interval, not earlier than those before it. Start a candle as a flat one at its first price. */
+export function applyTrade(candle: Candle, priceTicks: PriceTicks, quantityLots: QuantityLots, quanta: Quanta): void {
+  applyPrice(candle, priceTicks);
+  candle.volumeLots += quantityLots;
+  candle.turnoverQuanta += BigInt(quanta);
+  candle.trades++;
+}
+
+/**
+ * Candles of `interval` from candles that each lie within one of them, in order of time. The first and last are as complete
+ * as what was given.
+ */
+export function aggregate(parts: Iterable<Readonly<Candle>>, interval: Interval): Candle[] {
+  const candles: Candle[] = [];
+  let current: Candle | undefined;
+  for (const part of parts) {
+    const openTime = openTimeOf(interval, part.openTime);
+    if (current === undefined || current.openTime !== openTime) {
+      current = { ...part, openTime };
+      candles.push(current);
+      continue;
+    }
+    if (part.highTicks > current.highTicks) current.highTicks = part.highTicks;
+    if (part.lowTicks < current.lowTicks) current.lowTicks = part.lowTicks;
+    current.closeTicks = part.closeTicks;
+    current.volumeLots += part.volumeLots;
+    current.turnoverQuanta += part.turnoverQuanta;
+    current.trades += part.trades;
+  }
+  return candles;
+}
+
+/**
+ * Every interval from the one that holds `fromTime` to the one that holds `toTime`: intervals without a candle are flat
+ * at the close before them, without volume. `previousCloseTicks` is the close before `fromTime`; 0 when there was none,
+ * and then the row begins with the first candle. The caller bounds the range.
+ */
+export function fillGaps(
+  candles: readonly Candle[],
+  interval: Interval,
+  fromTime: TimeMs,
+  toTime: TimeMs,
+  previousCloseTicks: PriceTicks,
+): Candle[] {
+  const filled: Candle[] = [];
+  let closeTicks = previousCloseTicks;
+  let index = 0;
+  let openTime = openTimeOf(interval, fromTime);
+  while (index < candles.length && candles[index].openTime < openTime) index++;
+  for (; openTime <= toTime; openTime = closeTimeOf(interval, openTime) + 1) {
+    const candle = candles[index];
+    if (candle?.openTime === openTime) {
+      filled.push(candle);
+      closeTicks = candle.closeTicks;
+      index++;
+    } else if (closeTicks > 0) {
+      filled.push(flatCandle(openTime, closeTicks));
+    }
+  }
+  return filled;
+}

@@ -1,0 +1,55 @@
+import { PPM, type PriceTicks, type RatePpm, type TimeMs } from "../base/units.ts";
+
+/** So many prices in a row must agree before one that has jumped is believed. */
+const CONFIRMATIONS = 3;
+
+/** Whether `ticks` lies within `limitPpm` of `fromTicks`. */
+const isNear = (fromTicks: PriceTicks, ticks: PriceTicks, limitPpm: RatePpm): boolean =>
+  Math.abs(ticks - fromTicks) * PPM <= fromTicks * limitPpm;
+
+/** Holds back an index price that has jumped until others say the same. Remembers nothing that a restart would miss. */
+export class JumpGuard {
+  private candidateTicks: PriceTicks = 0;
+  private seen = 0;
+
+  /** Whether the price may be used. `lastTicks`: the one in use, 0 = none; `limitPpm` 0 = any price may. */
+  admits(lastTicks: PriceTicks, ticks: PriceTicks, limitPpm: RatePpm): boolean {
+    if (lastTicks === 0 || limitPpm === 0 || isNear(lastTicks, ticks, limitPpm)) {
+      this.seen = 0;
+      return true;
+    }
+    this.seen = this.seen > 0 && isNear(this.candidateTicks, ticks, limitPpm) ? this.seen + 1 : 1;
+    this.candidateTicks = ticks;
+    if (this.seen < CONFIRMATIONS) return false;
+    this.seen = 0;
+    return true;
+  }
+
+  /** How many more prices have to agree with the last one. */
+  get missing(): number {
+    return CONFIRMATIONS - this.seen;
+  }
+}
+
+/** The mark may move by the limit in so long. */
+const WINDOW_MS = 60_000;
+
+/** Trips when the mark moves further than a limit within a minute, at once or in many steps. */
+export class CircuitBreaker {
+  private referenceTicks: PriceTicks = 0;
+  private referenceTime: TimeMs = 0;
+
+  /** The mark is `ticks` now. Returns whether that is too far from where it was; `limitPpm` 0 = nothing is. */
+  trips(ticks: PriceTicks, time: TimeMs, limitPpm: RatePpm): boolean {
+    const tripped =
+      this.referenceTicks !== 0 &&
+      limitPpm !== 0 &&
+      time - this.referenceTime <= WINDOW_MS &&
+      !isNear(this.referenceTicks, ticks, limitPpm);
+    if (tripped || this.referenceTicks === 0 || time - this.referenceTime > WINDOW_MS) {
+      this.referenceTicks = ticks;
+      this.referenceTime = time;
+    }
+    return tripped;
+  }
+}

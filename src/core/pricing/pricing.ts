@@ -1,0 +1,139 @@
+import { BUY, MODE_TRADING, REASON_OF_HALT, SELL } from "../base/enums.ts";
+import { PPB, PPM, type PriceTicks } from "../base/units.ts";
+import { nextFundingTime, premiumPpb } from "../formulas/funding.ts";
+import { markPrice, nextBasis1024 } from "../formulas/mark.ts";
+import { payFunding } from "../margin/funding-payment.ts";
+import type { Turn } from "../protocol/actor.ts";
+import type { Instrument } from "../protocol/instrument.ts";
+import { blank, type MessageOf } from "../protocol/message-schema.ts";
+import { Done, FundingSettled, PriceUpdated, type SetIndexPrice } from "../protocol/messages.ts";
+import { refuse } from "../protocol/refusals.ts";
+import type { SymbolState } from "../state/symbol-state.ts";
+import { setHalt } from "./halt.ts";
+import { MarkSweep } from "./mark-sweep.ts";
+import { CircuitBreaker, JumpGuard } from "./price-guards.ts";
+
+// Filled in again for each event: a turn hands it on before it goes on (see Turn).
+const priceUpdated = blank(PriceUpdated);
+const fundingSettled = blank(FundingSettled);
+
+/** So many positions pay their funding at a time: orders behind them wait no longer than that takes. */
+const PAYMENTS_AT_A_TIME = 500;
+
+/** What an index price does to a symbol: the mark and the premium; and the funding, which follows from the premiums. */
+export class Pricing {
+  private readonly instrument: Instrument;
+  private readonly state: SymbolState;
+  private readonly sweep = new MarkSweep();
+  private readonly jumps = new JumpGuard();
+  private readonly breaker = new CircuitBreaker();
+
+  constructor(state: SymbolState) {
+    this.instrument = state.instrument;
+    this.state = state;
+  }
+
+  setIndexPrice(command: MessageOf<typeof SetIndexPrice>, turn: Turn): void {
+    const { state } = this;
+    const { indexTicks } = command;
+    if (indexTicks < 1 || indexTicks > this.instrument.maxPriceTicks)
+      return refuse(turn, "PRICE_TOO_HIGH", "price", { limitTicks: this.instrument.maxPriceTicks });
+    const isGuarded = command.isGuarded === 1;
+    const { indexJumpPpm } = this.instrument;
+    if (isGuarded && !this.jumps.admits(state.indexTicks, indexTicks, indexJumpPpm))
+      return refuse(turn, "PRICE_JUMP", "price", {
+        indexTicks: state.indexTicks,
+        limitRate: this.instrument.config.indexJumpLimit ?? "0.1",
+        missing: this.jumps.missing,
+      });
+    const limitTicks = Math.floor((indexTicks * this.instrument.markLimitPpm) / PPM);
+    const bidTicks = state.book.best(BUY);
+    const askTicks = state.book.best(SELL);
+    const basis1024 = nextBasis1024(state.basis1024, indexTicks, bidTicks, askTicks, limitTicks);
+    priceUpdated.indexTicks = indexTicks;
+    priceUpdated.basis1024 = basis1024;
+    priceUpdated.markTicks = markPrice(
+      indexTicks,
+      this.fundingTicks(indexTicks, turn.time),
+      basis1024,
+      state.lastTicks,
+      limitTicks,
+    );
+    priceUpdated.premiumPpb = premiumPpb(this.instrument, state.book, indexTicks);
+    priceUpdated.openInterestLots = state.openInterestLots;
+    priceUpdated.nextFundingTime = nextFundingTime(turn.time, this.instrument.fundingIntervalMs);
+    const count = state.premiumCount + 1;
+    const sum = state.premiumSum + count * priceUpdated.premiumPpb;
+    priceUpdated.fundingRatePpb = state.intervalRatePpb(priceUpdated.nextFundingTime, sum, count);
+    state.priceUpdated(priceUpdated, turn.time);
+    turn.emit(priceUpdated);
+    if (isGuarded) this.breakCircuit(turn);
+    turn.reply({ type: Done.code });
+    this.sweep.begin(state);
+    this.sweep.proceed(state);
+  }
+
+  /**
+   * Halts the symbol when the mark has moved too far too fast, unless it is halted as strictly already. A halt without an
+   * end becomes no shorter by it: it lasts until the operator resumes.
+   */
+  private breakCircuit(turn: Turn): void {
+    const { state, instrument } = this;
+    const tripped = this.breaker.trips(state.markTicks, turn.time, instrument.breakerPpm);
+    if (!tripped || state.haltMode >= instrument.breakerMode) return;
+    const isEndless = state.haltMode !== MODE_TRADING && state.haltUntil === 0;
+    const until = isEndless ? 0 : turn.time + instrument.breakerMs;
+    setHalt(state, turn, instrument.breakerMode, REASON_OF_HALT.PRICE_JUMP, until);
+  }
+
+  /** What the last funding rate adds to the index: all of it when the interval begins, nothing when it ends. */
+  private fundingTicks(indexTicks: PriceTicks, time: number): PriceTicks {
+    const { fundingIntervalMs } = this.instrument;
+    const left = (nextFundingTime(time, fundingIntervalMs) - time) / fundingIntervalMs;
+    return Math.round((indexTicks * this.state.fundingRatePpb * left) / PPB);
+  }
+
+  /**
+   * Ends the interval whose time has come, before anything of a turn trades: who trades behind its end neither owes nor
+   * escapes it. It costs what follows from the samples that were taken in it, at the last mark, also when the index has
+   * grown old since: to wait for another would let holders close first. An interval without a sample, as while the
+   * exchange was down, costs nothing and is passed over.
+   */
+  settleDue(turn: Turn): void {
+    const { state, instrument } = this;
+    const { premiumSum, premiumCount } = state;
+    if (premiumCount === 0 || turn.time < state.nextFundingTime) return;
+    fundingSettled.fundingTime = state.nextFundingTime;
+    fundingSettled.nextFundingTime = nextFundingTime(turn.time, instrument.fundingIntervalMs);
+    fundingSettled.ratePpb = state.intervalRatePpb(state.nextFundingTime);
+    fundingSettled.premiumPpb = Math.trunc((2 * premiumSum) / (premiumCount * (premiumCount + 1)));
+    fundingSettled.indexTicks = state.indexTicks;
+    fundingSettled.markTicks = state.markTicks;
+    // Whoever has not paid for the interval before pays now: a position owes one interval at most.
+    this.payUpTo(turn, Number.POSITIVE_INFINITY);
+    state.fundingSettled(fundingSettled);
+    turn.emit(fundingSettled);
+    this.payUpTo(turn, PAYMENTS_AT_A_TIME);
+    state.countTouched();
+  }
+
+  private payUpTo(turn: Turn, limit: number): void {
+    const { state } = this;
+    const { open } = state.positions;
+    for (let i = open.length - 1, left = limit; i >= 0 && left > 0 && state.fundingOwed > 0; i--) {
+      if (!state.owesFunding(open[i])) continue;
+      payFunding(state, turn, open[i]);
+      left--;
+    }
+  }
+
+  /** Brings some more positions to the last mark. Returns whether more are left. */
+  proceed(): boolean {
+    return this.sweep.proceed(this.state);
+  }
+
+  /** Some of the payments that the last interval still waits for. */
+  payOwed(turn: Turn): void {
+    if (this.state.fundingOwed > 0) this.payUpTo(turn, PAYMENTS_AT_A_TIME);
+  }
+}

@@ -1,0 +1,113 @@
+import type { MarginMove } from "./margin-references.ts";
+import { json, shape } from "./message-schema.ts";
+import type { AttachedLegs, KeyRecord, Transfer } from "./messages.ts";
+
+/** An actor's state in a snapshot, row by row. Codes are on disk for ever, like those of messages. */
+
+// Rows of a symbol's snapshot (200 to 229)
+
+export const SymbolRow = shape(200, "SymbolRow", {
+  nextOrderSerial: "number",
+  nextTradeSerial: "number",
+  indexTicks: "number",
+  markTicks: "number",
+  lastTicks: "number",
+  basis1024: "number",
+  priceTime: "number",
+  nextFundingTime: "number",
+  premiumSum: "number",
+  premiumCount: "number",
+  fundingTime: "number",
+  fundingRatePpb: "number",
+  fundingMarkTicks: "number",
+  haltMode: "number",
+  haltReason: "number",
+  haltUntil: "number",
+  indexStale: "number",
+  fault: "string",
+});
+export const OrderRow = shape(201, "OrderRow", {
+  orderId: "number",
+  accountId: "number",
+  side: "number",
+  orderType: "number",
+  timeInForce: "number",
+  flags: "number",
+  selfTradePrevention: "number",
+  priceTicks: "number",
+  quantityLots: "number",
+  remainingLots: "number",
+  filledLots: "number",
+  filledQuanta: "number",
+  feeQuanta: "number",
+  marginPriceTicks: "number",
+  lossTicks: "number",
+  createdAt: "number",
+  updatedAt: "number",
+  sequence: "number",
+  clientOrderId: "string",
+});
+export const PositionRow = shape(202, "PositionRow", {
+  accountId: "number",
+  sizeLots: "number",
+  cashQuanta: "number",
+  costQuanta: "number",
+  leverage: "number",
+  openedAt: "number",
+  updatedAt: "number",
+  sequence: "number",
+  fundingTime: "number",
+  fundingQuanta: "number",
+  marginMode: "number",
+  isolatedQuanta: "number",
+});
+export const ClientIdRow = shape(203, "ClientIdRow", {
+  accountId: "number",
+  orderId: "number",
+  bodyHash: "number",
+  time: "number",
+  clientOrderId: "string",
+});
+
+/** What an order has beyond what every order has: see order-terms.ts. Keyed like its OrderRow, and loaded before it. */
+export const OrderTermsRow = shape(206, "OrderTermsRow", {
+  /** 1: it waits for its price. */
+  waits: "number",
+  triggerTicks: "number",
+  triggerBy: "number",
+  queueSerial: "number",
+  goodTillDate: "number",
+  parentId: "number",
+  siblingId: "number",
+  takeProfitId: "number",
+  stopLossId: "number",
+  legs: json<AttachedLegs | null>(),
+  callbackPpm: "number",
+  activationTicks: "number",
+  bestTicks: "number",
+  displayLots: "number",
+  shownLots: "number",
+  dueSerial: "number",
+});
+
+/** When all open orders of an account are canceled: while that is awaited. */
+export const CancelSwitchRow = shape(207, "CancelSwitchRow", { accountId: "number", cancelAt: "number" });
+
+/** Under which references an account has moved margin, oldest first. */
+export const MarginReferencesRow = shape(208, "MarginReferencesRow", {
+  accountId: "number",
+  moves: json<MarginMove[]>(),
+});
+
+// Rows of the ledger's snapshot (230 to 249)
+
+export const LedgerRow = shape(230, "LedgerRow", {
+  nextAccountId: "number",
+  nextTransferId: "number",
+  depositedQuanta: "string",
+  withdrawnQuanta: "string",
+});
+export const AccountRow = shape(231, "AccountRow", { accountId: "number", address: "string", balanceQuanta: "number" });
+export const SessionRow = shape(232, "SessionRow", { accountId: "number", tokenHash: "string", expiresAt: "number" });
+export const KeyRow = shape(233, "KeyRow", { accountId: "number", apiKey: "string", record: json<KeyRecord>() });
+export const TransferRow = shape(234, "TransferRow", { transfer: json<Transfer>() });

@@ -1,0 +1,47 @@
+import { Deadlines } from "../base/expiry-queue.ts";
+import type { TimeMs } from "../base/units.ts";
+
+/** When the open orders of an account are canceled unless it is heard of before: by account, one time each. */
+export class CancelSwitches {
+  private readonly deadlines = new Deadlines();
+  /** 0 = disarmed since the last snapshot. */
+  private readonly changed = new Map<number, TimeMs>();
+
+  /** Of all; Infinity when none is armed. */
+  get earliest(): TimeMs {
+    return this.deadlines.earliest;
+  }
+
+  /** 0 = not armed. */
+  of(accountId: number): TimeMs {
+    return this.deadlines.timeOf(accountId) ?? 0;
+  }
+
+  /** 0 disarms. */
+  set(accountId: number, cancelAt: TimeMs): void {
+    this.load(accountId, cancelAt);
+    this.changed.set(accountId, cancelAt);
+  }
+
+  /** As `set`, from a snapshot. */
+  load(accountId: number, cancelAt: TimeMs): void {
+    if (cancelAt === 0) this.deadlines.remove(accountId);
+    else this.deadlines.add(accountId, cancelAt);
+  }
+
+  /** The account whose switch is due first; undefined when none is. It stays armed. */
+  firstDue(now: TimeMs): number | undefined {
+    return this.deadlines.firstDue(now);
+  }
+
+  /** Hands over each switch that has changed since the last call; 0 = disarmed. */
+  takeChanges(take: (accountId: number, cancelAt: TimeMs) => void): void {
+    for (const [accountId, cancelAt] of this.changed) take(accountId, cancelAt);
+    this.changed.clear();
+  }
+
+  /** Every armed switch. */
+  entries(): Iterable<[accountId: number, cancelAt: TimeMs]> {
+    return this.deadlines.entries();
+  }
+}

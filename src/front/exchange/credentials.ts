@@ -1,0 +1,204 @@
+import type { Released, Road } from "../../actor/engine/engine.ts";
+import { LEDGER, PERMISSIONS, type Permission } from "../../core/base/enums.ts";
+import type { TimeMs } from "../../core/base/units.ts";
+import { blank, type MessageOf } from "../../core/protocol/message-schema.ts";
+import {
+  AccountOpened,
+  Describe,
+  KeyCreated,
+  type KeyRecord,
+  KeyRevoked,
+  LedgerDescription,
+  type LedgerEvent,
+  type LedgerSummary,
+  SessionClosed,
+  SessionOpened,
+} from "../../core/protocol/messages.ts";
+import { hashToken } from "../../wire/token.ts";
+import { ApiError } from "../common/errors.ts";
+import { ask, replyOf } from "./request.ts";
+
+/** Whom a request acts for, and how far. */
+export interface Principal {
+  readonly accountId: number;
+  readonly permissions: readonly Permission[];
+  /** What the ledger knows the credential by: the hash of a session's token, or the API key. */
+  readonly credential: string;
+  /** 0 = never. */
+  readonly expiresAt: TimeMs;
+  /** Of an API key; null for a session. */
+  readonly record: KeyRecord | null;
+}
+
+export const hasExpired = ({ expiresAt }: Principal, now: TimeMs): boolean => expiresAt !== 0 && expiresAt <= now;
+
+/** Throws PERMISSION_DENIED. */
+export function checkPermission({ permissions }: Principal, required: Permission): void {
+  if (!permissions.includes(required)) throw new ApiError("PERMISSION_DENIED", { details: { required } });
+}
+
+/** How a client says on a WebSocket who it is. The signature covers timestamp + "GET" + "/v1/ws". */
+export type SocketCredentials =
+  | { readonly token: string }
+  | { readonly apiKey: string; readonly timestamp: TimeMs; readonly signature: string };
+
+export interface Session extends Principal {
+  /** The Authorization header that was found to be this session's, so that the next one costs one look-up. */
+  header: string;
+}
+
+export interface Key extends Principal {
+  readonly record: KeyRecord;
+}
+
+const BEARER = /^Bearer ([A-Za-z0-9_-]{43})$/i;
+
+/** Credentials of one kind: by what the ledger knows them by, and by account. */
+class CredentialIndex<C extends Principal> {
+  private readonly byCredential = new Map<string, C>();
+  private readonly byAccount = new Map<number, readonly C[]>();
+
+  get(credential: string): C | undefined {
+    return this.byCredential.get(credential);
+  }
+
+  of(accountId: number): readonly C[] {
+    return this.byAccount.get(accountId) ?? [];
+  }
+
+  all(): C[] {
+    return [...this.byCredential.values()];
+  }
+
+  add(principal: C): void {
+    const { credential, accountId } = principal;
+    this.remove(credential);
+    this.byCredential.set(credential, principal);
+    this.byAccount.set(accountId, [...this.of(accountId), principal]);
+  }
+
+  /** Undefined when there is none. */
+  remove(credential: string): C | undefined {
+    const principal = this.byCredential.get(credential);
+    if (principal === undefined) return undefined;
+    this.byCredential.delete(credential);
+    const left = this.of(principal.accountId).filter((other) => other !== principal);
+    if (left.length > 0) this.byAccount.set(principal.accountId, left);
+    else this.byAccount.delete(principal.accountId);
+    return principal;
+  }
+}
+
+/** Every open session and API key, and which wallets have an account: the ledger's, followed event by event. */
+export class Credentials {
+  private readonly sessions = new CredentialIndex<Session>();
+  private readonly sessionByHeader = new Map<string, Session>();
+  private readonly keys = new CredentialIndex<Key>();
+  private readonly addresses = new Set<string>();
+
+  private constructor(road: Road) {
+    road.onReleased((turn) => this.fold(turn));
+  }
+
+  /** Resolves when the ledger has told its state, page by page. Events before a page are in it, and those behind it follow. */
+  static async open(road: Road): Promise<Credentials> {
+    const credentials = new Credentials(road);
+    for (let from: number | null = 0; from !== null; ) {
+      const command: MessageOf<typeof Describe> = { ...blank(Describe), from };
+      from = await ask(road, LEDGER, command, (turn) => {
+        const { state } = replyOf<MessageOf<typeof LedgerDescription>>(turn, LedgerDescription.code);
+        credentials.prime(state);
+        return state.next;
+      });
+    }
+    return credentials;
+  }
+
+  /** The session of an Authorization header, expired or not. */
+  sessionOfHeader(header: string): Session | undefined {
+    const known = this.sessionByHeader.get(header);
+    if (known !== undefined) return known;
+    const token = BEARER.exec(header)?.[1];
+    const session = token === undefined ? undefined : this.sessionOfToken(token);
+    if (session === undefined) return undefined;
+    if (session.header !== "") this.sessionByHeader.delete(session.header);
+    session.header = header;
+    this.sessionByHeader.set(header, session);
+    return session;
+  }
+
+  sessionOfToken(token: string): Session | undefined {
+    return this.sessions.get(hashToken(token));
+  }
+
+  key(apiKey: string): Key | undefined {
+    return this.keys.get(apiKey);
+  }
+
+  /** Newest first. */
+  keysOf(accountId: number): Key[] {
+    return this.keys.of(accountId).toSorted((a, b) => b.record.createdAt - a.record.createdAt);
+  }
+
+  /** Those that have not expired; the one that ends last comes first. */
+  sessionsOf(accountId: number, now: TimeMs): Session[] {
+    const open = this.sessions.of(accountId).filter((session) => !hasExpired(session, now));
+    return open.sort((a, b) => b.expiresAt - a.expiresAt);
+  }
+
+  /** `address`: in lower case. */
+  hasAccount(address: string): boolean {
+    return this.addresses.has(address);
+  }
+
+  /** As the ledger tells of them. */
+  allKeys(): LedgerSummary["keys"] {
+    return this.keys.all().map(({ credential: apiKey, accountId, record }) => ({ apiKey, accountId, record }));
+  }
+
+  private prime(state: LedgerSummary): void {
+    for (const [, address] of state.accounts) this.addresses.add(address);
+    for (const { accountId, tokenHash, expiresAt } of state.sessions) this.addSession(accountId, tokenHash, expiresAt);
+    for (const { accountId, apiKey, record } of state.keys) this.addKey(accountId, apiKey, record);
+  }
+
+  private fold(turn: Released): void {
+    if (turn.actorId !== LEDGER) return;
+    for (let i = 0; i < turn.eventCount; i++) this.apply(turn.messages[i] as LedgerEvent);
+  }
+
+  private apply(event: LedgerEvent): void {
+    switch (event.type) {
+      case AccountOpened.code:
+        this.addresses.add(event.address);
+        break;
+      case SessionOpened.code:
+        this.addSession(event.accountId, event.tokenHash, event.expiresAt);
+        break;
+      case SessionClosed.code:
+        this.removeSession(event.tokenHash);
+        break;
+      case KeyCreated.code:
+        this.addKey(event.accountId, event.apiKey, event.record);
+        break;
+      case KeyRevoked.code:
+        this.keys.remove(event.apiKey);
+        break;
+    }
+  }
+
+  private addSession(accountId: number, tokenHash: string, expiresAt: TimeMs): void {
+    const session = { accountId, permissions: PERMISSIONS, credential: tokenHash, expiresAt, record: null, header: "" };
+    this.sessions.add(session);
+  }
+
+  private removeSession(tokenHash: string): void {
+    const session = this.sessions.remove(tokenHash);
+    if (session !== undefined) this.sessionByHeader.delete(session.header);
+  }
+
+  private addKey(accountId: number, apiKey: string, record: KeyRecord): void {
+    const { permissions, expiresAt } = record;
+    this.keys.add({ accountId, permissions, credential: apiKey, expiresAt, record });
+  }
+}

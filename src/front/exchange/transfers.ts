@@ -1,0 +1,87 @@
+import type { Released, Road } from "../../actor/engine/engine.ts";
+import { must } from "../../assert.ts";
+import { LEDGER } from "../../core/base/enums.ts";
+import type { TimeMs } from "../../core/base/units.ts";
+import { progressedTransfer, requestedTransfer } from "../../core/ledger/transfers.ts";
+import type { MessageOf } from "../../core/protocol/message-schema.ts";
+import {
+  Deposited,
+  type LedgerEvent,
+  ReadWithdrawals,
+  type Transfer,
+  WithdrawalCompleted,
+  type WithdrawalList,
+  WithdrawalRequested,
+  WithdrawalSent,
+  WithdrawalsPage,
+} from "../../core/protocol/messages.ts";
+import { ask, replyOf } from "./request.ts";
+
+type Listener = (transfer: Transfer, turn: Released) => void;
+
+/** Tells of each deposit and withdrawal whose state changes: of a withdrawal that gets on, events say no more than its id. */
+export class Transfers {
+  /** Withdrawals that are not complete. */
+  private readonly underWay = new Map<number, Transfer>();
+  private readonly listeners: Listener[] = [];
+
+  constructor(road: Road) {
+    road.onReleased((turn) => this.fold(turn));
+  }
+
+  /** Resolves when the ledger has told which withdrawals are under way. Nothing may happen there until then. */
+  static async open(road: Road): Promise<Transfers> {
+    const transfers = new Transfers(road);
+    for (let from: number | null = 0; from !== null; ) {
+      const command: MessageOf<typeof ReadWithdrawals> = { type: ReadWithdrawals.code, from };
+      const page: WithdrawalList = await ask(road, LEDGER, command, (turn) => {
+        return replyOf<MessageOf<typeof WithdrawalsPage>>(turn, WithdrawalsPage.code).page;
+      });
+      for (const transfer of page.withdrawals) transfers.underWay.set(transfer.transferId, transfer);
+      from = page.next;
+    }
+    return transfers;
+  }
+
+  /** The transfer as of the turn, which is being released. */
+  onChanged(listener: Listener): void {
+    this.listeners.push(listener);
+  }
+
+  /** The withdrawal as of the last turn that was released; undefined when it is none, or complete. */
+  withdrawalUnderWay(transferId: number): Transfer | undefined {
+    return this.underWay.get(transferId);
+  }
+
+  private fold(turn: Released): void {
+    if (turn.actorId !== LEDGER) return;
+    for (let i = 0; i < turn.eventCount; i++) {
+      const transfer = this.apply(turn.messages[i] as LedgerEvent, turn.time);
+      if (transfer !== null) for (const listener of this.listeners) listener(transfer, turn);
+    }
+  }
+
+  /** Null: the event is of no transfer. */
+  private apply(event: LedgerEvent, time: TimeMs): Transfer | null {
+    switch (event.type) {
+      case Deposited.code:
+        return requestedTransfer(event, time);
+      case WithdrawalRequested.code:
+        return this.keep(requestedTransfer(event, time));
+      case WithdrawalSent.code:
+      case WithdrawalCompleted.code: {
+        const { transferId } = event;
+        const before = must(this.underWay.get(transferId), `withdrawal ${transferId}`);
+        return this.keep(progressedTransfer(before, event, time));
+      }
+      default:
+        return null;
+    }
+  }
+
+  private keep(withdrawal: Transfer): Transfer {
+    if (withdrawal.status === "COMPLETED") this.underWay.delete(withdrawal.transferId);
+    else this.underWay.set(withdrawal.transferId, withdrawal);
+    return withdrawal;
+  }
+}

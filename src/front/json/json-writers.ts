@@ -1,0 +1,294 @@
+import { type Contribution, withdrawableOf } from "../../core/accounts/margin-table.ts";
+import {
+  CLOSE_POSITION,
+  EXEC_TRADE,
+  EXEC_TYPES,
+  ISOLATED,
+  isAtMarket,
+  isOpenStatus,
+  MARGIN_MODES,
+  ORDER_STATUSES,
+  ORDER_TYPES,
+  POST_ONLY,
+  REASONS,
+  REDUCE_ONLY,
+  SELF_TRADE_PREVENTIONS,
+  SIDES,
+  TIMES_IN_FORCE,
+  TRIGGER_SOURCES,
+  waitsForPrice,
+} from "../../core/base/enums.ts";
+import { PPM, PPM_DECIMALS, printFixed, printQuanta, printRatio, type TimeMs } from "../../core/base/units.ts";
+import { type Instrument, printPrice, printQuantity } from "../../core/protocol/instrument.ts";
+import type { MessageOf } from "../../core/protocol/message-schema.ts";
+import type { ExpectedFill, OrderView, Outlook, PositionView, Traded, Transfer } from "../../core/protocol/messages.ts";
+import type { FillRecord, OrderRecord } from "../../store/database/history-schema.ts";
+import { priceJson } from "./market-json.ts";
+
+/**
+ * Resources as JSON text, written straight from what the core answers: an order's reply builds no object.
+ */
+
+/** What average prices show beyond the tick. */
+const AVERAGE_DECIMALS = 4;
+
+/** Texts of ours need no escaping: enums, symbols, ids, decimals, client order ids. "" is null. */
+const textOrNull = (text: string): string => (text === "" ? "null" : `"${text}"`);
+
+/** As String() prints it, which takes twice as long for whole numbers past 2^31, such as ids. */
+export function printId(id: number): string {
+  const high = Math.floor(id / 1e9);
+  const low = String(id - high * 1e9);
+  return high === 0 ? low : `${high}${low.padStart(9, "0")}`;
+}
+
+type OrderFields = Omit<MessageOf<typeof OrderView>, "type">;
+
+/** Order. `sequence` is that of the turn which carries the view. */
+export function orderJson(instrument: Instrument, order: OrderFields, sequence: number): string {
+  return `{${orderMembers(instrument, order, sequence)}}`;
+}
+
+/** Order with more members after its own, each with a leading comma. */
+export function orderJsonWith(instrument: Instrument, order: OrderFields, sequence: number, more: string): string {
+  return `{${orderMembers(instrument, order, sequence)}${more}}`;
+}
+
+/** Of few and long pieces: what putting a text together costs, here and where it is sent, is their number. */
+function orderMembers(instrument: Instrument, order: OrderFields, sequence: number): string {
+  const { orderType, clientOrderId } = order;
+  return (
+    `"orderId":${order.orderId === 0 ? "null" : `"${printId(order.orderId)}"`},` +
+    `${clientOrderId === "" ? '"clientOrderId":null,"symbol":"' : `"clientOrderId":"${clientOrderId}","symbol":"`}` +
+    `${instrument.symbol}${kindMembers(order)}` +
+    `${isAtMarket(orderType) ? "" : `"price":"${printPrice(instrument, order.priceTicks)}",`}` +
+    `"quantity":"${printQuantity(instrument, order.quantityLots)}",${fillMembers(instrument, order)}` +
+    `${stateMembers(instrument, order)}"createdAt":${order.createdAt},"updatedAt":${order.updatedAt},` +
+    `"sequence":${order.sequence || sequence}`
+  );
+}
+
+/** Texts that many orders share, by a number that says which. They are few: an order is printed of them in half the time. */
+const kinds = new Map<number, string>();
+const states = new Map<number, string>();
+
+/** From the end of the symbol on. */
+function kindMembers({ side, orderType, timeInForce, flags }: OrderFields): string {
+  const kind = ((orderType * 8 + timeInForce) * 2 + side) * 256 + flags;
+  let text = kinds.get(kind);
+  if (text === undefined) {
+    text = [
+      `","side":"${SIDES[side]}","type":"${ORDER_TYPES[orderType]}",`,
+      `"timeInForce":"${TIMES_IN_FORCE[timeInForce]}","postOnly":${(flags & POST_ONLY) !== 0},`,
+      `"reduceOnly":${(flags & REDUCE_ONLY) !== 0},"closePosition":${(flags & CLOSE_POSITION) !== 0},`,
+      isAtMarket(orderType) ? '"price":null,' : "",
+    ].join("");
+    kinds.set(kind, text);
+  }
+  return text;
+}
+
+/** What is shown, filled and left of it. */
+function fillMembers(instrument: Instrument, order: OrderFields): string {
+  const { status, displayLots, filledLots, feeQuanta } = order;
+  const remaining = isOpenStatus(status) ? printQuantity(instrument, order.remainingLots) : "0";
+  if (displayLots === 0 && filledLots === 0 && feeQuanta === 0)
+    return `"displayQuantity":null,"filledQuantity":"0","remainingQuantity":"${remaining}","avgPrice":null,"fee":"0",`;
+  return (
+    `"displayQuantity":${displayLots === 0 ? "null" : `"${printQuantity(instrument, displayLots)}"`},` +
+    `"filledQuantity":"${printQuantity(instrument, filledLots)}","remainingQuantity":"${remaining}",` +
+    `"avgPrice":${averagePriceJson(instrument, order.filledQuanta, filledLots)},"fee":"${printQuanta(feeQuanta)}",`
+  );
+}
+
+const NO_TERMS =
+  '"triggerPrice":null,"triggerBy":null,"callbackRate":null,"activationPrice":null,"goodTillDate":null,"parentOrderId":null,';
+
+function stateMembers(instrument: Instrument, order: OrderFields): string {
+  const { selfTradePrevention, status, reason } = order;
+  const terms = termMembers(instrument, order);
+  const state = (selfTradePrevention * 32 + status) * 256 + reason;
+  let text = states.get(state);
+  if (text === undefined) {
+    text = [
+      NO_TERMS,
+      `"selfTradePreventionMode":"${SELF_TRADE_PREVENTIONS[selfTradePrevention]}",`,
+      `"status":"${ORDER_STATUSES[status]}","reason":${textOrNull(REASONS[reason] ?? "")},`,
+    ].join("");
+    states.set(state, text);
+  }
+  return terms === NO_TERMS ? text : terms + text.slice(NO_TERMS.length);
+}
+
+/** What belongs to orders that wait for a price, end at a date or come with another one. */
+function termMembers(instrument: Instrument, order: OrderFields): string {
+  const { orderType, triggerTicks, callbackPpm, activationTicks, goodTillDate, parentId } = order;
+  const waits = waitsForPrice(orderType);
+  if (
+    !waits &&
+    triggerTicks === 0 &&
+    callbackPpm === 0 &&
+    activationTicks === 0 &&
+    goodTillDate === 0 &&
+    parentId === 0
+  )
+    return NO_TERMS;
+  return (
+    `"triggerPrice":${priceJson(instrument, triggerTicks)},` +
+    `"triggerBy":${waits ? `"${TRIGGER_SOURCES[order.triggerBy]}"` : "null"},` +
+    `"callbackRate":${callbackPpm === 0 ? "null" : `"${printFixed(callbackPpm, PPM_DECIMALS)}"`},` +
+    `"activationPrice":${priceJson(instrument, activationTicks)},"goodTillDate":${goodTillDate || "null"},` +
+    `"parentOrderId":${parentId === 0 ? "null" : `"${parentId}"`},`
+  );
+}
+
+/** A trade that would happen. */
+export function expectedFillJson(instrument: Instrument, [priceTicks, lots, feeQuanta]: ExpectedFill): string {
+  return `{${fillAmounts(instrument, priceTicks, lots)},"fee":"${printQuanta(feeQuanta)}"}`;
+}
+
+/** An account's margin and position before or after something that has not happened. */
+export function outlookJson(instrument: Instrument, outlook: Outlook): string {
+  return (
+    `{"positionSize":"${printQuantity(instrument, outlook.sizeLots)}",` +
+    `"liquidationPrice":${priceJson(instrument, outlook.liquidationTicks)},` +
+    `"initialMargin":"${printQuanta(outlook.initialQuanta)}",` +
+    `"availableBalance":"${printQuanta(Math.max(0, outlook.availableQuanta))}"}`
+  );
+}
+
+/** Order of the history. */
+export const orderRecordJson = (instrument: Instrument, order: OrderRecord): string =>
+  orderJson(instrument, order, order.sequence);
+
+/** Fill of the taker of a trade that has just happened. */
+export function takerFillJson(
+  instrument: Instrument,
+  trade: MessageOf<typeof Traded>,
+  clientOrderId: string,
+  time: TimeMs,
+  sequence: number,
+): string {
+  return (
+    `{"tradeId":"${printId(trade.tradeId)}","orderId":"${printId(trade.takerOrderId)}","clientOrderId":${textOrNull(clientOrderId)},` +
+    `"symbol":"${instrument.symbol}","side":"${SIDES[trade.takerSide]}",` +
+    `${fillAmounts(instrument, trade.priceTicks, trade.quantityLots)},"fee":"${printQuanta(trade.takerFeeQuanta)}",` +
+    `"feeAsset":"${instrument.config.quoteAsset}","feeRate":"${printFixed(instrument.takerFeePpm, PPM_DECIMALS)}",` +
+    `"liquidity":"TAKER","realizedPnl":"${printQuanta(trade.takerRealizedQuanta)}",` +
+    `"execType":"${EXEC_TYPES[trade.execType]}","positionSize":"${printQuantity(instrument, trade.takerSizeLots)}",` +
+    `"time":${time},"sequence":${sequence}}`
+  );
+}
+
+/** Fill of the history. */
+export function fillJson(instrument: Instrument, fill: FillRecord): string {
+  return (
+    `{"tradeId":"${fill.tradeId}","orderId":${fill.orderId === 0 ? "null" : `"${fill.orderId}"`},` +
+    `"clientOrderId":${textOrNull(fill.clientOrderId)},"symbol":"${instrument.symbol}","side":"${SIDES[fill.side]}",` +
+    `${fillAmounts(instrument, fill.priceTicks, fill.quantityLots, fill.offPriceQuanta)},"fee":"${printQuanta(fill.feeQuanta)}",` +
+    `"feeAsset":"${instrument.config.quoteAsset}","feeRate":"${feeRateOf(instrument, fill)}",` +
+    `"liquidity":"${fill.maker === 1 ? "MAKER" : "TAKER"}","realizedPnl":"${printQuanta(fill.realizedQuanta)}",` +
+    `"execType":"${EXEC_TYPES[fill.execType]}","positionSize":"${printQuantity(instrument, fill.positionSizeLots)}",` +
+    `"time":${fill.time},"sequence":${fill.sequence}}`
+  );
+}
+
+/** A liquidation pays what its price allows, not a rate of the schedule. */
+function feeRateOf(instrument: Instrument, fill: FillRecord): string {
+  if (fill.execType === EXEC_TRADE || fill.maker === 1) return printFixed(fill.feePpm, PPM_DECIMALS);
+  return printRatio(fill.feeQuanta, fill.priceTicks * fill.quantityLots * instrument.quantaPerTickLot, PPM_DECIMALS);
+}
+
+function fillAmounts(instrument: Instrument, priceTicks: number, quantityLots: number, offPriceQuanta = 0): string {
+  return (
+    `"price":"${printPrice(instrument, priceTicks)}","quantity":"${printQuantity(instrument, quantityLots)}",` +
+    `"quoteQuantity":"${printQuanta(priceTicks * quantityLots * instrument.quantaPerTickLot + offPriceQuanta)}"`
+  );
+}
+
+/** Position, also for a size of 0 (then side is null and the prices are too). `more`: as of transferJson(). */
+export function positionJson(instrument: Instrument, position: MessageOf<typeof PositionView>, more = ""): string {
+  const { sizeLots, costQuanta, markTicks } = position;
+  const lots = Math.abs(sizeLots);
+  const valueQuanta = sizeLots * markTicks * instrument.quantaPerTickLot;
+  const side = sizeLots === 0 ? "null" : sizeLots > 0 ? '"LONG"' : '"SHORT"';
+  const isIsolated = position.marginMode === ISOLATED && sizeLots !== 0;
+  return (
+    `{"symbol":"${instrument.symbol}","side":${side},"size":"${printQuantity(instrument, lots)}",` +
+    `"entryPrice":${averagePriceJson(instrument, Math.abs(costQuanta), lots)},` +
+    `"markPrice":${priceJson(instrument, markTicks)},"notional":"${printQuanta(Math.abs(valueQuanta))}",` +
+    `"leverage":${position.leverage},"marginMode":"${MARGIN_MODES[position.marginMode]}",` +
+    `"isolatedMargin":${isIsolated ? `"${printQuanta(position.isolatedQuanta)}"` : "null"},` +
+    `"initialMargin":"${printQuanta(position.initialQuanta)}",` +
+    `"maintenanceMargin":"${printQuanta(position.maintenanceQuanta)}",` +
+    `"liquidationPrice":${priceJson(instrument, position.liquidationTicks)},` +
+    `"bankruptcyPrice":${priceJson(instrument, position.bankruptcyTicks)},` +
+    `"breakEvenPrice":${breakEvenPriceJson(instrument, sizeLots, position.cashQuanta)},` +
+    `"unrealizedPnl":"${printQuanta(valueQuanta - costQuanta)}",` +
+    `"realizedPnl":"${printQuanta(position.realizedQuanta)}","cumulativeFunding":"${printQuanta(position.fundingQuanta)}",` +
+    `"adlRank":${position.adlRank || "null"},` +
+    `"openedAt":${position.openedAt || "null"},"updatedAt":${position.updatedAt || "null"},` +
+    `"sequence":${position.sequence}${more}}`
+  );
+}
+
+/** Balance, of what readFigures() gives. */
+export function balanceJson(figures: Readonly<Contribution>, sequence: number, time: TimeMs): string {
+  const { equity, unrealized, initial, positionInitial, maintenance } = figures;
+  return (
+    `{"asset":"USDC","walletBalance":"${printQuanta(equity - unrealized)}","equity":"${printQuanta(equity)}",` +
+    `"unrealizedPnl":"${printQuanta(unrealized)}","positionInitialMargin":"${printQuanta(positionInitial)}",` +
+    `"openOrderInitialMargin":"${printQuanta(initial - positionInitial)}","initialMargin":"${printQuanta(initial)}",` +
+    `"maintenanceMargin":"${printQuanta(maintenance)}",` +
+    `"availableBalance":"${printQuanta(Math.max(0, equity - initial))}",` +
+    `"withdrawable":"${printQuanta(withdrawableOf(equity, unrealized, initial))}","marginRatio":${marginRatioJson(equity, maintenance)},` +
+    `"updatedAt":${time},"sequence":${sequence}}`
+  );
+}
+
+/** Transfer with more members after its own, each with a leading comma. Its reference is free text and escaped. */
+export function transferJson(transfer: Transfer, more = ""): string {
+  return (
+    `{"transferId":"${transfer.transferId}","kind":"${transfer.kind}","asset":"USDC",` +
+    `"amount":"${printQuanta(transfer.amountQuanta)}","address":${textOrNull(transfer.address)},` +
+    `"reference":${transfer.reference === "" ? "null" : JSON.stringify(transfer.reference)},` +
+    `"status":"${transfer.status}","txHash":${textOrNull(transfer.txHash)},` +
+    `"createdAt":${transfer.createdAt},"updatedAt":${transfer.updatedAt}${more}}`
+  );
+}
+
+/** `rows` are JSON texts. */
+export const listJson = (rows: readonly string[], nextCursor: string | null): string =>
+  `{"data":[${rows.join(",")}],"nextCursor":${nextCursor === null ? "null" : `"${nextCursor}"`}}`;
+
+/** Money ÷ quantity as a price; null when nothing was traded. */
+function averagePriceJson(instrument: Instrument, quanta: number, lots: number): string {
+  if (lots === 0) return "null";
+  const quantaPerTick = lots * instrument.quantaPerTickLot;
+  // Most orders fill at one price: no big numbers for them.
+  if (quanta % quantaPerTick === 0) return `"${printPrice(instrument, quanta / quantaPerTick)}"`;
+  return `"${printPriceRatio(instrument, BigInt(quanta), BigInt(quantaPerTick))}"`;
+}
+
+/**
+ * Where closing at market, its fee included, would leave the account with neither gain nor loss in this symbol; null
+ * when that is no price.
+ */
+function breakEvenPriceJson(instrument: Instrument, sizeLots: number, cashQuanta: number): string {
+  if (sizeLots === 0 || cashQuanta === 0 || cashQuanta > 0 === sizeLots > 0) return "null";
+  const keptPpm = sizeLots > 0 ? PPM - instrument.takerFeePpm : PPM + instrument.takerFeePpm;
+  const quantaPerTick = BigInt(Math.abs(sizeLots) * instrument.quantaPerTickLot) * BigInt(keptPpm);
+  return `"${printPriceRatio(instrument, BigInt(Math.abs(cashQuanta)) * BigInt(PPM), quantaPerTick)}"`;
+}
+
+function printPriceRatio(instrument: Instrument, quanta: bigint, quantaPerTick: bigint): string {
+  const { tickUnits, priceDecimals } = instrument;
+  const decimals = priceDecimals + AVERAGE_DECIMALS;
+  return printRatio(quanta * BigInt(tickUnits), quantaPerTick * 10n ** BigInt(priceDecimals), decimals);
+}
+
+/** Maintenance margin ÷ equity: at 1 the account is liquidated. Null when it needs margin and has no equity. */
+function marginRatioJson(equity: number, maintenance: number): string {
+  if (maintenance === 0) return '"0"';
+  return equity <= 0 ? "null" : `"${printRatio(maintenance, equity, PPM_DECIMALS)}"`;
+}

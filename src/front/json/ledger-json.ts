@@ -1,0 +1,36 @@
+import { SIDES } from "../../core/base/enums.ts";
+import { printQuanta } from "../../core/base/units.ts";
+import type { LedgerEntry } from "../../store/history/account-ledger.ts";
+
+/** An entry as JSON text. `symbol`: null when it is not of one. */
+export function ledgerEntryJson(symbol: string | null, entry: LedgerEntry): string {
+  const { type, amountQuanta, tradeId, orderId, transferId, fundingTime, time, sequence } = entry;
+  return (
+    `{"entryId":"${entryId(symbol, entry)}","type":"${type}","asset":"USDC","amount":"${printQuanta(amountQuanta)}",` +
+    `"symbol":${symbol === null ? "null" : `"${symbol}"`},"tradeId":${idJson(tradeId)},"orderId":${idJson(orderId)},` +
+    `"transferId":${idJson(transferId)},"fundingTime":${fundingTime || null},"time":${time},"sequence":${sequence}}`
+  );
+}
+
+/** Who trades with himself has two fills of one trade: its side tells them apart. */
+function entryId(
+  symbol: string | null,
+  { type, tradeId, side, transferId, fundingTime, sequence }: LedgerEntry,
+): string {
+  switch (type) {
+    case "DEPOSIT":
+    case "WITHDRAWAL":
+      return `transfer-${transferId}`;
+    case "REALIZED_PNL":
+      return `pnl-${tradeId}-${SIDES[side]}`;
+    case "FEE":
+    case "LIQUIDATION_FEE":
+      return `fee-${tradeId}-${SIDES[side]}`;
+    case "FUNDING":
+      return `funding-${symbol}-${fundingTime}`;
+    case "DEFICIT_COVERED":
+      return `deficit-${sequence}`;
+  }
+}
+
+const idJson = (id: number): string => (id === 0 ? "null" : `"${id}"`);

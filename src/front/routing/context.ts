@@ -1,0 +1,84 @@
+import type { Road } from "../../actor/engine/engine.ts";
+import { must } from "../../assert.ts";
+import type { Instrument } from "../../core/protocol/instrument.ts";
+import type { Vault } from "../../store/files/vault.ts";
+import type { History } from "../../store/history/history.ts";
+import type { Limits } from "../auth/limits.ts";
+import type { Wallets } from "../auth/wallet.ts";
+import { ApiError } from "../common/errors.ts";
+import type { ClientOrderIds } from "../exchange/client-order-ids.ts";
+import type { Credentials } from "../exchange/credentials.ts";
+import type { MarketData } from "../exchange/market.ts";
+import type { Log } from "../http/call.ts";
+
+/** What the routes work with. */
+export interface Context {
+  readonly road: Road;
+  readonly symbols: Symbols;
+  /** Reads what the index holds: `await road.historyCaughtUp()` first. */
+  readonly history: Pick<
+    History,
+    | "orderById"
+    | "orderByClientId"
+    | "ordersOf"
+    | "fillsOf"
+    | "fillsOfOrder"
+    | "transfersOf"
+    | "tradesOf"
+    | "liquidationsOf"
+    | "candles"
+    | "fundingRatesOf"
+    | "fundingOf"
+    | "fundMovements"
+    | "openInterestOf"
+    | "ledgerOf"
+  >;
+  readonly market: Pick<MarketData, "symbol" | "tickerJson" | "allTickersJson">;
+  readonly credentials: Credentials;
+  readonly clientOrderIds: ClientOrderIds;
+  readonly wallets: Wallets;
+  readonly vault: Vault;
+  /** Null: none. */
+  readonly limits: Limits | null;
+  readonly sessionTtlMs: number;
+  /** False while the exchange starts or stops. */
+  isReady(): boolean;
+  readonly log: Log;
+}
+
+/** The instruments, by what clients call them and by what ids carry. */
+export class Symbols {
+  readonly all: readonly Instrument[];
+  private readonly bySymbol = new Map<string, Instrument>();
+  private readonly byId: (Instrument | undefined)[] = [];
+
+  constructor(instruments: readonly Instrument[]) {
+    this.all = instruments;
+    for (const instrument of instruments) {
+      this.bySymbol.set(instrument.symbol, instrument);
+      this.byId[instrument.id] = instrument;
+    }
+  }
+
+  /** Throws UNKNOWN_SYMBOL. */
+  named(symbol: string, field = "symbol"): Instrument {
+    const instrument = this.bySymbol.get(symbol);
+    if (instrument !== undefined) return instrument;
+    throw new ApiError("UNKNOWN_SYMBOL", { field, details: { known: [...this.bySymbol.keys()] } });
+  }
+
+  /** All of them, or the one that is named. */
+  selected(symbol: string | undefined): readonly Instrument[] {
+    return symbol === undefined ? this.all : [this.named(symbol)];
+  }
+
+  /** Undefined when there is none: a client may have made up the id. */
+  withId(instrumentId: number): Instrument | undefined {
+    return this.byId[instrumentId];
+  }
+
+  /** Of a row of ours: a start is refused without an instrument that the folder has rows of. */
+  of(instrumentId: number): Instrument {
+    return must(this.byId[instrumentId], `instrument ${instrumentId} in the configuration`);
+  }
+}

@@ -1,0 +1,93 @@
+import type { Static } from "typebox";
+import type { Instrument } from "../../core/protocol/instrument.ts";
+import { blank, type MessageOf } from "../../core/protocol/message-schema.ts";
+import { AmendOrder } from "../../core/protocol/messages.ts";
+import type { AmendOrderBody } from "../../wire/schema/orders.ts";
+import { ApiError } from "../common/errors.ts";
+import type { Principal } from "../exchange/credentials.ts";
+import type { Answer } from "../http/answer.ts";
+import { readPrice, readQuantity } from "../json/amounts.ts";
+import type { Context } from "../routing/context.ts";
+import { askOfOrder, type NotFound, type OrderName, withOrder } from "./open-order.ts";
+import { readPriceMatch, takeKeyLimits } from "./order-fields.ts";
+import { readCallbackRate } from "./place-trigger.ts";
+import { replyPlaced } from "./placed-reply.ts";
+
+/** Changes an open order. */
+export function amendOrder(
+  context: Context,
+  answer: Answer,
+  principal: Principal,
+  name: OrderName,
+  body: Static<typeof AmendOrderBody>,
+): void | Promise<void> {
+  checkAmendment(body);
+  return withOrder(context, answer, principal, name, (instrument, ids, notFound) => {
+    const command = { ...readAmendment(principal, instrument, body), ...ids };
+    sendAmendment(context, answer, instrument, command, name, notFound);
+  });
+}
+
+/** Answers with the order as it is now, and its fills. */
+export function sendAmendment(
+  context: Context,
+  answer: Answer,
+  instrument: Instrument,
+  command: MessageOf<typeof AmendOrder>,
+  name: OrderName,
+  notFound?: NotFound,
+): void {
+  askOfOrder(
+    context,
+    answer,
+    instrument,
+    command,
+    name,
+    (turn) => replyPlaced(answer, instrument, turn, 200),
+    notFound,
+  );
+}
+
+const CHANGES = [
+  "price",
+  "priceMatch",
+  "quantity",
+  "displayQuantity",
+  "triggerPrice",
+  "callbackRate",
+  "activationPrice",
+  "goodTillDate",
+] as const;
+
+/** Refuses one that asks for nothing. */
+export function checkAmendment(body: Static<typeof AmendOrderBody>): void {
+  if (CHANGES.some((field) => body[field] !== undefined)) return;
+  throw new ApiError("MISSING_FIELD", {
+    field: "price",
+    message: `Send what is to be amended: one or more of ${CHANGES.join(", ")}.`,
+  });
+}
+
+/** Fills in everything but which order it is about. Throws an ApiError when something lies between two units. */
+export function readAmendment(
+  principal: Principal,
+  instrument: Instrument,
+  body: Static<typeof AmendOrderBody>,
+): MessageOf<typeof AmendOrder> {
+  const { displayQuantity, triggerPrice, activationPrice } = body;
+  const command = {
+    ...blank(AmendOrder),
+    accountId: principal.accountId,
+    priceMatch: readPriceMatch(body),
+    priceTicks: body.price === undefined ? 0 : readPrice(instrument, body.price),
+    quantityLots: body.quantity === undefined ? 0 : readQuantity(instrument, body.quantity),
+    displayLots: displayQuantity === undefined ? 0 : readQuantity(instrument, displayQuantity, "displayQuantity"),
+    triggerTicks: triggerPrice === undefined ? 0 : readPrice(instrument, triggerPrice, "triggerPrice"),
+    callbackPpm: body.callbackRate === undefined ? 0 : readCallbackRate(body.callbackRate),
+    activationTicks: activationPrice === undefined ? 0 : readPrice(instrument, activationPrice, "activationPrice"),
+    goodTillDate: body.goodTillDate ?? 0,
+    expiresAt: body.expiresAt ?? 0,
+  };
+  takeKeyLimits(command, principal);
+  return command;
+}

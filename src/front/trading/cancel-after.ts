@@ -1,0 +1,41 @@
+import type { Static } from "typebox";
+import { blank, type MessageOf } from "../../core/protocol/message-schema.ts";
+import { CancelAfter, Done } from "../../core/protocol/messages.ts";
+import type { CancelAfterBody } from "../../wire/schema/orders.ts";
+import { allowedOf } from "../auth/key-limits.ts";
+import { ApiError } from "../common/errors.ts";
+import type { Principal } from "../exchange/credentials.ts";
+import { askEach, replyOf } from "../exchange/request.ts";
+import type { Answer } from "../http/answer.ts";
+import type { Context } from "../routing/context.ts";
+
+/** Shorter ones would fire between two of a client's messages. */
+const MIN_TIMEOUT_MS = 1000;
+
+/** Arms the account's dead man's switch on every symbol, or disarms it; of an API key, on the symbols it may trade. */
+export async function setCancelAfter(
+  { road, symbols }: Context,
+  answer: Answer,
+  principal: Principal,
+  { timeoutMs }: Static<typeof CancelAfterBody>,
+): Promise<void> {
+  if (timeoutMs !== 0 && timeoutMs < MIN_TIMEOUT_MS)
+    throw new ApiError("BAD_VALUE", {
+      field: "timeoutMs",
+      message: `timeoutMs must be 0 or >= ${MIN_TIMEOUT_MS}.`,
+      details: { minimum: MIN_TIMEOUT_MS },
+    });
+  const { accountId } = principal;
+  // Each symbol counts from the time of its own turn, which need not be this machine's.
+  const times = await askEach(
+    road,
+    answer,
+    allowedOf(principal, symbols.selected(undefined)),
+    () => ({ ...blank(CancelAfter), accountId, timeoutMs }),
+    (turn, instrument) => {
+      replyOf<MessageOf<typeof Done>>(turn, Done.code, instrument);
+      return turn.time + timeoutMs;
+    },
+  );
+  answer.reply(200, JSON.stringify({ timeoutMs, cancelAt: timeoutMs === 0 ? null : Math.min(...times) }));
+}

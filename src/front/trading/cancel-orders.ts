@@ -1,0 +1,70 @@
+import type { Static } from "typebox";
+import type { Released } from "../../actor/engine/engine.ts";
+import { SIDES } from "../../core/base/enums.ts";
+import type { Instrument } from "../../core/protocol/instrument.ts";
+import { blank, type MessageOf } from "../../core/protocol/message-schema.ts";
+import { CancelAll, CancelOrder, OrderView } from "../../core/protocol/messages.ts";
+import type { CancelAllQuery } from "../../wire/schema/orders.ts";
+import { allowedOf, checkSymbol } from "../auth/key-limits.ts";
+import type { Principal } from "../exchange/credentials.ts";
+import { askEach, firstReply, mapReplies, refusalIn, replyOf } from "../exchange/request.ts";
+import type { Answer } from "../http/answer.ts";
+import { orderJson } from "../json/json-writers.ts";
+import type { Context } from "../routing/context.ts";
+import { askOfOrder, type NotFound, type OrderName, withOrder } from "./open-order.ts";
+
+type View = MessageOf<typeof OrderView>;
+
+/** Cancels an order. */
+export const cancelOrder = (
+  context: Context,
+  answer: Answer,
+  principal: Principal,
+  name: OrderName,
+): void | Promise<void> =>
+  withOrder(context, answer, principal, name, (instrument, ids, notFound) => {
+    const command = { ...blank(CancelOrder), accountId: principal.accountId, ...ids };
+    sendCancellation(context, answer, instrument, command, name, notFound);
+  });
+
+/** Answers with the canceled order. */
+export function sendCancellation(
+  context: Context,
+  answer: Answer,
+  instrument: Instrument,
+  command: MessageOf<typeof CancelOrder>,
+  name: OrderName,
+  notFound?: NotFound,
+): void {
+  const reply = (turn: Released): void =>
+    answer.reply(200, orderJson(instrument, replyOf<View>(turn, OrderView.code, instrument), turn.sequence));
+  askOfOrder(context, answer, instrument, command, name, reply, notFound);
+}
+
+/**
+ * Cancels every open order of the account, or those of a symbol or side; of an API key, on the symbols it may trade. Only
+ * a symbol that was named may refuse: of all, one has nothing to say against the others' cancels.
+ */
+export async function cancelOrders(
+  { road, symbols }: Context,
+  answer: Answer,
+  principal: Principal,
+  which: Static<typeof CancelAllQuery>,
+): Promise<void> {
+  const { accountId } = principal;
+  if (which.symbol !== undefined) checkSymbol(principal, symbols.named(which.symbol));
+  const side = which.side === undefined ? -1 : SIDES.indexOf(which.side);
+  const canceled = await askEach(
+    road,
+    answer,
+    allowedOf(principal, symbols.selected(which.symbol)),
+    () => ({ ...blank(CancelAll), accountId, side }),
+    (turn, instrument) => {
+      const refusal = refusalIn(firstReply(turn), instrument);
+      if (refusal !== null && which.symbol !== undefined) throw refusal;
+      return mapReplies<View, string>(turn, OrderView.code, (view) => orderJson(instrument, view, turn.sequence));
+    },
+  );
+  const rows = canceled.flat();
+  answer.reply(200, `{"canceled":${rows.length},"data":[${rows.join(",")}]}`);
+}

@@ -1,0 +1,58 @@
+import type { Instrument } from "../../core/protocol/instrument.ts";
+import type { Message, MessageOf } from "../../core/protocol/message-schema.ts";
+import { DuplicateOrder } from "../../core/protocol/messages.ts";
+import type { OrderRecord } from "../../store/database/history-schema.ts";
+import { MAX_DUPLICATE_FILLS } from "../../wire/schema/orders.ts";
+import { MAX_LIMIT } from "../../wire/schema/scalars.ts";
+import { historyCaughtUp } from "../exchange/request.ts";
+import type { Answer } from "../http/answer.ts";
+import { fillJson, orderJsonWith } from "../json/json-writers.ts";
+import type { Context } from "../routing/context.ts";
+
+/** Of the account's fills, thousands each: what an order that has stood for long may cost. */
+const MAX_PAGES = 40;
+
+type Duplicate = MessageOf<typeof DuplicateOrder>;
+
+/** The clientOrderId was used with the same body before. */
+export const isDuplicate = (reply: Message): reply is Duplicate => reply.type === DuplicateOrder.code;
+
+/** Answers with the first order that has the clientOrderId. */
+export function replyDuplicate(context: Context, answer: Answer, instrument: Instrument, { orderId }: Duplicate): void {
+  duplicateJson(context, instrument, orderId)
+    .then((json) => answer.reply(200, json))
+    .catch((thrown: unknown) => answer.fail(thrown, context.log));
+}
+
+/** The order as it is now, and its fills. */
+export async function duplicateJson(
+  { road, history }: Pick<Context, "road" | "history">,
+  instrument: Instrument,
+  orderId: number,
+): Promise<string> {
+  await historyCaughtUp(road);
+  const order = history.orderById(orderId);
+  if (order === undefined) throw new Error(`order ${orderId} is not in the history`);
+  const fills = await fillTexts(history, instrument, order);
+  return orderJsonWith(instrument, order, order.sequence, `,"fills":[${fills.join(",")}],"duplicate":true`);
+}
+
+/** The order's fills, oldest first: of too many the latest. */
+async function fillTexts(history: Context["history"], instrument: Instrument, order: OrderRecord): Promise<string[]> {
+  const texts: string[] = [];
+  let lots = 0;
+  let cursor: string | undefined;
+  for (let pages = 0; pages < MAX_PAGES && lots < order.filledLots && texts.length < MAX_DUPLICATE_FILLS; pages++) {
+    // Between two pages others have their turn.
+    if (pages > 0) await new Promise((resolve) => setImmediate(resolve));
+    const limit = Math.min(MAX_LIMIT, MAX_DUPLICATE_FILLS - texts.length);
+    const page = history.fillsOfOrder(order, { limit, cursor });
+    for (const fill of page.data) {
+      texts.push(fillJson(instrument, fill));
+      lots += fill.quantityLots;
+    }
+    if (page.nextCursor === null) break;
+    cursor = page.nextCursor;
+  }
+  return texts.reverse();
+}

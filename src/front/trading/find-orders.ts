@@ -1,0 +1,168 @@
+import { idToInstrumentId, ORDER_STATUSES } from "../../core/base/enums.ts";
+import type { Instrument } from "../../core/protocol/instrument.ts";
+import { blank, type MessageOf } from "../../core/protocol/message-schema.ts";
+import { OrderView, ReadOrder, ReadOrders } from "../../core/protocol/messages.ts";
+import type { OrderRecord } from "../../store/database/history-schema.ts";
+import { CLIENT_ORDER_ID_PATTERN, ORDER_ID_PATTERN } from "../../wire/schema/scalars.ts";
+import { ApiError, badCombination } from "../common/errors.ts";
+import { askEach, historyCaughtUp, mapReplies } from "../exchange/request.ts";
+import type { Answer } from "../http/answer.ts";
+import { orderJson } from "../json/json-writers.ts";
+import type { Context } from "../routing/context.ts";
+
+type View = MessageOf<typeof OrderView>;
+
+/** An open order as it is listed. */
+export interface OpenRow {
+  readonly orderId: number;
+  readonly createdAt: number;
+  readonly json: string;
+}
+
+/** An order's place in a list that begins with the newest. */
+export type Place = Pick<OpenRow, "orderId" | "createdAt">;
+
+/**
+ * Newest first; of each symbol, which lists its orders so, the first few of those that are wanted: an account may have
+ * thousands, and to print them takes far longer than to pass them by.
+ */
+export async function openOrders(
+  { road }: Pick<Context, "road">,
+  answer: Pick<Answer, "done">,
+  accountId: number,
+  instruments: readonly Instrument[],
+  atMost: number,
+  isWanted: (order: Place) => boolean,
+): Promise<OpenRow[]> {
+  const rows = await askEach(
+    road,
+    answer,
+    instruments,
+    () => ({ ...blank(ReadOrders), accountId }),
+    (turn, instrument) => {
+      const first: OpenRow[] = [];
+      for (let i = turn.eventCount; i < turn.messages.length && first.length < atMost; i++) {
+        const view = turn.messages[i] as View;
+        if (view.type === OrderView.code && isWanted(view)) first.push(readRow(instrument, view, turn.sequence));
+      }
+      return first;
+    },
+  );
+  return rows.flat().sort((a, b) => b.createdAt - a.createdAt || b.orderId - a.orderId);
+}
+
+const readRow = (instrument: Instrument, view: View, sequence: number): OpenRow => ({
+  orderId: view.orderId,
+  createdAt: view.createdAt,
+  json: orderJson(instrument, view, sequence),
+});
+
+const CLIENT_ID_PREFIX = "client:";
+const CLIENT_ORDER_ID = new RegExp(CLIENT_ORDER_ID_PATTERN);
+const ORDER_ID = new RegExp(ORDER_ID_PATTERN);
+
+export const isClientId = (parameter: string): boolean => parameter.startsWith(CLIENT_ID_PREFIX);
+
+export function readClientId(parameter: string): string {
+  const clientOrderId = parameter.slice(CLIENT_ID_PREFIX.length);
+  if (CLIENT_ORDER_ID.test(clientOrderId)) return clientOrderId;
+  throw new ApiError("BAD_VALUE", { field: "id", message: "No clientOrderId has this form." });
+}
+
+/** 0 when no order can have this id. */
+export function readOrderId({ symbols }: Pick<Context, "symbols">, parameter: string): number {
+  if (!ORDER_ID.test(parameter))
+    throw new ApiError("BAD_VALUE", { field: "id", message: "An order's id is a number, or client:CLIENT_ORDER_ID." });
+  const orderId = Number(parameter);
+  const isPossible = Number.isSafeInteger(orderId) && symbols.withId(idToInstrumentId(orderId)) !== undefined;
+  return isPossible ? orderId : 0;
+}
+
+/** The order if it is open. By client order id, the symbol that has used it within a day is asked first, then every other. */
+export async function findOpen(
+  context: Pick<Context, "road" | "symbols" | "clientOrderIds">,
+  answer: Pick<Answer, "done">,
+  accountId: number,
+  parameter: string,
+): Promise<OpenRow | null> {
+  const { symbols, clientOrderIds } = context;
+  if (!isClientId(parameter)) {
+    const orderId = readOrderId(context, parameter);
+    const named = { accountId, orderId, clientOrderId: "" };
+    return orderId === 0 ? null : findOpenOn(context, answer, [instrumentOf(context, orderId)], named);
+  }
+  const named = { accountId, orderId: 0, clientOrderId: readClientId(parameter) };
+  const owner = symbols.withId(clientOrderIds.ownerOf(accountId, named.clientOrderId));
+  const found = owner === undefined ? null : await findOpenOn(context, answer, [owner], named);
+  const others = symbols.all.filter((instrument) => instrument !== owner);
+  return found ?? findOpenOn(context, answer, others, named);
+}
+
+async function findOpenOn(
+  { road }: Pick<Context, "road">,
+  answer: Pick<Answer, "done">,
+  instruments: readonly Instrument[],
+  named: Omit<MessageOf<typeof ReadOrder>, "type">,
+): Promise<OpenRow | null> {
+  const found = await askEach(
+    road,
+    answer,
+    instruments,
+    () => ({ ...blank(ReadOrder), ...named }),
+    (turn, instrument) =>
+      mapReplies<View, OpenRow>(turn, OrderView.code, (view) => readRow(instrument, view, turn.sequence)),
+  );
+  return found.flat()[0] ?? null;
+}
+
+/** The account's order as the history has it; null when there is none, or when it is another account's. */
+export async function findInHistory(
+  context: Context,
+  accountId: number,
+  parameter: string,
+): Promise<OrderRecord | null> {
+  const { road, history } = context;
+  await historyCaughtUp(road);
+  const order = isClientId(parameter)
+    ? history.orderByClientId(accountId, readClientId(parameter))
+    : history.orderById(readOrderId(context, parameter));
+  return order?.accountId === accountId ? order : null;
+}
+
+/** The error for an order that was to be changed and is not open (where `of` is given, there): it has ended, or never was. */
+export async function whyNotOpen(
+  context: Context,
+  accountId: number,
+  reference: string,
+  field: string,
+  of?: Instrument,
+): Promise<ApiError> {
+  const closed = await findInHistory(context, accountId, reference);
+  const isElsewhere = closed !== null && of !== undefined && idToInstrumentId(closed.orderId) !== of.id;
+  if (closed === null || isElsewhere) return new ApiError("ORDER_NOT_FOUND", { field });
+  const details = { orderId: String(closed.orderId), status: ORDER_STATUSES[closed.status] ?? "" };
+  return new ApiError("ORDER_NOT_OPEN", { field, details });
+}
+
+export function instrumentOf({ symbols }: Pick<Context, "symbols">, orderId: number): Instrument {
+  const instrument = symbols.withId(idToInstrumentId(orderId));
+  if (instrument === undefined) throw new ApiError("ORDER_NOT_FOUND", { field: "id" });
+  return instrument;
+}
+
+interface OrderIds {
+  orderId: string | undefined;
+  clientOrderId: string | undefined;
+}
+
+/** The order as a path would name it, and the field that does so here. */
+export function readReference({ orderId, clientOrderId }: Partial<OrderIds>): {
+  reference: string;
+  field: keyof OrderIds;
+} {
+  if (orderId !== undefined && clientOrderId !== undefined)
+    throw badCombination("clientOrderId", "An order is named by orderId or by clientOrderId, not by both.");
+  if (clientOrderId !== undefined) return { reference: `client:${clientOrderId}`, field: "clientOrderId" };
+  if (orderId === undefined) throw new ApiError("MISSING_FIELD", { field: "orderId" });
+  return { reference: orderId, field: "orderId" };
+}

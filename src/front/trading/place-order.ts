@@ -1,0 +1,53 @@
+import { ORDER_TYPES, waitsForPrice } from "../../core/base/enums.ts";
+import type { Instrument } from "../../core/protocol/instrument.ts";
+import { blank, type MessageOf } from "../../core/protocol/message-schema.ts";
+import { type PlaceExtended, PlaceOrder, type PlaceTrigger } from "../../core/protocol/messages.ts";
+import type { PlaceOrderBody } from "../../wire/schema/orders.ts";
+import { checkSymbol } from "../auth/key-limits.ts";
+import type { Principal } from "../exchange/credentials.ts";
+import type { Answer } from "../http/answer.ts";
+import type { Context } from "../routing/context.ts";
+import { tryOrder } from "./dry-run-order.ts";
+import { readOrder, takeKeyLimits } from "./order-fields.ts";
+import { isExtended, readExtendedOrder } from "./place-extended.ts";
+import { readTriggerOrder } from "./place-trigger.ts";
+import { sendOrder } from "./send-order.ts";
+
+/** Places an order of any type. */
+export function placeOrder(context: Context, answer: Answer, principal: Principal, body: PlaceOrderBody): void {
+  const instrument = context.symbols.named(body.symbol);
+  checkSymbol(principal, instrument);
+  const command = readNewOrder(principal, instrument, body);
+  if (body.dryRun === true) tryOrder(context, answer, instrument, command);
+  else sendOrder(context, answer, instrument, command);
+}
+
+/**
+ * The command that places the order, whatever its type; read it before the next one is made. Throws an ApiError when
+ * fields do not go together or lie between two units.
+ */
+export function readNewOrder(
+  principal: Principal,
+  instrument: Instrument,
+  body: PlaceOrderBody,
+): MessageOf<typeof PlaceOrder> | MessageOf<typeof PlaceTrigger> | MessageOf<typeof PlaceExtended> {
+  if (waitsForPrice(ORDER_TYPES.indexOf(body.type))) return readTriggerOrder(principal, instrument, body);
+  return isExtended(body)
+    ? readExtendedOrder(principal, instrument, body)
+    : readPlainOrder(principal, instrument, body);
+}
+
+// Filled in again for each order: the road has encoded it when ask() returns.
+const command = blank(PlaceOrder);
+
+/** An order that acts at once. The next call fills the same one in again. */
+function readPlainOrder(
+  principal: Principal,
+  instrument: Instrument,
+  body: PlaceOrderBody,
+): MessageOf<typeof PlaceOrder> {
+  command.accountId = principal.accountId;
+  readOrder(instrument, body, command);
+  takeKeyLimits(command, principal);
+  return command;
+}

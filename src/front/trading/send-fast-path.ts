@@ -1,0 +1,33 @@
+import { AmendOrder, CancelOrder, PlaceOrder } from "../../core/protocol/messages.ts";
+import { checkSymbol } from "../auth/key-limits.ts";
+import type { Principal } from "../exchange/credentials.ts";
+import type { Answer } from "../http/answer.ts";
+import type { Context } from "../routing/context.ts";
+import { sendAmendment } from "./amend-order.ts";
+import { sendCancellation } from "./cancel-orders.ts";
+import type { PlainRequest } from "./fast-path.ts";
+import { takeKeyLimits } from "./order-fields.ts";
+import { sendOrder } from "./send-order.ts";
+
+/** Does for the principal what has been read from a request's bytes. */
+export function sendPlain(
+  context: Context,
+  answer: Answer,
+  principal: Principal,
+  { instrument, command }: PlainRequest,
+): void {
+  checkSymbol(principal, instrument);
+  command.accountId = principal.accountId;
+  switch (command.type) {
+    case PlaceOrder.code:
+      takeKeyLimits(command, principal);
+      return sendOrder(context, answer, instrument, command);
+    case CancelOrder.code:
+      return sendCancellation(context, answer, instrument, command, byId(command.orderId));
+    case AmendOrder.code:
+      takeKeyLimits(command, principal);
+      return sendAmendment(context, answer, instrument, command, byId(command.orderId));
+  }
+}
+
+const byId = (orderId: number) => ({ reference: String(orderId), field: "orderId" });

@@ -1,0 +1,153 @@
+import { crc32 } from "node:zlib";
+import type { Database as LmdbTable } from "lmdb";
+import type { Message } from "../../core/protocol/message-schema.ts";
+import { decodeMessage } from "../../wire/codec.ts";
+import { viewOf } from "../../wire/record.ts";
+import { DatabaseCorruptError } from "../files/genesis.ts";
+import { Unpacker } from "./packing.ts";
+
+/**
+ * A value: u8 version, u32 crc32, one row or several, packed (packing.ts). LMDB has no checksums of its own: without this a
+ * flipped bit would be read as data. The checksum covers the table's name, the key and the rows, since a row under another
+ * key is as wrong as another row. Still read: version 2, whose rows are not packed, and version 1, whose checksum covers
+ * the rows alone as well.
+ */
+export const VALUE_HEADER_BYTES = 5;
+const VALUE_VERSION = 3;
+const VALUE_VERSION_UNPACKED = 2;
+const VALUE_VERSION_WITHOUT_KEY = 1;
+const AT_VALUE_CRC = 1;
+const unpacker = new Unpacker();
+
+/** Numbers are safe integers; lists are ordered element by element. */
+export type Key = number | string | (number | string)[];
+
+/** The order in which keys stand in a table; text by code units, as LMDB orders ASCII. */
+function isBefore(a: Key, b: Key): boolean {
+  const left = Array.isArray(a) ? a : [a];
+  const right = Array.isArray(b) ? b : [b];
+  for (let i = 0; i < left.length && i < right.length; i++) {
+    const x = left[i];
+    const y = right[i];
+    if (x === y) continue;
+    return typeof x === typeof y ? x < y : typeof x === "number";
+  }
+  return left.length < right.length;
+}
+
+export interface Range {
+  /** Included. In reverse the upper end. */
+  start?: Key;
+  /** Not included. In reverse the lower end. */
+  end?: Key;
+  reverse?: boolean;
+  limit?: number;
+}
+
+/** Writes the header of the value of `table` under `key` whose packed rows stand behind it. */
+export function sealValue(table: Table, key: Key, view: DataView, bytes: Uint8Array, from: number, to: number): void {
+  view.setUint8(from, VALUE_VERSION);
+  view.setUint32(from + AT_VALUE_CRC, crc32(bytes.subarray(from + VALUE_HEADER_BYTES, to), table.crcOf(key)), true);
+}
+
+/** One ordered map from keys to values. Reading only: writes go through a WriteBatch. */
+export class Table {
+  readonly name: string;
+  /** For WriteBatch only. */
+  readonly lmdb: LmdbTable<Uint8Array, Key>;
+  private readonly crcOfName: number;
+
+  constructor(name: string, lmdb: LmdbTable<Uint8Array, Key>) {
+    this.name = name;
+    this.lmdb = lmdb;
+    this.crcOfName = crc32(`${name} `);
+  }
+
+  /** The checksum of what stands before the rows: the table's name and the key, as JSON. */
+  crcOf(key: Key): number {
+    return crc32(typeof key === "number" ? String(key) : JSON.stringify(key), this.crcOfName);
+  }
+
+  /**
+   * Visits values in order, each as its rows in the codec's bytes, back to back, until `visit` answers false. Reads one
+   * state of the database, whatever is written meanwhile. Throws DatabaseCorruptError where a value is damaged.
+   */
+  eachValue(range: Range, visit: (key: Key, rows: Uint8Array) => boolean): void {
+    for (const { key, value } of this.lmdb.getRange(range)) if (!visit(key, this.rowsOf(key, value))) return;
+  }
+
+  /**
+   * Reads every value, and counts. Throws DatabaseCorruptError where a value is damaged, rows are missing or out of order
+   * (one may stand twice in the place of another), or one that a walk comes to is not found by its key: the pages by which
+   * LMDB searches hold keys of their own, without checksums.
+   */
+  verify(): number {
+    let rows = 0;
+    let before: Key | null = null;
+    this.eachValue({}, (key) => {
+      if (before !== null && !isBefore(before, key))
+        throw this.corrupt(key, `out of order, behind ${JSON.stringify(before)}`);
+      before = key;
+      if (!this.lmdb.doesExist(key)) throw this.corrupt(key, "the row is there, but its key does not lead to it");
+      rows++;
+      return true;
+    });
+    const { entryCount } = this.lmdb.getStats() as { entryCount: number };
+    if (rows !== entryCount) {
+      throw new DatabaseCorruptError(`table ${this.name}: ${rows} of ${entryCount} rows can be found`);
+    }
+    return rows;
+  }
+
+  /** Whether all values are of versions from before the one that is written now. */
+  isOlder(): boolean {
+    for (const { value } of this.lmdb.getRange()) if (value[0] >= VALUE_VERSION) return false;
+    return true;
+  }
+
+  /** What the value holds, in the codec's bytes. */
+  protected rowsOf(key: Key, value: Uint8Array): Uint8Array {
+    if (value.length < VALUE_HEADER_BYTES) throw this.corrupt(key, "the value is too short");
+    const version = value[0];
+    if (version < VALUE_VERSION_WITHOUT_KEY || version > VALUE_VERSION)
+      throw this.corrupt(key, `version ${version}, this program reads up to ${VALUE_VERSION}`);
+    const before = version === VALUE_VERSION_WITHOUT_KEY ? 0 : this.crcOf(key);
+    const checksum = viewOf(value).getUint32(AT_VALUE_CRC, true);
+    const rows = value.subarray(VALUE_HEADER_BYTES);
+    if (checksum !== crc32(rows, before)) throw this.corrupt(key, "wrong checksum");
+    return version <= VALUE_VERSION_UNPACKED ? rows : unpacker.unpack(rows);
+  }
+
+  protected corrupt(key: Key, why: string): DatabaseCorruptError {
+    return new DatabaseCorruptError(`table ${this.name}, key ${JSON.stringify(key)}: ${why}`);
+  }
+}
+
+/** A table with a row under each key. */
+export class RowTable<Row extends Message = Message> extends Table {
+  /** A fresh object. Throws DatabaseCorruptError when the value is damaged. */
+  get(key: Key): Row | undefined {
+    const value = this.lmdb.getBinary(key);
+    if (value === undefined) return undefined;
+    return this.rowOf(this.rowsOf(key, value));
+  }
+
+  /** As get(), where another row says that this one exists. */
+  require(key: Key): Row {
+    const row = this.get(key);
+    if (row === undefined) throw this.corrupt(key, "missing");
+    return row;
+  }
+
+  /** As eachValue(), decoded. */
+  each(range: Range, visit: (key: Key, row: Row) => void): void {
+    this.eachValue(range, (key, rows) => {
+      visit(key, this.rowOf(rows));
+      return true;
+    });
+  }
+
+  private rowOf(rows: Uint8Array): Row {
+    return decodeMessage(viewOf(rows), rows, 0) as Row;
+  }
+}

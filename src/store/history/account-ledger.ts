@@ -1,0 +1,156 @@
+import { must } from "../../assert.ts";
+import { EXEC_LIQUIDATION, idToInstrumentId, type LedgerEntryType } from "../../core/base/enums.ts";
+import type { Quanta, TimeMs } from "../../core/base/units.ts";
+import type { Message } from "../../core/protocol/message-schema.ts";
+import type { TransferKind } from "../../core/protocol/messages.ts";
+import type { Database } from "../database/database.ts";
+import type { FillRecord } from "../database/history-schema.ts";
+import { isWithin, type Page, type PageQuery, parseCursor, printCursor } from "../database/pages.ts";
+import { CURSOR_NUMBERS, type SeriesTable } from "../database/series.ts";
+
+/** A change of an account's money. Fields that are not of its type are 0. */
+export interface LedgerEntry {
+  readonly type: LedgerEntryType;
+  readonly instrumentId: number;
+  /** Signed: negative = the account has less. */
+  readonly amountQuanta: Quanta;
+  readonly tradeId: number;
+  readonly orderId: number;
+  readonly side: number;
+  readonly transferId: number;
+  readonly fundingTime: TimeMs;
+  readonly time: TimeMs;
+  readonly sequence: number;
+}
+
+export interface LedgerQuery extends PageQuery {
+  type?: LedgerEntryType | undefined;
+  instrumentId?: number | undefined;
+}
+
+/** What a row of a series comes to, newest first: a fill is two entries. */
+interface Found {
+  readonly entries: readonly LedgerEntry[];
+  readonly sequence: number;
+  /** Of a page that begins with this row. */
+  readonly cursor: readonly number[];
+}
+
+const NOTHING = { instrumentId: 0, tradeId: 0, orderId: 0, side: 0, transferId: 0, fundingTime: 0 };
+const NO_PAGE: Page<Found> = { data: [], nextCursor: null };
+/** Of a series without more rows. */
+const AT_END: readonly number[] = Array(CURSOR_NUMBERS).fill(0);
+
+/**
+ * What changed an account's money, the latest first, merged out of the series that hold it. Σ amounts is the account's
+ * wallet: what was deposited, less what was withdrawn, and all that trades, fees and funding have moved. What is set
+ * aside for an isolated position moves within the account and is no entry. Throws BadCursorError.
+ *
+ * A cursor holds where each series goes on, and how many entries of the first row were shown before.
+ */
+export function readAccountLedger(database: Database, accountId: number, query: LedgerQuery): Page<LedgerEntry> {
+  const { limit, cursor } = query;
+  const sources = sourcesOf(database, accountId);
+  const resume = cursor === undefined ? undefined : parseCursor(cursor, sources.length * CURSOR_NUMBERS + 1);
+  const pages = sources.map((source, i) => {
+    const at = resume?.slice(i * CURSOR_NUMBERS, (i + 1) * CURSOR_NUMBERS);
+    return source({ ...query, cursor: at && printCursor(at) });
+  });
+  const heads = pages.map(() => 0);
+  const data: LedgerEntry[] = [];
+  let shown = resume?.at(-1) ?? 0;
+  while (data.length < limit) {
+    const source = latestOf(pages, heads);
+    if (source === null) break;
+    const head = heads[source];
+    const { entries } = must(pages[source]?.data[head], "the latest row");
+    const taken = entries.slice(shown, shown + limit - data.length);
+    data.push(...taken);
+    shown += taken.length;
+    if (shown < entries.length) break;
+    shown = 0;
+    heads[source] = head + 1;
+  }
+  const positions = pages.map(({ data, nextCursor }, i) => {
+    const next = data[heads[i]];
+    if (next !== undefined) return next.cursor;
+    return nextCursor === null ? AT_END : parseCursor(nextCursor, CURSOR_NUMBERS);
+  });
+  const isAtEnd = positions.every((position) => position.every((number) => number === 0));
+  return { data, nextCursor: isAtEnd ? null : printCursor([...positions.flat(), shown]) };
+}
+
+/** The page whose next row is the latest; null when there is none, or none that is known to be. */
+function latestOf(pages: readonly Page<Found>[], heads: readonly number[]): number | null {
+  let latest: number | null = null;
+  let sequence = 0;
+  for (const [i, { data, nextCursor }] of pages.entries()) {
+    const next = data[heads[i]];
+    if (next === undefined && nextCursor !== null) return null;
+    if (next === undefined || next.sequence < sequence) continue;
+    latest = i;
+    sequence = next.sequence;
+  }
+  return latest;
+}
+
+// ---- the series -----------------------------------------------------------------------------------------------------
+
+type Source = (query: LedgerQuery) => Page<Found>;
+
+/** In the order in which things happen within a turn: funding is paid before a trade, a deficit is what trades left. */
+const sourcesOf = (database: Database, accountId: number): Source[] => [
+  transferSource(database, accountId, "DEPOSIT"),
+  transferSource(database, accountId, "WITHDRAWAL"),
+  sourceOf(database.fundingPayments, accountId, ["FUNDING"], ({ type: _, sizeLots: _size, ...payment }) => [
+    { ...NOTHING, type: "FUNDING", ...payment },
+  ]),
+  sourceOf(database.fills, accountId, ["REALIZED_PNL", "FEE", "LIQUIDATION_FEE"], entriesOfFill),
+  sourceOf(database.deficits, accountId, ["DEFICIT_COVERED"], ({ type: _, ...deficit }) => [
+    { ...NOTHING, type: "DEFICIT_COVERED", ...deficit },
+  ]),
+];
+
+function transferSource(database: Database, accountId: number, type: TransferKind): Source {
+  const table = type === "DEPOSIT" ? database.deposits : database.withdrawals;
+  const read = sourceOf(table, accountId, [type], ({ id: transferId }, nearSequence) => {
+    const { transfer, sequence } = database.transfers.require(transferId);
+    const amountQuanta = type === "DEPOSIT" ? transfer.amountQuanta : -transfer.amountQuanta;
+    const place = { time: transfer.createdAt, sequence: sequence || nearSequence };
+    return [{ ...NOTHING, type, amountQuanta, transferId, ...place }];
+  });
+  return (query) => (query.instrumentId === undefined ? read(query) : NO_PAGE);
+}
+
+function entriesOfFill(fill: FillRecord): LedgerEntry[] {
+  const { tradeId, orderId, side, time, sequence } = fill;
+  const isForced = fill.execType === EXEC_LIQUIDATION && fill.maker === 0;
+  const common = { ...NOTHING, instrumentId: idToInstrumentId(tradeId), tradeId, orderId, side, time, sequence };
+  return [
+    { ...common, type: isForced ? "LIQUIDATION_FEE" : "FEE", amountQuanta: -fill.feeQuanta },
+    { ...common, type: "REALIZED_PNL", amountQuanta: fill.realizedQuanta },
+  ];
+}
+
+/** `entriesOf` is also told the sequence of the first row that was written together with this one. */
+function sourceOf<Row extends Message>(
+  table: SeriesTable<Row>,
+  accountId: number,
+  types: readonly LedgerEntryType[],
+  entriesOf: (row: Row, nearSequence: number) => LedgerEntry[],
+): Source {
+  return (query) => {
+    const { type, instrumentId } = query;
+    if (type !== undefined && !types.includes(type)) return NO_PAGE;
+    const isShown = (entry: LedgerEntry): boolean =>
+      (type === undefined || entry.type === type) &&
+      (instrumentId === undefined || entry.instrumentId === instrumentId) &&
+      entry.amountQuanta !== 0 &&
+      isWithin(entry.time, query);
+    return table.read(accountId, query, (row, place, index) => {
+      const entries = entriesOf(row, place[1]).filter(isShown);
+      const [latest] = entries;
+      return latest === undefined ? null : { entries, sequence: latest.sequence, cursor: [...place, index] };
+    });
+  };
+}

@@ -1,0 +1,45 @@
+import { isCustomer } from "../../core/base/enums.ts";
+import type { MessageOf } from "../../core/protocol/message-schema.ts";
+import type { FundingPaid, FundingSettled } from "../../core/protocol/messages.ts";
+import type { Database } from "../database/database.ts";
+import type { FundingPaymentRecord } from "../database/history-schema.ts";
+import { type Place, SeriesWriter } from "../database/series.ts";
+import type { Key } from "../database/table.ts";
+import type { WriteBatch } from "../database/write-batch.ts";
+import { paidFunding, settledRate } from "./funding-records.ts";
+
+/** So that the largest of them stays below 4 KB. */
+const PAYMENTS_PER_CHUNK = 60;
+
+export const fundingRateKey = (instrumentId: number, fundingTime: number): Key => [instrumentId, fundingTime];
+
+/** Funding: every symbol's rates, and what customers paid and got. */
+export class FundingFold {
+  private readonly database: Database;
+  private readonly payments: SeriesWriter<FundingPaymentRecord>;
+
+  constructor(database: Database) {
+    this.database = database;
+    this.payments = new SeriesWriter(database.fundingPayments, PAYMENTS_PER_CHUNK);
+  }
+
+  settled(batch: WriteBatch, instrumentId: number, event: MessageOf<typeof FundingSettled>): void {
+    batch.put(this.database.fundingRates, fundingRateKey(instrumentId, event.fundingTime), settledRate(event));
+  }
+
+  paid(
+    batch: WriteBatch,
+    instrumentId: number,
+    event: MessageOf<typeof FundingPaid>,
+    place: Place,
+    time: number,
+  ): void {
+    const { accountId } = event;
+    if (!isCustomer(accountId)) return;
+    this.payments.append(batch, accountId, place, paidFunding(event, instrumentId, time, place.sequence));
+  }
+
+  flush(batch: WriteBatch): void {
+    this.payments.flush(batch);
+  }
+}

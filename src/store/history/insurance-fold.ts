@@ -1,0 +1,101 @@
+import {
+  EXEC_ADL,
+  EXEC_LIQUIDATION,
+  FUND_MOVEMENTS,
+  type FundMovement,
+  INSURANCE_ACCOUNT,
+} from "../../core/base/enums.ts";
+import type { Quanta } from "../../core/base/units.ts";
+import type { MessageOf } from "../../core/protocol/message-schema.ts";
+import {
+  DeficitCovered,
+  Deposited,
+  type Event,
+  FundingPaid,
+  PositionTransferred,
+  Traded,
+} from "../../core/protocol/messages.ts";
+import type { Database } from "../database/database.ts";
+import { FundMovementRecord } from "../database/history-schema.ts";
+import { type Place, SeriesWriter } from "../database/series.ts";
+import type { WriteBatch } from "../database/write-batch.ts";
+
+/** So that the largest of them stays below 4 KB. */
+const MOVEMENTS_PER_CHUNK = 60;
+
+/**
+ * What moves the insurance fund's money, a row for each turn and kind. The fund's positions count at what they cost, so
+ * all rows together are its equity less what its open positions are worth beyond their cost.
+ *
+ *     DEPOSIT          given to it
+ *     LIQUIDATION_FEE  what liquidated accounts paid
+ *     TAKEOVER, ADL    a position that came to it or was taken from it: what that realised, 0 where it only opened one
+ *     TRADE            its own trades: what they realised, less fees
+ *     FUNDING          payments pass through it: over an interval its remainder, and its own positions' share
+ *     DEFICIT          what it paid for accounts below zero
+ */
+export class InsuranceFold {
+  private readonly movements: SeriesWriter<FundMovementRecord>;
+  /** Of the turn in hand. */
+  private readonly moved = new Map<FundMovement, Quanta>();
+
+  constructor(database: Database) {
+    this.movements = new SeriesWriter(database.fundMovements, MOVEMENTS_PER_CHUNK);
+  }
+
+  apply(event: Event): void {
+    switch (event.type) {
+      case Deposited.code:
+        if (event.accountId === INSURANCE_ACCOUNT) this.move("DEPOSIT", event.amountQuanta);
+        break;
+      case Traded.code:
+        this.traded(event);
+        break;
+      case PositionTransferred.code: {
+        const kind = event.execType === EXEC_ADL ? "ADL" : "TAKEOVER";
+        if (event.accountId === INSURANCE_ACCOUNT) this.move(kind, event.accountRealizedQuanta);
+        if (event.counterpartyId === INSURANCE_ACCOUNT) this.move(kind, event.counterpartyRealizedQuanta);
+        break;
+      }
+      case FundingPaid.code:
+        // Its own payments go from one of its pockets into the other.
+        if (event.accountId !== INSURANCE_ACCOUNT) this.move("FUNDING", -event.amountQuanta);
+        break;
+      case DeficitCovered.code:
+        this.move("DEFICIT", -event.amountQuanta);
+        break;
+    }
+  }
+
+  /** All events of the turn have been applied. */
+  endTurn(batch: WriteBatch, actorId: number, place: Place, time: number): void {
+    if (this.moved.size === 0) return;
+    for (const [kind, amountQuanta] of this.moved) {
+      if (amountQuanta === 0 && kind === "FUNDING") continue;
+      this.movements.append(batch, INSURANCE_ACCOUNT, place, {
+        type: FundMovementRecord.code,
+        actorId,
+        kind: FUND_MOVEMENTS.indexOf(kind),
+        amountQuanta,
+        time,
+        sequence: place.sequence,
+      });
+    }
+    this.moved.clear();
+  }
+
+  flush(batch: WriteBatch): void {
+    this.movements.flush(batch);
+  }
+
+  private traded(event: MessageOf<typeof Traded>): void {
+    const { execType, takerFeeQuanta, makerFeeQuanta } = event;
+    if (execType === EXEC_LIQUIDATION) this.move("LIQUIDATION_FEE", takerFeeQuanta);
+    if (event.takerAccountId === INSURANCE_ACCOUNT) this.move("TRADE", event.takerRealizedQuanta - takerFeeQuanta);
+    if (event.makerAccountId === INSURANCE_ACCOUNT) this.move("TRADE", event.makerRealizedQuanta - makerFeeQuanta);
+  }
+
+  private move(kind: FundMovement, quanta: Quanta): void {
+    this.moved.set(kind, (this.moved.get(kind) ?? 0) + quanta);
+  }
+}

@@ -1,0 +1,141 @@
+import { join } from "node:path";
+import { crc32 } from "node:zlib";
+import { DISK, type Files, naming, readFully, syncDirectory } from "../files/files.ts";
+
+/**
+ * The files of the log: `log-<first sequence>.seg`, each of its full size from the start, zeros behind the last record.
+ *
+ *      0  8 bytes  magic
+ *      8  u32      crc32 over bytes 12 to 40
+ *     12  u32      version of this layout
+ *     16  f64      sequence of the first record
+ *     24  f64      first sequence of the segment before; 0 = this is the first ever
+ *     32  f64      size of the file
+ *   4096           records (wire/record.ts), back to back
+ *
+ * A segment gets its name only when its header is on disk and every record before it too. So there is no such thing as
+ * a half-made segment, and a segment proves that all records of the one before were on disk. The header has a page of
+ * its own, so no later write touches it.
+ */
+export const SEGMENT_HEADER_BYTES = 4096;
+
+const MAGIC = Buffer.from("PERPDLOG", "latin1");
+const AT_HEADER_CRC = 8;
+const AT_HEADER_VERSION = 12;
+const AT_FIRST_SEQUENCE = 16;
+const AT_PREVIOUS_FIRST_SEQUENCE = 24;
+const AT_SEGMENT_BYTES = 32;
+const HEADER_USED_BYTES = 40;
+const SEGMENT_VERSION = 1;
+const SEGMENT_NAME = /^log-(\d{16})\.seg$/;
+
+/** What a segment's header says. */
+export interface Segment {
+  readonly firstSequence: number;
+  readonly previousFirstSequence: number;
+  /** Of the whole file, header included. */
+  readonly bytes: number;
+}
+
+/** The log is not as it was written: a record that was acknowledged cannot be read. Nothing is repaired or skipped. */
+export class LogCorruptError extends Error {
+  override name = "LogCorruptError";
+  /** File name within the log's directory. */
+  readonly segment: string;
+  /** In bytes from the start of the file. */
+  readonly offset: number;
+  /** The sequence that should have been found there. */
+  readonly sequence: number;
+
+  constructor(segment: string, offset: number, sequence: number, why: string) {
+    super(`log corrupt: ${segment} at byte ${offset}, expected sequence ${sequence}: ${why}`);
+    this.segment = segment;
+    this.offset = offset;
+    this.sequence = sequence;
+  }
+}
+
+export const segmentName = (firstSequence: number): string => `log-${String(firstSequence).padStart(16, "0")}.seg`;
+
+/** First sequences of the segments in a directory, ascending. */
+export function listSegments(dir: string, files: Files = DISK): number[] {
+  const names = files.readdirSync(dir).flatMap((name) => SEGMENT_NAME.exec(name)?.[1] ?? []);
+  return names.map(Number).sort((a, b) => a - b);
+}
+
+/** All segments in order, headers checked, none missing between the first and the last. */
+export function readRow(dir: string, files: Files = DISK): Segment[] {
+  const row = listSegments(dir, files).map((firstSequence) => {
+    const { fd, segment } = openSegment(dir, firstSequence, "r", files);
+    files.closeSync(fd);
+    return segment;
+  });
+  row.forEach(({ firstSequence, previousFirstSequence }, i) => {
+    const before = row[i - 1];
+    if (before === undefined || before.firstSequence === previousFirstSequence) return;
+    const why = `the segment before it, ${segmentName(previousFirstSequence)}, is missing`;
+    throw new LogCorruptError(segmentName(firstSequence), 0, firstSequence, why);
+  });
+  return row;
+}
+
+/** Opens a segment and checks its header. The caller closes `fd`. */
+export function openSegment(
+  dir: string,
+  firstSequence: number,
+  flags: "r" | "r+",
+  files: Files = DISK,
+): { fd: number; segment: Segment } {
+  const fd = files.openSync(join(dir, segmentName(firstSequence)), flags);
+  try {
+    return { fd, segment: readHeader(fd, firstSequence, files) };
+  } catch (error) {
+    files.closeSync(fd);
+    throw error;
+  }
+}
+
+export function encodeHeader(segment: Segment): Buffer {
+  const header = Buffer.alloc(HEADER_USED_BYTES);
+  MAGIC.copy(header);
+  header.writeUInt32LE(SEGMENT_VERSION, AT_HEADER_VERSION);
+  header.writeDoubleLE(segment.firstSequence, AT_FIRST_SEQUENCE);
+  header.writeDoubleLE(segment.previousFirstSequence, AT_PREVIOUS_FIRST_SEQUENCE);
+  header.writeDoubleLE(segment.bytes, AT_SEGMENT_BYTES);
+  header.writeUInt32LE(crc32(header.subarray(AT_HEADER_VERSION)), AT_HEADER_CRC);
+  return header;
+}
+
+/**
+ * Removes the segments whose records all stand before `sequence`; never the last one, which is being written. Oldest
+ * first, each made durable before the next, so that a crash leaves no hole. Returns how many went.
+ */
+export function removeSegmentsBefore(dir: string, sequence: number, files: Files = DISK): number {
+  const row = listSegments(dir, files);
+  let removed = 0;
+  while (removed + 1 < row.length && row[removed + 1] <= sequence) {
+    files.unlinkSync(join(dir, segmentName(row[removed])));
+    syncDirectory(dir, files);
+    removed++;
+  }
+  return removed;
+}
+
+function readHeader(fd: number, firstSequence: number, files: Files): Segment {
+  const name = segmentName(firstSequence);
+  const corrupt = (why: string): LogCorruptError =>
+    new LogCorruptError(name, 0, firstSequence, `segment header: ${why}`);
+  const header = Buffer.alloc(HEADER_USED_BYTES);
+  const bytesRead = naming(name, () => readFully(fd, header, header.length, 0, files));
+  if (bytesRead < header.length) throw corrupt("the file is too short");
+  if (!header.subarray(0, MAGIC.length).equals(MAGIC)) throw corrupt("this is not a log segment");
+  if (header.readUInt32LE(AT_HEADER_CRC) !== crc32(header.subarray(AT_HEADER_VERSION))) throw corrupt("wrong checksum");
+  const version = header.readUInt32LE(AT_HEADER_VERSION);
+  if (version !== SEGMENT_VERSION) throw corrupt(`version ${version}, this program reads ${SEGMENT_VERSION}`);
+  const first = header.readDoubleLE(AT_FIRST_SEQUENCE);
+  if (first !== firstSequence) throw corrupt(`it begins with sequence ${first}, not with that of its name`);
+  const bytes = header.readDoubleLE(AT_SEGMENT_BYTES);
+  const size = files.fstatSync(fd).size;
+  if (size !== bytes) throw corrupt(`the file has ${size} bytes and should have ${bytes}`);
+  return { firstSequence, previousFirstSequence: header.readDoubleLE(AT_PREVIOUS_FIRST_SEQUENCE), bytes };
+}

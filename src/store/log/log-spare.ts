@@ -1,0 +1,72 @@
+import { join } from "node:path";
+import { type Files, naming, syncDirectory, writeFully } from "../files/files.ts";
+import { encodeHeader, type Segment, segmentName } from "./log-segment.ts";
+
+const SPARE_NAME = "log-next.tmp";
+/** No larger: the page cache takes 512 KiB in pieces of this size in an eighth of the time that it takes them at once. */
+const ZEROS = Buffer.alloc(1 << 16);
+
+/**
+ * The next segment of the log, made ahead of time. It is filled with zeros that are really written: fdatasync on blocks
+ * that exist takes about half the time of fdatasync on a file that grows. One that a crash left behind is made anew.
+ */
+export class SpareSegment {
+  private readonly dir: string;
+  private readonly files: Files;
+  private fd = -1;
+  private filledBytes = 0;
+
+  constructor(dir: string, files: Files) {
+    this.dir = dir;
+    this.files = files;
+  }
+
+  /** Fills at most `maxBytes` more, and syncs them, so that install() has little left to sync. True = of full size. */
+  fill(segmentBytes: number, maxBytes: number): boolean {
+    if (this.filledBytes < segmentBytes) {
+      this.write(Math.min(segmentBytes, this.filledBytes + maxBytes));
+      this.sync();
+    }
+    return this.filledBytes >= segmentBytes;
+  }
+
+  /** Makes it the segment of that header, filling what is missing, durable under its name. The caller owns the fd. */
+  install(segment: Segment): number {
+    const { dir, files } = this;
+    this.write(segment.bytes);
+    naming(SPARE_NAME, () => writeFully(this.fd, encodeHeader(segment), 0, files));
+    this.sync();
+    files.renameSync(join(dir, SPARE_NAME), join(dir, segmentName(segment.firstSequence)));
+    syncDirectory(dir, files);
+    const fd = this.fd;
+    this.fd = -1;
+    this.filledBytes = 0;
+    return fd;
+  }
+
+  /** Gives its room back. */
+  discard(): void {
+    this.close();
+    this.filledBytes = 0;
+    const path = join(this.dir, SPARE_NAME);
+    if (this.files.existsSync(path)) this.files.unlinkSync(path);
+  }
+
+  close(): void {
+    if (this.fd >= 0) this.files.closeSync(this.fd);
+    this.fd = -1;
+  }
+
+  private sync(): void {
+    naming(SPARE_NAME, () => this.files.fdatasyncSync(this.fd));
+  }
+
+  private write(untilBytes: number): void {
+    if (this.fd < 0) this.fd = this.files.openSync(join(this.dir, SPARE_NAME), "w+");
+    while (this.filledBytes < untilBytes) {
+      const count = Math.min(ZEROS.length, untilBytes - this.filledBytes);
+      naming(SPARE_NAME, () => writeFully(this.fd, ZEROS.subarray(0, count), this.filledBytes, this.files));
+      this.filledBytes += count;
+    }
+  }
+}

@@ -1,0 +1,55 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { type TestContext, test } from "node:test";
+import { Pulse } from "../../src/client/keepalive.ts";
+
+const DEAD_AFTER_MS = 20;
+
+/** Both ends of a line. */
+async function openLine(t: TestContext): Promise<[near: Socket, far: Socket]> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const near = connect((server.address() as AddressInfo).port, "127.0.0.1");
+  const [far] = (await once(server, "connection")) as [Socket];
+  t.after(() => {
+    for (const end of [near, far]) end.destroy();
+    server.close();
+  });
+  return [near, far];
+}
+
+/** Nothing of this process goes on meanwhile. */
+const holdUp = (ms: number): void => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+
+test("a program that is held up itself finds the sign that has come meanwhile", async (t) => {
+  const [near, far] = await openLine(t);
+  let asked = 0;
+  await new Promise<void>((resolve, reject) => {
+    const ask = (): void => {
+      if (++asked === 3) return resolve();
+      setImmediate(() => {
+        far.write("a sign");
+        holdUp(2 * DEAD_AFTER_MS);
+      });
+    };
+    const pulse = new Pulse(DEAD_AFTER_MS, ask, () => reject(new Error("it was given up")));
+    near.on("data", () => pulse.beat());
+    t.after(() => pulse.stop());
+  });
+});
+
+test("a line on which no sign comes is asked for one and given up, one that was ended is not", async (t) => {
+  let asked = 0;
+  let ended = 0;
+  const stopped = new Pulse(
+    DEAD_AFTER_MS,
+    () => stopped.stop(),
+    () => ended++,
+  );
+  await new Promise<void>((resolve) => {
+    const pulse = new Pulse(DEAD_AFTER_MS, () => asked++, resolve);
+    t.after(() => pulse.stop());
+  });
+  assert.deepEqual([asked, ended], [1, 0]);
+});

@@ -1,0 +1,303 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { summarizeSymbol } from "../../../src/core/audit/invariants.ts";
+import { ACCOUNT } from "../../../src/core/base/columns.ts";
+import {
+  BUY,
+  FOK,
+  GTC,
+  GTD,
+  IOC,
+  ISOLATED,
+  LEDGER,
+  ORDER_STATUSES,
+  REASONS,
+  SELL,
+  STATUS_EXPIRED,
+  STATUS_NEW,
+} from "../../../src/core/base/enums.ts";
+import type { Message, MessageOf } from "../../../src/core/protocol/message-schema.ts";
+import {
+  Deposit,
+  type ExpectedFill,
+  FundingPaid,
+  OpenSession,
+  OrderClosed,
+  OrderView,
+  type Outlook,
+  PlaceExtended,
+  PlaceOrder,
+  PlaceTrigger,
+  type PositionView,
+  ReadPosition,
+  Refused,
+  type SessionView,
+  SetIndexPrice,
+  SetMarginMode,
+  Traded,
+  type TrialEnd,
+  TryOrder,
+} from "../../../src/core/protocol/messages.ts";
+import { openDeepMarket } from "../support/deep-market.ts";
+import { Exchange, LEDGER_SETTINGS, MAX_ACCOUNTS, make, type Said, SHORT_INDEX_AGE_MS } from "../support/exchange.ts";
+import { FREE, instrument, ODD, PLAIN } from "../support/instruments.ts";
+import { runUntilReached, takeSeed } from "../support/seed.ts";
+import { eventfulStep, type Step } from "../support/steps.ts";
+import { Traffic } from "../support/traffic.ts";
+
+const seed = takeSeed("trial.test");
+const INSTRUMENTS = [instrument(ODD), instrument(FREE)];
+const IDS = INSTRUMENTS.map(({ id }) => id);
+const PLACES: readonly number[] = [PlaceOrder.code, PlaceExtended.code, PlaceTrigger.code];
+
+test("an order that is tried is told what it then gets, and nothing has changed", () => {
+  const seen = new Set<string>();
+  const property = fc.property(fc.array(eventfulStep, { maxLength: 100, size: "max" }), (steps) => drive(steps, seen));
+  runUntilReached(
+    seed,
+    (seed) => fc.assert(property, { seed, numRuns: 120, includeErrorInReport: true }),
+    () => EXPECTED.filter((what) => !seen.has(what)),
+  );
+});
+
+const EXPECTED = [
+  "FILLED null",
+  "NEW null",
+  "PARTIALLY_FILLED null",
+  "UNTRIGGERED null",
+  "EXPIRED IOC_REMAINDER",
+  "EXPIRED FOK_UNFILLABLE",
+  "EXPIRED NO_LIQUIDITY",
+  "EXPIRED SELF_TRADE",
+  "INSUFFICIENT_MARGIN",
+  "POST_ONLY_WOULD_TRADE",
+  "PRICE_OUT_OF_BAND",
+  "REDUCE_ONLY_NO_POSITION",
+  "CLIENT_ORDER_ID_REUSED",
+  "duplicate",
+  "more than was shown",
+];
+
+function drive(steps: readonly Step[], seen: Set<string>): void {
+  const exchange = new Exchange(INSTRUMENTS, LEDGER_SETTINGS, MAX_ACCOUNTS, SHORT_INDEX_AGE_MS);
+  const traffic = new Traffic(exchange, IDS);
+  for (const { actorId, command } of traffic.opening()) traffic.send(actorId, command);
+  for (const step of steps) {
+    const { actorId, command } = traffic.command(step);
+    exchange.time += step.waitMs;
+    if (!PLACES.includes(command.type)) {
+      traffic.send(actorId, command);
+      continue;
+    }
+    const trial = make(TryOrder, { order: command as MessageOf<typeof TryOrder>["order"] });
+    // What is due by now comes first, whatever comes.
+    exchange.carryOut(actorId, trial);
+    save(exchange, actorId);
+    const before = stateOf(exchange, actorId);
+    const tried = exchange.do(actorId, trial);
+    assert.deepEqual(tried.events, []);
+    assert.deepEqual(stateOf(exchange, actorId), before, JSON.stringify(step));
+    assert.equal(save(exchange, actorId), 0, "nothing to save");
+    const { accountId, side } = command as MessageOf<typeof PlaceOrder>;
+    const hides = isHiding(exchange, actorId, 1 - side);
+    checkSecrecy(exchange, actorId, 1 - side, tried);
+    const outlook = outlookOf(exchange, actorId, accountId);
+    const placed = exchange.do(actorId, command);
+    if (!hides) {
+      assert.deepEqual(toldBy(tried), cameOf(placed), JSON.stringify(step));
+      checkMargin(tried, placed, outlook, outlookOf(exchange, actorId, accountId));
+    } else if (cameOf(placed).fills.length > toldBy(tried).fills.length) seen.add("more than was shown");
+    note(tried, seen);
+    traffic.note(placed.events);
+    for (let more = true; more; ) {
+      const next = exchange.proceed(actorId);
+      traffic.note(next.events);
+      more = next.more;
+    }
+  }
+}
+
+/** Whether icebergs hide something on a side of the book. */
+function isHiding(exchange: Exchange, actorId: number, side: number): boolean {
+  const { book } = exchange.symbol(actorId).state;
+  const ladder = book.side(side);
+  for (let price = ladder.best(); price >= 0; price = ladder.next(price)) if (book.hiddenLots(price) > 0) return true;
+  return false;
+}
+
+/** Nobody is told of more than what the book shows. */
+function checkSecrecy(exchange: Exchange, actorId: number, side: number, tried: Said): void {
+  const summary = summarizeSymbol(exchange.symbol(actorId).state);
+  const shown = new Map(side === BUY ? summary.bids : summary.asks);
+  for (const [priceTicks, lots] of toldBy(tried).fills) {
+    const left = (shown.get(priceTicks) ?? 0) - lots;
+    assert.ok(left >= 0, `${lots} more at ${priceTicks} than are shown`);
+    shown.set(priceTicks, left);
+  }
+}
+
+/** Takes a snapshot of what has changed. Returns how many rows that is. */
+function save(exchange: Exchange, actorId: number): number {
+  let rows = 0;
+  const count = (): void => void rows++;
+  exchange.actors.get(actorId)?.snapshot({ put: count, remove: count });
+  return rows;
+}
+
+/** All that can be seen of the symbol; the audit hashes its whole state. */
+function stateOf(exchange: Exchange, actorId: number): object {
+  const { state } = exchange.symbol(actorId);
+  return {
+    serials: [state.nextOrderSerial, state.nextTradeSerial],
+    log: [exchange.sequence, exchange.log.length],
+    cells: exchange.allCells(),
+    audit: exchange.audit(actorId),
+    summary: summarizeSymbol(state),
+  };
+}
+
+test("an order that meets more than a turn may hold is told where it ends", () => {
+  const { exchange, id, taker } = openDeepMarket(6000);
+  for (const timeInForce of [GTC, IOC, FOK]) {
+    const order = make(PlaceOrder, { accountId: taker, side: BUY, priceTicks: 10, quantityLots: 5500, timeInForce });
+    const tried = toldBy(exchange.do(id, make(TryOrder, { order })));
+    const placed = cameOf(exchange.do(id, order));
+    assert.deepEqual(tried, placed);
+    assert.equal((placed.answer as MessageOf<typeof OrderView>).status, STATUS_EXPIRED);
+  }
+});
+
+test("funding that a position owes is paid by its first fill", () => {
+  const accounts = 600; // more than are paid when an interval ends
+  const exchange = new Exchange([instrument(PLAIN)], LEDGER_SETTINGS, accounts + 16);
+  const place = (accountId: number, order: Partial<MessageOf<typeof PlaceOrder>>): Said =>
+    exchange.do(PLAIN.id, make(PlaceOrder, { accountId, priceTicks: 100, quantityLots: 10, ...order }));
+  exchange.do(PLAIN.id, make(SetIndexPrice, { indexTicks: 100 }));
+  for (let i = 0; i < accounts; i++) {
+    exchange.do(LEDGER, make(OpenSession, { address: `0x${i}`, tokenHash: `t${i}`, expiresAt: 2 ** 50 }));
+    exchange.do(LEDGER, make(Deposit, { accountId: 16 + i, amountQuanta: 1e12 }));
+    place(16 + i, { side: i % 2 });
+  }
+  // Someone bids above the index with enough to make an impact: a premium.
+  place(16, { side: BUY, priceTicks: 103, quantityLots: 200 });
+  exchange.time += 8 * 3_600_000;
+  exchange.do(PLAIN.id, make(SetIndexPrice, { indexTicks: 100 }));
+  const { state } = exchange.symbol(PLAIN.id);
+  const owing = state.positions.open.filter((row) => state.owesFunding(row));
+  const accountId = state.positions.numbers[(owing[0] as number) + ACCOUNT] as number;
+  const order = make(PlaceOrder, { accountId, side: SELL, priceTicks: 103, quantityLots: 3 });
+  const before = outlookOf(exchange, PLAIN.id, accountId);
+  const tried = exchange.do(PLAIN.id, make(TryOrder, { order }));
+  const placed = exchange.do(PLAIN.id, order);
+  assert.ok(placed.events.some(({ type }) => type === FundingPaid.code));
+  assert.deepEqual(toldBy(tried), cameOf(placed));
+  checkMargin(tried, placed, before, outlookOf(exchange, PLAIN.id, accountId));
+});
+
+test("an order that ends in the turn of a dry run stands in no figure of it", () => {
+  const exchange = new Exchange([instrument(PLAIN)]);
+  const { accountId } = exchange.ask(LEDGER, make(OpenSession, { address: "0x1", tokenHash: "t" })) as MessageOf<
+    typeof SessionView
+  >;
+  exchange.do(LEDGER, make(Deposit, { accountId, amountQuanta: 1e8 }));
+  exchange.do(PLAIN.id, make(SetIndexPrice, { indexTicks: 100 }));
+  const order = make(PlaceOrder, { accountId, priceTicks: 99, quantityLots: 4 });
+  const goodTillDate = exchange.time + 1000;
+  const terms = { accountId, priceTicks: 100, quantityLots: 5, timeInForce: GTD, goodTillDate };
+  const before = outlookOf(exchange, PLAIN.id, accountId);
+  exchange.do(PLAIN.id, make(PlaceExtended, terms));
+  exchange.time = goodTillDate;
+  const tried = exchange.do(PLAIN.id, make(TryOrder, { order }));
+  assert.deepEqual(
+    tried.events.map(({ type }) => type),
+    [OrderClosed.code],
+  );
+  checkMargin(tried, exchange.do(PLAIN.id, order), before, outlookOf(exchange, PLAIN.id, accountId));
+});
+
+for (const side of [BUY, SELL])
+  test(`who adds to an isolated ${side === BUY ? "long" : "short"} is told what its fills set aside, and who closes a part what comes back`, () => {
+    const exchange = new Exchange([instrument(PLAIN)]);
+    const [alice, bob] = [16, 17];
+    for (const accountId of [alice, bob]) {
+      exchange.do(
+        LEDGER,
+        make(OpenSession, { address: `0x${accountId}`, tokenHash: `t${accountId}`, expiresAt: 2 ** 50 }),
+      );
+      exchange.do(LEDGER, make(Deposit, { accountId, amountQuanta: 1e12 }));
+    }
+    exchange.do(PLAIN.id, make(SetIndexPrice, { indexTicks: 1000 }));
+    exchange.do(PLAIN.id, make(SetMarginMode, { accountId: alice, marginMode: ISOLATED }));
+    const order = (accountId: number, side: number, priceTicks: number): MessageOf<typeof PlaceOrder> =>
+      make(PlaceOrder, { accountId, side, priceTicks, quantityLots: 10 });
+    exchange.do(PLAIN.id, order(bob, 1 - side, 1000));
+    exchange.do(PLAIN.id, order(alice, side, 1000));
+    const priceTicks = side === BUY ? 1020 : 980;
+    exchange.do(PLAIN.id, order(bob, 1 - side, priceTicks));
+    const before = outlookOf(exchange, PLAIN.id, alice);
+    const tried = exchange.do(PLAIN.id, make(TryOrder, { order: order(alice, side, priceTicks) }));
+    const placed = exchange.do(PLAIN.id, order(alice, side, priceTicks));
+    const after = outlookOf(exchange, PLAIN.id, alice);
+    // Initial margin of 10 at the mark, 10 times 20 against it, and the fee.
+    const feeQuanta = Math.ceil(10 * priceTicks * 500);
+    assert.equal(before.availableQuanta - after.availableQuanta, 1000e6 + 200e6 + feeQuanta);
+    checkMargin(tried, placed, before, after);
+    // Closing a part gives back what it has won, and its share of the rest.
+    exchange.do(PLAIN.id, order(bob, side, priceTicks));
+    const closing = order(alice, 1 - side, priceTicks);
+    const triedToClose = exchange.do(PLAIN.id, make(TryOrder, { order: closing }));
+    checkMargin(triedToClose, exchange.do(PLAIN.id, closing), after, outlookOf(exchange, PLAIN.id, alice));
+  });
+
+interface Told {
+  /** A refusal, a duplicate's id, or the order without what it has only when it exists. */
+  answer: object;
+  fills: ExpectedFill[];
+}
+
+function toldBy({ replies }: Said): Told {
+  const [view, end] = replies as [Message, MessageOf<typeof TrialEnd> | undefined];
+  return { answer: withoutId(view), fills: end?.fills ?? [] };
+}
+
+function cameOf({ events, replies: [reply] }: Said): Told {
+  const { orderId } = reply as MessageOf<typeof OrderView>;
+  const trades = (events as MessageOf<typeof Traded>[]).filter(
+    ({ type, takerOrderId }) => type === Traded.code && takerOrderId === orderId,
+  );
+  const fills = trades.map(
+    ({ priceTicks, quantityLots, takerFeeQuanta }): ExpectedFill => [priceTicks, quantityLots, takerFeeQuanta],
+  );
+  return { answer: withoutId(reply as Message), fills };
+}
+
+const withoutId = (reply: Message): object => (reply.type === OrderView.code ? { ...reply, orderId: 0 } : reply);
+
+/** How the account stands. */
+function outlookOf(exchange: Exchange, actorId: number, accountId: number): Outlook {
+  const { initial: initialQuanta, equity } = exchange.cellsOf(accountId) as { initial: number; equity: number };
+  const [reply] = exchange.do(actorId, make(ReadPosition, { accountId })).replies as MessageOf<typeof PositionView>[];
+  const { sizeLots = 0, liquidationTicks = 0 } = reply;
+  return { sizeLots, liquidationTicks, initialQuanta, availableQuanta: equity - initialQuanta };
+}
+
+/** What it says that it takes is there, and is what an order takes that comes to rest as it is. */
+function checkMargin({ replies }: Said, placed: Said, before: Outlook, after: Outlook): void {
+  const [view, end] = replies as [MessageOf<typeof OrderView>, MessageOf<typeof TrialEnd> | undefined];
+  if (view.type !== OrderView.code) return;
+  assert.ok(end, "each order that is tried has an outlook");
+  assert.deepEqual([end.before, end.after], [before, after]);
+  const { requiredQuanta } = end;
+  assert.ok(requiredQuanta <= Math.max(0, before.availableQuanta), JSON.stringify(end));
+  const isUntouched = view.filledLots === 0 && view.status === STATUS_NEW && placed.events.length === 1;
+  if (isUntouched) assert.equal(after.initialQuanta - before.initialQuanta, requiredQuanta);
+}
+
+function note({ replies: [reply] }: Said, seen: Set<string>): void {
+  const { code } = reply as MessageOf<typeof Refused>;
+  const { status, reason } = reply as MessageOf<typeof OrderView>;
+  if (reply?.type === Refused.code) seen.add(code);
+  else if (reply?.type === OrderView.code) seen.add(`${ORDER_STATUSES[status]} ${REASONS[reason]}`);
+  else seen.add("duplicate");
+}

@@ -1,0 +1,155 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { LEDGER } from "../../../src/core/base/enums.ts";
+import type { Message, MessageOf } from "../../../src/core/protocol/message-schema.ts";
+import {
+  CloseSession,
+  CreateKey,
+  Deposit,
+  Describe,
+  type LedgerDescription,
+  OpenSession,
+  RevokeKey,
+  Tick,
+  Withdraw,
+} from "../../../src/core/protocol/messages.ts";
+import { DAY_MS, Exchange, make, type Said, SnapshotStore } from "../support/exchange.ts";
+import { takeSeed } from "../support/seed.ts";
+
+const seed = takeSeed("ledger-replay.test");
+const parameters = { seed, numRuns: 150, includeErrorInReport: true };
+const SETTINGS = { faucetCapQuanta: 3000, withdrawalDelayMs: 1000 };
+
+const account = fc.nat(3);
+const name = fc.constantFrom("", "a", "b", "c");
+const amountQuanta = fc.constantFrom(1, 500, 1000, 1001);
+const step = fc.oneof(
+  fc.record({ kind: fc.constant("login" as const), account, name, forMs: fc.constantFrom(0, 900, DAY_MS) }),
+  fc.record({ kind: fc.constant("logout" as const), account, name }),
+  fc.record({ kind: fc.constant("create key" as const), account, name }),
+  fc.record({ kind: fc.constant("revoke key" as const), account, name }),
+  fc.record({ kind: fc.constant("deposit" as const), account, amountQuanta, name }),
+  fc.record({ kind: fc.constant("withdraw" as const), account, amountQuanta, name }),
+  fc.record({ kind: fc.constant("wait" as const), ms: fc.constantFrom(0, 1, 600, 1000, DAY_MS) }),
+);
+type Step = typeof step extends fc.Arbitrary<infer S> ? S : never;
+const steps = fc.array(step, { maxLength: 120, size: "max" });
+
+test("the log alone brings the ledger back, and it goes on as the first one does", () => {
+  fc.assert(
+    fc.property(steps, steps, (before, after) => {
+      const live = open();
+      for (const step of before) live.do(LEDGER, command(live, step));
+      const again = new Exchange([], SETTINGS);
+      again.replay(live.log);
+      again.restored();
+      goOn(live, again, after);
+    }),
+    parameters,
+  );
+});
+
+test("snapshots, each of what has changed, and the tail of the log behind the last bring it back", () => {
+  fc.assert(
+    fc.property(steps, fc.array(fc.nat(119), { maxLength: 6 }), steps, (before, moments, after) => {
+      const live = open();
+      const store = new SnapshotStore();
+      for (const [i, step] of before.entries()) {
+        live.do(LEDGER, command(live, step));
+        if (moments.includes(i)) store.take(live, LEDGER);
+      }
+      const again = restore(live, store);
+      goOn(live, again, after);
+      store.take(again, LEDGER);
+      goOn(live, restore(live, store), []);
+    }),
+    parameters,
+  );
+});
+
+function open(): Exchange {
+  const live = new Exchange([], SETTINGS);
+  for (let i = 0; i < 4; i++) {
+    const session = make(OpenSession, { address: `0x${i}`, tokenHash: `first of ${i}`, expiresAt: live.time + DAY_MS });
+    live.ask(LEDGER, session);
+  }
+  return live;
+}
+
+function restore(live: Exchange, store: SnapshotStore): Exchange {
+  const again = new Exchange([], SETTINGS);
+  store.load(again.ledger);
+  again.replay(live.log.filter(({ sequence }) => sequence > store.sequence));
+  again.restored();
+  again.sequence = live.sequence;
+  return again;
+}
+
+/** Both get the same commands and must say the same. */
+function goOn(live: Exchange, again: Exchange, steps: readonly Step[]): void {
+  again.time = live.time;
+  assertSame(live, again);
+  for (const step of steps) {
+    const next = command(live, step);
+    again.time = live.time;
+    assert.deepEqual(inOrder(again.do(LEDGER, next)), inOrder(live.do(LEDGER, next)), JSON.stringify(step));
+  }
+  assertSame(live, again);
+}
+
+/** Sessions that expire together end in the order in which they were opened, or in which they lay on disk. */
+const inOrder = (said: Said): Said => ({
+  ...said,
+  events: said.events.toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1)),
+});
+
+function assertSame(live: Exchange, again: Exchange): void {
+  assert.deepEqual(again.allCells(), live.allCells());
+  assert.deepEqual(again.audit(LEDGER), live.audit(LEDGER));
+  assert.deepEqual(again.audit(LEDGER).faults, []);
+  assert.deepEqual(described(again), described(live));
+}
+
+/** In an order of their own: a ledger lists sessions and keys as they came, or as they lay on disk. */
+function described(exchange: Exchange): unknown {
+  const [reply] = exchange.do(LEDGER, make(Describe)).replies as [MessageOf<typeof LedgerDescription>];
+  const { accounts, sessions, keys } = reply.state;
+  return {
+    accounts,
+    sessions: sessions.toSorted((a, b) => (a.tokenHash < b.tokenHash ? -1 : 1)),
+    keys: keys.toSorted((a, b) => (a.apiKey < b.apiKey ? -1 : 1)),
+  };
+}
+
+function command(live: Exchange, step: Step): Message {
+  if (step.kind === "wait") {
+    live.time += step.ms;
+    return make(Tick);
+  }
+  const accountId = 16 + step.account;
+  const own = `${step.name} of ${step.account}`;
+  switch (step.kind) {
+    case "login":
+      return make(OpenSession, { address: `0x${step.account}`, tokenHash: own, expiresAt: live.time + step.forMs });
+    case "logout":
+      return make(CloseSession, { accountId, tokenHash: own });
+    case "create key": {
+      const record = {
+        label: own,
+        permissions: [],
+        allowedIps: [],
+        sealedSecret: "",
+        expiresAt: 0,
+        createdAt: live.time,
+      };
+      return make(CreateKey, { accountId, apiKey: own, record });
+    }
+    case "revoke key":
+      return make(RevokeKey, { accountId, apiKey: own });
+    case "deposit":
+      return make(Deposit, { accountId, amountQuanta: step.amountQuanta, reference: step.name });
+    case "withdraw":
+      return make(Withdraw, { accountId, amountQuanta: step.amountQuanta, address: "0xff", reference: step.name });
+  }
+}

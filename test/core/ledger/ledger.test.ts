@@ -1,0 +1,575 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { FIRST_CUSTOMER_ACCOUNT, LEDGER, LIMIT } from "../../../src/core/base/enums.ts";
+import type { LedgerSettings } from "../../../src/core/ledger/ledger.ts";
+import type { MessageOf } from "../../../src/core/protocol/message-schema.ts";
+import {
+  CloseSession,
+  CreateKey,
+  Deposit,
+  Deposited,
+  Describe,
+  Done,
+  type KeyRecord,
+  KeyRevoked,
+  type LedgerDescription,
+  type LedgerSummary,
+  OpenSession,
+  PlaceOrder,
+  ReadWithdrawals,
+  Refused,
+  RevokeKey,
+  SessionClosed,
+  SessionOpened,
+  type SessionView,
+  SetIndexPrice,
+  Tick,
+  type Transfer,
+  TransferView,
+  Withdraw,
+  WithdrawalCompleted,
+  type WithdrawalList,
+  WithdrawalRequested,
+  WithdrawalSent,
+  type WithdrawalsPage,
+} from "../../../src/core/protocol/messages.ts";
+import { AccountRow } from "../../../src/core/protocol/snapshot-schema.ts";
+import {
+  DAY_MS,
+  Exchange,
+  LEDGER_SETTINGS,
+  MAX_ACCOUNTS,
+  make,
+  type Said,
+  SnapshotStore,
+  START,
+} from "../support/exchange.ts";
+import { instrument, PLAIN } from "../support/instruments.ts";
+
+const ADDRESS = "0x00000000000000000000000000000000000000aa";
+const KEY: KeyRecord = {
+  label: "a key",
+  permissions: ["READ", "TRADE"],
+  allowedIps: ["10.0.0.1"],
+  sealedSecret: "sealed",
+  expiresAt: 0,
+  createdAt: START,
+};
+
+class Bank extends Exchange {
+  constructor(settings: Partial<LedgerSettings> = {}) {
+    super([instrument(PLAIN)], { ...LEDGER_SETTINGS, ...settings });
+  }
+
+  open(name: string, expiresAt = this.time + DAY_MS): number {
+    const session = make(OpenSession, { address: name, tokenHash: `${name} ${expiresAt}`, expiresAt });
+    return (this.ask(LEDGER, session) as MessageOf<typeof SessionView>).accountId;
+  }
+
+  /** The transfer and whether it is a repeated one, or the refusal. */
+  deposit(accountId: number, amountQuanta: number, reference = ""): Answer {
+    return answerOf(this.ask(LEDGER, make(Deposit, { accountId, amountQuanta, reference })));
+  }
+
+  withdraw(accountId: number, amountQuanta: number, reference = "", address = ADDRESS): Answer {
+    return answerOf(this.ask(LEDGER, make(Withdraw, { accountId, amountQuanta, address, reference })));
+  }
+
+  describe(from = 0): LedgerSummary {
+    return (this.ask(LEDGER, make(Describe, { from })) as MessageOf<typeof LedgerDescription>).state;
+  }
+
+  withdrawals(from = 0): WithdrawalList {
+    return (this.ask(LEDGER, make(ReadWithdrawals, { from })) as MessageOf<typeof WithdrawalsPage>).page;
+  }
+
+  tick(): string[] {
+    const names = new Map<number, string>(
+      [WithdrawalSent, WithdrawalCompleted, SessionClosed].map(({ code, name }) => [code, name]),
+    );
+    return this.do(LEDGER, make(Tick)).events.map(({ type }) => String(names.get(type)));
+  }
+
+  assertSound(): void {
+    assert.deepEqual(this.audit(LEDGER).faults, []);
+    const { moneyQuanta, depositsMinusWithdrawalsQuanta } = this.audit(LEDGER);
+    assert.equal(moneyQuanta, depositsMinusWithdrawalsQuanta);
+  }
+}
+
+type Answer = { transfer?: Transfer; duplicate?: boolean; code?: string; details?: unknown };
+
+function answerOf(reply: { type: number }): Answer {
+  if (reply.type === Refused.code) {
+    const { code, details } = reply as MessageOf<typeof Refused>;
+    return { code, details };
+  }
+  assert.equal(reply.type, TransferView.code);
+  const { transfer, duplicate } = reply as MessageOf<typeof TransferView>;
+  return { transfer, duplicate: duplicate === 1 };
+}
+
+test("an address has one account, however often it comes", () => {
+  const bank = new Bank();
+  const alice = bank.open("alice");
+  assert.equal(alice, 16, "behind the accounts of the house");
+  assert.equal(bank.open("bob"), 17);
+  assert.equal(bank.open("alice", START + 2 * DAY_MS), alice);
+  const { accounts, sessions } = bank.describe();
+  assert.deepEqual(accounts, [
+    [16, "alice"],
+    [17, "bob"],
+  ]);
+  assert.equal(sessions.length, 3);
+});
+
+test("accounts end where the cells do", () => {
+  const bank = new Bank();
+  for (let id = 16; id < MAX_ACCOUNTS; id++) assert.equal(bank.open(`account ${id}`), id);
+  const reply = bank.ask(LEDGER, make(OpenSession, { address: "one more", tokenHash: "t", expiresAt: START + 1 }));
+  assert.equal((reply as MessageOf<typeof Refused>).code, "TOO_MANY_ACCOUNTS");
+  // Whoever has one still gets in.
+  assert.equal(bank.open("account 20"), 20);
+});
+
+test("deposits are credited at once, up to the cap of a UTC day", () => {
+  const bank = new Bank({ faucetCapQuanta: 1000 });
+  const alice = bank.open("alice");
+  const bob = bank.open("bob");
+  const { transfer } = bank.deposit(alice, 400);
+  assert.deepEqual(transfer, {
+    transferId: 1,
+    accountId: alice,
+    kind: "DEPOSIT",
+    amountQuanta: 400,
+    address: "",
+    reference: "",
+    status: "COMPLETED",
+    txHash: "",
+    createdAt: START,
+    updatedAt: START,
+  });
+  assert.equal(bank.cells.equity(alice), 400);
+  const refused = { code: "DEPOSIT_CAP", details: { limitQuanta: 1000, availableQuanta: 600 } };
+  assert.deepEqual(bank.deposit(alice, 601), refused);
+  assert.equal(bank.deposit(alice, 600).duplicate, false);
+  assert.deepEqual(bank.deposit(alice, 1).details, { limitQuanta: 1000, availableQuanta: 0 });
+  assert.equal(bank.deposit(bob, 1000).duplicate, false, "each account has its own");
+  // What is withdrawn does not come back under the cap.
+  bank.withdraw(alice, 500);
+  assert.equal(bank.deposit(alice, 1).code, "DEPOSIT_CAP");
+  const midnight = Math.ceil(START / DAY_MS) * DAY_MS;
+  bank.time = midnight - 1;
+  assert.equal(bank.deposit(alice, 1).code, "DEPOSIT_CAP");
+  bank.time = midnight;
+  assert.equal(bank.deposit(alice, 1000).duplicate, false);
+  assert.equal(bank.deposit(alice, 1).code, "DEPOSIT_CAP");
+  bank.assertSound();
+});
+
+test("which withdrawals are under way is told in pages", () => {
+  const bank = new Bank({ withdrawalDelayMs: 100 });
+  const alice = bank.open("alice");
+  bank.deposit(alice, 5000);
+  assert.deepEqual(bank.withdrawals(), { withdrawals: [], next: null });
+  const first = bank.withdraw(alice, 1, "rent").transfer;
+  bank.time += 100;
+  bank.tick();
+  for (let i = 0; i < 1000; i++) bank.withdraw(alice, 1);
+  const { withdrawals, next } = bank.withdrawals();
+  assert.deepEqual([withdrawals.length, next], [1000, 1000]);
+  const { txHash } = withdrawals[0] as Transfer;
+  assert.match(txHash, /^0x/);
+  assert.deepEqual(withdrawals[0], { ...first, status: "SENT", txHash, updatedAt: bank.time });
+  assert.deepEqual(withdrawals[1]?.status, "PENDING");
+  const rest = bank.withdrawals(1000);
+  assert.deepEqual([rest.withdrawals.length, rest.next], [1, null]);
+  bank.time += 100;
+  bank.tick();
+  assert.equal(bank.withdrawals(1000).next, null);
+  assert.notEqual(bank.withdrawals().withdrawals[0]?.transferId, first?.transferId, "that one is complete");
+});
+
+test("a balance stays where sums are exact", () => {
+  const bank = new Bank({ faucetCapQuanta: Number.MAX_SAFE_INTEGER });
+  const alice = bank.open("alice");
+  assert.equal(bank.deposit(alice, 2 ** 50 - 1).duplicate, false);
+  assert.deepEqual(bank.deposit(alice, 2), {
+    code: "DEPOSIT_CAP",
+    details: { limitQuanta: 2 ** 50, availableQuanta: 1 },
+  });
+  assert.equal(bank.deposit(alice, 1).duplicate, false);
+  bank.assertSound();
+});
+
+test("a reference is one transfer of its account and kind: again the first one, and nobody else's", () => {
+  const bank = new Bank({ faucetCapQuanta: 1000 });
+  const alice = bank.open("alice");
+  const bob = bank.open("bob");
+  const first = bank.deposit(alice, 700, "r");
+  const { sequence } = bank;
+  assert.deepEqual(bank.deposit(alice, 700, "r"), { ...first, duplicate: true });
+  assert.equal(bank.sequence, sequence, "nothing happened");
+  // The cap does not stand in the way of asking again.
+  assert.equal(bank.deposit(alice, 301).code, "DEPOSIT_CAP");
+  assert.deepEqual(bank.deposit(alice, 701, "r"), { code: "REFERENCE_REUSED", details: { transferId: "1" } });
+  assert.equal(bank.deposit(bob, 700, "r").duplicate, false);
+  const out = bank.withdraw(alice, 600, "r");
+  assert.equal(out.duplicate, false, "withdrawals have references of their own");
+  // Asked again when the money is not there any more.
+  assert.deepEqual(bank.withdraw(alice, 600, "r"), { ...out, duplicate: true });
+  assert.equal(bank.withdraw(alice, 599, "r").code, "REFERENCE_REUSED");
+  assert.equal(bank.withdraw(alice, 600, "r", "0xbb").code, "REFERENCE_REUSED");
+  // "" is none.
+  assert.equal(bank.withdraw(alice, 10).duplicate, false);
+  assert.equal(bank.withdraw(alice, 10).duplicate, false);
+  assert.equal(bank.cells.equity(alice), 80);
+  bank.assertSound();
+});
+
+test("a withdrawal is debited at once, sent after the delay, and complete after another", () => {
+  const bank = new Bank({ withdrawalDelayMs: 1000 });
+  const alice = bank.open("alice", START + 10 * DAY_MS);
+  bank.deposit(alice, 1000);
+  assert.deepEqual(bank.withdraw(alice, 1001), {
+    code: "INSUFFICIENT_BALANCE",
+    details: { requiredQuanta: 1001, availableQuanta: 1000 },
+  });
+  const first = bank.withdraw(alice, 300, "out").transfer as Transfer;
+  assert.equal(first.status, "PENDING");
+  assert.equal(bank.cells.equity(alice), 700);
+  bank.time += 999;
+  assert.deepEqual(bank.tick(), []);
+  bank.withdraw(alice, 100);
+  bank.time += 1;
+  assert.deepEqual(bank.tick(), ["WithdrawalSent"]);
+  assert.deepEqual(bank.tick(), []);
+  const sent = bank.withdraw(alice, 300, "out").transfer as Transfer;
+  assert.equal(sent.status, "SENT");
+  assert.match(sent.txHash, /^0x[0-9a-f]{64}$/);
+  assert.deepEqual({ ...sent, status: "PENDING", txHash: "", updatedAt: START }, first);
+  assert.equal(sent.updatedAt, START + 1000);
+  bank.time += 999;
+  assert.deepEqual(bank.tick(), ["WithdrawalSent"], "the other one");
+  bank.time += 1;
+  assert.deepEqual(bank.tick(), ["WithdrawalCompleted"]);
+  assert.equal(bank.withdraw(alice, 300, "out").transfer?.status, "COMPLETED");
+  bank.time += DAY_MS;
+  assert.deepEqual(bank.tick(), ["WithdrawalCompleted"]);
+  assert.deepEqual(bank.tick(), []);
+  assert.equal(bank.cells.equity(alice), 600);
+  bank.assertSound();
+});
+
+test("what a symbol has reserved cannot be withdrawn, and the other way round", () => {
+  const bank = new Bank();
+  const alice = bank.open("alice");
+  bank.deposit(alice, 200e6);
+  bank.ask(PLAIN.id, make(SetIndexPrice, { indexTicks: 100 }));
+  const buy = (quantityLots: number): MessageOf<typeof PlaceOrder> =>
+    make(PlaceOrder, { accountId: alice, orderType: LIMIT, priceTicks: 100, quantityLots });
+  bank.ask(PLAIN.id, buy(10)); // 100.5
+  assert.deepEqual(bank.withdraw(alice, 100e6).details, { requiredQuanta: 100e6, availableQuanta: 99.5e6 });
+  assert.equal(bank.withdraw(alice, 99.5e6).transfer?.status, "PENDING");
+  const reply = bank.ask(PLAIN.id, buy(1)) as MessageOf<typeof Refused>;
+  assert.equal(reply.code, "INSUFFICIENT_MARGIN");
+  assert.equal(bank.cells.available(alice), 0);
+  bank.assertSound();
+});
+
+test("a session ends when it is closed by its owner, or when its time is up", () => {
+  const bank = new Bank();
+  const alice = bank.open("alice", START + 1000);
+  const bob = bank.open("bob", START + 2000);
+  const [first] = bank.describe().sessions;
+  // Another account's session is none of bob's business; the answer does not say so.
+  const close = (accountId: number): number =>
+    bank.ask(LEDGER, make(CloseSession, { accountId, tokenHash: first.tokenHash })).type;
+  assert.equal(close(bob), Done.code);
+  assert.equal(bank.describe().sessions.length, 2);
+  bank.time += 1999;
+  assert.deepEqual(bank.tick(), ["SessionClosed"]);
+  assert.deepEqual(
+    bank.describe().sessions.map(({ accountId }) => accountId),
+    [bob],
+  );
+  assert.equal(close(alice), Done.code);
+  const { tokenHash } = bank.describe().sessions[0];
+  const said = bank.do(LEDGER, make(CloseSession, { accountId: bob, tokenHash }));
+  assert.deepEqual(said.events, [{ type: SessionClosed.code, accountId: bob, tokenHash }]);
+  assert.deepEqual(bank.describe().sessions, []);
+  assert.equal(bank.describe().accounts.length, 2, "accounts stay");
+});
+
+test("without a name all of an account's sessions are closed, and nobody else's", () => {
+  const bank = new Bank();
+  const [alice, , bob] = [bank.open("alice", START), bank.open("alice", START + 1), bank.open("bob", START)];
+  const closed = bank.do(LEDGER, make(CloseSession, { accountId: alice }));
+  assert.equal(closed.events.length, 2);
+  assert.deepEqual(
+    bank.describe().sessions.map(({ accountId }) => accountId),
+    [bob],
+  );
+  assert.deepEqual(bank.do(LEDGER, make(CloseSession, { accountId: alice })).events, []);
+});
+
+test("however many sessions have expired, a turn ends few of them", () => {
+  const bank = new Bank();
+  const sessions = 2000;
+  for (let i = 0; i < sessions; i++)
+    bank.do(LEDGER, make(OpenSession, { address: `a${i % 40}`, tokenHash: `${i}`.padEnd(64, "f"), expiresAt: START }));
+  const turns: number[] = [];
+  for (let turn = bank.tick(); turn.length > 0; turn = bank.tick()) turns.push(turn.length);
+  assert.equal(
+    turns.reduce((sum, ended) => sum + ended, 0),
+    sessions,
+  );
+  // A turn is one record, and must fit into the rings that simulations make small (64 KiB, of which a record may be half).
+  for (const { bytes } of bank.log) assert.ok(bytes.length < 32 * 1024 - 64, `a turn of ${bytes.length} bytes`);
+});
+
+test("an account has a hundred sessions at most: another one ends the one that would end first", () => {
+  const bank = new Bank();
+  const bob = bank.open("bob");
+  const open = (tokenHash: string, expiresAt: number) =>
+    bank.do(LEDGER, make(OpenSession, { address: "alice", tokenHash, expiresAt }));
+  open("late", START + 1000);
+  open("early", START + 500);
+  for (let i = 2; i < 100; i++) assert.equal(open(`t${i}`, START + 900).events.length, 1);
+  const store = new SnapshotStore();
+  store.take(bank, LEDGER);
+  const again = new Bank();
+  store.load(again.ledger);
+  for (const each of [bank, again]) {
+    const accountId = bob + 1;
+    const said = each.do(LEDGER, make(OpenSession, { address: "alice", tokenHash: "new", expiresAt: START + 1000 }));
+    assert.deepEqual(said.events, [
+      { type: SessionClosed.code, accountId, tokenHash: "early" },
+      { type: SessionOpened.code, accountId, tokenHash: "new", expiresAt: START + 1000 },
+    ]);
+    const sessions = each.describe().sessions;
+    assert.equal(sessions.filter((session) => session.accountId === accountId).length, 100);
+    assert.equal(sessions.filter((session) => session.accountId === bob).length, 1, "nobody else's");
+  }
+});
+
+test("an account that nothing was paid into has its number for itself also after a snapshot", () => {
+  const bank = new Bank();
+  const store = new SnapshotStore();
+  bank.deposit(bank.open("alice"), 100);
+  store.take(bank, LEDGER);
+  const bob = bank.open("bob");
+  store.take(bank, LEDGER);
+  const again = new Bank();
+  store.load(again.ledger);
+  assert.equal(again.open("carol"), bob + 1);
+  assert.equal(again.open("bob", START + 1), bob);
+});
+
+test("an audit names the account whose cells hold other money", () => {
+  const bank = new Bank();
+  const alice = bank.open("alice");
+  bank.deposit(alice, 100);
+  bank.ledger.state.apply(make(Deposited, { transferId: 2, accountId: alice, amountQuanta: 5 }), bank.time);
+  assert.deepEqual(bank.audit(LEDGER).faults, [`account ${alice}: the cells were given 100 but 105 is due`]);
+});
+
+test("a tick looks at the sessions that end, and at no others", () => {
+  const bank = new Bank();
+  for (let i = 0; i < 200; i++)
+    bank.do(
+      LEDGER,
+      make(OpenSession, { address: `a${i % 40}`, tokenHash: `t${i}`, expiresAt: START + (i < 3 ? 500 : 5000) }),
+    );
+  bank.ledger.state.sessions.values = () => assert.fail("all sessions are looked at");
+  assert.deepEqual(bank.tick(), []);
+  bank.time += 500;
+  assert.deepEqual(bank.tick(), ["SessionClosed", "SessionClosed", "SessionClosed"]);
+});
+
+test("sessions end in time, however many withdrawals are due", () => {
+  const bank = new Bank();
+  const alice = bank.open("alice");
+  bank.open("bob", START + 1000);
+  bank.deposit(alice, 10_000);
+  for (let i = 0; i < 1000; i++) bank.withdraw(alice, 1);
+  bank.time += 1000;
+  const moved = bank.tick();
+  assert.equal(moved[0], "SessionClosed");
+  assert.ok(moved.length > 1 && moved.slice(1).every((name) => name === "WithdrawalSent"));
+});
+
+test("however many withdrawals are due, a turn moves few of them, the oldest first", () => {
+  const bank = new Bank();
+  const alice = bank.open("alice", START + 10 * DAY_MS);
+  bank.deposit(alice, 10_000);
+  for (let i = 0; i < 1000; i++) bank.withdraw(alice, 1);
+  bank.time += 1000;
+  const order: number[] = [];
+  for (let said = bank.do(LEDGER, make(Tick)); said.events.length > 0; said = bank.do(LEDGER, make(Tick)))
+    order.push(...said.events.map((event) => (event as MessageOf<typeof WithdrawalSent>).transferId));
+  assert.deepEqual(
+    order,
+    Array.from({ length: 1000 }, (_, i) => i + 2),
+  );
+  for (const { bytes } of bank.log) assert.ok(bytes.length < 32 * 1024 - 64, `a turn of ${bytes.length} bytes`);
+});
+
+test("keys belong to their account, and are limited", () => {
+  const bank = new Bank();
+  const alice = bank.open("alice");
+  const bob = bank.open("bob");
+  const create = (accountId: number, apiKey: string): { type: number } =>
+    bank.ask(LEDGER, make(CreateKey, { accountId, apiKey, record: KEY }));
+  const revoke = (accountId: number, apiKey: string): { type: number } =>
+    bank.ask(LEDGER, make(RevokeKey, { accountId, apiKey }));
+  assert.equal(create(alice, "k0").type, Done.code);
+  assert.deepEqual(bank.describe().keys, [{ apiKey: "k0", accountId: alice, record: KEY }]);
+  assert.equal((revoke(bob, "k0") as MessageOf<typeof Refused>).code, "KEY_NOT_FOUND");
+  assert.equal((revoke(alice, "k1") as MessageOf<typeof Refused>).code, "KEY_NOT_FOUND");
+  for (let i = 1; i < 50; i++) create(alice, `k${i}`);
+  const refused = create(alice, "one more") as MessageOf<typeof Refused>;
+  assert.equal(refused.code, "TOO_MANY_KEYS");
+  assert.deepEqual(refused.details, { limit: 50 });
+  assert.equal(create(bob, "his").type, Done.code);
+  assert.equal(revoke(alice, "k0").type, Done.code);
+  assert.equal((revoke(alice, "k0") as MessageOf<typeof Refused>).code, "KEY_NOT_FOUND");
+  assert.equal(create(alice, "one more").type, Done.code);
+});
+
+test("of as many keys as an account may have, the one that expired first makes room for another", () => {
+  const bank = new Bank();
+  const alice = bank.open("alice");
+  const create = (apiKey: string, expiresAt = 0) =>
+    bank.do(LEDGER, make(CreateKey, { accountId: alice, apiKey, record: { ...KEY, expiresAt } }));
+  const end = bank.time + 1000;
+  create("later", end + 1);
+  create("first", end);
+  create("live", end + DAY_MS);
+  for (let i = 3; i < 50; i++) create(`k${i}`);
+  const code = ({ replies }: Said) => (replies[0] as MessageOf<typeof Refused>).code;
+  assert.equal(code(create("too early")), "TOO_MANY_KEYS");
+  bank.time = end + 1;
+  const revoked = ({ events }: Said) =>
+    events.flatMap((event) => (event.type === KeyRevoked.code ? [(event as MessageOf<typeof KeyRevoked>).apiKey] : []));
+  assert.deepEqual([revoked(create("a")), revoked(create("b"))], [["first"], ["later"]]);
+  assert.equal(code(create("c")), "TOO_MANY_KEYS");
+  const left = bank.describe().keys.map(({ apiKey }) => apiKey);
+  assert.deepEqual([left.length, left.includes("live"), left.at(-1)], [50, true, "b"]);
+  const store = new SnapshotStore();
+  store.take(bank, LEDGER);
+  assert.equal(store.keys("keys").length, 50);
+});
+
+test("an account's keys are counted without a look at everybody else's, also after a snapshot", () => {
+  const bank = new Bank();
+  const alice = bank.open("alice");
+  const create = (apiKey: string) => make(CreateKey, { accountId: alice, apiKey, record: KEY });
+  for (let i = 0; i < 50; i++) bank.do(LEDGER, create(`k${i}`));
+  bank.do(LEDGER, make(RevokeKey, { accountId: alice, apiKey: "k7" }));
+  const store = new SnapshotStore();
+  store.take(bank, LEDGER);
+  const again = new Bank();
+  store.load(again.ledger);
+  again.ledger.state.keys.values = () => assert.fail("all keys are looked at");
+  assert.equal(again.ask(LEDGER, create("last")).type, Done.code);
+  assert.equal((again.ask(LEDGER, create("one more")) as MessageOf<typeof Refused>).code, "TOO_MANY_KEYS");
+});
+
+test("the pages of a description add up to everything, once", () => {
+  const bank = new Bank();
+  const alice = bank.open("alice");
+  for (let i = 0; i < 4500; i++)
+    bank.do(LEDGER, make(OpenSession, { address: `a${i % 45}`, tokenHash: `t${i}`, expiresAt: START + 1 }));
+  for (let i = 0; i < 40; i++) bank.do(LEDGER, make(CreateKey, { accountId: alice, apiKey: `k${i}`, record: KEY }));
+  const pages: LedgerSummary[] = [];
+  for (let from: number | null = 0; from !== null; from = pages[pages.length - 1].next) pages.push(bank.describe(from));
+  assert.deepEqual(
+    pages.map(({ next }) => next),
+    [1000, 2000, 3000, 4000, null],
+  );
+  const sessions = pages.flatMap((page) => page.sessions.map(({ tokenHash }) => tokenHash));
+  assert.equal(sessions.length, 4501);
+  assert.equal(new Set(sessions).size, 4501);
+  assert.deepEqual(
+    pages.map(({ accounts }) => accounts.length),
+    [46, 0, 0, 0, 0],
+  );
+  assert.equal(pages.flatMap(({ keys }) => keys).length, 40);
+});
+
+test("a description looks at each row once, however many pages it has", () => {
+  const bank = new Bank();
+  const sessions = 20_000;
+  const held = bank.ledger.state.sessions;
+  for (let i = 0; i < sessions; i++) held.add({ tokenHash: `t${i}`, accountId: 16 + i, expiresAt: START + 1 });
+  let looks = 0;
+  const all = held.values.bind(held);
+  held.values = function* () {
+    for (const session of all()) {
+      looks++;
+      yield session;
+    }
+  };
+  let found = 0;
+  for (let from: number | null = 0; from !== null; ) {
+    const page = bank.describe(from);
+    found += page.sessions.length;
+    from = page.next;
+  }
+  assert.deepEqual([found, looks], [sessions, sessions]);
+  assert.equal(bank.describe(sessions - 5).sessions.length, 5, "any page may be asked for");
+  assert.equal(bank.describe(sessions + 1000).sessions.length, 0);
+  assert.equal(bank.describe().sessions.length, 1000);
+});
+
+test("what a symbol has against a withdrawal is its answer, unless it has been done before", () => {
+  const bank = new Bank();
+  const alice = bank.open("alice");
+  bank.deposit(alice, 100);
+  const refusal = make(Refused, { code: "STALE_PRICE", details: { symbol: "PLAIN" } });
+  const ask = (reference: string, more = {}) => {
+    const { replies } = bank.do(
+      LEDGER,
+      make(Withdraw, { accountId: alice, amountQuanta: 40, address: ADDRESS, reference, ...more }),
+    );
+    return replies[0];
+  };
+  assert.deepEqual(ask("r", { refusal }), refusal);
+  assert.equal(bank.cells.equity(alice), 100);
+  const { transfer } = ask("r") as MessageOf<typeof TransferView>;
+  assert.deepEqual(ask("r", { refusal }), make(TransferView, { transfer, duplicate: 1 }));
+  assert.equal((ask("r", { refusal, amountQuanta: 41 }) as MessageOf<typeof Refused>).code, "REFERENCE_REUSED");
+  assert.equal(bank.cells.equity(alice), 60);
+});
+
+test("events say whom they concern", () => {
+  const bank = new Bank();
+  const alice = bank.open("alice");
+  bank.deposit(alice, 100);
+  const said = bank.do(
+    LEDGER,
+    make(Withdraw, { accountId: alice, amountQuanta: 40, address: ADDRESS, reference: "r" }),
+  );
+  assert.deepEqual(said.events, [
+    {
+      type: WithdrawalRequested.code,
+      transferId: 2,
+      accountId: alice,
+      amountQuanta: 40,
+      address: ADDRESS,
+      reference: "r",
+    },
+  ]);
+});
+
+test("accounts that maxAccounts has no room for are a fault of the setting", () => {
+  const { ledger } = new Exchange([], LEDGER_SETTINGS, FIRST_CUSTOMER_ACCOUNT + 1);
+  const load = (accountId: number): void =>
+    ledger.load("accounts", accountId, make(AccountRow, { accountId, address: ADDRESS }));
+  load(FIRST_CUSTOMER_ACCOUNT);
+  assert.throws(() => load(FIRST_CUSTOMER_ACCOUNT + 1), {
+    name: "SettingTooLowError",
+    message: /^maxAccounts: \d+ is too low/,
+  });
+});

@@ -1,0 +1,67 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { BUY, EXEC_ADL, EXEC_LIQUIDATION, INSURANCE_ACCOUNT, LEDGER, SELL } from "../../../src/core/base/enums.ts";
+import type { Message } from "../../../src/core/protocol/message-schema.ts";
+import { Deposit, OrderView, PositionTransferred, Tick, Traded } from "../../../src/core/protocol/messages.ts";
+import { Crowd } from "../support/crowd.ts";
+import { make, type Said } from "../support/exchange.ts";
+import { PLAIN } from "../support/instruments.ts";
+
+const ACCOUNTS = 4000;
+/** What one turn may do: ten accounts, each with an order, trades and transfers; or a part of what the fund must give away. */
+const MOST_EVENTS = 1000;
+
+test("prices fall by 30 % under thousands of leveraged longs: others trade on, and every quantum is covered", () => {
+  // Each 10 @ 100 with between 100 and 350 USDC: from ten times the money to three times.
+  const crowd = Crowd.of(ACCOUNTS, 10, 110);
+  for (let i = 1; i < ACCOUNTS; i += 2)
+    crowd.do(LEDGER, make(Deposit, { accountId: crowd.account(i), amountQuanta: (i % 24) * 10e6 }));
+  for (let i = 0; i < ACCOUNTS; i += 2)
+    crowd.do(LEDGER, make(Deposit, { accountId: crowd.account(i), amountQuanta: 1000e6 }));
+  crowd.do(LEDGER, make(Deposit, { accountId: INSURANCE_ACCOUNT, amountQuanta: 20_000e6 }));
+  crowd.open(1_000_000);
+  crowd.open(1_000_000);
+  const bystander = crowd.account(ACCOUNTS);
+  const buyer = crowd.account(ACCOUNTS + 1);
+  const seen = { trades: 0, takeovers: 0, deleveraged: 0, turns: 0, mostEvents: 0 };
+
+  const note = (said: Said): void => {
+    seen.mostEvents = Math.max(seen.mostEvents, said.events.length);
+    for (const event of said.events as (Message & { execType?: number })[]) {
+      if (event.type === Traded.code && event.execType === EXEC_LIQUIDATION) seen.trades++;
+      if (event.type === PositionTransferred.code && event.execType === EXEC_LIQUIDATION) seen.takeovers++;
+      if (event.type === PositionTransferred.code && event.execType === EXEC_ADL) seen.deleveraged++;
+    }
+  };
+  /** A moment passes; between any two shares of the work the bystander's order is answered. */
+  const look = (): void => {
+    crowd.time += 250;
+    note(crowd.do(PLAIN.id, make(Tick)));
+    for (let more = true; more; seen.turns++) {
+      const said = crowd.proceed(PLAIN.id);
+      note(said);
+      more = said.more;
+      const mark = crowd.plain.state.markTicks;
+      if (seen.turns % 20 === 0) assert.equal(crowd.order(bystander, SELL, mark + 3, 1).type, OrderView.code);
+    }
+  };
+
+  for (let price = 99; price >= 70; price--) {
+    // A bid that takes in some of what is sold, and a last price that follows the index.
+    crowd.order(buyer, BUY, price, 100);
+    crowd.order(bystander, SELL, price, 1);
+    crowd.price(price);
+    for (let i = 0; i < 3; i++) look();
+  }
+  for (let i = 0; i < 10; i++) look();
+
+  assert.ok(seen.trades > 0 && seen.takeovers > 0 && seen.deleveraged > 0, JSON.stringify(seen));
+  assert.ok(seen.mostEvents <= MOST_EVENTS, JSON.stringify(seen));
+  for (const { equity, maintenance } of crowd.allCells())
+    assert.ok(equity >= maintenance, `${equity} < ${maintenance}`);
+  assert.deepEqual(crowd.audit(PLAIN.id).faults, []);
+  const ledger = crowd.audit(LEDGER);
+  assert.deepEqual(ledger.faults, []);
+  const money = crowd.allCells().reduce((sum, { equity }) => sum + BigInt(equity), 0n);
+  assert.equal(String(money), ledger.depositsMinusWithdrawalsQuanta, "all equity together is all that was paid in");
+});

@@ -1,0 +1,373 @@
+import { scenario } from "../support/scenario.ts";
+
+/*
+ * One lot at 100 is worth 100 USDC; maker 0.02 %, taker 0.05 %; at first leverage is 10 and maintenance 1 %. A bucket reads
+ * "margin of initial of maintenance, ends where it is liquidated, where it is empty".
+ */
+
+scenario(
+  "opening sets aside the initial margin; the fee and the rest stay with the account",
+  `
+  mark  100                                  -> 100
+  alice has 1000                             ->
+  alice isolates                             -> ISOLATED
+  alice isolates                             -> ISOLATED
+  bob   sell 10 @ 100                        -> NEW
+  alice buy 10 @ 100                         -> FILLED 10@100
+  # 1000 ÷ 10 set aside, 0.5 paid: (900 − 0) ÷ 10 ÷ 0.99 = 90.909.., 90 where it is empty
+  alice bucket                               -> ISOLATED 100 of 100 of 10 ends 91 90
+  alice money                                -> equity 899.5 initial 0 orders 0 maintenance 0 free 899.5
+`,
+);
+
+scenario(
+  "the price moves the bucket, and not the account",
+  `
+  mark  100                                  -> 100
+  alice has 1000                             ->
+  alice isolates                             -> ISOLATED
+  bob   sell 10 @ 100                        -> NEW
+  alice buy 10 @ 100                         -> FILLED 10@100
+  # the last trade and the basis hold the mark: a trade at 95 lets it go there
+  carol sell 1 @ 95                          -> NEW
+  dave  buy 1 @ 95                           -> FILLED 1@95
+  mark  95                                   -> 95
+  alice bucket                               -> ISOLATED 50 of 95 of 9.5 ends 91 90
+  alice money                                -> equity 899.5 initial 0 orders 0 maintenance 0 free 899.5
+`,
+);
+
+scenario(
+  "what an order needs comes from the account until it fills",
+  `
+  mark  100                                  -> 100
+  alice has 100.5                            ->
+  alice isolates                             -> ISOLATED
+  alice buy 10 @ 100 id=a                    -> NEW
+  alice money                                -> equity 100.5 initial 100.5 orders 100.5 maintenance 0 free 0
+  alice sell 10 @ 104                        -> INSUFFICIENT_MARGIN requiredQuanta=4.52 availableQuanta=0
+  bob   sell 10 @ 100                        -> FILLED 10@100
+  # as the maker it paid 0.2 of the 0.5 that were reserved
+  alice bucket                               -> ISOLATED 100 of 100 of 10 ends 91 90
+  alice money                                -> equity 0.3 initial 0 orders 0 maintenance 0 free 0.3
+`,
+);
+
+scenario(
+  "a fill that is worse than the mark sets its loss aside as well",
+  `
+  mark  100                                  -> 100
+  alice has 1000                             ->
+  alice isolates                             -> ISOLATED
+  bob   sell 10 @ 103                        -> NEW
+  alice buy 10 @ 103                         -> FILLED 10@103
+  # 100 of margin and 30 of loss: worth 100 at once. 1030 − 130 = 900
+  alice bucket                               -> ISOLATED 100 of 100 of 10 ends 91 90
+  alice money                                -> equity 869.485 initial 0 orders 0 maintenance 0 free 869.485
+`,
+);
+
+scenario(
+  "what was put in beside stays when one lot becomes more, and goes in proportion when they become one",
+  `
+  mark  100                                  -> 100
+  alice has 1000                             ->
+  alice isolates                             -> ISOLATED
+  bob   sell 4 @ 100                         -> NEW
+  alice buy 1 @ 100                          -> FILLED 1@100
+  alice adds 50                              -> margin 60
+  alice buy 3 @ 100                          -> FILLED 3@100
+  # 60 and 30. 400 − 90 = 310: 78.28.. and 77.5 a lot
+  alice bucket                               -> ISOLATED 90 of 40 of 4 ends 79 78
+  bob   buy 3 @ 100                          -> NEW
+  alice sell 3 @ 100                         -> FILLED 3@100
+  # 100 − 22.5 = 77.5
+  alice bucket                               -> ISOLATED 22.5 of 10 of 1 ends 79 78
+`,
+);
+
+scenario(
+  "adding to a position adds its margin, at the leverage of then",
+  `
+  mark  100                                  -> 100
+  alice has 1000                             ->
+  alice isolates                             -> ISOLATED
+  bob   sell 20 @ 100                        -> NEW
+  alice buy 10 @ 100                         -> FILLED 10@100
+  alice leverage 20                          -> 20
+  alice bucket                               -> ISOLATED 100 of 50 of 10 ends 91 90
+  alice buy 10 @ 100                         -> FILLED 10@100
+  # 50 more for 10 more: 2000 − 150 = 1850 for 20
+  alice bucket                               -> ISOLATED 150 of 100 of 20 ends 94 93
+`,
+);
+
+scenario(
+  "closing a part gives back its part, with what it won or lost, and moves neither end",
+  `
+  mark  100                                  -> 100
+  alice has 1000                             ->
+  alice isolates                             -> ISOLATED
+  bob   sell 10 @ 100                        -> NEW
+  alice buy 10 @ 100                         -> FILLED 10@100
+  carol buy 4 @ 98                           -> NEW
+  # 4 ÷ 10 of 100, less 8 lost, less 0.196: 31.804 on top of 899.5
+  alice sell 4 @ 98                          -> FILLED 4@98
+  alice bucket                               -> ISOLATED 60 of 60 of 6 ends 91 90
+  alice money                                -> equity 931.304 initial 0 orders 0 maintenance 0 free 931.304
+  carol buy 6 @ 99                           -> NEW
+  alice closes                               -> FILLED 6@99
+  alice bucket                               -> ISOLATED 0 of 0 of 0 ends 0 0
+  # all of it: 1000 − 0.5 − 8 − 0.196 − 6 − 0.297
+  alice money                                -> equity 985.007 initial 0 orders 0 maintenance 0 free 985.007
+`,
+);
+
+scenario(
+  "closing a part of a short gives back its part in the same way",
+  `
+  mark  100                                  -> 100
+  alice has 1000                             ->
+  alice isolates                             -> ISOLATED
+  bob   buy 10 @ 100                         -> NEW
+  alice sell 10 @ 100                        -> FILLED 10@100
+  carol sell 4 @ 102                         -> NEW
+  # 4 ÷ 10 of 100, less 8 lost, less 0.204: 31.796 on top of 899.5
+  alice buy 4 @ 102                          -> FILLED 4@102
+  alice bucket                               -> ISOLATED 60 of 60 of 6 ends 108 110
+  alice money                                -> equity 931.296 initial 0 orders 0 maintenance 0 free 931.296
+`,
+);
+
+scenario(
+  "turning around closes one bucket and opens another",
+  `
+  mark  100                                  -> 100
+  alice has 1000                             ->
+  alice isolates                             -> ISOLATED
+  bob   sell 10 @ 100                        -> NEW
+  alice buy 10 @ 100                         -> FILLED 10@100
+  bob   buy 30 @ 100                         -> NEW
+  alice sell 25 @ 100                        -> FILLED 25@100
+  # short 15 with 150: (1500 + 150) ÷ 15 ÷ 1.01 = 108.9.., 110 where it is empty
+  alice bucket                               -> ISOLATED 150 of 150 of 15 ends 108 110
+  alice money                                -> equity 848.25 initial 0 orders 0 maintenance 0 free 848.25
+`,
+);
+
+scenario(
+  "turning around, what the old bucket gives back may be set aside for the new one",
+  `
+  mark  100                                  -> 100
+  alice has 260                              ->
+  alice isolates                             -> ISOLATED
+  bob   sell 10 @ 100                        -> NEW
+  alice buy 10 @ 100                         -> FILLED 10@100
+  bob   buy 30 @ 100                         -> NEW
+  # 159.5 are free beside the bucket's 100
+  alice sell 25 @ 100                        -> FILLED 25@100
+  alice bucket                               -> ISOLATED 150 of 150 of 15 ends 108 110
+  alice money                                -> equity 108.25 initial 0 orders 0 maintenance 0 free 108.25
+`,
+);
+
+scenario(
+  "adding to a short at a worse price than the mark sets that loss aside as well",
+  `
+  mark  100                                  -> 100
+  alice has 1000                             ->
+  alice isolates                             -> ISOLATED
+  bob   buy 1 @ 100                          -> NEW
+  alice sell 1 @ 100                         -> FILLED 1@100
+  alice bucket                               -> ISOLATED 10 of 10 of 1 ends 108 110
+  bob   buy 9 @ 98                           -> NEW
+  alice sell 9 @ 98                          -> FILLED 9@98
+  # 90 more of margin and 18 of loss: worth 100 at once
+  alice bucket                               -> ISOLATED 100 of 100 of 10 ends 108 110
+  alice money                                -> equity 881.509 initial 0 orders 0 maintenance 0 free 881.509
+`,
+);
+
+scenario(
+  "an order that adds to an isolated position needs what the position then needs more",
+  `
+  mark  100                                  -> 100
+  alice has 1000                             ->
+  alice isolates                             -> ISOLATED
+  bob   sell 10 @ 100                        -> NEW
+  alice buy 10 @ 100                         -> FILLED 10@100
+  # a tenth of 990, and the fee of 0.495
+  alice buy 10 @ 99                          -> NEW
+  alice money                                -> equity 899.5 initial 99.495 orders 99.495 maintenance 0 free 800.005
+  carol has 1000                             ->
+  carol isolates                             -> ISOLATED
+  bob   buy 10 @ 100                         -> NEW
+  carol sell 10 @ 100                        -> FILLED 10@100
+  carol sell 10 @ 102                        -> NEW
+  carol money                                -> equity 899.5 initial 102.51 orders 102.51 maintenance 0 free 796.99
+`,
+);
+
+scenario(
+  "an order against the position needs margin for what it opens, which the position's own does not pay for",
+  `
+  mark  100                                  -> 100
+  alice has 200                              ->
+  alice isolates                             -> ISOLATED
+  bob   sell 10 @ 100                        -> NEW
+  alice buy 10 @ 100                         -> FILLED 10@100
+  # 10 to close cost nothing; 20 ÷ 30 of 3000 would open
+  alice sell 10 @ 100                        -> NEW
+  alice money                                -> equity 99.5 initial 0 orders 0 maintenance 0 free 99.5
+  alice cancels all                          -> #3 CANCELED USER
+  alice sell 30 @ 100                        -> INSUFFICIENT_MARGIN requiredQuanta=201 availableQuanta=99.5
+  alice sell 19 @ 100                        -> NEW
+  alice money                                -> equity 99.5 initial 90.45 orders 90.45 maintenance 0 free 9.05
+`,
+);
+
+scenario(
+  "margin is added out of what could be withdrawn, and taken out down to the initial margin, losses counted",
+  `
+  mark  100                                  -> 100
+  alice has 200                              ->
+  alice adds 1                               -> NO_POSITION
+  bob   sell 10 @ 100                        -> NEW
+  alice buy 10 @ 100                         -> FILLED 10@100
+  alice adds 1                               -> POSITION_NOT_ISOLATED
+  alice isolates                             -> ISOLATED
+  alice adds 99.500001                       -> INSUFFICIENT_MARGIN requiredQuanta=99.500001 availableQuanta=99.5
+  alice adds 50                              -> margin 150
+  alice bucket                               -> ISOLATED 150 of 100 of 10 ends 86 85
+  alice money                                -> equity 49.5 initial 0 orders 0 maintenance 0 free 49.5
+  alice removes 50.000001                    -> INSUFFICIENT_MARGIN requiredQuanta=50.000001 availableQuanta=50
+  carol sell 1 @ 98                          -> NEW
+  dave  buy 1 @ 98                           -> FILLED 1@98
+  mark  98                                   -> 98
+  # 150 − 20 lost − 98
+  alice removes 32.000001                    -> INSUFFICIENT_MARGIN requiredQuanta=32.000001 availableQuanta=32
+  alice removes 32                           -> margin 98
+  carol buy 1 @ 102                          -> NEW
+  dave  sell 1 @ 102                         -> FILLED 1@102
+  mark  102                                  -> 102
+  # worth 138 now, but 40 and 16 of it are won and bound: 118 − 102
+  alice removes 16.000001                    -> INSUFFICIENT_MARGIN requiredQuanta=16.000001 availableQuanta=16
+`,
+);
+
+scenario(
+  "unrealised gains of the cross margin can neither be withdrawn nor set aside, and the bucket not be withdrawn",
+  `
+  mark  100                                  -> 100
+  alice has 200                              ->
+  bob   sell 10 @ 100                        -> NEW
+  alice buy 10 @ 100                         -> FILLED 10@100
+  alice isolates                             -> ISOLATED
+  alice withdraws 99.6                       -> INSUFFICIENT_BALANCE requiredQuanta=99.6 availableQuanta=99.5
+  alice withdraws 99.5                       -> PENDING
+  alice adds 0.000001                        -> INSUFFICIENT_MARGIN requiredQuanta=0.000001 availableQuanta=0
+`,
+);
+
+scenario(
+  "into isolation goes the initial margin and the loss so far; back comes all of it",
+  `
+  mark  100                                  -> 100
+  alice has 200                              ->
+  bob   sell 10 @ 100                        -> NEW
+  alice buy 10 @ 100                         -> FILLED 10@100
+  carol sell 1 @ 98                          -> NEW
+  dave  buy 1 @ 98                           -> FILLED 1@98
+  mark  98                                   -> 98
+  alice isolates                             -> ISOLATED
+  alice bucket                               -> ISOLATED 98 of 98 of 9.8 ends 90 89
+  alice money                                -> equity 81.5 initial 0 orders 0 maintenance 0 free 81.5
+  alice crosses                              -> CROSS
+  alice bucket                               -> CROSS 0 of 98 of 9.8 ends 81 81
+  alice money                                -> equity 179.5 initial 98 orders 0 maintenance 9.8 free 81.5
+`,
+);
+
+scenario(
+  "the margin mode stays where orders are open or margin would be missing",
+  `
+  mark  100                                  -> 100
+  alice has 105                              ->
+  bob   sell 10 @ 100                        -> NEW
+  alice buy 10 @ 100                         -> FILLED 10@100
+  alice sell 1 @ 101 id=a                    -> NEW
+  alice isolates                             -> OPEN_ORDERS_EXIST openOrders=1
+  alice crosses                              -> CROSS
+  alice cancel a                             -> CANCELED USER
+  carol sell 1 @ 99                          -> NEW
+  dave  buy 1 @ 99                           -> FILLED 1@99
+  mark  99                                   -> 99
+  # equity 94.5, margin 99: nothing is free, and the position needs 99 for itself
+  alice isolates                             -> INSUFFICIENT_MARGIN requiredQuanta=0 availableQuanta=-4.5
+  alice withdraws 1                          -> INSUFFICIENT_BALANCE requiredQuanta=1 availableQuanta=0
+`,
+);
+
+scenario(
+  "back to cross needs the position's margin there: what the bucket has lost must be free",
+  `
+  mark  100                                  -> 100
+  alice has 105                              ->
+  alice isolates                             -> ISOLATED
+  bob   sell 10 @ 100                        -> NEW
+  alice buy 10 @ 100                         -> FILLED 10@100
+  carol sell 1 @ 99                          -> NEW
+  dave  buy 1 @ 99                           -> FILLED 1@99
+  mark  99                                   -> 99
+  # the bucket has 90 of 99, and 4.5 are free
+  alice crosses                              -> INSUFFICIENT_MARGIN requiredQuanta=9 availableQuanta=4.5
+  alice leverage 11                          -> 11
+  # 90 of 90
+  alice crosses                              -> CROSS
+  alice money                                -> equity 94.5 initial 90 orders 0 maintenance 9.9 free 4.5
+`,
+);
+
+scenario(
+  "lower leverage takes what the bucket lacks from what is free; higher leverage gives nothing back by itself",
+  `
+  mark  100                                  -> 100
+  alice has 250                              ->
+  alice isolates                             -> ISOLATED
+  bob   sell 10 @ 100                        -> NEW
+  alice buy 10 @ 100                         -> FILLED 10@100
+  alice leverage 20                          -> 20
+  alice bucket                               -> ISOLATED 100 of 50 of 10 ends 91 90
+  # still enough
+  alice leverage 10                          -> 10
+  alice bucket                               -> ISOLATED 100 of 100 of 10 ends 91 90
+  alice leverage 5                           -> 5
+  alice bucket                               -> ISOLATED 200 of 200 of 10 ends 81 80
+  alice money                                -> equity 49.5 initial 0 orders 0 maintenance 0 free 49.5
+  alice leverage 4                           -> INSUFFICIENT_MARGIN requiredQuanta=50 availableQuanta=49.5
+  alice leverage 20                          -> 20
+  alice removes 150                          -> margin 50
+  alice money                                -> equity 199.5 initial 0 orders 0 maintenance 0 free 199.5
+`,
+);
+
+scenario(
+  "no order may close an isolated position where its bucket would be empty before",
+  `
+  mark  100                                  -> 100
+  alice has 1000                             ->
+  alice isolates                             -> ISOLATED
+  alice leverage 50                          -> 50
+  bob   sell 10 @ 100                        -> NEW
+  alice buy 10 @ 100                         -> FILLED 10@100
+  # 20 set aside: empty at 98, and at 98.05 with the fee
+  alice sell 10 @ 98                         -> PRICE_OUT_OF_BAND limitTicks=99 markTicks=100
+  carol buy 20 @ 96                          -> NEW
+  alice closes                               -> EXPIRED NO_LIQUIDITY
+  carol buy 4 @ 99                           -> NEW
+  alice closes                               -> EXPIRED 4@99 NO_LIQUIDITY
+  # 8 − 4 − 0.198 came back
+  alice bucket                               -> ISOLATED 12 of 12 of 6 ends 99 98
+  alice money                                -> equity 983.302 initial 0 orders 0 maintenance 0 free 983.302
+`,
+);

@@ -1,0 +1,367 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { DEFAULT_INSTRUMENTS } from "../../../src/config/instruments.ts";
+import { AccountCells, CONTRIBUTION_FIELDS } from "../../../src/core/accounts/margin-table.ts";
+import {
+  BUY,
+  INSURANCE_ACCOUNT,
+  ISOLATED,
+  REASON_INSUFFICIENT_MARGIN,
+  REDUCE_ONLY,
+  SELL,
+  STATUS_CANCELED,
+  STATUS_EXPIRED,
+} from "../../../src/core/base/enums.ts";
+import { QUANTA_PER_USDC } from "../../../src/core/base/units.ts";
+import { compileInstrument } from "../../../src/core/protocol/instrument.ts";
+import type { Message, MessageOf } from "../../../src/core/protocol/message-schema.ts";
+import {
+  AmendOrder,
+  OrderClosed,
+  type OrderPlaced,
+  PlaceOrder,
+  PositionTransferred,
+  SetIndexPrice,
+  SetLeverage,
+  SetMarginMode,
+  Tick,
+  Traded,
+} from "../../../src/core/protocol/messages.ts";
+import { SymbolActor } from "../../../src/core/symbol.ts";
+import { make, START } from "../support/exchange.ts";
+import { MARKS } from "../support/tight-market.ts";
+
+/*
+ * What own-losses.test.ts shows of one thread, where another one has the same account in its hands.
+ */
+
+/** Another thread gets a turn in between when the fund, or what an account has now, has been looked at. */
+class InterruptedCells extends AccountCells {
+  afterLookAtFund = (): void => {};
+  afterLookAt = (_accountId: number): void => {};
+
+  override observe(accountId: number): boolean {
+    const isQuiet = super.observe(accountId);
+    if (accountId === INSURANCE_ACCOUNT) this.afterLookAtFund();
+    return isQuiet;
+  }
+
+  override equityNow(accountId: number): number {
+    const equity = super.equityNow(accountId);
+    this.afterLookAt(accountId);
+    return equity;
+  }
+}
+
+/** BTC-PERP on a thread of its own; what accounts have, and withdraw, comes from another one. */
+class Threads {
+  readonly cells = new InterruptedCells(AccountCells.allocate(64, 2).buffer, 2, 0);
+  private readonly others = new AccountCells(this.cells.buffer, 2, 1);
+  private readonly btc = new SymbolActor(compileInstrument(DEFAULT_INSTRUMENTS[0]), this.cells);
+  private readonly given = new Float64Array(64 * CONTRIBUTION_FIELDS);
+  private sequence = 0;
+
+  has(accountId: number, usdc: number): void {
+    const nothing = { unrealized: 0, initial: 0, positionInitial: 0, maintenance: 0 };
+    const at = accountId * CONTRIBUTION_FIELDS;
+    this.others.move(accountId, this.given, at, { ...nothing, equity: usdc * QUANTA_PER_USDC });
+    this.others.flush();
+  }
+
+  /** What the other one's turn takes for an order that it is filling, and what is there once that is a position. */
+  reserves(accountId: number, usdc: number): boolean {
+    this.others.begin();
+    return this.others.reserve(accountId, usdc * QUANTA_PER_USDC, this.given, accountId * CONTRIBUTION_FIELDS);
+  }
+
+  /** An order of its has come to rest. */
+  rests(accountId: number, usdc: number): void {
+    assert.ok(this.reserves(accountId, usdc));
+    this.others.flush();
+  }
+
+  /** By a price, in a turn that goes on. */
+  loses(accountId: number, usdc: number): void {
+    const [equity, unrealized, initial, positionInitial, maintenance] = this.given.subarray(
+      accountId * CONTRIBUTION_FIELDS,
+    );
+    const lost = { equity: equity - usdc * QUANTA_PER_USDC, unrealized, initial, positionInitial, maintenance };
+    this.others.begin();
+    this.others.move(accountId, this.given, accountId * CONTRIBUTION_FIELDS, lost);
+  }
+
+  opens(accountId: number, usdc: number, initialUsdc: number): void {
+    const [equity, initial] = [usdc * QUANTA_PER_USDC, initialUsdc * QUANTA_PER_USDC];
+    const to = { equity, unrealized: 0, initial, positionInitial: initial, maintenance: initial / 2 };
+    this.others.move(accountId, this.given, accountId * CONTRIBUTION_FIELDS, to);
+    this.others.flush();
+  }
+
+  /** Whether a close of the other one, in a turn that goes on, may lose so much. */
+  spends(accountId: number, usdc: number): boolean {
+    this.others.begin();
+    return this.others.spend(accountId, usdc * QUANTA_PER_USDC, this.given, accountId * CONTRIBUTION_FIELDS);
+  }
+
+  withdraws(accountId: number, usdc: number): boolean {
+    return this.others.debit(accountId, usdc * QUANTA_PER_USDC);
+  }
+
+  equity(accountId: number): number {
+    return this.cells.equity(accountId);
+  }
+
+  usdc(accountId: number): number {
+    return this.equity(accountId) / QUANTA_PER_USDC;
+  }
+
+  /** `whenTraded`: in the middle of the turn. */
+  run(command: Message, whenTraded = (): void => {}): Message[] {
+    const said: Message[] = [];
+    this.cells.begin();
+    const emit = (event: Message): void => {
+      said.push({ ...event });
+      if (event.type === Traded.code || event.type === PositionTransferred.code) whenTraded();
+    };
+    this.btc.decide(command, { time: START, emit, reply: () => {} });
+    this.btc.settle(++this.sequence, START);
+    this.cells.flush();
+    return said;
+  }
+}
+
+/** Alice with so many USDC at 100x, and Bob with plenty, at the first mark. */
+function aliceAndBob(usdc: number) {
+  const threads = new Threads();
+  const [mark] = MARKS;
+  const [alice, bob] = [20, 21];
+  threads.has(alice, usdc);
+  threads.has(bob, 100_000);
+  threads.run(make(SetIndexPrice, { indexTicks: mark }));
+  threads.run(make(SetLeverage, { accountId: alice, leverage: 100 }));
+  return { threads, mark, alice, bob };
+}
+
+test("a taker goes no further than it has margin for when another thread spends a maker's", () => {
+  const threads = new Threads();
+  const [mark] = MARKS;
+  const [alice, bob, carol, dave] = [20, 21, 22, 23];
+  for (const [accountId, usdc] of [
+    [alice, 1000],
+    [bob, 1000],
+    [carol, 100_000],
+    [dave, 1000],
+  ])
+    threads.has(accountId, usdc);
+  threads.run(make(SetIndexPrice, { indexTicks: mark }));
+  for (const accountId of [alice, bob]) threads.run(make(SetLeverage, { accountId, leverage: 100 }));
+  const farTicks = Math.floor(mark * 1.049);
+  const ask = { side: SELL, quantityLots: 1300 };
+  threads.run(make(PlaceOrder, { ...ask, accountId: carol, priceTicks: farTicks }));
+  threads.run(make(PlaceOrder, { ...ask, accountId: bob, priceTicks: mark + 1 }));
+  threads.run(make(PlaceOrder, { ...ask, accountId: dave, priceTicks: mark, quantityLots: 1 }));
+  const order = make(PlaceOrder, { accountId: alice, side: BUY, priceTicks: farTicks, quantityLots: 1300 });
+  const said = threads.run(order, () => threads.has(bob, 1));
+  const ends = said.filter(({ type }) => type === OrderClosed.code) as MessageOf<typeof OrderClosed>[];
+  assert.deepEqual(
+    ends.map(({ accountId, status, reason }) => [accountId, status, reason]),
+    [
+      [bob, STATUS_CANCELED, REASON_INSUFFICIENT_MARGIN],
+      [alice, STATUS_EXPIRED, REASON_INSUFFICIENT_MARGIN],
+    ],
+  );
+  assert.equal(said.filter(({ type }) => type === Traded.code).length, 1, "with Dave, and with nobody dearer than Bob");
+  assert.ok(threads.equity(alice) > 0);
+});
+
+for (const isMaker of [false, true])
+  test(`what a ${isMaker ? "maker" : "taker"} is about to lose is not withdrawn before the turn is over`, () => {
+    const threads = new Threads();
+    const [mark] = MARKS;
+    const [alice, bob, carol] = [20, 21, 22];
+    for (const accountId of [alice, bob, carol]) threads.has(accountId, accountId === alice ? 10_000 : 100_000);
+    threads.run(make(SetIndexPrice, { indexTicks: mark }));
+    threads.run(make(SetLeverage, { accountId: alice, leverage: 100 }));
+    const lots = 1300;
+    threads.run(make(PlaceOrder, { accountId: bob, side: SELL, priceTicks: mark, quantityLots: lots }));
+    threads.run(make(PlaceOrder, { accountId: alice, side: BUY, priceTicks: mark, quantityLots: lots }));
+    const far = { priceTicks: Math.ceil(mark * 0.951), quantityLots: lots };
+    const closing = make(PlaceOrder, { ...far, accountId: alice, side: SELL, flags: REDUCE_ONLY });
+    const bid = make(PlaceOrder, { ...far, accountId: carol, side: BUY });
+    const [first, second] = isMaker ? [closing, bid] : [bid, closing];
+    threads.run(first);
+    let withdrawals = 0;
+    const said = threads.run(second, () => {
+      if (threads.withdraws(alice, 8000)) withdrawals++;
+    });
+    assert.equal(said.filter(({ type }) => type === Traded.code).length, 1);
+    assert.equal(withdrawals, 0, `${threads.equity(alice)} are left`);
+    assert.ok(threads.equity(alice) > 0);
+    assert.ok(threads.withdraws(alice, 5000), "what is left of it is free");
+  });
+
+test("what the fund has is not spent twice, by two threads that hand over to it at the same time", () => {
+  const { threads, mark, alice, bob } = aliceAndBob(3000);
+  threads.has(INSURANCE_ACCOUNT, 1000);
+  const lots = 1300;
+  threads.run(make(PlaceOrder, { accountId: bob, side: SELL, priceTicks: mark, quantityLots: lots }));
+  threads.run(make(PlaceOrder, { accountId: alice, side: BUY, priceTicks: mark, quantityLots: lots }));
+  // Elsewhere she has lost all, and 900 more: she is closed for as much less than at the mark, and nobody bids.
+  threads.has(alice, 3000 - threads.usdc(alice) - 900);
+  threads.run(make(Tick));
+  threads.cells.afterLookAtFund = () => threads.has(INSURANCE_ACCOUNT, 200);
+  const transfers = (): Message[] => threads.run(make(Tick)).filter(({ type }) => type === PositionTransferred.code);
+  assert.deepEqual(transfers(), []);
+  assert.equal(threads.usdc(INSURANCE_ACCOUNT), 200);
+  threads.cells.afterLookAtFund = () => {};
+  // Nobody is closed before the second look running.
+  const [transferred] = [1, 2, 3].flatMap(transfers) as MessageOf<typeof PositionTransferred>[];
+  assert.equal(transferred.counterpartyId, bob, "deleveraged");
+  assert.ok(threads.usdc(INSURANCE_ACCOUNT) >= 200);
+});
+
+test("the fund takes over what it has the means for, also where it holds positions of another thread", () => {
+  const { threads, mark, alice, bob } = aliceAndBob(3000);
+  const order = { priceTicks: mark, quantityLots: 1300 };
+  threads.run(make(PlaceOrder, { ...order, accountId: bob, side: SELL }));
+  threads.run(make(PlaceOrder, { ...order, accountId: alice, side: BUY }));
+  threads.opens(INSURANCE_ACCOUNT, 1000, 400);
+  // Elsewhere she has lost all, and 900 more: what is left of the fund is less than its margin.
+  threads.has(alice, 3000 - threads.usdc(alice) - 900);
+  const [transferred] = [1, 2, 3, 4]
+    .flatMap(() => threads.run(make(Tick)))
+    .filter(({ type }) => type === PositionTransferred.code) as MessageOf<typeof PositionTransferred>[];
+  assert.equal(transferred?.counterpartyId, INSURANCE_ACCOUNT);
+  assert.ok(Math.abs(threads.usdc(INSURANCE_ACCOUNT) - 100) < 1);
+});
+
+/** Alice is 900 below zero on account of her long, there is no fund, and the shorts of Bob and Carol stand in this order. */
+function aboutToDeleverage() {
+  const { threads, mark, alice, bob } = aliceAndBob(3000);
+  const carol = 22;
+  threads.has(bob, 3000);
+  threads.has(carol, 4000);
+  for (const accountId of [bob, carol]) {
+    threads.run(make(SetLeverage, { accountId, leverage: 100 }));
+    threads.run(make(PlaceOrder, { accountId, side: SELL, priceTicks: mark, quantityLots: 1300 }));
+  }
+  threads.run(make(PlaceOrder, { accountId: alice, side: BUY, priceTicks: mark, quantityLots: 1300 }));
+  const dave = 23;
+  threads.has(dave, 100_000);
+  threads.run(make(PlaceOrder, { accountId: dave, side: BUY, priceTicks: mark, quantityLots: 1300 }));
+  threads.has(alice, 3000 - threads.usdc(alice) - 900);
+  threads.run(make(Tick));
+  return { threads, bob, carol };
+}
+
+const deleveraged = (said: readonly Message[]): number[] =>
+  (said.filter(({ type }) => type === PositionTransferred.code) as MessageOf<typeof PositionTransferred>[]).map(
+    ({ counterpartyId }) => counterpartyId,
+  );
+
+for (const [what, takes] of [
+  ["withdrawn", (threads, bob) => threads.withdraws(bob, 2120)],
+  ["lost by another thread's close", (threads, bob) => threads.spends(bob, 2120)],
+] satisfies [string, (threads: Threads, bob: number) => boolean][])
+  test(`what deleveraging is about to cost is not ${what} before the turn is over`, () => {
+    const { threads, bob } = aboutToDeleverage();
+    let taken = 0;
+    const said = threads.run(make(Tick), () => {
+      if (takes(threads, bob)) taken++;
+    });
+    assert.deepEqual(deleveraged(said), [bob]);
+    assert.equal(taken, 0, `${threads.equity(bob)} are left`);
+    assert.ok(threads.withdraws(bob, 1900), "what is left of it is free");
+  });
+
+test("whoever could bear to be deleveraged, and has withdrawn it since, is passed over", () => {
+  const { threads, bob, carol } = aboutToDeleverage();
+  let withdrawals = 0;
+  threads.cells.afterLookAt = (accountId) => {
+    if (accountId === bob && threads.withdraws(bob, 2120)) withdrawals++;
+  };
+  assert.deepEqual(deleveraged(threads.run(make(Tick))), [carol]);
+  assert.equal(withdrawals, 1);
+  assert.ok(threads.equity(bob) > 0 && threads.equity(carol) > 0);
+});
+
+test("a close leaves what another thread has reserved for an order that it is filling", () => {
+  const { threads, mark, alice, bob } = aliceAndBob(1000);
+  const order = { priceTicks: mark, quantityLots: 300 };
+  threads.run(make(PlaceOrder, { ...order, accountId: bob, side: SELL }));
+  threads.run(make(PlaceOrder, { ...order, accountId: alice, side: BUY }));
+  // Alice loses there nearly all she has.
+  const far = { priceTicks: Math.ceil(mark * 0.951), quantityLots: 300 };
+  threads.run(make(PlaceOrder, { ...far, accountId: bob, side: BUY }));
+  assert.ok(threads.reserves(alice, 700));
+  const closing = make(PlaceOrder, { ...far, accountId: alice, side: SELL, flags: REDUCE_ONLY });
+  assert.equal(threads.run(closing).filter(({ type }) => type === Traded.code).length, 0);
+  threads.opens(alice, 1000, 700);
+  assert.ok(threads.equity(alice) >= 700 * QUANTA_PER_USDC, `${threads.equity(alice)} are left`);
+});
+
+test("a close goes on while another thread brings its positions to a new mark, whatever rests there", () => {
+  const { threads, mark, alice, bob } = aliceAndBob(1000);
+  const order = { priceTicks: mark, quantityLots: 300 };
+  threads.run(make(PlaceOrder, { ...order, accountId: bob, side: SELL }));
+  threads.run(make(PlaceOrder, { ...order, accountId: alice, side: BUY }));
+  threads.rests(alice, 700);
+  // She is short of margin by now: closing takes from what the order there has reserved.
+  threads.loses(alice, 250);
+  const near = { priceTicks: Math.ceil(mark * 0.995), quantityLots: 300 };
+  threads.run(make(PlaceOrder, { ...near, accountId: bob, side: BUY }));
+  const closing = make(PlaceOrder, { ...near, accountId: alice, side: SELL, flags: REDUCE_ONLY });
+  assert.equal(threads.run(closing).filter(({ type }) => type === Traded.code).length, 1);
+});
+
+for (const isMaker of [false, true])
+  test(`what a ${isMaker ? "maker" : "taker"} opens keeps its margin from what another thread closes at the same time`, () => {
+    const { threads, mark, alice, bob } = aliceAndBob(1000);
+    const order = { priceTicks: mark, quantityLots: 1000 };
+    const [maker, taker] = isMaker ? [alice, bob] : [bob, alice];
+    threads.run(make(PlaceOrder, { ...order, accountId: maker, side: SELL }));
+    let closes = 0;
+    threads.run(make(PlaceOrder, { ...order, accountId: taker, side: BUY }), () => {
+      if (threads.spends(alice, 900)) closes++;
+    });
+    assert.equal(closes, 0, `${threads.equity(alice)} are left`);
+    assert.ok(threads.spends(alice, 300));
+  });
+
+test("what an amended order opens keeps its margin as well, where it takes no more than it had reserved", () => {
+  const { threads, mark, alice, bob } = aliceAndBob(1000);
+  const bid = { accountId: alice, side: BUY, priceTicks: mark - 10, quantityLots: 1000 };
+  const [placed] = threads.run(make(PlaceOrder, bid)) as MessageOf<typeof OrderPlaced>[];
+  threads.run(make(PlaceOrder, { accountId: bob, side: SELL, priceTicks: mark, quantityLots: 900 }));
+  const { orderId } = placed;
+  let closes = 0;
+  threads.run(make(AmendOrder, { accountId: alice, orderId, priceTicks: mark, quantityLots: 900 }), () => {
+    if (threads.spends(alice, 900)) closes++;
+  });
+  assert.equal(closes, 0, `${threads.equity(alice)} are left`);
+  assert.ok(threads.spends(alice, 300));
+});
+
+for (const isIsolated of [false, true])
+  test(`an order trades only with what another thread's close leaves of its margin, ${isIsolated ? "isolated" : "cross"}`, () => {
+    const { threads, mark, alice, bob } = aliceAndBob(1000);
+    if (isIsolated) threads.run(make(SetMarginMode, { accountId: alice, marginMode: ISOLATED }));
+    const order = { priceTicks: mark, quantityLots: 1000 };
+    threads.run(make(PlaceOrder, { ...order, accountId: alice, side: BUY }));
+    assert.ok(threads.spends(alice, 900));
+    const said = threads.run(make(PlaceOrder, { ...order, accountId: bob, side: SELL }));
+    assert.equal(said.filter(({ type }) => type === Traded.code).length, 0);
+    assert.ok(threads.equity(alice) >= 100 * QUANTA_PER_USDC, `${threads.equity(alice)} are left`);
+  });
+
+test("an isolated position takes no margin with it that another thread's close has spent", () => {
+  const { threads, mark, alice, bob } = aliceAndBob(1000);
+  threads.run(make(SetMarginMode, { accountId: alice, marginMode: ISOLATED }));
+  const order = { priceTicks: mark, quantityLots: 1000 };
+  threads.run(make(PlaceOrder, { ...order, accountId: alice, side: BUY }));
+  // Of the 650 that the position is to have as much is left as it needs to stand, and more.
+  assert.ok(threads.spends(alice, 500));
+  const said = threads.run(make(PlaceOrder, { ...order, accountId: bob, side: SELL }));
+  assert.equal(said.filter(({ type }) => type === Traded.code).length, 1);
+  assert.ok(threads.equity(alice) >= 0, `${threads.equity(alice)} are left`);
+});

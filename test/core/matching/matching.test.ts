@@ -1,0 +1,195 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { BUY, LEDGER, SELL } from "../../../src/core/base/enums.ts";
+import type { MessageOf } from "../../../src/core/protocol/message-schema.ts";
+import { Deposit, PlaceOrder, SetIndexPrice, Traded } from "../../../src/core/protocol/messages.ts";
+import { Exchange, make } from "../support/exchange.ts";
+import { instrument, ODD, PLAIN } from "../support/instruments.ts";
+import { scenario } from "../support/scenario.ts";
+
+scenario(
+  "the better price goes first, then the older order",
+  `
+  mark 100                                   -> 100
+  alice sell 5 @ 101 id=a                    -> NEW
+  bob   sell 5 @ 100 id=b                    -> NEW
+  carol sell 5 @ 100 id=c                    -> NEW
+  dave  buy 7 @ 101                          -> FILLED 5@100 2@100
+  book                                       -> bids - asks 100:3 101:5
+  carol order c                              -> PARTIALLY_FILLED
+  bob   order b                              -> ORDER_NOT_FOUND
+  dave  buy 7 @ 101                          -> FILLED 3@100 4@101
+  book                                       -> bids - asks 101:1
+`,
+);
+
+scenario(
+  "the same among buyers",
+  `
+  mark 100                                   -> 100
+  alice buy 5 @ 99 id=a                      -> NEW
+  bob   buy 5 @ 100 id=b                     -> NEW
+  carol buy 5 @ 100 id=c                     -> NEW
+  dave  sell 12 @ 98                         -> FILLED 5@100 5@100 2@99
+  book                                       -> bids 99:3 asks -
+`,
+);
+
+scenario(
+  "a partly filled order keeps its place, one that comes again loses it",
+  `
+  mark 100                                   -> 100
+  alice sell 5 @ 100 id=a                    -> NEW
+  bob   sell 5 @ 100 id=b                    -> NEW
+  carol buy 2 @ 100                          -> FILLED 2@100
+  carol buy 2 @ 100                          -> FILLED 2@100
+  alice order a                              -> PARTIALLY_FILLED
+  alice cancel a                             -> CANCELED USER
+  alice sell 1 @ 100 id=again                -> NEW
+  carol buy 5 @ 100                          -> FILLED 5@100
+  alice order again                          -> NEW
+  bob   order b                              -> ORDER_NOT_FOUND
+`,
+);
+
+scenario(
+  "what does not fill rests at its limit; the price of a trade is the maker's",
+  `
+  mark 100                                   -> 100
+  alice sell 5 @ 99                          -> NEW
+  bob   buy 8 @ 102 id=b                     -> PARTIALLY_FILLED 5@99
+  book                                       -> bids 102:3 asks -
+  alice sell 4 @ 95                          -> PARTIALLY_FILLED 3@102
+  book                                       -> bids - asks 95:1
+`,
+);
+
+scenario(
+  "immediate or cancel takes what is there",
+  `
+  mark 100                                   -> 100
+  alice sell 5 @ 100                         -> NEW
+  bob   buy 8 @ 100 IOC                      -> EXPIRED 5@100 IOC_REMAINDER
+  bob   buy 8 @ 100 IOC                      -> EXPIRED IOC_REMAINDER
+  alice sell 8 @ 100                         -> NEW
+  bob   buy 8 @ 100 IOC                      -> FILLED 8@100
+  book                                       -> bids - asks -
+`,
+);
+
+scenario(
+  "fill or kill takes all or nothing",
+  `
+  mark 100                                   -> 100
+  alice sell 5 @ 100                         -> NEW
+  carol sell 5 @ 102                         -> NEW
+  bob   buy 6 @ 101 FOK                      -> EXPIRED FOK_UNFILLABLE
+  bob   buy 11 @ 102 FOK                     -> EXPIRED FOK_UNFILLABLE
+  book                                       -> bids - asks 100:5 102:5
+  bob   buy 10 @ 102 FOK                     -> FILLED 5@100 5@102
+  bob   buy 1 @ 102 FOK                      -> EXPIRED FOK_UNFILLABLE
+`,
+);
+
+scenario(
+  "post-only rests or is refused",
+  `
+  mark 100                                   -> 100
+  alice sell 5 @ 100                         -> NEW
+  bob   buy 5 @ 100 post-only                -> POST_ONLY_WOULD_TRADE bestTicks=100
+  bob   buy 5 @ 99 post-only id=b            -> NEW
+  alice sell 5 @ 99 post-only                -> POST_ONLY_WOULD_TRADE bestTicks=99
+  bob   sell 5 @ 99 post-only                -> POST_ONLY_WOULD_TRADE bestTicks=99
+  book                                       -> bids 99:5 asks 100:5
+  bob   order b                              -> NEW
+`,
+);
+
+scenario(
+  "cancel: an own open order, once; or all of them, or one side",
+  `
+  mark 100                                   -> 100
+  alice buy 5 @ 99 id=a                      -> NEW
+  alice buy 5 @ 98 id=b                      -> NEW
+  alice sell 5 @ 101 id=c                    -> NEW
+  alice sell 5 @ 102 id=d                    -> NEW
+  bob   sell 2 @ 99                          -> FILLED 2@99
+  bob   cancel a                             -> ORDER_NOT_FOUND
+  bob   order a                              -> ORDER_NOT_FOUND
+  alice cancel a                             -> CANCELED USER
+  alice cancel a                             -> ORDER_NOT_FOUND
+  alice cancels sells                        -> d CANCELED USER; c CANCELED USER
+  book                                       -> bids 98:5 asks -
+  alice sell 5 @ 102 id=e                    -> NEW
+  alice cancels all                          -> e CANCELED USER; b CANCELED USER
+  alice cancels all                          ->
+  alice orders                               -> none
+`,
+);
+
+scenario(
+  "a position opens, grows, shrinks, closes and flips; its cost is that of the lots that are open",
+  `
+  mark 100                                   -> 100
+  maker sell 30 @ 100                        -> NEW
+  maker sell 30 @ 103                        -> NEW
+  maker buy 90 @ 98                          -> NEW
+  alice buy 30 @ 100                         -> FILLED 30@100
+  # the fee of 3000 is 1.5
+  alice position                             -> 30 cost 3000 realized -1.5
+  alice buy 30 @ 103                         -> FILLED 30@103
+  # 6090 for 60 are 101.5 each; the fee of 3090 is 1.545
+  alice position                             -> 60 cost 6090 realized -3.045
+  alice sell 20 @ 98                         -> FILLED 20@98
+  # 20 at 98 instead of 101.5 lose 70; the fee of 1960 is 0.98
+  alice position                             -> 40 cost 4060 realized -74.025
+  alice sell 70 @ 98                         -> FILLED 70@98
+  # 40 of them close and lose 140, 30 are short now at 98; the fee of 6860 is 3.43
+  alice position                             -> -30 cost -2940 realized -217.455
+  # the maker sold 60 for 6090 and bought 90 for 8820: 60 closed at 5880, 30 are long; its fees are 0.02 %
+  maker position                             -> 30 cost 2940 realized 207.018
+`,
+);
+
+scenario(
+  "both sides pay a fee in proportion to the value, the rest of a quantum included",
+  `
+  mark 100                                   -> 100
+  # 10 lots at 100 ticks of 7 quanta are 7000: 517 ppm are 3.619, 211 ppm are 1.477 quanta
+  alice has 1                                ->
+  bob   has 1                                ->
+  alice sell 10 @ 100                        -> NEW
+  bob   buy 10 @ 100                         -> FILLED 10@100
+  fees                                       -> taker 0.000004 maker 0.000002
+  alice position                             -> -10 cost -0.007 realized -0.000002
+  bob   position                             -> 10 cost 0.007 realized -0.000004
+  # each fill by itself: three of 3 lots are 2100 quanta each, 1.0857 and 0.4431
+  alice buy 3 @ 100                          -> NEW
+  alice buy 3 @ 100                          -> NEW
+  alice buy 3 @ 100                          -> NEW
+  bob   sell 9 @ 100                         -> FILLED 3@100 3@100 3@100
+  fees                                       -> taker 0.000002 maker 0.000001
+  alice position                             -> -1 cost -0.0007 realized -0.000005
+  bob   position                             -> 1 cost 0.0007 realized -0.00001
+`,
+  instrument(ODD),
+);
+
+test("a trade says what either side holds behind it and what it has won or lost", () => {
+  const exchange = new Exchange([instrument(PLAIN)]);
+  const [alice, bob] = [16, 17];
+  for (const accountId of [alice, bob]) exchange.do(LEDGER, make(Deposit, { accountId, amountQuanta: 1e10 }));
+  exchange.do(PLAIN.id, make(SetIndexPrice, { indexTicks: 100 }));
+  const trade = (side: number, priceTicks: number, quantityLots: number): number[] => {
+    exchange.do(PLAIN.id, make(PlaceOrder, { accountId: bob, side: 1 - side, priceTicks, quantityLots }));
+    const order = make(PlaceOrder, { accountId: alice, side, priceTicks, quantityLots });
+    const { events } = exchange.do(PLAIN.id, order);
+    const traded = events.find(({ type }) => type === Traded.code) as MessageOf<typeof Traded>;
+    const { takerSizeLots, makerSizeLots, takerRealizedQuanta, makerRealizedQuanta } = traded;
+    return [takerSizeLots, makerSizeLots, takerRealizedQuanta / 1e6, makerRealizedQuanta / 1e6];
+  };
+  assert.deepEqual(trade(BUY, 100, 10), [10, -10, 0, 0]);
+  assert.deepEqual(trade(SELL, 102, 4), [6, -6, 8, -8]);
+  assert.deepEqual(trade(SELL, 99, 9), [-3, 3, -6, 6]);
+  assert.deepEqual(trade(BUY, 98, 3), [0, 0, 3, -3]);
+});

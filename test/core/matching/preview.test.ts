@@ -1,0 +1,98 @@
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import fc from "fast-check";
+import { DEFAULT_INSTRUMENTS } from "../../../src/config/instruments.ts";
+import {
+  idToInstrumentId,
+  REASON_INSUFFICIENT_MARGIN,
+  STATUS_NEW,
+  STATUS_PARTIALLY_FILLED,
+} from "../../../src/core/base/enums.ts";
+import { Placement } from "../../../src/core/commands/placement.ts";
+import type { Turn } from "../../../src/core/protocol/actor.ts";
+import { compileInstrument, type Instrument } from "../../../src/core/protocol/instrument.ts";
+import type { MessageOf } from "../../../src/core/protocol/message-schema.ts";
+import { OrderClosed, OrderView, Traded } from "../../../src/core/protocol/messages.ts";
+import { Random } from "../../../src/sandbox/random.ts";
+import { Exchange, LEDGER_SETTINGS, MAX_ACCOUNTS, SHORT_INDEX_AGE_MS } from "../support/exchange.ts";
+import { FREE, instrument, ODD } from "../support/instruments.ts";
+import { takeSeed } from "../support/seed.ts";
+import { eventfulStep } from "../support/steps.ts";
+import { Market, tradeTightly } from "../support/tight-market.ts";
+import { Traffic } from "../support/traffic.ts";
+
+/*
+ * Margin is reserved, and FOK decided, by what a walk of the book says that is to come: what the walk that does it then
+ * does must be the same, to the lot.
+ */
+
+const seed = takeSeed("preview.test");
+const RUNS = 100;
+const ODD_ONES = [instrument(ODD), instrument(FREE)];
+const INSTRUMENTS = [...ODD_ONES, ...DEFAULT_INSTRUMENTS.map((config) => compileInstrument(config))];
+type Take = typeof Placement.prototype.take;
+
+/** Compares what orders take from here on with what was expected of it. Returns how many traded, and met who could not. */
+function watchTakers(t: TestContext, stepOf: () => string): { traded: number; dropped: number } {
+  const seen = { traded: 0, dropped: 0 };
+  const { take } = Placement.prototype;
+  t.mock.method(Placement.prototype, "take", function (this: Placement, ...args: Parameters<Take>): void {
+    const [turn, slot, limitTicks, mayRest, ...terms] = args;
+    const { lots, quanta, leftLots } = this.expected;
+    const got = { lots: 0, quanta: 0, leftLots: 0 };
+    const emit: Turn["emit"] = (event) => {
+      if (event.type === Traded.code) {
+        const { takerOrderId, quantityLots, priceTicks } = event as MessageOf<typeof Traded>;
+        got.lots += quantityLots;
+        got.quanta += quantityLots * priceTicks * quantaPerTickLot(takerOrderId);
+      }
+      const { reason } = event as MessageOf<typeof OrderClosed>;
+      if (event.type === OrderClosed.code && reason === REASON_INSUFFICIENT_MARGIN) seen.dropped++;
+      turn.emit(event);
+    };
+    const reply: Turn["reply"] = (message) => {
+      const { status, remainingLots } = message as MessageOf<typeof OrderView>;
+      if (message.type === OrderView.code && (status === STATUS_NEW || status === STATUS_PARTIALLY_FILLED))
+        got.leftLots = remainingLots;
+      turn.reply(message);
+    };
+    take.call(this, { time: turn.time, emit, reply }, slot, limitTicks, mayRest, ...terms);
+    assert.deepEqual(got, { lots, quanta, leftLots: mayRest ? leftLots : 0 }, stepOf());
+    if (got.lots > 0) seen.traded++;
+  });
+  return seen;
+}
+
+function quantaPerTickLot(orderId: number): number {
+  const instrumentId = idToInstrumentId(orderId);
+  const { quantaPerTickLot } = INSTRUMENTS.find(({ id }) => id === instrumentId) as Instrument;
+  return quantaPerTickLot;
+}
+
+test("a taker gets what was expected of makers whose margin is nearly used up", (t) => {
+  let run = 0;
+  const seen = watchTakers(t, () => `seed ${seed + run}`);
+  for (; run < RUNS; run++) tradeTightly(new Random(seed + run, "tight margins"), new Market());
+  assert.ok(seen.traded > RUNS && seen.dropped > 0);
+});
+
+test("a taker gets what was expected in odd markets", (t) => {
+  let last = "";
+  const seen = watchTakers(t, () => last);
+  const property = fc.property(fc.array(eventfulStep, { maxLength: 150, size: "max" }), (steps) => {
+    const exchange = new Exchange(ODD_ONES, LEDGER_SETTINGS, MAX_ACCOUNTS, SHORT_INDEX_AGE_MS);
+    const traffic = new Traffic(
+      exchange,
+      ODD_ONES.map(({ id }) => id),
+    );
+    for (const { actorId, command } of traffic.opening()) traffic.send(actorId, command);
+    for (const step of steps) {
+      last = JSON.stringify(step);
+      const { actorId, command } = traffic.command(step);
+      exchange.time += step.waitMs;
+      traffic.send(actorId, command);
+    }
+  });
+  fc.assert(property, { seed, numRuns: 3 * RUNS, includeErrorInReport: true });
+  assert.ok(seen.traded > RUNS);
+});

@@ -1,0 +1,201 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+  BUY,
+  BY_INDEX,
+  BY_LAST,
+  BY_MARK,
+  LEDGER,
+  MODE_CANCEL_ONLY,
+  MODE_REDUCE_ONLY,
+  REASON_OF_HALT,
+  REDUCE_ONLY,
+  SELL,
+  STATUS_REJECTED,
+  STOP_MARKET,
+  TRAILING_STOP_MARKET,
+} from "../../../src/core/base/enums.ts";
+import type { Message, MessageOf } from "../../../src/core/protocol/message-schema.ts";
+import {
+  CancelOrder,
+  Deposit,
+  HaltSymbol,
+  OpenSession,
+  OrderBatch,
+  type OrderClosed,
+  OrderTriggered,
+  type OrderView,
+  PlaceOrder,
+  PlaceTrigger,
+  PriceReached,
+  ResumeSymbol,
+  SetIndexPrice,
+} from "../../../src/core/protocol/messages.ts";
+import { Exchange, type Logged, make, type Said, SnapshotStore } from "../support/exchange.ts";
+import { instrument, PLAIN } from "../support/instruments.ts";
+
+const ALICE = 16;
+const BOB = 17;
+const CAROL = 18;
+
+/** Nothing fires by itself: turns come one behind the other, as commands do. */
+class Market extends Exchange {
+  constructor(isNew = true) {
+    super([instrument(PLAIN)]);
+    if (!isNew) return;
+    for (const accountId of [ALICE, BOB, CAROL]) {
+      this.do(LEDGER, make(OpenSession, { address: `0x${accountId}`, tokenHash: `${accountId}`, expiresAt: 2 ** 50 }));
+      this.do(LEDGER, make(Deposit, { accountId, amountQuanta: 1e12 }));
+    }
+    this.price(100);
+    this.trade(100);
+  }
+  say(command: Message): Said {
+    return this.do(PLAIN.id, command);
+  }
+  price(indexTicks: number): Said {
+    return this.say(make(SetIndexPrice, { indexTicks }));
+  }
+  /** The last price goes there. */
+  trade(priceTicks: number): void {
+    for (const item of trade(priceTicks)) this.say(item);
+  }
+  stop(triggerTicks: number, triggerBy: number, more: Partial<MessageOf<typeof PlaceTrigger>> = {}): number {
+    const order = { accountId: ALICE, side: SELL, orderType: STOP_MARKET, quantityLots: 1, triggerTicks, triggerBy };
+    const { replies } = this.say(make(PlaceTrigger, { ...order, ...more }));
+    return (replies[0] as MessageOf<typeof OrderView>).orderId;
+  }
+  get due(): boolean {
+    return this.symbol(PLAIN.id).isFiring;
+  }
+  /** What fires in all turns to come, in order. */
+  fireAll(): number[] {
+    const fired: number[] = [];
+    while (this.due) fired.push(...firedIn(this.fire(PLAIN.id)));
+    return fired;
+  }
+}
+
+const trade = (priceTicks: number) => [
+  make(PlaceOrder, { accountId: CAROL, side: BUY, priceTicks, quantityLots: 1 }),
+  make(PlaceOrder, { accountId: BOB, side: SELL, priceTicks, quantityLots: 1 }),
+];
+
+/** Fired, be it to be refused then. */
+const firedIn = ({ events }: Said): number[] =>
+  (events as (MessageOf<typeof OrderTriggered> | MessageOf<typeof OrderClosed>)[])
+    .filter((event) => event.type === OrderTriggered.code || event.status === STATUS_REJECTED)
+    .map(({ orderId }) => orderId);
+
+for (const [source, triggerBy, move] of [
+  ["the mark", BY_MARK, (market: Market, ticks: number) => void market.price(ticks)],
+  ["the index", BY_INDEX, (market: Market, ticks: number) => void market.price(ticks)],
+  ["the last price", BY_LAST, (market: Market, ticks: number) => market.trade(ticks)],
+] as const)
+  test(`a stop fires when ${source} has come and gone again before it could`, () => {
+    const market = new Market();
+    const id = market.stop(97, triggerBy);
+    const trailing = market.stop(0, triggerBy, { orderType: TRAILING_STOP_MARKET, callbackPpm: 30_000 });
+    assert.ok(!market.due);
+    // The mark follows the index halfway at a time.
+    for (let i = 0; i < 4; i++) move(market, 95);
+    assert.ok(market.due);
+    for (let i = 0; i < 4; i++) move(market, 103);
+    assert.deepEqual(market.fireAll(), [id, trailing]);
+  });
+
+test("a price is noted once, and not at all while nobody waits for it", () => {
+  const market = new Market();
+  market.stop(97, BY_INDEX);
+  const notes = ({ events }: Said): Message[] => events.filter(({ type }) => type === PriceReached.code);
+  assert.deepEqual(notes(market.price(98)), []);
+  assert.deepEqual(notes(market.price(97)), [make(PriceReached, { triggerBy: BY_INDEX, rises: 0, priceTicks: 97 })]);
+  assert.deepEqual(notes(market.price(96)), []);
+});
+
+test("a price that comes and goes within a batch is no price at the end of a turn", () => {
+  const market = new Market();
+  market.stop(97, BY_LAST);
+  market.say(make(OrderBatch, { items: [...trade(95), ...trade(100)] }));
+  assert.ok(!market.due);
+  market.say(make(OrderBatch, { items: [...trade(100), ...trade(95)] }));
+  assert.ok(market.due);
+});
+
+test("what is due can be canceled; what fires is what is left, as many turns as it takes", () => {
+  const market = new Market();
+  market.say(make(PlaceOrder, { accountId: BOB, side: SELL, priceTicks: 100, quantityLots: 60 }));
+  market.say(make(PlaceOrder, { accountId: ALICE, side: BUY, priceTicks: 100, quantityLots: 60 }));
+  const ids = Array.from({ length: 45 }, () => market.stop(97, BY_INDEX, { flags: REDUCE_ONLY }));
+  market.price(97);
+  market.price(103);
+  market.say(make(CancelOrder, { accountId: ALICE, orderId: ids[1] }));
+  const turns: number[] = [];
+  const fired: number[] = [];
+  while (market.due) {
+    const turn = firedIn(market.fire(PLAIN.id));
+    turns.push(turn.length);
+    fired.push(...turn);
+  }
+  assert.deepEqual(turns, [20, 20, 4]);
+  assert.deepEqual(
+    fired,
+    ids.filter((id) => id !== ids[1]),
+  );
+});
+
+test("while the symbol is halted nothing comes due, and what was due before fires when it trades again", () => {
+  const market = new Market();
+  const early = market.stop(97, BY_INDEX);
+  const missed = market.stop(95, BY_INDEX);
+  const late = market.stop(93, BY_INDEX);
+  market.price(97);
+  market.price(100);
+  const halt = (mode: number) => market.say(make(HaltSymbol, { mode, reason: REASON_OF_HALT.OPERATOR }));
+  halt(MODE_CANCEL_ONLY);
+  market.price(95);
+  market.price(96);
+  assert.ok(!market.due);
+  market.say(make(ResumeSymbol));
+  assert.deepEqual(market.fireAll(), [early]);
+  halt(MODE_REDUCE_ONLY);
+  market.price(94);
+  assert.deepEqual(market.fireAll(), [missed], "to be refused: it might add to a position");
+  halt(MODE_CANCEL_ONLY);
+  market.price(92);
+  market.say(make(ResumeSymbol));
+  assert.deepEqual(market.fireAll(), [late], "its price is there when trading goes on");
+});
+
+test("what is due when the process ends fires behind the next start, in its order", () => {
+  const market = new Market();
+  const store = new SnapshotStore();
+  const second = market.stop(95, BY_INDEX);
+  const third = market.stop(0, BY_INDEX, { orderType: TRAILING_STOP_MARKET, callbackPpm: 70_000 });
+  const first = market.stop(96, BY_INDEX);
+  const canceled = market.stop(97, BY_INDEX);
+  market.price(97);
+  market.price(96);
+  market.say(make(CancelOrder, { accountId: ALICE, orderId: canceled }));
+  market.price(95);
+  store.take(market, PLAIN.id);
+  const from = market.log.length;
+  market.price(93);
+  market.price(104);
+  const digest = market.audit(PLAIN.id).digest;
+
+  assert.deepEqual(recover(new SnapshotStore(), market.log).fireAll(), [first, second, third], "from the log");
+  const recovered = recover(store, market.log.slice(from));
+  assert.equal(recovered.audit(PLAIN.id).digest, digest);
+  assert.deepEqual(recovered.fireAll(), [first, second, third], "from a snapshot and the rest of the log");
+  assert.deepEqual(recovered.audit(PLAIN.id).faults, []);
+});
+
+/** Another process, of the same snapshots and the rest of the log. */
+function recover(store: SnapshotStore, log: Iterable<Logged>): Market {
+  const market = new Market(false);
+  store.load(market.symbol(PLAIN.id));
+  market.replay(log);
+  market.restored();
+  return market;
+}

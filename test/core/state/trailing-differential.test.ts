@@ -1,0 +1,186 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { BUY, LEDGER, MODE_REDUCE_ONLY, STATUS_REJECTED, STATUS_UNTRIGGERED } from "../../../src/core/base/enums.ts";
+import type { MessageOf } from "../../../src/core/protocol/message-schema.ts";
+import {
+  OrderClosed,
+  OrderTriggered,
+  OrderView,
+  OrderWaits,
+  PriceUpdated,
+  ReadOrders,
+  type SymbolEvent,
+  Traded,
+  TradingHalted,
+  WaitingAmended,
+} from "../../../src/core/protocol/messages.ts";
+import { Exchange, make, type Said, SnapshotStore } from "../support/exchange.ts";
+import { FREE, instrument, ODD } from "../support/instruments.ts";
+import { runUntilReached, takeSeed } from "../support/seed.ts";
+import { eventfulStep } from "../support/steps.ts";
+import { Traffic } from "../support/traffic.ts";
+
+const seed = takeSeed("trailing-twin.test");
+
+test("what trails is where a list of every price since it was placed puts it, and fires from there only", () => {
+  const seen = { fired: 0, rejected: 0, activated: 0, moved: 0, recalled: 0, reactivated: 0 };
+  const property = fc.property(fc.array(eventfulStep, { maxLength: 200, size: "max" }), (steps) => {
+    const exchange = new Exchange([instrument(ODD), instrument(FREE)]);
+    const traffic = new Traffic(exchange, [ODD.id, FREE.id]);
+    const twins = new Map(
+      [ODD.id, FREE.id].map((id) => [
+        id,
+        new NaiveTrailing(seen, instrument(id === ODD.id ? ODD : FREE).maxPriceTicks),
+      ]),
+    );
+    for (const { actorId, command } of traffic.opening()) twins.get(actorId)?.follow(exchange.do(actorId, command));
+    for (const step of steps) {
+      const { actorId, command } = traffic.command(step);
+      exchange.time += step.waitMs;
+      const said = exchange.do(actorId, command);
+      traffic.note(said.events);
+      if (actorId === LEDGER) continue;
+      const twin = twins.get(actorId) as NaiveTrailing;
+      twin.follow(said);
+      for (let more = true; more; ) {
+        const next = exchange.proceed(actorId);
+        twin.follow(next);
+        more = next.more;
+      }
+      twin.compare(exchange, actorId, traffic.accounts);
+    }
+    for (const actorId of [ODD.id, FREE.id]) {
+      const store = new SnapshotStore();
+      store.take(exchange, actorId);
+      const again = new Exchange([instrument(ODD), instrument(FREE)]);
+      store.load(again.symbol(actorId));
+      twins.get(actorId)?.compare(again, actorId, traffic.accounts);
+    }
+  });
+  runUntilReached(
+    seed,
+    (seed) => fc.assert(property, { seed, numRuns: 100, includeErrorInReport: true }),
+    () => Object.entries(seen).flatMap(([what, count]) => (count === 0 ? [what] : [])),
+  );
+});
+
+interface Follower {
+  /** With what amendments have given it. */
+  readonly order: MessageOf<typeof OrderWaits>;
+  /**
+   * Of the source that it follows, at the end of each turn since it was placed in which prices count, and before the first
+   * the one then; since it was given another price to trail from.
+   */
+  prices: number[];
+}
+
+/** Keeps every price, and looks through all of them whenever it is asked. */
+class NaiveTrailing {
+  private followers: Follower[] = [];
+  private readonly prices = [0, 0, 0];
+  private isHalted = false;
+  private readonly seen: Record<"fired" | "rejected" | "activated" | "moved" | "recalled" | "reactivated", number>;
+  private readonly maxPriceTicks: number;
+
+  constructor(seen: NaiveTrailing["seen"], maxPriceTicks: number) {
+    this.seen = seen;
+    this.maxPriceTicks = maxPriceTicks;
+  }
+
+  /** One turn. */
+  follow({ events }: Pick<Said, "events">): void {
+    for (const each of events) {
+      const event = each as SymbolEvent;
+      if (event.type === OrderWaits.code && event.callbackPpm !== 0)
+        this.followers.push({ order: { ...event }, prices: [this.prices[event.triggerBy]] });
+      else if (event.type === WaitingAmended.code) this.amend(event);
+      else if (event.type === PriceUpdated.code) {
+        this.prices[0] = event.markTicks;
+        this.prices[2] = event.indexTicks;
+      } else if (event.type === Traded.code) this.prices[1] = event.priceTicks;
+      else if (event.type === TradingHalted.code) this.isHalted = event.mode > MODE_REDUCE_ONLY;
+      else if (event.type === OrderTriggered.code) this.fire(event.orderId, event.triggerTicks);
+      else if (event.type === OrderClosed.code) {
+        if (event.status === STATUS_REJECTED) this.fire(event.orderId, 0);
+        this.remove(event.orderId);
+      }
+    }
+    if (this.isHalted) return;
+    for (const { order, prices } of this.followers) prices.push(this.prices[order.triggerBy]);
+  }
+
+  private amend({ orderId, callbackPpm, activationTicks, triggerTicks }: MessageOf<typeof WaitingAmended>): void {
+    const follower = this.followers.find(({ order }) => order.orderId === orderId);
+    if (follower === undefined) return;
+    const { order } = follower;
+    if (callbackPpm !== order.callbackPpm) this.seen.recalled++;
+    if (activationTicks !== order.activationTicks) {
+      assert.equal(this.triggerOf(follower), 0, "trails, and is told where to begin");
+      follower.prices = [];
+      this.seen.reactivated++;
+    }
+    Object.assign(order, { callbackPpm, activationTicks });
+    assert.equal(triggerTicks, this.triggerOf(follower));
+    assert.ok(!this.isDue(follower), "amended across the price");
+  }
+
+  /** Nothing is left to fire, and each order says where it is. */
+  compare(exchange: Exchange, actorId: number, accounts: readonly number[]): void {
+    const shown = new Map<number, number>();
+    for (const accountId of accounts)
+      for (const reply of exchange.do(actorId, make(ReadOrders, { accountId })).replies) {
+        const view = reply as MessageOf<typeof OrderView>;
+        if (view.type === OrderView.code && view.callbackPpm !== 0 && view.status === STATUS_UNTRIGGERED)
+          shown.set(view.orderId, view.triggerTicks);
+      }
+    assert.deepEqual(
+      [...shown].sort(([a], [b]) => a - b),
+      this.followers.map((each) => [each.order.orderId, this.triggerOf(each)]).sort(([a], [b]) => a - b),
+    );
+    if (this.isHalted) return;
+    for (const follower of this.followers) assert.ok(!this.isDue(follower), "left waiting at its price");
+  }
+
+  private triggerOf({ order, prices }: Follower): number {
+    const { side, activationTicks, callbackPpm } = order;
+    const isBuy = side === BUY;
+    const known = prices.filter((price) => price > 0);
+    const first = known.findIndex(
+      (price) => activationTicks === 0 || (isBuy ? price <= activationTicks : price >= activationTicks),
+    );
+    if (first < 0) return 0;
+    if (activationTicks !== 0) this.seen.activated++;
+    const best = (isBuy ? Math.min : Math.max)(...known.slice(first));
+    if (best !== known[first]) this.seen.moved++;
+    const exact = BigInt(best) * BigInt(1_000_000 + (isBuy ? callbackPpm : -callbackPpm));
+    const whole = Number(exact / 1_000_000n);
+    if (!isBuy) return Math.max(1, whole);
+    return Math.min(this.maxPriceTicks, exact % 1_000_000n === 0n ? whole : whole + 1);
+  }
+
+  private isDue(follower: Follower): boolean {
+    const price = this.prices[follower.order.triggerBy];
+    const trigger = this.triggerOf(follower);
+    if (price === 0 || trigger === 0) return false;
+    return follower.order.side === BUY ? price >= trigger : price <= trigger;
+  }
+
+  /** `firedAt` 0: it was refused when it fired. */
+  private fire(orderId: number, firedAt: number): void {
+    const follower = this.followers.find(({ order }) => order.orderId === orderId);
+    if (follower === undefined) return;
+    assert.ok(!this.isHalted, "fires while the symbol is halted");
+    assert.ok(this.isDue(follower), "fires before its price has come");
+    if (firedAt === 0) this.seen.rejected++;
+    else {
+      this.seen.fired++;
+      assert.equal(firedAt, this.triggerOf(follower));
+    }
+    this.remove(orderId);
+  }
+
+  private remove(orderId: number): void {
+    this.followers = this.followers.filter(({ order }) => order.orderId !== orderId);
+  }
+}

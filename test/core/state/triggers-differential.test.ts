@@ -1,0 +1,218 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import {
+  BUY,
+  MODE_REDUCE_ONLY,
+  STATUS_REJECTED,
+  STOP_MARKET,
+  TAKE_PROFIT_MARKET,
+} from "../../../src/core/base/enums.ts";
+import type { MessageOf } from "../../../src/core/protocol/message-schema.ts";
+import {
+  OrderClosed,
+  OrderTriggered,
+  OrderWaits,
+  PriceUpdated,
+  type SymbolEvent,
+  Tick,
+  Traded,
+  TradingHalted,
+  WaitingAmended,
+} from "../../../src/core/protocol/messages.ts";
+import { Exchange, type Said } from "../support/exchange.ts";
+import { FREE, instrument, ODD } from "../support/instruments.ts";
+import { runUntilReached, takeSeed } from "../support/seed.ts";
+import { eventfulStep, type Step } from "../support/steps.ts";
+import { Traffic } from "../support/traffic.ts";
+
+const seed = takeSeed("triggers-twin.test");
+
+const common = { symbol: 1, waitMs: 0, clientId: 0 } as const;
+/** What fires fills an order whose take-profit is at its price at once: it may not go on waiting. */
+const FIRED_INTO_A_LEG: Step[] = [
+  { ...common, kind: "deposit", account: 3, amountQuanta: 390 },
+  {
+    ...{ ...common, kind: "extended", account: 3, side: 0, orderType: 0, priceTicks: 97, quantityLots: 2 },
+    ...{ tillMs: null, takeProfitAway: 1, stopLossAway: null },
+  },
+  {
+    ...{ ...common, kind: "trigger", account: 1, side: 1, orderType: TAKE_PROFIT_MARKET, timeInForce: 1, flags: 0 },
+    ...{ selfTradePrevention: 0, priceTicks: 0, quantityLots: 2, triggerTicks: 101, triggerBy: 0 },
+  },
+  { ...common, kind: "deposit", account: 1, amountQuanta: 486 },
+  { ...common, kind: "index", account: 0, indexTicks: 101 },
+];
+
+test("what fires is what a scan of all waiting orders found at the end of a turn, one after the other, wherever the price is by then", () => {
+  /** `left`: fired at a price that had gone by then; `moved`: given another trigger. */
+  const seen = { fired: 0, rejected: 0, left: 0, moved: 0 };
+  const property = fc.property(fc.array(eventfulStep, { maxLength: 200, size: "max" }), (steps) => {
+    const exchange = new Exchange([instrument(ODD), instrument(FREE)]);
+    const traffic = new Traffic(exchange, [ODD.id, FREE.id]);
+    let turns = 0;
+    const twins = new Map([ODD.id, FREE.id].map((id) => [id, new NaiveTriggers(seen)]));
+    for (const { actorId, command } of traffic.opening()) twins.get(actorId)?.follow(traffic.send(actorId, command));
+    for (const step of steps) {
+      const { actorId, command } = traffic.command(step);
+      exchange.time += step.waitMs;
+      const said = exchange.do(actorId, command);
+      traffic.note(said.events);
+      const twin = twins.get(actorId);
+      twin?.follow(said);
+      // Commands come on while some of what is due still waits.
+      if (twin === undefined || ++turns % 3 === 0) continue;
+      const next = command.type === Tick.code ? exchange.proceed(actorId) : exchange.fire(actorId);
+      traffic.note(next.events);
+      twin.follow(next);
+    }
+    for (const [actorId, twin] of twins) while (exchange.symbol(actorId).isFiring) twin.follow(exchange.fire(actorId));
+    for (const twin of twins.values()) twin.end();
+    for (const actorId of exchange.actors.keys()) assert.deepEqual(exchange.audit(actorId).faults, []);
+  });
+  runUntilReached(
+    seed,
+    (each) =>
+      fc.assert(property, { seed: each, numRuns: 300, includeErrorInReport: true, examples: [[FIRED_INTO_A_LEG]] }),
+    () => Object.entries(seen).flatMap(([what, times]) => (times === 0 ? [what] : [])),
+  );
+});
+
+type Waiting = MessageOf<typeof OrderWaits>;
+
+interface Seen {
+  fired: number;
+  rejected: number;
+  left: number;
+  moved: number;
+}
+
+/** Looks at every waiting order at the end of each turn. */
+class NaiveTriggers {
+  private waiting: Waiting[] = [];
+  /** What was reached, the first first. */
+  private due: Waiting[] = [];
+  private readonly trailing = new Set<number>();
+  private isHalted = false;
+  private readonly prices = [0, 0, 0];
+  private readonly seen: Seen;
+
+  constructor(seen: Seen) {
+    this.seen = seen;
+  }
+
+  /** One turn. */
+  follow({ events }: Said): void {
+    for (const each of events) {
+      const event = each as SymbolEvent;
+      // What trails has a twin of its own.
+      if (event.type === OrderWaits.code) {
+        if (event.callbackPpm === 0) this.waiting.push({ ...event });
+        else this.trailing.add(event.orderId);
+      } else if (event.type === WaitingAmended.code) {
+        const { triggerTicks, quantityLots } = event;
+        const order = this.waiting.find(({ orderId }) => orderId === event.orderId);
+        if (order?.triggerTicks !== triggerTicks) this.seen.moved += order === undefined ? 0 : 1;
+        if (order !== undefined) Object.assign(order, { triggerTicks, quantityLots });
+        else assert.ok(this.trailing.has(event.orderId), "what is due is not amended");
+      } else if (event.type === PriceUpdated.code) {
+        this.prices[0] = event.markTicks;
+        this.prices[2] = event.indexTicks;
+      } else if (event.type === Traded.code) this.prices[1] = event.priceTicks;
+      else if (event.type === TradingHalted.code) this.isHalted = event.mode > MODE_REDUCE_ONLY;
+      else if (event.type === OrderTriggered.code) {
+        this.fire(event.orderId);
+        this.seen.fired++;
+      } else if (event.type === OrderClosed.code && this.has(event.orderId)) {
+        if (event.status === STATUS_REJECTED) {
+          this.fire(event.orderId);
+          this.seen.rejected++;
+        } else this.remove(event.orderId);
+      }
+    }
+    if (!this.isHalted) this.look();
+  }
+
+  /** Nothing is left that was reached, unless the symbol has been halted before it could fire. */
+  end(): void {
+    if (!this.isHalted) assert.deepEqual(this.due, []);
+  }
+
+  private fire(orderId: number): void {
+    assert.ok(!this.isHalted, "fires while the symbol is halted");
+    if (this.trailing.has(orderId)) return;
+    const [next] = this.due;
+    assert.equal(next?.orderId, orderId, "fires out of its turn");
+    if (!isReached(next, this.prices)) this.seen.left++;
+    this.remove(orderId);
+  }
+
+  private has(orderId: number): boolean {
+    return [...this.waiting, ...this.due].some((order) => order.orderId === orderId);
+  }
+
+  private remove(orderId: number): void {
+    this.waiting = this.waiting.filter((order) => order.orderId !== orderId);
+    this.due = this.due.filter((order) => order.orderId !== orderId);
+  }
+
+  /** By mark, then last, then index; falling prices first; the trigger that was reached first, then the oldest. */
+  private look(): void {
+    const reached = this.waiting.filter((order) => isReached(order, this.prices));
+    this.waiting = this.waiting.filter((order) => !reached.includes(order));
+    reached.sort(
+      (a, b) =>
+        a.triggerBy - b.triggerBy ||
+        Number(rises(a)) - Number(rises(b)) ||
+        (rises(a) ? a.triggerTicks - b.triggerTicks : b.triggerTicks - a.triggerTicks) ||
+        a.orderId - b.orderId,
+    );
+    this.due.push(...reached);
+  }
+}
+
+const isReached = (order: Waiting, prices: readonly number[]): boolean => {
+  const price = prices[order.triggerBy];
+  return price > 0 && (rises(order) ? price >= order.triggerTicks : price <= order.triggerTicks);
+};
+const rises = ({ orderType, side }: Waiting): boolean => (orderType <= STOP_MARKET ? side === BUY : side !== BUY);
+
+test("the self-check counts what fires and what that fills once their turn is over", () => {
+  const common = { symbol: 0, account: 0, waitMs: 0 };
+  const steps: Step[] = [
+    {
+      ...common,
+      kind: "extended",
+      side: 1,
+      orderType: 0,
+      priceTicks: 97,
+      quantityLots: 3,
+      tillMs: null,
+      takeProfitAway: 1,
+      stopLossAway: null,
+      clientId: 0,
+    },
+    {
+      ...common,
+      kind: "trigger",
+      account: 1,
+      side: 0,
+      orderType: TAKE_PROFIT_MARKET,
+      timeInForce: 1,
+      flags: 0,
+      selfTradePrevention: 0,
+      priceTicks: 0,
+      quantityLots: 2,
+      triggerTicks: 75,
+      triggerBy: 0,
+      clientId: 0,
+    },
+    { ...common, kind: "index", indexTicks: 75 },
+    { ...common, kind: "tick" },
+  ];
+  const exchange = new Exchange([instrument(FREE)]);
+  const traffic = new Traffic(exchange, [FREE.id]);
+  for (const { actorId, command } of traffic.opening()) traffic.send(actorId, command);
+  for (const step of steps) traffic.run(step);
+  assert.deepEqual(exchange.audit(FREE.id).faults, []);
+});

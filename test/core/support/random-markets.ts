@@ -1,0 +1,209 @@
+import assert from "node:assert/strict";
+import { DEFAULT_INSTRUMENTS } from "../../../src/config/instruments.ts";
+import { AccountCells } from "../../../src/core/accounts/margin-table.ts";
+import { NONE, SIZE } from "../../../src/core/base/columns.ts";
+import { CROSS, INSURANCE_ACCOUNT, ISOLATED, MARKET } from "../../../src/core/base/enums.ts";
+import { LedgerActor } from "../../../src/core/ledger/ledger.ts";
+import type { Actor, Turn } from "../../../src/core/protocol/actor.ts";
+import { compileInstrument } from "../../../src/core/protocol/instrument.ts";
+import { blank, type Message } from "../../../src/core/protocol/message-schema.ts";
+import {
+  type ActorAudit,
+  Audit,
+  AuditReport,
+  CancelAll,
+  Deposit,
+  MoveMargin,
+  OpenSession,
+  PlaceOrder,
+  PrepareWithdrawal,
+  SetIndexPrice,
+  SetLeverage,
+  SetMarginMode,
+  Tick,
+  Withdraw,
+} from "../../../src/core/protocol/messages.ts";
+import { SymbolActor } from "../../../src/core/symbol.ts";
+import type { Random } from "../../../src/sandbox/random.ts";
+
+export const HOUR_MS = 3_600_000;
+
+/** Two symbols and the ledger on one set of cells, as their workers would run them, one turn after the other. */
+export class Universe {
+  readonly cells = AccountCells.allocate(2048);
+  readonly symbols = DEFAULT_INSTRUMENTS.slice(0, 2).map(
+    (config) => new SymbolActor(compileInstrument(config), this.cells),
+  );
+  readonly ledger = new LedgerActor({ faucetCapQuanta: 1e15, withdrawalDelayMs: 0 }, this.cells);
+  readonly log: { actorId: number; time: number; sequence: number; events: Message[] }[] = [];
+  time = 1_700_000_000_000;
+  /** Whose the last random step was; 0 = a price's or a look's. */
+  acting = 0;
+
+  run(actor: Actor, command: Message): Message[] {
+    const events: Message[] = [];
+    const replies: Message[] = [];
+    const turn: Turn = {
+      time: this.time,
+      emit: (event) => void events.push({ ...event }),
+      reply: (reply) => void replies.push({ ...reply }),
+    };
+    actor.decide(command, turn);
+    if (events.length > 0) {
+      this.log.push({ actorId: actor.actorId, time: this.time, sequence: this.log.length + 1, events });
+      actor.settle(this.log.length, this.time);
+    }
+    this.cells.flush();
+    return [...events, ...replies];
+  }
+
+  open(usdc: number): number {
+    const opened = this.run(this.ledger, {
+      ...blank(OpenSession),
+      address: `0x${this.log.length}`,
+      tokenHash: `${this.log.length}`,
+    } as Message);
+    const { accountId } = opened.at(-1) as unknown as { accountId: number };
+    this.run(this.ledger, { ...blank(Deposit), accountId, amountQuanta: usdc * 1e6 } as Message);
+    return accountId;
+  }
+
+  fund(usdc: number): void {
+    this.run(this.ledger, { ...blank(Deposit), accountId: INSURANCE_ACCOUNT, amountQuanta: usdc * 1e6 } as Message);
+  }
+
+  price(symbol: SymbolActor, indexTicks: number): Message[] {
+    return this.run(symbol, { type: SetIndexPrice.code, indexTicks } as Message);
+  }
+
+  tick(): Message[] {
+    this.time += 250;
+    return this.symbols.flatMap((symbol) => this.run(symbol, { type: Tick.code }));
+  }
+
+  /** A mark that the last trade cannot hold back: the index, and a last price next to it. */
+  order(
+    symbol: SymbolActor,
+    accountId: number,
+    side: number,
+    priceTicks: number,
+    quantityLots: number,
+    orderType = 0,
+  ): Message[] {
+    return this.run(symbol, { ...blank(PlaceOrder), accountId, side, priceTicks, quantityLots, orderType } as Message);
+  }
+
+  audit(): ActorAudit[] {
+    return [this.ledger, ...this.symbols].map((actor) => {
+      const reply = this.run(actor, { type: Audit.code }).at(-1) as unknown as { type: number; report: ActorAudit };
+      assert.equal(reply.type, AuditReport.code);
+      assert.deepEqual(reply.report.faults, []);
+      return reply.report;
+    });
+  }
+
+  size(symbol: SymbolActor, accountId: number): number {
+    const { positions } = symbol.state;
+    const row = positions.find(accountId);
+    return row === NONE ? 0 : positions.numbers[row + SIZE];
+  }
+}
+
+export const BUY = 0;
+export const SELL = 1;
+
+/** The leverage of BTC 10x: alice long 1 BTC at 65000 against bob, who stays out of trouble. */
+export function longOf(
+  universe: Universe,
+  lots: number,
+  leverage: number,
+  deposit: number,
+): { alice: number; bob: number } {
+  const [btc] = universe.symbols;
+  const alice = universe.open(deposit);
+  const bob = universe.open(10_000_000);
+  universe.price(btc, 650_000);
+  universe.run(btc, { ...blank(SetLeverage), accountId: alice, leverage } as Message);
+  universe.order(btc, bob, SELL, 650_000, lots);
+  universe.order(btc, alice, BUY, 650_000, lots);
+  assert.equal(universe.size(btc, alice), lots);
+  return { alice, bob };
+}
+
+/** The price goes there and stays: a maker trades on it with himself's opposite, so that the last price follows. */
+export function moveTo(universe: Universe, ticks: number, lastAccounts: [number, number]): void {
+  const [btc] = universe.symbols;
+  for (let i = 0; i < 3; i++) {
+    universe.time += 1000;
+    universe.price(btc, ticks);
+    universe.order(btc, lastAccounts[0], SELL, ticks, 1);
+    universe.order(btc, lastAccounts[1], BUY, ticks, 1);
+  }
+  universe.price(btc, ticks);
+}
+
+/** An account takes over all that the insurance fund has, at the worst prices that the fund agrees to. */
+export function takeFromFund(universe: Universe, accountId: number): void {
+  const [btc] = universe.symbols;
+  for (let tenths = 60; tenths >= 0; tenths--)
+    for (let size = 0; size !== universe.size(btc, INSURANCE_ACCOUNT); ) {
+      size = universe.size(btc, INSURANCE_ACCOUNT);
+      const away = Math.sign(size) * tenths * 1e-4;
+      const price = Math.round(btc.state.markTicks * (1 - away));
+      universe.order(btc, accountId, size > 0 ? BUY : SELL, price, Math.abs(size));
+      universe.tick();
+      universe.run(btc, { ...blank(CancelAll), accountId, side: -1 } as Message);
+    }
+  assert.equal(universe.size(btc, INSURANCE_ACCOUNT), 0);
+}
+
+/** One command of some account, a price or a look, as a day of crashes would bring them. `index`: in ticks, by symbol. */
+export function randomStep(
+  universe: Universe,
+  random: Random,
+  accounts: readonly number[],
+  index: number[],
+): Message[] {
+  const which = random.uniform() < 0.5 ? 0 : 1;
+  const symbol = universe.symbols[which];
+  const accountId = accounts[Math.floor(random.uniform() * accounts.length)];
+  const dice = random.uniform();
+  universe.acting = dice >= 0.55 && dice < 0.9 ? 0 : accountId;
+  if (dice < 0.55) {
+    const mark = symbol.state.markTicks;
+    const side = random.uniform() < 0.5 ? BUY : SELL;
+    const price = Math.round(mark * (1 + (random.uniform() - 0.5) * 0.02));
+    const lots = 1 + Math.floor(random.uniform() * 400);
+    return universe.order(symbol, accountId, side, price, lots, random.uniform() < 0.2 ? MARKET : 0);
+  }
+  if (dice < 0.7) {
+    const jump = random.uniform() < 0.05 ? (random.uniform() - 0.5) * 0.3 : (random.uniform() - 0.5) * 0.01;
+    index[which] = Math.max(10_000, Math.min(5_000_000, Math.round(index[which] * (1 + jump))));
+    universe.time += random.uniform() < 0.05 ? HOUR_MS / 2 : 1000;
+    return universe.price(symbol, index[which]);
+  }
+  if (dice < 0.9) return universe.tick();
+  if (dice < 0.94) {
+    const leverage = 1 + Math.floor(random.uniform() * 100);
+    return universe.run(symbol, { ...blank(SetLeverage), accountId, leverage } as Message);
+  }
+  if (dice < 0.96) {
+    const marginMode = random.uniform() < 0.6 ? ISOLATED : CROSS;
+    // The mode cannot change under open orders.
+    const canceled = universe.run(symbol, { ...blank(CancelAll), accountId, side: -1 } as Message);
+    return [...canceled, ...universe.run(symbol, { ...blank(SetMarginMode), accountId, marginMode } as Message)];
+  }
+  if (dice < 0.975) {
+    const amountQuanta = Math.round((random.uniform() - 0.5) * 1e9);
+    return universe.run(symbol, { ...blank(MoveMargin), accountId, amountQuanta } as Message);
+  }
+  const amountQuanta = Math.floor(random.uniform() * 2e9) + 1;
+  if (random.uniform() < 0.5)
+    return universe.run(universe.ledger, { ...blank(Deposit), accountId, amountQuanta } as Message);
+  const prepare = { ...blank(PrepareWithdrawal), accountId };
+  const withdraw = { ...blank(Withdraw), accountId, amountQuanta, address: "0x0" };
+  return [
+    ...universe.symbols.flatMap((each) => universe.run(each, prepare)),
+    ...universe.run(universe.ledger, withdraw as Message),
+  ];
+}

@@ -1,0 +1,213 @@
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import type { Page, Transfer } from "../../../src/client/types.ts";
+import { startServer, type TestServer } from "../support/server.ts";
+import { FAUCET_CAP, Operator, openTrader, type Trader } from "../support/trader.ts";
+import { inOneDay, until } from "../support/wait.ts";
+
+const ADDRESS = "0x8ba1f109551bD432803012645Ac136ddd64DBA72";
+
+let server: TestServer;
+let operator: Operator;
+
+before(async () => {
+  server = await startServer({ environment: { PERPD_WITHDRAWAL_DELAY_MS: "400", PERPD_TICK_MS: "20" } });
+  operator = new Operator(server);
+  await operator.setIndex("BTC-PERP", "65000");
+});
+
+after(async () => {
+  await operator.soundAudit();
+  await server.dispose();
+});
+
+test("a new account has nothing", async () => {
+  const alice = await openTrader(server, "0");
+  const { updatedAt, sequence, ...balance } = await alice.balance();
+  assert.ok(updatedAt > 0 && sequence > 0);
+  assert.deepEqual(balance, {
+    asset: "USDC",
+    walletBalance: "0",
+    equity: "0",
+    unrealizedPnl: "0",
+    positionInitialMargin: "0",
+    openOrderInitialMargin: "0",
+    initialMargin: "0",
+    maintenanceMargin: "0",
+    availableBalance: "0",
+    withdrawable: "0",
+    marginRatio: "0",
+  });
+  const lists = ["/orders", "/orders/history", "/positions", "/account/trades", "/account/deposits"];
+  for (const path of [...lists, "/account/withdrawals"])
+    assert.deepEqual(await alice.get(path), { data: [], nextCursor: null }, path);
+});
+
+test("the faucet credits at once, once per reference, and up to its cap", () =>
+  inOneDay(async () => {
+    const alice = await openTrader(server, "0");
+    const body = { asset: "USDC", amount: "1000.000001", reference: "first deposit" };
+    const deposit = await alice.call<Transfer>(201, "POST", "/account/deposit", body);
+    const { transferId, createdAt, updatedAt, ...fields } = deposit;
+    assert.match(transferId, /^[1-9][0-9]*$/);
+    assert.ok(createdAt > 0 && updatedAt === createdAt);
+    assert.deepEqual(fields, {
+      kind: "DEPOSIT",
+      asset: "USDC",
+      amount: "1000.000001",
+      address: null,
+      reference: "first deposit",
+      status: "COMPLETED",
+      txHash: null,
+    });
+    assert.equal((await alice.balance()).walletBalance, "1000.000001");
+
+    const again = await alice.call<Transfer>(200, "POST", "/account/deposit", body);
+    assert.deepEqual(again, { ...deposit, duplicate: true });
+    const reused = await alice.refused("REFERENCE_REUSED", "POST", "/account/deposit", { ...body, amount: "1" });
+    assert.deepEqual([reused.field, reused.details], ["reference", { transferId }]);
+    assert.equal((await alice.balance()).walletBalance, "1000.000001");
+    assert.deepEqual(await alice.get("/account/deposits"), { data: [deposit], nextCursor: null });
+
+    // Without a reference each request is a deposit of its own.
+    await alice.deposit("1");
+    await alice.deposit("1");
+    assert.equal((await alice.balance()).walletBalance, "1002.000001");
+
+    const over = await alice.refused("DEPOSIT_CAP", "POST", "/account/deposit", { asset: "USDC", amount: FAUCET_CAP });
+    assert.deepEqual(over.details, { limit: FAUCET_CAP, available: "998997.999999" });
+    await alice.deposit("998997.999999");
+    const empty = await alice.refused("DEPOSIT_CAP", "POST", "/account/deposit", { asset: "USDC", amount: "0.000001" });
+    assert.deepEqual([empty.field, empty.details], ["amount", { limit: FAUCET_CAP, available: "0" }]);
+    // The reference still answers though the cap is used up.
+    assert.equal((await alice.call<Transfer>(200, "POST", "/account/deposit", body)).transferId, transferId);
+    assert.equal((await alice.balance()).equity, FAUCET_CAP);
+  }));
+
+test("a hundred deposits of one reference at once are one", async () => {
+  const alice = await openTrader(server, "0");
+  const body = { asset: "USDC", amount: "10", reference: "storm" };
+  const answers = await Promise.all(
+    Array.from({ length: 100 }, () => alice.request<Transfer>("POST", "/account/deposit", body)),
+  );
+  assert.equal(answers.filter((answer) => answer.status === 201).length, 1);
+  assert.equal(answers.filter((answer) => answer.status === 200).length, 99);
+  assert.equal((await alice.balance()).equity, "10");
+});
+
+test("a withdrawal debits, waits, is sent and completed, once per reference", async () => {
+  const alice = await openTrader(server, "1000");
+  const body = { asset: "USDC", amount: "400.5", address: ADDRESS, reference: "out" };
+  const withdrawal = await alice.call<Transfer>(201, "POST", "/account/withdraw", body);
+  const { transferId, createdAt, updatedAt, ...fields } = withdrawal;
+  assert.ok(createdAt > 0 && updatedAt === createdAt);
+  assert.deepEqual(fields, {
+    kind: "WITHDRAWAL",
+    asset: "USDC",
+    amount: "400.5",
+    address: ADDRESS,
+    reference: "out",
+    status: "PENDING",
+    txHash: null,
+  });
+  assert.equal((await alice.balance()).walletBalance, "599.5");
+
+  const seen = await watch(alice, transferId);
+  const completed = seen.get("COMPLETED");
+  assert.deepEqual([completed?.createdAt, completed?.amount], [createdAt, "400.5"]);
+  assert.equal((await alice.get<Page<Transfer>>("/account/withdrawals")).data.length, 1);
+
+  const again = await alice.call<Transfer>(200, "POST", "/account/withdraw", body);
+  assert.deepEqual(again, { ...completed, duplicate: true });
+  const other = { ...body, address: "0x0000000000000000000000000000000000000001" };
+  await alice.refused("REFERENCE_REUSED", "POST", "/account/withdraw", other);
+  // Deposits have references of their own.
+  await alice.deposit("400.5", "out");
+  assert.equal((await alice.balance()).walletBalance, "1000");
+});
+
+test("a withdrawal is pending, then sent under a hash, then completed", async () => {
+  const alice = await openTrader(server, "1000");
+  // One that a machine that was held up has not seen at every stage is followed by another.
+  const seen = await until("a withdrawal that is seen at every stage", async () => {
+    const body = { asset: "USDC", amount: "1", address: ADDRESS };
+    const { transferId } = await alice.call<Transfer>(201, "POST", "/account/withdraw", body);
+    const stages = await watch(alice, transferId);
+    return stages.size === 3 && stages;
+  });
+  assert.deepEqual([...seen.keys()], ["PENDING", "SENT", "COMPLETED"]);
+  const [sent, completed] = [seen.get("SENT"), seen.get("COMPLETED")];
+  assert.match(sent?.txHash ?? "", /^0x[0-9a-f]{64}$/);
+  assert.equal(completed?.txHash, sent?.txHash);
+  assert.ok(completed !== undefined && sent !== undefined && completed.updatedAt > sent.updatedAt);
+});
+
+/** The withdrawal at each status that was seen until it was completed. */
+async function watch(trader: Trader, transferId: string): Promise<Map<string, Transfer>> {
+  const seen = new Map<string, Transfer>();
+  await until("the withdrawal to be completed", async () => {
+    const { data } = await trader.get<Page<Transfer>>("/account/withdrawals?limit=1");
+    const [transfer] = data as [Transfer];
+    assert.equal(transfer.transferId, transferId);
+    seen.set(transfer.status, transfer);
+    return transfer.status === "COMPLETED";
+  });
+  return seen;
+}
+
+test("no more is withdrawn than is free, and unrealised gains are not", async () => {
+  const [alice, market] = await Promise.all([openTrader(server, "10000"), openTrader(server, "1000000")]);
+  const withdraw = (amount: string) => ({ asset: "USDC", amount, address: ADDRESS });
+  const poor = await alice.refused("INSUFFICIENT_BALANCE", "POST", "/account/withdraw", withdraw("10000.000001"));
+  assert.deepEqual([poor.field, poor.details], ["amount", { required: "10000.000001", available: "10000" }]);
+
+  await alice.call(200, "POST", "/positions/BTC-PERP/leverage", { leverage: 100 });
+  await market.sell("1", "65000");
+  await alice.buy("1", "65000");
+  const { withdrawable } = await alice.balance();
+  assert.equal(withdrawable, "9317.5"); // 9967.5 − 650
+  await operator.setIndex("BTC-PERP", "66000");
+  const rich = await alice.balance();
+  // 10967.5 − 660 would be free, of which 1000 are not yet realised: 10967.5 − max(660, 1000).
+  assert.deepEqual([rich.availableBalance, rich.withdrawable], ["10307.5", "9967.5"]);
+  await alice.refused("INSUFFICIENT_BALANCE", "POST", "/account/withdraw", withdraw("9967.500001"));
+  await alice.call(201, "POST", "/account/withdraw", withdraw("9967.5"));
+  assert.equal((await alice.balance()).withdrawable, "0");
+  await operator.soundAudit();
+});
+
+test("two withdrawals race for the same money: one gets it", async () => {
+  const alice = await openTrader(server, "1000");
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, (_, i) =>
+      alice.request("POST", "/account/withdraw", {
+        asset: "USDC",
+        amount: "600",
+        address: ADDRESS,
+        reference: `race-${i}`,
+      }),
+    ),
+  );
+  assert.deepEqual(answers.map((answer) => answer.status).sort(), [201, ...Array(19).fill(422)]);
+  assert.equal((await alice.balance()).equity, "400");
+});
+
+test("a withdrawal and orders race for the same money, and it is never spent twice", async () => {
+  for (let round = 0; round < 20; round++) {
+    const alice = await openTrader(server, "1000");
+    const order = { symbol: "BTC-PERP", side: "BUY", type: "LIMIT", price: "60000", quantity: "0.1" };
+    // Each order binds 603, the withdrawal takes 700.
+    const [withdrawal, ...orders] = await Promise.all([
+      alice.request("POST", "/account/withdraw", { asset: "USDC", amount: "700", address: ADDRESS }),
+      alice.request("POST", "/orders", order),
+      alice.request("POST", "/orders", order),
+    ]);
+    const placed = orders.filter((answer) => answer.status === 201).length;
+    assert.ok(placed + (withdrawal.status === 201 ? 1 : 0) <= 1, "the same money twice");
+    const { equity, initialMargin, availableBalance } = await alice.balance();
+    assert.equal(equity, withdrawal.status === 201 ? "300" : "1000");
+    assert.equal(initialMargin, placed === 1 ? "603" : "0");
+    assert.ok(Number(availableBalance) >= 0);
+    await alice.cancelAll();
+  }
+});

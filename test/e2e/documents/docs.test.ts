@@ -1,0 +1,74 @@
+import assert from "node:assert/strict";
+import { get } from "node:http";
+import { after, before, test } from "node:test";
+import { gunzipSync } from "node:zlib";
+import { Api, type Headers } from "../support/api.ts";
+import { startServer, type TestServer } from "../support/server.ts";
+
+let server: TestServer;
+let nobody: Api;
+let origin: string;
+
+before(async () => {
+  server = await startServer();
+  nobody = new Api(server.url);
+  ({ origin } = new URL(server.url));
+});
+after(() => server.dispose());
+
+test("the reference loads all that it needs from here, and may load nothing from elsewhere", async () => {
+  const { text, headers } = await nobody.request("GET", "/docs");
+  assert.equal(headers["content-type"], "text/html; charset=utf-8");
+  const policy = String(headers["content-security-policy"]);
+  assert.match(policy, /default-src 'none'; script-src 'self';/);
+  assert.doesNotMatch(policy, /https?:|\*|unsafe-eval|script-src[^;]*unsafe-inline/);
+  const named = [...text.matchAll(/(?:src|href|data-url)="(?!data:)([^"]+)"/g)].map(([, path = ""]) => path);
+  assert.deepEqual(named, ["/v1/openapi.json", "/v1/asyncapi.json", "/v1/openapi.json", "/v1/docs/scalar.js"]);
+  for (const path of named) {
+    const { status, text } = await nobody.request("GET", path.replace(/^\/v1/, ""));
+    assert.equal(status, 200, path);
+    assert.ok(text.length > 1000, path);
+  }
+  assert.doesNotMatch(text, /https?:\/\//);
+  // Scripts that stand in the page itself would not run.
+  assert.doesNotMatch(text, /<script>|<script [^>]*>[^<]|\son\w+=/);
+  const configuration = /data-configuration="([^"]+)"/.exec(text)?.[1]?.replaceAll("&quot;", '"') ?? "";
+  assert.equal((JSON.parse(configuration) as { withDefaultFonts: boolean }).withDefaultFonts, false);
+});
+
+test("pages are compressed for whoever takes it, and the same for everyone", async () => {
+  for (const path of ["/docs", "/docs/scalar.js", "/openapi.json", "/asyncapi.json"]) {
+    const plain = await nobody.request("GET", path);
+    assert.equal(plain.headers["content-encoding"], undefined);
+    assert.equal(plain.headers.vary, "Accept-Encoding");
+    for (const accept of ["gzip;q=0", "identity", "gzipped"]) {
+      const { headers } = await nobody.request("HEAD", path, undefined, { "accept-encoding": accept });
+      assert.equal(headers["content-encoding"], undefined, accept);
+      assert.equal(headers["content-length"], String(Buffer.byteLength(plain.text)));
+    }
+    const compressed = await getBytes(server.url + path, { "accept-encoding": "br, gzip;q=0.8" });
+    assert.equal(gunzipSync(compressed).toString(), plain.text, path);
+  }
+});
+
+const getBytes = (url: string, headers: Headers): Promise<Buffer> =>
+  new Promise((resolve, reject) => {
+    const outgoing = get(url, { headers }, (incoming) => {
+      const chunks: Buffer[] = [];
+      incoming.on("data", (chunk: Buffer) => chunks.push(chunk));
+      incoming.on("error", reject);
+      incoming.on("end", () => resolve(Buffer.concat(chunks)));
+    });
+    outgoing.on("error", reject);
+  });
+
+test("where people look first leads to the reference", async () => {
+  for (const path of ["/", "/docs"]) {
+    for (const method of ["GET", "HEAD"]) {
+      const response = await fetch(origin + path, { method, redirect: "manual" });
+      assert.deepEqual([response.status, response.headers.get("location")], [302, "/v1/docs"], method);
+    }
+    assert.equal((await fetch(origin + path)).status, 200);
+  }
+  assert.equal((await fetch(`${origin}/docs`, { method: "POST" })).status, 404);
+});

@@ -1,0 +1,56 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { probePort } from "../../../src/front/http/port-probe.ts";
+
+const MAIN = fileURLToPath(new URL("../../../src/main.js", import.meta.url));
+
+async function takePort(t: TestContext): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await new Promise((resolve) => server.once("listening", resolve));
+  t.after(() => server.close());
+  return (server.address() as AddressInfo).port;
+}
+
+test("an address that cannot be listened on is refused with the reason", async (t) => {
+  const port = await takePort(t);
+  const rows: [host: string, port: number, reason: string][] = [
+    ["127.0.0.1", port, "another program listens there"],
+    ["0.0.0.0", port, "another program listens there"],
+    ["192.0.2.1", 0, "this machine has no such address"],
+    ["nowhere.invalid", 0, "no address is known for that name"],
+  ];
+  for (const [host, port, reason] of rows)
+    await assert.rejects(probePort(host, port), { message: `cannot listen on ${host}:${port}: ${reason}` });
+});
+
+test("one that is free is free afterwards, too", async () => {
+  await probePort("127.0.0.1", 0);
+  const port = await new Promise<number>((resolve) => {
+    const server = createServer().listen(0, "127.0.0.1", () => {
+      const { port } = server.address() as AddressInfo;
+      server.close(() => resolve(port));
+    });
+  });
+  await probePort("127.0.0.1", port);
+  await probePort("127.0.0.1", port);
+});
+
+test("a start on a port that is taken ends before there is a folder", async (t) => {
+  const port = await takePort(t);
+  const folder = mkdtempSync(join(tmpdir(), "perpd-port-"));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const data = join(folder, "data");
+  const { status, stderr } = spawnSync(process.execPath, [MAIN, "start", "--port", String(port), "--data", data], {
+    env: {},
+    encoding: "utf8",
+  });
+  assert.equal(status, 1);
+  assert.match(stderr, /^perpd cannot start: cannot listen on 127\.0\.0\.1:\d+: another program listens there$/m);
+  assert.ok(!existsSync(data));
+});

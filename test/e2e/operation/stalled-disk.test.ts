@@ -1,0 +1,73 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import * as fs from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { perpd } from "../../../src/ccxt/index.ts";
+import { Api } from "../support/api.ts";
+import { startServer, type TestServer } from "../support/server.ts";
+import { Operator, openTrader } from "../support/trader.ts";
+import { until } from "../support/wait.ts";
+
+/** A disk of its own, in a file, which may be frozen: whoever writes to it then waits. Only root can have one. */
+const folder = fs.mkdtempSync(join(tmpdir(), "perpd-frozen-"));
+const disk = join(folder, "mounted");
+const run = (command: string, ...args: string[]): boolean => spawnSync(command, args).status === 0;
+const isMounted = process.getuid?.() === 0 && mountDisk() && run("fsfreeze", "--freeze", disk);
+if (isMounted) run("fsfreeze", "--unfreeze", disk);
+after(() => {
+  run("fsfreeze", "--unfreeze", disk);
+  run("umount", "--lazy", disk);
+  fs.rmSync(folder, { recursive: true, force: true });
+});
+const skip = isMounted ? false : "needs to be root, and to make, mount and freeze a small file system";
+
+function mountDisk(): boolean {
+  const image = join(folder, "image");
+  fs.writeFileSync(image, "");
+  fs.truncateSync(image, 300 * 2 ** 20);
+  fs.mkdirSync(disk);
+  return run("mkfs.ext4", "-q", image) && run("mount", "--options", "loop", image, disk);
+}
+
+const status = async (server: TestServer): Promise<string> =>
+  (await new Api(server.url).get<{ status: string }>("/health")).status;
+
+test("a disk that does not answer: nobody is told anything that is not so, health says it, and it goes on by itself", {
+  skip,
+}, async (t) => {
+  const server = await startServer({ dataFolder: join(disk, "data") });
+  t.after(async () => {
+    run("fsfreeze", "--unfreeze", disk);
+    await server.dispose();
+  });
+  await new Operator(server).setIndex("BTC-PERP", "65000");
+  const alice = await openTrader(server);
+  const order = { symbol: "BTC-PERP", side: "BUY", type: "LIMIT", price: "64000", quantity: "0.001" };
+  const place = (clientOrderId: string) =>
+    alice.request<{ code?: string }>("POST", "/orders", { ...order, clientOrderId });
+  assert.equal((await place("before")).status, 201);
+  assert.equal(await status(server), "OK");
+
+  assert.ok(run("fsfreeze", "--freeze", disk));
+  const waiting = place("while-frozen");
+  await until("health says so", async () => (await status(server)) === "STALLED" || undefined);
+  await server.logs(/the disk does not answer/);
+  assert.match((await new Operator(server).request("GET", "/metrics")).text, /^perpd_stalled 1$/m);
+  const program = new perpd({ hostname: new URL(server.url).host });
+  assert.equal((await program.fetchStatus()).status, "error");
+  const ticker = await new Api(server.url).get<{ bidPrice: string }>("/market/ticker?symbol=BTC-PERP");
+  assert.equal(ticker.bidPrice, "64000", "what everyone may know is answered as ever");
+  const { status: code, body } = await waiting;
+  assert.deepEqual([code, body.code], [503, "TIMEOUT"], "no answer that is not on disk");
+
+  assert.ok(run("fsfreeze", "--unfreeze", disk));
+  await until("health says so", async () => (await status(server)) === "OK" || undefined);
+  assert.equal((await place("while-frozen")).status, 200, "it has been placed, once");
+  assert.equal((await place("after")).status, 201);
+  await server.logs(/the disk answers again/);
+  const open = (await alice.openOrders()).data.map(({ clientOrderId }) => clientOrderId);
+  assert.deepEqual(open.sort(), ["after", "before", "while-frozen"]);
+  await new Operator(server).soundAudit();
+});

@@ -1,0 +1,131 @@
+import assert from "node:assert/strict";
+import type { IncomingHttpHeaders } from "node:http";
+import { openApiDocument } from "../../../../src/front/documents/openapi.ts";
+import { ELSEWHERE, GENERAL } from "../../../../src/front/documents/route-errors.ts";
+import { apiRoutes } from "../../../../src/front/routes/api.ts";
+import { type Context, Symbols } from "../../../../src/front/routing/context.ts";
+import type { Route } from "../../../../src/front/routing/router.ts";
+import { Checker, closed, type Json } from "./document-checks.ts";
+
+/** The routes of an exchange without instruments: they are declared without touching anything else. */
+export const declaredRoutes = (): Route[] =>
+  apiRoutes({ road: { instruments: [] }, symbols: new Symbols([]) } as unknown as Context, "test");
+
+interface Content {
+  schema: Json;
+}
+interface Response {
+  headers?: Record<string, { $ref: string }>;
+  content: Record<string, Content>;
+}
+interface Operation {
+  requestBody?: { content: Record<string, Content> };
+  responses: Record<string, Response>;
+}
+interface Document {
+  paths: Record<string, Record<string, Operation>>;
+  components: { schemas: Json; responses: Record<string, Response>; headers: Record<string, { required?: boolean }> };
+}
+
+const BASE = "/v1";
+const document = closed(openApiDocument(declaredRoutes(), "test")) as Document;
+for (const operation of Object.values(document.paths).flatMap((path) => Object.values(path)))
+  operation.responses = responsesOf(operation.responses, document.components.responses);
+const checker = new Checker(document.components);
+const templates = Object.keys(document.paths)
+  .filter((path) => path.includes("{"))
+  .map((path) => ({ path, pattern: new RegExp(`^${path.replace(/\{\w+\}/, "[^/]+")}$`) }));
+
+/** An operation's responses with those in the place that it refers to. */
+export function responsesOf<R extends object>(
+  responses: Record<string, R>,
+  shared: Record<string, R>,
+): Record<string, R> {
+  const resolve = (response: R): R => {
+    const { $ref } = response as { $ref?: string };
+    return $ref === undefined ? response : (shared[$ref.split("/").at(-1) ?? ""] as R);
+  };
+  return Object.fromEntries(Object.entries(responses).map(([status, response]) => [status, resolve(response)]));
+}
+
+/** What came of a request, as far as the document speaks of it. */
+export interface Reply {
+  status: number;
+  headers: IncomingHttpHeaders;
+  text: string;
+}
+
+/** Fails unless openapi.json allows this reply to a request. `path`: with its query, as it was sent. */
+export function checkReply(method: string, path: string, body: unknown, reply: Reply): void {
+  const what = `${method} ${path}: ${reply.status}`;
+  const place = placeOf(path.replace(/\?.*/, ""));
+  const operation = place?.[method === "HEAD" ? "get" : method.toLowerCase()];
+  const id = reply.headers["x-request-id"];
+  assert.equal(typeof id, "string", `${what} without X-Request-Id`);
+  if (place !== undefined && method === "OPTIONS" && reply.status === 204) return;
+  const response = operation === undefined ? elsewhere(reply) : operation.responses[reply.status];
+  assert.ok(response !== undefined, `${what} is not documented: ${reply.text.slice(0, 500)}`);
+  checkHeaders(response, reply, what);
+  if (method === "HEAD") return;
+  checkBody(response, reply, what);
+  const accepted = operation?.requestBody?.content["application/json"];
+  if (reply.status < 300 && accepted !== undefined && typeof body === "object" && !Buffer.isBuffer(body))
+    checker.check(accepted.schema, body, `the accepted body of ${what}`);
+}
+
+/** The same for replies that a client has got: the fault is an uncaught exception, which it cannot take for a lost connection. */
+export function insistOnReply(...parameters: Parameters<typeof checkReply>): void {
+  try {
+    checkReply(...parameters);
+  } catch (undocumented) {
+    queueMicrotask(() => {
+      throw undocumented;
+    });
+  }
+}
+
+function placeOf(path: string): Record<string, Operation> | undefined {
+  const below = path.startsWith(BASE) ? path.slice(BASE.length) : "";
+  const template = templates.find(({ pattern }) => pattern.test(below))?.path ?? "";
+  return document.paths[below] ?? document.paths[template];
+}
+
+/** Where there is no endpoint, or where it answers to other methods. */
+function elsewhere({ status }: Reply): Response | undefined {
+  return status < 400 ? undefined : ELSEWHERE_RESPONSE;
+}
+const ELSEWHERE_RESPONSE: Response = {
+  headers: Object.fromEntries(
+    ["X-Request-Id", "Retry-After", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"].map((name) => [
+      name,
+      { $ref: "" },
+    ]),
+  ),
+  content: {
+    "application/json": {
+      schema: {
+        allOf: [
+          { $ref: "#/components/schemas/ErrorBody" },
+          { properties: { code: { enum: [...ELSEWHERE, ...GENERAL] } } },
+        ],
+      },
+    },
+  },
+};
+
+function checkHeaders(response: Response, reply: Reply, what: string): void {
+  for (const [name, { $ref }] of Object.entries(response.headers ?? {})) {
+    const { required } = document.components.headers[$ref.split("/").at(-1) ?? ""] ?? {};
+    if (required === true) assert.ok(name.toLowerCase() in reply.headers, `${what} without ${name}`);
+  }
+  const documented = Object.keys(response.headers ?? {}).map((name) => name.toLowerCase());
+  for (const name of Object.keys(reply.headers))
+    if (/^ratelimit-|^retry-/.test(name)) assert.ok(documented.includes(name), `${what} with ${name}`);
+}
+
+function checkBody(response: Response, reply: Reply, what: string): void {
+  const type = (reply.headers["content-type"] ?? "").replace(/;.*/, "");
+  const content = response.content[type];
+  assert.ok(content !== undefined, `${what} with the content type "${type}"`);
+  if (type === "application/json") checker.check(content.schema, JSON.parse(reply.text), what);
+}

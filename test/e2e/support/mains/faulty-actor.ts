@@ -1,0 +1,97 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { advised } from "../../../../src/actor/host/advised.ts";
+import { type ActorTask, runActors } from "../../../../src/actor/threads/threads.ts";
+import type { Actor, Turn } from "../../../../src/core/protocol/actor.ts";
+import type { Message, MessageOf } from "../../../../src/core/protocol/message-schema.ts";
+import { Deposit, PlaceOrder } from "../../../../src/core/protocol/messages.ts";
+
+/**
+ * What an actor thread runs in the servers that faulty-main starts: the real one, with actors that throw when an order's
+ * clientOrderId (or a deposit's reference) says so. `throw-N`: behind the turn's N-th event or reply; `throw-settle`: when
+ * the turn has its place in the log; `throw-exit`: the whole thread ends; `throw-memory`: behind
+ * the turn's first event it takes memory until there is none; `throw-hang`: behind the turn's first event it goes round in
+ * circles. RECOVER_AFTER_MS: how long before it begins to recover.
+ */
+export default advised(async (task: ActorTask) => {
+  await sleep(Number(process.env.RECOVER_AFTER_MS ?? 0));
+  runActors(task, faulty);
+});
+
+function faulty(actor: Actor): Actor {
+  let throwsInSettle = false;
+  return changed(actor, {
+    decide(command, turn) {
+      const fault = faultIn(command);
+      if (fault === "exit") process.exit(1);
+      throwsInSettle = fault === "settle";
+      if (fault === "memory") turn = devouring(turn);
+      if (fault === "hang") turn = endless(turn);
+      actor.decide(command, /^\d+$/.test(fault) ? throwing(turn, Number(fault)) : turn);
+    },
+    settle(sequence, time) {
+      if (throwsInSettle) throw new Error("asked to throw in settle");
+      actor.settle(sequence, time);
+    },
+  });
+}
+
+function faultIn(command: Message): string {
+  const name =
+    command.type === PlaceOrder.code
+      ? (command as MessageOf<typeof PlaceOrder>).clientOrderId
+      : command.type === Deposit.code
+        ? (command as MessageOf<typeof Deposit>).reference
+        : "";
+  return /^throw-(\w+)/.exec(name)?.[1] ?? "";
+}
+
+/** A turn that bears only so much. */
+function throwing(turn: Turn, after: number): Turn {
+  let left = after;
+  const count = (): void => {
+    if (left-- === 0) throw new Error(`asked to throw behind ${after}`);
+  };
+  return {
+    time: turn.time,
+    emit(event) {
+      count();
+      turn.emit(event);
+    },
+    reply(reply) {
+      count();
+      turn.reply(reply);
+    },
+  };
+}
+
+function devouring(turn: Turn): Turn {
+  return {
+    time: turn.time,
+    emit(event) {
+      turn.emit(event);
+      for (const kept: number[][] = []; ; ) kept.push(new Array(100_000).fill(kept.length + 0.5));
+    },
+    reply: (reply) => turn.reply(reply),
+  };
+}
+
+function endless(turn: Turn): Turn {
+  return {
+    time: turn.time,
+    emit(event) {
+      turn.emit(event);
+      for (;;);
+    },
+    reply: (reply) => turn.reply(reply),
+  };
+}
+
+function changed<T extends object>(real: T, changes: Partial<T>): T {
+  return new Proxy(real, {
+    get(target, name) {
+      if (name in changes) return changes[name as keyof T];
+      const value = target[name as keyof T];
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
+}

@@ -1,0 +1,11 @@
+import { loadConfig } from "../../../../src/config.ts";
+import { serve } from "../../../../src/serve.ts";
+
+/** `perpd start` with actor threads that throw when they are told to: see faulty-actor. WATCH_EVERY_MS: of the watchdog. */
+const invocation = loadConfig(process.argv.slice(2), process.env);
+if (invocation.kind !== "start") throw new Error("only start is known here");
+const actorEntry = new URL("./faulty-actor.js", import.meta.url).href;
+await serve(invocation.config, invocation.warnings, "0.0.0-faulty", {
+  actorEntry,
+  watchEveryMs: Number(process.env.WATCH_EVERY_MS ?? 1000),
+});

@@ -1,0 +1,414 @@
+import assert from "node:assert/strict";
+import { createHmac } from "node:crypto";
+import { test } from "node:test";
+import fc from "fast-check";
+import { LEDGER } from "../../../src/core/base/enums.ts";
+import type { MessageOf } from "../../../src/core/protocol/message-schema.ts";
+import {
+  AccountOpened,
+  type Describe,
+  KeyCreated,
+  type KeyRecord,
+  KeyRevoked,
+  LedgerDescription,
+  SessionClosed,
+  SessionOpened,
+} from "../../../src/core/protocol/messages.ts";
+import { Auth } from "../../../src/front/auth/auth.ts";
+import { isListed, newApiKey, newSecret, parseAllowedIps, SignatureCheck } from "../../../src/front/auth/keys.ts";
+import { SeenSignatures } from "../../../src/front/auth/seen-signatures.ts";
+import { ApiError, type ErrorCode } from "../../../src/front/common/errors.ts";
+import { Credentials } from "../../../src/front/exchange/credentials.ts";
+import type { Call } from "../../../src/front/http/call.ts";
+import { Vault } from "../../../src/store/files/vault.ts";
+import { hashToken, newToken } from "../../../src/wire/token.ts";
+import { takeSeed } from "../../core/support/seed.ts";
+import { fakeCall } from "../support/fake-call.ts";
+import { make, ScriptedRoad } from "../support/scripted-engine.ts";
+
+fc.configureGlobal({ seed: takeSeed("auth.test") });
+
+const ACCOUNT = 16;
+const vault = new Vault(Buffer.alloc(32, 7));
+
+interface Fixture {
+  road: ScriptedRoad;
+  credentials: Credentials;
+  auth: Auth;
+  token: string;
+}
+
+/** A ledger with one session, and the front that follows it. */
+async function start(operatorToken = "operator"): Promise<Fixture> {
+  const road = new ScriptedRoad();
+  const opening = Credentials.open(road);
+  const token = newToken();
+  const session = { tokenHash: hashToken(token), accountId: ACCOUNT, expiresAt: Date.now() + 60_000 };
+  // The ledger tells its state in pages: the session stands on the second.
+  road.answer(() => [make(LedgerDescription, { state: { next: 1, accounts: [], sessions: [], keys: [] } })]);
+  await Promise.resolve();
+  road.answer(({ command }) => {
+    assert.equal((command as MessageOf<typeof Describe>).from, 1);
+    return [
+      make(LedgerDescription, { state: { next: null, accounts: [[ACCOUNT, "0xa1"]], sessions: [session], keys: [] } }),
+    ];
+  });
+  const credentials = await opening;
+  return { road, credentials, auth: new Auth({ credentials, vault, operatorToken }), token };
+}
+
+const bearer = (token: string): Call => fakeCall("GET", "/v1/orders", { authorization: `Bearer ${token}` }).call;
+
+function assertRefused(read: () => unknown, code: ErrorCode): ApiError {
+  try {
+    read();
+  } catch (thrown) {
+    assert.ok(thrown instanceof ApiError, String(thrown));
+    assert.equal(thrown.code, code);
+    return thrown;
+  }
+  throw new Error(`accepted where ${code} was due`);
+}
+
+test("a session lasts from its event to its end, and no look-up outlives it", async () => {
+  const { road, auth, token } = await start();
+  assert.equal(auth.principal(bearer(token)).accountId, ACCOUNT);
+  const second = newToken();
+  assertRefused(() => auth.principal(bearer(second)), "INVALID_TOKEN");
+  const tokenHash = hashToken(second);
+  road.turn(LEDGER, make(SessionOpened, { accountId: 17, tokenHash, expiresAt: Date.now() + 60_000 }));
+  assert.equal(auth.principal(bearer(second)).accountId, 17);
+  assert.equal(auth.session(bearer(second)).accountId, 17);
+  assert.deepEqual(auth.principal(bearer(second)).permissions, ["READ", "TRADE", "WITHDRAW"]);
+  road.turn(LEDGER, make(SessionClosed, { accountId: 17, tokenHash }));
+  assertRefused(() => auth.principal(bearer(second)), "INVALID_TOKEN");
+  assert.equal(auth.principal(bearer(token)).accountId, ACCOUNT);
+});
+
+test("whose wallet has an account is known from the ledger's pages and from its events", async () => {
+  const { road, credentials } = await start();
+  assert.equal(credentials.hasAccount("0xa1"), true);
+  assert.equal(credentials.hasAccount("0xb2"), false);
+  road.turn(LEDGER, make(AccountOpened, { accountId: 17, address: "0xb2" }));
+  assert.equal(credentials.hasAccount("0xb2"), true);
+});
+
+test("an expired session is refused before the ledger has closed it", async (t) => {
+  t.mock.timers.enable({ apis: ["Date"], now: Date.now() });
+  const { road, auth } = await start();
+  const token = newToken();
+  road.turn(LEDGER, make(SessionOpened, { accountId: 17, tokenHash: hashToken(token), expiresAt: Date.now() + 1 }));
+  assert.equal(auth.principal(bearer(token)).accountId, 17);
+  t.mock.timers.tick(1);
+  assertRefused(() => auth.principal(bearer(token)), "INVALID_TOKEN");
+});
+
+test("an account's sessions are those that the ledger has open and whose time is not up, the longest first", async (t) => {
+  t.mock.timers.enable({ apis: ["Date"], now: Date.now() });
+  const { road, credentials, token } = await start();
+  const own = () => credentials.sessionsOf(ACCOUNT, Date.now()).map(({ credential }) => credential);
+  const open = (accountId: number, tokenHash: string, inMs: number) =>
+    road.turn(LEDGER, make(SessionOpened, { accountId, tokenHash, expiresAt: Date.now() + inMs }));
+  open(ACCOUNT, "brief", 1);
+  open(ACCOUNT, "long", 90_000);
+  open(17, "bob's", 90_000);
+  assert.deepEqual(own(), ["long", hashToken(token), "brief"]);
+  t.mock.timers.tick(1);
+  assert.deepEqual(own(), ["long", hashToken(token)]);
+  for (const tokenHash of ["long", hashToken(token)])
+    road.turn(LEDGER, make(SessionClosed, { accountId: ACCOUNT, tokenHash }));
+  assert.deepEqual(own(), []);
+});
+
+test("a header that is no token is refused", async () => {
+  const { auth, token } = await start();
+  assertRefused(() => auth.principal(fakeCall("GET", "/v1/orders").call), "UNAUTHENTICATED");
+  const headers = [
+    token,
+    "Bearer",
+    `Bearer  ${token}`,
+    `Bearer ${token} `,
+    `Basic ${token}`,
+    `Bearer ${token.slice(1)}`,
+    "Bearer __proto__",
+  ];
+  for (const authorization of headers)
+    assertRefused(() => auth.principal(fakeCall("GET", "/v1/orders", { authorization }).call), "INVALID_TOKEN");
+  assert.equal(auth.principal(fakeCall("GET", "/", { authorization: `bearer ${token}` }).call).accountId, ACCOUNT);
+});
+
+test("who forgets how to send a token is told", async () => {
+  const { auth, token } = await start();
+  const send = (authorization: string) => () => auth.principal(fakeCall("GET", "/v1/orders", { authorization }).call);
+  for (const authorization of ["", token, `Basic ${token}`])
+    assert.throws(send(authorization), ({ message }: ApiError) => message.includes("Authorization: Bearer TOKEN"));
+  assert.throws(send("Bearer mallory"), { message: /unknown, expired or logged out/ });
+});
+
+interface TestKey {
+  apiKey: string;
+  secret: string;
+}
+
+function createKey(road: ScriptedRoad, changes: Partial<KeyRecord> = {}): TestKey {
+  const [apiKey, secret] = [newApiKey(), newSecret()];
+  const record: KeyRecord = {
+    label: "bot",
+    permissions: ["READ", "TRADE"],
+    allowedIps: [],
+    sealedSecret: vault.seal(secret, apiKey),
+    expiresAt: 0,
+    createdAt: Date.now(),
+    ...changes,
+  };
+  road.turn(LEDGER, make(KeyCreated, { accountId: ACCOUNT, apiKey, record }));
+  return { apiKey, secret };
+}
+
+interface SignedCall {
+  method?: string;
+  target?: string;
+  body?: string;
+  timestamp?: number | string;
+  recvWindow?: string;
+  signature?: string;
+  remoteAddress?: string;
+}
+
+function signed({ apiKey, secret }: TestKey, options: SignedCall = {}): Call {
+  const { method = "GET", target = "/v1/orders?symbol=BTC-PERP", body = "", recvWindow = "" } = options;
+  const timestamp = String(options.timestamp ?? Date.now());
+  const text = timestamp + method + target + body;
+  const signature = options.signature ?? createHmac("sha256", secret).update(text).digest("hex");
+  const { call, response } = fakeCall(method, target, { apiKey, timestamp, signature, recvWindow, body });
+  if (options.remoteAddress !== undefined) response.remoteAddress = options.remoteAddress;
+  return call;
+}
+
+test("a signature covers timestamp, method, path, query and body, byte for byte", async () => {
+  const { road, auth } = await start();
+  const key = createKey(road);
+  const body = '{"symbol":"BTC-PERP","label":"\u00e9"}';
+  const order = { method: "POST", target: "/v1/orders", body };
+  const principal = auth.principal(signed(key, order));
+  assert.deepEqual([principal.accountId, principal.permissions], [ACCOUNT, ["READ", "TRADE"]]);
+  assert.equal(auth.principal(signed(key)).accountId, ACCOUNT);
+
+  const changes: Partial<Pick<Call, "method" | "target" | "bytes" | "timestamp">>[] = [
+    { method: "PUT" },
+    { target: "/v1/order" },
+    { target: "/v1/orders?a=1" },
+    { target: "/v1/orders?" },
+    { bytes: new TextEncoder().encode(`${body} `) },
+    { timestamp: String(Date.now() - 1) },
+  ];
+  for (const change of changes)
+    assertRefused(() => auth.principal(Object.assign(signed(key, order), change)), "INVALID_KEY_OR_SIGNATURE");
+});
+
+test("an unknown key and a wrong signature are told the same, whatever the signature looks like", async () => {
+  const { road, auth } = await start();
+  const key = createKey(road);
+  const stranger = { apiKey: newApiKey(), secret: key.secret };
+  const unknown = assertRefused(() => auth.principal(signed(stranger)), "INVALID_KEY_OR_SIGNATURE");
+  for (const signature of ["0".repeat(64), "f", "zz".repeat(32), "0".repeat(63), "0".repeat(65), "\u0660".repeat(64)]) {
+    const wrong = assertRefused(() => auth.principal(signed(key, { signature })), "INVALID_KEY_OR_SIGNATURE");
+    assert.deepEqual({ ...wrong }, { ...unknown });
+  }
+  assert.equal(auth.principal(signed(key)).accountId, ACCOUNT);
+});
+
+test("a timestamp outside the window is told the server's time and the skew", async (t) => {
+  t.mock.timers.enable({ apis: ["Date"], now: Date.now() });
+  const { road, auth } = await start();
+  const key = createKey(road);
+  const at = (skewMs: number, recvWindow = "") =>
+    auth.principal(signed(key, { timestamp: Date.now() + skewMs, recvWindow }));
+  at(-5_000);
+  at(1_000);
+  at(-60_000, "60000");
+  at(-1, "1");
+  for (const [skewMs, recvWindow] of [
+    [-5_001, ""],
+    [1_001, ""],
+    [1_001, "60000"],
+    [-60_001, "60000"],
+    [-501, "500"],
+  ] as const) {
+    const { details } = assertRefused(() => at(skewMs, recvWindow), "TIMESTAMP_OUT_OF_WINDOW");
+    assert.deepEqual(details, { serverTime: Date.now(), skewMs, recvWindowMs: Number(recvWindow || 5000) });
+  }
+  for (const recvWindow of ["0", "60001", "-1", "1e3", "x", "999999"])
+    assertRefused(() => at(0, recvWindow), "BAD_VALUE");
+  for (const timestamp of ["now", "1.5", "-1", "1e12"])
+    assertRefused(() => auth.principal(signed(key, { timestamp })), "BAD_VALUE");
+  assertRefused(() => auth.principal(Object.assign(signed(key), { signature: "" })), "UNAUTHENTICATED");
+  assertRefused(() => auth.principal(Object.assign(signed(key), { timestamp: "" })), "UNAUTHENTICATED");
+});
+
+test("a signature that changes something counts once; reading may be repeated", async () => {
+  const { road, auth } = await start();
+  const key = createKey(road);
+  const timestamp = Date.now();
+  const order = { method: "POST", target: "/v1/orders", body: "{}", timestamp };
+  auth.principal(signed(key, order));
+  assertRefused(() => auth.principal(signed(key, order)), "SIGNATURE_REPLAYED");
+  // The window is not signed, so a longer one must not help.
+  assertRefused(() => auth.principal(signed(key, { ...order, recvWindow: "60000" })), "SIGNATURE_REPLAYED");
+  const upper = signed(key, order);
+  assertRefused(
+    () => auth.principal(Object.assign(upper, { signature: upper.signature.toUpperCase() })),
+    "SIGNATURE_REPLAYED",
+  );
+  auth.principal(signed(key, { ...order, timestamp: timestamp + 1 }));
+  for (const method of ["GET", "HEAD"])
+    for (let times = 0; times < 2; times++) auth.principal(signed(key, { method, timestamp }));
+});
+
+test("a signature counts by when its request is whole, not by when that began", async (t) => {
+  t.mock.timers.enable({ apis: ["Date"], now: Date.now() });
+  const { road, auth } = await start();
+  const key = createKey(road);
+  const order = { method: "POST", target: "/v1/orders", body: "{}", timestamp: Date.now(), recvWindow: "60000" };
+  auth.principal(signed(key, order));
+  t.mock.timers.tick(59_000);
+  // Its head has come, and its body has not.
+  const again = signed(key, order);
+  t.mock.timers.tick(2_000);
+  // Others come meanwhile, and what is too old is forgotten.
+  for (const target of ["/v1/a", "/v1/b"]) auth.principal(signed(key, { method: "POST", target }));
+  assertRefused(() => auth.principal(again), "TIMESTAMP_OUT_OF_WINDOW");
+});
+
+test("what was signed before the server started does not change anything", async (t) => {
+  t.mock.timers.enable({ apis: ["Date"], now: Date.now() });
+  const { road, auth } = await start();
+  const key = createKey(road);
+  const timestamp = Date.now() - 2_000;
+  assertRefused(
+    () => auth.principal(signed(key, { method: "DELETE", target: "/v1/orders", timestamp })),
+    "TIMESTAMP_OUT_OF_WINDOW",
+  );
+  auth.principal(signed(key, { timestamp }));
+});
+
+test("keys expire, are revoked, and are bound to addresses", async () => {
+  const { road, auth, credentials } = await start();
+  const expired = createKey(road, { expiresAt: Date.now() - 1 });
+  assertRefused(() => auth.principal(signed(expired)), "KEY_EXPIRED");
+  assertRefused(() => auth.principal(signed(expired, { signature: "0".repeat(64) })), "INVALID_KEY_OR_SIGNATURE");
+  const bound = createKey(road, { allowedIps: ["10.0.0.0/8", "2001:db8::1"] });
+  for (const remoteAddress of [
+    "10.1.2.3",
+    "0000:0000:0000:0000:0000:ffff:0a01:0203",
+    "2001:0db8:0000:0000:0000:0000:0000:0001",
+  ])
+    assert.equal(auth.principal(signed(bound, { remoteAddress })).accountId, ACCOUNT, remoteAddress);
+  for (const remoteAddress of ["11.1.2.3", "127.0.0.1", "2001:0db8:0000:0000:0000:0000:0000:0002"])
+    assertRefused(() => auth.principal(signed(bound, { remoteAddress })), "IP_NOT_ALLOWED");
+  assert.equal(credentials.keysOf(ACCOUNT).length, 2);
+  assert.deepEqual(credentials.keysOf(ACCOUNT + 1), []);
+  road.turn(LEDGER, make(KeyRevoked, { accountId: ACCOUNT, apiKey: bound.apiKey }));
+  assertRefused(() => auth.principal(signed(bound, { remoteAddress: "10.1.2.3" })), "INVALID_KEY_OR_SIGNATURE");
+  assert.deepEqual(
+    credentials.keysOf(ACCOUNT).map((key) => key.credential),
+    [expired.apiKey],
+  );
+});
+
+test("a key opens no session's door", async () => {
+  const { road, auth, token } = await start();
+  const call = Object.assign(signed(createKey(road)), { authorization: `Bearer ${token}` });
+  assertRefused(() => auth.session(call), "SESSION_REQUIRED");
+});
+
+test("the operator's token opens the operator's door alone, and an empty one opens none", async () => {
+  const { auth, token } = await start("open sesame");
+  const knock = (authorization: string) => auth.operator(fakeCall("GET", "/v1/operator/audit", { authorization }).call);
+  knock("Bearer open sesame");
+  for (const wrong of ["", "Bearer ", "Bearer open", "open sesame", `Bearer ${token}`])
+    assertRefused(() => knock(wrong), "OPERATOR_REQUIRED");
+  assertRefused(() => auth.principal(bearer("open sesame")), "INVALID_TOKEN");
+  const { auth: closed } = await start("");
+  const knockThere = () => closed.operator(fakeCall("GET", "/", { authorization: "Bearer " }).call);
+  assertRefused(knockThere, "OPERATOR_REQUIRED");
+  assert.throws(knockThere, { message: /started without an operatorToken/ });
+});
+
+test("a WebSocket says the same by token or signature", async () => {
+  const { road, auth, token } = await start();
+  const { apiKey, secret } = createKey(road, { allowedIps: ["10.0.0.1"] });
+  const timestamp = Date.now();
+  const signature = createHmac("sha256", secret).update(`${timestamp}GET/v1/ws`).digest("hex");
+  const identity = auth.socket({ apiKey, timestamp, signature }, "10.0.0.1");
+  assert.deepEqual([identity.accountId, identity.credential], [ACCOUNT, apiKey]);
+  assert.equal(auth.socket({ token }, "10.0.0.2").credential, hashToken(token));
+  assertRefused(() => auth.socket({ apiKey, timestamp, signature }, "10.0.0.2"), "IP_NOT_ALLOWED");
+  const other = { apiKey, timestamp: timestamp + 1, signature };
+  assertRefused(() => auth.socket(other, "10.0.0.1"), "INVALID_KEY_OR_SIGNATURE");
+  assertRefused(() => auth.socket({ token: "x" }, "10.0.0.1"), "INVALID_TOKEN");
+});
+
+test("secrets open under their own key and API key only, and not when changed", () => {
+  const sealed = vault.seal("secret", "key");
+  assert.equal(vault.open(sealed, "key"), "secret");
+  assert.notEqual(vault.seal("secret", "key"), sealed);
+  assert.doesNotMatch(Buffer.from(sealed, "base64url").toString("latin1"), /secret/);
+  const changed = Buffer.from(sealed, "base64url");
+  changed[14] = (changed[14] ?? 0) ^ 1;
+  assert.throws(() => vault.open(sealed, "other"));
+  assert.throws(() => new Vault(Buffer.alloc(32, 8)).open(sealed, "key"));
+  assert.throws(() => vault.open(changed.toString("base64url"), "key"));
+  assert.throws(() => new Vault(Buffer.alloc(16)));
+});
+
+test("signatures are remembered as long as they are fresh, and forgotten some time later", () => {
+  const seen = new SeenSignatures(60_000);
+  const name = (i: number) => (i + 16).toString(16).padEnd(64, "0");
+  const first = 1_790_000_000_000;
+  // One is signed each second and received at once; each is sent again for as long as it is fresh.
+  for (let i = 0; i < 600; i++) {
+    const now = first + i * 1_000;
+    assert.equal(seen.add(name(i), now, now), "NEW");
+    for (const age of [1, 30, 59, 60])
+      if (age <= i) assert.equal(seen.add(name(i - age), now - age * 1_000, now), "SEEN");
+    assert.ok(seen.size <= 60 + 2 * 16 + 1, `${seen.size} are remembered after ${i} s`);
+  }
+});
+
+test("addresses and subnets are read strictly", () => {
+  for (const bad of [
+    "",
+    "10",
+    "10.0.0.1/33",
+    "10.0.0.1/",
+    "10.0.0.1/8/8",
+    "10.0.0.1/-1",
+    "::1/129",
+    "localhost",
+    "10.0.0.1/8 ",
+  ])
+    assert.equal(parseAllowedIps(["10.0.0.1", bad]), null, bad);
+  const list = parseAllowedIps(["10.0.0.0/8", "::1"]);
+  assert.ok(list !== null && isListed(list, "10.255.0.1") && isListed(list, "::1") && !isListed(list, "192.0.2.1"));
+});
+
+test("a signature matches when node:crypto makes the same, whatever the text and the secret", () => {
+  const text = fc.oneof(fc.string({ unit: "binary", maxLength: 300 }), fc.string({ minLength: 5000, maxLength: 9000 }));
+  const secrets = fc.string({ maxLength: 64 }).filter((secret) => Buffer.byteLength(secret) <= 64);
+  fc.assert(
+    fc.property(secrets, text, text, (secret, signed, other) => {
+      const check = new SignatureCheck(secret);
+      const signature = createHmac("sha256", secret).update(signed).digest("hex");
+      assert.equal(check.matches(signed, signature), true);
+      assert.equal(check.matches(signed, signature.toUpperCase()), true);
+      assert.equal(check.matches(other, signature), Buffer.from(other).equals(Buffer.from(signed)));
+      const first = signature.startsWith("0") ? "1" : "0";
+      assert.equal(check.matches(signed, first + signature.slice(1)), false);
+    }),
+  );
+  const check = new SignatureCheck("S");
+  for (const malformed of ["", "0".repeat(63), "0".repeat(65), "g".repeat(64)])
+    assert.equal(check.matches("", malformed), false, malformed);
+  assert.throws(() => new SignatureCheck("S".repeat(65)), /hashed first/);
+});

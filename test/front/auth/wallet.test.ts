@@ -1,0 +1,139 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
+import { parseSiweMessage } from "viem/siwe";
+import { readAddress, Wallets } from "../../../src/front/auth/wallet.ts";
+import { ApiError, type ErrorCode } from "../../../src/front/common/errors.ts";
+import recoverAddress from "../../../workers/compute.ts";
+
+const NOW = Date.parse("2026-11-21T12:00:00Z");
+const options = {
+  domain: "127.0.0.1:8080",
+  uri: "http://127.0.0.1:8080",
+  chainId: 1,
+  recover: (message: string, signature: string) => recoverAddress({ message, signature: signature as `0x${string}` }),
+};
+const alice = privateKeyToAccount(generatePrivateKey());
+const mallory = privateKeyToAccount(generatePrivateKey());
+
+async function refusalOf(redeeming: Promise<unknown>): Promise<ApiError> {
+  try {
+    await redeeming;
+  } catch (thrown) {
+    assert.ok(thrown instanceof ApiError, String(thrown));
+    return thrown;
+  }
+  throw new Error("the login was accepted");
+}
+
+const assertRefused = async (redeeming: Promise<unknown>, code: ErrorCode): Promise<void> =>
+  assert.equal((await refusalOf(redeeming)).code, code);
+
+test("a wallet's signature of its challenge shows whose it is, once", async () => {
+  const wallets = new Wallets(options);
+  const { message, nonce, expiresAt } = wallets.issue(alice.address.toLowerCase(), 10, NOW);
+  const fields = parseSiweMessage(message);
+  assert.deepEqual(
+    [fields.address, fields.domain, fields.uri, fields.chainId, fields.nonce, fields.version],
+    [alice.address, options.domain, options.uri, 10, nonce, "1"],
+  );
+  assert.equal(fields.expirationTime?.getTime(), expiresAt);
+  assert.ok(nonce.length >= 24);
+  const signature = await alice.signMessage({ message });
+  assert.equal(await wallets.redeem(message, signature, NOW + 1), alice.address);
+  await assertRefused(wallets.redeem(message, signature, NOW + 2), "CHALLENGE_NOT_FOUND");
+});
+
+test("another's signature is told whom it shows and who was expected, and spends the challenge", async () => {
+  const wallets = new Wallets(options);
+  const { message } = wallets.issue(alice.address, undefined, NOW);
+  const refusal = await refusalOf(wallets.redeem(message, await mallory.signMessage({ message }), NOW));
+  assert.equal(refusal.code, "BAD_SIGNATURE");
+  assert.deepEqual(refusal.details, { recovered: mallory.address, expected: alice.address });
+  await assertRefused(wallets.redeem(message, await alice.signMessage({ message }), NOW), "CHALLENGE_NOT_FOUND");
+});
+
+test("a challenge lives five minutes", async () => {
+  const wallets = new Wallets(options);
+  const early = wallets.issue(alice.address, undefined, NOW);
+  const late = wallets.issue(alice.address, undefined, NOW);
+  assert.equal(early.expiresAt, NOW + 300_000);
+  const sign = (message: string) => alice.signMessage({ message });
+  assert.equal(await wallets.redeem(early.message, await sign(early.message), NOW + 299_999), alice.address);
+  await assertRefused(wallets.redeem(late.message, await sign(late.message), NOW + 300_000), "CHALLENGE_NOT_FOUND");
+});
+
+const CHANGES: [field: string, change: (message: string) => string][] = [
+  ["domain", (message) => message.replace("127.0.0.1:8080 wants", "evil.example wants")],
+  ["uri", (message) => message.replace("URI: http://127.0.0.1:8080", "URI: http://evil.example")],
+  ["chainId", (message) => message.replace("Chain ID: 1", "Chain ID: 10")],
+  ["address", (message) => message.replace(alice.address, mallory.address)],
+  ["issuedAt", (message) => message.replace("Issued At: 2026", "Issued At: 2027")],
+  ["expirationTime", (message) => message.replace("Expiration Time: 2026", "Expiration Time: 2036")],
+  ["statement", (message) => message.replace("moves no money", "moves all money")],
+];
+for (const [field, change] of CHANGES) {
+  test(`a message with another ${field} is not the one that was issued, however well signed`, async () => {
+    const wallets = new Wallets(options);
+    const message = change(wallets.issue(alice.address, undefined, NOW).message);
+    const signer = field === "address" ? mallory : alice;
+    const refusal = await refusalOf(wallets.redeem(message, await signer.signMessage({ message }), NOW));
+    assert.deepEqual([refusal.code, refusal.details], ["CHALLENGE_MISMATCH", { differs: field }]);
+  });
+}
+
+test("a longer message is not the one that was issued either", async () => {
+  const wallets = new Wallets(options);
+  const message = `${wallets.issue(alice.address, undefined, NOW).message}\nNot Before: 2020-01-01T00:00:00.000Z`;
+  await assertRefused(wallets.redeem(message, await alice.signMessage({ message }), NOW), "CHALLENGE_MISMATCH");
+});
+
+test("signatures that are none, and the other form of a sound one, are refused", async () => {
+  const wallets = new Wallets(options);
+  const order = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
+  const twinOf = (signature: string) => {
+    const s = (order - BigInt(`0x${signature.slice(66, 130)}`)).toString(16).padStart(64, "0");
+    return signature.slice(0, 66) + s + (signature.endsWith("1b") ? "1c" : "1b");
+  };
+  const makers: ((signature: string) => string)[] = [
+    twinOf,
+    (signature) => `${signature.slice(0, -2)}ff`,
+    () => `0x${"0".repeat(130)}`,
+    () => `0x${"f".repeat(64)}${"0".repeat(63)}11b`,
+  ];
+  for (const make of makers) {
+    const { message } = wallets.issue(alice.address, undefined, NOW);
+    const signature = make(await alice.signMessage({ message }));
+    await assertRefused(wallets.redeem(message, signature, NOW), "BAD_SIGNATURE");
+  }
+});
+
+test("text that is no message has no challenge", async () => {
+  const wallets = new Wallets(options);
+  const signature = `0x${"1".repeat(130)}`;
+  for (const message of ["", "hello", "Nonce: abc", "\u0000"])
+    await assertRefused(wallets.redeem(message, signature, NOW), "CHALLENGE_NOT_FOUND");
+});
+
+test("when the pool is full nothing was done, and the challenge is spent", async () => {
+  const wallets = new Wallets({ ...options, recover: () => Promise.reject(new Error("Task queue is at limit")) });
+  const { message } = wallets.issue(alice.address, undefined, NOW);
+  const signature = await alice.signMessage({ message });
+  await assertRefused(wallets.redeem(message, signature, NOW), "OVERLOADED");
+  await assertRefused(wallets.redeem(message, signature, NOW), "CHALLENGE_NOT_FOUND");
+});
+
+test("an address may be written in one case, or with its checksum", () => {
+  const address = "0x8ba1f109551bD432803012645Ac136ddd64DBA72";
+  for (const text of [address, address.toLowerCase(), `0x${address.slice(2).toUpperCase()}`])
+    assert.equal(readAddress(text), address);
+  assert.throws(() => readAddress(address.replace("bD", "BD")), ApiError);
+  assert.throws(() => readAddress(`0x${"0".repeat(40)}`), ApiError, "nobody has it");
+});
+
+test("a domain that no message can hold is refused at the start", () => {
+  for (const domain of ["not a domain", "::1:8080", "[1.2.3.4]:1", "[::1"])
+    assert.throws(() => new Wallets({ ...options, domain }), domain);
+  for (const domain of ["localhost:8080", "example.com", "10.0.0.1:1", "[::1]:8080", "[2001:db8::1]"])
+    assert.doesNotThrow(() => new Wallets({ ...options, domain }));
+});

@@ -1,0 +1,165 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { LIMIT, ORDER_TYPES } from "../../../src/core/base/enums.ts";
+import {
+  BatchItemEnd,
+  ClientIdsPage,
+  Done,
+  OrderPlaced,
+  OrderWaits,
+  type ClientIdList as Page,
+  Refused,
+} from "../../../src/core/protocol/messages.ts";
+import type { ApiError } from "../../../src/front/common/errors.ts";
+import { ClientOrderIds } from "../../../src/front/exchange/client-order-ids.ts";
+import type { Principal } from "../../../src/front/exchange/credentials.ts";
+import type { Answer } from "../../../src/front/http/answer.ts";
+import { type Context, Symbols } from "../../../src/front/routing/context.ts";
+import { createTrade } from "../../../src/front/trading/trading.ts";
+import { make, ScriptedRoad } from "../support/scripted-engine.ts";
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+const principal: Principal = { accountId: 16, permissions: ["TRADE"], credential: "", expiresAt: 0, record: null };
+const order = { side: "BUY", type: ORDER_TYPES[LIMIT], price: "65000", quantity: "0.1", clientOrderId: "mine" };
+
+/** The ids of a road with nothing on it but what its symbols remember of them, and trading on it. */
+async function open(most?: number, remembered: readonly Page["ids"][] = []) {
+  const road = new ScriptedRoad();
+  const opening = ClientOrderIds.open(road, most);
+  for (const i of road.instruments.keys()) {
+    await new Promise((resolve) => setImmediate(resolve));
+    assert.ok(road.answer(() => [make(ClientIdsPage, { page: { ids: remembered[i] ?? [], next: null } })]));
+  }
+  const clientOrderIds = await opening;
+  const context = { road, symbols: new Symbols(road.instruments), clientOrderIds } as unknown as Context;
+  return { road, clientOrderIds, trade: createTrade(context) };
+}
+
+test("a clientOrderId whose order could not be sent is free for another symbol, also in a batch", async () => {
+  const { road, clientOrderIds, trade } = await open();
+  const refusals: string[] = [];
+  const answer: Answer = {
+    done: false,
+    reply: () => assert.fail("nothing was sent"),
+    refuse: (error) => void refusals.push(error.code),
+    fail: (thrown) => void refusals.push((thrown as ApiError).code),
+  };
+  road.full = true;
+  trade("order.place", { symbol: "BTC-PERP", ...order }, principal, answer);
+  assert.equal(clientOrderIds.ownerOf(principal.accountId, "mine"), 0);
+  trade("order.batch", { symbol: "BTC-PERP", items: [{ action: "PLACE", ...order }] }, principal, answer);
+  assert.equal(clientOrderIds.ownerOf(principal.accountId, "mine"), 0);
+  road.full = false;
+  trade("order.place", { symbol: "BTC-PERP", ...order }, principal, answer);
+  assert.notEqual(clientOrderIds.ownerOf(principal.accountId, "mine"), 0);
+  trade("order.place", { symbol: "ETH-PERP", ...order }, principal, answer);
+  assert.equal(refusals.at(-1), "CLIENT_ORDER_ID_REUSED");
+  assert.equal(refusals.length, 3);
+});
+
+test("an id is its order's from the turn on that placed it or let it wait", async () => {
+  const { road, clientOrderIds } = await open();
+  for (const [i, placed] of [OrderPlaced, OrderWaits].entries()) {
+    road.turn(2, make(placed, { accountId: 16, orderId: 256 * i + 2, clientOrderId: `${i}` }));
+    assert.equal(clientOrderIds.ownerOf(16, `${i}`), 2);
+  }
+});
+
+test("of two symbols that remember an id at a start it is the one's that used it last", async () => {
+  for (const [btcUsedAt, ethUsedAt, owner] of [
+    [1e12 + DAY_MS + 1, 1e12, 1],
+    [1e12, 1e12 + DAY_MS + 1, 2],
+  ]) {
+    // The older one's order has been open for more than a day, or its end is not in the snapshot yet.
+    const ids = [btcUsedAt, ethUsedAt].map((time): Page["ids"] => [[16, "mine", time]]);
+    const { clientOrderIds } = await open(undefined, ids);
+    assert.equal(clientOrderIds.ownerOf(16, "mine"), owner);
+  }
+});
+
+test("of more ids than it remembers the oldest go, those of refused orders too", async () => {
+  const { clientOrderIds: ids } = await open(100);
+  for (let i = 0; i < 1000; i++) {
+    if (i % 2 === 1) ids.keep(16, `${i}`, 1, 1e12 + i);
+    else if (ids.hold(16, `${i}`, 1, 1e12 + i)) ids.release(16, `${i}`);
+  }
+  for (let i = 0; i < 1000; i++) assert.equal(ids.ownerOf(16, `${i}`), i >= 900 && i % 2 === 1 ? 1 : 0, `${i}`);
+});
+
+test("a clientOrderId is free again when its order was refused behind a client that has gone, or died with its thread", async () => {
+  const { road, clientOrderIds, trade } = await open();
+  const owner = () => clientOrderIds.ownerOf(principal.accountId, "mine");
+  const answer = { done: false, reply: () => {}, refuse: () => {}, fail: () => {} };
+  const refused = make(Refused, { code: "INSUFFICIENT_MARGIN" });
+  const asks = [
+    { op: "order.place", params: { symbol: "BTC-PERP", ...order }, refusal: [refused] },
+    {
+      op: "order.batch",
+      params: { symbol: "BTC-PERP", items: [{ action: "PLACE", ...order }] },
+      refusal: [refused, make(BatchItemEnd)],
+    },
+  ] as const;
+  for (const { op, params, refusal } of asks) {
+    trade(op, params, principal, answer);
+    assert.notEqual(owner(), 0);
+    road.lose();
+    assert.equal(owner(), 0, `${op}, its thread has died`);
+    const gone = { ...answer };
+    trade(op, params, principal, gone);
+    assert.notEqual(owner(), 0);
+    gone.done = true;
+    assert.ok(road.answer(() => [...refusal]));
+    assert.equal(owner(), 0, `${op}, its client has gone`);
+  }
+});
+
+test("of a batch's clientOrderIds those are free again that no item has used, now or before", async () => {
+  const { road, clientOrderIds, trade } = await open();
+  road.time = Date.now();
+  clientOrderIds.keep(principal.accountId, "before", 1, road.time);
+  const ids = ["placed", "refused", "second-try", "second-try", "before"];
+  const items = ids.map((clientOrderId) => ({ action: "PLACE", ...order, clientOrderId }));
+  const gone: Answer = { done: false, reply: () => {}, refuse: (error) => assert.fail(error.code), fail: assert.fail };
+  trade("order.batch", { symbol: "BTC-PERP", items }, principal, gone);
+  Object.assign(gone, { done: true });
+  const refused = make(Refused, { code: "INSUFFICIENT_MARGIN" });
+  const replies = [make(Done), refused, refused, make(Done), refused];
+  const placed = (clientOrderId: string) => make(OrderPlaced, { accountId: principal.accountId, clientOrderId });
+  road.turn(1, placed("placed"), placed("second-try"));
+  assert.ok(road.answer(() => replies.flatMap((reply) => [reply, make(BatchItemEnd)])));
+  assert.deepEqual(
+    ids.map((id) => clientOrderIds.ownerOf(principal.accountId, id)),
+    [1, 0, 1, 1, 1],
+  );
+});
+
+test("an id stays with its symbol while any of the orders that came with it is on its way there", async () => {
+  const { road, clientOrderIds, trade } = await open();
+  road.time = Date.now();
+  const { accountId } = principal;
+  const owner = () => clientOrderIds.ownerOf(accountId, "mine");
+  const codes: string[] = [];
+  const note = (error: unknown) => void codes.push((error as ApiError).code);
+  const answer: Answer = { done: false, reply: () => {}, refuse: note, fail: note };
+  const place = (symbol: string) => trade("order.place", { symbol, ...order }, principal, answer);
+  const refuse = () => assert.ok(road.answer(() => [make(Refused, { code: "INSUFFICIENT_MARGIN" })]));
+  const batch = { symbol: "BTC-PERP", items: [{ action: "PLACE", ...order }] };
+  place("BTC-PERP");
+  trade("order.batch", batch, principal, answer);
+  place("BTC-PERP");
+  refuse();
+  assert.equal(owner(), 1, "two are on their way");
+  place("ETH-PERP");
+  assert.deepEqual(codes, ["INSUFFICIENT_MARGIN", "CLIENT_ORDER_ID_REUSED"]);
+  road.lose();
+  assert.equal(owner(), 1, "one is on its way");
+  refuse();
+  assert.equal(owner(), 0, "none was placed");
+  place("ETH-PERP");
+  place("ETH-PERP");
+  road.turn(2, make(OrderPlaced, { accountId, clientOrderId: "mine" }));
+  road.lose();
+  refuse();
+  assert.equal(owner(), 2, "one was placed");
+});

@@ -1,0 +1,241 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ApiError, type ErrorCode } from "../../../src/front/common/errors.ts";
+import { Input } from "../../../src/front/json/input.ts";
+import { ChallengeBody, CreateKeyBody, LoginBody } from "../../../src/wire/schema/auth.ts";
+import { KlinesQuery } from "../../../src/wire/schema/market.ts";
+import { PlaceOrderBody } from "../../../src/wire/schema/orders.ts";
+import { declaredRoutes } from "../../e2e/support/documents/documented-replies.ts";
+
+const GOOD = { symbol: "BTC-PERP", side: "BUY", type: "LIMIT", price: "65000.5", quantity: "0.01" };
+
+const placeOrder = new Input(PlaceOrderBody);
+const createKey = new Input(CreateKeyBody);
+const klines = new Input(KlinesQuery);
+
+function refusalOf(read: () => unknown): ApiError {
+  try {
+    read();
+  } catch (thrown) {
+    if (thrown instanceof ApiError) return thrown;
+    throw thrown;
+  }
+  throw new Error("it was accepted");
+}
+
+function assertRefused(read: () => unknown, code: ErrorCode, field: string | undefined, what: string): void {
+  const refusal = refusalOf(read);
+  assert.deepEqual([refusal.code, refusal.field], [code, field], what);
+}
+
+test("a sound order is accepted as it is", () => {
+  const full = {
+    ...GOOD,
+    timeInForce: "GTC",
+    postOnly: true,
+    reduceOnly: false,
+    clientOrderId: "A-z_0.9:b",
+    selfTradePreventionMode: "DECREMENT",
+    expiresAt: 1_790_000_000_000,
+  };
+  assert.deepEqual(placeOrder.check(JSON.parse(JSON.stringify(full))), full);
+});
+
+test("a text of another form is refused with one of the right form", () => {
+  const formOf = (order: object) => refusalOf(() => placeOrder.check({ ...GOOD, ...order })).message;
+  assert.equal(formOf({ symbol: "BTC/USDC" }), 'symbol has the wrong form; that of "BTC-PERP" is right.');
+  assert.equal(formOf({ clientOrderId: "a b" }), 'clientOrderId has the wrong form; that of "my-order-1" is right.');
+});
+
+test("every text of a form that a client may send has an example to be told of", () => {
+  for (const route of declaredRoutes())
+    for (const schema of [route.query, route.body].filter((each) => each !== undefined)) assertExamples(schema);
+});
+
+function assertExamples(schema: object): void {
+  if ("pattern" in schema)
+    assert.equal(typeof (schema as { examples?: string[] }).examples?.[0], "string", JSON.stringify(schema));
+  for (const inner of Object.values(schema)) if (typeof inner === "object" && inner !== null) assertExamples(inner);
+}
+
+/** What no decimal looks like: faults.md, row 34. */
+const BAD_DECIMALS = [
+  "1e1000000",
+  "1e5",
+  "0x10",
+  "0b11",
+  "00012",
+  "01.5",
+  "+1",
+  "-1",
+  "-0",
+  ".5",
+  "5.",
+  "1_000",
+  "1,5",
+  "NaN",
+  "Infinity",
+  "",
+  " ",
+  " 1",
+  "1 ",
+  "1\n",
+  "\u0661\u0662",
+  "\uff11",
+  "1".repeat(40),
+  `0.${"1".repeat(13)}`,
+  "1234567890123",
+  "1.2.3",
+  "null",
+  "0x",
+];
+for (const text of BAD_DECIMALS) {
+  test(`no decimal: ${JSON.stringify(text)}`, () => {
+    for (const field of ["price", "quantity"])
+      assertRefused(() => placeOrder.check({ ...GOOD, [field]: text }), "BAD_NUMBER", field, text);
+  });
+}
+
+test("a JSON number where a decimal belongs is refused, and the message says that decimals are strings", () => {
+  for (const value of [65000.5, 0, -1, 1e300]) {
+    const refusal = refusalOf(() => placeOrder.check({ ...GOOD, price: value }));
+    assert.deepEqual([refusal.code, refusal.field], ["BAD_NUMBER", "price"]);
+    assert.match(refusal.message, /strings.*in quotes/);
+  }
+  for (const value of [null, true, ["1"], { a: "1" }])
+    assertRefused(() => placeOrder.check({ ...GOOD, price: value }), "BAD_NUMBER", "price", String(value));
+});
+
+const BAD_ORDERS: [change: object, code: ErrorCode, field: string | undefined][] = [
+  [{ side: "buy" }, "BAD_VALUE", "side"],
+  [{ side: 0 }, "BAD_VALUE", "side"],
+  [{ type: "STOP_LOSS" }, "BAD_VALUE", "type"],
+  [{ timeInForce: "GTX" }, "BAD_VALUE", "timeInForce"],
+  [{ postOnly: "true" }, "BAD_TYPE", "postOnly"],
+  [{ postOnly: 1 }, "BAD_TYPE", "postOnly"],
+  [{ reduceOnly: null }, "BAD_TYPE", "reduceOnly"],
+  [{ symbol: 7 }, "BAD_TYPE", "symbol"],
+  [{ symbol: "" }, "BAD_VALUE", "symbol"],
+  [{ symbol: "BTC PERP" }, "BAD_VALUE", "symbol"],
+  [{ clientOrderId: "" }, "BAD_VALUE", "clientOrderId"],
+  [{ clientOrderId: "a b" }, "BAD_VALUE", "clientOrderId"],
+  [{ clientOrderId: "a\r\nb" }, "BAD_VALUE", "clientOrderId"],
+  [{ clientOrderId: "a\n" }, "BAD_VALUE", "clientOrderId"],
+  [{ clientOrderId: "\u00e9" }, "BAD_VALUE", "clientOrderId"],
+  [{ clientOrderId: "x".repeat(37) }, "BAD_VALUE", "clientOrderId"],
+  [{ clientOrderId: 5 }, "BAD_TYPE", "clientOrderId"],
+  [{ expiresAt: "1790000000000" }, "BAD_TYPE", "expiresAt"],
+  [{ expiresAt: 1.5 }, "BAD_TYPE", "expiresAt"],
+  [{ expiresAt: -1 }, "BAD_VALUE", "expiresAt"],
+  [{ expiresAt: 2 ** 60 }, "BAD_VALUE", "expiresAt"],
+  [{ stopPrice: "1" }, "UNKNOWN_FIELD", "stopPrice"],
+  [{ maxOrderNotional: "1" }, "UNKNOWN_FIELD", "maxOrderNotional"],
+  [{ constructor: 1 }, "UNKNOWN_FIELD", "constructor"],
+  [{ toString: 1 }, "UNKNOWN_FIELD", "toString"],
+];
+for (const [change, code, field] of BAD_ORDERS) {
+  test(`refused: ${JSON.stringify(change)}`, () => {
+    assertRefused(() => placeOrder.check({ ...GOOD, ...change }), code, field, "");
+  });
+}
+
+test("each required field is missed by name", () => {
+  for (const field of ["symbol", "side", "type"]) {
+    const { [field as keyof typeof GOOD]: _, ...rest } = GOOD;
+    assertRefused(() => placeOrder.check(rest), "MISSING_FIELD", field, field);
+  }
+});
+
+test("a field of the prototype is no field of the body", () => {
+  assertRefused(
+    () => placeOrder.check(JSON.parse('{"__proto__":{"symbol":"BTC-PERP"}}')),
+    "UNKNOWN_FIELD",
+    "__proto__",
+    "",
+  );
+});
+
+test("a body is an object", () => {
+  for (const text of ["null", "[]", '"a"', "1", "true"])
+    assertRefused(() => placeOrder.check(JSON.parse(text)), "BAD_TYPE", undefined, text);
+});
+
+test("an unknown field is answered with those that there are", () => {
+  const { details } = refusalOf(() => placeOrder.check({ ...GOOD, size: "1" }));
+  assert.deepEqual(details?.known, Object.keys(PlaceOrderBody.properties));
+});
+
+test("places inside lists are named", () => {
+  const key = { label: "bot", permissions: ["READ"] };
+  assert.deepEqual(createKey.check(key), key);
+  assertRefused(() => createKey.check({ ...key, permissions: ["READ", "ADMIN"] }), "BAD_VALUE", "permissions.1", "");
+  assertRefused(() => createKey.check({ ...key, permissions: [] }), "BAD_VALUE", "permissions", "");
+  assertRefused(() => createKey.check({ ...key, permissions: ["READ", "READ"] }), "BAD_VALUE", "permissions", "");
+  assertRefused(() => createKey.check({ ...key, permissions: "READ" }), "BAD_TYPE", "permissions", "");
+  assertRefused(() => createKey.check({ ...key, allowedWallets: ["0x"] }), "UNKNOWN_FIELD", "allowedWallets", "");
+});
+
+test("addresses and signatures have one form", () => {
+  const address = "0x8ba1f109551bD432803012645Ac136ddd64DBA72";
+  const challenge = new Input(ChallengeBody);
+  assert.deepEqual(challenge.check({ address }), { address });
+  for (const bad of ["", "0x", address.slice(2), `${address}0`, address.replace("a", "g"), ` ${address}`])
+    assertRefused(() => challenge.check({ address: bad }), "BAD_VALUE", "address", bad);
+  const login = new Input(LoginBody);
+  for (const bad of ["", "0x", `0x${"0".repeat(128)}`, `0x${"0".repeat(132)}`, "0".repeat(130), `0x${"g".repeat(130)}`])
+    assertRefused(() => login.check({ message: "m", signature: bad }), "BAD_VALUE", "signature", bad);
+});
+
+test("a query is read strictly: integers as numbers, escapes decoded", () => {
+  assert.deepEqual(klines.readQuery("symbol=BTC%2DPERP&interval=1m&limit=5&startTime=0"), {
+    symbol: "BTC-PERP",
+    interval: "1m",
+    limit: 5,
+    startTime: 0,
+  });
+});
+
+const BAD_QUERIES: [query: string, code: ErrorCode, field: string | undefined][] = [
+  ["", "MISSING_FIELD", "symbol"],
+  ["symbol", "BAD_QUERY", undefined],
+  ["=1", "BAD_QUERY", undefined],
+  ["symbol=a&&interval=1m", "BAD_QUERY", undefined],
+  ["symbol=a&interval=1m&", "BAD_QUERY", undefined],
+  ["symbol=%zz&interval=1m", "BAD_QUERY", undefined],
+  ["symbol=%", "BAD_QUERY", undefined],
+  ["symbol=%ff", "BAD_QUERY", undefined],
+  ["symbol=a&symbol=b", "DUPLICATE_FIELD", "symbol"],
+  ["symbol=a&%73ymbol=b", "DUPLICATE_FIELD", "symbol"],
+  ["symbol=a&interval=2m", "BAD_VALUE", "interval"],
+  ["symbol=a&interval=1m&foo=1", "UNKNOWN_FIELD", "foo"],
+  ["__proto__=1", "UNKNOWN_FIELD", "__proto__"],
+  ["constructor=1", "UNKNOWN_FIELD", "constructor"],
+  ["limit=", "BAD_TYPE", "limit"],
+  ["limit=1e2", "BAD_TYPE", "limit"],
+  ["limit=+1", "BAD_TYPE", "limit"],
+  ["limit=01", "BAD_TYPE", "limit"],
+  ["limit=1.5", "BAD_TYPE", "limit"],
+  ["symbol=a&interval=1m&limit=0", "BAD_VALUE", "limit"],
+  ["symbol=a&interval=1m&limit=1001", "BAD_VALUE", "limit"],
+  ["symbol=a&interval=1m&startTime=-1", "BAD_VALUE", "startTime"],
+];
+for (const [query, code, field] of BAD_QUERIES) {
+  test(`refused query: ${query}`, () => assertRefused(() => klines.readQuery(query), code, field, query));
+}
+
+test("what a query says does not depend on those before it, and no reader can change it for the next", () => {
+  const query = (limit: number): string => `symbol=BTC-PERP&interval=1m&limit=${limit}`;
+  for (let round = 0; round < 2; round++)
+    for (let limit = 1; limit <= 300; limit++) assert.equal(klines.readQuery(query(limit)).limit, limit);
+  const read = klines.readQuery(query(7));
+  assert.throws(() => Object.assign(read, { limit: 8 }), TypeError);
+  assert.equal(klines.readQuery(query(7)).limit, 7);
+  for (let time = 0; time < 2; time++) assertRefused(() => klines.readQuery(query(0)), "BAD_VALUE", "limit", query(0));
+});
+
+test("fields that no order has are named as such, however many there are", () => {
+  for (const count of [1, 8, 100]) {
+    const unknown = Object.fromEntries(Array.from({ length: count }, (_, i) => [`field${i}`, 1]));
+    assertRefused(() => placeOrder.check({ ...GOOD, ...unknown }), "UNKNOWN_FIELD", "field0", `${count} of them`);
+  }
+});

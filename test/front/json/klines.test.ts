@@ -1,0 +1,82 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Compile } from "typebox/compile";
+import type { Candle } from "../../../src/core/market-data/candles.ts";
+import { klineJson, readKlines } from "../../../src/front/json/klines.ts";
+import { Kline } from "../../../src/wire/schema/market.ts";
+import { historyOf, traded } from "../support/candle-history.ts";
+import { instrument } from "../support/scripted-engine.ts";
+
+const MINUTE = 60_000;
+const BTC = instrument(1, "BTC-PERP");
+const LAST_1M = { instrumentId: 1, priceType: "LAST", interval: "1m" } as const;
+
+/** Minute candles that opened at these minutes, each at a price of its own: minute 7 closed at 7 ticks. */
+const minutesOf = (...minutes: number[]) => historyOf(minutes.map((minute) => traded(minute * MINUTE, minute)));
+
+interface Asked {
+  limit?: number;
+  start?: number;
+  end?: number;
+  now?: number;
+}
+
+/** In minutes: `minute:close`, with a star where nothing traded; and where the next page begins. */
+function read(
+  history: ReturnType<typeof minutesOf>,
+  { limit = 100, start, end, now = 10.5 }: Asked,
+): [string, number | null] {
+  const times = {
+    startTime: start === undefined ? undefined : start * MINUTE,
+    endTime: end === undefined ? undefined : end * MINUTE,
+  };
+  const { candles, nextOpenTime } = readKlines(history, LAST_1M, { limit, ...times }, now * MINUTE);
+  const shown = candles.map(
+    ({ openTime, closeTicks, trades }) => `${openTime / MINUTE}:${closeTicks}${trades === 0 ? "*" : ""}`,
+  );
+  return [shown.join(" "), nextOpenTime === null ? null : nextOpenTime / MINUTE];
+}
+
+test("without a start the latest, the running one included, without gaps", () => {
+  const history = minutesOf(3, 5, 9);
+  assert.deepEqual(read(history, {}), ["3:3 4:3* 5:5 6:5* 7:5* 8:5* 9:9 10:9*", null]);
+  assert.deepEqual(read(history, { limit: 3 }), ["8:5* 9:9 10:9*", null]);
+  assert.deepEqual(read(history, { limit: 2, end: 6.5 }), ["5:5 6:5*", null]);
+});
+
+test("from a start page after page, beginning with the first trade of all", () => {
+  const history = minutesOf(3, 5, 9);
+  assert.deepEqual(read(history, { start: 4, limit: 3 }), ["4:3* 5:5 6:5*", 7]);
+  assert.deepEqual(read(history, { start: 7, limit: 3 }), ["7:5* 8:5* 9:9", 10]);
+  assert.deepEqual(read(history, { start: 10, limit: 3 }), ["10:9*", null]);
+  assert.deepEqual(read(history, { start: 0, limit: 2 }), ["3:3 4:3*", 5]);
+  assert.deepEqual(read(history, { start: 3.5, end: 5, limit: 9 }), ["4:3* 5:5", null]);
+});
+
+test("where nothing has traded there is nothing, and nothing of the future", () => {
+  assert.deepEqual(read(minutesOf(), {}), ["", null]);
+  assert.deepEqual(read(minutesOf(), { start: 0 }), ["", null]);
+  assert.deepEqual(read(minutesOf(3), { start: 11 }), ["", null]);
+  assert.deepEqual(read(minutesOf(3), { start: 0, end: 2 }), ["", null]);
+  assert.deepEqual(read(minutesOf(3), { start: 9, end: 99 }), ["9:3* 10:3*", null]);
+});
+
+test("a candle as text", () => {
+  const candle: Candle = {
+    openTime: 5 * MINUTE,
+    openTicks: 10,
+    highTicks: 12,
+    lowTicks: 9,
+    closeTicks: 11,
+    volumeLots: 1500,
+    turnoverQuanta: 1_650_000n,
+    trades: 3,
+  };
+  const shown = JSON.parse(klineJson(BTC, "1m", candle, 6 * MINUTE)) as Record<string, unknown>;
+  assert.ok(Compile(Kline).Check(shown));
+  assert.deepEqual(
+    [shown.open, shown.high, shown.low, shown.close, shown.volume, shown.turnover, shown.closed],
+    ["1", "1.2", "0.9", "1.1", "1.5", "1.65", true],
+  );
+  assert.match(klineJson(BTC, "1m", candle, 6 * MINUTE - 1), /"closed":false/);
+});

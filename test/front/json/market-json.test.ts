@@ -1,0 +1,363 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { crc32 } from "node:zlib";
+import { BUY, SELL } from "../../../src/core/base/enums.ts";
+import type { Candle } from "../../../src/core/market-data/candles.ts";
+import { type PublicTrade, toPublicTrade } from "../../../src/core/market-data/public-trades.ts";
+import type { MessageOf } from "../../../src/core/protocol/message-schema.ts";
+import {
+  type Describe,
+  FundingSettled,
+  OrderClosed,
+  OrderPlaced,
+  OrderRested,
+  PriceUpdated,
+  SymbolDescription,
+  type SymbolSummary,
+  Traded,
+} from "../../../src/core/protocol/messages.ts";
+import { MarketData } from "../../../src/front/exchange/market.ts";
+import type { SymbolPast } from "../../../src/front/exchange/symbol-market.ts";
+import { bookChecksum, LevelPrinter, publicTradeJson } from "../../../src/front/json/market-json.ts";
+import { FundingRateRecord } from "../../../src/store/database/history-schema.ts";
+import { EMPTY_STATE, instrument, make, ScriptedRoad, START } from "../support/scripted-engine.ts";
+import { nextTurn } from "../support/scripted-exchange.ts";
+
+const BTC = 1;
+const ETH = 2;
+const NOTHING: SymbolPast = { minuteCandles: [], trades: [], liquidations: [], fundingRates: [] };
+
+async function openMarket(
+  states: Record<number, Partial<SymbolSummary>> = {},
+  past: Record<number, SymbolPast> = {},
+): Promise<{ road: ScriptedRoad; market: MarketData }> {
+  const road = new ScriptedRoad();
+  const opening = MarketData.open(
+    road,
+    (id) => past[id] ?? NOTHING,
+    () => road.time,
+  );
+  road.describe(states);
+  return { road, market: await opening };
+}
+
+const read = (bytes: Buffer): Record<string, unknown> => JSON.parse(bytes.toString());
+
+test("the checksum's vector", () => {
+  const printer = new LevelPrinter(instrument(1, "BTC-PERP"));
+  const bids = [printer.print(650005, 1200), printer.print(650000, 3000)];
+  const asks = [printer.print(650010, 500)];
+  assert.equal(bookChecksum(bids, asks), 842467022);
+  assert.equal(bookChecksum(asks, bids), crc32("65001:0.5:65000.5:1.2:65000:3"));
+  assert.equal(bookChecksum([], []), 0);
+  const many = Array.from({ length: 30 }, (_, i) => printer.print(100 + i, 1000));
+  assert.equal(bookChecksum(many, []), bookChecksum(many.slice(0, 25), []), "levels past the 25th do not count");
+  assert.notEqual(bookChecksum(many, []), bookChecksum(many.slice(0, 24), []));
+});
+
+test("a level's text follows its quantity", () => {
+  const printer = new LevelPrinter(instrument(1, "BTC-PERP"));
+  assert.equal(printer.print(650005, 1200).json, '["65000.5","1.2"]');
+  assert.equal(printer.print(650005, 1).json, '["65000.5","0.001"]');
+  for (let tick = 1; tick < 20_000; tick++) printer.print(tick, 1);
+  assert.equal(printer.print(650005, 1200).json, '["65000.5","1.2"]');
+});
+
+test("a symbol without a price is halted, and what it does not have is null", async () => {
+  const { road, market } = await openMarket();
+  assert.deepEqual(read(market.tickerJson(BTC)), {
+    symbol: "BTC-PERP",
+    status: "HALTED",
+    statusReason: "NO_PRICE",
+    lastPrice: null,
+    markPrice: null,
+    indexPrice: null,
+    bidPrice: null,
+    bidSize: "0",
+    askPrice: null,
+    askSize: "0",
+    openPrice24h: null,
+    highPrice24h: null,
+    lowPrice24h: null,
+    priceChange24h: "0",
+    priceChangePercent24h: "0",
+    volume24h: "0",
+    turnover24h: "0",
+    openInterest: "0",
+    fundingRate: "0",
+    nextFundingTime: Date.parse("2024-03-01T16:00:00Z"),
+    fundingIntervalHours: 8,
+    time: START,
+  });
+  assert.deepEqual(read(market.symbol(BTC).orderBookJson(10)), {
+    symbol: "BTC-PERP",
+    sequence: road.sequence,
+    time: START,
+    checksum: 0,
+    bids: [],
+    asks: [],
+  });
+});
+
+test("a book that is told in pages is told anew when something happens between them", async () => {
+  const road = new ScriptedRoad(["BTC-PERP"]);
+  const opening = MarketData.open(
+    road,
+    () => NOTHING,
+    () => road.time,
+  );
+  const asked: number[] = [];
+  const tell = (state: Partial<SymbolSummary>): boolean =>
+    road.answer(({ command }) => {
+      asked.push((command as MessageOf<typeof Describe>).from);
+      return [make(SymbolDescription, { state: { ...EMPTY_STATE, ...state } })];
+    });
+  tell({ bids: [[649990, 10]], asks: [[650010, 2000]], next: 1 });
+  road.turn(BTC, make(OrderClosed, { side: BUY, priceTicks: 649990, restingLots: 10 }));
+  tell({ bids: [], asks: [[650030, 5]], next: null });
+  tell({ bids: [[649980, 7]], asks: [[650010, 2000]], next: 1 });
+  tell({ bids: [], asks: [[650030, 5]], next: null });
+  const market = await opening;
+  assert.deepEqual(asked, [0, 1, 0, 1]);
+  road.turn(BTC, make(OrderClosed, { side: SELL, priceTicks: 650010, restingLots: 1500 }));
+  const { bids, asks } = read(market.symbol(BTC).orderBookJson(10));
+  assert.deepEqual(bids, [["64998", "0.007"]]);
+  assert.deepEqual(asks, [
+    ["65001", "0.5"],
+    ["65003", "0.005"],
+  ]);
+});
+
+test("a ticker folds the described state, the past and every event since", async () => {
+  const candle: Candle = {
+    openTime: START - 3_600_000 - (START % 60_000),
+    openTicks: 640000,
+    highTicks: 660000,
+    lowTicks: 630000,
+    closeTicks: 645000,
+    volumeLots: 2500,
+    turnoverQuanta: 160_000_000_000n,
+    trades: 4,
+  };
+  const state = { indexTicks: 648000, markTicks: 648500, lastTicks: 645000, openInterestLots: 700 };
+  const levels: Pick<SymbolSummary, "bids" | "asks"> = { bids: [[649990, 10]], asks: [[650010, 2000]] };
+  const { road, market } = await openMarket(
+    { [BTC]: { ...state, ...levels } },
+    { [BTC]: { minuteCandles: [candle], trades: [], liquidations: [], fundingRates: [] } },
+  );
+  road.time += 1000;
+  road.turn(
+    BTC,
+    make(OrderPlaced, { orderId: 257, side: BUY, priceTicks: 650010, quantityLots: 2500 }),
+    make(Traded, {
+      tradeId: 513,
+      takerSide: BUY,
+      priceTicks: 650010,
+      quantityLots: 2000,
+      takerSizeLots: 1500, // was short 500: opens 1500
+      makerSizeLots: -2000,
+    }),
+    make(OrderRested, { orderId: 257, side: BUY, priceTicks: 650010, restingLots: 500 }),
+    make(PriceUpdated, { indexTicks: 649000, markTicks: 649100 }),
+  );
+  const ticker = read(market.tickerJson(BTC));
+  assert.deepEqual(ticker, {
+    symbol: "BTC-PERP",
+    status: "TRADING",
+    statusReason: null,
+    lastPrice: "65001",
+    markPrice: "64910",
+    indexPrice: "64900",
+    bidPrice: "65001",
+    bidSize: "0.5",
+    askPrice: null,
+    askSize: "0",
+    openPrice24h: "64000",
+    highPrice24h: "66000",
+    lowPrice24h: "63000",
+    priceChange24h: "1001",
+    priceChangePercent24h: "1.564",
+    volume24h: "4.5",
+    turnover24h: String(160_000 + 65001 * 2),
+    openInterest: "2.2",
+    fundingRate: "0",
+    nextFundingTime: Date.parse("2024-03-01T16:00:00Z"),
+    fundingIntervalHours: 8,
+    time: START + 1000,
+  });
+  const all = read(market.allTickersJson()) as { data: { symbol: string }[]; nextCursor: null };
+  assert.deepEqual(all.data[0], ticker);
+  assert.deepEqual(
+    all.data.map((each) => each.symbol),
+    ["BTC-PERP", "ETH-PERP"],
+  );
+  assert.equal(all.nextCursor, null);
+  assert.equal(read(market.tickerJson(ETH)).lastPrice, null, "another symbol's events are not ours");
+});
+
+test("answers are kept until something changes, and the day rolls on without events", async () => {
+  const { road, market } = await openMarket({ [BTC]: { bids: [[10, 5]], lastTicks: 10 } });
+  road.turn(BTC, make(Traded, { takerSide: SELL, priceTicks: 10, quantityLots: 1 }));
+  const ticker = market.tickerJson(BTC);
+  const book = market.symbol(BTC).orderBookJson(5);
+  assert.equal(market.tickerJson(BTC), ticker);
+  assert.equal(market.symbol(BTC).orderBookJson(5), book);
+  road.turn(ETH, make(PriceUpdated, { indexTicks: 5, markTicks: 5 }));
+  assert.equal(market.tickerJson(BTC), ticker);
+
+  road.turn(BTC, make(PriceUpdated, { indexTicks: 11, markTicks: 11 }));
+  assert.equal(read(market.tickerJson(BTC)).markPrice, "1.1");
+  assert.equal(market.symbol(BTC).orderBookJson(5), book, "a mark price leaves the book alone");
+
+  const lastChange = road.time;
+  road.time += 24 * 3_600_000 + 60_000;
+  const later = read(market.tickerJson(BTC));
+  assert.equal(later.volume24h, "0");
+  assert.equal(later.openPrice24h, "1", "the price has stood where it was");
+  assert.equal(later.nextFundingTime, Date.parse("2024-03-02T16:00:00Z"));
+  assert.equal(later.time, lastChange, "nothing has happened since");
+});
+
+test("when a funding interval has ended, the ticker says what it would say after a restart", async () => {
+  const fundingRatePpb = 12_345;
+  const { road, market } = await openMarket({ [BTC]: { fundingRatePpb, nextFundingTime: START } });
+  assert.equal(read(market.tickerJson(BTC)).fundingRate, "0.000012345");
+  const nextFundingTime = START + 8 * 3_600_000;
+  road.turn(BTC, make(FundingSettled, { fundingTime: START, nextFundingTime, ratePpb: fundingRatePpb }));
+  // No premium yet, and interest.
+  assert.equal(read(market.tickerJson(BTC)).fundingRate, "0.0001");
+  assert.equal(read(market.tickerJson(BTC)).nextFundingTime, nextFundingTime);
+});
+
+test("an order book shows the depth asked for, and the sequence that changed it", async () => {
+  const { road, market } = await openMarket({
+    [BTC]: {
+      bids: [
+        [100, 1],
+        [90, 2],
+        [80, 3],
+      ],
+      asks: [[110, 4]],
+    },
+  });
+  const closed = road.turn(BTC, make(OrderClosed, { side: BUY, priceTicks: 90, restingLots: 2 }));
+  road.turn(BTC, make(PriceUpdated, { indexTicks: 100, markTicks: 100 }));
+  const book = read(market.symbol(BTC).orderBookJson(2));
+  assert.deepEqual(book.bids, [
+    ["10", "0.001"],
+    ["8", "0.003"],
+  ]);
+  assert.deepEqual(book.asks, [["11", "0.004"]]);
+  assert.equal(book.sequence, closed);
+  assert.equal(book.checksum, crc32("10:0.001:11:0.004:8:0.003"));
+  assert.deepEqual(read(market.symbol(BTC).orderBookJson(1)).bids, [["10", "0.001"]]);
+  assert.equal(read(market.symbol(BTC).orderBookJson(1)).checksum, crc32("10:0.001:11:0.004"));
+});
+
+test("recent trades: the past's and the live ones, newest first, the last thousand", async () => {
+  const past = (tradeId: number): PublicTrade => ({
+    tradeId,
+    priceTicks: 650000,
+    quantityLots: 1,
+    takerSide: BUY,
+    execType: 0,
+    time: START - 1,
+    sequence: 50 + tradeId,
+  });
+  const { road, market } = await openMarket(
+    { [BTC]: { bids: [[5, 1e6]] } },
+    { [BTC]: { minuteCandles: [], trades: [past(1), past(2)], liquidations: [], fundingRates: [] } },
+  );
+  const sequence = road.turn(BTC, make(Traded, { tradeId: 3, takerSide: SELL, priceTicks: 5, quantityLots: 1500 }));
+  const trades = market.symbol(BTC).recentTrades(2);
+  assert.deepEqual(
+    trades.map((trade) => trade.tradeId),
+    [3, 2],
+  );
+  assert.deepEqual(JSON.parse(publicTradeJson(road.instruments[0], trades[0])), {
+    tradeId: "3",
+    symbol: "BTC-PERP",
+    side: "SELL",
+    price: "0.5",
+    quantity: "1.5",
+    time: START,
+    execType: "TRADE",
+    sequence,
+  });
+  for (let i = 0; i < 1200; i++)
+    road.turn(BTC, make(Traded, { tradeId: 10 + i, takerSide: SELL, priceTicks: 5, quantityLots: 1 }));
+  const all = market.symbol(BTC).recentTrades(5000);
+  assert.equal(all.length, 1000);
+  assert.equal(all[0].tradeId, 1209);
+  assert.equal(all[999].tradeId, 210);
+});
+
+test("what happens before a symbol has told its state is in the state", async () => {
+  const road = new ScriptedRoad();
+  const opening = MarketData.open(
+    road,
+    () => NOTHING,
+    () => road.time,
+  );
+  const placed = make(OrderPlaced, { side: BUY, priceTicks: 100, quantityLots: 7, rests: 1 });
+  road.turn(BTC, placed);
+  road.describe({ [BTC]: { bids: [[100, 7]] } });
+  const market = await opening;
+  assert.deepEqual(read(market.symbol(BTC).orderBookJson(5)).bids, [["10", "0.007"]]);
+  road.turn(BTC, placed);
+  assert.deepEqual(read(market.symbol(BTC).orderBookJson(5)).bids, [["10", "0.014"]]);
+});
+
+test("what happens while a symbol tells its state is in the past that is read behind it", async () => {
+  const road = new ScriptedRoad(["BTC-PERP"]);
+  const fundingRates: FundingRateRecord[] = [];
+  const settle = (fundingTime: number): void => {
+    fundingRates.splice(0, 1, make(FundingRateRecord, { fundingTime }));
+    road.turn(BTC, make(FundingSettled, { fundingTime }));
+  };
+  const opening = MarketData.open(
+    road,
+    () => ({ ...NOTHING, fundingRates }),
+    () => road.time,
+  );
+  settle(START);
+  road.describe();
+  // While it waits for the history.
+  settle(START + 1);
+  await nextTurn();
+  assert.equal(road.asked.length, 1, "told anew");
+  settle(START + 2);
+  road.describe();
+  const { fundingTime } = (await opening).symbol(BTC).fundingRateAt(START + 2);
+  assert.equal(fundingTime, START + 2);
+});
+
+test("a trade that the history has before the front has been told of it counts once", async () => {
+  const road = new ScriptedRoad(["BTC-PERP"]);
+  const trade = { tradeId: 1, takerSide: SELL, priceTicks: 5, quantityLots: 1500 };
+  const trades = [toPublicTrade(make(Traded, trade), START, road.sequence + 1)];
+  const opening = MarketData.open(
+    road,
+    () => ({ ...NOTHING, trades }),
+    () => road.time,
+  );
+  road.describe();
+  await nextTurn();
+  road.turn(BTC, make(Traded, trade));
+  road.describe();
+  const market = await opening;
+  assert.deepEqual(market.symbol(BTC).recentTrades(5), trades);
+});
+
+test("an exchange whose symbols cannot be asked does not start", async () => {
+  const road = new ScriptedRoad();
+  road.full = true;
+  await assert.rejects(
+    MarketData.open(
+      road,
+      () => NOTHING,
+      () => road.time,
+    ),
+    /BTC-PERP cannot be asked/,
+  );
+});

@@ -1,0 +1,148 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { AccountCells } from "../../../src/core/accounts/margin-table.ts";
+import { LEDGER } from "../../../src/core/base/enums.ts";
+import {
+  Deposited,
+  FundingPaid,
+  FundingSettled,
+  PositionView,
+  PriceUpdated,
+} from "../../../src/core/protocol/messages.ts";
+import { MarketData } from "../../../src/front/exchange/market.ts";
+import { Transfers } from "../../../src/front/exchange/transfers.ts";
+import type { Member } from "../../../src/front/streams/stream.ts";
+import { Streams } from "../../../src/front/streams/streams.ts";
+import { EMPTY_HISTORY, make, ScriptedRoad } from "../support/scripted-engine.ts";
+import { BTC, nextTurn } from "../support/scripted-exchange.ts";
+
+const CROWD = 2000;
+const LAST = CROWD;
+
+class Listener implements Member {
+  snapshots = 0;
+  send(): void {
+    this.snapshots++;
+  }
+  sendAll(): void {}
+  expect(): void {}
+  enter(): void {}
+  exit(): void {}
+  fail(): void {}
+}
+
+async function openStreams(onRead: () => void) {
+  const road = Object.assign(new ScriptedRoad(), { cells: AccountCells.allocate(CROWD + 1) });
+  const now = (): number => road.time;
+  const opening = MarketData.open(
+    road,
+    () => ({ minuteCandles: [], trades: [], liquidations: [], fundingRates: [] }),
+    now,
+  );
+  road.describe({});
+  const published: string[] = [];
+  const streams = new Streams({
+    ...{ road, market: await opening, now, monotonic: now, log: { error: assert.fail } },
+    transfers: new Transfers(road),
+    history: {
+      ...EMPTY_HISTORY,
+      fillsOf: () => {
+        onRead();
+        return { data: [], nextCursor: null };
+      },
+    },
+    publish: (topic) => void published.push(topic),
+  });
+  road.onReleased((turn) => streams.fold(turn));
+  road.onDrained(() => streams.flush());
+  const nothing = { instrument: null, depth: null, updateMs: null, interval: null, priceType: null, resume: null };
+  const member = new Listener();
+  const join = (channel: "positions" | "fills" | "funding", accountId: number) =>
+    streams.join(member, { ...nothing, channel }, accountId);
+  return { road, streams, published, member, join };
+}
+
+/** The positions of accounts 1 to CROWD, each of whom has one in BTC, are followed. */
+async function openCrowd() {
+  const { road, streams, published, member, join } = await openStreams(assert.fail);
+  for (let accountId = 1; accountId <= CROWD; accountId++) join("positions", accountId);
+  const position = make(PositionView, { sizeLots: 1500, markTicks: 650000, leverage: 10 });
+  while (road.answer(({ actorId }) => (actorId === BTC ? [position] : [])));
+  assert.equal(member.snapshots, CROWD);
+  published.length = 0;
+  return { road, streams, published, member };
+}
+
+test("a price has very many accounts asked about in several turns of the event loop, each once; own news do not wait", async () => {
+  const { road, streams } = await openCrowd();
+  road.turn(BTC, make(PriceUpdated, { markTicks: 650001 }));
+  road.drain();
+  const first = road.asked.length;
+  assert.ok(first > 0 && first < CROWD / 2, `${first} at once`);
+
+  streams.flushAll();
+  assert.equal(road.asked.length, first, "time that passes does not hurry it");
+  road.turn(LEDGER, make(Deposited, { accountId: LAST }));
+  road.drain();
+  assert.deepEqual(
+    road.asked.slice(first).map(({ command }) => (command as { accountId?: number }).accountId),
+    [LAST],
+  );
+  for (let i = 0; i < CROWD; i++) await nextTurn();
+  assert.equal(new Set(road.asked.map(({ command }) => (command as { accountId?: number }).accountId)).size, CROWD);
+  assert.equal(road.asked.length, CROWD);
+});
+
+test("the heartbeats of very many streams go out in several turns of the event loop, but not of those that are forgotten", async () => {
+  const { streams, published, member } = await openCrowd();
+  streams.heartbeat();
+  for (let i = 0; i < CROWD; i++) await nextTurn();
+  assert.equal(published.length, 0, "each has just heard something");
+  streams.heartbeat();
+  const first = published.length;
+  assert.ok(first > 0 && first < CROWD / 2, `${first} at once`);
+  streams.leave(member, `positions/${LAST}/all`, false);
+  for (let i = 0; i < CROWD; i++) await nextTurn();
+  assert.equal(published.length, CROWD - 1);
+  assert.ok(!published.includes(`positions/${LAST}/all`));
+});
+
+test("funding of very many accounts is told in several turns of the event loop; who trades as well does not wait", async () => {
+  const { road, published, member, join } = await openStreams(assert.fail);
+  for (let accountId = 1; accountId <= CROWD; accountId++) join("funding", accountId);
+  while (member.snapshots < CROWD) await nextTurn();
+  const payments = Array.from({ length: CROWD }, (_, i) => make(FundingPaid, { accountId: i + 1 }));
+  road.turn(BTC, make(FundingSettled), ...payments);
+  road.turn(LEDGER, make(Deposited, { accountId: LAST }));
+  road.drain();
+  const first = published.length;
+  assert.ok(first > 0 && first < CROWD / 2, `${first} at once`);
+  assert.equal(published[0], `funding/${LAST}/all`);
+  for (let i = 0; i < CROWD; i++) await nextTurn();
+  assert.equal(published.length, CROWD);
+  assert.equal(new Set(published).size, CROWD);
+});
+
+test("the fills of very many accounts are read in several turns of the event loop", async () => {
+  let reads = 0;
+  const { road, member, join } = await openStreams(() => reads++);
+  for (let accountId = 1; accountId <= 100; accountId++) join("fills", accountId);
+  while (road.answer(() => []));
+  while (member.snapshots < 100) {
+    const before = reads;
+    await nextTurn();
+    assert.ok(reads - before < 10, `${reads - before} in one turn`);
+  }
+});
+
+test("the fills of those who have left before their turn are not read", async () => {
+  let reads = 0;
+  const { road, streams, member, join } = await openStreams(() => reads++);
+  for (let accountId = 1; accountId <= 100; accountId++) join("fills", accountId);
+  while (road.answer(() => []));
+  for (let accountId = 11; accountId <= 100; accountId++) streams.leave(member, `fills/${accountId}/all`, false);
+  join("fills", 100);
+  while (road.answer(() => []));
+  while (member.snapshots < 11) await nextTurn();
+  assert.equal(reads, 11);
+});

@@ -1,0 +1,157 @@
+import type { OnReply, Released, Road } from "../../../src/actor/engine/engine.ts";
+import { AccountCells } from "../../../src/core/accounts/margin-table.ts";
+import { compileInstrument, type Instrument } from "../../../src/core/protocol/instrument.ts";
+import { blank, type Message, type MessageOf, type Shape } from "../../../src/core/protocol/message-schema.ts";
+import { SymbolDescription, type SymbolSummary } from "../../../src/core/protocol/messages.ts";
+import type { StreamHistory } from "../../../src/front/streams/streams.ts";
+import { FINE } from "../../core/support/instruments.ts";
+
+export const START = Date.parse("2024-03-01T10:00:30Z");
+
+/** Prices to a tenth, quantities to a thousandth: 650000 ticks are 65000, 1500 lots are 1.5. */
+export const instrument = (id: number, symbol: string): Instrument =>
+  compileInstrument({
+    ...FINE,
+    id,
+    symbol,
+    baseAsset: symbol.split("-")[0],
+    riskTiers: [{ maxNotional: "1000000", maxLeverage: 100, maintenanceMarginRate: "0.005" }],
+  });
+
+export const make = <S extends Shape>(of: S, fields: Partial<MessageOf<S>> = {}): MessageOf<S> =>
+  Object.assign(blank(of), fields);
+
+export const EMPTY_STATE: SymbolSummary = {
+  next: null,
+  indexTicks: 0,
+  markTicks: 0,
+  lastTicks: 0,
+  openInterestLots: 0,
+  priceTime: 0,
+  fundingRatePpb: 0,
+  nextFundingTime: 0,
+  haltMode: 0,
+  haltReason: 0,
+  fault: "",
+  isIndexStale: false,
+  bids: [],
+  asks: [],
+};
+
+export const EMPTY_HISTORY: StreamHistory = {
+  candles: () => [],
+  fillsOf: () => ({ data: [], nextCursor: null }),
+  fundingOf: () => ({ data: [], nextCursor: null }),
+  transfersOf: () => ({ data: [], nextCursor: null }),
+};
+
+export interface Asked {
+  actorId: number;
+  command: Message;
+  onReply: OnReply;
+}
+
+/** A road whose other end is the test: it says what the actors did, and when their answers come. */
+export class ScriptedRoad implements Road {
+  readonly hasDiskRoom = true;
+  readonly isStalled = false;
+  readonly inFlight = 0;
+  readonly historyLag = 0;
+  readonly instruments: Instrument[];
+  readonly cells = AccountCells.allocate(64);
+  readonly asked: Asked[] = [];
+  time = START;
+  /** What is decided now is still on its way when it is this much later. */
+  lagMs = 0;
+  sequence = 100;
+  /** The actors' rings take nothing more. */
+  full = false;
+  /** Very many wait for the log and the history already. */
+  crowded = false;
+  /** The history does not get on. */
+  historyStalls = false;
+  /** How often somebody has waited for the history. */
+  historyAsked = 0;
+  /** The actors' threads have died, and nobody has taken their place yet. */
+  down = false;
+  private readonly releasedListeners: ((turn: Released) => void)[] = [];
+  private readonly drainedListeners: (() => void)[] = [];
+  private waiting: (() => void)[] = [];
+
+  constructor(symbols = ["BTC-PERP", "ETH-PERP"]) {
+    this.instruments = symbols.map((symbol, index) => instrument(index + 1, symbol));
+  }
+
+  ask(actorId: number, command: Message, onReply: OnReply): boolean {
+    if (this.full || this.down) return false;
+    this.asked.push({ actorId, command: { ...command }, onReply });
+    return true;
+  }
+  readonly rebuilds = 0;
+  isDown(): boolean {
+    return this.down;
+  }
+  onReleased(listener: (turn: Released) => void): void {
+    this.releasedListeners.push(listener);
+  }
+  onDrained(listener: () => void): void {
+    this.drainedListeners.push(listener);
+  }
+  releasedSequence(): number {
+    return this.sequence;
+  }
+  releasedTime(): number {
+    return this.time - this.lagMs;
+  }
+  afterEverything(then: () => void): boolean {
+    if (!this.crowded) this.waiting.push(then);
+    return !this.crowded;
+  }
+  historyCaughtUp(): Promise<boolean> {
+    this.historyAsked++;
+    return this.historyStalls ? new Promise(() => {}) : Promise.resolve(!this.crowded);
+  }
+
+  /** A turn with these events takes the next sequence and is released. */
+  turn(actorId: number, ...events: Message[]): number {
+    this.sequence++;
+    const { sequence, time } = this;
+    const turn = { actorId, sequence, time, eventCount: events.length, messages: events };
+    for (const listener of this.releasedListeners) listener(turn);
+    return sequence;
+  }
+
+  drain(): void {
+    for (const listener of this.drainedListeners) listener();
+  }
+
+  /** Answers the oldest unanswered command; false when there is none. */
+  answer(reply: (asked: Asked) => Message[]): boolean {
+    const asked = this.asked.shift();
+    if (asked === undefined) return false;
+    const { actorId, onReply } = asked;
+    onReply({ actorId, sequence: this.sequence, time: this.time, eventCount: 0, messages: reply(asked) });
+    return true;
+  }
+
+  /** The actor that was asked first dies before it has done anything. */
+  lose(): void {
+    this.asked.shift()?.onReply(null);
+  }
+
+  /** Answers every Describe. */
+  describe(states: Record<number, Partial<SymbolSummary>> = {}): void {
+    const reply = ({ actorId }: Asked): Message[] => [
+      make(SymbolDescription, { state: { ...EMPTY_STATE, ...states[actorId] } }),
+    ];
+    while (this.answer(reply));
+  }
+
+  /** All that any actor did is durable: whoever waited for that goes on. Answers how many that were. */
+  settle(): number {
+    const waiting = this.waiting;
+    this.waiting = [];
+    for (const then of waiting) then();
+    return waiting.length;
+  }
+}

@@ -1,0 +1,43 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { CancelAfter, Done } from "../../../src/core/protocol/messages.ts";
+import type { Principal } from "../../../src/front/exchange/credentials.ts";
+import type { Answer } from "../../../src/front/http/answer.ts";
+import { type Context, Symbols } from "../../../src/front/routing/context.ts";
+import { setCancelAfter } from "../../../src/front/trading/cancel-after.ts";
+import { make, ScriptedRoad } from "../support/scripted-engine.ts";
+
+const principal: Principal = { accountId: 17, permissions: ["TRADE"], credential: "", expiresAt: 0, record: null };
+
+/** Far ahead of the machine's clock, as behind a start with a clock that was set back. */
+const LOG_TIME = 4_000_000_000_000;
+
+/** What a switch is answered with, where each symbol took the command so many milliseconds after LOG_TIME. */
+async function arm(timeoutMs: number, takenAfterMs: readonly number[]): Promise<unknown> {
+  const road = new ScriptedRoad();
+  const context = { road, symbols: new Symbols(road.instruments) } as unknown as Context;
+  const replies: unknown[] = [];
+  const unexpected = (thrown: unknown): never => assert.fail(String(thrown));
+  const answer: Answer = {
+    done: false,
+    reply: (status, json) => void replies.push([status, JSON.parse(json)]),
+    refuse: unexpected,
+    fail: unexpected,
+  };
+  const setting = setCancelAfter(context, answer, principal, { timeoutMs });
+  for (const ms of takenAfterMs) {
+    road.time = LOG_TIME + ms;
+    road.answer(({ command }) => {
+      assert.deepEqual(command, make(CancelAfter, { accountId: principal.accountId, timeoutMs }));
+      return [make(Done)];
+    });
+  }
+  await setting;
+  assert.equal(road.asked.length, 0);
+  return replies[0];
+}
+
+test("a switch counts from when its symbols took it, whatever the machine's clock says; the earliest is told", async () => {
+  assert.deepEqual(await arm(60_000, [7, 3]), [200, { timeoutMs: 60_000, cancelAt: LOG_TIME + 60_003 }]);
+  assert.deepEqual(await arm(0, [7, 3]), [200, { timeoutMs: 0, cancelAt: null }]);
+});

@@ -1,0 +1,120 @@
+import type { Released, Road } from "../../src/actor/engine/engine.ts";
+import { DEFAULT_INSTRUMENTS } from "../../src/config/instruments.ts";
+import { AccountCells } from "../../src/core/accounts/margin-table.ts";
+import { LEDGER } from "../../src/core/base/enums.ts";
+import { LedgerActor } from "../../src/core/ledger/ledger.ts";
+import type { Actor } from "../../src/core/protocol/actor.ts";
+import { compileInstrument, type Instrument } from "../../src/core/protocol/instrument.ts";
+import type { Message, MessageOf } from "../../src/core/protocol/message-schema.ts";
+import { type ActorAudit, Audit, type AuditReport } from "../../src/core/protocol/messages.ts";
+import { SymbolActor } from "../../src/core/symbol.ts";
+
+interface Asked {
+  actorId: number;
+  command: Message;
+  onReply(turn: Released): void;
+}
+
+/** The real actors behind a road without threads, disk or clock: commands wait until drain() takes them, in order. */
+export class OneThreadRoad implements Road {
+  readonly hasDiskRoom = true;
+  readonly isStalled = false;
+  readonly inFlight = 0;
+  readonly historyLag = 0;
+  readonly instruments: Instrument[];
+  readonly cells = AccountCells.allocate(1024);
+  time = Date.UTC(2026, 0, 1);
+  /** While true every ask is turned away, as by full rings. */
+  full = false;
+  /** While true replies are lost, as with a worker that dies. */
+  deaf = false;
+  /** Everything that was ever asked. */
+  readonly asked: { actorId: number; command: Message }[] = [];
+  readonly refusals: string[] = [];
+  private readonly actors = new Map<number, Actor>();
+  private readonly queue: Asked[] = [];
+  private readonly listeners: ((turn: Released) => void)[] = [];
+  private sequence = 0;
+  private draining = false;
+
+  constructor(configs = DEFAULT_INSTRUMENTS, faucetCapQuanta = 1e12) {
+    this.instruments = configs.map(compileInstrument);
+    this.actors.set(LEDGER, new LedgerActor({ faucetCapQuanta, withdrawalDelayMs: 0 }, this.cells));
+    for (const instrument of this.instruments) this.actors.set(instrument.id, new SymbolActor(instrument, this.cells));
+  }
+
+  ask(actorId: number, command: Message, onReply: (turn: Released) => void): boolean {
+    if (this.full) return false;
+    this.asked.push({ actorId, command });
+    this.queue.push({ actorId, command, onReply });
+    if (this.queue.length === 1 && !this.draining) queueMicrotask(() => this.drain());
+    return true;
+  }
+
+  /** Takes everything that waits, also what the replies to it ask. */
+  drain(): void {
+    this.draining = true;
+    for (let next = this.queue.shift(); next !== undefined; next = this.queue.shift()) {
+      const turn = this.decide(next.actorId, next.command);
+      if (turn.eventCount > 0) for (const listener of this.listeners) listener(turn);
+      if (!this.deaf) next.onReply(turn);
+    }
+    this.draining = false;
+  }
+
+  /** Asks and takes the answer at once. */
+  replies(actorId: number, command: Message): Message[] {
+    let replies: Message[] = [];
+    this.ask(actorId, command, (turn) => {
+      replies = turn.messages.slice(turn.eventCount);
+    });
+    this.drain();
+    return replies;
+  }
+
+  audit(actorId: number): ActorAudit {
+    const [reply] = this.replies(actorId, { type: Audit.code });
+    return (reply as MessageOf<typeof AuditReport>).report;
+  }
+
+  readonly rebuilds = 0;
+  isDown(): boolean {
+    return false;
+  }
+  onReleased(listener: (turn: Released) => void): void {
+    this.listeners.push(listener);
+  }
+  onDrained(): void {}
+  releasedSequence(): number {
+    return this.sequence;
+  }
+  releasedTime(): number {
+    return this.time;
+  }
+  afterEverything(then: () => void): boolean {
+    then();
+    return true;
+  }
+  historyCaughtUp(): Promise<boolean> {
+    return Promise.resolve(true);
+  }
+
+  private decide(actorId: number, command: Message): Released {
+    const actor = this.actors.get(actorId) as Actor;
+    const events: Message[] = [];
+    const replies: Message[] = [];
+    const { time } = this;
+    actor.decide(command, {
+      time,
+      emit: (event) => events.push({ ...event }),
+      reply: (reply) => {
+        replies.push({ ...reply });
+        if ("code" in reply) this.refusals.push(reply.code);
+      },
+    });
+    if (events.length > 0) this.sequence++;
+    actor.settle(this.sequence, time);
+    this.cells.flush();
+    return { actorId, sequence: this.sequence, time, eventCount: events.length, messages: [...events, ...replies] };
+  }
+}

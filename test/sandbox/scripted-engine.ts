@@ -1,0 +1,85 @@
+import assert from "node:assert/strict";
+import type { OnReply, Road } from "../../src/actor/engine/engine.ts";
+import { DEFAULT_INSTRUMENTS } from "../../src/config/instruments.ts";
+import { AccountCells } from "../../src/core/accounts/margin-table.ts";
+import { compileInstrument } from "../../src/core/protocol/instrument.ts";
+import { blank, type Message, type MessageOf } from "../../src/core/protocol/message-schema.ts";
+import { type CancelOrder, OrderView, PlaceOrder, Refused } from "../../src/core/protocol/messages.ts";
+import { Desk, type Market } from "../../src/sandbox/desk.ts";
+
+export const ACCOUNT = 16;
+export const BUDGET_QUANTA = 500_000e6;
+
+export type Place = MessageOf<typeof PlaceOrder>;
+export type Cancel = MessageOf<typeof CancelOrder>;
+
+/** A road that does nothing by itself: the test sees each command and says what comes of it, and when. */
+export class ScriptedRoad implements Road {
+  readonly hasDiskRoom = true;
+  readonly isStalled = false;
+  readonly inFlight = 0;
+  readonly historyLag = 0;
+  readonly instruments = [compileInstrument(DEFAULT_INSTRUMENTS[0]!)];
+  readonly cells = AccountCells.allocate(1024);
+  readonly market: Market = { instrument: this.instruments[0]!, indexTicks: 650_000, markTicks: 650_000 };
+  readonly desk = new Desk(this, this.market, ACCOUNT, BUDGET_QUANTA);
+  full = false;
+  private waiting: { command: Message; onReply: OnReply }[] = [];
+  private nextOrderId = 257;
+
+  ask(_actorId: number, command: Message, onReply: OnReply): boolean {
+    if (this.full) return false;
+    this.waiting.push({ command, onReply });
+    return true;
+  }
+
+  /** What waits for an answer. */
+  places(): Place[] {
+    return this.waiting.map(({ command }) => command).filter((c): c is Place => c.type === PlaceOrder.code);
+  }
+  commands(): Message[] {
+    return this.waiting.map(({ command }) => command);
+  }
+
+  /** Answers those that `which` picks; an order gets the next id, which `reply` may use. */
+  answer(reply: (command: Message) => Message, which: (command: Message) => boolean = () => true): void {
+    const picked = this.waiting.filter(({ command }) => which(command));
+    this.waiting = this.waiting.filter((entry) => !picked.includes(entry));
+    assert.ok(picked.length > 0, "nothing waits for this answer");
+    for (const { command, onReply } of picked)
+      onReply({ actorId: 1, sequence: 1, time: 0, eventCount: 0, messages: [reply(command)] });
+  }
+
+  /** The actor dies before it has done any of what waits. */
+  lose(): void {
+    for (const { onReply } of this.waiting.splice(0)) onReply(null);
+  }
+
+  accepted = (): Message => {
+    const orderId = this.nextOrderId;
+    this.nextOrderId += 256;
+    return { ...blank(OrderView), orderId } as Message;
+  };
+
+  refused = (code: string) => (): Message => ({ ...blank(Refused), code }) as Message;
+
+  readonly rebuilds = 0;
+  isDown(): boolean {
+    return false;
+  }
+  onReleased(): void {}
+  onDrained(): void {}
+  releasedSequence(): number {
+    return 0;
+  }
+  releasedTime(): number {
+    return 0;
+  }
+  afterEverything(then: () => void): boolean {
+    then();
+    return true;
+  }
+  historyCaughtUp(): Promise<boolean> {
+    return Promise.resolve(true);
+  }
+}

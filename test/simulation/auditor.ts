@@ -1,0 +1,309 @@
+import { createHash } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
+import type { Released } from "../../src/actor/engine/engine.ts";
+import type { LedgerSettings } from "../../src/core/ledger/ledger.ts";
+import type { Actor } from "../../src/core/protocol/actor.ts";
+import type { Instrument } from "../../src/core/protocol/instrument.ts";
+import type { Message, MessageOf } from "../../src/core/protocol/message-schema.ts";
+import {
+  AuditReport,
+  Deposited,
+  FundingPaid,
+  MarginMoved,
+  OrderPlaced,
+  PositionView,
+  WithdrawalRequested,
+} from "../../src/core/protocol/messages.ts";
+import { LogReader } from "../../src/store/log/log-reader.ts";
+import { listSegments, SEGMENT_HEADER_BYTES } from "../../src/store/log/log-segment.ts";
+import { eachMessage } from "../../src/wire/codec.ts";
+import {
+  AT_ACTOR_ID,
+  AT_KIND,
+  AT_LOG_BYTES,
+  AT_REQUEST_ID,
+  AT_SEQUENCE,
+  AT_TIME,
+  KIND_TURN,
+  RECORD_HEADER_BYTES,
+  viewOf,
+} from "../../src/wire/record.ts";
+import { Exchange, encode } from "../core/support/exchange.ts";
+import type { SimDisk } from "./disk.ts";
+import { LOG_FOLDER, type Machine } from "./machine.ts";
+
+/** A request that somebody waits for. */
+interface Asked {
+  readonly actorId: number;
+  readonly command: Message;
+  /** What its sender had been shown when it was sent. */
+  readonly afterSequence: number;
+}
+
+/** A turn as the outside world has seen it, or as it was found in the log. */
+interface Seen {
+  readonly sequence: number;
+  readonly actorId: number;
+  readonly time: number;
+  readonly events: readonly Message[];
+  command: Message | null;
+  /** Null when nobody has seen them. */
+  replies: readonly Message[] | null;
+}
+
+/**
+ * Knows nothing of rings, threads, snapshots and crashes. It runs the same commands one after the other, in the order in
+ * which the exchange says that they happened, and whatever the exchange answers must be what comes of that. What it hears
+ * it must be able to find in the log that a restart leaves, once.
+ */
+export class Auditor {
+  readonly findings: string[] = [];
+  turns = 0;
+  replies = 0;
+  /** Turns that were found in the log after a crash, and had not been shown to anybody. */
+  unseen = 0;
+  private readonly shadow: Exchange;
+  private readonly disk: SimDisk;
+  private readonly trace = createHash("sha256");
+  private seen: Seen[] = [];
+  /** Of this process, by request id. */
+  private asked = new Map<number, Asked>();
+  private released = 0;
+  private durable = 0;
+  /** By file: how far its records have been read, and the sequence behind them. */
+  private readonly read = new Map<string, number>();
+  /** Records that are on disk and that nobody had been shown when they were synced, by sequence. */
+  private readonly synced = new Map<number, Uint8Array>();
+  private readonly lastTime = new Map<number, number>();
+  /** Order ids by who placed them under which client order id, transfers and moves of margin by their reference. */
+  private readonly used = new Map<string, number>();
+  private dueQuanta = 0n;
+
+  constructor(instruments: readonly Instrument[], ledger: LedgerSettings, maxAccounts: number, disk: SimDisk) {
+    this.shadow = new Exchange(instruments, ledger, maxAccounts);
+    this.disk = disk;
+    disk.onSynced = (path, bytes) => this.noteDurable(path, bytes);
+  }
+
+  /** Of everything that was seen, in order: the same for two runs of one seed. */
+  digest(): string {
+    return this.trace.copy().digest("hex");
+  }
+
+  onAsk(requestId: number, actorId: number, command: Message): void {
+    this.asked.set(requestId, { actorId, command, afterSequence: this.released });
+  }
+
+  /** It was not sent: nothing may come of it. */
+  onTurnedAway(requestId: number): void {
+    this.asked.delete(requestId);
+  }
+
+  onReleased(turn: Released): void {
+    this.check(turn.sequence === this.released + 1, `released ${turn.sequence} after ${this.released}`);
+    this.checkDurable(turn);
+    this.released = turn.sequence;
+    this.turns++;
+    this.see({ ...turn, events: copy(turn.messages.slice(0, turn.eventCount)), command: null, replies: null });
+  }
+
+  onReply(requestId: number, turn: Released): void {
+    const asked = this.asked.get(requestId);
+    if (!this.check(asked !== undefined, `request ${requestId} was answered twice`)) return;
+    this.asked.delete(requestId);
+    this.replies++;
+    this.checkDurable(turn);
+    const { command, afterSequence } = asked as Asked;
+    this.check(
+      turn.sequence >= afterSequence,
+      `an answer as of ${turn.sequence} to one who had been shown ${afterSequence}`,
+    );
+    const replies = copy(turn.messages.slice(turn.eventCount));
+    if (turn.eventCount === 0) this.see({ ...turn, events: [], command, replies });
+    else {
+      const last = this.seen.at(-1);
+      if (!this.check(last?.sequence === turn.sequence, `turn ${turn.sequence} was answered but not released`)) return;
+      Object.assign(last as Seen, { command, replies });
+    }
+    this.trace.update(JSON.stringify(replies));
+  }
+
+  /** Everything asked has been answered, and nothing is on its way. */
+  settled(machine: Machine): void {
+    this.check(this.asked.size === 0, `${this.asked.size} requests were never answered`);
+    this.predict();
+    for (let accountId = 0; accountId < machine.cells.maxAccounts; accountId++) {
+      const { cells } = machine;
+      const real = {
+        equity: cells.equity(accountId),
+        unrealized: cells.unrealized(accountId),
+        initial: cells.initial(accountId),
+        positionInitial: cells.positionInitial(accountId),
+        maintenance: cells.maintenance(accountId),
+      };
+      const due = this.shadow.cellsOf(accountId);
+      this.check(isDeepStrictEqual(real, due), `cells of ${accountId}: ${text(real)} where ${text(due)} is due`);
+    }
+  }
+
+  /** The actors' own audits, taken when all was settled. That they are those of the shadow, predict() has seen to. */
+  balanced(reports: readonly Message[]): void {
+    let money = 0n;
+    for (const message of reports) {
+      if (!this.check(message.type === AuditReport.code, `an audit was answered ${text(message)}`)) return;
+      const { report } = message as MessageOf<typeof AuditReport>;
+      money += BigInt(report.moneyQuanta);
+      this.check(report.faults.length === 0, `actor ${report.actorId}: ${report.faults.join("; ")}`);
+      this.check((report.sizeLots ?? 0) === 0, `actor ${report.actorId}: Σ size is ${report.sizeLots}`);
+    }
+    this.check(money === this.dueQuanta, `all money is ${money} quanta, deposits − withdrawals are ${this.dueQuanta}`);
+  }
+
+  /** The process has ended and another has recovered, whose log ends with `lastSequence`. Nobody gets an answer any more. */
+  restarted(lastSequence: number): void {
+    this.check(lastSequence >= this.released, `${this.released} was shown, but the log ends with ${lastSequence}`);
+    this.predict();
+    const from = this.shadow.sequence + 1;
+    // What nobody was shown may have been indexed and removed already.
+    const begin = Math.max(from, listSegments(LOG_FOLDER, this.disk)[0] ?? from);
+    for (let sequence = from; sequence < begin; sequence++) {
+      const record = this.synced.get(sequence);
+      if (this.check(record !== undefined, `turn ${sequence} was removed from the log without having been on disk`))
+        this.find(record as Uint8Array);
+    }
+    if (begin <= lastSequence) {
+      const reader = new LogReader(LOG_FOLDER, begin, this.disk);
+      reader.read(lastSequence, (bytes, _view, offset, logBytes) =>
+        this.find(bytes.subarray(offset, offset + logBytes)),
+      );
+      reader.close();
+    }
+    this.predict();
+    this.released = lastSequence;
+    this.asked.clear();
+    this.read.clear();
+    this.synced.clear();
+  }
+
+  /** A turn of the log that nobody has been shown. */
+  private find(record: Uint8Array): void {
+    const view = viewOf(record);
+    const events: Message[] = [];
+    eachMessage(view, record, RECORD_HEADER_BYTES, record.length, (event) => events.push({ ...event }));
+    const requestId = view.getUint32(AT_REQUEST_ID, true);
+    const actorId = view.getUint16(AT_ACTOR_ID, true);
+    const sequence = view.getFloat64(AT_SEQUENCE, true);
+    const time = view.getFloat64(AT_TIME, true);
+    const asked = this.asked.get(requestId);
+    const isKnown = requestId === 0 || asked?.actorId === actorId;
+    this.check(isKnown, `turn ${sequence} is of a request ${requestId} that nobody waited for`);
+    this.asked.delete(requestId);
+    this.unseen++;
+    this.see({ sequence, actorId, time, events, command: asked?.command ?? null, replies: null });
+  }
+
+  private see(turn: Seen): void {
+    const { sequence, actorId, time, events } = turn;
+    this.seen.push({ sequence, actorId, time, events, command: turn.command, replies: turn.replies });
+    if (events.length === 0) return;
+    this.trace.update(`${sequence} ${actorId} ${time} ${JSON.stringify(events)}`);
+    const before = this.lastTime.get(actorId) ?? 0;
+    this.check(time >= before, `turn ${sequence}: the time of actor ${actorId} goes back from ${before} to ${time}`);
+    this.lastTime.set(actorId, time);
+    for (const event of events) this.count(event as Message, actorId);
+  }
+
+  private count(event: Message, actorId: number): void {
+    const once = (key: string, id: number): void => {
+      this.check(!this.used.has(key), `${key} happened twice: ${this.used.get(key)} and ${id}`);
+      this.used.set(key, id);
+    };
+    if (event.type === OrderPlaced.code) {
+      const { accountId, clientOrderId, orderId } = event as MessageOf<typeof OrderPlaced>;
+      if (clientOrderId !== "") once(`order ${clientOrderId} of ${accountId} at ${actorId}`, orderId);
+    } else if (event.type === Deposited.code) {
+      const { accountId, amountQuanta, reference, transferId } = event as MessageOf<typeof Deposited>;
+      if (reference !== "") once(`deposit ${reference} of ${accountId}`, transferId);
+      this.dueQuanta += BigInt(amountQuanta);
+    } else if (event.type === WithdrawalRequested.code) {
+      const { accountId, amountQuanta, reference, transferId } = event as MessageOf<typeof WithdrawalRequested>;
+      if (reference !== "") once(`withdrawal ${reference} of ${accountId}`, transferId);
+      this.dueQuanta -= BigInt(amountQuanta);
+    } else if (event.type === MarginMoved.code) {
+      const { accountId, reference, amountQuanta } = event as MessageOf<typeof MarginMoved>;
+      once(`move ${reference} of ${accountId} at ${actorId}`, amountQuanta);
+    }
+  }
+
+  /** Does what was seen, in its order. A turn without events rests on the sequence that it carries. */
+  private predict(): void {
+    const { shadow } = this;
+    const turns = this.seen.splice(0);
+    turns.sort((a, b) => a.sequence - b.sequence || Math.sign(b.events.length) - Math.sign(a.events.length));
+    for (const { sequence, actorId, time, events, command, replies } of turns) {
+      if (this.findings.length > 0) return;
+      const actor = shadow.actors.get(actorId) as Actor;
+      if (command === null) {
+        // Ticks: whether and when time makes something happen is for the exchange to say, what it does is not.
+        shadow.replay([{ actorId, sequence, time, bytes: encode(events) }]);
+        actor.restored();
+        continue;
+      }
+      shadow.time = time;
+      const said = shadow.do(actorId, command);
+      const where = `turn ${sequence} of actor ${actorId}, ${text(command)}`;
+      this.check(said.sequence === sequence, `${where}: it should be ${said.sequence}`);
+      this.check(
+        isDeepStrictEqual(inOrder(said.events), inOrder(events)),
+        `${where}: ${text(events)} where ${text(said.events)} is due`,
+      );
+      if (replies !== null)
+        this.check(
+          isDeepStrictEqual(inOrder(said.replies), inOrder(replies)),
+          `${where}: answered ${text(replies)} where ${text(said.replies)} is due`,
+        );
+    }
+  }
+
+  private checkDurable({ sequence }: Released): void {
+    this.check(sequence <= this.durable, `${sequence} was shown when only ${this.durable} was on disk`);
+  }
+
+  /** Follows the log through its syncs, by itself. */
+  private noteDurable(path: string, bytes: Uint8Array): void {
+    if (!path.endsWith(".seg")) return;
+    const view = viewOf(bytes);
+    let at = this.read.get(path) ?? SEGMENT_HEADER_BYTES;
+    while (at + RECORD_HEADER_BYTES <= bytes.length) {
+      const logBytes = view.getUint32(at + AT_LOG_BYTES, true);
+      if (logBytes === 0) break;
+      if (view.getUint8(at + AT_KIND) === KIND_TURN) {
+        const sequence = view.getFloat64(at + AT_SEQUENCE, true);
+        this.durable = Math.max(this.durable, sequence);
+        if (sequence > this.released) this.synced.set(sequence, bytes.slice(at, at + logBytes));
+      }
+      at += logBytes;
+    }
+    this.read.set(path, at);
+  }
+
+  private check(isSound: boolean, finding: string): boolean {
+    if (!isSound && this.findings.length < 20) this.findings.push(finding);
+    return isSound;
+  }
+}
+
+/**
+ * Positions of one symbol come in no order that anybody may rely on, be it in a reply or when they pay their funding; and
+ * one that nothing has ever happened to (an order was refused) is as good as none.
+ */
+function inOrder(messages: readonly Message[]): Message[] {
+  const known = messages.filter((message) => message.type !== PositionView.code || sequenceOf(message) !== 0);
+  const isAnywhere = ({ type }: Message): boolean => type === PositionView.code || type === FundingPaid.code;
+  const sorted = known.filter(isAnywhere).sort((a, b) => accountOf(a) - accountOf(b));
+  return known.map((message) => (isAnywhere(message) ? (sorted.shift() as Message) : message));
+}
+const sequenceOf = (message: Message): number => (message as MessageOf<typeof PositionView>).sequence;
+const accountOf = (message: Message): number => (message as MessageOf<typeof PositionView>).accountId;
+const copy = (messages: readonly Message[]): Message[] => messages.map((message) => ({ ...message }));
+const text = (value: unknown): string => JSON.stringify(value);

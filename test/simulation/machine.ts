@@ -1,0 +1,327 @@
+import { RingRoad } from "../../src/actor/engine/engine-client.ts";
+import { Rebuild, type RebuildParts } from "../../src/actor/host/rebuild.ts";
+import { ActorWorker } from "../../src/actor/threads/actor.ts";
+import { Control } from "../../src/actor/threads/control.ts";
+import { Journal } from "../../src/actor/threads/journal.ts";
+import { recover } from "../../src/actor/threads/recovery.ts";
+import { StoreWorker } from "../../src/actor/threads/store-worker.ts";
+import { AccountCells } from "../../src/core/accounts/margin-table.ts";
+import { LEDGER } from "../../src/core/base/enums.ts";
+import { LedgerActor, type LedgerSettings } from "../../src/core/ledger/ledger.ts";
+import type { Actor } from "../../src/core/protocol/actor.ts";
+import type { Instrument } from "../../src/core/protocol/instrument.ts";
+import { SymbolActor } from "../../src/core/symbol.ts";
+import type { Database } from "../../src/store/database/database.ts";
+import { Snapshots } from "../../src/store/database/snapshots.ts";
+import type { Files } from "../../src/store/files/files.ts";
+import { Keeper } from "../../src/store/indexer/indexer.ts";
+import { type LogWriter, openLog } from "../../src/store/log/log.ts";
+import { allocateRing, Bell, RingConsumer, RingProducer } from "../../src/wire/ring.ts";
+import type { Random } from "../e2e/support/random.ts";
+import type { SimDisk } from "./disk.ts";
+import type { Scheduler, Thread } from "./scheduler.ts";
+
+export const LOG_FOLDER = "/log";
+const COMMAND_RING_BYTES = 8192;
+const RING_BYTES = 128 * 1024;
+const SMALL_RING_BYTES = 32 * 1024;
+/** As the control block of a ring has it (wire/ring.ts). */
+const TAIL_WORD = 16;
+
+/** Rules that a test breaks on purpose: each puts something else into the place of a part. See canaries.ts. */
+export interface Tampering {
+  files?(disk: Files): Files;
+  log?(log: LogWriter): LogWriter;
+  actor?(actor: Actor): Actor;
+  snapshots?(snapshots: Snapshots): Snapshots;
+  keeper?(keeper: Keeper, control: Control): Keeper;
+  /** As the actors see it. */
+  control?(control: Control): Control;
+  commands?(commands: RingConsumer): RingConsumer;
+  notBefore?(time: number): number;
+  rebuild?(parts: RebuildParts): RebuildParts;
+}
+
+export interface MachineOptions {
+  instruments: readonly Instrument[];
+  ledger: LedgerSettings;
+  maxAccounts: number;
+  workers: number;
+  segmentBytes: number;
+  snapshotIntervalMs: number;
+  disk: SimDisk;
+  database: Database;
+  scheduler: Scheduler;
+  random: Random;
+  clock: () => number;
+  monotonic: () => number;
+  tampering: Tampering;
+}
+
+/** The consumer's end of a ring whose records arrive late: it sees as many as it is allowed to. */
+class SlowConsumer extends RingConsumer {
+  allowance = Number.POSITIVE_INFINITY;
+
+  override peek(): number {
+    return this.allowance > 0 ? super.peek() : -1;
+  }
+  override next(): void {
+    this.allowance--;
+    super.next();
+  }
+}
+
+/**
+ * The exchange as one process would have it, from its first line: the real store, journal, actors and front's end of the
+ * road, recovered in the order of a real start, on rings of their own. A thread moves when the scheduler steps it.
+ */
+export class Machine {
+  readonly control = new Control();
+  readonly cells: AccountCells;
+  readonly road: RingRoad;
+  readonly front: Thread;
+  readonly workers: Thread[] = [];
+  readonly journal: Thread;
+  readonly store: Thread;
+  private readonly actorWorkers: ActorWorker[] = [];
+  private readonly rebuild: Rebuild;
+  /** What the main thread has not heard of yet: workers whose threads have died, or are ready. */
+  private readonly dead: number[] = [];
+  private readonly recovered: number[] = [];
+  private readonly realJournal: Journal;
+  private readonly storeWorker: StoreWorker;
+  private readonly slow: SlowConsumer[] = [];
+  private readonly options: MachineOptions;
+
+  constructor(options: MachineOptions) {
+    this.options = options;
+    const { scheduler, database, instruments, random, clock, monotonic, tampering } = options;
+    const files = tampering.files?.(options.disk) ?? options.disk;
+    const ring = (bytes: number): SharedArrayBuffer => scheduler.share(allocateRing(bytes));
+    const bell = (): Bell => new SimBell(scheduler);
+    const { control } = this;
+    scheduler.share(control.buffer);
+    this.cells = AccountCells.allocate(options.maxAccounts, options.workers);
+    scheduler.share(this.cells.buffer);
+    const actorIds = [LEDGER, ...instruments.map(({ id }) => id)];
+
+    // The store first, since it knows what the log may not lose.
+    const storeRing = ring(RING_BYTES);
+    const indexBell = bell();
+    const storeBell = bell();
+    database.refresh();
+    const keeper = new Keeper({
+      database,
+      logDir: LOG_FOLDER,
+      instruments,
+      actorIds,
+      files,
+      onSnapshotGathered: (actorId, sequence) => control.setGatheredOf(actorId, sequence),
+      onSnapshotStored: (actorId, sequence) => control.setSnapshotOf(actorId, sequence),
+    });
+    control.indexed = keeper.indexedSequence;
+    this.storeWorker = new StoreWorker({
+      keeper: tampering.keeper?.(keeper, control) ?? keeper,
+      control,
+      input: this.slowly(new SlowConsumer(storeRing)),
+      frontBell: indexBell,
+    });
+
+    const { segmentBytes } = options;
+    const log = openLog(LOG_FOLDER, { segmentBytes, protectedThrough: keeper.storedThrough, files });
+    const lastSequence = log.nextSequence - 1;
+    control.startAt(lastSequence);
+    const outputs = Array.from({ length: options.workers }, () => ring(RING_BYTES));
+    const frontRing = ring(random.pick([SMALL_RING_BYTES, RING_BYTES]));
+    const journalBell = bell();
+    const frontBell = bell();
+    this.realJournal = new Journal({
+      log: tampering.log?.(log) ?? log,
+      control,
+      inputs: outputs.map((output) => this.slowly(new SlowConsumer(output))),
+      bell: journalBell,
+      front: new RingProducer(frontRing, frontBell),
+      store: new RingProducer(storeRing, storeBell),
+      clock,
+    });
+
+    const frontInput = this.slowly(new SlowConsumer(frontRing));
+    const { cells } = this;
+    this.road = new RingRoad({ instruments, cells, control, front: frontInput, frontBell, indexBell, storeBell });
+    this.road.startAt(lastSequence);
+
+    const used = (buffer: SharedArrayBuffer): number => {
+      const words = new Int32Array(buffer);
+      return ((words[0] as number) - (words[TAIL_WORD] as number)) >>> 0;
+    };
+    const waiting = (): number => outputs.reduce((sum, output) => sum + used(output), 4096);
+    const hasRoom = (buffer: SharedArrayBuffer): boolean => buffer.byteLength - used(buffer) > 2 * waiting();
+
+    const sums = AccountCells.allocate(options.maxAccounts, options.workers);
+    /** What a worker's thread does first: its actors, recovered, with the log that there is by now. */
+    const openWorker = (i: number, commands: SharedArrayBuffer, workerBell: Bell, joins: boolean): ActorWorker => {
+      // As on a thread of its own: the memory is shared, what waits for a turn's end is not.
+      const cellsIn = ({ buffer }: AccountCells): SimCells => new SimCells(scheduler, buffer, options.workers, i);
+      const own = cellsIn(joins ? AccountCells.allocate(options.maxAccounts, options.workers) : cells);
+      const actors = pinned[i]!.map((actorId) => {
+        const actor = this.newActor(actorId, own);
+        return tampering.actor?.(actor) ?? actor;
+      });
+      const snapshots = new Snapshots(database);
+      const lastTime = recover(actors, tampering.snapshots?.(snapshots) ?? snapshots, LOG_FOLDER, control, files);
+      const input = this.slowly(new SlowConsumer(commands));
+      return new ActorWorker({
+        ...{ worker: i, actors, cells: own, sums: cellsIn(sums), clock, monotonic },
+        ...(joins ? { joins: cells.buffer } : {}),
+        control: tampering.control?.(control) ?? control,
+        notBefore: tampering.notBefore?.(lastTime) ?? lastTime,
+        commands: tampering.commands?.(input) ?? input,
+        bell: workerBell,
+        out: new RingProducer(outputs[i]!, journalBell),
+        snapshotIntervalMs: options.snapshotIntervalMs,
+        // So that commands come, threads die and the power goes between the shares of a snapshot.
+        rowsPerShare: 3,
+      });
+    };
+    const pinned = outputs.map((_, i) => actorIds.filter((_, place) => place % options.workers === i));
+    const bells = outputs.map(bell);
+    /** What each worker's thread does next; null when it has died. */
+    const steps: (null | (() => void))[] = [];
+    for (const [i, output] of outputs.entries()) {
+      const commands = ring(COMMAND_RING_BYTES);
+      const worker = openWorker(i, commands, bells[i]!, false);
+      this.actorWorkers[i] = worker;
+      steps[i] = () => void worker.step();
+      this.road.addLane(new RingProducer(commands, bells[i]!), pinned[i]!);
+      this.workers.push({
+        name: `worker ${i}`,
+        kind: "actors",
+        step: () => steps[i]?.(),
+        canRunWithin: (kinds) => !kinds.has("journal") || used(output) < output.byteLength / 8,
+        onThrown: () => {
+          steps[i] = null;
+          this.dead.push(i);
+        },
+      });
+    }
+    const parts: RebuildParts = {
+      ...{ control, cells, sums, road: this.road, front: frontRing, store: storeRing },
+      workers: outputs.map((out, i) => ({ out, actorIds: pinned[i]!, bell: bells[i]! })),
+      start: (i) => {
+        const commands = ring(COMMAND_RING_BYTES);
+        steps[i] = () => {
+          const worker = openWorker(i, commands, bells[i]!, true);
+          this.actorWorkers[i] = worker;
+          steps[i] = () => void worker.step();
+          this.recovered.push(i);
+        };
+        return new RingProducer(commands, bells[i]!);
+      },
+    };
+    this.rebuild = new Rebuild(tampering.rebuild?.(parts) ?? parts);
+    this.front = { name: "front", kind: "front", step: () => this.stepFront(), canRunWithin: () => true };
+    this.journal = {
+      name: "journal",
+      kind: "journal",
+      step: () => {
+        if (!this.realJournal.step() && random.next() < 0.3) this.realJournal.rest();
+      },
+      canRunWithin: (kinds) =>
+        (!kinds.has("front") || hasRoom(frontRing)) && (!kinds.has("store") || hasRoom(storeRing)),
+    };
+    this.store = { name: "store", kind: "store", step: () => void this.storeWorker.step(), canRunWithin: () => true };
+    scheduler.threads = [this.front, ...this.workers, this.journal, this.store];
+  }
+
+  /** How much of what has been written each ring shows from now on. */
+  delay(): void {
+    const { random } = this.options;
+    for (const consumer of this.slow)
+      consumer.allowance = random.next() < 0.5 ? random.between(0, 6) : Number.POSITIVE_INFINITY;
+  }
+
+  /** Runs until nothing is on its way. Returns false when something never comes through. */
+  settle(): boolean {
+    const { scheduler } = this.options;
+    for (let round = 0; round < 1000; round++) {
+      for (const consumer of this.slow) consumer.allowance = Number.POSITIVE_INFINITY;
+      for (const thread of [...this.workers, this.journal, this.front, this.store]) scheduler.run(thread);
+      const { road, control } = this;
+      const last = control.lastTicket;
+      const isThrough = road.inFlight === 0 && road.releasedSequence() === last && control.indexed === last;
+      if (isThrough && this.rebuild.isDone && this.dead.length === 0) return true;
+    }
+    return false;
+  }
+
+  /** The orderly end, thread by thread in the order in which work flows. */
+  stop(): void {
+    const { scheduler } = this.options;
+    for (const consumer of this.slow) consumer.allowance = Number.POSITIVE_INFINITY;
+    this.actorWorkers.forEach((worker, i) => void scheduler.run(this.workers[i] as Thread, () => worker.finish()));
+    scheduler.threads = [this.front, this.journal, this.store];
+    scheduler.run(this.journal, () => {
+      while (this.realJournal.step());
+      this.realJournal.close();
+    });
+    scheduler.threads = [this.front, this.store];
+    scheduler.run(this.front);
+    scheduler.run(this.store, () => {
+      while (this.storeWorker.step());
+    });
+  }
+
+  private slowly(consumer: SlowConsumer): SlowConsumer {
+    this.slow.push(consumer);
+    return consumer;
+  }
+
+  /** The main thread hears of threads that have died or are ready, and hands out what is released. */
+  private stepFront(): void {
+    for (const worker of this.dead.splice(0)) this.rebuild.died(worker);
+    for (const worker of this.recovered.splice(0)) this.rebuild.recovered(worker);
+    this.road.drain();
+    this.rebuild.step();
+  }
+
+  private newActor(actorId: number, cells: AccountCells): Actor {
+    const { instruments, ledger } = this.options;
+    if (actorId === LEDGER) return new LedgerActor(ledger, cells);
+    return new SymbolActor(instruments.find(({ id }) => id === actorId) as Instrument, cells);
+  }
+}
+
+/** Another thread may get in between before each of its cells is read or written. */
+class SimCells extends AccountCells {
+  private readonly scheduler: Scheduler;
+
+  constructor(scheduler: Scheduler, buffer: SharedArrayBuffer, laneCount: number, lane: number) {
+    super(buffer, laneCount, lane);
+    this.scheduler = scheduler;
+  }
+
+  protected override look(cell: number): number {
+    this.scheduler.point();
+    return super.look(cell);
+  }
+
+  protected override put(cell: number, delta: number): void {
+    this.scheduler.point();
+    super.put(cell, delta);
+  }
+}
+
+/** Whoever would sleep lets others run. */
+class SimBell extends Bell {
+  private readonly scheduler: Scheduler;
+
+  constructor(scheduler: Scheduler) {
+    super(scheduler.share(new SharedArrayBuffer(8)));
+    this.scheduler = scheduler;
+  }
+
+  override wait(): void {
+    this.scheduler.block();
+    this.awake();
+  }
+}

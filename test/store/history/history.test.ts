@@ -1,0 +1,363 @@
+import assert from "node:assert/strict";
+import * as fs from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import * as words from "../../../src/core/base/enums.ts";
+import type { Message } from "../../../src/core/protocol/message-schema.ts";
+import * as m from "../../../src/core/protocol/messages.ts";
+import { type Database, openDatabase } from "../../../src/store/database/database.ts";
+import { BadCursorError } from "../../../src/store/database/pages.ts";
+import { History } from "../../../src/store/history/history.ts";
+import { HistoryFold, readIndex } from "../../../src/store/history/history-fold.ts";
+import { takeSeed } from "../../core/support/seed.ts";
+import { allPages, assertEqual } from "../support/history-checks.ts";
+import { event, HistoryModel, INSTRUMENTS, LogGenerator, type LoggedTurn, random } from "../support/history-model.ts";
+
+const seed = takeSeed("history.test");
+
+const root = fs.mkdtempSync(join(tmpdir(), "perpd-history-"));
+after(() => fs.rmSync(root, { recursive: true }));
+let folders = 0;
+const newDir = (): string => join(root, String(folders++));
+
+const ALICE = 16;
+
+function foldTurns(fold: HistoryFold, turns: readonly LoggedTurn[]): void {
+  for (const { sequence, time, actorId, events } of turns) {
+    fold.turn(sequence, time, actorId);
+    for (const message of events) fold.apply(message as m.Event);
+  }
+  fold.commit();
+}
+
+/** One event a turn, a millisecond apart from 1000 on unless `times` says otherwise. */
+const turnsOf = (events: Message[], times: number[] = []): LoggedTurn[] =>
+  events.map((one, i) => ({ sequence: i + 1, time: times[i] ?? 1000 + i, actorId: 1, events: [one] }));
+
+const placed = (serial: number, fields: object = {}): Message =>
+  event(m.OrderPlaced, {
+    orderId: words.serialToId(serial, 1),
+    accountId: ALICE,
+    quantityLots: 5,
+    rests: 1,
+    ...fields,
+  });
+const closed = (serial: number, accountId = ALICE): Message =>
+  event(m.OrderClosed, {
+    orderId: words.serialToId(serial, 1),
+    accountId,
+    status: words.STATUS_CANCELED,
+    reason: words.REASON_USER,
+  });
+
+async function withHistory(turns: LoggedTurn[], check: (history: History, database: Database) => void): Promise<void> {
+  const database = openDatabase(newDir());
+  foldTurns(new HistoryFold(database, INSTRUMENTS), turns);
+  check(new History(database), database);
+  await database.close();
+}
+
+for (const round of [0, 1, 2]) {
+  test(`batches of any size, folded by one process or many, answer as a plain list would (${round})`, async () => {
+    const next = random(seed + round);
+    const generator = new LogGenerator(seed + round);
+    const model = new HistoryModel();
+    const dir = newDir();
+    let database = openDatabase(dir);
+    let fold = new HistoryFold(database, INSTRUMENTS);
+    for (let batch = 0; batch < 24; batch++) {
+      const turns = generator.turns(1 + Math.floor(next() * 80));
+      turns.forEach((turn) => {
+        model.apply(turn);
+      });
+      foldTurns(fold, turns);
+      database.refresh();
+      assert.equal(readIndex(database).sequence, turns.at(-1)?.sequence);
+      if (next() < 0.3) {
+        await database.close();
+        database = openDatabase(dir, { probe: false });
+        fold = new HistoryFold(database, INSTRUMENTS);
+        assert.equal(fold.indexedSequence, turns.at(-1)?.sequence);
+      }
+      if (batch % 6 === 5) assertEqual(new History(database), model, next);
+    }
+    assert.ok(model.fills.length > 100 && model.closed.length > 100, "the generator has grown lazy");
+    await database.close();
+  });
+}
+
+test("an order carries what happened to it, and an open one is found but not listed", async () => {
+  const turns = turnsOf([
+    placed(1, { clientOrderId: "mine", priceTicks: 7, side: words.SELL }),
+    event(m.OrderReduced, { orderId: words.serialToId(1, 1), accountId: ALICE, byLots: 2, resting: 1 }),
+  ]);
+  await withHistory(turns, (history) => {
+    const order = history.orderByClientId(ALICE, "mine");
+    assert.equal(order?.orderId, 257);
+    assert.deepEqual([order?.quantityLots, order?.remainingLots, order?.status], [5, 3, words.STATUS_NEW]);
+    assert.deepEqual([order?.createdAt, order?.updatedAt, order?.sequence], [1000, 1001, 2]);
+    assert.deepEqual(history.ordersOf(ALICE, { limit: 10 }), { data: [], nextCursor: null });
+    assert.equal(history.orderByClientId(ALICE + 1, "mine"), undefined);
+    assert.equal(history.orderById(258), undefined);
+  });
+});
+
+test("accounts of the house leave public trades and candles, and no rows of their own", async () => {
+  const house = words.INSURANCE_ACCOUNT;
+  const trade = event(m.Traded, {
+    ...{ tradeId: 257, takerOrderId: 257, makerOrderId: 513, takerAccountId: house, makerAccountId: house },
+    ...{ priceTicks: 3, quantityLots: 2 },
+  });
+  const turns = turnsOf([
+    placed(1, { accountId: house, clientOrderId: "a" }),
+    placed(2, { accountId: house }),
+    trade,
+    closed(2, house),
+  ]);
+  await withHistory(turns, (history, database) => {
+    assert.equal(history.tradesOf(1, { limit: 9 }).data.length, 1);
+    assert.equal(
+      history.candles({ instrumentId: 1, priceType: "LAST", interval: "1d" }, { limit: 9 })[0]?.volumeLots,
+      2,
+    );
+    for (const table of [database.orders, database.closedOrders, database.clientOrders, database.fills]) {
+      assert.equal(table.verify(), 0, table.name);
+    }
+  });
+});
+
+test("orders that end in the batch that places them are found by id and client id, and listed as they ended", async () => {
+  const other = ALICE + 1;
+  const brief = (serial: number) => [
+    placed(serial, { accountId: serial % 3 === 0 ? other : ALICE, clientOrderId: `c${serial}`, rests: 0 }),
+    closed(serial, serial % 3 === 0 ? other : ALICE),
+  ];
+  const turns: LoggedTurn[] = [];
+  const add = (...events: Message[]): number =>
+    turns.push({ sequence: turns.length + 1, time: 1000 + turns.length, actorId: 1, events });
+  for (let serial = 1; serial <= 300; serial++) if (serial % 50 !== 0) add(...brief(serial));
+  // One turn: many, which end in another order than that of their ids.
+  const many = Array.from({ length: 80 }, (_, i) => 400 + i);
+  add(...many.map((serial) => placed(serial)), ...many.toReversed().map((serial) => closed(serial)));
+  const database = openDatabase(newDir());
+  const fold = new HistoryFold(database, INSTRUMENTS);
+  foldTurns(fold, turns.slice(0, 100));
+  foldTurns(fold, turns.slice(100));
+  // Of a later batch, which leaves one of two open.
+  const later = [[placed(600), placed(601)], [closed(600)]].map((events, i) => ({
+    ...{ sequence: turns.length + 1 + i, time: 5000 + i, actorId: 1, events },
+  }));
+  foldTurns(fold, later);
+  const history = new History(database);
+  for (let serial = 0; serial <= 500; serial++) {
+    const order = history.orderById(words.serialToId(serial, 1));
+    const isThere = (serial >= 1 && serial <= 300 && serial % 50 !== 0) || many.includes(serial);
+    assert.equal(order?.orderId, isThere ? words.serialToId(serial, 1) : undefined, `serial ${serial}`);
+    if (isThere) assert.equal(order?.status, words.STATUS_CANCELED);
+  }
+  assert.equal(history.orderById(words.serialToId(7, 7)), undefined);
+  assert.equal(history.orderByClientId(other, "c33")?.orderId, words.serialToId(33, 1));
+  const listed = allPages(30, (query) => history.ordersOf(ALICE, query)).map(({ orderId }) => (orderId - 1) / 256);
+  assert.deepEqual(listed.slice(0, 81), [600, ...many]);
+  assert.deepEqual(listed.slice(81, 85), [299, 298, 296, 295]);
+  assert.equal(history.orderById(words.serialToId(601, 1))?.status, words.STATUS_NEW);
+  assert.equal(database.orders.verify(), 1);
+  await database.close();
+});
+
+test("an event about an order that never was stops the fold", async () => {
+  await assert.rejects(
+    withHistory(turnsOf([closed(1)]), () => {}),
+    /missing: order 257/,
+  );
+});
+
+test("a cursor that was not given out for the list is refused", async () => {
+  const turns = turnsOf([placed(1), placed(2), closed(1), closed(2)]);
+  await withHistory(turns, (history) => {
+    const { nextCursor } = history.ordersOf(ALICE, { limit: 1 });
+    assert.ok(nextCursor !== null);
+    assert.equal(history.ordersOf(ALICE, { limit: 1, cursor: nextCursor }).data[0]?.orderId, words.serialToId(1, 1));
+    const bad = ["", "x", "1.2.3", "1.2.3.4.5", "-1.2.3.4", "1.2.3.4.", "1e3.2.3.4", "9007199254740993.1.1.1"];
+    for (const cursor of [...bad, `${nextCursor} `]) {
+      assert.throws(() => history.ordersOf(ALICE, { limit: 1, cursor }), BadCursorError, cursor);
+    }
+    // Made up, but well formed: it leads nowhere else than into the same list.
+    assert.deepEqual(history.ordersOf(ALICE, { limit: 1, cursor: "1.1.1.1" }).data, []);
+    assert.equal(history.ordersOf(ALICE, { limit: 9, cursor: nextCursor.replace(/\d+$/, "99") }).data.length, 2);
+  });
+});
+
+test("a page ends exactly where the list does", async () => {
+  const turns = turnsOf([placed(1), placed(2), closed(1), closed(2)]);
+  await withHistory(turns, (history) => {
+    assert.equal(history.ordersOf(ALICE, { limit: 2 }).nextCursor, null);
+    assert.equal(history.ordersOf(ALICE, { limit: 2, startTime: 1003 }).data.length, 1);
+    assert.equal(history.ordersOf(ALICE, { limit: 2, startTime: 1003, endTime: 1003 }).data.length, 1);
+    assert.equal(history.ordersOf(ALICE, { limit: 2, startTime: 1004 }).data.length, 0);
+    assert.equal(history.ordersOf(ALICE, { limit: 2, endTime: 1002 }).data.length, 1);
+  });
+});
+
+test("a turn with hundreds of fills, and the batches around it, come page by page", async () => {
+  const bob = ALICE + 1;
+  const makers = Array.from({ length: 300 }, (_, i) => placed(i + 1, { accountId: bob, quantityLots: 1 }));
+  const sweep = makers.map((_, i) =>
+    event(m.Traded, {
+      ...{
+        tradeId: words.serialToId(i + 1, 1),
+        takerOrderId: words.serialToId(500, 1),
+        makerOrderId: words.serialToId(i + 1, 1),
+      },
+      ...{ takerAccountId: ALICE, makerAccountId: bob, quantityLots: 1, priceTicks: 1 },
+    }),
+  );
+  const turns = turnsOf(makers);
+  const taker = placed(500, { quantityLots: 300, rests: 0 });
+  turns.push({ sequence: 301, time: 9000, actorId: 1, events: [taker, ...sweep] });
+  await withHistory(turns, (history) => {
+    const expected = sweep.map((_, i) => words.serialToId(i + 1, 1)).reverse();
+    for (const limit of [1, 7, 24, 299, 300, 1000]) {
+      const fills = allPages(limit, (query) => history.fillsOf(ALICE, query));
+      assert.deepEqual(
+        fills.map(({ tradeId }) => tradeId),
+        expected,
+      );
+      const orders = allPages(limit, (query) => history.ordersOf(bob, query));
+      assert.deepEqual(
+        orders.map(({ orderId }) => orderId),
+        expected,
+      );
+    }
+    assert.equal(history.ordersOf(ALICE, { limit: 9 }).data[0]?.filledLots, 300);
+    assert.deepEqual(history.tradesOf(1, { limit: 2 }).data.length, 2);
+  });
+});
+
+test("an order's fills are found behind thousands that its account had since", async () => {
+  const bob = ALICE + 1;
+  const trade = (serial: number, takerSerial: number): Message =>
+    event(m.Traded, {
+      ...{
+        tradeId: words.serialToId(serial, 1),
+        takerOrderId: words.serialToId(takerSerial, 1),
+        quantityLots: 1,
+        priceTicks: 1,
+      },
+      ...{ makerOrderId: words.serialToId(1, 1), takerAccountId: ALICE, makerAccountId: bob },
+    });
+  const events = [placed(1, { accountId: bob, quantityLots: 6000 }), placed(2, { quantityLots: 1 }), trade(1, 2)];
+  events.push(placed(3, { quantityLots: 6000 }));
+  for (let serial = 2; serial <= 5001; serial++) events.push(trade(serial, 3));
+  const database = openDatabase(newDir());
+  const fold = new HistoryFold(database, INSTRUMENTS);
+  const turns = turnsOf(events);
+  foldTurns(fold, turns.slice(0, 4));
+  foldTurns(fold, turns.slice(4));
+  const history = new History(database);
+  const first = history.orderById(words.serialToId(2, 1));
+  assert.ok(first !== undefined);
+  assert.deepEqual(
+    history.fillsOfOrder(first, { limit: 10 }).data.map(({ tradeId }) => tradeId),
+    [words.serialToId(1, 1)],
+  );
+  await database.close();
+});
+
+test("where actors' times run against the log's order, lists keep that order and windows find every row", async () => {
+  const times = [5000, 5000, 5000, 5000, 5000, 4990, 5010, 4980];
+  const turns = turnsOf([...[1, 2, 3, 4].map((n) => placed(n)), ...[1, 2, 3, 4].map((n) => closed(n))], times);
+  const database = openDatabase(newDir());
+  for (const turn of turns) foldTurns(new HistoryFold(database, INSTRUMENTS), [turn]);
+  const closedBetween = (startTime?: number, endTime?: number): number[] =>
+    new History(database).ordersOf(ALICE, { limit: 9, startTime, endTime }).data.map(({ updatedAt }) => updatedAt);
+  assert.deepEqual(closedBetween(), [4980, 5010, 4990, 5000]);
+  assert.deepEqual(closedBetween(4980, 4990), [4980, 4990]);
+  assert.deepEqual(closedBetween(5000), [5010, 5000]);
+  assert.deepEqual(closedBetween(undefined, 5000), [4980, 4990, 5000]);
+  await database.close();
+});
+
+test("a filter that refuses almost everything searches in steps, and gets there", async () => {
+  const other = event(m.OrderPlaced, { orderId: words.serialToId(9, 7), accountId: ALICE, quantityLots: 1 });
+  const otherClosed = event(m.OrderClosed, {
+    orderId: words.serialToId(9, 7),
+    accountId: ALICE,
+    status: words.STATUS_EXPIRED,
+  });
+  const events = [other, otherClosed];
+  for (let serial = 10; serial < 12_010; serial++) events.push(placed(serial), closed(serial));
+  await withHistory(turnsOf(events), (history) => {
+    let pages = 0;
+    const found = allPages(100, (query) => {
+      pages++;
+      return history.ordersOf(ALICE, { ...query, instrumentId: 7 });
+    });
+    assert.deepEqual(
+      found.map(({ orderId }) => orderId),
+      [words.serialToId(9, 7)],
+    );
+    assert.equal(pages, 4);
+  });
+});
+
+test("a client order id is found however many came after it, and the latest wins", async () => {
+  const events: Message[] = [];
+  for (let serial = 1; serial <= 40_000; serial++) events.push(placed(serial, { clientOrderId: `id-${serial}` }));
+  events.push(placed(40_001, { clientOrderId: "id-2" }));
+  const database = openDatabase(newDir());
+  const fold = new HistoryFold(database, INSTRUMENTS);
+  const turns = turnsOf(events);
+  for (let at = 0; at < turns.length; at += 1000) foldTurns(fold, turns.slice(at, at + 1000));
+  const history = new History(database);
+  for (const serial of [1, 3, 16_384, 16_385, 40_000]) {
+    assert.equal(history.orderByClientId(ALICE, `id-${serial}`)?.orderId, words.serialToId(serial, 1));
+  }
+  assert.equal(history.orderByClientId(ALICE, "id-2")?.orderId, words.serialToId(40_001, 1));
+  assert.equal(history.orderByClientId(ALICE, "id-0"), undefined);
+  assert.equal(readIndex(database).clientIdGeneration, 2);
+  await database.close();
+});
+
+test("a clock that was set back loses no trade from the candles", async () => {
+  const times = [3_600_000, 3_601_000, 1000, 2000, 3_600_500, 3_661_000, 500];
+  const trades = times.map((_, i) =>
+    event(m.Traded, { tradeId: words.serialToId(i + 1, 1), priceTicks: 5, quantityLots: 1 }),
+  );
+  const turns = turnsOf(trades, times);
+  const database = openDatabase(newDir());
+  for (const turn of turns) foldTurns(new HistoryFold(database, INSTRUMENTS), [turn]);
+  const together = openDatabase(newDir());
+  const fold = new HistoryFold(together, INSTRUMENTS);
+  for (const turn of turns) foldTurns(fold, [turn]);
+  for (const one of [database, together]) {
+    const hours = new History(one).candles({ instrumentId: 1, priceType: "LAST", interval: "1h" }, { limit: 9 });
+    assert.deepEqual(
+      hours.map((candle) => [candle.openTime, candle.trades]),
+      [
+        [0, 3],
+        [3_600_000, 4],
+      ],
+    );
+    await one.close();
+  }
+});
+
+test("a reader sees each commit at once, without its event loop turning", async () => {
+  const dir = newDir();
+  const writer = openDatabase(dir);
+  const reader = openDatabase(dir, { readOnly: true });
+  const fold = new HistoryFold(writer, INSTRUMENTS);
+  const history = new History(reader);
+  for (const turn of turnsOf([placed(1), placed(2), closed(1), closed(2)])) {
+    foldTurns(fold, [turn]);
+    assert.equal(
+      history.orderById(words.serialToId(turn.sequence, 1))?.sequence,
+      turn.sequence <= 2 ? turn.sequence : undefined,
+    );
+    assert.equal(history.ordersOf(ALICE, { limit: 9 }).data.length, Math.max(0, turn.sequence - 2));
+  }
+  await reader.close();
+  await writer.close();
+});

@@ -1,0 +1,39 @@
+import { openLog } from "../../../src/store/log/log.ts";
+import { seal } from "../../../src/store/log/log-record.ts";
+import { encodeMessage } from "../../../src/wire/codec.ts";
+import {
+  AT_ACTOR_ID,
+  AT_KIND,
+  AT_LOG_BYTES,
+  AT_SEQUENCE,
+  AT_TIME,
+  AT_VERSION,
+  FORMAT_VERSION,
+  KIND_TURN,
+  RECORD_HEADER_BYTES,
+} from "../../../src/wire/record.ts";
+import type { LoggedTurn } from "./history-model.ts";
+
+const MAX_TURN_BYTES = 64 * 1024;
+
+/** Appends the turns to the log in `dir`, as the journal would. On disk when it returns. */
+export function writeLog(dir: string, turns: readonly LoggedTurn[], segmentBytes: number): void {
+  const log = openLog(dir, { segmentBytes, protectedThrough: 0 });
+  const bytes = new Uint8Array(MAX_TURN_BYTES);
+  const view = new DataView(bytes.buffer);
+  for (const { sequence, time, actorId, events } of turns) {
+    bytes.fill(0, 0, RECORD_HEADER_BYTES);
+    let end = RECORD_HEADER_BYTES;
+    for (const event of events) end = encodeMessage(view, bytes, end, event);
+    view.setUint32(AT_LOG_BYTES, end, true);
+    view.setFloat64(AT_SEQUENCE, sequence, true);
+    view.setFloat64(AT_TIME, time, true);
+    view.setUint16(AT_ACTOR_ID, actorId, true);
+    view.setUint8(AT_KIND, KIND_TURN);
+    view.setUint8(AT_VERSION, FORMAT_VERSION);
+    seal(view, bytes, 0, end, log.durableThrough);
+    log.append(bytes.subarray(0, end), sequence, sequence);
+  }
+  log.sync();
+  log.close();
+}
