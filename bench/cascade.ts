@@ -24,7 +24,7 @@ export function benchCascade(rounds: number): Row[] {
     ...rows("one price, until all positions are at it", (positions) => median(marks(positions).map(sum))),
     ...rows("one price, turns behind which orders wait, p99", (positions) => p99(marks(positions).flat())),
     ...rows("30 % fall, one liquidation", (positions) => fall(positions).eachUs),
-    ...rows("30 % fall, turns behind which orders wait, p99", (positions) => p99(fall(positions).turnsUs)),
+    ...rows("30 % fall, turns behind which orders wait, p99", (positions) => p99(fall(positions).transactionsUs)),
   ];
 }
 
@@ -52,16 +52,16 @@ function crowd(positions: number, depositQuanta?: number): Core {
 /** One command and all that it begins: what each turn took of the processor. */
 function work(core: Core, command: Message): number[] {
   let from = processorUs();
-  const turnsUs: number[] = [];
+  const transactionsUs: number[] = [];
   const note = (): void => {
     const now = processorUs();
-    turnsUs.push(now - from);
+    transactionsUs.push(now - from);
     from = now;
   };
   core.decide(command);
   note();
   for (let more = true; more; note()) more = core.proceed();
-  return turnsUs;
+  return transactionsUs;
 }
 
 /** Of this process: on a shared machine the clock says how long others ran. */
@@ -77,17 +77,17 @@ function marks(positions: number): number[][] {
   return Array.from({ length: PRICES }, (_, i) => work(core, price(MID_TICKS + (i % 2 === 0 ? 10 : -10))));
 }
 
-function fall(positions: number): { eachUs: number; turnsUs: number[] } {
+function fall(positions: number): { eachUs: number; transactionsUs: number[] } {
   const core = crowd(positions, THIN_DEPOSIT_QUANTA);
   const { state } = core.actor;
   const before = state.nextOrderSerial;
-  const turnsUs: number[] = [];
+  const transactionsUs: number[] = [];
   for (const share of FALLS) {
-    turnsUs.push(...work(core, price(Math.round(MID_TICKS * share))));
-    for (let look = 0; look < LOOKS_PER_FALL; look++) turnsUs.push(...work(core, { type: Tick.code }));
+    transactionsUs.push(...work(core, price(Math.round(MID_TICKS * share))));
+    for (let look = 0; look < LOOKS_PER_FALL; look++) transactionsUs.push(...work(core, { type: Tick.code }));
   }
   // Each liquidation is an order of the house.
   const liquidations = state.nextOrderSerial - before;
   if (liquidations < positions / 2) throw new Error(`only ${liquidations} of ${positions / 2} longs were liquidated`);
-  return { eachUs: sum(turnsUs) / liquidations, turnsUs };
+  return { eachUs: sum(transactionsUs) / liquidations, transactionsUs };
 }

@@ -1,5 +1,5 @@
 import { Packr } from "msgpackr";
-import { blank, type Message, type Shape } from "../src/core/protocol/message-schema.ts";
+import { blank, type Message, type MessageSchema } from "../src/core/protocol/message-schema.ts";
 import { OrderPlaced, Traded } from "../src/core/protocol/messages.ts";
 import { Random } from "../src/sandbox/random.ts";
 import { decodeShared, encodeMessage } from "../src/wire/codec.ts";
@@ -21,7 +21,7 @@ export async function benchCodec(rounds: number): Promise<Row[]> {
 
 type Work = () => void;
 
-async function compare(shape: Shape, rounds: number): Promise<Row[]> {
+async function compare(shape: MessageSchema, rounds: number): Promise<Row[]> {
   const messages = Array.from({ length: MESSAGES }, (_, i) => randomMessage(shape, i + 1));
   const ours = ourCodec(messages);
   const theirs = msgpackr(shape, messages);
@@ -76,7 +76,7 @@ function ourCodec(messages: readonly Message[]): Codec {
   return codec;
 }
 
-function msgpackr(shape: Shape, messages: readonly Message[]): Codec {
+function msgpackr(shape: MessageSchema, messages: readonly Message[]): Codec {
   const packr = new Packr({ useRecords: false });
   const toArray = compileToArray(shape);
   const packed: Buffer[] = new Array(messages.length);
@@ -98,13 +98,13 @@ function msgpackr(shape: Shape, messages: readonly Message[]): Codec {
 }
 
 /** As fast as a hand-written literal. */
-function compileToArray(shape: Shape): (message: Message) => unknown[] {
+function compileToArray(shape: MessageSchema): (message: Message) => unknown[] {
   const fields = ["type", ...Object.keys(shape.fields)].map((name) => `m.${name}`);
   return new Function("m", `return [${fields.join(", ")}];`) as (message: Message) => unknown[];
 }
 
 /** Ids past 2^32, prices, sums of money and small words, and a client order id where there is one. */
-function randomMessage(shape: Shape, seed: number): Message {
+function randomMessage(shape: MessageSchema, seed: number): Message {
   const random = new Random(seed, shape.name);
   const message = blank(shape) as Record<string, unknown>;
   for (const [name, kind] of Object.entries(shape.fields)) {

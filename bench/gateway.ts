@@ -15,7 +15,7 @@ const CONNECTIONS = 64;
 const LATENCY_CONNECTIONS = [1, 4, 16];
 const SECONDS = 2;
 /** What stands beside an order: nothing but an answer, and one that waits for the disk on a road like perpd's. */
-const BESIDES = ["bare uWebSockets.js", "bare ring road"];
+const BESIDES = ["bare uWebSockets.js", "bare pipeline"];
 const JSON_TYPE = { "Content-Type": "application/json" };
 const BOOK = "/market/orderbook?symbol=BTC-PERP&depth=20";
 const TICKER = "/market/ticker?symbol=BTC-PERP";
@@ -28,7 +28,7 @@ const PRICES = 20_000;
 
 /**
  * Durable orders and market data over REST, each beside a bare uWebSockets.js handler with answers of the same size; orders
- * also beside one that answers once the request has been around a bare ring road (support/bare-road.ts).
+ * also beside one that answers once the request has been around a bare pipeline (support/bare-road.ts).
  */
 export async function benchGateway(rounds: number): Promise<Row[]> {
   if (WRK === null)
@@ -130,7 +130,7 @@ const rateOf = ({ rate }: Measured): number => rate;
 const besides = (load: Load, bare: Running): Load[] => [
   load,
   { ...load, url: bare.url },
-  ...(load.method === "POST" ? [{ ...load, url: `${bare.url}/road` }] : []),
+  ...(load.method === "POST" ? [{ ...load, url: `${bare.url}/pipeline` }] : []),
 ];
 
 async function measure(generator: Generator, loads: readonly Load[], rounds: number): Promise<Measured[][]> {

@@ -36,7 +36,7 @@ export function benchGrowth(rounds: number): Row[] {
       operationNs(byLive.get(live) as OrderStream, RESTING_ACCOUNTS),
     ),
     ...compareSizes("growth, one operation", "symbols", "ns", SYMBOLS, rounds, (symbols) =>
-      inTurnsNs(bySymbols.get(symbols) as OrderStream[]),
+      interleavedNs(bySymbols.get(symbols) as OrderStream[]),
     ),
     ...compareSizes(IDS, "of them", "ns", CLIENT_ORDER_IDS, rounds, (ids) => ordersWithIds(ids).meanNs),
     ...compareSizes(IDS_LONGEST, "of them", "us", CLIENT_ORDER_IDS, rounds, (ids) => ordersWithIds(ids).longestUs),
@@ -71,7 +71,7 @@ function streamsOf(symbols: number): OrderStream[] {
 }
 
 /** An operation of each symbol, then the next of each. */
-function inTurnsNs(streams: readonly OrderStream[]): number {
+function interleavedNs(streams: readonly OrderStream[]): number {
   const engines = perpdSymbols(streams);
   const { prefill, length } = streams[0] as OrderStream;
   const run = (from: number, to: number): void => {

@@ -1,4 +1,4 @@
-import type { Released } from "../src/actor/engine/engine.ts";
+import type { ReleasedTransaction } from "../src/actor/engine/engine.ts";
 import type { Host } from "../src/actor/host/host.ts";
 import { type Event, Traded } from "../src/core/protocol/messages.ts";
 import { encodeMessage } from "../src/wire/codec.ts";
@@ -11,7 +11,7 @@ import { Fills } from "./support/load/fills.ts";
 import { collectGarbage } from "./support/load/garbage.ts";
 import { type OrderStream, orderStream } from "./support/load/stream.ts";
 import { type Row, ratioRow, sideBySide } from "./support/report.ts";
-import { askAll, benchConfig, instrumentOf, prepareRoad, startRoad } from "./support/servers/engine.ts";
+import { benchConfig, instrumentOf, prepareEngine, requestAll, startEngine } from "./support/servers/engine.ts";
 
 const LIVE_ORDERS = 10_000;
 const RANGE_TICKS = 1000;
@@ -32,16 +32,17 @@ export async function benchPipeline(rounds: number): Promise<Row[]> {
   const stream = orderStream("pipeline", LIVE_ORDERS, operations, RANGE_TICKS, 6);
   const folder = temporaryFolder();
   const bare = new BareLog();
-  const host = await startRoad(benchConfig(folder.path));
+  const host = await startEngine(benchConfig(folder.path));
   try {
-    await prepareRoad(host);
+    await prepareEngine(host);
     const orders = new DurableOrders(host, stream);
     await orders.run(LIVE_ORDERS + WARM_UP, IN_FLIGHT[0]);
     await orders.catchUp();
-    const turnBytes = orders.bytes / orders.count;
+    const transactionBytes = orders.bytes / orders.count;
     const rows: Row[] = [];
-    for (const inFlight of IN_FLIGHT) rows.push(...(await compareRates(orders, inFlight, bare, turnBytes, rounds)));
-    rows.push(...(await compareRoundTrips(orders, bare, turnBytes)));
+    for (const inFlight of IN_FLIGHT)
+      rows.push(...(await compareRates(orders, inFlight, bare, transactionBytes, rounds)));
+    rows.push(...(await compareRoundTrips(orders, bare, transactionBytes)));
     orders.fills.mustEqual(stream.fills, "the pipeline");
     return rows;
   } finally {
@@ -55,7 +56,7 @@ async function compareRates(
   orders: DurableOrders,
   inFlight: number,
   bare: BareLog,
-  turnBytes: number,
+  transactionBytes: number,
   rounds: number,
 ): Promise<Row[]> {
   let perBatch = 0;
@@ -71,7 +72,7 @@ async function compareRates(
     },
     () => {
       const batches = Math.round(PER_ROUND / perBatch);
-      return PER_ROUND / bare.append(batches, Math.round(perBatch * turnBytes)).seconds;
+      return PER_ROUND / bare.append(batches, Math.round(perBatch * transactionBytes)).seconds;
     },
   );
   const what = `pipeline, durable orders, ${inFlight} in flight`;
@@ -82,7 +83,7 @@ async function compareRates(
   ];
 }
 
-async function compareRoundTrips(orders: DurableOrders, bare: BareLog, turnBytes: number): Promise<Row[]> {
+async function compareRoundTrips(orders: DurableOrders, bare: BareLog, transactionBytes: number): Promise<Row[]> {
   const [ours, theirs] = await sideBySide(
     SERIAL_ROUNDS,
     async () => {
@@ -90,7 +91,7 @@ async function compareRoundTrips(orders: DurableOrders, bare: BareLog, turnBytes
       await orders.catchUp();
       return latency;
     },
-    () => bare.append(SERIAL_PER_ROUND, Math.round(turnBytes)).latency,
+    () => bare.append(SERIAL_PER_ROUND, Math.round(transactionBytes)).latency,
   );
   const row = (name: string, of: (latency: Latency) => number): Row =>
     ratioRow(`pipeline, 1 in flight, ${name}`, "us", "append + fdatasync", ours.map(of), theirs.map(of));
@@ -115,7 +116,7 @@ class DurableOrders {
     this.host = host;
     this.instrumentId = instrumentOf(host).id;
     this.commands = new Commands(stream, this.instrumentId);
-    host.onReleased((turn) => this.released(turn));
+    host.onReleased((transaction) => this.released(transaction));
     host.onDrained(() => this.drains++);
   }
 
@@ -124,7 +125,7 @@ class DurableOrders {
     collectGarbage();
     const from = performance.now();
     const end = this.next + operations;
-    await askAll(this.host, this.instrumentId, (i) => this.commands.at(i), this.next, end, inFlight);
+    await requestAll(this.host, this.instrumentId, (i) => this.commands.at(i), this.next, end, inFlight);
     this.next = end;
     return (performance.now() - from) / 1e3;
   }
@@ -146,17 +147,17 @@ class DurableOrders {
       asked = now;
       return this.commands.at(i);
     };
-    await askAll(this.host, this.instrumentId, commandAt, this.next, end, 1);
+    await requestAll(this.host, this.instrumentId, commandAt, this.next, end, 1);
     this.next = end;
     return latencyOf(histogram);
   }
 
-  private released(turn: Released): void {
-    if (turn.actorId !== this.instrumentId) return;
+  private released(transaction: ReleasedTransaction): void {
+    if (transaction.actorId !== this.instrumentId) return;
     this.count++;
     this.bytes += RECORD_HEADER_BYTES;
-    for (let i = 0; i < turn.eventCount; i++) {
-      const event = turn.messages[i] as Event;
+    for (let i = 0; i < transaction.eventCount; i++) {
+      const event = transaction.messages[i] as Event;
       this.bytes += encodeMessage(this.scratchView, this.scratch, 0, event);
       if (event.type === Traded.code)
         this.fills.add(addOfOrder(event.makerOrderId, this.instrumentId), event.quantityLots);

@@ -1,7 +1,7 @@
 import type { ChildProcess } from "node:child_process";
 import { Control } from "../src/actor/threads/control.ts";
 import { recover } from "../src/actor/threads/recovery.ts";
-import { AccountCells } from "../src/core/accounts/margin-table.ts";
+import { MarginTable } from "../src/core/accounts/margin-table.ts";
 import { LedgerActor } from "../src/core/ledger/ledger.ts";
 import { compileInstrument } from "../src/core/protocol/instrument.ts";
 import { SymbolActor } from "../src/core/symbol.ts";
@@ -65,10 +65,10 @@ function replaySeconds(dataFolder: string, lastSequence: number): number {
   const config = benchConfig(dataFolder);
   const control = new Control();
   control.startAt(lastSequence);
-  const cells = AccountCells.allocate(config.maxAccounts);
+  const marginTable = MarginTable.allocate(config.maxAccounts);
   const { faucetCapQuanta, withdrawalDelayMs } = config;
-  const symbols = config.instruments.map((instrument) => new SymbolActor(compileInstrument(instrument), cells));
-  const actors = [new LedgerActor({ faucetCapQuanta, withdrawalDelayMs }, cells), ...symbols];
+  const symbols = config.instruments.map((instrument) => new SymbolActor(compileInstrument(instrument), marginTable));
+  const actors = [new LedgerActor({ faucetCapQuanta, withdrawalDelayMs }, marginTable), ...symbols];
   const database = openDatabase(dataFolder, { readOnly: true });
   const from = performance.now();
   recover(actors, new Snapshots(database), logOf(dataFolder), control);

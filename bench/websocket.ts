@@ -19,7 +19,7 @@ const LEAST_ANSWER_BYTES = 400;
 
 /**
  * Durable orders over WebSockets, as many as it can, beside a bare server that sends the same requests back, beside one that
- * parses them and sends as much as perpd does, and beside one that does so once they have been around a bare ring road; how
+ * parses them and sends as much as perpd does, and beside one that does so once they have been around a bare pipeline; how
  * long each takes at a part of that rate; and orders that rest and are canceled, as a market maker's are (quotes.ts). Then the first second after a start (first-second.ts).
  */
 export async function benchWebSocket(rounds: number): Promise<Row[]> {
@@ -38,12 +38,12 @@ async function compareWarm(each: Omit<SocketTradersTask, "url" | "greeting">, ro
   const bare = await startBare({ post: answerBytes, get: 0, published: 0 });
   const echoed = await Traders.gather({ ...each, url: bare.socketUrl, greeting: "" });
   const answered = await Traders.gather({ ...each, url: `${bare.socketUrl}answer`, greeting: "" });
-  const durable = await Traders.gather({ ...each, url: `${bare.socketUrl}road`, greeting: "" });
+  const durable = await Traders.gather({ ...each, url: `${bare.socketUrl}pipeline`, greeting: "" });
   try {
     const rows = [
       await compareRates(traders, echoed, ECHO, rounds),
       await compareRates(traders, answered, `bare parse and answer of ${answerBytes} bytes`, rounds),
-      await compareRates(traders, durable, "the same around a bare ring road", rounds),
+      await compareRates(traders, durable, "the same around a bare pipeline", rounds),
     ];
     const sustained = (rows[0] as Row).perpd;
     for (const load of LOADS) rows.push(...(await compareLatencies(traders, echoed, load, sustained, rounds)));

@@ -79,7 +79,7 @@ export async function openExchange(parts: ExchangeParts): Promise<Exchange> {
   let api: (call: Call) => void;
   let trade: Trade;
   const channels = new Channels({
-    road: host,
+    engine: host,
     market,
     transfers,
     history,
@@ -105,7 +105,7 @@ export async function openExchange(parts: ExchangeParts): Promise<Exchange> {
   const wallets = new Wallets({ domain, uri: `http://${domain}`, chainId: config.chainId, recover: compute.recover });
   let ready = false;
   const context: Context = {
-    road: host,
+    engine: host,
     symbols: new Symbols(host.instruments),
     history,
     market,

@@ -97,9 +97,9 @@ function openLog({ logLevel }: Config): Logger {
   return pino({ level: logLevel }, destination);
 }
 
-async function startFeed(config: Config, road: Host, log: FeedLog): Promise<Feed> {
+async function startFeed(config: Config, engine: Host, log: FeedLog): Promise<Feed> {
   const clocks = { now: Date.now, monotonic: () => performance.now() };
-  const feed = await Feed.open({ road, settings: config.feed, open: openSource, log, ...clocks });
+  const feed = await Feed.open({ engine, settings: config.feed, open: openSource, log, ...clocks });
   feed.start();
   return feed;
 }

@@ -192,7 +192,7 @@ test("a line in the wrong room is named", () => {
       "src/wire/a.ts",
       'import { Decimal } from "decimal.js";',
       [],
-      /imports decimal\.js, which only src\/core\/units\.ts may/,
+      /imports decimal\.js, which only src\/core\/base\/units\.ts may/,
     ],
     ["src/core/base/units.ts", 'import { Decimal } from "decimal.js";', [], null],
     ["src/store/a.ts", 'import { open } from "lmdb";', [], null],

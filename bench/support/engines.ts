@@ -1,9 +1,9 @@
 import { OrderBook } from "nodejs-order-book";
 import { DEFAULT_INSTRUMENTS } from "../../src/config/instruments.ts";
-import { AccountCells } from "../../src/core/accounts/margin-table.ts";
+import { MarginTable } from "../../src/core/accounts/margin-table.ts";
 import { BUY } from "../../src/core/base/enums.ts";
 import { LedgerActor } from "../../src/core/ledger/ledger.ts";
-import type { Turn } from "../../src/core/protocol/actor.ts";
+import type { Transaction } from "../../src/core/protocol/actor.ts";
 import { compileInstrument } from "../../src/core/protocol/instrument.ts";
 import type { Message } from "../../src/core/protocol/message-schema.ts";
 import { type Event, type Reply, Traded } from "../../src/core/protocol/messages.ts";
@@ -33,11 +33,11 @@ const [BTC] = DEFAULT_INSTRUMENTS;
 const BENCH_INSTRUMENT = compileInstrument({ ...BTC, maxOpenOrders: 100_000 });
 
 /** The core as it runs in a worker: margin, matching, positions, fees, cells and events; only the bytes are left out. */
-export class Core implements Turn {
+export class Core implements Transaction {
   readonly time = TIME;
   readonly fills = new Fills();
   readonly actor: SymbolActor;
-  readonly cells: AccountCells;
+  readonly marginTable: MarginTable;
   private sequence = 0;
 
   /**
@@ -45,12 +45,12 @@ export class Core implements Turn {
    * accounts.
    */
   constructor(restingAccounts: number, depositQuanta?: number, instrument = BENCH_INSTRUMENT, beside?: Core) {
-    this.cells = beside?.cells ?? AccountCells.allocate(Math.max(65_536, 2 * restingAccounts));
-    this.actor = new SymbolActor(instrument, this.cells);
+    this.marginTable = beside?.marginTable ?? MarginTable.allocate(Math.max(65_536, 2 * restingAccounts));
+    this.actor = new SymbolActor(instrument, this.marginTable);
     if (beside === undefined) {
-      const ledger = new LedgerActor({ faucetCapQuanta: FAUCET_CAP_QUANTA, withdrawalDelayMs: 0 }, this.cells);
+      const ledger = new LedgerActor({ faucetCapQuanta: FAUCET_CAP_QUANTA, withdrawalDelayMs: 0 }, this.marginTable);
       for (const command of openAccounts(restingAccounts, depositQuanta)) ledger.decide(command, this);
-      this.cells.flush();
+      this.marginTable.commit();
     }
     this.decide(openingPrice());
   }
@@ -65,14 +65,14 @@ export class Core implements Turn {
   decide(command: Message): void {
     this.actor.decide(command, this);
     this.actor.settle(++this.sequence, TIME);
-    this.cells.flush();
+    this.marginTable.commit();
   }
 
   /** A share of what the last command has begun. Returns whether more is left. */
   proceed(): boolean {
-    const more = this.actor.proceed(this);
+    const more = this.actor.runBackground(this);
     this.actor.settle(++this.sequence, TIME);
-    this.cells.flush();
+    this.marginTable.commit();
     return more;
   }
 }

@@ -1,7 +1,7 @@
 import { Host } from "../../src/actor/host/host.ts";
 import { Commands } from "./load/commands.ts";
 import { recordedStream } from "./load/stream.ts";
-import { askAll, benchConfig, instrumentOf, prepareRoad, startRoad } from "./servers/engine.ts";
+import { benchConfig, instrumentOf, prepareEngine, requestAll, startEngine } from "./servers/engine.ts";
 
 /**
  * An exchange without a front, on the folder of the first argument. "record": runs the recorded stream through it and says
@@ -14,7 +14,7 @@ const SNAPSHOT_INTERVAL_MS = 3_600_000;
 const [dataFolder = "", task] = process.argv.slice(2);
 const config = benchConfig(dataFolder, { snapshotIntervalMs: SNAPSHOT_INTERVAL_MS });
 const from = performance.now();
-const host = task === "record" ? await startRoad(config) : await Host.start(config, () => {});
+const host = task === "record" ? await startEngine(config) : await Host.start(config, () => {});
 const startMs = performance.now() - from;
 process.on("SIGTERM", async () => {
   await host.stop();
@@ -26,10 +26,10 @@ if (task === "record") {
 } else console.log(`started in ${startMs}`);
 
 async function record(): Promise<void> {
-  await prepareRoad(host);
+  await prepareEngine(host);
   const stream = recordedStream();
   const { id } = instrumentOf(host);
   const commands = new Commands(stream, id);
-  await askAll(host, id, (i) => commands.at(i), 0, stream.length, IN_FLIGHT);
+  await requestAll(host, id, (i) => commands.at(i), 0, stream.length, IN_FLIGHT);
   await host.historyCaughtUp();
 }

@@ -78,14 +78,14 @@ export function compact(value: number): string {
 const ratioText = (ratio: number): string => ratio.toFixed(ratio < 0.1 ? 3 : 2);
 
 export function printTable(rows: readonly Row[]): string {
-  const cells = rows.map((row) => [
+  const marginTable = rows.map((row) => [
     row.what,
     `${compact(row.perpd)} ${row.unit}`,
     row.other === null ? "" : `${compact(row.other)} ${row.beside}`,
     row.ratio === null ? "" : `${ratioText(row.ratio)}×`,
     row.spread === null ? "" : `${ratioText(row.spread[0])}–${ratioText(row.spread[1])}`,
   ]);
-  return [["what", "perpd", "beside", "ratio", "spread"], ["---", "---:", "---", "---:", "---:"], ...cells]
+  return [["what", "perpd", "beside", "ratio", "spread"], ["---", "---:", "---", "---:", "---:"], ...marginTable]
     .map((row) => `| ${row.join(" | ")} |`)
     .join("\n");
 }

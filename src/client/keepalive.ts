@@ -1,5 +1,5 @@
 /** Notices that nothing has come over a line for too long: asks for a sign after half of that, and gives up after all of it. */
-export class Pulse {
+export class Keepalive {
   private readonly timer: NodeJS.Timeout;
   private asked = false;
   private end: NodeJS.Immediate | undefined;

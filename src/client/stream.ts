@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { notPerpd, objectOf } from "./answer.ts";
 import { isReplayed, PerpdError } from "./error.ts";
 import { mayPass, turnedAway } from "./handshake-rejection.ts";
-import { Pulse } from "./keepalive.ts";
+import { Keepalive } from "./keepalive.ts";
 import { jittered } from "./retry.ts";
 import type {
   Batch,
@@ -217,12 +217,12 @@ export class Stream {
     let what = "no connection could be made";
     let why = "";
     const lose = (): void => {
-      pulse.stop();
+      keepalive.stop();
       socket.onopen = socket.onmessage = socket.onclose = null;
       this.lose(why === "" ? what : `${what}: ${why}`);
     };
     const ask = () => this.ping().catch(() => {});
-    const pulse = new Pulse(this.options.deadAfterMs ?? DEAD_AFTER_MS, ask, () => {
+    const keepalive = new Keepalive(this.options.deadAfterMs ?? DEAD_AFTER_MS, ask, () => {
       why = "nothing has come for too long";
       // A dead line is not told that it is closed either: nobody waits for that.
       lose();
@@ -240,7 +240,7 @@ export class Stream {
       );
     };
     socket.onmessage = (event: { data: unknown }) => {
-      pulse.beat();
+      keepalive.beat();
       const message = objectOf(String(event.data));
       if (message !== null && ("op" in message || "channel" in message)) this.receive(message as Message);
       else this.refuse(notPerpd(new URL(this.url)));

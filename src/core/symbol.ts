@@ -1,5 +1,5 @@
 import { unreachable } from "../assert.ts";
-import type { AccountCells } from "./accounts/margin-table.ts";
+import type { MarginTable } from "./accounts/margin-table.ts";
 import { auditSymbol, summarizeSymbol } from "./audit/invariants.ts";
 import { SelfCheck } from "./audit/self-check.ts";
 import * as tables from "./base/columns.ts";
@@ -11,14 +11,14 @@ import { BatchDecision, inItsClass } from "./commands/batch.ts";
 import { fireCancelSwitches, setCancelAfter } from "./commands/cancel-after.ts";
 import { Conditional } from "./commands/conditional.ts";
 import { MarginSettings } from "./commands/margin-settings.ts";
-import { type OrderMore, Placement } from "./commands/placement.ts";
+import { type OrderOptions, Placement } from "./commands/placement.ts";
 import { replyOpenOrder, replyOrder, replyPosition } from "./commands/symbol-views.ts";
 import { prepareWithdrawal } from "./commands/withdrawal.ts";
 import { Liquidations } from "./liquidation/liquidation.ts";
 import { close } from "./matching/order-closing.ts";
 import { endHalt, mayLiquidate, replyStatus, setHalt } from "./pricing/halt.ts";
 import { Pricing } from "./pricing/pricing.ts";
-import type { Actor, SnapshotWriter, Turn } from "./protocol/actor.ts";
+import type { Actor, SnapshotWriter, Transaction } from "./protocol/actor.ts";
 import { type Instrument, requireBelowMaxPrice } from "./protocol/instrument.ts";
 import { blank, type Message, type MessageOf } from "./protocol/message-schema.ts";
 import type { ClientIdList, SymbolCommand, SymbolEvent } from "./protocol/messages.ts";
@@ -27,7 +27,7 @@ import { refuse } from "./protocol/refusals.ts";
 import { loadSymbolRow, snapshotSymbol } from "./state/symbol-rows.ts";
 import { SymbolState } from "./state/symbol-state.ts";
 
-const { ACCOUNT, FIRST_ORDER, GIVEN, NONE } = tables;
+const { ACCOUNT, FIRST_ORDER, CONTRIBUTED, NONE } = tables;
 const {
   AmendOrder,
   Audit,
@@ -57,7 +57,7 @@ const {
   SetMarginMode,
   SymbolDescription,
   Tick,
-  TryOrder,
+  DryRunOrder,
 } = messages;
 const { MODE_HALTED, MODE_TRADING, REASON_OF_HALT, REASON_USER, STATUS_CANCELED } = words;
 
@@ -70,7 +70,7 @@ export interface SymbolSettings {
 }
 
 /** Of an order that is tried and has nothing more. */
-const TRIAL: OrderMore = { goodTillDate: 0, legs: null, displayLots: 0, isTrial: true };
+const DRY_RUN: OrderOptions = { goodTillDate: 0, legs: null, displayLots: 0, isDryRun: true };
 
 /** A page must fit into a ring. */
 const CLIENT_IDS_PER_PAGE = 5000;
@@ -83,7 +83,7 @@ const leavesWhatIsDue = (code: number): boolean =>
 export class SymbolActor implements Actor {
   readonly actorId: number;
   readonly state: SymbolState;
-  private readonly cells: AccountCells;
+  private readonly marginTable: MarginTable;
   private readonly placement: Placement;
   private readonly conditional: Conditional;
   private readonly amendment: Amendment;
@@ -94,119 +94,120 @@ export class SymbolActor implements Actor {
   private readonly liquidations = new Liquidations();
   private readonly selfCheck = new SelfCheck();
 
-  constructor(instrument: Instrument, cells: AccountCells, settings?: SymbolSettings) {
+  constructor(instrument: Instrument, marginTable: MarginTable, settings?: SymbolSettings) {
     this.actorId = instrument.id;
-    this.cells = cells;
-    this.state = new SymbolState(instrument, cells);
+    this.marginTable = marginTable;
+    this.state = new SymbolState(instrument, marginTable);
     if (settings !== undefined) this.state.maxIndexAgeMs = settings.maxIndexAgeMs;
     this.placement = new Placement(this.state);
     this.attached = new AttachedOrders(this.state, this.placement);
-    this.conditional = new Conditional(this.state, this.placement, (turn) => this.attached.attach(turn));
+    this.conditional = new Conditional(this.state, this.placement, (transaction) => this.attached.attach(transaction));
     this.amendment = new Amendment(this.state, this.placement);
     this.pricing = new Pricing(this.state);
     this.marginSettings = new MarginSettings(this.state);
-    this.batch = new BatchDecision(this.state, (item, turn) => this.decidePart(item, turn));
+    this.batch = new BatchDecision(this.state, (item, transaction) => this.decidePart(item, transaction));
   }
 
-  decide(message: Message, turn: Turn): void {
-    this.decidePart(message, turn);
-    if (this.state.mayReach) this.conditional.notePrices(turn);
+  decide(message: Message, transaction: Transaction): void {
+    this.decidePart(message, transaction);
+    if (this.state.mayReach) this.conditional.notePrices(transaction);
   }
 
   /** A command, or an item of a batch: what waits looks at prices when the whole turn ends. */
-  private decidePart(message: Message, turn: Turn): void {
+  private decidePart(message: Message, transaction: Transaction): void {
     const command = message as SymbolCommand;
-    if (!leavesWhatIsDue(command.type)) this.endWhatIsDue(turn);
+    if (!leavesWhatIsDue(command.type)) this.endWhatIsDue(transaction);
     switch (command.type) {
       case PlaceOrder.code:
-        this.placement.place(command, turn);
+        this.placement.place(command, transaction);
         break;
       case PlaceTrigger.code:
-        this.conditional.place(command, turn);
+        this.conditional.place(command, transaction);
         break;
       case PlaceExtended.code:
-        this.attached.place(command, turn);
+        this.attached.place(command, transaction);
         break;
       case CancelOrder.code:
-        this.cancel(command, turn);
+        this.cancel(command, transaction);
         break;
       case AmendOrder.code:
-        this.amend(command, turn);
+        this.amend(command, transaction);
         break;
       case OrderBatch.code:
-        this.batch.decide(command, turn);
+        this.batch.decide(command, transaction);
         break;
-      case TryOrder.code:
-        this.tryOrder(command.order, turn);
+      case DryRunOrder.code:
+        this.dryRunOrder(command.order, transaction);
         break;
       case CancelAll.code:
-        this.cancelAll(command, turn);
+        this.cancelAll(command, transaction);
         break;
       case CancelAfter.code:
-        setCancelAfter(this.state, command, turn);
+        setCancelAfter(this.state, command, transaction);
         break;
       case ClosePosition.code:
-        this.placement.closePosition(command, turn);
+        this.placement.closePosition(command, transaction);
         break;
       case SetLeverage.code:
-        this.marginSettings.setLeverage(command, turn);
+        this.marginSettings.setLeverage(command, transaction);
         break;
       case SetMarginMode.code:
-        this.marginSettings.setMarginMode(command, turn);
+        this.marginSettings.setMarginMode(command, transaction);
         break;
       case MoveMargin.code:
-        this.marginSettings.moveMargin(command, turn);
+        this.marginSettings.moveMargin(command, transaction);
         break;
       case PrepareWithdrawal.code:
-        prepareWithdrawal(this.state, command, turn);
+        prepareWithdrawal(this.state, command, transaction);
         break;
       case SetIndexPrice.code:
-        this.pricing.setIndexPrice(command, turn);
+        this.pricing.setIndexPrice(command, transaction);
         break;
       case Tick.code:
-        this.tick(turn);
+        this.tick(transaction);
         break;
       case HaltSymbol.code:
-        setHalt(this.state, turn, command.mode, command.reason, 0);
-        replyStatus(this.state, turn);
+        setHalt(this.state, transaction, command.mode, command.reason, 0);
+        replyStatus(this.state, transaction);
         break;
       case ResumeSymbol.code:
-        if (this.state.haltMode !== MODE_TRADING) setHalt(this.state, turn, MODE_TRADING, REASON_OF_HALT.OPERATOR, 0);
-        replyStatus(this.state, turn);
+        if (this.state.haltMode !== MODE_TRADING)
+          setHalt(this.state, transaction, MODE_TRADING, REASON_OF_HALT.OPERATOR, 0);
+        replyStatus(this.state, transaction);
         break;
       case ReadOrders.code:
-        this.readOrders(command.accountId, turn);
+        this.readOrders(command.accountId, transaction);
         return;
       case ReadOrder.code:
-        this.readOrder(command, turn);
+        this.readOrder(command, transaction);
         return;
       case ReadPosition.code:
-        this.readPosition(command.accountId, turn);
+        this.readPosition(command.accountId, transaction);
         return;
       case Describe.code:
-        turn.reply({ type: SymbolDescription.code, state: summarizeSymbol(this.state, command.from) });
+        transaction.reply({ type: SymbolDescription.code, state: summarizeSymbol(this.state, command.from) });
         return;
       case ReadClientIds.code:
-        this.readClientIds(command.from, turn);
+        this.readClientIds(command.from, transaction);
         return;
       case Audit.code:
-        turn.reply({ type: AuditReport.code, report: auditSymbol(this.state) });
+        transaction.reply({ type: AuditReport.code, report: auditSymbol(this.state) });
         return;
       default:
         unreachable(command);
     }
-    this.endTurn(turn);
+    this.endTransaction(transaction);
   }
 
   /** Positions come to the mark, accounts are looked at and waiting orders fire, while orders go on. */
-  proceed(turn: Turn): boolean {
-    this.endWhatIsDue(turn);
-    const isMarking = this.pricing.proceed();
-    const isLooking = this.liquidate(turn);
-    this.fireDue(turn);
+  runBackground(transaction: Transaction): boolean {
+    this.endWhatIsDue(transaction);
+    const isMarking = this.pricing.runBackground();
+    const isLooking = this.liquidate(transaction);
+    this.fireDue(transaction);
     // Behind all that the turn has done: it counts what is in order by now.
-    const isChecking = this.selfCheck.proceed(this.state, turn);
-    const isEnding = this.state.hasOverdue(turn.time);
+    const isChecking = this.selfCheck.runBackground(this.state, transaction);
+    const isEnding = this.state.hasOverdue(transaction.time);
     return isMarking || isLooking || isEnding || this.isFiring || isChecking;
   }
 
@@ -214,32 +215,32 @@ export class SymbolActor implements Actor {
     return this.conditional.isFiring;
   }
 
-  fire(turn: Turn): void {
-    this.endWhatIsDue(turn);
-    this.fireDue(turn);
+  fire(transaction: Transaction): void {
+    this.endWhatIsDue(transaction);
+    this.fireDue(transaction);
   }
 
   /** And the end of the turn. Nothing fires as long as orders are there that should be gone. */
-  private fireDue(turn: Turn): void {
-    if (!this.state.hasOverdue(turn.time)) this.conditional.fireDue(turn);
-    this.endTurn(turn);
-    if (this.state.mayReach) this.conditional.notePrices(turn);
+  private fireDue(transaction: Transaction): void {
+    if (!this.state.hasOverdue(transaction.time)) this.conditional.fireDue(transaction);
+    this.endTransaction(transaction);
+    if (this.state.mayReach) this.conditional.notePrices(transaction);
   }
 
   /**
    * Before anything else of a turn: what ends at a time that has come must not trade in it, and what trades in it comes
    * behind the funding interval that has ended.
    */
-  private endWhatIsDue(turn: Turn): void {
+  private endWhatIsDue(transaction: Transaction): void {
     const { open, cancelSwitches, nextFundingTime } = this.state;
-    if (turn.time >= open.expiries.earliest) this.conditional.expire(turn);
-    if (turn.time >= cancelSwitches.earliest) fireCancelSwitches(this.state, turn);
-    if (turn.time >= nextFundingTime) this.pricing.settleDue(turn);
+    if (transaction.time >= open.expiries.earliest) this.conditional.expire(transaction);
+    if (transaction.time >= cancelSwitches.earliest) fireCancelSwitches(this.state, transaction);
+    if (transaction.time >= nextFundingTime) this.pricing.settleDue(transaction);
   }
 
-  private endTurn(turn: Turn): void {
-    if (this.state.entryFills.size > 0) this.attached.attach(turn);
-    this.state.refreshTouched();
+  private endTransaction(transaction: Transaction): void {
+    if (this.state.entryFills.size > 0) this.attached.attach(transaction);
+    this.state.refreshDirty();
   }
 
   apply(event: Message, time: number): void {
@@ -263,84 +264,85 @@ export class SymbolActor implements Actor {
     this.state.countFundingOwed();
     this.state.open.due.inOrder((slot) => this.state.terms.of(slot));
     this.state.refreshAll();
-    this.cells.flush();
+    this.marginTable.commit();
   }
 
-  contribute(sums: AccountCells): void {
+  contribute(sums: MarginTable): void {
     const { positions } = this.state;
-    positions.each((at) => sums.addAll(positions.numbers[at + ACCOUNT], positions.numbers, at + GIVEN));
+    positions.each((at) => sums.addAll(positions.numbers[at + ACCOUNT], positions.numbers, at + CONTRIBUTED));
   }
 
-  private cancel(command: MessageOf<typeof CancelOrder>, turn: Turn): void {
+  private cancel(command: MessageOf<typeof CancelOrder>, transaction: Transaction): void {
     const slot = this.findOwnOrder(command.accountId, command.orderId, command.clientOrderId);
-    if (slot === NONE) return refuse(turn, "ORDER_NOT_FOUND", "id");
-    if (this.state.haltMode === MODE_HALTED) return refuse(turn, "SYMBOL_HALTED", "symbol", { status: "HALTED" });
-    replyOrder(this.state, turn, slot, STATUS_CANCELED, REASON_USER);
-    close(this.state, turn, slot, STATUS_CANCELED, REASON_USER);
+    if (slot === NONE) return refuse(transaction, "ORDER_NOT_FOUND", "id");
+    if (this.state.haltMode === MODE_HALTED)
+      return refuse(transaction, "SYMBOL_HALTED", "symbol", { status: "HALTED" });
+    replyOrder(this.state, transaction, slot, STATUS_CANCELED, REASON_USER);
+    close(this.state, transaction, slot, STATUS_CANCELED, REASON_USER);
   }
 
-  private amend(command: MessageOf<typeof AmendOrder>, turn: Turn): void {
+  private amend(command: MessageOf<typeof AmendOrder>, transaction: Transaction): void {
     const slot = this.findOwnOrder(command.accountId, command.orderId, command.clientOrderId);
-    if (slot === NONE) return refuse(turn, "ORDER_NOT_FOUND", "id");
-    if (this.state.orders.isWaiting(slot)) this.conditional.amend(slot, command, turn);
-    else this.amendment.amend(slot, command, turn);
+    if (slot === NONE) return refuse(transaction, "ORDER_NOT_FOUND", "id");
+    if (this.state.orders.isWaiting(slot)) this.conditional.amend(slot, command, transaction);
+    else this.amendment.amend(slot, command, transaction);
   }
 
-  private tryOrder(order: MessageOf<typeof TryOrder>["order"], turn: Turn): void {
+  private dryRunOrder(order: MessageOf<typeof DryRunOrder>["order"], transaction: Transaction): void {
     switch (order.type) {
       case PlaceOrder.code:
-        return this.placement.place(inItsClass(order), turn, NONE, TRIAL);
+        return this.placement.place(inItsClass(order), transaction, NONE, DRY_RUN);
       case PlaceTrigger.code:
-        return this.conditional.place(inItsClass(order), turn, true);
+        return this.conditional.place(inItsClass(order), transaction, true);
       case PlaceExtended.code:
-        return this.attached.place(inItsClass(order), turn, true);
+        return this.attached.place(inItsClass(order), transaction, true);
       default:
         unreachable(order);
     }
   }
 
-  private cancelAll(command: MessageOf<typeof CancelAll>, turn: Turn): void {
+  private cancelAll(command: MessageOf<typeof CancelAll>, transaction: Transaction): void {
     const { state } = this;
-    if (state.haltMode === MODE_HALTED) return refuse(turn, "SYMBOL_HALTED", "symbol", { status: "HALTED" });
+    if (state.haltMode === MODE_HALTED) return refuse(transaction, "SYMBOL_HALTED", "symbol", { status: "HALTED" });
     const row = state.positions.find(command.accountId);
     let slot = row === NONE ? NONE : state.positions.numbers[row + FIRST_ORDER];
     while (slot !== NONE) {
       const next = state.orders.accountNext(slot);
       if (command.side < 0 || state.orders.side(slot) === command.side) {
-        replyOrder(state, turn, slot, STATUS_CANCELED, REASON_USER);
-        close(state, turn, slot, STATUS_CANCELED, REASON_USER);
+        replyOrder(state, transaction, slot, STATUS_CANCELED, REASON_USER);
+        close(state, transaction, slot, STATUS_CANCELED, REASON_USER);
       }
       slot = next;
     }
-    turn.reply({ type: Done.code });
+    transaction.reply({ type: Done.code });
   }
 
-  private tick(turn: Turn): void {
+  private tick(transaction: Transaction): void {
     const { state } = this;
-    state.clientIds.expire(turn.time);
-    this.pricing.payOwed(turn);
-    this.selfCheck.begin(state, turn);
-    endHalt(state, turn);
-    if (!state.isIndexStale && state.markTicks !== 0 && state.isIndexOld(turn.time)) {
+    state.clientIds.expire(transaction.time);
+    this.pricing.payOwed(transaction);
+    this.selfCheck.begin(state, transaction);
+    endHalt(state, transaction);
+    if (!state.isIndexStale && state.markTicks !== 0 && state.isIndexOld(transaction.time)) {
       state.indexWentStale();
-      turn.emit(wentStale);
+      transaction.emit(wentStale);
     }
-    if (mayLiquidate(state, turn.time)) this.liquidations.begin();
-    this.liquidate(turn);
+    if (mayLiquidate(state, transaction.time)) this.liquidations.begin();
+    this.liquidate(transaction);
   }
 
   /** A share of the look that is under way. Returns whether more is left. */
-  private liquidate(turn: Turn): boolean {
+  private liquidate(transaction: Transaction): boolean {
     const { state } = this;
-    if (!mayLiquidate(state, turn.time)) {
+    if (!mayLiquidate(state, transaction.time)) {
       this.liquidations.abandon();
       return false;
     }
     // It waits for orders that should be gone, and is not forgotten: or whoever has enough of them end is liquidated late.
-    return state.hasOverdue(turn.time) || this.liquidations.proceed(state, turn);
+    return state.hasOverdue(transaction.time) || this.liquidations.runBackground(state, transaction);
   }
 
-  private readClientIds(from: number, turn: Turn): void {
+  private readClientIds(from: number, transaction: Transaction): void {
     const rows = this.state.clientIds.page(from, CLIENT_IDS_PER_PAGE);
     const next = rows.length === CLIENT_IDS_PER_PAGE ? from + CLIENT_IDS_PER_PAGE : null;
     const ids = rows.map(({ accountId, clientOrderId, time }): ClientIdList["ids"][number] => [
@@ -348,27 +350,27 @@ export class SymbolActor implements Actor {
       clientOrderId,
       time,
     ]);
-    turn.reply({ type: ClientIdsPage.code, page: { ids, next } });
+    transaction.reply({ type: ClientIdsPage.code, page: { ids, next } });
   }
 
-  private readOrders(accountId: number, turn: Turn): void {
+  private readOrders(accountId: number, transaction: Transaction): void {
     const { state } = this;
     const row = state.positions.find(accountId);
     let slot = row === NONE ? NONE : state.positions.numbers[row + FIRST_ORDER];
-    for (; slot !== NONE; slot = state.orders.accountNext(slot)) replyOpenOrder(state, turn, slot);
-    turn.reply({ type: Done.code });
+    for (; slot !== NONE; slot = state.orders.accountNext(slot)) replyOpenOrder(state, transaction, slot);
+    transaction.reply({ type: Done.code });
   }
 
-  private readOrder(command: MessageOf<typeof ReadOrder>, turn: Turn): void {
+  private readOrder(command: MessageOf<typeof ReadOrder>, transaction: Transaction): void {
     const slot = this.findOwnOrder(command.accountId, command.orderId, command.clientOrderId);
-    if (slot === NONE) return refuse(turn, "ORDER_NOT_FOUND", "id");
-    replyOpenOrder(this.state, turn, slot);
+    if (slot === NONE) return refuse(transaction, "ORDER_NOT_FOUND", "id");
+    replyOpenOrder(this.state, transaction, slot);
   }
 
-  private readPosition(accountId: number, turn: Turn): void {
+  private readPosition(accountId: number, transaction: Transaction): void {
     const row = this.state.positions.find(accountId);
-    if (row !== NONE) replyPosition(this.state, turn, row);
-    turn.reply({ type: Done.code });
+    if (row !== NONE) replyPosition(this.state, transaction, row);
+    transaction.reply({ type: Done.code });
   }
 
   /** 0 = the account has not used this client order id. */

@@ -1,4 +1,4 @@
-import type { Released, Road } from "../actor/engine/engine.ts";
+import type { Engine, ReleasedTransaction } from "../actor/engine/engine.ts";
 import type { FeedSettings } from "../config/feed.ts";
 import type { Instrument } from "../core/protocol/instrument.ts";
 import { blank, type MessageOf } from "../core/protocol/message-schema.ts";
@@ -14,7 +14,7 @@ export interface FeedLog {
 }
 
 export interface FeedParts {
-  road: Road;
+  engine: Engine;
   settings: FeedSettings;
   open: typeof openSource;
   log: FeedLog;
@@ -47,10 +47,10 @@ export class Feed {
 
   /** Rejects when a source cannot be opened at all; one that does not answer is asked again. */
   static async open(parts: FeedParts): Promise<Feed> {
-    const { settings, road, open, now, monotonic } = parts;
+    const { settings, engine, open, now, monotonic } = parts;
     const pollers = settings.sources.map(async (source) => {
       const markets = new Map(
-        road.instruments.map(({ symbol, config }) => [
+        engine.instruments.map(({ symbol, config }) => [
           symbol,
           source.symbols?.[symbol] ?? `${config.baseAsset}/${source.quoteAsset ?? "USDT"}`,
         ]),
@@ -83,7 +83,7 @@ export class Feed {
 
   /** Gives every instrument the price that its quotes come to, where there are enough of them. */
   publish(): void {
-    for (const instrument of this.parts.road.instruments) {
+    for (const instrument of this.parts.engine.instruments) {
       const { symbol } = instrument;
       const quotes = this.pollers.flatMap((poller) => poller.quote(symbol) ?? []);
       const { price, used, stale, outliers } = combine(quotes, this.parts.monotonic(), this.rules);
@@ -106,12 +106,12 @@ export class Feed {
     const doubted = this.doubted.get(symbol);
     if (doubted !== undefined && quotes.every((quote) => doubted.includes(quote))) return;
     this.doubted.set(symbol, quotes);
-    const asked = this.parts.road.ask(
+    const asked = this.parts.engine.request(
       id,
       { ...blank(SetIndexPrice), indexTicks, isGuarded: 1 } as MessageOf<typeof SetIndexPrice>,
-      (turn: Released | null) => {
-        if (turn === null) return void this.doubted.delete(symbol); // the next price is soon there
-        const reply = turn.messages[turn.eventCount];
+      (transaction: ReleasedTransaction | null) => {
+        if (transaction === null) return void this.doubted.delete(symbol); // the next price is soon there
+        const reply = transaction.messages[transaction.eventCount];
         const code = reply?.type === Refused.code ? (reply as MessageOf<typeof Refused>).code : "";
         if (code === "") this.doubted.delete(symbol);
         this.say(`${symbol} index`, { symbol, price, code }, code === "" ? "" : "an index price was refused");

@@ -20,7 +20,7 @@ export interface Outcome {
 }
 
 /** Runs a program that lies beside this file, in a process of its own, which LMDB may end. Throws NotDoneError if it does not run. */
-export function runOwnProcess(
+export function runChildProcess(
   program: "database-check-main" | "database-copy-main",
   ...args: string[]
 ): Promise<Outcome> {

@@ -6,7 +6,7 @@ import { makeFolder, syncDirectory } from "../store/files/files.ts";
 import { GENESIS_FILE, INITIALISED_FILE } from "../store/files/genesis.ts";
 import { SECRET_FILE } from "../store/files/secret.ts";
 import { INSTRUMENTS_FILE } from "../store/registry/instrument-registry.ts";
-import { answerIn, runOwnProcess } from "./child-process.ts";
+import { answerIn, runChildProcess } from "./child-process.ts";
 import { checkDatabase } from "./database-check.ts";
 import { RefusedError } from "./errors.ts";
 import { copyFile, emptyFolder, writeNewFile } from "./files.ts";
@@ -88,7 +88,7 @@ async function copyState(options: CopyOptions): Promise<LogCopy> {
 /** In a process of its own: LMDB tells processes apart by their numbers, and of two containers each has one that is 1. */
 async function copyDatabaseWhilePinning(log: PinnedLog, from: string, to: string): Promise<void> {
   log.pin();
-  const copying = runOwnProcess("database-copy-main", from, to).then((outcome) => {
+  const copying = runChildProcess("database-copy-main", from, to).then((outcome) => {
     answerIn(outcome, from);
     return true;
   });

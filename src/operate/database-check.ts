@@ -3,7 +3,7 @@ import { Table } from "../store/database/table.ts";
 import { readIndex } from "../store/history/history-fold.ts";
 import { decodeMessage } from "../wire/codec.ts";
 import { viewOf } from "../wire/record.ts";
-import { answerIn, runOwnProcess } from "./child-process.ts";
+import { answerIn, runChildProcess } from "./child-process.ts";
 import { DamagedError, RefusedError } from "./errors.ts";
 import { throughLinks } from "./folder.ts";
 import { keyFits } from "./row-keys.ts";
@@ -25,7 +25,7 @@ export interface DatabaseSummary {
  */
 export async function checkDatabase(dir: string, databaseDir: string): Promise<DatabaseSummary> {
   const outcome = await throughLinks(dir, databaseDir, async (view) => {
-    const { stderr, ...rest } = await runOwnProcess("database-check-main", view);
+    const { stderr, ...rest } = await runChildProcess("database-check-main", view);
     return { ...rest, stderr: stderr.replaceAll(view, dir) };
   });
   return JSON.parse(answerIn(outcome, databaseDir)) as DatabaseSummary;

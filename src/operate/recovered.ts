@@ -1,12 +1,12 @@
 import { Control } from "../actor/threads/control.ts";
 import { recover } from "../actor/threads/recovery.ts";
 import type { Config } from "../config.ts";
-import { AccountCells } from "../core/accounts/margin-table.ts";
+import { MarginTable } from "../core/accounts/margin-table.ts";
 import { isCustomer, LEDGER } from "../core/base/enums.ts";
 import { LedgerActor } from "../core/ledger/ledger.ts";
-import type { Actor, Turn } from "../core/protocol/actor.ts";
+import type { Actor, Transaction } from "../core/protocol/actor.ts";
 import { compileInstrument } from "../core/protocol/instrument.ts";
-import { blank, type Message, type MessageOf, type Shape } from "../core/protocol/message-schema.ts";
+import { blank, type Message, type MessageOf, type MessageSchema } from "../core/protocol/message-schema.ts";
 import {
   type ActorAudit,
   Audit,
@@ -30,10 +30,10 @@ export class RecoveredExchange {
 
   /** `lastSequence`: where the log ends. */
   constructor(config: Config, database: Database, logDir: string, lastSequence: number) {
-    const cells = AccountCells.allocate(config.maxAccounts);
+    const marginTable = MarginTable.allocate(config.maxAccounts);
     const { faucetCapQuanta, withdrawalDelayMs } = config;
-    this.ledger = new LedgerActor({ faucetCapQuanta, withdrawalDelayMs }, cells);
-    this.symbols = config.instruments.map((instrument) => new SymbolActor(compileInstrument(instrument), cells));
+    this.ledger = new LedgerActor({ faucetCapQuanta, withdrawalDelayMs }, marginTable);
+    this.symbols = config.instruments.map((instrument) => new SymbolActor(compileInstrument(instrument), marginTable));
     const control = new Control();
     control.startAt(lastSequence);
     recover([this.ledger, ...this.symbols], new Snapshots(database), logDir, control);
@@ -78,9 +78,9 @@ export class RecoveredExchange {
 export const actorIdsOf = (config: Config): number[] => [LEDGER, ...config.instruments.map(({ id }) => id)];
 
 /** The replies of one shape to a command that changes nothing. */
-function ask<S extends Shape>(actor: Actor, command: Message, shape: S): MessageOf<S>[] {
+function ask<S extends MessageSchema>(actor: Actor, command: Message, shape: S): MessageOf<S>[] {
   const replies: Reply[] = [];
-  const turn: Turn = {
+  const transaction: Transaction = {
     time: 0,
     emit: () => {
       throw new Error("a reading command has changed something");
@@ -88,6 +88,6 @@ function ask<S extends Shape>(actor: Actor, command: Message, shape: S): Message
     // A copy: actors fill the same object in again.
     reply: (reply) => replies.push({ ...reply }),
   };
-  actor.decide(command, turn);
+  actor.decide(command, transaction);
   return replies.filter((reply) => reply.type === shape.code) as unknown as MessageOf<S>[];
 }

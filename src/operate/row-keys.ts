@@ -1,5 +1,5 @@
 import { idToInstrumentId, idToSerial } from "../core/base/enums.ts";
-import type { Fields, Message, MessageOf, Shape } from "../core/protocol/message-schema.ts";
+import type { Fields, Message, MessageOf, MessageSchema } from "../core/protocol/message-schema.ts";
 import {
   AccountRow,
   ClientIdRow,
@@ -36,9 +36,9 @@ interface Rule {
 const RULES = new Map<number, Rule>();
 
 function rule<C extends number, F extends Fields>(
-  row: Shape<C, F>,
+  row: MessageSchema<C, F>,
   at: -1 | -2,
-  expected: (row: MessageOf<Shape<C, F>>) => number | string,
+  expected: (row: MessageOf<MessageSchema<C, F>>) => number | string,
 ): void {
   RULES.set(row.code, { at, expected });
 }

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { Road } from "../actor/engine/engine.ts";
+import type { Engine } from "../actor/engine/engine.ts";
 import { LEDGER } from "../core/base/enums.ts";
 import { QUANTA_PER_USDC, type Quanta, type TimeMs } from "../core/base/units.ts";
 import { Deposit, OpenSession, Refused, SessionView } from "../core/protocol/messages.ts";
@@ -20,7 +20,7 @@ const sandboxAddress = (name: string): string =>
 
 /** Opens the account of that name, if it has none, and a session in it. */
 export async function openAccount(
-  road: Road,
+  engine: Engine,
   name: string,
   expiresAt: TimeMs,
   stopped: AbortSignal,
@@ -28,7 +28,7 @@ export async function openAccount(
   const address = sandboxAddress(name);
   const token = newToken();
   const command = { type: OpenSession.code, address, tokenHash: hashToken(token), expiresAt } as const;
-  const accountId = await ask(road, LEDGER, command, stopped, (reply) => {
+  const accountId = await ask(engine, LEDGER, command, stopped, (reply) => {
     return expect(SessionView, reply, `account of ${name}`).accountId;
   });
   return { accountId, address, token };
@@ -39,14 +39,14 @@ export async function openAccount(
  * since. Answers the refusal's code, or null.
  */
 export function deposit(
-  road: Road,
+  engine: Engine,
   accountId: number,
   amountQuanta: Quanta,
   reference: string,
   stopped: AbortSignal,
 ): Promise<string | null> {
   const command = { type: Deposit.code, accountId, amountQuanta, reference } as const;
-  return ask(road, LEDGER, command, stopped, (reply) => {
+  return ask(engine, LEDGER, command, stopped, (reply) => {
     const code = as(Refused, reply)?.code ?? null;
     return code === "REFERENCE_REUSED" ? null : code;
   });
@@ -59,13 +59,13 @@ const DEMO_FUNDS: Quanta = 100_000 * QUANTA_PER_USDC;
  * 100,000 USDC (or the faucet's cap), with a new token each time.
  */
 export async function openDemoAccount(
-  road: Road,
+  engine: Engine,
   options: { expiresAt: TimeMs; faucetCapQuanta: Quanta; stopped?: AbortSignal },
 ): Promise<SandboxAccount> {
   const stopped = options.stopped ?? new AbortController().signal;
-  const account = await openAccount(road, "demo", options.expiresAt, stopped);
+  const account = await openAccount(engine, "demo", options.expiresAt, stopped);
   const refusal = await deposit(
-    road,
+    engine,
     account.accountId,
     Math.min(DEMO_FUNDS, options.faucetCapQuanta),
     "demo-funding-1",

@@ -1,7 +1,7 @@
-import type { Released, Road } from "../actor/engine/engine.ts";
+import type { Engine, ReleasedTransaction } from "../actor/engine/engine.ts";
 import { must } from "../assert.ts";
 import type { TimeMs } from "../core/base/units.ts";
-import type { Message, MessageOf, Shape } from "../core/protocol/message-schema.ts";
+import type { Message, MessageOf, MessageSchema } from "../core/protocol/message-schema.ts";
 import { type LedgerCommand, Refused, type SymbolCommand } from "../core/protocol/messages.ts";
 
 const RETRY_MS = 50;
@@ -13,36 +13,36 @@ export type Command = SymbolCommand | LedgerCommand;
  * `read` runs before any later turn is seen: what it takes down is in step with Road.onReleased.
  */
 export function ask<T>(
-  road: Road,
+  engine: Engine,
   actorId: number,
   command: Command,
   stopped: AbortSignal,
   read: (reply: Message, time: TimeMs) => T,
 ): Promise<T> {
   return new Promise((resolve, reject) => {
-    const onReply = (turn: Released | null): void => {
-      if (turn === null) return attempt();
+    const onReply = (transaction: ReleasedTransaction | null): void => {
+      if (transaction === null) return attempt();
       try {
-        resolve(read(must(turn.messages[turn.eventCount], "reply"), turn.time));
+        resolve(read(must(transaction.messages[transaction.eventCount], "reply"), transaction.time));
       } catch (error) {
         reject(error);
       }
     };
     const attempt = (): void => {
       if (stopped.aborted) reject(new Error("stopped"));
-      else if (!road.ask(actorId, command, onReply)) setTimeout(attempt, RETRY_MS);
+      else if (!engine.request(actorId, command, onReply)) setTimeout(attempt, RETRY_MS);
     };
     attempt();
   });
 }
 
 /** The message as one of `shape`, or null when it is another. */
-export function as<S extends Shape>(shape: S, message: Message | undefined): MessageOf<S> | null {
+export function as<S extends MessageSchema>(shape: S, message: Message | undefined): MessageOf<S> | null {
   return message !== undefined && message.type === shape.code ? (message as MessageOf<S>) : null;
 }
 
 /** The reply as one of `shape`; throws with the refusal's code when it is another. */
-export function expect<S extends Shape>(shape: S, reply: Message, what: string): MessageOf<S> {
+export function expect<S extends MessageSchema>(shape: S, reply: Message, what: string): MessageOf<S> {
   const found = as(shape, reply);
   if (found === null) throw new Error(`${what}: ${as(Refused, reply)?.code ?? `unexpected reply ${reply.type}`}`);
   return found;

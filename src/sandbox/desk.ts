@@ -1,4 +1,4 @@
-import type { OnReply, Road } from "../actor/engine/engine.ts";
+import type { Engine, OnReply } from "../actor/engine/engine.ts";
 import { must } from "../assert.ts";
 import { BUY, type Side } from "../core/base/enums.ts";
 import type { PriceTicks, Quanta, QuantityLots } from "../core/base/units.ts";
@@ -24,10 +24,10 @@ export class Desk {
   positionLots: QuantityLots = 0;
   /** 1, less after margin was refused. Scales the size of orders. */
   appetite = 1;
-  private readonly road: Road;
+  private readonly engine: Engine;
 
-  constructor(road: Road, market: Market, accountId: number, budgetQuanta: Quanta) {
-    this.road = road;
+  constructor(engine: Engine, market: Market, accountId: number, budgetQuanta: Quanta) {
+    this.engine = engine;
     this.market = market;
     this.accountId = accountId;
     this.budgetQuanta = budgetQuanta;
@@ -35,7 +35,7 @@ export class Desk {
 
   /** False: the actor has no room for it now, nothing was done. `onReply` gets null when it has died before it did anything. */
   send(command: Command, onReply: OnReply): boolean {
-    return this.road.ask(this.market.instrument.id, command, onReply);
+    return this.engine.request(this.market.instrument.id, command, onReply);
   }
 
   /** How many lots `notionalQuanta` buy at the index price. */

@@ -154,9 +154,9 @@ export class Maker {
       priceTicks,
       quantityLots: lots,
     };
-    const sent = this.desk.send(command, (turn) => {
-      if (turn === null) return this.forget(quote);
-      const reply = turn.messages[turn.eventCount];
+    const sent = this.desk.send(command, (transaction) => {
+      if (transaction === null) return this.forget(quote);
+      const reply = transaction.messages[transaction.eventCount];
       const view = as(OrderView, reply);
       if (view !== null) {
         quote.orderId = view.orderId;
@@ -202,10 +202,11 @@ export class Maker {
   private cancel(slot: Slot, quote: Quote): void {
     const { accountId } = this.desk;
     const command = { type: CancelOrder.code, accountId, orderId: quote.orderId, clientOrderId: "" };
-    const sent = this.desk.send(command, (turn) => {
+    const sent = this.desk.send(command, (transaction) => {
       // The end of an order comes with the log before any reply: if it is still here, it could not be canceled.
       if (!this.quotes.has(quote)) return;
-      if (turn !== null && as(Refused, turn.messages[turn.eventCount]) === null) this.forget(quote);
+      if (transaction !== null && as(Refused, transaction.messages[transaction.eventCount]) === null)
+        this.forget(quote);
       else this.lost = true;
     });
     if (!sent) return;
@@ -224,8 +225,8 @@ export class Maker {
   private beginAnew(): void {
     if (this.beat < this.askAgainBeat) return;
     const command = { type: CancelAll.code, accountId: this.desk.accountId, side: -1 };
-    const sent = this.desk.send(command, (turn) => {
-      if (turn === null || as(Refused, turn.messages[turn.eventCount]) !== null) {
+    const sent = this.desk.send(command, (transaction) => {
+      if (transaction === null || as(Refused, transaction.messages[transaction.eventCount]) !== null) {
         this.askAgainBeat = this.beat + REFUSAL_BEATS;
         return;
       }

@@ -1,4 +1,4 @@
-import type { Released, Road } from "../actor/engine/engine.ts";
+import type { Engine, ReleasedTransaction } from "../actor/engine/engine.ts";
 import { INSURANCE_ACCOUNT } from "../core/base/enums.ts";
 import { QUANTA_PER_USDC, type Quanta, type TimeMs } from "../core/base/units.ts";
 import type { Instrument } from "../core/protocol/instrument.ts";
@@ -48,7 +48,7 @@ export interface SandboxOptions {
  * commands as everyone else. One timer; what it does follows from the seed and from what the exchange answers.
  */
 export class Sandbox {
-  private readonly road: Road;
+  private readonly engine: Engine;
   private readonly options: SandboxOptions;
   private readonly markets = new Map<number, Market>();
   private readonly prices = new Map<number, SimulatedPrice>();
@@ -60,20 +60,20 @@ export class Sandbox {
   private beat = 0;
   private now: TimeMs = 0;
 
-  constructor(road: Road, options: SandboxOptions) {
-    this.road = road;
+  constructor(engine: Engine, options: SandboxOptions) {
+    this.engine = engine;
     this.options = options;
   }
 
   /** Resolves when index prices are set and the bots are funded and trading. Rejects when it is stopped before. */
   async start(): Promise<void> {
-    if (this.options.bots) this.road.onReleased((turn) => this.fold(turn));
+    if (this.options.bots) this.engine.onReleased((transaction) => this.fold(transaction));
     await this.seedInsurance();
-    await Promise.all(this.road.instruments.map((instrument) => this.openMarket(instrument)));
+    await Promise.all(this.engine.instruments.map((instrument) => this.openMarket(instrument)));
     if (this.options.bots) await Promise.all([...this.markets.values()].map((market) => this.seatBots(market)));
     if (this.stopped.signal.aborted || (this.prices.size === 0 && this.desks.size === 0)) return;
-    this.timer = setInterval(() => this.takeTurn(), BEAT_MS).unref();
-    this.takeTurn();
+    this.timer = setInterval(() => this.step(), BEAT_MS).unref();
+    this.step();
   }
 
   /** What rests in the books stays there, like anyone's orders. */
@@ -86,14 +86,14 @@ export class Sandbox {
     const { insuranceSeedQuanta } = this.options;
     if (insuranceSeedQuanta === 0) return;
     const { signal } = this.stopped;
-    const refusal = await deposit(this.road, INSURANCE_ACCOUNT, insuranceSeedQuanta, "insurance-seed-1", signal);
+    const refusal = await deposit(this.engine, INSURANCE_ACCOUNT, insuranceSeedQuanta, "insurance-seed-1", signal);
     if (refusal !== null) this.options.warn(`the insurance fund's deposit was refused: ${refusal}`);
   }
 
   private async openMarket(instrument: Instrument): Promise<void> {
     const { signal } = this.stopped;
     const lastIndexTicks = await ask(
-      this.road,
+      this.engine,
       instrument.id,
       { type: Describe.code, from: 0 },
       signal,
@@ -109,7 +109,7 @@ export class Sandbox {
     this.prices.set(instrument.id, price);
     // The first price may lie anywhere: nobody else could confirm it.
     const command = { type: SetIndexPrice.code, indexTicks: price.ticks, isGuarded: 0 } as const;
-    await ask(this.road, instrument.id, command, signal, () => {});
+    await ask(this.engine, instrument.id, command, signal, () => {});
   }
 
   private async seatBots(market: Market): Promise<void> {
@@ -127,11 +127,11 @@ export class Sandbox {
 
   private async openDesk(market: Market, name: string): Promise<{ desk: Desk; random: Random }> {
     const { signal } = this.stopped;
-    const { accountId } = await openAccount(this.road, name, this.now + BOT_SESSION_MS, signal);
-    const desk = new Desk(this.road, market, accountId, this.depositQuanta());
-    const refusal = await deposit(this.road, accountId, desk.budgetQuanta, "bot-funding-1", signal);
+    const { accountId } = await openAccount(this.engine, name, this.now + BOT_SESSION_MS, signal);
+    const desk = new Desk(this.engine, market, accountId, this.depositQuanta());
+    const refusal = await deposit(this.engine, accountId, desk.budgetQuanta, "bot-funding-1", signal);
     if (refusal !== null) this.options.warn(`the deposit of bot ${name} was refused: ${refusal}`);
-    await ask(this.road, market.instrument.id, { type: ReadPosition.code, accountId }, signal, (reply) => {
+    await ask(this.engine, market.instrument.id, { type: ReadPosition.code, accountId }, signal, (reply) => {
       desk.positionLots = as(PositionView, reply)?.sizeLots ?? 0;
       this.desks.set(accountId, desk);
     });
@@ -142,18 +142,18 @@ export class Sandbox {
     return Math.min(BOT_FUNDS, Math.floor(this.options.faucetCapQuanta / 2));
   }
 
-  private takeTurn(): void {
+  private step(): void {
     if (this.beat % INDEX_BEATS === INDEX_BEATS - 1) this.movePrices();
     for (const maker of this.makers.values()) maker.retreat();
     for (const maker of this.makers.values()) maker.advance();
-    for (const taker of this.takers.values()) taker.takeTurn();
+    for (const taker of this.takers.values()) taker.trade();
     if (this.beat % FUNDING_BEATS === FUNDING_BEATS - 1) this.refund();
     this.beat++;
   }
 
   private movePrices(): void {
     for (const [actorId, price] of this.prices)
-      this.road.ask(
+      this.engine.request(
         actorId,
         { type: SetIndexPrice.code, indexTicks: price.step(1000), isGuarded: 1 } as Message,
         () => {},
@@ -164,23 +164,23 @@ export class Sandbox {
   private refund(): void {
     const reference = `bot-funding-${new Date(this.now).toISOString().slice(0, 10)}`;
     for (const [accountId, desk] of this.desks) {
-      if (this.road.cells.equity(accountId) >= desk.budgetQuanta / 2) continue;
+      if (this.engine.marginTable.equity(accountId) >= desk.budgetQuanta / 2) continue;
       // Refused: asked before today, or the faucet is empty. Rejected: the sandbox was stopped. Both may pass.
-      deposit(this.road, accountId, desk.budgetQuanta, reference, this.stopped.signal).catch(() => {});
+      deposit(this.engine, accountId, desk.budgetQuanta, reference, this.stopped.signal).catch(() => {});
     }
   }
 
   /** Runs for every turn of the whole exchange: looks at trades, ends of orders and prices, and leaves the rest alone. */
-  private fold(turn: Released): void {
-    this.now = turn.time;
-    for (let i = 0; i < turn.eventCount; i++) {
-      const message = turn.messages[i];
+  private fold(transaction: ReleasedTransaction): void {
+    this.now = transaction.time;
+    for (let i = 0; i < transaction.eventCount; i++) {
+      const message = transaction.messages[i];
       if (message.type === Traded.code) this.foldTrade(message as MessageOf<typeof Traded>);
       else if (message.type === OrderClosed.code) {
         const { accountId, orderId } = message as MessageOf<typeof OrderClosed>;
         this.makers.get(accountId)?.onClosed(orderId);
       } else if (message.type === PriceUpdated.code) {
-        const market = this.markets.get(turn.actorId);
+        const market = this.markets.get(transaction.actorId);
         if (market === undefined) continue;
         const { indexTicks, markTicks } = message as MessageOf<typeof PriceUpdated>;
         market.indexTicks = indexTicks;

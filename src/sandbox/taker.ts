@@ -38,7 +38,7 @@ export class Taker {
     this.random = random;
   }
 
-  takeTurn(): void {
+  trade(): void {
     this.beat++;
     this.desk.recover();
     const { indexTicks, markTicks } = this.desk.market;
@@ -81,12 +81,15 @@ export class Taker {
       timeInForce: IOC,
       flags: 0,
       selfTradePrevention: EXPIRE_TAKER,
-      priceTicks: atMarket ? 0 : this.withinLadder(Math.round(desk.market.markTicks * (1 + away))),
+      priceTicks: atMarket ? 0 : this.withinBitmap(Math.round(desk.market.markTicks * (1 + away))),
       quantityLots: lots,
     };
-    const sent = desk.send(command, (turn) => {
+    const sent = desk.send(command, (transaction) => {
       this.askedAt = -1;
-      if (turn !== null && as(Refused, turn.messages[turn.eventCount])?.code === "INSUFFICIENT_MARGIN")
+      if (
+        transaction !== null &&
+        as(Refused, transaction.messages[transaction.eventCount])?.code === "INSUFFICIENT_MARGIN"
+      )
         desk.refusedForMargin();
     });
     if (sent) this.askedAt = this.beat;
@@ -99,7 +102,7 @@ export class Taker {
     return this.random.chance(0.5 - 0.5 * inventory) ? BUY : SELL;
   }
 
-  private withinLadder(ticks: number): number {
+  private withinBitmap(ticks: number): number {
     return Math.min(Math.max(ticks, 1), this.desk.market.instrument.maxPriceTicks);
   }
 }

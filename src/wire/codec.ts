@@ -1,7 +1,7 @@
 import { Packr } from "msgpackr";
 import "../core/protocol/messages.ts";
 import "../core/protocol/snapshot-schema.ts";
-import { blank, type Message, SHAPES, type Shape } from "../core/protocol/message-schema.ts";
+import { blank, MESSAGE_SCHEMAS, type Message, type MessageSchema } from "../core/protocol/message-schema.ts";
 import { NewerVersionError } from "./newer-version.ts";
 
 /**
@@ -27,7 +27,7 @@ type Encode = (view: DataView, bytes: Uint8Array, offset: number, message: Messa
 type DecodeInto = (view: DataView, bytes: Uint8Array, offset: number, message: Message) => void;
 
 interface Codec {
-  shape: Shape;
+  shape: MessageSchema;
   encode: Encode;
   decodeInto: DecodeInto;
   maxBytes: (message: Message) => number;
@@ -82,7 +82,7 @@ export function maxMessageBytes(message: Message): number {
 }
 
 function compile(code: number): Codec {
-  const shape = SHAPES.get(code);
+  const shape = MESSAGE_SCHEMAS.get(code);
   if (shape === undefined) throw new NewerVersionError(`unknown message code ${code}`);
   const fields = Object.entries(shape.fields);
   const numbers = fields.filter(([, kind]) => kind === "number").map(([name]) => name);
@@ -139,7 +139,7 @@ function compile(code: number): Codec {
 }
 
 /** A message written when its shape had fewer fields: the missing ones, the last declared, stay at zero. */
-function decodeOld(shape: Shape, view: DataView, bytes: Uint8Array, offset: number, message: Message): void {
+function decodeOld(shape: MessageSchema, view: DataView, bytes: Uint8Array, offset: number, message: Message): void {
   const fields = Object.entries(shape.fields);
   const count = view.getUint16(offset + 2, true);
   if (count > fields.length)

@@ -26,7 +26,7 @@ export const RECORD_HEADER_BYTES = 40;
 export const FORMAT_VERSION = 1;
 
 /** A turn with events. */
-export const KIND_TURN = 1;
+export const KIND_TRANSACTION = 1;
 /** A turn without events: a refusal or a read. */
 export const KIND_REPLY = 2;
 /** A part of an actor's snapshot, for the store. */

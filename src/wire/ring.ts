@@ -15,38 +15,38 @@ const LENGTH_BYTES = 8;
 const WRAP = 0xffffffff;
 
 /** A thread that waits in Atomics.wait, or the main thread behind a message port, is woken through its bell. */
-export class Bell {
+export class Doorbell {
   readonly buffer: SharedArrayBuffer;
   private readonly words: Int32Array;
   /** Called instead of Atomics.notify where the sleeper cannot block (the main thread). */
-  private readonly knock: (() => void) | null;
+  private readonly notify: (() => void) | null;
 
   constructor(buffer: SharedArrayBuffer = new SharedArrayBuffer(8), knock: (() => void) | null = null) {
     this.buffer = buffer;
     this.words = new Int32Array(buffer);
-    this.knock = knock;
+    this.notify = knock;
   }
 
   /** Wakes the owner if it has gone to sleep. */
-  ring(): void {
+  wake(): void {
     if (Atomics.load(this.words, 0) === 0) return;
     if (Atomics.exchange(this.words, 0, 0) === 0) return;
-    if (this.knock === null) Atomics.notify(this.words, 0);
-    else this.knock();
+    if (this.notify === null) Atomics.notify(this.words, 0);
+    else this.notify();
   }
 
   /** The owner sleeps, or is about to. */
-  get isAwaited(): boolean {
+  get isSleeping(): boolean {
     return Atomics.load(this.words, 0) !== 0;
   }
 
   /** Says "I am about to sleep"; the owner must look at its rings once more before wait(). */
-  announce(): void {
+  prepareSleep(): void {
     Atomics.store(this.words, 0, 1);
   }
 
   /** Found something after all. */
-  awake(): void {
+  cancelSleep(): void {
     Atomics.store(this.words, 0, 0);
   }
 
@@ -101,14 +101,14 @@ export class RingGauge {
 }
 
 export class RingProducer extends RingEnd {
-  private readonly bell: Bell;
+  private readonly doorbell: Doorbell;
   private head: number;
   private tailSeen: number;
   private at = 0;
 
-  constructor(buffer: SharedArrayBuffer, bell: Bell) {
+  constructor(buffer: SharedArrayBuffer, doorbell: Doorbell) {
     super(buffer);
-    this.bell = bell;
+    this.doorbell = doorbell;
     this.head = Atomics.load(this.control, HEAD) >>> 0;
     this.tailSeen = Atomics.load(this.control, TAIL) >>> 0;
   }
@@ -152,7 +152,7 @@ export class RingProducer extends RingEnd {
 
   /** Wakes the consumer if it sleeps: once per batch. */
   ring(): void {
-    this.bell.ring();
+    this.doorbell.wake();
   }
 
   private hasRoom(bytes: number): boolean {

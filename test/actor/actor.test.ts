@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ActorWorker, COMMAND_HEADER_BYTES, type WorkerOptions } from "../../src/actor/threads/actor.ts";
 import { Control, STOP_ACTORS } from "../../src/actor/threads/control.ts";
-import { AccountCells, CONTRIBUTION_FIELDS } from "../../src/core/accounts/margin-table.ts";
-import type { Actor, Turn } from "../../src/core/protocol/actor.ts";
+import { CONTRIBUTION_FIELDS, MarginTable } from "../../src/core/accounts/margin-table.ts";
+import type { Actor, Transaction } from "../../src/core/protocol/actor.ts";
 import { Done, LeverageSet, Tick } from "../../src/core/protocol/messages.ts";
 import { encodeMessage } from "../../src/wire/codec.ts";
 import {
@@ -13,9 +13,9 @@ import {
   AT_SEQUENCE,
   AT_TIME,
   KIND_REPLY,
-  KIND_TURN,
+  KIND_TRANSACTION,
 } from "../../src/wire/record.ts";
-import { allocateRing, Bell, RingConsumer, RingProducer } from "../../src/wire/ring.ts";
+import { allocateRing, Doorbell, RingConsumer, RingProducer } from "../../src/wire/ring.ts";
 import { make } from "../core/support/exchange.ts";
 
 const ACTOR_ID = 7;
@@ -37,20 +37,20 @@ class Worker implements Actor {
   /** Where it throws next; "" = nowhere. */
   throwsIn: "" | "decide" | "settle" = "";
   /** Cells that it burdens with each command, and favours, before it throws. */
-  cells: AccountCells | null = null;
+  marginTable: MarginTable | null = null;
   readonly given = new Float64Array(CONTRIBUTION_FIELDS);
 
-  decide(_command: { type: number }, turn: Turn): void {
+  decide(_command: { type: number }, transaction: Transaction): void {
     this.calls.push("command");
-    this.cells?.move(ACCOUNT, this.given, 0, { ...NOTHING, equity: this.given[0]! + 5, maintenance: 3 });
-    if (this.throwsIn !== "") turn.emit(make(LeverageSet, { accountId: ACCOUNT, leverage: 2 }));
+    this.marginTable?.move(ACCOUNT, this.given, 0, { ...NOTHING, equity: this.given[0]! + 5, maintenance: 3 });
+    if (this.throwsIn !== "") transaction.emit(make(LeverageSet, { accountId: ACCOUNT, leverage: 2 }));
     if (this.throwsIn === "decide") throw new Error("in decide");
-    if (!this.isMute) turn.reply({ type: Done.code });
+    if (!this.isMute) transaction.reply({ type: Done.code });
   }
-  proceed(turn: Turn): boolean {
+  runBackground(transaction: Transaction): boolean {
     if (this.work === 0) return false;
     this.calls.push("work");
-    if (this.emits) turn.emit(make(LeverageSet, { accountId: ACCOUNT, leverage: 2 }));
+    if (this.emits) transaction.emit(make(LeverageSet, { accountId: ACCOUNT, leverage: 2 }));
     return --this.work > 0;
   }
   /** Shares of what has come due. */
@@ -58,10 +58,10 @@ class Worker implements Actor {
   get isFiring(): boolean {
     return this.due > 0;
   }
-  fire(turn: Turn): void {
+  fire(transaction: Transaction): void {
     this.calls.push("fire");
     this.due--;
-    if (this.emits) turn.emit(make(LeverageSet, { accountId: ACCOUNT, leverage: 2 }));
+    if (this.emits) transaction.emit(make(LeverageSet, { accountId: ACCOUNT, leverage: 2 }));
   }
   settle(sequence: number): void {
     if (this.throwsIn === "settle") throw new Error("in settle");
@@ -75,7 +75,7 @@ class Worker implements Actor {
   }
   load(): void {}
   restored(): void {}
-  contribute(sums: AccountCells): void {
+  contribute(sums: MarginTable): void {
     sums.addAll(ACCOUNT, this.given, 0);
   }
 }
@@ -83,23 +83,23 @@ class Worker implements Actor {
 function start(joins?: SharedArrayBuffer, more: Partial<WorkerOptions> = {}) {
   const actor = new Worker();
   const control = new Control();
-  const bell = new Bell();
+  const doorbell = new Doorbell();
   const commandRing = allocateRing(RING_BYTES);
   const outRing = allocateRing(RING_BYTES);
-  const commands = new RingProducer(commandRing, bell);
+  const commands = new RingProducer(commandRing, doorbell);
   const out = new RingConsumer(outRing);
-  const cells = AccountCells.allocate(32);
-  const sums = AccountCells.allocate(32);
+  const marginTable = MarginTable.allocate(32);
+  const sums = MarginTable.allocate(32);
   const worker = new ActorWorker({
     worker: 0,
     actors: [actor],
-    cells,
+    marginTable,
     sums,
     ...(joins === undefined ? {} : { joins }),
     control,
     commands: new RingConsumer(commandRing),
-    bell,
-    out: new RingProducer(outRing, new Bell()),
+    doorbell,
+    out: new RingProducer(outRing, new Doorbell()),
     snapshotIntervalMs: 1e9,
     clock: () => NOW,
     monotonic: () => 0,
@@ -113,7 +113,7 @@ function start(joins?: SharedArrayBuffer, more: Partial<WorkerOptions> = {}) {
     const end = encodeMessage(commands.view, commands.bytes, at + COMMAND_HEADER_BYTES, { type: Tick.code });
     commands.commit(end - at);
   };
-  return { actor, worker, send, out, cells, sums, control };
+  return { actor, worker, send, out, marginTable, sums, control };
 }
 
 test("what an actor has under way goes on between commands, and when none come", () => {
@@ -188,20 +188,20 @@ test("a tick that comes to nothing says how far the actor's time has come, behin
   actor.isMute = true;
   send(0);
   worker.step();
-  const turns: number[][] = [];
+  const transactions: number[][] = [];
   for (let at = out.peek(); at >= 0; at = out.peek()) {
-    turns.push([
+    transactions.push([
       out.view.getUint8(at + AT_KIND),
       out.view.getUint32(at + AT_REQUEST_ID, true),
       out.view.getFloat64(at + AT_TIME, true),
     ]);
     out.next();
   }
-  assert.deepEqual(turns, [
-    [KIND_TURN, 0, NOW],
+  assert.deepEqual(transactions, [
+    [KIND_TRANSACTION, 0, NOW],
     [KIND_REPLY, 0, NOW],
   ]);
-  assert.equal(control.lastTicket, 1, "it has no place in the log");
+  assert.equal(control.lastSequence, 1, "it has no place in the log");
 });
 
 test("a share that has events is a turn of the log that answers nobody", () => {
@@ -251,49 +251,49 @@ test("a snapshot is made when the last one is stored, and something has happened
   assert.equal(isMade(true), false, "the first interval has only begun");
   assert.equal(isMade(true), true);
   assert.equal(isMade(true), false, "it is on its way");
-  control.setSnapshotOf(ACTOR_ID, control.lastTicket);
+  control.setSnapshotOf(ACTOR_ID, control.lastSequence);
   assert.equal(isMade(true), true);
-  control.setSnapshotOf(ACTOR_ID, control.lastTicket);
+  control.setSnapshotOf(ACTOR_ID, control.lastSequence);
   assert.equal(isMade(false), false, "nothing has happened");
   assert.equal(isMade(true), true);
 });
 
 test("a turn that throws is nowhere; what came before it is whole", () => {
-  const { actor, worker, send, out, cells, control } = start();
-  actor.cells = cells;
+  const { actor, worker, send, out, marginTable, control } = start();
+  actor.marginTable = marginTable;
   send(1);
   actor.throwsIn = "settle";
   assert.throws(() => worker.step(), /in settle/);
-  assert.equal(control.lastTicket, 1, "it has its place in the log");
+  assert.equal(control.lastSequence, 1, "it has its place in the log");
   const at = out.peek();
   assert.equal(out.view.getFloat64(at + AT_SEQUENCE, true), 1);
   assert.equal(out.view.getUint32(at + AT_REQUEST_ID, true), 1);
   out.next();
-  assert.deepEqual([cells.equity(ACCOUNT), cells.maintenance(ACCOUNT)], [5, 3]);
+  assert.deepEqual([marginTable.equity(ACCOUNT), marginTable.maintenance(ACCOUNT)], [5, 3]);
   send(2);
   actor.throwsIn = "decide";
   assert.throws(() => worker.step(), /in decide/);
-  assert.equal(control.lastTicket, 1);
+  assert.equal(control.lastSequence, 1);
   assert.equal(out.peek(), -1);
-  assert.deepEqual([cells.equity(ACCOUNT), cells.maintenance(ACCOUNT)], [5, 3]);
+  assert.deepEqual([marginTable.equity(ACCOUNT), marginTable.maintenance(ACCOUNT)], [5, 3]);
 });
 
 test("a ticket that was taken comes, whatever goes wrong behind it", () => {
-  const { actor, worker, send, out, cells, control } = start();
-  actor.cells = cells;
-  cells.flush = () => {
+  const { actor, worker, send, out, marginTable, control } = start();
+  actor.marginTable = marginTable;
+  marginTable.commit = () => {
     throw new RangeError();
   };
   actor.throwsIn = "settle";
   send(1);
   assert.throws(() => worker.step(), RangeError);
-  assert.equal(control.lastTicket, 1);
+  assert.equal(control.lastSequence, 1);
   assert.equal(out.view.getFloat64(out.peek() + AT_SEQUENCE, true), 1);
 });
 
 test("in a recount a worker adds up what it has given, and stands still until it is over", () => {
-  const { actor, worker, send, cells, sums, control } = start();
-  actor.cells = cells;
+  const { actor, worker, send, marginTable, sums, control } = start();
+  actor.marginTable = marginTable;
   send(0);
   worker.step();
   control.recount = 1;
@@ -308,9 +308,9 @@ test("in a recount a worker adds up what it has given, and stands still until it
 });
 
 test("a worker that joins does nothing before a recount has taken it in", () => {
-  const shared = AccountCells.allocate(32);
-  const { actor, worker, send, cells, control } = start(shared.buffer);
-  actor.cells = cells;
+  const shared = MarginTable.allocate(32);
+  const { actor, worker, send, marginTable, control } = start(shared.buffer);
+  actor.marginTable = marginTable;
   send(0);
   worker.step();
   control.recount = 1;
@@ -329,9 +329,9 @@ test("a worker that joins does nothing before a recount has taken it in", () => 
 
 test("a worker that has just been taken in belongs to the exchange, be another recount called or the exchange stopped", () => {
   for (const then of ["recount", "stop"]) {
-    const shared = AccountCells.allocate(32);
-    const { actor, worker, send, cells, control } = start(shared.buffer);
-    actor.cells = cells;
+    const shared = MarginTable.allocate(32);
+    const { actor, worker, send, marginTable, control } = start(shared.buffer);
+    actor.marginTable = marginTable;
     control.recount = 1;
     worker.step();
     control.recounted = 1;

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Breath } from "../../src/actor/threads/cooperative-yield.ts";
+import { CooperativeYield } from "../../src/actor/threads/cooperative-yield.ts";
 
 test("long work is interrupted while orders come, unless it is far behind", () => {
   const log = { durable: 1000 };
   let now = 0;
   let sleeps = 0;
-  const breath = new Breath(
+  const cooperativeYield = new CooperativeYield(
     log,
     () => now,
     () => sleeps++,
@@ -17,7 +17,7 @@ test("long work is interrupted while orders come, unless it is far behind", () =
     for (let us = 1; us <= 100_000; us++) {
       now += 0.001;
       if (us % 1000 === 0) log.durable += durablePerMs;
-      breath.take(doneThrough);
+      cooperativeYield.take(doneThrough);
     }
     return sleeps - before;
   };

@@ -1,41 +1,41 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { MAX_PENDING, RingRoad } from "../../src/actor/engine/engine-client.ts";
+import { EngineClient, MAX_PENDING } from "../../src/actor/engine/engine-client.ts";
 import { Control } from "../../src/actor/threads/control.ts";
-import { AccountCells } from "../../src/core/accounts/margin-table.ts";
+import { MarginTable } from "../../src/core/accounts/margin-table.ts";
 import type { Message } from "../../src/core/protocol/message-schema.ts";
 import { AmendOrder, CancelOrder, OrderBatch, PlaceOrder } from "../../src/core/protocol/messages.ts";
 import { AT_REQUEST_ID, RECORD_HEADER_BYTES } from "../../src/wire/record.ts";
-import { allocateRing, Bell, RingConsumer, RingProducer } from "../../src/wire/ring.ts";
+import { allocateRing, Doorbell, RingConsumer, RingProducer } from "../../src/wire/ring.ts";
 import { make } from "../core/support/exchange.ts";
 
 const ACTOR_ID = 1;
 const RING_BYTES = 1 << 20;
 
-function openRoad(maxInFlight: number, lookMs = 0) {
-  const frontBell = new Bell();
+function openEngine(maxInFlight: number, pollMs = 0) {
+  const frontDoorbell = new Doorbell();
   const frontRing = allocateRing(RING_BYTES);
   const control = new Control();
-  const road = new RingRoad({
+  const engine = new EngineClient({
     instruments: [],
-    cells: AccountCells.allocate(32),
+    marginTable: MarginTable.allocate(32),
     control,
     front: new RingConsumer(frontRing),
-    frontBell,
-    indexBell: new Bell(),
-    storeBell: new Bell(),
+    frontDoorbell,
+    indexDoorbell: new Doorbell(),
+    storeDoorbell: new Doorbell(),
     maxInFlight,
-    lookMs,
+    pollMs,
   });
-  road.addLane(new RingProducer(allocateRing(RING_BYTES), new Bell()), [ACTOR_ID]);
+  engine.addWorker(new RingProducer(allocateRing(RING_BYTES), new Doorbell()), [ACTOR_ID]);
   let answers = 0;
   let knocks = 0;
-  const journal = new RingProducer(frontRing, new Bell(frontBell.buffer, () => knocks++));
+  const journal = new RingProducer(frontRing, new Doorbell(frontDoorbell.buffer, () => knocks++));
   return {
-    road,
+    engine,
     control,
-    frontBell,
-    ask: (command: Message): boolean => road.ask(ACTOR_ID, command, () => answers++),
+    frontDoorbell,
+    ask: (command: Message): boolean => engine.request(ACTOR_ID, command, () => answers++),
     count: () => ({ answers, knocks }),
     /** As the journal does. */
     answer(requestId: number): void {
@@ -48,22 +48,22 @@ function openRoad(maxInFlight: number, lookMs = 0) {
   };
 }
 
-const turns = async (count: number): Promise<void> => {
+const transactions = async (count: number): Promise<void> => {
   for (let i = 0; i < count; i++) await new Promise((resolve) => setImmediate(resolve));
 };
 
 test("when the numbers of requests are used up they begin anew, past the one that stands for nobody", () => {
-  const { road, ask, answer, count } = openRoad(64);
-  road.startAt(0);
-  (road as unknown as { nextRequestId: number }).nextRequestId = 0xffff_ffff;
+  const { engine, ask, answer, count } = openEngine(64);
+  engine.startAt(0);
+  (engine as unknown as { nextRequestId: number }).nextRequestId = 0xffff_ffff;
   for (let i = 0; i < 3; i++) assert.ok(ask(make(CancelOrder)));
   for (const requestId of [0xffff_ffff, 1, 2]) answer(requestId);
-  road.drain();
-  assert.deepEqual([count().answers, road.inFlight], [3, 0]);
+  engine.drain();
+  assert.deepEqual([count().answers, engine.inFlight], [3, 0]);
 });
 
 test("past maxInFlight new orders are turned away, be it in a batch, and cancels are not", () => {
-  const { ask } = openRoad(2);
+  const { ask } = openEngine(2);
   const placing = make(OrderBatch, { items: [make(CancelOrder), make(PlaceOrder)] });
   const canceling = make(OrderBatch, { items: [make(CancelOrder)] });
   assert.deepEqual([ask(make(PlaceOrder)), ask(placing)], [true, true]);
@@ -72,7 +72,7 @@ test("past maxInFlight new orders are turned away, be it in a batch, and cancels
 });
 
 test("batches leave room in the ring for cancels and ticks, however few of them are on their way", () => {
-  const { road, ask } = openRoad(MAX_PENDING);
+  const { engine, ask } = openEngine(MAX_PENDING);
   const items = Array.from({ length: 20 }, (_, i) => make(PlaceOrder, { clientOrderId: `of-a-batch-${i}` }));
   const placing = make(OrderBatch, { items });
   let batches = 0;
@@ -83,111 +83,111 @@ test("batches leave room in the ring for cancels and ticks, however few of them 
     assert.ok(ask(make(CancelOrder)), `cancel ${i}`);
     assert.ok(ask(make(OrderBatch, { items: [make(CancelOrder)] })), `canceling batch ${i}`);
   }
-  assert.equal(road.inFlight, batches + 2000);
+  assert.equal(engine.inFlight, batches + 2000);
 });
 
 test("without room on the disk amendments are turned away, too, be it in a batch, and cancels are not", () => {
-  const { road, ask } = openRoad(64);
-  road.hasDiskRoom = false;
+  const { engine, ask } = openEngine(64);
+  engine.hasDiskRoom = false;
   const amending = make(OrderBatch, { items: [make(CancelOrder), make(AmendOrder)] });
   assert.deepEqual([ask(make(AmendOrder)), ask(amending)], [false, false]);
   assert.equal(ask(make(OrderBatch, { items: [make(CancelOrder)] })), true);
 });
 
 test("the history's lag is the turns that were handed out and that it does not hold yet", () => {
-  const { road, control } = openRoad(1);
-  road.startAt(7);
+  const { engine, control } = openEngine(1);
+  engine.startAt(7);
   control.indexed = 5;
-  assert.equal(road.historyLag, 2);
+  assert.equal(engine.historyLag, 2);
   // It may be ahead of the front.
   control.indexed = 8;
-  assert.equal(road.historyLag, 0);
+  assert.equal(engine.historyLag, 0);
 });
 
 test("the front looks for answers by itself at first, while there is more than one to come", async () => {
-  const { road, frontBell, ask, answer, count } = openRoad(64, 60_000);
-  road.startAt(0);
+  const { engine, frontDoorbell, ask, answer, count } = openEngine(64, 60_000);
+  engine.startAt(0);
   for (const round of [0, 1]) {
     const requestId = 2 * round + 1;
     ask(make(CancelOrder));
     ask(make(CancelOrder));
-    await turns(1);
-    assert.ok(!frontBell.isAwaited);
+    await transactions(1);
+    assert.ok(!frontDoorbell.isSleeping);
     answer(requestId);
-    await turns(2);
+    await transactions(2);
     assert.deepEqual(count(), { answers: requestId, knocks: round });
-    assert.ok(frontBell.isAwaited, "whoever answers the other one wakes it");
+    assert.ok(frontDoorbell.isSleeping, "whoever answers the other one wakes it");
     answer(requestId + 1);
-    road.drain();
+    engine.drain();
     assert.deepEqual(count(), { answers: requestId + 1, knocks: round + 1 });
   }
 });
 
 test("for a single answer it does not look", async () => {
-  const { road, frontBell, ask } = openRoad(64, 60_000);
-  road.startAt(0);
+  const { engine, frontDoorbell, ask } = openEngine(64, 60_000);
+  engine.startAt(0);
   ask(make(CancelOrder));
-  await turns(2);
-  assert.ok(frontBell.isAwaited);
+  await transactions(2);
+  assert.ok(frontDoorbell.isSleeping);
 });
 
 test("the front that has looked for long enough is woken", async () => {
-  const { road, frontBell, ask, answer, count } = openRoad(64, 0.01);
-  road.startAt(0);
+  const { engine, frontDoorbell, ask, answer, count } = openEngine(64, 0.01);
+  engine.startAt(0);
   ask(make(CancelOrder));
   ask(make(CancelOrder));
-  await turns(1);
-  do await turns(1);
-  while (!frontBell.isAwaited);
+  await transactions(1);
+  do await transactions(1);
+  while (!frontDoorbell.isSleeping);
   answer(1);
   assert.deepEqual(count(), { answers: 0, knocks: 1 });
-  road.drain();
+  engine.drain();
   assert.deepEqual(count(), { answers: 1, knocks: 1 });
 });
 
 test("with very many requests on their way it does not look: there is always something to do", async () => {
-  const { road, frontBell, ask } = openRoad(1000, 60_000);
-  road.startAt(0);
+  const { engine, frontDoorbell, ask } = openEngine(1000, 60_000);
+  engine.startAt(0);
   for (let i = 0; i < 65; i++) ask(make(CancelOrder));
-  await turns(2);
-  assert.ok(frontBell.isAwaited);
+  await transactions(2);
+  assert.ok(frontDoorbell.isSleeping);
 });
 
 test("a request that waits for a thread that hangs keeps nobody else out", () => {
-  const { road, ask, answer, count } = openRoad(64);
-  road.startAt(0);
+  const { engine, ask, answer, count } = openEngine(64);
+  engine.startAt(0);
   const [other, commands] = [2, allocateRing(RING_BYTES)];
-  road.addLane(new RingProducer(commands, new Bell()), [other]);
+  engine.addWorker(new RingProducer(commands, new Doorbell()), [other]);
   assert.ok(ask(make(CancelOrder)));
   const taken = new RingConsumer(commands);
   let answers = 0;
   for (let i = 0; i < MAX_PENDING + 10; i++) {
     assert.ok(
-      road.ask(other, make(CancelOrder), () => answers++),
+      engine.request(other, make(CancelOrder), () => answers++),
       `request ${i}`,
     );
     answer(taken.view.getUint32(taken.peek(), true));
     taken.next();
     taken.release();
-    road.drain();
+    engine.drain();
   }
-  assert.deepEqual([answers, count().answers, road.inFlight], [MAX_PENDING + 10, 0, 1]);
+  assert.deepEqual([answers, count().answers, engine.inFlight], [MAX_PENDING + 10, 0, 1]);
 });
 
 test("very much that is released at once is handed out in several turns of the event loop, with room for others between", async () => {
-  const { road, ask, answer, count, frontBell } = openRoad(1);
-  frontBell.announce();
+  const { engine, ask, answer, count, frontDoorbell } = openEngine(1);
+  frontDoorbell.prepareSleep();
   ask(make(CancelOrder));
   for (let i = 0; i < 20_000; i++) answer(0);
   answer(1);
   let parts = 0;
-  road.onDrained(() => parts++);
-  road.drain();
+  engine.onDrained(() => parts++);
+  engine.drain();
   assert.deepEqual([parts, count().answers], [1, 0]);
   const { knocks } = count();
-  await turns(1);
+  await transactions(1);
   assert.deepEqual([parts, count().answers], [2, 0]);
-  await turns(4);
+  await transactions(4);
   assert.equal(count().answers, 1);
   // It was awake all the while, and sleeps now.
   answer(0);

@@ -5,12 +5,12 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { Control, RUNNING, STOP_JOURNAL } from "../../src/actor/threads/control.ts";
 import { Journal } from "../../src/actor/threads/journal.ts";
-import { TurnWriter } from "../../src/actor/threads/transaction.ts";
-import { AccountCells } from "../../src/core/accounts/margin-table.ts";
+import { TransactionWriter } from "../../src/actor/threads/transaction.ts";
+import { MarginTable } from "../../src/core/accounts/margin-table.ts";
 import { LeverageSet } from "../../src/core/protocol/messages.ts";
 import { openLog } from "../../src/store/log/log.ts";
 import { AT_REQUEST_ID, AT_SEQUENCE } from "../../src/wire/record.ts";
-import { allocateRing, Bell, RingConsumer, RingProducer } from "../../src/wire/ring.ts";
+import { allocateRing, Doorbell, RingConsumer, RingProducer } from "../../src/wire/ring.ts";
 import { make } from "../core/support/exchange.ts";
 
 const RING_BYTES = 1 << 20;
@@ -34,33 +34,33 @@ function open(t: TestContext, control: Control, workers: number) {
   t.after(() => fs.rmSync(logDir, { recursive: true }));
   const inputs = Array.from({ length: workers }, () => allocateRing(RING_BYTES));
   const front = allocateRing(RING_BYTES);
-  const bell = new Bell();
+  const doorbell = new Doorbell();
   const journal = new Journal({
     log: openLog(logDir, { segmentBytes: 65_536, protectedThrough: 0 }),
     control,
     inputs: inputs.map((input) => new RingConsumer(input)),
-    bell,
-    front: new RingProducer(front, new Bell()),
-    store: new RingProducer(allocateRing(RING_BYTES), new Bell()),
+    doorbell,
+    front: new RingProducer(front, new Doorbell()),
+    store: new RingProducer(allocateRing(RING_BYTES), new Doorbell()),
     clock: () => 1,
   });
-  const writers = inputs.map((input) => new RingProducer(input, bell));
+  const writers = inputs.map((input) => new RingProducer(input, doorbell));
   return { journal, writers, released: new RingConsumer(front) };
 }
 
 /** A turn with an event, or one that only answers. Tickets are this control's. */
 function push(control: Control, out: RingProducer, requestId: number, hasEvent: boolean): number {
-  const turn = new TurnWriter(control, AccountCells.allocate(32), out, () => {});
-  turn.begin(1);
-  if (hasEvent) turn.emit(make(LeverageSet, { accountId: 16, leverage: 2 }));
-  return turn.push(1, requestId);
+  const transaction = new TransactionWriter(control, MarginTable.allocate(32), out, () => {});
+  transaction.begin(1);
+  if (hasEvent) transaction.emit(make(LeverageSet, { accountId: 16, leverage: 2 }));
+  return transaction.push(1, requestId);
 }
 
 test("an answer waits for the last ticket that it could have known, also when another thread has it and is still at work", (t) => {
   const control = new Control();
   const { journal, writers, released } = open(t, control, 2);
   const [answering, atWork] = writers;
-  const ticket = control.takeTicket();
+  const ticket = control.nextSequence();
   assert.equal(push(control, answering, 7, false), ticket);
   assert.equal(journal.step(), false);
   assert.deepEqual([released.peek(), control.durable], [-1, 0], "what it rests on is in no log");

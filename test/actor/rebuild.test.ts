@@ -2,15 +2,15 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Rebuild } from "../../src/actor/host/rebuild.ts";
 import { Control } from "../../src/actor/threads/control.ts";
-import { AccountCells, CONTRIBUTION_FIELDS } from "../../src/core/accounts/margin-table.ts";
-import { allocateRing, Bell, RingConsumer, RingProducer } from "../../src/wire/ring.ts";
+import { CONTRIBUTION_FIELDS, MarginTable } from "../../src/core/accounts/margin-table.ts";
+import { allocateRing, Doorbell, RingConsumer, RingProducer } from "../../src/wire/ring.ts";
 
 const RING_BYTES = 4096;
 const ACCOUNT = 16;
 const WORKERS = [0, 1];
 
 function start() {
-  const [control, cells, sums] = [new Control(), AccountCells.allocate(32), AccountCells.allocate(32)];
+  const [control, marginTable, sums] = [new Control(), MarginTable.allocate(32), MarginTable.allocate(32)];
   const up: number[] = [];
   const started: number[] = [];
   const told: string[] = [];
@@ -18,16 +18,16 @@ function start() {
   const [front, store] = [ring(), ring()];
   const outs = WORKERS.map(ring);
   const rebuild = new Rebuild({
-    ...{ control, cells, sums, front, store },
-    road: {
-      takeDown: (worker) => told.push(`${worker} is down`),
-      giveUp: (worker) => told.push(`${worker} gives up`),
-      bringUp: (worker) => up.push(worker),
+    ...{ control, marginTable, sums, front, store },
+    engine: {
+      markDown: (worker) => told.push(`${worker} is down`),
+      failPending: (worker) => told.push(`${worker} gives up`),
+      markUp: (worker) => up.push(worker),
     },
-    workers: WORKERS.map((worker) => ({ actorIds: [worker], out: outs[worker], bell: new Bell() })),
+    workers: WORKERS.map((worker) => ({ actorIds: [worker], out: outs[worker], doorbell: new Doorbell() })),
     start(worker) {
       started.push(worker);
-      return new RingProducer(ring(), new Bell());
+      return new RingProducer(ring(), new Doorbell());
     },
   });
   /** As a worker does when a recount is called: it adds what its actors have given, an equity of 5. */
@@ -35,11 +35,11 @@ function start() {
     sums.addAll(ACCOUNT, new Float64Array(CONTRIBUTION_FIELDS).fill(5, 0, 1), 0);
     control.setCountedBy(worker, control.recount);
   };
-  return { rebuild, control, cells, up, started, told, count, rings: { out: outs[0], front, store } };
+  return { rebuild, control, marginTable, up, started, told, count, rings: { out: outs[0], front, store } };
 }
 
 test("a recount in which another thread dies has no effect: its share may be missing; the next one takes both in", () => {
-  const { rebuild, control, cells, up, started, count } = start();
+  const { rebuild, control, marginTable, up, started, count } = start();
   rebuild.died(0);
   rebuild.step();
   rebuild.recovered(0);
@@ -48,21 +48,21 @@ test("a recount in which another thread dies has no effect: its share may be mis
   count(0);
   rebuild.died(1);
   rebuild.step();
-  assert.deepEqual([control.recount, control.recounted, cells.equity(ACCOUNT)], [0, 0, 0]);
+  assert.deepEqual([control.recount, control.recounted, marginTable.equity(ACCOUNT)], [0, 0, 0]);
   assert.deepEqual([started, up], [[0, 1], []]);
   rebuild.recovered(1);
   rebuild.step();
   assert.equal(control.recount, 2);
   for (const worker of WORKERS) count(worker);
   rebuild.step();
-  assert.deepEqual([control.recount, control.recounted, cells.equity(ACCOUNT)], [0, 2, 10]);
+  assert.deepEqual([control.recount, control.recounted, marginTable.equity(ACCOUNT)], [0, 2, 10]);
   assert.deepEqual(up, WORKERS);
   assert.ok(rebuild.isDone);
 });
 
 /** Puts a record into a ring. Returns what takes it out. */
 function fill(ring: SharedArrayBuffer): () => void {
-  const producer = new RingProducer(ring, new Bell());
+  const producer = new RingProducer(ring, new Doorbell());
   assert.ok(producer.reserve(8) >= 0);
   producer.commit(8);
   return () => {
@@ -76,7 +76,7 @@ function fill(ring: SharedArrayBuffer): () => void {
 test("nobody is told that nothing was done, and no other thread starts, before all that the dead one had done has come through", () => {
   for (const missing of ["read", "on disk", "handed out", "gathered", "stored"] as const) {
     const { rebuild, control, started, told, rings } = start();
-    const ticket = control.takeTicket();
+    const ticket = control.nextSequence();
     control.setGatheredOf(0, ticket);
     const comesThrough = {
       read: fill(rings.out),

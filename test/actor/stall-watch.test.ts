@@ -12,9 +12,9 @@ test("a log that takes nothing of what waits for it stands still, until it goes 
   const watch = new StallWatch(control);
   assert.ok(!looks(watch, 3 * LOOKS).includes(true), "nothing waits");
 
-  const ticket = control.takeTicket();
+  const ticket = control.nextSequence();
   assert.deepEqual(looks(watch, LOOKS + 1), [...new Array<boolean>(LOOKS - 1).fill(false), true, true]);
-  control.takeTicket();
+  control.nextSequence();
   assert.ok(watch.look(), "more that waits is no progress");
   control.durable = ticket;
   assert.ok(!watch.look());
@@ -26,8 +26,8 @@ test("a log that falls behind but gets on does not stand still", () => {
   const control = new Control();
   const watch = new StallWatch(control);
   for (let i = 0; i < 5 * LOOKS; i++) {
-    control.takeTicket();
-    control.durable = control.takeTicket() - 1 - i;
+    control.nextSequence();
+    control.durable = control.nextSequence() - 1 - i;
     assert.ok(!watch.look());
   }
 });

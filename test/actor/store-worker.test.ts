@@ -4,16 +4,16 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { MessageChannel } from "node:worker_threads";
-import { RingRoad } from "../../src/actor/engine/engine-client.ts";
+import { EngineClient } from "../../src/actor/engine/engine-client.ts";
 import { Control, STOP_STORE } from "../../src/actor/threads/control.ts";
 import { StoreWorker } from "../../src/actor/threads/store-worker.ts";
 import { runStore } from "../../src/actor/threads/threads.ts";
-import { AccountCells } from "../../src/core/accounts/margin-table.ts";
+import { MarginTable } from "../../src/core/accounts/margin-table.ts";
 import { openDatabase } from "../../src/store/database/database.ts";
 import { SnapshotRecord } from "../../src/store/database/history-schema.ts";
 import { WriteBatch } from "../../src/store/database/write-batch.ts";
-import type { Keeper } from "../../src/store/indexer/indexer.ts";
-import { allocateRing, Bell, RingConsumer, RingProducer } from "../../src/wire/ring.ts";
+import type { Indexer } from "../../src/store/indexer/indexer.ts";
+import { allocateRing, Doorbell, RingConsumer, RingProducer } from "../../src/wire/ring.ts";
 
 const RING_BYTES = 4096;
 
@@ -22,9 +22,9 @@ function openStore() {
   const control = new Control();
   /** How far the index was when it was said that it has come further. */
   const rungAt: number[] = [];
-  const [indexBell, storeBell] = [new Bell(undefined, () => rungAt.push(control.indexed)), new Bell()];
+  const [indexDoorbell, storeDoorbell] = [new Doorbell(undefined, () => rungAt.push(control.indexed)), new Doorbell()];
   const ring = (): RingConsumer => new RingConsumer(allocateRing(RING_BYTES));
-  const keeper = {
+  const indexer = {
     indexedSequence: 0,
     step(durable: number): boolean {
       this.indexedSequence = durable;
@@ -33,18 +33,26 @@ function openStore() {
   };
   let hasRoom = true;
   const store = new StoreWorker({
-    ...{ control, input: ring(), frontBell: indexBell, hasRoom: () => hasRoom },
-    keeper: keeper as unknown as Keeper,
+    ...{ control, input: ring(), frontDoorbell: indexDoorbell, hasRoom: () => hasRoom },
+    indexer: indexer as unknown as Indexer,
   });
-  const cells = AccountCells.allocate(32);
-  const front = { instruments: [], cells, control, front: ring(), frontBell: new Bell(), indexBell, storeBell };
-  const road = new RingRoad(front);
+  const marginTable = MarginTable.allocate(32);
+  const front = {
+    instruments: [],
+    marginTable,
+    control,
+    front: ring(),
+    frontDoorbell: new Doorbell(),
+    indexDoorbell,
+    storeDoorbell,
+  };
+  const engine = new EngineClient(front);
   return {
-    ...{ store, control, storeBell, road, rungAt },
+    ...{ store, control, storeDoorbell, engine, rungAt },
     /** Turns get to disk, and are released. */
     release(sequence: number): void {
       control.durable = sequence;
-      road.startAt(sequence);
+      engine.startAt(sequence);
     },
     fillDisk(): void {
       hasRoom = false;
@@ -53,11 +61,11 @@ function openStore() {
 }
 
 test("the store does not fall asleep over a read that has come behind its last step", () => {
-  const { store, storeBell, road, release, rungAt } = openStore();
+  const { store, storeDoorbell, engine, release, rungAt } = openStore();
   store.step();
   release(1);
-  void road.historyCaughtUp();
-  storeBell.announce();
+  void engine.historyCaughtUp();
+  storeDoorbell.prepareSleep();
   assert.equal(store.mayRest, false);
   store.step();
   assert.equal(store.mayRest, true);
@@ -65,12 +73,12 @@ test("the store does not fall asleep over a read that has come behind its last s
 });
 
 test("but over turns that nobody waits for, and over reads that it cannot help for want of room", () => {
-  const { store, control, road, release, fillDisk } = openStore();
+  const { store, control, engine, release, fillDisk } = openStore();
   store.step();
   release(1);
   assert.equal(store.mayRest, true, "they may gather");
   fillDisk();
-  void road.historyCaughtUp();
+  void engine.historyCaughtUp();
   assert.equal(store.step(), false);
   assert.equal(control.indexed, 0, "it has written nothing");
   assert.equal(store.mayRest, true, "it has looked");
@@ -78,7 +86,7 @@ test("but over turns that nobody waits for, and over reads that it cannot help f
 
 test("what comes in the middle of a long step finds room", () => {
   const storeRing = allocateRing(RING_BYTES);
-  const producer = new RingProducer(storeRing, new Bell());
+  const producer = new RingProducer(storeRing, new Doorbell());
   const record = new Uint8Array(1000);
   const push = (): boolean => {
     const at = producer.reserve(record.length);
@@ -88,13 +96,13 @@ test("what comes in the middle of a long step finds room", () => {
   const ROUNDS = 10;
   let records = 0;
   let pushed = 0;
-  const keeper = {
+  const indexer = {
     indexedSequence: 0,
     onSnapshotRecord: () => records++,
     step(): boolean {
       for (let round = 0; round < ROUNDS; round++) {
         while (push()) pushed++;
-        store.breathe();
+        store.yieldNow();
         assert.ok(push(), `round ${round}: the ring is full`);
         pushed++;
       }
@@ -102,8 +110,8 @@ test("what comes in the middle of a long step finds room", () => {
     },
   };
   const store: StoreWorker = new StoreWorker({
-    ...{ control: new Control(), input: new RingConsumer(storeRing), frontBell: new Bell() },
-    keeper: keeper as unknown as Keeper,
+    ...{ control: new Control(), input: new RingConsumer(storeRing), frontDoorbell: new Doorbell() },
+    indexer: indexer as unknown as Indexer,
   });
   store.step();
   assert.equal(records, pushed - 1);
@@ -115,7 +123,7 @@ test("a stop finishes what is soon done, and leaves the rest of a long way for t
   const stepsWithin = (stepMs: number): number => {
     let now = 0;
     let steps = 0;
-    const keeper = {
+    const indexer = {
       indexedSequence: 0,
       step(): boolean {
         now += stepMs;
@@ -123,8 +131,8 @@ test("a stop finishes what is soon done, and leaves the rest of a long way for t
       },
     };
     const store = new StoreWorker({
-      ...{ control: new Control(), input: new RingConsumer(allocateRing(RING_BYTES)), frontBell: new Bell() },
-      keeper: keeper as unknown as Keeper,
+      ...{ control: new Control(), input: new RingConsumer(allocateRing(RING_BYTES)), frontDoorbell: new Doorbell() },
+      indexer: indexer as unknown as Indexer,
     });
     store.finish(() => now);
     return steps;
@@ -150,8 +158,8 @@ test("how far the snapshots go is known when the store is ready: nobody is told 
   control.phase = STOP_STORE;
   const { port1, port2 } = new MessageChannel();
   await runStore({
-    ...{ port: port2, control: control.buffer, bell: new Bell().buffer, dataDir },
-    ...{ input: allocateRing(RING_BYTES), frontBell: new Bell().buffer, actorIds: [0, 1, 2], instruments: [] },
+    ...{ port: port2, control: control.buffer, doorbell: new Doorbell().buffer, dataDir },
+    ...{ input: allocateRing(RING_BYTES), frontDoorbell: new Doorbell().buffer, actorIds: [0, 1, 2], instruments: [] },
     ...{ keepSegments: true, minFreeBytes: 0 },
   });
   port1.close();

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { Waiters } from "../../src/actor/engine/waiters.ts";
 
 const MANY = 65_536;
-const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+const transaction = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 test("whoever waits goes on when the sequence has been reached, in the order in which they came", () => {
   const waiters = new Waiters();
@@ -27,14 +27,14 @@ test("only so many wait, and not all of them go on in one turn of the event loop
   const pass = async (until: number): Promise<void> => {
     while (gone < until) {
       const before = gone;
-      await turn();
+      await transaction();
       assert.ok(gone > before && gone - before < 1000, `${gone - before} in one turn`);
     }
   };
   waiters.reach(1);
   assert.ok(gone > 0 && gone < 1000);
   await pass(MANY / 2);
-  await turn();
+  await transaction();
   assert.equal(gone, MANY / 2);
   assert.ok(
     waiters.add(2, () => gone++),

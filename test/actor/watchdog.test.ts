@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Watchdog } from "../../src/actor/host/watchdog.ts";
-import { allocateRing, Bell, RingConsumer, RingProducer } from "../../src/wire/ring.ts";
+import { allocateRing, Doorbell, RingConsumer, RingProducer } from "../../src/wire/ring.ts";
 
 function ring() {
   const buffer = allocateRing(4096);
-  const producer = new RingProducer(buffer, new Bell());
+  const producer = new RingProducer(buffer, new Doorbell());
   const consumer = new RingConsumer(buffer);
   return {
     buffer,

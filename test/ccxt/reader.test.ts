@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { setImmediate as turn } from "node:timers/promises";
+import { setImmediate as transaction } from "node:timers/promises";
 import { type Place, Reader } from "../../src/ccxt/reader.ts";
 
 /** A stream of numbers from 1 on, and a reader of it: of a state it finds the latest number, of events the new ones. */
@@ -25,17 +25,17 @@ function open(isOfState: boolean) {
     async happen(): Promise<void> {
       last++;
       wake();
-      await turn();
+      await transaction();
     },
     async lose(): Promise<void> {
       fail(new Error("lost"));
-      await turn();
+      await transaction();
     },
   };
 }
 
 const isSettled = (promise: Promise<unknown>): Promise<boolean> =>
-  Promise.race([promise.then(() => true), turn().then(() => false)]);
+  Promise.race([promise.then(() => true), transaction().then(() => false)]);
 
 test("one loop is told of each event once, also of what came between its calls", async () => {
   const { watch, happen } = open(false);

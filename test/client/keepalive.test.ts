@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { type TestContext, test } from "node:test";
-import { Pulse } from "../../src/client/keepalive.ts";
+import { Keepalive } from "../../src/client/keepalive.ts";
 
 const DEAD_AFTER_MS = 20;
 
@@ -33,23 +33,23 @@ test("a program that is held up itself finds the sign that has come meanwhile", 
         holdUp(2 * DEAD_AFTER_MS);
       });
     };
-    const pulse = new Pulse(DEAD_AFTER_MS, ask, () => reject(new Error("it was given up")));
-    near.on("data", () => pulse.beat());
-    t.after(() => pulse.stop());
+    const keepalive = new Keepalive(DEAD_AFTER_MS, ask, () => reject(new Error("it was given up")));
+    near.on("data", () => keepalive.beat());
+    t.after(() => keepalive.stop());
   });
 });
 
 test("a line on which no sign comes is asked for one and given up, one that was ended is not", async (t) => {
   let asked = 0;
   let ended = 0;
-  const stopped = new Pulse(
+  const stopped = new Keepalive(
     DEAD_AFTER_MS,
     () => stopped.stop(),
     () => ended++,
   );
   await new Promise<void>((resolve) => {
-    const pulse = new Pulse(DEAD_AFTER_MS, () => asked++, resolve);
-    t.after(() => pulse.stop());
+    const keepalive = new Keepalive(DEAD_AFTER_MS, () => asked++, resolve);
+    t.after(() => keepalive.stop());
   });
   assert.deepEqual([asked, ended], [1, 0]);
 });

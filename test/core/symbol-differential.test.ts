@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { summarizeSymbol } from "../../src/core/audit/invariants.ts";
 import { BUY, CROSS, FEE_ACCOUNT, INSURANCE_ACCOUNT, ISOLATED, LEDGER, SELL } from "../../src/core/base/enums.ts";
 import { QUANTA_PER_USDC } from "../../src/core/base/units.ts";
-import { type Message, type MessageOf, SHAPES } from "../../src/core/protocol/message-schema.ts";
+import { MESSAGE_SCHEMAS, type Message, type MessageOf } from "../../src/core/protocol/message-schema.ts";
 import {
   AmendOrder,
   Deposit,
@@ -121,7 +121,7 @@ class TwinMarket extends Market {
     const what = JSON.stringify(command);
     assert.deepEqual(outcome, this.reference.do(actorId, command, this.exchange.time), what);
     for (const each of this.opened)
-      assert.deepEqual(this.exchange.cellsOf(each), this.reference.total(each), `cells of ${each} after ${what}`);
+      assert.deepEqual(this.exchange.marginTableOf(each), this.reference.total(each), `cells of ${each} after ${what}`);
     note(outcome, command, this.seen);
     return [...said.events, ...said.replies];
   }
@@ -161,11 +161,11 @@ function drive(steps: readonly Step[], seen: Map<string, number>): void {
     }
     for (const symbol of reference.symbols) compareSymbol(exchange, symbol, traffic.accounts);
     for (const accountId of [FEE_ACCOUNT, ...traffic.accounts])
-      assert.deepEqual(exchange.cellsOf(accountId), reference.total(accountId), `cells of ${accountId}`);
+      assert.deepEqual(exchange.marginTableOf(accountId), reference.total(accountId), `cells of ${accountId}`);
   }
   // The audits find Σ cash = 0 and Σ size = 0 for each symbol, and Σ balances = deposits − withdrawals.
   for (const actorId of exchange.actors.keys()) assert.deepEqual(exchange.audit(actorId).faults, []);
-  let equity = exchange.allCells().reduce((sum, cells) => sum + cells.equity, 0);
+  let equity = exchange.allMarginTables().reduce((sum, marginTable) => sum + marginTable.equity, 0);
   for (const symbol of reference.symbols)
     for (const position of symbol.positions.values()) equity += bucketOf(symbol, position);
   assert.equal(String(equity), exchange.audit(LEDGER).depositsMinusWithdrawalsQuanta);
@@ -174,7 +174,7 @@ function drive(steps: readonly Step[], seen: Map<string, number>): void {
 function note(outcome: Outcome, command: Message, seen: Map<string, number>): void {
   const count = (what: string): void => void seen.set(what, (seen.get(what) ?? 0) + 1);
   const isPlace = command.type === PlaceOrder.code || command.type === PlaceExtended.code;
-  if (outcome.refusal === "INSUFFICIENT_MARGIN") count(`${outcome.refusal} ${SHAPES.get(command.type)?.name}`);
+  if (outcome.refusal === "INSUFFICIENT_MARGIN") count(`${outcome.refusal} ${MESSAGE_SCHEMAS.get(command.type)?.name}`);
   else if (outcome.refusal !== "") count(outcome.refusal);
   else if (isPlace && outcome.quantityLots === 0) count("duplicate");
   if (outcome.trades.length > 0) count("trade");

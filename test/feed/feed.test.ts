@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { OnReply, Road } from "../../src/actor/engine/engine.ts";
+import type { Engine, OnReply } from "../../src/actor/engine/engine.ts";
 import { JumpGuard } from "../../src/core/pricing/price-guards.ts";
 import { compileInstrument } from "../../src/core/protocol/instrument.ts";
 import { blank, type Message, type MessageOf } from "../../src/core/protocol/message-schema.ts";
@@ -12,10 +12,10 @@ import { PLAIN } from "../core/support/instruments.ts";
 const POLL_MS = 60_000;
 
 /** A road to one symbol that takes index prices as it would, unless it has no room. */
-function roadOf(given: number[]) {
+function engineOf(given: number[]) {
   const guard = new JumpGuard();
   const state = { indexTicks: 0, hasRoom: true };
-  const ask = (_actorId: number, command: Message, onReply: OnReply): boolean => {
+  const request = (_actorId: number, command: Message, onReply: OnReply): boolean => {
     if (!state.hasRoom) return false;
     const { indexTicks } = command as MessageOf<typeof SetIndexPrice>;
     given.push(indexTicks);
@@ -25,18 +25,18 @@ function roadOf(given: number[]) {
     onReply({ actorId: 1, sequence: 0, time: 0, eventCount: 0, messages });
     return true;
   };
-  const road = { instruments: [compileInstrument(PLAIN)], ask } as unknown as Road;
-  return { state, road };
+  const engine = { instruments: [compileInstrument(PLAIN)], request } as unknown as Engine;
+  return { state, engine };
 }
 
 async function start(given: number[]) {
   const source = { price: 1000 };
-  const { state, road } = roadOf(given);
+  const { state, engine } = engineOf(given);
   const log = { info() {}, warn() {} };
   const rules = { pollMs: POLL_MS, maxAgeMs: POLL_MS, maxDeviation: "0.01", minSources: 1 };
   const settings = { sources: [{ exchange: "other" }], ...rules };
   const open = async () => ({ fetchTicker: async () => ({ last: source.price }) });
-  const feed = await Feed.open({ road, settings, open, log, now: () => 0, monotonic: () => 0 });
+  const feed = await Feed.open({ engine, settings, open, log, now: () => 0, monotonic: () => 0 });
   /** It is asked for a price, and what it says is put together. */
   const poll = async (): Promise<void> => {
     feed.start();

@@ -1,20 +1,20 @@
 import { runMargin } from "../core/support/margin-run.ts";
-import { runUniverse } from "../simulation/run.ts";
+import { runSimulation } from "../simulation/run.ts";
 import type { Stage } from "./stage.ts";
 
-const UNIVERSE_STEPS = 1000;
+const SIMULATION_STEPS = 1000;
 const MARGIN_STEPS = 4000;
 
 /** The exchange under a scheduler that kills, delays and cuts the power: test/universe. Its inputs are steps. */
-const universe: Stage = {
+const simulation: Stage = {
   name: "universe",
   runs: 250_000,
   async run(seed, runs, say) {
-    const totals = { turns: 0, replies: 0, kills: 0, powerCuts: 0, stops: 0, diskFaults: 0, switches: 0 };
-    for (let done = 0, own = seed; done < runs; done += UNIVERSE_STEPS, own++) {
-      const report = await runUniverse(own, Math.min(UNIVERSE_STEPS, runs - done));
+    const totals = { transactions: 0, replies: 0, kills: 0, powerCuts: 0, stops: 0, diskFaults: 0, switches: 0 };
+    for (let done = 0, own = seed; done < runs; done += SIMULATION_STEPS, own++) {
+      const report = await runSimulation(own, Math.min(SIMULATION_STEPS, runs - done));
       if (report.findings.length > 0)
-        throw new Error(`SEED=${own} RUNS=${UNIVERSE_STEPS} repeats it:\n${report.findings.join("\n")}`);
+        throw new Error(`SEED=${own} RUNS=${SIMULATION_STEPS} repeats it:\n${report.findings.join("\n")}`);
       for (const name of Object.keys(totals) as (keyof typeof totals)[]) totals[name] += report[name];
     }
     say(`${JSON.stringify(totals)}: 0 lost, 0 invented, 0 doubled, conservation error 0`);
@@ -39,4 +39,4 @@ const margin: Stage = {
   },
 };
 
-export const SIMULATION_STAGES: readonly Stage[] = [universe, margin];
+export const SIMULATION_STAGES: readonly Stage[] = [simulation, margin];

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { type Config, loadConfig } from "../../src/config.ts";
 import { FIRST_CUSTOMER_ACCOUNT, LEDGER } from "../../src/core/base/enums.ts";
-import { blank, type MessageOf, shape } from "../../src/core/protocol/message-schema.ts";
+import { blank, defineMessage, type MessageOf } from "../../src/core/protocol/message-schema.ts";
 import { AccountRow } from "../../src/core/protocol/snapshot-schema.ts";
 import { verifyFolder } from "../../src/operate/verify.ts";
 import { type Database, openDatabase } from "../../src/store/database/database.ts";
@@ -252,7 +252,7 @@ test("damage ends the program with 1", async () => {
 test("a folder that a newer version has written is refused, and not called damaged", async () => {
   const dir = join(folder, "newer");
   fs.cpSync(sound, dir, { recursive: true });
-  const later = blank(shape(60_301, "OfALaterVersion", {}));
+  const later = blank(defineMessage(60_301, "OfALaterVersion", {}));
   await rewrite(dir, (database, batch) => {
     batch.put(database.snapshotRows, [LEDGER, "accounts", FIRST_CUSTOMER_ACCOUNT], later);
   });

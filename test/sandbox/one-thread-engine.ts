@@ -1,6 +1,6 @@
-import type { Released, Road } from "../../src/actor/engine/engine.ts";
+import type { Engine, ReleasedTransaction } from "../../src/actor/engine/engine.ts";
 import { DEFAULT_INSTRUMENTS } from "../../src/config/instruments.ts";
-import { AccountCells } from "../../src/core/accounts/margin-table.ts";
+import { MarginTable } from "../../src/core/accounts/margin-table.ts";
 import { LEDGER } from "../../src/core/base/enums.ts";
 import { LedgerActor } from "../../src/core/ledger/ledger.ts";
 import type { Actor } from "../../src/core/protocol/actor.ts";
@@ -12,17 +12,17 @@ import { SymbolActor } from "../../src/core/symbol.ts";
 interface Asked {
   actorId: number;
   command: Message;
-  onReply(turn: Released): void;
+  onReply(transaction: ReleasedTransaction): void;
 }
 
 /** The real actors behind a road without threads, disk or clock: commands wait until drain() takes them, in order. */
-export class OneThreadRoad implements Road {
+export class OneThreadEngine implements Engine {
   readonly hasDiskRoom = true;
   readonly isStalled = false;
   readonly inFlight = 0;
   readonly historyLag = 0;
   readonly instruments: Instrument[];
-  readonly cells = AccountCells.allocate(1024);
+  readonly marginTable = MarginTable.allocate(1024);
   time = Date.UTC(2026, 0, 1);
   /** While true every ask is turned away, as by full rings. */
   full = false;
@@ -33,17 +33,18 @@ export class OneThreadRoad implements Road {
   readonly refusals: string[] = [];
   private readonly actors = new Map<number, Actor>();
   private readonly queue: Asked[] = [];
-  private readonly listeners: ((turn: Released) => void)[] = [];
+  private readonly listeners: ((transaction: ReleasedTransaction) => void)[] = [];
   private sequence = 0;
   private draining = false;
 
   constructor(configs = DEFAULT_INSTRUMENTS, faucetCapQuanta = 1e12) {
     this.instruments = configs.map(compileInstrument);
-    this.actors.set(LEDGER, new LedgerActor({ faucetCapQuanta, withdrawalDelayMs: 0 }, this.cells));
-    for (const instrument of this.instruments) this.actors.set(instrument.id, new SymbolActor(instrument, this.cells));
+    this.actors.set(LEDGER, new LedgerActor({ faucetCapQuanta, withdrawalDelayMs: 0 }, this.marginTable));
+    for (const instrument of this.instruments)
+      this.actors.set(instrument.id, new SymbolActor(instrument, this.marginTable));
   }
 
-  ask(actorId: number, command: Message, onReply: (turn: Released) => void): boolean {
+  request(actorId: number, command: Message, onReply: (transaction: ReleasedTransaction) => void): boolean {
     if (this.full) return false;
     this.asked.push({ actorId, command });
     this.queue.push({ actorId, command, onReply });
@@ -55,9 +56,9 @@ export class OneThreadRoad implements Road {
   drain(): void {
     this.draining = true;
     for (let next = this.queue.shift(); next !== undefined; next = this.queue.shift()) {
-      const turn = this.decide(next.actorId, next.command);
-      if (turn.eventCount > 0) for (const listener of this.listeners) listener(turn);
-      if (!this.deaf) next.onReply(turn);
+      const transaction = this.decide(next.actorId, next.command);
+      if (transaction.eventCount > 0) for (const listener of this.listeners) listener(transaction);
+      if (!this.deaf) next.onReply(transaction);
     }
     this.draining = false;
   }
@@ -65,8 +66,8 @@ export class OneThreadRoad implements Road {
   /** Asks and takes the answer at once. */
   replies(actorId: number, command: Message): Message[] {
     let replies: Message[] = [];
-    this.ask(actorId, command, (turn) => {
-      replies = turn.messages.slice(turn.eventCount);
+    this.request(actorId, command, (transaction) => {
+      replies = transaction.messages.slice(transaction.eventCount);
     });
     this.drain();
     return replies;
@@ -81,7 +82,7 @@ export class OneThreadRoad implements Road {
   isDown(): boolean {
     return false;
   }
-  onReleased(listener: (turn: Released) => void): void {
+  onReleased(listener: (transaction: ReleasedTransaction) => void): void {
     this.listeners.push(listener);
   }
   onDrained(): void {}
@@ -91,7 +92,7 @@ export class OneThreadRoad implements Road {
   releasedTime(): number {
     return this.time;
   }
-  afterEverything(then: () => void): boolean {
+  whenAllDurable(then: () => void): boolean {
     then();
     return true;
   }
@@ -99,7 +100,7 @@ export class OneThreadRoad implements Road {
     return Promise.resolve(true);
   }
 
-  private decide(actorId: number, command: Message): Released {
+  private decide(actorId: number, command: Message): ReleasedTransaction {
     const actor = this.actors.get(actorId) as Actor;
     const events: Message[] = [];
     const replies: Message[] = [];
@@ -114,7 +115,7 @@ export class OneThreadRoad implements Road {
     });
     if (events.length > 0) this.sequence++;
     actor.settle(this.sequence, time);
-    this.cells.flush();
+    this.marginTable.commit();
     return { actorId, sequence: this.sequence, time, eventCount: events.length, messages: [...events, ...replies] };
   }
 }

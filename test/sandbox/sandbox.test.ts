@@ -21,7 +21,7 @@ import { deposit, openAccount, openDemoAccount } from "../../src/sandbox/account
 import { BEAT_MS } from "../../src/sandbox/desk.ts";
 import { Sandbox, type SandboxOptions } from "../../src/sandbox/sandbox.ts";
 import { hashToken } from "../../src/wire/token.ts";
-import { OneThreadRoad } from "./one-thread-engine.ts";
+import { OneThreadEngine } from "./one-thread-engine.ts";
 
 const BEATS_PER_SECOND = 1000 / BEAT_MS;
 const BTC = 1;
@@ -31,10 +31,10 @@ const forever = new AbortController().signal;
 
 afterEach(() => mock.timers.reset());
 
-async function startSandbox(road: OneThreadRoad, options: Partial<SandboxOptions> = {}): Promise<Sandbox> {
+async function startSandbox(engine: OneThreadEngine, options: Partial<SandboxOptions> = {}): Promise<Sandbox> {
   mock.timers.reset();
   mock.timers.enable({ apis: ["setInterval"] });
-  const sandbox = new Sandbox(road, {
+  const sandbox = new Sandbox(engine, {
     seed: 1,
     bots: true,
     priceSource: "simulated",
@@ -44,31 +44,31 @@ async function startSandbox(road: OneThreadRoad, options: Partial<SandboxOptions
     ...options,
   });
   await sandbox.start();
-  road.drain();
+  engine.drain();
   return sandbox;
 }
 
-function run(road: OneThreadRoad, seconds: number, each: () => void = () => {}): void {
+function run(engine: OneThreadEngine, seconds: number, each: () => void = () => {}): void {
   for (let beat = 0; beat < seconds * BEATS_PER_SECOND; beat++) {
-    road.time += BEAT_MS;
+    engine.time += BEAT_MS;
     mock.timers.tick(BEAT_MS);
-    road.drain();
+    engine.drain();
     each();
   }
 }
 
-function describe(road: OneThreadRoad, actorId: number): SymbolSummary {
-  const [reply] = road.replies(actorId, { type: Describe.code, from: 0 } as Message);
+function describe(engine: OneThreadEngine, actorId: number): SymbolSummary {
+  const [reply] = engine.replies(actorId, { type: Describe.code, from: 0 } as Message);
   assert.equal(reply?.type, SymbolDescription.code);
   return (reply as MessageOf<typeof SymbolDescription>).state;
 }
 
 /** Gathers all trades of the run, and every account's position as they leave it. */
-function watchTrades(road: OneThreadRoad): { trades: MessageOf<typeof Traded>[]; positions: Map<number, number> } {
+function watchTrades(engine: OneThreadEngine): { trades: MessageOf<typeof Traded>[]; positions: Map<number, number> } {
   const trades: MessageOf<typeof Traded>[] = [];
   const positions = new Map<number, number>();
-  road.onReleased((turn) => {
-    for (const message of turn.messages.slice(0, turn.eventCount)) {
+  engine.onReleased((transaction) => {
+    for (const message of transaction.messages.slice(0, transaction.eventCount)) {
       if (message.type !== Traded.code) continue;
       const trade = message as MessageOf<typeof Traded>;
       trades.push(trade);
@@ -79,34 +79,34 @@ function watchTrades(road: OneThreadRoad): { trades: MessageOf<typeof Traded>[];
   return { trades, positions };
 }
 
-function assertTwoSided(road: OneThreadRoad, least = 8): void {
-  for (const { id, symbol } of road.instruments) {
-    const { bids, asks } = describe(road, id);
+function assertTwoSided(engine: OneThreadEngine, least = 8): void {
+  for (const { id, symbol } of engine.instruments) {
+    const { bids, asks } = describe(engine, id);
     assert.ok(bids.length >= least && asks.length >= least, `${symbol}: ${bids.length} bids, ${asks.length} asks`);
   }
 }
 
-function place(road: OneThreadRoad, order: { accountId: number; side: Side; quantityLots: number }): Message {
+function place(engine: OneThreadEngine, order: { accountId: number; side: Side; quantityLots: number }): Message {
   const command = { ...blank(PlaceOrder), orderType: MARKET, timeInForce: IOC, ...order };
-  return road.replies(BTC, command)[0] as Message;
+  return engine.replies(BTC, command)[0] as Message;
 }
 
 test("within three seconds of the start every book is two-sided and trades print", async () => {
-  const road = new OneThreadRoad();
-  const { trades } = watchTrades(road);
-  await startSandbox(road);
-  run(road, 3);
-  assertTwoSided(road);
-  for (const { id, symbol } of road.instruments)
+  const engine = new OneThreadEngine();
+  const { trades } = watchTrades(engine);
+  await startSandbox(engine);
+  run(engine, 3);
+  assertTwoSided(engine);
+  for (const { id, symbol } of engine.instruments)
     assert.ok(trades.filter((trade) => trade.tradeId % 256 === id).length >= 2, symbol);
 });
 
 test("the same seed gives the same run, another seed another", async () => {
   const runOf = async (seed: number): Promise<unknown> => {
-    const road = new OneThreadRoad();
-    await startSandbox(road, { seed });
-    run(road, 20);
-    return road.instruments.map(({ id }) => road.audit(id).digest);
+    const engine = new OneThreadEngine();
+    await startSandbox(engine, { seed });
+    run(engine, 20);
+    return engine.instruments.map(({ id }) => engine.audit(id).digest);
   };
   const first = await runOf(1);
   assert.deepEqual(await runOf(1), first);
@@ -114,89 +114,89 @@ test("the same seed gives the same run, another seed another", async () => {
 });
 
 test("half an hour: positions stay bounded, no refusals, no self-trades, modest traffic, books that add up", async () => {
-  const road = new OneThreadRoad();
-  const { trades, positions } = watchTrades(road);
-  await startSandbox(road, { seed: 11 });
+  const engine = new OneThreadEngine();
+  const { trades, positions } = watchTrades(engine);
+  await startSandbox(engine, { seed: 11 });
   const seconds = 1800;
-  run(road, seconds, () => {
+  run(engine, seconds, () => {
     for (const [accountId, lots] of positions)
       assert.ok(Math.abs(lots) * 65 < POSITION_LIMIT_USDC, `account ${accountId}: ${lots} lots`);
   });
-  assert.deepEqual(road.refusals, []);
+  assert.deepEqual(engine.refusals, []);
   for (const trade of trades) assert.notEqual(trade.takerAccountId, trade.makerAccountId);
   assert.ok(trades.length > seconds, `${trades.length} trades`);
-  assert.ok(road.asked.length < 100 * seconds, `${road.asked.length} commands`);
-  for (const actorId of [LEDGER, ...road.instruments.map(({ id }) => id)])
-    assert.deepEqual(road.audit(actorId).faults, []);
-  assertTwoSided(road);
+  assert.ok(engine.asked.length < 100 * seconds, `${engine.asked.length} commands`);
+  for (const actorId of [LEDGER, ...engine.instruments.map(({ id }) => id)])
+    assert.deepEqual(engine.audit(actorId).faults, []);
+  assertTwoSided(engine);
 });
 
 test("full rings stop the bots for as long as they last", async () => {
-  const road = new OneThreadRoad();
-  await startSandbox(road);
-  run(road, 5);
-  road.full = true;
-  const asked = road.asked.length;
-  run(road, 10);
-  assert.equal(road.asked.length, asked);
-  road.full = false;
-  run(road, 2);
-  assertTwoSided(road);
-  assert.deepEqual(road.refusals, []);
+  const engine = new OneThreadEngine();
+  await startSandbox(engine);
+  run(engine, 5);
+  engine.full = true;
+  const asked = engine.asked.length;
+  run(engine, 10);
+  assert.equal(engine.asked.length, asked);
+  engine.full = false;
+  run(engine, 2);
+  assertTwoSided(engine);
+  assert.deepEqual(engine.refusals, []);
 });
 
 test("a maker that lost replies cancels everything and quotes anew", async () => {
-  const road = new OneThreadRoad();
-  await startSandbox(road);
-  run(road, 5);
-  const cancelAlls = (): number => road.asked.filter(({ command }) => command.type === CancelAll.code).length;
+  const engine = new OneThreadEngine();
+  await startSandbox(engine);
+  run(engine, 5);
+  const cancelAlls = (): number => engine.asked.filter(({ command }) => command.type === CancelAll.code).length;
   const before = cancelAlls();
-  road.deaf = true;
-  run(road, 5);
-  road.deaf = false;
-  run(road, 45);
+  engine.deaf = true;
+  run(engine, 5);
+  engine.deaf = false;
+  run(engine, 45);
   assert.ok(cancelAlls() > before);
-  for (const { id } of road.instruments) {
-    const { bids, asks, indexTicks } = describe(road, id);
+  for (const { id } of engine.instruments) {
+    const { bids, asks, indexTicks } = describe(engine, id);
     assert.ok(bids[0]![0] > indexTicks * 0.9997 && asks[0]![0] < indexTicks * 1.0003, `symbol ${id}: old quotes`);
     // Two makers with eighteen levels each: more would be orders that nobody remembers.
-    assert.ok((road.audit(id).openOrders ?? 0) <= 36, `symbol ${id}`);
+    assert.ok((engine.audit(id).openOrders ?? 0) <= 36, `symbol ${id}`);
   }
 });
 
 test("after a restart bots go on with their positions, their money and their prices, and old quotes are gone", async () => {
-  const road = new OneThreadRoad();
-  const { positions } = watchTrades(road);
-  const first = await startSandbox(road);
-  run(road, 60);
+  const engine = new OneThreadEngine();
+  const { positions } = watchTrades(engine);
+  const first = await startSandbox(engine);
+  run(engine, 60);
   first.stop();
-  const before = { ledger: road.audit(LEDGER), btc: describe(road, BTC), positions: new Map(positions) };
+  const before = { ledger: engine.audit(LEDGER), btc: describe(engine, BTC), positions: new Map(positions) };
   assert.ok(before.positions.size >= 12);
-  await startSandbox(road, { seed: 2 });
-  run(road, 2);
-  const after = { ledger: road.audit(LEDGER), btc: describe(road, BTC) };
+  await startSandbox(engine, { seed: 2 });
+  run(engine, 2);
+  const after = { ledger: engine.audit(LEDGER), btc: describe(engine, BTC) };
   assert.equal(after.ledger.accounts, before.ledger.accounts);
   assert.equal(after.ledger.depositsMinusWithdrawalsQuanta, before.ledger.depositsMinusWithdrawalsQuanta);
   assert.ok(Math.abs(after.btc.indexTicks / before.btc.indexTicks - 1) < 0.002);
-  for (const { id } of road.instruments) assert.ok((road.audit(id).openOrders ?? 0) <= 36, `symbol ${id}`);
-  const cancels = road.asked.filter(({ command }) => command.type === CancelAll.code);
-  assert.equal(cancels.length, 2 * 2 * road.instruments.length);
+  for (const { id } of engine.instruments) assert.ok((engine.audit(id).openOrders ?? 0) <= 36, `symbol ${id}`);
+  const cancels = engine.asked.filter(({ command }) => command.type === CancelAll.code);
+  assert.equal(cancels.length, 2 * 2 * engine.instruments.length);
 });
 
 test("stopped, it sends nothing more", async () => {
-  const road = new OneThreadRoad();
-  const sandbox = await startSandbox(road);
-  run(road, 2);
+  const engine = new OneThreadEngine();
+  const sandbox = await startSandbox(engine);
+  run(engine, 2);
   sandbox.stop();
-  const asked = road.asked.length;
-  run(road, 5);
-  assert.equal(road.asked.length, asked);
+  const asked = engine.asked.length;
+  run(engine, 5);
+  assert.equal(engine.asked.length, asked);
 });
 
 test("stopped before it could start, it says so and sends nothing", async () => {
-  const road = new OneThreadRoad();
-  road.full = true;
-  const sandbox = new Sandbox(road, {
+  const engine = new OneThreadEngine();
+  engine.full = true;
+  const sandbox = new Sandbox(engine, {
     seed: 1,
     bots: true,
     priceSource: "simulated",
@@ -207,81 +207,81 @@ test("stopped before it could start, it says so and sends nothing", async () => 
   const started = sandbox.start();
   sandbox.stop();
   await assert.rejects(started, /stopped/);
-  assert.equal(road.asked.length, 0);
+  assert.equal(engine.asked.length, 0);
 });
 
 test("without bots prices move and nobody trades", async () => {
-  const road = new OneThreadRoad();
-  const { trades } = watchTrades(road);
-  await startSandbox(road, { bots: false });
-  const first = describe(road, BTC).indexTicks;
-  run(road, 10);
-  assert.notEqual(describe(road, BTC).indexTicks, first);
+  const engine = new OneThreadEngine();
+  const { trades } = watchTrades(engine);
+  await startSandbox(engine, { bots: false });
+  const first = describe(engine, BTC).indexTicks;
+  run(engine, 10);
+  assert.notEqual(describe(engine, BTC).indexTicks, first);
   assert.equal(trades.length, 0);
-  assert.equal(road.audit(LEDGER).accounts, 0);
+  assert.equal(engine.audit(LEDGER).accounts, 0);
 });
 
 test("with the operator's prices bots wait for one, then quote around it", async () => {
-  const road = new OneThreadRoad();
-  await startSandbox(road, { priceSource: "operator" });
-  run(road, 5);
-  assert.equal(describe(road, BTC).bids.length, 0);
-  road.replies(BTC, { type: SetIndexPrice.code, indexTicks: 500_000 } as Message);
-  run(road, 2);
-  const { bids, asks, indexTicks } = describe(road, BTC);
+  const engine = new OneThreadEngine();
+  await startSandbox(engine, { priceSource: "operator" });
+  run(engine, 5);
+  assert.equal(describe(engine, BTC).bids.length, 0);
+  engine.replies(BTC, { type: SetIndexPrice.code, indexTicks: 500_000 } as Message);
+  run(engine, 2);
+  const { bids, asks, indexTicks } = describe(engine, BTC);
   assert.equal(indexTicks, 500_000);
   assert.ok(bids[0]![0] > 499_000 && asks[0]![0] < 501_000);
-  assert.equal(describe(road, 2).bids.length, 0);
+  assert.equal(describe(engine, 2).bids.length, 0);
 });
 
 test("against a customer who only buys, makers lean and end at their limit, and none of them is refused", async () => {
-  const road = new OneThreadRoad();
-  const { positions } = watchTrades(road);
-  await startSandbox(road);
-  const { accountId } = await openAccount(road, "whale", road.time + 1e6, forever);
-  assert.equal(await deposit(road, accountId, 1e12, "r", forever), null);
-  run(road, 600, () => {
-    place(road, { accountId, side: BUY, quantityLots: 2000 });
+  const engine = new OneThreadEngine();
+  const { positions } = watchTrades(engine);
+  await startSandbox(engine);
+  const { accountId } = await openAccount(engine, "whale", engine.time + 1e6, forever);
+  assert.equal(await deposit(engine, accountId, 1e12, "r", forever), null);
+  run(engine, 600, () => {
+    place(engine, { accountId, side: BUY, quantityLots: 2000 });
     for (const [other, lots] of positions)
       if (other !== accountId) assert.ok(Math.abs(lots) * 65 < POSITION_LIMIT_USDC, `account ${other}: ${lots} lots`);
   });
   assert.ok((positions.get(accountId) ?? 0) * 65 > 1_000_000, `the customer holds ${positions.get(accountId)} lots`);
-  const own = new Set(road.refusals);
+  const own = new Set(engine.refusals);
   // The customer's own refusals, when the book or its margin is at its end.
   own.delete("INSUFFICIENT_MARGIN");
   own.delete("POSITION_LIMIT");
   assert.deepEqual([...own], []);
-  assert.ok(describe(road, BTC).bids.length >= 8);
+  assert.ok(describe(engine, BTC).bids.length >= 8);
 });
 
 test("a customer's quote in the way makes the makers wait, not shout", async () => {
-  const road = new OneThreadRoad();
-  await startSandbox(road, { priceSource: "operator" });
-  road.replies(BTC, { type: SetIndexPrice.code, indexTicks: 650_000 } as Message);
-  const { accountId } = await openAccount(road, "customer", road.time + 1e6, forever);
-  await deposit(road, accountId, 1e12, "r", forever);
+  const engine = new OneThreadEngine();
+  await startSandbox(engine, { priceSource: "operator" });
+  engine.replies(BTC, { type: SetIndexPrice.code, indexTicks: 650_000 } as Message);
+  const { accountId } = await openAccount(engine, "customer", engine.time + 1e6, forever);
+  await deposit(engine, accountId, 1e12, "r", forever);
   const order = { ...blank(PlaceOrder), accountId, side: BUY, priceTicks: 655_000, quantityLots: 50_000 };
-  road.replies(BTC, order);
-  const asked = road.asked.length;
-  run(road, 30);
-  assert.ok(describe(road, BTC).bids[0]![0] === 655_000);
+  engine.replies(BTC, order);
+  const asked = engine.asked.length;
+  run(engine, 30);
+  assert.ok(describe(engine, BTC).bids[0]![0] === 655_000);
   // At most the eighteen asks of two makers every two seconds, and what the takers do.
-  assert.ok(road.asked.length - asked < 30 * 20, `${road.asked.length - asked} commands`);
+  assert.ok(engine.asked.length - asked < 30 * 20, `${engine.asked.length - asked} commands`);
 });
 
 test("bots that fall below half their money get more from the faucet, once a day", async () => {
-  const road = new OneThreadRoad();
-  await startSandbox(road, { priceSource: "operator" });
-  road.replies(BTC, { type: SetIndexPrice.code, indexTicks: 650_000 } as Message);
-  const first = road.asked.find(({ command }) => command.type === Deposit.code)?.command as MessageOf<typeof Deposit>;
+  const engine = new OneThreadEngine();
+  await startSandbox(engine, { priceSource: "operator" });
+  engine.replies(BTC, { type: SetIndexPrice.code, indexTicks: 650_000 } as Message);
+  const first = engine.asked.find(({ command }) => command.type === Deposit.code)?.command as MessageOf<typeof Deposit>;
   const { accountId } = first;
   const drain = (usdc: number): void => {
     const order = { ...blank(Withdraw), accountId, amountQuanta: usdc * 1e6, address: "0x0" };
-    assert.equal(road.replies(LEDGER, order)[0]?.type, TransferView.code);
-    run(road, 61);
+    assert.equal(engine.replies(LEDGER, order)[0]?.type, TransferView.code);
+    run(engine, 61);
   };
   const assertEquity = (usdc: number): void => {
-    const equity = road.cells.equity(accountId) / 1e6;
+    const equity = engine.marginTable.equity(accountId) / 1e6;
     assert.ok(Math.abs(equity - usdc) < 2000, `${equity} instead of ${usdc}`);
   };
   assertEquity(500_000);
@@ -291,17 +291,17 @@ test("bots that fall below half their money get more from the faucet, once a day
   assertEquity(700_000);
   drain(500_000);
   assertEquity(200_000);
-  road.time += 86_400_000;
-  run(road, 61);
+  engine.time += 86_400_000;
+  run(engine, 61);
   assertEquity(700_000);
 });
 
 test("a faucet with little to give makes small bots", async () => {
-  const road = new OneThreadRoad(undefined, 20_000e6);
-  await startSandbox(road, { faucetCapQuanta: 20_000e6 });
-  run(road, 10);
-  assertTwoSided(road, 2);
-  assert.deepEqual(road.refusals, []);
+  const engine = new OneThreadEngine(undefined, 20_000e6);
+  await startSandbox(engine, { faucetCapQuanta: 20_000e6 });
+  run(engine, 10);
+  assertTwoSided(engine, 2);
+  assert.deepEqual(engine.refusals, []);
 });
 
 test("a market lives on a small faucet, and where positions and orders may not be as large, as small or as many as usual", async () => {
@@ -315,60 +315,60 @@ test("a market lives on a small faucet, and where positions and orders may not b
     [{ tickSize: "100", stepSize: "1", minQuantity: "1" }, 1e12],
   ];
   for (const [changes, faucetCapQuanta] of configs) {
-    const road = new OneThreadRoad([{ ...btc, ...changes }], faucetCapQuanta);
-    const { trades } = watchTrades(road);
-    await startSandbox(road, { faucetCapQuanta });
-    run(road, 30);
-    assertTwoSided(road, 2);
+    const engine = new OneThreadEngine([{ ...btc, ...changes }], faucetCapQuanta);
+    const { trades } = watchTrades(engine);
+    await startSandbox(engine, { faucetCapQuanta });
+    run(engine, 30);
+    assertTwoSided(engine, 2);
     assert.ok(trades.length > 10, `${trades.length} trades with ${JSON.stringify(changes)}`);
-    assert.deepEqual(road.refusals, [], JSON.stringify(changes));
+    assert.deepEqual(engine.refusals, [], JSON.stringify(changes));
   }
 });
 
 test("a dry faucet is warned of, and nothing else happens", async () => {
-  const road = new OneThreadRoad(undefined, 0);
+  const engine = new OneThreadEngine(undefined, 0);
   const warnings: string[] = [];
-  await startSandbox(road, { faucetCapQuanta: 1e12, warn: (message) => warnings.push(message) });
-  run(road, 5);
+  await startSandbox(engine, { faucetCapQuanta: 1e12, warn: (message) => warnings.push(message) });
+  run(engine, 5);
   assert.equal(warnings.length, 12);
   assert.match(warnings[0] ?? "", /DEPOSIT_CAP/);
 });
 
 test("the insurance fund is given its means once", async () => {
-  const road = new OneThreadRoad();
-  (await startSandbox(road, { bots: false, insuranceSeedQuanta: 7e6 })).stop();
-  assert.equal(road.cells.equity(INSURANCE_ACCOUNT), 7e6);
-  await startSandbox(road, { bots: false, insuranceSeedQuanta: 9e6 });
-  assert.equal(road.cells.equity(INSURANCE_ACCOUNT), 7e6);
-  assert.deepEqual(road.audit(LEDGER).faults, []);
+  const engine = new OneThreadEngine();
+  (await startSandbox(engine, { bots: false, insuranceSeedQuanta: 7e6 })).stop();
+  assert.equal(engine.marginTable.equity(INSURANCE_ACCOUNT), 7e6);
+  await startSandbox(engine, { bots: false, insuranceSeedQuanta: 9e6 });
+  assert.equal(engine.marginTable.equity(INSURANCE_ACCOUNT), 7e6);
+  assert.deepEqual(engine.audit(LEDGER).faults, []);
 });
 
 test("the demo account is the same every time, funded once, and each token opens it", async () => {
-  const road = new OneThreadRoad();
-  const options = { expiresAt: road.time + 1000, faucetCapQuanta: 1e12 };
-  const first = await openDemoAccount(road, options);
-  const second = await openDemoAccount(road, options);
+  const engine = new OneThreadEngine();
+  const options = { expiresAt: engine.time + 1000, faucetCapQuanta: 1e12 };
+  const first = await openDemoAccount(engine, options);
+  const second = await openDemoAccount(engine, options);
   assert.equal(first.accountId, second.accountId);
   assert.equal(first.address, second.address);
   assert.match(first.address, /^0x[0-9a-fA-F]{40}$/);
   assert.notEqual(first.token, second.token);
   assert.match(first.token, /^[A-Za-z0-9_-]{43}$/);
-  assert.equal(road.cells.equity(first.accountId), 100_000e6);
-  const hashes = road.asked.flatMap(({ command }) => ("tokenHash" in command ? [command.tokenHash] : []));
+  assert.equal(engine.marginTable.equity(first.accountId), 100_000e6);
+  const hashes = engine.asked.flatMap(({ command }) => ("tokenHash" in command ? [command.tokenHash] : []));
   assert.deepEqual(hashes, [hashToken(first.token), hashToken(second.token)]);
 });
 
 test("a faucet cap that was changed stops neither the demo account nor the bots", async () => {
-  const road = new OneThreadRoad();
-  await openDemoAccount(road, { expiresAt: road.time + 1000, faucetCapQuanta: 1e12 });
-  (await startSandbox(road)).stop();
-  const { accountId } = await openDemoAccount(road, { expiresAt: road.time + 1000, faucetCapQuanta: 5e6 });
-  assert.equal(road.cells.equity(accountId), 100_000e6);
-  await startSandbox(road, { faucetCapQuanta: 5e6 });
+  const engine = new OneThreadEngine();
+  await openDemoAccount(engine, { expiresAt: engine.time + 1000, faucetCapQuanta: 1e12 });
+  (await startSandbox(engine)).stop();
+  const { accountId } = await openDemoAccount(engine, { expiresAt: engine.time + 1000, faucetCapQuanta: 5e6 });
+  assert.equal(engine.marginTable.equity(accountId), 100_000e6);
+  await startSandbox(engine, { faucetCapQuanta: 5e6 });
 });
 
 test("the demo account takes what a smaller faucet gives", async () => {
-  const road = new OneThreadRoad(undefined, 5e6);
-  const { accountId } = await openDemoAccount(road, { expiresAt: road.time + 1000, faucetCapQuanta: 5e6 });
-  assert.equal(road.cells.equity(accountId), 5e6);
+  const engine = new OneThreadEngine(undefined, 5e6);
+  const { accountId } = await openDemoAccount(engine, { expiresAt: engine.time + 1000, faucetCapQuanta: 5e6 });
+  assert.equal(engine.marginTable.equity(accountId), 5e6);
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
-import type { OnReply, Road } from "../../src/actor/engine/engine.ts";
+import type { Engine, OnReply } from "../../src/actor/engine/engine.ts";
 import { DEFAULT_INSTRUMENTS } from "../../src/config/instruments.ts";
-import { AccountCells } from "../../src/core/accounts/margin-table.ts";
+import { MarginTable } from "../../src/core/accounts/margin-table.ts";
 import { compileInstrument } from "../../src/core/protocol/instrument.ts";
 import { blank, type Message, type MessageOf } from "../../src/core/protocol/message-schema.ts";
 import { type CancelOrder, OrderView, PlaceOrder, Refused } from "../../src/core/protocol/messages.ts";
@@ -14,20 +14,20 @@ export type Place = MessageOf<typeof PlaceOrder>;
 export type Cancel = MessageOf<typeof CancelOrder>;
 
 /** A road that does nothing by itself: the test sees each command and says what comes of it, and when. */
-export class ScriptedRoad implements Road {
+export class ScriptedEngine implements Engine {
   readonly hasDiskRoom = true;
   readonly isStalled = false;
   readonly inFlight = 0;
   readonly historyLag = 0;
   readonly instruments = [compileInstrument(DEFAULT_INSTRUMENTS[0]!)];
-  readonly cells = AccountCells.allocate(1024);
+  readonly marginTable = MarginTable.allocate(1024);
   readonly market: Market = { instrument: this.instruments[0]!, indexTicks: 650_000, markTicks: 650_000 };
   readonly desk = new Desk(this, this.market, ACCOUNT, BUDGET_QUANTA);
   full = false;
   private waiting: { command: Message; onReply: OnReply }[] = [];
   private nextOrderId = 257;
 
-  ask(_actorId: number, command: Message, onReply: OnReply): boolean {
+  request(_actorId: number, command: Message, onReply: OnReply): boolean {
     if (this.full) return false;
     this.waiting.push({ command, onReply });
     return true;
@@ -75,7 +75,7 @@ export class ScriptedRoad implements Road {
   releasedTime(): number {
     return 0;
   }
-  afterEverything(then: () => void): boolean {
+  whenAllDurable(then: () => void): boolean {
     then();
     return true;
   }

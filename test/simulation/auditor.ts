@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
-import type { Released } from "../../src/actor/engine/engine.ts";
+import type { ReleasedTransaction } from "../../src/actor/engine/engine.ts";
 import type { LedgerSettings } from "../../src/core/ledger/ledger.ts";
 import type { Actor } from "../../src/core/protocol/actor.ts";
 import type { Instrument } from "../../src/core/protocol/instrument.ts";
@@ -24,7 +24,7 @@ import {
   AT_REQUEST_ID,
   AT_SEQUENCE,
   AT_TIME,
-  KIND_TURN,
+  KIND_TRANSACTION,
   RECORD_HEADER_BYTES,
   viewOf,
 } from "../../src/wire/record.ts";
@@ -58,7 +58,7 @@ interface Seen {
  */
 export class Auditor {
   readonly findings: string[] = [];
-  turns = 0;
+  transactions = 0;
   replies = 0;
   /** Turns that were found in the log after a crash, and had not been shown to anybody. */
   unseen = 0;
@@ -99,30 +99,41 @@ export class Auditor {
     this.asked.delete(requestId);
   }
 
-  onReleased(turn: Released): void {
-    this.check(turn.sequence === this.released + 1, `released ${turn.sequence} after ${this.released}`);
-    this.checkDurable(turn);
-    this.released = turn.sequence;
-    this.turns++;
-    this.see({ ...turn, events: copy(turn.messages.slice(0, turn.eventCount)), command: null, replies: null });
+  onReleased(transaction: ReleasedTransaction): void {
+    this.check(transaction.sequence === this.released + 1, `released ${transaction.sequence} after ${this.released}`);
+    this.checkDurable(transaction);
+    this.released = transaction.sequence;
+    this.transactions++;
+    this.see({
+      ...transaction,
+      events: copy(transaction.messages.slice(0, transaction.eventCount)),
+      command: null,
+      replies: null,
+    });
   }
 
-  onReply(requestId: number, turn: Released): void {
+  onReply(requestId: number, transaction: ReleasedTransaction): void {
     const asked = this.asked.get(requestId);
     if (!this.check(asked !== undefined, `request ${requestId} was answered twice`)) return;
     this.asked.delete(requestId);
     this.replies++;
-    this.checkDurable(turn);
+    this.checkDurable(transaction);
     const { command, afterSequence } = asked as Asked;
     this.check(
-      turn.sequence >= afterSequence,
-      `an answer as of ${turn.sequence} to one who had been shown ${afterSequence}`,
+      transaction.sequence >= afterSequence,
+      `an answer as of ${transaction.sequence} to one who had been shown ${afterSequence}`,
     );
-    const replies = copy(turn.messages.slice(turn.eventCount));
-    if (turn.eventCount === 0) this.see({ ...turn, events: [], command, replies });
+    const replies = copy(transaction.messages.slice(transaction.eventCount));
+    if (transaction.eventCount === 0) this.see({ ...transaction, events: [], command, replies });
     else {
       const last = this.seen.at(-1);
-      if (!this.check(last?.sequence === turn.sequence, `turn ${turn.sequence} was answered but not released`)) return;
+      if (
+        !this.check(
+          last?.sequence === transaction.sequence,
+          `turn ${transaction.sequence} was answered but not released`,
+        )
+      )
+        return;
       Object.assign(last as Seen, { command, replies });
     }
     this.trace.update(JSON.stringify(replies));
@@ -132,16 +143,16 @@ export class Auditor {
   settled(machine: Machine): void {
     this.check(this.asked.size === 0, `${this.asked.size} requests were never answered`);
     this.predict();
-    for (let accountId = 0; accountId < machine.cells.maxAccounts; accountId++) {
-      const { cells } = machine;
+    for (let accountId = 0; accountId < machine.marginTable.maxAccounts; accountId++) {
+      const { marginTable } = machine;
       const real = {
-        equity: cells.equity(accountId),
-        unrealized: cells.unrealized(accountId),
-        initial: cells.initial(accountId),
-        positionInitial: cells.positionInitial(accountId),
-        maintenance: cells.maintenance(accountId),
+        equity: marginTable.equity(accountId),
+        unrealized: marginTable.unrealized(accountId),
+        initial: marginTable.initial(accountId),
+        positionInitial: marginTable.positionInitial(accountId),
+        maintenance: marginTable.maintenance(accountId),
       };
-      const due = this.shadow.cellsOf(accountId);
+      const due = this.shadow.marginTableOf(accountId);
       this.check(isDeepStrictEqual(real, due), `cells of ${accountId}: ${text(real)} where ${text(due)} is due`);
     }
   }
@@ -202,9 +213,9 @@ export class Auditor {
     this.see({ sequence, actorId, time, events, command: asked?.command ?? null, replies: null });
   }
 
-  private see(turn: Seen): void {
-    const { sequence, actorId, time, events } = turn;
-    this.seen.push({ sequence, actorId, time, events, command: turn.command, replies: turn.replies });
+  private see(transaction: Seen): void {
+    const { sequence, actorId, time, events } = transaction;
+    this.seen.push({ sequence, actorId, time, events, command: transaction.command, replies: transaction.replies });
     if (events.length === 0) return;
     this.trace.update(`${sequence} ${actorId} ${time} ${JSON.stringify(events)}`);
     const before = this.lastTime.get(actorId) ?? 0;
@@ -238,9 +249,9 @@ export class Auditor {
   /** Does what was seen, in its order. A turn without events rests on the sequence that it carries. */
   private predict(): void {
     const { shadow } = this;
-    const turns = this.seen.splice(0);
-    turns.sort((a, b) => a.sequence - b.sequence || Math.sign(b.events.length) - Math.sign(a.events.length));
-    for (const { sequence, actorId, time, events, command, replies } of turns) {
+    const transactions = this.seen.splice(0);
+    transactions.sort((a, b) => a.sequence - b.sequence || Math.sign(b.events.length) - Math.sign(a.events.length));
+    for (const { sequence, actorId, time, events, command, replies } of transactions) {
       if (this.findings.length > 0) return;
       const actor = shadow.actors.get(actorId) as Actor;
       if (command === null) {
@@ -265,7 +276,7 @@ export class Auditor {
     }
   }
 
-  private checkDurable({ sequence }: Released): void {
+  private checkDurable({ sequence }: ReleasedTransaction): void {
     this.check(sequence <= this.durable, `${sequence} was shown when only ${this.durable} was on disk`);
   }
 
@@ -277,7 +288,7 @@ export class Auditor {
     while (at + RECORD_HEADER_BYTES <= bytes.length) {
       const logBytes = view.getUint32(at + AT_LOG_BYTES, true);
       if (logBytes === 0) break;
-      if (view.getUint8(at + AT_KIND) === KIND_TURN) {
+      if (view.getUint8(at + AT_KIND) === KIND_TRANSACTION) {
         const sequence = view.getFloat64(at + AT_SEQUENCE, true);
         this.durable = Math.max(this.durable, sequence);
         if (sequence > this.released) this.synced.set(sequence, bytes.slice(at, at + logBytes));

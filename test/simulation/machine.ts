@@ -1,11 +1,11 @@
-import { RingRoad } from "../../src/actor/engine/engine-client.ts";
+import { EngineClient } from "../../src/actor/engine/engine-client.ts";
 import { Rebuild, type RebuildParts } from "../../src/actor/host/rebuild.ts";
 import { ActorWorker } from "../../src/actor/threads/actor.ts";
 import { Control } from "../../src/actor/threads/control.ts";
 import { Journal } from "../../src/actor/threads/journal.ts";
 import { recover } from "../../src/actor/threads/recovery.ts";
 import { StoreWorker } from "../../src/actor/threads/store-worker.ts";
-import { AccountCells } from "../../src/core/accounts/margin-table.ts";
+import { MarginTable } from "../../src/core/accounts/margin-table.ts";
 import { LEDGER } from "../../src/core/base/enums.ts";
 import { LedgerActor, type LedgerSettings } from "../../src/core/ledger/ledger.ts";
 import type { Actor } from "../../src/core/protocol/actor.ts";
@@ -14,9 +14,9 @@ import { SymbolActor } from "../../src/core/symbol.ts";
 import type { Database } from "../../src/store/database/database.ts";
 import { Snapshots } from "../../src/store/database/snapshots.ts";
 import type { Files } from "../../src/store/files/files.ts";
-import { Keeper } from "../../src/store/indexer/indexer.ts";
+import { Indexer } from "../../src/store/indexer/indexer.ts";
 import { type LogWriter, openLog } from "../../src/store/log/log.ts";
-import { allocateRing, Bell, RingConsumer, RingProducer } from "../../src/wire/ring.ts";
+import { allocateRing, Doorbell, RingConsumer, RingProducer } from "../../src/wire/ring.ts";
 import type { Random } from "../e2e/support/random.ts";
 import type { SimDisk } from "./disk.ts";
 import type { Scheduler, Thread } from "./scheduler.ts";
@@ -34,7 +34,7 @@ export interface Tampering {
   log?(log: LogWriter): LogWriter;
   actor?(actor: Actor): Actor;
   snapshots?(snapshots: Snapshots): Snapshots;
-  keeper?(keeper: Keeper, control: Control): Keeper;
+  indexer?(indexer: Indexer, control: Control): Indexer;
   /** As the actors see it. */
   control?(control: Control): Control;
   commands?(commands: RingConsumer): RingConsumer;
@@ -77,8 +77,8 @@ class SlowConsumer extends RingConsumer {
  */
 export class Machine {
   readonly control = new Control();
-  readonly cells: AccountCells;
-  readonly road: RingRoad;
+  readonly marginTable: MarginTable;
+  readonly engine: EngineClient;
   readonly front: Thread;
   readonly workers: Thread[] = [];
   readonly journal: Thread;
@@ -98,19 +98,19 @@ export class Machine {
     const { scheduler, database, instruments, random, clock, monotonic, tampering } = options;
     const files = tampering.files?.(options.disk) ?? options.disk;
     const ring = (bytes: number): SharedArrayBuffer => scheduler.share(allocateRing(bytes));
-    const bell = (): Bell => new SimBell(scheduler);
+    const doorbell = (): Doorbell => new SimDoorbell(scheduler);
     const { control } = this;
     scheduler.share(control.buffer);
-    this.cells = AccountCells.allocate(options.maxAccounts, options.workers);
-    scheduler.share(this.cells.buffer);
+    this.marginTable = MarginTable.allocate(options.maxAccounts, options.workers);
+    scheduler.share(this.marginTable.buffer);
     const actorIds = [LEDGER, ...instruments.map(({ id }) => id)];
 
     // The store first, since it knows what the log may not lose.
     const storeRing = ring(RING_BYTES);
-    const indexBell = bell();
-    const storeBell = bell();
+    const indexDoorbell = doorbell();
+    const storeDoorbell = doorbell();
     database.refresh();
-    const keeper = new Keeper({
+    const indexer = new Indexer({
       database,
       logDir: LOG_FOLDER,
       instruments,
@@ -119,36 +119,44 @@ export class Machine {
       onSnapshotGathered: (actorId, sequence) => control.setGatheredOf(actorId, sequence),
       onSnapshotStored: (actorId, sequence) => control.setSnapshotOf(actorId, sequence),
     });
-    control.indexed = keeper.indexedSequence;
+    control.indexed = indexer.indexedSequence;
     this.storeWorker = new StoreWorker({
-      keeper: tampering.keeper?.(keeper, control) ?? keeper,
+      indexer: tampering.indexer?.(indexer, control) ?? indexer,
       control,
       input: this.slowly(new SlowConsumer(storeRing)),
-      frontBell: indexBell,
+      frontDoorbell: indexDoorbell,
     });
 
     const { segmentBytes } = options;
-    const log = openLog(LOG_FOLDER, { segmentBytes, protectedThrough: keeper.storedThrough, files });
+    const log = openLog(LOG_FOLDER, { segmentBytes, protectedThrough: indexer.storedThrough, files });
     const lastSequence = log.nextSequence - 1;
     control.startAt(lastSequence);
     const outputs = Array.from({ length: options.workers }, () => ring(RING_BYTES));
     const frontRing = ring(random.pick([SMALL_RING_BYTES, RING_BYTES]));
-    const journalBell = bell();
-    const frontBell = bell();
+    const journalDoorbell = doorbell();
+    const frontDoorbell = doorbell();
     this.realJournal = new Journal({
       log: tampering.log?.(log) ?? log,
       control,
       inputs: outputs.map((output) => this.slowly(new SlowConsumer(output))),
-      bell: journalBell,
-      front: new RingProducer(frontRing, frontBell),
-      store: new RingProducer(storeRing, storeBell),
+      doorbell: journalDoorbell,
+      front: new RingProducer(frontRing, frontDoorbell),
+      store: new RingProducer(storeRing, storeDoorbell),
       clock,
     });
 
     const frontInput = this.slowly(new SlowConsumer(frontRing));
-    const { cells } = this;
-    this.road = new RingRoad({ instruments, cells, control, front: frontInput, frontBell, indexBell, storeBell });
-    this.road.startAt(lastSequence);
+    const { marginTable } = this;
+    this.engine = new EngineClient({
+      instruments,
+      marginTable,
+      control,
+      front: frontInput,
+      frontDoorbell,
+      indexDoorbell,
+      storeDoorbell,
+    });
+    this.engine.startAt(lastSequence);
 
     const used = (buffer: SharedArrayBuffer): number => {
       const words = new Int32Array(buffer);
@@ -157,12 +165,18 @@ export class Machine {
     const waiting = (): number => outputs.reduce((sum, output) => sum + used(output), 4096);
     const hasRoom = (buffer: SharedArrayBuffer): boolean => buffer.byteLength - used(buffer) > 2 * waiting();
 
-    const sums = AccountCells.allocate(options.maxAccounts, options.workers);
+    const sums = MarginTable.allocate(options.maxAccounts, options.workers);
     /** What a worker's thread does first: its actors, recovered, with the log that there is by now. */
-    const openWorker = (i: number, commands: SharedArrayBuffer, workerBell: Bell, joins: boolean): ActorWorker => {
+    const openWorker = (
+      i: number,
+      commands: SharedArrayBuffer,
+      workerDoorbell: Doorbell,
+      joins: boolean,
+    ): ActorWorker => {
       // As on a thread of its own: the memory is shared, what waits for a turn's end is not.
-      const cellsIn = ({ buffer }: AccountCells): SimCells => new SimCells(scheduler, buffer, options.workers, i);
-      const own = cellsIn(joins ? AccountCells.allocate(options.maxAccounts, options.workers) : cells);
+      const cellsIn = ({ buffer }: MarginTable): SimMarginTable =>
+        new SimMarginTable(scheduler, buffer, options.workers, i);
+      const own = cellsIn(joins ? MarginTable.allocate(options.maxAccounts, options.workers) : marginTable);
       const actors = pinned[i]!.map((actorId) => {
         const actor = this.newActor(actorId, own);
         return tampering.actor?.(actor) ?? actor;
@@ -171,28 +185,28 @@ export class Machine {
       const lastTime = recover(actors, tampering.snapshots?.(snapshots) ?? snapshots, LOG_FOLDER, control, files);
       const input = this.slowly(new SlowConsumer(commands));
       return new ActorWorker({
-        ...{ worker: i, actors, cells: own, sums: cellsIn(sums), clock, monotonic },
-        ...(joins ? { joins: cells.buffer } : {}),
+        ...{ worker: i, actors, marginTable: own, sums: cellsIn(sums), clock, monotonic },
+        ...(joins ? { joins: marginTable.buffer } : {}),
         control: tampering.control?.(control) ?? control,
         notBefore: tampering.notBefore?.(lastTime) ?? lastTime,
         commands: tampering.commands?.(input) ?? input,
-        bell: workerBell,
-        out: new RingProducer(outputs[i]!, journalBell),
+        doorbell: workerDoorbell,
+        out: new RingProducer(outputs[i]!, journalDoorbell),
         snapshotIntervalMs: options.snapshotIntervalMs,
         // So that commands come, threads die and the power goes between the shares of a snapshot.
         rowsPerShare: 3,
       });
     };
     const pinned = outputs.map((_, i) => actorIds.filter((_, place) => place % options.workers === i));
-    const bells = outputs.map(bell);
+    const doorbells = outputs.map(doorbell);
     /** What each worker's thread does next; null when it has died. */
     const steps: (null | (() => void))[] = [];
     for (const [i, output] of outputs.entries()) {
       const commands = ring(COMMAND_RING_BYTES);
-      const worker = openWorker(i, commands, bells[i]!, false);
+      const worker = openWorker(i, commands, doorbells[i]!, false);
       this.actorWorkers[i] = worker;
       steps[i] = () => void worker.step();
-      this.road.addLane(new RingProducer(commands, bells[i]!), pinned[i]!);
+      this.engine.addWorker(new RingProducer(commands, doorbells[i]!), pinned[i]!);
       this.workers.push({
         name: `worker ${i}`,
         kind: "actors",
@@ -205,17 +219,17 @@ export class Machine {
       });
     }
     const parts: RebuildParts = {
-      ...{ control, cells, sums, road: this.road, front: frontRing, store: storeRing },
-      workers: outputs.map((out, i) => ({ out, actorIds: pinned[i]!, bell: bells[i]! })),
+      ...{ control, marginTable, sums, engine: this.engine, front: frontRing, store: storeRing },
+      workers: outputs.map((out, i) => ({ out, actorIds: pinned[i]!, doorbell: doorbells[i]! })),
       start: (i) => {
         const commands = ring(COMMAND_RING_BYTES);
         steps[i] = () => {
-          const worker = openWorker(i, commands, bells[i]!, true);
+          const worker = openWorker(i, commands, doorbells[i]!, true);
           this.actorWorkers[i] = worker;
           steps[i] = () => void worker.step();
           this.recovered.push(i);
         };
-        return new RingProducer(commands, bells[i]!);
+        return new RingProducer(commands, doorbells[i]!);
       },
     };
     this.rebuild = new Rebuild(tampering.rebuild?.(parts) ?? parts);
@@ -246,9 +260,9 @@ export class Machine {
     for (let round = 0; round < 1000; round++) {
       for (const consumer of this.slow) consumer.allowance = Number.POSITIVE_INFINITY;
       for (const thread of [...this.workers, this.journal, this.front, this.store]) scheduler.run(thread);
-      const { road, control } = this;
-      const last = control.lastTicket;
-      const isThrough = road.inFlight === 0 && road.releasedSequence() === last && control.indexed === last;
+      const { engine, control } = this;
+      const last = control.lastSequence;
+      const isThrough = engine.inFlight === 0 && engine.releasedSequence() === last && control.indexed === last;
       if (isThrough && this.rebuild.isDone && this.dead.length === 0) return true;
     }
     return false;
@@ -280,19 +294,19 @@ export class Machine {
   private stepFront(): void {
     for (const worker of this.dead.splice(0)) this.rebuild.died(worker);
     for (const worker of this.recovered.splice(0)) this.rebuild.recovered(worker);
-    this.road.drain();
+    this.engine.drain();
     this.rebuild.step();
   }
 
-  private newActor(actorId: number, cells: AccountCells): Actor {
+  private newActor(actorId: number, marginTable: MarginTable): Actor {
     const { instruments, ledger } = this.options;
-    if (actorId === LEDGER) return new LedgerActor(ledger, cells);
-    return new SymbolActor(instruments.find(({ id }) => id === actorId) as Instrument, cells);
+    if (actorId === LEDGER) return new LedgerActor(ledger, marginTable);
+    return new SymbolActor(instruments.find(({ id }) => id === actorId) as Instrument, marginTable);
   }
 }
 
 /** Another thread may get in between before each of its cells is read or written. */
-class SimCells extends AccountCells {
+class SimMarginTable extends MarginTable {
   private readonly scheduler: Scheduler;
 
   constructor(scheduler: Scheduler, buffer: SharedArrayBuffer, laneCount: number, lane: number) {
@@ -300,19 +314,19 @@ class SimCells extends AccountCells {
     this.scheduler = scheduler;
   }
 
-  protected override look(cell: number): number {
+  protected override load(cell: number): number {
     this.scheduler.point();
-    return super.look(cell);
+    return super.load(cell);
   }
 
-  protected override put(cell: number, delta: number): void {
+  protected override addTo(cell: number, delta: number): void {
     this.scheduler.point();
-    super.put(cell, delta);
+    super.addTo(cell, delta);
   }
 }
 
 /** Whoever would sleep lets others run. */
-class SimBell extends Bell {
+class SimDoorbell extends Doorbell {
   private readonly scheduler: Scheduler;
 
   constructor(scheduler: Scheduler) {
@@ -322,6 +336,6 @@ class SimBell extends Bell {
 
   override wait(): void {
     this.scheduler.block();
-    this.awake();
+    this.cancelSleep();
   }
 }

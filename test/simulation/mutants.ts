@@ -8,7 +8,7 @@ import type { Tampering } from "./machine.ts";
  * Faults of the kind that the auditor exists for, built in on purpose. Each must be found; nothing outside the tests can
  * switch one on.
  */
-export const CANARIES: Record<string, Tampering> = {
+export const MUTANTS: Record<string, Tampering> = {
   "the journal hands on before the log is synced": {
     log: (log) => changed(log, { sync: () => {} }),
   },
@@ -44,13 +44,13 @@ export const CANARIES: Record<string, Tampering> = {
   "a quantum of a fee is lost on its way into the log": {
     actor: (actor) =>
       changed(actor, {
-        decide: (command, turn) =>
+        decide: (command, transaction) =>
           actor.decide(command, {
-            time: turn.time,
-            reply: (reply) => turn.reply(reply),
+            time: transaction.time,
+            reply: (reply) => transaction.reply(reply),
             emit(event) {
               const { takerFeeQuanta } = event as MessageOf<typeof Traded>;
-              turn.emit(event.type === Traded.code ? { ...event, takerFeeQuanta: takerFeeQuanta - 1 } : event);
+              transaction.emit(event.type === Traded.code ? { ...event, takerFeeQuanta: takerFeeQuanta - 1 } : event);
             },
           }),
       }),
@@ -73,9 +73,9 @@ export const CANARIES: Record<string, Tampering> = {
   "answers without events do not wait for what they rest on": {
     control: (control) =>
       changed(control, {
-        takeTicket: () => control.takeTicket(),
+        nextSequence: () => control.nextSequence(),
         snapshotOf: (actorId) => control.snapshotOf(actorId),
-        lastTicket: 0,
+        lastSequence: 0,
       }),
   },
   "a recount ends before every worker has added its share": {
@@ -92,7 +92,7 @@ export const CANARIES: Record<string, Tampering> = {
     }),
   },
   "whoever waits for a thread that has died is not told": {
-    rebuild: (parts) => ({ ...parts, road: changed(parts.road, { giveUp: () => {} }) }),
+    rebuild: (parts) => ({ ...parts, engine: changed(parts.engine, { failPending: () => {} }) }),
   },
   "time begins anew with each start": {
     notBefore: () => 0,

@@ -11,6 +11,7 @@ import {
   CloseSession,
   CreateKey,
   Deposit,
+  DryRunOrder,
   HaltSymbol,
   MoveMargin,
   OpenSession,
@@ -23,7 +24,6 @@ import {
   ResumeSymbol,
   RevokeKey,
   SetMarginMode,
-  TryOrder,
   Withdraw,
 } from "../../src/core/protocol/messages.ts";
 import { type Database, openDatabase } from "../../src/store/database/database.ts";
@@ -45,10 +45,10 @@ const OPERATOR_REASON = HALT_REASONS.indexOf("OPERATOR");
 const HOUR_MS = 3_600_000;
 const LAST_JUMP_MS = 20 * HOUR_MS;
 
-export interface UniverseReport {
+export interface SimulationReport {
   seed: number;
   steps: number;
-  turns: number;
+  transactions: number;
   replies: number;
   kills: number;
   powerCuts: number;
@@ -64,12 +64,12 @@ export interface UniverseReport {
 }
 
 /** One history of an exchange from its foundation, decided by the seed alone. Stops at the first finding. */
-export async function runUniverse(seed: number, steps: number, tampering: Tampering = {}): Promise<UniverseReport> {
+export async function runSimulation(seed: number, steps: number, tampering: Tampering = {}): Promise<SimulationReport> {
   // A database is not simulated: its commits are whole and on disk, or they are not.
   const dir = fs.mkdtempSync(join(fs.existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "perpd-universe-"));
   const database = openDatabase(dir, { probe: false });
   try {
-    return new Universe(seed, database, tampering).run(steps);
+    return new Simulation(seed, database, tampering).run(steps);
   } finally {
     // Closed before the next one: an open LMDB keeps its pages in memory.
     await database.close();
@@ -86,7 +86,7 @@ async function collectGarbage(): Promise<void> {
   (runInNewContext("gc") as () => void)();
 }
 
-class Universe {
+class Simulation {
   private readonly seed: number;
   private readonly random: Random;
   private readonly scheduler: Scheduler;
@@ -136,11 +136,11 @@ class Universe {
       monotonic: () => this.passedMs,
     });
     this.machine = this.start();
-    const universe = this;
+    const simulation = this;
     this.traffic = new Traffic(
       {
         get time() {
-          return universe.now;
+          return simulation.now;
         },
         ask: (actorId, command) => this.askNow(actorId, command)[0] as Message,
         carryOut: () => {
@@ -151,7 +151,7 @@ class Universe {
     );
   }
 
-  run(steps: number): UniverseReport {
+  run(steps: number): SimulationReport {
     const { random, scheduler, auditor } = this;
     let done = 0;
     scheduler.instrument(() => {
@@ -168,8 +168,8 @@ class Universe {
       if (auditor.findings.length === 0) this.survive(() => this.audit());
     });
     const { seed, kills, powerCuts, stops, diskFaults } = this;
-    const { turns, replies, unseen, findings } = auditor;
-    const counts = { seed, steps: done, turns, replies, kills, powerCuts, stops, diskFaults, unseen };
+    const { transactions, replies, unseen, findings } = auditor;
+    const counts = { seed, steps: done, transactions, replies, kills, powerCuts, stops, diskFaults, unseen };
     return { ...counts, switches: scheduler.switches, throws: scheduler.throws, findings, digest: auditor.digest() };
   }
 
@@ -182,7 +182,7 @@ class Universe {
     machine.delay();
     if (dice < 0.6) return this.sendFrom(step);
     if (dice < 0.93) return scheduler.run(this.pickThread());
-    if (dice < 0.95) return scheduler.run(machine.front, () => machine.road.tick());
+    if (dice < 0.95) return scheduler.run(machine.front, () => machine.engine.tick());
     if (dice < 0.96) this.setClock();
     else if (dice < 0.975) this.audit();
     else if (dice < 0.978) this.stopAndStart();
@@ -256,8 +256,8 @@ class Universe {
       keyPositionQuanta: random.pick([0, random.between(500, 60_000)]),
       keyLeverage: random.pick([0, 0, random.between(1, 12)]),
     };
-    const order = { ...command, ...limits } as MessageOf<typeof TryOrder>["order"];
-    return random.next() < 0.5 ? order : make(TryOrder, { order });
+    const order = { ...command, ...limits } as MessageOf<typeof DryRunOrder>["order"];
+    return random.next() < 0.5 ? order : make(DryRunOrder, { order });
   }
 
   /** Every other transfer can be asked for again. */
@@ -276,11 +276,11 @@ class Universe {
       const requestId = this.asked + 1;
       // Known before it is sent: its turn may be in the log before ask() returns.
       auditor.onAsk(requestId, actorId, command);
-      sent = machine.road.ask(actorId, command, (turn) =>
+      sent = machine.engine.request(actorId, command, (transaction) =>
         scheduler.quietly(() => {
-          if (turn === null) return auditor.onTurnedAway(requestId);
-          auditor.onReply(requestId, turn);
-          then(turn.messages.slice(turn.eventCount).map((message) => ({ ...message })));
+          if (transaction === null) return auditor.onTurnedAway(requestId);
+          auditor.onReply(requestId, transaction);
+          then(transaction.messages.slice(transaction.eventCount).map((message) => ({ ...message })));
         }),
       );
       if (sent) this.asked = requestId;
@@ -387,11 +387,11 @@ class Universe {
     const machine = new Machine(this.machineOptions());
     this.scheduler.killAfter(Number.POSITIVE_INFINITY);
     this.asked = 0;
-    this.scheduler.quietly(() => this.auditor.restarted(machine.control.lastTicket));
-    machine.road.onReleased((turn) =>
+    this.scheduler.quietly(() => this.auditor.restarted(machine.control.lastSequence));
+    machine.engine.onReleased((transaction) =>
       this.scheduler.quietly(() => {
-        this.auditor.onReleased(turn);
-        this.traffic.note(turn.messages.slice(0, turn.eventCount));
+        this.auditor.onReleased(transaction);
+        this.traffic.note(transaction.messages.slice(0, transaction.eventCount));
       }),
     );
     return machine;

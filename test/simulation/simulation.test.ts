@@ -1,18 +1,27 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { takeSeed } from "../core/support/seed.ts";
-import { CANARIES } from "./mutants.ts";
-import { runUniverse } from "./run.ts";
+import { MUTANTS } from "./mutants.ts";
+import { runSimulation } from "./run.ts";
 
 const seed = takeSeed("universe.test");
 const RUNS = 12;
 const STEPS = 500;
-const CANARY_RUNS = 60;
+const MUTANT_RUNS = 60;
 
 test("whatever the order of threads, wherever it is killed: nothing is lost, doubled, invented or shown too early", async (t) => {
-  const totals = { turns: 0, replies: 0, kills: 0, powerCuts: 0, diskFaults: 0, unseen: 0, switches: 0, throws: 0 };
+  const totals = {
+    transactions: 0,
+    replies: 0,
+    kills: 0,
+    powerCuts: 0,
+    diskFaults: 0,
+    unseen: 0,
+    switches: 0,
+    throws: 0,
+  };
   for (let run = 0; run < RUNS; run++) {
-    const report = await runUniverse(seed + run, STEPS);
+    const report = await runSimulation(seed + run, STEPS);
     assert.deepEqual(report.findings, [], `seed ${seed + run}`);
     for (const name of Object.keys(totals) as (keyof typeof totals)[]) totals[name] += report[name];
   }
@@ -22,19 +31,19 @@ test("whatever the order of threads, wherever it is killed: nothing is lost, dou
 });
 
 test("one seed is one history", async () => {
-  const first = await runUniverse(seed, STEPS);
-  const again = await runUniverse(seed, STEPS);
+  const first = await runSimulation(seed, STEPS);
+  const again = await runSimulation(seed, STEPS);
   assert.deepEqual(again, first);
-  assert.notEqual((await runUniverse(seed + 1, STEPS)).digest, first.digest);
+  assert.notEqual((await runSimulation(seed + 1, STEPS)).digest, first.digest);
 });
 
-for (const [what, tampering] of Object.entries(CANARIES))
+for (const [what, tampering] of Object.entries(MUTANTS))
   test(`the auditor finds it when ${what}`, async (t) => {
-    for (let run = 0; run < CANARY_RUNS; run++) {
-      const { findings } = await runUniverse(seed + run, STEPS, tampering);
+    for (let run = 0; run < MUTANT_RUNS; run++) {
+      const { findings } = await runSimulation(seed + run, STEPS, tampering);
       if (findings.length === 0) continue;
       t.diagnostic(`run ${run}: ${findings[0]?.slice(0, 160)}`);
       return;
     }
-    assert.fail(`not in ${CANARY_RUNS} runs from seed ${seed}`);
+    assert.fail(`not in ${MUTANT_RUNS} runs from seed ${seed}`);
   });

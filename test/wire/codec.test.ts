@@ -3,7 +3,13 @@ import { test } from "node:test";
 import fc from "fast-check";
 import "../../src/core/protocol/messages.ts";
 import "../../src/core/protocol/snapshot-schema.ts";
-import { blank, type Message, SHAPES, type Shape, shape } from "../../src/core/protocol/message-schema.ts";
+import {
+  blank,
+  defineMessage,
+  MESSAGE_SCHEMAS,
+  type Message,
+  type MessageSchema,
+} from "../../src/core/protocol/message-schema.ts";
 import {
   decodeMessage,
   decodeShared,
@@ -17,7 +23,7 @@ import {
 import { takeSeed } from "../core/support/seed.ts";
 
 const seed = takeSeed("codec.test");
-const DECLARED = [...SHAPES.values()];
+const DECLARED = [...MESSAGE_SCHEMAS.values()];
 
 /** What a field of each kind may hold. msgpackr carries −0 as 0 and guards against __proto__: neither in json. */
 const number = fc.oneof(
@@ -45,7 +51,7 @@ const string = fc.oneof(
 );
 const json = fc.jsonValue().map((value) => JSON.parse(JSON.stringify(value).replaceAll("__proto__", "proto")));
 
-const messageOf = (of: Shape): fc.Arbitrary<Message> =>
+const messageOf = (of: MessageSchema): fc.Arbitrary<Message> =>
   fc
     .record(
       Object.fromEntries(
@@ -58,7 +64,7 @@ const messageOf = (of: Shape): fc.Arbitrary<Message> =>
     .map((fields) => Object.assign(blank(of), fields) as Message);
 const anyMessage = fc.constantFrom(...DECLARED).chain(messageOf);
 
-const MIXED = shape(60_001, "TestMixed", {
+const MIXED = defineMessage(60_001, "TestMixed", {
   a: "number",
   t: "string",
   b: "number",
@@ -182,8 +188,8 @@ test("the layout is the documented one, on disk for ever", () => {
 });
 
 test("a message written before its shape grew decodes with what is new at its zero", () => {
-  const old = shape(60_002, "TestOld", { a: "number", t: "string", j: "json" });
-  const grown = shape(60_003, "TestGrown", {
+  const old = defineMessage(60_002, "TestOld", { a: "number", t: "string", j: "json" });
+  const grown = defineMessage(60_003, "TestGrown", {
     a: "number",
     t: "string",
     j: "json",
@@ -208,8 +214,8 @@ test("a message written before its shape grew decodes with what is new at its ze
 });
 
 test("a message with more fields than are known is refused, and so is an unknown one", () => {
-  const known = shape(60_004, "TestKnown", { a: "number" });
-  const newer = shape(60_005, "TestNewer", { a: "number", b: "number" });
+  const known = defineMessage(60_004, "TestKnown", { a: "number" });
+  const newer = defineMessage(60_005, "TestNewer", { a: "number", b: "number" });
   const { bytes, view } = encodeAt(0, blank(newer) as Message);
   view.setUint16(0, known.code, true);
   assert.throws(() => decodeMessage(view, bytes, 0), {
@@ -229,14 +235,14 @@ test("text that is no text is made one, within the bound", () => {
 });
 
 test("codes are taken once", () => {
-  assert.throws(() => shape(60_001, "Again", {}), /message code 60001 is taken/);
+  assert.throws(() => defineMessage(60_001, "Again", {}), /message code 60001 is taken/);
 });
 
 test("the head of a message is 8 bytes", () => {
-  assert.equal(encodeAt(0, blank(shape(60_006, "TestEmpty", {})) as Message).end, MESSAGE_HEADER_BYTES);
+  assert.equal(encodeAt(0, blank(defineMessage(60_006, "TestEmpty", {})) as Message).end, MESSAGE_HEADER_BYTES);
 });
 
-function filled(of: Shape): Record<string, unknown> {
+function filled(of: MessageSchema): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(of.fields).map(([name, kind], i) => [
       name,

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Worker } from "node:worker_threads";
 import fc from "fast-check";
-import { allocateRing, Bell, RingConsumer, RingGauge, RingProducer } from "../../src/wire/ring.ts";
+import { allocateRing, Doorbell, RingConsumer, RingGauge, RingProducer } from "../../src/wire/ring.ts";
 import { takeSeed } from "../core/support/seed.ts";
 import type { RingPeerReport, RingPeerTask } from "./support/ring-peer.ts";
 
@@ -22,7 +22,7 @@ function ringAfter(bytes: number): SharedArrayBuffer {
 }
 
 function ends(buffer: SharedArrayBuffer): { producer: RingProducer; consumer: RingConsumer } {
-  return { producer: new RingProducer(buffer, new Bell()), consumer: new RingConsumer(buffer) };
+  return { producer: new RingProducer(buffer, new Doorbell()), consumer: new RingConsumer(buffer) };
 }
 
 /** Writes one record whose bytes are all `value`. */
@@ -110,7 +110,7 @@ test("the largest record fits into an empty ring wherever that stands, and a lar
 test("capacities are powers of two", () => {
   for (const capacity of [0, 2048, 4095, 4097, 6000, 12_288])
     assert.throws(() => allocateRing(capacity), /power of two/);
-  assert.equal(new RingProducer(allocateRing(8192), new Bell()).maxRecordBytes, 4088);
+  assert.equal(new RingProducer(allocateRing(8192), new Doorbell()).maxRecordBytes, 4088);
 });
 
 test("a ring is a queue, whatever its counters have come to", () => {
@@ -145,7 +145,7 @@ test("a ring is a queue, whatever its counters have come to", () => {
         } else if (op === "release") {
           consumer.release();
           unreleased = 0;
-        } else producer = new RingProducer(buffer, new Bell());
+        } else producer = new RingProducer(buffer, new Doorbell());
         assert.equal(gauge.hasRead(gauge.written), queue.length + unreleased === 0, "what has been read, from outside");
       }
       for (const expected of queue) assert.deepEqual(get(consumer), expected);
@@ -157,22 +157,22 @@ test("a ring is a queue, whatever its counters have come to", () => {
 
 test("a bell wakes whoever has said that it sleeps, once", () => {
   let knocks = 0;
-  const bell = new Bell(undefined, () => knocks++);
-  bell.ring();
+  const doorbell = new Doorbell(undefined, () => knocks++);
+  doorbell.wake();
   assert.equal(knocks, 0, "awake");
-  bell.announce();
-  bell.ring();
-  bell.ring();
+  doorbell.prepareSleep();
+  doorbell.wake();
+  doorbell.wake();
   assert.equal(knocks, 1);
-  bell.announce();
-  bell.awake();
-  bell.ring();
+  doorbell.prepareSleep();
+  doorbell.cancelSleep();
+  doorbell.wake();
   assert.equal(knocks, 1, "has found something by itself");
   // Rung between announce and wait: the wait ends at once.
-  const other = new Bell(bell.buffer);
-  bell.announce();
-  other.ring();
-  bell.wait(60_000);
+  const other = new Doorbell(doorbell.buffer);
+  doorbell.prepareSleep();
+  other.wake();
+  doorbell.wait(60_000);
 });
 
 const runPeer = (task: RingPeerTask): Promise<RingPeerReport> =>
@@ -190,8 +190,8 @@ for (const [name, start, records] of [
   test(name, async () => {
     const shared = {
       ring: ringAfter(start - (start % 8)),
-      consumerBell: new Bell().buffer,
-      producerBell: new Bell().buffer,
+      consumerDoorbell: new Doorbell().buffer,
+      producerDoorbell: new Doorbell().buffer,
       seed,
       records,
     };
@@ -201,7 +201,7 @@ for (const [name, start, records] of [
     ]);
     assert.equal(consumed.fault, "");
     assert.deepEqual(consumed, produced);
-    assert.equal(produced.lostBells, 0);
+    assert.equal(produced.lostDoorbells, 0);
     assert.ok(consumed.bytes > 4_000_000, `${consumed.bytes} bytes`);
   });
 }

@@ -1,7 +1,7 @@
 import { fdatasyncSync, openSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
-import { allocateRing, Bell, RingConsumer, RingProducer } from "../../../src/wire/ring.ts";
+import { allocateRing, Doorbell, RingConsumer, RingProducer } from "../../../src/wire/ring.ts";
 import { temporaryFolder } from "../folder.ts";
 
 const RING_BYTES = 16 * 2 ** 20;
@@ -12,42 +12,49 @@ const WAIT_MS = 250;
 interface Station {
   /** The journal's file; null = a worker. */
   path: string | null;
-  bell: SharedArrayBuffer;
+  doorbell: SharedArrayBuffer;
   input: SharedArrayBuffer;
   output: SharedArrayBuffer;
   /** Of the next station. */
-  nextBell: SharedArrayBuffer;
+  nextDoorbell: SharedArrayBuffer;
 }
 
 /**
  * The limit of the ring road: the same threads, rings and bells, and nothing done on the way but what makes it durable. What
  * comes in goes to a worker, which passes it on as it is, to a journal, which writes and syncs all that waits, and back.
  */
-export class BareRoad {
-  private readonly bell = new Bell();
+export class BarePipeline {
+  private readonly doorbell = new Doorbell();
   private readonly commands: RingProducer;
   private readonly answers: RingConsumer;
   private readonly waiting: (() => void)[] = [];
   private ringing = false;
 
   constructor() {
-    const [workerBell, journalBell] = [new Bell(), new Bell()];
+    const [workerDoorbell, journalDoorbell] = [new Doorbell(), new Doorbell()];
     const rings = Array.from({ length: 3 }, () => allocateRing(RING_BYTES));
-    this.commands = new RingProducer(rings[0], workerBell);
+    this.commands = new RingProducer(rings[0], workerDoorbell);
     this.answers = new RingConsumer(rings[2]);
-    this.bell.announce();
-    start({ path: null, bell: workerBell.buffer, input: rings[0], output: rings[1], nextBell: journalBell.buffer });
+    this.doorbell.prepareSleep();
+    start({
+      path: null,
+      doorbell: workerDoorbell.buffer,
+      input: rings[0],
+      output: rings[1],
+      nextDoorbell: journalDoorbell.buffer,
+    });
     const path = join(temporaryFolder().path, "log");
-    const { buffer: nextBell } = this.bell;
-    start({ path, bell: journalBell.buffer, input: rings[1], output: rings[2], nextBell }).on("message", () =>
-      this.drain(),
+    const { buffer: nextDoorbell } = this.doorbell;
+    start({ path, doorbell: journalDoorbell.buffer, input: rings[1], output: rings[2], nextDoorbell }).on(
+      "message",
+      () => this.drain(),
     );
   }
 
   /** `onDurable` runs when the bytes are on disk. */
   pass(bytes: Uint8Array, onDurable: () => void): void {
     const at = this.commands.reserve(bytes.length);
-    if (at < 0) throw new Error("the bare road is full");
+    if (at < 0) throw new Error("the bare pipeline is full");
     this.commands.bytes.set(bytes, at);
     this.commands.commit(bytes.length);
     this.waiting.push(onDurable);
@@ -61,26 +68,26 @@ export class BareRoad {
   }
 
   private drain(): void {
-    const { answers, bell, waiting } = this;
+    const { answers, doorbell, waiting } = this;
     do {
-      bell.awake();
+      doorbell.cancelSleep();
       let count = 0;
       for (; answers.peek() >= 0; answers.next()) count++;
       answers.release();
       for (const onDurable of waiting.splice(0, count)) onDurable();
-      bell.announce();
+      doorbell.prepareSleep();
     } while (answers.peek() >= 0);
   }
 }
 
 const start = (station: Station): Worker => new Worker(new URL(import.meta.url), { workerData: station });
 
-function run({ path, bell: bellBuffer, input, output, nextBell }: Station): void {
-  const bell = new Bell(bellBuffer);
+function run({ path, doorbell: doorbellBuffer, input, output, nextDoorbell }: Station): void {
+  const doorbell = new Doorbell(doorbellBuffer);
   const from = new RingConsumer(input);
   // The main thread cannot wait for a bell.
   const knock = path === null ? null : () => parentPort?.postMessage("released");
-  const to = new RingProducer(output, new Bell(nextBell, knock));
+  const to = new RingProducer(output, new Doorbell(nextDoorbell, knock));
   const store = path === null ? () => {} : openFile(path);
   const batch = Buffer.allocUnsafeSlow(RING_BYTES);
   for (;;) {
@@ -98,7 +105,7 @@ function run({ path, bell: bellBuffer, input, output, nextBell }: Station): void
       let at = 0;
       for (const length of lengths) {
         const place = to.reserve(length);
-        if (place < 0) throw new Error("the bare road is full");
+        if (place < 0) throw new Error("the bare pipeline is full");
         to.bytes.set(batch.subarray(at, at + length), place);
         to.commit(length);
         at += length;
@@ -106,9 +113,9 @@ function run({ path, bell: bellBuffer, input, output, nextBell }: Station): void
       to.ring();
       continue;
     }
-    bell.announce();
-    if (from.peek() < 0) bell.wait(WAIT_MS);
-    bell.awake();
+    doorbell.prepareSleep();
+    if (from.peek() < 0) doorbell.wait(WAIT_MS);
+    doorbell.cancelSleep();
   }
 }
 

@@ -1,12 +1,12 @@
 import uWS from "uWebSockets.js";
 import { CANCELED, PLACED } from "../load/quote-answers.ts";
-import { BareRoad } from "./bare-pipeline.ts";
+import { BarePipeline } from "./bare-pipeline.ts";
 
 /**
  * The limit that perpd's front is held against: uWebSockets.js doing the least a server can do. POST parses the JSON body
  * and answers with a fixed text, GET answers with one. A WebSocket gets back what it sends or, at /answer, what POST answers
  * with, once its JSON has been parsed; at /quote there is one answer to an order that is placed and one to a cancel. Each is
- * greeted and subscribed, where each POST publishes two messages to all of them, on a topic each. At /road both are answered
+ * greeted and subscribed, where each POST publishes two messages to all of them, on a topic each. At /pipeline both are answered
  * once the request has been around the bare road. Prints its port.
  *
  * Arguments, in bytes: the answers to POST and GET, the two messages together (0 = none; then nobody is greeted), and the
@@ -35,14 +35,14 @@ const answer = (response: uWS.HttpResponse): void => {
   response.end(postReply);
 };
 
-let road: BareRoad | null = null;
+let engine: BarePipeline | null = null;
 /** It has threads of its own, which only few measurements want. */
-const roundTheRoad = (request: ArrayBuffer, onDurable: () => void): void => {
-  road ??= new BareRoad();
-  road.pass(new Uint8Array(request), onDurable);
+const roundTrip = (request: ArrayBuffer, onDurable: () => void): void => {
+  engine ??= new BarePipeline();
+  engine.pass(new Uint8Array(request), onDurable);
 };
 
-app.post("/road", (response) => {
+app.post("/pipeline", (response) => {
   let isAborted = false;
   response.onAborted(() => {
     isAborted = true;
@@ -50,7 +50,7 @@ app.post("/road", (response) => {
   response.onData((chunk, isLast) => {
     if (!isLast) return;
     parse(chunk);
-    roundTheRoad(chunk, () => {
+    roundTrip(chunk, () => {
       if (!isAborted) response.cork(() => answer(response));
     });
   });
@@ -85,7 +85,7 @@ app.ws("/answer", {
     socket.send(postReply);
   },
 });
-app.ws<{ isClosed: boolean }>("/road", {
+app.ws<{ isClosed: boolean }>("/pipeline", {
   compression: uWS.DISABLED,
   open(socket) {
     socket.getUserData().isClosed = false;
@@ -93,7 +93,7 @@ app.ws<{ isClosed: boolean }>("/road", {
   message(socket, message) {
     parse(message);
     const user = socket.getUserData();
-    roundTheRoad(message, () => {
+    roundTrip(message, () => {
       if (!user.isClosed) socket.send(postReply);
     });
   },

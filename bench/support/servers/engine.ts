@@ -20,7 +20,7 @@ export function benchConfig(dataFolder: string, changes: Partial<Config> = {}): 
 }
 
 /** The ring road without a front: this thread asks. Any thread's death ends the bench. */
-export async function startRoad(config: Config): Promise<Host> {
+export async function startEngine(config: Config): Promise<Host> {
   const host = await Host.start(config, () => {});
   host.onFatal = (error) => {
     throw error;
@@ -33,17 +33,17 @@ export async function startRoad(config: Config): Promise<Host> {
 export const instrumentOf = (host: Host): Instrument => host.instruments[0];
 
 /** Opens the accounts and sets the price that a stream's commands expect, on an empty folder. */
-export async function prepareRoad(host: Host): Promise<void> {
+export async function prepareEngine(host: Host): Promise<void> {
   const commands = [...openAccounts()];
-  await askAll(host, LEDGER, (i) => commands[i], 0, commands.length, WINDOW);
-  await askAll(host, instrumentOf(host).id, openingPrice, 0, 1, 1);
+  await requestAll(host, LEDGER, (i) => commands[i], 0, commands.length, WINDOW);
+  await requestAll(host, instrumentOf(host).id, openingPrice, 0, 1, 1);
 }
 
 /**
  * Asks the commands from `from` to `to`, with `window` of them on their way at a time. Resolves when the last is answered;
  * rejects when one is refused.
  */
-export function askAll(
+export function requestAll(
   host: Host,
   actorId: number,
   commandAt: (i: number) => Message,
@@ -56,14 +56,14 @@ export function askAll(
     let answered = from;
     const askNext = (): void => {
       const command = commandAt(next++);
-      const asked = host.ask(actorId, command, (turn) => {
-        if (turn === null) return reject(new Error("the actor has died"));
-        if (turn.messages[turn.eventCount]?.type === Refused.code)
-          return reject(new Error(`refused: ${JSON.stringify(turn.messages[turn.eventCount])}`));
+      const asked = host.request(actorId, command, (transaction) => {
+        if (transaction === null) return reject(new Error("the actor has died"));
+        if (transaction.messages[transaction.eventCount]?.type === Refused.code)
+          return reject(new Error(`refused: ${JSON.stringify(transaction.messages[transaction.eventCount])}`));
         if (++answered === to) resolve();
         else if (next < to) askNext();
       });
-      if (!asked) reject(new Error("the road is full"));
+      if (!asked) reject(new Error("the engine is full"));
     };
     while (next < Math.min(to, from + window)) askNext();
   });

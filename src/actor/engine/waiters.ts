@@ -23,15 +23,15 @@ export class Waiters {
   /** Lets go on who has waited for this sequence or an earlier one; very many in several turns of the event loop. */
   reach(sequence: number): void {
     this.reached = sequence;
-    if (!this.hasMoreDue) this.letGoOn();
+    if (!this.hasMoreDue) this.resume();
   }
 
-  private readonly letGoOn = (): void => {
+  private readonly resume = (): void => {
     const { row, reached } = this;
     let due = 0;
     while (due < AT_ONCE && due < row.length && row[due].sequence <= reached) due++;
     this.hasMoreDue = due === AT_ONCE;
-    if (this.hasMoreDue) setImmediate(this.letGoOn);
+    if (this.hasMoreDue) setImmediate(this.resume);
     for (const { run } of row.splice(0, due)) run();
   };
 }

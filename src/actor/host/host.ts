@@ -1,12 +1,12 @@
 import type { Config } from "../../config.ts";
-import { AccountCells, NO_LANE } from "../../core/accounts/margin-table.ts";
+import { MarginTable, NO_STRIPE } from "../../core/accounts/margin-table.ts";
 import { LEDGER } from "../../core/base/enums.ts";
 import { compileInstrument } from "../../core/protocol/instrument.ts";
 import { logOf } from "../../store/files/data-folder.ts";
 import { DiskRoom } from "../../store/files/disk-room.ts";
 import type { LogCut } from "../../store/log/log.ts";
-import { allocateRing, Bell, RingConsumer } from "../../wire/ring.ts";
-import { RingRoad } from "../engine/engine-client.ts";
+import { allocateRing, Doorbell, RingConsumer } from "../../wire/ring.ts";
+import { EngineClient } from "../engine/engine-client.ts";
 import { Control, STOP_ACTORS, STOP_JOURNAL, STOP_STORE } from "../threads/control.ts";
 import type { JournalReady, JournalTask, StoreReady, StoreTask, ThreadTask } from "../threads/threads.ts";
 import { type Spawned, spawn, stopThreads, type Thread } from "./spawn.ts";
@@ -39,7 +39,7 @@ export interface HostOptions {
 const workerCountOf = ({ workers, instruments }: Config): number => Math.min(workers, instruments.length + 1);
 
 /** Starts the threads, pins the actors to them and stops them: the ring road as a whole. Runs on the main thread. */
-export class Host extends RingRoad {
+export class Host extends EngineClient {
   /** Called if a thread dies and the process cannot go on: a restart recovers. */
   onFatal: (error: Error) => void = () => {};
   /** Called when the disk has become too full for new orders, and when it no longer is (`hasDiskRoom`). */
@@ -66,14 +66,14 @@ export class Host extends RingRoad {
     const frontBuffer = allocateRing(config.ringBytes);
     super({
       instruments: config.instruments.map(compileInstrument),
-      cells: AccountCells.allocate(config.maxAccounts, workerCountOf(config), NO_LANE),
+      marginTable: MarginTable.allocate(config.maxAccounts, workerCountOf(config), NO_STRIPE),
       control: new Control(),
       front: new RingConsumer(frontBuffer),
-      frontBell: new Bell(),
-      indexBell: new Bell(),
-      storeBell: new Bell(),
+      frontDoorbell: new Doorbell(),
+      indexDoorbell: new Doorbell(),
+      storeDoorbell: new Doorbell(),
       maxInFlight: config.maxInFlight,
-      lookMs: LOOK_MS,
+      pollMs: LOOK_MS,
     });
     this.config = config;
     this.disk = new DiskRoom(config.data, config.minFreeBytes);
@@ -131,18 +131,18 @@ export class Host extends RingRoad {
   }
 
   private async startThreads(onProgress: (progress: Progress) => void): Promise<void> {
-    const { config, control, storeBell } = this;
+    const { config, control, storeDoorbell } = this;
     const actorIds = [LEDGER, ...this.instruments.map((instrument) => instrument.id)];
     const storeRing = allocateRing(config.ringBytes);
     const workerCount = workerCountOf(config);
-    const workerBells = Array.from({ length: workerCount }, () => new Bell());
+    const workerDoorbells = Array.from({ length: workerCount }, () => new Doorbell());
     const outputs = Array.from({ length: workerCount }, () => allocateRing(config.ringBytes));
-    const journalBell = new Bell();
+    const journalDoorbell = new Doorbell();
 
-    const store = this.spawn<StoreTask>("store", storeBell, {
+    const store = this.spawn<StoreTask>("store", storeDoorbell, {
       dataDir: config.data,
       input: storeRing,
-      frontBell: this.indexBell.buffer,
+      frontDoorbell: this.indexDoorbell.buffer,
       actorIds,
       instruments: [...config.instruments],
       keepSegments: config.keepSegments,
@@ -152,15 +152,15 @@ export class Host extends RingRoad {
     const { storedThrough } = await store.ready<StoreReady>();
     store.thread.port.on("message", () => this.awaitIndex());
 
-    const journal = this.spawn<JournalTask>("journal", journalBell, {
+    const journal = this.spawn<JournalTask>("journal", journalDoorbell, {
       logDir: logOf(config.data),
       segmentBytes: config.segmentBytes,
       protectedThrough: storedThrough,
       inputs: outputs,
       front: this.frontBuffer,
-      frontBell: this.frontBell.buffer,
+      frontDoorbell: this.frontDoorbell.buffer,
       store: storeRing,
-      storeBell: storeBell.buffer,
+      storeDoorbell: storeDoorbell.buffer,
     });
     this.journal = journal.thread;
     const { lastSequence, cut } = await journal.ready<JournalReady>();
@@ -168,15 +168,15 @@ export class Host extends RingRoad {
     journal.thread.port.on("message", () => this.drain());
     this.startAt(lastSequence);
 
-    const workers = workerBells.map((bell, index) => ({
+    const workers = workerDoorbells.map((doorbell, index) => ({
       actorIds: actorIds.filter((_, place) => place % workerCount === index),
       out: outputs[index],
-      bell,
+      doorbell,
     }));
     this.workers = new Workers({
-      ...{ config, control, workers, journalBell },
-      cells: this.cells,
-      road: this,
+      ...{ config, control, workers, journalDoorbell },
+      marginTable: this.marginTable,
+      engine: this,
       front: this.frontBuffer,
       store: storeRing,
       entry: this.options.actorEntry ?? "actor",
@@ -201,8 +201,8 @@ export class Host extends RingRoad {
   }
 
   /** Without it nothing can go on. */
-  private spawn<T extends ThreadTask>(name: string, bell: Bell, task: Omit<T, keyof ThreadTask>): Spawned {
-    return spawn<T>(name, this.control, bell, task, (error) =>
+  private spawn<T extends ThreadTask>(name: string, doorbell: Doorbell, task: Omit<T, keyof ThreadTask>): Spawned {
+    return spawn<T>(name, this.control, doorbell, task, (error) =>
       this.onFatal(new Error(`the ${name} thread died: ${error.message}`, { cause: error })),
     );
   }

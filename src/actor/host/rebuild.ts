@@ -1,6 +1,6 @@
-import type { AccountCells } from "../../core/accounts/margin-table.ts";
-import { type Bell, RingGauge, type RingProducer } from "../../wire/ring.ts";
-import type { RingRoad } from "../engine/engine-client.ts";
+import type { MarginTable } from "../../core/accounts/margin-table.ts";
+import { type Doorbell, RingGauge, type RingProducer } from "../../wire/ring.ts";
+import type { EngineClient } from "../engine/engine-client.ts";
 import type { Control } from "../threads/control.ts";
 
 /** What a rebuild needs to know of a worker. */
@@ -8,15 +8,15 @@ export interface RebuildWorker {
   readonly actorIds: readonly number[];
   /** Its ring to the journal, which the next thread goes on with. */
   readonly out: SharedArrayBuffer;
-  readonly bell: Bell;
+  readonly doorbell: Doorbell;
 }
 
 export interface RebuildParts {
   control: Control;
-  cells: AccountCells;
+  marginTable: MarginTable;
   /** Where the workers add up their shares in a recount. */
-  sums: AccountCells;
-  road: Pick<RingRoad, "takeDown" | "giveUp" | "bringUp">;
+  sums: MarginTable;
+  engine: Pick<EngineClient, "markDown" | "failPending" | "markUp">;
   /** The rings from the journal to the front and to the store. */
   front: SharedArrayBuffer;
   store: SharedArrayBuffer;
@@ -43,7 +43,7 @@ interface Entry extends RebuildWorker {
   readonly gauge: RingGauge;
   state: number;
   /** While DEAD: all that it may have done has its place in the log before this. */
-  lastTicket: number;
+  lastSequence: number;
   /** While DEAD: how far the rings behind the journal were filled when its own was found empty; null before. */
   marks: { front: number; store: number } | null;
   commands: RingProducer | null;
@@ -75,7 +75,7 @@ export class Rebuild {
       number,
       gauge: new RingGauge(worker.out),
       state: WORKING,
-      lastTicket: 0,
+      lastSequence: 0,
       marks: null,
       commands: null,
     }));
@@ -83,10 +83,15 @@ export class Rebuild {
 
   /** The worker's thread has ended: it writes nowhere any more. */
   died(worker: number): void {
-    const { control, road } = this.parts;
-    road.takeDown(worker);
+    const { control, engine } = this.parts;
+    engine.markDown(worker);
     this.isSpoiled = true;
-    Object.assign(this.entries[worker], { state: DEAD, lastTicket: control.lastTicket, marks: null, commands: null });
+    Object.assign(this.entries[worker], {
+      state: DEAD,
+      lastSequence: control.lastSequence,
+      marks: null,
+      commands: null,
+    });
   }
 
   /** The thread that was started for it has recovered its actors. */
@@ -118,10 +123,10 @@ export class Rebuild {
 
   /** Goes on where it can. */
   step(): void {
-    const { road, start } = this.parts;
+    const { engine, start } = this.parts;
     for (const entry of this.entries) {
       if (entry.state !== DEAD || !this.hasComeThrough(entry)) continue;
-      road.giveUp(entry.number);
+      engine.failPending(entry.number);
       entry.state = RECOVERING;
       entry.commands = start(entry.number);
     }
@@ -133,7 +138,7 @@ export class Rebuild {
   private hasComeThrough(entry: Entry): boolean {
     const { control } = this.parts;
     const { actorIds, gauge } = entry;
-    if (control.durable < entry.lastTicket || !gauge.hasRead(gauge.written)) return false;
+    if (control.durable < entry.lastSequence || !gauge.hasRead(gauge.written)) return false;
     entry.marks ??= { front: this.front.written, store: this.store.written };
     if (!this.front.hasRead(entry.marks.front) || !this.store.hasRead(entry.marks.store)) return false;
     return actorIds.every((actorId) => control.snapshotOf(actorId) >= control.gatheredOf(actorId));
@@ -151,12 +156,12 @@ export class Rebuild {
   }
 
   private endRecount(): void {
-    const { control, cells, sums, road, onRebuilt } = this.parts;
+    const { control, marginTable, sums, engine, onRebuilt } = this.parts;
     const isIn = ({ number, state }: Entry): boolean =>
       state === DEAD || state === RECOVERING || control.countedBy(number) === this.rounds;
     if (!this.counting.every(isIn)) return;
     if (!this.isSpoiled) {
-      cells.copyFrom(sums);
+      marginTable.copyFrom(sums);
       control.recounted = this.rounds;
     }
     this.counting = [];
@@ -165,13 +170,13 @@ export class Rebuild {
     if (this.isSpoiled) return;
     for (const entry of this.entries) {
       if (entry.state !== JOINING || entry.commands === null) continue;
-      road.bringUp(entry.number, entry.commands);
+      engine.markUp(entry.number, entry.commands);
       entry.state = WORKING;
       onRebuilt?.(entry.number);
     }
   }
 
   private ringAll(): void {
-    for (const { bell } of this.entries) bell.ring();
+    for (const { doorbell } of this.entries) doorbell.wake();
   }
 }

@@ -1,5 +1,5 @@
 import { MessageChannel, type MessagePort } from "node:worker_threads";
-import type { Bell } from "../../wire/ring.ts";
+import type { Doorbell } from "../../wire/ring.ts";
 import type { Control } from "../threads/control.ts";
 import type { ThreadTask } from "../threads/threads.ts";
 import { type PinnedThread, pinThread } from "./pools.ts";
@@ -7,7 +7,7 @@ import { type PinnedThread, pinThread } from "./pools.ts";
 export interface Thread {
   readonly pinned: PinnedThread;
   readonly port: MessagePort;
-  readonly bell: Bell;
+  readonly doorbell: Doorbell;
   /** By an error, or with its task. */
   hasEnded: boolean;
 }
@@ -22,19 +22,19 @@ export interface Spawned {
 export function spawn<T extends ThreadTask>(
   entry: string,
   control: Control,
-  bell: Bell,
+  doorbell: Doorbell,
   rest: Omit<T, keyof ThreadTask>,
   onDeath: (error: Error) => void,
 ): Spawned {
   const { port1, port2 } = new MessageChannel();
-  const task = { ...rest, port: port2, control: control.buffer, bell: bell.buffer };
+  const task = { ...rest, port: port2, control: control.buffer, doorbell: doorbell.buffer };
   const die = (error: Error): void => {
     if (thread.hasEnded) return;
     thread.hasEnded = true;
     onDeath(error);
   };
   const pinned = pinThread(entry, task, port2, die);
-  const thread: Thread = { pinned, port: port1, bell, hasEnded: false };
+  const thread: Thread = { pinned, port: port1, doorbell, hasEnded: false };
   const first = new Promise((resolve) => port1.once("message", resolve));
   const ended = pinned.done.then(() => {
     thread.hasEnded = true;
@@ -47,7 +47,7 @@ export function spawn<T extends ThreadTask>(
 /** Lets the threads come to the end that the phase asks for. */
 export async function stopThreads(control: Control, phase: number, threads: readonly Thread[]): Promise<void> {
   control.phase = phase;
-  for (const thread of threads) thread.bell.ring();
+  for (const thread of threads) thread.doorbell.wake();
   await Promise.all(threads.map((thread) => thread.pinned.done));
   for (const thread of threads) {
     thread.port.close();

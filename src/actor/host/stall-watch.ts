@@ -18,8 +18,8 @@ export class StallWatch {
 
   /** To be called four times a second. Returns whether the log stands still. */
   look(): boolean {
-    const { durable, lastTicket } = this.control;
-    this.stillLooks = lastTicket > durable && durable === this.durable ? this.stillLooks + 1 : 0;
+    const { durable, lastSequence } = this.control;
+    this.stillLooks = lastSequence > durable && durable === this.durable ? this.stillLooks + 1 : 0;
     this.durable = durable;
     return this.stillLooks >= MAX_STILL_LOOKS;
   }

@@ -1,9 +1,9 @@
 import { must } from "../../assert.ts";
 import type { Config } from "../../config.ts";
-import { AccountCells } from "../../core/accounts/margin-table.ts";
+import { MarginTable } from "../../core/accounts/margin-table.ts";
 import { LEDGER } from "../../core/base/enums.ts";
-import { allocateRing, type Bell, RingProducer } from "../../wire/ring.ts";
-import type { RingRoad } from "../engine/engine-client.ts";
+import { allocateRing, type Doorbell, RingProducer } from "../../wire/ring.ts";
+import type { EngineClient } from "../engine/engine-client.ts";
 import { type Control, RUNNING } from "../threads/control.ts";
 import type { ActorTask } from "../threads/threads.ts";
 import { Rebuild, type RebuildWorker } from "./rebuild.ts";
@@ -30,10 +30,10 @@ export interface RebuildNote {
 export interface WorkersParts {
   readonly config: Config;
   readonly control: Control;
-  readonly cells: AccountCells;
-  readonly road: RingRoad;
+  readonly marginTable: MarginTable;
+  readonly engine: EngineClient;
   readonly workers: readonly RebuildWorker[];
-  readonly journalBell: Bell;
+  readonly journalDoorbell: Doorbell;
   /** The rings from the journal to the front and to the store. */
   readonly front: SharedArrayBuffer;
   readonly store: SharedArrayBuffer;
@@ -48,7 +48,7 @@ export interface WorkersParts {
 /** The actor threads: starts them, and has each that dies rebuilt, unless that would not help. */
 export class Workers {
   private readonly parts: WorkersParts;
-  private readonly sums: AccountCells;
+  private readonly sums: MarginTable;
   private readonly threads: Thread[] = [];
   private readonly watchdogs: Watchdog[] = [];
   /** When each worker's threads have died. */
@@ -61,22 +61,22 @@ export class Workers {
 
   constructor(parts: WorkersParts) {
     this.parts = parts;
-    this.sums = AccountCells.allocate(parts.config.maxAccounts, parts.workers.length);
+    this.sums = MarginTable.allocate(parts.config.maxAccounts, parts.workers.length);
     this.deaths = parts.workers.map(() => []);
   }
 
   /** Resolves when every actor has recovered. */
   async start(): Promise<void> {
-    const { control, cells, road, front, store, workers, onRebuild } = this.parts;
+    const { control, marginTable, engine, front, store, workers, onRebuild } = this.parts;
     const starting = workers.map(({ actorIds }, worker) => {
       const { commands, spawned } = this.spawn(worker, false);
-      road.addLane(commands, actorIds);
+      engine.addWorker(commands, actorIds);
       return spawned.ready();
     });
     await Promise.all(starting);
     if (this.threads.some(({ hasEnded }) => hasEnded)) throw new Error("an actor thread died while others recovered");
     const rebuild = new Rebuild({
-      ...{ control, cells, sums: this.sums, road, front, store, workers },
+      ...{ control, marginTable, sums: this.sums, engine, front, store, workers },
       start: (worker) => this.startAgain(worker),
       onRebuilt: (worker) => onRebuild({ concerns: this.concernsOf(worker), error: null }),
     });
@@ -111,15 +111,15 @@ export class Workers {
   }
 
   private spawn(worker: number, joins: boolean): { commands: RingProducer; spawned: Spawned } {
-    const { config, control, cells, journalBell, workers, entry } = this.parts;
-    const { actorIds, out, bell } = must(workers[worker], "worker");
+    const { config, control, marginTable, journalDoorbell, workers, entry } = this.parts;
+    const { actorIds, out, doorbell } = must(workers[worker], "worker");
     const commands = allocateRing(config.ringBytes);
-    const task: Omit<ActorTask, "port" | "control" | "bell"> = {
+    const task: Omit<ActorTask, "port" | "control" | "doorbell"> = {
       ...{ worker, commands, out, joins },
       workers: workers.length,
       dataDir: config.data,
-      journalBell: journalBell.buffer,
-      cells: cells.buffer,
+      journalDoorbell: journalDoorbell.buffer,
+      marginTable: marginTable.buffer,
       sums: this.sums.buffer,
       actorIds: [...actorIds],
       instruments: [...config.instruments],
@@ -127,10 +127,10 @@ export class Workers {
       symbols: { maxIndexAgeMs: config.maxIndexAgeMs },
       snapshotIntervalMs: config.snapshotIntervalMs,
     };
-    const spawned = spawn<ActorTask>(entry, control, bell, task, (error) => this.died(worker, error));
+    const spawned = spawn<ActorTask>(entry, control, doorbell, task, (error) => this.died(worker, error));
     this.threads[worker] = spawned.thread;
     this.watchdogs[worker] = new Watchdog(commands, out);
-    return { commands: new RingProducer(commands, bell), spawned };
+    return { commands: new RingProducer(commands, doorbell), spawned };
   }
 
   private died(worker: number, error: Error): void {
@@ -170,7 +170,7 @@ export class Workers {
 
   private concernsOf(worker: number): string[] {
     const { actorIds } = must(this.parts.workers[worker], "worker");
-    const symbols = this.parts.road.instruments.filter(({ id }) => actorIds.includes(id));
+    const symbols = this.parts.engine.instruments.filter(({ id }) => actorIds.includes(id));
     return [...(actorIds.includes(LEDGER) ? ["ledger"] : []), ...symbols.map(({ symbol }) => symbol)];
   }
 }

@@ -1,13 +1,13 @@
 import { must } from "../../assert.ts";
-import type { AccountCells } from "../../core/accounts/margin-table.ts";
+import type { MarginTable } from "../../core/accounts/margin-table.ts";
 import type { Actor } from "../../core/protocol/actor.ts";
 import { decodeShared } from "../../wire/codec.ts";
 import { pad8 } from "../../wire/record.ts";
-import type { Bell, RingConsumer, RingProducer } from "../../wire/ring.ts";
+import type { Doorbell, RingConsumer, RingProducer } from "../../wire/ring.ts";
 import { SnapshotPartWriter } from "../../wire/snapshot.ts";
 import { type Control, RUNNING } from "./control.ts";
 import { RecountShare } from "./recount.ts";
-import { TurnWriter } from "./transaction.ts";
+import { TransactionWriter } from "./transaction.ts";
 
 /** A command in a worker's ring: u32 request id, u32 actor id, then the message. */
 export const COMMAND_HEADER_BYTES = 8;
@@ -15,7 +15,7 @@ export const COMMAND_HEADER_BYTES = 8;
  * Behind so many turns the journal is woken and room is given back, the clock is read again, and what is under way goes on:
  * commands that never end hold up neither.
  */
-const TURNS_PER_DRAIN = 64;
+const COMMANDS_PER_DRAIN = 64;
 const IDLE_WAIT_MS = 100;
 const ROWS_PER_SHARE = 512;
 /** If changes came faster than they are handed over, the rest would be handed over at once behind so many shares. */
@@ -27,10 +27,10 @@ export interface WorkerOptions {
   /** The worker's number, from 0. */
   worker: number;
   actors: readonly Actor[];
-  cells: AccountCells;
+  marginTable: MarginTable;
   control: Control;
   commands: RingConsumer;
-  bell: Bell;
+  doorbell: Doorbell;
   out: RingProducer;
   snapshotIntervalMs: number;
   /** Of a snapshot, handed over between two turns, about. Default: a fraction of a millisecond. */
@@ -42,7 +42,7 @@ export interface WorkerOptions {
   /** No turn is stamped earlier. */
   notBefore: number;
   /** Where shares are added up in a recount. */
-  sums: AccountCells;
+  sums: MarginTable;
   /**
    * For a worker in the place of one that has died: the account cells that it belongs to. Its actors have given what they
    * have to give to cells of its own, and it does nothing before a recount has taken them in.
@@ -63,7 +63,7 @@ interface Hosted {
 export class ActorWorker {
   private readonly options: WorkerOptions;
   private readonly hosted = new Map<number, Hosted>();
-  private readonly turn: TurnWriter;
+  private readonly transaction: TransactionWriter;
   private readonly recount: RecountShare;
   private isJoining: boolean;
   private lastTime: number;
@@ -78,10 +78,10 @@ export class ActorWorker {
     this.recount = new RecountShare(options);
     const waitForRoom = (): void => {
       options.out.ring();
-      options.bell.announce();
-      options.bell.wait(1);
+      options.doorbell.prepareSleep();
+      options.doorbell.wait(1);
     };
-    this.turn = new TurnWriter(options.control, options.cells, options.out, waitForRoom);
+    this.transaction = new TransactionWriter(options.control, options.marginTable, options.out, waitForRoom);
     for (const actor of options.actors) {
       const emitPart = (part: Uint8Array): void => this.pushPart(part, waitForRoom);
       const sent = options.control.snapshotOf(actor.actorId);
@@ -96,13 +96,13 @@ export class ActorWorker {
 
   /** Runs until the exchange stops; then hands over a last snapshot of each actor. */
   run(): void {
-    const { bell, control } = this.options;
+    const { doorbell, control } = this.options;
     while (control.phase === RUNNING) {
       if (this.step()) continue;
-      bell.announce();
-      if (this.mustWait()) bell.wait(RECOUNT_WAIT_MS);
-      else if (this.options.commands.peek() < 0 && control.phase === RUNNING) bell.wait(IDLE_WAIT_MS);
-      bell.awake();
+      doorbell.prepareSleep();
+      if (this.mustWait()) doorbell.wait(RECOUNT_WAIT_MS);
+      else if (this.options.commands.peek() < 0 && control.phase === RUNNING) doorbell.wait(IDLE_WAIT_MS);
+      doorbell.cancelSleep();
     }
     this.finish();
   }
@@ -137,9 +137,9 @@ export class ActorWorker {
   }
 
   private join(): void {
-    const { joins, cells } = this.options;
+    const { joins, marginTable } = this.options;
     if (!this.isJoining || joins === undefined || !this.recount.hasTakenEffect) return;
-    cells.moveTo(joins);
+    marginTable.moveTo(joins);
     this.isJoining = false;
   }
 
@@ -148,9 +148,9 @@ export class ActorWorker {
     try {
       return work();
     } catch (error) {
-      const { cells, out } = this.options;
+      const { marginTable, out } = this.options;
       try {
-        cells.abandon();
+        marginTable.rollback();
       } finally {
         // What it had said before is whole, and will be released.
         out.ring();
@@ -165,7 +165,7 @@ export class ActorWorker {
     // Never backwards, also when the machine's clock is set back, be it between two starts: time in the log only grows.
     this.lastTime = Math.max(this.lastTime, this.options.clock());
     let count = 0;
-    for (let at = commands.peek(); at >= 0 && count < TURNS_PER_DRAIN; at = commands.peek()) {
+    for (let at = commands.peek(); at >= 0 && count < COMMANDS_PER_DRAIN; at = commands.peek()) {
       this.take(at);
       commands.next();
       count++;
@@ -179,12 +179,12 @@ export class ActorWorker {
 
   /** A share of what each actor has under way: see Actor.proceed. Returns whether any has more. */
   private proceed(): boolean {
-    const { turn } = this;
+    const { transaction } = this;
     let more = false;
     let pushed = false;
     for (const { actor } of this.hosted.values()) {
-      turn.begin(this.lastTime);
-      if (actor.proceed(turn)) more = true;
+      transaction.begin(this.lastTime);
+      if (actor.runBackground(transaction)) more = true;
       if (this.pushWork(actor)) pushed = true;
       if (actor.isFiring && this.fire(actor)) pushed = true;
     }
@@ -199,32 +199,32 @@ export class ActorWorker {
     const actorId = view.getUint32(at + 4, true);
     const { actor } = must(this.hosted.get(actorId), `actor ${actorId} on this worker`);
     const command = decodeShared(view, bytes, at + COMMAND_HEADER_BYTES);
-    const { turn } = this;
-    turn.begin(this.lastTime);
-    actor.decide(command, turn);
+    const { transaction } = this;
+    transaction.begin(this.lastTime);
+    actor.decide(command, transaction);
     // Also when nobody asked and nothing happened, as with most ticks: the front hears how far the actor's time has come.
-    const { hasEvents } = turn;
-    const sequence = turn.push(actorId, requestId);
+    const { hasEvents } = transaction;
+    const sequence = transaction.push(actorId, requestId);
     if (hasEvents) actor.settle(sequence, this.lastTime);
     if (actor.isFiring) this.fire(actor);
   }
 
   /** One turn: whatever has come due in whatever number, commands go on between its shares. Returns as pushWork(). */
   private fire(actor: Actor): boolean {
-    const { turn } = this;
-    turn.begin(this.lastTime);
-    actor.fire(turn);
+    const { transaction } = this;
+    transaction.begin(this.lastTime);
+    actor.fire(transaction);
     return this.pushWork(actor);
   }
 
   /** The turn of an actor that nobody has asked. Returns whether it has come to anything. */
   private pushWork(actor: Actor): boolean {
-    const { turn } = this;
-    if (!turn.hasEvents) {
-      turn.drop();
+    const { transaction } = this;
+    if (!transaction.hasEvents) {
+      transaction.drop();
       return false;
     }
-    actor.settle(turn.push(actor.actorId, 0), this.lastTime);
+    actor.settle(transaction.push(actor.actorId, 0), this.lastTime);
     return true;
   }
 
@@ -237,7 +237,7 @@ export class ActorWorker {
     const { control, out, rowsPerShare = ROWS_PER_SHARE } = this.options;
     const hosted = this.due.at(0);
     if (hosted === undefined) return false;
-    hosted.writer.stamp(control.lastTicket, this.lastTime);
+    hosted.writer.stamp(control.lastSequence, this.lastTime);
     if (hosted.actor.snapshot(hosted.writer, rowsPerShare) || ++hosted.shares === MAX_SHARES) {
       this.due.shift();
       this.snapshot(hosted);
@@ -255,12 +255,12 @@ export class ActorWorker {
     this.nextSnapshotAt = now + snapshotIntervalMs;
     if (isFirst) return;
     const isDue = ({ actor, sent }: Hosted): boolean =>
-      control.snapshotOf(actor.actorId) >= sent && control.lastTicket !== sent;
+      control.snapshotOf(actor.actorId) >= sent && control.lastSequence !== sent;
     this.due = [...this.hosted.values()].filter(isDue);
   }
 
   private snapshot(hosted: Hosted): void {
-    hosted.sent = this.options.control.lastTicket;
+    hosted.sent = this.options.control.lastSequence;
     hosted.shares = 0;
     hosted.writer.stamp(hosted.sent, this.lastTime);
     hosted.actor.snapshot(hosted.writer);

@@ -1,7 +1,7 @@
 /**
  * Shared counters of the exchange, one cache line each. Sequences pass 2^32 and are BigInt64.
  */
-const TICKET = 0;
+const LAST_SEQUENCE = 0;
 const DURABLE = 8;
 const INDEXED = 16;
 const PHASE = 24;
@@ -25,24 +25,24 @@ export const STOP_STORE = 3;
 
 export class Control {
   readonly buffer: SharedArrayBuffer;
-  private readonly cells: BigInt64Array;
+  private readonly marginTable: BigInt64Array;
 
   constructor(buffer: SharedArrayBuffer = new SharedArrayBuffer((COUNTED + WORKERS) * 8)) {
     this.buffer = buffer;
-    this.cells = new BigInt64Array(buffer);
+    this.marginTable = new BigInt64Array(buffer);
   }
 
   /** Takes the next place in the log. */
-  takeTicket(): number {
-    return Number(Atomics.add(this.cells, TICKET, 1n)) + 1;
+  nextSequence(): number {
+    return Number(Atomics.add(this.marginTable, LAST_SEQUENCE, 1n)) + 1;
   }
   /** The last place taken: all that any actor can have known. */
-  get lastTicket(): number {
-    return this.load(TICKET);
+  get lastSequence(): number {
+    return this.load(LAST_SEQUENCE);
   }
   /** Recovery: the log ends here. */
   startAt(sequence: number): void {
-    this.store(TICKET, sequence);
+    this.store(LAST_SEQUENCE, sequence);
     this.durable = sequence;
   }
 
@@ -111,13 +111,13 @@ export class Control {
     return this.load(RECOVERED);
   }
   addRecovered(records: number): void {
-    Atomics.add(this.cells, RECOVERED, BigInt(records));
+    Atomics.add(this.marginTable, RECOVERED, BigInt(records));
   }
 
   private load(at: number): number {
-    return Number(Atomics.load(this.cells, at));
+    return Number(Atomics.load(this.marginTable, at));
   }
   private store(at: number, value: number): void {
-    Atomics.store(this.cells, at, BigInt(value));
+    Atomics.store(this.marginTable, at, BigInt(value));
   }
 }

@@ -1,4 +1,4 @@
-import { Bell } from "../../wire/ring.ts";
+import { Doorbell } from "../../wire/ring.ts";
 
 const WORK_MS = 0.2;
 const SLEEP_MS = 0.05;
@@ -9,18 +9,18 @@ const RECENT_MS = 10;
 const MAX_LAG = 32_768;
 
 /** Nobody rings it. */
-const bell = new Bell();
+const doorbell = new Doorbell();
 const clock = (): number => performance.now();
 const sleep = (): void => {
-  bell.announce();
-  bell.wait(SLEEP_MS);
+  doorbell.prepareSleep();
+  doorbell.wait(SLEEP_MS);
 };
 
 /**
  * Small sleeps in long work for which nobody waits, while orders are on their way: where all processors are busy, a
  * scheduler lets a thread work on for milliseconds before the next thread of an order's way gets its turn.
  */
-export class Breath {
+export class CooperativeYield {
   private readonly log: { readonly durable: number };
   private readonly now: () => number;
   private readonly sleep: () => void;

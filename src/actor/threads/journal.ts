@@ -1,7 +1,7 @@
 import type { LogWriter } from "../../store/log/log.ts";
 import { seal } from "../../store/log/log-record.ts";
-import { AT_KIND, AT_LOG_BYTES, AT_SEQUENCE, KIND_SNAPSHOT, KIND_TURN, viewOf } from "../../wire/record.ts";
-import type { Bell, RingConsumer, RingProducer } from "../../wire/ring.ts";
+import { AT_KIND, AT_LOG_BYTES, AT_SEQUENCE, KIND_SNAPSHOT, KIND_TRANSACTION, viewOf } from "../../wire/record.ts";
+import type { Doorbell, RingConsumer, RingProducer } from "../../wire/ring.ts";
 import { type Control, STOP_JOURNAL } from "./control.ts";
 
 /** A drain ends here, so that latency stays bounded under load; what is left comes with the next one. */
@@ -16,7 +16,7 @@ export interface JournalOptions {
   control: Control;
   /** One from each worker. */
   inputs: readonly RingConsumer[];
-  bell: Bell;
+  doorbell: Doorbell;
   front: RingProducer;
   store: RingProducer;
   clock: () => number;
@@ -42,7 +42,7 @@ export class Journal {
   }
 
   run(): void {
-    const { bell, control } = this.options;
+    const { doorbell, control } = this.options;
     let idleMs = IDLE_WAIT_MS;
     for (;;) {
       // Before the step: what the actors have left behind when it is said is all there is.
@@ -52,10 +52,10 @@ export class Journal {
         continue;
       }
       if (isStopping) break;
-      bell.announce();
+      doorbell.prepareSleep();
       // A turn that waits for an earlier ticket is no reason to stay awake: whoever holds that ticket will ring.
-      if (!this.hasReleasable() && control.phase < STOP_JOURNAL) bell.wait(idleMs);
-      bell.awake();
+      if (!this.hasReleasable() && control.phase < STOP_JOURNAL) doorbell.wait(idleMs);
+      doorbell.cancelSleep();
       if (this.isIdle() && this.rest()) idleMs = LONG_WAIT_MS;
     }
     this.close();
@@ -109,7 +109,7 @@ export class Journal {
       const at = input.peek();
       if (at < 0) continue;
       const sequence = input.view.getFloat64(at + AT_SEQUENCE, true);
-      if (input.view.getUint8(at + AT_KIND) === KIND_TURN ? sequence === next : sequence < next) return true;
+      if (input.view.getUint8(at + AT_KIND) === KIND_TRANSACTION ? sequence === next : sequence < next) return true;
     }
     return false;
   }
@@ -131,7 +131,7 @@ export class Journal {
         const input = inputs[i];
         for (let at = input.peek(); at >= 0 && this.batchBytes < MAX_BATCH_BYTES; at = input.peek()) {
           const sequence = input.view.getFloat64(at + AT_SEQUENCE, true);
-          if (input.view.getUint8(at + AT_KIND) === KIND_TURN) {
+          if (input.view.getUint8(at + AT_KIND) === KIND_TRANSACTION) {
             if (sequence !== next) break;
             this.take(input, at);
             next++;
@@ -177,8 +177,8 @@ export class Journal {
     let place = to.reserve(length);
     while (place < 0) {
       to.ring();
-      this.options.bell.announce();
-      this.options.bell.wait(1);
+      this.options.doorbell.prepareSleep();
+      this.options.doorbell.wait(1);
       place = to.reserve(length);
     }
     to.bytes.set(input.bytes.subarray(at, at + length), place);

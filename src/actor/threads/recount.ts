@@ -1,4 +1,4 @@
-import type { AccountCells } from "../../core/accounts/margin-table.ts";
+import type { MarginTable } from "../../core/accounts/margin-table.ts";
 import type { Actor } from "../../core/protocol/actor.ts";
 import type { Control } from "./control.ts";
 
@@ -8,7 +8,7 @@ export interface ShareParts {
   worker: number;
   actors: readonly Actor[];
   /** What all workers add their shares to. */
-  sums: AccountCells;
+  sums: MarginTable;
 }
 
 /**

@@ -1,21 +1,21 @@
-import type { Keeper } from "../../store/indexer/indexer.ts";
-import type { Bell, RingConsumer } from "../../wire/ring.ts";
+import type { Indexer } from "../../store/indexer/indexer.ts";
+import type { Doorbell, RingConsumer } from "../../wire/ring.ts";
 import type { Control } from "./control.ts";
-import type { Breath } from "./cooperative-yield.ts";
+import type { CooperativeYield } from "./cooperative-yield.ts";
 
 /** Well within what a stop may take. */
 const FINISH_WITHIN_MS = 5000;
 
 export interface StoreWorkerOptions {
-  keeper: Keeper;
+  indexer: Indexer;
   control: Control;
   /** Snapshots, from the journal. */
   input: RingConsumer;
   /** Rung after each step: the front waits for the index. */
-  frontBell: Bell;
+  frontDoorbell: Doorbell;
   /** Whether the disk has room for a transaction: one that fails for want of it leaves LMDB unfit to go on. */
   hasRoom?(): boolean;
-  breath?: Breath;
+  cooperativeYield?: CooperativeYield;
 }
 
 /** The store thread's work, a step at a time: snapshots out of the ring, the history index behind the log. */
@@ -30,13 +30,13 @@ export class StoreWorker {
 
   /** One transaction. Returns whether there is more to do now. */
   step(): boolean {
-    const { keeper, control, frontBell, hasRoom } = this.options;
+    const { indexer, control, frontDoorbell, hasRoom } = this.options;
     this.takeIn();
     this.durable = control.durable;
     if (hasRoom?.() === false) return false;
-    const more = keeper.step(this.durable);
-    control.indexed = keeper.indexedSequence;
-    frontBell.ring();
+    const more = indexer.step(this.durable);
+    control.indexed = indexer.indexedSequence;
+    frontDoorbell.wake();
     return more;
   }
 
@@ -53,22 +53,22 @@ export class StoreWorker {
    * To be called every few microseconds of a step: a long one takes in what comes meanwhile, or the ring would be full, and
    * the journal stand still with all turns until the step is over.
    */
-  breathe(): void {
-    const { keeper, frontBell, breath } = this.options;
+  yieldNow(): void {
+    const { indexer, frontDoorbell, cooperativeYield } = this.options;
     this.takeIn();
-    if (!frontBell.isAwaited) breath?.take(keeper.indexedSequence);
+    if (!frontDoorbell.isSleeping) cooperativeYield?.take(indexer.indexedSequence);
   }
 
   /** Nobody has begun to wait behind the last step: to be asked between a bell's announce() and wait(). */
   get mayRest(): boolean {
-    const { control, input, frontBell } = this.options;
-    return input.peek() < 0 && !(frontBell.isAwaited && control.durable > this.durable);
+    const { control, input, frontDoorbell } = this.options;
+    return input.peek() < 0 && !(frontDoorbell.isSleeping && control.durable > this.durable);
   }
 
   private takeIn(): void {
-    const { keeper, input } = this.options;
+    const { indexer, input } = this.options;
     for (let at = input.peek(); at >= 0; at = input.peek()) {
-      keeper.onSnapshotRecord(input.bytes.subarray(at, at + input.length));
+      indexer.onSnapshotRecord(input.bytes.subarray(at, at + input.length));
       input.next();
       input.release();
     }

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import type { MessagePort } from "node:worker_threads";
-import { AccountCells } from "../../core/accounts/margin-table.ts";
+import { MarginTable } from "../../core/accounts/margin-table.ts";
 import { LEDGER } from "../../core/base/enums.ts";
 import { LedgerActor, type LedgerSettings } from "../../core/ledger/ledger.ts";
 import type { Actor } from "../../core/protocol/actor.ts";
@@ -11,13 +11,13 @@ import { Snapshots } from "../../store/database/snapshots.ts";
 import { logOf } from "../../store/files/data-folder.ts";
 import { DiskRoom } from "../../store/files/disk-room.ts";
 import { DatabaseCorruptError, readGenesis } from "../../store/files/genesis.ts";
-import { Keeper } from "../../store/indexer/indexer.ts";
+import { Indexer } from "../../store/indexer/indexer.ts";
 import { type LogCut, openLog } from "../../store/log/log.ts";
 import { listSegments } from "../../store/log/log-segment.ts";
-import { Bell, RingConsumer, RingProducer } from "../../wire/ring.ts";
+import { Doorbell, RingConsumer, RingProducer } from "../../wire/ring.ts";
 import { ActorWorker } from "./actor.ts";
 import { Control, STOP_STORE } from "./control.ts";
-import { Breath } from "./cooperative-yield.ts";
+import { CooperativeYield } from "./cooperative-yield.ts";
 import { Journal } from "./journal.ts";
 import { recover } from "./recovery.ts";
 import { StoreWorker } from "./store-worker.ts";
@@ -30,7 +30,7 @@ import { StoreWorker } from "./store-worker.ts";
 export interface ThreadTask {
   port: MessagePort;
   control: SharedArrayBuffer;
-  bell: SharedArrayBuffer;
+  doorbell: SharedArrayBuffer;
 }
 
 export interface StoreTask extends ThreadTask {
@@ -38,7 +38,7 @@ export interface StoreTask extends ThreadTask {
   /** Snapshots, from the journal. */
   input: SharedArrayBuffer;
   /** Rung after each commit: the front waits for the index. */
-  frontBell: SharedArrayBuffer;
+  frontDoorbell: SharedArrayBuffer;
   actorIds: number[];
   instruments: InstrumentConfig[];
   keepSegments: boolean;
@@ -57,9 +57,9 @@ export interface JournalTask extends ThreadTask {
   protectedThrough: number;
   inputs: SharedArrayBuffer[];
   front: SharedArrayBuffer;
-  frontBell: SharedArrayBuffer;
+  frontDoorbell: SharedArrayBuffer;
   store: SharedArrayBuffer;
-  storeBell: SharedArrayBuffer;
+  storeDoorbell: SharedArrayBuffer;
 }
 export interface JournalReady {
   lastSequence: number;
@@ -74,8 +74,8 @@ export interface ActorTask extends ThreadTask {
   dataDir: string;
   commands: SharedArrayBuffer;
   out: SharedArrayBuffer;
-  journalBell: SharedArrayBuffer;
-  cells: SharedArrayBuffer;
+  journalDoorbell: SharedArrayBuffer;
+  marginTable: SharedArrayBuffer;
   /** As large as the cells: see recount.ts. */
   sums: SharedArrayBuffer;
   /** It takes the place of a thread that has died while the others go on: see rebuild.ts. */
@@ -93,39 +93,39 @@ const STORE_WAIT_MS = 250;
 export async function runStore(task: StoreTask): Promise<void> {
   refuseOrphanedLog(task.dataDir);
   const control = new Control(task.control);
-  const bell = new Bell(task.bell);
-  const frontBell = new Bell(task.frontBell, () => task.port.postMessage("indexed"));
+  const doorbell = new Doorbell(task.doorbell);
+  const frontDoorbell = new Doorbell(task.frontDoorbell, () => task.port.postMessage("indexed"));
   const input = new RingConsumer(task.input);
   const database = openDatabase(task.dataDir);
-  const keeper = new Keeper({
+  const indexer = new Indexer({
     database,
     logDir: logOf(task.dataDir),
     instruments: task.instruments.map(compileInstrument),
     actorIds: task.actorIds,
     keepSegments: task.keepSegments,
-    breathe: () => worker.breathe(),
+    yieldNow: () => worker.yieldNow(),
     onSnapshotGathered: (actorId, sequence) => control.setGatheredOf(actorId, sequence),
     onSnapshotStored: (actorId, sequence) => control.setSnapshotOf(actorId, sequence),
   });
-  control.indexed = keeper.indexedSequence;
-  for (const actorId of task.actorIds) control.setSnapshotOf(actorId, keeper.snapshotSequenceOf(actorId));
-  task.port.postMessage({ storedThrough: keeper.storedThrough } satisfies StoreReady);
+  control.indexed = indexer.indexedSequence;
+  for (const actorId of task.actorIds) control.setSnapshotOf(actorId, indexer.snapshotSequenceOf(actorId));
+  task.port.postMessage({ storedThrough: indexer.storedThrough } satisfies StoreReady);
   const disk = new DiskRoom(task.dataDir, task.minFreeBytes);
   const worker: StoreWorker = new StoreWorker({
-    ...{ keeper, control, input, frontBell },
+    ...{ indexer, control, input, frontDoorbell },
     hasRoom: () => disk.isEnough(),
-    breath: new Breath(control),
+    cooperativeYield: new CooperativeYield(control),
   });
   while (control.phase < STOP_STORE) {
     if (worker.step()) continue;
-    bell.announce();
-    if (worker.mayRest && control.phase < STOP_STORE) bell.wait(STORE_WAIT_MS);
-    bell.awake();
+    doorbell.prepareSleep();
+    if (worker.mayRest && control.phase < STOP_STORE) doorbell.wait(STORE_WAIT_MS);
+    doorbell.cancelSleep();
     // lmdb-js leaves timers behind that only a turning event loop clears.
     await new Promise((resolve) => setImmediate(resolve));
   }
   worker.finish(() => performance.now());
-  keeper.close();
+  indexer.close();
   database.close();
   task.port.close();
 }
@@ -147,9 +147,9 @@ export function runJournal(task: JournalTask): void {
     log,
     control,
     inputs: task.inputs.map((input) => new RingConsumer(input)),
-    bell: new Bell(task.bell),
-    front: new RingProducer(task.front, new Bell(task.frontBell, () => task.port.postMessage("released"))),
-    store: new RingProducer(task.store, new Bell(task.storeBell)),
+    doorbell: new Doorbell(task.doorbell),
+    front: new RingProducer(task.front, new Doorbell(task.frontDoorbell, () => task.port.postMessage("released"))),
+    store: new RingProducer(task.store, new Doorbell(task.storeDoorbell)),
     clock: Date.now,
   });
   task.port.postMessage({ lastSequence, cut: log.cut } satisfies JournalReady);
@@ -161,13 +161,13 @@ export function runJournal(task: JournalTask): void {
 export function runActors(task: ActorTask, equip: (actor: Actor) => Actor = (actor) => actor): void {
   const control = new Control(task.control);
   const { worker: lane, workers: laneCount } = task;
-  const shared = new AccountCells(task.cells, laneCount, lane);
-  const cells = task.joins ? AccountCells.allocate(shared.maxAccounts, laneCount, lane) : shared;
+  const shared = new MarginTable(task.marginTable, laneCount, lane);
+  const marginTable = task.joins ? MarginTable.allocate(shared.maxAccounts, laneCount, lane) : shared;
   const actors = task.actorIds.map((actorId): Actor => {
-    if (actorId === LEDGER) return equip(new LedgerActor(task.ledger, cells));
+    if (actorId === LEDGER) return equip(new LedgerActor(task.ledger, marginTable));
     const config = task.instruments.find((instrument) => instrument.id === actorId);
     if (config === undefined) throw new Error(`no instrument has the id ${actorId}`);
-    return equip(new SymbolActor(compileInstrument(config), cells, task.symbols));
+    return equip(new SymbolActor(compileInstrument(config), marginTable, task.symbols));
   });
   const database = openDatabase(task.dataDir, { readOnly: true });
   const notBefore = recover(actors, new Snapshots(database), logOf(task.dataDir), control);
@@ -175,13 +175,13 @@ export function runActors(task: ActorTask, equip: (actor: Actor) => Actor = (act
   const worker = new ActorWorker({
     worker: task.worker,
     actors,
-    cells,
-    sums: new AccountCells(task.sums, laneCount, lane),
-    ...(task.joins ? { joins: task.cells } : {}),
+    marginTable,
+    sums: new MarginTable(task.sums, laneCount, lane),
+    ...(task.joins ? { joins: task.marginTable } : {}),
     control,
     commands: new RingConsumer(task.commands),
-    bell: new Bell(task.bell),
-    out: new RingProducer(task.out, new Bell(task.journalBell)),
+    doorbell: new Doorbell(task.doorbell),
+    out: new RingProducer(task.out, new Doorbell(task.journalDoorbell)),
     snapshotIntervalMs: task.snapshotIntervalMs,
     clock: Date.now,
     monotonic: () => performance.now(),

@@ -1,5 +1,5 @@
-import type { AccountCells } from "../../core/accounts/margin-table.ts";
-import type { Turn } from "../../core/protocol/actor.ts";
+import type { MarginTable } from "../../core/accounts/margin-table.ts";
+import type { Transaction } from "../../core/protocol/actor.ts";
 import type { Message } from "../../core/protocol/message-schema.ts";
 import type { Event, Reply } from "../../core/protocol/messages.ts";
 import { encodeMessage, maxMessageBytes } from "../../wire/codec.ts";
@@ -14,7 +14,7 @@ import {
   AT_VERSION,
   FORMAT_VERSION,
   KIND_REPLY,
-  KIND_TURN,
+  KIND_TRANSACTION,
   RECORD_HEADER_BYTES,
 } from "../../wire/record.ts";
 import type { RingProducer } from "../../wire/ring.ts";
@@ -41,19 +41,19 @@ class Pages {
 }
 
 /** One turn after another: gathers what an actor says, takes a ticket for it and pushes it towards the journal. */
-export class TurnWriter implements Turn {
+export class TransactionWriter implements Transaction {
   time = 0;
   private readonly events = new Pages();
   private readonly replies = new Pages();
   private readonly control: Control;
-  private readonly cells: AccountCells;
+  private readonly marginTable: MarginTable;
   private readonly out: RingProducer;
   /** Called while the journal's ring is full. */
   private readonly waitForRoom: () => void;
 
-  constructor(control: Control, cells: AccountCells, out: RingProducer, waitForRoom: () => void) {
+  constructor(control: Control, marginTable: MarginTable, out: RingProducer, waitForRoom: () => void) {
     this.control = control;
-    this.cells = cells;
+    this.marginTable = marginTable;
     this.out = out;
     this.waitForRoom = waitForRoom;
   }
@@ -62,12 +62,12 @@ export class TurnWriter implements Turn {
     this.time = time;
     this.events.length = 0;
     this.replies.length = 0;
-    this.cells.begin();
+    this.marginTable.begin();
   }
 
   /** The turn has come to nothing that anybody hears of. */
   drop(): void {
-    this.cells.flush();
+    this.marginTable.commit();
   }
 
   emit(event: Event): void {
@@ -107,12 +107,12 @@ export class TurnWriter implements Turn {
     view.setFloat64(at + AT_DURABLE_THROUGH, 0, true);
     view.setUint32(at + AT_REQUEST_ID, requestId, true);
     view.setUint16(at + AT_ACTOR_ID, actorId, true);
-    view.setUint8(at + AT_KIND, logBytes === 0 ? KIND_REPLY : KIND_TURN);
+    view.setUint8(at + AT_KIND, logBytes === 0 ? KIND_REPLY : KIND_TRANSACTION);
     view.setUint8(at + AT_VERSION, FORMAT_VERSION);
-    const sequence = logBytes === 0 ? control.lastTicket : control.takeTicket();
+    const sequence = logBytes === 0 ? control.lastSequence : control.nextSequence();
     view.setFloat64(at + AT_SEQUENCE, sequence, true);
     try {
-      this.cells.flush();
+      this.marginTable.commit();
     } finally {
       out.commit(bytes);
     }

@@ -5,10 +5,10 @@ import {
   BUY_LOTS,
   CASH,
   CLOSING_ORDERS,
+  CONTRIBUTED,
+  CONTRIBUTED_MARK,
   COST,
   FIRST_ORDER,
-  GIVEN,
-  GIVEN_MARK,
   ISOLATED_QUANTA,
   LEVERAGE,
   MARGIN_MODE,
@@ -134,8 +134,8 @@ function digestSymbol(state: SymbolState): string {
   hash.update(`${state.fundingRatePpb} ${state.fundingMarkTicks}\n`);
   hash.update(`${state.haltMode} ${state.haltReason} ${state.haltUntil} ${state.isIndexStale}\n`);
   for (const side of [BUY, SELL] as const) {
-    const ladder = state.book.side(side);
-    for (let price = ladder.best(); price >= 0; price = ladder.next(price)) {
+    const bitmap = state.book.side(side);
+    for (let price = bitmap.best(); price >= 0; price = bitmap.next(price)) {
       for (let slot = state.book.first(price); slot !== NONE; slot = orders.next(slot)) {
         hash.update(`${state.orderId(slot)} ${state.accountId(slot)} ${side} ${price} ${orders.quantityLots(slot)} `);
         hash.update(`${orders.remainingLots(slot)} ${orders.filledLots(slot)} ${orders.filledQuanta(slot)} `);
@@ -214,18 +214,18 @@ export function auditRow(state: SymbolState, at: number, faults: string[]): void
   if (n[at + WAITING_ORDERS] !== waiting || n[at + CLOSING_ORDERS] !== closing)
     faults.push(`account ${account}: counts of waiting orders are wrong`);
   // A row that the sweep has not come to was given what was due at an older mark.
-  const due = state.contributionOf(at, n[at + GIVEN_MARK]);
+  const due = state.contributionOf(at, n[at + CONTRIBUTED_MARK]);
   const expected = [due.equity, due.unrealized, due.initial, due.positionInitial, due.maintenance];
   for (let i = 0; i < CONTRIBUTION_FIELDS; i++)
-    if (n[at + GIVEN + i] !== expected[i])
-      faults.push(`account ${account}: cell ${i} was given ${n[at + GIVEN + i]} but ${expected[i]} is due`);
+    if (n[at + CONTRIBUTED + i] !== expected[i])
+      faults.push(`account ${account}: cell ${i} was given ${n[at + CONTRIBUTED + i]} but ${expected[i]} is due`);
 }
 
 function levels({ book }: SymbolState, side: Side, from: number): Levels {
   const out: Levels = [];
-  const ladder = book.side(side);
+  const bitmap = book.side(side);
   let at = 0;
-  for (let price = ladder.best(); price >= 0 && out.length < LEVELS_PER_PAGE; price = ladder.next(price))
+  for (let price = bitmap.best(); price >= 0 && out.length < LEVELS_PER_PAGE; price = bitmap.next(price))
     if (at++ >= from) out.push([price, book.levelLots(price)]);
   return out;
 }

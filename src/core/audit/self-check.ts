@@ -3,7 +3,7 @@ import { BUY, MODE_HALTED, REASON_OF_HALT, SELL } from "../base/enums.ts";
 import { ExactSum } from "../base/exact-sum.ts";
 import type { TimeMs } from "../base/units.ts";
 import { setHalt } from "../pricing/halt.ts";
-import type { Turn } from "../protocol/actor.ts";
+import type { Transaction } from "../protocol/actor.ts";
 import { blank } from "../protocol/message-schema.ts";
 import { SelfCheckFailed } from "../protocol/messages.ts";
 import type { SymbolState } from "../state/symbol-state.ts";
@@ -11,7 +11,7 @@ import { auditRow } from "./invariants.ts";
 
 /** How often a check begins, and how many rows and orders of it are looked at in one turn: a fraction of a millisecond. */
 const INTERVAL_MS = 10_000;
-const LOOKS_PER_TURN = 500;
+const ROWS_PER_TRANSACTION = 500;
 
 const failed = blank(SelfCheckFailed);
 
@@ -27,28 +27,28 @@ export class SelfCheck {
   private isRunning = false;
 
   /** Time has passed. */
-  begin(state: SymbolState, turn: Turn): void {
-    if (this.isRunning || turn.time < this.nextAt) return;
-    this.nextAt = turn.time + INTERVAL_MS;
+  begin(state: SymbolState, transaction: Transaction): void {
+    if (this.isRunning || transaction.time < this.nextAt) return;
+    this.nextAt = transaction.time + INTERVAL_MS;
     const fault = faultOfSums(state);
-    if (fault !== null) return fail(state, turn, fault);
+    if (fault !== null) return fail(state, transaction, fault);
     this.isRunning = true;
     this.row = 0;
   }
 
   /** A share of the check that is under way. Returns whether more of it is left. */
-  proceed(state: SymbolState, turn: Turn): boolean {
+  runBackground(state: SymbolState, transaction: Transaction): boolean {
     // What a turn has filled stays in its lists until the turn is settled: rows are in order between turns only.
-    if (!this.isRunning || state.hasTouched) return this.isRunning;
+    if (!this.isRunning || state.hasDirty) return this.isRunning;
     const { positions } = state;
     const faults: string[] = [];
-    for (let looks = 0; looks < LOOKS_PER_TURN && this.row < positions.count && faults.length === 0; this.row++) {
+    for (let looks = 0; looks < ROWS_PER_TRANSACTION && this.row < positions.count && faults.length === 0; this.row++) {
       const at = positions.offset(this.row);
       auditRow(state, at, faults);
       looks += 1 + positions.numbers[at + OPEN_ORDERS];
     }
     const [fault] = faults;
-    if (fault !== undefined) fail(state, turn, fault);
+    if (fault !== undefined) fail(state, transaction, fault);
     this.isRunning = fault === undefined && this.row < positions.count;
     return this.isRunning;
   }
@@ -76,10 +76,10 @@ function faultOfSums(state: SymbolState): string | null {
 }
 
 /** Stops trading; once is enough. */
-function fail(state: SymbolState, turn: Turn, fault: string): void {
+function fail(state: SymbolState, transaction: Transaction, fault: string): void {
   if (state.haltMode === MODE_HALTED && state.haltReason === REASON_OF_HALT.SELF_CHECK) return;
   failed.fault = fault;
   state.selfCheckFailed(failed);
-  turn.emit(failed);
-  setHalt(state, turn, MODE_HALTED, REASON_OF_HALT.SELF_CHECK, 0);
+  transaction.emit(failed);
+  setHalt(state, transaction, MODE_HALTED, REASON_OF_HALT.SELF_CHECK, 0);
 }

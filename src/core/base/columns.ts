@@ -40,11 +40,11 @@ export const ISOLATED_QUANTA = 22;
 /** Of the turn that is under way: see Touched. */
 export const TOUCHED = 23;
 /** Five numbers: what the cells have been given; see AccountCells.move. */
-export const GIVEN = 24;
+export const CONTRIBUTED = 24;
 /** The third of them. */
-export const GIVEN_INITIAL = 26;
+export const CONTRIBUTED_INITIAL = 26;
 /** Orders that wait for a price, and those of them that go with the position. */
 export const WAITING_ORDERS = 29;
 export const CLOSING_ORDERS = 30;
 /** The mark at which they were given; a row without a position contributes the same at any mark. */
-export const GIVEN_MARK = 31;
+export const CONTRIBUTED_MARK = 31;

@@ -1,7 +1,7 @@
 import type { TimeMs } from "./units.ts";
 
 /** What ends at a time, by its id: the earliest costs a look, also among many. What is given up leaves nothing behind. */
-export class Deadlines<Id extends number | string = number> {
+export class ExpiryQueue<Id extends number | string = number> {
   /** Infinity when nothing is awaited. */
   earliest: TimeMs = Number.POSITIVE_INFINITY;
   /** A binary heap by time, then by id. */

@@ -15,7 +15,7 @@ const IN_SEGMENT = SEGMENT - 1;
  * step takes longer than another: rows stand in segments and never move, and the hash table grows by a bucket with each
  * row (linear hashing, W. Litwin, VLDB 1980) instead of all at once. It does not shrink.
  */
-export class HashedQueue {
+export class HashFifo {
   /** The oldest row's number. */
   first = 0;
   /** The number of the row that comes next. */

@@ -15,7 +15,7 @@ interface Serials {
  * above it how far it stands from its home, as far as there is room to say so: the highest number means at least so far.
  * Whoever holds the serials says whether it is really this one.
  */
-export class SerialIndex {
+export class OrderIndex {
   private readonly serials: Serials;
   private readonly memory: SharedArrayBuffer;
   private entries: Int32Array = new Int32Array(0);
@@ -23,7 +23,7 @@ export class SerialIndex {
   private groupShift = 0;
   private slotBits = 0;
   private slotMask = 0;
-  private farthest = 0;
+  private maxProbe = 0;
 
   /** `capacity`: a power of two, of slots, and it never grows beyond `maxCapacity`. */
   constructor(capacity: number, maxCapacity: number, serials: Serials) {
@@ -42,17 +42,17 @@ export class SerialIndex {
     this.groupShift = 32 - (Math.log2(size) - GROUP_BITS);
     this.slotBits = Math.log2(capacity) + 1;
     this.slotMask = 2 ** this.slotBits - 1;
-    this.farthest = 2 ** (32 - this.slotBits) - 1;
+    this.maxProbe = 2 ** (32 - this.slotBits) - 1;
   }
 
   /** The slot of a serial, or NONE. */
   find(serial: number): number {
     const { entries, mask, slotBits } = this;
-    const home = this.home(serial);
+    const home = this.idealEntry(serial);
     for (let distance = 0; ; distance++) {
       const entry = entries[(home + distance) & mask];
       if (entry === 0) return NONE;
-      if (entry >>> slotBits !== Math.min(distance, this.farthest)) continue;
+      if (entry >>> slotBits !== Math.min(distance, this.maxProbe)) continue;
       const slot = (entry & this.slotMask) - 1;
       if (this.serials.serial(slot) === serial) return slot;
     }
@@ -61,7 +61,7 @@ export class SerialIndex {
   /** A serial that is not there yet. */
   add(serial: number, slot: number): void {
     const { entries, mask } = this;
-    const home = this.home(serial);
+    const home = this.idealEntry(serial);
     let distance = 0;
     while (entries[(home + distance) & mask] !== 0) distance++;
     entries[(home + distance) & mask] = this.entry(slot + 1, distance);
@@ -70,7 +70,7 @@ export class SerialIndex {
   /** A serial that is there. Closes the gap, so that no tombstones gather. */
   remove(serial: number, slot: number): void {
     const { entries, mask, slotMask } = this;
-    let gap = this.home(serial);
+    let gap = this.idealEntry(serial);
     while ((entries[gap] & slotMask) !== slot + 1) gap = (gap + 1) & mask;
     for (let i = (gap + 1) & mask; entries[i] !== 0; i = (i + 1) & mask) {
       const distance = this.distance(i);
@@ -84,19 +84,19 @@ export class SerialIndex {
   }
 
   private entry(slotPlus1: number, distance: number): number {
-    return (Math.min(distance, this.farthest) << this.slotBits) | slotPlus1;
+    return (Math.min(distance, this.maxProbe) << this.slotBits) | slotPlus1;
   }
 
   /** How far the entry at `i` stands from its home. */
   private distance(i: number): number {
     const entry = this.entries[i];
     const distance = entry >>> this.slotBits;
-    if (distance < this.farthest) return distance;
-    return (i - this.home(this.serials.serial((entry & this.slotMask) - 1))) & this.mask;
+    if (distance < this.maxProbe) return distance;
+    return (i - this.idealEntry(this.serials.serial((entry & this.slotMask) - 1))) & this.mask;
   }
 
   /** Fibonacci hashing of groups: they spread evenly. */
-  private home(serial: number): number {
+  private idealEntry(serial: number): number {
     const low = serial | 0;
     const group = Math.imul(low >>> GROUP_BITS, 0x9e3779b1) >>> this.groupShift;
     return (group << GROUP_BITS) | (low & ((1 << GROUP_BITS) - 1));

@@ -9,7 +9,7 @@ const { BUY } = words;
  * of them is set. Best and next-worse level cost a few steps however far apart the levels stand, and nothing allocates.
  * Holds no quantities: whoever keeps them by tick says when a level fills and empties.
  */
-export class Ladder {
+export class PriceBitmap {
   readonly side: Side;
   private readonly bits: Int32Array[] = [];
   private bestTick = -1;

@@ -8,30 +8,30 @@ import { positionMaintenance } from "../margin/position-margin.ts";
 import { takerFee } from "../matching/matching.ts";
 import type { DetailedPreview } from "../matching/preview.ts";
 import type { MessageOf } from "../protocol/message-schema.ts";
-import type { OrderPlaced, Outlook } from "../protocol/messages.ts";
+import type { AccountProjection, OrderPlaced } from "../protocol/messages.ts";
 import type { SymbolState } from "../state/symbol-state.ts";
 
 /** How the account of a row stands; the row is at the mark. */
-export const outlookOf = (state: SymbolState, row: number): Outlook => outlookAs(state, row, row);
+export const projectAccount = (state: SymbolState, row: number): AccountProjection => projectAccountAs(state, row, row);
 
 /** How it will stand once the order has filled as expected, and so much of it has come to rest. */
-export function outlookAfter(
+export function projectAccountAfter(
   state: SymbolState,
   row: number,
   order: MessageOf<typeof OrderPlaced>,
   expected: DetailedPreview,
   restingLots: QuantityLots,
-): Outlook {
+): AccountProjection {
   return state.positions.withCopy(row, (copy) => {
-    giveUpOwn(state, copy, expected);
+    removeOwnOrders(state, copy, expected);
     if (expected.fills.length > 0) fill(state, copy, order.side, expected);
     const { marginPriceTicks, lossTicks } = order;
     addResting(state, copy, order.side, restingLots, marginPriceTicks, lossTicks);
-    return outlookAs(state, row, copy);
+    return projectAccountAs(state, row, copy);
   });
 }
 
-function giveUpOwn(state: SymbolState, copy: number, { ownLots }: DetailedPreview): void {
+function removeOwnOrders(state: SymbolState, copy: number, { ownLots }: DetailedPreview): void {
   const { orders } = state;
   for (const [slot, lots] of ownLots) {
     if (state.open.isReduceOnly(slot)) continue;
@@ -72,8 +72,8 @@ function fill(state: SymbolState, copy: number, side: number, { fills }: Detaile
 }
 
 /** As if what the row contributes were what the copy does. */
-function outlookAs(state: SymbolState, row: number, copy: number): Outlook {
-  const { cells, instrument, markTicks, positions } = state;
+function projectAccountAs(state: SymbolState, row: number, copy: number): AccountProjection {
+  const { marginTable, instrument, markTicks, positions } = state;
   const n = positions.numbers;
   const accountId = n[row + ACCOUNT];
   const now = { ...state.contributionOf(row) };
@@ -81,14 +81,14 @@ function outlookAs(state: SymbolState, row: number, copy: number): Outlook {
   const equityBy = then.equity - now.equity;
   const initialBy = then.initial - now.initial;
   const isIsolated = state.isIsolated(copy);
-  const equity = isIsolated ? bucketEquity(state, copy) : cells.equityNow(accountId) + equityBy;
+  const equity = isIsolated ? bucketEquity(state, copy) : marginTable.usableEquity(accountId) + equityBy;
   const maintenance = isIsolated
     ? positionMaintenance(state, copy)
-    : cells.maintenanceNow(accountId) + then.maintenance - now.maintenance;
+    : marginTable.usableMaintenance(accountId) + then.maintenance - now.maintenance;
   return {
     sizeLots: n[copy + SIZE],
     liquidationTicks: liquidationPrice(instrument, n[copy + SIZE], markTicks, equity, maintenance),
-    initialQuanta: cells.initialNow(accountId) + initialBy,
-    availableQuanta: cells.available(accountId) + equityBy - initialBy,
+    initialQuanta: marginTable.usableInitial(accountId) + initialBy,
+    availableQuanta: marginTable.available(accountId) + equityBy - initialBy,
   };
 }

@@ -21,7 +21,7 @@ import { refuseNotional, refuseQuantity } from "../matching/order-size.ts";
 import { preview } from "../matching/preview.ts";
 import { matchPrice } from "../matching/price-match.ts";
 import { refuseWhileHalted } from "../pricing/halt.ts";
-import type { Turn } from "../protocol/actor.ts";
+import type { Transaction } from "../protocol/actor.ts";
 import type { Instrument } from "../protocol/instrument.ts";
 import { blank, type MessageOf } from "../protocol/message-schema.ts";
 import { type AmendOrder, OrderAmended } from "../protocol/messages.ts";
@@ -74,26 +74,27 @@ export class Amendment {
   }
 
   /** `slot`: the account's own resting order. */
-  amend(slot: number, command: MessageOf<typeof AmendOrder>, turn: Turn): void {
+  amend(slot: number, command: MessageOf<typeof AmendOrder>, transaction: Transaction): void {
     const { state, instrument } = this;
     const { orders } = state;
-    if (refuseLate(command, turn)) return;
+    if (refuseLate(command, transaction)) return;
     const awaited = awaitedField(command);
-    if (awaited !== "") return refuse(turn, "ORDER_DOES_NOT_WAIT", awaited);
-    if (state.haltMode === MODE_HALTED) return refuse(turn, "SYMBOL_HALTED", "symbol", { status: "HALTED" });
+    if (awaited !== "") return refuse(transaction, "ORDER_DOES_NOT_WAIT", awaited);
+    if (state.haltMode === MODE_HALTED) return refuse(transaction, "SYMBOL_HALTED", "symbol", { status: "HALTED" });
     const { goodTillDate } = state.terms.of(slot);
     if (command.goodTillDate !== 0) {
-      if (orders.timeInForce(slot) !== GTD) return refuse(turn, "ORDER_NOT_GTD", "goodTillDate");
+      if (orders.timeInForce(slot) !== GTD) return refuse(transaction, "ORDER_NOT_GTD", "goodTillDate");
       // One that a long turn has left behind its end stays ended.
-      if (refuseEnded(Math.min(goodTillDate, command.goodTillDate), turn)) return;
+      if (refuseEnded(Math.min(goodTillDate, command.goodTillDate), transaction)) return;
     }
     if (command.quantityLots !== 0) {
       const filledLots = orders.filledLots(slot);
-      if (command.quantityLots <= filledLots) return refuse(turn, "QUANTITY_BELOW_FILLED", "quantity", { filledLots });
-      if (refuseQuantity(instrument, turn, command.quantityLots)) return;
+      if (command.quantityLots <= filledLots)
+        return refuse(transaction, "QUANTITY_BELOW_FILLED", "quantity", { filledLots });
+      if (refuseQuantity(instrument, transaction, command.quantityLots)) return;
     }
     const side = orders.side(slot);
-    const matchedTicks = command.priceMatch === 0 ? 0 : matchPrice(state, side, command.priceMatch, turn);
+    const matchedTicks = command.priceMatch === 0 ? 0 : matchPrice(state, side, command.priceMatch, transaction);
     if (matchedTicks < 0) return;
     const wanted = this.wantedOf(slot, matchedTicks || command.priceTicks, command);
     const isSamePrice = wanted.priceTicks === orders.priceTicks(slot);
@@ -101,16 +102,17 @@ export class Amendment {
     const { quantityLots, remainingLots, displayLots } = wanted;
     const isSameDisplay = displayLots === displayLotsOf(state, slot);
     const isSame = isNoMore && isSameDisplay && quantityLots === orders.quantityLots(slot);
-    if (isSame && wanted.goodTillDate === goodTillDate) return replyOpenOrder(state, turn, slot);
+    if (isSame && wanted.goodTillDate === goodTillDate) return replyOpenOrder(state, transaction, slot);
     if (!isSame) {
-      if (displayLots !== 0 && refuseDisplay(instrument, turn, displayLots, quantityLots, remainingLots)) return;
-      if (!state.open.isReduceOnly(slot) && refuseNotional(instrument, turn, quantityLots, wanted.priceTicks)) return;
+      if (displayLots !== 0 && refuseDisplay(instrument, transaction, displayLots, quantityLots, remainingLots)) return;
+      if (!state.open.isReduceOnly(slot) && refuseNotional(instrument, transaction, quantityLots, wanted.priceTicks))
+        return;
     }
-    if (!isNoMore) return this.requeue(slot, wanted, command, turn);
+    if (!isNoMore) return this.requeue(slot, wanted, command, transaction);
     const hiddenLots =
       remainingLots - Math.min(state.open.shownLots(slot), remainingLots, displayLots || remainingLots);
-    this.emit(slot, wanted, 1, 0, orders.marginPriceTicks(slot), orders.lossTicks(slot), hiddenLots, turn);
-    this.replyResting(slot, turn);
+    this.emit(slot, wanted, 1, 0, orders.marginPriceTicks(slot), orders.lossTicks(slot), hiddenLots, transaction);
+    this.replyResting(slot, transaction);
   }
 
   /** A price or quantity of 0 stays as it is, with what has been given up of it; one that is given counts anew. */
@@ -132,30 +134,31 @@ export class Amendment {
   }
 
   /** Check, check, check; then it must succeed: as Placement.place(), with what the order has now out of the way. */
-  private requeue(slot: number, wanted: Wanted, command: MessageOf<typeof AmendOrder>, turn: Turn): void {
+  private requeue(slot: number, wanted: Wanted, command: MessageOf<typeof AmendOrder>, transaction: Transaction): void {
     const { state, instrument, placement } = this;
     const { orders, positions } = state;
     const { priceTicks, quantityLots, remainingLots } = wanted;
     const mark = state.markTicks;
     const reduceOnly = state.open.isReduceOnly(slot);
-    if (refuseWhileHalted(state, turn, reduceOnly)) return;
+    if (refuseWhileHalted(state, transaction, reduceOnly)) return;
     const row = orders.row(slot);
     const numbers = positions.numbers;
     const size = numbers[row + SIZE];
-    if (size !== 0) state.freshen(row);
+    if (size !== 0) state.refreshMark(row);
     const side = orders.side(slot);
     const isBuy = side === BUY;
     if (priceTicks > instrument.maxPriceTicks)
-      return refuse(turn, "PRICE_TOO_HIGH", "price", { limitTicks: instrument.maxPriceTicks });
+      return refuse(transaction, "PRICE_TOO_HIGH", "price", { limitTicks: instrument.maxPriceTicks });
     const edgeTicks = placement.edgeOf(row, side, Math.max(0, isBuy ? -size : size), mark);
     if (isBeyond(side, priceTicks, edgeTicks))
-      return refuse(turn, "PRICE_OUT_OF_BAND", "price", { limitTicks: edgeTicks, markTicks: mark });
-    if (this.reachesLeg(slot, priceTicks)) return refuse(turn, "WOULD_TRIGGER", "price", { currentTicks: priceTicks });
+      return refuse(transaction, "PRICE_OUT_OF_BAND", "price", { limitTicks: edgeTicks, markTicks: mark });
+    if (this.reachesLeg(slot, priceTicks))
+      return refuse(transaction, "WOULD_TRIGGER", "price", { currentTicks: priceTicks });
     const marginPriceTicks = marginPriceAt(isBuy, priceTicks, mark);
     const bestTicks = state.book.opposite(side).best();
     const takes = crosses(side, priceTicks, bestTicks);
     if (takes && (orders.flags(slot) & POST_ONLY) !== 0)
-      return refuse(turn, "POST_ONLY_WOULD_TRADE", "price", { bestTicks });
+      return refuse(transaction, "POST_ONLY_WOULD_TRADE", "price", { bestTicks });
     const { expected } = placement;
     expected.lots = 0;
     expected.quanta = 0;
@@ -166,22 +169,22 @@ export class Amendment {
       const { lots, leftLots } = expected;
       const exposed = exposedLots(numbers, row, isBuy, lots, leftLots, orders.remainingLots(slot));
       const limitLots = placement.limits.positionLots(mark);
-      if (exposed > limitLots) return refuse(turn, "POSITION_LIMIT", "quantity", { limitLots });
+      if (exposed > limitLots) return refuse(transaction, "POSITION_LIMIT", "quantity", { limitLots });
       const asked = { ...command, quantityLots };
       const dearestTicks = isBuy ? priceTicks : Math.max(marginPriceTicks, bestTicks);
-      if (!isWithinKey(asked, turn, state, row, side, exposed, dearestTicks)) return;
+      if (!isWithinKey(asked, transaction, state, row, side, exposed, dearestTicks)) return;
       const shortfall = placement.reserveMargin(row, isBuy, leftLots, marginPriceTicks, lossTicks, mark, slot);
-      if (shortfall !== null) return refuse(turn, "INSUFFICIENT_MARGIN", "quantity", shortfall);
+      if (shortfall !== null) return refuse(transaction, "INSUFFICIENT_MARGIN", "quantity", shortfall);
     }
 
     const missing = placement.spendLoss(row, isBuy);
-    if (missing !== null) return refuse(turn, "INSUFFICIENT_MARGIN", "quantity", missing);
+    if (missing !== null) return refuse(transaction, "INSUFFICIENT_MARGIN", "quantity", missing);
 
     // From here it must succeed.
     const rests = !takes && wanted.displayLots === 0;
-    this.emit(slot, wanted, rests ? 1 : 0, state.nextOrderSerial, marginPriceTicks, lossTicks, 0, turn);
-    if (!rests) placement.take(turn, slot, priceTicks, true, marginPriceTicks, lossTicks);
-    else this.replyResting(slot, turn);
+    this.emit(slot, wanted, rests ? 1 : 0, state.nextOrderSerial, marginPriceTicks, lossTicks, 0, transaction);
+    if (!rests) placement.take(transaction, slot, priceTicks, true, marginPriceTicks, lossTicks);
+    else this.replyResting(slot, transaction);
   }
 
   /** Whether the price is beyond the take-profit or the stop that comes with the order: see AttachedOrders.place(). */
@@ -202,7 +205,7 @@ export class Amendment {
     marginPriceTicks: PriceTicks,
     lossTicks: PriceTicks,
     hiddenLots: QuantityLots,
-    turn: Turn,
+    transaction: Transaction,
   ): void {
     const { state } = this;
     const { orders } = state;
@@ -222,11 +225,11 @@ export class Amendment {
     amended.hiddenLots = hiddenLots;
     amended.goodTillDate = wanted.goodTillDate;
     state.amended(amended, slot);
-    turn.emit(amended);
+    transaction.emit(amended);
   }
 
-  private replyResting(slot: number, turn: Turn): void {
+  private replyResting(slot: number, transaction: Transaction): void {
     const status = this.state.orders.filledLots(slot) > 0 ? STATUS_PARTIALLY_FILLED : STATUS_NEW;
-    replyOrder(this.state, turn, slot, status, REASON_NONE);
+    replyOrder(this.state, transaction, slot, status, REASON_NONE);
   }
 }

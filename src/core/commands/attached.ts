@@ -18,14 +18,14 @@ import type { PriceTicks } from "../base/units.ts";
 import { bandEdge, isBeyond } from "../formulas/mark-limits.ts";
 import { refuseDisplay } from "../matching/iceberg.ts";
 import { matchPrice } from "../matching/price-match.ts";
-import type { Turn } from "../protocol/actor.ts";
+import type { Transaction } from "../protocol/actor.ts";
 import type { Instrument } from "../protocol/instrument.ts";
 import { blank, type MessageOf } from "../protocol/message-schema.ts";
 import {
   type AttachedLeg,
   type AttachedLegs,
-  OrderGrown,
-  OrderWaits,
+  AttachedQuantityRaised,
+  ConditionalOrderPlaced,
   type PlaceExtended,
   PlaceOrder,
 } from "../protocol/messages.ts";
@@ -33,12 +33,12 @@ import { refuse, refuseEnded } from "../protocol/refusals.ts";
 import { type EntryFill, type OrderTerms, waitsForRise } from "../state/order-terms.ts";
 import type { SymbolState } from "../state/symbol-state.ts";
 import { reaches } from "../state/triggers.ts";
-import { MAX_TRIGGER_ORDERS, refuseToWait } from "./conditional.ts";
+import { MAX_TRIGGER_ORDERS, refuseConditional } from "./conditional.ts";
 import { answerRepeated, type Placement } from "./placement.ts";
 
 // Filled in again for each event: a turn hands it on before it goes on (see Turn).
-const waits = blank(OrderWaits);
-const grown = blank(OrderGrown);
+const waits = blank(ConditionalOrderPlaced);
+const grown = blank(AttachedQuantityRaised);
 
 /** Orders that an account may have in a symbol: in the book, waiting, and two that came with each that was in the book before. */
 export const mostOrders = (maxOpenOrders: number): number => maxOpenOrders + MAX_TRIGGER_ORDERS + 2 * maxOpenOrders;
@@ -67,35 +67,39 @@ export class AttachedOrders {
   }
 
   /** `isTrial`: see trial.ts. */
-  place(command: MessageOf<typeof PlaceExtended>, turn: Turn, isTrial = false): void {
-    if (command.clientOrderId !== "" && answerRepeated(this.state, command, turn)) return;
-    if (refuseEnded(command.goodTillDate, turn)) return;
+  place(command: MessageOf<typeof PlaceExtended>, transaction: Transaction, isDryRun = false): void {
+    if (command.clientOrderId !== "" && answerRepeated(this.state, command, transaction)) return;
+    if (refuseEnded(command.goodTillDate, transaction)) return;
     const { takeProfit = null, stopLoss = null } = command.legs ?? {};
     const { type: _, goodTillDate, legs, priceMatch, displayLots, ...plain } = command;
     const { quantityLots } = plain;
-    if (displayLots !== 0 && refuseDisplay(this.instrument, turn, displayLots, quantityLots, quantityLots)) return;
+    if (displayLots !== 0 && refuseDisplay(this.instrument, transaction, displayLots, quantityLots, quantityLots))
+      return;
     if (priceMatch !== 0) {
-      plain.priceTicks = matchPrice(this.state, command.side, priceMatch, turn);
+      plain.priceTicks = matchPrice(this.state, command.side, priceMatch, transaction);
       if (plain.priceTicks < 0) return;
     }
     const entryTicks = command.orderType === MARKET ? this.state.markTicks : plain.priceTicks;
-    if (takeProfit !== null && this.refuseLeg(takeProfit, "takeProfit", TAKE_PROFIT, command.side, entryTicks, turn))
+    if (
+      takeProfit !== null &&
+      this.refuseLeg(takeProfit, "takeProfit", TAKE_PROFIT, command.side, entryTicks, transaction)
+    )
       return;
-    if (stopLoss !== null && this.refuseLeg(stopLoss, "stopLoss", STOP, command.side, entryTicks, turn)) return;
-    if (legs !== null && this.refuseLegs(command.accountId, legs, turn)) return;
-    const hasMore = goodTillDate !== 0 || legs !== null || displayLots !== 0 || isTrial;
-    const more = hasMore ? { goodTillDate, legs, displayLots, isTrial } : null;
+    if (stopLoss !== null && this.refuseLeg(stopLoss, "stopLoss", STOP, command.side, entryTicks, transaction)) return;
+    if (legs !== null && this.refuseLegs(command.accountId, legs, transaction)) return;
+    const hasMore = goodTillDate !== 0 || legs !== null || displayLots !== 0 || isDryRun;
+    const more = hasMore ? { goodTillDate, legs, displayLots, isDryRun } : null;
     // Of the same hidden class as every other order that is placed.
-    this.placement.place(Object.assign(this.order, plain), turn, NONE, more);
+    this.placement.place(Object.assign(this.order, plain), transaction, NONE, more);
   }
 
   /**
    * Refuses legs for which the account has no room among the orders that wait; true when it did. Those of orders that are
    * placed by now come all the same: that is two for each that may rest.
    */
-  private refuseLegs(accountId: number, { takeProfit, stopLoss }: AttachedLegs, turn: Turn): boolean {
+  private refuseLegs(accountId: number, { takeProfit, stopLoss }: AttachedLegs, transaction: Transaction): boolean {
     const legCount = (takeProfit === null ? 0 : 1) + (stopLoss === null ? 0 : 1);
-    return refuseToWait(this.state, turn, this.state.positions.draft(accountId), legCount);
+    return refuseConditional(this.state, transaction, this.state.positions.draft(accountId), legCount);
   }
 
   /** Refuses a leg that could not do its work; true when it did. */
@@ -105,58 +109,60 @@ export class AttachedOrders {
     type: number,
     entrySide: number,
     entryTicks: PriceTicks,
-    turn: Turn,
+    transaction: Transaction,
   ): boolean {
     const { instrument } = this;
     const side = otherSide(entrySide);
     const { triggerTicks, priceTicks } = leg;
     if (triggerTicks > instrument.maxPriceTicks || priceTicks > instrument.maxPriceTicks) {
-      refuse(turn, "PRICE_TOO_HIGH", field, { limitTicks: instrument.maxPriceTicks });
+      refuse(transaction, "PRICE_TOO_HIGH", field, { limitTicks: instrument.maxPriceTicks });
       return true;
     }
     if (entryTicks !== 0 && isLegReached(leg, type, entrySide, entryTicks)) {
-      refuse(turn, "WOULD_TRIGGER", field, { currentTicks: entryTicks });
+      refuse(transaction, "WOULD_TRIGGER", field, { currentTicks: entryTicks });
       return true;
     }
     const bandTicks = bandEdge(instrument, side, triggerTicks);
     if (priceTicks === 0 || !isBeyond(side, priceTicks, bandTicks)) return false;
-    refuse(turn, "PRICE_OUT_OF_BAND", field, { limitTicks: bandTicks, triggerTicks });
+    refuse(transaction, "PRICE_OUT_OF_BAND", field, { limitTicks: bandTicks, triggerTicks });
     return true;
   }
 
   /** Lets wait what came with the orders that this turn has filled. */
-  attach(turn: Turn): void {
+  attach(transaction: Transaction): void {
     const { entryFills } = this.state;
-    for (const [terms, fill] of entryFills) if (terms.legs !== null) this.attachTo(terms, terms.legs, fill, turn);
+    for (const [terms, fill] of entryFills)
+      if (terms.legs !== null) this.attachTo(terms, terms.legs, fill, transaction);
     entryFills.clear();
   }
 
-  private attachTo(terms: OrderTerms, legs: AttachedLegs, fill: EntryFill, turn: Turn): void {
+  private attachTo(terms: OrderTerms, legs: AttachedLegs, fill: EntryFill, transaction: Transaction): void {
     const { positions } = this.state;
     const size = positions.numbers[positions.ensure(fill.accountId) + SIZE];
     // It has only reduced a position: there is nothing to protect.
     if (fill.side === BUY ? size <= 0 : size >= 0) return;
     const { takeProfitId, stopLossId } = terms;
     let siblingId = 0;
-    if (takeProfitId !== 0) this.grow(takeProfitId, fill, turn);
-    else if (legs.takeProfit !== null) siblingId = this.wait(legs.takeProfit, TAKE_PROFIT, fill, siblingId, turn);
-    if (stopLossId !== 0) this.grow(stopLossId, fill, turn);
-    else if (legs.stopLoss !== null) this.wait(legs.stopLoss, STOP, fill, siblingId, turn);
+    if (takeProfitId !== 0) this.grow(takeProfitId, fill, transaction);
+    else if (legs.takeProfit !== null)
+      siblingId = this.wait(legs.takeProfit, TAKE_PROFIT, fill, siblingId, transaction);
+    if (stopLossId !== 0) this.grow(stopLossId, fill, transaction);
+    else if (legs.stopLoss !== null) this.wait(legs.stopLoss, STOP, fill, siblingId, transaction);
   }
 
   /** One that has been canceled, or was refused when it fired, stays away. */
-  private grow(orderId: number, { accountId, lots }: EntryFill, turn: Turn): void {
+  private grow(orderId: number, { accountId, lots }: EntryFill, transaction: Transaction): void {
     const { state } = this;
     const slot = state.findOrder(orderId);
     if (slot === NONE || !state.orders.isWaiting(slot)) return;
     grown.orderId = orderId;
     grown.accountId = accountId;
     grown.quantityLots = state.orders.quantityLots(slot) + lots;
-    state.grown(grown, slot);
-    turn.emit(grown);
+    state.attachedQuantityRaised(grown, slot);
+    transaction.emit(grown);
   }
 
-  private wait(leg: AttachedLeg, type: number, fill: EntryFill, siblingId: number, turn: Turn): number {
+  private wait(leg: AttachedLeg, type: number, fill: EntryFill, siblingId: number, transaction: Transaction): number {
     const { state } = this;
     const atMarket = leg.priceTicks === 0;
     waits.orderId = serialToId(state.nextOrderSerial, this.instrument.id);
@@ -173,8 +179,8 @@ export class AttachedOrders {
     waits.triggerBy = leg.triggerBy;
     waits.parentId = fill.orderId;
     waits.siblingId = siblingId;
-    state.waits(waits, turn.time);
-    turn.emit(waits);
+    state.conditionalPlaced(waits, transaction.time);
+    transaction.emit(waits);
     return waits.orderId;
   }
 }

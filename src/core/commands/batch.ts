@@ -1,6 +1,6 @@
 import { must } from "../../assert.ts";
-import type { Turn } from "../protocol/actor.ts";
-import { blank, type Message, type MessageOf, SHAPES } from "../protocol/message-schema.ts";
+import type { Transaction } from "../protocol/actor.ts";
+import { blank, MESSAGE_SCHEMAS, type Message, type MessageOf } from "../protocol/message-schema.ts";
 import { BatchItemEnd, CancelOrder, type Event, type OrderBatch, type Reply } from "../protocol/messages.ts";
 import { refuse } from "../protocol/refusals.ts";
 import type { SymbolState } from "../state/symbol-state.ts";
@@ -9,23 +9,23 @@ import type { SymbolState } from "../state/symbol-state.ts";
 const itemEnd = blank(BatchItemEnd);
 
 /** Counts the events of a turn. */
-class CountedTurn implements Turn {
+class BatchTransaction implements Transaction {
   readonly time: number;
   eventCount = 0;
-  private readonly turn: Turn;
+  private readonly transaction: Transaction;
 
-  constructor(turn: Turn) {
-    this.turn = turn;
-    this.time = turn.time;
+  constructor(transaction: Transaction) {
+    this.transaction = transaction;
+    this.time = transaction.time;
   }
 
   emit(event: Event): void {
     this.eventCount++;
-    this.turn.emit(event);
+    this.transaction.emit(event);
   }
 
   reply(reply: Reply): void {
-    this.turn.reply(reply);
+    this.transaction.reply(reply);
   }
 }
 
@@ -37,22 +37,22 @@ class CountedTurn implements Turn {
  */
 export class BatchDecision {
   private readonly state: SymbolState;
-  private readonly decideItem: (item: Message, turn: Turn) => void;
+  private readonly decideItem: (item: Message, transaction: Transaction) => void;
 
   /** `decideItem`: as a command of its own. */
-  constructor(state: SymbolState, decideItem: (item: Message, turn: Turn) => void) {
+  constructor(state: SymbolState, decideItem: (item: Message, transaction: Transaction) => void) {
     this.state = state;
     this.decideItem = decideItem;
   }
 
-  decide({ items }: MessageOf<typeof OrderBatch>, turn: Turn): void {
+  decide({ items }: MessageOf<typeof OrderBatch>, transaction: Transaction): void {
     const { state } = this;
-    const counted = new CountedTurn(turn);
+    const counted = new BatchTransaction(transaction);
     for (const item of items) {
       // An order needs room for what it meets, or its rest would expire; a cancel is a single event.
-      if (state.isTurnHalfLong && item.type !== CancelOrder.code) refuse(counted, "BATCH_TOO_LONG");
+      if (state.isTransactionHalfLong && item.type !== CancelOrder.code) refuse(counted, "BATCH_TOO_LONG");
       else this.decideItem(inItsClass(item), counted);
-      state.endPart(turn.time);
+      state.endPart(transaction.time);
       itemEnd.eventCount = counted.eventCount;
       counted.reply(itemEnd);
     }
@@ -61,4 +61,4 @@ export class BatchDecision {
 
 /** As the codec makes a command: what was packed as JSON has other hidden classes, and would slow all orders down. */
 export const inItsClass = <M extends Message>(command: M): M =>
-  Object.assign(blank(must(SHAPES.get(command.type), "a command's type")), command) as M;
+  Object.assign(blank(must(MESSAGE_SCHEMAS.get(command.type), "a command's type")), command) as M;

@@ -2,7 +2,7 @@ import { NONE } from "../base/columns.ts";
 import { REASON_CANCEL_AFTER } from "../base/enums.ts";
 import type { TimeMs } from "../base/units.ts";
 import { closeAll } from "../matching/order-closing.ts";
-import type { Turn } from "../protocol/actor.ts";
+import type { Transaction } from "../protocol/actor.ts";
 import { blank, type MessageOf } from "../protocol/message-schema.ts";
 import { type CancelAfter, CancelAfterSet, Done } from "../protocol/messages.ts";
 import type { SymbolState } from "../state/symbol-state.ts";
@@ -11,12 +11,16 @@ import type { SymbolState } from "../state/symbol-state.ts";
 const set = blank(CancelAfterSet);
 
 /** Arms, arms again or disarms the account's switch in this symbol. To disarm what is not armed changes nothing. */
-export function setCancelAfter(state: SymbolState, command: MessageOf<typeof CancelAfter>, turn: Turn): void {
+export function setCancelAfter(
+  state: SymbolState,
+  command: MessageOf<typeof CancelAfter>,
+  transaction: Transaction,
+): void {
   const { accountId, timeoutMs } = command;
   // By the clock that it will be compared with: the log's may be ahead of the machine's (see ActorWorker).
-  const cancelAt = timeoutMs === 0 ? 0 : turn.time + timeoutMs;
-  if (state.cancelSwitches.of(accountId) !== cancelAt) setSwitch(state, accountId, cancelAt, turn);
-  turn.reply({ type: Done.code });
+  const cancelAt = timeoutMs === 0 ? 0 : transaction.time + timeoutMs;
+  if (state.cancelSwitches.of(accountId) !== cancelAt) setSwitch(state, accountId, cancelAt, transaction);
+  transaction.reply({ type: Done.code });
 }
 
 /**
@@ -24,20 +28,20 @@ export function setCancelAfter(state: SymbolState, command: MessageOf<typeof Can
  * also those that wait for a price (as Binance's countdownCancelAll), and disarms them. Those that a long turn has no
  * room for come in the next ones; until then nothing trades, see refuseWhileHalted.
  */
-export function fireCancelSwitches(state: SymbolState, turn: Turn): void {
-  while (!state.isTurnLong) {
-    const accountId = state.cancelSwitches.firstDue(turn.time);
+export function fireCancelSwitches(state: SymbolState, transaction: Transaction): void {
+  while (!state.isTransactionLong) {
+    const accountId = state.cancelSwitches.firstDue(transaction.time);
     if (accountId === undefined) break;
     const row = state.positions.find(accountId);
-    if (row !== NONE) closeAll(state, turn, row, REASON_CANCEL_AFTER);
-    setSwitch(state, accountId, 0, turn);
+    if (row !== NONE) closeAll(state, transaction, row, REASON_CANCEL_AFTER);
+    setSwitch(state, accountId, 0, transaction);
   }
-  state.countTouched();
+  state.trackDirty();
 }
 
-function setSwitch(state: SymbolState, accountId: number, cancelAt: TimeMs, turn: Turn): void {
+function setSwitch(state: SymbolState, accountId: number, cancelAt: TimeMs, transaction: Transaction): void {
   set.accountId = accountId;
   set.cancelAt = cancelAt;
   state.cancelAfterSet(set);
-  turn.emit(set);
+  transaction.emit(set);
 }

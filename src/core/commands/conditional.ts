@@ -33,42 +33,47 @@ import { spendLeg } from "../matching/legs.ts";
 import { close } from "../matching/order-closing.ts";
 import { refuseNotional, refuseQuantity } from "../matching/order-size.ts";
 import { refuseWhileHalted } from "../pricing/halt.ts";
-import type { Turn } from "../protocol/actor.ts";
+import type { Transaction } from "../protocol/actor.ts";
 import type { Instrument } from "../protocol/instrument.ts";
 import { blank, type MessageOf } from "../protocol/message-schema.ts";
 import {
   type AmendOrder,
-  OrderWaits,
+  ConditionalOrderAmended,
+  ConditionalOrderPlaced,
   PlaceOrder,
   type PlaceTrigger,
-  PriceReached,
   Refused,
   type Reply,
-  WaitingAmended,
+  TriggersReached,
 } from "../protocol/messages.ts";
 import { type RefusalCode, type RefusalDetails, refuse, refuseLate } from "../protocol/refusals.ts";
 import { WITH_POSITION, waitsForRise } from "../state/order-terms.ts";
 import type { SymbolState } from "../state/symbol-state.ts";
 import { activates, MAX_TRAILING_ORDERS, trailingTrigger } from "../state/trailing.ts";
 import { reaches } from "../state/triggers.ts";
-import { replyWaitingTrial } from "./dry-run.ts";
+import { replyConditionalDryRun } from "./dry-run.ts";
 import { answerRepeated, type Placement } from "./placement.ts";
 import { replyOrder } from "./symbol-views.ts";
 
 // Filled in again for each event: a turn hands it on before it goes on (see Turn).
-const waits = blank(OrderWaits);
-const reached = blank(PriceReached);
-const amended = blank(WaitingAmended);
+const waits = blank(ConditionalOrderPlaced);
+const reached = blank(TriggersReached);
+const amended = blank(ConditionalOrderAmended);
 
 /** Orders of one account that may wait for a price in one symbol. */
 export const MAX_TRIGGER_ORDERS = 50;
 /** So many orders fire in one turn at most: what comes behind it waits no longer than that takes. */
-const FIRED_PER_TURN = 20;
+const FIRED_PER_TRANSACTION = 20;
 
 /** Refuses so many orders that would wait beside as many of the account's as may; true when it did. */
-export function refuseToWait({ positions }: SymbolState, turn: Turn, row: number, orderCount: number): boolean {
+export function refuseConditional(
+  { positions }: SymbolState,
+  transaction: Transaction,
+  row: number,
+  orderCount: number,
+): boolean {
   if (positions.numbers[row + WAITING_ORDERS] + orderCount <= MAX_TRIGGER_ORDERS) return false;
-  refuse(turn, "TOO_MANY_TRIGGER_ORDERS", "symbol", { limit: MAX_TRIGGER_ORDERS });
+  refuse(transaction, "TOO_MANY_TRIGGER_ORDERS", "symbol", { limit: MAX_TRIGGER_ORDERS });
   return true;
 }
 
@@ -103,14 +108,14 @@ const REASON_OF: Partial<Record<RefusalCode, number>> = {
 };
 
 /** A turn within a turn, in which nobody has asked: of its answers only a refusal is kept. */
-class FiringTurn implements Turn {
+class TriggerTransaction implements Transaction {
   refusal = "";
   readonly time: number;
-  readonly emit: Turn["emit"];
+  readonly emit: Transaction["emit"];
 
-  constructor(turn: Turn) {
-    this.time = turn.time;
-    this.emit = (event) => turn.emit(event);
+  constructor(transaction: Transaction) {
+    this.time = transaction.time;
+    this.emit = (event) => transaction.emit(event);
   }
 
   reply(reply: Reply): void {
@@ -126,11 +131,11 @@ export class Conditional {
   private readonly instrument: Instrument;
   private readonly state: SymbolState;
   private readonly placement: Placement;
-  private readonly attach: (turn: Turn) => void;
+  private readonly attach: (transaction: Transaction) => void;
   private readonly order = blank(PlaceOrder);
 
   /** `attach`: see AttachedOrders. */
-  constructor(state: SymbolState, placement: Placement, attach: (turn: Turn) => void) {
+  constructor(state: SymbolState, placement: Placement, attach: (transaction: Transaction) => void) {
     this.instrument = state.instrument;
     this.state = state;
     this.placement = placement;
@@ -138,25 +143,25 @@ export class Conditional {
   }
 
   /** `isTrial`: see trial.ts. */
-  place(command: MessageOf<typeof PlaceTrigger>, turn: Turn, isTrial = false): void {
+  place(command: MessageOf<typeof PlaceTrigger>, transaction: Transaction, isDryRun = false): void {
     const { state, instrument } = this;
     const { side, triggerBy, callbackPpm, activationTicks } = command;
-    if (command.clientOrderId !== "" && answerRepeated(state, command, turn)) return;
-    if (refuseLate(command, turn)) return;
-    if (state.markTicks === 0) return refuse(turn, "NO_MARK_PRICE", "symbol");
+    if (command.clientOrderId !== "" && answerRepeated(state, command, transaction)) return;
+    if (refuseLate(command, transaction)) return;
+    if (state.markTicks === 0) return refuse(transaction, "NO_MARK_PRICE", "symbol");
     const reduces = (command.flags & REDUCE_ONLY) !== 0;
-    if (refuseWhileHalted(state, turn, reduces)) return;
+    if (refuseWhileHalted(state, transaction, reduces)) return;
     const row = state.positions.draft(command.accountId);
     const numbers = state.positions.numbers;
     if ((command.flags & CLOSE_POSITION) !== 0) {
       const size = numbers[row + SIZE];
-      if (side === BUY ? size >= 0 : size <= 0) return refuse(turn, "REDUCE_ONLY_NO_POSITION", "closePosition");
-    } else if (refuseQuantity(instrument, turn, command.quantityLots)) return;
-    if (refuseToWait(state, turn, row, 1)) return;
+      if (side === BUY ? size >= 0 : size <= 0) return refuse(transaction, "REDUCE_ONLY_NO_POSITION", "closePosition");
+    } else if (refuseQuantity(instrument, transaction, command.quantityLots)) return;
+    if (refuseConditional(state, transaction, row, 1)) return;
     if (callbackPpm !== 0 && state.open.trailing.size >= MAX_TRAILING_ORDERS)
-      return refuse(turn, "TOO_MANY_TRIGGER_ORDERS", "symbol", { limit: MAX_TRAILING_ORDERS });
+      return refuse(transaction, "TOO_MANY_TRIGGER_ORDERS", "symbol", { limit: MAX_TRAILING_ORDERS });
     const triggerTicks = callbackPpm === 0 ? command.triggerTicks : this.trailingFrom(command);
-    if (!this.mayWait({ ...command, triggerTicks }, row, 0, turn)) return;
+    if (!this.mayWait({ ...command, triggerTicks }, row, 0, transaction)) return;
 
     waits.orderId = serialToId(state.nextOrderSerial, instrument.id);
     waits.accountId = command.accountId;
@@ -173,10 +178,10 @@ export class Conditional {
     waits.activationTicks = activationTicks;
     waits.bodyHash = command.bodyHash;
     waits.clientOrderId = command.clientOrderId;
-    if (isTrial) return replyWaitingTrial(state, turn, waits);
-    const slot = state.waits(waits, turn.time);
-    turn.emit(waits);
-    replyOrder(state, turn, slot, STATUS_UNTRIGGERED, REASON_NONE);
+    if (isDryRun) return replyConditionalDryRun(state, transaction, waits);
+    const slot = state.conditionalPlaced(waits, transaction.time);
+    transaction.emit(waits);
+    replyOrder(state, transaction, slot, STATUS_UNTRIGGERED, REASON_NONE);
   }
 
   /**
@@ -184,15 +189,15 @@ export class Conditional {
    * which counts from the best price that it has seen. It is held to what a new one in its place would be, and fires among
    * others of its trigger by its age. Refused, nothing has changed.
    */
-  amend(slot: number, command: MessageOf<typeof AmendOrder>, turn: Turn): void {
+  amend(slot: number, command: MessageOf<typeof AmendOrder>, transaction: Transaction): void {
     const { state, instrument } = this;
     const { orders } = state;
     const terms = state.terms.of(slot);
-    if (refuseLate(command, turn)) return;
+    if (refuseLate(command, transaction)) return;
     const fixed = fixedField(state, slot, command);
-    if (fixed !== "") return refuse(turn, "ORDER_WAITS", fixed);
+    if (fixed !== "") return refuse(transaction, "ORDER_WAITS", fixed);
     if (terms.dueSerial !== 0)
-      return refuse(turn, "WOULD_TRIGGER", "id", { currentTicks: state.priceOf(terms.triggerBy) });
+      return refuse(transaction, "WOULD_TRIGGER", "id", { currentTicks: state.priceOf(terms.triggerBy) });
     const oldLots = orders.quantityLots(slot);
     const side = orders.side(slot);
     const callbackPpm = command.callbackPpm || terms.callbackPpm;
@@ -219,9 +224,9 @@ export class Conditional {
       callbackPpm === terms.callbackPpm &&
       activationTicks === terms.activationTicks;
     if (!isSame) {
-      if (refuseWhileHalted(state, turn, state.open.isReduceOnly(slot))) return;
-      if (command.quantityLots !== 0 && refuseQuantity(instrument, turn, quantityLots)) return;
-      if (!this.mayWait(wanted, orders.row(slot), oldLots, turn)) return;
+      if (refuseWhileHalted(state, transaction, state.open.isReduceOnly(slot))) return;
+      if (command.quantityLots !== 0 && refuseQuantity(instrument, transaction, quantityLots)) return;
+      if (!this.mayWait(wanted, orders.row(slot), oldLots, transaction)) return;
       amended.orderId = state.orderId(slot);
       amended.accountId = state.accountId(slot);
       amended.priceTicks = priceTicks;
@@ -229,21 +234,21 @@ export class Conditional {
       amended.triggerTicks = triggerTicks;
       amended.callbackPpm = callbackPpm;
       amended.activationTicks = activationTicks;
-      state.waitingAmended(amended, slot);
-      turn.emit(amended);
+      state.conditionalAmended(amended, slot);
+      transaction.emit(amended);
     }
-    replyOrder(state, turn, slot, STATUS_UNTRIGGERED, REASON_NONE);
+    replyOrder(state, transaction, slot, STATUS_UNTRIGGERED, REASON_NONE);
   }
 
   /**
    * Whether its prices, its value and its key's limits let an order wait; else it is refused. `oldLots`: what it has waited
    * with until now.
    */
-  private mayWait(wanted: Wanted, row: number, oldLots: QuantityLots, turn: Turn): boolean {
+  private mayWait(wanted: Wanted, row: number, oldLots: QuantityLots, transaction: Transaction): boolean {
     const { state, instrument } = this;
     const { side, priceTicks, quantityLots, triggerTicks, callbackPpm, activationTicks } = wanted;
     const no = (code: RefusalCode, field: string, details: RefusalDetails): boolean => {
-      refuse(turn, code, field, details);
+      refuse(transaction, code, field, details);
       return false;
     };
     const { maxPriceTicks } = instrument;
@@ -255,11 +260,11 @@ export class Conditional {
       return no("PRICE_OUT_OF_BAND", "price", { limitTicks: bandTicks, triggerTicks });
     if ((wanted.flags & REDUCE_ONLY) === 0) {
       const atTicks = triggerTicks || activationTicks || state.markTicks;
-      if (refuseNotional(instrument, turn, quantityLots, priceTicks || atTicks)) return false;
+      if (refuseNotional(instrument, transaction, quantityLots, priceTicks || atTicks)) return false;
       const isBuy = side === BUY;
       const dearestTicks = isBuy ? priceTicks || bandEdge(instrument, BUY, atTicks) : Math.max(priceTicks, atTicks);
       const exposed = exposedLots(state.positions.numbers, row, isBuy, 0, quantityLots);
-      if (!isWithinKey(wanted, turn, state, row, side, exposed, dearestTicks, oldLots)) return false;
+      if (!isWithinKey(wanted, transaction, state, row, side, exposed, dearestTicks, oldLots)) return false;
     }
     const currentTicks = state.priceOf(wanted.triggerBy);
     if (currentTicks === 0) return true;
@@ -279,25 +284,25 @@ export class Conditional {
    * At the end of a turn: what its prices reach is due, wherever they go before it has fired. While the symbol is halted
    * no price counts.
    */
-  notePrices(turn: Turn): void {
+  notePrices(transaction: Transaction): void {
     const { state } = this;
     state.mayReach = false;
     if (state.open.waitingCount === state.open.due.size || !state.countsPrices) return;
     for (const source of TRIGGER_SOURCES.keys()) {
-      this.notePrice(source, false, turn);
-      this.notePrice(source, true, turn);
+      this.notePrice(source, false, transaction);
+      this.notePrice(source, true, transaction);
     }
   }
 
-  private notePrice(source: number, rises: boolean, turn: Turn): void {
+  private notePrice(source: number, rises: boolean, transaction: Transaction): void {
     const { state } = this;
     const priceTicks = state.priceOf(source);
     if (state.open.firstReached(source, rises, priceTicks) === NONE) return;
     reached.triggerBy = source;
     reached.rises = rises ? 1 : 0;
     reached.priceTicks = priceTicks;
-    state.priceReached(reached);
-    turn.emit(reached);
+    state.triggersReached(reached);
+    transaction.emit(reached);
   }
 
   /**
@@ -305,21 +310,21 @@ export class Conditional {
    * reach further orders, which are due when the turn ends. What needs margin fires in a turn of its own: gains that its
    * account makes in a turn count behind it.
    */
-  fireDue(turn: Turn): void {
+  fireDue(transaction: Transaction): void {
     const { state } = this;
-    for (let fired = 0; fired < FIRED_PER_TURN && this.isFiring; fired++) {
+    for (let fired = 0; fired < FIRED_PER_TRANSACTION && this.isFiring; fired++) {
       // One that fires next stands for what its order has filled until now.
-      if (state.entryFills.size > 0) this.attach(turn);
+      if (state.entryFills.size > 0) this.attach(transaction);
       const slot = state.open.due.first();
-      if (state.hasTouched && !state.open.isReduceOnly(slot)) return;
+      if (state.hasDirty && !state.open.isReduceOnly(slot)) return;
       // What those before it have lost is gone, also from what their orders in the book stand on; what they have closed needs
       // no margin any more.
-      state.countTouched();
-      this.fire(slot, turn);
+      state.trackDirty();
+      this.fire(slot, transaction);
     }
   }
 
-  private fire(slot: number, turn: Turn): void {
+  private fire(slot: number, transaction: Transaction): void {
     const { state, order } = this;
     const { orders, positions } = state;
     const closesAll = (orders.flags(slot) & CLOSE_POSITION) !== 0;
@@ -334,39 +339,39 @@ export class Conditional {
     order.quantityLots = closesAll ? size : orders.quantityLots(slot);
     const { parentId, siblingId } = state.terms.of(slot);
     const orderId = state.orderId(slot);
-    const firing = new FiringTurn(turn);
+    const firing = new TriggerTransaction(transaction);
     this.placement.place(order, firing, slot);
     if (firing.refusal === "") {
-      spendLeg(state, turn, orderId, parentId);
-      this.cancelSibling(siblingId, parentId, turn);
+      spendLeg(state, transaction, orderId, parentId);
+      this.cancelSibling(siblingId, parentId, transaction);
       return;
     }
     const reason = REASON_OF[firing.refusal as RefusalCode] ?? REASON_NOT_ACCEPTED;
-    close(state, turn, slot, STATUS_REJECTED, reason);
+    close(state, transaction, slot, STATUS_REJECTED, reason);
   }
 
   /** Of a take-profit and a stop that came with one order, one has fired. */
-  private cancelSibling(orderId: number, parentId: number, turn: Turn): void {
+  private cancelSibling(orderId: number, parentId: number, transaction: Transaction): void {
     const { state } = this;
     const slot = orderId === 0 ? NONE : state.findOrder(orderId);
     if (slot === NONE || !state.orders.isWaiting(slot)) return;
-    close(state, turn, slot, STATUS_CANCELED, REASON_OTHER_FIRED);
-    spendLeg(state, turn, orderId, parentId);
+    close(state, transaction, slot, STATUS_CANCELED, REASON_OTHER_FIRED);
+    spendLeg(state, transaction, orderId, parentId);
   }
 
   /**
    * Ends the orders whose goodTillDate has come: before anything else of a turn, so that none of them trades. Those that
    * a long turn has no room for come in the next ones; until then nothing trades, see refuseWhileHalted.
    */
-  expire(turn: Turn): void {
+  expire(transaction: Transaction): void {
     const { state } = this;
-    while (!state.isTurnLong) {
-      const serial = state.open.expiries.takeDue(turn.time);
+    while (!state.isTransactionLong) {
+      const serial = state.open.expiries.takeDue(transaction.time);
       if (serial === undefined) break;
       const slot = state.orders.find(serial);
-      if (slot !== NONE) close(state, turn, slot, STATUS_EXPIRED, REASON_GOOD_TILL_DATE);
+      if (slot !== NONE) close(state, transaction, slot, STATUS_EXPIRED, REASON_GOOD_TILL_DATE);
     }
-    state.countTouched();
+    state.trackDirty();
   }
 
   /** Where a trailing order begins; 0 = it does not trail yet. */

@@ -11,18 +11,18 @@ import {
 import type { Quanta, QuantityLots } from "../base/units.ts";
 import { endOfTaker, takerFee } from "../matching/matching.ts";
 import type { DetailedPreview } from "../matching/preview.ts";
-import type { Turn } from "../protocol/actor.ts";
+import type { Transaction } from "../protocol/actor.ts";
 import { blank, type MessageOf } from "../protocol/message-schema.ts";
 import {
+  type ConditionalOrderPlaced,
+  DryRunResult,
   type ExpectedFill,
   type OrderPlaced,
   OrderView,
-  type OrderWaits,
   type PlaceExtended,
-  TrialEnd,
 } from "../protocol/messages.ts";
 import type { SymbolState } from "../state/symbol-state.ts";
-import { outlookAfter, outlookOf } from "./account-projection.ts";
+import { projectAccount, projectAccountAfter } from "./account-projection.ts";
 
 /**
  * A dry run. An order that is tried goes through the checks of one that is placed, in the same lines, and is refused as
@@ -30,13 +30,13 @@ import { outlookAfter, outlookOf } from "./account-projection.ts";
  * margin is reserved, but counting only what the book shows: an iceberg may give it more. Nothing is done: no event, no
  * margin taken, no client order id used up.
  */
-export interface Trial extends DetailedPreview {
+export interface DryRun extends DetailedPreview {
   /** What it would have taken of the available margin. */
   requiredQuanta: Quanta;
 }
 
 /** Of an order that meets nobody. */
-export const beginTrial = (quantityLots: QuantityLots): Trial => ({
+export const beginDryRun = (quantityLots: QuantityLots): DryRun => ({
   lots: 0,
   quanta: 0,
   leftLots: quantityLots,
@@ -48,22 +48,22 @@ export const beginTrial = (quantityLots: QuantityLots): Trial => ({
 });
 
 /** `placed`: the order as it would be. */
-export function replyTrial(
+export function replyDryRun(
   state: SymbolState,
-  turn: Turn,
+  transaction: Transaction,
   placed: MessageOf<typeof OrderPlaced>,
-  trial: Trial,
+  dryRun: DryRun,
   mayRest: boolean,
   isUnfillable: boolean,
   more: Pick<MessageOf<typeof PlaceExtended>, "goodTillDate" | "displayLots"> | null,
 ): void {
   const { instrument } = state;
-  const view = viewOf(placed, turn);
+  const view = viewOf(placed, transaction);
   if (more !== null) view.goodTillDate = more.goodTillDate;
   if (more !== null) view.displayLots = Math.min(more.displayLots, placed.quantityLots);
   const fills = isUnfillable
     ? []
-    : trial.fills.map(([price, lots]): ExpectedFill => {
+    : dryRun.fills.map(([price, lots]): ExpectedFill => {
         const quanta = price * lots * instrument.quantaPerTickLot;
         view.filledLots += lots;
         view.filledQuanta += quanta;
@@ -72,29 +72,33 @@ export function replyTrial(
       });
   if (isUnfillable) view.reason = REASON_FOK_UNFILLABLE;
   else {
-    view.remainingLots = trial.remainingLots;
-    if (view.remainingLots > 0) view.reason = trial.stopped || endOfTaker(placed.orderType, mayRest);
+    view.remainingLots = dryRun.remainingLots;
+    if (view.remainingLots > 0) view.reason = dryRun.stopped || endOfTaker(placed.orderType, mayRest);
   }
   if (view.reason !== REASON_NONE) view.status = STATUS_EXPIRED;
   else if (view.remainingLots === 0) view.status = STATUS_FILLED;
   else view.status = view.filledLots > 0 ? STATUS_PARTIALLY_FILLED : STATUS_NEW;
-  turn.reply(view);
+  transaction.reply(view);
   const row = state.positions.draft(placed.accountId);
-  const before = outlookOf(state, row);
+  const before = projectAccount(state, row);
   const rests = view.reason === REASON_NONE && (placed.flags & REDUCE_ONLY) === 0;
-  const after = isUnfillable ? before : outlookAfter(state, row, placed, trial, rests ? view.remainingLots : 0);
-  turn.reply({ type: TrialEnd.code, requiredQuanta: trial.requiredQuanta, fills, before, after });
+  const after = isUnfillable ? before : projectAccountAfter(state, row, placed, dryRun, rests ? view.remainingLots : 0);
+  transaction.reply({ type: DryRunResult.code, requiredQuanta: dryRun.requiredQuanta, fills, before, after });
 }
 
 /** `waits`: the order as it would wait. It takes no margin. */
-export function replyWaitingTrial(state: SymbolState, turn: Turn, waits: MessageOf<typeof OrderWaits>): void {
+export function replyConditionalDryRun(
+  state: SymbolState,
+  transaction: Transaction,
+  waits: MessageOf<typeof ConditionalOrderPlaced>,
+): void {
   const { triggerTicks, triggerBy, callbackPpm, activationTicks } = waits;
   const terms = { triggerTicks, triggerBy, callbackPpm, activationTicks };
-  turn.reply({ ...viewOf(waits, turn), ...terms, status: STATUS_UNTRIGGERED });
+  transaction.reply({ ...viewOf(waits, transaction), ...terms, status: STATUS_UNTRIGGERED });
   const row = state.positions.draft(waits.accountId);
-  state.freshen(row);
-  const before = outlookOf(state, row);
-  turn.reply({ type: TrialEnd.code, requiredQuanta: 0, fills: [], before, after: before });
+  state.refreshMark(row);
+  const before = projectAccount(state, row);
+  transaction.reply({ type: DryRunResult.code, requiredQuanta: 0, fills: [], before, after: before });
 }
 
 type Fields =
@@ -107,8 +111,17 @@ type Fields =
   | "quantityLots"
   | "clientOrderId";
 
-function viewOf(order: Pick<MessageOf<typeof OrderPlaced>, Fields>, turn: Turn): MessageOf<typeof OrderView> {
+function viewOf(
+  order: Pick<MessageOf<typeof OrderPlaced>, Fields>,
+  transaction: Transaction,
+): MessageOf<typeof OrderView> {
   const { side, orderType, timeInForce, flags, selfTradePrevention, priceTicks, quantityLots, clientOrderId } = order;
   const terms = { side, orderType, timeInForce, flags, selfTradePrevention, priceTicks, quantityLots, clientOrderId };
-  return { ...blank(OrderView), ...terms, remainingLots: quantityLots, createdAt: turn.time, updatedAt: turn.time };
+  return {
+    ...blank(OrderView),
+    ...terms,
+    remainingLots: quantityLots,
+    createdAt: transaction.time,
+    updatedAt: transaction.time,
+  };
 }

@@ -1,8 +1,8 @@
-import type { AccountCells } from "../accounts/margin-table.ts";
+import type { MarginTable } from "../accounts/margin-table.ts";
 import {
   ACCOUNT,
-  GIVEN,
-  GIVEN_INITIAL,
+  CONTRIBUTED,
+  CONTRIBUTED_INITIAL,
   ISOLATED_QUANTA,
   LEVERAGE,
   MARGIN_MODE,
@@ -15,7 +15,7 @@ import type { Quanta } from "../base/units.ts";
 import { bucketEquity, isolatedOf, removableMargin, setIsolated } from "../margin/isolated.ts";
 import { positionInitial } from "../margin/position-margin.ts";
 import { refuseWhileHalted } from "../pricing/halt.ts";
-import type { Turn } from "../protocol/actor.ts";
+import type { Transaction } from "../protocol/actor.ts";
 import type { Instrument } from "../protocol/instrument.ts";
 import { blank, type MessageOf } from "../protocol/message-schema.ts";
 import {
@@ -47,12 +47,12 @@ interface Terms {
 /** Leverage, margin mode, and what is set aside: changed where the account can bear it. What is so already is no change. */
 export class MarginSettings {
   private readonly instrument: Instrument;
-  private readonly cells: AccountCells;
+  private readonly marginTable: MarginTable;
   private readonly state: SymbolState;
 
   constructor(state: SymbolState) {
     this.instrument = state.instrument;
-    this.cells = state.cells;
+    this.marginTable = state.marginTable;
     this.state = state;
   }
 
@@ -60,100 +60,104 @@ export class MarginSettings {
    * Lower leverage needs more margin: of a cross position and of orders from what is free, of an isolated position also
    * as far as its bucket does not hold it (Bybit). Higher leverage gives nothing back by itself: see moveMargin().
    */
-  setLeverage(command: MessageOf<typeof SetLeverage>, turn: Turn): void {
+  setLeverage(command: MessageOf<typeof SetLeverage>, transaction: Transaction): void {
     const { state, instrument } = this;
     const { leverage } = command;
-    if (refuseLate(command, turn)) return;
+    if (refuseLate(command, transaction)) return;
     if (leverage < 1 || leverage > instrument.maxLeverage)
-      return refuse(turn, "LEVERAGE_OUT_OF_RANGE", "leverage", { limit: instrument.maxLeverage });
+      return refuse(transaction, "LEVERAGE_OUT_OF_RANGE", "leverage", { limit: instrument.maxLeverage });
     const row = state.positions.draft(command.accountId);
-    state.freshen(row);
+    state.refreshMark(row);
     const terms = this.termsOf(row);
     const isLower = leverage < terms.leverage;
     if (terms.leverage !== leverage) {
       // Less margin for the same position is new risk.
-      if (refuseWhileHalted(state, turn, isLower)) return;
+      if (refuseWhileHalted(state, transaction, isLower)) return;
       terms.leverage = leverage;
       if (isLower && state.isIsolated(row)) terms.isolatedQuanta += this.missingAt(row, leverage);
       const shortfall = this.claim(row, terms);
-      if (shortfall !== null) return refuse(turn, "INSUFFICIENT_MARGIN", "leverage", shortfall);
+      if (shortfall !== null) return refuse(transaction, "INSUFFICIENT_MARGIN", "leverage", shortfall);
       leverageSet.accountId = command.accountId;
       leverageSet.leverage = leverage;
       state.leverageSet(leverageSet);
-      turn.emit(leverageSet);
-      setIsolated(state, turn, row, terms.isolatedQuanta);
+      transaction.emit(leverageSet);
+      setIsolated(state, transaction, row, terms.isolatedQuanta);
     }
-    turn.reply({ type: LeverageView.code, leverage });
+    transaction.reply({ type: LeverageView.code, leverage });
   }
 
   /**
    * Not while orders are in the book, whose margin would change under them (Binance −4047). An open position takes its
    * initial margin and unrealised loss with it into isolation; back, all that its bucket holds.
    */
-  setMarginMode(command: MessageOf<typeof SetMarginMode>, turn: Turn): void {
+  setMarginMode(command: MessageOf<typeof SetMarginMode>, transaction: Transaction): void {
     const { state } = this;
     const { marginMode } = command;
-    if (refuseLate(command, turn)) return;
+    if (refuseLate(command, transaction)) return;
     const row = state.positions.draft(command.accountId);
-    state.freshen(row);
+    state.refreshMark(row);
     const n = state.positions.numbers;
     if (n[row + MARGIN_MODE] !== marginMode) {
-      if (refuseWhileHalted(state, turn, n[row + SIZE] === 0)) return;
+      if (refuseWhileHalted(state, transaction, n[row + SIZE] === 0)) return;
       if (n[row + OPEN_ORDERS] > 0)
-        return refuse(turn, "OPEN_ORDERS_EXIST", "mode", { openOrders: n[row + OPEN_ORDERS] });
+        return refuse(transaction, "OPEN_ORDERS_EXIST", "mode", { openOrders: n[row + OPEN_ORDERS] });
       const terms = this.termsOf(row);
       terms.marginMode = marginMode;
       if (n[row + SIZE] !== 0) {
         terms.isolatedQuanta = marginMode === ISOLATED ? isolatedOf(state, row) : 0;
         const shortfall = this.claim(row, terms);
-        if (shortfall !== null) return refuse(turn, "INSUFFICIENT_MARGIN", "mode", shortfall);
+        if (shortfall !== null) return refuse(transaction, "INSUFFICIENT_MARGIN", "mode", shortfall);
       }
       marginModeSet.accountId = command.accountId;
       marginModeSet.marginMode = marginMode;
       marginModeSet.isolatedQuanta = terms.isolatedQuanta;
       state.marginModeSet(marginModeSet);
-      turn.emit(marginModeSet);
+      transaction.emit(marginModeSet);
     }
-    turn.reply({ type: MarginModeView.code, marginMode });
+    transaction.reply({ type: MarginModeView.code, marginMode });
   }
 
   /**
    * Into the bucket what the account could withdraw; out of it what is above the initial margin, unrealised losses
    * counted and gains not (Binance, Bybit).
    */
-  moveMargin(command: MessageOf<typeof MoveMargin>, turn: Turn): void {
+  moveMargin(command: MessageOf<typeof MoveMargin>, transaction: Transaction): void {
     const { state } = this;
     const { accountId, amountQuanta, reference } = command;
     // First of all, so that whoever lost a reply learns of the move, whatever has become of the position.
-    if (reference !== "" && this.answerRepeated(command, turn)) return;
-    if (refuseLate(command, turn)) return;
+    if (reference !== "" && this.answerRepeated(command, transaction)) return;
+    if (refuseLate(command, transaction)) return;
     const row = state.positions.find(accountId);
-    if (row === NONE || state.positions.numbers[row + SIZE] === 0) return refuse(turn, "NO_POSITION", "symbol");
-    if (!state.isIsolated(row)) return refuse(turn, "POSITION_NOT_ISOLATED", "symbol");
-    if (refuseWhileHalted(state, turn, amountQuanta > 0)) return;
+    if (row === NONE || state.positions.numbers[row + SIZE] === 0) return refuse(transaction, "NO_POSITION", "symbol");
+    if (!state.isIsolated(row)) return refuse(transaction, "POSITION_NOT_ISOLATED", "symbol");
+    if (refuseWhileHalted(state, transaction, amountQuanta > 0)) return;
     const availableQuanta =
-      amountQuanta > 0 ? this.cells.withdrawable(accountId) : Math.max(0, removableMargin(state, row));
+      amountQuanta > 0 ? this.marginTable.withdrawable(accountId) : Math.max(0, removableMargin(state, row));
     const requiredQuanta = Math.abs(amountQuanta);
     const terms = this.termsOf(row);
     terms.isolatedQuanta += amountQuanta;
     const mayMove = amountQuanta > 0 ? this.claim(row, terms) === null : requiredQuanta <= availableQuanta;
-    if (!mayMove) return refuse(turn, "INSUFFICIENT_MARGIN", "amount", { requiredQuanta, availableQuanta });
-    setIsolated(state, turn, row, terms.isolatedQuanta);
+    if (!mayMove) return refuse(transaction, "INSUFFICIENT_MARGIN", "amount", { requiredQuanta, availableQuanta });
+    setIsolated(state, transaction, row, terms.isolatedQuanta);
     if (reference !== "") {
       Object.assign(marginMoved, { accountId, amountQuanta, reference });
       state.marginMoved(marginMoved);
-      turn.emit(marginMoved);
+      transaction.emit(marginMoved);
     }
-    replyPosition(state, turn, row, { changing: true });
+    replyPosition(state, transaction, row, { changing: true });
   }
 
   /** A reference that was used: the same amount is answered with the position as it is, another one is refused. */
-  private answerRepeated({ accountId, amountQuanta, reference }: MessageOf<typeof MoveMargin>, turn: Turn): boolean {
+  private answerRepeated(
+    { accountId, amountQuanta, reference }: MessageOf<typeof MoveMargin>,
+    transaction: Transaction,
+  ): boolean {
     const { state } = this;
     const movedQuanta = state.marginReferences.amountOf(accountId, reference);
     if (movedQuanta === undefined) return false;
-    if (movedQuanta === amountQuanta) replyPosition(state, turn, state.positions.draft(accountId), { duplicate: true });
-    else refuse(turn, "REFERENCE_REUSED", "reference", { movedQuanta });
+    if (movedQuanta === amountQuanta)
+      replyPosition(state, transaction, state.positions.draft(accountId), { duplicate: true });
+    else refuse(transaction, "REFERENCE_REUSED", "reference", { movedQuanta });
     return true;
   }
 
@@ -188,17 +192,17 @@ export class MarginSettings {
    * What leaves the account no worse off is not asked about: whoever is short of margin may improve on it.
    */
   private claim(row: number, terms: Terms): RefusalDetails | null {
-    const { state, cells } = this;
+    const { state, marginTable } = this;
     const n = state.positions.numbers;
     const accountId = n[row + ACCOUNT];
     const now = this.termsOf(row);
     this.setTerms(row, terms);
     const due = state.contributionOf(row);
     this.setTerms(row, now);
-    const equityBy = due.equity - n[row + GIVEN];
-    const initialBy = due.initial - n[row + GIVEN_INITIAL];
+    const equityBy = due.equity - n[row + CONTRIBUTED];
+    const initialBy = due.initial - n[row + CONTRIBUTED_INITIAL];
     if (equityBy >= 0 && initialBy <= equityBy) return null;
-    if (cells.claim(accountId, due, n, row + GIVEN)) return null;
-    return { requiredQuanta: initialBy - equityBy, availableQuanta: cells.available(accountId) };
+    if (marginTable.claim(accountId, due, n, row + CONTRIBUTED)) return null;
+    return { requiredQuanta: initialBy - equityBy, availableQuanta: marginTable.available(accountId) };
   }
 }

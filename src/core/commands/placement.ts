@@ -1,4 +1,4 @@
-import type { AccountCells } from "../accounts/margin-table.ts";
+import type { MarginTable } from "../accounts/margin-table.ts";
 import * as tables from "../base/columns.ts";
 import * as words from "../base/enums.ts";
 import { NO_ROW } from "../base/hash-fifo.ts";
@@ -7,7 +7,7 @@ import * as units from "../base/units.ts";
 import { exposedLots } from "../formulas/exposure.ts";
 import { lossTicksAt, marginPriceAt } from "../formulas/margin.ts";
 import { isBeyond, MarkLimits } from "../formulas/mark-limits.ts";
-import { bearsTheBand, closingEdge } from "../margin/bankruptcy-price.ts";
+import { closingBankruptcyTicks, coversPriceBand } from "../margin/bankruptcy-price.ts";
 import { isWithinKey } from "../margin/key-limits.ts";
 import { restIceberg } from "../matching/iceberg.ts";
 import { crosses, endOfTaker, match, TRADE_TERMS, takerFee } from "../matching/matching.ts";
@@ -15,17 +15,17 @@ import { close } from "../matching/order-closing.ts";
 import { refuseNotional } from "../matching/order-size.ts";
 import { meetsTooMany, type Preview, preview } from "../matching/preview.ts";
 import { refuseWhileHalted } from "../pricing/halt.ts";
-import type { Turn } from "../protocol/actor.ts";
+import type { Transaction } from "../protocol/actor.ts";
 import type { Instrument } from "../protocol/instrument.ts";
 import { blank, type MessageOf } from "../protocol/message-schema.ts";
 import type { ClosePosition, PlaceExtended } from "../protocol/messages.ts";
 import * as messages from "../protocol/messages.ts";
 import { type RefusalDetails, refuse, refuseLate } from "../protocol/refusals.ts";
 import type { SymbolState } from "../state/symbol-state.ts";
-import { beginTrial, replyTrial, type Trial } from "./dry-run.ts";
+import { beginDryRun, type DryRun, replyDryRun } from "./dry-run.ts";
 import { replyOrder } from "./symbol-views.ts";
 
-const { ACCOUNT, GIVEN, GIVEN_INITIAL, MARGIN_MODE, NONE, OPEN_ORDERS, SIZE } = tables;
+const { ACCOUNT, CONTRIBUTED, CONTRIBUTED_INITIAL, MARGIN_MODE, NONE, OPEN_ORDERS, SIZE } = tables;
 const {
   BUY,
   CLOSE_POSITION,
@@ -58,9 +58,9 @@ const triggered = blank(OrderTriggered);
 const extended = blank(OrderExtended);
 
 /** What an order may have beyond a PlaceOrder. */
-export interface OrderMore extends Pick<MessageOf<typeof PlaceExtended>, "goodTillDate" | "legs" | "displayLots"> {
+export interface OrderOptions extends Pick<MessageOf<typeof PlaceExtended>, "goodTillDate" | "legs" | "displayLots"> {
   /** It is to be told what would come of it, and nothing is to be done: see trial.ts. */
-  readonly isTrial: boolean;
+  readonly isDryRun: boolean;
 }
 
 /**
@@ -78,20 +78,20 @@ function slippageEdge(state: SymbolState, side: number, bandTicks: PriceTicks, m
 export function answerRepeated(
   state: SymbolState,
   command: { accountId: number; clientOrderId: string; bodyHash: number },
-  turn: Turn,
+  transaction: Transaction,
 ): boolean {
   const first = state.clientIds.find(command.accountId, command.clientOrderId);
   if (first === NO_ROW) return false;
   const orderId = state.clientIds.orderId(first);
-  if (state.clientIds.bodyHash(first) === command.bodyHash) turn.reply({ type: DuplicateOrder.code, orderId });
-  else refuse(turn, "CLIENT_ORDER_ID_REUSED", "clientOrderId", { orderId: String(orderId) });
+  if (state.clientIds.bodyHash(first) === command.bodyHash) transaction.reply({ type: DuplicateOrder.code, orderId });
+  else refuse(transaction, "CLIENT_ORDER_ID_REUSED", "clientOrderId", { orderId: String(orderId) });
   return true;
 }
 
 /** What becomes of a new order: refused, or placed and matched, and what is left of it rests or expires. */
 export class Placement {
   private readonly instrument: Instrument;
-  private readonly cells: AccountCells;
+  private readonly marginTable: MarginTable;
   private readonly state: SymbolState;
   readonly limits: MarkLimits;
   /** Of the order that is decided upon: see reserveMargin(). */
@@ -100,7 +100,7 @@ export class Placement {
 
   constructor(state: SymbolState) {
     this.instrument = state.instrument;
-    this.cells = state.cells;
+    this.marginTable = state.marginTable;
     this.state = state;
     this.limits = new MarkLimits(state.instrument);
   }
@@ -109,30 +109,35 @@ export class Placement {
    * Check, check, check; then it must succeed. `waited`: the slot of an order that exists already and whose price has
    * come; it takes what the command says. `more`: what the order has beyond the command.
    */
-  place(command: MessageOf<typeof PlaceOrder>, turn: Turn, waited: number = NONE, more: OrderMore | null = null): void {
+  place(
+    command: MessageOf<typeof PlaceOrder>,
+    transaction: Transaction,
+    waited: number = NONE,
+    more: OrderOptions | null = null,
+  ): void {
     const { state, instrument } = this;
     const { side } = command;
     // First of all, so that whoever lost a reply learns of the order, however late the same request comes again.
-    if (command.clientOrderId !== "" && answerRepeated(state, command, turn)) return;
-    if (refuseLate(command, turn)) return;
+    if (command.clientOrderId !== "" && answerRepeated(state, command, transaction)) return;
+    if (refuseLate(command, transaction)) return;
     const mark = state.markTicks;
-    if (mark === 0) return refuse(turn, "NO_MARK_PRICE", "symbol");
+    if (mark === 0) return refuse(transaction, "NO_MARK_PRICE", "symbol");
     const reduceOnly = (command.flags & REDUCE_ONLY) !== 0;
-    if (refuseWhileHalted(state, turn, reduceOnly)) return;
+    if (refuseWhileHalted(state, transaction, reduceOnly)) return;
     // One that has waited may be as little as the order that it came with has filled, or as its position is.
     if (command.quantityLots < instrument.minQuantityLots && waited === NONE)
-      return refuse(turn, "QUANTITY_TOO_SMALL", "quantity", { limitLots: instrument.minQuantityLots });
+      return refuse(transaction, "QUANTITY_TOO_SMALL", "quantity", { limitLots: instrument.minQuantityLots });
     const closesAll = (command.flags & CLOSE_POSITION) !== 0;
     if (command.quantityLots > instrument.maxQuantityLots && !closesAll)
-      return refuse(turn, "QUANTITY_TOO_LARGE", "quantity", { limitLots: instrument.maxQuantityLots });
+      return refuse(transaction, "QUANTITY_TOO_LARGE", "quantity", { limitLots: instrument.maxQuantityLots });
 
     const row = state.positions.draft(command.accountId);
     const numbers = state.positions.numbers;
     const size = numbers[row + SIZE];
-    if (size !== 0) state.freshen(row);
+    if (size !== 0) state.refreshMark(row);
     const isBuy = side === BUY;
     const closableLots = Math.max(0, isBuy ? -size : size);
-    if (reduceOnly && closableLots === 0) return refuse(turn, "REDUCE_ONLY_NO_POSITION", "reduceOnly");
+    if (reduceOnly && closableLots === 0) return refuse(transaction, "REDUCE_ONLY_NO_POSITION", "reduceOnly");
     const quantityLots = reduceOnly ? Math.min(command.quantityLots, closableLots) : command.quantityLots;
 
     // A market order is an IOC order at the edge of the price band: that is its slippage cap.
@@ -140,25 +145,25 @@ export class Placement {
     const limitTicks =
       command.orderType === MARKET ? slippageEdge(state, side, bandTicks, command.maxSlippagePpm) : command.priceTicks;
     if (command.orderType !== MARKET && limitTicks > instrument.maxPriceTicks)
-      return refuse(turn, "PRICE_TOO_HIGH", "price", { limitTicks: instrument.maxPriceTicks });
+      return refuse(transaction, "PRICE_TOO_HIGH", "price", { limitTicks: instrument.maxPriceTicks });
     if (isBeyond(side, limitTicks, bandTicks))
-      return refuse(turn, "PRICE_OUT_OF_BAND", "price", { limitTicks: bandTicks, markTicks: mark });
+      return refuse(transaction, "PRICE_OUT_OF_BAND", "price", { limitTicks: bandTicks, markTicks: mark });
     const valueTicks = command.orderType === MARKET ? mark : limitTicks;
-    if (!reduceOnly && refuseNotional(instrument, turn, command.quantityLots, valueTicks)) return;
+    if (!reduceOnly && refuseNotional(instrument, transaction, command.quantityLots, valueTicks)) return;
     const mayRest = command.orderType === LIMIT && (command.timeInForce === GTC || command.timeInForce === GTD);
     if (mayRest && numbers[row + OPEN_ORDERS] >= instrument.maxOpenOrders)
-      return refuse(turn, "TOO_MANY_OPEN_ORDERS", "symbol", { limit: instrument.maxOpenOrders });
+      return refuse(transaction, "TOO_MANY_OPEN_ORDERS", "symbol", { limit: instrument.maxOpenOrders });
 
     const bestTicks = state.book.opposite(side).best();
     const takes = crosses(side, limitTicks, bestTicks);
     if (takes && (command.flags & POST_ONLY) !== 0)
-      return refuse(turn, "POST_ONLY_WOULD_TRADE", "price", { bestTicks });
-    const trial = more?.isTrial === true ? beginTrial(quantityLots) : null;
+      return refuse(transaction, "POST_ONLY_WOULD_TRADE", "price", { bestTicks });
+    const dryRun = more?.isDryRun === true ? beginDryRun(quantityLots) : null;
     const expected = this.expected;
     expected.lots = 0;
     expected.quanta = 0;
     expected.leftLots = quantityLots;
-    if (takes) preview(state, row, side, limitTicks, quantityLots, command.selfTradePrevention, expected, trial);
+    if (takes) preview(state, row, side, limitTicks, quantityLots, command.selfTradePrevention, expected, dryRun);
     const unfillable =
       command.timeInForce === FOK &&
       (expected.lots < quantityLots || meetsTooMany(state, side, limitTicks, quantityLots));
@@ -170,18 +175,18 @@ export class Placement {
       // What may not rest counts as filled, whatever the book has for it.
       const exposed = exposedLots(numbers, row, isBuy, mayRest ? expected.lots : quantityLots, restingLots);
       const limitLots = this.limits.positionLots(mark);
-      if (exposed > limitLots) return refuse(turn, "POSITION_LIMIT", "quantity", { limitLots });
+      if (exposed > limitLots) return refuse(transaction, "POSITION_LIMIT", "quantity", { limitLots });
       const dearestTicks = isBuy ? limitTicks : Math.max(marginPriceTicks, bestTicks);
-      if (!isWithinKey(command, turn, state, row, side, exposed, dearestTicks)) return;
+      if (!isWithinKey(command, transaction, state, row, side, exposed, dearestTicks)) return;
     }
     if (!reduceOnly && !unfillable) {
-      const shortfall = this.reserveMargin(row, isBuy, restingLots, marginPriceTicks, lossTicks, mark, NONE, trial);
-      if (shortfall !== null) return refuse(turn, "INSUFFICIENT_MARGIN", "quantity", shortfall);
+      const shortfall = this.reserveMargin(row, isBuy, restingLots, marginPriceTicks, lossTicks, mark, NONE, dryRun);
+      if (shortfall !== null) return refuse(transaction, "INSUFFICIENT_MARGIN", "quantity", shortfall);
     }
 
-    if (trial === null && !unfillable) {
+    if (dryRun === null && !unfillable) {
       const missing = this.spendLoss(row, isBuy);
-      if (missing !== null) return refuse(turn, "INSUFFICIENT_MARGIN", "quantity", missing);
+      if (missing !== null) return refuse(transaction, "INSUFFICIENT_MARGIN", "quantity", missing);
     }
 
     // From here it must succeed.
@@ -200,21 +205,21 @@ export class Placement {
     placed.lossTicks = lossTicks;
     placed.bodyHash = command.bodyHash;
     placed.clientOrderId = command.clientOrderId;
-    if (trial !== null) return replyTrial(state, turn, placed, trial, mayRest, unfillable, more);
+    if (dryRun !== null) return replyDryRun(state, transaction, placed, dryRun, mayRest, unfillable, more);
     let slot = waited;
     if (waited === NONE) {
-      slot = state.placed(placed, turn.time);
-      turn.emit(placed);
-      if (more !== null) this.extend(turn, slot, more);
-    } else this.trigger(turn, waited);
+      slot = state.placed(placed, transaction.time);
+      transaction.emit(placed);
+      if (more !== null) this.extend(transaction, slot, more);
+    } else this.trigger(transaction, waited);
     if (placed.rests === 1) {
       if (!reduceOnly) state.markFresh();
-      return replyOrder(state, turn, slot, STATUS_NEW, REASON_NONE);
+      return replyOrder(state, transaction, slot, STATUS_NEW, REASON_NONE);
     }
 
-    if (unfillable) return this.expire(turn, slot, REASON_FOK_UNFILLABLE);
-    if (takes || mayRest) this.take(turn, slot, limitTicks, mayRest, marginPriceTicks, lossTicks);
-    else this.expire(turn, slot, endOfTaker(command.orderType, false));
+    if (unfillable) return this.expire(transaction, slot, REASON_FOK_UNFILLABLE);
+    if (takes || mayRest) this.take(transaction, slot, limitTicks, mayRest, marginPriceTicks, lossTicks);
+    else this.expire(transaction, slot, endOfTaker(command.orderType, false));
   }
 
   /**
@@ -222,7 +227,7 @@ export class Placement {
    * because nobody was left to trade with.
    */
   take(
-    turn: Turn,
+    transaction: Transaction,
     slot: number,
     limitTicks: PriceTicks,
     mayRest: boolean,
@@ -231,19 +236,26 @@ export class Placement {
   ): void {
     const { state } = this;
     const { orders } = state;
-    const stopped = match(state, turn, slot, limitTicks, TRADE_TERMS, this.expectedLoss(orders.side(slot) === BUY));
-    if (orders.remainingLots(slot) === 0) return replyOrder(state, turn, slot, STATUS_FILLED, REASON_NONE);
-    if (stopped !== REASON_NONE) return this.expire(turn, slot, stopped);
+    const stopped = match(
+      state,
+      transaction,
+      slot,
+      limitTicks,
+      TRADE_TERMS,
+      this.expectedLoss(orders.side(slot) === BUY),
+    );
+    if (orders.remainingLots(slot) === 0) return replyOrder(state, transaction, slot, STATUS_FILLED, REASON_NONE);
+    if (stopped !== REASON_NONE) return this.expire(transaction, slot, stopped);
     const end = endOfTaker(orders.type(slot), mayRest);
-    if (end !== REASON_NONE) return this.expire(turn, slot, end);
-    if (orders.isIceberg(slot)) restIceberg(state, turn, slot, marginPriceTicks, lossTicks);
-    else this.rest(turn, slot, limitTicks, marginPriceTicks, lossTicks);
+    if (end !== REASON_NONE) return this.expire(transaction, slot, end);
+    if (orders.isIceberg(slot)) restIceberg(state, transaction, slot, marginPriceTicks, lossTicks);
+    else this.rest(transaction, slot, limitTicks, marginPriceTicks, lossTicks);
     const status = orders.filledLots(slot) > 0 ? STATUS_PARTIALLY_FILLED : STATUS_NEW;
-    replyOrder(state, turn, slot, status, REASON_NONE);
+    replyOrder(state, transaction, slot, status, REASON_NONE);
   }
 
   private rest(
-    turn: Turn,
+    transaction: Transaction,
     slot: number,
     limitTicks: PriceTicks,
     marginPriceTicks: PriceTicks,
@@ -259,17 +271,17 @@ export class Placement {
     rested.marginPriceTicks = marginPriceTicks;
     rested.lossTicks = lossTicks;
     state.rested(rested, slot);
-    turn.emit(rested);
+    transaction.emit(rested);
   }
 
   /**
    * A reduce-only order for the position. It cannot be refused for other orders: reduce-only orders are each clipped to
    * the position, so they give way as it shrinks, and own orders in its way are canceled (EXPIRE_MAKER).
    */
-  closePosition(command: MessageOf<typeof ClosePosition>, turn: Turn): void {
+  closePosition(command: MessageOf<typeof ClosePosition>, transaction: Transaction): void {
     const row = this.state.positions.find(command.accountId);
     const size = row === NONE ? 0 : this.state.positions.numbers[row + SIZE];
-    if (size === 0) return refuse(turn, "NO_POSITION", "symbol");
+    if (size === 0) return refuse(transaction, "NO_POSITION", "symbol");
     const order = this.closing;
     order.accountId = command.accountId;
     order.side = size > 0 ? SELL : BUY;
@@ -285,7 +297,7 @@ export class Placement {
     order.expiresAt = command.expiresAt;
     order.bodyHash = 0;
     order.clientOrderId = "";
-    this.place(order, turn);
+    this.place(order, transaction);
   }
 
   /**
@@ -304,7 +316,7 @@ export class Placement {
     lossTicks: PriceTicks,
     mark: PriceTicks,
     own: number,
-    trial: Trial | null = null,
+    dryRun: DryRun | null = null,
   ): RefusalDetails | null {
     const { state, expected } = this;
     const perTick = this.instrument.quantaPerTickLot;
@@ -336,27 +348,27 @@ export class Placement {
     const due = state.contributionOf(row);
     positions.addResting(row, isBuy, -lots, -exposure, -loss);
     numbers[row + SIZE] = size;
-    let required = due.initial - numbers[row + GIVEN_INITIAL];
+    let required = due.initial - numbers[row + CONTRIBUTED_INITIAL];
     if (isTurning) required = Math.max(0, required + takerLoss + takerFee(this.instrument, expected.quanta));
     const accountId = numbers[row + ACCOUNT];
     // What its fills will set aside may not be an unrealised gain of the cross margin: that could be lost again.
     if (numbers[row + MARGIN_MODE] === ISOLATED && required > 0) {
-      const availableQuanta = this.cells.withdrawable(accountId);
+      const availableQuanta = this.marginTable.withdrawable(accountId);
       if (required > availableQuanta) return { requiredQuanta: required, availableQuanta };
     }
     // Whoever is short of margin may close, but neither turn around nor open, even where that needs no more than the old
     // position or than what the order had reserved: it may be gone.
     const needsMargin = required > 0 || isTurning || expected.lots > closingLots;
     const requiredQuanta = Math.max(0, required);
-    if (trial !== null) {
-      trial.requiredQuanta = requiredQuanta;
-      const availableQuanta = this.cells.available(accountId);
+    if (dryRun !== null) {
+      dryRun.requiredQuanta = requiredQuanta;
+      const availableQuanta = this.marginTable.available(accountId);
       return needsMargin && required > availableQuanta ? { requiredQuanta, availableQuanta } : null;
     }
-    if (needsMargin && !this.cells.reserve(accountId, required, numbers, row + GIVEN))
-      return { requiredQuanta, availableQuanta: this.cells.available(accountId) };
+    if (needsMargin && !this.marginTable.reserve(accountId, required, numbers, row + CONTRIBUTED))
+      return { requiredQuanta, availableQuanta: this.marginTable.available(accountId) };
     // All of it will rest: this is what the row will contribute, and nobody has to work it out again.
-    if (expected.lots === 0) this.cells.move(accountId, numbers, row + GIVEN, due);
+    if (expected.lots === 0) this.marginTable.move(accountId, numbers, row + CONTRIBUTED, due);
     return null;
   }
 
@@ -365,16 +377,17 @@ export class Placement {
    * what is there: another thread has spent it since the order's price was looked at, or is withdrawing it.
    */
   spendLoss(row: number, isBuy: boolean): RefusalDetails | null {
-    const { state, cells, expected } = this;
+    const { state, marginTable, expected } = this;
     const numbers = state.positions.numbers;
     const closes = isBuy ? numbers[row + SIZE] < 0 : numbers[row + SIZE] > 0;
     if (expected.lots === 0 || !closes || state.isIsolated(row)) return null;
     const requiredQuanta = this.expectedCost(isBuy) + takerFee(this.instrument, expected.quanta);
     // Whoever has less than nothing may still win by it.
-    if (requiredQuanta <= 0 || cells.spend(numbers[row + ACCOUNT], requiredQuanta, numbers, row + GIVEN)) return null;
+    if (requiredQuanta <= 0 || marginTable.spend(numbers[row + ACCOUNT], requiredQuanta, numbers, row + CONTRIBUTED))
+      return null;
     // With it goes what has been reserved for what it would open.
     state.refresh(row);
-    return { requiredQuanta, availableQuanta: Math.max(0, cells.equityNow(numbers[row + ACCOUNT])) };
+    return { requiredQuanta, availableQuanta: Math.max(0, marginTable.usableEquity(numbers[row + ACCOUNT])) };
   }
 
   /** What the fills that are expected lose against the mark. */
@@ -390,36 +403,36 @@ export class Placement {
   }
 
   /** The order that has waited becomes one in hand, at the price and quantity in `placed`. */
-  private trigger(turn: Turn, slot: number): void {
+  private trigger(transaction: Transaction, slot: number): void {
     triggered.orderId = this.state.orderId(slot);
     triggered.accountId = placed.accountId;
     triggered.priceTicks = placed.priceTicks;
     triggered.quantityLots = placed.quantityLots;
     triggered.triggerTicks = this.state.terms.of(slot).triggerTicks;
     this.state.triggered(triggered, slot);
-    turn.emit(triggered);
+    transaction.emit(triggered);
   }
 
-  private extend(turn: Turn, slot: number, more: OrderMore): void {
+  private extend(transaction: Transaction, slot: number, more: OrderOptions): void {
     extended.orderId = this.state.orderId(slot);
     extended.accountId = placed.accountId;
     extended.goodTillDate = more.goodTillDate;
     extended.legs = more.legs;
     extended.displayLots = Math.min(more.displayLots, placed.quantityLots);
     this.state.extended(extended, slot);
-    turn.emit(extended);
+    transaction.emit(extended);
   }
 
-  private expire(turn: Turn, slot: number, reason: number): void {
-    replyOrder(this.state, turn, slot, STATUS_EXPIRED, reason);
-    close(this.state, turn, slot, STATUS_EXPIRED, reason);
+  private expire(transaction: Transaction, slot: number, reason: number): void {
+    replyOrder(this.state, transaction, slot, STATUS_EXPIRED, reason);
+    close(this.state, transaction, slot, STATUS_EXPIRED, reason);
   }
 
   /** How far the order's price may go: the band, and no further than the position that it closes can bear. */
   edgeOf(row: number, side: number, closableLots: QuantityLots, mark: PriceTicks): PriceTicks {
     const bandTicks = this.limits.edgeTicks(side, mark);
-    if (closableLots === 0 || bearsTheBand(this.state, row)) return bandTicks;
-    const edgeTicks = closingEdge(this.state, row);
+    if (closableLots === 0 || coversPriceBand(this.state, row)) return bandTicks;
+    const edgeTicks = closingBankruptcyTicks(this.state, row);
     return side === BUY ? Math.min(bandTicks, edgeTicks) : Math.max(bandTicks, edgeTicks);
   }
 }

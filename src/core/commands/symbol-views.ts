@@ -4,7 +4,7 @@ import { bankruptcyPrice, liquidationPrice } from "../formulas/margin.ts";
 import { deleveragingRank } from "../liquidation/deleveraging.ts";
 import { bucketEquity } from "../margin/isolated.ts";
 import { positionInitial, positionMaintenance } from "../margin/position-margin.ts";
-import type { Turn } from "../protocol/actor.ts";
+import type { Transaction } from "../protocol/actor.ts";
 import { blank } from "../protocol/message-schema.ts";
 import * as messages from "../protocol/messages.ts";
 import { NO_TERMS } from "../state/order-terms.ts";
@@ -19,21 +19,27 @@ const orderView = blank(OrderView);
 const positionView = blank(PositionView);
 
 /** An order that this turn leaves as it is. */
-export function replyOpenOrder(state: SymbolState, turn: Turn, slot: number): void {
+export function replyOpenOrder(state: SymbolState, transaction: Transaction, slot: number): void {
   const { orders } = state;
   const open = orders.filledLots(slot) > 0 ? STATUS_PARTIALLY_FILLED : STATUS_NEW;
   fillOrderView(state, slot, orders.isWaiting(slot) ? STATUS_UNTRIGGERED : open, REASON_NONE);
   orderView.updatedAt = orders.updatedAt(slot);
   orderView.sequence = orders.sequence(slot);
-  turn.reply(orderView);
+  transaction.reply(orderView);
 }
 
 /** An order that this turn changes: it will bear the turn's time and sequence. */
-export function replyOrder(state: SymbolState, turn: Turn, slot: number, status: number, reason: number): void {
+export function replyOrder(
+  state: SymbolState,
+  transaction: Transaction,
+  slot: number,
+  status: number,
+  reason: number,
+): void {
   fillOrderView(state, slot, status, reason);
-  orderView.updatedAt = turn.time;
+  orderView.updatedAt = transaction.time;
   orderView.sequence = 0;
-  turn.reply(orderView);
+  transaction.reply(orderView);
 }
 
 function fillOrderView(state: SymbolState, slot: number, status: number, reason: number): void {
@@ -70,20 +76,20 @@ function fillOrderView(state: SymbolState, slot: number, status: number, reason:
  */
 export function replyPosition(
   state: SymbolState,
-  turn: Turn,
+  transaction: Transaction,
   row: number,
   { changing = false, duplicate = false } = {},
 ): void {
-  const { instrument, cells, positions, markTicks } = state;
-  state.freshen(row);
+  const { instrument, marginTable, positions, markTicks } = state;
+  state.refreshMark(row);
   const n = positions.numbers;
   const accountId = n[row + ACCOUNT];
   const size = n[row + SIZE];
   const isIsolated = state.isIsolated(row);
   const bucket = isIsolated ? bucketEquity(state, row) : 0;
-  const equity = isIsolated ? bucket : cells.equity(accountId);
+  const equity = isIsolated ? bucket : marginTable.equity(accountId);
   const ownMaintenance = positionMaintenance(state, row);
-  const maintenance = isIsolated ? ownMaintenance : cells.maintenance(accountId);
+  const maintenance = isIsolated ? ownMaintenance : marginTable.maintenance(accountId);
   positionView.accountId = accountId;
   positionView.sizeLots = size;
   positionView.cashQuanta = n[row + CASH];
@@ -98,11 +104,11 @@ export function replyPosition(
   // Of a position that is closed the row keeps what was, of a long otherwise than of a short.
   positionView.fundingQuanta = size === 0 ? 0 : n[row + FUNDING];
   positionView.openedAt = size === 0 ? 0 : n[row + OPENED_AT];
-  positionView.updatedAt = changing ? turn.time : n[row + UPDATED_AT];
+  positionView.updatedAt = changing ? transaction.time : n[row + UPDATED_AT];
   positionView.sequence = changing ? 0 : n[row + SEQUENCE];
   positionView.adlRank = deleveragingRank(state, row);
   positionView.marginMode = n[row + MARGIN_MODE];
   positionView.isolatedQuanta = bucket;
   positionView.duplicate = duplicate ? 1 : 0;
-  turn.reply(positionView);
+  transaction.reply(positionView);
 }

@@ -1,7 +1,7 @@
-import { GIVEN_INITIAL, NONE } from "../base/columns.ts";
+import { CONTRIBUTED_INITIAL, NONE } from "../base/columns.ts";
 import { payFunding } from "../margin/funding-payment.ts";
 import { refuseWhileHalted } from "../pricing/halt.ts";
-import type { Turn } from "../protocol/actor.ts";
+import type { Transaction } from "../protocol/actor.ts";
 import type { MessageOf } from "../protocol/message-schema.ts";
 import { Done, type PrepareWithdrawal } from "../protocol/messages.ts";
 import type { SymbolState } from "../state/symbol-state.ts";
@@ -15,14 +15,14 @@ import type { SymbolState } from "../state/symbol-state.ts";
 export function prepareWithdrawal(
   state: SymbolState,
   { accountId }: MessageOf<typeof PrepareWithdrawal>,
-  turn: Turn,
+  transaction: Transaction,
 ): void {
   const row = state.positions.find(accountId);
   if (row !== NONE) {
-    state.freshen(row);
-    const initialQuanta = state.positions.numbers[row + GIVEN_INITIAL];
-    if (initialQuanta !== 0 && refuseWhileHalted(state, turn, false)) return;
-    payFunding(state, turn, row);
+    state.refreshMark(row);
+    const initialQuanta = state.positions.numbers[row + CONTRIBUTED_INITIAL];
+    if (initialQuanta !== 0 && refuseWhileHalted(state, transaction, false)) return;
+    payFunding(state, transaction, row);
   }
-  turn.reply({ type: Done.code });
+  transaction.reply({ type: Done.code });
 }

@@ -11,12 +11,17 @@ import {
   type TimeMs,
 } from "../base/units.ts";
 import type { Instrument } from "../protocol/instrument.ts";
-import type { Book } from "../state/book.ts";
 
 /** Interest 0.01 % per 8 hours, and how far it may pull the rate away from the premium (Binance, Bybit: ±0.05 %). */
 const INTEREST_PPB_PER_8H = 100_000;
 const CLAMP_PPB = 500_000;
 const EIGHT_HOURS_MS = 8 * 3_600_000;
+
+/** The part of an order book that premiums are computed from: prices in ticks, best first, and the lots shown at each. */
+export interface VisibleBook {
+  side(side: Side): { best(): PriceTicks; next(priceTicks: PriceTicks): PriceTicks };
+  levelLots(priceTicks: PriceTicks): QuantityLots;
+}
 
 /** The end of the interval that `time` lies in: intervals are counted from the epoch, so a restart changes nothing. */
 export function nextFundingTime(time: TimeMs, intervalMs: number): TimeMs {
@@ -27,12 +32,12 @@ export function nextFundingTime(time: TimeMs, intervalMs: number): TimeMs {
  * The average price of trading `notionalQuanta` against what the book shows of a side, in whole ticks, rounded towards
  * the index; −1 when it shows less than that. Binance, Bybit, dYdX: impact bid and ask price.
  */
-function impactPrice(book: Book, side: Side, notionalQuanta: Quanta, perTickLot: Quanta): number {
-  const ladder = book.side(side);
+function impactPrice(book: VisibleBook, side: Side, notionalQuanta: Quanta, perTickLot: Quanta): number {
+  const prices = book.side(side);
   let leftQuanta = notionalQuanta;
   let lots = 0;
   let quanta = 0;
-  for (let price = ladder.best(); price >= 0 && leftQuanta > 0; price = ladder.next(price)) {
+  for (let price = prices.best(); price >= 0 && leftQuanta > 0; price = prices.next(price)) {
     const wantedLots = Math.ceil(leftQuanta / (price * perTickLot));
     const taken = Math.min(wantedLots, book.levelLots(price));
     lots += taken;
@@ -49,7 +54,7 @@ function impactPrice(book: Book, side: Side, notionalQuanta: Quanta, perTickLot:
  * Binance the same). A side without enough orders counts as no premium, and a premium beyond what the mark may differ from
  * the index as no more than that: as in the mark, a lone quoter far away says nothing.
  */
-export function premiumPpb(instrument: Instrument, book: Book, indexTicks: PriceTicks): number {
+export function premiumPpb(instrument: Instrument, book: VisibleBook, indexTicks: PriceTicks): number {
   const { impactNotionalQuanta, quantaPerTickLot } = instrument;
   const bid = impactPrice(book, BUY, impactNotionalQuanta, quantaPerTickLot);
   const ask = impactPrice(book, SELL, impactNotionalQuanta, quantaPerTickLot);

@@ -1,5 +1,5 @@
 import { must } from "../../assert.ts";
-import { type AccountCells, CONTRIBUTION_FIELDS } from "../accounts/margin-table.ts";
+import { CONTRIBUTION_FIELDS, type MarginTable } from "../accounts/margin-table.ts";
 import { FEE_ACCOUNT, FIRST_CUSTOMER_ACCOUNT, INSURANCE_ACCOUNT, isCustomer } from "../base/enums.ts";
 import { ExactSum } from "../base/exact-sum.ts";
 import { SettingTooLowError } from "../base/setting-too-low.ts";
@@ -35,7 +35,7 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 
 /** All that the ledger is, and how each event changes it: accounts, their balances, sessions, keys and transfers. */
 export class LedgerState {
-  readonly cells: AccountCells;
+  readonly marginTable: MarginTable;
   readonly accountOfAddress = new Map<string, number>();
   readonly addressOfAccount = new Map<number, string>();
   readonly sessions = new Sessions();
@@ -59,8 +59,8 @@ export class LedgerState {
   private readonly daily = new Map<number, { day: number; quanta: Quanta }>();
   private readonly dirty = new Map<string, () => { table: string; key: number | string; row: Message | null }>();
 
-  constructor(cells: AccountCells) {
-    this.cells = cells;
+  constructor(marginTable: MarginTable) {
+    this.marginTable = marginTable;
   }
 
   /** Every account that can have a balance: those of the house, which nobody has opened, and those of customers. */
@@ -141,7 +141,7 @@ export class LedgerState {
   /** Brings the account's cells to its balance. */
   refresh(accountId: number): void {
     this.contribution.equity = this.balance(accountId);
-    this.cells.move(accountId, this.given, accountId * CONTRIBUTION_FIELDS, this.contribution);
+    this.marginTable.move(accountId, this.given, accountId * CONTRIBUTION_FIELDS, this.contribution);
   }
 
   refreshAll(): void {
@@ -149,7 +149,7 @@ export class LedgerState {
   }
 
   /** Adds all that the cells have been given to `sums`. */
-  contribute(sums: AccountCells): void {
+  contribute(sums: MarginTable): void {
     for (const accountId of this.accountIds()) sums.addAll(accountId, this.given, accountId * CONTRIBUTION_FIELDS);
   }
 
@@ -215,7 +215,7 @@ export class LedgerState {
   }
 
   private openAccount(accountId: number, address: string, balanceQuanta: Quanta): void {
-    const { maxAccounts } = this.cells;
+    const { maxAccounts } = this.marginTable;
     if (accountId >= maxAccounts)
       throw new SettingTooLowError(`maxAccounts: ${maxAccounts} is too low for the accounts of the data folder`);
     if (accountId >= this.balances.length) this.grow(accountId + 1);

@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
 import { unreachable } from "../../assert.ts";
-import type { AccountCells } from "../accounts/margin-table.ts";
+import type { MarginTable } from "../accounts/margin-table.ts";
 import { LEDGER } from "../base/enums.ts";
 import { RowReader } from "../base/row-reader.ts";
 import type { Quanta, TimeMs } from "../base/units.ts";
-import type { Actor, SnapshotWriter, Turn } from "../protocol/actor.ts";
+import type { Actor, SnapshotWriter, Transaction } from "../protocol/actor.ts";
 import type { Message, MessageOf } from "../protocol/message-schema.ts";
 import {
   AccountOpened,
@@ -64,7 +64,7 @@ export class LedgerActor implements Actor {
   readonly actorId = LEDGER;
   readonly isFiring = false;
   readonly state: LedgerState;
-  private readonly cells: AccountCells;
+  private readonly marginTable: MarginTable;
   private readonly settings: LedgerSettings;
   private readonly accountRows = new RowReader(() => this.state.addressOfAccount);
   private readonly sessionRows = new RowReader(() => this.state.sessions.values());
@@ -73,44 +73,44 @@ export class LedgerActor implements Actor {
   private nextCheckAt: TimeMs = 0;
   private isUnsound = false;
 
-  constructor(settings: LedgerSettings, cells: AccountCells) {
+  constructor(settings: LedgerSettings, marginTable: MarginTable) {
     this.settings = settings;
-    this.cells = cells;
-    this.state = new LedgerState(cells);
+    this.marginTable = marginTable;
+    this.state = new LedgerState(marginTable);
   }
 
-  decide(message: Message, turn: Turn): void {
+  decide(message: Message, transaction: Transaction): void {
     const command = message as LedgerCommand;
     switch (command.type) {
       case OpenSession.code:
-        return this.openSession(command, turn);
+        return this.openSession(command, transaction);
       case CloseSession.code:
-        return this.closeSessions(command, turn);
+        return this.closeSessions(command, transaction);
       case CreateKey.code:
-        return this.createKey(command, turn);
+        return this.createKey(command, transaction);
       case RevokeKey.code:
         if (this.state.keys.get(command.apiKey)?.accountId !== command.accountId)
-          return refuse(turn, "KEY_NOT_FOUND", "apiKey");
-        this.revokeKey(command, turn);
-        return turn.reply({ type: Done.code });
+          return refuse(transaction, "KEY_NOT_FOUND", "apiKey");
+        this.revokeKey(command, transaction);
+        return transaction.reply({ type: Done.code });
       case Deposit.code:
-        return this.deposit(command, turn);
+        return this.deposit(command, transaction);
       case Withdraw.code:
-        return this.withdraw(command, turn);
+        return this.withdraw(command, transaction);
       case Tick.code:
-        return this.tick(turn);
+        return this.tick(transaction);
       case Describe.code:
-        return this.describe(command.from, turn);
+        return this.describe(command.from, transaction);
       case ReadWithdrawals.code:
-        return this.tellWithdrawals(command.from, turn);
+        return this.tellWithdrawals(command.from, transaction);
       case Audit.code:
-        return turn.reply({ type: AuditReport.code, report: this.audit() });
+        return transaction.reply({ type: AuditReport.code, report: this.audit() });
       default:
         unreachable(command);
     }
   }
 
-  proceed(): boolean {
+  runBackground(): boolean {
     return false;
   }
 
@@ -132,120 +132,130 @@ export class LedgerActor implements Actor {
 
   restored(): void {
     this.state.refreshAll();
-    this.cells.flush();
+    this.marginTable.commit();
   }
 
-  contribute(sums: AccountCells): void {
+  contribute(sums: MarginTable): void {
     this.state.contribute(sums);
   }
 
-  private openSession(command: MessageOf<typeof OpenSession>, turn: Turn): void {
+  private openSession(command: MessageOf<typeof OpenSession>, transaction: Transaction): void {
     const { state } = this;
     let accountId = state.accountOfAddress.get(command.address);
     if (accountId === undefined) {
       accountId = state.nextAccountId;
-      if (accountId >= this.cells.maxAccounts) return refuse(turn, "TOO_MANY_ACCOUNTS");
-      this.happen(turn, { type: AccountOpened.code, accountId, address: command.address });
+      if (accountId >= this.marginTable.maxAccounts) return refuse(transaction, "TOO_MANY_ACCOUNTS");
+      this.happen(transaction, { type: AccountOpened.code, accountId, address: command.address });
     }
     const { address, tokenHash, expiresAt } = command;
     const first = state.sessions.firstOf(accountId);
     if (first !== undefined && state.sessions.countOf(accountId) >= MAX_SESSIONS_PER_ACCOUNT)
-      this.closeSession(first, turn);
-    this.happen(turn, { type: SessionOpened.code, accountId, tokenHash, expiresAt });
-    turn.reply({ type: SessionView.code, accountId, address, expiresAt });
+      this.closeSession(first, transaction);
+    this.happen(transaction, { type: SessionOpened.code, accountId, tokenHash, expiresAt });
+    transaction.reply({ type: SessionView.code, accountId, address, expiresAt });
   }
 
-  private closeSessions({ accountId, tokenHash }: MessageOf<typeof CloseSession>, turn: Turn): void {
+  private closeSessions({ accountId, tokenHash }: MessageOf<typeof CloseSession>, transaction: Transaction): void {
     const { sessions } = this.state;
     const next = () => (tokenHash === "" ? sessions.firstOf(accountId) : sessions.get(tokenHash));
-    for (let own = next(); own?.accountId === accountId; own = next()) this.closeSession(own, turn);
-    turn.reply({ type: Done.code });
+    for (let own = next(); own?.accountId === accountId; own = next()) this.closeSession(own, transaction);
+    transaction.reply({ type: Done.code });
   }
 
-  private closeSession({ accountId, tokenHash }: Pick<Session, "accountId" | "tokenHash">, turn: Turn): void {
-    this.happen(turn, { type: SessionClosed.code, accountId, tokenHash });
+  private closeSession(
+    { accountId, tokenHash }: Pick<Session, "accountId" | "tokenHash">,
+    transaction: Transaction,
+  ): void {
+    this.happen(transaction, { type: SessionClosed.code, accountId, tokenHash });
   }
 
-  private createKey(command: MessageOf<typeof CreateKey>, turn: Turn): void {
+  private createKey(command: MessageOf<typeof CreateKey>, transaction: Transaction): void {
     const { accountId, apiKey, record } = command;
     if (this.state.keyCount(accountId) >= MAX_KEYS_PER_ACCOUNT) {
       // One that has expired is kept until then, so that whoever still uses it is told why it is refused.
-      const expired = this.state.firstExpiredKey(accountId, turn.time);
-      if (expired === undefined) return refuse(turn, "TOO_MANY_KEYS", "", { limit: MAX_KEYS_PER_ACCOUNT });
-      this.revokeKey(expired, turn);
+      const expired = this.state.firstExpiredKey(accountId, transaction.time);
+      if (expired === undefined) return refuse(transaction, "TOO_MANY_KEYS", "", { limit: MAX_KEYS_PER_ACCOUNT });
+      this.revokeKey(expired, transaction);
     }
-    this.happen(turn, { type: KeyCreated.code, accountId, apiKey, record });
-    turn.reply({ type: Done.code });
+    this.happen(transaction, { type: KeyCreated.code, accountId, apiKey, record });
+    transaction.reply({ type: Done.code });
   }
 
-  private revokeKey({ accountId, apiKey }: Pick<Key, "accountId" | "apiKey">, turn: Turn): void {
-    this.happen(turn, { type: KeyRevoked.code, accountId, apiKey });
+  private revokeKey({ accountId, apiKey }: Pick<Key, "accountId" | "apiKey">, transaction: Transaction): void {
+    this.happen(transaction, { type: KeyRevoked.code, accountId, apiKey });
   }
 
-  private deposit(command: MessageOf<typeof Deposit>, turn: Turn): void {
+  private deposit(command: MessageOf<typeof Deposit>, transaction: Transaction): void {
     const { accountId, amountQuanta, reference } = command;
-    if (this.repeats(turn, { accountId, kind: "DEPOSIT", amountQuanta, address: "", reference })) return;
-    const usedQuanta = this.state.depositedOnDay(accountId, turn.time);
+    if (this.repeats(transaction, { accountId, kind: "DEPOSIT", amountQuanta, address: "", reference })) return;
+    const usedQuanta = this.state.depositedOnDay(accountId, transaction.time);
     const limitQuanta = this.settings.faucetCapQuanta;
     if (amountQuanta > limitQuanta - usedQuanta)
-      return refuse(turn, "DEPOSIT_CAP", "amount", {
+      return refuse(transaction, "DEPOSIT_CAP", "amount", {
         limitQuanta,
         availableQuanta: Math.max(0, limitQuanta - usedQuanta),
       });
     const room = MAX_BALANCE_QUANTA - this.state.balance(accountId);
     if (amountQuanta > room)
-      return refuse(turn, "DEPOSIT_CAP", "amount", {
+      return refuse(transaction, "DEPOSIT_CAP", "amount", {
         limitQuanta: MAX_BALANCE_QUANTA,
         availableQuanta: Math.max(0, room),
       });
     const transferId = this.state.nextTransferId;
-    this.happen(turn, { type: Deposited.code, transferId, accountId, amountQuanta, reference });
+    this.happen(transaction, { type: Deposited.code, transferId, accountId, amountQuanta, reference });
     this.state.refresh(accountId);
-    this.replyTransfer(turn, transferId);
+    this.replyTransfer(transaction, transferId);
   }
 
-  private withdraw(command: MessageOf<typeof Withdraw>, turn: Turn): void {
+  private withdraw(command: MessageOf<typeof Withdraw>, transaction: Transaction): void {
     const { accountId, amountQuanta, address, reference, refusal } = command;
-    if (this.repeats(turn, { accountId, kind: "WITHDRAWAL", amountQuanta, address, reference })) return;
-    if (refusal !== null) return turn.reply(refusal);
+    if (this.repeats(transaction, { accountId, kind: "WITHDRAWAL", amountQuanta, address, reference })) return;
+    if (refusal !== null) return transaction.reply(refusal);
     // What is refused for sure is not taken, not even for a moment: another actor would refuse an order for it.
-    if (amountQuanta > this.cells.withdrawable(accountId) || !this.cells.debit(accountId, amountQuanta))
-      return refuse(turn, "INSUFFICIENT_BALANCE", "amount", {
+    if (amountQuanta > this.marginTable.withdrawable(accountId) || !this.marginTable.debit(accountId, amountQuanta))
+      return refuse(transaction, "INSUFFICIENT_BALANCE", "amount", {
         requiredQuanta: amountQuanta,
-        availableQuanta: this.cells.withdrawable(accountId),
+        availableQuanta: this.marginTable.withdrawable(accountId),
       });
     this.state.noteDebited(accountId, amountQuanta);
     const transferId = this.state.nextTransferId;
-    this.happen(turn, { type: WithdrawalRequested.code, transferId, accountId, amountQuanta, address, reference });
-    this.replyTransfer(turn, transferId);
+    this.happen(transaction, {
+      type: WithdrawalRequested.code,
+      transferId,
+      accountId,
+      amountQuanta,
+      address,
+      reference,
+    });
+    this.replyTransfer(transaction, transferId);
   }
 
   /** A reference that was used: the same request is answered with its first transfer, another one is refused. */
   private repeats(
-    turn: Turn,
+    transaction: Transaction,
     asked: Pick<Transfer, "accountId" | "kind" | "amountQuanta" | "address" | "reference">,
   ): boolean {
     if (asked.reference === "") return false;
     const first = this.state.transferOfReference.get(referenceKey(asked));
     if (first === undefined) return false;
     if (first.amountQuanta === asked.amountQuanta && first.address === asked.address)
-      turn.reply({ type: TransferView.code, transfer: first, duplicate: 1 });
-    else refuse(turn, "REFERENCE_REUSED", "reference", { transferId: String(first.transferId) });
+      transaction.reply({ type: TransferView.code, transfer: first, duplicate: 1 });
+    else refuse(transaction, "REFERENCE_REUSED", "reference", { transferId: String(first.transferId) });
     return true;
   }
 
   /** In the sandbox nothing leaves: a withdrawal waits, is "sent" with a made-up hash, waits and is complete. */
-  private tick(turn: Turn): void {
-    this.checkItself(turn);
+  private tick(transaction: Transaction): void {
+    this.checkItself(transaction);
     let events = 0;
     // First: fewer can end than log in, and that takes longer than withdrawals do, which might never let them have a turn.
     for (;;) {
-      const session = this.state.sessions.firstDue(turn.time);
+      const session = this.state.sessions.firstDue(transaction.time);
       if (session === undefined) break;
       if (++events > EVENTS_PER_TICK) return;
-      this.closeSession(session, turn);
+      this.closeSession(session, transaction);
     }
-    const dueBefore = turn.time - this.settings.withdrawalDelayMs;
+    const dueBefore = transaction.time - this.settings.withdrawalDelayMs;
     for (const transfer of this.state.pending.values()) {
       if (transfer.updatedAt > dueBefore) continue;
       if (++events > EVENTS_PER_TICK) return;
@@ -253,18 +263,18 @@ export class LedgerActor implements Actor {
       if (transfer.status === "PENDING") {
         const seed = `${transferId}/${accountId}/${transfer.amountQuanta}/${transfer.createdAt}`;
         const txHash = `0x${createHash("sha256").update(seed).digest("hex")}`;
-        this.happen(turn, { type: WithdrawalSent.code, transferId, accountId, txHash });
-      } else this.happen(turn, { type: WithdrawalCompleted.code, transferId, accountId });
+        this.happen(transaction, { type: WithdrawalSent.code, transferId, accountId, txHash });
+      } else this.happen(transaction, { type: WithdrawalCompleted.code, transferId, accountId });
     }
   }
 
   /** A page of accounts, of sessions and of keys each. Consistent as long as nothing else happens between the pages. */
-  private describe(from: number, turn: Turn): void {
+  private describe(from: number, transaction: Transaction): void {
     const { addressOfAccount, sessions, keys } = this.state;
     const { accountRows, sessionRows, keyRows } = this;
     const to = from + ROWS_PER_PAGE;
     const largest = Math.max(addressOfAccount.size, sessions.size, keys.size);
-    turn.reply({
+    transaction.reply({
       type: LedgerDescription.code,
       state: {
         next: to < largest ? to : null,
@@ -276,21 +286,21 @@ export class LedgerActor implements Actor {
   }
 
   /** A page of those that are not complete. Consistent as long as nothing else happens between the pages. */
-  private tellWithdrawals(from: number, turn: Turn): void {
+  private tellWithdrawals(from: number, transaction: Transaction): void {
     const to = from + ROWS_PER_PAGE;
     const withdrawals = this.withdrawalRows.between(from, to);
     const next = to < this.state.pending.size ? to : null;
-    turn.reply({ type: WithdrawalsPage.code, page: { withdrawals, next } });
+    transaction.reply({ type: WithdrawalsPage.code, page: { withdrawals, next } });
   }
 
   /** Now and then, until a difference is found: once is enough. */
-  private checkItself(turn: Turn): void {
-    if (this.isUnsound || turn.time < this.nextCheckAt) return;
-    this.nextCheckAt = turn.time + CHECK_INTERVAL_MS;
+  private checkItself(transaction: Transaction): void {
+    if (this.isUnsound || transaction.time < this.nextCheckAt) return;
+    this.nextCheckAt = transaction.time + CHECK_INTERVAL_MS;
     const fault = this.state.faultOfSums();
     if (fault === null) return;
     this.isUnsound = true;
-    this.happen(turn, { type: LedgerUnsound.code, fault });
+    this.happen(transaction, { type: LedgerUnsound.code, fault });
   }
 
   private audit(): ActorAudit {
@@ -323,13 +333,13 @@ export class LedgerActor implements Actor {
     };
   }
 
-  private replyTransfer(turn: Turn, transferId: number): void {
+  private replyTransfer(transaction: Transaction, transferId: number): void {
     const transfer = this.state.transfers.get(transferId);
-    if (transfer !== undefined) turn.reply({ type: TransferView.code, transfer, duplicate: 0 });
+    if (transfer !== undefined) transaction.reply({ type: TransferView.code, transfer, duplicate: 0 });
   }
 
-  private happen(turn: Turn, event: LedgerEvent): void {
-    this.state.apply(event, turn.time);
-    turn.emit(event);
+  private happen(transaction: Transaction, event: LedgerEvent): void {
+    this.state.apply(event, transaction.time);
+    transaction.emit(event);
   }
 }

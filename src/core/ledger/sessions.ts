@@ -1,4 +1,4 @@
-import { Deadlines } from "../base/expiry-queue.ts";
+import { ExpiryQueue } from "../base/expiry-queue.ts";
 import type { TimeMs } from "../base/units.ts";
 
 /** Whoever opens another one ends the one that would end first. */
@@ -14,8 +14,8 @@ export interface Session {
 export class Sessions {
   private readonly byToken = new Map<string, Session>();
   /** When each of an account's ends. */
-  private readonly ofAccount = new Map<number, Deadlines<string>>();
-  private readonly ends = new Deadlines<string>();
+  private readonly ofAccount = new Map<number, ExpiryQueue<string>>();
+  private readonly ends = new ExpiryQueue<string>();
 
   get size(): number {
     return this.byToken.size;
@@ -32,7 +32,7 @@ export class Sessions {
   add({ tokenHash, accountId, expiresAt }: Session): void {
     this.byToken.set(tokenHash, { tokenHash, accountId, expiresAt });
     this.ends.add(tokenHash, expiresAt);
-    const own = this.ofAccount.get(accountId) ?? new Deadlines<string>();
+    const own = this.ofAccount.get(accountId) ?? new ExpiryQueue<string>();
     own.add(tokenHash, expiresAt);
     this.ofAccount.set(accountId, own);
   }
@@ -61,7 +61,7 @@ export class Sessions {
     return this.firstIn(this.ends, now);
   }
 
-  private firstIn(ends: Deadlines<string> | undefined, now: TimeMs): Session | undefined {
+  private firstIn(ends: ExpiryQueue<string> | undefined, now: TimeMs): Session | undefined {
     const tokenHash = ends?.firstDue(now);
     return tokenHash === undefined ? undefined : this.byToken.get(tokenHash);
   }

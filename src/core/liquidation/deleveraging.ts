@@ -1,6 +1,6 @@
 import { ACCOUNT, COST, NONE, SIZE } from "../base/columns.ts";
 import type { PriceTicks, QuantityLots } from "../base/units.ts";
-import { equityBehind } from "../margin/bankruptcy-price.ts";
+import { equityBackingClose } from "../margin/bankruptcy-price.ts";
 import { bucketEquity } from "../margin/isolated.ts";
 import { spend } from "../margin/maker-solvency.ts";
 import type { SymbolState } from "../state/symbol-state.ts";
@@ -17,11 +17,11 @@ const SAMPLED = 8192;
  * leverage as notional ÷ equity of the account, or of the isolated position.
  */
 function score(state: SymbolState, at: number): number {
-  const { positions, cells, markTicks, instrument } = state;
+  const { positions, marginTable, markTicks, instrument } = state;
   const n = positions.numbers;
   const value = n[at + SIZE] * markTicks * instrument.quantaPerTickLot;
   const profit = (value - n[at + COST]) / Math.max(1, Math.abs(n[at + COST]));
-  const equity = state.isIsolated(at) ? bucketEquity(state, at) : cells.equity(n[at + ACCOUNT]);
+  const equity = state.isIsolated(at) ? bucketEquity(state, at) : marginTable.equity(n[at + ACCOUNT]);
   const leverage = Math.abs(value) / Math.max(1, equity);
   return profit > 0 ? profit * leverage : profit / leverage;
 }
@@ -110,8 +110,8 @@ function isOfSide({ positions }: SymbolState, row: number, side: 0 | 1): boolean
 /** Whether what stands for the position is enough to close it so much worse than at the mark. */
 function bears(state: SymbolState, row: number, lossPerLot: number): boolean {
   if (lossPerLot === NO_MATTER) return true;
-  state.freshen(row);
-  return equityBehind(state, row) >= lossPerLot * Math.abs(state.positions.numbers[row + SIZE]);
+  state.refreshMark(row);
+  return equityBackingClose(state, row) >= lossPerLot * Math.abs(state.positions.numbers[row + SIZE]);
 }
 
 /** Takes what the lots cost from what bears it, unless another thread has spent that since or is withdrawing it. */

@@ -1,5 +1,5 @@
 import { assert } from "../../assert.ts";
-import { ACCOUNT, COST, GIVEN, NONE, OPEN_ORDERS, SIZE } from "../base/columns.ts";
+import { ACCOUNT, CONTRIBUTED, COST, NONE, OPEN_ORDERS, SIZE } from "../base/columns.ts";
 import {
   BUY,
   EXEC_ADL,
@@ -25,7 +25,7 @@ import { bucketEquity, settleForced } from "../margin/isolated.ts";
 import { positionMaintenance } from "../margin/position-margin.ts";
 import { match, TRADE_TERMS, type TradeTerms } from "../matching/matching.ts";
 import { clipReduceOnly, close, closeAll } from "../matching/order-closing.ts";
-import type { Turn } from "../protocol/actor.ts";
+import type { Transaction } from "../protocol/actor.ts";
 import { blank } from "../protocol/message-schema.ts";
 import { DeficitCovered, OrderPlaced, PositionTransferred } from "../protocol/messages.ts";
 import type { SymbolState } from "../state/symbol-state.ts";
@@ -39,8 +39,8 @@ const covered = blank(DeficitCovered);
 const WHOLE_STEP_QUANTA = 100_000 * QUANTA_PER_USDC;
 const STEPS = 5;
 /** So many accounts are looked at, and so many acted upon, in one turn: orders behind it wait no longer than that takes. */
-const LOOKS_PER_TURN = 5000;
-const ACTS_PER_TURN = 10;
+const ROWS_PER_TRANSACTION = 5000;
+const ACTIONS_PER_TRANSACTION = 10;
 /** How many of the other side one account's step may deleverage. */
 const COUNTERPARTIES_PER_STEP = 50;
 /**
@@ -88,41 +88,41 @@ export class Liquidations {
   }
 
   /** A share of the look that is under way. Returns whether more of it is left. */
-  proceed(state: SymbolState, turn: Turn): boolean {
+  runBackground(state: SymbolState, transaction: Transaction): boolean {
     if (this.nextRow === NONE) return false;
     const { positions } = state;
     const fund = positions.find(INSURANCE_ACCOUNT);
-    if (fund !== NONE) state.freshen(fund);
-    const end = Math.min(positions.count, this.nextRow + LOOKS_PER_TURN);
+    if (fund !== NONE) state.refreshMark(fund);
+    const end = Math.min(positions.count, this.nextRow + ROWS_PER_TRANSACTION);
     let acted = 0;
-    for (; this.nextRow < end && acted < ACTS_PER_TURN && !state.isTurnLong; this.nextRow++) {
+    for (; this.nextRow < end && acted < ACTIONS_PER_TRANSACTION && !state.isTransactionLong; this.nextRow++) {
       const row = positions.offset(this.nextRow);
       // A step of this turn has traded with it, and what helps it waits for the ticket: it is looked at as it is by then.
-      if (state.isTouched(row)) return true;
-      state.freshen(row);
-      if (this.look(state, turn, row)) acted++;
+      if (state.isDirty(row)) return true;
+      state.refreshMark(row);
+      if (this.look(state, transaction, row)) acted++;
     }
     if (this.nextRow < positions.count) return true;
-    unwindFund(state, turn, this.queue);
+    unwindFund(state, transaction, this.queue);
     this.nextRow = NONE;
     return false;
   }
 
   /** One account: nothing, a first look, or at the second one a step. Returns whether it came to a step. */
-  private look(state: SymbolState, turn: Turn, row: number): boolean {
-    const { positions, cells } = state;
+  private look(state: SymbolState, transaction: Transaction, row: number): boolean {
+    const { positions, marginTable } = state;
     const n = positions.numbers;
     const account = n[row + ACCOUNT];
     if (!isCustomer(account)) return false;
     const isIsolated = state.isIsolated(row);
     if (isIsolated && bucketEquity(state, row) < positionMaintenance(state, row)) {
-      liquidateIsolated(state, turn, this.queue, row);
+      liquidateIsolated(state, transaction, this.queue, row);
       return true;
     }
     // In the middle of another thread's turn there is less than there is: enough is enough.
-    if (cells.equity(account) >= cells.maintenance(account)) return false;
-    cells.observe(account);
-    const { equity, maintenance } = cells.observed(account);
+    if (marginTable.equity(account) >= marginTable.maintenance(account)) return false;
+    marginTable.readConsistent(account);
+    const { equity, maintenance } = marginTable.consistent(account);
     if (equity >= maintenance) return false;
     const isAtStake = n[row + OPEN_ORDERS] !== 0 || (n[row + SIZE] !== 0 && !isIsolated);
     if (maintenance > 0 && !isAtStake) return false;
@@ -130,8 +130,8 @@ export class Liquidations {
       this.suspects.add(row);
       return false;
     }
-    if (maintenance === 0) cover(state, turn, row);
-    else liquidate(state, turn, this.queue, row);
+    if (maintenance === 0) cover(state, transaction, row);
+    else liquidate(state, transaction, this.queue, row);
     return true;
   }
 }
@@ -140,29 +140,29 @@ export class Liquidations {
  * An isolated position stands for itself: one look is enough, its bucket is all of its equity, and the account's orders
  * in this symbol go with it (Binance, Bybit). Nothing else of the account is touched.
  */
-function liquidateIsolated(state: SymbolState, turn: Turn, queue: DeleveragingQueue, row: number): void {
-  payFunding(state, turn, row);
-  closeAll(state, turn, row, REASON_LIQUIDATION);
-  closeStep(state, turn, queue, row, bucketEquity(state, row), positionMaintenance(state, row));
+function liquidateIsolated(state: SymbolState, transaction: Transaction, queue: DeleveragingQueue, row: number): void {
+  payFunding(state, transaction, row);
+  closeAll(state, transaction, row, REASON_LIQUIDATION);
+  closeStep(state, transaction, queue, row, bucketEquity(state, row), positionMaintenance(state, row));
 }
 
 /** An account that has just been observed. */
-function liquidate(state: SymbolState, turn: Turn, queue: DeleveragingQueue, row: number): void {
-  const { cells, positions } = state;
+function liquidate(state: SymbolState, transaction: Transaction, queue: DeleveragingQueue, row: number): void {
+  const { marginTable, positions } = state;
   const account = positions.numbers[row + ACCOUNT];
-  payFunding(state, turn, row);
-  closeAll(state, turn, row, REASON_LIQUIDATION);
+  payFunding(state, transaction, row);
+  closeAll(state, transaction, row, REASON_LIQUIDATION);
   // What an isolated position holds does not stand for the account's losses elsewhere.
   if (positions.numbers[row + SIZE] === 0 || state.isIsolated(row)) return;
   // What it has paid is gone from what the position may still lose.
   state.refresh(row);
-  const { equity, maintenance } = cells.observed(account);
-  closeStep(state, turn, queue, row, equity, maintenance);
+  const { equity, maintenance } = marginTable.consistent(account);
+  closeStep(state, transaction, queue, row, equity, maintenance);
 }
 
 function closeStep(
   state: SymbolState,
-  turn: Turn,
+  transaction: Transaction,
   queue: DeleveragingQueue,
   row: number,
   equity: Quanta,
@@ -182,10 +182,10 @@ function closeStep(
   // At the end of the range of prices none in the book may be good enough.
   const isInRange = limitTicks >= 1 && limitTicks <= instrument.maxPriceTicks;
   const terms = { execType: EXEC_LIQUIDATION, bankruptcyTicks: limitTicks };
-  const filledLots = isInRange ? closeInBook(state, turn, row, stepLots, limitTicks, terms) : 0;
+  const filledLots = isInRange ? closeInBook(state, transaction, row, stepLots, limitTicks, terms) : 0;
   const restLots = stepLots - filledLots;
   if (restLots === 0) return;
-  handOver(state, turn, queue, row, restLots, proportion(stepShare, restLots, stepLots));
+  handOver(state, transaction, queue, row, restLots, proportion(stepShare, restLots, stepLots));
 }
 
 /** The worst whole tick at which the lots may trade and still leave their share of the equity at zero or above. */
@@ -200,13 +200,13 @@ function bankruptcyTicks(state: SymbolState, size: QuantityLots, lots: QuantityL
 /** To the insurance fund if it can bear it, else to the other side of the market. `share` comes with the lots. */
 function handOver(
   state: SymbolState,
-  turn: Turn,
+  transaction: Transaction,
   queue: DeleveragingQueue,
   row: number,
   lots: QuantityLots,
   share: Quanta,
 ): void {
-  const { positions, cells, instrument, markTicks } = state;
+  const { positions, marginTable, instrument, markTicks } = state;
   const isLong = positions.numbers[row + SIZE] > 0;
   const value = lots * markTicks * instrument.quantaPerTickLot;
   // A long is sold for its value less its share of the equity, a short bought back for as much more.
@@ -214,11 +214,11 @@ function handOver(
   const fund = positions.ensure(INSURANCE_ACCOUNT);
   showFund(state, fund);
   // What the fund has is not to be seen: the next look goes on there.
-  if (!cells.observe(INSURANCE_ACCOUNT)) return;
-  if (row !== fund && cells.observed(INSURANCE_ACCOUNT).equity + share >= 0) {
+  if (!marginTable.readConsistent(INSURANCE_ACCOUNT)) return;
+  if (row !== fund && marginTable.consistent(INSURANCE_ACCOUNT).equity + share >= 0) {
     // Another thread may have seen the same money: where it was faster, the next look goes on as well.
-    if (share < 0 && !cells.pay(INSURANCE_ACCOUNT, -share, positions.numbers, fund + GIVEN)) return;
-    transfer(state, turn, row, fund, lots, quanta, EXEC_LIQUIDATION);
+    if (share < 0 && !marginTable.pay(INSURANCE_ACCOUNT, -share, positions.numbers, fund + CONTRIBUTED)) return;
+    transfer(state, transaction, row, fund, lots, quanta, EXEC_LIQUIDATION);
     return;
   }
   let leftLots = lots;
@@ -229,31 +229,31 @@ function handOver(
     if (counterparty === NONE) return;
     const part = Math.min(leftLots, Math.abs(positions.numbers[counterparty + SIZE]));
     const partQuanta = proportion(leftQuanta, part, leftLots);
-    transfer(state, turn, row, counterparty, part, partQuanta, EXEC_ADL);
+    transfer(state, transaction, row, counterparty, part, partQuanta, EXEC_ADL);
     leftLots -= part;
     leftQuanta -= partQuanta;
     // What is left is for the next look.
-    if (++counterparties === COUNTERPARTIES_PER_STEP || state.isTurnLong) return;
+    if (++counterparties === COUNTERPARTIES_PER_STEP || state.isTransactionLong) return;
   }
 }
 
 /** Lets the cells show what this turn has taken from the fund and brought it: both stand in one record of the log. */
 function showFund(state: SymbolState, fund: number): void {
   state.refresh(fund);
-  state.cells.countFavours();
+  state.marginTable.useDeferred();
 }
 
 function transfer(
   state: SymbolState,
-  turn: Turn,
+  transaction: Transaction,
   from: number,
   to: number,
   lots: QuantityLots,
   quanta: Quanta,
   execType: number,
 ): void {
-  payFunding(state, turn, from);
-  payFunding(state, turn, to);
+  payFunding(state, transaction, from);
+  payFunding(state, transaction, to);
   const { positions, instrument } = state;
   const n = positions.numbers;
   const side = n[from + SIZE] > 0 ? SELL : BUY;
@@ -270,14 +270,14 @@ function transfer(
   transferred.accountSizeLots = n[from + SIZE] + signedLots;
   transferred.counterpartySizeLots = n[to + SIZE] - signedLots;
   transferred.execType = execType;
-  state.transferred(transferred, turn.time);
-  turn.emit(transferred);
-  settleForced(state, turn, from);
-  settleForced(state, turn, to);
+  state.transferred(transferred, transaction.time);
+  transaction.emit(transferred);
+  settleForced(state, transaction, from);
+  settleForced(state, transaction, to);
   // The next account of this turn must see what the fund can still bear.
   state.refresh(to);
-  clipReduceOnly(state, turn, from);
-  clipReduceOnly(state, turn, to);
+  clipReduceOnly(state, transaction, from);
+  clipReduceOnly(state, transaction, to);
 }
 
 /**
@@ -286,7 +286,7 @@ function transfer(
  */
 function closeInBook(
   state: SymbolState,
-  turn: Turn,
+  transaction: Transaction,
   row: number,
   lots: QuantityLots,
   limitTicks: PriceTicks,
@@ -295,8 +295,8 @@ function closeInBook(
   const { positions, orders, instrument } = state;
   // What makers have lost to the steps before it is gone, also from what their other orders stand on; what they have closed
   // needs no margin any more.
-  state.refreshTouched();
-  state.cells.countFavours();
+  state.refreshDirty();
+  state.marginTable.useDeferred();
   placed.orderId = serialToId(state.nextOrderSerial, instrument.id);
   placed.accountId = positions.numbers[row + ACCOUNT];
   placed.side = positions.numbers[row + SIZE] > 0 ? SELL : BUY;
@@ -307,49 +307,49 @@ function closeInBook(
   placed.priceTicks = limitTicks;
   placed.quantityLots = lots;
   placed.rests = 0;
-  const slot = state.placed(placed, turn.time);
-  turn.emit(placed);
-  const stopped = match(state, turn, slot, limitTicks, terms);
+  const slot = state.placed(placed, transaction.time);
+  transaction.emit(placed);
+  const stopped = match(state, transaction, slot, limitTicks, terms);
   const restLots = orders.remainingLots(slot);
-  if (restLots > 0) close(state, turn, slot, STATUS_EXPIRED, REASON_NO_LIQUIDITY);
-  else state.takeOutOfHand(slot);
+  if (restLots > 0) close(state, transaction, slot, STATUS_EXPIRED, REASON_NO_LIQUIDITY);
+  else state.endTaking(slot);
   return stopped === REASON_IOC_REMAINDER ? lots : lots - restLots;
 }
 
 /** An account without positions that is below zero: what rounding, or another symbol's step, has left. */
-function cover(state: SymbolState, turn: Turn, row: number): void {
-  closeAll(state, turn, row, REASON_LIQUIDATION);
+function cover(state: SymbolState, transaction: Transaction, row: number): void {
+  closeAll(state, transaction, row, REASON_LIQUIDATION);
   const n = state.positions.numbers;
-  const amountQuanta = state.cells.cover(n[row + ACCOUNT], n, row + GIVEN);
+  const amountQuanta = state.marginTable.coverDeficit(n[row + ACCOUNT], n, row + CONTRIBUTED);
   if (amountQuanta === 0) return;
   covered.accountId = n[row + ACCOUNT];
   covered.amountQuanta = amountQuanta;
   state.deficitCovered(covered);
-  turn.emit(covered);
+  transaction.emit(covered);
 }
 
 /**
  * The fund does not keep what it took over: it sells a little at every look, near the mark; and it can fail like anyone.
  * What nobody bids for there it holds until the mark or the book has come closer.
  */
-function unwindFund(state: SymbolState, turn: Turn, queue: DeleveragingQueue): void {
-  const { positions, cells } = state;
+function unwindFund(state: SymbolState, transaction: Transaction, queue: DeleveragingQueue): void {
+  const { positions, marginTable } = state;
   const row = positions.find(INSURANCE_ACCOUNT);
   const size = row === NONE ? 0 : positions.numbers[row + SIZE];
   if (size === 0) return;
   showFund(state, row);
-  if (!cells.observe(INSURANCE_ACCOUNT)) return;
-  const { equity, maintenance } = cells.observed(INSURANCE_ACCOUNT);
+  if (!marginTable.readConsistent(INSURANCE_ACCOUNT)) return;
+  const { equity, maintenance } = marginTable.consistent(INSURANCE_ACCOUNT);
   if (equity < 0) {
     const share = proportion(equity, positionMaintenance(state, row), Math.max(1, maintenance));
-    handOver(state, turn, queue, row, Math.abs(size), share);
+    handOver(state, transaction, queue, row, Math.abs(size), share);
     return;
   }
   const limitTicks = fundLimit(state, size, positions.numbers[row + COST]);
   const best = state.book.opposite(size > 0 ? SELL : BUY).best();
   // Nothing to sell to: no order for the log.
   if (best < 0 || (size > 0 ? best < limitTicks : best > limitTicks)) return;
-  closeInBook(state, turn, row, Math.ceil(Math.abs(size) / STEPS), limitTicks, TRADE_TERMS);
+  closeInBook(state, transaction, row, Math.ceil(Math.abs(size) / STEPS), limitTicks, TRADE_TERMS);
 }
 
 /** The worst price at which the fund closes a position that has cost it so much. */

@@ -15,16 +15,16 @@ const { mulDivCeil, mulDivFloor, PPM, proportion } = units;
  * equity that stands for the position. So no order can push what a position loses onto the cross margin, or the account's
  * losses onto the insurance fund (Bybit refuses prices beyond bankruptcy; BitMEX stops a market order there).
  */
-export function closingEdge(state: SymbolState, row: number): PriceTicks {
+export function closingBankruptcyTicks(state: SymbolState, row: number): PriceTicks {
   const { instrument } = state;
   const size = state.positions.numbers[row + SIZE];
-  const equity = equityBehind(state, row);
+  const equity = equityBackingClose(state, row);
   return breakEvenTicks(instrument, size, size * state.markTicks * instrument.quantaPerTickLot - equity);
 }
 
 /** What stands for an open position: its bucket, or its share of the cross equity. */
-export function equityBehind(state: SymbolState, row: number): Quanta {
-  return state.isIsolated(row) ? bucketEquity(state, row) : crossShare(state, row);
+export function equityBackingClose(state: SymbolState, row: number): Quanta {
+  return state.isIsolated(row) ? bucketEquity(state, row) : crossEquityShare(state, row);
 }
 
 /**
@@ -45,25 +45,25 @@ export function breakEvenTicks(instrument: Instrument, size: QuantityLots, cost:
  * Whether the closing edge of a cross position lies beyond the price band, as it does for nearly all accounts: asked without
  * working out the position's margin, of which the least rate of its value is the lower bound.
  */
-export function bearsTheBand(state: SymbolState, row: number): boolean {
-  if (state.isIsolated(row) || state.isTouched(row) || state.fundingOwed > 0) return false;
-  const { cells, instrument } = state;
+export function coversPriceBand(state: SymbolState, row: number): boolean {
+  if (state.isIsolated(row) || state.isDirty(row) || state.fundingOwed > 0) return false;
+  const { marginTable, instrument } = state;
   const accountId = state.positions.numbers[row + ACCOUNT];
   const lossPpm = instrument.priceBandPpm + 2 * instrument.takerFeePpm;
   const least = instrument.riskTiers[0].maintenanceMarginPpm;
   // A millionth is left for what the products are rounded by.
-  return cells.equity(accountId) * least > cells.maintenance(accountId) * lossPpm * (1 + 1e-6);
+  return marginTable.equity(accountId) * least > marginTable.maintenance(accountId) * lossPpm * (1 + 1e-6);
 }
 
 /**
  * What of the cross equity stands for the position, by maintenance margin, as in a liquidation: all positions of an account
  * may be closed at once, on several threads, and lose no more than there is.
  */
-function crossShare(state: SymbolState, row: number): Quanta {
+function crossEquityShare(state: SymbolState, row: number): Quanta {
   // With what this turn has taken from it until now, and less what the position owes.
-  if (state.isTouched(row)) state.refresh(row);
-  const { cells, positions } = state;
+  if (state.isDirty(row)) state.refresh(row);
+  const { marginTable, positions } = state;
   const accountId = positions.numbers[row + ACCOUNT];
-  const equity = cells.equityNow(accountId) + Math.min(0, owedFunding(state, row));
-  return proportion(equity, positionMaintenance(state, row), cells.maintenanceNow(accountId));
+  const equity = marginTable.usableEquity(accountId) + Math.min(0, owedFunding(state, row));
+  return proportion(equity, positionMaintenance(state, row), marginTable.usableMaintenance(accountId));
 }

@@ -1,7 +1,7 @@
 import { ACCOUNT, SIZE } from "../base/columns.ts";
 import type { Quanta } from "../base/units.ts";
 import { fundingPayment } from "../formulas/funding.ts";
-import type { Turn } from "../protocol/actor.ts";
+import type { Transaction } from "../protocol/actor.ts";
 import { blank } from "../protocol/message-schema.ts";
 import { FundingPaid } from "../protocol/messages.ts";
 import type { SymbolState } from "../state/symbol-state.ts";
@@ -16,7 +16,7 @@ export function owedFunding(state: SymbolState, row: number): Quanta {
 }
 
 /** Pays it: before anything else may change the position's size. */
-export function payFunding(state: SymbolState, turn: Turn, row: number): void {
+export function payFunding(state: SymbolState, transaction: Transaction, row: number): void {
   if (!state.owesFunding(row)) return;
   const n = state.positions.numbers;
   paid.accountId = n[row + ACCOUNT];
@@ -26,5 +26,5 @@ export function payFunding(state: SymbolState, turn: Turn, row: number): void {
   paid.sizeLots = n[row + SIZE];
   paid.amountQuanta = owedFunding(state, row);
   state.fundingPaid(paid);
-  turn.emit(paid);
+  transaction.emit(paid);
 }

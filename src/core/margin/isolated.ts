@@ -1,7 +1,7 @@
 import { ACCOUNT, CASH, COST, ISOLATED_QUANTA, LEVERAGE, MARGIN_MODE, SIZE } from "../base/columns.ts";
 import { ISOLATED } from "../base/enums.ts";
 import { proportion, type Quanta, type QuantityLots } from "../base/units.ts";
-import type { Turn } from "../protocol/actor.ts";
+import type { Transaction } from "../protocol/actor.ts";
 import { blank } from "../protocol/message-schema.ts";
 import { DeficitCovered, IsolatedMarginSet } from "../protocol/messages.ts";
 import type { SymbolState } from "../state/symbol-state.ts";
@@ -54,10 +54,10 @@ export interface Fill {
 }
 
 /** Moves margin into or out of the bucket of a row in isolated mode, behind a fill of the account's own orders. */
-export function settleFill(state: SymbolState, turn: Turn, row: number, fill: Fill): void {
-  setIsolated(state, turn, row, isolatedAfter(state, row, fill));
+export function settleFill(state: SymbolState, transaction: Transaction, row: number, fill: Fill): void {
+  setIsolated(state, transaction, row, isolatedAfter(state, row, fill));
   // What comes back from a bucket is there for the next fill of the walk: both stand in one record of the log.
-  state.cells.countFavours();
+  state.marginTable.useDeferred();
 }
 
 /** I of a row in isolated mode that has just traded. */
@@ -87,25 +87,25 @@ export function isolatedAfter(state: SymbolState, row: number, fill: Fill): Quan
  * Behind a fill that the account did not choose. The rest of a position keeps all that is left, which takes it away from
  * the next liquidation; a position that is gone gives it back, or owes nothing: the insurance fund pays.
  */
-export function settleForced(state: SymbolState, turn: Turn, row: number): void {
+export function settleForced(state: SymbolState, transaction: Transaction, row: number): void {
   const n = state.positions.numbers;
   if (n[row + MARGIN_MODE] !== ISOLATED || n[row + SIZE] !== 0) return;
   const left = n[row + ISOLATED_QUANTA] + n[row + CASH];
-  setIsolated(state, turn, row, 0);
+  setIsolated(state, transaction, row, 0);
   if (left >= 0) return;
   covered.accountId = n[row + ACCOUNT];
   covered.amountQuanta = -left;
   state.deficitCovered(covered);
-  turn.emit(covered);
+  transaction.emit(covered);
 }
 
 /** Sets I, and takes at once from the cells what the cross margin loses by it. */
-export function setIsolated(state: SymbolState, turn: Turn, row: number, isolatedQuanta: Quanta): void {
+export function setIsolated(state: SymbolState, transaction: Transaction, row: number, isolatedQuanta: Quanta): void {
   if (state.positions.numbers[row + ISOLATED_QUANTA] === isolatedQuanta) return;
   marginSet.accountId = state.positions.numbers[row + ACCOUNT];
   marginSet.isolatedQuanta = isolatedQuanta;
   state.isolatedMarginSet(marginSet);
-  turn.emit(marginSet);
+  transaction.emit(marginSet);
   state.refresh(row);
 }
 
@@ -122,14 +122,14 @@ function opened(state: SymbolState, row: number, spent: Quanta): Quanta {
  * the fee, and no cross position is liquidated for it.
  */
 function spendable(state: SymbolState, row: number, spent: Quanta): Quanta {
-  const { cells, positions } = state;
+  const { marginTable, positions } = state;
   const accountId = positions.numbers[row + ACCOUNT];
-  const areQuiet = cells.observe(accountId);
-  const { equity, initial, maintenance } = cells.observed(accountId);
+  const areQuiet = marginTable.readConsistent(accountId);
+  const { equity, initial, maintenance } = marginTable.consistent(accountId);
   // What all orders have reserved is there if the account had it before the turns of others that are under way, but for what
   // one of these has spent.
-  if (areQuiet || equity >= initial) return Math.max(0, cells.equityLeft(accountId) - maintenance) - spent;
-  return Math.max(0, cells.equityNow(accountId) - cells.maintenanceNow(accountId)) - spent;
+  if (areQuiet || equity >= initial) return Math.max(0, marginTable.remainingEquity(accountId) - maintenance) - spent;
+  return Math.max(0, marginTable.usableEquity(accountId) - marginTable.usableMaintenance(accountId)) - spent;
 }
 
 function openLoss(state: SymbolState, row: number): Quanta {

@@ -1,6 +1,6 @@
 import { FIRST_ORDER, LEVERAGE, WAITING_ORDERS } from "../base/columns.ts";
 import type { PriceTicks, QuantityLots } from "../base/units.ts";
-import type { Turn } from "../protocol/actor.ts";
+import type { Transaction } from "../protocol/actor.ts";
 import type { MessageOf } from "../protocol/message-schema.ts";
 import type { PlaceOrder } from "../protocol/messages.ts";
 import { type RefusalCode, type RefusalDetails, refuse } from "../protocol/refusals.ts";
@@ -14,7 +14,7 @@ import type { SymbolState } from "../state/symbol-state.ts";
  */
 export function isWithinKey(
   command: Pick<MessageOf<typeof PlaceOrder>, "quantityLots" | "keyOrderQuanta" | "keyPositionQuanta" | "keyLeverage">,
-  turn: Turn,
+  transaction: Transaction,
   state: SymbolState,
   row: number,
   side: number,
@@ -25,7 +25,7 @@ export function isWithinKey(
   const { keyOrderQuanta, keyPositionQuanta, keyLeverage } = command;
   const perTick = state.instrument.quantaPerTickLot;
   const no = (code: RefusalCode, field: string, details: RefusalDetails): boolean => {
-    refuse(turn, code, field, details);
+    refuse(transaction, code, field, details);
     return false;
   };
   const orderQuanta = command.quantityLots * dearestTicks * perTick;

@@ -8,7 +8,7 @@ import { owedFunding } from "./funding-payment.ts";
 import { bucketEquity } from "./isolated.ts";
 import { positionInitial, positionMaintenance } from "./position-margin.ts";
 
-const { ACCOUNT, GIVEN, MARGIN_MODE, REDUCE_ONLY_ORDERS, SIZE } = tables;
+const { ACCOUNT, CONTRIBUTED, MARGIN_MODE, REDUCE_ONLY_ORDERS, SIZE } = tables;
 const { mulDivCeil, PPM, proportion } = units;
 const { BUY, ISOLATED } = words;
 
@@ -24,16 +24,16 @@ export function isFar({ instrument, markTicks }: SymbolState, takerSide: number,
  * end of a turn, and need not within it: who has the initial margin can bear that all orders near the mark are filled.
  */
 export function isShort(state: SymbolState, row: number): boolean {
-  state.freshen(row);
+  state.refreshMark(row);
   if (state.isIsolated(row) && bucketEquity(state, row) < positionInitial(state, row)) return true;
-  return state.cells.isShort(state.positions.numbers[row + ACCOUNT]);
+  return state.marginTable.isShort(state.positions.numbers[row + ACCOUNT]);
 }
 
 /**
  * What a fill may cost a row, fee included. One that opens leaves the maintenance margin; one that closes a part of a position
  * takes no more than that part of what stands for it: what stays open would come to the insurance fund with nothing.
  */
-interface Means {
+interface MakerBudget {
   sizeLots: QuantityLots;
   /** Its bucket, or its share of the cross equity. */
   toCloseQuanta: Quanta;
@@ -54,8 +54,8 @@ const mayLackMargin = (state: SymbolState, row: number): boolean =>
  * maker that cannot bear its fill does not trade, or two accounts of one owner could let the insurance fund pay for it
  * (dYdX v4 drops makers that fail the check at the match).
  */
-export class MakerMeans {
-  private readonly left = new Map<number, Means>();
+export class MakerSolvency {
+  private readonly left = new Map<number, MakerBudget>();
   /** Rows in isolated mode that were not short when the walk met them: their fills move margin at once. */
   private readonly margined = new Set<number>();
   /** What they lose is taken from their accounts at once. */
@@ -75,7 +75,7 @@ export class MakerMeans {
    * preview, which moves no margin, would not be that of its match. Who is asked is asked again: what lies near the mark
    * stands on margin that a fill further away may have spent.
    */
-  mustBear(state: SymbolState, row: number, isPriceFar: boolean): boolean {
+  mustCover(state: SymbolState, row: number, isPriceFar: boolean): boolean {
     if (isPriceFar || (this.left.size !== 0 && this.left.has(row))) return true;
     if (state.positions.numbers[row + MARGIN_MODE] !== ISOLATED) return mayLackMargin(state, row);
     if (this.margined.has(row)) return false;
@@ -85,7 +85,7 @@ export class MakerMeans {
   }
 
   /** Whether the maker's row can bear to trade `lots` with the taker; if so, they are taken off what it can lose. */
-  bears(state: SymbolState, row: number, takerSide: number, price: PriceTicks, lots: QuantityLots): boolean {
+  canCover(state: SymbolState, row: number, takerSide: number, price: PriceTicks, lots: QuantityLots): boolean {
     const { instrument, markTicks } = state;
     const perTick = lots * instrument.quantaPerTickLot;
     const loss = (takerSide === BUY ? markTicks - price : price - markTicks) * perTick;
@@ -105,10 +105,10 @@ export class MakerMeans {
     return true;
   }
 
-  private leftOf(state: SymbolState, row: number): Means {
+  private leftOf(state: SymbolState, row: number): MakerBudget {
     let left = this.left.get(row);
     if (left === undefined) {
-      left = meansOf(state, row);
+      left = budgetOf(state, row);
       this.left.set(row, left);
     }
     return left;
@@ -121,27 +121,27 @@ export class MakerMeans {
  */
 export function spend(state: SymbolState, row: number, cost: Quanta): boolean {
   const n = state.positions.numbers;
-  return n[row + MARGIN_MODE] === ISOLATED || state.cells.spend(n[row + ACCOUNT], cost, n, row + GIVEN);
+  return n[row + MARGIN_MODE] === ISOLATED || state.marginTable.spend(n[row + ACCOUNT], cost, n, row + CONTRIBUTED);
 }
 
 /** An isolated position loses what is in its bucket, and a fill that opens sets aside more: what the cross margin can spare. */
-function meansOf(state: SymbolState, row: number): Means {
-  state.freshen(row);
-  const { cells, positions } = state;
+function budgetOf(state: SymbolState, row: number): MakerBudget {
+  state.refreshMark(row);
+  const { marginTable, positions } = state;
   const sizeLots = positions.numbers[row + SIZE];
   const account = positions.numbers[row + ACCOUNT];
   if (state.isIsolated(row)) {
     const bucket = bucketEquity(state, row);
-    cells.observe(account);
-    const { maintenance } = cells.observed(account);
-    const spare = Math.max(0, cells.equityLeft(account) - maintenance);
+    marginTable.readConsistent(account);
+    const { maintenance } = marginTable.consistent(account);
+    const spare = Math.max(0, marginTable.remainingEquity(account) - maintenance);
     return { sizeLots, toCloseQuanta: bucket, toOpenQuanta: bucket + spare };
   }
   // With what this turn has taken from it until now, and less what the position owes.
-  if (state.isTouched(row)) state.refresh(row);
-  cells.observe(account);
-  const { maintenance } = cells.observed(account);
-  const left = cells.equityLeft(account) + Math.min(0, owedFunding(state, row));
+  if (state.isDirty(row)) state.refresh(row);
+  marginTable.readConsistent(account);
+  const { maintenance } = marginTable.consistent(account);
+  const left = marginTable.remainingEquity(account) + Math.min(0, owedFunding(state, row));
   const own = positionMaintenance(state, row);
   return {
     sizeLots,

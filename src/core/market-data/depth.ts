@@ -1,6 +1,6 @@
 import { assert } from "../../assert.ts";
 import { BUY, otherSide, SELL, type Side } from "../base/enums.ts";
-import { Ladder } from "../base/price-bitmap.ts";
+import { PriceBitmap } from "../base/price-bitmap.ts";
 import type { PriceTicks, QuantityLots } from "../base/units.ts";
 import {
   type Levels,
@@ -16,14 +16,14 @@ import {
 
 /** One symbol's book as quantities by price, folded from its events. */
 export class Depth {
-  private readonly bids: Ladder;
-  private readonly asks: Ladder;
+  private readonly bids: PriceBitmap;
+  private readonly asks: PriceBitmap;
   /** By tick, for both sides: in an uncrossed book a price belongs to one of them. */
   private readonly lots: Float64Array;
 
   constructor(maxPriceTicks: PriceTicks) {
-    this.bids = new Ladder(maxPriceTicks, BUY);
-    this.asks = new Ladder(maxPriceTicks, SELL);
+    this.bids = new PriceBitmap(maxPriceTicks, BUY);
+    this.asks = new PriceBitmap(maxPriceTicks, SELL);
     this.lots = new Float64Array(maxPriceTicks + 1);
   }
 
@@ -63,34 +63,34 @@ export class Depth {
 
   /** The best `depth` levels, best first, each as `level` makes it. */
   levels<T>(side: Side, depth: number, level: (tick: PriceTicks, lots: QuantityLots) => T): T[] {
-    const ladder = side === BUY ? this.bids : this.asks;
+    const bitmap = side === BUY ? this.bids : this.asks;
     const levels: T[] = [];
-    for (let tick = ladder.best(); tick >= 0 && levels.length < depth; tick = ladder.next(tick))
+    for (let tick = bitmap.best(); tick >= 0 && levels.length < depth; tick = bitmap.next(tick))
       levels.push(level(tick, this.lots[tick]));
     return levels;
   }
 
   private add(side: number, tick: PriceTicks, byLots: QuantityLots): true {
-    const ladder = side === BUY ? this.bids : this.asks;
+    const bitmap = side === BUY ? this.bids : this.asks;
     const lots = this.lots[tick] + byLots;
     assert(lots >= 0, "a price level below zero");
     this.lots[tick] = lots;
-    if (lots === 0) ladder.clear(tick);
-    else ladder.set(tick);
+    if (lots === 0) bitmap.clear(tick);
+    else bitmap.set(tick);
     return true;
   }
 
-  private empty(ladder: Ladder): void {
-    for (let tick = ladder.best(); tick >= 0; tick = ladder.best()) {
+  private empty(bitmap: PriceBitmap): void {
+    for (let tick = bitmap.best(); tick >= 0; tick = bitmap.best()) {
       this.lots[tick] = 0;
-      ladder.clear(tick);
+      bitmap.clear(tick);
     }
   }
 
-  private fill(ladder: Ladder, levels: Levels): void {
+  private fill(bitmap: PriceBitmap, levels: Levels): void {
     for (const [tick, lots] of levels) {
       this.lots[tick] = lots;
-      ladder.set(tick);
+      bitmap.set(tick);
     }
   }
 }

@@ -1,5 +1,5 @@
 import type { PriceTicks, QuantityLots } from "../base/units.ts";
-import type { Turn } from "../protocol/actor.ts";
+import type { Transaction } from "../protocol/actor.ts";
 import type { Instrument } from "../protocol/instrument.ts";
 import { blank } from "../protocol/message-schema.ts";
 import { SliceShown } from "../protocol/messages.ts";
@@ -22,14 +22,14 @@ const shown = blank(SliceShown);
 /** Refuses a slice that is too small or too large for an order of which so much may still trade; true when it did. */
 export function refuseDisplay(
   instrument: Instrument,
-  turn: Turn,
+  transaction: Transaction,
   displayLots: QuantityLots,
   quantityLots: QuantityLots,
   remainingLots: QuantityLots,
 ): boolean {
   const minLots = Math.max(Math.min(instrument.minQuantityLots, quantityLots), Math.ceil(remainingLots / MAX_SLICES));
   if (displayLots >= minLots && displayLots <= quantityLots) return false;
-  refuse(turn, "DISPLAY_QUANTITY_OUT_OF_RANGE", "displayQuantity", { minLots, maxLots: quantityLots });
+  refuse(transaction, "DISPLAY_QUANTITY_OUT_OF_RANGE", "displayQuantity", { minLots, maxLots: quantityLots });
   return true;
 }
 
@@ -40,22 +40,22 @@ export const nextSliceLots = (state: SymbolState, slot: number, hiddenLots: Quan
 /** The iceberg in hand comes to rest with its first slice. */
 export function restIceberg(
   state: SymbolState,
-  turn: Turn,
+  transaction: Transaction,
   slot: number,
   marginPriceTicks: PriceTicks,
   lossTicks: PriceTicks,
 ): void {
-  show(state, turn, slot, state.orders.remainingLots(slot), 0, marginPriceTicks, lossTicks);
+  show(state, transaction, slot, state.orders.remainingLots(slot), 0, marginPriceTicks, lossTicks);
 }
 
 /** The resting iceberg's slice is used up: the next one goes to the back. */
-export function showNextSlice(state: SymbolState, turn: Turn, slot: number): void {
-  show(state, turn, slot, state.open.hiddenLots(slot), state.nextOrderSerial, 0, 0);
+export function showNextSlice(state: SymbolState, transaction: Transaction, slot: number): void {
+  show(state, transaction, slot, state.open.hiddenLots(slot), state.nextOrderSerial, 0, 0);
 }
 
 function show(
   state: SymbolState,
-  turn: Turn,
+  transaction: Transaction,
   slot: number,
   hiddenLots: QuantityLots,
   queueSerial: number,
@@ -72,5 +72,5 @@ function show(
   shown.marginPriceTicks = marginPriceTicks;
   shown.lossTicks = lossTicks;
   state.sliceShown(shown, slot);
-  turn.emit(shown);
+  transaction.emit(shown);
 }

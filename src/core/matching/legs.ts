@@ -1,5 +1,5 @@
 import { NONE } from "../base/columns.ts";
-import type { Turn } from "../protocol/actor.ts";
+import type { Transaction } from "../protocol/actor.ts";
 import { blank } from "../protocol/message-schema.ts";
 import { LegSpent } from "../protocol/messages.ts";
 import type { SymbolState } from "../state/symbol-state.ts";
@@ -10,7 +10,7 @@ const spent = blank(LegSpent);
  * An order that came with another one has fired, or goes since its sibling has or with the position: what that other one
  * fills from here on brings a new one. One that its account cancels is never spent, and does not come back.
  */
-export function spendLeg(state: SymbolState, turn: Turn, legId: number, parentId: number): void {
+export function spendLeg(state: SymbolState, transaction: Transaction, legId: number, parentId: number): void {
   const parent = parentId === 0 ? NONE : state.findOrder(parentId);
   // It fills no more.
   if (parent === NONE || state.orders.remainingLots(parent) === 0) return;
@@ -18,5 +18,5 @@ export function spendLeg(state: SymbolState, turn: Turn, legId: number, parentId
   spent.accountId = state.accountId(parent);
   spent.legId = legId;
   state.legSpent(spent);
-  turn.emit(spent);
+  transaction.emit(spent);
 }

@@ -4,8 +4,8 @@ import type { PriceTicks, Quanta, QuantityLots } from "../base/units.ts";
 import * as units from "../base/units.ts";
 import { payFunding } from "../margin/funding-payment.ts";
 import { type Fill, settleFill, settleForced } from "../margin/isolated.ts";
-import { isFar, MakerMeans } from "../margin/maker-solvency.ts";
-import type { Turn } from "../protocol/actor.ts";
+import { isFar, MakerSolvency } from "../margin/maker-solvency.ts";
+import type { Transaction } from "../protocol/actor.ts";
 import type { Instrument } from "../protocol/instrument.ts";
 import { blank } from "../protocol/message-schema.ts";
 import * as messages from "../protocol/messages.ts";
@@ -39,7 +39,7 @@ const { mulDivCeil, PPM } = units;
 const traded = blank(Traded);
 /** What the taker that trades has got, and what its makers can still lose. */
 const taken: Fill = { lots: 0, quanta: 0, feeQuanta: 0, realizedQuanta: 0 };
-const makerMeans = new MakerMeans(true);
+const makerSolvency = new MakerSolvency(true);
 
 /** Whether a price of the other side is within the limit. */
 export function crosses(side: number, limitTicks: PriceTicks, oppositeTicks: PriceTicks): boolean {
@@ -65,7 +65,7 @@ export const TRADE_TERMS: TradeTerms = { execType: EXEC_TRADE, bankruptcyTicks: 
  */
 export function match(
   state: SymbolState,
-  turn: Turn,
+  transaction: Transaction,
   taker: number,
   limitTicks: PriceTicks,
   terms: TradeTerms,
@@ -77,28 +77,28 @@ export function match(
   const levels = book.opposite(side);
   const isIsolated = state.positions.numbers[row + MARGIN_MODE] === ISOLATED;
   if (isIsolated) taken.lots = taken.quanta = taken.feeQuanta = taken.realizedQuanta = 0;
-  makerMeans.begin();
+  makerSolvency.begin();
   let lossLeft = lossQuanta;
   let reason = REASON_NONE;
   while (orders.remainingLots(taker) > 0) {
     const price = levels.best();
     if (!crosses(side, limitTicks, price)) break;
-    if (state.isTurnLong) {
+    if (state.isTransactionLong) {
       reason = REASON_IOC_REMAINDER;
       break;
     }
     const maker = book.first(price);
     const makerRow = orders.row(maker);
     if (makerRow === row) {
-      if (preventSelfTrade(state, turn, taker, maker)) continue;
+      if (preventSelfTrade(state, transaction, taker, maker)) continue;
       reason = REASON_SELF_TRADE;
       break;
     }
     const lots = Math.min(orders.remainingLots(taker), state.open.shownLots(maker));
-    state.cells.engage(state.positions.numbers[makerRow + ACCOUNT]);
-    const isUnsure = makerMeans.mustBear(state, makerRow, isFar(state, side, price));
-    if (isUnsure && !makerMeans.bears(state, makerRow, side, price, lots)) {
-      close(state, turn, maker, STATUS_CANCELED, REASON_INSUFFICIENT_MARGIN);
+    state.marginTable.beginFilling(state.positions.numbers[makerRow + ACCOUNT]);
+    const isUnsure = makerSolvency.mustCover(state, makerRow, isFar(state, side, price));
+    if (isUnsure && !makerSolvency.canCover(state, makerRow, side, price, lots)) {
+      close(state, transaction, maker, STATUS_CANCELED, REASON_INSUFFICIENT_MARGIN);
       continue;
     }
     lossLeft -= (side === BUY ? price - markTicks : markTicks - price) * lots * state.instrument.quantaPerTickLot;
@@ -108,15 +108,15 @@ export function match(
       reason = REASON_INSUFFICIENT_MARGIN;
       break;
     }
-    trade(state, turn, taker, maker, price, lots, terms);
+    trade(state, transaction, taker, maker, price, lots, terms);
     if (isIsolated) addTaken(state.instrument.quantaPerTickLot);
   }
   // Once for all fills, as their margin was reserved.
   if (isIsolated && taken.lots !== 0) {
-    if (terms.execType === EXEC_LIQUIDATION) settleForced(state, turn, row);
-    else settleFill(state, turn, row, taken);
+    if (terms.execType === EXEC_LIQUIDATION) settleForced(state, transaction, row);
+    else settleFill(state, transaction, row, taken);
   }
-  clipReduceOnly(state, turn, row);
+  clipReduceOnly(state, transaction, row);
   return reason;
 }
 
@@ -128,7 +128,7 @@ export function endOfTaker(orderType: number, mayRest: boolean): number {
 
 function trade(
   state: SymbolState,
-  turn: Turn,
+  transaction: Transaction,
   taker: number,
   maker: number,
   price: PriceTicks,
@@ -139,8 +139,8 @@ function trade(
   const takerRow = orders.row(taker);
   const makerRow = orders.row(maker);
   if (state.fundingOwed > 0) {
-    payFunding(state, turn, takerRow);
-    payFunding(state, turn, makerRow);
+    payFunding(state, transaction, takerRow);
+    payFunding(state, transaction, makerRow);
   }
   const side = orders.side(taker);
   const isIceberg = orders.isIceberg(maker);
@@ -166,18 +166,19 @@ function trade(
   traded.execType = terms.execType;
   if (orders.isExtended(taker)) state.noteFill(taker, lots);
   if (orders.isExtended(maker)) state.noteFill(maker, lots);
-  state.traded(traded, taker, maker, turn.time);
-  turn.emit(traded);
+  state.traded(traded, taker, maker, transaction.time);
+  transaction.emit(traded);
   // Unless it is gone, with its last lots.
-  if (isIceberg && orders.isIceberg(maker) && state.open.shownLots(maker) === 0) showNextSlice(state, turn, maker);
+  if (isIceberg && orders.isIceberg(maker) && state.open.shownLots(maker) === 0)
+    showNextSlice(state, transaction, maker);
   if (positions.numbers[makerRow + MARGIN_MODE] === ISOLATED)
-    settleFill(state, turn, makerRow, {
+    settleFill(state, transaction, makerRow, {
       lots: -takerLots,
       quanta,
       feeQuanta: traded.makerFeeQuanta,
       realizedQuanta: traded.makerRealizedQuanta,
     });
-  clipReduceOnly(state, turn, makerRow);
+  clipReduceOnly(state, transaction, makerRow);
 }
 
 /** Of a trade of so much notional, rounded against the payer. */
@@ -207,27 +208,27 @@ function liquidationFee(
 }
 
 /** One account on both sides. Returns whether the taker may go on. */
-function preventSelfTrade(state: SymbolState, turn: Turn, taker: number, maker: number): boolean {
+function preventSelfTrade(state: SymbolState, transaction: Transaction, taker: number, maker: number): boolean {
   const { orders } = state;
   switch (orders.selfTradePrevention(taker)) {
     case EXPIRE_TAKER:
       return false;
     case EXPIRE_MAKER:
-      close(state, turn, maker, STATUS_CANCELED, REASON_SELF_TRADE);
+      close(state, transaction, maker, STATUS_CANCELED, REASON_SELF_TRADE);
       return true;
     case EXPIRE_BOTH:
-      close(state, turn, maker, STATUS_CANCELED, REASON_SELF_TRADE);
+      close(state, transaction, maker, STATUS_CANCELED, REASON_SELF_TRADE);
       return false;
     default: {
       const lots = Math.min(orders.remainingLots(taker), state.open.shownLots(maker));
-      if (lots === orders.remainingLots(maker)) close(state, turn, maker, STATUS_CANCELED, REASON_SELF_TRADE);
+      if (lots === orders.remainingLots(maker)) close(state, transaction, maker, STATUS_CANCELED, REASON_SELF_TRADE);
       else {
-        reduce(state, turn, maker, lots, REASON_SELF_TRADE);
-        if (state.open.shownLots(maker) === 0) showNextSlice(state, turn, maker);
+        reduce(state, transaction, maker, lots, REASON_SELF_TRADE);
+        if (state.open.shownLots(maker) === 0) showNextSlice(state, transaction, maker);
       }
       // A taker that is used up ends with its last lots unfilled: it expires, it is not filled.
       if (lots === orders.remainingLots(taker)) return false;
-      reduce(state, turn, taker, lots, REASON_SELF_TRADE);
+      reduce(state, transaction, taker, lots, REASON_SELF_TRADE);
       return true;
     }
   }

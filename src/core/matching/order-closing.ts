@@ -1,7 +1,7 @@
 import * as tables from "../base/columns.ts";
 import * as words from "../base/enums.ts";
 import type { PriceTicks, QuantityLots } from "../base/units.ts";
-import type { Turn } from "../protocol/actor.ts";
+import type { Transaction } from "../protocol/actor.ts";
 import { blank } from "../protocol/message-schema.ts";
 import * as messages from "../protocol/messages.ts";
 import type { SymbolState } from "../state/symbol-state.ts";
@@ -19,21 +19,21 @@ const closed = blank(OrderClosed);
  * A reduce-only order is never larger than the position it closes: what is too much is given up at once, in the turn
  * that made it too much.
  */
-export function clipReduceOnly(state: SymbolState, turn: Turn, row: number): void {
+export function clipReduceOnly(state: SymbolState, transaction: Transaction, row: number): void {
   const { positions } = state;
-  if (positions.numbers[row + CLOSING_ORDERS] > 0) cancelPointless(state, turn, row);
-  if (positions.numbers[row + REDUCE_ONLY_ORDERS] > 0) clipTooLarge(state, turn, row);
+  if (positions.numbers[row + CLOSING_ORDERS] > 0) cancelPointless(state, transaction, row);
+  if (positions.numbers[row + REDUCE_ONLY_ORDERS] > 0) clipTooLarge(state, transaction, row);
 }
 
-function clipTooLarge(state: SymbolState, turn: Turn, row: number): void {
+function clipTooLarge(state: SymbolState, transaction: Transaction, row: number): void {
   const { orders, open, positions } = state;
   const size = positions.numbers[row + SIZE];
   const closableLots = (slot: number): QuantityLots => Math.max(0, orders.side(slot) === SELL ? size : -size);
   const tooLarge: number[] = [];
   for (const slot of open.reducing.of(row)) if (orders.remainingLots(slot) > closableLots(slot)) tooLarge.push(slot);
   for (const slot of newestFirst(state, tooLarge)) {
-    if (closableLots(slot) === 0) close(state, turn, slot, STATUS_CANCELED, REASON_REDUCE_ONLY);
-    else clip(state, turn, slot, orders.remainingLots(slot) - closableLots(slot));
+    if (closableLots(slot) === 0) close(state, transaction, slot, STATUS_CANCELED, REASON_REDUCE_ONLY);
+    else clip(state, transaction, slot, orders.remainingLots(slot) - closableLots(slot));
   }
 }
 
@@ -41,14 +41,14 @@ const newestFirst = ({ orders }: SymbolState, slots: number[]): number[] =>
   slots.sort((a, b) => orders.serial(b) - orders.serial(a));
 
 /** Takes from a reduce-only order what is too much of it: first what is hidden, so that what is shown keeps its place. */
-function clip(state: SymbolState, turn: Turn, slot: number, byLots: QuantityLots): void {
+function clip(state: SymbolState, transaction: Transaction, slot: number, byLots: QuantityLots): void {
   const hiddenLots = Math.min(byLots, state.open.hiddenLots(slot));
-  if (hiddenLots > 0) reduce(state, turn, slot, hiddenLots, REASON_REDUCE_ONLY, true);
-  if (byLots > hiddenLots) reduce(state, turn, slot, byLots - hiddenLots, REASON_REDUCE_ONLY);
+  if (hiddenLots > 0) reduce(state, transaction, slot, hiddenLots, REASON_REDUCE_ONLY, true);
+  if (byLots > hiddenLots) reduce(state, transaction, slot, byLots - hiddenLots, REASON_REDUCE_ONLY);
 }
 
 /** What was to close a position ends with it: the orders that wait with a position that is gone or has turned around. */
-function cancelPointless(state: SymbolState, turn: Turn, row: number): void {
+function cancelPointless(state: SymbolState, transaction: Transaction, row: number): void {
   const { orders, open, positions } = state;
   const size = positions.numbers[row + SIZE];
   const waiting = open.closing.of(row);
@@ -58,13 +58,19 @@ function cancelPointless(state: SymbolState, turn: Turn, row: number): void {
   for (const slot of newestFirst(state, [...waiting])) {
     const orderId = state.orderId(slot);
     const { parentId } = state.terms.of(slot);
-    close(state, turn, slot, STATUS_CANCELED, REASON_POSITION_CLOSED);
-    spendLeg(state, turn, orderId, parentId);
+    close(state, transaction, slot, STATUS_CANCELED, REASON_POSITION_CLOSED);
+    spendLeg(state, transaction, orderId, parentId);
   }
 }
 
 /** Ends an order early: canceled or expired, for a reason. */
-export function close(state: SymbolState, turn: Turn, slot: number, status: number, reason: number): void {
+export function close(
+  state: SymbolState,
+  transaction: Transaction,
+  slot: number,
+  status: number,
+  reason: number,
+): void {
   const { orders } = state;
   closed.orderId = state.orderId(slot);
   closed.accountId = state.accountId(slot);
@@ -75,15 +81,15 @@ export function close(state: SymbolState, turn: Turn, slot: number, status: numb
   closed.reason = reason;
   closed.triggerTicks = orders.isExtended(slot) ? trailedTo(state, slot) : 0;
   state.closed(slot);
-  turn.emit(closed);
+  transaction.emit(closed);
 }
 
 /** Cancels all orders of a row, also those that wait. */
-export function closeAll(state: SymbolState, turn: Turn, row: number, reason: number): void {
+export function closeAll(state: SymbolState, transaction: Transaction, row: number, reason: number): void {
   let slot = state.positions.numbers[row + FIRST_ORDER];
   while (slot !== NONE) {
     const next = state.orders.accountNext(slot);
-    close(state, turn, slot, STATUS_CANCELED, reason);
+    close(state, transaction, slot, STATUS_CANCELED, reason);
     slot = next;
   }
 }
@@ -97,7 +103,7 @@ function trailedTo({ terms }: SymbolState, slot: number): PriceTicks {
 /** Takes lots from an order that goes on. */
 export function reduce(
   state: SymbolState,
-  turn: Turn,
+  transaction: Transaction,
   slot: number,
   byLots: QuantityLots,
   reason: number,
@@ -112,5 +118,5 @@ export function reduce(
   reduced.resting = orders.isResting(slot) && !isHidden ? 1 : 0;
   reduced.reason = reason;
   state.reduced(reduced, slot);
-  turn.emit(reduced);
+  transaction.emit(reduced);
 }

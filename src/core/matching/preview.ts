@@ -1,7 +1,7 @@
 import * as tables from "../base/columns.ts";
 import * as words from "../base/enums.ts";
 import type { PriceTicks, Quanta, QuantityLots } from "../base/units.ts";
-import { isFar, isShort, MakerMeans } from "../margin/maker-solvency.ts";
+import { isFar, isShort, MakerSolvency } from "../margin/maker-solvency.ts";
 import type { SymbolState } from "../state/symbol-state.ts";
 import { LevelWalk } from "./level-walk.ts";
 import { crosses } from "./matching.ts";
@@ -35,7 +35,7 @@ export interface DetailedPreview extends Preview {
 
 /** Of whoever asks what is to come: none is asked while another one walks. */
 const walk = new LevelWalk();
-const makerMeans = new MakerMeans(false);
+const makerSolvency = new MakerSolvency(false);
 
 /**
  * Walks levels; walks single orders only where the taker may meet itself, a reduce-only maker, or one that is far from the
@@ -105,10 +105,10 @@ function previewOrders(
   const { book, orders, positions } = state;
   const levels = book.opposite(side);
   const perTick = state.instrument.quantaPerTickLot;
-  let room = state.roomInTurn;
+  let room = state.roomInTransaction;
   const closing = side === BUY ? 1 : -1; // a maker that sells to a buyer closes a long position
   const takenOf = new Map<number, QuantityLots>();
-  makerMeans.begin();
+  makerSolvency.begin();
   let wantedLots = quantityLots;
   // What the taker has done to the turn, itself included: trades, and orders and slices that end.
   let eventCount = 1;
@@ -125,7 +125,7 @@ function previewOrders(
       const { slot } = walk;
       const makerRow = orders.row(slot);
       let { lots } = walk;
-      if (details !== null && eventCount >= state.roomInTurn) return end(REASON_IOC_REMAINDER);
+      if (details !== null && eventCount >= state.roomInTransaction) return end(REASON_IOC_REMAINDER);
       if (makerRow === row) {
         eventCount++;
         if (selfTradePrevention === DECREMENT)
@@ -145,8 +145,8 @@ function previewOrders(
       // Each is an event at least: what the taker has not got by now it will not get, see isTurnLong.
       if (lots > 0 && room-- === 0) return end(REASON_IOC_REMAINDER);
       lots = Math.min(lots, wantedLots - out.lots);
-      const isUnsure = lots > 0 && makerMeans.mustBear(state, makerRow, areFar);
-      if (isUnsure && !makerMeans.bears(state, makerRow, side, price, lots)) {
+      const isUnsure = lots > 0 && makerSolvency.mustCover(state, makerRow, areFar);
+      if (isUnsure && !makerSolvency.canCover(state, makerRow, side, price, lots)) {
         walk.drop();
         eventCount++;
         continue;
@@ -173,7 +173,7 @@ export function meetsTooMany(
 ): boolean {
   const { reduceOnlyResting, waitingCount } = state.open;
   // An order is a lot at least, and gives up others only where there are reduce-only ones, or some that wait.
-  if (reduceOnlyResting === 0 && waitingCount === 0 && quantityLots < state.roomInTurn / 4) return false;
+  if (reduceOnlyResting === 0 && waitingCount === 0 && quantityLots < state.roomInTransaction / 4) return false;
   const { orders, positions } = state;
   const levels = state.book.opposite(side);
   const rows = new Set<number>();
@@ -190,7 +190,7 @@ export function meetsTooMany(
       // They go with the position, once.
       if (!rows.has(row)) met += positions.numbers[row + CLOSING_ORDERS];
       rows.add(row);
-      if (met >= state.roomInTurn) return true;
+      if (met >= state.roomInTransaction) return true;
     }
   }
   return false;

@@ -1,6 +1,6 @@
 import { PRICE_MATCHES } from "../base/enums.ts";
 import type { PriceTicks } from "../base/units.ts";
-import type { Turn } from "../protocol/actor.ts";
+import type { Transaction } from "../protocol/actor.ts";
 import { refuse } from "../protocol/refusals.ts";
 import type { SymbolState } from "../state/symbol-state.ts";
 
@@ -12,13 +12,13 @@ const LEVELS = [1, 5, 10, 20];
  * book is shown now: OPPONENT is the side that it would take, QUEUE the one that it would rest on, its own orders
  * included. −1 when that side has fewer levels: then it has been refused.
  */
-export function matchPrice(state: SymbolState, side: number, priceMatch: number, turn: Turn): PriceTicks {
+export function matchPrice(state: SymbolState, side: number, priceMatch: number, transaction: Transaction): PriceTicks {
   const place = priceMatch - 1;
-  const ladder = place < LEVELS.length ? state.book.opposite(side) : state.book.side(side);
+  const bitmap = place < LEVELS.length ? state.book.opposite(side) : state.book.side(side);
   const requiredLevels = LEVELS[place % LEVELS.length];
   let levels = 0;
-  for (let price = ladder.best(); price >= 0; price = ladder.next(price)) if (++levels === requiredLevels) return price;
-  refuse(turn, "NO_PRICE_LEVEL", "priceMatch", {
+  for (let price = bitmap.best(); price >= 0; price = bitmap.next(price)) if (++levels === requiredLevels) return price;
+  refuse(transaction, "NO_PRICE_LEVEL", "priceMatch", {
     priceMatch: String(PRICE_MATCHES[priceMatch]),
     requiredLevels,
     levels,

@@ -1,6 +1,6 @@
 import * as words from "../base/enums.ts";
 import type { TimeMs } from "../base/units.ts";
-import type { Turn } from "../protocol/actor.ts";
+import type { Transaction } from "../protocol/actor.ts";
 import { blank } from "../protocol/message-schema.ts";
 import * as messages from "../protocol/messages.ts";
 import { refuse } from "../protocol/refusals.ts";
@@ -33,19 +33,19 @@ export function statusOf(symbol: Restrictions): { mode: number; reason: number }
  * Refuses what the symbol does not let happen now. Returns whether it did. `reducesOnly`: no risk can come of it. While
  * orders that should be gone are still there, it takes cancels only: see fireCancelSwitches and Conditional.expire.
  */
-export function refuseWhileHalted(state: SymbolState, turn: Turn, reducesOnly: boolean): boolean {
+export function refuseWhileHalted(state: SymbolState, transaction: Transaction, reducesOnly: boolean): boolean {
   const { haltMode } = state;
   if (haltMode > MODE_REDUCE_ONLY || (haltMode === MODE_REDUCE_ONLY && !reducesOnly)) {
-    refuse(turn, "SYMBOL_HALTED", "symbol", { status: TRADING_STATUSES[haltMode] });
+    refuse(transaction, "SYMBOL_HALTED", "symbol", { status: TRADING_STATUSES[haltMode] });
     return true;
   }
-  if (state.hasOverdue(turn.time)) {
-    refuse(turn, "SYMBOL_HALTED", "symbol", { status: TRADING_STATUSES[MODE_CANCEL_ONLY] });
+  if (state.hasOverdue(transaction.time)) {
+    refuse(transaction, "SYMBOL_HALTED", "symbol", { status: TRADING_STATUSES[MODE_CANCEL_ONLY] });
     return true;
   }
-  if (reducesOnly || !state.isIndexOld(turn.time)) return false;
+  if (reducesOnly || !state.isIndexOld(transaction.time)) return false;
   const details = { status: TRADING_STATUSES[MODE_REDUCE_ONLY], maxAgeMs: state.maxIndexAgeMs };
-  refuse(turn, "STALE_PRICE", "symbol", details);
+  refuse(transaction, "STALE_PRICE", "symbol", details);
   return true;
 }
 
@@ -57,25 +57,31 @@ const halted = blank(TradingHalted);
 const statusView = blank(StatusView);
 
 /** Halts the symbol, or lets it trade again (MODE_TRADING). `until` 0 = until someone says otherwise. */
-export function setHalt(state: SymbolState, turn: Turn, mode: number, reason: number, until: TimeMs): void {
+export function setHalt(
+  state: SymbolState,
+  transaction: Transaction,
+  mode: number,
+  reason: number,
+  until: TimeMs,
+): void {
   halted.mode = mode;
   halted.reason = reason;
   halted.until = until;
   state.tradingHalted(halted);
-  turn.emit(halted);
+  transaction.emit(halted);
 }
 
 /** Ends a halt whose time is over. */
-export function endHalt(state: SymbolState, turn: Turn): void {
-  if (state.haltMode !== MODE_TRADING && state.haltUntil !== 0 && turn.time >= state.haltUntil)
-    setHalt(state, turn, MODE_TRADING, state.haltReason, 0);
+export function endHalt(state: SymbolState, transaction: Transaction): void {
+  if (state.haltMode !== MODE_TRADING && state.haltUntil !== 0 && transaction.time >= state.haltUntil)
+    setHalt(state, transaction, MODE_TRADING, state.haltReason, 0);
 }
 
 /** Answers the operator. */
-export function replyStatus(state: SymbolState, turn: Turn): void {
+export function replyStatus(state: SymbolState, transaction: Transaction): void {
   const { mode, reason } = statusOf(state);
   statusView.mode = mode;
   statusView.reason = reason;
   statusView.until = state.haltUntil;
-  turn.reply(statusView);
+  transaction.reply(statusView);
 }

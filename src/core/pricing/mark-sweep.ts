@@ -1,7 +1,7 @@
 import type { SymbolState } from "../state/symbol-state.ts";
 
 /** So many rows in one turn: orders behind it wait no longer than that takes, a fraction of a millisecond. */
-const ROWS_PER_TURN = 1000;
+const ROWS_PER_TRANSACTION = 1000;
 
 /**
  * Brings the cells of all open positions to a new mark, a share at a time, while orders go on. Nobody has to wait for it:
@@ -22,15 +22,15 @@ export class MarkSweep {
   }
 
   /** Freshens a share of the rows. Returns whether more are left. */
-  proceed(state: SymbolState): boolean {
+  runBackground(state: SymbolState): boolean {
     if (this.left === 0) return false;
     const { positions } = state;
     // Rows between the cursor and the end may have become more: going too far costs nothing but the looks.
     this.left += positions.count - this.rows;
     this.rows = positions.count;
-    const share = Math.min(this.left, ROWS_PER_TURN);
+    const share = Math.min(this.left, ROWS_PER_TRANSACTION);
     for (let i = 0; i < share; i++) {
-      state.freshen(positions.offset(this.cursor));
+      state.refreshMark(positions.offset(this.cursor));
       this.cursor = this.cursor + 1 < this.rows ? this.cursor + 1 : 0;
     }
     this.left -= share;

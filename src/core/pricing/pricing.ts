@@ -3,7 +3,7 @@ import { PPB, PPM, type PriceTicks } from "../base/units.ts";
 import { nextFundingTime, premiumPpb } from "../formulas/funding.ts";
 import { markPrice, nextBasis1024 } from "../formulas/mark.ts";
 import { payFunding } from "../margin/funding-payment.ts";
-import type { Turn } from "../protocol/actor.ts";
+import type { Transaction } from "../protocol/actor.ts";
 import type { Instrument } from "../protocol/instrument.ts";
 import { blank, type MessageOf } from "../protocol/message-schema.ts";
 import { Done, FundingSettled, PriceUpdated, type SetIndexPrice } from "../protocol/messages.ts";
@@ -33,15 +33,15 @@ export class Pricing {
     this.state = state;
   }
 
-  setIndexPrice(command: MessageOf<typeof SetIndexPrice>, turn: Turn): void {
+  setIndexPrice(command: MessageOf<typeof SetIndexPrice>, transaction: Transaction): void {
     const { state } = this;
     const { indexTicks } = command;
     if (indexTicks < 1 || indexTicks > this.instrument.maxPriceTicks)
-      return refuse(turn, "PRICE_TOO_HIGH", "price", { limitTicks: this.instrument.maxPriceTicks });
+      return refuse(transaction, "PRICE_TOO_HIGH", "price", { limitTicks: this.instrument.maxPriceTicks });
     const isGuarded = command.isGuarded === 1;
     const { indexJumpPpm } = this.instrument;
     if (isGuarded && !this.jumps.admits(state.indexTicks, indexTicks, indexJumpPpm))
-      return refuse(turn, "PRICE_JUMP", "price", {
+      return refuse(transaction, "PRICE_JUMP", "price", {
         indexTicks: state.indexTicks,
         limitRate: this.instrument.config.indexJumpLimit ?? "0.1",
         missing: this.jumps.missing,
@@ -54,36 +54,36 @@ export class Pricing {
     priceUpdated.basis1024 = basis1024;
     priceUpdated.markTicks = markPrice(
       indexTicks,
-      this.fundingTicks(indexTicks, turn.time),
+      this.fundingTicks(indexTicks, transaction.time),
       basis1024,
       state.lastTicks,
       limitTicks,
     );
     priceUpdated.premiumPpb = premiumPpb(this.instrument, state.book, indexTicks);
     priceUpdated.openInterestLots = state.openInterestLots;
-    priceUpdated.nextFundingTime = nextFundingTime(turn.time, this.instrument.fundingIntervalMs);
+    priceUpdated.nextFundingTime = nextFundingTime(transaction.time, this.instrument.fundingIntervalMs);
     const count = state.premiumCount + 1;
     const sum = state.premiumSum + count * priceUpdated.premiumPpb;
     priceUpdated.fundingRatePpb = state.intervalRatePpb(priceUpdated.nextFundingTime, sum, count);
-    state.priceUpdated(priceUpdated, turn.time);
-    turn.emit(priceUpdated);
-    if (isGuarded) this.breakCircuit(turn);
-    turn.reply({ type: Done.code });
+    state.priceUpdated(priceUpdated, transaction.time);
+    transaction.emit(priceUpdated);
+    if (isGuarded) this.breakCircuit(transaction);
+    transaction.reply({ type: Done.code });
     this.sweep.begin(state);
-    this.sweep.proceed(state);
+    this.sweep.runBackground(state);
   }
 
   /**
    * Halts the symbol when the mark has moved too far too fast, unless it is halted as strictly already. A halt without an
    * end becomes no shorter by it: it lasts until the operator resumes.
    */
-  private breakCircuit(turn: Turn): void {
+  private breakCircuit(transaction: Transaction): void {
     const { state, instrument } = this;
-    const tripped = this.breaker.trips(state.markTicks, turn.time, instrument.breakerPpm);
+    const tripped = this.breaker.trips(state.markTicks, transaction.time, instrument.breakerPpm);
     if (!tripped || state.haltMode >= instrument.breakerMode) return;
     const isEndless = state.haltMode !== MODE_TRADING && state.haltUntil === 0;
-    const until = isEndless ? 0 : turn.time + instrument.breakerMs;
-    setHalt(state, turn, instrument.breakerMode, REASON_OF_HALT.PRICE_JUMP, until);
+    const until = isEndless ? 0 : transaction.time + instrument.breakerMs;
+    setHalt(state, transaction, instrument.breakerMode, REASON_OF_HALT.PRICE_JUMP, until);
   }
 
   /** What the last funding rate adds to the index: all of it when the interval begins, nothing when it ends. */
@@ -99,41 +99,41 @@ export class Pricing {
    * grown old since: to wait for another would let holders close first. An interval without a sample, as while the
    * exchange was down, costs nothing and is passed over.
    */
-  settleDue(turn: Turn): void {
+  settleDue(transaction: Transaction): void {
     const { state, instrument } = this;
     const { premiumSum, premiumCount } = state;
-    if (premiumCount === 0 || turn.time < state.nextFundingTime) return;
+    if (premiumCount === 0 || transaction.time < state.nextFundingTime) return;
     fundingSettled.fundingTime = state.nextFundingTime;
-    fundingSettled.nextFundingTime = nextFundingTime(turn.time, instrument.fundingIntervalMs);
+    fundingSettled.nextFundingTime = nextFundingTime(transaction.time, instrument.fundingIntervalMs);
     fundingSettled.ratePpb = state.intervalRatePpb(state.nextFundingTime);
     fundingSettled.premiumPpb = Math.trunc((2 * premiumSum) / (premiumCount * (premiumCount + 1)));
     fundingSettled.indexTicks = state.indexTicks;
     fundingSettled.markTicks = state.markTicks;
     // Whoever has not paid for the interval before pays now: a position owes one interval at most.
-    this.payUpTo(turn, Number.POSITIVE_INFINITY);
+    this.payUpTo(transaction, Number.POSITIVE_INFINITY);
     state.fundingSettled(fundingSettled);
-    turn.emit(fundingSettled);
-    this.payUpTo(turn, PAYMENTS_AT_A_TIME);
-    state.countTouched();
+    transaction.emit(fundingSettled);
+    this.payUpTo(transaction, PAYMENTS_AT_A_TIME);
+    state.trackDirty();
   }
 
-  private payUpTo(turn: Turn, limit: number): void {
+  private payUpTo(transaction: Transaction, limit: number): void {
     const { state } = this;
     const { open } = state.positions;
     for (let i = open.length - 1, left = limit; i >= 0 && left > 0 && state.fundingOwed > 0; i--) {
       if (!state.owesFunding(open[i])) continue;
-      payFunding(state, turn, open[i]);
+      payFunding(state, transaction, open[i]);
       left--;
     }
   }
 
   /** Brings some more positions to the last mark. Returns whether more are left. */
-  proceed(): boolean {
-    return this.sweep.proceed(this.state);
+  runBackground(): boolean {
+    return this.sweep.runBackground(this.state);
   }
 
   /** Some of the payments that the last interval still waits for. */
-  payOwed(turn: Turn): void {
-    if (this.state.fundingOwed > 0) this.payUpTo(turn, PAYMENTS_AT_A_TIME);
+  payOwed(transaction: Transaction): void {
+    if (this.state.fundingOwed > 0) this.payUpTo(transaction, PAYMENTS_AT_A_TIME);
   }
 }

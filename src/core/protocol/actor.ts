@@ -1,11 +1,11 @@
-import type { AccountCells } from "../accounts/margin-table.ts";
+import type { MarginTable } from "../accounts/margin-table.ts";
 import type { Event, Reply } from "./messages.ts";
 
 /**
  * One turn of an actor: one command, its time, and where what comes of it goes. A message is read during the call and
  * never kept, so the caller may fill the same object in again.
  */
-export interface Turn {
+export interface Transaction {
   readonly time: number;
   emit(event: Event): void;
   reply(reply: Reply): void;
@@ -20,13 +20,13 @@ export interface SnapshotWriter {
 /** What every actor is: decides commands, applies events, keeps and restores its state. Pure: no clock, no I/O. */
 export interface Actor {
   readonly actorId: number;
-  decide(command: { type: number }, turn: Turn): void;
+  decide(command: { type: number }, transaction: Transaction): void;
   /** A bounded share of the work that no command waits for, as a turn of its own. Returns whether more is left. */
-  proceed(turn: Turn): boolean;
+  runBackground(transaction: Transaction): boolean;
   /** Something has come due that is not left until no command comes: fire() is called behind each one's turn. */
   readonly isFiring: boolean;
   /** A bounded share of it, as a turn of its own. */
-  fire(turn: Turn): void;
+  fire(transaction: Transaction): void;
   /** Changes state by one event of the log, exactly as the deciding turn did. */
   apply(event: { type: number }, time: number): void;
   /** The turn's events stand in the log at this sequence: stamp what it touched. */
@@ -40,5 +40,5 @@ export interface Actor {
   /** After the last row or event of recovery: derive what is derived (cells, indexes). */
   restored(): void;
   /** Adds all that the cells have been given by this actor to `sums`. Between turns only. */
-  contribute(sums: AccountCells): void;
+  contribute(sums: MarginTable): void;
 }

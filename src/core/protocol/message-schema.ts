@@ -11,7 +11,7 @@ export const json = <T>(): Json<T> => "json";
 
 export type Fields = Record<string, FieldKind>;
 
-export interface Shape<C extends number = number, F extends Fields = Fields> {
+export interface MessageSchema<C extends number = number, F extends Fields = Fields> {
   readonly code: C;
   readonly name: string;
   readonly fields: F;
@@ -20,25 +20,29 @@ export interface Shape<C extends number = number, F extends Fields = Fields> {
 type ValueOf<K> = K extends "number" ? number : K extends "string" ? string : K extends Json<infer T> ? T : never;
 
 export type MessageOf<S> =
-  S extends Shape<infer C, infer F> ? { type: C } & { -readonly [K in keyof F]: ValueOf<F[K]> } : never;
+  S extends MessageSchema<infer C, infer F> ? { type: C } & { -readonly [K in keyof F]: ValueOf<F[K]> } : never;
 
 /** Any message, where only its type matters: the codec looks the rest up. */
 export interface Message {
   type: number;
 }
 
-export const SHAPES = new Map<number, Shape>();
+export const MESSAGE_SCHEMAS = new Map<number, MessageSchema>();
 
 /** Declares a message. The code is on disk for ever: never reuse one, and only append fields. */
-export function shape<const C extends number, const F extends Fields>(code: C, name: string, fields: F): Shape<C, F> {
-  if (SHAPES.has(code)) throw new Error(`message code ${code} is taken`);
+export function defineMessage<const C extends number, const F extends Fields>(
+  code: C,
+  name: string,
+  fields: F,
+): MessageSchema<C, F> {
+  if (MESSAGE_SCHEMAS.has(code)) throw new Error(`message code ${code} is taken`);
   const declared = { code, name, fields };
-  SHAPES.set(code, declared);
+  MESSAGE_SCHEMAS.set(code, declared);
   return declared;
 }
 
 /** A message with every field at its zero, of one hidden class for life: fill it in, emit it, fill it in again. */
-export function blank<S extends Shape>(of: S): MessageOf<S> {
+export function blank<S extends MessageSchema>(of: S): MessageOf<S> {
   let make = makers.get(of.code);
   if (make === undefined) {
     make = compileMaker(of);
@@ -53,7 +57,7 @@ const makers = new Map<number, () => unknown>();
  * A literal, so that the fields lie inside the object. Numbers start as a fraction: the engine then keeps them as plain
  * doubles and never asks, at each store of an order's life, whether this one happens to fit into a small integer.
  */
-function compileMaker(of: Shape): () => unknown {
+function compileMaker(of: MessageSchema): () => unknown {
   const entries = Object.entries(of.fields);
   const numbers = entries.filter(([, kind]) => kind === "number");
   const fields = entries.map(

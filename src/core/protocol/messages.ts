@@ -1,5 +1,5 @@
 import type { Permission } from "../base/enums.ts";
-import { json, type MessageOf, shape } from "./message-schema.ts";
+import { defineMessage, json, type MessageOf } from "./message-schema.ts";
 
 /**
  * The vocabulary. Commands may be asked, events did happen (and are the log), replies answer one asker and are never
@@ -8,7 +8,7 @@ import { json, type MessageOf, shape } from "./message-schema.ts";
 
 // ---- commands to a symbol (1 to 29) ---------------------------------------------------------------------------------
 
-export const PlaceOrder = shape(1, "PlaceOrder", {
+export const PlaceOrder = defineMessage(1, "PlaceOrder", {
   accountId: "number",
   side: "number",
   orderType: "number",
@@ -32,40 +32,52 @@ export const PlaceOrder = shape(1, "PlaceOrder", {
   maxSlippagePpm: "number",
 });
 /** By order id, or by client order id when orderId is 0. */
-export const CancelOrder = shape(2, "CancelOrder", { accountId: "number", orderId: "number", clientOrderId: "string" });
+export const CancelOrder = defineMessage(2, "CancelOrder", {
+  accountId: "number",
+  orderId: "number",
+  clientOrderId: "string",
+});
 /** side −1 = both. */
-export const CancelAll = shape(3, "CancelAll", { accountId: "number", side: "number" });
+export const CancelAll = defineMessage(3, "CancelAll", { accountId: "number", side: "number" });
 /** quantityLots 0 = all of it, priceTicks 0 = at market. */
-export const ClosePosition = shape(4, "ClosePosition", {
+export const ClosePosition = defineMessage(4, "ClosePosition", {
   accountId: "number",
   quantityLots: "number",
   priceTicks: "number",
   expiresAt: "number",
 });
-export const SetLeverage = shape(5, "SetLeverage", { accountId: "number", leverage: "number", expiresAt: "number" });
-export const SetIndexPrice = shape(6, "SetIndexPrice", {
+export const SetLeverage = defineMessage(5, "SetLeverage", {
+  accountId: "number",
+  leverage: "number",
+  expiresAt: "number",
+});
+export const SetIndexPrice = defineMessage(6, "SetIndexPrice", {
   indexTicks: "number",
   /** 1: a machine says so, and a jump must be confirmed; 0: the operator's word. */
   isGuarded: "number",
 });
 /** Time passes; every actor gets one a few times a second. */
-export const Tick = shape(7, "Tick", {});
-export const ReadOrders = shape(8, "ReadOrders", { accountId: "number" });
-export const ReadOrder = shape(9, "ReadOrder", { accountId: "number", orderId: "number", clientOrderId: "string" });
-export const ReadPosition = shape(10, "ReadPosition", { accountId: "number" });
+export const Tick = defineMessage(7, "Tick", {});
+export const ReadOrders = defineMessage(8, "ReadOrders", { accountId: "number" });
+export const ReadOrder = defineMessage(9, "ReadOrder", {
+  accountId: "number",
+  orderId: "number",
+  clientOrderId: "string",
+});
+export const ReadPosition = defineMessage(10, "ReadPosition", { accountId: "number" });
 /** Everything a front thread needs to begin folding this actor's events, in pages: from the n-th row, or level, on. */
-export const Describe = shape(11, "Describe", { from: "number" });
+export const Describe = defineMessage(11, "Describe", { from: "number" });
 /** The actor checks itself; see invariants.ts. */
-export const Audit = shape(12, "Audit", {});
+export const Audit = defineMessage(12, "Audit", {});
 /** The client order ids that this symbol remembers, in pages: from the n-th on. */
-export const ReadClientIds = shape(13, "ReadClientIds", { from: "number" });
-export const SetMarginMode = shape(14, "SetMarginMode", {
+export const ReadClientIds = defineMessage(13, "ReadClientIds", { from: "number" });
+export const SetMarginMode = defineMessage(14, "SetMarginMode", {
   accountId: "number",
   marginMode: "number",
   expiresAt: "number",
 });
 /** Into an isolated position's margin; negative = out of it. */
-export const MoveMargin = shape(15, "MoveMargin", {
+export const MoveMargin = defineMessage(15, "MoveMargin", {
   accountId: "number",
   amountQuanta: "number",
   expiresAt: "number",
@@ -73,7 +85,7 @@ export const MoveMargin = shape(15, "MoveMargin", {
   reference: "string",
 });
 /** An order that waits for a price. */
-export const PlaceTrigger = shape(16, "PlaceTrigger", {
+export const PlaceTrigger = defineMessage(16, "PlaceTrigger", {
   accountId: "number",
   side: "number",
   orderType: "number",
@@ -98,7 +110,7 @@ export const PlaceTrigger = shape(16, "PlaceTrigger", {
   activationTicks: "number",
 });
 /** A PlaceOrder with more: an end, or a take-profit and a stop for what it will have opened. */
-export const PlaceExtended = shape(17, "PlaceExtended", {
+export const PlaceExtended = defineMessage(17, "PlaceExtended", {
   accountId: "number",
   side: "number",
   orderType: "number",
@@ -123,9 +135,9 @@ export const PlaceExtended = shape(17, "PlaceExtended", {
   displayLots: "number",
 });
 /** Cancels all open orders of the account so long after this turn, unless another one comes before. 0 = disarms. */
-export const CancelAfter = shape(18, "CancelAfter", { accountId: "number", timeoutMs: "number" });
+export const CancelAfter = defineMessage(18, "CancelAfter", { accountId: "number", timeoutMs: "number" });
 /** By order id, or by client order id when orderId is 0. */
-export const AmendOrder = shape(20, "AmendOrder", {
+export const AmendOrder = defineMessage(20, "AmendOrder", {
   accountId: "number",
   orderId: "number",
   /** 0 = as it is. */
@@ -160,34 +172,46 @@ export type BatchItem =
   | MessageOf<typeof CancelOrder>;
 
 /** In their order and in one turn, each as if it came by itself: see batch.ts. */
-export const OrderBatch = shape(21, "OrderBatch", { items: json<BatchItem[]>() });
+export const OrderBatch = defineMessage(21, "OrderBatch", { items: json<BatchItem[]>() });
 /** Asks what would come of an order now, and changes nothing: see trial.ts. */
-export const TryOrder = shape(22, "TryOrder", {
+export const DryRunOrder = defineMessage(22, "TryOrder", {
   order: json<MessageOf<typeof PlaceOrder> | MessageOf<typeof PlaceTrigger> | MessageOf<typeof PlaceExtended>>(),
 });
 /** The operator's; `mode` is one of TRADING_STATUSES, but not TRADING. Ends with ResumeSymbol, also what others have halted. */
-export const HaltSymbol = shape(24, "HaltSymbol", {
+export const HaltSymbol = defineMessage(24, "HaltSymbol", {
   mode: "number",
   /** One of HALT_REASONS: the operator's, or because another actor's self-check has failed. */
   reason: "number",
 });
-export const ResumeSymbol = shape(25, "ResumeSymbol", {});
+export const ResumeSymbol = defineMessage(25, "ResumeSymbol", {});
 /**
  * The account is about to withdraw, which the ledger decides by its cells: answered once what they say of this symbol may
  * be relied on, or refused; see withdrawal.ts.
  */
-export const PrepareWithdrawal = shape(26, "PrepareWithdrawal", { accountId: "number" });
+export const PrepareWithdrawal = defineMessage(26, "PrepareWithdrawal", { accountId: "number" });
 
 // ---- commands to the ledger (30 to 49) ------------------------------------------------------------------------------
 
 /** Opens the address's account if it has none, and a session in it. */
-export const OpenSession = shape(30, "OpenSession", { address: "string", tokenHash: "string", expiresAt: "number" });
+export const OpenSession = defineMessage(30, "OpenSession", {
+  address: "string",
+  tokenHash: "string",
+  expiresAt: "number",
+});
 /** An empty tokenHash: all that the account has. */
-export const CloseSession = shape(31, "CloseSession", { accountId: "number", tokenHash: "string" });
-export const CreateKey = shape(32, "CreateKey", { accountId: "number", apiKey: "string", record: json<KeyRecord>() });
-export const RevokeKey = shape(33, "RevokeKey", { accountId: "number", apiKey: "string" });
-export const Deposit = shape(34, "Deposit", { accountId: "number", amountQuanta: "number", reference: "string" });
-export const Withdraw = shape(35, "Withdraw", {
+export const CloseSession = defineMessage(31, "CloseSession", { accountId: "number", tokenHash: "string" });
+export const CreateKey = defineMessage(32, "CreateKey", {
+  accountId: "number",
+  apiKey: "string",
+  record: json<KeyRecord>(),
+});
+export const RevokeKey = defineMessage(33, "RevokeKey", { accountId: "number", apiKey: "string" });
+export const Deposit = defineMessage(34, "Deposit", {
+  accountId: "number",
+  amountQuanta: "number",
+  reference: "string",
+});
+export const Withdraw = defineMessage(35, "Withdraw", {
   accountId: "number",
   amountQuanta: "number",
   address: "string",
@@ -196,7 +220,7 @@ export const Withdraw = shape(35, "Withdraw", {
   refusal: json<MessageOf<typeof Refused> | null>(),
 });
 /** The withdrawals that are not complete, in pages: from the n-th on. */
-export const ReadWithdrawals = shape(36, "ReadWithdrawals", { from: "number" });
+export const ReadWithdrawals = defineMessage(36, "ReadWithdrawals", { from: "number" });
 
 // ---- events of a symbol (100 to 129) --------------------------------------------------------------------------------
 
@@ -204,7 +228,7 @@ export const ReadWithdrawals = shape(36, "ReadWithdrawals", { from: "number" });
  * An order exists. `rests` 1: all of it went into the book. 0: it took first; what became of the rest is said by a
  * later OrderRested or OrderClosed of the same turn, or it was filled.
  */
-export const OrderPlaced = shape(100, "OrderPlaced", {
+export const OrderPlaced = defineMessage(100, "OrderPlaced", {
   orderId: "number",
   accountId: "number",
   side: "number",
@@ -222,7 +246,7 @@ export const OrderPlaced = shape(100, "OrderPlaced", {
   bodyHash: "number",
   clientOrderId: "string",
 });
-export const OrderRested = shape(101, "OrderRested", {
+export const OrderRested = defineMessage(101, "OrderRested", {
   orderId: "number",
   accountId: "number",
   side: "number",
@@ -232,7 +256,7 @@ export const OrderRested = shape(101, "OrderRested", {
   lossTicks: "number",
 });
 /** Two orders met. An order whose last lot this was is FILLED: no other event says so. */
-export const Traded = shape(102, "Traded", {
+export const Traded = defineMessage(102, "Traded", {
   tradeId: "number",
   takerOrderId: "number",
   makerOrderId: "number",
@@ -255,7 +279,7 @@ export const Traded = shape(102, "Traded", {
  * An order shrank: a reduce-only order to its position, or both sides of a self-trade. `resting` 1: by what the book
  * shows; 0: it is in hand, or an iceberg that shrank by what it hides.
  */
-export const OrderReduced = shape(103, "OrderReduced", {
+export const OrderReduced = defineMessage(103, "OrderReduced", {
   orderId: "number",
   accountId: "number",
   side: "number",
@@ -265,7 +289,7 @@ export const OrderReduced = shape(103, "OrderReduced", {
   reason: "number",
 });
 /** An order ended unfilled or partly filled. `restingLots` is what it took out of the book, as far as that is shown. */
-export const OrderClosed = shape(104, "OrderClosed", {
+export const OrderClosed = defineMessage(104, "OrderClosed", {
   orderId: "number",
   accountId: "number",
   side: "number",
@@ -276,8 +300,8 @@ export const OrderClosed = shape(104, "OrderClosed", {
   /** Where an order that trails would have fired; 0 = as it was. */
   triggerTicks: "number",
 });
-export const LeverageSet = shape(105, "LeverageSet", { accountId: "number", leverage: "number" });
-export const PriceUpdated = shape(106, "PriceUpdated", {
+export const LeverageSet = defineMessage(105, "LeverageSet", { accountId: "number", leverage: "number" });
+export const PriceUpdated = defineMessage(106, "PriceUpdated", {
   indexTicks: "number",
   markTicks: "number",
   /** Moving average of mid − index, in 1/1024 ticks: the state behind the mark. */
@@ -294,7 +318,7 @@ export const PriceUpdated = shape(106, "PriceUpdated", {
  * An interval of funding has ended: positions that are open now owe size × mark × rate, longs to shorts when the rate is
  * positive. Each position's payment is a FundingPaid of its own, in this turn or a later one, before its size changes.
  */
-export const FundingSettled = shape(107, "FundingSettled", {
+export const FundingSettled = defineMessage(107, "FundingSettled", {
   fundingTime: "number",
   nextFundingTime: "number",
   ratePpb: "number",
@@ -303,7 +327,7 @@ export const FundingSettled = shape(107, "FundingSettled", {
   markTicks: "number",
 });
 /** What a payer pays is rounded up and what a receiver gets is rounded down: the remainder stays in the insurance fund. */
-export const FundingPaid = shape(108, "FundingPaid", {
+export const FundingPaid = defineMessage(108, "FundingPaid", {
   accountId: "number",
   fundingTime: "number",
   ratePpb: "number",
@@ -317,7 +341,7 @@ export const FundingPaid = shape(108, "FundingPaid", {
  * A part of a position goes to another account at the bankruptcy price, outside the book: to the insurance fund
  * (LIQUIDATION) or to the other side (ADL). `quanta` is exact; `priceTicks` is the price nearest to it.
  */
-export const PositionTransferred = shape(109, "PositionTransferred", {
+export const PositionTransferred = defineMessage(109, "PositionTransferred", {
   tradeId: "number",
   accountId: "number",
   counterpartyId: "number",
@@ -334,17 +358,20 @@ export const PositionTransferred = shape(109, "PositionTransferred", {
   execType: "number",
 });
 /** The fund pays what an account without positions is below zero. */
-export const DeficitCovered = shape(110, "DeficitCovered", { accountId: "number", amountQuanta: "number" });
+export const DeficitCovered = defineMessage(110, "DeficitCovered", { accountId: "number", amountQuanta: "number" });
 /** `isolatedQuanta`: as in IsolatedMarginSet; 0 for a cross position. */
-export const MarginModeSet = shape(111, "MarginModeSet", {
+export const MarginModeSet = defineMessage(111, "MarginModeSet", {
   accountId: "number",
   marginMode: "number",
   isolatedQuanta: "number",
 });
 /** What an isolated position holds back from the account's cross margin is now this much: see core/isolated.ts. */
-export const IsolatedMarginSet = shape(112, "IsolatedMarginSet", { accountId: "number", isolatedQuanta: "number" });
+export const IsolatedMarginSet = defineMessage(112, "IsolatedMarginSet", {
+  accountId: "number",
+  isolatedQuanta: "number",
+});
 /** An order waits for a price: STOP_... below a falling or above a rising one, TAKE_PROFIT_... the other way round. */
-export const OrderWaits = shape(114, "OrderWaits", {
+export const ConditionalOrderPlaced = defineMessage(114, "OrderWaits", {
   orderId: "number",
   accountId: "number",
   side: "number",
@@ -369,7 +396,7 @@ export const OrderWaits = shape(114, "OrderWaits", {
   activationTicks: "number",
 });
 /** Its price has come: from here on it is an order that takes, as behind an OrderPlaced whose `rests` is 0. */
-export const OrderTriggered = shape(115, "OrderTriggered", {
+export const OrderTriggered = defineMessage(115, "OrderTriggered", {
   orderId: "number",
   accountId: "number",
   /** The limit; of a type at market the cap it may not trade beyond. */
@@ -379,7 +406,7 @@ export const OrderTriggered = shape(115, "OrderTriggered", {
   triggerTicks: "number",
 });
 /** What the order of the OrderPlaced before has beyond it. */
-export const OrderExtended = shape(116, "OrderExtended", {
+export const OrderExtended = defineMessage(116, "OrderExtended", {
   orderId: "number",
   accountId: "number",
   /** 0 = none. */
@@ -389,9 +416,9 @@ export const OrderExtended = shape(116, "OrderExtended", {
   displayLots: "number",
 });
 /** As CancelAfter asks; 0 also when the time has come and the orders are canceled. */
-export const CancelAfterSet = shape(117, "CancelAfterSet", { accountId: "number", cancelAt: "number" });
+export const CancelAfterSet = defineMessage(117, "CancelAfterSet", { accountId: "number", cancelAt: "number" });
 /** The order that it came with has filled more: so much waits now. */
-export const OrderGrown = shape(118, "OrderGrown", {
+export const AttachedQuantityRaised = defineMessage(118, "OrderGrown", {
   orderId: "number",
   accountId: "number",
   quantityLots: "number",
@@ -401,7 +428,7 @@ export const OrderGrown = shape(118, "OrderGrown", {
  * place in the queue. Else it left its place and stands behind all that rest by now: at once when `rests` is 1; else it
  * took first, and what became of it is said by later events of the turn, as of an OrderPlaced.
  */
-export const OrderAmended = shape(119, "OrderAmended", {
+export const OrderAmended = defineMessage(119, "OrderAmended", {
   orderId: "number",
   accountId: "number",
   side: "number",
@@ -429,7 +456,7 @@ export const OrderAmended = shape(119, "OrderAmended", {
  * to rest with it, in the place of an OrderRested. Else the slice before it was used up by what stands before this event,
  * and the number is the one that the next order would have had as its serial.
  */
-export const SliceShown = shape(121, "SliceShown", {
+export const SliceShown = defineMessage(121, "SliceShown", {
   orderId: "number",
   accountId: "number",
   side: "number",
@@ -441,20 +468,24 @@ export const SliceShown = shape(121, "SliceShown", {
   lossTicks: "number",
 });
 /** What the symbol lets happen from now on. `mode` TRADING: the halt is over. `until` 0: until someone says otherwise. */
-export const TradingHalted = shape(122, "TradingHalted", { mode: "number", reason: "number", until: "number" });
+export const TradingHalted = defineMessage(122, "TradingHalted", { mode: "number", reason: "number", until: "number" });
 /** The index has become too old to take risk on; the next PriceUpdated ends that. */
-export const IndexWentStale = shape(123, "IndexWentStale", {});
+export const IndexWentStale = defineMessage(123, "IndexWentStale", {});
 /** The symbol has found that its books do not balance; a TradingHalted follows. */
-export const SelfCheckFailed = shape(124, "SelfCheckFailed", { fault: "string" });
+export const SelfCheckFailed = defineMessage(124, "SelfCheckFailed", { fault: "string" });
 /**
  * A price stands here at the end of a turn, and orders wait for it to rise (`rises` 1) or to fall: those that it reaches
  * are due, and fire in the turns behind, whatever it does by then.
  */
-export const PriceReached = shape(125, "PriceReached", { triggerBy: "number", rises: "number", priceTicks: "number" });
+export const TriggersReached = defineMessage(125, "PriceReached", {
+  triggerBy: "number",
+  rises: "number",
+  priceTicks: "number",
+});
 /** Of those that came with the order, this one has done its work: further fills bring another one. */
-export const LegSpent = shape(126, "LegSpent", { orderId: "number", accountId: "number", legId: "number" });
+export const LegSpent = defineMessage(126, "LegSpent", { orderId: "number", accountId: "number", legId: "number" });
 /** An order that waits has another limit, quantity or price to wait for under its old id; those that stay are named, too. */
-export const WaitingAmended = shape(127, "WaitingAmended", {
+export const ConditionalOrderAmended = defineMessage(127, "WaitingAmended", {
   orderId: "number",
   accountId: "number",
   priceTicks: "number",
@@ -466,7 +497,7 @@ export const WaitingAmended = shape(127, "WaitingAmended", {
 });
 
 /** Behind the IsolatedMarginSet of a MoveMargin that came with a reference. */
-export const MarginMoved = shape(128, "MarginMoved", {
+export const MarginMoved = defineMessage(128, "MarginMoved", {
   accountId: "number",
   amountQuanta: "number",
   reference: "string",
@@ -474,53 +505,56 @@ export const MarginMoved = shape(128, "MarginMoved", {
 
 // ---- events of the ledger (130 to 159) ------------------------------------------------------------------------------
 
-export const AccountOpened = shape(130, "AccountOpened", { accountId: "number", address: "string" });
-export const SessionOpened = shape(131, "SessionOpened", {
+export const AccountOpened = defineMessage(130, "AccountOpened", { accountId: "number", address: "string" });
+export const SessionOpened = defineMessage(131, "SessionOpened", {
   accountId: "number",
   tokenHash: "string",
   expiresAt: "number",
 });
-export const SessionClosed = shape(132, "SessionClosed", { accountId: "number", tokenHash: "string" });
-export const KeyCreated = shape(133, "KeyCreated", {
+export const SessionClosed = defineMessage(132, "SessionClosed", { accountId: "number", tokenHash: "string" });
+export const KeyCreated = defineMessage(133, "KeyCreated", {
   accountId: "number",
   apiKey: "string",
   record: json<KeyRecord>(),
 });
-export const KeyRevoked = shape(134, "KeyRevoked", { accountId: "number", apiKey: "string" });
+export const KeyRevoked = defineMessage(134, "KeyRevoked", { accountId: "number", apiKey: "string" });
 /** Credited at once: in the sandbox the faucet pays. */
-export const Deposited = shape(135, "Deposited", {
+export const Deposited = defineMessage(135, "Deposited", {
   transferId: "number",
   accountId: "number",
   amountQuanta: "number",
   reference: "string",
 });
 /** Debited and waiting. */
-export const WithdrawalRequested = shape(136, "WithdrawalRequested", {
+export const WithdrawalRequested = defineMessage(136, "WithdrawalRequested", {
   transferId: "number",
   accountId: "number",
   amountQuanta: "number",
   address: "string",
   reference: "string",
 });
-export const WithdrawalSent = shape(137, "WithdrawalSent", {
+export const WithdrawalSent = defineMessage(137, "WithdrawalSent", {
   transferId: "number",
   accountId: "number",
   txHash: "string",
 });
-export const WithdrawalCompleted = shape(138, "WithdrawalCompleted", { transferId: "number", accountId: "number" });
+export const WithdrawalCompleted = defineMessage(138, "WithdrawalCompleted", {
+  transferId: "number",
+  accountId: "number",
+});
 
 /** The ledger has found that its books do not balance: the front halts every symbol. */
-export const LedgerUnsound = shape(141, "LedgerUnsound", { fault: "string" });
+export const LedgerUnsound = defineMessage(141, "LedgerUnsound", { fault: "string" });
 
 // ---- replies (160 to 189) -------------------------------------------------------------------------------------------
 
 /** Nothing was done. `details` keys end in their unit (requiredQuanta, limitTicks), which the edge prints by. */
-export const Refused = shape(160, "Refused", {
+export const Refused = defineMessage(160, "Refused", {
   code: "string",
   field: "string",
   details: json<Record<string, number | string> | null>(),
 });
-export const OrderView = shape(161, "OrderView", {
+export const OrderView = defineMessage(161, "OrderView", {
   orderId: "number",
   side: "number",
   orderType: "number",
@@ -555,8 +589,8 @@ export const OrderView = shape(161, "OrderView", {
   displayLots: "number",
 });
 /** The client order id was used before with the same body: this is its order, to be read from history. */
-export const DuplicateOrder = shape(162, "DuplicateOrder", { orderId: "number" });
-export const PositionView = shape(163, "PositionView", {
+export const DuplicateOrder = defineMessage(162, "DuplicateOrder", { orderId: "number" });
+export const PositionView = defineMessage(163, "PositionView", {
   accountId: "number",
   /** Signed. */
   sizeLots: "number",
@@ -585,28 +619,32 @@ export const PositionView = shape(163, "PositionView", {
   /** 1: the reference was used before to move the same amount, and nothing was done. */
   duplicate: "number",
 });
-export const LeverageView = shape(164, "LeverageView", { leverage: "number" });
-export const TransferView = shape(165, "TransferView", { transfer: json<Transfer>(), duplicate: "number" });
-export const SessionView = shape(166, "SessionView", { accountId: "number", address: "string", expiresAt: "number" });
-export const Done = shape(167, "Done", {});
-export const SymbolDescription = shape(168, "SymbolDescription", { state: json<SymbolSummary>() });
-export const LedgerDescription = shape(169, "LedgerDescription", { state: json<LedgerSummary>() });
-export const AuditReport = shape(170, "AuditReport", { report: json<ActorAudit>() });
-export const ClientIdsPage = shape(171, "ClientIdsPage", { page: json<ClientIdList>() });
-export const MarginModeView = shape(172, "MarginModeView", { marginMode: "number" });
+export const LeverageView = defineMessage(164, "LeverageView", { leverage: "number" });
+export const TransferView = defineMessage(165, "TransferView", { transfer: json<Transfer>(), duplicate: "number" });
+export const SessionView = defineMessage(166, "SessionView", {
+  accountId: "number",
+  address: "string",
+  expiresAt: "number",
+});
+export const Done = defineMessage(167, "Done", {});
+export const SymbolDescription = defineMessage(168, "SymbolDescription", { state: json<SymbolSummary>() });
+export const LedgerDescription = defineMessage(169, "LedgerDescription", { state: json<LedgerSummary>() });
+export const AuditReport = defineMessage(170, "AuditReport", { report: json<ActorAudit>() });
+export const ClientIdsPage = defineMessage(171, "ClientIdsPage", { page: json<ClientIdList>() });
+export const MarginModeView = defineMessage(172, "MarginModeView", { marginMode: "number" });
 /** Behind the reply to each item of a batch: how many events its turn has so far. */
-export const BatchItemEnd = shape(177, "BatchItemEnd", { eventCount: "number" });
+export const BatchItemEnd = defineMessage(177, "BatchItemEnd", { eventCount: "number" });
 /** Behind the view (its orderId is 0) of an order that was only tried. */
-export const TrialEnd = shape(178, "TrialEnd", {
+export const DryRunResult = defineMessage(178, "TrialEnd", {
   /** What it would have taken of the available margin. */
   requiredQuanta: "number",
   fills: json<ExpectedFill[]>(),
-  before: json<Outlook>(),
-  after: json<Outlook>(),
+  before: json<AccountProjection>(),
+  after: json<AccountProjection>(),
 });
 /** See TRADING_STATUSES and HALT_REASONS. `until`: when a halt ends by itself; 0 = it does not. */
-export const StatusView = shape(180, "StatusView", { mode: "number", reason: "number", until: "number" });
-export const WithdrawalsPage = shape(181, "WithdrawalsPage", { page: json<WithdrawalList>() });
+export const StatusView = defineMessage(180, "StatusView", { mode: "number", reason: "number", until: "number" });
+export const WithdrawalsPage = defineMessage(181, "WithdrawalsPage", { page: json<WithdrawalList>() });
 
 // ---- records that are carried as they are --------------------------------------------------------------------------
 
@@ -667,7 +705,7 @@ export interface AttachedLegs {
 }
 
 /** An account's margin, and its position in a symbol. */
-export interface Outlook {
+export interface AccountProjection {
   /** Signed. */
   sizeLots: number;
   /** 0 = none within the price range. */
@@ -763,7 +801,7 @@ export type SymbolCommand =
   | MessageOf<typeof CancelAfter>
   | MessageOf<typeof AmendOrder>
   | MessageOf<typeof OrderBatch>
-  | MessageOf<typeof TryOrder>
+  | MessageOf<typeof DryRunOrder>
   | MessageOf<typeof PrepareWithdrawal>;
 
 export type LedgerCommand =
@@ -794,13 +832,13 @@ export type SymbolEvent =
   | MessageOf<typeof IndexWentStale>
   | MessageOf<typeof MarginModeSet>
   | MessageOf<typeof IsolatedMarginSet>
-  | MessageOf<typeof OrderWaits>
+  | MessageOf<typeof ConditionalOrderPlaced>
   | MessageOf<typeof OrderTriggered>
-  | MessageOf<typeof PriceReached>
+  | MessageOf<typeof TriggersReached>
   | MessageOf<typeof SelfCheckFailed>
   | MessageOf<typeof OrderExtended>
-  | MessageOf<typeof OrderGrown>
-  | MessageOf<typeof WaitingAmended>
+  | MessageOf<typeof AttachedQuantityRaised>
+  | MessageOf<typeof ConditionalOrderAmended>
   | MessageOf<typeof LegSpent>
   | MessageOf<typeof CancelAfterSet>
   | MessageOf<typeof OrderAmended>
@@ -838,4 +876,4 @@ export type Reply =
   | MessageOf<typeof WithdrawalsPage>
   | MessageOf<typeof MarginModeView>
   | MessageOf<typeof BatchItemEnd>
-  | MessageOf<typeof TrialEnd>;
+  | MessageOf<typeof DryRunResult>;

@@ -1,5 +1,5 @@
 import type { TimeMs } from "../base/units.ts";
-import type { Turn } from "./actor.ts";
+import type { Transaction } from "./actor.ts";
 import { blank } from "./message-schema.ts";
 import { Refused } from "./messages.ts";
 
@@ -56,23 +56,28 @@ export type RefusalDetails = Record<string, number | string>;
 const refused = blank(Refused);
 
 /** Answers a command with "nothing was done, and why". `field` names the part of the request that is at fault. */
-export function refuse(turn: Turn, code: RefusalCode, field = "", details: RefusalDetails | null = null): void {
+export function refuse(
+  transaction: Transaction,
+  code: RefusalCode,
+  field = "",
+  details: RefusalDetails | null = null,
+): void {
   refused.code = code;
   refused.field = field;
   refused.details = details;
-  turn.reply(refused);
+  transaction.reply(refused);
 }
 
 /** Refuses an order whose end is not ahead (0 = it has none); true when it did. */
-export function refuseEnded(goodTillDate: TimeMs, turn: Turn): boolean {
-  if (goodTillDate === 0 || goodTillDate > turn.time) return false;
-  refuse(turn, "GOOD_TILL_DATE_PASSED", "goodTillDate");
+export function refuseEnded(goodTillDate: TimeMs, transaction: Transaction): boolean {
+  if (goodTillDate === 0 || goodTillDate > transaction.time) return false;
+  refuse(transaction, "GOOD_TILL_DATE_PASSED", "goodTillDate");
   return true;
 }
 
 /** Refuses what comes later than whoever sent it still wants it (0 = at any time); true when it did. */
-export function refuseLate({ expiresAt }: { readonly expiresAt: number }, turn: Turn): boolean {
-  if (expiresAt === 0 || turn.time <= expiresAt) return false;
-  refuse(turn, "REQUEST_EXPIRED", "expiresAt");
+export function refuseLate({ expiresAt }: { readonly expiresAt: number }, transaction: Transaction): boolean {
+  if (expiresAt === 0 || transaction.time <= expiresAt) return false;
+  refuse(transaction, "REQUEST_EXPIRED", "expiresAt");
   return true;
 }

@@ -1,12 +1,12 @@
 import type { MarginMove } from "./margin-references.ts";
-import { json, shape } from "./message-schema.ts";
+import { defineMessage, json } from "./message-schema.ts";
 import type { AttachedLegs, KeyRecord, Transfer } from "./messages.ts";
 
 /** An actor's state in a snapshot, row by row. Codes are on disk for ever, like those of messages. */
 
 // Rows of a symbol's snapshot (200 to 229)
 
-export const SymbolRow = shape(200, "SymbolRow", {
+export const SymbolRow = defineMessage(200, "SymbolRow", {
   nextOrderSerial: "number",
   nextTradeSerial: "number",
   indexTicks: "number",
@@ -26,7 +26,7 @@ export const SymbolRow = shape(200, "SymbolRow", {
   indexStale: "number",
   fault: "string",
 });
-export const OrderRow = shape(201, "OrderRow", {
+export const OrderRow = defineMessage(201, "OrderRow", {
   orderId: "number",
   accountId: "number",
   side: "number",
@@ -47,7 +47,7 @@ export const OrderRow = shape(201, "OrderRow", {
   sequence: "number",
   clientOrderId: "string",
 });
-export const PositionRow = shape(202, "PositionRow", {
+export const PositionRow = defineMessage(202, "PositionRow", {
   accountId: "number",
   sizeLots: "number",
   cashQuanta: "number",
@@ -61,7 +61,7 @@ export const PositionRow = shape(202, "PositionRow", {
   marginMode: "number",
   isolatedQuanta: "number",
 });
-export const ClientIdRow = shape(203, "ClientIdRow", {
+export const ClientIdRow = defineMessage(203, "ClientIdRow", {
   accountId: "number",
   orderId: "number",
   bodyHash: "number",
@@ -70,7 +70,7 @@ export const ClientIdRow = shape(203, "ClientIdRow", {
 });
 
 /** What an order has beyond what every order has: see order-terms.ts. Keyed like its OrderRow, and loaded before it. */
-export const OrderTermsRow = shape(206, "OrderTermsRow", {
+export const OrderTermsRow = defineMessage(206, "OrderTermsRow", {
   /** 1: it waits for its price. */
   waits: "number",
   triggerTicks: "number",
@@ -91,23 +91,35 @@ export const OrderTermsRow = shape(206, "OrderTermsRow", {
 });
 
 /** When all open orders of an account are canceled: while that is awaited. */
-export const CancelSwitchRow = shape(207, "CancelSwitchRow", { accountId: "number", cancelAt: "number" });
+export const CancelSwitchRow = defineMessage(207, "CancelSwitchRow", { accountId: "number", cancelAt: "number" });
 
 /** Under which references an account has moved margin, oldest first. */
-export const MarginReferencesRow = shape(208, "MarginReferencesRow", {
+export const MarginReferencesRow = defineMessage(208, "MarginReferencesRow", {
   accountId: "number",
   moves: json<MarginMove[]>(),
 });
 
 // Rows of the ledger's snapshot (230 to 249)
 
-export const LedgerRow = shape(230, "LedgerRow", {
+export const LedgerRow = defineMessage(230, "LedgerRow", {
   nextAccountId: "number",
   nextTransferId: "number",
   depositedQuanta: "string",
   withdrawnQuanta: "string",
 });
-export const AccountRow = shape(231, "AccountRow", { accountId: "number", address: "string", balanceQuanta: "number" });
-export const SessionRow = shape(232, "SessionRow", { accountId: "number", tokenHash: "string", expiresAt: "number" });
-export const KeyRow = shape(233, "KeyRow", { accountId: "number", apiKey: "string", record: json<KeyRecord>() });
-export const TransferRow = shape(234, "TransferRow", { transfer: json<Transfer>() });
+export const AccountRow = defineMessage(231, "AccountRow", {
+  accountId: "number",
+  address: "string",
+  balanceQuanta: "number",
+});
+export const SessionRow = defineMessage(232, "SessionRow", {
+  accountId: "number",
+  tokenHash: "string",
+  expiresAt: "number",
+});
+export const KeyRow = defineMessage(233, "KeyRow", {
+  accountId: "number",
+  apiKey: "string",
+  record: json<KeyRecord>(),
+});
+export const TransferRow = defineMessage(234, "TransferRow", { transfer: json<Transfer>() });

@@ -1,7 +1,7 @@
 import * as tables from "../base/columns.ts";
 import type { Side } from "../base/enums.ts";
 import * as words from "../base/enums.ts";
-import { Ladder } from "../base/price-bitmap.ts";
+import { PriceBitmap } from "../base/price-bitmap.ts";
 import type { PriceTicks, QuantityLots } from "../base/units.ts";
 import type { Orders } from "./orders.ts";
 
@@ -13,8 +13,8 @@ const { BUY, SELL } = words;
  * gives memory only to the pages that are touched. Knows no policy: who may trade with whom is not its business.
  */
 export class Book {
-  readonly bids: Ladder;
-  readonly asks: Ladder;
+  readonly bids: PriceBitmap;
+  readonly asks: PriceBitmap;
   private readonly orders: Orders;
   /** Slot + 1 of the first and the last order of each price; 0 = no order. */
   private readonly ends: Int32Array;
@@ -25,17 +25,17 @@ export class Book {
 
   constructor(orders: Orders, maxPriceTicks: PriceTicks) {
     this.orders = orders;
-    this.bids = new Ladder(maxPriceTicks, BUY);
-    this.asks = new Ladder(maxPriceTicks, SELL);
+    this.bids = new PriceBitmap(maxPriceTicks, BUY);
+    this.asks = new PriceBitmap(maxPriceTicks, SELL);
     this.ends = new Int32Array((maxPriceTicks + 1) * 2);
     this.lots = new Float64Array(maxPriceTicks + 1);
   }
 
-  side(side: number): Ladder {
+  side(side: number): PriceBitmap {
     return side === BUY ? this.bids : this.asks;
   }
 
-  opposite(side: number): Ladder {
+  opposite(side: number): PriceBitmap {
     return side === BUY ? this.asks : this.bids;
   }
 

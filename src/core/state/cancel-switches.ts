@@ -1,20 +1,20 @@
-import { Deadlines } from "../base/expiry-queue.ts";
+import { ExpiryQueue } from "../base/expiry-queue.ts";
 import type { TimeMs } from "../base/units.ts";
 
 /** When the open orders of an account are canceled unless it is heard of before: by account, one time each. */
 export class CancelSwitches {
-  private readonly deadlines = new Deadlines();
+  private readonly expiryQueue = new ExpiryQueue();
   /** 0 = disarmed since the last snapshot. */
   private readonly changed = new Map<number, TimeMs>();
 
   /** Of all; Infinity when none is armed. */
   get earliest(): TimeMs {
-    return this.deadlines.earliest;
+    return this.expiryQueue.earliest;
   }
 
   /** 0 = not armed. */
   of(accountId: number): TimeMs {
-    return this.deadlines.timeOf(accountId) ?? 0;
+    return this.expiryQueue.timeOf(accountId) ?? 0;
   }
 
   /** 0 disarms. */
@@ -25,13 +25,13 @@ export class CancelSwitches {
 
   /** As `set`, from a snapshot. */
   load(accountId: number, cancelAt: TimeMs): void {
-    if (cancelAt === 0) this.deadlines.remove(accountId);
-    else this.deadlines.add(accountId, cancelAt);
+    if (cancelAt === 0) this.expiryQueue.remove(accountId);
+    else this.expiryQueue.add(accountId, cancelAt);
   }
 
   /** The account whose switch is due first; undefined when none is. It stays armed. */
   firstDue(now: TimeMs): number | undefined {
-    return this.deadlines.firstDue(now);
+    return this.expiryQueue.firstDue(now);
   }
 
   /** Hands over each switch that has changed since the last call; 0 = disarmed. */
@@ -42,6 +42,6 @@ export class CancelSwitches {
 
   /** Every armed switch. */
   entries(): Iterable<[accountId: number, cancelAt: TimeMs]> {
-    return this.deadlines.entries();
+    return this.expiryQueue.entries();
   }
 }

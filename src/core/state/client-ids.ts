@@ -1,5 +1,5 @@
 import { ClientIdHash } from "../base/client-id-hash.ts";
-import { HashedQueue, NO_ROW } from "../base/hash-fifo.ts";
+import { HashFifo, NO_ROW } from "../base/hash-fifo.ts";
 
 // The numbers of a row.
 const ACCOUNT = 0;
@@ -45,7 +45,7 @@ export class ClientIds {
   private readonly isOpen: (orderId: number) => boolean;
   private readonly most: number;
   /** In order of time. */
-  private readonly rows = new HashedQueue(WIDTH);
+  private readonly rows = new HashFifo(WIDTH);
   /** From this row on they have not been handed over to a snapshot, but for those that are PERSISTED. */
   private unsaved = 0;
   private readonly expired: number[] = [];

@@ -5,7 +5,7 @@ import type { Positions } from "./positions.ts";
 const { TOUCHED } = tables;
 
 /** What the turn that is under way has touched. The arrays only grow: emptying one would cost more than the rest of a turn's end. */
-export class Touched {
+export class DirtySet {
   /** The first `rowCount` of them, from `freshRowCount` on those whose cells are not up to date. */
   readonly rows: number[] = [];
   rowCount = 0;

@@ -1,6 +1,6 @@
 import * as tables from "../base/columns.ts";
 import * as words from "../base/enums.ts";
-import { Deadlines } from "../base/expiry-queue.ts";
+import { ExpiryQueue } from "../base/expiry-queue.ts";
 import type { PriceTicks, QuantityLots, RatePpm } from "../base/units.ts";
 import { type Instrument, requireBelowMaxPrice } from "../protocol/instrument.ts";
 import { Book } from "./book.ts";
@@ -28,7 +28,7 @@ export class OpenOrders {
   readonly trailing: TrailingOrders;
   readonly due = new DueOrders();
   /** Orders with a goodTillDate, by serial. */
-  readonly expiries = new Deadlines();
+  readonly expiries = new ExpiryQueue();
   /** Reduce-only orders in the book. */
   readonly reducing = new OrdersByRow();
   /** Orders that wait and end with their position. */

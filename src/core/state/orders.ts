@@ -1,5 +1,5 @@
 import * as tables from "../base/columns.ts";
-import { SerialIndex } from "../base/order-index.ts";
+import { OrderIndex } from "../base/order-index.ts";
 import type { PriceTicks, Quanta, QuantityLots, TimeMs } from "../base/units.ts";
 import { OrderDetails } from "./order-details.ts";
 
@@ -54,7 +54,7 @@ export class Orders {
   private words: Int32Array;
   private numbers: Float64Array;
   private readonly details = new OrderDetails();
-  private readonly index: SerialIndex;
+  private readonly index: OrderIndex;
   /** As long as the last slot that has one; "" = none. */
   private readonly clientIds: string[] = [];
   private used = 0;
@@ -72,7 +72,7 @@ export class Orders {
     this.numbers = new Float64Array(this.memory, 0, capacity * NUMBERS);
     this.words = new Int32Array(this.memory, 0, capacity * WORDS);
     this.dirty = new Int32Array(Math.ceil(capacity / 32));
-    this.index = new SerialIndex(capacity, MAX_CAPACITY, this);
+    this.index = new OrderIndex(capacity, MAX_CAPACITY, this);
   }
 
   /** Takes a slot for a new order. The caller sets the rest. */

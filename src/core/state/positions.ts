@@ -11,7 +11,7 @@ const {
   COST,
   DIRTY,
   FIRST_ORDER,
-  GIVEN,
+  CONTRIBUTED,
   LEVERAGE,
   NONE,
   OPENED_AT,
@@ -27,7 +27,7 @@ const { proportion } = units;
 
 const INITIAL_ROWS = 256;
 
-assert(GIVEN + CONTRIBUTION_FIELDS <= WAITING_ORDERS, "what the cells were given ends before the next column");
+assert(CONTRIBUTED + CONTRIBUTION_FIELDS <= WAITING_ORDERS, "what the cells were given ends before the next column");
 
 /**
  * One row for each account that the symbol has met: its position, the sums over its open orders, and what it has

@@ -1,5 +1,5 @@
 import { assert } from "../../assert.ts";
-import type { AccountCells, Contribution } from "../accounts/margin-table.ts";
+import type { Contribution, MarginTable } from "../accounts/margin-table.ts";
 import * as tables from "../base/columns.ts";
 import * as words from "../base/enums.ts";
 import type { PriceTicks, Quanta, QuantityLots, TimeMs } from "../base/units.ts";
@@ -13,14 +13,25 @@ import * as messages from "../protocol/messages.ts";
 import type { Book } from "./book.ts";
 import { CancelSwitches } from "./cancel-switches.ts";
 import { CLIENT_ID_RETENTION_MS, ClientIds } from "./client-ids.ts";
-import { Touched } from "./dirty-set.ts";
+import { DirtySet } from "./dirty-set.ts";
 import { OpenOrders } from "./open-orders.ts";
 import { type EntryFill, NO_TERMS, type OrderTerms, type OrderTermsTable } from "./order-terms.ts";
 import { type Orders, packAttributes } from "./orders.ts";
 import { Positions } from "./positions.ts";
 
-const { ACCOUNT, CASH, FUNDING, FUNDING_TIME, GIVEN, GIVEN_MARK, ISOLATED_QUANTA, LEVERAGE, MARGIN_MODE, NONE, SIZE } =
-  tables;
+const {
+  ACCOUNT,
+  CASH,
+  FUNDING,
+  FUNDING_TIME,
+  CONTRIBUTED,
+  CONTRIBUTED_MARK,
+  ISOLATED_QUANTA,
+  LEVERAGE,
+  MARGIN_MODE,
+  NONE,
+  SIZE,
+} = tables;
 const {
   BUY,
   EXEC_LIQUIDATION,
@@ -49,27 +60,27 @@ const {
   OrderAmended,
   OrderClosed,
   OrderExtended,
-  OrderGrown,
+  AttachedQuantityRaised,
   OrderPlaced,
   OrderReduced,
   OrderRested,
   OrderTriggered,
-  OrderWaits,
+  ConditionalOrderPlaced,
   PositionTransferred,
-  PriceReached,
+  TriggersReached,
   PriceUpdated,
   SelfCheckFailed,
   SliceShown,
   Traded,
   TradingHalted,
-  WaitingAmended,
+  ConditionalOrderAmended,
 } = messages;
 
 /**
  * What a turn does before it counts as long (see isTurnLong): a trade that fills a resting order counts twice, so that
  * 5000 of these fit, which are 640 kB.
  */
-const LONG_TURN = 10_000;
+const LONG_TRANSACTION = 10_000;
 
 /**
  * All that a symbol is, and how each event changes it. Deciding turns and replays go through the same methods; nothing
@@ -85,7 +96,7 @@ export class SymbolState {
   readonly terms: OrderTermsTable;
   readonly clientIds = new ClientIds(CLIENT_ID_RETENTION_MS, (orderId) => this.findOrder(orderId) !== NONE);
   readonly marginReferences = new MarginReferences();
-  readonly cells: AccountCells;
+  readonly marginTable: MarginTable;
   readonly cancelSwitches = new CancelSwitches();
   /** What orders with legs have filled in this turn. */
   readonly entryFills = new Map<OrderTerms, EntryFill>();
@@ -125,23 +136,23 @@ export class SymbolState {
   mayReach = true;
 
   /** The order that took and has not come to rest: if nothing says otherwise by the turn's end, it is filled. */
-  private inHand = NONE;
-  private readonly touched: Touched;
+  private activeTaker = NONE;
+  private readonly dirty: DirtySet;
   /** What this turn has done, as far as one turn may do many of the kind. */
   private eventCount = 0;
   /** The turn has moved the mark: not in the log yet. */
   private markMoved = false;
   private readonly scratch: Contribution = { equity: 0, unrealized: 0, initial: 0, positionInitial: 0, maintenance: 0 };
 
-  constructor(instrument: Instrument, cells: AccountCells) {
+  constructor(instrument: Instrument, marginTable: MarginTable) {
     this.instrument = instrument;
-    this.cells = cells;
+    this.marginTable = marginTable;
     this.positions = new Positions(instrument.defaultLeverage);
     this.open = new OpenOrders(instrument, this.positions);
     this.orders = this.open.orders;
     this.book = this.open.book;
     this.terms = this.open.terms;
-    this.touched = new Touched(this.orders, this.positions);
+    this.dirty = new DirtySet(this.orders, this.positions);
   }
 
   apply(event: SymbolEvent, time: TimeMs): void {
@@ -194,14 +205,14 @@ export class SymbolState {
       case IsolatedMarginSet.code:
         this.isolatedMarginSet(event);
         break;
-      case OrderWaits.code:
-        this.waits(event, time);
+      case ConditionalOrderPlaced.code:
+        this.conditionalPlaced(event, time);
         break;
       case OrderTriggered.code:
         this.triggered(event, this.slotOf(event.orderId));
         break;
-      case PriceReached.code:
-        this.priceReached(event);
+      case TriggersReached.code:
+        this.triggersReached(event);
         break;
       case SelfCheckFailed.code:
         this.selfCheckFailed(event);
@@ -209,11 +220,11 @@ export class SymbolState {
       case OrderExtended.code:
         this.extended(event, this.slotOf(event.orderId));
         break;
-      case OrderGrown.code:
-        this.grown(event, this.slotOf(event.orderId));
+      case AttachedQuantityRaised.code:
+        this.attachedQuantityRaised(event, this.slotOf(event.orderId));
         break;
-      case WaitingAmended.code:
-        this.waitingAmended(event, this.slotOf(event.orderId));
+      case ConditionalOrderAmended.code:
+        this.conditionalAmended(event, this.slotOf(event.orderId));
         break;
       case LegSpent.code:
         this.legSpent(event);
@@ -250,14 +261,14 @@ export class SymbolState {
     this.nextOrderSerial = serial + 1;
     this.changed = true;
     if (event.rests === 1) this.open.rest(slot, event.marginPriceTicks, event.lossTicks);
-    else this.takeInHand(slot);
-    this.touched.order(slot);
-    this.touched.row(at);
+    else this.beginTaking(slot);
+    this.dirty.order(slot);
+    this.dirty.row(at);
     return slot;
   }
 
   /** An order that waits for its price. Returns its slot. */
-  waits(event: MessageOf<typeof OrderWaits>, time: TimeMs): number {
+  conditionalPlaced(event: MessageOf<typeof ConditionalOrderPlaced>, time: TimeMs): number {
     const { orders } = this;
     const { accountId, side, orderType, timeInForce, flags, selfTradePrevention, clientOrderId } = event;
     const at = this.positions.ensure(accountId);
@@ -285,25 +296,25 @@ export class SymbolState {
     this.open.wait(slot, terms);
     this.mayReach = true;
     if (parentId !== 0) this.link(event);
-    this.touched.order(slot);
-    this.touched.row(at);
+    this.dirty.order(slot);
+    this.dirty.row(at);
     return slot;
   }
 
   extended(event: MessageOf<typeof OrderExtended>, slot: number): void {
     const { goodTillDate, legs, displayLots } = event;
     this.open.extend(slot, { ...NO_TERMS, goodTillDate, legs, displayLots });
-    this.touched.order(slot);
+    this.dirty.order(slot);
   }
 
-  grown(event: MessageOf<typeof OrderGrown>, slot: number): void {
+  attachedQuantityRaised(event: MessageOf<typeof AttachedQuantityRaised>, slot: number): void {
     const { orders } = this;
     orders.setPriceAndQuantity(slot, orders.priceTicks(slot), event.quantityLots);
-    this.touched.order(slot);
-    this.touched.row(orders.row(slot));
+    this.dirty.order(slot);
+    this.dirty.row(orders.row(slot));
   }
 
-  waitingAmended(event: MessageOf<typeof WaitingAmended>, slot: number): void {
+  conditionalAmended(event: MessageOf<typeof ConditionalOrderAmended>, slot: number): void {
     this.eventCount++;
     const { orders, open } = this;
     const { priceTicks, quantityLots, triggerTicks, callbackPpm, activationTicks } = event;
@@ -311,8 +322,8 @@ export class SymbolState {
     if (this.terms.of(slot).callbackPpm === 0) open.moveTrigger(slot, triggerTicks);
     else if (callbackPpm !== 0) open.setTrailing(slot, callbackPpm, activationTicks);
     this.mayReach = true;
-    this.touched.order(slot);
-    this.touched.row(orders.row(slot));
+    this.dirty.order(slot);
+    this.dirty.row(orders.row(slot));
   }
 
   legSpent({ orderId, legId }: MessageOf<typeof LegSpent>): void {
@@ -341,18 +352,18 @@ export class SymbolState {
   }
 
   /** Lets the order that a new one came with, and the other that did, know of it, as far as they are there. */
-  private link(event: MessageOf<typeof OrderWaits>): void {
+  private link(event: MessageOf<typeof ConditionalOrderPlaced>): void {
     const parent = this.findOrder(event.parentId);
     if (parent !== NONE) {
       const terms = this.terms.of(parent);
       if (event.orderType === TAKE_PROFIT || event.orderType === TAKE_PROFIT_MARKET) terms.takeProfitId = event.orderId;
       else terms.stopLossId = event.orderId;
-      this.touched.order(parent);
+      this.dirty.order(parent);
     }
     const sibling = event.siblingId === 0 ? NONE : this.findOrder(event.siblingId);
     if (sibling === NONE) return;
     this.terms.of(sibling).siblingId = event.orderId;
-    this.touched.order(sibling);
+    this.dirty.order(sibling);
   }
 
   /** NONE when it is not open. */
@@ -366,19 +377,19 @@ export class SymbolState {
     this.orders.setPriceAndQuantity(slot, event.priceTicks, event.quantityLots);
     this.terms.of(slot).queueSerial = this.nextOrderSerial++;
     this.changed = true;
-    this.takeInHand(slot);
-    this.touched.order(slot);
-    this.touched.row(this.orders.row(slot));
+    this.beginTaking(slot);
+    this.dirty.order(slot);
+    this.dirty.row(this.orders.row(slot));
   }
 
-  priceReached({ triggerBy, rises, priceTicks }: MessageOf<typeof PriceReached>): void {
+  triggersReached({ triggerBy, rises, priceTicks }: MessageOf<typeof TriggersReached>): void {
     this.open.reach(triggerBy, rises === 1, priceTicks);
   }
 
   rested(event: MessageOf<typeof OrderRested>, slot: number): void {
-    this.inHand = NONE;
+    this.activeTaker = NONE;
     this.open.rest(slot, event.marginPriceTicks, event.lossTicks);
-    this.touched.row(this.orders.row(slot));
+    this.dirty.row(this.orders.row(slot));
   }
 
   traded(event: MessageOf<typeof Traded>, taker: number, maker: number, time: TimeMs): void {
@@ -399,9 +410,9 @@ export class SymbolState {
     orders.fill(taker, lots, quanta, event.takerFeeQuanta);
     this.open.takeFromResting(maker, lots);
     if (orders.fill(maker, lots, quanta, event.makerFeeQuanta) === 0) this.closed(maker);
-    else this.touched.order(maker);
-    this.touched.row(takerRow);
-    this.touched.row(makerRow);
+    else this.dirty.order(maker);
+    this.dirty.row(takerRow);
+    this.dirty.row(makerRow);
     if (event.priceTicks !== this.lastTicks) this.mayReach = true;
     this.lastTicks = event.priceTicks;
     this.nextTradeSerial = idToSerial(event.tradeId, this.instrument.id) + 1;
@@ -413,16 +424,16 @@ export class SymbolState {
     if (event.resting === 1) this.open.takeFromResting(slot, event.byLots);
     else if (this.orders.isResting(slot)) this.open.takeFromHidden(slot, event.byLots);
     this.orders.reduce(slot, event.byLots);
-    this.touched.order(slot);
-    this.touched.row(this.orders.row(slot));
+    this.dirty.order(slot);
+    this.dirty.row(this.orders.row(slot));
   }
 
   amended(event: MessageOf<typeof OrderAmended>, slot: number): void {
     this.eventCount++;
     const { orders } = this;
     const { priceTicks, quantityLots, remainingLots, queueSerial, displayLots, hiddenLots, goodTillDate } = event;
-    this.touched.order(slot);
-    this.touched.row(orders.row(slot));
+    this.dirty.order(slot);
+    this.dirty.row(orders.row(slot));
     if (goodTillDate !== 0) this.open.extend(slot, { ...this.terms.of(slot), goodTillDate });
     if (queueSerial === 0) {
       const shownLots = remainingLots - hiddenLots;
@@ -438,7 +449,7 @@ export class SymbolState {
     this.nextOrderSerial = queueSerial + 1;
     this.changed = true;
     if (event.rests === 1) this.open.rest(slot, event.marginPriceTicks, event.lossTicks);
-    else this.takeInHand(slot);
+    else this.beginTaking(slot);
   }
 
   sliceShown(event: MessageOf<typeof SliceShown>, slot: number): void {
@@ -447,9 +458,9 @@ export class SymbolState {
     const terms = this.terms.of(slot);
     terms.shownLots = shownLots;
     if (queueSerial === 0) {
-      this.inHand = NONE;
+      this.activeTaker = NONE;
       this.open.rest(slot, event.marginPriceTicks, event.lossTicks);
-      this.touched.row(this.orders.row(slot));
+      this.dirty.row(this.orders.row(slot));
       return;
     }
     terms.queueSerial = queueSerial;
@@ -457,23 +468,23 @@ export class SymbolState {
     this.changed = true;
     this.book.requeue(slot, shownLots);
     this.book.hide(event.priceTicks, -shownLots);
-    this.touched.order(slot);
+    this.dirty.order(slot);
   }
 
   /** The order is gone: filled, canceled or expired. */
   closed(slot: number): void {
     this.eventCount++;
     const { orders } = this;
-    this.touched.row(orders.row(slot));
+    this.dirty.row(orders.row(slot));
     if (orders.isResting(slot)) this.open.unrest(slot);
-    if (this.inHand === slot) this.inHand = NONE;
+    if (this.activeTaker === slot) this.activeTaker = NONE;
     this.open.forget(slot);
   }
 
   leverageSet(event: MessageOf<typeof LeverageSet>): void {
     const at = this.positions.ensure(event.accountId);
     this.positions.numbers[at + LEVERAGE] = event.leverage;
-    this.touched.row(at);
+    this.dirty.row(at);
   }
 
   priceUpdated(event: MessageOf<typeof PriceUpdated>, time: TimeMs): void {
@@ -513,8 +524,8 @@ export class SymbolState {
     n[at + FUNDING_TIME] = event.fundingTime;
     this.fundingOwed--;
     this.fundingOwedLots -= event.sizeLots;
-    this.touched.row(at);
-    this.touched.row(positions.ensure(INSURANCE_ACCOUNT));
+    this.dirty.row(at);
+    this.dirty.row(positions.ensure(INSURANCE_ACCOUNT));
   }
 
   transferred(event: MessageOf<typeof PositionTransferred>, time: TimeMs): void {
@@ -524,8 +535,8 @@ export class SymbolState {
     const lots = event.side === BUY ? event.quantityLots : -event.quantityLots;
     this.movePosition(from, lots, event.quanta, 0, time);
     this.movePosition(to, -lots, event.quanta, 0, time);
-    this.touched.row(from);
-    this.touched.row(to);
+    this.dirty.row(from);
+    this.dirty.row(to);
     this.nextTradeSerial = idToSerial(event.tradeId, this.instrument.id) + 1;
     this.changed = true;
   }
@@ -542,13 +553,13 @@ export class SymbolState {
     const at = this.positions.ensure(event.accountId);
     this.positions.numbers[at + MARGIN_MODE] = event.marginMode;
     this.positions.numbers[at + ISOLATED_QUANTA] = event.isolatedQuanta;
-    this.touched.row(at);
+    this.dirty.row(at);
   }
 
   isolatedMarginSet(event: MessageOf<typeof IsolatedMarginSet>): void {
     const at = this.positions.ensure(event.accountId);
     this.positions.numbers[at + ISOLATED_QUANTA] = event.isolatedQuanta;
-    this.touched.row(at);
+    this.dirty.row(at);
     this.eventCount++;
   }
 
@@ -606,31 +617,31 @@ export class SymbolState {
 
   /** The cells of the rows that this turn has touched until now are up to date. */
   markFresh(): void {
-    this.touched.markFresh();
+    this.dirty.markFresh();
   }
 
   /** Brings the cells of every other row that this turn touched up to date; see AccountCells.move for what waits. */
-  refreshTouched(): void {
-    const { touched } = this;
-    for (let i = touched.freshRowCount; i < touched.rowCount; i++) this.refresh(touched.rows[i]);
+  refreshDirty(): void {
+    const { dirty } = this;
+    for (let i = dirty.freshRowCount; i < dirty.rowCount; i++) this.refresh(dirty.rows[i]);
   }
 
   /** What the turn has done until now, losses and what was freed alike, counts for what comes behind it in the same turn. */
-  countTouched(): void {
-    this.refreshTouched();
+  trackDirty(): void {
+    this.refreshDirty();
     this.markFresh();
-    this.cells.countFavours();
+    this.marginTable.useDeferred();
   }
 
   /** The row holds a position that its cells know at an older mark: see MarkSweep. */
   isStale(at: number): boolean {
     const n = this.positions.numbers;
-    return n[at + SIZE] !== 0 && n[at + GIVEN_MARK] !== this.markTicks;
+    return n[at + SIZE] !== 0 && n[at + CONTRIBUTED_MARK] !== this.markTicks;
   }
 
   /** Brings a stale row to the mark: at once if the price, and nothing else that is new, has made it so. */
-  freshen(at: number): void {
-    if (this.isStale(at)) this.refresh(at, !this.isTouched(at) && !this.markMoved);
+  refreshMark(at: number): void {
+    if (this.isStale(at)) this.refresh(at, !this.isDirty(at) && !this.markMoved);
   }
 
   /**
@@ -638,20 +649,20 @@ export class SymbolState {
    * rows are up to date.
    */
   endPart(time: TimeMs): void {
-    if (this.inHand !== NONE) this.takeOutOfHand(this.inHand);
-    this.touched.stamp(time);
-    this.touched.markFresh();
-    this.cells.countFavours();
+    if (this.activeTaker !== NONE) this.endTaking(this.activeTaker);
+    this.dirty.stamp(time);
+    this.dirty.markFresh();
+    this.marginTable.useDeferred();
   }
 
   /** This turn has changed a row: what helps an account must wait for the turn's ticket. */
-  get hasTouched(): boolean {
-    return this.touched.rowCount > 0;
+  get hasDirty(): boolean {
+    return this.dirty.rowCount > 0;
   }
 
   /** This turn has changed this row, and its cells do not know it yet. */
-  isTouched(at: number): boolean {
-    return this.touched.has(at);
+  isDirty(at: number): boolean {
+    return this.dirty.has(at);
   }
 
   refreshAll(): void {
@@ -676,9 +687,9 @@ export class SymbolState {
   }
 
   /** The order in hand is filled: the turn goes on with another one. */
-  takeOutOfHand(slot: number): void {
-    assert(this.inHand === slot && this.orders.remainingLots(slot) === 0, "only a filled order leaves the hand");
-    this.inHand = NONE;
+  endTaking(slot: number): void {
+    assert(this.activeTaker === slot && this.orders.remainingLots(slot) === 0, "only a filled order leaves the hand");
+    this.activeTaker = NONE;
     this.open.forget(slot);
   }
 
@@ -691,24 +702,24 @@ export class SymbolState {
    * The turn has done so much that it should come to its end: it is one record of the log and of each ring between two
    * threads, and whoever is behind it waits.
    */
-  get isTurnLong(): boolean {
-    return this.eventCount >= LONG_TURN;
+  get isTransactionLong(): boolean {
+    return this.eventCount >= LONG_TRANSACTION;
   }
 
   /** Half of what a turn may do is done: what comes behind it had better come in another turn. */
-  get isTurnHalfLong(): boolean {
-    return this.eventCount >= LONG_TURN / 2;
+  get isTransactionHalfLong(): boolean {
+    return this.eventCount >= LONG_TRANSACTION / 2;
   }
 
   /** How much the turn may still do before it is long. */
-  get roomInTurn(): number {
-    return LONG_TURN - this.eventCount;
+  get roomInTransaction(): number {
+    return LONG_TRANSACTION - this.eventCount;
   }
 
   /** The turn stands in the log: what it touched bears its sequence, and an order left in hand has been filled. */
   settle(sequence: number, time: TimeMs): void {
-    if (this.inHand !== NONE) this.takeOutOfHand(this.inHand);
-    this.touched.settle(sequence, time);
+    if (this.activeTaker !== NONE) this.endTaking(this.activeTaker);
+    this.dirty.settle(sequence, time);
     this.eventCount = 0;
     this.markMoved = false;
     if (this.open.trailing.size > 0 && this.countsPrices)
@@ -744,7 +755,7 @@ export class SymbolState {
     if (quanta === 0) return;
     const at = this.positions.ensure(accountId);
     this.positions.numbers[at + CASH] += quanta;
-    this.touched.row(at);
+    this.dirty.row(at);
   }
 
   /** Moves a position and keeps the open interest: long and short lots are equal, so it is half of all sizes. */
@@ -760,16 +771,16 @@ export class SymbolState {
     }
   }
 
-  private takeInHand(slot: number): void {
+  private beginTaking(slot: number): void {
     // Replay: the one before it in the same turn was filled, or it would not be in hand any more.
-    if (this.inHand !== NONE) this.takeOutOfHand(this.inHand);
-    this.inHand = slot;
+    if (this.activeTaker !== NONE) this.endTaking(this.activeTaker);
+    this.activeTaker = slot;
   }
 
   /** Brings a row's cells up to date now, where the rest of the turn depends on them; see AccountCells.move. */
   refresh(at: number, isLogged = false): void {
     const row = this.positions.numbers;
-    this.cells.move(row[at + ACCOUNT], row, at + GIVEN, this.contributionOf(at), isLogged);
-    row[at + GIVEN_MARK] = this.markTicks;
+    this.marginTable.move(row[at + ACCOUNT], row, at + CONTRIBUTED, this.contributionOf(at), isLogged);
+    row[at + CONTRIBUTED_MARK] = this.markTicks;
   }
 }

@@ -1,6 +1,6 @@
 import { NONE } from "../base/columns.ts";
 import { BUY, SELL, TRIGGER_SOURCES } from "../base/enums.ts";
-import { Ladder } from "../base/price-bitmap.ts";
+import { PriceBitmap } from "../base/price-bitmap.ts";
 import type { PriceTicks } from "../base/units.ts";
 import { MOST_PRICE_TICKS } from "../protocol/instrument.ts";
 
@@ -16,7 +16,7 @@ class TriggerQueue {
   readonly source: number;
   readonly rises: boolean;
   /** Made when first needed: most prices are never waited for. */
-  private ladder: Ladder | null = null;
+  private bitmap: PriceBitmap | null = null;
   private readonly slotsAt = new Map<PriceTicks, Set<number>>();
   private readonly ageOf: ((slot: number) => number) | null;
 
@@ -34,31 +34,31 @@ class TriggerQueue {
     }
     this.slotsAt.set(triggerTicks, new Set([slot]));
     // What waits for a fall is reached from above, like bids. A trigger may be above today's maxPrice.
-    this.ladder ??= new Ladder(MOST_PRICE_TICKS, this.rises ? SELL : BUY);
-    this.ladder.set(triggerTicks);
+    this.bitmap ??= new PriceBitmap(MOST_PRICE_TICKS, this.rises ? SELL : BUY);
+    this.bitmap.set(triggerTicks);
   }
 
   remove(triggerTicks: PriceTicks, slot: number): void {
     const waiting = this.slotsAt.get(triggerTicks);
     if (waiting === undefined || !waiting.delete(slot) || waiting.size > 0) return;
     this.slotsAt.delete(triggerTicks);
-    this.ladder?.clear(triggerTicks);
+    this.bitmap?.clear(triggerTicks);
   }
 
   /** Takes out the orders at the first trigger that the price reaches, the oldest first. */
   takeReached(priceTicks: PriceTicks): readonly number[] {
-    const { ladder, slotsAt, ageOf } = this;
-    const best = ladder === null ? -1 : ladder.best();
+    const { bitmap, slotsAt, ageOf } = this;
+    const best = bitmap === null ? -1 : bitmap.best();
     if (best < 0 || priceTicks === 0 || !reaches(this.rises, priceTicks, best)) return [];
     const slots = [...(slotsAt.get(best) ?? [])];
     slotsAt.delete(best);
-    ladder?.clear(best);
+    bitmap?.clear(best);
     return ageOf === null ? slots : slots.sort((a, b) => ageOf(a) - ageOf(b));
   }
 
   /** The first order that the price reaches, or NONE. */
   firstReached(priceTicks: PriceTicks): number {
-    const best = this.ladder === null ? -1 : this.ladder.best();
+    const best = this.bitmap === null ? -1 : this.bitmap.best();
     if (best < 0 || priceTicks === 0 || !reaches(this.rises, priceTicks, best)) return NONE;
     const { ageOf } = this;
     let first = NONE;

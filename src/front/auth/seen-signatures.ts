@@ -1,4 +1,4 @@
-import { HashedQueue, NO_ROW } from "../../core/base/hash-fifo.ts";
+import { HashFifo, NO_ROW } from "../../core/base/hash-fifo.ts";
 import type { TimeMs } from "../../core/base/units.ts";
 
 /** Sixty-six thousand signed requests a second for a minute; about 200 MB. */
@@ -17,7 +17,7 @@ const WIDTH = 2;
  */
 export class SeenSignatures {
   private readonly windowMs: number;
-  private readonly rows = new HashedQueue(WIDTH);
+  private readonly rows = new HashFifo(WIDTH);
 
   /** What was signed longer ago than `windowMs` is refused by whoever asks. */
   constructor(windowMs: number) {

@@ -10,27 +10,27 @@ export type Room = "ALL" | "HEAD" | "NONE";
  * is lost then. If that was its body, given to end(), the process ends. Whose packet is read nobody is told: the answers of
  * one turn of the event loop count together.
  */
-let turn = 1;
+let transaction = 1;
 let gatheredBytes = 0;
 let isReading = false;
 
-function endTurn(): void {
-  turn++;
+function endTransaction(): void {
+  transaction++;
   gatheredBytes = 0;
   isReading = false;
 }
 
 /** A request is being read. Returns the number of this turn of the event loop. */
-export function readingTurn(): number {
+export function readingIteration(): number {
   if (!isReading) {
     isReading = true;
-    setImmediate(endTurn);
+    setImmediate(endTransaction);
   }
-  return turn;
+  return transaction;
 }
 
 /** Whether its packet may still be being read. */
-export const isBeingRead = (readIn: number): boolean => readIn === turn;
+export const isBeingRead = (readIn: number): boolean => readIn === transaction;
 
 /** The room that there is for an answer. It is taken if the answer is given at once. */
 export function roomFor(headBytes: number, bodyBytes: number): Room {

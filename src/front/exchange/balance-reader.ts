@@ -1,4 +1,4 @@
-import type { Road } from "../../actor/engine/engine.ts";
+import type { Engine } from "../../actor/engine/engine.ts";
 import type { Contribution } from "../../core/accounts/margin-table.ts";
 
 /**
@@ -13,18 +13,18 @@ const MOST_WAITS = 1000;
  * and never does, when too many wait for theirs.
  */
 export function readFigures(
-  road: Road,
+  engine: Engine,
   accountId: number,
   then: (figures: Readonly<Contribution>, sequence: number) => void,
 ): boolean {
   const look = (waitsLeft: number): boolean => {
-    const sequence = road.releasedSequence();
-    if (!road.cells.observe(accountId) && waitsLeft > 0) {
+    const sequence = engine.releasedSequence();
+    if (!engine.marginTable.readConsistent(accountId) && waitsLeft > 0) {
       setTimeout(look, 1, waitsLeft - 1);
       return true;
     }
-    const figures = { ...road.cells.observed(accountId) };
-    return road.afterEverything(() => then(figures, sequence));
+    const figures = { ...engine.marginTable.consistent(accountId) };
+    return engine.whenAllDurable(() => then(figures, sequence));
   };
   return look(MOST_WAITS);
 }

@@ -1,17 +1,17 @@
-import type { Released, Road } from "../../actor/engine/engine.ts";
+import type { Engine, ReleasedTransaction } from "../../actor/engine/engine.ts";
 import { ClientIdHash } from "../../core/base/client-id-hash.ts";
-import { HashedQueue, NO_ROW } from "../../core/base/hash-fifo.ts";
+import { HashFifo, NO_ROW } from "../../core/base/hash-fifo.ts";
 import type { TimeMs } from "../../core/base/units.ts";
 import type { MessageOf } from "../../core/protocol/message-schema.ts";
 import {
   ClientIdsPage,
+  ConditionalOrderPlaced,
   OrderPlaced,
-  OrderWaits,
   type ClientIdList as Page,
   ReadClientIds,
 } from "../../core/protocol/messages.ts";
 import { CLIENT_ID_RETENTION_MS } from "../../core/state/client-ids.ts";
-import { ask, replyOf } from "./request.ts";
+import { replyOf, request } from "./request.ts";
 
 /** As many as two symbols remember, 800 MB: beyond that the oldest go before their time. */
 const MOST_IDS = 2 ** 24;
@@ -33,25 +33,25 @@ const WIDTH = 3;
  */
 export class ClientOrderIds {
   /** In the order in which they were first used. */
-  private readonly rows = new HashedQueue(WIDTH);
+  private readonly rows = new HashFifo(WIDTH);
   private readonly hashes = new ClientIdHash();
   private readonly checks = new ClientIdHash();
   private readonly most: number;
   private now: TimeMs = 0;
 
-  private constructor(road: Road, most: number) {
+  private constructor(engine: Engine, most: number) {
     this.most = most;
-    road.onReleased((turn) => this.fold(turn));
+    engine.onReleased((transaction) => this.fold(transaction));
   }
 
   /** Resolves when every symbol has told its ids. */
-  static async open(road: Road, most = MOST_IDS): Promise<ClientOrderIds> {
-    const ids = new ClientOrderIds(road, most);
-    for (const { id } of road.instruments) {
+  static async open(engine: Engine, most = MOST_IDS): Promise<ClientOrderIds> {
+    const ids = new ClientOrderIds(engine, most);
+    for (const { id } of engine.instruments) {
       for (let from: number | null = 0; from !== null; ) {
         const command = { type: ReadClientIds.code, from } as const;
-        const page: Page = await ask(road, id, command, (turn) => {
-          return replyOf<MessageOf<typeof ClientIdsPage>>(turn, ClientIdsPage.code).page;
+        const page: Page = await request(engine, id, command, (transaction) => {
+          return replyOf<MessageOf<typeof ClientIdsPage>>(transaction, ClientIdsPage.code).page;
         });
         for (const [accountId, clientOrderId, time] of page.ids) ids.keep(accountId, clientOrderId, id, time);
         from = page.next;
@@ -110,11 +110,11 @@ export class ClientOrderIds {
     return row;
   }
 
-  private fold(turn: Released): void {
-    for (let i = 0; i < turn.eventCount; i++) {
-      const event = turn.messages[i] as MessageOf<typeof OrderPlaced> | MessageOf<typeof OrderWaits>;
-      if ((event.type === OrderPlaced.code || event.type === OrderWaits.code) && event.clientOrderId !== "")
-        this.keep(event.accountId, event.clientOrderId, turn.actorId, turn.time);
+  private fold(transaction: ReleasedTransaction): void {
+    for (let i = 0; i < transaction.eventCount; i++) {
+      const event = transaction.messages[i] as MessageOf<typeof OrderPlaced> | MessageOf<typeof ConditionalOrderPlaced>;
+      if ((event.type === OrderPlaced.code || event.type === ConditionalOrderPlaced.code) && event.clientOrderId !== "")
+        this.keep(event.accountId, event.clientOrderId, transaction.actorId, transaction.time);
     }
   }
 

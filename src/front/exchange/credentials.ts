@@ -1,4 +1,4 @@
-import type { Released, Road } from "../../actor/engine/engine.ts";
+import type { Engine, ReleasedTransaction } from "../../actor/engine/engine.ts";
 import { LEDGER, PERMISSIONS, type Permission } from "../../core/base/enums.ts";
 import type { TimeMs } from "../../core/base/units.ts";
 import { blank, type MessageOf } from "../../core/protocol/message-schema.ts";
@@ -16,7 +16,7 @@ import {
 } from "../../core/protocol/messages.ts";
 import { hashToken } from "../../wire/token.ts";
 import { ApiError } from "../common/errors.ts";
-import { ask, replyOf } from "./request.ts";
+import { replyOf, request } from "./request.ts";
 
 /** Whom a request acts for, and how far. */
 export interface Principal {
@@ -96,17 +96,17 @@ export class Credentials {
   private readonly keys = new CredentialIndex<Key>();
   private readonly addresses = new Set<string>();
 
-  private constructor(road: Road) {
-    road.onReleased((turn) => this.fold(turn));
+  private constructor(engine: Engine) {
+    engine.onReleased((transaction) => this.fold(transaction));
   }
 
   /** Resolves when the ledger has told its state, page by page. Events before a page are in it, and those behind it follow. */
-  static async open(road: Road): Promise<Credentials> {
-    const credentials = new Credentials(road);
+  static async open(engine: Engine): Promise<Credentials> {
+    const credentials = new Credentials(engine);
     for (let from: number | null = 0; from !== null; ) {
       const command: MessageOf<typeof Describe> = { ...blank(Describe), from };
-      from = await ask(road, LEDGER, command, (turn) => {
-        const { state } = replyOf<MessageOf<typeof LedgerDescription>>(turn, LedgerDescription.code);
+      from = await request(engine, LEDGER, command, (transaction) => {
+        const { state } = replyOf<MessageOf<typeof LedgerDescription>>(transaction, LedgerDescription.code);
         credentials.prime(state);
         return state.next;
       });
@@ -162,9 +162,9 @@ export class Credentials {
     for (const { accountId, apiKey, record } of state.keys) this.addKey(accountId, apiKey, record);
   }
 
-  private fold(turn: Released): void {
-    if (turn.actorId !== LEDGER) return;
-    for (let i = 0; i < turn.eventCount; i++) this.apply(turn.messages[i] as LedgerEvent);
+  private fold(transaction: ReleasedTransaction): void {
+    if (transaction.actorId !== LEDGER) return;
+    for (let i = 0; i < transaction.eventCount; i++) this.apply(transaction.messages[i] as LedgerEvent);
   }
 
   private apply(event: LedgerEvent): void {

@@ -1,4 +1,4 @@
-import type { Released, Road } from "../../actor/engine/engine.ts";
+import type { Engine, ReleasedTransaction } from "../../actor/engine/engine.ts";
 import { HALT_REASONS, MODE_HALTED, MODE_TRADING, REASON_OF_HALT, TRADING_STATUSES } from "../../core/base/enums.ts";
 import type { MessageOf } from "../../core/protocol/message-schema.ts";
 import {
@@ -20,13 +20,13 @@ export interface HaltLogger {
 }
 
 /** Says in the log what a symbol lets happen, whenever that changes; and stops all of them when the ledger is unsound. */
-export function watchHalts(road: Road, log: HaltLogger): void {
-  const symbols = new Map(road.instruments.map(({ id, symbol }) => [id, symbol]));
+export function watchHalts(engine: Engine, log: HaltLogger): void {
+  const symbols = new Map(engine.instruments.map(({ id, symbol }) => [id, symbol]));
   const stale = new Set<number>();
-  road.onReleased((turn: Released) => {
-    for (let i = 0; i < turn.eventCount; i++) {
-      const message = turn.messages[i];
-      const symbol = symbols.get(turn.actorId);
+  engine.onReleased((transaction: ReleasedTransaction) => {
+    for (let i = 0; i < transaction.eventCount; i++) {
+      const message = transaction.messages[i];
+      const symbol = symbols.get(transaction.actorId);
       if (message.type === TradingHalted.code) {
         const { mode, reason, until } = message as MessageOf<typeof TradingHalted>;
         const fields = { symbol, status: TRADING_STATUSES[mode], reason: HALT_REASONS[reason], until };
@@ -36,18 +36,18 @@ export function watchHalts(road: Road, log: HaltLogger): void {
         log.error({ symbol, fault: (message as MessageOf<typeof SelfCheckFailed>).fault }, "the self-check has failed");
       } else if (message.type === LedgerUnsound.code) {
         log.error({ fault: (message as MessageOf<typeof LedgerUnsound>).fault }, "the ledger's self-check has failed");
-        stopTrading(road);
+        stopTrading(engine);
       } else if (message.type === IndexWentStale.code) {
-        stale.add(turn.actorId);
+        stale.add(transaction.actorId);
         log.warn({ symbol }, "the index price is stale: no new risk and no liquidations until there is another");
-      } else if (message.type === PriceUpdated.code && stale.delete(turn.actorId))
+      } else if (message.type === PriceUpdated.code && stale.delete(transaction.actorId))
         log.info({ symbol }, "the index price is fresh again");
     }
   });
 }
 
 /** Money is amiss, and any symbol might spend it. */
-function stopTrading(road: Road): void {
+function stopTrading(engine: Engine): void {
   const command: MessageOf<typeof HaltSymbol> = {
     type: HaltSymbol.code,
     mode: MODE_HALTED,
@@ -56,10 +56,10 @@ function stopTrading(road: Road): void {
   const stop = (actorId: number): void => {
     // No room, or nobody there: again, until there is.
     const again = (): void => void setTimeout(stop, RETRY_MS, actorId);
-    const asked = road.ask(actorId, command, (turn) => {
-      if (turn === null) again();
+    const asked = engine.request(actorId, command, (transaction) => {
+      if (transaction === null) again();
     });
     if (!asked) again();
   };
-  for (const { id } of road.instruments) stop(id);
+  for (const { id } of engine.instruments) stop(id);
 }

@@ -1,4 +1,4 @@
-import type { Released, Road } from "../../actor/engine/engine.ts";
+import type { Engine, ReleasedTransaction } from "../../actor/engine/engine.ts";
 import { must } from "../../assert.ts";
 import type { TimeMs } from "../../core/base/units.ts";
 import { blank, type MessageOf } from "../../core/protocol/message-schema.ts";
@@ -32,20 +32,20 @@ export class MarketData {
   private readonly moved = new Set<SymbolMarket>();
   private readonly now: () => TimeMs;
 
-  private constructor(road: Road, now: () => TimeMs) {
+  private constructor(engine: Engine, now: () => TimeMs) {
     this.now = now;
-    this.symbols = road.instruments.map((instrument) => new SymbolMarket(instrument));
+    this.symbols = engine.instruments.map((instrument) => new SymbolMarket(instrument));
     for (const symbol of this.symbols) this.byInstrumentId.set(symbol.instrument.id, symbol);
-    road.onReleased((turn) => this.fold(turn));
+    engine.onReleased((transaction) => this.fold(transaction));
   }
 
   /**
    * Resolves when every symbol has told its state. Nobody may trade until then: a symbol that does not come to rest tells
    * it again and again. Whoever publishes market data registers with the road after this.
    */
-  static async open(road: Road, pastOf: PastOf, now: () => TimeMs): Promise<MarketData> {
-    const market = new MarketData(road, now);
-    await Promise.all(market.symbols.map((symbol) => market.prime(road, symbol, pastOf)));
+  static async open(engine: Engine, pastOf: PastOf, now: () => TimeMs): Promise<MarketData> {
+    const market = new MarketData(engine, now);
+    await Promise.all(market.symbols.map((symbol) => market.prime(engine, symbol, pastOf)));
     return market;
   }
 
@@ -75,10 +75,10 @@ export class MarketData {
    * the start, as to end an interval of funding that ran out before or to fire what was due, is in it or follows, and never
    * both.
    */
-  private async prime(road: Road, symbol: SymbolMarket, pastOf: PastOf): Promise<void> {
+  private async prime(engine: Engine, symbol: SymbolMarket, pastOf: PastOf): Promise<void> {
     for (;;) {
-      const { state, sequence, time } = await this.describe(road, symbol);
-      await road.historyCaughtUp();
+      const { state, sequence, time } = await this.describe(engine, symbol);
+      await engine.historyCaughtUp();
       if (this.moved.has(symbol)) continue;
       const past = pastOf(symbol.instrument.id);
       if (isAhead(past, sequence)) continue;
@@ -89,22 +89,22 @@ export class MarketData {
   }
 
   /** The symbol's state in one piece: nothing has moved it between its pages. */
-  private describe(road: Road, symbol: SymbolMarket): Promise<Described> {
+  private describe(engine: Engine, symbol: SymbolMarket): Promise<Described> {
     const { id } = symbol.instrument;
     return new Promise((resolve, reject) => {
       let bids: Levels = [];
       let asks: Levels = [];
       const askFrom = (from: number): void => {
         const command: MessageOf<typeof Describe> = { ...blank(Describe), from };
-        const asked = road.ask(id, command, (answer) => {
-          const turn = must(answer, "a symbol that works");
-          const state = descriptionIn(turn);
+        const asked = engine.request(id, command, (answer) => {
+          const transaction = must(answer, "a symbol that works");
+          const state = descriptionIn(transaction);
           if (from > 0 && this.moved.has(symbol)) return askFrom(0);
           this.moved.delete(symbol);
           bids = from === 0 ? state.bids : bids.concat(state.bids);
           asks = from === 0 ? state.asks : asks.concat(state.asks);
           if (state.next !== null) return askFrom(state.next);
-          resolve({ state: { ...state, bids, asks }, sequence: turn.sequence, time: turn.time });
+          resolve({ state: { ...state, bids, asks }, sequence: transaction.sequence, time: transaction.time });
         });
         if (!asked) reject(new Error(`${symbol.instrument.symbol} cannot be asked for its state`));
       };
@@ -112,14 +112,15 @@ export class MarketData {
     });
   }
 
-  private fold(turn: Released): void {
-    const symbol = this.byInstrumentId.get(turn.actorId);
+  private fold(transaction: ReleasedTransaction): void {
+    const symbol = this.byInstrumentId.get(transaction.actorId);
     if (symbol === undefined) return;
     if (!this.primed.has(symbol)) {
       this.moved.add(symbol);
       return;
     }
-    for (let i = 0; i < turn.eventCount; i++) symbol.apply(turn.messages[i] as SymbolEvent, turn.sequence, turn.time);
+    for (let i = 0; i < transaction.eventCount; i++)
+      symbol.apply(transaction.messages[i] as SymbolEvent, transaction.sequence, transaction.time);
   }
 }
 
@@ -127,7 +128,7 @@ export class MarketData {
 const isAhead = ({ trades, liquidations }: SymbolPast, sequence: number): boolean =>
   [...trades, ...liquidations].some((trade) => trade.sequence > sequence);
 
-function descriptionIn({ messages }: Released): SymbolSummary {
+function descriptionIn({ messages }: ReleasedTransaction): SymbolSummary {
   const description = messages.find((message) => message.type === SymbolDescription.code);
   return (must(description, "the description of a symbol") as MessageOf<typeof SymbolDescription>).state;
 }

@@ -1,4 +1,4 @@
-import type { Released, Road } from "../../actor/engine/engine.ts";
+import type { Engine, ReleasedTransaction } from "../../actor/engine/engine.ts";
 import { must } from "../../assert.ts";
 import { LEDGER } from "../../core/base/enums.ts";
 import type { TimeMs } from "../../core/base/units.ts";
@@ -15,9 +15,9 @@ import {
   WithdrawalSent,
   WithdrawalsPage,
 } from "../../core/protocol/messages.ts";
-import { ask, replyOf } from "./request.ts";
+import { replyOf, request } from "./request.ts";
 
-type Listener = (transfer: Transfer, turn: Released) => void;
+type Listener = (transfer: Transfer, transaction: ReleasedTransaction) => void;
 
 /** Tells of each deposit and withdrawal whose state changes: of a withdrawal that gets on, events say no more than its id. */
 export class Transfers {
@@ -25,17 +25,17 @@ export class Transfers {
   private readonly underWay = new Map<number, Transfer>();
   private readonly listeners: Listener[] = [];
 
-  constructor(road: Road) {
-    road.onReleased((turn) => this.fold(turn));
+  constructor(engine: Engine) {
+    engine.onReleased((transaction) => this.fold(transaction));
   }
 
   /** Resolves when the ledger has told which withdrawals are under way. Nothing may happen there until then. */
-  static async open(road: Road): Promise<Transfers> {
-    const transfers = new Transfers(road);
+  static async open(engine: Engine): Promise<Transfers> {
+    const transfers = new Transfers(engine);
     for (let from: number | null = 0; from !== null; ) {
       const command: MessageOf<typeof ReadWithdrawals> = { type: ReadWithdrawals.code, from };
-      const page: WithdrawalList = await ask(road, LEDGER, command, (turn) => {
-        return replyOf<MessageOf<typeof WithdrawalsPage>>(turn, WithdrawalsPage.code).page;
+      const page: WithdrawalList = await request(engine, LEDGER, command, (transaction) => {
+        return replyOf<MessageOf<typeof WithdrawalsPage>>(transaction, WithdrawalsPage.code).page;
       });
       for (const transfer of page.withdrawals) transfers.underWay.set(transfer.transferId, transfer);
       from = page.next;
@@ -53,11 +53,11 @@ export class Transfers {
     return this.underWay.get(transferId);
   }
 
-  private fold(turn: Released): void {
-    if (turn.actorId !== LEDGER) return;
-    for (let i = 0; i < turn.eventCount; i++) {
-      const transfer = this.apply(turn.messages[i] as LedgerEvent, turn.time);
-      if (transfer !== null) for (const listener of this.listeners) listener(transfer, turn);
+  private fold(transaction: ReleasedTransaction): void {
+    if (transaction.actorId !== LEDGER) return;
+    for (let i = 0; i < transaction.eventCount; i++) {
+      const transfer = this.apply(transaction.messages[i] as LedgerEvent, transaction.time);
+      if (transfer !== null) for (const listener of this.listeners) listener(transfer, transaction);
     }
   }
 

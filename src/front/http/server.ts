@@ -2,7 +2,7 @@ import uWS from "uWebSockets.js";
 import { isUtf8 } from "node:buffer";
 import { existsSync, readFileSync } from "node:fs";
 import { isIPv6 } from "node:net";
-import { readingTurn } from "../common/cork-budget.ts";
+import { readingIteration } from "../common/cork-budget.ts";
 import { ApiError, MAX_BODY_BYTES } from "../common/errors.ts";
 import { encodeUtf8 } from "../common/utf8.ts";
 import { type Call, type Log, WaitingCalls } from "./call.ts";
@@ -104,19 +104,19 @@ export function listen(options: ServerOptions): Promise<Server> {
 
   /** A request without a body, which is answered now or later. */
   function take(response: uWS.HttpResponse, call: Call, handle: (call: Call) => void): void {
-    call.readIn = readingTurn();
+    call.readIn = readingIteration();
     handle(call);
     if (!call.done) wait(response, call);
   }
 
-  const turnAway = (call: Call): void => call.refuse(new ApiError("NOT_READY"));
+  const rejectCall = (call: Call): void => call.refuse(new ApiError("NOT_READY"));
 
   app.any("/*", (response, request) => {
     const call = readHead(response, request);
     const { refusal, bodyBytes } = head;
     if (closing) call.closeAfter();
     if (refusal !== null) refuseLater(response, call, refusal);
-    else if (closing) take(response, call, turnAway);
+    else if (closing) take(response, call, rejectCall);
     else if (bodyBytes > MAX_BODY_BYTES) swallow(response, call);
     else if (bodyBytes > 0) {
       wait(response, call);
@@ -135,7 +135,7 @@ export function listen(options: ServerOptions): Promise<Server> {
     upgrade(response, request, context) {
       const call = readHead(response, request);
       if (head.refusal !== null) return refuseLater(response, call, head.refusal);
-      if (closing) return take(response, call, turnAway);
+      if (closing) return take(response, call, rejectCall);
       const address = call.remoteAddress();
       try {
         sockets.admit(address);
@@ -267,7 +267,7 @@ function readBody(response: uWS.HttpResponse, call: Call, run: (call: Call) => v
 
 function receive(call: Call, body: Uint8Array, run: (call: Call) => void): void {
   call.awaitsBody = false;
-  call.readIn = readingTurn();
+  call.readIn = readingIteration();
   if (!isUtf8(body)) return call.refuse(new ApiError("BAD_ENCODING"));
   call.bytes = body;
   run(call);

@@ -107,7 +107,7 @@ const PING_EVERY_MS = 15_000;
 const SILENT_FOR_MS = 45_000;
 const LOOK_EVERY_MS = 5_000;
 /** To close or to ping one takes about 10 µs. */
-const LOOKS_PER_TURN = 500;
+const CHECKS_PER_ITERATION = 500;
 /**
  * So long uWebSockets.js waits behind a close frame for the client's end, at most: 16 s, and 4 s for its clock. Whether
  * there was one cannot be told: one with a code that none may have looks like a lost connection.
@@ -186,7 +186,7 @@ export class OpenSockets {
   }
 
   private lookAtSome(sockets: Iterator<Socket>, now: number, isPingTime: boolean): void {
-    for (let i = 0; i < LOOKS_PER_TURN; i++) {
+    for (let i = 0; i < CHECKS_PER_ITERATION; i++) {
       const { value: socket, done } = sockets.next();
       if (done === true) return;
       if (now - socket.heardAt >= SILENT_FOR_MS) socket.terminate();

@@ -21,7 +21,14 @@ import {
 import { PPM, PPM_DECIMALS, printFixed, printQuanta, printRatio, type TimeMs } from "../../core/base/units.ts";
 import { type Instrument, printPrice, printQuantity } from "../../core/protocol/instrument.ts";
 import type { MessageOf } from "../../core/protocol/message-schema.ts";
-import type { ExpectedFill, OrderView, Outlook, PositionView, Traded, Transfer } from "../../core/protocol/messages.ts";
+import type {
+  AccountProjection,
+  ExpectedFill,
+  OrderView,
+  PositionView,
+  Traded,
+  Transfer,
+} from "../../core/protocol/messages.ts";
 import type { FillRecord, OrderRecord } from "../../store/database/history-schema.ts";
 import { priceJson } from "./market-json.ts";
 
@@ -148,12 +155,12 @@ export function expectedFillJson(instrument: Instrument, [priceTicks, lots, feeQ
 }
 
 /** An account's margin and position before or after something that has not happened. */
-export function outlookJson(instrument: Instrument, outlook: Outlook): string {
+export function projectionJson(instrument: Instrument, projection: AccountProjection): string {
   return (
-    `{"positionSize":"${printQuantity(instrument, outlook.sizeLots)}",` +
-    `"liquidationPrice":${priceJson(instrument, outlook.liquidationTicks)},` +
-    `"initialMargin":"${printQuanta(outlook.initialQuanta)}",` +
-    `"availableBalance":"${printQuanta(Math.max(0, outlook.availableQuanta))}"}`
+    `{"positionSize":"${printQuantity(instrument, projection.sizeLots)}",` +
+    `"liquidationPrice":${priceJson(instrument, projection.liquidationTicks)},` +
+    `"initialMargin":"${printQuanta(projection.initialQuanta)}",` +
+    `"availableBalance":"${printQuanta(Math.max(0, projection.availableQuanta))}"}`
   );
 }
 

@@ -22,7 +22,7 @@ import { KEEPING_COST } from "../auth/limits.ts";
 import { readAddress } from "../auth/wallet.ts";
 import { ApiError } from "../common/errors.ts";
 import { readFigures } from "../exchange/balance-reader.ts";
-import { ask, askFor, firstReply, replyOf } from "../exchange/request.ts";
+import { firstReply, replyOf, request, requestFor } from "../exchange/request.ts";
 import type { Call } from "../http/call.ts";
 import { readAmount } from "../json/amounts.ts";
 import { balanceJson, fillJson, listJson, transferJson } from "../json/json-writers.ts";
@@ -33,7 +33,7 @@ import { readOrderId } from "../trading/find-orders.ts";
 import { ledgerRoute } from "./ledger.ts";
 
 export function accountRoutes(context: Context): Route[] {
-  const { road, symbols, history, log } = context;
+  const { engine, symbols, history, log } = context;
   return [
     route({
       method: "GET",
@@ -42,7 +42,7 @@ export function accountRoutes(context: Context): Route[] {
       summary: "Balance and margin across all symbols",
       replies: { 200: Balance },
       handle({ call, principal }) {
-        readFigures(road, principal.accountId, (figures, sequence) => {
+        readFigures(engine, principal.accountId, (figures, sequence) => {
           try {
             call.reply(200, balanceJson(figures, sequence, Date.now()));
           } catch (thrown) {
@@ -61,7 +61,7 @@ export function accountRoutes(context: Context): Route[] {
       replies: { 201: RequestedTransfer, 200: RequestedTransfer },
       errors: ["AMOUNT_TOO_FINE", "DEPOSIT_CAP", "REFERENCE_REUSED"],
       handle({ call, principal, body }) {
-        askForTransfer(context, call, {
+        requestTransfer(context, call, {
           ...blank(Deposit),
           accountId: principal.accountId,
           amountQuanta: readAmount(body.amount),
@@ -91,7 +91,7 @@ export function accountRoutes(context: Context): Route[] {
           reference: body.reference ?? "",
         };
         command.refusal = await prepareWithdrawal(context, principal.accountId);
-        if (!call.done) askForTransfer(context, call, command);
+        if (!call.done) requestTransfer(context, call, command);
       },
     }),
     route({
@@ -142,14 +142,14 @@ function transfersRoute(context: Context, path: string, kind: TransferKind, summ
  * That a symbol is halted or grows stale behind its answer changes nothing: no risk is taken in it from then on.
  */
 async function prepareWithdrawal(
-  { road, symbols }: Context,
+  { engine, symbols }: Context,
   accountId: number,
 ): Promise<MessageOf<typeof Refused> | null> {
   const command = { ...blank(PrepareWithdrawal), accountId };
   const refusals = await Promise.all(
     symbols.all.map(({ id, symbol }) =>
-      ask(road, id, command, (turn) => {
-        const reply: Message = firstReply(turn);
+      request(engine, id, command, (transaction) => {
+        const reply: Message = firstReply(transaction);
         if (reply.type !== Refused.code) return null;
         const { type, code, details } = reply as MessageOf<typeof Refused>;
         return { type, code, field: "", details: { symbol, ...details } };
@@ -159,13 +159,13 @@ async function prepareWithdrawal(
   return refusals.find((refusal) => refusal !== null) ?? null;
 }
 
-function askForTransfer(
+function requestTransfer(
   context: Context,
   call: Call,
   command: MessageOf<typeof Deposit> | MessageOf<typeof Withdraw>,
 ): void {
-  askFor(context, call, LEDGER, command, (turn) => {
-    const { transfer, duplicate } = replyOf<MessageOf<typeof TransferView>>(turn, TransferView.code);
+  requestFor(context, call, LEDGER, command, (transaction) => {
+    const { transfer, duplicate } = replyOf<MessageOf<typeof TransferView>>(transaction, TransferView.code);
     if (duplicate === 1) call.reply(200, transferJson(transfer, ',"duplicate":true'));
     else call.reply(201, transferJson(transfer));
   });

@@ -31,7 +31,7 @@ import { newApiKey, newSecret, parseAllowedIps } from "../auth/keys.ts";
 import { KEEPING_COST, PAGE_COST, SIGNATURE_COST } from "../auth/limits.ts";
 import { ApiError } from "../common/errors.ts";
 import type { Key } from "../exchange/credentials.ts";
-import { ask, askFor, replyOf } from "../exchange/request.ts";
+import { replyOf, request, requestFor } from "../exchange/request.ts";
 import type { Call } from "../http/call.ts";
 import { readAmount } from "../json/amounts.ts";
 import { listJson } from "../json/json-writers.ts";
@@ -39,12 +39,12 @@ import type { Context } from "../routing/context.ts";
 import { type Route, route } from "../routing/router.ts";
 
 export function authRoutes(context: Context): Route[] {
-  const { road, wallets, vault, credentials, limits } = context;
+  const { engine, wallets, vault, credentials, limits } = context;
   /** "" = all of them. */
   function endSessions(call: Call, accountId: number, tokenHash: string): void {
-    askFor(context, call, LEDGER, { ...blank(CloseSession), accountId, tokenHash }, (turn) => {
-      replyOf(turn, Done.code);
-      call.reply(200, JSON.stringify({ accountId: String(accountId), ended: turn.eventCount }));
+    requestFor(context, call, LEDGER, { ...blank(CloseSession), accountId, tokenHash }, (transaction) => {
+      replyOf(transaction, Done.code);
+      call.reply(200, JSON.stringify({ accountId: String(accountId), ended: transaction.eventCount }));
     });
   }
   return [
@@ -82,8 +82,8 @@ export function authRoutes(context: Context): Route[] {
           tokenHash: hashToken(token),
           expiresAt: now + context.sessionTtlMs,
         };
-        const session = await ask(road, LEDGER, command, (turn) => {
-          const { accountId, expiresAt } = replyOf<MessageOf<typeof SessionView>>(turn, SessionView.code);
+        const session = await request(engine, LEDGER, command, (transaction) => {
+          const { accountId, expiresAt } = replyOf<MessageOf<typeof SessionView>>(transaction, SessionView.code);
           return { token, accountId: String(accountId), address: wallet, expiresAt };
         });
         call.reply(200, JSON.stringify(session));
@@ -97,10 +97,16 @@ export function authRoutes(context: Context): Route[] {
       replies: { 200: LoggedOut },
       handle({ call, principal }) {
         const { accountId, credential } = principal;
-        askFor(context, call, LEDGER, { ...blank(CloseSession), accountId, tokenHash: credential }, (turn) => {
-          replyOf(turn, Done.code);
-          call.reply(200, JSON.stringify({ accountId: String(accountId), loggedOut: true }));
-        });
+        requestFor(
+          context,
+          call,
+          LEDGER,
+          { ...blank(CloseSession), accountId, tokenHash: credential },
+          (transaction) => {
+            replyOf(transaction, Done.code);
+            call.reply(200, JSON.stringify({ accountId: String(accountId), loggedOut: true }));
+          },
+        );
       },
     }),
     route({
@@ -175,8 +181,8 @@ export function authRoutes(context: Context): Route[] {
           ...limits,
         };
         const command = { ...blank(CreateKey), accountId: principal.accountId, apiKey, record };
-        askFor(context, call, LEDGER, command, (turn) => {
-          replyOf(turn, Done.code);
+        requestFor(context, call, LEDGER, command, (transaction) => {
+          replyOf(transaction, Done.code);
           call.reply(201, JSON.stringify({ apiKey, secret }));
         });
       },
@@ -202,8 +208,8 @@ export function authRoutes(context: Context): Route[] {
       errors: ["KEY_NOT_FOUND"],
       handle({ call, principal, parameter }) {
         const command = { ...blank(RevokeKey), accountId: principal.accountId, apiKey: parameter };
-        askFor(context, call, LEDGER, command, (turn) => {
-          replyOf(turn, Done.code);
+        requestFor(context, call, LEDGER, command, (transaction) => {
+          replyOf(transaction, Done.code);
           call.reply(200, JSON.stringify({ apiKey: parameter, revoked: true }));
         });
       },

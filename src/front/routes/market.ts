@@ -21,13 +21,13 @@ import { listJson } from "../json/json-writers.ts";
 import { klineJson, readKlines, requireCandles } from "../json/klines.ts";
 import { publicTradeJson } from "../json/market-json.ts";
 import type { Context } from "../routing/context.ts";
-import { badCursor, checkTimes, readPage, turnToAnswer } from "../routing/paging.ts";
+import { badCursor, checkTimes, readPage, waitToAnswer } from "../routing/paging.ts";
 import { type Route, route } from "../routing/router.ts";
 
 const DEFAULT_DEPTH = 100;
 
 export function marketRoutes(context: Context): Route[] {
-  const { road, symbols, market, history } = context;
+  const { engine, symbols, market, history } = context;
   return [
     route({
       method: "GET",
@@ -83,9 +83,9 @@ export function marketRoutes(context: Context): Route[] {
         checkTimes(query);
         const startTime = query.cursor === undefined ? query.startTime : readOpenTime(query.cursor);
         // First: what is released while the history catches up may be a part of it only.
-        const time = road.releasedTime(instrument.id);
-        await historyCaughtUp(road);
-        await turnToAnswer(call);
+        const time = engine.releasedTime(instrument.id);
+        await historyCaughtUp(engine);
+        await waitToAnswer(call);
         const series = { instrumentId: instrument.id, priceType, interval };
         const page = readKlines(history, series, { limit, startTime, endTime }, time);
         const rows = page.candles.map((candle) => klineJson(instrument, interval, candle, time));

@@ -4,7 +4,7 @@ import { blank, type Message, type MessageOf } from "../../core/protocol/message
 import { HaltSymbol, ResumeSymbol, StatusView } from "../../core/protocol/messages.ts";
 import { SymbolName } from "../../wire/schema/scalars.ts";
 import { HaltBody, TradingStatus } from "../../wire/schema/system.ts";
-import { askFor, replyOf } from "../exchange/request.ts";
+import { replyOf, requestFor } from "../exchange/request.ts";
 import type { Call } from "../http/call.ts";
 import type { Context } from "../routing/context.ts";
 import { type Route, route } from "../routing/router.ts";
@@ -14,14 +14,14 @@ export function operatorRoutes(context: Context): Route[] {
   const { symbols } = context;
   /** Both answer with what the symbol then lets happen, durably. */
   const change = (call: Call, instrument: Instrument, command: Message): void =>
-    askFor(context, call, instrument.id, command, (turn) => {
-      const { mode, reason, until } = replyOf<MessageOf<typeof StatusView>>(turn, StatusView.code, instrument);
+    requestFor(context, call, instrument.id, command, (transaction) => {
+      const { mode, reason, until } = replyOf<MessageOf<typeof StatusView>>(transaction, StatusView.code, instrument);
       const status = {
         symbol: instrument.symbol,
         status: TRADING_STATUSES[mode],
         statusReason: HALT_REASONS[reason],
         until: until === 0 ? null : until,
-        sequence: turn.sequence,
+        sequence: transaction.sequence,
       };
       call.reply(200, JSON.stringify(status));
     });

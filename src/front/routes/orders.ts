@@ -30,7 +30,7 @@ import { RequestReader } from "../trading/fast-path.ts";
 import { findInHistory, findOpen, type OpenRow, openOrders, type Place } from "../trading/find-orders.ts";
 import type { OrderName } from "../trading/open-order.ts";
 import { placeOrder } from "../trading/place-order.ts";
-import { sendPlain } from "../trading/send-fast-path.ts";
+import { sendFastPath } from "../trading/send-fast-path.ts";
 
 export function orderRoutes(context: Context): Route[] {
   const { history, symbols } = context;
@@ -94,7 +94,7 @@ export function orderRoutes(context: Context): Route[] {
       handleBytes(call, principal, body) {
         const order = reader.readOrder(body);
         if (order === null) return false;
-        sendPlain(context, call, principal, order);
+        sendFastPath(context, call, principal, order);
         return true;
       },
       handle: ({ call, principal, body }) => placeOrder(context, call, principal, body),

@@ -1,25 +1,22 @@
-import type { Static } from "typebox";
 import type { Instrument } from "../../core/protocol/instrument.ts";
 import { blank, type MessageOf } from "../../core/protocol/message-schema.ts";
-import { ClosePosition, LeverageView, PositionView, ReadPosition, SetLeverage } from "../../core/protocol/messages.ts";
+import { PositionView, ReadPosition } from "../../core/protocol/messages.ts";
 import { Position, PositionList, PositionsQuery } from "../../wire/schema/account.ts";
 import { ClosePositionBody, Leverage, LeverageBody, PlacedOrder } from "../../wire/schema/orders.ts";
 import { SymbolName } from "../../wire/schema/scalars.ts";
-import { checkLeverage, checkSymbol } from "../auth/key-limits.ts";
 import { CANCEL_COST } from "../auth/limits.ts";
 import type { Principal } from "../exchange/credentials.ts";
-import { askEach, askFor, mapReplies, replyOf } from "../exchange/request.ts";
+import { mapReplies, requestEach, requestFor } from "../exchange/request.ts";
 import type { Answer } from "../http/answer.ts";
-import { readPrice, readQuantity } from "../json/amounts.ts";
 import { listJson, positionJson } from "../json/json-writers.ts";
 import type { Context } from "../routing/context.ts";
 import { type Route, route } from "../routing/router.ts";
-import { replyPlaced } from "../trading/placed-reply.ts";
+import { closePosition, setLeverage } from "../trading/change-position.ts";
 
 type View = MessageOf<typeof PositionView>;
 
 export function positionRoutes(context: Context): Route[] {
-  const { road, symbols } = context;
+  const { engine, symbols } = context;
   return [
     route({
       method: "GET",
@@ -30,13 +27,13 @@ export function positionRoutes(context: Context): Route[] {
       replies: { 200: PositionList },
       errors: ["UNKNOWN_SYMBOL"],
       async handle({ call, principal, query }) {
-        const positions = await askEach(
-          road,
+        const positions = await requestEach(
+          engine,
           call,
           symbols.selected(query.symbol),
           () => ({ ...blank(ReadPosition), accountId: principal.accountId }),
-          (turn, instrument) =>
-            mapReplies<View, string>(turn, PositionView.code, (view) =>
+          (transaction, instrument) =>
+            mapReplies<View, string>(transaction, PositionView.code, (view) =>
               view.sizeLots === 0 ? "" : positionJson(instrument, view),
             ),
         );
@@ -111,8 +108,8 @@ export function positionRoutes(context: Context): Route[] {
 
 function readPosition(context: Context, answer: Answer, { accountId }: Principal, symbol: string): void {
   const instrument = context.symbols.named(symbol);
-  askFor(context, answer, instrument.id, { ...blank(ReadPosition), accountId }, (turn) => {
-    const [json] = mapReplies<View, string>(turn, PositionView.code, (view) => positionJson(instrument, view));
+  requestFor(context, answer, instrument.id, { ...blank(ReadPosition), accountId }, (transaction) => {
+    const [json] = mapReplies<View, string>(transaction, PositionView.code, (view) => positionJson(instrument, view));
     answer.reply(200, json ?? positionJson(instrument, untouchedPosition(context, instrument)));
   });
 }
@@ -123,40 +120,3 @@ const untouchedPosition = ({ market }: Context, instrument: Instrument): View =>
   leverage: instrument.config.defaultLeverage,
   markTicks: market.symbol(instrument.id).markTicks,
 });
-
-export function closePosition(
-  context: Context,
-  answer: Answer,
-  principal: Principal,
-  symbol: string,
-  body: Static<typeof ClosePositionBody>,
-): void {
-  const instrument = context.symbols.named(symbol);
-  checkSymbol(principal, instrument);
-  const command = {
-    ...blank(ClosePosition),
-    accountId: principal.accountId,
-    quantityLots: body.quantity === undefined ? 0 : readQuantity(instrument, body.quantity),
-    priceTicks: body.price === undefined ? 0 : readPrice(instrument, body.price),
-    expiresAt: body.expiresAt ?? 0,
-  };
-  askFor(context, answer, instrument.id, command, (turn) => replyPlaced(answer, instrument, turn));
-}
-
-export function setLeverage(
-  context: Context,
-  answer: Answer,
-  principal: Principal,
-  symbol: string,
-  body: Static<typeof LeverageBody>,
-): void {
-  const instrument = context.symbols.named(symbol);
-  checkSymbol(principal, instrument);
-  checkLeverage(principal, body.leverage);
-  const { leverage, expiresAt = 0 } = body;
-  const command = { ...blank(SetLeverage), accountId: principal.accountId, leverage, expiresAt };
-  askFor(context, answer, instrument.id, command, (turn) => {
-    const { leverage } = replyOf<MessageOf<typeof LeverageView>>(turn, LeverageView.code, instrument);
-    answer.reply(200, JSON.stringify({ symbol: instrument.symbol, leverage }));
-  });
-}

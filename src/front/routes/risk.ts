@@ -23,7 +23,7 @@ import { type Route, route } from "../routing/router.ts";
 
 /** Funding, the insurance fund, open interest. */
 export function riskRoutes(context: Context): Route[] {
-  const { road, symbols, market, history, log } = context;
+  const { engine, symbols, market, history, log } = context;
   return [
     route({
       method: "GET",
@@ -68,7 +68,7 @@ export function riskRoutes(context: Context): Route[] {
           const symbol = movement.actorId === LEDGER ? null : symbols.of(movement.actorId).symbol;
           return fundMovementJson(symbol, movement);
         });
-        readFigures(road, INSURANCE_ACCOUNT, ({ equity, unrealized }) => {
+        readFigures(engine, INSURANCE_ACCOUNT, ({ equity, unrealized }) => {
           try {
             const head = `"asset":"USDC","balance":"${printQuanta(equity)}","unrealizedPnl":"${printQuanta(unrealized)}"`;
             call.reply(200, `{${head},${listJson(rows, page.nextCursor).slice(1)}`);
@@ -106,7 +106,7 @@ export function riskRoutes(context: Context): Route[] {
       async handle({ call, query }) {
         const instrument = symbols.named(query.symbol);
         // First: what is released while the history catches up may be a part of it only.
-        const now = road.releasedTime(instrument.id);
+        const now = engine.releasedTime(instrument.id);
         const page = await readPage(context, call, query, (asked) => history.openInterestOf(instrument.id, asked, now));
         const rows = page.data.map((figures) => openInterestJson(instrument, figures));
         call.reply(200, listJson(rows, page.nextCursor));

@@ -1,5 +1,5 @@
 import Type, { type Static } from "typebox";
-import type { Released, Road } from "../../actor/engine/engine.ts";
+import type { Engine, ReleasedTransaction } from "../../actor/engine/engine.ts";
 import { LEDGER } from "../../core/base/enums.ts";
 import { printBigQuanta } from "../../core/base/units.ts";
 import { type Instrument, printQuantity } from "../../core/protocol/instrument.ts";
@@ -8,14 +8,14 @@ import { type ActorAudit, Audit, AuditReport, Done, SetIndexPrice } from "../../
 import { SymbolName } from "../../wire/schema/scalars.ts";
 import { Audit as AuditSchema, Health, IndexPrice, IndexPriceBody, ServerTime } from "../../wire/schema/system.ts";
 import { ApiError } from "../common/errors.ts";
-import { ask, askEach, askFor, replyOf } from "../exchange/request.ts";
+import { replyOf, request, requestEach, requestFor } from "../exchange/request.ts";
 import { readPrice } from "../json/amounts.ts";
 import type { Context } from "../routing/context.ts";
 import { createMetrics } from "../routing/metrics.ts";
 import { type Route, route } from "../routing/router.ts";
 
 export function systemRoutes(context: Context): Route[] {
-  const { road, symbols } = context;
+  const { engine, symbols } = context;
   const startedAt = performance.now();
   const metrics = createMetrics(context);
   return [
@@ -37,10 +37,10 @@ export function systemRoutes(context: Context): Route[] {
       handle({ call }) {
         const serverTime = Date.now();
         if (!context.isReady()) throw new ApiError("NOT_READY");
-        const sequence = road.releasedSequence();
+        const sequence = engine.releasedSequence();
         const faults = symbols.all.flatMap(({ id }) => context.market.symbol(id).faults);
-        const status = healthOf(road, faults);
-        const { rebuilds } = road;
+        const status = healthOf(engine, faults);
+        const { rebuilds } = engine;
         const uptimeMs = Math.round(performance.now() - startedAt);
         call.reply(200, JSON.stringify({ status, faults, rebuilds, sequence, uptimeMs, serverTime }));
       },
@@ -63,14 +63,14 @@ export function systemRoutes(context: Context): Route[] {
       summary: "Count the exchange: all money and all positions, live",
       replies: { 200: AuditSchema },
       async handle({ call }) {
-        const read = (turn: Released): ActorAudit =>
-          replyOf<MessageOf<typeof AuditReport>>(turn, AuditReport.code).report;
+        const read = (transaction: ReleasedTransaction): ActorAudit =>
+          replyOf<MessageOf<typeof AuditReport>>(transaction, AuditReport.code).report;
         const audit = () => blank(Audit);
         const [ledger, reports] = await Promise.all([
-          ask(road, LEDGER, audit(), read),
-          askEach(road, call, symbols.all, audit, read),
+          request(engine, LEDGER, audit(), read),
+          requestEach(engine, call, symbols.all, audit, read),
         ]);
-        call.reply(200, JSON.stringify(sumUp(ledger, symbols.all, reports, road.releasedSequence())));
+        call.reply(200, JSON.stringify(sumUp(ledger, symbols.all, reports, engine.releasedSequence())));
       },
     }),
     route({
@@ -86,8 +86,8 @@ export function systemRoutes(context: Context): Route[] {
         const instrument = symbols.named(parameter);
         const isGuarded = body.guarded === true ? 1 : 0;
         const command = { ...blank(SetIndexPrice), indexTicks: readPrice(instrument, body.price), isGuarded };
-        askFor(context, call, instrument.id, command, (turn) => {
-          replyOf(turn, Done.code, instrument);
+        requestFor(context, call, instrument.id, command, (transaction) => {
+          replyOf(transaction, Done.code, instrument);
           call.reply(200, JSON.stringify({ symbol: instrument.symbol, indexPrice: body.price }));
         });
       },
@@ -96,10 +96,10 @@ export function systemRoutes(context: Context): Route[] {
 }
 
 /** The worst of what is amiss. */
-function healthOf(road: Road, faults: readonly string[]): Static<typeof Health>["status"] {
-  if (road.isStalled) return "STALLED";
+function healthOf(engine: Engine, faults: readonly string[]): Static<typeof Health>["status"] {
+  if (engine.isStalled) return "STALLED";
   if (faults.length > 0) return "UNSOUND";
-  return road.hasDiskRoom ? "OK" : "STORAGE_FULL";
+  return engine.hasDiskRoom ? "OK" : "STORAGE_FULL";
 }
 
 function sumUp(

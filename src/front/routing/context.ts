@@ -1,4 +1,4 @@
-import type { Road } from "../../actor/engine/engine.ts";
+import type { Engine } from "../../actor/engine/engine.ts";
 import { must } from "../../assert.ts";
 import type { Instrument } from "../../core/protocol/instrument.ts";
 import type { Vault } from "../../store/files/vault.ts";
@@ -13,7 +13,7 @@ import type { Log } from "../http/call.ts";
 
 /** What the routes work with. */
 export interface Context {
-  readonly road: Road;
+  readonly engine: Engine;
   readonly symbols: Symbols;
   /** Reads what the index holds: `await road.historyCaughtUp()` first. */
   readonly history: Pick<

@@ -4,7 +4,7 @@ import { statusOf } from "../../core/pricing/halt.ts";
 import type { Context } from "./context.ts";
 
 /** What Prometheus asks for: how the exchange does at this moment, and the process's own figures. */
-export function createMetrics({ road, symbols, market, isReady }: Context): Registry {
+export function createMetrics({ engine, symbols, market, isReady }: Context): Registry {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const gauge = (name: string, help: string, read: () => number): void => {
@@ -14,12 +14,12 @@ export function createMetrics({ road, symbols, market, isReady }: Context): Regi
     }
   };
   gauge("ready", "1 while orders are taken", () => Number(isReady()));
-  gauge("sequence", "The last turn of the log that was released", () => road.releasedSequence());
-  gauge("requests_in_flight", "Requests that wait for their turn to be on disk", () => road.inFlight);
-  gauge("history_lag_turns", "Turns that the history index is behind", () => road.historyLag);
-  gauge("rebuilds", "How often an actor thread has died and was rebuilt", () => road.rebuilds);
-  gauge("stalled", "1 while turns wait for the log and the disk takes none", () => Number(road.isStalled));
-  gauge("disk_room", "1 while the disk has room for new orders", () => Number(road.hasDiskRoom));
+  gauge("sequence", "The last turn of the log that was released", () => engine.releasedSequence());
+  gauge("requests_in_flight", "Requests that wait for their turn to be on disk", () => engine.inFlight);
+  gauge("history_lag_turns", "Turns that the history index is behind", () => engine.historyLag);
+  gauge("rebuilds", "How often an actor thread has died and was rebuilt", () => engine.rebuilds);
+  gauge("stalled", "1 while turns wait for the log and the disk takes none", () => Number(engine.isStalled));
+  gauge("disk_room", "1 while the disk has room for new orders", () => Number(engine.hasDiskRoom));
 
   const bySymbol = (name: string, help: string, read: (symbolId: number) => number): void => {
     new Gauge({ name: `perpd_${name}`, help, labelNames: ["symbol"], registers: [registry], collect: set });

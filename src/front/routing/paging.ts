@@ -1,25 +1,25 @@
 import { BadCursorError, type Page } from "../../store/database/pages.ts";
 import { DEFAULT_LIMIT } from "../../wire/schema/scalars.ts";
 import { ApiError, badCombination } from "../common/errors.ts";
-import { Shares } from "../common/time-slicer.ts";
+import { TimeSlicer } from "../common/time-slicer.ts";
 import { historyCaughtUp } from "../exchange/request.ts";
 import type { Answer } from "../http/answer.ts";
 import type { Context } from "./context.ts";
 
 /** A page takes some milliseconds: if its filter leaves nearly everything out, thousands of rows are looked at. */
-const PAGES_PER_TURN = 1;
-const reads = new Shares<() => void>(PAGES_PER_TURN, (goOn) => goOn());
+const PAGES_PER_ITERATION = 1;
+const reads = new TimeSlicer<() => void>(PAGES_PER_ITERATION, (goOn) => goOn());
 
 /** However many ask at once, nobody else waits for all. */
-export const turnToRead = (): Promise<void> =>
+export const waitToRead = (): Promise<void> =>
   new Promise((resolve) => {
     reads.add(resolve);
     reads.run();
   });
 
 /** The same, for a request. Rejects when nobody waits for its answer any more: those who do would wait for what it reads. */
-export async function turnToAnswer(answer: Pick<Answer, "done">): Promise<void> {
-  await turnToRead();
+export async function waitToAnswer(answer: Pick<Answer, "done">): Promise<void> {
+  await waitToRead();
   if (answer.done) throw new ApiError("TIMEOUT");
 }
 
@@ -38,15 +38,15 @@ type HistoryQuery<Query> = Query & { instrumentId: number | undefined; limit: nu
  * told. `read` gets the query with the id of the instrument that it names and with a limit.
  */
 export async function readPage<Query extends ListQuery, Row>(
-  { road, symbols }: Context,
+  { engine, symbols }: Context,
   answer: Pick<Answer, "done">,
   query: Query,
   read: (query: HistoryQuery<Query>) => Page<Row>,
 ): Promise<Page<Row>> {
   const instrumentId = query.symbol === undefined ? undefined : symbols.named(query.symbol).id;
   checkTimes(query);
-  await historyCaughtUp(road);
-  await turnToAnswer(answer);
+  await historyCaughtUp(engine);
+  await waitToAnswer(answer);
   try {
     return read({ ...query, instrumentId, limit: query.limit ?? DEFAULT_LIMIT });
   } catch (thrown) {

@@ -1,22 +1,22 @@
-import type { Released, Road } from "../../actor/engine/engine.ts";
+import type { Engine, ReleasedTransaction } from "../../actor/engine/engine.ts";
 import { must } from "../../assert.ts";
 import type { Instrument } from "../../core/protocol/instrument.ts";
 import { blank, type MessageOf } from "../../core/protocol/message-schema.ts";
 import {
+  AttachedQuantityRaised,
+  ConditionalOrderAmended,
+  ConditionalOrderPlaced,
   type Event as ExchangeEvent,
   OrderAmended,
   OrderClosed,
   OrderExtended,
-  OrderGrown,
   OrderPlaced,
   OrderReduced,
   OrderTriggered,
   OrderView,
-  OrderWaits,
   PositionTransferred,
   ReadOrders,
   Traded,
-  WaitingAmended,
 } from "../../core/protocol/messages.ts";
 import { isOpen, OrderRecord } from "../../store/database/history-schema.ts";
 import {
@@ -57,7 +57,7 @@ export interface OrderListener {
 export class AccountOrders {
   readonly orderStreams = new Set<OrderListener>();
   readonly fillStreams = new Set<OrderListener>();
-  private readonly road: Road;
+  private readonly engine: Engine;
   private readonly accountId: number;
   private readonly slots = new Map<number, Slot>();
   private isLive = false;
@@ -65,10 +65,10 @@ export class AccountOrders {
   private readonly changed = new Set<OrderRecord>();
   private readonly fills: string[] = [];
 
-  constructor(accountId: number, road: Road) {
-    this.road = road;
+  constructor(accountId: number, engine: Engine) {
+    this.engine = engine;
     this.accountId = accountId;
-    for (const instrument of road.instruments)
+    for (const instrument of engine.instruments)
       this.slots.set(instrument.id, { instrument, open: new Map(), state: "UNKNOWN" });
   }
 
@@ -79,17 +79,18 @@ export class AccountOrders {
 
   /** Starts the stream as soon as all is known: now, or when the symbols have answered. */
   startStream(stream: OrderListener): void {
-    if (this.isLive) stream.start(this.road.releasedSequence());
-    else this.askUnknown();
+    if (this.isLive) stream.start(this.engine.releasedSequence());
+    else this.requestUnknown();
   }
 
   /** A full ring refuses the question: ask again from time to time. */
-  askUnknown(): void {
+  requestUnknown(): void {
     if (this.isLive) return;
     for (const slot of this.slots.values()) {
       if (slot.state !== "UNKNOWN") continue;
       const question = { ...blank(ReadOrders), accountId: this.accountId };
-      if (this.road.ask(slot.instrument.id, question, (turn) => this.answered(slot, turn))) slot.state = "ASKED";
+      if (this.engine.request(slot.instrument.id, question, (transaction) => this.answered(slot, transaction)))
+        slot.state = "ASKED";
     }
   }
 
@@ -110,7 +111,7 @@ export class AccountOrders {
   }
 
   /** An event of the turn that concerns the account. */
-  apply(event: ExchangeEvent, { actorId, time, sequence }: Released): void {
+  apply(event: ExchangeEvent, { actorId, time, sequence }: ReleasedTransaction): void {
     const slot = this.slots.get(actorId);
     if (slot?.state !== "KNOWN") return;
     const touch = (orderId: number): OrderRecord => {
@@ -127,7 +128,7 @@ export class AccountOrders {
         this.changed.add(order);
         break;
       }
-      case OrderWaits.code: {
+      case ConditionalOrderPlaced.code: {
         const order = waitingOrder(event, time, sequence);
         slot.open.set(order.orderId, order);
         this.changed.add(order);
@@ -139,10 +140,10 @@ export class AccountOrders {
       case OrderExtended.code:
         extendOrder(touch(event.orderId), event);
         break;
-      case OrderGrown.code:
+      case AttachedQuantityRaised.code:
         growOrder(touch(event.orderId), event);
         break;
-      case WaitingAmended.code:
+      case ConditionalOrderAmended.code:
         amendWaiting(touch(event.orderId), event);
         break;
       case Traded.code: {
@@ -168,7 +169,7 @@ export class AccountOrders {
   }
 
   /** The turn has no further events: one message of each stream for all that it did. */
-  endTurn({ actorId, sequence }: Released): void {
+  endTransaction({ actorId, sequence }: ReleasedTransaction): void {
     const slot = this.slots.get(actorId);
     if (slot === undefined) return;
     if (this.isLive && this.changed.size > 0) {
@@ -182,20 +183,20 @@ export class AccountOrders {
     this.fills.length = 0;
   }
 
-  private answered(slot: Slot, turn: Released | null): void {
-    if (turn === null) slot.state = "UNKNOWN";
-    else this.prime(slot, turn);
+  private answered(slot: Slot, transaction: ReleasedTransaction | null): void {
+    if (transaction === null) slot.state = "UNKNOWN";
+    else this.prime(slot, transaction);
   }
 
-  private prime(slot: Slot, turn: Released): void {
-    for (let i = turn.eventCount; i < turn.messages.length; i++) {
-      const view = turn.messages[i] as MessageOf<typeof OrderView>;
+  private prime(slot: Slot, transaction: ReleasedTransaction): void {
+    for (let i = transaction.eventCount; i < transaction.messages.length; i++) {
+      const view = transaction.messages[i] as MessageOf<typeof OrderView>;
       if (view.type !== OrderView.code) continue;
       slot.open.set(view.orderId, { ...view, type: OrderRecord.code, accountId: this.accountId });
     }
     slot.state = "KNOWN";
     if (![...this.slots.values()].every(({ state }) => state === "KNOWN")) return;
     this.isLive = true;
-    for (const stream of [...this.orderStreams, ...this.fillStreams]) stream.start(this.road.releasedSequence());
+    for (const stream of [...this.orderStreams, ...this.fillStreams]) stream.start(this.engine.releasedSequence());
   }
 }

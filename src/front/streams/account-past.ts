@@ -1,4 +1,4 @@
-import type { Road } from "../../actor/engine/engine.ts";
+import type { Engine } from "../../actor/engine/engine.ts";
 import { idToInstrumentId } from "../../core/base/enums.ts";
 import type { Instrument } from "../../core/protocol/instrument.ts";
 import type { Transfer, TransferKind } from "../../core/protocol/messages.ts";
@@ -8,7 +8,7 @@ import type { MarketData } from "../exchange/market.ts";
 import type { Transfers } from "../exchange/transfers.ts";
 import { fillJson } from "../json/json-writers.ts";
 import { fundingPaymentJson } from "../json/risk-json.ts";
-import { turnToRead } from "../routing/paging.ts";
+import { waitToRead } from "../routing/paging.ts";
 import { SNAPSHOT_ROWS, type Wanted } from "./recent-stream.ts";
 
 /** When too many wait for the history, a stream that has to read it asks again after this. */
@@ -22,13 +22,13 @@ export type PastHistory = Pick<History, "fillsOf" | "fundingOf" | "transfersOf">
 
 /** What accounts have in the history when a stream of theirs begins: the last hundred rows, oldest first. */
 export class AccountPast {
-  private readonly road: Road;
+  private readonly engine: Engine;
   private readonly market: MarketData;
   private readonly transfers: Transfers;
   private readonly history: PastHistory;
 
-  constructor(road: Road, market: MarketData, transfers: Transfers, history: PastHistory) {
-    this.road = road;
+  constructor(engine: Engine, market: MarketData, transfers: Transfers, history: PastHistory) {
+    this.engine = engine;
     this.market = market;
     this.transfers = transfers;
     this.history = history;
@@ -69,7 +69,7 @@ export class AccountPast {
     let cursor: string | undefined;
     await this.historyCaughtUp();
     for (let pages = 0; pages < MAX_PAGES && rows.length < SNAPSHOT_ROWS; pages++) {
-      await turnToRead();
+      await waitToRead();
       if (isForgotten()) break;
       const page = read({ throughSequence, limit: SNAPSHOT_ROWS - rows.length, cursor });
       rows.push(...page.data);
@@ -81,7 +81,8 @@ export class AccountPast {
 
   /** Resolves when the history holds what has been released. */
   private async historyCaughtUp(): Promise<void> {
-    while (!(await this.road.historyCaughtUp())) await new Promise((resolve) => setTimeout(resolve, HISTORY_AGAIN_MS));
+    while (!(await this.engine.historyCaughtUp()))
+      await new Promise((resolve) => setTimeout(resolve, HISTORY_AGAIN_MS));
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Released, Road } from "../../actor/engine/engine.ts";
+import type { Engine, ReleasedTransaction } from "../../actor/engine/engine.ts";
 import type { Event as ExchangeEvent } from "../../core/protocol/messages.ts";
 import { AccountOrders } from "./account-orders.ts";
 import type { BalanceStream } from "./balance-stream.ts";
@@ -15,11 +15,11 @@ export class AccountStreams {
   readonly funding = new Set<TextStream>();
   /** Followed while somebody listens to orders or fills. */
   orders: AccountOrders | null = null;
-  private readonly road: Road;
+  private readonly engine: Engine;
 
-  constructor(accountId: number, road: Road) {
+  constructor(accountId: number, engine: Engine) {
     this.accountId = accountId;
-    this.road = road;
+    this.engine = engine;
   }
 
   get isIdle(): boolean {
@@ -28,7 +28,7 @@ export class AccountStreams {
   }
 
   followOrders(): AccountOrders {
-    this.orders ??= new AccountOrders(this.accountId, this.road);
+    this.orders ??= new AccountOrders(this.accountId, this.engine);
     return this.orders;
   }
 
@@ -38,10 +38,10 @@ export class AccountStreams {
   }
 
   /** Something of the account happened in this turn. */
-  apply(event: ExchangeEvent, turn: Released): void {
+  apply(event: ExchangeEvent, transaction: ReleasedTransaction): void {
     this.balance?.touch();
-    for (const stream of this.positions) stream.touch(turn.actorId);
-    this.orders?.apply(event, turn);
+    for (const stream of this.positions) stream.touch(transaction.actorId);
+    this.orders?.apply(event, transaction);
   }
 
   priceMoved(instrumentId: number): void {

@@ -1,4 +1,4 @@
-import type { Road } from "../../actor/engine/engine.ts";
+import type { Engine } from "../../actor/engine/engine.ts";
 import type { Contribution } from "../../core/accounts/margin-table.ts";
 import type { TimeMs } from "../../core/base/units.ts";
 import { readFigures } from "../exchange/balance-reader.ts";
@@ -9,7 +9,7 @@ const FIGURES = ["equity", "unrealized", "initial", "positionInitial", "maintena
 
 /** An account's balance: whole in a snapshot, and whole again whenever one of its figures has moved. */
 export class BalanceStream extends Stream {
-  private readonly road: Road;
+  private readonly engine: Engine;
   private readonly accountId: number;
   private readonly now: () => TimeMs;
   private readonly shown: Contribution = { equity: 0, unrealized: 0, initial: 0, positionInitial: 0, maintenance: 0 };
@@ -19,9 +19,9 @@ export class BalanceStream extends Stream {
   private looks = 0;
   private shownLook = 0;
 
-  constructor(topic: string, accountId: number, road: Road, publish: Publish, now: () => TimeMs) {
-    super(topic, '"channel":"balance"', road.releasedSequence(), publish);
-    this.road = road;
+  constructor(topic: string, accountId: number, engine: Engine, publish: Publish, now: () => TimeMs) {
+    super(topic, '"channel":"balance"', engine.releasedSequence(), publish);
+    this.engine = engine;
     this.accountId = accountId;
     this.now = now;
   }
@@ -47,7 +47,7 @@ export class BalanceStream extends Stream {
   override flush(): void {
     if (!this.stale) return;
     const look = ++this.looks;
-    this.stale = !readFigures(this.road, this.accountId, (figures, sequence) => {
+    this.stale = !readFigures(this.engine, this.accountId, (figures, sequence) => {
       // One that did not have to wait overtakes those that are let go on by and by.
       if (look < this.shownLook) return;
       this.shownLook = look;

@@ -74,11 +74,11 @@ export class BookStream extends Stream {
     const bids = this.market.levels(BUY, this.depth);
     const asks = this.market.levels(SELL, this.depth);
     const bidChanges = difference(this.bids, bids, BUY);
-    const askChanges = difference(this.asks, asks, SELL);
+    const requestChanges = difference(this.asks, asks, SELL);
     this.bids = bids;
     this.asks = asks;
-    if (bidChanges !== "" || askChanges !== "")
-      this.update("DELTA", this.seenSequence, this.body(`[${bidChanges}]`, `[${askChanges}]`));
+    if (bidChanges !== "" || requestChanges !== "")
+      this.update("DELTA", this.seenSequence, this.body(`[${bidChanges}]`, `[${requestChanges}]`));
   }
 
   private body(bids: string, asks: string): string {

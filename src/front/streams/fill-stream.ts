@@ -29,6 +29,6 @@ export class FillStream extends TextStream implements OrderListener {
 
   override flush(): void {
     if (this.isStarted) super.flush();
-    else this.orders.askUnknown();
+    else this.orders.requestUnknown();
   }
 }

@@ -1,4 +1,4 @@
-import type { Road } from "../../actor/engine/engine.ts";
+import type { Engine } from "../../actor/engine/engine.ts";
 import type { TimeMs } from "../../core/base/units.ts";
 import {
   type Candle,
@@ -27,7 +27,7 @@ export class KlineStream extends Stream {
   private readonly market: SymbolMarket;
   private readonly series: CandleSeries;
   private readonly history: Pick<History, "candles">;
-  private readonly road: Road;
+  private readonly engine: Engine;
   private readonly monotonic: () => number;
   private readonly onFailure: (thrown: unknown) => void;
   /** The current candle as last shown; before the first one of all, the interval in which the stream began. */
@@ -46,18 +46,18 @@ export class KlineStream extends Stream {
     priceType: PriceType,
     interval: Interval,
     history: Pick<History, "candles">,
-    road: Road,
+    engine: Engine,
     publish: Publish,
     monotonic: () => number,
     onFailure: (thrown: unknown) => void,
   ) {
     const { symbol, id: instrumentId } = market.instrument;
     const head = `"channel":"klines","symbol":"${symbol}","interval":"${interval}","priceType":"${priceType}"`;
-    super(topic, head, road.releasedSequence(), publish);
+    super(topic, head, engine.releasedSequence(), publish);
     this.market = market;
     this.series = { instrumentId, priceType, interval };
     this.history = history;
-    this.road = road;
+    this.engine = engine;
     this.monotonic = monotonic;
     this.onFailure = onFailure;
     this.openTime = openTimeOf(interval, this.time());
@@ -77,7 +77,7 @@ export class KlineStream extends Stream {
   }
 
   private time(): TimeMs {
-    return this.road.releasedTime(this.market.instrument.id);
+    return this.engine.releasedTime(this.market.instrument.id);
   }
 
   /** The last trade's id, or the sequence of the last price. */
@@ -90,7 +90,7 @@ export class KlineStream extends Stream {
     this.isReading = true;
     this.readAt = this.monotonic();
     this.seen = this.newest();
-    const sequence = this.road.releasedSequence();
+    const sequence = this.engine.releasedSequence();
     const time = this.time();
     const ready = (isThere: boolean): void => {
       if (this.isEmpty) return;
@@ -99,7 +99,7 @@ export class KlineStream extends Stream {
       this.show(sequence, time);
       this.admitShown();
     };
-    this.road.historyCaughtUp().then(ready).catch(this.onFailure);
+    this.engine.historyCaughtUp().then(ready).catch(this.onFailure);
   }
 
   /** The history holds at least all that was released through this sequence, and before this time. */

@@ -1,11 +1,11 @@
 import type { Instrument } from "../../core/protocol/instrument.ts";
-import { Shares } from "../common/time-slicer.ts";
+import { TimeSlicer } from "../common/time-slicer.ts";
 import type { AccountOrders, OrderListener } from "./account-orders.ts";
 import { type Member, type Publish, Stream } from "./stream.ts";
 
 /** To print and send so much takes some milliseconds; an account's open orders may be more than that. */
-const SNAPSHOT_BYTES_PER_TURN = 1 << 20;
-const admissions = new Shares<OrderStream>(SNAPSHOT_BYTES_PER_TURN, (stream) => {
+const SNAPSHOT_BYTES_PER_ITERATION = 1 << 20;
+const admissions = new TimeSlicer<OrderStream>(SNAPSHOT_BYTES_PER_ITERATION, (stream) => {
   admissions.spend(stream.admitNext());
 });
 
@@ -50,7 +50,7 @@ export class OrderStream extends Stream implements OrderListener {
   override flush(): void {
     // It may be long, and those who came at once have it.
     if (this.joining.size === 0) this.printed = null;
-    if (!this.started) this.orders.askUnknown();
+    if (!this.started) this.orders.requestUnknown();
     else this.tell();
   }
 

@@ -1,4 +1,4 @@
-import type { Released, Road } from "../../actor/engine/engine.ts";
+import type { Engine, ReleasedTransaction } from "../../actor/engine/engine.ts";
 import type { Instrument } from "../../core/protocol/instrument.ts";
 import { blank, type MessageOf } from "../../core/protocol/message-schema.ts";
 import { PositionView, ReadPosition } from "../../core/protocol/messages.ts";
@@ -22,7 +22,7 @@ interface Slot {
  * symbol is asked anew after whatever touches the position, with one question under way at a time.
  */
 export class PositionStream extends Stream {
-  private readonly road: Road;
+  private readonly engine: Engine;
   private readonly accountId: number;
   private readonly slots = new Map<number, Slot>();
   /** Of members without a snapshot yet: which question of each slot has still to be answered for one. */
@@ -33,11 +33,11 @@ export class PositionStream extends Stream {
     head: string,
     accountId: number,
     instruments: readonly Instrument[],
-    road: Road,
+    engine: Engine,
     publish: Publish,
   ) {
-    super(topic, head, road.releasedSequence(), publish);
-    this.road = road;
+    super(topic, head, engine.releasedSequence(), publish);
+    this.engine = engine;
     this.accountId = accountId;
     for (const instrument of instruments) {
       this.slots.set(instrument.id, { instrument, text: "", stale: false, asked: 0, answered: 0 });
@@ -95,17 +95,17 @@ export class PositionStream extends Stream {
     const question = blank(ReadPosition);
     question.accountId = this.accountId;
     // A full ring, or nobody there, refuses the question: the slot stays stale, and a later flush asks again.
-    if (!this.road.ask(slot.instrument.id, question, (turn) => this.read(slot, turn))) return;
+    if (!this.engine.request(slot.instrument.id, question, (transaction) => this.read(slot, transaction))) return;
     slot.asked++;
     slot.stale = false;
   }
 
-  private read(slot: Slot, turn: Released | null): void {
+  private read(slot: Slot, transaction: ReleasedTransaction | null): void {
     if (this.isEmpty) return;
     slot.answered++;
-    if (turn === null) return this.wasLost(slot);
-    const view = turn.messages.find((message) => message.type === PositionView.code);
-    this.show(slot, (view as MessageOf<typeof PositionView> | undefined) ?? blank(PositionView), turn.sequence);
+    if (transaction === null) return this.wasLost(slot);
+    const view = transaction.messages.find((message) => message.type === PositionView.code);
+    this.show(slot, (view as MessageOf<typeof PositionView> | undefined) ?? blank(PositionView), transaction.sequence);
     this.admitAnswered(slot);
     if (slot.stale) this.ask(slot);
   }

@@ -1,4 +1,4 @@
-import type { Released, Road } from "../../actor/engine/engine.ts";
+import type { Engine, ReleasedTransaction } from "../../actor/engine/engine.ts";
 import { must, unreachable } from "../../assert.ts";
 import { EXEC_LIQUIDATION } from "../../core/base/enums.ts";
 import type { TimeMs } from "../../core/base/units.ts";
@@ -14,7 +14,7 @@ import {
 } from "../../core/protocol/messages.ts";
 import { paidFunding } from "../../store/history/funding-records.ts";
 import type { History } from "../../store/history/history.ts";
-import { Shares } from "../common/time-slicer.ts";
+import { TimeSlicer } from "../common/time-slicer.ts";
 import type { MarketData } from "../exchange/market.ts";
 import type { SymbolMarket } from "../exchange/symbol-market.ts";
 import type { Transfers } from "../exchange/transfers.ts";
@@ -49,14 +49,14 @@ interface OpenStream {
 const LINGER_MS = 30_000;
 
 /** To ask after all that one account shows takes some 20 µs, and to publish it as much again. */
-const ACCOUNTS_PER_TURN = 100;
-const HEARTBEATS_PER_TURN = 500;
+const ACCOUNTS_PER_ITERATION = 100;
+const HEARTBEATS_PER_ITERATION = 500;
 
 /** What the streams read beside the road and the market. */
 export type StreamHistory = Pick<History, "candles"> & PastHistory;
 
 export interface StreamsParts {
-  readonly road: Road;
+  readonly engine: Engine;
   /** Opened before: it must see each turn first. */
   readonly market: MarketData;
   readonly transfers: Transfers;
@@ -70,7 +70,7 @@ export interface StreamsParts {
 
 /** All streams that somebody has joined. What nobody listens to is not printed. */
 export class Streams {
-  private readonly road: Road;
+  private readonly engine: Engine;
   private readonly market: MarketData;
   private readonly history: StreamHistory;
   private readonly past: AccountPast;
@@ -86,25 +86,25 @@ export class Streams {
   /** Accounts that something has happened to since the last flush. */
   private readonly touched = new Set<AccountStreams>();
   /** Accounts whose orders are followed and that the turn in hand concerns. */
-  private readonly inTurn = new Set<AccountOrders>();
+  private readonly changedOrders = new Set<AccountOrders>();
   /** Those that a price or funding has touched, or whose questions may have had to wait. */
-  private readonly due = new Shares<AccountStreams>(ACCOUNTS_PER_TURN, (account) => account.flush());
-  private readonly beating = new Shares<Stream>(HEARTBEATS_PER_TURN, (stream) => stream.heartbeat());
+  private readonly due = new TimeSlicer<AccountStreams>(ACCOUNTS_PER_ITERATION, (account) => account.flush());
+  private readonly beating = new TimeSlicer<Stream>(HEARTBEATS_PER_ITERATION, (stream) => stream.heartbeat());
   /** A price has moved since streams were last flushed from time to time. */
   private hasPriceMoved = false;
   /** Since when streams are kept that nobody listens to, by topic. */
   private readonly lingering = new Map<string, number>();
 
-  constructor({ road, market, transfers, history, publish, now, monotonic, log }: StreamsParts) {
-    this.road = road;
+  constructor({ engine, market, transfers, history, publish, now, monotonic, log }: StreamsParts) {
+    this.engine = engine;
     this.market = market;
     this.history = history;
-    this.past = new AccountPast(road, market, transfers, history);
+    this.past = new AccountPast(engine, market, transfers, history);
     this.publish = publish;
     this.now = now;
     this.monotonic = monotonic;
     this.log = log;
-    transfers.onChanged((transfer, turn) => this.transferred(transfer, turn));
+    transfers.onChanged((transfer, transaction) => this.transferred(transfer, transaction));
   }
 
   /** Joins the stream that the request names, which is created when nobody listens to it yet. */
@@ -127,31 +127,33 @@ export class Streams {
   }
 
   /** Takes note of a turn. Nothing is published before flush(). */
-  fold(turn: Released): void {
+  fold(transaction: ReleasedTransaction): void {
     if (this.byTopic.size === 0) return;
-    for (let i = 0; i < turn.eventCount; i++) {
-      const event = turn.messages[i] as ExchangeEvent;
+    for (let i = 0; i < transaction.eventCount; i++) {
+      const event = transaction.messages[i] as ExchangeEvent;
       if (event.type === Traded.code) {
-        this.trades.get(turn.actorId)?.add(toPublicTrade(event, turn.time, turn.sequence));
+        this.trades.get(transaction.actorId)?.add(toPublicTrade(event, transaction.time, transaction.sequence));
         if (event.execType === EXEC_LIQUIDATION)
-          this.liquidations.get(turn.actorId)?.add(toPublicTrade(event, turn.time, turn.sequence));
-        this.touch(event.takerAccountId, event, turn);
-        this.touch(event.makerAccountId, event, turn);
+          this.liquidations.get(transaction.actorId)?.add(toPublicTrade(event, transaction.time, transaction.sequence));
+        this.touch(event.takerAccountId, event, transaction);
+        this.touch(event.makerAccountId, event, transaction);
       } else if (event.type === PriceUpdated.code) {
-        this.priceMoved(turn.actorId);
+        this.priceMoved(transaction.actorId);
       } else if (event.type === FundingPaid.code) {
-        this.paid(event, turn);
+        this.paid(event, transaction);
       } else if (event.type === PositionTransferred.code) {
-        this.liquidations.get(turn.actorId)?.add(toPublicTransfer(event, turn.time, turn.sequence));
-        this.touch(event.accountId, event, turn);
-        this.touch(event.counterpartyId, event, turn);
+        this.liquidations
+          .get(transaction.actorId)
+          ?.add(toPublicTransfer(event, transaction.time, transaction.sequence));
+        this.touch(event.accountId, event, transaction);
+        this.touch(event.counterpartyId, event, transaction);
       } else if ("accountId" in event) {
-        this.touch(event.accountId, event, turn);
+        this.touch(event.accountId, event, transaction);
       }
     }
-    if (this.inTurn.size === 0) return;
-    for (const orders of this.inTurn) orders.endTurn(turn);
-    this.inTurn.clear();
+    if (this.changedOrders.size === 0) return;
+    for (const orders of this.changedOrders) orders.endTransaction(transaction);
+    this.changedOrders.clear();
   }
 
   /** After a drain: everything that changed goes out, once per topic. */
@@ -203,27 +205,27 @@ export class Streams {
     this.byTopic.delete(topic);
   }
 
-  private touch(accountId: number, event: ExchangeEvent, turn: Released): void {
+  private touch(accountId: number, event: ExchangeEvent, transaction: ReleasedTransaction): void {
     const account = this.accounts.get(accountId);
     if (account === undefined) return;
-    account.apply(event, turn);
-    if (account.orders !== null) this.inTurn.add(account.orders);
+    account.apply(event, transaction);
+    if (account.orders !== null) this.changedOrders.add(account.orders);
     this.touched.add(account);
   }
 
   /** Before the turn's fold(), by which the account is flushed. */
-  private transferred(transfer: Transfer, { sequence }: Released): void {
+  private transferred(transfer: Transfer, { sequence }: ReleasedTransaction): void {
     this.accounts.get(transfer.accountId)?.transfers?.add(sequence, [transfer]);
   }
 
   /** At the end of an interval very many pay at once. */
-  private paid(event: MessageOf<typeof FundingPaid>, turn: Released): void {
+  private paid(event: MessageOf<typeof FundingPaid>, transaction: ReleasedTransaction): void {
     const account = this.accounts.get(event.accountId);
     if (account === undefined) return;
-    account.apply(event, turn);
+    account.apply(event, transaction);
     this.due.add(account);
     if (account.funding.size === 0) return;
-    const { actorId, time, sequence } = turn;
+    const { actorId, time, sequence } = transaction;
     const market = this.market.symbol(actorId);
     const payment = paidFunding(event, actorId, time, sequence);
     const rate = market.fundingRateAt(event.fundingTime);
@@ -304,12 +306,12 @@ export class Streams {
   }
 
   private openKlines(topic: string, request: ChannelRequest): OpenStream {
-    const { history, road, publish, monotonic } = this;
+    const { history, engine, publish, monotonic } = this;
     const interval = must(request.interval, "interval");
     const priceType = must(request.priceType, "priceType");
     const onFailure = (thrown: unknown): void => this.failed(stream, thrown);
     const market = this.marketOf(request);
-    const stream = new KlineStream(topic, market, priceType, interval, history, road, publish, monotonic, onFailure);
+    const stream = new KlineStream(topic, market, priceType, interval, history, engine, publish, monotonic, onFailure);
     return { stream, account: null, forget: () => {} };
   }
 
@@ -340,15 +342,15 @@ export class Streams {
   }
 
   private openPositions(topic: string, request: ChannelRequest, account: AccountStreams): OpenStream {
-    const { road, publish } = this;
-    const instruments = request.instrument === null ? road.instruments : [request.instrument];
-    const stream = new PositionStream(topic, privateHead(request), account.accountId, instruments, road, publish);
+    const { engine, publish } = this;
+    const instruments = request.instrument === null ? engine.instruments : [request.instrument];
+    const stream = new PositionStream(topic, privateHead(request), account.accountId, instruments, engine, publish);
     account.positions.add(stream);
     return this.ofAccount(account, stream, () => account.positions.delete(stream));
   }
 
   private openBalance(topic: string, account: AccountStreams): OpenStream {
-    const stream = new BalanceStream(topic, account.accountId, this.road, this.publish, this.now);
+    const stream = new BalanceStream(topic, account.accountId, this.engine, this.publish, this.now);
     account.balance = stream;
     return this.ofAccount(account, stream, () => {
       account.balance = null;
@@ -360,7 +362,7 @@ export class Streams {
     const onFailure = (thrown: unknown): void => this.failed(stream, thrown);
     const stream = new TransferStream(topic, privateHead(request), transfersBefore, this.publish, onFailure);
     account.transfers = stream;
-    stream.start(this.road.releasedSequence());
+    stream.start(this.engine.releasedSequence());
     return this.ofAccount(account, stream, () => {
       account.transfers = null;
     });
@@ -373,7 +375,7 @@ export class Streams {
     const head = privateHead(request);
     const stream = new TextStream(topic, head, instrument, fundingBefore, this.publish, onFailure);
     account.funding.add(stream);
-    stream.start(this.road.releasedSequence());
+    stream.start(this.engine.releasedSequence());
     return this.ofAccount(account, stream, () => account.funding.delete(stream));
   }
 
@@ -395,7 +397,7 @@ export class Streams {
   private accountOf(accountId: number): AccountStreams {
     let account = this.accounts.get(accountId);
     if (account === undefined) {
-      account = new AccountStreams(accountId, this.road);
+      account = new AccountStreams(accountId, this.engine);
       this.accounts.set(accountId, account);
     }
     return account;

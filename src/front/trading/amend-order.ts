@@ -8,7 +8,7 @@ import type { Principal } from "../exchange/credentials.ts";
 import type { Answer } from "../http/answer.ts";
 import { readPrice, readQuantity } from "../json/amounts.ts";
 import type { Context } from "../routing/context.ts";
-import { askOfOrder, type NotFound, type OrderName, withOrder } from "./open-order.ts";
+import { type NotFound, type OrderName, requestOfOrder, withOrder } from "./open-order.ts";
 import { readPriceMatch, takeKeyLimits } from "./order-fields.ts";
 import { readCallbackRate } from "./place-trigger.ts";
 import { replyPlaced } from "./placed-reply.ts";
@@ -37,13 +37,13 @@ export function sendAmendment(
   name: OrderName,
   notFound?: NotFound,
 ): void {
-  askOfOrder(
+  requestOfOrder(
     context,
     answer,
     instrument,
     command,
     name,
-    (turn) => replyPlaced(answer, instrument, turn, 200),
+    (transaction) => replyPlaced(answer, instrument, transaction, 200),
     notFound,
   );
 }

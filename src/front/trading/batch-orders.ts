@@ -1,5 +1,5 @@
 import type { Static } from "typebox";
-import type { Released } from "../../actor/engine/engine.ts";
+import type { ReleasedTransaction } from "../../actor/engine/engine.ts";
 import type { Instrument } from "../../core/protocol/instrument.ts";
 import { blank, type Message, type MessageOf } from "../../core/protocol/message-schema.ts";
 import { type BatchItem, BatchItemEnd, CancelOrder, OrderBatch, OrderView } from "../../core/protocol/messages.ts";
@@ -7,7 +7,7 @@ import type { AmendItem, BatchBody, CancelItem, PlaceItem } from "../../wire/sch
 import { checkSymbol } from "../auth/key-limits.ts";
 import { ApiError, badCombination } from "../common/errors.ts";
 import type { Principal } from "../exchange/credentials.ts";
-import { askFor, refusalIn } from "../exchange/request.ts";
+import { refusalIn, requestFor } from "../exchange/request.ts";
 import type { Answer } from "../http/answer.ts";
 import type { Context } from "../routing/context.ts";
 import { checkAmendment, readAmendment } from "./amend-order.ts";
@@ -55,17 +55,17 @@ export function runBatch(context: Context, answer: Answer, principal: Principal,
     ...blank(OrderBatch),
     items: sent.map(({ command }) => command),
   };
-  const read = (turn: Released): void => {
-    const said = saidIn(turn);
+  const read = (transaction: ReleasedTransaction): void => {
+    const said = saidIn(transaction);
     let next = 0;
     const results = batch.map((item) =>
-      item.refusal === null ? resultOf(context, instrument, item, said[next++], turn) : refusalOf(item),
+      item.refusal === null ? resultOf(context, instrument, item, said[next++], transaction) : refusalOf(item),
     );
     replyResults(context, answer, results);
   };
   const note = (): void => releaseIds(context, principal.accountId, sent);
   try {
-    askFor(context, answer, instrument.id, command, read, note);
+    requestFor(context, answer, instrument.id, command, read, note);
   } catch (thrown) {
     note();
     throw thrown;
@@ -139,7 +139,7 @@ function releaseIds({ clientOrderIds }: Context, accountId: number, sent: readon
   for (const { command, isHeld } of sent) if (isHeld) clientOrderIds.release(accountId, command.clientOrderId);
 }
 
-function saidIn({ messages, eventCount }: Released): Said[] {
+function saidIn({ messages, eventCount }: ReleasedTransaction): Said[] {
   const said: Said[] = [];
   let from = 0;
   for (let i = eventCount; i + 1 < messages.length; i += 2) {
@@ -157,7 +157,7 @@ function resultOf(
   instrument: Instrument,
   { command, named }: Asked,
   said: Said | undefined,
-  turn: Released,
+  transaction: ReleasedTransaction,
 ): Result | Promise<Result> {
   if (said === undefined) throw new Error("an item of a batch was not answered");
   const { reply, from, to } = said;
@@ -171,7 +171,7 @@ function resultOf(
   if (refusal !== null) return refused(refusal);
   if (isDuplicate(reply)) return duplicateJson(context, instrument, reply.orderId).then((order) => done(200, order));
   if (reply.type !== OrderView.code) throw new Error(`an item of a batch was answered with message ${reply.type}`);
-  const order = placedJson(instrument, reply as MessageOf<typeof OrderView>, turn, from, to);
+  const order = placedJson(instrument, reply as MessageOf<typeof OrderView>, transaction, from, to);
   return done(named === null ? 201 : 200, order);
 }
 

@@ -5,7 +5,7 @@ import type { CancelAfterBody } from "../../wire/schema/orders.ts";
 import { allowedOf } from "../auth/key-limits.ts";
 import { ApiError } from "../common/errors.ts";
 import type { Principal } from "../exchange/credentials.ts";
-import { askEach, replyOf } from "../exchange/request.ts";
+import { replyOf, requestEach } from "../exchange/request.ts";
 import type { Answer } from "../http/answer.ts";
 import type { Context } from "../routing/context.ts";
 
@@ -14,7 +14,7 @@ const MIN_TIMEOUT_MS = 1000;
 
 /** Arms the account's dead man's switch on every symbol, or disarms it; of an API key, on the symbols it may trade. */
 export async function setCancelAfter(
-  { road, symbols }: Context,
+  { engine, symbols }: Context,
   answer: Answer,
   principal: Principal,
   { timeoutMs }: Static<typeof CancelAfterBody>,
@@ -27,14 +27,14 @@ export async function setCancelAfter(
     });
   const { accountId } = principal;
   // Each symbol counts from the time of its own turn, which need not be this machine's.
-  const times = await askEach(
-    road,
+  const times = await requestEach(
+    engine,
     answer,
     allowedOf(principal, symbols.selected(undefined)),
     () => ({ ...blank(CancelAfter), accountId, timeoutMs }),
-    (turn, instrument) => {
-      replyOf<MessageOf<typeof Done>>(turn, Done.code, instrument);
-      return turn.time + timeoutMs;
+    (transaction, instrument) => {
+      replyOf<MessageOf<typeof Done>>(transaction, Done.code, instrument);
+      return transaction.time + timeoutMs;
     },
   );
   answer.reply(200, JSON.stringify({ timeoutMs, cancelAt: timeoutMs === 0 ? null : Math.min(...times) }));

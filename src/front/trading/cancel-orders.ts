@@ -1,5 +1,5 @@
 import type { Static } from "typebox";
-import type { Released } from "../../actor/engine/engine.ts";
+import type { ReleasedTransaction } from "../../actor/engine/engine.ts";
 import { SIDES } from "../../core/base/enums.ts";
 import type { Instrument } from "../../core/protocol/instrument.ts";
 import { blank, type MessageOf } from "../../core/protocol/message-schema.ts";
@@ -7,11 +7,11 @@ import { CancelAll, CancelOrder, OrderView } from "../../core/protocol/messages.
 import type { CancelAllQuery } from "../../wire/schema/orders.ts";
 import { allowedOf, checkSymbol } from "../auth/key-limits.ts";
 import type { Principal } from "../exchange/credentials.ts";
-import { askEach, firstReply, mapReplies, refusalIn, replyOf } from "../exchange/request.ts";
+import { firstReply, mapReplies, refusalIn, replyOf, requestEach } from "../exchange/request.ts";
 import type { Answer } from "../http/answer.ts";
 import { orderJson } from "../json/json-writers.ts";
 import type { Context } from "../routing/context.ts";
-import { askOfOrder, type NotFound, type OrderName, withOrder } from "./open-order.ts";
+import { type NotFound, type OrderName, requestOfOrder, withOrder } from "./open-order.ts";
 
 type View = MessageOf<typeof OrderView>;
 
@@ -36,9 +36,12 @@ export function sendCancellation(
   name: OrderName,
   notFound?: NotFound,
 ): void {
-  const reply = (turn: Released): void =>
-    answer.reply(200, orderJson(instrument, replyOf<View>(turn, OrderView.code, instrument), turn.sequence));
-  askOfOrder(context, answer, instrument, command, name, reply, notFound);
+  const reply = (transaction: ReleasedTransaction): void =>
+    answer.reply(
+      200,
+      orderJson(instrument, replyOf<View>(transaction, OrderView.code, instrument), transaction.sequence),
+    );
+  requestOfOrder(context, answer, instrument, command, name, reply, notFound);
 }
 
 /**
@@ -46,7 +49,7 @@ export function sendCancellation(
  * a symbol that was named may refuse: of all, one has nothing to say against the others' cancels.
  */
 export async function cancelOrders(
-  { road, symbols }: Context,
+  { engine, symbols }: Context,
   answer: Answer,
   principal: Principal,
   which: Static<typeof CancelAllQuery>,
@@ -54,15 +57,17 @@ export async function cancelOrders(
   const { accountId } = principal;
   if (which.symbol !== undefined) checkSymbol(principal, symbols.named(which.symbol));
   const side = which.side === undefined ? -1 : SIDES.indexOf(which.side);
-  const canceled = await askEach(
-    road,
+  const canceled = await requestEach(
+    engine,
     answer,
     allowedOf(principal, symbols.selected(which.symbol)),
     () => ({ ...blank(CancelAll), accountId, side }),
-    (turn, instrument) => {
-      const refusal = refusalIn(firstReply(turn), instrument);
+    (transaction, instrument) => {
+      const refusal = refusalIn(firstReply(transaction), instrument);
       if (refusal !== null && which.symbol !== undefined) throw refusal;
-      return mapReplies<View, string>(turn, OrderView.code, (view) => orderJson(instrument, view, turn.sequence));
+      return mapReplies<View, string>(transaction, OrderView.code, (view) =>
+        orderJson(instrument, view, transaction.sequence),
+      );
     },
   );
   const rows = canceled.flat();

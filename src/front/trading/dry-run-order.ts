@@ -1,34 +1,34 @@
 import { printQuanta } from "../../core/base/units.ts";
 import type { Instrument } from "../../core/protocol/instrument.ts";
 import { blank, type MessageOf } from "../../core/protocol/message-schema.ts";
-import { OrderView, TrialEnd, TryOrder } from "../../core/protocol/messages.ts";
-import { askFor, firstReply, mapReplies, refusalIn } from "../exchange/request.ts";
+import { DryRunOrder, DryRunResult, OrderView } from "../../core/protocol/messages.ts";
+import { firstReply, mapReplies, refusalIn, requestFor } from "../exchange/request.ts";
 import type { Answer } from "../http/answer.ts";
-import { expectedFillJson, orderJsonWith, outlookJson } from "../json/json-writers.ts";
+import { expectedFillJson, orderJsonWith, projectionJson } from "../json/json-writers.ts";
 import type { Context } from "../routing/context.ts";
 import { isDuplicate, replyDuplicate } from "./duplicate-order.ts";
 import { checkId } from "./send-order.ts";
 
 /** Answers with what would come of an order, and does nothing. */
-export function tryOrder(
+export function dryRunOrder(
   context: Context,
   answer: Answer,
   instrument: Instrument,
-  order: MessageOf<typeof TryOrder>["order"],
+  order: MessageOf<typeof DryRunOrder>["order"],
 ): void {
   if (order.clientOrderId !== "") checkId(context, order.accountId, order.clientOrderId, instrument);
-  askFor(context, answer, instrument.id, { ...blank(TryOrder), order }, (turn) => {
-    const reply = firstReply(turn);
+  requestFor(context, answer, instrument.id, { ...blank(DryRunOrder), order }, (transaction) => {
+    const reply = firstReply(transaction);
     const refusal = refusalIn(reply, instrument);
     if (refusal !== null) return answer.refuse(refusal);
     if (isDuplicate(reply)) return replyDuplicate(context, answer, instrument, reply);
-    const [view] = mapReplies(turn, OrderView.code, (view: MessageOf<typeof OrderView>) => view);
-    const [end] = mapReplies(turn, TrialEnd.code, (end: MessageOf<typeof TrialEnd>) => end);
+    const [view] = mapReplies(transaction, OrderView.code, (view: MessageOf<typeof OrderView>) => view);
+    const [end] = mapReplies(transaction, DryRunResult.code, (end: MessageOf<typeof DryRunResult>) => end);
     if (view === undefined || end === undefined) throw new Error("a trial without an end");
     const fills = end.fills.map((fill) => expectedFillJson(instrument, fill)).join(",");
     const more =
       `,"dryRun":true,"fills":[${fills}],"marginRequired":"${printQuanta(end.requiredQuanta)}",` +
-      `"before":${outlookJson(instrument, end.before)},"after":${outlookJson(instrument, end.after)}`;
-    answer.reply(200, orderJsonWith(instrument, view, turn.sequence, more));
+      `"before":${projectionJson(instrument, end.before)},"after":${projectionJson(instrument, end.after)}`;
+    answer.reply(200, orderJsonWith(instrument, view, transaction.sequence, more));
   });
 }

@@ -26,11 +26,11 @@ export function replyDuplicate(context: Context, answer: Answer, instrument: Ins
 
 /** The order as it is now, and its fills. */
 export async function duplicateJson(
-  { road, history }: Pick<Context, "road" | "history">,
+  { engine, history }: Pick<Context, "engine" | "history">,
   instrument: Instrument,
   orderId: number,
 ): Promise<string> {
-  await historyCaughtUp(road);
+  await historyCaughtUp(engine);
   const order = history.orderById(orderId);
   if (order === undefined) throw new Error(`order ${orderId} is not in the history`);
   const fills = await fillTexts(history, instrument, order);

@@ -37,7 +37,7 @@ const CLIENT_ORDER_ID = new RegExp(CLIENT_ORDER_ID_PATTERN);
 const MAX_CLIENT_ORDER_ID_LENGTH = 36;
 
 /** What the JSON of a plain request says, field by field: whether they go together is not looked at. */
-export class PlainFields {
+export class FastPathFields {
   /** Which of them were there; the others are as an order has them that does not say. */
   seen = 0;
   /** Its place among the symbols. */

@@ -8,8 +8,8 @@ import type { Symbols } from "../routing/context.ts";
 import type { RequestId } from "../streams/channel-requests.ts";
 import {
   EXPIRES,
+  FastPathFields,
   ORDER_ID,
-  PlainFields,
   PRICE,
   QUANTITY,
   SIDE,
@@ -30,14 +30,17 @@ const REQUIRED_TO_PLACE = SYMBOL | SIDE | TYPE | QUANTITY;
 const ALLOWED_TO_AMEND = ORDER_ID | PRICE | QUANTITY | EXPIRES;
 const POWERS = Array.from({ length: 13 }, (_, exponent) => 10 ** exponent);
 
-export type PlainCommand = MessageOf<typeof PlaceOrder> | MessageOf<typeof CancelOrder> | MessageOf<typeof AmendOrder>;
+export type FastPathCommand =
+  | MessageOf<typeof PlaceOrder>
+  | MessageOf<typeof CancelOrder>
+  | MessageOf<typeof AmendOrder>;
 
 /** A request whose command can be sent as it is, but for whose it is. The next one that is read fills in the same one again. */
-export class PlainRequest {
+export class FastPathRequest {
   readonly instrument: Instrument;
-  readonly command: PlainCommand;
+  readonly command: FastPathCommand;
 
-  constructor(instrument: Instrument, command: PlainCommand) {
+  constructor(instrument: Instrument, command: FastPathCommand) {
     this.instrument = instrument;
     this.command = command;
   }
@@ -55,18 +58,18 @@ export class RequestReader {
   id: RequestId = null;
   private readonly scanner = new JsonScanner();
   private readonly symbols: Symbols;
-  private readonly fields: PlainFields;
+  private readonly fields: FastPathFields;
   private readonly order = blank(PlaceOrder);
   private readonly cancellation = blank(CancelOrder);
   private readonly amendment = blank(AmendOrder);
 
   constructor(symbols: Symbols) {
     this.symbols = symbols;
-    this.fields = new PlainFields(symbols.all.map(({ symbol }) => symbol));
+    this.fields = new FastPathFields(symbols.all.map(({ symbol }) => symbol));
   }
 
   /** The body of `POST /orders`. */
-  readOrder(body: Uint8Array): PlainRequest | null {
+  readOrder(body: Uint8Array): FastPathRequest | null {
     const { scanner } = this;
     scanner.begin(body);
     this.fields.read(scanner);
@@ -74,7 +77,7 @@ export class RequestReader {
   }
 
   /** A WebSocket's message. */
-  readMessage(message: Uint8Array): PlainRequest | null {
+  readMessage(message: Uint8Array): FastPathRequest | null {
     const { scanner } = this;
     scanner.begin(message);
     scanner.openObject();
@@ -95,7 +98,7 @@ export class RequestReader {
     return op === CANCEL ? this.cancel() : this.amend();
   }
 
-  private place(): PlainRequest | null {
+  private place(): FastPathRequest | null {
     const { fields, order } = this;
     const { seen } = fields;
     const isMarket = fields.orderType === MARKET;
@@ -115,18 +118,18 @@ export class RequestReader {
     order.expiresAt = fields.expiresAt;
     order.clientOrderId = fields.clientOrderId;
     order.bodyHash = order.clientOrderId === "" ? 0 : hashOrder(order);
-    return new PlainRequest(instrument, order);
+    return new FastPathRequest(instrument, order);
   }
 
-  private cancel(): PlainRequest | null {
+  private cancel(): FastPathRequest | null {
     const { fields, cancellation } = this;
     const instrument = this.symbols.withId(idToInstrumentId(fields.orderId));
     if (fields.seen !== ORDER_ID || instrument === undefined) return null;
     cancellation.orderId = fields.orderId;
-    return new PlainRequest(instrument, cancellation);
+    return new FastPathRequest(instrument, cancellation);
   }
 
-  private amend(): PlainRequest | null {
+  private amend(): FastPathRequest | null {
     const { fields, amendment } = this;
     const { seen } = fields;
     const instrument = this.symbols.withId(idToInstrumentId(fields.orderId));
@@ -137,14 +140,14 @@ export class RequestReader {
     amendment.quantityLots = hasQuantity ? quantityOf(fields, instrument) : 0;
     amendment.expiresAt = fields.expiresAt;
     const isSound = amendment.priceTicks > 0 === hasPrice && amendment.quantityLots > 0 === hasQuantity;
-    return isSound && (hasPrice || hasQuantity) ? new PlainRequest(instrument, amendment) : null;
+    return isSound && (hasPrice || hasQuantity) ? new FastPathRequest(instrument, amendment) : null;
   }
 }
 
-const priceOf = ({ priceDigits, priceDecimals }: PlainFields, instrument: Instrument): number =>
+const priceOf = ({ priceDigits, priceDecimals }: FastPathFields, instrument: Instrument): number =>
   toSteps(priceDigits, instrument.priceDecimals - priceDecimals, instrument.tickUnits);
 
-const quantityOf = ({ quantityDigits, quantityDecimals }: PlainFields, instrument: Instrument): number =>
+const quantityOf = ({ quantityDigits, quantityDecimals }: FastPathFields, instrument: Instrument): number =>
   toSteps(quantityDigits, instrument.quantityDecimals - quantityDecimals, instrument.stepUnits);
 
 /** digits × 10^exponent as so many steps; NaN when that is not whole, or past 2^53: as parsePrice() and parseQuantity(). */

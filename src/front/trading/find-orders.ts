@@ -5,7 +5,7 @@ import { OrderView, ReadOrder, ReadOrders } from "../../core/protocol/messages.t
 import type { OrderRecord } from "../../store/database/history-schema.ts";
 import { CLIENT_ORDER_ID_PATTERN, ORDER_ID_PATTERN } from "../../wire/schema/scalars.ts";
 import { ApiError, badCombination } from "../common/errors.ts";
-import { askEach, historyCaughtUp, mapReplies } from "../exchange/request.ts";
+import { historyCaughtUp, mapReplies, requestEach } from "../exchange/request.ts";
 import type { Answer } from "../http/answer.ts";
 import { orderJson } from "../json/json-writers.ts";
 import type { Context } from "../routing/context.ts";
@@ -27,23 +27,23 @@ export type Place = Pick<OpenRow, "orderId" | "createdAt">;
  * thousands, and to print them takes far longer than to pass them by.
  */
 export async function openOrders(
-  { road }: Pick<Context, "road">,
+  { engine }: Pick<Context, "engine">,
   answer: Pick<Answer, "done">,
   accountId: number,
   instruments: readonly Instrument[],
   atMost: number,
   isWanted: (order: Place) => boolean,
 ): Promise<OpenRow[]> {
-  const rows = await askEach(
-    road,
+  const rows = await requestEach(
+    engine,
     answer,
     instruments,
     () => ({ ...blank(ReadOrders), accountId }),
-    (turn, instrument) => {
+    (transaction, instrument) => {
       const first: OpenRow[] = [];
-      for (let i = turn.eventCount; i < turn.messages.length && first.length < atMost; i++) {
-        const view = turn.messages[i] as View;
-        if (view.type === OrderView.code && isWanted(view)) first.push(readRow(instrument, view, turn.sequence));
+      for (let i = transaction.eventCount; i < transaction.messages.length && first.length < atMost; i++) {
+        const view = transaction.messages[i] as View;
+        if (view.type === OrderView.code && isWanted(view)) first.push(readRow(instrument, view, transaction.sequence));
       }
       return first;
     },
@@ -80,7 +80,7 @@ export function readOrderId({ symbols }: Pick<Context, "symbols">, parameter: st
 
 /** The order if it is open. By client order id, the symbol that has used it within a day is asked first, then every other. */
 export async function findOpen(
-  context: Pick<Context, "road" | "symbols" | "clientOrderIds">,
+  context: Pick<Context, "engine" | "symbols" | "clientOrderIds">,
   answer: Pick<Answer, "done">,
   accountId: number,
   parameter: string,
@@ -99,18 +99,18 @@ export async function findOpen(
 }
 
 async function findOpenOn(
-  { road }: Pick<Context, "road">,
+  { engine }: Pick<Context, "engine">,
   answer: Pick<Answer, "done">,
   instruments: readonly Instrument[],
   named: Omit<MessageOf<typeof ReadOrder>, "type">,
 ): Promise<OpenRow | null> {
-  const found = await askEach(
-    road,
+  const found = await requestEach(
+    engine,
     answer,
     instruments,
     () => ({ ...blank(ReadOrder), ...named }),
-    (turn, instrument) =>
-      mapReplies<View, OpenRow>(turn, OrderView.code, (view) => readRow(instrument, view, turn.sequence)),
+    (transaction, instrument) =>
+      mapReplies<View, OpenRow>(transaction, OrderView.code, (view) => readRow(instrument, view, transaction.sequence)),
   );
   return found.flat()[0] ?? null;
 }
@@ -121,8 +121,8 @@ export async function findInHistory(
   accountId: number,
   parameter: string,
 ): Promise<OrderRecord | null> {
-  const { road, history } = context;
-  await historyCaughtUp(road);
+  const { engine, history } = context;
+  await historyCaughtUp(engine);
   const order = isClientId(parameter)
     ? history.orderByClientId(accountId, readClientId(parameter))
     : history.orderById(readOrderId(context, parameter));

@@ -1,11 +1,11 @@
-import type { Released } from "../../actor/engine/engine.ts";
+import type { ReleasedTransaction } from "../../actor/engine/engine.ts";
 import type { Instrument } from "../../core/protocol/instrument.ts";
 import type { Message, MessageOf } from "../../core/protocol/message-schema.ts";
 import type { CancelOrder } from "../../core/protocol/messages.ts";
 import { checkSymbol } from "../auth/key-limits.ts";
 import type { ApiError } from "../common/errors.ts";
 import type { Principal } from "../exchange/credentials.ts";
-import { askFor, firstReply, refusalIn } from "../exchange/request.ts";
+import { firstReply, refusalIn, requestFor } from "../exchange/request.ts";
 import type { Answer } from "../http/answer.ts";
 import type { Context } from "../routing/context.ts";
 import { findOpen, instrumentOf, isClientId, readClientId, readOrderId, whyNotOpen } from "./find-orders.ts";
@@ -66,21 +66,21 @@ export const calledBy = (field: string, refusal: ApiError): ApiError =>
   refusal.field === "id" ? refusal.about(field) : refusal;
 
 /** Asks for a change of an order, and lets `reply` answer; `notFound`: where there is no such order, by default with why. */
-export function askOfOrder(
+export function requestOfOrder(
   context: Context,
   answer: Answer,
   instrument: Instrument,
   command: Message & { accountId: number },
   name: OrderName,
-  reply: (turn: Released) => void,
+  reply: (transaction: ReleasedTransaction) => void,
   notFound?: NotFound,
 ): void {
   // The command may be another request's by the time of the answer: see PlainRequest.
   const { accountId } = command;
   const notOpen = notFound ?? (() => refuseNotOpen(context, answer, accountId, name));
-  askFor(context, answer, instrument.id, command, (turn) => {
-    const refusal = refusalIn(firstReply(turn), instrument);
-    if (refusal === null) return reply(turn);
+  requestFor(context, answer, instrument.id, command, (transaction) => {
+    const refusal = refusalIn(firstReply(transaction), instrument);
+    if (refusal === null) return reply(transaction);
     if (refusal.code !== "ORDER_NOT_FOUND") return answer.refuse(calledBy(name.field, refusal));
     notOpen().catch((thrown: unknown) => answer.fail(thrown, context.log));
   });

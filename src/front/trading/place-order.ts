@@ -7,7 +7,7 @@ import { checkSymbol } from "../auth/key-limits.ts";
 import type { Principal } from "../exchange/credentials.ts";
 import type { Answer } from "../http/answer.ts";
 import type { Context } from "../routing/context.ts";
-import { tryOrder } from "./dry-run-order.ts";
+import { dryRunOrder } from "./dry-run-order.ts";
 import { readOrder, takeKeyLimits } from "./order-fields.ts";
 import { isExtended, readExtendedOrder } from "./place-extended.ts";
 import { readTriggerOrder } from "./place-trigger.ts";
@@ -18,7 +18,7 @@ export function placeOrder(context: Context, answer: Answer, principal: Principa
   const instrument = context.symbols.named(body.symbol);
   checkSymbol(principal, instrument);
   const command = readNewOrder(principal, instrument, body);
-  if (body.dryRun === true) tryOrder(context, answer, instrument, command);
+  if (body.dryRun === true) dryRunOrder(context, answer, instrument, command);
   else sendOrder(context, answer, instrument, command);
 }
 

@@ -1,4 +1,4 @@
-import type { Released } from "../../actor/engine/engine.ts";
+import type { ReleasedTransaction } from "../../actor/engine/engine.ts";
 import type { Instrument } from "../../core/protocol/instrument.ts";
 import type { MessageOf } from "../../core/protocol/message-schema.ts";
 import { OrderView, Traded } from "../../core/protocol/messages.ts";
@@ -7,29 +7,34 @@ import type { Answer } from "../http/answer.ts";
 import { orderJsonWith, takerFillJson } from "../json/json-writers.ts";
 
 /** Answers with the order that the turn has placed or amended, and its fills; or with why it was refused. */
-export function replyPlaced(answer: Answer, instrument: Instrument, turn: Released, status = 201): void {
-  const reply = firstReply(turn);
+export function replyPlaced(
+  answer: Answer,
+  instrument: Instrument,
+  transaction: ReleasedTransaction,
+  status = 201,
+): void {
+  const reply = firstReply(transaction);
   const refusal = refusalIn(reply, instrument);
   if (refusal !== null) return answer.refuse(refusal);
   const order = reply as MessageOf<typeof OrderView>;
   if (order.type !== OrderView.code) throw new Error(`an order was answered with message ${order.type}`);
-  answer.reply(status, placedJson(instrument, order, turn));
+  answer.reply(status, placedJson(instrument, order, transaction));
 }
 
 /** The order with its fills by these events of the turn, by default all. */
 export function placedJson(
   instrument: Instrument,
   order: MessageOf<typeof OrderView>,
-  turn: Released,
+  transaction: ReleasedTransaction,
   from = 0,
-  to = turn.eventCount,
+  to = transaction.eventCount,
 ): string {
   let fills = "";
   for (let i = from; i < to; i++) {
-    const trade = turn.messages[i] as MessageOf<typeof Traded>;
+    const trade = transaction.messages[i] as MessageOf<typeof Traded>;
     if (trade.type !== Traded.code || trade.takerOrderId !== order.orderId) continue;
     if (fills !== "") fills += ",";
-    fills += takerFillJson(instrument, trade, order.clientOrderId, turn.time, turn.sequence);
+    fills += takerFillJson(instrument, trade, order.clientOrderId, transaction.time, transaction.sequence);
   }
-  return orderJsonWith(instrument, order, turn.sequence, `,"fills":[${fills}]`);
+  return orderJsonWith(instrument, order, transaction.sequence, `,"fills":[${fills}]`);
 }

@@ -5,16 +5,16 @@ import type { Answer } from "../http/answer.ts";
 import type { Context } from "../routing/context.ts";
 import { sendAmendment } from "./amend-order.ts";
 import { sendCancellation } from "./cancel-orders.ts";
-import type { PlainRequest } from "./fast-path.ts";
+import type { FastPathRequest } from "./fast-path.ts";
 import { takeKeyLimits } from "./order-fields.ts";
 import { sendOrder } from "./send-order.ts";
 
 /** Does for the principal what has been read from a request's bytes. */
-export function sendPlain(
+export function sendFastPath(
   context: Context,
   answer: Answer,
   principal: Principal,
-  { instrument, command }: PlainRequest,
+  { instrument, command }: FastPathRequest,
 ): void {
   checkSymbol(principal, instrument);
   command.accountId = principal.accountId;

@@ -1,8 +1,8 @@
-import type { Released } from "../../actor/engine/engine.ts";
+import type { ReleasedTransaction } from "../../actor/engine/engine.ts";
 import type { Instrument } from "../../core/protocol/instrument.ts";
 import type { Message } from "../../core/protocol/message-schema.ts";
 import { ApiError } from "../common/errors.ts";
-import { askFor, firstReply } from "../exchange/request.ts";
+import { firstReply, requestFor } from "../exchange/request.ts";
 import type { Answer } from "../http/answer.ts";
 import type { Context } from "../routing/context.ts";
 import { isDuplicate, replyDuplicate } from "./duplicate-order.ts";
@@ -18,13 +18,13 @@ export function sendOrder(
   const { accountId, clientOrderId } = command;
   const isHeld = clientOrderId !== "" && holdId(context, accountId, clientOrderId, instrument);
   const note = isHeld ? () => context.clientOrderIds.release(accountId, clientOrderId) : undefined;
-  const read = (turn: Released): void => {
-    const reply = firstReply(turn);
+  const read = (transaction: ReleasedTransaction): void => {
+    const reply = firstReply(transaction);
     if (isDuplicate(reply)) replyDuplicate(context, answer, instrument, reply);
-    else replyPlaced(answer, instrument, turn);
+    else replyPlaced(answer, instrument, transaction);
   };
   try {
-    askFor(context, answer, instrument.id, command, read, note);
+    requestFor(context, answer, instrument.id, command, read, note);
   } catch (thrown) {
     note?.();
     throw thrown;

@@ -3,17 +3,16 @@ import { batchCost, CANCEL_COST, type Cost, ORDER_COST } from "../auth/limits.ts
 import type { Principal } from "../exchange/credentials.ts";
 import type { Answer } from "../http/answer.ts";
 import { Input } from "../json/input.ts";
-import { moveMargin, setMarginMode } from "../routes/margin.ts";
-import { closePosition, setLeverage } from "../routes/positions.ts";
 import type { Context } from "../routing/context.ts";
 import { amendOrder } from "./amend-order.ts";
 import { runBatch } from "./batch-orders.ts";
 import { setCancelAfter } from "./cancel-after.ts";
 import { cancelOrder, cancelOrders } from "./cancel-orders.ts";
-import { PlainRequest } from "./fast-path.ts";
+import { closePosition, moveMargin, setLeverage, setMarginMode } from "./change-position.ts";
+import { FastPathRequest } from "./fast-path.ts";
 import { readReference } from "./find-orders.ts";
 import { placeOrder } from "./place-order.ts";
-import { sendPlain } from "./send-fast-path.ts";
+import { sendFastPath } from "./send-fast-path.ts";
 
 /**
  * Does what the op says for whom it is asked, and answers now or later. Never throws. `params`: as a client sends them, or
@@ -64,7 +63,7 @@ export const createTrade =
 type Running = void | Promise<void>;
 
 function run(context: Context, op: TradingOp, params: unknown, principal: Principal, answer: Answer): Running {
-  if (params instanceof PlainRequest) return sendPlain(context, answer, principal, params);
+  if (params instanceof FastPathRequest) return sendFastPath(context, answer, principal, params);
   switch (op) {
     case "order.place":
       return placeOrder(context, answer, principal, PLACE.check(params));

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from "node:timers/promises";
-import type { Released } from "../../actor/engine/engine.ts";
+import type { ReleasedTransaction } from "../../actor/engine/engine.ts";
 import { LEDGER, type Permission } from "../../core/base/enums.ts";
 import type { TimeMs } from "../../core/base/units.ts";
 import { KeyRevoked, type LedgerEvent, SessionClosed } from "../../core/protocol/messages.ts";
@@ -28,7 +28,7 @@ import { RequestReader } from "../trading/fast-path.ts";
 import { costOfOp, type Trade } from "../trading/trading.ts";
 import { Connection } from "./connection.ts";
 import { SocketCall, Unheard } from "./socket-call.ts";
-import { Joins } from "./subscription-queue.ts";
+import { SubscriptionQueue } from "./subscription-queue.ts";
 
 const TICK_MS = 50;
 const HEARTBEAT_MS = 5_000;
@@ -63,7 +63,7 @@ export class Channels implements SocketHandlers {
   private readonly symbols: Symbols;
   private readonly requests: RequestReader;
   private readonly connections = new Map<Socket, Connection>();
-  private readonly joins = new Joins((connection, request, accountId) =>
+  private readonly joins = new SubscriptionQueue((connection, request, accountId) =>
     this.streams.join(connection, request, accountId),
   );
   private heartbeatAt: number;
@@ -74,7 +74,7 @@ export class Channels implements SocketHandlers {
   private readonly log: Log;
 
   constructor(options: ChannelsOptions) {
-    const { road } = options;
+    const { engine } = options;
     this.streams = new Streams(options);
     this.auth = options.auth;
     this.trade = options.trade;
@@ -82,11 +82,11 @@ export class Channels implements SocketHandlers {
     this.monotonic = options.monotonic;
     this.limits = options.limits;
     this.log = options.log;
-    this.symbols = new Symbols(road.instruments);
+    this.symbols = new Symbols(engine.instruments);
     this.requests = new RequestReader(this.symbols);
     this.heartbeatAt = options.monotonic();
-    road.onReleased((turn) => this.released(turn));
-    road.onDrained(() => this.streams.flush());
+    engine.onReleased((transaction) => this.released(transaction));
+    engine.onDrained(() => this.streams.flush());
   }
 
   start(): void {
@@ -289,15 +289,15 @@ export class Channels implements SocketHandlers {
     connection.send(errorJson(id, problem, this.now()));
   }
 
-  private released(turn: Released): void {
-    if (turn.actorId === LEDGER) {
-      for (let i = 0; i < turn.eventCount; i++) {
-        const event = turn.messages[i] as LedgerEvent;
-        if (event.type === SessionClosed.code) this.endCredential(event.tokenHash, "SESSION_CLOSED", turn.time);
-        else if (event.type === KeyRevoked.code) this.endCredential(event.apiKey, "KEY_REVOKED", turn.time);
+  private released(transaction: ReleasedTransaction): void {
+    if (transaction.actorId === LEDGER) {
+      for (let i = 0; i < transaction.eventCount; i++) {
+        const event = transaction.messages[i] as LedgerEvent;
+        if (event.type === SessionClosed.code) this.endCredential(event.tokenHash, "SESSION_CLOSED", transaction.time);
+        else if (event.type === KeyRevoked.code) this.endCredential(event.apiKey, "KEY_REVOKED", transaction.time);
       }
     }
-    this.streams.fold(turn);
+    this.streams.fold(transaction);
   }
 
   /** Whether the time of its credential is over: then it is closed, whoever notices first. */

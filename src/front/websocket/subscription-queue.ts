@@ -1,10 +1,10 @@
 import { must } from "../../assert.ts";
-import { Shares } from "../common/time-slicer.ts";
+import { TimeSlicer } from "../common/time-slicer.ts";
 import type { ChannelRequest } from "../streams/channel-requests.ts";
 import type { Connection } from "./connection.ts";
 
 /** Of the deepest books, printed and sent, this many take some 5 ms. */
-const JOINS_PER_TURN = 32;
+const SUBSCRIPTIONS_PER_ITERATION = 32;
 
 interface Asked {
   readonly request: ChannelRequest;
@@ -18,12 +18,14 @@ interface Asked {
  * Whoever is behind with reading is sent no more of them until it has caught up: that it asked for much at once over a
  * slow line is no reason to drop it.
  */
-export class Joins {
+export class SubscriptionQueue {
   private readonly join: (connection: Connection, request: ChannelRequest, accountId: number) => void;
   /** What each waits for, in the order in which it was asked for; never nothing. */
   private readonly waiting = new Map<Connection, Map<string, Asked>>();
   /** Those of them who are not behind, as far as is known; the next one first. */
-  private readonly row = new Shares<Connection>(JOINS_PER_TURN, (connection) => this.serve(connection));
+  private readonly row = new TimeSlicer<Connection>(SUBSCRIPTIONS_PER_ITERATION, (connection) =>
+    this.serve(connection),
+  );
 
   constructor(join: (connection: Connection, request: ChannelRequest, accountId: number) => void) {
     this.join = join;

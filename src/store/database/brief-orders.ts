@@ -2,7 +2,7 @@ import { idToInstrumentId } from "../../core/base/enums.ts";
 import { decodeShared, messageBytes } from "../../wire/codec.ts";
 import { viewOf } from "../../wire/record.ts";
 import { OrderPlaceRecord, type OrderRecord } from "./history-schema.ts";
-import type { Place } from "./series.ts";
+import type { SeriesPosition } from "./series.ts";
 import { Table } from "./table.ts";
 import type { WriteBatch } from "./write-batch.ts";
 
@@ -13,7 +13,7 @@ const OPEN = -1;
 const NONE = -1;
 
 /** Where an order stands: a row of its account's closed orders. */
-export interface OrderPlace extends Place {
+export interface OrderPlace extends SeriesPosition {
   accountId: number;
 }
 
@@ -71,7 +71,7 @@ export class BriefOrderWriter {
   }
 
   /** Whether it is a brief one: whether the batch has placed it. */
-  ended(batch: WriteBatch, { orderId, accountId }: OrderRecord, { clock, sequence }: Place): boolean {
+  ended(batch: WriteBatch, { orderId, accountId }: OrderRecord, { clock, sequence }: SeriesPosition): boolean {
     const placed = this.placedOrders.get(idToInstrumentId(orderId));
     const i = placed === undefined ? NONE : indexOf(placed.orderIds, orderId);
     if (placed === undefined || i === NONE) return false;

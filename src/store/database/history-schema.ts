@@ -1,5 +1,5 @@
 import { isOpenStatus } from "../../core/base/enums.ts";
-import { json, type MessageOf, shape } from "../../core/protocol/message-schema.ts";
+import { defineMessage, json, type MessageOf } from "../../core/protocol/message-schema.ts";
 import type { Transfer } from "../../core/protocol/messages.ts";
 
 /**
@@ -8,7 +8,7 @@ import type { Transfer } from "../../core/protocol/messages.ts";
  */
 
 /** An order in its last known state. */
-export const OrderRecord = shape(250, "OrderRecord", {
+export const OrderRecord = defineMessage(250, "OrderRecord", {
   orderId: "number",
   accountId: "number",
   side: "number",
@@ -52,7 +52,7 @@ export type OrderRecord = MessageOf<typeof OrderRecord>;
 export const isOpen = (order: OrderRecord): boolean => isOpenStatus(order.status);
 
 /** One account's side of a trade. */
-export const FillRecord = shape(251, "FillRecord", {
+export const FillRecord = defineMessage(251, "FillRecord", {
   tradeId: "number",
   orderId: "number",
   side: "number",
@@ -76,7 +76,7 @@ export const FillRecord = shape(251, "FillRecord", {
 export type FillRecord = MessageOf<typeof FillRecord>;
 
 /** A trade as everyone sees it. */
-export const TradeRecord = shape(252, "TradeRecord", {
+export const TradeRecord = defineMessage(252, "TradeRecord", {
   tradeId: "number",
   takerSide: "number",
   priceTicks: "number",
@@ -87,7 +87,7 @@ export const TradeRecord = shape(252, "TradeRecord", {
 });
 export type TradeRecord = MessageOf<typeof TradeRecord>;
 
-export const CandleRecord = shape(253, "CandleRecord", {
+export const CandleRecord = defineMessage(253, "CandleRecord", {
   openTime: "number",
   openTicks: "number",
   highTicks: "number",
@@ -101,7 +101,7 @@ export const CandleRecord = shape(253, "CandleRecord", {
 export type CandleRecord = MessageOf<typeof CandleRecord>;
 
 /** What was open in a symbol, and the mark, at the end of an interval. */
-export const OpenInterestRecord = shape(265, "OpenInterestRecord", {
+export const OpenInterestRecord = defineMessage(265, "OpenInterestRecord", {
   openTime: "number",
   openInterestLots: "number",
   /** 0 = there was none yet. */
@@ -109,7 +109,7 @@ export const OpenInterestRecord = shape(265, "OpenInterestRecord", {
 });
 export type OpenInterestRecord = MessageOf<typeof OpenInterestRecord>;
 
-export const TransferRecord = shape(254, "TransferRecord", {
+export const TransferRecord = defineMessage(254, "TransferRecord", {
   transfer: json<Transfer>(),
   /** Of the turn that asked for it; 0 in what was written before there was this field. */
   sequence: "number",
@@ -120,7 +120,7 @@ export type TransferRecord = MessageOf<typeof TransferRecord>;
  * An entry of a list whose rows stand elsewhere: a closed order and when it was closed (a brief one stands in the list
  * itself: see brief-orders.ts), a transfer and its request.
  */
-export const ReferenceRecord = shape(255, "ReferenceRecord", { id: "number", time: "number" });
+export const ReferenceRecord = defineMessage(255, "ReferenceRecord", { id: "number", time: "number" });
 export type ReferenceRecord = MessageOf<typeof ReferenceRecord>;
 
 export const referenceTo = (id: number, time: number): ReferenceRecord => ({ type: ReferenceRecord.code, id, time });
@@ -128,11 +128,11 @@ export const referenceTo = (id: number, time: number): ReferenceRecord => ({ typ
 export const REFERENCES_PER_CHUNK = 160;
 
 /** The order behind a client order id. */
-export const ClientOrderRecord = shape(256, "ClientOrderRecord", { orderId: "number" });
+export const ClientOrderRecord = defineMessage(256, "ClientOrderRecord", { orderId: "number" });
 export type ClientOrderRecord = MessageOf<typeof ClientOrderRecord>;
 
 /** Leads from an order to the list of closed orders where it stands. */
-export const OrderPlaceRecord = shape(264, "OrderPlaceRecord", {
+export const OrderPlaceRecord = defineMessage(264, "OrderPlaceRecord", {
   orderId: "number",
   accountId: "number",
   /** Of the turn that ended it: see series.ts. */
@@ -142,7 +142,7 @@ export const OrderPlaceRecord = shape(264, "OrderPlaceRecord", {
 export type OrderPlaceRecord = MessageOf<typeof OrderPlaceRecord>;
 
 /** How far the history index has come. */
-export const IndexRecord = shape(257, "IndexRecord", {
+export const IndexRecord = defineMessage(257, "IndexRecord", {
   sequence: "number",
   /** The latest time of all turns so far. */
   clock: "number",
@@ -153,7 +153,7 @@ export const IndexRecord = shape(257, "IndexRecord", {
 export type IndexRecord = MessageOf<typeof IndexRecord>;
 
 /** An actor's snapshot holds its state through this sequence. */
-export const SnapshotRecord = shape(258, "SnapshotRecord", {
+export const SnapshotRecord = defineMessage(258, "SnapshotRecord", {
   sequence: "number",
   /** Of the actor's last turn, in ms; 0 in what was written before there was this field. */
   time: "number",
@@ -161,7 +161,7 @@ export const SnapshotRecord = shape(258, "SnapshotRecord", {
 export type SnapshotRecord = MessageOf<typeof SnapshotRecord>;
 
 /** An interval of funding of one symbol, as it ended. */
-export const FundingRateRecord = shape(260, "FundingRateRecord", {
+export const FundingRateRecord = defineMessage(260, "FundingRateRecord", {
   fundingTime: "number",
   ratePpb: "number",
   premiumPpb: "number",
@@ -171,7 +171,7 @@ export const FundingRateRecord = shape(260, "FundingRateRecord", {
 export type FundingRateRecord = MessageOf<typeof FundingRateRecord>;
 
 /** What one position paid or got for an interval. */
-export const FundingPaymentRecord = shape(261, "FundingPaymentRecord", {
+export const FundingPaymentRecord = defineMessage(261, "FundingPaymentRecord", {
   instrumentId: "number",
   fundingTime: "number",
   /** Signed. */
@@ -184,7 +184,7 @@ export const FundingPaymentRecord = shape(261, "FundingPaymentRecord", {
 export type FundingPaymentRecord = MessageOf<typeof FundingPaymentRecord>;
 
 /** What one turn did to the insurance fund's money, by kind. */
-export const FundMovementRecord = shape(262, "FundMovementRecord", {
+export const FundMovementRecord = defineMessage(262, "FundMovementRecord", {
   /** Whose turn it was: an instrument, or the ledger. */
   actorId: "number",
   /** Of FUND_MOVEMENTS. */
@@ -196,7 +196,7 @@ export const FundMovementRecord = shape(262, "FundMovementRecord", {
 export type FundMovementRecord = MessageOf<typeof FundMovementRecord>;
 
 /** What the insurance fund paid for an account below zero. */
-export const DeficitRecord = shape(263, "DeficitRecord", {
+export const DeficitRecord = defineMessage(263, "DeficitRecord", {
   instrumentId: "number",
   amountQuanta: "number",
   time: "number",
@@ -205,5 +205,5 @@ export const DeficitRecord = shape(263, "DeficitRecord", {
 export type DeficitRecord = MessageOf<typeof DeficitRecord>;
 
 /** Says inside the database which exchange it belongs to. */
-export const GenesisRecord = shape(259, "GenesisRecord", { exchangeId: "string" });
+export const GenesisRecord = defineMessage(259, "GenesisRecord", { exchangeId: "string" });
 export type GenesisRecord = MessageOf<typeof GenesisRecord>;

@@ -9,7 +9,7 @@ import type { WriteBatch } from "./write-batch.ts";
  * Where a row stands among all others. Times of different actors may run a little against the log's order; `clock`, the
  * latest time so far, does not.
  */
-export interface Place {
+export interface SeriesPosition {
   clock: number;
   sequence: number;
 }
@@ -77,7 +77,7 @@ export class SeriesTable<Row extends Message> extends Table {
   }
 
   /** The row that a turn has appended to the list and that `matches`. */
-  find(list: number, { clock, sequence }: Place, matches: (row: Row) => boolean): Row | undefined {
+  find(list: number, { clock, sequence }: SeriesPosition, matches: (row: Row) => boolean): Row | undefined {
     let found: Row | undefined;
     const start = [list, clock, sequence, Number.MAX_SAFE_INTEGER];
     this.eachValue({ start, end: [list], reverse: true }, (key, rows) => {
@@ -108,7 +108,7 @@ export class SeriesWriter<Row extends Message> {
   }
 
   /** Encodes the row at once: a batch of rows kept as objects costs more to collect than to write. Places never go back. */
-  append(batch: WriteBatch, list: number, { clock, sequence }: Place, row: Row): void {
+  append(batch: WriteBatch, list: number, { clock, sequence }: SeriesPosition, row: Row): void {
     let chunk = this.chunks.get(list);
     if (chunk === undefined) {
       chunk = { key: [list, clock, sequence, this.part++], held: [] };

@@ -2,17 +2,17 @@ import type { Message } from "../../core/protocol/message-schema.ts";
 import { eachSnapshotEntry, readSnapshotPart } from "../../wire/snapshot.ts";
 import type { Database } from "./database.ts";
 import { SnapshotRecord } from "./history-schema.ts";
-import { noBreath, WriteBatch } from "./write-batch.ts";
+import { noYield, WriteBatch } from "./write-batch.ts";
 
 /** Each actor's state as of a sequence, written behind: recovery loads it and folds the log's tail onto it. */
 export class Snapshots {
   private readonly database: Database;
   /** See KeeperOptions. */
-  private readonly breathe: () => void;
+  private readonly yieldNow: () => void;
 
-  constructor(database: Database, breathe = noBreath) {
+  constructor(database: Database, yieldNow = noYield) {
     this.database = database;
-    this.breathe = breathe;
+    this.yieldNow = yieldNow;
   }
 
   /** The sequence through which the actor's rows hold its state; 0 when it never had a snapshot. */
@@ -31,7 +31,7 @@ export class Snapshots {
    */
   apply(actorId: number, sequence: number, parts: readonly Uint8Array[]): void {
     const { database } = this;
-    const batch = new WriteBatch(this.breathe);
+    const batch = new WriteBatch(this.yieldNow);
     const entries = {
       put: (table: string, key: number | string, row: Uint8Array) =>
         batch.putEncoded(database.snapshotRows, [actorId, table, key], row),

@@ -14,7 +14,7 @@ const KEEP_BYTES = 16 * 1024 * 1024;
 /** In the place of a row. */
 const NONE = -1;
 
-export const noBreath = (): void => {};
+export const noYield = (): void => {};
 
 interface Write {
   table: Table;
@@ -30,7 +30,7 @@ interface Write {
  */
 export class WriteBatch {
   /** See KeeperOptions: called for each value, as it is packed and as it is written. */
-  private readonly breathe: () => void;
+  private readonly yieldNow: () => void;
   /** Rows that are held, and behind them the one in hand. */
   private rows = new RowBuffer(FIRST_BYTES);
   private rowsEnd = 0;
@@ -41,8 +41,8 @@ export class WriteBatch {
   private readonly writes: Write[] = [];
   private count = 0;
 
-  constructor(breathe = noBreath) {
-    this.breathe = breathe;
+  constructor(yieldNow = noYield) {
+    this.yieldNow = yieldNow;
   }
 
   put<Row extends Message>(table: RowTable<Row>, key: Key, row: Row): void {
@@ -90,7 +90,7 @@ export class WriteBatch {
   /** Does the writes, in order. Called by Database.commit() inside its transaction. */
   write(): void {
     for (let i = 0; i < this.count; i++) {
-      this.breathe();
+      this.yieldNow();
       const { table, key, from, to } = this.writes[i];
       if (to === 0) table.lmdb.remove(key);
       else table.lmdb.put(key, this.values.subarray(from, to));
@@ -121,7 +121,7 @@ export class WriteBatch {
   }
 
   private close(table: Table, key: Key, from: number, to: number): void {
-    this.breathe();
+    this.yieldNow();
     sealValue(table, key, this.view, this.values, from, to);
     this.add(table, key, from, to);
     this.end = to;

@@ -3,7 +3,7 @@ import type { MessageOf } from "../../core/protocol/message-schema.ts";
 import type { FundingPaid, FundingSettled } from "../../core/protocol/messages.ts";
 import type { Database } from "../database/database.ts";
 import type { FundingPaymentRecord } from "../database/history-schema.ts";
-import { type Place, SeriesWriter } from "../database/series.ts";
+import { type SeriesPosition, SeriesWriter } from "../database/series.ts";
 import type { Key } from "../database/table.ts";
 import type { WriteBatch } from "../database/write-batch.ts";
 import { paidFunding, settledRate } from "./funding-records.ts";
@@ -31,7 +31,7 @@ export class FundingFold {
     batch: WriteBatch,
     instrumentId: number,
     event: MessageOf<typeof FundingPaid>,
-    place: Place,
+    place: SeriesPosition,
     time: number,
   ): void {
     const { accountId } = event;

@@ -10,6 +10,9 @@ import {
 import type { Instrument } from "../../core/protocol/instrument.ts";
 import type { MessageOf } from "../../core/protocol/message-schema.ts";
 import {
+  AttachedQuantityRaised,
+  ConditionalOrderAmended,
+  ConditionalOrderPlaced,
   DeficitCovered,
   Deposited,
   type Event,
@@ -18,15 +21,12 @@ import {
   OrderAmended,
   OrderClosed,
   OrderExtended,
-  OrderGrown,
   OrderPlaced,
   OrderReduced,
   OrderTriggered,
-  OrderWaits,
   PositionTransferred,
   PriceUpdated,
   Traded,
-  WaitingAmended,
   WithdrawalCompleted,
   WithdrawalRequested,
   WithdrawalSent,
@@ -44,8 +44,8 @@ import {
   referenceTo,
   TradeRecord,
 } from "../database/history-schema.ts";
-import { type Place, SeriesWriter } from "../database/series.ts";
-import { noBreath, WriteBatch } from "../database/write-batch.ts";
+import { type SeriesPosition, SeriesWriter } from "../database/series.ts";
+import { noYield, WriteBatch } from "../database/write-batch.ts";
 import { CandleFold } from "./candle-fold.ts";
 import { FundingFold } from "./funding-fold.ts";
 import { InsuranceFold } from "./insurance-fold.ts";
@@ -108,13 +108,13 @@ export class HistoryFold {
   /** As of the last commit. */
   private readonly index: IndexRecord;
   /** Of the turn in hand. */
-  private readonly place: Place;
+  private readonly place: SeriesPosition;
   private time = 0;
   private actorId = 0;
 
-  constructor(database: Database, instruments: readonly Instrument[], breathe = noBreath) {
+  constructor(database: Database, instruments: readonly Instrument[], yieldNow = noYield) {
     this.database = database;
-    this.batch = new WriteBatch(breathe);
+    this.batch = new WriteBatch(yieldNow);
     for (const instrument of instruments) this.instruments.set(instrument.id, instrument);
     this.candles = new CandleFold(database.candles);
     this.briefOrders = new BriefOrderWriter(database.briefOrders);
@@ -138,8 +138,8 @@ export class HistoryFold {
   }
 
   /** The events that follow are of this turn. */
-  turn(sequence: number, timeMs: number, actorId: number): void {
-    this.endTurn();
+  transaction(sequence: number, timeMs: number, actorId: number): void {
+    this.endTransaction();
     this.place.sequence = sequence;
     this.place.clock = Math.max(this.place.clock, timeMs);
     this.time = timeMs;
@@ -153,7 +153,7 @@ export class HistoryFold {
       case OrderPlaced.code:
         if (isCustomer(event.accountId)) this.placed(placedOrder(event, this.time, this.place.sequence));
         break;
-      case OrderWaits.code:
+      case ConditionalOrderPlaced.code:
         this.placed(waitingOrder(event, this.time, this.place.sequence));
         break;
       case OrderTriggered.code:
@@ -162,10 +162,10 @@ export class HistoryFold {
       case OrderExtended.code:
         extendOrder(this.touch(event.orderId), event);
         break;
-      case OrderGrown.code:
+      case AttachedQuantityRaised.code:
         growOrder(this.touch(event.orderId), event);
         break;
-      case WaitingAmended.code:
+      case ConditionalOrderAmended.code:
         amendWaiting(this.touch(event.orderId), event);
         break;
       case Traded.code:
@@ -209,7 +209,7 @@ export class HistoryFold {
   /** Writes everything through the last turn, in one transaction. On disk when it returns. Throws DatabaseWriteError. */
   commit(): void {
     const { database, batch } = this;
-    this.endTurn();
+    this.endTransaction();
     for (const order of this.changedOrders) if (isOpen(order)) batch.put(database.orders, order.orderId, order);
     this.changedOrders.length = 0;
     this.briefOrders.flush(batch);
@@ -238,7 +238,7 @@ export class HistoryFold {
    * Orders that have ended are written at once, since nothing changes them any more: so they are garbage while young. One
    * that the batch has placed as well goes into its account's list itself: see brief-orders.ts.
    */
-  private endTurn(): void {
+  private endTransaction(): void {
     const { database, batch, placedOrders, endedOrders } = this;
     for (const order of endedOrders) {
       this.openOrders.delete(order.orderId);
@@ -254,7 +254,7 @@ export class HistoryFold {
       this.changedOrders.push(order);
     }
     placedOrders.length = 0;
-    this.insurance.endTurn(batch, this.actorId, this.place, this.time);
+    this.insurance.endTransaction(batch, this.actorId, this.place, this.time);
   }
 
   private placed(order: OrderRecord): void {

@@ -17,7 +17,7 @@ import {
 } from "../../core/protocol/messages.ts";
 import type { Database } from "../database/database.ts";
 import { FundMovementRecord } from "../database/history-schema.ts";
-import { type Place, SeriesWriter } from "../database/series.ts";
+import { type SeriesPosition, SeriesWriter } from "../database/series.ts";
 import type { WriteBatch } from "../database/write-batch.ts";
 
 /** So that the largest of them stays below 4 KB. */
@@ -68,7 +68,7 @@ export class InsuranceFold {
   }
 
   /** All events of the turn have been applied. */
-  endTurn(batch: WriteBatch, actorId: number, place: Place, time: number): void {
+  endTransaction(batch: WriteBatch, actorId: number, place: SeriesPosition, time: number): void {
     if (this.moved.size === 0) return;
     for (const [kind, amountQuanta] of this.moved) {
       if (amountQuanta === 0 && kind === "FUNDING") continue;

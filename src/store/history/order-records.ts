@@ -10,16 +10,16 @@ import type { TimeMs } from "../../core/base/units.ts";
 import type { Instrument } from "../../core/protocol/instrument.ts";
 import type { MessageOf } from "../../core/protocol/message-schema.ts";
 import type {
+  AttachedQuantityRaised,
+  ConditionalOrderAmended,
+  ConditionalOrderPlaced,
   OrderAmended,
   OrderClosed,
   OrderExtended,
-  OrderGrown,
   OrderPlaced,
   OrderTriggered,
-  OrderWaits,
   PositionTransferred,
   Traded,
-  WaitingAmended,
 } from "../../core/protocol/messages.ts";
 import { FillRecord, OrderRecord } from "../database/history-schema.ts";
 
@@ -56,7 +56,11 @@ export const placedOrder = (event: MessageOf<typeof OrderPlaced>, time: TimeMs, 
 });
 
 /** An order that waits for a price. */
-export const waitingOrder = (event: MessageOf<typeof OrderWaits>, time: TimeMs, sequence: number): OrderRecord => ({
+export const waitingOrder = (
+  event: MessageOf<typeof ConditionalOrderPlaced>,
+  time: TimeMs,
+  sequence: number,
+): OrderRecord => ({
   ...event,
   type: OrderRecord.code,
   remainingLots: event.quantityLots,
@@ -82,13 +86,13 @@ export function triggerOrder(order: OrderRecord, event: MessageOf<typeof OrderTr
 }
 
 /** An order that waits has grown with the one that it came with. */
-export function growOrder(order: OrderRecord, event: MessageOf<typeof OrderGrown>): void {
+export function growOrder(order: OrderRecord, event: MessageOf<typeof AttachedQuantityRaised>): void {
   order.quantityLots = event.quantityLots;
   order.remainingLots = event.quantityLots;
 }
 
 /** Gives an order that waits what an amendment gave it. */
-export function amendWaiting(order: OrderRecord, event: MessageOf<typeof WaitingAmended>): void {
+export function amendWaiting(order: OrderRecord, event: MessageOf<typeof ConditionalOrderAmended>): void {
   order.priceTicks = event.priceTicks;
   order.triggerTicks = event.triggerTicks;
   order.quantityLots = event.quantityLots;

@@ -15,7 +15,7 @@ import {
 } from "../../core/protocol/messages.ts";
 import type { Database } from "../database/database.ts";
 import { REFERENCES_PER_CHUNK, type ReferenceRecord, referenceTo, TransferRecord } from "../database/history-schema.ts";
-import { type Place, SeriesWriter } from "../database/series.ts";
+import { type SeriesPosition, SeriesWriter } from "../database/series.ts";
 import type { WriteBatch } from "../database/write-batch.ts";
 
 /** Deposits and withdrawals, as far as they have come, and every account's lists of them. */
@@ -33,7 +33,7 @@ export class TransferFold {
     };
   }
 
-  apply(batch: WriteBatch, event: TransferRequest | TransferProgress, place: Place, timeMs: number): void {
+  apply(batch: WriteBatch, event: TransferRequest | TransferProgress, place: SeriesPosition, timeMs: number): void {
     switch (event.type) {
       case Deposited.code:
       case WithdrawalRequested.code:
@@ -55,7 +55,7 @@ export class TransferFold {
     this.lists.WITHDRAWAL.flush(batch);
   }
 
-  private requested(batch: WriteBatch, transfer: Transfer, place: Place): void {
+  private requested(batch: WriteBatch, transfer: Transfer, place: SeriesPosition): void {
     const { transferId, kind, accountId, createdAt } = transfer;
     this.touched.set(transferId, { type: TransferRecord.code, transfer, sequence: place.sequence });
     this.lists[kind].append(batch, accountId, place, referenceTo(transferId, createdAt));

@@ -7,16 +7,16 @@ import { AT_ACTOR_ID, AT_SEQUENCE, AT_TIME, RECORD_HEADER_BYTES } from "../../wi
 import { readSnapshotPart } from "../../wire/snapshot.ts";
 import type { Database } from "../database/database.ts";
 import { Snapshots } from "../database/snapshots.ts";
-import { noBreath } from "../database/write-batch.ts";
+import { noYield } from "../database/write-batch.ts";
 import type { Files } from "../files/files.ts";
 import { HistoryFold } from "../history/history-fold.ts";
 import { LogReader } from "../log/log-reader.ts";
 import { removeSegmentsBefore } from "../log/log-segment.ts";
 
 /** Turns of one transaction, at most: large enough that a commit's cost is shared, small enough to be soon over. */
-const BATCH_TURNS = 20_000;
+const BATCH_TRANSACTIONS = 20_000;
 
-export interface KeeperOptions {
+export interface IndexerOptions {
   /** Opened for writing: the keeper is its one writer. */
   database: Database;
   logDir: string;
@@ -28,7 +28,7 @@ export interface KeeperOptions {
   /** Where the log is. Default: the disk. */
   files?: Files;
   /** Called every few microseconds of long work, also with a transaction open: may wait a moment. */
-  breathe?: () => void;
+  yieldNow?: () => void;
   /** Told of each snapshot that has come in whole, and will be stored. */
   onSnapshotGathered?(actorId: number, sequence: number): void;
   /** Told of each snapshot that is stored: its actor may hand over the next one. */
@@ -48,8 +48,8 @@ interface PendingSnapshot {
  * DatabaseCorruptError, LogCorruptError, AssertionError), the thread must stop, and the exchange with it: after a failed
  * commit nothing here can be trusted until it is opened again.
  */
-export class Keeper {
-  private readonly options: KeeperOptions;
+export class Indexer {
+  private readonly options: IndexerOptions;
   private readonly fold: HistoryFold;
   private readonly reader: LogReader;
   private readonly snapshots: Snapshots;
@@ -63,10 +63,10 @@ export class Keeper {
   /** What stands before it has been removed, or will be with the next removal. */
   private trimmedBefore: number;
 
-  constructor(options: KeeperOptions) {
+  constructor(options: IndexerOptions) {
     this.options = options;
-    this.fold = new HistoryFold(options.database, options.instruments, options.breathe);
-    this.snapshots = new Snapshots(options.database, options.breathe);
+    this.fold = new HistoryFold(options.database, options.instruments, options.yieldNow);
+    this.snapshots = new Snapshots(options.database, options.yieldNow);
     for (const actorId of options.actorIds) this.snapshotSequences.set(actorId, this.snapshots.sequenceOf(actorId));
     this.reader = new LogReader(options.logDir, this.fold.indexedSequence + 1, options.files);
     // Nothing is removed before there is something new: the journal may only now be opening the log.
@@ -145,21 +145,21 @@ export class Keeper {
   /** Returns whether more turns are waiting. */
   private index(durableSequence: number): boolean {
     const { fold } = this;
-    const { breathe = noBreath } = this.options;
+    const { yieldNow = noYield } = this.options;
     if (fold.indexedSequence >= durableSequence) return false;
     const apply = (event: Message): void => fold.apply(event as Event);
     this.reader.read(
       durableSequence,
       (bytes, view, offset, logBytes) => {
-        breathe();
-        fold.turn(
+        yieldNow();
+        fold.transaction(
           view.getFloat64(offset + AT_SEQUENCE, true),
           view.getFloat64(offset + AT_TIME, true),
           view.getUint16(offset + AT_ACTOR_ID, true),
         );
         eachMessage(view, bytes, offset + RECORD_HEADER_BYTES, offset + logBytes, apply);
       },
-      BATCH_TURNS,
+      BATCH_TRANSACTIONS,
     );
     fold.commit();
     return fold.indexedSequence < durableSequence;

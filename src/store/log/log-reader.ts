@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { AT_LOG_BYTES, RECORD_HEADER_BYTES } from "../../wire/record.ts";
 import { DISK, type Files, naming, readFully } from "../files/files.ts";
-import { describe, END, inspect, TURN, WATERMARK } from "./log-record.ts";
+import { describe, END, inspect, TRANSACTION, WATERMARK } from "./log-record.ts";
 import {
   LogCorruptError,
   listSegments,
@@ -64,9 +64,10 @@ export class LogReader {
         this.openNext(segment);
         continue;
       }
-      if (verdict !== TURN && verdict !== WATERMARK) throw this.corrupt(segment, describe(verdict, this.view, offset));
+      if (verdict !== TRANSACTION && verdict !== WATERMARK)
+        throw this.corrupt(segment, describe(verdict, this.view, offset));
       const logBytes = this.view.getUint32(offset + AT_LOG_BYTES, true);
-      if (verdict === TURN) {
+      if (verdict === TRANSACTION) {
         if (this.expected === this.next) {
           visit(this.buffer, this.view, offset, logBytes);
           visited++;

@@ -9,7 +9,7 @@ import {
   AT_TIME,
   AT_VERSION,
   FORMAT_VERSION,
-  KIND_TURN,
+  KIND_TRANSACTION,
   KIND_WATERMARK,
   RECORD_HEADER_BYTES,
 } from "../../wire/record.ts";
@@ -18,7 +18,7 @@ import {
 
 /** What stands at an offset of a segment. */
 export type Verdict =
-  | typeof TURN
+  | typeof TRANSACTION
   | typeof WATERMARK
   /** Nothing was written here: a length of 0, or no room for a record. */
   | typeof END
@@ -26,7 +26,7 @@ export type Verdict =
   | typeof DAMAGED
   /** The checksum is right, so this was written so, but it cannot stand here. */
   | typeof FOREIGN;
-export const TURN = 0;
+export const TRANSACTION = 0;
 export const WATERMARK = 1;
 export const END = 2;
 export const DAMAGED = 3;
@@ -73,12 +73,12 @@ export function inspect(
   if (!isIntact(view, bytes, offset, endOffset)) return DAMAGED;
   if (view.getUint8(offset + AT_VERSION) !== FORMAT_VERSION) return FOREIGN;
   const kind = view.getUint8(offset + AT_KIND);
-  if (kind !== KIND_TURN && kind !== KIND_WATERMARK) return FOREIGN;
+  if (kind !== KIND_TRANSACTION && kind !== KIND_WATERMARK) return FOREIGN;
   const sequence = view.getFloat64(offset + AT_SEQUENCE, true);
-  if (sequence !== (kind === KIND_TURN ? expected : expected - 1)) return FOREIGN;
+  if (sequence !== (kind === KIND_TRANSACTION ? expected : expected - 1)) return FOREIGN;
   const durableThrough = view.getFloat64(offset + AT_DURABLE_THROUGH, true);
   if (!(durableThrough >= 0 && durableThrough < expected)) return FOREIGN;
-  return kind === KIND_TURN ? TURN : WATERMARK;
+  return kind === KIND_TRANSACTION ? TRANSACTION : WATERMARK;
 }
 
 /** Why inspect() did not find the record `expected`, for people. */
@@ -122,7 +122,7 @@ export function checkBatch(view: DataView, firstSequence: number, lastSequence: 
     const logBytes = view.getUint32(offset + AT_LOG_BYTES, true);
     assert(isLength(logBytes, view.byteLength - offset), `log: append of a record of ${logBytes} bytes`);
     assert(view.getFloat64(offset + AT_SEQUENCE, true) === sequence, `log: append without ${sequence}`);
-    assert(view.getUint8(offset + AT_KIND) === KIND_TURN, "log: append of another kind than a turn");
+    assert(view.getUint8(offset + AT_KIND) === KIND_TRANSACTION, "log: append of another kind than a turn");
     assert(view.getUint8(offset + AT_VERSION) === FORMAT_VERSION, "log: append of another version");
     const durableThrough = view.getFloat64(offset + AT_DURABLE_THROUGH, true);
     assert(durableThrough >= 0 && durableThrough < nextSequence, "log: append of a record that vouches for itself");

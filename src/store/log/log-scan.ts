@@ -1,6 +1,6 @@
-import { AT_DURABLE_THROUGH, AT_KIND, AT_LOG_BYTES, AT_SEQUENCE, KIND_TURN, viewOf } from "../../wire/record.ts";
+import { AT_DURABLE_THROUGH, AT_KIND, AT_LOG_BYTES, AT_SEQUENCE, KIND_TRANSACTION, viewOf } from "../../wire/record.ts";
 import { DISK, type Files, naming, readFully } from "../files/files.ts";
-import { DAMAGED, describe, END, findProof, inspect, TURN, type Verdict, WATERMARK } from "./log-record.ts";
+import { DAMAGED, describe, END, findProof, inspect, TRANSACTION, type Verdict, WATERMARK } from "./log-record.ts";
 import {
   LogCorruptError,
   openSegment,
@@ -105,7 +105,7 @@ export function offsetAfter(scan: Scan, sequence: number): number {
   let after = SEGMENT_HEADER_BYTES;
   for (let offset = after; offset < endOffset && view.getFloat64(offset + AT_SEQUENCE, true) <= sequence; ) {
     const end = offset + view.getUint32(offset + AT_LOG_BYTES, true);
-    if (view.getUint8(offset + AT_KIND) === KIND_TURN) after = end;
+    if (view.getUint8(offset + AT_KIND) === KIND_TRANSACTION) after = end;
     offset = end;
   }
   return after;
@@ -118,11 +118,11 @@ function walk(segment: Segment, bytes: Buffer): Scan {
   let provenThrough = nextSequence - 1;
   for (;;) {
     const verdict = inspect(view, bytes, offset, bytes.length, nextSequence);
-    if (verdict !== TURN && verdict !== WATERMARK) {
+    if (verdict !== TRANSACTION && verdict !== WATERMARK) {
       return { segment, bytes, view, endOffset: offset, verdict, nextSequence, provenThrough };
     }
     provenThrough = Math.max(provenThrough, view.getFloat64(offset + AT_DURABLE_THROUGH, true));
-    if (verdict === TURN) nextSequence++;
+    if (verdict === TRANSACTION) nextSequence++;
     offset += view.getUint32(offset + AT_LOG_BYTES, true);
   }
 }

@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { AT_ACTOR_ID, AT_KIND, AT_LOG_BYTES, KIND_TURN } from "../../wire/record.ts";
+import { AT_ACTOR_ID, AT_KIND, AT_LOG_BYTES, KIND_TRANSACTION } from "../../wire/record.ts";
 import { openDatabase } from "../database/database.ts";
 import { probeDatabase } from "../database/database-probe.ts";
 import { logOf } from "../files/data-folder.ts";
@@ -32,5 +32,5 @@ async function addOfDatabase(dir: string, actorIds: Set<number>): Promise<void> 
 function addOfSegment(logDir: string, firstSequence: number, actorIds: Set<number>): void {
   const { view, endOffset } = scanSegment(logDir, firstSequence);
   for (let offset = SEGMENT_HEADER_BYTES; offset < endOffset; offset += view.getUint32(offset + AT_LOG_BYTES, true))
-    if (view.getUint8(offset + AT_KIND) === KIND_TURN) actorIds.add(view.getUint16(offset + AT_ACTOR_ID, true));
+    if (view.getUint8(offset + AT_KIND) === KIND_TRANSACTION) actorIds.add(view.getUint16(offset + AT_ACTOR_ID, true));
 }

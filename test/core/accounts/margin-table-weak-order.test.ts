@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { AccountCells, CONTRIBUTION_FIELDS, type Contribution } from "../../../src/core/accounts/margin-table.ts";
+import { CONTRIBUTION_FIELDS, type Contribution, MarginTable } from "../../../src/core/accounts/margin-table.ts";
 import { Random } from "../../e2e/support/random.ts";
 import { takeSeed } from "../support/seed.ts";
 
@@ -17,9 +17,9 @@ const contribution = (changes: Partial<Contribution>): Contribution => ({ ...NOT
 
 /** What has been visible in each cell, one value after the other, and since when. */
 class WeakMemory {
-  readonly buffer = AccountCells.allocate(ACCOUNTS, LANES).buffer;
+  readonly buffer = MarginTable.allocate(ACCOUNTS, LANES).buffer;
   readonly random: Random;
-  readonly threads: WeakCells[] = [];
+  readonly threads: WeakMarginTable[] = [];
   time = 0;
   private readonly plain = new Float64Array(this.buffer, 0, ACCOUNTS * LANES * 16);
   private readonly history = new Map<number, { since: number; value: number }[]>();
@@ -45,7 +45,7 @@ class WeakMemory {
   }
 }
 
-class WeakCells extends AccountCells {
+class WeakMarginTable extends MarginTable {
   /** Called between two steps. */
   between = (): void => {};
   private readonly memory: WeakMemory;
@@ -70,14 +70,14 @@ class WeakCells extends AccountCells {
     return true;
   }
 
-  protected override passGate(accountId: number): void {
+  protected override fence(accountId: number): void {
     this.between();
     while (this.showOne());
     this.gateAt = this.memory.time;
-    super.passGate(accountId);
+    super.fence(accountId);
   }
 
-  protected override look(cell: number): number {
+  protected override load(cell: number): number {
     this.between();
     this.memory.tick();
     const own = this.written.findLast((write) => write.cell === cell);
@@ -93,15 +93,15 @@ class WeakCells extends AccountCells {
     return values[at].value;
   }
 
-  protected override put(cell: number, delta: number): void {
+  protected override addTo(cell: number, delta: number): void {
     this.between();
-    this.written.push({ cell, value: this.look(cell) + delta });
+    this.written.push({ cell, value: this.load(cell) + delta });
     this.between();
   }
 
-  protected override keepBefore(at: number): void {
+  protected override saveBefore(at: number): void {
     for (let cell = at; cell < at + CONTRIBUTION_FIELDS; cell++)
-      this.written.push({ cell: ACCOUNTS * LANES * 8 + cell, value: this.look(cell) });
+      this.written.push({ cell: ACCOUNTS * LANES * 8 + cell, value: this.load(cell) });
     this.between();
   }
 }
@@ -112,19 +112,19 @@ test("who observes an account sees it between two turns of the other thread", ()
   let [whole, midway] = [0, 0];
   for (let run = 0; run < 1000; run++) {
     const memory = new WeakMemory(seed * 1000 + run);
-    const writer = new WeakCells(memory, 0);
-    const observer = new WeakCells(memory, 1);
+    const writer = new WeakMarginTable(memory, 0);
+    const observer = new WeakMarginTable(memory, 1);
     const given = new Float64Array(CONTRIBUTION_FIELDS);
-    const turn = (): void => {
+    const transaction = (): void => {
       const maintenance = memory.random.between(1, 9);
       writer.begin();
       writer.move(ACCOUNT, given, 0, contribution({ equity: 10 * maintenance, maintenance }));
-      writer.flush();
+      writer.commit();
     };
     const look = (): void => {
-      if (observer.observe(ACCOUNT)) whole++;
+      if (observer.readConsistent(ACCOUNT)) whole++;
       else midway++;
-      const { equity, maintenance } = observer.observed(ACCOUNT);
+      const { equity, maintenance } = observer.consistent(ACCOUNT);
       assert.equal(equity, 10 * maintenance, `run ${run}`);
     };
     // One of the two is in the middle of it when the other begins.
@@ -136,9 +136,9 @@ test("who observes an account sees it between two turns of the other thread", ()
       isNested = false;
     };
     writer.between = nest(look);
-    observer.between = nest(turn);
+    observer.between = nest(transaction);
     for (let i = 0; i < 6; i++) {
-      turn();
+      transaction();
       look();
     }
   }
@@ -155,11 +155,11 @@ for (const [what, before, after, isLogged] of [
     let asked = 0;
     for (let run = 0; run < 2000; run++) {
       const memory = new WeakMemory(seed * 1000 + run);
-      const writer = new WeakCells(memory, 0);
-      const ledger = new WeakCells(memory, 1);
+      const writer = new WeakMarginTable(memory, 0);
+      const ledger = new WeakMarginTable(memory, 1);
       const given = new Float64Array(CONTRIBUTION_FIELDS);
       writer.move(ACCOUNT, given, 0, contribution(before));
-      writer.flush();
+      writer.commit();
       while (writer.showOne());
       writer.between = () => {
         if (memory.random.next() > 0.4) return;
@@ -168,7 +168,7 @@ for (const [what, before, after, isLogged] of [
       };
       writer.begin();
       writer.move(ACCOUNT, given, 0, contribution(after), isLogged);
-      writer.flush();
+      writer.commit();
     }
     assert.ok(asked > 1000);
   });
@@ -177,12 +177,12 @@ test("a close leaves what another thread's order needs, whatever of it is a posi
   const outcomes = new Map<string, number>();
   for (let run = 0; run < 6000; run++) {
     const memory = new WeakMemory(seed * 10_000 + run);
-    const [filler, closer] = [0, 1].map((lane) => new WeakCells(memory, lane));
+    const [filler, closer] = [0, 1].map((lane) => new WeakMarginTable(memory, lane));
     const [filled, closed] = [0, 1].map(() => new Float64Array(CONTRIBUTION_FIELDS));
     filler.move(ACCOUNT, filled, 0, contribution({ initial: 70 }));
     closer.move(ACCOUNT, closed, 0, contribution({ equity: 100 }));
     for (const thread of memory.threads) {
-      thread.flush();
+      thread.commit();
       while (thread.showOne());
     }
     let [fills, closes] = [false, false];
@@ -190,12 +190,12 @@ test("a close leaves what another thread's order needs, whatever of it is a posi
       filler.begin();
       fills = filler.reserve(ACCOUNT, 0, filled, 0);
       if (fills) filler.move(ACCOUNT, filled, 0, contribution({ initial: 70, positionInitial: 70, maintenance: 35 }));
-      filler.flush();
+      filler.commit();
     };
     const close = (): void => {
       closer.begin();
       closes = closer.spend(ACCOUNT, 80, closed, 0);
-      closer.flush();
+      closer.commit();
     };
     // One of the two is in the middle of it when the other begins.
     const [first, second] = memory.random.pick([

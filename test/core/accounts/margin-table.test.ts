@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
-  AccountCells,
   CONTRIBUTION_FIELDS,
   type Contribution,
-  NO_LANE,
+  MarginTable,
+  NO_STRIPE,
 } from "../../../src/core/accounts/margin-table.ts";
 import { everyInterleaving } from "../support/interleave.ts";
 
@@ -15,32 +15,32 @@ const given = (): Float64Array => new Float64Array(CONTRIBUTION_FIELDS);
 
 /** An account's cells in a buffer that the interleavings can copy, with a lane for each actor. */
 function start(changes: Partial<Contribution>, laneCount = 1): ArrayBuffer {
-  const cells = AccountCells.allocate(8, laneCount);
-  cells.move(ACCOUNT, given(), 0, contribution(changes));
-  cells.flush();
-  const copy = new ArrayBuffer(cells.buffer.byteLength);
-  new Uint8Array(copy).set(new Uint8Array(cells.buffer));
+  const marginTable = MarginTable.allocate(8, laneCount);
+  marginTable.move(ACCOUNT, given(), 0, contribution(changes));
+  marginTable.commit();
+  const copy = new ArrayBuffer(marginTable.buffer.byteLength);
+  new Uint8Array(copy).set(new Uint8Array(marginTable.buffer));
   return copy;
 }
 
-const over = (buffer: ArrayBuffer, laneCount = 1): AccountCells =>
-  new AccountCells(buffer as unknown as SharedArrayBuffer, laneCount);
+const over = (buffer: ArrayBuffer, laneCount = 1): MarginTable =>
+  new MarginTable(buffer as unknown as SharedArrayBuffer, laneCount);
 
 test("cells are the sum of what actors contribute, and go back as contributions do", () => {
-  const cells = AccountCells.allocate(8);
+  const marginTable = MarginTable.allocate(8);
   const one = given();
   const other = new Float64Array(20);
-  cells.move(ACCOUNT, one, 0, { equity: 100, unrealized: -5, initial: 20, positionInitial: 10, maintenance: 3 });
-  cells.move(ACCOUNT, other, 10, { equity: -30, unrealized: 7, initial: 1, positionInitial: 1, maintenance: 0 });
-  cells.flush();
-  assert.deepEqual(read(cells), { equity: 70, unrealized: 2, initial: 21, positionInitial: 11, maintenance: 3 });
-  cells.move(ACCOUNT, one, 0, NOTHING);
-  cells.flush();
-  assert.deepEqual(read(cells), { equity: -30, unrealized: 7, initial: 1, positionInitial: 1, maintenance: 0 });
-  cells.move(ACCOUNT, other, 10, NOTHING);
-  cells.flush();
-  assert.deepEqual(read(cells), NOTHING);
-  for (let account = 0; account < cells.maxAccounts; account++) assert.equal(cells.equity(account), 0);
+  marginTable.move(ACCOUNT, one, 0, { equity: 100, unrealized: -5, initial: 20, positionInitial: 10, maintenance: 3 });
+  marginTable.move(ACCOUNT, other, 10, { equity: -30, unrealized: 7, initial: 1, positionInitial: 1, maintenance: 0 });
+  marginTable.commit();
+  assert.deepEqual(read(marginTable), { equity: 70, unrealized: 2, initial: 21, positionInitial: 11, maintenance: 3 });
+  marginTable.move(ACCOUNT, one, 0, NOTHING);
+  marginTable.commit();
+  assert.deepEqual(read(marginTable), { equity: -30, unrealized: 7, initial: 1, positionInitial: 1, maintenance: 0 });
+  marginTable.move(ACCOUNT, other, 10, NOTHING);
+  marginTable.commit();
+  assert.deepEqual(read(marginTable), NOTHING);
+  for (let account = 0; account < marginTable.maxAccounts; account++) assert.equal(marginTable.equity(account), 0);
 });
 
 test("what helps an account waits for the flush, what burdens it does not", () => {
@@ -51,100 +51,100 @@ test("what helps an account waits for the flush, what burdens it does not", () =
     // A liquidation divides the one by the other: both come with the ticket, or neither.
     ["maintenance", -10],
   ] as const) {
-    const cells = AccountCells.allocate(8);
+    const marginTable = MarginTable.allocate(8);
     const mine = given();
     const before = contribution({ equity: 100, unrealized: 20, initial: 30, maintenance: 20 });
-    cells.move(ACCOUNT, mine, 0, before);
-    cells.flush();
-    cells.move(ACCOUNT, mine, 0, { ...before, [field]: before[field] + inFavour });
-    assert.deepEqual(read(cells), before, `${field}, before the flush`);
-    cells.flush();
-    assert.deepEqual(read(cells), { ...before, [field]: before[field] + inFavour }, `${field}, behind it`);
-    cells.move(ACCOUNT, mine, 0, { ...before, [field]: before[field] - inFavour });
-    assert.deepEqual(read(cells), { ...before, [field]: before[field] - inFavour }, `${field}, at once`);
+    marginTable.move(ACCOUNT, mine, 0, before);
+    marginTable.commit();
+    marginTable.move(ACCOUNT, mine, 0, { ...before, [field]: before[field] + inFavour });
+    assert.deepEqual(read(marginTable), before, `${field}, before the flush`);
+    marginTable.commit();
+    assert.deepEqual(read(marginTable), { ...before, [field]: before[field] + inFavour }, `${field}, behind it`);
+    marginTable.move(ACCOUNT, mine, 0, { ...before, [field]: before[field] - inFavour });
+    assert.deepEqual(read(marginTable), { ...before, [field]: before[field] - inFavour }, `${field}, at once`);
   }
 });
 
 test("what a part of a turn has freed counts for the parts behind it, and for others with the flush", () => {
-  const cells = AccountCells.allocate(8);
+  const marginTable = MarginTable.allocate(8);
   const mine = given();
-  cells.move(ACCOUNT, mine, 0, contribution({ equity: 100, initial: 30, maintenance: 20 }));
-  cells.flush();
-  cells.begin();
-  cells.move(ACCOUNT, mine, 0, contribution({ equity: 110, initial: 5, maintenance: 3 }));
+  marginTable.move(ACCOUNT, mine, 0, contribution({ equity: 100, initial: 30, maintenance: 20 }));
+  marginTable.commit();
+  marginTable.begin();
+  marginTable.move(ACCOUNT, mine, 0, contribution({ equity: 110, initial: 5, maintenance: 3 }));
   const now = () => {
-    const { equity, maintenance } = cells.observed(ACCOUNT);
-    return [cells.available(ACCOUNT), equity, maintenance];
+    const { equity, maintenance } = marginTable.consistent(ACCOUNT);
+    return [marginTable.available(ACCOUNT), equity, maintenance];
   };
   assert.deepEqual(now(), [70, 100, 20]);
-  cells.countFavours();
+  marginTable.useDeferred();
   assert.deepEqual(now(), [105, 110, 3]);
-  assert.deepEqual([cells.equity(ACCOUNT), cells.maintenance(ACCOUNT)], [100, 20]);
-  cells.move(ACCOUNT, mine, 0, contribution({ equity: 115, initial: 5, maintenance: 2 }));
+  assert.deepEqual([marginTable.equity(ACCOUNT), marginTable.maintenance(ACCOUNT)], [100, 20]);
+  marginTable.move(ACCOUNT, mine, 0, contribution({ equity: 115, initial: 5, maintenance: 2 }));
   assert.deepEqual(now(), [105, 110, 3]);
-  cells.countFavours();
+  marginTable.useDeferred();
   assert.deepEqual(now(), [110, 115, 2]);
-  cells.flush();
-  assert.deepEqual([cells.equity(ACCOUNT), cells.maintenance(ACCOUNT)], [115, 2]);
+  marginTable.commit();
+  assert.deepEqual([marginTable.equity(ACCOUNT), marginTable.maintenance(ACCOUNT)], [115, 2]);
   assert.deepEqual(now(), [110, 115, 2], "and not twice");
 });
 
 test("a turn that is abandoned leaves nothing in the cells; behind its ticket it is finished instead", () => {
   const before = contribution({ equity: 100, unrealized: 20, initial: 30, positionInitial: 5, maintenance: 4 });
   const after = { equity: 60, unrealized: -5, initial: 10, positionInitial: 0, maintenance: 9 };
-  const play = (cells: AccountCells, mine: Float64Array): void => {
-    cells.begin();
-    assert.ok(cells.reserve(ACCOUNT, 10, mine, 0));
-    assert.ok(!cells.reserve(ACCOUNT, 1000, mine, 0));
-    assert.ok(cells.claim(ACCOUNT, { ...before, equity: 90, initial: 50 }, mine, 0));
-    assert.ok(!cells.claim(ACCOUNT, { ...before, equity: -90 }, mine, 0));
-    assert.ok(cells.debit(ACCOUNT, 1));
-    assert.ok(!cells.debit(ACCOUNT, 1000));
+  const play = (marginTable: MarginTable, mine: Float64Array): void => {
+    marginTable.begin();
+    assert.ok(marginTable.reserve(ACCOUNT, 10, mine, 0));
+    assert.ok(!marginTable.reserve(ACCOUNT, 1000, mine, 0));
+    assert.ok(marginTable.claim(ACCOUNT, { ...before, equity: 90, initial: 50 }, mine, 0));
+    assert.ok(!marginTable.claim(ACCOUNT, { ...before, equity: -90 }, mine, 0));
+    assert.ok(marginTable.debit(ACCOUNT, 1));
+    assert.ok(!marginTable.debit(ACCOUNT, 1000));
     mine[0] -= 1;
-    cells.move(ACCOUNT, mine, 0, { ...after, equity: -7 });
-    assert.equal(cells.cover(ACCOUNT, mine, 0), 7);
-    cells.move(ACCOUNT, mine, 0, after);
-    assert.notDeepEqual(read(cells), before);
+    marginTable.move(ACCOUNT, mine, 0, { ...after, equity: -7 });
+    assert.equal(marginTable.coverDeficit(ACCOUNT, mine, 0), 7);
+    marginTable.move(ACCOUNT, mine, 0, after);
+    assert.notDeepEqual(read(marginTable), before);
   };
-  for (const hasTicket of [false, true]) {
-    const cells = AccountCells.allocate(8);
+  for (const hasSequence of [false, true]) {
+    const marginTable = MarginTable.allocate(8);
     const mine = given();
-    cells.move(ACCOUNT, mine, 0, before);
-    cells.flush();
-    play(cells, mine);
-    if (hasTicket) cells.flush();
-    cells.abandon();
-    assert.deepEqual(read(cells), hasTicket ? after : before);
-    cells.flush();
-    assert.deepEqual(read(cells), hasTicket ? after : before, "and nothing of it waits any more");
+    marginTable.move(ACCOUNT, mine, 0, before);
+    marginTable.commit();
+    play(marginTable, mine);
+    if (hasSequence) marginTable.commit();
+    marginTable.rollback();
+    assert.deepEqual(read(marginTable), hasSequence ? after : before);
+    marginTable.commit();
+    assert.deepEqual(read(marginTable), hasSequence ? after : before, "and nothing of it waits any more");
   }
 });
 
 test("cells that are counted anew are those that had been given, whatever stands in the old ones", () => {
-  const cells = AccountCells.allocate(8);
-  const sums = AccountCells.allocate(8);
+  const marginTable = MarginTable.allocate(8);
+  const sums = MarginTable.allocate(8);
   const [mine, others] = [given(), given()];
-  cells.move(ACCOUNT, mine, 0, { equity: 100, unrealized: -5, initial: 20, positionInitial: 10, maintenance: 3 });
-  cells.move(ACCOUNT, others, 0, contribution({ equity: -30, unrealized: 7 }));
-  cells.flush();
-  const whole = read(cells);
-  cells.move(ACCOUNT, given(), 0, contribution({ equity: -1, maintenance: 5 }));
+  marginTable.move(ACCOUNT, mine, 0, { equity: 100, unrealized: -5, initial: 20, positionInitial: 10, maintenance: 3 });
+  marginTable.move(ACCOUNT, others, 0, contribution({ equity: -30, unrealized: 7 }));
+  marginTable.commit();
+  const whole = read(marginTable);
+  marginTable.move(ACCOUNT, given(), 0, contribution({ equity: -1, maintenance: 5 }));
   sums.addAll(ACCOUNT, given(), 0);
   sums.addAll(ACCOUNT, mine, 0);
   sums.addAll(ACCOUNT, others, 0);
-  cells.copyFrom(sums);
-  assert.deepEqual(read(cells), whole);
+  marginTable.copyFrom(sums);
+  assert.deepEqual(read(marginTable), whole);
   sums.clear();
   assert.deepEqual(read(sums), NOTHING);
 });
 
 test("amounts up to 2^53 survive the cells", () => {
-  const cells = AccountCells.allocate(8);
+  const marginTable = MarginTable.allocate(8);
   const mine = given();
   for (const equity of [Number.MAX_SAFE_INTEGER, -Number.MAX_SAFE_INTEGER, 1]) {
-    cells.move(ACCOUNT, mine, 0, contribution({ equity }));
-    cells.flush();
-    assert.equal(cells.equity(ACCOUNT), equity);
+    marginTable.move(ACCOUNT, mine, 0, contribution({ equity }));
+    marginTable.commit();
+    assert.equal(marginTable.equity(ACCOUNT), equity);
   }
 });
 
@@ -158,12 +158,12 @@ test("withdrawable is what margin leaves, or what unrealised gains leave, and ne
     [100, 0, 130, 0],
     [-5, -5, 0, 0],
   ]) {
-    const cells = over(start({ equity, unrealized, initial }));
-    assert.equal(cells.withdrawable(ACCOUNT), expected);
-    assert.equal(cells.available(ACCOUNT), equity - initial);
+    const marginTable = over(start({ equity, unrealized, initial }));
+    assert.equal(marginTable.withdrawable(ACCOUNT), expected);
+    assert.equal(marginTable.available(ACCOUNT), equity - initial);
     // What may be withdrawn is exactly what is debited.
-    assert.equal(cells.debit(ACCOUNT, expected + 1), false);
-    assert.equal(cells.debit(ACCOUNT, expected), equity >= Math.max(initial, unrealized, 0));
+    assert.equal(marginTable.debit(ACCOUNT, expected + 1), false);
+    assert.equal(marginTable.debit(ACCOUNT, expected), equity >= Math.max(initial, unrealized, 0));
   }
 });
 
@@ -176,7 +176,7 @@ test("two symbols that reserve at once never get more than there is", () => {
   ]) {
     const endings = everyInterleaving(
       start({ equity }, 2),
-      [first, second].map((amount) => (cells: AccountCells) => reserve(cells, amount)),
+      [first, second].map((amount) => (marginTable: MarginTable) => reserve(marginTable, amount)),
       ({ buffer, results, schedule }) => {
         const taken = (results[0] ? first : 0) + (results[1] ? second : 0);
         assert.ok(taken <= equity, `${taken} of ${equity} in order ${schedule}`);
@@ -190,7 +190,7 @@ test("two symbols that reserve at once never get more than there is", () => {
 test("three symbols that reserve at once never get more than there is", () => {
   everyInterleaving(
     start({ equity: 100, initial: 10 }, 3),
-    [50, 50, 40].map((amount) => (cells: AccountCells) => reserve(cells, amount)),
+    [50, 50, 40].map((amount) => (marginTable: MarginTable) => reserve(marginTable, amount)),
     ({ buffer, results, schedule }) => {
       const taken = [50, 50, 40].reduce((sum, amount, i) => sum + (results[i] ? amount : 0), 10);
       assert.ok(taken <= 100, `${taken} in order ${schedule}`);
@@ -208,7 +208,7 @@ test("a withdrawal and a reservation never spend the same money", () => {
     const outcomes = new Set<string>();
     everyInterleaving<boolean>(
       start({ equity }, 2),
-      [(cells) => reserve(cells, margin), (cells) => cells.debit(ACCOUNT, amount)],
+      [(marginTable) => reserve(marginTable, margin), (marginTable) => marginTable.debit(ACCOUNT, amount)],
       ({ buffer, results, schedule }) => {
         const after = read(over(buffer, 2));
         assert.equal(after.equity, equity - (results[1] ? amount : 0), `in order ${schedule}`);
@@ -228,12 +228,12 @@ test("a withdrawal never takes an unrealised gain, however it comes between the 
     const endings = everyInterleaving<boolean>(
       start({ equity: 50 }, 2),
       [
-        (cells) => {
-          cells.move(ACCOUNT, given(), 0, contribution({ equity: 50, unrealized: 50, initial: 5 }), isLogged);
-          cells.flush();
+        (marginTable) => {
+          marginTable.move(ACCOUNT, given(), 0, contribution({ equity: 50, unrealized: 50, initial: 5 }), isLogged);
+          marginTable.commit();
           return true;
         },
-        (cells) => cells.debit(ACCOUNT, 51),
+        (marginTable) => marginTable.debit(ACCOUNT, 51),
       ],
       ({ results, schedule }) => assert.equal(results[1], false, `in order ${schedule}, is logged: ${isLogged}`),
     );
@@ -245,30 +245,30 @@ test("a withdrawal never takes what a loss has taken, when the margin of what wa
   everyInterleaving<boolean>(
     start({ equity: 100, initial: 50 }, 2),
     [
-      (cells) => {
+      (marginTable) => {
         const mine = Float64Array.of(100, 0, 50, 0, 0);
-        cells.move(ACCOUNT, mine, 0, contribution({ equity: 40 }));
-        cells.flush();
+        marginTable.move(ACCOUNT, mine, 0, contribution({ equity: 40 }));
+        marginTable.commit();
         return true;
       },
-      (cells) => cells.debit(ACCOUNT, 51),
+      (marginTable) => marginTable.debit(ACCOUNT, 51),
     ],
     ({ results, schedule }) => assert.equal(results[1], false, `in order ${schedule}`),
   );
 });
 
 for (const [what, take] of [
-  ["withdrawal", (cells) => cells.debit(ACCOUNT, 30)],
-  ["claim", (cells) => cells.claim(ACCOUNT, contribution({ equity: -30 }), given(), 0)],
-] satisfies [string, (cells: AccountCells) => boolean][])
+  ["withdrawal", (marginTable) => marginTable.debit(ACCOUNT, 30)],
+  ["claim", (marginTable) => marginTable.claim(ACCOUNT, contribution({ equity: -30 }), given(), 0)],
+] satisfies [string, (marginTable: MarginTable) => boolean][])
   test(`a ${what} takes no unrealised gain that a mark price is taking away`, () => {
     everyInterleaving<boolean>(
       start({ equity: 60, unrealized: 50 }, 2),
       [
-        (cells) => {
+        (marginTable) => {
           const mine = Float64Array.of(60, 50, 0, 0, 0);
-          cells.move(ACCOUNT, mine, 0, contribution({ equity: 20, unrealized: 10 }), true);
-          cells.flush();
+          marginTable.move(ACCOUNT, mine, 0, contribution({ equity: 20, unrealized: 10 }), true);
+          marginTable.commit();
           return true;
         },
         take,
@@ -300,38 +300,38 @@ test("a claim takes what burdens the account if equity and realised money cover 
       initial: others.initial,
       unrealized: others.unrealized + mine.unrealized,
     });
-    const cells = over(array);
-    const before = read(cells);
+    const marginTable = over(array);
+    const before = read(marginTable);
     const numbers = Float64Array.of(0, mine.unrealized, mine.initial, 0, 0);
-    assert.equal(cells.claim(ACCOUNT, contribution(to), numbers, 0), passes, what);
+    assert.equal(marginTable.claim(ACCOUNT, contribution(to), numbers, 0), passes, what);
     if (!passes) {
-      assert.deepEqual(read(cells), before, what);
+      assert.deepEqual(read(marginTable), before, what);
       continue;
     }
-    const after = read(cells);
+    const after = read(marginTable);
     const due = contribution(to);
     assert.equal(after.equity, before.equity + Math.min(0, due.equity), `${what}: favours wait`);
-    cells.move(ACCOUNT, numbers, 0, due);
-    cells.flush();
-    assert.equal(read(cells).equity, others.equity + due.equity, what);
-    assert.equal(read(cells).initial, others.initial - mine.initial + due.initial, what);
-    assert.equal(read(cells).unrealized, others.unrealized + due.unrealized, what);
+    marginTable.move(ACCOUNT, numbers, 0, due);
+    marginTable.commit();
+    assert.equal(read(marginTable).equity, others.equity + due.equity, what);
+    assert.equal(read(marginTable).initial, others.initial - mine.initial + due.initial, what);
+    assert.equal(read(marginTable).unrealized, others.unrealized + due.unrealized, what);
   }
 });
 
 test("claims, reservations and withdrawals at once never take the same money", () => {
-  const claim = (cells: AccountCells, to: Partial<Contribution>): boolean =>
-    cells.claim(ACCOUNT, contribution(to), given(), 0);
+  const claim = (marginTable: MarginTable, to: Partial<Contribution>): boolean =>
+    marginTable.claim(ACCOUNT, contribution(to), given(), 0);
   const outcomes = new Set<string>();
   for (const other of [
-    (cells: AccountCells): boolean => claim(cells, { equity: -60 }),
-    (cells: AccountCells): boolean => claim(cells, { equity: -30, initial: 30 }),
-    (cells: AccountCells): boolean => reserve(cells, 60),
-    (cells: AccountCells): boolean => cells.debit(ACCOUNT, 60),
+    (marginTable: MarginTable): boolean => claim(marginTable, { equity: -60 }),
+    (marginTable: MarginTable): boolean => claim(marginTable, { equity: -30, initial: 30 }),
+    (marginTable: MarginTable): boolean => reserve(marginTable, 60),
+    (marginTable: MarginTable): boolean => marginTable.debit(ACCOUNT, 60),
   ])
     everyInterleaving<boolean>(
       start({ equity: 100 }, 2),
-      [(cells) => claim(cells, { equity: -40, initial: 20 }), other],
+      [(marginTable) => claim(marginTable, { equity: -40, initial: 20 }), other],
       ({ buffer, results, schedule }) => {
         const { equity, initial } = read(over(buffer, 2));
         assert.ok(equity >= initial, `${equity} for ${initial} in order ${schedule}`);
@@ -344,14 +344,14 @@ test("claims, reservations and withdrawals at once never take the same money", (
 });
 
 test("a deficit is lifted to zero once, whoever comes with it at the same time", () => {
-  const cover = (cells: AccountCells): number => cells.cover(ACCOUNT, given(), 0);
+  const cover = (marginTable: MarginTable): number => marginTable.coverDeficit(ACCOUNT, given(), 0);
   everyInterleaving<number>(start({ equity: -30 }, 2), [cover, cover], ({ buffer, results, schedule }) => {
     assert.equal(over(buffer, 2).equity(ACCOUNT), 0, `in order ${schedule}`);
     assert.deepEqual(results.toSorted(), [0, 30]);
   });
   // A further loss at the same moment: what is lifted is what was missing then.
-  const lose = (cells: AccountCells): number => {
-    cells.move(ACCOUNT, given(), 0, contribution({ equity: -5 }));
+  const lose = (marginTable: MarginTable): number => {
+    marginTable.move(ACCOUNT, given(), 0, contribution({ equity: -5 }));
     return 0;
   };
   everyInterleaving<number>(start({ equity: -30 }, 2), [cover, lose], ({ buffer, results, schedule }) => {
@@ -365,29 +365,29 @@ test("a deficit is lifted to zero once, whoever comes with it at the same time",
 test("what another thread is in the middle of is not observed, however its steps fall: neither what is refused nor half of a turn", () => {
   const before = contribution({ equity: 100, initial: 30, maintenance: 20 });
   const after = contribution({ equity: 90, initial: 10, maintenance: 15 });
-  const turns: [what: string, turn: (cells: AccountCells) => void, then: Contribution][] = [
-    ["a withdrawal that is refused", (cells) => cells.debit(ACCOUNT, 900), before],
-    ["a reservation that is refused", (cells) => reserve(cells, 900), before],
+  const transactions: [what: string, transaction: (marginTable: MarginTable) => void, then: Contribution][] = [
+    ["a withdrawal that is refused", (marginTable) => marginTable.debit(ACCOUNT, 900), before],
+    ["a reservation that is refused", (marginTable) => reserve(marginTable, 900), before],
     [
       "burdens at once and favours with the ticket",
-      (cells) => cells.move(ACCOUNT, Float64Array.of(100, 0, 30, 0, 20), 0, after),
+      (marginTable) => marginTable.move(ACCOUNT, Float64Array.of(100, 0, 30, 0, 20), 0, after),
       after,
     ],
   ];
-  for (const [what, turn, then] of turns) {
+  for (const [what, transaction, then] of transactions) {
     const seen = new Set<string>();
     everyInterleaving<string>(
       start(before, 2),
       [
-        (cells) => {
-          cells.begin();
-          turn(cells);
-          cells.flush();
+        (marginTable) => {
+          marginTable.begin();
+          transaction(marginTable);
+          marginTable.commit();
           return "";
         },
-        (cells) => {
-          const isQuiet = cells.observe(ACCOUNT);
-          return (isQuiet ? "" : "for now ") + figuresOf(cells.observed(ACCOUNT));
+        (marginTable) => {
+          const isQuiet = marginTable.readConsistent(ACCOUNT);
+          return (isQuiet ? "" : "for now ") + figuresOf(marginTable.consistent(ACCOUNT));
         },
       ],
       ({ results, schedule }) => {
@@ -404,14 +404,14 @@ test("what another thread is in the middle of is not observed, however its steps
 });
 
 test("nobody covers a deficit that is only the middle of a turn", () => {
-  const cover = (cells: AccountCells): number => cells.cover(ACCOUNT, given(), 0);
+  const cover = (marginTable: MarginTable): number => marginTable.coverDeficit(ACCOUNT, given(), 0);
   everyInterleaving<number>(
     start({ equity: 100 }, 2),
     [
-      (cells) => {
-        cells.begin();
-        const granted = cells.debit(ACCOUNT, 900);
-        cells.flush();
+      (marginTable) => {
+        marginTable.begin();
+        const granted = marginTable.debit(ACCOUNT, 900);
+        marginTable.commit();
         return Number(granted);
       },
       cover,
@@ -424,90 +424,90 @@ test("nobody covers a deficit that is only the middle of a turn", () => {
 });
 
 test("an account is short of margin as long as another thread's turn may be spending it", () => {
-  const cells = AccountCells.allocate(8, 2, 0);
+  const marginTable = MarginTable.allocate(8, 2, 0);
   const mine = given();
-  cells.move(ACCOUNT, mine, 0, contribution({ equity: 100, initial: 60 }));
-  cells.flush();
-  const other = new AccountCells(cells.buffer, 2, 1);
+  marginTable.move(ACCOUNT, mine, 0, contribution({ equity: 100, initial: 60 }));
+  marginTable.commit();
+  const other = new MarginTable(marginTable.buffer, 2, 1);
   assert.equal(other.isShort(ACCOUNT), false);
-  cells.begin();
-  assert.ok(cells.spend(ACCOUNT, 60, mine, 0));
+  marginTable.begin();
+  assert.ok(marginTable.spend(ACCOUNT, 60, mine, 0));
   assert.equal(other.isShort(ACCOUNT), true);
-  other.observe(ACCOUNT);
-  assert.equal(other.observed(ACCOUNT).equity, 100);
-  assert.equal(other.equityLeft(ACCOUNT), 40);
-  cells.move(ACCOUNT, mine, 0, contribution({ equity: 70 }));
-  cells.flush();
+  other.readConsistent(ACCOUNT);
+  assert.equal(other.consistent(ACCOUNT).equity, 100);
+  assert.equal(other.remainingEquity(ACCOUNT), 40);
+  marginTable.move(ACCOUNT, mine, 0, contribution({ equity: 70 }));
+  marginTable.commit();
   assert.equal(other.isShort(ACCOUNT), false);
 });
 
 test("a close leaves another thread's orders what they have reserved while a turn there may fill them, and positions theirs", () => {
-  const closer = AccountCells.allocate(8, 2, 0);
+  const closer = MarginTable.allocate(8, 2, 0);
   const mine = given();
   closer.move(ACCOUNT, mine, 0, contribution({ equity: 100 }));
-  closer.flush();
-  const other = new AccountCells(closer.buffer, 2, 1);
+  closer.commit();
+  const other = new MarginTable(closer.buffer, 2, 1);
   other.move(ACCOUNT, given(), 0, contribution({ initial: 60, positionInitial: 20, maintenance: 10 }));
-  other.flush();
+  other.commit();
   other.begin();
-  other.engage(ACCOUNT);
+  other.beginFilling(ACCOUNT);
   closer.begin();
   assert.equal(closer.spend(ACCOUNT, 51, mine, 0), false);
   assert.equal(closer.spend(ACCOUNT, 50, mine, 0), true);
-  other.flush();
+  other.commit();
   assert.equal(closer.spend(ACCOUNT, 41, mine, 0), false);
   assert.equal(closer.spend(ACCOUNT, 40, mine, 0), true);
 });
 
 test("who only reads observes all lanes, and who has one its own as it stands", () => {
   const [one, two] = [0, 1].map((lane) => [lane, given()] as const);
-  const reader = AccountCells.allocate(8, 2, NO_LANE);
-  const actors = [one, two].map(([lane]) => new AccountCells(reader.buffer, 2, lane));
+  const reader = MarginTable.allocate(8, 2, NO_STRIPE);
+  const actors = [one, two].map(([lane]) => new MarginTable(reader.buffer, 2, lane));
   for (const [lane, mine] of [one, two]) {
     actors[lane].begin();
     actors[lane].move(ACCOUNT, mine, 0, contribution({ equity: -5 * (lane + 1), maintenance: 1 }));
   }
-  assert.equal(reader.observe(ACCOUNT), false);
-  assert.deepEqual(reader.observed(ACCOUNT), NOTHING, "as it was before");
+  assert.equal(reader.readConsistent(ACCOUNT), false);
+  assert.deepEqual(reader.consistent(ACCOUNT), NOTHING, "as it was before");
   assert.deepEqual(read(reader), contribution({ equity: -15, maintenance: 2 }), "as it stands");
-  actors[1].flush();
-  assert.equal(reader.observe(ACCOUNT), false);
-  assert.ok(actors[0].observe(ACCOUNT));
+  actors[1].commit();
+  assert.equal(reader.readConsistent(ACCOUNT), false);
+  assert.ok(actors[0].readConsistent(ACCOUNT));
   actors[0].move(ACCOUNT, one[1], 0, contribution({ equity: -7, maintenance: 1 }));
-  assert.equal(actors[0].observed(ACCOUNT).equity, -17);
-  actors[0].abandon();
-  assert.ok(reader.observe(ACCOUNT), "a turn that is taken back is over, too");
-  assert.deepEqual(reader.observed(ACCOUNT), contribution({ equity: -10, maintenance: 1 }));
+  assert.equal(actors[0].consistent(ACCOUNT).equity, -17);
+  actors[0].rollback();
+  assert.ok(reader.readConsistent(ACCOUNT), "a turn that is taken back is over, too");
+  assert.deepEqual(reader.consistent(ACCOUNT), contribution({ equity: -10, maintenance: 1 }));
 });
 
 test("who dies while covering a deficit leaves it to others behind the next recount", () => {
-  const cells = AccountCells.allocate(8, 2, 1);
+  const marginTable = MarginTable.allocate(8, 2, 1);
   const mine = given();
-  cells.move(ACCOUNT, mine, 0, contribution({ equity: -30 }));
-  const dying = new DyingCells(cells.buffer, 2, 0);
+  marginTable.move(ACCOUNT, mine, 0, contribution({ equity: -30 }));
+  const dying = new FailingMarginTable(marginTable.buffer, 2, 0);
   dying.begin();
-  assert.throws(() => dying.cover(ACCOUNT, given(), 0), /died/);
-  dying.abandon();
-  assert.equal(cells.equity(ACCOUNT), -30);
-  assert.equal(cells.cover(ACCOUNT, mine, 0), 0);
-  const sums = AccountCells.allocate(8, 2, 1);
+  assert.throws(() => dying.coverDeficit(ACCOUNT, given(), 0), /died/);
+  dying.rollback();
+  assert.equal(marginTable.equity(ACCOUNT), -30);
+  assert.equal(marginTable.coverDeficit(ACCOUNT, mine, 0), 0);
+  const sums = MarginTable.allocate(8, 2, 1);
   sums.addAll(ACCOUNT, mine, 0);
-  cells.copyFrom(sums);
-  assert.equal(cells.cover(ACCOUNT, mine, 0), 30);
-  assert.equal(cells.equity(ACCOUNT), 0);
+  marginTable.copyFrom(sums);
+  assert.equal(marginTable.coverDeficit(ACCOUNT, mine, 0), 30);
+  assert.equal(marginTable.equity(ACCOUNT), 0);
 });
 
-class DyingCells extends AccountCells {
-  protected override put(): void {
+class FailingMarginTable extends MarginTable {
+  protected override addTo(): void {
     throw new Error("died");
   }
 }
 
 test("the interleavings catch a reservation that looks before it takes", () => {
   let caught = false;
-  const careless = (cells: AccountCells): boolean => {
-    if (cells.equity(ACCOUNT) < cells.initial(ACCOUNT) + 60) return false;
-    cells.move(ACCOUNT, given(), 0, contribution({ initial: 60 }));
+  const careless = (marginTable: MarginTable): boolean => {
+    if (marginTable.equity(ACCOUNT) < marginTable.initial(ACCOUNT) + 60) return false;
+    marginTable.move(ACCOUNT, given(), 0, contribution({ initial: 60 }));
     return true;
   };
   everyInterleaving(start({ equity: 100 }, 2), [careless, careless], ({ results }) => {
@@ -518,12 +518,12 @@ test("the interleavings catch a reservation that looks before it takes", () => {
 
 const figuresOf = ({ equity, maintenance }: Contribution): string => `${equity} for ${maintenance}`;
 
-const reserve = (cells: AccountCells, amount: number): boolean => cells.reserve(ACCOUNT, amount, given(), 0);
+const reserve = (marginTable: MarginTable, amount: number): boolean => marginTable.reserve(ACCOUNT, amount, given(), 0);
 
-const read = (cells: AccountCells): Contribution => ({
-  equity: cells.equity(ACCOUNT),
-  unrealized: cells.unrealized(ACCOUNT),
-  initial: cells.initial(ACCOUNT),
-  positionInitial: cells.positionInitial(ACCOUNT),
-  maintenance: cells.maintenance(ACCOUNT),
+const read = (marginTable: MarginTable): Contribution => ({
+  equity: marginTable.equity(ACCOUNT),
+  unrealized: marginTable.unrealized(ACCOUNT),
+  initial: marginTable.initial(ACCOUNT),
+  positionInitial: marginTable.positionInitial(ACCOUNT),
+  maintenance: marginTable.maintenance(ACCOUNT),
 });

@@ -4,8 +4,8 @@ import fc from "fast-check";
 import {
   BUY_LOTS,
   CASH,
+  CONTRIBUTED,
   COST,
-  GIVEN,
   ISOLATED_QUANTA,
   LEVERAGE,
   MARGIN_MODE,
@@ -42,7 +42,7 @@ const INTERVAL_MS = 10_000;
 function check(crowd: Crowd, actorId: number = PLAIN.id): Message[] {
   crowd.time += INTERVAL_MS;
   const events = [...crowd.do(actorId, make(Tick)).events];
-  for (let turns = 0; turns < 1000; turns++) {
+  for (let transactions = 0; transactions < 1000; transactions++) {
     const said = crowd.proceed(actorId);
     events.push(...said.events);
     if (!said.more) return events;
@@ -86,7 +86,7 @@ const BROKEN: [what: string, breaks: (crowd: Crowd, row: number) => void, fault:
   ],
   [
     "a cell",
-    (crowd, row) => void crowd.plain.state.positions.numbers[row + GIVEN]++,
+    (crowd, row) => void crowd.plain.state.positions.numbers[row + CONTRIBUTED]++,
     /^account \d+: cell 0 was given -?\d+ but -?\d+ is due$/,
   ],
   [

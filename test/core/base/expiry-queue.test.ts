@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { Deadlines } from "../../../src/core/base/expiry-queue.ts";
+import { ExpiryQueue } from "../../../src/core/base/expiry-queue.ts";
 import { takeSeed } from "../support/seed.ts";
 
 const seed = takeSeed("deadlines.test");
@@ -14,7 +14,7 @@ test("deadlines are taken as a sorted list would give them, also where most are 
   });
   fc.assert(
     fc.property(fc.array(step, { maxLength: 600, size: "max" }), (steps) => {
-      const deadlines = new Deadlines();
+      const deadlines = new ExpiryQueue();
       const naive = new Map<number, number>();
       const first = (): [number, number] | undefined => [...naive].sort(([a, s], [b, t]) => s - t || a - b)[0];
       for (const { kind, id, time } of steps) {
@@ -39,7 +39,7 @@ test("deadlines are taken as a sorted list would give them, also where most are 
 });
 
 test("one that is set again and again takes the room of one, also behind an earlier one that stays", () => {
-  const deadlines = new Deadlines();
+  const deadlines = new ExpiryQueue();
   deadlines.add(1, 1000);
   for (let time = 1001; time < 2000; time++) deadlines.add(2, time);
   assert.equal((Reflect.get(deadlines, "times") as number[]).length, 2);

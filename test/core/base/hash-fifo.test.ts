@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { HashedQueue, NO_ROW } from "../../../src/core/base/hash-fifo.ts";
+import { HashFifo, NO_ROW } from "../../../src/core/base/hash-fifo.ts";
 import { takeSeed } from "../support/seed.ts";
 
 const seed = takeSeed("hashed-queue.test");
@@ -29,7 +29,7 @@ test("rows are found by hash and dropped in their order, as in an array, through
   });
   fc.assert(
     fc.property(fc.array(step, { maxLength: 12, size: "max" }), (steps) => {
-      const queue = new HashedQueue(WIDTH);
+      const queue = new HashFifo(WIDTH);
       const model: ModelRow[] = [];
       for (const { kind, times, spread } of steps) {
         for (let i = 0; i < times; i++) {
@@ -63,7 +63,7 @@ test("rows are found by hash and dropped in their order, as in an array, through
   );
 });
 
-function found(queue: HashedQueue, hash: number): number[] {
+function found(queue: HashFifo, hash: number): number[] {
   const values: number[] = [];
   for (let row = queue.find(hash); row !== NO_ROW; row = queue.findNext(row)) values.push(queue.get(row, VALUE));
   return values.sort((a, b) => a - b);

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { BUY, SELL, type Side } from "../../../src/core/base/enums.ts";
-import { Ladder } from "../../../src/core/base/price-bitmap.ts";
+import { PriceBitmap } from "../../../src/core/base/price-bitmap.ts";
 import { takeSeed } from "../support/seed.ts";
 
 const seed = takeSeed("ladder.test");
@@ -42,13 +42,13 @@ for (const max of [0, 31, 32, 1023, 1024, 40_000, 2 ** 24]) {
     const step = fc.record({ set: fc.boolean(), tick, probe: tick });
     fc.assert(
       fc.property(fc.constantFrom<Side>(BUY, SELL), fc.array(step, { maxLength: 60 }), (side, steps) => {
-        const ladder = new Ladder(max, side);
+        const bitmap = new PriceBitmap(max, side);
         const model = new Model(side);
         for (const { set, tick, probe } of steps) {
-          ladder[set ? "set" : "clear"](tick);
+          bitmap[set ? "set" : "clear"](tick);
           model[set ? "set" : "clear"](tick);
-          assert.equal(ladder.best(), model.best());
-          assert.equal(ladder.next(probe), model.next(probe));
+          assert.equal(bitmap.best(), model.best());
+          assert.equal(bitmap.next(probe), model.next(probe));
         }
       }),
       { seed, numRuns: max > 2 ** 20 ? 30 : 200 },
@@ -58,15 +58,15 @@ for (const max of [0, 31, 32, 1023, 1024, 40_000, 2 ** 24]) {
 
 test("a ladder walks from best to worst", () => {
   const ticks = [5, 64, 65, 100_000, 2 ** 24];
-  const bids = new Ladder(2 ** 24, BUY);
-  const asks = new Ladder(2 ** 24, SELL);
+  const bids = new PriceBitmap(2 ** 24, BUY);
+  const asks = new PriceBitmap(2 ** 24, SELL);
   for (const tick of ticks) {
     bids.set(tick);
     asks.set(tick);
   }
-  const walk = (ladder: Ladder): number[] => {
+  const walk = (bitmap: PriceBitmap): number[] => {
     const seen: number[] = [];
-    for (let tick = ladder.best(); tick >= 0; tick = ladder.next(tick)) seen.push(tick);
+    for (let tick = bitmap.best(); tick >= 0; tick = bitmap.next(tick)) seen.push(tick);
     return seen;
   };
   assert.deepEqual(walk(asks), ticks);

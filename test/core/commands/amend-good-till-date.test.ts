@@ -230,10 +230,16 @@ test("an order that a long turn has left behind its end gets no other", () => {
   const { state } = exchange.symbol(PLAIN.id);
   exchange.time += 1000;
   const replies: unknown[] = [];
-  const turn = { time: exchange.time, emit: () => {}, reply: (reply: object) => void replies.push({ ...reply }) };
+  const transaction = {
+    time: exchange.time,
+    emit: () => {},
+    reply: (reply: object) => void replies.push({ ...reply }),
+  };
   // As much as a turn may do has been done in it already.
-  Object.defineProperty(state, "isTurnLong", { value: true });
-  exchange.symbol(PLAIN.id).decide(make(AmendOrder, { accountId, orderId, goodTillDate: exchange.time + 1000 }), turn);
+  Object.defineProperty(state, "isTransactionLong", { value: true });
+  exchange
+    .symbol(PLAIN.id)
+    .decide(make(AmendOrder, { accountId, orderId, goodTillDate: exchange.time + 1000 }), transaction);
   assert.equal((replies[0] as { code?: string }).code, "GOOD_TILL_DATE_PASSED");
 });
 

@@ -12,6 +12,7 @@ import {
 import type { MessageOf } from "../../../src/core/protocol/message-schema.ts";
 import {
   AmendOrder,
+  ConditionalOrderAmended,
   Deposit,
   HaltSymbol,
   type OrderView,
@@ -19,7 +20,6 @@ import {
   ReadOrder,
   type Refused,
   SetIndexPrice,
-  WaitingAmended,
 } from "../../../src/core/protocol/messages.ts";
 import { Exchange, make, recoveriesOf } from "../support/exchange.ts";
 import { instrument, PLAIN } from "../support/instruments.ts";
@@ -166,7 +166,7 @@ test("the same again leaves nothing in the log; what was amended is there behind
     const { replies, events } = exchange.do(PLAIN.id, amend);
     assert.deepEqual(
       events.map(({ type }) => type),
-      [WaitingAmended.code],
+      [ConditionalOrderAmended.code],
     );
     const { callbackPpm, activationTicks, triggerTicks } = replies[0] as MessageOf<typeof OrderView>;
     assert.deepEqual(
@@ -183,7 +183,7 @@ test("an amendment in a log from before this leaves callback and activation as t
   const orders = [place(0), place(110)];
   for (const orderId of orders) exchange.do(PLAIN.id, make(AmendOrder, { accountId, orderId, quantityLots: 3 }));
   const again = new Exchange([instrument(PLAIN)]);
-  again.replay(withoutLastFields(exchange.log, WaitingAmended, 2));
+  again.replay(withoutLastFields(exchange.log, ConditionalOrderAmended, 2));
   again.restored();
   assert.equal(again.audit(PLAIN.id).digest, exchange.audit(PLAIN.id).digest);
   for (const each of [exchange, again]) {

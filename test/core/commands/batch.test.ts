@@ -12,11 +12,11 @@ import {
   OrderBatch,
   OrderView,
   PlaceOrder,
-  PriceReached,
   ReadOrders,
   ReadPosition,
   Refused,
   Traded,
+  TriggersReached,
 } from "../../../src/core/protocol/messages.ts";
 import { itemsSaid } from "../support/batches.ts";
 import { openDeepMarket } from "../support/deep-market.ts";
@@ -59,7 +59,7 @@ function compare(steps: readonly Step[], seen: Set<string>): void {
       continue;
     }
     const { items } = command as MessageOf<typeof OrderBatch>;
-    const before = batched.cells.available((items[0] as BatchItem).accountId);
+    const before = batched.marginTable.available((items[0] as BatchItem).accountId);
     const said = batched.do(actorId, command);
     traffic.note(said.events);
     const parts = items.map((item) => single.do(actorId, item));
@@ -86,7 +86,7 @@ function carryOn(id: number, batched: Exchange, single: Exchange): void {
 }
 
 function assertSame(batched: Exchange, single: Exchange, accounts: readonly number[]): void {
-  assert.deepEqual(batched.allCells(), single.allCells());
+  assert.deepEqual(batched.allMarginTables(), single.allMarginTables());
   for (const { id } of INSTRUMENTS) {
     assert.deepEqual(summarizeSymbol(batched.symbol(id).state), summarizeSymbol(single.symbol(id).state));
     for (const accountId of accounts)
@@ -95,7 +95,7 @@ function assertSame(batched: Exchange, single: Exchange, accounts: readonly numb
   }
 }
 
-const isReached = ({ type }: Message): boolean => type === PriceReached.code;
+const isReached = ({ type }: Message): boolean => type === TriggersReached.code;
 
 /** Without sequences: the turns of one exchange are fewer. Without the prices of their ends, for the same reason. */
 const timeless = ({ events, replies }: Said): object => ({

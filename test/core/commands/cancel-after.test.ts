@@ -192,7 +192,7 @@ function crowd(order: Partial<MessageOf<typeof PlaceExtended>>, arm: (exchange: 
 }
 
 /** All of them are due: over how many turns they end, and that nothing trades before. */
-function endsInTurns({ exchange, plain, makers, sell, orders }: ReturnType<typeof crowd>): void {
+function endsInTransactions({ exchange, plain, makers, sell, orders }: ReturnType<typeof crowd>): void {
   assert.equal(exchange.audit(plain.id).openOrders, orders);
   exchange.time += 1000;
   const first = sell();
@@ -208,13 +208,13 @@ function endsInTurns({ exchange, plain, makers, sell, orders }: ReturnType<typeo
 }
 
 test("more orders than fit into a turn are canceled over several, and nothing trades until they are", () => {
-  endsInTurns(
+  endsInTransactions(
     crowd({}, (exchange, accountId) => exchange.do(PLAIN.id, make(CancelAfter, { accountId, timeoutMs: 1000 }))),
   );
 });
 
 test("more orders than fit into a turn expire over several, and nothing trades until they have", () => {
-  endsInTurns(crowd({ timeInForce: GTD, goodTillDate: START + 1000 }, () => {}));
+  endsInTransactions(crowd({ timeInForce: GTD, goodTillDate: START + 1000 }, () => {}));
 });
 
 const closedIn = ({ events }: Said): number => events.filter(({ type }) => type === OrderClosed.code).length;

@@ -19,13 +19,15 @@ import {
 } from "../../../src/core/base/enums.ts";
 import type { Message, MessageOf } from "../../../src/core/protocol/message-schema.ts";
 import {
+  type AccountProjection,
   Deposit,
+  DryRunOrder,
+  type DryRunResult,
   type ExpectedFill,
   FundingPaid,
   OpenSession,
   OrderClosed,
   OrderView,
-  type Outlook,
   PlaceExtended,
   PlaceOrder,
   PlaceTrigger,
@@ -36,8 +38,6 @@ import {
   SetIndexPrice,
   SetMarginMode,
   Traded,
-  type TrialEnd,
-  TryOrder,
 } from "../../../src/core/protocol/messages.ts";
 import { openDeepMarket } from "../support/deep-market.ts";
 import { Exchange, LEDGER_SETTINGS, MAX_ACCOUNTS, make, type Said, SHORT_INDEX_AGE_MS } from "../support/exchange.ts";
@@ -90,23 +90,23 @@ function drive(steps: readonly Step[], seen: Set<string>): void {
       traffic.send(actorId, command);
       continue;
     }
-    const trial = make(TryOrder, { order: command as MessageOf<typeof TryOrder>["order"] });
+    const dryRun = make(DryRunOrder, { order: command as MessageOf<typeof DryRunOrder>["order"] });
     // What is due by now comes first, whatever comes.
-    exchange.carryOut(actorId, trial);
+    exchange.carryOut(actorId, dryRun);
     save(exchange, actorId);
     const before = stateOf(exchange, actorId);
-    const tried = exchange.do(actorId, trial);
+    const tried = exchange.do(actorId, dryRun);
     assert.deepEqual(tried.events, []);
     assert.deepEqual(stateOf(exchange, actorId), before, JSON.stringify(step));
     assert.equal(save(exchange, actorId), 0, "nothing to save");
     const { accountId, side } = command as MessageOf<typeof PlaceOrder>;
     const hides = isHiding(exchange, actorId, 1 - side);
     checkSecrecy(exchange, actorId, 1 - side, tried);
-    const outlook = outlookOf(exchange, actorId, accountId);
+    const projection = outlookOf(exchange, actorId, accountId);
     const placed = exchange.do(actorId, command);
     if (!hides) {
       assert.deepEqual(toldBy(tried), cameOf(placed), JSON.stringify(step));
-      checkMargin(tried, placed, outlook, outlookOf(exchange, actorId, accountId));
+      checkMargin(tried, placed, projection, outlookOf(exchange, actorId, accountId));
     } else if (cameOf(placed).fills.length > toldBy(tried).fills.length) seen.add("more than was shown");
     note(tried, seen);
     traffic.note(placed.events);
@@ -121,8 +121,8 @@ function drive(steps: readonly Step[], seen: Set<string>): void {
 /** Whether icebergs hide something on a side of the book. */
 function isHiding(exchange: Exchange, actorId: number, side: number): boolean {
   const { book } = exchange.symbol(actorId).state;
-  const ladder = book.side(side);
-  for (let price = ladder.best(); price >= 0; price = ladder.next(price)) if (book.hiddenLots(price) > 0) return true;
+  const bitmap = book.side(side);
+  for (let price = bitmap.best(); price >= 0; price = bitmap.next(price)) if (book.hiddenLots(price) > 0) return true;
   return false;
 }
 
@@ -151,7 +151,7 @@ function stateOf(exchange: Exchange, actorId: number): object {
   return {
     serials: [state.nextOrderSerial, state.nextTradeSerial],
     log: [exchange.sequence, exchange.log.length],
-    cells: exchange.allCells(),
+    marginTable: exchange.allMarginTables(),
     audit: exchange.audit(actorId),
     summary: summarizeSymbol(state),
   };
@@ -161,7 +161,7 @@ test("an order that meets more than a turn may hold is told where it ends", () =
   const { exchange, id, taker } = openDeepMarket(6000);
   for (const timeInForce of [GTC, IOC, FOK]) {
     const order = make(PlaceOrder, { accountId: taker, side: BUY, priceTicks: 10, quantityLots: 5500, timeInForce });
-    const tried = toldBy(exchange.do(id, make(TryOrder, { order })));
+    const tried = toldBy(exchange.do(id, make(DryRunOrder, { order })));
     const placed = cameOf(exchange.do(id, order));
     assert.deepEqual(tried, placed);
     assert.equal((placed.answer as MessageOf<typeof OrderView>).status, STATUS_EXPIRED);
@@ -188,7 +188,7 @@ test("funding that a position owes is paid by its first fill", () => {
   const accountId = state.positions.numbers[(owing[0] as number) + ACCOUNT] as number;
   const order = make(PlaceOrder, { accountId, side: SELL, priceTicks: 103, quantityLots: 3 });
   const before = outlookOf(exchange, PLAIN.id, accountId);
-  const tried = exchange.do(PLAIN.id, make(TryOrder, { order }));
+  const tried = exchange.do(PLAIN.id, make(DryRunOrder, { order }));
   const placed = exchange.do(PLAIN.id, order);
   assert.ok(placed.events.some(({ type }) => type === FundingPaid.code));
   assert.deepEqual(toldBy(tried), cameOf(placed));
@@ -208,7 +208,7 @@ test("an order that ends in the turn of a dry run stands in no figure of it", ()
   const before = outlookOf(exchange, PLAIN.id, accountId);
   exchange.do(PLAIN.id, make(PlaceExtended, terms));
   exchange.time = goodTillDate;
-  const tried = exchange.do(PLAIN.id, make(TryOrder, { order }));
+  const tried = exchange.do(PLAIN.id, make(DryRunOrder, { order }));
   assert.deepEqual(
     tried.events.map(({ type }) => type),
     [OrderClosed.code],
@@ -236,7 +236,7 @@ for (const side of [BUY, SELL])
     const priceTicks = side === BUY ? 1020 : 980;
     exchange.do(PLAIN.id, order(bob, 1 - side, priceTicks));
     const before = outlookOf(exchange, PLAIN.id, alice);
-    const tried = exchange.do(PLAIN.id, make(TryOrder, { order: order(alice, side, priceTicks) }));
+    const tried = exchange.do(PLAIN.id, make(DryRunOrder, { order: order(alice, side, priceTicks) }));
     const placed = exchange.do(PLAIN.id, order(alice, side, priceTicks));
     const after = outlookOf(exchange, PLAIN.id, alice);
     // Initial margin of 10 at the mark, 10 times 20 against it, and the fee.
@@ -246,7 +246,7 @@ for (const side of [BUY, SELL])
     // Closing a part gives back what it has won, and its share of the rest.
     exchange.do(PLAIN.id, order(bob, side, priceTicks));
     const closing = order(alice, 1 - side, priceTicks);
-    const triedToClose = exchange.do(PLAIN.id, make(TryOrder, { order: closing }));
+    const triedToClose = exchange.do(PLAIN.id, make(DryRunOrder, { order: closing }));
     checkMargin(triedToClose, exchange.do(PLAIN.id, closing), after, outlookOf(exchange, PLAIN.id, alice));
   });
 
@@ -257,7 +257,7 @@ interface Told {
 }
 
 function toldBy({ replies }: Said): Told {
-  const [view, end] = replies as [Message, MessageOf<typeof TrialEnd> | undefined];
+  const [view, end] = replies as [Message, MessageOf<typeof DryRunResult> | undefined];
   return { answer: withoutId(view), fills: end?.fills ?? [] };
 }
 
@@ -275,16 +275,16 @@ function cameOf({ events, replies: [reply] }: Said): Told {
 const withoutId = (reply: Message): object => (reply.type === OrderView.code ? { ...reply, orderId: 0 } : reply);
 
 /** How the account stands. */
-function outlookOf(exchange: Exchange, actorId: number, accountId: number): Outlook {
-  const { initial: initialQuanta, equity } = exchange.cellsOf(accountId) as { initial: number; equity: number };
+function outlookOf(exchange: Exchange, actorId: number, accountId: number): AccountProjection {
+  const { initial: initialQuanta, equity } = exchange.marginTableOf(accountId) as { initial: number; equity: number };
   const [reply] = exchange.do(actorId, make(ReadPosition, { accountId })).replies as MessageOf<typeof PositionView>[];
   const { sizeLots = 0, liquidationTicks = 0 } = reply;
   return { sizeLots, liquidationTicks, initialQuanta, availableQuanta: equity - initialQuanta };
 }
 
 /** What it says that it takes is there, and is what an order takes that comes to rest as it is. */
-function checkMargin({ replies }: Said, placed: Said, before: Outlook, after: Outlook): void {
-  const [view, end] = replies as [MessageOf<typeof OrderView>, MessageOf<typeof TrialEnd> | undefined];
+function checkMargin({ replies }: Said, placed: Said, before: AccountProjection, after: AccountProjection): void {
+  const [view, end] = replies as [MessageOf<typeof OrderView>, MessageOf<typeof DryRunResult> | undefined];
   if (view.type !== OrderView.code) return;
   assert.ok(end, "each order that is tried has an outlook");
   assert.deepEqual([end.before, end.after], [before, after]);

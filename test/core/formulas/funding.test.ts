@@ -21,14 +21,14 @@ import type { SymbolActor } from "../../../src/core/symbol.ts";
 import { Exchange, make, START } from "../support/exchange.ts";
 import { instrument, PLAIN } from "../support/instruments.ts";
 import { compareWithReplay } from "../support/margin-run.ts";
-import { BUY, HOUR_MS, SELL, Universe } from "../support/random-markets.ts";
+import { BUY, HOUR_MS, SELL, Simulation } from "../support/random-markets.ts";
 
 const MARK = 650_000;
 /** 1 tick is 0.01 %, and 500 lots are worth 50,000. */
 const FINE = { ...PLAIN, tickSize: "0.01", maxPrice: "1000", fundingIntervalHours: 24 };
 const MINUTE_MS = 60_000;
 
-let universe: Universe;
+let simulation: Simulation;
 let btc: SymbolActor;
 /** The end of the interval that runs when a test begins: half an hour ahead. */
 let end: number;
@@ -38,14 +38,14 @@ let buyer: number;
 
 /** The holder is long 1 BTC against the seller; nobody quotes, so the rate is that of the interest. */
 beforeEach(() => {
-  universe = new Universe();
-  [btc] = universe.symbols as [SymbolActor];
-  end = Math.ceil(universe.time / HOUR_MS) * HOUR_MS;
-  universe.time = end - 30 * MINUTE_MS;
-  [holder, seller, buyer] = [universe.open(100_000), universe.open(100_000), universe.open(100_000)] as const;
-  universe.price(btc, MARK);
-  universe.order(btc, seller, SELL, MARK, 1000);
-  universe.order(btc, holder, BUY, MARK, 1000);
+  simulation = new Simulation();
+  [btc] = simulation.symbols as [SymbolActor];
+  end = Math.ceil(simulation.time / HOUR_MS) * HOUR_MS;
+  simulation.time = end - 30 * MINUTE_MS;
+  [holder, seller, buyer] = [simulation.open(100_000), simulation.open(100_000), simulation.open(100_000)] as const;
+  simulation.price(btc, MARK);
+  simulation.order(btc, seller, SELL, MARK, 1000);
+  simulation.order(btc, holder, BUY, MARK, 1000);
 });
 
 const settledIn = (events: Message[]) =>
@@ -61,76 +61,76 @@ const duePayments = () => [
 ];
 
 test("the first turn at an interval's end settles it, whatever it is, and an order of that turn comes behind", () => {
-  universe.time = end - 1;
-  assert.deepEqual(settledIn(universe.order(btc, seller, SELL, MARK, 1)), []);
-  universe.time = end;
-  const events = universe.order(btc, buyer, BUY, MARK, 1);
+  simulation.time = end - 1;
+  assert.deepEqual(settledIn(simulation.order(btc, seller, SELL, MARK, 1)), []);
+  simulation.time = end;
+  const events = simulation.order(btc, buyer, BUY, MARK, 1);
   const types = events.map(({ type }) => type);
   assert.ok(types.indexOf(FundingSettled.code) < types.indexOf(Traded.code));
   const [{ fundingTime, nextFundingTime }] = settledIn(events) as [MessageOf<typeof FundingSettled>];
   assert.deepEqual([fundingTime, nextFundingTime], [end, end + HOUR_MS]);
   assert.deepEqual(paidIn(events), duePayments());
-  universe.audit();
-  compareWithReplay(universe, [holder, seller, buyer]);
+  simulation.audit();
+  compareWithReplay(simulation, [holder, seller, buyer]);
 });
 
 test("who holds through the end pays, though they close before the next price; who buys behind it does not", () => {
-  universe.time = end + 5000;
+  simulation.time = end + 5000;
   const events = [
-    ...universe.order(btc, holder, SELL, MARK, 1000),
-    ...universe.order(btc, buyer, BUY, MARK, 1000),
-    ...universe.price(btc, MARK),
-    ...universe.tick(),
+    ...simulation.order(btc, holder, SELL, MARK, 1000),
+    ...simulation.order(btc, buyer, BUY, MARK, 1000),
+    ...simulation.price(btc, MARK),
+    ...simulation.tick(),
   ];
   assert.equal(settledIn(events).length, 1);
   assert.deepEqual(paidIn(events), duePayments());
 });
 
 test("a tick settles at the last mark, also when no price has come for long", () => {
-  universe.time = end - 1;
+  simulation.time = end - 1;
   btc.state.maxIndexAgeMs = 10_000;
-  const events = universe.tick();
-  assert.equal(btc.state.isIndexOld(universe.time), true);
+  const events = simulation.tick();
+  assert.equal(btc.state.isIndexOld(simulation.time), true);
   assert.equal(settledIn(events)[0]?.markTicks, MARK);
   assert.deepEqual(paidIn(events), duePayments());
 });
 
 test("an interval without a sample costs nothing and is passed over; the next one with a sample is settled", () => {
   // A last price that is no bound to the mark.
-  universe.order(btc, seller, SELL, MARK + 100, 1);
-  universe.order(btc, buyer, BUY, MARK + 100, 1);
+  simulation.order(btc, seller, SELL, MARK + 100, 1);
+  simulation.order(btc, buyer, BUY, MARK + 100, 1);
   const events: Message[] = [];
-  for (; universe.time < end + 3.5 * HOUR_MS; universe.time += MINUTE_MS) events.push(...universe.tick());
+  for (; simulation.time < end + 3.5 * HOUR_MS; simulation.time += MINUTE_MS) events.push(...simulation.tick());
   assert.deepEqual(
     settledIn(events).map(({ fundingTime }) => fundingTime),
     [end],
   );
-  const priced = universe.price(btc, MARK);
+  const priced = simulation.price(btc, MARK);
   assert.deepEqual(settledIn(priced), []);
   const updated = priced.find(({ type }) => type === PriceUpdated.code) as MessageOf<typeof PriceUpdated>;
   assert.equal(updated.nextFundingTime, end + 4 * HOUR_MS);
   // The last rate stands in the mark again, by what is left of the interval: 650000 × 12.5 ppm × half.
   assert.equal(
     updated.markTicks,
-    MARK + Math.round((MARK * 0.0000125 * (end + 4 * HOUR_MS - universe.time)) / HOUR_MS),
+    MARK + Math.round((MARK * 0.0000125 * (end + 4 * HOUR_MS - simulation.time)) / HOUR_MS),
   );
-  universe.time = end + 4 * HOUR_MS;
+  simulation.time = end + 4 * HOUR_MS;
   assert.deepEqual(
-    settledIn(universe.tick()).map(({ fundingTime }) => fundingTime),
+    settledIn(simulation.tick()).map(({ fundingTime }) => fundingTime),
     [end + 4 * HOUR_MS],
   );
-  universe.audit();
+  simulation.audit();
 });
 
 test("the premium of an interval is the average of its samples, of which the k-th counts k", () => {
   // Nobody quotes at first; then one bids 0.19 % above the index, with enough to count.
   const bid = Math.floor(1.0019 * MARK);
-  universe.price(btc, MARK);
-  universe.order(btc, buyer, BUY, bid, 500);
-  universe.price(btc, MARK);
-  universe.price(btc, MARK);
-  universe.time = end;
-  const [{ premiumPpb, ratePpb }] = settledIn(universe.tick());
+  simulation.price(btc, MARK);
+  simulation.order(btc, buyer, BUY, bid, 500);
+  simulation.price(btc, MARK);
+  simulation.price(btc, MARK);
+  simulation.time = end;
+  const [{ premiumPpb, ratePpb }] = settledIn(simulation.tick());
   const sample = Math.trunc(((bid - MARK) * 1e9) / MARK);
   assert.equal(premiumPpb, Math.trunc(((3 + 4) * sample) / (1 + 2 + 3 + 4)));
   // An eighth of 8 hours' rate, which the interest pulls down by 0.05 % at most.
@@ -138,39 +138,39 @@ test("the premium of an interval is the average of its samples, of which the k-t
 });
 
 test("a symbol that has never had a price settles nothing", () => {
-  const [, eth] = universe.symbols as [SymbolActor, SymbolActor];
-  universe.time = end + HOUR_MS;
-  assert.deepEqual(universe.run(eth, make(Tick)), []);
+  const [, eth] = simulation.symbols as [SymbolActor, SymbolActor];
+  simulation.time = end + HOUR_MS;
+  assert.deepEqual(simulation.run(eth, make(Tick)), []);
   assert.equal(eth.state.fundingTime, 0);
 });
 
 /** So many that they do not all pay at once, each long a lot that the seller has sold. */
 function openMany(): void {
   for (let i = 0; i < 1200; i++) {
-    const account = universe.open(100);
-    universe.order(btc, seller, SELL, MARK, 1);
-    universe.order(btc, account, BUY, MARK, 1);
+    const account = simulation.open(100);
+    simulation.order(btc, seller, SELL, MARK, 1);
+    simulation.order(btc, account, BUY, MARK, 1);
   }
 }
 
 test("the insurance fund has neither what payments have brought it for others to come, nor lost what it has advanced", () => {
   openMany();
-  universe.fund(1);
+  simulation.fund(1);
   const { state } = btc;
   const expectFund = (): void => {
-    const rounded = universe.cells.equity(INSURANCE_ACCOUNT) - 1_000_000;
+    const rounded = simulation.marginTable.equity(INSURANCE_ACCOUNT) - 1_000_000;
     assert.ok(rounded >= 0 && rounded < 1300, String(rounded));
-    universe.audit();
-    compareWithReplay(universe, [INSURANCE_ACCOUNT, seller]);
+    simulation.audit();
+    compareWithReplay(simulation, [INSURANCE_ACCOUNT, seller]);
   };
-  universe.time = end;
-  universe.price(btc, MARK);
+  simulation.time = end;
+  simulation.price(btc, MARK);
   // 500 have paid, and the seller has got nothing.
   assert.equal(state.owesFunding(state.positions.find(seller)), true);
   expectFund();
   // The seller trades and gets all at once: 1.7875 USDC, the fund has 1 of its own.
-  universe.order(btc, seller, BUY, MARK, 1);
-  const sold = universe.order(btc, holder, SELL, MARK, 1);
+  simulation.order(btc, seller, BUY, MARK, 1);
+  const sold = simulation.order(btc, holder, SELL, MARK, 1);
   assert.deepEqual(paidIn(sold), [
     [holder, -812_500],
     [seller, 1_787_500],
@@ -178,24 +178,24 @@ test("the insurance fund has neither what payments have brought it for others to
   assert.ok(state.fundingOwed > 500);
   expectFund();
   while (state.fundingOwed > 0) {
-    universe.tick();
+    simulation.tick();
     expectFund();
   }
 });
 
 test("what an account owes is paid before it withdraws, also when many others are to pay first", () => {
   openMany();
-  universe.time = end;
-  universe.price(btc, MARK);
+  simulation.time = end;
+  simulation.price(btc, MARK);
   const { state } = btc;
   const row = state.positions.find(holder);
   assert.equal(state.owesFunding(row), true);
-  const before = universe.cells.withdrawable(holder);
-  const prepared = universe.run(btc, make(PrepareWithdrawal, { accountId: holder }));
+  const before = simulation.marginTable.withdrawable(holder);
+  const prepared = simulation.run(btc, make(PrepareWithdrawal, { accountId: holder }));
   assert.deepEqual(paidIn(prepared), [[holder, -812_500]]);
-  assert.equal(universe.cells.withdrawable(holder), before - 812_500);
-  assert.deepEqual(paidIn(universe.run(btc, make(PrepareWithdrawal, { accountId: holder }))), []);
-  universe.audit();
+  assert.equal(simulation.marginTable.withdrawable(holder), before - 812_500);
+  assert.deepEqual(paidIn(simulation.run(btc, make(PrepareWithdrawal, { accountId: holder }))), []);
+  simulation.audit();
 });
 
 test("intervals that are configured longer in the middle of one cost nobody what they have paid for", () => {
@@ -241,11 +241,14 @@ test("nobody fails by the end of one long interval who has their maintenance mar
   order(alice, BUY, 10_000, 500);
   order(quoter, BUY, 10_190, 500);
   order(quoter, SELL, 10_210, 500);
-  for (let ticks = 10_000; exchange.cells.equity(alice) > 1.02 * exchange.cells.maintenance(alice); ticks--)
+  for (let ticks = 10_000; exchange.marginTable.equity(alice) > 1.02 * exchange.marginTable.maintenance(alice); ticks--)
     price(ticks);
-  assert.ok(exchange.cells.equity(alice) > exchange.cells.maintenance(alice));
+  assert.ok(exchange.marginTable.equity(alice) > exchange.marginTable.maintenance(alice));
   exchange.time = Math.ceil(exchange.time / (24 * HOUR_MS)) * 24 * HOUR_MS;
   const events = exchange.do(plain, make(Tick)).events;
   assert.equal(paidIn(events).length, 2);
-  assert.ok(exchange.cells.equity(alice) > exchange.cells.maintenance(alice) * 0.45, `${exchange.cells.equity(alice)}`);
+  assert.ok(
+    exchange.marginTable.equity(alice) > exchange.marginTable.maintenance(alice) * 0.45,
+    `${exchange.marginTable.equity(alice)}`,
+  );
 });

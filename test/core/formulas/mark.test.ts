@@ -7,7 +7,7 @@ import type { MessageOf } from "../../../src/core/protocol/message-schema.ts";
 import { CancelAll, PriceUpdated, SetIndexPrice, SetLeverage } from "../../../src/core/protocol/messages.ts";
 import { Exchange, make, START } from "../support/exchange.ts";
 import { instrument, PLAIN } from "../support/instruments.ts";
-import { Universe } from "../support/random-markets.ts";
+import { Simulation } from "../support/random-markets.ts";
 import { markOf } from "../support/reference-formulas.ts";
 import { takeSeed } from "../support/seed.ts";
 
@@ -125,50 +125,51 @@ const LIMIT_PPM = 2000;
 
 /** A market in which one owner alone quotes, with as many accounts as need be, while the index stands still. */
 class LoneQuoter {
-  readonly universe = new Universe();
-  readonly btc = this.universe.symbols[0];
+  readonly simulation = new Simulation();
+  readonly btc = this.simulation.symbols[0];
   readonly accounts: number[] = [];
   paidIn = 0;
   private readonly seller: number;
   private readonly buyer: number;
 
   constructor() {
-    this.universe.fund(1_000_000);
-    this.universe.price(this.btc, INDEX);
+    this.simulation.fund(1_000_000);
+    this.simulation.price(this.btc, INDEX);
     this.seller = this.open(100_000, 10);
     this.buyer = this.open(100_000, 10);
   }
 
   open(usdc: number, leverage: number): number {
-    const accountId = this.universe.open(usdc);
+    const accountId = this.simulation.open(usdc);
     this.accounts.push(accountId);
     this.paidIn += usdc * 1e6;
-    this.universe.run(this.btc, make(SetLeverage, { accountId, leverage }));
+    this.simulation.run(this.btc, make(SetLeverage, { accountId, leverage }));
     return accountId;
   }
 
   get equity(): number {
-    return this.accounts.reduce((sum, accountId) => sum + this.universe.cells.equity(accountId), 0);
+    return this.accounts.reduce((sum, accountId) => sum + this.simulation.marginTable.equity(accountId), 0);
   }
 
   cancel(): void {
-    for (const accountId of this.accounts) this.universe.run(this.btc, make(CancelAll, { accountId, side: -1 }));
+    for (const accountId of this.accounts) this.simulation.run(this.btc, make(CancelAll, { accountId, side: -1 }));
   }
 
   /** A trade, a bid and an ask, a large part of the price band away from the mark; and prices, as `each` sees them. */
   pull(direction: number, each: (price: MessageOf<typeof PriceUpdated>) => void): void {
-    const { universe, btc } = this;
+    const { simulation, btc } = this;
     for (let second = 0; second < 150; second++) {
       if (second % 10 === 0) {
-        for (const accountId of [this.seller, this.buyer]) universe.run(btc, make(CancelAll, { accountId, side: -1 }));
+        for (const accountId of [this.seller, this.buyer])
+          simulation.run(btc, make(CancelAll, { accountId, side: -1 }));
         const away = Math.round(btc.state.markTicks * (1 + direction * 0.04));
-        universe.order(btc, this.seller, SELL, away, 1);
-        universe.order(btc, this.buyer, BUY, away, 1);
-        universe.order(btc, this.seller, SELL, away + 1, 400);
-        universe.order(btc, this.buyer, BUY, away - 1, 400);
+        simulation.order(btc, this.seller, SELL, away, 1);
+        simulation.order(btc, this.buyer, BUY, away, 1);
+        simulation.order(btc, this.seller, SELL, away + 1, 400);
+        simulation.order(btc, this.buyer, BUY, away - 1, 400);
       }
-      for (let quarter = 0; quarter < 4; quarter++) universe.tick();
-      const events = universe.price(btc, INDEX);
+      for (let quarter = 0; quarter < 4; quarter++) simulation.tick();
+      const events = simulation.price(btc, INDEX);
       each(events.find(({ type }) => type === PriceUpdated.code) as MessageOf<typeof PriceUpdated>);
     }
   }
@@ -187,14 +188,14 @@ test("whatever a lone quoter bids, asks and trades at, mark, basis and premium k
     });
     assert.ok(furthest > 0.9 * limitTicks, `the mark follows the book as far as that: ${furthest}`);
   }
-  quoter.universe.audit();
+  quoter.simulation.audit();
 });
 
 for (const direction of [1, -1])
   test(`swinging the mark ${direction > 0 ? "up" : "down"} in a book of one's own makes nobody fail who has just opened`, () => {
     const quoter = new LoneQuoter();
-    const { universe, btc } = quoter;
-    const fund = universe.cells.equity(INSURANCE_ACCOUNT);
+    const { simulation, btc } = quoter;
+    const fund = simulation.marginTable.equity(INSURANCE_ACCOUNT);
     const [winning, losing] = direction > 0 ? [BUY, SELL] : [SELL, BUY];
     const winner = quoter.open(3_000_000, 5);
     for (let round = 0; round < 2; round++) {
@@ -203,17 +204,17 @@ for (const direction of [1, -1])
       const losers = Array.from({ length: 5 }, () => quoter.open(3200, 100));
       const lots = Math.floor(290_000_000 / (btc.state.markTicks / 10));
       for (const loser of losers) {
-        universe.order(btc, loser, losing, btc.state.markTicks, lots);
-        universe.order(btc, winner, winning, btc.state.markTicks, lots);
-        assert.equal(Math.abs(universe.size(btc, loser)), lots);
+        simulation.order(btc, loser, losing, btc.state.markTicks, lots);
+        simulation.order(btc, winner, winning, btc.state.markTicks, lots);
+        assert.equal(Math.abs(simulation.size(btc, loser)), lots);
       }
       quoter.pull(direction, () => {});
       quoter.cancel();
-      for (const loser of losers) assert.equal(Math.abs(universe.size(btc, loser)), lots);
+      for (const loser of losers) assert.equal(Math.abs(simulation.size(btc, loser)), lots);
     }
-    assert.equal(universe.cells.equity(INSURANCE_ACCOUNT), fund);
+    assert.equal(simulation.marginTable.equity(INSURANCE_ACCOUNT), fund);
     assert.ok(quoter.equity < quoter.paidIn, `${quoter.equity} of ${quoter.paidIn}`);
-    universe.audit();
+    simulation.audit();
   });
 
 test("a mark that was carried off before there was a limit is back with the next price", () => {

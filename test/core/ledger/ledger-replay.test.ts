@@ -105,7 +105,7 @@ const inOrder = (said: Said): Said => ({
 });
 
 function assertSame(live: Exchange, again: Exchange): void {
-  assert.deepEqual(again.allCells(), live.allCells());
+  assert.deepEqual(again.allMarginTables(), live.allMarginTables());
   assert.deepEqual(again.audit(LEDGER), live.audit(LEDGER));
   assert.deepEqual(again.audit(LEDGER).faults, []);
   assert.deepEqual(described(again), described(live));

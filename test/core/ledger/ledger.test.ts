@@ -149,7 +149,7 @@ test("deposits are credited at once, up to the cap of a UTC day", () => {
     createdAt: START,
     updatedAt: START,
   });
-  assert.equal(bank.cells.equity(alice), 400);
+  assert.equal(bank.marginTable.equity(alice), 400);
   const refused = { code: "DEPOSIT_CAP", details: { limitQuanta: 1000, availableQuanta: 600 } };
   assert.deepEqual(bank.deposit(alice, 601), refused);
   assert.equal(bank.deposit(alice, 600).duplicate, false);
@@ -223,7 +223,7 @@ test("a reference is one transfer of its account and kind: again the first one, 
   // "" is none.
   assert.equal(bank.withdraw(alice, 10).duplicate, false);
   assert.equal(bank.withdraw(alice, 10).duplicate, false);
-  assert.equal(bank.cells.equity(alice), 80);
+  assert.equal(bank.marginTable.equity(alice), 80);
   bank.assertSound();
 });
 
@@ -237,7 +237,7 @@ test("a withdrawal is debited at once, sent after the delay, and complete after 
   });
   const first = bank.withdraw(alice, 300, "out").transfer as Transfer;
   assert.equal(first.status, "PENDING");
-  assert.equal(bank.cells.equity(alice), 700);
+  assert.equal(bank.marginTable.equity(alice), 700);
   bank.time += 999;
   assert.deepEqual(bank.tick(), []);
   bank.withdraw(alice, 100);
@@ -257,7 +257,7 @@ test("a withdrawal is debited at once, sent after the delay, and complete after 
   bank.time += DAY_MS;
   assert.deepEqual(bank.tick(), ["WithdrawalCompleted"]);
   assert.deepEqual(bank.tick(), []);
-  assert.equal(bank.cells.equity(alice), 600);
+  assert.equal(bank.marginTable.equity(alice), 600);
   bank.assertSound();
 });
 
@@ -273,7 +273,7 @@ test("what a symbol has reserved cannot be withdrawn, and the other way round", 
   assert.equal(bank.withdraw(alice, 99.5e6).transfer?.status, "PENDING");
   const reply = bank.ask(PLAIN.id, buy(1)) as MessageOf<typeof Refused>;
   assert.equal(reply.code, "INSUFFICIENT_MARGIN");
-  assert.equal(bank.cells.available(alice), 0);
+  assert.equal(bank.marginTable.available(alice), 0);
   bank.assertSound();
 });
 
@@ -318,10 +318,11 @@ test("however many sessions have expired, a turn ends few of them", () => {
   const sessions = 2000;
   for (let i = 0; i < sessions; i++)
     bank.do(LEDGER, make(OpenSession, { address: `a${i % 40}`, tokenHash: `${i}`.padEnd(64, "f"), expiresAt: START }));
-  const turns: number[] = [];
-  for (let turn = bank.tick(); turn.length > 0; turn = bank.tick()) turns.push(turn.length);
+  const transactions: number[] = [];
+  for (let transaction = bank.tick(); transaction.length > 0; transaction = bank.tick())
+    transactions.push(transaction.length);
   assert.equal(
-    turns.reduce((sum, ended) => sum + ended, 0),
+    transactions.reduce((sum, ended) => sum + ended, 0),
     sessions,
   );
   // A turn is one record, and must fit into the rings that simulations make small (64 KiB, of which a record may be half).
@@ -536,11 +537,11 @@ test("what a symbol has against a withdrawal is its answer, unless it has been d
     return replies[0];
   };
   assert.deepEqual(ask("r", { refusal }), refusal);
-  assert.equal(bank.cells.equity(alice), 100);
+  assert.equal(bank.marginTable.equity(alice), 100);
   const { transfer } = ask("r") as MessageOf<typeof TransferView>;
   assert.deepEqual(ask("r", { refusal }), make(TransferView, { transfer, duplicate: 1 }));
   assert.equal((ask("r", { refusal, amountQuanta: 41 }) as MessageOf<typeof Refused>).code, "REFERENCE_REUSED");
-  assert.equal(bank.cells.equity(alice), 60);
+  assert.equal(bank.marginTable.equity(alice), 60);
 });
 
 test("events say whom they concern", () => {

@@ -23,7 +23,7 @@ test("prices fall by 30 % under thousands of leveraged longs: others trade on, a
   crowd.open(1_000_000);
   const bystander = crowd.account(ACCOUNTS);
   const buyer = crowd.account(ACCOUNTS + 1);
-  const seen = { trades: 0, takeovers: 0, deleveraged: 0, turns: 0, mostEvents: 0 };
+  const seen = { trades: 0, takeovers: 0, deleveraged: 0, transactions: 0, mostEvents: 0 };
 
   const note = (said: Said): void => {
     seen.mostEvents = Math.max(seen.mostEvents, said.events.length);
@@ -37,12 +37,12 @@ test("prices fall by 30 % under thousands of leveraged longs: others trade on, a
   const look = (): void => {
     crowd.time += 250;
     note(crowd.do(PLAIN.id, make(Tick)));
-    for (let more = true; more; seen.turns++) {
+    for (let more = true; more; seen.transactions++) {
       const said = crowd.proceed(PLAIN.id);
       note(said);
       more = said.more;
       const mark = crowd.plain.state.markTicks;
-      if (seen.turns % 20 === 0) assert.equal(crowd.order(bystander, SELL, mark + 3, 1).type, OrderView.code);
+      if (seen.transactions % 20 === 0) assert.equal(crowd.order(bystander, SELL, mark + 3, 1).type, OrderView.code);
     }
   };
 
@@ -57,11 +57,11 @@ test("prices fall by 30 % under thousands of leveraged longs: others trade on, a
 
   assert.ok(seen.trades > 0 && seen.takeovers > 0 && seen.deleveraged > 0, JSON.stringify(seen));
   assert.ok(seen.mostEvents <= MOST_EVENTS, JSON.stringify(seen));
-  for (const { equity, maintenance } of crowd.allCells())
+  for (const { equity, maintenance } of crowd.allMarginTables())
     assert.ok(equity >= maintenance, `${equity} < ${maintenance}`);
   assert.deepEqual(crowd.audit(PLAIN.id).faults, []);
   const ledger = crowd.audit(LEDGER);
   assert.deepEqual(ledger.faults, []);
-  const money = crowd.allCells().reduce((sum, { equity }) => sum + BigInt(equity), 0n);
+  const money = crowd.allMarginTables().reduce((sum, { equity }) => sum + BigInt(equity), 0n);
   assert.equal(String(money), ledger.depositsMinusWithdrawalsQuanta, "all equity together is all that was paid in");
 });

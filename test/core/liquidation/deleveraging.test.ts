@@ -6,47 +6,47 @@ import { DeleveragingQueue, deleveragingRank } from "../../../src/core/liquidati
 import { blank, type Message } from "../../../src/core/protocol/message-schema.ts";
 import { SetLeverage, SetMarginMode } from "../../../src/core/protocol/messages.ts";
 import { Crowd } from "../support/crowd.ts";
-import { BUY, SELL, Universe } from "../support/random-markets.ts";
+import { BUY, SELL, Simulation } from "../support/random-markets.ts";
 
 /** Longs of one lot each at rising prices, so that the first has won most; all with the same money. */
-function longs(universe: Universe, count: number, step = 5): number[] {
-  const [btc] = universe.symbols;
-  universe.price(btc, 650_000);
-  const seller = universe.open(10_000_000);
-  universe.run(btc, { ...blank(SetLeverage), accountId: seller, leverage: 100 } as Message);
+function longs(simulation: Simulation, count: number, step = 5): number[] {
+  const [btc] = simulation.symbols;
+  simulation.price(btc, 650_000);
+  const seller = simulation.open(10_000_000);
+  simulation.run(btc, { ...blank(SetLeverage), accountId: seller, leverage: 100 } as Message);
   return Array.from({ length: count }, (_, i) => {
-    const accountId = universe.open(10_000);
-    universe.order(btc, seller, SELL, 640_000 + i * step, 1);
-    universe.order(btc, accountId, BUY, 640_000 + i * step, 1);
+    const accountId = simulation.open(10_000);
+    simulation.order(btc, seller, SELL, 640_000 + i * step, 1);
+    simulation.order(btc, accountId, BUY, 640_000 + i * step, 1);
     return accountId;
   });
 }
 
-function ranksOf(universe: Universe, accounts: readonly number[]): number[] {
-  const [{ state }] = universe.symbols;
+function ranksOf(simulation: Simulation, accounts: readonly number[]): number[] {
+  const [{ state }] = simulation.symbols;
   return accounts.map((accountId) => deleveragingRank(state, state.positions.find(accountId)));
 }
 
 test("ten longs stand in five fifths, first those who have won most", () => {
-  const universe = new Universe();
-  const accounts = longs(universe, 10);
-  assert.deepEqual(ranksOf(universe, accounts), [5, 5, 4, 4, 3, 3, 2, 2, 1, 1]);
+  const simulation = new Simulation();
+  const accounts = longs(simulation, 10);
+  assert.deepEqual(ranksOf(simulation, accounts), [5, 5, 4, 4, 3, 3, 2, 2, 1, 1]);
 });
 
 test("a side is ranked by itself: the only short comes first, and who holds nothing has no rank", () => {
-  const universe = new Universe();
-  const [alice] = longs(universe, 3);
-  const [btc] = universe.symbols;
-  assert.deepEqual(ranksOf(universe, [alice - 1]), [5]);
-  const idle = universe.open(1000);
+  const simulation = new Simulation();
+  const [alice] = longs(simulation, 3);
+  const [btc] = simulation.symbols;
+  assert.deepEqual(ranksOf(simulation, [alice - 1]), [5]);
+  const idle = simulation.open(1000);
   btc.state.positions.ensure(idle);
-  assert.deepEqual(ranksOf(universe, [idle]), [0]);
+  assert.deepEqual(ranksOf(simulation, [idle]), [0]);
 });
 
 test("of many positions only some are compared: no rank is off by more than one", () => {
-  const universe = new Universe();
-  const accounts = longs(universe, 1300);
-  const ranks = ranksOf(universe, accounts);
+  const simulation = new Simulation();
+  const accounts = longs(simulation, 1300);
+  const ranks = ranksOf(simulation, accounts);
   for (const [i, rank] of ranks.entries()) {
     const exact = 5 - Math.floor((5 * i) / accounts.length);
     assert.ok(Math.abs(rank - exact) <= 1, `place ${i}: ${rank}, not ${exact}`);
@@ -56,16 +56,16 @@ test("of many positions only some are compared: no rank is off by more than one"
 
 test("those who have won most are closed first, in whatever order they came, and each once", () => {
   for (const step of [5, -5]) {
-    const universe = new Universe();
-    const [btc] = universe.symbols;
-    const accounts = longs(universe, 5, step);
+    const simulation = new Simulation();
+    const [btc] = simulation.symbols;
+    const accounts = longs(simulation, 5, step);
     const [seller] = [accounts[0] - 1];
     const queue = new DeleveragingQueue();
     const { positions } = btc.state;
     const closed = accounts.map(() => {
       const accountId = positions.numbers[queue.next(btc.state, true, 0, 1) + ACCOUNT];
-      universe.order(btc, seller, BUY, 650_000, 1);
-      universe.order(btc, accountId, SELL, 650_000, 1);
+      simulation.order(btc, seller, BUY, 650_000, 1);
+      simulation.order(btc, accountId, SELL, 650_000, 1);
       return accountId;
     });
     assert.deepEqual(closed, step > 0 ? accounts : accounts.toReversed());
@@ -74,31 +74,31 @@ test("those who have won most are closed first, in whatever order they came, and
 });
 
 test("what one has won counts as a share of what the position has cost, however large it is", () => {
-  const universe = new Universe();
-  const [btc] = universe.symbols;
-  const [small] = longs(universe, 1);
+  const simulation = new Simulation();
+  const [btc] = simulation.symbols;
+  const [small] = longs(simulation, 1);
   const seller = small - 1;
   // As much money a lot, so that leverage is the same: it has won half as much on each of eight.
-  const large = universe.open(80_000);
-  universe.order(btc, seller, SELL, 645_000, 8);
-  universe.order(btc, large, BUY, 645_000, 8);
-  assert.deepEqual(ranksOf(universe, [small, large]), [5, 3]);
+  const large = simulation.open(80_000);
+  simulation.order(btc, seller, SELL, 645_000, 8);
+  simulation.order(btc, large, BUY, 645_000, 8);
+  assert.deepEqual(ranksOf(simulation, [small, large]), [5, 3]);
 });
 
 test("those who have won most are found behind more than are ranked at once", () => {
-  const universe = new Universe();
-  const [btc] = universe.symbols;
-  const accounts = longs(universe, 300, -5);
+  const simulation = new Simulation();
+  const [btc] = simulation.symbols;
+  const accounts = longs(simulation, 300, -5);
   const row = new DeleveragingQueue().next(btc.state, true, 0, 1);
   assert.equal(btc.state.positions.numbers[row + ACCOUNT], accounts.at(-1));
 });
 
 test("an isolated position stands by the leverage of its bucket, not of its account", () => {
-  const universe = new Universe();
-  const [btc] = universe.symbols;
-  const [first, second] = longs(universe, 2);
-  universe.run(btc, { ...blank(SetMarginMode), accountId: second, marginMode: ISOLATED } as Message);
-  assert.deepEqual(ranksOf(universe, [first, second]), [3, 5]);
+  const simulation = new Simulation();
+  const [btc] = simulation.symbols;
+  const [first, second] = longs(simulation, 2);
+  simulation.run(btc, { ...blank(SetMarginMode), accountId: second, marginMode: ISOLATED } as Message);
+  assert.deepEqual(ranksOf(simulation, [first, second]), [3, 5]);
   const row = new DeleveragingQueue().next(btc.state, true, 0, 1);
   assert.equal(btc.state.positions.numbers[row + ACCOUNT], second);
 });

@@ -30,13 +30,13 @@ import {
 import type { SymbolActor } from "../../../src/core/symbol.ts";
 import { make } from "../support/exchange.ts";
 import { instrument, PLAIN } from "../support/instruments.ts";
-import { BUY, HOUR_MS, moveTo, SELL, Universe } from "../support/random-markets.ts";
+import { BUY, HOUR_MS, moveTo, SELL, Simulation } from "../support/random-markets.ts";
 
 /** A tick is 0.1 USDC of BTC and a lot 0.001 BTC. */
 const BTC_TICKS = 650_000;
 
 interface Stage {
-  universe: Universe;
+  simulation: Simulation;
   btc: SymbolActor;
   alice: number;
   bob: number;
@@ -45,22 +45,22 @@ interface Stage {
 
 /** Alice long (or short) so many lots at 65000 against bob, isolated, with `deposit` USDC in all. */
 function isolated(lots: number, leverage: number, deposit: number, side = BUY): Stage {
-  const universe = new Universe();
-  const [btc] = universe.symbols;
-  const alice = universe.open(deposit);
-  const bob = universe.open(10_000_000);
-  const makers: [number, number] = [universe.open(1_000_000), universe.open(1_000_000)];
-  universe.price(btc, BTC_TICKS);
-  universe.run(btc, { ...blank(SetLeverage), accountId: alice, leverage } as Message);
-  universe.run(btc, { ...blank(SetMarginMode), accountId: alice, marginMode: ISOLATED } as Message);
-  universe.order(btc, bob, 1 - side, BTC_TICKS, lots);
-  universe.order(btc, alice, side, BTC_TICKS, lots);
-  assert.equal(universe.size(btc, alice), side === BUY ? lots : -lots);
-  return { universe, btc, alice, bob, makers };
+  const simulation = new Simulation();
+  const [btc] = simulation.symbols;
+  const alice = simulation.open(deposit);
+  const bob = simulation.open(10_000_000);
+  const makers: [number, number] = [simulation.open(1_000_000), simulation.open(1_000_000)];
+  simulation.price(btc, BTC_TICKS);
+  simulation.run(btc, { ...blank(SetLeverage), accountId: alice, leverage } as Message);
+  simulation.run(btc, { ...blank(SetMarginMode), accountId: alice, marginMode: ISOLATED } as Message);
+  simulation.order(btc, bob, 1 - side, BTC_TICKS, lots);
+  simulation.order(btc, alice, side, BTC_TICKS, lots);
+  assert.equal(simulation.size(btc, alice), side === BUY ? lots : -lots);
+  return { simulation, btc, alice, bob, makers };
 }
 
-function view({ universe, btc }: Stage, accountId: number): MessageOf<typeof PositionView> {
-  const [reply] = universe.run(btc, { ...blank(ReadPosition), accountId } as Message);
+function view({ simulation, btc }: Stage, accountId: number): MessageOf<typeof PositionView> {
+  const [reply] = simulation.run(btc, { ...blank(ReadPosition), accountId } as Message);
   assert.equal(reply?.type, PositionView.code);
   return reply as MessageOf<typeof PositionView>;
 }
@@ -97,291 +97,291 @@ test("liquidation and bankruptcy price of an isolated position, against the publ
 
 test("below its own margin it is closed in the book, with a fee to the fund; its orders go, the account stays as it was", () => {
   const stage = isolated(1000, 100, 10_000); // 1 BTC with 650 USDC
-  const { universe, btc, alice, makers } = stage;
-  const [, eth] = universe.symbols;
-  universe.price(eth, 320_000);
-  universe.order(btc, alice, BUY, 630_000, 10);
-  universe.order(eth, alice, BUY, 310_000, 10);
+  const { simulation, btc, alice, makers } = stage;
+  const [, eth] = simulation.symbols;
+  simulation.price(eth, 320_000);
+  simulation.order(btc, alice, BUY, 630_000, 10);
+  simulation.order(eth, alice, BUY, 310_000, 10);
   const before = view(stage, alice);
   assert.equal(before.isolatedQuanta, 650e6);
   assert.equal(before.maintenanceQuanta, 260e6);
   assert.equal(before.bankruptcyTicks, 643_500);
   assert.equal(before.liquidationTicks, Math.ceil(643_500 / 0.996));
   // Half of the way nothing happens, whatever the account as a whole has.
-  moveTo(universe, 646_200, makers);
-  for (let i = 0; i < 3; i++) assert.deepEqual(of(universe.tick(), Traded), []);
-  moveTo(universe, 645_000, makers); // 150 left
-  universe.order(btc, makers[1], BUY, 644_900, 2000);
-  const cross = universe.cells.equity(alice);
-  const fund = universe.cells.equity(INSURANCE_ACCOUNT);
-  const events = universe.tick();
+  moveTo(simulation, 646_200, makers);
+  for (let i = 0; i < 3; i++) assert.deepEqual(of(simulation.tick(), Traded), []);
+  moveTo(simulation, 645_000, makers); // 150 left
+  simulation.order(btc, makers[1], BUY, 644_900, 2000);
+  const cross = simulation.marginTable.equity(alice);
+  const fund = simulation.marginTable.equity(INSURANCE_ACCOUNT);
+  const events = simulation.tick();
   const [trade, ...more] = of(events, Traded);
   assert.deepEqual([more.length, trade?.execType, trade?.priceTicks], [0, EXEC_LIQUIDATION, 644_900]);
-  assert.equal(universe.size(btc, alice), 0);
+  assert.equal(simulation.size(btc, alice), 0);
   assert.deepEqual(
     of(events, OrderClosed).map(({ accountId, reason }) => [accountId, reason]),
     [[alice, REASON_LIQUIDATION]],
   );
   // 150 − 10 for the price; the fee may be 0.5 % of 64490 but takes no more than there is above bankruptcy: 140.
   assert.equal(trade?.takerFeeQuanta, 140e6);
-  assert.equal(universe.cells.equity(INSURANCE_ACCOUNT) - fund, 140e6);
-  assert.equal(universe.cells.equity(alice), cross);
+  assert.equal(simulation.marginTable.equity(INSURANCE_ACCOUNT) - fund, 140e6);
+  assert.equal(simulation.marginTable.equity(alice), cross);
   // The order in the other symbol is still there.
-  assert.ok(universe.cells.initial(alice) > 0 && universe.cells.positionInitial(alice) === 0);
-  universe.audit();
+  assert.ok(simulation.marginTable.initial(alice) > 0 && simulation.marginTable.positionInitial(alice) === 0);
+  simulation.audit();
 });
 
 test("an empty book: the fund takes over at the bucket's bankruptcy price, to the quantum", () => {
   for (const side of [BUY, SELL]) {
     const stage = isolated(1000, 100, 10_000, side);
-    const { universe, btc, alice, makers } = stage;
-    const cross = universe.cells.equity(alice);
-    moveTo(universe, side === BUY ? 644_500 : 655_500, makers);
+    const { simulation, btc, alice, makers } = stage;
+    const cross = simulation.marginTable.equity(alice);
+    moveTo(simulation, side === BUY ? 644_500 : 655_500, makers);
     const { isolatedQuanta } = view(stage, alice);
     assert.equal(isolatedQuanta, 100e6);
-    const [transfer] = of(universe.tick(), PositionTransferred);
+    const [transfer] = of(simulation.tick(), PositionTransferred);
     assert.deepEqual([transfer?.counterpartyId, transfer?.execType], [INSURANCE_ACCOUNT, EXEC_LIQUIDATION]);
     assert.equal(transfer?.quanta, side === BUY ? 64_350e6 : 65_650e6);
-    assert.equal(universe.cells.equity(alice), cross);
-    assert.equal(universe.cells.equity(INSURANCE_ACCOUNT), 100e6);
-    assert.equal(universe.size(btc, alice), 0);
-    universe.audit();
+    assert.equal(simulation.marginTable.equity(alice), cross);
+    assert.equal(simulation.marginTable.equity(INSURANCE_ACCOUNT), 100e6);
+    assert.equal(simulation.size(btc, alice), 0);
+    simulation.audit();
   }
 });
 
 test("what the fund took over it sells near the mark, a fifth at each look", () => {
   for (const side of [BUY, SELL]) {
-    const { universe, btc, makers } = isolated(1000, 100, 10_000, side);
+    const { simulation, btc, makers } = isolated(1000, 100, 10_000, side);
     const ticks = side === BUY ? 644_500 : 655_500;
-    moveTo(universe, ticks, makers);
-    universe.tick();
+    moveTo(simulation, ticks, makers);
+    simulation.tick();
     const sign = side === BUY ? 1 : -1;
-    assert.equal(universe.size(btc, INSURANCE_ACCOUNT), sign * 1000);
+    assert.equal(simulation.size(btc, INSURANCE_ACCOUNT), sign * 1000);
     // It gets back what it gave, with the fee: then it may go further than a quarter of the maintenance margin.
     const limit = side === BUY ? Math.ceil(643_500 / (1 - 0.0005)) : Math.floor(656_500 / (1 + 0.0005));
     assert.ok(Math.abs(ticks - limit) > (ticks * 0.004) / 4);
-    universe.order(btc, makers[1], side, limit - sign, 5000);
-    universe.tick();
-    assert.equal(universe.size(btc, INSURANCE_ACCOUNT), sign * 1000, "further away it does not sell");
-    universe.order(btc, makers[1], side, limit, 5000);
-    universe.tick();
-    assert.equal(universe.size(btc, INSURANCE_ACCOUNT), sign * 800);
-    universe.tick();
-    assert.equal(universe.size(btc, INSURANCE_ACCOUNT), sign * 640);
-    universe.audit();
+    simulation.order(btc, makers[1], side, limit - sign, 5000);
+    simulation.tick();
+    assert.equal(simulation.size(btc, INSURANCE_ACCOUNT), sign * 1000, "further away it does not sell");
+    simulation.order(btc, makers[1], side, limit, 5000);
+    simulation.tick();
+    assert.equal(simulation.size(btc, INSURANCE_ACCOUNT), sign * 800);
+    simulation.tick();
+    assert.equal(simulation.size(btc, INSURANCE_ACCOUNT), sign * 640);
+    simulation.audit();
   }
 });
 
 test("what the fund took over it does not sell for less because a book has carried the mark off", () => {
   for (const side of [BUY, SELL]) {
-    const { universe, btc, makers } = isolated(1000, 100, 10_000, side);
-    universe.fund(1_000_000);
-    moveTo(universe, side === BUY ? 644_500 : 655_500, makers);
-    universe.tick();
+    const { simulation, btc, makers } = isolated(1000, 100, 10_000, side);
+    simulation.fund(1_000_000);
+    moveTo(simulation, side === BUY ? 644_500 : 655_500, makers);
+    simulation.tick();
     const sign = side === BUY ? 1 : -1;
-    assert.equal(universe.size(btc, INSURANCE_ACCOUNT), sign * 1000);
+    assert.equal(simulation.size(btc, INSURANCE_ACCOUNT), sign * 1000);
     // The index moves on against it, and in the book only one owner trades, at two tenths of a percent further.
     const index = 650_000 - sign * 8000;
     for (let i = 0; i < 150; i++) {
       const ticks = index - sign * 1400;
-      universe.order(btc, makers[0], SELL, ticks, 1);
-      universe.order(btc, makers[1], BUY, ticks, 1);
-      universe.order(btc, makers[0], SELL, ticks + 1, 1);
-      universe.order(btc, makers[1], BUY, ticks - 1, 1);
-      universe.price(btc, index);
-      for (const accountId of makers) universe.run(btc, { ...blank(CancelAll), accountId, side: -1 } as Message);
+      simulation.order(btc, makers[0], SELL, ticks, 1);
+      simulation.order(btc, makers[1], BUY, ticks, 1);
+      simulation.order(btc, makers[0], SELL, ticks + 1, 1);
+      simulation.order(btc, makers[1], BUY, ticks - 1, 1);
+      simulation.price(btc, index);
+      for (const accountId of makers) simulation.run(btc, { ...blank(CancelAll), accountId, side: -1 } as Message);
     }
     const { markTicks } = btc.state;
     assert.ok(sign * (index - markTicks) > index * 0.0018, `mark ${markTicks}`);
     // At a loss it goes a quarter of the maintenance margin from the index, not from that mark.
     const limit = index - sign * Math.floor((markTicks * 0.004) / 4);
-    universe.order(btc, makers[1], side, limit - sign, 5000);
-    universe.tick();
-    assert.equal(universe.size(btc, INSURANCE_ACCOUNT), sign * 1000, "further away it does not sell");
-    universe.order(btc, makers[1], side, limit, 5000);
-    universe.tick();
-    assert.equal(universe.size(btc, INSURANCE_ACCOUNT), sign * 800);
-    universe.audit();
+    simulation.order(btc, makers[1], side, limit - sign, 5000);
+    simulation.tick();
+    assert.equal(simulation.size(btc, INSURANCE_ACCOUNT), sign * 1000, "further away it does not sell");
+    simulation.order(btc, makers[1], side, limit, 5000);
+    simulation.tick();
+    assert.equal(simulation.size(btc, INSURANCE_ACCOUNT), sign * 800);
+    simulation.audit();
   }
 });
 
 test("a reduce-only order near the mark does not close a position for more than a price has left in its bucket", () => {
   const stage = isolated(4500, 100, 20_000);
-  const { universe, btc, alice, bob } = stage;
-  universe.fund(1_000_000);
-  const fund = universe.cells.equity(INSURANCE_ACCOUNT);
-  universe.run(btc, make(MoveMargin, { accountId: alice, amountQuanta: 8_000e6 }));
+  const { simulation, btc, alice, bob } = stage;
+  simulation.fund(1_000_000);
+  const fund = simulation.marginTable.equity(INSURANCE_ACCOUNT);
+  simulation.run(btc, make(MoveMargin, { accountId: alice, amountQuanta: 8_000e6 }));
   // Just above where it would be looked at, one step of the index further, and an order within the maintenance margin of that.
   const before = Math.ceil(BTC_TICKS * (1 - 0.0058));
   const behind = Math.ceil(before * (1 - 0.0029));
   const priceTicks = Math.ceil(behind * (1 - 0.0039));
   const closing = { accountId: alice, side: SELL, priceTicks, quantityLots: 4500, flags: REDUCE_ONLY };
-  assert.equal(of(universe.run(btc, make(PlaceOrder, closing)), OrderPlaced).length, 1);
+  assert.equal(of(simulation.run(btc, make(PlaceOrder, closing)), OrderPlaced).length, 1);
   const row = btc.state.positions.find(alice);
   const amountQuanta = -Math.floor(removableMargin(btc.state, row));
-  universe.run(btc, make(MoveMargin, { accountId: alice, amountQuanta }));
-  universe.price(btc, before);
-  universe.price(btc, behind);
+  simulation.run(btc, make(MoveMargin, { accountId: alice, amountQuanta }));
+  simulation.price(btc, before);
+  simulation.price(btc, behind);
   assert.ok(bucketEquity(btc.state, row) > 0);
-  const said = universe.order(btc, bob, BUY, priceTicks, 4500);
+  const said = simulation.order(btc, bob, BUY, priceTicks, 4500);
   assert.equal(of(said, OrderClosed)[0]?.reason, REASON_INSUFFICIENT_MARGIN);
-  for (let i = 0; i < 8; i++) universe.tick();
-  assert.ok(universe.cells.equity(INSURANCE_ACCOUNT) >= fund);
-  universe.audit();
+  for (let i = 0; i < 8; i++) simulation.tick();
+  assert.ok(simulation.marginTable.equity(INSURANCE_ACCOUNT) >= fund);
+  simulation.audit();
 });
 
 test("through its bankruptcy price in one jump: the fund pays, then the other side; the account pays nothing", () => {
   for (const hasFund of [true, false]) {
-    const { universe, btc, alice, bob, makers } = isolated(1000, 100, 10_000);
-    if (hasFund) universe.fund(10_000);
-    const cross = universe.cells.equity(alice);
-    const fund = universe.cells.equity(INSURANCE_ACCOUNT);
-    moveTo(universe, 620_000, makers); // 3000 lost of 650
-    const [transfer, ...more] = of(universe.tick(), PositionTransferred);
+    const { simulation, btc, alice, bob, makers } = isolated(1000, 100, 10_000);
+    if (hasFund) simulation.fund(10_000);
+    const cross = simulation.marginTable.equity(alice);
+    const fund = simulation.marginTable.equity(INSURANCE_ACCOUNT);
+    moveTo(simulation, 620_000, makers); // 3000 lost of 650
+    const [transfer, ...more] = of(simulation.tick(), PositionTransferred);
     assert.equal(more.length, 0);
     assert.equal(transfer?.execType, hasFund ? EXEC_LIQUIDATION : EXEC_ADL);
     assert.equal(transfer?.counterpartyId, hasFund ? INSURANCE_ACCOUNT : bob);
-    assert.equal(universe.cells.equity(alice), cross);
-    assert.equal(universe.size(btc, alice), 0);
-    if (hasFund) assert.equal(universe.cells.equity(INSURANCE_ACCOUNT), fund - 2350e6);
-    universe.audit();
+    assert.equal(simulation.marginTable.equity(alice), cross);
+    assert.equal(simulation.size(btc, alice), 0);
+    if (hasFund) assert.equal(simulation.marginTable.equity(INSURANCE_ACCOUNT), fund - 2350e6);
+    simulation.audit();
   }
 });
 
 test("a large position is closed in steps, and let go as soon as its bucket is enough for the rest", () => {
   const stage = isolated(10_000, 100, 100_000); // 10 BTC: 650,000 USDC, at no more than 50x: 13,000 set aside
-  const { universe, btc, alice, makers } = stage;
+  const { simulation, btc, alice, makers } = stage;
   const { isolatedQuanta, maintenanceQuanta } = view(stage, alice);
   assert.equal(isolatedQuanta, 13_000e6);
   // 10 BTC lose 1 USDC a tick: to about 200 below the maintenance margin.
   const ticks = BTC_TICKS - Math.ceil((isolatedQuanta - maintenanceQuanta + 200e6) / 1e6);
-  moveTo(universe, ticks, makers);
-  universe.order(btc, makers[1], BUY, ticks, 100_000);
-  const cross = universe.cells.equity(alice);
-  universe.tick();
-  assert.equal(universe.size(btc, alice), 8000);
+  moveTo(simulation, ticks, makers);
+  simulation.order(btc, makers[1], BUY, ticks, 100_000);
+  const cross = simulation.marginTable.equity(alice);
+  simulation.tick();
+  assert.equal(simulation.size(btc, alice), 8000);
   const after = view(stage, alice);
   assert.ok(after.isolatedQuanta >= after.maintenanceQuanta);
-  for (let i = 0; i < 3; i++) universe.tick();
-  assert.equal(universe.size(btc, alice), 8000);
-  assert.equal(universe.cells.equity(alice), cross);
-  universe.audit();
+  for (let i = 0; i < 3; i++) simulation.tick();
+  assert.equal(simulation.size(btc, alice), 8000);
+  assert.equal(simulation.marginTable.equity(alice), cross);
+  simulation.audit();
 });
 
 test("margin that is added in time prevents it", () => {
-  const { universe, btc, alice, makers } = isolated(1000, 100, 10_000);
-  moveTo(universe, 645_000, makers);
-  universe.run(btc, { ...blank(MoveMargin), accountId: alice, amountQuanta: 1000e6 } as Message);
-  for (let i = 0; i < 3; i++) universe.tick();
-  assert.equal(universe.size(btc, alice), 1000);
+  const { simulation, btc, alice, makers } = isolated(1000, 100, 10_000);
+  moveTo(simulation, 645_000, makers);
+  simulation.run(btc, { ...blank(MoveMargin), accountId: alice, amountQuanta: 1000e6 } as Message);
+  for (let i = 0; i < 3; i++) simulation.tick();
+  assert.equal(simulation.size(btc, alice), 1000);
 });
 
 test("the account's cross liquidation cancels the orders of an isolated position, and leaves it alone", () => {
   const stage = isolated(100, 10, 3000);
-  const { universe, btc, alice, makers } = stage;
-  const [, eth] = universe.symbols;
-  universe.price(eth, 320_000);
-  universe.run(eth, { ...blank(SetLeverage), accountId: alice, leverage: 50 } as Message);
-  universe.order(eth, makers[0], SELL, 320_000, 3000);
-  universe.order(eth, alice, BUY, 320_000, 3000);
-  const size = universe.size(eth, alice);
+  const { simulation, btc, alice, makers } = stage;
+  const [, eth] = simulation.symbols;
+  simulation.price(eth, 320_000);
+  simulation.run(eth, { ...blank(SetLeverage), accountId: alice, leverage: 50 } as Message);
+  simulation.order(eth, makers[0], SELL, 320_000, 3000);
+  simulation.order(eth, alice, BUY, 320_000, 3000);
+  const size = simulation.size(eth, alice);
   assert.ok(size > 0, "the cross position is there");
-  universe.order(btc, alice, BUY, 640_000, 1);
+  simulation.order(btc, alice, BUY, 640_000, 1);
   const bucket = view(stage, alice).isolatedQuanta;
   for (let i = 0; i < 4; i++) {
-    universe.time += 1000;
-    universe.price(eth, 290_000);
-    universe.order(eth, makers[0], SELL, 290_000, 1);
-    universe.order(eth, makers[1], BUY, 290_000, 1);
+    simulation.time += 1000;
+    simulation.price(eth, 290_000);
+    simulation.order(eth, makers[0], SELL, 290_000, 1);
+    simulation.order(eth, makers[1], BUY, 290_000, 1);
   }
-  universe.price(eth, 290_000);
-  universe.price(btc, BTC_TICKS);
-  for (let i = 0; i < 12; i++) universe.tick();
-  assert.equal(universe.size(eth, alice), 0);
-  assert.equal(universe.size(btc, alice), 100);
+  simulation.price(eth, 290_000);
+  simulation.price(btc, BTC_TICKS);
+  for (let i = 0; i < 12; i++) simulation.tick();
+  assert.equal(simulation.size(eth, alice), 0);
+  assert.equal(simulation.size(btc, alice), 100);
   assert.equal(view(stage, alice).isolatedQuanta, bucket);
-  assert.equal(universe.cells.initial(alice), 0);
-  assert.ok(universe.cells.equity(alice) >= 0);
-  universe.audit();
+  assert.equal(simulation.marginTable.initial(alice), 0);
+  assert.ok(simulation.marginTable.equity(alice) >= 0);
+  simulation.audit();
 });
 
 test("funding is the bucket's", () => {
   const stage = isolated(333, 10, 100_000);
-  const { universe, btc, alice } = stage;
-  const cross = universe.cells.equity(alice);
-  universe.time = Math.ceil(universe.time / HOUR_MS) * HOUR_MS + 1;
-  const events = universe.price(btc, BTC_TICKS);
+  const { simulation, btc, alice } = stage;
+  const cross = simulation.marginTable.equity(alice);
+  simulation.time = Math.ceil(simulation.time / HOUR_MS) * HOUR_MS + 1;
+  const events = simulation.price(btc, BTC_TICKS);
   const payment = of(events, FundingPaid).find(({ accountId }) => accountId === alice);
   assert.equal(payment?.amountQuanta, -270_563);
   assert.equal(view(stage, alice).isolatedQuanta, 2_164_500_000 - 270_563);
-  assert.equal(universe.cells.equity(alice), cross);
-  universe.audit();
+  assert.equal(simulation.marginTable.equity(alice), cross);
+  simulation.audit();
 });
 
 test("deleveraging lets an isolated counterparty keep what it has won", () => {
-  const universe = new Universe();
-  const [btc] = universe.symbols;
-  const alice = universe.open(700);
-  const dave = universe.open(10_000);
-  const makers: [number, number] = [universe.open(1_000_000), universe.open(1_000_000)];
-  universe.price(btc, BTC_TICKS);
+  const simulation = new Simulation();
+  const [btc] = simulation.symbols;
+  const alice = simulation.open(700);
+  const dave = simulation.open(10_000);
+  const makers: [number, number] = [simulation.open(1_000_000), simulation.open(1_000_000)];
+  simulation.price(btc, BTC_TICKS);
   for (const accountId of [alice, dave]) {
-    universe.run(btc, { ...blank(SetLeverage), accountId, leverage: 100 } as Message);
-    universe.run(btc, { ...blank(SetMarginMode), accountId, marginMode: ISOLATED } as Message);
+    simulation.run(btc, { ...blank(SetLeverage), accountId, leverage: 100 } as Message);
+    simulation.run(btc, { ...blank(SetMarginMode), accountId, marginMode: ISOLATED } as Message);
   }
-  universe.order(btc, dave, SELL, BTC_TICKS, 1000);
-  universe.order(btc, alice, BUY, BTC_TICKS, 1000);
+  simulation.order(btc, dave, SELL, BTC_TICKS, 1000);
+  simulation.order(btc, alice, BUY, BTC_TICKS, 1000);
   const { positions } = btc.state;
   assert.equal(positions.open.length, 2);
-  const cross = universe.cells.equity(dave);
-  moveTo(universe, 620_000, makers);
-  universe.tick();
-  assert.equal(universe.size(btc, alice), 0);
-  assert.equal(universe.size(btc, dave), 0);
+  const cross = simulation.marginTable.equity(dave);
+  moveTo(simulation, 620_000, makers);
+  simulation.tick();
+  assert.equal(simulation.size(btc, alice), 0);
+  assert.equal(simulation.size(btc, dave), 0);
   // Alice's bankruptcy price is 64,350: dave's short has won 650 at it, and comes home with its own 650.
-  assert.equal(universe.cells.equity(dave), cross + 1300e6);
-  universe.audit();
+  assert.equal(simulation.marginTable.equity(dave), cross + 1300e6);
+  simulation.audit();
 });
 
 test("a cross margin below zero is covered without the isolated positions' help, nor to their good", () => {
   const stage = isolated(100, 10, 3000);
-  const { universe, alice } = stage;
-  universe.fund(1000);
+  const { simulation, alice } = stage;
+  simulation.fund(1000);
   const before = view(stage, alice).isolatedQuanta;
   // A symbol's loss that outran its liquidation: as if another symbol had left the account below zero.
   const other = new Float64Array(5);
-  universe.cells.move(alice, other, 0, {
-    equity: -universe.cells.equity(alice) - 7,
+  simulation.marginTable.move(alice, other, 0, {
+    equity: -simulation.marginTable.equity(alice) - 7,
     unrealized: 0,
     initial: 0,
     positionInitial: 0,
     maintenance: 0,
   });
-  assert.equal(universe.cells.equity(alice), -7);
-  universe.tick();
-  const [covered, ...more] = of(universe.tick(), DeficitCovered);
+  assert.equal(simulation.marginTable.equity(alice), -7);
+  simulation.tick();
+  const [covered, ...more] = of(simulation.tick(), DeficitCovered);
   assert.deepEqual([covered?.accountId, covered?.amountQuanta, more.length], [alice, 7, 0]);
-  assert.equal(universe.cells.equity(alice), 0);
+  assert.equal(simulation.marginTable.equity(alice), 0);
   assert.equal(view(stage, alice).isolatedQuanta, before);
-  universe.audit();
+  simulation.audit();
 });
 
 test("deleveraging costs an isolated counterparty no more than its bucket: if there is no other, the fund pays what is missing", () => {
-  const { universe, btc, bob, makers } = isolated(1000, 100, 10_000);
-  const dave = universe.open(10_000);
-  universe.run(btc, { ...blank(SetLeverage), accountId: dave, leverage: 100 } as Message);
-  universe.run(btc, { ...blank(SetMarginMode), accountId: dave, marginMode: ISOLATED } as Message);
-  moveTo(universe, 620_000, makers);
+  const { simulation, btc, bob, makers } = isolated(1000, 100, 10_000);
+  const dave = simulation.open(10_000);
+  simulation.run(btc, { ...blank(SetLeverage), accountId: dave, leverage: 100 } as Message);
+  simulation.run(btc, { ...blank(SetMarginMode), accountId: dave, marginMode: ISOLATED } as Message);
+  moveTo(simulation, 620_000, makers);
   // They could bear it.
-  universe.order(btc, makers[0], BUY, 620_000, 3);
-  universe.order(btc, makers[1], SELL, 620_000, 3);
+  simulation.order(btc, makers[0], BUY, 620_000, 3);
+  simulation.order(btc, makers[1], SELL, 620_000, 3);
   // Dave takes bob's place on the other side, at 62,000.
-  universe.order(btc, bob, BUY, 620_000, 1000);
-  universe.order(btc, dave, SELL, 620_000, 1000);
-  assert.equal(universe.size(btc, dave), -1000);
-  const cross = universe.cells.equity(dave);
-  const fund = universe.cells.equity(INSURANCE_ACCOUNT);
-  const events = universe.tick();
+  simulation.order(btc, bob, BUY, 620_000, 1000);
+  simulation.order(btc, dave, SELL, 620_000, 1000);
+  assert.equal(simulation.size(btc, dave), -1000);
+  const cross = simulation.marginTable.equity(dave);
+  const fund = simulation.marginTable.equity(INSURANCE_ACCOUNT);
+  const events = simulation.tick();
   assert.deepEqual(
     of(events, PositionTransferred).map(({ counterpartyId, quanta }) => [counterpartyId, quanta]),
     [[dave, 64_350e6]],
@@ -391,53 +391,53 @@ test("deleveraging costs an isolated counterparty no more than its bucket: if th
     of(events, DeficitCovered).map(({ accountId, amountQuanta }) => [accountId, amountQuanta]),
     [[dave, 1730e6]],
   );
-  assert.equal(universe.cells.equity(dave), cross);
-  assert.equal(universe.cells.equity(INSURANCE_ACCOUNT), fund - 1730e6);
-  universe.audit();
+  assert.equal(simulation.marginTable.equity(dave), cross);
+  assert.equal(simulation.marginTable.equity(INSURANCE_ACCOUNT), fund - 1730e6);
+  simulation.audit();
 });
 
 /** Alice's isolated order for BTC rests, and the margin that it reserved has gone with a cross position in ether since. */
 function spentElsewhere() {
-  const universe = new Universe();
-  const [btc, eth] = universe.symbols;
-  const alice = universe.open(2950);
-  const makers: [number, number] = [universe.open(1_000_000), universe.open(1_000_000)];
-  universe.price(btc, BTC_TICKS);
-  universe.price(eth, 320_000);
-  universe.run(btc, { ...blank(SetMarginMode), accountId: alice, marginMode: ISOLATED } as Message);
-  universe.run(eth, { ...blank(SetLeverage), accountId: alice, leverage: 50 } as Message);
-  universe.order(eth, makers[0], SELL, 320_000, 3000);
-  universe.order(eth, alice, BUY, 320_000, 3000); // 96,000 USDC
-  universe.order(btc, alice, BUY, BTC_TICKS, 100);
-  universe.order(eth, makers[0], SELL, 314_000, 1);
-  universe.order(eth, makers[1], BUY, 314_000, 1);
-  universe.price(eth, 314_000); // 1800 lost
-  return { universe, btc, alice, maker: makers[1] };
+  const simulation = new Simulation();
+  const [btc, eth] = simulation.symbols;
+  const alice = simulation.open(2950);
+  const makers: [number, number] = [simulation.open(1_000_000), simulation.open(1_000_000)];
+  simulation.price(btc, BTC_TICKS);
+  simulation.price(eth, 320_000);
+  simulation.run(btc, { ...blank(SetMarginMode), accountId: alice, marginMode: ISOLATED } as Message);
+  simulation.run(eth, { ...blank(SetLeverage), accountId: alice, leverage: 50 } as Message);
+  simulation.order(eth, makers[0], SELL, 320_000, 3000);
+  simulation.order(eth, alice, BUY, 320_000, 3000); // 96,000 USDC
+  simulation.order(btc, alice, BUY, BTC_TICKS, 100);
+  simulation.order(eth, makers[0], SELL, 314_000, 1);
+  simulation.order(eth, makers[1], BUY, 314_000, 1);
+  simulation.price(eth, 314_000); // 1800 lost
+  return { simulation, btc, alice, maker: makers[1] };
 }
 
 test("a fill sets aside no more than the account has beyond the maintenance margin of its cross positions", () => {
-  const { universe, btc, alice, maker } = spentElsewhere();
-  const free = universe.cells.equity(alice) - universe.cells.maintenance(alice);
-  assert.ok(free > 0 && free < 650e6 && universe.cells.available(alice) < 0);
-  universe.order(btc, maker, SELL, BTC_TICKS, 100);
+  const { simulation, btc, alice, maker } = spentElsewhere();
+  const free = simulation.marginTable.equity(alice) - simulation.marginTable.maintenance(alice);
+  assert.ok(free > 0 && free < 650e6 && simulation.marginTable.available(alice) < 0);
+  simulation.order(btc, maker, SELL, BTC_TICKS, 100);
   const { positions } = btc.state;
   const row = positions.find(alice);
-  assert.equal(universe.size(btc, alice), 100);
+  assert.equal(simulation.size(btc, alice), 100);
   assert.equal(bucketEquity(btc.state, row), free - 1_300_000); // but for the maker's fee
-  assert.equal(universe.cells.equity(alice), universe.cells.maintenance(alice));
-  universe.audit();
+  assert.equal(simulation.marginTable.equity(alice), simulation.marginTable.maintenance(alice));
+  simulation.audit();
 });
 
 test("a maker far from the mark can set aside no more than its cross positions leave, and is canceled where it would", () => {
-  const { universe, btc, alice, maker } = spentElsewhere();
-  universe.price(btc, 570_000); // the order would lose 800
-  const equity = universe.cells.equity(alice);
-  assert.ok(equity > 900e6 && equity - universe.cells.maintenance(alice) < 800e6);
-  const events = universe.order(btc, maker, SELL, BTC_TICKS, 100);
+  const { simulation, btc, alice, maker } = spentElsewhere();
+  simulation.price(btc, 570_000); // the order would lose 800
+  const equity = simulation.marginTable.equity(alice);
+  assert.ok(equity > 900e6 && equity - simulation.marginTable.maintenance(alice) < 800e6);
+  const events = simulation.order(btc, maker, SELL, BTC_TICKS, 100);
   assert.deepEqual(
     of(events, OrderClosed).map(({ accountId, reason }) => [accountId, reason]),
     [[alice, REASON_INSUFFICIENT_MARGIN]],
   );
-  assert.equal(universe.size(btc, alice), 0);
-  universe.audit();
+  assert.equal(simulation.size(btc, alice), 0);
+  simulation.audit();
 });

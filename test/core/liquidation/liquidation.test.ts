@@ -36,48 +36,48 @@ import { Crowd } from "../support/crowd.ts";
 import { Exchange, make } from "../support/exchange.ts";
 import { instrument, PLAIN } from "../support/instruments.ts";
 import { runMargin } from "../support/margin-run.ts";
-import { BUY, HOUR_MS, longOf, moveTo, SELL, takeFromFund, Universe } from "../support/random-markets.ts";
+import { BUY, HOUR_MS, longOf, moveTo, SELL, Simulation, takeFromFund } from "../support/random-markets.ts";
 import { takeSeed } from "../support/seed.ts";
 
 test("below maintenance margin: closed in the book no worse than the bankruptcy price, a fee to the fund, the rest is kept", () => {
-  const universe = new Universe();
-  const [btc] = universe.symbols;
-  const { alice } = longOf(universe, 1000, 100, 1000); // 1 BTC at 65000 with 1000 USDC
-  const makers: [number, number] = [universe.open(1_000_000), universe.open(1_000_000)];
+  const simulation = new Simulation();
+  const [btc] = simulation.symbols;
+  const { alice } = longOf(simulation, 1000, 100, 1000); // 1 BTC at 65000 with 1000 USDC
+  const makers: [number, number] = [simulation.open(1_000_000), simulation.open(1_000_000)];
   // Equity 1000 − 32.5 fee − loss; maintenance 0.4 % of the notional is about 257: at 64250 equity is 217.5.
-  moveTo(universe, 642_500, makers);
-  universe.order(btc, makers[1], BUY, 642_400, 2000); // someone buys at 64240
-  const before = universe.cells.equity(alice);
-  const fund = universe.cells.equity(INSURANCE_ACCOUNT);
-  assert.ok(before < universe.cells.maintenance(alice));
-  universe.tick();
-  assert.equal(universe.size(btc, alice), 1000, "one look is not enough: cells may be half-way");
-  const events = universe.tick();
+  moveTo(simulation, 642_500, makers);
+  simulation.order(btc, makers[1], BUY, 642_400, 2000); // someone buys at 64240
+  const before = simulation.marginTable.equity(alice);
+  const fund = simulation.marginTable.equity(INSURANCE_ACCOUNT);
+  assert.ok(before < simulation.marginTable.maintenance(alice));
+  simulation.tick();
+  assert.equal(simulation.size(btc, alice), 1000, "one look is not enough: cells may be half-way");
+  const events = simulation.tick();
   const trades = events.filter((event) => event.type === Traded.code) as unknown as {
     execType: number;
     takerFeeQuanta: number;
   }[];
-  assert.equal(universe.size(btc, alice), 0);
+  assert.equal(simulation.size(btc, alice), 0);
   assert.equal(trades.length, 1);
   assert.equal(trades[0].execType, EXEC_LIQUIDATION);
   // 1 BTC sold 10 USDC below the mark; the fee is 0.5 % of 64240 = 321.2 at most, and what is left above bankruptcy.
-  const left = universe.cells.equity(alice);
+  const left = simulation.marginTable.equity(alice);
   assert.equal(before - left, 10_000_000 + trades[0].takerFeeQuanta);
-  assert.equal(universe.cells.equity(INSURANCE_ACCOUNT) - fund, trades[0].takerFeeQuanta);
+  assert.equal(simulation.marginTable.equity(INSURANCE_ACCOUNT) - fund, trades[0].takerFeeQuanta);
   assert.ok(left >= 0);
-  universe.audit();
+  simulation.audit();
 });
 
 test("an empty book: the fund takes over at the bankruptcy price, to the quantum", () => {
-  const universe = new Universe();
-  const [btc] = universe.symbols;
-  const { alice } = longOf(universe, 1000, 100, 1000);
-  const makers: [number, number] = [universe.open(1_000_000), universe.open(1_000_000)];
-  moveTo(universe, 642_500, makers);
-  const equity = universe.cells.equity(alice);
+  const simulation = new Simulation();
+  const [btc] = simulation.symbols;
+  const { alice } = longOf(simulation, 1000, 100, 1000);
+  const makers: [number, number] = [simulation.open(1_000_000), simulation.open(1_000_000)];
+  moveTo(simulation, 642_500, makers);
+  const equity = simulation.marginTable.equity(alice);
   assert.ok(equity > 0);
-  universe.tick();
-  const events = universe.tick();
+  simulation.tick();
+  const events = simulation.tick();
   const transfers = events.filter((event) => event.type === PositionTransferred.code) as unknown as {
     quanta: number;
     execType: number;
@@ -88,45 +88,45 @@ test("an empty book: the fund takes over at the bankruptcy price, to the quantum
   assert.equal(transfers[0].counterpartyId, INSURANCE_ACCOUNT);
   // Worth 64250 at mark, handed over for 64250 − equity: the account is left with nothing, the fund with the equity.
   assert.equal(transfers[0].quanta, 64_250_000_000 - equity);
-  assert.equal(universe.cells.equity(alice), 0);
-  assert.equal(universe.cells.equity(INSURANCE_ACCOUNT), equity);
-  assert.equal(universe.size(btc, INSURANCE_ACCOUNT), 1000);
-  universe.audit();
+  assert.equal(simulation.marginTable.equity(alice), 0);
+  assert.equal(simulation.marginTable.equity(INSURANCE_ACCOUNT), equity);
+  assert.equal(simulation.size(btc, INSURANCE_ACCOUNT), 1000);
+  simulation.audit();
 });
 
 test("two that are liquidated in one look and trade with each other: each step sees what the one before has made of it", () => {
-  const universe = new Universe();
-  const [btc] = universe.symbols;
-  universe.fund(1000);
-  const [alice, carol] = [universe.open(1282), universe.open(690)];
-  const bob = universe.open(10_000_000);
-  universe.price(btc, 650_000);
-  for (const accountId of [alice, carol]) universe.run(btc, make(SetLeverage, { accountId, leverage: 100 }));
-  universe.order(btc, bob, SELL, 650_000, 1500);
-  universe.order(btc, alice, BUY, 650_000, 1000);
-  universe.order(btc, carol, BUY, 650_000, 500);
-  universe.order(btc, carol, BUY, 638_000, 500); // what alice is sold into
-  moveTo(universe, 639_000, [universe.open(1_000_000), universe.open(1_000_000)]);
-  const equity = (accountId: number): number => universe.cells.equity(accountId);
-  for (const accountId of [alice, carol]) assert.ok(equity(accountId) < universe.cells.maintenance(accountId));
+  const simulation = new Simulation();
+  const [btc] = simulation.symbols;
+  simulation.fund(1000);
+  const [alice, carol] = [simulation.open(1282), simulation.open(690)];
+  const bob = simulation.open(10_000_000);
+  simulation.price(btc, 650_000);
+  for (const accountId of [alice, carol]) simulation.run(btc, make(SetLeverage, { accountId, leverage: 100 }));
+  simulation.order(btc, bob, SELL, 650_000, 1500);
+  simulation.order(btc, alice, BUY, 650_000, 1000);
+  simulation.order(btc, carol, BUY, 650_000, 500);
+  simulation.order(btc, carol, BUY, 638_000, 500); // what alice is sold into
+  moveTo(simulation, 639_000, [simulation.open(1_000_000), simulation.open(1_000_000)]);
+  const equity = (accountId: number): number => simulation.marginTable.equity(accountId);
+  for (const accountId of [alice, carol]) assert.ok(equity(accountId) < simulation.marginTable.maintenance(accountId));
   const fund = equity(INSURANCE_ACCOUNT);
-  for (let i = 0; i < 4; i++) universe.tick();
-  assert.deepEqual([universe.size(btc, alice), universe.size(btc, carol)], [0, 0]);
+  for (let i = 0; i < 4; i++) simulation.tick();
+  assert.deepEqual([simulation.size(btc, alice), simulation.size(btc, carol)], [0, 0]);
   // At the bankruptcy price of what it had by then, the 50 USDC included that alice's sale below the mark has brought it.
   assert.deepEqual([equity(alice), equity(carol)], [0, 0]);
   assert.ok(equity(INSURANCE_ACCOUNT) > fund);
-  universe.audit();
+  simulation.audit();
 });
 
 test("below zero and no fund: the other side is closed at the bankruptcy price by profit and leverage", () => {
-  const universe = new Universe();
-  const [btc] = universe.symbols;
-  const { alice, bob } = longOf(universe, 1000, 100, 1000);
-  const makers: [number, number] = [universe.open(1_000_000), universe.open(1_000_000)];
-  moveTo(universe, 600_000, makers); // 5000 USDC lost, 1000 there
-  assert.ok(universe.cells.equity(alice) < 0);
-  universe.tick();
-  const events = universe.tick();
+  const simulation = new Simulation();
+  const [btc] = simulation.symbols;
+  const { alice, bob } = longOf(simulation, 1000, 100, 1000);
+  const makers: [number, number] = [simulation.open(1_000_000), simulation.open(1_000_000)];
+  moveTo(simulation, 600_000, makers); // 5000 USDC lost, 1000 there
+  assert.ok(simulation.marginTable.equity(alice) < 0);
+  simulation.tick();
+  const events = simulation.tick();
   const transfers = events.filter((event) => event.type === PositionTransferred.code) as unknown as {
     execType: number;
     counterpartyId: number;
@@ -135,35 +135,35 @@ test("below zero and no fund: the other side is closed at the bankruptcy price b
     transfers.map(({ execType, counterpartyId }) => [execType, counterpartyId]),
     [[EXEC_ADL, bob]],
   );
-  assert.equal(universe.cells.equity(alice), 0);
-  assert.equal(universe.size(btc, alice), 0);
-  assert.equal(universe.size(btc, bob), 0);
-  universe.audit();
+  assert.equal(simulation.marginTable.equity(alice), 0);
+  assert.equal(simulation.size(btc, alice), 0);
+  assert.equal(simulation.size(btc, bob), 0);
+  simulation.audit();
 });
 
 test("what one account leaves to the fund pays for what the next one of the same look owes: nobody is deleveraged", () => {
-  const universe = new Universe();
-  const [btc] = universe.symbols;
-  const { alice, bob } = longOf(universe, 1000, 100, 1000);
-  const carol = universe.open(732.5);
-  universe.run(btc, make(SetLeverage, { accountId: carol, leverage: 100 }));
-  universe.order(btc, bob, SELL, 650_000, 1000);
-  universe.order(btc, carol, BUY, 650_000, 1000);
-  moveTo(universe, 642_500, [universe.open(1_000_000), universe.open(1_000_000)]);
+  const simulation = new Simulation();
+  const [btc] = simulation.symbols;
+  const { alice, bob } = longOf(simulation, 1000, 100, 1000);
+  const carol = simulation.open(732.5);
+  simulation.run(btc, make(SetLeverage, { accountId: carol, leverage: 100 }));
+  simulation.order(btc, bob, SELL, 650_000, 1000);
+  simulation.order(btc, carol, BUY, 650_000, 1000);
+  moveTo(simulation, 642_500, [simulation.open(1_000_000), simulation.open(1_000_000)]);
   assert.deepEqual(
-    [alice, carol].map((accountId) => universe.cells.equity(accountId)),
+    [alice, carol].map((accountId) => simulation.marginTable.equity(accountId)),
     [217_500_000, -50_000_000],
   );
-  const fund = universe.cells.equity(INSURANCE_ACCOUNT);
-  universe.tick();
-  universe.tick();
+  const fund = simulation.marginTable.equity(INSURANCE_ACCOUNT);
+  simulation.tick();
+  simulation.tick();
   assert.deepEqual(
-    [alice, carol].map((accountId) => universe.cells.equity(accountId)),
+    [alice, carol].map((accountId) => simulation.marginTable.equity(accountId)),
     [0, 0],
   );
-  assert.deepEqual([universe.size(btc, INSURANCE_ACCOUNT), universe.size(btc, bob)], [2000, -2000]);
-  assert.equal(universe.cells.equity(INSURANCE_ACCOUNT) - fund, 167_500_000);
-  universe.audit();
+  assert.deepEqual([simulation.size(btc, INSURANCE_ACCOUNT), simulation.size(btc, bob)], [2000, -2000]);
+  assert.equal(simulation.marginTable.equity(INSURANCE_ACCOUNT) - fund, 167_500_000);
+  simulation.audit();
 });
 
 /**
@@ -195,7 +195,7 @@ function bankruptAtTheLowestPrice(): { exchange: Exchange; alice: number; sizeOf
   trade(2, bob, alice, 100, 10);
   exchange.do(1, make(PlaceOrder, { accountId: carol, side: SELL, priceTicks: 1, quantityLots: 100 }));
   price(2, 85);
-  assert.ok(exchange.cells.equity(alice) < 0);
+  assert.ok(exchange.marginTable.equity(alice) < 0);
   const { positions } = exchange.symbol(1).state;
   return { exchange, alice, sizeOfAlice: () => positions.numbers[positions.find(alice) + SIZE] };
 }
@@ -203,8 +203,11 @@ function bankruptAtTheLowestPrice(): { exchange: Exchange; alice: number; sizeOf
 test("where no price in range is as good as a bankrupt's, the book gets nothing of it, and the fund has nothing to cover", () => {
   const { exchange, alice, sizeOfAlice } = bankruptAtTheLowestPrice();
   for (let i = 0; i < 3; i++) for (const symbol of [2, 1]) exchange.carryOut(symbol, make(Tick));
-  assert.deepEqual([sizeOfAlice(), exchange.cells.equity(alice)], [0, 0]);
-  assert.ok(exchange.cells.equity(INSURANCE_ACCOUNT) >= 0, String(exchange.cells.equity(INSURANCE_ACCOUNT)));
+  assert.deepEqual([sizeOfAlice(), exchange.marginTable.equity(alice)], [0, 0]);
+  assert.ok(
+    exchange.marginTable.equity(INSURANCE_ACCOUNT) >= 0,
+    String(exchange.marginTable.equity(INSURANCE_ACCOUNT)),
+  );
 });
 
 test("nor does a bankrupt close there by an order of their own", () => {
@@ -220,33 +223,36 @@ test("nor does a bankrupt close there by an order of their own", () => {
  * Alice, long half a BTC, is far below zero, and there is no fund. Carol and dave are short as much; in ETH carol has lost
  * what she has won, and stands first by leverage, and dave has lost with `daveLots`. Returns which of the two were deleveraged.
  */
-function deleveragedBetween(universe: Universe, daveLots: number): { carol: number; dave: number; chosen: number[] } {
-  const [btc, eth] = universe.symbols;
+function deleveragedBetween(
+  simulation: Simulation,
+  daveLots: number,
+): { carol: number; dave: number; chosen: number[] } {
+  const [btc, eth] = simulation.symbols;
   const [alice, carol, dave, maker, last] = [1000, 10_000, 10_000, 10_000_000, 10_000_000].map((usdc) =>
-    universe.open(usdc),
+    simulation.open(usdc),
   );
-  universe.price(btc, 650_000);
-  universe.price(eth, 320_000);
-  for (const accountId of [alice, carol, dave]) universe.run(btc, make(SetLeverage, { accountId, leverage: 100 }));
+  simulation.price(btc, 650_000);
+  simulation.price(eth, 320_000);
+  for (const accountId of [alice, carol, dave]) simulation.run(btc, make(SetLeverage, { accountId, leverage: 100 }));
   for (const [seller, buyer] of [
     [carol, alice],
     [dave, maker],
   ]) {
-    universe.order(btc, seller, SELL, 650_000, 500);
-    universe.order(btc, buyer, BUY, 650_000, 500);
+    simulation.order(btc, seller, SELL, 650_000, 500);
+    simulation.order(btc, buyer, BUY, 650_000, 500);
   }
-  universe.order(eth, maker, SELL, 320_000, 1000 + daveLots);
-  universe.order(eth, carol, BUY, 320_000, 1000);
-  if (daveLots > 0) universe.order(eth, dave, BUY, 320_000, daveLots);
-  universe.price(eth, 200_000);
-  moveTo(universe, 600_000, [last, maker]);
-  assert.ok(universe.cells.equity(alice) < -1400e6);
-  const left = universe.cells.equity(carol);
-  assert.ok(left > universe.cells.maintenance(carol) && left < 600e6, String(left));
-  const events = [1, 2, 3, 4].flatMap(() => universe.tick());
+  simulation.order(eth, maker, SELL, 320_000, 1000 + daveLots);
+  simulation.order(eth, carol, BUY, 320_000, 1000);
+  if (daveLots > 0) simulation.order(eth, dave, BUY, 320_000, daveLots);
+  simulation.price(eth, 200_000);
+  moveTo(simulation, 600_000, [last, maker]);
+  assert.ok(simulation.marginTable.equity(alice) < -1400e6);
+  const left = simulation.marginTable.equity(carol);
+  assert.ok(left > simulation.marginTable.maintenance(carol) && left < 600e6, String(left));
+  const events = [1, 2, 3, 4].flatMap(() => simulation.tick());
   const transfers = events.filter(({ type }) => type === PositionTransferred.code);
-  assert.equal(universe.size(btc, alice), 0);
-  universe.audit();
+  assert.equal(simulation.size(btc, alice), 0);
+  simulation.audit();
   return {
     carol,
     dave,
@@ -257,122 +263,122 @@ function deleveragedBetween(universe: Universe, daveLots: number): { carol: numb
 }
 
 test("nobody is deleveraged who would be left with less than nothing, as long as there is another", () => {
-  const universe = new Universe();
-  const { carol, dave, chosen } = deleveragedBetween(universe, 0);
+  const simulation = new Simulation();
+  const { carol, dave, chosen } = deleveragedBetween(simulation, 0);
   assert.deepEqual(chosen, [dave]);
-  assert.equal(universe.size(universe.symbols[0], carol), -500);
-  assert.equal(universe.cells.equity(INSURANCE_ACCOUNT), 0);
+  assert.equal(simulation.size(simulation.symbols[0], carol), -500);
+  assert.equal(simulation.marginTable.equity(INSURANCE_ACCOUNT), 0);
 });
 
 test("where nobody can bear it, the first by profit and leverage is deleveraged all the same", () => {
-  const universe = new Universe();
-  const { carol, chosen } = deleveragedBetween(universe, 990);
+  const simulation = new Simulation();
+  const { carol, chosen } = deleveragedBetween(simulation, 990);
   assert.deepEqual(chosen, [carol]);
 });
 
 for (const percent of [-0.65, -0.8, -0.99, 0.65, 0.8, 0.99])
   test(`the index moves by ${percent} %: whoever has accounts fail buys back from the fund for more than these have lost`, () => {
-    const universe = new Universe();
-    const [btc] = universe.symbols;
-    universe.fund(1_000_000);
-    universe.price(btc, 650_000);
-    const winner = universe.open(1_000_000);
-    universe.run(btc, make(SetLeverage, { accountId: winner, leverage: 20 }));
-    const losers = Array.from({ length: 10 }, () => universe.open(1050));
+    const simulation = new Simulation();
+    const [btc] = simulation.symbols;
+    simulation.fund(1_000_000);
+    simulation.price(btc, 650_000);
+    const winner = simulation.open(1_000_000);
+    simulation.run(btc, make(SetLeverage, { accountId: winner, leverage: 20 }));
+    const losers = Array.from({ length: 10 }, () => simulation.open(1050));
     for (const accountId of losers) {
-      universe.run(btc, make(SetLeverage, { accountId, leverage: 100 }));
-      universe.order(btc, winner, percent < 0 ? SELL : BUY, 650_000, 1523);
-      universe.order(btc, accountId, percent < 0 ? BUY : SELL, 650_000, 1523); // 99,000 USDC each
+      simulation.run(btc, make(SetLeverage, { accountId, leverage: 100 }));
+      simulation.order(btc, winner, percent < 0 ? SELL : BUY, 650_000, 1523);
+      simulation.order(btc, accountId, percent < 0 ? BUY : SELL, 650_000, 1523); // 99,000 USDC each
     }
-    universe.time += 1000;
-    universe.price(btc, Math.round(650_000 * (1 + percent / 100)));
-    for (let i = 0; i < 4; i++) universe.tick();
-    assert.equal(Math.abs(universe.size(btc, INSURANCE_ACCOUNT)), 15_230);
-    takeFromFund(universe, winner);
-    const owned = [winner, ...losers].reduce((sum, accountId) => sum + universe.cells.equity(accountId), 0);
+    simulation.time += 1000;
+    simulation.price(btc, Math.round(650_000 * (1 + percent / 100)));
+    for (let i = 0; i < 4; i++) simulation.tick();
+    assert.equal(Math.abs(simulation.size(btc, INSURANCE_ACCOUNT)), 15_230);
+    takeFromFund(simulation, winner);
+    const owned = [winner, ...losers].reduce((sum, accountId) => sum + simulation.marginTable.equity(accountId), 0);
     assert.ok(owned < 1_010_500e6, String(owned));
-    universe.audit();
+    simulation.audit();
   });
 
 test("the fund sells at a loss only next to the mark, without one a little further; else it holds until the market is there", () => {
-  const universe = new Universe();
-  const [btc] = universe.symbols;
-  universe.fund(1_000_000);
-  longOf(universe, 1000, 100, 1000);
-  const [buyer, seller] = [universe.open(1_000_000), universe.open(1_000_000)];
-  moveTo(universe, 642_500, [seller, buyer]);
+  const simulation = new Simulation();
+  const [btc] = simulation.symbols;
+  simulation.fund(1_000_000);
+  longOf(simulation, 1000, 100, 1000);
+  const [buyer, seller] = [simulation.open(1_000_000), simulation.open(1_000_000)];
+  moveTo(simulation, 642_500, [seller, buyer]);
   // Maintenance is 0.4 %, and 217.5 USDC come with the position: the fund pays 64032.5, 0.34 % below the mark.
-  for (let i = 0; i < 3; i++) universe.tick();
-  assert.equal(universe.size(btc, INSURANCE_ACCOUNT), 1000);
+  for (let i = 0; i < 3; i++) simulation.tick();
+  assert.equal(simulation.size(btc, INSURANCE_ACCOUNT), 1000);
   const bid = (priceTicks: number): number => {
-    universe.order(btc, buyer, BUY, priceTicks, 100);
-    const had = universe.size(btc, INSURANCE_ACCOUNT);
-    for (let i = 0; i < 3; i++) universe.tick();
-    universe.run(btc, make(CancelAll, { accountId: buyer, side: -1 }));
-    return had - universe.size(btc, INSURANCE_ACCOUNT);
+    simulation.order(btc, buyer, BUY, priceTicks, 100);
+    const had = simulation.size(btc, INSURANCE_ACCOUNT);
+    for (let i = 0; i < 3; i++) simulation.tick();
+    simulation.run(btc, make(CancelAll, { accountId: buyer, side: -1 }));
+    return had - simulation.size(btc, INSURANCE_ACCOUNT);
   };
   // With the fee of 0.05 % it needs 64064.6 to lose nothing.
   assert.equal(bid(640_645), 0);
   assert.equal(bid(640_646), 100);
   // The price rises above it: a tenth of the band of 5 % from the mark, and no further.
-  moveTo(universe, 660_000, [seller, buyer]);
+  moveTo(simulation, 660_000, [seller, buyer]);
   assert.equal(bid(656_699), 0);
   assert.equal(bid(656_700), 100);
   // The price falls below what it has paid: a quarter of 0.4 % from the mark, and no further.
-  moveTo(universe, 638_000, [seller, buyer]);
+  moveTo(simulation, 638_000, [seller, buyer]);
   assert.equal(bid(637_361), 0);
   assert.equal(bid(637_362), 100);
   // The same bid, and the price comes to it.
   assert.equal(bid(635_500), 0);
-  moveTo(universe, 636_000, [seller, buyer]);
+  moveTo(simulation, 636_000, [seller, buyer]);
   for (let i = 0; i < 20; i++) bid(635_500);
-  assert.equal(universe.size(btc, INSURANCE_ACCOUNT), 0);
-  universe.audit();
+  assert.equal(simulation.size(btc, INSURANCE_ACCOUNT), 0);
+  simulation.audit();
 });
 
 for (const side of [BUY, SELL])
   test(`a fund that cannot bear the ${side === BUY ? "long" : "short"} that it took over hands it to the other side, with all that it lacks`, () => {
-    const universe = new Universe();
-    const [btc] = universe.symbols;
-    universe.fund(100);
-    const [alice, bob, ...makers] = [1000, 10_000_000, 1_000_000, 1_000_000].map((usdc) => universe.open(usdc));
-    universe.price(btc, 650_000);
-    universe.run(btc, make(SetLeverage, { accountId: alice, leverage: 100 }));
-    universe.order(btc, bob, 1 - side, 650_000, 1000);
-    universe.order(btc, alice, side, 650_000, 1000);
+    const simulation = new Simulation();
+    const [btc] = simulation.symbols;
+    simulation.fund(100);
+    const [alice, bob, ...makers] = [1000, 10_000_000, 1_000_000, 1_000_000].map((usdc) => simulation.open(usdc));
+    simulation.price(btc, 650_000);
+    simulation.run(btc, make(SetLeverage, { accountId: alice, leverage: 100 }));
+    simulation.order(btc, bob, 1 - side, 650_000, 1000);
+    simulation.order(btc, alice, side, 650_000, 1000);
     const sign = side === BUY ? 1 : -1;
-    moveTo(universe, 650_000 - sign * 7500, makers as [number, number]);
-    for (let i = 0; i < 2; i++) universe.tick();
-    assert.equal(universe.size(btc, INSURANCE_ACCOUNT), sign * 1000);
+    moveTo(simulation, 650_000 - sign * 7500, makers as [number, number]);
+    for (let i = 0; i < 2; i++) simulation.tick();
+    assert.equal(simulation.size(btc, INSURANCE_ACCOUNT), sign * 1000);
     // It has paid about 0.35 % less than the mark, and the price goes on by more than a percent.
-    moveTo(universe, 650_000 - sign * 15_000, makers as [number, number]);
-    assert.ok(universe.cells.equity(INSURANCE_ACCOUNT) < -400e6);
-    const transfers = universe.tick().filter(({ type }) => type === PositionTransferred.code);
+    moveTo(simulation, 650_000 - sign * 15_000, makers as [number, number]);
+    assert.ok(simulation.marginTable.equity(INSURANCE_ACCOUNT) < -400e6);
+    const transfers = simulation.tick().filter(({ type }) => type === PositionTransferred.code);
     assert.ok(transfers.length > 0);
     for (const { execType } of transfers as MessageOf<typeof PositionTransferred>[]) assert.equal(execType, EXEC_ADL);
-    assert.equal(universe.size(btc, INSURANCE_ACCOUNT), 0);
-    assert.equal(universe.cells.equity(INSURANCE_ACCOUNT), 0);
-    universe.audit();
+    assert.equal(simulation.size(btc, INSURANCE_ACCOUNT), 0);
+    assert.equal(simulation.marginTable.equity(INSURANCE_ACCOUNT), 0);
+    simulation.audit();
   });
 
 test("who has recovered is let go", () => {
-  const universe = new Universe();
-  const [btc] = universe.symbols;
-  const { alice } = longOf(universe, 1000, 100, 1000);
-  const makers: [number, number] = [universe.open(1_000_000), universe.open(1_000_000)];
-  moveTo(universe, 642_500, makers);
-  universe.tick();
-  universe.run(universe.ledger, { ...blank(Deposit), accountId: alice, amountQuanta: 5_000_000_000 } as Message);
-  for (let i = 0; i < 5; i++) universe.tick();
-  assert.equal(universe.size(btc, alice), 1000);
+  const simulation = new Simulation();
+  const [btc] = simulation.symbols;
+  const { alice } = longOf(simulation, 1000, 100, 1000);
+  const makers: [number, number] = [simulation.open(1_000_000), simulation.open(1_000_000)];
+  moveTo(simulation, 642_500, makers);
+  simulation.tick();
+  simulation.run(simulation.ledger, { ...blank(Deposit), accountId: alice, amountQuanta: 5_000_000_000 } as Message);
+  for (let i = 0; i < 5; i++) simulation.tick();
+  assert.equal(simulation.size(btc, alice), 1000);
 });
 
 test("funding: longs pay shorts, rounded against each, and the remainder is the fund's", () => {
-  const universe = new Universe();
-  const [btc] = universe.symbols;
-  const { alice, bob } = longOf(universe, 333, 10, 100_000);
-  universe.time = Math.ceil(universe.time / HOUR_MS) * HOUR_MS + 1;
-  const events = universe.price(btc, 650_000);
+  const simulation = new Simulation();
+  const [btc] = simulation.symbols;
+  const { alice, bob } = longOf(simulation, 333, 10, 100_000);
+  simulation.time = Math.ceil(simulation.time / HOUR_MS) * HOUR_MS + 1;
+  const events = simulation.price(btc, 650_000);
   const settled = events.find((event) => event.type === FundingSettled.code) as unknown as { ratePpb: number };
   // No premium (one-sided book): interest 0.01 % per 8 hours, so 12.5 ppm for one hour.
   assert.equal(settled.ratePpb, 12_500);
@@ -385,8 +391,8 @@ test("funding: longs pay shorts, rounded against each, and the remainder is the 
     [alice]: -270_563,
     [bob]: 270_562,
   });
-  assert.equal(universe.cells.equity(INSURANCE_ACCOUNT), 1);
-  universe.audit();
+  assert.equal(simulation.marginTable.equity(INSURANCE_ACCOUNT), 1);
+  simulation.audit();
 });
 
 test("the rate of an interval is the average of its premiums, of which the later ones weigh more", () => {
@@ -411,7 +417,7 @@ test("funding that is still owed counts: for how far one may close, and for what
   const { state } = crowd.plain;
   crowd.do(PLAIN.id, make(SetLeverage, { accountId: alice, leverage: 50 }));
   crowd.do(LEDGER, make(Withdraw, { accountId: alice, amountQuanta: 97_895_000, address: "0x0" }));
-  assert.equal(crowd.cells.equity(alice), 2_055_000);
+  assert.equal(crowd.marginTable.equity(alice), 2_055_000);
   crowd.time += 8 * HOUR_MS;
   crowd.price(100);
   assert.equal(state.fundingOwed, 102);
@@ -439,7 +445,7 @@ test("who is liquidated pays first the funding that is still owed: what is left 
   crowd.time += 8 * HOUR_MS;
   crowd.price(100);
   crowd.price(98);
-  assert.equal(crowd.cells.equity(alice), 55_000);
+  assert.equal(crowd.marginTable.equity(alice), 55_000);
   crowd.carryOut(PLAIN.id, make(Tick));
   const { events } = crowd.carryOut(PLAIN.id, make(Tick));
   assert.equal(state.fundingOwed, 201);
@@ -447,7 +453,7 @@ test("who is liquidated pays first the funding that is still owed: what is left 
   // A lot at 98 less the 0.055, less the 0.01 that she owed.
   assert.equal((transfer as MessageOf<typeof PositionTransferred>).quanta, 97_955_000);
   assert.equal(state.positions.numbers[state.positions.find(alice) + SIZE], 0);
-  assert.equal(crowd.cells.equity(alice), 0);
+  assert.equal(crowd.marginTable.equity(alice), 0);
 });
 
 const first = takeSeed("liquidation.test");

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { DEFAULT_INSTRUMENTS } from "../../../src/config/instruments.ts";
-import { AccountCells, CONTRIBUTION_FIELDS } from "../../../src/core/accounts/margin-table.ts";
+import { CONTRIBUTION_FIELDS, MarginTable } from "../../../src/core/accounts/margin-table.ts";
 import {
   BUY,
   INSURANCE_ACCOUNT,
@@ -36,18 +36,18 @@ import { MARKS } from "../support/tight-market.ts";
  */
 
 /** Another thread gets a turn in between when the fund, or what an account has now, has been looked at. */
-class InterruptedCells extends AccountCells {
+class InterruptedMarginTable extends MarginTable {
   afterLookAtFund = (): void => {};
   afterLookAt = (_accountId: number): void => {};
 
-  override observe(accountId: number): boolean {
-    const isQuiet = super.observe(accountId);
+  override readConsistent(accountId: number): boolean {
+    const isQuiet = super.readConsistent(accountId);
     if (accountId === INSURANCE_ACCOUNT) this.afterLookAtFund();
     return isQuiet;
   }
 
-  override equityNow(accountId: number): number {
-    const equity = super.equityNow(accountId);
+  override usableEquity(accountId: number): number {
+    const equity = super.usableEquity(accountId);
     this.afterLookAt(accountId);
     return equity;
   }
@@ -55,9 +55,9 @@ class InterruptedCells extends AccountCells {
 
 /** BTC-PERP on a thread of its own; what accounts have, and withdraw, comes from another one. */
 class Threads {
-  readonly cells = new InterruptedCells(AccountCells.allocate(64, 2).buffer, 2, 0);
-  private readonly others = new AccountCells(this.cells.buffer, 2, 1);
-  private readonly btc = new SymbolActor(compileInstrument(DEFAULT_INSTRUMENTS[0]), this.cells);
+  readonly marginTable = new InterruptedMarginTable(MarginTable.allocate(64, 2).buffer, 2, 0);
+  private readonly others = new MarginTable(this.marginTable.buffer, 2, 1);
+  private readonly btc = new SymbolActor(compileInstrument(DEFAULT_INSTRUMENTS[0]), this.marginTable);
   private readonly given = new Float64Array(64 * CONTRIBUTION_FIELDS);
   private sequence = 0;
 
@@ -65,7 +65,7 @@ class Threads {
     const nothing = { unrealized: 0, initial: 0, positionInitial: 0, maintenance: 0 };
     const at = accountId * CONTRIBUTION_FIELDS;
     this.others.move(accountId, this.given, at, { ...nothing, equity: usdc * QUANTA_PER_USDC });
-    this.others.flush();
+    this.others.commit();
   }
 
   /** What the other one's turn takes for an order that it is filling, and what is there once that is a position. */
@@ -77,7 +77,7 @@ class Threads {
   /** An order of its has come to rest. */
   rests(accountId: number, usdc: number): void {
     assert.ok(this.reserves(accountId, usdc));
-    this.others.flush();
+    this.others.commit();
   }
 
   /** By a price, in a turn that goes on. */
@@ -94,7 +94,7 @@ class Threads {
     const [equity, initial] = [usdc * QUANTA_PER_USDC, initialUsdc * QUANTA_PER_USDC];
     const to = { equity, unrealized: 0, initial, positionInitial: initial, maintenance: initial / 2 };
     this.others.move(accountId, this.given, accountId * CONTRIBUTION_FIELDS, to);
-    this.others.flush();
+    this.others.commit();
   }
 
   /** Whether a close of the other one, in a turn that goes on, may lose so much. */
@@ -108,7 +108,7 @@ class Threads {
   }
 
   equity(accountId: number): number {
-    return this.cells.equity(accountId);
+    return this.marginTable.equity(accountId);
   }
 
   usdc(accountId: number): number {
@@ -118,14 +118,14 @@ class Threads {
   /** `whenTraded`: in the middle of the turn. */
   run(command: Message, whenTraded = (): void => {}): Message[] {
     const said: Message[] = [];
-    this.cells.begin();
+    this.marginTable.begin();
     const emit = (event: Message): void => {
       said.push({ ...event });
       if (event.type === Traded.code || event.type === PositionTransferred.code) whenTraded();
     };
     this.btc.decide(command, { time: START, emit, reply: () => {} });
     this.btc.settle(++this.sequence, START);
-    this.cells.flush();
+    this.marginTable.commit();
     return said;
   }
 }
@@ -209,11 +209,11 @@ test("what the fund has is not spent twice, by two threads that hand over to it 
   // Elsewhere she has lost all, and 900 more: she is closed for as much less than at the mark, and nobody bids.
   threads.has(alice, 3000 - threads.usdc(alice) - 900);
   threads.run(make(Tick));
-  threads.cells.afterLookAtFund = () => threads.has(INSURANCE_ACCOUNT, 200);
+  threads.marginTable.afterLookAtFund = () => threads.has(INSURANCE_ACCOUNT, 200);
   const transfers = (): Message[] => threads.run(make(Tick)).filter(({ type }) => type === PositionTransferred.code);
   assert.deepEqual(transfers(), []);
   assert.equal(threads.usdc(INSURANCE_ACCOUNT), 200);
-  threads.cells.afterLookAtFund = () => {};
+  threads.marginTable.afterLookAtFund = () => {};
   // Nobody is closed before the second look running.
   const [transferred] = [1, 2, 3].flatMap(transfers) as MessageOf<typeof PositionTransferred>[];
   assert.equal(transferred.counterpartyId, bob, "deleveraged");
@@ -277,7 +277,7 @@ for (const [what, takes] of [
 test("whoever could bear to be deleveraged, and has withdrawn it since, is passed over", () => {
   const { threads, bob, carol } = aboutToDeleverage();
   let withdrawals = 0;
-  threads.cells.afterLookAt = (accountId) => {
+  threads.marginTable.afterLookAt = (accountId) => {
     if (accountId === bob && threads.withdraws(bob, 2120)) withdrawals++;
   };
   assert.deepEqual(deleveraged(threads.run(make(Tick))), [carol]);

@@ -101,7 +101,7 @@ function randomCommand(
   const perLot = markTicks * symbol.state.instrument.quantaPerTickLot;
   const most = Math.max(
     1,
-    Math.floor((market.exchange.cells.available(accountId) * random.pick([85, 60, 30])) / perLot),
+    Math.floor((market.exchange.marginTable.available(accountId) * random.pick([85, 60, 30])) / perLot),
   );
   const quantityLots = Math.min(5_000_000, random.pick([most, Math.ceil(most / 3), size || most, 2 * size || most]));
   const away = random.pick(AWAY) * random.pick([1, -1]);
@@ -133,7 +133,7 @@ function randomCommand(
   if (dice < 0.94) return make(SetMarginMode, { accountId, marginMode: random.pick([CROSS, ISOLATED]) });
   if (dice < 0.96) return make(MoveMargin, { accountId, amountQuanta: Math.round(random.between(-2e9, 2e9)) });
   if (dice < 0.97) {
-    const amountQuanta = Math.floor(market.exchange.cells.withdrawable(accountId) / 2);
+    const amountQuanta = Math.floor(market.exchange.marginTable.withdrawable(accountId) / 2);
     if (amountQuanta > QUANTA_PER_USDC && amountQuanta < 5_000 * QUANTA_PER_USDC)
       return make(Withdraw, { accountId, amountQuanta, address: "0x0" });
   }
@@ -163,17 +163,17 @@ for (const isIsolated of [false, true])
   test(`orders whose margin a close elsewhere has spent leave nothing to the fund, ${isIsolated ? "isolated" : "cross"}`, () => {
     const { market, alice, bob, askLots } = stretched(isIsolated);
     const [btc, eth] = market.symbols;
-    const fund = market.exchange.cells.equity(INSURANCE_ACCOUNT);
+    const fund = market.exchange.marginTable.equity(INSURANCE_ACCOUNT);
     for (let away = 0.05; market.size(eth, alice) > 0; away -= 0.0001) {
       market.limit(eth, bob, BUY, Math.ceil(MARKS[1] * (1 - away)), 2400);
       market.do(eth, make(ClosePosition, { accountId: alice }));
       market.do(eth, make(CancelAll, { accountId: bob, side: -1 }));
     }
-    assert.ok(market.exchange.cells.available(alice) < 0);
+    assert.ok(market.exchange.marginTable.available(alice) < 0);
     market.limit(btc, bob, BUY, ASK_TICKS, askLots);
     for (const quanta of market.equities(alice)) assert.ok(quanta >= 0, `${quanta} are left`);
     for (let i = 0; i < 10; i++) for (const symbol of market.symbols) market.do(symbol, make(Tick));
-    assert.equal(market.exchange.cells.equity(INSURANCE_ACCOUNT), fund);
+    assert.equal(market.exchange.marginTable.equity(INSURANCE_ACCOUNT), fund);
   });
 
 for (const isIsolated of [false, true])
@@ -189,8 +189,8 @@ for (const isIsolated of [false, true])
     const { orderId } = said.find(({ type }) => type === OrderPlaced.code) as MessageOf<typeof OrderPlaced>;
     // It loses nearly all there is.
     market.deal(eth, bob, alice, SELL, Math.ceil(MARKS[1] * 0.951), 600);
-    assert.ok(market.exchange.cells.equity(alice) < 150 * QUANTA_PER_USDC);
-    const fund = market.exchange.cells.equity(INSURANCE_ACCOUNT);
+    assert.ok(market.exchange.marginTable.equity(alice) < 150 * QUANTA_PER_USDC);
+    const fund = market.exchange.marginTable.equity(INSURANCE_ACCOUNT);
     // Fewer lots with the loss of a worse price ask for no more margin than was reserved.
     const priceTicks = Math.floor(MARKS[0] * 1.006);
     market.limit(btc, bob, SELL, priceTicks, 640);
@@ -198,7 +198,7 @@ for (const isIsolated of [false, true])
     assert.equal((answer.at(-1) as MessageOf<typeof Refused>).code, "INSUFFICIENT_MARGIN");
     for (const quanta of market.equities(alice)) assert.ok(quanta >= 0, `${quanta} are left`);
     for (let i = 0; i < 10; i++) for (const symbol of market.symbols) market.do(symbol, make(Tick));
-    assert.equal(market.exchange.cells.equity(INSURANCE_ACCOUNT), fund);
+    assert.equal(market.exchange.marginTable.equity(INSURANCE_ACCOUNT), fund);
   });
 
 test("what fires in one turn with a close that spends an account's margin meets its other orders without it", () => {
@@ -224,7 +224,7 @@ test("what fires in one turn with a close that spends an account's margin meets 
   // A trade at the price that both wait for.
   market.deal(btc, dave, carol, SELL, mark - 2500, 1);
   assert.equal(market.size(btc, alice), 0, "closed by its stop, and nothing of it opened again");
-  assert.ok(market.exchange.cells.equity(alice) > 0);
+  assert.ok(market.exchange.marginTable.equity(alice) > 0);
 });
 
 /**
@@ -257,7 +257,7 @@ test("whom a taker meets far from the mark has the less for what it meets near i
   const lots = 1020;
   const { alice, nearTicks, nearLots } = bidding(market, lots);
   const bob = market.open("bob", 2_000_000, 20);
-  const fund = market.exchange.cells.equity(INSURANCE_ACCOUNT);
+  const fund = market.exchange.marginTable.equity(INSURANCE_ACCOUNT);
   const order = { accountId: bob, side: SELL, priceTicks: nearTicks, quantityLots: lots + nearLots };
   const [, closed] = market.do(btc, make(PlaceOrder, { ...order, timeInForce: FOK })) as MessageOf<
     typeof OrderClosed
@@ -265,9 +265,9 @@ test("whom a taker meets far from the mark has the less for what it meets near i
   assert.equal(closed.reason, REASON_FOK_UNFILLABLE);
   market.do(btc, make(PlaceOrder, order));
   assert.ok(market.size(btc, alice) > -lots);
-  assert.ok(market.exchange.cells.equity(alice) >= 0, `${market.exchange.cells.equity(alice)} are left`);
+  assert.ok(market.exchange.marginTable.equity(alice) >= 0, `${market.exchange.marginTable.equity(alice)} are left`);
   for (let i = 0; i < 10; i++) market.do(btc, make(Tick));
-  assert.equal(market.exchange.cells.equity(INSURANCE_ACCOUNT), fund);
+  assert.equal(market.exchange.marginTable.equity(INSURANCE_ACCOUNT), fund);
 });
 
 test("whom one liquidation meets far from the mark has the less for what the next one meets near it", () => {
@@ -286,7 +286,7 @@ test("whom one liquidation meets far from the mark has the less for what the nex
   const said = market.exchange.do(btc.actorId, make(Tick)).events as MessageOf<typeof OrderPlaced>[];
   const closing = said.filter(({ type }) => type === OrderPlaced.code).map(({ accountId }) => accountId);
   assert.deepEqual(closing, failing, "in one turn");
-  assert.ok(market.exchange.cells.equity(alice) >= 0, `${market.exchange.cells.equity(alice)} are left`);
+  assert.ok(market.exchange.marginTable.equity(alice) >= 0, `${market.exchange.marginTable.equity(alice)} are left`);
 });
 
 test("whom one liquidation meets far from the mark needs for the next one no margin of what it has closed", () => {
@@ -312,7 +312,7 @@ test("whom one liquidation meets far from the mark needs for the next one no mar
     fills.map(({ takerAccountId, makerAccountId, quantityLots }) => [takerAccountId, makerAccountId, quantityLots]),
     failing.map((accountId) => [accountId, alice, lots]),
   );
-  assert.ok(market.exchange.cells.equity(alice) > 0);
+  assert.ok(market.exchange.marginTable.equity(alice) > 0);
 });
 
 test("whom one order that fires meets far from the mark needs for the next one no margin of what it has closed", () => {
@@ -352,27 +352,27 @@ for (const hasWon of [false, true])
     market.do(btc, make(PlaceOrder, { ...far, flags: REDUCE_ONLY }));
     const nearTicks = Math.floor(mark * 1.0038);
     market.limit(btc, alice, BUY, nearTicks, lots);
-    const fund = market.exchange.cells.equity(INSURANCE_ACCOUNT);
+    const fund = market.exchange.marginTable.equity(INSURANCE_ACCOUNT);
     market.limit(btc, bob, SELL, nearTicks, 2 * lots);
     assert.equal(market.size(btc, alice), lots);
     for (const quanta of market.equities(alice)) assert.ok(quanta >= 0, `${quanta} are left`);
     for (let i = 0; i < 10; i++) market.do(btc, make(Tick));
-    assert.equal(market.exchange.cells.equity(INSURANCE_ACCOUNT), fund);
+    assert.equal(market.exchange.marginTable.equity(INSURANCE_ACCOUNT), fund);
   });
 
 /** Alice trades with a gain, and takes it out. */
 function win(market: Market, bob: number, alice: number): void {
   const [btc] = market.symbols;
-  const had = market.exchange.cells.equity(alice);
+  const had = market.exchange.marginTable.equity(alice);
   for (const [seller, buyer, priceTicks] of [
     [bob, alice, MARKS[0]],
     [alice, bob, Math.floor(MARKS[0] * 1.04)],
   ]) {
     market.deal(btc, buyer, seller, SELL, priceTicks, 1000);
   }
-  const amountQuanta = market.exchange.cells.equity(alice) - had;
+  const amountQuanta = market.exchange.marginTable.equity(alice) - had;
   market.exchange.ask(LEDGER, make(Withdraw, { accountId: alice, amountQuanta, address: "0x0" }));
-  assert.equal(market.exchange.cells.equity(alice), had);
+  assert.equal(market.exchange.marginTable.equity(alice), had);
 }
 
 /** Alice has taken an isolated position of so many lots at the mark, against Bob, who has plenty. */
@@ -396,7 +396,7 @@ test("an isolated position that a mark has all but emptied loses nothing more to
   const askTicks = Math.ceil(mark * 0.9885);
   market.limit(btc, alice, SELL, askTicks, lots);
   market.do(btc, make(MoveMargin, { accountId: alice, amountQuanta: -200 * QUANTA_PER_USDC }));
-  const fund = market.exchange.cells.equity(INSURANCE_ACCOUNT);
+  const fund = market.exchange.marginTable.equity(INSURANCE_ACCOUNT);
   // The turn of the price alone: nobody has looked at who is to be liquidated yet.
   market.exchange.do(
     btc.actorId,
@@ -410,7 +410,7 @@ test("an isolated position that a mark has all but emptied loses nothing more to
   );
   assert.equal(market.equities(alice)[1], bucket);
   assert.equal(market.size(btc, alice), lots);
-  assert.equal(market.exchange.cells.equity(INSURANCE_ACCOUNT), fund);
+  assert.equal(market.exchange.marginTable.equity(INSURANCE_ACCOUNT), fund);
 });
 
 for (const { away, status } of [
@@ -443,7 +443,7 @@ for (const isIsolated of [false, true])
     const lots = 1500;
     const bob = market.open("bob", 100_000, 20);
     const alice = market.open("alice", 10_000, 100);
-    const fund = market.exchange.cells.equity(INSURANCE_ACCOUNT);
+    const fund = market.exchange.marginTable.equity(INSURANCE_ACCOUNT);
     if (isIsolated) market.do(btc, make(SetMarginMode, { accountId: alice, marginMode: ISOLATED }));
     market.deal(btc, bob, alice, BUY, mark, lots);
     if (isIsolated) market.do(btc, make(MoveMargin, { accountId: alice, amountQuanta: 8000 * QUANTA_PER_USDC }));
@@ -451,14 +451,14 @@ for (const isIsolated of [false, true])
     market.do(btc, make(PlaceOrder, { ...far, flags: REDUCE_ONLY }));
     // What it rested on may be withdrawn, down to the initial margin of 975 USDC: that is what a fifth loses there.
     if (isIsolated) market.do(btc, make(MoveMargin, { accountId: alice, amountQuanta: -8000 * QUANTA_PER_USDC }));
-    const amountQuanta = market.exchange.cells.withdrawable(alice);
+    const amountQuanta = market.exchange.marginTable.withdrawable(alice);
     market.exchange.ask(LEDGER, make(Withdraw, { accountId: alice, amountQuanta, address: "0x0" }));
     market.limit(btc, bob, BUY, far.priceTicks, far.quantityLots);
     assert.equal(market.size(btc, alice), lots, "four fifths would be left with nothing");
     // The fund would sell them to the same owner for less.
     market.limit(btc, bob, BUY, Math.ceil(mark * 0.999), lots);
     for (let i = 0; i < 40; i++) market.do(btc, make(Tick));
-    assert.equal(market.exchange.cells.equity(INSURANCE_ACCOUNT), fund);
+    assert.equal(market.exchange.marginTable.equity(INSURANCE_ACCOUNT), fund);
   });
 
 for (const hasReduceOnly of [false, true])
@@ -469,7 +469,7 @@ for (const hasReduceOnly of [false, true])
     const lots = 1400;
     const bob = market.open("bob", 100_000, 20);
     const alice = market.open("alice", 1000, 100);
-    const fund = market.exchange.cells.equity(INSURANCE_ACCOUNT);
+    const fund = market.exchange.marginTable.equity(INSURANCE_ACCOUNT);
     market.deal(btc, alice, bob, BUY, mark, lots);
     const closing = { accountId: alice, side: BUY, priceTicks: mark, quantityLots: lots };
     if (hasReduceOnly) market.do(btc, make(PlaceOrder, { ...closing, flags: REDUCE_ONLY }));
@@ -480,18 +480,18 @@ for (const hasReduceOnly of [false, true])
       make(SetIndexPrice, { indexTicks: Math.ceil(mark / (hasReduceOnly ? 1.0027 : 1.0039)) }),
     );
     market.do(btc, make(Tick));
-    const amountQuanta = market.exchange.cells.withdrawable(alice);
+    const amountQuanta = market.exchange.marginTable.withdrawable(alice);
     assert.ok(amountQuanta > 200 * QUANTA_PER_USDC);
     market.exchange.ask(LEDGER, make(Withdraw, { accountId: alice, amountQuanta, address: "0x0" }));
     market.limit(btc, bob, SELL, mark, 3 * lots);
-    const { equity, maintenance } = market.exchange.cellsOf(alice);
+    const { equity, maintenance } = market.exchange.marginTableOf(alice);
     assert.ok(
       equity >= maintenance,
       `${equity} are left for ${market.size(btc, alice)} lots, which need ${maintenance}`,
     );
     market.limit(btc, bob, market.size(btc, bob) > 0 ? SELL : BUY, mark, 3 * lots);
     for (let i = 0; i < 40; i++) market.do(btc, make(Tick));
-    assert.equal(market.exchange.cells.equity(INSURANCE_ACCOUNT), fund);
+    assert.equal(market.exchange.marginTable.equity(INSURANCE_ACCOUNT), fund);
   });
 
 for (const isMaker of [false, true])
@@ -518,7 +518,7 @@ for (const isMaker of [false, true])
     if (isMaker) market.limit(btc, carol, BUY, priceTicks + 1, 100);
     market.do(btc, make(PlaceOrder, resting));
     market.exchange.do(btc.actorId, make(SetIndexPrice, { indexTicks: mark + 11_000 }));
-    assert.ok(market.exchange.cells.equity(alice) < 0);
+    assert.ok(market.exchange.marginTable.equity(alice) < 0);
     const said = market.do(btc, make(PlaceOrder, { ...taking, timeInForce: FOK }));
     const views = said.filter(({ type }) => type === OrderView.code) as MessageOf<typeof OrderView>[];
     assert.deepEqual(
@@ -526,5 +526,5 @@ for (const isMaker of [false, true])
       [[STATUS_FILLED, taking.quantityLots]],
     );
     assert.equal(market.size(btc, alice), 0);
-    assert.ok(market.exchange.cells.equity(alice) > 0);
+    assert.ok(market.exchange.marginTable.equity(alice) > 0);
   });

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { BUY, SELL, type Side } from "../../../src/core/base/enums.ts";
 import { Depth } from "../../../src/core/market-data/depth.ts";
-import { blank, type MessageOf, type Shape } from "../../../src/core/protocol/message-schema.ts";
+import { blank, type MessageOf, type MessageSchema } from "../../../src/core/protocol/message-schema.ts";
 import {
   type Levels,
   LeverageSet,
@@ -18,7 +18,8 @@ import { takeSeed } from "../support/seed.ts";
 
 const seed = takeSeed("depth.test");
 
-const event = <S extends Shape>(of: S, fields: Partial<MessageOf<S>>): MessageOf<S> => Object.assign(blank(of), fields);
+const event = <S extends MessageSchema>(of: S, fields: Partial<MessageOf<S>>): MessageOf<S> =>
+  Object.assign(blank(of), fields);
 
 const tuples = (depth: Depth, side: Side, count: number): Levels =>
   depth.levels(side, count, (tick, lots): [number, number] => [tick, lots]);

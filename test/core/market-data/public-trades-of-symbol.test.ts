@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { AccountCells } from "../../../src/core/accounts/margin-table.ts";
+import { MarginTable } from "../../../src/core/accounts/margin-table.ts";
 import { BUY, SELL, type Side } from "../../../src/core/base/enums.ts";
 import { Depth } from "../../../src/core/market-data/depth.ts";
 import { openInterestChange } from "../../../src/core/market-data/public-trades.ts";
 import { compileInstrument } from "../../../src/core/protocol/instrument.ts";
-import { blank, type Message, type MessageOf, type Shape } from "../../../src/core/protocol/message-schema.ts";
+import { blank, type Message, type MessageOf, type MessageSchema } from "../../../src/core/protocol/message-schema.ts";
 import {
   CancelAll,
   ClosePosition,
@@ -31,7 +31,8 @@ const INSTRUMENT = compileInstrument(FINE);
 const MIDDLE_TICKS = 650_000;
 const ACCOUNTS = [16, 17, 18];
 
-const command = <S extends Shape>(of: S, fields: Partial<MessageOf<S>>): Message => Object.assign(blank(of), fields);
+const command = <S extends MessageSchema>(of: S, fields: Partial<MessageOf<S>>): Message =>
+  Object.assign(blank(of), fields);
 
 const account = fc.constantFrom(...ACCOUNTS);
 const place = fc
@@ -74,9 +75,9 @@ test("book, last price and open interest folded from a symbol's events are what 
   let trades = 0;
   fc.assert(
     fc.property(fc.array(step, { minLength: 20, maxLength: 80 }), (steps) => {
-      const cells = AccountCells.allocate(32);
-      for (const accountId of ACCOUNTS) cells.debit(accountId, -1e12);
-      const actor = new SymbolActor(INSTRUMENT, cells);
+      const marginTable = MarginTable.allocate(32);
+      for (const accountId of ACCOUNTS) marginTable.debit(accountId, -1e12);
+      const actor = new SymbolActor(INSTRUMENT, marginTable);
       const depth = new Depth(INSTRUMENT.maxPriceTicks);
       let lastTicks = 0;
       let openInterestLots = 0;
@@ -93,7 +94,7 @@ test("book, last price and open interest folded from a symbol's events are what 
         const time = 1_700_000_000_000 + sequence;
         actor.decide(question, { time, emit, reply: (reply) => replies.push({ ...reply }) });
         actor.settle(++sequence, time);
-        cells.flush();
+        marginTable.commit();
         return replies;
       };
       ask(command(SetIndexPrice, { indexTicks: MIDDLE_TICKS }));

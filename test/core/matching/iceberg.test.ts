@@ -5,19 +5,19 @@ import { BUY, SELL, type Side } from "../../../src/core/base/enums.ts";
 import { Depth } from "../../../src/core/market-data/depth.ts";
 import type { MessageOf } from "../../../src/core/protocol/message-schema.ts";
 import {
+  AttachedQuantityRaised,
+  ConditionalOrderAmended,
+  ConditionalOrderPlaced,
   OrderAmended,
   OrderClosed,
   OrderExtended,
-  OrderGrown,
   OrderPlaced,
   OrderReduced,
   OrderTriggered,
   type OrderView,
-  OrderWaits,
   ReadOrders,
   type SymbolEvent,
   Traded,
-  WaitingAmended,
 } from "../../../src/core/protocol/messages.ts";
 import type { OrderRecord } from "../../../src/store/database/history-schema.ts";
 import {
@@ -286,10 +286,10 @@ class Folds {
     const of = (id: number) => orders.get(id) as OrderRecord;
     this.depth.apply(event);
     if (event.type === OrderPlaced.code) orders.set(event.orderId, placedOrder(event, 0, 0));
-    else if (event.type === OrderWaits.code) orders.set(event.orderId, waitingOrder(event, 0, 0));
+    else if (event.type === ConditionalOrderPlaced.code) orders.set(event.orderId, waitingOrder(event, 0, 0));
     else if (event.type === OrderTriggered.code) triggerOrder(of(event.orderId), event);
-    else if (event.type === OrderGrown.code) growOrder(of(event.orderId), event);
-    else if (event.type === WaitingAmended.code) amendWaiting(of(event.orderId), event);
+    else if (event.type === AttachedQuantityRaised.code) growOrder(of(event.orderId), event);
+    else if (event.type === ConditionalOrderAmended.code) amendWaiting(of(event.orderId), event);
     else if (event.type === OrderExtended.code) extendOrder(of(event.orderId), event);
     else if (event.type === OrderAmended.code) amendOrder(of(event.orderId), event);
     else if (event.type === OrderReduced.code) of(event.orderId).remainingLots -= event.byLots;

@@ -25,11 +25,11 @@ import type { MessageOf } from "../../../src/core/protocol/message-schema.ts";
 import {
   CancelAll,
   ClosePosition,
+  ConditionalOrderPlaced,
   Deposit,
   OpenSession,
   OrderReduced,
   OrderView,
-  OrderWaits,
   PlaceExtended,
   PlaceOrder,
   PlaceTrigger,
@@ -182,7 +182,7 @@ test("an order that meets thousands of entries, whose take-profits and stops the
   for (let i = 0; i < 5000; i++) exchange.do(DEEP.id, make(PlaceExtended, entry));
   const sale = { accountId: taker, side: SELL, orderType: LIMIT, priceTicks: 10, quantityLots: 5000 };
   const said = exchange.do(DEEP.id, make(PlaceOrder, sale));
-  const waiting = said.events.filter(({ type }) => type === OrderWaits.code).length;
+  const waiting = said.events.filter(({ type }) => type === ConditionalOrderPlaced.code).length;
   assert.ok(waiting > 0 && waiting === 2 * outcome(said).trades, `${waiting} wait`);
   assert.ok(bytesOf(said) < MAX_RECORD_BYTES, `${bytesOf(said)} bytes`);
   assert.deepEqual(exchange.audit(DEEP.id).faults, []);

@@ -9,7 +9,7 @@ import {
   STATUS_PARTIALLY_FILLED,
 } from "../../../src/core/base/enums.ts";
 import { Placement } from "../../../src/core/commands/placement.ts";
-import type { Turn } from "../../../src/core/protocol/actor.ts";
+import type { Transaction } from "../../../src/core/protocol/actor.ts";
 import { compileInstrument, type Instrument } from "../../../src/core/protocol/instrument.ts";
 import type { MessageOf } from "../../../src/core/protocol/message-schema.ts";
 import { OrderClosed, OrderView, Traded } from "../../../src/core/protocol/messages.ts";
@@ -37,10 +37,10 @@ function watchTakers(t: TestContext, stepOf: () => string): { traded: number; dr
   const seen = { traded: 0, dropped: 0 };
   const { take } = Placement.prototype;
   t.mock.method(Placement.prototype, "take", function (this: Placement, ...args: Parameters<Take>): void {
-    const [turn, slot, limitTicks, mayRest, ...terms] = args;
+    const [transaction, slot, limitTicks, mayRest, ...terms] = args;
     const { lots, quanta, leftLots } = this.expected;
     const got = { lots: 0, quanta: 0, leftLots: 0 };
-    const emit: Turn["emit"] = (event) => {
+    const emit: Transaction["emit"] = (event) => {
       if (event.type === Traded.code) {
         const { takerOrderId, quantityLots, priceTicks } = event as MessageOf<typeof Traded>;
         got.lots += quantityLots;
@@ -48,15 +48,15 @@ function watchTakers(t: TestContext, stepOf: () => string): { traded: number; dr
       }
       const { reason } = event as MessageOf<typeof OrderClosed>;
       if (event.type === OrderClosed.code && reason === REASON_INSUFFICIENT_MARGIN) seen.dropped++;
-      turn.emit(event);
+      transaction.emit(event);
     };
-    const reply: Turn["reply"] = (message) => {
+    const reply: Transaction["reply"] = (message) => {
       const { status, remainingLots } = message as MessageOf<typeof OrderView>;
       if (message.type === OrderView.code && (status === STATUS_NEW || status === STATUS_PARTIALLY_FILLED))
         got.leftLots = remainingLots;
-      turn.reply(message);
+      transaction.reply(message);
     };
-    take.call(this, { time: turn.time, emit, reply }, slot, limitTicks, mayRest, ...terms);
+    take.call(this, { time: transaction.time, emit, reply }, slot, limitTicks, mayRest, ...terms);
     assert.deepEqual(got, { lots, quanta, leftLots: mayRest ? leftLots : 0 }, stepOf());
     if (got.lots > 0) seen.traded++;
   });

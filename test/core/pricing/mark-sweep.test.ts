@@ -23,7 +23,7 @@ const CROWD = 3000;
 
 /** Turns until nothing is left; more than a crowd's worth is a sweep that never ends. */
 function finish(crowd: Crowd): number {
-  for (let turns = 0; turns < 100; turns++) if (!crowd.proceed(PLAIN.id).more) return turns;
+  for (let transactions = 0; transactions < 100; transactions++) if (!crowd.proceed(PLAIN.id).more) return transactions;
   throw new Error("the work never ends");
 }
 
@@ -35,9 +35,9 @@ function assertFresh(crowd: Crowd): void {
     const account = state.positions.numbers[row];
     const { equity, unrealized, initial, maintenance } = state.contributionOf(row);
     const balance = crowd.ledger.state.balance(account);
-    const cells = crowd.cellsOf(account);
+    const marginTable = crowd.marginTableOf(account);
     assert.deepEqual(
-      [cells.equity, cells.unrealized, cells.initial, cells.maintenance],
+      [marginTable.equity, marginTable.unrealized, marginTable.initial, marginTable.maintenance],
       [balance + equity, unrealized, initial, maintenance],
       `account ${account}`,
     );
@@ -96,7 +96,7 @@ test("leverage and positions are seen at the mark, also where the sweep has not 
   const [view] = crowd.do(PLAIN.id, make(ReadPosition, { accountId: short })).replies as MessageOf<
     typeof PositionView
   >[];
-  const { equity } = crowd.cellsOf(short);
+  const { equity } = crowd.marginTableOf(short);
   // 40 × 3 lost, and a maker's fee of 0.8.
   assert.equal(equity, 500e6 - 120e6 - 0.8e6);
   assert.equal(view.markTicks, 103);
@@ -133,18 +133,18 @@ test("whoever falls below is closed after two looks, wherever in the crowd, a fe
   assert.equal(closed(), 12_000, "one look is not enough");
   tick();
   let most = 0;
-  let turns = 0;
-  for (let more = true; more; turns++) {
+  let transactions = 0;
+  for (let more = true; more; transactions++) {
     const said = crowd.proceed(PLAIN.id);
     more = said.more;
     most = Math.max(most, said.events.filter(({ type }) => type === PositionTransferred.code).length);
   }
   assert.ok(most > 0 && most <= 10, `${most} in one turn`);
-  assert.ok(turns >= 600, `${turns} turns`);
+  assert.ok(transactions >= 600, `${transactions} turns`);
   finish(crowd);
   assertFresh(crowd);
   for (let i = 0; i < 12_000; i++) {
-    const { equity, maintenance } = crowd.cellsOf(crowd.account(i));
+    const { equity, maintenance } = crowd.marginTableOf(crowd.account(i));
     assert.ok(equity >= maintenance, `account ${crowd.account(i)}: ${equity} < ${maintenance}`);
   }
   assert.deepEqual(crowd.audit(PLAIN.id).faults, []);

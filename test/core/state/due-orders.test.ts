@@ -27,9 +27,9 @@ import {
   type OrderView,
   PlaceOrder,
   PlaceTrigger,
-  PriceReached,
   ResumeSymbol,
   SetIndexPrice,
+  TriggersReached,
 } from "../../../src/core/protocol/messages.ts";
 import { Exchange, type Logged, make, type Said, SnapshotStore } from "../support/exchange.ts";
 import { instrument, PLAIN } from "../support/instruments.ts";
@@ -107,9 +107,9 @@ for (const [source, triggerBy, move] of [
 test("a price is noted once, and not at all while nobody waits for it", () => {
   const market = new Market();
   market.stop(97, BY_INDEX);
-  const notes = ({ events }: Said): Message[] => events.filter(({ type }) => type === PriceReached.code);
+  const notes = ({ events }: Said): Message[] => events.filter(({ type }) => type === TriggersReached.code);
   assert.deepEqual(notes(market.price(98)), []);
-  assert.deepEqual(notes(market.price(97)), [make(PriceReached, { triggerBy: BY_INDEX, rises: 0, priceTicks: 97 })]);
+  assert.deepEqual(notes(market.price(97)), [make(TriggersReached, { triggerBy: BY_INDEX, rises: 0, priceTicks: 97 })]);
   assert.deepEqual(notes(market.price(96)), []);
 });
 
@@ -130,14 +130,14 @@ test("what is due can be canceled; what fires is what is left, as many turns as 
   market.price(97);
   market.price(103);
   market.say(make(CancelOrder, { accountId: ALICE, orderId: ids[1] }));
-  const turns: number[] = [];
+  const transactions: number[] = [];
   const fired: number[] = [];
   while (market.due) {
-    const turn = firedIn(market.fire(PLAIN.id));
-    turns.push(turn.length);
-    fired.push(...turn);
+    const transaction = firedIn(market.fire(PLAIN.id));
+    transactions.push(transaction.length);
+    fired.push(...transaction);
   }
-  assert.deepEqual(turns, [20, 20, 4]);
+  assert.deepEqual(transactions, [20, 20, 4]);
   assert.deepEqual(
     fired,
     ids.filter((id) => id !== ids[1]),

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { NONE } from "../../../src/core/base/columns.ts";
-import { SerialIndex } from "../../../src/core/base/order-index.ts";
+import { OrderIndex } from "../../../src/core/base/order-index.ts";
 import { OrderDetails } from "../../../src/core/state/order-details.ts";
 import { Orders, packAttributes } from "../../../src/core/state/orders.ts";
 import { takeSeed } from "../support/seed.ts";
@@ -157,7 +157,7 @@ test("an order to which nothing has happened is as it was made, and each thing t
 test("serials that share a home are found however far they come to stand from it", () => {
   const capacity = 2 ** 26;
   const serials = Array.from({ length: 100 }, (_, i) => 5 + i * 2 ** 32);
-  const index = new SerialIndex(capacity, capacity, { serial: (slot) => serials[slot] as number });
+  const index = new OrderIndex(capacity, capacity, { serial: (slot) => serials[slot] as number });
   for (const [slot, serial] of serials.entries()) index.add(serial, slot);
   for (const [gone, serial] of serials.entries()) {
     index.remove(serial, gone);

@@ -226,7 +226,7 @@ test("what is refused leaves no position behind, and what is accepted next begin
   floor.place(2, accountId, BUY, 1, 100);
   assert.equal(positions.count, 1);
   assert.deepEqual(floor.audit(PLAIN.id).faults, []);
-  assert.equal(floor.cellsOf(accountId).initial, 10_050_000);
+  assert.equal(floor.marginTableOf(accountId).initial, 10_050_000);
 });
 
 test("an order is found by its id or its client's, by its own account only", () => {

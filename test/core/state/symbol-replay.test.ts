@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { BUY, GTC, IOC, LEDGER, LIMIT } from "../../../src/core/base/enums.ts";
-import { type Message, type MessageOf, SHAPES } from "../../../src/core/protocol/message-schema.ts";
+import { MESSAGE_SCHEMAS, type Message, type MessageOf } from "../../../src/core/protocol/message-schema.ts";
 import {
   DeficitCovered,
   Deposit,
@@ -55,7 +55,9 @@ test("the log alone brings the exchange back, and it goes on as the first one do
   // 100 to 129 are a symbol's events: what never came up was not replayed. A deficit is too rare to wait for,
   // and what fails a self-check is never done: see self-check.test.
   const rare: number[] = [DeficitCovered.code, SelfCheckFailed.code];
-  const expected = [...SHAPES.values()].filter(({ code }) => code >= 100 && code < 130 && !rare.includes(code));
+  const expected = [...MESSAGE_SCHEMAS.values()].filter(
+    ({ code }) => code >= 100 && code < 130 && !rare.includes(code),
+  );
   runUntilReached(
     seed,
     (seed) => fc.assert(property, { ...parameters, seed }),
@@ -257,7 +259,7 @@ function inOrder(said: Said): Said {
 
 function assertSame(live: Exchange, again: Exchange, accounts: readonly number[]): void {
   assert.equal(again.sequence, live.sequence);
-  assert.deepEqual(again.allCells(), live.allCells());
+  assert.deepEqual(again.allMarginTables(), live.allMarginTables());
   for (const actor of live.actors.keys()) {
     assert.deepEqual(live.audit(actor).faults, []);
     assert.deepEqual(again.audit(actor), live.audit(actor));

@@ -4,16 +4,16 @@ import fc from "fast-check";
 import { BUY, LEDGER, MODE_REDUCE_ONLY, STATUS_REJECTED, STATUS_UNTRIGGERED } from "../../../src/core/base/enums.ts";
 import type { MessageOf } from "../../../src/core/protocol/message-schema.ts";
 import {
+  ConditionalOrderAmended,
+  ConditionalOrderPlaced,
   OrderClosed,
   OrderTriggered,
   OrderView,
-  OrderWaits,
   PriceUpdated,
   ReadOrders,
   type SymbolEvent,
   Traded,
   TradingHalted,
-  WaitingAmended,
 } from "../../../src/core/protocol/messages.ts";
 import { Exchange, make, type Said, SnapshotStore } from "../support/exchange.ts";
 import { FREE, instrument, ODD } from "../support/instruments.ts";
@@ -67,7 +67,7 @@ test("what trails is where a list of every price since it was placed puts it, an
 
 interface Follower {
   /** With what amendments have given it. */
-  readonly order: MessageOf<typeof OrderWaits>;
+  readonly order: MessageOf<typeof ConditionalOrderPlaced>;
   /**
    * Of the source that it follows, at the end of each turn since it was placed in which prices count, and before the first
    * the one then; since it was given another price to trail from.
@@ -92,9 +92,9 @@ class NaiveTrailing {
   follow({ events }: Pick<Said, "events">): void {
     for (const each of events) {
       const event = each as SymbolEvent;
-      if (event.type === OrderWaits.code && event.callbackPpm !== 0)
+      if (event.type === ConditionalOrderPlaced.code && event.callbackPpm !== 0)
         this.followers.push({ order: { ...event }, prices: [this.prices[event.triggerBy]] });
-      else if (event.type === WaitingAmended.code) this.amend(event);
+      else if (event.type === ConditionalOrderAmended.code) this.amend(event);
       else if (event.type === PriceUpdated.code) {
         this.prices[0] = event.markTicks;
         this.prices[2] = event.indexTicks;
@@ -110,7 +110,12 @@ class NaiveTrailing {
     for (const { order, prices } of this.followers) prices.push(this.prices[order.triggerBy]);
   }
 
-  private amend({ orderId, callbackPpm, activationTicks, triggerTicks }: MessageOf<typeof WaitingAmended>): void {
+  private amend({
+    orderId,
+    callbackPpm,
+    activationTicks,
+    triggerTicks,
+  }: MessageOf<typeof ConditionalOrderAmended>): void {
     const follower = this.followers.find(({ order }) => order.orderId === orderId);
     if (follower === undefined) return;
     const { order } = follower;

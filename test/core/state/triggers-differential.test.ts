@@ -10,15 +10,15 @@ import {
 } from "../../../src/core/base/enums.ts";
 import type { MessageOf } from "../../../src/core/protocol/message-schema.ts";
 import {
+  ConditionalOrderAmended,
+  ConditionalOrderPlaced,
   OrderClosed,
   OrderTriggered,
-  OrderWaits,
   PriceUpdated,
   type SymbolEvent,
   Tick,
   Traded,
   TradingHalted,
-  WaitingAmended,
 } from "../../../src/core/protocol/messages.ts";
 import { Exchange, type Said } from "../support/exchange.ts";
 import { FREE, instrument, ODD } from "../support/instruments.ts";
@@ -50,7 +50,7 @@ test("what fires is what a scan of all waiting orders found at the end of a turn
   const property = fc.property(fc.array(eventfulStep, { maxLength: 200, size: "max" }), (steps) => {
     const exchange = new Exchange([instrument(ODD), instrument(FREE)]);
     const traffic = new Traffic(exchange, [ODD.id, FREE.id]);
-    let turns = 0;
+    let transactions = 0;
     const twins = new Map([ODD.id, FREE.id].map((id) => [id, new NaiveTriggers(seen)]));
     for (const { actorId, command } of traffic.opening()) twins.get(actorId)?.follow(traffic.send(actorId, command));
     for (const step of steps) {
@@ -61,7 +61,7 @@ test("what fires is what a scan of all waiting orders found at the end of a turn
       const twin = twins.get(actorId);
       twin?.follow(said);
       // Commands come on while some of what is due still waits.
-      if (twin === undefined || ++turns % 3 === 0) continue;
+      if (twin === undefined || ++transactions % 3 === 0) continue;
       const next = command.type === Tick.code ? exchange.proceed(actorId) : exchange.fire(actorId);
       traffic.note(next.events);
       twin.follow(next);
@@ -78,7 +78,7 @@ test("what fires is what a scan of all waiting orders found at the end of a turn
   );
 });
 
-type Waiting = MessageOf<typeof OrderWaits>;
+type Waiting = MessageOf<typeof ConditionalOrderPlaced>;
 
 interface Seen {
   fired: number;
@@ -106,10 +106,10 @@ class NaiveTriggers {
     for (const each of events) {
       const event = each as SymbolEvent;
       // What trails has a twin of its own.
-      if (event.type === OrderWaits.code) {
+      if (event.type === ConditionalOrderPlaced.code) {
         if (event.callbackPpm === 0) this.waiting.push({ ...event });
         else this.trailing.add(event.orderId);
-      } else if (event.type === WaitingAmended.code) {
+      } else if (event.type === ConditionalOrderAmended.code) {
         const { triggerTicks, quantityLots } = event;
         const order = this.waiting.find(({ orderId }) => orderId === event.orderId);
         if (order?.triggerTicks !== triggerTicks) this.seen.moved += order === undefined ? 0 : 1;

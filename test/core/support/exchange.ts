@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
-import { AccountCells } from "../../../src/core/accounts/margin-table.ts";
+import { MarginTable } from "../../../src/core/accounts/margin-table.ts";
 import { LEDGER } from "../../../src/core/base/enums.ts";
 import { LedgerActor, type LedgerSettings } from "../../../src/core/ledger/ledger.ts";
-import type { Actor, SnapshotWriter, Turn } from "../../../src/core/protocol/actor.ts";
+import type { Actor, SnapshotWriter, Transaction } from "../../../src/core/protocol/actor.ts";
 import type { Instrument } from "../../../src/core/protocol/instrument.ts";
-import { blank, type Message, type MessageOf, type Shape } from "../../../src/core/protocol/message-schema.ts";
+import { blank, type Message, type MessageOf, type MessageSchema } from "../../../src/core/protocol/message-schema.ts";
 import { type ActorAudit, Audit, type AuditReport } from "../../../src/core/protocol/messages.ts";
 import { SymbolActor } from "../../../src/core/symbol.ts";
 import { decodeMessage, eachMessage, encodeMessage, maxMessageBytes } from "../../../src/wire/codec.ts";
@@ -17,7 +17,7 @@ export const MAX_ACCOUNTS = 64;
 export const SHORT_INDEX_AGE_MS = 15_000;
 
 /** A message with its fields at zero but for those that are given. */
-export const make = <S extends Shape>(of: S, fields: Partial<MessageOf<S>> = {}): MessageOf<S> =>
+export const make = <S extends MessageSchema>(of: S, fields: Partial<MessageOf<S>> = {}): MessageOf<S> =>
   Object.assign(blank(of), fields);
 
 /** What a turn said: copies, since actors fill the same objects in again. */
@@ -40,7 +40,7 @@ export const LEDGER_SETTINGS: LedgerSettings = { faucetCapQuanta: 1e15, withdraw
 
 /** The real ledger and symbols on one thread: each command a turn, its events numbered and kept as the log keeps them. */
 export class Exchange {
-  readonly cells: AccountCells;
+  readonly marginTable: MarginTable;
   readonly actors = new Map<number, Actor>();
   readonly ledger: LedgerActor;
   readonly log: Logged[] = [];
@@ -53,11 +53,11 @@ export class Exchange {
     maxAccounts: number = MAX_ACCOUNTS,
     maxIndexAgeMs: number = Number.POSITIVE_INFINITY,
   ) {
-    this.cells = AccountCells.allocate(maxAccounts);
-    this.ledger = new LedgerActor(settings, this.cells);
+    this.marginTable = MarginTable.allocate(maxAccounts);
+    this.ledger = new LedgerActor(settings, this.marginTable);
     this.actors.set(LEDGER, this.ledger);
     for (const instrument of instruments)
-      this.actors.set(instrument.id, new SymbolActor(instrument, this.cells, { maxIndexAgeMs }));
+      this.actors.set(instrument.id, new SymbolActor(instrument, this.marginTable, { maxIndexAgeMs }));
   }
 
   symbol(id: number): SymbolActor {
@@ -65,7 +65,7 @@ export class Exchange {
   }
 
   do(actorId: number, command: Message): Said {
-    return this.turn(actorId, (actor, turn) => actor.decide(command, turn));
+    return this.transaction(actorId, (actor, transaction) => actor.decide(command, transaction));
   }
 
   /** A command and, in turns behind it, all that it has begun: as one, with its replies and the events of all. */
@@ -82,18 +82,18 @@ export class Exchange {
   /** A share of what the actor has under way. `more`: as it answered. */
   proceed(actorId: number): Said & { more: boolean } {
     let more = false;
-    const said = this.turn(actorId, (actor, turn) => {
-      more = actor.proceed(turn);
+    const said = this.transaction(actorId, (actor, transaction) => {
+      more = actor.runBackground(transaction);
     });
     return { ...said, more };
   }
 
   /** A share of what has come due, as behind a command. */
   fire(actorId: number): Said {
-    return this.turn(actorId, (actor, turn) => actor.fire(turn));
+    return this.transaction(actorId, (actor, transaction) => actor.fire(transaction));
   }
 
-  private turn(actorId: number, run: (actor: Actor, turn: Turn) => void): Said {
+  private transaction(actorId: number, run: (actor: Actor, transaction: Transaction) => void): Said {
     const actor = this.actors.get(actorId) as Actor;
     const events: Message[] = [];
     const replies: Message[] = [];
@@ -107,7 +107,7 @@ export class Exchange {
       actor.settle(this.sequence, this.time);
       this.log.push({ actorId, sequence: this.sequence, time: this.time, bytes: encode(events) });
     }
-    this.cells.flush();
+    this.marginTable.commit();
     return { sequence: this.sequence, time: this.time, events, replies };
   }
 
@@ -123,8 +123,8 @@ export class Exchange {
   }
 
   /** Folds logged turns, as recovery does. Call restored() behind the last. */
-  replay(turns: Iterable<Logged>): void {
-    for (const { actorId, sequence, time, bytes } of turns) {
+  replay(transactions: Iterable<Logged>): void {
+    for (const { actorId, sequence, time, bytes } of transactions) {
       const actor = this.actors.get(actorId) as Actor;
       eachMessage(viewOf(bytes), bytes, 0, bytes.length, (event) => actor.apply(event, time));
       actor.settle(sequence, time);
@@ -138,19 +138,19 @@ export class Exchange {
   }
 
   /** Every cell of every account, for comparison. */
-  cellsOf(accountId: number): Record<string, number> {
-    const { cells } = this;
+  marginTableOf(accountId: number): Record<string, number> {
+    const { marginTable } = this;
     return {
-      equity: cells.equity(accountId),
-      unrealized: cells.unrealized(accountId),
-      initial: cells.initial(accountId),
-      positionInitial: cells.positionInitial(accountId),
-      maintenance: cells.maintenance(accountId),
+      equity: marginTable.equity(accountId),
+      unrealized: marginTable.unrealized(accountId),
+      initial: marginTable.initial(accountId),
+      positionInitial: marginTable.positionInitial(accountId),
+      maintenance: marginTable.maintenance(accountId),
     };
   }
 
-  allCells(): Record<string, number>[] {
-    return Array.from({ length: this.cells.maxAccounts }, (_, accountId) => this.cellsOf(accountId));
+  allMarginTables(): Record<string, number>[] {
+    return Array.from({ length: this.marginTable.maxAccounts }, (_, accountId) => this.marginTableOf(accountId));
   }
 }
 

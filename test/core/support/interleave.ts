@@ -1,4 +1,4 @@
-import { AccountCells } from "../../../src/core/accounts/margin-table.ts";
+import { MarginTable } from "../../../src/core/accounts/margin-table.ts";
 
 /**
  * Every order in which the steps of several actors on shared cells can happen, on one thread: each reading and each
@@ -19,43 +19,43 @@ export interface Ending<T> {
 const OBSERVED = [0, 4];
 
 /** The cells as one of the actors has them. Of more than two there are too many orders, unless lanes are added up in one step. */
-class SteppedCells extends AccountCells {
+class SteppedMarginTable extends MarginTable {
   /** Whoever looks again could do so in any number of steps. */
-  protected override readonly mostLooks = 1;
+  protected override readonly maxReadAttempts = 1;
 
   protected override read(accountId: number, cell: number): number {
-    if (this.laneCount <= 2) return super.read(accountId, cell);
+    if (this.stripeCount <= 2) return super.read(accountId, cell);
     return step(() => super.read(accountId, cell));
   }
 
-  protected override readOthers(accountId: number, cell: number): number {
+  protected override readOtherStripes(accountId: number, cell: number): number {
     if (!OBSERVED.includes(cell)) return 0;
-    return step(() => super.readOthers(accountId, cell));
+    return step(() => super.readOtherStripes(accountId, cell));
   }
 
-  protected override observedCell(accountId: number, cell: number): number {
+  protected override consistentColumn(accountId: number, cell: number): number {
     if (!OBSERVED.includes(cell)) return 0;
-    return step(() => super.observedCell(accountId, cell));
+    return step(() => super.consistentColumn(accountId, cell));
   }
 
-  protected override changesOfOthers(accountId: number): number {
-    return step(() => super.changesOfOthers(accountId));
+  protected override versionOfOthers(accountId: number): number {
+    return step(() => super.versionOfOthers(accountId));
   }
 
-  protected override keepBefore(at: number): void {
+  protected override saveBefore(at: number): void {
     step(() => {
-      super.keepBefore(at);
+      super.saveBefore(at);
       return 0;
     });
   }
 
-  protected override look(cell: number): number {
-    return step(() => super.look(cell));
+  protected override load(cell: number): number {
+    return step(() => super.load(cell));
   }
 
-  protected override put(cell: number, delta: number): void {
+  protected override addTo(cell: number, delta: number): void {
     step(() => {
-      super.put(cell, delta);
+      super.addTo(cell, delta);
       return 0;
     });
   }
@@ -92,7 +92,7 @@ function step(make: () => number): number {
  */
 export function everyInterleaving<T>(
   start: ArrayBuffer,
-  actors: readonly ((cells: AccountCells) => T)[],
+  actors: readonly ((marginTable: MarginTable) => T)[],
   check: (ending: Ending<T>) => void,
 ): number {
   /** By what the memory holds and what each actor has been answered: all that decides what can still happen. */
@@ -105,8 +105,8 @@ export function everyInterleaving<T>(
     let orders = 0;
     for (const [i, actor] of actors.entries()) {
       const next = buffer.slice(0);
-      const cells = new SteppedCells(next as unknown as SharedArrayBuffer, actors.length, i);
-      const end = runOneStep(() => actor(cells), made[i]!);
+      const marginTable = new SteppedMarginTable(next as unknown as SharedArrayBuffer, actors.length, i);
+      const end = runOneStep(() => actor(marginTable), made[i]!);
       if (end.finished) {
         results[i] = end.result;
         continue;

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { AccountCells } from "../../../src/core/accounts/margin-table.ts";
+import { MarginTable } from "../../../src/core/accounts/margin-table.ts";
 import { EXEC_ADL, EXEC_LIQUIDATION } from "../../../src/core/base/enums.ts";
 import { LedgerActor } from "../../../src/core/ledger/ledger.ts";
 import type { Actor } from "../../../src/core/protocol/actor.ts";
@@ -7,7 +7,7 @@ import { DeficitCovered, FundingPaid, PositionTransferred, Traded } from "../../
 import { SymbolActor } from "../../../src/core/symbol.ts";
 import { Random } from "../../../src/sandbox/random.ts";
 import { IsolatedWatch } from "./isolated-watch.ts";
-import { randomStep, Universe } from "./random-markets.ts";
+import { randomStep, Simulation } from "./random-markets.ts";
 
 const ACCOUNTS = 12;
 const AUDIT_EVERY_STEPS = 100;
@@ -27,15 +27,15 @@ export interface MarginRun {
  */
 export function runMargin(seed: number, steps: number): MarginRun {
   const random = new Random(seed, "liquidation");
-  const universe = new Universe();
-  if (seed % 2 === 0) universe.fund(200_000);
-  const accounts = Array.from({ length: ACCOUNTS }, () => universe.open(500 + Math.floor(random.uniform() * 20_000)));
+  const simulation = new Simulation();
+  if (seed % 2 === 0) simulation.fund(200_000);
+  const accounts = Array.from({ length: ACCOUNTS }, () => simulation.open(500 + Math.floor(random.uniform() * 20_000)));
   const index = [650_000, 320_000];
   const seen: MarginRun = { liquidations: 0, adl: 0, funding: 0, covered: 0, isolatedEnds: 0 };
-  const watch = new IsolatedWatch(universe);
-  universe.symbols.forEach((symbol, i) => void universe.price(symbol, index[i]));
+  const watch = new IsolatedWatch(simulation);
+  simulation.symbols.forEach((symbol, i) => void simulation.price(symbol, index[i]));
   for (let step = 0; step < steps; step++) {
-    const events = randomStep(universe, random, accounts, index);
+    const events = randomStep(simulation, random, accounts, index);
     for (const event of events as unknown as { type: number; execType?: number }[]) {
       if (event.type === Traded.code && event.execType === EXEC_LIQUIDATION) seen.liquidations++;
       if (event.type === PositionTransferred.code && event.execType === EXEC_ADL) seen.adl++;
@@ -43,46 +43,47 @@ export function runMargin(seed: number, steps: number): MarginRun {
       if (event.type === FundingPaid.code) seen.funding++;
       if (event.type === DeficitCovered.code) seen.covered++;
     }
-    watch.check(events, universe.acting);
+    watch.check(events, simulation.acting);
     if (step % AUDIT_EVERY_STEPS !== 0) continue;
-    const [ledger] = universe.audit();
+    const [ledger] = simulation.audit();
     watch.checkSum(String(ledger?.depositsMinusWithdrawalsQuanta));
   }
   for (let i = 0; i < 40; i++) {
-    universe.symbols.forEach((symbol, which) => void universe.price(symbol, index[which]));
-    for (let look = 0; look < 4; look++) universe.tick();
+    simulation.symbols.forEach((symbol, which) => void simulation.price(symbol, index[which]));
+    for (let look = 0; look < 4; look++) simulation.tick();
   }
   for (const accountId of accounts) {
-    assert.ok(universe.cells.equity(accountId) >= 0, `account ${accountId} is below zero`);
+    assert.ok(simulation.marginTable.equity(accountId) >= 0, `account ${accountId} is below zero`);
     assert.ok(
-      universe.cells.equity(accountId) >= universe.cells.maintenance(accountId),
+      simulation.marginTable.equity(accountId) >= simulation.marginTable.maintenance(accountId),
       `account ${accountId} is below its margin`,
     );
   }
   watch.checkMargins();
   seen.isolatedEnds = watch.ended;
-  compareWithReplay(universe, accounts);
+  compareWithReplay(simulation, accounts);
   return seen;
 }
 
 /** The log alone brings all of it back. */
-export function compareWithReplay(universe: Universe, accounts: readonly number[]): void {
-  const reports = universe.audit();
-  const cells = AccountCells.allocate(universe.cells.maxAccounts);
-  const twins = universe.symbols.map((symbol) => new SymbolActor(symbol.state.instrument, cells));
-  const ledger = new LedgerActor({ faucetCapQuanta: 1e15, withdrawalDelayMs: 0 }, cells);
+export function compareWithReplay(simulation: Simulation, accounts: readonly number[]): void {
+  const reports = simulation.audit();
+  const marginTable = MarginTable.allocate(simulation.marginTable.maxAccounts);
+  const twins = simulation.symbols.map((symbol) => new SymbolActor(symbol.state.instrument, marginTable));
+  const ledger = new LedgerActor({ faucetCapQuanta: 1e15, withdrawalDelayMs: 0 }, marginTable);
   const all: Actor[] = [ledger, ...twins];
-  for (const { actorId, time, sequence, events } of universe.log) {
+  for (const { actorId, time, sequence, events } of simulation.log) {
     const actor = all.find((each) => each.actorId === actorId) as Actor;
     for (const event of events) actor.apply(event, time);
     actor.settle(sequence, time);
   }
   for (const actor of all) actor.restored();
-  const twin = new Universe();
-  Object.assign(twin, { cells, symbols: twins, ledger, time: universe.time });
+  const twin = new Simulation();
+  Object.assign(twin, { marginTable, symbols: twins, ledger, time: simulation.time });
   assert.deepEqual(
     twin.audit().map((report) => report.digest),
     reports.map((report) => report.digest),
   );
-  for (const accountId of accounts) assert.equal(cells.equity(accountId), universe.cells.equity(accountId));
+  for (const accountId of accounts)
+    assert.equal(marginTable.equity(accountId), simulation.marginTable.equity(accountId));
 }

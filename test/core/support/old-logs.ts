@@ -1,13 +1,13 @@
-import type { Shape } from "../../../src/core/protocol/message-schema.ts";
+import type { MessageSchema } from "../../../src/core/protocol/message-schema.ts";
 import { AT_PAYLOAD_BYTES, MESSAGE_HEADER_BYTES, messageBytes } from "../../../src/wire/codec.ts";
 import { viewOf } from "../../../src/wire/record.ts";
 import type { Logged } from "./exchange.ts";
 
 /** The log as it would have been written when an event, which has numbers only, had fewer fields. */
-export const withoutLastFields = (log: readonly Logged[], of: Shape, count: number): Logged[] =>
-  log.map((turn) => ({ ...turn, bytes: shortened(turn.bytes, of, count) }));
+export const withoutLastFields = (log: readonly Logged[], of: MessageSchema, count: number): Logged[] =>
+  log.map((transaction) => ({ ...transaction, bytes: shortened(transaction.bytes, of, count) }));
 
-function shortened(bytes: Uint8Array, of: Shape, count: number): Uint8Array {
+function shortened(bytes: Uint8Array, of: MessageSchema, count: number): Uint8Array {
   const view = viewOf(bytes);
   const parts: Uint8Array[] = [];
   for (let at = 0; at < bytes.length; at += messageBytes(view, at)) {

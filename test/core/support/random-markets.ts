@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { DEFAULT_INSTRUMENTS } from "../../../src/config/instruments.ts";
-import { AccountCells } from "../../../src/core/accounts/margin-table.ts";
+import { MarginTable } from "../../../src/core/accounts/margin-table.ts";
 import { NONE, SIZE } from "../../../src/core/base/columns.ts";
 import { CROSS, INSURANCE_ACCOUNT, ISOLATED, MARKET } from "../../../src/core/base/enums.ts";
 import { LedgerActor } from "../../../src/core/ledger/ledger.ts";
-import type { Actor, Turn } from "../../../src/core/protocol/actor.ts";
+import type { Actor, Transaction } from "../../../src/core/protocol/actor.ts";
 import { compileInstrument } from "../../../src/core/protocol/instrument.ts";
 import { blank, type Message } from "../../../src/core/protocol/message-schema.ts";
 import {
@@ -29,12 +29,12 @@ import type { Random } from "../../../src/sandbox/random.ts";
 export const HOUR_MS = 3_600_000;
 
 /** Two symbols and the ledger on one set of cells, as their workers would run them, one turn after the other. */
-export class Universe {
-  readonly cells = AccountCells.allocate(2048);
+export class Simulation {
+  readonly marginTable = MarginTable.allocate(2048);
   readonly symbols = DEFAULT_INSTRUMENTS.slice(0, 2).map(
-    (config) => new SymbolActor(compileInstrument(config), this.cells),
+    (config) => new SymbolActor(compileInstrument(config), this.marginTable),
   );
-  readonly ledger = new LedgerActor({ faucetCapQuanta: 1e15, withdrawalDelayMs: 0 }, this.cells);
+  readonly ledger = new LedgerActor({ faucetCapQuanta: 1e15, withdrawalDelayMs: 0 }, this.marginTable);
   readonly log: { actorId: number; time: number; sequence: number; events: Message[] }[] = [];
   time = 1_700_000_000_000;
   /** Whose the last random step was; 0 = a price's or a look's. */
@@ -43,17 +43,17 @@ export class Universe {
   run(actor: Actor, command: Message): Message[] {
     const events: Message[] = [];
     const replies: Message[] = [];
-    const turn: Turn = {
+    const transaction: Transaction = {
       time: this.time,
       emit: (event) => void events.push({ ...event }),
       reply: (reply) => void replies.push({ ...reply }),
     };
-    actor.decide(command, turn);
+    actor.decide(command, transaction);
     if (events.length > 0) {
       this.log.push({ actorId: actor.actorId, time: this.time, sequence: this.log.length + 1, events });
       actor.settle(this.log.length, this.time);
     }
-    this.cells.flush();
+    this.marginTable.commit();
     return [...events, ...replies];
   }
 
@@ -114,96 +114,96 @@ export const SELL = 1;
 
 /** The leverage of BTC 10x: alice long 1 BTC at 65000 against bob, who stays out of trouble. */
 export function longOf(
-  universe: Universe,
+  simulation: Simulation,
   lots: number,
   leverage: number,
   deposit: number,
 ): { alice: number; bob: number } {
-  const [btc] = universe.symbols;
-  const alice = universe.open(deposit);
-  const bob = universe.open(10_000_000);
-  universe.price(btc, 650_000);
-  universe.run(btc, { ...blank(SetLeverage), accountId: alice, leverage } as Message);
-  universe.order(btc, bob, SELL, 650_000, lots);
-  universe.order(btc, alice, BUY, 650_000, lots);
-  assert.equal(universe.size(btc, alice), lots);
+  const [btc] = simulation.symbols;
+  const alice = simulation.open(deposit);
+  const bob = simulation.open(10_000_000);
+  simulation.price(btc, 650_000);
+  simulation.run(btc, { ...blank(SetLeverage), accountId: alice, leverage } as Message);
+  simulation.order(btc, bob, SELL, 650_000, lots);
+  simulation.order(btc, alice, BUY, 650_000, lots);
+  assert.equal(simulation.size(btc, alice), lots);
   return { alice, bob };
 }
 
 /** The price goes there and stays: a maker trades on it with himself's opposite, so that the last price follows. */
-export function moveTo(universe: Universe, ticks: number, lastAccounts: [number, number]): void {
-  const [btc] = universe.symbols;
+export function moveTo(simulation: Simulation, ticks: number, lastAccounts: [number, number]): void {
+  const [btc] = simulation.symbols;
   for (let i = 0; i < 3; i++) {
-    universe.time += 1000;
-    universe.price(btc, ticks);
-    universe.order(btc, lastAccounts[0], SELL, ticks, 1);
-    universe.order(btc, lastAccounts[1], BUY, ticks, 1);
+    simulation.time += 1000;
+    simulation.price(btc, ticks);
+    simulation.order(btc, lastAccounts[0], SELL, ticks, 1);
+    simulation.order(btc, lastAccounts[1], BUY, ticks, 1);
   }
-  universe.price(btc, ticks);
+  simulation.price(btc, ticks);
 }
 
 /** An account takes over all that the insurance fund has, at the worst prices that the fund agrees to. */
-export function takeFromFund(universe: Universe, accountId: number): void {
-  const [btc] = universe.symbols;
+export function takeFromFund(simulation: Simulation, accountId: number): void {
+  const [btc] = simulation.symbols;
   for (let tenths = 60; tenths >= 0; tenths--)
-    for (let size = 0; size !== universe.size(btc, INSURANCE_ACCOUNT); ) {
-      size = universe.size(btc, INSURANCE_ACCOUNT);
+    for (let size = 0; size !== simulation.size(btc, INSURANCE_ACCOUNT); ) {
+      size = simulation.size(btc, INSURANCE_ACCOUNT);
       const away = Math.sign(size) * tenths * 1e-4;
       const price = Math.round(btc.state.markTicks * (1 - away));
-      universe.order(btc, accountId, size > 0 ? BUY : SELL, price, Math.abs(size));
-      universe.tick();
-      universe.run(btc, { ...blank(CancelAll), accountId, side: -1 } as Message);
+      simulation.order(btc, accountId, size > 0 ? BUY : SELL, price, Math.abs(size));
+      simulation.tick();
+      simulation.run(btc, { ...blank(CancelAll), accountId, side: -1 } as Message);
     }
-  assert.equal(universe.size(btc, INSURANCE_ACCOUNT), 0);
+  assert.equal(simulation.size(btc, INSURANCE_ACCOUNT), 0);
 }
 
 /** One command of some account, a price or a look, as a day of crashes would bring them. `index`: in ticks, by symbol. */
 export function randomStep(
-  universe: Universe,
+  simulation: Simulation,
   random: Random,
   accounts: readonly number[],
   index: number[],
 ): Message[] {
   const which = random.uniform() < 0.5 ? 0 : 1;
-  const symbol = universe.symbols[which];
+  const symbol = simulation.symbols[which];
   const accountId = accounts[Math.floor(random.uniform() * accounts.length)];
   const dice = random.uniform();
-  universe.acting = dice >= 0.55 && dice < 0.9 ? 0 : accountId;
+  simulation.acting = dice >= 0.55 && dice < 0.9 ? 0 : accountId;
   if (dice < 0.55) {
     const mark = symbol.state.markTicks;
     const side = random.uniform() < 0.5 ? BUY : SELL;
     const price = Math.round(mark * (1 + (random.uniform() - 0.5) * 0.02));
     const lots = 1 + Math.floor(random.uniform() * 400);
-    return universe.order(symbol, accountId, side, price, lots, random.uniform() < 0.2 ? MARKET : 0);
+    return simulation.order(symbol, accountId, side, price, lots, random.uniform() < 0.2 ? MARKET : 0);
   }
   if (dice < 0.7) {
     const jump = random.uniform() < 0.05 ? (random.uniform() - 0.5) * 0.3 : (random.uniform() - 0.5) * 0.01;
     index[which] = Math.max(10_000, Math.min(5_000_000, Math.round(index[which] * (1 + jump))));
-    universe.time += random.uniform() < 0.05 ? HOUR_MS / 2 : 1000;
-    return universe.price(symbol, index[which]);
+    simulation.time += random.uniform() < 0.05 ? HOUR_MS / 2 : 1000;
+    return simulation.price(symbol, index[which]);
   }
-  if (dice < 0.9) return universe.tick();
+  if (dice < 0.9) return simulation.tick();
   if (dice < 0.94) {
     const leverage = 1 + Math.floor(random.uniform() * 100);
-    return universe.run(symbol, { ...blank(SetLeverage), accountId, leverage } as Message);
+    return simulation.run(symbol, { ...blank(SetLeverage), accountId, leverage } as Message);
   }
   if (dice < 0.96) {
     const marginMode = random.uniform() < 0.6 ? ISOLATED : CROSS;
     // The mode cannot change under open orders.
-    const canceled = universe.run(symbol, { ...blank(CancelAll), accountId, side: -1 } as Message);
-    return [...canceled, ...universe.run(symbol, { ...blank(SetMarginMode), accountId, marginMode } as Message)];
+    const canceled = simulation.run(symbol, { ...blank(CancelAll), accountId, side: -1 } as Message);
+    return [...canceled, ...simulation.run(symbol, { ...blank(SetMarginMode), accountId, marginMode } as Message)];
   }
   if (dice < 0.975) {
     const amountQuanta = Math.round((random.uniform() - 0.5) * 1e9);
-    return universe.run(symbol, { ...blank(MoveMargin), accountId, amountQuanta } as Message);
+    return simulation.run(symbol, { ...blank(MoveMargin), accountId, amountQuanta } as Message);
   }
   const amountQuanta = Math.floor(random.uniform() * 2e9) + 1;
   if (random.uniform() < 0.5)
-    return universe.run(universe.ledger, { ...blank(Deposit), accountId, amountQuanta } as Message);
+    return simulation.run(simulation.ledger, { ...blank(Deposit), accountId, amountQuanta } as Message);
   const prepare = { ...blank(PrepareWithdrawal), accountId };
   const withdraw = { ...blank(Withdraw), accountId, amountQuanta, address: "0x0" };
   return [
-    ...universe.symbols.flatMap((each) => universe.run(each, prepare)),
-    ...universe.run(universe.ledger, withdraw as Message),
+    ...simulation.symbols.flatMap((each) => simulation.run(each, prepare)),
+    ...simulation.run(simulation.ledger, withdraw as Message),
   ];
 }

@@ -269,13 +269,13 @@ export class ReferenceSymbol extends ReferenceMarket {
     };
 
     // What would come of it: tried out on a copy.
-    const trial = { ...order };
+    const dryRun = { ...order };
     const copy = this.copy();
     const expected = nothing();
-    const stopped = copy.take(trial, expected, time, this.means());
+    const stopped = copy.take(dryRun, expected, time, this.means());
     const expectedLots = sum(expected.trades, (trade) => trade.quantityLots);
     const unfillable = c.timeInForce === FOK && expectedLots < quantityLots;
-    const restingLots = mayRest && stopped === REASON_NONE ? trial.remainingLots : 0;
+    const restingLots = mayRest && stopped === REASON_NONE ? dryRun.remainingLots : 0;
     const refused = this.tooLarge(order, mayRest ? expectedLots : quantityLots, restingLots);
     if (refused !== null) return refused;
     if (!reduceOnly && !unfillable) {
@@ -356,8 +356,8 @@ export class ReferenceSymbol extends ReferenceMarket {
       ? Math.min(Number((BigInt(markTicks) * (million + band)) / million), instrument.maxPriceTicks)
       : Math.max(Number((BigInt(markTicks) * (million - band) + million - 1n) / million), 1);
     if (closable > 0) {
-      const closingEdge = closingEdgeOf(instrument, position.sizeLots, this.heldOf(accountId));
-      edge = isBuy ? Math.min(edge, closingEdge) : Math.max(edge, closingEdge);
+      const bankruptcyLimitTicks = closingEdgeOf(instrument, position.sizeLots, this.heldOf(accountId));
+      edge = isBuy ? Math.min(edge, bankruptcyLimitTicks) : Math.max(edge, bankruptcyLimitTicks);
     }
     return edge;
   }
@@ -553,10 +553,10 @@ export class ReferenceSymbol extends ReferenceMarket {
     const all = this.orders;
     this.orders = others;
     if (!reduceOnly) {
-      const trial = { ...wanted };
+      const dryRun = { ...wanted };
       const expected = nothing();
-      const stopped = this.copy().take(trial, expected, time, this.means());
-      const restingLots = stopped === REASON_NONE ? trial.remainingLots : 0;
+      const stopped = this.copy().take(dryRun, expected, time, this.means());
+      const restingLots = stopped === REASON_NONE ? dryRun.remainingLots : 0;
       const filledLots = sum(expected.trades, (trade) => trade.quantityLots);
       const required = this.pendingInitial(wanted, expected.trades, restingLots) - before;
       this.orders = all;

@@ -30,10 +30,12 @@ import type { Instrument } from "../../../src/core/protocol/instrument.ts";
 import type { Message, MessageOf } from "../../../src/core/protocol/message-schema.ts";
 import {
   AmendOrder,
+  AttachedQuantityRaised,
   CancelAfter,
   CancelAll,
   CancelOrder,
   ClosePosition,
+  ConditionalOrderPlaced,
   Deposit,
   Done,
   DuplicateOrder,
@@ -43,11 +45,9 @@ import {
   MoveMargin,
   OpenSession,
   OrderClosed,
-  OrderGrown,
   OrderReduced,
   OrderTriggered,
   OrderView,
-  OrderWaits,
   PlaceExtended,
   PlaceOrder,
   PlaceTrigger,
@@ -321,13 +321,16 @@ class Stage {
       }
     }
     for (const event of said.events) {
-      if (event.type === OrderWaits.code && (event as MessageOf<typeof OrderWaits>).parentId !== 0) {
-        const { orderId, orderType, quantityLots, parentId } = event as MessageOf<typeof OrderWaits>;
+      if (
+        event.type === ConditionalOrderPlaced.code &&
+        (event as MessageOf<typeof ConditionalOrderPlaced>).parentId !== 0
+      ) {
+        const { orderId, orderType, quantityLots, parentId } = event as MessageOf<typeof ConditionalOrderPlaced>;
         const name = `${this.names.get(parentId)}.${orderType >= TAKE_PROFIT ? "tp" : "sl"}`;
         this.names.set(orderId, name);
         parts.push(`${name} waits with ${quantityLots}`);
-      } else if (event.type === OrderGrown.code) {
-        const { orderId, quantityLots } = event as MessageOf<typeof OrderGrown>;
+      } else if (event.type === AttachedQuantityRaised.code) {
+        const { orderId, quantityLots } = event as MessageOf<typeof AttachedQuantityRaised>;
         parts.push(`${this.names.get(orderId)} grows to ${quantityLots}`);
       } else if (event.type === OrderClosed.code) {
         const { orderId, status, reason } = event as MessageOf<typeof OrderClosed>;
@@ -406,7 +409,7 @@ class Stage {
   }
 
   private money(accountId: number): string {
-    const { equity, initial, positionInitial, maintenance } = this.exchange.cellsOf(accountId);
+    const { equity, initial, positionInitial, maintenance } = this.exchange.marginTableOf(accountId);
     const free = equity - initial;
     return Object.entries({ equity, initial, orders: initial - positionInitial, maintenance, free })
       .map(([name, quanta]) => `${name} ${printQuanta(quanta)}`)

@@ -97,7 +97,7 @@ export class Market {
       const row = state.positions.find(accountId);
       return row !== NONE && state.isIsolated(row) ? bucketEquity(state, row) : 0;
     });
-    return [this.exchange.cells.equity(accountId), ...buckets];
+    return [this.exchange.marginTable.equity(accountId), ...buckets];
   }
 }
 
@@ -121,7 +121,8 @@ class Maker {
     const { accountId, random, market, symbol } = this;
     if (market.size(symbol, accountId) !== 0) return;
     const { markTicks, instrument } = symbol.state;
-    const usedQuanta = market.exchange.cells.available(accountId) * LEVERAGE * random.pick([0.7, 0.95, 0.96, 0.97]);
+    const usedQuanta =
+      market.exchange.marginTable.available(accountId) * LEVERAGE * random.pick([0.7, 0.95, 0.96, 0.97]);
     const lots = Math.floor(usedQuanta / (markTicks * instrument.quantaPerTickLot));
     if (lots < 1) return;
     const side = random.pick([BUY, SELL]);

@@ -8,6 +8,7 @@ import {
   CancelAll,
   CancelOrder,
   ClosePosition,
+  ConditionalOrderPlaced,
   Deposit,
   HaltSymbol,
   MoveMargin,
@@ -15,7 +16,6 @@ import {
   OrderBatch,
   OrderExtended,
   OrderPlaced,
-  OrderWaits,
   PlaceExtended,
   PlaceOrder,
   PlaceTrigger,
@@ -228,8 +228,8 @@ export class Traffic<E extends Pick<Exchange, "time" | "ask" | "carryOut"> = Exc
     for (const each of events) {
       const event = each as SymbolEvent;
       if (event.type === OrderExtended.code && event.goodTillDate !== 0) append(this.endingOf, event);
-      if (event.type === OrderWaits.code) append(this.waitingOf, event);
-      if (event.type !== OrderPlaced.code && event.type !== OrderWaits.code) continue;
+      if (event.type === ConditionalOrderPlaced.code) append(this.waitingOf, event);
+      if (event.type !== OrderPlaced.code && event.type !== ConditionalOrderPlaced.code) continue;
       this.orderIds.push(event.orderId);
       append(this.ordersOf, event);
     }

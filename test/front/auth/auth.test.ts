@@ -24,7 +24,7 @@ import { Vault } from "../../../src/store/files/vault.ts";
 import { hashToken, newToken } from "../../../src/wire/token.ts";
 import { takeSeed } from "../../core/support/seed.ts";
 import { fakeCall } from "../support/fake-call.ts";
-import { make, ScriptedRoad } from "../support/scripted-engine.ts";
+import { make, ScriptedEngine } from "../support/scripted-engine.ts";
 
 fc.configureGlobal({ seed: takeSeed("auth.test") });
 
@@ -32,7 +32,7 @@ const ACCOUNT = 16;
 const vault = new Vault(Buffer.alloc(32, 7));
 
 interface Fixture {
-  road: ScriptedRoad;
+  engine: ScriptedEngine;
   credentials: Credentials;
   auth: Auth;
   token: string;
@@ -40,21 +40,21 @@ interface Fixture {
 
 /** A ledger with one session, and the front that follows it. */
 async function start(operatorToken = "operator"): Promise<Fixture> {
-  const road = new ScriptedRoad();
-  const opening = Credentials.open(road);
+  const engine = new ScriptedEngine();
+  const opening = Credentials.open(engine);
   const token = newToken();
   const session = { tokenHash: hashToken(token), accountId: ACCOUNT, expiresAt: Date.now() + 60_000 };
   // The ledger tells its state in pages: the session stands on the second.
-  road.answer(() => [make(LedgerDescription, { state: { next: 1, accounts: [], sessions: [], keys: [] } })]);
+  engine.answer(() => [make(LedgerDescription, { state: { next: 1, accounts: [], sessions: [], keys: [] } })]);
   await Promise.resolve();
-  road.answer(({ command }) => {
+  engine.answer(({ command }) => {
     assert.equal((command as MessageOf<typeof Describe>).from, 1);
     return [
       make(LedgerDescription, { state: { next: null, accounts: [[ACCOUNT, "0xa1"]], sessions: [session], keys: [] } }),
     ];
   });
   const credentials = await opening;
-  return { road, credentials, auth: new Auth({ credentials, vault, operatorToken }), token };
+  return { engine, credentials, auth: new Auth({ credentials, vault, operatorToken }), token };
 }
 
 const bearer = (token: string): Call => fakeCall("GET", "/v1/orders", { authorization: `Bearer ${token}` }).call;
@@ -71,33 +71,36 @@ function assertRefused(read: () => unknown, code: ErrorCode): ApiError {
 }
 
 test("a session lasts from its event to its end, and no look-up outlives it", async () => {
-  const { road, auth, token } = await start();
+  const { engine, auth, token } = await start();
   assert.equal(auth.principal(bearer(token)).accountId, ACCOUNT);
   const second = newToken();
   assertRefused(() => auth.principal(bearer(second)), "INVALID_TOKEN");
   const tokenHash = hashToken(second);
-  road.turn(LEDGER, make(SessionOpened, { accountId: 17, tokenHash, expiresAt: Date.now() + 60_000 }));
+  engine.transaction(LEDGER, make(SessionOpened, { accountId: 17, tokenHash, expiresAt: Date.now() + 60_000 }));
   assert.equal(auth.principal(bearer(second)).accountId, 17);
   assert.equal(auth.session(bearer(second)).accountId, 17);
   assert.deepEqual(auth.principal(bearer(second)).permissions, ["READ", "TRADE", "WITHDRAW"]);
-  road.turn(LEDGER, make(SessionClosed, { accountId: 17, tokenHash }));
+  engine.transaction(LEDGER, make(SessionClosed, { accountId: 17, tokenHash }));
   assertRefused(() => auth.principal(bearer(second)), "INVALID_TOKEN");
   assert.equal(auth.principal(bearer(token)).accountId, ACCOUNT);
 });
 
 test("whose wallet has an account is known from the ledger's pages and from its events", async () => {
-  const { road, credentials } = await start();
+  const { engine, credentials } = await start();
   assert.equal(credentials.hasAccount("0xa1"), true);
   assert.equal(credentials.hasAccount("0xb2"), false);
-  road.turn(LEDGER, make(AccountOpened, { accountId: 17, address: "0xb2" }));
+  engine.transaction(LEDGER, make(AccountOpened, { accountId: 17, address: "0xb2" }));
   assert.equal(credentials.hasAccount("0xb2"), true);
 });
 
 test("an expired session is refused before the ledger has closed it", async (t) => {
   t.mock.timers.enable({ apis: ["Date"], now: Date.now() });
-  const { road, auth } = await start();
+  const { engine, auth } = await start();
   const token = newToken();
-  road.turn(LEDGER, make(SessionOpened, { accountId: 17, tokenHash: hashToken(token), expiresAt: Date.now() + 1 }));
+  engine.transaction(
+    LEDGER,
+    make(SessionOpened, { accountId: 17, tokenHash: hashToken(token), expiresAt: Date.now() + 1 }),
+  );
   assert.equal(auth.principal(bearer(token)).accountId, 17);
   t.mock.timers.tick(1);
   assertRefused(() => auth.principal(bearer(token)), "INVALID_TOKEN");
@@ -105,10 +108,10 @@ test("an expired session is refused before the ledger has closed it", async (t) 
 
 test("an account's sessions are those that the ledger has open and whose time is not up, the longest first", async (t) => {
   t.mock.timers.enable({ apis: ["Date"], now: Date.now() });
-  const { road, credentials, token } = await start();
+  const { engine, credentials, token } = await start();
   const own = () => credentials.sessionsOf(ACCOUNT, Date.now()).map(({ credential }) => credential);
   const open = (accountId: number, tokenHash: string, inMs: number) =>
-    road.turn(LEDGER, make(SessionOpened, { accountId, tokenHash, expiresAt: Date.now() + inMs }));
+    engine.transaction(LEDGER, make(SessionOpened, { accountId, tokenHash, expiresAt: Date.now() + inMs }));
   open(ACCOUNT, "brief", 1);
   open(ACCOUNT, "long", 90_000);
   open(17, "bob's", 90_000);
@@ -116,7 +119,7 @@ test("an account's sessions are those that the ledger has open and whose time is
   t.mock.timers.tick(1);
   assert.deepEqual(own(), ["long", hashToken(token)]);
   for (const tokenHash of ["long", hashToken(token)])
-    road.turn(LEDGER, make(SessionClosed, { accountId: ACCOUNT, tokenHash }));
+    engine.transaction(LEDGER, make(SessionClosed, { accountId: ACCOUNT, tokenHash }));
   assert.deepEqual(own(), []);
 });
 
@@ -150,7 +153,7 @@ interface TestKey {
   secret: string;
 }
 
-function createKey(road: ScriptedRoad, changes: Partial<KeyRecord> = {}): TestKey {
+function createKey(engine: ScriptedEngine, changes: Partial<KeyRecord> = {}): TestKey {
   const [apiKey, secret] = [newApiKey(), newSecret()];
   const record: KeyRecord = {
     label: "bot",
@@ -161,7 +164,7 @@ function createKey(road: ScriptedRoad, changes: Partial<KeyRecord> = {}): TestKe
     createdAt: Date.now(),
     ...changes,
   };
-  road.turn(LEDGER, make(KeyCreated, { accountId: ACCOUNT, apiKey, record }));
+  engine.transaction(LEDGER, make(KeyCreated, { accountId: ACCOUNT, apiKey, record }));
   return { apiKey, secret };
 }
 
@@ -186,8 +189,8 @@ function signed({ apiKey, secret }: TestKey, options: SignedCall = {}): Call {
 }
 
 test("a signature covers timestamp, method, path, query and body, byte for byte", async () => {
-  const { road, auth } = await start();
-  const key = createKey(road);
+  const { engine, auth } = await start();
+  const key = createKey(engine);
   const body = '{"symbol":"BTC-PERP","label":"\u00e9"}';
   const order = { method: "POST", target: "/v1/orders", body };
   const principal = auth.principal(signed(key, order));
@@ -207,8 +210,8 @@ test("a signature covers timestamp, method, path, query and body, byte for byte"
 });
 
 test("an unknown key and a wrong signature are told the same, whatever the signature looks like", async () => {
-  const { road, auth } = await start();
-  const key = createKey(road);
+  const { engine, auth } = await start();
+  const key = createKey(engine);
   const stranger = { apiKey: newApiKey(), secret: key.secret };
   const unknown = assertRefused(() => auth.principal(signed(stranger)), "INVALID_KEY_OR_SIGNATURE");
   for (const signature of ["0".repeat(64), "f", "zz".repeat(32), "0".repeat(63), "0".repeat(65), "\u0660".repeat(64)]) {
@@ -220,8 +223,8 @@ test("an unknown key and a wrong signature are told the same, whatever the signa
 
 test("a timestamp outside the window is told the server's time and the skew", async (t) => {
   t.mock.timers.enable({ apis: ["Date"], now: Date.now() });
-  const { road, auth } = await start();
-  const key = createKey(road);
+  const { engine, auth } = await start();
+  const key = createKey(engine);
   const at = (skewMs: number, recvWindow = "") =>
     auth.principal(signed(key, { timestamp: Date.now() + skewMs, recvWindow }));
   at(-5_000);
@@ -247,8 +250,8 @@ test("a timestamp outside the window is told the server's time and the skew", as
 });
 
 test("a signature that changes something counts once; reading may be repeated", async () => {
-  const { road, auth } = await start();
-  const key = createKey(road);
+  const { engine, auth } = await start();
+  const key = createKey(engine);
   const timestamp = Date.now();
   const order = { method: "POST", target: "/v1/orders", body: "{}", timestamp };
   auth.principal(signed(key, order));
@@ -267,8 +270,8 @@ test("a signature that changes something counts once; reading may be repeated", 
 
 test("a signature counts by when its request is whole, not by when that began", async (t) => {
   t.mock.timers.enable({ apis: ["Date"], now: Date.now() });
-  const { road, auth } = await start();
-  const key = createKey(road);
+  const { engine, auth } = await start();
+  const key = createKey(engine);
   const order = { method: "POST", target: "/v1/orders", body: "{}", timestamp: Date.now(), recvWindow: "60000" };
   auth.principal(signed(key, order));
   t.mock.timers.tick(59_000);
@@ -282,8 +285,8 @@ test("a signature counts by when its request is whole, not by when that began", 
 
 test("what was signed before the server started does not change anything", async (t) => {
   t.mock.timers.enable({ apis: ["Date"], now: Date.now() });
-  const { road, auth } = await start();
-  const key = createKey(road);
+  const { engine, auth } = await start();
+  const key = createKey(engine);
   const timestamp = Date.now() - 2_000;
   assertRefused(
     () => auth.principal(signed(key, { method: "DELETE", target: "/v1/orders", timestamp })),
@@ -293,11 +296,11 @@ test("what was signed before the server started does not change anything", async
 });
 
 test("keys expire, are revoked, and are bound to addresses", async () => {
-  const { road, auth, credentials } = await start();
-  const expired = createKey(road, { expiresAt: Date.now() - 1 });
+  const { engine, auth, credentials } = await start();
+  const expired = createKey(engine, { expiresAt: Date.now() - 1 });
   assertRefused(() => auth.principal(signed(expired)), "KEY_EXPIRED");
   assertRefused(() => auth.principal(signed(expired, { signature: "0".repeat(64) })), "INVALID_KEY_OR_SIGNATURE");
-  const bound = createKey(road, { allowedIps: ["10.0.0.0/8", "2001:db8::1"] });
+  const bound = createKey(engine, { allowedIps: ["10.0.0.0/8", "2001:db8::1"] });
   for (const remoteAddress of [
     "10.1.2.3",
     "0000:0000:0000:0000:0000:ffff:0a01:0203",
@@ -308,7 +311,7 @@ test("keys expire, are revoked, and are bound to addresses", async () => {
     assertRefused(() => auth.principal(signed(bound, { remoteAddress })), "IP_NOT_ALLOWED");
   assert.equal(credentials.keysOf(ACCOUNT).length, 2);
   assert.deepEqual(credentials.keysOf(ACCOUNT + 1), []);
-  road.turn(LEDGER, make(KeyRevoked, { accountId: ACCOUNT, apiKey: bound.apiKey }));
+  engine.transaction(LEDGER, make(KeyRevoked, { accountId: ACCOUNT, apiKey: bound.apiKey }));
   assertRefused(() => auth.principal(signed(bound, { remoteAddress: "10.1.2.3" })), "INVALID_KEY_OR_SIGNATURE");
   assert.deepEqual(
     credentials.keysOf(ACCOUNT).map((key) => key.credential),
@@ -317,8 +320,8 @@ test("keys expire, are revoked, and are bound to addresses", async () => {
 });
 
 test("a key opens no session's door", async () => {
-  const { road, auth, token } = await start();
-  const call = Object.assign(signed(createKey(road)), { authorization: `Bearer ${token}` });
+  const { engine, auth, token } = await start();
+  const call = Object.assign(signed(createKey(engine)), { authorization: `Bearer ${token}` });
   assertRefused(() => auth.session(call), "SESSION_REQUIRED");
 });
 
@@ -336,8 +339,8 @@ test("the operator's token opens the operator's door alone, and an empty one ope
 });
 
 test("a WebSocket says the same by token or signature", async () => {
-  const { road, auth, token } = await start();
-  const { apiKey, secret } = createKey(road, { allowedIps: ["10.0.0.1"] });
+  const { engine, auth, token } = await start();
+  const { apiKey, secret } = createKey(engine, { allowedIps: ["10.0.0.1"] });
   const timestamp = Date.now();
   const signature = createHmac("sha256", secret).update(`${timestamp}GET/v1/ws`).digest("hex");
   const identity = auth.socket({ apiKey, timestamp, signature }, "10.0.0.1");

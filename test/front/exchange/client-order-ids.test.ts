@@ -4,9 +4,9 @@ import { LIMIT, ORDER_TYPES } from "../../../src/core/base/enums.ts";
 import {
   BatchItemEnd,
   ClientIdsPage,
+  ConditionalOrderPlaced,
   Done,
   OrderPlaced,
-  OrderWaits,
   type ClientIdList as Page,
   Refused,
 } from "../../../src/core/protocol/messages.ts";
@@ -16,7 +16,7 @@ import type { Principal } from "../../../src/front/exchange/credentials.ts";
 import type { Answer } from "../../../src/front/http/answer.ts";
 import { type Context, Symbols } from "../../../src/front/routing/context.ts";
 import { createTrade } from "../../../src/front/trading/trading.ts";
-import { make, ScriptedRoad } from "../support/scripted-engine.ts";
+import { make, ScriptedEngine } from "../support/scripted-engine.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
@@ -25,19 +25,19 @@ const order = { side: "BUY", type: ORDER_TYPES[LIMIT], price: "65000", quantity:
 
 /** The ids of a road with nothing on it but what its symbols remember of them, and trading on it. */
 async function open(most?: number, remembered: readonly Page["ids"][] = []) {
-  const road = new ScriptedRoad();
-  const opening = ClientOrderIds.open(road, most);
-  for (const i of road.instruments.keys()) {
+  const engine = new ScriptedEngine();
+  const opening = ClientOrderIds.open(engine, most);
+  for (const i of engine.instruments.keys()) {
     await new Promise((resolve) => setImmediate(resolve));
-    assert.ok(road.answer(() => [make(ClientIdsPage, { page: { ids: remembered[i] ?? [], next: null } })]));
+    assert.ok(engine.answer(() => [make(ClientIdsPage, { page: { ids: remembered[i] ?? [], next: null } })]));
   }
   const clientOrderIds = await opening;
-  const context = { road, symbols: new Symbols(road.instruments), clientOrderIds } as unknown as Context;
-  return { road, clientOrderIds, trade: createTrade(context) };
+  const context = { engine, symbols: new Symbols(engine.instruments), clientOrderIds } as unknown as Context;
+  return { engine, clientOrderIds, trade: createTrade(context) };
 }
 
 test("a clientOrderId whose order could not be sent is free for another symbol, also in a batch", async () => {
-  const { road, clientOrderIds, trade } = await open();
+  const { engine, clientOrderIds, trade } = await open();
   const refusals: string[] = [];
   const answer: Answer = {
     done: false,
@@ -45,12 +45,12 @@ test("a clientOrderId whose order could not be sent is free for another symbol, 
     refuse: (error) => void refusals.push(error.code),
     fail: (thrown) => void refusals.push((thrown as ApiError).code),
   };
-  road.full = true;
+  engine.full = true;
   trade("order.place", { symbol: "BTC-PERP", ...order }, principal, answer);
   assert.equal(clientOrderIds.ownerOf(principal.accountId, "mine"), 0);
   trade("order.batch", { symbol: "BTC-PERP", items: [{ action: "PLACE", ...order }] }, principal, answer);
   assert.equal(clientOrderIds.ownerOf(principal.accountId, "mine"), 0);
-  road.full = false;
+  engine.full = false;
   trade("order.place", { symbol: "BTC-PERP", ...order }, principal, answer);
   assert.notEqual(clientOrderIds.ownerOf(principal.accountId, "mine"), 0);
   trade("order.place", { symbol: "ETH-PERP", ...order }, principal, answer);
@@ -59,9 +59,9 @@ test("a clientOrderId whose order could not be sent is free for another symbol, 
 });
 
 test("an id is its order's from the turn on that placed it or let it wait", async () => {
-  const { road, clientOrderIds } = await open();
-  for (const [i, placed] of [OrderPlaced, OrderWaits].entries()) {
-    road.turn(2, make(placed, { accountId: 16, orderId: 256 * i + 2, clientOrderId: `${i}` }));
+  const { engine, clientOrderIds } = await open();
+  for (const [i, placed] of [OrderPlaced, ConditionalOrderPlaced].entries()) {
+    engine.transaction(2, make(placed, { accountId: 16, orderId: 256 * i + 2, clientOrderId: `${i}` }));
     assert.equal(clientOrderIds.ownerOf(16, `${i}`), 2);
   }
 });
@@ -88,7 +88,7 @@ test("of more ids than it remembers the oldest go, those of refused orders too",
 });
 
 test("a clientOrderId is free again when its order was refused behind a client that has gone, or died with its thread", async () => {
-  const { road, clientOrderIds, trade } = await open();
+  const { engine, clientOrderIds, trade } = await open();
   const owner = () => clientOrderIds.ownerOf(principal.accountId, "mine");
   const answer = { done: false, reply: () => {}, refuse: () => {}, fail: () => {} };
   const refused = make(Refused, { code: "INSUFFICIENT_MARGIN" });
@@ -103,21 +103,21 @@ test("a clientOrderId is free again when its order was refused behind a client t
   for (const { op, params, refusal } of asks) {
     trade(op, params, principal, answer);
     assert.notEqual(owner(), 0);
-    road.lose();
+    engine.lose();
     assert.equal(owner(), 0, `${op}, its thread has died`);
     const gone = { ...answer };
     trade(op, params, principal, gone);
     assert.notEqual(owner(), 0);
     gone.done = true;
-    assert.ok(road.answer(() => [...refusal]));
+    assert.ok(engine.answer(() => [...refusal]));
     assert.equal(owner(), 0, `${op}, its client has gone`);
   }
 });
 
 test("of a batch's clientOrderIds those are free again that no item has used, now or before", async () => {
-  const { road, clientOrderIds, trade } = await open();
-  road.time = Date.now();
-  clientOrderIds.keep(principal.accountId, "before", 1, road.time);
+  const { engine, clientOrderIds, trade } = await open();
+  engine.time = Date.now();
+  clientOrderIds.keep(principal.accountId, "before", 1, engine.time);
   const ids = ["placed", "refused", "second-try", "second-try", "before"];
   const items = ids.map((clientOrderId) => ({ action: "PLACE", ...order, clientOrderId }));
   const gone: Answer = { done: false, reply: () => {}, refuse: (error) => assert.fail(error.code), fail: assert.fail };
@@ -126,8 +126,8 @@ test("of a batch's clientOrderIds those are free again that no item has used, no
   const refused = make(Refused, { code: "INSUFFICIENT_MARGIN" });
   const replies = [make(Done), refused, refused, make(Done), refused];
   const placed = (clientOrderId: string) => make(OrderPlaced, { accountId: principal.accountId, clientOrderId });
-  road.turn(1, placed("placed"), placed("second-try"));
-  assert.ok(road.answer(() => replies.flatMap((reply) => [reply, make(BatchItemEnd)])));
+  engine.transaction(1, placed("placed"), placed("second-try"));
+  assert.ok(engine.answer(() => replies.flatMap((reply) => [reply, make(BatchItemEnd)])));
   assert.deepEqual(
     ids.map((id) => clientOrderIds.ownerOf(principal.accountId, id)),
     [1, 0, 1, 1, 1],
@@ -135,15 +135,15 @@ test("of a batch's clientOrderIds those are free again that no item has used, no
 });
 
 test("an id stays with its symbol while any of the orders that came with it is on its way there", async () => {
-  const { road, clientOrderIds, trade } = await open();
-  road.time = Date.now();
+  const { engine, clientOrderIds, trade } = await open();
+  engine.time = Date.now();
   const { accountId } = principal;
   const owner = () => clientOrderIds.ownerOf(accountId, "mine");
   const codes: string[] = [];
   const note = (error: unknown) => void codes.push((error as ApiError).code);
   const answer: Answer = { done: false, reply: () => {}, refuse: note, fail: note };
   const place = (symbol: string) => trade("order.place", { symbol, ...order }, principal, answer);
-  const refuse = () => assert.ok(road.answer(() => [make(Refused, { code: "INSUFFICIENT_MARGIN" })]));
+  const refuse = () => assert.ok(engine.answer(() => [make(Refused, { code: "INSUFFICIENT_MARGIN" })]));
   const batch = { symbol: "BTC-PERP", items: [{ action: "PLACE", ...order }] };
   place("BTC-PERP");
   trade("order.batch", batch, principal, answer);
@@ -152,14 +152,14 @@ test("an id stays with its symbol while any of the orders that came with it is o
   assert.equal(owner(), 1, "two are on their way");
   place("ETH-PERP");
   assert.deepEqual(codes, ["INSUFFICIENT_MARGIN", "CLIENT_ORDER_ID_REUSED"]);
-  road.lose();
+  engine.lose();
   assert.equal(owner(), 1, "one is on its way");
   refuse();
   assert.equal(owner(), 0, "none was placed");
   place("ETH-PERP");
   place("ETH-PERP");
-  road.turn(2, make(OrderPlaced, { accountId, clientOrderId: "mine" }));
-  road.lose();
+  engine.transaction(2, make(OrderPlaced, { accountId, clientOrderId: "mine" }));
+  engine.lose();
   refuse();
   assert.equal(owner(), 2, "one was placed");
 });

@@ -12,46 +12,46 @@ import {
 import { watchHalts } from "../../../src/front/exchange/halt-watch.ts";
 import { MarketData } from "../../../src/front/exchange/market.ts";
 import { until } from "../../e2e/support/wait.ts";
-import { make, ScriptedRoad } from "../support/scripted-engine.ts";
+import { make, ScriptedEngine } from "../support/scripted-engine.ts";
 
 const BTC = 1;
 const ETH = 2;
 
 /** A road that is watched, what was logged, and the market that shows it. */
 async function watch() {
-  const road = new ScriptedRoad();
+  const engine = new ScriptedEngine();
   const opening = MarketData.open(
-    road,
+    engine,
     () => ({ minuteCandles: [], trades: [], liquidations: [], fundingRates: [] }),
-    () => road.time,
+    () => engine.time,
   );
-  road.describe();
+  engine.describe();
   const market = await opening;
   const lines: [level: string, fields: object, message: string][] = [];
   const line =
     (level: string) =>
     (fields: object, message: string): void =>
       void lines.push([level, fields, message]);
-  watchHalts(road, { info: line("info"), warn: line("warn"), error: line("error") });
-  return { road, market, lines };
+  watchHalts(engine, { info: line("info"), warn: line("warn"), error: line("error") });
+  return { engine, market, lines };
 }
 
 test("what a symbol lets happen is said once for each change, and shown", async () => {
-  const { road, market, lines } = await watch();
+  const { engine, market, lines } = await watch();
   const price = make(PriceUpdated, { indexTicks: 100, markTicks: 100 });
   const shown = () => market.symbol(BTC).status;
-  road.turn(BTC, price);
+  engine.transaction(BTC, price);
   assert.deepEqual(shown(), { status: "TRADING", statusReason: null });
-  road.turn(BTC, make(IndexWentStale));
+  engine.transaction(BTC, make(IndexWentStale));
   assert.deepEqual(shown(), { status: "REDUCE_ONLY", statusReason: "STALE_INDEX" });
-  road.turn(
+  engine.transaction(
     BTC,
-    make(TradingHalted, { mode: MODE_CANCEL_ONLY, reason: REASON_OF_HALT.PRICE_JUMP, until: road.time + 60_000 }),
+    make(TradingHalted, { mode: MODE_CANCEL_ONLY, reason: REASON_OF_HALT.PRICE_JUMP, until: engine.time + 60_000 }),
   );
   assert.deepEqual(shown(), { status: "CANCEL_ONLY", statusReason: "PRICE_JUMP" });
-  road.turn(BTC, price);
-  road.turn(BTC, price);
-  road.turn(BTC, make(TradingHalted, { mode: MODE_TRADING, reason: REASON_OF_HALT.PRICE_JUMP }));
+  engine.transaction(BTC, price);
+  engine.transaction(BTC, price);
+  engine.transaction(BTC, make(TradingHalted, { mode: MODE_TRADING, reason: REASON_OF_HALT.PRICE_JUMP }));
   assert.deepEqual(shown(), { status: "TRADING", statusReason: null });
   assert.deepEqual(market.symbol(ETH).status, { status: "HALTED", statusReason: "NO_PRICE" });
   assert.deepEqual(
@@ -66,9 +66,9 @@ test("what a symbol lets happen is said once for each change, and shown", async 
 });
 
 test("a symbol whose self-check has failed says so until it is resumed", async () => {
-  const { road, market, lines } = await watch();
+  const { engine, market, lines } = await watch();
   assert.deepEqual(market.symbol(BTC).faults, []);
-  road.turn(
+  engine.transaction(
     BTC,
     make(SelfCheckFailed, { fault: "Σ cash is 1 quanta, not 0" }),
     make(TradingHalted, { mode: MODE_HALTED, reason: REASON_OF_HALT.SELF_CHECK }),
@@ -79,22 +79,22 @@ test("a symbol whose self-check has failed says so until it is resumed", async (
     { symbol: "BTC-PERP", fault: "Σ cash is 1 quanta, not 0" },
     "the self-check has failed",
   ]);
-  assert.deepEqual(road.asked, [], "the symbol has halted itself");
-  road.turn(BTC, make(TradingHalted, { mode: MODE_TRADING, reason: REASON_OF_HALT.OPERATOR }));
+  assert.deepEqual(engine.asked, [], "the symbol has halted itself");
+  engine.transaction(BTC, make(TradingHalted, { mode: MODE_TRADING, reason: REASON_OF_HALT.OPERATOR }));
   assert.deepEqual(market.symbol(BTC).faults, []);
 });
 
 test("a ledger that is unsound stops every symbol, also where there is no room at first", async () => {
-  const { road, market, lines } = await watch();
-  road.full = true;
-  road.turn(LEDGER, make(LedgerUnsound, { fault: "Σ balances is 2 quanta but deposits − withdrawals are 1" }));
+  const { engine, market, lines } = await watch();
+  engine.full = true;
+  engine.transaction(LEDGER, make(LedgerUnsound, { fault: "Σ balances is 2 quanta but deposits − withdrawals are 1" }));
   assert.equal(lines[0]?.[0], "error");
-  assert.deepEqual(road.asked, []);
-  road.full = false;
-  await until("both to be asked", () => road.asked.length === 2);
-  for (const { command } of road.asked)
+  assert.deepEqual(engine.asked, []);
+  engine.full = false;
+  await until("both to be asked", () => engine.asked.length === 2);
+  for (const { command } of engine.asked)
     assert.deepEqual(command, { type: HaltSymbol.code, mode: MODE_HALTED, reason: REASON_OF_HALT.SELF_CHECK });
-  assert.deepEqual(road.asked.map(({ actorId }) => actorId).sort(), [BTC, ETH]);
-  road.turn(ETH, make(TradingHalted, { mode: MODE_HALTED, reason: REASON_OF_HALT.SELF_CHECK }));
+  assert.deepEqual(engine.asked.map(({ actorId }) => actorId).sort(), [BTC, ETH]);
+  engine.transaction(ETH, make(TradingHalted, { mode: MODE_HALTED, reason: REASON_OF_HALT.SELF_CHECK }));
   assert.deepEqual(market.symbol(ETH).faults, ["ETH-PERP: stopped for the ledger"]);
 });

@@ -24,9 +24,9 @@ import {
   fillJson,
   orderJson,
   orderJsonWith,
-  outlookJson,
   positionJson,
   printId,
+  projectionJson,
   takerFillJson,
   transferJson,
 } from "../../../src/front/json/json-writers.ts";
@@ -320,8 +320,8 @@ test("a balance adds up", () => {
 });
 
 test("an account that is short has nothing available before or after what is tried", () => {
-  const outlook = { sizeLots: -2_000, liquidationTicks: 0, initialQuanta: 5, availableQuanta: -1 };
-  assert.deepEqual(JSON.parse(outlookJson(BTC, outlook)), {
+  const projection = { sizeLots: -2_000, liquidationTicks: 0, initialQuanta: 5, availableQuanta: -1 };
+  assert.deepEqual(JSON.parse(projectionJson(BTC, projection)), {
     positionSize: "-2",
     liquidationPrice: null,
     initialMargin: "0.000005",

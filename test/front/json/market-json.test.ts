@@ -20,7 +20,7 @@ import { MarketData } from "../../../src/front/exchange/market.ts";
 import type { SymbolPast } from "../../../src/front/exchange/symbol-market.ts";
 import { bookChecksum, LevelPrinter, publicTradeJson } from "../../../src/front/json/market-json.ts";
 import { FundingRateRecord } from "../../../src/store/database/history-schema.ts";
-import { EMPTY_STATE, instrument, make, ScriptedRoad, START } from "../support/scripted-engine.ts";
+import { EMPTY_STATE, instrument, make, ScriptedEngine, START } from "../support/scripted-engine.ts";
 import { nextTurn } from "../support/scripted-exchange.ts";
 
 const BTC = 1;
@@ -30,15 +30,15 @@ const NOTHING: SymbolPast = { minuteCandles: [], trades: [], liquidations: [], f
 async function openMarket(
   states: Record<number, Partial<SymbolSummary>> = {},
   past: Record<number, SymbolPast> = {},
-): Promise<{ road: ScriptedRoad; market: MarketData }> {
-  const road = new ScriptedRoad();
+): Promise<{ engine: ScriptedEngine; market: MarketData }> {
+  const engine = new ScriptedEngine();
   const opening = MarketData.open(
-    road,
+    engine,
     (id) => past[id] ?? NOTHING,
-    () => road.time,
+    () => engine.time,
   );
-  road.describe(states);
-  return { road, market: await opening };
+  engine.describe(states);
+  return { engine, market: await opening };
 }
 
 const read = (bytes: Buffer): Record<string, unknown> => JSON.parse(bytes.toString());
@@ -64,7 +64,7 @@ test("a level's text follows its quantity", () => {
 });
 
 test("a symbol without a price is halted, and what it does not have is null", async () => {
-  const { road, market } = await openMarket();
+  const { engine, market } = await openMarket();
   assert.deepEqual(read(market.tickerJson(BTC)), {
     symbol: "BTC-PERP",
     status: "HALTED",
@@ -91,7 +91,7 @@ test("a symbol without a price is halted, and what it does not have is null", as
   });
   assert.deepEqual(read(market.symbol(BTC).orderBookJson(10)), {
     symbol: "BTC-PERP",
-    sequence: road.sequence,
+    sequence: engine.sequence,
     time: START,
     checksum: 0,
     bids: [],
@@ -100,26 +100,26 @@ test("a symbol without a price is halted, and what it does not have is null", as
 });
 
 test("a book that is told in pages is told anew when something happens between them", async () => {
-  const road = new ScriptedRoad(["BTC-PERP"]);
+  const engine = new ScriptedEngine(["BTC-PERP"]);
   const opening = MarketData.open(
-    road,
+    engine,
     () => NOTHING,
-    () => road.time,
+    () => engine.time,
   );
   const asked: number[] = [];
   const tell = (state: Partial<SymbolSummary>): boolean =>
-    road.answer(({ command }) => {
+    engine.answer(({ command }) => {
       asked.push((command as MessageOf<typeof Describe>).from);
       return [make(SymbolDescription, { state: { ...EMPTY_STATE, ...state } })];
     });
   tell({ bids: [[649990, 10]], asks: [[650010, 2000]], next: 1 });
-  road.turn(BTC, make(OrderClosed, { side: BUY, priceTicks: 649990, restingLots: 10 }));
+  engine.transaction(BTC, make(OrderClosed, { side: BUY, priceTicks: 649990, restingLots: 10 }));
   tell({ bids: [], asks: [[650030, 5]], next: null });
   tell({ bids: [[649980, 7]], asks: [[650010, 2000]], next: 1 });
   tell({ bids: [], asks: [[650030, 5]], next: null });
   const market = await opening;
   assert.deepEqual(asked, [0, 1, 0, 1]);
-  road.turn(BTC, make(OrderClosed, { side: SELL, priceTicks: 650010, restingLots: 1500 }));
+  engine.transaction(BTC, make(OrderClosed, { side: SELL, priceTicks: 650010, restingLots: 1500 }));
   const { bids, asks } = read(market.symbol(BTC).orderBookJson(10));
   assert.deepEqual(bids, [["64998", "0.007"]]);
   assert.deepEqual(asks, [
@@ -141,12 +141,12 @@ test("a ticker folds the described state, the past and every event since", async
   };
   const state = { indexTicks: 648000, markTicks: 648500, lastTicks: 645000, openInterestLots: 700 };
   const levels: Pick<SymbolSummary, "bids" | "asks"> = { bids: [[649990, 10]], asks: [[650010, 2000]] };
-  const { road, market } = await openMarket(
+  const { engine, market } = await openMarket(
     { [BTC]: { ...state, ...levels } },
     { [BTC]: { minuteCandles: [candle], trades: [], liquidations: [], fundingRates: [] } },
   );
-  road.time += 1000;
-  road.turn(
+  engine.time += 1000;
+  engine.transaction(
     BTC,
     make(OrderPlaced, { orderId: 257, side: BUY, priceTicks: 650010, quantityLots: 2500 }),
     make(Traded, {
@@ -196,21 +196,21 @@ test("a ticker folds the described state, the past and every event since", async
 });
 
 test("answers are kept until something changes, and the day rolls on without events", async () => {
-  const { road, market } = await openMarket({ [BTC]: { bids: [[10, 5]], lastTicks: 10 } });
-  road.turn(BTC, make(Traded, { takerSide: SELL, priceTicks: 10, quantityLots: 1 }));
+  const { engine, market } = await openMarket({ [BTC]: { bids: [[10, 5]], lastTicks: 10 } });
+  engine.transaction(BTC, make(Traded, { takerSide: SELL, priceTicks: 10, quantityLots: 1 }));
   const ticker = market.tickerJson(BTC);
   const book = market.symbol(BTC).orderBookJson(5);
   assert.equal(market.tickerJson(BTC), ticker);
   assert.equal(market.symbol(BTC).orderBookJson(5), book);
-  road.turn(ETH, make(PriceUpdated, { indexTicks: 5, markTicks: 5 }));
+  engine.transaction(ETH, make(PriceUpdated, { indexTicks: 5, markTicks: 5 }));
   assert.equal(market.tickerJson(BTC), ticker);
 
-  road.turn(BTC, make(PriceUpdated, { indexTicks: 11, markTicks: 11 }));
+  engine.transaction(BTC, make(PriceUpdated, { indexTicks: 11, markTicks: 11 }));
   assert.equal(read(market.tickerJson(BTC)).markPrice, "1.1");
   assert.equal(market.symbol(BTC).orderBookJson(5), book, "a mark price leaves the book alone");
 
-  const lastChange = road.time;
-  road.time += 24 * 3_600_000 + 60_000;
+  const lastChange = engine.time;
+  engine.time += 24 * 3_600_000 + 60_000;
   const later = read(market.tickerJson(BTC));
   assert.equal(later.volume24h, "0");
   assert.equal(later.openPrice24h, "1", "the price has stood where it was");
@@ -220,17 +220,17 @@ test("answers are kept until something changes, and the day rolls on without eve
 
 test("when a funding interval has ended, the ticker says what it would say after a restart", async () => {
   const fundingRatePpb = 12_345;
-  const { road, market } = await openMarket({ [BTC]: { fundingRatePpb, nextFundingTime: START } });
+  const { engine, market } = await openMarket({ [BTC]: { fundingRatePpb, nextFundingTime: START } });
   assert.equal(read(market.tickerJson(BTC)).fundingRate, "0.000012345");
   const nextFundingTime = START + 8 * 3_600_000;
-  road.turn(BTC, make(FundingSettled, { fundingTime: START, nextFundingTime, ratePpb: fundingRatePpb }));
+  engine.transaction(BTC, make(FundingSettled, { fundingTime: START, nextFundingTime, ratePpb: fundingRatePpb }));
   // No premium yet, and interest.
   assert.equal(read(market.tickerJson(BTC)).fundingRate, "0.0001");
   assert.equal(read(market.tickerJson(BTC)).nextFundingTime, nextFundingTime);
 });
 
 test("an order book shows the depth asked for, and the sequence that changed it", async () => {
-  const { road, market } = await openMarket({
+  const { engine, market } = await openMarket({
     [BTC]: {
       bids: [
         [100, 1],
@@ -240,8 +240,8 @@ test("an order book shows the depth asked for, and the sequence that changed it"
       asks: [[110, 4]],
     },
   });
-  const closed = road.turn(BTC, make(OrderClosed, { side: BUY, priceTicks: 90, restingLots: 2 }));
-  road.turn(BTC, make(PriceUpdated, { indexTicks: 100, markTicks: 100 }));
+  const closed = engine.transaction(BTC, make(OrderClosed, { side: BUY, priceTicks: 90, restingLots: 2 }));
+  engine.transaction(BTC, make(PriceUpdated, { indexTicks: 100, markTicks: 100 }));
   const book = read(market.symbol(BTC).orderBookJson(2));
   assert.deepEqual(book.bids, [
     ["10", "0.001"],
@@ -264,17 +264,20 @@ test("recent trades: the past's and the live ones, newest first, the last thousa
     time: START - 1,
     sequence: 50 + tradeId,
   });
-  const { road, market } = await openMarket(
+  const { engine, market } = await openMarket(
     { [BTC]: { bids: [[5, 1e6]] } },
     { [BTC]: { minuteCandles: [], trades: [past(1), past(2)], liquidations: [], fundingRates: [] } },
   );
-  const sequence = road.turn(BTC, make(Traded, { tradeId: 3, takerSide: SELL, priceTicks: 5, quantityLots: 1500 }));
+  const sequence = engine.transaction(
+    BTC,
+    make(Traded, { tradeId: 3, takerSide: SELL, priceTicks: 5, quantityLots: 1500 }),
+  );
   const trades = market.symbol(BTC).recentTrades(2);
   assert.deepEqual(
     trades.map((trade) => trade.tradeId),
     [3, 2],
   );
-  assert.deepEqual(JSON.parse(publicTradeJson(road.instruments[0], trades[0])), {
+  assert.deepEqual(JSON.parse(publicTradeJson(engine.instruments[0], trades[0])), {
     tradeId: "3",
     symbol: "BTC-PERP",
     side: "SELL",
@@ -285,7 +288,7 @@ test("recent trades: the past's and the live ones, newest first, the last thousa
     sequence,
   });
   for (let i = 0; i < 1200; i++)
-    road.turn(BTC, make(Traded, { tradeId: 10 + i, takerSide: SELL, priceTicks: 5, quantityLots: 1 }));
+    engine.transaction(BTC, make(Traded, { tradeId: 10 + i, takerSide: SELL, priceTicks: 5, quantityLots: 1 }));
   const all = market.symbol(BTC).recentTrades(5000);
   assert.equal(all.length, 1000);
   assert.equal(all[0].tradeId, 1209);
@@ -293,70 +296,70 @@ test("recent trades: the past's and the live ones, newest first, the last thousa
 });
 
 test("what happens before a symbol has told its state is in the state", async () => {
-  const road = new ScriptedRoad();
+  const engine = new ScriptedEngine();
   const opening = MarketData.open(
-    road,
+    engine,
     () => NOTHING,
-    () => road.time,
+    () => engine.time,
   );
   const placed = make(OrderPlaced, { side: BUY, priceTicks: 100, quantityLots: 7, rests: 1 });
-  road.turn(BTC, placed);
-  road.describe({ [BTC]: { bids: [[100, 7]] } });
+  engine.transaction(BTC, placed);
+  engine.describe({ [BTC]: { bids: [[100, 7]] } });
   const market = await opening;
   assert.deepEqual(read(market.symbol(BTC).orderBookJson(5)).bids, [["10", "0.007"]]);
-  road.turn(BTC, placed);
+  engine.transaction(BTC, placed);
   assert.deepEqual(read(market.symbol(BTC).orderBookJson(5)).bids, [["10", "0.014"]]);
 });
 
 test("what happens while a symbol tells its state is in the past that is read behind it", async () => {
-  const road = new ScriptedRoad(["BTC-PERP"]);
+  const engine = new ScriptedEngine(["BTC-PERP"]);
   const fundingRates: FundingRateRecord[] = [];
   const settle = (fundingTime: number): void => {
     fundingRates.splice(0, 1, make(FundingRateRecord, { fundingTime }));
-    road.turn(BTC, make(FundingSettled, { fundingTime }));
+    engine.transaction(BTC, make(FundingSettled, { fundingTime }));
   };
   const opening = MarketData.open(
-    road,
+    engine,
     () => ({ ...NOTHING, fundingRates }),
-    () => road.time,
+    () => engine.time,
   );
   settle(START);
-  road.describe();
+  engine.describe();
   // While it waits for the history.
   settle(START + 1);
   await nextTurn();
-  assert.equal(road.asked.length, 1, "told anew");
+  assert.equal(engine.asked.length, 1, "told anew");
   settle(START + 2);
-  road.describe();
+  engine.describe();
   const { fundingTime } = (await opening).symbol(BTC).fundingRateAt(START + 2);
   assert.equal(fundingTime, START + 2);
 });
 
 test("a trade that the history has before the front has been told of it counts once", async () => {
-  const road = new ScriptedRoad(["BTC-PERP"]);
+  const engine = new ScriptedEngine(["BTC-PERP"]);
   const trade = { tradeId: 1, takerSide: SELL, priceTicks: 5, quantityLots: 1500 };
-  const trades = [toPublicTrade(make(Traded, trade), START, road.sequence + 1)];
+  const trades = [toPublicTrade(make(Traded, trade), START, engine.sequence + 1)];
   const opening = MarketData.open(
-    road,
+    engine,
     () => ({ ...NOTHING, trades }),
-    () => road.time,
+    () => engine.time,
   );
-  road.describe();
+  engine.describe();
   await nextTurn();
-  road.turn(BTC, make(Traded, trade));
-  road.describe();
+  engine.transaction(BTC, make(Traded, trade));
+  engine.describe();
   const market = await opening;
   assert.deepEqual(market.symbol(BTC).recentTrades(5), trades);
 });
 
 test("an exchange whose symbols cannot be asked does not start", async () => {
-  const road = new ScriptedRoad();
-  road.full = true;
+  const engine = new ScriptedEngine();
+  engine.full = true;
   await assert.rejects(
     MarketData.open(
-      road,
+      engine,
       () => NOTHING,
-      () => road.time,
+      () => engine.time,
     ),
     /BTC-PERP cannot be asked/,
   );

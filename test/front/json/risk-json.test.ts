@@ -28,7 +28,7 @@ import { Fill } from "../../../src/wire/schema/orders.ts";
 import { Funding, FundingPayment, Insurance, OpenInterest } from "../../../src/wire/schema/risk.ts";
 import { exampleOf } from "../support/examples.ts";
 import { Hub, ScriptedClient } from "../support/scripted-client.ts";
-import { EMPTY_HISTORY, instrument, make, ScriptedRoad } from "../support/scripted-engine.ts";
+import { EMPTY_HISTORY, instrument, make, ScriptedEngine } from "../support/scripted-engine.ts";
 
 /** A tick times a lot is 100 quanta; funding every 8 hours. */
 const BTC = instrument(1, "BTC-PERP");
@@ -140,23 +140,23 @@ const handedOver = (fields: Partial<MessageOf<typeof PositionTransferred>> = {})
   make(PositionTransferred, { tradeId: 1281, side: BUY, priceTicks: 630_000, quantityLots: 6, ...fields });
 
 async function open() {
-  const road = new ScriptedRoad();
-  const now = () => road.time;
+  const engine = new ScriptedEngine();
+  const now = () => engine.time;
   const opening = MarketData.open(
-    road,
+    engine,
     (id) => ({ minuteCandles: [], trades: [], liquidations: id === 1 ? [past(1), past(2)] : [], fundingRates: [] }),
     now,
   );
   // Something for the sellers to meet.
-  road.describe({ 1: { bids: [[640_000, 100]] }, [ETH]: { bids: [[640_000, 100]] } });
+  engine.describe({ 1: { bids: [[640_000, 100]] }, [ETH]: { bids: [[640_000, 100]] } });
   const market = await opening;
   const hub = new Hub();
   const publish = (topic: string, text: string): void => hub.publish(topic, text);
   const channels = new Channels({
-    road,
+    engine,
     market,
     publish,
-    transfers: new Transfers(road),
+    transfers: new Transfers(engine),
     history: EMPTY_HISTORY,
     auth: { socket: () => assert.fail("nobody logs in") },
     trade: assert.fail,
@@ -165,7 +165,7 @@ async function open() {
     limits: null,
     log: { error: assert.fail },
   });
-  return { road, market, connect: () => new ScriptedClient(hub, channels) };
+  return { engine, market, connect: () => new ScriptedClient(hub, channels) };
 }
 
 const subscribe = (...channels: string[]) => ({
@@ -174,7 +174,7 @@ const subscribe = (...channels: string[]) => ({
 });
 
 test("liquidations: the last hundred, then each, in the book or handed over, and nothing else", async () => {
-  const { road, connect } = await open();
+  const { engine, connect } = await open();
   const client = connect();
   const [, snapshot] = client.ask(subscribe("liquidations"));
   assert.deepEqual([snapshot.channel, snapshot.type, snapshot.sequence], ["liquidations", "SNAPSHOT", 2]);
@@ -183,18 +183,18 @@ test("liquidations: the last hundred, then each, in the book or handed over, and
     ["0.001", "0.002"],
   );
 
-  road.turn(1, traded()); // an ordinary trade
-  road.turn(ETH, traded({ execType: EXEC_LIQUIDATION }));
-  road.drain();
+  engine.transaction(1, traded()); // an ordinary trade
+  engine.transaction(ETH, traded({ execType: EXEC_LIQUIDATION }));
+  engine.drain();
   assert.deepEqual(client.take(), []);
 
-  const sequence = road.turn(
+  const sequence = engine.transaction(
     1,
     traded({ execType: EXEC_LIQUIDATION }),
     handedOver({ execType: EXEC_LIQUIDATION }),
     handedOver({ execType: EXEC_ADL, side: SELL }),
   );
-  road.drain();
+  engine.drain();
   const [update, ...more] = client.take();
   assert.deepEqual(more, []);
   assert.deepEqual([update.type, update.sequence, update.prevSequence], ["UPDATE", sequence, 2]);
@@ -213,11 +213,11 @@ test("liquidations: the last hundred, then each, in the book or handed over, and
 });
 
 test("a liquidation in the book is a trade, what was handed over is not", async () => {
-  const { road, connect } = await open();
+  const { engine, connect } = await open();
   const client = connect();
   client.ask(subscribe("trades", "liquidations"));
-  road.turn(1, traded({ execType: EXEC_LIQUIDATION }), handedOver());
-  road.drain();
+  engine.transaction(1, traded({ execType: EXEC_LIQUIDATION }), handedOver());
+  engine.drain();
   const rows = client.take().map(({ channel, data }) => [channel, data.length]);
   assert.deepEqual(rows, [
     ["trades", 1],
@@ -226,13 +226,13 @@ test("a liquidation in the book is a trade, what was handed over is not", async 
 });
 
 test("open interest follows trades and the mark", async () => {
-  const { road, market } = await open();
+  const { engine, market } = await open();
   const shown = () => {
     const { openInterestLots, markTicks } = market.symbol(1);
-    return read(OpenInterest, openInterestJson(BTC, { openInterestLots, markTicks, time: road.time }));
+    return read(OpenInterest, openInterestJson(BTC, { openInterestLots, markTicks, time: engine.time }));
   };
-  assert.deepEqual(shown(), { symbol: "BTC-PERP", openInterest: "0", notional: null, time: road.time });
-  road.turn(1, make(PriceUpdated, { indexTicks: 650_000, markTicks: 650_000 }));
-  road.turn(1, traded({ takerSizeLots: -5, makerSizeLots: 5 }));
+  assert.deepEqual(shown(), { symbol: "BTC-PERP", openInterest: "0", notional: null, time: engine.time });
+  engine.transaction(1, make(PriceUpdated, { indexTicks: 650_000, markTicks: 650_000 }));
+  engine.transaction(1, traded({ takerSizeLots: -5, makerSizeLots: 5 }));
   assert.deepEqual([shown().openInterest, shown().notional], ["0.005", "325"]);
 });

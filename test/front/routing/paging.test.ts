@@ -3,11 +3,11 @@ import { test } from "node:test";
 import type { ApiError } from "../../../src/front/common/errors.ts";
 import type { Context } from "../../../src/front/routing/context.ts";
 import { readPage } from "../../../src/front/routing/paging.ts";
-import { ScriptedRoad } from "../support/scripted-engine.ts";
+import { ScriptedEngine } from "../support/scripted-engine.ts";
 import { nextTurn } from "../support/scripted-exchange.ts";
 
 test("very many who read a page of the history at once do so in several turns of the event loop", async () => {
-  const context = { road: new ScriptedRoad() } as unknown as Context;
+  const context = { engine: new ScriptedEngine() } as unknown as Context;
   let read = 0;
   const readOne = () =>
     readPage(context, { done: false }, {}, () => {
@@ -15,17 +15,17 @@ test("very many who read a page of the history at once do so in several turns of
       return { data: [], nextCursor: null };
     });
   const pages = Promise.all(Array.from({ length: 100 }, readOne));
-  for (let turns = 0; read < 100; turns++) {
+  for (let transactions = 0; read < 100; transactions++) {
     const before = read;
     await nextTurn();
     assert.ok(read - before < 10, `${read - before} in one turn`);
-    assert.ok(turns < 1000, "they get on");
+    assert.ok(transactions < 1000, "they get on");
   }
   assert.equal((await pages).length, 100);
 });
 
 test("a page is not read for who has gone, or has been told that it took too long", async () => {
-  const context = { road: new ScriptedRoad() } as unknown as Context;
+  const context = { engine: new ScriptedEngine() } as unknown as Context;
   const read: number[] = [];
   const answers = Array.from({ length: 10 }, () => ({ done: false }));
   const pages = answers.map((answer, i) =>
@@ -44,12 +44,12 @@ test("a page is not read for who has gone, or has been told that it took too lon
 });
 
 test("a window may be a millisecond wide, and no narrower; a page waits for the history, or is not read", async () => {
-  const road = new ScriptedRoad();
-  const context = { road } as unknown as Context;
+  const engine = new ScriptedEngine();
+  const context = { engine } as unknown as Context;
   const page = (query: object) => readPage(context, { done: false }, query, () => ({ data: [1], nextCursor: null }));
   assert.deepEqual((await page({ startTime: 5, endTime: 5 })).data, [1]);
   await assert.rejects(page({ startTime: 6, endTime: 5 }), { code: "BAD_COMBINATION" });
-  assert.equal(road.historyAsked, 1);
-  road.crowded = true;
+  assert.equal(engine.historyAsked, 1);
+  engine.crowded = true;
   await assert.rejects(page({}), { code: "TIMEOUT" });
 });

@@ -13,9 +13,9 @@ import { ask, BTC, bid, book, ETH, open, subscribe, unsubscribe } from "../suppo
 const seed = takeSeed("channels-book.test");
 
 test("an order book: a snapshot, then one delta a drain with all that changed", async () => {
-  const { road, hub, connect } = await open({ [BTC]: { bids: [[100, 1]], asks: [[110, 2]] } });
+  const { engine, hub, connect } = await open({ [BTC]: { bids: [[100, 1]], asks: [[110, 2]] } });
   const client = connect();
-  const primed = road.sequence;
+  const primed = engine.sequence;
   const [subscribed, snapshot] = client.ask(subscribe(book({ depth: 5, resume: 3 })));
   assert.deepEqual(subscribed, {
     op: "subscribed",
@@ -34,13 +34,13 @@ test("an order book: a snapshot, then one delta a drain with all that changed", 
     bids: [["10", "0.001"]],
     asks: [["11", "0.002"]],
   });
-  road.time += 5;
-  road.turn(BTC, bid(101, 3));
-  road.turn(ETH, bid(5, 3));
-  road.turn(BTC, bid(90, 1));
-  const last = road.turn(BTC, make(OrderClosed, { side: BUY, priceTicks: 90, restingLots: 1 }), ask(110, 1));
+  engine.time += 5;
+  engine.transaction(BTC, bid(101, 3));
+  engine.transaction(ETH, bid(5, 3));
+  engine.transaction(BTC, bid(90, 1));
+  const last = engine.transaction(BTC, make(OrderClosed, { side: BUY, priceTicks: 90, restingLots: 1 }), ask(110, 1));
   assert.deepEqual(client.take(), [], "nothing before the drain's end");
-  road.drain();
+  engine.drain();
   assert.deepEqual(client.take(), [
     {
       channel: "orderbook",
@@ -55,44 +55,44 @@ test("an order book: a snapshot, then one delta a drain with all that changed", 
       asks: [["11", "0.003"]],
     },
   ]);
-  road.turn(BTC, make(Traded, { takerSide: SELL, priceTicks: 101, quantityLots: 3 }));
-  road.drain();
+  engine.transaction(BTC, make(Traded, { takerSide: SELL, priceTicks: 101, quantityLots: 3 }));
+  engine.drain();
   assert.deepEqual(client.take()[0].bids, [["10.1", "0"]]);
   assert.equal(hub.published.length, 2);
-  road.drain();
+  engine.drain();
   assert.equal(hub.published.length, 2, "a drain without changes is silent");
 });
 
 test("what nobody listens to is not published", async () => {
-  const { road, hub, connect } = await open();
+  const { engine, hub, connect } = await open();
   const client = connect();
   client.say(subscribe(book(), { channel: "trades", symbol: "BTC-PERP" }));
   client.say(unsubscribe(book()));
-  road.turn(BTC, bid(101, 3));
-  road.drain();
+  engine.transaction(BTC, bid(101, 3));
+  engine.drain();
   assert.deepEqual(hub.published, []);
   client.hangUp();
-  road.turn(BTC, make(Traded, { takerSide: SELL, priceTicks: 101, quantityLots: 1 }));
-  road.drain();
+  engine.transaction(BTC, make(Traded, { takerSide: SELL, priceTicks: 101, quantityLots: 1 }));
+  engine.drain();
   assert.deepEqual(hub.published, []);
 });
 
 test("a level pushed out of the depth is removed, and comes back when there is room", async () => {
-  const { road, connect } = await open({ [BTC]: { bids: [[100, 1]] } });
+  const { engine, connect } = await open({ [BTC]: { bids: [[100, 1]] } });
   const client = connect();
   client.say(subscribe(book({ depth: 1 })));
   client.take();
-  road.turn(BTC, bid(101, 2));
-  road.drain();
+  engine.transaction(BTC, bid(101, 2));
+  engine.drain();
   assert.deepEqual(client.take()[0].bids, [
     ["10.1", "0.002"],
     ["10", "0"],
   ]);
-  road.turn(BTC, bid(99, 2));
-  road.drain();
+  engine.transaction(BTC, bid(99, 2));
+  engine.drain();
   assert.deepEqual(client.take(), [], "deeper than shown");
-  road.turn(BTC, make(OrderClosed, { side: BUY, priceTicks: 101, restingLots: 2 }));
-  road.drain();
+  engine.transaction(BTC, make(OrderClosed, { side: BUY, priceTicks: 101, restingLots: 2 }));
+  engine.drain();
   assert.deepEqual(client.take()[0].bids, [
     ["10.1", "0"],
     ["10", "0.001"],
@@ -100,35 +100,35 @@ test("a level pushed out of the depth is removed, and comes back when there is r
 });
 
 test("a slower pace gathers changes", async () => {
-  const { road, channels, connect } = await open();
+  const { engine, channels, connect } = await open();
   const client = connect();
   client.say(subscribe(book({ updateMs: 100 })));
   client.take();
-  road.turn(BTC, bid(100, 1));
-  road.drain();
+  engine.transaction(BTC, bid(100, 1));
+  engine.drain();
   assert.equal(client.take().length, 1);
   for (let i = 0; i < 9; i++) {
-    road.time += 10;
-    road.turn(BTC, bid(100, 1));
-    road.drain();
+    engine.time += 10;
+    engine.transaction(BTC, bid(100, 1));
+    engine.drain();
     channels.tick();
   }
   assert.deepEqual(client.take(), []);
-  road.time += 10;
+  engine.time += 10;
   channels.tick();
   assert.deepEqual(client.take()[0].bids, [["10", "0.01"]]);
 });
 
 test("who joins at a slower pace gets what the others were last shown, and makes them hear no sooner", async () => {
-  const { road, channels, connect } = await open();
+  const { engine, channels, connect } = await open();
   const client = connect();
   client.say(subscribe(book({ updateMs: 100 })));
-  road.turn(BTC, bid(100, 1));
-  road.drain();
+  engine.transaction(BTC, bid(100, 1));
+  engine.drain();
   const [, shown] = client.take().slice(-2);
-  road.time += 99;
-  road.turn(BTC, bid(101, 1));
-  road.drain();
+  engine.time += 99;
+  engine.transaction(BTC, bid(101, 1));
+  engine.drain();
   const late = connect();
   const [, joined] = late.ask(subscribe(book({ updateMs: 100 })));
   assert.deepEqual(
@@ -136,7 +136,7 @@ test("who joins at a slower pace gets what the others were last shown, and makes
     [shown.sequence, START, [["10", "0.001"]], crc32("10:0.001")],
   );
   assert.deepEqual(client.take(), []);
-  road.time += 1;
+  engine.time += 1;
   channels.tick();
   const [delta] = client.take();
   assert.deepEqual([delta.prevSequence, delta.time, delta.bids], [shown.sequence, START + 99, [["10.1", "0.001"]]]);
@@ -144,10 +144,10 @@ test("who joins at a slower pace gets what the others were last shown, and makes
 });
 
 test("subscribing again brings another snapshot; unsubscribing names what was left", async () => {
-  const { road, connect } = await open();
+  const { engine, connect } = await open();
   const client = connect();
   client.say(subscribe(book({ depth: 5 }), book({ depth: 10 }), { channel: "trades", symbol: "BTC-PERP" }));
-  road.turn(BTC, bid(100, 1));
+  engine.transaction(BTC, bid(100, 1));
   assert.deepEqual(
     client.ask(subscribe(book({ depth: 5 }))).map((message) => message.op ?? message.type),
     ["subscribed", "DELTA", "SNAPSHOT"],
@@ -247,7 +247,7 @@ test("whoever joins whenever: no gap, no repetition, and the copy is the book", 
   );
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 80 }), async (steps) => {
-      const { road, market, channels, connect } = await open();
+      const { engine, market, channels, connect } = await open();
       const clients: { client: ScriptedClient; copy: Copy; updateMs: number }[] = [];
       const resting = new Map<number, number>();
       const listen = (): void => {
@@ -265,11 +265,11 @@ test("whoever joins whenever: no gap, no repetition, and the copy is the book", 
             if (there > 0) events.push(make(OrderClosed, { side, priceTicks, restingLots: there }));
             if (lots > 0) events.push(make(OrderPlaced, { side, priceTicks, quantityLots: lots, rests: 1 }));
             resting.set(priceTicks, lots);
-            if (events.length > 0) road.turn(BTC, ...events);
+            if (events.length > 0) engine.transaction(BTC, ...events);
             break;
           }
           case "drain":
-            road.drain();
+            engine.drain();
             break;
           case "join": {
             const client = connect();
@@ -287,15 +287,15 @@ test("whoever joins whenever: no gap, no repetition, and the copy is the book", 
           }
           case "time":
             for (let leftMs = each.ms; leftMs > 0; leftMs -= TICK_MS) {
-              road.time += Math.min(leftMs, TICK_MS);
+              engine.time += Math.min(leftMs, TICK_MS);
               channels.tick();
             }
             break;
         }
         listen();
       }
-      road.time += 100;
-      road.drain();
+      engine.time += 100;
+      engine.drain();
       listen();
       for (const { copy } of clients) {
         const { bids, asks } = JSON.parse(market.symbol(BTC).orderBookJson(copy.depth).toString());
@@ -309,28 +309,28 @@ test("whoever joins whenever: no gap, no repetition, and the copy is the book", 
 });
 
 test("a quiet channel repeats its sequence", async () => {
-  const { road, channels, connect } = await open({ [BTC]: { bids: [[100, 5]] } });
+  const { engine, channels, connect } = await open({ [BTC]: { bids: [[100, 5]] } });
   const client = connect();
   client.say(subscribe(book({ depth: 5 }), { channel: "trades", symbol: "BTC-PERP" }));
-  const sequence = road.turn(BTC, make(Traded, { takerSide: SELL, priceTicks: 100, quantityLots: 1 }));
-  road.drain();
+  const sequence = engine.transaction(BTC, make(Traded, { takerSide: SELL, priceTicks: 100, quantityLots: 1 }));
+  engine.drain();
   client.take();
-  road.time += 5000;
+  engine.time += 5000;
   channels.tick();
   assert.deepEqual(client.take(), [], "it has not been quiet for the whole time");
-  road.time += 4999;
+  engine.time += 4999;
   channels.tick();
   assert.deepEqual(client.take(), []);
-  road.time += 1;
+  engine.time += 1;
   channels.tick();
   assert.deepEqual(client.take(), [
     { channel: "orderbook", symbol: "BTC-PERP", depth: 5, type: "HEARTBEAT", sequence },
     { channel: "trades", symbol: "BTC-PERP", type: "HEARTBEAT", sequence },
   ]);
-  road.turn(BTC, bid(100, 1));
-  road.drain();
+  engine.transaction(BTC, bid(100, 1));
+  engine.drain();
   client.take();
-  road.time += 5000;
+  engine.time += 5000;
   channels.tick();
   assert.deepEqual(
     client.take().map((message) => message.channel),

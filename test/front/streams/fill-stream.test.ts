@@ -3,24 +3,27 @@ import { test } from "node:test";
 import { Done, OrderPlaced, PositionTransferred } from "../../../src/core/protocol/messages.ts";
 import { FillRecord } from "../../../src/store/database/history-schema.ts";
 import type { Received } from "../support/scripted-client.ts";
-import { make, type ScriptedRoad } from "../support/scripted-engine.ts";
+import { make, type ScriptedEngine } from "../support/scripted-engine.ts";
 import { ALICE, BOB, BTC, ETH, nextTurn, open, subscribe } from "../support/scripted-exchange.ts";
 
 const idsOf = ({ data }: Received): number[] => data.map(({ tradeId }: Received) => Number(tradeId));
 const ids = (from: number, to: number, actorId = BTC): number[] =>
   Array.from({ length: to - from + 1 }, (_, i) => (from + i) * 256 + actorId);
 
-const fill = (road: ScriptedRoad, actorId: number, n: number): number =>
-  road.turn(actorId, make(PositionTransferred, { tradeId: n * 256 + actorId, accountId: ALICE, counterpartyId: BOB }));
+const fill = (engine: ScriptedEngine, actorId: number, n: number): number =>
+  engine.transaction(
+    actorId,
+    make(PositionTransferred, { tradeId: n * 256 + actorId, accountId: ALICE, counterpartyId: BOB }),
+  );
 
 /** Nobody has an open order. */
-const answerAll = (road: ScriptedRoad): void => {
-  while (road.answer(() => [make(Done)]));
+const answerAll = (engine: ScriptedEngine): void => {
+  while (engine.answer(() => [make(Done)]));
 };
 
 test("fills: the last hundred of the history's and those since, oldest first; then those of each turn", async () => {
   const asked: unknown[] = [];
-  const { road, connect } = await open({}, undefined, null, {
+  const { engine, connect } = await open({}, undefined, null, {
     fillsOf: (accountId, { limit, throughSequence, instrumentId }) => {
       asked.push([accountId, throughSequence, instrumentId]);
       const rows = ids(1, 120).map((tradeId) => make(FillRecord, { tradeId }));
@@ -31,12 +34,12 @@ test("fills: the last hundred of the history's and those since, oldest first; th
   client.say({ op: "auth", token: "alice" });
   client.say(subscribe({ channel: "fills" }, { channel: "fills", symbol: "BTC-PERP" }));
   client.take();
-  answerAll(road);
-  const started = road.sequence;
+  answerAll(engine);
+  const started = engine.sequence;
   // The history has not been read yet.
-  fill(road, BTC, 121);
-  fill(road, ETH, 122);
-  road.drain();
+  fill(engine, BTC, 121);
+  fill(engine, ETH, 122);
+  engine.drain();
   assert.deepEqual(client.take(), []);
   await nextTurn();
   await nextTurn();
@@ -45,20 +48,20 @@ test("fills: the last hundred of the history's and those since, oldest first; th
     [ALICE, started, BTC],
   ]);
   assert.deepEqual(client.take().map(idsOf), [[...ids(23, 121), ...ids(122, 122, ETH)], ids(22, 121)]);
-  const last = fill(road, ETH, 123);
-  road.drain();
+  const last = fill(engine, ETH, 123);
+  engine.drain();
   const updates = client.take();
   assert.deepEqual(updates.map(idsOf), [ids(123, 123, ETH)]);
   assert.deepEqual([updates[0].type, updates[0].sequence], ["UPDATE", last]);
-  road.turn(BTC, make(OrderPlaced, { accountId: ALICE, orderId: 257, quantityLots: 1, rests: 1 }));
-  road.drain();
+  engine.transaction(BTC, make(OrderPlaced, { accountId: ALICE, orderId: 257, quantityLots: 1, rests: 1 }));
+  engine.drain();
   assert.deepEqual(client.take(), [], "an order that fills nothing is no news here");
 });
 
 test("fills: those of a symbol are found behind very many of others, and behind too many not looked for", async () => {
   let emptyPages = 39;
   const cursors: unknown[] = [];
-  const { road, connect } = await open({}, undefined, null, {
+  const { engine, connect } = await open({}, undefined, null, {
     fillsOf: (_, { limit, cursor }) => {
       cursors.push(cursor);
       if (cursors.length <= emptyPages) return { data: [], nextCursor: String(cursors.length) };
@@ -72,8 +75,8 @@ test("fills: those of a symbol are found behind very many of others, and behind 
     client.say({ op: "auth", token: "alice" });
     client.say(subscribe({ channel: "fills", symbol: "BTC-PERP" }));
     client.take();
-    answerAll(road);
-    for (let turns = 0; turns < 50; turns++) await nextTurn();
+    answerAll(engine);
+    for (let transactions = 0; transactions < 50; transactions++) await nextTurn();
     const [message] = client.take();
     client.hangUp();
     return message;
@@ -88,13 +91,13 @@ test("fills: those of a symbol are found behind very many of others, and behind 
 });
 
 test("orders and fills: an account that nobody follows any more is forgotten, and asked after anew", async () => {
-  const { road, connect } = await open();
+  const { engine, connect } = await open();
   const client = connect();
   client.say({ op: "auth", token: "alice" });
   for (const channel of ["orders", "fills"]) {
     client.say(subscribe({ channel }));
-    assert.equal(road.asked.length, 2, channel);
-    answerAll(road);
+    assert.equal(engine.asked.length, 2, channel);
+    answerAll(engine);
     client.say({ op: "unsubscribe", channels: [{ channel }] });
   }
 });

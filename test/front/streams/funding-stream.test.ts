@@ -20,7 +20,7 @@ const paid = (fundingTime: number, amountQuanta: number, accountId = ALICE) =>
 test("funding: the last hundred payments of the history's and those since, oldest first; then those of each turn", async () => {
   const asked: unknown[] = [];
   const rate = make(FundingRateRecord, { fundingTime: START, ratePpb: 3000, premiumPpb: 6000, indexTicks: 649_990 });
-  const { road, connect } = await open({}, undefined, null, {
+  const { engine, connect } = await open({}, undefined, null, {
     fundingOf: (accountId, { limit, throughSequence, instrumentId }) => {
       asked.push([accountId, limit, throughSequence, instrumentId]);
       const amounts = Array.from({ length: 120 }, (_, i) => -(120 - i));
@@ -30,18 +30,18 @@ test("funding: the last hundred payments of the history's and those since, oldes
       return { data: rows.slice(0, limit).map((payment) => ({ payment, rate })), nextCursor: null };
     },
   });
-  road.turn(BTC, settled(START, 12_500));
+  engine.transaction(BTC, settled(START, 12_500));
   const client = connect();
   client.say({ op: "auth", token: "alice" });
   client.say(subscribe({ channel: "funding" }, { channel: "funding", symbol: "BTC-PERP" }));
   client.take();
-  const through = road.sequence;
+  const through = engine.sequence;
   // The history has not been read yet.
-  road.turn(BTC, paid(START, -40));
-  road.turn(BTC, paid(START, 40, BOB));
-  road.drain();
+  engine.transaction(BTC, paid(START, -40));
+  engine.transaction(BTC, paid(START, 40, BOB));
+  engine.drain();
   assert.deepEqual(client.take(), []);
-  for (let turns = 0; turns < 4; turns++) await nextTurn();
+  for (let transactions = 0; transactions < 4; transactions++) await nextTurn();
   assert.deepEqual(asked, [
     [ALICE, 100, through, undefined],
     [ALICE, 100, through, BTC],
@@ -56,16 +56,16 @@ test("funding: the last hundred payments of the history's and those since, oldes
   ]);
   assert.deepEqual([btc.symbol, shown(btc).length], ["BTC-PERP", 100]);
 
-  road.turn(ETH, settled(START + HOUR_MS, -700), paid(START + HOUR_MS, 9));
+  engine.transaction(ETH, settled(START + HOUR_MS, -700), paid(START + HOUR_MS, 9));
   // Who has not paid for an interval by the end of the next pays for both.
-  const last = road.turn(
+  const last = engine.transaction(
     BTC,
     paid(START, -41),
     settled(START + HOUR_MS, 100),
     paid(START + HOUR_MS, -2),
     paid(START + HOUR_MS, 2, BOB),
   );
-  road.drain();
+  engine.drain();
   const updates = client.take();
   assert.deepEqual(
     updates.map((update) => [update.symbol, shown(update)]),
@@ -100,8 +100,8 @@ test("funding: the last hundred payments of the history's and those since, oldes
 
   client.say(unsubscribe({ channel: "funding", symbol: "BTC-PERP" }));
   client.take();
-  road.turn(BTC, paid(START + HOUR_MS, -3));
-  road.drain();
+  engine.transaction(BTC, paid(START + HOUR_MS, -3));
+  engine.drain();
   assert.deepEqual(
     client.take().map(({ symbol }: Received) => symbol),
     [undefined],
@@ -110,16 +110,16 @@ test("funding: the last hundred payments of the history's and those since, oldes
 
 test("funding: a payment of an interval that ended before the start, or before anybody listened", async () => {
   const before = make(FundingRateRecord, { fundingTime: START - 1, ratePpb: 5000, indexTicks: 640_000 });
-  const { road, connect } = await open({}, undefined, null, {}, [before]);
-  road.turn(ETH, settled(START, 4000));
+  const { engine, connect } = await open({}, undefined, null, {}, [before]);
+  engine.transaction(ETH, settled(START, 4000));
   const client = connect();
   client.say({ op: "auth", token: "alice" });
   client.say(subscribe({ channel: "funding" }));
-  for (let turns = 0; turns < 3; turns++) await nextTurn();
+  for (let transactions = 0; transactions < 3; transactions++) await nextTurn();
   client.take();
-  road.turn(BTC, paid(START - 1, -1), make(Traded, { takerAccountId: ALICE, makerAccountId: BOB }));
-  road.turn(ETH, paid(START, 1));
-  road.drain();
+  engine.transaction(BTC, paid(START - 1, -1), make(Traded, { takerAccountId: ALICE, makerAccountId: BOB }));
+  engine.transaction(ETH, paid(START, 1));
+  engine.drain();
   assert.deepEqual(client.take().map(shown), [
     ["BTC-PERP -1 0.000005 0 64000 1.5 -0.000001"],
     ["ETH-PERP 0 0.000004 0.000008 65000 1.5 0.000001"],

@@ -36,60 +36,60 @@ async function shown({
 }
 
 /** A trade of this time, which the history takes in. */
-function trade({ road }: Exchange, candles: Candle[], time: number): void {
+function trade({ engine }: Exchange, candles: Candle[], time: number): void {
   const openTime = openTimeOf("1s", time);
   const last = candles.at(-1);
   if (last?.openTime === openTime) last.trades++;
   else candles.push(traded(openTime, 100));
-  road.turn(BTC, make(Traded, { tradeId: 256 * road.sequence + BTC, priceTicks: 100, quantityLots: 1 }));
+  engine.transaction(BTC, make(Traded, { tradeId: 256 * engine.sequence + BTC, priceTicks: 100, quantityLots: 1 }));
 }
 
 test("klines: a candle is closed when all trades of its time have been released, whatever the clock says", async () => {
   const candles: Candle[] = [];
   const exchange = await follow(candles);
-  const { road } = exchange;
+  const { engine } = exchange;
   assert.equal(await shown(exchange), "");
   trade(exchange, candles, START);
-  road.time += 900;
+  engine.time += 900;
   assert.equal(await shown(exchange), "0:1");
   // The second is over, and its last trade is still on its way.
-  road.time = START + 1300;
-  road.lagMs = 400;
+  engine.time = START + 1300;
+  engine.lagMs = 400;
   assert.equal(await shown(exchange), "");
   trade(exchange, candles, START + 999);
-  road.time += 250;
-  road.lagMs = 551;
+  engine.time += 250;
+  engine.lagMs = 551;
   assert.equal(await shown(exchange), "0:2");
-  road.time += 250;
-  road.lagMs = 400;
+  engine.time += 250;
+  engine.lagMs = 400;
   assert.equal(await shown(exchange), "0:2| 1:0");
 });
 
 test("klines: by the log's time, also where it is ahead of the clock", async () => {
   const candles: Candle[] = [traded(START, 100)];
   const exchange = await follow(candles);
-  const { road } = exchange;
+  const { engine } = exchange;
   assert.equal(await shown(exchange), "0:1");
-  road.lagMs = -5 * SECOND;
-  road.time += 250;
+  engine.lagMs = -5 * SECOND;
+  engine.time += 250;
   assert.equal(await shown(exchange), "0:1| 1:0| 2:0| 3:0| 4:0| 5:0");
 });
 
 test("klines: all candles that have ended since the last one that was shown, however many", async () => {
   const candles: Candle[] = [];
   const exchange = await follow(candles);
-  const { road } = exchange;
-  road.time += 250;
+  const { engine } = exchange;
+  engine.time += 250;
   trade(exchange, candles, START);
   for (const second of [0, 2, 3]) trade(exchange, candles, START + second * SECOND);
-  road.time = START + 4500;
+  engine.time = START + 4500;
   assert.equal(await shown(exchange), "0:2| 1:0| 2:1| 3:1| 4:0", "the first trade of all included");
   const last = 4 + 2500;
-  road.time = START + last * SECOND;
+  engine.time = START + last * SECOND;
   let seconds: string[] = [];
   do {
     const next = await shown(exchange);
-    road.time += 250;
+    engine.time += 250;
     seconds = [...seconds, ...next.split(" ")];
   } while (seconds.at(-1) !== `${last}:0`);
   assert.deepEqual(
@@ -101,28 +101,28 @@ test("klines: all candles that have ended since the last one that was shown, how
 test("klines: behind a clock that was set ahead by weeks, the stream goes on with the current candle", async () => {
   const candles = [traded(START, 100)];
   const exchange = await follow(candles);
-  const { road } = exchange;
+  const { engine } = exchange;
   assert.equal(await shown(exchange), "0:1");
   const weeks = 5 * 7 * 86_400;
-  road.time = START + weeks * SECOND;
+  engine.time = START + weeks * SECOND;
   assert.equal(await shown(exchange), `0:1| ${weeks}:0`);
-  road.time += SECOND;
+  engine.time += SECOND;
   assert.equal(await shown(exchange), `${weeks}:0| ${weeks + 1}:0`);
 });
 
 test("klines: who joins gets what the others were last shown, and makes them hear no sooner of a trade", async () => {
   const candles = [traded(START, 100)];
   const exchange = await follow(candles);
-  const { road, connect, client } = exchange;
+  const { engine, connect, client } = exchange;
   assert.equal(await shown(exchange), "0:1");
   trade(exchange, candles, START);
-  road.time += 249;
+  engine.time += 249;
   const late = connect();
   late.say(subscribe({ channel: "klines", symbol: "BTC-PERP", interval: "1s" }));
   await nextTurn();
   const { data } = late.take().at(-1) as Received;
   assert.deepEqual([data[0].trades, client.take()], [1, []]);
-  road.time += 1;
+  engine.time += 1;
   assert.equal(await shown(exchange), "0:2");
   assert.equal(await shown({ ...exchange, client: late }), "0:2");
 });
@@ -131,11 +131,11 @@ test("klines: when too many wait for the history, a stream asks again until it h
   const candles = [traded(START, 100)];
   const exchange = await open({ [BTC]: { asks: [[100, 999]] } }, ["BTC-PERP"], null, historyOf(candles));
   const client = exchange.connect();
-  exchange.road.crowded = true;
+  exchange.engine.crowded = true;
   client.ask(subscribe({ channel: "klines", symbol: "BTC-PERP", interval: "1s" }));
   await nextTurn();
   assert.deepEqual(client.take(), []);
-  exchange.road.crowded = false;
+  exchange.engine.crowded = false;
   const [snapshot] = await until("the snapshot", async () => {
     const messages = client.take();
     return messages.length > 0 ? messages : undefined;
@@ -146,16 +146,16 @@ test("klines: when too many wait for the history, a stream asks again until it h
 test("klines: while the history does not get on, a stream asks for it once", async () => {
   const candles = [traded(START, 100)];
   const exchange = await follow(candles);
-  const { road, connect } = exchange;
+  const { engine, connect } = exchange;
   assert.equal(await shown(exchange), "0:1");
-  road.historyStalls = true;
-  const before = road.historyAsked;
+  engine.historyStalls = true;
+  const before = engine.historyAsked;
   for (let second = 1; second < 20; second++) {
-    road.time += SECOND;
-    trade(exchange, candles, road.time);
+    engine.time += SECOND;
+    trade(exchange, candles, engine.time);
     assert.equal(await shown(exchange), "");
   }
-  assert.equal(road.historyAsked, before + 1);
+  assert.equal(engine.historyAsked, before + 1);
   const late = connect();
   late.say(subscribe({ channel: "klines", symbol: "BTC-PERP", interval: "1s" }));
   await nextTurn();

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { OnReply, Road } from "../../../src/actor/engine/engine.ts";
+import type { Engine, OnReply } from "../../../src/actor/engine/engine.ts";
 import { PositionView } from "../../../src/core/protocol/messages.ts";
 import { PositionStream } from "../../../src/front/streams/position-stream.ts";
 import type { Member } from "../../../src/front/streams/stream.ts";
@@ -27,9 +27,9 @@ test("for however many who join at once, an answer is looked at once and the sna
     instrument({ ...PLAIN, id: i + 1, symbol: `P${i}-PERP` }, {}),
   );
   const asked: OnReply[] = [];
-  const ask = (_actorId: number, _command: unknown, onReply: OnReply): boolean => asked.push(onReply) > 0;
-  const road = { releasedSequence: () => 5, ask } as unknown as Road;
-  const stream = new PositionStream("positions/7/all", '"channel":"positions"', 7, instruments, road, () => {});
+  const request = (_actorId: number, _command: unknown, onReply: OnReply): boolean => asked.push(onReply) > 0;
+  const engine = { releasedSequence: () => 5, request } as unknown as Engine;
+  const stream = new PositionStream("positions/7/all", '"channel":"positions"', 7, instruments, engine, () => {});
   const listeners = Array.from({ length: MEMBERS }, () => new Listener());
   for (const listener of listeners) stream.join(listener);
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { AccountCells } from "../../../src/core/accounts/margin-table.ts";
+import { MarginTable } from "../../../src/core/accounts/margin-table.ts";
 import { LEDGER } from "../../../src/core/base/enums.ts";
 import {
   Deposited,
@@ -13,7 +13,7 @@ import { MarketData } from "../../../src/front/exchange/market.ts";
 import { Transfers } from "../../../src/front/exchange/transfers.ts";
 import type { Member } from "../../../src/front/streams/stream.ts";
 import { Streams } from "../../../src/front/streams/streams.ts";
-import { EMPTY_HISTORY, make, ScriptedRoad } from "../support/scripted-engine.ts";
+import { EMPTY_HISTORY, make, ScriptedEngine } from "../support/scripted-engine.ts";
 import { BTC, nextTurn } from "../support/scripted-exchange.ts";
 
 const CROWD = 2000;
@@ -32,18 +32,18 @@ class Listener implements Member {
 }
 
 async function openStreams(onRead: () => void) {
-  const road = Object.assign(new ScriptedRoad(), { cells: AccountCells.allocate(CROWD + 1) });
-  const now = (): number => road.time;
+  const engine = Object.assign(new ScriptedEngine(), { marginTable: MarginTable.allocate(CROWD + 1) });
+  const now = (): number => engine.time;
   const opening = MarketData.open(
-    road,
+    engine,
     () => ({ minuteCandles: [], trades: [], liquidations: [], fundingRates: [] }),
     now,
   );
-  road.describe({});
+  engine.describe({});
   const published: string[] = [];
   const streams = new Streams({
-    ...{ road, market: await opening, now, monotonic: now, log: { error: assert.fail } },
-    transfers: new Transfers(road),
+    ...{ engine, market: await opening, now, monotonic: now, log: { error: assert.fail } },
+    transfers: new Transfers(engine),
     history: {
       ...EMPTY_HISTORY,
       fillsOf: () => {
@@ -53,44 +53,44 @@ async function openStreams(onRead: () => void) {
     },
     publish: (topic) => void published.push(topic),
   });
-  road.onReleased((turn) => streams.fold(turn));
-  road.onDrained(() => streams.flush());
+  engine.onReleased((transaction) => streams.fold(transaction));
+  engine.onDrained(() => streams.flush());
   const nothing = { instrument: null, depth: null, updateMs: null, interval: null, priceType: null, resume: null };
   const member = new Listener();
   const join = (channel: "positions" | "fills" | "funding", accountId: number) =>
     streams.join(member, { ...nothing, channel }, accountId);
-  return { road, streams, published, member, join };
+  return { engine, streams, published, member, join };
 }
 
 /** The positions of accounts 1 to CROWD, each of whom has one in BTC, are followed. */
 async function openCrowd() {
-  const { road, streams, published, member, join } = await openStreams(assert.fail);
+  const { engine, streams, published, member, join } = await openStreams(assert.fail);
   for (let accountId = 1; accountId <= CROWD; accountId++) join("positions", accountId);
   const position = make(PositionView, { sizeLots: 1500, markTicks: 650000, leverage: 10 });
-  while (road.answer(({ actorId }) => (actorId === BTC ? [position] : [])));
+  while (engine.answer(({ actorId }) => (actorId === BTC ? [position] : [])));
   assert.equal(member.snapshots, CROWD);
   published.length = 0;
-  return { road, streams, published, member };
+  return { engine, streams, published, member };
 }
 
 test("a price has very many accounts asked about in several turns of the event loop, each once; own news do not wait", async () => {
-  const { road, streams } = await openCrowd();
-  road.turn(BTC, make(PriceUpdated, { markTicks: 650001 }));
-  road.drain();
-  const first = road.asked.length;
+  const { engine, streams } = await openCrowd();
+  engine.transaction(BTC, make(PriceUpdated, { markTicks: 650001 }));
+  engine.drain();
+  const first = engine.asked.length;
   assert.ok(first > 0 && first < CROWD / 2, `${first} at once`);
 
   streams.flushAll();
-  assert.equal(road.asked.length, first, "time that passes does not hurry it");
-  road.turn(LEDGER, make(Deposited, { accountId: LAST }));
-  road.drain();
+  assert.equal(engine.asked.length, first, "time that passes does not hurry it");
+  engine.transaction(LEDGER, make(Deposited, { accountId: LAST }));
+  engine.drain();
   assert.deepEqual(
-    road.asked.slice(first).map(({ command }) => (command as { accountId?: number }).accountId),
+    engine.asked.slice(first).map(({ command }) => (command as { accountId?: number }).accountId),
     [LAST],
   );
   for (let i = 0; i < CROWD; i++) await nextTurn();
-  assert.equal(new Set(road.asked.map(({ command }) => (command as { accountId?: number }).accountId)).size, CROWD);
-  assert.equal(road.asked.length, CROWD);
+  assert.equal(new Set(engine.asked.map(({ command }) => (command as { accountId?: number }).accountId)).size, CROWD);
+  assert.equal(engine.asked.length, CROWD);
 });
 
 test("the heartbeats of very many streams go out in several turns of the event loop, but not of those that are forgotten", async () => {
@@ -108,13 +108,13 @@ test("the heartbeats of very many streams go out in several turns of the event l
 });
 
 test("funding of very many accounts is told in several turns of the event loop; who trades as well does not wait", async () => {
-  const { road, published, member, join } = await openStreams(assert.fail);
+  const { engine, published, member, join } = await openStreams(assert.fail);
   for (let accountId = 1; accountId <= CROWD; accountId++) join("funding", accountId);
   while (member.snapshots < CROWD) await nextTurn();
   const payments = Array.from({ length: CROWD }, (_, i) => make(FundingPaid, { accountId: i + 1 }));
-  road.turn(BTC, make(FundingSettled), ...payments);
-  road.turn(LEDGER, make(Deposited, { accountId: LAST }));
-  road.drain();
+  engine.transaction(BTC, make(FundingSettled), ...payments);
+  engine.transaction(LEDGER, make(Deposited, { accountId: LAST }));
+  engine.drain();
   const first = published.length;
   assert.ok(first > 0 && first < CROWD / 2, `${first} at once`);
   assert.equal(published[0], `funding/${LAST}/all`);
@@ -125,9 +125,9 @@ test("funding of very many accounts is told in several turns of the event loop; 
 
 test("the fills of very many accounts are read in several turns of the event loop", async () => {
   let reads = 0;
-  const { road, member, join } = await openStreams(() => reads++);
+  const { engine, member, join } = await openStreams(() => reads++);
   for (let accountId = 1; accountId <= 100; accountId++) join("fills", accountId);
-  while (road.answer(() => []));
+  while (engine.answer(() => []));
   while (member.snapshots < 100) {
     const before = reads;
     await nextTurn();
@@ -137,12 +137,12 @@ test("the fills of very many accounts are read in several turns of the event loo
 
 test("the fills of those who have left before their turn are not read", async () => {
   let reads = 0;
-  const { road, streams, member, join } = await openStreams(() => reads++);
+  const { engine, streams, member, join } = await openStreams(() => reads++);
   for (let accountId = 1; accountId <= 100; accountId++) join("fills", accountId);
-  while (road.answer(() => []));
+  while (engine.answer(() => []));
   for (let accountId = 11; accountId <= 100; accountId++) streams.leave(member, `fills/${accountId}/all`, false);
   join("fills", 100);
-  while (road.answer(() => []));
+  while (engine.answer(() => []));
   while (member.snapshots < 11) await nextTurn();
   assert.equal(reads, 11);
 });

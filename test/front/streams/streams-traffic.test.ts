@@ -22,7 +22,7 @@ import { takeSeed } from "../../core/support/seed.ts";
 import { eventfulStep } from "../../core/support/steps.ts";
 import { Traffic } from "../../core/support/traffic.ts";
 import { Random } from "../../e2e/support/random.ts";
-import { ExchangeRoad } from "../support/exchange-engine.ts";
+import { ExchangeEngine } from "../support/exchange-engine.ts";
 import { nextTurn } from "../support/scripted-exchange.ts";
 
 const seed = takeSeed("streams-traffic.test");
@@ -50,33 +50,33 @@ async function follow(seed: number, seen: Map<string, number>): Promise<void> {
   const random = new Random(seed);
   const exchange = new Exchange(INSTRUMENTS);
   const { history, catchUp, close } = openHistory(exchange);
-  const road = Object.assign(new ExchangeRoad(exchange, INSTRUMENTS), { historyCaughtUp: catchUp });
+  const engine = Object.assign(new ExchangeEngine(exchange, INSTRUMENTS), { historyCaughtUp: catchUp });
   const traffic = new Traffic(
     exchange,
     INSTRUMENTS.map(({ id }) => id),
   );
   const now = (): number => exchange.time;
   const opening = MarketData.open(
-    road,
+    engine,
     () => ({ minuteCandles: [], trades: [], liquidations: [], fundingRates: [] }),
     now,
   );
-  const openingTransfers = Transfers.open(road);
-  road.settle();
+  const openingTransfers = Transfers.open(engine);
+  engine.settle();
   const market = await opening;
   const transfers = await openingTransfers;
-  for (const { actorId, command } of traffic.opening()) road.note(actorId, exchange.do(actorId, command));
+  for (const { actorId, command } of traffic.opening()) engine.note(actorId, exchange.do(actorId, command));
   const openStreams = (): { streams: Streams; join: (request: ChannelRequest, accountId: number) => Follower } => {
     const followers = new Set<Follower>();
     const streams = new Streams({
-      ...{ road, market, transfers, now, monotonic: now, log: { error: assert.fail } },
+      ...{ engine, market, transfers, now, monotonic: now, log: { error: assert.fail } },
       history,
       publish(topic, text) {
         for (const follower of followers) if (follower.topic === topic) follower.send(text);
       },
     });
-    road.onReleased((turn) => streams.fold(turn));
-    road.onDrained(() => streams.flush());
+    engine.onReleased((transaction) => streams.fold(transaction));
+    engine.onDrained(() => streams.flush());
     const join = (request: ChannelRequest, accountId: number): Follower => {
       const follower = new Follower(seen);
       followers.add(follower);
@@ -92,35 +92,35 @@ async function follow(seed: number, seen: Map<string, number>): Promise<void> {
     exchange.time += step.waitMs;
     const said = exchange.do(actorId, command);
     traffic.note(said.events);
-    road.note(actorId, said);
-    if (random.next() < 0.2) road.note(LEDGER, exchange.do(LEDGER, make(Tick)));
+    engine.note(actorId, said);
+    if (random.next() < 0.2) engine.note(LEDGER, exchange.do(LEDGER, make(Tick)));
     if (actorId !== LEDGER)
       for (let more = true; more; ) {
         const next = exchange.proceed(actorId);
-        road.note(actorId, next);
+        engine.note(actorId, next);
         more = next.more;
       }
-    road.isFull = random.next() < 0.1;
-    if (random.next() < 0.5) road.decide();
-    if (random.next() < 0.5) road.release(random.between(1, 8));
+    engine.isFull = random.next() < 0.1;
+    if (random.next() < 0.5) engine.decide();
+    if (random.next() < 0.5) engine.release(random.between(1, 8));
     if (random.next() < 0.2) await nextTurn();
     if (random.next() < 0.1) streams.flushAll();
     if (i % STEPS_PER_LOOK !== STEPS_PER_LOOK - 1) continue;
 
-    road.isFull = false;
+    engine.isFull = false;
     const others = openStreams();
     const anew = followers.map(({ request }) => others.join(...request));
     // What is read of the history comes a page a turn.
     while (anew.some(({ topic }) => topic === "")) {
-      if (random.next() < 0.1) road.settle();
+      if (random.next() < 0.1) engine.settle();
       await nextTurn();
     }
     // A heartbeat looks at what moves without an event of the account: its place among those to be deleveraged.
     for (let round = 0; round < 4; round++) {
       streams.heartbeat();
       for (const each of [streams, others.streams]) each.flushAll();
-      for (let turns = 0; turns < 4; turns++) {
-        road.settle();
+      for (let transactions = 0; transactions < 4; transactions++) {
+        engine.settle();
         await nextTurn();
       }
     }
@@ -137,13 +137,13 @@ function openHistory(exchange: Exchange) {
   const fold = new HistoryFold(database, INSTRUMENTS);
   let folded = 0;
   const catchUp = async (): Promise<boolean> => {
-    const turns = exchange.log.slice(folded);
-    folded += turns.length;
-    for (const { actorId, sequence, time, bytes } of turns) {
-      fold.turn(sequence, time, actorId);
+    const transactions = exchange.log.slice(folded);
+    folded += transactions.length;
+    for (const { actorId, sequence, time, bytes } of transactions) {
+      fold.transaction(sequence, time, actorId);
       eachMessage(viewOf(bytes), bytes, 0, bytes.length, (event) => fold.apply(event as Event));
     }
-    if (turns.length > 0) fold.commit();
+    if (transactions.length > 0) fold.commit();
     return true;
   };
   const close = async (): Promise<void> => {

@@ -6,7 +6,7 @@ import { make } from "../support/scripted-engine.ts";
 import { BTC, open, subscribe } from "../support/scripted-exchange.ts";
 
 test("ticker: a snapshot, then at most one message in updateMs, and none when nothing has moved", async () => {
-  const { road, channels, connect } = await open({
+  const { engine, channels, connect } = await open({
     [BTC]: {
       asks: [
         [100, 9],
@@ -18,13 +18,14 @@ test("ticker: a snapshot, then at most one message in updateMs, and none when no
   const [subscribed, snapshot] = client.ask(subscribe({ channel: "ticker", symbol: "BTC-PERP", updateMs: 100 }));
   assert.deepEqual(subscribed.channels, [{ channel: "ticker", symbol: "BTC-PERP", updateMs: 100 }]);
   assert.deepEqual([snapshot.type, snapshot.data.lastPrice], ["SNAPSHOT", null]);
-  const at = (price: number) => road.turn(BTC, make(Traded, { takerSide: BUY, priceTicks: price, quantityLots: 1 }));
+  const at = (price: number) =>
+    engine.transaction(BTC, make(Traded, { takerSide: BUY, priceTicks: price, quantityLots: 1 }));
   at(100);
   const second = at(110);
-  road.drain();
+  engine.drain();
   channels.tick();
   assert.deepEqual(client.take(), []);
-  road.time += 100;
+  engine.time += 100;
   channels.tick();
   const [update, ...more] = client.take();
   assert.deepEqual(more, []);
@@ -32,24 +33,24 @@ test("ticker: a snapshot, then at most one message in updateMs, and none when no
     [update.type, update.prevSequence, update.sequence, update.data.lastPrice],
     ["UPDATE", snapshot.sequence, second, "11"],
   );
-  road.time += 1000;
+  engine.time += 1000;
   channels.tick();
   assert.deepEqual(client.take(), []);
 });
 
 test("ticker: who joins gets what the others were last shown, and makes them hear no sooner of what has moved", async () => {
-  const { road, channels, connect } = await open({ [BTC]: { asks: [[100, 9]] } });
+  const { engine, channels, connect } = await open({ [BTC]: { asks: [[100, 9]] } });
   const channel = { channel: "ticker", symbol: "BTC-PERP", updateMs: 1000 };
   const client = connect();
   const [, snapshot] = client.ask(subscribe(channel));
-  const traded = road.turn(BTC, make(Traded, { takerSide: BUY, priceTicks: 100, quantityLots: 1 }));
-  road.drain();
-  road.time += 999;
+  const traded = engine.transaction(BTC, make(Traded, { takerSide: BUY, priceTicks: 100, quantityLots: 1 }));
+  engine.drain();
+  engine.time += 999;
   const late = connect();
   const [, joined] = late.ask(subscribe(channel));
   assert.deepEqual(joined, snapshot);
   assert.deepEqual(client.take(), []);
-  road.time += 1;
+  engine.time += 1;
   channels.tick();
   for (const { data, prevSequence, sequence } of [...client.take(), ...late.take()])
     assert.deepEqual([data.lastPrice, prevSequence, sequence], ["10", snapshot.sequence, traded]);

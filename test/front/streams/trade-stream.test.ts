@@ -8,27 +8,27 @@ import { make, START } from "../support/scripted-engine.ts";
 import { BTC, ETH, open, subscribe } from "../support/scripted-exchange.ts";
 
 test("trades: those before in a snapshot, then each once, in order", async () => {
-  const { road, connect } = await open({ [BTC]: { bids: [[100, 1e6]] } });
+  const { engine, connect } = await open({ [BTC]: { bids: [[100, 1e6]] } });
   const trade = (tradeId: number): Message =>
     make(Traded, { tradeId, takerSide: SELL, priceTicks: 100, quantityLots: 1000 });
-  for (let i = 1; i <= 120; i++) road.turn(BTC, trade(i));
-  road.drain();
+  for (let i = 1; i <= 120; i++) engine.transaction(BTC, trade(i));
+  engine.drain();
   const early = connect();
   const [, snapshot] = early.ask(subscribe({ channel: "trades", symbol: "BTC-PERP" }));
   assert.equal(snapshot.type, "SNAPSHOT");
-  assert.equal(snapshot.sequence, road.sequence);
+  assert.equal(snapshot.sequence, engine.sequence);
   assert.deepEqual(
     snapshot.data.map((each: Received) => each.tradeId),
     Array.from({ length: 100 }, (_, i) => String(i + 21)),
   );
-  const before = road.sequence;
-  const first = road.turn(BTC, trade(121), trade(122));
+  const before = engine.sequence;
+  const first = engine.transaction(BTC, trade(121), trade(122));
   const late = connect();
   const [, lateSnapshot] = late.ask(subscribe({ channel: "trades", symbol: "BTC-PERP" }));
   assert.equal(lateSnapshot.data.at(-1).tradeId, "122");
-  const second = road.turn(BTC, trade(123));
-  road.turn(ETH, make(Traded, { tradeId: 9, takerSide: BUY, priceTicks: 0, quantityLots: 0 }));
-  road.drain();
+  const second = engine.transaction(BTC, trade(123));
+  engine.transaction(ETH, make(Traded, { tradeId: 9, takerSide: BUY, priceTicks: 0, quantityLots: 0 }));
+  engine.drain();
   assert.deepEqual(
     early
       .take()

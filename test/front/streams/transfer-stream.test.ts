@@ -13,7 +13,7 @@ import {
 } from "../../../src/core/protocol/messages.ts";
 import { Transfers } from "../../../src/front/exchange/transfers.ts";
 import type { Received } from "../support/scripted-client.ts";
-import { make, ScriptedRoad, START } from "../support/scripted-engine.ts";
+import { make, ScriptedEngine, START } from "../support/scripted-engine.ts";
 import { ALICE, BOB, nextTurn, open, subscribe, unsubscribe } from "../support/scripted-exchange.ts";
 
 const statesOf = ({ data }: Received): string[] =>
@@ -33,12 +33,12 @@ const sent = (transferId: number) => make(WithdrawalSent, { transferId, accountI
 const completed = (transferId: number) => make(WithdrawalCompleted, { transferId, accountId: ALICE });
 
 async function pageRead(): Promise<void> {
-  for (let turns = 0; turns < 5; turns++) await nextTurn();
+  for (let transactions = 0; transactions < 5; transactions++) await nextTurn();
 }
 
 test("transfers: the last hundred of both kinds in the order in which they were asked for, then each change", async () => {
   const asked: unknown[] = [];
-  const { road, connect } = await open({}, undefined, null, {
+  const { engine, connect } = await open({}, undefined, null, {
     transfersOf: (accountId, kind, { limit, throughSequence }) => {
       asked.push([accountId, kind, limit, throughSequence]);
       const ids = Array.from({ length: 80 }, (_, i) => 2 * (80 - i) - (kind === "DEPOSIT" ? 1 : 0));
@@ -49,7 +49,7 @@ test("transfers: the last hundred of both kinds in the order in which they were 
   client.say({ op: "auth", token: "alice" });
   client.say(subscribe({ channel: "transfers" }));
   client.take();
-  const through = road.sequence;
+  const through = engine.sequence;
   await pageRead();
   assert.deepEqual(asked, [
     [ALICE, "DEPOSIT", 100, through],
@@ -63,14 +63,14 @@ test("transfers: the last hundred of both kinds in the order in which they were 
     expected.map((id) => `${id} ${id % 2 === 0 ? "WITHDRAWAL" : "DEPOSIT"} COMPLETED`),
   );
 
-  const first = road.turn(LEDGER, deposit(161), deposit(162, BOB));
-  road.time += 10;
-  road.turn(LEDGER, withdrawal(163));
-  road.time += 10;
-  road.turn(LEDGER, sent(163), withdrawal(164));
-  road.time += 10;
-  const last = road.turn(LEDGER, completed(163), sent(164));
-  road.drain();
+  const first = engine.transaction(LEDGER, deposit(161), deposit(162, BOB));
+  engine.time += 10;
+  engine.transaction(LEDGER, withdrawal(163));
+  engine.time += 10;
+  engine.transaction(LEDGER, sent(163), withdrawal(164));
+  engine.time += 10;
+  const last = engine.transaction(LEDGER, completed(163), sent(164));
+  engine.drain();
   const updates = client.take();
   assert.deepEqual(updates.map(statesOf), [
     ["161 DEPOSIT COMPLETED"],
@@ -95,43 +95,43 @@ test("transfers: the last hundred of both kinds in the order in which they were 
 
   client.say(unsubscribe({ channel: "transfers" }));
   client.take();
-  road.turn(LEDGER, completed(164));
-  road.drain();
+  engine.transaction(LEDGER, completed(164));
+  engine.drain();
   assert.deepEqual(client.take(), []);
   assert.deepEqual(later.take().map(statesOf), [["164 WITHDRAWAL COMPLETED"]]);
 });
 
 test("transfers: a snapshot shows none further than its sequence says, nor less far, whatever the history has by then", async () => {
   const rows = [known(1), known(2, { status: "SENT" }), known(3, { status: "PENDING" })];
-  const { road, connect } = await open({}, undefined, null, {
+  const { engine, connect } = await open({}, undefined, null, {
     transfersOf: (_, kind) => ({ data: kind === "WITHDRAWAL" ? [...rows].reverse() : [], nextCursor: null }),
   });
-  for (const id of [1, 2, 3]) road.turn(LEDGER, withdrawal(id));
-  road.turn(LEDGER, sent(1), sent(2));
+  for (const id of [1, 2, 3]) engine.transaction(LEDGER, withdrawal(id));
+  engine.transaction(LEDGER, sent(1), sent(2));
   const client = connect();
   client.say({ op: "auth", token: "alice" });
   client.say(subscribe({ channel: "transfers" }));
   client.take();
-  road.turn(LEDGER, completed(2));
-  road.turn(LEDGER, deposit(4));
+  engine.transaction(LEDGER, completed(2));
+  engine.transaction(LEDGER, deposit(4));
   await pageRead();
   const [snapshot] = client.take();
-  assert.equal(snapshot.sequence, road.sequence);
+  assert.equal(snapshot.sequence, engine.sequence);
   assert.deepEqual(statesOf(snapshot), [
     "1 WITHDRAWAL SENT",
     "2 WITHDRAWAL COMPLETED",
     "3 WITHDRAWAL PENDING",
     "4 DEPOSIT COMPLETED",
   ]);
-  road.drain();
-  road.turn(LEDGER, completed(1));
-  road.drain();
+  engine.drain();
+  engine.transaction(LEDGER, completed(1));
+  engine.drain();
   assert.deepEqual(client.take().map(statesOf), [["1 WITHDRAWAL COMPLETED"]]);
 });
 
 test("transfers: one that is older than the last hundred is told of, and is in no snapshot", async () => {
-  const { road, connect } = await open();
-  road.turn(LEDGER, withdrawal(1));
+  const { engine, connect } = await open();
+  engine.transaction(LEDGER, withdrawal(1));
   const subscribed = (): Received => {
     const client = connect();
     client.say({ op: "auth", token: "alice" });
@@ -140,23 +140,23 @@ test("transfers: one that is older than the last hundred is told of, and is in n
   };
   const client = subscribed();
   await pageRead();
-  for (let id = 2; id <= 101; id++) road.turn(LEDGER, deposit(id));
-  road.drain();
+  for (let id = 2; id <= 101; id++) engine.transaction(LEDGER, deposit(id));
+  engine.drain();
   client.take();
-  road.turn(LEDGER, sent(1));
-  road.drain();
+  engine.transaction(LEDGER, sent(1));
+  engine.drain();
   assert.deepEqual(client.take().map(statesOf), [["1 WITHDRAWAL SENT"]]);
   const states = statesOf(subscribed().take().at(-1));
   assert.deepEqual([states.length, states[0]], [100, "2 DEPOSIT COMPLETED"]);
 });
 
 test("what was under way before the start is told whole when it gets on", async () => {
-  const road = new ScriptedRoad();
-  const opening = Transfers.open(road);
+  const engine = new ScriptedEngine();
+  const opening = Transfers.open(engine);
   const pages = [[known(1, { status: "SENT", txHash: "0x07" })], [known(2, { status: "PENDING", reference: "rent" })]];
   for (const [i, withdrawals] of pages.entries()) {
     assert.ok(
-      road.answer(({ actorId, command }) => {
+      engine.answer(({ actorId, command }) => {
         const { type, from } = command as MessageOf<typeof ReadWithdrawals>;
         assert.deepEqual([actorId, type, from], [LEDGER, ReadWithdrawals.code, i]);
         return [make(WithdrawalsPage, { page: { withdrawals, next: i === 0 ? 1 : null } })];
@@ -167,8 +167,8 @@ test("what was under way before the start is told whole when it gets on", async 
   const transfers = await opening;
   const told: [Transfer, number][] = [];
   transfers.onChanged((transfer, { sequence }) => told.push([transfer, sequence]));
-  road.time += 5;
-  const sequence = road.turn(LEDGER, completed(1), sent(2));
+  engine.time += 5;
+  const sequence = engine.transaction(LEDGER, completed(1), sent(2));
   const updatedAt = START + 5;
   assert.deepEqual(told, [
     [known(1, { txHash: "0x07", updatedAt }), sequence],

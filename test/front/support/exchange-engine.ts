@@ -1,11 +1,11 @@
-import type { OnReply, Released, Road } from "../../../src/actor/engine/engine.ts";
-import type { AccountCells } from "../../../src/core/accounts/margin-table.ts";
+import type { Engine, OnReply, ReleasedTransaction } from "../../../src/actor/engine/engine.ts";
+import type { MarginTable } from "../../../src/core/accounts/margin-table.ts";
 import type { Instrument } from "../../../src/core/protocol/instrument.ts";
 import type { Message } from "../../../src/core/protocol/message-schema.ts";
 import type { Exchange, Said } from "../../core/support/exchange.ts";
 
 /** A road to the real actors, one turn after the other: the test says when they come to their commands, and when turns are released. */
-export class ExchangeRoad implements Road {
+export class ExchangeEngine implements Engine {
   readonly hasDiskRoom = true;
   readonly isStalled = false;
   readonly inFlight = 0;
@@ -16,8 +16,8 @@ export class ExchangeRoad implements Road {
   isFull = false;
   private readonly exchange: Exchange;
   private readonly asked: { actorId: number; command: Message; onReply: OnReply }[] = [];
-  private readonly pending: { turn: Released; onReply: OnReply | null }[] = [];
-  private readonly releasedListeners: ((turn: Released) => void)[] = [];
+  private readonly pending: { transaction: ReleasedTransaction; onReply: OnReply | null }[] = [];
+  private readonly releasedListeners: ((transaction: ReleasedTransaction) => void)[] = [];
   private readonly drainedListeners: (() => void)[] = [];
   private waiting: { sequence: number; then: () => void }[] = [];
   private released = 0;
@@ -27,10 +27,10 @@ export class ExchangeRoad implements Road {
     this.instruments = instruments;
   }
 
-  get cells(): AccountCells {
-    return this.exchange.cells;
+  get marginTable(): MarginTable {
+    return this.exchange.marginTable;
   }
-  ask(actorId: number, command: Message, onReply: OnReply): boolean {
+  request(actorId: number, command: Message, onReply: OnReply): boolean {
     if (this.isFull) return false;
     this.asked.push({ actorId, command: { ...command }, onReply });
     return true;
@@ -38,7 +38,7 @@ export class ExchangeRoad implements Road {
   isDown(): boolean {
     return false;
   }
-  onReleased(listener: (turn: Released) => void): void {
+  onReleased(listener: (transaction: ReleasedTransaction) => void): void {
     this.releasedListeners.push(listener);
   }
   onDrained(listener: () => void): void {
@@ -50,7 +50,7 @@ export class ExchangeRoad implements Road {
   releasedTime(): number {
     return this.exchange.time;
   }
-  afterEverything(then: () => void): boolean {
+  whenAllDurable(then: () => void): boolean {
     this.waiting.push({ sequence: this.exchange.sequence, then });
     this.letGo();
     return true;
@@ -61,8 +61,8 @@ export class ExchangeRoad implements Road {
 
   /** An actor has said this, in a turn that is not released yet. */
   note(actorId: number, { sequence, time, events, replies }: Said, onReply: OnReply | null = null): void {
-    const turn = { actorId, sequence, time, eventCount: events.length, messages: [...events, ...replies] };
-    this.pending.push({ turn, onReply });
+    const transaction = { actorId, sequence, time, eventCount: events.length, messages: [...events, ...replies] };
+    this.pending.push({ transaction, onReply });
   }
 
   /** The actors come to what they have been asked. */
@@ -73,10 +73,10 @@ export class ExchangeRoad implements Road {
 
   /** So many turns, and a drain. */
   release(count: number): void {
-    for (const { turn, onReply } of this.pending.splice(0, count)) {
-      this.released = Math.max(this.released, turn.sequence);
-      if (turn.eventCount > 0) for (const listener of this.releasedListeners) listener(turn);
-      onReply?.(turn);
+    for (const { transaction, onReply } of this.pending.splice(0, count)) {
+      this.released = Math.max(this.released, transaction.sequence);
+      if (transaction.eventCount > 0) for (const listener of this.releasedListeners) listener(transaction);
+      onReply?.(transaction);
     }
     this.letGo();
     for (const listener of this.drainedListeners) listener();

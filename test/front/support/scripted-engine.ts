@@ -1,7 +1,7 @@
-import type { OnReply, Released, Road } from "../../../src/actor/engine/engine.ts";
-import { AccountCells } from "../../../src/core/accounts/margin-table.ts";
+import type { Engine, OnReply, ReleasedTransaction } from "../../../src/actor/engine/engine.ts";
+import { MarginTable } from "../../../src/core/accounts/margin-table.ts";
 import { compileInstrument, type Instrument } from "../../../src/core/protocol/instrument.ts";
-import { blank, type Message, type MessageOf, type Shape } from "../../../src/core/protocol/message-schema.ts";
+import { blank, type Message, type MessageOf, type MessageSchema } from "../../../src/core/protocol/message-schema.ts";
 import { SymbolDescription, type SymbolSummary } from "../../../src/core/protocol/messages.ts";
 import type { StreamHistory } from "../../../src/front/streams/streams.ts";
 import { FINE } from "../../core/support/instruments.ts";
@@ -18,7 +18,7 @@ export const instrument = (id: number, symbol: string): Instrument =>
     riskTiers: [{ maxNotional: "1000000", maxLeverage: 100, maintenanceMarginRate: "0.005" }],
   });
 
-export const make = <S extends Shape>(of: S, fields: Partial<MessageOf<S>> = {}): MessageOf<S> =>
+export const make = <S extends MessageSchema>(of: S, fields: Partial<MessageOf<S>> = {}): MessageOf<S> =>
   Object.assign(blank(of), fields);
 
 export const EMPTY_STATE: SymbolSummary = {
@@ -52,13 +52,13 @@ export interface Asked {
 }
 
 /** A road whose other end is the test: it says what the actors did, and when their answers come. */
-export class ScriptedRoad implements Road {
+export class ScriptedEngine implements Engine {
   readonly hasDiskRoom = true;
   readonly isStalled = false;
   readonly inFlight = 0;
   readonly historyLag = 0;
   readonly instruments: Instrument[];
-  readonly cells = AccountCells.allocate(64);
+  readonly marginTable = MarginTable.allocate(64);
   readonly asked: Asked[] = [];
   time = START;
   /** What is decided now is still on its way when it is this much later. */
@@ -74,7 +74,7 @@ export class ScriptedRoad implements Road {
   historyAsked = 0;
   /** The actors' threads have died, and nobody has taken their place yet. */
   down = false;
-  private readonly releasedListeners: ((turn: Released) => void)[] = [];
+  private readonly releasedListeners: ((transaction: ReleasedTransaction) => void)[] = [];
   private readonly drainedListeners: (() => void)[] = [];
   private waiting: (() => void)[] = [];
 
@@ -82,7 +82,7 @@ export class ScriptedRoad implements Road {
     this.instruments = symbols.map((symbol, index) => instrument(index + 1, symbol));
   }
 
-  ask(actorId: number, command: Message, onReply: OnReply): boolean {
+  request(actorId: number, command: Message, onReply: OnReply): boolean {
     if (this.full || this.down) return false;
     this.asked.push({ actorId, command: { ...command }, onReply });
     return true;
@@ -91,7 +91,7 @@ export class ScriptedRoad implements Road {
   isDown(): boolean {
     return this.down;
   }
-  onReleased(listener: (turn: Released) => void): void {
+  onReleased(listener: (transaction: ReleasedTransaction) => void): void {
     this.releasedListeners.push(listener);
   }
   onDrained(listener: () => void): void {
@@ -103,7 +103,7 @@ export class ScriptedRoad implements Road {
   releasedTime(): number {
     return this.time - this.lagMs;
   }
-  afterEverything(then: () => void): boolean {
+  whenAllDurable(then: () => void): boolean {
     if (!this.crowded) this.waiting.push(then);
     return !this.crowded;
   }
@@ -113,11 +113,11 @@ export class ScriptedRoad implements Road {
   }
 
   /** A turn with these events takes the next sequence and is released. */
-  turn(actorId: number, ...events: Message[]): number {
+  transaction(actorId: number, ...events: Message[]): number {
     this.sequence++;
     const { sequence, time } = this;
-    const turn = { actorId, sequence, time, eventCount: events.length, messages: events };
-    for (const listener of this.releasedListeners) listener(turn);
+    const transaction = { actorId, sequence, time, eventCount: events.length, messages: events };
+    for (const listener of this.releasedListeners) listener(transaction);
     return sequence;
   }
 

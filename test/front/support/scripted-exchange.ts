@@ -11,7 +11,7 @@ import type { StreamHistory } from "../../../src/front/streams/streams.ts";
 import { Channels } from "../../../src/front/websocket/channels.ts";
 import type { FundingRateRecord } from "../../../src/store/database/history-schema.ts";
 import { Hub, ScriptedClient } from "./scripted-client.ts";
-import { EMPTY_HISTORY, make, ScriptedRoad, START } from "./scripted-engine.ts";
+import { EMPTY_HISTORY, make, ScriptedEngine, START } from "./scripted-engine.ts";
 
 export const BTC = 1;
 export const ETH = 2;
@@ -19,7 +19,7 @@ export const ALICE = 17;
 export const BOB = 18;
 
 export interface Exchange {
-  road: ScriptedRoad;
+  engine: ScriptedEngine;
   /** How far the machine's clock has been set from the road's time. */
   machine: { setMs: number };
   market: MarketData;
@@ -82,31 +82,31 @@ export async function open(
   history: Partial<StreamHistory> = {},
   fundingRates: FundingRateRecord[] = [],
 ): Promise<Exchange> {
-  const road = new ScriptedRoad(symbols);
+  const engine = new ScriptedEngine(symbols);
   const machine = { setMs: 0 };
-  const now = (): number => road.time + machine.setMs;
+  const now = (): number => engine.time + machine.setMs;
   const past = { minuteCandles: [], trades: [], liquidations: [], fundingRates };
-  const opening = MarketData.open(road, () => past, now);
-  road.describe(states);
+  const opening = MarketData.open(engine, () => past, now);
+  engine.describe(states);
   const market = await opening;
   const hub = new Hub();
   const publish = (topic: string, text: string): void => hub.publish(topic, text);
   const trades: Exchange["trades"] = [];
   const logged: string[] = [];
   const channels = new Channels({
-    road,
+    engine,
     market,
-    transfers: new Transfers(road),
+    transfers: new Transfers(engine),
     history: { ...EMPTY_HISTORY, ...history },
     publish,
     auth: { socket },
     trade: (op, params, { accountId }, answer) => void trades.push({ op, params, accountId, answer }),
     now,
-    monotonic: () => road.time,
+    monotonic: () => engine.time,
     limits,
     log: { error: (_, message) => void logged.push(message) },
   });
-  return { road, machine, market, channels, hub, trades, logged, connect: () => new ScriptedClient(hub, channels) };
+  return { engine, machine, market, channels, hub, trades, logged, connect: () => new ScriptedClient(hub, channels) };
 }
 
 export const subscribe = (...channels: object[]): object => ({ op: "subscribe", id: 1, channels });

@@ -5,7 +5,7 @@ import type { Principal } from "../../../src/front/exchange/credentials.ts";
 import type { Answer } from "../../../src/front/http/answer.ts";
 import { type Context, Symbols } from "../../../src/front/routing/context.ts";
 import { setCancelAfter } from "../../../src/front/trading/cancel-after.ts";
-import { make, ScriptedRoad } from "../support/scripted-engine.ts";
+import { make, ScriptedEngine } from "../support/scripted-engine.ts";
 
 const principal: Principal = { accountId: 17, permissions: ["TRADE"], credential: "", expiresAt: 0, record: null };
 
@@ -14,8 +14,8 @@ const LOG_TIME = 4_000_000_000_000;
 
 /** What a switch is answered with, where each symbol took the command so many milliseconds after LOG_TIME. */
 async function arm(timeoutMs: number, takenAfterMs: readonly number[]): Promise<unknown> {
-  const road = new ScriptedRoad();
-  const context = { road, symbols: new Symbols(road.instruments) } as unknown as Context;
+  const engine = new ScriptedEngine();
+  const context = { engine, symbols: new Symbols(engine.instruments) } as unknown as Context;
   const replies: unknown[] = [];
   const unexpected = (thrown: unknown): never => assert.fail(String(thrown));
   const answer: Answer = {
@@ -26,14 +26,14 @@ async function arm(timeoutMs: number, takenAfterMs: readonly number[]): Promise<
   };
   const setting = setCancelAfter(context, answer, principal, { timeoutMs });
   for (const ms of takenAfterMs) {
-    road.time = LOG_TIME + ms;
-    road.answer(({ command }) => {
+    engine.time = LOG_TIME + ms;
+    engine.answer(({ command }) => {
       assert.deepEqual(command, make(CancelAfter, { accountId: principal.accountId, timeoutMs }));
       return [make(Done)];
     });
   }
   await setting;
-  assert.equal(road.asked.length, 0);
+  assert.equal(engine.asked.length, 0);
   return replies[0];
 }
 

@@ -4,13 +4,13 @@ import type { Context } from "../../../src/front/routing/context.ts";
 import { duplicateJson } from "../../../src/front/trading/duplicate-order.ts";
 import { FillRecord, OrderRecord } from "../../../src/store/database/history-schema.ts";
 import type { Page, PageQuery } from "../../../src/store/database/pages.ts";
-import { make, ScriptedRoad } from "../support/scripted-engine.ts";
+import { make, ScriptedEngine } from "../support/scripted-engine.ts";
 
 const BEYOND = 1_000_000;
 
 /** Trade ids that an order's duplicate shows, and how many pages were read; the order has `fills` of a lot each. */
 async function show(fills: number, scan = 1000, filledLots = fills): Promise<{ ids: number[]; pages: number }> {
-  const road = new ScriptedRoad();
+  const engine = new ScriptedEngine();
   let pages = 0;
   /** Newest first, from trade `fills` down to 1; a cursor is the id that comes next. A page looks at `scan` rows at most. */
   const fillsOfOrder = (_: OrderRecord, { limit, cursor }: PageQuery): Page<FillRecord> => {
@@ -21,8 +21,8 @@ async function show(fills: number, scan = 1000, filledLots = fills): Promise<{ i
     return { data, nextCursor: from === length && filledLots === fills ? null : String(from - length) };
   };
   const orderById = (orderId: number) => make(OrderRecord, { orderId, filledLots, priceTicks: 1 });
-  const context = { road, history: { orderById, fillsOfOrder } } as unknown as Context;
-  const { fills: shown, duplicate } = JSON.parse(await duplicateJson(context, road.instruments[0]!, 257)) as {
+  const context = { engine, history: { orderById, fillsOfOrder } } as unknown as Context;
+  const { fills: shown, duplicate } = JSON.parse(await duplicateJson(context, engine.instruments[0]!, 257)) as {
     fills: { tradeId: string }[];
     duplicate: boolean;
   };

@@ -20,7 +20,7 @@ import { parseJson } from "../../../src/front/json/json.ts";
 import { Symbols } from "../../../src/front/routing/context.ts";
 import { readId, readRequest } from "../../../src/front/streams/channel-requests.ts";
 import { checkAmendment, readAmendment } from "../../../src/front/trading/amend-order.ts";
-import { type PlainRequest, RequestReader } from "../../../src/front/trading/fast-path.ts";
+import { type FastPathRequest, RequestReader } from "../../../src/front/trading/fast-path.ts";
 import { readOrderId, readReference } from "../../../src/front/trading/find-orders.ts";
 import { readNewOrder } from "../../../src/front/trading/place-order.ts";
 import { PlaceOrderBody } from "../../../src/wire/schema/orders.ts";
@@ -107,7 +107,7 @@ const messageGenerally = (bytes: Uint8Array): Read | null =>
     }
   });
 
-const taken = (request: PlainRequest | null, id: unknown): Read | null =>
+const taken = (request: FastPathRequest | null, id: unknown): Read | null =>
   request && { symbol: request.instrument.symbol, command: { ...request.command }, id };
 
 const bodyQuickly = (bytes: Uint8Array): Read | null => taken(reader.readOrder(bytes), null);

@@ -10,7 +10,7 @@ import { type Context, Symbols } from "../../../src/front/routing/context.ts";
 import { RequestReader } from "../../../src/front/trading/fast-path.ts";
 import { findOpen, openOrders } from "../../../src/front/trading/find-orders.ts";
 import { createTrade } from "../../../src/front/trading/trading.ts";
-import { type Asked, make, ScriptedRoad } from "../support/scripted-engine.ts";
+import { type Asked, make, ScriptedEngine } from "../support/scripted-engine.ts";
 
 const ALICE = 17;
 const BOB = 18;
@@ -19,20 +19,20 @@ const NAME = "my-order";
 
 /** Looks for Alice's order by its name, which she has used on `owner` (0 = on none) within a day and has open on `open`. */
 async function look(owner: number, open: readonly number[]): Promise<{ asked: number[]; found: number | undefined }> {
-  const road = new ScriptedRoad(["A", "B", "C"]);
+  const engine = new ScriptedEngine(["A", "B", "C"]);
   const asked: number[] = [];
   const answerAll = (reply: (asked: Asked) => Message[]): void => {
-    while (road.answer(reply));
+    while (engine.answer(reply));
   };
-  const opening = ClientOrderIds.open(road);
-  while (road.asked.length > 0) {
+  const opening = ClientOrderIds.open(engine);
+  while (engine.asked.length > 0) {
     answerAll(() => [make(ClientIdsPage, { page: { ids: [], next: null } })]);
     await Promise.resolve();
   }
   const clientOrderIds = await opening;
-  if (owner !== 0) clientOrderIds.keep(ALICE, NAME, owner, road.time);
+  if (owner !== 0) clientOrderIds.keep(ALICE, NAME, owner, engine.time);
   const finding = findOpen(
-    { road, symbols: new Symbols(road.instruments), clientOrderIds },
+    { engine, symbols: new Symbols(engine.instruments), clientOrderIds },
     { done: false },
     ALICE,
     `client:${NAME}`,
@@ -63,15 +63,15 @@ test("an order whose client order id was used more than a day ago is looked for 
 });
 
 test("a cancel by client order id goes to the symbol that used it last, and where that has none to the one that does", async () => {
-  const road = new ScriptedRoad(["A", "B", "C"]);
-  const opening = ClientOrderIds.open(road);
-  while (road.asked.length > 0) {
-    road.answer(() => [make(ClientIdsPage, { page: { ids: [], next: null } })]);
+  const engine = new ScriptedEngine(["A", "B", "C"]);
+  const opening = ClientOrderIds.open(engine);
+  while (engine.asked.length > 0) {
+    engine.answer(() => [make(ClientIdsPage, { page: { ids: [], next: null } })]);
     await new Promise((resolve) => setImmediate(resolve));
   }
   const clientOrderIds = await opening;
   clientOrderIds.keep(ALICE, NAME, C, Date.now());
-  const context = { road, symbols: new Symbols(road.instruments), clientOrderIds } as unknown as Context;
+  const context = { engine, symbols: new Symbols(engine.instruments), clientOrderIds } as unknown as Context;
   const principal: Principal = {
     accountId: ALICE,
     permissions: ["TRADE"],
@@ -87,13 +87,13 @@ test("a cancel by client order id goes to the symbol that used it last, and wher
     fail: assert.fail,
   };
   createTrade(context)("order.cancel", { clientOrderId: NAME }, principal, answer);
-  const [first] = road.asked;
+  const [first] = engine.asked;
   assert.deepEqual(first?.command, make(CancelOrder, { accountId: ALICE, clientOrderId: NAME }));
   assert.equal(first?.actorId, C);
   const view = make(OrderView, { orderId: 256 + B, clientOrderId: NAME });
   for (let i = 0; i < 10; i++) {
     while (
-      road.answer(({ actorId, command }) => {
+      engine.answer(({ actorId, command }) => {
         if (actorId === B) return [view];
         return command.type === CancelOrder.code ? [make(Refused, { code: "ORDER_NOT_FOUND" })] : [];
       })
@@ -104,11 +104,11 @@ test("a cancel by client order id goes to the symbol that used it last, and wher
 });
 
 test("whoever cancels an order that has ended is told so, however many others cancel at the same time; others learn nothing of it", async () => {
-  const road = new ScriptedRoad(["A", "B", "C"]);
-  const symbols = new Symbols(road.instruments);
+  const engine = new ScriptedEngine(["A", "B", "C"]);
+  const symbols = new Symbols(engine.instruments);
   const orderId = 256 + A;
   const history = { orderById: () => ({ accountId: ALICE, orderId, status: STATUS_FILLED }) };
-  const trade = createTrade({ road, symbols, history } as unknown as Context);
+  const trade = createTrade({ engine, symbols, history } as unknown as Context);
   const reader = new RequestReader(symbols);
   const said: string[] = [];
   for (const op of ["order.cancel", "order.amend"])
@@ -125,7 +125,7 @@ test("whoever cancels an order that has ended is told so, however many others ca
       assert.ok(request !== null);
       trade(reader.op, request, principal, answer);
     }
-  while (road.answer(() => [make(Refused, { code: "ORDER_NOT_FOUND", field: "id" })]));
+  while (engine.answer(() => [make(Refused, { code: "ORDER_NOT_FOUND", field: "id" })]));
   await new Promise((resolve) => setImmediate(resolve));
   assert.deepEqual(said, [
     `${ALICE} order.cancel ORDER_NOT_OPEN`,
@@ -136,7 +136,7 @@ test("whoever cancels an order that has ended is told so, however many others ca
 });
 
 test("of thousands of open orders those are printed that a page may need, and no others", async () => {
-  const road = new ScriptedRoad(["A", "B"]);
+  const engine = new ScriptedEngine(["A", "B"]);
   let printed = 0;
   const viewOf = (actorId: number, createdAt: number): Message =>
     Object.defineProperty(make(OrderView, { orderId: createdAt * 256 + actorId, createdAt }), "clientOrderId", {
@@ -146,14 +146,14 @@ test("of thousands of open orders those are printed that a page may need, and no
       },
     });
   const finding = openOrders(
-    { road },
+    { engine },
     { done: false },
     ALICE,
-    road.instruments,
+    engine.instruments,
     11,
     ({ createdAt }) => createdAt <= 900,
   );
-  while (road.answer(({ actorId }) => Array.from({ length: 1000 }, (_, i) => viewOf(actorId, 1000 - i))));
+  while (engine.answer(({ actorId }) => Array.from({ length: 1000 }, (_, i) => viewOf(actorId, 1000 - i))));
   const rows = await finding;
   const newest = Array.from({ length: 11 }, (_, i) => [(900 - i) * 256 + B, (900 - i) * 256 + A]).flat();
   assert.deepEqual(

@@ -62,7 +62,7 @@ test("who may not read takes over no private channels", async () => {
 });
 
 test("a credential that ends takes its sockets with it, and no others", async () => {
-  const { road, channels, connect } = await open();
+  const { engine, channels, connect } = await open();
   const session = connect();
   session.say({ op: "auth", token: "alice" });
   const key = connect();
@@ -71,39 +71,39 @@ test("a credential that ends takes its sockets with it, and no others", async ()
   brief.say({ op: "auth", token: "alice-brief" });
   const nobody = connect();
 
-  road.turn(LEDGER, make(SessionClosed, { accountId: ALICE, tokenHash: "hash-of-alice" }));
+  engine.transaction(LEDGER, make(SessionClosed, { accountId: ALICE, tokenHash: "hash-of-alice" }));
   assert.deepEqual(session.closedWith, { code: 4401, reason: "SESSION_CLOSED" });
   assert.equal(key.closedWith, null);
-  road.turn(LEDGER, make(KeyRevoked, { accountId: ALICE, apiKey: "key" }));
+  engine.transaction(LEDGER, make(KeyRevoked, { accountId: ALICE, apiKey: "key" }));
   assert.deepEqual(key.closedWith, { code: 4401, reason: "KEY_REVOKED" });
-  road.time += 999;
+  engine.time += 999;
   channels.tick();
   assert.equal(brief.closedWith, null);
-  road.time += 1;
+  engine.time += 1;
   channels.tick();
   assert.deepEqual(brief.closedWith, { code: 4401, reason: "CREDENTIAL_EXPIRED" });
   assert.equal(nobody.closedWith, null);
 });
 
 test("a credential that has expired trades no more, however late that is noticed", async () => {
-  const { road, connect, trades } = await open();
+  const { engine, connect, trades } = await open();
   const brief = connect();
   brief.say({ op: "auth", token: "alice-brief" });
-  road.time += 999;
+  engine.time += 999;
   brief.say({ op: "order.cancelAll", id: 1, params: {} });
   assert.equal(trades.length, 1);
-  road.time += 1;
+  engine.time += 1;
   brief.say({ op: "order.cancelAll", id: 2, params: {} });
   assert.deepEqual(brief.closedWith, { code: 4401, reason: "CREDENTIAL_EXPIRED" });
   assert.equal(trades.length, 1);
 });
 
 test("a session that expires is not said to be logged out when the ledger sees it first", async () => {
-  const { road, connect } = await open();
+  const { engine, connect } = await open();
   const brief = connect();
   brief.say({ op: "auth", token: "alice-brief" });
-  road.time += 1000;
-  road.turn(LEDGER, make(SessionClosed, { accountId: ALICE, tokenHash: "hash-of-alice-brief" }));
+  engine.time += 1000;
+  engine.transaction(LEDGER, make(SessionClosed, { accountId: ALICE, tokenHash: "hash-of-alice-brief" }));
   assert.deepEqual(brief.closedWith, { code: 4401, reason: "CREDENTIAL_EXPIRED" });
 });
 

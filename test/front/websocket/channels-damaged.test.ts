@@ -18,7 +18,7 @@ test("a history that cannot be read ends the sockets that asked for it, and nobo
     fundingOf: () => read({ data: [], nextCursor: null }),
     transfersOf: () => read({ data: [], nextCursor: null }),
   };
-  const { connect, road, logged } = await open({ [BTC]: { asks: [[100, 999]] } }, ["BTC-PERP"], null, history);
+  const { connect, engine, logged } = await open({ [BTC]: { asks: [[100, 999]] } }, ["BTC-PERP"], null, history);
   const [watcher, trader, payer, saver, other] = [connect(), connect(), connect(), connect(), connect()];
   other.say(subscribe({ channel: "trades", symbol: "BTC-PERP" }));
   watcher.say(subscribe(KLINES));
@@ -28,8 +28,8 @@ test("a history that cannot be read ends the sockets that asked for it, and nobo
   payer.say(subscribe({ channel: "funding" }));
   saver.say({ op: "auth", token: "alice" });
   saver.say(subscribe({ channel: "transfers" }));
-  assert.ok(road.answer(() => []));
-  for (let turns = 0; turns < 4; turns++) await nextTurn();
+  assert.ok(engine.answer(() => []));
+  for (let transactions = 0; transactions < 4; transactions++) await nextTurn();
   for (const client of [watcher, trader, payer, saver])
     assert.deepEqual(client.closedWith, { code: 1011, reason: "INTERNAL" });
   assert.equal(other.closedWith, null);

@@ -9,7 +9,7 @@ import { Transfers } from "../../../src/front/exchange/transfers.ts";
 import { listen, type Server } from "../../../src/front/http/server.ts";
 import { Channels } from "../../../src/front/websocket/channels.ts";
 import type { Received } from "../support/scripted-client.ts";
-import { EMPTY_HISTORY, make, ScriptedRoad } from "../support/scripted-engine.ts";
+import { EMPTY_HISTORY, make, ScriptedEngine } from "../support/scripted-engine.ts";
 
 const BTC = 1;
 const SUBSCRIBE = JSON.stringify({
@@ -59,22 +59,22 @@ const label = (message: Received): string =>
   message.op ?? `${message.channel} ${message.type} ${message.prevSequence} ${message.sequence}`;
 
 test("over the real server too, what is published and what is sent keep their order", async () => {
-  const road = new ScriptedRoad();
+  const engine = new ScriptedEngine();
   const opening = MarketData.open(
-    road,
+    engine,
     () => ({ minuteCandles: [], trades: [], liquidations: [], fundingRates: [] }),
     Date.now,
   );
-  road.describe({ [BTC]: { bids: [[100, 1000]] } });
+  engine.describe({ [BTC]: { bids: [[100, 1000]] } });
   const market = await opening;
   let server: Server | null = null;
   const log = { error: assert.fail };
   const channels = new Channels({
-    road,
+    engine,
     market,
     publish: (topic, text) => server?.publish(topic, text),
     auth: { socket: () => assert.fail("nobody logs in") },
-    transfers: new Transfers(road),
+    transfers: new Transfers(engine),
     history: EMPTY_HISTORY,
     trade: () => assert.fail("nobody trades"),
     now: Date.now,
@@ -93,8 +93,8 @@ test("over the real server too, what is published and what is sent keep their or
       "orderbook SNAPSHOT null 100",
       "trades SNAPSHOT null 0",
     ]);
-    road.turn(BTC, make(OrderPlaced, { side: BUY, priceTicks: 101, quantityLots: 1000, rests: 1 }));
-    road.turn(BTC, make(Traded, { takerSide: SELL, priceTicks: 101, quantityLots: 1 }));
+    engine.transaction(BTC, make(OrderPlaced, { side: BUY, priceTicks: 101, quantityLots: 1000, rests: 1 }));
+    engine.transaction(BTC, make(Traded, { takerSide: SELL, priceTicks: 101, quantityLots: 1 }));
     late.say(SUBSCRIBE);
     assert.deepEqual((await late.take()).map(label), [
       "subscribed",
@@ -103,7 +103,7 @@ test("over the real server too, what is published and what is sent keep their or
     ]);
     assert.deepEqual((await early.take()).map(label), ["orderbook DELTA 100 102", "trades UPDATE 0 102"]);
 
-    road.turn(BTC, make(Traded, { takerSide: SELL, priceTicks: 101, quantityLots: 1 }));
+    engine.transaction(BTC, make(Traded, { takerSide: SELL, priceTicks: 101, quantityLots: 1 }));
     late.say(SUBSCRIBE);
     assert.deepEqual((await late.take()).map(label), [
       "subscribed",
@@ -112,8 +112,8 @@ test("over the real server too, what is published and what is sent keep their or
       "trades UPDATE 102 103",
       "trades SNAPSHOT null 103",
     ]);
-    road.turn(BTC, make(Traded, { takerSide: SELL, priceTicks: 101, quantityLots: 1 }));
-    road.drain();
+    engine.transaction(BTC, make(Traded, { takerSide: SELL, priceTicks: 101, quantityLots: 1 }));
+    engine.drain();
     for (const client of [early, late])
       assert.deepEqual((await client.take()).slice(-2).map(label), [
         "orderbook DELTA 103 104",

@@ -7,9 +7,9 @@ import { START } from "../support/scripted-engine.ts";
 import { book, limited, nextTurn, open, subscribe, unsubscribe } from "../support/scripted-exchange.ts";
 
 test("ping", async () => {
-  const { road, connect } = await open();
-  assert.deepEqual(connect().ask({ op: "ping", id: "a" }), [{ op: "pong", id: "a", serverTime: road.time }]);
-  assert.deepEqual(connect().ask({ op: "ping" }), [{ op: "pong", id: null, serverTime: road.time }]);
+  const { engine, connect } = await open();
+  assert.deepEqual(connect().ask({ op: "ping", id: "a" }), [{ op: "pong", id: "a", serverTime: engine.time }]);
+  assert.deepEqual(connect().ask({ op: "ping" }), [{ op: "pong", id: null, serverTime: engine.time }]);
 });
 
 test("what is not understood is refused by name, and the socket stays open", async () => {
@@ -120,10 +120,10 @@ test("whatever the documents allow for an id comes back, and nothing else is tak
 });
 
 test("a socket that asks too often is told so and closed", async () => {
-  const { road, connect } = await open({}, undefined, limited());
+  const { engine, connect } = await open({}, undefined, limited());
   const client = connect();
   for (let i = 0; i < 50; i++) client.say({ op: "ping" });
-  road.time += 1000;
+  engine.time += 1000;
   for (let i = 0; i < 50; i++) client.say({ op: "ping" });
   assert.equal(client.closedWith, null);
   const [error] = client.ask({ op: "ping" });
@@ -132,7 +132,7 @@ test("a socket that asks too often is told so and closed", async () => {
 });
 
 test("a trading request is paid from its budget, not from the socket's messages", async () => {
-  const { road, trades, connect } = await open({}, undefined, limited());
+  const { engine, trades, connect } = await open({}, undefined, limited());
   const client = connect();
   client.ask({ op: "auth", token: "alice-trader" });
   const order = (op: string) => client.ask({ op, id: 1, params: {} });
@@ -145,7 +145,7 @@ test("a trading request is paid from its budget, not from the socket's messages"
   for (let i = 0; i < 60; i++) assert.deepEqual(order("order.cancel"), [], "cancels have a budget of their own");
   assert.equal(order("order.cancel")[0].code, "RATE_LIMITED");
   assert.equal(trades.length, 80);
-  road.time += 50;
+  engine.time += 50;
   assert.deepEqual(order("order.place"), []);
   trades[80]?.answer.reply(201, '{"x":1}');
   await Promise.resolve();

@@ -10,30 +10,30 @@ const places = (messages: Received[]): string[] =>
   messages.map(({ op, type, prevSequence, sequence }) => op ?? `${type} ${prevSequence} ${sequence}`);
 
 test("resume: a client that was away for a moment gets what it missed, also when it was the only one", async () => {
-  const { road, connect } = await open();
+  const { engine, connect } = await open();
   const client = connect();
   client.say(subscribe(book()));
-  road.turn(BTC, bid(100, 1));
-  road.drain();
+  engine.transaction(BTC, bid(100, 1));
+  engine.drain();
   const seen = client.take().at(-1).sequence;
   client.hangUp();
-  const missed = [road.turn(BTC, bid(101, 1))];
-  road.drain();
-  missed.push(road.turn(BTC, bid(102, 1)));
-  road.drain();
+  const missed = [engine.transaction(BTC, bid(101, 1))];
+  engine.drain();
+  missed.push(engine.transaction(BTC, bid(102, 1)));
+  engine.drain();
   const back = connect();
   assert.deepEqual(places(back.ask(subscribe(book({ resume: seen })))), [
     "subscribed",
     `DELTA ${seen} ${missed[0]}`,
     `DELTA ${missed[0]} ${missed[1]}`,
   ]);
-  const next = road.turn(BTC, bid(102, 2));
-  road.drain();
+  const next = engine.transaction(BTC, bid(102, 2));
+  engine.drain();
   assert.deepEqual(places(back.take()), [`DELTA ${missed[1]} ${next}`]);
   // Nothing missed; something missed that has not gone out yet; a sequence that never was; the longest absence.
   const again = connect();
   assert.deepEqual(places(again.ask(subscribe(book({ resume: next })))), ["subscribed", `HEARTBEAT undefined ${next}`]);
-  const pending = road.turn(BTC, bid(103, 1));
+  const pending = engine.transaction(BTC, bid(103, 1));
   assert.deepEqual(places(again.ask(subscribe(book({ resume: next })))).slice(-1), [`DELTA ${next} ${pending}`]);
   assert.deepEqual(places(connect().ask(subscribe(book({ resume: pending + 1 })))).slice(1), [
     `SNAPSHOT null ${pending}`,
@@ -43,17 +43,17 @@ test("resume: a client that was away for a moment gets what it missed, also when
 });
 
 test("resume: after more messages than are kept, or more than half a minute, there is a snapshot", async () => {
-  const { road, channels, connect } = await open();
+  const { engine, channels, connect } = await open();
   const client = connect();
   client.say(subscribe(book()));
   const stay = connect();
   stay.say(subscribe(book()));
   const first = client.take().at(-1).sequence;
   for (let i = 0; i < 257; i++) {
-    road.turn(BTC, bid(100 + i, 1));
-    road.drain();
+    engine.transaction(BTC, bid(100 + i, 1));
+    engine.drain();
   }
-  const last = road.sequence;
+  const last = engine.sequence;
   assert.deepEqual(places(connect().ask(subscribe(book({ resume: first }))))[1], `SNAPSHOT null ${last}`);
   const kept = connect().ask(subscribe(book({ resume: first + 1 })));
   assert.equal(kept.length, 257);
@@ -63,20 +63,20 @@ test("resume: after more messages than are kept, or more than half a minute, the
   const lost = connect();
   const { sequence } = lost.ask(subscribe(eth)).at(-1);
   lost.hangUp();
-  road.turn(ETH, bid(100, 1));
-  road.drain();
-  road.time += 29_999;
+  engine.transaction(ETH, bid(100, 1));
+  engine.drain();
+  engine.time += 29_999;
   channels.tick();
   const early = connect();
   assert.equal(early.ask(subscribe({ ...eth, resume: sequence })).at(-1).type, "DELTA");
-  road.time += 1;
+  engine.time += 1;
   channels.tick();
   early.take();
-  road.turn(ETH, bid(101, 1));
-  road.drain();
+  engine.transaction(ETH, bid(101, 1));
+  engine.drain();
   assert.equal(early.take().length, 1, "it has listeners again");
   early.hangUp();
-  road.time += 30_000;
+  engine.time += 30_000;
   channels.tick();
   assert.equal(
     connect()
@@ -87,9 +87,9 @@ test("resume: after more messages than are kept, or more than half a minute, the
 });
 
 test("resume: trades since a sequence come in one message, also to who never listened here", async () => {
-  const { road, connect } = await open({ [BTC]: { asks: [[100, 9]] } });
+  const { engine, connect } = await open({ [BTC]: { asks: [[100, 9]] } });
   const trade = () =>
-    road.turn(BTC, make(Traded, { tradeId: road.sequence * 256 + BTC, priceTicks: 100, quantityLots: 1 }));
+    engine.transaction(BTC, make(Traded, { tradeId: engine.sequence * 256 + BTC, priceTicks: 100, quantityLots: 1 }));
   const trades = { channel: "trades", symbol: "BTC-PERP" };
   const [first, second, third] = [trade(), trade(), trade()];
   const [, missed] = connect().ask(subscribe({ ...trades, resume: first }));

@@ -8,19 +8,19 @@ const HOUR_MS = 3_600_000;
 
 test("streams keep their pace when the machine's clock is set back", async () => {
   const candles = [traded(START, 100)];
-  const { road, machine, channels, connect } = await open({}, undefined, null, historyOf(candles));
+  const { engine, machine, channels, connect } = await open({}, undefined, null, historyOf(candles));
   const client = connect();
   const channel = (name: string) => ({ channel: name, symbol: "BTC-PERP" });
   client.say(subscribe(book({ updateMs: 100 }), channel("ticker"), { ...channel("klines"), interval: "1s" }));
-  road.turn(BTC, bid(100, 1));
-  road.drain();
+  engine.transaction(BTC, bid(100, 1));
+  engine.drain();
   channels.tick();
   await nextTurn();
   client.take();
 
   machine.setMs = -HOUR_MS;
-  road.turn(BTC, bid(100, 1));
-  road.time += 1000;
+  engine.transaction(BTC, bid(100, 1));
+  engine.time += 1000;
   channels.tick();
   await nextTurn();
   assert.deepEqual(
@@ -28,15 +28,15 @@ test("streams keep their pace when the machine's clock is set back", async () =>
     new Set(["orderbook", "ticker", "klines"]),
   );
   const beats = (): number => client.take().filter(({ type }) => type === "HEARTBEAT").length;
-  road.time += 5000;
+  engine.time += 5000;
   channels.tick();
-  road.time += 5000;
+  engine.time += 5000;
   channels.tick();
   assert.ok(beats() > 0);
 });
 
 test("a clock that is set back gives a socket its tokens as ever, and one that is set ahead no more", async () => {
-  const { road, machine, connect } = await open({}, undefined, limited());
+  const { engine, machine, connect } = await open({}, undefined, limited());
   const client = connect();
   client.ask({ op: "auth", token: "alice-trader" });
   const place = (): object[] => client.ask({ op: "order.place", id: 1, params: {} });
@@ -44,6 +44,6 @@ test("a clock that is set back gives a socket its tokens as ever, and one that i
   machine.setMs = HOUR_MS;
   assert.equal(place().length, 1);
   machine.setMs = -HOUR_MS;
-  road.time += 50;
+  engine.time += 50;
   assert.deepEqual(place(), []);
 });

@@ -21,7 +21,7 @@ async function followMany(): Promise<Exchange & { client: ScriptedClient }> {
   client.isReading = false;
   client.say({ op: "auth", token: "alice" });
   client.say(subscribe({ channel: "orders" }));
-  exchange.road.answer(() => [...views, make(Done)]);
+  exchange.engine.answer(() => [...views, make(Done)]);
   assert.ok(client.buffered > 250_000, `${client.buffered} bytes`);
   return { ...exchange, client };
 }
@@ -48,9 +48,12 @@ test("a snapshot larger than may pile up drops nobody who reads, whatever small 
 });
 
 test("so it is with an update, with answers and with what is sent to one that resumes", async () => {
-  const { road, channels, connect, client, trades } = await followMany();
-  road.turn(BTC, ...ids.map((orderId) => make(OrderClosed, { accountId: 17, orderId, status: STATUS_CANCELED })));
-  road.drain();
+  const { engine, channels, connect, client, trades } = await followMany();
+  engine.transaction(
+    BTC,
+    ...ids.map((orderId) => make(OrderClosed, { accountId: 17, orderId, status: STATUS_CANCELED })),
+  );
+  engine.drain();
   channels.tick();
 
   const trader = connect();
@@ -66,8 +69,8 @@ test("so it is with an update, with answers and with what is sent to one that re
   watcher.say(subscribe(book({ depth: 1000 })));
   const seen = watcher.take().at(-1).sequence;
   for (let i = 0; i < 200; i++) {
-    road.turn(BTC, ...Array.from({ length: 60 }, (_, level) => bid(1000 + level, 1 + ((i + level) % 7))));
-    road.drain();
+    engine.transaction(BTC, ...Array.from({ length: 60 }, (_, level) => bid(1000 + level, 1 + ((i + level) % 7))));
+    engine.drain();
   }
   back.isReading = false;
   back.say(subscribe(book({ depth: 1000, resume: seen })));

@@ -12,7 +12,7 @@ import { type Key, Table } from "../../../src/store/database/table.ts";
 import { logOf } from "../../../src/store/files/data-folder.ts";
 import { History } from "../../../src/store/history/history.ts";
 import { readIndex } from "../../../src/store/history/history-fold.ts";
-import { Keeper } from "../../../src/store/indexer/indexer.ts";
+import { Indexer } from "../../../src/store/indexer/indexer.ts";
 import { openLog } from "../../../src/store/log/log.ts";
 import { decodeMessage, messageBytes } from "../../../src/wire/codec.ts";
 import { viewOf } from "../../../src/wire/record.ts";
@@ -78,7 +78,7 @@ async function open(dir: string): Promise<Opened> {
 function readHistory(opened: Opened, database: Database, config: Config): void {
   try {
     // As the store does behind every start: LMDB may have fallen back to the commit before the last.
-    const keeper = new Keeper({
+    const indexer = new Indexer({
       database,
       logDir: `${config.data}/log`,
       instruments: config.instruments.map(compileInstrument),
@@ -86,8 +86,8 @@ function readHistory(opened: Opened, database: Database, config: Config): void {
       keepSegments: true,
       onSnapshotStored: () => {},
     });
-    while (keeper.step(opened.lastSequence));
-    keeper.close();
+    while (indexer.step(opened.lastSequence));
+    indexer.close();
     database.refresh();
     for (const table of Object.values(database).filter((value) => value instanceof Table)) {
       // What actors recover from is compared as what they have recovered to.

@@ -13,10 +13,10 @@ import { WriteBatch } from "../../../src/store/database/write-batch.ts";
 import type { LedgerEntry } from "../../../src/store/history/account-ledger.ts";
 import { History } from "../../../src/store/history/history.ts";
 import { HistoryFold } from "../../../src/store/history/history-fold.ts";
-import { randomStep, Universe } from "../../core/support/random-markets.ts";
+import { randomStep, Simulation } from "../../core/support/random-markets.ts";
 import { takeSeed } from "../../core/support/seed.ts";
 import { allPages } from "../support/history-checks.ts";
-import { event, INSTRUMENTS, type LoggedTurn } from "../support/history-model.ts";
+import { event, INSTRUMENTS, type LoggedTransaction } from "../support/history-model.ts";
 
 const seed = takeSeed("history-risk.test");
 
@@ -31,23 +31,28 @@ const OTHER = 7;
 
 /** Folds the turns in batches of `batch`. */
 async function withHistory(
-  turns: readonly LoggedTurn[],
+  transactions: readonly LoggedTransaction[],
   check: (history: History, database: Database) => void,
   options: { batch?: number; instruments?: typeof INSTRUMENTS } = {},
 ): Promise<void> {
-  const { batch = turns.length, instruments = INSTRUMENTS } = options;
+  const { batch = transactions.length, instruments = INSTRUMENTS } = options;
   const database = openDatabase(join(root, String(folders++)));
   const fold = new HistoryFold(database, instruments);
-  for (const [i, { sequence, time, actorId, events }] of turns.entries()) {
-    fold.turn(sequence, time, actorId);
+  for (const [i, { sequence, time, actorId, events }] of transactions.entries()) {
+    fold.transaction(sequence, time, actorId);
     for (const message of events) fold.apply(message as m.Event);
-    if ((i + 1) % batch === 0 || i === turns.length - 1) fold.commit();
+    if ((i + 1) % batch === 0 || i === transactions.length - 1) fold.commit();
   }
   check(new History(database), database);
   await database.close();
 }
 
-const turn = (sequence: number, time: number, actorId: number, ...events: LoggedTurn["events"]): LoggedTurn => ({
+const transaction = (
+  sequence: number,
+  time: number,
+  actorId: number,
+  ...events: LoggedTransaction["events"]
+): LoggedTransaction => ({
   ...{ sequence, time, actorId, events },
 });
 const settled = (fundingTime: number, ratePpb: number) =>
@@ -67,26 +72,26 @@ test("a day of crashes: fills, funding, the ledger and the fund's movements expl
 async function dayOfCrashes(seed: number): Promise<ReadonlySet<string>> {
   const kinds = new Set<string>();
   const random = new Random(seed, "history-risk");
-  const universe = new Universe();
-  if (seed % 2 === 0) universe.fund(50_000);
-  const accounts = Array.from({ length: 10 }, () => universe.open(500 + Math.floor(random.uniform() * 20_000)));
+  const simulation = new Simulation();
+  if (seed % 2 === 0) simulation.fund(50_000);
+  const accounts = Array.from({ length: 10 }, () => simulation.open(500 + Math.floor(random.uniform() * 20_000)));
   const index = [650_000, 320_000];
-  universe.symbols.forEach((symbol, i) => void universe.price(symbol, index[i] as number));
-  for (let step = 0; step < 3000; step++) randomStep(universe, random, accounts, index);
+  simulation.symbols.forEach((symbol, i) => void simulation.price(symbol, index[i] as number));
+  for (let step = 0; step < 3000; step++) randomStep(simulation, random, accounts, index);
 
-  const instruments = universe.symbols.map(({ state }) => state.instrument);
+  const instruments = simulation.symbols.map(({ state }) => state.instrument);
   const everything = { limit: 1_000_000 };
   const check = (history: History): void => {
-    const { cells } = universe;
+    const { marginTable } = simulation;
     const movements = allPages(50, (query) => history.fundMovements(query));
     const moved = movements.reduce((sum, { amountQuanta }) => sum + amountQuanta, 0);
-    assert.equal(moved, cells.equity(words.INSURANCE_ACCOUNT) - cells.unrealized(words.INSURANCE_ACCOUNT));
+    assert.equal(moved, marginTable.equity(words.INSURANCE_ACCOUNT) - marginTable.unrealized(words.INSURANCE_ACCOUNT));
     for (const { kind } of movements) kinds.add(words.FUND_MOVEMENTS[kind] as string);
 
     for (const accountId of accounts) {
       const entries = checkedLedger(history, accountId, random);
-      let wallet = universe.ledger.state.balance(accountId);
-      for (const { state } of universe.symbols) {
+      let wallet = simulation.ledger.state.balance(accountId);
+      for (const { state } of simulation.symbols) {
         const row = state.positions.find(accountId);
         const n = state.positions.numbers;
         const realized = row < 0 ? 0 : n[row + CASH] + n[row + COST];
@@ -101,9 +106,9 @@ async function dayOfCrashes(seed: number): Promise<ReadonlySet<string>> {
       assert.equal(sumOf(entries), wallet, `account ${accountId}`);
     }
 
-    for (const { state } of universe.symbols) {
+    for (const { state } of simulation.symbols) {
       const { id, quantaPerTickLot } = state.instrument;
-      const handedOver = universe.log.flatMap(({ actorId, events }) =>
+      const handedOver = simulation.log.flatMap(({ actorId, events }) =>
         events.filter(({ type, ...fields }) => {
           if (actorId !== id) return false;
           const { execType } = fields as { execType?: number };
@@ -118,7 +123,7 @@ async function dayOfCrashes(seed: number): Promise<ReadonlySet<string>> {
         const { fills, payments, covered } = {
           fills: history.fillsOf(accountId, { ...everything, instrumentId: id }).data,
           payments: history.fundingOf(accountId, { ...everything, instrumentId: id }).data,
-          covered: universe.log.flatMap(({ actorId, events }) => (actorId === id ? events : [])) as {
+          covered: simulation.log.flatMap(({ actorId, events }) => (actorId === id ? events : [])) as {
             type: number;
             accountId?: number;
             amountQuanta?: number;
@@ -137,7 +142,7 @@ async function dayOfCrashes(seed: number): Promise<ReadonlySet<string>> {
       }
     }
   };
-  await withHistory(universe.log, check, { instruments, batch: 37 });
+  await withHistory(simulation.log, check, { instruments, batch: 37 });
   return kinds;
 }
 
@@ -176,15 +181,15 @@ function checkedLedger(history: History, accountId: number, random: Random): Led
 }
 
 test("an account's transfers as of a sequence are those that were asked for by then", async () => {
-  const turns = [
-    turn(1, 1000, words.LEDGER, event(m.Deposited, { transferId: 1, accountId: ALICE })),
-    turn(2, 1001, words.LEDGER, event(m.WithdrawalRequested, { transferId: 2, accountId: ALICE })),
-    turn(3, 1002, words.LEDGER, event(m.WithdrawalRequested, { transferId: 3, accountId: ALICE })),
-    turn(4, 1003, words.LEDGER, event(m.WithdrawalSent, { transferId: 2, accountId: ALICE })),
+  const transactions = [
+    transaction(1, 1000, words.LEDGER, event(m.Deposited, { transferId: 1, accountId: ALICE })),
+    transaction(2, 1001, words.LEDGER, event(m.WithdrawalRequested, { transferId: 2, accountId: ALICE })),
+    transaction(3, 1002, words.LEDGER, event(m.WithdrawalRequested, { transferId: 3, accountId: ALICE })),
+    transaction(4, 1003, words.LEDGER, event(m.WithdrawalSent, { transferId: 2, accountId: ALICE })),
   ];
   for (const batch of [1, 4])
     await withHistory(
-      turns,
+      transactions,
       (history) => {
         const states = (throughSequence = 9) =>
           history
@@ -200,13 +205,13 @@ test("an account's transfers as of a sequence are those that were asked for by t
 
 test("funding rates of a symbol: by the interval's end, whenever it was settled", async () => {
   const hour = 3_600_000;
-  const turns = [
-    turn(1, hour, BTC, settled(hour, 12_500)),
-    turn(2, hour + 5, OTHER, settled(hour, -700)),
-    turn(3, 9 * hour, BTC, settled(2 * hour, 0)), // the exchange was down for a while
-    turn(4, 10 * hour, BTC, settled(10 * hour, 3)),
+  const transactions = [
+    transaction(1, hour, BTC, settled(hour, 12_500)),
+    transaction(2, hour + 5, OTHER, settled(hour, -700)),
+    transaction(3, 9 * hour, BTC, settled(2 * hour, 0)), // the exchange was down for a while
+    transaction(4, 10 * hour, BTC, settled(10 * hour, 3)),
   ];
-  await withHistory(turns, (history) => {
+  await withHistory(transactions, (history) => {
     const times = (query: object) =>
       allPages(1, (page) => history.fundingRatesOf(BTC, { ...page, ...query })).map(({ fundingTime }) => fundingTime);
     assert.deepEqual(times({}), [10 * hour, 2 * hour, hour]);
@@ -224,8 +229,8 @@ test("funding rates of a symbol: by the interval's end, whenever it was settled"
 });
 
 test("a payment comes with its rate, and the house has none", async () => {
-  const turns = [
-    turn(
+  const transactions = [
+    transaction(
       1,
       1000,
       BTC,
@@ -234,10 +239,10 @@ test("a payment comes with its rate, and the house has none", async () => {
       paid(words.INSURANCE_ACCOUNT, 900, 3),
       paid(BOB, 900, 3),
     ),
-    turn(2, 1001, OTHER, settled(900, -400), paid(ALICE, 900, 5)),
-    turn(3, 5000, BTC, settled(4900, 0), paid(ALICE, 4900, 0)),
+    transaction(2, 1001, OTHER, settled(900, -400), paid(ALICE, 900, 5)),
+    transaction(3, 5000, BTC, settled(4900, 0), paid(ALICE, 4900, 0)),
   ];
-  await withHistory(turns, (history) => {
+  await withHistory(transactions, (history) => {
     const rows = (accountId: number, query: object = {}) =>
       allPages(2, (page) => history.fundingOf(accountId, { ...page, ...query })).map(({ payment, rate }) => {
         assert.equal(payment.fundingTime, rate.fundingTime);
@@ -262,21 +267,21 @@ test("the fund's movements: a row for each turn and kind, and none for what come
   const trade = { takerAccountId: words.INSURANCE_ACCOUNT, makerAccountId: words.INSURANCE_ACCOUNT, priceTicks: 1 };
   const liquidated = { ...trade, execType: words.EXEC_LIQUIDATION, takerFeeQuanta: 4, makerFeeQuanta: 0 };
   const handed = { tradeId: 256 + BTC, accountId: 3, counterpartyId: words.INSURANCE_ACCOUNT, priceTicks: 1 };
-  const turns = [
-    turn(1, 10, words.LEDGER, event(m.Deposited, { accountId: words.INSURANCE_ACCOUNT, amountQuanta: 100 })),
-    turn(2, 11, words.LEDGER, event(m.Deposited, { accountId: ALICE, amountQuanta: 999, transferId: 2 })),
+  const transactions = [
+    transaction(1, 10, words.LEDGER, event(m.Deposited, { accountId: words.INSURANCE_ACCOUNT, amountQuanta: 100 })),
+    transaction(2, 11, words.LEDGER, event(m.Deposited, { accountId: ALICE, amountQuanta: 999, transferId: 2 })),
     // In and out: nothing stays. Then a remainder of one.
-    turn(3, 12, BTC, settled(5, 1), paid(ALICE, 5, -7), paid(BOB, 5, 7)),
-    turn(4, 13, BTC, settled(6, 1), paid(ALICE, 6, -7), paid(BOB, 6, 4), paid(words.INSURANCE_ACCOUNT, 6, 2)),
-    turn(5, 14, BTC, ...[1, 2].map(() => event(m.Traded, { ...liquidated, tradeId: 256 + BTC }))),
-    turn(6, 15, OTHER, event(m.PositionTransferred, { ...handed, tradeId: 256 + OTHER })),
-    turn(
+    transaction(3, 12, BTC, settled(5, 1), paid(ALICE, 5, -7), paid(BOB, 5, 7)),
+    transaction(4, 13, BTC, settled(6, 1), paid(ALICE, 6, -7), paid(BOB, 6, 4), paid(words.INSURANCE_ACCOUNT, 6, 2)),
+    transaction(5, 14, BTC, ...[1, 2].map(() => event(m.Traded, { ...liquidated, tradeId: 256 + BTC }))),
+    transaction(6, 15, OTHER, event(m.PositionTransferred, { ...handed, tradeId: 256 + OTHER })),
+    transaction(
       7,
       16,
       BTC,
       event(m.PositionTransferred, { ...handed, execType: words.EXEC_ADL, counterpartyRealizedQuanta: -9 }),
     ),
-    turn(8, 17, BTC, event(m.DeficitCovered, { accountId: BOB, amountQuanta: 20 })),
+    transaction(8, 17, BTC, event(m.DeficitCovered, { accountId: BOB, amountQuanta: 20 })),
   ];
   const expected: [sequence: number, actorId: number, kind: words.FundMovement, quanta: number][] = [
     [1, words.LEDGER, "DEPOSIT", 100],
@@ -290,7 +295,7 @@ test("the fund's movements: a row for each turn and kind, and none for what come
   expected.reverse();
   for (const batch of [1, 3, 8]) {
     await withHistory(
-      turns,
+      transactions,
       (history) => {
         const rows = (query: object) =>
           allPages(2, (page) => history.fundMovements({ ...page, ...query })).map((row) => [
@@ -312,12 +317,17 @@ test("the ledger: what one turn did in the order in which it happened, transfers
   const [sell, buy] = [words.serialToId(1, BTC), words.serialToId(2, BTC)];
   const tradeId = words.serialToId(1, BTC);
   const order = { accountId: ALICE, quantityLots: 1 };
-  const turns = [
-    turn(1, 10, words.LEDGER, event(m.Deposited, { accountId: ALICE, amountQuanta: 100, transferId: 1 })),
-    turn(2, 10, words.LEDGER, event(m.Deposited, { accountId: ALICE, amountQuanta: 50, transferId: 2 })),
-    turn(3, 10, words.LEDGER, event(m.WithdrawalRequested, { accountId: ALICE, amountQuanta: 30, transferId: 3 })),
-    turn(4, 11, BTC, event(m.OrderPlaced, { ...order, orderId: sell, side: words.SELL, rests: 1 })),
-    turn(
+  const transactions = [
+    transaction(1, 10, words.LEDGER, event(m.Deposited, { accountId: ALICE, amountQuanta: 100, transferId: 1 })),
+    transaction(2, 10, words.LEDGER, event(m.Deposited, { accountId: ALICE, amountQuanta: 50, transferId: 2 })),
+    transaction(
+      3,
+      10,
+      words.LEDGER,
+      event(m.WithdrawalRequested, { accountId: ALICE, amountQuanta: 30, transferId: 3 }),
+    ),
+    transaction(4, 11, BTC, event(m.OrderPlaced, { ...order, orderId: sell, side: words.SELL, rests: 1 })),
+    transaction(
       5,
       12,
       BTC,
@@ -331,8 +341,8 @@ test("the ledger: what one turn did in the order in which it happened, transfers
       event(m.DeficitCovered, { accountId: ALICE, amountQuanta: 8 }),
       event(m.DeficitCovered, { accountId: words.INSURANCE_ACCOUNT, amountQuanta: 1 }),
     ),
-    turn(6, 13, words.LEDGER, event(m.WithdrawalSent, { accountId: ALICE, transferId: 3, txHash: "0x1" })),
-    turn(7, 14, words.LEDGER, event(m.Deposited, { accountId: ALICE, amountQuanta: 20, transferId: 4 })),
+    transaction(6, 13, words.LEDGER, event(m.WithdrawalSent, { accountId: ALICE, transferId: 3, txHash: "0x1" })),
+    transaction(7, 14, words.LEDGER, event(m.Deposited, { accountId: ALICE, amountQuanta: 20, transferId: 4 })),
   ];
   const expected = [
     [7, "DEPOSIT", 20, 4],
@@ -348,7 +358,7 @@ test("the ledger: what one turn did in the order in which it happened, transfers
   for (const batch of [1, 3, 7])
     for (const limit of [1, 2, 5, 100])
       await withHistory(
-        turns,
+        transactions,
         (history) => {
           const rows = allPages(limit, (page) => history.ledgerOf(ALICE, page));
           assert.deepEqual(
@@ -365,8 +375,13 @@ test("the ledger: what one turn did in the order in which it happened, transfers
 });
 
 test("transfers that were written before they had a sequence stand where they stood", async () => {
-  const deposited = (sequence: number, transferId: number): LoggedTurn =>
-    turn(sequence, 10, words.LEDGER, event(m.Deposited, { accountId: ALICE, amountQuanta: sequence, transferId }));
+  const deposited = (sequence: number, transferId: number): LoggedTransaction =>
+    transaction(
+      sequence,
+      10,
+      words.LEDGER,
+      event(m.Deposited, { accountId: ALICE, amountQuanta: sequence, transferId }),
+    );
   await withHistory([deposited(3, 1), deposited(4, 2), deposited(9, 3)], (history, database) => {
     const batch = new WriteBatch();
     for (const id of [1, 2, 3]) batch.put(database.transfers, id, { ...database.transfers.require(id), sequence: 0 });

@@ -12,7 +12,14 @@ import { History } from "../../../src/store/history/history.ts";
 import { HistoryFold, readIndex } from "../../../src/store/history/history-fold.ts";
 import { takeSeed } from "../../core/support/seed.ts";
 import { allPages, assertEqual } from "../support/history-checks.ts";
-import { event, HistoryModel, INSTRUMENTS, LogGenerator, type LoggedTurn, random } from "../support/history-model.ts";
+import {
+  event,
+  HistoryModel,
+  INSTRUMENTS,
+  LogGenerator,
+  type LoggedTransaction,
+  random,
+} from "../support/history-model.ts";
 
 const seed = takeSeed("history.test");
 
@@ -23,16 +30,16 @@ const newDir = (): string => join(root, String(folders++));
 
 const ALICE = 16;
 
-function foldTurns(fold: HistoryFold, turns: readonly LoggedTurn[]): void {
-  for (const { sequence, time, actorId, events } of turns) {
-    fold.turn(sequence, time, actorId);
+function foldTransactions(fold: HistoryFold, transactions: readonly LoggedTransaction[]): void {
+  for (const { sequence, time, actorId, events } of transactions) {
+    fold.transaction(sequence, time, actorId);
     for (const message of events) fold.apply(message as m.Event);
   }
   fold.commit();
 }
 
 /** One event a turn, a millisecond apart from 1000 on unless `times` says otherwise. */
-const turnsOf = (events: Message[], times: number[] = []): LoggedTurn[] =>
+const transactionsOf = (events: Message[], times: number[] = []): LoggedTransaction[] =>
   events.map((one, i) => ({ sequence: i + 1, time: times[i] ?? 1000 + i, actorId: 1, events: [one] }));
 
 const placed = (serial: number, fields: object = {}): Message =>
@@ -51,9 +58,12 @@ const closed = (serial: number, accountId = ALICE): Message =>
     reason: words.REASON_USER,
   });
 
-async function withHistory(turns: LoggedTurn[], check: (history: History, database: Database) => void): Promise<void> {
+async function withHistory(
+  transactions: LoggedTransaction[],
+  check: (history: History, database: Database) => void,
+): Promise<void> {
   const database = openDatabase(newDir());
-  foldTurns(new HistoryFold(database, INSTRUMENTS), turns);
+  foldTransactions(new HistoryFold(database, INSTRUMENTS), transactions);
   check(new History(database), database);
   await database.close();
 }
@@ -67,18 +77,18 @@ for (const round of [0, 1, 2]) {
     let database = openDatabase(dir);
     let fold = new HistoryFold(database, INSTRUMENTS);
     for (let batch = 0; batch < 24; batch++) {
-      const turns = generator.turns(1 + Math.floor(next() * 80));
-      turns.forEach((turn) => {
-        model.apply(turn);
+      const transactions = generator.transactions(1 + Math.floor(next() * 80));
+      transactions.forEach((transaction) => {
+        model.apply(transaction);
       });
-      foldTurns(fold, turns);
+      foldTransactions(fold, transactions);
       database.refresh();
-      assert.equal(readIndex(database).sequence, turns.at(-1)?.sequence);
+      assert.equal(readIndex(database).sequence, transactions.at(-1)?.sequence);
       if (next() < 0.3) {
         await database.close();
         database = openDatabase(dir, { probe: false });
         fold = new HistoryFold(database, INSTRUMENTS);
-        assert.equal(fold.indexedSequence, turns.at(-1)?.sequence);
+        assert.equal(fold.indexedSequence, transactions.at(-1)?.sequence);
       }
       if (batch % 6 === 5) assertEqual(new History(database), model, next);
     }
@@ -88,11 +98,11 @@ for (const round of [0, 1, 2]) {
 }
 
 test("an order carries what happened to it, and an open one is found but not listed", async () => {
-  const turns = turnsOf([
+  const transactions = transactionsOf([
     placed(1, { clientOrderId: "mine", priceTicks: 7, side: words.SELL }),
     event(m.OrderReduced, { orderId: words.serialToId(1, 1), accountId: ALICE, byLots: 2, resting: 1 }),
   ]);
-  await withHistory(turns, (history) => {
+  await withHistory(transactions, (history) => {
     const order = history.orderByClientId(ALICE, "mine");
     assert.equal(order?.orderId, 257);
     assert.deepEqual([order?.quantityLots, order?.remainingLots, order?.status], [5, 3, words.STATUS_NEW]);
@@ -109,13 +119,13 @@ test("accounts of the house leave public trades and candles, and no rows of thei
     ...{ tradeId: 257, takerOrderId: 257, makerOrderId: 513, takerAccountId: house, makerAccountId: house },
     ...{ priceTicks: 3, quantityLots: 2 },
   });
-  const turns = turnsOf([
+  const transactions = transactionsOf([
     placed(1, { accountId: house, clientOrderId: "a" }),
     placed(2, { accountId: house }),
     trade,
     closed(2, house),
   ]);
-  await withHistory(turns, (history, database) => {
+  await withHistory(transactions, (history, database) => {
     assert.equal(history.tradesOf(1, { limit: 9 }).data.length, 1);
     assert.equal(
       history.candles({ instrumentId: 1, priceType: "LAST", interval: "1d" }, { limit: 9 })[0]?.volumeLots,
@@ -133,22 +143,22 @@ test("orders that end in the batch that places them are found by id and client i
     placed(serial, { accountId: serial % 3 === 0 ? other : ALICE, clientOrderId: `c${serial}`, rests: 0 }),
     closed(serial, serial % 3 === 0 ? other : ALICE),
   ];
-  const turns: LoggedTurn[] = [];
+  const transactions: LoggedTransaction[] = [];
   const add = (...events: Message[]): number =>
-    turns.push({ sequence: turns.length + 1, time: 1000 + turns.length, actorId: 1, events });
+    transactions.push({ sequence: transactions.length + 1, time: 1000 + transactions.length, actorId: 1, events });
   for (let serial = 1; serial <= 300; serial++) if (serial % 50 !== 0) add(...brief(serial));
   // One turn: many, which end in another order than that of their ids.
   const many = Array.from({ length: 80 }, (_, i) => 400 + i);
   add(...many.map((serial) => placed(serial)), ...many.toReversed().map((serial) => closed(serial)));
   const database = openDatabase(newDir());
   const fold = new HistoryFold(database, INSTRUMENTS);
-  foldTurns(fold, turns.slice(0, 100));
-  foldTurns(fold, turns.slice(100));
+  foldTransactions(fold, transactions.slice(0, 100));
+  foldTransactions(fold, transactions.slice(100));
   // Of a later batch, which leaves one of two open.
   const later = [[placed(600), placed(601)], [closed(600)]].map((events, i) => ({
-    ...{ sequence: turns.length + 1 + i, time: 5000 + i, actorId: 1, events },
+    ...{ sequence: transactions.length + 1 + i, time: 5000 + i, actorId: 1, events },
   }));
-  foldTurns(fold, later);
+  foldTransactions(fold, later);
   const history = new History(database);
   for (let serial = 0; serial <= 500; serial++) {
     const order = history.orderById(words.serialToId(serial, 1));
@@ -168,14 +178,14 @@ test("orders that end in the batch that places them are found by id and client i
 
 test("an event about an order that never was stops the fold", async () => {
   await assert.rejects(
-    withHistory(turnsOf([closed(1)]), () => {}),
+    withHistory(transactionsOf([closed(1)]), () => {}),
     /missing: order 257/,
   );
 });
 
 test("a cursor that was not given out for the list is refused", async () => {
-  const turns = turnsOf([placed(1), placed(2), closed(1), closed(2)]);
-  await withHistory(turns, (history) => {
+  const transactions = transactionsOf([placed(1), placed(2), closed(1), closed(2)]);
+  await withHistory(transactions, (history) => {
     const { nextCursor } = history.ordersOf(ALICE, { limit: 1 });
     assert.ok(nextCursor !== null);
     assert.equal(history.ordersOf(ALICE, { limit: 1, cursor: nextCursor }).data[0]?.orderId, words.serialToId(1, 1));
@@ -190,8 +200,8 @@ test("a cursor that was not given out for the list is refused", async () => {
 });
 
 test("a page ends exactly where the list does", async () => {
-  const turns = turnsOf([placed(1), placed(2), closed(1), closed(2)]);
-  await withHistory(turns, (history) => {
+  const transactions = transactionsOf([placed(1), placed(2), closed(1), closed(2)]);
+  await withHistory(transactions, (history) => {
     assert.equal(history.ordersOf(ALICE, { limit: 2 }).nextCursor, null);
     assert.equal(history.ordersOf(ALICE, { limit: 2, startTime: 1003 }).data.length, 1);
     assert.equal(history.ordersOf(ALICE, { limit: 2, startTime: 1003, endTime: 1003 }).data.length, 1);
@@ -213,10 +223,10 @@ test("a turn with hundreds of fills, and the batches around it, come page by pag
       ...{ takerAccountId: ALICE, makerAccountId: bob, quantityLots: 1, priceTicks: 1 },
     }),
   );
-  const turns = turnsOf(makers);
+  const transactions = transactionsOf(makers);
   const taker = placed(500, { quantityLots: 300, rests: 0 });
-  turns.push({ sequence: 301, time: 9000, actorId: 1, events: [taker, ...sweep] });
-  await withHistory(turns, (history) => {
+  transactions.push({ sequence: 301, time: 9000, actorId: 1, events: [taker, ...sweep] });
+  await withHistory(transactions, (history) => {
     const expected = sweep.map((_, i) => words.serialToId(i + 1, 1)).reverse();
     for (const limit of [1, 7, 24, 299, 300, 1000]) {
       const fills = allPages(limit, (query) => history.fillsOf(ALICE, query));
@@ -252,9 +262,9 @@ test("an order's fills are found behind thousands that its account had since", a
   for (let serial = 2; serial <= 5001; serial++) events.push(trade(serial, 3));
   const database = openDatabase(newDir());
   const fold = new HistoryFold(database, INSTRUMENTS);
-  const turns = turnsOf(events);
-  foldTurns(fold, turns.slice(0, 4));
-  foldTurns(fold, turns.slice(4));
+  const transactions = transactionsOf(events);
+  foldTransactions(fold, transactions.slice(0, 4));
+  foldTransactions(fold, transactions.slice(4));
   const history = new History(database);
   const first = history.orderById(words.serialToId(2, 1));
   assert.ok(first !== undefined);
@@ -267,9 +277,12 @@ test("an order's fills are found behind thousands that its account had since", a
 
 test("where actors' times run against the log's order, lists keep that order and windows find every row", async () => {
   const times = [5000, 5000, 5000, 5000, 5000, 4990, 5010, 4980];
-  const turns = turnsOf([...[1, 2, 3, 4].map((n) => placed(n)), ...[1, 2, 3, 4].map((n) => closed(n))], times);
+  const transactions = transactionsOf(
+    [...[1, 2, 3, 4].map((n) => placed(n)), ...[1, 2, 3, 4].map((n) => closed(n))],
+    times,
+  );
   const database = openDatabase(newDir());
-  for (const turn of turns) foldTurns(new HistoryFold(database, INSTRUMENTS), [turn]);
+  for (const transaction of transactions) foldTransactions(new HistoryFold(database, INSTRUMENTS), [transaction]);
   const closedBetween = (startTime?: number, endTime?: number): number[] =>
     new History(database).ordersOf(ALICE, { limit: 9, startTime, endTime }).data.map(({ updatedAt }) => updatedAt);
   assert.deepEqual(closedBetween(), [4980, 5010, 4990, 5000]);
@@ -288,7 +301,7 @@ test("a filter that refuses almost everything searches in steps, and gets there"
   });
   const events = [other, otherClosed];
   for (let serial = 10; serial < 12_010; serial++) events.push(placed(serial), closed(serial));
-  await withHistory(turnsOf(events), (history) => {
+  await withHistory(transactionsOf(events), (history) => {
     let pages = 0;
     const found = allPages(100, (query) => {
       pages++;
@@ -308,8 +321,8 @@ test("a client order id is found however many came after it, and the latest wins
   events.push(placed(40_001, { clientOrderId: "id-2" }));
   const database = openDatabase(newDir());
   const fold = new HistoryFold(database, INSTRUMENTS);
-  const turns = turnsOf(events);
-  for (let at = 0; at < turns.length; at += 1000) foldTurns(fold, turns.slice(at, at + 1000));
+  const transactions = transactionsOf(events);
+  for (let at = 0; at < transactions.length; at += 1000) foldTransactions(fold, transactions.slice(at, at + 1000));
   const history = new History(database);
   for (const serial of [1, 3, 16_384, 16_385, 40_000]) {
     assert.equal(history.orderByClientId(ALICE, `id-${serial}`)?.orderId, words.serialToId(serial, 1));
@@ -325,12 +338,12 @@ test("a clock that was set back loses no trade from the candles", async () => {
   const trades = times.map((_, i) =>
     event(m.Traded, { tradeId: words.serialToId(i + 1, 1), priceTicks: 5, quantityLots: 1 }),
   );
-  const turns = turnsOf(trades, times);
+  const transactions = transactionsOf(trades, times);
   const database = openDatabase(newDir());
-  for (const turn of turns) foldTurns(new HistoryFold(database, INSTRUMENTS), [turn]);
+  for (const transaction of transactions) foldTransactions(new HistoryFold(database, INSTRUMENTS), [transaction]);
   const together = openDatabase(newDir());
   const fold = new HistoryFold(together, INSTRUMENTS);
-  for (const turn of turns) foldTurns(fold, [turn]);
+  for (const transaction of transactions) foldTransactions(fold, [transaction]);
   for (const one of [database, together]) {
     const hours = new History(one).candles({ instrumentId: 1, priceType: "LAST", interval: "1h" }, { limit: 9 });
     assert.deepEqual(
@@ -350,13 +363,13 @@ test("a reader sees each commit at once, without its event loop turning", async 
   const reader = openDatabase(dir, { readOnly: true });
   const fold = new HistoryFold(writer, INSTRUMENTS);
   const history = new History(reader);
-  for (const turn of turnsOf([placed(1), placed(2), closed(1), closed(2)])) {
-    foldTurns(fold, [turn]);
+  for (const transaction of transactionsOf([placed(1), placed(2), closed(1), closed(2)])) {
+    foldTransactions(fold, [transaction]);
     assert.equal(
-      history.orderById(words.serialToId(turn.sequence, 1))?.sequence,
-      turn.sequence <= 2 ? turn.sequence : undefined,
+      history.orderById(words.serialToId(transaction.sequence, 1))?.sequence,
+      transaction.sequence <= 2 ? transaction.sequence : undefined,
     );
-    assert.equal(history.ordersOf(ALICE, { limit: 9 }).data.length, Math.max(0, turn.sequence - 2));
+    assert.equal(history.ordersOf(ALICE, { limit: 9 }).data.length, Math.max(0, transaction.sequence - 2));
   }
   await reader.close();
   await writer.close();

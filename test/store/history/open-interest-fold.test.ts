@@ -13,10 +13,10 @@ import { BadCursorError } from "../../../src/store/database/pages.ts";
 import { WriteBatch } from "../../../src/store/database/write-batch.ts";
 import { History, type OpenInterest, type OpenInterestQuery } from "../../../src/store/history/history.ts";
 import { HistoryFold } from "../../../src/store/history/history-fold.ts";
-import { randomStep, Universe } from "../../core/support/random-markets.ts";
+import { randomStep, Simulation } from "../../core/support/random-markets.ts";
 import { takeSeed } from "../../core/support/seed.ts";
 import { allPages } from "../support/history-checks.ts";
-import { event, INSTRUMENTS, type LoggedTurn } from "../support/history-model.ts";
+import { event, INSTRUMENTS, type LoggedTransaction } from "../support/history-model.ts";
 
 const seed = takeSeed("history-open-interest.test");
 const root = fs.mkdtempSync(join(tmpdir(), "perpd-open-interest-"));
@@ -28,9 +28,9 @@ const LENGTHS_MINUTES: Record<OpenInterestInterval, number> = {
   ...{ "5m": 5, "15m": 15, "30m": 30, "1h": 60, "2h": 120, "4h": 240, "6h": 360, "12h": 720, "1d": 1440 },
 };
 
-function foldTurns(fold: HistoryFold, turns: readonly LoggedTurn[]): void {
-  for (const { sequence, time, actorId, events } of turns) {
-    fold.turn(sequence, time, actorId);
+function foldTransactions(fold: HistoryFold, transactions: readonly LoggedTransaction[]): void {
+  for (const { sequence, time, actorId, events } of transactions) {
+    fold.transaction(sequence, time, actorId);
     for (const message of events) fold.apply(message as m.Event);
   }
   fold.commit();
@@ -95,33 +95,33 @@ test("days of crashes: the ends of all intervals are what the positions add up t
 async function dayOfCrashes(seed: number): Promise<Set<string>> {
   const random = new Random(seed, "open-interest");
   const int = (below: number): number => Math.floor(random.uniform() * below);
-  const universe = new Universe();
-  if (seed % 2 === 0) universe.fund(50_000);
-  const accounts = Array.from({ length: 10 }, () => universe.open(500 + int(20_000)));
+  const simulation = new Simulation();
+  if (seed % 2 === 0) simulation.fund(50_000);
+  const accounts = Array.from({ length: 10 }, () => simulation.open(500 + int(20_000)));
   const index = [650_000, 320_000];
-  universe.symbols.forEach((symbol, i) => void universe.price(symbol, index[i] as number));
-  for (let step = 0; step < 3000; step++) randomStep(universe, random, accounts, index);
+  simulation.symbols.forEach((symbol, i) => void simulation.price(symbol, index[i] as number));
+  for (let step = 0; step < 3000; step++) randomStep(simulation, random, accounts, index);
 
   // In batches of any size, by a program that is killed now and then.
-  const instruments = universe.symbols.map(({ state }) => state.instrument);
+  const instruments = simulation.symbols.map(({ state }) => state.instrument);
   const database = newDatabase();
   let fold = new HistoryFold(database, instruments);
-  for (let at = 0; at < universe.log.length; ) {
+  for (let at = 0; at < simulation.log.length; ) {
     const end = at + 1 + int(random.uniform() < 0.5 ? 5 : 2000);
-    foldTurns(fold, universe.log.slice(at, end));
+    foldTransactions(fold, simulation.log.slice(at, end));
     if (random.uniform() < 0.3) fold = new HistoryFold(database, instruments);
     at = end;
   }
 
   const history = new History(database);
   const seen = new Set<string>();
-  for (const { state } of universe.symbols) {
+  for (const { state } of simulation.symbols) {
     const { id } = state.instrument;
     const model = new Model();
-    for (const { actorId, time, events } of universe.log)
+    for (const { actorId, time, events } of simulation.log)
       if (actorId === id) for (const message of events) model.apply(message as m.Event, time);
     for (const kind of model.seen) seen.add(kind);
-    const now = universe.time;
+    const now = simulation.time;
     for (const interval of OPEN_INTEREST_INTERVALS) {
       const expected = model.atEnds(interval, now);
       const read = (query: Partial<OpenInterestQuery> = {}): OpenInterest[] =>
@@ -143,7 +143,7 @@ const BTC = 1;
 const ETH = 7;
 const MINUTE = 60_000;
 let sequence = 0;
-const turn = (time: number, actorId: number, ...events: Message[]): LoggedTurn => ({
+const transaction = (time: number, actorId: number, ...events: Message[]): LoggedTransaction => ({
   ...{ sequence: ++sequence, time, actorId, events },
 });
 /** Two accounts of the house, whose orders nobody looks up: the first is long so many lots after it. */
@@ -165,12 +165,16 @@ const figures = (database: Database, instrumentId: number, now: number, query: P
 
 test("figures are those when intervals ended, or of now; where nothing happened there are none", async () => {
   const database = newDatabase();
-  const turns = [
-    ...[turn(1 * MINUTE, BTC, price(10)), turn(2 * MINUTE, BTC, trade(5, 5)), turn(5 * MINUTE - 1, BTC, trade(-2, 3))],
+  const transactions = [
+    ...[
+      transaction(1 * MINUTE, BTC, price(10)),
+      transaction(2 * MINUTE, BTC, trade(5, 5)),
+      transaction(5 * MINUTE - 1, BTC, trade(-2, 3)),
+    ],
     // To the millisecond in the next one; and from long to short.
-    ...[turn(5 * MINUTE, BTC, trade(-7, -4)), turn(27 * MINUTE, BTC, price(11))],
+    ...[transaction(5 * MINUTE, BTC, trade(-7, -4)), transaction(27 * MINUTE, BTC, price(11))],
   ];
-  foldTurns(new HistoryFold(database, INSTRUMENTS), turns);
+  foldTransactions(new HistoryFold(database, INSTRUMENTS), transactions);
   const now = 28 * MINUTE;
   const all = [
     [28, 4, 11],
@@ -202,8 +206,8 @@ test("figures are those when intervals ended, or of now; where nothing happened 
 test("trades that an older program has folded in between are in the next figure that a price tells", async () => {
   const database = newDatabase();
   const fold = new HistoryFold(database, INSTRUMENTS);
-  foldTurns(fold, [turn(1 * MINUTE, BTC, trade(5, 5)), turn(2 * MINUTE, BTC, price(10, 5))]);
-  foldTurns(new HistoryFold(database, INSTRUMENTS), [turn(8 * MINUTE, BTC, price(11, 7))]);
+  foldTransactions(fold, [transaction(1 * MINUTE, BTC, trade(5, 5)), transaction(2 * MINUTE, BTC, price(10, 5))]);
+  foldTransactions(new HistoryFold(database, INSTRUMENTS), [transaction(8 * MINUTE, BTC, price(11, 7))]);
   assert.deepEqual(figures(database, BTC, 9 * MINUTE), [
     [9, 7, 11],
     [5, 5, 10],
@@ -213,8 +217,12 @@ test("trades that an older program has folded in between are in the next figure 
 
 test("a folder from before begins with the first price that tells what is open, or with 0 where nothing ever traded", async () => {
   const database = newDatabase();
-  foldTurns(new HistoryFold(database, INSTRUMENTS), [
-    ...[turn(1 * MINUTE, BTC, price(10)), turn(2 * MINUTE, BTC, trade(5, 5)), turn(3 * MINUTE, ETH, price(20))],
+  foldTransactions(new HistoryFold(database, INSTRUMENTS), [
+    ...[
+      transaction(1 * MINUTE, BTC, price(10)),
+      transaction(2 * MINUTE, BTC, trade(5, 5)),
+      transaction(3 * MINUTE, ETH, price(20)),
+    ],
   ]);
   // As an earlier version has left it.
   const batch = new WriteBatch();
@@ -225,13 +233,13 @@ test("a folder from before begins with the first price that tells what is open, 
 
   // What that had still to fold is in the log.
   const fold = new HistoryFold(database, INSTRUMENTS);
-  foldTurns(fold, [turn(6 * MINUTE, BTC, price(12)), turn(7 * MINUTE, BTC, trade(1, 6))]);
-  foldTurns(fold, [turn(7 * MINUTE, ETH, price(21))]);
+  foldTransactions(fold, [transaction(6 * MINUTE, BTC, price(12)), transaction(7 * MINUTE, BTC, trade(1, 6))]);
+  foldTransactions(fold, [transaction(7 * MINUTE, ETH, price(21))]);
   assert.deepEqual(figures(database, BTC, 8 * MINUTE), []);
   assert.deepEqual(figures(database, ETH, 8 * MINUTE), [[8, 0, 21]]);
 
-  foldTurns(fold, [turn(12 * MINUTE, BTC, price(13, 6)), turn(13 * MINUTE, BTC, trade(-2, 4))]);
-  foldTurns(new HistoryFold(database, INSTRUMENTS), [turn(16 * MINUTE, BTC, trade(-4, 0))]);
+  foldTransactions(fold, [transaction(12 * MINUTE, BTC, price(13, 6)), transaction(13 * MINUTE, BTC, trade(-2, 4))]);
+  foldTransactions(new HistoryFold(database, INSTRUMENTS), [transaction(16 * MINUTE, BTC, trade(-4, 0))]);
   assert.deepEqual(figures(database, BTC, 17 * MINUTE), [
     [17, 0, 13],
     [15, 4, 13],

@@ -30,7 +30,7 @@ const STEPS = 800;
 const INSTRUMENTS = [instrument(ODD), instrument(FREE)];
 const SYMBOLS = INSTRUMENTS.map(({ id }) => id);
 const STEPS_PER_LOOK = 40;
-const TURNS_PER_BATCH = 17;
+const TRANSACTIONS_PER_BATCH = 17;
 
 type View = MessageOf<typeof OrderView>;
 
@@ -111,9 +111,9 @@ function recordOf(history: History, view: View): Omit<View, "type"> & { accountI
 
 function foldAll(fold: HistoryFold, log: readonly Logged[]): void {
   for (const [i, { sequence, time, actorId, bytes }] of log.entries()) {
-    fold.turn(sequence, time, actorId);
+    fold.transaction(sequence, time, actorId);
     eachMessage(viewOf(bytes), bytes, 0, bytes.length, (event) => fold.apply(event as Event));
-    if (i % TURNS_PER_BATCH === 0) fold.commit();
+    if (i % TRANSACTIONS_PER_BATCH === 0) fold.commit();
   }
   fold.commit();
 }

@@ -12,7 +12,7 @@ import { type Database, openDatabase } from "../../../src/store/database/databas
 import { Snapshots } from "../../../src/store/database/snapshots.ts";
 import { History } from "../../../src/store/history/history.ts";
 import { readIndex } from "../../../src/store/history/history-fold.ts";
-import { Keeper } from "../../../src/store/indexer/indexer.ts";
+import { Indexer } from "../../../src/store/indexer/indexer.ts";
 import { listSegments } from "../../../src/store/log/log-segment.ts";
 import { SnapshotPartWriter } from "../../../src/wire/snapshot.ts";
 import { takeSeed } from "../../core/support/seed.ts";
@@ -22,7 +22,7 @@ import {
   INSTRUMENT_IDS,
   INSTRUMENTS,
   LogGenerator,
-  type LoggedTurn,
+  type LoggedTransaction,
   random,
 } from "../support/history-model.ts";
 import { writeLog } from "../support/logged.ts";
@@ -39,15 +39,15 @@ const SEGMENT_BYTES = 16_384;
 const ACTOR_IDS = [LEDGER, ...INSTRUMENT_IDS];
 
 type Stored = [actorId: number, sequence: number][];
-const keeperOf = (database: Database, dir: string, stored: Stored = [], keepSegments = false): Keeper =>
-  new Keeper({
+const indexerOf = (database: Database, dir: string, stored: Stored = [], keepSegments = false): Indexer =>
+  new Indexer({
     ...{ database, logDir: logDir(dir), instruments: INSTRUMENTS, actorIds: ACTOR_IDS, keepSegments },
     onSnapshotStored: (actorId, sequence) => stored.push([actorId, sequence]),
   });
 
-function modelThrough(turns: readonly LoggedTurn[], sequence: number): HistoryModel {
+function modelThrough(transactions: readonly LoggedTransaction[], sequence: number): HistoryModel {
   const model = new HistoryModel();
-  for (const turn of turns) if (turn.sequence <= sequence) model.apply(turn);
+  for (const transaction of transactions) if (transaction.sequence <= sequence) model.apply(transaction);
   return model;
 }
 
@@ -68,10 +68,10 @@ function snapshotOf(actorId: number, sequence: number, rows: number): Uint8Array
 
 test("the parts of a snapshot may come long before its end, which says what it is of", async () => {
   const dir = newDir();
-  writeLog(logDir(dir), new LogGenerator(seed).turns(3), SEGMENT_BYTES);
+  writeLog(logDir(dir), new LogGenerator(seed).transactions(3), SEGMENT_BYTES);
   const database = openDatabase(dir);
   const stored: Stored = [];
-  const keeper = keeperOf(database, dir, stored);
+  const indexer = indexerOf(database, dir, stored);
   const parts: Uint8Array[] = [];
   const writer = new SnapshotPartWriter(LEDGER, (record) => parts.push(record.slice()), 512);
   const put = (key: number): void => writer.put("accounts", key, blank(AccountRow));
@@ -82,13 +82,13 @@ test("the parts of a snapshot may come long before its end, which says what it i
   writer.stamp(1, 2);
   put(31);
   writer.end();
-  for (const part of parts.slice(0, early)) keeper.onSnapshotRecord(part);
-  keeper.step(1);
+  for (const part of parts.slice(0, early)) indexer.onSnapshotRecord(part);
+  indexer.step(1);
   assert.deepEqual(stored, []);
-  for (const part of parts.slice(early)) keeper.onSnapshotRecord(part);
-  keeper.step(0);
+  for (const part of parts.slice(early)) indexer.onSnapshotRecord(part);
+  indexer.step(0);
   assert.deepEqual(stored, [], "the log does not hold yet what it rests on");
-  keeper.step(1);
+  indexer.step(1);
   assert.deepEqual(stored, [[LEDGER, 1]]);
   const rows: unknown[] = [];
   assert.equal(
@@ -99,91 +99,91 @@ test("the parts of a snapshot may come long before its end, which says what it i
     rows,
     Array.from({ length: 31 }, (_, i) => i + 1),
   );
-  keeper.close();
+  indexer.close();
   await database.close();
 });
 
 test("snapshots that never end do not keep the index waiting, nor it them", async () => {
   const dir = newDir();
-  const turns = new LogGenerator(seed).turns(60);
-  writeLog(logDir(dir), turns, SEGMENT_BYTES);
+  const transactions = new LogGenerator(seed).transactions(60);
+  writeLog(logDir(dir), transactions, SEGMENT_BYTES);
   const database = openDatabase(dir);
   const stored: Stored = [];
-  const keeper = keeperOf(database, dir, stored);
+  const indexer = indexerOf(database, dir, stored);
   const hand = (): void => {
-    for (const part of snapshotOf(LEDGER, 1, 1)) keeper.onSnapshotRecord(part);
+    for (const part of snapshotOf(LEDGER, 1, 1)) indexer.onSnapshotRecord(part);
   };
-  for (let durable = 10; durable <= turns.length; durable += 10) {
+  for (let durable = 10; durable <= transactions.length; durable += 10) {
     for (let step = 0; step < 2; step++) {
       hand();
-      assert.equal(keeper.step(durable), true);
+      assert.equal(indexer.step(durable), true);
     }
-    assert.equal(keeper.indexedSequence, durable);
+    assert.equal(indexer.indexedSequence, durable);
     assert.equal(stored.length, durable / 10);
   }
-  while (keeper.step(turns.length));
-  assert.equal(stored.length, (2 * turns.length) / 10, "and none is forgotten");
-  keeper.close();
+  while (indexer.step(transactions.length));
+  assert.equal(stored.length, (2 * transactions.length) / 10, "and none is forgotten");
+  indexer.close();
   await database.close();
 });
 
 test("breath may be taken at every turn and every row", async () => {
   const dir = newDir();
-  const turns = new LogGenerator(seed).turns(300);
-  writeLog(logDir(dir), turns, SEGMENT_BYTES);
+  const transactions = new LogGenerator(seed).transactions(300);
+  writeLog(logDir(dir), transactions, SEGMENT_BYTES);
   const database = openDatabase(dir);
   const options = { database, logDir: logDir(dir), instruments: INSTRUMENTS, actorIds: ACTOR_IDS };
   let breaths = 0;
-  const keeper = new Keeper({ ...options, breathe: () => breaths++, onSnapshotStored: () => {} });
-  while (keeper.step(turns.length));
+  const indexer = new Indexer({ ...options, yieldNow: () => breaths++, onSnapshotStored: () => {} });
+  while (indexer.step(transactions.length));
   const indexing = breaths;
-  assert.ok(indexing > turns.length, `${indexing} breaths`);
-  for (const part of snapshotOf(LEDGER, turns.length, 100)) keeper.onSnapshotRecord(part);
-  keeper.step(turns.length);
+  assert.ok(indexing > transactions.length, `${indexing} breaths`);
+  for (const part of snapshotOf(LEDGER, transactions.length, 100)) indexer.onSnapshotRecord(part);
+  indexer.step(transactions.length);
   assert.ok(breaths - indexing > 100, `${breaths - indexing} breaths`);
-  keeper.close();
+  indexer.close();
   await database.close();
 });
 
 test("the index follows a growing log, in steps and after a start", async () => {
   const dir = newDir();
-  const turns = new LogGenerator(seed).turns(900);
-  writeLog(logDir(dir), turns.slice(0, 300), SEGMENT_BYTES);
+  const transactions = new LogGenerator(seed).transactions(900);
+  writeLog(logDir(dir), transactions.slice(0, 300), SEGMENT_BYTES);
   const database = openDatabase(dir);
-  let keeper = keeperOf(database, dir);
+  let indexer = indexerOf(database, dir);
   const follow = (through: number): void => {
-    while (keeper.step(through)) assert.ok(keeper.indexedSequence < through);
-    assert.equal(keeper.indexedSequence, through);
-    assertEqual(new History(database), modelThrough(turns, through), random(seed));
+    while (indexer.step(through)) assert.ok(indexer.indexedSequence < through);
+    assert.equal(indexer.indexedSequence, through);
+    assertEqual(new History(database), modelThrough(transactions, through), random(seed));
   };
-  assert.equal(keeper.step(0), false);
+  assert.equal(indexer.step(0), false);
   follow(1);
   follow(299); // 300 is in the log, but nobody has said that it is on disk
-  writeLog(logDir(dir), turns.slice(300, 600), SEGMENT_BYTES);
+  writeLog(logDir(dir), transactions.slice(300, 600), SEGMENT_BYTES);
   follow(600);
-  keeper.close();
-  keeper = keeperOf(database, dir);
-  assert.equal(keeper.indexedSequence, 600);
-  assert.equal(keeper.step(600), false);
-  writeLog(logDir(dir), turns.slice(600), SEGMENT_BYTES);
+  indexer.close();
+  indexer = indexerOf(database, dir);
+  assert.equal(indexer.indexedSequence, 600);
+  assert.equal(indexer.step(600), false);
+  writeLog(logDir(dir), transactions.slice(600), SEGMENT_BYTES);
   follow(900);
-  keeper.close();
+  indexer.close();
   await database.close();
 });
 
 test("a log that lacks what the index needs next stops the keeper", async () => {
   const dir = newDir();
-  writeLog(logDir(dir), new LogGenerator(seed).turns(20), SEGMENT_BYTES);
+  writeLog(logDir(dir), new LogGenerator(seed).transactions(20), SEGMENT_BYTES);
   const database = openDatabase(dir);
-  const keeper = keeperOf(database, dir);
-  assert.throws(() => keeper.step(21), { name: "LogCorruptError" });
+  const indexer = indexerOf(database, dir);
+  assert.throws(() => indexer.step(21), { name: "LogCorruptError" });
   await database.close();
 });
 
 /** Hands a snapshot over in memory that is used again at once, as a ring's is. */
-function handOver(keeper: Keeper, actorId: number, sequence: number, rows: number): void {
+function handOver(indexer: Indexer, actorId: number, sequence: number, rows: number): void {
   for (const part of snapshotOf(actorId, sequence, rows)) {
-    keeper.onSnapshotRecord(part);
+    indexer.onSnapshotRecord(part);
     part.fill(0xee);
   }
 }
@@ -196,20 +196,20 @@ function rowsOf(database: Database, actorId: number): { sequence: number; rows: 
 
 test("a snapshot is stored when its last part has come, and parts of several actors may mingle", async () => {
   const dir = newDir();
-  writeLog(logDir(dir), new LogGenerator(seed).turns(6), SEGMENT_BYTES);
+  writeLog(logDir(dir), new LogGenerator(seed).transactions(6), SEGMENT_BYTES);
   const database = openDatabase(dir);
   const stored: Stored = [];
-  const keeper = keeperOf(database, dir, stored);
+  const indexer = indexerOf(database, dir, stored);
   const ledger = snapshotOf(LEDGER, 5, 500);
   const symbol = snapshotOf(1, 6, 300);
   assert.ok(ledger.length > symbol.length && symbol.length > 2);
   for (let i = 0; i < ledger.length; i++) {
     assert.equal(stored.length, i <= symbol.length - 1 ? 0 : 1);
-    keeper.onSnapshotRecord(ledger[i] as Uint8Array);
-    if (symbol[i] !== undefined) keeper.onSnapshotRecord(symbol[i] as Uint8Array);
-    keeper.step(6);
+    indexer.onSnapshotRecord(ledger[i] as Uint8Array);
+    if (symbol[i] !== undefined) indexer.onSnapshotRecord(symbol[i] as Uint8Array);
+    indexer.step(6);
   }
-  while (keeper.step(6));
+  while (indexer.step(6));
   assert.deepEqual(stored, [
     [1, 6],
     [LEDGER, 5],
@@ -221,59 +221,59 @@ test("a snapshot is stored when its last part has come, and parts of several act
 
 test("a snapshot waits for the log that it rests on", async () => {
   const dir = newDir();
-  writeLog(logDir(dir), new LogGenerator(seed).turns(6), SEGMENT_BYTES);
+  writeLog(logDir(dir), new LogGenerator(seed).transactions(6), SEGMENT_BYTES);
   const database = openDatabase(dir);
-  const keeper = keeperOf(database, dir);
-  handOver(keeper, 1, 5, 3);
-  handOver(keeper, 1, 6, 3);
-  while (keeper.step(4));
+  const indexer = indexerOf(database, dir);
+  handOver(indexer, 1, 5, 3);
+  handOver(indexer, 1, 6, 3);
+  while (indexer.step(4));
   assert.equal(rowsOf(database, 1).sequence, 0);
-  while (keeper.step(5));
+  while (indexer.step(5));
   assert.equal(rowsOf(database, 1).sequence, 5);
-  while (keeper.step(6));
+  while (indexer.step(6));
   assert.equal(rowsOf(database, 1).sequence, 6);
-  handOver(keeper, 1, 5, 3);
-  assert.throws(() => keeper.step(6), /snapshot of 5 after one of 6/);
+  handOver(indexer, 1, 5, 3);
+  assert.throws(() => indexer.step(6), /snapshot of 5 after one of 6/);
   await database.close();
 });
 
 test("a part out of order stops the keeper, and a snapshot that begins anew is taken", async () => {
   const dir = newDir();
   const database = openDatabase(dir);
-  const keeper = keeperOf(database, dir);
+  const indexer = indexerOf(database, dir);
   const [first, second, third] = snapshotOf(1, 5, 500) as [Uint8Array, Uint8Array, Uint8Array];
-  assert.throws(() => keeper.onSnapshotRecord(second), /out of order/);
-  keeper.onSnapshotRecord(first);
-  assert.throws(() => keeper.onSnapshotRecord(third), /out of order/);
-  assert.throws(() => keeper.onSnapshotRecord(snapshotOf(1, 4, 500)[1] as Uint8Array), /out of order/);
-  handOver(keeper, 1, 0, 500);
-  keeper.step(0);
+  assert.throws(() => indexer.onSnapshotRecord(second), /out of order/);
+  indexer.onSnapshotRecord(first);
+  assert.throws(() => indexer.onSnapshotRecord(third), /out of order/);
+  assert.throws(() => indexer.onSnapshotRecord(snapshotOf(1, 4, 500)[1] as Uint8Array), /out of order/);
+  handOver(indexer, 1, 0, 500);
+  indexer.step(0);
   assert.equal(rowsOf(database, 1).rows, 500);
   await database.close();
 });
 
 test("segments go when the index and every actor's snapshot are past them", async () => {
   const dir = newDir();
-  writeLog(logDir(dir), new LogGenerator(seed).turns(600), SEGMENT_BYTES);
+  writeLog(logDir(dir), new LogGenerator(seed).transactions(600), SEGMENT_BYTES);
   const segments = listSegments(logDir(dir));
   assert.ok(segments.length >= 5);
   const database = openDatabase(dir);
-  const keeper = keeperOf(database, dir);
+  const indexer = indexerOf(database, dir);
   const store = (actorId: number, sequence: number): void => {
-    handOver(keeper, actorId, sequence, 3);
-    while (keeper.step(600));
+    handOver(indexer, actorId, sequence, 3);
+    while (indexer.step(600));
   };
   store(LEDGER, 500);
   store(1, 600);
-  assert.equal(keeper.neededFrom, 1);
+  assert.equal(indexer.neededFrom, 1);
   assert.deepEqual(listSegments(logDir(dir)), segments, "actor 7 has no snapshot yet");
   store(7, 300);
-  assert.equal(keeper.neededFrom, 301);
+  assert.equal(indexer.neededFrom, 301);
   assert.deepEqual(
     listSegments(logDir(dir)),
     segments.filter((_, i) => (segments[i + 1] ?? Number.POSITIVE_INFINITY) > 301),
   );
-  assert.equal(keeperOf(database, dir).neededFrom, 301);
+  assert.equal(indexerOf(database, dir).neededFrom, 301);
   store(7, 600);
   store(LEDGER, 600);
   assert.equal(listSegments(logDir(dir)).length, 1);
@@ -282,56 +282,56 @@ test("segments go when the index and every actor's snapshot are past them", asyn
 
 test("segments stay while the index needs them, and when they are to be kept", async () => {
   const dir = newDir();
-  writeLog(logDir(dir), new LogGenerator(seed).turns(300), SEGMENT_BYTES);
+  writeLog(logDir(dir), new LogGenerator(seed).transactions(300), SEGMENT_BYTES);
   const segments = listSegments(logDir(dir));
   const database = openDatabase(dir);
-  const keeper = keeperOf(database, dir, [], true);
-  for (const actorId of ACTOR_IDS) handOver(keeper, actorId, 300, 1);
-  assert.equal(keeper.step(300), true);
-  assert.equal(keeper.indexedSequence, 0);
-  assert.equal(keeper.neededFrom, 1);
+  const indexer = indexerOf(database, dir, [], true);
+  for (const actorId of ACTOR_IDS) handOver(indexer, actorId, 300, 1);
+  assert.equal(indexer.step(300), true);
+  assert.equal(indexer.indexedSequence, 0);
+  assert.equal(indexer.neededFrom, 1);
   assert.deepEqual(listSegments(logDir(dir)), segments);
-  while (keeper.step(300));
-  assert.equal(keeper.neededFrom, 301);
+  while (indexer.step(300));
+  assert.equal(indexer.neededFrom, 301);
   assert.deepEqual(listSegments(logDir(dir)), segments);
   await database.close();
 });
 
 test("a commit that finds no room on the disk is named, and leaves the index where it was", async () => {
   const dir = newDir();
-  const turns = new LogGenerator(seed).turns(3000);
-  writeLog(logDir(dir), turns, SEGMENT_BYTES);
+  const transactions = new LogGenerator(seed).transactions(3000);
+  writeLog(logDir(dir), transactions, SEGMENT_BYTES);
   // A limit to the size of files, in blocks of 512 bytes: writes beyond it fail as they do on a full disk.
-  const { reached, errors } = await runChild(dir, turns.length, { shell: 'ulimit -f 1000; exec "$0" "$@"' });
+  const { reached, errors } = await runChild(dir, transactions.length, { shell: 'ulimit -f 1000; exec "$0" "$@"' });
   assert.match(errors, /DatabaseWriteError/);
-  assert.ok(reached > 0 && reached < turns.length);
+  assert.ok(reached > 0 && reached < transactions.length);
   const database = openDatabase(dir);
   assert.equal(readIndex(database).sequence, reached);
-  assertEqual(new History(database), modelThrough(turns, reached), random(seed));
+  assertEqual(new History(database), modelThrough(transactions, reached), random(seed));
   await database.close();
 });
 
 test("a process killed while it indexes, ten times, leaves whole batches and goes on", async () => {
   const dir = newDir();
-  const turns = new LogGenerator(seed).turns(3000);
+  const transactions = new LogGenerator(seed).transactions(3000);
   const next = random(seed);
-  writeLog(logDir(dir), turns, 1 << 20);
+  writeLog(logDir(dir), transactions, 1 << 20);
   let reached = 0;
   for (let kill = 0; kill < 10; kill++) {
-    const said = await runChild(dir, turns.length, { killAfterCommits: 1 + Math.floor(next() * 40) });
+    const said = await runChild(dir, transactions.length, { killAfterCommits: 1 + Math.floor(next() * 40) });
     const database = openDatabase(dir, { probe: kill === 9 });
-    const keeper = keeperOf(database, dir);
-    assert.ok(keeper.indexedSequence >= Math.max(said.reached, reached), "what was committed is gone");
+    const indexer = indexerOf(database, dir);
+    assert.ok(indexer.indexedSequence >= Math.max(said.reached, reached), "what was committed is gone");
     assert.equal(said.errors, "");
-    reached = keeper.indexedSequence;
-    assertEqual(new History(database), modelThrough(turns, reached), next);
-    keeper.close();
+    reached = indexer.indexedSequence;
+    assertEqual(new History(database), modelThrough(transactions, reached), next);
+    indexer.close();
     await database.close();
   }
   const database = openDatabase(dir);
-  const keeper = keeperOf(database, dir);
-  while (keeper.step(turns.length));
-  assertEqual(new History(database), modelThrough(turns, turns.length), next);
+  const indexer = indexerOf(database, dir);
+  while (indexer.step(transactions.length));
+  assertEqual(new History(database), modelThrough(transactions, transactions.length), next);
   await database.close();
 });
 

@@ -1,12 +1,12 @@
 import * as words from "../../../src/core/base/enums.ts";
 import { type Candle, type CandleSeries, flatCandle, openTimeOf } from "../../../src/core/market-data/candles.ts";
 import type { Instrument } from "../../../src/core/protocol/instrument.ts";
-import { blank, type Message, type MessageOf, type Shape } from "../../../src/core/protocol/message-schema.ts";
+import { blank, type Message, type MessageOf, type MessageSchema } from "../../../src/core/protocol/message-schema.ts";
 import * as m from "../../../src/core/protocol/messages.ts";
 import { type FillRecord, OrderRecord, type TradeRecord } from "../../../src/store/database/history-schema.ts";
 
 /** One turn of an actor, as the log holds it. */
-export interface LoggedTurn {
+export interface LoggedTransaction {
   sequence: number;
   time: number;
   actorId: number;
@@ -23,7 +23,7 @@ export const INSTRUMENTS = INSTRUMENT_IDS.map((id) => ({
   ...{ id, quantaPerTickLot: QUANTA_PER_TICK_LOT[id], takerFeePpm: TAKER_FEE_PPM, makerFeePpm: MAKER_FEE_PPM },
 })) as Instrument[];
 
-export const event = <S extends Shape>(shape: S, fields: Partial<MessageOf<S>>): Message =>
+export const event = <S extends MessageSchema>(shape: S, fields: Partial<MessageOf<S>>): Message =>
   Object.assign(blank(shape) as object, fields) as Message;
 
 /** Seeded: mulberry32. */
@@ -63,11 +63,11 @@ export class LogGenerator {
     this.next = random(seed);
   }
 
-  turns(count: number): LoggedTurn[] {
-    return Array.from({ length: count }, () => this.turn());
+  transactions(count: number): LoggedTransaction[] {
+    return Array.from({ length: count }, () => this.transaction());
   }
 
-  private turn(): LoggedTurn {
+  private transaction(): LoggedTransaction {
     this.sequence++;
     // Often the same millisecond, sometimes hours later.
     if (this.chance(0.7)) this.time += this.int(this.chance(0.02) ? 40_000_000 : 900);
@@ -84,7 +84,7 @@ export class LogGenerator {
     return this.logged(instrumentId, this.place(instrumentId, live));
   }
 
-  private logged(actorId: number, events: Message[]): LoggedTurn {
+  private logged(actorId: number, events: Message[]): LoggedTransaction {
     // Each actor reads the clock before it takes its place in the log: together their times are a little out of order.
     const time = Math.max(this.times.get(actorId) ?? 0, this.time - this.int(40));
     this.times.set(actorId, time);
@@ -215,7 +215,7 @@ export class HistoryModel {
   readonly transfers = new Map<number, m.Transfer>();
   private readonly prices: { instrumentId: number; time: number; MARK: number; INDEX: number }[] = [];
 
-  apply({ sequence, time, actorId, events }: LoggedTurn): void {
+  apply({ sequence, time, actorId, events }: LoggedTransaction): void {
     for (const message of events) {
       if (message.type === m.PriceUpdated.code) {
         const { markTicks, indexTicks } = message as MessageOf<typeof m.PriceUpdated>;

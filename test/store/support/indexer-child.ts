@@ -1,18 +1,18 @@
 import { openDatabase } from "../../../src/store/database/database.ts";
-import { Keeper } from "../../../src/store/indexer/indexer.ts";
+import { Indexer } from "../../../src/store/indexer/indexer.ts";
 import { INSTRUMENTS } from "./history-model.ts";
 
 /** Indexes a log a few turns at a time, saying so after each, until it is killed. Arguments: folder, last sequence. */
 const [, , dir = "", last = ""] = process.argv;
 const database = openDatabase(dir, { probe: false });
-const keeper = new Keeper({
+const indexer = new Indexer({
   database,
   logDir: `${dir}/log`,
   instruments: INSTRUMENTS,
   actorIds: [],
   onSnapshotStored: () => {},
 });
-while (keeper.indexedSequence < Number(last)) {
-  keeper.step(Math.min(keeper.indexedSequence + 3, Number(last)));
-  process.stdout.write(`${keeper.indexedSequence}\n`);
+while (indexer.indexedSequence < Number(last)) {
+  indexer.step(Math.min(indexer.indexedSequence + 3, Number(last)));
+  process.stdout.write(`${indexer.indexedSequence}\n`);
 }

@@ -14,7 +14,7 @@ import {
   AT_TIME,
   AT_VERSION,
   FORMAT_VERSION,
-  KIND_TURN,
+  KIND_TRANSACTION,
   RECORD_HEADER_BYTES,
   viewOf,
 } from "../../../src/wire/record.ts";
@@ -43,7 +43,7 @@ export function record(sequence: number, payloadBytes: number, durableThrough: n
   bytes.writeUInt32LE(logBytes, AT_LOG_BYTES);
   bytes.writeDoubleLE(sequence, AT_SEQUENCE);
   bytes.writeDoubleLE(1_700_000_000_000 + sequence, AT_TIME);
-  bytes.writeUInt8(KIND_TURN, AT_KIND);
+  bytes.writeUInt8(KIND_TRANSACTION, AT_KIND);
   bytes.writeUInt8(FORMAT_VERSION, AT_VERSION);
   for (let i = 0; i < payloadBytes; i++) bytes[RECORD_HEADER_BYTES + i] = 1 + ((sequence * 31 + i * 7) % 255);
   seal(viewOf(bytes), bytes, 0, logBytes, durableThrough);

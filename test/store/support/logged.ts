@@ -9,19 +9,19 @@ import {
   AT_TIME,
   AT_VERSION,
   FORMAT_VERSION,
-  KIND_TURN,
+  KIND_TRANSACTION,
   RECORD_HEADER_BYTES,
 } from "../../../src/wire/record.ts";
-import type { LoggedTurn } from "./history-model.ts";
+import type { LoggedTransaction } from "./history-model.ts";
 
-const MAX_TURN_BYTES = 64 * 1024;
+const MAX_TRANSACTION_BYTES = 64 * 1024;
 
 /** Appends the turns to the log in `dir`, as the journal would. On disk when it returns. */
-export function writeLog(dir: string, turns: readonly LoggedTurn[], segmentBytes: number): void {
+export function writeLog(dir: string, transactions: readonly LoggedTransaction[], segmentBytes: number): void {
   const log = openLog(dir, { segmentBytes, protectedThrough: 0 });
-  const bytes = new Uint8Array(MAX_TURN_BYTES);
+  const bytes = new Uint8Array(MAX_TRANSACTION_BYTES);
   const view = new DataView(bytes.buffer);
-  for (const { sequence, time, actorId, events } of turns) {
+  for (const { sequence, time, actorId, events } of transactions) {
     bytes.fill(0, 0, RECORD_HEADER_BYTES);
     let end = RECORD_HEADER_BYTES;
     for (const event of events) end = encodeMessage(view, bytes, end, event);
@@ -29,7 +29,7 @@ export function writeLog(dir: string, turns: readonly LoggedTurn[], segmentBytes
     view.setFloat64(AT_SEQUENCE, sequence, true);
     view.setFloat64(AT_TIME, time, true);
     view.setUint16(AT_ACTOR_ID, actorId, true);
-    view.setUint8(AT_KIND, KIND_TURN);
+    view.setUint8(AT_KIND, KIND_TRANSACTION);
     view.setUint8(AT_VERSION, FORMAT_VERSION);
     seal(view, bytes, 0, end, log.durableThrough);
     log.append(bytes.subarray(0, end), sequence, sequence);

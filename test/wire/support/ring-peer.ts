@@ -1,13 +1,13 @@
 import { parentPort, workerData } from "node:worker_threads";
-import { Bell, RingConsumer, RingProducer } from "../../../src/wire/ring.ts";
+import { Doorbell, RingConsumer, RingProducer } from "../../../src/wire/ring.ts";
 import { RingTraffic } from "./ring-traffic.ts";
 
 /** One end of a ring, on a thread of its own. Both sleep on bells, as the exchange's threads do. */
 export interface RingPeerTask {
   role: "producer" | "consumer";
   ring: SharedArrayBuffer;
-  consumerBell: SharedArrayBuffer;
-  producerBell: SharedArrayBuffer;
+  consumerDoorbell: SharedArrayBuffer;
+  producerDoorbell: SharedArrayBuffer;
   seed: number;
   records: number;
 }
@@ -17,24 +17,24 @@ export interface RingPeerReport {
   /** "" = none. */
   fault: string;
   /** Waits that nobody ended: each one a bell that was rung and not heard. */
-  lostBells: number;
+  lostDoorbells: number;
 }
 
 /** Far longer than anything that goes right takes. */
 const WAIT_MS = 10_000;
 
 class Peer {
-  protected readonly report: RingPeerReport = { bytes: 0, fault: "", lostBells: 0 };
+  protected readonly report: RingPeerReport = { bytes: 0, fault: "", lostDoorbells: 0 };
   protected readonly traffic: RingTraffic;
   protected readonly task: RingPeerTask;
-  private readonly own: Bell;
-  protected readonly other: Bell;
+  private readonly own: Doorbell;
+  protected readonly other: Doorbell;
 
   constructor(task: RingPeerTask, maxRecordBytes: number) {
     this.task = task;
     this.traffic = new RingTraffic(task.seed, maxRecordBytes);
-    const producer = new Bell(task.producerBell);
-    const consumer = new Bell(task.consumerBell);
+    const producer = new Doorbell(task.producerDoorbell);
+    const consumer = new Doorbell(task.consumerDoorbell);
     this.own = task.role === "producer" ? producer : consumer;
     this.other = task.role === "producer" ? consumer : producer;
   }
@@ -42,15 +42,15 @@ class Peer {
   /** Sleeps until `look` finds something. Returns what it found. */
   protected sleepUntil(look: () => number): number {
     for (;;) {
-      this.own.announce();
+      this.own.prepareSleep();
       let found = look();
       if (found < 0) {
         const from = Date.now();
         this.own.wait(WAIT_MS);
         found = look();
-        if (Date.now() - from >= WAIT_MS) this.report.lostBells++;
-      } else this.own.awake();
-      if (found >= 0 || this.report.lostBells > 0) return found;
+        if (Date.now() - from >= WAIT_MS) this.report.lostDoorbells++;
+      } else this.own.cancelSleep();
+      if (found >= 0 || this.report.lostDoorbells > 0) return found;
     }
   }
 }
@@ -88,7 +88,7 @@ class Consumer extends Peer {
       let at = ring.peek();
       if (at < 0) {
         ring.release();
-        this.other.ring();
+        this.other.wake();
         at = this.sleepUntil(() => ring.peek());
         if (at < 0) break;
       }
@@ -100,7 +100,7 @@ class Consumer extends Peer {
       ring.next();
       if (traffic.draw(record, 6) % 4 !== 0) continue;
       ring.release();
-      this.other.ring();
+      this.other.wake();
     }
     ring.release();
     if (report.fault === "" && ring.peek() >= 0) report.fault = "more records than were written";
@@ -110,7 +110,7 @@ class Consumer extends Peer {
 
 if (parentPort !== null) {
   const task = workerData as RingPeerTask;
-  const maxRecordBytes = new RingProducer(task.ring, new Bell()).maxRecordBytes;
+  const maxRecordBytes = new RingProducer(task.ring, new Doorbell()).maxRecordBytes;
   const peer = task.role === "producer" ? new Producer(task, maxRecordBytes) : new Consumer(task, maxRecordBytes);
   parentPort.postMessage(peer.run());
 }

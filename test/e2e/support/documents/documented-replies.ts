@@ -9,7 +9,7 @@ import { Checker, closed, type Json } from "./document-checks.ts";
 
 /** The routes of an exchange without instruments: they are declared without touching anything else. */
 export const declaredRoutes = (): Route[] =>
-  apiRoutes({ road: { instruments: [] }, symbols: new Symbols([]) } as unknown as Context, "test");
+  apiRoutes({ engine: { instruments: [] }, symbols: new Symbols([]) } as unknown as Context, "test");
 
 interface Content {
   schema: Json;

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { advised } from "../../../../src/actor/host/advised.ts";
 import { type ActorTask, runActors } from "../../../../src/actor/threads/threads.ts";
-import type { Actor, Turn } from "../../../../src/core/protocol/actor.ts";
+import type { Actor, Transaction } from "../../../../src/core/protocol/actor.ts";
 import type { Message, MessageOf } from "../../../../src/core/protocol/message-schema.ts";
 import { Deposit, PlaceOrder } from "../../../../src/core/protocol/messages.ts";
 
@@ -20,13 +20,13 @@ export default advised(async (task: ActorTask) => {
 function faulty(actor: Actor): Actor {
   let throwsInSettle = false;
   return changed(actor, {
-    decide(command, turn) {
+    decide(command, transaction) {
       const fault = faultIn(command);
       if (fault === "exit") process.exit(1);
       throwsInSettle = fault === "settle";
-      if (fault === "memory") turn = devouring(turn);
-      if (fault === "hang") turn = endless(turn);
-      actor.decide(command, /^\d+$/.test(fault) ? throwing(turn, Number(fault)) : turn);
+      if (fault === "memory") transaction = devouring(transaction);
+      if (fault === "hang") transaction = endless(transaction);
+      actor.decide(command, /^\d+$/.test(fault) ? throwing(transaction, Number(fault)) : transaction);
     },
     settle(sequence, time) {
       if (throwsInSettle) throw new Error("asked to throw in settle");
@@ -46,43 +46,43 @@ function faultIn(command: Message): string {
 }
 
 /** A turn that bears only so much. */
-function throwing(turn: Turn, after: number): Turn {
+function throwing(transaction: Transaction, after: number): Transaction {
   let left = after;
   const count = (): void => {
     if (left-- === 0) throw new Error(`asked to throw behind ${after}`);
   };
   return {
-    time: turn.time,
+    time: transaction.time,
     emit(event) {
       count();
-      turn.emit(event);
+      transaction.emit(event);
     },
     reply(reply) {
       count();
-      turn.reply(reply);
+      transaction.reply(reply);
     },
   };
 }
 
-function devouring(turn: Turn): Turn {
+function devouring(transaction: Transaction): Transaction {
   return {
-    time: turn.time,
+    time: transaction.time,
     emit(event) {
-      turn.emit(event);
+      transaction.emit(event);
       for (const kept: number[][] = []; ; ) kept.push(new Array(100_000).fill(kept.length + 0.5));
     },
-    reply: (reply) => turn.reply(reply),
+    reply: (reply) => transaction.reply(reply),
   };
 }
 
-function endless(turn: Turn): Turn {
+function endless(transaction: Transaction): Transaction {
   return {
-    time: turn.time,
+    time: transaction.time,
     emit(event) {
-      turn.emit(event);
+      transaction.emit(event);
       for (;;);
     },
-    reply: (reply) => turn.reply(reply),
+    reply: (reply) => transaction.reply(reply),
   };
 }
 

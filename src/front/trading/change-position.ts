@@ -1,0 +1,95 @@
+import type { Static } from "typebox";
+import { MARGIN_MODES } from "../../core/base/enums.ts";
+import { blank, type MessageOf } from "../../core/protocol/message-schema.ts";
+import {
+  ClosePosition,
+  LeverageView,
+  MarginModeView,
+  MoveMargin,
+  PositionView,
+  SetLeverage,
+  SetMarginMode,
+} from "../../core/protocol/messages.ts";
+import type { ClosePositionBody, LeverageBody, MarginBody, MarginModeBody } from "../../wire/schema/orders.ts";
+import { checkLeverage, checkSymbol } from "../auth/key-limits.ts";
+import type { Principal } from "../exchange/credentials.ts";
+import { replyOf, requestFor } from "../exchange/request.ts";
+import type { Answer } from "../http/answer.ts";
+import { readPrice, readQuantity, readSignedAmount } from "../json/amounts.ts";
+import { positionJson } from "../json/json-writers.ts";
+import type { Context } from "../routing/context.ts";
+import { replyPlaced } from "./placed-reply.ts";
+
+export function closePosition(
+  context: Context,
+  answer: Answer,
+  principal: Principal,
+  symbol: string,
+  body: Static<typeof ClosePositionBody>,
+): void {
+  const instrument = context.symbols.named(symbol);
+  checkSymbol(principal, instrument);
+  const command = {
+    ...blank(ClosePosition),
+    accountId: principal.accountId,
+    quantityLots: body.quantity === undefined ? 0 : readQuantity(instrument, body.quantity),
+    priceTicks: body.price === undefined ? 0 : readPrice(instrument, body.price),
+    expiresAt: body.expiresAt ?? 0,
+  };
+  requestFor(context, answer, instrument.id, command, (transaction) => replyPlaced(answer, instrument, transaction));
+}
+
+export function setLeverage(
+  context: Context,
+  answer: Answer,
+  principal: Principal,
+  symbol: string,
+  body: Static<typeof LeverageBody>,
+): void {
+  const instrument = context.symbols.named(symbol);
+  checkSymbol(principal, instrument);
+  checkLeverage(principal, body.leverage);
+  const { leverage, expiresAt = 0 } = body;
+  const command = { ...blank(SetLeverage), accountId: principal.accountId, leverage, expiresAt };
+  requestFor(context, answer, instrument.id, command, (transaction) => {
+    const { leverage } = replyOf<MessageOf<typeof LeverageView>>(transaction, LeverageView.code, instrument);
+    answer.reply(200, JSON.stringify({ symbol: instrument.symbol, leverage }));
+  });
+}
+
+export function setMarginMode(
+  context: Context,
+  answer: Answer,
+  principal: Principal,
+  symbol: string,
+  body: Static<typeof MarginModeBody>,
+): void {
+  const instrument = context.symbols.named(symbol);
+  checkSymbol(principal, instrument);
+  const marginMode = MARGIN_MODES.indexOf(body.mode);
+  const expiresAt = body.expiresAt ?? 0;
+  const command = { ...blank(SetMarginMode), accountId: principal.accountId, marginMode, expiresAt };
+  requestFor(context, answer, instrument.id, command, (transaction) => {
+    const view = replyOf<MessageOf<typeof MarginModeView>>(transaction, MarginModeView.code, instrument);
+    answer.reply(200, JSON.stringify({ symbol: instrument.symbol, marginMode: MARGIN_MODES[view.marginMode] }));
+  });
+}
+
+export function moveMargin(
+  context: Context,
+  answer: Answer,
+  principal: Principal,
+  symbol: string,
+  body: Static<typeof MarginBody>,
+): void {
+  const instrument = context.symbols.named(symbol);
+  checkSymbol(principal, instrument);
+  const amountQuanta = readSignedAmount(body.amount);
+  const { reference = "", expiresAt = 0 } = body;
+  const command = { ...blank(MoveMargin), accountId: principal.accountId, amountQuanta, expiresAt, reference };
+  requestFor(context, answer, instrument.id, command, (transaction) => {
+    const view = replyOf<MessageOf<typeof PositionView>>(transaction, PositionView.code, instrument);
+    const moved = { ...view, sequence: view.sequence || transaction.sequence };
+    answer.reply(200, positionJson(instrument, moved, view.duplicate === 1 ? ',"duplicate":true' : ""));
+  });
+}
