@@ -2,8 +2,8 @@ import { unreachable } from "../assert.ts";
 import type { MarginTable } from "./accounts/margin-table.ts";
 import { auditSymbol, summarizeSymbol } from "./audit/invariants.ts";
 import { SelfCheck } from "./audit/self-check.ts";
-import * as tables from "./base/columns.ts";
-import * as words from "./base/enums.ts";
+import * as columns from "./base/columns.ts";
+import * as enums from "./base/enums.ts";
 import { NO_ROW } from "./base/hash-fifo.ts";
 import { Amendment } from "./commands/amendment.ts";
 import { AttachedOrders } from "./commands/attached.ts";
@@ -16,7 +16,7 @@ import { replyOpenOrder, replyOrder, replyPosition } from "./commands/symbol-vie
 import { prepareWithdrawal } from "./commands/withdrawal.ts";
 import { Liquidations } from "./liquidation/liquidation.ts";
 import { close } from "./matching/order-closing.ts";
-import { endHalt, mayLiquidate, replyStatus, setHalt } from "./pricing/halt.ts";
+import { endExpiredHalt, mayLiquidate, replyStatus, setHalt } from "./pricing/halt.ts";
 import { Pricing } from "./pricing/pricing.ts";
 import type { Actor, SnapshotWriter, Transaction } from "./protocol/actor.ts";
 import { type Instrument, requireBelowMaxPrice } from "./protocol/instrument.ts";
@@ -27,7 +27,7 @@ import { refuse } from "./protocol/refusals.ts";
 import { loadSymbolRow, snapshotSymbol } from "./state/symbol-rows.ts";
 import { SymbolState } from "./state/symbol-state.ts";
 
-const { ACCOUNT, FIRST_ORDER, CONTRIBUTED, NONE } = tables;
+const { ACCOUNT, FIRST_ORDER, CONTRIBUTED, NONE } = columns;
 const {
   AmendOrder,
   Audit,
@@ -59,7 +59,7 @@ const {
   Tick,
   DryRunOrder,
 } = messages;
-const { MODE_HALTED, MODE_TRADING, REASON_OF_HALT, REASON_USER, STATUS_CANCELED } = words;
+const { MODE_HALTED, MODE_TRADING, HALT_REASON, REASON_USER, STATUS_CANCELED } = enums;
 
 // Filled in again for each event: a turn hands it on before it goes on (see Turn).
 const wentStale = blank(IndexWentStale);
@@ -172,7 +172,7 @@ export class SymbolActor implements Actor {
         break;
       case ResumeSymbol.code:
         if (this.state.haltMode !== MODE_TRADING)
-          setHalt(this.state, transaction, MODE_TRADING, REASON_OF_HALT.OPERATOR, 0);
+          setHalt(this.state, transaction, MODE_TRADING, HALT_REASON.OPERATOR, 0);
         replyStatus(this.state, transaction);
         break;
       case ReadOrders.code:
@@ -322,7 +322,7 @@ export class SymbolActor implements Actor {
     state.clientIds.expire(transaction.time);
     this.pricing.payOwed(transaction);
     this.selfCheck.begin(state, transaction);
-    endHalt(state, transaction);
+    endExpiredHalt(state, transaction);
     if (!state.isIndexStale && state.markTicks !== 0 && state.isIndexOld(transaction.time)) {
       state.indexWentStale();
       transaction.emit(wentStale);
@@ -335,7 +335,7 @@ export class SymbolActor implements Actor {
   private liquidate(transaction: Transaction): boolean {
     const { state } = this;
     if (!mayLiquidate(state, transaction.time)) {
-      this.liquidations.abandon();
+      this.liquidations.cancelScan();
       return false;
     }
     // It waits for orders that should be gone, and is not forgotten: or whoever has enough of them end is liquidated late.

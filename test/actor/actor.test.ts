@@ -42,7 +42,11 @@ class Worker implements Actor {
 
   decide(_command: { type: number }, transaction: Transaction): void {
     this.calls.push("command");
-    this.marginTable?.move(ACCOUNT, this.given, 0, { ...NOTHING, equity: this.given[0]! + 5, maintenance: 3 });
+    this.marginTable?.setContribution(ACCOUNT, this.given, 0, {
+      ...NOTHING,
+      equity: this.given[0]! + 5,
+      maintenance: 3,
+    });
     if (this.throwsIn !== "") transaction.emit(make(LeverageSet, { accountId: ACCOUNT, leverage: 2 }));
     if (this.throwsIn === "decide") throw new Error("in decide");
     if (!this.isMute) transaction.reply({ type: Done.code });

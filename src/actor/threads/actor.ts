@@ -139,7 +139,7 @@ export class ActorWorker {
   private join(): void {
     const { joins, marginTable } = this.options;
     if (!this.isJoining || joins === undefined || !this.recount.hasTakenEffect) return;
-    marginTable.moveTo(joins);
+    marginTable.attach(joins);
     this.isJoining = false;
   }
 

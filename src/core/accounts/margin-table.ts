@@ -101,7 +101,7 @@ export class MarginTable {
   }
 
   /** From now on these are the cells in `buffer`: for one who has worked on others until it was counted. */
-  moveTo(buffer: SharedArrayBuffer): void {
+  attach(buffer: SharedArrayBuffer): void {
     this.values = valuesIn(buffer, this.stripeCount);
     this.valuesBefore = beforeIn(buffer, this.stripeCount);
     this.fences = fencesIn(buffer, this.stripeCount);
@@ -301,7 +301,7 @@ export class MarginTable {
    * what leaves it is no unrealised gain. If so, what burdens it has been taken and added to `given`, and move() does the
    * rest; if not, nothing has changed. Taken first and checked after, like reserve() and debit().
    */
-  claim(accountId: number, to: Contribution, given: Float64Array, givenAt: number): boolean {
+  reserveChange(accountId: number, to: Contribution, given: Float64Array, givenAt: number): boolean {
     const at = this.stripeOffset(accountId);
     const equityBy = to.equity - given[givenAt + EQUITY];
     const initialBy = to.initial - given[givenAt + INITIAL];
@@ -346,7 +346,7 @@ export class MarginTable {
    * Brings what an actor has contributed (five numbers of `given` from `at`, in the order of the cells) to `to`.
    * What helps the account waits for flush(), unless what it follows from stands in the log already (`isLogged`).
    */
-  move(accountId: number, given: Float64Array, at: number, to: Contribution, isLogged = false): void {
+  setContribution(accountId: number, given: Float64Array, at: number, to: Contribution, isLogged = false): void {
     const cell = this.stripeOffset(accountId);
     const mayWait = !isLogged;
     const equity = to.equity - given[at + EQUITY];

@@ -1,5 +1,5 @@
 import { CASH, OPEN_ORDERS, SIZE } from "../base/columns.ts";
-import { BUY, MODE_HALTED, REASON_OF_HALT, SELL } from "../base/enums.ts";
+import { BUY, HALT_REASON, MODE_HALTED, SELL } from "../base/enums.ts";
 import { ExactSum } from "../base/exact-sum.ts";
 import type { TimeMs } from "../base/units.ts";
 import { setHalt } from "../pricing/halt.ts";
@@ -77,9 +77,9 @@ function faultOfSums(state: SymbolState): string | null {
 
 /** Stops trading; once is enough. */
 function fail(state: SymbolState, transaction: Transaction, fault: string): void {
-  if (state.haltMode === MODE_HALTED && state.haltReason === REASON_OF_HALT.SELF_CHECK) return;
+  if (state.haltMode === MODE_HALTED && state.haltReason === HALT_REASON.SELF_CHECK) return;
   failed.fault = fault;
   state.selfCheckFailed(failed);
   transaction.emit(failed);
-  setHalt(state, transaction, MODE_HALTED, REASON_OF_HALT.SELF_CHECK, 0);
+  setHalt(state, transaction, MODE_HALTED, HALT_REASON.SELF_CHECK, 0);
 }

@@ -8,7 +8,7 @@
 export const NONE = -1;
 
 /** Columns of a row of positions.ts. */
-export const ROW = 32;
+export const ROW_STRIDE = 32;
 export const ACCOUNT = 0;
 export const SIZE = 1;
 export const CASH = 2;
@@ -28,9 +28,9 @@ export const FIRST_ORDER = 13;
 export const OPENED_AT = 14;
 export const UPDATED_AT = 15;
 export const SEQUENCE = 16;
-export const DIRTY = 17;
+export const UNSAVED = 17;
 /** Place in the list of open positions, + 1; 0 = none open. */
-export const OPEN_PLACE = 18;
+export const OPEN_INDEX = 18;
 /** The last funding interval that the position has paid for, and what funding has moved since it was opened. */
 export const FUNDING_TIME = 19;
 export const FUNDING = 20;
@@ -38,7 +38,7 @@ export const FUNDING = 20;
 export const MARGIN_MODE = 21;
 export const ISOLATED_QUANTA = 22;
 /** Of the turn that is under way: see Touched. */
-export const TOUCHED = 23;
+export const DIRTY_ROUND = 23;
 /** Five numbers: what the cells have been given; see AccountCells.move. */
 export const CONTRIBUTED = 24;
 /** The third of them. */

@@ -27,7 +27,7 @@ export const ORDER_TYPES = [
   "TAKE_PROFIT_MARKET",
   "TRAILING_STOP_MARKET",
 ] as const;
-export const waitsForPrice = (orderType: number): boolean => orderType >= STOP;
+export const isConditional = (orderType: number): boolean => orderType >= STOP;
 /** Types without a limit price of their own. */
 export const isAtMarket = (orderType: number): boolean =>
   orderType === MARKET ||
@@ -165,7 +165,7 @@ export type TradingStatus = (typeof TRADING_STATUSES)[number];
 
 /** Why it does not let everything happen. Index 0 is "no reason". */
 export const HALT_REASONS = [null, "NO_PRICE", "STALE_INDEX", "OPERATOR", "PRICE_JUMP", "SELF_CHECK"] as const;
-export const REASON_OF_HALT = {
+export const HALT_REASON = {
   NONE: 0,
   NO_PRICE: 1,
   STALE_INDEX: 2,

@@ -1,6 +1,6 @@
-import * as tables from "./columns.ts";
+import * as columns from "./columns.ts";
 
-const { NONE } = tables;
+const { NONE } = columns;
 
 /** So many serials that follow each other stand side by side: what is placed at about the same time shares a cache line. */
 const GROUP_BITS = 3;

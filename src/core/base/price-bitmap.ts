@@ -1,8 +1,8 @@
 import type { Side } from "./enums.ts";
-import * as words from "./enums.ts";
+import * as enums from "./enums.ts";
 import type { PriceTicks } from "./units.ts";
 
-const { BUY } = words;
+const { BUY } = enums;
 
 /**
  * Which price levels of one side of a book are occupied: a bit per tick, and above each 32 bits one that says whether any

@@ -3,7 +3,7 @@ import { BUY, ISOLATED } from "../base/enums.ts";
 import type { QuantityLots } from "../base/units.ts";
 import { liquidationPrice } from "../formulas/margin.ts";
 import { owedFunding } from "../margin/funding-payment.ts";
-import { bucketEquity, isolatedAfter } from "../margin/isolated.ts";
+import { isolatedEquity, isolatedMarginAfter } from "../margin/isolated.ts";
 import { positionMaintenance } from "../margin/position-margin.ts";
 import { takerFee } from "../matching/matching.ts";
 import type { DetailedPreview } from "../matching/preview.ts";
@@ -68,7 +68,7 @@ function fill(state: SymbolState, copy: number, side: number, { fills }: Detaile
     taken.realizedQuanta += positions.realized(copy, lots, quanta);
     positions.move(copy, lots, quanta, feeQuanta, 0);
   }
-  if (n[copy + MARGIN_MODE] === ISOLATED) n[copy + ISOLATED_QUANTA] = isolatedAfter(state, copy, taken);
+  if (n[copy + MARGIN_MODE] === ISOLATED) n[copy + ISOLATED_QUANTA] = isolatedMarginAfter(state, copy, taken);
 }
 
 /** As if what the row contributes were what the copy does. */
@@ -81,7 +81,7 @@ function projectAccountAs(state: SymbolState, row: number, copy: number): Accoun
   const equityBy = then.equity - now.equity;
   const initialBy = then.initial - now.initial;
   const isIsolated = state.isIsolated(copy);
-  const equity = isIsolated ? bucketEquity(state, copy) : marginTable.usableEquity(accountId) + equityBy;
+  const equity = isIsolated ? isolatedEquity(state, copy) : marginTable.usableEquity(accountId) + equityBy;
   const maintenance = isIsolated
     ? positionMaintenance(state, copy)
     : marginTable.usableMaintenance(accountId) + then.maintenance - now.maintenance;

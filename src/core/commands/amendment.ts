@@ -14,7 +14,7 @@ import type { PriceTicks, QuantityLots, TimeMs } from "../base/units.ts";
 import { exposedLots } from "../formulas/exposure.ts";
 import { lossTicksAt, marginPriceAt } from "../formulas/margin.ts";
 import { isBeyond } from "../formulas/mark-limits.ts";
-import { isWithinKey } from "../margin/key-limits.ts";
+import { isWithinKeyLimits } from "../margin/key-limits.ts";
 import { refuseDisplay } from "../matching/iceberg.ts";
 import { crosses } from "../matching/matching.ts";
 import { refuseNotional, refuseQuantity } from "../matching/order-size.ts";
@@ -172,7 +172,7 @@ export class Amendment {
       if (exposed > limitLots) return refuse(transaction, "POSITION_LIMIT", "quantity", { limitLots });
       const asked = { ...command, quantityLots };
       const dearestTicks = isBuy ? priceTicks : Math.max(marginPriceTicks, bestTicks);
-      if (!isWithinKey(asked, transaction, state, row, side, exposed, dearestTicks)) return;
+      if (!isWithinKeyLimits(asked, transaction, state, row, side, exposed, dearestTicks)) return;
       const shortfall = placement.reserveMargin(row, isBuy, leftLots, marginPriceTicks, lossTicks, mark, slot);
       if (shortfall !== null) return refuse(transaction, "INSUFFICIENT_MARGIN", "quantity", shortfall);
     }

@@ -28,7 +28,7 @@ import {
 import type { PriceTicks, QuantityLots } from "../base/units.ts";
 import { exposedLots } from "../formulas/exposure.ts";
 import { bandEdge, isBeyond } from "../formulas/mark-limits.ts";
-import { isWithinKey } from "../margin/key-limits.ts";
+import { isWithinKeyLimits } from "../margin/key-limits.ts";
 import { spendLeg } from "../matching/legs.ts";
 import { close } from "../matching/order-closing.ts";
 import { refuseNotional, refuseQuantity } from "../matching/order-size.ts";
@@ -264,7 +264,7 @@ export class Conditional {
       const isBuy = side === BUY;
       const dearestTicks = isBuy ? priceTicks || bandEdge(instrument, BUY, atTicks) : Math.max(priceTicks, atTicks);
       const exposed = exposedLots(state.positions.numbers, row, isBuy, 0, quantityLots);
-      if (!isWithinKey(wanted, transaction, state, row, side, exposed, dearestTicks, oldLots)) return false;
+      if (!isWithinKeyLimits(wanted, transaction, state, row, side, exposed, dearestTicks, oldLots)) return false;
     }
     const currentTicks = state.priceOf(wanted.triggerBy);
     if (currentTicks === 0) return true;

@@ -12,7 +12,7 @@ import {
 } from "../base/columns.ts";
 import { ISOLATED } from "../base/enums.ts";
 import type { Quanta } from "../base/units.ts";
-import { bucketEquity, isolatedOf, removableMargin, setIsolated } from "../margin/isolated.ts";
+import { isolatedEquity, marginToIsolate, removableMargin, setIsolatedMargin } from "../margin/isolated.ts";
 import { positionInitial } from "../margin/position-margin.ts";
 import { refuseWhileHalted } from "../pricing/halt.ts";
 import type { Transaction } from "../protocol/actor.ts";
@@ -81,7 +81,7 @@ export class MarginSettings {
       leverageSet.leverage = leverage;
       state.leverageSet(leverageSet);
       transaction.emit(leverageSet);
-      setIsolated(state, transaction, row, terms.isolatedQuanta);
+      setIsolatedMargin(state, transaction, row, terms.isolatedQuanta);
     }
     transaction.reply({ type: LeverageView.code, leverage });
   }
@@ -104,7 +104,7 @@ export class MarginSettings {
       const terms = this.termsOf(row);
       terms.marginMode = marginMode;
       if (n[row + SIZE] !== 0) {
-        terms.isolatedQuanta = marginMode === ISOLATED ? isolatedOf(state, row) : 0;
+        terms.isolatedQuanta = marginMode === ISOLATED ? marginToIsolate(state, row) : 0;
         const shortfall = this.claim(row, terms);
         if (shortfall !== null) return refuse(transaction, "INSUFFICIENT_MARGIN", "mode", shortfall);
       }
@@ -138,7 +138,7 @@ export class MarginSettings {
     terms.isolatedQuanta += amountQuanta;
     const mayMove = amountQuanta > 0 ? this.claim(row, terms) === null : requiredQuanta <= availableQuanta;
     if (!mayMove) return refuse(transaction, "INSUFFICIENT_MARGIN", "amount", { requiredQuanta, availableQuanta });
-    setIsolated(state, transaction, row, terms.isolatedQuanta);
+    setIsolatedMargin(state, transaction, row, terms.isolatedQuanta);
     if (reference !== "") {
       Object.assign(marginMoved, { accountId, amountQuanta, reference });
       state.marginMoved(marginMoved);
@@ -168,7 +168,7 @@ export class MarginSettings {
     n[row + LEVERAGE] = leverage;
     const initial = positionInitial(this.state, row);
     n[row + LEVERAGE] = before;
-    return Math.max(0, initial - bucketEquity(this.state, row));
+    return Math.max(0, initial - isolatedEquity(this.state, row));
   }
 
   private termsOf(row: number): Terms {
@@ -202,7 +202,7 @@ export class MarginSettings {
     const equityBy = due.equity - n[row + CONTRIBUTED];
     const initialBy = due.initial - n[row + CONTRIBUTED_INITIAL];
     if (equityBy >= 0 && initialBy <= equityBy) return null;
-    if (marginTable.claim(accountId, due, n, row + CONTRIBUTED)) return null;
+    if (marginTable.reserveChange(accountId, due, n, row + CONTRIBUTED)) return null;
     return { requiredQuanta: initialBy - equityBy, availableQuanta: marginTable.available(accountId) };
   }
 }

@@ -1,6 +1,6 @@
 import type { MarginTable } from "../accounts/margin-table.ts";
-import * as tables from "../base/columns.ts";
-import * as words from "../base/enums.ts";
+import * as columns from "../base/columns.ts";
+import * as enums from "../base/enums.ts";
 import { NO_ROW } from "../base/hash-fifo.ts";
 import type { PriceTicks, Quanta, QuantityLots, RatePpm } from "../base/units.ts";
 import * as units from "../base/units.ts";
@@ -8,7 +8,7 @@ import { exposedLots } from "../formulas/exposure.ts";
 import { lossTicksAt, marginPriceAt } from "../formulas/margin.ts";
 import { isBeyond, MarkLimits } from "../formulas/mark-limits.ts";
 import { closingBankruptcyTicks, coversPriceBand } from "../margin/bankruptcy-price.ts";
-import { isWithinKey } from "../margin/key-limits.ts";
+import { isWithinKeyLimits } from "../margin/key-limits.ts";
 import { restIceberg } from "../matching/iceberg.ts";
 import { crosses, endOfTaker, match, TRADE_TERMS, takerFee } from "../matching/matching.ts";
 import { close } from "../matching/order-closing.ts";
@@ -25,7 +25,7 @@ import type { SymbolState } from "../state/symbol-state.ts";
 import { beginDryRun, type DryRun, replyDryRun } from "./dry-run.ts";
 import { replyOrder } from "./symbol-views.ts";
 
-const { ACCOUNT, CONTRIBUTED, CONTRIBUTED_INITIAL, MARGIN_MODE, NONE, OPEN_ORDERS, SIZE } = tables;
+const { ACCOUNT, CONTRIBUTED, CONTRIBUTED_INITIAL, MARGIN_MODE, NONE, OPEN_ORDERS, SIZE } = columns;
 const {
   BUY,
   CLOSE_POSITION,
@@ -47,7 +47,7 @@ const {
   STATUS_FILLED,
   STATUS_NEW,
   STATUS_PARTIALLY_FILLED,
-} = words;
+} = enums;
 const { DuplicateOrder, OrderExtended, OrderPlaced, OrderRested, OrderTriggered, PlaceOrder } = messages;
 const { PPM } = units;
 
@@ -177,7 +177,7 @@ export class Placement {
       const limitLots = this.limits.positionLots(mark);
       if (exposed > limitLots) return refuse(transaction, "POSITION_LIMIT", "quantity", { limitLots });
       const dearestTicks = isBuy ? limitTicks : Math.max(marginPriceTicks, bestTicks);
-      if (!isWithinKey(command, transaction, state, row, side, exposed, dearestTicks)) return;
+      if (!isWithinKeyLimits(command, transaction, state, row, side, exposed, dearestTicks)) return;
     }
     if (!reduceOnly && !unfillable) {
       const shortfall = this.reserveMargin(row, isBuy, restingLots, marginPriceTicks, lossTicks, mark, NONE, dryRun);
@@ -368,7 +368,7 @@ export class Placement {
     if (needsMargin && !this.marginTable.reserve(accountId, required, numbers, row + CONTRIBUTED))
       return { requiredQuanta, availableQuanta: this.marginTable.available(accountId) };
     // All of it will rest: this is what the row will contribute, and nobody has to work it out again.
-    if (expected.lots === 0) this.marginTable.move(accountId, numbers, row + CONTRIBUTED, due);
+    if (expected.lots === 0) this.marginTable.setContribution(accountId, numbers, row + CONTRIBUTED, due);
     return null;
   }
 

@@ -1,8 +1,8 @@
-import * as tables from "../base/columns.ts";
-import * as words from "../base/enums.ts";
+import * as columns from "../base/columns.ts";
+import * as enums from "../base/enums.ts";
 import { bankruptcyPrice, liquidationPrice } from "../formulas/margin.ts";
 import { deleveragingRank } from "../liquidation/deleveraging.ts";
-import { bucketEquity } from "../margin/isolated.ts";
+import { isolatedEquity } from "../margin/isolated.ts";
 import { positionInitial, positionMaintenance } from "../margin/position-margin.ts";
 import type { Transaction } from "../protocol/actor.ts";
 import { blank } from "../protocol/message-schema.ts";
@@ -10,9 +10,9 @@ import * as messages from "../protocol/messages.ts";
 import { NO_TERMS } from "../state/order-terms.ts";
 import type { SymbolState } from "../state/symbol-state.ts";
 
-const { ACCOUNT, CASH, COST, FUNDING, LEVERAGE, MARGIN_MODE, OPENED_AT, SEQUENCE, SIZE, UPDATED_AT } = tables;
+const { ACCOUNT, CASH, COST, FUNDING, LEVERAGE, MARGIN_MODE, OPENED_AT, SEQUENCE, SIZE, UPDATED_AT } = columns;
 const { OrderView, PositionView } = messages;
-const { REASON_NONE, STATUS_NEW, STATUS_PARTIALLY_FILLED, STATUS_UNTRIGGERED } = words;
+const { REASON_NONE, STATUS_NEW, STATUS_PARTIALLY_FILLED, STATUS_UNTRIGGERED } = enums;
 
 // Filled in again for each reply: a turn hands it on before it goes on (see Turn).
 const orderView = blank(OrderView);
@@ -86,7 +86,7 @@ export function replyPosition(
   const accountId = n[row + ACCOUNT];
   const size = n[row + SIZE];
   const isIsolated = state.isIsolated(row);
-  const bucket = isIsolated ? bucketEquity(state, row) : 0;
+  const bucket = isIsolated ? isolatedEquity(state, row) : 0;
   const equity = isIsolated ? bucket : marginTable.equity(accountId);
   const ownMaintenance = positionMaintenance(state, row);
   const maintenance = isIsolated ? ownMaintenance : marginTable.maintenance(accountId);

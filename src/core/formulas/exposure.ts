@@ -1,7 +1,7 @@
-import * as tables from "../base/columns.ts";
+import * as columns from "../base/columns.ts";
 import type { QuantityLots } from "../base/units.ts";
 
-const { BUY_LOTS, SELL_LOTS, SIZE } = tables;
+const { BUY_LOTS, SELL_LOTS, SIZE } = columns;
 
 /**
  * The largest position that an order may bring about in its direction, together with the resting orders of its side. Lots

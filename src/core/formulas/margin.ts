@@ -1,6 +1,6 @@
 import type { Contribution } from "../accounts/margin-table.ts";
-import * as tables from "../base/columns.ts";
-import * as words from "../base/enums.ts";
+import * as columns from "../base/columns.ts";
+import * as enums from "../base/enums.ts";
 import type { PriceTicks, Quanta } from "../base/units.ts";
 import * as units from "../base/units.ts";
 import type { Instrument, RiskTier } from "../protocol/instrument.ts";
@@ -18,8 +18,8 @@ const {
   SELL_LOSS,
   SELL_LOTS,
   SIZE,
-} = tables;
-const { ISOLATED } = words;
+} = columns;
+const { ISOLATED } = enums;
 const { divCeil, mulDivCeil, PPM } = units;
 
 /** The tier that a notional falls into; past the last edge, the last tier. */

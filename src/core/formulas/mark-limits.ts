@@ -1,9 +1,9 @@
-import * as words from "../base/enums.ts";
+import * as enums from "../base/enums.ts";
 import type { PriceTicks, QuantityLots } from "../base/units.ts";
 import * as units from "../base/units.ts";
 import type { Instrument } from "../protocol/instrument.ts";
 
-const { BUY, SELL } = words;
+const { BUY, SELL } = enums;
 const { PPM } = units;
 
 /** How far an aggressive price may go: mark × (1 ± band), whole ticks inside. */

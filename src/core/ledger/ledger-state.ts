@@ -141,7 +141,7 @@ export class LedgerState {
   /** Brings the account's cells to its balance. */
   refresh(accountId: number): void {
     this.contribution.equity = this.balance(accountId);
-    this.marginTable.move(accountId, this.given, accountId * CONTRIBUTION_FIELDS, this.contribution);
+    this.marginTable.setContribution(accountId, this.given, accountId * CONTRIBUTION_FIELDS, this.contribution);
   }
 
   refreshAll(): void {

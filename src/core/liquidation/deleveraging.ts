@@ -1,7 +1,7 @@
 import { ACCOUNT, COST, NONE, SIZE } from "../base/columns.ts";
 import type { PriceTicks, QuantityLots } from "../base/units.ts";
 import { equityBackingClose } from "../margin/bankruptcy-price.ts";
-import { bucketEquity } from "../margin/isolated.ts";
+import { isolatedEquity } from "../margin/isolated.ts";
 import { spend } from "../margin/maker-solvency.ts";
 import type { SymbolState } from "../state/symbol-state.ts";
 
@@ -21,7 +21,7 @@ function score(state: SymbolState, at: number): number {
   const n = positions.numbers;
   const value = n[at + SIZE] * markTicks * instrument.quantaPerTickLot;
   const profit = (value - n[at + COST]) / Math.max(1, Math.abs(n[at + COST]));
-  const equity = state.isIsolated(at) ? bucketEquity(state, at) : marginTable.equity(n[at + ACCOUNT]);
+  const equity = state.isIsolated(at) ? isolatedEquity(state, at) : marginTable.equity(n[at + ACCOUNT]);
   const leverage = Math.abs(value) / Math.max(1, equity);
   return profit > 0 ? profit * leverage : profit / leverage;
 }

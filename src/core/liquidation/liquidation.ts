@@ -21,7 +21,7 @@ import { PPM, type PriceTicks, proportion, QUANTA_PER_USDC, type Quanta, type Qu
 import { maintenanceMargin } from "../formulas/margin.ts";
 import { breakEvenTicks } from "../margin/bankruptcy-price.ts";
 import { payFunding } from "../margin/funding-payment.ts";
-import { bucketEquity, settleForced } from "../margin/isolated.ts";
+import { isolatedEquity, settleForcedFill } from "../margin/isolated.ts";
 import { positionMaintenance } from "../margin/position-margin.ts";
 import { match, TRADE_TERMS, type TradeTerms } from "../matching/matching.ts";
 import { clipReduceOnly, close, closeAll } from "../matching/order-closing.ts";
@@ -82,7 +82,7 @@ export class Liquidations {
   }
 
   /** There is no price to look at accounts with: what was seen is forgotten. */
-  abandon(): void {
+  cancelScan(): void {
     this.nextRow = NONE;
     this.suspects.clear();
   }
@@ -115,7 +115,7 @@ export class Liquidations {
     const account = n[row + ACCOUNT];
     if (!isCustomer(account)) return false;
     const isIsolated = state.isIsolated(row);
-    if (isIsolated && bucketEquity(state, row) < positionMaintenance(state, row)) {
+    if (isIsolated && isolatedEquity(state, row) < positionMaintenance(state, row)) {
       liquidateIsolated(state, transaction, this.queue, row);
       return true;
     }
@@ -143,7 +143,7 @@ export class Liquidations {
 function liquidateIsolated(state: SymbolState, transaction: Transaction, queue: DeleveragingQueue, row: number): void {
   payFunding(state, transaction, row);
   closeAll(state, transaction, row, REASON_LIQUIDATION);
-  closeStep(state, transaction, queue, row, bucketEquity(state, row), positionMaintenance(state, row));
+  closeStep(state, transaction, queue, row, isolatedEquity(state, row), positionMaintenance(state, row));
 }
 
 /** An account that has just been observed. */
@@ -272,8 +272,8 @@ function transfer(
   transferred.execType = execType;
   state.transferred(transferred, transaction.time);
   transaction.emit(transferred);
-  settleForced(state, transaction, from);
-  settleForced(state, transaction, to);
+  settleForcedFill(state, transaction, from);
+  settleForcedFill(state, transaction, to);
   // The next account of this turn must see what the fund can still bear.
   state.refresh(to);
   clipReduceOnly(state, transaction, from);

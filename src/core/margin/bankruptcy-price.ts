@@ -1,13 +1,13 @@
-import * as tables from "../base/columns.ts";
+import * as columns from "../base/columns.ts";
 import type { PriceTicks, Quanta, QuantityLots } from "../base/units.ts";
 import * as units from "../base/units.ts";
 import type { Instrument } from "../protocol/instrument.ts";
 import type { SymbolState } from "../state/symbol-state.ts";
 import { owedFunding } from "./funding-payment.ts";
-import { bucketEquity } from "./isolated.ts";
+import { isolatedEquity } from "./isolated.ts";
 import { positionMaintenance } from "./position-margin.ts";
 
-const { ACCOUNT, SIZE } = tables;
+const { ACCOUNT, SIZE } = columns;
 const { mulDivCeil, mulDivFloor, PPM, proportion } = units;
 
 /**
@@ -24,7 +24,7 @@ export function closingBankruptcyTicks(state: SymbolState, row: number): PriceTi
 
 /** What stands for an open position: its bucket, or its share of the cross equity. */
 export function equityBackingClose(state: SymbolState, row: number): Quanta {
-  return state.isIsolated(row) ? bucketEquity(state, row) : crossEquityShare(state, row);
+  return state.isIsolated(row) ? isolatedEquity(state, row) : crossEquityShare(state, row);
 }
 
 /**

@@ -25,7 +25,7 @@ const marginSet = blank(IsolatedMarginSet);
 const covered = blank(DeficitCovered);
 
 /** The bucket's equity, with the funding that it owes taken off. */
-export function bucketEquity(state: SymbolState, row: number): Quanta {
+export function isolatedEquity(state: SymbolState, row: number): Quanta {
   const n = state.positions.numbers;
   const value = n[row + SIZE] * state.markTicks * state.instrument.quantaPerTickLot;
   return n[row + ISOLATED_QUANTA] + n[row + CASH] + value + owedFunding(state, row);
@@ -35,11 +35,11 @@ export function bucketEquity(state: SymbolState, row: number): Quanta {
 export function removableMargin(state: SymbolState, row: number): Quanta {
   const n = state.positions.numbers;
   const wallet = n[row + ISOLATED_QUANTA] + n[row + CASH] + n[row + COST] + owedFunding(state, row);
-  return Math.min(wallet, bucketEquity(state, row)) - positionInitial(state, row);
+  return Math.min(wallet, isolatedEquity(state, row)) - positionInitial(state, row);
 }
 
 /** What a cross position must hold back to become isolated: initial margin, and what it has lost and owes. */
-export function isolatedOf(state: SymbolState, row: number): Quanta {
+export function marginToIsolate(state: SymbolState, row: number): Quanta {
   const n = state.positions.numbers;
   const owed = owedFunding(state, row);
   return positionInitial(state, row) + openLoss(state, row) - owed - n[row + CASH] - n[row + COST];
@@ -55,13 +55,13 @@ export interface Fill {
 
 /** Moves margin into or out of the bucket of a row in isolated mode, behind a fill of the account's own orders. */
 export function settleFill(state: SymbolState, transaction: Transaction, row: number, fill: Fill): void {
-  setIsolated(state, transaction, row, isolatedAfter(state, row, fill));
+  setIsolatedMargin(state, transaction, row, isolatedMarginAfter(state, row, fill));
   // What comes back from a bucket is there for the next fill of the walk: both stand in one record of the log.
   state.marginTable.useDeferred();
 }
 
 /** I of a row in isolated mode that has just traded. */
-export function isolatedAfter(state: SymbolState, row: number, fill: Fill): Quanta {
+export function isolatedMarginAfter(state: SymbolState, row: number, fill: Fill): Quanta {
   const n = state.positions.numbers;
   const size = n[row + SIZE];
   const before = size - fill.lots;
@@ -87,11 +87,11 @@ export function isolatedAfter(state: SymbolState, row: number, fill: Fill): Quan
  * Behind a fill that the account did not choose. The rest of a position keeps all that is left, which takes it away from
  * the next liquidation; a position that is gone gives it back, or owes nothing: the insurance fund pays.
  */
-export function settleForced(state: SymbolState, transaction: Transaction, row: number): void {
+export function settleForcedFill(state: SymbolState, transaction: Transaction, row: number): void {
   const n = state.positions.numbers;
   if (n[row + MARGIN_MODE] !== ISOLATED || n[row + SIZE] !== 0) return;
   const left = n[row + ISOLATED_QUANTA] + n[row + CASH];
-  setIsolated(state, transaction, row, 0);
+  setIsolatedMargin(state, transaction, row, 0);
   if (left >= 0) return;
   covered.accountId = n[row + ACCOUNT];
   covered.amountQuanta = -left;
@@ -100,7 +100,12 @@ export function settleForced(state: SymbolState, transaction: Transaction, row: 
 }
 
 /** Sets I, and takes at once from the cells what the cross margin loses by it. */
-export function setIsolated(state: SymbolState, transaction: Transaction, row: number, isolatedQuanta: Quanta): void {
+export function setIsolatedMargin(
+  state: SymbolState,
+  transaction: Transaction,
+  row: number,
+  isolatedQuanta: Quanta,
+): void {
   if (state.positions.numbers[row + ISOLATED_QUANTA] === isolatedQuanta) return;
   marginSet.accountId = state.positions.numbers[row + ACCOUNT];
   marginSet.isolatedQuanta = isolatedQuanta;

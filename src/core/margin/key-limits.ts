@@ -12,7 +12,7 @@ import type { SymbolState } from "../state/symbol-state.ts";
  * price. `dearestTicks`: the highest price that the order may trade at, which is what it is valued at. `ownWaitingLots`:
  * what the order itself waits with by now.
  */
-export function isWithinKey(
+export function isWithinKeyLimits(
   command: Pick<MessageOf<typeof PlaceOrder>, "quantityLots" | "keyOrderQuanta" | "keyPositionQuanta" | "keyLeverage">,
   transaction: Transaction,
   state: SymbolState,

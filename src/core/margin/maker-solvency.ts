@@ -1,19 +1,19 @@
-import * as tables from "../base/columns.ts";
-import * as words from "../base/enums.ts";
+import * as columns from "../base/columns.ts";
+import * as enums from "../base/enums.ts";
 import type { PriceTicks, Quanta, QuantityLots } from "../base/units.ts";
 import * as units from "../base/units.ts";
 import { maintenanceMargin } from "../formulas/margin.ts";
 import type { SymbolState } from "../state/symbol-state.ts";
 import { owedFunding } from "./funding-payment.ts";
-import { bucketEquity } from "./isolated.ts";
+import { isolatedEquity } from "./isolated.ts";
 import { positionInitial, positionMaintenance } from "./position-margin.ts";
 
-const { ACCOUNT, CONTRIBUTED, MARGIN_MODE, REDUCE_ONLY_ORDERS, SIZE } = tables;
+const { ACCOUNT, CONTRIBUTED, MARGIN_MODE, REDUCE_ONLY_ORDERS, SIZE } = columns;
 const { mulDivCeil, PPM, proportion } = units;
-const { BUY, ISOLATED } = words;
+const { BUY, ISOLATED } = enums;
 
 /** Whether a maker at this price loses more against the mark than its margin is sure to bear: see nearLimit(). */
-export function isFar({ instrument, markTicks }: SymbolState, takerSide: number, price: PriceTicks): boolean {
+export function isFarFromMark({ instrument, markTicks }: SymbolState, takerSide: number, price: PriceTicks): boolean {
   const { nearPpm } = instrument;
   return takerSide === BUY ? price * PPM < markTicks * (PPM - nearPpm) : price * PPM > markTicks * (PPM + nearPpm);
 }
@@ -25,7 +25,7 @@ export function isFar({ instrument, markTicks }: SymbolState, takerSide: number,
  */
 export function isShort(state: SymbolState, row: number): boolean {
   state.refreshMark(row);
-  if (state.isIsolated(row) && bucketEquity(state, row) < positionInitial(state, row)) return true;
+  if (state.isIsolated(row) && isolatedEquity(state, row) < positionInitial(state, row)) return true;
   return state.marginTable.isShort(state.positions.numbers[row + ACCOUNT]);
 }
 
@@ -131,7 +131,7 @@ function budgetOf(state: SymbolState, row: number): MakerBudget {
   const sizeLots = positions.numbers[row + SIZE];
   const account = positions.numbers[row + ACCOUNT];
   if (state.isIsolated(row)) {
-    const bucket = bucketEquity(state, row);
+    const bucket = isolatedEquity(state, row);
     marginTable.readConsistent(account);
     const { maintenance } = marginTable.consistent(account);
     const spare = Math.max(0, marginTable.remainingEquity(account) - maintenance);

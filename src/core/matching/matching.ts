@@ -1,10 +1,10 @@
-import * as tables from "../base/columns.ts";
-import * as words from "../base/enums.ts";
+import * as columns from "../base/columns.ts";
+import * as enums from "../base/enums.ts";
 import type { PriceTicks, Quanta, QuantityLots } from "../base/units.ts";
 import * as units from "../base/units.ts";
 import { payFunding } from "../margin/funding-payment.ts";
-import { type Fill, settleFill, settleForced } from "../margin/isolated.ts";
-import { isFar, MakerSolvency } from "../margin/maker-solvency.ts";
+import { type Fill, settleFill, settleForcedFill } from "../margin/isolated.ts";
+import { isFarFromMark, MakerSolvency } from "../margin/maker-solvency.ts";
 import type { Transaction } from "../protocol/actor.ts";
 import type { Instrument } from "../protocol/instrument.ts";
 import { blank } from "../protocol/message-schema.ts";
@@ -13,7 +13,7 @@ import type { SymbolState } from "../state/symbol-state.ts";
 import { showNextSlice } from "./iceberg.ts";
 import { clipReduceOnly, close, reduce } from "./order-closing.ts";
 
-const { ACCOUNT, MARGIN_MODE, SIZE } = tables;
+const { ACCOUNT, MARGIN_MODE, SIZE } = columns;
 const {
   BUY,
   EXEC_LIQUIDATION,
@@ -31,7 +31,7 @@ const {
   SELL,
   serialToId,
   STATUS_CANCELED,
-} = words;
+} = enums;
 const { Traded } = messages;
 const { mulDivCeil, PPM } = units;
 
@@ -96,7 +96,7 @@ export function match(
     }
     const lots = Math.min(orders.remainingLots(taker), state.open.shownLots(maker));
     state.marginTable.beginFilling(state.positions.numbers[makerRow + ACCOUNT]);
-    const isUnsure = makerSolvency.mustCover(state, makerRow, isFar(state, side, price));
+    const isUnsure = makerSolvency.mustCover(state, makerRow, isFarFromMark(state, side, price));
     if (isUnsure && !makerSolvency.canCover(state, makerRow, side, price, lots)) {
       close(state, transaction, maker, STATUS_CANCELED, REASON_INSUFFICIENT_MARGIN);
       continue;
@@ -113,7 +113,7 @@ export function match(
   }
   // Once for all fills, as their margin was reserved.
   if (isIsolated && taken.lots !== 0) {
-    if (terms.execType === EXEC_LIQUIDATION) settleForced(state, transaction, row);
+    if (terms.execType === EXEC_LIQUIDATION) settleForcedFill(state, transaction, row);
     else settleFill(state, transaction, row, taken);
   }
   clipReduceOnly(state, transaction, row);

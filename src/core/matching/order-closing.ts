@@ -1,5 +1,5 @@
-import * as tables from "../base/columns.ts";
-import * as words from "../base/enums.ts";
+import * as columns from "../base/columns.ts";
+import * as enums from "../base/enums.ts";
 import type { PriceTicks, QuantityLots } from "../base/units.ts";
 import type { Transaction } from "../protocol/actor.ts";
 import { blank } from "../protocol/message-schema.ts";
@@ -7,8 +7,8 @@ import * as messages from "../protocol/messages.ts";
 import type { SymbolState } from "../state/symbol-state.ts";
 import { spendLeg } from "./legs.ts";
 
-const { CLOSING_ORDERS, FIRST_ORDER, NONE, REDUCE_ONLY_ORDERS, SIZE } = tables;
-const { REASON_POSITION_CLOSED, REASON_REDUCE_ONLY, SELL, STATUS_CANCELED } = words;
+const { CLOSING_ORDERS, FIRST_ORDER, NONE, REDUCE_ONLY_ORDERS, SIZE } = columns;
+const { REASON_POSITION_CLOSED, REASON_REDUCE_ONLY, SELL, STATUS_CANCELED } = enums;
 const { OrderClosed, OrderReduced } = messages;
 
 // Filled in again for each event: a turn hands them on before it goes on (see Turn).

@@ -1,14 +1,14 @@
-import * as tables from "../base/columns.ts";
-import * as words from "../base/enums.ts";
+import * as columns from "../base/columns.ts";
+import * as enums from "../base/enums.ts";
 import type { PriceTicks, Quanta, QuantityLots } from "../base/units.ts";
-import { isFar, isShort, MakerSolvency } from "../margin/maker-solvency.ts";
+import { isFarFromMark, isShort, MakerSolvency } from "../margin/maker-solvency.ts";
 import type { SymbolState } from "../state/symbol-state.ts";
 import { LevelWalk } from "./level-walk.ts";
 import { crosses } from "./matching.ts";
 
-const { CLOSING_ORDERS, MARGIN_MODE, NONE, OPEN_ORDERS, REDUCE_ONLY_ORDERS, SIZE } = tables;
+const { CLOSING_ORDERS, MARGIN_MODE, NONE, OPEN_ORDERS, REDUCE_ONLY_ORDERS, SIZE } = columns;
 const { BUY, DECREMENT, EXPIRE_MAKER, EXPIRE_TAKER, ISOLATED, REASON_IOC_REMAINDER, REASON_NONE, REASON_SELF_TRADE } =
-  words;
+  enums;
 
 /** What a taker would get: exact, also with self-trade prevention and reduce-only makers in the way. */
 export interface Preview {
@@ -60,7 +60,7 @@ export function preview(
     details !== null ||
     state.positions.numbers[row + OPEN_ORDERS] > 0 ||
     state.open.reduceOnlyResting > 0 ||
-    isFar(state, side, levels.best());
+    isFarFromMark(state, side, levels.best());
   if (looksAtEach) return previewOrders(state, row, side, limitTicks, quantityLots, selfTradePrevention, out, details);
   const perTick = state.instrument.quantaPerTickLot;
   for (
@@ -120,7 +120,7 @@ function previewOrders(
   };
   for (let price = levels.best(); crosses(side, limitTicks, price); price = levels.next(price)) {
     walk.begin(state, price, details !== null);
-    const areFar = isFar(state, side, price);
+    const areFar = isFarFromMark(state, side, price);
     while (out.lots < wantedLots && walk.next()) {
       const { slot } = walk;
       const makerRow = orders.row(slot);

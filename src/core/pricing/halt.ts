@@ -1,4 +1,4 @@
-import * as words from "../base/enums.ts";
+import * as enums from "../base/enums.ts";
 import type { TimeMs } from "../base/units.ts";
 import type { Transaction } from "../protocol/actor.ts";
 import { blank } from "../protocol/message-schema.ts";
@@ -6,7 +6,7 @@ import * as messages from "../protocol/messages.ts";
 import { refuse } from "../protocol/refusals.ts";
 import type { SymbolState } from "../state/symbol-state.ts";
 
-const { MODE_CANCEL_ONLY, MODE_HALTED, MODE_REDUCE_ONLY, MODE_TRADING, REASON_OF_HALT, TRADING_STATUSES } = words;
+const { MODE_CANCEL_ONLY, MODE_HALTED, MODE_REDUCE_ONLY, MODE_TRADING, HALT_REASON, TRADING_STATUSES } = enums;
 const { StatusView, TradingHalted } = messages;
 
 /** What holds a symbol back; see statusOf. */
@@ -23,9 +23,9 @@ export interface Restrictions {
  * CANCEL_ONLY: cancels; nobody is liquidated. HALTED: nothing.
  */
 export function statusOf(symbol: Restrictions): { mode: number; reason: number } {
-  if (symbol.markTicks === 0) return { mode: MODE_HALTED, reason: REASON_OF_HALT.NO_PRICE };
+  if (symbol.markTicks === 0) return { mode: MODE_HALTED, reason: HALT_REASON.NO_PRICE };
   if (symbol.isIndexStale && symbol.haltMode < MODE_REDUCE_ONLY)
-    return { mode: MODE_REDUCE_ONLY, reason: REASON_OF_HALT.STALE_INDEX };
+    return { mode: MODE_REDUCE_ONLY, reason: HALT_REASON.STALE_INDEX };
   return { mode: symbol.haltMode, reason: symbol.haltReason };
 }
 
@@ -72,7 +72,7 @@ export function setHalt(
 }
 
 /** Ends a halt whose time is over. */
-export function endHalt(state: SymbolState, transaction: Transaction): void {
+export function endExpiredHalt(state: SymbolState, transaction: Transaction): void {
   if (state.haltMode !== MODE_TRADING && state.haltUntil !== 0 && transaction.time >= state.haltUntil)
     setHalt(state, transaction, MODE_TRADING, state.haltReason, 0);
 }

@@ -1,4 +1,4 @@
-import { BUY, MODE_TRADING, REASON_OF_HALT, SELL } from "../base/enums.ts";
+import { BUY, HALT_REASON, MODE_TRADING, SELL } from "../base/enums.ts";
 import { PPB, PPM, type PriceTicks } from "../base/units.ts";
 import { nextFundingTime, premiumPpb } from "../formulas/funding.ts";
 import { markPrice, nextBasis1024 } from "../formulas/mark.ts";
@@ -83,7 +83,7 @@ export class Pricing {
     if (!tripped || state.haltMode >= instrument.breakerMode) return;
     const isEndless = state.haltMode !== MODE_TRADING && state.haltUntil === 0;
     const until = isEndless ? 0 : transaction.time + instrument.breakerMs;
-    setHalt(state, transaction, instrument.breakerMode, REASON_OF_HALT.PRICE_JUMP, until);
+    setHalt(state, transaction, instrument.breakerMode, HALT_REASON.PRICE_JUMP, until);
   }
 
   /** What the last funding rate adds to the index: all of it when the interval begins, nothing when it ends. */

@@ -1,12 +1,12 @@
-import * as tables from "../base/columns.ts";
+import * as columns from "../base/columns.ts";
 import type { Side } from "../base/enums.ts";
-import * as words from "../base/enums.ts";
+import * as enums from "../base/enums.ts";
 import { PriceBitmap } from "../base/price-bitmap.ts";
 import type { PriceTicks, QuantityLots } from "../base/units.ts";
 import type { Orders } from "./orders.ts";
 
-const { NONE } = tables;
-const { BUY, SELL } = words;
+const { NONE } = columns;
+const { BUY, SELL } = enums;
 
 /**
  * Price levels and their queues. A level is three numbers in flat arrays indexed by its price; the operating system

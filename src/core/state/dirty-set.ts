@@ -1,8 +1,8 @@
-import * as tables from "../base/columns.ts";
+import * as columns from "../base/columns.ts";
 import type { Orders } from "./orders.ts";
 import type { Positions } from "./positions.ts";
 
-const { TOUCHED } = tables;
+const { DIRTY_ROUND } = columns;
 
 /** What the turn that is under way has touched. The arrays only grow: emptying one would cost more than the rest of a turn's end. */
 export class DirtySet {
@@ -30,14 +30,14 @@ export class DirtySet {
   /** A sweep, or a trade, touches the same rows again and again: each is brought up to date once. */
   row(at: number): void {
     const { numbers } = this.positions;
-    if (numbers[at + TOUCHED] === this.round) return;
-    numbers[at + TOUCHED] = this.round;
+    if (numbers[at + DIRTY_ROUND] === this.round) return;
+    numbers[at + DIRTY_ROUND] = this.round;
     this.rows[this.rowCount++] = at;
   }
 
   /** The turn has touched the row, and its cells are not up to date. */
   has(at: number): boolean {
-    return this.positions.numbers[at + TOUCHED] === this.round;
+    return this.positions.numbers[at + DIRTY_ROUND] === this.round;
   }
 
   /** The cells of all rows until now are up to date. */

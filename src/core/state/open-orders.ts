@@ -1,5 +1,5 @@
-import * as tables from "../base/columns.ts";
-import * as words from "../base/enums.ts";
+import * as columns from "../base/columns.ts";
+import * as enums from "../base/enums.ts";
 import { ExpiryQueue } from "../base/expiry-queue.ts";
 import type { PriceTicks, QuantityLots, RatePpm } from "../base/units.ts";
 import { type Instrument, requireBelowMaxPrice } from "../protocol/instrument.ts";
@@ -12,8 +12,8 @@ import type { Positions } from "./positions.ts";
 import { TrailingOrders } from "./trailing.ts";
 import { Triggers } from "./triggers.ts";
 
-const { CLOSING_ORDERS, FIRST_ORDER, NONE, OPEN_ORDERS, REDUCE_ONLY_ORDERS, WAITING_ORDERS } = tables;
-const { BUY, REDUCE_ONLY } = words;
+const { CLOSING_ORDERS, FIRST_ORDER, NONE, OPEN_ORDERS, REDUCE_ONLY_ORDERS, WAITING_ORDERS } = columns;
+const { BUY, REDUCE_ONLY } = enums;
 
 /**
  * The orders of a symbol, where they stand: at rest in the book, waiting for a price, in their account's list; and what

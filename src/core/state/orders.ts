@@ -1,9 +1,9 @@
-import * as tables from "../base/columns.ts";
+import * as columns from "../base/columns.ts";
 import { OrderIndex } from "../base/order-index.ts";
 import type { PriceTicks, Quanta, QuantityLots, TimeMs } from "../base/units.ts";
 import { OrderDetails } from "./order-details.ts";
 
-const { NONE } = tables;
+const { NONE } = columns;
 
 /**
  * An order, 64 bytes: numbers that may be large, and behind them 32-bit words. What an order has beyond that is in its

@@ -1,6 +1,6 @@
 import { assert } from "../../assert.ts";
 import { CONTRIBUTION_FIELDS } from "../accounts/margin-table.ts";
-import * as tables from "../base/columns.ts";
+import * as columns from "../base/columns.ts";
 import type { Quanta, QuantityLots } from "../base/units.ts";
 import * as units from "../base/units.ts";
 
@@ -9,20 +9,20 @@ const {
   BUY_LOTS,
   CASH,
   COST,
-  DIRTY,
+  UNSAVED,
   FIRST_ORDER,
   CONTRIBUTED,
   LEVERAGE,
   NONE,
   OPENED_AT,
-  OPEN_PLACE,
-  ROW,
+  OPEN_INDEX,
+  ROW_STRIDE,
   SELL_LOTS,
   SEQUENCE,
   SIZE,
   UPDATED_AT,
   WAITING_ORDERS,
-} = tables;
+} = columns;
 const { proportion } = units;
 
 const INITIAL_ROWS = 256;
@@ -48,18 +48,18 @@ export class Positions {
 
   constructor(defaultLeverage: number) {
     this.defaultLeverage = defaultLeverage;
-    this.numbers = new Float64Array(INITIAL_ROWS * ROW);
+    this.numbers = new Float64Array(INITIAL_ROWS * ROW_STRIDE);
   }
 
   /** The offset of the n-th row. */
   offset(row: number): number {
-    return row * ROW;
+    return row * ROW_STRIDE;
   }
 
   /** The offset of the account's row, or NONE. */
   find(accountId: number): number {
     const place = accountId < this.rowOfAccount.length ? this.rowOfAccount[accountId] : 0;
-    return place === 0 ? NONE : (place - 1) * ROW;
+    return place === 0 ? NONE : (place - 1) * ROW_STRIDE;
   }
 
   /** The offset of the account's row, made if there is none. */
@@ -109,13 +109,13 @@ export class Positions {
   /** Works something out on a copy of a row, which is gone behind it. */
   withCopy<T>(at: number, use: (copy: number) => T): T {
     // Behind the one that draft() makes.
-    const copy = (this.count + 1) * ROW;
-    this.makeRoom(copy + ROW);
-    this.numbers.copyWithin(copy, at, at + ROW);
+    const copy = (this.count + 1) * ROW_STRIDE;
+    this.makeRoom(copy + ROW_STRIDE);
+    this.numbers.copyWithin(copy, at, at + ROW_STRIDE);
     try {
       return use(copy);
     } finally {
-      this.numbers.fill(0, copy, copy + ROW);
+      this.numbers.fill(0, copy, copy + ROW_STRIDE);
     }
   }
 
@@ -135,8 +135,8 @@ export class Positions {
   }
 
   touch(at: number): void {
-    if (this.numbers[at + DIRTY] !== 0) return;
-    this.numbers[at + DIRTY] = 1;
+    if (this.numbers[at + UNSAVED] !== 0) return;
+    this.numbers[at + UNSAVED] = 1;
     this.dirtyRows.push(at);
   }
 
@@ -145,7 +145,7 @@ export class Positions {
     const { dirtyRows } = this;
     for (let left = most; left > 0 && dirtyRows.length > 0; left--) {
       const at = dirtyRows.pop() as number;
-      this.numbers[at + DIRTY] = 0;
+      this.numbers[at + UNSAVED] = 0;
       changed(at);
     }
     return dirtyRows.length === 0;
@@ -160,7 +160,7 @@ export class Positions {
   }
 
   each(visit: (at: number) => void): void {
-    for (let row = 0; row < this.count; row++) visit(row * ROW);
+    for (let row = 0; row < this.count; row++) visit(row * ROW_STRIDE);
   }
 
   /** The signed share of the cost that belongs to `lots` of the open position; all of it for all lots. */
@@ -182,8 +182,8 @@ export class Positions {
 
   /** The first free row, with what a row begins with. */
   private prepare(accountId: number): number {
-    this.makeRoom((this.count + 1) * ROW);
-    const at = this.count * ROW;
+    this.makeRoom((this.count + 1) * ROW_STRIDE);
+    const at = this.count * ROW_STRIDE;
     this.numbers[at + ACCOUNT] = accountId;
     this.numbers[at + LEVERAGE] = this.defaultLeverage;
     this.numbers[at + FIRST_ORDER] = NONE;
@@ -200,17 +200,17 @@ export class Positions {
   /** Keeps the list of open positions, which a mark price walks. */
   private listOpen(at: number, sizeLots: QuantityLots): void {
     const n = this.numbers;
-    const place = n[at + OPEN_PLACE];
+    const place = n[at + OPEN_INDEX];
     if (sizeLots !== 0 && place === 0) {
       this.open.push(at);
-      n[at + OPEN_PLACE] = this.open.length;
+      n[at + OPEN_INDEX] = this.open.length;
     } else if (sizeLots === 0 && place !== 0) {
       const last = this.open.pop()!;
       if (last !== at) {
         this.open[place - 1] = last;
-        n[last + OPEN_PLACE] = place;
+        n[last + OPEN_INDEX] = place;
       }
-      n[at + OPEN_PLACE] = 0;
+      n[at + OPEN_INDEX] = 0;
     }
   }
 }

@@ -1,7 +1,7 @@
 import { assert } from "../../assert.ts";
 import type { Contribution, MarginTable } from "../accounts/margin-table.ts";
-import * as tables from "../base/columns.ts";
-import * as words from "../base/enums.ts";
+import * as columns from "../base/columns.ts";
+import * as enums from "../base/enums.ts";
 import type { PriceTicks, Quanta, QuantityLots, TimeMs } from "../base/units.ts";
 import { fundingPayment, fundingRatePpb, intervalBefore } from "../formulas/funding.ts";
 import { contribution } from "../formulas/margin.ts";
@@ -31,7 +31,7 @@ const {
   MARGIN_MODE,
   NONE,
   SIZE,
-} = tables;
+} = columns;
 const {
   BUY,
   EXEC_LIQUIDATION,
@@ -41,11 +41,11 @@ const {
   ISOLATED,
   MODE_REDUCE_ONLY,
   MODE_TRADING,
-  REASON_OF_HALT,
+  HALT_REASON,
   serialToId,
   TAKE_PROFIT,
   TAKE_PROFIT_MARKET,
-} = words;
+} = enums;
 const {
   CancelAfterSet,
   DeficitCovered,
@@ -122,7 +122,7 @@ export class SymbolState {
   private fundingOwedLots = 0;
   /** What the operator, the circuit breaker or the self-check lets happen; `haltUntil` 0 = until someone says otherwise. */
   haltMode = MODE_TRADING;
-  haltReason: number = REASON_OF_HALT.NONE;
+  haltReason: number = HALT_REASON.NONE;
   haltUntil: TimeMs = 0;
   /** What the self-check found, until trading is resumed; "" = nothing. */
   fault = "";
@@ -575,7 +575,7 @@ export class SymbolState {
 
   tradingHalted(event: MessageOf<typeof TradingHalted>): void {
     this.haltMode = event.mode;
-    this.haltReason = event.mode === MODE_TRADING ? REASON_OF_HALT.NONE : event.reason;
+    this.haltReason = event.mode === MODE_TRADING ? HALT_REASON.NONE : event.reason;
     this.haltUntil = event.until;
     // While it is halted nothing is reached: what stands at its price when it trades again is.
     this.mayReach = true;
@@ -780,7 +780,7 @@ export class SymbolState {
   /** Brings a row's cells up to date now, where the rest of the turn depends on them; see AccountCells.move. */
   refresh(at: number, isLogged = false): void {
     const row = this.positions.numbers;
-    this.marginTable.move(row[at + ACCOUNT], row, at + CONTRIBUTED, this.contributionOf(at), isLogged);
+    this.marginTable.setContribution(row[at + ACCOUNT], row, at + CONTRIBUTED, this.contributionOf(at), isLogged);
     row[at + CONTRIBUTED_MARK] = this.markTicks;
   }
 }

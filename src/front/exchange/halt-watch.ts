@@ -1,5 +1,5 @@
 import type { Engine, ReleasedTransaction } from "../../actor/engine/engine.ts";
-import { HALT_REASONS, MODE_HALTED, MODE_TRADING, REASON_OF_HALT, TRADING_STATUSES } from "../../core/base/enums.ts";
+import { HALT_REASON, HALT_REASONS, MODE_HALTED, MODE_TRADING, TRADING_STATUSES } from "../../core/base/enums.ts";
 import type { MessageOf } from "../../core/protocol/message-schema.ts";
 import {
   HaltSymbol,
@@ -51,7 +51,7 @@ function stopTrading(engine: Engine): void {
   const command: MessageOf<typeof HaltSymbol> = {
     type: HaltSymbol.code,
     mode: MODE_HALTED,
-    reason: REASON_OF_HALT.SELF_CHECK,
+    reason: HALT_REASON.SELF_CHECK,
   };
   const stop = (actorId: number): void => {
     // No room, or nobody there: again, until there is.

@@ -2,9 +2,9 @@ import { must } from "../../assert.ts";
 import {
   BUY,
   EXEC_LIQUIDATION,
+  HALT_REASON,
   HALT_REASONS,
   MODE_TRADING,
-  REASON_OF_HALT,
   SELL,
   type Side,
   TRADING_STATUSES,
@@ -120,7 +120,7 @@ export class SymbolMarket {
   /** Why the self-check halted the symbol: nothing, or one line. */
   get faults(): string[] {
     if (this.fault !== "") return [`${this.instrument.symbol}: ${this.fault}`];
-    return this.haltReason === REASON_OF_HALT.SELF_CHECK ? [`${this.instrument.symbol}: stopped for the ledger`] : [];
+    return this.haltReason === HALT_REASON.SELF_CHECK ? [`${this.instrument.symbol}: stopped for the ledger`] : [];
   }
 
   /** The state to fold from, as of `sequence`, and what was before it. */

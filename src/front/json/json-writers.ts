@@ -5,6 +5,7 @@ import {
   EXEC_TYPES,
   ISOLATED,
   isAtMarket,
+  isConditional,
   isOpenStatus,
   MARGIN_MODES,
   ORDER_STATUSES,
@@ -16,7 +17,6 @@ import {
   SIDES,
   TIMES_IN_FORCE,
   TRIGGER_SOURCES,
-  waitsForPrice,
 } from "../../core/base/enums.ts";
 import { PPM, PPM_DECIMALS, printFixed, printQuanta, printRatio, type TimeMs } from "../../core/base/units.ts";
 import { type Instrument, printPrice, printQuantity } from "../../core/protocol/instrument.ts";
@@ -130,7 +130,7 @@ function stateMembers(instrument: Instrument, order: OrderFields): string {
 /** What belongs to orders that wait for a price, end at a date or come with another one. */
 function termMembers(instrument: Instrument, order: OrderFields): string {
   const { orderType, triggerTicks, callbackPpm, activationTicks, goodTillDate, parentId } = order;
-  const waits = waitsForPrice(orderType);
+  const waits = isConditional(orderType);
   if (
     !waits &&
     triggerTicks === 0 &&

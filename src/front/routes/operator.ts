@@ -1,4 +1,4 @@
-import { HALT_REASONS, REASON_OF_HALT, TRADING_STATUSES } from "../../core/base/enums.ts";
+import { HALT_REASON, HALT_REASONS, TRADING_STATUSES } from "../../core/base/enums.ts";
 import type { Instrument } from "../../core/protocol/instrument.ts";
 import { blank, type Message, type MessageOf } from "../../core/protocol/message-schema.ts";
 import { HaltSymbol, ResumeSymbol, StatusView } from "../../core/protocol/messages.ts";
@@ -41,7 +41,7 @@ export function operatorRoutes(context: Context): Route[] {
       errors: ["UNKNOWN_SYMBOL"],
       handle({ call, parameter, body }) {
         const mode = TRADING_STATUSES.indexOf(body.mode ?? "CANCEL_ONLY");
-        const command: MessageOf<typeof HaltSymbol> = { type: HaltSymbol.code, mode, reason: REASON_OF_HALT.OPERATOR };
+        const command: MessageOf<typeof HaltSymbol> = { type: HaltSymbol.code, mode, reason: HALT_REASON.OPERATOR };
         change(call, symbols.named(parameter), command);
       },
     }),

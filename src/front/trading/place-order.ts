@@ -1,4 +1,4 @@
-import { ORDER_TYPES, waitsForPrice } from "../../core/base/enums.ts";
+import { isConditional, ORDER_TYPES } from "../../core/base/enums.ts";
 import type { Instrument } from "../../core/protocol/instrument.ts";
 import { blank, type MessageOf } from "../../core/protocol/message-schema.ts";
 import { type PlaceExtended, PlaceOrder, type PlaceTrigger } from "../../core/protocol/messages.ts";
@@ -31,7 +31,7 @@ export function readNewOrder(
   instrument: Instrument,
   body: PlaceOrderBody,
 ): MessageOf<typeof PlaceOrder> | MessageOf<typeof PlaceTrigger> | MessageOf<typeof PlaceExtended> {
-  if (waitsForPrice(ORDER_TYPES.indexOf(body.type))) return readTriggerOrder(principal, instrument, body);
+  if (isConditional(ORDER_TYPES.indexOf(body.type))) return readTriggerOrder(principal, instrument, body);
   return isExtended(body)
     ? readExtendedOrder(principal, instrument, body)
     : readPlainOrder(principal, instrument, body);

@@ -118,7 +118,7 @@ test("who observes an account sees it between two turns of the other thread", ()
     const transaction = (): void => {
       const maintenance = memory.random.between(1, 9);
       writer.begin();
-      writer.move(ACCOUNT, given, 0, contribution({ equity: 10 * maintenance, maintenance }));
+      writer.setContribution(ACCOUNT, given, 0, contribution({ equity: 10 * maintenance, maintenance }));
       writer.commit();
     };
     const look = (): void => {
@@ -158,7 +158,7 @@ for (const [what, before, after, isLogged] of [
       const writer = new WeakMarginTable(memory, 0);
       const ledger = new WeakMarginTable(memory, 1);
       const given = new Float64Array(CONTRIBUTION_FIELDS);
-      writer.move(ACCOUNT, given, 0, contribution(before));
+      writer.setContribution(ACCOUNT, given, 0, contribution(before));
       writer.commit();
       while (writer.showOne());
       writer.between = () => {
@@ -167,7 +167,7 @@ for (const [what, before, after, isLogged] of [
         assert.equal(ledger.debit(ACCOUNT, 11), false, `run ${run}`);
       };
       writer.begin();
-      writer.move(ACCOUNT, given, 0, contribution(after), isLogged);
+      writer.setContribution(ACCOUNT, given, 0, contribution(after), isLogged);
       writer.commit();
     }
     assert.ok(asked > 1000);
@@ -179,8 +179,8 @@ test("a close leaves what another thread's order needs, whatever of it is a posi
     const memory = new WeakMemory(seed * 10_000 + run);
     const [filler, closer] = [0, 1].map((lane) => new WeakMarginTable(memory, lane));
     const [filled, closed] = [0, 1].map(() => new Float64Array(CONTRIBUTION_FIELDS));
-    filler.move(ACCOUNT, filled, 0, contribution({ initial: 70 }));
-    closer.move(ACCOUNT, closed, 0, contribution({ equity: 100 }));
+    filler.setContribution(ACCOUNT, filled, 0, contribution({ initial: 70 }));
+    closer.setContribution(ACCOUNT, closed, 0, contribution({ equity: 100 }));
     for (const thread of memory.threads) {
       thread.commit();
       while (thread.showOne());
@@ -189,7 +189,8 @@ test("a close leaves what another thread's order needs, whatever of it is a posi
     const fill = (): void => {
       filler.begin();
       fills = filler.reserve(ACCOUNT, 0, filled, 0);
-      if (fills) filler.move(ACCOUNT, filled, 0, contribution({ initial: 70, positionInitial: 70, maintenance: 35 }));
+      if (fills)
+        filler.setContribution(ACCOUNT, filled, 0, contribution({ initial: 70, positionInitial: 70, maintenance: 35 }));
       filler.commit();
     };
     const close = (): void => {

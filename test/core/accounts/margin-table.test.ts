@@ -16,7 +16,7 @@ const given = (): Float64Array => new Float64Array(CONTRIBUTION_FIELDS);
 /** An account's cells in a buffer that the interleavings can copy, with a lane for each actor. */
 function start(changes: Partial<Contribution>, laneCount = 1): ArrayBuffer {
   const marginTable = MarginTable.allocate(8, laneCount);
-  marginTable.move(ACCOUNT, given(), 0, contribution(changes));
+  marginTable.setContribution(ACCOUNT, given(), 0, contribution(changes));
   marginTable.commit();
   const copy = new ArrayBuffer(marginTable.buffer.byteLength);
   new Uint8Array(copy).set(new Uint8Array(marginTable.buffer));
@@ -30,14 +30,26 @@ test("cells are the sum of what actors contribute, and go back as contributions 
   const marginTable = MarginTable.allocate(8);
   const one = given();
   const other = new Float64Array(20);
-  marginTable.move(ACCOUNT, one, 0, { equity: 100, unrealized: -5, initial: 20, positionInitial: 10, maintenance: 3 });
-  marginTable.move(ACCOUNT, other, 10, { equity: -30, unrealized: 7, initial: 1, positionInitial: 1, maintenance: 0 });
+  marginTable.setContribution(ACCOUNT, one, 0, {
+    equity: 100,
+    unrealized: -5,
+    initial: 20,
+    positionInitial: 10,
+    maintenance: 3,
+  });
+  marginTable.setContribution(ACCOUNT, other, 10, {
+    equity: -30,
+    unrealized: 7,
+    initial: 1,
+    positionInitial: 1,
+    maintenance: 0,
+  });
   marginTable.commit();
   assert.deepEqual(read(marginTable), { equity: 70, unrealized: 2, initial: 21, positionInitial: 11, maintenance: 3 });
-  marginTable.move(ACCOUNT, one, 0, NOTHING);
+  marginTable.setContribution(ACCOUNT, one, 0, NOTHING);
   marginTable.commit();
   assert.deepEqual(read(marginTable), { equity: -30, unrealized: 7, initial: 1, positionInitial: 1, maintenance: 0 });
-  marginTable.move(ACCOUNT, other, 10, NOTHING);
+  marginTable.setContribution(ACCOUNT, other, 10, NOTHING);
   marginTable.commit();
   assert.deepEqual(read(marginTable), NOTHING);
   for (let account = 0; account < marginTable.maxAccounts; account++) assert.equal(marginTable.equity(account), 0);
@@ -54,13 +66,13 @@ test("what helps an account waits for the flush, what burdens it does not", () =
     const marginTable = MarginTable.allocate(8);
     const mine = given();
     const before = contribution({ equity: 100, unrealized: 20, initial: 30, maintenance: 20 });
-    marginTable.move(ACCOUNT, mine, 0, before);
+    marginTable.setContribution(ACCOUNT, mine, 0, before);
     marginTable.commit();
-    marginTable.move(ACCOUNT, mine, 0, { ...before, [field]: before[field] + inFavour });
+    marginTable.setContribution(ACCOUNT, mine, 0, { ...before, [field]: before[field] + inFavour });
     assert.deepEqual(read(marginTable), before, `${field}, before the flush`);
     marginTable.commit();
     assert.deepEqual(read(marginTable), { ...before, [field]: before[field] + inFavour }, `${field}, behind it`);
-    marginTable.move(ACCOUNT, mine, 0, { ...before, [field]: before[field] - inFavour });
+    marginTable.setContribution(ACCOUNT, mine, 0, { ...before, [field]: before[field] - inFavour });
     assert.deepEqual(read(marginTable), { ...before, [field]: before[field] - inFavour }, `${field}, at once`);
   }
 });
@@ -68,10 +80,10 @@ test("what helps an account waits for the flush, what burdens it does not", () =
 test("what a part of a turn has freed counts for the parts behind it, and for others with the flush", () => {
   const marginTable = MarginTable.allocate(8);
   const mine = given();
-  marginTable.move(ACCOUNT, mine, 0, contribution({ equity: 100, initial: 30, maintenance: 20 }));
+  marginTable.setContribution(ACCOUNT, mine, 0, contribution({ equity: 100, initial: 30, maintenance: 20 }));
   marginTable.commit();
   marginTable.begin();
-  marginTable.move(ACCOUNT, mine, 0, contribution({ equity: 110, initial: 5, maintenance: 3 }));
+  marginTable.setContribution(ACCOUNT, mine, 0, contribution({ equity: 110, initial: 5, maintenance: 3 }));
   const now = () => {
     const { equity, maintenance } = marginTable.consistent(ACCOUNT);
     return [marginTable.available(ACCOUNT), equity, maintenance];
@@ -80,7 +92,7 @@ test("what a part of a turn has freed counts for the parts behind it, and for ot
   marginTable.useDeferred();
   assert.deepEqual(now(), [105, 110, 3]);
   assert.deepEqual([marginTable.equity(ACCOUNT), marginTable.maintenance(ACCOUNT)], [100, 20]);
-  marginTable.move(ACCOUNT, mine, 0, contribution({ equity: 115, initial: 5, maintenance: 2 }));
+  marginTable.setContribution(ACCOUNT, mine, 0, contribution({ equity: 115, initial: 5, maintenance: 2 }));
   assert.deepEqual(now(), [105, 110, 3]);
   marginTable.useDeferred();
   assert.deepEqual(now(), [110, 115, 2]);
@@ -96,20 +108,20 @@ test("a turn that is abandoned leaves nothing in the cells; behind its ticket it
     marginTable.begin();
     assert.ok(marginTable.reserve(ACCOUNT, 10, mine, 0));
     assert.ok(!marginTable.reserve(ACCOUNT, 1000, mine, 0));
-    assert.ok(marginTable.claim(ACCOUNT, { ...before, equity: 90, initial: 50 }, mine, 0));
-    assert.ok(!marginTable.claim(ACCOUNT, { ...before, equity: -90 }, mine, 0));
+    assert.ok(marginTable.reserveChange(ACCOUNT, { ...before, equity: 90, initial: 50 }, mine, 0));
+    assert.ok(!marginTable.reserveChange(ACCOUNT, { ...before, equity: -90 }, mine, 0));
     assert.ok(marginTable.debit(ACCOUNT, 1));
     assert.ok(!marginTable.debit(ACCOUNT, 1000));
     mine[0] -= 1;
-    marginTable.move(ACCOUNT, mine, 0, { ...after, equity: -7 });
+    marginTable.setContribution(ACCOUNT, mine, 0, { ...after, equity: -7 });
     assert.equal(marginTable.coverDeficit(ACCOUNT, mine, 0), 7);
-    marginTable.move(ACCOUNT, mine, 0, after);
+    marginTable.setContribution(ACCOUNT, mine, 0, after);
     assert.notDeepEqual(read(marginTable), before);
   };
   for (const hasSequence of [false, true]) {
     const marginTable = MarginTable.allocate(8);
     const mine = given();
-    marginTable.move(ACCOUNT, mine, 0, before);
+    marginTable.setContribution(ACCOUNT, mine, 0, before);
     marginTable.commit();
     play(marginTable, mine);
     if (hasSequence) marginTable.commit();
@@ -124,11 +136,17 @@ test("cells that are counted anew are those that had been given, whatever stands
   const marginTable = MarginTable.allocate(8);
   const sums = MarginTable.allocate(8);
   const [mine, others] = [given(), given()];
-  marginTable.move(ACCOUNT, mine, 0, { equity: 100, unrealized: -5, initial: 20, positionInitial: 10, maintenance: 3 });
-  marginTable.move(ACCOUNT, others, 0, contribution({ equity: -30, unrealized: 7 }));
+  marginTable.setContribution(ACCOUNT, mine, 0, {
+    equity: 100,
+    unrealized: -5,
+    initial: 20,
+    positionInitial: 10,
+    maintenance: 3,
+  });
+  marginTable.setContribution(ACCOUNT, others, 0, contribution({ equity: -30, unrealized: 7 }));
   marginTable.commit();
   const whole = read(marginTable);
-  marginTable.move(ACCOUNT, given(), 0, contribution({ equity: -1, maintenance: 5 }));
+  marginTable.setContribution(ACCOUNT, given(), 0, contribution({ equity: -1, maintenance: 5 }));
   sums.addAll(ACCOUNT, given(), 0);
   sums.addAll(ACCOUNT, mine, 0);
   sums.addAll(ACCOUNT, others, 0);
@@ -142,7 +160,7 @@ test("amounts up to 2^53 survive the cells", () => {
   const marginTable = MarginTable.allocate(8);
   const mine = given();
   for (const equity of [Number.MAX_SAFE_INTEGER, -Number.MAX_SAFE_INTEGER, 1]) {
-    marginTable.move(ACCOUNT, mine, 0, contribution({ equity }));
+    marginTable.setContribution(ACCOUNT, mine, 0, contribution({ equity }));
     marginTable.commit();
     assert.equal(marginTable.equity(ACCOUNT), equity);
   }
@@ -229,7 +247,13 @@ test("a withdrawal never takes an unrealised gain, however it comes between the 
       start({ equity: 50 }, 2),
       [
         (marginTable) => {
-          marginTable.move(ACCOUNT, given(), 0, contribution({ equity: 50, unrealized: 50, initial: 5 }), isLogged);
+          marginTable.setContribution(
+            ACCOUNT,
+            given(),
+            0,
+            contribution({ equity: 50, unrealized: 50, initial: 5 }),
+            isLogged,
+          );
           marginTable.commit();
           return true;
         },
@@ -247,7 +271,7 @@ test("a withdrawal never takes what a loss has taken, when the margin of what wa
     [
       (marginTable) => {
         const mine = Float64Array.of(100, 0, 50, 0, 0);
-        marginTable.move(ACCOUNT, mine, 0, contribution({ equity: 40 }));
+        marginTable.setContribution(ACCOUNT, mine, 0, contribution({ equity: 40 }));
         marginTable.commit();
         return true;
       },
@@ -259,7 +283,7 @@ test("a withdrawal never takes what a loss has taken, when the margin of what wa
 
 for (const [what, take] of [
   ["withdrawal", (marginTable) => marginTable.debit(ACCOUNT, 30)],
-  ["claim", (marginTable) => marginTable.claim(ACCOUNT, contribution({ equity: -30 }), given(), 0)],
+  ["claim", (marginTable) => marginTable.reserveChange(ACCOUNT, contribution({ equity: -30 }), given(), 0)],
 ] satisfies [string, (marginTable: MarginTable) => boolean][])
   test(`a ${what} takes no unrealised gain that a mark price is taking away`, () => {
     everyInterleaving<boolean>(
@@ -267,7 +291,7 @@ for (const [what, take] of [
       [
         (marginTable) => {
           const mine = Float64Array.of(60, 50, 0, 0, 0);
-          marginTable.move(ACCOUNT, mine, 0, contribution({ equity: 20, unrealized: 10 }), true);
+          marginTable.setContribution(ACCOUNT, mine, 0, contribution({ equity: 20, unrealized: 10 }), true);
           marginTable.commit();
           return true;
         },
@@ -303,7 +327,7 @@ test("a claim takes what burdens the account if equity and realised money cover 
     const marginTable = over(array);
     const before = read(marginTable);
     const numbers = Float64Array.of(0, mine.unrealized, mine.initial, 0, 0);
-    assert.equal(marginTable.claim(ACCOUNT, contribution(to), numbers, 0), passes, what);
+    assert.equal(marginTable.reserveChange(ACCOUNT, contribution(to), numbers, 0), passes, what);
     if (!passes) {
       assert.deepEqual(read(marginTable), before, what);
       continue;
@@ -311,7 +335,7 @@ test("a claim takes what burdens the account if equity and realised money cover 
     const after = read(marginTable);
     const due = contribution(to);
     assert.equal(after.equity, before.equity + Math.min(0, due.equity), `${what}: favours wait`);
-    marginTable.move(ACCOUNT, numbers, 0, due);
+    marginTable.setContribution(ACCOUNT, numbers, 0, due);
     marginTable.commit();
     assert.equal(read(marginTable).equity, others.equity + due.equity, what);
     assert.equal(read(marginTable).initial, others.initial - mine.initial + due.initial, what);
@@ -321,7 +345,7 @@ test("a claim takes what burdens the account if equity and realised money cover 
 
 test("claims, reservations and withdrawals at once never take the same money", () => {
   const claim = (marginTable: MarginTable, to: Partial<Contribution>): boolean =>
-    marginTable.claim(ACCOUNT, contribution(to), given(), 0);
+    marginTable.reserveChange(ACCOUNT, contribution(to), given(), 0);
   const outcomes = new Set<string>();
   for (const other of [
     (marginTable: MarginTable): boolean => claim(marginTable, { equity: -60 }),
@@ -351,7 +375,7 @@ test("a deficit is lifted to zero once, whoever comes with it at the same time",
   });
   // A further loss at the same moment: what is lifted is what was missing then.
   const lose = (marginTable: MarginTable): number => {
-    marginTable.move(ACCOUNT, given(), 0, contribution({ equity: -5 }));
+    marginTable.setContribution(ACCOUNT, given(), 0, contribution({ equity: -5 }));
     return 0;
   };
   everyInterleaving<number>(start({ equity: -30 }, 2), [cover, lose], ({ buffer, results, schedule }) => {
@@ -370,7 +394,7 @@ test("what another thread is in the middle of is not observed, however its steps
     ["a reservation that is refused", (marginTable) => reserve(marginTable, 900), before],
     [
       "burdens at once and favours with the ticket",
-      (marginTable) => marginTable.move(ACCOUNT, Float64Array.of(100, 0, 30, 0, 20), 0, after),
+      (marginTable) => marginTable.setContribution(ACCOUNT, Float64Array.of(100, 0, 30, 0, 20), 0, after),
       after,
     ],
   ];
@@ -426,7 +450,7 @@ test("nobody covers a deficit that is only the middle of a turn", () => {
 test("an account is short of margin as long as another thread's turn may be spending it", () => {
   const marginTable = MarginTable.allocate(8, 2, 0);
   const mine = given();
-  marginTable.move(ACCOUNT, mine, 0, contribution({ equity: 100, initial: 60 }));
+  marginTable.setContribution(ACCOUNT, mine, 0, contribution({ equity: 100, initial: 60 }));
   marginTable.commit();
   const other = new MarginTable(marginTable.buffer, 2, 1);
   assert.equal(other.isShort(ACCOUNT), false);
@@ -436,7 +460,7 @@ test("an account is short of margin as long as another thread's turn may be spen
   other.readConsistent(ACCOUNT);
   assert.equal(other.consistent(ACCOUNT).equity, 100);
   assert.equal(other.remainingEquity(ACCOUNT), 40);
-  marginTable.move(ACCOUNT, mine, 0, contribution({ equity: 70 }));
+  marginTable.setContribution(ACCOUNT, mine, 0, contribution({ equity: 70 }));
   marginTable.commit();
   assert.equal(other.isShort(ACCOUNT), false);
 });
@@ -444,10 +468,10 @@ test("an account is short of margin as long as another thread's turn may be spen
 test("a close leaves another thread's orders what they have reserved while a turn there may fill them, and positions theirs", () => {
   const closer = MarginTable.allocate(8, 2, 0);
   const mine = given();
-  closer.move(ACCOUNT, mine, 0, contribution({ equity: 100 }));
+  closer.setContribution(ACCOUNT, mine, 0, contribution({ equity: 100 }));
   closer.commit();
   const other = new MarginTable(closer.buffer, 2, 1);
-  other.move(ACCOUNT, given(), 0, contribution({ initial: 60, positionInitial: 20, maintenance: 10 }));
+  other.setContribution(ACCOUNT, given(), 0, contribution({ initial: 60, positionInitial: 20, maintenance: 10 }));
   other.commit();
   other.begin();
   other.beginFilling(ACCOUNT);
@@ -465,7 +489,7 @@ test("who only reads observes all lanes, and who has one its own as it stands", 
   const actors = [one, two].map(([lane]) => new MarginTable(reader.buffer, 2, lane));
   for (const [lane, mine] of [one, two]) {
     actors[lane].begin();
-    actors[lane].move(ACCOUNT, mine, 0, contribution({ equity: -5 * (lane + 1), maintenance: 1 }));
+    actors[lane].setContribution(ACCOUNT, mine, 0, contribution({ equity: -5 * (lane + 1), maintenance: 1 }));
   }
   assert.equal(reader.readConsistent(ACCOUNT), false);
   assert.deepEqual(reader.consistent(ACCOUNT), NOTHING, "as it was before");
@@ -473,7 +497,7 @@ test("who only reads observes all lanes, and who has one its own as it stands", 
   actors[1].commit();
   assert.equal(reader.readConsistent(ACCOUNT), false);
   assert.ok(actors[0].readConsistent(ACCOUNT));
-  actors[0].move(ACCOUNT, one[1], 0, contribution({ equity: -7, maintenance: 1 }));
+  actors[0].setContribution(ACCOUNT, one[1], 0, contribution({ equity: -7, maintenance: 1 }));
   assert.equal(actors[0].consistent(ACCOUNT).equity, -17);
   actors[0].rollback();
   assert.ok(reader.readConsistent(ACCOUNT), "a turn that is taken back is over, too");
@@ -483,7 +507,7 @@ test("who only reads observes all lanes, and who has one its own as it stands", 
 test("who dies while covering a deficit leaves it to others behind the next recount", () => {
   const marginTable = MarginTable.allocate(8, 2, 1);
   const mine = given();
-  marginTable.move(ACCOUNT, mine, 0, contribution({ equity: -30 }));
+  marginTable.setContribution(ACCOUNT, mine, 0, contribution({ equity: -30 }));
   const dying = new FailingMarginTable(marginTable.buffer, 2, 0);
   dying.begin();
   assert.throws(() => dying.coverDeficit(ACCOUNT, given(), 0), /died/);
@@ -507,7 +531,7 @@ test("the interleavings catch a reservation that looks before it takes", () => {
   let caught = false;
   const careless = (marginTable: MarginTable): boolean => {
     if (marginTable.equity(ACCOUNT) < marginTable.initial(ACCOUNT) + 60) return false;
-    marginTable.move(ACCOUNT, given(), 0, contribution({ initial: 60 }));
+    marginTable.setContribution(ACCOUNT, given(), 0, contribution({ initial: 60 }));
     return true;
   };
   everyInterleaving(start({ equity: 100 }, 2), [careless, careless], ({ results }) => {

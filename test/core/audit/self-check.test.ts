@@ -11,7 +11,7 @@ import {
   MARGIN_MODE,
   SIZE,
 } from "../../../src/core/base/columns.ts";
-import { BUY, LEDGER, REASON_OF_HALT, SELL, STOP_MARKET } from "../../../src/core/base/enums.ts";
+import { BUY, HALT_REASON, LEDGER, SELL, STOP_MARKET } from "../../../src/core/base/enums.ts";
 import { ExactSum } from "../../../src/core/base/exact-sum.ts";
 import type { Message, MessageOf } from "../../../src/core/protocol/message-schema.ts";
 import {
@@ -103,7 +103,7 @@ for (const [what, breaks, fault] of BROKEN)
     const events = check(crowd);
     assert.match(faultOf(events) ?? "", fault);
     const halted = events.find(({ type }) => type === TradingHalted.code) as MessageOf<typeof TradingHalted>;
-    assert.deepEqual([halted.mode, halted.reason, halted.until], [3, REASON_OF_HALT.SELF_CHECK, 0]);
+    assert.deepEqual([halted.mode, halted.reason, halted.until], [3, HALT_REASON.SELF_CHECK, 0]);
     assert.equal(crowd.order(crowd.account(0), BUY, 99, 1).type, Refused.code);
     assert.ok(crowd.audit(PLAIN.id).faults.some((each) => each.startsWith("the self-check has halted PLAIN-PERP: ")));
     assert.deepEqual(check(crowd), [], "once is enough");

@@ -4,12 +4,12 @@ import fc from "fast-check";
 import { NONE } from "../../../src/core/base/columns.ts";
 import {
   GTD,
+  HALT_REASON,
   idToInstrumentId,
   LEDGER,
   MODE_CANCEL_ONLY,
   MODE_HALTED,
   REASON_GOOD_TILL_DATE,
-  REASON_OF_HALT,
   SELL,
 } from "../../../src/core/base/enums.ts";
 import type { TimeMs } from "../../../src/core/base/units.ts";
@@ -249,7 +249,7 @@ test("while the symbol takes cancels only an end alone is amended, and while it 
     const reply = exchange.ask(PLAIN.id, make(AmendOrder, { accountId, orderId, goodTillDate }));
     return reply as unknown as { code?: string; goodTillDate?: number };
   };
-  const halt = (mode: number) => exchange.do(PLAIN.id, make(HaltSymbol, { mode, reason: REASON_OF_HALT.OPERATOR }));
+  const halt = (mode: number) => exchange.do(PLAIN.id, make(HaltSymbol, { mode, reason: HALT_REASON.OPERATOR }));
   halt(MODE_CANCEL_ONLY);
   assert.equal(amend(exchange.time + 5000).goodTillDate, exchange.time + 5000);
   halt(MODE_HALTED);

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
+  HALT_REASON,
   LEDGER,
   MODE_CANCEL_ONLY,
   MODE_HALTED,
   MODE_REDUCE_ONLY,
-  REASON_OF_HALT,
   SELL,
   TRAILING_STOP_MARKET,
 } from "../../../src/core/base/enums.ts";
@@ -143,7 +143,7 @@ test("while the symbol is halted, nothing of what trails is amended", () => {
   const { exchange, accountId, place } = openMarket();
   const [trailing, early] = [place(0), place(110)];
   for (const mode of [MODE_REDUCE_ONLY, MODE_CANCEL_ONLY, MODE_HALTED]) {
-    exchange.do(PLAIN.id, make(HaltSymbol, { mode, reason: REASON_OF_HALT.OPERATOR }));
+    exchange.do(PLAIN.id, make(HaltSymbol, { mode, reason: HALT_REASON.OPERATOR }));
     for (const changes of [
       { orderId: trailing, callbackPpm: 20_000 },
       { orderId: early, activationTicks: 108 },

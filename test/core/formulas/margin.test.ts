@@ -10,7 +10,7 @@ import {
   CASH,
   COST,
   LEVERAGE,
-  ROW,
+  ROW_STRIDE,
   SELL_EXPOSURE,
   SELL_LOSS,
   SELL_LOTS,
@@ -100,8 +100,8 @@ test("a contribution is the documented formula, to the quantum", () => {
   fc.assert(
     fc.property(anyInstrument.chain(rowOf), ({ of, size, cash, cost, leverage, mark, buy, sell }) => {
       const q = of.quantaPerTickLot;
-      const at = ROW;
-      const row = new Float64Array(ROW * 2);
+      const at = ROW_STRIDE;
+      const row = new Float64Array(ROW_STRIDE * 2);
       row[at + SIZE] = size;
       row[at + CASH] = cash;
       row[at + COST] = cost;

@@ -10,7 +10,7 @@ import {
   REDUCE_ONLY,
 } from "../../../src/core/base/enums.ts";
 import { bankruptcyPrice, liquidationPrice, maintenanceMargin } from "../../../src/core/formulas/margin.ts";
-import { bucketEquity, removableMargin } from "../../../src/core/margin/isolated.ts";
+import { isolatedEquity, removableMargin } from "../../../src/core/margin/isolated.ts";
 import { blank, type Message, type MessageOf } from "../../../src/core/protocol/message-schema.ts";
 import {
   CancelAll,
@@ -222,7 +222,7 @@ test("a reduce-only order near the mark does not close a position for more than 
   simulation.run(btc, make(MoveMargin, { accountId: alice, amountQuanta }));
   simulation.price(btc, before);
   simulation.price(btc, behind);
-  assert.ok(bucketEquity(btc.state, row) > 0);
+  assert.ok(isolatedEquity(btc.state, row) > 0);
   const said = simulation.order(btc, bob, BUY, priceTicks, 4500);
   assert.equal(of(said, OrderClosed)[0]?.reason, REASON_INSUFFICIENT_MARGIN);
   for (let i = 0; i < 8; i++) simulation.tick();
@@ -350,7 +350,7 @@ test("a cross margin below zero is covered without the isolated positions' help,
   const before = view(stage, alice).isolatedQuanta;
   // A symbol's loss that outran its liquidation: as if another symbol had left the account below zero.
   const other = new Float64Array(5);
-  simulation.marginTable.move(alice, other, 0, {
+  simulation.marginTable.setContribution(alice, other, 0, {
     equity: -simulation.marginTable.equity(alice) - 7,
     unrealized: 0,
     initial: 0,
@@ -423,7 +423,7 @@ test("a fill sets aside no more than the account has beyond the maintenance marg
   const { positions } = btc.state;
   const row = positions.find(alice);
   assert.equal(simulation.size(btc, alice), 100);
-  assert.equal(bucketEquity(btc.state, row), free - 1_300_000); // but for the maker's fee
+  assert.equal(isolatedEquity(btc.state, row), free - 1_300_000); // but for the maker's fee
   assert.equal(simulation.marginTable.equity(alice), simulation.marginTable.maintenance(alice));
   simulation.audit();
 });

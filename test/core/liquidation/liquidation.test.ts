@@ -10,7 +10,7 @@ import {
   STATUS_EXPIRED,
 } from "../../../src/core/base/enums.ts";
 import { owedFunding } from "../../../src/core/margin/funding-payment.ts";
-import { bucketEquity } from "../../../src/core/margin/isolated.ts";
+import { isolatedEquity } from "../../../src/core/margin/isolated.ts";
 import { blank, type Message, type MessageOf } from "../../../src/core/protocol/message-schema.ts";
 import {
   CancelAll,
@@ -426,14 +426,14 @@ test("funding that is still owed counts: for how far one may close, and for what
   const sold = crowd.order(alice, SELL, 98, 1) as MessageOf<typeof Refused>;
   assert.deepEqual([sold.code, sold.details], ["PRICE_OUT_OF_BAND", { limitTicks: 99, markTicks: 100 }]);
   crowd.do(PLAIN.id, make(SetMarginMode, { accountId: bob, marginMode: ISOLATED }));
-  assert.equal(bucketEquity(state, state.positions.find(bob)), 10_000_000);
+  assert.equal(isolatedEquity(state, state.positions.find(bob)), 10_000_000);
   const removed = crowd.ask(PLAIN.id, make(MoveMargin, { accountId: bob, amountQuanta: -1 })) as MessageOf<
     typeof Refused
   >;
   assert.deepEqual(removed.details, { requiredQuanta: 1, availableQuanta: 0 });
   crowd.do(PLAIN.id, make(Tick));
   assert.equal(state.fundingOwed, 0);
-  assert.equal(bucketEquity(state, state.positions.find(bob)), 10_000_000);
+  assert.equal(isolatedEquity(state, state.positions.find(bob)), 10_000_000);
 });
 
 test("who is liquidated pays first the funding that is still owed: what is left of the equity is what can be lost", () => {

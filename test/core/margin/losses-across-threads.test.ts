@@ -64,7 +64,7 @@ class Threads {
   has(accountId: number, usdc: number): void {
     const nothing = { unrealized: 0, initial: 0, positionInitial: 0, maintenance: 0 };
     const at = accountId * CONTRIBUTION_FIELDS;
-    this.others.move(accountId, this.given, at, { ...nothing, equity: usdc * QUANTA_PER_USDC });
+    this.others.setContribution(accountId, this.given, at, { ...nothing, equity: usdc * QUANTA_PER_USDC });
     this.others.commit();
   }
 
@@ -87,13 +87,13 @@ class Threads {
     );
     const lost = { equity: equity - usdc * QUANTA_PER_USDC, unrealized, initial, positionInitial, maintenance };
     this.others.begin();
-    this.others.move(accountId, this.given, accountId * CONTRIBUTION_FIELDS, lost);
+    this.others.setContribution(accountId, this.given, accountId * CONTRIBUTION_FIELDS, lost);
   }
 
   opens(accountId: number, usdc: number, initialUsdc: number): void {
     const [equity, initial] = [usdc * QUANTA_PER_USDC, initialUsdc * QUANTA_PER_USDC];
     const to = { equity, unrealized: 0, initial, positionInitial: initial, maintenance: initial / 2 };
-    this.others.move(accountId, this.given, accountId * CONTRIBUTION_FIELDS, to);
+    this.others.setContribution(accountId, this.given, accountId * CONTRIBUTION_FIELDS, to);
     this.others.commit();
   }
 

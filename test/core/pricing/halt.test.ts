@@ -194,7 +194,7 @@ test("nobody is liquidated at a stale price, nor while orders may not trade", ()
     const market = new Market();
     // Alice's money leaves through the ledger's back: 10 @ 100 with a maintenance margin of 10.
     market.ledger.state.balance(ALICE);
-    market.marginTable.move(ALICE, new Float64Array(5), 0, {
+    market.marginTable.setContribution(ALICE, new Float64Array(5), 0, {
       equity: -9_995e6,
       unrealized: 0,
       initial: 0,

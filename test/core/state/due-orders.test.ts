@@ -5,10 +5,10 @@ import {
   BY_INDEX,
   BY_LAST,
   BY_MARK,
+  HALT_REASON,
   LEDGER,
   MODE_CANCEL_ONLY,
   MODE_REDUCE_ONLY,
-  REASON_OF_HALT,
   REDUCE_ONLY,
   SELL,
   STATUS_REJECTED,
@@ -151,7 +151,7 @@ test("while the symbol is halted nothing comes due, and what was due before fire
   const late = market.stop(93, BY_INDEX);
   market.price(97);
   market.price(100);
-  const halt = (mode: number) => market.say(make(HaltSymbol, { mode, reason: REASON_OF_HALT.OPERATOR }));
+  const halt = (mode: number) => market.say(make(HaltSymbol, { mode, reason: HALT_REASON.OPERATOR }));
   halt(MODE_CANCEL_ONLY);
   market.price(95);
   market.price(96);

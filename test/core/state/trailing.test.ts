@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import {
   BUY,
+  HALT_REASON,
   MODE_CANCEL_ONLY,
   MODE_HALTED,
   MODE_REDUCE_ONLY,
-  REASON_OF_HALT,
   SELL,
   TRAILING_STOP_MARKET,
 } from "../../../src/core/base/enums.ts";
@@ -128,7 +128,7 @@ test("what the price does while the symbol is halted takes nothing along", () =>
       .map((reply) => (reply as MessageOf<typeof OrderView>).triggerTicks);
   const setIndex = (indexTicks: number): Said => traffic.send(FREE.id, make(SetIndexPrice, { indexTicks }));
   for (const mode of [MODE_CANCEL_ONLY, MODE_HALTED]) {
-    traffic.send(FREE.id, make(HaltSymbol, { mode, reason: REASON_OF_HALT.OPERATOR }));
+    traffic.send(FREE.id, make(HaltSymbol, { mode, reason: HALT_REASON.OPERATOR }));
     setIndex(130);
     setIndex(100);
     const { events } = traffic.send(FREE.id, make(ResumeSymbol));
@@ -138,7 +138,7 @@ test("what the price does while the symbol is halted takes nothing along", () =>
     );
     assert.deepEqual(triggers(), [0, 95]);
   }
-  traffic.send(FREE.id, make(HaltSymbol, { mode: MODE_REDUCE_ONLY, reason: REASON_OF_HALT.OPERATOR }));
+  traffic.send(FREE.id, make(HaltSymbol, { mode: MODE_REDUCE_ONLY, reason: HALT_REASON.OPERATOR }));
   setIndex(130);
   assert.deepEqual(triggers(), [123, 123]);
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { ACCOUNT, CASH, ISOLATED_QUANTA, SIZE } from "../../../src/core/base/columns.ts";
-import { bucketEquity } from "../../../src/core/margin/isolated.ts";
+import { isolatedEquity } from "../../../src/core/margin/isolated.ts";
 import { positionMaintenance } from "../../../src/core/margin/position-margin.ts";
 import type { Message, MessageOf } from "../../../src/core/protocol/message-schema.ts";
 import { Traded } from "../../../src/core/protocol/messages.ts";
@@ -54,7 +54,7 @@ export class IsolatedWatch {
   checkMargins(): void {
     for (const symbol of this.simulation.symbols)
       for (const row of isolatedRows(symbol))
-        assert.ok(bucketEquity(symbol.state, row) >= positionMaintenance(symbol.state, row), `row ${row}`);
+        assert.ok(isolatedEquity(symbol.state, row) >= positionMaintenance(symbol.state, row), `row ${row}`);
   }
 
   private remember(): void {

@@ -14,7 +14,7 @@ import {
   SELL,
 } from "../../../src/core/base/enums.ts";
 import { QUANTA_PER_USDC } from "../../../src/core/base/units.ts";
-import { bucketEquity } from "../../../src/core/margin/isolated.ts";
+import { isolatedEquity } from "../../../src/core/margin/isolated.ts";
 import { compileInstrument } from "../../../src/core/protocol/instrument.ts";
 import type { Message, MessageOf } from "../../../src/core/protocol/message-schema.ts";
 import {
@@ -95,7 +95,7 @@ export class Market {
   equities(accountId: number): number[] {
     const buckets = this.symbols.map(({ state }) => {
       const row = state.positions.find(accountId);
-      return row !== NONE && state.isIsolated(row) ? bucketEquity(state, row) : 0;
+      return row !== NONE && state.isIsolated(row) ? isolatedEquity(state, row) : 0;
     });
     return [this.exchange.marginTable.equity(accountId), ...buckets];
   }

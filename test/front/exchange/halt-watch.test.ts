@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { LEDGER, MODE_CANCEL_ONLY, MODE_HALTED, MODE_TRADING, REASON_OF_HALT } from "../../../src/core/base/enums.ts";
+import { HALT_REASON, LEDGER, MODE_CANCEL_ONLY, MODE_HALTED, MODE_TRADING } from "../../../src/core/base/enums.ts";
 import {
   HaltSymbol,
   IndexWentStale,
@@ -46,12 +46,12 @@ test("what a symbol lets happen is said once for each change, and shown", async 
   assert.deepEqual(shown(), { status: "REDUCE_ONLY", statusReason: "STALE_INDEX" });
   engine.transaction(
     BTC,
-    make(TradingHalted, { mode: MODE_CANCEL_ONLY, reason: REASON_OF_HALT.PRICE_JUMP, until: engine.time + 60_000 }),
+    make(TradingHalted, { mode: MODE_CANCEL_ONLY, reason: HALT_REASON.PRICE_JUMP, until: engine.time + 60_000 }),
   );
   assert.deepEqual(shown(), { status: "CANCEL_ONLY", statusReason: "PRICE_JUMP" });
   engine.transaction(BTC, price);
   engine.transaction(BTC, price);
-  engine.transaction(BTC, make(TradingHalted, { mode: MODE_TRADING, reason: REASON_OF_HALT.PRICE_JUMP }));
+  engine.transaction(BTC, make(TradingHalted, { mode: MODE_TRADING, reason: HALT_REASON.PRICE_JUMP }));
   assert.deepEqual(shown(), { status: "TRADING", statusReason: null });
   assert.deepEqual(market.symbol(ETH).status, { status: "HALTED", statusReason: "NO_PRICE" });
   assert.deepEqual(
@@ -71,7 +71,7 @@ test("a symbol whose self-check has failed says so until it is resumed", async (
   engine.transaction(
     BTC,
     make(SelfCheckFailed, { fault: "Σ cash is 1 quanta, not 0" }),
-    make(TradingHalted, { mode: MODE_HALTED, reason: REASON_OF_HALT.SELF_CHECK }),
+    make(TradingHalted, { mode: MODE_HALTED, reason: HALT_REASON.SELF_CHECK }),
   );
   assert.deepEqual(market.symbol(BTC).faults, ["BTC-PERP: Σ cash is 1 quanta, not 0"]);
   assert.deepEqual(lines[0], [
@@ -80,7 +80,7 @@ test("a symbol whose self-check has failed says so until it is resumed", async (
     "the self-check has failed",
   ]);
   assert.deepEqual(engine.asked, [], "the symbol has halted itself");
-  engine.transaction(BTC, make(TradingHalted, { mode: MODE_TRADING, reason: REASON_OF_HALT.OPERATOR }));
+  engine.transaction(BTC, make(TradingHalted, { mode: MODE_TRADING, reason: HALT_REASON.OPERATOR }));
   assert.deepEqual(market.symbol(BTC).faults, []);
 });
 
@@ -93,8 +93,8 @@ test("a ledger that is unsound stops every symbol, also where there is no room a
   engine.full = false;
   await until("both to be asked", () => engine.asked.length === 2);
   for (const { command } of engine.asked)
-    assert.deepEqual(command, { type: HaltSymbol.code, mode: MODE_HALTED, reason: REASON_OF_HALT.SELF_CHECK });
+    assert.deepEqual(command, { type: HaltSymbol.code, mode: MODE_HALTED, reason: HALT_REASON.SELF_CHECK });
   assert.deepEqual(engine.asked.map(({ actorId }) => actorId).sort(), [BTC, ETH]);
-  engine.transaction(ETH, make(TradingHalted, { mode: MODE_HALTED, reason: REASON_OF_HALT.SELF_CHECK }));
+  engine.transaction(ETH, make(TradingHalted, { mode: MODE_HALTED, reason: HALT_REASON.SELF_CHECK }));
   assert.deepEqual(market.symbol(ETH).faults, ["ETH-PERP: stopped for the ledger"]);
 });

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { CASH, COST } from "../../../src/core/base/columns.ts";
-import * as words from "../../../src/core/base/enums.ts";
+import * as enums from "../../../src/core/base/enums.ts";
 import * as m from "../../../src/core/protocol/messages.ts";
 import { Random } from "../../../src/sandbox/random.ts";
 import { type Database, openDatabase } from "../../../src/store/database/database.ts";
@@ -85,8 +85,8 @@ async function dayOfCrashes(seed: number): Promise<ReadonlySet<string>> {
     const { marginTable } = simulation;
     const movements = allPages(50, (query) => history.fundMovements(query));
     const moved = movements.reduce((sum, { amountQuanta }) => sum + amountQuanta, 0);
-    assert.equal(moved, marginTable.equity(words.INSURANCE_ACCOUNT) - marginTable.unrealized(words.INSURANCE_ACCOUNT));
-    for (const { kind } of movements) kinds.add(words.FUND_MOVEMENTS[kind] as string);
+    assert.equal(moved, marginTable.equity(enums.INSURANCE_ACCOUNT) - marginTable.unrealized(enums.INSURANCE_ACCOUNT));
+    for (const { kind } of movements) kinds.add(enums.FUND_MOVEMENTS[kind] as string);
 
     for (const accountId of accounts) {
       const entries = checkedLedger(history, accountId, random);
@@ -112,7 +112,7 @@ async function dayOfCrashes(seed: number): Promise<ReadonlySet<string>> {
         events.filter(({ type, ...fields }) => {
           if (actorId !== id) return false;
           const { execType } = fields as { execType?: number };
-          return type === m.PositionTransferred.code || (type === m.Traded.code && execType === words.EXEC_LIQUIDATION);
+          return type === m.PositionTransferred.code || (type === m.Traded.code && execType === enums.EXEC_LIQUIDATION);
         }),
       ) as { tradeId?: number }[];
       assert.deepEqual(
@@ -132,7 +132,7 @@ async function dayOfCrashes(seed: number): Promise<ReadonlySet<string>> {
         let cash = 0;
         for (const fill of fills) {
           const quanta = fill.priceTicks * fill.quantityLots * quantaPerTickLot + fill.offPriceQuanta;
-          cash += (fill.side === words.BUY ? -quanta : quanta) - fill.feeQuanta;
+          cash += (fill.side === enums.BUY ? -quanta : quanta) - fill.feeQuanta;
         }
         for (const { payment } of payments) cash += payment.amountQuanta;
         for (const { type, ...fields } of covered)
@@ -163,7 +163,7 @@ function checkedLedger(history: History, accountId: number, random: Random): Led
     sequences.toSorted((a, b) => b - a),
   );
   assert.ok(entries.every(({ amountQuanta }) => amountQuanta !== 0));
-  const type = words.LEDGER_ENTRY_TYPES[Math.floor(random.uniform() * words.LEDGER_ENTRY_TYPES.length)];
+  const type = enums.LEDGER_ENTRY_TYPES[Math.floor(random.uniform() * enums.LEDGER_ENTRY_TYPES.length)];
   const times = entries.map(({ time }) => time);
   const [startTime, endTime] = [times[Math.floor(times.length / 2)], times[Math.floor(times.length / 4)]];
   for (const filter of [{ type }, { instrumentId: BTC }, { startTime, endTime }, { type, startTime }])
@@ -182,10 +182,10 @@ function checkedLedger(history: History, accountId: number, random: Random): Led
 
 test("an account's transfers as of a sequence are those that were asked for by then", async () => {
   const transactions = [
-    transaction(1, 1000, words.LEDGER, event(m.Deposited, { transferId: 1, accountId: ALICE })),
-    transaction(2, 1001, words.LEDGER, event(m.WithdrawalRequested, { transferId: 2, accountId: ALICE })),
-    transaction(3, 1002, words.LEDGER, event(m.WithdrawalRequested, { transferId: 3, accountId: ALICE })),
-    transaction(4, 1003, words.LEDGER, event(m.WithdrawalSent, { transferId: 2, accountId: ALICE })),
+    transaction(1, 1000, enums.LEDGER, event(m.Deposited, { transferId: 1, accountId: ALICE })),
+    transaction(2, 1001, enums.LEDGER, event(m.WithdrawalRequested, { transferId: 2, accountId: ALICE })),
+    transaction(3, 1002, enums.LEDGER, event(m.WithdrawalRequested, { transferId: 3, accountId: ALICE })),
+    transaction(4, 1003, enums.LEDGER, event(m.WithdrawalSent, { transferId: 2, accountId: ALICE })),
   ];
   for (const batch of [1, 4])
     await withHistory(
@@ -236,7 +236,7 @@ test("a payment comes with its rate, and the house has none", async () => {
       BTC,
       settled(900, 500),
       paid(ALICE, 900, -7),
-      paid(words.INSURANCE_ACCOUNT, 900, 3),
+      paid(enums.INSURANCE_ACCOUNT, 900, 3),
       paid(BOB, 900, 3),
     ),
     transaction(2, 1001, OTHER, settled(900, -400), paid(ALICE, 900, 5)),
@@ -255,7 +255,7 @@ test("a payment comes with its rate, and the house has none", async () => {
     ]);
     assert.deepEqual(rows(ALICE, { instrumentId: OTHER }), [[OTHER, 5, -400, 1001, 2]]);
     assert.deepEqual(rows(ALICE, { endTime: 1000 }), [[BTC, -7, 500, 1000, 1]]);
-    assert.deepEqual(rows(words.INSURANCE_ACCOUNT), []);
+    assert.deepEqual(rows(enums.INSURANCE_ACCOUNT), []);
     assert.deepEqual(
       [1, 2, 3].map((throughSequence) => rows(ALICE, { throughSequence }).length),
       [1, 2, 3],
@@ -264,27 +264,27 @@ test("a payment comes with its rate, and the house has none", async () => {
 });
 
 test("the fund's movements: a row for each turn and kind, and none for what comes to nothing", async () => {
-  const trade = { takerAccountId: words.INSURANCE_ACCOUNT, makerAccountId: words.INSURANCE_ACCOUNT, priceTicks: 1 };
-  const liquidated = { ...trade, execType: words.EXEC_LIQUIDATION, takerFeeQuanta: 4, makerFeeQuanta: 0 };
-  const handed = { tradeId: 256 + BTC, accountId: 3, counterpartyId: words.INSURANCE_ACCOUNT, priceTicks: 1 };
+  const trade = { takerAccountId: enums.INSURANCE_ACCOUNT, makerAccountId: enums.INSURANCE_ACCOUNT, priceTicks: 1 };
+  const liquidated = { ...trade, execType: enums.EXEC_LIQUIDATION, takerFeeQuanta: 4, makerFeeQuanta: 0 };
+  const handed = { tradeId: 256 + BTC, accountId: 3, counterpartyId: enums.INSURANCE_ACCOUNT, priceTicks: 1 };
   const transactions = [
-    transaction(1, 10, words.LEDGER, event(m.Deposited, { accountId: words.INSURANCE_ACCOUNT, amountQuanta: 100 })),
-    transaction(2, 11, words.LEDGER, event(m.Deposited, { accountId: ALICE, amountQuanta: 999, transferId: 2 })),
+    transaction(1, 10, enums.LEDGER, event(m.Deposited, { accountId: enums.INSURANCE_ACCOUNT, amountQuanta: 100 })),
+    transaction(2, 11, enums.LEDGER, event(m.Deposited, { accountId: ALICE, amountQuanta: 999, transferId: 2 })),
     // In and out: nothing stays. Then a remainder of one.
     transaction(3, 12, BTC, settled(5, 1), paid(ALICE, 5, -7), paid(BOB, 5, 7)),
-    transaction(4, 13, BTC, settled(6, 1), paid(ALICE, 6, -7), paid(BOB, 6, 4), paid(words.INSURANCE_ACCOUNT, 6, 2)),
+    transaction(4, 13, BTC, settled(6, 1), paid(ALICE, 6, -7), paid(BOB, 6, 4), paid(enums.INSURANCE_ACCOUNT, 6, 2)),
     transaction(5, 14, BTC, ...[1, 2].map(() => event(m.Traded, { ...liquidated, tradeId: 256 + BTC }))),
     transaction(6, 15, OTHER, event(m.PositionTransferred, { ...handed, tradeId: 256 + OTHER })),
     transaction(
       7,
       16,
       BTC,
-      event(m.PositionTransferred, { ...handed, execType: words.EXEC_ADL, counterpartyRealizedQuanta: -9 }),
+      event(m.PositionTransferred, { ...handed, execType: enums.EXEC_ADL, counterpartyRealizedQuanta: -9 }),
     ),
     transaction(8, 17, BTC, event(m.DeficitCovered, { accountId: BOB, amountQuanta: 20 })),
   ];
-  const expected: [sequence: number, actorId: number, kind: words.FundMovement, quanta: number][] = [
-    [1, words.LEDGER, "DEPOSIT", 100],
+  const expected: [sequence: number, actorId: number, kind: enums.FundMovement, quanta: number][] = [
+    [1, enums.LEDGER, "DEPOSIT", 100],
     [4, BTC, "FUNDING", 3],
     [5, BTC, "LIQUIDATION_FEE", 8],
     [5, BTC, "TRADE", -8],
@@ -299,7 +299,7 @@ test("the fund's movements: a row for each turn and kind, and none for what come
       (history) => {
         const rows = (query: object) =>
           allPages(2, (page) => history.fundMovements({ ...page, ...query })).map((row) => [
-            ...[row.sequence, row.actorId, words.FUND_MOVEMENTS[row.kind], row.amountQuanta],
+            ...[row.sequence, row.actorId, enums.FUND_MOVEMENTS[row.kind], row.amountQuanta],
           ]);
         assert.deepEqual(rows({}), expected);
         assert.deepEqual(
@@ -314,35 +314,35 @@ test("the fund's movements: a row for each turn and kind, and none for what come
 
 test("the ledger: what one turn did in the order in which it happened, transfers by their turn, no entry of nothing", async () => {
   const trade = { takerAccountId: ALICE, makerAccountId: ALICE, priceTicks: 1, quantityLots: 1 };
-  const [sell, buy] = [words.serialToId(1, BTC), words.serialToId(2, BTC)];
-  const tradeId = words.serialToId(1, BTC);
+  const [sell, buy] = [enums.serialToId(1, BTC), enums.serialToId(2, BTC)];
+  const tradeId = enums.serialToId(1, BTC);
   const order = { accountId: ALICE, quantityLots: 1 };
   const transactions = [
-    transaction(1, 10, words.LEDGER, event(m.Deposited, { accountId: ALICE, amountQuanta: 100, transferId: 1 })),
-    transaction(2, 10, words.LEDGER, event(m.Deposited, { accountId: ALICE, amountQuanta: 50, transferId: 2 })),
+    transaction(1, 10, enums.LEDGER, event(m.Deposited, { accountId: ALICE, amountQuanta: 100, transferId: 1 })),
+    transaction(2, 10, enums.LEDGER, event(m.Deposited, { accountId: ALICE, amountQuanta: 50, transferId: 2 })),
     transaction(
       3,
       10,
-      words.LEDGER,
+      enums.LEDGER,
       event(m.WithdrawalRequested, { accountId: ALICE, amountQuanta: 30, transferId: 3 }),
     ),
-    transaction(4, 11, BTC, event(m.OrderPlaced, { ...order, orderId: sell, side: words.SELL, rests: 1 })),
+    transaction(4, 11, BTC, event(m.OrderPlaced, { ...order, orderId: sell, side: enums.SELL, rests: 1 })),
     transaction(
       5,
       12,
       BTC,
       settled(9, 500),
       paid(ALICE, 9, -7),
-      event(m.OrderPlaced, { ...order, orderId: buy, side: words.BUY }),
+      event(m.OrderPlaced, { ...order, orderId: buy, side: enums.BUY }),
       event(m.Traded, {
-        ...{ ...trade, tradeId, takerOrderId: buy, makerOrderId: sell, execType: words.EXEC_LIQUIDATION },
+        ...{ ...trade, tradeId, takerOrderId: buy, makerOrderId: sell, execType: enums.EXEC_LIQUIDATION },
         ...{ takerFeeQuanta: 3, makerFeeQuanta: -1, takerRealizedQuanta: -40, makerRealizedQuanta: 0 },
       }),
       event(m.DeficitCovered, { accountId: ALICE, amountQuanta: 8 }),
-      event(m.DeficitCovered, { accountId: words.INSURANCE_ACCOUNT, amountQuanta: 1 }),
+      event(m.DeficitCovered, { accountId: enums.INSURANCE_ACCOUNT, amountQuanta: 1 }),
     ),
-    transaction(6, 13, words.LEDGER, event(m.WithdrawalSent, { accountId: ALICE, transferId: 3, txHash: "0x1" })),
-    transaction(7, 14, words.LEDGER, event(m.Deposited, { accountId: ALICE, amountQuanta: 20, transferId: 4 })),
+    transaction(6, 13, enums.LEDGER, event(m.WithdrawalSent, { accountId: ALICE, transferId: 3, txHash: "0x1" })),
+    transaction(7, 14, enums.LEDGER, event(m.Deposited, { accountId: ALICE, amountQuanta: 20, transferId: 4 })),
   ];
   const expected = [
     [7, "DEPOSIT", 20, 4],
@@ -367,7 +367,7 @@ test("the ledger: what one turn did in the order in which it happened, transfers
             ]),
             expected,
           );
-          assert.deepEqual(history.ledgerOf(words.INSURANCE_ACCOUNT, { limit: 5, type: "DEFICIT_COVERED" }).data, []);
+          assert.deepEqual(history.ledgerOf(enums.INSURANCE_ACCOUNT, { limit: 5, type: "DEFICIT_COVERED" }).data, []);
           assert.throws(() => history.ledgerOf(ALICE, { limit: 5, cursor: "1.2.3.4" }), BadCursorError);
         },
         { batch },
@@ -379,7 +379,7 @@ test("transfers that were written before they had a sequence stand where they st
     transaction(
       sequence,
       10,
-      words.LEDGER,
+      enums.LEDGER,
       event(m.Deposited, { accountId: ALICE, amountQuanta: sequence, transferId }),
     );
   await withHistory([deposited(3, 1), deposited(4, 2), deposited(9, 3)], (history, database) => {

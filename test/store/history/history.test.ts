@@ -3,7 +3,7 @@ import * as fs from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import * as words from "../../../src/core/base/enums.ts";
+import * as enums from "../../../src/core/base/enums.ts";
 import type { Message } from "../../../src/core/protocol/message-schema.ts";
 import * as m from "../../../src/core/protocol/messages.ts";
 import { type Database, openDatabase } from "../../../src/store/database/database.ts";
@@ -44,7 +44,7 @@ const transactionsOf = (events: Message[], times: number[] = []): LoggedTransact
 
 const placed = (serial: number, fields: object = {}): Message =>
   event(m.OrderPlaced, {
-    orderId: words.serialToId(serial, 1),
+    orderId: enums.serialToId(serial, 1),
     accountId: ALICE,
     quantityLots: 5,
     rests: 1,
@@ -52,10 +52,10 @@ const placed = (serial: number, fields: object = {}): Message =>
   });
 const closed = (serial: number, accountId = ALICE): Message =>
   event(m.OrderClosed, {
-    orderId: words.serialToId(serial, 1),
+    orderId: enums.serialToId(serial, 1),
     accountId,
-    status: words.STATUS_CANCELED,
-    reason: words.REASON_USER,
+    status: enums.STATUS_CANCELED,
+    reason: enums.REASON_USER,
   });
 
 async function withHistory(
@@ -99,13 +99,13 @@ for (const round of [0, 1, 2]) {
 
 test("an order carries what happened to it, and an open one is found but not listed", async () => {
   const transactions = transactionsOf([
-    placed(1, { clientOrderId: "mine", priceTicks: 7, side: words.SELL }),
-    event(m.OrderReduced, { orderId: words.serialToId(1, 1), accountId: ALICE, byLots: 2, resting: 1 }),
+    placed(1, { clientOrderId: "mine", priceTicks: 7, side: enums.SELL }),
+    event(m.OrderReduced, { orderId: enums.serialToId(1, 1), accountId: ALICE, byLots: 2, resting: 1 }),
   ]);
   await withHistory(transactions, (history) => {
     const order = history.orderByClientId(ALICE, "mine");
     assert.equal(order?.orderId, 257);
-    assert.deepEqual([order?.quantityLots, order?.remainingLots, order?.status], [5, 3, words.STATUS_NEW]);
+    assert.deepEqual([order?.quantityLots, order?.remainingLots, order?.status], [5, 3, enums.STATUS_NEW]);
     assert.deepEqual([order?.createdAt, order?.updatedAt, order?.sequence], [1000, 1001, 2]);
     assert.deepEqual(history.ordersOf(ALICE, { limit: 10 }), { data: [], nextCursor: null });
     assert.equal(history.orderByClientId(ALICE + 1, "mine"), undefined);
@@ -114,7 +114,7 @@ test("an order carries what happened to it, and an open one is found but not lis
 });
 
 test("accounts of the house leave public trades and candles, and no rows of their own", async () => {
-  const house = words.INSURANCE_ACCOUNT;
+  const house = enums.INSURANCE_ACCOUNT;
   const trade = event(m.Traded, {
     ...{ tradeId: 257, takerOrderId: 257, makerOrderId: 513, takerAccountId: house, makerAccountId: house },
     ...{ priceTicks: 3, quantityLots: 2 },
@@ -161,17 +161,17 @@ test("orders that end in the batch that places them are found by id and client i
   foldTransactions(fold, later);
   const history = new History(database);
   for (let serial = 0; serial <= 500; serial++) {
-    const order = history.orderById(words.serialToId(serial, 1));
+    const order = history.orderById(enums.serialToId(serial, 1));
     const isThere = (serial >= 1 && serial <= 300 && serial % 50 !== 0) || many.includes(serial);
-    assert.equal(order?.orderId, isThere ? words.serialToId(serial, 1) : undefined, `serial ${serial}`);
-    if (isThere) assert.equal(order?.status, words.STATUS_CANCELED);
+    assert.equal(order?.orderId, isThere ? enums.serialToId(serial, 1) : undefined, `serial ${serial}`);
+    if (isThere) assert.equal(order?.status, enums.STATUS_CANCELED);
   }
-  assert.equal(history.orderById(words.serialToId(7, 7)), undefined);
-  assert.equal(history.orderByClientId(other, "c33")?.orderId, words.serialToId(33, 1));
+  assert.equal(history.orderById(enums.serialToId(7, 7)), undefined);
+  assert.equal(history.orderByClientId(other, "c33")?.orderId, enums.serialToId(33, 1));
   const listed = allPages(30, (query) => history.ordersOf(ALICE, query)).map(({ orderId }) => (orderId - 1) / 256);
   assert.deepEqual(listed.slice(0, 81), [600, ...many]);
   assert.deepEqual(listed.slice(81, 85), [299, 298, 296, 295]);
-  assert.equal(history.orderById(words.serialToId(601, 1))?.status, words.STATUS_NEW);
+  assert.equal(history.orderById(enums.serialToId(601, 1))?.status, enums.STATUS_NEW);
   assert.equal(database.orders.verify(), 1);
   await database.close();
 });
@@ -188,7 +188,7 @@ test("a cursor that was not given out for the list is refused", async () => {
   await withHistory(transactions, (history) => {
     const { nextCursor } = history.ordersOf(ALICE, { limit: 1 });
     assert.ok(nextCursor !== null);
-    assert.equal(history.ordersOf(ALICE, { limit: 1, cursor: nextCursor }).data[0]?.orderId, words.serialToId(1, 1));
+    assert.equal(history.ordersOf(ALICE, { limit: 1, cursor: nextCursor }).data[0]?.orderId, enums.serialToId(1, 1));
     const bad = ["", "x", "1.2.3", "1.2.3.4.5", "-1.2.3.4", "1.2.3.4.", "1e3.2.3.4", "9007199254740993.1.1.1"];
     for (const cursor of [...bad, `${nextCursor} `]) {
       assert.throws(() => history.ordersOf(ALICE, { limit: 1, cursor }), BadCursorError, cursor);
@@ -216,9 +216,9 @@ test("a turn with hundreds of fills, and the batches around it, come page by pag
   const sweep = makers.map((_, i) =>
     event(m.Traded, {
       ...{
-        tradeId: words.serialToId(i + 1, 1),
-        takerOrderId: words.serialToId(500, 1),
-        makerOrderId: words.serialToId(i + 1, 1),
+        tradeId: enums.serialToId(i + 1, 1),
+        takerOrderId: enums.serialToId(500, 1),
+        makerOrderId: enums.serialToId(i + 1, 1),
       },
       ...{ takerAccountId: ALICE, makerAccountId: bob, quantityLots: 1, priceTicks: 1 },
     }),
@@ -227,7 +227,7 @@ test("a turn with hundreds of fills, and the batches around it, come page by pag
   const taker = placed(500, { quantityLots: 300, rests: 0 });
   transactions.push({ sequence: 301, time: 9000, actorId: 1, events: [taker, ...sweep] });
   await withHistory(transactions, (history) => {
-    const expected = sweep.map((_, i) => words.serialToId(i + 1, 1)).reverse();
+    const expected = sweep.map((_, i) => enums.serialToId(i + 1, 1)).reverse();
     for (const limit of [1, 7, 24, 299, 300, 1000]) {
       const fills = allPages(limit, (query) => history.fillsOf(ALICE, query));
       assert.deepEqual(
@@ -250,12 +250,12 @@ test("an order's fills are found behind thousands that its account had since", a
   const trade = (serial: number, takerSerial: number): Message =>
     event(m.Traded, {
       ...{
-        tradeId: words.serialToId(serial, 1),
-        takerOrderId: words.serialToId(takerSerial, 1),
+        tradeId: enums.serialToId(serial, 1),
+        takerOrderId: enums.serialToId(takerSerial, 1),
         quantityLots: 1,
         priceTicks: 1,
       },
-      ...{ makerOrderId: words.serialToId(1, 1), takerAccountId: ALICE, makerAccountId: bob },
+      ...{ makerOrderId: enums.serialToId(1, 1), takerAccountId: ALICE, makerAccountId: bob },
     });
   const events = [placed(1, { accountId: bob, quantityLots: 6000 }), placed(2, { quantityLots: 1 }), trade(1, 2)];
   events.push(placed(3, { quantityLots: 6000 }));
@@ -266,11 +266,11 @@ test("an order's fills are found behind thousands that its account had since", a
   foldTransactions(fold, transactions.slice(0, 4));
   foldTransactions(fold, transactions.slice(4));
   const history = new History(database);
-  const first = history.orderById(words.serialToId(2, 1));
+  const first = history.orderById(enums.serialToId(2, 1));
   assert.ok(first !== undefined);
   assert.deepEqual(
     history.fillsOfOrder(first, { limit: 10 }).data.map(({ tradeId }) => tradeId),
-    [words.serialToId(1, 1)],
+    [enums.serialToId(1, 1)],
   );
   await database.close();
 });
@@ -293,11 +293,11 @@ test("where actors' times run against the log's order, lists keep that order and
 });
 
 test("a filter that refuses almost everything searches in steps, and gets there", async () => {
-  const other = event(m.OrderPlaced, { orderId: words.serialToId(9, 7), accountId: ALICE, quantityLots: 1 });
+  const other = event(m.OrderPlaced, { orderId: enums.serialToId(9, 7), accountId: ALICE, quantityLots: 1 });
   const otherClosed = event(m.OrderClosed, {
-    orderId: words.serialToId(9, 7),
+    orderId: enums.serialToId(9, 7),
     accountId: ALICE,
-    status: words.STATUS_EXPIRED,
+    status: enums.STATUS_EXPIRED,
   });
   const events = [other, otherClosed];
   for (let serial = 10; serial < 12_010; serial++) events.push(placed(serial), closed(serial));
@@ -309,7 +309,7 @@ test("a filter that refuses almost everything searches in steps, and gets there"
     });
     assert.deepEqual(
       found.map(({ orderId }) => orderId),
-      [words.serialToId(9, 7)],
+      [enums.serialToId(9, 7)],
     );
     assert.equal(pages, 4);
   });
@@ -325,9 +325,9 @@ test("a client order id is found however many came after it, and the latest wins
   for (let at = 0; at < transactions.length; at += 1000) foldTransactions(fold, transactions.slice(at, at + 1000));
   const history = new History(database);
   for (const serial of [1, 3, 16_384, 16_385, 40_000]) {
-    assert.equal(history.orderByClientId(ALICE, `id-${serial}`)?.orderId, words.serialToId(serial, 1));
+    assert.equal(history.orderByClientId(ALICE, `id-${serial}`)?.orderId, enums.serialToId(serial, 1));
   }
-  assert.equal(history.orderByClientId(ALICE, "id-2")?.orderId, words.serialToId(40_001, 1));
+  assert.equal(history.orderByClientId(ALICE, "id-2")?.orderId, enums.serialToId(40_001, 1));
   assert.equal(history.orderByClientId(ALICE, "id-0"), undefined);
   assert.equal(readIndex(database).clientIdGeneration, 2);
   await database.close();
@@ -336,7 +336,7 @@ test("a client order id is found however many came after it, and the latest wins
 test("a clock that was set back loses no trade from the candles", async () => {
   const times = [3_600_000, 3_601_000, 1000, 2000, 3_600_500, 3_661_000, 500];
   const trades = times.map((_, i) =>
-    event(m.Traded, { tradeId: words.serialToId(i + 1, 1), priceTicks: 5, quantityLots: 1 }),
+    event(m.Traded, { tradeId: enums.serialToId(i + 1, 1), priceTicks: 5, quantityLots: 1 }),
   );
   const transactions = transactionsOf(trades, times);
   const database = openDatabase(newDir());
@@ -366,7 +366,7 @@ test("a reader sees each commit at once, without its event loop turning", async 
   for (const transaction of transactionsOf([placed(1), placed(2), closed(1), closed(2)])) {
     foldTransactions(fold, [transaction]);
     assert.equal(
-      history.orderById(words.serialToId(transaction.sequence, 1))?.sequence,
+      history.orderById(enums.serialToId(transaction.sequence, 1))?.sequence,
       transaction.sequence <= 2 ? transaction.sequence : undefined,
     );
     assert.equal(history.ordersOf(ALICE, { limit: 9 }).data.length, Math.max(0, transaction.sequence - 2));

@@ -3,7 +3,7 @@ import * as fs from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import * as words from "../../../src/core/base/enums.ts";
+import * as enums from "../../../src/core/base/enums.ts";
 import { OPEN_INTEREST_INTERVALS, type OpenInterestInterval } from "../../../src/core/market-data/candles.ts";
 import type { Message, MessageOf } from "../../../src/core/protocol/message-schema.ts";
 import * as m from "../../../src/core/protocol/messages.ts";
@@ -51,12 +51,12 @@ class Model {
     } else if (message.type === m.Traded.code) {
       const { takerAccountId, makerAccountId, takerSide, quantityLots, execType } = message;
       assert.notEqual(takerAccountId, makerAccountId);
-      if (execType === words.EXEC_LIQUIDATION) this.seen.add("liquidation");
+      if (execType === enums.EXEC_LIQUIDATION) this.seen.add("liquidation");
       this.move(takerAccountId, takerSide, quantityLots);
       this.move(makerAccountId, 1 - takerSide, quantityLots);
     } else if (message.type === m.PositionTransferred.code) {
       const { accountId, counterpartyId, side, quantityLots, execType } = message;
-      this.seen.add(execType === words.EXEC_ADL ? "ADL" : "takeover");
+      this.seen.add(execType === enums.EXEC_ADL ? "ADL" : "takeover");
       this.move(accountId, side, quantityLots);
       this.move(counterpartyId, 1 - side, quantityLots);
     } else return;
@@ -77,7 +77,7 @@ class Model {
 
   private move(accountId: number, side: number, lots: number): void {
     const before = this.sizes.get(accountId) ?? 0;
-    const after = before + (side === words.BUY ? lots : -lots);
+    const after = before + (side === enums.BUY ? lots : -lots);
     if (before * after < 0) this.seen.add("flip");
     this.sizes.set(accountId, after);
   }
@@ -149,8 +149,8 @@ const transaction = (time: number, actorId: number, ...events: Message[]): Logge
 /** Two accounts of the house, whose orders nobody looks up: the first is long so many lots after it. */
 const trade = (lots: number, sizeLots: number): Message =>
   event(m.Traded, {
-    ...{ tradeId: words.serialToId(++sequence, BTC), takerAccountId: 1, makerAccountId: 2, priceTicks: 9 },
-    ...{ takerSide: lots > 0 ? words.BUY : words.SELL, quantityLots: Math.abs(lots) },
+    ...{ tradeId: enums.serialToId(++sequence, BTC), takerAccountId: 1, makerAccountId: 2, priceTicks: 9 },
+    ...{ takerSide: lots > 0 ? enums.BUY : enums.SELL, quantityLots: Math.abs(lots) },
     ...{ takerSizeLots: sizeLots, makerSizeLots: -sizeLots },
   });
 const price = (markTicks: number, openInterestLots = 0): Message =>

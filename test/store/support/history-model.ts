@@ -1,4 +1,4 @@
-import * as words from "../../../src/core/base/enums.ts";
+import * as enums from "../../../src/core/base/enums.ts";
 import { type Candle, type CandleSeries, flatCandle, openTimeOf } from "../../../src/core/market-data/candles.ts";
 import type { Instrument } from "../../../src/core/protocol/instrument.ts";
 import { blank, type Message, type MessageOf, type MessageSchema } from "../../../src/core/protocol/message-schema.ts";
@@ -14,7 +14,7 @@ export interface LoggedTransaction {
 }
 
 export const INSTRUMENT_IDS = [1, 7];
-export const ACCOUNTS = [words.INSURANCE_ACCOUNT, 16, 17, 18, 4000];
+export const ACCOUNTS = [enums.INSURANCE_ACCOUNT, 16, 17, 18, 4000];
 const QUANTA_PER_TICK_LOT: Record<number, number> = { 1: 100, 7: 3 };
 const TAKER_FEE_PPM = 500;
 const MAKER_FEE_PPM = 200;
@@ -72,7 +72,7 @@ export class LogGenerator {
     // Often the same millisecond, sometimes hours later.
     if (this.chance(0.7)) this.time += this.int(this.chance(0.02) ? 40_000_000 : 900);
     const kind = this.next();
-    if (kind < 0.1) return this.logged(words.LEDGER, this.transfer());
+    if (kind < 0.1) return this.logged(enums.LEDGER, this.transfer());
     const instrumentId = this.pick(INSTRUMENT_IDS);
     const live = this.live.get(instrumentId) as LiveOrder[];
     if (kind < 0.15) {
@@ -93,7 +93,7 @@ export class LogGenerator {
 
   private place(instrumentId: number, live: LiveOrder[]): Message[] {
     const order: LiveOrder = {
-      orderId: words.serialToId(++this.serial, instrumentId),
+      orderId: enums.serialToId(++this.serial, instrumentId),
       accountId: this.pick(ACCOUNTS),
       side: this.int(2),
       priceTicks: 90 + this.int(20),
@@ -115,7 +115,7 @@ export class LogGenerator {
         events.push(this.trade(instrumentId, order, makers, live));
       }
       if (order.remainingLots > 0 && this.chance(0.5)) {
-        events.push(event(m.OrderClosed, { orderId, accountId, side, status: words.STATUS_EXPIRED, reason: 2 }));
+        events.push(event(m.OrderClosed, { orderId, accountId, side, status: enums.STATUS_EXPIRED, reason: 2 }));
         return events;
       }
       if (order.remainingLots > 0) {
@@ -137,7 +137,7 @@ export class LogGenerator {
     }
     return event(m.Traded, {
       ...{
-        tradeId: words.serialToId(++this.tradeSerial, instrumentId),
+        tradeId: enums.serialToId(++this.tradeSerial, instrumentId),
         takerOrderId: taker.orderId,
         makerOrderId: maker.orderId,
       },
@@ -154,7 +154,7 @@ export class LogGenerator {
       const [order] = live.splice(this.int(live.length), 1) as [LiveOrder];
       const { orderId, accountId, side } = order;
       events.push(
-        event(m.OrderClosed, { orderId, accountId, side, status: words.STATUS_CANCELED, reason: words.REASON_USER }),
+        event(m.OrderClosed, { orderId, accountId, side, status: enums.STATUS_CANCELED, reason: enums.REASON_USER }),
       );
     }
     return events;
@@ -166,7 +166,7 @@ export class LogGenerator {
     const byLots = 1 + this.int(order.remainingLots - 1);
     order.remainingLots -= byLots;
     const { orderId, accountId, side } = order;
-    return [event(m.OrderReduced, { orderId, accountId, side, byLots, resting: 1, reason: words.REASON_REDUCE_ONLY })];
+    return [event(m.OrderReduced, { orderId, accountId, side, byLots, resting: 1, reason: enums.REASON_REDUCE_ONLY })];
   }
 
   private transfer(): Message[] {
@@ -254,7 +254,7 @@ export class HistoryModel {
   private candlesOfTrades({ instrumentId, interval }: CandleSeries): Candle[] {
     const candles = new Map<number, Candle>();
     for (const { tradeId, time, priceTicks, quantityLots } of this.trades) {
-      if (words.idToInstrumentId(tradeId) !== instrumentId) continue;
+      if (enums.idToInstrumentId(tradeId) !== instrumentId) continue;
       const openTime = openTimeOf(interval, time);
       const candle = candles.get(openTime) ?? flatCandle(openTime, priceTicks);
       candles.set(openTime, candle);
@@ -279,7 +279,7 @@ export class HistoryModel {
           bodyHash: _hash,
           ...order
         } = message;
-        if (order.accountId < words.FIRST_CUSTOMER_ACCOUNT) return;
+        if (order.accountId < enums.FIRST_CUSTOMER_ACCOUNT) return;
         const blankOrder = blank(OrderRecord);
         const times = { createdAt: time, updatedAt: time, sequence };
         this.orders.set(order.orderId, { ...blankOrder, ...order, ...times, remainingLots: order.quantityLots });
@@ -312,7 +312,7 @@ export class HistoryModel {
           order.filledQuanta += priceTicks * quantityLots * (QUANTA_PER_TICK_LOT[tradeId % 256] as number);
           order.feeQuanta += feeQuanta;
           order.remainingLots -= quantityLots;
-          order.status = order.remainingLots === 0 ? words.STATUS_FILLED : words.STATUS_PARTIALLY_FILLED;
+          order.status = order.remainingLots === 0 ? enums.STATUS_FILLED : enums.STATUS_PARTIALLY_FILLED;
           Object.assign(order, { updatedAt: time, sequence });
           if (order.remainingLots === 0) this.closed.push(order);
           this.fills.push({
