@@ -58,7 +58,7 @@ function assertExamples(schema: object): void {
   for (const inner of Object.values(schema)) if (typeof inner === "object" && inner !== null) assertExamples(inner);
 }
 
-/** What no decimal looks like: faults.md, row 34. */
+/** What no decimal looks like: docs/reliability.md, fault 34. */
 const BAD_DECIMALS = [
   "1e1000000",
   "1e5",

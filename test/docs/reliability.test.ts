@@ -6,17 +6,18 @@ import { fileURLToPath } from "node:url";
 
 const FAULTS = 68;
 const TEST = /`(test\/[^`]+)` "([^"]+)"/g;
+const PAGE = "docs/reliability.md";
 
-/** The tests run from where they were built to: the sources lie above. */
-function top(): string {
+/** The tests run from dist/, so the sources are in a folder above. */
+function projectRoot(): string {
   let folder = dirname(fileURLToPath(import.meta.url));
-  while (!existsSync(join(folder, "test/faults.md"))) folder = dirname(folder);
+  while (!existsSync(join(folder, PAGE))) folder = dirname(folder);
   return folder;
 }
 
-test("each fault of test/faults.md has a test that exists, or says that it has none", () => {
-  const folder = top();
-  const rows = readFileSync(join(folder, "test/faults.md"), "utf8").matchAll(/^\| (\d+) +\|(.*)$/gm);
+test("each fault of docs/reliability.md names a test that exists, or says what no test shows", () => {
+  const folder = projectRoot();
+  const rows = readFileSync(join(folder, PAGE), "utf8").matchAll(/^\| (\d+) +\|(.*)$/gm);
   const numbers: number[] = [];
   for (const [row, number = "", rest = ""] of rows) {
     numbers.push(Number(number));
@@ -26,7 +27,7 @@ test("each fault of test/faults.md has a test that exists, or says that it has n
       assert.ok(text.includes(title), `${path} has no test that is called ${title}`);
     }
     const [, , open = ""] = rest.split("|");
-    assert.ok(named.length > 0 || open.trim() !== "", `neither a test nor a word why there is none: ${row}`);
+    assert.ok(named.length > 0 || open.trim() !== "", `neither a test nor an open point: ${row}`);
   }
   assert.deepEqual(
     numbers,
