@@ -20,7 +20,7 @@ import { type Context, Symbols } from "./front/routing/context.ts";
 import { createTrade, type Trade } from "./front/trading/trading.ts";
 import { Channels } from "./front/websocket/channels.ts";
 import { openDatabase } from "./store/database/database.ts";
-import { requireOwnSecret, Vault } from "./store/files/vault.ts";
+import { requireMatchingSecret, Vault } from "./store/files/vault.ts";
 import { History } from "./store/history/history.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -69,7 +69,7 @@ export async function openExchange(parts: ExchangeParts): Promise<Exchange> {
   const transfers = await Transfers.open(host);
   const credentials = await Credentials.open(host);
   const vault = new Vault(secret);
-  requireOwnSecret(config.data, vault, credentials.allKeys());
+  requireMatchingSecret(config.data, vault, credentials.allKeys());
   const clientOrderIds = await ClientOrderIds.open(host);
   const auth = new Auth({ credentials, vault, operatorToken: config.operatorToken });
 

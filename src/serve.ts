@@ -1,8 +1,8 @@
 import type { EventEmitter } from "node:events";
 import { type Logger, pino } from "pino";
-import { advised } from "./actor/host/advised.ts";
 import { Host, type HostOptions } from "./actor/host/host.ts";
 import { openComputePool } from "./actor/host/pools.ts";
+import { withRecoveryAdvice } from "./actor/host/recovery-advice.ts";
 import type { Config } from "./config.ts";
 import { type Exchange, openExchange } from "./exchange.ts";
 import { Feed, type FeedLog } from "./feed/feed.ts";
@@ -12,7 +12,7 @@ import { openDemoAccount } from "./sandbox/accounts.ts";
 import { Sandbox } from "./sandbox/sandbox.ts";
 import { lockDataFolder } from "./store/files/lock.ts";
 import { openSecret } from "./store/files/secret.ts";
-import { settleInstruments } from "./store/registry/instrument-registry.ts";
+import { registerInstruments } from "./store/registry/instrument-registry.ts";
 import { tuneV8 } from "./tune-v8.ts";
 import { showProgress, welcome } from "./welcome.ts";
 
@@ -33,12 +33,12 @@ export async function serve(
   await probePort(config.host, config.port);
   const unlocked = await lockDataFolder(config.data, "give another --data");
   if (unlocked !== null) log.warn({ err: unlocked }, "no lock in the data folder: nothing keeps other containers out");
-  await advised(settleInstruments)(config);
+  await withRecoveryAdvice(registerInstruments)(config);
   // Before the database, whose presence says that there must be a secret already.
-  const secret = await advised(openSecret)(config.data);
+  const secret = await withRecoveryAdvice(openSecret)(config.data);
   const host = await Host.start(config, showProgress, options);
-  if (host.logCut !== null)
-    log.warn(host.logCut, "the log's end was torn, and is cut off: none of it was acknowledged");
+  if (host.logTruncation !== null)
+    log.warn(host.logTruncation, "the log's end was torn, and is cut off: none of it was acknowledged");
   host.onFatal = (error) => {
     log.fatal({ err: error }, `${error.message}; start again to recover`);
     process.exit(1);
@@ -56,7 +56,7 @@ export async function serve(
     else log.error({ err: error, concerns }, `an actor thread died: ${error.message}; it is being rebuilt`);
   };
   const compute = openComputePool();
-  const exchange = await advised(openExchange)({ config, secret, host, compute, log, version });
+  const exchange = await withRecoveryAdvice(openExchange)({ config, secret, host, compute, log, version });
   host.startTicking();
   const sandbox = new Sandbox(host, { ...config, warn: (message) => log.warn(message) });
   await sandbox.start();

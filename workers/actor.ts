@@ -1,4 +1,4 @@
-import { advised } from "../src/actor/host/advised.ts";
+import { withRecoveryAdvice } from "../src/actor/host/recovery-advice.ts";
 import { runActors } from "../src/actor/threads/threads.ts";
 
-export default advised(runActors);
+export default withRecoveryAdvice(runActors);

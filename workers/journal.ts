@@ -1,4 +1,4 @@
-import { advised } from "../src/actor/host/advised.ts";
+import { withRecoveryAdvice } from "../src/actor/host/recovery-advice.ts";
 import { runJournal } from "../src/actor/threads/threads.ts";
 
-export default advised(runJournal);
+export default withRecoveryAdvice(runJournal);

@@ -42,7 +42,7 @@ export function runChildProcess(
 }
 
 /** What it has answered. Throws DamagedError, RefusedError or NotDoneError. `databaseDir`: what it has read. */
-export function answerIn({ code, signal, stdout, stderr }: Outcome, databaseDir: string): string {
+export function resultOf({ code, signal, stdout, stderr }: Outcome, databaseDir: string): string {
   if (code === DONE) return stdout;
   if (LMDB_ENDS_WITH.includes(signal)) throw new DamagedError(`${databaseDir}: LMDB cannot read it (${signal})`);
   if (signal !== null) throw new NotDoneError(`${databaseDir}: who read it was ended with ${signal}`);
@@ -52,7 +52,7 @@ export function answerIn({ code, signal, stdout, stderr }: Outcome, databaseDir:
 }
 
 /** What such a program does: `work`, whose result is the answer. */
-export async function answer(work: () => string | Promise<string>): Promise<void> {
+export async function runAndAnswer(work: () => string | Promise<string>): Promise<void> {
   try {
     process.stdout.write(await work());
   } catch (error) {

@@ -6,7 +6,7 @@ import { DataFolderInUseError, lockDataFolder } from "../store/files/lock.ts";
 import { NewerVersionError } from "../wire/newer-version.ts";
 import { copyExchange } from "./copy.ts";
 import { isNotDone, RefusedError } from "./errors.ts";
-import { requireExchange, requireRoomFor, throughLinks } from "./folder.ts";
+import { requireExchange, requireNewFolder, withReadOnlyView } from "./folder.ts";
 import { verifyFolder } from "./verify.ts";
 
 /** Exit codes. FAILED: damage, or the system did not do its part. REFUSED: nothing was tried. */
@@ -56,7 +56,7 @@ async function verify(config: Config): Promise<void> {
 
 async function backup({ data, segmentBytes }: Config, target: string): Promise<void> {
   requireExchange(data);
-  requireRoomFor(data, target);
+  requireNewFolder(data, target);
   // A writer that does not know of this reader would write over what is being copied.
   if (!makeLockFile(databaseOf(data)))
     await lockDataFolder(data, "let the backup write to database/lock.mdb, by which the database knows of it");
@@ -67,10 +67,10 @@ async function backup({ data, segmentBytes }: Config, target: string): Promise<v
 async function restore(config: Config, from: string): Promise<void> {
   const { data, segmentBytes } = config;
   requireExchange(from);
-  requireRoomFor(from, data);
+  requireNewFolder(from, data);
   await lockDataFolder(from, `restore a backup of it, ${HOW}`);
   await verifyFolder({ ...config, data: from }, console.log);
-  const copy = await throughLinks(from, databaseOf(from), (view) =>
+  const copy = await withReadOnlyView(from, databaseOf(from), (view) =>
     copyExchange({ from, to: data, environment: databaseOf(view), segmentBytes }),
   );
   console.log(`sound; ${data} holds exchange ${copy.exchangeId} through turn ${copy.throughSequence}`);

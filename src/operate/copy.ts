@@ -6,11 +6,11 @@ import { makeFolder, syncDirectory } from "../store/files/files.ts";
 import { GENESIS_FILE, INITIALISED_FILE } from "../store/files/genesis.ts";
 import { SECRET_FILE } from "../store/files/secret.ts";
 import { INSTRUMENTS_FILE } from "../store/registry/instrument-registry.ts";
-import { answerIn, runChildProcess } from "./child-process.ts";
+import { resultOf, runChildProcess } from "./child-process.ts";
 import { checkDatabase } from "./database-check.ts";
 import { RefusedError } from "./errors.ts";
 import { copyFile, emptyFolder, writeNewFile } from "./files.ts";
-import { COPY_FILE, type CopyRecord, readCopyRecord, requireExchange, requireRoomFor } from "./folder.ts";
+import { COPY_FILE, type CopyRecord, readCopyRecord, requireExchange, requireNewFolder } from "./folder.ts";
 import { type LogCopy, LogGapError, PinnedLog } from "./log-copy.ts";
 
 /** Far less than a segment lives: it is not removed before the next snapshot. */
@@ -38,7 +38,7 @@ export interface CopyOptions {
 export async function copyExchange(options: CopyOptions): Promise<CopyRecord & LogCopy> {
   const { from, to } = options;
   const genesis = requireExchange(from);
-  requireRoomFor(from, to);
+  requireNewFolder(from, to);
   const isNew = !existsSync(to);
   try {
     makeFolder(to);
@@ -89,7 +89,7 @@ async function copyState(options: CopyOptions): Promise<LogCopy> {
 async function copyDatabaseWhilePinning(log: PinnedLog, from: string, to: string): Promise<void> {
   log.pin();
   const copying = runChildProcess("database-copy-main", from, to).then((outcome) => {
-    answerIn(outcome, from);
+    resultOf(outcome, from);
     return true;
   });
   try {

@@ -3,9 +3,9 @@ import { Table } from "../store/database/table.ts";
 import { readIndex } from "../store/history/history-fold.ts";
 import { decodeMessage } from "../wire/codec.ts";
 import { viewOf } from "../wire/record.ts";
-import { answerIn, runChildProcess } from "./child-process.ts";
+import { resultOf, runChildProcess } from "./child-process.ts";
 import { DamagedError, RefusedError } from "./errors.ts";
-import { throughLinks } from "./folder.ts";
+import { withReadOnlyView } from "./folder.ts";
 import { keyFits } from "./row-keys.ts";
 
 export interface DatabaseSummary {
@@ -24,11 +24,11 @@ export interface DatabaseSummary {
  * an older version has written it; NotDoneError.
  */
 export async function checkDatabase(dir: string, databaseDir: string): Promise<DatabaseSummary> {
-  const outcome = await throughLinks(dir, databaseDir, async (view) => {
+  const outcome = await withReadOnlyView(dir, databaseDir, async (view) => {
     const { stderr, ...rest } = await runChildProcess("database-check-main", view);
     return { ...rest, stderr: stderr.replaceAll(view, dir) };
   });
-  return JSON.parse(answerIn(outcome, databaseDir)) as DatabaseSummary;
+  return JSON.parse(resultOf(outcome, databaseDir)) as DatabaseSummary;
 }
 
 /** Throws where anything is wrong; see also database-check-main.ts. */
@@ -38,7 +38,7 @@ export function readEverything(dir: string): DatabaseSummary {
   const missing = tables.find(({ lmdb }) => lmdb === undefined);
   if (missing !== undefined)
     throw isOlder(database) ? madeByOlder(dir) : new DamagedError(`table ${missing.name}: missing`);
-  requireOwn(database);
+  requireSameExchange(database);
   const snapshotSequences: [number, number][] = [];
   database.snapshotHeads.each({}, (actorId, { sequence }) => snapshotSequences.push([actorId as number, sequence]));
   return {
@@ -58,7 +58,7 @@ function madeByOlder(dir: string): RefusedError {
   return new RefusedError(`${dir}: an older version has written the database: ${ways}`);
 }
 
-function requireOwn({ genesis, genesisRecords }: Database): void {
+function requireSameExchange({ genesis, genesisRecords }: Database): void {
   const owners: string[] = [];
   genesisRecords.each({}, (_key, { exchangeId }) => owners.push(exchangeId));
   if (owners.length === 1 && owners[0] === genesis.exchangeId) return;

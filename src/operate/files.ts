@@ -1,12 +1,12 @@
 import { closeSync, fsyncSync, openSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { naming, writeFully } from "../store/files/files.ts";
+import { withFileName, writeFully } from "../store/files/files.ts";
 
 /** Writes a new file, on disk when it returns; its name is not, that is for the caller to sync. */
 export function writeNewFile(path: string, bytes: Uint8Array, mode = 0o666): void {
   const fd = openSync(path, "wx", mode);
   try {
-    naming(path, () => {
+    withFileName(path, () => {
       writeFully(fd, bytes, 0);
       fsyncSync(fd);
     });
@@ -20,7 +20,7 @@ export function copyFile(name: string, from: string, to: string, mode?: number):
   const path = join(from, name);
   writeNewFile(
     join(to, name),
-    naming(path, () => readFileSync(path)),
+    withFileName(path, () => readFileSync(path)),
     mode,
   );
 }

@@ -58,7 +58,7 @@ function parseCopyRecord(text: string): CopyRecord | null {
 }
 
 /** Throws RefusedError unless a copy of `from` may be made in `to`: missing or empty, and no part of what is copied. */
-export function requireRoomFor(from: string, to: string): void {
+export function requireNewFolder(from: string, to: string): void {
   const link = lstatSync(to, { throwIfNoEntry: false });
   if (link !== undefined && !existsSync(to)) throw new RefusedError(`${to}: a link that leads nowhere`);
   if (existsSync(to) && readdirSync(to).length > 0) throw new RefusedError(`${to}: it must be empty or not exist`);
@@ -77,7 +77,7 @@ function realPathOf(path: string): string {
  * through a folder of links: the genesis of `dir`, and the database in `databaseDir`. `work` gets its path; nobody else
  * may write to the database meanwhile.
  */
-export async function throughLinks<T>(
+export async function withReadOnlyView<T>(
   dir: string,
   databaseDir: string,
   work: (view: string) => T | Promise<T>,

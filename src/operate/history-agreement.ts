@@ -10,7 +10,7 @@ import {
 import type { Database } from "../store/database/database.ts";
 import { isOpen, type OrderRecord } from "../store/database/history-schema.ts";
 import { LogReader, type VisitRecord } from "../store/log/log-reader.ts";
-import { notConfigured } from "../store/registry/instrument-registry.ts";
+import { instrumentNotConfigured } from "../store/registry/instrument-registry.ts";
 import { eachMessage } from "../wire/codec.ts";
 import { AT_ACTOR_ID, AT_SEQUENCE, RECORD_HEADER_BYTES } from "../wire/record.ts";
 import { DamagedError } from "./errors.ts";
@@ -80,7 +80,7 @@ export function readTail(
   const visit: VisitRecord = (buffer, view, offset, logBytes) => {
     const actorId = view.getUint16(offset + AT_ACTOR_ID, true);
     const sequence = view.getFloat64(offset + AT_SEQUENCE, true);
-    if (!actorIds.has(actorId)) throw notConfigured(actorId);
+    if (!actorIds.has(actorId)) throw instrumentNotConfigured(actorId);
     if (sequence <= indexedSequence) return;
     eachMessage(view, buffer, offset + RECORD_HEADER_BYTES, offset + logBytes, (event) => note(tail, event as Event));
   };

@@ -41,7 +41,7 @@ export class RecoveredExchange {
 
   /** What each actor finds when it checks itself. */
   audits(): { ledger: ActorAudit; symbols: ActorAudit[] } {
-    const audit = (actor: Actor): ActorAudit => ask(actor, blank(Audit), AuditReport)[0]?.report as ActorAudit;
+    const audit = (actor: Actor): ActorAudit => request(actor, blank(Audit), AuditReport)[0]?.report as ActorAudit;
     return { ledger: audit(this.ledger), symbols: this.symbols.map(audit) };
   }
 
@@ -59,14 +59,14 @@ export class RecoveredExchange {
   /** The account's open orders of all symbols. */
   openOrdersOf(accountId: number): MessageOf<typeof OrderView>[] {
     const command: MessageOf<typeof ReadOrders> = { type: ReadOrders.code, accountId };
-    return this.symbols.flatMap((symbol) => ask(symbol, command, OrderView));
+    return this.symbols.flatMap((symbol) => request(symbol, command, OrderView));
   }
 
   private ledgerPages(): LedgerSummary[] {
     const pages: LedgerSummary[] = [];
     for (let from: number | null = 0; from !== null; ) {
       const command: MessageOf<typeof Describe> = { type: Describe.code, from };
-      const [page] = ask(this.ledger, command, LedgerDescription);
+      const [page] = request(this.ledger, command, LedgerDescription);
       if (page !== undefined) pages.push(page.state);
       from = page?.state.next ?? null;
     }
@@ -78,7 +78,7 @@ export class RecoveredExchange {
 export const actorIdsOf = (config: Config): number[] => [LEDGER, ...config.instruments.map(({ id }) => id)];
 
 /** The replies of one shape to a command that changes nothing. */
-function ask<S extends MessageSchema>(actor: Actor, command: Message, shape: S): MessageOf<S>[] {
+function request<S extends MessageSchema>(actor: Actor, command: Message, shape: S): MessageOf<S>[] {
   const replies: Reply[] = [];
   const transaction: Transaction = {
     time: 0,

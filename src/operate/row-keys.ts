@@ -16,7 +16,7 @@ import {
   CandleRecord,
   FillRecord,
   OpenInterestRecord,
-  OrderPlaceRecord,
+  OrderLocationRecord,
   OrderRecord,
   TradeRecord,
   TransferRecord,
@@ -54,7 +54,7 @@ rule(SessionRow, -1, ({ tokenHash }) => tokenHash);
 rule(KeyRow, -1, ({ apiKey }) => apiKey);
 rule(TransferRow, -1, ({ transfer }) => transfer.transferId);
 rule(OrderRecord, -1, ({ orderId }) => orderId);
-rule(OrderPlaceRecord, -1, ({ orderId }) => orderId);
+rule(OrderLocationRecord, -1, ({ orderId }) => orderId);
 rule(TransferRecord, -1, ({ transfer }) => transfer.transferId);
 rule(CandleRecord, -1, ({ openTime }) => openTime);
 rule(OpenInterestRecord, -1, ({ openTime }) => openTime);

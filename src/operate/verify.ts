@@ -4,12 +4,16 @@ import type { ActorAudit } from "../core/protocol/messages.ts";
 import { openDatabase } from "../store/database/database.ts";
 import { databaseOf, logOf } from "../store/files/data-folder.ts";
 import { openSecret } from "../store/files/secret.ts";
-import { requireOwnSecret, Vault } from "../store/files/vault.ts";
+import { requireMatchingSecret, Vault } from "../store/files/vault.ts";
 import { type LogSummary, verifyLog } from "../store/log/log-scan.ts";
-import { notConfigured, readInstruments, requireSame } from "../store/registry/instrument-registry.ts";
+import {
+  instrumentNotConfigured,
+  readInstruments,
+  requireSameInstruments,
+} from "../store/registry/instrument-registry.ts";
 import { checkDatabase, type DatabaseSummary } from "./database-check.ts";
 import { DamagedError } from "./errors.ts";
-import { readCopyRecord, requireExchange, throughLinks } from "./folder.ts";
+import { readCopyRecord, requireExchange, withReadOnlyView } from "./folder.ts";
 import { compareHistory, readTail } from "./history-agreement.ts";
 import { actorIdsOf, RecoveredExchange } from "./recovered.ts";
 
@@ -33,14 +37,14 @@ interface Files {
  */
 export async function verifyFolder(config: Config, say: Say): Promise<void> {
   const files = await verifyFiles(config, say);
-  await throughLinks(config.data, databaseOf(config.data), async (view) => {
+  await withReadOnlyView(config.data, databaseOf(config.data), async (view) => {
     const database = openDatabase(view, { readOnly: true });
     try {
       const { log } = files;
       const logDir = logOf(config.data);
       const tail = readTail(logDir, files.neededFrom, log.lastSequence, files.database.indexedSequence, config);
       const exchange = new RecoveredExchange(config, database, logDir, log.lastSequence);
-      requireOwnSecret(config.data, files.vault, exchange.keys());
+      requireMatchingSecret(config.data, files.vault, exchange.keys());
       const { ledger, symbols } = exchange.audits();
       judge(ledger, symbols);
       sayAudits(config, ledger, symbols, say);
@@ -59,7 +63,7 @@ async function verifyFiles(config: Config, say: Say): Promise<Files> {
   const dir = config.data;
   const { exchangeId, createdAt } = requireExchange(dir);
   const known = readInstruments(dir);
-  if (known !== null) requireSame(known, config.instruments);
+  if (known !== null) requireSameInstruments(known, config.instruments);
   const vault = new Vault(openSecret(dir));
   say(`exchange   ${exchangeId}, made ${createdAt}`);
   if (known === null) say("units      as configured: no start has recorded yet what this folder was begun with");
@@ -84,7 +88,7 @@ function relate(config: Config, exchangeId: string, { log, database, neededFrom 
   const { firstSequence, lastSequence } = log;
   const actorIds = new Set(actorIdsOf(config));
   for (const [actorId, sequence] of database.snapshotSequences) {
-    if (!actorIds.has(actorId)) throw notConfigured(actorId);
+    if (!actorIds.has(actorId)) throw instrumentNotConfigured(actorId);
     if (sequence > lastSequence)
       throw new DamagedError(`the log ends with ${lastSequence}, but actor ${actorId} has a snapshot of ${sequence}`);
   }

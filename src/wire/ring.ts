@@ -143,7 +143,7 @@ export class RingProducer extends RingEnd {
     return !this.hasRoom(this.capacity / 4);
   }
 
-  /** Publishes the reserved record with its true size. The consumer is not woken: see ring(). */
+  /** Publishes the reserved record with its true size. The consumer is not woken: see wake(). */
   commit(bytes: number): void {
     this.view.setUint32(this.at, bytes, true);
     this.head = (this.head + LENGTH_BYTES + pad8(bytes)) >>> 0;
@@ -151,7 +151,7 @@ export class RingProducer extends RingEnd {
   }
 
   /** Wakes the consumer if it sleeps: once per batch. */
-  ring(): void {
+  wake(): void {
     this.doorbell.wake();
   }
 

@@ -84,7 +84,7 @@ class Worker implements Actor {
   }
 }
 
-function start(joins?: SharedArrayBuffer, more: Partial<WorkerOptions> = {}) {
+function start(joinTable?: SharedArrayBuffer, more: Partial<WorkerOptions> = {}) {
   const actor = new Worker();
   const control = new Control();
   const doorbell = new Doorbell();
@@ -99,7 +99,7 @@ function start(joins?: SharedArrayBuffer, more: Partial<WorkerOptions> = {}) {
     actors: [actor],
     marginTable,
     sums,
-    ...(joins === undefined ? {} : { joins }),
+    ...(joinTable === undefined ? {} : { joinTable }),
     control,
     commands: new RingConsumer(commandRing),
     doorbell,
@@ -255,9 +255,9 @@ test("a snapshot is made when the last one is stored, and something has happened
   assert.equal(isMade(true), false, "the first interval has only begun");
   assert.equal(isMade(true), true);
   assert.equal(isMade(true), false, "it is on its way");
-  control.setSnapshotOf(ACTOR_ID, control.lastSequence);
+  control.setStoredSnapshotOf(ACTOR_ID, control.lastSequence);
   assert.equal(isMade(true), true);
-  control.setSnapshotOf(ACTOR_ID, control.lastSequence);
+  control.setStoredSnapshotOf(ACTOR_ID, control.lastSequence);
   assert.equal(isMade(false), false, "nothing has happened");
   assert.equal(isMade(true), true);
 });
@@ -300,13 +300,13 @@ test("in a recount a worker adds up what it has given, and stands still until it
   actor.marginTable = marginTable;
   send(0);
   worker.step();
-  control.recount = 1;
+  control.recountRound = 1;
   send(0);
   for (let i = 0; i < 3; i++) assert.equal(worker.step(), false);
-  assert.equal(control.countedBy(0), 1);
+  assert.equal(control.recountedBy(0), 1);
   assert.deepEqual([sums.equity(ACCOUNT), sums.maintenance(ACCOUNT)], [5, 3], "once");
   assert.deepEqual(actor.calls, ["command"]);
-  control.recount = 0;
+  control.recountRound = 0;
   worker.step();
   assert.deepEqual(actor.calls, ["command", "command"]);
 });
@@ -317,15 +317,15 @@ test("a worker that joins does nothing before a recount has taken it in", () => 
   actor.marginTable = marginTable;
   send(0);
   worker.step();
-  control.recount = 1;
+  control.recountRound = 1;
   worker.step();
-  control.recount = 0;
+  control.recountRound = 0;
   worker.step();
   assert.deepEqual(actor.calls, [], "the recount has come to nothing");
-  control.recount = 2;
+  control.recountRound = 2;
   worker.step();
-  control.recounted = 2;
-  control.recount = 0;
+  control.appliedRecount = 2;
+  control.recountRound = 0;
   worker.step();
   assert.deepEqual(actor.calls, ["command"]);
   assert.deepEqual([shared.equity(ACCOUNT), shared.maintenance(ACCOUNT)], [5, 3]);
@@ -336,19 +336,19 @@ test("a worker that has just been taken in belongs to the exchange, be another r
     const shared = MarginTable.allocate(32);
     const { actor, worker, send, marginTable, control } = start(shared.buffer);
     actor.marginTable = marginTable;
-    control.recount = 1;
+    control.recountRound = 1;
     worker.step();
-    control.recounted = 1;
-    control.recount = 0;
+    control.appliedRecount = 1;
+    control.recountRound = 0;
     send(0);
     if (then === "stop") {
       control.phase = STOP_ACTORS;
       worker.run();
     } else {
-      control.recount = 2;
+      control.recountRound = 2;
       worker.step();
       // It has come to nothing: another worker has died.
-      control.recount = 0;
+      control.recountRound = 0;
       worker.step();
     }
     assert.deepEqual(actor.calls, ["command"], then);

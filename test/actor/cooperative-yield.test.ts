@@ -17,7 +17,7 @@ test("long work is interrupted while orders come, unless it is far behind", () =
     for (let us = 1; us <= 100_000; us++) {
       now += 0.001;
       if (us % 1000 === 0) log.durable += durablePerMs;
-      cooperativeYield.take(doneThrough);
+      cooperativeYield.yieldIfDue(doneThrough);
     }
     return sleeps - before;
   };

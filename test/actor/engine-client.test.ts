@@ -43,7 +43,7 @@ function openEngine(maxInFlight: number, pollMs = 0) {
       journal.bytes.fill(0, at, at + RECORD_HEADER_BYTES);
       journal.view.setUint32(at + AT_REQUEST_ID, requestId, true);
       journal.commit(RECORD_HEADER_BYTES);
-      journal.ring();
+      journal.wake();
     },
   };
 }

@@ -33,7 +33,7 @@ function start() {
   /** As a worker does when a recount is called: it adds what its actors have given, an equity of 5. */
   const count = (worker: number): void => {
     sums.addAll(ACCOUNT, new Float64Array(CONTRIBUTION_FIELDS).fill(5, 0, 1), 0);
-    control.setCountedBy(worker, control.recount);
+    control.setRecountedBy(worker, control.recountRound);
   };
   return { rebuild, control, marginTable, up, started, told, count, rings: { out: outs[0], front, store } };
 }
@@ -44,18 +44,18 @@ test("a recount in which another thread dies has no effect: its share may be mis
   rebuild.step();
   rebuild.recovered(0);
   rebuild.step();
-  assert.equal(control.recount, 1);
+  assert.equal(control.recountRound, 1);
   count(0);
   rebuild.died(1);
   rebuild.step();
-  assert.deepEqual([control.recount, control.recounted, marginTable.equity(ACCOUNT)], [0, 0, 0]);
+  assert.deepEqual([control.recountRound, control.appliedRecount, marginTable.equity(ACCOUNT)], [0, 0, 0]);
   assert.deepEqual([started, up], [[0, 1], []]);
   rebuild.recovered(1);
   rebuild.step();
-  assert.equal(control.recount, 2);
+  assert.equal(control.recountRound, 2);
   for (const worker of WORKERS) count(worker);
   rebuild.step();
-  assert.deepEqual([control.recount, control.recounted, marginTable.equity(ACCOUNT)], [0, 2, 10]);
+  assert.deepEqual([control.recountRound, control.appliedRecount, marginTable.equity(ACCOUNT)], [0, 2, 10]);
   assert.deepEqual(up, WORKERS);
   assert.ok(rebuild.isDone);
 });
@@ -77,7 +77,7 @@ test("nobody is told that nothing was done, and no other thread starts, before a
   for (const missing of ["read", "on disk", "handed out", "gathered", "stored"] as const) {
     const { rebuild, control, started, told, rings } = start();
     const ticket = control.nextSequence();
-    control.setGatheredOf(0, ticket);
+    control.setReceivedSnapshotOf(0, ticket);
     const comesThrough = {
       read: fill(rings.out),
       "on disk": () => {
@@ -85,7 +85,7 @@ test("nobody is told that nothing was done, and no other thread starts, before a
       },
       "handed out": fill(rings.front),
       gathered: fill(rings.store),
-      stored: () => control.setSnapshotOf(0, ticket),
+      stored: () => control.setStoredSnapshotOf(0, ticket),
     };
     rebuild.died(0);
     for (const [name, come] of Object.entries(comesThrough)) if (name !== missing) come();

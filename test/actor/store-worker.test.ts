@@ -66,9 +66,9 @@ test("the store does not fall asleep over a read that has come behind its last s
   release(1);
   void engine.historyCaughtUp();
   storeDoorbell.prepareSleep();
-  assert.equal(store.mayRest, false);
+  assert.equal(store.maySleep, false);
   store.step();
-  assert.equal(store.mayRest, true);
+  assert.equal(store.maySleep, true);
   assert.deepEqual(rungAt, [1], "who is woken finds the index where it is by then");
 });
 
@@ -76,12 +76,12 @@ test("but over turns that nobody waits for, and over reads that it cannot help f
   const { store, control, engine, release, fillDisk } = openStore();
   store.step();
   release(1);
-  assert.equal(store.mayRest, true, "they may gather");
+  assert.equal(store.maySleep, true, "they may gather");
   fillDisk();
   void engine.historyCaughtUp();
   assert.equal(store.step(), false);
   assert.equal(control.indexed, 0, "it has written nothing");
-  assert.equal(store.mayRest, true, "it has looked");
+  assert.equal(store.maySleep, true, "it has looked");
 });
 
 test("what comes in the middle of a long step finds room", () => {
@@ -115,7 +115,7 @@ test("what comes in the middle of a long step finds room", () => {
   });
   store.step();
   assert.equal(records, pushed - 1);
-  assert.equal(store.mayRest, false, "the last one is for the next step");
+  assert.equal(store.maySleep, false, "the last one is for the next step");
 });
 
 test("a stop finishes what is soon done, and leaves the rest of a long way for the next start", () => {
@@ -164,7 +164,7 @@ test("how far the snapshots go is known when the store is ready: nobody is told 
   });
   port1.close();
   assert.deepEqual(
-    [0, 1, 2].map((actorId) => control.snapshotOf(actorId)),
+    [0, 1, 2].map((actorId) => control.storedSnapshotOf(actorId)),
     [70, 90, 0],
   );
   rmSync(dataDir, { recursive: true });

@@ -28,7 +28,7 @@ function start() {
   const hangs = (looks: number, before: (look: number) => void = () => {}, mayStand = false): number[] =>
     Array.from({ length: looks }, (_, i) => i + 1).filter((look) => {
       before(look);
-      return watchdog.look(mayStand);
+      return watchdog.check(mayStand);
     });
   return { commands, out, hangs };
 }

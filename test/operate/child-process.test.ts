@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { answerIn } from "../../src/operate/child-process.ts";
+import { resultOf } from "../../src/operate/child-process.ts";
 import { DamagedError, NotDoneError } from "../../src/operate/errors.ts";
 
 test("what LMDB ends is damaged, and what something else ends is only not done", () => {
   const endedWith = (signal: NodeJS.Signals) => () =>
-    answerIn({ code: null, signal, stdout: "", stderr: "" }, "a/database");
+    resultOf({ code: null, signal, stdout: "", stderr: "" }, "a/database");
   for (const signal of ["SIGSEGV", "SIGBUS", "SIGABRT"] as const) assert.throws(endedWith(signal), DamagedError);
   for (const signal of ["SIGKILL", "SIGTERM"] as const) assert.throws(endedWith(signal), NotDoneError);
 });

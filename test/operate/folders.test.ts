@@ -285,7 +285,7 @@ test("a database of an older version is not called damaged: it is said what to d
     fs.cpSync(data, dir, { recursive: true });
     const database = openDatabase(dir);
     if (dir === older) for (const table of [database.genesisRecords, database.index]) writeUnpacked(table);
-    database.briefOrders.lmdb.dropSync();
+    database.shortLivedOrders.lmdb.dropSync();
     await database.close();
   }
   for (const args of [

@@ -116,8 +116,8 @@ export class Machine {
       instruments,
       actorIds,
       files,
-      onSnapshotGathered: (actorId, sequence) => control.setGatheredOf(actorId, sequence),
-      onSnapshotStored: (actorId, sequence) => control.setSnapshotOf(actorId, sequence),
+      onSnapshotReceived: (actorId, sequence) => control.setReceivedSnapshotOf(actorId, sequence),
+      onSnapshotStored: (actorId, sequence) => control.setStoredSnapshotOf(actorId, sequence),
     });
     control.indexed = indexer.indexedSequence;
     this.storeWorker = new StoreWorker({
@@ -186,7 +186,7 @@ export class Machine {
       const input = this.slowly(new SlowConsumer(commands));
       return new ActorWorker({
         ...{ worker: i, actors, marginTable: own, sums: cellsIn(sums), clock, monotonic },
-        ...(joins ? { joins: marginTable.buffer } : {}),
+        ...(joins ? { joinTable: marginTable.buffer } : {}),
         control: tampering.control?.(control) ?? control,
         notBefore: tampering.notBefore?.(lastTime) ?? lastTime,
         commands: tampering.commands?.(input) ?? input,
@@ -194,7 +194,7 @@ export class Machine {
         out: new RingProducer(outputs[i]!, journalDoorbell),
         snapshotIntervalMs: options.snapshotIntervalMs,
         // So that commands come, threads die and the power goes between the shares of a snapshot.
-        rowsPerShare: 3,
+        rowsPerSnapshotChunk: 3,
       });
     };
     const pinned = outputs.map((_, i) => actorIds.filter((_, place) => place % options.workers === i));
@@ -238,7 +238,7 @@ export class Machine {
       name: "journal",
       kind: "journal",
       step: () => {
-        if (!this.realJournal.step() && random.next() < 0.3) this.realJournal.rest();
+        if (!this.realJournal.step() && random.next() < 0.3) this.realJournal.prepareWhileIdle();
       },
       canRunWithin: (kinds) =>
         (!kinds.has("front") || hasRoom(frontRing)) && (!kinds.has("store") || hasRoom(storeRing)),

@@ -74,14 +74,14 @@ export const MUTANTS: Record<string, Tampering> = {
     control: (control) =>
       changed(control, {
         nextSequence: () => control.nextSequence(),
-        snapshotOf: (actorId) => control.snapshotOf(actorId),
+        storedSnapshotOf: (actorId) => control.storedSnapshotOf(actorId),
         lastSequence: 0,
       }),
   },
   "a recount ends before every worker has added its share": {
     rebuild: (parts) => ({
       ...parts,
-      control: changed(parts.control, { countedBy: () => parts.control.recount }),
+      control: changed(parts.control, { recountedBy: () => parts.control.recountRound }),
     }),
   },
   "a thread is rebuilt before what it had done is in the log": {

@@ -63,7 +63,7 @@ export class BarePipeline {
     // Once for all that came with one look at the sockets.
     setImmediate(() => {
       this.ringing = false;
-      this.commands.ring();
+      this.commands.wake();
     });
   }
 
@@ -110,7 +110,7 @@ function run({ path, doorbell: doorbellBuffer, input, output, nextDoorbell }: St
         to.commit(length);
         at += length;
       }
-      to.ring();
+      to.wake();
       continue;
     }
     doorbell.prepareSleep();

@@ -29,7 +29,7 @@ import type { Doorbell, RingConsumer, RingProducer } from "../../wire/ring.ts";
 import { COMMAND_HEADER_BYTES } from "../threads/actor.ts";
 import type { Control } from "../threads/control.ts";
 import type { Engine, OnReply, ReleasedTransaction } from "./engine.ts";
-import { Waiters } from "./waiters.ts";
+import { SequenceWaiters } from "./sequence-waiters.ts";
 
 /** Requests on their way at once; one more is refused as overload. A power of two. */
 export const MAX_PENDING = 65_536;
@@ -134,8 +134,8 @@ export class EngineClient implements Engine {
   private readonly pool = new MessagePool();
   private readonly releasedListeners: ((transaction: ReleasedTransaction) => void)[] = [];
   private readonly drainedListeners: (() => void)[] = [];
-  private readonly releaseWaiters = new Waiters();
-  private readonly indexWaiters = new Waiters();
+  private readonly releaseWaiters = new SequenceWaiters();
+  private readonly indexWaiters = new SequenceWaiters();
   private willWakeWorkers = false;
   /** Nobody needs to wake the front. */
   private isPolling = false;
@@ -411,7 +411,7 @@ const requestIdAfter = (requestId: number): number => (requestId === 0xffff_ffff
 /** Wakes the worker if it sleeps. */
 function wakeWorker(lane: WorkerQueue): void {
   lane.unwokenCommands = 0;
-  lane.commands.ring();
+  lane.commands.wake();
 }
 
 /** A batch is what any of its items is. */

@@ -4,12 +4,12 @@ import { LEDGER } from "../../core/base/enums.ts";
 import { compileInstrument } from "../../core/protocol/instrument.ts";
 import { logOf } from "../../store/files/data-folder.ts";
 import { DiskRoom } from "../../store/files/disk-room.ts";
-import type { LogCut } from "../../store/log/log.ts";
+import type { LogTruncation } from "../../store/log/log.ts";
 import { allocateRing, Doorbell, RingConsumer } from "../../wire/ring.ts";
 import { EngineClient } from "../engine/engine-client.ts";
 import { Control, STOP_ACTORS, STOP_JOURNAL, STOP_STORE } from "../threads/control.ts";
 import type { JournalReady, JournalTask, StoreReady, StoreTask, ThreadTask } from "../threads/threads.ts";
-import { type Spawned, spawn, stopThreads, type Thread } from "./spawn.ts";
+import { type Spawned, spawnThread, stopThreads, type Thread } from "./spawn.ts";
 import { StallWatch } from "./stall-watch.ts";
 import { type RebuildNote, Workers } from "./workers.ts";
 
@@ -49,7 +49,7 @@ export class Host extends EngineClient {
   /** Called when an actor thread dies, with its error, and when all of its actors have been rebuilt. */
   onRebuild: (note: RebuildNote) => void = () => {};
   /** What the start has cut off the log's end, or null. */
-  logCut: LogCut | null = null;
+  logTruncation: LogTruncation | null = null;
 
   private readonly config: Config;
   private readonly options: HostOptions;
@@ -126,7 +126,7 @@ export class Host extends EngineClient {
     this.hasDiskRoom = this.disk.isEnough();
     if (this.hasDiskRoom !== before) this.onDiskRoom(this.disk.freeBytes);
     const wasStalled = this.isStalled;
-    this.isStalled = this.stallWatch.look();
+    this.isStalled = this.stallWatch.check();
     if (this.isStalled !== wasStalled) this.onStall();
   }
 
@@ -163,8 +163,8 @@ export class Host extends EngineClient {
       storeDoorbell: storeDoorbell.buffer,
     });
     this.journal = journal.thread;
-    const { lastSequence, cut } = await journal.ready<JournalReady>();
-    this.logCut = cut;
+    const { lastSequence, truncation } = await journal.ready<JournalReady>();
+    this.logTruncation = truncation;
     journal.thread.port.on("message", () => this.drain());
     this.startAt(lastSequence);
 
@@ -187,7 +187,7 @@ export class Host extends EngineClient {
     const begunAt = performance.now();
     const reporting = setInterval(() => {
       const tails = workers.map(
-        (worker) => lastSequence - Math.min(...worker.actorIds.map((id) => control.snapshotOf(id))),
+        (worker) => lastSequence - Math.min(...worker.actorIds.map((id) => control.storedSnapshotOf(id))),
       );
       const total = tails.reduce((sum, tail) => sum + tail, 0);
       onProgress({ records: control.recovered, total, elapsedMs: performance.now() - begunAt });
@@ -202,7 +202,7 @@ export class Host extends EngineClient {
 
   /** Without it nothing can go on. */
   private spawn<T extends ThreadTask>(name: string, doorbell: Doorbell, task: Omit<T, keyof ThreadTask>): Spawned {
-    return spawn<T>(name, this.control, doorbell, task, (error) =>
+    return spawnThread<T>(name, this.control, doorbell, task, (error) =>
       this.onFatal(new Error(`the ${name} thread died: ${error.message}`, { cause: error })),
     );
   }

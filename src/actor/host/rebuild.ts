@@ -64,7 +64,7 @@ export class Rebuild {
   /** Who takes part in the recount that is under way. */
   private counting: Entry[] = [];
   /** One of them has died since: its share may be in the sums in part. */
-  private isSpoiled = false;
+  private isRecountInvalid = false;
 
   constructor(parts: RebuildParts) {
     this.parts = parts;
@@ -85,7 +85,7 @@ export class Rebuild {
   died(worker: number): void {
     const { control, engine } = this.parts;
     engine.markDown(worker);
-    this.isSpoiled = true;
+    this.isRecountInvalid = true;
     Object.assign(this.entries[worker], {
       state: DEAD,
       lastSequence: control.lastSequence,
@@ -112,7 +112,7 @@ export class Rebuild {
 
   /** The worker is to take its commands: it neither recovers nor stands still for the others in a recount. */
   isWorking(worker: number): boolean {
-    const hasCounted = this.counting.length > 0 && this.parts.control.countedBy(worker) === this.rounds;
+    const hasCounted = this.counting.length > 0 && this.parts.control.recountedBy(worker) === this.rounds;
     return this.entries[worker].state === WORKING && !hasCounted;
   }
 
@@ -141,7 +141,7 @@ export class Rebuild {
     if (control.durable < entry.lastSequence || !gauge.hasRead(gauge.written)) return false;
     entry.marks ??= { front: this.front.written, store: this.store.written };
     if (!this.front.hasRead(entry.marks.front) || !this.store.hasRead(entry.marks.store)) return false;
-    return actorIds.every((actorId) => control.snapshotOf(actorId) >= control.gatheredOf(actorId));
+    return actorIds.every((actorId) => control.storedSnapshotOf(actorId) >= control.receivedSnapshotOf(actorId));
   }
 
   private callRecount(): void {
@@ -150,24 +150,24 @@ export class Rebuild {
     if (!this.entries.some(({ state }) => state === JOINING)) return;
     sums.clear();
     this.counting = [...this.entries];
-    this.isSpoiled = false;
-    control.recount = ++this.rounds;
-    this.ringAll();
+    this.isRecountInvalid = false;
+    control.recountRound = ++this.rounds;
+    this.wakeAll();
   }
 
   private endRecount(): void {
     const { control, marginTable, sums, engine, onRebuilt } = this.parts;
     const isIn = ({ number, state }: Entry): boolean =>
-      state === DEAD || state === RECOVERING || control.countedBy(number) === this.rounds;
+      state === DEAD || state === RECOVERING || control.recountedBy(number) === this.rounds;
     if (!this.counting.every(isIn)) return;
-    if (!this.isSpoiled) {
+    if (!this.isRecountInvalid) {
       marginTable.copyFrom(sums);
-      control.recounted = this.rounds;
+      control.appliedRecount = this.rounds;
     }
     this.counting = [];
-    control.recount = 0;
-    this.ringAll();
-    if (this.isSpoiled) return;
+    control.recountRound = 0;
+    this.wakeAll();
+    if (this.isRecountInvalid) return;
     for (const entry of this.entries) {
       if (entry.state !== JOINING || entry.commands === null) continue;
       engine.markUp(entry.number, entry.commands);
@@ -176,7 +176,7 @@ export class Rebuild {
     }
   }
 
-  private ringAll(): void {
+  private wakeAll(): void {
     for (const { doorbell } of this.entries) doorbell.wake();
   }
 }

@@ -19,7 +19,7 @@ export interface Spawned {
 }
 
 /** Starts a thread with a task for life. `onDeath` runs once, when it throws or ends otherwise than by its own will. */
-export function spawn<T extends ThreadTask>(
+export function spawnThread<T extends ThreadTask>(
   entry: string,
   control: Control,
   doorbell: Doorbell,

@@ -17,7 +17,7 @@ export class StallWatch {
   }
 
   /** To be called four times a second. Returns whether the log stands still. */
-  look(): boolean {
+  check(): boolean {
     const { durable, lastSequence } = this.control;
     this.stillLooks = lastSequence > durable && durable === this.durable ? this.stillLooks + 1 : 0;
     this.durable = durable;

@@ -20,7 +20,7 @@ export class Watchdog {
   }
 
   /** Returns whether the thread hangs. `mayStand`: it has been told to, so this look does not count. */
-  look(mayStand: boolean): boolean {
+  check(mayStand: boolean): boolean {
     const { commands, out } = this;
     const { read } = commands;
     const isStill = read === this.read && !commands.hasRead(commands.written) && out.hasRead(out.written);

@@ -7,7 +7,7 @@ import type { EngineClient } from "../engine/engine-client.ts";
 import { type Control, RUNNING } from "../threads/control.ts";
 import type { ActorTask } from "../threads/threads.ts";
 import { Rebuild, type RebuildWorker } from "./rebuild.ts";
-import { type Spawned, spawn, type Thread } from "./spawn.ts";
+import { type Spawned, spawnThread, type Thread } from "./spawn.ts";
 import { Watchdog } from "./watchdog.ts";
 
 /** A worker that dies more often than this within the time has a fault that comes back: the process ends. */
@@ -88,7 +88,7 @@ export class Workers {
   private watch(rebuild: Rebuild): void {
     if (this.parts.control.phase !== RUNNING) return;
     for (const [worker, thread] of this.threads.entries()) {
-      if (thread.hasEnded || !this.watchdogs[worker]?.look(!rebuild.isWorking(worker))) continue;
+      if (thread.hasEnded || !this.watchdogs[worker]?.check(!rebuild.isWorking(worker))) continue;
       // It is dead only when it can write no more.
       thread.hasEnded = true;
       void thread.pinned.terminate().then(() => this.died(worker, new Error("it hangs")));
@@ -110,12 +110,12 @@ export class Workers {
     return commands;
   }
 
-  private spawn(worker: number, joins: boolean): { commands: RingProducer; spawned: Spawned } {
+  private spawn(worker: number, isReplacement: boolean): { commands: RingProducer; spawned: Spawned } {
     const { config, control, marginTable, journalDoorbell, workers, entry } = this.parts;
     const { actorIds, out, doorbell } = must(workers[worker], "worker");
     const commands = allocateRing(config.ringBytes);
     const task: Omit<ActorTask, "port" | "control" | "doorbell"> = {
-      ...{ worker, commands, out, joins },
+      ...{ worker, commands, out, isReplacement },
       workers: workers.length,
       dataDir: config.data,
       journalDoorbell: journalDoorbell.buffer,
@@ -127,7 +127,7 @@ export class Workers {
       symbols: { maxIndexAgeMs: config.maxIndexAgeMs },
       snapshotIntervalMs: config.snapshotIntervalMs,
     };
-    const spawned = spawn<ActorTask>(entry, control, doorbell, task, (error) => this.died(worker, error));
+    const spawned = spawnThread<ActorTask>(entry, control, doorbell, task, (error) => this.died(worker, error));
     this.threads[worker] = spawned.thread;
     this.watchdogs[worker] = new Watchdog(commands, out);
     return { commands: new RingProducer(commands, doorbell), spawned };

@@ -6,7 +6,7 @@ import { pad8 } from "../../wire/record.ts";
 import type { Doorbell, RingConsumer, RingProducer } from "../../wire/ring.ts";
 import { SnapshotPartWriter } from "../../wire/snapshot.ts";
 import { type Control, RUNNING } from "./control.ts";
-import { RecountShare } from "./recount.ts";
+import { RecountParticipant } from "./recount.ts";
 import { TransactionWriter } from "./transaction.ts";
 
 /** A command in a worker's ring: u32 request id, u32 actor id, then the message. */
@@ -34,7 +34,7 @@ export interface WorkerOptions {
   out: RingProducer;
   snapshotIntervalMs: number;
   /** Of a snapshot, handed over between two turns, about. Default: a fraction of a millisecond. */
-  rowsPerShare?: number;
+  rowsPerSnapshotChunk?: number;
   /** The only clock that actors have: milliseconds since the epoch. */
   clock: () => number;
   /** Milliseconds by a clock that nobody sets: for when the next snapshot is due. */
@@ -47,7 +47,7 @@ export interface WorkerOptions {
    * For a worker in the place of one that has died: the account cells that it belongs to. Its actors have given what they
    * have to give to cells of its own, and it does nothing before a recount has taken them in.
    */
-  joins?: SharedArrayBuffer;
+  joinTable?: SharedArrayBuffer;
 }
 
 interface Hosted {
@@ -64,7 +64,7 @@ export class ActorWorker {
   private readonly options: WorkerOptions;
   private readonly hosted = new Map<number, Hosted>();
   private readonly transaction: TransactionWriter;
-  private readonly recount: RecountShare;
+  private readonly recount: RecountParticipant;
   private isJoining: boolean;
   private lastTime: number;
   private nextSnapshotAt = 0;
@@ -74,17 +74,17 @@ export class ActorWorker {
   constructor(options: WorkerOptions) {
     this.options = options;
     this.lastTime = options.notBefore;
-    this.isJoining = options.joins !== undefined;
-    this.recount = new RecountShare(options);
+    this.isJoining = options.joinTable !== undefined;
+    this.recount = new RecountParticipant(options);
     const waitForRoom = (): void => {
-      options.out.ring();
+      options.out.wake();
       options.doorbell.prepareSleep();
       options.doorbell.wait(1);
     };
     this.transaction = new TransactionWriter(options.control, options.marginTable, options.out, waitForRoom);
     for (const actor of options.actors) {
       const emitPart = (part: Uint8Array): void => this.pushPart(part, waitForRoom);
-      const sent = options.control.snapshotOf(actor.actorId);
+      const sent = options.control.storedSnapshotOf(actor.actorId);
       this.hosted.set(actor.actorId, {
         actor,
         writer: new SnapshotPartWriter(actor.actorId, emitPart),
@@ -125,7 +125,7 @@ export class ActorWorker {
       this.join();
       while (this.drain() > 0);
       for (const hosted of this.hosted.values()) this.snapshot(hosted);
-      this.options.out.ring();
+      this.options.out.wake();
     });
   }
 
@@ -133,13 +133,13 @@ export class ActorWorker {
   private mustWait(): boolean {
     // First: the recount that has taken it in may be over, and another one may have been called.
     this.join();
-    return this.recount.isUnderWay() || this.isJoining;
+    return this.recount.participate() || this.isJoining;
   }
 
   private join(): void {
-    const { joins, marginTable } = this.options;
-    if (!this.isJoining || joins === undefined || !this.recount.hasTakenEffect) return;
-    marginTable.attach(joins);
+    const { joinTable, marginTable } = this.options;
+    if (!this.isJoining || joinTable === undefined || !this.recount.hasTakenEffect) return;
+    marginTable.attach(joinTable);
     this.isJoining = false;
   }
 
@@ -153,7 +153,7 @@ export class ActorWorker {
         marginTable.rollback();
       } finally {
         // What it had said before is whole, and will be released.
-        out.ring();
+        out.wake();
       }
       throw error;
     }
@@ -172,7 +172,7 @@ export class ActorWorker {
     }
     if (count > 0) {
       commands.release();
-      out.ring();
+      out.wake();
     }
     return count;
   }
@@ -188,7 +188,7 @@ export class ActorWorker {
       if (this.pushWork(actor)) pushed = true;
       if (actor.isFiring && this.fire(actor)) pushed = true;
     }
-    if (pushed) this.options.out.ring();
+    if (pushed) this.options.out.wake();
     return more;
   }
 
@@ -234,15 +234,15 @@ export class ActorWorker {
    */
   private handOver(): boolean {
     if (this.due.length === 0) this.callForSnapshots();
-    const { control, out, rowsPerShare = ROWS_PER_SHARE } = this.options;
+    const { control, out, rowsPerSnapshotChunk = ROWS_PER_SHARE } = this.options;
     const hosted = this.due.at(0);
     if (hosted === undefined) return false;
     hosted.writer.stamp(control.lastSequence, this.lastTime);
-    if (hosted.actor.snapshot(hosted.writer, rowsPerShare) || ++hosted.shares === MAX_SHARES) {
+    if (hosted.actor.snapshot(hosted.writer, rowsPerSnapshotChunk) || ++hosted.shares === MAX_SHARES) {
       this.due.shift();
       this.snapshot(hosted);
     }
-    out.ring();
+    out.wake();
     return true;
   }
 
@@ -255,7 +255,7 @@ export class ActorWorker {
     this.nextSnapshotAt = now + snapshotIntervalMs;
     if (isFirst) return;
     const isDue = ({ actor, sent }: Hosted): boolean =>
-      control.snapshotOf(actor.actorId) >= sent && control.lastSequence !== sent;
+      control.storedSnapshotOf(actor.actorId) >= sent && control.lastSequence !== sent;
     this.due = [...this.hosted.values()].filter(isDue);
   }
 

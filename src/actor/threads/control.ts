@@ -25,16 +25,16 @@ export const STOP_STORE = 3;
 
 export class Control {
   readonly buffer: SharedArrayBuffer;
-  private readonly marginTable: BigInt64Array;
+  private readonly counters: BigInt64Array;
 
   constructor(buffer: SharedArrayBuffer = new SharedArrayBuffer((COUNTED + WORKERS) * 8)) {
     this.buffer = buffer;
-    this.marginTable = new BigInt64Array(buffer);
+    this.counters = new BigInt64Array(buffer);
   }
 
   /** Takes the next place in the log. */
   nextSequence(): number {
-    return Number(Atomics.add(this.marginTable, LAST_SEQUENCE, 1n)) + 1;
+    return Number(Atomics.add(this.counters, LAST_SEQUENCE, 1n)) + 1;
   }
   /** The last place taken: all that any actor can have known. */
   get lastSequence(): number {
@@ -62,40 +62,40 @@ export class Control {
     this.store(INDEXED, sequence);
   }
 
-  snapshotOf(actorId: number): number {
+  storedSnapshotOf(actorId: number): number {
     return this.load(SNAPSHOTS + actorId);
   }
-  setSnapshotOf(actorId: number, sequence: number): void {
+  setStoredSnapshotOf(actorId: number, sequence: number): void {
     this.store(SNAPSHOTS + actorId, sequence);
   }
 
   /** The last snapshot of the actor that has come to the store, whole: it will be stored. Written by the store. */
-  gatheredOf(actorId: number): number {
+  receivedSnapshotOf(actorId: number): number {
     return this.load(GATHERED + actorId);
   }
-  setGatheredOf(actorId: number, sequence: number): void {
+  setReceivedSnapshotOf(actorId: number, sequence: number): void {
     this.store(GATHERED + actorId, sequence);
   }
 
   /** The recount of the cells that is under way; 0 = none. Written by the front: see rebuild.ts. */
-  get recount(): number {
+  get recountRound(): number {
     return this.load(RECOUNT);
   }
-  set recount(round: number) {
+  set recountRound(round: number) {
     this.store(RECOUNT, round);
   }
   /** The last one whose sums have become the cells. */
-  get recounted(): number {
+  get appliedRecount(): number {
     return this.load(RECOUNTED);
   }
-  set recounted(round: number) {
+  set appliedRecount(round: number) {
     this.store(RECOUNTED, round);
   }
   /** The last one that the worker has added its share to; until it is over, the worker stands still. */
-  countedBy(worker: number): number {
+  recountedBy(worker: number): number {
     return this.load(COUNTED + worker);
   }
-  setCountedBy(worker: number, round: number): void {
+  setRecountedBy(worker: number, round: number): void {
     this.store(COUNTED + worker, round);
   }
 
@@ -111,13 +111,13 @@ export class Control {
     return this.load(RECOVERED);
   }
   addRecovered(records: number): void {
-    Atomics.add(this.marginTable, RECOVERED, BigInt(records));
+    Atomics.add(this.counters, RECOVERED, BigInt(records));
   }
 
   private load(at: number): number {
-    return Number(Atomics.load(this.marginTable, at));
+    return Number(Atomics.load(this.counters, at));
   }
   private store(at: number, value: number): void {
-    Atomics.store(this.marginTable, at, BigInt(value));
+    Atomics.store(this.counters, at, BigInt(value));
   }
 }

@@ -37,7 +37,7 @@ export class CooperativeYield {
   }
 
   /** Call it every few microseconds of work. `doneThrough` is the last sequence that the thread is done with. */
-  take(doneThrough: number): void {
+  yieldIfDue(doneThrough: number): void {
     if (++this.calls % CALLS_PER_LOOK !== 0) return;
     const now = this.now();
     if (now - this.lastAt < WORK_MS) return;

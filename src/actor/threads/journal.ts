@@ -56,7 +56,7 @@ export class Journal {
       // A turn that waits for an earlier ticket is no reason to stay awake: whoever holds that ticket will ring.
       if (!this.hasReleasable() && control.phase < STOP_JOURNAL) doorbell.wait(idleMs);
       doorbell.cancelSleep();
-      if (this.isIdle() && this.rest()) idleMs = LONG_WAIT_MS;
+      if (this.isIdle() && this.prepareWhileIdle()) idleMs = LONG_WAIT_MS;
     }
     this.close();
   }
@@ -64,7 +64,7 @@ export class Journal {
   /**
    * When nobody waits: says how far the log is on disk, and makes the next segment ready. Returns whether that is done.
    */
-  rest(): boolean {
+  prepareWhileIdle(): boolean {
     const { log, clock } = this.options;
     log.appendWatermark(clock());
     log.sync();
@@ -83,7 +83,7 @@ export class Journal {
   step(): boolean {
     const { log, control, inputs, front } = this.options;
     const first = control.durable + 1;
-    const next = this.gather(first);
+    const next = this.collect(first);
     if (this.released.length === 0) return false;
     if (next > first) {
       log.append(this.batch.subarray(0, this.batchBytes), first, next - 1);
@@ -92,7 +92,7 @@ export class Journal {
     }
     this.release();
     for (const input of inputs) input.release();
-    front.ring();
+    front.wake();
     // The next segment grows twice as fast as this one fills, so that rolling over never waits for it.
     this.unpreparedBytes += this.batchBytes;
     if (this.unpreparedBytes >= PREPARE_BYTES) {
@@ -120,7 +120,7 @@ export class Journal {
   }
 
   /** Collects what may be written and released, in an order that respects every ticket. Returns the next ticket. */
-  private gather(first: number): number {
+  private collect(first: number): number {
     const { inputs } = this.options;
     this.released.length = 0;
     this.batchBytes = 0;
@@ -133,7 +133,7 @@ export class Journal {
           const sequence = input.view.getFloat64(at + AT_SEQUENCE, true);
           if (input.view.getUint8(at + AT_KIND) === KIND_TRANSACTION) {
             if (sequence !== next) break;
-            this.take(input, at);
+            this.addToBatch(input, at);
             next++;
           } else if (sequence >= next) break;
           this.released.push(i, at, input.length);
@@ -146,7 +146,7 @@ export class Journal {
   }
 
   /** Copies the logged part of a turn into the batch and seals it. */
-  private take(input: RingConsumer, at: number): void {
+  private addToBatch(input: RingConsumer, at: number): void {
     const logBytes = input.view.getUint32(at + AT_LOG_BYTES, true);
     if (this.batchBytes + logBytes > this.batch.length) {
       const larger = Buffer.allocUnsafeSlow(2 * (this.batchBytes + logBytes));
@@ -168,7 +168,7 @@ export class Journal {
       if (input.view.getUint8(at + AT_KIND) !== KIND_SNAPSHOT) this.copy(input, at, length, front);
       else {
         this.copy(input, at, length, store);
-        store.ring();
+        store.wake();
       }
     }
   }
@@ -176,7 +176,7 @@ export class Journal {
   private copy(input: RingConsumer, at: number, length: number, to: RingProducer): void {
     let place = to.reserve(length);
     while (place < 0) {
-      to.ring();
+      to.wake();
       this.options.doorbell.prepareSleep();
       this.options.doorbell.wait(1);
       place = to.reserve(length);

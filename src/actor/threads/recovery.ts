@@ -25,7 +25,7 @@ export function recover(
   let lastTime = 0;
   for (const actor of actors) {
     const through = snapshots.load(actor.actorId, (table, key, row) => actor.load(table, key, row));
-    control.setSnapshotOf(actor.actorId, through);
+    control.setStoredSnapshotOf(actor.actorId, through);
     lastTime = Math.max(lastTime, snapshots.timeOf(actor.actorId));
     byId.set(actor.actorId, { actor, through });
     from = Math.min(from, through);

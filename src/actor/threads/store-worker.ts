@@ -31,7 +31,7 @@ export class StoreWorker {
   /** One transaction. Returns whether there is more to do now. */
   step(): boolean {
     const { indexer, control, frontDoorbell, hasRoom } = this.options;
-    this.takeIn();
+    this.receiveSnapshots();
     this.durable = control.durable;
     if (hasRoom?.() === false) return false;
     const more = indexer.step(this.durable);
@@ -55,17 +55,17 @@ export class StoreWorker {
    */
   yieldNow(): void {
     const { indexer, frontDoorbell, cooperativeYield } = this.options;
-    this.takeIn();
-    if (!frontDoorbell.isSleeping) cooperativeYield?.take(indexer.indexedSequence);
+    this.receiveSnapshots();
+    if (!frontDoorbell.isSleeping) cooperativeYield?.yieldIfDue(indexer.indexedSequence);
   }
 
   /** Nobody has begun to wait behind the last step: to be asked between a bell's announce() and wait(). */
-  get mayRest(): boolean {
+  get maySleep(): boolean {
     const { control, input, frontDoorbell } = this.options;
     return input.peek() < 0 && !(frontDoorbell.isSleeping && control.durable > this.durable);
   }
 
-  private takeIn(): void {
+  private receiveSnapshots(): void {
     const { indexer, input } = this.options;
     for (let at = input.peek(); at >= 0; at = input.peek()) {
       indexer.onSnapshotRecord(input.bytes.subarray(at, at + input.length));

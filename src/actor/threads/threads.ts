@@ -12,7 +12,7 @@ import { logOf } from "../../store/files/data-folder.ts";
 import { DiskRoom } from "../../store/files/disk-room.ts";
 import { DatabaseCorruptError, readGenesis } from "../../store/files/genesis.ts";
 import { Indexer } from "../../store/indexer/indexer.ts";
-import { type LogCut, openLog } from "../../store/log/log.ts";
+import { type LogTruncation, openLog } from "../../store/log/log.ts";
 import { listSegments } from "../../store/log/log-segment.ts";
 import { Doorbell, RingConsumer, RingProducer } from "../../wire/ring.ts";
 import { ActorWorker } from "./actor.ts";
@@ -64,7 +64,7 @@ export interface JournalTask extends ThreadTask {
 export interface JournalReady {
   lastSequence: number;
   /** See LogWriter. */
-  cut: LogCut | null;
+  truncation: LogTruncation | null;
 }
 
 export interface ActorTask extends ThreadTask {
@@ -79,7 +79,7 @@ export interface ActorTask extends ThreadTask {
   /** As large as the cells: see recount.ts. */
   sums: SharedArrayBuffer;
   /** It takes the place of a thread that has died while the others go on: see rebuild.ts. */
-  joins: boolean;
+  isReplacement: boolean;
   actorIds: number[];
   instruments: InstrumentConfig[];
   ledger: LedgerSettings;
@@ -104,11 +104,11 @@ export async function runStore(task: StoreTask): Promise<void> {
     actorIds: task.actorIds,
     keepSegments: task.keepSegments,
     yieldNow: () => worker.yieldNow(),
-    onSnapshotGathered: (actorId, sequence) => control.setGatheredOf(actorId, sequence),
-    onSnapshotStored: (actorId, sequence) => control.setSnapshotOf(actorId, sequence),
+    onSnapshotReceived: (actorId, sequence) => control.setReceivedSnapshotOf(actorId, sequence),
+    onSnapshotStored: (actorId, sequence) => control.setStoredSnapshotOf(actorId, sequence),
   });
   control.indexed = indexer.indexedSequence;
-  for (const actorId of task.actorIds) control.setSnapshotOf(actorId, indexer.snapshotSequenceOf(actorId));
+  for (const actorId of task.actorIds) control.setStoredSnapshotOf(actorId, indexer.snapshotSequenceOf(actorId));
   task.port.postMessage({ storedThrough: indexer.storedThrough } satisfies StoreReady);
   const disk = new DiskRoom(task.dataDir, task.minFreeBytes);
   const worker: StoreWorker = new StoreWorker({
@@ -119,7 +119,7 @@ export async function runStore(task: StoreTask): Promise<void> {
   while (control.phase < STOP_STORE) {
     if (worker.step()) continue;
     doorbell.prepareSleep();
-    if (worker.mayRest && control.phase < STOP_STORE) doorbell.wait(STORE_WAIT_MS);
+    if (worker.maySleep && control.phase < STOP_STORE) doorbell.wait(STORE_WAIT_MS);
     doorbell.cancelSleep();
     // lmdb-js leaves timers behind that only a turning event loop clears.
     await new Promise((resolve) => setImmediate(resolve));
@@ -152,7 +152,7 @@ export function runJournal(task: JournalTask): void {
     store: new RingProducer(task.store, new Doorbell(task.storeDoorbell)),
     clock: Date.now,
   });
-  task.port.postMessage({ lastSequence, cut: log.cut } satisfies JournalReady);
+  task.port.postMessage({ lastSequence, truncation: log.truncation } satisfies JournalReady);
   journal.run();
   task.port.close();
 }
@@ -162,7 +162,7 @@ export function runActors(task: ActorTask, equip: (actor: Actor) => Actor = (act
   const control = new Control(task.control);
   const { worker: lane, workers: laneCount } = task;
   const shared = new MarginTable(task.marginTable, laneCount, lane);
-  const marginTable = task.joins ? MarginTable.allocate(shared.maxAccounts, laneCount, lane) : shared;
+  const marginTable = task.isReplacement ? MarginTable.allocate(shared.maxAccounts, laneCount, lane) : shared;
   const actors = task.actorIds.map((actorId): Actor => {
     if (actorId === LEDGER) return equip(new LedgerActor(task.ledger, marginTable));
     const config = task.instruments.find((instrument) => instrument.id === actorId);
@@ -177,7 +177,7 @@ export function runActors(task: ActorTask, equip: (actor: Actor) => Actor = (act
     actors,
     marginTable,
     sums: new MarginTable(task.sums, laneCount, lane),
-    ...(task.joins ? { joins: task.marginTable } : {}),
+    ...(task.isReplacement ? { joinTable: task.marginTable } : {}),
     control,
     commands: new RingConsumer(task.commands),
     doorbell: new Doorbell(task.doorbell),

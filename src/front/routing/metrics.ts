@@ -16,7 +16,7 @@ export function createMetrics({ engine, symbols, market, isReady }: Context): Re
   gauge("ready", "1 while orders are taken", () => Number(isReady()));
   gauge("sequence", "The last turn of the log that was released", () => engine.releasedSequence());
   gauge("requests_in_flight", "Requests that wait for their turn to be on disk", () => engine.inFlight);
-  gauge("history_lag_turns", "Turns that the history index is behind", () => engine.historyLag);
+  gauge("history_lag_transactions", "Turns that the history index is behind", () => engine.historyLag);
   gauge("rebuilds", "How often an actor thread has died and was rebuilt", () => engine.rebuilds);
   gauge("stalled", "1 while turns wait for the log and the disk takes none", () => Number(engine.isStalled));
   gauge("disk_room", "1 while the disk has room for new orders", () => Number(engine.hasDiskRoom));

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { open, type RootDatabase } from "lmdb";
 import type { Message } from "../../core/protocol/message-schema.ts";
 import { databaseOf } from "../files/data-folder.ts";
-import { naming } from "../files/files.ts";
+import { withFileName } from "../files/files.ts";
 import {
   createGenesis,
   DatabaseCorruptError,
@@ -12,7 +12,6 @@ import {
   markInitialised,
   readGenesis,
 } from "../files/genesis.ts";
-import { BriefOrderTable } from "./brief-orders.ts";
 import { probeDatabase } from "./database-probe.ts";
 import {
   type CandleRecord,
@@ -32,6 +31,7 @@ import {
   type TransferRecord,
 } from "./history-schema.ts";
 import { SeriesTable } from "./series.ts";
+import { ShortLivedOrderTable } from "./short-lived-orders.ts";
 import { type Key, RowTable } from "./table.ts";
 import { WriteBatch } from "./write-batch.ts";
 
@@ -70,10 +70,10 @@ export function openDatabase(dir: string, options: DatabaseOptions = {}): Databa
   if (readOnly && (known === null || isFresh)) throw new DatabaseCorruptError(`${dir}: there is no database to read`);
   const genesis = known ?? createGenesis(dir);
   if (!readOnly && !isFresh && probe) probeDatabase(dir);
-  const database = naming(path, () => new Database(genesis, path, mapSizeBytes, readOnly));
+  const database = withFileName(path, () => new Database(genesis, path, mapSizeBytes, readOnly));
   try {
-    database.refuseStrangeTables();
-    if (!readOnly) admit(database, dir, isFresh);
+    database.refuseUnknownTables();
+    if (!readOnly) checkOwner(database, dir, isFresh);
   } catch (error) {
     database.close();
     throw error;
@@ -94,7 +94,7 @@ export class Database {
   /** orderId; of all orders that a batch has left open */
   readonly orders: RowTable<OrderRecord>;
   /** Leads to all others, which stand in closedOrders. */
-  readonly briefOrders: BriefOrderTable;
+  readonly shortLivedOrders: ShortLivedOrderTable;
   /** [generation, accountId, clientOrderId] */
   readonly clientOrders: RowTable<ClientOrderRecord>;
   /** transferId */
@@ -140,7 +140,7 @@ export class Database {
     this.snapshotRows = rows("snapshotRows");
     this.index = rows("index");
     this.orders = rows("orders");
-    this.briefOrders = new BriefOrderTable("briefOrders", lmdb("briefOrders"));
+    this.shortLivedOrders = new ShortLivedOrderTable("briefOrders", lmdb("briefOrders"));
     this.clientOrders = rows("clientOrders");
     this.transfers = rows("transfers");
     this.candles = rows("candles");
@@ -168,7 +168,7 @@ export class Database {
    * Throws DatabaseCorruptError where there is a table that is none of these. A name that has rotted leads nowhere: the table
    * that is meant would be an empty one, its rows gone without a word.
    */
-  refuseStrangeTables(): void {
+  refuseUnknownTables(): void {
     const names = [...this.root.getKeys()].map(String);
     const { entryCount } = this.root.getStats() as { entryCount: number };
     const strange = names.filter((name, i) => !this.tableNames.has(name) || names.indexOf(name) !== i);
@@ -205,7 +205,7 @@ export class Database {
 }
 
 /** Settles whose database this is. */
-function admit(database: Database, dir: string, isFresh: boolean): void {
+function checkOwner(database: Database, dir: string, isFresh: boolean): void {
   const { genesis } = database;
   const marker = database.genesisRecords.get(GENESIS_KEY);
   if (marker === undefined) {

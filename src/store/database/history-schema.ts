@@ -118,7 +118,7 @@ export type TransferRecord = MessageOf<typeof TransferRecord>;
 
 /**
  * An entry of a list whose rows stand elsewhere: a closed order and when it was closed (a brief one stands in the list
- * itself: see brief-orders.ts), a transfer and its request.
+ * itself: see short-lived-orders.ts), a transfer and its request.
  */
 export const ReferenceRecord = defineMessage(255, "ReferenceRecord", { id: "number", time: "number" });
 export type ReferenceRecord = MessageOf<typeof ReferenceRecord>;
@@ -132,14 +132,14 @@ export const ClientOrderRecord = defineMessage(256, "ClientOrderRecord", { order
 export type ClientOrderRecord = MessageOf<typeof ClientOrderRecord>;
 
 /** Leads from an order to the list of closed orders where it stands. */
-export const OrderPlaceRecord = defineMessage(264, "OrderPlaceRecord", {
+export const OrderLocationRecord = defineMessage(264, "OrderPlaceRecord", {
   orderId: "number",
   accountId: "number",
   /** Of the turn that ended it: see series.ts. */
   clock: "number",
   sequence: "number",
 });
-export type OrderPlaceRecord = MessageOf<typeof OrderPlaceRecord>;
+export type OrderLocationRecord = MessageOf<typeof OrderLocationRecord>;
 
 /** How far the history index has come. */
 export const IndexRecord = defineMessage(257, "IndexRecord", {

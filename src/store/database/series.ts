@@ -114,15 +114,15 @@ export class SeriesWriter<Row extends Message> {
       chunk = { key: [list, clock, sequence, this.part++], held: [] };
       this.chunks.set(list, chunk);
     }
-    chunk.held.push(batch.hold(row));
+    chunk.held.push(batch.encodeRow(row));
     if (chunk.held.length < this.rowsPerChunk) return;
-    batch.putHeld(this.table, chunk.key, chunk.held);
+    batch.putRows(this.table, chunk.key, chunk.held);
     this.chunks.delete(list);
   }
 
   /** Writes what is left. The next batch begins behind the last turn of this one. */
   flush(batch: WriteBatch): void {
-    for (const { key, held } of this.chunks.values()) batch.putHeld(this.table, key, held);
+    for (const { key, held } of this.chunks.values()) batch.putRows(this.table, key, held);
     this.chunks.clear();
     this.part = 0;
   }

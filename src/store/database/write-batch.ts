@@ -51,14 +51,14 @@ export class WriteBatch {
   }
 
   /** Encodes a row that will be written by putHeld(). Returns what it is known by there. */
-  hold(row: Message): number {
+  encodeRow(row: Message): number {
     const at = this.rowsEnd;
     this.rowsEnd = this.encode(row);
     return at;
   }
 
   /** Rows that hold() has encoded under one key, back to back. */
-  putHeld(table: Table, key: Key, held: readonly number[]): void {
+  putRows(table: Table, key: Key, held: readonly number[]): void {
     const from = this.end;
     let end = from + VALUE_HEADER_BYTES;
     let before = NONE;

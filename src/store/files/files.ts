@@ -24,7 +24,7 @@ export interface Files {
 export const DISK: Files = fs;
 
 /** Of an open file the system says what has gone wrong, and not with what: as `work`, whose error then says it. */
-export function naming<T>(name: string, work: () => T): T {
+export function withFileName<T>(name: string, work: () => T): T {
   try {
     return work();
   } catch (error) {
@@ -37,7 +37,7 @@ export function naming<T>(name: string, work: () => T): T {
 export function syncDirectory(dir: string, files: Files = DISK): void {
   const fd = files.openSync(dir, "r");
   try {
-    naming(dir, () => files.fsyncSync(fd));
+    withFileName(dir, () => files.fsyncSync(fd));
   } finally {
     files.closeSync(fd);
   }

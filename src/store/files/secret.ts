@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { naming } from "./files.ts";
+import { withFileName } from "./files.ts";
 import { DatabaseCorruptError, isInitialised } from "./genesis.ts";
 import { writeDurably } from "./small-files.ts";
 
@@ -14,7 +14,7 @@ const SECRET_BYTES = 32;
  */
 export function openSecret(dataDir: string): Buffer {
   const path = join(dataDir, SECRET_FILE);
-  const known = existsSync(path) ? naming(path, () => readFileSync(path)) : null;
+  const known = existsSync(path) ? withFileName(path, () => readFileSync(path)) : null;
   if (known?.length === SECRET_BYTES) return known;
   // An empty one is what a first start that was cut off may have left: nothing has been sealed yet.
   const isBegun = isInitialised(dataDir) || (known !== null && known.length > 0);

@@ -1,6 +1,6 @@
 import * as fs from "node:fs";
 import { join } from "node:path";
-import { naming, syncDirectory } from "./files.ts";
+import { syncDirectory, withFileName } from "./files.ts";
 
 /** The few small files beside the log and the database, each written in one go. */
 
@@ -9,7 +9,7 @@ export function writeDurably(dir: string, name: string, content: string | Uint8A
   const temporary = join(dir, `${name}.tmp`);
   const fd = fs.openSync(temporary, "w", mode);
   try {
-    naming(temporary, () => {
+    withFileName(temporary, () => {
       fs.writeFileSync(fd, content);
       fs.fsyncSync(fd);
     });
@@ -25,7 +25,7 @@ export const toJson = (content: object): string => `${JSON.stringify(content, nu
 /** Null where there is no such file. */
 export function readIfPresent(path: string): string | null {
   try {
-    return naming(path, () => fs.readFileSync(path, "utf8"));
+    return withFileName(path, () => fs.readFileSync(path, "utf8"));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
     throw error;

@@ -40,7 +40,7 @@ export class Vault {
  * Throws DatabaseCorruptError when the folder's secret is not the one that its API keys were sealed under: each of them
  * would be refused from now on, and new ones would be lost with the next change of the file. The oldest key stands for all.
  */
-export function requireOwnSecret(dataDir: string, vault: Vault, keys: LedgerSummary["keys"]): void {
+export function requireMatchingSecret(dataDir: string, vault: Vault, keys: LedgerSummary["keys"]): void {
   const [oldest] = keys.toSorted((a, b) => a.record.createdAt - b.record.createdAt);
   if (oldest === undefined) return;
   try {

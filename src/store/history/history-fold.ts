@@ -31,7 +31,6 @@ import {
   WithdrawalRequested,
   WithdrawalSent,
 } from "../../core/protocol/messages.ts";
-import { BriefOrderWriter } from "../database/brief-orders.ts";
 import type { Database } from "../database/database.ts";
 import {
   ClientOrderRecord,
@@ -45,6 +44,7 @@ import {
   TradeRecord,
 } from "../database/history-schema.ts";
 import { type SeriesPosition, SeriesWriter } from "../database/series.ts";
+import { ShortLivedOrderWriter } from "../database/short-lived-orders.ts";
 import { noYield, WriteBatch } from "../database/write-batch.ts";
 import { CandleFold } from "./candle-fold.ts";
 import { FundingFold } from "./funding-fold.ts";
@@ -88,7 +88,7 @@ export class HistoryFold {
   private readonly instruments = new Map<number, Instrument>();
   private readonly batch: WriteBatch;
   private readonly candles: CandleFold;
-  private readonly briefOrders: BriefOrderWriter;
+  private readonly briefOrders: ShortLivedOrderWriter;
   private readonly fills: SeriesWriter<FillRecord>;
   private readonly trades: SeriesWriter<TradeRecord>;
   private readonly closedOrders: SeriesWriter<ReferenceRecord | OrderRecord>;
@@ -117,7 +117,7 @@ export class HistoryFold {
     this.batch = new WriteBatch(yieldNow);
     for (const instrument of instruments) this.instruments.set(instrument.id, instrument);
     this.candles = new CandleFold(database.candles);
-    this.briefOrders = new BriefOrderWriter(database.briefOrders);
+    this.briefOrders = new ShortLivedOrderWriter(database.shortLivedOrders);
     this.fills = new SeriesWriter(database.fills, FILLS_PER_CHUNK);
     this.trades = new SeriesWriter(database.trades, TRADES_PER_CHUNK);
     this.closedOrders = new SeriesWriter(database.closedOrders, CLOSED_ORDERS_PER_CHUNK);
@@ -236,7 +236,7 @@ export class HistoryFold {
 
   /**
    * Orders that have ended are written at once, since nothing changes them any more: so they are garbage while young. One
-   * that the batch has placed as well goes into its account's list itself: see brief-orders.ts.
+   * that the batch has placed as well goes into its account's list itself: see short-lived-orders.ts.
    */
   private endTransaction(): void {
     const { database, batch, placedOrders, endedOrders } = this;

@@ -247,10 +247,10 @@ export class History {
   }
 
   private find(orderId: number): OrderRecord | undefined {
-    const { orders, briefOrders, closedOrders } = this.database;
+    const { orders, shortLivedOrders, closedOrders } = this.database;
     const order = orders.get(orderId);
     if (order !== undefined) return order;
-    const place = briefOrders.placeOf(orderId);
+    const place = shortLivedOrders.locationOf(orderId);
     const isIt = (entry: ReferenceRecord | OrderRecord) => entry.type === OrderRecord.code && entry.orderId === orderId;
     const entry = place && closedOrders.find(place.accountId, place, isIt);
     return entry?.type === OrderRecord.code ? entry : undefined;

@@ -30,7 +30,7 @@ export interface IndexerOptions {
   /** Called every few microseconds of long work, also with a transaction open: may wait a moment. */
   yieldNow?: () => void;
   /** Told of each snapshot that has come in whole, and will be stored. */
-  onSnapshotGathered?(actorId: number, sequence: number): void;
+  onSnapshotReceived?(actorId: number, sequence: number): void;
   /** Told of each snapshot that is stored: its actor may hand over the next one. */
   onSnapshotStored(actorId: number, sequence: number): void;
 }
@@ -56,7 +56,7 @@ export class Indexer {
   /** Of each actor, as stored. */
   private readonly snapshotSequences = new Map<number, number>();
   /** By actor: the snapshot whose parts are coming in. */
-  private readonly gathering = new Map<number, PendingSnapshot>();
+  private readonly incoming = new Map<number, PendingSnapshot>();
   private readonly complete: PendingSnapshot[] = [];
   /** The last step has stored a snapshot. */
   private hasStored = false;
@@ -96,16 +96,16 @@ export class Indexer {
   /** Takes in a record of kind SNAPSHOT, by copy: one part. With its last part a snapshot is ready for step(). */
   onSnapshotRecord(record: Uint8Array): void {
     const { actorId, sequence, part, last } = readSnapshotPart(record);
-    const snapshot = part === 0 ? { actorId, sequence, parts: [] } : this.gathering.get(actorId);
+    const snapshot = part === 0 ? { actorId, sequence, parts: [] } : this.incoming.get(actorId);
     const isNext = snapshot !== undefined && snapshot.sequence <= sequence && snapshot.parts.length === part;
     assert(isNext, `actor ${actorId}: part ${part} of the snapshot of ${sequence} came out of order`);
     snapshot.sequence = sequence;
     snapshot.parts.push(record.slice());
-    this.gathering.set(actorId, snapshot);
+    this.incoming.set(actorId, snapshot);
     if (!last) return;
-    this.gathering.delete(actorId);
+    this.incoming.delete(actorId);
     this.complete.push(snapshot);
-    this.options.onSnapshotGathered?.(actorId, sequence);
+    this.options.onSnapshotReceived?.(actorId, sequence);
   }
 
   /**

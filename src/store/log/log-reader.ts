@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { AT_LOG_BYTES, RECORD_HEADER_BYTES } from "../../wire/record.ts";
-import { DISK, type Files, naming, readFully } from "../files/files.ts";
+import { DISK, type Files, readFully, withFileName } from "../files/files.ts";
 import { describe, END, inspect, TRANSACTION, WATERMARK } from "./log-record.ts";
 import {
   LogCorruptError,
@@ -105,7 +105,9 @@ export class LogReader {
     }
     this.bufferPosition = this.position;
     const { fd, buffer, position, files } = this;
-    this.bufferBytes = naming(segmentName(segment.firstSequence), () => readFully(fd, buffer, length, position, files));
+    this.bufferBytes = withFileName(segmentName(segment.firstSequence), () =>
+      readFully(fd, buffer, length, position, files),
+    );
     this.readBytes = Math.min(MAX_READ_BYTES, this.readBytes * 4);
   }
 

@@ -1,10 +1,10 @@
 import { AT_DURABLE_THROUGH, AT_KIND, AT_LOG_BYTES, AT_SEQUENCE, KIND_TRANSACTION, viewOf } from "../../wire/record.ts";
-import { DISK, type Files, naming, readFully } from "../files/files.ts";
+import { DISK, type Files, readFully, withFileName } from "../files/files.ts";
 import { DAMAGED, describe, END, findProof, inspect, TRANSACTION, type Verdict, WATERMARK } from "./log-record.ts";
 import {
   LogCorruptError,
   openSegment,
-  readRow,
+  readSegmentChain,
   SEGMENT_HEADER_BYTES,
   type Segment,
   segmentName,
@@ -44,7 +44,7 @@ export interface LogSummary {
 
 /** Reads every record of a log that nobody writes, and changes nothing. Throws LogCorruptError as openLog() would. */
 export function verifyLog(dir: string): LogSummary {
-  const row = readRow(dir);
+  const row = readSegmentChain(dir);
   const firstSequence = row[0]?.firstSequence ?? 0;
   const summary: LogSummary = {
     records: 0,
@@ -78,7 +78,7 @@ export function scanSegment(dir: string, firstSequence: number, files: Files = D
 /** As scanSegment(), of a segment that is open. */
 export function scanFile(fd: number, segment: Segment, files: Files = DISK): Scan {
   const bytes = Buffer.allocUnsafeSlow(segment.bytes);
-  naming(segmentName(segment.firstSequence), () => readFully(fd, bytes, bytes.length, 0, files));
+  withFileName(segmentName(segment.firstSequence), () => readFully(fd, bytes, bytes.length, 0, files));
   return walk(segment, bytes);
 }
 

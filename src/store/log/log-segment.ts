@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { crc32 } from "node:zlib";
-import { DISK, type Files, naming, readFully, syncDirectory } from "../files/files.ts";
+import { DISK, type Files, readFully, syncDirectory, withFileName } from "../files/files.ts";
 
 /**
  * The files of the log: `log-<first sequence>.seg`, each of its full size from the start, zeros behind the last record.
@@ -64,7 +64,7 @@ export function listSegments(dir: string, files: Files = DISK): number[] {
 }
 
 /** All segments in order, headers checked, none missing between the first and the last. */
-export function readRow(dir: string, files: Files = DISK): Segment[] {
+export function readSegmentChain(dir: string, files: Files = DISK): Segment[] {
   const row = listSegments(dir, files).map((firstSequence) => {
     const { fd, segment } = openSegment(dir, firstSequence, "r", files);
     files.closeSync(fd);
@@ -126,7 +126,7 @@ function readHeader(fd: number, firstSequence: number, files: Files): Segment {
   const corrupt = (why: string): LogCorruptError =>
     new LogCorruptError(name, 0, firstSequence, `segment header: ${why}`);
   const header = Buffer.alloc(HEADER_USED_BYTES);
-  const bytesRead = naming(name, () => readFully(fd, header, header.length, 0, files));
+  const bytesRead = withFileName(name, () => readFully(fd, header, header.length, 0, files));
   if (bytesRead < header.length) throw corrupt("the file is too short");
   if (!header.subarray(0, MAGIC.length).equals(MAGIC)) throw corrupt("this is not a log segment");
   if (header.readUInt32LE(AT_HEADER_CRC) !== crc32(header.subarray(AT_HEADER_VERSION))) throw corrupt("wrong checksum");

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { type Files, naming, syncDirectory, writeFully } from "../files/files.ts";
+import { type Files, syncDirectory, withFileName, writeFully } from "../files/files.ts";
 import { encodeHeader, type Segment, segmentName } from "./log-segment.ts";
 
 const SPARE_NAME = "log-next.tmp";
@@ -34,7 +34,7 @@ export class SpareSegment {
   install(segment: Segment): number {
     const { dir, files } = this;
     this.write(segment.bytes);
-    naming(SPARE_NAME, () => writeFully(this.fd, encodeHeader(segment), 0, files));
+    withFileName(SPARE_NAME, () => writeFully(this.fd, encodeHeader(segment), 0, files));
     this.sync();
     files.renameSync(join(dir, SPARE_NAME), join(dir, segmentName(segment.firstSequence)));
     syncDirectory(dir, files);
@@ -58,14 +58,14 @@ export class SpareSegment {
   }
 
   private sync(): void {
-    naming(SPARE_NAME, () => this.files.fdatasyncSync(this.fd));
+    withFileName(SPARE_NAME, () => this.files.fdatasyncSync(this.fd));
   }
 
   private write(untilBytes: number): void {
     if (this.fd < 0) this.fd = this.files.openSync(join(this.dir, SPARE_NAME), "w+");
     while (this.filledBytes < untilBytes) {
       const count = Math.min(ZEROS.length, untilBytes - this.filledBytes);
-      naming(SPARE_NAME, () => writeFully(this.fd, ZEROS.subarray(0, count), this.filledBytes, this.files));
+      withFileName(SPARE_NAME, () => writeFully(this.fd, ZEROS.subarray(0, count), this.filledBytes, this.files));
       this.filledBytes += count;
     }
   }

@@ -1,12 +1,12 @@
 import { assert } from "../../assert.ts";
 import { AT_DURABLE_THROUGH, AT_LOG_BYTES, AT_SEQUENCE, RECORD_HEADER_BYTES, viewOf } from "../../wire/record.ts";
-import { DISK, type Files, makeFolder, naming, syncDirectory, writeFully } from "../files/files.ts";
+import { DISK, type Files, makeFolder, syncDirectory, withFileName, writeFully } from "../files/files.ts";
 import { checkBatch, encodeWatermark } from "./log-record.ts";
 import { offsetAfter, type Scan, scanSegment, tornBytes } from "./log-scan.ts";
 import {
   LogCorruptError,
   openSegment,
-  readRow,
+  readSegmentChain,
   SEGMENT_HEADER_BYTES,
   type Segment,
   segmentName,
@@ -25,7 +25,7 @@ export interface LogOptions {
 }
 
 /** What openLog() cut off: written, but never acknowledged. */
-export interface LogCut {
+export interface LogTruncation {
   /** File name within the log's directory. */
   readonly segment: string;
   /** Of the first byte cut, in the file. */
@@ -42,7 +42,7 @@ interface Position {
   offset: number;
   nextSequence: number;
   /** The highest sequence of which the log itself says that it is on disk. */
-  vouchedThrough: number;
+  provenThrough: number;
 }
 
 /**
@@ -55,7 +55,7 @@ interface Position {
 export function openLog(dir: string, { segmentBytes, protectedThrough, files = DISK }: LogOptions): LogWriter {
   assert(segmentBytes % 4096 === 0 && segmentBytes >= 2 * SEGMENT_HEADER_BYTES, "segmentBytes: pages, two at least");
   makeFolder(dir, files);
-  const last = readRow(dir, files).at(-1);
+  const last = readSegmentChain(dir, files).at(-1);
   const spare = new SpareSegment(dir, files);
   if (last === undefined) {
     if (protectedThrough >= FIRST_SEQUENCE) {
@@ -80,7 +80,7 @@ export function openLog(dir: string, { segmentBytes, protectedThrough, files = D
  */
 export class LogWriter {
   /** What openLog() cut off, or null. */
-  readonly cut: LogCut | null;
+  readonly truncation: LogTruncation | null;
   private readonly files: Files;
   private readonly segmentBytes: number;
   private readonly spare: SpareSegment;
@@ -91,12 +91,12 @@ export class LogWriter {
   private durable: number;
   private failure: Error | null = null;
 
-  constructor(files: Files, segmentBytes: number, spare: SpareSegment, start: Position, cut: LogCut | null) {
+  constructor(files: Files, segmentBytes: number, spare: SpareSegment, start: Position, cut: LogTruncation | null) {
     this.files = files;
     this.segmentBytes = segmentBytes;
     this.spare = spare;
     this.at = start;
-    this.cut = cut;
+    this.truncation = cut;
     this.durable = start.nextSequence - 1;
   }
 
@@ -126,11 +126,11 @@ export class LogWriter {
       for (let from = 0; from < bytes.length; ) {
         const to = this.endOfFitting(view, from);
         if (to === from) {
-          this.roll(view.getUint32(from + AT_LOG_BYTES, true));
+          this.startNextSegment(view.getUint32(from + AT_LOG_BYTES, true));
           continue;
         }
         this.write(bytes.subarray(from, to));
-        this.at.vouchedThrough = Math.max(this.at.vouchedThrough, view.getFloat64(from + AT_DURABLE_THROUGH, true));
+        this.at.provenThrough = Math.max(this.at.provenThrough, view.getFloat64(from + AT_DURABLE_THROUGH, true));
         this.at.nextSequence = to < bytes.length ? view.getFloat64(to + AT_SEQUENCE, true) : lastSequence + 1;
         from = to;
       }
@@ -143,14 +143,14 @@ export class LogWriter {
    */
   appendWatermark(timeMs: number): void {
     this.attempt(() => {
-      if (this.at.vouchedThrough === this.durable) return;
+      if (this.at.provenThrough === this.durable) return;
       if (this.at.offset + RECORD_HEADER_BYTES > this.at.segment.bytes) {
-        this.roll(0); // a new segment vouches for the one before it
+        this.startNextSegment(0); // a new segment vouches for the one before it
         return;
       }
       encodeWatermark(this.watermarkView, this.watermark, this.at.nextSequence - 1, timeMs, this.durable);
       this.write(this.watermark);
-      this.at.vouchedThrough = this.durable;
+      this.at.provenThrough = this.durable;
     });
   }
 
@@ -211,7 +211,7 @@ export class LogWriter {
   }
 
   /** Goes on in a new segment, of room for `recordBytes` at least. */
-  private roll(recordBytes: number): void {
+  private startNextSegment(recordBytes: number): void {
     this.flush(); // first, since the new segment vouches for this one
     const { fd, segment, nextSequence } = this.at;
     // A segment without a record, too small for its first, is replaced under the same name.
@@ -226,7 +226,7 @@ export class LogWriter {
   }
 
   private inSegment(work: (at: Position) => void): void {
-    naming(segmentName(this.at.segment.firstSequence), () => work(this.at));
+    withFileName(segmentName(this.at.segment.firstSequence), () => work(this.at));
   }
 
   private attempt<T>(work: () => T): T {
@@ -247,7 +247,7 @@ function begin(segment: Segment, spare: SpareSegment): Position {
     segment,
     offset: SEGMENT_HEADER_BYTES,
     nextSequence: firstSequence,
-    vouchedThrough: firstSequence - 1,
+    provenThrough: firstSequence - 1,
   };
 }
 
@@ -260,7 +260,7 @@ function resume(dir: string, scan: Scan, cutBytes: number, files: Files): Positi
     // what nothing vouches for.
     bytes.fill(0, endOffset, endOffset + cutBytes);
     const from = offsetAfter(scan, provenThrough);
-    naming(segmentName(segment.firstSequence), () => {
+    withFileName(segmentName(segment.firstSequence), () => {
       writeFully(fd, bytes.subarray(from, endOffset + cutBytes), from, files);
       files.fdatasyncSync(fd);
     });
@@ -269,5 +269,5 @@ function resume(dir: string, scan: Scan, cutBytes: number, files: Files): Positi
     files.closeSync(fd);
     throw error;
   }
-  return { fd, segment, offset: endOffset, nextSequence, vouchedThrough: provenThrough };
+  return { fd, segment, offset: endOffset, nextSequence, provenThrough: provenThrough };
 }

@@ -41,7 +41,10 @@ export function readInstruments(dir: string): InstrumentIdentity[] | null {
 }
 
 /** Throws ConfigError unless all instruments of the record are configured as what they were begun. */
-export function requireSame(known: readonly InstrumentIdentity[], configured: readonly InstrumentConfig[]): void {
+export function requireSameInstruments(
+  known: readonly InstrumentIdentity[],
+  configured: readonly InstrumentConfig[],
+): void {
   const now = configured.map(identityOf);
   for (const begun of known) {
     const same = now.find(({ id }) => id === begun.id);
@@ -58,7 +61,7 @@ export function requireSame(known: readonly InstrumentIdentity[], configured: re
 }
 
 /** Of state whose instrument is not configured, in a folder that does not say which one that was. */
-export function notConfigured(actorId: number): ConfigError {
+export function instrumentNotConfigured(actorId: number): ConfigError {
   return new ConfigError(
     `instruments: no instrument has the id ${actorId}, and the data folder has state of it: ${KEEP}`,
   );
@@ -71,10 +74,10 @@ const KEEP = "keep it in the configuration (--config), and halt it if it shall n
  * records those that are new. On disk when it resolves. A folder from before there was a record is taken to be of the
  * instruments that are configured, if these are all that it has state of.
  */
-export async function settleInstruments({ data: dir, instruments: configured }: Config): Promise<void> {
+export async function registerInstruments({ data: dir, instruments: configured }: Config): Promise<void> {
   const isNew = readGenesis(dir) === null;
   const known = readInstruments(dir);
-  if (known !== null) requireSame(known, configured);
+  if (known !== null) requireSameInstruments(known, configured);
   else if (!isNew) await requireAllConfigured(dir, configured);
   const ids = new Set(known?.map(({ id }) => id));
   const added = configured.filter(({ id }) => !ids.has(id)).map(identityOf);
@@ -85,7 +88,7 @@ export async function settleInstruments({ data: dir, instruments: configured }: 
 
 async function requireAllConfigured(dir: string, configured: readonly InstrumentConfig[]): Promise<void> {
   for (const actorId of await actorsWithState(dir))
-    if (actorId !== LEDGER && !configured.some(({ id }) => id === actorId)) throw notConfigured(actorId);
+    if (actorId !== LEDGER && !configured.some(({ id }) => id === actorId)) throw instrumentNotConfigured(actorId);
 }
 
 function changed(begun: InstrumentIdentity, name: keyof InstrumentIdentity, value: string | number): ConfigError {

@@ -6,7 +6,7 @@ import { compileInstrument } from "../../../src/core/protocol/instrument.ts";
 import type { Message } from "../../../src/core/protocol/message-schema.ts";
 import { actorIdsOf, RecoveredExchange } from "../../../src/operate/recovered.ts";
 import { type Database, openDatabase } from "../../../src/store/database/database.ts";
-import { OrderPlaceRecord, OrderRecord, referenceTo } from "../../../src/store/database/history-schema.ts";
+import { OrderLocationRecord, OrderRecord, referenceTo } from "../../../src/store/database/history-schema.ts";
 import { SeriesTable } from "../../../src/store/database/series.ts";
 import { type Key, Table } from "../../../src/store/database/table.ts";
 import { logOf } from "../../../src/store/files/data-folder.ts";
@@ -112,8 +112,8 @@ function rowsOf(table: Table, database: Database): string[] {
   const add = (of: Key | undefined, row: object) => rows.push(`${JSON.stringify(of)} ${JSON.stringify(row)}`);
   eachRow(table, (key, row) => {
     const of = table instanceof SeriesTable ? (key as (number | string)[])[0] : key;
-    if (row.type === OrderPlaceRecord.code) {
-      const { orderId } = row as OrderPlaceRecord;
+    if (row.type === OrderLocationRecord.code) {
+      const { orderId } = row as OrderLocationRecord;
       if (history.orderById(orderId)?.orderId !== orderId) throw new Error(`nothing leads to order ${orderId}`);
     } else if (table === database.closedOrders && row.type === OrderRecord.code) {
       const { orderId, updatedAt } = row as OrderRecord;

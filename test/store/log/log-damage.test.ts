@@ -49,16 +49,16 @@ test("a tail torn at any byte of the last record is cut, reported and written ov
     const summary = verifyLog(dir);
     const again = open(dir);
     if (torn.equals(whole)) {
-      assert.equal(again.cut, null);
+      assert.equal(again.truncation, null);
       assert.equal(again.nextSequence, 5);
       again.close();
       continue;
     }
     assert.equal(summary.lastSequence, 3);
-    assert.equal(summary.tornBytes, again.cut?.bytes ?? 0);
-    if (kept === 0) assert.equal(again.cut, null);
+    assert.equal(summary.tornBytes, again.truncation?.bytes ?? 0);
+    if (kept === 0) assert.equal(again.truncation, null);
     else {
-      const { segment, offset, sequence, bytes } = again.cut ?? assert.fail("not cut");
+      const { segment, offset, sequence, bytes } = again.truncation ?? assert.fail("not cut");
       assert.deepEqual([segment, offset, sequence], [segmentName(1), start, 4]);
       assert.ok(bytes <= kept + 7);
     }
@@ -66,7 +66,7 @@ test("a tail torn at any byte of the last record is cut, reported and written ov
     again.sync();
     again.close();
     assertReads(dir, [...written, ...more]);
-    assert.equal(open(dir).cut, null);
+    assert.equal(open(dir).truncation, null);
   }
 });
 
@@ -86,8 +86,8 @@ test("a bad record is cut with all that follows, unless one of those says that i
     const before = fs.readFileSync(join(dir, segmentName(1)));
     if (proof === "none") {
       const again = open(dir, 2);
-      assert.equal(again.cut?.sequence, 3);
-      assert.equal(again.cut?.bytes, 5 * (written[0] as Buffer).length);
+      assert.equal(again.truncation?.sequence, 3);
+      assert.equal(again.truncation?.bytes, 5 * (written[0] as Buffer).length);
       written.push(...append(again, 1, 100));
       again.sync();
       again.close();
@@ -238,7 +238,7 @@ test("a last segment without records is fine; a file without a header is not", (
   log.appendWatermark(1); // rolls
   log.close();
   const again = open(dir);
-  assert.deepEqual([again.nextSequence, again.cut], [2, null]);
+  assert.deepEqual([again.nextSequence, again.truncation], [2, null]);
   again.close();
   assertReads(dir, written);
   const file = join(dir, segmentName(2));

@@ -42,7 +42,7 @@ test("what was appended and synced is read back, byte by byte, over several segm
   const written: Buffer[] = [];
   for (let round = 0; round < 4; round++) {
     const log = open(dir);
-    assert.equal(log.cut, null);
+    assert.equal(log.truncation, null);
     assert.equal(log.nextSequence, written.length + 1);
     assert.equal(log.durableThrough, written.length);
     for (let batch = 0; batch < 10; batch++) written.push(...append(log, 1 + (batch % 7), 40 + round * 56));

@@ -66,16 +66,16 @@ class Producer extends Peer {
       if (traffic.draw(record, 3) % 8 === 0) ring.reserve(traffic.draw(record, 4) % ring.maxRecordBytes);
       let at = ring.reserve(bound);
       if (at < 0) {
-        ring.ring();
+        ring.wake();
         at = this.sleepUntil(() => ring.reserve(bound));
         if (at < 0) break;
       }
       traffic.fill(ring.bytes, at, record, length);
       ring.commit(length);
       report.bytes += length;
-      if (traffic.draw(record, 5) % 4 === 0) ring.ring();
+      if (traffic.draw(record, 5) % 4 === 0) ring.wake();
     }
-    ring.ring();
+    ring.wake();
     return report;
   }
 }

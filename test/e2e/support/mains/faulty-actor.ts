@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { advised } from "../../../../src/actor/host/advised.ts";
+import { withRecoveryAdvice } from "../../../../src/actor/host/recovery-advice.ts";
 import { type ActorTask, runActors } from "../../../../src/actor/threads/threads.ts";
 import type { Actor, Transaction } from "../../../../src/core/protocol/actor.ts";
 import type { Message, MessageOf } from "../../../../src/core/protocol/message-schema.ts";
@@ -12,7 +12,7 @@ import { Deposit, PlaceOrder } from "../../../../src/core/protocol/messages.ts";
  * the turn's first event it takes memory until there is none; `throw-hang`: behind the turn's first event it goes round in
  * circles. RECOVER_AFTER_MS: how long before it begins to recover.
  */
-export default advised(async (task: ActorTask) => {
+export default withRecoveryAdvice(async (task: ActorTask) => {
   await sleep(Number(process.env.RECOVER_AFTER_MS ?? 0));
   runActors(task, faulty);
 });

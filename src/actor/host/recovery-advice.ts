@@ -5,7 +5,9 @@ const ADVICE =
   "Nothing was repaired, skipped or begun anew. `perpd verify DIR` says what is sound; `perpd restore BACKUP DIR` brings back a backup.";
 
 /** Work whose errors tell people what to do: of a thread's error only its message reaches the main thread. */
-export function advised<Task, Result>(run: (task: Task) => Result | Promise<Result>): (task: Task) => Promise<Result> {
+export function withRecoveryAdvice<Task, Result>(
+  run: (task: Task) => Result | Promise<Result>,
+): (task: Task) => Promise<Result> {
   return async (task) => {
     try {
       return await run(task);

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Waiters } from "../../src/actor/engine/waiters.ts";
+import { SequenceWaiters } from "../../src/actor/engine/sequence-waiters.ts";
 
 const MANY = 65_536;
 const transaction = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 test("whoever waits goes on when the sequence has been reached, in the order in which they came", () => {
-  const waiters = new Waiters();
+  const waiters = new SequenceWaiters();
   const gone: number[] = [];
   for (const sequence of [3, 3, 5, 8]) assert.ok(waiters.add(sequence, () => gone.push(sequence)));
   waiters.reach(2);
@@ -20,7 +20,7 @@ test("whoever waits goes on when the sequence has been reached, in the order in 
 });
 
 test("only so many wait, and not all of them go on in one turn of the event loop", async () => {
-  const waiters = new Waiters();
+  const waiters = new SequenceWaiters();
   let gone = 0;
   for (let i = 0; i < MANY; i++) assert.ok(waiters.add(i < MANY / 2 ? 1 : 2, () => gone++));
   assert.ok(!waiters.add(2, () => gone++));

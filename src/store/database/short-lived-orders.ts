@@ -1,7 +1,7 @@
 import { idToInstrumentId } from "../../core/base/enums.ts";
 import { decodeShared, messageBytes } from "../../wire/codec.ts";
 import { viewOf } from "../../wire/record.ts";
-import { OrderPlaceRecord, type OrderRecord } from "./history-schema.ts";
+import { OrderLocationRecord, type OrderRecord } from "./history-schema.ts";
 import type { SeriesPosition } from "./series.ts";
 import { Table } from "./table.ts";
 import type { WriteBatch } from "./write-batch.ts";
@@ -13,7 +13,7 @@ const OPEN = -1;
 const NONE = -1;
 
 /** Where an order stands: a row of its account's closed orders. */
-export interface OrderPlace extends SeriesPosition {
+export interface OrderLocation extends SeriesPosition {
   accountId: number;
 }
 
@@ -24,15 +24,15 @@ export interface OrderPlace extends SeriesPosition {
  *
  *     [instrumentId, orderId of the first]
  */
-export class BriefOrderTable extends Table {
-  placeOf(orderId: number): OrderPlace | undefined {
+export class ShortLivedOrderTable extends Table {
+  locationOf(orderId: number): OrderLocation | undefined {
     const instrumentId = idToInstrumentId(orderId);
-    let place: OrderPlace | undefined;
+    let place: OrderLocation | undefined;
     const range = { start: [instrumentId, orderId], end: [instrumentId], reverse: true, limit: 1 };
     this.eachValue(range, (_key, rows) => {
       const view = viewOf(rows);
       for (let at = 0; at < rows.length && place === undefined; at += messageBytes(view, at)) {
-        const row = decodeShared(view, rows, at) as OrderPlaceRecord;
+        const row = decodeShared(view, rows, at) as OrderLocationRecord;
         if (row.orderId === orderId) place = { accountId: row.accountId, clock: row.clock, sequence: row.sequence };
       }
       return false;
@@ -49,12 +49,12 @@ interface PlacedOrders {
 }
 
 /** Knows what a batch has placed, and gathers where of that stands what has ended. */
-export class BriefOrderWriter {
-  private readonly table: BriefOrderTable;
+export class ShortLivedOrderWriter {
+  private readonly table: ShortLivedOrderTable;
   /** By instrument. */
   private readonly placedOrders = new Map<number, PlacedOrders>();
 
-  constructor(table: BriefOrderTable) {
+  constructor(table: ShortLivedOrderTable) {
     this.table = table;
   }
 
@@ -75,8 +75,8 @@ export class BriefOrderWriter {
     const placed = this.placedOrders.get(idToInstrumentId(orderId));
     const i = placed === undefined ? NONE : indexOf(placed.orderIds, orderId);
     if (placed === undefined || i === NONE) return false;
-    const row: OrderPlaceRecord = { type: OrderPlaceRecord.code, orderId, accountId, clock, sequence };
-    placed.held[i] = batch.hold(row);
+    const row: OrderLocationRecord = { type: OrderLocationRecord.code, orderId, accountId, clock, sequence };
+    placed.held[i] = batch.encodeRow(row);
     return true;
   }
 
@@ -90,10 +90,10 @@ export class BriefOrderWriter {
         if (chunk.length === 0) firstOrderId = orderIds[i];
         chunk.push(held[i]);
         if (chunk.length < PLACES_PER_CHUNK) continue;
-        batch.putHeld(this.table, [instrumentId, firstOrderId], chunk);
+        batch.putRows(this.table, [instrumentId, firstOrderId], chunk);
         chunk = [];
       }
-      if (chunk.length > 0) batch.putHeld(this.table, [instrumentId, firstOrderId], chunk);
+      if (chunk.length > 0) batch.putRows(this.table, [instrumentId, firstOrderId], chunk);
       orderIds.length = 0;
       held.length = 0;
     }

@@ -4,7 +4,7 @@ const MAX_WAITERS = 65_536;
 const AT_ONCE = 128;
 
 /** Who waits until a sequence has been reached. Later ones wait for the same or a later sequence. */
-export class Waiters {
+export class SequenceWaiters {
   private readonly row: { readonly sequence: number; readonly run: () => void }[] = [];
   private reached = 0;
   private hasMoreDue = false;
