@@ -305,23 +305,23 @@ export class Machine {
   }
 }
 
-/** Another thread may get in between before each of its cells is read or written. */
+/** Another thread may run before each read and write of a value. */
 class SimMarginTable extends MarginTable {
   private readonly scheduler: Scheduler;
 
-  constructor(scheduler: Scheduler, buffer: SharedArrayBuffer, laneCount: number, lane: number) {
-    super(buffer, laneCount, lane);
+  constructor(scheduler: Scheduler, buffer: SharedArrayBuffer, stripeCount: number, stripe: number) {
+    super(buffer, stripeCount, stripe);
     this.scheduler = scheduler;
   }
 
-  protected override load(cell: number): number {
+  protected override load(index: number): number {
     this.scheduler.point();
-    return super.load(cell);
+    return super.load(index);
   }
 
-  protected override addTo(cell: number, delta: number): void {
+  protected override addTo(index: number, delta: number): void {
     this.scheduler.point();
-    super.addTo(cell, delta);
+    super.addTo(index, delta);
   }
 }
 

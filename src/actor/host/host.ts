@@ -1,5 +1,6 @@
 import type { Config } from "../../config.ts";
-import { MarginTable, NO_STRIPE } from "../../core/accounts/margin-table.ts";
+import { NO_STRIPE } from "../../core/accounts/margin-memory.ts";
+import { MarginTable } from "../../core/accounts/margin-table.ts";
 import { LEDGER } from "../../core/base/enums.ts";
 import { compileInstrument } from "../../core/protocol/instrument.ts";
 import { logOf } from "../../store/files/data-folder.ts";

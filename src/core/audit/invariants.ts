@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { CONTRIBUTION_FIELDS } from "../accounts/margin-table.ts";
+import { CONTRIBUTION_FIELDS } from "../accounts/contribution.ts";
 import {
   ACCOUNT,
   BUY_LOTS,

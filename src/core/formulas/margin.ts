@@ -1,4 +1,4 @@
-import type { Contribution } from "../accounts/margin-table.ts";
+import type { Contribution } from "../accounts/contribution.ts";
 import * as columns from "../base/columns.ts";
 import * as enums from "../base/enums.ts";
 import type { PriceTicks, Quanta } from "../base/units.ts";

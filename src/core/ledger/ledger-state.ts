@@ -1,5 +1,6 @@
 import { must } from "../../assert.ts";
-import { CONTRIBUTION_FIELDS, type MarginTable } from "../accounts/margin-table.ts";
+import { CONTRIBUTION_FIELDS } from "../accounts/contribution.ts";
+import type { MarginTable } from "../accounts/margin-table.ts";
 import { FEE_ACCOUNT, FIRST_CUSTOMER_ACCOUNT, INSURANCE_ACCOUNT, isCustomer } from "../base/enums.ts";
 import { ExactSum } from "../base/exact-sum.ts";
 import { SettingTooLowError } from "../base/setting-too-low.ts";

@@ -1,5 +1,5 @@
 import { assert } from "../../assert.ts";
-import { CONTRIBUTION_FIELDS } from "../accounts/margin-table.ts";
+import { CONTRIBUTION_FIELDS } from "../accounts/contribution.ts";
 import * as columns from "../base/columns.ts";
 import type { Quanta, QuantityLots } from "../base/units.ts";
 import * as units from "../base/units.ts";

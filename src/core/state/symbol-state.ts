@@ -1,5 +1,6 @@
 import { assert } from "../../assert.ts";
-import type { Contribution, MarginTable } from "../accounts/margin-table.ts";
+import type { Contribution } from "../accounts/contribution.ts";
+import type { MarginTable } from "../accounts/margin-table.ts";
 import * as columns from "../base/columns.ts";
 import * as enums from "../base/enums.ts";
 import type { PriceTicks, Quanta, QuantityLots, TimeMs } from "../base/units.ts";

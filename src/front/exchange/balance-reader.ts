@@ -1,5 +1,5 @@
 import type { Engine } from "../../actor/engine/engine.ts";
-import type { Contribution } from "../../core/accounts/margin-table.ts";
+import type { Contribution } from "../../core/accounts/contribution.ts";
 
 /**
  * So often a millisecond is waited for the end of an actor's turn that changes the account: a long one takes a hundred,

@@ -1,4 +1,4 @@
-import { type Contribution, withdrawableOf } from "../../core/accounts/margin-table.ts";
+import { type Contribution, withdrawableOf } from "../../core/accounts/contribution.ts";
 import {
   CLOSE_POSITION,
   EXEC_TRADE,

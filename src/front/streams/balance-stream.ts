@@ -1,5 +1,5 @@
 import type { Engine } from "../../actor/engine/engine.ts";
-import type { Contribution } from "../../core/accounts/margin-table.ts";
+import type { Contribution } from "../../core/accounts/contribution.ts";
 import type { TimeMs } from "../../core/base/units.ts";
 import { readFigures } from "../exchange/balance-reader.ts";
 import { balanceJson } from "../json/json-writers.ts";

@@ -1,45 +1,46 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { CONTRIBUTION_FIELDS, type Contribution, MarginTable } from "../../../src/core/accounts/margin-table.ts";
+import { CONTRIBUTION_FIELDS, type Contribution } from "../../../src/core/accounts/contribution.ts";
+import { MarginTable } from "../../../src/core/accounts/margin-table.ts";
 import { Random } from "../../e2e/support/random.ts";
 import { takeSeed } from "../support/seed.ts";
 
 /*
- * Two threads on a processor that keeps as little order as ARM64 may: what a thread writes becomes visible in any order,
- * and what it reads may be as old as when it last passed a gate. Each cell by itself only goes forward.
+ * Two threads on a processor with weak memory ordering, like ARM64. Writes of a thread become visible in any order, and a
+ * read may return any value since the thread last passed a fence. A single value never goes back in time.
  */
 
 const ACCOUNT = 3;
 const ACCOUNTS = 8;
-const LANES = 2;
+const STRIPES = 2;
 const NOTHING: Contribution = { equity: 0, unrealized: 0, initial: 0, positionInitial: 0, maintenance: 0 };
 const contribution = (changes: Partial<Contribution>): Contribution => ({ ...NOTHING, ...changes });
 
-/** What has been visible in each cell, one value after the other, and since when. */
+/** The values that have been visible at each index, in order, and since when. */
 class WeakMemory {
-  readonly buffer = MarginTable.allocate(ACCOUNTS, LANES).buffer;
+  readonly buffer = MarginTable.allocate(ACCOUNTS, STRIPES).buffer;
   readonly random: Random;
   readonly threads: WeakMarginTable[] = [];
   time = 0;
-  private readonly plain = new Float64Array(this.buffer, 0, ACCOUNTS * LANES * 16);
+  private readonly plain = new Float64Array(this.buffer, 0, ACCOUNTS * STRIPES * 16);
   private readonly history = new Map<number, { since: number; value: number }[]>();
 
   constructor(seed: number) {
     this.random = new Random(seed);
   }
 
-  of(cell: number): { since: number; value: number }[] {
-    const values = this.history.get(cell) ?? [{ since: 0, value: 0 }];
-    this.history.set(cell, values);
+  of(index: number): { since: number; value: number }[] {
+    const values = this.history.get(index) ?? [{ since: 0, value: 0 }];
+    this.history.set(index, values);
     return values;
   }
 
-  write(cell: number, value: number): void {
-    this.of(cell).push({ since: ++this.time, value });
-    this.plain[cell] = value;
+  write(index: number, value: number): void {
+    this.of(index).push({ since: ++this.time, value });
+    this.plain[index] = value;
   }
 
-  /** Some of what threads have written becomes visible. */
+  /** Some of the pending writes become visible. */
   tick(): void {
     for (const thread of this.threads) if (this.random.next() < 0.1) thread.showOne();
   }
@@ -49,85 +50,85 @@ class WeakMarginTable extends MarginTable {
   /** Called between two steps. */
   between = (): void => {};
   private readonly memory: WeakMemory;
-  private readonly written: { cell: number; value: number }[] = [];
-  /** How far this thread has seen each cell. */
+  private readonly written: { index: number; value: number }[] = [];
+  /** The latest version that this thread has read, by index. */
   private readonly seen = new Map<number, number>();
-  private gateAt = 0;
+  private fencedAt = 0;
 
-  constructor(memory: WeakMemory, lane: number) {
-    super(memory.buffer, LANES, lane);
+  constructor(memory: WeakMemory, stripe: number) {
+    super(memory.buffer, STRIPES, stripe);
     this.memory = memory;
     memory.threads.push(this);
   }
 
-  /** One of the cells that were written becomes visible; false when none is left. */
+  /** One pending write becomes visible; false when none is left. */
   showOne(): boolean {
     if (this.written.length === 0) return false;
-    const { cell } = this.memory.random.pick(this.written);
-    const at = this.written.findIndex((write) => write.cell === cell);
+    const { index } = this.memory.random.pick(this.written);
+    const at = this.written.findIndex((write) => write.index === index);
     const [{ value }] = this.written.splice(at, 1);
-    this.memory.write(cell, value);
+    this.memory.write(index, value);
     return true;
   }
 
   protected override fence(accountId: number): void {
     this.between();
     while (this.showOne());
-    this.gateAt = this.memory.time;
+    this.fencedAt = this.memory.time;
     super.fence(accountId);
   }
 
-  protected override load(cell: number): number {
+  protected override load(index: number): number {
     this.between();
     this.memory.tick();
-    const own = this.written.findLast((write) => write.cell === cell);
+    const own = this.written.findLast((write) => write.index === index);
     if (own !== undefined) return own.value;
-    const values = this.memory.of(cell);
+    const values = this.memory.of(index);
     let oldest = Math.max(
       0,
-      values.findLastIndex(({ since }) => since <= this.gateAt),
+      values.findLastIndex(({ since }) => since <= this.fencedAt),
     );
-    oldest = Math.max(oldest, this.seen.get(cell) ?? 0);
+    oldest = Math.max(oldest, this.seen.get(index) ?? 0);
     const at = this.memory.random.between(oldest, values.length - 1);
-    this.seen.set(cell, at);
+    this.seen.set(index, at);
     return values[at].value;
   }
 
-  protected override addTo(cell: number, delta: number): void {
+  protected override addTo(index: number, delta: number): void {
     this.between();
-    this.written.push({ cell, value: this.load(cell) + delta });
+    this.written.push({ index, value: this.load(index) + delta });
     this.between();
   }
 
-  protected override saveBefore(at: number): void {
-    for (let cell = at; cell < at + CONTRIBUTION_FIELDS; cell++)
-      this.written.push({ cell: ACCOUNTS * LANES * 8 + cell, value: this.load(cell) });
+  protected override saveBeforeImage(start: number): void {
+    for (let index = start; index < start + CONTRIBUTION_FIELDS; index++)
+      this.written.push({ index: ACCOUNTS * STRIPES * 8 + index, value: this.load(index) });
     this.between();
   }
 }
 
-const seed = takeSeed("cells-weak-order.test");
+const seed = takeSeed("margin-table-weak-order.test");
 
-test("who observes an account sees it between two turns of the other thread", () => {
-  let [whole, midway] = [0, 0];
+test("a consistent read sees the account between two transactions of the other thread", () => {
+  let [atRest, midway] = [0, 0];
   for (let run = 0; run < 1000; run++) {
     const memory = new WeakMemory(seed * 1000 + run);
     const writer = new WeakMarginTable(memory, 0);
     const observer = new WeakMarginTable(memory, 1);
-    const given = new Float64Array(CONTRIBUTION_FIELDS);
+    const contributed = new Float64Array(CONTRIBUTION_FIELDS);
     const transaction = (): void => {
       const maintenance = memory.random.between(1, 9);
       writer.begin();
-      writer.setContribution(ACCOUNT, given, 0, contribution({ equity: 10 * maintenance, maintenance }));
+      writer.setContribution(ACCOUNT, contributed, 0, contribution({ equity: 10 * maintenance, maintenance }));
       writer.commit();
     };
-    const look = (): void => {
-      if (observer.readConsistent(ACCOUNT)) whole++;
+    const read = (): void => {
+      if (observer.readConsistent(ACCOUNT)) atRest++;
       else midway++;
       const { equity, maintenance } = observer.consistent(ACCOUNT);
       assert.equal(equity, 10 * maintenance, `run ${run}`);
     };
-    // One of the two is in the middle of it when the other begins.
+    // One of the two is in the middle of its work when the other begins.
     let isNested = false;
     const nest = (work: () => void) => () => {
       if (isNested || memory.random.next() > 0.1) return;
@@ -135,20 +136,20 @@ test("who observes an account sees it between two turns of the other thread", ()
       work();
       isNested = false;
     };
-    writer.between = nest(look);
+    writer.between = nest(read);
     observer.between = nest(transaction);
     for (let i = 0; i < 6; i++) {
       transaction();
-      look();
+      read();
     }
   }
-  assert.ok(whole > 1000 && midway > 1000, `${whole} ${midway}`);
+  assert.ok(atRest > 1000 && midway > 1000, `${atRest} ${midway}`);
 });
 
 for (const [what, before, after, isLogged] of [
   ["a close with a loss", { equity: 100, initial: 90 }, { equity: 50, initial: 40 }, false],
   ["a price that falls", { equity: 100, initial: 90 }, { equity: 50, initial: 40 }, true],
-  ["a gain that is not realised", { equity: 10 }, { equity: 60, unrealized: 50 }, false],
+  ["an unrealised gain", { equity: 10 }, { equity: 60, unrealized: 50 }, false],
   ["a price that rises", { equity: 10 }, { equity: 60, unrealized: 50 }, true],
 ] as const)
   test(`${what} on another thread frees nothing for a withdrawal`, () => {
@@ -157,8 +158,8 @@ for (const [what, before, after, isLogged] of [
       const memory = new WeakMemory(seed * 1000 + run);
       const writer = new WeakMarginTable(memory, 0);
       const ledger = new WeakMarginTable(memory, 1);
-      const given = new Float64Array(CONTRIBUTION_FIELDS);
-      writer.setContribution(ACCOUNT, given, 0, contribution(before));
+      const contributed = new Float64Array(CONTRIBUTION_FIELDS);
+      writer.setContribution(ACCOUNT, contributed, 0, contribution(before));
       writer.commit();
       while (writer.showOne());
       writer.between = () => {
@@ -167,17 +168,17 @@ for (const [what, before, after, isLogged] of [
         assert.equal(ledger.debit(ACCOUNT, 11), false, `run ${run}`);
       };
       writer.begin();
-      writer.setContribution(ACCOUNT, given, 0, contribution(after), isLogged);
+      writer.setContribution(ACCOUNT, contributed, 0, contribution(after), isLogged);
       writer.commit();
     }
     assert.ok(asked > 1000);
   });
 
-test("a close leaves what another thread's order needs, whatever of it is a position by then", () => {
+test("a close leaves the margin of another thread's order, however much of it is a position by then", () => {
   const outcomes = new Map<string, number>();
   for (let run = 0; run < 6000; run++) {
     const memory = new WeakMemory(seed * 10_000 + run);
-    const [filler, closer] = [0, 1].map((lane) => new WeakMarginTable(memory, lane));
+    const [filler, closer] = [0, 1].map((stripe) => new WeakMarginTable(memory, stripe));
     const [filled, closed] = [0, 1].map(() => new Float64Array(CONTRIBUTION_FIELDS));
     filler.setContribution(ACCOUNT, filled, 0, contribution({ initial: 70 }));
     closer.setContribution(ACCOUNT, closed, 0, contribution({ equity: 100 }));
@@ -198,7 +199,7 @@ test("a close leaves what another thread's order needs, whatever of it is a posi
       closes = closer.spend(ACCOUNT, 80, closed, 0);
       closer.commit();
     };
-    // One of the two is in the middle of it when the other begins.
+    // One of the two is in the middle of its work when the other begins.
     const [first, second] = memory.random.pick([
       [filler, closer],
       [closer, filler],

@@ -1,34 +1,31 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import {
-  CONTRIBUTION_FIELDS,
-  type Contribution,
-  MarginTable,
-  NO_STRIPE,
-} from "../../../src/core/accounts/margin-table.ts";
+import { CONTRIBUTION_FIELDS, type Contribution } from "../../../src/core/accounts/contribution.ts";
+import { NO_STRIPE } from "../../../src/core/accounts/margin-memory.ts";
+import { MarginTable } from "../../../src/core/accounts/margin-table.ts";
 import { everyInterleaving } from "../support/interleave.ts";
 
 const ACCOUNT = 3;
 const NOTHING: Contribution = { equity: 0, unrealized: 0, initial: 0, positionInitial: 0, maintenance: 0 };
 const contribution = (changes: Partial<Contribution>): Contribution => ({ ...NOTHING, ...changes });
-const given = (): Float64Array => new Float64Array(CONTRIBUTION_FIELDS);
+const contributed = (): Float64Array => new Float64Array(CONTRIBUTION_FIELDS);
 
-/** An account's cells in a buffer that the interleavings can copy, with a lane for each actor. */
-function start(changes: Partial<Contribution>, laneCount = 1): ArrayBuffer {
-  const marginTable = MarginTable.allocate(8, laneCount);
-  marginTable.setContribution(ACCOUNT, given(), 0, contribution(changes));
+/** An account's stripes in a buffer that the interleavings can copy. */
+function start(changes: Partial<Contribution>, stripeCount = 1): ArrayBuffer {
+  const marginTable = MarginTable.allocate(8, stripeCount);
+  marginTable.setContribution(ACCOUNT, contributed(), 0, contribution(changes));
   marginTable.commit();
   const copy = new ArrayBuffer(marginTable.buffer.byteLength);
   new Uint8Array(copy).set(new Uint8Array(marginTable.buffer));
   return copy;
 }
 
-const over = (buffer: ArrayBuffer, laneCount = 1): MarginTable =>
-  new MarginTable(buffer as unknown as SharedArrayBuffer, laneCount);
+const over = (buffer: ArrayBuffer, stripeCount = 1): MarginTable =>
+  new MarginTable(buffer as unknown as SharedArrayBuffer, stripeCount);
 
-test("cells are the sum of what actors contribute, and go back as contributions do", () => {
+test("totals are the sum of all contributions, and fall when contributions fall", () => {
   const marginTable = MarginTable.allocate(8);
-  const one = given();
+  const one = contributed();
   const other = new Float64Array(20);
   marginTable.setContribution(ACCOUNT, one, 0, {
     equity: 100,
@@ -55,35 +52,35 @@ test("cells are the sum of what actors contribute, and go back as contributions 
   for (let account = 0; account < marginTable.maxAccounts; account++) assert.equal(marginTable.equity(account), 0);
 });
 
-test("what helps an account waits for the flush, what burdens it does not", () => {
-  for (const [field, inFavour] of [
+test("credits wait for the commit, debits apply at once", () => {
+  for (const [field, credit] of [
     ["equity", 10],
     ["unrealized", -10],
     ["initial", -10],
-    // A liquidation divides the one by the other: both come with the ticket, or neither.
+    // A liquidation divides equity by maintenance margin: both change at the commit.
     ["maintenance", -10],
   ] as const) {
     const marginTable = MarginTable.allocate(8);
-    const mine = given();
+    const recorded = contributed();
     const before = contribution({ equity: 100, unrealized: 20, initial: 30, maintenance: 20 });
-    marginTable.setContribution(ACCOUNT, mine, 0, before);
+    marginTable.setContribution(ACCOUNT, recorded, 0, before);
     marginTable.commit();
-    marginTable.setContribution(ACCOUNT, mine, 0, { ...before, [field]: before[field] + inFavour });
-    assert.deepEqual(read(marginTable), before, `${field}, before the flush`);
+    marginTable.setContribution(ACCOUNT, recorded, 0, { ...before, [field]: before[field] + credit });
+    assert.deepEqual(read(marginTable), before, `${field}, before the commit`);
     marginTable.commit();
-    assert.deepEqual(read(marginTable), { ...before, [field]: before[field] + inFavour }, `${field}, behind it`);
-    marginTable.setContribution(ACCOUNT, mine, 0, { ...before, [field]: before[field] - inFavour });
-    assert.deepEqual(read(marginTable), { ...before, [field]: before[field] - inFavour }, `${field}, at once`);
+    assert.deepEqual(read(marginTable), { ...before, [field]: before[field] + credit }, `${field}, after it`);
+    marginTable.setContribution(ACCOUNT, recorded, 0, { ...before, [field]: before[field] - credit });
+    assert.deepEqual(read(marginTable), { ...before, [field]: before[field] - credit }, `${field}, at once`);
   }
 });
 
-test("what a part of a turn has freed counts for the parts behind it, and for others with the flush", () => {
+test("deferred credits count for the rest of the transaction at once, and for others at the commit", () => {
   const marginTable = MarginTable.allocate(8);
-  const mine = given();
-  marginTable.setContribution(ACCOUNT, mine, 0, contribution({ equity: 100, initial: 30, maintenance: 20 }));
+  const recorded = contributed();
+  marginTable.setContribution(ACCOUNT, recorded, 0, contribution({ equity: 100, initial: 30, maintenance: 20 }));
   marginTable.commit();
   marginTable.begin();
-  marginTable.setContribution(ACCOUNT, mine, 0, contribution({ equity: 110, initial: 5, maintenance: 3 }));
+  marginTable.setContribution(ACCOUNT, recorded, 0, contribution({ equity: 110, initial: 5, maintenance: 3 }));
   const now = () => {
     const { equity, maintenance } = marginTable.consistent(ACCOUNT);
     return [marginTable.available(ACCOUNT), equity, maintenance];
@@ -92,7 +89,7 @@ test("what a part of a turn has freed counts for the parts behind it, and for ot
   marginTable.useDeferred();
   assert.deepEqual(now(), [105, 110, 3]);
   assert.deepEqual([marginTable.equity(ACCOUNT), marginTable.maintenance(ACCOUNT)], [100, 20]);
-  marginTable.setContribution(ACCOUNT, mine, 0, contribution({ equity: 115, initial: 5, maintenance: 2 }));
+  marginTable.setContribution(ACCOUNT, recorded, 0, contribution({ equity: 115, initial: 5, maintenance: 2 }));
   assert.deepEqual(now(), [105, 110, 3]);
   marginTable.useDeferred();
   assert.deepEqual(now(), [110, 115, 2]);
@@ -101,42 +98,42 @@ test("what a part of a turn has freed counts for the parts behind it, and for ot
   assert.deepEqual(now(), [110, 115, 2], "and not twice");
 });
 
-test("a turn that is abandoned leaves nothing in the cells; behind its ticket it is finished instead", () => {
+test("a rollback removes a transaction without a sequence, and finishes one that has its sequence", () => {
   const before = contribution({ equity: 100, unrealized: 20, initial: 30, positionInitial: 5, maintenance: 4 });
   const after = { equity: 60, unrealized: -5, initial: 10, positionInitial: 0, maintenance: 9 };
-  const play = (marginTable: MarginTable, mine: Float64Array): void => {
+  const play = (marginTable: MarginTable, recorded: Float64Array): void => {
     marginTable.begin();
-    assert.ok(marginTable.reserve(ACCOUNT, 10, mine, 0));
-    assert.ok(!marginTable.reserve(ACCOUNT, 1000, mine, 0));
-    assert.ok(marginTable.reserveChange(ACCOUNT, { ...before, equity: 90, initial: 50 }, mine, 0));
-    assert.ok(!marginTable.reserveChange(ACCOUNT, { ...before, equity: -90 }, mine, 0));
+    assert.ok(marginTable.reserve(ACCOUNT, 10, recorded, 0));
+    assert.ok(!marginTable.reserve(ACCOUNT, 1000, recorded, 0));
+    assert.ok(marginTable.reserveChange(ACCOUNT, { ...before, equity: 90, initial: 50 }, recorded, 0));
+    assert.ok(!marginTable.reserveChange(ACCOUNT, { ...before, equity: -90 }, recorded, 0));
     assert.ok(marginTable.debit(ACCOUNT, 1));
     assert.ok(!marginTable.debit(ACCOUNT, 1000));
-    mine[0] -= 1;
-    marginTable.setContribution(ACCOUNT, mine, 0, { ...after, equity: -7 });
-    assert.equal(marginTable.coverDeficit(ACCOUNT, mine, 0), 7);
-    marginTable.setContribution(ACCOUNT, mine, 0, after);
+    recorded[0] -= 1;
+    marginTable.setContribution(ACCOUNT, recorded, 0, { ...after, equity: -7 });
+    assert.equal(marginTable.coverDeficit(ACCOUNT, recorded, 0), 7);
+    marginTable.setContribution(ACCOUNT, recorded, 0, after);
     assert.notDeepEqual(read(marginTable), before);
   };
   for (const hasSequence of [false, true]) {
     const marginTable = MarginTable.allocate(8);
-    const mine = given();
-    marginTable.setContribution(ACCOUNT, mine, 0, before);
+    const recorded = contributed();
+    marginTable.setContribution(ACCOUNT, recorded, 0, before);
     marginTable.commit();
-    play(marginTable, mine);
+    play(marginTable, recorded);
     if (hasSequence) marginTable.commit();
     marginTable.rollback();
     assert.deepEqual(read(marginTable), hasSequence ? after : before);
     marginTable.commit();
-    assert.deepEqual(read(marginTable), hasSequence ? after : before, "and nothing of it waits any more");
+    assert.deepEqual(read(marginTable), hasSequence ? after : before, "nothing is deferred any more");
   }
 });
 
-test("cells that are counted anew are those that had been given, whatever stands in the old ones", () => {
+test("a recount restores the contributions, whatever the table held before", () => {
   const marginTable = MarginTable.allocate(8);
   const sums = MarginTable.allocate(8);
-  const [mine, others] = [given(), given()];
-  marginTable.setContribution(ACCOUNT, mine, 0, {
+  const [recorded, others] = [contributed(), contributed()];
+  marginTable.setContribution(ACCOUNT, recorded, 0, {
     equity: 100,
     unrealized: -5,
     initial: 20,
@@ -146,9 +143,9 @@ test("cells that are counted anew are those that had been given, whatever stands
   marginTable.setContribution(ACCOUNT, others, 0, contribution({ equity: -30, unrealized: 7 }));
   marginTable.commit();
   const whole = read(marginTable);
-  marginTable.setContribution(ACCOUNT, given(), 0, contribution({ equity: -1, maintenance: 5 }));
-  sums.addAll(ACCOUNT, given(), 0);
-  sums.addAll(ACCOUNT, mine, 0);
+  marginTable.setContribution(ACCOUNT, contributed(), 0, contribution({ equity: -1, maintenance: 5 }));
+  sums.addAll(ACCOUNT, contributed(), 0);
+  sums.addAll(ACCOUNT, recorded, 0);
   sums.addAll(ACCOUNT, others, 0);
   marginTable.copyFrom(sums);
   assert.deepEqual(read(marginTable), whole);
@@ -156,17 +153,17 @@ test("cells that are counted anew are those that had been given, whatever stands
   assert.deepEqual(read(sums), NOTHING);
 });
 
-test("amounts up to 2^53 survive the cells", () => {
+test("amounts up to 2^53 stay exact", () => {
   const marginTable = MarginTable.allocate(8);
-  const mine = given();
+  const recorded = contributed();
   for (const equity of [Number.MAX_SAFE_INTEGER, -Number.MAX_SAFE_INTEGER, 1]) {
-    marginTable.setContribution(ACCOUNT, mine, 0, contribution({ equity }));
+    marginTable.setContribution(ACCOUNT, recorded, 0, contribution({ equity }));
     marginTable.commit();
     assert.equal(marginTable.equity(ACCOUNT), equity);
   }
 });
 
-test("withdrawable is what margin leaves, or what unrealised gains leave, and never below zero", () => {
+test("withdrawable is equity less margin or less unrealised gains, and never below zero", () => {
   for (const [equity, unrealized, initial, expected] of [
     [100, 0, 0, 100],
     [100, 0, 30, 70],
@@ -179,7 +176,7 @@ test("withdrawable is what margin leaves, or what unrealised gains leave, and ne
     const marginTable = over(start({ equity, unrealized, initial }));
     assert.equal(marginTable.withdrawable(ACCOUNT), expected);
     assert.equal(marginTable.available(ACCOUNT), equity - initial);
-    // What may be withdrawn is exactly what is debited.
+    // debit() accepts exactly what withdrawable() says.
     assert.equal(marginTable.debit(ACCOUNT, expected + 1), false);
     assert.equal(marginTable.debit(ACCOUNT, expected), equity >= Math.max(initial, unrealized, 0));
   }
@@ -241,7 +238,7 @@ test("a withdrawal and a reservation never spend the same money", () => {
   }
 });
 
-test("a withdrawal never takes an unrealised gain, however it comes between the steps of a mark price", () => {
+test("a withdrawal never takes an unrealised gain, at whatever step of a mark change it runs", () => {
   for (const isLogged of [false, true]) {
     const endings = everyInterleaving<boolean>(
       start({ equity: 50 }, 2),
@@ -249,7 +246,7 @@ test("a withdrawal never takes an unrealised gain, however it comes between the 
         (marginTable) => {
           marginTable.setContribution(
             ACCOUNT,
-            given(),
+            contributed(),
             0,
             contribution({ equity: 50, unrealized: 50, initial: 5 }),
             isLogged,
@@ -265,13 +262,13 @@ test("a withdrawal never takes an unrealised gain, however it comes between the 
   }
 });
 
-test("a withdrawal never takes what a loss has taken, when the margin of what was lost comes free", () => {
+test("a withdrawal never takes money that a loss took while it freed margin", () => {
   everyInterleaving<boolean>(
     start({ equity: 100, initial: 50 }, 2),
     [
       (marginTable) => {
-        const mine = Float64Array.of(100, 0, 50, 0, 0);
-        marginTable.setContribution(ACCOUNT, mine, 0, contribution({ equity: 40 }));
+        const recorded = Float64Array.of(100, 0, 50, 0, 0);
+        marginTable.setContribution(ACCOUNT, recorded, 0, contribution({ equity: 40 }));
         marginTable.commit();
         return true;
       },
@@ -283,15 +280,18 @@ test("a withdrawal never takes what a loss has taken, when the margin of what wa
 
 for (const [what, take] of [
   ["withdrawal", (marginTable) => marginTable.debit(ACCOUNT, 30)],
-  ["claim", (marginTable) => marginTable.reserveChange(ACCOUNT, contribution({ equity: -30 }), given(), 0)],
+  [
+    "change of a contribution",
+    (marginTable) => marginTable.reserveChange(ACCOUNT, contribution({ equity: -30 }), contributed(), 0),
+  ],
 ] satisfies [string, (marginTable: MarginTable) => boolean][])
   test(`a ${what} takes no unrealised gain that a mark price is taking away`, () => {
     everyInterleaving<boolean>(
       start({ equity: 60, unrealized: 50 }, 2),
       [
         (marginTable) => {
-          const mine = Float64Array.of(60, 50, 0, 0, 0);
-          marginTable.setContribution(ACCOUNT, mine, 0, contribution({ equity: 20, unrealized: 10 }), true);
+          const recorded = Float64Array.of(60, 50, 0, 0, 0);
+          marginTable.setContribution(ACCOUNT, recorded, 0, contribution({ equity: 20, unrealized: 10 }), true);
           marginTable.commit();
           return true;
         },
@@ -301,32 +301,32 @@ for (const [what, take] of [
     );
   });
 
-test("a claim takes what burdens the account if equity and realised money cover it, and nothing otherwise", () => {
-  for (const [what, given, to, passes] of [
+test("reserveChange takes the debits if equity and realised money cover them, and nothing otherwise", () => {
+  for (const [what, from, to, passes] of [
     ["all that is free", {}, { equity: -70 }, true],
     ["more", {}, { equity: -71 }, false],
     ["margin up to equity", {}, { initial: 70 }, true],
     ["more margin", {}, { initial: 71 }, false],
     ["both", {}, { equity: -30, initial: 40 }, true],
     ["one too many", {}, { equity: -31, initial: 40 }, false],
-    ["its own margin comes free", { initial: 30 }, { equity: -100 }, true],
+    ["its recorded margin comes free", { initial: 30 }, { equity: -100 }, true],
     ["margin for what it brings", {}, { equity: 50, initial: 120 }, true],
     ["too much for what it brings", {}, { equity: 50, initial: 121 }, false],
     ["a gain that stays", { unrealized: 80 }, { equity: -21, unrealized: 80 }, false],
-    ["a gain that goes along", { unrealized: 80 }, { equity: -70 }, true],
-    ["a loss that goes along leaves a gain", { unrealized: -60 }, { equity: -50 }, false],
+    ["a gain that leaves with the equity", { unrealized: 80 }, { equity: -70 }, true],
+    ["a loss that leaves with the equity shows a gain", { unrealized: -60 }, { equity: -50 }, false],
   ] as const) {
-    // Of 100 and 30 bound; of the gain of 60 in the last row the loss hides all.
+    // Equity 100, of which 30 are margin. In the last row a loss hides all of a gain of 60.
     const others = { equity: 100, initial: 30, unrealized: what.startsWith("a loss") ? 60 : 0 };
-    const mine = contribution(given);
+    const recorded = contribution(from);
     const array = start({
-      equity: others.equity + mine.equity,
+      equity: others.equity + recorded.equity,
       initial: others.initial,
-      unrealized: others.unrealized + mine.unrealized,
+      unrealized: others.unrealized + recorded.unrealized,
     });
     const marginTable = over(array);
     const before = read(marginTable);
-    const numbers = Float64Array.of(0, mine.unrealized, mine.initial, 0, 0);
+    const numbers = Float64Array.of(0, recorded.unrealized, recorded.initial, 0, 0);
     assert.equal(marginTable.reserveChange(ACCOUNT, contribution(to), numbers, 0), passes, what);
     if (!passes) {
       assert.deepEqual(read(marginTable), before, what);
@@ -334,28 +334,28 @@ test("a claim takes what burdens the account if equity and realised money cover 
     }
     const after = read(marginTable);
     const due = contribution(to);
-    assert.equal(after.equity, before.equity + Math.min(0, due.equity), `${what}: favours wait`);
+    assert.equal(after.equity, before.equity + Math.min(0, due.equity), `${what}: credits wait`);
     marginTable.setContribution(ACCOUNT, numbers, 0, due);
     marginTable.commit();
     assert.equal(read(marginTable).equity, others.equity + due.equity, what);
-    assert.equal(read(marginTable).initial, others.initial - mine.initial + due.initial, what);
+    assert.equal(read(marginTable).initial, others.initial - recorded.initial + due.initial, what);
     assert.equal(read(marginTable).unrealized, others.unrealized + due.unrealized, what);
   }
 });
 
-test("claims, reservations and withdrawals at once never take the same money", () => {
-  const claim = (marginTable: MarginTable, to: Partial<Contribution>): boolean =>
-    marginTable.reserveChange(ACCOUNT, contribution(to), given(), 0);
+test("changes, reservations and withdrawals at once never take the same money", () => {
+  const change = (marginTable: MarginTable, to: Partial<Contribution>): boolean =>
+    marginTable.reserveChange(ACCOUNT, contribution(to), contributed(), 0);
   const outcomes = new Set<string>();
   for (const other of [
-    (marginTable: MarginTable): boolean => claim(marginTable, { equity: -60 }),
-    (marginTable: MarginTable): boolean => claim(marginTable, { equity: -30, initial: 30 }),
+    (marginTable: MarginTable): boolean => change(marginTable, { equity: -60 }),
+    (marginTable: MarginTable): boolean => change(marginTable, { equity: -30, initial: 30 }),
     (marginTable: MarginTable): boolean => reserve(marginTable, 60),
     (marginTable: MarginTable): boolean => marginTable.debit(ACCOUNT, 60),
   ])
     everyInterleaving<boolean>(
       start({ equity: 100 }, 2),
-      [(marginTable) => claim(marginTable, { equity: -40, initial: 20 }), other],
+      [(marginTable) => change(marginTable, { equity: -40, initial: 20 }), other],
       ({ buffer, results, schedule }) => {
         const { equity, initial } = read(over(buffer, 2));
         assert.ok(equity >= initial, `${equity} for ${initial} in order ${schedule}`);
@@ -367,15 +367,15 @@ test("claims, reservations and withdrawals at once never take the same money", (
   assert.ok(outcomes.has("true,false") && outcomes.has("false,true"));
 });
 
-test("a deficit is lifted to zero once, whoever comes with it at the same time", () => {
-  const cover = (marginTable: MarginTable): number => marginTable.coverDeficit(ACCOUNT, given(), 0);
+test("a deficit is covered once, when two threads try at the same time", () => {
+  const cover = (marginTable: MarginTable): number => marginTable.coverDeficit(ACCOUNT, contributed(), 0);
   everyInterleaving<number>(start({ equity: -30 }, 2), [cover, cover], ({ buffer, results, schedule }) => {
     assert.equal(over(buffer, 2).equity(ACCOUNT), 0, `in order ${schedule}`);
     assert.deepEqual(results.toSorted(), [0, 30]);
   });
-  // A further loss at the same moment: what is lifted is what was missing then.
+  // With a further loss at the same moment, the covered amount is the deficit at the time of the cover.
   const lose = (marginTable: MarginTable): number => {
-    marginTable.setContribution(ACCOUNT, given(), 0, contribution({ equity: -5 }));
+    marginTable.setContribution(ACCOUNT, contributed(), 0, contribution({ equity: -5 }));
     return 0;
   };
   everyInterleaving<number>(start({ equity: -30 }, 2), [cover, lose], ({ buffer, results, schedule }) => {
@@ -386,14 +386,14 @@ test("a deficit is lifted to zero once, whoever comes with it at the same time",
   assert.equal(cover(over(start({ equity: 7 }))), 0);
 });
 
-test("what another thread is in the middle of is not observed, however its steps fall: neither what is refused nor half of a turn", () => {
+test("a consistent read never shows the middle of another thread's transaction, nor what is refused there", () => {
   const before = contribution({ equity: 100, initial: 30, maintenance: 20 });
   const after = contribution({ equity: 90, initial: 10, maintenance: 15 });
   const transactions: [what: string, transaction: (marginTable: MarginTable) => void, then: Contribution][] = [
     ["a withdrawal that is refused", (marginTable) => marginTable.debit(ACCOUNT, 900), before],
     ["a reservation that is refused", (marginTable) => reserve(marginTable, 900), before],
     [
-      "burdens at once and favours with the ticket",
+      "debits at once and credits at the commit",
       (marginTable) => marginTable.setContribution(ACCOUNT, Float64Array.of(100, 0, 30, 0, 20), 0, after),
       after,
     ],
@@ -410,25 +410,25 @@ test("what another thread is in the middle of is not observed, however its steps
           return "";
         },
         (marginTable) => {
-          const isQuiet = marginTable.readConsistent(ACCOUNT);
-          return (isQuiet ? "" : "for now ") + figuresOf(marginTable.consistent(ACCOUNT));
+          const isAtRest = marginTable.readConsistent(ACCOUNT);
+          return (isAtRest ? "" : "busy: ") + figuresOf(marginTable.consistent(ACCOUNT));
         },
       ],
       ({ results, schedule }) => {
-        // Where a look is in vain, which another one would not be here, it says so.
+        // A read that fails says so. The test allows one attempt only.
         const whole = [figuresOf(before), figuresOf(then)];
-        const isWhole = whole.includes(results[1].replace("for now ", ""));
-        assert.ok(isWhole || results[1].startsWith("for now "), `${what}: ${results[1]} in order ${schedule}`);
+        const isWhole = whole.includes(results[1].replace("busy: ", ""));
+        assert.ok(isWhole || results[1].startsWith("busy: "), `${what}: ${results[1]} in order ${schedule}`);
         seen.add(results[1]);
       },
     );
-    for (const each of [figuresOf(before), `for now ${figuresOf(before)}`, figuresOf(then)])
+    for (const each of [figuresOf(before), `busy: ${figuresOf(before)}`, figuresOf(then)])
       assert.ok(seen.has(each), `${what}: ${each}`);
   }
 });
 
-test("nobody covers a deficit that is only the middle of a turn", () => {
-  const cover = (marginTable: MarginTable): number => marginTable.coverDeficit(ACCOUNT, given(), 0);
+test("a deficit in the middle of a transaction is not covered", () => {
+  const cover = (marginTable: MarginTable): number => marginTable.coverDeficit(ACCOUNT, contributed(), 0);
   everyInterleaving<number>(
     start({ equity: 100 }, 2),
     [
@@ -447,49 +447,49 @@ test("nobody covers a deficit that is only the middle of a turn", () => {
   );
 });
 
-test("an account is short of margin as long as another thread's turn may be spending it", () => {
+test("an account is short of margin while another thread's transaction may be spending it", () => {
   const marginTable = MarginTable.allocate(8, 2, 0);
-  const mine = given();
-  marginTable.setContribution(ACCOUNT, mine, 0, contribution({ equity: 100, initial: 60 }));
+  const recorded = contributed();
+  marginTable.setContribution(ACCOUNT, recorded, 0, contribution({ equity: 100, initial: 60 }));
   marginTable.commit();
   const other = new MarginTable(marginTable.buffer, 2, 1);
   assert.equal(other.isShort(ACCOUNT), false);
   marginTable.begin();
-  assert.ok(marginTable.spend(ACCOUNT, 60, mine, 0));
+  assert.ok(marginTable.spend(ACCOUNT, 60, recorded, 0));
   assert.equal(other.isShort(ACCOUNT), true);
   other.readConsistent(ACCOUNT);
   assert.equal(other.consistent(ACCOUNT).equity, 100);
   assert.equal(other.remainingEquity(ACCOUNT), 40);
-  marginTable.setContribution(ACCOUNT, mine, 0, contribution({ equity: 70 }));
+  marginTable.setContribution(ACCOUNT, recorded, 0, contribution({ equity: 70 }));
   marginTable.commit();
   assert.equal(other.isShort(ACCOUNT), false);
 });
 
-test("a close leaves another thread's orders what they have reserved while a turn there may fill them, and positions theirs", () => {
+test("spend leaves the margin of another thread's positions, and that of its orders while they may be filled", () => {
   const closer = MarginTable.allocate(8, 2, 0);
-  const mine = given();
-  closer.setContribution(ACCOUNT, mine, 0, contribution({ equity: 100 }));
+  const recorded = contributed();
+  closer.setContribution(ACCOUNT, recorded, 0, contribution({ equity: 100 }));
   closer.commit();
   const other = new MarginTable(closer.buffer, 2, 1);
-  other.setContribution(ACCOUNT, given(), 0, contribution({ initial: 60, positionInitial: 20, maintenance: 10 }));
+  other.setContribution(ACCOUNT, contributed(), 0, contribution({ initial: 60, positionInitial: 20, maintenance: 10 }));
   other.commit();
   other.begin();
   other.beginFilling(ACCOUNT);
   closer.begin();
-  assert.equal(closer.spend(ACCOUNT, 51, mine, 0), false);
-  assert.equal(closer.spend(ACCOUNT, 50, mine, 0), true);
+  assert.equal(closer.spend(ACCOUNT, 51, recorded, 0), false);
+  assert.equal(closer.spend(ACCOUNT, 50, recorded, 0), true);
   other.commit();
-  assert.equal(closer.spend(ACCOUNT, 41, mine, 0), false);
-  assert.equal(closer.spend(ACCOUNT, 40, mine, 0), true);
+  assert.equal(closer.spend(ACCOUNT, 41, recorded, 0), false);
+  assert.equal(closer.spend(ACCOUNT, 40, recorded, 0), true);
 });
 
-test("who only reads observes all lanes, and who has one its own as it stands", () => {
-  const [one, two] = [0, 1].map((lane) => [lane, given()] as const);
+test("a reader without a stripe sees all stripes consistently, a thread with one sees its own as it stands", () => {
+  const [one, two] = [0, 1].map((stripe) => [stripe, contributed()] as const);
   const reader = MarginTable.allocate(8, 2, NO_STRIPE);
-  const actors = [one, two].map(([lane]) => new MarginTable(reader.buffer, 2, lane));
-  for (const [lane, mine] of [one, two]) {
-    actors[lane].begin();
-    actors[lane].setContribution(ACCOUNT, mine, 0, contribution({ equity: -5 * (lane + 1), maintenance: 1 }));
+  const actors = [one, two].map(([stripe]) => new MarginTable(reader.buffer, 2, stripe));
+  for (const [stripe, recorded] of [one, two]) {
+    actors[stripe].begin();
+    actors[stripe].setContribution(ACCOUNT, recorded, 0, contribution({ equity: -5 * (stripe + 1), maintenance: 1 }));
   }
   assert.equal(reader.readConsistent(ACCOUNT), false);
   assert.deepEqual(reader.consistent(ACCOUNT), NOTHING, "as it was before");
@@ -500,24 +500,24 @@ test("who only reads observes all lanes, and who has one its own as it stands", 
   actors[0].setContribution(ACCOUNT, one[1], 0, contribution({ equity: -7, maintenance: 1 }));
   assert.equal(actors[0].consistent(ACCOUNT).equity, -17);
   actors[0].rollback();
-  assert.ok(reader.readConsistent(ACCOUNT), "a turn that is taken back is over, too");
+  assert.ok(reader.readConsistent(ACCOUNT), "a rollback ends the transaction, too");
   assert.deepEqual(reader.consistent(ACCOUNT), contribution({ equity: -10, maintenance: 1 }));
 });
 
-test("who dies while covering a deficit leaves it to others behind the next recount", () => {
+test("a thread that dies while covering a deficit leaves it to others after the next recount", () => {
   const marginTable = MarginTable.allocate(8, 2, 1);
-  const mine = given();
-  marginTable.setContribution(ACCOUNT, mine, 0, contribution({ equity: -30 }));
+  const recorded = contributed();
+  marginTable.setContribution(ACCOUNT, recorded, 0, contribution({ equity: -30 }));
   const dying = new FailingMarginTable(marginTable.buffer, 2, 0);
   dying.begin();
-  assert.throws(() => dying.coverDeficit(ACCOUNT, given(), 0), /died/);
+  assert.throws(() => dying.coverDeficit(ACCOUNT, contributed(), 0), /died/);
   dying.rollback();
   assert.equal(marginTable.equity(ACCOUNT), -30);
-  assert.equal(marginTable.coverDeficit(ACCOUNT, mine, 0), 0);
+  assert.equal(marginTable.coverDeficit(ACCOUNT, recorded, 0), 0);
   const sums = MarginTable.allocate(8, 2, 1);
-  sums.addAll(ACCOUNT, mine, 0);
+  sums.addAll(ACCOUNT, recorded, 0);
   marginTable.copyFrom(sums);
-  assert.equal(marginTable.coverDeficit(ACCOUNT, mine, 0), 30);
+  assert.equal(marginTable.coverDeficit(ACCOUNT, recorded, 0), 30);
   assert.equal(marginTable.equity(ACCOUNT), 0);
 });
 
@@ -527,11 +527,11 @@ class FailingMarginTable extends MarginTable {
   }
 }
 
-test("the interleavings catch a reservation that looks before it takes", () => {
+test("the interleavings catch a reservation that checks before it takes", () => {
   let caught = false;
   const careless = (marginTable: MarginTable): boolean => {
     if (marginTable.equity(ACCOUNT) < marginTable.initial(ACCOUNT) + 60) return false;
-    marginTable.setContribution(ACCOUNT, given(), 0, contribution({ initial: 60 }));
+    marginTable.setContribution(ACCOUNT, contributed(), 0, contribution({ initial: 60 }));
     return true;
   };
   everyInterleaving(start({ equity: 100 }, 2), [careless, careless], ({ results }) => {
@@ -542,7 +542,8 @@ test("the interleavings catch a reservation that looks before it takes", () => {
 
 const figuresOf = ({ equity, maintenance }: Contribution): string => `${equity} for ${maintenance}`;
 
-const reserve = (marginTable: MarginTable, amount: number): boolean => marginTable.reserve(ACCOUNT, amount, given(), 0);
+const reserve = (marginTable: MarginTable, amount: number): boolean =>
+  marginTable.reserve(ACCOUNT, amount, contributed(), 0);
 
 const read = (marginTable: MarginTable): Contribution => ({
   equity: marginTable.equity(ACCOUNT),

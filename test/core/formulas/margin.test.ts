@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { DEFAULT_INSTRUMENTS } from "../../../src/config/instruments.ts";
-import type { Contribution } from "../../../src/core/accounts/margin-table.ts";
+import type { Contribution } from "../../../src/core/accounts/contribution.ts";
 import {
   BUY_EXPOSURE,
   BUY_LOSS,

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { DEFAULT_INSTRUMENTS } from "../../../src/config/instruments.ts";
-import { CONTRIBUTION_FIELDS, MarginTable } from "../../../src/core/accounts/margin-table.ts";
+import { CONTRIBUTION_FIELDS } from "../../../src/core/accounts/contribution.ts";
+import { MarginTable } from "../../../src/core/accounts/margin-table.ts";
 import {
   BUY,
   INSURANCE_ACCOUNT,

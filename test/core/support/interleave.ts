@@ -1,61 +1,60 @@
 import { MarginTable } from "../../../src/core/accounts/margin-table.ts";
 
 /**
- * Every order in which the steps of several actors on shared cells can happen, on one thread: each reading and each
- * writing of a cell, and each atomic operation.
+ * Runs the steps of several actors on a shared margin table in every possible order, on one thread. A step is one read or
+ * write of a value, or one atomic operation.
  *
- * An actor is suspended by running it again from its start: the steps that it has made are answered from memory, the
- * next one is made for real, and at the one after it the run is thrown away. So an actor must do nothing but work on the
- * cells, and be given afresh whatever else it changes.
+ * To suspend an actor, it is run again from its start: earlier steps get their recorded answers, one new step is made for
+ * real, and the next step aborts the run. So an actor may change only the table, and what it creates itself.
  */
 export interface Ending<T> {
   buffer: ArrayBuffer;
   results: T[];
-  /** Which actor made which step: for messages. */
+  /** The actor of each step: for messages. */
   schedule: number[];
 }
 
-/** Equity and maintenance margin, which decide what is done to an account. Of the others nothing is observed: too many orders. */
-const OBSERVED = [0, 4];
+/** Consistent reads step through equity and maintenance margin only: with all columns there are too many orders. */
+const STEPPED_COLUMNS = [0, 4];
 
-/** The cells as one of the actors has them. Of more than two there are too many orders, unless lanes are added up in one step. */
+/** The margin table as one actor has it. With more than two stripes, adding them up is one step: there are too many orders. */
 class SteppedMarginTable extends MarginTable {
-  /** Whoever looks again could do so in any number of steps. */
+  /** Each further attempt would double the number of orders. */
   protected override readonly maxReadAttempts = 1;
 
-  protected override read(accountId: number, cell: number): number {
-    if (this.stripeCount <= 2) return super.read(accountId, cell);
-    return step(() => super.read(accountId, cell));
+  protected override total(accountId: number, column: number): number {
+    if (this.stripeCount <= 2) return super.total(accountId, column);
+    return step(() => super.total(accountId, column));
   }
 
-  protected override readOtherStripes(accountId: number, cell: number): number {
-    if (!OBSERVED.includes(cell)) return 0;
-    return step(() => super.readOtherStripes(accountId, cell));
+  protected override totalOfOthers(accountId: number, column: number): number {
+    if (!STEPPED_COLUMNS.includes(column)) return 0;
+    return step(() => super.totalOfOthers(accountId, column));
   }
 
-  protected override consistentColumn(accountId: number, cell: number): number {
-    if (!OBSERVED.includes(cell)) return 0;
-    return step(() => super.consistentColumn(accountId, cell));
+  protected override consistentTotal(accountId: number, column: number): number {
+    if (!STEPPED_COLUMNS.includes(column)) return 0;
+    return step(() => super.consistentTotal(accountId, column));
   }
 
   protected override versionOfOthers(accountId: number): number {
     return step(() => super.versionOfOthers(accountId));
   }
 
-  protected override saveBefore(at: number): void {
+  protected override saveBeforeImage(start: number): void {
     step(() => {
-      super.saveBefore(at);
+      super.saveBeforeImage(start);
       return 0;
     });
   }
 
-  protected override load(cell: number): number {
-    return step(() => super.load(cell));
+  protected override load(index: number): number {
+    return step(() => super.load(index));
   }
 
-  protected override addTo(cell: number, delta: number): void {
+  protected override addTo(index: number, delta: number): void {
     step(() => {
-      super.addTo(cell, delta);
+      super.addTo(index, delta);
       return 0;
     });
   }
@@ -66,7 +65,7 @@ type Operation = (words: Int32Array, ...rest: never[]) => number;
 
 class Suspended extends Error {}
 
-/** The run that is under way: what its steps were answered before, and how far it is. */
+/** The run in progress: the recorded answers of its steps, and how far it is. */
 interface Run {
   readonly made: readonly number[];
   at: number;
@@ -87,15 +86,15 @@ function step(make: () => number): number {
 }
 
 /**
- * Calls `check` with each ending that there is, once, however many orders lead to it. The n-th actor has the n-th lane. Returns
- * the number of orders.
+ * Calls `check` once for each possible ending, however many orders lead to it. The n-th actor has the n-th stripe. Returns the
+ * number of orders.
  */
 export function everyInterleaving<T>(
   start: ArrayBuffer,
   actors: readonly ((marginTable: MarginTable) => T)[],
   check: (ending: Ending<T>) => void,
 ): number {
-  /** By what the memory holds and what each actor has been answered: all that decides what can still happen. */
+  /** Keyed by the memory and the answers of each actor, which decide everything that can still happen. */
   const ordersFrom = new Map<string, number>();
   const go = (buffer: ArrayBuffer, made: number[][], schedule: number[]): number => {
     const state = `${Buffer.from(buffer).toString("latin1")} ${made.join(" ")}`;

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Contribution, MarginTable, NO_STRIPE } from "../../../src/core/accounts/margin-table.ts";
+import type { Contribution } from "../../../src/core/accounts/contribution.ts";
+import { NO_STRIPE } from "../../../src/core/accounts/margin-memory.ts";
+import { MarginTable } from "../../../src/core/accounts/margin-table.ts";
 import { readFigures } from "../../../src/front/exchange/balance-reader.ts";
 import { ScriptedEngine } from "../support/scripted-engine.ts";
 

@@ -1,0 +1,24 @@
+/** One actor's part of an account's margin, in quanta. An account's margin is the sum of its contributions. */
+export interface Contribution {
+  /** Ledger balance, or a position's cash + size × mark. */
+  equity: number;
+  /** The part of equity that is unrealised profit or loss. */
+  unrealized: number;
+  /** Initial margin of positions and open orders. */
+  initial: number;
+  /** The positions' part of `initial`. It changes with trades and prices, and not with every order. */
+  positionInitial: number;
+  maintenance: number;
+}
+
+// The order in which an actor remembers a contribution as five numbers. The table's columns have the same order.
+export const EQUITY = 0;
+export const UNREALIZED = 1;
+export const INITIAL = 2;
+export const POSITION_INITIAL = 3;
+export const MAINTENANCE = 4;
+export const CONTRIBUTION_FIELDS = 5;
+
+/** min(equity − initial, equity − max(0, unrealized)), never below 0: unrealised gains are not paid out. */
+export const withdrawableOf = (equity: number, unrealized: number, initial: number): number =>
+  Math.max(0, equity - Math.max(initial, unrealized, 0));

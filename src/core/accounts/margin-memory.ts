@@ -1,0 +1,141 @@
+import * as fields from "./contribution.ts";
+
+const { CONTRIBUTION_FIELDS } = fields;
+
+/** A stripe is one cache line: the five columns of a contribution, and three of the sequence lock. */
+const STRIPE_COLUMNS = 8;
+
+/** The stripe of a thread that only reads. */
+export const NO_STRIPE = -1;
+
+/**
+ * The layout of the margin table in its SharedArrayBuffer:
+ *
+ *     values         per account, per stripe: 8 doubles
+ *     before images  the same shape, only with several stripes: see sequence-lock.ts
+ *     fences         per account: an int32, which is 1 while a thread covers the account's deficit
+ *
+ * margin-table.ts explains stripes and fences.
+ */
+export class MarginMemory {
+  protected values: Float64Array<SharedArrayBuffer>;
+  protected beforeImages: Float64Array<SharedArrayBuffer>;
+  private fences: Int32Array<SharedArrayBuffer>;
+  /** This thread's stripe, or NO_STRIPE. */
+  protected readonly stripe: number;
+  protected readonly stripeCount: number;
+
+  constructor(buffer: SharedArrayBuffer, stripeCount = 1, stripe = 0) {
+    this.stripeCount = stripeCount;
+    this.stripe = stripe;
+    this.values = valuesIn(buffer, stripeCount);
+    this.beforeImages = beforeImagesIn(buffer, stripeCount);
+    this.fences = fencesIn(buffer, stripeCount);
+  }
+
+  get buffer(): SharedArrayBuffer {
+    return this.values.buffer;
+  }
+
+  get maxAccounts(): number {
+    return this.fences.length;
+  }
+
+  /** Works on another buffer from now on. A recovering thread has a table of its own until a recount includes it. */
+  attach(buffer: SharedArrayBuffer): void {
+    this.values = valuesIn(buffer, this.stripeCount);
+    this.beforeImages = beforeImagesIn(buffer, this.stripeCount);
+    this.fences = fencesIn(buffer, this.stripeCount);
+  }
+
+  /** Adds a whole contribution, five numbers of `contributed` from `offset`: for a recount into an empty table. */
+  addAll(accountId: number, contributed: Float64Array, offset: number): void {
+    const base = this.stripeOffset(accountId);
+    for (let column = 0; column < CONTRIBUTION_FIELDS; column++)
+      if (contributed[offset + column] !== 0) this.addTo(base + column, contributed[offset + column]);
+  }
+
+  clear(): void {
+    this.values.fill(0);
+  }
+
+  /** Becomes a copy of `other` while no thread works on either. Frees locks that a dead thread still held. */
+  copyFrom(other: MarginMemory): void {
+    this.values.set(other.values);
+    this.fences.fill(0);
+  }
+
+  /** The index of this thread's first column of the account. */
+  protected stripeOffset(accountId: number): number {
+    return (accountId * this.stripeCount + this.stripe) * STRIPE_COLUMNS;
+  }
+
+  protected offsetOfStripe(accountId: number, stripe: number): number {
+    return (accountId * this.stripeCount + stripe) * STRIPE_COLUMNS;
+  }
+
+  /** The first index of the stripe that `index` lies in. */
+  protected stripeStart(index: number): number {
+    return index & -STRIPE_COLUMNS;
+  }
+
+  protected accountOf(index: number): number {
+    return Math.floor(index / (this.stripeCount * STRIPE_COLUMNS));
+  }
+
+  /** The sum of all stripes as it stands, also in the middle of transactions. */
+  protected total(accountId: number, column: number): number {
+    const { stripeCount } = this;
+    const first = accountId * stripeCount * STRIPE_COLUMNS + column;
+    let sum = this.load(first);
+    for (let stripe = 1; stripe < stripeCount; stripe++) sum += this.load(first + stripe * STRIPE_COLUMNS);
+    return sum;
+  }
+
+  protected totalAfterFence(accountId: number, column: number): number {
+    this.fence(accountId);
+    return this.total(accountId, column);
+  }
+
+  /** Makes what this thread wrote before visible to threads that pass the fence later. A single thread needs none. */
+  protected fence(accountId: number): void {
+    if (this.stripeCount > 1) Atomics.add(this.fences, accountId, 0);
+  }
+
+  /** Returns false when another thread holds the account's lock. */
+  protected tryLock(accountId: number): boolean {
+    return Atomics.compareExchange(this.fences, accountId, 0, 1) === 0;
+  }
+
+  protected unlock(accountId: number): void {
+    Atomics.store(this.fences, accountId, 0);
+  }
+
+  // Every read and write of a value goes through these two methods: tests let other threads run in between.
+  protected load(index: number): number {
+    return this.values[index];
+  }
+
+  protected addTo(index: number, delta: number): void {
+    this.values[index] = this.values[index] + delta;
+  }
+}
+
+/** How many tables of values the buffer holds: before images exist only with several stripes. */
+const tablesOf = (stripeCount: number): number => (stripeCount > 1 ? 2 : 1);
+
+export const bytesPerAccount = (stripeCount: number): number =>
+  tablesOf(stripeCount) * stripeCount * STRIPE_COLUMNS * Float64Array.BYTES_PER_ELEMENT + Int32Array.BYTES_PER_ELEMENT;
+
+function valuesIn(buffer: SharedArrayBuffer, stripeCount: number): Float64Array<SharedArrayBuffer> {
+  const accounts = buffer.byteLength / bytesPerAccount(stripeCount);
+  return new Float64Array(buffer, 0, accounts * stripeCount * STRIPE_COLUMNS);
+}
+
+function beforeImagesIn(buffer: SharedArrayBuffer, stripeCount: number): Float64Array<SharedArrayBuffer> {
+  const { byteLength, length } = valuesIn(buffer, stripeCount);
+  return new Float64Array(buffer, byteLength, stripeCount > 1 ? length : 0);
+}
+
+const fencesIn = (buffer: SharedArrayBuffer, stripeCount: number): Int32Array<SharedArrayBuffer> =>
+  new Int32Array(buffer, tablesOf(stripeCount) * valuesIn(buffer, stripeCount).byteLength);

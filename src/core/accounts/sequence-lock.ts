@@ -1,0 +1,128 @@
+import * as fields from "./contribution.ts";
+import { MarginMemory } from "./margin-memory.ts";
+
+const { CONTRIBUTION_FIELDS } = fields;
+
+// Columns of a stripe behind those of the contribution.
+/** How many transactions have begun to change the stripe, and how many of these have ended. */
+const BEGIN_VERSION = 5;
+const END_VERSION = 6;
+/** 1 while a transaction may turn what the account's orders have reserved into a position. */
+export const FILLING = 7;
+
+/** A read fails when a transaction begins or ends in the middle of it, at worst about one in some hundred. */
+const MAX_READ_ATTEMPTS = 1000;
+
+/**
+ * The sequence lock of the margin table: readers see the stripes of other threads as of one moment between transactions.
+ *
+ * The writer, at the first change of a transaction to an account: copies its stripe to the before image, then raises
+ * BEGIN_VERSION. At the end it raises END_VERSION. While the two differ, the before image is what counts.
+ * The reader sums the other stripes, or their before images, and reads the versions before and after it. If these are the
+ * same, no transaction has begun or ended in between, and the sums belong together. Nobody waits for anybody.
+ */
+export class SequenceLockedMemory extends MarginMemory {
+  /** Where the stripes begin that the transaction in progress has changed. */
+  private readonly openStripes: number[] = [];
+  private openCount = 0;
+  /** The sums of the other stripes at the last readConsistent(), by column. */
+  protected readonly otherTotals = new Float64Array(CONTRIBUTION_FIELDS);
+  protected readonly maxReadAttempts: number = MAX_READ_ATTEMPTS;
+
+  /**
+   * Reads what the other stripes come to, as of one moment and without transactions in progress: consistent() adds this
+   * thread's stripe. Returns whether no transaction of another thread was changing the account. If one was, it may be
+   * spending the account's money, or adding to it.
+   */
+  readConsistent(accountId: number): boolean {
+    for (let attempt = 0; attempt < this.maxReadAttempts; attempt++) {
+      const version = this.versionOfOthers(accountId);
+      for (let column = 0; column < CONTRIBUTION_FIELDS; column++)
+        this.otherTotals[column] = this.totalOfOthers(accountId, column);
+      if (this.versionOfOthers(accountId) === version) return version >= 0;
+    }
+    return false;
+  }
+
+  /** Writer: the transaction is about to change the stripe that `index` lies in. */
+  protected openStripe(index: number): void {
+    const start = this.stripeStart(index);
+    const { openStripes, openCount } = this;
+    if (
+      openCount > 0 &&
+      (openStripes[openCount - 1] === start || this.load(start + BEGIN_VERSION) !== this.load(start + END_VERSION))
+    )
+      return;
+    if (this.stripeCount === 1) this.addTo(start + BEGIN_VERSION, 1);
+    else this.publishBegin(start);
+    this.openStripes[this.openCount++] = start;
+  }
+
+  /**
+   * Three fences, so that readers see these in order: the end of the last transaction, the before image, the new
+   * BEGIN_VERSION, the changes.
+   */
+  private publishBegin(start: number): void {
+    const accountId = this.accountOf(start);
+    this.fence(accountId);
+    this.saveBeforeImage(start);
+    this.fence(accountId);
+    this.addTo(start + BEGIN_VERSION, 1);
+    this.fence(accountId);
+  }
+
+  protected saveBeforeImage(start: number): void {
+    const { beforeImages, values } = this;
+    for (let index = start; index < start + CONTRIBUTION_FIELDS; index++) beforeImages[index] = values[index];
+  }
+
+  /** Writer: the transaction is over. The fence comes first, so that readers who see the end see all changes. */
+  protected closeStripes(): void {
+    this.fenceOpenAccounts();
+    while (this.openCount > 0) {
+      const start = this.openStripes[--this.openCount];
+      if (this.load(start + FILLING) !== 0) this.addTo(start + FILLING, -1);
+      this.addTo(start + END_VERSION, 1);
+    }
+  }
+
+  /** Passes the fences of all accounts that the transaction changes. */
+  protected fenceOpenAccounts(): void {
+    if (this.stripeCount === 1) return;
+    for (let i = 0; i < this.openCount; i++) this.fence(this.accountOf(this.openStripes[i]));
+  }
+
+  /** Reader: the sum of the other threads' stripes, of their before images where a transaction is in progress. */
+  protected totalOfOthers(accountId: number, column: number): number {
+    const { stripeCount, beforeImages } = this;
+    let sum = 0;
+    for (let stripe = 0; stripe < stripeCount; stripe++) {
+      if (stripe === this.stripe) continue;
+      const start = this.offsetOfStripe(accountId, stripe);
+      const isOpen = stripeCount > 1 && this.load(start + BEGIN_VERSION) !== this.load(start + END_VERSION);
+      sum += isOpen ? beforeImages[start + column] : this.load(start + column);
+    }
+    return sum;
+  }
+
+  /**
+   * Reader: how many transactions of other threads have begun and ended to change the account; negative while one is in
+   * progress. The fences keep the reads before and after it on their side.
+   */
+  protected versionOfOthers(accountId: number): number {
+    const { stripeCount } = this;
+    this.fence(accountId);
+    let version = 0;
+    let isAnyOpen = false;
+    for (let stripe = 0; stripe < stripeCount; stripe++) {
+      if (stripe === this.stripe) continue;
+      const start = this.offsetOfStripe(accountId, stripe);
+      const begun = this.load(start + BEGIN_VERSION);
+      const ended = this.load(start + END_VERSION);
+      if (begun !== ended) isAnyOpen = true;
+      version += begun + ended;
+    }
+    this.fence(accountId);
+    return isAnyOpen ? -version : version;
+  }
+}
