@@ -1,9 +1,9 @@
 import { BUY, FIRST_CUSTOMER_ACCOUNT, SELL } from "../src/core/base/enums.ts";
 import { blank, type Message } from "../src/core/protocol/message-schema.ts";
 import { PlaceOrder, SetIndexPrice, Tick } from "../src/core/protocol/messages.ts";
-import { Core } from "./support/engines.ts";
-import { collectGarbage } from "./support/load/garbage.ts";
-import { MID_TICKS } from "./support/load/stream.ts";
+import { CoreRunner } from "./support/engines/core-engine.ts";
+import { collectGarbage } from "./support/garbage.ts";
+import { MID_TICKS } from "./support/orders/order-stream.ts";
 import { compareSizes, median, type Row } from "./support/report.ts";
 
 const POSITIONS = [1000, 10_000, 100_000];
@@ -11,7 +11,7 @@ const PRICES = 21;
 /** One lot is 65 USDC: this is ten times the money, and a little more. */
 const THIN_DEPOSIT_QUANTA = 7_000_000;
 const FALLS = [0.95, 0.9, 0.85, 0.8, 0.75, 0.7];
-const LOOKS_PER_FALL = 4;
+const TICKS_PER_FALL = 4;
 
 /**
  * What a price costs in a market with many positions: how long until all of them are at the new mark, and how long an order
@@ -21,10 +21,12 @@ export function benchCascade(rounds: number): Row[] {
   const rows = (what: string, measure: (positions: number) => number): Row[] =>
     compareSizes(what, "open positions", "us", POSITIONS, rounds, measure);
   return [
-    ...rows("one price, until all positions are at it", (positions) => median(marks(positions).map(sum))),
-    ...rows("one price, turns behind which orders wait, p99", (positions) => p99(marks(positions).flat())),
-    ...rows("30 % fall, one liquidation", (positions) => fall(positions).eachUs),
-    ...rows("30 % fall, turns behind which orders wait, p99", (positions) => p99(fall(positions).transactionsUs)),
+    ...rows("one price, until all positions are at it", (positions) => median(markUpdates(positions).map(sum))),
+    ...rows("one price, turns behind which orders wait, p99", (positions) => p99(markUpdates(positions).flat())),
+    ...rows("30 % fall, one liquidation", (positions) => fallingPrices(positions).eachUs),
+    ...rows("30 % fall, turns behind which orders wait, p99", (positions) =>
+      p99(fallingPrices(positions).transactionsUs),
+    ),
   ];
 }
 
@@ -33,8 +35,8 @@ const p99 = (values: readonly number[]): number =>
   [...values].sort((a, b) => a - b)[Math.floor(values.length * 0.99)] ?? Number.NaN;
 
 /** A market in which every account holds one lot, longs and shorts in turns. */
-function crowd(positions: number, depositQuanta?: number): Core {
-  const core = new Core(positions, depositQuanta);
+function marketWithPositions(positions: number, depositQuanta?: number): CoreRunner {
+  const core = new CoreRunner(positions, depositQuanta);
   const place = blank(PlaceOrder);
   place.priceTicks = MID_TICKS;
   place.quantityLots = 1;
@@ -44,13 +46,13 @@ function crowd(positions: number, depositQuanta?: number): Core {
     core.decide(place);
   }
   if (core.fills.count !== positions / 2) throw new Error(`${core.fills.count} trades for ${positions} positions`);
-  work(core, { type: Tick.code }); // its first self-check
+  runToEnd(core, { type: Tick.code }); // its first self-check
   collectGarbage();
   return core;
 }
 
 /** One command and all that it begins: what each turn took of the processor. */
-function work(core: Core, command: Message): number[] {
+function runToEnd(core: CoreRunner, command: Message): number[] {
   let from = processorUs();
   const transactionsUs: number[] = [];
   const note = (): void => {
@@ -60,7 +62,7 @@ function work(core: Core, command: Message): number[] {
   };
   core.decide(command);
   note();
-  for (let more = true; more; note()) more = core.proceed();
+  for (let more = true; more; note()) more = core.runBackground();
   return transactionsUs;
 }
 
@@ -72,19 +74,19 @@ function processorUs(): number {
 
 const price = (indexTicks: number): Message => ({ type: SetIndexPrice.code, indexTicks, isGuarded: 0 }) as Message;
 
-function marks(positions: number): number[][] {
-  const core = crowd(positions);
-  return Array.from({ length: PRICES }, (_, i) => work(core, price(MID_TICKS + (i % 2 === 0 ? 10 : -10))));
+function markUpdates(positions: number): number[][] {
+  const core = marketWithPositions(positions);
+  return Array.from({ length: PRICES }, (_, i) => runToEnd(core, price(MID_TICKS + (i % 2 === 0 ? 10 : -10))));
 }
 
-function fall(positions: number): { eachUs: number; transactionsUs: number[] } {
-  const core = crowd(positions, THIN_DEPOSIT_QUANTA);
+function fallingPrices(positions: number): { eachUs: number; transactionsUs: number[] } {
+  const core = marketWithPositions(positions, THIN_DEPOSIT_QUANTA);
   const { state } = core.actor;
   const before = state.nextOrderSerial;
   const transactionsUs: number[] = [];
   for (const share of FALLS) {
-    transactionsUs.push(...work(core, price(Math.round(MID_TICKS * share))));
-    for (let look = 0; look < LOOKS_PER_FALL; look++) transactionsUs.push(...work(core, { type: Tick.code }));
+    transactionsUs.push(...runToEnd(core, price(Math.round(MID_TICKS * share))));
+    for (let look = 0; look < TICKS_PER_FALL; look++) transactionsUs.push(...runToEnd(core, { type: Tick.code }));
   }
   // Each liquidation is an order of the house.
   const liquidations = state.nextOrderSerial - before;

@@ -3,8 +3,8 @@ import { blank, type Message, type MessageSchema } from "../src/core/protocol/me
 import { OrderPlaced, Traded } from "../src/core/protocol/messages.ts";
 import { Random } from "../src/sandbox/random.ts";
 import { decodeShared, encodeMessage } from "../src/wire/codec.ts";
-import { collectGarbage } from "./support/load/garbage.ts";
-import { type Row, ratioRow, sideBySide } from "./support/report.ts";
+import { collectGarbage } from "./support/garbage.ts";
+import { interleave, type Row, ratioRow } from "./support/report.ts";
 
 const PEER = "msgpackr array";
 const MESSAGES = 1024;
@@ -30,7 +30,7 @@ async function compare(shape: MessageSchema, rounds: number): Promise<Row[]> {
   const rows: Row[] = [];
   for (const way of ["encode", "decode"] as const) {
     for (const work of [ours[way], theirs[way]]) rate(work); // warm-up
-    const [our, their] = await sideBySide(
+    const [our, their] = await interleave(
       rounds,
       () => rate(ours[way]),
       () => rate(theirs[way]),

@@ -1,9 +1,9 @@
 import type { ChildProcess } from "node:child_process";
+import type { EngineTask } from "./support/engines/engine-process.ts";
 import type { Latency } from "./support/latency.ts";
-import { deepStream } from "./support/load/stream.ts";
-import { type Row, ratioRow, sideBySide } from "./support/report.ts";
-import type { EngineTask } from "./support/servers/engine-process.ts";
-import { ask, end, outputOf, startScript, startTalking } from "./support/servers/processes.ts";
+import { deepStream } from "./support/orders/order-stream.ts";
+import { endProcess, forkScript, outputOf, request, spawnScript } from "./support/processes.ts";
+import { interleave, type Row, ratioRow } from "./support/report.ts";
 
 const PEER = "nodejs-order-book";
 /** The market's range on each side of the mid: 100 USDC at a tick of 0.1. */
@@ -23,13 +23,13 @@ const UNTIMED_OPERATIONS = 200_000;
  * a process of its own: neither meets the other's garbage, nor loses its compiled code while the other runs.
  */
 export async function benchCore(rounds: number): Promise<Row[]> {
-  const engines = ["perpd", "peer"].map((name) => startTalking("bench/support/servers/engine-process.js", [name]));
+  const engines = ["perpd", "peer"].map((name) => forkScript("bench/support/engines/engine-process.js", [name]));
   const [perpd, peer] = engines as [ChildProcess, ChildProcess];
   const compare = <T>(task: EngineTask): Promise<T[][]> =>
-    sideBySide(
+    interleave(
       rounds,
-      () => ask<T>(perpd, task),
-      () => ask<T>(peer, task),
+      () => request<T>(perpd, task),
+      () => request<T>(peer, task),
     );
   const compareRates = async (what: string, stream: EngineTask["stream"], leastSeconds = 0): Promise<Row> => {
     const [ours, theirs] = await compare<number>({ what: "rate", stream, leastSeconds });
@@ -37,7 +37,7 @@ export async function benchCore(rounds: number): Promise<Row[]> {
   };
   try {
     for (const engine of engines)
-      await ask(engine, { what: "rate", stream: ["warm-up", 10_000, WARM_UP_OPERATIONS, RANGE_TICKS, 1] });
+      await request(engine, { what: "rate", stream: ["warm-up", 10_000, WARM_UP_OPERATIONS, RANGE_TICKS, 1] });
     const rates = [
       await compareRates(
         "30k live orders",
@@ -58,13 +58,13 @@ export async function benchCore(rounds: number): Promise<Row[]> {
       ratioRow(`core, 30k live orders, one operation, ${name}`, "us", PEER, ours.map(of), theirs.map(of));
     return [...rates, row("p50", ({ p50 }) => p50), row("p99", ({ p99 }) => p99), row("p99.9", ({ p999 }) => p999)];
   } finally {
-    await Promise.all(engines.map((engine) => end(engine, "SIGKILL")));
+    await Promise.all(engines.map((engine) => endProcess(engine, "SIGKILL")));
   }
 }
 
 /** What a million resting orders take beyond the stream itself, each engine in a process of its own. */
 async function compareMemory(rounds: number): Promise<Row> {
-  const [ours, theirs] = await sideBySide(
+  const [ours, theirs] = await interleave(
     rounds,
     () => memoryOf("perpd"),
     () => memoryOf("peer"),
@@ -73,5 +73,5 @@ async function compareMemory(rounds: number): Promise<Row> {
 }
 
 async function memoryOf(engine: string): Promise<number> {
-  return Number(await outputOf(startScript("bench/support/memory.js", [engine]))) / 2 ** 20;
+  return Number(await outputOf(spawnScript("bench/support/engines/engine-memory.js", [engine]))) / 2 ** 20;
 }

@@ -3,27 +3,27 @@ import { readFileSync } from "node:fs";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { PerpdClient } from "../src/client/client.ts";
 import type { Delivered, SubscribersTask } from "./support/load/subscribers.ts";
-import { compact, type Row, ratioRow, sideBySide } from "./support/report.ts";
 import {
-  ask,
-  end,
+  endProcess,
+  forkScript,
   type Running,
   type RunningExchange,
+  request,
   startBare,
   startExchange,
-  startTalking,
-} from "./support/servers/processes.ts";
+} from "./support/processes.ts";
+import { compact, interleave, type Row, ratioRow } from "./support/report.ts";
 
 const SUBSCRIBERS = 1000;
 /** How the cost of one order grows with whom it is told. */
-const CROWDS = [1, 100, 10_000];
+const SUBSCRIBER_COUNTS = [1, 100, 10_000];
 const SECONDS = 2;
 const SYMBOL = "BTC-PERP";
 const DEPTH = 20;
 /** To the book and to the trades. */
 const MESSAGES_PER_ORDER = 2;
 /** The answer to the subscription, and a snapshot of each channel. */
-const GREETINGS = 3;
+const INITIAL_MESSAGES = 3;
 /** A linux clock tick is a hundredth of a second, whatever the kernel's own is. */
 const US_PER_CLOCK_TICK = 10_000;
 const BARE = "bare publish";
@@ -39,44 +39,44 @@ export async function benchFanOut(rounds: number): Promise<Row[]> {
   try {
     await restOrders(exchange);
     const task = exchangeTask(exchange, SUBSCRIBERS);
-    const crowd = await Crowd.gather(exchange, task);
+    const crowd = await SubscriberProcess.start(exchange, task);
     const { messages, bytes, orders } = await crowd.measure(1);
     if (messages < orders * SUBSCRIBERS * MESSAGES_PER_ORDER) throw new Error("some news did not arrive");
     const bare = await startBare({ post: 500, get: 0, published: Math.round((bytes / messages) * MESSAGES_PER_ORDER) });
     const socketUrl = bare.socketUrl;
-    const bareCrowd = await Crowd.gather(bare, {
+    const bareCrowd = await SubscriberProcess.start(bare, {
       ...task,
       socketUrl,
       ordersUrl: bare.url,
       subscription: "",
-      greetings: 1,
+      initialMessages: 1,
     });
     await bareCrowd.measure(1); // warm-up
-    const [ours, theirs] = await sideBySide(
+    const [ours, theirs] = await interleave(
       rounds,
       () => crowd.measure(SECONDS),
       () => bareCrowd.measure(SECONDS),
     );
-    await Promise.all([crowd.disperse(), bareCrowd.disperse(), bare.stop()]);
+    await Promise.all([crowd.stop(), bareCrowd.stop(), bare.stop()]);
     const what = `WebSocket, ${SUBSCRIBERS} subscribers to book and trades`;
     const rate = ({ messages, seconds }: Measured): number => messages / seconds;
     const cost = ({ messages, serverUs }: Measured): number => serverUs / messages;
     const rows = [ratioRow(what, "deliveries/s", BARE, ours.map(rate), theirs.map(rate))];
     if (ours.every(({ serverUs }) => serverUs > 0))
       rows.push(ratioRow(`${what}, the server's processor time for one`, "us", BARE, ours.map(cost), theirs.map(cost)));
-    return [...rows, ...(await compareCrowds(exchange, rounds))];
+    return [...rows, ...(await compareSubscriberCounts(exchange, rounds))];
   } finally {
     await exchange.stop();
   }
 }
 
 /** The server's time for one order, all of its deliveries included. */
-async function compareCrowds(exchange: RunningExchange, rounds: number): Promise<Row[]> {
+async function compareSubscriberCounts(exchange: RunningExchange, rounds: number): Promise<Row[]> {
   if (process.platform !== "linux") return [];
-  const sizes = CROWDS.filter((size) => size < mostSockets());
+  const sizes = SUBSCRIBER_COUNTS.filter((size) => size < maxSockets());
   const each: number[][] = [];
   for (const size of sizes) {
-    const crowd = await Crowd.gather(exchange, exchangeTask(exchange, size));
+    const crowd = await SubscriberProcess.start(exchange, exchangeTask(exchange, size));
     await crowd.measure(SECONDS / 2); // warm-up
     const costs: number[] = [];
     for (let round = 0; round < rounds; round++) {
@@ -84,7 +84,7 @@ async function compareCrowds(exchange: RunningExchange, rounds: number): Promise
       costs.push(serverUs / orders);
     }
     each.push(costs);
-    await crowd.disperse();
+    await crowd.stop();
   }
   const row = (size: number, costs: readonly number[]): Row => {
     const what = `WebSocket, ${compact(size)} subscribers to book and trades, the server's processor time for one order`;
@@ -94,7 +94,7 @@ async function compareCrowds(exchange: RunningExchange, rounds: number): Promise
 }
 
 /** That a process may have open, with room for its files. */
-function mostSockets(): number {
+function maxSockets(): number {
   const report = process.report.getReport() as unknown as { userLimits: { open_files: { hard: number | string } } };
   const { hard } = report.userLimits.open_files;
   return hard === "unlimited" ? Number.POSITIVE_INFINITY : Number(hard) - 200;
@@ -106,7 +106,7 @@ interface Measured extends Delivered {
 }
 
 /** The subscribers' process. */
-class Crowd {
+class SubscriberProcess {
   private readonly child: ChildProcess;
   private readonly server: Running;
 
@@ -115,20 +115,20 @@ class Crowd {
     this.server = server;
   }
 
-  static async gather(server: Running, task: SubscribersTask): Promise<Crowd> {
-    const crowd = new Crowd(startTalking("bench/support/load/subscribers.js", []), server);
-    await ask(crowd.child, task);
+  static async start(server: Running, task: SubscribersTask): Promise<SubscriberProcess> {
+    const crowd = new SubscriberProcess(forkScript("bench/support/load/subscribers.js", []), server);
+    await request(crowd.child, task);
     return crowd;
   }
 
   async measure(seconds: number): Promise<Measured> {
     const before = processorUs(this.server.pid);
-    const delivered = await ask<Delivered>(this.child, seconds);
+    const delivered = await request<Delivered>(this.child, seconds);
     return { ...delivered, serverUs: processorUs(this.server.pid) - before };
   }
 
-  disperse(): Promise<void> {
-    return end(this.child, "SIGKILL");
+  stop(): Promise<void> {
+    return endProcess(this.child, "SIGKILL");
   }
 }
 
@@ -150,7 +150,7 @@ function exchangeTask({ url, socketUrl, token }: RunningExchange, count: number)
     socketUrl,
     count,
     subscription: JSON.stringify({ op: "subscribe", channels }),
-    greetings: GREETINGS,
+    initialMessages: INITIAL_MESSAGES,
     ordersUrl: `${url}/orders`,
     headers: { Authorization: `Bearer ${token}`, ...HEADERS },
     orders: [

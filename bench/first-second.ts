@@ -1,7 +1,7 @@
 import type { Latencies, SocketTradersTask } from "./support/load/socket-traders.ts";
-import { Traders } from "./support/load/traders.ts";
-import { compact, type Row, ratioRow, sideBySide } from "./support/report.ts";
-import { type Running, startBare, startExchange } from "./support/servers/processes.ts";
+import { TraderProcess } from "./support/load/trader-process.ts";
+import { type Running, startBare, startExchange } from "./support/processes.ts";
+import { compact, interleave, type Row, ratioRow } from "./support/report.ts";
 
 const PER_SECOND = 20_000;
 /** About as long as an order's answer. */
@@ -12,19 +12,19 @@ const ANSWER_BYTES = 600;
  * them, answers as much and has just been started, too. Each round starts both anew, and those who trade with them.
  */
 export async function compareFirstSeconds(
-  each: Omit<SocketTradersTask, "url" | "greeting">,
+  each: Omit<SocketTradersTask, "url" | "openingMessage">,
   rounds: number,
 ): Promise<Row[]> {
   const exchange = async (): Promise<Latencies> => {
     const started = await startExchange({ "BTC-PERP": "65000" });
-    const greeting = JSON.stringify({ op: "auth", token: started.token });
-    return firstSecond(started, { ...each, url: started.socketUrl, greeting });
+    const openingMessage = JSON.stringify({ op: "auth", token: started.token });
+    return firstSecond(started, { ...each, url: started.socketUrl, openingMessage });
   };
   const bare = async (): Promise<Latencies> => {
     const started = await startBare({ post: ANSWER_BYTES, get: 0, published: 0 });
-    return firstSecond(started, { ...each, url: `${started.socketUrl}answer`, greeting: "" });
+    return firstSecond(started, { ...each, url: `${started.socketUrl}answer`, openingMessage: "" });
   };
-  const [ours, theirs] = await sideBySide(rounds, exchange, bare);
+  const [ours, theirs] = await interleave(rounds, exchange, bare);
   return (["p50", "p99", "max"] as const).map((percentile) => {
     const what = `orders over WebSocket, ${compact(PER_SECOND)}/s in the first second after a start, ${percentile}`;
     const of = (latencies: Latencies): number => latencies[percentile];
@@ -33,12 +33,12 @@ export async function compareFirstSeconds(
 }
 
 async function firstSecond(server: Running, task: SocketTradersTask): Promise<Latencies> {
-  const traders = await Traders.gather(task);
+  const traders = await TraderProcess.start(task);
   try {
     const { latency } = await traders.measure(1, PER_SECOND);
     if (latency === null) throw new Error("traders at a rate say how long they waited");
     return latency;
   } finally {
-    await Promise.all([traders.leave(), server.stop()]);
+    await Promise.all([traders.stop(), server.stop()]);
   }
 }

@@ -1,21 +1,22 @@
 import { createHmac } from "node:crypto";
 import { PerpdClient } from "../src/client/client.ts";
 import type { CreatedApiKey } from "../src/client/types.ts";
-import { AUTOCANNON, type Generator, type Load, type Measured, type Request, WRK } from "./support/load/load.ts";
-import { type Row, ratioRow, sideBySide } from "./support/report.ts";
 import {
-  type BareSizes,
-  type Running,
-  type RunningExchange,
-  startBare,
-  startExchange,
-} from "./support/servers/processes.ts";
+  AUTOCANNON,
+  type HttpLoad,
+  type LoadGenerator,
+  type Measured,
+  type Request,
+  WRK,
+} from "./support/load/http-load.ts";
+import { type BareSizes, type Running, type RunningExchange, startBare, startExchange } from "./support/processes.ts";
+import { interleave, type Row, ratioRow } from "./support/report.ts";
 
 const CONNECTIONS = 64;
 const LATENCY_CONNECTIONS = [1, 4, 16];
 const SECONDS = 2;
 /** What stands beside an order: nothing but an answer, and one that waits for the disk on a road like perpd's. */
-const BESIDES = ["bare uWebSockets.js", "bare pipeline"];
+const BASELINES = ["bare uWebSockets.js", "bare pipeline"];
 const JSON_TYPE = { "Content-Type": "application/json" };
 const BOOK = "/market/orderbook?symbol=BTC-PERP&depth=20";
 const TICKER = "/market/ticker?symbol=BTC-PERP";
@@ -53,11 +54,11 @@ export async function benchGateway(rounds: number): Promise<Row[]> {
 
 async function compareRates(exchange: RunningExchange, bare: Running, rounds: number): Promise<Row[]> {
   const rows: Row[] = [];
-  const compare = async (what: string, generator: Generator, load: Load): Promise<void> => {
-    const [ours, ...theirs] = await measure(generator, besides(load, bare), rounds);
+  const compare = async (what: string, generator: LoadGenerator, load: HttpLoad): Promise<void> => {
+    const [ours, ...theirs] = await measure(generator, withBaselines(load, bare), rounds);
     const full = `${what}, ${CONNECTIONS} connections (${generator.name})`;
     for (const [i, other] of theirs.entries())
-      rows.push(ratioRow(full, "requests/s", BESIDES[i], ours.map(rateOf), other.map(rateOf)));
+      rows.push(ratioRow(full, "requests/s", BASELINES[i], ours.map(rateOf), other.map(rateOf)));
   };
   for (const generator of WRK === null ? [AUTOCANNON] : [AUTOCANNON, WRK]) {
     await compare("POST /orders, durable", generator, orderLoad(exchange, CONNECTIONS));
@@ -71,12 +72,12 @@ async function compareLatencies(exchange: RunningExchange, bare: Running, rounds
   if (WRK === null) return [];
   const rows: Row[] = [];
   for (const connections of LATENCY_CONNECTIONS) {
-    const [ours, ...theirs] = await measure(WRK, besides(orderLoad(exchange, connections), bare), rounds);
+    const [ours, ...theirs] = await measure(WRK, withBaselines(orderLoad(exchange, connections), bare), rounds);
     for (const percentile of ["p50", "p99"] as const) {
       const of = ({ latency }: Measured): number => latency?.[percentile] ?? Number.NaN;
       const what = `POST /orders, durable, ${connections} connections, ${percentile} (wrk)`;
       for (const [i, other] of theirs.entries())
-        rows.push(ratioRow(what, "us", BESIDES[i], ours.map(of), other.map(of)));
+        rows.push(ratioRow(what, "us", BASELINES[i], ours.map(of), other.map(of)));
     }
   }
   return rows;
@@ -89,7 +90,7 @@ async function compareSigned(exchange: RunningExchange, rounds: number): Promise
   const { rate } = await generator.run({ headers, ...load }, 1);
   const bodies = Array.from({ length: Math.ceil(2 * rate * SECONDS) }, (_, i) => otherOrder(i));
   const client = new PerpdClient({ baseUrl: exchange.url, token: exchange.token });
-  const [bySignature, byToken] = await sideBySide(
+  const [bySignature, byToken] = await interleave(
     rounds,
     async () => {
       // A key remembers some hundred thousand signatures a minute: each round has a key of its own.
@@ -127,23 +128,23 @@ const otherOrder = (i: number): string =>
 const rateOf = ({ rate }: Measured): number => rate;
 
 /** A load and what it is held against: a bare handler and, if it is an order, one that makes it durable. */
-const besides = (load: Load, bare: Running): Load[] => [
+const withBaselines = (load: HttpLoad, bare: Running): HttpLoad[] => [
   load,
   { ...load, url: bare.url },
   ...(load.method === "POST" ? [{ ...load, url: `${bare.url}/pipeline` }] : []),
 ];
 
-async function measure(generator: Generator, loads: readonly Load[], rounds: number): Promise<Measured[][]> {
+async function measure(generator: LoadGenerator, loads: readonly HttpLoad[], rounds: number): Promise<Measured[][]> {
   for (const load of loads) await generator.run(load, 1); // warm-up
-  return sideBySide(rounds, ...loads.map((load) => () => generator.run(load, SECONDS)));
+  return interleave(rounds, ...loads.map((load) => () => generator.run(load, SECONDS)));
 }
 
-function orderLoad({ url, token }: RunningExchange, connections: number): Load {
+function orderLoad({ url, token }: RunningExchange, connections: number): HttpLoad {
   const headers = { Authorization: `Bearer ${token}`, ...JSON_TYPE };
   return { url: `${url}/orders`, method: "POST", connections, headers, body: JSON.stringify(ORDER) };
 }
 
-function readLoad({ url }: RunningExchange, target: string): Load {
+function readLoad({ url }: RunningExchange, target: string): HttpLoad {
   return { url: url + target, method: "GET", connections: CONNECTIONS, headers: {} };
 }
 
@@ -158,7 +159,7 @@ async function restBook({ url, token }: RunningExchange): Promise<void> {
 }
 
 async function answerSizes(exchange: RunningExchange): Promise<BareSizes> {
-  const sizeOf = async ({ url, method, headers, body }: Load): Promise<number> => {
+  const sizeOf = async ({ url, method, headers, body }: HttpLoad): Promise<number> => {
     const answer = await fetch(url, { method, headers, ...(body !== undefined && { body }) });
     if (!answer.ok) throw new Error(`${method} ${url}: ${answer.status} ${await answer.text()}`);
     return (await answer.text()).length;

@@ -2,11 +2,11 @@ import { FIRST_CUSTOMER_ACCOUNT, IOC, LIMIT } from "../src/core/base/enums.ts";
 import { blank, type Message } from "../src/core/protocol/message-schema.ts";
 import { PlaceOrder } from "../src/core/protocol/messages.ts";
 import { SnapshotPartWriter } from "../src/wire/snapshot.ts";
-import { rate } from "./support/engine-speed.ts";
-import { Core, perpdEngine, perpdSymbols } from "./support/engines.ts";
-import { RESTING_ACCOUNTS } from "./support/load/commands.ts";
-import { collectGarbage } from "./support/load/garbage.ts";
-import { MID_TICKS, type OrderStream, orderStream } from "./support/load/stream.ts";
+import { CoreRunner, perpdEngine, perpdSymbols } from "./support/engines/core-engine.ts";
+import { operationsPerSecond } from "./support/engines/engine-speed.ts";
+import { collectGarbage } from "./support/garbage.ts";
+import { RESTING_ACCOUNTS } from "./support/orders/commands.ts";
+import { MID_TICKS, type OrderStream, orderStream } from "./support/orders/order-stream.ts";
 import { compareSizes, type Row } from "./support/report.ts";
 
 const ACCOUNTS = [100, 1000, 10_000, 100_000];
@@ -45,7 +45,7 @@ export function benchGrowth(rounds: number): Row[] {
 
 /** Orders that rest nowhere, each with an id of its own that is remembered for a day. */
 function ordersWithIds(count: number): { meanNs: number; longestUs: number } {
-  const core = new Core(1);
+  const core = new CoreRunner(1);
   const writer = new SnapshotPartWriter(core.actor.actorId, () => {});
   const order = { ...blank(PlaceOrder), accountId: FIRST_CUSTOMER_ACCOUNT, orderType: LIMIT, timeInForce: IOC };
   const priced = { ...order, priceTicks: Math.floor(MID_TICKS / 2), quantityLots: 1 };
@@ -62,7 +62,7 @@ function ordersWithIds(count: number): { meanNs: number; longestUs: number } {
 }
 
 function operationNs(stream: OrderStream, restingAccounts: number): number {
-  return 1e9 / rate((of) => perpdEngine(of, restingAccounts), stream);
+  return 1e9 / operationsPerSecond((of) => perpdEngine(of, restingAccounts), stream);
 }
 
 function streamsOf(symbols: number): OrderStream[] {

@@ -11,7 +11,7 @@ import { benchGrowth } from "./growth.ts";
 import { benchPipeline } from "./pipeline.ts";
 import { benchRecovery } from "./recovery.ts";
 import { isInMemory } from "./support/folder.ts";
-import { printTable, type Row } from "./support/report.ts";
+import { markdownTable, type Row } from "./support/report.ts";
 import { benchWebSocket } from "./websocket.ts";
 
 /**
@@ -63,6 +63,6 @@ const machine = {
 writeFileSync(new URL("../bench-results.json", import.meta.url), `${JSON.stringify({ machine, rows }, null, 2)}\n`);
 const { processors, memoryGiB, node, commit } = machine;
 console.log(`${processors}, ${memoryGiB} GiB, Node ${node}, commit ${commit}; medians of ${ROUNDS} rounds\n`);
-console.log(printTable(rows));
+console.log(markdownTable(rows));
 console.log("\nRatio: perpd ÷ the figure beside it. Of rates (…/s) more is better, of times and sizes less.");
 process.exit(0);

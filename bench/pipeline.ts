@@ -3,15 +3,21 @@ import type { Host } from "../src/actor/host/host.ts";
 import { type Event, Traded } from "../src/core/protocol/messages.ts";
 import { encodeMessage } from "../src/wire/codec.ts";
 import { RECORD_HEADER_BYTES } from "../src/wire/record.ts";
-import { BareLog } from "./support/disk.ts";
+import { BareLog } from "./support/bare-log.ts";
+import {
+  benchConfig,
+  benchInstrument,
+  prepareEngine,
+  requestAll,
+  startEngine,
+} from "./support/engines/exchange-engine.ts";
 import { temporaryFolder } from "./support/folder.ts";
+import { collectGarbage } from "./support/garbage.ts";
 import { type Latency, latencyOf, newHistogram } from "./support/latency.ts";
-import { addOfOrder, Commands } from "./support/load/commands.ts";
-import { Fills } from "./support/load/fills.ts";
-import { collectGarbage } from "./support/load/garbage.ts";
-import { type OrderStream, orderStream } from "./support/load/stream.ts";
-import { type Row, ratioRow, sideBySide } from "./support/report.ts";
-import { benchConfig, instrumentOf, prepareEngine, requestAll, startEngine } from "./support/servers/engine.ts";
+import { addOfOrder, Commands } from "./support/orders/commands.ts";
+import { Fills } from "./support/orders/fills.ts";
+import { type OrderStream, orderStream } from "./support/orders/order-stream.ts";
+import { interleave, type Row, ratioRow } from "./support/report.ts";
 
 const LIVE_ORDERS = 10_000;
 const RANGE_TICKS = 1000;
@@ -61,7 +67,7 @@ async function compareRates(
 ): Promise<Row[]> {
   let perBatch = 0;
   const indexed: number[] = [];
-  const [ours, theirs] = await sideBySide(
+  const [ours, theirs] = await interleave(
     rounds,
     async () => {
       const { count, drains } = orders;
@@ -84,7 +90,7 @@ async function compareRates(
 }
 
 async function compareRoundTrips(orders: DurableOrders, bare: BareLog, transactionBytes: number): Promise<Row[]> {
-  const [ours, theirs] = await sideBySide(
+  const [ours, theirs] = await interleave(
     SERIAL_ROUNDS,
     async () => {
       const latency = await orders.runSerially(SERIAL_PER_ROUND);
@@ -114,7 +120,7 @@ class DurableOrders {
 
   constructor(host: Host, stream: OrderStream) {
     this.host = host;
-    this.instrumentId = instrumentOf(host).id;
+    this.instrumentId = benchInstrument(host).id;
     this.commands = new Commands(stream, this.instrumentId);
     host.onReleased((transaction) => this.released(transaction));
     host.onDrained(() => this.drains++);

@@ -1,6 +1,6 @@
 import type { Quoted, SocketQuotersTask } from "./support/load/socket-quoters.ts";
-import { type Row, ratioRow, sideBySide } from "./support/report.ts";
-import { ask, end, startBare, startTalking } from "./support/servers/processes.ts";
+import { endProcess, forkScript, request, startBare } from "./support/processes.ts";
+import { interleave, type Row, ratioRow } from "./support/report.ts";
 
 const SECONDS = 2;
 /** Rests in the book, far below the market, until it is canceled. */
@@ -12,18 +12,18 @@ const QUOTE = { symbol: "BTC-PERP", side: "BUY", type: "LIMIT", timeInForce: "GT
  */
 export async function compareQuotes(market: Omit<SocketQuotersTask, "request">, rounds: number): Promise<Row> {
   const task = { ...market, request: JSON.stringify({ op: "order.place", id: 1, params: QUOTE }) };
-  const quoters = startTalking("bench/support/load/socket-quoters.js", []);
-  const others = startTalking("bench/support/load/socket-quoters.js", []);
-  const measure = (seconds: number): Promise<Quoted> => ask(quoters, { seconds });
-  const measureBare = (seconds: number): Promise<Quoted> => ask(others, { seconds });
-  await ask(quoters, task);
+  const quoters = forkScript("bench/support/load/socket-quoters.js", []);
+  const others = forkScript("bench/support/load/socket-quoters.js", []);
+  const measure = (seconds: number): Promise<Quoted> => request(quoters, { seconds });
+  const measureBare = (seconds: number): Promise<Quoted> => request(others, { seconds });
+  await request(quoters, task);
   const { placedBytes, canceledBytes } = await measure(1); // warm-up
   const [placed, canceled] = [Math.round(placedBytes), Math.round(canceledBytes)];
   const bare = await startBare({ post: 0, get: 0, published: 0, placed, canceled });
   try {
-    await ask(others, { ...task, url: `${bare.socketUrl}quote`, greeting: "" });
+    await request(others, { ...task, url: `${bare.socketUrl}quote`, openingMessage: "" });
     await measureBare(1); // warm-up
-    const [ours, theirs] = await sideBySide(
+    const [ours, theirs] = await interleave(
       rounds,
       () => measure(SECONDS),
       () => measureBare(SECONDS),
@@ -34,6 +34,6 @@ export async function compareQuotes(market: Omit<SocketQuotersTask, "request">, 
     const beside = `bare parse and answer of ${placed} and ${canceled} bytes`;
     return ratioRow(what, "pairs/s", beside, ours.map(rate), theirs.map(rate));
   } finally {
-    await Promise.all([end(quoters, "SIGKILL"), end(others, "SIGKILL"), bare.stop()]);
+    await Promise.all([endProcess(quoters, "SIGKILL"), endProcess(others, "SIGKILL"), bare.stop()]);
   }
 }

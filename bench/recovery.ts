@@ -8,13 +8,13 @@ import { SymbolActor } from "../src/core/symbol.ts";
 import { openDatabase } from "../src/store/database/database.ts";
 import { Snapshots } from "../src/store/database/snapshots.ts";
 import { logOf } from "../src/store/files/data-folder.ts";
-import { perpdEngine } from "./support/engines.ts";
+import { perpdEngine } from "./support/engines/core-engine.ts";
+import { benchConfig } from "./support/engines/exchange-engine.ts";
 import { temporaryFolder } from "./support/folder.ts";
-import { collectGarbage } from "./support/load/garbage.ts";
-import { recordedStream } from "./support/load/stream.ts";
-import { type Row, ratioRow, sideBySide } from "./support/report.ts";
-import { benchConfig } from "./support/servers/engine.ts";
-import { end, lineWith, startScript } from "./support/servers/processes.ts";
+import { collectGarbage } from "./support/garbage.ts";
+import { recordedStream } from "./support/orders/order-stream.ts";
+import { endProcess, spawnScript, waitForLine } from "./support/processes.ts";
+import { interleave, type Row, ratioRow } from "./support/report.ts";
 
 /**
  * Replay against the core that decided the same turns; and how long it takes until all actors are back, from the log
@@ -23,9 +23,9 @@ import { end, lineWith, startScript } from "./support/servers/processes.ts";
 export async function benchRecovery(rounds: number): Promise<Row[]> {
   const folder = temporaryFolder();
   try {
-    const recorder = startScript("bench/support/recorder.js", [folder.path, "record"]);
-    const lastSequence = Number((await lineWith(recorder, /recorded (\d+)/))[1]);
-    await end(recorder, "SIGKILL");
+    const recorder = spawnScript("bench/support/engines/recorder.js", [folder.path, "record"]);
+    const lastSequence = Number((await waitForLine(recorder, /recorded (\d+)/))[1]);
+    await endProcess(recorder, "SIGKILL");
     const rows = [await compareReplay(folder.path, lastSequence, rounds)];
     const fromLog: number[] = [];
     for (let round = 0; round < rounds; round++) fromLog.push(await startUpMs(folder.path, "SIGKILL"));
@@ -56,7 +56,7 @@ async function compareReplay(dataFolder: string, lastSequence: number, rounds: n
   };
   decide(); // warm-up
   replay();
-  const [ours, theirs] = await sideBySide(rounds, replay, decide);
+  const [ours, theirs] = await interleave(rounds, replay, decide);
   return ratioRow("recovery, replay of the log", "turns/s", "deciding them", ours, theirs);
 }
 
@@ -79,8 +79,8 @@ function replaySeconds(dataFolder: string, lastSequence: number): number {
 
 /** How long a new process takes to start the road on the folder, without loading the program. Then it is ended. */
 async function startUpMs(dataFolder: string, signal: "SIGTERM" | "SIGKILL"): Promise<number> {
-  const child: ChildProcess = startScript("bench/support/recorder.js", [dataFolder, "start"]);
-  const [, ms] = await lineWith(child, /started in ([\d.]+)/);
-  await end(child, signal);
+  const child: ChildProcess = spawnScript("bench/support/engines/recorder.js", [dataFolder, "start"]);
+  const [, ms] = await waitForLine(child, /started in ([\d.]+)/);
+  await endProcess(child, signal);
   return Number(ms);
 }

@@ -1,9 +1,9 @@
 import { compareFirstSeconds } from "./first-second.ts";
 import { compareQuotes } from "./quotes.ts";
 import { PERCENTILES, type SocketTradersTask, type Traded } from "./support/load/socket-traders.ts";
-import { Traders } from "./support/load/traders.ts";
-import { compact, type Row, ratioRow, sideBySide } from "./support/report.ts";
-import { startBare, startExchange } from "./support/servers/processes.ts";
+import { TraderProcess } from "./support/load/trader-process.ts";
+import { startBare, startExchange } from "./support/processes.ts";
+import { compact, interleave, type Row, ratioRow } from "./support/report.ts";
 
 const ECHO = "bare echo";
 const CONNECTIONS = 8;
@@ -28,17 +28,17 @@ export async function benchWebSocket(rounds: number): Promise<Row[]> {
   return [...(await compareWarm(each, rounds)), ...(await compareFirstSeconds(each, rounds))];
 }
 
-async function compareWarm(each: Omit<SocketTradersTask, "url" | "greeting">, rounds: number): Promise<Row[]> {
+async function compareWarm(each: Omit<SocketTradersTask, "url" | "openingMessage">, rounds: number): Promise<Row[]> {
   const exchange = await startExchange({ "BTC-PERP": "65000" });
-  const greeting = JSON.stringify({ op: "auth", token: exchange.token });
-  const traders = await Traders.gather({ ...each, url: exchange.socketUrl, greeting });
+  const openingMessage = JSON.stringify({ op: "auth", token: exchange.token });
+  const traders = await TraderProcess.start({ ...each, url: exchange.socketUrl, openingMessage });
   const { answers, bytes } = await traders.measure(1); // warm-up
   const answerBytes = Math.round(bytes / answers);
   if (answerBytes < LEAST_ANSWER_BYTES) throw new Error(`answers of ${answerBytes} bytes are no orders`);
   const bare = await startBare({ post: answerBytes, get: 0, published: 0 });
-  const echoed = await Traders.gather({ ...each, url: bare.socketUrl, greeting: "" });
-  const answered = await Traders.gather({ ...each, url: `${bare.socketUrl}answer`, greeting: "" });
-  const durable = await Traders.gather({ ...each, url: `${bare.socketUrl}pipeline`, greeting: "" });
+  const echoed = await TraderProcess.start({ ...each, url: bare.socketUrl, openingMessage: "" });
+  const answered = await TraderProcess.start({ ...each, url: `${bare.socketUrl}answer`, openingMessage: "" });
+  const durable = await TraderProcess.start({ ...each, url: `${bare.socketUrl}pipeline`, openingMessage: "" });
   try {
     const rows = [
       await compareRates(traders, echoed, ECHO, rounds),
@@ -47,17 +47,22 @@ async function compareWarm(each: Omit<SocketTradersTask, "url" | "greeting">, ro
     ];
     const sustained = (rows[0] as Row).perpd;
     for (const load of LOADS) rows.push(...(await compareLatencies(traders, echoed, load, sustained, rounds)));
-    rows.push(await compareQuotes({ ...each, url: exchange.socketUrl, greeting }, rounds));
+    rows.push(await compareQuotes({ ...each, url: exchange.socketUrl, openingMessage }, rounds));
     return rows;
   } finally {
     const gathered = [traders, echoed, answered, durable];
-    await Promise.all([...gathered.map((traders) => traders.leave()), bare.stop(), exchange.stop()]);
+    await Promise.all([...gathered.map((traders) => traders.stop()), bare.stop(), exchange.stop()]);
   }
 }
 
-async function compareRates(traders: Traders, others: Traders, beside: string, rounds: number): Promise<Row> {
+async function compareRates(
+  traders: TraderProcess,
+  others: TraderProcess,
+  beside: string,
+  rounds: number,
+): Promise<Row> {
   await others.measure(1); // warm-up
-  const [ours, theirs] = await sideBySide(
+  const [ours, theirs] = await interleave(
     rounds,
     () => traders.measure(SECONDS),
     () => others.measure(SECONDS),
@@ -68,14 +73,14 @@ async function compareRates(traders: Traders, others: Traders, beside: string, r
 }
 
 async function compareLatencies(
-  traders: Traders,
-  echoed: Traders,
+  traders: TraderProcess,
+  echoed: TraderProcess,
   load: number,
   sustained: number,
   rounds: number,
 ): Promise<Row[]> {
   const perSecond = Math.round(sustained * load);
-  const [ours, theirs] = await sideBySide(
+  const [ours, theirs] = await interleave(
     rounds,
     () => traders.measure(LATENCY_SECONDS, perSecond),
     () => echoed.measure(LATENCY_SECONDS, perSecond),

@@ -40,7 +40,7 @@ export function ratioRow(
  * Measures each once a round, in turns going first, so that what else happens on the machine meets all. The results of
  * each, by round.
  */
-export async function sideBySide<T>(rounds: number, ...measures: (() => T | Promise<T>)[]): Promise<T[][]> {
+export async function interleave<T>(rounds: number, ...measures: (() => T | Promise<T>)[]): Promise<T[][]> {
   const results = measures.map((): T[] => []);
   for (let round = 0; round < rounds; round++) {
     for (let i = 0; i < measures.length; i++) {
@@ -77,7 +77,7 @@ export function compact(value: number): string {
 
 const ratioText = (ratio: number): string => ratio.toFixed(ratio < 0.1 ? 3 : 2);
 
-export function printTable(rows: readonly Row[]): string {
+export function markdownTable(rows: readonly Row[]): string {
   const marginTable = rows.map((row) => [
     row.what,
     `${compact(row.perpd)} ${row.unit}`,

@@ -57,7 +57,7 @@ export class PerpdAccount extends PerpdMarketData {
   override async fetchMyTrades(symbol?: Str, since?: Int, limit?: Int, params: Dict = {}): Promise<Trade[]> {
     await this.loadMarkets();
     const market = this.marketOrNone(symbol);
-    const query = { ...this.given({ symbol: market?.id }), ...this.times(since, params) };
+    const query = { ...this.definedFields({ symbol: market?.id }), ...this.timeRange(since, params) };
     return this.parseTrades(
       await this.pages<api.Fill>("private", "account/trades", query, { since, limit }),
       market,
@@ -74,7 +74,7 @@ export class PerpdAccount extends PerpdMarketData {
   ): Promise<FundingHistory[]> {
     await this.loadMarkets();
     const market = this.marketOrNone(symbol);
-    const query = { ...this.given({ symbol: market?.id }), ...this.times(since, params) };
+    const query = { ...this.definedFields({ symbol: market?.id }), ...this.timeRange(since, params) };
     const rows = await this.pages<api.FundingPaymentList["data"][number]>("private", "account/funding", query, {
       since,
       limit,
@@ -86,7 +86,7 @@ export class PerpdAccount extends PerpdMarketData {
   override async fetchLedger(code?: Str, since?: Int, limit?: Int, params: Dict = {}): Promise<LedgerEntry[]> {
     await this.loadMarkets();
     const currency = code === undefined ? undefined : this.currency(code);
-    const rows = await this.pages<api.LedgerEntry>("private", "account/ledger", this.times(since, params), {
+    const rows = await this.pages<api.LedgerEntry>("private", "account/ledger", this.timeRange(since, params), {
       since,
       limit,
     });
@@ -122,7 +122,10 @@ export class PerpdAccount extends PerpdMarketData {
     params: Dict = {},
   ): Promise<Liquidation[]> {
     await this.loadMarkets();
-    const query = { ...this.given({ symbol: this.marketOrNone(symbol)?.id }), ...this.times(since, params) };
+    const query = {
+      ...this.definedFields({ symbol: this.marketOrNone(symbol)?.id }),
+      ...this.timeRange(since, params),
+    };
     const isForced = ({ execType, liquidity }: api.Fill) => execType === "LIQUIDATION" && liquidity === "TAKER";
     const rows = await this.pages<api.Fill>("private", "account/trades", query, { since, limit, isWanted: isForced });
     return this.sortBy(
@@ -148,7 +151,7 @@ export class PerpdAccount extends PerpdMarketData {
   private async transfers(path: string, code: Str, since: Int, limit: Int, params: Dict): Promise<Transaction[]> {
     await this.loadMarkets();
     const currency = code === undefined ? undefined : this.currency(code);
-    const rows = await this.pages<api.Transfer>("private", path, this.times(since, params), { since, limit });
+    const rows = await this.pages<api.Transfer>("private", path, this.timeRange(since, params), { since, limit });
     return this.parseTransactions(rows, currency, since, limit);
   }
 

@@ -3,7 +3,7 @@ import { BadResponse, BaseError, type Dict, Exchange, type int, NetworkError, Re
 import type { ErrorBody } from "../client/types.ts";
 import { DESCRIPTION } from "./describe.ts";
 import { errorClass } from "./errors.ts";
-import { loadAgain } from "./load-markets.ts";
+import { forgetFailedLoad } from "./load-markets.ts";
 
 /** The most rows that a page holds. */
 const MAX_LIMIT = 1000;
@@ -35,7 +35,7 @@ interface Page<Row> {
 }
 
 /** What is asked for of a list. */
-interface Part<Row> {
+interface PageOptions<Row> {
   /** No earlier than that. `query` says it, too, where the list takes it. */
   since: number | undefined;
   limit: number | undefined;
@@ -60,7 +60,7 @@ export class PerpdBase extends Exchange {
   }
 
   override loadMarkets(reload = false, params: Dict = {}): ReturnType<Exchange["loadMarkets"]> {
-    return loadAgain(this, () => super.loadMarkets(reload, params));
+    return forgetFailedLoad(this, () => super.loadMarkets(reload, params));
   }
 
   /** A session's `token` may stand in the place of key and secret. */
@@ -162,7 +162,7 @@ export class PerpdBase extends Exchange {
     api: "public" | "private",
     path: string,
     query: Dict,
-    { since, limit = DEFAULT_LIMIT, isWanted = () => true }: Part<Row>,
+    { since, limit = DEFAULT_LIMIT, isWanted = () => true }: PageOptions<Row>,
   ): Promise<Row[]> {
     const isNewest = since === undefined;
     let rows: Row[] = [];
@@ -181,13 +181,13 @@ export class PerpdBase extends Exchange {
   }
 
   /** The list, without what is undefined. */
-  protected given(fields: Dict): Dict {
+  protected definedFields(fields: Dict): Dict {
     return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
   }
 
   /** ccxt's since, and `until` among its params, as the exchange names them; the params that are left. */
-  protected times(since: number | undefined, params: Dict): Dict {
+  protected timeRange(since: number | undefined, params: Dict): Dict {
     const { until, ...rest } = params;
-    return this.given({ startTime: since, endTime: until, ...rest });
+    return this.definedFields({ startTime: since, endTime: until, ...rest });
   }
 }

@@ -61,7 +61,7 @@ export class PerpdBatches extends PerpdTrading {
   override async cancelOrdersForSymbols(orders: CancellationRequest[], params: Dict = {}): Promise<Order[]> {
     await this.loadMarkets();
     const items = orders.map(({ id, clientOrderId, symbol }) => {
-      const named = this.orderNamed(id, this.given({ clientOrderId, ...params }));
+      const named = this.orderNamed(id, this.definedFields({ clientOrderId, ...params }));
       return { symbol, item: { action: "CANCEL", ...named } };
     });
     return this.changed(items);

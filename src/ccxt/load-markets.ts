@@ -4,7 +4,7 @@ interface LoadsMarkets {
 }
 
 /** ccxt remembers that an exchange's markets could not be loaded, and would say so for ever. */
-export async function loadAgain<T>(exchange: object, load: () => Promise<T>): Promise<T> {
+export async function forgetFailedLoad<T>(exchange: object, load: () => Promise<T>): Promise<T> {
   try {
     return await load();
   } catch (error) {

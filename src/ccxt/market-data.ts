@@ -108,8 +108,8 @@ export class PerpdMarketData extends PerpdParsers {
     params: Dict = {},
   ): Promise<FundingRateHistory[]> {
     await this.loadMarkets();
-    const market = this.market(this.needed(symbol, "fetchFundingRateHistory"));
-    const query = { symbol: market.id, ...this.times(since, params) };
+    const market = this.market(this.requireSymbol(symbol, "fetchFundingRateHistory"));
+    const query = { symbol: market.id, ...this.timeRange(since, params) };
     const rows = await this.pages<api.FundingList["data"][number]>("public", "market/funding", query, { since, limit });
     return this.parseFundingRateHistories(rows, market, since, limit);
   }
@@ -136,7 +136,7 @@ export class PerpdMarketData extends PerpdParsers {
   ): Promise<OpenInterest[]> {
     await this.loadMarkets();
     const market = this.market(symbol);
-    const query = { symbol: market.id, interval: timeframe, ...this.times(since, params) };
+    const query = { symbol: market.id, interval: timeframe, ...this.timeRange(since, params) };
     const rows = await this.pages<api.OpenInterest>("public", "market/open-interest/history", query, { since, limit });
     return this.parseOpenInterestsHistory(rows, market, since, limit);
   }
@@ -144,7 +144,7 @@ export class PerpdMarketData extends PerpdParsers {
   override async fetchOrderBook(symbol: string, limit?: Int, params: Dict = {}): Promise<OrderBook> {
     await this.loadMarkets();
     const market = this.market(symbol);
-    const query = { ...this.given({ symbol: market.id, depth: limit }), ...params };
+    const query = { ...this.definedFields({ symbol: market.id, depth: limit }), ...params };
     const book: api.OrderBook = await this.request("market/orderbook", "public", "GET", query);
     return { ...this.parseOrderBook(book, market.symbol, book.time), nonce: book.sequence } as OrderBook;
   }
@@ -161,8 +161,8 @@ export class PerpdMarketData extends PerpdParsers {
     const interval = this.safeString(this.timeframes, timeframe, timeframe);
     // fetchMarkOHLCV() and fetchIndexOHLCV() say in this way what they want.
     const priceType = this.safeStringUpper(params, "price");
-    const others = this.times(since, this.omit(params, "price"));
-    const query = { ...this.given({ symbol: market.id, interval, priceType, limit }), ...others };
+    const others = this.timeRange(since, this.omit(params, "price"));
+    const query = { ...this.definedFields({ symbol: market.id, interval, priceType, limit }), ...others };
     const { data }: api.KlineList = await this.request("market/klines", "public", "GET", query);
     return this.parseOHLCVs(data, market, timeframe, since, limit);
   }
@@ -191,11 +191,11 @@ export class PerpdMarketData extends PerpdParsers {
   ): Promise<{ market: MarketInterface; rows: api.PublicTrade[] }> {
     await this.loadMarkets();
     const market = this.market(symbol);
-    const query = { symbol: market.id, ...this.times(since, params) };
+    const query = { symbol: market.id, ...this.timeRange(since, params) };
     return { market, rows: await this.pages<api.PublicTrade>("public", path, query, { since, limit }) };
   }
 
-  protected needed(symbol: string | undefined, method: string): string {
+  protected requireSymbol(symbol: string | undefined, method: string): string {
     this.checkRequiredArgument(method, symbol, "symbol");
     return symbol as string;
   }

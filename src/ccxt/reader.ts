@@ -2,10 +2,10 @@ import type { Int } from "ccxt";
 import type { ChannelRequest } from "../client/types.ts";
 
 /** How far a program has read: of each stream the last change that it was told of, the longest untold stream first. */
-export type Place = Map<string, number>;
+export type ReadPosition = Map<string, number>;
 
 /** What a program reads. */
-export interface Words {
+export interface WatchCall {
   method: string;
   requests: readonly ChannelRequest[];
   /** ccxt's symbols, where the stream tells of others, too. */
@@ -18,9 +18,9 @@ export interface Words {
 const MAX_LOOPS = 16;
 
 /** What callers wait for together. */
-interface Wait<News> {
+interface PendingRead<News> {
   /** What lies beyond it they, or one of them, have not been told. */
-  readonly place: Place;
+  readonly place: ReadPosition;
   callers: number;
   readonly promise: Promise<News>;
   resolve(news: News): void;
@@ -35,83 +35,83 @@ interface Wait<News> {
  * loop's.
  */
 export class Reader<News> {
-  readonly words: Words;
-  private readonly isOfState: boolean;
+  readonly call: WatchCall;
+  private readonly isState: boolean;
   /** Where callers were when they got their last answer, of those who do not wait now, the latest answer last. */
-  private places: Place[] = [];
-  private wait: Wait<News> | null = null;
+  private positions: ReadPosition[] = [];
+  private pending: PendingRead<News> | null = null;
 
-  constructor(words: Words, isOfState: boolean) {
-    this.words = words;
-    this.isOfState = isOfState;
+  constructor(words: WatchCall, isOfState: boolean) {
+    this.call = words;
+    this.isState = isOfState;
   }
 
   /**
    * Resolves with what `find` finds beyond a place, which it moves; where that is nothing, again after each `follow`,
    * which resolves when there may be something.
    */
-  read(find: (place: Place) => News | undefined, follow: () => Promise<unknown>): Promise<News> {
-    const place = this.places.pop();
-    if (this.wait !== null) {
-      const { wait } = this;
-      wait.callers++;
-      if (place !== undefined) goBack(wait.place, place);
-      this.look(wait, find);
-      return wait.promise;
+  read(find: (place: ReadPosition) => News | undefined, follow: () => Promise<unknown>): Promise<News> {
+    const place = this.positions.pop();
+    if (this.pending !== null) {
+      const { pending } = this;
+      pending.callers++;
+      if (place !== undefined) rewind(pending.place, place);
+      this.tryResolve(pending, find);
+      return pending.promise;
     }
-    const wait = openWait<News>(new Map(place));
-    this.wait = wait;
+    const wait = openPendingRead<News>(new Map(place));
+    this.pending = wait;
     wait.callers++;
-    this.look(wait, find);
-    if (this.wait === wait) this.followUp(wait, find, follow);
+    this.tryResolve(wait, find);
+    if (this.pending === wait) this.followUp(wait, find, follow);
     return wait.promise;
   }
 
   /** Whoever waits is told so. */
   end(error: Error): void {
-    this.wait?.reject(error);
-    this.wait = null;
+    this.pending?.reject(error);
+    this.pending = null;
   }
 
   private async followUp(
-    wait: Wait<News>,
-    find: (place: Place) => News | undefined,
+    wait: PendingRead<News>,
+    find: (place: ReadPosition) => News | undefined,
     follow: () => Promise<unknown>,
   ): Promise<void> {
     try {
-      while (this.wait === wait) {
+      while (this.pending === wait) {
         await follow();
-        this.look(wait, find);
+        this.tryResolve(wait, find);
       }
     } catch (error) {
-      if (this.wait === wait) this.leave(wait);
+      if (this.pending === wait) this.finish(wait);
       wait.reject(error);
     }
   }
 
-  private look(wait: Wait<News>, find: (place: Place) => News | undefined): void {
-    if (this.wait !== wait) return;
+  private tryResolve(wait: PendingRead<News>, find: (place: ReadPosition) => News | undefined): void {
+    if (this.pending !== wait) return;
     const news = find(wait.place);
     if (news === undefined) return;
-    this.leave(wait);
+    this.finish(wait);
     wait.resolve(news);
   }
 
-  private leave({ place, callers }: Wait<News>): void {
-    this.wait = null;
+  private finish({ place, callers }: PendingRead<News>): void {
+    this.pending = null;
     const left = Array.from({ length: callers }, () => place);
-    this.places = this.isOfState ? [...this.places, ...left].slice(-MAX_LOOPS) : [place];
+    this.positions = this.isState ? [...this.positions, ...left].slice(-MAX_LOOPS) : [place];
   }
 }
 
-function openWait<News>(place: Place): Wait<News> {
-  let settle: Pick<Wait<News>, "resolve" | "reject"> | undefined;
+function openPendingRead<News>(place: ReadPosition): PendingRead<News> {
+  let settle: Pick<PendingRead<News>, "resolve" | "reject"> | undefined;
   const promise = new Promise<News>((resolve, reject) => {
     settle = { resolve, reject };
   });
-  return { place, callers: 0, promise, ...(settle as Pick<Wait<News>, "resolve" | "reject">) };
+  return { place, callers: 0, promise, ...(settle as Pick<PendingRead<News>, "resolve" | "reject">) };
 }
 
-function goBack(place: Place, other: Place): void {
+function rewind(place: ReadPosition, other: ReadPosition): void {
   for (const [hash, change] of place) place.set(hash, Math.min(change, other.get(hash) ?? 0));
 }

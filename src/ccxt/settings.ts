@@ -11,7 +11,7 @@ export class PerpdSettings extends PerpdAccount {
 
   override async setLeverage(leverage: number, symbol?: Str, params: Dict = {}): Promise<Dict> {
     await this.loadMarkets();
-    const market = this.market(this.needed(symbol, "setLeverage"));
+    const market = this.market(this.requireSymbol(symbol, "setLeverage"));
     return this.request("positions/{symbol}/leverage", "private", "POST", { symbol: market.id, leverage, ...params });
   }
 
@@ -22,7 +22,7 @@ export class PerpdSettings extends PerpdAccount {
   /** `cross` or `isolated`, of a symbol without open orders. */
   override async setMarginMode(marginMode: string, symbol?: Str, params: Dict = {}): Promise<Dict> {
     await this.loadMarkets();
-    const market = this.market(this.needed(symbol, "setMarginMode"));
+    const market = this.market(this.requireSymbol(symbol, "setMarginMode"));
     const request = { symbol: market.id, mode: marginMode.toUpperCase(), ...params };
     return this.request("positions/{symbol}/margin-mode", "private", "POST", request);
   }

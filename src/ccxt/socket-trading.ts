@@ -42,7 +42,7 @@ export abstract class PerpdSocketTrading extends PerpdConnection {
   override async cancelAllOrdersWs(symbol?: Str, params: Dict = {}): Promise<Order[]> {
     await this.loadMarkets();
     const market = this.marketOrNone(symbol);
-    const request = { ...this.given({ symbol: market?.id }), ...params };
+    const request = { ...this.definedFields({ symbol: market?.id }), ...params };
     const { data } = await this.call<api.CanceledOrders>("order.cancelAll", request);
     return this.parseOrders(data, market);
   }

@@ -18,7 +18,7 @@ import { LocalOrderBook } from "../client/order-book.ts";
 import type * as api from "../client/types.ts";
 import type { ChannelMessage, ChannelRequest, KlinesQuery, OrderBookMessage, OrdersMessage } from "../client/types.ts";
 import { type SocketClient, streamOf } from "./connection.ts";
-import { type Place, Reader, type Words } from "./reader.ts";
+import { Reader, type ReadPosition, type WatchCall } from "./reader.ts";
 import { PerpdSocketTrading } from "./socket-trading.ts";
 import { Updates } from "./updates.ts";
 
@@ -33,7 +33,7 @@ const MAX_ROWS = 1000;
  * These tell what there is, the others what happens. Who is told twice of a state takes no harm, and what was so before a
  * connection was lost is not told any more.
  */
-const STATES: ReadonlySet<ChannelRequest["channel"]> = new Set([
+const STATE_CHANNELS: ReadonlySet<ChannelRequest["channel"]> = new Set([
   "orderbook",
   "ticker",
   "klines",
@@ -241,17 +241,17 @@ export class PerpdStreams extends PerpdSocketTrading {
     const { known } = updates;
     const ids = new Set(data.map(({ orderId }) => orderId));
     const ended = known.filter(({ id, status }) => status === "open" && !ids.has(id as string));
-    const heard = updates.missingSince ?? Math.max(updates.since, ...known.map(({ info }) => info.updatedAt));
+    const heard = updates.unresolvedSince ?? Math.max(updates.since, ...known.map(({ info }) => info.updatedAt));
     try {
       const found: Order[] = [];
       for (const { id } of ended) found.push(await this.fetchOrder(id as string));
       const unknown = await this.fetchCanceledAndClosedOrders(this.safeSymbol(symbol), heard, MAX_ROWS);
       for (const order of [...found, ...unknown]) updates.put(order.id as string, orderVersion(order.info), order);
-      updates.missingSince = null;
+      updates.unresolvedSince = null;
       client.resolve(true, hash);
     } catch (error) {
       // Who asks again subscribes again, and so looks again, from the same place: the snapshot's rows are known by now.
-      updates.missingSince = heard;
+      updates.unresolvedSince = heard;
       delete client.subscriptions[hash];
       if (hash in client.futures) client.reject(error as Error, hash);
     }
@@ -288,14 +288,14 @@ export class PerpdStreams extends PerpdSocketTrading {
   }
 
   /** The news of several streams of a channel, once one of them has some. */
-  private rowsOf<Row>(words: Words, access: "public" | "private"): Promise<Row[]> {
+  private rowsOf<Row>(words: WatchCall, access: "public" | "private"): Promise<Row[]> {
     const { requests, wanted } = words;
     const ofWanted = (rows: unknown[]): unknown[] =>
       wanted === undefined ? rows : rows.filter((row) => wanted.includes((row as Position).symbol as string));
     return this.read<Row[]>(words, access, (place) => {
       const streams = requests.map((request) => {
         const hash = streamOf(request);
-        return { hash, updates: this.updatesOf(hash), isTold: !isOfState(request) || this.isCurrent(hash) };
+        return { hash, updates: this.updatesOf(hash), isTold: !isStateChannel(request) || this.isCurrent(hash) };
       });
       const told = streams.filter(({ isTold }) => isTold);
       const news = ofWanted(told.flatMap(({ hash, updates }) => updates.after(place.get(hash) ?? 0)));
@@ -324,22 +324,25 @@ export class PerpdStreams extends PerpdSocketTrading {
 
   /** By the reader of all calls in the same words. */
   private read<News>(
-    words: Words,
+    words: WatchCall,
     access: "public" | "private",
-    find: (place: Place) => News | undefined,
+    find: (place: ReadPosition) => News | undefined,
   ): Promise<News> {
     const { method, requests, wanted, limit } = words;
     const name = [method, requests.map(streamOf), wanted, limit].join(" ");
-    const reader = this.readers.get(name) ?? new Reader(words, requests.some(isOfState));
+    const reader = this.readers.get(name) ?? new Reader(words, requests.some(isStateChannel));
     this.readers.set(name, reader);
     const follow = () => Promise.race(requests.map((request) => this.follow(request, access)));
     return (reader as Reader<News>).read(find, follow);
   }
 
   /** Ends the reading that is meant, and the streams of the channel that nobody reads then. */
-  protected async endReading(channel: ChannelRequest["channel"], isMeant: (words: Words) => boolean): Promise<void> {
+  protected async endReading(
+    channel: ChannelRequest["channel"],
+    isMeant: (words: WatchCall) => boolean,
+  ): Promise<void> {
     for (const [name, reader] of this.readers) {
-      if (!isMeant(reader.words)) continue;
+      if (!isMeant(reader.call)) continue;
       this.readers.delete(name);
       reader.end(new UnsubscribeError(`${this.id} ${name}`));
     }
@@ -347,7 +350,7 @@ export class PerpdStreams extends PerpdSocketTrading {
   }
 
   private isRead(hash: string): boolean {
-    return [...this.readers.values()].some(({ words }) => words.requests.some((request) => streamOf(request) === hash));
+    return [...this.readers.values()].some(({ call }) => call.requests.some((request) => streamOf(request) === hash));
   }
 
   private bookChannel(symbol: string, limit: Int, params: Dict): ChannelRequest {
@@ -379,11 +382,11 @@ export class PerpdStreams extends PerpdSocketTrading {
 
   private async accountChannel(channel: ChannelRequest["channel"], symbol: Str, params: Dict): Promise<ChannelRequest> {
     await this.loadMarkets();
-    return { channel, ...this.given({ symbol: this.marketOrNone(symbol)?.id }), ...params };
+    return { channel, ...this.definedFields({ symbol: this.marketOrNone(symbol)?.id }), ...params };
   }
 }
 
-const isOfState = ({ channel }: ChannelRequest): boolean => STATES.has(channel);
+const isStateChannel = ({ channel }: ChannelRequest): boolean => STATE_CHANNELS.has(channel);
 
 /** What of an order makes it another one to whoever watches it. */
 const orderVersion = ({ status, filledQuantity, remainingQuantity, quantity, price, updatedAt }: api.Order): string =>

@@ -96,7 +96,7 @@ export class PerpdTrading extends PerpdSettings {
     await this.loadMarkets();
     const market = this.marketOrNone(symbol);
     const { data }: api.CanceledOrders = await this.request("orders", "private", "DELETE", {
-      ...this.given({ symbol: market?.id }),
+      ...this.definedFields({ symbol: market?.id }),
       ...params,
     });
     return this.parseOrders(data, market);
@@ -120,7 +120,7 @@ export class PerpdTrading extends PerpdSettings {
     await this.loadMarkets();
     const market = this.marketOrNone(symbol);
     const { isOfKind, rest } = readKind(params);
-    const query = { ...this.given({ symbol: market?.id }), ...rest };
+    const query = { ...this.definedFields({ symbol: market?.id }), ...rest };
     const isWanted = (order: api.Order) => (since === undefined || order.createdAt >= since) && isOfKind(order);
     return this.parseOrders(
       await this.pages<api.Order>("private", "orders", query, { since, limit, isWanted }),
@@ -159,7 +159,7 @@ export class PerpdTrading extends PerpdSettings {
     await this.loadMarkets();
     const market = this.marketOrNone(symbol);
     const { isOfKind, rest } = readKind(params);
-    const query = { ...this.given({ symbol: market?.id }), ...this.times(since, rest) };
+    const query = { ...this.definedFields({ symbol: market?.id }), ...this.timeRange(since, rest) };
     const isAskedFor = (order: api.Order) => isMeant(order) && isOfKind(order);
     if (since === undefined) {
       const part = { since, limit, isWanted: isAskedFor };
@@ -177,7 +177,7 @@ export class PerpdTrading extends PerpdSettings {
     const { trailingPercent, trailingTriggerPrice, ...others } = params;
     const { triggerPrice, stopPrice, stopLossPrice, takeProfitPrice, ...rest } = others;
     const asPrice = (given: unknown) => (given === undefined ? undefined : this.priceToPrecision(symbol, given));
-    const changes = this.given({
+    const changes = this.definedFields({
       quantity: amount === undefined ? undefined : this.amountToPrecision(symbol, amount),
       price: asPrice(price),
       triggerPrice: asPrice(triggerPrice ?? stopPrice ?? stopLossPrice ?? takeProfitPrice),
@@ -219,7 +219,7 @@ export class PerpdTrading extends PerpdSettings {
   /** A take-profit or stop that is attached to an order; an amount of its own it cannot have. */
   private legRequest(symbol: string, leg: Dict): Dict {
     const { triggerPrice, price, triggerPriceType, priceType = triggerPriceType } = leg;
-    return this.given({
+    return this.definedFields({
       triggerPrice: this.priceToPrecision(symbol, triggerPrice),
       price: price === undefined ? undefined : this.priceToPrecision(symbol, price),
       triggerBy: priceType === undefined ? undefined : String(priceType).toUpperCase(),
@@ -229,7 +229,7 @@ export class PerpdTrading extends PerpdSettings {
   private conditionRequest(symbol: string, condition: Condition, isWhole: boolean): Dict {
     const { triggerPrice, triggerBy, callbackRate, activationPrice, closes } = condition;
     const price = (given: unknown) => (given === undefined ? undefined : this.priceToPrecision(symbol, given));
-    return this.given({
+    return this.definedFields({
       triggerPrice: price(triggerPrice),
       triggerBy,
       callbackRate,

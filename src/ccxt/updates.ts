@@ -8,7 +8,7 @@ export class Updates<Row> {
   /** When somebody first asked: what is from before that is no news. */
   readonly since: number;
   /** What has happened since may be missing, as it could not be looked up; null when it was, or nothing was missed. */
-  missingSince: number | null = null;
+  unresolvedSince: number | null = null;
   /** How many changes there have been. */
   changes = 0;
   private readonly limit: number;
@@ -33,15 +33,15 @@ export class Updates<Row> {
 
   /** Takes a row in, which is a change unless this version of it was seen before. */
   put(key: string, version: string, row: Row): void {
-    if (this.rows.get(key)?.version !== version) this.take(key, { row, version, change: ++this.changes });
+    if (this.rows.get(key)?.version !== version) this.store(key, { row, version, change: ++this.changes });
   }
 
   /** Takes a row in that is no news. */
   remember(key: string, version: string, row: Row): void {
-    this.take(key, { row, version, change: 0 });
+    this.store(key, { row, version, change: 0 });
   }
 
-  private take(key: string, taken: { row: Row; version: string; change: number }): void {
+  private store(key: string, taken: { row: Row; version: string; change: number }): void {
     this.rows.delete(key);
     this.rows.set(key, taken);
     if (this.rows.size <= this.limit) return;

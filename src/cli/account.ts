@@ -1,7 +1,7 @@
 import type { PerpdClient } from "../client/client.ts";
 import type { Order, OrderList } from "../client/types.ts";
 import { type Command, text } from "./command.ts";
-import { facts, table } from "./table.ts";
+import { keyValues, table } from "./table.ts";
 import { type Paint, signed } from "./terminal.ts";
 
 const SYMBOL = { symbol: { type: "string", argument: "S", description: "of this symbol only" } } as const;
@@ -19,7 +19,7 @@ export const balance: Command = {
     if (asJson) return print(JSON.stringify(shown));
     const { asset } = shown;
     print(
-      facts(paint, [
+      keyValues(paint, [
         ["equity", `${shown.equity} ${asset}`],
         ["wallet balance", shown.walletBalance],
         ["unrealized profit", signed(paint, shown.unrealizedPnl)],

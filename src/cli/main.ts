@@ -7,7 +7,7 @@ import { commandHelp, DEFAULT_URL, GLOBAL_OPTIONS } from "./help.ts";
 import { fills, ledger } from "./history.ts";
 import { book, markets } from "./market.ts";
 import { close, leverage, margin } from "./position.ts";
-import { reasonsOf } from "./reasons.ts";
+import { errorLines } from "./reasons.ts";
 import { stream } from "./stream.ts";
 import { openTerminal, type Terminal } from "./terminal.ts";
 import { amend, cancel, order } from "./trading.ts";
@@ -46,7 +46,7 @@ export async function runCommand(command: Command, args: readonly string[], env:
     return DONE;
   } catch (error) {
     if (!(error instanceof Error)) throw error;
-    for (const line of reasonsOf(error)) terminal.printError(line);
+    for (const line of errorLines(error)) terminal.printError(line);
     if (!(error instanceof UsageError)) return FAILED;
     terminal.printError(`usage: perpd ${command.name} ${command.usage}`.trimEnd());
     return MISUSED;

@@ -1,6 +1,6 @@
 import type { Level } from "../client/types.ts";
 import { type Command, count } from "./command.ts";
-import { facts, table } from "./table.ts";
+import { keyValues, table } from "./table.ts";
 import { signed } from "./terminal.ts";
 
 const DEFAULT_DEPTH = 10;
@@ -58,7 +58,7 @@ export const book: Command = {
     const rows = [...side(shown.asks, "red").reverse(), ["", ""], ...side(shown.bids, "green")];
     print(table(paint, [">price", ">quantity"], rows));
     print(
-      facts(paint, [
+      keyValues(paint, [
         ["at", new Date(shown.time).toISOString()],
         ["sequence", String(shown.sequence)],
       ]),

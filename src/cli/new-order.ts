@@ -36,7 +36,7 @@ export function orderOf(
   values: Values,
 ): NewOrder {
   const timeInForce = text(values, "time-in-force");
-  const goodTillDate = endOf(values);
+  const goodTillDate = goodTillDateOf(values);
   if (timeInForce !== undefined && goodTillDate !== undefined)
     throw new UsageError("an order has --time-in-force or --until");
   const displayQuantity = text(values, "display");
@@ -57,7 +57,7 @@ export function orderOf(
 }
 
 /** In milliseconds since the epoch. */
-export function endOf(values: Values): number | undefined {
+export function goodTillDateOf(values: Values): number | undefined {
   const until = text(values, "until");
   if (until === undefined) return undefined;
   const time = Date.parse(until);

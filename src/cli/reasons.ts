@@ -1,8 +1,8 @@
-import { mayHaveBeenDone, PerpdError } from "../client/error.ts";
+import { isOutcomeUnknown, PerpdError } from "../client/error.ts";
 import { PartlyFailedError, UsageError } from "./command.ts";
 
 /** Why a command failed, in lines for the person who gave it. */
-export function reasonsOf(error: Error): readonly string[] {
+export function errorLines(error: Error): readonly string[] {
   if (error instanceof PartlyFailedError) return error.lines;
   if (error instanceof PerpdError) {
     const field = error.field === undefined ? "" : ` (${error.field})`;
@@ -14,7 +14,7 @@ export function reasonsOf(error: Error): readonly string[] {
   // fetch says only that it failed; why is what lies beneath.
   const cause = error.cause instanceof Error ? error.cause : error;
   const why = cause.message || (cause as NodeJS.ErrnoException).code;
-  if (!mayHaveBeenDone(error)) return [`the exchange cannot be reached: ${why}`];
+  if (!isOutcomeUnknown(error)) return [`the exchange cannot be reached: ${why}`];
   return [`the exchange did not answer, and may have done what was asked: ${why}`];
 }
 

@@ -37,7 +37,7 @@ export function table(paint: Paint, columns: readonly string[], rows: readonly (
 }
 
 /** Two columns: names, and what they are. */
-export function facts(paint: Paint, rows: readonly (readonly [name: string, value: string])[]): string {
+export function keyValues(paint: Paint, rows: readonly (readonly [name: string, value: string])[]): string {
   const width = Math.max(...rows.map(([name]) => name.length));
   return rows.map(([name, value]) => `${paint("bold", name.padEnd(width))}  ${value}`).join("\n");
 }

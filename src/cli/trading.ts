@@ -2,8 +2,8 @@ import { isOrderReference } from "../client/paths.ts";
 import type { Order, PlacedOrder, TriedOrder } from "../client/types.ts";
 import { orderTable } from "./account.ts";
 import { type Call, type Command, oneOf, PartlyFailedError, text, UsageError } from "./command.ts";
-import { endOf, ORDER_OPTIONS, orderOf, SIDES, UNTIL } from "./new-order.ts";
-import { reasonsOf } from "./reasons.ts";
+import { goodTillDateOf, ORDER_OPTIONS, orderOf, SIDES, UNTIL } from "./new-order.ts";
+import { errorLines } from "./reasons.ts";
 import type { Paint } from "./terminal.ts";
 
 export const order: Command = {
@@ -67,7 +67,7 @@ export const amend: Command = {
     const [price, quantity] = [text(values, "price"), text(values, "quantity")];
     const [displayQuantity, triggerPrice] = [text(values, "display"), text(values, "trigger")];
     const [callbackRate, activationPrice] = [text(values, "trail"), text(values, "from")];
-    const goodTillDate = endOf(values);
+    const goodTillDate = goodTillDateOf(values);
     const changes = {
       ...(price !== undefined && { price }),
       ...(quantity !== undefined && { quantity }),
@@ -122,7 +122,7 @@ async function cancelEach({ client, positionals, terminal: { print, paint }, asJ
       canceled.push(await client.cancelOrder(id));
     } catch (error) {
       if (!(error instanceof Error)) throw error;
-      failures.push(`${id}: ${reasonsOf(error)[0]}`);
+      failures.push(`${id}: ${errorLines(error)[0]}`);
     }
   if (asJson) print(JSON.stringify(canceled));
   else if (canceled.length > 0) print(orderTable(paint, canceled));

@@ -1,5 +1,5 @@
 import WebSocket from "ws";
-import { orderPart, part } from "./paths.ts";
+import { orderSegment, pathSegment } from "./paths.ts";
 import { type ClientOptions, type Repeatable, Requests } from "./requests.ts";
 import { Stream, type StreamHandlers, type StreamOptions, type WebSocketConstructor } from "./stream.ts";
 import type * as api from "./types.ts";
@@ -65,7 +65,7 @@ export class PerpdClient {
   }
 
   async endSession(sessionId: string): Promise<void> {
-    await this.requests.delete(`/auth/sessions/${part(sessionId, "sessionId")}`);
+    await this.requests.delete(`/auth/sessions/${pathSegment(sessionId, "sessionId")}`);
   }
 
   createKey(key: api.NewApiKey): Promise<api.CreatedApiKey> {
@@ -77,7 +77,7 @@ export class PerpdClient {
   }
 
   async revokeKey(apiKey: string): Promise<void> {
-    await this.requests.delete(`/auth/keys/${part(apiKey, "apiKey")}`);
+    await this.requests.delete(`/auth/keys/${pathSegment(apiKey, "apiKey")}`);
   }
 
   // ---- trading ------------------------------------------------------------------------------------------------------
@@ -97,7 +97,7 @@ export class PerpdClient {
 
   /** By order id, or `client:` and the client order id. The quantity includes what has been filled. */
   async amendOrder(id: string, changes: api.OrderChanges): Promise<api.PlacedOrder> {
-    return this.requests.patch(`/orders/${orderPart(id)}`, changes);
+    return this.requests.patch(`/orders/${orderSegment(id)}`, changes);
   }
 
   /**
@@ -112,7 +112,7 @@ export class PerpdClient {
 
   /** By order id, or `client:` and the client order id. */
   async cancelOrder(id: string): Promise<api.Order> {
-    return this.requests.delete(`/orders/${orderPart(id)}`);
+    return this.requests.delete(`/orders/${orderSegment(id)}`);
   }
 
   cancelOrders(which: api.CancelAllQuery = {}): Promise<api.CanceledOrders> {
@@ -126,7 +126,7 @@ export class PerpdClient {
 
   /** By order id, or `client:` and the client order id. */
   async order(id: string): Promise<api.Order> {
-    return this.requests.get(`/orders/${orderPart(id)}`);
+    return this.requests.get(`/orders/${orderSegment(id)}`);
   }
 
   openOrders(query: api.OpenOrdersQuery = {}): Promise<api.OrderList> {
@@ -143,20 +143,20 @@ export class PerpdClient {
 
   /** Open or not, with the leverage and margin mode that are set. */
   async position(symbol: string): Promise<api.Position> {
-    return this.requests.get(`/positions/${part(symbol, "symbol")}`);
+    return this.requests.get(`/positions/${pathSegment(symbol, "symbol")}`);
   }
 
   /** All of it and at market, unless said otherwise. */
   async closePosition(symbol: string, how: api.CloseRequest = {}): Promise<api.PlacedOrder> {
-    return this.requests.post(`/positions/${part(symbol, "symbol")}/close`, how);
+    return this.requests.post(`/positions/${pathSegment(symbol, "symbol")}/close`, how);
   }
 
   async setLeverage(symbol: string, leverage: number): Promise<api.Leverage> {
-    return this.requests.post(`/positions/${part(symbol, "symbol")}/leverage`, { leverage }, REPEATABLE);
+    return this.requests.post(`/positions/${pathSegment(symbol, "symbol")}/leverage`, { leverage }, REPEATABLE);
   }
 
   async setMarginMode(symbol: string, mode: api.MarginMode["marginMode"]): Promise<api.MarginMode> {
-    return this.requests.post(`/positions/${part(symbol, "symbol")}/margin-mode`, { mode }, REPEATABLE);
+    return this.requests.post(`/positions/${pathSegment(symbol, "symbol")}/margin-mode`, { mode }, REPEATABLE);
   }
 
   /**
@@ -166,7 +166,7 @@ export class PerpdClient {
   async moveMargin(symbol: string, amount: string, reference?: string): Promise<api.MovedMargin> {
     const body = { amount, ...(reference !== undefined && { reference }) };
     const isRepeatable = reference !== undefined;
-    return this.requests.post(`/positions/${part(symbol, "symbol")}/margin`, body, { isRepeatable });
+    return this.requests.post(`/positions/${pathSegment(symbol, "symbol")}/margin`, body, { isRepeatable });
   }
 
   // ---- account ------------------------------------------------------------------------------------------------------
@@ -273,16 +273,16 @@ export class PerpdClient {
   // ---- operator (the client's token is the operator's) --------------------------------------------------------------
 
   async setIndexPrice(symbol: string, price: string): Promise<api.IndexPrice> {
-    return this.requests.put(`/operator/index/${part(symbol, "symbol")}`, { price });
+    return this.requests.put(`/operator/index/${pathSegment(symbol, "symbol")}`, { price });
   }
 
   /** Halts trading in a symbol until resume(). */
   async halt(symbol: string, mode: api.HaltMode = "CANCEL_ONLY"): Promise<api.TradingStatus> {
-    return this.requests.post(`/operator/symbols/${part(symbol, "symbol")}/halt`, { mode });
+    return this.requests.post(`/operator/symbols/${pathSegment(symbol, "symbol")}/halt`, { mode });
   }
 
   async resume(symbol: string): Promise<api.TradingStatus> {
-    return this.requests.post(`/operator/symbols/${part(symbol, "symbol")}/resume`);
+    return this.requests.post(`/operator/symbols/${pathSegment(symbol, "symbol")}/resume`);
   }
 
   audit(): Promise<api.Audit> {

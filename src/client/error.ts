@@ -42,12 +42,12 @@ export class PerpdError extends Error {
  * Another request with the same key had the same signature: one like it, signed in the same millisecond. Nothing was
  * done, and signed again it is another one.
  */
-export const isReplayed = (error: unknown): boolean =>
+export const isSignatureReplay = (error: unknown): boolean =>
   error instanceof PerpdError && error.code === "SIGNATURE_REPLAYED";
 
 const UNKNOWN_OUTCOMES: ReadonlySet<string> = new Set(["TIMEOUT", "INTERNAL", "NOT_PERPD", "DISCONNECTED"]);
 /** What fetch says of a connection that it could not make. */
-const UNSENT: ReadonlySet<unknown> = new Set([
+const NOT_CONNECTED: ReadonlySet<unknown> = new Set([
   "ECONNREFUSED",
   "EHOSTUNREACH",
   "ENETUNREACH",
@@ -57,7 +57,7 @@ const UNSENT: ReadonlySet<unknown> = new Set([
 ]);
 
 /** Whether what was asked for was done is not known. */
-export const mayHaveBeenDone = (error: Error): boolean =>
+export const isOutcomeUnknown = (error: Error): boolean =>
   error instanceof PerpdError
     ? UNKNOWN_OUTCOMES.has(error.code)
-    : !UNSENT.has((error.cause as NodeJS.ErrnoException | undefined)?.code);
+    : !NOT_CONNECTED.has((error.cause as NodeJS.ErrnoException | undefined)?.code);

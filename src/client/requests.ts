@@ -1,5 +1,5 @@
 import { createHmac } from "node:crypto";
-import { errorOf, objectOf } from "./answer.ts";
+import { parseObject, responseError } from "./response.ts";
 import { Retry, type RetryOptions } from "./retry.ts";
 
 export type Query = Readonly<Record<string, string | number | undefined>>;
@@ -91,9 +91,9 @@ export class Requests {
       ...(text !== undefined && { body: text }),
     });
     const said = await response.text();
-    const answer = response.ok ? objectOf(said) : null;
+    const answer = response.ok ? parseObject(said) : null;
     if (answer !== null) return answer as T;
-    throw errorOf(url, { status: response.status, text: said, header: (name) => response.headers.get(name) });
+    throw responseError(url, { status: response.status, text: said, header: (name) => response.headers.get(name) });
   }
 
   private credentials(method: string, url: URL, body: string): Record<string, string> {

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { isReplayed, mayHaveBeenDone, PerpdError } from "./error.ts";
+import { isOutcomeUnknown, isSignatureReplay, PerpdError } from "./error.ts";
 
 export interface RetryOptions {
   /** How often a request is sent again that was limited, or got no answer. Default 3; 0 = never. */
@@ -31,8 +31,8 @@ export class Retry {
       try {
         return await send();
       } catch (error) {
-        if (error instanceof Error && mayHaveBeenDone(error)) unanswered ??= error;
-        const mayRepeat = isReplayed(error) || (isRepeatable && isPassing(error));
+        if (error instanceof Error && isOutcomeUnknown(error)) unanswered ??= error;
+        const mayRepeat = isSignatureReplay(error) || (isRepeatable && isTransient(error));
         if (!mayRepeat) throw error;
         if (tries >= this.retries) throw unanswered ?? error;
         const asked = error instanceof PerpdError ? error.retryAfterMs : undefined;
@@ -45,11 +45,11 @@ export class Retry {
 }
 
 /** Limited, too busy, or behind a proxy that got no answer from it. */
-const PASSING: ReadonlySet<number> = new Set([429, 502, 503, 504]);
+const TRANSIENT_STATUSES: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
 /** What fetch itself throws is a connection that failed or took too long. */
-const isPassing = (error: unknown): boolean =>
-  error instanceof PerpdError ? PASSING.has(error.status) : error instanceof Error;
+const isTransient = (error: unknown): boolean =>
+  error instanceof PerpdError ? TRANSIENT_STATUSES.has(error.status) : error instanceof Error;
 
 /** Half of it at least: clients that were turned away together do not come back together. */
 export const jittered = (waitMs: number): number => waitMs * (0.5 + Math.random() / 2);

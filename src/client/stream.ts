@@ -1,8 +1,8 @@
 import type { IncomingMessage } from "node:http";
-import { notPerpd, objectOf } from "./answer.ts";
-import { isReplayed, PerpdError } from "./error.ts";
-import { mayPass, turnedAway } from "./handshake-rejection.ts";
+import { isSignatureReplay, PerpdError } from "./error.ts";
+import { isTransient, readRejection } from "./handshake-rejection.ts";
 import { Keepalive } from "./keepalive.ts";
+import { notPerpdError, parseObject } from "./response.ts";
 import { jittered } from "./retry.ts";
 import type {
   Batch,
@@ -83,25 +83,25 @@ export class Stream {
   private readonly handlers: StreamHandlers;
   private readonly options: StreamOptions;
   /** Does nothing once it is ready. */
-  private refuseReady: (error: PerpdError) => void = () => {};
-  private becomeReady: () => void = () => {};
+  private rejectReady: (error: PerpdError) => void = () => {};
+  private resolveReady: () => void = () => {};
   private socket: WebSocketLike | null = null;
-  private readonly waiting = new Map<number, { resolve(reply: Reply): void; reject(error: PerpdError): void }>();
+  private readonly pending = new Map<number, { resolve(reply: Reply): void; reject(error: PerpdError): void }>();
   /** The last sequence of each stream; null while a new snapshot is on its way, none before its first message. */
-  private readonly places = new Map<string, number | null>();
+  private readonly lastSequences = new Map<string, number | null>();
   /** Connected, and authenticated if it can be. */
   private isOpen = false;
   /** It has subscribed at least once: the address is right. */
   private wasReady = false;
   /** Why this connection cannot be, or be kept. */
-  private trouble: PerpdError | null = null;
+  private rejection: PerpdError | null = null;
   private nextId = 1;
   private retryMs = FIRST_RETRY_MS;
   /** When the connection had subscribed. */
   private subscribedAtMs = Number.POSITIVE_INFINITY;
   private retryTimer: NodeJS.Timeout | null = null;
   /** Why nothing can come of it any more. */
-  private ended: PerpdError | null = null;
+  private endReason: PerpdError | null = null;
 
   constructor(
     WebSocket: WebSocketConstructor,
@@ -118,8 +118,8 @@ export class Stream {
     this.handlers = handlers;
     this.options = options;
     this.ready = new Promise((resolve, reject) => {
-      this.becomeReady = resolve;
-      this.refuseReady = reject;
+      this.resolveReady = resolve;
+      this.rejectReady = reject;
     });
     // Whoever listens to onError only must not be killed for it.
     this.ready.catch(() => {});
@@ -128,7 +128,7 @@ export class Stream {
 
   /** Resolves with the server's time. */
   async ping(): Promise<number> {
-    const reply = await this.ask("ping", {});
+    const reply = await this.requestWhenOpen("ping", {});
     return (reply as Reply & { serverTime: number }).serverTime;
   }
 
@@ -177,11 +177,11 @@ export class Stream {
   }
 
   /** Asks for a new snapshot of the stream that the message belongs to; what comes before it is left out. */
-  resync(message: Names): void {
-    this.places.set(streamOf(message), null);
-    this.ask("subscribe", { channels: [namesOf(message)] }).catch((error: PerpdError) => {
+  resync(message: StreamKey): void {
+    this.lastSequences.set(streamName(message), null);
+    this.requestWhenOpen("subscribe", { channels: [keyOf(message)] }).catch((error: PerpdError) => {
       // Without a connection there will be another, which subscribes to everything.
-      if (error.code !== DISCONNECTED) this.refuse(error);
+      if (error.code !== DISCONNECTED) this.onRefused(error);
     });
   }
 
@@ -191,18 +191,18 @@ export class Stream {
   }
 
   private end(reason: PerpdError): void {
-    this.ended ??= reason;
+    this.endReason ??= reason;
     this.isOpen = false;
     if (this.retryTimer !== null) clearTimeout(this.retryTimer);
-    this.refuseReady(this.ended);
+    this.rejectReady(this.endReason);
     this.socket?.close();
   }
 
   /** The exchange does not authenticate it or subscribe: another connection tries again, or nothing helps. */
-  private refuse(error: PerpdError, isPassing = error.retryable || isReplayed(error)): void {
-    if (this.ended !== null) return;
+  private onRefused(error: PerpdError, isPassing = error.retryable || isSignatureReplay(error)): void {
+    if (this.endReason !== null) return;
     if (isPassing) {
-      this.trouble = error;
+      this.rejection = error;
       this.socket?.close();
       return;
     }
@@ -213,13 +213,13 @@ export class Stream {
   private connect(): void {
     const socket = new this.WebSocket(this.url);
     this.socket = socket;
-    this.trouble = null;
+    this.rejection = null;
     let what = "no connection could be made";
     let why = "";
     const lose = (): void => {
       keepalive.stop();
       socket.onopen = socket.onmessage = socket.onclose = null;
-      this.lose(why === "" ? what : `${what}: ${why}`);
+      this.onConnectionLost(why === "" ? what : `${what}: ${why}`);
     };
     const ask = () => this.ping().catch(() => {});
     const keepalive = new Keepalive(this.options.deadAfterMs ?? DEAD_AFTER_MS, ask, () => {
@@ -234,16 +234,16 @@ export class Stream {
         () => {
           this.subscribedAtMs = performance.now();
           this.wasReady = true;
-          this.becomeReady();
+          this.resolveReady();
         },
-        (error: PerpdError) => this.refuse(error),
+        (error: PerpdError) => this.onRefused(error),
       );
     };
     socket.onmessage = (event: { data: unknown }) => {
-      keepalive.beat();
-      const message = objectOf(String(event.data));
+      keepalive.received();
+      const message = parseObject(String(event.data));
       if (message !== null && ("op" in message || "channel" in message)) this.receive(message as Message);
-      else this.refuse(notPerpd(new URL(this.url)));
+      else this.onRefused(notPerpdError(new URL(this.url)));
     };
     // The close that follows ends it; without a handler `ws` throws.
     socket.onerror = ({ message, error }: { message?: string; error?: NodeJS.ErrnoException }) => {
@@ -254,26 +254,26 @@ export class Stream {
       lose();
     };
     socket.on?.("unexpected-response", async (_request, response) => {
-      const error = await turnedAway(new URL(this.url), response);
+      const error = await readRejection(new URL(this.url), response);
       if (this.socket !== socket) return;
       // What had let it connect before is being replaced, maybe, and what is in its place is not for long.
-      this.refuse(error, this.wasReady || mayPass(error));
+      this.onRefused(error, this.wasReady || isTransient(error));
     });
   }
 
-  private lose(how: string): void {
+  private onConnectionLost(how: string): void {
     this.isOpen = false;
-    const lost = disconnected(how, this.ended === null);
-    for (const { reject } of this.waiting.values()) reject(lost);
-    this.waiting.clear();
-    if (this.ended !== null) return;
+    const lost = disconnected(how, this.endReason === null);
+    for (const { reject } of this.pending.values()) reject(lost);
+    this.pending.clear();
+    if (this.endReason !== null) return;
     // One that is cut as soon as it stands, such as a reader's that is too slow, is no reason to come back at once for ever.
     if (performance.now() - this.subscribedAtMs > LAST_RETRY_MS) this.retryMs = FIRST_RETRY_MS;
     this.subscribedAtMs = Number.POSITIVE_INFINITY;
     this.retryTimer = setTimeout(() => this.connect(), jittered(this.retryMs));
     this.retryMs = Math.min(2 * this.retryMs, LAST_RETRY_MS);
     // The last thing, since it may close the stream.
-    this.handlers.onDisconnect?.(this.trouble ?? lost);
+    this.handlers.onDisconnect?.(this.rejection ?? lost);
   }
 
   private async subscribe(): Promise<void> {
@@ -282,48 +282,48 @@ export class Stream {
     if (credentials !== null) await this.request("auth", { ...credentials, cancelOnDisconnect });
     this.isOpen = true;
     if (this.channels.length === 0) return;
-    const reply = await this.request("subscribe", { channels: this.resumed() });
+    const reply = await this.request("subscribe", { channels: this.withResumePoints() });
     this.channels = (reply as Reply & { channels: ChannelRequest[] }).channels;
   }
 
   /** The channels, each with where it was when the connection was lost. */
-  private resumed(): ChannelRequest[] {
+  private withResumePoints(): ChannelRequest[] {
     return this.channels.map((request) => {
-      const sequence = this.places.get(streamOf(request)) ?? null;
+      const sequence = this.lastSequences.get(streamName(request)) ?? null;
       return sequence === null ? request : { ...request, resume: sequence };
     });
   }
 
   private async trade<T>(op: string, params: object): Promise<T> {
-    return ((await this.ask(op, { params })) as Reply & { result: T }).result;
+    return ((await this.requestWhenOpen(op, { params })) as Reply & { result: T }).result;
   }
 
   /** What is no part of subscribing: that is done again with each connection, this is not. */
-  private async ask(op: string, fields: object): Promise<Reply> {
-    if (!this.isOpen) throw this.ended ?? disconnected("not connected: nothing was sent", true);
+  private async requestWhenOpen(op: string, fields: object): Promise<Reply> {
+    if (!this.isOpen) throw this.endReason ?? disconnected("not connected: nothing was sent", true);
     return this.request(op, fields);
   }
 
   private request(op: string, fields: object): Promise<Reply> {
     const id = this.nextId++;
     return new Promise((resolve, reject) => {
-      this.waiting.set(id, { resolve, reject });
+      this.pending.set(id, { resolve, reject });
       this.socket?.send(JSON.stringify({ op, id, ...fields }));
     });
   }
 
   private receive(message: Message): void {
     if ("op" in message) {
-      const waiting = this.waiting.get(message.id);
-      this.waiting.delete(message.id);
+      const waiting = this.pending.get(message.id);
+      this.pending.delete(message.id);
       if (message.op === "error") waiting?.reject(new PerpdError(0, message));
       else waiting?.resolve(message);
       return;
     }
     // What was sent before the exchange heard of the end.
-    if (this.ended !== null) return;
-    const stream = streamOf(message);
-    const last = this.places.get(stream);
+    if (this.endReason !== null) return;
+    const stream = streamName(message);
+    const last = this.lastSequences.get(stream);
     if (message.type !== "SNAPSHOT") {
       if (last === null) return;
       // The first message is a snapshot, or goes on from the `resume` that the program has given.
@@ -331,7 +331,7 @@ export class Stream {
       if (last !== undefined && before !== last) return this.resync(message);
     }
     if (message.type === "HEARTBEAT") return;
-    this.places.set(stream, message.sequence);
+    this.lastSequences.set(stream, message.sequence);
     this.handlers.onMessage(message);
   }
 }
@@ -341,7 +341,7 @@ const disconnected = (message: string, retryable: boolean): PerpdError =>
   new PerpdError(0, { code: DISCONNECTED, message, retryable });
 
 /** What tells the streams of a connection apart. */
-interface Names {
+interface StreamKey {
   channel: ChannelMessage["channel"];
   symbol?: string | undefined;
   depth?: number | undefined;
@@ -351,14 +351,14 @@ interface Names {
 }
 
 /** A quiet stream repeats its last sequence. */
-interface Heartbeat extends Names {
+interface Heartbeat extends StreamKey {
   type: "HEARTBEAT";
   sequence: number;
 }
 
 type Message = Reply | ChannelMessage | Heartbeat;
 
-const namesOf = ({ channel, symbol, depth, updateMs, interval, priceType }: Names): Names => ({
+const keyOf = ({ channel, symbol, depth, updateMs, interval, priceType }: StreamKey): StreamKey => ({
   channel,
   symbol,
   depth,
@@ -368,5 +368,5 @@ const namesOf = ({ channel, symbol, depth, updateMs, interval, priceType }: Name
 });
 
 /** A book without a pace does not name it. */
-const streamOf = ({ channel, symbol, depth, updateMs, interval, priceType }: Names): string =>
+const streamName = ({ channel, symbol, depth, updateMs, interval, priceType }: StreamKey): string =>
   [channel, symbol, depth, updateMs || undefined, interval, priceType].join(" ");

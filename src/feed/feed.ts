@@ -13,7 +13,7 @@ export interface FeedLog {
   warn(fields: object, message: string): void;
 }
 
-export interface FeedParts {
+export interface FeedOptions {
   engine: Engine;
   settings: FeedSettings;
   open: typeof openSource;
@@ -28,25 +28,25 @@ export interface FeedParts {
  * for each instrument, into one guarded index price (see core/price-rails.ts).
  */
 export class Feed {
-  private readonly parts: FeedParts;
+  private readonly options: FeedOptions;
   private readonly rules: CombineRules;
   private readonly pollers: Poller[];
   private readonly timers = new Set<NodeJS.Timeout>();
   private ticker: NodeJS.Timeout | null = null;
   /** By symbol: the quotes of its last index price, as long as that has not been accepted. */
-  private readonly doubted = new Map<string, readonly Quote[]>();
+  private readonly unconfirmed = new Map<string, readonly Quote[]>();
   /** What was last said of a symbol or a source: a line in the log for each change, not for each look. */
-  private readonly said = new Map<string, string>();
+  private readonly lastLogged = new Map<string, string>();
 
-  private constructor(parts: FeedParts, pollers: Poller[]) {
-    this.parts = parts;
+  private constructor(parts: FeedOptions, pollers: Poller[]) {
+    this.options = parts;
     this.pollers = pollers;
     const { maxAgeMs, maxDeviation, minSources } = parts.settings;
     this.rules = { maxAgeMs, maxDeviation: Number(maxDeviation), minSources };
   }
 
   /** Rejects when a source cannot be opened at all; one that does not answer is asked again. */
-  static async open(parts: FeedParts): Promise<Feed> {
+  static async open(parts: FeedOptions): Promise<Feed> {
     const { settings, engine, open, now, monotonic } = parts;
     const pollers = settings.sources.map(async (source) => {
       const markets = new Map(
@@ -71,7 +71,7 @@ export class Feed {
 
   start(): void {
     for (const poller of this.pollers) for (const symbol of poller.symbols) void this.follow(poller, symbol);
-    this.ticker = setInterval(() => this.publish(), this.parts.settings.pollMs).unref();
+    this.ticker = setInterval(() => this.publish(), this.options.settings.pollMs).unref();
   }
 
   stop(): void {
@@ -83,14 +83,19 @@ export class Feed {
 
   /** Gives every instrument the price that its quotes come to, where there are enough of them. */
   publish(): void {
-    for (const instrument of this.parts.engine.instruments) {
+    for (const instrument of this.options.engine.instruments) {
       const { symbol } = instrument;
       const quotes = this.pollers.flatMap((poller) => poller.quote(symbol) ?? []);
-      const { price, used, stale, outliers } = combine(quotes, this.parts.monotonic(), this.rules);
-      if (price === null) this.say(symbol, { symbol, used, stale, outliers }, "too few quotes for an index price");
+      const { price, used, stale, outliers } = combine(quotes, this.options.monotonic(), this.rules);
+      if (price === null)
+        this.logChange(symbol, { symbol, used, stale, outliers }, "too few quotes for an index price");
       else {
-        this.say(symbol, { symbol, stale, outliers }, stale.length + outliers.length > 0 ? "quotes were left out" : "");
-        this.give(
+        this.logChange(
+          symbol,
+          { symbol, stale, outliers },
+          stale.length + outliers.length > 0 ? "quotes were left out" : "",
+        );
+        this.submit(
           instrument,
           price,
           quotes.filter(({ source }) => used.includes(source)),
@@ -99,30 +104,30 @@ export class Feed {
     }
   }
 
-  private give(instrument: Instrument, price: number, quotes: readonly Quote[]): void {
+  private submit(instrument: Instrument, price: number, quotes: readonly Quote[]): void {
     const { id, symbol, maxPriceTicks } = instrument;
     const indexTicks = Math.min(maxPriceTicks, Math.max(1, ticksOf(instrument, price)));
     // A price that has jumped is confirmed by others: the same quotes once more are none, and their source may have gone.
-    const doubted = this.doubted.get(symbol);
+    const doubted = this.unconfirmed.get(symbol);
     if (doubted !== undefined && quotes.every((quote) => doubted.includes(quote))) return;
-    this.doubted.set(symbol, quotes);
-    const asked = this.parts.engine.request(
+    this.unconfirmed.set(symbol, quotes);
+    const asked = this.options.engine.request(
       id,
       { ...blank(SetIndexPrice), indexTicks, isGuarded: 1 } as MessageOf<typeof SetIndexPrice>,
       (transaction: ReleasedTransaction | null) => {
-        if (transaction === null) return void this.doubted.delete(symbol); // the next price is soon there
+        if (transaction === null) return void this.unconfirmed.delete(symbol); // the next price is soon there
         const reply = transaction.messages[transaction.eventCount];
         const code = reply?.type === Refused.code ? (reply as MessageOf<typeof Refused>).code : "";
-        if (code === "") this.doubted.delete(symbol);
-        this.say(`${symbol} index`, { symbol, price, code }, code === "" ? "" : "an index price was refused");
+        if (code === "") this.unconfirmed.delete(symbol);
+        this.logChange(`${symbol} index`, { symbol, price, code }, code === "" ? "" : "an index price was refused");
       },
     );
-    if (!asked) this.doubted.delete(symbol);
+    if (!asked) this.unconfirmed.delete(symbol);
   }
 
   private async follow(poller: Poller, symbol: string): Promise<void> {
     const { waitMs, failure } = await poller.poll(symbol);
-    this.say(poller.name, { source: poller.name, failure }, failure === null ? "" : "a price source has failed");
+    this.logChange(poller.name, { source: poller.name, failure }, failure === null ? "" : "a price source has failed");
     if (this.ticker === null) return;
     const timer = setTimeout(() => {
       this.timers.delete(timer);
@@ -132,13 +137,13 @@ export class Feed {
   }
 
   /** "" = all is well. */
-  private say(about: string, fields: object, message: string): void {
+  private logChange(about: string, fields: object, message: string): void {
     const text = message === "" ? "" : `${message} ${JSON.stringify(fields)}`;
-    const before = this.said.get(about) ?? "";
+    const before = this.lastLogged.get(about) ?? "";
     if (text === before) return;
-    this.said.set(about, text);
-    if (message !== "") this.parts.log.warn(fields, message);
-    else this.parts.log.info({ about }, "the index prices are well again");
+    this.lastLogged.set(about, text);
+    if (message !== "") this.options.log.warn(fields, message);
+    else this.options.log.info({ about }, "the index prices are well again");
   }
 }
 

@@ -61,7 +61,7 @@ export class Poller {
   async poll(symbol: string): Promise<Polled> {
     let times = 0;
     try {
-      await this.ask(symbol, must(this.options.markets.get(symbol), "a market"));
+      await this.fetch(symbol, must(this.options.markets.get(symbol), "a market"));
       this.failing.delete(symbol);
     } catch (error) {
       times = (this.failing.get(symbol)?.times ?? 0) + 1;
@@ -72,10 +72,10 @@ export class Poller {
     return { waitMs, failure: first === undefined ? null : (this.failing.get(first)?.failure ?? null) };
   }
 
-  private async ask(symbol: string, market: string): Promise<void> {
+  private async fetch(symbol: string, market: string): Promise<void> {
     const { name, weight, source, timeoutMs, now, monotonic } = this.options;
     const answer = source.fetchTicker(market);
-    const { bid, ask, last, timestamp } = await inTime(answer, timeoutMs, market);
+    const { bid, ask, last, timestamp } = await withTimeout(answer, timeoutMs, market);
     const price = isPrice(bid) && isPrice(ask) ? (bid + ask) / 2 : last;
     if (!isPrice(price)) throw new Error(`${market} has no price`);
     // An exchange whose clock runs ahead does not make its quotes younger than they are.
@@ -86,7 +86,7 @@ export class Poller {
 }
 
 /** What comes later is left out: it is no price of then any more. */
-async function inTime(answer: Promise<TickerLike>, timeoutMs: number, market: string): Promise<TickerLike> {
+async function withTimeout(answer: Promise<TickerLike>, timeoutMs: number, market: string): Promise<TickerLike> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_resolve, reject) => {
     timer = setTimeout(() => reject(new Error(`${market} did not answer within ${timeoutMs} ms`)), timeoutMs);

@@ -1,5 +1,5 @@
 import { pathToFileURL } from "node:url";
-import { loadAgain } from "../ccxt/load-markets.ts";
+import { forgetFailedLoad } from "../ccxt/load-markets.ts";
 import type { FeedSource } from "../config/feed.ts";
 
 /** What an exchange says of a market: the part of ccxt's ticker that is used here. */
@@ -41,14 +41,14 @@ async function classOfCcxt(exchange: string): Promise<SourceClass> {
   const Source = ccxt[exchange];
   if (typeof Source !== "function" || !("prototype" in Source) || !("fetchTicker" in Source.prototype))
     throw new Error(`feed: ccxt knows no exchange "${exchange}"`);
-  return loadingAgain(Source as CcxtClass);
+  return retryingLoads(Source as CcxtClass);
 }
 
 /** An exchange that could not be reached when perpd began is asked again. */
-const loadingAgain = (Source: CcxtClass): SourceClass =>
+const retryingLoads = (Source: CcxtClass): SourceClass =>
   class extends Source {
     override loadMarkets(...given: unknown[]): Promise<unknown> {
-      return loadAgain(this, () => super.loadMarkets(...given));
+      return forgetFailedLoad(this, () => super.loadMarkets(...given));
     }
   };
 

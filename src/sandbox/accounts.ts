@@ -4,7 +4,7 @@ import { LEDGER } from "../core/base/enums.ts";
 import { QUANTA_PER_USDC, type Quanta, type TimeMs } from "../core/base/units.ts";
 import { Deposit, OpenSession, Refused, SessionView } from "../core/protocol/messages.ts";
 import { hashToken, newToken } from "../wire/token.ts";
-import { as, ask, expect } from "./ask.ts";
+import { expectReply, messageAs, sendCommand } from "./request.ts";
 
 /** An account of the house's own making: nobody holds its wallet's key, so a session is the only way in. */
 export interface SandboxAccount {
@@ -28,8 +28,8 @@ export async function openAccount(
   const address = sandboxAddress(name);
   const token = newToken();
   const command = { type: OpenSession.code, address, tokenHash: hashToken(token), expiresAt } as const;
-  const accountId = await ask(engine, LEDGER, command, stopped, (reply) => {
-    return expect(SessionView, reply, `account of ${name}`).accountId;
+  const accountId = await sendCommand(engine, LEDGER, command, stopped, (reply) => {
+    return expectReply(SessionView, reply, `account of ${name}`).accountId;
   });
   return { accountId, address, token };
 }
@@ -46,8 +46,8 @@ export function deposit(
   stopped: AbortSignal,
 ): Promise<string | null> {
   const command = { type: Deposit.code, accountId, amountQuanta, reference } as const;
-  return ask(engine, LEDGER, command, stopped, (reply) => {
-    const code = as(Refused, reply)?.code ?? null;
+  return sendCommand(engine, LEDGER, command, stopped, (reply) => {
+    const code = messageAs(Refused, reply)?.code ?? null;
     return code === "REFERENCE_REUSED" ? null : code;
   });
 }

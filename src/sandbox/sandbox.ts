@@ -14,11 +14,11 @@ import {
   Traded,
 } from "../core/protocol/messages.ts";
 import { deposit, openAccount } from "./accounts.ts";
-import { as, ask, expect } from "./ask.ts";
-import { BEAT_MS, Desk, type Market } from "./desk.ts";
+import { BotAccount, type Market, STEP_MS } from "./bot-account.ts";
 import { Maker } from "./maker.ts";
 import { SimulatedPrice } from "./price-source.ts";
 import { Random } from "./random.ts";
+import { expectReply, messageAs, sendCommand } from "./request.ts";
 import { Taker } from "./taker.ts";
 
 const MAKERS_PER_SYMBOL = 2;
@@ -27,8 +27,8 @@ const TAKERS_PER_SYMBOL = 2;
 const BOT_FUNDS: Quanta = 500_000 * QUANTA_PER_USDC;
 /** A bot's session is never used: only opening one opens an account. */
 const BOT_SESSION_MS = 60_000;
-const INDEX_BEATS = 1000 / BEAT_MS;
-const FUNDING_BEATS = 60_000 / BEAT_MS;
+const STEPS_PER_INDEX = 1000 / STEP_MS;
+const STEPS_PER_TOP_UP = 60_000 / STEP_MS;
 
 export interface SandboxOptions {
   seed: number;
@@ -54,10 +54,10 @@ export class Sandbox {
   private readonly prices = new Map<number, SimulatedPrice>();
   private readonly makers = new Map<number, Maker>();
   private readonly takers = new Map<number, Taker>();
-  private readonly desks = new Map<number, Desk>();
+  private readonly botAccounts = new Map<number, BotAccount>();
   private readonly stopped = new AbortController();
   private timer: NodeJS.Timeout | null = null;
-  private beat = 0;
+  private stepCount = 0;
   private now: TimeMs = 0;
 
   constructor(engine: Engine, options: SandboxOptions) {
@@ -67,12 +67,12 @@ export class Sandbox {
 
   /** Resolves when index prices are set and the bots are funded and trading. Rejects when it is stopped before. */
   async start(): Promise<void> {
-    if (this.options.bots) this.engine.onReleased((transaction) => this.fold(transaction));
+    if (this.options.bots) this.engine.onReleased((transaction) => this.onTransaction(transaction));
     await this.seedInsurance();
     await Promise.all(this.engine.instruments.map((instrument) => this.openMarket(instrument)));
-    if (this.options.bots) await Promise.all([...this.markets.values()].map((market) => this.seatBots(market)));
-    if (this.stopped.signal.aborted || (this.prices.size === 0 && this.desks.size === 0)) return;
-    this.timer = setInterval(() => this.step(), BEAT_MS).unref();
+    if (this.options.bots) await Promise.all([...this.markets.values()].map((market) => this.openBots(market)));
+    if (this.stopped.signal.aborted || (this.prices.size === 0 && this.botAccounts.size === 0)) return;
+    this.timer = setInterval(() => this.step(), STEP_MS).unref();
     this.step();
   }
 
@@ -92,13 +92,13 @@ export class Sandbox {
 
   private async openMarket(instrument: Instrument): Promise<void> {
     const { signal } = this.stopped;
-    const lastIndexTicks = await ask(
+    const lastIndexTicks = await sendCommand(
       this.engine,
       instrument.id,
       { type: Describe.code, from: 0 },
       signal,
       (reply, time) => {
-        const { indexTicks, markTicks } = expect(SymbolDescription, reply, instrument.symbol).state;
+        const { indexTicks, markTicks } = expectReply(SymbolDescription, reply, instrument.symbol).state;
         this.now = time;
         this.markets.set(instrument.id, { instrument, indexTicks, markTicks });
         return indexTicks;
@@ -109,31 +109,31 @@ export class Sandbox {
     this.prices.set(instrument.id, price);
     // The first price may lie anywhere: nobody else could confirm it.
     const command = { type: SetIndexPrice.code, indexTicks: price.ticks, isGuarded: 0 } as const;
-    await ask(this.engine, instrument.id, command, signal, () => {});
+    await sendCommand(this.engine, instrument.id, command, signal, () => {});
   }
 
-  private async seatBots(market: Market): Promise<void> {
+  private async openBots(market: Market): Promise<void> {
     const { symbol } = market.instrument;
     const makers = Array.from({ length: MAKERS_PER_SYMBOL }, async (_, i) => {
-      const { desk, random } = await this.openDesk(market, `${symbol} maker ${i + 1}`);
+      const { desk, random } = await this.openBotAccount(market, `${symbol} maker ${i + 1}`);
       this.makers.set(desk.accountId, new Maker(desk, random));
     });
     const takers = Array.from({ length: TAKERS_PER_SYMBOL }, async (_, i) => {
-      const { desk, random } = await this.openDesk(market, `${symbol} taker ${i + 1}`);
+      const { desk, random } = await this.openBotAccount(market, `${symbol} taker ${i + 1}`);
       this.takers.set(desk.accountId, new Taker(desk, random));
     });
     await Promise.all([...makers, ...takers]);
   }
 
-  private async openDesk(market: Market, name: string): Promise<{ desk: Desk; random: Random }> {
+  private async openBotAccount(market: Market, name: string): Promise<{ desk: BotAccount; random: Random }> {
     const { signal } = this.stopped;
     const { accountId } = await openAccount(this.engine, name, this.now + BOT_SESSION_MS, signal);
-    const desk = new Desk(this.engine, market, accountId, this.depositQuanta());
+    const desk = new BotAccount(this.engine, market, accountId, this.depositQuanta());
     const refusal = await deposit(this.engine, accountId, desk.budgetQuanta, "bot-funding-1", signal);
     if (refusal !== null) this.options.warn(`the deposit of bot ${name} was refused: ${refusal}`);
-    await ask(this.engine, market.instrument.id, { type: ReadPosition.code, accountId }, signal, (reply) => {
-      desk.positionLots = as(PositionView, reply)?.sizeLots ?? 0;
-      this.desks.set(accountId, desk);
+    await sendCommand(this.engine, market.instrument.id, { type: ReadPosition.code, accountId }, signal, (reply) => {
+      desk.positionLots = messageAs(PositionView, reply)?.sizeLots ?? 0;
+      this.botAccounts.set(accountId, desk);
     });
     return { desk, random: new Random(this.options.seed, name) };
   }
@@ -143,12 +143,12 @@ export class Sandbox {
   }
 
   private step(): void {
-    if (this.beat % INDEX_BEATS === INDEX_BEATS - 1) this.movePrices();
-    for (const maker of this.makers.values()) maker.retreat();
-    for (const maker of this.makers.values()) maker.advance();
+    if (this.stepCount % STEPS_PER_INDEX === STEPS_PER_INDEX - 1) this.movePrices();
+    for (const maker of this.makers.values()) maker.cancelStaleQuotes();
+    for (const maker of this.makers.values()) maker.placeMissingQuotes();
     for (const taker of this.takers.values()) taker.trade();
-    if (this.beat % FUNDING_BEATS === FUNDING_BEATS - 1) this.refund();
-    this.beat++;
+    if (this.stepCount % STEPS_PER_TOP_UP === STEPS_PER_TOP_UP - 1) this.topUp();
+    this.stepCount++;
   }
 
   private movePrices(): void {
@@ -161,9 +161,9 @@ export class Sandbox {
   }
 
   /** Fees and spreads eat a taker's money. The day stands in the reference, so that a day brings it at most once. */
-  private refund(): void {
+  private topUp(): void {
     const reference = `bot-funding-${new Date(this.now).toISOString().slice(0, 10)}`;
-    for (const [accountId, desk] of this.desks) {
+    for (const [accountId, desk] of this.botAccounts) {
       if (this.engine.marginTable.equity(accountId) >= desk.budgetQuanta / 2) continue;
       // Refused: asked before today, or the faucet is empty. Rejected: the sandbox was stopped. Both may pass.
       deposit(this.engine, accountId, desk.budgetQuanta, reference, this.stopped.signal).catch(() => {});
@@ -171,11 +171,11 @@ export class Sandbox {
   }
 
   /** Runs for every turn of the whole exchange: looks at trades, ends of orders and prices, and leaves the rest alone. */
-  private fold(transaction: ReleasedTransaction): void {
+  private onTransaction(transaction: ReleasedTransaction): void {
     this.now = transaction.time;
     for (let i = 0; i < transaction.eventCount; i++) {
       const message = transaction.messages[i];
-      if (message.type === Traded.code) this.foldTrade(message as MessageOf<typeof Traded>);
+      if (message.type === Traded.code) this.onTrade(message as MessageOf<typeof Traded>);
       else if (message.type === OrderClosed.code) {
         const { accountId, orderId } = message as MessageOf<typeof OrderClosed>;
         this.makers.get(accountId)?.onClosed(orderId);
@@ -189,10 +189,10 @@ export class Sandbox {
     }
   }
 
-  private foldTrade(trade: MessageOf<typeof Traded>): void {
-    const taker = this.desks.get(trade.takerAccountId);
+  private onTrade(trade: MessageOf<typeof Traded>): void {
+    const taker = this.botAccounts.get(trade.takerAccountId);
     if (taker !== undefined) taker.positionLots = trade.takerSizeLots;
-    const maker = this.desks.get(trade.makerAccountId);
+    const maker = this.botAccounts.get(trade.makerAccountId);
     if (maker === undefined) return;
     maker.positionLots = trade.makerSizeLots;
     this.makers.get(trade.makerAccountId)?.onFilled(trade.makerOrderId, trade.quantityLots);

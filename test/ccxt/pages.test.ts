@@ -19,7 +19,7 @@ class Counted extends perpd {
   }
 
   list(since: number | undefined, limit?: number): Promise<number[]> {
-    return this.pages<number>("private", "list", this.times(since, {}), { since, limit });
+    return this.pages<number>("private", "list", this.timeRange(since, {}), { since, limit });
   }
 }
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { setImmediate as transaction } from "node:timers/promises";
-import { type Place, Reader } from "../../src/ccxt/reader.ts";
+import { Reader, type ReadPosition } from "../../src/ccxt/reader.ts";
 
 /** A stream of numbers from 1 on, and a reader of it: of a state it finds the latest number, of events the new ones. */
 function open(isOfState: boolean) {
@@ -9,7 +9,7 @@ function open(isOfState: boolean) {
   let wake: () => void = () => {};
   let fail: (error: Error) => void = () => {};
   const reader = new Reader<number[]>({ method: "watch", requests: [] }, isOfState);
-  const find = (place: Place): number[] | undefined => {
+  const find = (place: ReadPosition): number[] | undefined => {
     const seen = place.get("") ?? 0;
     if (seen === last) return undefined;
     place.set("", last);

@@ -34,7 +34,7 @@ test("a program that is held up itself finds the sign that has come meanwhile", 
       });
     };
     const keepalive = new Keepalive(DEAD_AFTER_MS, ask, () => reject(new Error("it was given up")));
-    near.on("data", () => keepalive.beat());
+    near.on("data", () => keepalive.received());
     t.after(() => keepalive.stop());
   });
 });

@@ -6,7 +6,7 @@ import { Random } from "../e2e/support/random.ts";
 import { OPERATOR_TOKEN, TestServer } from "../e2e/support/server.ts";
 import { pause, until } from "../e2e/support/wait.ts";
 import { login, newPrivateKey } from "../e2e/support/wallet.ts";
-import { indexPriceOf, type Load, runClient, setLeverage, transfer } from "./load.ts";
+import { type CrashLoad, indexPriceOf, runClient, setLeverage, transfer } from "./load.ts";
 import { AccountModel, Findings, ISOLATED_SYMBOL, SYMBOLS } from "./model.ts";
 import { verifyAll } from "./verify-exchange.ts";
 
@@ -14,7 +14,7 @@ const ACCOUNTS = 6;
 const CLIENTS_PER_ACCOUNT = 3;
 const FUNDS = "500000";
 /** A server is not killed before it has answered so much since its start, however slow the machine is. */
-export const LEAST_LOAD = 20;
+export const MIN_LOAD = 20;
 
 export interface CrashOptions {
   kills: number;
@@ -41,10 +41,10 @@ type Ending = "LOAD" | "RECOVERY" | "IDLE" | "TERM";
  * Starts a real server, loads it, kills it at a random moment, starts it again on the same data folder and compares what
  * is there with every answer that was given; again and again.
  */
-export async function crashAgainAndAgain(options: CrashOptions): Promise<CrashReport> {
+export async function runCrashRounds(options: CrashOptions): Promise<CrashReport> {
   const random = new Random(options.seed);
   const findings = new Findings();
-  const load: Load = { random, findings, url: "", stopping: false, acknowledged: 0, nextId: 1 };
+  const load: CrashLoad = { random, findings, url: "", stopping: false, acknowledged: 0, nextId: 1 };
   const server = new TestServer();
   const pickSettings = (): void => {
     const environment = random.pick(options.environments);
@@ -87,12 +87,12 @@ function pickEnding(random: Random): Ending {
   return roll < 0.9 ? "IDLE" : "TERM";
 }
 
-async function start(server: TestServer, load: Load): Promise<void> {
+async function start(server: TestServer, load: CrashLoad): Promise<void> {
   await server.start();
   load.url = server.url;
 }
 
-async function openAccounts(load: Load): Promise<AccountModel[]> {
+async function openAccounts(load: CrashLoad): Promise<AccountModel[]> {
   const operator = new Api(load.url, OPERATOR_TOKEN);
   for (const symbol of SYMBOLS)
     await operator.call(200, "PUT", `/operator/index/${symbol}`, { price: indexPriceOf(symbol) });
@@ -115,7 +115,7 @@ async function openAccounts(load: Load): Promise<AccountModel[]> {
 /** Load, the end, and a server that runs again. */
 async function runRound(
   server: TestServer,
-  load: Load,
+  load: CrashLoad,
   accounts: readonly AccountModel[],
   ending: Ending,
 ): Promise<void> {
@@ -126,7 +126,7 @@ async function runRound(
   );
   const prices = movePrices(load);
   const begun = load.acknowledged;
-  await until("load", () => load.acknowledged >= begun + LEAST_LOAD);
+  await until("load", () => load.acknowledged >= begun + MIN_LOAD);
   await pause(random.between(20, 700));
   if (ending === "LOAD" || ending === "RECOVERY") await server.kill();
   if (ending === "TERM") {
@@ -136,19 +136,19 @@ async function runRound(
   load.stopping = true;
   await Promise.all([...clients, prices]);
   const since = Date.now();
-  const quiet = ending === "IDLE" ? await lookAt(load) : null;
+  const quiet = ending === "IDLE" ? await quietState(load) : null;
   if (ending === "IDLE") await server.kill();
   if (ending === "RECOVERY") await killWhileStarting(server, random.between(50, 600));
   await start(server, load);
   if (quiet !== null) {
-    const now = await lookAt(load);
+    const now = await quietState(load);
     if (!isDeepStrictEqual(now, quiet) && !mayHaveSettled(since))
       findings.lost.push(`killed while idle: it was ${JSON.stringify(quiet)} and is ${JSON.stringify(now)}`);
   }
 }
 
 /** Index prices that wander a little, so that marks and margins move under the load. */
-async function movePrices(load: Load): Promise<void> {
+async function movePrices(load: CrashLoad): Promise<void> {
   const operator = new Api(load.url, OPERATOR_TOKEN);
   while (!load.stopping) {
     const symbol = load.random.pick(SYMBOLS);
@@ -166,7 +166,7 @@ async function killWhileStarting(server: TestServer, afterMs: number): Promise<v
 }
 
 /** All that must be the same after a crash in a quiet moment: state digests, books, tickers. */
-async function lookAt(load: Load) {
+async function quietState(load: CrashLoad) {
   const operator = new Api(load.url, OPERATOR_TOKEN);
   const { symbols, money, accounts } = await operator.get<Audit>("/operator/audit");
   const markets = await Promise.all(

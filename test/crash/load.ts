@@ -11,9 +11,9 @@ import {
   type OrderEntry,
   SYMBOLS,
   type SymbolName,
-  show,
   type TransferEntry,
   transferKey,
+  updateOrder,
 } from "./model.ts";
 
 /** Around which price orders are placed, and the steps that prices and quantities are made of. */
@@ -30,7 +30,7 @@ const ADDRESS = "0x8ba1f109551bD432803012645Ac136ddd64DBA72";
 const MAX_LIVE_KEYS = 3;
 
 /** What all clients of a run share. */
-export interface Load {
+export interface CrashLoad {
   readonly random: Random;
   readonly findings: Findings;
   url: string;
@@ -42,8 +42,8 @@ export interface Load {
 }
 
 /** The answer, or null when the outcome is unknown. */
-export async function attempt<T>(
-  load: Load,
+export async function tryRequest<T>(
+  load: CrashLoad,
   token: string,
   method: string,
   path: string,
@@ -68,7 +68,7 @@ export async function attempt<T>(
 }
 
 /** One of several clients of an account: one request after the other. `first`: the one that does what must not race. */
-export async function runClient(load: Load, account: AccountModel, first: boolean): Promise<void> {
+export async function runClient(load: CrashLoad, account: AccountModel, first: boolean): Promise<void> {
   while (!load.stopping) {
     await step(load, account, first);
     // A server that is gone refuses at once.
@@ -76,7 +76,7 @@ export async function runClient(load: Load, account: AccountModel, first: boolea
   }
 }
 
-async function step(load: Load, account: AccountModel, first: boolean): Promise<void> {
+async function step(load: CrashLoad, account: AccountModel, first: boolean): Promise<void> {
   const { random } = load;
   const roll = random.next();
   if (roll < 0.6) return placeOrder(load, account, newOrder(load));
@@ -93,7 +93,7 @@ async function step(load: Load, account: AccountModel, first: boolean): Promise<
 
 // ---- orders --------------------------------------------------------------------------------------------------------
 
-function newOrder(load: Load): NewOrder {
+function newOrder(load: CrashLoad): NewOrder {
   const { random } = load;
   const symbol = random.pick(SYMBOLS);
   const side = random.pick(["BUY", "SELL"] as const);
@@ -115,7 +115,7 @@ function newOrder(load: Load): NewOrder {
   return order;
 }
 
-async function placeOrder(load: Load, account: AccountModel, body: NewOrder): Promise<void> {
+async function placeOrder(load: CrashLoad, account: AccountModel, body: NewOrder): Promise<void> {
   const entry: OrderEntry = { body, state: "ASKED", order: null, fills: [], settled: false };
   account.orders.set(body.clientOrderId ?? "", entry);
   await sendOrder(load, account, entry);
@@ -123,11 +123,11 @@ async function placeOrder(load: Load, account: AccountModel, body: NewOrder): Pr
 
 /** Also for the second time: the same id with the same body. */
 export async function sendOrder(
-  load: Load,
+  load: CrashLoad,
   account: AccountModel,
   entry: OrderEntry,
 ): Promise<Answer<PlacedOrder> | null> {
-  const answer = await attempt<PlacedOrder>(load, account.token, "POST", "/orders", entry.body);
+  const answer = await tryRequest<PlacedOrder>(load, account.token, "POST", "/orders", entry.body);
   if (answer === null) return null;
   if (answer.status >= 300) {
     entry.state = "REFUSED";
@@ -136,38 +136,38 @@ export async function sendOrder(
   const { fills, duplicate: _, ...order } = answer.body;
   entry.state = "ACKNOWLEDGED";
   entry.fills = fills;
-  show(entry, order);
+  updateOrder(entry, order);
   return answer;
 }
 
-async function cancelOne(load: Load, account: AccountModel): Promise<void> {
+async function cancelOne(load: CrashLoad, account: AccountModel): Promise<void> {
   const open = account.openOrderIds();
   if (open.length === 0) return;
   const id = load.random.pick(open);
-  const answer = await attempt<Order>(load, account.token, "DELETE", `/orders/client:${id}`);
+  const answer = await tryRequest<Order>(load, account.token, "DELETE", `/orders/client:${id}`);
   if (answer === null || answer.status >= 300) return;
-  noteClosed(account, answer.body);
+  recordClosed(account, answer.body);
 }
 
-async function cancelAll(load: Load, account: AccountModel): Promise<void> {
+async function cancelAll(load: CrashLoad, account: AccountModel): Promise<void> {
   const symbol = load.random.pick(SYMBOLS);
-  const answer = await attempt<{ data: Order[] }>(load, account.token, "DELETE", `/orders?symbol=${symbol}`);
+  const answer = await tryRequest<{ data: Order[] }>(load, account.token, "DELETE", `/orders?symbol=${symbol}`);
   if (answer === null || answer.status >= 300) return;
-  for (const order of answer.body.data) noteClosed(account, order);
+  for (const order of answer.body.data) recordClosed(account, order);
 }
 
-function noteClosed(account: AccountModel, order: Order): void {
+function recordClosed(account: AccountModel, order: Order): void {
   const entry = order.clientOrderId === null ? undefined : account.orders.get(order.clientOrderId);
   if (entry === undefined) return;
   // The cancellation may be heard of before the placement is.
   entry.state = "ACKNOWLEDGED";
-  show(entry, order);
+  updateOrder(entry, order);
 }
 
-async function closePosition(load: Load, account: AccountModel): Promise<void> {
+async function closePosition(load: CrashLoad, account: AccountModel): Promise<void> {
   account.closingsAsked++;
   const symbol = load.random.pick(SYMBOLS);
-  const answer = await attempt<PlacedOrder>(load, account.token, "POST", `/positions/${symbol}/close`, {});
+  const answer = await tryRequest<PlacedOrder>(load, account.token, "POST", `/positions/${symbol}/close`, {});
   if (answer === null) return;
   if (answer.status >= 300) {
     account.closingsAsked--;
@@ -179,7 +179,7 @@ async function closePosition(load: Load, account: AccountModel): Promise<void> {
 
 // ---- money ---------------------------------------------------------------------------------------------------------
 
-function newTransfer(load: Load): TransferEntry {
+function newTransfer(load: CrashLoad): TransferEntry {
   const { random } = load;
   const reference = `t${load.nextId++}`;
   const amount = `${random.between(1, 50)}.${random.between(1, 999_999).toString().padStart(6, "0")}`.replace(
@@ -191,17 +191,17 @@ function newTransfer(load: Load): TransferEntry {
   return { path, body: { asset: "USDC", amount, reference, ...more }, state: "ASKED", transfer: null };
 }
 
-export async function transfer(load: Load, account: AccountModel, entry: TransferEntry): Promise<void> {
+export async function transfer(load: CrashLoad, account: AccountModel, entry: TransferEntry): Promise<void> {
   account.transfers.set(transferKey(entry.path, entry.body.reference), entry);
   await sendTransfer(load, account, entry);
 }
 
 export async function sendTransfer(
-  load: Load,
+  load: CrashLoad,
   account: AccountModel,
   entry: TransferEntry,
 ): Promise<Answer<Transfer> | null> {
-  const answer = await attempt<Transfer>(load, account.token, "POST", entry.path, entry.body);
+  const answer = await tryRequest<Transfer>(load, account.token, "POST", entry.path, entry.body);
   if (answer === null) return null;
   entry.state = answer.status < 300 ? "ACKNOWLEDGED" : "REFUSED";
   if (answer.status < 300) entry.transfer = answer.body;
@@ -211,7 +211,7 @@ export async function sendTransfer(
 // ---- leverage, keys, sessions --------------------------------------------------------------------------------------
 
 export async function setLeverage(
-  load: Load,
+  load: CrashLoad,
   account: AccountModel,
   symbol: SymbolName,
   leverage: number,
@@ -219,41 +219,41 @@ export async function setLeverage(
   const setting = account.leverage.get(symbol);
   if (setting === undefined) return;
   setting.asked.push(leverage);
-  const answer = await attempt(load, account.token, "POST", `/positions/${symbol}/leverage`, { leverage });
+  const answer = await tryRequest(load, account.token, "POST", `/positions/${symbol}/leverage`, { leverage });
   if (answer === null) return;
   if (answer.status < 300) Object.assign(setting, { known: leverage, asked: [] });
   else setting.asked.pop();
 }
 
 /** Whether there is a position to move it to does not matter: money must not be lost on the way. */
-async function moveMargin(load: Load, account: AccountModel): Promise<void> {
+async function moveMargin(load: CrashLoad, account: AccountModel): Promise<void> {
   const amount = String(load.random.between(-50, 100) || 1);
-  await attempt(load, account.token, "POST", `/positions/${ISOLATED_SYMBOL}/margin`, { amount });
+  await tryRequest(load, account.token, "POST", `/positions/${ISOLATED_SYMBOL}/margin`, { amount });
 }
 
-async function changeKeys(load: Load, account: AccountModel): Promise<void> {
+async function changeKeys(load: CrashLoad, account: AccountModel): Promise<void> {
   const live = [...account.keys].filter(([, key]) => key.life === "LIVE");
   const [oldest] = live;
   if (oldest !== undefined && live.length >= MAX_LIVE_KEYS) {
     const [apiKey, key] = oldest;
     key.life = "ENDING";
-    const answer = await attempt(load, account.token, "DELETE", `/auth/keys/${apiKey}`);
+    const answer = await tryRequest(load, account.token, "DELETE", `/auth/keys/${apiKey}`);
     if (answer !== null) key.life = answer.status < 300 ? "ENDED" : "LIVE";
     return;
   }
   account.keysAsked++;
   const body = { label: `key ${load.nextId++}`, permissions: ["READ"] };
-  const answer = await attempt<CreatedApiKey>(load, account.token, "POST", "/auth/keys", body);
+  const answer = await tryRequest<CreatedApiKey>(load, account.token, "POST", "/auth/keys", body);
   if (answer === null) return;
   account.keysAsked--;
   if (answer.status < 300) account.addKey(answer.body);
 }
 
-async function changeSessions(load: Load, account: AccountModel): Promise<void> {
+async function changeSessions(load: CrashLoad, account: AccountModel): Promise<void> {
   const other = [...account.sessions].find(([, life]) => life === "LIVE")?.[0];
   if (other !== undefined && load.random.next() < 0.4) {
     account.sessions.set(other, "ENDING");
-    const answer = await attempt(load, other, "POST", "/auth/logout");
+    const answer = await tryRequest(load, other, "POST", "/auth/logout");
     if (answer !== null) account.sessions.set(other, answer.status < 300 ? "ENDED" : "LIVE");
     return;
   }

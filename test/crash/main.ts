@@ -1,5 +1,5 @@
 import { newSeed } from "../core/support/seed.ts";
-import { crashAgainAndAgain } from "./harness.ts";
+import { runCrashRounds } from "./harness.ts";
 
 /** Kills a loaded server again and again (`make crash`), and says whether anything that it had acknowledged was lost. */
 
@@ -20,7 +20,7 @@ console.log(`seed ${seed} (SEED=${seed} repeats the choices, not the timing)`);
 const onRound = (text: string): void => {
   if (process.stdout.isTTY) process.stdout.write(`\r\x1b[Kkill ${text}`);
 };
-const { findings, ...report } = await crashAgainAndAgain({ kills, seed, environments: ENVIRONMENTS, onRound });
+const { findings, ...report } = await runCrashRounds({ kills, seed, environments: ENVIRONMENTS, onRound });
 if (process.stdout.isTTY) process.stdout.write("\r\x1b[K");
 console.log(
   `${report.kills} kills, ${report.acknowledged} acknowledged, ${findings.lost.length} lost, ` +

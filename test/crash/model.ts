@@ -10,11 +10,11 @@ export type SymbolName = (typeof SYMBOLS)[number];
 export const DEFAULT_LEVERAGE = 10;
 
 /** ASKED: no answer came, so either may be true. REFUSED: nothing was done, and nothing may be there. */
-export type State = "ASKED" | "ACKNOWLEDGED" | "REFUSED";
+export type RequestState = "ASKED" | "ACKNOWLEDGED" | "REFUSED";
 
 export interface OrderEntry {
   readonly body: NewOrder;
-  state: State;
+  state: RequestState;
   /** As it was last shown. */
   order: Order | null;
   /** What the answer to its placement said had traded at once. */
@@ -26,17 +26,17 @@ export interface OrderEntry {
 export interface TransferEntry {
   readonly path: "/account/deposit" | "/account/withdraw";
   readonly body: { asset: "USDC"; amount: string; reference: string; address?: string };
-  state: State;
+  state: RequestState;
   transfer: Transfer | null;
 }
 
 /** ENDING: it was asked to end, and no answer came. */
-export type Life = "LIVE" | "ENDING" | "ENDED";
+export type Lifecycle = "LIVE" | "ENDING" | "ENDED";
 
 export interface KeyEntry {
   /** null: the answer that told it was lost. */
   readonly secret: string | null;
-  life: Life;
+  life: Lifecycle;
 }
 
 /** All that one account has done. */
@@ -45,7 +45,7 @@ export class AccountModel {
   readonly accountId: string;
   /** The session that is never ended. */
   readonly token: string;
-  readonly sessions = new Map<string, Life>();
+  readonly sessions = new Map<string, Lifecycle>();
   readonly keys = new Map<string, KeyEntry>();
   /** Keys that were asked for without an answer: as many may appear. */
   keysAsked = 0;
@@ -87,7 +87,7 @@ export const isOpen = (order: Order): boolean => order.status === "NEW" || order
 export const transferKey = (path: string, reference: string): string => `${path} ${reference}`;
 
 /** Takes in what an answer showed, unless something newer is known. */
-export function show(entry: { order: Order | null }, order: Order): void {
+export function updateOrder(entry: { order: Order | null }, order: Order): void {
   if (entry.order === null || order.sequence >= entry.order.sequence) entry.order = order;
 }
 

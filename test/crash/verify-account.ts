@@ -3,16 +3,16 @@ import { isDeepStrictEqual } from "node:util";
 import type { Balance, Fill, LedgerEntry, Order, Page, Position, Transfer } from "../../src/client/types.ts";
 import { Api } from "../e2e/support/api.ts";
 import { decimal, millionths } from "../e2e/support/decimal.ts";
-import { type Load, sendOrder, sendTransfer } from "./load.ts";
+import { type CrashLoad, sendOrder, sendTransfer } from "./load.ts";
 import {
   type AccountModel,
   ISOLATED_SYMBOL,
   isOpen,
   type OrderEntry,
-  type State,
+  type RequestState,
   SYMBOLS,
-  show,
   transferKey,
+  updateOrder,
 } from "./model.ts";
 
 /** Requests of each kind that were answered long ago, and are sent once more after each restart. */
@@ -26,13 +26,13 @@ const STATUS_ORDER = ["PENDING", "SENT", "COMPLETED"];
 export class AccountCheck {
   /** As they are now. */
   openOrders: Order[] = [];
-  private readonly load: Load;
+  private readonly load: CrashLoad;
   private readonly account: AccountModel;
   private readonly since: number;
   private readonly api: Api;
   private readonly who: string;
 
-  constructor(load: Load, account: AccountModel, since: number) {
+  constructor(load: CrashLoad, account: AccountModel, since: number) {
     this.load = load;
     this.account = account;
     this.since = since;
@@ -67,7 +67,7 @@ export class AccountCheck {
     }
   }
 
-  private due<E extends { state: State }>(entries: ReadonlyMap<string, E>): [string, E][] {
+  private due<E extends { state: RequestState }>(entries: ReadonlyMap<string, E>): [string, E][] {
     const asked = [...entries].filter(([, entry]) => entry.state === "ASKED");
     const acknowledged = [...entries].filter(([, entry]) => entry.state === "ACKNOWLEDGED");
     for (let i = 0; i < REPEATED && acknowledged.length > 0; i++) asked.push(this.load.random.pick(acknowledged));
@@ -131,7 +131,7 @@ export class AccountCheck {
       if (!isSame && !(mayDiffer && isLater))
         this.lost(`order ${id} was ${JSON.stringify(was)} and is ${JSON.stringify(now)}`);
     }
-    show(entry, now);
+    updateOrder(entry, now);
     entry.settled = !isOpen(now);
   }
 

@@ -2,7 +2,7 @@ import type { Audit, KlineList, Level, Order, OrderBook, Page, PublicTrade, Tick
 import { Api } from "../e2e/support/api.ts";
 import { decimal, millionths, times } from "../e2e/support/decimal.ts";
 import { OPERATOR_TOKEN } from "../e2e/support/server.ts";
-import type { Load } from "./load.ts";
+import type { CrashLoad } from "./load.ts";
 import { type AccountModel, SYMBOLS, type SymbolName } from "./model.ts";
 import { AccountCheck } from "./verify-account.ts";
 
@@ -10,7 +10,7 @@ import { AccountCheck } from "./verify-account.ts";
 const SEEDED = 100_000_000_000n + 1_000_000_000_000n;
 
 /** Everything after a restart, against everything before it. `since` 0: from the beginning. */
-export async function verifyAll(load: Load, accounts: readonly AccountModel[], since: number): Promise<void> {
+export async function verifyAll(load: CrashLoad, accounts: readonly AccountModel[], since: number): Promise<void> {
   const checks = accounts.map((account) => new AccountCheck(load, account, since));
   await Promise.all(checks.map((check) => check.run()));
   const open = checks.flatMap((check) => check.openOrders);
@@ -23,7 +23,7 @@ export async function verifyAll(load: Load, accounts: readonly AccountModel[], s
   await checkAudit(load, accounts);
 }
 
-async function checkAudit(load: Load, accounts: readonly AccountModel[]): Promise<void> {
+async function checkAudit(load: CrashLoad, accounts: readonly AccountModel[]): Promise<void> {
   const { unbalanced } = load.findings;
   const audit = await new Api(load.url, OPERATOR_TOKEN).get<Audit>("/operator/audit");
   for (const fault of audit.faults) unbalanced.push(`audit: ${fault}`);
@@ -39,7 +39,7 @@ async function checkAudit(load: Load, accounts: readonly AccountModel[]): Promis
 }
 
 /** The public book is what the accounts' open orders add up to, of an iceberg no more than a slice. */
-async function checkBook(load: Load, symbol: SymbolName, orders: readonly Order[]): Promise<void> {
+async function checkBook(load: CrashLoad, symbol: SymbolName, orders: readonly Order[]): Promise<void> {
   const book = await new Api(load.url).get<OrderBook>(`/market/orderbook?symbol=${symbol}&depth=1000`);
   for (const side of ["BUY", "SELL"] as const) {
     const levels = new Map<string, { least: bigint; most: bigint }>();
@@ -64,7 +64,7 @@ async function checkBook(load: Load, symbol: SymbolName, orders: readonly Order[
 }
 
 /** Every trade has two sides, and is in the public trades, the ticker and the candles once. */
-async function checkTrades(load: Load, symbol: SymbolName, accounts: readonly AccountModel[]): Promise<void> {
+async function checkTrades(load: CrashLoad, symbol: SymbolName, accounts: readonly AccountModel[]): Promise<void> {
   const { lost, invented, unbalanced } = load.findings;
   const api = new Api(load.url);
   const sides = new Map<string, string[]>();

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { takeSeed } from "../core/support/seed.ts";
+import { AttackedExchange } from "./hostile/attacked-exchange.ts";
 import { HOSTILE_STAGES } from "./hostile/stages.ts";
-import { Victim } from "./hostile/victim.ts";
 
 /** Of each stage; `make fuzz` runs them whole. */
 const SHARE = 0.02;
@@ -14,10 +14,10 @@ for (const { name, runs, run } of HOSTILE_STAGES)
   });
 
 test("what was refused and yet done is noticed", () =>
-  Victim.attacked(
+  AttackedExchange.run(
     () => {},
     async (victim) => {
       const send = (price: string) => victim.target.alice.buy("0.001", price).then(() => false);
-      await assert.rejects(victim.each(["60000"], send), /refused, and yet something was done: \["60000"\]/);
+      await assert.rejects(victim.sendAll(["60000"], send), /refused, and yet something was done: \["60000"\]/);
     },
   ));

@@ -1,15 +1,15 @@
 import { newSeed } from "../core/support/seed.ts";
 import { corruption } from "./corruption/stage.ts";
+import { limitStalls } from "./hostile/attacked-exchange.ts";
 import { CLIENT_STAGES, HOSTILE_STAGES } from "./hostile/stages.ts";
-import { judgeStalls } from "./hostile/victim.ts";
 import { OVERLOAD } from "./overload/stage.ts";
-import { RESUMING_STAGE } from "./resuming.ts";
-import { SIMULATION_STAGES } from "./simulations.ts";
-import type { Stage } from "./stage.ts";
+import { RESUMING_STAGE } from "./resuming-stage.ts";
+import { SIMULATION_STAGES } from "./simulation-stages.ts";
+import type { FuzzStage } from "./stage.ts";
 
 /** `make fuzz`: everything that is thrown at the exchange at random, stage by stage. SEED= repeats, RUNS= sets inputs. */
 
-const STAGES: readonly Stage[] = [
+const STAGES: readonly FuzzStage[] = [
   ...SIMULATION_STAGES,
   corruption,
   ...HOSTILE_STAGES,
@@ -29,7 +29,7 @@ if (unknown !== undefined || !Number.isInteger(runs) || runs < 0) {
 }
 const seed = newSeed();
 console.log(`seed ${seed} (SEED=${seed} repeats the inputs)`);
-judgeStalls(MAX_STALL_MS);
+limitStalls(MAX_STALL_MS);
 for (const stage of STAGES) {
   if (names.length > 0 && !names.includes(stage.name)) continue;
   const count = runs === 0 ? stage.runs : runs;

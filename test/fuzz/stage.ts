@@ -1,5 +1,5 @@
 /** One kind of attack, which one seed repeats as far as the machine allows: its inputs, not their timing. */
-export interface Stage {
+export interface FuzzStage {
   readonly name: string;
   /** Inputs of a whole run (`make fuzz`); in `make test` it is a share of them. */
   readonly runs: number;

@@ -14,8 +14,8 @@ const isBid = (command: Message): boolean => isPlace(command) && (command as Pla
 
 function beat(maker: Maker, beats = 1): void {
   for (let i = 0; i < beats; i++) {
-    maker.retreat();
-    maker.advance();
+    maker.cancelStaleQuotes();
+    maker.placeMissingQuotes();
   }
 }
 
@@ -155,13 +155,13 @@ test("refused for margin, it waits and comes back smaller; its courage returns",
   assert.ok(lots() < first / 8, `${lots()} of ${first}`);
   engine.answer(engine.refused("POST_ONLY_WOULD_TRADE"), isPlace);
   beat(maker, 2000);
-  assert.equal(engine.desk.appetite, 1);
+  assert.equal(engine.desk.sizeFactor, 1);
 });
 
 test("a cancel that is refused while the order should be open makes it begin anew", () => {
   const { engine, maker } = quotingMaker();
   engine.market.indexTicks = 651_000;
-  maker.retreat();
+  maker.cancelStaleQuotes();
   engine.answer(engine.refused("SYMBOL_HALTED"), isCancel);
   beat(maker);
   assert.deepEqual(
@@ -174,7 +174,7 @@ test("in a halt that it cannot cancel in it asks again every two seconds, and qu
   const { engine, maker } = quotingMaker();
   const halted = engine.refused("SYMBOL_HALTED");
   engine.market.indexTicks = 660_000;
-  maker.retreat();
+  maker.cancelStaleQuotes();
   engine.answer(halted, isCancel);
   for (let i = 0; i < 3; i++) {
     beat(maker, 8);
@@ -191,7 +191,7 @@ test("in a halt that it cannot cancel in it asks again every two seconds, and qu
 test("a cancel that comes too late for a fill is no reason to worry", () => {
   const { engine, maker } = quotingMaker();
   engine.market.indexTicks = 651_000;
-  maker.retreat();
+  maker.cancelStaleQuotes();
   for (const command of engine.commands()) maker.onFilled((command as Cancel).orderId, 1_000_000);
   engine.answer(engine.refused("ORDER_NOT_FOUND"), isCancel);
   beat(maker);

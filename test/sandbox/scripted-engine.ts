@@ -5,7 +5,7 @@ import { MarginTable } from "../../src/core/accounts/margin-table.ts";
 import { compileInstrument } from "../../src/core/protocol/instrument.ts";
 import { blank, type Message, type MessageOf } from "../../src/core/protocol/message-schema.ts";
 import { type CancelOrder, OrderView, PlaceOrder, Refused } from "../../src/core/protocol/messages.ts";
-import { Desk, type Market } from "../../src/sandbox/desk.ts";
+import { BotAccount, type Market } from "../../src/sandbox/bot-account.ts";
 
 export const ACCOUNT = 16;
 export const BUDGET_QUANTA = 500_000e6;
@@ -22,7 +22,7 @@ export class ScriptedEngine implements Engine {
   readonly instruments = [compileInstrument(DEFAULT_INSTRUMENTS[0]!)];
   readonly marginTable = MarginTable.allocate(1024);
   readonly market: Market = { instrument: this.instruments[0]!, indexTicks: 650_000, markTicks: 650_000 };
-  readonly desk = new Desk(this, this.market, ACCOUNT, BUDGET_QUANTA);
+  readonly desk = new BotAccount(this, this.market, ACCOUNT, BUDGET_QUANTA);
   full = false;
   private waiting: { command: Message; onReply: OnReply }[] = [];
   private nextOrderId = 257;

@@ -35,7 +35,7 @@ test("about one order a second, some at market and some with a limit near the ma
   assert.ok(market.length > orders.length / 2 && market.length < orders.length);
   for (const order of orders) {
     assert.equal(order.timeInForce, IOC);
-    assert.ok(order.quantityLots >= engine.desk.smallestLots());
+    assert.ok(order.quantityLots >= engine.desk.minOrderLots());
     if (order.orderType === MARKET) assert.equal(order.priceTicks, 0);
     else {
       const away = (order.priceTicks / 650_000 - 1) * (order.side === BUY ? 1 : -1);
@@ -102,7 +102,7 @@ test("an order that could not be sent is not waited for", () => {
 test("refused for margin it orders less", () => {
   const engine = new ScriptedEngine();
   const taker = new Taker(engine.desk, new Random(1, "taker"));
-  while (engine.desk.appetite > 0.1) {
+  while (engine.desk.sizeFactor > 0.1) {
     taker.trade();
     if (engine.places().length > 0) engine.answer(engine.refused("INSUFFICIENT_MARGIN"));
   }

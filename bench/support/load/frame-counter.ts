@@ -21,7 +21,7 @@ export class FrameCounter {
       if (this.payloadLeft > 0) {
         const taken = Math.min(this.payloadLeft, length - at);
         this.payloadLeft -= taken;
-        this.look(bytes, at, at + taken);
+        this.onPayload(bytes, at, at + taken);
         at += taken;
       } else {
         this.header[this.headerBytes++] = bytes[at++];
@@ -31,7 +31,7 @@ export class FrameCounter {
   }
 
   /** For whoever does look: the next piece of a payload, its last one when `payloadLeft` is 0. */
-  protected look(_bytes: Buffer, _from: number, _to: number): void {}
+  protected onPayload(_bytes: Buffer, _from: number, _to: number): void {}
 
   private endOfAnswer(bytes: Buffer, length: number): number {
     const before = (this.answer ?? "").length;

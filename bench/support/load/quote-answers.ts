@@ -24,7 +24,7 @@ export class QuoteAnswers extends FrameCounter {
     return placed;
   }
 
-  protected override look(bytes: Buffer, from: number, to: number): void {
+  protected override onPayload(bytes: Buffer, from: number, to: number): void {
     const { head } = this;
     this.headBytes += bytes.copy(head, this.headBytes, from, to);
     this.length += to - from;

@@ -1,5 +1,5 @@
-import { BareSocket, frameText, textFrame } from "../servers/bare-socket.ts";
 import { QuoteAnswers } from "./quote-answers.ts";
+import { frameText, SocketClient, textFrame } from "./socket-client.ts";
 
 /** Orders placed and canceled over and over on WebSockets of a process of its own, so many requests under way on each. */
 export interface SocketQuotersTask {
@@ -7,7 +7,7 @@ export interface SocketQuotersTask {
   connections: number;
   inFlight: number;
   /** What each says first and is answered before it begins; "" = nothing. */
-  greeting: string;
+  openingMessage: string;
   /** A request that places an order, with the id 1. */
   request: string;
 }
@@ -59,15 +59,15 @@ function totals(quoters: readonly SocketQuoter[]): Pick<QuoteAnswers, "canceled"
 /** One connection. An order that is placed is canceled at once, and another one takes its place. */
 class SocketQuoter {
   readonly answers: QuoteAnswers;
-  private readonly socket: BareSocket;
+  private readonly socket: SocketClient;
   private readonly place: string;
   private readonly inFlight: number;
 
-  static async open({ url, greeting, request, inFlight }: SocketQuotersTask): Promise<SocketQuoter> {
+  static async open({ url, openingMessage, request, inFlight }: SocketQuotersTask): Promise<SocketQuoter> {
     const answers = new QuoteAnswers();
-    const socket = await BareSocket.open(url, answers);
-    if (greeting !== "") {
-      socket.send(textFrame(greeting));
+    const socket = await SocketClient.open(url, answers);
+    if (openingMessage !== "") {
+      socket.send(textFrame(openingMessage));
       await new Promise<void>((resolve) => {
         socket.onFrames = () => {
           if (answers.texts > 0) resolve();
@@ -77,7 +77,7 @@ class SocketQuoter {
     return new SocketQuoter(socket, answers, frameText(request), inFlight);
   }
 
-  private constructor(socket: BareSocket, answers: QuoteAnswers, place: string, inFlight: number) {
+  private constructor(socket: SocketClient, answers: QuoteAnswers, place: string, inFlight: number) {
     this.socket = socket;
     this.answers = answers;
     this.place = place;

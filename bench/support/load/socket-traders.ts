@@ -1,5 +1,5 @@
 import { newHistogram } from "../latency.ts";
-import { BareSocket, textFrame } from "../servers/bare-socket.ts";
+import { SocketClient, textFrame } from "./socket-client.ts";
 
 /** Requests over and over on WebSockets of a process of its own, so many under way on each. */
 export interface SocketTradersTask {
@@ -7,7 +7,7 @@ export interface SocketTradersTask {
   connections: number;
   inFlight: number;
   /** What each says first and is answered before it begins; "" = nothing. */
-  greeting: string;
+  openingMessage: string;
   request: string;
 }
 
@@ -70,16 +70,16 @@ class Latency {
 
 /** One connection. Whatever answers have come in together, as many requests go out together. */
 class SocketTrader {
-  private readonly socket: BareSocket;
+  private readonly socket: SocketClient;
   /** The first n requests of it are the first n × frameBytes bytes. */
   private readonly frames: Buffer;
   private readonly frameBytes: number;
   private readonly inFlight: number;
 
-  static async open({ url, greeting, request, inFlight }: SocketTradersTask): Promise<SocketTrader> {
-    const socket = await BareSocket.open(url);
-    if (greeting !== "") {
-      socket.send(textFrame(greeting));
+  static async open({ url, openingMessage, request, inFlight }: SocketTradersTask): Promise<SocketTrader> {
+    const socket = await SocketClient.open(url);
+    if (openingMessage !== "") {
+      socket.send(textFrame(openingMessage));
       await new Promise<void>((resolve) => {
         socket.onFrames = () => {
           if (socket.counter.texts > 0) resolve();
@@ -89,7 +89,7 @@ class SocketTrader {
     return new SocketTrader(socket, textFrame(request), inFlight);
   }
 
-  private constructor(socket: BareSocket, frame: Buffer, inFlight: number) {
+  private constructor(socket: SocketClient, frame: Buffer, inFlight: number) {
     this.socket = socket;
     this.frames = Buffer.concat(new Array(inFlight).fill(frame));
     this.frameBytes = frame.length;

@@ -1,6 +1,6 @@
 import { connect, type Socket } from "node:net";
-import { BareSocket, textFrame } from "../servers/bare-socket.ts";
 import type { FrameCounter } from "./frame-counter.ts";
+import { SocketClient, textFrame } from "./socket-client.ts";
 
 /**
  * Many WebSocket clients in one process, and the client whose orders make the news: it sends the next one when it has the
@@ -12,7 +12,7 @@ export interface SubscribersTask {
   /** What each says when it is connected; "" = nothing. */
   subscription: string;
   /** How many messages each gets before there is news. */
-  greetings: number;
+  initialMessages: number;
   ordersUrl: string;
   headers: Record<string, string>;
   /** Sent in turns. */
@@ -52,7 +52,7 @@ class Subscribers {
 
   async connect(): Promise<void> {
     for (let i = 0; i < this.task.count; i++) await this.open();
-    await this.received(this.task.greetings);
+    await this.received(this.task.initialMessages);
     await this.trader.connected;
   }
 
@@ -89,7 +89,7 @@ class Subscribers {
 
   private async open(): Promise<void> {
     const { socketUrl, subscription } = this.task;
-    const socket = await BareSocket.open(socketUrl);
+    const socket = await SocketClient.open(socketUrl);
     if (subscription !== "") socket.send(textFrame(subscription));
     this.counters.push(socket.counter);
   }

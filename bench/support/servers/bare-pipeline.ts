@@ -9,7 +9,7 @@ const FILE_BYTES = 16 * 2 ** 20;
 const WAIT_MS = 250;
 
 /** What a thread of the road is: it takes from a ring, and gives to the next. */
-interface Station {
+interface Stage {
   /** The journal's file; null = a worker. */
   path: string | null;
   doorbell: SharedArrayBuffer;
@@ -52,7 +52,7 @@ export class BarePipeline {
   }
 
   /** `onDurable` runs when the bytes are on disk. */
-  pass(bytes: Uint8Array, onDurable: () => void): void {
+  send(bytes: Uint8Array, onDurable: () => void): void {
     const at = this.commands.reserve(bytes.length);
     if (at < 0) throw new Error("the bare pipeline is full");
     this.commands.bytes.set(bytes, at);
@@ -80,9 +80,9 @@ export class BarePipeline {
   }
 }
 
-const start = (station: Station): Worker => new Worker(new URL(import.meta.url), { workerData: station });
+const start = (station: Stage): Worker => new Worker(new URL(import.meta.url), { workerData: station });
 
-function run({ path, doorbell: doorbellBuffer, input, output, nextDoorbell }: Station): void {
+function run({ path, doorbell: doorbellBuffer, input, output, nextDoorbell }: Stage): void {
   const doorbell = new Doorbell(doorbellBuffer);
   const from = new RingConsumer(input);
   // The main thread cannot wait for a bell.

@@ -39,7 +39,7 @@ let engine: BarePipeline | null = null;
 /** It has threads of its own, which only few measurements want. */
 const roundTrip = (request: ArrayBuffer, onDurable: () => void): void => {
   engine ??= new BarePipeline();
-  engine.pass(new Uint8Array(request), onDurable);
+  engine.send(new Uint8Array(request), onDurable);
 };
 
 app.post("/pipeline", (response) => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { ChannelRequest } from "../../../src/client/types.ts";
-import { ANSWERS, BOOKS, fillBook, IDLE, STALLED, TIMES, within } from "../../fuzz/hostile/clients.ts";
+import { ANSWERS, BOOKS, fillBook, IDLE, STALLED, TIMES, within } from "../../fuzz/hostile/stuck-clients.ts";
 import { textFrame, upgrade } from "../support/raw-socket.ts";
 import { startServer, type TestServer } from "../support/server.ts";
 import { SocketClient } from "../support/socket.ts";

@@ -8,7 +8,7 @@ import { openLog } from "../../../src/store/log/log.ts";
 import { Random } from "../../e2e/support/random.ts";
 import { Operator, openTrader } from "../../e2e/support/trader.ts";
 import { startSmall } from "../../operate/support.ts";
-import type { Stage } from "../stage.ts";
+import type { FuzzStage } from "../stage.ts";
 import { damage } from "./damage.ts";
 import type { Opened } from "./opener.ts";
 
@@ -18,7 +18,7 @@ const ORDERS = 600;
 const OPENING_DEADLINE_MS = 20_000;
 
 /** Damage to the log and the database: each is noticed, or changes nothing. */
-export const corruption: Stage = {
+export const corruption: FuzzStage = {
   name: "corruption",
   runs: 10_000,
   async run(seed, runs, say) {

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { connect } from "node:net";
 import { Random } from "../../e2e/support/random.ts";
 import { sendAstray } from "../../front/support/raw.ts";
-import type { Stage } from "../stage.ts";
-import { mutateText } from "./strange.ts";
-import { Victim } from "./victim.ts";
+import type { FuzzStage } from "../stage.ts";
+import { AttackedExchange } from "./attacked-exchange.ts";
+import { mutateText } from "./hostile-input.ts";
 
 const CLOSE_DEADLINE_MS = 30_000;
 /** Every so many requests the client stays and listens, instead of hanging up behind the last byte. */
@@ -73,11 +73,11 @@ function checkStatuses(text: string, answer: string): void {
 }
 
 /** Bytes that no client should send, from one who may trade and from one who may not. */
-export const BYTES: Stage = {
+export const BYTES: FuzzStage = {
   name: "bytes",
   runs: 20_000,
   run: (seed, runs, say) =>
-    Victim.attacked(say, async (victim) => {
+    AttackedExchange.run(say, async (victim) => {
       const { port } = victim.server;
       let sent = 0;
       const send = async (text: string) => {
@@ -87,9 +87,9 @@ export const BYTES: Stage = {
       const random = new Random(seed);
       const half = Math.ceil(runs / 2);
       const refused = async (text: string) => send(text).then(() => false);
-      await victim.leavesUntouched(() => victim.each(requests(random, half, "Bearer no"), refused).then(() => {}));
+      await victim.leavesUntouched(() => victim.sendAll(requests(random, half, "Bearer no"), refused).then(() => {}));
       const token = `Bearer ${victim.target.alice.token}`;
       // Whether these were accepted, their sender has not waited to hear.
-      await victim.each(requests(random, runs - half, token), async (text) => send(text).then(() => true));
+      await victim.sendAll(requests(random, runs - half, token), async (text) => send(text).then(() => true));
     }),
 };

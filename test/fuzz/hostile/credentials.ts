@@ -3,9 +3,9 @@ import type { CreatedApiKey } from "../../../src/client/types.ts";
 import type { Headers } from "../../e2e/support/api.ts";
 import { signed } from "../../e2e/support/keys.ts";
 import { Random } from "../../e2e/support/random.ts";
-import type { Stage } from "../stage.ts";
-import { mutateText, strangeText } from "./strange.ts";
-import { Victim } from "./victim.ts";
+import type { FuzzStage } from "../stage.ts";
+import { AttackedExchange } from "./attacked-exchange.ts";
+import { hostileText, mutateText } from "./hostile-input.ts";
 
 const ORDER = JSON.stringify({ symbol: "BTC-PERP", side: "BUY", type: "LIMIT", price: "60000", quantity: "0.001" });
 const HEX = [..."0123456789abcdef"];
@@ -28,7 +28,7 @@ function wrongHeaders(random: Random, token: string, key: CreatedApiKey): Header
     case 0:
       return { authorization: `Bearer ${replaced(random, token, [...HEX, "-", "_"])}` };
     case 1:
-      return { authorization: `x${printable(strangeText(random))}` };
+      return { authorization: `x${printable(hostileText(random))}` };
     case 2:
       return {
         authorization: `Bearer ${printable(mutateText(random, token.slice(1), ["A", "=", " ", "%", "\xff"]))}~`,
@@ -36,13 +36,13 @@ function wrongHeaders(random: Random, token: string, key: CreatedApiKey): Header
     case 3:
       return { ...sound, "x-signature": replaced(random, signature, HEX) };
     case 4:
-      return { ...sound, "x-signature": `z${printable(strangeText(random))}` };
+      return { ...sound, "x-signature": `z${printable(hostileText(random))}` };
     case 5:
       return { ...sound, "x-timestamp": String(Number(timestamp) - random.between(1, 4000)) };
     case 6:
-      return { ...sound, "x-timestamp": `x${printable(strangeText(random))}` };
+      return { ...sound, "x-timestamp": `x${printable(hostileText(random))}` };
     case 7:
-      return { ...sound, "x-recv-window": `-${printable(strangeText(random))}` };
+      return { ...sound, "x-recv-window": `-${printable(hostileText(random))}` };
     default:
       return { ...sound, "x-api-key": replaced(random, key.apiKey, HEX) };
   }
@@ -53,15 +53,15 @@ function* inputs(random: Random, count: number, token: string, key: CreatedApiKe
 }
 
 /** Headers that say who is calling, and never truly. */
-export const CREDENTIALS: Stage = {
+export const CREDENTIALS: FuzzStage = {
   name: "credentials",
   runs: 15_000,
   run: (seed, runs, say) =>
-    Victim.attacked(say, async (victim) => {
+    AttackedExchange.run(say, async (victim) => {
       const { alice } = victim.target;
       const attempts = inputs(new Random(seed), runs, alice.token ?? "", victim.key.key);
-      await victim.each(attempts, async (headers) => {
-        const { status, text } = await victim.nobody.request("POST", "/orders", ORDER, headers);
+      await victim.sendAll(attempts, async (headers) => {
+        const { status, text } = await victim.anonymous.request("POST", "/orders", ORDER, headers);
         assert.ok([400, 401, 403].includes(status), `${JSON.stringify(headers)}: ${text}`);
         return false;
       });

@@ -3,10 +3,10 @@ import { connect } from "node:net";
 import { CHANNELS } from "../../../src/wire/schema/channels.ts";
 import { TRADING_PARAMS } from "../../../src/wire/schema/trading.ts";
 import { Random } from "../../e2e/support/random.ts";
-import type { Stage } from "../stage.ts";
-import { soundObject } from "./sound.ts";
-import { strangeBody, strangeValue } from "./strange.ts";
-import { Victim } from "./victim.ts";
+import type { FuzzStage } from "../stage.ts";
+import { AttackedExchange } from "./attacked-exchange.ts";
+import { hostileBody, hostileValue } from "./hostile-input.ts";
+import { validObject } from "./valid-input.ts";
 
 const CLOSE_DEADLINE_MS = 30_000;
 const FRAMES_PER_SOCKET = 20;
@@ -20,16 +20,16 @@ function message(random: Random): string {
   const roll = random.next();
   if (roll < 0.4) {
     const [op, schema] = random.pick(Object.entries(TRADING_PARAMS));
-    return `{"op":"${op}","id":${id},"params":${strangeBody(random, soundObject(random, schema))}}`;
+    return `{"op":"${op}","id":${id},"params":${hostileBody(random, validObject(random, schema))}}`;
   }
   const [channel, schema] = random.pick(Object.entries(CHANNELS));
-  const asked = { channel, ...soundObject(random, schema) };
+  const asked = { channel, ...validObject(random, schema) };
   if (roll < 0.7) {
     const op = random.pick(["subscribe", "unsubscribe"]);
-    return `{"op":"${op}","id":${id},"channels":[${strangeBody(random, asked)}]}`;
+    return `{"op":"${op}","id":${id},"channels":[${hostileBody(random, asked)}]}`;
   }
-  if (roll < 0.9) return strangeBody(random, { op: random.pick(["auth", "ping", "subscribe"]), id, channels: [asked] });
-  return JSON.stringify({ op: "auth", id, token: strangeValue(random), timestamp: strangeValue(random) });
+  if (roll < 0.9) return hostileBody(random, { op: random.pick(["auth", "ping", "subscribe"]), id, channels: [asked] });
+  return JSON.stringify({ op: "auth", id, token: hostileValue(random), timestamp: hostileValue(random) });
 }
 
 /** A frame as RFC 6455 wants it, but for a few: other opcodes, reserved bits, no mask, a length that is a lie. */
@@ -83,11 +83,11 @@ function* conversations(random: Random, count: number, auth: string | null): Gen
 }
 
 /** WebSocket frames and messages, from strangers and from an account that may trade. */
-export const FRAMES: Stage = {
+export const FRAMES: FuzzStage = {
   name: "frames",
   runs: 20_000,
   run: (seed, runs, say) =>
-    Victim.attacked(say, async (victim) => {
+    AttackedExchange.run(say, async (victim) => {
       const { port } = victim.server;
       const random = new Random(seed);
       const send = async (frames: Buffer[]) => {
@@ -98,9 +98,9 @@ export const FRAMES: Stage = {
       const half = Math.ceil(runs / 2);
       const strangers = conversations(random, half, null);
       await victim.leavesUntouched(() =>
-        victim.each(strangers, async (frames) => send(frames).then(() => false)).then(() => {}),
+        victim.sendAll(strangers, async (frames) => send(frames).then(() => false)).then(() => {}),
       );
       const auth = JSON.stringify({ op: "auth", token: victim.target.alice.token });
-      await victim.each(conversations(random, runs - half, auth), async (frames) => send(frames).then(() => true));
+      await victim.sendAll(conversations(random, runs - half, auth), async (frames) => send(frames).then(() => true));
     }),
 };

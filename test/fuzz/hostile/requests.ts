@@ -1,9 +1,9 @@
 import { declaredRoutes } from "../../e2e/support/documents/documented-replies.ts";
 import { Random } from "../../e2e/support/random.ts";
-import type { Stage } from "../stage.ts";
-import { soundObject, soundValue } from "./sound.ts";
-import { mutateText, strangeBody, strangeText } from "./strange.ts";
-import { checkStatus, Victim } from "./victim.ts";
+import type { FuzzStage } from "../stage.ts";
+import { AttackedExchange, checkStatus } from "./attacked-exchange.ts";
+import { hostileBody, hostileText, mutateText } from "./hostile-input.ts";
+import { validObject, validValue } from "./valid-input.ts";
 
 interface Request {
   method: string;
@@ -20,7 +20,7 @@ const WITHOUT_BODY = ROUTES.filter(({ body, path }) => body === undefined && pat
 type AnyRoute = (typeof ROUTES)[number];
 
 function pathOf(random: Random, { path, parameter }: AnyRoute): string {
-  const sound = parameter === undefined ? "BTC-PERP" : String(soundValue(random, parameter));
+  const sound = parameter === undefined ? "BTC-PERP" : String(validValue(random, parameter));
   return path.replace(/:\w+/, sound);
 }
 
@@ -28,7 +28,7 @@ function* bodies(random: Random, count: number): Generator<Request> {
   for (let i = 0; i < count; i++) {
     // Half of them are orders.
     const route = i % 2 === 0 ? (WITH_BODY[0] as AnyRoute) : random.pick(WITH_BODY);
-    const body = strangeBody(random, soundObject(random, route.body as NonNullable<AnyRoute["body"]>));
+    const body = hostileBody(random, validObject(random, route.body as NonNullable<AnyRoute["body"]>));
     yield { method: route.method, path: pathOf(random, route), body };
   }
 }
@@ -36,8 +36,8 @@ function* bodies(random: Random, count: number): Generator<Request> {
 function* targets(random: Random, count: number): Generator<Request> {
   for (let i = 0; i < count; i++) {
     const route = random.pick(WITHOUT_BODY);
-    const path = random.next() < 0.3 ? strangePath(random, route) : pathOf(random, route);
-    const query = strangeQuery(random, route);
+    const path = random.next() < 0.3 ? hostilePath(random, route) : pathOf(random, route);
+    const query = hostileQuery(random, route);
     yield { method: route.method, path: query === "" ? path : `${path}?${query}` };
   }
 }
@@ -64,17 +64,17 @@ const PIECES = [
   "x",
 ];
 
-function strangePath(random: Random, route: AnyRoute): string {
+function hostilePath(random: Random, route: AnyRoute): string {
   if (route.parameter === undefined || random.next() < 0.5)
     return `/${mutateText(random, pathOf(random, route), PIECES)}`;
-  return route.path.replace(/:\w+/, () => encode(random, strangeText(random)));
+  return route.path.replace(/:\w+/, () => encode(random, hostileText(random)));
 }
 
-function strangeQuery(random: Random, route: AnyRoute): string {
-  const fields = Object.entries(route.query === undefined ? {} : soundObject(random, route.query));
+function hostileQuery(random: Random, route: AnyRoute): string {
+  const fields = Object.entries(route.query === undefined ? {} : validObject(random, route.query));
   for (let times = random.between(0, 2); times > 0; times--) {
-    const name = random.next() < 0.7 && fields.length > 0 ? random.pick(fields)[0] : strangeText(random);
-    fields.push([name, strangeText(random)]);
+    const name = random.next() < 0.7 && fields.length > 0 ? random.pick(fields)[0] : hostileText(random);
+    fields.push([name, hostileText(random)]);
   }
   if (fields.length > 0 && random.next() < 0.7) fields.shift();
   const query = fields.map(([name, value]) => `${encode(random, name)}=${encode(random, String(value))}`).join("&");
@@ -100,9 +100,9 @@ async function attack(
   runs: number,
   say: (line: string) => void,
 ): Promise<void> {
-  await Victim.attacked(say, async (victim) => {
+  await AttackedExchange.run(say, async (victim) => {
     const { alice } = victim.target;
-    const accepted = await victim.each(inputs(new Random(seed), runs), async (input) => {
+    const accepted = await victim.sendAll(inputs(new Random(seed), runs), async (input) => {
       const answer = await alice.request(input.method, plain(input.path), input.body);
       checkStatus(answer, input);
       return answer.status < 300 && input.method !== "GET";
@@ -111,13 +111,13 @@ async function attack(
   });
 }
 
-export const BODIES: Stage = {
+export const BODIES: FuzzStage = {
   name: "bodies",
   runs: 50_000,
   run: (seed, runs, say) => attack(bodies, seed, runs, say),
 };
 
-export const TARGETS: Stage = {
+export const TARGETS: FuzzStage = {
   name: "targets",
   runs: 25_000,
   run: (seed, runs, say) => attack(targets, seed, runs, say),

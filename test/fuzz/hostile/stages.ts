@@ -1,12 +1,12 @@
-import type { Stage } from "../stage.ts";
+import type { FuzzStage } from "../stage.ts";
 import { BYTES } from "./bytes.ts";
-import { IDLE, STALLED } from "./clients.ts";
 import { CREDENTIALS } from "./credentials.ts";
 import { FRAMES } from "./frames.ts";
 import { BODIES, TARGETS } from "./requests.ts";
+import { IDLE, STALLED } from "./stuck-clients.ts";
 
 /** Hostile input, by where it is put: more than 100,000 inputs in all. */
-export const HOSTILE_STAGES: readonly Stage[] = [BODIES, TARGETS, CREDENTIALS, BYTES, FRAMES];
+export const HOSTILE_STAGES: readonly FuzzStage[] = [BODIES, TARGETS, CREDENTIALS, BYTES, FRAMES];
 
 /** Clients that do not read, or do not speak. */
-export const CLIENT_STAGES: readonly Stage[] = [STALLED, IDLE];
+export const CLIENT_STAGES: readonly FuzzStage[] = [STALLED, IDLE];

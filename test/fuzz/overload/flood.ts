@@ -12,13 +12,13 @@ export interface FloodTask {
 }
 
 /** So many orders a second, whether or not they are answered, as far as the exchange reads them; or (null) as many as are answered. */
-export interface Wave {
+export interface LoadPhase {
   seconds: number;
   perSecond: number | null;
 }
 
 /** What became of a wave: every order is taken, or refused as one too many, or was on a connection that was cut. */
-export interface WaveReport {
+export interface LoadReport {
   taken: number;
   overloaded: number;
   /** Orders without an answer: this process did not read fast enough and was dropped (SLOW_CONSUMER), and came back. */
@@ -62,7 +62,7 @@ class Tally {
     else this.overloaded++;
   }
 
-  report(seconds: number): WaveReport {
+  report(seconds: number): LoadReport {
     const { taken, overloaded, cutOff, takenTimes, overloadedTimes } = this;
     return {
       taken,
@@ -135,7 +135,7 @@ class Connection {
   }
 
   /** Ids are the order's number in its wave. Resolves when each order is answered or cut off. */
-  run({ seconds, perSecond }: Wave, connections: number, tally: Tally): Promise<void> {
+  run({ seconds, perSecond }: LoadPhase, connections: number, tally: Tally): Promise<void> {
     const from = performance.now();
     const until = from + seconds * 1e3;
     const everyMs = perSecond === null ? 0 : (1e3 * connections) / perSecond;
@@ -207,7 +207,7 @@ class Connection {
 process.once("message", async (task: FloodTask) => {
   const connections: Connection[] = [];
   for (let i = 0; i < task.connections; i++) connections.push(await Connection.open(task));
-  process.on("message", async (wave: Wave) => {
+  process.on("message", async (wave: LoadPhase) => {
     const tally = new Tally();
     const from = performance.now();
     await Promise.all(connections.map((connection) => connection.run(wave, connections.length, tally)));

@@ -7,8 +7,8 @@ import type { Order } from "../../../src/client/types.ts";
 import { startServer, type TestServer } from "../../e2e/support/server.ts";
 import { Operator, openTrader, type Trader } from "../../e2e/support/trader.ts";
 import { pause, until } from "../../e2e/support/wait.ts";
-import type { Stage } from "../stage.ts";
-import type { FloodTask, Percentiles, Wave, WaveReport } from "./flood.ts";
+import type { FuzzStage } from "../stage.ts";
+import type { FloodTask, LoadPhase, LoadReport, Percentiles } from "./flood.ts";
 
 const FLOOD = fileURLToPath(new URL("./flood.js", import.meta.url));
 const CONNECTIONS = 8;
@@ -33,17 +33,17 @@ const FLOOD_ORDER = {
  * Twice the orders that the exchange can take, an input being a second of that. What is taken is answered in bounded
  * time, the rest is refused at once; meanwhile cancels and liquidations go through, and memory stays flat.
  */
-export const OVERLOAD: Stage = {
+export const OVERLOAD: FuzzStage = {
   name: "overload",
   runs: 60,
   async run(_seed, seconds, say) {
     const server = await startServer({ flags: ["--workers", "2"] });
     const flood = await Flood.open(server);
     try {
-      const others = await Others.open(server);
-      const calm = await flood.wave({ seconds: CALIBRATION_SECONDS, perSecond: null });
+      const others = await OtherClients.open(server);
+      const calm = await flood.runPhase({ seconds: CALIBRATION_SECONDS, perSecond: null });
       const sustainable = calm.taken / calm.seconds;
-      const flooding = flood.wave({ seconds, perSecond: TIMES_SUSTAINABLE * sustainable });
+      const flooding = flood.runPhase({ seconds, perSecond: TIMES_SUSTAINABLE * sustainable });
       const [wave, seen] = await Promise.all([flooding, others.watch(seconds)]);
       assert.ok(wave.taken > 0);
       say(
@@ -84,15 +84,15 @@ class Flood {
     this.child = child;
   }
 
-  wave(wave: Wave): Promise<WaveReport> {
-    return this.ask<WaveReport>(wave);
+  runPhase(wave: LoadPhase): Promise<LoadReport> {
+    return this.ask<LoadReport>(wave);
   }
 
   close(): void {
     this.child.kill("SIGKILL");
   }
 
-  private async ask<T>(message: FloodTask | Wave): Promise<T> {
+  private async ask<T>(message: FloodTask | LoadPhase): Promise<T> {
     const died = once(this.child, "exit").then(([code]) => Promise.reject(new Error(`the flood ended with ${code}`)));
     died.catch(() => {});
     this.child.send(message);
@@ -109,14 +109,14 @@ interface Seen {
 }
 
 /** Everyone else: one who places and cancels, and some whom falling prices liquidate one after the other. */
-class Others {
+class OtherClients {
   private readonly server: TestServer;
   private readonly operator: Operator;
   private readonly alice: Trader;
   /** In the order in which falling prices reach them. */
   private readonly victims: Trader[];
 
-  static async open(server: TestServer): Promise<Others> {
+  static async open(server: TestServer): Promise<OtherClients> {
     const operator = new Operator(server);
     await operator.setIndex("SOL-PERP", "150");
     const [alice, maker] = await Promise.all([openTrader(server), openTrader(server, "1000000")]);
@@ -131,7 +131,7 @@ class Others {
       victims.push(victim);
     }
     await maker.place({ ...sol, quantity: "2000", side: "BUY", price: "100" });
-    return new Others(server, operator, alice, victims);
+    return new OtherClients(server, operator, alice, victims);
   }
 
   private constructor(server: TestServer, operator: Operator, alice: Trader, victims: Trader[]) {

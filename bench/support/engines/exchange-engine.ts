@@ -4,7 +4,7 @@ import { LEDGER } from "../../../src/core/base/enums.ts";
 import type { Instrument } from "../../../src/core/protocol/instrument.ts";
 import type { Message } from "../../../src/core/protocol/message-schema.ts";
 import { Refused } from "../../../src/core/protocol/messages.ts";
-import { FAUCET_CAP_QUANTA, openAccounts, openingPrice } from "../load/commands.ts";
+import { FAUCET_CAP_QUANTA, openAccounts, openingPrice } from "../orders/commands.ts";
 
 /** Asked at once while a stream is prepared. */
 const WINDOW = 256;
@@ -30,13 +30,13 @@ export async function startEngine(config: Config): Promise<Host> {
 }
 
 /** The instrument that streams trade. */
-export const instrumentOf = (host: Host): Instrument => host.instruments[0];
+export const benchInstrument = (host: Host): Instrument => host.instruments[0];
 
 /** Opens the accounts and sets the price that a stream's commands expect, on an empty folder. */
 export async function prepareEngine(host: Host): Promise<void> {
   const commands = [...openAccounts()];
   await requestAll(host, LEDGER, (i) => commands[i], 0, commands.length, WINDOW);
-  await requestAll(host, instrumentOf(host).id, openingPrice, 0, 1, 1);
+  await requestAll(host, benchInstrument(host).id, openingPrice, 0, 1, 1);
 }
 
 /**

@@ -1,13 +1,13 @@
 import { OrderBook } from "nodejs-order-book";
-import { DEFAULT_INSTRUMENTS } from "../../src/config/instruments.ts";
-import { MarginTable } from "../../src/core/accounts/margin-table.ts";
-import { BUY } from "../../src/core/base/enums.ts";
-import { LedgerActor } from "../../src/core/ledger/ledger.ts";
-import type { Transaction } from "../../src/core/protocol/actor.ts";
-import { compileInstrument } from "../../src/core/protocol/instrument.ts";
-import type { Message } from "../../src/core/protocol/message-schema.ts";
-import { type Event, type Reply, Traded } from "../../src/core/protocol/messages.ts";
-import { SymbolActor } from "../../src/core/symbol.ts";
+import { DEFAULT_INSTRUMENTS } from "../../../src/config/instruments.ts";
+import { MarginTable } from "../../../src/core/accounts/margin-table.ts";
+import { BUY } from "../../../src/core/base/enums.ts";
+import { LedgerActor } from "../../../src/core/ledger/ledger.ts";
+import type { Transaction } from "../../../src/core/protocol/actor.ts";
+import { compileInstrument } from "../../../src/core/protocol/instrument.ts";
+import type { Message } from "../../../src/core/protocol/message-schema.ts";
+import { type Event, type Reply, Traded } from "../../../src/core/protocol/messages.ts";
+import { SymbolActor } from "../../../src/core/symbol.ts";
 import {
   addOfOrder,
   Commands,
@@ -15,9 +15,9 @@ import {
   openAccounts,
   openingPrice,
   RESTING_ACCOUNTS,
-} from "./load/commands.ts";
-import { Fills } from "./load/fills.ts";
-import type { OrderStream } from "./load/stream.ts";
+} from "../orders/commands.ts";
+import { Fills } from "../orders/fills.ts";
+import type { OrderStream } from "../orders/order-stream.ts";
 
 /** Runs a stream one operation at a time, and says what was traded. */
 export interface Engine {
@@ -33,7 +33,7 @@ const [BTC] = DEFAULT_INSTRUMENTS;
 const BENCH_INSTRUMENT = compileInstrument({ ...BTC, maxOpenOrders: 100_000 });
 
 /** The core as it runs in a worker: margin, matching, positions, fees, cells and events; only the bytes are left out. */
-export class Core implements Transaction {
+export class CoreRunner implements Transaction {
   readonly time = TIME;
   readonly fills = new Fills();
   readonly actor: SymbolActor;
@@ -44,7 +44,7 @@ export class Core implements Transaction {
    * Accounts are open and funded, richly unless told otherwise, and there is a price. `beside`: another symbol of the same
    * accounts.
    */
-  constructor(restingAccounts: number, depositQuanta?: number, instrument = BENCH_INSTRUMENT, beside?: Core) {
+  constructor(restingAccounts: number, depositQuanta?: number, instrument = BENCH_INSTRUMENT, beside?: CoreRunner) {
     this.marginTable = beside?.marginTable ?? MarginTable.allocate(Math.max(65_536, 2 * restingAccounts));
     this.actor = new SymbolActor(instrument, this.marginTable);
     if (beside === undefined) {
@@ -69,7 +69,7 @@ export class Core implements Transaction {
   }
 
   /** A share of what the last command has begun. Returns whether more is left. */
-  proceed(): boolean {
+  runBackground(): boolean {
     const more = this.actor.runBackground(this);
     this.actor.settle(++this.sequence, TIME);
     this.marginTable.commit();
@@ -78,21 +78,21 @@ export class Core implements Transaction {
 }
 
 export function perpdEngine(stream: OrderStream, restingAccounts = RESTING_ACCOUNTS): Engine {
-  return engineOf(new Core(restingAccounts), stream, restingAccounts);
+  return engineOf(new CoreRunner(restingAccounts), stream, restingAccounts);
 }
 
 /** An engine for each stream: symbols of one worker, with the same accounts. */
 export function perpdSymbols(streams: readonly OrderStream[]): Engine[] {
-  let beside: Core | undefined;
+  let beside: CoreRunner | undefined;
   return streams.map((stream, i) => {
     const instrument = compileInstrument({ ...BENCH_INSTRUMENT.config, id: BENCH_INSTRUMENT.id + i });
-    const core = new Core(RESTING_ACCOUNTS, undefined, instrument, beside);
+    const core = new CoreRunner(RESTING_ACCOUNTS, undefined, instrument, beside);
     beside ??= core;
     return engineOf(core, stream, RESTING_ACCOUNTS);
   });
 }
 
-function engineOf(core: Core, stream: OrderStream, restingAccounts: number): Engine {
+function engineOf(core: CoreRunner, stream: OrderStream, restingAccounts: number): Engine {
   const commands = new Commands(stream, core.actor.actorId, restingAccounts);
   return { name: "perpd", fills: core.fills, run: (i) => core.decide(commands.at(i)) };
 }

@@ -1,6 +1,6 @@
-import { peerEngine, perpdEngine } from "./engines.ts";
-import { collectGarbage } from "./load/garbage.ts";
-import { deepStream, orderStream } from "./load/stream.ts";
+import { collectGarbage } from "../garbage.ts";
+import { deepStream, orderStream } from "../orders/order-stream.ts";
+import { peerEngine, perpdEngine } from "./core-engine.ts";
 
 /** Prints how many resident bytes the engine ("perpd" or "peer") has taken for the deep book of the core stage. */
 const stream = orderStream(...deepStream(0));

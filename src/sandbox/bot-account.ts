@@ -3,10 +3,10 @@ import { must } from "../assert.ts";
 import { BUY, type Side } from "../core/base/enums.ts";
 import type { PriceTicks, Quanta, QuantityLots } from "../core/base/units.ts";
 import type { Instrument } from "../core/protocol/instrument.ts";
-import type { Command } from "./ask.ts";
+import type { Command } from "./request.ts";
 
 /** How often every bot gets its turn. */
-export const BEAT_MS = 250;
+export const STEP_MS = 250;
 
 /** What bots see of a market. 0 = there is no price yet. */
 export interface Market {
@@ -16,14 +16,14 @@ export interface Market {
 }
 
 /** A bot's seat in one market: its account, its position, its money, and the way its orders go out. */
-export class Desk {
+export class BotAccount {
   readonly market: Market;
   readonly accountId: number;
   readonly budgetQuanta: Quanta;
   /** Signed; kept up by what the log says. */
   positionLots: QuantityLots = 0;
   /** 1, less after margin was refused. Scales the size of orders. */
-  appetite = 1;
+  sizeFactor = 1;
   private readonly engine: Engine;
 
   constructor(engine: Engine, market: Market, accountId: number, budgetQuanta: Quanta) {
@@ -44,13 +44,13 @@ export class Desk {
   }
 
   /** The least that an order may be: minimum quantity and minimum notional, with room for a move of the price. */
-  smallestLots(): QuantityLots {
+  minOrderLots(): QuantityLots {
     const { minQuantityLots, minNotionalQuanta } = this.market.instrument;
     return Math.max(minQuantityLots, this.lotsFor(1.1 * minNotionalQuanta) + 1);
   }
 
   /** The largest position that the instrument lets an account have, with room for a move of the price. */
-  mostQuanta(): Quanta {
+  maxPositionQuanta(): Quanta {
     const { indexTicks, instrument } = this.market;
     const { riskTiers, maxPositionLots, quantaPerTickLot } = instrument;
     const lastTier = must(riskTiers.at(-1), "risk tier");
@@ -62,12 +62,12 @@ export class Desk {
     return limitLots - openLots - (side === BUY ? this.positionLots : -this.positionLots);
   }
 
-  refusedForMargin(): void {
-    this.appetite = Math.max(this.appetite / 2, 1 / 64);
+  onMarginRefused(): void {
+    this.sizeFactor = Math.max(this.sizeFactor / 2, 1 / 64);
   }
 
   /** A little more courage at every beat: back from half to whole in a minute. */
-  recover(): void {
-    this.appetite = Math.min(1, this.appetite * 1.003);
+  recoverSize(): void {
+    this.sizeFactor = Math.min(1, this.sizeFactor * 1.003);
   }
 }

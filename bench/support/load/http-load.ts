@@ -3,10 +3,10 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import autocannon from "autocannon";
 import { temporaryFolder } from "../folder.ts";
-import { outputOf, start } from "../servers/processes.ts";
+import { outputOf, spawnProgram } from "../processes.ts";
 
 /** Requests over and over on so many connections, one at a time on each. */
-export interface Load {
+export interface HttpLoad {
   url: string;
   method: "GET" | "POST";
   connections: number;
@@ -28,23 +28,23 @@ export interface Measured {
   latency: { p50: number; p99: number } | null;
 }
 
-export interface Generator {
+export interface LoadGenerator {
   readonly name: string;
   /** Throws when an answer is missing or not 2xx. */
-  run(load: Load, seconds: number): Promise<Measured>;
+  run(load: HttpLoad, seconds: number): Promise<Measured>;
 }
 
 /**
  * What users run. It takes a core to itself at about 35k requests a second, so it is the limit where a server is faster,
  * and it counts latency in whole milliseconds, which says nothing here.
  */
-export const AUTOCANNON: Generator = { name: "autocannon", run: runAutocannon };
+export const AUTOCANNON: LoadGenerator = { name: "autocannon", run: runAutocannon };
 
 /** Takes about half a core, counts microseconds. Null where it is not installed. */
-export const WRK: Generator | null =
+export const WRK: LoadGenerator | null =
   spawnSync("wrk", ["--version"]).error === undefined ? { name: "wrk", run: runWrk } : null;
 
-async function runAutocannon(load: Load, seconds: number): Promise<Measured> {
+async function runAutocannon(load: HttpLoad, seconds: number): Promise<Measured> {
   const { url, method, headers, connections, body, each } = load;
   let next = 0;
   const setupRequest = (request: autocannon.Request): autocannon.Request => {
@@ -65,7 +65,7 @@ async function runAutocannon(load: Load, seconds: number): Promise<Measured> {
   return { rate: result["2xx"] / result.duration, latency: null };
 }
 
-async function runWrk(load: Load, seconds: number): Promise<Measured> {
+async function runWrk(load: HttpLoad, seconds: number): Promise<Measured> {
   const folder = temporaryFolder();
   try {
     const script = join(folder.path, "load.lua");
@@ -74,7 +74,7 @@ async function runWrk(load: Load, seconds: number): Promise<Measured> {
     writeFileSync(script, luaScript(requests));
     const { origin } = new URL(load.url);
     const args = ["-t1", `-c${load.connections}`, `-d${seconds}s`, "-s", script, origin];
-    const output = await outputOf(start("wrk", args));
+    const output = await outputOf(spawnProgram("wrk", args));
     const found = /RESULT (\d+) (\d+) (\d+) (\d+) (\d+)/.exec(output);
     if (found === null) throw new Error(`wrk: ${output}`);
     const [count, microseconds, errors, p50, p99] = found.slice(1).map(Number) as [
@@ -95,7 +95,7 @@ async function runWrk(load: Load, seconds: number): Promise<Measured> {
 const LINE_END = "\t";
 
 /** Whole HTTP requests, so that wrk need not put one together while it measures. */
-function rawRequests({ url, method, headers, body = "", each }: Load): string[] {
+function rawRequests({ url, method, headers, body = "", each }: HttpLoad): string[] {
   const { host, pathname, search } = new URL(url);
   const head = [`${method} ${pathname}${search} HTTP/1.1`, `Host: ${host}`, ...headerLines(headers)];
   const raw = (more: readonly string[], text: string): string =>

@@ -12,7 +12,7 @@ export type Command = SymbolCommand | LedgerCommand;
  * Sends a command, again and again while the actor has no room for it, and resolves with what `read` makes of its reply.
  * `read` runs before any later turn is seen: what it takes down is in step with Road.onReleased.
  */
-export function ask<T>(
+export function sendCommand<T>(
   engine: Engine,
   actorId: number,
   command: Command,
@@ -37,13 +37,14 @@ export function ask<T>(
 }
 
 /** The message as one of `shape`, or null when it is another. */
-export function as<S extends MessageSchema>(shape: S, message: Message | undefined): MessageOf<S> | null {
+export function messageAs<S extends MessageSchema>(shape: S, message: Message | undefined): MessageOf<S> | null {
   return message !== undefined && message.type === shape.code ? (message as MessageOf<S>) : null;
 }
 
 /** The reply as one of `shape`; throws with the refusal's code when it is another. */
-export function expect<S extends MessageSchema>(shape: S, reply: Message, what: string): MessageOf<S> {
-  const found = as(shape, reply);
-  if (found === null) throw new Error(`${what}: ${as(Refused, reply)?.code ?? `unexpected reply ${reply.type}`}`);
+export function expectReply<S extends MessageSchema>(shape: S, reply: Message, what: string): MessageOf<S> {
+  const found = messageAs(shape, reply);
+  if (found === null)
+    throw new Error(`${what}: ${messageAs(Refused, reply)?.code ?? `unexpected reply ${reply.type}`}`);
   return found;
 }

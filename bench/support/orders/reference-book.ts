@@ -1,5 +1,5 @@
 import { BUY, SELL } from "../../../src/core/base/enums.ts";
-import type { Fills } from "../load/fills.ts";
+import type { Fills } from "./fills.ts";
 
 interface Queue {
   readonly adds: number[];
@@ -7,7 +7,7 @@ interface Queue {
 }
 
 /** The plainest book by price and time: it says what a stream must trade. Orders are named by their place among all adds. */
-export class PlainBook {
+export class ReferenceBook {
   readonly fills: Fills;
   private readonly remaining: Int32Array;
   private readonly queues = new Map<number, Queue>();

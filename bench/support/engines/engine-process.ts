@@ -1,7 +1,7 @@
 import { tuneV8 } from "../../../src/tune-v8.ts";
-import { latency, rate } from "../engine-speed.ts";
-import { peerEngine, perpdEngine } from "../engines.ts";
-import { type OrderStream, orderStream } from "../load/stream.ts";
+import { type OrderStream, orderStream } from "../orders/order-stream.ts";
+import { peerEngine, perpdEngine } from "./core-engine.ts";
+import { operationLatency, operationsPerSecond } from "./engine-speed.ts";
 
 /** What is asked of an engine, on the stream that these arguments of orderStream() make. */
 export interface EngineTask {
@@ -21,5 +21,9 @@ let made: { key: string; stream: OrderStream } | null = null;
 process.on("message", (task: EngineTask) => {
   const key = JSON.stringify(task.stream);
   if (made?.key !== key) made = { key, stream: orderStream(...task.stream) };
-  process.send?.(task.what === "rate" ? rate(make, made.stream, task.leastSeconds) : latency(make, made.stream));
+  process.send?.(
+    task.what === "rate"
+      ? operationsPerSecond(make, made.stream, task.leastSeconds)
+      : operationLatency(make, made.stream),
+  );
 });

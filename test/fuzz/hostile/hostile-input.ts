@@ -15,7 +15,7 @@ const TEXTS = [
 const NUMBERS = [0, -0, 1, -1, 0.1, 1e-320, 1.5, 255, 256, 65_536, 2 ** 31, 2 ** 32, 2 ** 53 - 1, 2 ** 53, 1e21, 1e308];
 
 /** Anything that JSON can say. */
-export function strangeValue(random: Random, depth = 0): unknown {
+export function hostileValue(random: Random, depth = 0): unknown {
   switch (random.between(0, depth > 2 ? 4 : 7)) {
     case 0:
     case 1:
@@ -26,17 +26,17 @@ export function strangeValue(random: Random, depth = 0): unknown {
     case 4:
       return random.pick([null, true, false]);
     case 5:
-      return Array.from({ length: random.between(0, 4) }, () => strangeValue(random, depth + 1));
+      return Array.from({ length: random.between(0, 4) }, () => hostileValue(random, depth + 1));
     case 6:
       return nested(random.between(1, 40));
     default:
       return Object.fromEntries(
-        Array.from({ length: random.between(0, 4) }, () => [random.pick(TEXTS), strangeValue(random, depth + 1)]),
+        Array.from({ length: random.between(0, 4) }, () => [random.pick(TEXTS), hostileValue(random, depth + 1)]),
       );
   }
 }
 
-export const strangeText = (random: Random): string => random.pick(TEXTS);
+export const hostileText = (random: Random): string => random.pick(TEXTS);
 
 function nested(depth: number): unknown {
   let value: unknown = 1;
@@ -56,13 +56,13 @@ export function mutateObject(random: Random, sound: Json): Json {
       return rest;
     }
     case 1:
-      return { ...sound, [random.pick(TEXTS)]: strangeValue(random) };
+      return { ...sound, [random.pick(TEXTS)]: hostileValue(random) };
     case 2:
       return { ...sound, [name]: [sound[name]] };
     case 3:
       return { ...sound, [name]: typeof sound[name] === "string" ? Number(sound[name]) : JSON.stringify(sound[name]) };
     default:
-      return { ...sound, [name]: strangeValue(random) };
+      return { ...sound, [name]: hostileValue(random) };
   }
 }
 
@@ -80,11 +80,11 @@ export function mutateText(random: Random, text: string, inserts: readonly strin
 }
 
 /** JSON text of a sound object, mostly with something wrong with it. */
-export function strangeBody(random: Random, sound: Json): string {
+export function hostileBody(random: Random, sound: Json): string {
   const roll = random.next();
   if (roll < 0.05) return JSON.stringify(sound);
-  if (roll < 0.1) return JSON.stringify(strangeValue(random));
-  if (roll < 0.15) return strangeText(random);
+  if (roll < 0.1) return JSON.stringify(hostileValue(random));
+  if (roll < 0.15) return hostileText(random);
   let value = sound;
   for (let times = random.between(roll < 0.3 ? 0 : 1, 3); times > 0; times--) value = mutateObject(random, value);
   const text = JSON.stringify(value);

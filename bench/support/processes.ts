@@ -1,6 +1,6 @@
 import { type ChildProcess, fork, type StdioOptions, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
-import { temporaryFolder } from "../folder.ts";
+import { temporaryFolder } from "./folder.ts";
 
 /** A child process of ours: ended by its own handle, never by name. */
 export interface Running {
@@ -25,9 +25,9 @@ process.on("exit", () => {
 export async function startExchange(prices: Record<string, string>): Promise<RunningExchange> {
   const data = temporaryFolder();
   const flags = ["--port", "0", "--data", data.path, "--no-bots", "--rate-limit", "off", "--price-source", "operator"];
-  const child = startScript("src/main.js", ["start", ...flags, "--operator-token", OPERATOR_TOKEN]);
-  const ready = await lineWith(child, /perpd is ready: (\S+) +(\S+)/);
-  const account = await lineWith(child, /token ([\w-]{43})/);
+  const child = spawnScript("src/main.js", ["start", ...flags, "--operator-token", OPERATOR_TOKEN]);
+  const ready = await waitForLine(child, /perpd is ready: (\S+) +(\S+)/);
+  const account = await waitForLine(child, /token ([\w-]{43})/);
   const [url, socketUrl, token] = [ready[1] as string, ready[2] as string, account[1] as string];
   for (const [symbol, price] of Object.entries(prices)) {
     const headers = { Authorization: `Bearer ${OPERATOR_TOKEN}`, "Content-Type": "application/json" };
@@ -36,7 +36,7 @@ export async function startExchange(prices: Record<string, string>): Promise<Run
     if (reply.status !== 200) throw new Error(`index price of ${symbol}: ${await reply.text()}`);
   }
   const stop = async (): Promise<void> => {
-    await end(child, "SIGTERM");
+    await endProcess(child, "SIGTERM");
     data.remove();
   };
   return { url, socketUrl, token, pid: child.pid as number, stop };
@@ -56,29 +56,29 @@ export interface BareSizes {
 /** The bare server of bare-server.ts. */
 export async function startBare({ post, get, published, placed = 0, canceled = 0 }: BareSizes): Promise<Running> {
   const sizes = [post, get, published, placed, canceled];
-  const child = startScript("bench/support/servers/bare-server.js", sizes.map(String));
-  const port = await lineWith(child, /^(\d+)$/);
+  const child = spawnScript("bench/support/servers/bare-server.js", sizes.map(String));
+  const port = await waitForLine(child, /^(\d+)$/);
   const address = `127.0.0.1:${port[1]}`;
-  const stop = () => end(child, "SIGTERM");
+  const stop = () => endProcess(child, "SIGTERM");
   return { url: `http://${address}`, socketUrl: `ws://${address}/`, pid: child.pid as number, stop };
 }
 
 /** Starts a program, to be read by lineWith() or outputOf(). */
-export function start(program: string, args: readonly string[]): ChildProcess {
+export function spawnProgram(program: string, args: readonly string[]): ChildProcess {
   const stdio: StdioOptions = ["ignore", "pipe", "inherit"];
-  return remember(spawn(program, args, { stdio, env: { ...process.env, PERPD_LOG_LEVEL: "warn" } }));
+  return track(spawn(program, args, { stdio, env: { ...process.env, PERPD_LOG_LEVEL: "warn" } }));
 }
 
 /** Starts a script of dist/. */
-export const startScript = (script: string, args: readonly string[]): ChildProcess =>
-  start(process.execPath, [entryOf(script), ...args]);
+export const spawnScript = (script: string, args: readonly string[]): ChildProcess =>
+  spawnProgram(process.execPath, [scriptPath(script), ...args]);
 
 /** Starts a script of dist/ that takes messages. */
-export const startTalking = (script: string, args: readonly string[]): ChildProcess =>
-  remember(fork(entryOf(script), args));
+export const forkScript = (script: string, args: readonly string[]): ChildProcess =>
+  track(fork(scriptPath(script), args));
 
 /** Sends it a message, to be answered by one. */
-export function ask<T>(child: ChildProcess, question: object | number): Promise<T> {
+export function request<T>(child: ChildProcess, question: object | number): Promise<T> {
   return new Promise((resolve, reject) => {
     const died = (code: number): void => reject(new Error(`${child.spawnargs.join(" ")} ended with ${code}`));
     child.once("exit", died);
@@ -101,7 +101,7 @@ export async function outputOf(child: ChildProcess): Promise<string> {
   return output;
 }
 
-export function end(child: ChildProcess, signal: "SIGTERM" | "SIGKILL"): Promise<void> {
+export function endProcess(child: ChildProcess, signal: "SIGTERM" | "SIGKILL"): Promise<void> {
   return new Promise((resolve) => {
     if (child.exitCode !== null || child.signalCode !== null) return resolve();
     child.once("exit", () => resolve());
@@ -109,18 +109,18 @@ export function end(child: ChildProcess, signal: "SIGTERM" | "SIGKILL"): Promise
   });
 }
 
-function remember(child: ChildProcess): ChildProcess {
+function track(child: ChildProcess): ChildProcess {
   children.add(child);
   child.once("exit", () => children.delete(child));
   return child;
 }
 
-const entryOf = (path: string): string => new URL(`../../../${path}`, import.meta.url).pathname;
+const scriptPath = (path: string): string => new URL(`../../${path}`, import.meta.url).pathname;
 
 const lines = new WeakMap<ChildProcess, AsyncIterator<string>>();
 
 /** The first line of the child's output that matches. */
-export async function lineWith(child: ChildProcess, pattern: RegExp): Promise<RegExpExecArray> {
+export async function waitForLine(child: ChildProcess, pattern: RegExp): Promise<RegExpExecArray> {
   if (child.stdout === null) throw new Error("the child's output is not piped");
   let output = lines.get(child);
   if (output === undefined) {

@@ -16,16 +16,16 @@ interface Shape {
 }
 
 /** A value that the schema takes, with about half of what may be left out. */
-export function soundValue(random: Random, schema: TSchema): unknown {
+export function validValue(random: Random, schema: TSchema): unknown {
   const shape = schema as Shape;
   if (shape.const !== undefined) return shape.const;
   if (shape.enum !== undefined) return random.pick(shape.enum);
-  if (shape.anyOf !== undefined) return soundValue(random, random.pick(shape.anyOf));
+  if (shape.anyOf !== undefined) return validValue(random, random.pick(shape.anyOf));
   switch (shape.type) {
     case "object":
-      return soundObject(random, schema);
+      return validObject(random, schema);
     case "array":
-      return shape.items === undefined ? [] : [soundValue(random, shape.items)];
+      return shape.items === undefined ? [] : [validValue(random, shape.items)];
     case "boolean":
       return random.next() < 0.5;
     case "integer":
@@ -37,8 +37,8 @@ export function soundValue(random: Random, schema: TSchema): unknown {
   }
 }
 
-export function soundObject(random: Random, schema: TSchema): Record<string, unknown> {
+export function validObject(random: Random, schema: TSchema): Record<string, unknown> {
   const { properties = {}, required = [] } = schema as Shape;
   const fields = Object.entries(properties).filter(([name]) => required.includes(name) || random.next() < 0.5);
-  return Object.fromEntries(fields.map(([name, each]) => [name, soundValue(random, each)]));
+  return Object.fromEntries(fields.map(([name, each]) => [name, validValue(random, each)]));
 }

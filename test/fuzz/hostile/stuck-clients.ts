@@ -3,8 +3,8 @@ import { connect, type Socket } from "node:net";
 import { readToEnd, textFrame, upgrade } from "../../e2e/support/raw-socket.ts";
 import { SocketClient } from "../../e2e/support/socket.ts";
 import type { Trader } from "../../e2e/support/trader.ts";
-import type { Stage } from "../stage.ts";
-import { Victim } from "./victim.ts";
+import type { FuzzStage } from "../stage.ts";
+import { AttackedExchange } from "./attacked-exchange.ts";
 
 const LEVELS = 900;
 const BOOK = { channel: "orderbook", symbol: "BTC-PERP", depth: 1000 } as const;
@@ -20,18 +20,18 @@ export const ANSWERS = 500;
  */
 const END_DEADLINE_MS = 120_000;
 const CONNECTS_AT_ONCE = 250;
-const NOT_JUDGED = false;
+const NO_STALL_LIMIT = false;
 
 /** Many orders, so that the book is long. */
 export const fillBook = (trader: Trader): Promise<unknown> =>
   Promise.all(Array.from({ length: LEVELS }, (_, i) => trader.buy("0.001", String(20_000 + i))));
 
 /** Clients that ask for more than they read: each is dropped, and nobody else waits. An input is a client. */
-export const STALLED: Stage = {
+export const STALLED: FuzzStage = {
   name: "stalled",
   runs: 1000,
   run: (_seed, runs, say) =>
-    Victim.attacked(say, async (victim) => {
+    AttackedExchange.run(say, async (victim) => {
       const { alice } = victim.target;
       await fillBook(alice);
       const healthy = await SocketClient.open(victim.server.wsUrl);
@@ -84,11 +84,11 @@ async function readBooks(wsUrl: string): Promise<void> {
 }
 
 /** Connections that say nothing, too little, or nothing any more: each is closed. An input is a connection. */
-export const IDLE: Stage = {
+export const IDLE: FuzzStage = {
   name: "idle",
   runs: 10_000,
   run: (_seed, runs, say) =>
-    Victim.attacked(
+    AttackedExchange.run(
       say,
       async (victim) => {
         const { alice } = victim.target;
@@ -146,7 +146,7 @@ export const IDLE: Stage = {
           for (const socket of sockets) socket.destroy();
         }
       },
-      NOT_JUDGED,
+      NO_STALL_LIMIT,
     ),
 };
 

@@ -1,12 +1,12 @@
 import { runMargin } from "../core/support/margin-run.ts";
 import { runSimulation } from "../simulation/run.ts";
-import type { Stage } from "./stage.ts";
+import type { FuzzStage } from "./stage.ts";
 
 const SIMULATION_STEPS = 1000;
 const MARGIN_STEPS = 4000;
 
 /** The exchange under a scheduler that kills, delays and cuts the power: test/universe. Its inputs are steps. */
-const simulation: Stage = {
+const simulation: FuzzStage = {
   name: "universe",
   runs: 250_000,
   async run(seed, runs, say) {
@@ -22,7 +22,7 @@ const simulation: Stage = {
 };
 
 /** Funding and liquidations: random days, audited, closed and replayed. Its inputs are steps. */
-const margin: Stage = {
+const margin: FuzzStage = {
   name: "margin",
   runs: 1_000_000,
   async run(seed, runs, say) {
@@ -39,4 +39,4 @@ const margin: Stage = {
   },
 };
 
-export const SIMULATION_STAGES: readonly Stage[] = [simulation, margin];
+export const SIMULATION_STAGES: readonly FuzzStage[] = [simulation, margin];

@@ -1,8 +1,8 @@
 import { runResuming } from "../e2e/support/resuming.ts";
 import { startServer } from "../e2e/support/server.ts";
-import type { Stage } from "./stage.ts";
+import type { FuzzStage } from "./stage.ts";
 
-export const RESUMING_STAGE: Stage = {
+export const RESUMING_STAGE: FuzzStage = {
   name: "resuming",
   runs: 100_000,
   async run(seed, runs, say) {

@@ -15,26 +15,26 @@ const MAX_GROWTH_BYTES = 256 * 1024 * 1024;
 let maxStallMs = Number.POSITIVE_INFINITY;
 
 /** From now on no attack may hold up the front's event loop for longer. For a machine that does nothing else. */
-export function judgeStalls(limitMs: number): void {
+export function limitStalls(limitMs: number): void {
   maxStallMs = limitMs;
 }
 
 /** The exchange under attack: its sequence says whether anything has happened in it. */
-export class Victim {
+export class AttackedExchange {
   readonly server: TestServer;
   readonly target: Target;
-  readonly nobody: Api;
+  readonly anonymous: Api;
   /** Of alice's account, with all permissions. */
   readonly key: KeyHolder;
-  private readonly witness: SocketClient;
+  private readonly observer: SocketClient;
   private readonly bytesBefore: number;
 
   private constructor(server: TestServer, target: Target, key: KeyHolder, witness: SocketClient) {
     this.server = server;
     this.target = target;
-    this.nobody = new Api(server.url);
+    this.anonymous = new Api(server.url);
     this.key = key;
-    this.witness = witness;
+    this.observer = witness;
     this.bytesBefore = this.memoryBytes();
   }
 
@@ -42,9 +42,9 @@ export class Victim {
    * Attacks a new exchange, in which nothing happens by itself, and then looks whether it is sound. `isJudged`: the front
    * may not be held up for longer than judgeStalls() has said.
    */
-  static async attacked(
+  static async run(
     say: (line: string) => void,
-    attack: (victim: Victim) => Promise<void>,
+    attack: (victim: AttackedExchange) => Promise<void>,
     isJudged = true,
   ): Promise<void> {
     const environment = {
@@ -57,7 +57,7 @@ export class Victim {
     try {
       const target = await openTarget(server);
       const key = await openKey(server, target.alice, ["READ", "TRADE", "WITHDRAW"]);
-      const victim = new Victim(server, target, key, await SocketClient.open(server.wsUrl));
+      const victim = new AttackedExchange(server, target, key, await SocketClient.open(server.wsUrl));
       const from = Date.now();
       await attack(victim);
       const until = Date.now();
@@ -73,7 +73,7 @@ export class Victim {
    * Sends the inputs, many at once. `send` says whether one was accepted; where none was, nothing may have happened.
    * Returns how many were accepted.
    */
-  async each<T>(inputs: Iterable<T>, send: (input: T) => Promise<boolean>): Promise<number> {
+  async sendAll<T>(inputs: Iterable<T>, send: (input: T) => Promise<boolean>): Promise<number> {
     let accepted = 0;
     let sequence = await this.sequence();
     for (const batch of batches(inputs, AT_ONCE)) {
@@ -95,11 +95,11 @@ export class Victim {
   }
 
   private async sequence(): Promise<number> {
-    return (await this.nobody.get<{ sequence: number }>("/health")).sequence;
+    return (await this.anonymous.get<{ sequence: number }>("/health")).sequence;
   }
 
   private async check(say: (line: string) => void): Promise<void> {
-    assert.equal((await this.witness.request("ping")).op, "pong", "the witness has heard everything");
+    assert.equal((await this.observer.request("ping")).op, "pong", "the witness has heard everything");
     await this.target.operator.soundAudit();
     const grownBytes = this.memoryBytes() - this.bytesBefore;
     say(

@@ -1,7 +1,7 @@
 import { BUY, SELL } from "../../../src/core/base/enums.ts";
 import { Random } from "../../../src/sandbox/random.ts";
-import { PlainBook } from "../servers/plain-book.ts";
 import { Fills } from "./fills.ts";
+import { ReferenceBook } from "./reference-book.ts";
 
 /** A stream of operations in columns, the same for every engine. */
 export interface OrderStream {
@@ -62,7 +62,7 @@ export function orderStream(
     crosses: new Uint8Array(length),
     fills: new Fills(),
   };
-  const book = new PlainBook(length, stream.fills);
+  const book = new ReferenceBook(length, stream.fills);
   const alive: number[] = [];
   const placeOf = new Int32Array(length);
   let adds = 0;

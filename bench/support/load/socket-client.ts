@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { connect, type Socket } from "node:net";
-import { FrameCounter } from "../load/frame-counter.ts";
+import { FrameCounter } from "./frame-counter.ts";
 
 /** Of all sockets: what one has read is done with before the next one reads. */
 const buffer = Buffer.allocUnsafe(64 * 1024);
@@ -8,7 +8,7 @@ const TEXT = 0x81;
 const PONG = 0x8a;
 
 /** A WebSocket client that counts what it is sent and answers pings: a library would be the limit. */
-export class BareSocket {
+export class SocketClient {
   readonly counter: FrameCounter;
   /** Called when something has come in. */
   onFrames: () => void = () => {};
@@ -16,16 +16,16 @@ export class BareSocket {
   private pings = 0;
 
   /** Resolves when the server has taken the handshake. */
-  static open(url: string, counter = new FrameCounter()): Promise<BareSocket> {
+  static open(url: string, counter = new FrameCounter()): Promise<SocketClient> {
     return new Promise((resolve, reject) => {
-      new BareSocket(url, counter, resolve, reject);
+      new SocketClient(url, counter, resolve, reject);
     });
   }
 
   private constructor(
     url: string,
     counter: FrameCounter,
-    onOpen: (socket: BareSocket) => void,
+    onOpen: (socket: SocketClient) => void,
     onError: (error: Error) => void,
   ) {
     this.counter = counter;

@@ -2,7 +2,7 @@ import { PerpdError } from "./error.ts";
 import type { ErrorBody } from "./types.ts";
 
 /** What a text says; null when it is no JSON object: all that a perpd says is one, errors included. */
-export function objectOf(text: string): object | null {
+export function parseObject(text: string): object | null {
   try {
     const parsed: unknown = JSON.parse(text);
     return typeof parsed === "object" && !Array.isArray(parsed) ? parsed : null;
@@ -12,18 +12,18 @@ export function objectOf(text: string): object | null {
 }
 
 /** An answer over HTTP that is not what was asked for. */
-export interface Refusal {
+export interface ErrorResponse {
   status: number;
   text: string;
   header(name: string): string | null;
 }
 
 /** What the exchange says of it, or that it was something else that answered. */
-export function errorOf(url: URL, { status, text, header }: Refusal): PerpdError {
-  const answer: Partial<ErrorBody> | null = objectOf(text);
+export function responseError(url: URL, { status, text, header }: ErrorResponse): PerpdError {
+  const answer: Partial<ErrorBody> | null = parseObject(text);
   const waitMs = retryAfterMs(header("Retry-After"));
   if (typeof answer?.code === "string") return new PerpdError(status, answer, waitMs);
-  return notPerpd(url, status, header("Location"), waitMs);
+  return notPerpdError(url, status, header("Location"), waitMs);
 }
 
 /** The header counts whole seconds. */
@@ -31,7 +31,7 @@ const retryAfterMs = (text: string | null): number | undefined =>
   text !== null && /^[0-9]{1,6}$/.test(text) ? 1000 * Number(text) : undefined;
 
 /** Something else has answered, over HTTP with a status, and maybe with where to send the request on to. */
-export function notPerpd(
+export function notPerpdError(
   { origin }: URL,
   status = 0,
   location: string | null = null,

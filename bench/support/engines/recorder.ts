@@ -1,7 +1,7 @@
-import { Host } from "../../src/actor/host/host.ts";
-import { Commands } from "./load/commands.ts";
-import { recordedStream } from "./load/stream.ts";
-import { benchConfig, instrumentOf, prepareEngine, requestAll, startEngine } from "./servers/engine.ts";
+import { Host } from "../../../src/actor/host/host.ts";
+import { Commands } from "../orders/commands.ts";
+import { recordedStream } from "../orders/order-stream.ts";
+import { benchConfig, benchInstrument, prepareEngine, requestAll, startEngine } from "./exchange-engine.ts";
 
 /**
  * An exchange without a front, on the folder of the first argument. "record": runs the recorded stream through it and says
@@ -28,7 +28,7 @@ if (task === "record") {
 async function record(): Promise<void> {
   await prepareEngine(host);
   const stream = recordedStream();
-  const { id } = instrumentOf(host);
+  const { id } = benchInstrument(host);
   const commands = new Commands(stream, id);
   await requestAll(host, id, (i) => commands.at(i), 0, stream.length, IN_FLIGHT);
   await host.historyCaughtUp();

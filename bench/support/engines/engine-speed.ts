@@ -1,7 +1,7 @@
-import type { Engine } from "./engines.ts";
-import { type Latency, latencyOf, newHistogram } from "./latency.ts";
-import { collectGarbage } from "./load/garbage.ts";
-import type { OrderStream } from "./load/stream.ts";
+import { collectGarbage } from "../garbage.ts";
+import { type Latency, latencyOf, newHistogram } from "../latency.ts";
+import type { OrderStream } from "../orders/order-stream.ts";
+import type { Engine } from "./core-engine.ts";
 
 export type MakeEngine = (stream: OrderStream) => Engine;
 
@@ -9,11 +9,11 @@ export type MakeEngine = (stream: OrderStream) => Engine;
  * Operations a second once the book is filled and what is not timed is over: of one pass over the stream, or of as many as
  * take `leastSeconds` together, so that a fast engine is not measured in a shorter moment than a slow one.
  */
-export function rate(make: MakeEngine, stream: OrderStream, leastSeconds = 0): number {
+export function operationsPerSecond(make: MakeEngine, stream: OrderStream, leastSeconds = 0): number {
   let passes = 0;
   let seconds = 0;
   do {
-    const engine = filled(make, stream);
+    const engine = engineWithBook(make, stream);
     const from = performance.now();
     for (let i = stream.timedFrom; i < stream.length; i++) engine.run(i);
     seconds += (performance.now() - from) / 1e3;
@@ -24,9 +24,9 @@ export function rate(make: MakeEngine, stream: OrderStream, leastSeconds = 0): n
 }
 
 /** In a pass of its own, since looking at the clock costs about as much as an order does. */
-export function latency(make: MakeEngine, stream: OrderStream): Latency {
+export function operationLatency(make: MakeEngine, stream: OrderStream): Latency {
   const histogram = newHistogram();
-  const engine = filled(make, stream);
+  const engine = engineWithBook(make, stream);
   for (let i = stream.timedFrom; i < stream.length; i++) {
     const from = performance.now();
     engine.run(i);
@@ -36,7 +36,7 @@ export function latency(make: MakeEngine, stream: OrderStream): Latency {
   return latencyOf(histogram);
 }
 
-function filled(make: MakeEngine, stream: OrderStream): Engine {
+function engineWithBook(make: MakeEngine, stream: OrderStream): Engine {
   const engine = make(stream);
   for (let i = 0; i < stream.prefill; i++) engine.run(i);
   collectGarbage();

@@ -1,0 +1,26 @@
+import type { ChildProcess } from "node:child_process";
+import { endProcess, forkScript, request } from "../processes.ts";
+import type { SocketTradersTask, Traded } from "./socket-traders.ts";
+
+/** Whoever trades over WebSockets, in a process of their own. */
+export class TraderProcess {
+  private readonly child: ChildProcess;
+
+  private constructor(child: ChildProcess) {
+    this.child = child;
+  }
+
+  static async start(task: SocketTradersTask): Promise<TraderProcess> {
+    const traders = new TraderProcess(forkScript("bench/support/load/socket-traders.js", []));
+    await request(traders.child, task);
+    return traders;
+  }
+
+  measure(seconds: number, perSecond: number | null = null): Promise<Traded> {
+    return request<Traded>(this.child, { seconds, perSecond });
+  }
+
+  stop(): Promise<void> {
+    return endProcess(this.child, "SIGKILL");
+  }
+}
