@@ -1,6 +1,6 @@
 import { BUY, FIRST_CUSTOMER_ACCOUNT, SELL } from "../src/core/base/enums.ts";
+import { PlaceOrder, SetIndexPrice, Tick } from "../src/core/protocol/commands.ts";
 import { blank, type Message } from "../src/core/protocol/message-schema.ts";
-import { PlaceOrder, SetIndexPrice, Tick } from "../src/core/protocol/messages.ts";
 import { CoreRunner } from "./support/engines/core-engine.ts";
 import { collectGarbage } from "./support/garbage.ts";
 import { MID_TICKS } from "./support/orders/order-stream.ts";

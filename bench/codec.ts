@@ -1,6 +1,6 @@
 import { Packr } from "msgpackr";
+import { OrderPlaced, Traded } from "../src/core/protocol/events.ts";
 import { blank, type Message, type MessageSchema } from "../src/core/protocol/message-schema.ts";
-import { OrderPlaced, Traded } from "../src/core/protocol/messages.ts";
 import { Random } from "../src/sandbox/random.ts";
 import { decodeShared, encodeMessage } from "../src/wire/codec.ts";
 import { collectGarbage } from "./support/garbage.ts";

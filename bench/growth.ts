@@ -1,6 +1,6 @@
 import { FIRST_CUSTOMER_ACCOUNT, IOC, LIMIT } from "../src/core/base/enums.ts";
+import { PlaceOrder } from "../src/core/protocol/commands.ts";
 import { blank, type Message } from "../src/core/protocol/message-schema.ts";
-import { PlaceOrder } from "../src/core/protocol/messages.ts";
 import { SnapshotPartWriter } from "../src/wire/snapshot.ts";
 import { CoreRunner, perpdEngine, perpdSymbols } from "./support/engines/core-engine.ts";
 import { operationsPerSecond } from "./support/engines/engine-speed.ts";

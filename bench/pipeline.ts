@@ -1,6 +1,6 @@
 import type { ReleasedTransaction } from "../src/actor/engine/engine.ts";
 import type { Host } from "../src/actor/host/host.ts";
-import { type Event, Traded } from "../src/core/protocol/messages.ts";
+import { type Event, Traded } from "../src/core/protocol/events.ts";
 import { encodeMessage } from "../src/wire/codec.ts";
 import { RECORD_HEADER_BYTES } from "../src/wire/record.ts";
 import { BareLog } from "./support/bare-log.ts";

@@ -19,11 +19,15 @@ import { close } from "./matching/order-closing.ts";
 import { endExpiredHalt, mayLiquidate, replyStatus, setHalt } from "./pricing/halt.ts";
 import { Pricing } from "./pricing/pricing.ts";
 import type { Actor, SnapshotWriter, Transaction } from "./protocol/actor.ts";
+import type { SymbolCommand } from "./protocol/commands.ts";
+import * as commands from "./protocol/commands.ts";
+import type { SymbolEvent } from "./protocol/events.ts";
+import * as events from "./protocol/events.ts";
 import { type Instrument, requireBelowMaxPrice } from "./protocol/instrument.ts";
 import { blank, type Message, type MessageOf } from "./protocol/message-schema.ts";
-import type { ClientIdList, SymbolCommand, SymbolEvent } from "./protocol/messages.ts";
-import * as messages from "./protocol/messages.ts";
+import type { ClientIdList } from "./protocol/payloads.ts";
 import { refuse } from "./protocol/refusals.ts";
+import * as replies from "./protocol/replies.ts";
 import { loadSymbolRow, snapshotSymbol } from "./state/symbol-rows.ts";
 import { SymbolState } from "./state/symbol-state.ts";
 
@@ -31,16 +35,12 @@ const { ACCOUNT, FIRST_ORDER, CONTRIBUTED, NONE } = columns;
 const {
   AmendOrder,
   Audit,
-  AuditReport,
   CancelAfter,
   CancelAll,
   CancelOrder,
-  ClientIdsPage,
   ClosePosition,
   Describe,
-  Done,
   HaltSymbol,
-  IndexWentStale,
   MoveMargin,
   OrderBatch,
   PlaceExtended,
@@ -55,10 +55,11 @@ const {
   SetIndexPrice,
   SetLeverage,
   SetMarginMode,
-  SymbolDescription,
   Tick,
   DryRunOrder,
-} = messages;
+} = commands;
+const { AuditReport, ClientIdsPage, Done, SymbolDescription } = replies;
+const { IndexWentStale } = events;
 const { MODE_HALTED, MODE_TRADING, HALT_REASON, REASON_USER, STATUS_CANCELED } = enums;
 
 // Filled in again for each event: a turn hands it on before it goes on (see Turn).

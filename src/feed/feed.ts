@@ -1,8 +1,9 @@
 import type { Engine, ReleasedTransaction } from "../actor/engine/engine.ts";
 import type { FeedSettings } from "../config/feed.ts";
+import { SetIndexPrice } from "../core/protocol/commands.ts";
 import type { Instrument } from "../core/protocol/instrument.ts";
 import { blank, type MessageOf } from "../core/protocol/message-schema.ts";
-import { Refused, SetIndexPrice } from "../core/protocol/messages.ts";
+import { Refused } from "../core/protocol/replies.ts";
 import { type CombineRules, combine, type Quote } from "./combine.ts";
 import { Poller } from "./poller.ts";
 import { type openSource, timeoutOf } from "./sources.ts";

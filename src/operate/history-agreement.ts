@@ -1,12 +1,8 @@
 import type { Config } from "../config.ts";
+import { Deposited, type Event, WithdrawalRequested } from "../core/protocol/events.ts";
 import type { MessageOf } from "../core/protocol/message-schema.ts";
-import {
-  type ActorAudit,
-  Deposited,
-  type Event,
-  type OrderView,
-  WithdrawalRequested,
-} from "../core/protocol/messages.ts";
+import type { ActorAudit } from "../core/protocol/payloads.ts";
+import type { OrderView } from "../core/protocol/replies.ts";
 import type { Database } from "../store/database/database.ts";
 import { isOpen, type OrderRecord } from "../store/database/history-schema.ts";
 import { LogReader, type VisitRecord } from "../store/log/log-reader.ts";

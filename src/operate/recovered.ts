@@ -5,19 +5,11 @@ import { MarginTable } from "../core/accounts/margin-table.ts";
 import { isCustomer, LEDGER } from "../core/base/enums.ts";
 import { LedgerActor } from "../core/ledger/ledger.ts";
 import type { Actor, Transaction } from "../core/protocol/actor.ts";
+import { Audit, Describe, ReadOrders } from "../core/protocol/commands.ts";
 import { compileInstrument } from "../core/protocol/instrument.ts";
 import { blank, type Message, type MessageOf, type MessageSchema } from "../core/protocol/message-schema.ts";
-import {
-  type ActorAudit,
-  Audit,
-  AuditReport,
-  Describe,
-  LedgerDescription,
-  type LedgerSummary,
-  OrderView,
-  ReadOrders,
-  type Reply,
-} from "../core/protocol/messages.ts";
+import type { ActorAudit, LedgerSummary } from "../core/protocol/payloads.ts";
+import { AuditReport, LedgerDescription, OrderView, type Reply } from "../core/protocol/replies.ts";
 import { SymbolActor } from "../core/symbol.ts";
 import type { Database } from "../store/database/database.ts";
 import { Snapshots } from "../store/database/snapshots.ts";

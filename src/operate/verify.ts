@@ -1,6 +1,6 @@
 import type { Config } from "../config.ts";
 import { printBigQuanta } from "../core/base/units.ts";
-import type { ActorAudit } from "../core/protocol/messages.ts";
+import type { ActorAudit } from "../core/protocol/payloads.ts";
 import { openDatabase } from "../store/database/database.ts";
 import { databaseOf, logOf } from "../store/files/data-folder.ts";
 import { openSecret } from "../store/files/secret.ts";

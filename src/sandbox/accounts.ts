@@ -2,7 +2,8 @@ import { createHash } from "node:crypto";
 import type { Engine } from "../actor/engine/engine.ts";
 import { LEDGER } from "../core/base/enums.ts";
 import { QUANTA_PER_USDC, type Quanta, type TimeMs } from "../core/base/units.ts";
-import { Deposit, OpenSession, Refused, SessionView } from "../core/protocol/messages.ts";
+import { Deposit, OpenSession } from "../core/protocol/commands.ts";
+import { Refused, SessionView } from "../core/protocol/replies.ts";
 import { hashToken, newToken } from "../wire/token.ts";
 import { expectReply, messageAs, sendCommand } from "./request.ts";
 

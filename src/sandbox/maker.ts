@@ -1,8 +1,9 @@
 import { must } from "../assert.ts";
 import { BUY, EXPIRE_TAKER, GTC, LIMIT, POST_ONLY, SELL, type Side } from "../core/base/enums.ts";
 import type { PriceTicks, Quanta, QuantityLots } from "../core/base/units.ts";
+import { CancelAll, CancelOrder, PlaceOrder } from "../core/protocol/commands.ts";
 import { blank } from "../core/protocol/message-schema.ts";
-import { CancelAll, CancelOrder, OrderView, PlaceOrder, Refused } from "../core/protocol/messages.ts";
+import { OrderView, Refused } from "../core/protocol/replies.ts";
 import type { BotAccount } from "./bot-account.ts";
 import type { Random } from "./random.ts";
 import { messageAs } from "./request.ts";

@@ -1,8 +1,9 @@
 import type { Engine, ReleasedTransaction } from "../actor/engine/engine.ts";
 import { must } from "../assert.ts";
 import type { TimeMs } from "../core/base/units.ts";
+import type { LedgerCommand, SymbolCommand } from "../core/protocol/commands.ts";
 import type { Message, MessageOf, MessageSchema } from "../core/protocol/message-schema.ts";
-import { type LedgerCommand, Refused, type SymbolCommand } from "../core/protocol/messages.ts";
+import { Refused } from "../core/protocol/replies.ts";
 
 const RETRY_MS = 50;
 

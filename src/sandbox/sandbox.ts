@@ -1,18 +1,11 @@
 import type { Engine, ReleasedTransaction } from "../actor/engine/engine.ts";
 import { INSURANCE_ACCOUNT } from "../core/base/enums.ts";
 import { QUANTA_PER_USDC, type Quanta, type TimeMs } from "../core/base/units.ts";
+import { Describe, ReadPosition, SetIndexPrice } from "../core/protocol/commands.ts";
+import { OrderClosed, PriceUpdated, Traded } from "../core/protocol/events.ts";
 import type { Instrument } from "../core/protocol/instrument.ts";
 import type { Message, MessageOf } from "../core/protocol/message-schema.ts";
-import {
-  Describe,
-  OrderClosed,
-  PositionView,
-  PriceUpdated,
-  ReadPosition,
-  SetIndexPrice,
-  SymbolDescription,
-  Traded,
-} from "../core/protocol/messages.ts";
+import { PositionView, SymbolDescription } from "../core/protocol/replies.ts";
 import { deposit, openAccount } from "./accounts.ts";
 import { BotAccount, type Market, STEP_MS } from "./bot-account.ts";
 import { Maker } from "./maker.ts";

@@ -1,7 +1,8 @@
 import { BUY, EXPIRE_TAKER, IOC, LIMIT, MARKET, SELL, type Side } from "../core/base/enums.ts";
 import { QUANTA_PER_USDC, type QuantityLots } from "../core/base/units.ts";
+import { PlaceOrder } from "../core/protocol/commands.ts";
 import { blank } from "../core/protocol/message-schema.ts";
-import { PlaceOrder, Refused } from "../core/protocol/messages.ts";
+import { Refused } from "../core/protocol/replies.ts";
 import { type BotAccount, STEP_MS } from "./bot-account.ts";
 import type { Random } from "./random.ts";
 import { messageAs } from "./request.ts";

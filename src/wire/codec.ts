@@ -1,5 +1,7 @@
 import { Packr } from "msgpackr";
-import "../core/protocol/messages.ts";
+import "../core/protocol/commands.ts";
+import "../core/protocol/events.ts";
+import "../core/protocol/replies.ts";
 import "../core/protocol/snapshot-schema.ts";
 import { blank, MESSAGE_SCHEMAS, type Message, type MessageSchema } from "../core/protocol/message-schema.ts";
 import { NewerVersionError } from "./newer-version.ts";

@@ -4,24 +4,19 @@ import fc from "fast-check";
 import { summarizeSymbol } from "../../src/core/audit/invariants.ts";
 import { BUY, CROSS, FEE_ACCOUNT, INSURANCE_ACCOUNT, ISOLATED, LEDGER, SELL } from "../../src/core/base/enums.ts";
 import { QUANTA_PER_USDC } from "../../src/core/base/units.ts";
-import { MESSAGE_SCHEMAS, type Message, type MessageOf } from "../../src/core/protocol/message-schema.ts";
 import {
   AmendOrder,
   Deposit,
-  DuplicateOrder,
   OrderBatch,
-  OrderClosed,
-  OrderReduced,
-  OrderView,
   PlaceExtended,
   PlaceOrder,
-  PositionView,
   ReadOrders,
   ReadPosition,
-  Refused,
   SetIndexPrice,
-  Traded,
-} from "../../src/core/protocol/messages.ts";
+} from "../../src/core/protocol/commands.ts";
+import { OrderClosed, OrderReduced, Traded } from "../../src/core/protocol/events.ts";
+import { MESSAGE_SCHEMAS, type Message, type MessageOf } from "../../src/core/protocol/message-schema.ts";
+import { DuplicateOrder, OrderView, PositionView, Refused } from "../../src/core/protocol/replies.ts";
 import type { SymbolActor } from "../../src/core/symbol.ts";
 import { Random } from "../../src/sandbox/random.ts";
 import { itemsSaid } from "./support/batches.ts";

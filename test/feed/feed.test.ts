@@ -2,9 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Engine, OnReply } from "../../src/actor/engine/engine.ts";
 import { JumpGuard } from "../../src/core/pricing/price-guards.ts";
+import type { SetIndexPrice } from "../../src/core/protocol/commands.ts";
 import { compileInstrument } from "../../src/core/protocol/instrument.ts";
 import { blank, type Message, type MessageOf } from "../../src/core/protocol/message-schema.ts";
-import { Refused, type SetIndexPrice } from "../../src/core/protocol/messages.ts";
+import { Refused } from "../../src/core/protocol/replies.ts";
 import { Feed } from "../../src/feed/feed.ts";
 import { PLAIN } from "../core/support/instruments.ts";
 

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { BUY, POST_ONLY, SELL } from "../../src/core/base/enums.ts";
+import { CancelAll, CancelOrder, PlaceOrder } from "../../src/core/protocol/commands.ts";
 import type { Message } from "../../src/core/protocol/message-schema.ts";
-import { CancelAll, CancelOrder, Done, PlaceOrder } from "../../src/core/protocol/messages.ts";
+import { Done } from "../../src/core/protocol/replies.ts";
 import { Maker } from "../../src/sandbox/maker.ts";
 import { Random } from "../../src/sandbox/random.ts";
 import { BUDGET_QUANTA, type Cancel, type Place, ScriptedEngine } from "./scripted-engine.ts";

@@ -4,9 +4,11 @@ import { MarginTable } from "../../src/core/accounts/margin-table.ts";
 import { LEDGER } from "../../src/core/base/enums.ts";
 import { LedgerActor } from "../../src/core/ledger/ledger.ts";
 import type { Actor } from "../../src/core/protocol/actor.ts";
+import { Audit } from "../../src/core/protocol/commands.ts";
 import { compileInstrument, type Instrument } from "../../src/core/protocol/instrument.ts";
 import type { Message, MessageOf } from "../../src/core/protocol/message-schema.ts";
-import { type ActorAudit, Audit, type AuditReport } from "../../src/core/protocol/messages.ts";
+import type { ActorAudit } from "../../src/core/protocol/payloads.ts";
+import type { AuditReport } from "../../src/core/protocol/replies.ts";
 import { SymbolActor } from "../../src/core/symbol.ts";
 
 interface Asked {

@@ -3,20 +3,12 @@ import { afterEach, mock, test } from "node:test";
 import { DEFAULT_INSTRUMENTS } from "../../src/config/instruments.ts";
 import { BUY, INSURANCE_ACCOUNT, IOC, LEDGER, MARKET, type Side } from "../../src/core/base/enums.ts";
 import type { Quanta } from "../../src/core/base/units.ts";
+import { CancelAll, Deposit, Describe, PlaceOrder, SetIndexPrice, Withdraw } from "../../src/core/protocol/commands.ts";
+import { Traded } from "../../src/core/protocol/events.ts";
 import type { InstrumentConfig } from "../../src/core/protocol/instrument.ts";
 import { blank, type Message, type MessageOf } from "../../src/core/protocol/message-schema.ts";
-import {
-  CancelAll,
-  Deposit,
-  Describe,
-  PlaceOrder,
-  SetIndexPrice,
-  SymbolDescription,
-  type SymbolSummary,
-  Traded,
-  TransferView,
-  Withdraw,
-} from "../../src/core/protocol/messages.ts";
+import type { SymbolSummary } from "../../src/core/protocol/payloads.ts";
+import { SymbolDescription, TransferView } from "../../src/core/protocol/replies.ts";
 import { deposit, openAccount, openDemoAccount } from "../../src/sandbox/accounts.ts";
 import { STEP_MS } from "../../src/sandbox/bot-account.ts";
 import { Sandbox, type SandboxOptions } from "../../src/sandbox/sandbox.ts";

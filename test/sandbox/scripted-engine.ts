@@ -2,9 +2,10 @@ import assert from "node:assert/strict";
 import type { Engine, OnReply } from "../../src/actor/engine/engine.ts";
 import { DEFAULT_INSTRUMENTS } from "../../src/config/instruments.ts";
 import { MarginTable } from "../../src/core/accounts/margin-table.ts";
+import { type CancelOrder, PlaceOrder } from "../../src/core/protocol/commands.ts";
 import { compileInstrument } from "../../src/core/protocol/instrument.ts";
 import { blank, type Message, type MessageOf } from "../../src/core/protocol/message-schema.ts";
-import { type CancelOrder, OrderView, PlaceOrder, Refused } from "../../src/core/protocol/messages.ts";
+import { OrderView, Refused } from "../../src/core/protocol/replies.ts";
 import { BotAccount, type Market } from "../../src/sandbox/bot-account.ts";
 
 export const ACCOUNT = 16;

@@ -3,17 +3,16 @@ import { isDeepStrictEqual } from "node:util";
 import type { ReleasedTransaction } from "../../src/actor/engine/engine.ts";
 import type { LedgerSettings } from "../../src/core/ledger/ledger.ts";
 import type { Actor } from "../../src/core/protocol/actor.ts";
-import type { Instrument } from "../../src/core/protocol/instrument.ts";
-import type { Message, MessageOf } from "../../src/core/protocol/message-schema.ts";
 import {
-  AuditReport,
   Deposited,
   FundingPaid,
   MarginMoved,
   OrderPlaced,
-  PositionView,
   WithdrawalRequested,
-} from "../../src/core/protocol/messages.ts";
+} from "../../src/core/protocol/events.ts";
+import type { Instrument } from "../../src/core/protocol/instrument.ts";
+import type { Message, MessageOf } from "../../src/core/protocol/message-schema.ts";
+import { AuditReport, PositionView } from "../../src/core/protocol/replies.ts";
 import { LogReader } from "../../src/store/log/log-reader.ts";
 import { listSegments, SEGMENT_HEADER_BYTES } from "../../src/store/log/log-segment.ts";
 import { eachMessage } from "../../src/wire/codec.ts";

@@ -1,6 +1,6 @@
 import { LEDGER } from "../../src/core/base/enums.ts";
+import { OrderClosed, Traded } from "../../src/core/protocol/events.ts";
 import type { MessageOf } from "../../src/core/protocol/message-schema.ts";
-import { OrderClosed, Traded } from "../../src/core/protocol/messages.ts";
 import { ClientIdRow } from "../../src/core/protocol/snapshot-schema.ts";
 import type { Tampering } from "./machine.ts";
 

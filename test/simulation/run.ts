@@ -5,7 +5,6 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import fc from "fast-check";
 import { HALT_REASONS, INSURANCE_ACCOUNT, LEDGER } from "../../src/core/base/enums.ts";
-import type { Message, MessageOf } from "../../src/core/protocol/message-schema.ts";
 import {
   Audit,
   CloseSession,
@@ -25,7 +24,8 @@ import {
   RevokeKey,
   SetMarginMode,
   Withdraw,
-} from "../../src/core/protocol/messages.ts";
+} from "../../src/core/protocol/commands.ts";
+import type { Message, MessageOf } from "../../src/core/protocol/message-schema.ts";
 import { type Database, openDatabase } from "../../src/store/database/database.ts";
 import { make, START } from "../core/support/exchange.ts";
 import { FREE, instrument, ODD } from "../core/support/instruments.ts";

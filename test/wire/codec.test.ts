@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import "../../src/core/protocol/messages.ts";
+import "../../src/core/protocol/commands.ts";
+import "../../src/core/protocol/events.ts";
+import "../../src/core/protocol/replies.ts";
 import "../../src/core/protocol/snapshot-schema.ts";
 import {
   blank,

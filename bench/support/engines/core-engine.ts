@@ -4,9 +4,10 @@ import { MarginTable } from "../../../src/core/accounts/margin-table.ts";
 import { BUY } from "../../../src/core/base/enums.ts";
 import { LedgerActor } from "../../../src/core/ledger/ledger.ts";
 import type { Transaction } from "../../../src/core/protocol/actor.ts";
+import { type Event, Traded } from "../../../src/core/protocol/events.ts";
 import { compileInstrument } from "../../../src/core/protocol/instrument.ts";
 import type { Message } from "../../../src/core/protocol/message-schema.ts";
-import { type Event, type Reply, Traded } from "../../../src/core/protocol/messages.ts";
+import type { Reply } from "../../../src/core/protocol/replies.ts";
 import { SymbolActor } from "../../../src/core/symbol.ts";
 import {
   addOfOrder,

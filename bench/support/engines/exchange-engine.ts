@@ -3,7 +3,7 @@ import { type Config, loadConfig } from "../../../src/config.ts";
 import { LEDGER } from "../../../src/core/base/enums.ts";
 import type { Instrument } from "../../../src/core/protocol/instrument.ts";
 import type { Message } from "../../../src/core/protocol/message-schema.ts";
-import { Refused } from "../../../src/core/protocol/messages.ts";
+import { Refused } from "../../../src/core/protocol/replies.ts";
 import { FAUCET_CAP_QUANTA, openAccounts, openingPrice } from "../orders/commands.ts";
 
 /** Asked at once while a stream is prepared. */

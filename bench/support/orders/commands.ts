@@ -1,6 +1,6 @@
 import { FIRST_CUSTOMER_ACCOUNT, serialToId } from "../../../src/core/base/enums.ts";
+import { CancelOrder, Deposit, OpenSession, PlaceOrder, SetIndexPrice } from "../../../src/core/protocol/commands.ts";
 import { blank, type Message } from "../../../src/core/protocol/message-schema.ts";
-import { CancelOrder, Deposit, OpenSession, PlaceOrder, SetIndexPrice } from "../../../src/core/protocol/messages.ts";
 import { MID_TICKS, type OrderStream } from "./order-stream.ts";
 
 /** Orders that rest and orders that cross belong to different accounts, so that nobody meets itself. */

@@ -1,8 +1,6 @@
 import { assert, must } from "../../assert.ts";
 import type { MarginTable } from "../../core/accounts/margin-table.ts";
 import type { TimeMs } from "../../core/base/units.ts";
-import type { Instrument } from "../../core/protocol/instrument.ts";
-import type { Message, MessageOf } from "../../core/protocol/message-schema.ts";
 import {
   AmendOrder,
   CreateKey,
@@ -15,7 +13,9 @@ import {
   PlaceTrigger,
   Tick,
   Withdraw,
-} from "../../core/protocol/messages.ts";
+} from "../../core/protocol/commands.ts";
+import type { Instrument } from "../../core/protocol/instrument.ts";
+import type { Message, MessageOf } from "../../core/protocol/message-schema.ts";
 import { encodeMessage, MessagePool, maxMessageBytes, messageBytes } from "../../wire/codec.ts";
 import {
   AT_ACTOR_ID,

@@ -1,7 +1,8 @@
 import type { MarginTable } from "../../core/accounts/margin-table.ts";
 import type { Transaction } from "../../core/protocol/actor.ts";
+import type { Event } from "../../core/protocol/events.ts";
 import type { Message } from "../../core/protocol/message-schema.ts";
-import type { Event, Reply } from "../../core/protocol/messages.ts";
+import type { Reply } from "../../core/protocol/replies.ts";
 import { encodeMessage, maxMessageBytes } from "../../wire/codec.ts";
 import {
   AT_ACTOR_ID,

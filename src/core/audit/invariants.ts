@@ -19,7 +19,7 @@ import {
   WAITING_ORDERS,
 } from "../base/columns.ts";
 import { BUY, SELL, type Side } from "../base/enums.ts";
-import type { ActorAudit, Levels, SymbolSummary } from "../protocol/messages.ts";
+import type { ActorAudit, Levels, SymbolSummary } from "../protocol/payloads.ts";
 import { WITH_POSITION } from "../state/order-terms.ts";
 import type { SymbolState } from "../state/symbol-state.ts";
 

@@ -4,8 +4,8 @@ import { ExactSum } from "../base/exact-sum.ts";
 import type { TimeMs } from "../base/units.ts";
 import { setHalt } from "../pricing/halt.ts";
 import type { Transaction } from "../protocol/actor.ts";
+import { SelfCheckFailed } from "../protocol/events.ts";
 import { blank } from "../protocol/message-schema.ts";
-import { SelfCheckFailed } from "../protocol/messages.ts";
 import type { SymbolState } from "../state/symbol-state.ts";
 import { auditRow } from "./invariants.ts";
 

@@ -7,8 +7,9 @@ import { isolatedEquity, isolatedMarginAfter } from "../margin/isolated.ts";
 import { positionMaintenance } from "../margin/position-margin.ts";
 import { takerFee } from "../matching/matching.ts";
 import type { DetailedPreview } from "../matching/preview.ts";
+import type { OrderPlaced } from "../protocol/events.ts";
 import type { MessageOf } from "../protocol/message-schema.ts";
-import type { AccountProjection, OrderPlaced } from "../protocol/messages.ts";
+import type { AccountProjection } from "../protocol/payloads.ts";
 import type { SymbolState } from "../state/symbol-state.ts";
 
 /** How the account of a row stands; the row is at the mark. */

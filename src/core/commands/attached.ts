@@ -19,16 +19,11 @@ import { bandEdge, isBeyond } from "../formulas/mark-limits.ts";
 import { refuseDisplay } from "../matching/iceberg.ts";
 import { matchPrice } from "../matching/price-match.ts";
 import type { Transaction } from "../protocol/actor.ts";
+import { type PlaceExtended, PlaceOrder } from "../protocol/commands.ts";
+import { AttachedQuantityRaised, ConditionalOrderPlaced } from "../protocol/events.ts";
 import type { Instrument } from "../protocol/instrument.ts";
 import { blank, type MessageOf } from "../protocol/message-schema.ts";
-import {
-  type AttachedLeg,
-  type AttachedLegs,
-  AttachedQuantityRaised,
-  ConditionalOrderPlaced,
-  type PlaceExtended,
-  PlaceOrder,
-} from "../protocol/messages.ts";
+import type { AttachedLeg, AttachedLegs } from "../protocol/payloads.ts";
 import { refuse, refuseEnded } from "../protocol/refusals.ts";
 import { type EntryFill, type OrderTerms, waitsForRise } from "../state/order-terms.ts";
 import type { SymbolState } from "../state/symbol-state.ts";

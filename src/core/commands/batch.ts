@@ -1,8 +1,10 @@
 import { must } from "../../assert.ts";
 import type { Transaction } from "../protocol/actor.ts";
+import { CancelOrder, type OrderBatch } from "../protocol/commands.ts";
+import type { Event } from "../protocol/events.ts";
 import { blank, MESSAGE_SCHEMAS, type Message, type MessageOf } from "../protocol/message-schema.ts";
-import { BatchItemEnd, CancelOrder, type Event, type OrderBatch, type Reply } from "../protocol/messages.ts";
 import { refuse } from "../protocol/refusals.ts";
+import { BatchItemEnd, type Reply } from "../protocol/replies.ts";
 import type { SymbolState } from "../state/symbol-state.ts";
 
 // Filled in again for each reply: a turn hands it on before it goes on (see Turn).

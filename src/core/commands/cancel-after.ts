@@ -3,8 +3,10 @@ import { REASON_CANCEL_AFTER } from "../base/enums.ts";
 import type { TimeMs } from "../base/units.ts";
 import { closeAll } from "../matching/order-closing.ts";
 import type { Transaction } from "../protocol/actor.ts";
+import type { CancelAfter } from "../protocol/commands.ts";
+import { CancelAfterSet } from "../protocol/events.ts";
 import { blank, type MessageOf } from "../protocol/message-schema.ts";
-import { type CancelAfter, CancelAfterSet, Done } from "../protocol/messages.ts";
+import { Done } from "../protocol/replies.ts";
 import type { SymbolState } from "../state/symbol-state.ts";
 
 // Filled in again for each event: a turn hands it on before it goes on (see Turn).

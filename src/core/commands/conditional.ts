@@ -34,19 +34,12 @@ import { close } from "../matching/order-closing.ts";
 import { refuseNotional, refuseQuantity } from "../matching/order-size.ts";
 import { refuseWhileHalted } from "../pricing/halt.ts";
 import type { Transaction } from "../protocol/actor.ts";
+import { type AmendOrder, PlaceOrder, type PlaceTrigger } from "../protocol/commands.ts";
+import { ConditionalOrderAmended, ConditionalOrderPlaced, TriggersReached } from "../protocol/events.ts";
 import type { Instrument } from "../protocol/instrument.ts";
 import { blank, type MessageOf } from "../protocol/message-schema.ts";
-import {
-  type AmendOrder,
-  ConditionalOrderAmended,
-  ConditionalOrderPlaced,
-  PlaceOrder,
-  type PlaceTrigger,
-  Refused,
-  type Reply,
-  TriggersReached,
-} from "../protocol/messages.ts";
 import { type RefusalCode, type RefusalDetails, refuse, refuseLate } from "../protocol/refusals.ts";
+import { Refused, type Reply } from "../protocol/replies.ts";
 import { WITH_POSITION, waitsForRise } from "../state/order-terms.ts";
 import type { SymbolState } from "../state/symbol-state.ts";
 import { activates, MAX_TRAILING_ORDERS, trailingTrigger } from "../state/trailing.ts";

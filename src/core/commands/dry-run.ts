@@ -12,15 +12,11 @@ import type { Quanta, QuantityLots } from "../base/units.ts";
 import { endOfTaker, takerFee } from "../matching/matching.ts";
 import type { DetailedPreview } from "../matching/preview.ts";
 import type { Transaction } from "../protocol/actor.ts";
+import type { PlaceExtended } from "../protocol/commands.ts";
+import type { ConditionalOrderPlaced, OrderPlaced } from "../protocol/events.ts";
 import { blank, type MessageOf } from "../protocol/message-schema.ts";
-import {
-  type ConditionalOrderPlaced,
-  DryRunResult,
-  type ExpectedFill,
-  type OrderPlaced,
-  OrderView,
-  type PlaceExtended,
-} from "../protocol/messages.ts";
+import type { ExpectedFill } from "../protocol/payloads.ts";
+import { DryRunResult, OrderView } from "../protocol/replies.ts";
 import type { SymbolState } from "../state/symbol-state.ts";
 import { projectAccount, projectAccountAfter } from "./account-projection.ts";
 

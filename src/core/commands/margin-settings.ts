@@ -16,19 +16,12 @@ import { isolatedEquity, marginToIsolate, removableMargin, setIsolatedMargin } f
 import { positionInitial } from "../margin/position-margin.ts";
 import { refuseWhileHalted } from "../pricing/halt.ts";
 import type { Transaction } from "../protocol/actor.ts";
+import type { MoveMargin, SetLeverage, SetMarginMode } from "../protocol/commands.ts";
+import { LeverageSet, MarginModeSet, MarginMoved } from "../protocol/events.ts";
 import type { Instrument } from "../protocol/instrument.ts";
 import { blank, type MessageOf } from "../protocol/message-schema.ts";
-import {
-  LeverageSet,
-  LeverageView,
-  MarginModeSet,
-  MarginModeView,
-  MarginMoved,
-  type MoveMargin,
-  type SetLeverage,
-  type SetMarginMode,
-} from "../protocol/messages.ts";
 import { type RefusalDetails, refuse, refuseLate } from "../protocol/refusals.ts";
+import { LeverageView, MarginModeView } from "../protocol/replies.ts";
 import type { SymbolState } from "../state/symbol-state.ts";
 import { replyPosition } from "./symbol-views.ts";
 

@@ -16,11 +16,13 @@ import { refuseNotional } from "../matching/order-size.ts";
 import { meetsTooMany, type Preview, preview } from "../matching/preview.ts";
 import { refuseWhileHalted } from "../pricing/halt.ts";
 import type { Transaction } from "../protocol/actor.ts";
+import type { ClosePosition, PlaceExtended } from "../protocol/commands.ts";
+import * as commands from "../protocol/commands.ts";
+import * as events from "../protocol/events.ts";
 import type { Instrument } from "../protocol/instrument.ts";
 import { blank, type MessageOf } from "../protocol/message-schema.ts";
-import type { ClosePosition, PlaceExtended } from "../protocol/messages.ts";
-import * as messages from "../protocol/messages.ts";
 import { type RefusalDetails, refuse, refuseLate } from "../protocol/refusals.ts";
+import * as replies from "../protocol/replies.ts";
 import type { SymbolState } from "../state/symbol-state.ts";
 import { beginDryRun, type DryRun, replyDryRun } from "./dry-run.ts";
 import { replyOrder } from "./symbol-views.ts";
@@ -48,7 +50,9 @@ const {
   STATUS_NEW,
   STATUS_PARTIALLY_FILLED,
 } = enums;
-const { DuplicateOrder, OrderExtended, OrderPlaced, OrderRested, OrderTriggered, PlaceOrder } = messages;
+const { DuplicateOrder } = replies;
+const { OrderExtended, OrderPlaced, OrderRested, OrderTriggered } = events;
+const { PlaceOrder } = commands;
 const { PPM } = units;
 
 // Filled in again for each event: a turn hands it on before it goes on (see Turn).

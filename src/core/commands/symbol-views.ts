@@ -6,12 +6,12 @@ import { isolatedEquity } from "../margin/isolated.ts";
 import { positionInitial, positionMaintenance } from "../margin/position-margin.ts";
 import type { Transaction } from "../protocol/actor.ts";
 import { blank } from "../protocol/message-schema.ts";
-import * as messages from "../protocol/messages.ts";
+import * as replies from "../protocol/replies.ts";
 import { NO_TERMS } from "../state/order-terms.ts";
 import type { SymbolState } from "../state/symbol-state.ts";
 
 const { ACCOUNT, CASH, COST, FUNDING, LEVERAGE, MARGIN_MODE, OPENED_AT, SEQUENCE, SIZE, UPDATED_AT } = columns;
-const { OrderView, PositionView } = messages;
+const { OrderView, PositionView } = replies;
 const { REASON_NONE, STATUS_NEW, STATUS_PARTIALLY_FILLED, STATUS_UNTRIGGERED } = enums;
 
 // Filled in again for each reply: a turn hands it on before it goes on (see Turn).

@@ -2,8 +2,9 @@ import { CONTRIBUTED_INITIAL, NONE } from "../base/columns.ts";
 import { payFunding } from "../margin/funding-payment.ts";
 import { refuseWhileHalted } from "../pricing/halt.ts";
 import type { Transaction } from "../protocol/actor.ts";
+import type { PrepareWithdrawal } from "../protocol/commands.ts";
 import type { MessageOf } from "../protocol/message-schema.ts";
-import { Done, type PrepareWithdrawal } from "../protocol/messages.ts";
+import { Done } from "../protocol/replies.ts";
 import type { SymbolState } from "../state/symbol-state.ts";
 
 /**

@@ -6,22 +6,21 @@ import { ExactSum } from "../base/exact-sum.ts";
 import { SettingTooLowError } from "../base/setting-too-low.ts";
 import type { Quanta, TimeMs } from "../base/units.ts";
 import type { SnapshotWriter } from "../protocol/actor.ts";
-import { blank, type Message, type MessageOf } from "../protocol/message-schema.ts";
 import {
   AccountOpened,
   Deposited,
   KeyCreated,
-  type KeyRecord,
   KeyRevoked,
   type LedgerEvent,
   LedgerUnsound,
   SessionClosed,
   SessionOpened,
-  type Transfer,
   WithdrawalCompleted,
   WithdrawalRequested,
   WithdrawalSent,
-} from "../protocol/messages.ts";
+} from "../protocol/events.ts";
+import { blank, type Message, type MessageOf } from "../protocol/message-schema.ts";
+import type { KeyRecord, Transfer } from "../protocol/payloads.ts";
 import { AccountRow, KeyRow, LedgerRow, SessionRow, TransferRow } from "../protocol/snapshot-schema.ts";
 import { type Session, Sessions } from "./sessions.ts";
 import { progressedTransfer, requestedTransfer, type TransferProgress, type TransferRequest } from "./transfers.ts";

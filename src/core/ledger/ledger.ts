@@ -5,40 +5,43 @@ import { LEDGER } from "../base/enums.ts";
 import { RowReader } from "../base/row-reader.ts";
 import type { Quanta, TimeMs } from "../base/units.ts";
 import type { Actor, SnapshotWriter, Transaction } from "../protocol/actor.ts";
-import type { Message, MessageOf } from "../protocol/message-schema.ts";
 import {
-  AccountOpened,
-  type ActorAudit,
   Audit,
-  AuditReport,
   CloseSession,
   CreateKey,
   Deposit,
-  Deposited,
   Describe,
-  Done,
-  KeyCreated,
-  KeyRevoked,
   type LedgerCommand,
-  LedgerDescription,
-  type LedgerEvent,
-  LedgerUnsound,
   OpenSession,
   ReadWithdrawals,
   RevokeKey,
+  Tick,
+  Withdraw,
+} from "../protocol/commands.ts";
+import {
+  AccountOpened,
+  Deposited,
+  KeyCreated,
+  KeyRevoked,
+  type LedgerEvent,
+  LedgerUnsound,
   SessionClosed,
   SessionOpened,
-  SessionView,
-  Tick,
-  type Transfer,
-  TransferView,
-  Withdraw,
   WithdrawalCompleted,
   WithdrawalRequested,
   WithdrawalSent,
-  WithdrawalsPage,
-} from "../protocol/messages.ts";
+} from "../protocol/events.ts";
+import type { Message, MessageOf } from "../protocol/message-schema.ts";
+import type { ActorAudit, Transfer } from "../protocol/payloads.ts";
 import { refuse } from "../protocol/refusals.ts";
+import {
+  AuditReport,
+  Done,
+  LedgerDescription,
+  SessionView,
+  TransferView,
+  WithdrawalsPage,
+} from "../protocol/replies.ts";
 import { type Key, LedgerState, referenceKey } from "./ledger-state.ts";
 import { MAX_SESSIONS_PER_ACCOUNT, type Session } from "./sessions.ts";
 

@@ -1,12 +1,7 @@
 import type { TimeMs } from "../base/units.ts";
+import { Deposited, type WithdrawalCompleted, type WithdrawalRequested, WithdrawalSent } from "../protocol/events.ts";
 import type { MessageOf } from "../protocol/message-schema.ts";
-import {
-  Deposited,
-  type Transfer,
-  type WithdrawalCompleted,
-  type WithdrawalRequested,
-  WithdrawalSent,
-} from "../protocol/messages.ts";
+import type { Transfer } from "../protocol/payloads.ts";
 
 export type TransferRequest = MessageOf<typeof Deposited> | MessageOf<typeof WithdrawalRequested>;
 export type TransferProgress = MessageOf<typeof WithdrawalSent> | MessageOf<typeof WithdrawalCompleted>;

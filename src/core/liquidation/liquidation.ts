@@ -26,8 +26,8 @@ import { positionMaintenance } from "../margin/position-margin.ts";
 import { match, TRADE_TERMS, type TradeTerms } from "../matching/matching.ts";
 import { clipReduceOnly, close, closeAll } from "../matching/order-closing.ts";
 import type { Transaction } from "../protocol/actor.ts";
+import { DeficitCovered, OrderPlaced, PositionTransferred } from "../protocol/events.ts";
 import { blank } from "../protocol/message-schema.ts";
-import { DeficitCovered, OrderPlaced, PositionTransferred } from "../protocol/messages.ts";
 import type { SymbolState } from "../state/symbol-state.ts";
 import { DeleveragingQueue } from "./deleveraging.ts";
 

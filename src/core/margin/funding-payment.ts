@@ -2,8 +2,8 @@ import { ACCOUNT, SIZE } from "../base/columns.ts";
 import type { Quanta } from "../base/units.ts";
 import { fundingPayment } from "../formulas/funding.ts";
 import type { Transaction } from "../protocol/actor.ts";
+import { FundingPaid } from "../protocol/events.ts";
 import { blank } from "../protocol/message-schema.ts";
-import { FundingPaid } from "../protocol/messages.ts";
 import type { SymbolState } from "../state/symbol-state.ts";
 
 const paid = blank(FundingPaid);

@@ -2,8 +2,8 @@ import { ACCOUNT, CASH, COST, ISOLATED_QUANTA, LEVERAGE, MARGIN_MODE, SIZE } fro
 import { ISOLATED } from "../base/enums.ts";
 import { proportion, type Quanta, type QuantityLots } from "../base/units.ts";
 import type { Transaction } from "../protocol/actor.ts";
+import { DeficitCovered, IsolatedMarginSet } from "../protocol/events.ts";
 import { blank } from "../protocol/message-schema.ts";
-import { DeficitCovered, IsolatedMarginSet } from "../protocol/messages.ts";
 import type { SymbolState } from "../state/symbol-state.ts";
 import { owedFunding } from "./funding-payment.ts";
 import { initialOf, positionInitial } from "./position-margin.ts";

@@ -1,8 +1,8 @@
 import { FIRST_ORDER, LEVERAGE, WAITING_ORDERS } from "../base/columns.ts";
 import type { PriceTicks, QuantityLots } from "../base/units.ts";
 import type { Transaction } from "../protocol/actor.ts";
+import type { PlaceOrder } from "../protocol/commands.ts";
 import type { MessageOf } from "../protocol/message-schema.ts";
-import type { PlaceOrder } from "../protocol/messages.ts";
 import { type RefusalCode, type RefusalDetails, refuse } from "../protocol/refusals.ts";
 import type { SymbolState } from "../state/symbol-state.ts";
 

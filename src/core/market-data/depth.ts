@@ -3,7 +3,6 @@ import { BUY, otherSide, SELL, type Side } from "../base/enums.ts";
 import { PriceBitmap } from "../base/price-bitmap.ts";
 import type { PriceTicks, QuantityLots } from "../base/units.ts";
 import {
-  type Levels,
   OrderAmended,
   OrderClosed,
   OrderPlaced,
@@ -12,7 +11,8 @@ import {
   SliceShown,
   type SymbolEvent,
   Traded,
-} from "../protocol/messages.ts";
+} from "../protocol/events.ts";
+import type { Levels } from "../protocol/payloads.ts";
 
 /** One symbol's book as quantities by price, folded from its events. */
 export class Depth {

@@ -1,7 +1,7 @@
 import { BUY } from "../base/enums.ts";
 import type { PriceTicks, QuantityLots, TimeMs } from "../base/units.ts";
+import type { PositionTransferred, Traded } from "../protocol/events.ts";
 import type { MessageOf } from "../protocol/message-schema.ts";
-import type { PositionTransferred, Traded } from "../protocol/messages.ts";
 
 /** A trade as everyone may see it. */
 export interface PublicTrade {

@@ -1,8 +1,8 @@
 import type { PriceTicks, QuantityLots } from "../base/units.ts";
 import type { Transaction } from "../protocol/actor.ts";
+import { SliceShown } from "../protocol/events.ts";
 import type { Instrument } from "../protocol/instrument.ts";
 import { blank } from "../protocol/message-schema.ts";
-import { SliceShown } from "../protocol/messages.ts";
 import { refuse } from "../protocol/refusals.ts";
 import type { SymbolState } from "../state/symbol-state.ts";
 

@@ -1,7 +1,7 @@
 import { NONE } from "../base/columns.ts";
 import type { Transaction } from "../protocol/actor.ts";
+import { LegSpent } from "../protocol/events.ts";
 import { blank } from "../protocol/message-schema.ts";
-import { LegSpent } from "../protocol/messages.ts";
 import type { SymbolState } from "../state/symbol-state.ts";
 
 const spent = blank(LegSpent);

@@ -6,9 +6,9 @@ import { payFunding } from "../margin/funding-payment.ts";
 import { type Fill, settleFill, settleForcedFill } from "../margin/isolated.ts";
 import { isFarFromMark, MakerSolvency } from "../margin/maker-solvency.ts";
 import type { Transaction } from "../protocol/actor.ts";
+import * as events from "../protocol/events.ts";
 import type { Instrument } from "../protocol/instrument.ts";
 import { blank } from "../protocol/message-schema.ts";
-import * as messages from "../protocol/messages.ts";
 import type { SymbolState } from "../state/symbol-state.ts";
 import { showNextSlice } from "./iceberg.ts";
 import { clipReduceOnly, close, reduce } from "./order-closing.ts";
@@ -32,7 +32,7 @@ const {
   serialToId,
   STATUS_CANCELED,
 } = enums;
-const { Traded } = messages;
+const { Traded } = events;
 const { mulDivCeil, PPM } = units;
 
 // Filled in again for each event: a turn hands it on before it goes on (see Turn).

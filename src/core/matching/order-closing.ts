@@ -2,14 +2,14 @@ import * as columns from "../base/columns.ts";
 import * as enums from "../base/enums.ts";
 import type { PriceTicks, QuantityLots } from "../base/units.ts";
 import type { Transaction } from "../protocol/actor.ts";
+import * as events from "../protocol/events.ts";
 import { blank } from "../protocol/message-schema.ts";
-import * as messages from "../protocol/messages.ts";
 import type { SymbolState } from "../state/symbol-state.ts";
 import { spendLeg } from "./legs.ts";
 
 const { CLOSING_ORDERS, FIRST_ORDER, NONE, REDUCE_ONLY_ORDERS, SIZE } = columns;
 const { REASON_POSITION_CLOSED, REASON_REDUCE_ONLY, SELL, STATUS_CANCELED } = enums;
-const { OrderClosed, OrderReduced } = messages;
+const { OrderClosed, OrderReduced } = events;
 
 // Filled in again for each event: a turn hands them on before it goes on (see Turn).
 const reduced = blank(OrderReduced);

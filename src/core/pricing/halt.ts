@@ -1,13 +1,15 @@
 import * as enums from "../base/enums.ts";
 import type { TimeMs } from "../base/units.ts";
 import type { Transaction } from "../protocol/actor.ts";
+import * as events from "../protocol/events.ts";
 import { blank } from "../protocol/message-schema.ts";
-import * as messages from "../protocol/messages.ts";
 import { refuse } from "../protocol/refusals.ts";
+import * as replies from "../protocol/replies.ts";
 import type { SymbolState } from "../state/symbol-state.ts";
 
 const { MODE_CANCEL_ONLY, MODE_HALTED, MODE_REDUCE_ONLY, MODE_TRADING, HALT_REASON, TRADING_STATUSES } = enums;
-const { StatusView, TradingHalted } = messages;
+const { StatusView } = replies;
+const { TradingHalted } = events;
 
 /** What holds a symbol back; see statusOf. */
 export interface Restrictions {

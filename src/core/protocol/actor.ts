@@ -1,5 +1,6 @@
 import type { MarginTable } from "../accounts/margin-table.ts";
-import type { Event, Reply } from "./messages.ts";
+import type { Event } from "./events.ts";
+import type { Reply } from "./replies.ts";
 
 /**
  * One turn of an actor: one command, its time, and where what comes of it goes. A message is read during the call and

@@ -1,7 +1,7 @@
 import type { TimeMs } from "../base/units.ts";
 import type { Transaction } from "./actor.ts";
 import { blank } from "./message-schema.ts";
-import { Refused } from "./messages.ts";
+import { Refused } from "./replies.ts";
 
 /** Every reason for which an actor refuses a command. Names are stable: clients switch on them (front/errors.ts). */
 export const REFUSAL_CODES = [

@@ -1,6 +1,6 @@
 import type { MarginMove } from "./margin-references.ts";
 import { defineMessage, json } from "./message-schema.ts";
-import type { AttachedLegs, KeyRecord, Transfer } from "./messages.ts";
+import type { AttachedLegs, KeyRecord, Transfer } from "./payloads.ts";
 
 /** An actor's state in a snapshot, row by row. Codes are on disk for ever, like those of messages. */
 

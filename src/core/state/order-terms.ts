@@ -1,6 +1,6 @@
 import { ATTACHED, BUY, CLOSE_POSITION, STOP, STOP_MARKET, TRAILING_STOP_MARKET } from "../base/enums.ts";
 import type { PriceTicks, QuantityLots, TimeMs } from "../base/units.ts";
-import type { AttachedLegs } from "../protocol/messages.ts";
+import type { AttachedLegs } from "../protocol/payloads.ts";
 import type { DueTerms } from "./due-orders.ts";
 import type { Trailing } from "./trailing.ts";
 

@@ -6,11 +6,11 @@ import * as enums from "../base/enums.ts";
 import type { PriceTicks, Quanta, QuantityLots, TimeMs } from "../base/units.ts";
 import { fundingPayment, fundingRatePpb, intervalBefore } from "../formulas/funding.ts";
 import { contribution } from "../formulas/margin.ts";
+import type { SymbolEvent } from "../protocol/events.ts";
+import * as events from "../protocol/events.ts";
 import type { Instrument } from "../protocol/instrument.ts";
 import { MarginReferences } from "../protocol/margin-references.ts";
 import type { MessageOf } from "../protocol/message-schema.ts";
-import type { SymbolEvent } from "../protocol/messages.ts";
-import * as messages from "../protocol/messages.ts";
 import type { Book } from "./book.ts";
 import { CancelSwitches } from "./cancel-switches.ts";
 import { CLIENT_ID_RETENTION_MS, ClientIds } from "./client-ids.ts";
@@ -75,7 +75,7 @@ const {
   Traded,
   TradingHalted,
   ConditionalOrderAmended,
-} = messages;
+} = events;
 
 /**
  * What a turn does before it counts as long (see isTurnLong): a trade that fills a resting order counts twice, so that

@@ -1,8 +1,8 @@
 import { printQuanta } from "../../core/base/units.ts";
 import { type Instrument, printPrice, printQuantity } from "../../core/protocol/instrument.ts";
 import type { MessageOf } from "../../core/protocol/message-schema.ts";
-import type { Refused } from "../../core/protocol/messages.ts";
 import type { RefusalCode } from "../../core/protocol/refusals.ts";
+import type { Refused } from "../../core/protocol/replies.ts";
 
 export const MAX_BODY_BYTES = 65_536;
 

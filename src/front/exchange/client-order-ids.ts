@@ -2,14 +2,11 @@ import type { Engine, ReleasedTransaction } from "../../actor/engine/engine.ts";
 import { ClientIdHash } from "../../core/base/client-id-hash.ts";
 import { HashFifo, NO_ROW } from "../../core/base/hash-fifo.ts";
 import type { TimeMs } from "../../core/base/units.ts";
+import { ReadClientIds } from "../../core/protocol/commands.ts";
+import { ConditionalOrderPlaced, OrderPlaced } from "../../core/protocol/events.ts";
 import type { MessageOf } from "../../core/protocol/message-schema.ts";
-import {
-  ClientIdsPage,
-  ConditionalOrderPlaced,
-  OrderPlaced,
-  type ClientIdList as Page,
-  ReadClientIds,
-} from "../../core/protocol/messages.ts";
+import type { ClientIdList as Page } from "../../core/protocol/payloads.ts";
+import { ClientIdsPage } from "../../core/protocol/replies.ts";
 import { CLIENT_ID_RETENTION_MS } from "../../core/state/client-ids.ts";
 import { replyOf, request } from "./request.ts";
 

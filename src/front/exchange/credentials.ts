@@ -1,19 +1,18 @@
 import type { Engine, ReleasedTransaction } from "../../actor/engine/engine.ts";
 import { LEDGER, PERMISSIONS, type Permission } from "../../core/base/enums.ts";
 import type { TimeMs } from "../../core/base/units.ts";
-import { blank, type MessageOf } from "../../core/protocol/message-schema.ts";
+import { Describe } from "../../core/protocol/commands.ts";
 import {
   AccountOpened,
-  Describe,
   KeyCreated,
-  type KeyRecord,
   KeyRevoked,
-  LedgerDescription,
   type LedgerEvent,
-  type LedgerSummary,
   SessionClosed,
   SessionOpened,
-} from "../../core/protocol/messages.ts";
+} from "../../core/protocol/events.ts";
+import { blank, type MessageOf } from "../../core/protocol/message-schema.ts";
+import type { KeyRecord, LedgerSummary } from "../../core/protocol/payloads.ts";
+import { LedgerDescription } from "../../core/protocol/replies.ts";
 import { hashToken } from "../../wire/token.ts";
 import { ApiError } from "../common/errors.ts";
 import { replyOf, request } from "./request.ts";

@@ -1,14 +1,14 @@
 import type { Engine, ReleasedTransaction } from "../../actor/engine/engine.ts";
 import { HALT_REASON, HALT_REASONS, MODE_HALTED, MODE_TRADING, TRADING_STATUSES } from "../../core/base/enums.ts";
-import type { MessageOf } from "../../core/protocol/message-schema.ts";
+import { HaltSymbol } from "../../core/protocol/commands.ts";
 import {
-  HaltSymbol,
   IndexWentStale,
   LedgerUnsound,
   PriceUpdated,
   SelfCheckFailed,
   TradingHalted,
-} from "../../core/protocol/messages.ts";
+} from "../../core/protocol/events.ts";
+import type { MessageOf } from "../../core/protocol/message-schema.ts";
 
 const RETRY_MS = 50;
 

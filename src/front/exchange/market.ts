@@ -1,14 +1,11 @@
 import type { Engine, ReleasedTransaction } from "../../actor/engine/engine.ts";
 import { must } from "../../assert.ts";
 import type { TimeMs } from "../../core/base/units.ts";
+import { Describe } from "../../core/protocol/commands.ts";
+import type { SymbolEvent } from "../../core/protocol/events.ts";
 import { blank, type MessageOf } from "../../core/protocol/message-schema.ts";
-import {
-  Describe,
-  type Levels,
-  SymbolDescription,
-  type SymbolEvent,
-  type SymbolSummary,
-} from "../../core/protocol/messages.ts";
+import type { Levels, SymbolSummary } from "../../core/protocol/payloads.ts";
+import { SymbolDescription } from "../../core/protocol/replies.ts";
 import { SymbolMarket, type SymbolPast } from "./symbol-market.ts";
 
 /** Where the past is read from when the exchange starts: the history store. */

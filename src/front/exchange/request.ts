@@ -1,7 +1,7 @@
 import type { Engine, ReleasedTransaction } from "../../actor/engine/engine.ts";
 import type { Instrument } from "../../core/protocol/instrument.ts";
 import type { Message, MessageOf } from "../../core/protocol/message-schema.ts";
-import { Refused } from "../../core/protocol/messages.ts";
+import { Refused } from "../../core/protocol/replies.ts";
 import { ApiError, fromRefused } from "../common/errors.ts";
 import type { Answer } from "../http/answer.ts";
 import type { Log } from "../http/call.ts";

@@ -32,7 +32,6 @@ import {
 } from "../../core/market-data/public-trades.ts";
 import { Ticker24h } from "../../core/market-data/ticker.ts";
 import { statusOf } from "../../core/pricing/halt.ts";
-import { type Instrument, printPrice, printQuantity } from "../../core/protocol/instrument.ts";
 import {
   FundingSettled,
   IndexWentStale,
@@ -40,10 +39,11 @@ import {
   PriceUpdated,
   SelfCheckFailed,
   type SymbolEvent,
-  type SymbolSummary,
   Traded,
   TradingHalted,
-} from "../../core/protocol/messages.ts";
+} from "../../core/protocol/events.ts";
+import { type Instrument, printPrice, printQuantity } from "../../core/protocol/instrument.ts";
+import type { SymbolSummary } from "../../core/protocol/payloads.ts";
 import type { FundingRateRecord } from "../../store/database/history-schema.ts";
 import { type Page, tradeCursor } from "../../store/database/pages.ts";
 import { settledRate } from "../../store/history/funding-records.ts";

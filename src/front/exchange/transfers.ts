@@ -3,18 +3,17 @@ import { must } from "../../assert.ts";
 import { LEDGER } from "../../core/base/enums.ts";
 import type { TimeMs } from "../../core/base/units.ts";
 import { progressedTransfer, requestedTransfer } from "../../core/ledger/transfers.ts";
-import type { MessageOf } from "../../core/protocol/message-schema.ts";
+import { ReadWithdrawals } from "../../core/protocol/commands.ts";
 import {
   Deposited,
   type LedgerEvent,
-  ReadWithdrawals,
-  type Transfer,
   WithdrawalCompleted,
-  type WithdrawalList,
   WithdrawalRequested,
   WithdrawalSent,
-  WithdrawalsPage,
-} from "../../core/protocol/messages.ts";
+} from "../../core/protocol/events.ts";
+import type { MessageOf } from "../../core/protocol/message-schema.ts";
+import type { Transfer, WithdrawalList } from "../../core/protocol/payloads.ts";
+import { WithdrawalsPage } from "../../core/protocol/replies.ts";
 import { replyOf, request } from "./request.ts";
 
 type Listener = (transfer: Transfer, transaction: ReleasedTransaction) => void;

@@ -19,16 +19,11 @@ import {
   TRIGGER_SOURCES,
 } from "../../core/base/enums.ts";
 import { PPM, PPM_DECIMALS, printFixed, printQuanta, printRatio, type TimeMs } from "../../core/base/units.ts";
+import type { Traded } from "../../core/protocol/events.ts";
 import { type Instrument, printPrice, printQuantity } from "../../core/protocol/instrument.ts";
 import type { MessageOf } from "../../core/protocol/message-schema.ts";
-import type {
-  AccountProjection,
-  ExpectedFill,
-  OrderView,
-  PositionView,
-  Traded,
-  Transfer,
-} from "../../core/protocol/messages.ts";
+import type { AccountProjection, ExpectedFill, Transfer } from "../../core/protocol/payloads.ts";
+import type { OrderView, PositionView } from "../../core/protocol/replies.ts";
 import type { FillRecord, OrderRecord } from "../../store/database/history-schema.ts";
 import { priceJson } from "./market-json.ts";
 

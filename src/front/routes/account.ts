@@ -1,13 +1,8 @@
 import { idToInstrumentId, LEDGER } from "../../core/base/enums.ts";
+import { Deposit, PrepareWithdrawal, Withdraw } from "../../core/protocol/commands.ts";
 import { blank, type Message, type MessageOf } from "../../core/protocol/message-schema.ts";
-import {
-  Deposit,
-  PrepareWithdrawal,
-  Refused,
-  type TransferKind,
-  TransferView,
-  Withdraw,
-} from "../../core/protocol/messages.ts";
+import type { TransferKind } from "../../core/protocol/payloads.ts";
+import { Refused, TransferView } from "../../core/protocol/replies.ts";
 import {
   Balance,
   DepositBody,

@@ -2,16 +2,10 @@ import type { Static } from "typebox";
 import { LEDGER } from "../../core/base/enums.ts";
 import { printQuanta } from "../../core/base/units.ts";
 import { MAX_SESSIONS_PER_ACCOUNT } from "../../core/ledger/sessions.ts";
+import { CloseSession, CreateKey, OpenSession, RevokeKey } from "../../core/protocol/commands.ts";
 import { blank, type MessageOf } from "../../core/protocol/message-schema.ts";
-import {
-  CloseSession,
-  CreateKey,
-  Done,
-  type KeyRecord,
-  OpenSession,
-  RevokeKey,
-  SessionView,
-} from "../../core/protocol/messages.ts";
+import type { KeyRecord } from "../../core/protocol/payloads.ts";
+import { Done, SessionView } from "../../core/protocol/replies.ts";
 import {
   ApiKeyList,
   Challenge,

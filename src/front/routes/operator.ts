@@ -1,7 +1,8 @@
 import { HALT_REASON, HALT_REASONS, TRADING_STATUSES } from "../../core/base/enums.ts";
+import { HaltSymbol, ResumeSymbol } from "../../core/protocol/commands.ts";
 import type { Instrument } from "../../core/protocol/instrument.ts";
 import { blank, type Message, type MessageOf } from "../../core/protocol/message-schema.ts";
-import { HaltSymbol, ResumeSymbol, StatusView } from "../../core/protocol/messages.ts";
+import { StatusView } from "../../core/protocol/replies.ts";
 import { SymbolName } from "../../wire/schema/scalars.ts";
 import { HaltBody, TradingStatus } from "../../wire/schema/system.ts";
 import { replyOf, requestFor } from "../exchange/request.ts";

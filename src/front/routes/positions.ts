@@ -1,6 +1,7 @@
+import { ReadPosition } from "../../core/protocol/commands.ts";
 import type { Instrument } from "../../core/protocol/instrument.ts";
 import { blank, type MessageOf } from "../../core/protocol/message-schema.ts";
-import { PositionView, ReadPosition } from "../../core/protocol/messages.ts";
+import { PositionView } from "../../core/protocol/replies.ts";
 import { Position, PositionList, PositionsQuery } from "../../wire/schema/account.ts";
 import { ClosePositionBody, Leverage, LeverageBody, PlacedOrder } from "../../wire/schema/orders.ts";
 import { SymbolName } from "../../wire/schema/scalars.ts";

@@ -1,7 +1,6 @@
 import type { Engine, ReleasedTransaction } from "../../actor/engine/engine.ts";
 import { must } from "../../assert.ts";
-import type { Instrument } from "../../core/protocol/instrument.ts";
-import { blank, type MessageOf } from "../../core/protocol/message-schema.ts";
+import { ReadOrders } from "../../core/protocol/commands.ts";
 import {
   AttachedQuantityRaised,
   ConditionalOrderAmended,
@@ -13,11 +12,12 @@ import {
   OrderPlaced,
   OrderReduced,
   OrderTriggered,
-  OrderView,
   PositionTransferred,
-  ReadOrders,
   Traded,
-} from "../../core/protocol/messages.ts";
+} from "../../core/protocol/events.ts";
+import type { Instrument } from "../../core/protocol/instrument.ts";
+import { blank, type MessageOf } from "../../core/protocol/message-schema.ts";
+import { OrderView } from "../../core/protocol/replies.ts";
 import { isOpen, OrderRecord } from "../../store/database/history-schema.ts";
 import {
   amendOrder,

@@ -1,7 +1,7 @@
 import type { Engine } from "../../actor/engine/engine.ts";
 import { idToInstrumentId } from "../../core/base/enums.ts";
 import type { Instrument } from "../../core/protocol/instrument.ts";
-import type { Transfer, TransferKind } from "../../core/protocol/messages.ts";
+import type { Transfer, TransferKind } from "../../core/protocol/payloads.ts";
 import type { Page } from "../../store/database/pages.ts";
 import type { History } from "../../store/history/history.ts";
 import type { MarketData } from "../exchange/market.ts";

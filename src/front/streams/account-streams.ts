@@ -1,5 +1,5 @@
 import type { Engine, ReleasedTransaction } from "../../actor/engine/engine.ts";
-import type { Event as ExchangeEvent } from "../../core/protocol/messages.ts";
+import type { Event as ExchangeEvent } from "../../core/protocol/events.ts";
 import { AccountOrders } from "./account-orders.ts";
 import type { BalanceStream } from "./balance-stream.ts";
 import type { PositionStream } from "./position-stream.ts";

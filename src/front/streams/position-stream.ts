@@ -1,7 +1,8 @@
 import type { Engine, ReleasedTransaction } from "../../actor/engine/engine.ts";
+import { ReadPosition } from "../../core/protocol/commands.ts";
 import type { Instrument } from "../../core/protocol/instrument.ts";
 import { blank, type MessageOf } from "../../core/protocol/message-schema.ts";
-import { PositionView, ReadPosition } from "../../core/protocol/messages.ts";
+import { PositionView } from "../../core/protocol/replies.ts";
 import { positionJson } from "../json/json-writers.ts";
 import { type Member, type Publish, Stream } from "./stream.ts";
 

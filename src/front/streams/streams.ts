@@ -3,15 +3,15 @@ import { must, unreachable } from "../../assert.ts";
 import { EXEC_LIQUIDATION } from "../../core/base/enums.ts";
 import type { TimeMs } from "../../core/base/units.ts";
 import { toPublicTrade, toPublicTransfer } from "../../core/market-data/public-trades.ts";
-import type { MessageOf } from "../../core/protocol/message-schema.ts";
 import {
   type Event as ExchangeEvent,
   FundingPaid,
   PositionTransferred,
   PriceUpdated,
   Traded,
-  type Transfer,
-} from "../../core/protocol/messages.ts";
+} from "../../core/protocol/events.ts";
+import type { MessageOf } from "../../core/protocol/message-schema.ts";
+import type { Transfer } from "../../core/protocol/payloads.ts";
 import { paidFunding } from "../../store/history/funding-records.ts";
 import type { History } from "../../store/history/history.ts";
 import { TimeSlicer } from "../common/time-slicer.ts";

@@ -1,4 +1,4 @@
-import type { Transfer } from "../../core/protocol/messages.ts";
+import type { Transfer } from "../../core/protocol/payloads.ts";
 import { transferJson } from "../json/json-writers.ts";
 import { RecentStream } from "./recent-stream.ts";
 

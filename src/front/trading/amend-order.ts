@@ -1,7 +1,7 @@
 import type { Static } from "typebox";
+import { AmendOrder } from "../../core/protocol/commands.ts";
 import type { Instrument } from "../../core/protocol/instrument.ts";
 import { blank, type MessageOf } from "../../core/protocol/message-schema.ts";
-import { AmendOrder } from "../../core/protocol/messages.ts";
 import type { AmendOrderBody } from "../../wire/schema/orders.ts";
 import { ApiError } from "../common/errors.ts";
 import type { Principal } from "../exchange/credentials.ts";

@@ -1,6 +1,7 @@
 import type { Static } from "typebox";
+import { CancelAfter } from "../../core/protocol/commands.ts";
 import { blank, type MessageOf } from "../../core/protocol/message-schema.ts";
-import { CancelAfter, Done } from "../../core/protocol/messages.ts";
+import { Done } from "../../core/protocol/replies.ts";
 import type { CancelAfterBody } from "../../wire/schema/orders.ts";
 import { allowedOf } from "../auth/key-limits.ts";
 import { ApiError } from "../common/errors.ts";

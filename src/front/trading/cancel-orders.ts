@@ -1,9 +1,10 @@
 import type { Static } from "typebox";
 import type { ReleasedTransaction } from "../../actor/engine/engine.ts";
 import { SIDES } from "../../core/base/enums.ts";
+import { CancelAll, CancelOrder } from "../../core/protocol/commands.ts";
 import type { Instrument } from "../../core/protocol/instrument.ts";
 import { blank, type MessageOf } from "../../core/protocol/message-schema.ts";
-import { CancelAll, CancelOrder, OrderView } from "../../core/protocol/messages.ts";
+import { OrderView } from "../../core/protocol/replies.ts";
 import type { CancelAllQuery } from "../../wire/schema/orders.ts";
 import { allowedOf, checkSymbol } from "../auth/key-limits.ts";
 import type { Principal } from "../exchange/credentials.ts";

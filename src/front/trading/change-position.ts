@@ -1,15 +1,8 @@
 import type { Static } from "typebox";
 import { MARGIN_MODES } from "../../core/base/enums.ts";
+import { ClosePosition, MoveMargin, SetLeverage, SetMarginMode } from "../../core/protocol/commands.ts";
 import { blank, type MessageOf } from "../../core/protocol/message-schema.ts";
-import {
-  ClosePosition,
-  LeverageView,
-  MarginModeView,
-  MoveMargin,
-  PositionView,
-  SetLeverage,
-  SetMarginMode,
-} from "../../core/protocol/messages.ts";
+import { LeverageView, MarginModeView, PositionView } from "../../core/protocol/replies.ts";
 import type { ClosePositionBody, LeverageBody, MarginBody, MarginModeBody } from "../../wire/schema/orders.ts";
 import { checkLeverage, checkSymbol } from "../auth/key-limits.ts";
 import type { Principal } from "../exchange/credentials.ts";

@@ -1,7 +1,8 @@
 import { printQuanta } from "../../core/base/units.ts";
+import { DryRunOrder } from "../../core/protocol/commands.ts";
 import type { Instrument } from "../../core/protocol/instrument.ts";
 import { blank, type MessageOf } from "../../core/protocol/message-schema.ts";
-import { DryRunOrder, DryRunResult, OrderView } from "../../core/protocol/messages.ts";
+import { DryRunResult, OrderView } from "../../core/protocol/replies.ts";
 import { firstReply, mapReplies, refusalIn, requestFor } from "../exchange/request.ts";
 import type { Answer } from "../http/answer.ts";
 import { expectedFillJson, orderJsonWith, projectionJson } from "../json/json-writers.ts";

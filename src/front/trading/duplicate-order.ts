@@ -1,6 +1,6 @@
 import type { Instrument } from "../../core/protocol/instrument.ts";
 import type { Message, MessageOf } from "../../core/protocol/message-schema.ts";
-import { DuplicateOrder } from "../../core/protocol/messages.ts";
+import { DuplicateOrder } from "../../core/protocol/replies.ts";
 import type { OrderRecord } from "../../store/database/history-schema.ts";
 import { MAX_DUPLICATE_FILLS } from "../../wire/schema/orders.ts";
 import { MAX_LIMIT } from "../../wire/schema/scalars.ts";

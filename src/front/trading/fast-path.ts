@@ -1,7 +1,7 @@
 import { GTC, IOC, idToInstrumentId, MARKET, POST_ONLY, REDUCE_ONLY } from "../../core/base/enums.ts";
+import { AmendOrder, CancelOrder, PlaceOrder } from "../../core/protocol/commands.ts";
 import type { Instrument } from "../../core/protocol/instrument.ts";
 import { blank, type MessageOf } from "../../core/protocol/message-schema.ts";
-import { AmendOrder, CancelOrder, PlaceOrder } from "../../core/protocol/messages.ts";
 import { MAX_REQUEST_ID_LENGTH } from "../../wire/schema/channels.ts";
 import { JsonScanner, Words } from "../json/json-scanner.ts";
 import type { Symbols } from "../routing/context.ts";

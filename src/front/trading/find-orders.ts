@@ -1,7 +1,8 @@
 import { idToInstrumentId, ORDER_STATUSES } from "../../core/base/enums.ts";
+import { ReadOrder, ReadOrders } from "../../core/protocol/commands.ts";
 import type { Instrument } from "../../core/protocol/instrument.ts";
 import { blank, type MessageOf } from "../../core/protocol/message-schema.ts";
-import { OrderView, ReadOrder, ReadOrders } from "../../core/protocol/messages.ts";
+import { OrderView } from "../../core/protocol/replies.ts";
 import type { OrderRecord } from "../../store/database/history-schema.ts";
 import { CLIENT_ORDER_ID_PATTERN, ORDER_ID_PATTERN } from "../../wire/schema/scalars.ts";
 import { ApiError, badCombination } from "../common/errors.ts";

@@ -1,7 +1,7 @@
 import type { ReleasedTransaction } from "../../actor/engine/engine.ts";
+import type { CancelOrder } from "../../core/protocol/commands.ts";
 import type { Instrument } from "../../core/protocol/instrument.ts";
 import type { Message, MessageOf } from "../../core/protocol/message-schema.ts";
-import type { CancelOrder } from "../../core/protocol/messages.ts";
 import { checkSymbol } from "../auth/key-limits.ts";
 import type { ApiError } from "../common/errors.ts";
 import type { Principal } from "../exchange/credentials.ts";

@@ -13,9 +13,9 @@ import {
   SIDES,
   TIMES_IN_FORCE,
 } from "../../core/base/enums.ts";
+import type { PlaceOrder } from "../../core/protocol/commands.ts";
 import type { Instrument } from "../../core/protocol/instrument.ts";
 import type { MessageOf } from "../../core/protocol/message-schema.ts";
-import type { PlaceOrder } from "../../core/protocol/messages.ts";
 import type { PlaceOrderBody } from "../../wire/schema/orders.ts";
 import { ApiError, badCombination } from "../common/errors.ts";
 import type { Principal } from "../exchange/credentials.ts";

@@ -1,5 +1,5 @@
+import type { PlaceOrder } from "../../core/protocol/commands.ts";
 import type { MessageOf } from "../../core/protocol/message-schema.ts";
-import type { PlaceOrder } from "../../core/protocol/messages.ts";
 
 type Hashed = Pick<
   MessageOf<typeof PlaceOrder>,

@@ -1,7 +1,8 @@
 import { BY_MARK, FOK, GTD, IOC, LIMIT, ORDER_TYPES, TIMES_IN_FORCE, TRIGGER_SOURCES } from "../../core/base/enums.ts";
+import { PlaceExtended } from "../../core/protocol/commands.ts";
 import type { Instrument } from "../../core/protocol/instrument.ts";
 import { blank, type MessageOf } from "../../core/protocol/message-schema.ts";
-import { type AttachedLeg, type AttachedLegs, PlaceExtended } from "../../core/protocol/messages.ts";
+import type { AttachedLeg, AttachedLegs } from "../../core/protocol/payloads.ts";
 import type { AttachedLeg as LegBody, PlaceOrderBody } from "../../wire/schema/orders.ts";
 import { ApiError, badCombination } from "../common/errors.ts";
 import type { Principal } from "../exchange/credentials.ts";

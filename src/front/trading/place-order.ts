@@ -1,7 +1,7 @@
 import { isConditional, ORDER_TYPES } from "../../core/base/enums.ts";
+import { type PlaceExtended, PlaceOrder, type PlaceTrigger } from "../../core/protocol/commands.ts";
 import type { Instrument } from "../../core/protocol/instrument.ts";
 import { blank, type MessageOf } from "../../core/protocol/message-schema.ts";
-import { type PlaceExtended, PlaceOrder, type PlaceTrigger } from "../../core/protocol/messages.ts";
 import type { PlaceOrderBody } from "../../wire/schema/orders.ts";
 import { checkSymbol } from "../auth/key-limits.ts";
 import type { Principal } from "../exchange/credentials.ts";

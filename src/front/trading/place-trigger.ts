@@ -10,9 +10,9 @@ import {
   TRIGGER_SOURCES,
 } from "../../core/base/enums.ts";
 import type { RatePpm } from "../../core/base/units.ts";
+import { PlaceTrigger } from "../../core/protocol/commands.ts";
 import type { Instrument } from "../../core/protocol/instrument.ts";
 import { blank, type MessageOf } from "../../core/protocol/message-schema.ts";
-import { PlaceTrigger } from "../../core/protocol/messages.ts";
 import { MAX_CALLBACK_PPM, MIN_CALLBACK_PPM } from "../../core/state/trailing.ts";
 import type { PlaceOrderBody } from "../../wire/schema/orders.ts";
 import { ApiError, badCombination } from "../common/errors.ts";

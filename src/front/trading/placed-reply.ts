@@ -1,7 +1,8 @@
 import type { ReleasedTransaction } from "../../actor/engine/engine.ts";
+import { Traded } from "../../core/protocol/events.ts";
 import type { Instrument } from "../../core/protocol/instrument.ts";
 import type { MessageOf } from "../../core/protocol/message-schema.ts";
-import { OrderView, Traded } from "../../core/protocol/messages.ts";
+import { OrderView } from "../../core/protocol/replies.ts";
 import { firstReply, refusalIn } from "../exchange/request.ts";
 import type { Answer } from "../http/answer.ts";
 import { orderJsonWith, takerFillJson } from "../json/json-writers.ts";

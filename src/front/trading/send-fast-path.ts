@@ -1,4 +1,4 @@
-import { AmendOrder, CancelOrder, PlaceOrder } from "../../core/protocol/messages.ts";
+import { AmendOrder, CancelOrder, PlaceOrder } from "../../core/protocol/commands.ts";
 import { checkSymbol } from "../auth/key-limits.ts";
 import type { Principal } from "../exchange/credentials.ts";
 import type { Answer } from "../http/answer.ts";

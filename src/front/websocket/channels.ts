@@ -2,7 +2,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { ReleasedTransaction } from "../../actor/engine/engine.ts";
 import { LEDGER, type Permission } from "../../core/base/enums.ts";
 import type { TimeMs } from "../../core/base/units.ts";
-import { KeyRevoked, type LedgerEvent, SessionClosed } from "../../core/protocol/messages.ts";
+import { KeyRevoked, type LedgerEvent, SessionClosed } from "../../core/protocol/events.ts";
 import { MAX_SUBSCRIPTIONS } from "../../wire/schema/channels.ts";
 import type { TradingOp } from "../../wire/schema/trading.ts";
 import type { Auth } from "../auth/auth.ts";

@@ -1,6 +1,6 @@
 import { isOpenStatus } from "../../core/base/enums.ts";
 import { defineMessage, json, type MessageOf } from "../../core/protocol/message-schema.ts";
-import type { Transfer } from "../../core/protocol/messages.ts";
+import type { Transfer } from "../../core/protocol/payloads.ts";
 
 /**
  * The rows of the database (codes 250 to 279), encoded like every message: a row keeps its meaning when fields are

@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
 import { join } from "node:path";
-import type { LedgerSummary } from "../../core/protocol/messages.ts";
+import type { LedgerSummary } from "../../core/protocol/payloads.ts";
 import { DatabaseCorruptError } from "./genesis.ts";
 import { SECRET_FILE } from "./secret.ts";
 

@@ -2,7 +2,7 @@ import { must } from "../../assert.ts";
 import { EXEC_LIQUIDATION, idToInstrumentId, type LedgerEntryType } from "../../core/base/enums.ts";
 import type { Quanta, TimeMs } from "../../core/base/units.ts";
 import type { Message } from "../../core/protocol/message-schema.ts";
-import type { TransferKind } from "../../core/protocol/messages.ts";
+import type { TransferKind } from "../../core/protocol/payloads.ts";
 import type { Database } from "../database/database.ts";
 import type { FillRecord } from "../database/history-schema.ts";
 import { isWithin, type Page, type PageQuery, parseCursor, printCursor } from "../database/pages.ts";

@@ -1,6 +1,6 @@
 import { isCustomer } from "../../core/base/enums.ts";
+import type { FundingPaid, FundingSettled } from "../../core/protocol/events.ts";
 import type { MessageOf } from "../../core/protocol/message-schema.ts";
-import type { FundingPaid, FundingSettled } from "../../core/protocol/messages.ts";
 import type { Database } from "../database/database.ts";
 import type { FundingPaymentRecord } from "../database/history-schema.ts";
 import { type SeriesPosition, SeriesWriter } from "../database/series.ts";

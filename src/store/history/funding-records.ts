@@ -1,6 +1,6 @@
 import type { TimeMs } from "../../core/base/units.ts";
+import type { FundingPaid, FundingSettled } from "../../core/protocol/events.ts";
 import type { MessageOf } from "../../core/protocol/message-schema.ts";
-import type { FundingPaid, FundingSettled } from "../../core/protocol/messages.ts";
 import { FundingPaymentRecord, FundingRateRecord } from "../database/history-schema.ts";
 
 /** What events of funding say, as records of the history. */

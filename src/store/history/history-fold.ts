@@ -7,8 +7,6 @@ import {
   toPublicTrade,
   toPublicTransfer,
 } from "../../core/market-data/public-trades.ts";
-import type { Instrument } from "../../core/protocol/instrument.ts";
-import type { MessageOf } from "../../core/protocol/message-schema.ts";
 import {
   AttachedQuantityRaised,
   ConditionalOrderAmended,
@@ -30,7 +28,9 @@ import {
   WithdrawalCompleted,
   WithdrawalRequested,
   WithdrawalSent,
-} from "../../core/protocol/messages.ts";
+} from "../../core/protocol/events.ts";
+import type { Instrument } from "../../core/protocol/instrument.ts";
+import type { MessageOf } from "../../core/protocol/message-schema.ts";
 import type { Database } from "../database/database.ts";
 import {
   ClientOrderRecord,

@@ -6,7 +6,7 @@ import {
   type OpenInterestInterval,
   openTimeOf,
 } from "../../core/market-data/candles.ts";
-import type { Transfer, TransferKind } from "../../core/protocol/messages.ts";
+import type { Transfer, TransferKind } from "../../core/protocol/payloads.ts";
 import type { Database } from "../database/database.ts";
 import {
   type FillRecord,

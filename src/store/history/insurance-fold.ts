@@ -6,7 +6,6 @@ import {
   INSURANCE_ACCOUNT,
 } from "../../core/base/enums.ts";
 import type { Quanta } from "../../core/base/units.ts";
-import type { MessageOf } from "../../core/protocol/message-schema.ts";
 import {
   DeficitCovered,
   Deposited,
@@ -14,7 +13,8 @@ import {
   FundingPaid,
   PositionTransferred,
   Traded,
-} from "../../core/protocol/messages.ts";
+} from "../../core/protocol/events.ts";
+import type { MessageOf } from "../../core/protocol/message-schema.ts";
 import type { Database } from "../database/database.ts";
 import { FundMovementRecord } from "../database/history-schema.ts";
 import { type SeriesPosition, SeriesWriter } from "../database/series.ts";

@@ -1,6 +1,6 @@
 import { OPEN_INTEREST_INTERVALS, openTimeOf } from "../../core/market-data/candles.ts";
+import type { PriceUpdated } from "../../core/protocol/events.ts";
 import { blank, type MessageOf } from "../../core/protocol/message-schema.ts";
-import type { PriceUpdated } from "../../core/protocol/messages.ts";
 import type { Database } from "../database/database.ts";
 import { OpenInterestRecord } from "../database/history-schema.ts";
 import type { Key } from "../database/table.ts";

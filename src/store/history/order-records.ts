@@ -7,8 +7,6 @@ import {
   STATUS_UNTRIGGERED,
 } from "../../core/base/enums.ts";
 import type { TimeMs } from "../../core/base/units.ts";
-import type { Instrument } from "../../core/protocol/instrument.ts";
-import type { MessageOf } from "../../core/protocol/message-schema.ts";
 import type {
   AttachedQuantityRaised,
   ConditionalOrderAmended,
@@ -20,7 +18,9 @@ import type {
   OrderTriggered,
   PositionTransferred,
   Traded,
-} from "../../core/protocol/messages.ts";
+} from "../../core/protocol/events.ts";
+import type { Instrument } from "../../core/protocol/instrument.ts";
+import type { MessageOf } from "../../core/protocol/message-schema.ts";
 import { FillRecord, OrderRecord } from "../database/history-schema.ts";
 
 /** What events make of orders, and the fills they leave: the same for the history index as for whoever follows live. */

@@ -5,14 +5,8 @@ import {
   type TransferProgress,
   type TransferRequest,
 } from "../../core/ledger/transfers.ts";
-import {
-  Deposited,
-  type Transfer,
-  type TransferKind,
-  WithdrawalCompleted,
-  WithdrawalRequested,
-  WithdrawalSent,
-} from "../../core/protocol/messages.ts";
+import { Deposited, WithdrawalCompleted, WithdrawalRequested, WithdrawalSent } from "../../core/protocol/events.ts";
+import type { Transfer, TransferKind } from "../../core/protocol/payloads.ts";
 import type { Database } from "../database/database.ts";
 import { REFERENCES_PER_CHUNK, type ReferenceRecord, referenceTo, TransferRecord } from "../database/history-schema.ts";
 import { type SeriesPosition, SeriesWriter } from "../database/series.ts";

@@ -1,7 +1,7 @@
 import { assert } from "../../assert.ts";
+import type { Event } from "../../core/protocol/events.ts";
 import type { Instrument } from "../../core/protocol/instrument.ts";
 import type { Message } from "../../core/protocol/message-schema.ts";
-import type { Event } from "../../core/protocol/messages.ts";
 import { eachMessage } from "../../wire/codec.ts";
 import { AT_ACTOR_ID, AT_SEQUENCE, AT_TIME, RECORD_HEADER_BYTES } from "../../wire/record.ts";
 import { readSnapshotPart } from "../../wire/snapshot.ts";

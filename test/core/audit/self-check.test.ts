@@ -13,22 +13,18 @@ import {
 } from "../../../src/core/base/columns.ts";
 import { BUY, HALT_REASON, LEDGER, SELL, STOP_MARKET } from "../../../src/core/base/enums.ts";
 import { ExactSum } from "../../../src/core/base/exact-sum.ts";
-import type { Message, MessageOf } from "../../../src/core/protocol/message-schema.ts";
 import {
   Deposit,
-  LedgerUnsound,
   OpenSession,
   PlaceOrder,
   PlaceTrigger,
-  Refused,
   ResumeSymbol,
-  SelfCheckFailed,
-  type SessionView,
   SetIndexPrice,
   Tick,
-  Traded,
-  TradingHalted,
-} from "../../../src/core/protocol/messages.ts";
+} from "../../../src/core/protocol/commands.ts";
+import { LedgerUnsound, SelfCheckFailed, Traded, TradingHalted } from "../../../src/core/protocol/events.ts";
+import type { Message, MessageOf } from "../../../src/core/protocol/message-schema.ts";
+import { Refused, type SessionView } from "../../../src/core/protocol/replies.ts";
 import { Crowd } from "../support/crowd.ts";
 import { Exchange, make, SnapshotStore } from "../support/exchange.ts";
 import { instrument, PLAIN } from "../support/instruments.ts";

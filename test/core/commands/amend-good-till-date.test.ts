@@ -13,20 +13,16 @@ import {
   SELL,
 } from "../../../src/core/base/enums.ts";
 import type { TimeMs } from "../../../src/core/base/units.ts";
-import type { MessageOf } from "../../../src/core/protocol/message-schema.ts";
+import { AmendOrder, Deposit, HaltSymbol, PlaceExtended, SetIndexPrice } from "../../../src/core/protocol/commands.ts";
 import {
-  AmendOrder,
-  Deposit,
-  HaltSymbol,
   OrderAmended,
   OrderClosed,
   OrderExtended,
-  OrderView,
-  PlaceExtended,
-  SetIndexPrice,
   type SymbolEvent,
   Traded,
-} from "../../../src/core/protocol/messages.ts";
+} from "../../../src/core/protocol/events.ts";
+import type { MessageOf } from "../../../src/core/protocol/message-schema.ts";
+import { OrderView } from "../../../src/core/protocol/replies.ts";
 import { Exchange, make, recoveriesOf } from "../support/exchange.ts";
 import { FREE, instrument, ODD, PLAIN } from "../support/instruments.ts";
 import { withoutLastFields } from "../support/old-logs.ts";

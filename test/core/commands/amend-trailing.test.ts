@@ -9,18 +9,17 @@ import {
   SELL,
   TRAILING_STOP_MARKET,
 } from "../../../src/core/base/enums.ts";
-import type { MessageOf } from "../../../src/core/protocol/message-schema.ts";
 import {
   AmendOrder,
-  ConditionalOrderAmended,
   Deposit,
   HaltSymbol,
-  type OrderView,
   PlaceTrigger,
   ReadOrder,
-  type Refused,
   SetIndexPrice,
-} from "../../../src/core/protocol/messages.ts";
+} from "../../../src/core/protocol/commands.ts";
+import { ConditionalOrderAmended } from "../../../src/core/protocol/events.ts";
+import type { MessageOf } from "../../../src/core/protocol/message-schema.ts";
+import type { OrderView, Refused } from "../../../src/core/protocol/replies.ts";
 import { Exchange, make, recoveriesOf } from "../support/exchange.ts";
 import { instrument, PLAIN } from "../support/instruments.ts";
 import { withoutLastFields } from "../support/old-logs.ts";

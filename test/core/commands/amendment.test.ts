@@ -4,19 +4,17 @@ import fc from "fast-check";
 import { summarizeSymbol } from "../../../src/core/audit/invariants.ts";
 import { BUY, LEDGER, SELL, type Side } from "../../../src/core/base/enums.ts";
 import { Depth } from "../../../src/core/market-data/depth.ts";
-import type { MessageOf } from "../../../src/core/protocol/message-schema.ts";
 import {
   AmendOrder,
   Deposit,
   OpenSession,
-  type OrderAmended,
-  OrderView,
   PlaceExtended,
   PlaceOrder,
-  type SessionView,
   SetIndexPrice,
-  type SymbolEvent,
-} from "../../../src/core/protocol/messages.ts";
+} from "../../../src/core/protocol/commands.ts";
+import type { OrderAmended, SymbolEvent } from "../../../src/core/protocol/events.ts";
+import type { MessageOf } from "../../../src/core/protocol/message-schema.ts";
+import { OrderView, type SessionView } from "../../../src/core/protocol/replies.ts";
 import { Exchange, make, recoveriesOf } from "../support/exchange.ts";
 import { FREE, instrument, ODD, PLAIN } from "../support/instruments.ts";
 import { scenario } from "../support/scenario.ts";

@@ -1,17 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { BUY, BY_MARK, LEDGER, SELL, STATUS_UNTRIGGERED } from "../../../src/core/base/enums.ts";
+import { Deposit, PlaceExtended, PlaceOrder, ReadOrders } from "../../../src/core/protocol/commands.ts";
 import type { Message, MessageOf } from "../../../src/core/protocol/message-schema.ts";
-import {
-  type AttachedLeg,
-  type AttachedLegs,
-  Deposit,
-  OrderView,
-  PlaceExtended,
-  PlaceOrder,
-  ReadOrders,
-  type Refused,
-} from "../../../src/core/protocol/messages.ts";
+import type { AttachedLeg, AttachedLegs } from "../../../src/core/protocol/payloads.ts";
+import { OrderView, type Refused } from "../../../src/core/protocol/replies.ts";
 import { Exchange, make } from "../support/exchange.ts";
 import { instrument, PLAIN } from "../support/instruments.ts";
 import { scenario } from "../support/scenario.ts";

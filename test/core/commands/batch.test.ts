@@ -3,21 +3,19 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { summarizeSymbol } from "../../../src/core/audit/invariants.ts";
 import { BUY, IOC, LEDGER, LIMIT } from "../../../src/core/base/enums.ts";
-import type { Message, MessageOf } from "../../../src/core/protocol/message-schema.ts";
 import {
   AmendOrder,
   type BatchItem,
   CancelOrder,
   OpenSession,
   OrderBatch,
-  OrderView,
   PlaceOrder,
   ReadOrders,
   ReadPosition,
-  Refused,
-  Traded,
-  TriggersReached,
-} from "../../../src/core/protocol/messages.ts";
+} from "../../../src/core/protocol/commands.ts";
+import { Traded, TriggersReached } from "../../../src/core/protocol/events.ts";
+import type { Message, MessageOf } from "../../../src/core/protocol/message-schema.ts";
+import { OrderView, Refused } from "../../../src/core/protocol/replies.ts";
 import { itemsSaid } from "../support/batches.ts";
 import { openDeepMarket } from "../support/deep-market.ts";
 import { Exchange, LEDGER_SETTINGS, MAX_ACCOUNTS, make, type Said } from "../support/exchange.ts";

@@ -14,26 +14,22 @@ import {
   STATUS_CANCELED,
 } from "../../../src/core/base/enums.ts";
 import { QUANTA_PER_USDC } from "../../../src/core/base/units.ts";
-import type { Message, MessageOf } from "../../../src/core/protocol/message-schema.ts";
 import {
   CancelAfter,
-  CancelAfterSet,
   CancelAll,
   Deposit,
   OpenSession,
-  OrderClosed,
-  OrderView,
   PlaceExtended,
   PlaceOrder,
-  PositionTransferred,
   ReadOrders,
-  Refused,
-  type SessionView,
   SetIndexPrice,
   SetLeverage,
   SetMarginMode,
   Tick,
-} from "../../../src/core/protocol/messages.ts";
+} from "../../../src/core/protocol/commands.ts";
+import { CancelAfterSet, OrderClosed, PositionTransferred } from "../../../src/core/protocol/events.ts";
+import type { Message, MessageOf } from "../../../src/core/protocol/message-schema.ts";
+import { OrderView, Refused, type SessionView } from "../../../src/core/protocol/replies.ts";
 import { Exchange, make, type Said, START } from "../support/exchange.ts";
 import { FREE, instrument, ODD, PLAIN } from "../support/instruments.ts";
 import { scenario } from "../support/scenario.ts";

@@ -17,28 +17,27 @@ import {
   STATUS_EXPIRED,
   STATUS_NEW,
 } from "../../../src/core/base/enums.ts";
-import type { Message, MessageOf } from "../../../src/core/protocol/message-schema.ts";
 import {
-  type AccountProjection,
   Deposit,
   DryRunOrder,
-  type DryRunResult,
-  type ExpectedFill,
-  FundingPaid,
   OpenSession,
-  OrderClosed,
-  OrderView,
   PlaceExtended,
   PlaceOrder,
   PlaceTrigger,
-  type PositionView,
   ReadPosition,
-  Refused,
-  type SessionView,
   SetIndexPrice,
   SetMarginMode,
-  Traded,
-} from "../../../src/core/protocol/messages.ts";
+} from "../../../src/core/protocol/commands.ts";
+import { FundingPaid, OrderClosed, Traded } from "../../../src/core/protocol/events.ts";
+import type { Message, MessageOf } from "../../../src/core/protocol/message-schema.ts";
+import type { AccountProjection, ExpectedFill } from "../../../src/core/protocol/payloads.ts";
+import {
+  type DryRunResult,
+  OrderView,
+  type PositionView,
+  Refused,
+  type SessionView,
+} from "../../../src/core/protocol/replies.ts";
 import { openDeepMarket } from "../support/deep-market.ts";
 import { Exchange, LEDGER_SETTINGS, MAX_ACCOUNTS, make, type Said, SHORT_INDEX_AGE_MS } from "../support/exchange.ts";
 import { FREE, instrument, ODD, PLAIN } from "../support/instruments.ts";

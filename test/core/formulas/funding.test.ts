@@ -2,21 +2,18 @@ import assert from "node:assert/strict";
 import { beforeEach, test } from "node:test";
 import { INSURANCE_ACCOUNT, LEDGER } from "../../../src/core/base/enums.ts";
 import { QUANTA_PER_USDC } from "../../../src/core/base/units.ts";
-import type { Message, MessageOf } from "../../../src/core/protocol/message-schema.ts";
 import {
   Deposit,
-  FundingPaid,
-  FundingSettled,
   OpenSession,
   PlaceOrder,
   PrepareWithdrawal,
-  PriceUpdated,
-  type SessionView,
   SetIndexPrice,
   SetLeverage,
   Tick,
-  Traded,
-} from "../../../src/core/protocol/messages.ts";
+} from "../../../src/core/protocol/commands.ts";
+import { FundingPaid, FundingSettled, PriceUpdated, Traded } from "../../../src/core/protocol/events.ts";
+import type { Message, MessageOf } from "../../../src/core/protocol/message-schema.ts";
+import type { SessionView } from "../../../src/core/protocol/replies.ts";
 import type { SymbolActor } from "../../../src/core/symbol.ts";
 import { Exchange, make, START } from "../support/exchange.ts";
 import { instrument, PLAIN } from "../support/instruments.ts";

@@ -9,8 +9,8 @@ import {
   maintenanceMargin,
 } from "../../../src/core/formulas/margin.ts";
 import { markPrice } from "../../../src/core/formulas/mark.ts";
+import { Deposit, PlaceOrder, SetIndexPrice } from "../../../src/core/protocol/commands.ts";
 import type { InstrumentConfig } from "../../../src/core/protocol/instrument.ts";
-import { Deposit, PlaceOrder, SetIndexPrice } from "../../../src/core/protocol/messages.ts";
 import { Exchange, make } from "../support/exchange.ts";
 import { instrument, PLAIN } from "../support/instruments.ts";
 

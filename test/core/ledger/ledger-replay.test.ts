@@ -2,18 +2,18 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { LEDGER } from "../../../src/core/base/enums.ts";
-import type { Message, MessageOf } from "../../../src/core/protocol/message-schema.ts";
 import {
   CloseSession,
   CreateKey,
   Deposit,
   Describe,
-  type LedgerDescription,
   OpenSession,
   RevokeKey,
   Tick,
   Withdraw,
-} from "../../../src/core/protocol/messages.ts";
+} from "../../../src/core/protocol/commands.ts";
+import type { Message, MessageOf } from "../../../src/core/protocol/message-schema.ts";
+import type { LedgerDescription } from "../../../src/core/protocol/replies.ts";
 import { DAY_MS, Exchange, make, type Said, SnapshotStore } from "../support/exchange.ts";
 import { takeSeed } from "../support/seed.ts";
 

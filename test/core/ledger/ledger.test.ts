@@ -2,37 +2,38 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { FIRST_CUSTOMER_ACCOUNT, LEDGER, LIMIT } from "../../../src/core/base/enums.ts";
 import type { LedgerSettings } from "../../../src/core/ledger/ledger.ts";
-import type { MessageOf } from "../../../src/core/protocol/message-schema.ts";
 import {
   CloseSession,
   CreateKey,
   Deposit,
-  Deposited,
   Describe,
-  Done,
-  type KeyRecord,
-  KeyRevoked,
-  type LedgerDescription,
-  type LedgerSummary,
   OpenSession,
   PlaceOrder,
   ReadWithdrawals,
-  Refused,
   RevokeKey,
-  SessionClosed,
-  SessionOpened,
-  type SessionView,
   SetIndexPrice,
   Tick,
-  type Transfer,
-  TransferView,
   Withdraw,
+} from "../../../src/core/protocol/commands.ts";
+import {
+  Deposited,
+  KeyRevoked,
+  SessionClosed,
+  SessionOpened,
   WithdrawalCompleted,
-  type WithdrawalList,
   WithdrawalRequested,
   WithdrawalSent,
+} from "../../../src/core/protocol/events.ts";
+import type { MessageOf } from "../../../src/core/protocol/message-schema.ts";
+import type { KeyRecord, LedgerSummary, Transfer, WithdrawalList } from "../../../src/core/protocol/payloads.ts";
+import {
+  Done,
+  type LedgerDescription,
+  Refused,
+  type SessionView,
+  TransferView,
   type WithdrawalsPage,
-} from "../../../src/core/protocol/messages.ts";
+} from "../../../src/core/protocol/replies.ts";
 import { AccountRow } from "../../../src/core/protocol/snapshot-schema.ts";
 import {
   DAY_MS,

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { BUY, EXEC_ADL, EXEC_LIQUIDATION, INSURANCE_ACCOUNT, LEDGER, SELL } from "../../../src/core/base/enums.ts";
+import { Deposit, Tick } from "../../../src/core/protocol/commands.ts";
+import { PositionTransferred, Traded } from "../../../src/core/protocol/events.ts";
 import type { Message } from "../../../src/core/protocol/message-schema.ts";
-import { Deposit, OrderView, PositionTransferred, Tick, Traded } from "../../../src/core/protocol/messages.ts";
+import { OrderView } from "../../../src/core/protocol/replies.ts";
 import { Crowd } from "../support/crowd.ts";
 import { make, type Said } from "../support/exchange.ts";
 import { PLAIN } from "../support/instruments.ts";

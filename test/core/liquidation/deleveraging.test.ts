@@ -3,8 +3,8 @@ import { test } from "node:test";
 import { ACCOUNT, NONE, SIZE } from "../../../src/core/base/columns.ts";
 import { ISOLATED } from "../../../src/core/base/enums.ts";
 import { DeleveragingQueue, deleveragingRank } from "../../../src/core/liquidation/deleveraging.ts";
+import { SetLeverage, SetMarginMode } from "../../../src/core/protocol/commands.ts";
 import { blank, type Message } from "../../../src/core/protocol/message-schema.ts";
-import { SetLeverage, SetMarginMode } from "../../../src/core/protocol/messages.ts";
 import { Crowd } from "../support/crowd.ts";
 import { BUY, SELL, Simulation } from "../support/random-markets.ts";
 

@@ -11,22 +11,24 @@ import {
 } from "../../../src/core/base/enums.ts";
 import { bankruptcyPrice, liquidationPrice, maintenanceMargin } from "../../../src/core/formulas/margin.ts";
 import { isolatedEquity, removableMargin } from "../../../src/core/margin/isolated.ts";
-import { blank, type Message, type MessageOf } from "../../../src/core/protocol/message-schema.ts";
 import {
   CancelAll,
-  DeficitCovered,
-  FundingPaid,
   MoveMargin,
-  OrderClosed,
-  OrderPlaced,
   PlaceOrder,
-  PositionTransferred,
-  PositionView,
   ReadPosition,
   SetLeverage,
   SetMarginMode,
+} from "../../../src/core/protocol/commands.ts";
+import {
+  DeficitCovered,
+  FundingPaid,
+  OrderClosed,
+  OrderPlaced,
+  PositionTransferred,
   Traded,
-} from "../../../src/core/protocol/messages.ts";
+} from "../../../src/core/protocol/events.ts";
+import { blank, type Message, type MessageOf } from "../../../src/core/protocol/message-schema.ts";
+import { PositionView } from "../../../src/core/protocol/replies.ts";
 import type { SymbolActor } from "../../../src/core/symbol.ts";
 import { make } from "../support/exchange.ts";
 import { instrument, PLAIN } from "../support/instruments.ts";

@@ -11,27 +11,28 @@ import {
 } from "../../../src/core/base/enums.ts";
 import { owedFunding } from "../../../src/core/margin/funding-payment.ts";
 import { isolatedEquity } from "../../../src/core/margin/isolated.ts";
-import { blank, type Message, type MessageOf } from "../../../src/core/protocol/message-schema.ts";
 import {
   CancelAll,
   ClosePosition,
   Deposit,
-  FundingPaid,
-  FundingSettled,
   MoveMargin,
   OpenSession,
-  type OrderView,
   PlaceOrder,
-  PositionTransferred,
-  type PriceUpdated,
-  type Refused,
   SetIndexPrice,
   SetLeverage,
   SetMarginMode,
   Tick,
-  Traded,
   Withdraw,
-} from "../../../src/core/protocol/messages.ts";
+} from "../../../src/core/protocol/commands.ts";
+import {
+  FundingPaid,
+  FundingSettled,
+  PositionTransferred,
+  type PriceUpdated,
+  Traded,
+} from "../../../src/core/protocol/events.ts";
+import { blank, type Message, type MessageOf } from "../../../src/core/protocol/message-schema.ts";
+import type { OrderView, Refused } from "../../../src/core/protocol/replies.ts";
 import { Crowd } from "../support/crowd.ts";
 import { Exchange, make } from "../support/exchange.ts";
 import { instrument, PLAIN } from "../support/instruments.ts";

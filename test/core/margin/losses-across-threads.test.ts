@@ -14,20 +14,17 @@ import {
   STATUS_EXPIRED,
 } from "../../../src/core/base/enums.ts";
 import { QUANTA_PER_USDC } from "../../../src/core/base/units.ts";
-import { compileInstrument } from "../../../src/core/protocol/instrument.ts";
-import type { Message, MessageOf } from "../../../src/core/protocol/message-schema.ts";
 import {
   AmendOrder,
-  OrderClosed,
-  type OrderPlaced,
   PlaceOrder,
-  PositionTransferred,
   SetIndexPrice,
   SetLeverage,
   SetMarginMode,
   Tick,
-  Traded,
-} from "../../../src/core/protocol/messages.ts";
+} from "../../../src/core/protocol/commands.ts";
+import { OrderClosed, type OrderPlaced, PositionTransferred, Traded } from "../../../src/core/protocol/events.ts";
+import { compileInstrument } from "../../../src/core/protocol/instrument.ts";
+import type { Message, MessageOf } from "../../../src/core/protocol/message-schema.ts";
 import { SymbolActor } from "../../../src/core/symbol.ts";
 import { make, START } from "../support/exchange.ts";
 import { MARKS } from "../support/tight-market.ts";

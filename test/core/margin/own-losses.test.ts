@@ -19,27 +19,24 @@ import {
   TAKE_PROFIT_MARKET,
 } from "../../../src/core/base/enums.ts";
 import { QUANTA_PER_USDC } from "../../../src/core/base/units.ts";
-import type { Message, MessageOf } from "../../../src/core/protocol/message-schema.ts";
 import {
   AmendOrder,
   CancelAll,
   ClosePosition,
   MoveMargin,
   OrderBatch,
-  type OrderClosed,
-  OrderPlaced,
-  OrderView,
   PlaceExtended,
   PlaceOrder,
   PlaceTrigger,
-  type Refused,
   SetIndexPrice,
   SetLeverage,
   SetMarginMode,
   Tick,
-  Traded,
   Withdraw,
-} from "../../../src/core/protocol/messages.ts";
+} from "../../../src/core/protocol/commands.ts";
+import { type OrderClosed, OrderPlaced, Traded } from "../../../src/core/protocol/events.ts";
+import type { Message, MessageOf } from "../../../src/core/protocol/message-schema.ts";
+import { OrderView, type Refused } from "../../../src/core/protocol/replies.ts";
 import type { SymbolActor } from "../../../src/core/symbol.ts";
 import { Random } from "../../../src/sandbox/random.ts";
 import { make } from "../support/exchange.ts";

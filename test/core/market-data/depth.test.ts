@@ -3,9 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { BUY, SELL, type Side } from "../../../src/core/base/enums.ts";
 import { Depth } from "../../../src/core/market-data/depth.ts";
-import { blank, type MessageOf, type MessageSchema } from "../../../src/core/protocol/message-schema.ts";
 import {
-  type Levels,
   LeverageSet,
   OrderClosed,
   OrderPlaced,
@@ -13,7 +11,9 @@ import {
   OrderRested,
   type SymbolEvent,
   Traded,
-} from "../../../src/core/protocol/messages.ts";
+} from "../../../src/core/protocol/events.ts";
+import { blank, type MessageOf, type MessageSchema } from "../../../src/core/protocol/message-schema.ts";
+import type { Levels } from "../../../src/core/protocol/payloads.ts";
 import { takeSeed } from "../support/seed.ts";
 
 const seed = takeSeed("depth.test");

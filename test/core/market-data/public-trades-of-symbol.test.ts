@@ -5,22 +5,12 @@ import { MarginTable } from "../../../src/core/accounts/margin-table.ts";
 import { BUY, SELL, type Side } from "../../../src/core/base/enums.ts";
 import { Depth } from "../../../src/core/market-data/depth.ts";
 import { openInterestChange } from "../../../src/core/market-data/public-trades.ts";
+import { CancelAll, ClosePosition, Describe, PlaceOrder, SetIndexPrice } from "../../../src/core/protocol/commands.ts";
+import { type Event, type SymbolEvent, Traded } from "../../../src/core/protocol/events.ts";
 import { compileInstrument } from "../../../src/core/protocol/instrument.ts";
 import { blank, type Message, type MessageOf, type MessageSchema } from "../../../src/core/protocol/message-schema.ts";
-import {
-  CancelAll,
-  ClosePosition,
-  Describe,
-  type Event,
-  type Levels,
-  PlaceOrder,
-  type Reply,
-  SetIndexPrice,
-  SymbolDescription,
-  type SymbolEvent,
-  type SymbolSummary,
-  Traded,
-} from "../../../src/core/protocol/messages.ts";
+import type { Levels, SymbolSummary } from "../../../src/core/protocol/payloads.ts";
+import { type Reply, SymbolDescription } from "../../../src/core/protocol/replies.ts";
 import { SymbolActor } from "../../../src/core/symbol.ts";
 import { FINE } from "../support/instruments.ts";
 import { takeSeed } from "../support/seed.ts";

@@ -3,8 +3,8 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { BUY, SELL, type Side } from "../../../src/core/base/enums.ts";
 import { openInterestChange, Ring, toPublicTrade } from "../../../src/core/market-data/public-trades.ts";
+import { Traded } from "../../../src/core/protocol/events.ts";
 import { blank } from "../../../src/core/protocol/message-schema.ts";
-import { Traded } from "../../../src/core/protocol/messages.ts";
 import { takeSeed } from "../support/seed.ts";
 
 const seed = takeSeed("feed.test");

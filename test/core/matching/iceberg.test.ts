@@ -3,7 +3,7 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { BUY, SELL, type Side } from "../../../src/core/base/enums.ts";
 import { Depth } from "../../../src/core/market-data/depth.ts";
-import type { MessageOf } from "../../../src/core/protocol/message-schema.ts";
+import { ReadOrders } from "../../../src/core/protocol/commands.ts";
 import {
   AttachedQuantityRaised,
   ConditionalOrderAmended,
@@ -14,11 +14,11 @@ import {
   OrderPlaced,
   OrderReduced,
   OrderTriggered,
-  type OrderView,
-  ReadOrders,
   type SymbolEvent,
   Traded,
-} from "../../../src/core/protocol/messages.ts";
+} from "../../../src/core/protocol/events.ts";
+import type { MessageOf } from "../../../src/core/protocol/message-schema.ts";
+import type { OrderView } from "../../../src/core/protocol/replies.ts";
 import type { OrderRecord } from "../../../src/store/database/history-schema.ts";
 import {
   amendOrder,

@@ -21,24 +21,21 @@ import {
 import { QUANTA_PER_USDC } from "../../../src/core/base/units.ts";
 import { mostOrders } from "../../../src/core/commands/attached.ts";
 import { MAX_TRIGGER_ORDERS } from "../../../src/core/commands/conditional.ts";
-import type { MessageOf } from "../../../src/core/protocol/message-schema.ts";
 import {
   CancelAll,
   ClosePosition,
-  ConditionalOrderPlaced,
   Deposit,
   OpenSession,
-  OrderReduced,
-  OrderView,
   PlaceExtended,
   PlaceOrder,
   PlaceTrigger,
-  type SessionView,
   SetIndexPrice,
   SetLeverage,
   SetMarginMode,
-  Traded,
-} from "../../../src/core/protocol/messages.ts";
+} from "../../../src/core/protocol/commands.ts";
+import { ConditionalOrderPlaced, OrderReduced, Traded } from "../../../src/core/protocol/events.ts";
+import type { MessageOf } from "../../../src/core/protocol/message-schema.ts";
+import { OrderView, type SessionView } from "../../../src/core/protocol/replies.ts";
 import { maxMessageBytes } from "../../../src/wire/codec.ts";
 import { Exchange, LEDGER_SETTINGS, MAX_ACCOUNTS, make, type Said } from "../support/exchange.ts";
 import { instrument, PLAIN } from "../support/instruments.ts";

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { BUY, LEDGER, SELL } from "../../../src/core/base/enums.ts";
+import { Deposit, PlaceOrder, SetIndexPrice } from "../../../src/core/protocol/commands.ts";
+import { Traded } from "../../../src/core/protocol/events.ts";
 import type { MessageOf } from "../../../src/core/protocol/message-schema.ts";
-import { Deposit, PlaceOrder, SetIndexPrice, Traded } from "../../../src/core/protocol/messages.ts";
 import { Exchange, make } from "../support/exchange.ts";
 import { instrument, ODD, PLAIN } from "../support/instruments.ts";
 import { scenario } from "../support/scenario.ts";

@@ -10,9 +10,10 @@ import {
 } from "../../../src/core/base/enums.ts";
 import { Placement } from "../../../src/core/commands/placement.ts";
 import type { Transaction } from "../../../src/core/protocol/actor.ts";
+import { OrderClosed, Traded } from "../../../src/core/protocol/events.ts";
 import { compileInstrument, type Instrument } from "../../../src/core/protocol/instrument.ts";
 import type { MessageOf } from "../../../src/core/protocol/message-schema.ts";
-import { OrderClosed, OrderView, Traded } from "../../../src/core/protocol/messages.ts";
+import { OrderView } from "../../../src/core/protocol/replies.ts";
 import { Random } from "../../../src/sandbox/random.ts";
 import { Exchange, LEDGER_SETTINGS, MAX_ACCOUNTS, SHORT_INDEX_AGE_MS } from "../support/exchange.ts";
 import { FREE, instrument, ODD } from "../support/instruments.ts";

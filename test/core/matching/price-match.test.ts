@@ -1,16 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { BUY, LEDGER, PRICE_MATCHES, SELL } from "../../../src/core/base/enums.ts";
+import { Deposit, OpenSession, PlaceExtended, PlaceOrder, SetIndexPrice } from "../../../src/core/protocol/commands.ts";
 import type { MessageOf } from "../../../src/core/protocol/message-schema.ts";
-import {
-  Deposit,
-  OpenSession,
-  OrderView,
-  PlaceExtended,
-  PlaceOrder,
-  type Refused,
-  SetIndexPrice,
-} from "../../../src/core/protocol/messages.ts";
+import { OrderView, type Refused } from "../../../src/core/protocol/replies.ts";
 import { Exchange, make } from "../support/exchange.ts";
 import { instrument, PLAIN } from "../support/instruments.ts";
 import { scenario } from "../support/scenario.ts";

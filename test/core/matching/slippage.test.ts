@@ -1,15 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { BUY, IOC, LEDGER, MARKET, REASONS, SELL } from "../../../src/core/base/enums.ts";
+import { Deposit, OpenSession, PlaceOrder, SetIndexPrice } from "../../../src/core/protocol/commands.ts";
+import { Traded } from "../../../src/core/protocol/events.ts";
 import type { MessageOf } from "../../../src/core/protocol/message-schema.ts";
-import {
-  Deposit,
-  OpenSession,
-  OrderView,
-  PlaceOrder,
-  SetIndexPrice,
-  Traded,
-} from "../../../src/core/protocol/messages.ts";
+import { OrderView } from "../../../src/core/protocol/replies.ts";
 import { Exchange, make } from "../support/exchange.ts";
 import { instrument, PLAIN } from "../support/instruments.ts";
 

@@ -11,28 +11,26 @@ import {
   STOP,
   TRADING_STATUSES,
 } from "../../../src/core/base/enums.ts";
-import type { Message, MessageOf } from "../../../src/core/protocol/message-schema.ts";
 import {
   CancelAll,
   CancelOrder,
   ClosePosition,
   Deposit,
   HaltSymbol,
-  IndexWentStale,
   MoveMargin,
   OpenSession,
   PlaceOrder,
   PlaceTrigger,
   PrepareWithdrawal,
-  Refused,
   ResumeSymbol,
   SetIndexPrice,
   SetLeverage,
   SetMarginMode,
-  type StatusView,
   Tick,
-  TradingHalted,
-} from "../../../src/core/protocol/messages.ts";
+} from "../../../src/core/protocol/commands.ts";
+import { IndexWentStale, TradingHalted } from "../../../src/core/protocol/events.ts";
+import type { Message, MessageOf } from "../../../src/core/protocol/message-schema.ts";
+import { Refused, type StatusView } from "../../../src/core/protocol/replies.ts";
 import { Exchange, LEDGER_SETTINGS, MAX_ACCOUNTS, make, type Said } from "../support/exchange.ts";
 import { instrument, PLAIN } from "../support/instruments.ts";
 

@@ -2,17 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { BUY, SELL } from "../../../src/core/base/enums.ts";
+import { ReadPosition, SetLeverage, Tick } from "../../../src/core/protocol/commands.ts";
+import { PositionTransferred, Traded } from "../../../src/core/protocol/events.ts";
 import type { MessageOf } from "../../../src/core/protocol/message-schema.ts";
-import {
-  OrderView,
-  PositionTransferred,
-  type PositionView,
-  ReadPosition,
-  Refused,
-  SetLeverage,
-  Tick,
-  Traded,
-} from "../../../src/core/protocol/messages.ts";
+import { OrderView, type PositionView, Refused } from "../../../src/core/protocol/replies.ts";
 import { Crowd } from "../support/crowd.ts";
 import { make } from "../support/exchange.ts";
 import { PLAIN } from "../support/instruments.ts";

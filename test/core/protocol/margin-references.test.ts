@@ -2,22 +2,19 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { BUY, ISOLATED, LEDGER, LIMIT, SELL } from "../../../src/core/base/enums.ts";
 import { QUANTA_PER_USDC } from "../../../src/core/base/units.ts";
-import { MAX_MARGIN_REFERENCES, MarginReferences } from "../../../src/core/protocol/margin-references.ts";
-import type { MessageOf } from "../../../src/core/protocol/message-schema.ts";
 import {
   ClosePosition,
   Deposit,
-  IsolatedMarginSet,
-  MarginMoved,
   MoveMargin,
   OpenSession,
   PlaceOrder,
-  PositionView,
-  type Refused,
-  type SessionView,
   SetIndexPrice,
   SetMarginMode,
-} from "../../../src/core/protocol/messages.ts";
+} from "../../../src/core/protocol/commands.ts";
+import { IsolatedMarginSet, MarginMoved } from "../../../src/core/protocol/events.ts";
+import { MAX_MARGIN_REFERENCES, MarginReferences } from "../../../src/core/protocol/margin-references.ts";
+import type { MessageOf } from "../../../src/core/protocol/message-schema.ts";
+import { PositionView, type Refused, type SessionView } from "../../../src/core/protocol/replies.ts";
 import { Exchange, make, type Said, SnapshotStore } from "../support/exchange.ts";
 import { instrument, PLAIN } from "../support/instruments.ts";
 

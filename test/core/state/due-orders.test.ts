@@ -15,22 +15,20 @@ import {
   STOP_MARKET,
   TRAILING_STOP_MARKET,
 } from "../../../src/core/base/enums.ts";
-import type { Message, MessageOf } from "../../../src/core/protocol/message-schema.ts";
 import {
   CancelOrder,
   Deposit,
   HaltSymbol,
   OpenSession,
   OrderBatch,
-  type OrderClosed,
-  OrderTriggered,
-  type OrderView,
   PlaceOrder,
   PlaceTrigger,
   ResumeSymbol,
   SetIndexPrice,
-  TriggersReached,
-} from "../../../src/core/protocol/messages.ts";
+} from "../../../src/core/protocol/commands.ts";
+import { type OrderClosed, OrderTriggered, TriggersReached } from "../../../src/core/protocol/events.ts";
+import type { Message, MessageOf } from "../../../src/core/protocol/message-schema.ts";
+import type { OrderView } from "../../../src/core/protocol/replies.ts";
 import { Exchange, type Logged, make, type Said, SnapshotStore } from "../support/exchange.ts";
 import { instrument, PLAIN } from "../support/instruments.ts";
 

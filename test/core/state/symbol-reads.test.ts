@@ -11,28 +11,30 @@ import {
   STATUS_NEW,
   STATUS_PARTIALLY_FILLED,
 } from "../../../src/core/base/enums.ts";
-import type { MessageOf } from "../../../src/core/protocol/message-schema.ts";
 import {
   CancelOrder,
   Deposit,
   Describe,
-  Done,
   MoveMargin,
   OpenSession,
-  OrderView,
   PlaceOrder,
-  type PositionView,
   ReadOrder,
   ReadOrders,
   ReadPosition,
-  Refused,
-  type SessionView,
   SetIndexPrice,
   SetLeverage,
   SetMarginMode,
-  type SymbolDescription,
   Tick,
-} from "../../../src/core/protocol/messages.ts";
+} from "../../../src/core/protocol/commands.ts";
+import type { MessageOf } from "../../../src/core/protocol/message-schema.ts";
+import {
+  Done,
+  OrderView,
+  type PositionView,
+  Refused,
+  type SessionView,
+  type SymbolDescription,
+} from "../../../src/core/protocol/replies.ts";
 import { maxMessageBytes } from "../../../src/wire/codec.ts";
 import { Exchange, make, type Said, START } from "../support/exchange.ts";
 import { instrument, PLAIN } from "../support/instruments.ts";

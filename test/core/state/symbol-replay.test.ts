@@ -2,21 +2,18 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { BUY, GTC, IOC, LEDGER, LIMIT } from "../../../src/core/base/enums.ts";
-import { MESSAGE_SCHEMAS, type Message, type MessageOf } from "../../../src/core/protocol/message-schema.ts";
 import {
-  DeficitCovered,
   Deposit,
-  DuplicateOrder,
-  FundingPaid,
   OpenSession,
   PlaceOrder,
   ReadOrders,
   ReadPosition,
-  Refused,
-  SelfCheckFailed,
   SetIndexPrice,
   Tick,
-} from "../../../src/core/protocol/messages.ts";
+} from "../../../src/core/protocol/commands.ts";
+import { DeficitCovered, FundingPaid, SelfCheckFailed } from "../../../src/core/protocol/events.ts";
+import { MESSAGE_SCHEMAS, type Message, type MessageOf } from "../../../src/core/protocol/message-schema.ts";
+import { DuplicateOrder, Refused } from "../../../src/core/protocol/replies.ts";
 import {
   DAY_MS,
   Exchange,

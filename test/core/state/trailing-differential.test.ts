@@ -2,19 +2,19 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { BUY, LEDGER, MODE_REDUCE_ONLY, STATUS_REJECTED, STATUS_UNTRIGGERED } from "../../../src/core/base/enums.ts";
-import type { MessageOf } from "../../../src/core/protocol/message-schema.ts";
+import { ReadOrders } from "../../../src/core/protocol/commands.ts";
 import {
   ConditionalOrderAmended,
   ConditionalOrderPlaced,
   OrderClosed,
   OrderTriggered,
-  OrderView,
   PriceUpdated,
-  ReadOrders,
   type SymbolEvent,
   Traded,
   TradingHalted,
-} from "../../../src/core/protocol/messages.ts";
+} from "../../../src/core/protocol/events.ts";
+import type { MessageOf } from "../../../src/core/protocol/message-schema.ts";
+import { OrderView } from "../../../src/core/protocol/replies.ts";
 import { Exchange, make, type Said, SnapshotStore } from "../support/exchange.ts";
 import { FREE, instrument, ODD } from "../support/instruments.ts";
 import { runUntilReached, takeSeed } from "../support/seed.ts";

@@ -9,18 +9,17 @@ import {
   SELL,
   TRAILING_STOP_MARKET,
 } from "../../../src/core/base/enums.ts";
-import type { MessageOf } from "../../../src/core/protocol/message-schema.ts";
 import {
   CancelOrder,
   HaltSymbol,
-  OrderView,
   PlaceTrigger,
   ReadOrders,
-  Refused,
   ResumeSymbol,
   SetIndexPrice,
-  TradingHalted,
-} from "../../../src/core/protocol/messages.ts";
+} from "../../../src/core/protocol/commands.ts";
+import { TradingHalted } from "../../../src/core/protocol/events.ts";
+import type { MessageOf } from "../../../src/core/protocol/message-schema.ts";
+import { OrderView, Refused } from "../../../src/core/protocol/replies.ts";
 import { activates, MAX_TRAILING_ORDERS, TrailingOrders, trailingTrigger } from "../../../src/core/state/trailing.ts";
 import { Exchange, make, type Said } from "../support/exchange.ts";
 import { FREE, instrument } from "../support/instruments.ts";

@@ -8,7 +8,7 @@ import {
   STOP_MARKET,
   TAKE_PROFIT_MARKET,
 } from "../../../src/core/base/enums.ts";
-import type { MessageOf } from "../../../src/core/protocol/message-schema.ts";
+import { Tick } from "../../../src/core/protocol/commands.ts";
 import {
   ConditionalOrderAmended,
   ConditionalOrderPlaced,
@@ -16,10 +16,10 @@ import {
   OrderTriggered,
   PriceUpdated,
   type SymbolEvent,
-  Tick,
   Traded,
   TradingHalted,
-} from "../../../src/core/protocol/messages.ts";
+} from "../../../src/core/protocol/events.ts";
+import type { MessageOf } from "../../../src/core/protocol/message-schema.ts";
 import { Exchange, type Said } from "../support/exchange.ts";
 import { FREE, instrument, ODD } from "../support/instruments.ts";
 import { runUntilReached, takeSeed } from "../support/seed.ts";

@@ -1,5 +1,5 @@
 import type { MessageOf } from "../../../src/core/protocol/message-schema.ts";
-import { BatchItemEnd } from "../../../src/core/protocol/messages.ts";
+import { BatchItemEnd } from "../../../src/core/protocol/replies.ts";
 import type { Said } from "./exchange.ts";
 
 /** What a batch was answered, item by item. */

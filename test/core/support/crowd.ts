@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { BUY, FIRST_CUSTOMER_ACCOUNT, LEDGER, LIMIT, SELL } from "../../../src/core/base/enums.ts";
+import { Deposit, OpenSession, PlaceOrder, SetIndexPrice } from "../../../src/core/protocol/commands.ts";
 import type { Message } from "../../../src/core/protocol/message-schema.ts";
-import { Deposit, OpenSession, PlaceOrder, SetIndexPrice } from "../../../src/core/protocol/messages.ts";
 import type { SymbolActor } from "../../../src/core/symbol.ts";
 import { Exchange, LEDGER_SETTINGS, make, type Said } from "./exchange.ts";
 import { instrument, PLAIN } from "./instruments.ts";

@@ -1,13 +1,8 @@
 import { LEDGER, LIMIT, SELL } from "../../../src/core/base/enums.ts";
 import { QUANTA_PER_USDC } from "../../../src/core/base/units.ts";
+import { Deposit, OpenSession, PlaceOrder, SetIndexPrice } from "../../../src/core/protocol/commands.ts";
 import type { MessageOf } from "../../../src/core/protocol/message-schema.ts";
-import {
-  Deposit,
-  OpenSession,
-  PlaceOrder,
-  type SessionView,
-  SetIndexPrice,
-} from "../../../src/core/protocol/messages.ts";
+import type { SessionView } from "../../../src/core/protocol/replies.ts";
 import { Exchange, make } from "./exchange.ts";
 import { instrument, PLAIN } from "./instruments.ts";
 

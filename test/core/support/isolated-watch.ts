@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { ACCOUNT, CASH, ISOLATED_QUANTA, SIZE } from "../../../src/core/base/columns.ts";
 import { isolatedEquity } from "../../../src/core/margin/isolated.ts";
 import { positionMaintenance } from "../../../src/core/margin/position-margin.ts";
+import { Traded } from "../../../src/core/protocol/events.ts";
 import type { Message, MessageOf } from "../../../src/core/protocol/message-schema.ts";
-import { Traded } from "../../../src/core/protocol/messages.ts";
 import type { SymbolActor } from "../../../src/core/symbol.ts";
 import type { Simulation } from "./random-markets.ts";
 

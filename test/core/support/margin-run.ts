@@ -3,7 +3,7 @@ import { MarginTable } from "../../../src/core/accounts/margin-table.ts";
 import { EXEC_ADL, EXEC_LIQUIDATION } from "../../../src/core/base/enums.ts";
 import { LedgerActor } from "../../../src/core/ledger/ledger.ts";
 import type { Actor } from "../../../src/core/protocol/actor.ts";
-import { DeficitCovered, FundingPaid, PositionTransferred, Traded } from "../../../src/core/protocol/messages.ts";
+import { DeficitCovered, FundingPaid, PositionTransferred, Traded } from "../../../src/core/protocol/events.ts";
 import { SymbolActor } from "../../../src/core/symbol.ts";
 import { Random } from "../../../src/sandbox/random.ts";
 import { IsolatedWatch } from "./isolated-watch.ts";

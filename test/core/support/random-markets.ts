@@ -5,12 +5,8 @@ import { NONE, SIZE } from "../../../src/core/base/columns.ts";
 import { CROSS, INSURANCE_ACCOUNT, ISOLATED, MARKET } from "../../../src/core/base/enums.ts";
 import { LedgerActor } from "../../../src/core/ledger/ledger.ts";
 import type { Actor, Transaction } from "../../../src/core/protocol/actor.ts";
-import { compileInstrument } from "../../../src/core/protocol/instrument.ts";
-import { blank, type Message } from "../../../src/core/protocol/message-schema.ts";
 import {
-  type ActorAudit,
   Audit,
-  AuditReport,
   CancelAll,
   Deposit,
   MoveMargin,
@@ -22,7 +18,11 @@ import {
   SetMarginMode,
   Tick,
   Withdraw,
-} from "../../../src/core/protocol/messages.ts";
+} from "../../../src/core/protocol/commands.ts";
+import { compileInstrument } from "../../../src/core/protocol/instrument.ts";
+import { blank, type Message } from "../../../src/core/protocol/message-schema.ts";
+import type { ActorAudit } from "../../../src/core/protocol/payloads.ts";
+import { AuditReport } from "../../../src/core/protocol/replies.ts";
 import { SymbolActor } from "../../../src/core/symbol.ts";
 import type { Random } from "../../../src/sandbox/random.ts";
 

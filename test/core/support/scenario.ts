@@ -26,45 +26,49 @@ import {
   TRIGGER_SOURCES,
 } from "../../../src/core/base/enums.ts";
 import { printQuanta, QUANTA_PER_USDC } from "../../../src/core/base/units.ts";
-import type { Instrument } from "../../../src/core/protocol/instrument.ts";
-import type { Message, MessageOf } from "../../../src/core/protocol/message-schema.ts";
 import {
   AmendOrder,
-  AttachedQuantityRaised,
   CancelAfter,
   CancelAll,
   CancelOrder,
   ClosePosition,
-  ConditionalOrderPlaced,
   Deposit,
-  Done,
-  DuplicateOrder,
-  type Levels,
-  LeverageView,
-  MarginModeView,
   MoveMargin,
   OpenSession,
-  OrderClosed,
-  OrderReduced,
-  OrderTriggered,
-  OrderView,
   PlaceExtended,
   PlaceOrder,
   PlaceTrigger,
-  PositionView,
   ReadOrder,
   ReadOrders,
   ReadPosition,
-  Refused,
-  type SessionView,
   SetIndexPrice,
   SetLeverage,
   SetMarginMode,
   Tick,
-  Traded,
-  TransferView,
   Withdraw,
-} from "../../../src/core/protocol/messages.ts";
+} from "../../../src/core/protocol/commands.ts";
+import {
+  AttachedQuantityRaised,
+  ConditionalOrderPlaced,
+  OrderClosed,
+  OrderReduced,
+  OrderTriggered,
+  Traded,
+} from "../../../src/core/protocol/events.ts";
+import type { Instrument } from "../../../src/core/protocol/instrument.ts";
+import type { Message, MessageOf } from "../../../src/core/protocol/message-schema.ts";
+import type { Levels } from "../../../src/core/protocol/payloads.ts";
+import {
+  Done,
+  DuplicateOrder,
+  LeverageView,
+  MarginModeView,
+  OrderView,
+  PositionView,
+  Refused,
+  type SessionView,
+  TransferView,
+} from "../../../src/core/protocol/replies.ts";
 import { Exchange, make, type Said } from "./exchange.ts";
 import { instrument, PLAIN } from "./instruments.ts";
 

@@ -15,20 +15,20 @@ import {
 } from "../../../src/core/base/enums.ts";
 import { QUANTA_PER_USDC } from "../../../src/core/base/units.ts";
 import { isolatedEquity } from "../../../src/core/margin/isolated.ts";
-import { compileInstrument } from "../../../src/core/protocol/instrument.ts";
-import type { Message, MessageOf } from "../../../src/core/protocol/message-schema.ts";
 import {
   CancelAll,
   Deposit,
   OpenSession,
-  OrderPlaced,
   PlaceExtended,
   PlaceOrder,
-  type SessionView,
   SetIndexPrice,
   SetLeverage,
   SetMarginMode,
-} from "../../../src/core/protocol/messages.ts";
+} from "../../../src/core/protocol/commands.ts";
+import { OrderPlaced } from "../../../src/core/protocol/events.ts";
+import { compileInstrument } from "../../../src/core/protocol/instrument.ts";
+import type { Message, MessageOf } from "../../../src/core/protocol/message-schema.ts";
+import type { SessionView } from "../../../src/core/protocol/replies.ts";
 import type { SymbolActor } from "../../../src/core/symbol.ts";
 import type { Random } from "../../../src/sandbox/random.ts";
 import { Exchange, make } from "./exchange.ts";

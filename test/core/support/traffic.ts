@@ -1,33 +1,35 @@
 import { GTD, idToInstrumentId, LEDGER, LIMIT, MARKET, TRAILING_STOP_MARKET } from "../../../src/core/base/enums.ts";
-import type { Message, MessageOf } from "../../../src/core/protocol/message-schema.ts";
 import {
   AmendOrder,
-  type AttachedLeg,
   type BatchItem,
   CancelAfter,
   CancelAll,
   CancelOrder,
   ClosePosition,
-  ConditionalOrderPlaced,
   Deposit,
   HaltSymbol,
   MoveMargin,
   OpenSession,
   OrderBatch,
-  OrderExtended,
-  OrderPlaced,
   PlaceExtended,
   PlaceOrder,
   PlaceTrigger,
   ResumeSymbol,
-  type SessionView,
   SetIndexPrice,
   SetLeverage,
   SetMarginMode,
-  type SymbolEvent,
   Tick,
   Withdraw,
-} from "../../../src/core/protocol/messages.ts";
+} from "../../../src/core/protocol/commands.ts";
+import {
+  ConditionalOrderPlaced,
+  OrderExtended,
+  OrderPlaced,
+  type SymbolEvent,
+} from "../../../src/core/protocol/events.ts";
+import type { Message, MessageOf } from "../../../src/core/protocol/message-schema.ts";
+import type { AttachedLeg } from "../../../src/core/protocol/payloads.ts";
+import type { SessionView } from "../../../src/core/protocol/replies.ts";
 import { type Exchange, make, type Said } from "./exchange.ts";
 import { BALANCES, CLIENT_IDS, type Step } from "./steps.ts";
 

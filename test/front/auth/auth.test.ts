@@ -3,17 +3,17 @@ import { createHmac } from "node:crypto";
 import { test } from "node:test";
 import fc from "fast-check";
 import { LEDGER } from "../../../src/core/base/enums.ts";
-import type { MessageOf } from "../../../src/core/protocol/message-schema.ts";
+import type { Describe } from "../../../src/core/protocol/commands.ts";
 import {
   AccountOpened,
-  type Describe,
   KeyCreated,
-  type KeyRecord,
   KeyRevoked,
-  LedgerDescription,
   SessionClosed,
   SessionOpened,
-} from "../../../src/core/protocol/messages.ts";
+} from "../../../src/core/protocol/events.ts";
+import type { MessageOf } from "../../../src/core/protocol/message-schema.ts";
+import type { KeyRecord } from "../../../src/core/protocol/payloads.ts";
+import { LedgerDescription } from "../../../src/core/protocol/replies.ts";
 import { Auth } from "../../../src/front/auth/auth.ts";
 import { isListed, newApiKey, newSecret, parseAllowedIps, SignatureCheck } from "../../../src/front/auth/keys.ts";
 import { SeenSignatures } from "../../../src/front/auth/seen-signatures.ts";

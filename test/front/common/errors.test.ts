@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Compile } from "typebox/compile";
-import { Refused } from "../../../src/core/protocol/messages.ts";
 import { REFUSAL_CODES } from "../../../src/core/protocol/refusals.ts";
+import { Refused } from "../../../src/core/protocol/replies.ts";
 import { ApiError, ERRORS, fromRefused } from "../../../src/front/common/errors.ts";
 import { ErrorBody } from "../../../src/wire/schema/system.ts";
 import { instrument, make } from "../support/scripted-engine.ts";

@@ -1,15 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { LIMIT, ORDER_TYPES } from "../../../src/core/base/enums.ts";
-import {
-  BatchItemEnd,
-  ClientIdsPage,
-  ConditionalOrderPlaced,
-  Done,
-  OrderPlaced,
-  type ClientIdList as Page,
-  Refused,
-} from "../../../src/core/protocol/messages.ts";
+import { ConditionalOrderPlaced, OrderPlaced } from "../../../src/core/protocol/events.ts";
+import type { ClientIdList as Page } from "../../../src/core/protocol/payloads.ts";
+import { BatchItemEnd, ClientIdsPage, Done, Refused } from "../../../src/core/protocol/replies.ts";
 import type { ApiError } from "../../../src/front/common/errors.ts";
 import { ClientOrderIds } from "../../../src/front/exchange/client-order-ids.ts";
 import type { Principal } from "../../../src/front/exchange/credentials.ts";

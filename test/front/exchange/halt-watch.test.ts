@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { HALT_REASON, LEDGER, MODE_CANCEL_ONLY, MODE_HALTED, MODE_TRADING } from "../../../src/core/base/enums.ts";
+import { HaltSymbol } from "../../../src/core/protocol/commands.ts";
 import {
-  HaltSymbol,
   IndexWentStale,
   LedgerUnsound,
   PriceUpdated,
   SelfCheckFailed,
   TradingHalted,
-} from "../../../src/core/protocol/messages.ts";
+} from "../../../src/core/protocol/events.ts";
 import { watchHalts } from "../../../src/front/exchange/halt-watch.ts";
 import { MarketData } from "../../../src/front/exchange/market.ts";
 import { until } from "../../e2e/support/wait.ts";

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Done, ReadOrders } from "../../../src/core/protocol/messages.ts";
+import { ReadOrders } from "../../../src/core/protocol/commands.ts";
+import { Done } from "../../../src/core/protocol/replies.ts";
 import { historyCaughtUp, request, requestEach } from "../../../src/front/exchange/request.ts";
 import { until } from "../../e2e/support/wait.ts";
 import { make, ScriptedEngine } from "../support/scripted-engine.ts";

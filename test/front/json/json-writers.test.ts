@@ -17,8 +17,10 @@ import {
   STATUS_FILLED,
   STATUS_PARTIALLY_FILLED,
 } from "../../../src/core/base/enums.ts";
+import { Traded } from "../../../src/core/protocol/events.ts";
 import { printPrice } from "../../../src/core/protocol/instrument.ts";
-import { OrderView, PositionView, Traded, type Transfer as TransferRow } from "../../../src/core/protocol/messages.ts";
+import type { Transfer as TransferRow } from "../../../src/core/protocol/payloads.ts";
+import { OrderView, PositionView } from "../../../src/core/protocol/replies.ts";
 import {
   balanceJson,
   fillJson,

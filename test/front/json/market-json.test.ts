@@ -4,18 +4,18 @@ import { crc32 } from "node:zlib";
 import { BUY, SELL } from "../../../src/core/base/enums.ts";
 import type { Candle } from "../../../src/core/market-data/candles.ts";
 import { type PublicTrade, toPublicTrade } from "../../../src/core/market-data/public-trades.ts";
-import type { MessageOf } from "../../../src/core/protocol/message-schema.ts";
+import type { Describe } from "../../../src/core/protocol/commands.ts";
 import {
-  type Describe,
   FundingSettled,
   OrderClosed,
   OrderPlaced,
   OrderRested,
   PriceUpdated,
-  SymbolDescription,
-  type SymbolSummary,
   Traded,
-} from "../../../src/core/protocol/messages.ts";
+} from "../../../src/core/protocol/events.ts";
+import type { MessageOf } from "../../../src/core/protocol/message-schema.ts";
+import type { SymbolSummary } from "../../../src/core/protocol/payloads.ts";
+import { SymbolDescription } from "../../../src/core/protocol/replies.ts";
 import { MarketData } from "../../../src/front/exchange/market.ts";
 import type { SymbolPast } from "../../../src/front/exchange/symbol-market.ts";
 import { bookChecksum, LevelPrinter, publicTradeJson } from "../../../src/front/json/market-json.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { LEDGER } from "../../../src/core/base/enums.ts";
-import { Deposited, PriceUpdated } from "../../../src/core/protocol/messages.ts";
+import { Deposited, PriceUpdated } from "../../../src/core/protocol/events.ts";
 import { make, type ScriptedEngine } from "../support/scripted-engine.ts";
 import { ALICE, alicesTrade, BOB, BTC, ETH, open, subscribe } from "../support/scripted-exchange.ts";
 

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Done, OrderPlaced, PositionTransferred } from "../../../src/core/protocol/messages.ts";
+import { OrderPlaced, PositionTransferred } from "../../../src/core/protocol/events.ts";
+import { Done } from "../../../src/core/protocol/replies.ts";
 import { FillRecord } from "../../../src/store/database/history-schema.ts";
 import type { Received } from "../support/scripted-client.ts";
 import { make, type ScriptedEngine } from "../support/scripted-engine.ts";

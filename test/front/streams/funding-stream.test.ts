@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { FundingPaid, FundingSettled, Traded } from "../../../src/core/protocol/messages.ts";
+import { FundingPaid, FundingSettled, Traded } from "../../../src/core/protocol/events.ts";
 import { FundingPaymentRecord, FundingRateRecord } from "../../../src/store/database/history-schema.ts";
 import type { Received } from "../support/scripted-client.ts";
 import { make, START } from "../support/scripted-engine.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Candle, openTimeOf } from "../../../src/core/market-data/candles.ts";
-import { Traded } from "../../../src/core/protocol/messages.ts";
+import { Traded } from "../../../src/core/protocol/events.ts";
 import { until } from "../../e2e/support/wait.ts";
 import { historyOf, traded } from "../support/candle-history.ts";
 import type { Received, ScriptedClient } from "../support/scripted-client.ts";

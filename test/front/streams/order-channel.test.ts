@@ -1,16 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { SELL, STATUS_CANCELED } from "../../../src/core/base/enums.ts";
+import { ReadOrders } from "../../../src/core/protocol/commands.ts";
+import { OrderClosed, OrderPlaced, OrderReduced, Traded } from "../../../src/core/protocol/events.ts";
 import type { Message, MessageOf } from "../../../src/core/protocol/message-schema.ts";
-import {
-  Done,
-  OrderClosed,
-  OrderPlaced,
-  OrderReduced,
-  OrderView,
-  ReadOrders,
-  Traded,
-} from "../../../src/core/protocol/messages.ts";
+import { Done, OrderView } from "../../../src/core/protocol/replies.ts";
 import type { Received } from "../support/scripted-client.ts";
 import { make } from "../support/scripted-engine.ts";
 import { ALICE, BOB, BTC, ETH, open, subscribe } from "../support/scripted-exchange.ts";

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { LEDGER } from "../../../src/core/base/enums.ts";
+import { ReadPosition } from "../../../src/core/protocol/commands.ts";
+import { Deposited, PriceUpdated } from "../../../src/core/protocol/events.ts";
 import type { MessageOf } from "../../../src/core/protocol/message-schema.ts";
-import { Deposited, PositionView, PriceUpdated, ReadPosition } from "../../../src/core/protocol/messages.ts";
+import { PositionView } from "../../../src/core/protocol/replies.ts";
 import type { Received, ScriptedClient } from "../support/scripted-client.ts";
 import { type Asked, make, type ScriptedEngine } from "../support/scripted-engine.ts";
 import { ALICE, alicesTrade, BOB, BTC, ETH, type Exchange, open, subscribe } from "../support/scripted-exchange.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Engine, OnReply } from "../../../src/actor/engine/engine.ts";
-import { PositionView } from "../../../src/core/protocol/messages.ts";
+import { PositionView } from "../../../src/core/protocol/replies.ts";
 import { PositionStream } from "../../../src/front/streams/position-stream.ts";
 import type { Member } from "../../../src/front/streams/stream.ts";
 import { instrument, PLAIN } from "../../core/support/instruments.ts";

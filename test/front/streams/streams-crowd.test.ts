@@ -2,13 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { MarginTable } from "../../../src/core/accounts/margin-table.ts";
 import { LEDGER } from "../../../src/core/base/enums.ts";
-import {
-  Deposited,
-  FundingPaid,
-  FundingSettled,
-  PositionView,
-  PriceUpdated,
-} from "../../../src/core/protocol/messages.ts";
+import { Deposited, FundingPaid, FundingSettled, PriceUpdated } from "../../../src/core/protocol/events.ts";
+import { PositionView } from "../../../src/core/protocol/replies.ts";
 import { MarketData } from "../../../src/front/exchange/market.ts";
 import { Transfers } from "../../../src/front/exchange/transfers.ts";
 import type { Member } from "../../../src/front/streams/stream.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { BUY } from "../../../src/core/base/enums.ts";
-import { Traded } from "../../../src/core/protocol/messages.ts";
+import { Traded } from "../../../src/core/protocol/events.ts";
 import { make } from "../support/scripted-engine.ts";
 import { BTC, open, subscribe } from "../support/scripted-exchange.ts";
 

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { BUY, SELL } from "../../../src/core/base/enums.ts";
+import { Traded } from "../../../src/core/protocol/events.ts";
 import type { Message } from "../../../src/core/protocol/message-schema.ts";
-import { Traded } from "../../../src/core/protocol/messages.ts";
 import type { Received } from "../support/scripted-client.ts";
 import { make, START } from "../support/scripted-engine.ts";
 import { BTC, ETH, open, subscribe } from "../support/scripted-exchange.ts";

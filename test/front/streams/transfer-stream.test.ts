@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { LEDGER } from "../../../src/core/base/enums.ts";
-import type { MessageOf } from "../../../src/core/protocol/message-schema.ts";
+import { ReadWithdrawals } from "../../../src/core/protocol/commands.ts";
 import {
   Deposited,
-  ReadWithdrawals,
-  type Transfer,
   WithdrawalCompleted,
   WithdrawalRequested,
   WithdrawalSent,
-  WithdrawalsPage,
-} from "../../../src/core/protocol/messages.ts";
+} from "../../../src/core/protocol/events.ts";
+import type { MessageOf } from "../../../src/core/protocol/message-schema.ts";
+import type { Transfer } from "../../../src/core/protocol/payloads.ts";
+import { WithdrawalsPage } from "../../../src/core/protocol/replies.ts";
 import { Transfers } from "../../../src/front/exchange/transfers.ts";
 import type { Received } from "../support/scripted-client.ts";
 import { make, ScriptedEngine, START } from "../support/scripted-engine.ts";

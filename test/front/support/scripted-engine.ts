@@ -2,7 +2,8 @@ import type { Engine, OnReply, ReleasedTransaction } from "../../../src/actor/en
 import { MarginTable } from "../../../src/core/accounts/margin-table.ts";
 import { compileInstrument, type Instrument } from "../../../src/core/protocol/instrument.ts";
 import { blank, type Message, type MessageOf, type MessageSchema } from "../../../src/core/protocol/message-schema.ts";
-import { SymbolDescription, type SymbolSummary } from "../../../src/core/protocol/messages.ts";
+import type { SymbolSummary } from "../../../src/core/protocol/payloads.ts";
+import { SymbolDescription } from "../../../src/core/protocol/replies.ts";
 import type { StreamHistory } from "../../../src/front/streams/streams.ts";
 import { FINE } from "../../core/support/instruments.ts";
 

@@ -1,6 +1,7 @@
 import { BUY, type Permission, SELL } from "../../../src/core/base/enums.ts";
+import { OrderPlaced, Traded } from "../../../src/core/protocol/events.ts";
 import type { Message } from "../../../src/core/protocol/message-schema.ts";
-import { OrderPlaced, type SymbolSummary, Traded } from "../../../src/core/protocol/messages.ts";
+import type { SymbolSummary } from "../../../src/core/protocol/payloads.ts";
 import type { Auth } from "../../../src/front/auth/auth.ts";
 import { type LimitSettings, Limits } from "../../../src/front/auth/limits.ts";
 import { ApiError } from "../../../src/front/common/errors.ts";

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { CancelAfter, Done } from "../../../src/core/protocol/messages.ts";
+import { CancelAfter } from "../../../src/core/protocol/commands.ts";
+import { Done } from "../../../src/core/protocol/replies.ts";
 import type { Principal } from "../../../src/front/exchange/credentials.ts";
 import type { Answer } from "../../../src/front/http/answer.ts";
 import { type Context, Symbols } from "../../../src/front/routing/context.ts";

@@ -8,9 +8,9 @@ import {
   SIDES,
   TIMES_IN_FORCE,
 } from "../../../src/core/base/enums.ts";
+import { AmendOrder, CancelOrder, PlaceOrder } from "../../../src/core/protocol/commands.ts";
 import { compileInstrument } from "../../../src/core/protocol/instrument.ts";
 import { blank, type Message } from "../../../src/core/protocol/message-schema.ts";
-import { AmendOrder, CancelOrder, PlaceOrder } from "../../../src/core/protocol/messages.ts";
 import { ApiError } from "../../../src/front/common/errors.ts";
 import { SocketRefusal } from "../../../src/front/common/socket-errors.ts";
 import { decodeUtf8 } from "../../../src/front/common/utf8.ts";

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { STATUS_FILLED } from "../../../src/core/base/enums.ts";
+import { CancelOrder, ReadOrder } from "../../../src/core/protocol/commands.ts";
 import type { Message } from "../../../src/core/protocol/message-schema.ts";
-import { CancelOrder, ClientIdsPage, OrderView, ReadOrder, Refused } from "../../../src/core/protocol/messages.ts";
+import { ClientIdsPage, OrderView, Refused } from "../../../src/core/protocol/replies.ts";
 import { ClientOrderIds } from "../../../src/front/exchange/client-order-ids.ts";
 import type { Principal } from "../../../src/front/exchange/credentials.ts";
 import type { Answer } from "../../../src/front/http/answer.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { LEDGER } from "../../../src/core/base/enums.ts";
-import { KeyRevoked, SessionClosed } from "../../../src/core/protocol/messages.ts";
+import { KeyRevoked, SessionClosed } from "../../../src/core/protocol/events.ts";
 import { ApiError } from "../../../src/front/common/errors.ts";
 import { make, START } from "../support/scripted-engine.ts";
 import { ALICE, nextTurn, open, subscribe } from "../support/scripted-exchange.ts";

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { test } from "node:test";
 import WebSocket from "ws";
 import { BUY, SELL } from "../../../src/core/base/enums.ts";
-import { OrderPlaced, Traded } from "../../../src/core/protocol/messages.ts";
+import { OrderPlaced, Traded } from "../../../src/core/protocol/events.ts";
 import { MarketData } from "../../../src/front/exchange/market.ts";
 import { Transfers } from "../../../src/front/exchange/transfers.ts";
 import { listen, type Server } from "../../../src/front/http/server.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Traded } from "../../../src/core/protocol/messages.ts";
+import { Traded } from "../../../src/core/protocol/events.ts";
 import type { Received } from "../support/scripted-client.ts";
 import { make } from "../support/scripted-engine.ts";
 import { BTC, bid, book, ETH, open, subscribe } from "../support/scripted-exchange.ts";

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { STATUS_CANCELED } from "../../../src/core/base/enums.ts";
-import { Done, OrderClosed, OrderView } from "../../../src/core/protocol/messages.ts";
+import { OrderClosed } from "../../../src/core/protocol/events.ts";
+import { Done, OrderView } from "../../../src/core/protocol/replies.ts";
 import type { ScriptedClient } from "../support/scripted-client.ts";
 import { make } from "../support/scripted-engine.ts";
 import { BTC, bid, book, type Exchange, nextTurn, open, subscribe } from "../support/scripted-exchange.ts";

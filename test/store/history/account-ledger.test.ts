@@ -5,7 +5,18 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import { CASH, COST } from "../../../src/core/base/columns.ts";
 import * as enums from "../../../src/core/base/enums.ts";
-import * as m from "../../../src/core/protocol/messages.ts";
+import {
+  DeficitCovered,
+  Deposited,
+  type Event,
+  FundingPaid,
+  FundingSettled,
+  OrderPlaced,
+  PositionTransferred,
+  Traded,
+  WithdrawalRequested,
+  WithdrawalSent,
+} from "../../../src/core/protocol/events.ts";
 import { Random } from "../../../src/sandbox/random.ts";
 import { type Database, openDatabase } from "../../../src/store/database/database.ts";
 import { BadCursorError } from "../../../src/store/database/pages.ts";
@@ -40,7 +51,7 @@ async function withHistory(
   const fold = new HistoryFold(database, instruments);
   for (const [i, { sequence, time, actorId, events }] of transactions.entries()) {
     fold.transaction(sequence, time, actorId);
-    for (const message of events) fold.apply(message as m.Event);
+    for (const message of events) fold.apply(message as Event);
     if ((i + 1) % batch === 0 || i === transactions.length - 1) fold.commit();
   }
   check(new History(database), database);
@@ -56,9 +67,9 @@ const transaction = (
   ...{ sequence, time, actorId, events },
 });
 const settled = (fundingTime: number, ratePpb: number) =>
-  event(m.FundingSettled, { fundingTime, ratePpb, premiumPpb: 2 * ratePpb, indexTicks: 99, markTicks: 100 });
+  event(FundingSettled, { fundingTime, ratePpb, premiumPpb: 2 * ratePpb, indexTicks: 99, markTicks: 100 });
 const paid = (accountId: number, fundingTime: number, amountQuanta: number) =>
-  event(m.FundingPaid, { accountId, fundingTime, amountQuanta, sizeLots: amountQuanta < 0 ? 3 : -3 });
+  event(FundingPaid, { accountId, fundingTime, amountQuanta, sizeLots: amountQuanta < 0 ? 3 : -3 });
 
 test("a day of crashes: fills, funding, the ledger and the fund's movements explain every quantum that moved", async () => {
   // Most days are eventful enough, but nobody knows which.
@@ -112,7 +123,7 @@ async function dayOfCrashes(seed: number): Promise<ReadonlySet<string>> {
         events.filter(({ type, ...fields }) => {
           if (actorId !== id) return false;
           const { execType } = fields as { execType?: number };
-          return type === m.PositionTransferred.code || (type === m.Traded.code && execType === enums.EXEC_LIQUIDATION);
+          return type === PositionTransferred.code || (type === Traded.code && execType === enums.EXEC_LIQUIDATION);
         }),
       ) as { tradeId?: number }[];
       assert.deepEqual(
@@ -136,7 +147,7 @@ async function dayOfCrashes(seed: number): Promise<ReadonlySet<string>> {
         }
         for (const { payment } of payments) cash += payment.amountQuanta;
         for (const { type, ...fields } of covered)
-          if (type === m.DeficitCovered.code && fields.accountId === accountId) cash += fields.amountQuanta ?? 0;
+          if (type === DeficitCovered.code && fields.accountId === accountId) cash += fields.amountQuanta ?? 0;
         const row = state.positions.find(accountId);
         assert.equal(cash, row < 0 ? 0 : state.positions.numbers[row + CASH], `account ${accountId}, symbol ${id}`);
       }
@@ -182,10 +193,10 @@ function checkedLedger(history: History, accountId: number, random: Random): Led
 
 test("an account's transfers as of a sequence are those that were asked for by then", async () => {
   const transactions = [
-    transaction(1, 1000, enums.LEDGER, event(m.Deposited, { transferId: 1, accountId: ALICE })),
-    transaction(2, 1001, enums.LEDGER, event(m.WithdrawalRequested, { transferId: 2, accountId: ALICE })),
-    transaction(3, 1002, enums.LEDGER, event(m.WithdrawalRequested, { transferId: 3, accountId: ALICE })),
-    transaction(4, 1003, enums.LEDGER, event(m.WithdrawalSent, { transferId: 2, accountId: ALICE })),
+    transaction(1, 1000, enums.LEDGER, event(Deposited, { transferId: 1, accountId: ALICE })),
+    transaction(2, 1001, enums.LEDGER, event(WithdrawalRequested, { transferId: 2, accountId: ALICE })),
+    transaction(3, 1002, enums.LEDGER, event(WithdrawalRequested, { transferId: 3, accountId: ALICE })),
+    transaction(4, 1003, enums.LEDGER, event(WithdrawalSent, { transferId: 2, accountId: ALICE })),
   ];
   for (const batch of [1, 4])
     await withHistory(
@@ -268,20 +279,20 @@ test("the fund's movements: a row for each turn and kind, and none for what come
   const liquidated = { ...trade, execType: enums.EXEC_LIQUIDATION, takerFeeQuanta: 4, makerFeeQuanta: 0 };
   const handed = { tradeId: 256 + BTC, accountId: 3, counterpartyId: enums.INSURANCE_ACCOUNT, priceTicks: 1 };
   const transactions = [
-    transaction(1, 10, enums.LEDGER, event(m.Deposited, { accountId: enums.INSURANCE_ACCOUNT, amountQuanta: 100 })),
-    transaction(2, 11, enums.LEDGER, event(m.Deposited, { accountId: ALICE, amountQuanta: 999, transferId: 2 })),
+    transaction(1, 10, enums.LEDGER, event(Deposited, { accountId: enums.INSURANCE_ACCOUNT, amountQuanta: 100 })),
+    transaction(2, 11, enums.LEDGER, event(Deposited, { accountId: ALICE, amountQuanta: 999, transferId: 2 })),
     // In and out: nothing stays. Then a remainder of one.
     transaction(3, 12, BTC, settled(5, 1), paid(ALICE, 5, -7), paid(BOB, 5, 7)),
     transaction(4, 13, BTC, settled(6, 1), paid(ALICE, 6, -7), paid(BOB, 6, 4), paid(enums.INSURANCE_ACCOUNT, 6, 2)),
-    transaction(5, 14, BTC, ...[1, 2].map(() => event(m.Traded, { ...liquidated, tradeId: 256 + BTC }))),
-    transaction(6, 15, OTHER, event(m.PositionTransferred, { ...handed, tradeId: 256 + OTHER })),
+    transaction(5, 14, BTC, ...[1, 2].map(() => event(Traded, { ...liquidated, tradeId: 256 + BTC }))),
+    transaction(6, 15, OTHER, event(PositionTransferred, { ...handed, tradeId: 256 + OTHER })),
     transaction(
       7,
       16,
       BTC,
-      event(m.PositionTransferred, { ...handed, execType: enums.EXEC_ADL, counterpartyRealizedQuanta: -9 }),
+      event(PositionTransferred, { ...handed, execType: enums.EXEC_ADL, counterpartyRealizedQuanta: -9 }),
     ),
-    transaction(8, 17, BTC, event(m.DeficitCovered, { accountId: BOB, amountQuanta: 20 })),
+    transaction(8, 17, BTC, event(DeficitCovered, { accountId: BOB, amountQuanta: 20 })),
   ];
   const expected: [sequence: number, actorId: number, kind: enums.FundMovement, quanta: number][] = [
     [1, enums.LEDGER, "DEPOSIT", 100],
@@ -318,31 +329,26 @@ test("the ledger: what one turn did in the order in which it happened, transfers
   const tradeId = enums.serialToId(1, BTC);
   const order = { accountId: ALICE, quantityLots: 1 };
   const transactions = [
-    transaction(1, 10, enums.LEDGER, event(m.Deposited, { accountId: ALICE, amountQuanta: 100, transferId: 1 })),
-    transaction(2, 10, enums.LEDGER, event(m.Deposited, { accountId: ALICE, amountQuanta: 50, transferId: 2 })),
-    transaction(
-      3,
-      10,
-      enums.LEDGER,
-      event(m.WithdrawalRequested, { accountId: ALICE, amountQuanta: 30, transferId: 3 }),
-    ),
-    transaction(4, 11, BTC, event(m.OrderPlaced, { ...order, orderId: sell, side: enums.SELL, rests: 1 })),
+    transaction(1, 10, enums.LEDGER, event(Deposited, { accountId: ALICE, amountQuanta: 100, transferId: 1 })),
+    transaction(2, 10, enums.LEDGER, event(Deposited, { accountId: ALICE, amountQuanta: 50, transferId: 2 })),
+    transaction(3, 10, enums.LEDGER, event(WithdrawalRequested, { accountId: ALICE, amountQuanta: 30, transferId: 3 })),
+    transaction(4, 11, BTC, event(OrderPlaced, { ...order, orderId: sell, side: enums.SELL, rests: 1 })),
     transaction(
       5,
       12,
       BTC,
       settled(9, 500),
       paid(ALICE, 9, -7),
-      event(m.OrderPlaced, { ...order, orderId: buy, side: enums.BUY }),
-      event(m.Traded, {
+      event(OrderPlaced, { ...order, orderId: buy, side: enums.BUY }),
+      event(Traded, {
         ...{ ...trade, tradeId, takerOrderId: buy, makerOrderId: sell, execType: enums.EXEC_LIQUIDATION },
         ...{ takerFeeQuanta: 3, makerFeeQuanta: -1, takerRealizedQuanta: -40, makerRealizedQuanta: 0 },
       }),
-      event(m.DeficitCovered, { accountId: ALICE, amountQuanta: 8 }),
-      event(m.DeficitCovered, { accountId: enums.INSURANCE_ACCOUNT, amountQuanta: 1 }),
+      event(DeficitCovered, { accountId: ALICE, amountQuanta: 8 }),
+      event(DeficitCovered, { accountId: enums.INSURANCE_ACCOUNT, amountQuanta: 1 }),
     ),
-    transaction(6, 13, enums.LEDGER, event(m.WithdrawalSent, { accountId: ALICE, transferId: 3, txHash: "0x1" })),
-    transaction(7, 14, enums.LEDGER, event(m.Deposited, { accountId: ALICE, amountQuanta: 20, transferId: 4 })),
+    transaction(6, 13, enums.LEDGER, event(WithdrawalSent, { accountId: ALICE, transferId: 3, txHash: "0x1" })),
+    transaction(7, 14, enums.LEDGER, event(Deposited, { accountId: ALICE, amountQuanta: 20, transferId: 4 })),
   ];
   const expected = [
     [7, "DEPOSIT", 20, 4],
@@ -376,12 +382,7 @@ test("the ledger: what one turn did in the order in which it happened, transfers
 
 test("transfers that were written before they had a sequence stand where they stood", async () => {
   const deposited = (sequence: number, transferId: number): LoggedTransaction =>
-    transaction(
-      sequence,
-      10,
-      enums.LEDGER,
-      event(m.Deposited, { accountId: ALICE, amountQuanta: sequence, transferId }),
-    );
+    transaction(sequence, 10, enums.LEDGER, event(Deposited, { accountId: ALICE, amountQuanta: sequence, transferId }));
   await withHistory([deposited(3, 1), deposited(4, 2), deposited(9, 3)], (history, database) => {
     const batch = new WriteBatch();
     for (const id of [1, 2, 3]) batch.put(database.transfers, id, { ...database.transfers.require(id), sequence: 0 });

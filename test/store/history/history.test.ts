@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import * as enums from "../../../src/core/base/enums.ts";
+import { type Event, OrderClosed, OrderPlaced, OrderReduced, Traded } from "../../../src/core/protocol/events.ts";
 import type { Message } from "../../../src/core/protocol/message-schema.ts";
-import * as m from "../../../src/core/protocol/messages.ts";
 import { type Database, openDatabase } from "../../../src/store/database/database.ts";
 import { BadCursorError } from "../../../src/store/database/pages.ts";
 import { History } from "../../../src/store/history/history.ts";
@@ -33,7 +33,7 @@ const ALICE = 16;
 function foldTransactions(fold: HistoryFold, transactions: readonly LoggedTransaction[]): void {
   for (const { sequence, time, actorId, events } of transactions) {
     fold.transaction(sequence, time, actorId);
-    for (const message of events) fold.apply(message as m.Event);
+    for (const message of events) fold.apply(message as Event);
   }
   fold.commit();
 }
@@ -43,7 +43,7 @@ const transactionsOf = (events: Message[], times: number[] = []): LoggedTransact
   events.map((one, i) => ({ sequence: i + 1, time: times[i] ?? 1000 + i, actorId: 1, events: [one] }));
 
 const placed = (serial: number, fields: object = {}): Message =>
-  event(m.OrderPlaced, {
+  event(OrderPlaced, {
     orderId: enums.serialToId(serial, 1),
     accountId: ALICE,
     quantityLots: 5,
@@ -51,7 +51,7 @@ const placed = (serial: number, fields: object = {}): Message =>
     ...fields,
   });
 const closed = (serial: number, accountId = ALICE): Message =>
-  event(m.OrderClosed, {
+  event(OrderClosed, {
     orderId: enums.serialToId(serial, 1),
     accountId,
     status: enums.STATUS_CANCELED,
@@ -100,7 +100,7 @@ for (const round of [0, 1, 2]) {
 test("an order carries what happened to it, and an open one is found but not listed", async () => {
   const transactions = transactionsOf([
     placed(1, { clientOrderId: "mine", priceTicks: 7, side: enums.SELL }),
-    event(m.OrderReduced, { orderId: enums.serialToId(1, 1), accountId: ALICE, byLots: 2, resting: 1 }),
+    event(OrderReduced, { orderId: enums.serialToId(1, 1), accountId: ALICE, byLots: 2, resting: 1 }),
   ]);
   await withHistory(transactions, (history) => {
     const order = history.orderByClientId(ALICE, "mine");
@@ -115,7 +115,7 @@ test("an order carries what happened to it, and an open one is found but not lis
 
 test("accounts of the house leave public trades and candles, and no rows of their own", async () => {
   const house = enums.INSURANCE_ACCOUNT;
-  const trade = event(m.Traded, {
+  const trade = event(Traded, {
     ...{ tradeId: 257, takerOrderId: 257, makerOrderId: 513, takerAccountId: house, makerAccountId: house },
     ...{ priceTicks: 3, quantityLots: 2 },
   });
@@ -214,7 +214,7 @@ test("a turn with hundreds of fills, and the batches around it, come page by pag
   const bob = ALICE + 1;
   const makers = Array.from({ length: 300 }, (_, i) => placed(i + 1, { accountId: bob, quantityLots: 1 }));
   const sweep = makers.map((_, i) =>
-    event(m.Traded, {
+    event(Traded, {
       ...{
         tradeId: enums.serialToId(i + 1, 1),
         takerOrderId: enums.serialToId(500, 1),
@@ -248,7 +248,7 @@ test("a turn with hundreds of fills, and the batches around it, come page by pag
 test("an order's fills are found behind thousands that its account had since", async () => {
   const bob = ALICE + 1;
   const trade = (serial: number, takerSerial: number): Message =>
-    event(m.Traded, {
+    event(Traded, {
       ...{
         tradeId: enums.serialToId(serial, 1),
         takerOrderId: enums.serialToId(takerSerial, 1),
@@ -293,8 +293,8 @@ test("where actors' times run against the log's order, lists keep that order and
 });
 
 test("a filter that refuses almost everything searches in steps, and gets there", async () => {
-  const other = event(m.OrderPlaced, { orderId: enums.serialToId(9, 7), accountId: ALICE, quantityLots: 1 });
-  const otherClosed = event(m.OrderClosed, {
+  const other = event(OrderPlaced, { orderId: enums.serialToId(9, 7), accountId: ALICE, quantityLots: 1 });
+  const otherClosed = event(OrderClosed, {
     orderId: enums.serialToId(9, 7),
     accountId: ALICE,
     status: enums.STATUS_EXPIRED,
@@ -336,7 +336,7 @@ test("a client order id is found however many came after it, and the latest wins
 test("a clock that was set back loses no trade from the candles", async () => {
   const times = [3_600_000, 3_601_000, 1000, 2000, 3_600_500, 3_661_000, 500];
   const trades = times.map((_, i) =>
-    event(m.Traded, { tradeId: enums.serialToId(i + 1, 1), priceTicks: 5, quantityLots: 1 }),
+    event(Traded, { tradeId: enums.serialToId(i + 1, 1), priceTicks: 5, quantityLots: 1 }),
   );
   const transactions = transactionsOf(trades, times);
   const database = openDatabase(newDir());

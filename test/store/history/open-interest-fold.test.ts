@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { after, test } from "node:test";
 import * as enums from "../../../src/core/base/enums.ts";
 import { OPEN_INTEREST_INTERVALS, type OpenInterestInterval } from "../../../src/core/market-data/candles.ts";
+import { type Event, PositionTransferred, PriceUpdated, Traded } from "../../../src/core/protocol/events.ts";
 import type { Message, MessageOf } from "../../../src/core/protocol/message-schema.ts";
-import * as m from "../../../src/core/protocol/messages.ts";
 import { Random } from "../../../src/sandbox/random.ts";
 import { type Database, openDatabase } from "../../../src/store/database/database.ts";
 import { BadCursorError } from "../../../src/store/database/pages.ts";
@@ -31,7 +31,7 @@ const LENGTHS_MINUTES: Record<OpenInterestInterval, number> = {
 function foldTransactions(fold: HistoryFold, transactions: readonly LoggedTransaction[]): void {
   for (const { sequence, time, actorId, events } of transactions) {
     fold.transaction(sequence, time, actorId);
-    for (const message of events) fold.apply(message as m.Event);
+    for (const message of events) fold.apply(message as Event);
   }
   fold.commit();
 }
@@ -44,17 +44,17 @@ class Model {
   private openInterestLots = 0;
   private markTicks = 0;
 
-  apply(message: m.Event, time: number): void {
-    if (message.type === m.PriceUpdated.code) {
+  apply(message: Event, time: number): void {
+    if (message.type === PriceUpdated.code) {
       this.markTicks = message.markTicks;
       assert.equal(message.openInterestLots, this.openInterestLots);
-    } else if (message.type === m.Traded.code) {
+    } else if (message.type === Traded.code) {
       const { takerAccountId, makerAccountId, takerSide, quantityLots, execType } = message;
       assert.notEqual(takerAccountId, makerAccountId);
       if (execType === enums.EXEC_LIQUIDATION) this.seen.add("liquidation");
       this.move(takerAccountId, takerSide, quantityLots);
       this.move(makerAccountId, 1 - takerSide, quantityLots);
-    } else if (message.type === m.PositionTransferred.code) {
+    } else if (message.type === PositionTransferred.code) {
       const { accountId, counterpartyId, side, quantityLots, execType } = message;
       this.seen.add(execType === enums.EXEC_ADL ? "ADL" : "takeover");
       this.move(accountId, side, quantityLots);
@@ -119,7 +119,7 @@ async function dayOfCrashes(seed: number): Promise<Set<string>> {
     const { id } = state.instrument;
     const model = new Model();
     for (const { actorId, time, events } of simulation.log)
-      if (actorId === id) for (const message of events) model.apply(message as m.Event, time);
+      if (actorId === id) for (const message of events) model.apply(message as Event, time);
     for (const kind of model.seen) seen.add(kind);
     const now = simulation.time;
     for (const interval of OPEN_INTEREST_INTERVALS) {
@@ -148,14 +148,14 @@ const transaction = (time: number, actorId: number, ...events: Message[]): Logge
 });
 /** Two accounts of the house, whose orders nobody looks up: the first is long so many lots after it. */
 const trade = (lots: number, sizeLots: number): Message =>
-  event(m.Traded, {
+  event(Traded, {
     ...{ tradeId: enums.serialToId(++sequence, BTC), takerAccountId: 1, makerAccountId: 2, priceTicks: 9 },
     ...{ takerSide: lots > 0 ? enums.BUY : enums.SELL, quantityLots: Math.abs(lots) },
     ...{ takerSizeLots: sizeLots, makerSizeLots: -sizeLots },
   });
 const price = (markTicks: number, openInterestLots = 0): Message =>
-  event(m.PriceUpdated, { indexTicks: markTicks, markTicks, openInterestLots } satisfies Partial<
-    MessageOf<typeof m.PriceUpdated>
+  event(PriceUpdated, { indexTicks: markTicks, markTicks, openInterestLots } satisfies Partial<
+    MessageOf<typeof PriceUpdated>
   >);
 /** As [minute, lots, mark]. */
 const figures = (database: Database, instrumentId: number, now: number, query: Partial<OpenInterestQuery> = {}) =>

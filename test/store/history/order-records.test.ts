@@ -11,8 +11,10 @@ import {
   STATUS_UNTRIGGERED,
   TRAILING_STOP_MARKET,
 } from "../../../src/core/base/enums.ts";
+import { OrderBatch, ReadOrders } from "../../../src/core/protocol/commands.ts";
+import type { Event } from "../../../src/core/protocol/events.ts";
 import type { MessageOf } from "../../../src/core/protocol/message-schema.ts";
-import { type Event, OrderBatch, OrderView, ReadOrders } from "../../../src/core/protocol/messages.ts";
+import { OrderView } from "../../../src/core/protocol/replies.ts";
 import { openDatabase } from "../../../src/store/database/database.ts";
 import { isOpen } from "../../../src/store/database/history-schema.ts";
 import { History } from "../../../src/store/history/history.ts";

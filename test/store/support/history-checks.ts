@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { idToInstrumentId } from "../../../src/core/base/enums.ts";
 import { hasCandles, INTERVALS, PRICE_TYPES } from "../../../src/core/market-data/candles.ts";
-import type { TransferKind } from "../../../src/core/protocol/messages.ts";
+import type { TransferKind } from "../../../src/core/protocol/payloads.ts";
 import { isOpen } from "../../../src/store/database/history-schema.ts";
 import { type Page, type PageQuery, tradeCursor } from "../../../src/store/database/pages.ts";
 import type { History } from "../../../src/store/history/history.ts";

@@ -1,8 +1,21 @@
 import * as enums from "../../../src/core/base/enums.ts";
 import { type Candle, type CandleSeries, flatCandle, openTimeOf } from "../../../src/core/market-data/candles.ts";
+import {
+  Deposited,
+  type Event,
+  OrderClosed,
+  OrderPlaced,
+  OrderReduced,
+  OrderRested,
+  PriceUpdated,
+  Traded,
+  WithdrawalCompleted,
+  WithdrawalRequested,
+  WithdrawalSent,
+} from "../../../src/core/protocol/events.ts";
 import type { Instrument } from "../../../src/core/protocol/instrument.ts";
 import { blank, type Message, type MessageOf, type MessageSchema } from "../../../src/core/protocol/message-schema.ts";
-import * as m from "../../../src/core/protocol/messages.ts";
+import type * as payloads from "../../../src/core/protocol/payloads.ts";
 import { type FillRecord, OrderRecord, type TradeRecord } from "../../../src/store/database/history-schema.ts";
 
 /** One turn of an actor, as the log holds it. */
@@ -77,7 +90,7 @@ export class LogGenerator {
     const live = this.live.get(instrumentId) as LiveOrder[];
     if (kind < 0.15) {
       const price = { markTicks: 1 + this.int(99), indexTicks: 1 + this.int(99) };
-      return this.logged(instrumentId, [event(m.PriceUpdated, price)]);
+      return this.logged(instrumentId, [event(PriceUpdated, price)]);
     }
     if (kind < 0.4 && live.length > 0) return this.logged(instrumentId, this.cancel(live));
     if (kind < 0.48 && live.length > 0) return this.logged(instrumentId, this.reduce(live));
@@ -103,7 +116,7 @@ export class LogGenerator {
     const takes = makers.length > 0 && this.chance(0.6);
     const { orderId, accountId, side, priceTicks } = order;
     const events = [
-      event(m.OrderPlaced, {
+      event(OrderPlaced, {
         ...{ orderId, accountId, side, priceTicks, quantityLots: order.remainingLots, rests: takes ? 0 : 1 },
         ...{ orderType: this.int(2), timeInForce: this.int(3), flags: this.int(4), selfTradePrevention: this.int(4) },
         // Few ids, so that they are used again.
@@ -115,11 +128,11 @@ export class LogGenerator {
         events.push(this.trade(instrumentId, order, makers, live));
       }
       if (order.remainingLots > 0 && this.chance(0.5)) {
-        events.push(event(m.OrderClosed, { orderId, accountId, side, status: enums.STATUS_EXPIRED, reason: 2 }));
+        events.push(event(OrderClosed, { orderId, accountId, side, status: enums.STATUS_EXPIRED, reason: 2 }));
         return events;
       }
       if (order.remainingLots > 0) {
-        events.push(event(m.OrderRested, { orderId, accountId, side, priceTicks, restingLots: order.remainingLots }));
+        events.push(event(OrderRested, { orderId, accountId, side, priceTicks, restingLots: order.remainingLots }));
       }
     }
     if (order.remainingLots > 0) live.push(order);
@@ -135,7 +148,7 @@ export class LogGenerator {
       makers.splice(makers.indexOf(maker), 1);
       live.splice(live.indexOf(maker), 1);
     }
-    return event(m.Traded, {
+    return event(Traded, {
       ...{
         tradeId: enums.serialToId(++this.tradeSerial, instrumentId),
         takerOrderId: taker.orderId,
@@ -154,7 +167,7 @@ export class LogGenerator {
       const [order] = live.splice(this.int(live.length), 1) as [LiveOrder];
       const { orderId, accountId, side } = order;
       events.push(
-        event(m.OrderClosed, { orderId, accountId, side, status: enums.STATUS_CANCELED, reason: enums.REASON_USER }),
+        event(OrderClosed, { orderId, accountId, side, status: enums.STATUS_CANCELED, reason: enums.REASON_USER }),
       );
     }
     return events;
@@ -166,7 +179,7 @@ export class LogGenerator {
     const byLots = 1 + this.int(order.remainingLots - 1);
     order.remainingLots -= byLots;
     const { orderId, accountId, side } = order;
-    return [event(m.OrderReduced, { orderId, accountId, side, byLots, resting: 1, reason: enums.REASON_REDUCE_ONLY })];
+    return [event(OrderReduced, { orderId, accountId, side, byLots, resting: 1, reason: enums.REASON_REDUCE_ONLY })];
   }
 
   private transfer(): Message[] {
@@ -174,9 +187,9 @@ export class LogGenerator {
     const waiting = kind === 2 ? this.requested : this.sent;
     if (kind >= 2 && waiting.length > 0) {
       const [entry] = waiting.splice(this.int(waiting.length), 1) as [{ transferId: number; accountId: number }];
-      if (kind === 3) return [event(m.WithdrawalCompleted, entry)];
+      if (kind === 3) return [event(WithdrawalCompleted, entry)];
       this.sent.push(entry);
-      return [event(m.WithdrawalSent, { ...entry, txHash: `0x${entry.transferId}` })];
+      return [event(WithdrawalSent, { ...entry, txHash: `0x${entry.transferId}` })];
     }
     const entry = { transferId: ++this.transferId, accountId: this.pick(ACCOUNTS.slice(1)) };
     const request = {
@@ -184,9 +197,9 @@ export class LogGenerator {
       amountQuanta: 1 + this.int(1e9),
       reference: this.chance(0.5) ? `r${entry.transferId}` : "",
     };
-    if (kind === 0) return [event(m.Deposited, request)];
+    if (kind === 0) return [event(Deposited, request)];
     this.requested.push(entry);
-    return [event(m.WithdrawalRequested, { ...request, address: "0xabc" })];
+    return [event(WithdrawalRequested, { ...request, address: "0xabc" })];
   }
 
   private chance(probability: number): boolean {
@@ -202,7 +215,6 @@ export class LogGenerator {
   }
 }
 
-type Event = m.Event;
 type OwnFill = FillRecord & { accountId: number };
 
 /** The history, kept in the plainest way: lists in memory, in the order of the log. */
@@ -212,13 +224,13 @@ export class HistoryModel {
   readonly clientOrders = new Map<string, number>();
   readonly fills: OwnFill[] = [];
   readonly trades: TradeRecord[] = [];
-  readonly transfers = new Map<number, m.Transfer>();
+  readonly transfers = new Map<number, payloads.Transfer>();
   private readonly prices: { instrumentId: number; time: number; MARK: number; INDEX: number }[] = [];
 
   apply({ sequence, time, actorId, events }: LoggedTransaction): void {
     for (const message of events) {
-      if (message.type === m.PriceUpdated.code) {
-        const { markTicks, indexTicks } = message as MessageOf<typeof m.PriceUpdated>;
+      if (message.type === PriceUpdated.code) {
+        const { markTicks, indexTicks } = message as MessageOf<typeof PriceUpdated>;
         this.prices.push({ instrumentId: actorId, time, MARK: markTicks, INDEX: indexTicks });
       }
       this.event(message as Event, sequence, time);
@@ -270,7 +282,7 @@ export class HistoryModel {
 
   private event(message: Event, sequence: number, time: number): void {
     switch (message.type) {
-      case m.OrderPlaced.code: {
+      case OrderPlaced.code: {
         const {
           type: _type,
           rests: _rests,
@@ -287,7 +299,7 @@ export class HistoryModel {
           this.clientOrders.set(`${order.accountId} ${order.clientOrderId}`, order.orderId);
         return;
       }
-      case m.Traded.code: {
+      case Traded.code: {
         const { type: _type, tradeId, takerSide, priceTicks, quantityLots, execType } = message;
         this.trades.push({ type: 252, tradeId, takerSide, priceTicks, quantityLots, execType, time, sequence });
         for (const maker of [0, 1]) {
@@ -331,22 +343,22 @@ export class HistoryModel {
         }
         return;
       }
-      case m.OrderReduced.code: {
+      case OrderReduced.code: {
         const order = this.orders.get(message.orderId);
         if (order === undefined) return;
         Object.assign(order, { remainingLots: order.remainingLots - message.byLots, updatedAt: time, sequence });
         return;
       }
-      case m.OrderClosed.code: {
+      case OrderClosed.code: {
         const order = this.orders.get(message.orderId);
         if (order === undefined) return;
         Object.assign(order, { status: message.status, reason: message.reason, updatedAt: time, sequence });
         this.closed.push(order);
         return;
       }
-      case m.Deposited.code:
-      case m.WithdrawalRequested.code: {
-        const isDeposit = message.type === m.Deposited.code;
+      case Deposited.code:
+      case WithdrawalRequested.code: {
+        const isDeposit = message.type === Deposited.code;
         const { type: _type, ...request } = message;
         this.transfers.set(message.transferId, {
           ...{ kind: isDeposit ? "DEPOSIT" : "WITHDRAWAL", status: isDeposit ? "COMPLETED" : "PENDING", address: "" },
@@ -355,13 +367,16 @@ export class HistoryModel {
         });
         return;
       }
-      case m.WithdrawalSent.code: {
-        const transfer = this.transfers.get(message.transferId) as m.Transfer;
+      case WithdrawalSent.code: {
+        const transfer = this.transfers.get(message.transferId) as payloads.Transfer;
         Object.assign(transfer, { status: "SENT", txHash: message.txHash, updatedAt: time });
         return;
       }
-      case m.WithdrawalCompleted.code:
-        Object.assign(this.transfers.get(message.transferId) as m.Transfer, { status: "COMPLETED", updatedAt: time });
+      case WithdrawalCompleted.code:
+        Object.assign(this.transfers.get(message.transferId) as payloads.Transfer, {
+          status: "COMPLETED",
+          updatedAt: time,
+        });
         return;
     }
   }

@@ -1,0 +1,259 @@
+import { defineMessage, json, type MessageOf } from "./message-schema.ts";
+import type { AttachedLegs, KeyRecord } from "./payloads.ts";
+import type { Refused } from "./replies.ts";
+
+/**
+ * Commands ask an actor for a change or for an answer. They are never logged. Units stand in the names of the fields:
+ * see base/units.ts.
+ */
+
+// ---- commands to a symbol (1 to 29) ----
+
+export const PlaceOrder = defineMessage(1, "PlaceOrder", {
+  accountId: "number",
+  side: "number",
+  orderType: "number",
+  timeInForce: "number",
+  flags: "number",
+  selfTradePrevention: "number",
+  /** 0 for a market order. */
+  priceTicks: "number",
+  quantityLots: "number",
+  /** Refused when the symbol sees it later; 0 = never. */
+  expiresAt: "number",
+  /** A hash of what is ordered: tells a retry from a reused id. */
+  bodyHash: "number",
+  /** "" = none. */
+  clientOrderId: "string",
+  /** Limits of the API key that asks: notional of the order, of the position, leverage. 0 = none. */
+  keyOrderQuanta: "number",
+  keyPositionQuanta: "number",
+  keyLeverage: "number",
+  /** How far from the best price a market order may trade; 0 = as far as the price band. */
+  maxSlippagePpm: "number",
+});
+/** By order id, or by client order id when orderId is 0. */
+export const CancelOrder = defineMessage(2, "CancelOrder", {
+  accountId: "number",
+  orderId: "number",
+  clientOrderId: "string",
+});
+/** side −1 = both. */
+export const CancelAll = defineMessage(3, "CancelAll", { accountId: "number", side: "number" });
+/** quantityLots 0 = all of it, priceTicks 0 = at market. */
+export const ClosePosition = defineMessage(4, "ClosePosition", {
+  accountId: "number",
+  quantityLots: "number",
+  priceTicks: "number",
+  expiresAt: "number",
+});
+export const SetLeverage = defineMessage(5, "SetLeverage", {
+  accountId: "number",
+  leverage: "number",
+  expiresAt: "number",
+});
+export const SetIndexPrice = defineMessage(6, "SetIndexPrice", {
+  indexTicks: "number",
+  /** 1: a machine says so, and a jump must be confirmed; 0: the operator's word. */
+  isGuarded: "number",
+});
+/** Time passes; every actor gets one a few times a second. */
+export const Tick = defineMessage(7, "Tick", {});
+export const ReadOrders = defineMessage(8, "ReadOrders", { accountId: "number" });
+export const ReadOrder = defineMessage(9, "ReadOrder", {
+  accountId: "number",
+  orderId: "number",
+  clientOrderId: "string",
+});
+export const ReadPosition = defineMessage(10, "ReadPosition", { accountId: "number" });
+/** Everything a front thread needs to begin folding this actor's events, in pages: from the n-th row, or level, on. */
+export const Describe = defineMessage(11, "Describe", { from: "number" });
+/** The actor checks itself; see invariants.ts. */
+export const Audit = defineMessage(12, "Audit", {});
+/** The client order ids that this symbol remembers, in pages: from the n-th on. */
+export const ReadClientIds = defineMessage(13, "ReadClientIds", { from: "number" });
+export const SetMarginMode = defineMessage(14, "SetMarginMode", {
+  accountId: "number",
+  marginMode: "number",
+  expiresAt: "number",
+});
+/** Into an isolated position's margin; negative = out of it. */
+export const MoveMargin = defineMessage(15, "MoveMargin", {
+  accountId: "number",
+  amountQuanta: "number",
+  expiresAt: "number",
+  /** "" = none. */
+  reference: "string",
+});
+/** An order that waits for a price. */
+export const PlaceTrigger = defineMessage(16, "PlaceTrigger", {
+  accountId: "number",
+  side: "number",
+  orderType: "number",
+  timeInForce: "number",
+  flags: "number",
+  selfTradePrevention: "number",
+  /** 0 for types at market. */
+  priceTicks: "number",
+  /** 0 with CLOSE_POSITION: whatever the position is then. */
+  quantityLots: "number",
+  triggerTicks: "number",
+  triggerBy: "number",
+  expiresAt: "number",
+  bodyHash: "number",
+  clientOrderId: "string",
+  /** As of PlaceOrder: checked when the order is placed, not when it fires. */
+  keyOrderQuanta: "number",
+  keyPositionQuanta: "number",
+  keyLeverage: "number",
+  /** Of TRAILING_STOP_MARKET, whose triggerTicks is 0; activationTicks 0 = it trails at once. */
+  callbackPpm: "number",
+  activationTicks: "number",
+});
+/** A PlaceOrder with more: an end, or a take-profit and a stop for what it will have opened. */
+export const PlaceExtended = defineMessage(17, "PlaceExtended", {
+  accountId: "number",
+  side: "number",
+  orderType: "number",
+  timeInForce: "number",
+  flags: "number",
+  selfTradePrevention: "number",
+  priceTicks: "number",
+  quantityLots: "number",
+  expiresAt: "number",
+  bodyHash: "number",
+  clientOrderId: "string",
+  keyOrderQuanta: "number",
+  keyPositionQuanta: "number",
+  keyLeverage: "number",
+  /** With GTD; else 0. */
+  goodTillDate: "number",
+  legs: json<AttachedLegs | null>(),
+  maxSlippagePpm: "number",
+  /** One of PRICE_MATCHES, in the place of priceTicks; 0 = none. */
+  priceMatch: "number",
+  /** No more than this of it is shown in the book at a time; 0 = all of it. */
+  displayLots: "number",
+});
+/** Cancels all open orders of the account so long after this turn, unless another one comes before. 0 = disarms. */
+export const CancelAfter = defineMessage(18, "CancelAfter", { accountId: "number", timeoutMs: "number" });
+/** By order id, or by client order id when orderId is 0. */
+export const AmendOrder = defineMessage(20, "AmendOrder", {
+  accountId: "number",
+  orderId: "number",
+  /** 0 = as it is. */
+  priceTicks: "number",
+  /** All of it, what has been filled included; 0 = as it is. */
+  quantityLots: "number",
+  /** Refused when the symbol sees it later; 0 = never. */
+  expiresAt: "number",
+  /** The limits of the API key that asks, as of PlaceOrder; 0 = none. */
+  keyOrderQuanta: "number",
+  keyPositionQuanta: "number",
+  keyLeverage: "number",
+  clientOrderId: "string",
+  /** One of PRICE_MATCHES, in the place of priceTicks; 0 = none. */
+  priceMatch: "number",
+  /** 0 = as it is. */
+  displayLots: "number",
+  /** Of an order that waits for its price: another one to wait for; 0 = as it is. */
+  triggerTicks: "number",
+  /** Of a GTD order: another end; 0 = as it is. */
+  goodTillDate: "number",
+  /** Of an order that trails or is to: another callback rate, another price to trail from; 0 = as it is. */
+  callbackPpm: "number",
+  activationTicks: "number",
+});
+/** What a batch is made of. */
+export type BatchItem =
+  | MessageOf<typeof PlaceOrder>
+  | MessageOf<typeof PlaceTrigger>
+  | MessageOf<typeof PlaceExtended>
+  | MessageOf<typeof AmendOrder>
+  | MessageOf<typeof CancelOrder>;
+/** In their order and in one turn, each as if it came by itself: see batch.ts. */
+export const OrderBatch = defineMessage(21, "OrderBatch", { items: json<BatchItem[]>() });
+/** Asks what would come of an order now, and changes nothing: see trial.ts. */
+export const DryRunOrder = defineMessage(22, "TryOrder", {
+  order: json<MessageOf<typeof PlaceOrder> | MessageOf<typeof PlaceTrigger> | MessageOf<typeof PlaceExtended>>(),
+});
+/** The operator's; `mode` is one of TRADING_STATUSES, but not TRADING. Ends with ResumeSymbol, also what others have halted. */
+export const HaltSymbol = defineMessage(24, "HaltSymbol", {
+  mode: "number",
+  /** One of HALT_REASONS: the operator's, or because another actor's self-check has failed. */
+  reason: "number",
+});
+export const ResumeSymbol = defineMessage(25, "ResumeSymbol", {});
+/**
+ * The account is about to withdraw, which the ledger decides by its cells: answered once what they say of this symbol may
+ * be relied on, or refused; see withdrawal.ts.
+ */
+export const PrepareWithdrawal = defineMessage(26, "PrepareWithdrawal", { accountId: "number" });
+
+// ---- commands to the ledger (30 to 49) ----
+
+/** Opens the address's account if it has none, and a session in it. */
+export const OpenSession = defineMessage(30, "OpenSession", {
+  address: "string",
+  tokenHash: "string",
+  expiresAt: "number",
+});
+/** An empty tokenHash: all that the account has. */
+export const CloseSession = defineMessage(31, "CloseSession", { accountId: "number", tokenHash: "string" });
+export const CreateKey = defineMessage(32, "CreateKey", {
+  accountId: "number",
+  apiKey: "string",
+  record: json<KeyRecord>(),
+});
+export const RevokeKey = defineMessage(33, "RevokeKey", { accountId: "number", apiKey: "string" });
+export const Deposit = defineMessage(34, "Deposit", {
+  accountId: "number",
+  amountQuanta: "number",
+  reference: "string",
+});
+export const Withdraw = defineMessage(35, "Withdraw", {
+  accountId: "number",
+  amountQuanta: "number",
+  address: "string",
+  reference: "string",
+  /** What a symbol said to PrepareWithdrawal: the answer, unless the reference has one already. Null = nothing is against it. */
+  refusal: json<MessageOf<typeof Refused> | null>(),
+});
+/** The withdrawals that are not complete, in pages: from the n-th on. */
+export const ReadWithdrawals = defineMessage(36, "ReadWithdrawals", { from: "number" });
+export type SymbolCommand =
+  | MessageOf<typeof PlaceOrder>
+  | MessageOf<typeof CancelOrder>
+  | MessageOf<typeof CancelAll>
+  | MessageOf<typeof ClosePosition>
+  | MessageOf<typeof SetLeverage>
+  | MessageOf<typeof SetIndexPrice>
+  | MessageOf<typeof Tick>
+  | MessageOf<typeof ReadOrders>
+  | MessageOf<typeof ReadOrder>
+  | MessageOf<typeof ReadPosition>
+  | MessageOf<typeof Describe>
+  | MessageOf<typeof Audit>
+  | MessageOf<typeof ReadClientIds>
+  | MessageOf<typeof HaltSymbol>
+  | MessageOf<typeof ResumeSymbol>
+  | MessageOf<typeof SetMarginMode>
+  | MessageOf<typeof MoveMargin>
+  | MessageOf<typeof PlaceTrigger>
+  | MessageOf<typeof PlaceExtended>
+  | MessageOf<typeof CancelAfter>
+  | MessageOf<typeof AmendOrder>
+  | MessageOf<typeof OrderBatch>
+  | MessageOf<typeof DryRunOrder>
+  | MessageOf<typeof PrepareWithdrawal>;
+export type LedgerCommand =
+  | MessageOf<typeof OpenSession>
+  | MessageOf<typeof CloseSession>
+  | MessageOf<typeof CreateKey>
+  | MessageOf<typeof RevokeKey>
+  | MessageOf<typeof Deposit>
+  | MessageOf<typeof Withdraw>
+  | MessageOf<typeof ReadWithdrawals>
+  | MessageOf<typeof Tick>
+  | MessageOf<typeof Describe>
+  | MessageOf<typeof Audit>;

@@ -1,0 +1,119 @@
+import type { Permission } from "../base/enums.ts";
+
+/** The objects that `json` fields of messages carry. They are on disk where an event or a snapshot row carries them. */
+
+export interface KeyRecord {
+  label: string;
+  permissions: Permission[];
+  allowedIps: string[];
+  /** The HMAC secret, encrypted with the data folder's key (front/auth). */
+  sealedSecret: string;
+  /** 0 = never. */
+  expiresAt: number;
+  createdAt: number;
+  // Left out by keys without them, and by logs from before there were any.
+  /** Those that the key may trade; empty = all. */
+  allowedSymbols?: string[];
+  maxOrderQuanta?: number;
+  maxPositionQuanta?: number;
+  maxLeverage?: number;
+}
+export type TransferKind = "DEPOSIT" | "WITHDRAWAL";
+export type TransferStatus = "PENDING" | "SENT" | "COMPLETED" | "FAILED";
+export interface Transfer {
+  transferId: number;
+  accountId: number;
+  kind: TransferKind;
+  amountQuanta: number;
+  /** "" for a deposit. */
+  address: string;
+  /** "" = none given. */
+  reference: string;
+  status: TransferStatus;
+  /** "" = none yet. */
+  txHash: string;
+  createdAt: number;
+  updatedAt: number;
+}
+/** A page of the withdrawals that are not complete. */
+export interface WithdrawalList {
+  withdrawals: Transfer[];
+  /** What the next ReadWithdrawals must ask from; null = this was the last page. */
+  next: number | null;
+}
+/** An order that will wait to close what another one opens. */
+export interface AttachedLeg {
+  triggerTicks: number;
+  triggerBy: number;
+  /** 0 = at market. */
+  priceTicks: number;
+}
+export interface AttachedLegs {
+  takeProfit: AttachedLeg | null;
+  stopLoss: AttachedLeg | null;
+}
+/** An account's margin, and its position in a symbol. */
+export interface AccountProjection {
+  /** Signed. */
+  sizeLots: number;
+  /** 0 = none within the price range. */
+  liquidationTicks: number;
+  initialQuanta: number;
+  /** May be negative. */
+  availableQuanta: number;
+}
+/** A trade that would happen. */
+export type ExpectedFill = [priceTicks: number, lots: number, feeQuanta: number];
+/** Levels as [priceTicks, lots], best first. */
+export type Levels = [number, number][];
+/** What a symbol is, and a page of its book. */
+export interface SymbolSummary {
+  /** What the next Describe must ask from; null = this was the last page. */
+  next: number | null;
+  indexTicks: number;
+  markTicks: number;
+  lastTicks: number;
+  openInterestLots: number;
+  priceTime: number;
+  fundingRatePpb: number;
+  nextFundingTime: number;
+  haltMode: number;
+  haltReason: number;
+  /** What the self-check found when it halted the symbol; "" = nothing. */
+  fault: string;
+  isIndexStale: boolean;
+  bids: Levels;
+  asks: Levels;
+}
+/** A page of the client order ids of a symbol. */
+export interface ClientIdList {
+  ids: [accountId: number, clientOrderId: string, time: number][];
+  /** What the next ReadClientIds must ask from; null = this was the last page. */
+  next: number | null;
+}
+/** A page of the ledger. */
+export interface LedgerSummary {
+  /** What the next Describe must ask from; null = this was the last page. */
+  next: number | null;
+  accounts: [accountId: number, address: string][];
+  sessions: { tokenHash: string; accountId: number; expiresAt: number }[];
+  keys: { apiKey: string; accountId: number; record: KeyRecord }[];
+}
+/** What an actor found when it checked itself. Money in decimal quanta, since sums may pass 2^53. */
+export interface ActorAudit {
+  actorId: number;
+  sequence: number;
+  /** Σ of everything this actor holds: position cash of a symbol (0 when exact), balances of the ledger. */
+  moneyQuanta: string;
+  /** Ledger only: deposits − withdrawals. */
+  depositsMinusWithdrawalsQuanta?: string;
+  /** Symbol only: Σ size, 0 when exact. */
+  sizeLots?: number;
+  openOrders?: number;
+  positions?: number;
+  accounts?: number;
+  /** Each difference found, in words. Empty = sound. */
+  faults: string[];
+  /** A hash over the whole state: equal states, equal digests. */
+  digest: string;
+}
