@@ -6,8 +6,7 @@ import { test } from "node:test";
 import { BaseError, ExchangeError, errors } from "ccxt";
 import { errorClass } from "../../src/ccxt/errors.ts";
 import { perpd } from "../../src/ccxt/index.ts";
-import { ERRORS, type ErrorCode } from "../../src/front/common/errors.ts";
-import { SOCKET_ERRORS } from "../../src/front/common/socket-errors.ts";
+import { ERRORS, type ErrorCode, SOCKET_ERRORS } from "../../src/wire/error-codes.ts";
 
 test("every code of the exchange is an exception of ccxt's, and only its own fault is a bare ExchangeError", () => {
   for (const [code, { status }] of Object.entries(ERRORS)) {

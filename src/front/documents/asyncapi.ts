@@ -1,9 +1,10 @@
 import type { TSchema } from "typebox";
+import { messageOf, specOf } from "../../wire/error-codes.ts";
 import { CHANNELS, type ChannelName, PRIVATE_CHANNELS } from "../../wire/schema/channels.ts";
 import { SocketError, STREAMS } from "../../wire/schema/messages.ts";
 import { SOCKET_PATH } from "../common/paths.ts";
 import type { Route } from "../routing/router.ts";
-import { errorTable, specOf } from "./route-errors.ts";
+import { errorTable } from "./route-errors.ts";
 import { exampleOf, type Json, SchemaPrinter } from "./schemas.ts";
 import { CHANNEL_TEXTS, REQUEST_CHANNELS, SOCKET_INTRODUCTION } from "./socket-prose.ts";
 import { type SocketRequest, socketRequests } from "./socket-requests.ts";
@@ -56,8 +57,8 @@ function messagesOf(request: SocketRequest, printer: SchemaPrinter): Json {
   const asked = printer.printAny(requests, "CLIENT");
   const [code = "INTERNAL"] = errors;
   const refused = { allOf: [printer.print(SocketError, "EXCHANGE"), { properties: { code: { enum: errors } } }] };
-  const { message, retryable = false } = specOf(code);
-  const error = { op: "error", id: null, code, message, retryable, serverTime: 1_790_000_000_000 };
+  const { retryable = false } = specOf(code);
+  const error = { op: "error", id: null, code, message: messageOf(code), retryable, serverTime: 1_790_000_000_000 };
   return {
     [`${name}Request`]: messageJson(`${op} request`, request.summary, asked, examples),
     [`${name}Answer`]: messageJson(`${op} answer`, describe(answer), printer.print(answer, "EXCHANGE"), [

@@ -1,7 +1,7 @@
 import type { TSchema } from "typebox";
+import type { ErrorCode } from "../../wire/error-codes.ts";
 import { ErrorBody } from "../../wire/schema/system.ts";
 import { DEFAULT_RECV_WINDOW_MS, MAX_RECV_WINDOW_MS } from "../auth/auth.ts";
-import type { ErrorCode } from "../common/errors.ts";
 import { BASE_PATH, SOCKET_PATH } from "../common/paths.ts";
 import { type Access, costOf, type Route } from "../routing/router.ts";
 import { asyncApiDocument } from "./asyncapi.ts";

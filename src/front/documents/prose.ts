@@ -1,6 +1,6 @@
+import { ERRORS, type ErrorCode, errorsIn } from "../../wire/error-codes.ts";
 import { DEFAULT_RECV_WINDOW_MS, MAX_CLOCK_LEAD_MS, MAX_RECV_WINDOW_MS } from "../auth/auth.ts";
-import { ERRORS, type ErrorCode } from "../common/errors.ts";
-import { byStatus, ELSEWHERE, errorTable } from "./route-errors.ts";
+import { byStatus, errorTable } from "./route-errors.ts";
 
 /** What the documents say in words. */
 
@@ -41,7 +41,7 @@ Every answer other than success has the same shape (schema \`ErrorBody\`). \`cod
 done; only \`TIMEOUT\` and \`INTERNAL\` cannot promise that: ask again with the same \`clientOrderId\` or \`reference\`. Each
 endpoint lists its codes; these are answered where there is no endpoint:
 
-${errorTable(ELSEWHERE)}
+${errorTable(errorsIn("NO_ENDPOINT"))}
 
 All codes, with their HTTP status:
 

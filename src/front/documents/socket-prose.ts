@@ -1,11 +1,11 @@
+import { MAX_BODY_BYTES } from "../../wire/error-codes.ts";
 import { type ChannelName, MAX_REQUEST_ID_LENGTH } from "../../wire/schema/channels.ts";
 import { SOCKET_MESSAGES_PER_SECOND } from "../auth/limits.ts";
-import { MAX_BODY_BYTES } from "../common/errors.ts";
 import { CLOSE_CREDENTIAL_ENDED, CLOSE_RATE_LIMITED, CLOSE_SLOW_CONSUMER } from "../common/socket-errors.ts";
 import { CHECKSUM_LEVELS } from "../json/market-json.ts";
 import { CONVENTIONS } from "./prose.ts";
 import { errorTable } from "./route-errors.ts";
-import { ELSEWHERE_ERRORS } from "./socket-requests.ts";
+import { UNKNOWN_OP_ERRORS } from "./socket-requests.ts";
 
 /** What asyncapi.json says in words. */
 
@@ -66,7 +66,7 @@ A request is \`{"op": ..., "id": ...}\`; its answer bears its \`id\`, or null wh
 string of at most ${MAX_REQUEST_ID_LENGTH} characters. A request that is refused is answered with \`{"op": "error", "id": ..., "code": ...}\`, and
 nothing was done. These answer what is no known request, too:
 
-${errorTable(ELSEWHERE_ERRORS)}
+${errorTable(UNKNOWN_OP_ERRORS)}
 
 ## Authentication
 

@@ -1,5 +1,6 @@
 import Type, { type TObject, type TSchema } from "typebox";
 import { must } from "../../assert.ts";
+import { type ErrorCode, type ErrorGroup, type SocketErrorCode, socketErrorsIn } from "../../wire/error-codes.ts";
 import {
   CHANNELS,
   KeyAuthRequest,
@@ -12,8 +13,6 @@ import { Authenticated, Pong, RateLimit, Subscribed, Unsubscribed } from "../../
 import { nullable, object } from "../../wire/schema/scalars.ts";
 import { TRADING_PARAMS, TRADING_TWINS, type TradingOp } from "../../wire/schema/trading.ts";
 import type { Cost } from "../auth/limits.ts";
-import type { ErrorCode } from "../common/errors.ts";
-import type { SocketErrorCode } from "../common/socket-errors.ts";
 import type { Route } from "../routing/router.ts";
 import { OP_COSTS } from "../trading/trading.ts";
 import { exampleOf } from "./schemas.ts";
@@ -32,19 +31,8 @@ export interface SocketRequest {
   readonly cost?: Cost;
 }
 
-/** Any message may be answered with these. */
-const GENERAL_ERRORS: readonly (ErrorCode | SocketErrorCode)[] = [
-  "BAD_JSON",
-  "DUPLICATE_FIELD",
-  "BAD_TYPE",
-  "MISSING_FIELD",
-  "UNKNOWN_FIELD",
-  "BAD_VALUE",
-  "RATE_LIMITED",
-  "INTERNAL",
-];
-/** Of no op: there is none by that name. */
-export const ELSEWHERE_ERRORS: readonly (ErrorCode | SocketErrorCode)[] = [...GENERAL_ERRORS, "UNKNOWN_OP"];
+/** The codes of an answer to an unknown op. */
+export const UNKNOWN_OP_ERRORS = [...socketErrorsIn("MESSAGE"), "UNKNOWN_OP"] as const;
 
 const AnyChannel = Type.Union(Object.values(CHANNELS));
 const channelsRequest = (op: string): TObject =>
@@ -67,7 +55,7 @@ const SESSION_REQUESTS: readonly SocketRequest[] = [
     requests: [PingRequest],
     examples: [{ op: "ping", id: 1 }],
     answer: Pong,
-    errors: GENERAL_ERRORS,
+    errors: socketErrorsIn("MESSAGE"),
   },
   {
     op: "auth",
@@ -85,19 +73,7 @@ const SESSION_REQUESTS: readonly SocketRequest[] = [
       },
     ],
     answer: Authenticated,
-    errors: [
-      ...GENERAL_ERRORS,
-      "UNAUTHENTICATED",
-      "INVALID_TOKEN",
-      "INVALID_KEY_OR_SIGNATURE",
-      "SIGNATURE_REPLAYED",
-      "OVERLOADED",
-      "KEY_EXPIRED",
-      "TIMESTAMP_OUT_OF_WINDOW",
-      "IP_NOT_ALLOWED",
-      "PERMISSION_DENIED",
-      "ALREADY_AUTHENTICATED",
-    ],
+    errors: socketErrorsIn("MESSAGE", "SOCKET_AUTH"),
   },
   {
     op: "subscribe",
@@ -106,14 +82,7 @@ const SESSION_REQUESTS: readonly SocketRequest[] = [
     requests: [channelsRequest("subscribe")],
     examples: [{ op: "subscribe", id: 3, channels: CHANNEL_EXAMPLES }],
     answer: Subscribed,
-    errors: [
-      ...GENERAL_ERRORS,
-      "UNKNOWN_CHANNEL",
-      "UNKNOWN_SYMBOL",
-      "TOO_MANY_SUBSCRIPTIONS",
-      "UNAUTHENTICATED",
-      "PERMISSION_DENIED",
-    ],
+    errors: socketErrorsIn("MESSAGE", "SUBSCRIBE"),
   },
   {
     op: "unsubscribe",
@@ -122,7 +91,7 @@ const SESSION_REQUESTS: readonly SocketRequest[] = [
     requests: [channelsRequest("unsubscribe")],
     examples: [{ op: "unsubscribe", id: 4, channels: CHANNEL_EXAMPLES.slice(1) }],
     answer: Unsubscribed,
-    errors: [...GENERAL_ERRORS, "UNKNOWN_CHANNEL", "UNKNOWN_SYMBOL"],
+    errors: socketErrorsIn("MESSAGE", "UNSUBSCRIBE"),
   },
 ];
 
@@ -143,6 +112,8 @@ function tradingRequest(op: TradingOp, routes: readonly Route[]): SocketRequest 
   const statuses = Object.keys(twin.replies).map(Number);
   const results = Object.values(twin.replies).flat() as TSchema[];
   const [first = Type.Object({})] = results;
+  const groups: ErrorGroup[] = ["MESSAGE", "TRADING_OP"];
+  if ("symbol" in params.properties) groups.push("SYMBOL");
   const request = {
     op: Type.Literal(op),
     id: Type.Optional(RequestId),
@@ -163,21 +134,7 @@ function tradingRequest(op: TradingOp, routes: readonly Route[]): SocketRequest 
     requests: [object(request)],
     examples: paramsExamples(params, twin).map((example) => ({ op, id: 5, params: example })),
     answer: object(answer, { description: (first as { description?: string }).description ?? twin.summary }),
-    errors: [
-      ...new Set<ErrorCode | SocketErrorCode>([
-        ...GENERAL_ERRORS,
-        "BAD_NUMBER",
-        "BAD_COMBINATION",
-        "UNAUTHENTICATED",
-        "PERMISSION_DENIED",
-        ...(twin.errors ?? []),
-        "OVERLOADED",
-        "STORAGE_FULL",
-        "UNAVAILABLE",
-        "NOT_READY",
-        "TIMEOUT",
-      ]),
-    ],
+    errors: [...new Set([...socketErrorsIn(...groups), ...(twin.errors ?? [])])],
     cost: OP_COSTS[op],
   };
 }

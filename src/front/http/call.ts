@@ -1,8 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { STATUS_CODES } from "node:http";
+import type { ErrorCode } from "../../wire/error-codes.ts";
 import type { Quota } from "../common/buckets.ts";
 import { BUFFER_BYTES, gather, isBeingRead, roomFor } from "../common/cork-budget.ts";
-import { ApiError, type ErrorCode } from "../common/errors.ts";
+import { ApiError } from "../common/errors.ts";
 import { decodeUtf8, encodeUtf8 } from "../common/utf8.ts";
 import { parseJson } from "../json/json.ts";
 

@@ -3,6 +3,7 @@ import { Deposit, PrepareWithdrawal, Withdraw } from "../../core/protocol/comman
 import { blank, type Message, type MessageOf } from "../../core/protocol/message-schema.ts";
 import type { TransferKind } from "../../core/protocol/payloads.ts";
 import { Refused, TransferView } from "../../core/protocol/replies.ts";
+import { errorsIn } from "../../wire/error-codes.ts";
 import {
   Balance,
   DepositBody,
@@ -54,7 +55,7 @@ export function accountRoutes(context: Context): Route[] {
       cost: KEEPING_COST,
       body: DepositBody,
       replies: { 201: RequestedTransfer, 200: RequestedTransfer },
-      errors: ["AMOUNT_TOO_FINE", "DEPOSIT_CAP", "REFERENCE_REUSED"],
+      errors: errorsIn("DEPOSIT"),
       handle({ call, principal, body }) {
         requestTransfer(context, call, {
           ...blank(Deposit),
@@ -76,7 +77,7 @@ export function accountRoutes(context: Context): Route[] {
       cost: KEEPING_COST,
       body: WithdrawBody,
       replies: { 201: RequestedTransfer, 200: RequestedTransfer },
-      errors: ["AMOUNT_TOO_FINE", "INSUFFICIENT_BALANCE", "REFERENCE_REUSED", "SYMBOL_HALTED", "STALE_PRICE"],
+      errors: errorsIn("WITHDRAWAL"),
       async handle({ call, principal, body }) {
         const command = {
           ...blank(Withdraw),
@@ -96,7 +97,7 @@ export function accountRoutes(context: Context): Route[] {
       summary: "Fills, newest first",
       query: FillsQuery,
       replies: { 200: FillList },
-      errors: ["UNKNOWN_SYMBOL", "ORDER_NOT_FOUND"],
+      errors: errorsIn("FIND_ORDER"),
       async handle({ call, principal, query }) {
         const page = await readPage(context, call, query, (asked) => {
           if (query.orderId === undefined) return history.fillsOf(principal.accountId, asked);

@@ -1,3 +1,4 @@
+import { errorsIn } from "../../wire/error-codes.ts";
 import type { Auth } from "../auth/auth.ts";
 import { ApiError } from "../common/errors.ts";
 import { BASE_PATH, SOCKET_PATH } from "../common/paths.ts";
@@ -49,7 +50,7 @@ function socketRoute(): Route {
     summary: "The WebSocket",
     description: "Speaks WebSocket alone, as [asyncapi.json](asyncapi.json) describes.",
     replies: {},
-    errors: ["UPGRADE_REQUIRED", "TOO_MANY_SOCKETS"],
+    errors: errorsIn("OPEN_SOCKET"),
     handle({ call }) {
       call.header("Upgrade", "websocket");
       call.header("Connection", "Upgrade");

@@ -6,6 +6,7 @@ import { CloseSession, CreateKey, OpenSession, RevokeKey } from "../../core/prot
 import { blank, type MessageOf } from "../../core/protocol/message-schema.ts";
 import type { KeyRecord } from "../../core/protocol/payloads.ts";
 import { Done, SessionView } from "../../core/protocol/replies.ts";
+import { errorsIn } from "../../wire/error-codes.ts";
 import {
   ApiKeyList,
   Challenge,
@@ -62,7 +63,7 @@ export function authRoutes(context: Context): Route[] {
       cost: SIGNATURE_COST,
       body: LoginBody,
       replies: { 200: Session },
-      errors: ["CHALLENGE_NOT_FOUND", "CHALLENGE_MISMATCH", "BAD_SIGNATURE", "TOO_MANY_ACCOUNTS"],
+      errors: errorsIn("LOGIN"),
       async handle({ call, body }) {
         const remoteAddress = call.remoteAddress();
         const now = Date.now();
@@ -137,7 +138,7 @@ export function authRoutes(context: Context): Route[] {
       summary: "End one session of the account",
       parameter: SessionId,
       replies: { 200: EndedSessions },
-      errors: ["SESSION_NOT_FOUND"],
+      errors: errorsIn("END_SESSION"),
       handle({ call, principal: { accountId }, parameter }) {
         const own = credentials.sessionsOf(accountId, Date.now());
         const session = own.find(({ credential }) => sessionIdOf(credential) === parameter);
@@ -154,7 +155,7 @@ export function authRoutes(context: Context): Route[] {
       cost: KEEPING_COST,
       body: CreateKeyBody,
       replies: { 201: CreatedKey },
-      errors: ["TOO_MANY_KEYS", "UNKNOWN_SYMBOL", "AMOUNT_TOO_FINE"],
+      errors: errorsIn("CREATE_KEY"),
       handle({ call, principal, body }) {
         const { label, permissions, allowedIps = [], expiresAt = 0 } = body;
         const now = Date.now();
@@ -199,7 +200,7 @@ export function authRoutes(context: Context): Route[] {
       summary: "Revoke an API key",
       parameter: ApiKeyName,
       replies: { 200: RevokedKey },
-      errors: ["KEY_NOT_FOUND"],
+      errors: errorsIn("REVOKE_KEY"),
       handle({ call, principal, parameter }) {
         const command = { ...blank(RevokeKey), accountId: principal.accountId, apiKey: parameter };
         requestFor(context, call, LEDGER, command, (transaction) => {

@@ -15,7 +15,6 @@ export function ledgerRoute(context: Context): Route {
     summary: "Everything that changed the account's money, newest first: all amounts together are its wallet",
     query: LedgerQuery,
     replies: { 200: LedgerList },
-    errors: ["UNKNOWN_SYMBOL"],
     async handle({ call, principal, query }) {
       const page = await readPage(context, call, query, (asked) => history.ledgerOf(principal.accountId, asked));
       const symbolOf = (id: number): string | null => (id === 0 ? null : symbols.of(id).symbol);

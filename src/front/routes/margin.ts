@@ -1,3 +1,4 @@
+import { errorsIn } from "../../wire/error-codes.ts";
 import { MovedMargin } from "../../wire/schema/account.ts";
 import { MarginBody, MarginMode, MarginModeBody } from "../../wire/schema/orders.ts";
 import { SymbolName } from "../../wire/schema/scalars.ts";
@@ -18,15 +19,7 @@ export function marginRoutes(context: Context): Route[] {
       parameter: SymbolName,
       body: MarginModeBody,
       replies: { 200: MarginMode },
-      errors: [
-        "UNKNOWN_SYMBOL",
-        "OPEN_ORDERS_EXIST",
-        "INSUFFICIENT_MARGIN",
-        "SYMBOL_HALTED",
-        "STALE_PRICE",
-        "REQUEST_EXPIRED",
-        "SYMBOL_NOT_ALLOWED",
-      ],
+      errors: errorsIn("SET_MARGIN_MODE"),
       handle: ({ call, principal, parameter, body }) => setMarginMode(context, call, principal, parameter, body),
     }),
     route({
@@ -38,18 +31,7 @@ export function marginRoutes(context: Context): Route[] {
       parameter: SymbolName,
       body: MarginBody,
       replies: { 200: MovedMargin },
-      errors: [
-        "UNKNOWN_SYMBOL",
-        "AMOUNT_TOO_FINE",
-        "NO_POSITION",
-        "POSITION_NOT_ISOLATED",
-        "REFERENCE_REUSED",
-        "INSUFFICIENT_MARGIN",
-        "SYMBOL_HALTED",
-        "STALE_PRICE",
-        "REQUEST_EXPIRED",
-        "SYMBOL_NOT_ALLOWED",
-      ],
+      errors: errorsIn("MOVE_MARGIN"),
       handle: ({ call, principal, parameter, body }) => moveMargin(context, call, principal, parameter, body),
     }),
   ];

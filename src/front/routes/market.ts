@@ -36,7 +36,6 @@ export function marketRoutes(context: Context): Route[] {
       summary: "One symbol at a glance, or all",
       query: TickerQuery,
       replies: { 200: [Ticker, TickerList] },
-      errors: ["UNKNOWN_SYMBOL"],
       handle({ call, query }) {
         const { symbol } = query;
         if (symbol === undefined) call.reply(200, market.allTickersJson());
@@ -50,7 +49,6 @@ export function marketRoutes(context: Context): Route[] {
       summary: "The best price levels",
       query: OrderBookQuery,
       replies: { 200: OrderBook },
-      errors: ["UNKNOWN_SYMBOL"],
       handle({ call, query }) {
         const { id } = symbols.named(query.symbol);
         call.reply(200, market.symbol(id).orderBookJson(query.depth ?? DEFAULT_DEPTH));
@@ -75,7 +73,6 @@ export function marketRoutes(context: Context): Route[] {
       summary: "Candles, oldest first: from startTime on, or the latest",
       query: KlinesQuery,
       replies: { 200: KlineList },
-      errors: ["UNKNOWN_SYMBOL"],
       async handle({ call, query }) {
         const instrument = symbols.named(query.symbol);
         const { interval, priceType = "LAST", endTime, limit = DEFAULT_LIMIT } = query;
@@ -99,7 +96,6 @@ export function marketRoutes(context: Context): Route[] {
       summary: "The instruments and their limits",
       query: SymbolsQuery,
       replies: { 200: InstrumentList },
-      errors: ["UNKNOWN_SYMBOL"],
       handle({ call, query }) {
         const rows = symbols.selected(query.symbol).map((instrument) => {
           return JSON.stringify({ ...describeInstrument(instrument), ...market.symbol(instrument.id).status });
@@ -126,7 +122,6 @@ function tradesRoute(context: Context, { path, summary, latest, read }: TradeLis
     summary,
     query: TradesQuery,
     replies: { 200: PublicTradeList },
-    errors: ["UNKNOWN_SYMBOL"],
     async handle({ call, query }) {
       const instrument = context.symbols.named(query.symbol);
       const { limit = DEFAULT_LIMIT, cursor, startTime, endTime } = query;

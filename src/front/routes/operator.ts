@@ -39,7 +39,6 @@ export function operatorRoutes(context: Context): Route[] {
       body: HaltBody,
       bodyOptional: true,
       replies: { 200: TradingStatus },
-      errors: ["UNKNOWN_SYMBOL"],
       handle({ call, parameter, body }) {
         const mode = TRADING_STATUSES.indexOf(body.mode ?? "CANCEL_ONLY");
         const command: MessageOf<typeof HaltSymbol> = { type: HaltSymbol.code, mode, reason: HALT_REASON.OPERATOR };
@@ -56,7 +55,6 @@ export function operatorRoutes(context: Context): Route[] {
         "as it is until there is a price.",
       parameter: SymbolName,
       replies: { 200: TradingStatus },
-      errors: ["UNKNOWN_SYMBOL"],
       handle({ call, parameter }) {
         change(call, symbols.named(parameter), blank(ResumeSymbol));
       },

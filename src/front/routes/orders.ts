@@ -1,5 +1,6 @@
 import { idToInstrumentId } from "../../core/base/enums.ts";
-import { BATCH_ITEM_ERRORS, BatchBody, BatchResults } from "../../wire/schema/batch.ts";
+import { BATCH_ITEM_ERRORS, errorsIn } from "../../wire/error-codes.ts";
+import { BatchBody, BatchResults } from "../../wire/schema/batch.ts";
 import {
   AmendOrderBody,
   CancelAfterBody,
@@ -10,7 +11,6 @@ import {
   Order,
   OrderHistoryQuery,
   OrderList,
-  PLACE_REFUSALS,
   PlacedOrder,
   PlaceOrderBody,
   TriedOrder,
@@ -83,14 +83,7 @@ export function orderRoutes(context: Context): Route[] {
         "out of a position": { symbol: "BTC-PERP", side: "SELL", type: "MARKET", quantity: "0.01", reduceOnly: true },
       },
       replies: { 201: PlacedOrder, 200: [PlacedOrder, TriedOrder] },
-      errors: [
-        "UNKNOWN_SYMBOL",
-        "BAD_COMBINATION",
-        "PRICE_NOT_ON_TICK",
-        "QUANTITY_NOT_ON_STEP",
-        ...PLACE_REFUSALS,
-        "SYMBOL_NOT_ALLOWED",
-      ],
+      errors: errorsIn("PLACE"),
       handleBytes(call, principal, body) {
         const order = reader.readOrder(body);
         if (order === null) return false;
@@ -106,7 +99,6 @@ export function orderRoutes(context: Context): Route[] {
       summary: "Open orders, newest first",
       query: OpenOrdersQuery,
       replies: { 200: OrderList },
-      errors: ["UNKNOWN_SYMBOL"],
       async handle({ call, principal, query }) {
         const { symbol, cursor, limit = DEFAULT_LIMIT } = query;
         const selected = symbols.selected(symbol);
@@ -126,7 +118,7 @@ export function orderRoutes(context: Context): Route[] {
         "symbol the orders there stay open and are not among those in the answer; all others are canceled.",
       query: CancelAllQuery,
       replies: { 200: CanceledOrders },
-      errors: ["UNKNOWN_SYMBOL", "SYMBOL_HALTED", "SYMBOL_NOT_ALLOWED"],
+      errors: errorsIn("CANCEL_ALL"),
       handle: ({ call, principal, query }) => cancelOrders(context, call, principal, query),
     }),
     route({
@@ -147,7 +139,7 @@ export function orderRoutes(context: Context): Route[] {
         "Costs a token for each item: of ORDER, or of CANCEL when all of them cancel.",
       body: BatchBody,
       replies: { 200: BatchResults },
-      errors: ["UNKNOWN_SYMBOL", "BAD_COMBINATION", "PRICE_NOT_ON_TICK", "QUANTITY_NOT_ON_STEP", "SYMBOL_NOT_ALLOWED"],
+      errors: errorsIn("BATCH"),
       itemErrors: BATCH_ITEM_ERRORS,
       handle: ({ call, principal, body }) => runBatch(context, call, principal, body),
     }),
@@ -164,7 +156,6 @@ export function orderRoutes(context: Context): Route[] {
         "An API key that may trade some symbols only sets it for those.",
       body: CancelAfterBody,
       replies: { 200: CancelSwitch },
-      errors: [],
       handle: ({ call, principal, body }) => setCancelAfter(context, call, principal, body),
     }),
     route({
@@ -174,7 +165,6 @@ export function orderRoutes(context: Context): Route[] {
       summary: "Orders that are no longer open, the last closed first",
       query: OrderHistoryQuery,
       replies: { 200: OrderList },
-      errors: ["UNKNOWN_SYMBOL"],
       async handle({ call, principal, query }) {
         const page = await readPage(context, call, query, (asked) => history.ordersOf(principal.accountId, asked));
         const rows = page.data.map((order) => orderRecordJson(symbols.of(idToInstrumentId(order.orderId)), order));
@@ -188,7 +178,7 @@ export function orderRoutes(context: Context): Route[] {
       summary: "An order, open or not",
       parameter: OrderReference,
       replies: { 200: Order },
-      errors: ["ORDER_NOT_FOUND"],
+      errors: errorsIn("FIND_ORDER"),
       async handle({ call, principal, parameter }) {
         const open = await findOpen(context, call, principal.accountId, parameter);
         if (open !== null) return call.reply(200, open.json);
@@ -213,36 +203,7 @@ export function orderRoutes(context: Context): Route[] {
         "longer, at its place": { goodTillDate: 1790000000000 },
       },
       replies: { 200: PlacedOrder },
-      errors: [
-        "ORDER_NOT_FOUND",
-        "ORDER_NOT_OPEN",
-        "BAD_COMBINATION",
-        "PRICE_NOT_ON_TICK",
-        "QUANTITY_NOT_ON_STEP",
-        "PRICE_TOO_HIGH",
-        "NO_PRICE_LEVEL",
-        "QUANTITY_TOO_SMALL",
-        "QUANTITY_TOO_LARGE",
-        "DISPLAY_QUANTITY_OUT_OF_RANGE",
-        "ORDER_WAITS",
-        "ORDER_DOES_NOT_WAIT",
-        "ORDER_NOT_GTD",
-        "GOOD_TILL_DATE_PASSED",
-        "WOULD_TRIGGER",
-        "QUANTITY_BELOW_FILLED",
-        "NOTIONAL_TOO_SMALL",
-        "INSUFFICIENT_MARGIN",
-        "PRICE_OUT_OF_BAND",
-        "POSITION_LIMIT",
-        "POST_ONLY_WOULD_TRADE",
-        "SYMBOL_HALTED",
-        "STALE_PRICE",
-        "REQUEST_EXPIRED",
-        "SYMBOL_NOT_ALLOWED",
-        "KEY_ORDER_LIMIT",
-        "KEY_POSITION_LIMIT",
-        "KEY_LEVERAGE_LIMIT",
-      ],
+      errors: errorsIn("AMEND"),
       handle: ({ call, principal, parameter, body }) => amendOrder(context, call, principal, inPath(parameter), body),
     }),
     route({
@@ -252,7 +213,7 @@ export function orderRoutes(context: Context): Route[] {
       summary: "Cancel an order",
       parameter: OrderReference,
       replies: { 200: Order },
-      errors: ["ORDER_NOT_FOUND", "ORDER_NOT_OPEN", "SYMBOL_HALTED", "SYMBOL_NOT_ALLOWED"],
+      errors: errorsIn("CANCEL"),
       handle: ({ call, principal, parameter }) => cancelOrder(context, call, principal, inPath(parameter)),
     }),
   ];

@@ -2,6 +2,7 @@ import { ReadPosition } from "../../core/protocol/commands.ts";
 import type { Instrument } from "../../core/protocol/instrument.ts";
 import { blank, type MessageOf } from "../../core/protocol/message-schema.ts";
 import { PositionView } from "../../core/protocol/replies.ts";
+import { errorsIn } from "../../wire/error-codes.ts";
 import { Position, PositionList, PositionsQuery } from "../../wire/schema/account.ts";
 import { ClosePositionBody, Leverage, LeverageBody, PlacedOrder } from "../../wire/schema/orders.ts";
 import { SymbolName } from "../../wire/schema/scalars.ts";
@@ -26,7 +27,6 @@ export function positionRoutes(context: Context): Route[] {
       summary: "Open positions",
       query: PositionsQuery,
       replies: { 200: PositionList },
-      errors: ["UNKNOWN_SYMBOL"],
       async handle({ call, principal, query }) {
         const positions = await requestEach(
           engine,
@@ -49,7 +49,6 @@ export function positionRoutes(context: Context): Route[] {
       summary: "The position in a symbol, open or not, with the leverage and margin mode that are set",
       parameter: SymbolName,
       replies: { 200: Position },
-      errors: ["UNKNOWN_SYMBOL"],
       handle: ({ call, principal, parameter }) => readPosition(context, call, principal, parameter),
     }),
     route({
@@ -66,22 +65,7 @@ export function positionRoutes(context: Context): Route[] {
       bodyOptional: true,
       examples: { "all at market": {}, "a part": { quantity: "0.01" }, "at a price": { price: "65000.5" } },
       replies: { 201: PlacedOrder },
-      errors: [
-        "UNKNOWN_SYMBOL",
-        "PRICE_NOT_ON_TICK",
-        "QUANTITY_NOT_ON_STEP",
-        "PRICE_TOO_HIGH",
-        "QUANTITY_TOO_SMALL",
-        "QUANTITY_TOO_LARGE",
-        "NO_POSITION",
-        "PRICE_OUT_OF_BAND",
-        "TOO_MANY_OPEN_ORDERS",
-        "NO_MARK_PRICE",
-        "SYMBOL_HALTED",
-        "STALE_PRICE",
-        "REQUEST_EXPIRED",
-        "SYMBOL_NOT_ALLOWED",
-      ],
+      errors: errorsIn("CLOSE_POSITION"),
       handle: ({ call, principal, parameter, body }) => closePosition(context, call, principal, parameter, body),
     }),
     route({
@@ -92,16 +76,7 @@ export function positionRoutes(context: Context): Route[] {
       parameter: SymbolName,
       body: LeverageBody,
       replies: { 200: Leverage },
-      errors: [
-        "UNKNOWN_SYMBOL",
-        "LEVERAGE_OUT_OF_RANGE",
-        "SYMBOL_HALTED",
-        "STALE_PRICE",
-        "INSUFFICIENT_MARGIN",
-        "REQUEST_EXPIRED",
-        "SYMBOL_NOT_ALLOWED",
-        "KEY_LEVERAGE_LIMIT",
-      ],
+      errors: errorsIn("SET_LEVERAGE"),
       handle: ({ call, principal, parameter, body }) => setLeverage(context, call, principal, parameter, body),
     }),
   ];

@@ -32,7 +32,6 @@ export function riskRoutes(context: Context): Route[] {
       summary: "Funding rates of past intervals, newest first",
       query: FundingQuery,
       replies: { 200: FundingList },
-      errors: ["UNKNOWN_SYMBOL"],
       async handle({ call, query }) {
         const instrument = symbols.named(query.symbol);
         const page = await readPage(context, call, query, (asked) => history.fundingRatesOf(instrument.id, asked));
@@ -47,7 +46,6 @@ export function riskRoutes(context: Context): Route[] {
       summary: "What positions paid and got for funding, newest first",
       query: FundingPaymentsQuery,
       replies: { 200: FundingPaymentList },
-      errors: ["UNKNOWN_SYMBOL"],
       async handle({ call, principal, query }) {
         const page = await readPage(context, call, query, (asked) => history.fundingOf(principal.accountId, asked));
         const rows = page.data.map((entry) => fundingPaymentJson(symbols.of(entry.payment.instrumentId), entry));
@@ -61,7 +59,6 @@ export function riskRoutes(context: Context): Route[] {
       summary: "The insurance fund's balance, and what moved it, newest first",
       query: InsuranceQuery,
       replies: { 200: Insurance },
-      errors: ["UNKNOWN_SYMBOL"],
       async handle({ call, query }) {
         const page = await readPage(context, call, query, (asked) => history.fundMovements(asked));
         const rows = page.data.map((movement) => {
@@ -85,7 +82,6 @@ export function riskRoutes(context: Context): Route[] {
       summary: "Open interest of one symbol, or of all",
       query: OpenInterestQuery,
       replies: { 200: [OpenInterest, OpenInterestList] },
-      errors: ["UNKNOWN_SYMBOL"],
       handle({ call, query }) {
         const now = Date.now();
         const rows = symbols.selected(query.symbol).map((instrument) => {
@@ -102,7 +98,6 @@ export function riskRoutes(context: Context): Route[] {
       summary: "Open interest when intervals ended, newest first",
       query: OpenInterestHistoryQuery,
       replies: { 200: OpenInterestHistory },
-      errors: ["UNKNOWN_SYMBOL"],
       async handle({ call, query }) {
         const instrument = symbols.named(query.symbol);
         // First: what is released while the history catches up may be a part of it only.

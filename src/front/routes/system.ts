@@ -7,6 +7,7 @@ import { type Instrument, printQuantity } from "../../core/protocol/instrument.t
 import { blank, type MessageOf } from "../../core/protocol/message-schema.ts";
 import type { ActorAudit } from "../../core/protocol/payloads.ts";
 import { AuditReport, Done } from "../../core/protocol/replies.ts";
+import { errorsIn } from "../../wire/error-codes.ts";
 import { SymbolName } from "../../wire/schema/scalars.ts";
 import { Audit as AuditSchema, Health, IndexPrice, IndexPriceBody, ServerTime } from "../../wire/schema/system.ts";
 import { ApiError } from "../common/errors.ts";
@@ -35,7 +36,6 @@ export function systemRoutes(context: Context): Route[] {
       access: "PUBLIC",
       summary: "Whether the exchange takes orders",
       replies: { 200: Health },
-      errors: ["NOT_READY"],
       handle({ call }) {
         const serverTime = Date.now();
         if (!context.isReady()) throw new ApiError("NOT_READY");
@@ -83,7 +83,7 @@ export function systemRoutes(context: Context): Route[] {
       parameter: SymbolName,
       body: IndexPriceBody,
       replies: { 200: IndexPrice },
-      errors: ["UNKNOWN_SYMBOL", "PRICE_NOT_ON_TICK", "PRICE_TOO_HIGH", "PRICE_JUMP"],
+      errors: errorsIn("SET_INDEX_PRICE"),
       handle({ call, parameter, body }) {
         const instrument = symbols.named(parameter);
         const isGuarded = body.guarded === true ? 1 : 0;

@@ -1,10 +1,11 @@
 import type { Static, TObject, TSchema } from "typebox";
 import { must } from "../../assert.ts";
 import type { Permission } from "../../core/base/enums.ts";
+import type { ErrorCode } from "../../wire/error-codes.ts";
 import { object } from "../../wire/schema/scalars.ts";
 import type { Auth } from "../auth/auth.ts";
 import { CANCEL_COST, type Cost, DEFAULT_COST, type Limits, ORDER_COST, PAGE_COST } from "../auth/limits.ts";
-import { ApiError, type ErrorCode } from "../common/errors.ts";
+import { ApiError } from "../common/errors.ts";
 import { BASE_PATH } from "../common/paths.ts";
 import { checkPermission, type Principal } from "../exchange/credentials.ts";
 import type { Call, Log } from "../http/call.ts";

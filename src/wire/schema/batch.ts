@@ -1,5 +1,6 @@
 import Type, { type Static } from "typebox";
-import { AmendOrderBody, PLACE_REFUSALS, PlacedOrder, PlaceOrderBody } from "./orders.ts";
+import { BATCH_ITEM_ERRORS } from "../error-codes.ts";
+import { AmendOrderBody, PlacedOrder, PlaceOrderBody } from "./orders.ts";
 import { ClientOrderId, Id, object, SymbolName } from "./scalars.ts";
 import { ErrorBody } from "./system.ts";
 
@@ -51,18 +52,6 @@ export const BatchBody = object(
   },
 );
 export type BatchBody = Static<typeof BatchBody>;
-
-/** What the exchange may say to a single item; what the request alone shows to be wrong refuses all of it. */
-export const BATCH_ITEM_ERRORS = [
-  ...PLACE_REFUSALS,
-  "ORDER_NOT_FOUND",
-  "ORDER_NOT_OPEN",
-  "ORDER_WAITS",
-  "ORDER_DOES_NOT_WAIT",
-  "ORDER_NOT_GTD",
-  "QUANTITY_BELOW_FILLED",
-  "BATCH_TOO_LONG",
-] as const;
 
 const { message, field, details, retryable } = ErrorBody.properties;
 export const BatchItemError = object(

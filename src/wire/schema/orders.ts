@@ -81,33 +81,6 @@ const AttachedLeg = object(
 );
 export type AttachedLeg = Static<typeof AttachedLeg>;
 
-/** What the exchange may say to a new order that is well-formed. */
-export const PLACE_REFUSALS = [
-  "PRICE_TOO_HIGH",
-  "NO_PRICE_LEVEL",
-  "QUANTITY_TOO_SMALL",
-  "QUANTITY_TOO_LARGE",
-  "DISPLAY_QUANTITY_OUT_OF_RANGE",
-  "NOTIONAL_TOO_SMALL",
-  "CLIENT_ORDER_ID_REUSED",
-  "INSUFFICIENT_MARGIN",
-  "PRICE_OUT_OF_BAND",
-  "POSITION_LIMIT",
-  "TOO_MANY_OPEN_ORDERS",
-  "POST_ONLY_WOULD_TRADE",
-  "WOULD_TRIGGER",
-  "TOO_MANY_TRIGGER_ORDERS",
-  "GOOD_TILL_DATE_PASSED",
-  "REDUCE_ONLY_NO_POSITION",
-  "NO_MARK_PRICE",
-  "SYMBOL_HALTED",
-  "STALE_PRICE",
-  "REQUEST_EXPIRED",
-  "KEY_ORDER_LIMIT",
-  "KEY_POSITION_LIMIT",
-  "KEY_LEVERAGE_LIMIT",
-] as const;
-
 export const PlaceOrderBody = object({
   symbol: SymbolName,
   side: Side,

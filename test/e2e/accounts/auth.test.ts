@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { after, before, test } from "node:test";
 import type { ApiKeyList, Challenge, CreatedApiKey, OpenSessionList, Session } from "../../../src/client/types.ts";
-import type { ErrorCode } from "../../../src/front/common/errors.ts";
+import type { ErrorCode } from "../../../src/wire/error-codes.ts";
 import { Api } from "../support/api.ts";
 import { KeyHolder, signed } from "../support/keys.ts";
 import { startServer, type TestServer } from "../support/server.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { CreatedApiKey, OpenSessionList } from "../../../src/client/types.ts";
-import type { ErrorCode } from "../../../src/front/common/errors.ts";
+import type { ErrorCode } from "../../../src/wire/error-codes.ts";
 import { CHANNELS, PRIVATE_CHANNELS } from "../../../src/wire/schema/channels.ts";
 import { TRADING_PARAMS } from "../../../src/wire/schema/trading.ts";
 import { Api, type Headers } from "../support/api.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { ApiKeyList, Order } from "../../../src/client/types.ts";
-import type { ErrorCode } from "../../../src/front/common/errors.ts";
+import type { ErrorCode } from "../../../src/wire/error-codes.ts";
 import { openKey, signed } from "../support/keys.ts";
 import { startServer, type TestServer } from "../support/server.ts";
 import { SocketClient } from "../support/socket.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import type { ErrorCode } from "../../../src/front/common/errors.ts";
+import type { ErrorCode } from "../../../src/wire/error-codes.ts";
 import { checkError } from "../support/api.ts";
 import { startServer, type TestServer } from "../support/server.ts";
 import { leavesUntouched, openTarget, type Target } from "../support/untouched.ts";

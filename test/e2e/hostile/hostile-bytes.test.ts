@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { ERRORS } from "../../../src/front/common/errors.ts";
+import { ERRORS } from "../../../src/wire/error-codes.ts";
 import { type RawAnswer, sendAstray, sendRaw } from "../../front/support/raw.ts";
 import { startServer, type TestServer } from "../support/server.ts";
 import { leavesUntouched, openTarget, type Target } from "../support/untouched.ts";

@@ -11,7 +11,7 @@ import type { TSchema } from "typebox";
 import Value from "typebox/value";
 import type { Challenge, PlacedOrder } from "../../../src/client/types.ts";
 import { DEFAULT_INSTRUMENTS } from "../../../src/config/instruments.ts";
-import { ERRORS } from "../../../src/front/common/errors.ts";
+import { ERRORS } from "../../../src/wire/error-codes.ts";
 import * as account from "../../../src/wire/schema/account.ts";
 import * as auth from "../../../src/wire/schema/auth.ts";
 import * as market from "../../../src/wire/schema/market.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
 import { PerpdClient } from "../../../src/client/client.ts";
 import type { NewOrder, PlacedOrder, TriedOrder } from "../../../src/client/types.ts";
-import type { ErrorCode } from "../../../src/front/common/errors.ts";
+import type { ErrorCode } from "../../../src/wire/error-codes.ts";
 import { assertUnchanged } from "../support/funding.ts";
 import { openKey } from "../support/keys.ts";
 import { startServer, type TestServer } from "../support/server.ts";

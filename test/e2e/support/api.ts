@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { Agent, type IncomingHttpHeaders, request } from "node:http";
 import type { ErrorBody } from "../../../src/client/error.ts";
-import { ERRORS, type ErrorCode } from "../../../src/front/common/errors.ts";
+import { ERRORS, type ErrorCode } from "../../../src/wire/error-codes.ts";
 import { checkReply } from "./documents/documented-replies.ts";
 
 export interface Answer<T> {

@@ -3,7 +3,8 @@ import { test } from "node:test";
 import { generatePrivateKey, privateKeyToAccount } from "viem/accounts";
 import { parseSiweMessage } from "viem/siwe";
 import { readAddress, Wallets } from "../../../src/front/auth/wallet.ts";
-import { ApiError, type ErrorCode } from "../../../src/front/common/errors.ts";
+import { ApiError } from "../../../src/front/common/errors.ts";
+import type { ErrorCode } from "../../../src/wire/error-codes.ts";
 import recoverAddress from "../../../workers/compute.ts";
 
 const NOW = Date.parse("2026-11-21T12:00:00Z");

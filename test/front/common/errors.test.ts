@@ -3,7 +3,8 @@ import { test } from "node:test";
 import { Compile } from "typebox/compile";
 import { REFUSAL_CODES } from "../../../src/core/protocol/refusals.ts";
 import { Refused } from "../../../src/core/protocol/replies.ts";
-import { ApiError, ERRORS, fromRefused } from "../../../src/front/common/errors.ts";
+import { ApiError, fromRefused } from "../../../src/front/common/errors.ts";
+import { ERRORS } from "../../../src/wire/error-codes.ts";
 import { ErrorBody } from "../../../src/wire/schema/system.ts";
 import { instrument, make } from "../support/scripted-engine.ts";
 

@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import asyncapi from "@asyncapi/parser";
-import { ERRORS, type ErrorCode } from "../../../src/front/common/errors.ts";
-import { SOCKET_ERRORS } from "../../../src/front/common/socket-errors.ts";
 import { asyncApiDocument } from "../../../src/front/documents/asyncapi.ts";
 import { errorsOf } from "../../../src/front/documents/route-errors.ts";
 import { socketRequests } from "../../../src/front/documents/socket-requests.ts";
+import { ERRORS, type ErrorCode, SOCKET_ERRORS } from "../../../src/wire/error-codes.ts";
 import { CHANNELS } from "../../../src/wire/schema/channels.ts";
 import { TRADING_PARAMS, TRADING_TWINS, type TradingOp } from "../../../src/wire/schema/trading.ts";
 import { Checker, closed, type Json } from "../../e2e/support/documents/document-checks.ts";

@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Validator } from "@seriousme/openapi-schema-validator";
-import { ERRORS } from "../../../src/front/common/errors.ts";
 import { openApiDocument } from "../../../src/front/documents/openapi.ts";
-import { ELSEWHERE } from "../../../src/front/documents/route-errors.ts";
+import { ERRORS, errorsIn } from "../../../src/wire/error-codes.ts";
 import { Checker, closed } from "../../e2e/support/documents/document-checks.ts";
 import { declaredRoutes, responsesOf } from "../../e2e/support/documents/documented-replies.ts";
 
@@ -105,7 +104,7 @@ test("path parameters, security and errors follow from the route", () => {
 });
 
 test("every error code is answered by some endpoint, and every one that is documented exists", () => {
-  const documented = new Set<string>(ELSEWHERE);
+  const documented = new Set<string>(errorsIn("NO_ENDPOINT"));
   for (const { operationId, responses } of operations)
     for (const [status, { content }] of Object.entries(responses))
       for (const code of Object.keys((Number(status) >= 400 && content["application/json"]?.examples) || {})) {

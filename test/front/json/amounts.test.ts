@@ -3,8 +3,9 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { printQuanta } from "../../../src/core/base/units.ts";
 import { printPrice, printQuantity } from "../../../src/core/protocol/instrument.ts";
-import { ApiError, type ErrorCode, type ErrorDetails } from "../../../src/front/common/errors.ts";
+import { ApiError, type ErrorDetails } from "../../../src/front/common/errors.ts";
 import { readAmount, readPrice, readQuantity } from "../../../src/front/json/amounts.ts";
+import type { ErrorCode } from "../../../src/wire/error-codes.ts";
 import { takeSeed } from "../../core/support/seed.ts";
 import { instrument } from "../support/scripted-engine.ts";
 

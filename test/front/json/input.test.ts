@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ApiError, type ErrorCode } from "../../../src/front/common/errors.ts";
+import { ApiError } from "../../../src/front/common/errors.ts";
 import { Input } from "../../../src/front/json/input.ts";
+import type { ErrorCode } from "../../../src/wire/error-codes.ts";
 import { ChallengeBody, CreateKeyBody, LoginBody } from "../../../src/wire/schema/auth.ts";
 import { KlinesQuery } from "../../../src/wire/schema/market.ts";
 import { PlaceOrderBody } from "../../../src/wire/schema/orders.ts";

@@ -2,9 +2,10 @@ import assert from "node:assert/strict";
 import { isUtf8 } from "node:buffer";
 import { test } from "node:test";
 import fc from "fast-check";
-import { ApiError, type ErrorCode } from "../../../src/front/common/errors.ts";
+import { ApiError } from "../../../src/front/common/errors.ts";
 import { decodeUtf8 } from "../../../src/front/common/utf8.ts";
 import { parseJson } from "../../../src/front/json/json.ts";
+import type { ErrorCode } from "../../../src/wire/error-codes.ts";
 import { takeSeed } from "../../core/support/seed.ts";
 
 fc.configureGlobal({ seed: takeSeed("json.test") });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import WebSocket from "ws";
 import { asyncApiDocument } from "../../../../src/front/documents/asyncapi.ts";
-import { ELSEWHERE_ERRORS } from "../../../../src/front/documents/socket-requests.ts";
+import { UNKNOWN_OP_ERRORS } from "../../../../src/front/documents/socket-requests.ts";
 import { Checker, closed, type Json } from "./document-checks.ts";
 import { declaredRoutes } from "./documented-replies.ts";
 
@@ -45,7 +45,7 @@ function constantsOf(payload: Json): Said {
 }
 
 const elsewhere: Json = {
-  allOf: [{ $ref: "#/components/schemas/SocketError" }, { properties: { code: { enum: ELSEWHERE_ERRORS } } }],
+  allOf: [{ $ref: "#/components/schemas/SocketError" }, { properties: { code: { enum: UNKNOWN_OP_ERRORS } } }],
 };
 
 type Id = string | number | null;

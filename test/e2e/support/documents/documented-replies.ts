@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import type { IncomingHttpHeaders } from "node:http";
 import { openApiDocument } from "../../../../src/front/documents/openapi.ts";
-import { ELSEWHERE, GENERAL } from "../../../../src/front/documents/route-errors.ts";
 import { apiRoutes } from "../../../../src/front/routes/api.ts";
 import { type Context, Symbols } from "../../../../src/front/routing/context.ts";
 import type { Route } from "../../../../src/front/routing/router.ts";
+import { errorsIn } from "../../../../src/wire/error-codes.ts";
 import { Checker, closed, type Json } from "./document-checks.ts";
 
 /** The routes of an exchange without instruments: they are declared without touching anything else. */
@@ -106,7 +106,7 @@ const ELSEWHERE_RESPONSE: Response = {
       schema: {
         allOf: [
           { $ref: "#/components/schemas/ErrorBody" },
-          { properties: { code: { enum: [...ELSEWHERE, ...GENERAL] } } },
+          { properties: { code: { enum: errorsIn("NO_ENDPOINT", "HTTP") } } },
         ],
       },
     },
