@@ -1,19 +1,22 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { BUY, GTC, IOC, LEDGER, LIMIT } from "../../../src/core/base/enums.ts";
+import { BUY, CROSS, GTC, IOC, LEDGER, LIMIT } from "../../../src/core/base/enums.ts";
 import {
   Deposit,
+  MoveMargin,
   OpenSession,
   PlaceOrder,
   ReadOrders,
   ReadPosition,
   SetIndexPrice,
+  SetLeverage,
+  SetMarginMode,
   Tick,
 } from "../../../src/core/protocol/commands.ts";
 import { DeficitCovered, FundingPaid, SelfCheckFailed } from "../../../src/core/protocol/events.ts";
 import { MESSAGE_SCHEMAS, type Message, type MessageOf } from "../../../src/core/protocol/message-schema.ts";
-import { DuplicateOrder, Refused } from "../../../src/core/protocol/replies.ts";
+import { Done, DuplicateOrder, Refused, type SessionView } from "../../../src/core/protocol/replies.ts";
 import {
   DAY_MS,
   Exchange,
@@ -27,8 +30,9 @@ import { FREE, instrument, ODD, PLAIN } from "../support/instruments.ts";
 import { runUntilReached, takeSeed } from "../support/seed.ts";
 import { eventfulStep, type Step, step } from "../support/steps.ts";
 import { Traffic } from "../support/traffic.ts";
+import { TwoAccounts } from "../support/two-accounts.ts";
 
-const seed = takeSeed("symbol-replay.test");
+const seed = takeSeed("symbol-state.test");
 const parameters = { seed, numRuns: 150, includeErrorInReport: true };
 const INSTRUMENTS = [instrument(ODD), instrument(FREE)];
 /** Two long waits without a price: some indexes grow old, and most liquidate. */
@@ -269,3 +273,27 @@ function assertSame(live: Exchange, again: Exchange, accounts: readonly number[]
 
 const answers = (exchange: Exchange, actorId: number, question: Message): Message[] =>
   exchange.do(actorId, question).replies;
+
+test("what is refused leaves no position behind, and what is accepted next begins as if it had never been", () => {
+  const market = new TwoAccounts();
+  const { positions } = market.symbol(PLAIN.id).state;
+  const session = make(OpenSession, { address: "carol", tokenHash: "carol", expiresAt: 2 ** 50 });
+  const { accountId } = market.ask(LEDGER, session) as MessageOf<typeof SessionView>;
+  for (const command of [
+    make(PlaceOrder, { accountId, orderType: LIMIT, priceTicks: 200, quantityLots: 1 }),
+    make(PlaceOrder, { accountId, orderType: LIMIT, priceTicks: 100, quantityLots: 1 }), // nothing to pay with
+    make(PlaceOrder, { accountId, orderType: LIMIT, priceTicks: 100, quantityLots: 10_001 }),
+    make(SetLeverage, { accountId, leverage: 51 }),
+    make(SetMarginMode, { accountId, marginMode: CROSS }),
+    make(MoveMargin, { accountId, amountQuanta: 1 }),
+  ]) {
+    market.at(1, command);
+    assert.deepEqual(market.read(make(ReadPosition, { accountId })), [{ type: Done.code }], JSON.stringify(command));
+  }
+  assert.equal(positions.count, 0);
+  market.ask(LEDGER, make(Deposit, { accountId, amountQuanta: 1e9 }));
+  market.place(2, accountId, BUY, 1, 100);
+  assert.equal(positions.count, 1);
+  assert.deepEqual(market.audit(PLAIN.id).faults, []);
+  assert.equal(market.marginTableOf(accountId).initial, 10_050_000);
+});

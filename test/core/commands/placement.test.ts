@@ -63,3 +63,56 @@ scenario(
   alice buy 5 @ 99 id=open                   -> NEW
 `,
 );
+
+scenario(
+  "what does not fill rests at its limit; the price of a trade is the maker's",
+  `
+  mark 100                                   -> 100
+  alice sell 5 @ 99                          -> NEW
+  bob   buy 8 @ 102 id=b                     -> PARTIALLY_FILLED 5@99
+  book                                       -> bids 102:3 asks -
+  alice sell 4 @ 95                          -> PARTIALLY_FILLED 3@102
+  book                                       -> bids - asks 95:1
+`,
+);
+
+scenario(
+  "immediate or cancel takes what is there",
+  `
+  mark 100                                   -> 100
+  alice sell 5 @ 100                         -> NEW
+  bob   buy 8 @ 100 IOC                      -> EXPIRED 5@100 IOC_REMAINDER
+  bob   buy 8 @ 100 IOC                      -> EXPIRED IOC_REMAINDER
+  alice sell 8 @ 100                         -> NEW
+  bob   buy 8 @ 100 IOC                      -> FILLED 8@100
+  book                                       -> bids - asks -
+`,
+);
+
+scenario(
+  "fill or kill takes all or nothing",
+  `
+  mark 100                                   -> 100
+  alice sell 5 @ 100                         -> NEW
+  carol sell 5 @ 102                         -> NEW
+  bob   buy 6 @ 101 FOK                      -> EXPIRED FOK_UNFILLABLE
+  bob   buy 11 @ 102 FOK                     -> EXPIRED FOK_UNFILLABLE
+  book                                       -> bids - asks 100:5 102:5
+  bob   buy 10 @ 102 FOK                     -> FILLED 5@100 5@102
+  bob   buy 1 @ 102 FOK                      -> EXPIRED FOK_UNFILLABLE
+`,
+);
+
+scenario(
+  "post-only rests or is refused",
+  `
+  mark 100                                   -> 100
+  alice sell 5 @ 100                         -> NEW
+  bob   buy 5 @ 100 post-only                -> POST_ONLY_WOULD_TRADE bestTicks=100
+  bob   buy 5 @ 99 post-only id=b            -> NEW
+  alice sell 5 @ 99 post-only                -> POST_ONLY_WOULD_TRADE bestTicks=99
+  bob   sell 5 @ 99 post-only                -> POST_ONLY_WOULD_TRADE bestTicks=99
+  book                                       -> bids 99:5 asks 100:5
+  bob   order b                              -> NEW
+`,
+);

@@ -108,29 +108,6 @@ scenario(
 );
 
 scenario(
-  "leverage changes what positions and orders need, at once, and is refused where it is not there",
-  `
-  mark 100                                   -> 100
-  alice has 300                              ->
-  bob   sell 10 @ 100                        -> NEW
-  alice buy 10 @ 100                         -> FILLED 10@100
-  alice buy 10 @ 99                          -> NEW
-  # 1990 ÷ 10 + 0.495
-  alice money                                -> equity 299.5 initial 199.495 orders 99.495 maintenance 10 free 100.005
-  alice leverage 50                          -> 50
-  alice money                                -> equity 299.5 initial 40.295 orders 20.295 maintenance 10 free 259.205
-  # 1990 ÷ 6 is 331.666667, rounded up
-  alice leverage 6                           -> INSUFFICIENT_MARGIN requiredQuanta=291.866667 availableQuanta=259.205
-  alice leverage 7                           -> 7
-  # 1990 ÷ 7 is 284.285715
-  alice money                                -> equity 299.5 initial 284.780715 orders 141.923572 maintenance 10 free 14.719285
-  alice cancels all                          -> #3 CANCELED USER
-  alice leverage 3                           -> INSUFFICIENT_MARGIN requiredQuanta=190.476191 availableQuanta=156.642857
-  alice leverage 4                           -> 4
-`,
-);
-
-scenario(
   "a large position needs what its risk tier asks for, whatever the leverage",
   `
   mark 1000                                  -> 1000
