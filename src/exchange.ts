@@ -17,8 +17,8 @@ import type { Call } from "./front/http/call.ts";
 import { authorityOf, listen, type Server } from "./front/http/server.ts";
 import { createApi } from "./front/routes/api.ts";
 import { type Context, Symbols } from "./front/routing/context.ts";
-import { createTrade, type Trade } from "./front/trading/trading.ts";
-import { Channels } from "./front/websocket/channels.ts";
+import { createTradingHandler, type TradingHandler } from "./front/trading/operations.ts";
+import { WebSocketApi } from "./front/websocket/websocket-api.ts";
 import { openDatabase } from "./store/database/database.ts";
 import { requireMatchingSecret, Vault } from "./store/files/vault.ts";
 import { History } from "./store/history/history.ts";
@@ -77,8 +77,8 @@ export async function openExchange(parts: ExchangeParts): Promise<Exchange> {
 
   let server: Server;
   let api: (call: Call) => void;
-  let trade: Trade;
-  const channels = new Channels({
+  let trade: TradingHandler;
+  const channels = new WebSocketApi({
     engine: host,
     market,
     transfers,
@@ -119,7 +119,7 @@ export async function openExchange(parts: ExchangeParts): Promise<Exchange> {
     log,
   };
   api = createApi(context, auth, version);
-  trade = createTrade(context);
+  trade = createTradingHandler(context);
   channels.start();
   watchHalts(host, log);
   return {
@@ -133,7 +133,7 @@ export async function openExchange(parts: ExchangeParts): Promise<Exchange> {
       ready = false;
       await channels.stop();
       await server.close();
-      await channels.canceled();
+      await channels.waitForCancels();
     },
     closeDatabase: () => database.close(),
   };

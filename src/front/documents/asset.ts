@@ -25,7 +25,7 @@ export function replyAsset(call: Call, { contentType, plain, gzipped }: Asset): 
 }
 
 /** What `make` makes, made when it is first needed; made anew when that has failed. */
-export function lazily<T>(make: () => Promise<T>): () => Promise<T> {
+export function lazy<T>(make: () => Promise<T>): () => Promise<T> {
   let made: Promise<T> | null = null;
   return () => {
     made ??= make().catch((thrown) => {

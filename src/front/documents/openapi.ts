@@ -102,7 +102,7 @@ function operation(route: Route, printer: SchemaPrinter, errors: ErrorResponses)
     ...queryParameters(route, printer),
     ...headerParameters(route),
   ];
-  const description = [route.description, itemErrorTable(route), admission(route.access)]
+  const description = [route.description, itemErrorTable(route), accessText(route.access)]
     .filter((text) => text !== undefined)
     .join("\n\n");
   return {
@@ -137,7 +137,7 @@ function tagOf(route: Route): string {
   return first in TAGS ? first : "exchange";
 }
 
-function admission(access: Access): string {
+function accessText(access: Access): string {
   switch (access) {
     case "PUBLIC":
       return "Public.";

@@ -22,14 +22,14 @@ function isNamed(value: unknown): boolean {
 }
 
 /** Who says it: what a client sends holds no other fields; to what the exchange says, fields may be added. */
-export type Speaker = "CLIENT" | "EXCHANGE";
+export type Sender = "CLIENT" | "EXCHANGE";
 
 /** Prints the schemas of one document, and remembers those that it has referred to by name. */
 export class SchemaPrinter {
-  private readonly named = new Map<string, { schema: Json; speaker: Speaker }>();
+  private readonly named = new Map<string, { schema: Json; speaker: Sender }>();
 
   /** `{ $ref }` for a schema with a name, else the schema. */
-  print(schema: TSchema, speaker: Speaker): Json {
+  print(schema: TSchema, speaker: Sender): Json {
     const name = NAMES.get(schema);
     if (name === undefined) return this.printed(schema, speaker) as Json;
     const known = this.named.get(name);
@@ -39,7 +39,7 @@ export class SchemaPrinter {
   }
 
   /** The schema of what is one of these: the only one as it is. */
-  printAny(schemas: readonly TSchema[], speaker: Speaker): Json {
+  printAny(schemas: readonly TSchema[], speaker: Sender): Json {
     const [first = {}, ...others] = schemas.map((schema) => this.print(schema, speaker));
     return others.length === 0 ? first : { anyOf: [first, ...others] };
   }
@@ -50,7 +50,7 @@ export class SchemaPrinter {
     return Object.fromEntries(named.map(([name, { schema }]) => [name, schema]));
   }
 
-  private printed(value: unknown, speaker: Speaker): unknown {
+  private printed(value: unknown, speaker: Sender): unknown {
     if (Array.isArray(value)) return value.map((each) => this.inner(each, speaker));
     if (typeof value !== "object" || value === null) return value;
     const entries = Object.entries(value).filter(
@@ -61,7 +61,7 @@ export class SchemaPrinter {
     return printed;
   }
 
-  private inner(value: unknown, speaker: Speaker): unknown {
+  private inner(value: unknown, speaker: Sender): unknown {
     return NAMES.has(value) ? this.print(value as TSchema, speaker) : this.printed(value, speaker);
   }
 }
@@ -72,7 +72,7 @@ function isTextEnum(schema: object): boolean {
   return Array.isArray(values) && values.every((value) => typeof value === "string");
 }
 
-interface Shape {
+interface SchemaKeywords {
   const?: unknown;
   default?: unknown;
   enum?: unknown[];
@@ -88,7 +88,7 @@ interface Shape {
 
 /** A value that the schema allows, put together from the examples of its parts: all of them, or those it must have. */
 export function exampleOf(schema: TSchema, parts: "ALL" | "REQUIRED" = "ALL"): unknown {
-  const { const: constant, default: usual, enum: values, examples, anyOf, items, ...rest } = schema as Shape;
+  const { const: constant, default: usual, enum: values, examples, anyOf, items, ...rest } = schema as SchemaKeywords;
   const given = [constant, examples?.[0], usual, values?.[0]].find((each) => each !== undefined);
   if (given !== undefined) return given;
   if (anyOf?.[0] !== undefined) return exampleOf(anyOf[0], parts);

@@ -14,7 +14,7 @@ import { nullable, object } from "../../wire/schema/scalars.ts";
 import { TRADING_PARAMS, TRADING_TWINS, type TradingOp } from "../../wire/schema/trading.ts";
 import type { Cost } from "../auth/limits.ts";
 import type { Route } from "../routing/router.ts";
-import { OP_COSTS } from "../trading/trading.ts";
+import { OP_COSTS } from "../trading/operations.ts";
 import { exampleOf } from "./schemas.ts";
 
 /** What a client may ask on a WebSocket, and how it is answered. */

@@ -105,7 +105,7 @@ export function accountRoutes(context: Context): Route[] {
           if (order?.accountId !== principal.accountId) throw new ApiError("ORDER_NOT_FOUND", { field: "orderId" });
           return history.fillsOfOrder(order, asked);
         });
-        const rows = page.data.map((fill) => fillJson(symbols.of(idToInstrumentId(fill.tradeId)), fill));
+        const rows = page.data.map((fill) => fillJson(symbols.byId(idToInstrumentId(fill.tradeId)), fill));
         call.reply(200, listJson(rows, page.nextCursor));
       },
     }),

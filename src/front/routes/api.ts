@@ -7,7 +7,7 @@ import type { Context } from "../routing/context.ts";
 import { type Route, Router, route } from "../routing/router.ts";
 import { accountRoutes } from "./account.ts";
 import { authRoutes } from "./auth.ts";
-import { documentRoutes, leadToDocs } from "./documents.ts";
+import { documentRoutes, redirectToDocs } from "./documents.ts";
 import { marginRoutes } from "./margin.ts";
 import { marketRoutes } from "./market.ts";
 import { operatorRoutes } from "./operator.ts";
@@ -37,7 +37,7 @@ export function apiRoutes(context: Context, version: string): Route[] {
 export function createApi(context: Context, auth: Auth, version: string): (call: Call) => void {
   const router = new Router(apiRoutes(context, version), auth, context.log, context.limits);
   return (call) => {
-    if (!leadToDocs(call)) router.handle(call);
+    if (!redirectToDocs(call)) router.handle(call);
   };
 }
 

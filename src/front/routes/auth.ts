@@ -215,7 +215,7 @@ export function authRoutes(context: Context): Route[] {
 /** What the key may do beside its permissions; left out where it is not limited. */
 function readLimits({ symbols }: Context, body: Static<typeof CreateKeyBody>): Partial<KeyRecord> {
   const { allowedSymbols = [], maxOrderNotional, maxPositionNotional, maxLeverage } = body;
-  for (const symbol of allowedSymbols) symbols.named(symbol, "allowedSymbols");
+  for (const symbol of allowedSymbols) symbols.bySymbol(symbol, "allowedSymbols");
   return {
     ...(allowedSymbols.length > 0 && { allowedSymbols }),
     ...(maxOrderNotional !== undefined && { maxOrderQuanta: readAmount(maxOrderNotional, "maxOrderNotional") }),

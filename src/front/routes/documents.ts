@@ -1,6 +1,6 @@
 import Type, { type TSchema } from "typebox";
 import { BASE_PATH } from "../common/paths.ts";
-import { lazily, makeAsset, replyAsset } from "../documents/asset.ts";
+import { lazy, makeAsset, replyAsset } from "../documents/asset.ts";
 import { asyncApiDocument } from "../documents/asyncapi.ts";
 import { openApiDocument } from "../documents/openapi.ts";
 import {
@@ -71,7 +71,7 @@ export function documentRoutes(routes: readonly Route[], version: string): Route
 }
 
 function page({ path, summary, reply, contentType, maxAgeSeconds, read }: Page): Route {
-  const asset = lazily(async () => makeAsset(contentType, await read()));
+  const asset = lazy(async () => makeAsset(contentType, await read()));
   return route({
     method: "GET",
     path,
@@ -93,7 +93,7 @@ function page({ path, summary, reply, contentType, maxAgeSeconds, read }: Page):
 }
 
 /** Where people look first: leads to the reference. False when the call asks for something else. */
-export function leadToDocs(call: Call): boolean {
+export function redirectToDocs(call: Call): boolean {
   const reads = call.method === "GET" || call.method === "HEAD";
   if (!reads || (call.path !== "/" && call.path !== DOCS_PATH)) return false;
   call.header("Location", BASE_PATH + DOCS_PATH);

@@ -17,7 +17,7 @@ export function ledgerRoute(context: Context): Route {
     replies: { 200: LedgerList },
     async handle({ call, principal, query }) {
       const page = await readPage(context, call, query, (asked) => history.ledgerOf(principal.accountId, asked));
-      const symbolOf = (id: number): string | null => (id === 0 ? null : symbols.of(id).symbol);
+      const symbolOf = (id: number): string | null => (id === 0 ? null : symbols.byId(id).symbol);
       const rows = page.data.map((entry) => ledgerEntryJson(symbolOf(entry.instrumentId), entry));
       call.reply(200, listJson(rows, page.nextCursor));
     },

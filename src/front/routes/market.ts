@@ -21,7 +21,7 @@ import { listJson } from "../json/json-writers.ts";
 import { klineJson, readKlines, requireCandles } from "../json/klines.ts";
 import { publicTradeJson } from "../json/market-json.ts";
 import type { Context } from "../routing/context.ts";
-import { badCursor, checkTimes, readPage, waitToAnswer } from "../routing/paging.ts";
+import { badCursor, checkTimeRange, readPage, waitForReadSlotOf } from "../routing/paging.ts";
 import { type Route, route } from "../routing/router.ts";
 
 const DEFAULT_DEPTH = 100;
@@ -39,7 +39,7 @@ export function marketRoutes(context: Context): Route[] {
       handle({ call, query }) {
         const { symbol } = query;
         if (symbol === undefined) call.reply(200, market.allTickersJson());
-        else call.reply(200, market.tickerJson(symbols.named(symbol).id));
+        else call.reply(200, market.tickerJson(symbols.bySymbol(symbol).id));
       },
     }),
     route({
@@ -50,7 +50,7 @@ export function marketRoutes(context: Context): Route[] {
       query: OrderBookQuery,
       replies: { 200: OrderBook },
       handle({ call, query }) {
-        const { id } = symbols.named(query.symbol);
+        const { id } = symbols.bySymbol(query.symbol);
         call.reply(200, market.symbol(id).orderBookJson(query.depth ?? DEFAULT_DEPTH));
       },
     }),
@@ -74,15 +74,15 @@ export function marketRoutes(context: Context): Route[] {
       query: KlinesQuery,
       replies: { 200: KlineList },
       async handle({ call, query }) {
-        const instrument = symbols.named(query.symbol);
+        const instrument = symbols.bySymbol(query.symbol);
         const { interval, priceType = "LAST", endTime, limit = DEFAULT_LIMIT } = query;
         requireCandles(priceType, interval);
-        checkTimes(query);
+        checkTimeRange(query);
         const startTime = query.cursor === undefined ? query.startTime : readOpenTime(query.cursor);
         // First: what is released while the history catches up may be a part of it only.
         const time = engine.releasedTime(instrument.id);
         await historyCaughtUp(engine);
-        await waitToAnswer(call);
+        await waitForReadSlotOf(call);
         const series = { instrumentId: instrument.id, priceType, interval };
         const page = readKlines(history, series, { limit, startTime, endTime }, time);
         const rows = page.candles.map((candle) => klineJson(instrument, interval, candle, time));
@@ -123,7 +123,7 @@ function tradesRoute(context: Context, { path, summary, latest, read }: TradeLis
     query: TradesQuery,
     replies: { 200: PublicTradeList },
     async handle({ call, query }) {
-      const instrument = context.symbols.named(query.symbol);
+      const instrument = context.symbols.bySymbol(query.symbol);
       const { limit = DEFAULT_LIMIT, cursor, startTime, endTime } = query;
       // Who polls for the latest, as very many may, neither waits for the history nor drives it on.
       const isOfLatest = cursor === undefined && startTime === undefined && endTime === undefined;

@@ -42,7 +42,7 @@ export function operatorRoutes(context: Context): Route[] {
       handle({ call, parameter, body }) {
         const mode = TRADING_STATUSES.indexOf(body.mode ?? "CANCEL_ONLY");
         const command: MessageOf<typeof HaltSymbol> = { type: HaltSymbol.code, mode, reason: HALT_REASON.OPERATOR };
-        change(call, symbols.named(parameter), command);
+        change(call, symbols.bySymbol(parameter), command);
       },
     }),
     route({
@@ -56,7 +56,7 @@ export function operatorRoutes(context: Context): Route[] {
       parameter: SymbolName,
       replies: { 200: TradingStatus },
       handle({ call, parameter }) {
-        change(call, symbols.named(parameter), blank(ResumeSymbol));
+        change(call, symbols.bySymbol(parameter), blank(ResumeSymbol));
       },
     }),
   ];

@@ -26,15 +26,21 @@ import { amendOrder } from "../trading/amend-order.ts";
 import { runBatch } from "../trading/batch-orders.ts";
 import { setCancelAfter } from "../trading/cancel-after.ts";
 import { cancelOrder, cancelOrders } from "../trading/cancel-orders.ts";
-import { RequestReader } from "../trading/fast-path.ts";
-import { findInHistory, findOpen, type OpenRow, openOrders, type Place } from "../trading/find-orders.ts";
+import { FastPathReader } from "../trading/fast-path/fast-path-reader.ts";
+import {
+  findInHistory,
+  findOpenOrder,
+  type ListPosition,
+  listOpenOrders,
+  type OpenOrderRow,
+} from "../trading/find-orders.ts";
 import type { OrderName } from "../trading/open-order.ts";
 import { placeOrder } from "../trading/place-order.ts";
 import { sendFastPath } from "../trading/send-fast-path.ts";
 
 export function orderRoutes(context: Context): Route[] {
   const { history, symbols } = context;
-  const reader = new RequestReader(symbols);
+  const reader = new FastPathReader(symbols);
   return [
     route({
       method: "POST",
@@ -104,7 +110,7 @@ export function orderRoutes(context: Context): Route[] {
         const selected = symbols.selected(symbol);
         const isWanted = cursor === undefined ? () => true : isBehind(cursor);
         // One more tells whether there is a next page.
-        const rows = await openOrders(context, call, principal.accountId, selected, limit + 1, isWanted);
+        const rows = await listOpenOrders(context, call, principal.accountId, selected, limit + 1, isWanted);
         call.reply(200, pageOfOpen(rows, limit));
       },
     }),
@@ -125,7 +131,7 @@ export function orderRoutes(context: Context): Route[] {
       method: "POST",
       path: "/orders/batch",
       access: "TRADE",
-      weigh: batchCost,
+      costOfBody: batchCost,
       summary: "Place, amend and cancel up to 20 orders of a symbol at once",
       description:
         "Done in their order and in one turn of the exchange: nobody's order comes between two of them, and after a crash " +
@@ -167,7 +173,7 @@ export function orderRoutes(context: Context): Route[] {
       replies: { 200: OrderList },
       async handle({ call, principal, query }) {
         const page = await readPage(context, call, query, (asked) => history.ordersOf(principal.accountId, asked));
-        const rows = page.data.map((order) => orderRecordJson(symbols.of(idToInstrumentId(order.orderId)), order));
+        const rows = page.data.map((order) => orderRecordJson(symbols.byId(idToInstrumentId(order.orderId)), order));
         call.reply(200, listJson(rows, page.nextCursor));
       },
     }),
@@ -180,11 +186,11 @@ export function orderRoutes(context: Context): Route[] {
       replies: { 200: Order },
       errors: errorsIn("FIND_ORDER"),
       async handle({ call, principal, parameter }) {
-        const open = await findOpen(context, call, principal.accountId, parameter);
+        const open = await findOpenOrder(context, call, principal.accountId, parameter);
         if (open !== null) return call.reply(200, open.json);
         const order = await findInHistory(context, principal.accountId, parameter);
         if (order === null) throw new ApiError("ORDER_NOT_FOUND", { field: "id" });
-        call.reply(200, orderRecordJson(symbols.of(idToInstrumentId(order.orderId)), order));
+        call.reply(200, orderRecordJson(symbols.byId(idToInstrumentId(order.orderId)), order));
       },
     }),
     route({
@@ -222,7 +228,7 @@ export function orderRoutes(context: Context): Route[] {
 const inPath = (reference: string): OrderName => ({ reference, field: "id" });
 
 /** The cursor is the place of the page's last order: what was placed or closed since moves nothing. */
-function pageOfOpen(rows: readonly OpenRow[], limit: number): string {
+function pageOfOpen(rows: readonly OpenOrderRow[], limit: number): string {
   const page = rows.slice(0, limit);
   const last = page.at(-1);
   const nextCursor = last === undefined || rows.length <= limit ? null : `${last.createdAt}.${last.orderId}`;
@@ -232,7 +238,7 @@ function pageOfOpen(rows: readonly OpenRow[], limit: number): string {
   );
 }
 
-function isBehind(cursor: string): (order: Place) => boolean {
+function isBehind(cursor: string): (order: ListPosition) => boolean {
   const [, time, id] = /^([0-9]{1,16})\.([0-9]{1,16})$/.exec(cursor) ?? [];
   if (time === undefined || id === undefined) throw badCursor();
   const [createdAt, orderId] = [Number(time), Number(id)];

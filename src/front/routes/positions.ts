@@ -83,7 +83,7 @@ export function positionRoutes(context: Context): Route[] {
 }
 
 function readPosition(context: Context, answer: Answer, { accountId }: Principal, symbol: string): void {
-  const instrument = context.symbols.named(symbol);
+  const instrument = context.symbols.bySymbol(symbol);
   requestFor(context, answer, instrument.id, { ...blank(ReadPosition), accountId }, (transaction) => {
     const [json] = mapReplies<View, string>(transaction, PositionView.code, (view) => positionJson(instrument, view));
     answer.reply(200, json ?? positionJson(instrument, untouchedPosition(context, instrument)));

@@ -33,7 +33,7 @@ export function riskRoutes(context: Context): Route[] {
       query: FundingQuery,
       replies: { 200: FundingList },
       async handle({ call, query }) {
-        const instrument = symbols.named(query.symbol);
+        const instrument = symbols.bySymbol(query.symbol);
         const page = await readPage(context, call, query, (asked) => history.fundingRatesOf(instrument.id, asked));
         const rows = page.data.map((rate) => fundingJson(instrument, rate));
         call.reply(200, listJson(rows, page.nextCursor));
@@ -48,7 +48,7 @@ export function riskRoutes(context: Context): Route[] {
       replies: { 200: FundingPaymentList },
       async handle({ call, principal, query }) {
         const page = await readPage(context, call, query, (asked) => history.fundingOf(principal.accountId, asked));
-        const rows = page.data.map((entry) => fundingPaymentJson(symbols.of(entry.payment.instrumentId), entry));
+        const rows = page.data.map((entry) => fundingPaymentJson(symbols.byId(entry.payment.instrumentId), entry));
         call.reply(200, listJson(rows, page.nextCursor));
       },
     }),
@@ -62,7 +62,7 @@ export function riskRoutes(context: Context): Route[] {
       async handle({ call, query }) {
         const page = await readPage(context, call, query, (asked) => history.fundMovements(asked));
         const rows = page.data.map((movement) => {
-          const symbol = movement.actorId === LEDGER ? null : symbols.of(movement.actorId).symbol;
+          const symbol = movement.actorId === LEDGER ? null : symbols.byId(movement.actorId).symbol;
           return fundMovementJson(symbol, movement);
         });
         readFigures(engine, INSURANCE_ACCOUNT, ({ equity, unrealized }) => {
@@ -99,7 +99,7 @@ export function riskRoutes(context: Context): Route[] {
       query: OpenInterestHistoryQuery,
       replies: { 200: OpenInterestHistory },
       async handle({ call, query }) {
-        const instrument = symbols.named(query.symbol);
+        const instrument = symbols.bySymbol(query.symbol);
         // First: what is released while the history catches up may be a part of it only.
         const now = engine.releasedTime(instrument.id);
         const page = await readPage(context, call, query, (asked) => history.openInterestOf(instrument.id, asked, now));

@@ -85,7 +85,7 @@ export function systemRoutes(context: Context): Route[] {
       replies: { 200: IndexPrice },
       errors: errorsIn("SET_INDEX_PRICE"),
       handle({ call, parameter, body }) {
-        const instrument = symbols.named(parameter);
+        const instrument = symbols.bySymbol(parameter);
         const isGuarded = body.guarded === true ? 1 : 0;
         const command = { ...blank(SetIndexPrice), indexTicks: readPrice(instrument, body.price), isGuarded };
         requestFor(context, call, instrument.id, command, (transaction) => {

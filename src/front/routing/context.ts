@@ -49,36 +49,36 @@ export interface Context {
 /** The instruments, by what clients call them and by what ids carry. */
 export class Symbols {
   readonly all: readonly Instrument[];
-  private readonly bySymbol = new Map<string, Instrument>();
-  private readonly byId: (Instrument | undefined)[] = [];
+  private readonly byName = new Map<string, Instrument>();
+  private readonly instrumentsById: (Instrument | undefined)[] = [];
 
   constructor(instruments: readonly Instrument[]) {
     this.all = instruments;
     for (const instrument of instruments) {
-      this.bySymbol.set(instrument.symbol, instrument);
-      this.byId[instrument.id] = instrument;
+      this.byName.set(instrument.symbol, instrument);
+      this.instrumentsById[instrument.id] = instrument;
     }
   }
 
   /** Throws UNKNOWN_SYMBOL. */
-  named(symbol: string, field = "symbol"): Instrument {
-    const instrument = this.bySymbol.get(symbol);
+  bySymbol(symbol: string, field = "symbol"): Instrument {
+    const instrument = this.byName.get(symbol);
     if (instrument !== undefined) return instrument;
-    throw new ApiError("UNKNOWN_SYMBOL", { field, details: { known: [...this.bySymbol.keys()] } });
+    throw new ApiError("UNKNOWN_SYMBOL", { field, details: { known: [...this.byName.keys()] } });
   }
 
   /** All of them, or the one that is named. */
   selected(symbol: string | undefined): readonly Instrument[] {
-    return symbol === undefined ? this.all : [this.named(symbol)];
+    return symbol === undefined ? this.all : [this.bySymbol(symbol)];
   }
 
   /** Undefined when there is none: a client may have made up the id. */
-  withId(instrumentId: number): Instrument | undefined {
-    return this.byId[instrumentId];
+  findById(instrumentId: number): Instrument | undefined {
+    return this.instrumentsById[instrumentId];
   }
 
   /** Of a row of ours: a start is refused without an instrument that the folder has rows of. */
-  of(instrumentId: number): Instrument {
-    return must(this.byId[instrumentId], `instrument ${instrumentId} in the configuration`);
+  byId(instrumentId: number): Instrument {
+    return must(this.instrumentsById[instrumentId], `instrument ${instrumentId} in the configuration`);
   }
 }

@@ -11,15 +11,15 @@ const PAGES_PER_ITERATION = 1;
 const reads = new TimeSlicer<() => void>(PAGES_PER_ITERATION, (goOn) => goOn());
 
 /** However many ask at once, nobody else waits for all. */
-export const waitToRead = (): Promise<void> =>
+export const waitForReadSlot = (): Promise<void> =>
   new Promise((resolve) => {
     reads.add(resolve);
     reads.run();
   });
 
 /** The same, for a request. Rejects when nobody waits for its answer any more: those who do would wait for what it reads. */
-export async function waitToAnswer(answer: Pick<Answer, "done">): Promise<void> {
-  await waitToRead();
+export async function waitForReadSlotOf(answer: Pick<Answer, "done">): Promise<void> {
+  await waitForReadSlot();
   if (answer.done) throw new ApiError("TIMEOUT");
 }
 
@@ -43,10 +43,10 @@ export async function readPage<Query extends ListQuery, Row>(
   query: Query,
   read: (query: HistoryQuery<Query>) => Page<Row>,
 ): Promise<Page<Row>> {
-  const instrumentId = query.symbol === undefined ? undefined : symbols.named(query.symbol).id;
-  checkTimes(query);
+  const instrumentId = query.symbol === undefined ? undefined : symbols.bySymbol(query.symbol).id;
+  checkTimeRange(query);
   await historyCaughtUp(engine);
-  await waitToAnswer(answer);
+  await waitForReadSlotOf(answer);
   try {
     return read({ ...query, instrumentId, limit: query.limit ?? DEFAULT_LIMIT });
   } catch (thrown) {
@@ -54,7 +54,7 @@ export async function readPage<Query extends ListQuery, Row>(
   }
 }
 
-export function checkTimes({ startTime, endTime }: ListQuery): void {
+export function checkTimeRange({ startTime, endTime }: ListQuery): void {
   if (startTime !== undefined && endTime !== undefined && startTime > endTime)
     throw badCombination("startTime", "startTime lies after endTime.");
 }

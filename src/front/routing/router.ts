@@ -36,7 +36,7 @@ export interface RouteSpec<Q extends TObject, B extends TObject> {
   /** Default: see costOf. */
   readonly cost?: Cost;
   /** What a call costs by what its body says, whatever that is. `cost` then tells of the smallest. */
-  readonly weigh?: (body: unknown) => Cost;
+  readonly costOfBody?: (body: unknown) => Cost;
   /** What the parameter must look like; its description goes into openapi.json. */
   readonly parameter?: TSchema;
   readonly query?: Q;
@@ -77,7 +77,7 @@ export function costOf({ cost, access, method, path, query }: Route): Cost {
 }
 
 /** Finds out who calls, or throws. */
-export type Gatekeeper = Pick<Auth, "principal" | "session" | "operator">;
+export type Authenticator = Pick<Auth, "principal" | "session" | "operator">;
 
 interface Endpoint {
   readonly route: Route;
@@ -87,71 +87,71 @@ interface Endpoint {
 }
 
 /** What answers at one path: an endpoint for each method. */
-interface Place {
+interface PathEndpoints {
   readonly endpoints: Map<string, Endpoint>;
   readonly allow: string;
 }
 
-const NOBODY: Principal = { accountId: 0, permissions: [], credential: "", expiresAt: 0, record: null };
+const ANONYMOUS: Principal = { accountId: 0, permissions: [], credential: "", expiresAt: 0, record: null };
 const NO_FIELDS = {};
 const EMPTY = object({});
 
 /** Finds the route of a call, and checks who calls and what was sent before it runs. */
 export class Router {
   /** Paths without a parameter, and those with one by their text before it. */
-  private readonly fixed = new Map<string, Place>();
-  private readonly withParameter: { before: string; after: string; place: Place }[] = [];
-  private readonly auth: Gatekeeper;
+  private readonly byPath = new Map<string, PathEndpoints>();
+  private readonly byPattern: { before: string; after: string; place: PathEndpoints }[] = [];
+  private readonly auth: Authenticator;
   private readonly log: Log;
   private readonly limits: Limits | null;
 
   /** `limits` null: none. */
-  constructor(routes: readonly Route[], auth: Gatekeeper, log: Log, limits: Limits | null = null) {
+  constructor(routes: readonly Route[], auth: Authenticator, log: Log, limits: Limits | null = null) {
     this.auth = auth;
     this.log = log;
     this.limits = limits;
     for (const path of new Set(routes.map((each) => BASE_PATH + each.path))) {
-      const place = placeOf(routes.filter((each) => BASE_PATH + each.path === path));
+      const place = endpointsOf(routes.filter((each) => BASE_PATH + each.path === path));
       const colon = path.indexOf("/:");
       if (colon < 0) {
-        this.fixed.set(path, place);
+        this.byPath.set(path, place);
         continue;
       }
       const end = path.indexOf("/", colon + 2);
-      this.withParameter.push({ before: path.slice(0, colon + 1), after: end < 0 ? "" : path.slice(end), place });
+      this.byPattern.push({ before: path.slice(0, colon + 1), after: end < 0 ? "" : path.slice(end), place });
     }
   }
 
   /** Throws an ApiError, or answers the call now or later. */
   handle(call: Call): void {
     const { path } = call;
-    const fixed = this.fixed.get(path);
+    const fixed = this.byPath.get(path);
     if (fixed !== undefined) return this.run(call, fixed, "");
-    for (const { before, after, place } of this.withParameter) {
+    for (const { before, after, place } of this.byPattern) {
       if (!path.startsWith(before) || !path.endsWith(after)) continue;
       const parameter = path.slice(before.length, path.length - after.length);
       if (parameter !== "" && !parameter.includes("/")) return this.run(call, place, parameter);
     }
-    this.payByAddress(call, DEFAULT_COST);
+    this.chargeAddress(call, DEFAULT_COST);
     throw new ApiError("NOT_FOUND");
   }
 
   /** `parameter`: as it came. */
-  private run(call: Call, place: Place, parameter: string): void {
+  private run(call: Call, place: PathEndpoints, parameter: string): void {
     const { method } = call;
     const endpoint = place.endpoints.get(method);
     if (endpoint === undefined) {
-      this.payByAddress(call, DEFAULT_COST);
+      this.chargeAddress(call, DEFAULT_COST);
       call.header("Allow", place.allow);
       if (method === "OPTIONS") return call.reply(204, "");
       throw new ApiError("METHOD_NOT_ALLOWED", { details: { allowed: place.allow.split(", ") } });
     }
     const { route, query, body } = endpoint;
-    const cost = route.weigh === undefined ? endpoint.cost : weighed(call, route.weigh, endpoint.cost);
+    const cost = route.costOfBody === undefined ? endpoint.cost : costOfCall(call, route.costOfBody, endpoint.cost);
     // The operator is not limited: what everyone else does must not keep an index price out.
-    const pays = route.access !== "OPERATOR" && this.payByAddress(call, cost);
-    const principal = this.admit(call, route.access);
-    if (pays) this.payByPrincipal(call, principal, cost);
+    const pays = route.access !== "OPERATOR" && this.chargeAddress(call, cost);
+    const principal = this.authenticate(call, route.access);
+    if (pays) this.chargePrincipal(call, principal, cost);
     if (call.query === "" && route.handleBytes?.(call, principal, call.bytes) === true) return;
     const request = {
       call,
@@ -165,7 +165,7 @@ export class Router {
   }
 
   /** False when the client is not limited. */
-  private payByAddress(call: Call, cost: Cost): boolean {
+  private chargeAddress(call: Call, cost: Cost): boolean {
     const { limits } = this;
     if (limits === null) return false;
     const address = call.remoteAddress();
@@ -179,10 +179,10 @@ export class Router {
     }
   }
 
-  private payByPrincipal(call: Call, principal: Principal, cost: Cost): void {
+  private chargePrincipal(call: Call, principal: Principal, cost: Cost): void {
     const limits = must(this.limits, "limits");
     try {
-      if (principal !== NOBODY) limits.payByPrincipal(principal, cost, call.arrivedAt);
+      if (principal !== ANONYMOUS) limits.payByPrincipal(principal, cost, call.arrivedAt);
     } finally {
       call.showQuota(limits.quota());
     }
@@ -193,20 +193,20 @@ export class Router {
     try {
       this.auth.operator(call);
     } catch (thrown) {
-      this.payByAddress(call, DEFAULT_COST);
+      this.chargeAddress(call, DEFAULT_COST);
       throw thrown;
     }
   }
 
-  private admit(call: Call, access: Access): Principal {
+  private authenticate(call: Call, access: Access): Principal {
     switch (access) {
       case "PUBLIC":
-        return NOBODY;
+        return ANONYMOUS;
       case "SESSION":
         return this.auth.session(call);
       case "OPERATOR":
         this.checkOperator(call);
-        return NOBODY;
+        return ANONYMOUS;
       default: {
         const principal = this.auth.principal(call);
         checkPermission(principal, access);
@@ -216,7 +216,7 @@ export class Router {
   }
 }
 
-function placeOf(routes: readonly Route[]): Place {
+function endpointsOf(routes: readonly Route[]): PathEndpoints {
   const endpoints = new Map<string, Endpoint>();
   for (const each of routes) {
     if (endpoints.has(each.method)) throw new Error(`${each.method} ${each.path} is declared twice`);
@@ -233,7 +233,7 @@ function placeOf(routes: readonly Route[]): Place {
 }
 
 /** `cost` when there is no JSON: that is said once it is known who asks. */
-function weighed(call: Call, weigh: (body: unknown) => Cost, cost: Cost): Cost {
+function costOfCall(call: Call, weigh: (body: unknown) => Cost, cost: Cost): Cost {
   try {
     return weigh(call.json());
   } catch {

@@ -124,7 +124,7 @@ function readChannel(request: { channel: string }, at: string, symbols: Symbols)
   const { symbol, depth, updateMs, interval, priceType, resume } = checkChannel(channel, request, at);
   return {
     channel,
-    instrument: symbol === undefined ? null : symbols.named(symbol, `${at}.symbol`),
+    instrument: symbol === undefined ? null : symbols.bySymbol(symbol, `${at}.symbol`),
     depth: depth ?? null,
     updateMs: updateMs ?? null,
     interval: interval ?? null,

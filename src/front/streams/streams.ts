@@ -20,22 +20,22 @@ import type { SymbolMarket } from "../exchange/symbol-market.ts";
 import type { Transfers } from "../exchange/transfers.ts";
 import type { Log } from "../http/call.ts";
 import { fundingPaymentJson } from "../json/risk-json.ts";
-import type { AccountOrders } from "./account-orders.ts";
-import { AccountPast, type PastHistory } from "./account-past.ts";
-import { AccountStreams } from "./account-streams.ts";
-import { BalanceStream } from "./balance-stream.ts";
-import { BookStream } from "./book-stream.ts";
+import { AccountHistory, type AccountHistorySource } from "./account/account-history.ts";
+import type { AccountOrders } from "./account/account-orders.ts";
+import { AccountStreams } from "./account/account-streams.ts";
+import { AppendOnlyStream } from "./account/append-only-stream.ts";
+import { BalanceStream } from "./account/balance-stream.ts";
+import { FillStream } from "./account/fill-stream.ts";
+import { OrderStream } from "./account/order-stream.ts";
+import { PositionStream } from "./account/position-stream.ts";
+import type { RecentQuery } from "./account/recent-stream.ts";
+import { TransferStream } from "./account/transfer-stream.ts";
+import type { Publish, Stream, Subscriber } from "./base/stream.ts";
 import type { ChannelRequest } from "./channel-requests.ts";
-import { FillStream } from "./fill-stream.ts";
-import { KlineStream } from "./kline-stream.ts";
-import { OrderStream } from "./order-stream.ts";
-import { PositionStream } from "./position-stream.ts";
-import type { Wanted } from "./recent-stream.ts";
-import type { Member, Publish, Stream } from "./stream.ts";
-import { TextStream } from "./text-stream.ts";
-import { TickerStream } from "./ticker-stream.ts";
-import { type TradeSource, TradeStream } from "./trade-stream.ts";
-import { TransferStream } from "./transfer-stream.ts";
+import { BookStream } from "./market/book-stream.ts";
+import { KlineStream } from "./market/kline-stream.ts";
+import { TickerStream } from "./market/ticker-stream.ts";
+import { type TradeSource, TradeStream } from "./market/trade-stream.ts";
 
 interface OpenStream {
   readonly stream: Stream;
@@ -46,16 +46,16 @@ interface OpenStream {
 }
 
 /** How long a stream is kept for a lost client to come back and resume. */
-const LINGER_MS = 30_000;
+const KEEP_FOR_RESUME_MS = 30_000;
 
 /** To ask after all that one account shows takes some 20 µs, and to publish it as much again. */
 const ACCOUNTS_PER_ITERATION = 100;
 const HEARTBEATS_PER_ITERATION = 500;
 
 /** What the streams read beside the road and the market. */
-export type StreamHistory = Pick<History, "candles"> & PastHistory;
+export type StreamHistory = Pick<History, "candles"> & AccountHistorySource;
 
-export interface StreamsParts {
+export interface StreamsOptions {
   readonly engine: Engine;
   /** Opened before: it must see each turn first. */
   readonly market: MarketData;
@@ -73,7 +73,7 @@ export class Streams {
   private readonly engine: Engine;
   private readonly market: MarketData;
   private readonly history: StreamHistory;
-  private readonly past: AccountPast;
+  private readonly accountHistory: AccountHistory;
   private readonly publish: Publish;
   private readonly now: () => TimeMs;
   private readonly monotonic: () => number;
@@ -84,22 +84,22 @@ export class Streams {
   private readonly liquidations = new Map<number, TradeStream>();
   private readonly accounts = new Map<number, AccountStreams>();
   /** Accounts that something has happened to since the last flush. */
-  private readonly touched = new Set<AccountStreams>();
+  private readonly dirtyAccounts = new Set<AccountStreams>();
   /** Accounts whose orders are followed and that the turn in hand concerns. */
   private readonly changedOrders = new Set<AccountOrders>();
   /** Those that a price or funding has touched, or whose questions may have had to wait. */
-  private readonly due = new TimeSlicer<AccountStreams>(ACCOUNTS_PER_ITERATION, (account) => account.flush());
-  private readonly beating = new TimeSlicer<Stream>(HEARTBEATS_PER_ITERATION, (stream) => stream.heartbeat());
+  private readonly dueAccounts = new TimeSlicer<AccountStreams>(ACCOUNTS_PER_ITERATION, (account) => account.flush());
+  private readonly heartbeats = new TimeSlicer<Stream>(HEARTBEATS_PER_ITERATION, (stream) => stream.heartbeat());
   /** A price has moved since streams were last flushed from time to time. */
   private hasPriceMoved = false;
   /** Since when streams are kept that nobody listens to, by topic. */
-  private readonly lingering = new Map<string, number>();
+  private readonly keptForResume = new Map<string, number>();
 
-  constructor({ engine, market, transfers, history, publish, now, monotonic, log }: StreamsParts) {
+  constructor({ engine, market, transfers, history, publish, now, monotonic, log }: StreamsOptions) {
     this.engine = engine;
     this.market = market;
     this.history = history;
-    this.past = new AccountPast(engine, market, transfers, history);
+    this.accountHistory = new AccountHistory(engine, market, transfers, history);
     this.publish = publish;
     this.now = now;
     this.monotonic = monotonic;
@@ -108,26 +108,26 @@ export class Streams {
   }
 
   /** Joins the stream that the request names, which is created when nobody listens to it yet. */
-  join(member: Member, request: ChannelRequest, accountId: number): void {
+  subscribe(member: Subscriber, request: ChannelRequest, accountId: number): void {
     const topic = topicOf(request, accountId);
     let open = this.byTopic.get(topic);
     if (open === undefined) {
       open = this.create(topic, request, accountId);
       this.byTopic.set(topic, open);
     }
-    open.stream.join(member, request.resume);
+    open.stream.subscribe(member, request.resume);
   }
 
   /** Whoever has not joined has nothing to leave. `isLost`: the member did not say so, and may come back. */
-  leave(member: Member, topic: string, isLost: boolean): void {
+  unsubscribe(member: Subscriber, topic: string, isLost: boolean): void {
     const stream = this.byTopic.get(topic)?.stream;
-    if (stream === undefined || !stream.leave(member) || !stream.isEmpty) return;
-    if (isLost && stream.isResumable) this.lingering.set(topic, this.monotonic());
+    if (stream === undefined || !stream.unsubscribe(member) || !stream.isEmpty) return;
+    if (isLost && stream.isResumable) this.keptForResume.set(topic, this.monotonic());
     else this.forget(topic);
   }
 
   /** Takes note of a turn. Nothing is published before flush(). */
-  fold(transaction: ReleasedTransaction): void {
+  apply(transaction: ReleasedTransaction): void {
     if (this.byTopic.size === 0) return;
     for (let i = 0; i < transaction.eventCount; i++) {
       const event = transaction.messages[i] as ExchangeEvent;
@@ -161,33 +161,33 @@ export class Streams {
     for (const stream of this.books) stream.flush();
     for (const stream of this.trades.values()) stream.flush();
     for (const stream of this.liquidations.values()) stream.flush();
-    for (const account of this.touched) {
-      this.due.delete(account);
+    for (const account of this.dirtyAccounts) {
+      this.dueAccounts.delete(account);
       account.flush();
     }
-    this.touched.clear();
-    this.due.run();
+    this.dirtyAccounts.clear();
+    this.dueAccounts.run();
   }
 
   /** From time to time: what had to wait (a slower pace, a full ring) goes out too. */
   flushAll(): void {
-    for (const [topic, since] of this.lingering) {
-      if (this.byTopic.get(topic)?.stream.isEmpty !== true) this.lingering.delete(topic);
-      else if (this.monotonic() - since >= LINGER_MS) this.forget(topic);
+    for (const [topic, since] of this.keptForResume) {
+      if (this.byTopic.get(topic)?.stream.isEmpty !== true) this.keptForResume.delete(topic);
+      else if (this.monotonic() - since >= KEEP_FOR_RESUME_MS) this.forget(topic);
     }
     // A mark reaches many positions only behind its turn: where balances were read too early, they are read again.
-    if (this.hasPriceMoved) for (const { balance } of this.accounts.values()) balance?.touch();
+    if (this.hasPriceMoved) for (const { balance } of this.accounts.values()) balance?.markStale();
     this.hasPriceMoved = false;
     for (const { stream, account } of this.byTopic.values()) {
       if (account === null) stream.flush();
-      else this.due.add(account);
+      else this.dueAccounts.add(account);
     }
-    this.due.run();
+    this.dueAccounts.run();
   }
 
   heartbeat(): void {
-    for (const { stream } of this.byTopic.values()) this.beating.add(stream);
-    this.beating.run();
+    for (const { stream } of this.byTopic.values()) this.heartbeats.add(stream);
+    this.heartbeats.run();
   }
 
   /** As over REST: it is logged, and concerns those who asked for it. */
@@ -197,11 +197,11 @@ export class Streams {
   }
 
   private forget(topic: string): void {
-    this.lingering.delete(topic);
+    this.keptForResume.delete(topic);
     const open = this.byTopic.get(topic);
     if (open === undefined) return;
     open.forget();
-    this.beating.delete(open.stream);
+    this.heartbeats.delete(open.stream);
     this.byTopic.delete(topic);
   }
 
@@ -210,7 +210,7 @@ export class Streams {
     if (account === undefined) return;
     account.apply(event, transaction);
     if (account.orders !== null) this.changedOrders.add(account.orders);
-    this.touched.add(account);
+    this.dirtyAccounts.add(account);
   }
 
   /** Before the turn's fold(), by which the account is flushed. */
@@ -223,21 +223,21 @@ export class Streams {
     const account = this.accounts.get(event.accountId);
     if (account === undefined) return;
     account.apply(event, transaction);
-    this.due.add(account);
+    this.dueAccounts.add(account);
     if (account.funding.size === 0) return;
     const { actorId, time, sequence } = transaction;
     const market = this.market.symbol(actorId);
     const payment = paidFunding(event, actorId, time, sequence);
     const rate = market.fundingRateAt(event.fundingTime);
     const text = fundingPaymentJson(market.instrument, { payment, rate });
-    for (const stream of account.funding) if (stream.shows(market.instrument)) stream.add(sequence, [text]);
+    for (const stream of account.funding) if (stream.covers(market.instrument)) stream.add(sequence, [text]);
   }
 
   private priceMoved(instrumentId: number): void {
     this.hasPriceMoved = true;
     for (const account of this.accounts.values()) {
       account.priceMoved(instrumentId);
-      this.due.add(account);
+      this.dueAccounts.add(account);
     }
   }
 
@@ -316,20 +316,20 @@ export class Streams {
   }
 
   private openOrders(topic: string, request: ChannelRequest, account: AccountStreams): OpenStream {
-    const orders = account.followOrders();
+    const orders = account.trackOrders();
     const stream = new OrderStream(topic, privateHead(request), request.instrument, orders, this.publish);
     orders.orderStreams.add(stream);
     orders.startStream(stream);
     return this.ofAccount(account, stream, () => {
       orders.orderStreams.delete(stream);
-      account.unfollowOrders();
+      account.untrackOrders();
     });
   }
 
   private openFills(topic: string, request: ChannelRequest, account: AccountStreams): OpenStream {
     const { instrument } = request;
-    const orders = account.followOrders();
-    const fillsBefore = (wanted: Wanted) => this.past.fillsOf(account.accountId, instrument, wanted);
+    const orders = account.trackOrders();
+    const fillsBefore = (wanted: RecentQuery) => this.accountHistory.fillsOf(account.accountId, instrument, wanted);
     const onFailure = (thrown: unknown): void => this.failed(stream, thrown);
     const head = privateHead(request);
     const stream = new FillStream(topic, head, instrument, orders, fillsBefore, this.publish, onFailure);
@@ -337,7 +337,7 @@ export class Streams {
     orders.startStream(stream);
     return this.ofAccount(account, stream, () => {
       orders.fillStreams.delete(stream);
-      account.unfollowOrders();
+      account.untrackOrders();
     });
   }
 
@@ -358,7 +358,7 @@ export class Streams {
   }
 
   private openTransfers(topic: string, request: ChannelRequest, account: AccountStreams): OpenStream {
-    const transfersBefore = (wanted: Wanted) => this.past.transfersOf(account.accountId, wanted);
+    const transfersBefore = (wanted: RecentQuery) => this.accountHistory.transfersOf(account.accountId, wanted);
     const onFailure = (thrown: unknown): void => this.failed(stream, thrown);
     const stream = new TransferStream(topic, privateHead(request), transfersBefore, this.publish, onFailure);
     account.transfers = stream;
@@ -370,10 +370,10 @@ export class Streams {
 
   private openFunding(topic: string, request: ChannelRequest, account: AccountStreams): OpenStream {
     const { instrument } = request;
-    const fundingBefore = (wanted: Wanted) => this.past.fundingOf(account.accountId, instrument, wanted);
+    const fundingBefore = (wanted: RecentQuery) => this.accountHistory.fundingOf(account.accountId, instrument, wanted);
     const onFailure = (thrown: unknown): void => this.failed(stream, thrown);
     const head = privateHead(request);
-    const stream = new TextStream(topic, head, instrument, fundingBefore, this.publish, onFailure);
+    const stream = new AppendOnlyStream(topic, head, instrument, fundingBefore, this.publish, onFailure);
     account.funding.add(stream);
     stream.start(this.engine.releasedSequence());
     return this.ofAccount(account, stream, () => account.funding.delete(stream));
@@ -385,7 +385,7 @@ export class Streams {
       forgetStream();
       if (!account.isIdle) return;
       this.accounts.delete(account.accountId);
-      this.due.delete(account);
+      this.dueAccounts.delete(account);
     };
     return { stream, account, forget };
   }

@@ -8,9 +8,9 @@ import type { Principal } from "../exchange/credentials.ts";
 import type { Answer } from "../http/answer.ts";
 import { readPrice, readQuantity } from "../json/amounts.ts";
 import type { Context } from "../routing/context.ts";
-import { type NotFound, type OrderName, requestOfOrder, withOrder } from "./open-order.ts";
-import { readPriceMatch, takeKeyLimits } from "./order-fields.ts";
-import { readCallbackRate } from "./place-trigger.ts";
+import { type NotFound, type OrderName, requestOrderChange, resolveOrder } from "./open-order.ts";
+import { readCallbackRate } from "./parsing/conditional-order.ts";
+import { readPriceMatch, setKeyLimits } from "./parsing/order-fields.ts";
 import { replyPlaced } from "./placed-reply.ts";
 
 /** Changes an open order. */
@@ -22,7 +22,7 @@ export function amendOrder(
   body: Static<typeof AmendOrderBody>,
 ): void | Promise<void> {
   checkAmendment(body);
-  return withOrder(context, answer, principal, name, (instrument, ids, notFound) => {
+  return resolveOrder(context, answer, principal, name, (instrument, ids, notFound) => {
     const command = { ...readAmendment(principal, instrument, body), ...ids };
     sendAmendment(context, answer, instrument, command, name, notFound);
   });
@@ -37,7 +37,7 @@ export function sendAmendment(
   name: OrderName,
   notFound?: NotFound,
 ): void {
-  requestOfOrder(
+  requestOrderChange(
     context,
     answer,
     instrument,
@@ -88,6 +88,6 @@ export function readAmendment(
     goodTillDate: body.goodTillDate ?? 0,
     expiresAt: body.expiresAt ?? 0,
   };
-  takeKeyLimits(command, principal);
+  setKeyLimits(command, principal);
   return command;
 }

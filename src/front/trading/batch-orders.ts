@@ -13,21 +13,21 @@ import type { Answer } from "../http/answer.ts";
 import type { Context } from "../routing/context.ts";
 import { checkAmendment, readAmendment } from "./amend-order.ts";
 import { duplicateJson, isDuplicate } from "./duplicate-order.ts";
-import { instrumentOf, readOrderId, readReference, whyNotOpen } from "./find-orders.ts";
-import { calledBy } from "./open-order.ts";
+import { instrumentOf, notOpenError, readOrderId, readReference } from "./find-orders.ts";
+import { withField } from "./open-order.ts";
 import { readNewOrder } from "./place-order.ts";
 import { placedJson } from "./placed-reply.ts";
-import { holdId } from "./send-order.ts";
+import { reserveClientOrderId } from "./send-order.ts";
 
 /** An item on its way. */
-interface Asked {
+interface PendingItem {
   readonly command: BatchItem;
   /** Of an item about an order that should be there: how it is named, and by which field. */
   readonly named: { readonly reference: string; readonly field: string } | null;
   /** The item was refused here already. */
   refusal: ApiError | null;
   /** Its clientOrderId is held for it while it is on its way. */
-  isHeld: boolean;
+  isIdReserved: boolean;
 }
 
 /** What came of an item, as JSON. */
@@ -37,7 +37,7 @@ interface Result {
 }
 
 /** What the symbol said to an item. */
-interface Said {
+interface ItemReply {
   readonly reply: Message;
   /** Its events of the turn. */
   readonly from: number;
@@ -46,10 +46,10 @@ interface Said {
 
 /** Places, amends and cancels orders of one symbol, in their order and in one turn. */
 export function runBatch(context: Context, answer: Answer, principal: Principal, { symbol, items }: BatchBody): void {
-  const instrument = context.symbols.named(symbol);
+  const instrument = context.symbols.bySymbol(symbol);
   checkSymbol(principal, instrument);
   const batch = items.map((item, index) => readItem(context, principal, instrument, item, `items.${index}`));
-  holdIds(context, principal.accountId, instrument, batch);
+  reserveIds(context, principal.accountId, instrument, batch);
   const sent = batch.filter(({ refusal }) => refusal === null);
   if (sent.length === 0) return replyResults(context, answer, batch.map(refusalOf));
   const command = {
@@ -57,7 +57,7 @@ export function runBatch(context: Context, answer: Answer, principal: Principal,
     items: sent.map(({ command }) => command),
   };
   const read = (transaction: ReleasedTransaction): void => {
-    const said = saidIn(transaction);
+    const said = splitReplies(transaction);
     let next = 0;
     const results = batch.map((item) =>
       item.refusal === null ? resultOf(context, instrument, item, said[next++], transaction) : refusalOf(item),
@@ -79,9 +79,9 @@ function readItem(
   instrument: Instrument,
   item: BatchBody["items"][number],
   at: string,
-): Asked {
+): PendingItem {
   try {
-    const more = { refusal: null, isHeld: false };
+    const more = { refusal: null, isIdReserved: false };
     switch (item.action) {
       case "PLACE":
         return { command: readPlace(principal, instrument, item), named: null, ...more };
@@ -123,12 +123,12 @@ function readIds(
 }
 
 /** Refuses the items whose clientOrderId another symbol has; the others' are held from now on. */
-function holdIds(context: Context, accountId: number, instrument: Instrument, batch: readonly Asked[]): void {
+function reserveIds(context: Context, accountId: number, instrument: Instrument, batch: readonly PendingItem[]): void {
   for (const item of batch) {
     const { clientOrderId } = item.command;
     if (item.named !== null || clientOrderId === "") continue;
     try {
-      item.isHeld = holdId(context, accountId, clientOrderId, instrument);
+      item.isIdReserved = reserveClientOrderId(context, accountId, clientOrderId, instrument);
     } catch (thrown) {
       if (!(thrown instanceof ApiError)) throw thrown;
       item.refusal = thrown;
@@ -136,12 +136,13 @@ function holdIds(context: Context, accountId: number, instrument: Instrument, ba
   }
 }
 
-function releaseIds({ clientOrderIds }: Context, accountId: number, sent: readonly Asked[]): void {
-  for (const { command, isHeld } of sent) if (isHeld) clientOrderIds.release(accountId, command.clientOrderId);
+function releaseIds({ clientOrderIds }: Context, accountId: number, sent: readonly PendingItem[]): void {
+  for (const { command, isIdReserved } of sent)
+    if (isIdReserved) clientOrderIds.release(accountId, command.clientOrderId);
 }
 
-function saidIn({ messages, eventCount }: ReleasedTransaction): Said[] {
-  const said: Said[] = [];
+function splitReplies({ messages, eventCount }: ReleasedTransaction): ItemReply[] {
+  const said: ItemReply[] = [];
   let from = 0;
   for (let i = eventCount; i + 1 < messages.length; i += 2) {
     const [reply, end] = [messages[i], messages[i + 1]] as [Message, MessageOf<typeof BatchItemEnd>];
@@ -156,8 +157,8 @@ function saidIn({ messages, eventCount }: ReleasedTransaction): Said[] {
 function resultOf(
   context: Context,
   instrument: Instrument,
-  { command, named }: Asked,
-  said: Said | undefined,
+  { command, named }: PendingItem,
+  said: ItemReply | undefined,
   transaction: ReleasedTransaction,
 ): Result | Promise<Result> {
   if (said === undefined) throw new Error("an item of a batch was not answered");
@@ -166,8 +167,8 @@ function resultOf(
   if (refusal !== null && named !== null) {
     const { reference, field } = named;
     if (refusal.code === "ORDER_NOT_FOUND")
-      return whyNotOpen(context, command.accountId, reference, field, instrument).then(refused);
-    return refused(calledBy(field, refusal));
+      return notOpenError(context, command.accountId, reference, field, instrument).then(refused);
+    return refused(withField(field, refusal));
   }
   if (refusal !== null) return refused(refusal);
   if (isDuplicate(reply)) return duplicateJson(context, instrument, reply.orderId).then((order) => done(200, order));
@@ -187,7 +188,7 @@ const refused = (error: ApiError): Result => ({
 });
 
 /** Of an item that was refused here. */
-const refusalOf = ({ refusal }: Asked): Result => refused(refusal ?? new ApiError("INTERNAL"));
+const refusalOf = ({ refusal }: PendingItem): Result => refused(refusal ?? new ApiError("INTERNAL"));
 
 function replyResults({ log }: Context, answer: Answer, results: readonly (Result | Promise<Result>)[]): void {
   Promise.all(results)

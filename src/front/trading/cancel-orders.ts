@@ -12,7 +12,7 @@ import { firstReply, mapReplies, refusalIn, replyOf, requestEach } from "../exch
 import type { Answer } from "../http/answer.ts";
 import { orderJson } from "../json/json-writers.ts";
 import type { Context } from "../routing/context.ts";
-import { type NotFound, type OrderName, requestOfOrder, withOrder } from "./open-order.ts";
+import { type NotFound, type OrderName, requestOrderChange, resolveOrder } from "./open-order.ts";
 
 type View = MessageOf<typeof OrderView>;
 
@@ -23,7 +23,7 @@ export const cancelOrder = (
   principal: Principal,
   name: OrderName,
 ): void | Promise<void> =>
-  withOrder(context, answer, principal, name, (instrument, ids, notFound) => {
+  resolveOrder(context, answer, principal, name, (instrument, ids, notFound) => {
     const command = { ...blank(CancelOrder), accountId: principal.accountId, ...ids };
     sendCancellation(context, answer, instrument, command, name, notFound);
   });
@@ -42,7 +42,7 @@ export function sendCancellation(
       200,
       orderJson(instrument, replyOf<View>(transaction, OrderView.code, instrument), transaction.sequence),
     );
-  requestOfOrder(context, answer, instrument, command, name, reply, notFound);
+  requestOrderChange(context, answer, instrument, command, name, reply, notFound);
 }
 
 /**
@@ -56,7 +56,7 @@ export async function cancelOrders(
   which: Static<typeof CancelAllQuery>,
 ): Promise<void> {
   const { accountId } = principal;
-  if (which.symbol !== undefined) checkSymbol(principal, symbols.named(which.symbol));
+  if (which.symbol !== undefined) checkSymbol(principal, symbols.bySymbol(which.symbol));
   const side = which.side === undefined ? -1 : SIDES.indexOf(which.side);
   const canceled = await requestEach(
     engine,

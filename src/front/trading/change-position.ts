@@ -20,7 +20,7 @@ export function closePosition(
   symbol: string,
   body: Static<typeof ClosePositionBody>,
 ): void {
-  const instrument = context.symbols.named(symbol);
+  const instrument = context.symbols.bySymbol(symbol);
   checkSymbol(principal, instrument);
   const command = {
     ...blank(ClosePosition),
@@ -39,7 +39,7 @@ export function setLeverage(
   symbol: string,
   body: Static<typeof LeverageBody>,
 ): void {
-  const instrument = context.symbols.named(symbol);
+  const instrument = context.symbols.bySymbol(symbol);
   checkSymbol(principal, instrument);
   checkLeverage(principal, body.leverage);
   const { leverage, expiresAt = 0 } = body;
@@ -57,7 +57,7 @@ export function setMarginMode(
   symbol: string,
   body: Static<typeof MarginModeBody>,
 ): void {
-  const instrument = context.symbols.named(symbol);
+  const instrument = context.symbols.bySymbol(symbol);
   checkSymbol(principal, instrument);
   const marginMode = MARGIN_MODES.indexOf(body.mode);
   const expiresAt = body.expiresAt ?? 0;
@@ -75,7 +75,7 @@ export function moveMargin(
   symbol: string,
   body: Static<typeof MarginBody>,
 ): void {
-  const instrument = context.symbols.named(symbol);
+  const instrument = context.symbols.bySymbol(symbol);
   checkSymbol(principal, instrument);
   const amountQuanta = readSignedAmount(body.amount);
   const { reference = "", expiresAt = 0 } = body;

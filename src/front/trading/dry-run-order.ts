@@ -8,7 +8,7 @@ import type { Answer } from "../http/answer.ts";
 import { expectedFillJson, orderJsonWith, projectionJson } from "../json/json-writers.ts";
 import type { Context } from "../routing/context.ts";
 import { isDuplicate, replyDuplicate } from "./duplicate-order.ts";
-import { checkId } from "./send-order.ts";
+import { checkClientOrderId } from "./send-order.ts";
 
 /** Answers with what would come of an order, and does nothing. */
 export function dryRunOrder(
@@ -17,7 +17,7 @@ export function dryRunOrder(
   instrument: Instrument,
   order: MessageOf<typeof DryRunOrder>["order"],
 ): void {
-  if (order.clientOrderId !== "") checkId(context, order.accountId, order.clientOrderId, instrument);
+  if (order.clientOrderId !== "") checkClientOrderId(context, order.accountId, order.clientOrderId, instrument);
   requestFor(context, answer, instrument.id, { ...blank(DryRunOrder), order }, (transaction) => {
     const reply = firstReply(transaction);
     const refusal = refusalIn(reply, instrument);

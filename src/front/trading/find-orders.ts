@@ -14,34 +14,34 @@ import type { Context } from "../routing/context.ts";
 type View = MessageOf<typeof OrderView>;
 
 /** An open order as it is listed. */
-export interface OpenRow {
+export interface OpenOrderRow {
   readonly orderId: number;
   readonly createdAt: number;
   readonly json: string;
 }
 
 /** An order's place in a list that begins with the newest. */
-export type Place = Pick<OpenRow, "orderId" | "createdAt">;
+export type ListPosition = Pick<OpenOrderRow, "orderId" | "createdAt">;
 
 /**
  * Newest first; of each symbol, which lists its orders so, the first few of those that are wanted: an account may have
  * thousands, and to print them takes far longer than to pass them by.
  */
-export async function openOrders(
+export async function listOpenOrders(
   { engine }: Pick<Context, "engine">,
   answer: Pick<Answer, "done">,
   accountId: number,
   instruments: readonly Instrument[],
   atMost: number,
-  isWanted: (order: Place) => boolean,
-): Promise<OpenRow[]> {
+  isWanted: (order: ListPosition) => boolean,
+): Promise<OpenOrderRow[]> {
   const rows = await requestEach(
     engine,
     answer,
     instruments,
     () => ({ ...blank(ReadOrders), accountId }),
     (transaction, instrument) => {
-      const first: OpenRow[] = [];
+      const first: OpenOrderRow[] = [];
       for (let i = transaction.eventCount; i < transaction.messages.length && first.length < atMost; i++) {
         const view = transaction.messages[i] as View;
         if (view.type === OrderView.code && isWanted(view)) first.push(readRow(instrument, view, transaction.sequence));
@@ -52,7 +52,7 @@ export async function openOrders(
   return rows.flat().sort((a, b) => b.createdAt - a.createdAt || b.orderId - a.orderId);
 }
 
-const readRow = (instrument: Instrument, view: View, sequence: number): OpenRow => ({
+const readRow = (instrument: Instrument, view: View, sequence: number): OpenOrderRow => ({
   orderId: view.orderId,
   createdAt: view.createdAt,
   json: orderJson(instrument, view, sequence),
@@ -75,43 +75,45 @@ export function readOrderId({ symbols }: Pick<Context, "symbols">, parameter: st
   if (!ORDER_ID.test(parameter))
     throw new ApiError("BAD_VALUE", { field: "id", message: "An order's id is a number, or client:CLIENT_ORDER_ID." });
   const orderId = Number(parameter);
-  const isPossible = Number.isSafeInteger(orderId) && symbols.withId(idToInstrumentId(orderId)) !== undefined;
+  const isPossible = Number.isSafeInteger(orderId) && symbols.findById(idToInstrumentId(orderId)) !== undefined;
   return isPossible ? orderId : 0;
 }
 
 /** The order if it is open. By client order id, the symbol that has used it within a day is asked first, then every other. */
-export async function findOpen(
+export async function findOpenOrder(
   context: Pick<Context, "engine" | "symbols" | "clientOrderIds">,
   answer: Pick<Answer, "done">,
   accountId: number,
   parameter: string,
-): Promise<OpenRow | null> {
+): Promise<OpenOrderRow | null> {
   const { symbols, clientOrderIds } = context;
   if (!isClientId(parameter)) {
     const orderId = readOrderId(context, parameter);
     const named = { accountId, orderId, clientOrderId: "" };
-    return orderId === 0 ? null : findOpenOn(context, answer, [instrumentOf(context, orderId)], named);
+    return orderId === 0 ? null : findOpenOrderOn(context, answer, [instrumentOf(context, orderId)], named);
   }
   const named = { accountId, orderId: 0, clientOrderId: readClientId(parameter) };
-  const owner = symbols.withId(clientOrderIds.ownerOf(accountId, named.clientOrderId));
-  const found = owner === undefined ? null : await findOpenOn(context, answer, [owner], named);
+  const owner = symbols.findById(clientOrderIds.ownerOf(accountId, named.clientOrderId));
+  const found = owner === undefined ? null : await findOpenOrderOn(context, answer, [owner], named);
   const others = symbols.all.filter((instrument) => instrument !== owner);
-  return found ?? findOpenOn(context, answer, others, named);
+  return found ?? findOpenOrderOn(context, answer, others, named);
 }
 
-async function findOpenOn(
+async function findOpenOrderOn(
   { engine }: Pick<Context, "engine">,
   answer: Pick<Answer, "done">,
   instruments: readonly Instrument[],
   named: Omit<MessageOf<typeof ReadOrder>, "type">,
-): Promise<OpenRow | null> {
+): Promise<OpenOrderRow | null> {
   const found = await requestEach(
     engine,
     answer,
     instruments,
     () => ({ ...blank(ReadOrder), ...named }),
     (transaction, instrument) =>
-      mapReplies<View, OpenRow>(transaction, OrderView.code, (view) => readRow(instrument, view, transaction.sequence)),
+      mapReplies<View, OpenOrderRow>(transaction, OrderView.code, (view) =>
+        readRow(instrument, view, transaction.sequence),
+      ),
   );
   return found.flat()[0] ?? null;
 }
@@ -131,7 +133,7 @@ export async function findInHistory(
 }
 
 /** The error for an order that was to be changed and is not open (where `of` is given, there): it has ended, or never was. */
-export async function whyNotOpen(
+export async function notOpenError(
   context: Context,
   accountId: number,
   reference: string,
@@ -146,7 +148,7 @@ export async function whyNotOpen(
 }
 
 export function instrumentOf({ symbols }: Pick<Context, "symbols">, orderId: number): Instrument {
-  const instrument = symbols.withId(idToInstrumentId(orderId));
+  const instrument = symbols.findById(idToInstrumentId(orderId));
   if (instrument === undefined) throw new ApiError("ORDER_NOT_FOUND", { field: "id" });
   return instrument;
 }

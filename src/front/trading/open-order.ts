@@ -8,7 +8,7 @@ import type { Principal } from "../exchange/credentials.ts";
 import { firstReply, refusalIn, requestFor } from "../exchange/request.ts";
 import type { Answer } from "../http/answer.ts";
 import type { Context } from "../routing/context.ts";
-import { findOpen, instrumentOf, isClientId, readClientId, readOrderId, whyNotOpen } from "./find-orders.ts";
+import { findOpenOrder, instrumentOf, isClientId, notOpenError, readClientId, readOrderId } from "./find-orders.ts";
 
 /** How a request names an order that should be open: as a path would, and by the field that errors call that. */
 export interface OrderName {
@@ -27,7 +27,7 @@ export type NotFound = () => Promise<void>;
  * once, so that what comes behind on a WebSocket does not overtake it, unless nobody knows which symbol has the client's
  * name for it. Refuses what no open order has.
  */
-export function withOrder(
+export function resolveOrder(
   context: Context,
   answer: Answer,
   principal: Principal,
@@ -46,9 +46,9 @@ export function withOrder(
       ? refuseNotOpen(context, answer, accountId, name)
       : go(instrumentOf(context, orderId), { orderId, clientOrderId: "" });
   if (!isClientId(reference)) return goById(readOrderId(context, reference));
-  const search = () => findOpen(context, answer, accountId, reference).then((row) => goById(row?.orderId ?? 0));
+  const search = () => findOpenOrder(context, answer, accountId, reference).then((row) => goById(row?.orderId ?? 0));
   const clientOrderId = readClientId(reference);
-  const owner = symbols.withId(clientOrderIds.ownerOf(accountId, clientOrderId));
+  const owner = symbols.findById(clientOrderIds.ownerOf(accountId, clientOrderId));
   return owner === undefined ? search() : go(owner, { orderId: 0, clientOrderId }, search);
 }
 
@@ -58,15 +58,15 @@ async function refuseNotOpen(
   accountId: number,
   { reference, field }: OrderName,
 ): Promise<void> {
-  answer.refuse(await whyNotOpen(context, accountId, reference, field));
+  answer.refuse(await notOpenError(context, accountId, reference, field));
 }
 
 /** The refusal with the order called as the request calls it: the symbols know it by its id alone. */
-export const calledBy = (field: string, refusal: ApiError): ApiError =>
+export const withField = (field: string, refusal: ApiError): ApiError =>
   refusal.field === "id" ? refusal.about(field) : refusal;
 
 /** Asks for a change of an order, and lets `reply` answer; `notFound`: where there is no such order, by default with why. */
-export function requestOfOrder(
+export function requestOrderChange(
   context: Context,
   answer: Answer,
   instrument: Instrument,
@@ -81,7 +81,7 @@ export function requestOfOrder(
   requestFor(context, answer, instrument.id, command, (transaction) => {
     const refusal = refusalIn(firstReply(transaction), instrument);
     if (refusal === null) return reply(transaction);
-    if (refusal.code !== "ORDER_NOT_FOUND") return answer.refuse(calledBy(name.field, refusal));
+    if (refusal.code !== "ORDER_NOT_FOUND") return answer.refuse(withField(name.field, refusal));
     notOpen().catch((thrown: unknown) => answer.fail(thrown, context.log));
   });
 }

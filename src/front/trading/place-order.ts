@@ -8,14 +8,14 @@ import type { Principal } from "../exchange/credentials.ts";
 import type { Answer } from "../http/answer.ts";
 import type { Context } from "../routing/context.ts";
 import { dryRunOrder } from "./dry-run-order.ts";
-import { readOrder, takeKeyLimits } from "./order-fields.ts";
-import { isExtended, readExtendedOrder } from "./place-extended.ts";
-import { readTriggerOrder } from "./place-trigger.ts";
+import { readConditionalOrder } from "./parsing/conditional-order.ts";
+import { isExtended, readExtendedOrder } from "./parsing/extended-order.ts";
+import { readOrder, setKeyLimits } from "./parsing/order-fields.ts";
 import { sendOrder } from "./send-order.ts";
 
 /** Places an order of any type. */
 export function placeOrder(context: Context, answer: Answer, principal: Principal, body: PlaceOrderBody): void {
-  const instrument = context.symbols.named(body.symbol);
+  const instrument = context.symbols.bySymbol(body.symbol);
   checkSymbol(principal, instrument);
   const command = readNewOrder(principal, instrument, body);
   if (body.dryRun === true) dryRunOrder(context, answer, instrument, command);
@@ -31,7 +31,7 @@ export function readNewOrder(
   instrument: Instrument,
   body: PlaceOrderBody,
 ): MessageOf<typeof PlaceOrder> | MessageOf<typeof PlaceTrigger> | MessageOf<typeof PlaceExtended> {
-  if (isConditional(ORDER_TYPES.indexOf(body.type))) return readTriggerOrder(principal, instrument, body);
+  if (isConditional(ORDER_TYPES.indexOf(body.type))) return readConditionalOrder(principal, instrument, body);
   return isExtended(body)
     ? readExtendedOrder(principal, instrument, body)
     : readPlainOrder(principal, instrument, body);
@@ -48,6 +48,6 @@ function readPlainOrder(
 ): MessageOf<typeof PlaceOrder> {
   command.accountId = principal.accountId;
   readOrder(instrument, body, command);
-  takeKeyLimits(command, principal);
+  setKeyLimits(command, principal);
   return command;
 }

@@ -5,8 +5,8 @@ import type { Answer } from "../http/answer.ts";
 import type { Context } from "../routing/context.ts";
 import { sendAmendment } from "./amend-order.ts";
 import { sendCancellation } from "./cancel-orders.ts";
-import type { FastPathRequest } from "./fast-path.ts";
-import { takeKeyLimits } from "./order-fields.ts";
+import type { FastPathRequest } from "./fast-path/fast-path-reader.ts";
+import { setKeyLimits } from "./parsing/order-fields.ts";
 import { sendOrder } from "./send-order.ts";
 
 /** Does for the principal what has been read from a request's bytes. */
@@ -20,12 +20,12 @@ export function sendFastPath(
   command.accountId = principal.accountId;
   switch (command.type) {
     case PlaceOrder.code:
-      takeKeyLimits(command, principal);
+      setKeyLimits(command, principal);
       return sendOrder(context, answer, instrument, command);
     case CancelOrder.code:
       return sendCancellation(context, answer, instrument, command, byId(command.orderId));
     case AmendOrder.code:
-      takeKeyLimits(command, principal);
+      setKeyLimits(command, principal);
       return sendAmendment(context, answer, instrument, command, byId(command.orderId));
   }
 }

@@ -16,7 +16,7 @@ export function sendOrder(
   command: Message & { accountId: number; clientOrderId: string },
 ): void {
   const { accountId, clientOrderId } = command;
-  const isHeld = clientOrderId !== "" && holdId(context, accountId, clientOrderId, instrument);
+  const isHeld = clientOrderId !== "" && reserveClientOrderId(context, accountId, clientOrderId, instrument);
   const note = isHeld ? () => context.clientOrderIds.release(accountId, clientOrderId) : undefined;
   const read = (transaction: ReleasedTransaction): void => {
     const reply = firstReply(transaction);
@@ -35,13 +35,18 @@ export function sendOrder(
  * Each symbol knows the ids used on it; here an id that another symbol has is refused. Returns whether the order holds its
  * id while it is on its way, and has to release it.
  */
-export function holdId(context: Context, accountId: number, clientOrderId: string, instrument: Instrument): boolean {
-  checkId(context, accountId, clientOrderId, instrument);
+export function reserveClientOrderId(
+  context: Context,
+  accountId: number,
+  clientOrderId: string,
+  instrument: Instrument,
+): boolean {
+  checkClientOrderId(context, accountId, clientOrderId, instrument);
   return context.clientOrderIds.hold(accountId, clientOrderId, instrument.id, Date.now());
 }
 
 /** Throws CLIENT_ORDER_ID_REUSED when another symbol has the id. */
-export function checkId(
+export function checkClientOrderId(
   { clientOrderIds }: Context,
   accountId: number,
   clientOrderId: string,

@@ -2,18 +2,18 @@ import { SOCKET_MESSAGES_PER_SECOND } from "../auth/limits.ts";
 import { CLOSE_SLOW_CONSUMER } from "../common/socket-errors.ts";
 import type { Principal } from "../exchange/credentials.ts";
 import type { Socket } from "../http/sockets.ts";
+import { LARGE_BYTES, type Subscriber } from "../streams/base/stream.ts";
 import type { ChannelRequest } from "../streams/channel-requests.ts";
-import { LARGE_BYTES, type Member } from "../streams/stream.ts";
 
 /** Beyond what the kernel buffers, and beside large messages. */
 const MAX_BUFFERED_BYTES = 1 << 17;
 /** With a snapshot of the deepest book, and what is published meanwhile, that is still less. */
 const MAX_BEFORE_SNAPSHOT_BYTES = MAX_BUFFERED_BYTES / 4;
 /** What cannot be read at once, however prompt the client is: some five seconds' worth of looks to take it in. */
-const MAX_LOOKS_BEHIND = 100;
+const MAX_TICKS_BEHIND = 100;
 
 /** What the channels know of one socket. */
-export class Connection implements Member {
+export class Connection implements Subscriber {
   readonly socket: Socket;
   /** Rate limits are for this client, too. */
   readonly isLimited: boolean;
@@ -29,7 +29,7 @@ export class Connection implements Member {
   /** Of large messages that it was sent since it last had caught up. */
   private largeBytes = 0;
   /** How often it was looked at since then and had more to read than others may. */
-  private looksBehind = 0;
+  private ticksBehind = 0;
   private second = 0;
   private messages = 0;
 
@@ -59,18 +59,18 @@ export class Connection implements Member {
   }
 
   send(text: string | Uint8Array): void {
-    this.expect(text.length);
+    this.noteLargeMessage(text.length);
     this.socket.send(text);
-    this.dropIfSlow();
+    this.closeIfSlow();
   }
 
   sendAll(texts: readonly string[]): void {
-    this.expect(texts.reduce((bytes, text) => bytes + text.length, 0));
+    this.noteLargeMessage(texts.reduce((bytes, text) => bytes + text.length, 0));
     this.socket.sendAll(texts);
-    this.dropIfSlow();
+    this.closeIfSlow();
   }
 
-  expect(bytes: number): void {
+  noteLargeMessage(bytes: number): void {
     if (bytes >= LARGE_BYTES) this.largeBytes += bytes;
   }
 
@@ -80,21 +80,21 @@ export class Connection implements Member {
   }
 
   /** Time passes: whoever has been given time for large messages has only so much of it. */
-  look(): void {
-    if (this.socket.bufferedAmount > MAX_BUFFERED_BYTES) this.looksBehind++;
-    this.dropIfSlow();
+  checkBacklog(): void {
+    if (this.socket.bufferedAmount > MAX_BUFFERED_BYTES) this.ticksBehind++;
+    this.closeIfSlow();
   }
 
   /**
    * A client that lets more pile up than it may is told so, behind what it has not read yet, and closed. A large message
    * is no fault of the client's: that alone never drops one that reads.
    */
-  private dropIfSlow(): void {
+  private closeIfSlow(): void {
     const { bufferedAmount } = this.socket;
     if (bufferedAmount <= MAX_BEFORE_SNAPSHOT_BYTES) {
       this.largeBytes = 0;
-      this.looksBehind = 0;
-    } else if (bufferedAmount > MAX_BUFFERED_BYTES + this.largeBytes || this.looksBehind > MAX_LOOKS_BEHIND)
+      this.ticksBehind = 0;
+    } else if (bufferedAmount > MAX_BUFFERED_BYTES + this.largeBytes || this.ticksBehind > MAX_TICKS_BEHIND)
       this.socket.close(CLOSE_SLOW_CONSUMER, "SLOW_CONSUMER");
   }
 
@@ -113,11 +113,11 @@ export class Connection implements Member {
     this.socket.fail();
   }
 
-  enter(topic: string): void {
+  subscribe(topic: string): void {
     this.socket.subscribe(topic);
   }
 
-  exit(topic: string): void {
+  unsubscribe(topic: string): void {
     this.socket.unsubscribe(topic);
   }
 }

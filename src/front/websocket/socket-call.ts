@@ -50,7 +50,7 @@ export class SocketCall implements Answer {
 }
 
 /** For what the exchange does by itself: it must be done, though nobody waits for it. */
-export class Unheard implements Answer {
+export class DetachedAnswer implements Answer {
   readonly done = false;
   private readonly ended: () => void;
 

@@ -6,7 +6,7 @@ import type { Connection } from "./connection.ts";
 /** Of the deepest books, printed and sent, this many take some 5 ms. */
 const SUBSCRIPTIONS_PER_ITERATION = 32;
 
-interface Asked {
+interface QueuedSubscription {
   readonly request: ChannelRequest;
   /** Whose stream it is, if it is private. */
   readonly accountId: number;
@@ -19,16 +19,16 @@ interface Asked {
  * slow line is no reason to drop it.
  */
 export class SubscriptionQueue {
-  private readonly join: (connection: Connection, request: ChannelRequest, accountId: number) => void;
+  private readonly subscribe: (connection: Connection, request: ChannelRequest, accountId: number) => void;
   /** What each waits for, in the order in which it was asked for; never nothing. */
-  private readonly waiting = new Map<Connection, Map<string, Asked>>();
+  private readonly waiting = new Map<Connection, Map<string, QueuedSubscription>>();
   /** Those of them who are not behind, as far as is known; the next one first. */
-  private readonly row = new TimeSlicer<Connection>(SUBSCRIPTIONS_PER_ITERATION, (connection) =>
+  private readonly ready = new TimeSlicer<Connection>(SUBSCRIPTIONS_PER_ITERATION, (connection) =>
     this.serve(connection),
   );
 
   constructor(join: (connection: Connection, request: ChannelRequest, accountId: number) => void) {
-    this.join = join;
+    this.subscribe = join;
   }
 
   /** Asked for again before its turn has come, a topic is joined once, as it was asked for last. */
@@ -39,46 +39,46 @@ export class SubscriptionQueue {
       this.waiting.set(connection, topics);
     }
     topics.set(topic, { request, accountId });
-    this.row.add(connection);
+    this.ready.add(connection);
   }
 
-  drop(connection: Connection, topic: string): void {
+  remove(connection: Connection, topic: string): void {
     const topics = this.waiting.get(connection);
     topics?.delete(topic);
-    if (topics?.size === 0) this.dropAll(connection);
+    if (topics?.size === 0) this.removeAll(connection);
   }
 
   /** The connection is gone. */
-  dropAll(connection: Connection): void {
+  removeAll(connection: Connection): void {
     this.waiting.delete(connection);
-    this.row.delete(connection);
+    this.ready.delete(connection);
   }
 
   /** The connection has read something. */
   drained(connection: Connection): void {
     if (!this.waiting.has(connection)) return;
-    this.row.add(connection);
+    this.ready.add(connection);
     this.run();
   }
 
   /** As many as this turn of the event loop has room for; the others in the next ones. */
   run(): void {
-    this.row.run();
+    this.ready.run();
   }
 
   /** Whoever is behind takes nothing of the turn, and comes again with drained(). */
   private serve(connection: Connection): void {
-    if (connection.isBehind) this.row.spend(-1);
-    else this.joinNext(connection);
+    if (connection.isBehind) this.ready.spend(-1);
+    else this.subscribeNext(connection);
   }
 
-  private joinNext(connection: Connection): void {
+  private subscribeNext(connection: Connection): void {
     const topics = must(this.waiting.get(connection), "what the connection waits for");
     const [topic, { request, accountId }] = must(topics.entries().next().value, "the next topic");
     topics.delete(topic);
     // To the end of the row: the others first.
-    if (topics.size > 0) this.row.add(connection);
+    if (topics.size > 0) this.ready.add(connection);
     else this.waiting.delete(connection);
-    this.join(connection, request, accountId);
+    this.subscribe(connection, request, accountId);
   }
 }

@@ -9,7 +9,7 @@ import { ClientOrderIds } from "../../../src/front/exchange/client-order-ids.ts"
 import type { Principal } from "../../../src/front/exchange/credentials.ts";
 import type { Answer } from "../../../src/front/http/answer.ts";
 import { type Context, Symbols } from "../../../src/front/routing/context.ts";
-import { createTrade } from "../../../src/front/trading/trading.ts";
+import { createTradingHandler } from "../../../src/front/trading/operations.ts";
 import { make, ScriptedEngine } from "../support/scripted-engine.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -27,7 +27,7 @@ async function open(most?: number, remembered: readonly Page["ids"][] = []) {
   }
   const clientOrderIds = await opening;
   const context = { engine, symbols: new Symbols(engine.instruments), clientOrderIds } as unknown as Context;
-  return { engine, clientOrderIds, trade: createTrade(context) };
+  return { engine, clientOrderIds, trade: createTradingHandler(context) };
 }
 
 test("a clientOrderId whose order could not be sent is free for another symbol, also in a batch", async () => {

@@ -16,7 +16,7 @@ import {
   fundMovementJson,
   openInterestJson,
 } from "../../../src/front/json/risk-json.ts";
-import { Channels } from "../../../src/front/websocket/channels.ts";
+import { WebSocketApi } from "../../../src/front/websocket/websocket-api.ts";
 import {
   FillRecord,
   FundingPaymentRecord,
@@ -153,7 +153,7 @@ async function open() {
   const market = await opening;
   const hub = new Hub();
   const publish = (topic: string, text: string): void => hub.publish(topic, text);
-  const channels = new Channels({
+  const channels = new WebSocketApi({
     engine,
     market,
     publish,

@@ -5,14 +5,14 @@ import { Limits, ORDER_COST } from "../../../src/front/auth/limits.ts";
 import { ApiError } from "../../../src/front/common/errors.ts";
 import type { Principal } from "../../../src/front/exchange/credentials.ts";
 import type { Log } from "../../../src/front/http/call.ts";
-import { costOf, type Gatekeeper, Router, route } from "../../../src/front/routing/router.ts";
+import { type Authenticator, costOf, Router, route } from "../../../src/front/routing/router.ts";
 import { object } from "../../../src/wire/schema/scalars.ts";
 import { type FakeResponse, fakeCall } from "../support/fake-call.ts";
 
 const reader: Principal = { accountId: 16, permissions: ["READ"], credential: "", expiresAt: 0, record: null };
 
 /** Lets in whoever says "let me in", with the permission to read. */
-const gatekeeper: Gatekeeper = {
+const gatekeeper: Authenticator = {
   principal(call) {
     if (call.authorization !== "let me in") throw new ApiError("UNAUTHENTICATED");
     return reader;
@@ -242,7 +242,7 @@ test("where bodies are weighed, an unreadable one costs what the route does at l
     access: "READ",
     summary: "",
     cost: ORDER_COST,
-    weigh: (body) => ({ budget: "ORDER", weight: (body as { name: string }).name.length }),
+    costOfBody: (body) => ({ budget: "ORDER", weight: (body as { name: string }).name.length }),
     body: object({ name }),
     replies,
     handle: ({ call }) => call.reply(200, "{}"),

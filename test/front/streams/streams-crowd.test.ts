@@ -6,7 +6,7 @@ import { Deposited, FundingPaid, FundingSettled, PriceUpdated } from "../../../s
 import { PositionView } from "../../../src/core/protocol/replies.ts";
 import { MarketData } from "../../../src/front/exchange/market.ts";
 import { Transfers } from "../../../src/front/exchange/transfers.ts";
-import type { Member } from "../../../src/front/streams/stream.ts";
+import type { Subscriber } from "../../../src/front/streams/base/stream.ts";
 import { Streams } from "../../../src/front/streams/streams.ts";
 import { EMPTY_HISTORY, make, ScriptedEngine } from "../support/scripted-engine.ts";
 import { BTC, nextTurn } from "../support/scripted-exchange.ts";
@@ -14,15 +14,15 @@ import { BTC, nextTurn } from "../support/scripted-exchange.ts";
 const CROWD = 2000;
 const LAST = CROWD;
 
-class Listener implements Member {
+class Listener implements Subscriber {
   snapshots = 0;
   send(): void {
     this.snapshots++;
   }
   sendAll(): void {}
-  expect(): void {}
-  enter(): void {}
-  exit(): void {}
+  noteLargeMessage(): void {}
+  subscribe(): void {}
+  unsubscribe(): void {}
   fail(): void {}
 }
 
@@ -48,12 +48,12 @@ async function openStreams(onRead: () => void) {
     },
     publish: (topic) => void published.push(topic),
   });
-  engine.onReleased((transaction) => streams.fold(transaction));
+  engine.onReleased((transaction) => streams.apply(transaction));
   engine.onDrained(() => streams.flush());
   const nothing = { instrument: null, depth: null, updateMs: null, interval: null, priceType: null, resume: null };
   const member = new Listener();
   const join = (channel: "positions" | "fills" | "funding", accountId: number) =>
-    streams.join(member, { ...nothing, channel }, accountId);
+    streams.subscribe(member, { ...nothing, channel }, accountId);
   return { engine, streams, published, member, join };
 }
 
@@ -96,7 +96,7 @@ test("the heartbeats of very many streams go out in several turns of the event l
   streams.heartbeat();
   const first = published.length;
   assert.ok(first > 0 && first < CROWD / 2, `${first} at once`);
-  streams.leave(member, `positions/${LAST}/all`, false);
+  streams.unsubscribe(member, `positions/${LAST}/all`, false);
   for (let i = 0; i < CROWD; i++) await nextTurn();
   assert.equal(published.length, CROWD - 1);
   assert.ok(!published.includes(`positions/${LAST}/all`));
@@ -135,7 +135,7 @@ test("the fills of those who have left before their turn are not read", async ()
   const { engine, streams, member, join } = await openStreams(() => reads++);
   for (let accountId = 1; accountId <= 100; accountId++) join("fills", accountId);
   while (engine.answer(() => []));
-  for (let accountId = 11; accountId <= 100; accountId++) streams.leave(member, `fills/${accountId}/all`, false);
+  for (let accountId = 11; accountId <= 100; accountId++) streams.unsubscribe(member, `fills/${accountId}/all`, false);
   join("fills", 100);
   while (engine.answer(() => []));
   while (member.snapshots < 11) await nextTurn();

@@ -9,8 +9,8 @@ import { Tick } from "../../../src/core/protocol/commands.ts";
 import type { Event } from "../../../src/core/protocol/events.ts";
 import { MarketData } from "../../../src/front/exchange/market.ts";
 import { Transfers } from "../../../src/front/exchange/transfers.ts";
+import type { Subscriber } from "../../../src/front/streams/base/stream.ts";
 import type { ChannelRequest } from "../../../src/front/streams/channel-requests.ts";
-import type { Member } from "../../../src/front/streams/stream.ts";
 import { Streams } from "../../../src/front/streams/streams.ts";
 import { openDatabase } from "../../../src/store/database/database.ts";
 import { History } from "../../../src/store/history/history.ts";
@@ -76,12 +76,12 @@ async function follow(seed: number, seen: Map<string, number>): Promise<void> {
         for (const follower of followers) if (follower.topic === topic) follower.send(text);
       },
     });
-    engine.onReleased((transaction) => streams.fold(transaction));
+    engine.onReleased((transaction) => streams.apply(transaction));
     engine.onDrained(() => streams.flush());
     const join = (request: ChannelRequest, accountId: number): Follower => {
       const follower = new Follower(seen);
       followers.add(follower);
-      streams.join(follower, request, accountId);
+      streams.subscribe(follower, request, accountId);
       return follower;
     };
     return { streams, join };
@@ -173,7 +173,7 @@ function requestsOf(accounts: readonly number[]): [ChannelRequest, number][] {
 }
 
 /** A client of one stream, which keeps what it is told and notices a gap. */
-class Follower implements Member {
+class Follower implements Subscriber {
   topic = "";
   private sequence = 0;
   private channel = "";
@@ -244,11 +244,11 @@ class Follower implements Member {
   sendAll(texts: readonly string[]): void {
     for (const text of texts) this.send(text);
   }
-  expect(): void {}
-  enter(topic: string): void {
+  noteLargeMessage(): void {}
+  subscribe(topic: string): void {
     this.topic = topic;
   }
-  exit(): void {}
+  unsubscribe(): void {}
   fail(): void {
     assert.fail("cannot be shown");
   }

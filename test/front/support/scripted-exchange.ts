@@ -9,7 +9,7 @@ import { MarketData } from "../../../src/front/exchange/market.ts";
 import { Transfers } from "../../../src/front/exchange/transfers.ts";
 import type { Answer } from "../../../src/front/http/answer.ts";
 import type { StreamHistory } from "../../../src/front/streams/streams.ts";
-import { Channels } from "../../../src/front/websocket/channels.ts";
+import { WebSocketApi } from "../../../src/front/websocket/websocket-api.ts";
 import type { FundingRateRecord } from "../../../src/store/database/history-schema.ts";
 import { Hub, ScriptedClient } from "./scripted-client.ts";
 import { EMPTY_HISTORY, make, ScriptedEngine, START } from "./scripted-engine.ts";
@@ -24,7 +24,7 @@ export interface Exchange {
   /** How far the machine's clock has been set from the road's time. */
   machine: { setMs: number };
   market: MarketData;
-  channels: Channels;
+  channels: WebSocketApi;
   hub: Hub;
   /** What sockets have asked to trade: op, params and account. The test answers. */
   trades: { op: string; params: unknown; accountId: number; answer: Answer }[];
@@ -94,7 +94,7 @@ export async function open(
   const publish = (topic: string, text: string): void => hub.publish(topic, text);
   const trades: Exchange["trades"] = [];
   const logged: string[] = [];
-  const channels = new Channels({
+  const channels = new WebSocketApi({
     engine,
     market,
     transfers: new Transfers(engine),

@@ -8,9 +8,9 @@ import { ClientOrderIds } from "../../../src/front/exchange/client-order-ids.ts"
 import type { Principal } from "../../../src/front/exchange/credentials.ts";
 import type { Answer } from "../../../src/front/http/answer.ts";
 import { type Context, Symbols } from "../../../src/front/routing/context.ts";
-import { RequestReader } from "../../../src/front/trading/fast-path.ts";
-import { findOpen, openOrders } from "../../../src/front/trading/find-orders.ts";
-import { createTrade } from "../../../src/front/trading/trading.ts";
+import { FastPathReader } from "../../../src/front/trading/fast-path/fast-path-reader.ts";
+import { findOpenOrder, listOpenOrders } from "../../../src/front/trading/find-orders.ts";
+import { createTradingHandler } from "../../../src/front/trading/operations.ts";
 import { type Asked, make, ScriptedEngine } from "../support/scripted-engine.ts";
 
 const ALICE = 17;
@@ -32,7 +32,7 @@ async function look(owner: number, open: readonly number[]): Promise<{ asked: nu
   }
   const clientOrderIds = await opening;
   if (owner !== 0) clientOrderIds.keep(ALICE, NAME, owner, engine.time);
-  const finding = findOpen(
+  const finding = findOpenOrder(
     { engine, symbols: new Symbols(engine.instruments), clientOrderIds },
     { done: false },
     ALICE,
@@ -87,7 +87,7 @@ test("a cancel by client order id goes to the symbol that used it last, and wher
     refuse: (error) => assert.fail(error.code),
     fail: assert.fail,
   };
-  createTrade(context)("order.cancel", { clientOrderId: NAME }, principal, answer);
+  createTradingHandler(context)("order.cancel", { clientOrderId: NAME }, principal, answer);
   const [first] = engine.asked;
   assert.deepEqual(first?.command, make(CancelOrder, { accountId: ALICE, clientOrderId: NAME }));
   assert.equal(first?.actorId, C);
@@ -109,8 +109,8 @@ test("whoever cancels an order that has ended is told so, however many others ca
   const symbols = new Symbols(engine.instruments);
   const orderId = 256 + A;
   const history = { orderById: () => ({ accountId: ALICE, orderId, status: STATUS_FILLED }) };
-  const trade = createTrade({ engine, symbols, history } as unknown as Context);
-  const reader = new RequestReader(symbols);
+  const trade = createTradingHandler({ engine, symbols, history } as unknown as Context);
+  const reader = new FastPathReader(symbols);
   const said: string[] = [];
   for (const op of ["order.cancel", "order.amend"])
     for (const accountId of [ALICE, BOB]) {
@@ -146,7 +146,7 @@ test("of thousands of open orders those are printed that a page may need, and no
         return "";
       },
     });
-  const finding = openOrders(
+  const finding = listOpenOrders(
     { engine },
     { done: false },
     ALICE,

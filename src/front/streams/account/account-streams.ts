@@ -1,0 +1,59 @@
+import type { Engine, ReleasedTransaction } from "../../../actor/engine/engine.ts";
+import type { Event as ExchangeEvent } from "../../../core/protocol/events.ts";
+import { AccountOrders } from "./account-orders.ts";
+import type { AppendOnlyStream } from "./append-only-stream.ts";
+import type { BalanceStream } from "./balance-stream.ts";
+import type { PositionStream } from "./position-stream.ts";
+import type { TransferStream } from "./transfer-stream.ts";
+
+/** One account's streams. */
+export class AccountStreams {
+  readonly accountId: number;
+  balance: BalanceStream | null = null;
+  transfers: TransferStream | null = null;
+  readonly positions = new Set<PositionStream>();
+  readonly funding = new Set<AppendOnlyStream>();
+  /** Followed while somebody listens to orders or fills. */
+  orders: AccountOrders | null = null;
+  private readonly engine: Engine;
+
+  constructor(accountId: number, engine: Engine) {
+    this.accountId = accountId;
+    this.engine = engine;
+  }
+
+  get isIdle(): boolean {
+    const { balance, transfers, positions, funding, orders } = this;
+    return balance === null && transfers === null && positions.size === 0 && funding.size === 0 && orders === null;
+  }
+
+  trackOrders(): AccountOrders {
+    this.orders ??= new AccountOrders(this.accountId, this.engine);
+    return this.orders;
+  }
+
+  /** One of those who listened has gone, perhaps the last. */
+  untrackOrders(): void {
+    if (this.orders?.isIdle === true) this.orders = null;
+  }
+
+  /** Something of the account happened in this turn. */
+  apply(event: ExchangeEvent, transaction: ReleasedTransaction): void {
+    this.balance?.markStale();
+    for (const stream of this.positions) stream.markStale(transaction.actorId);
+    this.orders?.apply(event, transaction);
+  }
+
+  priceMoved(instrumentId: number): void {
+    this.balance?.markStale();
+    for (const stream of this.positions) stream.priceMoved(instrumentId);
+  }
+
+  flush(): void {
+    this.balance?.flush();
+    this.transfers?.flush();
+    for (const stream of this.positions) stream.flush();
+    for (const stream of this.funding) stream.flush();
+    this.orders?.flush();
+  }
+}

@@ -1,0 +1,15 @@
+import type { Transfer } from "../../../core/protocol/payloads.ts";
+import { transferJson } from "../../json/json-writers.ts";
+import { RecentStream } from "./recent-stream.ts";
+
+/** An account's deposits and withdrawals: the last that were asked for as they stand, then each whose state changes. */
+export class TransferStream extends RecentStream<Transfer> {
+  protected override merge(before: readonly Transfer[], after: readonly Transfer[]): Transfer[] {
+    const latest = new Map([...before, ...after].map((transfer) => [transfer.transferId, transfer]));
+    return [...latest.values()].sort((a, b) => a.transferId - b.transferId);
+  }
+
+  protected override text(transfer: Transfer): string {
+    return transferJson(transfer);
+  }
+}

@@ -1,0 +1,114 @@
+import {
+  BY_MARK,
+  CLOSE_POSITION,
+  GTD,
+  isAtMarket,
+  ORDER_TYPES,
+  REDUCE_ONLY,
+  TIMES_IN_FORCE,
+  TRAILING_STOP_MARKET,
+  TRIGGER_SOURCES,
+} from "../../../core/base/enums.ts";
+import type { RatePpm } from "../../../core/base/units.ts";
+import { PlaceTrigger } from "../../../core/protocol/commands.ts";
+import type { Instrument } from "../../../core/protocol/instrument.ts";
+import { blank, type MessageOf } from "../../../core/protocol/message-schema.ts";
+import { MAX_CALLBACK_PPM, MIN_CALLBACK_PPM } from "../../../core/state/trailing.ts";
+import type { PlaceOrderBody } from "../../../wire/schema/orders.ts";
+import { ApiError, badCombination } from "../../common/errors.ts";
+import type { Principal } from "../../exchange/credentials.ts";
+import { readPrice, readShare } from "../../json/amounts.ts";
+import { checkMarket, checkPostOnly, readCommonFields, setKeyLimits } from "./order-fields.ts";
+import { extendHash, hashOrder } from "./order-hash.ts";
+
+/** An order that waits for a price. */
+export function readConditionalOrder(
+  principal: Principal,
+  instrument: Instrument,
+  body: PlaceOrderBody,
+): MessageOf<typeof PlaceTrigger> {
+  const command = { ...blank(PlaceTrigger), accountId: principal.accountId };
+  fillConditionalOrder(instrument, body, command);
+  setKeyLimits(command, principal);
+  return command;
+}
+
+/** Fills in everything but the account. Throws an ApiError when fields do not go together or lie between two units. */
+function fillConditionalOrder(
+  instrument: Instrument,
+  body: PlaceOrderBody,
+  order: MessageOf<typeof PlaceTrigger>,
+): void {
+  order.orderType = ORDER_TYPES.indexOf(body.type);
+  if (order.orderType === TRAILING_STOP_MARKET) readTrailing(instrument, body, order);
+  else readTriggerPrice(instrument, body, order);
+  const atMarket = isAtMarket(order.orderType);
+  if (atMarket) checkMarket(body);
+  else if (body.price === undefined)
+    throw new ApiError("MISSING_FIELD", { field: "price", message: `A ${body.type} order has a limit price.` });
+  checkPostOnly(body);
+  refuseOtherFields(body);
+  order.flags = 0;
+  if (body.closePosition === true) {
+    checkClosePosition(body, atMarket);
+    order.flags = CLOSE_POSITION | REDUCE_ONLY;
+  }
+  readCommonFields(instrument, body, order, atMarket);
+  order.triggerBy = body.triggerBy === undefined ? BY_MARK : TRIGGER_SOURCES.indexOf(body.triggerBy);
+  if (order.clientOrderId !== "")
+    order.bodyHash = extendHash(hashOrder(order), [
+      // hashOrder() has room for types that act at once only: theirs would run into the time in force.
+      order.orderType,
+      order.timeInForce,
+      order.triggerTicks,
+      order.triggerBy,
+      ...(order.orderType === TRAILING_STOP_MARKET ? [order.callbackPpm, order.activationTicks] : []),
+    ]);
+}
+
+function readTriggerPrice(instrument: Instrument, body: PlaceOrderBody, order: MessageOf<typeof PlaceTrigger>): void {
+  const field = (["callbackRate", "activationPrice"] as const).find((name) => body[name] !== undefined);
+  if (field !== undefined) throw badCombination(field, `${field} belongs to TRAILING_STOP_MARKET orders.`);
+  if (body.triggerPrice === undefined)
+    throw new ApiError("MISSING_FIELD", {
+      field: "triggerPrice",
+      message: `A ${body.type} order waits for a triggerPrice.`,
+    });
+  order.triggerTicks = readPrice(instrument, body.triggerPrice, "triggerPrice");
+}
+
+function readTrailing(instrument: Instrument, body: PlaceOrderBody, order: MessageOf<typeof PlaceTrigger>): void {
+  if (body.triggerPrice !== undefined)
+    throw badCombination(
+      "triggerPrice",
+      "The triggerPrice of a TRAILING_STOP_MARKET order follows the market: it has a callbackRate.",
+    );
+  if (body.callbackRate === undefined)
+    throw new ApiError("MISSING_FIELD", {
+      field: "callbackRate",
+      message: "A TRAILING_STOP_MARKET order has a callbackRate.",
+    });
+  order.callbackPpm = readCallbackRate(body.callbackRate);
+  if (body.activationPrice !== undefined)
+    order.activationTicks = readPrice(instrument, body.activationPrice, "activationPrice");
+}
+
+export const readCallbackRate = (text: string): RatePpm =>
+  readShare(text, "callbackRate", MIN_CALLBACK_PPM, MAX_CALLBACK_PPM);
+
+/** Refuses what goes with orders that act at once only. */
+function refuseOtherFields(body: PlaceOrderBody): void {
+  if (body.maxSlippage !== undefined) throw badCombination("maxSlippage", "maxSlippage belongs to MARKET orders.");
+  const field = (["priceMatch", "displayQuantity", "goodTillDate", "takeProfit", "stopLoss"] as const).find(
+    (name) => body[name] !== undefined,
+  );
+  if (field !== undefined) throw badCombination(field, `${field} belongs to LIMIT and MARKET orders.`);
+  if (body.timeInForce === TIMES_IN_FORCE[GTD]) throw badCombination("timeInForce", "Only LIMIT orders are GTD.");
+}
+
+function checkClosePosition(body: PlaceOrderBody, atMarket: boolean): void {
+  if (!atMarket) throw badCombination("closePosition", "Only orders at market close the whole position.");
+  if (body.quantity !== undefined)
+    throw badCombination("quantity", "With closePosition the quantity is that of the position.");
+  if (body.reduceOnly === false) throw badCombination("reduceOnly", "What closes the position only reduces it.");
+}
