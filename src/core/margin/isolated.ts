@@ -2,9 +2,10 @@ import { ACCOUNT, CASH, COST, ISOLATED_QUANTA, LEVERAGE, MARGIN_MODE, SIZE } fro
 import { ISOLATED } from "../base/enums.ts";
 import { proportion, type Quanta, type QuantityLots } from "../base/units.ts";
 import type { Transaction } from "../protocol/actor.ts";
-import { DeficitCovered, IsolatedMarginSet } from "../protocol/events.ts";
+import { IsolatedMarginSet } from "../protocol/events.ts";
 import { blank } from "../protocol/message-schema.ts";
 import type { SymbolState } from "../state/symbol-state.ts";
+import { coverFromFund } from "./deficit.ts";
 import { owedFunding } from "./funding-payment.ts";
 import { initialOf, positionInitial } from "./position-margin.ts";
 
@@ -22,7 +23,6 @@ import { initialOf, positionInitial } from "./position-margin.ts";
  * 0019-MCAL); closing all gives everything back. Funding is paid by the bucket, since it moves the cash.
  */
 const marginSet = blank(IsolatedMarginSet);
-const covered = blank(DeficitCovered);
 
 /** The bucket's equity, with the funding that it owes taken off. */
 export function isolatedEquity(state: SymbolState, row: number): Quanta {
@@ -92,11 +92,7 @@ export function settleForcedFill(state: SymbolState, transaction: Transaction, r
   if (n[row + MARGIN_MODE] !== ISOLATED || n[row + SIZE] !== 0) return;
   const left = n[row + ISOLATED_QUANTA] + n[row + CASH];
   setIsolatedMargin(state, transaction, row, 0);
-  if (left >= 0) return;
-  covered.accountId = n[row + ACCOUNT];
-  covered.amountQuanta = -left;
-  state.deficitCovered(covered);
-  transaction.emit(covered);
+  if (left < 0) coverFromFund(state, transaction, n[row + ACCOUNT], -left);
 }
 
 /** Sets I, and takes at once from the cells what the cross margin loses by it. */

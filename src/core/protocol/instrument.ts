@@ -224,7 +224,7 @@ function wholeSteps(text: string, step: string, name: string): number {
  * How far from the index the mark may be, at most half of the least maintenance margin and three eighths of the least initial
  * margin. From one end to the other that is no more than an account has that nobody looks at yet, and less than one that
  * has just opened: so whoever moves the mark in a book of their own makes no account fail for more than it holds, and what is
- * left pays for how far from the mark the fund sells (FUND_MARGIN_SHARE).
+ * left pays for how far from the mark the fund sells (MARGIN_DIVISOR in insurance-fund.ts).
  */
 const markLimit = ({ initialMarginPpm, maintenanceMarginPpm }: RiskTier): RatePpm =>
   Math.floor(Math.min((3 * initialMarginPpm) / 8, maintenanceMarginPpm / 2));

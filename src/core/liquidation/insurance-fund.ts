@@ -1,0 +1,64 @@
+import { COST, NONE, SIZE } from "../base/columns.ts";
+import { BUY, INSURANCE_ACCOUNT, SELL } from "../base/enums.ts";
+import { PPM, type PriceTicks, proportion, type Quanta, type QuantityLots } from "../base/units.ts";
+import { breakEvenTicks } from "../margin/bankruptcy-price.ts";
+import { positionMaintenance } from "../margin/position-margin.ts";
+import { TRADE_TERMS } from "../matching/matching.ts";
+import type { Transaction } from "../protocol/actor.ts";
+import type { SymbolState } from "../state/symbol-state.ts";
+import { STEPS } from "./close-step.ts";
+import type { DeleveragingQueue } from "./deleveraging.ts";
+import { closeInBook } from "./house-order.ts";
+import { refreshFund, transferPosition } from "./position-transfer.ts";
+
+/** The fund sells at most this part of the price band away from the mark: a tenth, and only if it gets back its cost. */
+const BAND_DIVISOR = 10;
+/**
+ * At a loss it sells at most this part of the lowest maintenance rate away: a quarter. A position mostly brings more than that
+ * along. So an attacker who lets accounts fail cannot buy back from the fund for less than these accounts lost.
+ */
+const MARGIN_DIVISOR = 4;
+
+/**
+ * Closes a fifth of the fund's position, once a scan. The fund keeps what nobody bids for near the mark. A bankrupt fund is
+ * deleveraged, as any account.
+ */
+export function unwindFund(state: SymbolState, transaction: Transaction, queue: DeleveragingQueue): void {
+  const { positions, marginTable } = state;
+  const row = positions.find(INSURANCE_ACCOUNT);
+  const sizeLots = row === NONE ? 0 : positions.numbers[row + SIZE];
+  if (sizeLots === 0) return;
+  refreshFund(state, row);
+  if (!marginTable.readConsistent(INSURANCE_ACCOUNT)) return;
+  const { equity, maintenance } = marginTable.consistent(INSURANCE_ACCOUNT);
+  if (equity < 0) {
+    const equityShare = proportion(equity, positionMaintenance(state, row), Math.max(1, maintenance));
+    transferPosition(state, transaction, queue, row, Math.abs(sizeLots), equityShare);
+    return;
+  }
+  const limitTicks = worstUnwindTicks(state, sizeLots, positions.numbers[row + COST]);
+  const best = state.book.opposite(sizeLots > 0 ? SELL : BUY).best();
+  // An order that cannot trade would only fill the log.
+  if (best < 0 || (sizeLots > 0 ? best < limitTicks : best > limitTicks)) return;
+  closeInBook(state, transaction, row, Math.ceil(Math.abs(sizeLots) / STEPS), limitTicks, TRADE_TERMS);
+}
+
+/**
+ * The worst price at which the fund closes a position of `costQuanta`: within the band if that recovers the cost, else near
+ * the fair price. Fair is the better one of index and mark. Otherwise an attacker could hold the mark on one side of the
+ * index while accounts fail, and on the other while the fund sells.
+ */
+function worstUnwindTicks(
+  { instrument, indexTicks, markTicks }: SymbolState,
+  sizeLots: QuantityLots,
+  costQuanta: Quanta,
+): PriceTicks {
+  const { maxPriceTicks, priceBandPpm, riskTiers } = instrument;
+  const fairTicks = sizeLots > 0 ? Math.max(indexTicks, markTicks) : Math.min(indexTicks, markTicks);
+  const costTicks = breakEvenTicks(instrument, sizeLots, costQuanta);
+  const nearTicks = Math.floor((markTicks * riskTiers[0].maintenanceMarginPpm) / MARGIN_DIVISOR / PPM);
+  const farTicks = Math.floor((markTicks * priceBandPpm) / BAND_DIVISOR / PPM);
+  return sizeLots > 0
+    ? Math.max(1, markTicks - farTicks, Math.min(fairTicks - nearTicks, costTicks))
+    : Math.min(maxPriceTicks, markTicks + farTicks, Math.max(fairTicks + nearTicks, costTicks));
+}
