@@ -1,4 +1,5 @@
 import { defineMessage, json, type MessageOf } from "./message-schema.ts";
+import { KEY_LIMITS, ORDER_DEFINITION, PLACEMENT, TRAILING, TRIGGER } from "./order-fields.ts";
 import type { AttachedLegs, KeyRecord } from "./payloads.ts";
 import type { Refused } from "./replies.ts";
 
@@ -11,24 +12,8 @@ import type { Refused } from "./replies.ts";
 
 export const PlaceOrder = defineMessage(1, "PlaceOrder", {
   accountId: "number",
-  side: "number",
-  orderType: "number",
-  timeInForce: "number",
-  flags: "number",
-  selfTradePrevention: "number",
-  /** 0 for a market order. */
-  priceTicks: "number",
-  quantityLots: "number",
-  /** Refused when the symbol sees it later; 0 = never. */
-  expiresAt: "number",
-  /** A hash of what is ordered: tells a retry from a reused id. */
-  bodyHash: "number",
-  /** "" = none. */
-  clientOrderId: "string",
-  /** Limits of the API key that asks: notional of the order, of the position, leverage. 0 = none. */
-  keyOrderQuanta: "number",
-  keyPositionQuanta: "number",
-  keyLeverage: "number",
+  ...ORDER_DEFINITION,
+  ...PLACEMENT,
   /** How far from the best price a market order may trade; 0 = as far as the price band. */
   maxSlippagePpm: "number",
 });
@@ -88,44 +73,18 @@ export const MoveMargin = defineMessage(15, "MoveMargin", {
 /** An order that waits for a price. */
 export const PlaceTrigger = defineMessage(16, "PlaceTrigger", {
   accountId: "number",
-  side: "number",
-  orderType: "number",
-  timeInForce: "number",
-  flags: "number",
-  selfTradePrevention: "number",
-  /** 0 for types at market. */
-  priceTicks: "number",
-  /** 0 with CLOSE_POSITION: whatever the position is then. */
-  quantityLots: "number",
-  triggerTicks: "number",
-  triggerBy: "number",
-  expiresAt: "number",
-  bodyHash: "number",
-  clientOrderId: "string",
-  /** As of PlaceOrder: checked when the order is placed, not when it fires. */
-  keyOrderQuanta: "number",
-  keyPositionQuanta: "number",
-  keyLeverage: "number",
-  /** Of TRAILING_STOP_MARKET, whose triggerTicks is 0; activationTicks 0 = it trails at once. */
-  callbackPpm: "number",
-  activationTicks: "number",
+  ...ORDER_DEFINITION,
+  ...TRIGGER,
+  /** The key's limits are checked when the order is placed, not when it fires. */
+  ...PLACEMENT,
+  /** The triggerTicks of such an order is 0. */
+  ...TRAILING,
 });
 /** A PlaceOrder with more: an end, or a take-profit and a stop for what it will have opened. */
 export const PlaceExtended = defineMessage(17, "PlaceExtended", {
   accountId: "number",
-  side: "number",
-  orderType: "number",
-  timeInForce: "number",
-  flags: "number",
-  selfTradePrevention: "number",
-  priceTicks: "number",
-  quantityLots: "number",
-  expiresAt: "number",
-  bodyHash: "number",
-  clientOrderId: "string",
-  keyOrderQuanta: "number",
-  keyPositionQuanta: "number",
-  keyLeverage: "number",
+  ...ORDER_DEFINITION,
+  ...PLACEMENT,
   /** With GTD; else 0. */
   goodTillDate: "number",
   legs: json<AttachedLegs | null>(),
@@ -137,32 +96,25 @@ export const PlaceExtended = defineMessage(17, "PlaceExtended", {
 });
 /** Cancels all open orders of the account so long after this turn, unless another one comes before. 0 = disarms. */
 export const CancelAfter = defineMessage(18, "CancelAfter", { accountId: "number", timeoutMs: "number" });
-/** By order id, or by client order id when orderId is 0. */
+/** By order id, or by client order id when orderId is 0. A term of the order that is 0 stays as it is. */
 export const AmendOrder = defineMessage(20, "AmendOrder", {
   accountId: "number",
   orderId: "number",
-  /** 0 = as it is. */
   priceTicks: "number",
-  /** All of it, what has been filled included; 0 = as it is. */
+  /** The whole quantity, with the part that is filled already. */
   quantityLots: "number",
-  /** Refused when the symbol sees it later; 0 = never. */
+  /** The symbol refuses the command when it reads it later than this; 0 = never. */
   expiresAt: "number",
-  /** The limits of the API key that asks, as of PlaceOrder; 0 = none. */
-  keyOrderQuanta: "number",
-  keyPositionQuanta: "number",
-  keyLeverage: "number",
+  ...KEY_LIMITS,
   clientOrderId: "string",
   /** One of PRICE_MATCHES, in the place of priceTicks; 0 = none. */
   priceMatch: "number",
-  /** 0 = as it is. */
   displayLots: "number",
-  /** Of an order that waits for its price: another one to wait for; 0 = as it is. */
+  /** Of a conditional order that has not fired. */
   triggerTicks: "number",
-  /** Of a GTD order: another end; 0 = as it is. */
+  /** Of a GTD order. */
   goodTillDate: "number",
-  /** Of an order that trails or is to: another callback rate, another price to trail from; 0 = as it is. */
-  callbackPpm: "number",
-  activationTicks: "number",
+  ...TRAILING,
 });
 /** What a batch is made of. */
 export type BatchItem =
@@ -174,7 +126,7 @@ export type BatchItem =
 /** In their order and in one turn, each as if it came by itself: see batch.ts. */
 export const OrderBatch = defineMessage(21, "OrderBatch", { items: json<BatchItem[]>() });
 /** Asks what would come of an order now, and changes nothing: see trial.ts. */
-export const DryRunOrder = defineMessage(22, "TryOrder", {
+export const DryRunOrder = defineMessage(22, "DryRunOrder", {
   order: json<MessageOf<typeof PlaceOrder> | MessageOf<typeof PlaceTrigger> | MessageOf<typeof PlaceExtended>>(),
 });
 /** The operator's; `mode` is one of TRADING_STATUSES, but not TRADING. Ends with ResumeSymbol, also what others have halted. */

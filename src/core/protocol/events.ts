@@ -1,4 +1,5 @@
 import { defineMessage, json, type MessageOf } from "./message-schema.ts";
+import { BOOKED_ORDER, MARGIN_TERMS, ORDER_DEFINITION, TRAILING, TRIGGER } from "./order-fields.ts";
 import type { AttachedLegs, KeyRecord } from "./payloads.ts";
 
 /**
@@ -15,29 +16,16 @@ import type { AttachedLegs, KeyRecord } from "./payloads.ts";
 export const OrderPlaced = defineMessage(100, "OrderPlaced", {
   orderId: "number",
   accountId: "number",
-  side: "number",
-  orderType: "number",
-  timeInForce: "number",
-  flags: "number",
-  selfTradePrevention: "number",
-  /** The limit; for a market order the cap it may not trade beyond. */
-  priceTicks: "number",
-  quantityLots: "number",
+  ...ORDER_DEFINITION,
   rests: "number",
-  /** What a resting lot is valued at for margin, and the loss that its fill would bring; fixed when it rests. */
-  marginPriceTicks: "number",
-  lossTicks: "number",
+  ...MARGIN_TERMS,
   bodyHash: "number",
   clientOrderId: "string",
 });
 export const OrderRested = defineMessage(101, "OrderRested", {
-  orderId: "number",
-  accountId: "number",
-  side: "number",
-  priceTicks: "number",
+  ...BOOKED_ORDER,
   restingLots: "number",
-  marginPriceTicks: "number",
-  lossTicks: "number",
+  ...MARGIN_TERMS,
 });
 /** Two orders met. An order whose last lot this was is FILLED: no other event says so. */
 export const Traded = defineMessage(102, "Traded", {
@@ -64,20 +52,14 @@ export const Traded = defineMessage(102, "Traded", {
  * shows; 0: it is in hand, or an iceberg that shrank by what it hides.
  */
 export const OrderReduced = defineMessage(103, "OrderReduced", {
-  orderId: "number",
-  accountId: "number",
-  side: "number",
-  priceTicks: "number",
+  ...BOOKED_ORDER,
   byLots: "number",
   resting: "number",
   reason: "number",
 });
 /** An order ended unfilled or partly filled. `restingLots` is what it took out of the book, as far as that is shown. */
 export const OrderClosed = defineMessage(104, "OrderClosed", {
-  orderId: "number",
-  accountId: "number",
-  side: "number",
-  priceTicks: "number",
+  ...BOOKED_ORDER,
   restingLots: "number",
   status: "number",
   reason: "number",
@@ -155,29 +137,21 @@ export const IsolatedMarginSet = defineMessage(112, "IsolatedMarginSet", {
   isolatedQuanta: "number",
 });
 /** An order waits for a price: STOP_... below a falling or above a rising one, TAKE_PROFIT_... the other way round. */
-export const ConditionalOrderPlaced = defineMessage(114, "OrderWaits", {
+export const ConditionalOrderPlaced = defineMessage(114, "ConditionalOrderPlaced", {
   orderId: "number",
   accountId: "number",
-  side: "number",
-  orderType: "number",
-  timeInForce: "number",
-  flags: "number",
-  selfTradePrevention: "number",
-  priceTicks: "number",
-  quantityLots: "number",
-  triggerTicks: "number",
-  triggerBy: "number",
+  ...ORDER_DEFINITION,
+  ...TRIGGER,
   bodyHash: "number",
   clientOrderId: "string",
-  /** The order that it came with, and the other one that did; 0 = none. */
+  /** The order that it is attached to, and the other order that is; 0 = none. */
   parentId: "number",
   siblingId: "number",
   /**
-   * Of TRAILING_STOP_MARKET: its triggerTicks is 0 while it waits for activationTicks, and where it begins if it trails
-   * at once. From there on it follows from the prices at the end of each turn.
+   * The triggerTicks of an order that trails is 0 while it waits for activationTicks. If it trails at once, it is the
+   * first price to fire at. From there on it follows from the prices at the end of each transaction.
    */
-  callbackPpm: "number",
-  activationTicks: "number",
+  ...TRAILING,
 });
 /** Its price has come: from here on it is an order that takes, as behind an OrderPlaced whose `rests` is 0. */
 export const OrderTriggered = defineMessage(115, "OrderTriggered", {
@@ -202,7 +176,7 @@ export const OrderExtended = defineMessage(116, "OrderExtended", {
 /** As CancelAfter asks; 0 also when the time has come and the orders are canceled. */
 export const CancelAfterSet = defineMessage(117, "CancelAfterSet", { accountId: "number", cancelAt: "number" });
 /** The order that it came with has filled more: so much waits now. */
-export const AttachedQuantityRaised = defineMessage(118, "OrderGrown", {
+export const AttachedQuantityRaised = defineMessage(118, "AttachedQuantityRaised", {
   orderId: "number",
   accountId: "number",
   quantityLots: "number",
@@ -226,8 +200,7 @@ export const OrderAmended = defineMessage(119, "OrderAmended", {
   rests: "number",
   /** The number that the next order would have had as its serial. */
   queueSerial: "number",
-  marginPriceTicks: "number",
-  lossTicks: "number",
+  ...MARGIN_TERMS,
   /** Of an iceberg; 0 = it shows all of it. */
   displayLots: "number",
   /** What of remainingLots is in the book and not shown. */
@@ -241,15 +214,11 @@ export const OrderAmended = defineMessage(119, "OrderAmended", {
  * and the number is the one that the next order would have had as its serial.
  */
 export const SliceShown = defineMessage(121, "SliceShown", {
-  orderId: "number",
-  accountId: "number",
-  side: "number",
-  priceTicks: "number",
+  ...BOOKED_ORDER,
   shownLots: "number",
   queueSerial: "number",
   /** As of OrderRested; 0 with a queueSerial. */
-  marginPriceTicks: "number",
-  lossTicks: "number",
+  ...MARGIN_TERMS,
 });
 /** What the symbol lets happen from now on. `mode` TRADING: the halt is over. `until` 0: until someone says otherwise. */
 export const TradingHalted = defineMessage(122, "TradingHalted", { mode: "number", reason: "number", until: "number" });
@@ -261,7 +230,7 @@ export const SelfCheckFailed = defineMessage(124, "SelfCheckFailed", { fault: "s
  * A price stands here at the end of a turn, and orders wait for it to rise (`rises` 1) or to fall: those that it reaches
  * are due, and fire in the turns behind, whatever it does by then.
  */
-export const TriggersReached = defineMessage(125, "PriceReached", {
+export const TriggersReached = defineMessage(125, "TriggersReached", {
   triggerBy: "number",
   rises: "number",
   priceTicks: "number",
@@ -269,15 +238,14 @@ export const TriggersReached = defineMessage(125, "PriceReached", {
 /** Of those that came with the order, this one has done its work: further fills bring another one. */
 export const LegSpent = defineMessage(126, "LegSpent", { orderId: "number", accountId: "number", legId: "number" });
 /** An order that waits has another limit, quantity or price to wait for under its old id; those that stay are named, too. */
-export const ConditionalOrderAmended = defineMessage(127, "WaitingAmended", {
+export const ConditionalOrderAmended = defineMessage(127, "ConditionalOrderAmended", {
   orderId: "number",
   accountId: "number",
   priceTicks: "number",
   quantityLots: "number",
   triggerTicks: "number",
-  /** Of TRAILING_STOP_MARKET; callbackPpm 0 = both as they were. */
-  callbackPpm: "number",
-  activationTicks: "number",
+  /** callbackPpm 0 = both as they were. */
+  ...TRAILING,
 });
 /** Behind the IsolatedMarginSet of a MoveMargin that came with a reference. */
 export const MarginMoved = defineMessage(128, "MarginMoved", {

@@ -1,4 +1,5 @@
 import { defineMessage, json, type MessageOf } from "./message-schema.ts";
+import { ORDER_SUMMARY } from "./order-fields.ts";
 import type {
   AccountProjection,
   ActorAudit,
@@ -22,37 +23,7 @@ export const Refused = defineMessage(160, "Refused", {
 });
 export const OrderView = defineMessage(161, "OrderView", {
   orderId: "number",
-  side: "number",
-  orderType: "number",
-  timeInForce: "number",
-  flags: "number",
-  selfTradePrevention: "number",
-  priceTicks: "number",
-  quantityLots: "number",
-  /** Neither filled nor given up. */
-  remainingLots: "number",
-  filledLots: "number",
-  filledQuanta: "number",
-  feeQuanta: "number",
-  status: "number",
-  reason: "number",
-  createdAt: "number",
-  updatedAt: "number",
-  /** 0 = the sequence of the turn that carries this view. */
-  sequence: "number",
-  clientOrderId: "string",
-  /** Of an order that waits or has waited for a price; else 0. */
-  triggerTicks: "number",
-  triggerBy: "number",
-  /** 0 = none. */
-  goodTillDate: "number",
-  /** The order that it came with; 0 = none. */
-  parentId: "number",
-  /** Of TRAILING_STOP_MARKET; else 0. */
-  callbackPpm: "number",
-  activationTicks: "number",
-  /** Of an iceberg; else 0. */
-  displayLots: "number",
+  ...ORDER_SUMMARY,
 });
 /** The client order id was used before with the same body: this is its order, to be read from history. */
 export const DuplicateOrder = defineMessage(162, "DuplicateOrder", { orderId: "number" });
@@ -101,7 +72,7 @@ export const MarginModeView = defineMessage(172, "MarginModeView", { marginMode:
 /** Behind the reply to each item of a batch: how many events its turn has so far. */
 export const BatchItemEnd = defineMessage(177, "BatchItemEnd", { eventCount: "number" });
 /** Behind the view (its orderId is 0) of an order that was only tried. */
-export const DryRunResult = defineMessage(178, "TrialEnd", {
+export const DryRunResult = defineMessage(178, "DryRunResult", {
   /** What it would have taken of the available margin. */
   requiredQuanta: "number",
   fills: json<ExpectedFill[]>(),

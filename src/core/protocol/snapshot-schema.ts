@@ -1,5 +1,6 @@
 import type { MarginMove } from "./margin-references.ts";
 import { defineMessage, json } from "./message-schema.ts";
+import { FILLS, MARGIN_TERMS, ORDER_DEFINITION, TRAILING, TRIGGER } from "./order-fields.ts";
 import type { AttachedLegs, KeyRecord, Transfer } from "./payloads.ts";
 
 /** An actor's state in a snapshot, row by row. Codes are on disk for ever, like those of messages. */
@@ -29,19 +30,9 @@ export const SymbolRow = defineMessage(200, "SymbolRow", {
 export const OrderRow = defineMessage(201, "OrderRow", {
   orderId: "number",
   accountId: "number",
-  side: "number",
-  orderType: "number",
-  timeInForce: "number",
-  flags: "number",
-  selfTradePrevention: "number",
-  priceTicks: "number",
-  quantityLots: "number",
-  remainingLots: "number",
-  filledLots: "number",
-  filledQuanta: "number",
-  feeQuanta: "number",
-  marginPriceTicks: "number",
-  lossTicks: "number",
+  ...ORDER_DEFINITION,
+  ...FILLS,
+  ...MARGIN_TERMS,
   createdAt: "number",
   updatedAt: "number",
   sequence: "number",
@@ -73,8 +64,7 @@ export const ClientIdRow = defineMessage(203, "ClientIdRow", {
 export const OrderTermsRow = defineMessage(206, "OrderTermsRow", {
   /** 1: it waits for its price. */
   waits: "number",
-  triggerTicks: "number",
-  triggerBy: "number",
+  ...TRIGGER,
   queueSerial: "number",
   goodTillDate: "number",
   parentId: "number",
@@ -82,8 +72,7 @@ export const OrderTermsRow = defineMessage(206, "OrderTermsRow", {
   takeProfitId: "number",
   stopLossId: "number",
   legs: json<AttachedLegs | null>(),
-  callbackPpm: "number",
-  activationTicks: "number",
+  ...TRAILING,
   bestTicks: "number",
   displayLots: "number",
   shownLots: "number",

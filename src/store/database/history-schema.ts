@@ -1,5 +1,6 @@
 import { isOpenStatus } from "../../core/base/enums.ts";
 import { defineMessage, json, type MessageOf } from "../../core/protocol/message-schema.ts";
+import { ORDER_SUMMARY } from "../../core/protocol/order-fields.ts";
 import type { Transfer } from "../../core/protocol/payloads.ts";
 
 /**
@@ -11,41 +12,7 @@ import type { Transfer } from "../../core/protocol/payloads.ts";
 export const OrderRecord = defineMessage(250, "OrderRecord", {
   orderId: "number",
   accountId: "number",
-  side: "number",
-  orderType: "number",
-  timeInForce: "number",
-  flags: "number",
-  selfTradePrevention: "number",
-  /** The limit; for a market order the cap that it could not trade beyond. */
-  priceTicks: "number",
-  /** As placed. */
-  quantityLots: "number",
-  /** Neither filled nor given up by a reduction; of an order that ended early, what it ended with. */
-  remainingLots: "number",
-  filledLots: "number",
-  /** Σ price × lots of its fills. */
-  filledQuanta: "number",
-  feeQuanta: "number",
-  status: "number",
-  /** Why it ended early; 0 = it did not. */
-  reason: "number",
-  createdAt: "number",
-  updatedAt: "number",
-  /** Of the last turn that touched it. */
-  sequence: "number",
-  clientOrderId: "string",
-  /** Of an order that waits or has waited for a price; else 0. */
-  triggerTicks: "number",
-  triggerBy: "number",
-  /** 0 = none. */
-  goodTillDate: "number",
-  /** The order that it came with; 0 = none. */
-  parentId: "number",
-  /** Of an order that trails; else 0. */
-  callbackPpm: "number",
-  activationTicks: "number",
-  /** Of an iceberg; else 0. */
-  displayLots: "number",
+  ...ORDER_SUMMARY,
 });
 export type OrderRecord = MessageOf<typeof OrderRecord>;
 
@@ -132,7 +99,7 @@ export const ClientOrderRecord = defineMessage(256, "ClientOrderRecord", { order
 export type ClientOrderRecord = MessageOf<typeof ClientOrderRecord>;
 
 /** Leads from an order to the list of closed orders where it stands. */
-export const OrderLocationRecord = defineMessage(264, "OrderPlaceRecord", {
+export const OrderLocationRecord = defineMessage(264, "OrderLocationRecord", {
   orderId: "number",
   accountId: "number",
   /** Of the turn that ended it: see series.ts. */
