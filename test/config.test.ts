@@ -186,9 +186,9 @@ test("what is refused, and that the message names the culprit and the way out", 
   for (const [args, env, message] of rows) assert.match(refusal(args, env), message);
 });
 
-test("the configuration file that the README shows is one, with the first of the default instruments", () => {
-  const readme = readFileSync(new URL("../../README.md", import.meta.url), "utf8");
-  const json = readme.split("```json\n")[1]?.split("```")[0];
+test("the configuration file that docs/operating/settings.md shows is one, with the first of the default instruments", () => {
+  const page = readFileSync(new URL("../../docs/operating/settings.md", import.meta.url), "utf8");
+  const json = page.split("```json\n")[1]?.split("```")[0];
   const invocation = loadConfig(["start", "--config", file(json)], {});
   assert.ok(invocation.kind === "start");
   assert.deepEqual(invocation.config.instruments, DEFAULT_INSTRUMENTS.slice(0, 1));

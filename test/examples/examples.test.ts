@@ -161,9 +161,9 @@ test("each fits on a page", () => {
   }
 });
 
-test("the README shows the Python script as it is", () => {
-  const readme = readFileSync(path("README.md"), "utf8");
-  assert.ok(readme.includes(`\`\`\`python\n${readFileSync(path("src/examples/trade.py"), "utf8")}\`\`\``));
+test("the page about clients shows the Python script as it is", () => {
+  const page = readFileSync(path("docs/trading/clients.md"), "utf8");
+  assert.ok(page.includes(`\`\`\`python\n${readFileSync(path("src/examples/trade.py"), "utf8")}\`\`\``));
 });
 
 test("the Python script, where Python has what it needs", async (t) => {
