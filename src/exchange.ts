@@ -9,12 +9,14 @@ import { Wallets } from "./front/auth/wallet.ts";
 import { BASE_PATH, SOCKET_PATH } from "./front/common/paths.ts";
 import { ClientOrderIds } from "./front/exchange/client-order-ids.ts";
 import { Credentials } from "./front/exchange/credentials.ts";
-import { watchHalts } from "./front/exchange/halt-watch.ts";
+import { logHalts } from "./front/exchange/halt-log.ts";
+import { haltOnUnsoundLedger } from "./front/exchange/ledger-failsafe.ts";
 import { MarketData } from "./front/exchange/market.ts";
 import { RECENT_LIQUIDATIONS, RECENT_TRADES } from "./front/exchange/symbol-market.ts";
 import { Transfers } from "./front/exchange/transfers.ts";
+import { authorityOf } from "./front/http/addresses.ts";
 import type { Call } from "./front/http/call.ts";
-import { authorityOf, listen, type Server } from "./front/http/server.ts";
+import { listen, type Server } from "./front/http/server.ts";
 import { createApi } from "./front/routes/api.ts";
 import { type Context, Symbols } from "./front/routing/context.ts";
 import { createTradingHandler, type TradingHandler } from "./front/trading/operations.ts";
@@ -121,7 +123,8 @@ export async function openExchange(parts: ExchangeParts): Promise<Exchange> {
   api = createApi(context, auth, version);
   trade = createTradingHandler(context);
   channels.start();
-  watchHalts(host, log);
+  logHalts(host, log);
+  haltOnUnsoundLedger(host);
   return {
     url: `http://${authority}${BASE_PATH}`,
     socketUrl: `ws://${authority}${SOCKET_PATH}`,

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { HALT_REASON, LEDGER, MODE_CANCEL_ONLY, MODE_HALTED, MODE_TRADING } from "../../../src/core/base/enums.ts";
-import { HaltSymbol } from "../../../src/core/protocol/commands.ts";
 import {
   IndexWentStale,
   LedgerUnsound,
@@ -9,16 +8,15 @@ import {
   SelfCheckFailed,
   TradingHalted,
 } from "../../../src/core/protocol/events.ts";
-import { watchHalts } from "../../../src/front/exchange/halt-watch.ts";
+import { logHalts } from "../../../src/front/exchange/halt-log.ts";
 import { MarketData } from "../../../src/front/exchange/market.ts";
-import { until } from "../../e2e/support/wait.ts";
 import { make, ScriptedEngine } from "../support/scripted-engine.ts";
 
 const BTC = 1;
 const ETH = 2;
 
-/** A road that is watched, what was logged, and the market that shows it. */
-async function watch() {
+/** An engine whose halts are logged, the lines of the log, and the market that shows the same. */
+async function openLogged() {
   const engine = new ScriptedEngine();
   const opening = MarketData.open(
     engine,
@@ -32,12 +30,12 @@ async function watch() {
     (level: string) =>
     (fields: object, message: string): void =>
       void lines.push([level, fields, message]);
-  watchHalts(engine, { info: line("info"), warn: line("warn"), error: line("error") });
+  logHalts(engine, { info: line("info"), warn: line("warn"), error: line("error") });
   return { engine, market, lines };
 }
 
-test("what a symbol lets happen is said once for each change, and shown", async () => {
-  const { engine, market, lines } = await watch();
+test("each change of the trading status is logged once, and shown", async () => {
+  const { engine, market, lines } = await openLogged();
   const price = make(PriceUpdated, { indexTicks: 100, markTicks: 100 });
   const shown = () => market.symbol(BTC).status;
   engine.transaction(BTC, price);
@@ -65,8 +63,8 @@ test("what a symbol lets happen is said once for each change, and shown", async 
   );
 });
 
-test("a symbol whose self-check has failed says so until it is resumed", async () => {
-  const { engine, market, lines } = await watch();
+test("a symbol whose self-check failed shows the fault until it is resumed", async () => {
+  const { engine, market, lines } = await openLogged();
   assert.deepEqual(market.symbol(BTC).faults, []);
   engine.transaction(
     BTC,
@@ -84,17 +82,8 @@ test("a symbol whose self-check has failed says so until it is resumed", async (
   assert.deepEqual(market.symbol(BTC).faults, []);
 });
 
-test("a ledger that is unsound stops every symbol, also where there is no room at first", async () => {
-  const { engine, market, lines } = await watch();
-  engine.full = true;
-  engine.transaction(LEDGER, make(LedgerUnsound, { fault: "Σ balances is 2 quanta but deposits − withdrawals are 1" }));
-  assert.equal(lines[0]?.[0], "error");
-  assert.deepEqual(engine.asked, []);
-  engine.full = false;
-  await until("both to be asked", () => engine.asked.length === 2);
-  for (const { command } of engine.asked)
-    assert.deepEqual(command, { type: HaltSymbol.code, mode: MODE_HALTED, reason: HALT_REASON.SELF_CHECK });
-  assert.deepEqual(engine.asked.map(({ actorId }) => actorId).sort(), [BTC, ETH]);
-  engine.transaction(ETH, make(TradingHalted, { mode: MODE_HALTED, reason: HALT_REASON.SELF_CHECK }));
-  assert.deepEqual(market.symbol(ETH).faults, ["ETH-PERP: stopped for the ledger"]);
+test("a failed self-check of the ledger is logged as an error", async () => {
+  const { engine, lines } = await openLogged();
+  engine.transaction(LEDGER, make(LedgerUnsound, { fault: "Σ balances is 2 quanta" }));
+  assert.deepEqual(lines, [["error", { fault: "Σ balances is 2 quanta" }, "the ledger's self-check has failed"]]);
 });

@@ -1,0 +1,46 @@
+import type { Engine, ReleasedTransaction } from "../../actor/engine/engine.ts";
+import { HALT_REASONS, MODE_TRADING, TRADING_STATUSES } from "../../core/base/enums.ts";
+import {
+  IndexWentStale,
+  LedgerUnsound,
+  PriceUpdated,
+  SelfCheckFailed,
+  TradingHalted,
+} from "../../core/protocol/events.ts";
+import type { Message, MessageOf } from "../../core/protocol/message-schema.ts";
+
+/** The part of pino's logger that is used here. */
+export interface HaltLogger {
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}
+
+/** Logs every change of a symbol's trading status, every failed self-check, and when an index price goes stale or comes back. */
+export function logHalts(engine: Engine, log: HaltLogger): void {
+  const symbols = new Map(engine.instruments.map(({ id, symbol }) => [id, symbol]));
+  const stale = new Set<number>();
+  engine.onReleased(({ actorId, eventCount, messages }: ReleasedTransaction) => {
+    const symbol = symbols.get(actorId);
+    for (let i = 0; i < eventCount; i++) {
+      const message: Message = messages[i];
+      if (message.type === TradingHalted.code) logHalt(symbol, message as MessageOf<typeof TradingHalted>, log);
+      else if (message.type === SelfCheckFailed.code)
+        log.error({ symbol, fault: (message as MessageOf<typeof SelfCheckFailed>).fault }, "the self-check has failed");
+      else if (message.type === LedgerUnsound.code)
+        log.error({ fault: (message as MessageOf<typeof LedgerUnsound>).fault }, "the ledger's self-check has failed");
+      else if (message.type === IndexWentStale.code) {
+        stale.add(actorId);
+        log.warn({ symbol }, "the index price is stale: no new risk and no liquidations until there is another");
+      } else if (message.type === PriceUpdated.code && stale.delete(actorId))
+        log.info({ symbol }, "the index price is fresh again");
+    }
+  });
+}
+
+function logHalt(symbol: string | undefined, event: MessageOf<typeof TradingHalted>, log: HaltLogger): void {
+  const { mode, reason, until } = event;
+  const fields = { symbol, status: TRADING_STATUSES[mode], reason: HALT_REASONS[reason], until };
+  if (mode === MODE_TRADING) log.info(fields, "the halt is over");
+  else log.warn(fields, "trading is halted");
+}
