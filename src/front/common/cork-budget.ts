@@ -1,45 +1,45 @@
 /** CORK_BUFFER_SIZE of uWebSockets.js. */
 export const BUFFER_BYTES = 16 * 1024;
 
-/** What of an answer surely finds room in the buffer. */
+/** The part of an answer that surely fits into the buffer. */
 export type Room = "ALL" | "HEAD" | "NONE";
 
 /**
- * What is answered while the requests of a packet are read, uWebSockets.js gathers in one buffer, which it writes when it is
- * full, and behind the last of them. If the client has not read what came before, the piece of an answer that found no room
- * is lost then. If that was its body, given to end(), the process ends. Whose packet is read nobody is told: the answers of
- * one turn of the event loop count together.
+ * While uWebSockets.js reads the requests of a packet, it gathers their answers in one buffer. It writes the buffer when
+ * it is full and after the last request. If the client has not read the earlier answers by then, the piece of an answer
+ * that found no room is lost. If that piece was a body given to end(), the process ends. uWebSockets.js does not tell whose
+ * packet it reads, so all answers of one event-loop iteration count together.
  */
-let transaction = 1;
+let iteration = 1;
 let gatheredBytes = 0;
 let isReading = false;
 
-function endTransaction(): void {
-  transaction++;
+function endIteration(): void {
+  iteration++;
   gatheredBytes = 0;
   isReading = false;
 }
 
-/** A request is being read. Returns the number of this turn of the event loop. */
+/** Call it when a request is being read. Returns the number of this event-loop iteration. */
 export function readingIteration(): number {
   if (!isReading) {
     isReading = true;
-    setImmediate(endTransaction);
+    setImmediate(endIteration);
   }
-  return transaction;
+  return iteration;
 }
 
-/** Whether its packet may still be being read. */
-export const isBeingRead = (readIn: number): boolean => readIn === transaction;
+/** Whether the packet of a request that was read in iteration `readIn` may still be being read. */
+export const isBeingRead = (readIn: number): boolean => readIn === iteration;
 
-/** The room that there is for an answer. It is taken if the answer is given at once. */
+/** The room for an answer of this size, if it is sent now. */
 export function roomFor(headBytes: number, bodyBytes: number): Room {
   const free = BUFFER_BYTES - gatheredBytes;
   if (headBytes > free) return "NONE";
   return headBytes + bodyBytes > free ? "HEAD" : "ALL";
 }
 
-/** An answer of so many bytes is given at once. */
-export function gather(bytes: number): void {
+/** Takes the room of an answer that is sent now. */
+export function takeRoom(bytes: number): void {
   gatheredBytes += bytes;
 }

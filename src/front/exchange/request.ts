@@ -3,8 +3,7 @@ import type { Instrument } from "../../core/protocol/instrument.ts";
 import type { Message, MessageOf } from "../../core/protocol/message-schema.ts";
 import { Refused } from "../../core/protocol/replies.ts";
 import { ApiError, fromRefused } from "../common/errors.ts";
-import type { Answer } from "../http/answer.ts";
-import type { Log } from "../http/call.ts";
+import type { Answer, Log } from "../http/answer.ts";
 
 /**
  * Asks one actor and lets `read` answer the request from the durable turn: the short way, without a promise. Throws

@@ -1,13 +1,17 @@
 import type { ApiError } from "../common/errors.ts";
-import type { Log } from "./call.ts";
 
-/** Whoever waits for the result of a request: an HTTP call, or a request on a WebSocket. */
+/** The part of pino that the front uses. */
+export interface Log {
+  error(fields: object, message: string): void;
+}
+
+/** The receiver of a request's result: an HTTP call, or a request on a WebSocket. */
 export interface Answer {
-  /** Answered, or nobody is there to be answered. */
+  /** It was answered, or the client has gone. */
   readonly done: boolean;
-  /** The result as JSON text, with the HTTP status that says what it is. */
+  /** `json`: the result as JSON text. `status`: its HTTP status. */
   reply(status: number, json: string): void;
   refuse(error: ApiError): void;
-  /** For whatever a handler threw: an ApiError is the answer, anything else is a bug that is logged. */
+  /** Answers with an ApiError as it is. Anything else is a bug: it is logged and answered with INTERNAL. */
   fail(thrown: unknown, log: Log): void;
 }

@@ -1,5 +1,6 @@
 import { ApiError } from "../common/errors.ts";
-import { Call, type RawResponse } from "./call.ts";
+import { Call } from "./call.ts";
+import type { RawResponse } from "./reply-writer.ts";
 
 /** What is read of a uWebSockets.js request, during its handler only. */
 export interface RawRequest {

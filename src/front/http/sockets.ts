@@ -1,5 +1,5 @@
 import { encodeUtf8 } from "../common/utf8.ts";
-import type { Log } from "./call.ts";
+import type { Log } from "./answer.ts";
 
 // RFC 6455 close codes.
 const GOING_AWAY = 1001;

@@ -9,7 +9,7 @@ import { ApiError } from "../common/errors.ts";
 import type { ClientOrderIds } from "../exchange/client-order-ids.ts";
 import type { Credentials } from "../exchange/credentials.ts";
 import type { MarketData } from "../exchange/market.ts";
-import type { Log } from "../http/call.ts";
+import type { Log } from "../http/answer.ts";
 
 /** What the routes work with. */
 export interface Context {

@@ -8,7 +8,8 @@ import { CANCEL_COST, type Cost, DEFAULT_COST, type Limits, ORDER_COST, PAGE_COS
 import { ApiError } from "../common/errors.ts";
 import { BASE_PATH } from "../common/paths.ts";
 import { checkPermission, type Principal } from "../exchange/credentials.ts";
-import type { Call, Log } from "../http/call.ts";
+import type { Log } from "../http/answer.ts";
+import type { Call } from "../http/call.ts";
 import { Input } from "../json/input.ts";
 
 /** Who may use a route: anyone, whoever has the permission, a wallet's session alone, or the operator. */

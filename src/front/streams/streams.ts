@@ -18,7 +18,7 @@ import { TimeSlicer } from "../common/time-slicer.ts";
 import type { MarketData } from "../exchange/market.ts";
 import type { SymbolMarket } from "../exchange/symbol-market.ts";
 import type { Transfers } from "../exchange/transfers.ts";
-import type { Log } from "../http/call.ts";
+import type { Log } from "../http/answer.ts";
 import { fundingPaymentJson } from "../json/risk-json.ts";
 import { AccountHistory, type AccountHistorySource } from "./account/account-history.ts";
 import type { AccountOrders } from "./account/account-orders.ts";

@@ -2,8 +2,7 @@ import type { TradingOp } from "../../wire/schema/trading.ts";
 import type { Quota } from "../common/buckets.ts";
 import { ApiError } from "../common/errors.ts";
 import { errorJson } from "../common/socket-errors.ts";
-import type { Answer } from "../http/answer.ts";
-import type { Log } from "../http/call.ts";
+import type { Answer, Log } from "../http/answer.ts";
 import type { RequestId } from "../streams/channel-requests.ts";
 import type { Connection } from "./connection.ts";
 

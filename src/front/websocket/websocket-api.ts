@@ -18,7 +18,7 @@ import {
 } from "../common/socket-errors.ts";
 import { decodeUtf8 } from "../common/utf8.ts";
 import { checkPermission, hasExpired, type Principal, type SocketCredentials } from "../exchange/credentials.ts";
-import type { Log } from "../http/call.ts";
+import type { Log } from "../http/answer.ts";
 import type { Socket, SocketHandlers } from "../http/sockets.ts";
 import { parseJson } from "../json/json.ts";
 import { Symbols } from "../routing/context.ts";

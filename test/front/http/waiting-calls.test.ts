@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Call, WaitingCalls } from "../../../src/front/http/call.ts";
+import { Call } from "../../../src/front/http/call.ts";
+import { WaitingCalls } from "../../../src/front/http/waiting-calls.ts";
 import { FakeResponse } from "../support/fake-call.ts";
 
-test("of calls that wait too long, so many run out at a time, oldest first, and no others", () => {
-  const waiting = new WaitingCalls();
+test("at most so many expired calls are answered at a time, oldest first, and no others", () => {
+  const waiting = new WaitingCalls<Call>();
   const calls = Array.from({ length: 5 }, () => new Call(new FakeResponse(), "GET", "/", ""));
   for (const call of calls) waiting.add(call);
   const answered: Call[] = [];

@@ -1,4 +1,5 @@
-import { Call, type RawResponse } from "../../../src/front/http/call.ts";
+import { Call } from "../../../src/front/http/call.ts";
+import type { RawResponse } from "../../../src/front/http/reply-writer.ts";
 
 /** What a call has written. */
 export class FakeResponse implements RawResponse {

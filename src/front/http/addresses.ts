@@ -1,0 +1,13 @@
+import { isIPv6 } from "node:net";
+
+/** Host and port as they stand in a URL: an IPv6 address in brackets. */
+export const authorityOf = (host: string, port: number): string =>
+  isIPv6(host) ? `[${host}]:${port}` : `${host}:${port}`;
+
+/** The address as uWebSockets.js prints it, an IPv4 address in its own form: a server on "::" gets it mapped into IPv6. */
+export function unmapIPv4(text: string): string {
+  const mapped = /^0000:0000:0000:0000:0000:ffff:([0-9a-f]{4}):([0-9a-f]{4})$/.exec(text);
+  if (mapped === null) return text;
+  const [high, low] = [Number.parseInt(mapped[1] ?? "0", 16), Number.parseInt(mapped[2] ?? "0", 16)];
+  return `${high >> 8}.${high & 255}.${low >> 8}.${low & 255}`;
+}

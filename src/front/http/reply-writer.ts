@@ -1,0 +1,185 @@
+import { randomBytes } from "node:crypto";
+import { STATUS_CODES } from "node:http";
+import { BUFFER_BYTES, isBeingRead, roomFor, takeRoom } from "../common/cork-budget.ts";
+import { encodeUtf8 } from "../common/utf8.ts";
+
+/** The part of a uWebSockets.js response that a call uses. Each method throws once the response has ended or was aborted. */
+export interface RawResponse {
+  writeStatus(status: string): RawResponse;
+  writeHeader(name: string, value: string): RawResponse;
+  end(body: string | Uint8Array, closeConnection: boolean): unknown;
+  endWithoutBody(): unknown;
+  /**
+   * Sends as much of the body as the client takes at once. `totalBytes`: the size of the whole body. Returns whether all
+   * of `body` was sent, and whether the whole body was.
+   */
+  tryEnd(body: string | Uint8Array, totalBytes: number): [isTaken: boolean, isWhole: boolean];
+  /** `send` runs when the client takes more. It gets the bytes of the body sent so far and returns whether it sent the rest. */
+  onWritable(send: (sentBytes: number) => boolean): unknown;
+  onAborted(then: () => void): unknown;
+  cork(write: () => void): unknown;
+  /** Ends the connection without an answer. */
+  close(): unknown;
+  getRemoteAddressAsText(): ArrayBuffer;
+}
+
+const REQUEST_ID_PREFIX = `${randomBytes(4).toString("hex")}-`;
+let requestCount = 0;
+
+/** An upper bound of the status line and the headers that every answer has. */
+const HEAD_BYTES = 384;
+
+const STATUS_LINES: readonly (string | undefined)[] = Array.from({ length: 600 }, (_, status) => {
+  const reason = STATUS_CODES[status];
+  return reason === undefined ? undefined : `${status} ${reason}`;
+});
+
+/**
+ * Writes the one answer to a request. An answer that comes twice, or after the client has gone, is ignored. Call extends
+ * it instead of owning one, so that a request costs one object.
+ */
+export class ReplyWriter {
+  readonly method: string;
+  readonly requestId: string;
+  /** It was answered, or the client has gone. */
+  done = false;
+  /** The event-loop iteration in which the request's last byte came: see cork-budget.ts. */
+  readIn = 0;
+  /** uWebSockets.js is reading the request and corks the answer itself. */
+  isCorked = false;
+  protected readonly response: RawResponse;
+  /** The connection is closed after the answer. */
+  protected closing = false;
+  private headers = "";
+  private contentType = "";
+  private isContinued = false;
+  /** The answer waits for the next event-loop iteration. */
+  private isDeferred = false;
+  /** A piece of the answer's head is lost if the client has not read what came before. */
+  private mayLoseHead = false;
+
+  constructor(response: RawResponse, method: string) {
+    this.response = response;
+    this.method = method;
+    this.requestId = REQUEST_ID_PREFIX + (requestCount++).toString(36);
+  }
+
+  /** Adds a header to the answer. The value is written as it is, so it must never hold text of a client. */
+  header(name: string, value: string): void {
+    this.headers += `\r\n${name}: ${value}`;
+  }
+
+  /** Closes the connection after the answer. */
+  closeAfter(): void {
+    this.closing = true;
+  }
+
+  /** Sends 100 Continue. That takes the place of the status line, so the answer's own goes as a header: see write(). */
+  continue(): void {
+    this.isContinued = true;
+    this.response.cork(() => this.response.writeStatus("100 Continue\r\n"));
+  }
+
+  /** Answers with a text, by default JSON. */
+  reply(status: number, text: string | Uint8Array, contentType = "application/json"): void {
+    if (this.done || this.isDeferred) return;
+    this.contentType = contentType;
+    const body = encodeUtf8(text);
+    if (!isBeingRead(this.readIn) || this.takesRoom(status, body.length)) return this.send(status, body);
+    this.isDeferred = true;
+    setImmediate(() => this.send(status, body));
+  }
+
+  /** The client has gone. */
+  abort(): void {
+    this.finish();
+  }
+
+  /** Must run corked. */
+  write(status: number, body: string | Uint8Array): void {
+    const { response } = this;
+    const statusLine = STATUS_LINES[status] ?? `${status} Unknown`;
+    // Without a status line uWebSockets.js writes 200 OK.
+    if (!this.isContinued && status !== 200) response.writeStatus(statusLine);
+    // One crossing into native code for all headers.
+    const first = this.isContinued ? `HTTP/1.1 ${statusLine}\r\nContent-Type` : "Content-Type";
+    response.writeHeader(first, `${this.contentType}\r\nX-Request-Id: ${this.requestId}${this.headers}`);
+    if (this.hasBody(status, body.length)) return this.writeBody(body);
+    if (this.method !== "HEAD" && status !== 204) {
+      response.end(body, this.closing);
+      return;
+    }
+    // endWithoutBody() never closes the connection.
+    if (this.closing) {
+      response.end("", true);
+      return;
+    }
+    if (status !== 204) response.writeHeader("Content-Length", String(body.length));
+    response.endWithoutBody();
+  }
+
+  protected finish(): void {
+    this.done = true;
+  }
+
+  /**
+   * Takes room for an answer that is sent while its packet is read. Returns false when it must wait for the next
+   * iteration: see cork-budget.ts. A client with a further request in the packet loses the connection then.
+   */
+  private takesRoom(status: number, bodyBytes: number): boolean {
+    const headBytes = HEAD_BYTES + this.headers.length;
+    const room = roomFor(headBytes, bodyBytes);
+    // tryEnd() sends only a part of a long body, even to a client that has read everything: its head must be whole.
+    const mayGo = this.hasBody(status, bodyBytes) ? bodyBytes <= BUFFER_BYTES || room !== "NONE" : room === "ALL";
+    if (!mayGo) return false;
+    this.mayLoseHead = room === "NONE";
+    takeRoom(headBytes + bodyBytes);
+    return true;
+  }
+
+  /** Whether the answer ends with tryEnd() and not with end(). */
+  private hasBody(status: number, bodyBytes: number): boolean {
+    return !this.closing && bodyBytes > 0 && this.method !== "HEAD" && status !== 204;
+  }
+
+  private send(status: number, body: string | Uint8Array): void {
+    if (this.done) return;
+    this.finish();
+    if (this.isCorked) return this.write(status, body);
+    writing = this;
+    writingStatus = status;
+    writingBody = body;
+    this.response.cork(writeReply);
+  }
+
+  /**
+   * Keeps the rest of a body until the client reads it. If the client sends another request instead, uWebSockets.js closes
+   * the connection: a client that does not read costs the memory of one answer.
+   */
+  private writeBody(body: string | Uint8Array): void {
+    const { response } = this;
+    const [, isWhole] = response.tryEnd(body, body.length);
+    if (isWhole) return;
+    if (this.mayLoseHead) {
+      response.close();
+      return;
+    }
+    const bytes = typeof body === "string" ? Buffer.from(body) : body;
+    response.onAborted(() => this.abort());
+    response.onWritable((sentBytes) => {
+      let isTaken = false;
+      response.cork(() => {
+        [isTaken] = response.tryEnd(bytes.subarray(sentBytes), bytes.length);
+      });
+      return isTaken;
+    });
+  }
+}
+
+// The arguments of writeReply(). It is one function for all replies, so that none costs a closure for cork().
+let writing: ReplyWriter | null = null;
+let writingStatus = 0;
+let writingBody: string | Uint8Array = "";
+function writeReply(): void {
+  writing?.write(writingStatus, writingBody);
+}
