@@ -141,7 +141,7 @@ export class MarginTable extends MarginJournal {
 
   /**
    * Takes `amount` of equity for the loss of a fill, and leaves what other threads need (requiredByOthers). Returns false,
-   * and changes nothing, if that is not covered. What was taken is subtracted from `contributed`.
+   * and changes nothing, if that is not covered. The amount taken is subtracted from `contributed`.
    */
   spend(accountId: number, amount: number, contributed: Float64Array, offset: number): boolean {
     return this.takeEquity(accountId, amount, contributed, offset, this.stripeCount > 1);

@@ -11,29 +11,30 @@ const { ACCOUNT, SIZE } = columns;
 const { mulDivCeil, mulDivFloor, PPM, proportion } = units;
 
 /**
- * The worst price at which the account itself may close: all of it closed there and the fee paid, nothing is left of the
- * equity that stands for the position. So no order can push what a position loses onto the cross margin, or the account's
- * losses onto the insurance fund (Bybit refuses prices beyond bankruptcy; BitMEX stops a market order there).
+ * The worst price, in ticks, at which an account may close its own position: closed there, taker fee paid, nothing is left of
+ * the equity that backs it. So an order cannot push a position's loss onto the rest of the account, or onto the insurance
+ * fund (Bybit refuses prices beyond bankruptcy; BitMEX stops a market order there).
  */
 export function closingBankruptcyTicks(state: SymbolState, row: number): PriceTicks {
   const { instrument } = state;
-  const size = state.positions.numbers[row + SIZE];
+  const sizeLots = state.positions.numbers[row + SIZE];
   const equity = equityBackingClose(state, row);
-  return breakEvenTicks(instrument, size, size * state.markTicks * instrument.quantaPerTickLot - equity);
+  return breakEvenTicks(instrument, sizeLots, sizeLots * state.markTicks * instrument.quantaPerTickLot - equity);
 }
 
-/** What stands for an open position: its bucket, or its share of the cross equity. */
+/** The equity that backs an open position, in quanta: its isolated equity, or its share of the cross equity. */
 export function equityBackingClose(state: SymbolState, row: number): Quanta {
   return state.isIsolated(row) ? isolatedEquity(state, row) : crossEquityShare(state, row);
 }
 
 /**
- * The worst price at which a position closes, fee paid, without a loss on `cost`: what is to come back of a long, or less
- * than zero what may be spent on a short. Outside the range of prices where none is good enough.
+ * The worst price, in ticks, at which a position closes without a loss on `cost`, taker fee paid. `cost` in quanta: what a long
+ * must return, or as a negative number what a short may pay. Returns maxPriceTicks + 1 (long) or 0 (short) when no price
+ * is good enough.
  */
-export function breakEvenTicks(instrument: Instrument, size: QuantityLots, cost: Quanta): PriceTicks {
-  const isLong = size > 0;
-  const perTick = Math.abs(size) * instrument.quantaPerTickLot;
+export function breakEvenTicks(instrument: Instrument, sizeLots: QuantityLots, cost: Quanta): PriceTicks {
+  const isLong = sizeLots > 0;
+  const perTick = Math.abs(sizeLots) * instrument.quantaPerTickLot;
   if (isLong && cost <= 0) return 1;
   if (!isLong && cost >= 0) return 0;
   return isLong
@@ -42,25 +43,25 @@ export function breakEvenTicks(instrument: Instrument, size: QuantityLots, cost:
 }
 
 /**
- * Whether the closing edge of a cross position lies beyond the price band, as it does for nearly all accounts: asked without
- * working out the position's margin, of which the least rate of its value is the lower bound.
+ * Whether a cross position can close anywhere in the price band and not reach its bankruptcy price. A cheap sufficient test,
+ * which nearly all accounts pass: it uses the lowest maintenance rate as a lower bound of the position's own margin.
  */
 export function coversPriceBand(state: SymbolState, row: number): boolean {
   if (state.isIsolated(row) || state.isDirty(row) || state.fundingOwed > 0) return false;
   const { marginTable, instrument } = state;
   const accountId = state.positions.numbers[row + ACCOUNT];
   const lossPpm = instrument.priceBandPpm + 2 * instrument.takerFeePpm;
-  const least = instrument.riskTiers[0].maintenanceMarginPpm;
-  // A millionth is left for what the products are rounded by.
-  return marginTable.equity(accountId) * least > marginTable.maintenance(accountId) * lossPpm * (1 + 1e-6);
+  const lowestRatePpm = instrument.riskTiers[0].maintenanceMarginPpm;
+  // One millionth more, for the rounding of the products.
+  return marginTable.equity(accountId) * lowestRatePpm > marginTable.maintenance(accountId) * lossPpm * (1 + 1e-6);
 }
 
 /**
- * What of the cross equity stands for the position, by maintenance margin, as in a liquidation: all positions of an account
- * may be closed at once, on several threads, and lose no more than there is.
+ * The position's share of the cross equity, by maintenance margin, as in a liquidation. The shares of all positions add up to
+ * the equity. So all may close at once, on several threads, and lose no more than there is.
  */
 function crossEquityShare(state: SymbolState, row: number): Quanta {
-  // With what this turn has taken from it until now, and less what the position owes.
+  // Includes what this transaction has changed so far.
   if (state.isDirty(row)) state.refresh(row);
   const { marginTable, positions } = state;
   const accountId = positions.numbers[row + ACCOUNT];

@@ -8,14 +8,14 @@ import type { SymbolState } from "../state/symbol-state.ts";
 
 const paid = blank(FundingPaid);
 
-/** What the row's position gets for the interval that ended last, if that is still to come; negative = pays. */
+/** The payment that the position still receives for the last ended interval, in quanta; negative = it pays; 0 = settled. */
 export function owedFunding(state: SymbolState, row: number): Quanta {
   if (!state.owesFunding(row)) return 0;
   const { instrument, positions, fundingMarkTicks, fundingRatePpb } = state;
   return fundingPayment(instrument, positions.numbers[row + SIZE], fundingMarkTicks, fundingRatePpb);
 }
 
-/** Pays it: before anything else may change the position's size. */
+/** Pays owedFunding(). Must come before any change of the position's size, which it depends on. */
 export function payFunding(state: SymbolState, transaction: Transaction, row: number): void {
   if (!state.owesFunding(row)) return;
   const n = state.positions.numbers;

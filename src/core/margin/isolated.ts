@@ -10,42 +10,42 @@ import { owedFunding } from "./funding-payment.ts";
 import { initialOf, positionInitial } from "./position-margin.ts";
 
 /**
- * Isolated margin. What is set aside for an open position is one number of its row, I:
+ * Isolated margin. The margin set aside for an open position is one number of its row, I (ISOLATED_QUANTA):
  *
- *     bucket    = I + cash + size × mark     its own equity: alone against its maintenance margin
- *     wallet    = I + cash + cost            the same without the unrealised profit
- *     cross     = −I                         what the row adds to the account's cross equity, instead of cash + value
+ *     equity           = I + cash + size × mark;   // compared with the position's own maintenance margin
+ *     wallet           = I + cash + cost;          // the equity without unrealised profit
+ *     part of cross    = −I;                       // instead of cash + size × mark
  *
- * so moving I moves nothing between accounts, and what the position wins or loses stays in the bucket. Opening sets
- * aside the initial margin of what is opened, at mark and the row's leverage, and what the fills were worse than the
- * mark; the fee of opening is the cross margin's. Closing a part gives its share of the wallet back together with what it
- * realised, less the fee, so the bankruptcy price of the rest stays (Binance: isolated wallet × remaining ÷ size; VEGA
- * 0019-MCAL); closing all gives everything back. Funding is paid by the bucket, since it moves the cash.
+ * So a change of I moves no money between accounts, and profit and loss stay with the position.
+ * Opening sets aside the initial margin, at mark and the row's leverage, and the loss of the fills against the mark. The cross
+ * account pays the opening fee. Closing a part gives back its share of the wallet, the realised profit, less the fee. So the
+ * bankruptcy price of the rest stays (Binance: isolated wallet × remaining ÷ size; VEGA 0019-MCAL). Closing all gives
+ * everything back. Funding moves the cash, so the isolated position pays it.
  */
 const marginSet = blank(IsolatedMarginSet);
 
-/** The bucket's equity, with the funding that it owes taken off. */
+/** The equity of an isolated position in quanta, less the funding that it owes. */
 export function isolatedEquity(state: SymbolState, row: number): Quanta {
   const n = state.positions.numbers;
   const value = n[row + SIZE] * state.markTicks * state.instrument.quantaPerTickLot;
   return n[row + ISOLATED_QUANTA] + n[row + CASH] + value + owedFunding(state, row);
 }
 
-/** What may be taken out: down to the initial margin, unrealised losses counted and gains not. May be negative. */
+/** The margin that may be taken out, in quanta: down to the initial margin, with unrealised losses and without gains. May be negative. */
 export function removableMargin(state: SymbolState, row: number): Quanta {
   const n = state.positions.numbers;
   const wallet = n[row + ISOLATED_QUANTA] + n[row + CASH] + n[row + COST] + owedFunding(state, row);
   return Math.min(wallet, isolatedEquity(state, row)) - positionInitial(state, row);
 }
 
-/** What a cross position must hold back to become isolated: initial margin, and what it has lost and owes. */
+/** The I with which a cross position becomes isolated: it covers initial margin, unrealised loss and owed funding. */
 export function marginToIsolate(state: SymbolState, row: number): Quanta {
   const n = state.positions.numbers;
   const owed = owedFunding(state, row);
   return positionInitial(state, row) + openLoss(state, row) - owed - n[row + CASH] - n[row + COST];
 }
 
-/** Lots (signed) that a row has just traded: for so much notional, fee, and profit taken. */
+/** A fill of a row, just applied: signed lots, notional, fee, realised profit. */
 export interface Fill {
   lots: QuantityLots;
   quanta: Quanta;
@@ -53,14 +53,14 @@ export interface Fill {
   realizedQuanta: Quanta;
 }
 
-/** Moves margin into or out of the bucket of a row in isolated mode, behind a fill of the account's own orders. */
+/** Moves margin to or from a row in isolated mode, after a fill of the account's own orders. */
 export function settleFill(state: SymbolState, transaction: Transaction, row: number, fill: Fill): void {
   setIsolatedMargin(state, transaction, row, isolatedMarginAfter(state, row, fill));
-  // What comes back from a bucket is there for the next fill of the walk: both stand in one record of the log.
+  // The next fill of the walk may use margin that came back: both stand in one record of the log.
   state.marginTable.useDeferred();
 }
 
-/** I of a row in isolated mode that has just traded. */
+/** The I of a row in isolated mode after a fill that is applied already. */
 export function isolatedMarginAfter(state: SymbolState, row: number, fill: Fill): Quanta {
   const n = state.positions.numbers;
   const size = n[row + SIZE];
@@ -84,8 +84,8 @@ export function isolatedMarginAfter(state: SymbolState, row: number, fill: Fill)
 }
 
 /**
- * Behind a fill that the account did not choose. The rest of a position keeps all that is left, which takes it away from
- * the next liquidation; a position that is gone gives it back, or owes nothing: the insurance fund pays.
+ * After a fill that the account did not choose. The rest of a position keeps all margin, which moves it away from the next
+ * liquidation. A closed position gives it back. If a loss is left, the insurance fund pays it.
  */
 export function settleForcedFill(state: SymbolState, transaction: Transaction, row: number): void {
   const n = state.positions.numbers;
@@ -95,7 +95,7 @@ export function settleForcedFill(state: SymbolState, transaction: Transaction, r
   if (left < 0) coverFromFund(state, transaction, n[row + ACCOUNT], -left);
 }
 
-/** Sets I, and takes at once from the cells what the cross margin loses by it. */
+/** Sets I. The margin table shows the cost to the cross account at once. */
 export function setIsolatedMargin(
   state: SymbolState,
   transaction: Transaction,
@@ -110,7 +110,7 @@ export function setIsolatedMargin(
   state.refresh(row);
 }
 
-/** I of a position that has just been opened; `spent`: what the same fills have cost the cross margin already. */
+/** The I of a position that was just opened. `spent`: what the same fills have cost the cross account already. */
 function opened(state: SymbolState, row: number, spent: Quanta): Quanta {
   const n = state.positions.numbers;
   const margin = positionInitial(state, row) + openLoss(state, row);
@@ -118,18 +118,18 @@ function opened(state: SymbolState, row: number, spent: Quanta): Quanta {
 }
 
 /**
- * What the cross margin has beyond its maintenance margin, less what the fill has cost it already. An order reserves what
- * its fills will move, so this binds only where the account has lost elsewhere since: then the bucket gets less, or pays
- * the fee, and no cross position is liquidated for it.
+ * The most that the cross account can set aside: equity beyond maintenance margin, less what the fill has cost already. An order
+ * reserves what its fills set aside, so this bound matters only when the account has lost elsewhere since. Then the isolated
+ * position gets less margin, or pays the fee. No cross position is liquidated for it.
  */
 function spendable(state: SymbolState, row: number, spent: Quanta): Quanta {
   const { marginTable, positions } = state;
   const accountId = positions.numbers[row + ACCOUNT];
-  const areQuiet = marginTable.readConsistent(accountId);
+  const isAtRest = marginTable.readConsistent(accountId);
   const { equity, initial, maintenance } = marginTable.consistent(accountId);
-  // What all orders have reserved is there if the account had it before the turns of others that are under way, but for what
-  // one of these has spent.
-  if (areQuiet || equity >= initial) return Math.max(0, marginTable.remainingEquity(accountId) - maintenance) - spent;
+  // If the account covered its initial margin before the transactions in progress, the reserved money is there, less what
+  // these have spent. Otherwise only the totals as they stand are safe.
+  if (isAtRest || equity >= initial) return Math.max(0, marginTable.remainingEquity(accountId) - maintenance) - spent;
   return Math.max(0, marginTable.usableEquity(accountId) - marginTable.usableMaintenance(accountId)) - spent;
 }
 

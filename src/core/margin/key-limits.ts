@@ -7,10 +7,10 @@ import { type RefusalCode, type RefusalDetails, refuse } from "../protocol/refus
 import type { SymbolState } from "../state/symbol-state.ts";
 
 /**
- * Holds an order to the limits of the API key that it came with; false when it was refused. Orders that are reduce-only
- * are not asked: a key can always get out. `exposed`: see exposedLots(), which knows nothing of orders that wait for a
- * price. `dearestTicks`: the highest price that the order may trade at, which is what it is valued at. `ownWaitingLots`:
- * what the order itself waits with by now.
+ * Checks an order against the limits of its API key; refuses it and returns false when it exceeds one. Callers skip
+ * reduce-only orders: a key can always close. `exposed`: lots by exposedLots(), without conditional orders. `dearestTicks`:
+ * the highest price that the order may trade at, which gives its value. `ownWaitingLots`: lots of the order itself that
+ * wait for a trigger, when it is amended.
  */
 export function isWithinKeyLimits(
   command: Pick<MessageOf<typeof PlaceOrder>, "quantityLots" | "keyOrderQuanta" | "keyPositionQuanta" | "keyLeverage">,
@@ -24,25 +24,25 @@ export function isWithinKeyLimits(
 ): boolean {
   const { keyOrderQuanta, keyPositionQuanta, keyLeverage } = command;
   const perTick = state.instrument.quantaPerTickLot;
-  const no = (code: RefusalCode, field: string, details: RefusalDetails): boolean => {
+  const fail = (code: RefusalCode, field: string, details: RefusalDetails): boolean => {
     refuse(transaction, code, field, details);
     return false;
   };
   const orderQuanta = command.quantityLots * dearestTicks * perTick;
   if (keyOrderQuanta !== 0 && orderQuanta > keyOrderQuanta)
-    return no("KEY_ORDER_LIMIT", "quantity", { requiredQuanta: orderQuanta, limitQuanta: keyOrderQuanta });
+    return fail("KEY_ORDER_LIMIT", "quantity", { requiredQuanta: orderQuanta, limitQuanta: keyOrderQuanta });
   if (keyPositionQuanta !== 0 && exposed !== 0) {
     const positionQuanta = (exposed + waitingLots(state, row, side) - ownWaitingLots) * state.markTicks * perTick;
     if (positionQuanta > keyPositionQuanta)
-      return no("KEY_POSITION_LIMIT", "quantity", { requiredQuanta: positionQuanta, limitQuanta: keyPositionQuanta });
+      return fail("KEY_POSITION_LIMIT", "quantity", { requiredQuanta: positionQuanta, limitQuanta: keyPositionQuanta });
   }
   const leverage = state.positions.numbers[row + LEVERAGE];
   if (keyLeverage !== 0 && leverage > keyLeverage)
-    return no("KEY_LEVERAGE_LIMIT", "symbol", { leverage, limit: keyLeverage });
+    return fail("KEY_LEVERAGE_LIMIT", "symbol", { leverage, limit: keyLeverage });
   return true;
 }
 
-/** What the account's orders that wait for a price may add in a direction: no key is asked when they fire. */
+/** Lots that conditional orders may add on a side. They count now, because no key is checked when they trigger. */
 function waitingLots(state: SymbolState, row: number, side: number): QuantityLots {
   const { orders, open, positions } = state;
   let lots = 0;

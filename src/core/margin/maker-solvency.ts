@@ -12,16 +12,16 @@ const { ACCOUNT, CONTRIBUTED, MARGIN_MODE, REDUCE_ONLY_ORDERS, SIZE } = columns;
 const { mulDivCeil, PPM, proportion } = units;
 const { BUY, ISOLATED } = enums;
 
-/** Whether a maker at this price loses more against the mark than its margin is sure to bear: see nearLimit(). */
+/** Whether a fill at `price` may cost a maker more, against the mark, than its initial margin covers: see nearLimit(). */
 export function isFarFromMark({ instrument, markTicks }: SymbolState, takerSide: number, price: PriceTicks): boolean {
   const { nearPpm } = instrument;
   return takerSide === BUY ? price * PPM < markTicks * (PPM - nearPpm) : price * PPM > markTicks * (PPM + nearPpm);
 }
 
 /**
- * Whether the row's account, or its isolated position, has less than its initial margin: then what was reserved for its
- * orders is not all there any more. Closing may spend it (closingEdge), and so may a price or funding. Cells follow at the
- * end of a turn, and need not within it: who has the initial margin can bear that all orders near the mark are filled.
+ * Whether the row's account, or its isolated position, has less than its initial margin. Then a price, funding or a close has
+ * used a part of what its orders reserved. The totals may lag behind within a transaction: an account that had its initial
+ * margin can bear that all its orders near the mark are filled.
  */
 export function isShort(state: SymbolState, row: number): boolean {
   state.refreshMark(row);
@@ -29,123 +29,134 @@ export function isShort(state: SymbolState, row: number): boolean {
   return state.marginTable.isShort(state.positions.numbers[row + ACCOUNT]);
 }
 
-/**
- * What a fill may cost a row, fee included. One that opens leaves the maintenance margin; one that closes a part of a position
- * takes no more than that part of what stands for it: what stays open would come to the insurance fund with nothing.
- */
+/** Whether the row's orders may lack margin: it is short, or its reduce-only orders may close the position that backs others. */
+const mayLackMargin = (state: SymbolState, row: number): boolean =>
+  state.positions.numbers[row + REDUCE_ONLY_ORDERS] !== 0 || isShort(state, row);
+
+/** The most that the fills of one walk may still cost a row, fees included. */
 interface MakerBudget {
   sizeLots: QuantityLots;
-  /** Its bucket, or its share of the cross equity. */
+  /** For closing: the isolated equity, or the position's share of the cross equity. A part may take its part of this. */
   toCloseQuanta: Quanta;
-  /** Less the maintenance margin that the row will have then. */
+  /** For opening: less the maintenance margin of the new size. What remains must be able to stay open. */
   toOpenQuanta: Quanta;
 }
 
 /**
- * Whether the row's orders may lack margin, wherever they stand: the row is short, or has reduce-only orders among them, which
- * close the position that stands for what the others lose as well.
- */
-const mayLackMargin = (state: SymbolState, row: number): boolean =>
-  state.positions.numbers[row + REDUCE_ONLY_ORDERS] !== 0 || isShort(state, row);
-
-/**
- * What makers that are far from the mark or may lack margin can still lose, along the walk of one taker. Their margin was
- * reserved when they came to rest; the mark has moved since, or the money has gone, and reduce-only orders reserve none. A
- * maker that cannot bear its fill does not trade, or two accounts of one owner could let the insurance fund pay for it
- * (dYdX v4 drops makers that fail the check at the match).
+ * Maker solvency: decides whether a resting order can bear its fill. A maker that cannot does not trade. Otherwise two
+ * accounts of one owner could trade far from the mark and let the insurance fund pay the loss (dYdX v4 drops makers that
+ * fail the check at the match).
+ *
+ * A maker's margin was reserved when its order came to rest. Since then the mark may have moved, or the account lost money;
+ * reduce-only orders reserved none. So makers far from the mark, and makers that may lack margin, get a budget, which lasts
+ * along the walk of one taker through the book.
  */
 export class MakerSolvency {
-  private readonly left = new Map<number, MakerBudget>();
-  /** Rows in isolated mode that were not short when the walk met them: their fills move margin at once. */
-  private readonly margined = new Set<number>();
-  /** What they lose is taken from their accounts at once. */
+  private readonly budgets = new Map<number, MakerBudget>();
+  /** Isolated rows that had their margin when the walk met them first. Their fills move margin at once. */
+  private readonly marginedRows = new Set<number>();
+  /** Costs are taken from the margin table at once. A preview takes nothing. */
   private readonly spends: boolean;
 
   constructor(spends: boolean) {
     this.spends = spends;
   }
 
+  /** A walk begins. */
   begin(): void {
-    if (this.left.size !== 0) this.left.clear();
-    if (this.margined.size !== 0) this.margined.clear();
+    if (this.budgets.size !== 0) this.budgets.clear();
+    if (this.marginedRows.size !== 0) this.marginedRows.clear();
   }
 
   /**
-   * Whether the row is asked what it can bear. Where the walk first meets it decides for all of its orders, or the walk of a
-   * preview, which moves no margin, would not be that of its match. Who is asked is asked again: what lies near the mark
-   * stands on margin that a fill further away may have spent.
+   * Whether fills of the row need a budget. A row that has one keeps it: a fill far from the mark may have spent what its
+   * orders near the mark rely on. For isolated rows the first meeting decides for the whole walk. Otherwise a preview, which
+   * moves no margin, would differ from its match.
    */
   mustCover(state: SymbolState, row: number, isPriceFar: boolean): boolean {
-    if (isPriceFar || (this.left.size !== 0 && this.left.has(row))) return true;
+    if (isPriceFar || (this.budgets.size !== 0 && this.budgets.has(row))) return true;
     if (state.positions.numbers[row + MARGIN_MODE] !== ISOLATED) return mayLackMargin(state, row);
-    if (this.margined.has(row)) return false;
+    if (this.marginedRows.has(row)) return false;
     if (mayLackMargin(state, row)) return true;
-    this.margined.add(row);
+    this.marginedRows.add(row);
     return false;
   }
 
-  /** Whether the maker's row can bear to trade `lots` with the taker; if so, they are taken off what it can lose. */
+  /**
+   * Whether the maker's row can bear a fill of `lots` at `price`. If so, its cost is taken off the row's budget. The cost is
+   * the loss against the mark and the fee.
+   *
+   * A fill that closes a part of the position may take that part of the budget, so that the rest is not left without equity.
+   * A fill that opens must leave the maintenance margin.
+   */
   canCover(state: SymbolState, row: number, takerSide: number, price: PriceTicks, lots: QuantityLots): boolean {
     const { instrument, markTicks } = state;
     const perTick = lots * instrument.quantaPerTickLot;
     const loss = (takerSide === BUY ? markTicks - price : price - markTicks) * perTick;
     const cost = loss + mulDivCeil(price * perTick, instrument.makerFeePpm, PPM);
-    const left = this.leftOf(state, row);
-    const sizeLots = left.sizeLots + (takerSide === BUY ? -lots : lots);
-    const closes = Math.abs(sizeLots) < Math.abs(left.sizeLots) && sizeLots * left.sizeLots >= 0;
+    const budget = this.budgetFor(state, row);
+    const sizeLots = budget.sizeLots + (takerSide === BUY ? -lots : lots);
+    const closes = Math.abs(sizeLots) < Math.abs(budget.sizeLots) && sizeLots * budget.sizeLots >= 0;
     const notional = Math.abs(sizeLots) * markTicks * instrument.quantaPerTickLot;
-    const most = closes
-      ? proportion(left.toCloseQuanta, lots, Math.abs(left.sizeLots))
-      : left.toOpenQuanta - maintenanceMargin(instrument, notional);
-    if (cost > most) return false;
+    const limit = closes
+      ? proportion(budget.toCloseQuanta, lots, Math.abs(budget.sizeLots))
+      : budget.toOpenQuanta - maintenanceMargin(instrument, notional);
+    if (cost > limit) return false;
     if (this.spends && cost > 0 && !spend(state, row, cost)) return false;
-    left.sizeLots = sizeLots;
-    left.toCloseQuanta -= cost;
-    left.toOpenQuanta -= cost;
+    budget.sizeLots = sizeLots;
+    budget.toCloseQuanta -= cost;
+    budget.toOpenQuanta -= cost;
     return true;
   }
 
-  private leftOf(state: SymbolState, row: number): MakerBudget {
-    let left = this.left.get(row);
-    if (left === undefined) {
-      left = budgetOf(state, row);
-      this.left.set(row, left);
+  private budgetFor(state: SymbolState, row: number): MakerBudget {
+    let budget = this.budgets.get(row);
+    if (budget === undefined) {
+      budget = state.isIsolated(row) ? isolatedBudget(state, row) : crossBudget(state, row);
+      this.budgets.set(row, budget);
     }
-    return left;
+    return budget;
   }
 }
 
 /**
- * Takes from the account what a fill is about to cost it, unless another thread has spent that or is withdrawing it. What
- * isolated positions lose is set aside.
+ * Takes the cost of a fill from the cross account at once, so that no other thread spends or pays out the same money. Returns
+ * false when one was faster. Rows in isolated mode need no taking: their margin is set aside already.
  */
 export function spend(state: SymbolState, row: number, cost: Quanta): boolean {
   const n = state.positions.numbers;
   return n[row + MARGIN_MODE] === ISOLATED || state.marginTable.spend(n[row + ACCOUNT], cost, n, row + CONTRIBUTED);
 }
 
-/** An isolated position loses what is in its bucket, and a fill that opens sets aside more: what the cross margin can spare. */
-function budgetOf(state: SymbolState, row: number): MakerBudget {
+/** Closing may cost the isolated equity. Opening also sets aside what the cross account has beyond its maintenance margin. */
+function isolatedBudget(state: SymbolState, row: number): MakerBudget {
   state.refreshMark(row);
   const { marginTable, positions } = state;
-  const sizeLots = positions.numbers[row + SIZE];
   const account = positions.numbers[row + ACCOUNT];
-  if (state.isIsolated(row)) {
-    const bucket = isolatedEquity(state, row);
-    marginTable.readConsistent(account);
-    const { maintenance } = marginTable.consistent(account);
-    const spare = Math.max(0, marginTable.remainingEquity(account) - maintenance);
-    return { sizeLots, toCloseQuanta: bucket, toOpenQuanta: bucket + spare };
-  }
-  // With what this turn has taken from it until now, and less what the position owes.
-  if (state.isDirty(row)) state.refresh(row);
+  const toCloseQuanta = isolatedEquity(state, row);
   marginTable.readConsistent(account);
   const { maintenance } = marginTable.consistent(account);
-  const left = marginTable.remainingEquity(account) + Math.min(0, owedFunding(state, row));
-  const own = positionMaintenance(state, row);
+  const spare = Math.max(0, marginTable.remainingEquity(account) - maintenance);
+  return { sizeLots: positions.numbers[row + SIZE], toCloseQuanta, toOpenQuanta: toCloseQuanta + spare };
+}
+
+/**
+ * Closing may cost the position's share of the equity, by maintenance margin. Opening may use the equity that the maintenance
+ * margin of other positions leaves. Owed funding is subtracted first.
+ */
+function crossBudget(state: SymbolState, row: number): MakerBudget {
+  state.refreshMark(row);
+  // Includes what this transaction has changed so far.
+  if (state.isDirty(row)) state.refresh(row);
+  const { marginTable, positions } = state;
+  const account = positions.numbers[row + ACCOUNT];
+  marginTable.readConsistent(account);
+  const { maintenance } = marginTable.consistent(account);
+  const equity = marginTable.remainingEquity(account) + Math.min(0, owedFunding(state, row));
+  const ownMaintenance = positionMaintenance(state, row);
   return {
-    sizeLots,
-    toCloseQuanta: proportion(left, own, maintenance),
-    toOpenQuanta: left - (maintenance - own),
+    sizeLots: positions.numbers[row + SIZE],
+    toCloseQuanta: proportion(equity, ownMaintenance, maintenance),
+    toOpenQuanta: equity - (maintenance - ownMaintenance),
   };
 }
