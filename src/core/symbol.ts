@@ -1,7 +1,8 @@
 import { unreachable } from "../assert.ts";
 import type { MarginTable } from "./accounts/margin-table.ts";
-import { auditSymbol, summarizeSymbol } from "./audit/invariants.ts";
+import { auditSymbol } from "./audit/invariants.ts";
 import { SelfCheck } from "./audit/self-check.ts";
+import { summarizeSymbol } from "./audit/symbol-summary.ts";
 import * as columns from "./base/columns.ts";
 import * as enums from "./base/enums.ts";
 import { NO_ROW } from "./base/hash-fifo.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { summarizeSymbol } from "../../src/core/audit/invariants.ts";
+import { summarizeSymbol } from "../../src/core/audit/symbol-summary.ts";
 import { BUY, CROSS, FEE_ACCOUNT, INSURANCE_ACCOUNT, ISOLATED, LEDGER, SELL } from "../../src/core/base/enums.ts";
 import { QUANTA_PER_USDC } from "../../src/core/base/units.ts";
 import {

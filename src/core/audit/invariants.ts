@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { CONTRIBUTION_FIELDS } from "../accounts/contribution.ts";
 import {
   ACCOUNT,
@@ -7,110 +6,33 @@ import {
   CLOSING_ORDERS,
   CONTRIBUTED,
   CONTRIBUTED_MARK,
-  COST,
   FIRST_ORDER,
   ISOLATED_QUANTA,
-  LEVERAGE,
-  MARGIN_MODE,
   NONE,
   OPEN_ORDERS,
   REDUCE_ONLY_ORDERS,
   SIZE,
   WAITING_ORDERS,
 } from "../base/columns.ts";
-import { BUY, SELL, type Side } from "../base/enums.ts";
-import type { ActorAudit, Levels, SymbolSummary } from "../protocol/payloads.ts";
+import { BUY, SELL } from "../base/enums.ts";
+import { ExactSum } from "../base/exact-sum.ts";
+import type { QuantityLots } from "../base/units.ts";
+import type { ActorAudit } from "../protocol/payloads.ts";
 import { WITH_POSITION } from "../state/order-terms.ts";
 import type { SymbolState } from "../state/symbol-state.ts";
-
-/** Of each side in one answer to Describe: some 15 bytes each, and a turn must fit into a ring. */
-const LEVELS_PER_PAGE = 50_000;
+import { digestSymbol } from "./symbol-digest.ts";
 
 /**
- * What a front thread needs to begin folding this symbol's events, with a page of the levels of each side: from the n-th on.
- * Consistent as long as nothing else happens between the pages.
+ * Checks all invariants of a symbol: it recomputes every kept sum from single orders and positions, slowly and simply. The
+ * report lists the faults as text.
  */
-export function summarizeSymbol(state: SymbolState, from = 0): SymbolSummary {
-  const bids = levels(state, BUY, from);
-  const asks = levels(state, SELL, from);
-  const isFull = bids.length === LEVELS_PER_PAGE || asks.length === LEVELS_PER_PAGE;
-  return {
-    next: isFull ? from + LEVELS_PER_PAGE : null,
-    indexTicks: state.indexTicks,
-    markTicks: state.markTicks,
-    lastTicks: state.lastTicks,
-    openInterestLots: state.openInterestLots,
-    priceTime: state.priceTime,
-    fundingRatePpb: state.intervalRatePpb(state.nextFundingTime),
-    nextFundingTime: state.nextFundingTime,
-    haltMode: state.haltMode,
-    haltReason: state.haltReason,
-    fault: state.fault,
-    isIndexStale: state.isIndexStale,
-    bids,
-    asks,
-  };
-}
-
-/** Recomputes from single orders and positions everything that the symbol keeps as a sum, slowly and simply. */
 export function auditSymbol(state: SymbolState): ActorAudit {
+  const { orders } = state;
   const faults: string[] = [];
-  const { orders, positions, book } = state;
-  const n = positions.numbers;
-
-  let cash = 0n;
-  let sizeLots = 0;
-  let longLots = 0;
-  let openPositions = 0;
-  let owed = 0;
-  positions.each((at) => {
-    cash += BigInt(n[at + CASH]);
-    sizeLots += n[at + SIZE];
-    longLots += Math.max(0, n[at + SIZE]);
-    if (n[at + SIZE] !== 0) openPositions++;
-    if (state.owesFunding(at)) owed++;
-    auditRow(state, at, faults);
-  });
   if (state.fault !== "") faults.push(`the self-check has halted ${state.instrument.symbol}: ${state.fault}`);
-  if (cash !== 0n) faults.push(`Σ cash is ${cash} quanta, not 0`);
-  if (sizeLots !== 0) faults.push(`Σ size is ${sizeLots} lots, not 0`);
-  if (longLots !== state.openInterestLots)
-    faults.push(`open interest is kept as ${state.openInterestLots} lots but is ${longLots}`);
-  if (owed !== state.fundingOwed) faults.push(`${owed} positions owe funding, not ${state.fundingOwed}`);
-  if (openPositions !== positions.open.length) faults.push(`the list of open positions is wrong`);
-
-  const lotsAt = new Map<number, number>();
-  const hiddenAt = new Map<number, number>();
-  let waiting = 0;
-  orders.each((slot) => {
-    if (orders.isWaiting(slot)) {
-      waiting++;
-      if (orders.isResting(slot)) faults.push(`order ${state.orderId(slot)} waits and rests`);
-      return;
-    }
-    const price = orders.priceTicks(slot);
-    if (!orders.isResting(slot)) faults.push(`order ${state.orderId(slot)} exists but does not rest`);
-    if (orders.remainingLots(slot) <= 0) faults.push(`order ${state.orderId(slot)} rests with nothing left`);
-    if (orders.find(orders.serial(slot)) !== slot) faults.push(`order ${state.orderId(slot)} is not found by its id`);
-    const shownLots = state.open.shownLots(slot);
-    const hiddenLots = state.open.hiddenLots(slot);
-    lotsAt.set(price, (lotsAt.get(price) ?? 0) + shownLots);
-    hiddenAt.set(price, (hiddenAt.get(price) ?? 0) + hiddenLots);
-    if (orders.isIceberg(slot) && (shownLots <= 0 || hiddenLots < 0 || shownLots > state.terms.of(slot).displayLots))
-      faults.push(`order ${state.orderId(slot)} shows ${shownLots} lots of ${orders.remainingLots(slot)}`);
-  });
-  for (const [price, lots] of hiddenAt)
-    if (book.hiddenLots(price) !== lots)
-      faults.push(`level ${price} is kept to hide ${book.hiddenLots(price)} lots but hides ${lots}`);
-  for (const [price, lots] of lotsAt)
-    if (book.levelLots(price) !== lots)
-      faults.push(`level ${price} is kept as ${book.levelLots(price)} lots but is ${lots}`);
-  if (waiting !== state.open.waitingCount)
-    faults.push(`${waiting} orders wait for a price, not ${state.open.waitingCount}`);
-  const bid = book.best(BUY);
-  const ask = book.best(SELL);
-  if (bid >= 0 && ask >= 0 && bid >= ask) faults.push(`the book is crossed: bid ${bid}, ask ${ask}`);
-
+  const { cash, sizeLots } = auditSums(state, faults);
+  const openPositions = auditRows(state, faults);
+  auditOrders(state, faults);
   return {
     actorId: state.instrument.id,
     sequence: 0,
@@ -123,54 +45,89 @@ export function auditSymbol(state: SymbolState): ActorAudit {
   };
 }
 
-/** A hash over everything that must be the same after a restart. */
-function digestSymbol(state: SymbolState): string {
-  const { orders, positions } = state;
+/**
+ * Checks what holds only for all rows together: Σ cash = 0 quanta, Σ size = 0 lots, open interest = Σ of longs; and that the
+ * book is not crossed. Returns Σ cash and Σ size.
+ */
+export function auditSums(state: SymbolState, faults: string[]): { cash: bigint; sizeLots: QuantityLots } {
+  const { positions, book } = state;
   const n = positions.numbers;
-  const hash = createHash("sha256");
-  hash.update(`${state.nextOrderSerial} ${state.nextTradeSerial} ${state.indexTicks} ${state.markTicks} `);
-  hash.update(`${state.lastTicks} ${state.basis1024} ${state.openInterestLots}\n`);
-  hash.update(`${state.nextFundingTime} ${state.premiumSum} ${state.premiumCount} ${state.fundingTime} `);
-  hash.update(`${state.fundingRatePpb} ${state.fundingMarkTicks}\n`);
-  hash.update(`${state.haltMode} ${state.haltReason} ${state.haltUntil} ${state.isIndexStale}\n`);
-  for (const side of [BUY, SELL] as const) {
-    const bitmap = state.book.side(side);
-    for (let price = bitmap.best(); price >= 0; price = bitmap.next(price)) {
-      for (let slot = state.book.first(price); slot !== NONE; slot = orders.next(slot)) {
-        hash.update(`${state.orderId(slot)} ${state.accountId(slot)} ${side} ${price} ${orders.quantityLots(slot)} `);
-        hash.update(`${orders.remainingLots(slot)} ${orders.filledLots(slot)} ${orders.filledQuanta(slot)} `);
-        hash.update(
-          `${orders.feeQuanta(slot)} ${orders.flags(slot)} ${orders.sequence(slot)} ${orders.createdAt(slot)} `,
-        );
-        hash.update(`${orders.marginPriceTicks(slot)} ${orders.lossTicks(slot)} ${orders.clientOrderId(slot)}\n`);
-      }
-    }
-  }
-  const extended: number[] = [];
-  orders.each((slot) => {
-    if (orders.isExtended(slot)) extended.push(slot);
-  });
-  for (const slot of extended.sort((a, b) => orders.serial(a) - orders.serial(b))) {
-    const { legs, ...terms } = state.terms.of(slot);
-    hash.update(`${state.orderId(slot)} ${state.accountId(slot)} ${orders.isWaiting(slot)} ${orders.type(slot)} `);
-    hash.update(`${orders.priceTicks(slot)} ${orders.quantityLots(slot)} ${orders.flags(slot)} `);
-    hash.update(`${Object.values(terms).join(" ")} ${JSON.stringify(legs)} ${orders.clientOrderId(slot)}\n`);
-  }
-  for (const [accountId, cancelAt] of [...state.cancelSwitches.entries()].sort(([a], [b]) => a - b))
-    hash.update(`${accountId} cancels at ${cancelAt}\n`);
-  const rows: string[] = [];
-  const { defaultLeverage } = state.instrument;
+  const sum = new ExactSum();
+  let sizeLots = 0;
+  let longLots = 0;
   positions.each((at) => {
-    const parts = [n[at + SIZE], n[at + CASH], n[at + COST], n[at + LEVERAGE] - defaultLeverage, n[at + OPEN_ORDERS]];
-    parts.push(n[at + MARGIN_MODE], n[at + ISOLATED_QUANTA]);
-    // A row that is as it was made is not state.
-    if (parts.some((part) => part !== 0)) rows.push(`${n[at + ACCOUNT]} ${parts.join(" ")}`);
+    sum.add(n[at + CASH]);
+    sizeLots += n[at + SIZE];
+    if (n[at + SIZE] > 0) longLots += n[at + SIZE];
   });
-  rows.sort();
-  return hash.update(rows.join("\n")).digest("hex");
+  const cash = sum.total;
+  if (cash !== 0n) faults.push(`Σ cash is ${cash} quanta, not 0`);
+  if (sizeLots !== 0) faults.push(`Σ size is ${sizeLots} lots, not 0`);
+  if (longLots !== state.openInterestLots)
+    faults.push(`open interest is kept as ${state.openInterestLots} lots but is ${longLots}`);
+  const bid = book.best(BUY);
+  const ask = book.best(SELL);
+  if (bid >= 0 && ask >= 0 && bid >= ask) faults.push(`the book is crossed: bid ${bid}, ask ${ask}`);
+  return { cash, sizeLots };
 }
 
-/** Checks one row by itself: its sums against its orders, and what the cells were given. Adds what is wrong to `faults`. */
+/** Checks each row, and the counts of rows. Returns how many positions are open. */
+function auditRows(state: SymbolState, faults: string[]): number {
+  const { positions } = state;
+  let openPositions = 0;
+  let owing = 0;
+  positions.each((at) => {
+    if (positions.numbers[at + SIZE] !== 0) openPositions++;
+    if (state.owesFunding(at)) owing++;
+    auditRow(state, at, faults);
+  });
+  if (owing !== state.fundingOwed)
+    faults.push(`the count of positions that owe funding is kept as ${state.fundingOwed} but is ${owing}`);
+  if (openPositions !== positions.open.length)
+    faults.push(`the list of open positions has ${positions.open.length} entries but ${openPositions} are open`);
+  return openPositions;
+}
+
+/** Checks each order, and the lots of each price level against its orders. */
+function auditOrders(state: SymbolState, faults: string[]): void {
+  const { orders, book, open } = state;
+  const shownAt = new Map<number, number>();
+  const hiddenAt = new Map<number, number>();
+  let waiting = 0;
+  orders.each((slot) => {
+    if (orders.isWaiting(slot)) {
+      waiting++;
+      if (orders.isResting(slot)) faults.push(`order ${state.orderId(slot)} is untriggered but is in the book`);
+      return;
+    }
+    auditRestingOrder(state, slot, faults);
+    const price = orders.priceTicks(slot);
+    shownAt.set(price, (shownAt.get(price) ?? 0) + open.shownLots(slot));
+    hiddenAt.set(price, (hiddenAt.get(price) ?? 0) + open.hiddenLots(slot));
+  });
+  for (const [price, lots] of hiddenAt)
+    if (book.hiddenLots(price) !== lots)
+      faults.push(`level ${price}: hidden lots are kept as ${book.hiddenLots(price)} but are ${lots}`);
+  for (const [price, lots] of shownAt)
+    if (book.levelLots(price) !== lots)
+      faults.push(`level ${price}: lots are kept as ${book.levelLots(price)} but are ${lots}`);
+  if (waiting !== open.waitingCount)
+    faults.push(`the count of untriggered orders is kept as ${open.waitingCount} but is ${waiting}`);
+}
+
+function auditRestingOrder(state: SymbolState, slot: number, faults: string[]): void {
+  const { orders, open } = state;
+  const remainingLots = orders.remainingLots(slot);
+  if (!orders.isResting(slot)) faults.push(`order ${state.orderId(slot)} exists but is not in the book`);
+  if (remainingLots <= 0) faults.push(`order ${state.orderId(slot)} is in the book with ${remainingLots} lots left`);
+  if (orders.find(orders.serial(slot)) !== slot) faults.push(`order ${state.orderId(slot)} is not found by its id`);
+  if (!orders.isIceberg(slot)) return;
+  const shownLots = open.shownLots(slot);
+  if (shownLots <= 0 || open.hiddenLots(slot) < 0 || shownLots > state.terms.of(slot).displayLots)
+    faults.push(`iceberg order ${state.orderId(slot)} shows ${shownLots} lots of ${remainingLots}`);
+}
+
+/** Checks one row by itself: its sums and counts against its orders, and its contribution to the margin table. */
 export function auditRow(state: SymbolState, at: number, faults: string[]): void {
   const { orders, positions, instrument } = state;
   const n = positions.numbers;
@@ -186,16 +143,17 @@ export function auditRow(state: SymbolState, at: number, faults: string[]): void
       if ((orders.flags(slot) & WITH_POSITION) === 0) continue;
       closing++;
       if (orders.side(slot) === SELL ? n[at + SIZE] <= 0 : n[at + SIZE] >= 0)
-        faults.push(`order ${state.orderId(slot)} waits to close a position that is not there`);
+        faults.push(`order ${state.orderId(slot)} is to close a position that does not exist`);
       continue;
     }
-    // One that has waited and is filled leaves with its turn, which the self-check may look into.
+    // A triggered order that is filled is removed at the end of its transaction, and the self-check may run before that.
     if (!orders.isResting(slot)) continue;
     open++;
     if (state.open.isReduceOnly(slot)) {
       reduceOnly++;
       const closable = orders.side(slot) === SELL ? n[at + SIZE] : -n[at + SIZE];
-      if (orders.remainingLots(slot) > closable) faults.push(`order ${state.orderId(slot)} would more than close`);
+      if (orders.remainingLots(slot) > closable)
+        faults.push(`reduce-only order ${state.orderId(slot)} is larger than the position`);
       continue;
     }
     const base = orders.side(slot) === BUY ? 0 : 3;
@@ -208,24 +166,15 @@ export function auditRow(state: SymbolState, at: number, faults: string[]): void
     if (n[at + BUY_LOTS + i] !== sums[i])
       faults.push(`account ${account}: order sum ${i} is kept as ${n[at + BUY_LOTS + i]} but is ${sums[i]}`);
   if (n[at + OPEN_ORDERS] !== open || n[at + REDUCE_ONLY_ORDERS] !== reduceOnly)
-    faults.push(`account ${account}: counts of open orders are wrong`);
+    faults.push(`account ${account}: the counts of open orders are wrong`);
   if (n[at + ISOLATED_QUANTA] !== 0 && !state.isIsolated(at))
-    faults.push(`account ${account}: ${n[at + ISOLATED_QUANTA]} quanta are set aside for no isolated position`);
+    faults.push(`account ${account}: ${n[at + ISOLATED_QUANTA]} quanta are set aside without an isolated position`);
   if (n[at + WAITING_ORDERS] !== waiting || n[at + CLOSING_ORDERS] !== closing)
-    faults.push(`account ${account}: counts of waiting orders are wrong`);
-  // A row that the sweep has not come to was given what was due at an older mark.
+    faults.push(`account ${account}: the counts of untriggered orders are wrong`);
+  // The mark sweep may not have reached the row: then its contribution is that of an older mark.
   const due = state.contributionOf(at, n[at + CONTRIBUTED_MARK]);
   const expected = [due.equity, due.unrealized, due.initial, due.positionInitial, due.maintenance];
   for (let i = 0; i < CONTRIBUTION_FIELDS; i++)
     if (n[at + CONTRIBUTED + i] !== expected[i])
-      faults.push(`account ${account}: cell ${i} was given ${n[at + CONTRIBUTED + i]} but ${expected[i]} is due`);
-}
-
-function levels({ book }: SymbolState, side: Side, from: number): Levels {
-  const out: Levels = [];
-  const bitmap = book.side(side);
-  let at = 0;
-  for (let price = bitmap.best(); price >= 0 && out.length < LEVELS_PER_PAGE; price = bitmap.next(price))
-    if (at++ >= from) out.push([price, book.levelLots(price)]);
-  return out;
+      faults.push(`account ${account}: contribution ${i} is kept as ${n[at + CONTRIBUTED + i]} but is ${expected[i]}`);
 }

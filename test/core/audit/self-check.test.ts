@@ -49,12 +49,12 @@ function check(crowd: Crowd, actorId: number = PLAIN.id): Message[] {
 const faultOf = (events: readonly Message[]): string | undefined =>
   (events.find(({ type }) => type === SelfCheckFailed.code) as MessageOf<typeof SelfCheckFailed> | undefined)?.fault;
 
-test("a sound symbol is checked and says nothing", () => {
+test("a sound symbol passes the check without an event", () => {
   const crowd = Crowd.of(CROWD);
   for (let i = 0; i < 3; i++) assert.deepEqual(check(crowd), []);
 });
 
-/** A number of a row that is deliberately wrong, and what the check says about it. */
+/** A number that is made wrong on purpose, and the fault that the check reports. */
 const BROKEN: [what: string, breaks: (crowd: Crowd, row: number) => void, fault: RegExp][] = [
   [
     "one quantum too many",
@@ -73,7 +73,7 @@ const BROKEN: [what: string, breaks: (crowd: Crowd, row: number) => void, fault:
       numbers[row + SIZE] -= 1;
       numbers[crowd.plain.state.positions.find(crowd.account(1)) + SIZE] += 1;
     },
-    /^account \d+: cell \d was given/,
+    /^account \d+: contribution \d is kept as/,
   ],
   [
     "open interest",
@@ -81,9 +81,9 @@ const BROKEN: [what: string, breaks: (crowd: Crowd, row: number) => void, fault:
     /^open interest is kept as 601 lots but is 600$/,
   ],
   [
-    "a cell",
+    "a contribution",
     (crowd, row) => void crowd.plain.state.positions.numbers[row + CONTRIBUTED]++,
-    /^account \d+: cell 0 was given -?\d+ but -?\d+ is due$/,
+    /^account \d+: contribution 0 is kept as -?\d+ but is -?\d+$/,
   ],
   [
     "an order sum",
@@ -92,7 +92,7 @@ const BROKEN: [what: string, breaks: (crowd: Crowd, row: number) => void, fault:
   ],
 ];
 for (const [what, breaks, fault] of BROKEN)
-  test(`${what}: the symbol is halted, says where, and keeps both over a restart`, () => {
+  test(`${what} is wrong: the symbol halts, reports where, and stays halted after a restart`, () => {
     const crowd = Crowd.of(CROWD);
     const { state } = crowd.plain;
     breaks(crowd, state.positions.find(crowd.account(CROWD - 1)));
@@ -102,20 +102,20 @@ for (const [what, breaks, fault] of BROKEN)
     assert.deepEqual([halted.mode, halted.reason, halted.until], [3, HALT_REASON.SELF_CHECK, 0]);
     assert.equal(crowd.order(crowd.account(0), BUY, 99, 1).type, Refused.code);
     assert.ok(crowd.audit(PLAIN.id).faults.some((each) => each.startsWith("the self-check has halted PLAIN-PERP: ")));
-    assert.deepEqual(check(crowd), [], "once is enough");
+    assert.deepEqual(check(crowd), [], "reports it once");
 
     const store = new SnapshotStore();
     store.take(crowd, PLAIN.id);
     const again = Crowd.from(crowd).plain.state;
     assert.deepEqual([again.haltMode, again.fault], [3, state.fault]);
 
-    // The operator may let it trade again; the next check stops it again.
+    // The operator may resume it. The next check halts it again.
     crowd.do(PLAIN.id, make(ResumeSymbol));
     assert.equal(state.fault, "");
     assert.match(faultOf(check(crowd)) ?? "", fault);
   });
 
-test("an audit's digest is that of every account's position", () => {
+test("the digest of an audit covers every number of every position", () => {
   const crowd = Crowd.of(2);
   const { positions } = crowd.plain.state;
   const digests = [SIZE, CASH, COST, LEVERAGE, MARGIN_MODE, ISOLATED_QUANTA].map((field) => {

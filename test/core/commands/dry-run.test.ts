@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { summarizeSymbol } from "../../../src/core/audit/invariants.ts";
+import { summarizeSymbol } from "../../../src/core/audit/symbol-summary.ts";
 import { ACCOUNT } from "../../../src/core/base/columns.ts";
 import {
   BUY,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { summarizeSymbol } from "../../../src/core/audit/invariants.ts";
+import { summarizeSymbol } from "../../../src/core/audit/symbol-summary.ts";
 import {
   CLOSE_POSITION,
   CROSS,
