@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 
 /**
- * The house rules that a compiler does not know (ARCHITECTURE.md, "Rooms"): who may import whom, who alone may import a
+ * The house rules that a compiler does not know (docs/internals/code-map.md, "Layers"): who may import whom, who alone may import a
  * package, and what has no place in the core. Read from the sources, type imports included.
  */
 
