@@ -1,5 +1,7 @@
 import { unreachable } from "../assert.ts";
 import type { MarginTable } from "./accounts/margin-table.ts";
+import { applyEvent } from "./apply/apply-event.ts";
+import { applyIndexWentStale } from "./apply/market-events.ts";
 import { auditSymbol } from "./audit/invariants.ts";
 import { SelfCheck } from "./audit/self-check.ts";
 import { summarizeSymbol } from "./audit/symbol-summary.ts";
@@ -234,19 +236,19 @@ export class SymbolActor implements Actor {
    * behind the funding interval that has ended.
    */
   private endWhatIsDue(transaction: Transaction): void {
-    const { open, cancelSwitches, nextFundingTime } = this.state;
+    const { open, cancelSwitches, funding } = this.state;
     if (transaction.time >= open.expiries.earliest) this.conditional.expire(transaction);
     if (transaction.time >= cancelSwitches.earliest) fireCancelSwitches(this.state, transaction);
-    if (transaction.time >= nextFundingTime) this.pricing.settleDue(transaction);
+    if (transaction.time >= funding.nextTime) this.pricing.settleDue(transaction);
   }
 
   private endTransaction(transaction: Transaction): void {
     if (this.state.entryFills.size > 0) this.attached.attach(transaction);
-    this.state.refreshDirty();
+    this.state.contributions.refreshDirty();
   }
 
   apply(event: Message, time: number): void {
-    this.state.apply(event as SymbolEvent, time);
+    applyEvent(this.state, event as SymbolEvent, time);
   }
 
   settle(sequence: number, time: number): void {
@@ -263,9 +265,9 @@ export class SymbolActor implements Actor {
 
   restored(): void {
     requireBelowMaxPrice(this.state.instrument, this.state.indexTicks, "the index price");
-    this.state.countFundingOwed();
+    this.state.funding.countOwing();
     this.state.open.due.inOrder((slot) => this.state.terms.of(slot));
-    this.state.refreshAll();
+    this.state.contributions.refreshAll();
     this.marginTable.commit();
   }
 
@@ -326,7 +328,7 @@ export class SymbolActor implements Actor {
     this.selfCheck.begin(state, transaction);
     endExpiredHalt(state, transaction);
     if (!state.isIndexStale && state.markTicks !== 0 && state.isIndexOld(transaction.time)) {
-      state.indexWentStale();
+      applyIndexWentStale(state);
       transaction.emit(wentStale);
     }
     if (mayLiquidate(state, transaction.time)) this.liquidations.begin();

@@ -78,11 +78,11 @@ function auditRows(state: SymbolState, faults: string[]): number {
   let owing = 0;
   positions.each((at) => {
     if (positions.numbers[at + SIZE] !== 0) openPositions++;
-    if (state.owesFunding(at)) owing++;
+    if (state.funding.owes(at)) owing++;
     auditRow(state, at, faults);
   });
-  if (owing !== state.fundingOwed)
-    faults.push(`the count of positions that owe funding is kept as ${state.fundingOwed} but is ${owing}`);
+  if (owing !== state.funding.owingCount)
+    faults.push(`the count of positions that owe funding is kept as ${state.funding.owingCount} but is ${owing}`);
   if (openPositions !== positions.open.length)
     faults.push(`the list of open positions has ${positions.open.length} entries but ${openPositions} are open`);
   return openPositions;
@@ -172,7 +172,7 @@ export function auditRow(state: SymbolState, at: number, faults: string[]): void
   if (n[at + WAITING_ORDERS] !== waiting || n[at + CLOSING_ORDERS] !== closing)
     faults.push(`account ${account}: the counts of untriggered orders are wrong`);
   // The mark sweep may not have reached the row: then its contribution is that of an older mark.
-  const due = state.contributionOf(at, n[at + CONTRIBUTED_MARK]);
+  const due = state.contributions.of(at, n[at + CONTRIBUTED_MARK]);
   const expected = [due.equity, due.unrealized, due.initial, due.positionInitial, due.maintenance];
   for (let i = 0; i < CONTRIBUTION_FIELDS; i++)
     if (n[at + CONTRIBUTED + i] !== expected[i])

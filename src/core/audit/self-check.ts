@@ -1,3 +1,4 @@
+import { applySelfCheckFailed } from "../apply/market-events.ts";
 import { OPEN_ORDERS } from "../base/columns.ts";
 import { HALT_REASON, MODE_HALTED } from "../base/enums.ts";
 import type { TimeMs } from "../base/units.ts";
@@ -39,7 +40,7 @@ export class SelfCheck {
   /** Continues the check in progress. Returns whether a part of it is left. */
   runBackground(state: SymbolState, transaction: Transaction): boolean {
     // Filled orders stay in their lists until the end of the transaction: rows hold together only between transactions.
-    if (!this.isRunning || state.hasDirty) return this.isRunning;
+    if (!this.isRunning || state.dirty.hasRows) return this.isRunning;
     const { positions } = state;
     const faults: string[] = [];
     for (
@@ -62,7 +63,7 @@ export class SelfCheck {
 function fail(state: SymbolState, transaction: Transaction, fault: string): void {
   if (state.haltMode === MODE_HALTED && state.haltReason === HALT_REASON.SELF_CHECK) return;
   failed.fault = fault;
-  state.selfCheckFailed(failed);
+  applySelfCheckFailed(state, failed);
   transaction.emit(failed);
   setHalt(state, transaction, MODE_HALTED, HALT_REASON.SELF_CHECK, 0);
 }

@@ -18,8 +18,10 @@ export function digestSymbol(state: SymbolState): string {
   const hash = createHash("sha256");
   hash.update(`${state.nextOrderSerial} ${state.nextTradeSerial} ${state.indexTicks} ${state.markTicks} `);
   hash.update(`${state.lastTicks} ${state.basis1024} ${state.openInterestLots}\n`);
-  hash.update(`${state.nextFundingTime} ${state.premiumSum} ${state.premiumCount} ${state.fundingTime} `);
-  hash.update(`${state.fundingRatePpb} ${state.fundingMarkTicks}\n`);
+  hash.update(
+    `${state.funding.nextTime} ${state.funding.premiumSum} ${state.funding.premiumCount} ${state.funding.lastTime} `,
+  );
+  hash.update(`${state.funding.lastRatePpb} ${state.funding.lastMarkTicks}\n`);
   hash.update(`${state.haltMode} ${state.haltReason} ${state.haltUntil} ${state.isIndexStale}\n`);
   hashBook(state, hash);
   hashExtendedOrders(state, hash);

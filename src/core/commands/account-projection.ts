@@ -57,7 +57,7 @@ function fill(state: SymbolState, copy: number, side: number, { fills }: Detaile
   const { positions, instrument } = state;
   const n = positions.numbers;
   n[copy + CASH] += owedFunding(state, copy);
-  n[copy + FUNDING_TIME] = state.fundingTime;
+  n[copy + FUNDING_TIME] = state.funding.lastTime;
   const taken = { lots: 0, quanta: 0, feeQuanta: 0, realizedQuanta: 0 };
   for (const [priceTicks, filledLots] of fills) {
     const lots = side === BUY ? filledLots : -filledLots;
@@ -77,8 +77,8 @@ function projectAccountAs(state: SymbolState, row: number, copy: number): Accoun
   const { marginTable, instrument, markTicks, positions } = state;
   const n = positions.numbers;
   const accountId = n[row + ACCOUNT];
-  const now = { ...state.contributionOf(row) };
-  const then = state.contributionOf(copy);
+  const now = { ...state.contributions.of(row) };
+  const then = state.contributions.of(copy);
   const equityBy = then.equity - now.equity;
   const initialBy = then.initial - now.initial;
   const isIsolated = state.isIsolated(copy);

@@ -1,3 +1,4 @@
+import { applyOrderAmended } from "../apply/order-events.ts";
 import { SIZE } from "../base/columns.ts";
 import {
   BUY,
@@ -145,7 +146,7 @@ export class Amendment {
     const row = orders.row(slot);
     const numbers = positions.numbers;
     const size = numbers[row + SIZE];
-    if (size !== 0) state.refreshMark(row);
+    if (size !== 0) state.contributions.refreshMark(row);
     const side = orders.side(slot);
     const isBuy = side === BUY;
     if (priceTicks > instrument.maxPriceTicks)
@@ -225,7 +226,7 @@ export class Amendment {
     amended.displayLots = wanted.displayLots;
     amended.hiddenLots = hiddenLots;
     amended.goodTillDate = wanted.goodTillDate;
-    state.amended(amended, slot);
+    applyOrderAmended(state, amended, slot);
     transaction.emit(amended);
   }
 

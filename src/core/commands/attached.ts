@@ -1,3 +1,4 @@
+import { applyAttachedQuantityRaised, applyConditionalOrderPlaced } from "../apply/conditional-order-events.ts";
 import { NONE, SIZE } from "../base/columns.ts";
 import {
   ATTACHED,
@@ -153,7 +154,7 @@ export class AttachedOrders {
     grown.orderId = orderId;
     grown.accountId = accountId;
     grown.quantityLots = state.orders.quantityLots(slot) + lots;
-    state.attachedQuantityRaised(grown, slot);
+    applyAttachedQuantityRaised(state, grown, slot);
     transaction.emit(grown);
   }
 
@@ -174,7 +175,7 @@ export class AttachedOrders {
     waits.triggerBy = leg.triggerBy;
     waits.parentId = fill.orderId;
     waits.siblingId = siblingId;
-    state.conditionalPlaced(waits, transaction.time);
+    applyConditionalOrderPlaced(state, waits, transaction.time);
     transaction.emit(waits);
     return waits.orderId;
   }

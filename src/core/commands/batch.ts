@@ -52,9 +52,9 @@ export class BatchDecision {
     const counted = new BatchTransaction(transaction);
     for (const item of items) {
       // An order needs room for what it meets, or its rest would expire; a cancel is a single event.
-      if (state.isTransactionHalfLong && item.type !== CancelOrder.code) refuse(counted, "BATCH_TOO_LONG");
+      if (state.progress.isHalfLong && item.type !== CancelOrder.code) refuse(counted, "BATCH_TOO_LONG");
       else this.decideItem(inItsClass(item), counted);
-      state.endPart(transaction.time);
+      state.progress.endPart(transaction.time);
       itemEnd.eventCount = counted.eventCount;
       counted.reply(itemEnd);
     }

@@ -1,3 +1,4 @@
+import { applyCancelAfterSet } from "../apply/order-events.ts";
 import { NONE } from "../base/columns.ts";
 import { REASON_CANCEL_AFTER } from "../base/enums.ts";
 import type { TimeMs } from "../base/units.ts";
@@ -31,19 +32,19 @@ export function setCancelAfter(
  * room for come in the next ones; until then nothing trades, see refuseWhileHalted.
  */
 export function fireCancelSwitches(state: SymbolState, transaction: Transaction): void {
-  while (!state.isTransactionLong) {
+  while (!state.progress.isLong) {
     const accountId = state.cancelSwitches.firstDue(transaction.time);
     if (accountId === undefined) break;
     const row = state.positions.find(accountId);
     if (row !== NONE) closeAll(state, transaction, row, REASON_CANCEL_AFTER);
     setSwitch(state, accountId, 0, transaction);
   }
-  state.trackDirty();
+  state.contributions.trackDirty();
 }
 
 function setSwitch(state: SymbolState, accountId: number, cancelAt: TimeMs, transaction: Transaction): void {
   set.accountId = accountId;
   set.cancelAt = cancelAt;
-  state.cancelAfterSet(set);
+  applyCancelAfterSet(state, set);
   transaction.emit(set);
 }

@@ -1,3 +1,8 @@
+import {
+  applyConditionalOrderAmended,
+  applyConditionalOrderPlaced,
+  applyTriggersReached,
+} from "../apply/conditional-order-events.ts";
 import { NONE, SIZE, WAITING_ORDERS } from "../base/columns.ts";
 import {
   BUY,
@@ -172,7 +177,7 @@ export class Conditional {
     waits.bodyHash = command.bodyHash;
     waits.clientOrderId = command.clientOrderId;
     if (isDryRun) return replyConditionalDryRun(state, transaction, waits);
-    const slot = state.conditionalPlaced(waits, transaction.time);
+    const slot = applyConditionalOrderPlaced(state, waits, transaction.time);
     transaction.emit(waits);
     replyOrder(state, transaction, slot, STATUS_UNTRIGGERED, REASON_NONE);
   }
@@ -227,7 +232,7 @@ export class Conditional {
       amended.triggerTicks = triggerTicks;
       amended.callbackPpm = callbackPpm;
       amended.activationTicks = activationTicks;
-      state.conditionalAmended(amended, slot);
+      applyConditionalOrderAmended(state, amended, slot);
       transaction.emit(amended);
     }
     replyOrder(state, transaction, slot, STATUS_UNTRIGGERED, REASON_NONE);
@@ -294,7 +299,7 @@ export class Conditional {
     reached.triggerBy = source;
     reached.rises = rises ? 1 : 0;
     reached.priceTicks = priceTicks;
-    state.triggersReached(reached);
+    applyTriggersReached(state, reached);
     transaction.emit(reached);
   }
 
@@ -309,10 +314,10 @@ export class Conditional {
       // One that fires next stands for what its order has filled until now.
       if (state.entryFills.size > 0) this.attach(transaction);
       const slot = state.open.due.first();
-      if (state.hasDirty && !state.open.isReduceOnly(slot)) return;
+      if (state.dirty.hasRows && !state.open.isReduceOnly(slot)) return;
       // What those before it have lost is gone, also from what their orders in the book stand on; what they have closed needs
       // no margin any more.
-      state.trackDirty();
+      state.contributions.trackDirty();
       this.fire(slot, transaction);
     }
   }
@@ -358,13 +363,13 @@ export class Conditional {
    */
   expire(transaction: Transaction): void {
     const { state } = this;
-    while (!state.isTransactionLong) {
+    while (!state.progress.isLong) {
       const serial = state.open.expiries.takeDue(transaction.time);
       if (serial === undefined) break;
       const slot = state.orders.find(serial);
       if (slot !== NONE) close(state, transaction, slot, STATUS_EXPIRED, REASON_GOOD_TILL_DATE);
     }
-    state.trackDirty();
+    state.contributions.trackDirty();
   }
 
   /** Where a trailing order begins; 0 = it does not trail yet. */

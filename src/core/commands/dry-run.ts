@@ -92,7 +92,7 @@ export function replyConditionalDryRun(
   const terms = { triggerTicks, triggerBy, callbackPpm, activationTicks };
   transaction.reply({ ...viewOf(waits, transaction), ...terms, status: STATUS_UNTRIGGERED });
   const row = state.positions.draft(waits.accountId);
-  state.refreshMark(row);
+  state.contributions.refreshMark(row);
   const before = projectAccount(state, row);
   transaction.reply({ type: DryRunResult.code, requiredQuanta: 0, fills: [], before, after: before });
 }

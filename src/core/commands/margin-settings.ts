@@ -1,4 +1,5 @@
 import type { MarginTable } from "../accounts/margin-table.ts";
+import { applyLeverageSet, applyMarginModeSet, applyMarginMoved } from "../apply/position-events.ts";
 import {
   ACCOUNT,
   CONTRIBUTED,
@@ -60,7 +61,7 @@ export class MarginSettings {
     if (leverage < 1 || leverage > instrument.maxLeverage)
       return refuse(transaction, "LEVERAGE_OUT_OF_RANGE", "leverage", { limit: instrument.maxLeverage });
     const row = state.positions.draft(command.accountId);
-    state.refreshMark(row);
+    state.contributions.refreshMark(row);
     const terms = this.termsOf(row);
     const isLower = leverage < terms.leverage;
     if (terms.leverage !== leverage) {
@@ -72,7 +73,7 @@ export class MarginSettings {
       if (shortfall !== null) return refuse(transaction, "INSUFFICIENT_MARGIN", "leverage", shortfall);
       leverageSet.accountId = command.accountId;
       leverageSet.leverage = leverage;
-      state.leverageSet(leverageSet);
+      applyLeverageSet(state, leverageSet);
       transaction.emit(leverageSet);
       setIsolatedMargin(state, transaction, row, terms.isolatedQuanta);
     }
@@ -88,7 +89,7 @@ export class MarginSettings {
     const { marginMode } = command;
     if (refuseLate(command, transaction)) return;
     const row = state.positions.draft(command.accountId);
-    state.refreshMark(row);
+    state.contributions.refreshMark(row);
     const n = state.positions.numbers;
     if (n[row + MARGIN_MODE] !== marginMode) {
       if (refuseWhileHalted(state, transaction, n[row + SIZE] === 0)) return;
@@ -104,7 +105,7 @@ export class MarginSettings {
       marginModeSet.accountId = command.accountId;
       marginModeSet.marginMode = marginMode;
       marginModeSet.isolatedQuanta = terms.isolatedQuanta;
-      state.marginModeSet(marginModeSet);
+      applyMarginModeSet(state, marginModeSet);
       transaction.emit(marginModeSet);
     }
     transaction.reply({ type: MarginModeView.code, marginMode });
@@ -134,7 +135,7 @@ export class MarginSettings {
     setIsolatedMargin(state, transaction, row, terms.isolatedQuanta);
     if (reference !== "") {
       Object.assign(marginMoved, { accountId, amountQuanta, reference });
-      state.marginMoved(marginMoved);
+      applyMarginMoved(state, marginMoved);
       transaction.emit(marginMoved);
     }
     replyPosition(state, transaction, row, { changing: true });
@@ -190,7 +191,7 @@ export class MarginSettings {
     const accountId = n[row + ACCOUNT];
     const now = this.termsOf(row);
     this.setTerms(row, terms);
-    const due = state.contributionOf(row);
+    const due = state.contributions.of(row);
     this.setTerms(row, now);
     const equityBy = due.equity - n[row + CONTRIBUTED];
     const initialBy = due.initial - n[row + CONTRIBUTED_INITIAL];

@@ -1,4 +1,6 @@
 import type { MarginTable } from "../accounts/margin-table.ts";
+import { applyOrderTriggered } from "../apply/conditional-order-events.ts";
+import { applyOrderExtended, applyOrderPlaced, applyOrderRested } from "../apply/order-events.ts";
 import * as columns from "../base/columns.ts";
 import * as enums from "../base/enums.ts";
 import { NO_ROW } from "../base/hash-fifo.ts";
@@ -138,7 +140,7 @@ export class Placement {
     const row = state.positions.draft(command.accountId);
     const numbers = state.positions.numbers;
     const size = numbers[row + SIZE];
-    if (size !== 0) state.refreshMark(row);
+    if (size !== 0) state.contributions.refreshMark(row);
     const isBuy = side === BUY;
     const closableLots = Math.max(0, isBuy ? -size : size);
     if (reduceOnly && closableLots === 0) return refuse(transaction, "REDUCE_ONLY_NO_POSITION", "reduceOnly");
@@ -212,12 +214,12 @@ export class Placement {
     if (dryRun !== null) return replyDryRun(state, transaction, placed, dryRun, mayRest, unfillable, more);
     let slot = waited;
     if (waited === NONE) {
-      slot = state.placed(placed, transaction.time);
+      slot = applyOrderPlaced(state, placed, transaction.time);
       transaction.emit(placed);
       if (more !== null) this.extend(transaction, slot, more);
     } else this.trigger(transaction, waited);
     if (placed.rests === 1) {
-      if (!reduceOnly) state.markFresh();
+      if (!reduceOnly) state.dirty.markFresh();
       return replyOrder(state, transaction, slot, STATUS_NEW, REASON_NONE);
     }
 
@@ -274,7 +276,7 @@ export class Placement {
     rested.restingLots = orders.remainingLots(slot);
     rested.marginPriceTicks = marginPriceTicks;
     rested.lossTicks = lossTicks;
-    state.rested(rested, slot);
+    applyOrderRested(state, rested, slot);
     transaction.emit(rested);
   }
 
@@ -349,7 +351,7 @@ export class Placement {
       numbers[row + SIZE] = isBuy ? size + expected.lots : size - expected.lots;
     }
     positions.addResting(row, isBuy, lots, exposure, loss);
-    const due = state.contributionOf(row);
+    const due = state.contributions.of(row);
     positions.addResting(row, isBuy, -lots, -exposure, -loss);
     numbers[row + SIZE] = size;
     let required = due.initial - numbers[row + CONTRIBUTED_INITIAL];
@@ -390,7 +392,7 @@ export class Placement {
     if (requiredQuanta <= 0 || marginTable.spend(numbers[row + ACCOUNT], requiredQuanta, numbers, row + CONTRIBUTED))
       return null;
     // With it goes what has been reserved for what it would open.
-    state.refresh(row);
+    state.contributions.refresh(row);
     return { requiredQuanta, availableQuanta: Math.max(0, marginTable.usableEquity(numbers[row + ACCOUNT])) };
   }
 
@@ -413,7 +415,7 @@ export class Placement {
     triggered.priceTicks = placed.priceTicks;
     triggered.quantityLots = placed.quantityLots;
     triggered.triggerTicks = this.state.terms.of(slot).triggerTicks;
-    this.state.triggered(triggered, slot);
+    applyOrderTriggered(this.state, triggered, slot);
     transaction.emit(triggered);
   }
 
@@ -423,7 +425,7 @@ export class Placement {
     extended.goodTillDate = more.goodTillDate;
     extended.legs = more.legs;
     extended.displayLots = Math.min(more.displayLots, placed.quantityLots);
-    this.state.extended(extended, slot);
+    applyOrderExtended(this.state, extended, slot);
     transaction.emit(extended);
   }
 

@@ -81,7 +81,7 @@ export function replyPosition(
   { changing = false, duplicate = false } = {},
 ): void {
   const { instrument, marginTable, positions, markTicks } = state;
-  state.refreshMark(row);
+  state.contributions.refreshMark(row);
   const n = positions.numbers;
   const accountId = n[row + ACCOUNT];
   const size = n[row + SIZE];

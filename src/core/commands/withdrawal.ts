@@ -20,7 +20,7 @@ export function prepareWithdrawal(
 ): void {
   const row = state.positions.find(accountId);
   if (row !== NONE) {
-    state.refreshMark(row);
+    state.contributions.refreshMark(row);
     const initialQuanta = state.positions.numbers[row + CONTRIBUTED_INITIAL];
     if (initialQuanta !== 0 && refuseWhileHalted(state, transaction, false)) return;
     payFunding(state, transaction, row);

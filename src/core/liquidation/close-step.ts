@@ -49,7 +49,7 @@ export function liquidateCross(
   // An isolated position does not pay for losses elsewhere: only its orders, which use cross margin, are cancelled.
   if (positions.numbers[row + SIZE] === 0 || state.isIsolated(row)) return;
   // Brings the payment into the totals.
-  state.refresh(row);
+  state.contributions.refresh(row);
   const { equity, maintenance } = marginTable.consistent(account);
   closePart(state, transaction, queue, row, equity, maintenance);
 }

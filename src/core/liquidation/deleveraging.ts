@@ -115,7 +115,7 @@ function isOfSide({ positions }: SymbolState, row: number, side: QueueSide): boo
 /** Whether the equity behind the position covers `lossPerLot` on all of its lots. */
 function canBear(state: SymbolState, row: number, lossPerLot: number): boolean {
   if (lossPerLot === ANY_LOSS) return true;
-  state.refreshMark(row);
+  state.contributions.refreshMark(row);
   return equityBackingClose(state, row) >= lossPerLot * Math.abs(state.positions.numbers[row + SIZE]);
 }
 

@@ -1,3 +1,4 @@
+import { applyOrderPlaced } from "../apply/order-events.ts";
 import { ACCOUNT, SIZE } from "../base/columns.ts";
 import {
   BUY,
@@ -36,7 +37,7 @@ export function closeInBook(
 ): QuantityLots {
   const { positions, orders, instrument } = state;
   // Makers of earlier steps may be makers again: their losses, and the margin that their closes freed, must count.
-  state.refreshDirty();
+  state.contributions.refreshDirty();
   state.marginTable.useDeferred();
   placed.orderId = serialToId(state.nextOrderSerial, instrument.id);
   placed.accountId = positions.numbers[row + ACCOUNT];
@@ -48,11 +49,11 @@ export function closeInBook(
   placed.priceTicks = limitTicks;
   placed.quantityLots = lots;
   placed.rests = 0;
-  const slot = state.placed(placed, transaction.time);
+  const slot = applyOrderPlaced(state, placed, transaction.time);
   transaction.emit(placed);
   const stopped = match(state, transaction, slot, limitTicks, terms);
   const restLots = orders.remainingLots(slot);
   if (restLots > 0) close(state, transaction, slot, STATUS_EXPIRED, REASON_NO_LIQUIDITY);
-  else state.endTaking(slot);
+  else state.progress.endTaking(slot);
   return stopped === REASON_IOC_REMAINDER ? lots : lots - restLots;
 }

@@ -56,14 +56,14 @@ export class Liquidations {
     if (this.nextRow === NONE) return false;
     const { positions } = state;
     const fund = positions.find(INSURANCE_ACCOUNT);
-    if (fund !== NONE) state.refreshMark(fund);
+    if (fund !== NONE) state.contributions.refreshMark(fund);
     const end = Math.min(positions.count, this.nextRow + ROWS_PER_TRANSACTION);
     let steps = 0;
-    for (; this.nextRow < end && steps < STEPS_PER_TRANSACTION && !state.isTransactionLong; this.nextRow++) {
+    for (; this.nextRow < end && steps < STEPS_PER_TRANSACTION && !state.progress.isLong; this.nextRow++) {
       const row = positions.offset(this.nextRow);
       // A step of this transaction traded with the row, and its credits wait for the commit. The next transaction checks it.
-      if (state.isDirty(row)) return true;
-      state.refreshMark(row);
+      if (state.dirty.has(row)) return true;
+      state.contributions.refreshMark(row);
       if (this.check(state, transaction, row)) steps++;
     }
     if (this.nextRow < positions.count) return true;

@@ -1,3 +1,4 @@
+import { applyPositionTransferred } from "../apply/position-events.ts";
 import { ACCOUNT, CONTRIBUTED, NONE, SIZE } from "../base/columns.ts";
 import { BUY, EXEC_ADL, EXEC_LIQUIDATION, INSURANCE_ACCOUNT, SELL, serialToId } from "../base/enums.ts";
 import { proportion, type Quanta, type QuantityLots } from "../base/units.ts";
@@ -72,13 +73,13 @@ function deleverage(
     transfer(state, transaction, row, counterparty, partLots, partQuanta, EXEC_ADL);
     leftLots -= partLots;
     leftQuanta -= partQuanta;
-    if (state.isTransactionLong) return;
+    if (state.progress.isLong) return;
   }
 }
 
 /** Brings the fund's gains and losses in this transaction into the totals. It may use its gains: one log record has both. */
 export function refreshFund(state: SymbolState, fund: number): void {
-  state.refresh(fund);
+  state.contributions.refresh(fund);
   state.marginTable.useDeferred();
 }
 
@@ -111,12 +112,12 @@ function transfer(
   transferred.accountSizeLots = n[from + SIZE] + signedLots;
   transferred.counterpartySizeLots = n[to + SIZE] - signedLots;
   transferred.execType = execType;
-  state.transferred(transferred, transaction.time);
+  applyPositionTransferred(state, transferred, transaction.time);
   transaction.emit(transferred);
   settleForcedFill(state, transaction, from);
   settleForcedFill(state, transaction, to);
   // The next step of this transaction must see what the receiver can still bear.
-  state.refresh(to);
+  state.contributions.refresh(to);
   clipReduceOnly(state, transaction, from);
   clipReduceOnly(state, transaction, to);
 }

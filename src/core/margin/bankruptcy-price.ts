@@ -47,7 +47,7 @@ export function breakEvenTicks(instrument: Instrument, sizeLots: QuantityLots, c
  * which nearly all accounts pass: it uses the lowest maintenance rate as a lower bound of the position's own margin.
  */
 export function coversPriceBand(state: SymbolState, row: number): boolean {
-  if (state.isIsolated(row) || state.isDirty(row) || state.fundingOwed > 0) return false;
+  if (state.isIsolated(row) || state.dirty.has(row) || state.funding.owingCount > 0) return false;
   const { marginTable, instrument } = state;
   const accountId = state.positions.numbers[row + ACCOUNT];
   const lossPpm = instrument.priceBandPpm + 2 * instrument.takerFeePpm;
@@ -62,7 +62,7 @@ export function coversPriceBand(state: SymbolState, row: number): boolean {
  */
 function crossEquityShare(state: SymbolState, row: number): Quanta {
   // Includes what this transaction has changed so far.
-  if (state.isDirty(row)) state.refresh(row);
+  if (state.dirty.has(row)) state.contributions.refresh(row);
   const { marginTable, positions } = state;
   const accountId = positions.numbers[row + ACCOUNT];
   const equity = marginTable.usableEquity(accountId) + Math.min(0, owedFunding(state, row));

@@ -1,3 +1,4 @@
+import { applyDeficitCovered } from "../apply/position-events.ts";
 import type { Quanta } from "../base/units.ts";
 import type { Transaction } from "../protocol/actor.ts";
 import { DeficitCovered } from "../protocol/events.ts";
@@ -15,6 +16,6 @@ export function coverFromFund(
 ): void {
   covered.accountId = accountId;
   covered.amountQuanta = amountQuanta;
-  state.deficitCovered(covered);
+  applyDeficitCovered(state, covered);
   transaction.emit(covered);
 }

@@ -1,3 +1,4 @@
+import { applyFundingPaid } from "../apply/position-events.ts";
 import { ACCOUNT, SIZE } from "../base/columns.ts";
 import type { Quanta } from "../base/units.ts";
 import { fundingPayment } from "../formulas/funding.ts";
@@ -10,21 +11,21 @@ const paid = blank(FundingPaid);
 
 /** The payment that the position still receives for the last ended interval, in quanta; negative = it pays; 0 = settled. */
 export function owedFunding(state: SymbolState, row: number): Quanta {
-  if (!state.owesFunding(row)) return 0;
-  const { instrument, positions, fundingMarkTicks, fundingRatePpb } = state;
-  return fundingPayment(instrument, positions.numbers[row + SIZE], fundingMarkTicks, fundingRatePpb);
+  if (!state.funding.owes(row)) return 0;
+  const { instrument, positions, funding } = state;
+  return fundingPayment(instrument, positions.numbers[row + SIZE], funding.lastMarkTicks, funding.lastRatePpb);
 }
 
 /** Pays owedFunding(). Must come before any change of the position's size, which it depends on. */
 export function payFunding(state: SymbolState, transaction: Transaction, row: number): void {
-  if (!state.owesFunding(row)) return;
+  if (!state.funding.owes(row)) return;
   const n = state.positions.numbers;
   paid.accountId = n[row + ACCOUNT];
-  paid.fundingTime = state.fundingTime;
-  paid.ratePpb = state.fundingRatePpb;
-  paid.markTicks = state.fundingMarkTicks;
+  paid.fundingTime = state.funding.lastTime;
+  paid.ratePpb = state.funding.lastRatePpb;
+  paid.markTicks = state.funding.lastMarkTicks;
   paid.sizeLots = n[row + SIZE];
   paid.amountQuanta = owedFunding(state, row);
-  state.fundingPaid(paid);
+  applyFundingPaid(state, paid);
   transaction.emit(paid);
 }

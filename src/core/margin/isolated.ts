@@ -1,3 +1,4 @@
+import { applyIsolatedMarginSet } from "../apply/position-events.ts";
 import { ACCOUNT, CASH, COST, ISOLATED_QUANTA, LEVERAGE, MARGIN_MODE, SIZE } from "../base/columns.ts";
 import { ISOLATED } from "../base/enums.ts";
 import { proportion, type Quanta, type QuantityLots } from "../base/units.ts";
@@ -105,9 +106,9 @@ export function setIsolatedMargin(
   if (state.positions.numbers[row + ISOLATED_QUANTA] === isolatedQuanta) return;
   marginSet.accountId = state.positions.numbers[row + ACCOUNT];
   marginSet.isolatedQuanta = isolatedQuanta;
-  state.isolatedMarginSet(marginSet);
+  applyIsolatedMarginSet(state, marginSet);
   transaction.emit(marginSet);
-  state.refresh(row);
+  state.contributions.refresh(row);
 }
 
 /** The I of a position that was just opened. `spent`: what the same fills have cost the cross account already. */

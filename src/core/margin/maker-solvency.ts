@@ -24,7 +24,7 @@ export function isFarFromMark({ instrument, markTicks }: SymbolState, takerSide:
  * margin can bear that all its orders near the mark are filled.
  */
 export function isShort(state: SymbolState, row: number): boolean {
-  state.refreshMark(row);
+  state.contributions.refreshMark(row);
   if (state.isIsolated(row) && isolatedEquity(state, row) < positionInitial(state, row)) return true;
   return state.marginTable.isShort(state.positions.numbers[row + ACCOUNT]);
 }
@@ -130,7 +130,7 @@ export function spend(state: SymbolState, row: number, cost: Quanta): boolean {
 
 /** Closing may cost the isolated equity. Opening also sets aside what the cross account has beyond its maintenance margin. */
 function isolatedBudget(state: SymbolState, row: number): MakerBudget {
-  state.refreshMark(row);
+  state.contributions.refreshMark(row);
   const { marginTable, positions } = state;
   const account = positions.numbers[row + ACCOUNT];
   const toCloseQuanta = isolatedEquity(state, row);
@@ -145,9 +145,9 @@ function isolatedBudget(state: SymbolState, row: number): MakerBudget {
  * margin of other positions leaves. Owed funding is subtracted first.
  */
 function crossBudget(state: SymbolState, row: number): MakerBudget {
-  state.refreshMark(row);
+  state.contributions.refreshMark(row);
   // Includes what this transaction has changed so far.
-  if (state.isDirty(row)) state.refresh(row);
+  if (state.dirty.has(row)) state.contributions.refresh(row);
   const { marginTable, positions } = state;
   const account = positions.numbers[row + ACCOUNT];
   marginTable.readConsistent(account);

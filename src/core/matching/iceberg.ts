@@ -1,3 +1,4 @@
+import { applySliceShown } from "../apply/order-events.ts";
 import type { PriceTicks, QuantityLots } from "../base/units.ts";
 import type { Transaction } from "../protocol/actor.ts";
 import { SliceShown } from "../protocol/events.ts";
@@ -71,6 +72,6 @@ function show(
   shown.queueSerial = queueSerial;
   shown.marginPriceTicks = marginPriceTicks;
   shown.lossTicks = lossTicks;
-  state.sliceShown(shown, slot);
+  applySliceShown(state, shown, slot);
   transaction.emit(shown);
 }

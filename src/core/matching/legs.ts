@@ -1,3 +1,4 @@
+import { applyLegSpent } from "../apply/conditional-order-events.ts";
 import { NONE } from "../base/columns.ts";
 import type { Transaction } from "../protocol/actor.ts";
 import { LegSpent } from "../protocol/events.ts";
@@ -17,6 +18,6 @@ export function spendLeg(state: SymbolState, transaction: Transaction, legId: nu
   spent.orderId = parentId;
   spent.accountId = state.accountId(parent);
   spent.legId = legId;
-  state.legSpent(spent);
+  applyLegSpent(state, spent);
   transaction.emit(spent);
 }

@@ -1,3 +1,4 @@
+import { applyTraded } from "../apply/position-events.ts";
 import * as columns from "../base/columns.ts";
 import * as enums from "../base/enums.ts";
 import type { PriceTicks, Quanta, QuantityLots } from "../base/units.ts";
@@ -83,7 +84,7 @@ export function match(
   while (orders.remainingLots(taker) > 0) {
     const price = levels.best();
     if (!crosses(side, limitTicks, price)) break;
-    if (state.isTransactionLong) {
+    if (state.progress.isLong) {
       reason = REASON_IOC_REMAINDER;
       break;
     }
@@ -104,7 +105,7 @@ export function match(
     lossLeft -= (side === BUY ? price - markTicks : markTicks - price) * lots * state.instrument.quantaPerTickLot;
     if (lossLeft < 0) {
       // What the maker was about to lose has been taken from it already.
-      state.refresh(makerRow);
+      state.contributions.refresh(makerRow);
       reason = REASON_INSUFFICIENT_MARGIN;
       break;
     }
@@ -138,7 +139,7 @@ function trade(
   const { orders, positions, instrument } = state;
   const takerRow = orders.row(taker);
   const makerRow = orders.row(maker);
-  if (state.fundingOwed > 0) {
+  if (state.funding.owingCount > 0) {
     payFunding(state, transaction, takerRow);
     payFunding(state, transaction, makerRow);
   }
@@ -166,7 +167,7 @@ function trade(
   traded.execType = terms.execType;
   if (orders.isExtended(taker)) state.noteFill(taker, lots);
   if (orders.isExtended(maker)) state.noteFill(maker, lots);
-  state.traded(traded, taker, maker, transaction.time);
+  applyTraded(state, traded, taker, maker, transaction.time);
   transaction.emit(traded);
   // Unless it is gone, with its last lots.
   if (isIceberg && orders.isIceberg(maker) && state.open.shownLots(maker) === 0)

@@ -1,3 +1,4 @@
+import { applyOrderClosed, applyOrderReduced } from "../apply/order-events.ts";
 import * as columns from "../base/columns.ts";
 import * as enums from "../base/enums.ts";
 import type { PriceTicks, QuantityLots } from "../base/units.ts";
@@ -80,7 +81,7 @@ export function close(
   closed.status = status;
   closed.reason = reason;
   closed.triggerTicks = orders.isExtended(slot) ? trailedTo(state, slot) : 0;
-  state.closed(slot);
+  applyOrderClosed(state, slot);
   transaction.emit(closed);
 }
 
@@ -117,6 +118,6 @@ export function reduce(
   reduced.byLots = byLots;
   reduced.resting = orders.isResting(slot) && !isHidden ? 1 : 0;
   reduced.reason = reason;
-  state.reduced(reduced, slot);
+  applyOrderReduced(state, reduced, slot);
   transaction.emit(reduced);
 }

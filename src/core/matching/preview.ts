@@ -105,7 +105,7 @@ function previewOrders(
   const { book, orders, positions } = state;
   const levels = book.opposite(side);
   const perTick = state.instrument.quantaPerTickLot;
-  let room = state.roomInTransaction;
+  let room = state.progress.room;
   const closing = side === BUY ? 1 : -1; // a maker that sells to a buyer closes a long position
   const takenOf = new Map<number, QuantityLots>();
   makerSolvency.begin();
@@ -125,7 +125,7 @@ function previewOrders(
       const { slot } = walk;
       const makerRow = orders.row(slot);
       let { lots } = walk;
-      if (details !== null && eventCount >= state.roomInTransaction) return end(REASON_IOC_REMAINDER);
+      if (details !== null && eventCount >= state.progress.room) return end(REASON_IOC_REMAINDER);
       if (makerRow === row) {
         eventCount++;
         if (selfTradePrevention === DECREMENT)
@@ -173,7 +173,7 @@ export function meetsTooMany(
 ): boolean {
   const { reduceOnlyResting, waitingCount } = state.open;
   // An order is a lot at least, and gives up others only where there are reduce-only ones, or some that wait.
-  if (reduceOnlyResting === 0 && waitingCount === 0 && quantityLots < state.roomInTransaction / 4) return false;
+  if (reduceOnlyResting === 0 && waitingCount === 0 && quantityLots < state.progress.room / 4) return false;
   const { orders, positions } = state;
   const levels = state.book.opposite(side);
   const rows = new Set<number>();
@@ -185,12 +185,12 @@ export function meetsTooMany(
       lots += walk.lots;
       // The trade, the end of the maker's order or its next slice, funding, its isolated margin, and what the fill gives up.
       const row = orders.row(walk.slot);
-      met += (state.fundingOwed > 0 ? 4 : 2) + positions.numbers[row + REDUCE_ONLY_ORDERS];
+      met += (state.funding.owingCount > 0 ? 4 : 2) + positions.numbers[row + REDUCE_ONLY_ORDERS];
       if (positions.numbers[row + MARGIN_MODE] === ISOLATED) met++;
       // They go with the position, once.
       if (!rows.has(row)) met += positions.numbers[row + CLOSING_ORDERS];
       rows.add(row);
-      if (met >= state.roomInTransaction) return true;
+      if (met >= state.progress.room) return true;
     }
   }
   return false;

@@ -1,3 +1,4 @@
+import { applyTradingHalted } from "../apply/market-events.ts";
 import * as enums from "../base/enums.ts";
 import type { TimeMs } from "../base/units.ts";
 import type { Transaction } from "../protocol/actor.ts";
@@ -69,7 +70,7 @@ export function setHalt(
   halted.mode = mode;
   halted.reason = reason;
   halted.until = until;
-  state.tradingHalted(halted);
+  applyTradingHalted(state, halted);
   transaction.emit(halted);
 }
 

@@ -30,7 +30,7 @@ export class MarkSweep {
     this.rows = positions.count;
     const share = Math.min(this.left, ROWS_PER_TRANSACTION);
     for (let i = 0; i < share; i++) {
-      state.refreshMark(positions.offset(this.cursor));
+      state.contributions.refreshMark(positions.offset(this.cursor));
       this.cursor = this.cursor + 1 < this.rows ? this.cursor + 1 : 0;
     }
     this.left -= share;

@@ -1,3 +1,4 @@
+import { applyFundingSettled, applyPriceUpdated } from "../apply/market-events.ts";
 import { BUY, HALT_REASON, MODE_TRADING, SELL } from "../base/enums.ts";
 import { PPB, PPM, type PriceTicks } from "../base/units.ts";
 import { nextFundingTime, premiumPpb } from "../formulas/funding.ts";
@@ -64,10 +65,10 @@ export class Pricing {
     priceUpdated.premiumPpb = premiumPpb(this.instrument, state.book, indexTicks);
     priceUpdated.openInterestLots = state.openInterestLots;
     priceUpdated.nextFundingTime = nextFundingTime(transaction.time, this.instrument.fundingIntervalMs);
-    const count = state.premiumCount + 1;
-    const sum = state.premiumSum + count * priceUpdated.premiumPpb;
-    priceUpdated.fundingRatePpb = state.intervalRatePpb(priceUpdated.nextFundingTime, sum, count);
-    state.priceUpdated(priceUpdated, transaction.time);
+    const count = state.funding.premiumCount + 1;
+    const sum = state.funding.premiumSum + count * priceUpdated.premiumPpb;
+    priceUpdated.fundingRatePpb = state.funding.intervalRatePpb(priceUpdated.nextFundingTime, sum, count);
+    applyPriceUpdated(state, priceUpdated, transaction.time);
     transaction.emit(priceUpdated);
     if (isGuarded) this.breakCircuit(transaction);
     transaction.reply({ type: Done.code });
@@ -92,7 +93,7 @@ export class Pricing {
   private fundingTicks(indexTicks: PriceTicks, time: number): PriceTicks {
     const { fundingIntervalMs } = this.instrument;
     const left = (nextFundingTime(time, fundingIntervalMs) - time) / fundingIntervalMs;
-    return Math.round((indexTicks * this.state.fundingRatePpb * left) / PPB);
+    return Math.round((indexTicks * this.state.funding.lastRatePpb * left) / PPB);
   }
 
   /**
@@ -103,27 +104,27 @@ export class Pricing {
    */
   settleDue(transaction: Transaction): void {
     const { state, instrument } = this;
-    const { premiumSum, premiumCount } = state;
-    if (premiumCount === 0 || transaction.time < state.nextFundingTime) return;
-    fundingSettled.fundingTime = state.nextFundingTime;
+    const { premiumSum, premiumCount } = state.funding;
+    if (premiumCount === 0 || transaction.time < state.funding.nextTime) return;
+    fundingSettled.fundingTime = state.funding.nextTime;
     fundingSettled.nextFundingTime = nextFundingTime(transaction.time, instrument.fundingIntervalMs);
-    fundingSettled.ratePpb = state.intervalRatePpb(state.nextFundingTime);
+    fundingSettled.ratePpb = state.funding.intervalRatePpb(state.funding.nextTime);
     fundingSettled.premiumPpb = Math.trunc((2 * premiumSum) / (premiumCount * (premiumCount + 1)));
     fundingSettled.indexTicks = state.indexTicks;
     fundingSettled.markTicks = state.markTicks;
     // Whoever has not paid for the interval before pays now: a position owes one interval at most.
     this.payUpTo(transaction, Number.POSITIVE_INFINITY);
-    state.fundingSettled(fundingSettled);
+    applyFundingSettled(state, fundingSettled);
     transaction.emit(fundingSettled);
     this.payUpTo(transaction, PAYMENTS_AT_A_TIME);
-    state.trackDirty();
+    state.contributions.trackDirty();
   }
 
   private payUpTo(transaction: Transaction, limit: number): void {
     const { state } = this;
     const { open } = state.positions;
-    for (let i = open.length - 1, left = limit; i >= 0 && left > 0 && state.fundingOwed > 0; i--) {
-      if (!state.owesFunding(open[i])) continue;
+    for (let i = open.length - 1, left = limit; i >= 0 && left > 0 && state.funding.owingCount > 0; i--) {
+      if (!state.funding.owes(open[i])) continue;
       payFunding(state, transaction, open[i]);
       left--;
     }
@@ -136,6 +137,6 @@ export class Pricing {
 
   /** Some of the payments that the last interval still waits for. */
   payOwed(transaction: Transaction): void {
-    if (this.state.fundingOwed > 0) this.payUpTo(transaction, PAYMENTS_AT_A_TIME);
+    if (this.state.funding.owingCount > 0) this.payUpTo(transaction, PAYMENTS_AT_A_TIME);
   }
 }

@@ -23,6 +23,11 @@ export class DirtySet {
     this.positions = positions;
   }
 
+  /** Margin that the transaction frees must wait for its sequence. */
+  get hasRows(): boolean {
+    return this.rowCount > 0;
+  }
+
   order(slot: number): void {
     this.slots[this.slotCount++] = slot;
   }

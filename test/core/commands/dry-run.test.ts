@@ -183,7 +183,7 @@ test("funding that a position owes is paid by its first fill", () => {
   exchange.time += 8 * 3_600_000;
   exchange.do(PLAIN.id, make(SetIndexPrice, { indexTicks: 100 }));
   const { state } = exchange.symbol(PLAIN.id);
-  const owing = state.positions.open.filter((row) => state.owesFunding(row));
+  const owing = state.positions.open.filter((row) => state.funding.owes(row));
   const accountId = state.positions.numbers[(owing[0] as number) + ACCOUNT] as number;
   const order = make(PlaceOrder, { accountId, side: SELL, priceTicks: 103, quantityLots: 3 });
   const before = outlookOf(exchange, PLAIN.id, accountId);

@@ -138,7 +138,7 @@ test("a symbol that has never had a price settles nothing", () => {
   const [, eth] = simulation.symbols as [SymbolActor, SymbolActor];
   simulation.time = end + HOUR_MS;
   assert.deepEqual(simulation.run(eth, make(Tick)), []);
-  assert.equal(eth.state.fundingTime, 0);
+  assert.equal(eth.state.funding.lastTime, 0);
 });
 
 /** So many that they do not all pay at once, each long a lot that the seller has sold. */
@@ -163,7 +163,7 @@ test("the insurance fund has neither what payments have brought it for others to
   simulation.time = end;
   simulation.price(btc, MARK);
   // 500 have paid, and the seller has got nothing.
-  assert.equal(state.owesFunding(state.positions.find(seller)), true);
+  assert.equal(state.funding.owes(state.positions.find(seller)), true);
   expectFund();
   // The seller trades and gets all at once: 1.7875 USDC, the fund has 1 of its own.
   simulation.order(btc, seller, BUY, MARK, 1);
@@ -172,9 +172,9 @@ test("the insurance fund has neither what payments have brought it for others to
     [holder, -812_500],
     [seller, 1_787_500],
   ]);
-  assert.ok(state.fundingOwed > 500);
+  assert.ok(state.funding.owingCount > 500);
   expectFund();
-  while (state.fundingOwed > 0) {
+  while (state.funding.owingCount > 0) {
     simulation.tick();
     expectFund();
   }
@@ -186,7 +186,7 @@ test("what an account owes is paid before it withdraws, also when many others ar
   simulation.price(btc, MARK);
   const { state } = btc;
   const row = state.positions.find(holder);
-  assert.equal(state.owesFunding(row), true);
+  assert.equal(state.funding.owes(row), true);
   const before = simulation.marginTable.withdrawable(holder);
   const prepared = simulation.run(btc, make(PrepareWithdrawal, { accountId: holder }));
   assert.deepEqual(paidIn(prepared), [[holder, -812_500]]);

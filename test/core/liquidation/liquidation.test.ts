@@ -421,7 +421,7 @@ test("funding that is still owed counts: for how far one may close, and for what
   assert.equal(crowd.marginTable.equity(alice), 2_055_000);
   crowd.time += 8 * HOUR_MS;
   crowd.price(100);
-  assert.equal(state.fundingOwed, 102);
+  assert.equal(state.funding.owingCount, 102);
   for (const accountId of [alice, bob]) assert.equal(owedFunding(state, state.positions.find(accountId)), -10_000);
   // Two ticks and the fee of 0.049 leave 0.006, out of which come the 0.01 that she owes.
   const sold = crowd.order(alice, SELL, 98, 1) as MessageOf<typeof Refused>;
@@ -433,7 +433,7 @@ test("funding that is still owed counts: for how far one may close, and for what
   >;
   assert.deepEqual(removed.details, { requiredQuanta: 1, availableQuanta: 0 });
   crowd.do(PLAIN.id, make(Tick));
-  assert.equal(state.fundingOwed, 0);
+  assert.equal(state.funding.owingCount, 0);
   assert.equal(isolatedEquity(state, state.positions.find(bob)), 10_000_000);
 });
 
@@ -449,7 +449,7 @@ test("who is liquidated pays first the funding that is still owed: what is left 
   assert.equal(crowd.marginTable.equity(alice), 55_000);
   crowd.carryOut(PLAIN.id, make(Tick));
   const { events } = crowd.carryOut(PLAIN.id, make(Tick));
-  assert.equal(state.fundingOwed, 201);
+  assert.equal(state.funding.owingCount, 201);
   const [transfer] = events.filter(({ type }) => type === PositionTransferred.code);
   // A lot at 98 less the 0.055, less the 0.01 that she owed.
   assert.equal((transfer as MessageOf<typeof PositionTransferred>).quanta, 97_955_000);

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { applyTradingHalted } from "../../../src/core/apply/market-events.ts";
 import {
   BUY,
   HALT_REASONS,
@@ -248,7 +249,7 @@ test("the breaker halts for its time, and what it halts outlasts a restart", () 
   assert.equal(codeOf(market.order(BOB, BUY, 79, 1)), "SYMBOL_HALTED");
   const again = new Market();
   const state = again.symbol(PLAIN.id).state;
-  state.tradingHalted(halted);
+  applyTradingHalted(state, halted);
   assert.equal(market.wait(4999).events.length, 0);
   const [over] = eventsOf(market.wait(1), TradingHalted.code) as MessageOf<typeof TradingHalted>[];
   assert.deepEqual([over.mode, over.reason], [0, 4]);

@@ -26,7 +26,7 @@ function assertFresh(crowd: Crowd): void {
   assert.equal(crowd.stale(), 0);
   state.positions.each((row) => {
     const account = state.positions.numbers[row];
-    const { equity, unrealized, initial, maintenance } = state.contributionOf(row);
+    const { equity, unrealized, initial, maintenance } = state.contributions.of(row);
     const balance = crowd.ledger.state.balance(account);
     const marginTable = crowd.marginTableOf(account);
     assert.deepEqual(
@@ -56,7 +56,7 @@ test("prices that come faster than the sweep do not keep it from the rows at its
   const seen = new Set<number>();
   for (let i = 0; i < 9; i++) {
     crowd.price(101 + i);
-    if (!state.isStale(last)) seen.add(101 + i);
+    if (!state.contributions.isStale(last)) seen.add(101 + i);
   }
   assert.ok(seen.size >= 2, "the last row is in about every third share");
   finish(crowd);
@@ -73,10 +73,10 @@ test("an order is judged by the mark, also where the sweep has not come", () => 
     const { state } = crowd.plain;
     const short = crowd.account(CROWD - 2);
     crowd.price(mark);
-    assert.equal(state.isStale(state.positions.find(short)), true);
+    assert.equal(state.contributions.isStale(state.positions.find(short)), true);
     const reply = crowd.order(short, SELL, mark + 1, 20);
     assert.equal(reply.type, expected, JSON.stringify(reply));
-    assert.equal(state.isStale(state.positions.find(short)), false);
+    assert.equal(state.contributions.isStale(state.positions.find(short)), false);
     finish(crowd);
     assertFresh(crowd);
   }
@@ -96,7 +96,7 @@ test("leverage and positions are seen at the mark, also where the sweep has not 
   const other = crowd.account(CROWD - 4);
   const lower = make(SetLeverage, { accountId: other, leverage: 9 });
   assert.equal(crowd.do(PLAIN.id, lower).replies[0].type, Refused.code);
-  assert.equal(crowd.plain.state.isStale(crowd.plain.state.positions.find(other)), false);
+  assert.equal(crowd.plain.state.contributions.isStale(crowd.plain.state.positions.find(other)), false);
 });
 
 test("a half-done sweep is no fault, and a restart finishes it", () => {
@@ -162,7 +162,7 @@ test("a liquidation meets makers at the mark, also where the sweep has not come"
   // What the sale at 102 loses by now the maker has only won by the same price.
   crowd.price(105);
   assert.equal(state.markTicks, 105);
-  assert.equal(state.isStale(state.positions.find(maker)), true);
+  assert.equal(state.contributions.isStale(state.positions.find(maker)), true);
   const fills = (crowd.do(PLAIN.id, make(Tick)).events as MessageOf<typeof Traded>[])
     .filter(({ type }) => type === Traded.code)
     .map(({ takerAccountId, makerAccountId, quantityLots }) => [takerAccountId, makerAccountId, quantityLots]);

@@ -200,7 +200,7 @@ test("a restart in the middle of an hour's funding pays the rest of it, and goes
   again.restored();
   again.sequence = exchange.sequence;
   again.time = exchange.time;
-  assert.notEqual(exchange.symbol(PLAIN.id).state.premiumSum, 0);
+  assert.notEqual(exchange.symbol(PLAIN.id).state.funding.premiumSum, 0);
   assertSame(exchange, again, []);
   const rest = inOrder(again.do(PLAIN.id, make(Tick)));
   assert.equal(rest.events.filter(({ type }) => type === FundingPaid.code).length, accounts - 500);

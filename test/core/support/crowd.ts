@@ -62,6 +62,6 @@ export class Crowd extends Exchange {
   /** How many rows the cells know at an older mark. */
   stale(): number {
     const { state } = this.plain;
-    return state.positions.open.filter((row) => state.isStale(row)).length;
+    return state.positions.open.filter((row) => state.contributions.isStale(row)).length;
   }
 }

@@ -33,7 +33,7 @@ export class IsolatedWatch {
       for (const [row, had] of this.before[i] as Map<number, number>) {
         const account = symbol.state.positions.numbers[row + ACCOUNT];
         if (traders.has(account)) continue;
-        const has = symbol.state.contributionOf(row).equity;
+        const has = symbol.state.contributions.of(row).equity;
         assert.ok(has >= had, `account ${account} lost ${had - has} quanta beside its isolated margin`);
         if (!symbol.state.isIsolated(row)) this.ended++;
       }

@@ -1,0 +1,42 @@
+import { HALT_REASON, MODE_TRADING } from "../base/enums.ts";
+import type { TimeMs } from "../base/units.ts";
+import type { FundingSettled, PriceUpdated, SelfCheckFailed, TradingHalted } from "../protocol/events.ts";
+import type { MessageOf } from "../protocol/message-schema.ts";
+import type { SymbolState } from "../state/symbol-state.ts";
+
+export function applyPriceUpdated(state: SymbolState, event: MessageOf<typeof PriceUpdated>, time: TimeMs): void {
+  state.indexTicks = event.indexTicks;
+  state.markTicks = event.markTicks;
+  state.basis1024 = event.basis1024;
+  state.priceTime = time;
+  state.progress.hasMovedMark = true;
+  state.mayReach = true;
+  state.isIndexStale = false;
+  state.funding.sample(event.premiumPpb, event.nextFundingTime);
+  state.changed = true;
+}
+
+export function applyFundingSettled(state: SymbolState, event: MessageOf<typeof FundingSettled>): void {
+  state.funding.settle(event);
+  state.changed = true;
+}
+
+export function applyTradingHalted(state: SymbolState, event: MessageOf<typeof TradingHalted>): void {
+  state.haltMode = event.mode;
+  state.haltReason = event.mode === MODE_TRADING ? HALT_REASON.NONE : event.reason;
+  state.haltUntil = event.until;
+  // No trigger is reached during a halt. When it ends, the prices at that time count.
+  state.mayReach = true;
+  if (event.mode === MODE_TRADING) state.fault = "";
+  state.changed = true;
+}
+
+export function applyIndexWentStale(state: SymbolState): void {
+  state.isIndexStale = true;
+  state.changed = true;
+}
+
+export function applySelfCheckFailed(state: SymbolState, event: MessageOf<typeof SelfCheckFailed>): void {
+  state.fault = event.fault;
+  state.changed = true;
+}

@@ -1,0 +1,84 @@
+import type { Contribution } from "../accounts/contribution.ts";
+import type { MarginTable } from "../accounts/margin-table.ts";
+import * as columns from "../base/columns.ts";
+import * as enums from "../base/enums.ts";
+import type { PriceTicks } from "../base/units.ts";
+import { contribution } from "../formulas/margin.ts";
+import type { Instrument } from "../protocol/instrument.ts";
+import type { DirtySet } from "./dirty-set.ts";
+import type { FundingState } from "./funding-state.ts";
+import type { Positions } from "./positions.ts";
+import type { TransactionProgress } from "./transaction-progress.ts";
+
+const { ACCOUNT, CONTRIBUTED, CONTRIBUTED_MARK, SIZE } = columns;
+const { INSURANCE_ACCOUNT } = enums;
+
+/** What contributions follow from. */
+interface ContributionSource {
+  readonly instrument: Instrument;
+  readonly positions: Positions;
+  readonly marginTable: MarginTable;
+  readonly funding: FundingState;
+  readonly dirty: DirtySet;
+  readonly progress: TransactionProgress;
+  readonly markTicks: PriceTicks;
+}
+
+/** Keeps what the symbol's rows contribute to the margin table of all accounts. */
+export class MarginContributions {
+  private readonly state: ContributionSource;
+  private readonly scratch: Contribution = { equity: 0, unrealized: 0, initial: 0, positionInitial: 0, maintenance: 0 };
+
+  constructor(state: ContributionSource) {
+    this.state = state;
+  }
+
+  /** What a row contributes now, or at another mark. The next call overwrites the object that it returns. */
+  of(at: number, markTicks: PriceTicks = this.state.markTicks): Contribution {
+    const { state, scratch } = this;
+    const { numbers } = state.positions;
+    contribution(state.instrument, numbers, at, markTicks, scratch);
+    if (state.funding.owingLots !== 0 && numbers[at + ACCOUNT] === INSURANCE_ACCOUNT)
+      scratch.equity += state.funding.inTransit();
+    return scratch;
+  }
+
+  /**
+   * Brings the margin table to what the row contributes now. `isLogged`: see MarginTable.setContribution.
+   */
+  refresh(at: number, isLogged = false): void {
+    const { state } = this;
+    const row = state.positions.numbers;
+    state.marginTable.setContribution(row[at + ACCOUNT], row, at + CONTRIBUTED, this.of(at), isLogged);
+    row[at + CONTRIBUTED_MARK] = state.markTicks;
+  }
+
+  refreshAll(): void {
+    this.state.positions.each((at) => this.refresh(at));
+  }
+
+  /** Refreshes the rows that the transaction has changed since they were last refreshed. */
+  refreshDirty(): void {
+    const { dirty } = this.state;
+    for (let i = dirty.freshRowCount; i < dirty.rowCount; i++) this.refresh(dirty.rows[i]);
+  }
+
+  /** Lets the rest of the transaction use all that it has done so far: losses, and margin that it has freed. */
+  trackDirty(): void {
+    this.refreshDirty();
+    this.state.dirty.markFresh();
+    this.state.marginTable.useDeferred();
+  }
+
+  /** The row holds a position whose contribution is from an older mark: see MarkSweep. */
+  isStale(at: number): boolean {
+    const { positions, markTicks } = this.state;
+    const n = positions.numbers;
+    return n[at + SIZE] !== 0 && n[at + CONTRIBUTED_MARK] !== markTicks;
+  }
+
+  /** Brings a stale row to the mark. It counts as logged if only a mark of an earlier transaction has made it stale. */
+  refreshMark(at: number): void {
+    if (this.isStale(at)) this.refresh(at, !this.state.dirty.has(at) && !this.state.progress.hasMovedMark);
+  }
+}
