@@ -17,18 +17,18 @@ import {
 } from "./scalars.ts";
 
 const TransferReference = Reference(
-  "A name of your own for the transfer. The same reference with the same body again is the same transfer.",
+  "Your own id for the transfer. If you send the same reference and body again, you get the same transfer.",
   "deposit-1",
 );
 
 export const DepositBody = object({
   asset: Asset,
-  amount: Decimal("Not finer than 0.000001.", "10000"),
+  amount: Decimal("At most six decimals.", "10000"),
   reference: Type.Optional(TransferReference),
 });
 export const WithdrawBody = object({
   asset: Asset,
-  amount: Decimal("At most what is withdrawable; not finer than 0.000001.", "250.5"),
+  amount: Decimal("At most the `withdrawable` of the balance, with at most six decimals.", "250.5"),
   address: Address,
   reference: Type.Optional(TransferReference),
 });
@@ -36,15 +36,16 @@ export const WithdrawBody = object({
 export const PositionsQuery = object({ symbol: Type.Optional(SymbolName) });
 export const FillsQuery = object({
   symbol: Type.Optional(SymbolName),
-  orderId: Type.Optional(Id("Those of this order only.")),
+  orderId: Type.Optional(Id("Only fills of this order.")),
   ...pageQuery,
 });
 export const TransfersQuery = object(pageQuery);
 const LedgerType = Type.Enum(LEDGER_ENTRY_TYPES, {
   description:
-    "WITHDRAWAL: debited when it is asked for. REALIZED_PNL: profit or loss that a fill took, before fees; of deleveraging, " +
-    "too. FEE: of a fill; positive = a rebate. LIQUIDATION_FEE: of a fill that closed the position by force, in the place of " +
-    "a fee. FUNDING: positive = received. DEFICIT_COVERED: the insurance fund paid what the account was below zero.",
+    "WITHDRAWAL: debited when it is requested. REALIZED_PNL: profit or loss of a fill or of auto-deleveraging, before fees. " +
+    "FEE: the fee of a fill; a positive amount is a rebate. LIQUIDATION_FEE: instead of a fee, for a fill that liquidated the " +
+    "position. FUNDING: a positive amount was received. DEFICIT_COVERED: the insurance fund paid the negative balance of the " +
+    "account.",
 });
 export const LedgerQuery = object({
   type: Type.Optional(LedgerType),
@@ -57,37 +58,41 @@ const PriceOrNull = (description: string, example: string) => nullable(DecimalOu
 const positionProperties = {
   symbol: SymbolName,
   side: nullable(Type.Enum(["LONG", "SHORT"])),
-  size: DecimalOut("Without a sign.", "0.5"),
-  entryPrice: PriceOrNull("Average price of what is open now.", "65025.5"),
-  markPrice: PriceOrNull("Null before there is a price.", "65000.5"),
+  size: DecimalOut("Size of the position, never negative.", "0.5"),
+  entryPrice: PriceOrNull("Average entry price of the open position.", "65025.5"),
+  markPrice: PriceOrNull("Null before the first price.", "65000.5"),
   notional: DecimalOut("size × markPrice.", "32500.25"),
   leverage: Type.Integer({ minimum: 1, examples: [10] }),
   marginMode: Type.Enum(MARGIN_MODES),
   isolatedMargin: nullable(
     DecimalOut(
-      "What is set aside for an isolated position, with its unrealizedPnl: below maintenanceMargin it is liquidated. " +
-        "Null for a cross position.",
+      "The margin set aside for an isolated position, with its unrealizedPnl. The position is liquidated below " +
+        "maintenanceMargin. Null for a cross position.",
       "3237.525",
     ),
   ),
-  initialMargin: DecimalOut("What the position binds, without open orders.", "3250.025"),
-  maintenanceMargin: DecimalOut("What equity must stay above, for this position's part.", "130.001"),
+  initialMargin: DecimalOut("Margin that the position binds, without open orders.", "3250.025"),
+  maintenanceMargin: DecimalOut("This position's part of the margin that equity must stay above.", "130.001"),
   liquidationPrice: PriceOrNull(
-    "Where the account's equity, or an isolated position's margin, meets its maintenance margin, all else equal.",
+    "The price at which the equity of the account, or the margin of an isolated position, reaches its maintenance margin, if " +
+      "nothing else changes.",
     "58760.5",
   ),
   bankruptcyPrice: PriceOrNull(
-    "Where closing leaves this position's share of equity, or its own margin, at 0.",
+    "The price at which closing leaves nothing of this position's share of equity, or of its isolated margin.",
     "58525.5",
   ),
   breakEvenPrice: PriceOrNull(
-    "Where closing at market leaves neither gain nor loss in this symbol, fees and funding included.",
+    "The price at which closing at market gives neither profit nor loss in this symbol, fees and funding included.",
     "65090.55802",
   ),
-  unrealizedPnl: DecimalOut("size × (markPrice − entryPrice), signed.", "-12.5"),
-  realizedPnl: DecimalOut("All that was won or lost in this symbol so far, fees and funding included.", "-16.256375"),
+  unrealizedPnl: DecimalOut(
+    "size × (markPrice − entryPrice) for a long position, the opposite for a short one.",
+    "-12.5",
+  ),
+  realizedPnl: DecimalOut("All profit and loss in this symbol so far, fees and funding included.", "-16.256375"),
   cumulativeFunding: DecimalOut(
-    "Funding received since the position was opened, negative = paid. 0 when none is open: see `GET /account/funding`.",
+    "Funding received since the position was opened. Negative: paid. 0 when no position is open: see `GET /account/funding`.",
     "0",
   ),
   adlRank: nullable(
@@ -95,13 +100,13 @@ const positionProperties = {
       minimum: 1,
       maximum: 5,
       description:
-        "5 = in the fifth of its side that auto-deleveraging would close first, 1 = in the last. Where only others' " +
-        "positions have moved it, the positions channel tells within some 5 seconds.",
+        "Auto-deleveraging closes the fifth of each side with rank 5 first, the fifth with rank 1 last. If only other " +
+        "accounts' positions change the rank, the positions channel reports it within about 5 seconds.",
     }),
   ),
   openedAt: nullable(Time("When the position was opened. Null when none is open.")),
   updatedAt: nullable(
-    Time("When it, its open orders or its settings last changed: by a trade, an order, funding, not by a price."),
+    Time("When the position, its open orders or its settings last changed. A new price does not count."),
   ),
   sequence: Sequence,
 };
@@ -112,52 +117,49 @@ export const MovedMargin = object(
     duplicate: Type.Optional(
       Type.Boolean({
         description:
-          "True: the reference was used before with this body, nothing was done, and this is the position as it is now.",
+          "True: this reference and body were sent before. Nothing was done; this is the position as it is now.",
       }),
     ),
   },
-  { description: "A position whose margin was to be moved." },
+  { description: "The position after a change of its margin." },
 );
-export const PositionList = listOf(Position, "The account's open positions, all of them.");
+export const PositionList = listOf(Position, "All open positions of the account.");
 
 export const Balance = object(
   {
     asset: Asset,
     walletBalance: DecimalOut("equity − unrealizedPnl.", "10000"),
     equity: DecimalOut(
-      "What the account would own if all positions were closed at mark, without what is set aside for isolated positions.",
+      "What the account would own if all positions were closed at the mark price, without the margin of isolated positions.",
       "10012.5",
     ),
-    unrealizedPnl: DecimalOut("Of all cross positions.", "12.5"),
+    unrealizedPnl: DecimalOut("Unrealized profit and loss of all cross positions.", "12.5"),
     positionInitialMargin: DecimalOut("initialMargin − openOrderInitialMargin.", "650"),
     openOrderInitialMargin: DecimalOut(
-      "What open orders bind beyond the positions: in each symbol the initial margin of the largest position that the buys or " +
-        "the sells may make, and of those of either side that would open one the taker fee and the loss against the mark at " +
-        "which they came. Reduce-only orders and those that wait for a price bind nothing.",
+      "Margin that open orders bind beyond the positions. In each symbol it covers the initial margin of the largest position " +
+        "that the buys or the sells may make. Orders that would open a position also bind their taker fee and their loss " +
+        "against the mark price at which they were placed. Reduce-only and untriggered orders bind nothing.",
       "0",
     ),
-    initialMargin: DecimalOut("What cross positions and all orders bind.", "650"),
-    maintenanceMargin: DecimalOut("What equity must stay above.", "26"),
-    availableBalance: DecimalOut(
-      "equity − initialMargin, or 0 where that is negative: what new orders may bind.",
-      "9362.5",
-    ),
+    initialMargin: DecimalOut("Margin that cross positions and all orders bind.", "650"),
+    maintenanceMargin: DecimalOut("The margin that equity must stay above.", "26"),
+    availableBalance: DecimalOut("The amount that new orders may bind: equity − initialMargin, at least 0.", "9362.5"),
     withdrawable: DecimalOut(
-      "The smaller of availableBalance and of equity without unrealised gains, never below 0: gains may stand for margin, " +
-        "but not leave.",
+      "The smaller of availableBalance and equity without unrealized gains, at least 0. Unrealized gains count as margin but " +
+        "cannot be withdrawn.",
       "9362.5",
     ),
     marginRatio: nullable(
-      DecimalOut("maintenanceMargin ÷ equity; 0 while that margin is 0, else null without equity.", "0.002596"),
+      DecimalOut("maintenanceMargin ÷ equity. 0 if maintenanceMargin is 0; otherwise null without equity.", "0.002596"),
     ),
-    updatedAt: Time("When it was read."),
+    updatedAt: Time("When the balance was read."),
     sequence: Sequence,
   },
   { description: "The account's balance, across all symbols." },
 );
 
 const transferProperties = {
-  transferId: Id("The exchange's id."),
+  transferId: Id("The exchange's id of the transfer."),
   kind: Type.Enum(["DEPOSIT", "WITHDRAWAL"]),
   asset: Asset,
   amount: DecimalOut("Always positive.", "10000"),
@@ -165,7 +167,7 @@ const transferProperties = {
   reference: nullable(TransferReference),
   status: Type.Enum(["PENDING", "SENT", "COMPLETED", "FAILED"]),
   txHash: nullable(Type.String({ examples: ["0x7c0f..."] })),
-  createdAt: Time("When it was asked for."),
+  createdAt: Time("When it was requested."),
   updatedAt: Time("When its status last changed."),
 };
 export const Transfer = object(transferProperties, { description: "A deposit or withdrawal." });
@@ -173,10 +175,10 @@ export const RequestedTransfer = object(
   {
     ...transferProperties,
     duplicate: Type.Optional(
-      Type.Boolean({ description: "True: the reference was used before with this body, and this is its transfer." }),
+      Type.Boolean({ description: "True: this reference and body were sent before, and this is that transfer." }),
     ),
   },
-  { description: "A deposit or withdrawal that was asked for." },
+  { description: "A requested deposit or withdrawal." },
 );
 export const TransferList = listOf(Transfer, "Transfers, newest first.");
 
@@ -184,17 +186,17 @@ export const LedgerEntry = object(
   {
     entryId: Type.String({
       pattern: "^[A-Za-z0-9_\\-]{1,80}$",
-      description: "The entry's own id.",
+      description: "Id of the entry.",
       examples: ["fee-256001-BUY"],
     }),
     type: LedgerType,
     asset: Asset,
-    amount: DecimalOut("Signed: negative = the account has less.", "-3.25"),
+    amount: DecimalOut("Negative: the account has less.", "-3.25"),
     symbol: nullable(SymbolName),
-    tradeId: nullable(Id("The fill's.")),
-    orderId: nullable(Id("The fill's; null also where there was no order.")),
-    transferId: nullable(Id("The deposit's or withdrawal's.")),
-    fundingTime: nullable(Time("When the interval ended that FUNDING is for.")),
+    tradeId: nullable(Id("The trade of the fill.")),
+    orderId: nullable(Id("The order of the fill. Null if there was no order.")),
+    transferId: nullable(Id("The deposit or withdrawal.")),
+    fundingTime: nullable(Time("FUNDING: when the funding interval ended.")),
     time: Time("When it happened."),
     sequence: Sequence,
   },
@@ -202,6 +204,6 @@ export const LedgerEntry = object(
 );
 export const LedgerList = listOf(
   LedgerEntry,
-  "Entries, newest first. All amounts together are the wallet: walletBalance, and isolatedMargin − unrealizedPnl of each " +
-    "isolated position, since what is set aside for one only moves within the account and is no entry.",
+  "Entries, newest first. The sum of all amounts is walletBalance plus isolatedMargin − unrealizedPnl of each isolated " +
+    "position. Setting margin aside moves money within the account and is no entry.",
 );

@@ -23,19 +23,24 @@ const EXAMPLE_MESSAGE = [
 export const ChallengeBody = object({
   address: Address,
   chainId: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description: "Shown in the message.", examples: [1] }),
+    Type.Integer({
+      minimum: 1,
+      maximum: Number.MAX_SAFE_INTEGER,
+      description: "Chain id shown in the message.",
+      examples: [1],
+    }),
   ),
 });
 export const Challenge = object(
   {
     message: Type.String({
-      description: "The EIP-4361 message to be signed as it is (personal_sign).",
+      description: "The EIP-4361 message. Sign it as it is (personal_sign).",
       examples: [EXAMPLE_MESSAGE],
     }),
-    nonce: Type.String({ description: "Good for one login.", examples: ["3f1c9b7a5d2e4860"] }),
-    expiresAt: Time("The login must come before."),
+    nonce: Type.String({ description: "Valid for one login.", examples: ["3f1c9b7a5d2e4860"] }),
+    expiresAt: Time("The challenge must be used before this time."),
   },
-  { description: "What the wallet is to sign." },
+  { description: "The message that the wallet must sign." },
 );
 
 export const LoginBody = object({
@@ -59,22 +64,25 @@ export const Session = object(
     }),
     accountId: Type.String({ examples: ["16"] }),
     address: Address,
-    expiresAt: Time("The session ends."),
+    expiresAt: Time("When the session ends."),
   },
   { description: "A wallet session." },
 );
 export const OpenSession = object(
   {
     sessionId: SessionId,
-    expiresAt: Time("The session ends."),
-    current: Type.Boolean({ description: "Whether it is the session that asks." }),
+    expiresAt: Time("When the session ends."),
+    current: Type.Boolean({ description: "True for the session of this request." }),
   },
   { description: "An open session, without its token." },
 );
-export const OpenSessionList = listOf(OpenSession, "The account's sessions; the one that ends last comes first.");
+export const OpenSessionList = listOf(
+  OpenSession,
+  "The open sessions of the account. The one that ends last comes first.",
+);
 export const EndedSessions = object({
   accountId: Type.String({ examples: ["16"] }),
-  ended: Type.Integer({ minimum: 0, description: "How many sessions that were.", examples: [2] }),
+  ended: Type.Integer({ minimum: 0, description: "Number of ended sessions.", examples: [2] }),
 });
 export const LoggedOut = object({ accountId: Type.String({ examples: ["16"] }), loggedOut: Type.Boolean() });
 
@@ -82,34 +90,35 @@ const Permissions = Type.Array(Type.Enum(PERMISSIONS), {
   minItems: 1,
   maxItems: PERMISSIONS.length,
   uniqueItems: true,
-  description: "READ to look, TRADE to place and cancel, WITHDRAW to take money out. None contains another.",
+  description:
+    "READ: read the account. TRADE: place and cancel orders. WITHDRAW: withdraw money. No permission includes another.",
 });
 const AllowedIps = Type.Array(Type.String({ maxLength: 49, examples: ["203.0.113.7"] }), {
   maxItems: 20,
-  description: "IPv4 or IPv6 addresses or subnets (`10.0.0.0/8`) that the key may be used from; empty = all.",
+  description: "IPv4 or IPv6 addresses or subnets (`10.0.0.0/8`) from which the key may be used. Empty: any address.",
 });
 const Label = Type.String({
   pattern: "^[\\x20-\\x7e]{1,64}$",
-  description: "A name of your own.",
+  description: "Your own name for the key.",
   examples: ["bot 1"],
 });
 
 const AllowedSymbols = Type.Array(SymbolName, {
   maxItems: 255,
   uniqueItems: true,
-  description: "Symbols that the key may trade; empty = all. It reads them all.",
+  description: "Symbols that the key may trade. Empty: all. It may read all symbols in any case.",
 });
 const MaxLeverage = Type.Integer({
   minimum: 1,
   maximum: 1000,
   description:
-    "The key sets no higher leverage, and places no order where the leverage is higher, other than reduce-only ones.",
+    "The key cannot set a higher leverage. Where the leverage is higher, it can only place reduce-only orders.",
   examples: [5],
 });
 const MAX_ORDER =
-  "The most that one order of the key may be worth, in USDC, at the highest price that it may trade at: a market order to buy at the edge of the price band, or of its `maxSlippage`. Reduce-only orders are not limited.";
+  "The largest notional of one order of the key, in USDC. It counts at the highest price at which the order may trade: for a market buy, the edge of the price band or of its `maxSlippage`. Reduce-only orders are not limited.";
 const MAX_POSITION =
-  "The most that a position may be worth at the mark, with all orders of its side, those that wait for a price included, when the key places one. What fills at once comes off a position on the other side; what rests or waits counts whole, since that position may be closed before.";
+  "The largest notional of a position at the mark price when the key places an order. All orders of that side count, untriggered ones included. The part that fills at once reduces a position on the other side. The part that rests or waits counts in full, because that position may be closed before.";
 
 export const CreateKeyBody = object({
   label: Label,
@@ -119,12 +128,15 @@ export const CreateKeyBody = object({
   maxOrderNotional: Type.Optional(Decimal(MAX_ORDER, "10000")),
   maxPositionNotional: Type.Optional(Decimal(MAX_POSITION, "50000")),
   maxLeverage: Type.Optional(MaxLeverage),
-  expiresAt: Type.Optional(Time("The key ends.")),
+  expiresAt: Type.Optional(Time("When the key expires.")),
 });
 export const CreatedKey = object(
   {
     apiKey: ApiKeyName,
-    secret: Type.String({ description: "Signs requests. Shown once.", examples: ["5f0c8a1b".repeat(8)] }),
+    secret: Type.String({
+      description: "The key's secret, which signs requests. Shown once.",
+      examples: ["5f0c8a1b".repeat(8)],
+    }),
   },
   { description: "A new API key." },
 );
@@ -138,8 +150,8 @@ export const ApiKey = object(
     maxOrderNotional: nullable(DecimalOut(MAX_ORDER, "10000")),
     maxPositionNotional: nullable(DecimalOut(MAX_POSITION, "50000")),
     maxLeverage: nullable(MaxLeverage),
-    expiresAt: nullable(Time("The key ends.")),
-    createdAt: Time("When it was made."),
+    expiresAt: nullable(Time("When the key expires.")),
+    createdAt: Time("When the key was created."),
   },
   { description: "An API key, without its secret." },
 );

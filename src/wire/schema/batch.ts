@@ -4,29 +4,28 @@ import { AmendOrderBody, PlacedOrder, PlaceOrderBody } from "./orders.ts";
 import { ClientOrderId, Id, object, SymbolName } from "./scalars.ts";
 import { ErrorBody } from "./system.ts";
 
-/** As many as Bybit and OKX take; a turn of the exchange holds all of them. */
+/** The same as at Bybit and OKX. One transaction holds a whole batch. */
 export const MAX_BATCH_ITEMS = 20;
 
 const { symbol: _, dryRun: __, ...orderProperties } = PlaceOrderBody.properties;
 const orderIds = {
-  orderId: Type.Optional(Id("The exchange's id. This or clientOrderId.")),
+  orderId: Type.Optional(Id("The exchange's id of the order. Send this or clientOrderId.")),
   clientOrderId: Type.Optional(ClientOrderId),
 };
 
 export const PlaceItem = object(
   { action: Type.Literal("PLACE"), ...orderProperties },
-  { description: "An order, as `POST /orders` takes it without the symbol." },
+  { description: "A new order, as in `POST /orders` but without the symbol." },
 );
 export const AmendItem = object(
   { action: Type.Literal("AMEND"), ...orderIds, ...AmendOrderBody.properties },
   {
-    description:
-      "Changes to an order, as `PATCH /orders/:id` takes them, also to one of this batch, by its clientOrderId.",
+    description: "A change of an order, as in `PATCH /orders/:id`. The clientOrderId may name an order of this batch.",
   },
 );
 export const CancelItem = object(
   { action: Type.Literal("CANCEL"), ...orderIds },
-  { description: "An order to cancel, also one of this batch, by its clientOrderId." },
+  { description: "An order to cancel. The clientOrderId may name an order of this batch." },
 );
 
 export const BatchBody = object(
@@ -35,7 +34,7 @@ export const BatchBody = object(
     items: Type.Array(Type.Union([PlaceItem, AmendItem, CancelItem]), {
       minItems: 1,
       maxItems: MAX_BATCH_ITEMS,
-      description: "Done in this order.",
+      description: "Executed in this order.",
     }),
   },
   {
@@ -56,26 +55,26 @@ export type BatchBody = Static<typeof BatchBody>;
 const { message, field, details, retryable } = ErrorBody.properties;
 export const BatchItemError = object(
   { code: Type.Enum(BATCH_ITEM_ERRORS, { examples: ["INSUFFICIENT_MARGIN"] }), message, field, details, retryable },
-  { description: "Why nothing was done for an item. `field` is one of the item's." },
+  { description: "Why an item was refused. `field` is a field of the item." },
 );
 
 export const BatchItemResult = object(
   {
     status: Type.Integer({
       description:
-        "What it would be over HTTP if the item came by itself: below 300 with an order, else with an error.",
+        "The HTTP status that the item would get as a single request. Below 300 there is an order, otherwise an error.",
       examples: [201],
     }),
     order: Type.Optional(PlacedOrder),
     error: Type.Optional(BatchItemError),
   },
-  { description: "What came of an item, as of then: items behind it may have changed the order again." },
+  { description: "The result of an item when it was executed. Later items may have changed the order again." },
 );
 
 export const BatchResults = object(
   {
-    failed: Type.Integer({ minimum: 0, description: "How many items were refused.", examples: [0] }),
-    data: Type.Array(BatchItemResult, { description: "A result for each item, in their order." }),
+    failed: Type.Integer({ minimum: 0, description: "Number of refused items.", examples: [0] }),
+    data: Type.Array(BatchItemResult, { description: "One result for each item, in the same order." }),
   },
-  { description: "What came of a batch." },
+  { description: "The results of a batch." },
 );

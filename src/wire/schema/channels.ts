@@ -4,9 +4,9 @@ import { KlinePriceType } from "./market.ts";
 import { object, SymbolName, Time } from "./scalars.ts";
 import { TRADING_PARAMS } from "./trading.ts";
 
-/** What a client says on a WebSocket. */
+/** The messages that a client sends on a WebSocket. */
 
-/** A stream is kept for each depth and pace in use, whoever asks: so there are a few of each. */
+/** The exchange keeps one stream for each depth and pace in use, so there are only a few of each. */
 const BOOK_DEPTHS = [1, 5, 10, 20, 25, 50, 100, 200, 500, 1000] as const;
 const BOOK_PACES_MS = [0, 100, 250, 500, 1000] as const;
 export const DEFAULT_BOOK_DEPTH = 100;
@@ -18,7 +18,7 @@ export const MAX_REQUEST_ID_LENGTH = 64;
 
 const ExactInteger = Type.Integer({ minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER });
 export const RequestId = Type.Union([ExactInteger, Type.String({ maxLength: MAX_REQUEST_ID_LENGTH })], {
-  description: "Comes back in the answer.",
+  description: "Your own id of the request. The answer repeats it.",
   examples: [1],
 });
 
@@ -29,25 +29,25 @@ export const PingRequest = request(["ping"], {});
 const CancelOnDisconnect = Type.Optional(
   Type.Boolean({
     description:
-      "Cancel all open orders of the account when this socket closes, however it closes; with a key that may trade some " +
-      "symbols only, those of these symbols. An exchange that is killed cancels nothing: order.cancelAfter holds then, too.",
+      "Cancel all open orders of the account when this socket closes, for whatever reason. A key that may trade only some " +
+      "symbols cancels only their orders. An exchange that is killed cancels nothing; order.cancelAfter works even then.",
   }),
 );
 export const TokenAuthRequest = request(["auth"], {
-  token: Type.String({ description: "Of a session." }),
+  token: Type.String({ description: "Token of a session." }),
   cancelOnDisconnect: CancelOnDisconnect,
 });
 export const KeyAuthRequest = request(["auth"], {
   apiKey: Type.String(),
-  timestamp: Time("When it was signed."),
+  timestamp: Time("When the request was signed."),
   signature: Type.String({ description: 'Hex HMAC-SHA256(secret, timestamp + "GET" + "/v1/ws").' }),
   cancelOnDisconnect: CancelOnDisconnect,
 });
-/** The params of each op also fit its schema in TRADING_PARAMS. */
+/** The params are checked against the schema of the op in TRADING_PARAMS as well. */
 export const TradingRequest = request(Object.keys(TRADING_PARAMS), {
-  params: Type.Optional(Type.Object({}, { description: "Those of the op." })),
+  params: Type.Optional(Type.Object({}, { description: "The parameters of the op." })),
 });
-/** Each channel also fits the schema of its name in CHANNELS. */
+/** Each channel is checked against the schema of its name in CHANNELS as well. */
 export const ChannelsRequest = request(["subscribe", "unsubscribe"], {
   channels: Type.Array(Type.Object({ channel: Type.String() }), { minItems: 1, maxItems: MAX_SUBSCRIPTIONS }),
 });
@@ -55,24 +55,27 @@ export const ChannelsRequest = request(["subscribe", "unsubscribe"], {
 const Resume = Type.Integer({
   minimum: 0,
   description:
-    "The last sequence that was seen of the stream. The messages since then follow if they are still known (orderbook, " +
-    "trades, liquidations), else a new snapshot.",
+    "The last sequence that you received of this stream. orderbook, trades and liquidations then send the messages since, if " +
+    "they are still known. Otherwise a new snapshot follows.",
 });
 
 const channel = <P extends TProperties>(name: string, fields: P) =>
   object({ channel: Type.Literal(name), ...fields, resume: Type.Optional(Resume) });
 
-/** Left out when unsubscribing, an optional field means any. */
+/** To unsubscribe, leave an optional field out to match any value. */
 export const CHANNELS = {
   orderbook: channel("orderbook", {
     symbol: SymbolName,
     depth: Type.Optional(
-      Type.Enum(BOOK_DEPTHS, { default: DEFAULT_BOOK_DEPTH, description: "How many of the best levels of each side." }),
+      Type.Enum(BOOK_DEPTHS, {
+        default: DEFAULT_BOOK_DEPTH,
+        description: "Number of price levels of each side, the best ones.",
+      }),
     ),
     updateMs: Type.Optional(
       Type.Enum(BOOK_PACES_MS, {
         default: DEFAULT_BOOK_PACE_MS,
-        description: "At most one delta in so many milliseconds; 0 = with every change.",
+        description: "At most one delta in this many milliseconds. 0: a delta for every change.",
       }),
     ),
   }),
@@ -83,7 +86,7 @@ export const CHANNELS = {
     updateMs: Type.Optional(
       Type.Enum(TICKER_PACES_MS, {
         default: DEFAULT_TICKER_PACE_MS,
-        description: "At most one message in so many milliseconds.",
+        description: "At most one message in this many milliseconds.",
       }),
     ),
   }),
@@ -101,7 +104,7 @@ export const CHANNELS = {
 };
 export type ChannelName = keyof typeof CHANNELS;
 
-/** They show the account that the socket acts for. */
+/** The channels of the account for which the socket acts. */
 export const PRIVATE_CHANNELS: ReadonlySet<ChannelName> = new Set([
   "orders",
   "fills",

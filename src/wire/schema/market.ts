@@ -19,31 +19,36 @@ export const SymbolsQuery = object({ symbol: Type.Optional(SymbolName) });
 export const OrderBookQuery = object({
   symbol: SymbolName,
   depth: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: MAX_DEPTH, default: 100, description: "Levels of each side at most." }),
+    Type.Integer({
+      minimum: 1,
+      maximum: MAX_DEPTH,
+      default: 100,
+      description: "Maximum number of price levels of each side.",
+    }),
   ),
 });
 export const TradesQuery = object({ symbol: SymbolName, ...pageQuery });
 export const KlinePriceType = Type.Enum(PRICE_TYPES, {
   default: "LAST",
   description:
-    "What the candles are made of. LAST: trades. MARK and INDEX: mark and index prices, without volume, from 1m on.",
+    "The source of the candles. LAST: trades. MARK and INDEX: mark and index prices, without volume, for intervals from 1m on.",
 });
 export const KlinesQuery = object({
   symbol: SymbolName,
-  interval: Type.Enum(INTERVALS, { description: "UTC; weeks begin on Monday, 1M is a calendar month." }),
+  interval: Type.Enum(INTERVALS, { description: "In UTC. Weeks begin on Monday; 1M is a calendar month." }),
   priceType: Type.Optional(KlinePriceType),
   ...pageQuery,
 });
 
-/** What a symbol lets happen, and why not everything. */
 export const Status = Type.Enum(TRADING_STATUSES, {
   description:
-    "TRADING: everything. REDUCE_ONLY: orders that only reduce a position, and cancels. CANCEL_ONLY: cancels. HALTED: nothing.",
+    "What is possible. TRADING: everything. REDUCE_ONLY: orders that only reduce a position, and cancels. CANCEL_ONLY: " +
+    "cancels. HALTED: nothing.",
 });
 export const StatusReason = nullable(
   Type.Enum(
     HALT_REASONS.filter((reason) => reason !== null),
-    { description: "Why it is not TRADING." },
+    { description: "Why the status is not TRADING." },
   ),
 );
 
@@ -54,33 +59,33 @@ export const Ticker = object(
     symbol: SymbolName,
     status: Status,
     statusReason: StatusReason,
-    lastPrice: PriceOrNull("Of the last trade."),
+    lastPrice: PriceOrNull("Price of the last trade."),
     markPrice: PriceOrNull(
-      "What margin and profit are reckoned with: never further from the index than half of the first tier's maintenance " +
-        "margin, and than three eighths of its initial margin.",
+      "The price for margin and unrealized profit. Its distance from the index price is at most half of the first tier's " +
+        "maintenance margin, and at most three eighths of its initial margin.",
     ),
-    indexPrice: PriceOrNull("Of the price source."),
+    indexPrice: PriceOrNull("Price of the price source."),
     bidPrice: PriceOrNull("Best bid."),
-    bidSize: DecimalOut("Quantity at the best bid; 0 where there is none.", "1.2"),
+    bidSize: DecimalOut("Quantity at the best bid. 0 if there is none.", "1.2"),
     askPrice: PriceOrNull("Best ask."),
-    askSize: DecimalOut("Quantity at the best ask; 0 where there is none.", "0.7"),
-    openPrice24h: PriceOrNull("24 hours ago."),
-    highPrice24h: PriceOrNull("Highest trade in 24 hours."),
-    lowPrice24h: PriceOrNull("Lowest trade in 24 hours."),
-    priceChange24h: DecimalOut("lastPrice − openPrice24h; 0 before the first trade.", "-120.5"),
-    priceChangePercent24h: DecimalOut("In percent.", "-0.18"),
-    volume24h: DecimalOut("In the base asset.", "1234.5"),
-    turnover24h: DecimalOut("In the quote asset.", "80242500.25"),
+    askSize: DecimalOut("Quantity at the best ask. 0 if there is none.", "0.7"),
+    openPrice24h: PriceOrNull("Price 24 hours ago."),
+    highPrice24h: PriceOrNull("Highest price of a trade in 24 hours."),
+    lowPrice24h: PriceOrNull("Lowest price of a trade in 24 hours."),
+    priceChange24h: DecimalOut("lastPrice − openPrice24h. 0 before the first trade.", "-120.5"),
+    priceChangePercent24h: DecimalOut("priceChange24h in percent of openPrice24h.", "-0.18"),
+    volume24h: DecimalOut("Volume of 24 hours in the base asset.", "1234.5"),
+    turnover24h: DecimalOut("Turnover of 24 hours in the quote asset.", "80242500.25"),
     openInterest: DecimalOut("Sum of all long positions.", "321.9"),
-    fundingRate: DecimalOut("Of the current interval, if it ended now: positive = longs will pay shorts.", "0"),
+    fundingRate: DecimalOut("Funding rate of the current interval if it ended now. Positive: longs pay shorts.", "0"),
     nextFundingTime: nullable(Time("When funding is next paid.")),
     fundingIntervalHours: Type.Integer({ minimum: 1, examples: [1] }),
     time: Time(
-      "When something last happened in the symbol, such as a trade, an order or a price, or the exchange's start. The 24 hours " +
-        "and `nextFundingTime` are those of the moment in which the ticker is read.",
+      "When something last happened in the symbol, such as a trade, an order or a price, or when the exchange started. The 24 " +
+        "hours and `nextFundingTime` refer to the moment of reading instead.",
     ),
   },
-  { description: "A symbol at a glance." },
+  { description: "The ticker of a symbol." },
 );
 export const TickerList = listOf(Ticker, "All symbols.");
 
@@ -90,67 +95,71 @@ export const OrderBook = object(
     symbol: SymbolName,
     sequence: Sequence,
     time: Time(
-      "When the book last changed. This and `sequence` are the start's until the book changes for the first time since the " +
-        "exchange has started, also where it is the same as before.",
+      "When the book last changed. Until its first change after a start of the exchange, this and `sequence` are those of the " +
+        "start.",
     ),
     checksum: Type.Integer({
       minimum: 0,
       maximum: 2 ** 32 - 1,
       description:
-        "CRC-32 (as in zlib and PNG) of the best 25 levels of each side in turns, bid first, their texts joined by colons: " +
-        "`bidPrice:bidQuantity:askPrice:askQuantity:…`. A side that has no level left is left out. The bids 65000.5 × 1.2 and " +
-        "65000 × 3 and the ask 65001 × 0.5 are `65000.5:1.2:65001:0.5:65000:3`: 842467022. An empty book has 0.",
+        "CRC-32 (as in zlib and PNG) over the best 25 levels of each side. Their texts alternate, bid first, and are joined by " +
+        "colons: `bidPrice:bidQuantity:askPrice:askQuantity:…`. When one side has no more levels, the other side continues " +
+        "alone. Example: the bids 65000.5 × 1.2 and 65000 × 3 and the ask 65001 × 0.5 give `65000.5:1.2:65001:0.5:65000:3` and " +
+        "842467022. An empty book has 0.",
     }),
     bids: Type.Array(Level, { description: "Best first." }),
     asks: Type.Array(Level, { description: "Best first." }),
   },
-  { description: "The best price levels. Icebergs stand in them with what they show." },
+  { description: "The best price levels. Iceberg orders count with their displayed quantity only." },
 );
 
 export const Kline = object(
   {
-    openTime: Time("First millisecond."),
-    closeTime: Time("Last millisecond."),
-    open: DecimalOut("First trade, or price.", "65000.5"),
-    high: DecimalOut("Highest one.", "65100"),
-    low: DecimalOut("Lowest one.", "64900"),
-    close: DecimalOut("Last one.", "65050"),
-    volume: DecimalOut("In the base asset.", "12.3"),
-    turnover: DecimalOut("In the quote asset.", "800115"),
+    openTime: Time("First millisecond of the interval."),
+    closeTime: Time("Last millisecond of the interval."),
+    open: DecimalOut("First price.", "65000.5"),
+    high: DecimalOut("Highest price.", "65100"),
+    low: DecimalOut("Lowest price.", "64900"),
+    close: DecimalOut("Last price.", "65050"),
+    volume: DecimalOut("Volume in the base asset.", "12.3"),
+    turnover: DecimalOut("Turnover in the quote asset.", "800115"),
     trades: Type.Integer({ minimum: 0, examples: [42] }),
     closed: Type.Boolean({
       description:
-        "False while the interval runs, and until its last trade is on disk. A closed candle changes no more.",
+        "False while the interval runs, and until its last trade is on disk. A closed candle never changes again.",
     }),
   },
-  { description: "A candle. Without trades, or prices, it is flat at the close before." },
+  { description: "A candle. An interval without trades or prices is flat at the previous close." },
 );
-export const KlineList = listOf(Kline, "Candles, oldest first. Without startTime the latest.");
+export const KlineList = listOf(Kline, "Candles, oldest first. Without startTime, the latest ones.");
 
 export const PublicTrade = object(
   {
-    tradeId: Id("The exchange's id."),
+    tradeId: Id("The exchange's id of the trade."),
     symbol: SymbolName,
-    side: Type.Enum(SIDES, { description: "The taker's." }),
-    price: DecimalOut("What was traded at.", "65000.5"),
-    quantity: DecimalOut("How much was traded.", "0.004"),
-    time: Time("When it traded."),
+    side: Type.Enum(SIDES, { description: "Side of the taker." }),
+    price: DecimalOut("Price of the trade.", "65000.5"),
+    quantity: DecimalOut("Quantity of the trade.", "0.004"),
+    time: Time("When the trade happened."),
     execType: Type.Enum(EXEC_TYPES),
     sequence: Sequence,
   },
-  { description: "A trade as everyone sees it." },
+  { description: "A public trade." },
 );
 export const PublicTradeList = listOf(PublicTrade, "Trades, newest first.");
 
 const RiskTier = object({
   maxNotional: DecimalOut(
-    "Of a position in this tier; of the last one, the most that orders may make of it.",
+    "Largest notional of a position in this tier. In the last tier, orders cannot make a position larger.",
     "300000",
   ),
   maxLeverage: Type.Integer({ minimum: 1, examples: [100] }),
-  initialMarginRate: DecimalOut("At least.", "0.01"),
-  maintenanceMarginRate: DecimalOut("Of notional.", "0.004"),
-  maintenanceDeduction: DecimalOut("Keeps maintenance margin continuous where tiers meet.", "0"),
+  initialMarginRate: DecimalOut("Lowest initial margin, as a share of the notional.", "0.01"),
+  maintenanceMarginRate: DecimalOut("Maintenance margin as a share of the notional.", "0.004"),
+  maintenanceDeduction: DecimalOut(
+    "Subtracted from the maintenance margin, so that it is continuous between tiers.",
+    "0",
+  ),
 });
 export const Instrument = object(
   {
@@ -161,19 +170,23 @@ export const Instrument = object(
     statusReason: StatusReason,
     tickSize: DecimalOut("Prices are multiples of it.", "0.1"),
     stepSize: DecimalOut("Quantities are multiples of it.", "0.001"),
-    minQuantity: DecimalOut("Of an order.", "0.001"),
-    maxQuantity: DecimalOut("Of an order.", "100"),
-    minNotional: DecimalOut("price × quantity of an order.", "5"),
-    maxPrice: DecimalOut("No order may be priced above.", "1000000"),
-    maxOpenOrders: Type.Integer({ minimum: 1, description: "Of one account.", examples: [1000] }),
+    minQuantity: DecimalOut("Smallest quantity of an order.", "0.001"),
+    maxQuantity: DecimalOut("Largest quantity of an order.", "100"),
+    minNotional: DecimalOut("Smallest price × quantity of an order.", "5"),
+    maxPrice: DecimalOut("Highest price of an order.", "1000000"),
+    maxOpenOrders: Type.Integer({
+      minimum: 1,
+      description: "Largest number of open orders of one account in this symbol.",
+      examples: [1000],
+    }),
     maxLeverage: Type.Integer({ minimum: 1, examples: [100] }),
     riskTiers: Type.Array(RiskTier),
-    makerFeeRate: DecimalOut("Of notional.", "0.0002"),
-    takerFeeRate: DecimalOut("Of notional.", "0.0005"),
-    liquidationFeeRate: DecimalOut("Of notional.", "0.005"),
-    priceBand: DecimalOut("How far from the mark a price may cross.", "0.05"),
+    makerFeeRate: DecimalOut("Fee as a share of the notional.", "0.0002"),
+    takerFeeRate: DecimalOut("Fee as a share of the notional.", "0.0005"),
+    liquidationFeeRate: DecimalOut("Highest liquidation fee as a share of the notional.", "0.005"),
+    priceBand: DecimalOut("How far from the mark price an order may trade, as a share of it.", "0.05"),
     fundingIntervalHours: Type.Integer({ minimum: 1, examples: [1] }),
-    fundingRateCap: DecimalOut("Of one interval.", "0.04"),
+    fundingRateCap: DecimalOut("Highest funding rate of one interval, of either sign.", "0.04"),
   },
   { description: "An instrument and its limits." },
 );

@@ -9,20 +9,20 @@ import { FundingPayment } from "./risk.ts";
 import { nullable, object, Sequence, SymbolName, Time } from "./scalars.ts";
 import { ErrorBody } from "./system.ts";
 
-/** What the exchange says on a WebSocket. */
+/** The messages that the exchange sends on a WebSocket. */
 
 const AnsweredId = nullable(RequestId);
 
 const answer = <P extends TProperties>(op: string, fields: P, description: string) =>
   object({ op: Type.Literal(op), id: AnsweredId, ...fields }, { description });
 
-export const Pong = answer("pong", { serverTime: Time("Now.") }, "The exchange is there.");
+export const Pong = answer("pong", { serverTime: Time("Time of the answer.") }, "The exchange works.");
 export const Authenticated = answer(
   "authenticated",
   {
     accountId: Type.String({ examples: ["16"] }),
     permissions: Type.Array(Type.Enum(PERMISSIONS)),
-    expiresAt: nullable(Time("The socket is closed.")),
+    expiresAt: nullable(Time("When the credential expires and the socket is closed. Null: never.")),
     cancelOnDisconnect: Type.Boolean(),
   },
   "The socket acts for this account.",
@@ -40,38 +40,38 @@ const Channels = Type.Array(ChannelShown, { examples: [[{ channel: "trades", sym
 export const Subscribed = answer(
   "subscribed",
   { channels: Channels },
-  "Each channel begins with a snapshot, or with what was missed.",
+  "The channels now subscribed. Each begins with a snapshot, or with the messages that were missed.",
 );
-export const Unsubscribed = answer("unsubscribed", { channels: Channels }, "These were subscribed to, and end here.");
+export const Unsubscribed = answer("unsubscribed", { channels: Channels }, "The subscriptions that ended.");
 
 const { code, message, field, details, retryable, serverTime } = ErrorBody.properties;
 export const SocketError = answer(
   "error",
   { code, message, field, details, retryable, serverTime },
-  "A request was refused, and nothing was done. Without an id when the request's could not be read.",
+  "A request was refused. `id` is null if the request's id could not be read.",
 );
 
-/** Beside the results of requests that rate limits are for. */
+/** Accompanies the result of each request that is rate limited. */
 export const RateLimit = object(
   {
-    limit: Type.Integer({ minimum: 1, description: "Tokens that the bucket holds at most.", examples: [100] }),
-    remaining: Type.Integer({ minimum: 0, description: "Tokens that it holds.", examples: [99] }),
-    resetMs: Type.Integer({ minimum: 0, description: "Milliseconds until it is full.", examples: [20] }),
+    limit: Type.Integer({ minimum: 1, description: "Capacity of the bucket in tokens.", examples: [100] }),
+    remaining: Type.Integer({ minimum: 0, description: "Tokens left.", examples: [99] }),
+    resetMs: Type.Integer({ minimum: 0, description: "Milliseconds until the bucket is full.", examples: [20] }),
   },
-  { description: "The token bucket, of those that paid, that is nearest to empty." },
+  { description: "Of the token buckets that paid for the request, the one nearest to empty." },
 );
 
 // ---- streams --------------------------------------------------------------------------------------------------------
 
 const PrevSequence = Type.Integer({
   minimum: 0,
-  description: "That of the message before in this stream: anything else than what you have seen is a gap.",
+  description: "Sequence of the previous message of this stream. If you have not received that one, there is a gap.",
   examples: [8120],
 });
 
 /**
- * The three messages of a stream. `head` names it; `body` is what a snapshot holds, and what `change` (DELTA: relative,
- * UPDATE: whole) brings.
+ * The three messages of a stream. `head`: the fields that name the stream. `body`: the fields of a snapshot and of a change.
+ * A DELTA is relative to the state before; an UPDATE replaces it.
  */
 const stream = <H extends TProperties, B extends TProperties>(
   channel: ChannelName,
@@ -84,9 +84,9 @@ const stream = <H extends TProperties, B extends TProperties>(
   const later = { type: Type.Literal(change), sequence: Sequence, prevSequence: PrevSequence };
   const heartbeat = { type: Type.Literal("HEARTBEAT"), sequence: Sequence };
   return {
-    snapshot: object({ ...names, ...snapshot, ...body }, { description: "The state as of the sequence." }),
-    change: object({ ...names, ...later, ...body }, { description: "What changed since the message before." }),
-    heartbeat: object({ ...names, ...heartbeat }, { description: "Nothing changed since the sequence." }),
+    snapshot: object({ ...names, ...snapshot, ...body }, { description: "The state as of `sequence`." }),
+    change: object({ ...names, ...later, ...body }, { description: "The changes since the previous message." }),
+    heartbeat: object({ ...names, ...heartbeat }, { description: "Nothing has changed since `sequence`." }),
   };
 };
 
@@ -95,7 +95,7 @@ const symbol = { symbol: SymbolName };
 const anySymbol = { symbol: Type.Optional(SymbolName) };
 const oldestFirst = { description: "Oldest first." };
 
-/** What each channel sends. */
+/** The messages of each channel. */
 export const STREAMS = {
   orderbook: stream(
     "orderbook",
@@ -129,7 +129,7 @@ export const STREAMS = {
     "transfers",
     "UPDATE",
     {},
-    { data: Type.Array(Transfer, { description: "In the order in which they were asked for." }) },
+    { data: Type.Array(Transfer, { description: "In the order of their requests." }) },
   ),
   funding: stream("funding", "UPDATE", anySymbol, { data: Type.Array(FundingPayment, oldestFirst) }),
 } satisfies Record<ChannelName, object>;

@@ -33,50 +33,53 @@ import {
 const Side = Type.Enum(SIDES, { description: "Buy or sell." });
 const OrderType = Type.Enum(ORDER_TYPES, {
   description:
-    "A market order trades no further than the price band around the mark and never rests. STOP_ and TAKE_PROFIT_ orders " +
-    "wait for triggerPrice, without margin, and then act like a limit or market order: a STOP buys above and sells below " +
-    "today's price, a TAKE_PROFIT buys below and sells above it. A TRAILING_STOP_MARKET is a STOP_MARKET whose triggerPrice " +
-    "follows the best price since activationPrice was reached: lowest × (1 + callbackRate) to buy, highest × " +
-    "(1 − callbackRate) to sell. One that is refused then ends as REJECTED with the reason.",
+    "A market order trades only within the price band around the mark price and never rests. STOP and TAKE_PROFIT orders " +
+    "wait for their triggerPrice without margin. Then they act like a limit order, or with _MARKET like a market order. A " +
+    "STOP buys above and sells below the current price; a TAKE_PROFIT buys below and sells above it. A " +
+    "TRAILING_STOP_MARKET is a STOP_MARKET whose triggerPrice follows the best price since activationPrice was reached: " +
+    "lowest × (1 + callbackRate) to buy, highest × (1 − callbackRate) to sell. A triggered order that is refused ends as " +
+    "REJECTED with the reason.",
 });
-const TriggerBy = Type.Enum(TRIGGER_SOURCES, { description: "The price that is compared with triggerPrice." });
+const TriggerBy = Type.Enum(TRIGGER_SOURCES, { description: "Which price is compared with triggerPrice." });
 const TimeInForce = Type.Enum(TIMES_IN_FORCE, {
   description:
-    "Default GTC for limit orders and IOC for orders at market, which take IOC and FOK only. GTD is GTC with a goodTillDate.",
+    "Default: GTC for limit orders, IOC for orders that execute at market, which take IOC and FOK only. GTD is GTC with a " +
+    "goodTillDate.",
 });
 const SelfTradePrevention = Type.Enum(SELF_TRADE_PREVENTIONS, {
   description:
-    "What happens where the order would trade with one of the same account that rests; that one's own mode does not count. " +
-    "EXPIRE_TAKER (the default): what is left of the order expires. EXPIRE_MAKER: the resting one is canceled. EXPIRE_BOTH: " +
-    "both. DECREMENT: both shrink by the smaller of the two, and the one of which nothing is left ends. Closing a position, a " +
-    "takeProfit and a stopLoss are EXPIRE_MAKER.",
+    "What happens when the order would trade with a resting order of the same account. The mode of the resting order does " +
+    "not matter. EXPIRE_TAKER (default): the rest of this order expires. EXPIRE_MAKER: the resting order is canceled. " +
+    "EXPIRE_BOTH: both end. DECREMENT: both shrink by the smaller quantity, and an order with nothing left ends. A request " +
+    "that closes a position, a takeProfit and a stopLoss use EXPIRE_MAKER.",
 });
 const PriceMatch = Type.Enum(
   PRICE_MATCHES.filter((match) => match !== null),
   {
     description:
-      "LIMIT orders, in the place of price: the best price of the other side (OPPONENT) or of the order's own (QUEUE), or the " +
-      "5th, 10th or 20th level of it, as the engine's book is when it takes the order. The order has that price from then on. " +
-      "NO_PRICE_LEVEL when that side has fewer levels.",
+      "LIMIT orders, instead of price. OPPONENT: the best price of the other side. QUEUE: the best price of the order's own " +
+      "side. The number asks for the 5th, 10th or 20th level of that side. The engine reads its book when it takes the order, " +
+      "and the order keeps that price. NO_PRICE_LEVEL if that side has fewer levels.",
     examples: ["QUEUE"],
   },
 );
-// From 1 on: inside, 0 stands for none.
-const ExpiresAt = Time("The request is refused if the engine sees it later.", 1);
+// At least 1, because internally 0 means none.
+const ExpiresAt = Time("The request is refused if it reaches the engine after this time.", 1);
 
 const AttachedLeg = object(
   {
-    triggerPrice: Decimal("The price to wait for, a multiple of tickSize.", "68000"),
+    triggerPrice: Decimal("The order triggers at this price. A multiple of tickSize.", "68000"),
     triggerBy: Type.Optional(
-      Type.Enum(TRIGGER_SOURCES, { description: "The price that is compared with triggerPrice. Default MARK." }),
+      Type.Enum(TRIGGER_SOURCES, { description: "Which price is compared with triggerPrice. Default: MARK." }),
     ),
-    price: Type.Optional(Decimal("A limit; at market when left out.", "68000")),
+    price: Type.Optional(Decimal("Limit price. A market order when left out.", "68000")),
   },
   {
     description:
-      "LIMIT and MARKET orders: a reduce-only order that waits for as much as the order has filled, from its first fill " +
-      "on. It ends with the position; when a take-profit or stop fires, the other one is canceled in the same turn. Its " +
-      "triggerPrice lies beyond the order's price, of a MARKET order beyond today's (WOULD_TRIGGER).",
+      "LIMIT and MARKET orders: attaches a reduce-only order. It waits from the first fill on, with the quantity that the " +
+      "order has filled. It ends with the position. When the take-profit or the stop-loss fires, the other one is canceled " +
+      "in the same transaction. Its triggerPrice must lie beyond the order's price, or beyond the current price for a " +
+      "MARKET order; otherwise WOULD_TRIGGER.",
   },
 );
 export type AttachedLeg = Static<typeof AttachedLeg>;
@@ -87,57 +90,60 @@ export const PlaceOrderBody = object({
   type: OrderType,
   timeInForce: Type.Optional(TimeInForce),
   postOnly: Type.Optional(
-    Type.Boolean({ description: "Refuse the order if it would trade at once. GTC limit orders." }),
+    Type.Boolean({ description: "Limit orders with GTC: refuse the order if it would trade at once." }),
   ),
-  reduceOnly: Type.Optional(Type.Boolean({ description: "Clip the order to the position, for as long as it lives." })),
+  reduceOnly: Type.Optional(
+    Type.Boolean({ description: "The order never exceeds the position that it reduces, as long as it is open." }),
+  ),
   closePosition: Type.Optional(
     Type.Boolean({
       description:
-        "STOP_MARKET, TAKE_PROFIT_MARKET and TRAILING_STOP_MARKET: close all of the position that is there then, without a quantity. " +
-        "Canceled when the position is gone, so that a stop and a take-profit of a position cancel each other.",
+        "STOP_MARKET, TAKE_PROFIT_MARKET and TRAILING_STOP_MARKET, without a quantity: close the whole position when the order " +
+        "triggers. The order is canceled when the position ends, so a stop and a take-profit cancel each other.",
     }),
   ),
-  price: Type.Optional(Decimal("LIMIT, STOP and TAKE_PROFIT: a multiple of tickSize.", "65000.5")),
+  price: Type.Optional(Decimal("LIMIT, STOP and TAKE_PROFIT: the limit price, a multiple of tickSize.", "65000.5")),
   priceMatch: Type.Optional(PriceMatch),
   quantity: Type.Optional(Decimal("A multiple of stepSize. Required unless closePosition is true.", "0.01")),
   displayQuantity: Type.Optional(
     Decimal(
-      "LIMIT orders, GTC or GTD: an iceberg. The book shows no more than this of the order; when that is used up, the next " +
-        "slice stands at the back of its price's queue. At least minQuantity and a hundredth of the quantity, at most all " +
-        "of it; a multiple of stepSize.",
+      "LIMIT orders with GTC or GTD: makes the order an iceberg. The book shows at most this quantity of it. When that has " +
+        "traded, the next slice goes to the back of the queue at its price. At least minQuantity and a hundredth of the " +
+        "quantity, at most the quantity, and a multiple of stepSize.",
       "0.001",
     ),
   ),
   maxSlippage: Type.Optional(
     Decimal(
-      "MARKET orders: trade no further than this share of the best price away from it, and never further than the price " +
-        "band; what is left expires. 0.000001 to 1, in steps of 0.000001.",
+      "MARKET orders: how far from the best price the order may trade, as a share of that price. The price band applies " +
+        "as well. The rest of the order expires. 0.000001 to 1, in steps of 0.000001.",
       "0.005",
     ),
   ),
   triggerPrice: Type.Optional(
-    Decimal("STOP_ and TAKE_PROFIT_ orders: the price to wait for, a multiple of tickSize.", "64000"),
+    Decimal("STOP and TAKE_PROFIT orders: the order triggers at this price. A multiple of tickSize.", "64000"),
   ),
   triggerBy: Type.Optional(
-    Type.Enum(TRIGGER_SOURCES, { description: "The price that is compared with triggerPrice. Default MARK." }),
+    Type.Enum(TRIGGER_SOURCES, { description: "Which price is compared with triggerPrice. Default: MARK." }),
   ),
   callbackRate: Type.Optional(
     Decimal(
-      "TRAILING_STOP_MARKET: how far the price comes back before the order fires, as a share of the best price: 0.001 to 0.1, " +
-        "in steps of 0.000001.",
+      "TRAILING_STOP_MARKET: how far the price must move back from the best price to trigger the order, as a share of the " +
+        "best price. 0.001 to 0.1, in steps of 0.000001.",
       "0.01",
     ),
   ),
   activationPrice: Type.Optional(
     Decimal(
-      "TRAILING_STOP_MARKET: it trails from this price on, a multiple of tickSize, above today's price to sell and below it " +
-        "to buy. At once when left out.",
+      "TRAILING_STOP_MARKET: the order trails from this price on, or at once when left out. A multiple of tickSize, above " +
+        "the current price to sell and below it to buy.",
       "66000",
     ),
   ),
   goodTillDate: Type.Optional(
     Time(
-      "LIMIT orders with timeInForce GTD: the order expires in the first turn at or after it, and never trades then.",
+      "LIMIT orders with timeInForce GTD: the order expires in the symbol's first transaction at or after this time, before " +
+        "it could trade.",
       1,
     ),
   ),
@@ -148,7 +154,7 @@ export const PlaceOrderBody = object({
   expiresAt: Type.Optional(ExpiresAt),
   dryRun: Type.Optional(
     Type.Boolean({
-      description: "Check the order as ever and answer with what would come of it now, but do nothing.",
+      description: "Check the order and answer with what it would do now, but do not place it.",
     }),
   ),
 });
@@ -157,69 +163,73 @@ export type PlaceOrderBody = Static<typeof PlaceOrderBody>;
 
 export const AmendOrderBody = object(
   {
-    price: Type.Optional(Decimal("The new limit, a multiple of tickSize; as it is when left out.", "65000.5")),
+    price: Type.Optional(Decimal("The new limit price, a multiple of tickSize. Unchanged when left out.", "65000.5")),
     priceMatch: Type.Optional(PriceMatch),
     quantity: Type.Optional(
-      Decimal("The new quantity, what has been filled included; as it is when left out.", "0.01"),
+      Decimal("The new quantity, including what has been filled. Unchanged when left out.", "0.01"),
     ),
     displayQuantity: Type.Optional(
       Decimal(
-        "The new size of an iceberg's slices; when left out as it is, and never more than the quantity. Less is shown at " +
-          "once, more from the next slice on; the order keeps its place.",
+        "The new size of an iceberg's slices, at most the quantity. Unchanged when left out. A smaller size applies at once, " +
+          "a larger one from the next slice on. The order keeps its place in the queue.",
         "0.001",
       ),
     ),
     triggerPrice: Type.Optional(
       Decimal(
-        "Of a STOP_ or TAKE_PROFIT_ order that waits: another price to wait for, a multiple of tickSize. WOULD_TRIGGER when " +
-          "the price is there already.",
+        "Untriggered STOP and TAKE_PROFIT orders: the new trigger price, a multiple of tickSize. WOULD_TRIGGER if it is " +
+          "reached already.",
         "64100",
       ),
     ),
     callbackRate: Type.Optional(
       Decimal(
-        "Of a TRAILING_STOP_MARKET: another one, which counts from the best price that the order has seen since it trails. " +
-          "WOULD_TRIGGER when the price has come back by so much already.",
+        "TRAILING_STOP_MARKET: the new rate, counted from the best price since the order trails. WOULD_TRIGGER if the price " +
+          "has moved back that far already.",
         "0.02",
       ),
     ),
     activationPrice: Type.Optional(
       Decimal(
-        "Of a TRAILING_STOP_MARKET that does not trail yet: another price to trail from. WOULD_TRIGGER when the price is " +
-          "there already.",
+        "TRAILING_STOP_MARKET that does not trail yet: the new price to trail from. WOULD_TRIGGER if it is reached already.",
         "66100",
       ),
     ),
     goodTillDate: Type.Optional(
-      Time("Of an order with timeInForce GTD: another end, earlier or later. The order keeps its place.", 1),
+      Time("Orders with timeInForce GTD: the new expiry, earlier or later. The order keeps its place in the queue.", 1),
     ),
     expiresAt: Type.Optional(ExpiresAt),
   },
   {
     description:
       "At least one of price (or priceMatch), quantity, displayQuantity, triggerPrice, callbackRate, activationPrice and " +
-      "goodTillDate. An order that waits for its price may have another triggerPrice (one that trails a callbackRate, and " +
-      "until it does an activationPrice), price (if it has one) and quantity (unless it closes the whole position or came " +
-      "with another order); what else is asked of it is ORDER_WAITS.",
+      "goodTillDate. An untriggered order takes only these: triggerPrice; callbackRate for a trailing one, and " +
+      "activationPrice until it trails; price if it has one; quantity, unless the order closes the whole position or was " +
+      "attached to another order. Other fields are answered ORDER_WAITS.",
     examples: [{ price: "64999.5", quantity: "0.008" }],
   },
 );
 
 export const ClosePositionBody = object({
-  quantity: Type.Optional(Decimal("All of the position when left out, up to the maxQuantity of an order.", "0.01")),
-  price: Type.Optional(Decimal("At market when left out.", "65000.5")),
+  quantity: Type.Optional(Decimal("When left out, the whole position, up to the maxQuantity of an order.", "0.01")),
+  price: Type.Optional(Decimal("Limit price. A market order when left out.", "65000.5")),
   expiresAt: Type.Optional(ExpiresAt),
 });
 
 export const LeverageBody = object({
-  leverage: Type.Integer({ minimum: 1, maximum: 1000, description: "At most the instrument's.", examples: [10] }),
+  leverage: Type.Integer({
+    minimum: 1,
+    maximum: 1000,
+    description: "At most the maxLeverage of the instrument.",
+    examples: [10],
+  }),
   expiresAt: Type.Optional(ExpiresAt),
 });
 
 export const MarginModeBody = object({
   mode: Type.Enum(MARGIN_MODES, {
     description:
-      "ISOLATED: the position can lose no more than what is set aside for it. CROSS: all equity stands for it.",
+      "ISOLATED: the position can lose only the margin set aside for it. CROSS: all equity backs the position.",
     examples: ["ISOLATED"],
   }),
   expiresAt: Type.Optional(ExpiresAt),
@@ -227,13 +237,13 @@ export const MarginModeBody = object({
 
 export const MarginBody = object({
   amount: SignedDecimal(
-    "Added to the isolated position's margin, or with a sign taken out. Not finer than 0.000001.",
+    "Added to the margin of the isolated position; taken out when negative. At most six decimals.",
     "-250.5",
   ),
   reference: Type.Optional(
     Reference(
-      "A name of your own for the move. The same reference with the same amount again moves nothing. Each symbol remembers " +
-        `the account's last ${MAX_MARGIN_REFERENCES}.`,
+      "Your own id for the change. If you send the same reference and amount again, nothing is moved. Each symbol remembers " +
+        `the account's last ${MAX_MARGIN_REFERENCES} references.`,
       "margin-1",
     ),
   ),
@@ -252,14 +262,14 @@ export const CancelAfterBody = object({
   timeoutMs: Type.Integer({
     minimum: 0,
     maximum: 86_400_000,
-    description: "Milliseconds from now, at least 1000; 0 disarms.",
+    description: "Milliseconds from now, at least 1000. 0 disarms the switch.",
     examples: [60_000],
   }),
 });
 
-/** Fields of an order, without what single replies add to them. */
+/** The fields of an order that all its answers share. */
 const orderProperties = {
-  orderId: Id("The exchange's id."),
+  orderId: Id("The exchange's id of the order."),
   clientOrderId: nullable(ClientOrderId),
   symbol: SymbolName,
   side: Side,
@@ -267,82 +277,83 @@ const orderProperties = {
   timeInForce: TimeInForce,
   postOnly: Type.Boolean(),
   reduceOnly: Type.Boolean(),
-  closePosition: Type.Boolean({ description: "Closes all of the position that is there when its price has come." }),
-  price: nullable(DecimalOut("Null for orders at market.", "65000.5")),
+  closePosition: Type.Boolean({ description: "Closes the whole position when the order triggers." }),
+  price: nullable(DecimalOut("Limit price. Null for orders that execute at market.", "65000.5")),
   quantity: DecimalOut(
-    "As placed; of a reduce-only order, what the position left of it. 0 while a closePosition order waits.",
+    "As placed. A reduce-only order may have shrunk with its position. 0 for an untriggered closePosition order.",
     "0.01",
   ),
   displayQuantity: nullable(
-    DecimalOut("Of an iceberg: the most that the book shows of it. Null: all of it is shown.", "0.001"),
+    DecimalOut("Iceberg orders: the most that the book shows. Null: the whole order is shown.", "0.001"),
     { examples: [null] },
   ),
-  filledQuantity: DecimalOut("What has traded.", "0.004"),
-  remainingQuantity: DecimalOut("What may still trade: 0 once the order is closed.", "0.006"),
-  avgPrice: nullable(DecimalOut("Average price of what has traded; null before.", "65000.25")),
+  filledQuantity: DecimalOut("The quantity that has traded.", "0.004"),
+  remainingQuantity: DecimalOut("The quantity that may still trade. 0 once the order is closed.", "0.006"),
+  avgPrice: nullable(DecimalOut("Average price of the filled quantity. Null before the first fill.", "65000.25")),
   fee: DecimalOut("Fees paid so far, in USDC.", "0.13"),
   triggerPrice: nullable(
     DecimalOut(
-      "What it waits or has waited for. Of a TRAILING_STOP_MARKET null until it trails; where open orders are read it is " +
-        "today's, while streams name it as of the order's last change, which its end is.",
+      "The price that triggers or triggered the order. For a TRAILING_STOP_MARKET it is null until the order trails. A " +
+        "request for open orders shows the current one; streams show it as of the order's last change, its end included.",
       "64000",
     ),
     { examples: [null] },
   ),
   triggerBy: nullable(TriggerBy, { examples: [null] }),
-  callbackRate: nullable(DecimalOut("Of a TRAILING_STOP_MARKET.", "0.01"), { examples: [null] }),
-  activationPrice: nullable(DecimalOut("Of a TRAILING_STOP_MARKET that has one.", "66000"), { examples: [null] }),
-  goodTillDate: nullable(Time("When it expires, with GTD."), { examples: [null] }),
-  parentOrderId: nullable(Id("The order that this take-profit or stop came with."), { examples: [null] }),
+  callbackRate: nullable(DecimalOut("TRAILING_STOP_MARKET orders only.", "0.01"), { examples: [null] }),
+  activationPrice: nullable(DecimalOut("TRAILING_STOP_MARKET orders that have one.", "66000"), { examples: [null] }),
+  goodTillDate: nullable(Time("Orders with GTD: when the order expires."), { examples: [null] }),
+  parentOrderId: nullable(Id("The order to which this take-profit or stop-loss was attached."), { examples: [null] }),
   selfTradePreventionMode: SelfTradePrevention,
   status: Type.Enum(ORDER_STATUSES, {
     description:
-      "UNTRIGGERED, NEW and PARTIALLY_FILLED are open. FILLED: nothing is left to trade. An order that has shrunk while it was " +
-      "open (a reduce-only one with its position, or by selfTradePreventionMode DECREMENT) is then FILLED with a " +
-      "filledQuantity below its quantity. EXPIRED: what is left may trade no further and not rest, or its goodTillDate has " +
-      "come. CANCELED: it was taken away while it was open.",
+      "UNTRIGGERED, NEW and PARTIALLY_FILLED are open. FILLED: nothing is left to trade. A reduce-only order shrinks with " +
+      "its position, and selfTradePreventionMode DECREMENT shrinks orders, too. Such an order may be FILLED with a " +
+      "filledQuantity below its quantity. EXPIRED: the rest may neither trade further nor rest, or the goodTillDate was " +
+      "reached. CANCELED: the order was removed while it was open.",
     examples: ["PARTIALLY_FILLED"],
   }),
   reason: nullable(
     Type.Enum(
       REASONS.filter((reason) => reason !== null),
-      { description: "Why it ended early; else null." },
+      { description: "Why the order ended early. Otherwise null." },
     ),
     { examples: [null] },
   ),
-  createdAt: Time("When the engine took it."),
-  updatedAt: Time("When it last changed."),
+  createdAt: Time("When the engine took the order."),
+  updatedAt: Time("When the order last changed."),
   sequence: Sequence,
 };
 export const Order = object(orderProperties, { description: "An order." });
 
 export const Fill = object(
   {
-    tradeId: Id("One trade has a fill for each of its two accounts."),
-    orderId: nullable(Id("The account's order; null where a position was handed over outside the book.")),
+    tradeId: Id("A trade has one fill for each of its two accounts."),
+    orderId: nullable(Id("The account's order. Null when a position was transferred outside the book.")),
     clientOrderId: nullable(ClientOrderId),
     symbol: SymbolName,
     side: Side,
-    price: DecimalOut("What was traded at.", "65000.5"),
-    quantity: DecimalOut("How much was traded.", "0.004"),
-    quoteQuantity: DecimalOut("Price × quantity; of a position that was handed over, the exact amount.", "260.002"),
-    fee: DecimalOut("Paid by the account; negative = received.", "0.130001"),
+    price: DecimalOut("Price of the trade.", "65000.5"),
+    quantity: DecimalOut("Quantity of the trade.", "0.004"),
+    quoteQuantity: DecimalOut("Price × quantity. For a transferred position, the exact amount.", "260.002"),
+    fee: DecimalOut("Paid by the account. Negative: received.", "0.130001"),
     feeAsset: Type.String({ examples: ["USDC"] }),
     feeRate: DecimalOut(
-      "Of quoteQuantity. Of a LIQUIDATION what the price left for it, at most liquidationFeeRate: rounded, other than fee.",
+      "Share of quoteQuantity. For a LIQUIDATION, the share that the price left for the fee, at most liquidationFeeRate. This " +
+        "rate is rounded; fee is exact.",
       "0.0005",
     ),
     liquidity: Type.Enum(["MAKER", "TAKER"], { examples: ["TAKER"] }),
-    realizedPnl: DecimalOut("Profit of the part that closed a position, before fees.", "0"),
+    realizedPnl: DecimalOut("Profit or loss of the part that reduced a position, before fees.", "0"),
     execType: Type.Enum(EXEC_TYPES),
-    positionSize: DecimalOut("Signed position after the fill.", "0.004"),
-    time: Time("When it traded."),
+    positionSize: DecimalOut("Position after the fill. Negative: short.", "0.004"),
+    time: Time("When the trade happened."),
     sequence: Sequence,
   },
   { description: "One account's side of a trade." },
 );
 
-/** A turn of the exchange holds no more of one order. */
+/** Bounds the fills of one order in a transaction. */
 export const MAX_DUPLICATE_FILLS = 10_000;
 
 export const PlacedOrder = object(
@@ -350,33 +361,33 @@ export const PlacedOrder = object(
     ...orderProperties,
     fills: Type.Array(Fill, {
       description:
-        "What traded at once, when it was placed or amended. Of a duplicate all of the order's fills up to now, oldest " +
-        `first; of more than ${MAX_DUPLICATE_FILLS}, or with more than 100000 other fills of the account between them, ` +
-        "the latest: `GET /account/trades` has all.",
+        "The fills of the moment in which the order was placed or amended. A duplicate shows all fills of the order up to now, " +
+        `oldest first. If there are more than ${MAX_DUPLICATE_FILLS}, or more than 100000 other fills of the account between ` +
+        "them, it shows the latest; `GET /account/trades` has all.",
     }),
     duplicate: Type.Optional(
-      Type.Boolean({ description: "True: the clientOrderId was used before with this body, and this is its order." }),
+      Type.Boolean({ description: "True: this clientOrderId and body were sent before, and this is that order." }),
     ),
   },
-  { description: "An order and what it did when it was placed or amended." },
+  { description: "An order and its fills when it was placed or amended." },
 );
 
 export const ExpectedFill = object(
   {
-    price: DecimalOut("What would be traded at.", "65000.5"),
-    quantity: DecimalOut("How much.", "0.004"),
+    price: DecimalOut("Price of the trade.", "65000.5"),
+    quantity: DecimalOut("Quantity of the trade.", "0.004"),
     quoteQuantity: DecimalOut("Price × quantity.", "260.002"),
-    fee: DecimalOut("What the account would pay.", "0.130001"),
+    fee: DecimalOut("The fee that the account would pay.", "0.130001"),
   },
   { description: "A trade that would happen." },
 );
 
 export const Outlook = object(
   {
-    positionSize: DecimalOut("Signed position in the symbol.", "0.01"),
-    liquidationPrice: nullable(DecimalOut("Of that position; null when there is none.", "58000.5")),
-    initialMargin: DecimalOut("Of the account, for positions and open orders.", "650.005"),
-    availableBalance: DecimalOut("What new risk may use.", "1250.5"),
+    positionSize: DecimalOut("Position in the symbol. Negative: short.", "0.01"),
+    liquidationPrice: nullable(DecimalOut("Liquidation price of that position. Null when there is none.", "58000.5")),
+    initialMargin: DecimalOut("Initial margin of all positions and open orders of the account.", "650.005"),
+    availableBalance: DecimalOut("The amount that new orders may use.", "1250.5"),
   },
   { description: "An account's margin, and its position in a symbol." },
 );
@@ -385,16 +396,16 @@ export const TriedOrder = object(
   {
     dryRun: Type.Literal(true),
     ...orderProperties,
-    orderId: Type.Null({ description: "It was not placed." }),
-    fills: Type.Array(ExpectedFill, { description: "What would trade at once, as far as the book shows it." }),
-    marginRequired: DecimalOut("What it would take of the available balance when it is placed, in USDC.", "65.0005"),
+    orderId: Type.Null({ description: "Null, because the order was not placed." }),
+    fills: Type.Array(ExpectedFill, { description: "The trades that would happen at once, as far as the book shows." }),
+    marginRequired: DecimalOut("The part of the available balance that the order would bind, in USDC.", "65.0005"),
     before: Outlook,
     after: Outlook,
   },
   {
     description:
-      "A dry run: the order as it would stand once it had been placed, or an error as it would have been refused with. " +
-      "`sequence` is the state of the exchange that this is true of.",
+      "The result of a dry run: the order as it would be after it was placed. An order that would be refused is answered with " +
+      "that error. `sequence` names the state of the exchange for which this holds.",
   },
 );
 
@@ -402,15 +413,15 @@ export const OrderList = listOf(Order, "Orders, newest first.");
 export const FillList = listOf(Fill, "Fills, newest first.");
 
 export const CanceledOrders = object(
-  { canceled: Type.Integer({ minimum: 0, description: "How many." }), data: Type.Array(Order) },
-  { description: "The orders that were canceled, as they ended." },
+  { canceled: Type.Integer({ minimum: 0, description: "Number of canceled orders." }), data: Type.Array(Order) },
+  { description: "The canceled orders in their final state." },
 );
 
 export const CancelSwitch = object(
   {
-    timeoutMs: Type.Integer({ minimum: 0, description: "As asked.", examples: [60_000] }),
+    timeoutMs: Type.Integer({ minimum: 0, description: "As requested.", examples: [60_000] }),
     cancelAt: nullable(
-      Time("When the orders are canceled, by the exchange's time; of several symbols the first. Null when disarmed."),
+      Time("When the orders are canceled, by the exchange's clock: the first time of all symbols. Null when disarmed."),
     ),
   },
   { description: "The account's dead man's switch." },

@@ -20,7 +20,9 @@ export const InsuranceQuery = object({ symbol: Type.Optional(SymbolName), ...pag
 export const OpenInterestQuery = object({ symbol: Type.Optional(SymbolName) });
 export const OpenInterestHistoryQuery = object({
   symbol: SymbolName,
-  interval: Type.Enum(OPEN_INTEREST_INTERVALS, { description: "Whose ends are shown. UTC." }),
+  interval: Type.Enum(OPEN_INTEREST_INTERVALS, {
+    description: "The list has one row for the end of each interval. In UTC.",
+  }),
   ...pageQuery,
 });
 
@@ -28,30 +30,36 @@ const PriceOrNull = (description: string) => nullable(DecimalOut(description, "6
 
 const fundingProperties = {
   symbol: SymbolName,
-  fundingRate: DecimalOut("Of the notional; positive: longs paid shorts.", "0.0000125"),
+  fundingRate: DecimalOut("Share of the notional. Positive: longs paid shorts.", "0.0000125"),
   fundingTime: Time("When the interval ended."),
-  markPrice: PriceOrNull("What positions were valued at."),
-  indexPrice: PriceOrNull("Of the price source."),
-  premium: DecimalOut("Average of the interval's samples, the late ones counting most; of the index.", "0"),
+  markPrice: PriceOrNull("The price at which positions were valued."),
+  indexPrice: PriceOrNull("Price of the price source."),
+  premium: DecimalOut(
+    "Weighted average of the interval's samples, as a share of the index price. Later samples weigh more.",
+    "0",
+  ),
   fundingIntervalHours: Type.Integer({ minimum: 1, examples: [1] }),
 };
-export const Funding = object(fundingProperties, { description: "An interval of funding." });
-export const FundingList = listOf(Funding, "Funding rates, newest first. Times are those when intervals ended.");
+export const Funding = object(fundingProperties, { description: "The funding rate of an interval." });
+export const FundingList = listOf(Funding, "Funding rates, newest first. startTime and endTime refer to fundingTime.");
 
 export const FundingPayment = object(
   {
     ...fundingProperties,
-    positionSize: DecimalOut("Signed.", "0.333"),
+    positionSize: DecimalOut("Negative: short.", "0.333"),
     amount: DecimalOut(
-      "−positionSize × markPrice × fundingRate, rounded against the account: negative = paid.",
+      "−positionSize × markPrice × fundingRate, rounded against the account. Negative: paid.",
       "-0.270565",
     ),
-    time: Time("When it was paid: at the interval's end, or a little later."),
+    time: Time("When it was paid: at the end of the interval or a little later."),
     sequence: Sequence,
   },
-  { description: "What one position paid or got for an interval." },
+  { description: "The funding payment of one position for an interval." },
 );
-export const FundingPaymentList = listOf(FundingPayment, "Payments, newest first. Times are those of the payments.");
+export const FundingPaymentList = listOf(
+  FundingPayment,
+  "Payments, newest first. startTime and endTime refer to time.",
+);
 
 const FundMovement = object(
   {
@@ -59,39 +67,39 @@ const FundMovement = object(
     symbol: nullable(SymbolName),
     kind: Type.Enum(FUND_MOVEMENTS, {
       description:
-        "LIQUIDATION_FEE: paid by liquidated accounts. TAKEOVER, ADL: a position came or went, and this much was " +
-        "realised (0 when it only opened one). TRADE: the fund's own trades, less fees. FUNDING: payments pass through " +
-        "the fund, so over an interval this is what rounding left and what its own positions got. DEFICIT: paid for " +
-        "an account below zero.",
+        "LIQUIDATION_FEE: fees of liquidated accounts. TAKEOVER and ADL: profit or loss when the fund took over or passed on " +
+        "a position, 0 if that only opened one. TRADE: the fund's own trades, less fees. FUNDING: all payments pass through " +
+        "the fund, so over an interval this is the rounding and the funding of its own positions. DEFICIT: paid for an " +
+        "account with a negative balance.",
     }),
-    amount: DecimalOut("Signed.", "12.5"),
+    amount: DecimalOut("Negative: the fund has less.", "12.5"),
     sequence: Sequence,
   },
-  { description: "What one turn did to the fund's money, by kind." },
+  { description: "The change of the fund's money of one kind in one transaction." },
 );
 export const Insurance = object(
   {
     asset: Asset,
-    balance: DecimalOut("The fund's equity: the sum of all movements ever, and unrealizedPnl.", "1000012.5"),
-    unrealizedPnl: DecimalOut("Of positions that it took over and still holds.", "0"),
+    balance: DecimalOut("The fund's equity: the sum of all movements ever plus unrealizedPnl.", "1000012.5"),
+    unrealizedPnl: DecimalOut("Unrealized profit and loss of the positions that the fund holds.", "0"),
     data: Type.Array(FundMovement, { description: "Newest first." }),
     nextCursor: nullable(Cursor),
   },
-  { description: "The insurance fund and what moved its money." },
+  { description: "The insurance fund and the movements of its money." },
 );
 
 export const OpenInterest = object(
   {
     symbol: SymbolName,
     openInterest: DecimalOut("Sum of all long positions.", "321.9"),
-    notional: nullable(DecimalOut("openInterest × markPrice; null before there is a price.", "20923660.95")),
-    time: Time("When this was true."),
+    notional: nullable(DecimalOut("openInterest × markPrice. Null before the first price.", "20923660.95")),
+    time: Time("The time of these values."),
   },
-  { description: "How much is open in a symbol." },
+  { description: "Open interest of a symbol." },
 );
 export const OpenInterestList = listOf(OpenInterest, "All symbols.");
 export const OpenInterestHistory = listOf(
   OpenInterest,
-  "Open interest at the ends of intervals, newest first. While an interval runs, it is shown as of now. One without a " +
-    "trade or a price, as while the exchange was down, is left out.",
+  "Open interest at the end of each interval, newest first. The running interval is shown as of now. An interval without a " +
+    "trade or a price is left out, for example while the exchange was down.",
 );

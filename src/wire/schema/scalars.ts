@@ -1,7 +1,7 @@
 import Type, { type TProperties, type TSchema, type TSchemaOptions } from "typebox";
 import { DECIMAL_PATTERN } from "../../core/base/units.ts";
 
-/** What the public JSON is built from. Compiled once per route (front/input.ts); shown to clients in openapi.json. */
+/** The parts of the public JSON schemas. Each route compiles its schema once (front/json/input.ts); openapi.json prints them. */
 
 /** 12 digits, a point, 12 digits. */
 const DECIMAL_MAX_LENGTH = 25;
@@ -13,10 +13,10 @@ export const MAX_LIMIT = 1000;
 export const DEFAULT_LIMIT = 100;
 export const MAX_DEPTH = 1000;
 
-/** The marker by which errors know that a string stands for a number; also a format of the OpenAPI registry. */
+/** Marks a string that stands for a number, for error texts. It is also a format of the OpenAPI registry. */
 export const DECIMAL_FORMAT = "decimal";
 
-/** An object without any other field than these. */
+/** An object with these fields and no others. */
 export const object = <P extends TProperties>(properties: P, options: TSchemaOptions = {}) =>
   Type.Object(properties, { ...options, additionalProperties: false });
 
@@ -33,7 +33,7 @@ export const Decimal = (description: string, example: string) =>
     examples: [example],
   });
 
-/** A decimal that a client sends where taking away is meant by a sign. */
+/** A decimal that a client sends and that may be negative. */
 export const SignedDecimal = (description: string, example: string) =>
   Type.String({
     pattern: DECIMAL_PATTERN.replace("^", "^-?"),
@@ -43,7 +43,7 @@ export const SignedDecimal = (description: string, example: string) =>
     examples: [example],
   });
 
-/** A decimal that the exchange answers with; may be negative. */
+/** A decimal in an answer of the exchange; it may be negative. */
 export const DecimalOut = (description: string, example: string) =>
   Type.String({
     pattern: "^-?(0|[1-9][0-9]*)(\\.[0-9]+)?$",
@@ -56,7 +56,7 @@ export const Time = (description: string, minimum = 0) =>
   Type.Integer({
     minimum,
     maximum: Number.MAX_SAFE_INTEGER,
-    description: `${description} Milliseconds since the epoch.`,
+    description: `${description} In milliseconds since the epoch.`,
     examples: [1_790_000_000_000],
   });
 
@@ -71,19 +71,18 @@ export const Id = (description: string) =>
 
 export const ClientOrderId = Type.String({
   pattern: CLIENT_ORDER_ID_PATTERN,
-  description:
-    "A name of your own for the order. The same id with the same body again is answered with the first order.",
+  description: "Your own id for the order. If you send the same id with the same body again, you get the first order.",
   examples: ["my-order-1"],
 });
 
-/** A name of the client's own for something that shall be done once. */
+/** A client's own id for a change that must take effect only once. */
 export const Reference = (description: string, example: string) =>
   Type.String({ pattern: "^[\\x20-\\x7e]{1,64}$", description, examples: [example] });
 
 /** An order in a path. */
 export const OrderReference = Type.String({
   pattern: `^(${ORDER_ID}|client:${CLIENT_ORDER_ID})$`,
-  description: "An orderId, or `client:` and a clientOrderId.",
+  description: "An orderId, or `client:` followed by a clientOrderId.",
   examples: ["1234567"],
 });
 
@@ -97,7 +96,7 @@ export const ApiKeyName = Type.String({
 /** A session in a path. */
 export const SessionId = Type.String({
   pattern: "^[0-9a-f]{16}$",
-  description: "The session, without its token: the first digits of the token's SHA-256.",
+  description: "Identifies the session without its token: the first 16 hex digits of the token's SHA-256.",
   examples: ["9f86d081884c7d65"],
 });
 
@@ -109,29 +108,29 @@ export const Address = Type.String({
 
 export const Sequence = Type.Integer({
   minimum: 0,
-  description: "Place in the exchange's one log: orders everything that REST and the streams tell.",
+  description: "Position in the exchange's single log. It orders everything in REST answers and streams.",
   examples: [8123],
 });
 
-export const Asset = Type.Enum(["USDC"], { description: "The asset that settles." });
+export const Asset = Type.Enum(["USDC"], { description: "The settlement asset." });
 
-// ---- what lists take and give -----------------------------------------------------------------------------------------
+// ---- parameters and shape of lists -----------------------------------------------------------------------------------------
 
 export const Limit = Type.Integer({
   minimum: 1,
   maximum: MAX_LIMIT,
   default: DEFAULT_LIMIT,
-  description: "How many rows at most.",
+  description: "Maximum number of rows.",
 });
 export const Cursor = Type.String({
   pattern: "^[0-9.]{1,400}$",
-  description: "The `nextCursor` of the page before.",
+  description: "The `nextCursor` of the previous page.",
   examples: ["1790000000000.1234567"],
 });
-export const StartTime = Time("Rows from here on.");
-export const EndTime = Time("Rows up to here.");
+export const StartTime = Time("Only rows at or after this time.");
+export const EndTime = Time("Only rows up to this time.");
 
-/** What a query for a page of a history may say. */
+/** Query parameters of a page of history. */
 export const pageQuery = {
   limit: Type.Optional(Limit),
   cursor: Type.Optional(Cursor),
@@ -141,8 +140,8 @@ export const pageQuery = {
 
 const NextCursor = nullable(Cursor, {
   description:
-    "Send it as `cursor` for the next page. Null: nothing follows. A page of a list with a filter may have fewer rows than " +
-    "`limit`, also none, while more follows: go on until this is null.",
+    "Send it as `cursor` to get the next page. Null: this is the last page. With a filter, a page may have fewer rows than " +
+    "`limit`, or none, while more pages follow: continue until this is null.",
 });
 
 export const listOf = <S extends TSchema>(row: S, description: string) =>

@@ -2,24 +2,25 @@ import Type from "typebox";
 import { Status, StatusReason } from "./market.ts";
 import { Decimal, DecimalOut, nullable, object, Sequence, SymbolName, Time } from "./scalars.ts";
 
-export const ServerTime = object({ serverTime: Time("Now.") });
+export const ServerTime = object({ serverTime: Time("Time of the answer.") });
 
 export const Health = object({
   status: Type.Enum(["OK", "STALLED", "UNSOUND", "STORAGE_FULL"], {
     description:
-      "STALLED: the disk takes nothing, so what is asked ends in TIMEOUT. UNSOUND: the self-check has stopped trading " +
-      "somewhere. STORAGE_FULL: new orders, deposits and the like are refused with this code.",
+      "STALLED: the disk accepts no writes, so requests end in TIMEOUT. UNSOUND: the self-check has stopped trading in at " +
+      "least one symbol. STORAGE_FULL: requests that need disk space, such as new orders and deposits, are refused with this " +
+      "code.",
   }),
-  faults: Type.Array(Type.String(), { description: "What the self-check has found, in words." }),
+  faults: Type.Array(Type.String(), { description: "The faults that the self-check has found, in words." }),
   rebuilds: Type.Integer({
     minimum: 0,
     description:
-      "How often a fault has ended a thread of the engine since the start, and its symbols were rebuilt from the log: " +
-      "0 unless something is wrong with perpd. The log of the program says what it was.",
+      "How often a fault ended a thread of the engine since the start, so that its symbols were rebuilt from the log. 0 unless " +
+      "perpd itself has a fault. The program's log names the fault.",
   }),
   sequence: Sequence,
   uptimeMs: Type.Integer({ minimum: 0 }),
-  serverTime: Time("Now."),
+  serverTime: Time("Time of the answer."),
 });
 
 const Detail = Type.Union([
@@ -31,43 +32,45 @@ const Detail = Type.Union([
 ]);
 export const ErrorBody = object(
   {
-    code: Type.String({ description: "Stable: see the list of codes.", examples: ["INSUFFICIENT_MARGIN"] }),
-    message: Type.String({ description: "For people." }),
-    field: Type.Optional(Type.String({ description: "The field that was wrong.", examples: ["quantity"] })),
+    code: Type.String({ description: "Stable code: see the list of codes.", examples: ["INSUFFICIENT_MARGIN"] }),
+    message: Type.String({ description: "What is wrong and what to do, for people. The text may change." }),
+    field: Type.Optional(Type.String({ description: "The field at fault.", examples: ["quantity"] })),
     details: Type.Optional(
       Type.Object(
         {},
         {
-          description: "What was required, what is available, the limit, the nearest valid value, by name.",
+          description:
+            "Facts by name, such as the required and the available amount, the limit or the nearest valid value.",
           additionalProperties: Detail,
           examples: [{ required: "650.005", available: "12.5" }],
         },
       ),
     ),
-    retryable: Type.Boolean({ description: "The same request may well succeed a moment later." }),
+    retryable: Type.Boolean({ description: "The same request may succeed a moment later." }),
     requestId: Type.String({
-      description: "Also the header X-Request-Id. The log has what ended in `INTERNAL` under it.",
+      description: "The same as the header X-Request-Id. The log names the cause of an `INTERNAL` under this id.",
       examples: ["5f0c8a1b-2s"],
     }),
-    serverTime: Time("Now."),
+    serverTime: Time("Time of the answer."),
   },
-  { description: "Any answer other than success." },
+  { description: "The body of every error." },
 );
 
 export const IndexPriceBody = object({
   price: Decimal("A multiple of tickSize.", "65000.5"),
   guarded: Type.Optional(
     Type.Boolean({
-      description: "A machine says so: a jump must be confirmed by others, and may trip the circuit breaker.",
+      description:
+        "True for an automatic source: a jump must be confirmed by further prices, and may trip the circuit breaker.",
     }),
   ),
 });
-export const IndexPrice = object({ symbol: SymbolName, indexPrice: DecimalOut("As it was set.", "65000.5") });
+export const IndexPrice = object({ symbol: SymbolName, indexPrice: DecimalOut("The price that was set.", "65000.5") });
 
 export const HaltBody = object({
   mode: Type.Optional(
     Type.Enum(["REDUCE_ONLY", "CANCEL_ONLY", "HALTED"], {
-      description: "What remains possible; CANCEL_ONLY when left out.",
+      description: "What remains possible. Default: CANCEL_ONLY.",
     }),
   ),
 });
@@ -76,29 +79,29 @@ export const TradingStatus = object(
     symbol: SymbolName,
     status: Status,
     statusReason: StatusReason,
-    until: nullable(Time("When the halt ends by itself; null = it does not.")),
+    until: nullable(Time("When the halt ends by itself. Null: it does not.")),
     sequence: Sequence,
   },
-  { description: "What a symbol lets happen." },
+  { description: "The trading status of a symbol." },
 );
 
 const SymbolAudit = object({
   symbol: SymbolName,
-  size: DecimalOut("Σ of all positions: 0 when sound.", "0"),
+  size: DecimalOut("Sum of all positions. It must be 0.", "0"),
   openOrders: Type.Integer({ minimum: 0 }),
   positions: Type.Integer({ minimum: 0 }),
   digest: Type.String({ description: "A hash over the symbol's whole state." }),
 });
 export const Audit = object(
   {
-    balanced: Type.Boolean({ description: "All sums hold and no actor found a fault." }),
-    money: DecimalOut("Σ of balances and position cash, over all accounts.", "3000000"),
-    depositsMinusWithdrawals: DecimalOut("What money must be equal to.", "3000000"),
+    balanced: Type.Boolean({ description: "True: all sums agree and no actor has found a fault." }),
+    money: DecimalOut("Sum of balances and position cash over all accounts.", "3000000"),
+    depositsMinusWithdrawals: DecimalOut("All deposits minus all withdrawals. It must be equal to `money`.", "3000000"),
     accounts: Type.Integer({ minimum: 0 }),
     symbols: Type.Array(SymbolAudit),
-    faults: Type.Array(Type.String(), { description: "Each difference found, in words." }),
+    faults: Type.Array(Type.String(), { description: "The faults found, in words." }),
     ledgerDigest: Type.String({ description: "A hash over the ledger's whole state." }),
     sequence: Sequence,
   },
-  { description: "The exchange, counted." },
+  { description: "An audit of all money and positions." },
 );

@@ -12,21 +12,21 @@ import {
 } from "./orders.ts";
 import { ClientOrderId, Id, object, SymbolName } from "./scalars.ts";
 
-/** Trading over a WebSocket: the `params` of each op are what path, query and body of the REST request hold together. */
+/** Trading on a WebSocket. The `params` of an op hold the fields of path, query and body of its REST request. */
 export const TRADING_PARAMS = {
   "order.place": PlaceOrderBody,
-  /** One of the two. */
+  /** Exactly one of the two ids. */
   "order.cancel": object(
     {
-      orderId: Type.Optional(Id("The exchange's id.")),
+      orderId: Type.Optional(Id("The exchange's id of the order.")),
       clientOrderId: Type.Optional(ClientOrderId),
     },
     { examples: [{ orderId: "1234567" }] },
   ),
-  /** The order by one of its two ids. */
+  /** Exactly one of the two ids names the order. */
   "order.amend": object(
     {
-      orderId: Type.Optional(Id("The exchange's id.")),
+      orderId: Type.Optional(Id("The exchange's id of the order.")),
       clientOrderId: Type.Optional(ClientOrderId),
       ...AmendOrderBody.properties,
     },
@@ -45,7 +45,7 @@ export const TRADING_PARAMS = {
 };
 export type TradingOp = keyof typeof TRADING_PARAMS;
 
-/** The REST route that does the same, with the same results and error codes. */
+/** The REST route of each op, which has the same results and error codes. */
 export const TRADING_TWINS: Readonly<Record<TradingOp, string>> = {
   "order.place": "POST /orders",
   "order.cancel": "DELETE /orders/:id",
