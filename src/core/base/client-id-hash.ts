@@ -1,25 +1,25 @@
 import { randomFillSync } from "node:crypto";
 
-/** Characters are ASCII. An account's number is read as five of them. */
+/** Characters are ASCII. An account id is read as five characters. */
 const CODE_BITS = 7;
 const CODES = 1 << CODE_BITS;
-const ACCOUNT_PLACES = 5;
+const ACCOUNT_CHARS = 5;
 /** A client order id has 36 characters at most. */
-const TEXT_PLACES = 36;
+const TEXT_CHARS = 36;
 
 /**
- * 32 bits over account and client order id: a random word for each character in each place, put together by XOR (simple
- * tabulation). Whoever knew the hash could have any number of ids with the same one, and each look-up among them would
- * walk through them all; so it is another one in each process. What is found does not depend on it.
+ * A 32-bit hash of account and client order id: the XOR of one random word per character and place (simple tabulation
+ * hashing). The words are random per process, because a client that knew them could create any number of ids with the
+ * same hash, and slow down each search. The results of a search do not depend on the hash.
  */
 export class ClientIdHash {
-  private readonly words = randomFillSync(new Int32Array((ACCOUNT_PLACES + TEXT_PLACES) * CODES));
+  private readonly words = randomFillSync(new Int32Array((ACCOUNT_CHARS + TEXT_CHARS) * CODES));
 
   of(accountId: number, clientOrderId: string): number {
     const { words } = this;
     let hash = 0;
     let place = 0;
-    for (let rest = accountId; place < ACCOUNT_PLACES * CODES; place += CODES) {
+    for (let rest = accountId; place < ACCOUNT_CHARS * CODES; place += CODES) {
       hash ^= words[place + (rest & (CODES - 1))];
       rest >>>= CODE_BITS;
     }

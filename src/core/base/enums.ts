@@ -1,6 +1,6 @@
 /**
- * The field's words: the numbers that messages carry for what can be said of an order, a trade, a symbol or an account, and
- * what the wire calls them. On disk for ever: none changes its number.
+ * Enums of orders, trades, symbols and accounts: the numbers in messages, and their names in the API. The numbers are on disk,
+ * so they never change.
  */
 
 export const BUY = 0;
@@ -11,12 +11,12 @@ export const otherSide = (side: number): Side => (side === BUY ? SELL : BUY);
 
 export const LIMIT = 0;
 export const MARKET = 1;
-/** Types that wait for a price: once it is there they act as a limit order, or with _MARKET as a market order. */
+/** Conditional types: when their trigger price comes, they act as a limit order, or with _MARKET as a market order. */
 export const STOP = 2;
 export const STOP_MARKET = 3;
 export const TAKE_PROFIT = 4;
 export const TAKE_PROFIT_MARKET = 5;
-/** A STOP_MARKET whose price follows the best one: see core/trailing.ts. */
+/** A STOP_MARKET whose trigger price follows the best price. */
 export const TRAILING_STOP_MARKET = 6;
 export const ORDER_TYPES = [
   "LIMIT",
@@ -28,20 +28,20 @@ export const ORDER_TYPES = [
   "TRAILING_STOP_MARKET",
 ] as const;
 export const isConditional = (orderType: number): boolean => orderType >= STOP;
-/** Types without a limit price of their own. */
+/** Types without a limit price. */
 export const isAtMarket = (orderType: number): boolean =>
   orderType === MARKET ||
   orderType === STOP_MARKET ||
   orderType === TAKE_PROFIT_MARKET ||
   orderType === TRAILING_STOP_MARKET;
 
-/** Which price a waiting order waits for. */
+/** The price that triggers a conditional order. */
 export const BY_MARK = 0;
 export const BY_LAST = 1;
 export const BY_INDEX = 2;
 export const TRIGGER_SOURCES = ["MARK", "LAST", "INDEX"] as const;
 
-/** Which level of the book is an order's price; index 0 is "it says its price". See price-match.ts. */
+/** The book level that gives an order its price; index 0 = the order has a price. See price-match.ts. */
 export const PRICE_MATCHES = [
   null,
   "OPPONENT",
@@ -57,16 +57,16 @@ export const PRICE_MATCHES = [
 export const GTC = 0;
 export const IOC = 1;
 export const FOK = 2;
-/** As GTC, until its goodTillDate. */
+/** Like GTC, until its goodTillDate. */
 export const GTD = 3;
 export const TIMES_IN_FORCE = ["GTC", "IOC", "FOK", "GTD"] as const;
 
-/** Order flags, a bit each. */
+/** Order flags, one bit each. */
 export const POST_ONLY = 1;
 export const REDUCE_ONLY = 2;
-/** Waits with the position and closes all of it. */
+/** A conditional order that closes the whole position, and ends with it. */
 export const CLOSE_POSITION = 4;
-/** Came with another order, and waits with the position that this one opened. */
+/** A leg of another order, for the position that this one opens. */
 export const ATTACHED = 8;
 
 export const EXPIRE_TAKER = 0;
@@ -81,7 +81,7 @@ export const STATUS_FILLED = 2;
 export const STATUS_CANCELED = 3;
 export const STATUS_EXPIRED = 4;
 export const STATUS_UNTRIGGERED = 5;
-/** Its price came, and then it was refused: the reason says why. */
+/** Refused when it was triggered: the reason says why. */
 export const STATUS_REJECTED = 6;
 export const ORDER_STATUSES = [
   "NEW",
@@ -93,11 +93,11 @@ export const ORDER_STATUSES = [
   "REJECTED",
 ] as const;
 
-/** In the book, or waiting for its price. */
+/** In the book, or untriggered. */
 export const isOpenStatus = (status: number): boolean =>
   status === STATUS_NEW || status === STATUS_PARTIALLY_FILLED || status === STATUS_UNTRIGGERED;
 
-/** Why an order ended early or shrank. Index 0 is "no reason". */
+/** Why an order ended early or was reduced. Index 0 = no reason. */
 export const REASON_NONE = 0;
 export const REASON_USER = 1;
 export const REASON_IOC_REMAINDER = 2;
@@ -105,26 +105,26 @@ export const REASON_FOK_UNFILLABLE = 3;
 export const REASON_NO_LIQUIDITY = 4;
 export const REASON_SELF_TRADE = 5;
 export const REASON_REDUCE_ONLY = 6;
-// 7, CLOSE_POSITION, is no reason that anything gives: its place stays.
+// 7, CLOSE_POSITION, is not used: the number stays reserved.
 export const REASON_LIQUIDATION = 8;
-/** The position that the order was to close is gone. */
+/** The position that the order was to close no longer exists. */
 export const REASON_POSITION_CLOSED = 9;
-/** Its goodTillDate has come. */
+/** Its goodTillDate has passed. */
 export const REASON_GOOD_TILL_DATE = 10;
-/** Why a waiting order was refused when its price came: the refusal of the same name. */
+/** A conditional order was refused when it was triggered: the error code of the same name. */
 export const REASON_INSUFFICIENT_MARGIN = 11;
 export const REASON_PRICE_OUT_OF_BAND = 12;
 export const REASON_POSITION_LIMIT = 13;
 export const REASON_POST_ONLY_WOULD_TRADE = 14;
 export const REASON_NOTIONAL_TOO_SMALL = 15;
 export const REASON_TOO_MANY_OPEN_ORDERS = 16;
-/** The symbol takes no more than what reduces positions. */
+/** The symbol accepts only orders that reduce positions. */
 export const REASON_SYMBOL_HALTED = 17;
-/** Refused for whatever else would refuse a new order. */
+/** Refused for any other reason that refuses new orders. */
 export const REASON_NOT_ACCEPTED = 18;
-/** The other one of a take-profit and a stop that came together has fired. */
+/** The other order of a take-profit and stop-loss pair was triggered. */
 export const REASON_OTHER_FIRED = 19;
-/** The time of the account's CancelAfter has come. */
+/** The time of the account's CancelAfter has passed. */
 export const REASON_CANCEL_AFTER = 20;
 export const REASONS = [
   null,
@@ -155,7 +155,7 @@ export const EXEC_LIQUIDATION = 1;
 export const EXEC_ADL = 2;
 export const EXEC_TYPES = ["TRADE", "LIQUIDATION", "ADL"] as const;
 
-/** What a symbol lets happen, from everything to nothing: see halt.ts. */
+/** The trading status of a symbol, from all allowed to nothing allowed: see halt.ts. */
 export const MODE_TRADING = 0;
 export const MODE_REDUCE_ONLY = 1;
 export const MODE_CANCEL_ONLY = 2;
@@ -163,7 +163,7 @@ export const MODE_HALTED = 3;
 export const TRADING_STATUSES = ["TRADING", "REDUCE_ONLY", "CANCEL_ONLY", "HALTED"] as const;
 export type TradingStatus = (typeof TRADING_STATUSES)[number];
 
-/** Why it does not let everything happen. Index 0 is "no reason". */
+/** Why the status is not TRADING. Index 0 = no reason. */
 export const HALT_REASONS = [null, "NO_PRICE", "STALE_INDEX", "OPERATOR", "PRICE_JUMP", "SELF_CHECK"] as const;
 export const HALT_REASON = {
   NONE: 0,
@@ -174,11 +174,11 @@ export const HALT_REASON = {
   SELF_CHECK: 5,
 } as const;
 
-/** What moves the insurance fund's money: see store/insurance-fold.ts. */
+/** Causes of changes of the insurance fund's money. */
 export const FUND_MOVEMENTS = ["DEPOSIT", "LIQUIDATION_FEE", "TAKEOVER", "ADL", "TRADE", "FUNDING", "DEFICIT"] as const;
 export type FundMovement = (typeof FUND_MOVEMENTS)[number];
 
-/** What changes an account's money: see store/account-ledger.ts. */
+/** Causes of changes of an account's money. */
 export const LEDGER_ENTRY_TYPES = [
   "DEPOSIT",
   "WITHDRAWAL",
@@ -197,16 +197,16 @@ export const MARGIN_MODES = ["CROSS", "ISOLATED"] as const;
 export const PERMISSIONS = ["READ", "TRADE", "WITHDRAW"] as const;
 export type Permission = (typeof PERMISSIONS)[number];
 
-/** The ledger's actor id; a symbol's actor id is its instrument's id (1 to 255). */
+/** The ledger's actor id. The actor id of a symbol is its instrument's id (1 to 255). */
 export const LEDGER = 0;
-/** Accounts of the house. Customers' accounts start behind them. */
+/** Accounts of the exchange. The accounts of customers follow. */
 export const FEE_ACCOUNT = 1;
 export const INSURANCE_ACCOUNT = 2;
 export const FIRST_CUSTOMER_ACCOUNT = 16;
 export const isCustomer = (accountId: number): boolean => accountId >= FIRST_CUSTOMER_ACCOUNT;
 
-/** Order and trade ids carry their symbol, so that an id alone finds its actor: serial × 256 + instrument id. */
+/** An order or trade id contains its symbol, so the id alone finds its actor: serial × 256 + instrument id. */
 export const serialToId = (serial: number, instrumentId: number): number => serial * 256 + instrumentId;
-/** Of an id that carries another symbol no serial, but a fraction, which nothing has. */
+/** For an id of another symbol this is a fraction, which no order or trade has. */
 export const idToSerial = (id: number, instrumentId: number): number => (id - instrumentId) / 256;
 export const idToInstrumentId = (id: number): number => id % 256;

@@ -1,7 +1,7 @@
-/** Where a safe integer is split, so that many halves can be added up in plain numbers: see ExactSum. */
+/** Splits a safe integer into two halves, many of which add up in plain numbers. */
 const SPLIT = 2 ** 26;
 
-/** Σ of safe integers, exact for up to 2^26 of them, at the cost of plain numbers. */
+/** The exact sum of up to 2^26 safe integers, at the cost of plain numbers. */
 export class ExactSum {
   private high = 0;
   private low = 0;

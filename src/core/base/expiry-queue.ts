@@ -1,59 +1,58 @@
 import type { TimeMs } from "./units.ts";
 
-/** What ends at a time, by its id: the earliest costs a look, also among many. What is given up leaves nothing behind. */
+/** Ids with the times at which they expire: a binary heap by time, then by id. Removed entries leave no memory behind. */
 export class ExpiryQueue<Id extends number | string = number> {
-  /** Infinity when nothing is awaited. */
+  /** Infinity when the queue is empty. */
   earliest: TimeMs = Number.POSITIVE_INFINITY;
-  /** A binary heap by time, then by id. */
   private readonly times: TimeMs[] = [];
   private readonly ids: Id[] = [];
-  /** Where each stands in the heap. */
-  private readonly places = new Map<Id, number>();
+  /** The index of each id in the heap. */
+  private readonly indexes = new Map<Id, number>();
 
   get size(): number {
     return this.ids.length;
   }
 
-  /** Undefined when it is not awaited. */
+  /** Undefined when the id is not queued. */
   timeOf(id: Id): TimeMs | undefined {
-    const place = this.places.get(id);
-    return place === undefined ? undefined : this.times[place];
+    const index = this.indexes.get(id);
+    return index === undefined ? undefined : this.times[index];
   }
 
-  /** All that is awaited, in no order. */
+  /** All entries, in no order. */
   entries(): [id: Id, time: TimeMs][] {
-    return this.ids.map((id, place) => [id, this.times[place]]);
+    return this.ids.map((id, index) => [id, this.times[index]]);
   }
 
-  /** One that is awaited already has another time from now on. */
+  /** Adds an id, or gives a queued one another time. */
   add(id: Id, time: TimeMs): void {
-    this.put(this.places.get(id) ?? this.size, id, time);
+    this.put(this.indexes.get(id) ?? this.size, id, time);
     this.earliest = this.times[0];
   }
 
   remove(id: Id): void {
-    const place = this.places.get(id);
-    if (place === undefined) return;
-    this.places.delete(id);
+    const index = this.indexes.get(id);
+    if (index === undefined) return;
+    this.indexes.delete(id);
     const lastTime = this.times.pop() as TimeMs;
     const lastId = this.ids.pop() as Id;
-    if (place < this.size) this.put(place, lastId, lastTime);
+    if (index < this.size) this.put(index, lastId, lastTime);
     this.earliest = this.size === 0 ? Number.POSITIVE_INFINITY : this.times[0];
   }
 
-  /** The earliest whose time has come; undefined when there is none. */
+  /** The earliest id whose time has come; undefined when there is none. */
   firstDue(now: TimeMs): Id | undefined {
     return this.earliest > now ? undefined : this.ids[0];
   }
 
-  /** The same, which is then no longer awaited. */
+  /** Removes and returns firstDue(). */
   takeDue(now: TimeMs): Id | undefined {
     const id = this.firstDue(now);
     if (id !== undefined) this.remove(id);
     return id;
   }
 
-  /** Puts an entry where it belongs, towards the top or the bottom of a place that is free. */
+  /** Puts an entry into the heap: moves the free index up or down until the entry fits. */
   private put(free: number, id: Id, time: TimeMs): void {
     let at = free;
     for (let parent = (at - 1) >> 1; at > 0 && this.isBefore(time, id, parent); parent = (at - 1) >> 1) {
@@ -72,7 +71,7 @@ export class ExpiryQueue<Id extends number | string = number> {
   private set(at: number, id: Id, time: TimeMs): void {
     this.times[at] = time;
     this.ids[at] = id;
-    this.places.set(id, at);
+    this.indexes.set(id, at);
   }
 
   private isBefore(time: TimeMs, id: Id, at: number): boolean {

@@ -1,8 +1,8 @@
-/** Not a row. */
+/** No row. */
 export const NO_ROW = -1;
 
 const HASH = 0;
-/** The next row of the same bucket + 1, 0 = none. */
+/** The next row of the same bucket, + 1; 0 = none. */
 const NEXT = 1;
 const LINKS = 2;
 
@@ -11,28 +11,28 @@ const SEGMENT = 1 << SEGMENT_BITS;
 const IN_SEGMENT = SEGMENT - 1;
 
 /**
- * Rows of numbers and short texts that stand in a queue, and are found by a hash of 32 bits. However many there are, no
- * step takes longer than another: rows stand in segments and never move, and the hash table grows by a bucket with each
- * row (linear hashing, W. Litwin, VLDB 1980) instead of all at once. It does not shrink.
+ * A FIFO queue of rows that can be found by a 32-bit hash. A row holds numbers and short texts. No operation is slow because
+ * the queue is long: rows live in segments and never move, and the hash table grows by one bucket per row instead of all
+ * at once (linear hashing, W. Litwin, VLDB 1980). The hash table does not shrink.
  */
 export class HashFifo {
-  /** The oldest row's number. */
+  /** The number of the oldest row. */
   first = 0;
-  /** The number of the row that comes next. */
+  /** The number that the next row gets. */
   end = 0;
   private readonly width: number;
   private readonly segments: Float64Array[] = [];
-  /** The same memory. */
+  /** The same memory as `segments`. */
   private readonly bytes: Uint8Array[] = [];
-  /** The number of the first segment's first row. */
+  /** The number of the first row of the first segment. */
   private origin = 0;
-  /** Of each bucket: its first row + 1, 0 = none. */
+  /** The first row of each bucket, + 1; 0 = none. */
   private readonly heads: Float64Array[] = [new Float64Array(SEGMENT)];
-  /** Buckets below `split` are told apart by one more bit of the hash than `mask` has. */
+  /** Buckets below `split` use one more bit of the hash than `mask` has. */
   private mask = SEGMENT - 1;
   private split = 0;
 
-  /** `width`: numbers in a row. A text takes its place among them: see setText(). */
+  /** `width`: numbers in a row. A text takes the place of some: see setText(). */
   constructor(width: number) {
     this.width = width + LINKS;
   }
@@ -41,7 +41,7 @@ export class HashFifo {
     return this.end - this.first;
   }
 
-  /** A new row of zeros, the last of the queue. Returns its number. */
+  /** Adds a row of zeros at the end. Returns its number. */
   append(hash: number): number {
     const row = this.end++;
     if (row - this.origin === this.segments.length * SEGMENT) this.addSegment();
@@ -50,7 +50,7 @@ export class HashFifo {
     return row;
   }
 
-  /** Drops the oldest row. There must be one. */
+  /** Removes the oldest row. The queue must not be empty. */
   dropFirst(): void {
     const row = this.first++;
     const bucket = this.bucketOf(this.number(row, HASH));
@@ -72,7 +72,7 @@ export class HashFifo {
     return this.withHash(this.head(this.bucketOf(hash)) - 1, hash >>> 0);
   }
 
-  /** Another row with the same hash, or NO_ROW: from find() on, each comes once. */
+  /** The next row with the hash of `row`, or NO_ROW. From find() on, each row comes once. */
   findNext(row: number): number {
     return this.withHash(this.number(row, NEXT) - 1, this.number(row, HASH));
   }
@@ -85,7 +85,7 @@ export class HashFifo {
     this.setNumber(row, LINKS + field, value);
   }
 
-  /** A text of ASCII in the place of the field and those behind it: eight bytes to a number, one of them for its length. */
+  /** Stores an ASCII text in the field and those after it: a byte for the length, then the characters, eight bytes a number. */
   setText(row: number, field: number, text: string): void {
     const bytes = this.bytesOf(row);
     let at = this.at(row, LINKS + field) * 8;
@@ -113,7 +113,7 @@ export class HashFifo {
     this.bytes.push(new Uint8Array(numbers.buffer));
   }
 
-  /** Shares out the rows of one bucket between it and a new one, so that a bucket holds one row on average. */
+  /** Splits one bucket into it and a new one, so that a bucket holds one row on average. */
   private splitBucket(): void {
     const { mask, split } = this;
     const added = split + mask + 1;

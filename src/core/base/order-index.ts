@@ -2,18 +2,18 @@ import * as columns from "./columns.ts";
 
 const { NONE } = columns;
 
-/** So many serials that follow each other stand side by side: what is placed at about the same time shares a cache line. */
+/** 2^3 consecutive serials are neighbours: orders that were placed at about the same time share a cache line. */
 const GROUP_BITS = 3;
 
-/** Whoever holds the serials: an object and no closure, so that all symbols of a thread share compiled code. */
+/** The owner of the serials. An object, not a closure, so that all symbols of a thread share compiled code. */
 interface Serials {
   serial(slot: number): number;
 }
 
 /**
- * Finds the slot of an order's serial. Open addressing, at most half full. An entry is 32 bits: the slot + 1, 0 = free, and
- * above it how far it stands from its home, as far as there is room to say so: the highest number means at least so far.
- * Whoever holds the serials says whether it is really this one.
+ * A hash index from an order's serial to its slot: open addressing, at most half full. An entry has 32 bits. The low bits are
+ * the slot + 1 (0 = free). The high bits are the distance from the entry's ideal place; their highest value means "at least
+ * this far". The serial itself is compared in the order table.
  */
 export class OrderIndex {
   private readonly serials: Serials;
@@ -25,14 +25,14 @@ export class OrderIndex {
   private slotMask = 0;
   private maxProbe = 0;
 
-  /** `capacity`: a power of two, of slots, and it never grows beyond `maxCapacity`. */
+  /** `capacity`: slots, a power of two; it can grow to `maxCapacity`. */
   constructor(capacity: number, maxCapacity: number, serials: Serials) {
     this.serials = serials;
     this.memory = new SharedArrayBuffer(0, { maxByteLength: sizeFor(maxCapacity) * Int32Array.BYTES_PER_ELEMENT });
     this.resize(capacity);
   }
 
-  /** Forgets everything and makes room for so many slots, which are no fewer than before. */
+  /** Removes all entries and makes room for `capacity` slots, which must not be fewer than before. */
   resize(capacity: number): void {
     const size = sizeFor(capacity);
     this.entries.fill(0);
@@ -48,9 +48,9 @@ export class OrderIndex {
   /** The slot of a serial, or NONE. */
   find(serial: number): number {
     const { entries, mask, slotBits } = this;
-    const home = this.idealEntry(serial);
+    const ideal = this.idealEntry(serial);
     for (let distance = 0; ; distance++) {
-      const entry = entries[(home + distance) & mask];
+      const entry = entries[(ideal + distance) & mask];
       if (entry === 0) return NONE;
       if (entry >>> slotBits !== Math.min(distance, this.maxProbe)) continue;
       const slot = (entry & this.slotMask) - 1;
@@ -58,16 +58,16 @@ export class OrderIndex {
     }
   }
 
-  /** A serial that is not there yet. */
+  /** Adds a serial that the index does not hold. */
   add(serial: number, slot: number): void {
     const { entries, mask } = this;
-    const home = this.idealEntry(serial);
+    const ideal = this.idealEntry(serial);
     let distance = 0;
-    while (entries[(home + distance) & mask] !== 0) distance++;
-    entries[(home + distance) & mask] = this.entry(slot + 1, distance);
+    while (entries[(ideal + distance) & mask] !== 0) distance++;
+    entries[(ideal + distance) & mask] = this.entry(slot + 1, distance);
   }
 
-  /** A serial that is there. Closes the gap, so that no tombstones gather. */
+  /** Removes a serial that the index holds. Closes the gap, so there are no tombstones. */
   remove(serial: number, slot: number): void {
     const { entries, mask, slotMask } = this;
     let gap = this.idealEntry(serial);
@@ -75,7 +75,7 @@ export class OrderIndex {
     for (let i = (gap + 1) & mask; entries[i] !== 0; i = (i + 1) & mask) {
       const distance = this.distance(i);
       const back = (i - gap) & mask;
-      // The entry may move into the gap unless its home lies behind it.
+      // The entry may move into the gap, unless its ideal place is after the gap.
       if (distance < back) continue;
       entries[gap] = this.entry(entries[i] & slotMask, distance - back);
       gap = i;
@@ -87,7 +87,7 @@ export class OrderIndex {
     return (Math.min(distance, this.maxProbe) << this.slotBits) | slotPlus1;
   }
 
-  /** How far the entry at `i` stands from its home. */
+  /** The distance of the entry at `i` from its ideal place. */
   private distance(i: number): number {
     const entry = this.entries[i];
     const distance = entry >>> this.slotBits;
@@ -95,7 +95,7 @@ export class OrderIndex {
     return (i - this.idealEntry(this.serials.serial((entry & this.slotMask) - 1))) & this.mask;
   }
 
-  /** Fibonacci hashing of groups: they spread evenly. */
+  /** Fibonacci hashing of the groups spreads them evenly. */
   private idealEntry(serial: number): number {
     const low = serial | 0;
     const group = Math.imul(low >>> GROUP_BITS, 0x9e3779b1) >>> this.groupShift;

@@ -5,9 +5,9 @@ import type { PriceTicks } from "./units.ts";
 const { BUY } = enums;
 
 /**
- * Which price levels of one side of a book are occupied: a bit per tick, and above each 32 bits one that says whether any
- * of them is set. Best and next-worse level cost a few steps however far apart the levels stand, and nothing allocates.
- * Holds no quantities: whoever keeps them by tick says when a level fills and empties.
+ * The occupied price levels of one side of a book: a bit per tick, and a tree above, in which one bit says whether any of 32
+ * bits below is set. Finding the best or the next worse level costs a few steps, however far apart levels are, and
+ * allocates nothing. The book keeps the quantities, and says when a level fills and empties.
  */
 export class PriceBitmap {
   readonly side: Side;
@@ -29,7 +29,7 @@ export class PriceBitmap {
     return this.bestTick;
   }
 
-  /** Marks the level as occupied; it may be already. */
+  /** Marks a level as occupied. It may be already. */
   set(tick: PriceTicks): void {
     let index = tick;
     for (const words of this.bits) {
@@ -41,7 +41,7 @@ export class PriceBitmap {
     if (this.bestTick < 0 || (this.side === BUY ? tick > this.bestTick : tick < this.bestTick)) this.bestTick = tick;
   }
 
-  /** Marks the level as empty; it may be already. */
+  /** Marks a level as empty. It may be already. */
   clear(tick: PriceTicks): void {
     let index = tick;
     for (const words of this.bits) {

@@ -1,11 +1,11 @@
 /**
- * Rows in their order, page by page. A page that follows the one before goes on where that has ended: to count through
- * all rows before it, page for page, would take a million of them several seconds.
+ * Reads rows in order, page by page. A page that follows the last one continues where that ended: skipping all rows before
+ * each page would take seconds for a million rows.
  */
 export class RowReader<T> {
   private readonly open: () => Iterable<T>;
   private rows: Iterator<T> = [].values();
-  /** The row that comes next. */
+  /** The number of the next row. */
   private at = 0;
 
   constructor(open: () => Iterable<T>) {

@@ -18,19 +18,19 @@ export const PPM_DECIMALS = 6;
 export const PPB = 1_000_000_000;
 export const PPB_DECIMALS = 9;
 
-/** Own clone: `precision` of decimal.js is global to a thread, and 20 digits would cut products silently. */
+/** A clone, since `precision` is global in decimal.js. Its default of 20 digits would cut products silently. */
 const Exact = Decimal.clone({ precision: 60, rounding: Decimal.ROUND_DOWN });
 
 /**
- * The only decimals that enter: digits, at most one point, no sign, no exponent, no leading zeros. Checked before
- * anything parses them, since decimal.js can be hung by raw input.
+ * The only decimals accepted: digits, at most one point, no sign, no exponent, no leading zeros. Checked before anything
+ * parses them, since raw input can hang decimal.js.
  */
 export const DECIMAL_PATTERN = "^(0|[1-9][0-9]{0,11})(\\.[0-9]{1,12})?$";
 const DECIMAL = new RegExp(DECIMAL_PATTERN);
 
 /**
- * A decimal string as a whole number of `10^-decimals`, or NaN when it is malformed, finer than that, or past 2^53.
- * Hand-written because every order passes here twice: about 30 ns against 1 us through decimal.js.
+ * A decimal string as a whole number of `10^-decimals`. NaN when it is malformed, finer than that, or beyond 2^53.
+ * Written by hand, because every order needs it twice: about 30 ns, against 1 us with decimal.js.
  */
 export function parseFixed(text: string, decimals: number): number {
   if (!DECIMAL.test(text)) return Number.NaN;
@@ -61,7 +61,7 @@ export function printFixed(value: number, decimals: number): string {
 export const printQuanta = (quanta: Quanta): string => printFixed(quanta, QUANTA_DECIMALS);
 export const parseQuanta = (text: string): Quanta => parseFixed(text, QUANTA_DECIMALS);
 
-/** Sums over all accounts may pass 2^53 and are BigInt. */
+/** Quanta as decimal USDC. For sums over all accounts, which may be beyond 2^53. */
 export function printBigQuanta(quanta: bigint): string {
   const negative = quanta < 0n;
   const digits = (negative ? -quanta : quanta).toString().padStart(QUANTA_DECIMALS + 1, "0");
@@ -70,7 +70,7 @@ export function printBigQuanta(quanta: bigint): string {
   return `${negative ? "-" : ""}${digits.slice(0, point)}${fraction === "" ? "" : `.${fraction}`}`;
 }
 
-/** ceil(a × b ÷ c) for a, b ≥ 0 and c > 0, exact also where a × b passes 2^53. */
+/** ceil(a × b ÷ c) for a, b ≥ 0 and c > 0. Exact, also when a × b is beyond 2^53. */
 export function mulDivCeil(a: number, b: number, c: number): number {
   const product = a * b;
   if (product <= Number.MAX_SAFE_INTEGER) return divCeil(product, c);
@@ -79,7 +79,7 @@ export function mulDivCeil(a: number, b: number, c: number): number {
   return quotient + Math.ceil(excess(a, b, quotient, c) / c);
 }
 
-/** floor(a × b ÷ c) for a, b ≥ 0 and c > 0, exact also where a × b passes 2^53. */
+/** floor(a × b ÷ c) for a, b ≥ 0 and c > 0. Exact, also when a × b is beyond 2^53. */
 export function mulDivFloor(a: number, b: number, c: number): number {
   const product = a * b;
   if (product <= Number.MAX_SAFE_INTEGER) return divFloor(product, c);
@@ -88,15 +88,15 @@ export function mulDivFloor(a: number, b: number, c: number): number {
   return quotient + Math.floor(excess(a, b, quotient, c) / c);
 }
 
-/** Whether the rounded quotient is off by so little that excess() is exact, and its share of c too. */
+/** Whether the error of the rounded quotient is so small that excess() and its division by c are exact. */
 const isNearEnough = (product: number, c: number): boolean => c <= 2 ** 50 && product <= c * 2 ** 52;
 
-/** a × b − c × d, exact where it is small: the products' leading parts cancel, and their rounding errors are known. */
+/** a × b − c × d, exact when it is small: the leading parts of the products cancel, and their rounding errors are known. */
 function excess(a: number, b: number, c: number, d: number): number {
   return a * b - c * d + (roundingError(a, b) - roundingError(c, d));
 }
 
-/** The exact product less the rounded one: T. J. Dekker, "A floating-point technique for extending the available precision", 1971. */
+/** Exact product − rounded product. T. J. Dekker, "A floating-point technique for extending the available precision", 1971. */
 function roundingError(a: number, b: number): number {
   const aHigh = highHalf(a);
   const aLow = a - aHigh;
@@ -105,29 +105,29 @@ function roundingError(a: number, b: number): number {
   return aHigh * bHigh - a * b + aHigh * bLow + aLow * bHigh + aLow * bLow;
 }
 
-/** The upper 26 bits of a double's 53. */
+/** The upper 26 of a double's 53 bits. */
 function highHalf(value: number): number {
   const scaled = value * (2 ** 27 + 1);
   return scaled - (scaled - value);
 }
 
-/** amount × part ÷ whole for part ≤ whole, towards zero; exact for any size. All of it for all parts. */
+/** amount × part ÷ whole, rounded towards zero, for part ≤ whole. Exact for any size; `amount` when part = whole. */
 export function proportion(amount: number, part: number, whole: number): number {
   if (part === whole) return amount;
   return amount < 0 ? -mulDivFloor(-amount, part, whole) : mulDivFloor(amount, part, whole);
 }
 
 /**
- * ceil(a ÷ b) for safe integers a ≥ 0, b > 0. The division is rounded, but never onto or past a whole number: two safe
- * integers' quotient that is none differs from it by more than that. V. Lefèvre, "The Euclidean division implemented with
- * a floating-point division and a floor", 2005.
+ * ceil(a ÷ b) for safe integers a ≥ 0, b > 0. The division is rounded, but never to or past a whole number: a quotient that is
+ * not whole differs from it by more than the rounding error. V. Lefèvre, "The Euclidean division implemented with a
+ * floating-point division and a floor", 2005.
  */
 export const divCeil = (a: number, b: number): number => Math.ceil(a / b);
 
-/** floor(a ÷ b), as divCeil(). The `%` of doubles is a call into C, several times as slow. */
+/** floor(a ÷ b), as divCeil(). Several times as fast as `%`, which is a call into C for doubles. */
 export const divFloor = (a: number, b: number): number => Math.floor(a / b);
 
-/** numerator ÷ denominator as a decimal string, cut (not rounded) after `decimals` places. For display only. */
+/** numerator ÷ denominator as a decimal string, truncated after `decimals` places. For display only. */
 export function printRatio(numerator: number | bigint, denominator: number | bigint, decimals: number): string {
   if (denominator === 0 || denominator === 0n) return "0";
   const text = new Exact(numerator.toString()).div(denominator.toString()).toFixed(decimals);
@@ -138,14 +138,15 @@ export function printRatio(numerator: number | bigint, denominator: number | big
 
 /** A configured decimal, for example a rate or a tick size. Throws on anything that DECIMAL_PATTERN refuses. */
 export function configDecimal(text: string, name: string): Decimal {
-  if (!DECIMAL.test(text)) throw new Error(`${name}: "${text}" is not a decimal`);
+  if (!DECIMAL.test(text))
+    throw new Error(`${name}: "${text}" is not a decimal; use digits and at most one point, for example "0.0005"`);
   return new Exact(text);
 }
 
-/** A configured rate ("0.0005") in parts per million; refused when finer than that. */
+/** A configured rate ("0.0005") in parts per million. Throws when it is finer than that. */
 export function configPpm(text: string, name: string): RatePpm {
   const ppm = configDecimal(text, name).mul(PPM);
-  if (!ppm.isInteger()) throw new Error(`${name}: ${text} is finer than one part per million`);
+  if (!ppm.isInteger()) throw new Error(`${name}: ${text} is finer than 0.000001; use at most 6 decimals`);
   return ppm.toNumber();
 }
 

@@ -4,11 +4,12 @@ import type { QuantityLots } from "../base/units.ts";
 const { BUY_LOTS, SELL_LOTS, SIZE } = columns;
 
 /**
- * The largest position that an order may bring about in its direction, together with the resting orders of its side. Lots
- * that fill at once come off a position that is open the other way; lots that rest may fill when something else has
- * closed that, so they count from no position. What fills, closes or is canceled later only makes it smaller: held to a
- * limit here, no sequence of orders passes it. 0 = the order only reduces the position. `ownLots`: what the order itself
- * has at rest by now, and which all this replaces.
+ * The largest position, in lots, that an order can lead to in its direction, with the resting orders of its side. 0 = the
+ * order only reduces the position.
+ *
+ * Lots that fill at once reduce an opposite position first. Lots that rest may fill after something else has closed that
+ * position, so they count in full. Later fills, closes and cancels only make the result smaller. So an order that is
+ * within a limit now never leads beyond it. `ownLots`: the resting lots of the order itself, when an amendment replaces them.
  */
 export function exposedLots(
   numbers: Float64Array,

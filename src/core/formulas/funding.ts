@@ -12,25 +12,25 @@ import {
 } from "../base/units.ts";
 import type { Instrument } from "../protocol/instrument.ts";
 
-/** Interest 0.01 % per 8 hours, and how far it may pull the rate away from the premium (Binance, Bybit: ±0.05 %). */
+/** Interest of 0.01 % per 8 hours, and its largest distance from the premium (Binance, Bybit: ±0.05 %). */
 const INTEREST_PPB_PER_8H = 100_000;
 const CLAMP_PPB = 500_000;
 const EIGHT_HOURS_MS = 8 * 3_600_000;
 
-/** The part of an order book that premiums are computed from: prices in ticks, best first, and the lots shown at each. */
+/** The visible part of an order book: price levels in ticks, best first, and the lots shown at each. */
 export interface VisibleBook {
   side(side: Side): { best(): PriceTicks; next(priceTicks: PriceTicks): PriceTicks };
   levelLots(priceTicks: PriceTicks): QuantityLots;
 }
 
-/** The end of the interval that `time` lies in: intervals are counted from the epoch, so a restart changes nothing. */
+/** The end of the interval that contains `time`. Intervals count from the epoch, so a restart does not move them. */
 export function nextFundingTime(time: TimeMs, intervalMs: number): TimeMs {
   return (Math.floor(time / intervalMs) + 1) * intervalMs;
 }
 
 /**
- * The average price of trading `notionalQuanta` against what the book shows of a side, in whole ticks, rounded towards
- * the index; −1 when it shows less than that. Binance, Bybit, dYdX: impact bid and ask price.
+ * The impact bid or ask price (Binance, Bybit, dYdX): the average price of trading `notionalQuanta` against the visible side
+ * of a book, in whole ticks, rounded towards the index. −1 when the side shows less than that.
  */
 function impactPrice(book: VisibleBook, side: Side, notionalQuanta: Quanta, perTickLot: Quanta): number {
   const prices = book.side(side);
@@ -50,9 +50,9 @@ function impactPrice(book: VisibleBook, side: Side, notionalQuanta: Quanta, perT
 }
 
 /**
- * Premium = [max(0, impact bid − index) − max(0, index − impact ask)] ÷ index, in parts per billion (dYdX v4, Bybit;
- * Binance the same). A side without enough orders counts as no premium, and a premium beyond what the mark may differ from
- * the index as no more than that: as in the mark, a lone quoter far away says nothing.
+ * Premium = [max(0, impact bid − index) − max(0, index − impact ask)] ÷ index, in parts per billion (dYdX v4, Bybit, Binance).
+ * A side without enough orders counts as no premium. The premium is bounded like the mark (markLimitPpm), so that a single
+ * quote far away has little effect.
  */
 export function premiumPpb(instrument: Instrument, book: VisibleBook, indexTicks: PriceTicks): number {
   const { impactNotionalQuanta, quantaPerTickLot } = instrument;
@@ -65,8 +65,9 @@ export function premiumPpb(instrument: Instrument, book: VisibleBook, indexTicks
 }
 
 /**
- * The rate of one interval: [average premium + clamp(interest − average premium, ±0.05 %)] ÷ (8 h ÷ interval), within
- * ±cap (Binance USD-M). The average is weighted by time, sample k of n counting k (Bybit): late samples count most.
+ * The rate of one interval in parts per billion: [average premium + clamp(interest − average premium, ±0.05 %)] ÷
+ * (8 h ÷ interval), within ±cap (Binance USD-M). The average is weighted by time (Bybit): sample k of n has the weight k.
+ * `premiumSum`: Σ k × premium of sample k. `premiumCount`: n.
  */
 export function fundingRatePpb(
   instrument: Instrument,
@@ -82,14 +83,14 @@ export function fundingRatePpb(
 }
 
 /**
- * How long the interval is that ends at `endTime`: no longer than since the one before, so that where longer ones were
- * configured in the middle of it nobody pays again for what they have paid for.
+ * The length in ms of the interval that ends at `endTime`, at most the time since the last one ended. So a change to longer
+ * intervals never charges a period twice.
  */
 export function intervalBefore({ fundingIntervalMs }: Instrument, endTime: TimeMs, lastEndTime: TimeMs): number {
   return lastEndTime === 0 ? fundingIntervalMs : Math.min(fundingIntervalMs, endTime - lastEndTime);
 }
 
-/** What a position gets for one interval; negative = pays. Rounded against the position. */
+/** The payment that a position receives for one interval, in quanta; negative = it pays. Rounded against the position. */
 export function fundingPayment(
   instrument: Instrument,
   sizeLots: QuantityLots,

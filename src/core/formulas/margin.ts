@@ -22,7 +22,7 @@ const {
 const { ISOLATED } = enums;
 const { divCeil, mulDivCeil, PPM } = units;
 
-/** The tier that a notional falls into; past the last edge, the last tier. */
+/** The risk tier of a notional; the last tier when it is beyond all edges. */
 export function tierOf(instrument: Instrument, notionalQuanta: Quanta): RiskTier {
   const { riskTiers } = instrument;
   let i = 0;
@@ -31,8 +31,8 @@ export function tierOf(instrument: Instrument, notionalQuanta: Quanta): RiskTier
 }
 
 /**
- * Initial margin of a notional: notional ÷ leverage, never below the tier's rate, rounded up.
- * Binance USD-M: IM = notional ÷ leverage; the tier bound is each exchange's own maxLeverage per bracket.
+ * Initial margin of a notional in quanta: notional ÷ leverage, never below the tier's rate, rounded up (Binance USD-M:
+ * notional ÷ leverage, with a maxLeverage per bracket).
  */
 export function initialMargin(instrument: Instrument, notionalQuanta: Quanta, leverage: number): Quanta {
   const byLeverage = divCeil(notionalQuanta, leverage);
@@ -41,33 +41,34 @@ export function initialMargin(instrument: Instrument, notionalQuanta: Quanta, le
   return mulDivCeil(notionalQuanta, tier.initialMarginPpm, PPM);
 }
 
-/** Maintenance margin: notional × rate − deduction (Binance, Bybit), rounded up; continuous at tier edges. */
+/** Maintenance margin in quanta: notional × rate − deduction, rounded up (Binance, Bybit). Continuous at the tier edges. */
 export function maintenanceMargin(instrument: Instrument, notionalQuanta: Quanta): Quanta {
   if (notionalQuanta === 0) return 0;
   const tier = tierOf(instrument, notionalQuanta);
   return mulDivCeil(notionalQuanta, tier.maintenanceMarginPpm, PPM) - tier.maintenanceDeductionQuanta;
 }
 
-/** The price that an order counts at in contribution(). */
+/** The price at which contribution() values an order, in ticks. */
 export const marginPriceAt = (isBuy: boolean, limitTicks: PriceTicks, markTicks: PriceTicks): PriceTicks =>
   isBuy ? limitTicks : Math.max(limitTicks, markTicks);
 
-/** What each of its lots would lose against the mark, in ticks; 0 unless it is priced through it. */
+/** The loss per lot against the mark if an order fills at its limit, in ticks; 0 unless its price is worse than the mark. */
 export const lossTicksAt = (isBuy: boolean, limitTicks: PriceTicks, markTicks: PriceTicks): PriceTicks =>
   Math.max(0, isBuy ? limitTicks - markTicks : markTicks - limitTicks);
 
 /**
- * What a position and its resting orders contribute to the account's cells, into `out`.
+ * Computes what a position and its resting orders contribute to the account's margin, in quanta, into `out`.
  *
- *     value    = size × mark
- *     long     = value + open buys          short = open sells − value
- *     initial  = IM(max(long, short)) + open loss + taker fees of what increases the position
+ *     value    = size × mark;
+ *     long     = value + open buys;
+ *     short    = open sells − value;
+ *     initial  = IM(max(long, short)) + open loss + taker fees;   // the last two for lots that increase the position
  *
- * Buys are valued at their limit, sells at max(limit, mark) as it was when they came to rest; the open loss is what an
- * order priced through the mark would lose on its fill. The side that only reduces the position costs nothing.
- * Binance, Bybit: the larger side counts; Binance: open loss = qty · |min(0, dir · (mark − price))|.
+ * Buys are valued at their limit, sells at max(limit, mark when they came to rest). The open loss is the loss of a fill
+ * priced worse than the mark. The side that only reduces the position costs nothing.
+ * Sources: the larger side counts (Binance, Bybit); open loss = qty · |min(0, dir · (mark − price))| (Binance).
  *
- * An open isolated position (isolated.ts) takes part with what it holds back, and with the margin of its orders only.
+ * An open isolated position (isolated.ts) contributes only the margin set aside for it, and the margin of its orders.
  */
 export function contribution(
   instrument: Instrument,
@@ -123,9 +124,9 @@ export function contribution(
 }
 
 /**
- * The larger of what the two sides would add to the margin of isolated positions: one side on top of the position, the
- * other with what it has beyond closing it, since the position's margin comes free only as it closes (VEGA 0019-MCAL:
- * orders up to the position's size on the other side cost nothing, the larger side counts).
+ * The margin that the orders of an isolated position may add: the larger of both sides. One side adds to the position. The
+ * other side counts with the lots beyond closing the position, since closing frees the position's margin first (VEGA
+ * 0019-MCAL: opposite orders up to the position's size cost nothing, the larger side counts).
  */
 function isolatedOrderMargin(
   instrument: Instrument,
@@ -147,7 +148,7 @@ function isolatedOrderMargin(
   return Math.max(added, opened);
 }
 
-/** Open loss and taker fees of the part of a side that increases the position. */
+/** Open loss and taker fees, in quanta, of the lots of a side that increase the position. */
 function sideCost(instrument: Instrument, lots: number, increasing: number, exposure: Quanta, loss: Quanta): Quanta {
   const lossPart = increasing === lots ? loss : mulDivCeil(loss, increasing, lots);
   const exposurePart = increasing === lots ? exposure : mulDivCeil(exposure, increasing, lots);
@@ -155,9 +156,9 @@ function sideCost(instrument: Instrument, lots: number, increasing: number, expo
 }
 
 /**
- * The mark at which the account's equity meets its maintenance margin, all other positions held still; 0 = none in
- * range. dYdX v4: p' = (e − s·p − MMR_other) ÷ (|s|·MMF − s), here with the tier deduction d added to the numerator
- * (Binance: + cum). Rounded towards the side that is reached first. Display and reference only: floating point.
+ * The mark, in ticks, at which the account's equity equals its maintenance margin, with all other positions unchanged; 0 =
+ * none in range. dYdX v4: p' = (e − s·p − MMR_other) ÷ (|s|·MMF − s), with the tier deduction added to the numerator
+ * (Binance: + cum). Rounded to the tick that is reached first. In floating point: for display only.
  */
 export function liquidationPrice(
   instrument: Instrument,
@@ -171,8 +172,8 @@ export function liquidationPrice(
   const notionalNow = Math.abs(sizeLots) * markTicks * q;
   const others = maintenanceQuanta - maintenanceMargin(instrument, notionalNow);
   const lastTier = instrument.riskTiers[instrument.riskTiers.length - 1];
-  // The notional at the answer may lie in another tier. Equity and maintenance meet once: if not below a tier's upper
-  // edge, then above it. So only that edge is looked at, and rounding cannot lose an answer between two tiers.
+  // At the result, the notional may be in another tier. Equity and maintenance are equal at one price only: if not below a
+  // tier's upper edge, then above it. So only that edge is tested, and rounding cannot lose a result between two tiers.
   for (const tier of instrument.riskTiers) {
     const rate = tier.maintenanceMarginPpm / PPM;
     const numerator = equityQuanta - sizeLots * markTicks * q - others + tier.maintenanceDeductionQuanta;
@@ -186,8 +187,9 @@ export function liquidationPrice(
 }
 
 /**
- * The price at which closing the position leaves the account's equity per maintenance margin unchanged:
- * BP = P·(1 − side·MMF·equity ÷ ΣMM) (dYdX v4, keeper/liquidations.go; Lighter's "zero price"). 0 = none in range.
+ * The bankruptcy price in ticks, at which closing the position leaves the account's equity per maintenance margin the same:
+ * BP = P·(1 − side·MMF·equity ÷ ΣMM) (dYdX v4, keeper/liquidations.go; Lighter's "zero price"). 0 = none in range. For display:
+ * liquidations compute theirs for the lots of a step (close-step.ts).
  */
 export function bankruptcyPrice(
   instrument: Instrument,

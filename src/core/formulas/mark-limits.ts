@@ -6,23 +6,23 @@ import type { Instrument } from "../protocol/instrument.ts";
 const { BUY, SELL } = enums;
 const { PPM } = units;
 
-/** How far an aggressive price may go: mark × (1 ± band), whole ticks inside. */
+/** The worst price that an aggressive order may trade at, in ticks: mark × (1 ± band), rounded into the band. */
 export function bandEdge({ priceBandPpm, maxPriceTicks }: Instrument, side: number, mark: PriceTicks): PriceTicks {
   if (side === BUY) return Math.min(maxPriceTicks, Math.floor((mark * (PPM + priceBandPpm)) / PPM));
   return Math.max(1, Math.ceil((mark * (PPM - priceBandPpm)) / PPM));
 }
 
-/** Whether whoever trades at this price gives more for a lot, or gets less, than at the edge. */
+/** Whether the price is worse for an order of this side than the edge. */
 export const isBeyond = (side: number, priceTicks: PriceTicks, edgeTicks: PriceTicks): boolean =>
   side === BUY ? priceTicks > edgeTicks : priceTicks < edgeTicks;
 
-/** The last risk tier's notional at mark, and never past the exact range. */
+/** The largest position in lots: the last risk tier's notional at mark, and never beyond exact arithmetic. */
 function positionLimit({ riskTiers, quantaPerTickLot, maxPositionLots }: Instrument, mark: PriceTicks): QuantityLots {
   const lastTier = riskTiers[riskTiers.length - 1];
   return Math.min(maxPositionLots, Math.floor(lastTier.maxNotionalQuanta / (mark * quantaPerTickLot)));
 }
 
-/** What orders may do at the mark. Every order asks, and a mark lasts: worked out once for each. */
+/** The limits of orders at a mark, computed once per mark because every order needs them. */
 export class MarkLimits {
   private readonly instrument: Instrument;
   private markTicks: PriceTicks = 0;
@@ -40,7 +40,7 @@ export class MarkLimits {
     return side === BUY ? this.bidEdgeTicks : this.askEdgeTicks;
   }
 
-  /** The largest position, with the orders that would make it larger. */
+  /** The largest allowed position in lots, with the orders that would increase it. */
   positionLots(mark: PriceTicks): QuantityLots {
     this.moveTo(mark);
     return this.limitLots;

@@ -1,14 +1,14 @@
 import type { PriceTicks } from "../base/units.ts";
 
-/** Updates over which the basis is averaged: about 30 at one index price a second (Binance: 30 points, 1 s apart). */
+/** The basis is averaged over 30 updates, which take about 30 s (Binance: 30 points, 1 s apart). */
 const BASIS_UPDATES = 30;
-/** The basis is kept in 1/1024 ticks, so that its average is exact integer arithmetic and replays the same. */
+/** The basis is kept in 1/1024 ticks, so that its average is integer arithmetic and a replay gives the same. */
 export const BASIS_UNIT = 1024;
 
 /**
- * The next moving average of (mid − index), in 1/1024 ticks. Without a two-sided book the basis fades to 0. A bid or ask
- * further than `limitTicks` from the index says no more than one at the limit, so a few quotes far away cannot carry the
- * basis off; nor is it remembered from when another limit held.
+ * The next moving average of (mid − index), in 1/1024 ticks. Without a two-sided book it fades to 0. A bid or ask further than
+ * `limitTicks` from the index counts as one at the limit, so a few quotes far away cannot move the basis much. The old
+ * average is bounded, too, since the limit may have been larger.
  */
 export function nextBasis1024(
   basis1024: number,
@@ -27,10 +27,13 @@ export function nextBasis1024(
 }
 
 /**
- * Mark price = median(P1, P2, last), P1 = index × (1 + funding rate × time left ÷ interval), P2 = index + moving average
- * of (mid − index) (Binance USD-M), and never further than `limitTicks` from the index, whatever is quoted, traded or
- * paid for funding (Deribit and DerivaDEX bound theirs in this way). `fundingTicks` is index × last funding rate × time
- * left ÷ interval. Before the first trade there is nothing but the index.
+ * Mark price in ticks = median(P1, P2, last), with (Binance USD-M):
+ *
+ *     P1 = index + fundingTicks;   // fundingTicks = index × last funding rate × time left ÷ interval
+ *     P2 = index + moving average of (mid − index);
+ *
+ * It is never further than `limitTicks` from the index, whatever is quoted, traded or paid (Deribit, DerivaDEX). Before the
+ * first trade it is the index.
  */
 export function markPrice(
   indexTicks: PriceTicks,

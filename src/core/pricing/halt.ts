@@ -12,18 +12,18 @@ const { MODE_CANCEL_ONLY, MODE_HALTED, MODE_REDUCE_ONLY, MODE_TRADING, HALT_REAS
 const { StatusView } = replies;
 const { TradingHalted } = events;
 
-/** What holds a symbol back; see statusOf. */
+/** The state that can restrict trading in a symbol: see statusOf. */
 export interface Restrictions {
   readonly markTicks: number;
-  /** MODE_TRADING when nobody has halted it. */
+  /** MODE_TRADING when the symbol is not halted. */
   readonly haltMode: number;
   readonly haltReason: number;
   readonly isIndexStale: boolean;
 }
 
 /**
- * What the symbol lets happen, and why. TRADING: everything. REDUCE_ONLY: what only reduces a position, and cancels.
- * CANCEL_ONLY: cancels; nobody is liquidated. HALTED: nothing.
+ * The trading status of a symbol and its reason. TRADING allows everything; REDUCE_ONLY allows orders that only reduce a
+ * position, and cancels; CANCEL_ONLY allows cancels, and stops liquidations; HALTED allows nothing.
  */
 export function statusOf(symbol: Restrictions): { mode: number; reason: number } {
   if (symbol.markTicks === 0) return { mode: MODE_HALTED, reason: HALT_REASON.NO_PRICE };
@@ -33,8 +33,8 @@ export function statusOf(symbol: Restrictions): { mode: number; reason: number }
 }
 
 /**
- * Refuses what the symbol does not let happen now. Returns whether it did. `reducesOnly`: no risk can come of it. While
- * orders that should be gone are still there, it takes cancels only: see fireCancelSwitches and Conditional.expire.
+ * Refuses a command that the symbol's status does not allow. Returns whether it did. `reducesOnly`: the command adds no risk.
+ * While expired orders are not yet removed, only cancels are allowed: see fireCancelSwitches and Conditional.expire.
  */
 export function refuseWhileHalted(state: SymbolState, transaction: Transaction, reducesOnly: boolean): boolean {
   const { haltMode } = state;
@@ -52,14 +52,14 @@ export function refuseWhileHalted(state: SymbolState, transaction: Transaction, 
   return true;
 }
 
-/** Liquidations trade: not where orders may not, and not at a price that nobody vouches for any more. */
+/** Liquidations are trades: they need a status in which orders trade, and an index price that is not stale. */
 export const mayLiquidate = (state: SymbolState, time: TimeMs): boolean =>
   state.markTicks !== 0 && state.haltMode < MODE_CANCEL_ONLY && !state.isIndexOld(time);
 
 const halted = blank(TradingHalted);
 const statusView = blank(StatusView);
 
-/** Halts the symbol, or lets it trade again (MODE_TRADING). `until` 0 = until someone says otherwise. */
+/** Halts the symbol, or resumes it (MODE_TRADING). `until` in ms; 0 = until it is resumed. */
 export function setHalt(
   state: SymbolState,
   transaction: Transaction,
@@ -74,13 +74,13 @@ export function setHalt(
   transaction.emit(halted);
 }
 
-/** Ends a halt whose time is over. */
+/** Resumes the symbol when its halt has expired. */
 export function endExpiredHalt(state: SymbolState, transaction: Transaction): void {
   if (state.haltMode !== MODE_TRADING && state.haltUntil !== 0 && transaction.time >= state.haltUntil)
     setHalt(state, transaction, MODE_TRADING, state.haltReason, 0);
 }
 
-/** Answers the operator. */
+/** Replies to the operator with the status. */
 export function replyStatus(state: SymbolState, transaction: Transaction): void {
   const { mode, reason } = statusOf(state);
   statusView.mode = mode;

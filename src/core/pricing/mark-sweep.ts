@@ -1,18 +1,18 @@
 import type { SymbolState } from "../state/symbol-state.ts";
 
-/** So many rows in one turn: orders behind it wait no longer than that takes, a fraction of a millisecond. */
+/** Rows per transaction. It delays the orders behind it by a fraction of a millisecond. */
 const ROWS_PER_TRANSACTION = 1000;
 
 /**
- * Brings the cells of all open positions to a new mark, a share at a time, while orders go on. Nobody has to wait for it:
- * whoever depends on a row (its order, its liquidation, its view) freshens that row first. It goes round in a circle, so
- * that a price that comes while it runs only makes it go further and no row is forgotten behind others.
+ * Brings the contributions of all positions to a new mark, a part at a time, between orders. Nothing waits for it: code that
+ * depends on a row calls refreshMark() on it first. The sweep goes round in a circle. So a price that comes while it runs
+ * makes it go further, and no row is starved.
  */
 export class MarkSweep {
   private cursor = 0;
-  /** Rows from the cursor on that may still be at an older mark. */
+  /** How many rows from the cursor on may still be at an older mark. */
   private left = 0;
-  /** Rows that there were when `left` was counted; new ones stand behind them. */
+  /** How many rows there were when `left` was set. New rows are appended. */
   private rows = 0;
 
   /** The mark has moved. */
@@ -21,11 +21,11 @@ export class MarkSweep {
     this.left = this.rows;
   }
 
-  /** Freshens a share of the rows. Returns whether more are left. */
+  /** Brings some rows to the mark. Returns whether more are left. */
   runBackground(state: SymbolState): boolean {
     if (this.left === 0) return false;
     const { positions } = state;
-    // Rows between the cursor and the end may have become more: going too far costs nothing but the looks.
+    // New rows may lie between the cursor and the end. To check too many costs only time.
     this.left += positions.count - this.rows;
     this.rows = positions.count;
     const share = Math.min(this.left, ROWS_PER_TRANSACTION);

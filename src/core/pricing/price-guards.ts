@@ -1,18 +1,18 @@
 import { PPM, type PriceTicks, type RatePpm, type TimeMs } from "../base/units.ts";
 
-/** So many prices in a row must agree before one that has jumped is believed. */
+/** So many prices in a row must agree before a price that jumped is used. */
 const CONFIRMATIONS = 3;
 
 /** Whether `ticks` lies within `limitPpm` of `fromTicks`. */
 const isNear = (fromTicks: PriceTicks, ticks: PriceTicks, limitPpm: RatePpm): boolean =>
   Math.abs(ticks - fromTicks) * PPM <= fromTicks * limitPpm;
 
-/** Holds back an index price that has jumped until others say the same. Remembers nothing that a restart would miss. */
+/** Holds back an index price that jumped until more prices confirm it. A restart may forget the prices seen. */
 export class JumpGuard {
   private candidateTicks: PriceTicks = 0;
   private seen = 0;
 
-  /** Whether the price may be used. `lastTicks`: the one in use, 0 = none; `limitPpm` 0 = any price may. */
+  /** Whether the price may be used. `lastTicks`: the price in use, 0 = none. `limitPpm`: the allowed jump, 0 = any. */
   admits(lastTicks: PriceTicks, ticks: PriceTicks, limitPpm: RatePpm): boolean {
     if (lastTicks === 0 || limitPpm === 0 || isNear(lastTicks, ticks, limitPpm)) {
       this.seen = 0;
@@ -25,21 +25,21 @@ export class JumpGuard {
     return true;
   }
 
-  /** How many more prices have to agree with the last one. */
+  /** How many more prices must agree with the last one. */
   get missing(): number {
     return CONFIRMATIONS - this.seen;
   }
 }
 
-/** The mark may move by the limit in so long. */
+/** The mark may move by the limit within so many ms. */
 const WINDOW_MS = 60_000;
 
-/** Trips when the mark moves further than a limit within a minute, at once or in many steps. */
+/** Trips when the mark moves by more than a limit within a minute, in one step or in many. */
 export class CircuitBreaker {
   private referenceTicks: PriceTicks = 0;
   private referenceTime: TimeMs = 0;
 
-  /** The mark is `ticks` now. Returns whether that is too far from where it was; `limitPpm` 0 = nothing is. */
+  /** The mark is `ticks` now. Returns whether it moved too far. `limitPpm`: the allowed move, 0 = any. */
   trips(ticks: PriceTicks, time: TimeMs, limitPpm: RatePpm): boolean {
     const tripped =
       this.referenceTicks !== 0 &&

@@ -16,14 +16,14 @@ import { setHalt } from "./halt.ts";
 import { MarkSweep } from "./mark-sweep.ts";
 import { CircuitBreaker, JumpGuard } from "./price-guards.ts";
 
-// Filled in again for each event: a turn hands it on before it goes on (see Turn).
+// One object per event type, filled again for each event: emit() copies it.
 const priceUpdated = blank(PriceUpdated);
 const fundingSettled = blank(FundingSettled);
 
-/** So many positions pay their funding at a time: orders behind them wait no longer than that takes. */
+/** Funding payments per transaction: a limit on how long the orders behind them wait. */
 const PAYMENTS_AT_A_TIME = 500;
 
-/** What an index price does to a symbol: the mark and the premium; and the funding, which follows from the premiums. */
+/** Index, mark and funding of a symbol. Each index price gives a mark and a premium; funding follows from the premiums. */
 export class Pricing {
   private readonly instrument: Instrument;
   private readonly state: SymbolState;
@@ -77,8 +77,8 @@ export class Pricing {
   }
 
   /**
-   * Halts the symbol when the mark has moved too far too fast, unless it is halted as strictly already. A halt without an
-   * end becomes no shorter by it: it lasts until the operator resumes.
+   * Halts the symbol when the mark has moved too far too fast, unless it is halted as strictly already. A halt without an end
+   * stays without an end.
    */
   private breakCircuit(transaction: Transaction): void {
     const { state, instrument } = this;
@@ -89,7 +89,7 @@ export class Pricing {
     setHalt(state, transaction, instrument.breakerMode, HALT_REASON.PRICE_JUMP, until);
   }
 
-  /** What the last funding rate adds to the index: all of it when the interval begins, nothing when it ends. */
+  /** The funding part of the mark, in ticks: the last rate at the start of the interval, falling to 0 at its end. */
   private fundingTicks(indexTicks: PriceTicks, time: number): PriceTicks {
     const { fundingIntervalMs } = this.instrument;
     const left = (nextFundingTime(time, fundingIntervalMs) - time) / fundingIntervalMs;
@@ -97,10 +97,10 @@ export class Pricing {
   }
 
   /**
-   * Ends the interval whose time has come, before anything of a turn trades: who trades behind its end neither owes nor
-   * escapes it. It costs what follows from the samples that were taken in it, at the last mark, also when the index has
-   * grown old since: to wait for another would let holders close first. An interval without a sample, as while the
-   * exchange was down, costs nothing and is passed over.
+   * Ends the funding interval if it is over. This comes before any trade of a transaction: a trade after the end neither owes
+   * this funding nor avoids it. The rate follows from the interval's samples, the amount from the last mark, even a stale
+   * one: to wait for a new price would let holders close first. An interval without samples, for example while the exchange was
+   * down, costs nothing and is skipped.
    */
   settleDue(transaction: Transaction): void {
     const { state, instrument } = this;
@@ -112,7 +112,7 @@ export class Pricing {
     fundingSettled.premiumPpb = Math.trunc((2 * premiumSum) / (premiumCount * (premiumCount + 1)));
     fundingSettled.indexTicks = state.indexTicks;
     fundingSettled.markTicks = state.markTicks;
-    // Whoever has not paid for the interval before pays now: a position owes one interval at most.
+    // Payments of the previous interval come first: a position owes at most one interval.
     this.payUpTo(transaction, Number.POSITIVE_INFINITY);
     applyFundingSettled(state, fundingSettled);
     transaction.emit(fundingSettled);
@@ -130,12 +130,12 @@ export class Pricing {
     }
   }
 
-  /** Brings some more positions to the last mark. Returns whether more are left. */
+  /** Continues the mark sweep. Returns whether rows are left. */
   runBackground(): boolean {
     return this.sweep.runBackground(this.state);
   }
 
-  /** Some of the payments that the last interval still waits for. */
+  /** Makes some of the payments that the last interval still needs. */
   payOwed(transaction: Transaction): void {
     if (this.state.funding.owingCount > 0) this.payUpTo(transaction, PAYMENTS_AT_A_TIME);
   }

@@ -81,7 +81,11 @@ test("what is no plain decimal is refused, quickly and by every reader", () => {
   for (const text of MALFORMED) {
     const shown = JSON.stringify(text.slice(0, 30));
     for (const decimals of [0, 1, 6, 12]) assert.ok(Number.isNaN(parseFixed(text, decimals)), shown);
-    assert.throws(() => configDecimal(text, "setting"), /^Error: setting: .* is not a decimal$/s, shown);
+    assert.throws(
+      () => configDecimal(text, "setting"),
+      /^Error: setting: .* is not a decimal; use digits and at most one point, for example "0\.0005"$/s,
+      shown,
+    );
     assert.throws(() => configPpm(text, "setting"), /is not a decimal/, shown);
   }
 });
