@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { EngineClient, MAX_PENDING } from "../../src/actor/engine/engine-client.ts";
+import { EngineClient } from "../../src/actor/engine/engine-client.ts";
+import { MAX_PENDING } from "../../src/actor/engine/request-table.ts";
 import { Control } from "../../src/actor/threads/control.ts";
 import { MarginTable } from "../../src/core/accounts/margin-table.ts";
 import { AmendOrder, CancelOrder, OrderBatch, PlaceOrder } from "../../src/core/protocol/commands.ts";
@@ -29,15 +30,15 @@ function openEngine(maxInFlight: number, pollMs = 0) {
   });
   engine.addWorker(new RingProducer(allocateRing(RING_BYTES), new Doorbell()), [ACTOR_ID]);
   let answers = 0;
-  let knocks = 0;
-  const journal = new RingProducer(frontRing, new Doorbell(frontDoorbell.buffer, () => knocks++));
+  let wakes = 0;
+  const journal = new RingProducer(frontRing, new Doorbell(frontDoorbell.buffer, () => wakes++));
   return {
     engine,
     control,
     frontDoorbell,
     ask: (command: Message): boolean => engine.request(ACTOR_ID, command, () => answers++),
-    count: () => ({ answers, knocks }),
-    /** As the journal does. */
+    count: () => ({ answers, wakes }),
+    /** Releases a reply, as the journal does. */
     answer(requestId: number): void {
       const at = journal.reserve(RECORD_HEADER_BYTES);
       journal.bytes.fill(0, at, at + RECORD_HEADER_BYTES);
@@ -48,21 +49,21 @@ function openEngine(maxInFlight: number, pollMs = 0) {
   };
 }
 
-const transactions = async (count: number): Promise<void> => {
+const iterations = async (count: number): Promise<void> => {
   for (let i = 0; i < count; i++) await new Promise((resolve) => setImmediate(resolve));
 };
 
-test("when the numbers of requests are used up they begin anew, past the one that stands for nobody", () => {
+test("request ids start again at 1 after the last one, and skip 0", () => {
   const { engine, ask, answer, count } = openEngine(64);
   engine.startAt(0);
-  (engine as unknown as { nextRequestId: number }).nextRequestId = 0xffff_ffff;
+  (engine as unknown as { requests: { nextId: number } }).requests.nextId = 0xffff_ffff;
   for (let i = 0; i < 3; i++) assert.ok(ask(make(CancelOrder)));
   for (const requestId of [0xffff_ffff, 1, 2]) answer(requestId);
   engine.drain();
   assert.deepEqual([count().answers, engine.inFlight], [3, 0]);
 });
 
-test("past maxInFlight new orders are turned away, be it in a batch, and cancels are not", () => {
+test("past maxInFlight new orders are refused, alone or in a batch, and cancels are not", () => {
   const { ask } = openEngine(2);
   const placing = make(OrderBatch, { items: [make(CancelOrder), make(PlaceOrder)] });
   const canceling = make(OrderBatch, { items: [make(CancelOrder)] });
@@ -71,14 +72,14 @@ test("past maxInFlight new orders are turned away, be it in a batch, and cancels
   assert.deepEqual([ask(make(CancelOrder)), ask(canceling)], [true, true]);
 });
 
-test("batches leave room in the ring for cancels and ticks, however few of them are on their way", () => {
+test("batches leave room in the ring for cancels and ticks, even if only few are on their way", () => {
   const { engine, ask } = openEngine(MAX_PENDING);
   const items = Array.from({ length: 20 }, (_, i) => make(PlaceOrder, { clientOrderId: `of-a-batch-${i}` }));
   const placing = make(OrderBatch, { items });
   let batches = 0;
   while (ask(placing)) batches++;
   assert.ok(batches > 100 && batches < 1000);
-  assert.equal(ask(make(PlaceOrder)), false, "nor does an order take what is left");
+  assert.equal(ask(make(PlaceOrder)), false, "a single order is refused too");
   for (let i = 0; i < 1000; i++) {
     assert.ok(ask(make(CancelOrder)), `cancel ${i}`);
     assert.ok(ask(make(OrderBatch, { items: [make(CancelOrder)] })), `canceling batch ${i}`);
@@ -86,7 +87,7 @@ test("batches leave room in the ring for cancels and ticks, however few of them 
   assert.equal(engine.inFlight, batches + 2000);
 });
 
-test("without room on the disk amendments are turned away, too, be it in a batch, and cancels are not", () => {
+test("when the disk is nearly full amendments are refused, alone or in a batch, and cancels are not", () => {
   const { engine, ask } = openEngine(64);
   engine.hasDiskRoom = false;
   const amending = make(OrderBatch, { items: [make(CancelOrder), make(AmendOrder)] });
@@ -94,66 +95,66 @@ test("without room on the disk amendments are turned away, too, be it in a batch
   assert.equal(ask(make(OrderBatch, { items: [make(CancelOrder)] })), true);
 });
 
-test("the history's lag is the turns that were handed out and that it does not hold yet", () => {
+test("the history lag is the number of released transactions that the index does not hold yet", () => {
   const { engine, control } = openEngine(1);
   engine.startAt(7);
   control.indexed = 5;
   assert.equal(engine.historyLag, 2);
-  // It may be ahead of the front.
+  // The index may be ahead of the gateway.
   control.indexed = 8;
   assert.equal(engine.historyLag, 0);
 });
 
-test("the front looks for answers by itself at first, while there is more than one to come", async () => {
+test("the gateway polls for replies first, while it waits for more than one", async () => {
   const { engine, frontDoorbell, ask, answer, count } = openEngine(64, 60_000);
   engine.startAt(0);
   for (const round of [0, 1]) {
     const requestId = 2 * round + 1;
     ask(make(CancelOrder));
     ask(make(CancelOrder));
-    await transactions(1);
+    await iterations(1);
     assert.ok(!frontDoorbell.isSleeping);
     answer(requestId);
-    await transactions(2);
-    assert.deepEqual(count(), { answers: requestId, knocks: round });
-    assert.ok(frontDoorbell.isSleeping, "whoever answers the other one wakes it");
+    await iterations(2);
+    assert.deepEqual(count(), { answers: requestId, wakes: round });
+    assert.ok(frontDoorbell.isSleeping, "the other reply wakes it");
     answer(requestId + 1);
     engine.drain();
-    assert.deepEqual(count(), { answers: requestId + 1, knocks: round + 1 });
+    assert.deepEqual(count(), { answers: requestId + 1, wakes: round + 1 });
   }
 });
 
-test("for a single answer it does not look", async () => {
+test("the gateway does not poll for a single reply", async () => {
   const { engine, frontDoorbell, ask } = openEngine(64, 60_000);
   engine.startAt(0);
   ask(make(CancelOrder));
-  await transactions(2);
+  await iterations(2);
   assert.ok(frontDoorbell.isSleeping);
 });
 
-test("the front that has looked for long enough is woken", async () => {
+test("when the polling time is over the gateway sleeps and must be woken", async () => {
   const { engine, frontDoorbell, ask, answer, count } = openEngine(64, 0.01);
   engine.startAt(0);
   ask(make(CancelOrder));
   ask(make(CancelOrder));
-  await transactions(1);
-  do await transactions(1);
+  await iterations(1);
+  do await iterations(1);
   while (!frontDoorbell.isSleeping);
   answer(1);
-  assert.deepEqual(count(), { answers: 0, knocks: 1 });
+  assert.deepEqual(count(), { answers: 0, wakes: 1 });
   engine.drain();
-  assert.deepEqual(count(), { answers: 1, knocks: 1 });
+  assert.deepEqual(count(), { answers: 1, wakes: 1 });
 });
 
-test("with very many requests on their way it does not look: there is always something to do", async () => {
+test("the gateway does not poll with very many requests on their way", async () => {
   const { engine, frontDoorbell, ask } = openEngine(1000, 60_000);
   engine.startAt(0);
   for (let i = 0; i < 65; i++) ask(make(CancelOrder));
-  await transactions(2);
+  await iterations(2);
   assert.ok(frontDoorbell.isSleeping);
 });
 
-test("a request that waits for a thread that hangs keeps nobody else out", () => {
+test("a request to a hung thread does not block other requests", () => {
   const { engine, ask, answer, count } = openEngine(64);
   engine.startAt(0);
   const [other, commands] = [2, allocateRing(RING_BYTES)];
@@ -174,7 +175,7 @@ test("a request that waits for a thread that hangs keeps nobody else out", () =>
   assert.deepEqual([answers, count().answers, engine.inFlight], [MAX_PENDING + 10, 0, 1]);
 });
 
-test("very much that is released at once is handed out in several turns of the event loop, with room for others between", async () => {
+test("a large backlog is handed out over several event-loop iterations", async () => {
   const { engine, ask, answer, count, frontDoorbell } = openEngine(1);
   frontDoorbell.prepareSleep();
   ask(make(CancelOrder));
@@ -184,12 +185,12 @@ test("very much that is released at once is handed out in several turns of the e
   engine.onDrained(() => parts++);
   engine.drain();
   assert.deepEqual([parts, count().answers], [1, 0]);
-  const { knocks } = count();
-  await transactions(1);
+  const { wakes } = count();
+  await iterations(1);
   assert.deepEqual([parts, count().answers], [2, 0]);
-  await transactions(4);
+  await iterations(4);
   assert.equal(count().answers, 1);
-  // It was awake all the while, and sleeps now.
+  // It was awake all the time and sleeps now.
   answer(0);
-  assert.equal(count().knocks, knocks + 1);
+  assert.equal(count().wakes, wakes + 1);
 });

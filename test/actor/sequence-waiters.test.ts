@@ -3,9 +3,9 @@ import { test } from "node:test";
 import { SequenceWaiters } from "../../src/actor/engine/sequence-waiters.ts";
 
 const MANY = 65_536;
-const transaction = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+const iteration = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-test("whoever waits goes on when the sequence has been reached, in the order in which they came", () => {
+test("callbacks run when their sequence is reached, in the order in which they were added", () => {
   const waiters = new SequenceWaiters();
   const gone: number[] = [];
   for (const sequence of [3, 3, 5, 8]) assert.ok(waiters.add(sequence, () => gone.push(sequence)));
@@ -19,7 +19,7 @@ test("whoever waits goes on when the sequence has been reached, in the order in 
   assert.ok(waiters.isEmpty);
 });
 
-test("only so many wait, and not all of them go on in one turn of the event loop", async () => {
+test("the number of waiters is limited, and a large number runs over several event-loop iterations", async () => {
   const waiters = new SequenceWaiters();
   let gone = 0;
   for (let i = 0; i < MANY; i++) assert.ok(waiters.add(i < MANY / 2 ? 1 : 2, () => gone++));
@@ -27,21 +27,21 @@ test("only so many wait, and not all of them go on in one turn of the event loop
   const pass = async (until: number): Promise<void> => {
     while (gone < until) {
       const before = gone;
-      await transaction();
-      assert.ok(gone > before && gone - before < 1000, `${gone - before} in one turn`);
+      await iteration();
+      assert.ok(gone > before && gone - before < 1000, `${gone - before} in one iteration`);
     }
   };
   waiters.reach(1);
   assert.ok(gone > 0 && gone < 1000);
   await pass(MANY / 2);
-  await transaction();
+  await iteration();
   assert.equal(gone, MANY / 2);
   assert.ok(
     waiters.add(2, () => gone++),
     "there is room again",
   );
   waiters.reach(2);
-  // What is reached meanwhile changes nothing.
+  // Reaching it again in the meantime changes nothing.
   waiters.reach(2);
   await pass(MANY + 1);
   assert.ok(waiters.isEmpty);

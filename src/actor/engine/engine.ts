@@ -4,63 +4,66 @@ import type { Instrument } from "../../core/protocol/instrument.ts";
 import type { Message } from "../../core/protocol/message-schema.ts";
 
 /**
- * What comes out of the journal: one turn of one actor, on disk, in the order of the log. `messages` holds its events
- * and then its replies. Valid during the call only: the objects are filled in again for the next turn. Copy what you keep.
+ * One transaction of one actor, durable, in the order of the log. `messages` holds its events and then its replies.
+ * Valid during the call only: the objects are filled in again for the next transaction. Copy what you keep.
  */
 export interface ReleasedTransaction {
   readonly actorId: number;
-  /** The turn's place in the log; a turn without events carries the sequence it rests on. */
+  /** The transaction's own sequence. One without events carries the last sequence that its actor could have known. */
   readonly sequence: number;
   readonly time: number;
-  /** How many of `messages` are events (they stand first); the others are replies. */
+  /** How many of `messages` are events. They come first; the rest are replies. */
   readonly eventCount: number;
   readonly messages: readonly Message[];
 }
 
 export type OnReply = (transaction: ReleasedTransaction | null) => void;
 
-/** The front's end of the ring road (actor/ring-road implements it). Single-threaded: all callbacks run on the main thread. */
+/** The gateway thread's view of the engine. Single-threaded: all callbacks run on the main thread. */
 export interface Engine {
   readonly instruments: readonly Instrument[];
   readonly marginTable: MarginTable;
   /**
-   * Sends a command. `onReply` runs once, when the command's turn is durable, after the listeners of `onReleased` have
-   * seen that turn; with null when the actor's thread has died before it did anything (503 UNAVAILABLE). Returns false, and
-   * does nothing, when the actor's ring is full or too much is on its way (503 OVERLOADED), when the actor is down
-   * (503 UNAVAILABLE), or when the command would store more and there is no room on disk (503 STORAGE_FULL).
+   * Sends a command. `onReply` runs once, when the command's transaction is durable, after the listeners of
+   * `onReleased` have seen it. It gets null if the actor's thread died before it did anything (503 UNAVAILABLE).
+   *
+   * Returns false, and does nothing, in these cases:
+   * - too many requests are on their way, or the actor's ring is full (503 OVERLOADED);
+   * - the actor is down (503 UNAVAILABLE);
+   * - the command would store more and the disk is nearly full (503 STORAGE_FULL).
    */
   request(actorId: number, command: Message, onReply: OnReply): boolean;
-  /** Whether the data folder's disk has the room that new orders, deposits and the like ask for. */
+  /** The disk has enough room for new orders, deposits and other commands that store more. */
   readonly hasDiskRoom: boolean;
-  /** Turns wait for the log, and none of them gets to disk: the disk does not answer. */
+  /** The disk does not answer: transactions wait for the log, and none becomes durable. */
   readonly isStalled: boolean;
-  /** Requests on their way. */
+  /** Requests that wait for their reply. */
   readonly inFlight: number;
-  /** How many released turns the history index does not hold yet. */
+  /** How many released transactions the history index does not hold yet. */
   readonly historyLag: number;
-  /** The actor's thread has died, and the actor is being rebuilt: it cannot be asked for now. */
+  /** The actor's thread has died and the actor is being rebuilt. */
   isDown(actorId: number): boolean;
   /** How often a thread has died and its actors were rebuilt. */
   readonly rebuilds: number;
-  /** Every turn that has events, of all actors, in order. */
+  /** Calls the listener with every transaction that has events, of all actors, in order. */
   onReleased(listener: (transaction: ReleasedTransaction) => void): void;
-  /** Runs after each drain of the journal's ring: the place to publish what the drain has gathered. */
+  /** Calls the listener after each batch of released transactions: the place to publish what the batch brought. */
   onDrained(listener: () => void): void;
   /** The last sequence that was released. */
   releasedSequence(): number;
   /**
-   * Every turn of the actor's of an earlier time has been released, and none can come any more; one of this very time may.
-   * By the log's clock, which may be ahead of the machine's; behind it by a tick (`tickMs`) or so.
+   * All transactions of the actor before this time were released, and no more can come. One of exactly this time may.
+   * This is the log's clock: it may be ahead of the machine's, and lags it by about a tick (`tickMs`).
    */
   releasedTime(actorId: number): TimeMs;
   /**
-   * Runs `then` (at once, if it can) when all that any actor has done up to now is durable: for reading cells. Returns false,
-   * and never does, when very many wait for that already, as while a disk does not answer.
+   * Runs `then` when everything that any actor has done up to now is durable, at once if it can. Call it before you
+   * read the margin table. Returns false, and never runs it, when too many wait already, as while the disk stalls.
    */
   whenAllDurable(then: () => void): boolean;
   /**
-   * Resolves with true when the history index (LMDB) has taken in all that was released up to now; with false at once when
-   * very many wait for that already, as while it stands still for want of room on the disk.
+   * Resolves with true when the history index (LMDB) holds everything released up to now. Resolves with false at once
+   * when too many wait already, as while a full disk stops the index.
    */
   historyCaughtUp(): Promise<boolean>;
 }

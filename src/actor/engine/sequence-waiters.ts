@@ -1,37 +1,37 @@
-/** More wait in vain for as long as anybody would. */
+/** The most callbacks that may wait. More would only wait longer than any client does. */
 const MAX_WAITERS = 65_536;
-/** Each of them goes on to read or print for some tens of microseconds: others have their turn between. */
-const AT_ONCE = 128;
+/** A callback reads or prints for some tens of microseconds. Other work gets its turn after this many. */
+const MAX_PER_ITERATION = 128;
 
-/** Who waits until a sequence has been reached. Later ones wait for the same or a later sequence. */
+/** Callbacks that wait until a sequence has been reached, in ascending order of their sequences. */
 export class SequenceWaiters {
-  private readonly row: { readonly sequence: number; readonly run: () => void }[] = [];
+  private readonly queue: { readonly sequence: number; readonly run: () => void }[] = [];
   private reached = 0;
   private hasMoreDue = false;
 
   get isEmpty(): boolean {
-    return this.row.length === 0;
+    return this.queue.length === 0;
   }
 
-  /** False, and nothing, when very many wait already, as while a disk does not answer. */
+  /** `sequence` is never below that of an earlier call. Returns false, and adds nothing, when too many wait already. */
   add(sequence: number, run: () => void): boolean {
-    if (this.row.length >= MAX_WAITERS) return false;
-    this.row.push({ sequence, run });
+    if (this.queue.length >= MAX_WAITERS) return false;
+    this.queue.push({ sequence, run });
     return true;
   }
 
-  /** Lets go on who has waited for this sequence or an earlier one; very many in several turns of the event loop. */
+  /** Runs the callbacks up to this sequence. A large number takes several event-loop iterations. */
   reach(sequence: number): void {
     this.reached = sequence;
     if (!this.hasMoreDue) this.resume();
   }
 
   private readonly resume = (): void => {
-    const { row, reached } = this;
+    const { queue, reached } = this;
     let due = 0;
-    while (due < AT_ONCE && due < row.length && row[due].sequence <= reached) due++;
-    this.hasMoreDue = due === AT_ONCE;
+    while (due < MAX_PER_ITERATION && due < queue.length && queue[due].sequence <= reached) due++;
+    this.hasMoreDue = due === MAX_PER_ITERATION;
     if (this.hasMoreDue) setImmediate(this.resume);
-    for (const { run } of row.splice(0, due)) run();
+    for (const { run } of queue.splice(0, due)) run();
   };
 }
