@@ -1,6 +1,6 @@
 import { EngineClient } from "../../src/actor/engine/engine-client.ts";
-import { Rebuild, type RebuildParts } from "../../src/actor/host/rebuild.ts";
-import { ActorWorker } from "../../src/actor/threads/actor.ts";
+import { Rebuild, type RebuildOptions } from "../../src/actor/host/rebuild.ts";
+import { ActorWorker } from "../../src/actor/threads/actor-worker.ts";
 import { Control } from "../../src/actor/threads/control.ts";
 import { Journal } from "../../src/actor/threads/journal.ts";
 import { recover } from "../../src/actor/threads/recovery.ts";
@@ -39,7 +39,7 @@ export interface Tampering {
   control?(control: Control): Control;
   commands?(commands: RingConsumer): RingConsumer;
   notBefore?(time: number): number;
-  rebuild?(parts: RebuildParts): RebuildParts;
+  rebuild?(parts: RebuildOptions): RebuildOptions;
 }
 
 export interface MachineOptions {
@@ -218,7 +218,7 @@ export class Machine {
         },
       });
     }
-    const parts: RebuildParts = {
+    const parts: RebuildOptions = {
       ...{ control, marginTable, sums, engine: this.engine, front: frontRing, store: storeRing },
       workers: outputs.map((out, i) => ({ out, actorIds: pinned[i]!, doorbell: doorbells[i]! })),
       start: (i) => {

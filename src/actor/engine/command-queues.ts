@@ -2,7 +2,7 @@ import { must } from "../../assert.ts";
 import type { Message } from "../../core/protocol/message-schema.ts";
 import { encodeMessage, maxMessageBytes } from "../../wire/codec.ts";
 import type { RingProducer } from "../../wire/ring.ts";
-import { COMMAND_HEADER_BYTES } from "../threads/actor.ts";
+import { COMMAND_HEADER_BYTES } from "../threads/actor-worker.ts";
 
 /**
  * After this many commands their worker is woken at once, so that it works while more requests are read. Waking costs

@@ -9,10 +9,10 @@ import type { LogTruncation } from "../../store/log/log.ts";
 import { allocateRing, Doorbell, RingConsumer } from "../../wire/ring.ts";
 import { EngineClient } from "../engine/engine-client.ts";
 import { Control, STOP_ACTORS, STOP_JOURNAL, STOP_STORE } from "../threads/control.ts";
-import type { JournalReady, JournalTask, StoreReady, StoreTask, ThreadTask } from "../threads/threads.ts";
-import { type Spawned, spawnThread, stopThreads, type Thread } from "./spawn.ts";
+import type { JournalReady, JournalTask, StoreReady, StoreTask, ThreadTask } from "../threads/thread-mains.ts";
+import { ActorThreads, type RebuildNote } from "./actor-threads.ts";
 import { StallWatch } from "./stall-watch.ts";
-import { type RebuildNote, Workers } from "./workers.ts";
+import { type Spawned, spawnThread, stopThreads, type Thread } from "./thread.ts";
 
 const DRAIN_BEFORE_STOP_MS = 3000;
 const PROGRESS_INTERVAL_MS = 200;
@@ -55,7 +55,7 @@ export class Host extends EngineClient {
   private readonly config: Config;
   private readonly options: HostOptions;
   private readonly frontBuffer: SharedArrayBuffer;
-  private workers: Workers | null = null;
+  private actorThreads: ActorThreads | null = null;
   private journal: Thread | null = null;
   private store: Thread | null = null;
   private readonly disk: DiskRoom;
@@ -116,7 +116,7 @@ export class Host extends EngineClient {
     const deadline = performance.now() + DRAIN_BEFORE_STOP_MS;
     while (this.inFlight > 0 && performance.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 5));
     const { control, journal, store } = this;
-    await stopThreads(control, STOP_ACTORS, this.workers?.living ?? []);
+    await stopThreads(control, STOP_ACTORS, this.actorThreads?.living ?? []);
     await stopThreads(control, STOP_JOURNAL, journal === null ? [] : [journal]);
     this.drain(Number.POSITIVE_INFINITY);
     await stopThreads(control, STOP_STORE, store === null ? [] : [store]);
@@ -174,7 +174,7 @@ export class Host extends EngineClient {
       out: outputs[index],
       doorbell,
     }));
-    this.workers = new Workers({
+    this.actorThreads = new ActorThreads({
       ...{ config, control, workers, journalDoorbell },
       marginTable: this.marginTable,
       engine: this,
@@ -195,7 +195,7 @@ export class Host extends EngineClient {
     }, PROGRESS_INTERVAL_MS);
     try {
       // The other threads work already, and nothing else hears yet when one of them dies.
-      await Promise.race([this.workers.start(), store.thread.pinned.done, journal.thread.pinned.done]);
+      await Promise.race([this.actorThreads.start(), store.thread.pinned.done, journal.thread.pinned.done]);
     } finally {
       clearInterval(reporting);
     }

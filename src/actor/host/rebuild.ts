@@ -11,7 +11,7 @@ export interface RebuildWorker {
   readonly doorbell: Doorbell;
 }
 
-export interface RebuildParts {
+export interface RebuildOptions {
   control: Control;
   marginTable: MarginTable;
   /** Where the workers add up their shares in a recount. */
@@ -56,7 +56,7 @@ interface Entry extends RebuildWorker {
  * that dies at any of these points, this one's successor or another, begins anew at the first.
  */
 export class Rebuild {
-  private readonly parts: RebuildParts;
+  private readonly parts: RebuildOptions;
   private readonly entries: Entry[];
   private readonly front: RingGauge;
   private readonly store: RingGauge;
@@ -66,7 +66,7 @@ export class Rebuild {
   /** One of them has died since: its share may be in the sums in part. */
   private isRecountInvalid = false;
 
-  constructor(parts: RebuildParts) {
+  constructor(parts: RebuildOptions) {
     this.parts = parts;
     this.front = new RingGauge(parts.front);
     this.store = new RingGauge(parts.store);

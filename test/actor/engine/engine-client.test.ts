@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { EngineClient } from "../../src/actor/engine/engine-client.ts";
-import { MAX_PENDING } from "../../src/actor/engine/request-table.ts";
-import { Control } from "../../src/actor/threads/control.ts";
-import { MarginTable } from "../../src/core/accounts/margin-table.ts";
-import { AmendOrder, CancelOrder, OrderBatch, PlaceOrder } from "../../src/core/protocol/commands.ts";
-import type { Message } from "../../src/core/protocol/message-schema.ts";
-import { AT_REQUEST_ID, RECORD_HEADER_BYTES } from "../../src/wire/record.ts";
-import { allocateRing, Doorbell, RingConsumer, RingProducer } from "../../src/wire/ring.ts";
-import { make } from "../core/support/exchange.ts";
+import { EngineClient } from "../../../src/actor/engine/engine-client.ts";
+import { MAX_PENDING } from "../../../src/actor/engine/request-table.ts";
+import { Control } from "../../../src/actor/threads/control.ts";
+import { MarginTable } from "../../../src/core/accounts/margin-table.ts";
+import type { Message } from "../../../src/core/protocol/message-schema.ts";
+import { AmendOrder, CancelOrder, OrderBatch, PlaceOrder } from "../../../src/core/protocol/messages.ts";
+import { AT_REQUEST_ID, RECORD_HEADER_BYTES } from "../../../src/wire/record.ts";
+import { allocateRing, Doorbell, RingConsumer, RingProducer } from "../../../src/wire/ring.ts";
+import { make } from "../../core/support/exchange.ts";
 
 const ACTOR_ID = 1;
 const RING_BYTES = 1 << 20;

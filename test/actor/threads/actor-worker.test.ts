@@ -1,14 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ActorWorker, COMMAND_HEADER_BYTES, type WorkerOptions } from "../../src/actor/threads/actor.ts";
-import { Control, STOP_ACTORS } from "../../src/actor/threads/control.ts";
-import { CONTRIBUTION_FIELDS } from "../../src/core/accounts/contribution.ts";
-import { MarginTable } from "../../src/core/accounts/margin-table.ts";
-import type { Actor, Transaction } from "../../src/core/protocol/actor.ts";
-import { Tick } from "../../src/core/protocol/commands.ts";
-import { LeverageSet } from "../../src/core/protocol/events.ts";
-import { Done } from "../../src/core/protocol/replies.ts";
-import { encodeMessage } from "../../src/wire/codec.ts";
+import { ActorWorker, COMMAND_HEADER_BYTES, type WorkerOptions } from "../../../src/actor/threads/actor-worker.ts";
+import { Control, STOP_ACTORS } from "../../../src/actor/threads/control.ts";
+import { CONTRIBUTION_FIELDS, MarginTable } from "../../../src/core/accounts/margin-table.ts";
+import type { Actor, Transaction } from "../../../src/core/protocol/actor.ts";
+import { Done, LeverageSet, Tick } from "../../../src/core/protocol/messages.ts";
+import { encodeMessage } from "../../../src/wire/codec.ts";
 import {
   AT_KIND,
   AT_LOG_BYTES,
@@ -17,9 +14,9 @@ import {
   AT_TIME,
   KIND_REPLY,
   KIND_TRANSACTION,
-} from "../../src/wire/record.ts";
-import { allocateRing, Doorbell, RingConsumer, RingProducer } from "../../src/wire/ring.ts";
-import { make } from "../core/support/exchange.ts";
+} from "../../../src/wire/record.ts";
+import { allocateRing, Doorbell, RingConsumer, RingProducer } from "../../../src/wire/ring.ts";
+import { make } from "../../core/support/exchange.ts";
 
 const ACTOR_ID = 7;
 const RING_BYTES = 1 << 20;

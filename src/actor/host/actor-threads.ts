@@ -5,9 +5,9 @@ import { LEDGER } from "../../core/base/enums.ts";
 import { allocateRing, type Doorbell, RingProducer } from "../../wire/ring.ts";
 import type { EngineClient } from "../engine/engine-client.ts";
 import { type Control, RUNNING } from "../threads/control.ts";
-import type { ActorTask } from "../threads/threads.ts";
+import type { ActorTask } from "../threads/thread-mains.ts";
 import { Rebuild, type RebuildWorker } from "./rebuild.ts";
-import { type Spawned, spawnThread, type Thread } from "./spawn.ts";
+import { type Spawned, spawnThread, type Thread } from "./thread.ts";
 import { Watchdog } from "./watchdog.ts";
 
 /** A worker that dies more often than this within the time has a fault that comes back: the process ends. */
@@ -27,7 +27,7 @@ export interface RebuildNote {
   readonly error: Error | null;
 }
 
-export interface WorkersParts {
+export interface ActorThreadsOptions {
   readonly config: Config;
   readonly control: Control;
   readonly marginTable: MarginTable;
@@ -46,8 +46,8 @@ export interface WorkersParts {
 }
 
 /** The actor threads: starts them, and has each that dies rebuilt, unless that would not help. */
-export class Workers {
-  private readonly parts: WorkersParts;
+export class ActorThreads {
+  private readonly parts: ActorThreadsOptions;
   private readonly sums: MarginTable;
   private readonly threads: Thread[] = [];
   private readonly watchdogs: Watchdog[] = [];
@@ -59,7 +59,7 @@ export class Workers {
   /** When no recount was under way, last. */
   private lastFree = 0;
 
-  constructor(parts: WorkersParts) {
+  constructor(parts: ActorThreadsOptions) {
     this.parts = parts;
     this.sums = MarginTable.allocate(parts.config.maxAccounts, parts.workers.length);
     this.deaths = parts.workers.map(() => []);
@@ -77,7 +77,7 @@ export class Workers {
     if (this.threads.some(({ hasEnded }) => hasEnded)) throw new Error("an actor thread died while others recovered");
     const rebuild = new Rebuild({
       ...{ control, marginTable, sums: this.sums, engine, front, store, workers },
-      start: (worker) => this.startAgain(worker),
+      start: (worker) => this.startReplacement(worker),
       onRebuilt: (worker) => onRebuild({ concerns: this.concernsOf(worker), error: null }),
     });
     this.rebuild = rebuild;
@@ -100,7 +100,7 @@ export class Workers {
     return this.threads.filter(({ hasEnded }) => !hasEnded);
   }
 
-  private startAgain(worker: number): RingProducer {
+  private startReplacement(worker: number): RingProducer {
     const { commands, spawned } = this.spawn(worker, true);
     const recovered = (): void => {
       if (!spawned.thread.hasEnded) this.rebuild?.recovered(worker);
@@ -150,11 +150,11 @@ export class Workers {
     if (this.isRebuilding) return;
     this.isRebuilding = true;
     this.lastFree = now;
-    this.goOn(rebuild);
+    this.continueRebuild(rebuild);
   }
 
   /** Until every worker works again. */
-  private goOn(rebuild: Rebuild): void {
+  private continueRebuild(rebuild: Rebuild): void {
     if (this.parts.control.phase !== RUNNING) return;
     rebuild.step();
     const now = performance.now();
@@ -164,8 +164,8 @@ export class Workers {
     if (this.deaths.some((deaths, worker) => rebuild.isDraining(worker) && (deaths.at(-1) ?? since) < since))
       return this.parts.onFatal(new Error("what a dead actor thread had committed does not come through"));
     this.isRebuilding = !rebuild.isDone;
-    if (rebuild.isUrgent) setImmediate(() => this.goOn(rebuild));
-    else if (this.isRebuilding) setTimeout(() => this.goOn(rebuild), 1);
+    if (rebuild.isUrgent) setImmediate(() => this.continueRebuild(rebuild));
+    else if (this.isRebuilding) setTimeout(() => this.continueRebuild(rebuild), 1);
   }
 
   private concernsOf(worker: number): string[] {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { StallWatch } from "../../src/actor/host/stall-watch.ts";
-import { Control } from "../../src/actor/threads/control.ts";
+import { StallWatch } from "../../../src/actor/host/stall-watch.ts";
+import { Control } from "../../../src/actor/threads/control.ts";
 
 const LOOKS = 8;
 const looks = (watch: StallWatch, count: number): boolean[] => Array.from({ length: count }, () => watch.check());

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { CooperativeYield } from "../../src/actor/threads/cooperative-yield.ts";
+import { CooperativeYield } from "../../../src/actor/threads/cooperative-yield.ts";
 
 test("long work is interrupted while orders come, unless it is far behind", () => {
   const log = { durable: 1000 };

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Watchdog } from "../../src/actor/host/watchdog.ts";
-import { allocateRing, Doorbell, RingConsumer, RingProducer } from "../../src/wire/ring.ts";
+import { Watchdog } from "../../../src/actor/host/watchdog.ts";
+import { allocateRing, Doorbell, RingConsumer, RingProducer } from "../../../src/wire/ring.ts";
 
 function ring() {
   const buffer = allocateRing(4096);

@@ -4,16 +4,16 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { MessageChannel } from "node:worker_threads";
-import { EngineClient } from "../../src/actor/engine/engine-client.ts";
-import { Control, STOP_STORE } from "../../src/actor/threads/control.ts";
-import { StoreWorker } from "../../src/actor/threads/store-worker.ts";
-import { runStore } from "../../src/actor/threads/threads.ts";
-import { MarginTable } from "../../src/core/accounts/margin-table.ts";
-import { openDatabase } from "../../src/store/database/database.ts";
-import { SnapshotRecord } from "../../src/store/database/history-schema.ts";
-import { WriteBatch } from "../../src/store/database/write-batch.ts";
-import type { Indexer } from "../../src/store/indexer/indexer.ts";
-import { allocateRing, Doorbell, RingConsumer, RingProducer } from "../../src/wire/ring.ts";
+import { EngineClient } from "../../../src/actor/engine/engine-client.ts";
+import { Control, STOP_STORE } from "../../../src/actor/threads/control.ts";
+import { StoreWorker } from "../../../src/actor/threads/store-worker.ts";
+import { runStore } from "../../../src/actor/threads/thread-mains.ts";
+import { MarginTable } from "../../../src/core/accounts/margin-table.ts";
+import { openDatabase } from "../../../src/store/database/database.ts";
+import { SnapshotRecord } from "../../../src/store/database/history-schema.ts";
+import { WriteBatch } from "../../../src/store/database/write-batch.ts";
+import type { Indexer } from "../../../src/store/indexer/indexer.ts";
+import { allocateRing, Doorbell, RingConsumer, RingProducer } from "../../../src/wire/ring.ts";
 
 const RING_BYTES = 4096;
 

@@ -3,15 +3,15 @@ import * as fs from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { Control, RUNNING, STOP_JOURNAL } from "../../src/actor/threads/control.ts";
-import { Journal } from "../../src/actor/threads/journal.ts";
-import { TransactionWriter } from "../../src/actor/threads/transaction.ts";
-import { MarginTable } from "../../src/core/accounts/margin-table.ts";
-import { LeverageSet } from "../../src/core/protocol/events.ts";
-import { openLog } from "../../src/store/log/log.ts";
-import { AT_REQUEST_ID, AT_SEQUENCE } from "../../src/wire/record.ts";
-import { allocateRing, Doorbell, RingConsumer, RingProducer } from "../../src/wire/ring.ts";
-import { make } from "../core/support/exchange.ts";
+import { Control, RUNNING, STOP_JOURNAL } from "../../../src/actor/threads/control.ts";
+import { Journal } from "../../../src/actor/threads/journal.ts";
+import { TransactionWriter } from "../../../src/actor/threads/transaction.ts";
+import { MarginTable } from "../../../src/core/accounts/margin-table.ts";
+import { LeverageSet } from "../../../src/core/protocol/messages.ts";
+import { openLog } from "../../../src/store/log/log.ts";
+import { AT_REQUEST_ID, AT_SEQUENCE } from "../../../src/wire/record.ts";
+import { allocateRing, Doorbell, RingConsumer, RingProducer } from "../../../src/wire/ring.ts";
+import { make } from "../../core/support/exchange.ts";
 
 const RING_BYTES = 1 << 20;
 

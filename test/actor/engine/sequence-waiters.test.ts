@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { SequenceWaiters } from "../../src/actor/engine/sequence-waiters.ts";
+import { SequenceWaiters } from "../../../src/actor/engine/sequence-waiters.ts";
 
 const MANY = 65_536;
 const iteration = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

@@ -15,7 +15,7 @@ import { Indexer } from "../../store/indexer/indexer.ts";
 import { type LogTruncation, openLog } from "../../store/log/log.ts";
 import { listSegments } from "../../store/log/log-segment.ts";
 import { Doorbell, RingConsumer, RingProducer } from "../../wire/ring.ts";
-import { ActorWorker } from "./actor.ts";
+import { ActorWorker } from "./actor-worker.ts";
 import { Control, STOP_STORE } from "./control.ts";
 import { CooperativeYield } from "./cooperative-yield.ts";
 import { Journal } from "./journal.ts";
