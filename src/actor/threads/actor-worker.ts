@@ -2,25 +2,21 @@ import { must } from "../../assert.ts";
 import type { MarginTable } from "../../core/accounts/margin-table.ts";
 import type { Actor } from "../../core/protocol/actor.ts";
 import { decodeShared } from "../../wire/codec.ts";
-import { pad8 } from "../../wire/record.ts";
 import type { Doorbell, RingConsumer, RingProducer } from "../../wire/ring.ts";
-import { SnapshotPartWriter } from "../../wire/snapshot.ts";
 import { type Control, RUNNING } from "./control.ts";
 import { RecountParticipant } from "./recount.ts";
+import { SnapshotSchedule } from "./snapshot-schedule.ts";
 import { TransactionWriter } from "./transaction.ts";
 
 /** A command in a worker's ring: u32 request id, u32 actor id, then the message. */
 export const COMMAND_HEADER_BYTES = 8;
 /**
- * Behind so many turns the journal is woken and room is given back, the clock is read again, and what is under way goes on:
- * commands that never end hold up neither.
+ * After this many commands the journal is woken, ring room is given back, the clock is read and background work goes on.
+ * So an endless stream of commands blocks none of these.
  */
 const COMMANDS_PER_DRAIN = 64;
 const IDLE_WAIT_MS = 100;
-const ROWS_PER_SHARE = 512;
-/** If changes came faster than they are handed over, the rest would be handed over at once behind so many shares. */
-const MAX_SHARES = 4096;
-/** At most; whoever ends a recount rings. */
+/** An upper bound only: the end of a recount wakes the worker. */
 const RECOUNT_WAIT_MS = 1;
 
 export interface WorkerOptions {
@@ -31,107 +27,88 @@ export interface WorkerOptions {
   control: Control;
   commands: RingConsumer;
   doorbell: Doorbell;
+  /** The ring to the journal. */
   out: RingProducer;
   snapshotIntervalMs: number;
-  /** Of a snapshot, handed over between two turns, about. Default: a fraction of a millisecond. */
+  /** About how many snapshot rows are written between two transactions. Default: a fraction of a millisecond's worth. */
   rowsPerSnapshotChunk?: number;
   /** The only clock that actors have: milliseconds since the epoch. */
   clock: () => number;
-  /** Milliseconds by a clock that nobody sets: for when the next snapshot is due. */
+  /** Milliseconds by a clock that nobody sets: decides when the next snapshot is due. */
   monotonic: () => number;
-  /** No turn is stamped earlier. */
+  /** No transaction gets an earlier time. */
   notBefore: number;
-  /** Where shares are added up in a recount. */
+  /** Where all workers add up their contributions in a recount. */
   sums: MarginTable;
   /**
-   * For a worker in the place of one that has died: the account cells that it belongs to. Its actors have given what they
-   * have to give to cells of its own, and it does nothing before a recount has taken them in.
+   * Set for a worker that replaces a dead one: the shared margin table, which it joins later. Until then its actors write
+   * to `marginTable`, a private one. The worker does nothing before a recount has taken its contributions in.
    */
   joinTable?: SharedArrayBuffer;
 }
 
-interface Hosted {
-  readonly actor: Actor;
-  readonly writer: SnapshotPartWriter;
-  /** Of its last snapshot. */
-  sent: number;
-  /** Of its next one, handed over so far. */
-  shares: number;
-}
-
-/** The turns of all actors on one thread: drain → stamp → decide → ticket → ring. It knows nothing of symbols. */
+/**
+ * Runs the transactions of all actors on one thread: read a command, stamp its time, let the actor decide, take a
+ * sequence, write to the journal's ring. Knows nothing of symbols.
+ */
 export class ActorWorker {
   private readonly options: WorkerOptions;
-  private readonly hosted = new Map<number, Hosted>();
+  private readonly actors: ReadonlyMap<number, Actor>;
   private readonly transaction: TransactionWriter;
+  private readonly snapshots: SnapshotSchedule;
   private readonly recount: RecountParticipant;
   private isJoining: boolean;
   private lastTime: number;
-  private nextSnapshotAt = 0;
-  /** Whose snapshot is due; the first one's is under way. */
-  private due: Hosted[] = [];
 
   constructor(options: WorkerOptions) {
+    const { actors, control, marginTable, out, doorbell, joinTable, notBefore } = options;
     this.options = options;
-    this.lastTime = options.notBefore;
-    this.isJoining = options.joinTable !== undefined;
+    this.lastTime = notBefore;
+    this.isJoining = joinTable !== undefined;
     this.recount = new RecountParticipant(options);
-    const waitForRoom = (): void => {
-      options.out.wake();
-      options.doorbell.prepareSleep();
-      options.doorbell.wait(1);
-    };
-    this.transaction = new TransactionWriter(options.control, options.marginTable, options.out, waitForRoom);
-    for (const actor of options.actors) {
-      const emitPart = (part: Uint8Array): void => this.pushPart(part, waitForRoom);
-      const sent = options.control.storedSnapshotOf(actor.actorId);
-      this.hosted.set(actor.actorId, {
-        actor,
-        writer: new SnapshotPartWriter(actor.actorId, emitPart),
-        sent,
-        shares: 0,
-      });
-    }
+    this.transaction = new TransactionWriter(control, marginTable, out, doorbell);
+    this.snapshots = new SnapshotSchedule(options);
+    this.actors = new Map(actors.map((actor) => [actor.actorId, actor]));
   }
 
-  /** Runs until the exchange stops; then hands over a last snapshot of each actor. */
+  /** Runs until the exchange stops. Then writes a last snapshot of each actor. */
   run(): void {
-    const { doorbell, control } = this.options;
+    const { doorbell, control, commands } = this.options;
     while (control.phase === RUNNING) {
       if (this.step()) continue;
       doorbell.prepareSleep();
       if (this.mustWait()) doorbell.wait(RECOUNT_WAIT_MS);
-      else if (this.options.commands.peek() < 0 && control.phase === RUNNING) doorbell.wait(IDLE_WAIT_MS);
+      else if (commands.peek() < 0 && control.phase === RUNNING) doorbell.wait(IDLE_WAIT_MS);
       doorbell.cancelSleep();
     }
     this.finish();
   }
 
-  /** Returns whether there was anything to do. What it throws ends the worker, and its thread. */
+  /** Returns whether there was anything to do. An error that it throws ends the worker and its thread. */
   step(): boolean {
     if (this.mustWait()) return false;
-    return this.orDie(() => {
+    return this.orRollBack(() => {
       const taken = this.drain();
-      const more = this.proceed();
-      const handedOver = this.handOver();
-      return taken > 0 || more || handedOver;
+      const hasMore = this.runBackground();
+      const hasWritten = this.snapshots.step(this.lastTime);
+      return taken > 0 || hasMore || hasWritten;
     });
   }
 
-  /** Takes what is left and hands over a last snapshot of each actor. */
+  /** Executes the commands that are left and writes a last snapshot of each actor. */
   finish(): void {
-    this.orDie(() => {
-      // What is left has been sent because a recount has taken it in.
+    this.orRollBack(() => {
+      // A worker that still joins has commands only if a recount has taken it in.
       this.join();
       while (this.drain() > 0);
-      for (const hosted of this.hosted.values()) this.snapshot(hosted);
+      this.snapshots.writeAll(this.lastTime);
       this.options.out.wake();
     });
   }
 
-  /** Between turns: a recount is under way, or this worker does not belong to the exchange yet. */
+  /** Between transactions: true while a recount runs, or while this worker has not joined the exchange. */
   private mustWait(): boolean {
-    // First: the recount that has taken it in may be over, and another one may have been called.
+    // Join first: the recount that took this worker in may be over, and the next one may have begun.
     this.join();
     return this.recount.participate() || this.isJoining;
   }
@@ -143,8 +120,8 @@ export class ActorWorker {
     this.isJoining = false;
   }
 
-  /** Of a turn that is cut short nothing stays: its events are nowhere yet, and the cells forget it. */
-  private orDie<T>(work: () => T): T {
+  /** If `work` throws, the transaction in progress leaves no trace: it has no events yet, and the table is rolled back. */
+  private orRollBack<T>(work: () => T): T {
     try {
       return work();
     } catch (error) {
@@ -152,21 +129,21 @@ export class ActorWorker {
       try {
         marginTable.rollback();
       } finally {
-        // What it had said before is whole, and will be released.
+        // Earlier transactions are complete. The journal must release them.
         out.wake();
       }
       throw error;
     }
   }
 
-  /** Takes the commands that are there, so many at most. Returns how many. */
+  /** Executes waiting commands, at most COMMANDS_PER_DRAIN. Returns how many. */
   private drain(): number {
     const { commands, out } = this.options;
-    // Never backwards, also when the machine's clock is set back, be it between two starts: time in the log only grows.
+    // Time in the log never goes back, even when the machine's clock does, also between two starts.
     this.lastTime = Math.max(this.lastTime, this.options.clock());
     let count = 0;
     for (let at = commands.peek(); at >= 0 && count < COMMANDS_PER_DRAIN; at = commands.peek()) {
-      this.take(at);
+      this.execute(at);
       commands.next();
       count++;
     }
@@ -177,104 +154,54 @@ export class ActorWorker {
     return count;
   }
 
-  /** A share of what each actor has under way: see Actor.proceed. Returns whether any has more. */
-  private proceed(): boolean {
+  /** Runs a part of each actor's background work: see Actor.runBackground. Returns whether any has more. */
+  private runBackground(): boolean {
     const { transaction } = this;
-    let more = false;
-    let pushed = false;
-    for (const { actor } of this.hosted.values()) {
+    let hasMore = false;
+    let hasPushed = false;
+    for (const actor of this.actors.values()) {
       transaction.begin(this.lastTime);
-      if (actor.runBackground(transaction)) more = true;
-      if (this.pushWork(actor)) pushed = true;
-      if (actor.isFiring && this.fire(actor)) pushed = true;
+      if (actor.runBackground(transaction)) hasMore = true;
+      if (this.pushUnrequested(actor)) hasPushed = true;
+      if (actor.isFiring && this.fire(actor)) hasPushed = true;
     }
-    if (pushed) this.options.out.wake();
-    return more;
+    if (hasPushed) this.options.out.wake();
+    return hasMore;
   }
 
-  private take(at: number): void {
+  private execute(at: number): void {
     const { commands } = this.options;
     const { view, bytes } = commands;
     const requestId = view.getUint32(at, true);
     const actorId = view.getUint32(at + 4, true);
-    const { actor } = must(this.hosted.get(actorId), `actor ${actorId} on this worker`);
+    const actor = must(this.actors.get(actorId), `actor ${actorId} on this worker`);
     const command = decodeShared(view, bytes, at + COMMAND_HEADER_BYTES);
     const { transaction } = this;
     transaction.begin(this.lastTime);
     actor.decide(command, transaction);
-    // Also when nobody asked and nothing happened, as with most ticks: the front hears how far the actor's time has come.
+    // Pushed even without events and without a requester, as most ticks are: it tells the gateway the actor's time.
     const { hasEvents } = transaction;
     const sequence = transaction.push(actorId, requestId);
     if (hasEvents) actor.settle(sequence, this.lastTime);
     if (actor.isFiring) this.fire(actor);
   }
 
-  /** One turn: whatever has come due in whatever number, commands go on between its shares. Returns as pushWork(). */
+  /** One transaction for a part of what has come due. Commands run between the parts. Returns as pushUnrequested(). */
   private fire(actor: Actor): boolean {
     const { transaction } = this;
     transaction.begin(this.lastTime);
     actor.fire(transaction);
-    return this.pushWork(actor);
+    return this.pushUnrequested(actor);
   }
 
-  /** The turn of an actor that nobody has asked. Returns whether it has come to anything. */
-  private pushWork(actor: Actor): boolean {
+  /** Ends a transaction that no command asked for. Returns whether it had events. */
+  private pushUnrequested(actor: Actor): boolean {
     const { transaction } = this;
     if (!transaction.hasEvents) {
-      transaction.drop();
+      transaction.discard();
       return false;
     }
     actor.settle(transaction.push(actor.actorId, 0), this.lastTime);
     return true;
-  }
-
-  /**
-   * A share of the snapshot that is due. Its rows go ahead of it, between turns; what changes behind them goes again. So
-   * the snapshot itself, for which all turns wait, is small. Returns whether there was one.
-   */
-  private handOver(): boolean {
-    if (this.due.length === 0) this.callForSnapshots();
-    const { control, out, rowsPerSnapshotChunk = ROWS_PER_SHARE } = this.options;
-    const hosted = this.due.at(0);
-    if (hosted === undefined) return false;
-    hosted.writer.stamp(control.lastSequence, this.lastTime);
-    if (hosted.actor.snapshot(hosted.writer, rowsPerSnapshotChunk) || ++hosted.shares === MAX_SHARES) {
-      this.due.shift();
-      this.snapshot(hosted);
-    }
-    out.wake();
-    return true;
-  }
-
-  /** All that have changed, unless their last snapshots are still on the way. */
-  private callForSnapshots(): void {
-    const { control, monotonic, snapshotIntervalMs } = this.options;
-    const now = monotonic();
-    if (now < this.nextSnapshotAt) return;
-    const isFirst = this.nextSnapshotAt === 0;
-    this.nextSnapshotAt = now + snapshotIntervalMs;
-    if (isFirst) return;
-    const isDue = ({ actor, sent }: Hosted): boolean =>
-      control.storedSnapshotOf(actor.actorId) >= sent && control.lastSequence !== sent;
-    this.due = [...this.hosted.values()].filter(isDue);
-  }
-
-  private snapshot(hosted: Hosted): void {
-    hosted.sent = this.options.control.lastSequence;
-    hosted.shares = 0;
-    hosted.writer.stamp(hosted.sent, this.lastTime);
-    hosted.actor.snapshot(hosted.writer);
-    hosted.writer.end();
-  }
-
-  private pushPart(part: Uint8Array, waitForRoom: () => void): void {
-    const { out } = this.options;
-    let at = out.reserve(pad8(part.length));
-    while (at < 0) {
-      waitForRoom();
-      at = out.reserve(pad8(part.length));
-    }
-    out.bytes.set(part, at);
-    out.commit(part.length);
   }
 }

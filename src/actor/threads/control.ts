@@ -1,46 +1,44 @@
-/**
- * Shared counters of the exchange, one cache line each. Sequences pass 2^32 and are BigInt64.
- */
+/** Indexes into the shared counters. Each global counter has a cache line (8 counters) of its own. */
 const LAST_SEQUENCE = 0;
 const DURABLE = 8;
 const INDEXED = 16;
 const PHASE = 24;
 const RECOVERED = 32;
-const RECOUNT = 40;
-const RECOUNTED = 48;
-/** Per actor id: the sequence through which its snapshot is in LMDB. */
-const SNAPSHOTS = 64;
+const RECOUNT_ROUND = 40;
+const APPLIED_RECOUNT = 48;
+/** By actor id. */
+const STORED_SNAPSHOTS = 64;
 const ACTOR_IDS = 256;
-/** Per actor id: that of its last snapshot that has come to the store, whole. */
-const GATHERED = SNAPSHOTS + ACTOR_IDS;
-/** Per worker: the recount that it has done its part in. */
-const COUNTED = GATHERED + ACTOR_IDS;
+const RECEIVED_SNAPSHOTS = STORED_SNAPSHOTS + ACTOR_IDS;
+/** By worker. */
+const RECOUNTED = RECEIVED_SNAPSHOTS + ACTOR_IDS;
 const WORKERS = 256;
 
-/** Threads stop in the order in which work flows: actors, then the journal, then the store. */
+/** Threads stop in the order in which data flows: actors, then the journal, then the store. */
 export const RUNNING = 0;
 export const STOP_ACTORS = 1;
 export const STOP_JOURNAL = 2;
 export const STOP_STORE = 3;
 
+/** Counters that all threads share. They are BigInt64, since sequences pass 2^32. */
 export class Control {
   readonly buffer: SharedArrayBuffer;
   private readonly counters: BigInt64Array;
 
-  constructor(buffer: SharedArrayBuffer = new SharedArrayBuffer((COUNTED + WORKERS) * 8)) {
+  constructor(buffer: SharedArrayBuffer = new SharedArrayBuffer((RECOUNTED + WORKERS) * 8)) {
     this.buffer = buffer;
     this.counters = new BigInt64Array(buffer);
   }
 
-  /** Takes the next place in the log. */
+  /** Takes the next sequence of the log. */
   nextSequence(): number {
     return Number(Atomics.add(this.counters, LAST_SEQUENCE, 1n)) + 1;
   }
-  /** The last place taken: all that any actor can have known. */
+  /** The last sequence taken. No actor can know of anything later. */
   get lastSequence(): number {
     return this.load(LAST_SEQUENCE);
   }
-  /** Recovery: the log ends here. */
+  /** At a start: the log ends with this sequence. */
   startAt(sequence: number): void {
     this.store(LAST_SEQUENCE, sequence);
     this.durable = sequence;
@@ -62,41 +60,42 @@ export class Control {
     this.store(INDEXED, sequence);
   }
 
+  /** The sequence of the actor's snapshot in LMDB. Written by the store. */
   storedSnapshotOf(actorId: number): number {
-    return this.load(SNAPSHOTS + actorId);
+    return this.load(STORED_SNAPSHOTS + actorId);
   }
   setStoredSnapshotOf(actorId: number, sequence: number): void {
-    this.store(SNAPSHOTS + actorId, sequence);
+    this.store(STORED_SNAPSHOTS + actorId, sequence);
   }
 
-  /** The last snapshot of the actor that has come to the store, whole: it will be stored. Written by the store. */
+  /** The sequence of the actor's last snapshot that the store has received whole and will store. Written by the store. */
   receivedSnapshotOf(actorId: number): number {
-    return this.load(GATHERED + actorId);
+    return this.load(RECEIVED_SNAPSHOTS + actorId);
   }
   setReceivedSnapshotOf(actorId: number, sequence: number): void {
-    this.store(GATHERED + actorId, sequence);
+    this.store(RECEIVED_SNAPSHOTS + actorId, sequence);
   }
 
-  /** The recount of the cells that is under way; 0 = none. Written by the front: see rebuild.ts. */
+  /** The recount of the margin table that is in progress; 0 = none. Written by the main thread: see rebuild.ts. */
   get recountRound(): number {
-    return this.load(RECOUNT);
+    return this.load(RECOUNT_ROUND);
   }
   set recountRound(round: number) {
-    this.store(RECOUNT, round);
+    this.store(RECOUNT_ROUND, round);
   }
-  /** The last one whose sums have become the cells. */
+  /** The last recount whose sums were copied into the margin table. */
   get appliedRecount(): number {
-    return this.load(RECOUNTED);
+    return this.load(APPLIED_RECOUNT);
   }
   set appliedRecount(round: number) {
-    this.store(RECOUNTED, round);
+    this.store(APPLIED_RECOUNT, round);
   }
-  /** The last one that the worker has added its share to; until it is over, the worker stands still. */
+  /** The last recount that the worker has added its contributions to. It stands still until that one is over. */
   recountedBy(worker: number): number {
-    return this.load(COUNTED + worker);
+    return this.load(RECOUNTED + worker);
   }
   setRecountedBy(worker: number, round: number): void {
-    this.store(COUNTED + worker, round);
+    this.store(RECOUNTED + worker, round);
   }
 
   get phase(): number {
@@ -106,7 +105,7 @@ export class Control {
     this.store(PHASE, phase);
   }
 
-  /** Records folded so far while actors recover: for the progress line. */
+  /** Records that recovery has read so far, for the progress line. */
   get recovered(): number {
     return this.load(RECOVERED);
   }

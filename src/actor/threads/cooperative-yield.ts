@@ -2,13 +2,13 @@ import { Doorbell } from "../../wire/ring.ts";
 
 const WORK_MS = 0.2;
 const SLEEP_MS = 0.05;
-const CALLS_PER_LOOK = 16;
-/** Orders are on their way if one has come through within this: the next may be waiting for this very thread. */
+const CALLS_PER_CHECK = 16;
+/** If the log moved within this time orders are on their way, and the next may wait for this processor. */
 const RECENT_MS = 10;
-/** Further behind the log than this nobody takes breath. */
+/** A thread that is further behind the log than this does not yield. */
 const MAX_LAG = 32_768;
 
-/** Nobody rings it. */
+/** Nobody wakes it: it only serves to sleep. */
 const doorbell = new Doorbell();
 const clock = (): number => performance.now();
 const sleep = (): void => {
@@ -17,8 +17,8 @@ const sleep = (): void => {
 };
 
 /**
- * Small sleeps in long work for which nobody waits, while orders are on their way: where all processors are busy, a
- * scheduler lets a thread work on for milliseconds before the next thread of an order's way gets its turn.
+ * Sleeps briefly within long work that nobody waits for, while orders are on their way. When all processors are busy, a
+ * scheduler would otherwise let the thread work for milliseconds before a thread that an order needs.
  */
 export class CooperativeYield {
   private readonly log: { readonly durable: number };
@@ -29,16 +29,16 @@ export class CooperativeYield {
   private lastDurable: number;
   private movedAt = Number.NEGATIVE_INFINITY;
 
-  constructor(log: { readonly durable: number }, now = clock, sleepShortly = sleep) {
+  constructor(log: { readonly durable: number }, now = clock, sleepBriefly = sleep) {
     this.log = log;
     this.now = now;
-    this.sleep = sleepShortly;
+    this.sleep = sleepBriefly;
     this.lastDurable = log.durable;
   }
 
-  /** Call it every few microseconds of work. `doneThrough` is the last sequence that the thread is done with. */
+  /** Call it every few microseconds of work. `doneThrough` is the last sequence that the thread has finished. */
   yieldIfDue(doneThrough: number): void {
-    if (++this.calls % CALLS_PER_LOOK !== 0) return;
+    if (++this.calls % CALLS_PER_CHECK !== 0) return;
     const now = this.now();
     if (now - this.lastAt < WORK_MS) return;
     const { durable } = this.log;

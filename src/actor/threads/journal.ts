@@ -3,18 +3,19 @@ import { seal } from "../../store/log/log-record.ts";
 import { AT_KIND, AT_LOG_BYTES, AT_SEQUENCE, KIND_SNAPSHOT, KIND_TRANSACTION, viewOf } from "../../wire/record.ts";
 import type { Doorbell, RingConsumer, RingProducer } from "../../wire/ring.ts";
 import { type Control, STOP_JOURNAL } from "./control.ts";
+import { reserveOrWait } from "./reserve-or-wait.ts";
 
-/** A drain ends here, so that latency stays bounded under load; what is left comes with the next one. */
+/** The most that one drain writes, so that latency stays bounded under load. The next drain takes the rest. */
 const MAX_BATCH_BYTES = 1024 * 1024;
 const IDLE_WAIT_MS = 20;
 const LONG_WAIT_MS = 250;
-/** Large enough that the cost of a sync is shared, small enough that who comes meanwhile waits a third of a millisecond. */
+/** Large enough to share the cost of a sync. Small enough that a transaction waits for it a third of a millisecond. */
 const PREPARE_BYTES = 128 * 1024;
 
 export interface JournalOptions {
   log: LogWriter;
   control: Control;
-  /** One from each worker. */
+  /** One ring from each worker. */
   inputs: readonly RingConsumer[];
   doorbell: Doorbell;
   front: RingProducer;
@@ -23,19 +24,19 @@ export interface JournalOptions {
 }
 
 /**
- * Merges the actors' turns into one log and releases them: gather in ticket order → write → fdatasync → hand on. Nothing
- * is handed on before everything it rests on is on disk: a turn without events waits for the last ticket that its actor
- * could have known.
+ * Merges the transactions of all workers into one log and releases them: collect in sequence order, write, fdatasync,
+ * pass on. Nothing is passed on before everything that it depends on is on disk. So a transaction without events waits
+ * for the last sequence that its actor could have known.
  */
 export class Journal {
   private readonly options: JournalOptions;
   private batch = Buffer.allocUnsafeSlow(2 * MAX_BATCH_BYTES);
   private batchView = viewOf(this.batch);
   private batchBytes = 0;
-  /** Appended since the next segment last grew. */
+  /** Bytes appended since the next segment file last grew. */
   private unpreparedBytes = 0;
-  /** What the drain releases, three numbers each: input, offset, length. */
-  private released: number[] = [];
+  /** The records that this drain passes on, three numbers each: input, offset, length. */
+  private collected: number[] = [];
 
   constructor(options: JournalOptions) {
     this.options = options;
@@ -45,7 +46,7 @@ export class Journal {
     const { doorbell, control } = this.options;
     let idleMs = IDLE_WAIT_MS;
     for (;;) {
-      // Before the step: what the actors have left behind when it is said is all there is.
+      // Read it before the step: when it is set the actors have written their last record.
       const isStopping = control.phase >= STOP_JOURNAL;
       if (this.step()) {
         idleMs = IDLE_WAIT_MS;
@@ -53,7 +54,7 @@ export class Journal {
       }
       if (isStopping) break;
       doorbell.prepareSleep();
-      // A turn that waits for an earlier ticket is no reason to stay awake: whoever holds that ticket will ring.
+      // A record that waits for an earlier sequence is no reason to stay awake: that sequence's worker will wake us.
       if (!this.hasReleasable() && control.phase < STOP_JOURNAL) doorbell.wait(idleMs);
       doorbell.cancelSleep();
       if (this.isIdle() && this.prepareWhileIdle()) idleMs = LONG_WAIT_MS;
@@ -61,9 +62,7 @@ export class Journal {
     this.close();
   }
 
-  /**
-   * When nobody waits: says how far the log is on disk, and makes the next segment ready. Returns whether that is done.
-   */
+  /** While there is no work: writes a watermark and prepares the next segment. Returns whether the segment is ready. */
   prepareWhileIdle(): boolean {
     const { log, clock } = this.options;
     log.appendWatermark(clock());
@@ -71,7 +70,7 @@ export class Journal {
     return log.prepare(PREPARE_BYTES);
   }
 
-  /** Behind the last step. */
+  /** After the last step. */
   close(): void {
     const { log, clock } = this.options;
     log.appendWatermark(clock());
@@ -79,12 +78,12 @@ export class Journal {
     log.close();
   }
 
-  /** One drain of all rings. Returns whether there was anything. */
+  /** One drain of all rings. Returns whether it passed anything on. */
   step(): boolean {
     const { log, control, inputs, front } = this.options;
     const first = control.durable + 1;
     const next = this.collect(first);
-    if (this.released.length === 0) return false;
+    if (this.collected.length === 0) return false;
     if (next > first) {
       log.append(this.batch.subarray(0, this.batchBytes), first, next - 1);
       log.sync();
@@ -93,7 +92,7 @@ export class Journal {
     this.release();
     for (const input of inputs) input.release();
     front.wake();
-    // The next segment grows twice as fast as this one fills, so that rolling over never waits for it.
+    // The next segment file grows twice as fast as this one fills, so that it is ready in time.
     this.unpreparedBytes += this.batchBytes;
     if (this.unpreparedBytes >= PREPARE_BYTES) {
       log.prepare(2 * this.unpreparedBytes);
@@ -119,10 +118,10 @@ export class Journal {
     return true;
   }
 
-  /** Collects what may be written and released, in an order that respects every ticket. Returns the next ticket. */
+  /** Collects the records that may be passed on, in the order of their sequences. Returns the next free sequence. */
   private collect(first: number): number {
     const { inputs } = this.options;
-    this.released.length = 0;
+    this.collected.length = 0;
     this.batchBytes = 0;
     let next = first;
     for (let found = true; found && this.batchBytes < MAX_BATCH_BYTES; ) {
@@ -136,7 +135,7 @@ export class Journal {
             this.addToBatch(input, at);
             next++;
           } else if (sequence >= next) break;
-          this.released.push(i, at, input.length);
+          this.collected.push(i, at, input.length);
           input.next();
           found = true;
         }
@@ -145,7 +144,7 @@ export class Journal {
     return next;
   }
 
-  /** Copies the logged part of a turn into the batch and seals it. */
+  /** Copies the logged part of a transaction into the batch and sets its checksum. */
   private addToBatch(input: RingConsumer, at: number): void {
     const logBytes = input.view.getUint32(at + AT_LOG_BYTES, true);
     if (this.batchBytes + logBytes > this.batch.length) {
@@ -161,10 +160,10 @@ export class Journal {
 
   private release(): void {
     const { inputs, front, store } = this.options;
-    for (let i = 0; i < this.released.length; i += 3) {
-      const input = inputs[this.released[i]];
-      const at = this.released[i + 1];
-      const length = this.released[i + 2];
+    for (let i = 0; i < this.collected.length; i += 3) {
+      const input = inputs[this.collected[i]];
+      const at = this.collected[i + 1];
+      const length = this.collected[i + 2];
       if (input.view.getUint8(at + AT_KIND) !== KIND_SNAPSHOT) this.copy(input, at, length, front);
       else {
         this.copy(input, at, length, store);
@@ -174,14 +173,8 @@ export class Journal {
   }
 
   private copy(input: RingConsumer, at: number, length: number, to: RingProducer): void {
-    let place = to.reserve(length);
-    while (place < 0) {
-      to.wake();
-      this.options.doorbell.prepareSleep();
-      this.options.doorbell.wait(1);
-      place = to.reserve(length);
-    }
-    to.bytes.set(input.bytes.subarray(at, at + length), place);
+    const target = reserveOrWait(to, length, this.options.doorbell);
+    to.bytes.set(input.bytes.subarray(at, at + length), target);
     to.commit(length);
   }
 }

@@ -4,30 +4,30 @@ import type { Control } from "./control.ts";
 
 export interface RecountOptions {
   control: Control;
-  /** The worker's number: see Control.countedBy. */
+  /** The worker's number: see Control.recountedBy. */
   worker: number;
   actors: readonly Actor[];
-  /** What all workers add their shares to. */
+  /** All workers add their contributions to this table. */
   sums: MarginTable;
 }
 
 /**
- * A worker's part in a recount of the account cells: what a dead thread has left in them cannot be told from the rest, so
- * all workers stop between two turns, add up anew what each of their actors has given, and go on when the sums have
- * become the cells. Milliseconds; see rebuild.ts for who calls it.
+ * A worker's part in a recount of the margin table. What a dead thread left in the table cannot be told apart from the
+ * rest. So all workers stop between two transactions, each adds up what its actors contribute, and they go on when the
+ * sums have replaced the table. It takes milliseconds. rebuild.ts starts and ends it.
  */
 export class RecountParticipant {
-  private readonly parts: RecountOptions;
-  /** The recount that this worker has last done its part in. */
+  private readonly options: RecountOptions;
+  /** The last recount that this worker has contributed to. */
   private done = 0;
 
-  constructor(parts: RecountOptions) {
-    this.parts = parts;
+  constructor(options: RecountOptions) {
+    this.options = options;
   }
 
-  /** To be asked between turns: does the worker's part, and answers whether it must stand still until it is over. */
+  /** Between transactions: contributes to a recount in progress. Returns whether the worker must stand still for one. */
   participate(): boolean {
-    const { control, worker, actors, sums } = this.parts;
+    const { control, worker, actors, sums } = this.options;
     const round = control.recountRound;
     if (round === 0) return false;
     if (round !== this.done) {
@@ -38,8 +38,8 @@ export class RecountParticipant {
     return true;
   }
 
-  /** The sums that this worker had its part in are the cells. */
+  /** The sums of the last recount that this worker contributed to are in the margin table. */
   get hasTakenEffect(): boolean {
-    return this.done !== 0 && this.parts.control.appliedRecount === this.done;
+    return this.done !== 0 && this.options.control.appliedRecount === this.done;
   }
 }

@@ -6,11 +6,12 @@ import { eachMessage } from "../../wire/codec.ts";
 import { AT_ACTOR_ID, AT_SEQUENCE, AT_TIME, RECORD_HEADER_BYTES } from "../../wire/record.ts";
 import type { Control } from "./control.ts";
 
+/** Progress is reported after this many records. */
 const RECORDS_PER_STEP = 10_000;
 
 /**
- * Brings actors back to where the log ends: their snapshots, then the log's tail through the same `apply` that deciding
- * turns use. Nothing is decided again. Returns the time of the last turn that it met: time goes on from there.
+ * Recovers actors: loads their snapshots and applies the log's tail with the same `apply` that deciding transactions
+ * use. Decides nothing again. Returns the time of the last transaction found, in ms: no later transaction is earlier.
  */
 export function recover(
   actors: readonly Actor[],

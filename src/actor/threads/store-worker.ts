@@ -3,7 +3,7 @@ import type { Doorbell, RingConsumer } from "../../wire/ring.ts";
 import type { Control } from "./control.ts";
 import type { CooperativeYield } from "./cooperative-yield.ts";
 
-/** Well within what a stop may take. */
+/** Half of what a stop may take. */
 const FINISH_WITHIN_MS = 5000;
 
 export interface StoreWorkerOptions {
@@ -11,38 +11,38 @@ export interface StoreWorkerOptions {
   control: Control;
   /** Snapshots, from the journal. */
   input: RingConsumer;
-  /** Rung after each step: the front waits for the index. */
+  /** Woken after each step: the gateway may wait for the index. */
   frontDoorbell: Doorbell;
-  /** Whether the disk has room for a transaction: one that fails for want of it leaves LMDB unfit to go on. */
+  /** Whether the disk has room for a commit. LMDB cannot go on after a commit that failed for lack of room. */
   hasRoom?(): boolean;
   cooperativeYield?: CooperativeYield;
 }
 
-/** The store thread's work, a step at a time: snapshots out of the ring, the history index behind the log. */
+/** The store thread's work, in steps: receives snapshots from the ring and follows the log with the history index. */
 export class StoreWorker {
   private readonly options: StoreWorkerOptions;
-  /** The last sequence on disk when it looked last. */
+  /** The last durable sequence when the last step began. */
   private durable = 0;
 
   constructor(options: StoreWorkerOptions) {
     this.options = options;
   }
 
-  /** One transaction. Returns whether there is more to do now. */
+  /** One database commit. Returns whether there is more to do now. */
   step(): boolean {
     const { indexer, control, frontDoorbell, hasRoom } = this.options;
     this.receiveSnapshots();
     this.durable = control.durable;
     if (hasRoom?.() === false) return false;
-    const more = indexer.step(this.durable);
+    const hasMore = indexer.step(this.durable);
     control.indexed = indexer.indexedSequence;
     frontDoorbell.wake();
-    return more;
+    return hasMore;
   }
 
   /**
-   * At a stop: what is left, if it is soon done. An index that is far behind the log goes on from there at the next start,
-   * and the segments that it needs stay. `now`: milliseconds by a clock that nobody sets.
+   * At a stop: finishes what is left, if it takes less than FINISH_WITHIN_MS. An index that is far behind goes on at the
+   * next start; the segments that it needs are kept. `now` is in milliseconds, by a clock that nobody sets.
    */
   finish(now: () => number): void {
     const deadline = now() + FINISH_WITHIN_MS;
@@ -50,8 +50,8 @@ export class StoreWorker {
   }
 
   /**
-   * To be called every few microseconds of a step: a long one takes in what comes meanwhile, or the ring would be full, and
-   * the journal stand still with all turns until the step is over.
+   * Call it every few microseconds of a step. It receives snapshots during a long step. Otherwise the ring would fill up,
+   * and the journal would hold up every transaction until the step ends.
    */
   yieldNow(): void {
     const { indexer, frontDoorbell, cooperativeYield } = this.options;
@@ -59,7 +59,7 @@ export class StoreWorker {
     if (!frontDoorbell.isSleeping) cooperativeYield?.yieldIfDue(indexer.indexedSequence);
   }
 
-  /** Nobody has begun to wait behind the last step: to be asked between a bell's announce() and wait(). */
+  /** Whether nobody has begun to wait since the last step. Ask between Doorbell.prepareSleep() and wait(). */
   get maySleep(): boolean {
     const { control, input, frontDoorbell } = this.options;
     return input.peek() < 0 && !(frontDoorbell.isSleeping && control.durable > this.durable);

@@ -23,9 +23,9 @@ import { recover } from "./recovery.ts";
 import { StoreWorker } from "./store-worker.ts";
 
 /**
- * What runs on each thread, from its first line to its last. Each says through its port when it is ready, then loops until
- * the exchange stops. An error ends the thread, and the host hears of it: an actor thread is rebuilt (see workers.ts), without
- * the others the exchange ends.
+ * The main function of each thread. It posts a message when it is ready, then runs until the exchange stops. An error
+ * ends the thread and reaches the host. The host rebuilds an actor thread (see actor-threads.ts). Without one of the other
+ * threads the exchange ends.
  */
 export interface ThreadTask {
   port: MessagePort;
@@ -37,17 +37,17 @@ export interface StoreTask extends ThreadTask {
   dataDir: string;
   /** Snapshots, from the journal. */
   input: SharedArrayBuffer;
-  /** Rung after each commit: the front waits for the index. */
+  /** Woken after each commit: the gateway may wait for the index. */
   frontDoorbell: SharedArrayBuffer;
   actorIds: number[];
   instruments: InstrumentConfig[];
   keepSegments: boolean;
-  /** The database is not written to below this: what the front lets through by then is little. */
+  /** Below this the database is not written to. By then the gateway refuses most commands that store more. */
   minFreeBytes: number;
 }
-/** What a store says when it is ready. */
+/** Posted by the store thread when it is ready. */
 export interface StoreReady {
-  /** See Keeper. */
+  /** See Indexer.storedThrough. */
   storedThrough: number;
 }
 
@@ -61,9 +61,10 @@ export interface JournalTask extends ThreadTask {
   store: SharedArrayBuffer;
   storeDoorbell: SharedArrayBuffer;
 }
+/** Posted by the journal thread when it is ready. */
 export interface JournalReady {
   lastSequence: number;
-  /** See LogWriter. */
+  /** See LogWriter.truncation. */
   truncation: LogTruncation | null;
 }
 
@@ -76,9 +77,9 @@ export interface ActorTask extends ThreadTask {
   out: SharedArrayBuffer;
   journalDoorbell: SharedArrayBuffer;
   marginTable: SharedArrayBuffer;
-  /** As large as the cells: see recount.ts. */
+  /** As large as the margin table: see recount.ts. */
   sums: SharedArrayBuffer;
-  /** It takes the place of a thread that has died while the others go on: see rebuild.ts. */
+  /** It replaces a thread that has died, while the others go on: see rebuild.ts. */
   isReplacement: boolean;
   actorIds: number[];
   instruments: InstrumentConfig[];
@@ -87,7 +88,7 @@ export interface ActorTask extends ThreadTask {
   snapshotIntervalMs: number;
 }
 
-/** The store looks for new turns this often by itself; who waits for the index wakes it at once. */
+/** The store looks for new transactions at this interval. A client that waits for the index wakes it at once. */
 const STORE_WAIT_MS = 250;
 
 export async function runStore(task: StoreTask): Promise<void> {
@@ -121,7 +122,7 @@ export async function runStore(task: StoreTask): Promise<void> {
     doorbell.prepareSleep();
     if (worker.maySleep && control.phase < STOP_STORE) doorbell.wait(STORE_WAIT_MS);
     doorbell.cancelSleep();
-    // lmdb-js leaves timers behind that only a turning event loop clears.
+    // lmdb-js leaves timers behind that only the event loop clears.
     await new Promise((resolve) => setImmediate(resolve));
   }
   worker.finish(() => performance.now());
@@ -130,7 +131,7 @@ export async function runStore(task: StoreTask): Promise<void> {
   task.port.close();
 }
 
-/** A log without its database is an exchange that has lost one: starting anew over it would hide that. */
+/** Throws DatabaseCorruptError for a log without a database: a fresh database would hide that the old one was lost. */
 export function refuseOrphanedLog(dataDir: string): void {
   const logDir = logOf(dataDir);
   if (readGenesis(dataDir) !== null || !existsSync(logDir) || listSegments(logDir).length === 0) return;
@@ -157,17 +158,17 @@ export function runJournal(task: JournalTask): void {
   task.port.close();
 }
 
-/** `equip` stands something else in an actor's place: for tests. */
-export function runActors(task: ActorTask, equip: (actor: Actor) => Actor = (actor) => actor): void {
+/** Tests pass `wrap` to replace actors. */
+export function runActors(task: ActorTask, wrap: (actor: Actor) => Actor = (actor) => actor): void {
   const control = new Control(task.control);
-  const { worker: lane, workers: laneCount } = task;
-  const shared = new MarginTable(task.marginTable, laneCount, lane);
-  const marginTable = task.isReplacement ? MarginTable.allocate(shared.maxAccounts, laneCount, lane) : shared;
+  const { worker: stripe, workers: stripeCount } = task;
+  const shared = new MarginTable(task.marginTable, stripeCount, stripe);
+  const marginTable = task.isReplacement ? MarginTable.allocate(shared.maxAccounts, stripeCount, stripe) : shared;
   const actors = task.actorIds.map((actorId): Actor => {
-    if (actorId === LEDGER) return equip(new LedgerActor(task.ledger, marginTable));
+    if (actorId === LEDGER) return wrap(new LedgerActor(task.ledger, marginTable));
     const config = task.instruments.find((instrument) => instrument.id === actorId);
     if (config === undefined) throw new Error(`no instrument has the id ${actorId}`);
-    return equip(new SymbolActor(compileInstrument(config), marginTable, task.symbols));
+    return wrap(new SymbolActor(compileInstrument(config), marginTable, task.symbols));
   });
   const database = openDatabase(task.dataDir, { readOnly: true });
   const notBefore = recover(actors, new Snapshots(database), logOf(task.dataDir), control);
@@ -176,7 +177,7 @@ export function runActors(task: ActorTask, equip: (actor: Actor) => Actor = (act
     worker: task.worker,
     actors,
     marginTable,
-    sums: new MarginTable(task.sums, laneCount, lane),
+    sums: new MarginTable(task.sums, stripeCount, stripe),
     ...(task.isReplacement ? { joinTable: task.marginTable } : {}),
     control,
     commands: new RingConsumer(task.commands),

@@ -18,11 +18,12 @@ import {
   KIND_TRANSACTION,
   RECORD_HEADER_BYTES,
 } from "../../wire/record.ts";
-import type { RingProducer } from "../../wire/ring.ts";
+import type { Doorbell, RingProducer } from "../../wire/ring.ts";
 import type { Control } from "./control.ts";
+import { reserveOrWait } from "./reserve-or-wait.ts";
 
-/** Encoded messages of one kind, gathered while a turn lasts. */
-class Pages {
+/** Encodes messages back to back into a buffer that grows. */
+class MessageBuffer {
   bytes = new Uint8Array(64 * 1024);
   view = new DataView(this.bytes.buffer);
   length = 0;
@@ -41,22 +42,25 @@ class Pages {
   }
 }
 
-/** One turn after another: gathers what an actor says, takes a ticket for it and pushes it towards the journal. */
+/**
+ * Collects the events and replies of one transaction after another. Takes a sequence for each and writes it to the
+ * journal's ring.
+ */
 export class TransactionWriter implements Transaction {
   time = 0;
-  private readonly events = new Pages();
-  private readonly replies = new Pages();
+  private readonly events = new MessageBuffer();
+  private readonly replies = new MessageBuffer();
   private readonly control: Control;
   private readonly marginTable: MarginTable;
   private readonly out: RingProducer;
-  /** Called while the journal's ring is full. */
-  private readonly waitForRoom: () => void;
+  /** The thread waits on it while the journal's ring is full. */
+  private readonly doorbell: Doorbell;
 
-  constructor(control: Control, marginTable: MarginTable, out: RingProducer, waitForRoom: () => void) {
+  constructor(control: Control, marginTable: MarginTable, out: RingProducer, doorbell: Doorbell) {
     this.control = control;
     this.marginTable = marginTable;
     this.out = out;
-    this.waitForRoom = waitForRoom;
+    this.doorbell = doorbell;
   }
 
   begin(time: number): void {
@@ -66,8 +70,8 @@ export class TransactionWriter implements Transaction {
     this.marginTable.begin();
   }
 
-  /** The turn has come to nothing that anybody hears of. */
-  drop(): void {
+  /** Ends a transaction that has nothing to publish. */
+  discard(): void {
     this.marginTable.commit();
   }
 
@@ -84,22 +88,19 @@ export class TransactionWriter implements Transaction {
   }
 
   /**
-   * Pushes the turn. Returns its sequence: a place of its own if it has events, else the last one taken, on which it
-   * rests. Room is found before the ticket is taken, so that nobody waits behind a ticket.
+   * Writes the transaction to the ring. Returns its sequence: a new one if it has events, else the last one taken, which
+   * the journal waits for. Ring room is reserved before the sequence is taken, so that no other thread has to wait for a
+   * sequence whose owner is blocked.
    *
-   * What the turn does in accounts' favour reaches the cells after the ticket and before the commit: whoever builds on it
-   * has a later ticket, and whoever sees this turn released sees its cells. A ticket that never came would block the
-   * journal for ever: whatever is thrown from the ticket on, the turn is committed.
+   * Deferred credits reach the margin table after the sequence is taken and before the ring is committed. A transaction
+   * that uses them so has a later sequence, and a reader that sees this transaction released sees its margin changes. A
+   * sequence that never arrives would block the journal for ever: the ring is committed whatever is thrown.
    */
   push(actorId: number, requestId: number): number {
     const { events, replies, out, control } = this;
     const logBytes = events.length === 0 ? 0 : RECORD_HEADER_BYTES + events.length;
     const bytes = RECORD_HEADER_BYTES + events.length + replies.length;
-    let at = out.reserve(bytes);
-    while (at < 0) {
-      this.waitForRoom();
-      at = out.reserve(bytes);
-    }
+    const at = reserveOrWait(out, bytes, this.doorbell);
     out.bytes.set(events.bytes.subarray(0, events.length), at + RECORD_HEADER_BYTES);
     out.bytes.set(replies.bytes.subarray(0, replies.length), at + RECORD_HEADER_BYTES + events.length);
     const { view } = out;

@@ -13,15 +13,15 @@ function start() {
   const [control, marginTable, sums] = [new Control(), MarginTable.allocate(32), MarginTable.allocate(32)];
   const up: number[] = [];
   const started: number[] = [];
-  const told: string[] = [];
+  const calls: string[] = [];
   const ring = () => allocateRing(RING_BYTES);
   const [front, store] = [ring(), ring()];
   const outs = WORKERS.map(ring);
   const rebuild = new Rebuild({
     ...{ control, marginTable, sums, front, store },
     engine: {
-      markDown: (worker) => told.push(`${worker} is down`),
-      failPending: (worker) => told.push(`${worker} gives up`),
+      markDown: (worker) => calls.push(`${worker} is down`),
+      failPending: (worker) => calls.push(`${worker} fails its requests`),
       markUp: (worker) => up.push(worker),
     },
     workers: WORKERS.map((worker) => ({ actorIds: [worker], out: outs[worker], doorbell: new Doorbell() })),
@@ -30,15 +30,15 @@ function start() {
       return new RingProducer(ring(), new Doorbell());
     },
   });
-  /** As a worker does when a recount is called: it adds what its actors have given, an equity of 5. */
+  /** As a worker does in a recount: adds its actors' contributions, an equity of 5. */
   const count = (worker: number): void => {
     sums.addAll(ACCOUNT, new Float64Array(CONTRIBUTION_FIELDS).fill(5, 0, 1), 0);
     control.setRecountedBy(worker, control.recountRound);
   };
-  return { rebuild, control, marginTable, up, started, told, count, rings: { out: outs[0], front, store } };
+  return { rebuild, control, marginTable, up, started, calls, count, rings: { out: outs[0], front, store } };
 }
 
-test("a recount in which another thread dies has no effect: its share may be missing; the next one takes both in", () => {
+test("a recount during which another thread dies is not applied, and the next one includes both", () => {
   const { rebuild, control, marginTable, up, started, count } = start();
   rebuild.died(0);
   rebuild.step();
@@ -60,7 +60,7 @@ test("a recount in which another thread dies has no effect: its share may be mis
   assert.ok(rebuild.isDone);
 });
 
-/** Puts a record into a ring. Returns what takes it out. */
+/** Puts a record into a ring. Returns a function that takes it out. */
 function fill(ring: SharedArrayBuffer): () => void {
   const producer = new RingProducer(ring, new Doorbell());
   assert.ok(producer.reserve(8) >= 0);
@@ -73,26 +73,26 @@ function fill(ring: SharedArrayBuffer): () => void {
   };
 }
 
-test("nobody is told that nothing was done, and no other thread starts, before all that the dead one had done has come through", () => {
-  for (const missing of ["read", "on disk", "handed out", "gathered", "stored"] as const) {
-    const { rebuild, control, started, told, rings } = start();
-    const ticket = control.nextSequence();
-    control.setReceivedSnapshotOf(0, ticket);
-    const comesThrough = {
+test("requests fail and the replacement starts only after everything that the dead thread committed is through", () => {
+  for (const missing of ["read", "on disk", "handed out", "received", "stored"] as const) {
+    const { rebuild, control, started, calls, rings } = start();
+    const sequence = control.nextSequence();
+    control.setReceivedSnapshotOf(0, sequence);
+    const steps = {
       read: fill(rings.out),
       "on disk": () => {
-        control.durable = ticket;
+        control.durable = sequence;
       },
       "handed out": fill(rings.front),
-      gathered: fill(rings.store),
-      stored: () => control.setStoredSnapshotOf(0, ticket),
+      received: fill(rings.store),
+      stored: () => control.setStoredSnapshotOf(0, sequence),
     };
     rebuild.died(0);
-    for (const [name, come] of Object.entries(comesThrough)) if (name !== missing) come();
+    for (const [name, come] of Object.entries(steps)) if (name !== missing) come();
     rebuild.step();
-    assert.deepEqual([started, told, rebuild.isDraining(0)], [[], ["0 is down"], true], `it is not ${missing}`);
-    comesThrough[missing]();
+    assert.deepEqual([started, calls, rebuild.isDraining(0)], [[], ["0 is down"], true], `it is not ${missing}`);
+    steps[missing]();
     rebuild.step();
-    assert.deepEqual([started, told, rebuild.isDraining(0)], [[0], ["0 is down", "0 gives up"], false]);
+    assert.deepEqual([started, calls, rebuild.isDraining(0)], [[0], ["0 is down", "0 fails its requests"], false]);
   }
 });

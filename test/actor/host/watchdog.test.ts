@@ -24,39 +24,39 @@ function ring() {
 function start() {
   const [commands, out] = [ring(), ring()];
   const watchdog = new Watchdog(commands.buffer, out.buffer);
-  /** The numbers of the looks, of so many, at which the thread is found to hang. */
-  const hangs = (looks: number, before: (look: number) => void = () => {}, mayStand = false): number[] =>
-    Array.from({ length: looks }, (_, i) => i + 1).filter((look) => {
-      before(look);
-      return watchdog.check(mayStand);
+  /** Runs this many checks. Returns the numbers of those that find the thread hanging. */
+  const hangs = (checks: number, before: (check: number) => void = () => {}, isPaused = false): number[] =>
+    Array.from({ length: checks }, (_, i) => i + 1).filter((check) => {
+      before(check);
+      return watchdog.check(isPaused);
     });
   return { commands, out, hangs };
 }
 
-test("a thread hangs that takes none of its commands for fifteen looks", () => {
+test("a thread that takes no command for fifteen checks hangs", () => {
   const { commands, hangs } = start();
-  assert.deepEqual(hangs(30), [], "it has none");
+  assert.deepEqual(hangs(30), [], "it has no command");
   commands.write();
   assert.deepEqual(hangs(16), [15, 16]);
   commands.read();
   assert.deepEqual(hangs(30), []);
-  // More that comes is no sign of life.
+  // New commands are no sign of life.
   assert.deepEqual(
     hangs(15, () => commands.write()),
     [15],
   );
 });
 
-test("one that takes a command now and then does not, however many are left", () => {
+test("a thread that takes a command now and then does not hang, however many are left", () => {
   const { commands, hangs } = start();
   for (let i = 0; i < 100; i++) commands.write();
-  const takes = (look: number): void => {
-    if (look % 15 === 0) commands.read();
+  const takes = (check: number): void => {
+    if (check % 15 === 0) commands.read();
   };
   assert.deepEqual(hangs(150, takes), []);
 });
 
-test("nor one that was told to stand still, or that waits for the journal to take what it did", () => {
+test("a thread that is paused, or that waits for the journal, does not hang", () => {
   const { commands, out, hangs } = start();
   commands.write();
   assert.deepEqual(hangs(14), []);

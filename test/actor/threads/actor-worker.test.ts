@@ -28,15 +28,15 @@ const NOTHING = { equity: 0, unrealized: 0, initial: 0, positionInitial: 0, main
 class Worker implements Actor {
   readonly actorId = ACTOR_ID;
   readonly calls: string[] = [];
-  /** Shares of work that are left; each says something for the log if `emits`. */
+  /** Parts of background work that are left. Each emits an event if `emits` is set. */
   work = 0;
   emits = false;
-  /** It answers nothing. */
+  /** It does not reply. */
   isMute = false;
   settledAt: number[] = [];
   /** Where it throws next; "" = nowhere. */
   throwsIn: "" | "decide" | "settle" = "";
-  /** Cells that it burdens with each command, and favours, before it throws. */
+  /** The margin table that each command changes before it throws. */
   marginTable: MarginTable | null = null;
   readonly given = new Float64Array(CONTRIBUTION_FIELDS);
 
@@ -57,7 +57,7 @@ class Worker implements Actor {
     if (this.emits) transaction.emit(make(LeverageSet, { accountId: ACCOUNT, leverage: 2 }));
     return --this.work > 0;
   }
-  /** Shares of what has come due. */
+  /** Parts of due work that are left. */
   due = 0;
   get isFiring(): boolean {
     return this.due > 0;
@@ -120,7 +120,7 @@ function start(joinTable?: SharedArrayBuffer, more: Partial<WorkerOptions> = {})
   return { actor, worker, send, out, marginTable, sums, control };
 }
 
-test("what an actor has under way goes on between commands, and when none come", () => {
+test("background work goes on between commands, and when no command comes", () => {
   const { actor, worker, send } = start();
   actor.work = 3;
   send(0);
@@ -132,7 +132,7 @@ test("what an actor has under way goes on between commands, and when none come",
   assert.equal(worker.step(), false);
 });
 
-test("commands that never end do not keep it waiting, nor it them", () => {
+test("an endless stream of commands does not stop background work, nor the other way round", () => {
   const { actor, worker, send } = start();
   actor.work = 1000;
   for (let i = 0; i < 640; i++) send(0);
@@ -143,7 +143,7 @@ test("commands that never end do not keep it waiting, nor it them", () => {
   assert.equal(actor.calls.filter((call) => call === "command").length, 640);
 });
 
-test("time goes on while commands never end", () => {
+test("time advances during an endless stream of commands", () => {
   let now = NOW;
   const { worker, send, out } = start(undefined, { clock: () => now++ });
   const MOST = 1000;
@@ -158,7 +158,7 @@ test("time goes on while commands never end", () => {
   for (let i = 64; i < MOST; i++) assert.ok(times[i]! > times[i - 64]!, `turn ${i} bears the time of turn ${i - 64}`);
 });
 
-test("what has come due fires behind each command, a share at a time", () => {
+test("due work fires after each command, one part at a time", () => {
   const { actor, worker, send, out } = start();
   actor.due = 3;
   actor.emits = true;
@@ -174,7 +174,7 @@ test("what has come due fires behind each command, a share at a time", () => {
   assert.deepEqual(requests, [0, 0, 0], "each answers nobody");
 });
 
-test("what a share of work has made due fires behind it, before the next command", () => {
+test("work that background work makes due fires right after it, before the next command", () => {
   const { actor, worker, send } = start();
   actor.work = 2;
   actor.due = 2;
@@ -184,7 +184,7 @@ test("what a share of work has made due fires behind it, before the next command
   assert.deepEqual(actor.calls, ["work", "fire", "command", "fire", "work"]);
 });
 
-test("a tick that comes to nothing says how far the actor's time has come, behind all that it did before", () => {
+test("a tick without events reports the actor's time, after everything that the actor did before", () => {
   const { actor, worker, send, out, control } = start();
   actor.work = 1;
   actor.emits = true;
@@ -205,10 +205,10 @@ test("a tick that comes to nothing says how far the actor's time has come, behin
     [KIND_TRANSACTION, 0, NOW],
     [KIND_REPLY, 0, NOW],
   ]);
-  assert.equal(control.lastSequence, 1, "it has no place in the log");
+  assert.equal(control.lastSequence, 1, "it has no sequence of its own");
 });
 
-test("a share that has events is a turn of the log that answers nobody", () => {
+test("background work that has events is a logged transaction without a request", () => {
   const { actor, worker, out } = start();
   actor.work = 2;
   actor.emits = true;
@@ -224,7 +224,7 @@ test("a share that has events is a turn of the log that answers nobody", () => {
   assert.equal(out.peek(), -1);
 });
 
-test("snapshots are made at their interval, also while the machine's clock is behind the log", () => {
+test("snapshots are made at their interval, even while the machine's clock is behind the log", () => {
   let passedMs = 0;
   const setBack = { notBefore: NOW + 3_600_000, snapshotIntervalMs: 5000, monotonic: () => passedMs };
   const { actor, worker, send } = start(undefined, setBack);
@@ -240,7 +240,7 @@ test("snapshots are made at their interval, also while the machine's clock is be
   assert.ok(snapshotsAt(5000) > 0);
 });
 
-test("a snapshot is made when the last one is stored, and something has happened since", () => {
+test("a snapshot is made only after the last one is stored and something has happened since", () => {
   let passedMs = 0;
   const { actor, worker, send, control } = start(undefined, { snapshotIntervalMs: 5000, monotonic: () => passedMs });
   const isMade = (happens: boolean): boolean => {
@@ -252,23 +252,23 @@ test("a snapshot is made when the last one is stored, and something has happened
     while (worker.step());
     return actor.snapshots > before;
   };
-  assert.equal(isMade(true), false, "the first interval has only begun");
+  assert.equal(isMade(true), false, "the first interval has just begun");
   assert.equal(isMade(true), true);
   assert.equal(isMade(true), false, "it is on its way");
   control.setStoredSnapshotOf(ACTOR_ID, control.lastSequence);
   assert.equal(isMade(true), true);
   control.setStoredSnapshotOf(ACTOR_ID, control.lastSequence);
-  assert.equal(isMade(false), false, "nothing has happened");
+  assert.equal(isMade(false), false, "nothing has happened since");
   assert.equal(isMade(true), true);
 });
 
-test("a turn that throws is nowhere; what came before it is whole", () => {
+test("a transaction that throws leaves no trace, and earlier ones are complete", () => {
   const { actor, worker, send, out, marginTable, control } = start();
   actor.marginTable = marginTable;
   send(1);
   actor.throwsIn = "settle";
   assert.throws(() => worker.step(), /in settle/);
-  assert.equal(control.lastSequence, 1, "it has its place in the log");
+  assert.equal(control.lastSequence, 1, "it has its sequence");
   const at = out.peek();
   assert.equal(out.view.getFloat64(at + AT_SEQUENCE, true), 1);
   assert.equal(out.view.getUint32(at + AT_REQUEST_ID, true), 1);
@@ -282,7 +282,7 @@ test("a turn that throws is nowhere; what came before it is whole", () => {
   assert.deepEqual([marginTable.equity(ACCOUNT), marginTable.maintenance(ACCOUNT)], [5, 3]);
 });
 
-test("a ticket that was taken comes, whatever goes wrong behind it", () => {
+test("a sequence that was taken is always written, whatever is thrown afterwards", () => {
   const { actor, worker, send, out, marginTable, control } = start();
   actor.marginTable = marginTable;
   marginTable.commit = () => {
@@ -295,7 +295,7 @@ test("a ticket that was taken comes, whatever goes wrong behind it", () => {
   assert.equal(out.view.getFloat64(out.peek() + AT_SEQUENCE, true), 1);
 });
 
-test("in a recount a worker adds up what it has given, and stands still until it is over", () => {
+test("in a recount a worker adds up its contributions and stands still until it is over", () => {
   const { actor, worker, send, marginTable, sums, control } = start();
   actor.marginTable = marginTable;
   send(0);
@@ -311,7 +311,7 @@ test("in a recount a worker adds up what it has given, and stands still until it
   assert.deepEqual(actor.calls, ["command", "command"]);
 });
 
-test("a worker that joins does nothing before a recount has taken it in", () => {
+test("a replacement worker does nothing before a recount has included it", () => {
   const shared = MarginTable.allocate(32);
   const { actor, worker, send, marginTable, control } = start(shared.buffer);
   actor.marginTable = marginTable;
@@ -321,7 +321,7 @@ test("a worker that joins does nothing before a recount has taken it in", () => 
   worker.step();
   control.recountRound = 0;
   worker.step();
-  assert.deepEqual(actor.calls, [], "the recount has come to nothing");
+  assert.deepEqual(actor.calls, [], "the recount was not applied");
   control.recountRound = 2;
   worker.step();
   control.appliedRecount = 2;
@@ -331,7 +331,7 @@ test("a worker that joins does nothing before a recount has taken it in", () => 
   assert.deepEqual([shared.equity(ACCOUNT), shared.maintenance(ACCOUNT)], [5, 3]);
 });
 
-test("a worker that has just been taken in belongs to the exchange, be another recount called or the exchange stopped", () => {
+test("a replacement worker that was included has joined, even if another recount begins or the exchange stops at once", () => {
   for (const then of ["recount", "stop"]) {
     const shared = MarginTable.allocate(32);
     const { actor, worker, send, marginTable, control } = start(shared.buffer);
@@ -347,7 +347,7 @@ test("a worker that has just been taken in belongs to the exchange, be another r
     } else {
       control.recountRound = 2;
       worker.step();
-      // It has come to nothing: another worker has died.
+      // It was not applied, because another worker has died.
       control.recountRound = 0;
       worker.step();
     }

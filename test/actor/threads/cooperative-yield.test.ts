@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { CooperativeYield } from "../../../src/actor/threads/cooperative-yield.ts";
 
-test("long work is interrupted while orders come, unless it is far behind", () => {
+test("long work yields while orders come, unless it is far behind the log", () => {
   const log = { durable: 1000 };
   let now = 0;
   let sleeps = 0;

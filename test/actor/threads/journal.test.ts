@@ -15,12 +15,12 @@ import { make } from "../../core/support/exchange.ts";
 
 const RING_BYTES = 1 << 20;
 
-/** The last actor thread ends its last turn, and then the journal is told to stop, just when it looks whether it is. */
+/** An actor thread ends its last transaction, and the stop is signalled, just when the journal reads the phase. */
 class EndingControl extends Control {
-  onLook = (): void => {};
+  onRead = (): void => {};
 
   override get phase(): number {
-    this.onLook();
+    this.onRead();
     return super.phase;
   }
   override set phase(phase: number) {
@@ -28,7 +28,7 @@ class EndingControl extends Control {
   }
 }
 
-/** A journal of so many workers, and what it hands to the front. */
+/** A journal with this many workers, and the ring to the gateway. */
 function open(t: TestContext, control: Control, workers: number) {
   const logDir = fs.mkdtempSync(join(tmpdir(), "perpd-journal-"));
   t.after(() => fs.rmSync(logDir, { recursive: true }));
@@ -48,26 +48,26 @@ function open(t: TestContext, control: Control, workers: number) {
   return { journal, writers, released: new RingConsumer(front) };
 }
 
-/** A turn with an event, or one that only answers. Tickets are this control's. */
+/** Writes a transaction with an event, or one that only replies. `control` gives out the sequence. */
 function push(control: Control, out: RingProducer, requestId: number, hasEvent: boolean): number {
-  const transaction = new TransactionWriter(control, MarginTable.allocate(32), out, () => {});
+  const transaction = new TransactionWriter(control, MarginTable.allocate(32), out, new Doorbell());
   transaction.begin(1);
   if (hasEvent) transaction.emit(make(LeverageSet, { accountId: 16, leverage: 2 }));
   return transaction.push(1, requestId);
 }
 
-test("an answer waits for the last ticket that it could have known, also when another thread has it and is still at work", (t) => {
+test("a reply waits for the last sequence that its actor could have known, even one that another thread has not written yet", (t) => {
   const control = new Control();
   const { journal, writers, released } = open(t, control, 2);
   const [answering, atWork] = writers;
-  const ticket = control.nextSequence();
-  assert.equal(push(control, answering, 7, false), ticket);
+  const sequence = control.nextSequence();
+  assert.equal(push(control, answering, 7, false), sequence);
   assert.equal(journal.step(), false);
-  assert.deepEqual([released.peek(), control.durable], [-1, 0], "what it rests on is in no log");
-  // Of another control, which gives out the same ticket.
-  assert.equal(push(new Control(), atWork, 8, true), ticket);
+  assert.deepEqual([released.peek(), control.durable], [-1, 0], "the transaction that it depends on is not in the log");
+  // Another control gives out the same sequence.
+  assert.equal(push(new Control(), atWork, 8, true), sequence);
   assert.equal(journal.step(), true);
-  assert.equal(control.durable, ticket);
+  assert.equal(control.durable, sequence);
   const requests: number[] = [];
   for (let at = released.peek(); at >= 0; at = released.peek()) {
     requests.push(released.view.getUint32(at + AT_REQUEST_ID, true));
@@ -77,11 +77,11 @@ test("an answer waits for the last ticket that it could have known, also when an
   assert.equal(journal.step(), false);
 });
 
-test("what an actor thread leaves behind at the very end is journaled and handed on", (t) => {
+test("the last records of an actor thread are journaled and released at a stop", (t) => {
   const control = new EndingControl();
   const { journal, writers, released } = open(t, control, 1);
-  control.onLook = () => {
-    control.onLook = () => {};
+  control.onRead = () => {
+    control.onRead = () => {};
     push(control, writers[0], 0, true);
     assert.equal(control.phase, RUNNING);
     control.phase = STOP_JOURNAL;

@@ -17,12 +17,12 @@ import { allocateRing, Doorbell, RingConsumer, RingProducer } from "../../../src
 
 const RING_BYTES = 4096;
 
-/** The store between its last step and its sleep: it looks once more. */
+/** A store worker between its last step and its sleep. */
 function openStore() {
   const control = new Control();
-  /** How far the index was when it was said that it has come further. */
-  const rungAt: number[] = [];
-  const [indexDoorbell, storeDoorbell] = [new Doorbell(undefined, () => rungAt.push(control.indexed)), new Doorbell()];
+  /** How far the index was at each wake of the gateway. */
+  const wokenAt: number[] = [];
+  const [indexDoorbell, storeDoorbell] = [new Doorbell(undefined, () => wokenAt.push(control.indexed)), new Doorbell()];
   const ring = (): RingConsumer => new RingConsumer(allocateRing(RING_BYTES));
   const indexer = {
     indexedSequence: 0,
@@ -48,8 +48,8 @@ function openStore() {
   };
   const engine = new EngineClient(front);
   return {
-    ...{ store, control, storeDoorbell, engine, rungAt },
-    /** Turns get to disk, and are released. */
+    ...{ store, control, storeDoorbell, engine, wokenAt },
+    /** Transactions through this sequence are durable and released. */
     release(sequence: number): void {
       control.durable = sequence;
       engine.startAt(sequence);
@@ -60,8 +60,8 @@ function openStore() {
   };
 }
 
-test("the store does not fall asleep over a read that has come behind its last step", () => {
-  const { store, storeDoorbell, engine, release, rungAt } = openStore();
+test("the store does not sleep if a read began to wait after its last step", () => {
+  const { store, storeDoorbell, engine, release, wokenAt } = openStore();
   store.step();
   release(1);
   void engine.historyCaughtUp();
@@ -69,22 +69,22 @@ test("the store does not fall asleep over a read that has come behind its last s
   assert.equal(store.maySleep, false);
   store.step();
   assert.equal(store.maySleep, true);
-  assert.deepEqual(rungAt, [1], "who is woken finds the index where it is by then");
+  assert.deepEqual(wokenAt, [1], "the gateway is woken when the index has advanced");
 });
 
-test("but over turns that nobody waits for, and over reads that it cannot help for want of room", () => {
+test("the store sleeps if nobody waits for the index, or if the disk has no room", () => {
   const { store, control, engine, release, fillDisk } = openStore();
   store.step();
   release(1);
-  assert.equal(store.maySleep, true, "they may gather");
+  assert.equal(store.maySleep, true, "a larger batch costs less");
   fillDisk();
   void engine.historyCaughtUp();
   assert.equal(store.step(), false);
-  assert.equal(control.indexed, 0, "it has written nothing");
-  assert.equal(store.maySleep, true, "it has looked");
+  assert.equal(control.indexed, 0, "nothing was written");
+  assert.equal(store.maySleep, true, "it has tried");
 });
 
-test("what comes in the middle of a long step finds room", () => {
+test("snapshots that arrive during a long step find room in the ring", () => {
   const storeRing = allocateRing(RING_BYTES);
   const producer = new RingProducer(storeRing, new Doorbell());
   const record = new Uint8Array(1000);
@@ -115,10 +115,10 @@ test("what comes in the middle of a long step finds room", () => {
   });
   store.step();
   assert.equal(records, pushed - 1);
-  assert.equal(store.maySleep, false, "the last one is for the next step");
+  assert.equal(store.maySleep, false, "the last record is left for the next step");
 });
 
-test("a stop finishes what is soon done, and leaves the rest of a long way for the next start", () => {
+test("a stop finishes a short backlog and leaves the rest of a long one to the next start", () => {
   const STEPS = 1000;
   const stepsWithin = (stepMs: number): number => {
     let now = 0;
@@ -142,7 +142,7 @@ test("a stop finishes what is soon done, and leaves the rest of a long way for t
   assert.equal(stepsWithin(100_000), 1);
 });
 
-test("how far the snapshots go is known when the store is ready: nobody is told that all of the log will be replayed", async () => {
+test("the stored snapshots are known when the store is ready, so the progress line starts with the right total", async () => {
   const dataDir = mkdtempSync(join(tmpdir(), "perpd-store-"));
   const database = openDatabase(dataDir);
   const batch = new WriteBatch();
