@@ -1,4 +1,4 @@
-/** A broken promise of our own code: never of a client's input. The thread that sees one stops. */
+/** A fault in our own code, never in a client's input. The thread that throws one stops. */
 export class AssertionError extends Error {
   override name = "AssertionError";
 }
@@ -7,7 +7,7 @@ export function assert(condition: unknown, message: string): asserts condition {
   if (!condition) throw new AssertionError(message);
 }
 
-/** The value, or an AssertionError that says what was missing. */
+/** Returns the value. Throws AssertionError, which says that `what` is missing, for null and undefined. */
 export function must<T>(value: T | null | undefined, what: string): T {
   if (value === null || value === undefined) throw new AssertionError(`missing: ${what}`);
   return value;

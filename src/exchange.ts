@@ -29,7 +29,7 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 
 export interface ExchangeParts {
   config: Config;
-  /** What API secrets are sealed under. */
+  /** The key that API secrets are encrypted with. */
   secret: Buffer;
   host: Host;
   compute: ComputePool;
@@ -37,61 +37,38 @@ export interface ExchangeParts {
   version: string;
 }
 
-/** The doors to the street, open. */
+/** The running HTTP and WebSocket API. */
 export interface Exchange {
   readonly url: string;
   readonly socketUrl: string;
-  /** Of the instrument; 0 while it has none. */
+  /** The instrument's mark price in ticks; 0 before its first price. */
   markTicksOf(instrumentId: number): PriceTicks;
-  /** From now on GET /health says so. */
+  /** From now on GET /health reports that the exchange is ready. */
   setReady(): void;
-  /** Stops accepting, lets what is under way have its answers, closes every connection. */
+  /** Accepts no new requests, answers those on their way, then closes every connection. */
   close(): Promise<void>;
   closeDatabase(): void;
 }
 
 /**
- * Puts the front together on actors that have recovered: caches first, each from its actors' own account of themselves,
- * then the server. Nobody trades before this resolves.
+ * Builds the gateway on a host whose actors have recovered: first the caches, each filled by its actors, then the server.
+ * Nobody can trade before this resolves.
  */
 export async function openExchange(parts: ExchangeParts): Promise<Exchange> {
-  const { config, secret, host, compute, log, version } = parts;
+  const { config, host, log, version } = parts;
   const database = openDatabase(config.data, { readOnly: true });
-  const history = new History(database);
-  const market = await MarketData.open(
-    host,
-    (instrumentId) => ({
-      minuteCandles: history.minuteCandles(instrumentId, Date.now() - DAY_MS),
-      trades: history.tradesOf(instrumentId, { limit: RECENT_TRADES }).data.reverse(),
-      liquidations: history.liquidationsOf(instrumentId, { limit: RECENT_LIQUIDATIONS }).data.reverse(),
-      fundingRates: history.fundingRatesOf(instrumentId, { limit: 1 }).data,
-    }),
-    Date.now,
-  );
-  const transfers = await Transfers.open(host);
-  const credentials = await Credentials.open(host);
-  const vault = new Vault(secret);
-  requireMatchingSecret(config.data, vault, credentials.allKeys());
-  const clientOrderIds = await ClientOrderIds.open(host);
-  const auth = new Auth({ credentials, vault, operatorToken: config.operatorToken });
-
-  const limits = Limits.open(config);
-
+  const caches = await openCaches(parts, new History(database));
+  const { market, history, transfers, auth, limits } = caches;
+  // The WebSocket channels and the server need each other, and the API needs the server's port.
   let server: Server;
   let api: (call: Call) => void;
-  let trade: TradingHandler;
-  const channels = new WebSocketApi({
-    engine: host,
-    market,
-    transfers,
-    history,
+  let trade: Trade;
+  const channels = new Channels({
+    ...{ engine: host, market, transfers, history, auth, limits, log },
     publish: (topic, text) => server.publish(topic, text),
-    auth,
     trade: (op, params, principal, answer) => trade(op, params, principal, answer),
     now: Date.now,
     monotonic: () => performance.now(),
-    limits,
-    log,
   });
   server = await listen({
     host: config.host,
@@ -101,25 +78,9 @@ export async function openExchange(parts: ExchangeParts): Promise<Exchange> {
     sockets: channels,
     log,
   });
-  // What wallets are shown names the port, which is known only now.
-  const authority = authorityOf(config.host, server.port);
-  const domain = config.loginDomain === "" ? authority : config.loginDomain;
-  const wallets = new Wallets({ domain, uri: `http://${domain}`, chainId: config.chainId, recover: compute.recover });
   let ready = false;
-  const context: Context = {
-    engine: host,
-    symbols: new Symbols(host.instruments),
-    history,
-    market,
-    credentials,
-    clientOrderIds,
-    wallets,
-    vault,
-    limits,
-    sessionTtlMs: config.sessionTtlMs,
-    isReady: () => ready,
-    log,
-  };
+  const authority = authorityOf(config.host, server.port);
+  const context = createContext(parts, caches, authority, () => ready);
   api = createApi(context, auth, version);
   trade = createTradingHandler(context);
   channels.start();
@@ -139,5 +100,44 @@ export async function openExchange(parts: ExchangeParts): Promise<Exchange> {
       await channels.waitForCancels();
     },
     closeDatabase: () => database.close(),
+  };
+}
+
+type Caches = Awaited<ReturnType<typeof openCaches>>;
+
+async function openCaches({ config, secret, host }: ExchangeParts, history: History) {
+  const market = await MarketData.open(
+    host,
+    (instrumentId) => ({
+      minuteCandles: history.minuteCandles(instrumentId, Date.now() - DAY_MS),
+      trades: history.tradesOf(instrumentId, { limit: RECENT_TRADES }).data.reverse(),
+      liquidations: history.liquidationsOf(instrumentId, { limit: RECENT_LIQUIDATIONS }).data.reverse(),
+      fundingRates: history.fundingRatesOf(instrumentId, { limit: 1 }).data,
+    }),
+    Date.now,
+  );
+  const transfers = await Transfers.open(host);
+  const credentials = await Credentials.open(host);
+  const vault = new Vault(secret);
+  requireMatchingSecret(config.data, vault, credentials.allKeys());
+  const clientOrderIds = await ClientOrderIds.open(host);
+  const auth = new Auth({ credentials, vault, operatorToken: config.operatorToken });
+  return { history, market, transfers, credentials, vault, clientOrderIds, auth, limits: Limits.open(config) };
+}
+
+/** `authority` is the server's host and port. Wallets show it when a user signs in, unless `loginDomain` is set. */
+function createContext(
+  { config, host, compute, log }: ExchangeParts,
+  { history, market, credentials, vault, clientOrderIds, limits }: Caches,
+  authority: string,
+  isReady: () => boolean,
+): Context {
+  const domain = config.loginDomain === "" ? authority : config.loginDomain;
+  const wallets = new Wallets({ domain, uri: `http://${domain}`, chainId: config.chainId, recover: compute.recover });
+  return {
+    ...{ history, market, credentials, vault, clientOrderIds, limits, wallets, isReady, log },
+    engine: host,
+    symbols: new Symbols(host.instruments),
+    sessionTtlMs: config.sessionTtlMs,
   };
 }

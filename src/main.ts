@@ -15,7 +15,7 @@ if (command !== undefined) process.exitCode = await runCommand(command, args, pr
 else if (explained !== undefined) console.log(commandHelp(explained));
 else await operate();
 
-/** The commands of one who runs an exchange. What they need is loaded by the one that needs it. */
+/** Runs an operator's command. Each command loads only the modules that it needs. */
 async function operate(): Promise<void> {
   const { ConfigError, loadConfig } = await import("./config.ts");
   try {

@@ -4,7 +4,7 @@ import { Host, type HostOptions } from "./actor/host/host.ts";
 import { openComputePool } from "./actor/host/pools.ts";
 import { withRecoveryAdvice } from "./actor/host/recovery-advice.ts";
 import type { Config } from "./config.ts";
-import { type Exchange, openExchange } from "./exchange.ts";
+import { openExchange } from "./exchange.ts";
 import { Feed, type FeedLog } from "./feed/feed.ts";
 import { openSource } from "./feed/sources.ts";
 import { probePort } from "./front/http/port-probe.ts";
@@ -16,11 +16,11 @@ import { registerInstruments } from "./store/registry/instrument-registry.ts";
 import { tuneV8 } from "./tune-v8.ts";
 import { showProgress, welcome } from "./welcome.ts";
 
-/** A stop that takes longer than this is cut off: what was acknowledged is on disk anyway. */
+/** A stop that takes longer is cut short. Nothing is lost: everything acknowledged is on disk. */
 const STOP_DEADLINE_MS = 10_000;
 const MAX_WAITING_LOG_BYTES = 1_048_576;
 
-/** The whole exchange, in the order in which it comes up. `version` is the program's. */
+/** Runs the whole exchange. The order of the steps matters. `version` is the program's. */
 export async function serve(
   config: Config,
   warnings: readonly string[],
@@ -31,30 +31,14 @@ export async function serve(
   tuneV8();
   for (const warning of warnings) log.warn(warning);
   await probePort(config.host, config.port);
-  const unlocked = await lockDataFolder(config.data, "give another --data");
-  if (unlocked !== null) log.warn({ err: unlocked }, "no lock in the data folder: nothing keeps other containers out");
+  const lockError = await lockDataFolder(config.data, "give another --data");
+  if (lockError !== null)
+    log.warn({ err: lockError }, "cannot create a lock in the data folder: perpd in another container could open it at the same time");
   await withRecoveryAdvice(registerInstruments)(config);
-  // Before the database, whose presence says that there must be a secret already.
+  // Before the database is made: once it exists, a missing secret is an error.
   const secret = await withRecoveryAdvice(openSecret)(config.data);
   const host = await Host.start(config, showProgress, options);
-  if (host.logTruncation !== null)
-    log.warn(host.logTruncation, "the log's end was torn, and is cut off: none of it was acknowledged");
-  host.onFatal = (error) => {
-    log.fatal({ err: error }, `${error.message}; start again to recover`);
-    process.exit(1);
-  };
-  host.onDiskRoom = (freeBytes) => {
-    if (host.hasDiskRoom) log.info({ freeBytes }, "there is room on the disk again");
-    else log.error({ freeBytes }, "the disk is nearly full: new orders, deposits and the like are refused");
-  };
-  host.onStall = () => {
-    if (host.isStalled) log.error("the disk does not answer: nothing gets into the log, and nobody gets an answer");
-    else log.info("the disk answers again");
-  };
-  host.onRebuild = ({ concerns, error }) => {
-    if (error === null) log.warn({ concerns }, "an actor thread that had died has been rebuilt");
-    else log.error({ err: error, concerns }, `an actor thread died: ${error.message}; it is being rebuilt`);
-  };
+  logEvents(host, log);
   const compute = openComputePool();
   const exchange = await withRecoveryAdvice(openExchange)({ config, secret, host, compute, log, version });
   host.startTicking();
@@ -63,32 +47,44 @@ export async function serve(
   const feed = config.priceSource === "feed" ? await startFeed(config, host, log) : null;
   const demo = await openDemoAccount(host, { ...config, expiresAt: Date.now() + config.sessionTtlMs });
   exchange.setReady();
-
-  let stopping = false;
-  const stop = async (signal: string): Promise<void> => {
-    if (stopping) return;
-    stopping = true;
-    log.info({ signal }, "stopping");
-    setTimeout(() => {
-      log.error("the stop took too long; what was acknowledged is on disk");
-      process.exit(1);
-    }, STOP_DEADLINE_MS).unref();
+  stopOnSignal(log, async () => {
     sandbox.stop();
     feed?.stop();
-    await stopAll(exchange, host);
+    // Requests first, then the threads in the order in which data flows.
+    await exchange.close();
+    await host.stop();
+    exchange.closeDatabase();
     await compute.close();
-    log.info("stopped");
-    process.exit(0);
-  };
-  // The last: its terminal was closed.
-  for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(signal, () => void stop(signal));
-  // The last thing: who reads that it is ready may stop it.
+  });
+  // Printed last: a program that reads it may send a signal at once.
   console.log(welcome(config, exchange, demo));
 }
 
+/** Logs what happens to threads and disk. Ends the process when the exchange cannot go on. */
+function logEvents(host: Host, log: Logger): void {
+  if (host.logTruncation !== null)
+    log.warn(host.logTruncation, "cut off a torn record at the end of the log; it was never acknowledged");
+  host.onFatal = (error) => {
+    log.fatal({ err: error }, `${error.message}; start again to recover`);
+    process.exit(1);
+  };
+  host.onDiskRoom = (freeBytes) => {
+    if (host.hasDiskRoom) log.info({ freeBytes }, "the disk has enough free space again");
+    else log.error({ freeBytes }, "the disk is nearly full: new orders, deposits and the like are refused");
+  };
+  host.onStall = () => {
+    if (host.isStalled) log.error("the disk does not answer: no request is answered until it does");
+    else log.info("the disk answers again");
+  };
+  host.onRebuild = ({ concerns, error }) => {
+    if (error === null) log.warn({ concerns }, "an actor thread that had died has been rebuilt");
+    else log.error({ err: error, concerns }, `an actor thread died: ${error.message}; it is being rebuilt`);
+  };
+}
+
 /**
- * Logs go to standard error: standard output is for the person who started this. An exchange does not end for want of a
- * place to write them: what a full disk does not take waits, and then is left out.
+ * Logs go to standard error; standard output is for the operator's terminal. A full disk must not end the exchange: log
+ * lines that cannot be written wait, up to MAX_WAITING_LOG_BYTES, and are then dropped.
  */
 function openLog({ logLevel }: Config): Logger {
   const destination = pino.destination({ dest: 2, sync: true, maxLength: MAX_WAITING_LOG_BYTES });
@@ -104,9 +100,20 @@ async function startFeed(config: Config, engine: Host, log: FeedLog): Promise<Fe
   return feed;
 }
 
-/** Requests first, then the threads in the order in which work flows. */
-async function stopAll(exchange: Exchange, host: Host): Promise<void> {
-  await exchange.close();
-  await host.stop();
-  exchange.closeDatabase();
+/** Stops and ends the process at the first of these signals. SIGHUP: the terminal was closed. */
+function stopOnSignal(log: Logger, stop: () => Promise<void>): void {
+  let isStopping = false;
+  const onSignal = async (signal: string): Promise<void> => {
+    if (isStopping) return;
+    isStopping = true;
+    log.info({ signal }, "stopping");
+    setTimeout(() => {
+      log.error("the stop took too long and was cut short; everything acknowledged is on disk");
+      process.exit(1);
+    }, STOP_DEADLINE_MS).unref();
+    await stop();
+    log.info("stopped");
+    process.exit(0);
+  };
+  for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(signal, () => void onSignal(signal));
 }

@@ -6,7 +6,7 @@ import { compileInstrument, type Instrument, printPrice, printQuantity } from ".
 import type { Exchange } from "./exchange.ts";
 import type { SandboxAccount } from "./sandbox/accounts.ts";
 
-/** While the log is replayed: how far, on one line that is written over where there is a person to see it. */
+/** Shows how far recovery has come. On a terminal the line replaces the one before. */
 export function showProgress(progress: Progress): void {
   const { records, total } = progress;
   if (total <= 0) return;
@@ -15,18 +15,18 @@ export function showProgress(progress: Progress): void {
   else process.stderr.write(`${line}\n`);
 }
 
-/** How far, how fast, and how much longer it will take at that rate. */
+/** Progress, rate and the time left at that rate, as text. */
 export function progressLine({ records, total, elapsedMs }: Progress): string {
   const done = Math.min(records, total);
   const percent = Math.floor((100 * done) / total);
   const perSecond = Math.floor((1000 * done) / Math.max(1, elapsedMs));
-  const left = perSecond === 0 ? "" : `, ${perSecond} turns/s, ${Math.ceil((total - done) / perSecond)} s left`;
-  return `replaying the log: ${done} of ${total} turns (${percent} %)${left}`;
+  const left = perSecond === 0 ? "" : `, ${perSecond} transactions/s, ${Math.ceil((total - done) / perSecond)} s left`;
+  return `replaying the log: ${done} of ${total} transactions (${percent} %)${left}`;
 }
 
 /**
- * The smallest order at a round price of at most half the market's; where there is no market yet, at the lowest price that
- * the smallest quantity may have.
+ * The smallest order at a round price of at most half the mark price. Without a mark price yet: at the lowest price that is
+ * valid for the smallest quantity.
  */
 function farBelow(instrument: Instrument, markTicks: PriceTicks): { price: string; quantity: string } {
   const { minNotionalQuanta, minQuantityLots, quantaPerTickLot } = instrument;
@@ -37,19 +37,19 @@ function farBelow(instrument: Instrument, markTicks: PriceTicks): { price: strin
   return { price: printPrice(instrument, priceTicks), quantity: printQuantity(instrument, quantityLots) };
 }
 
-/** To its first digit. */
+/** Rounds down to the first digit. */
 function roundDown(value: number): number {
   const unit = 10 ** Math.floor(Math.log10(value));
   return Math.floor(value / unit) * unit;
 }
 
-/** Without it nothing trades. The operator's token is not shown. */
-const givingPrices = (url: string, symbol: string): string[] => [
-  "an index price, without which nothing trades, with the operator's token and a price for 0:",
+/** How to set an index price, which trading needs. The operator's token is not shown. */
+const indexPriceLines = (url: string, symbol: string): string[] => [
+  "set an index price first, since trading needs one (replace 0 by a price):",
   `  curl -s -X PUT ${url}/operator/index/${symbol} -H "Authorization: Bearer $PERPD_OPERATOR_TOKEN" -H 'Content-Type: application/json' -d '{"price":"0"}'`,
 ];
 
-/** What a person sees when the exchange is ready: where it is, and lines to paste. */
+/** The text that is printed when the exchange is ready: its addresses and commands to paste. */
 export function welcome(config: Config, exchange: Exchange, demo: SandboxAccount): string {
   const { url, socketUrl } = exchange;
   const instrument = compileInstrument(must(config.instruments[0], "an instrument"));
@@ -57,8 +57,8 @@ export function welcome(config: Config, exchange: Exchange, demo: SandboxAccount
   const { price, quantity } = farBelow(instrument, exchange.markTicksOf(instrument.id));
   const order = (fields: object): string => JSON.stringify({ symbol, side: "BUY", ...fields });
   const market = order({ type: "MARKET", quantity });
-  // It costs all that an order costs, and leaves neither an order nor a position behind.
-  const passing = order({ type: "LIMIT", timeInForce: "IOC", price, quantity });
+  // It costs as much as any order, and leaves neither an order nor a position behind.
+  const immediate = order({ type: "LIMIT", timeInForce: "IOC", price, quantity });
   const bearer = `-H 'Authorization: Bearer ${demo.token}' -H 'Content-Type: application/json'`;
   const subscription = JSON.stringify({ op: "subscribe", channels: [{ channel: "trades", symbol }] });
   return [
@@ -68,15 +68,15 @@ export function welcome(config: Config, exchange: Exchange, demo: SandboxAccount
     `reference: ${url}/docs`,
     `demo account ${demo.accountId}, token ${demo.token}`,
     "",
-    ...(config.priceSource === "operator" ? givingPrices(url, symbol) : []),
+    ...(config.priceSource === "operator" ? indexPriceLines(url, symbol) : []),
     "an order:",
     `  curl -s ${url}/orders ${bearer} -d '${market}'`,
     "trades as they happen:",
     `  node -e 'const s = new (require("ws"))("${socketUrl}"); s.on("open", () => s.send(JSON.stringify(${subscription}))); s.on("message", (m) => console.log(String(m)))'`,
     "load, 16 connections for 5 seconds:",
-    `  npx autocannon -c 16 -d 5 -m POST ${bearer} -b '${passing}' ${url}/orders`,
+    `  npx autocannon -c 16 -d 5 -m POST ${bearer} -b '${immediate}' ${url}/orders`,
     "",
-    `data lies in ${config.data}; Ctrl-C stops`,
+    `data folder: ${config.data}; stop with Ctrl-C`,
     "",
   ].join("\n");
 }

@@ -4,21 +4,21 @@ import { type Config, loadConfig } from "../src/config.ts";
 import type { Exchange } from "../src/exchange.ts";
 import { progressLine, welcome } from "../src/welcome.ts";
 
-test("the line of a recovery says how far, how fast and how much longer", () => {
+test("the progress line shows how far, how fast and how much longer", () => {
   const line = progressLine({ records: 50_000, total: 200_000, elapsedMs: 400 });
-  assert.equal(line, "replaying the log: 50000 of 200000 turns (25 %), 125000 turns/s, 2 s left");
+  assert.equal(line, "replaying the log: 50000 of 200000 transactions (25 %), 125000 transactions/s, 2 s left");
   assert.equal(
     progressLine({ records: 0, total: 10, elapsedMs: 0 }),
-    "replaying the log: 0 of 10 turns (0 %)",
+    "replaying the log: 0 of 10 transactions (0 %)",
     "no rate yet",
   );
   assert.match(
     progressLine({ records: 12, total: 10, elapsedMs: 1000 }),
-    /10 of 10 turns \(100 %\), 10 turns\/s, 0 s left/,
+    /10 of 10 transactions \(100 %\), 10 transactions\/s, 0 s left/,
   );
 });
 
-test("an operator is told how to give prices, and nobody the operator's token", () => {
+test("the operator is told how to set prices, and nobody is shown the token", () => {
   const demo = { accountId: 1, address: "", token: "t" };
   const exchange = { url: "http://a/v1", socketUrl: "", markTicksOf: () => 0 } as unknown as Exchange;
   const shown = (...flags: string[]) => {
@@ -31,7 +31,7 @@ test("an operator is told how to give prices, and nobody the operator's token", 
   assert.doesNotMatch(shown(), /operator/);
 });
 
-test("the lines to paste are orders that the first instrument takes", () => {
+test("the lines to paste are valid orders for the first instrument", () => {
   const invocation = loadConfig(["start"], {});
   assert.ok(invocation.kind === "start");
   const [btc] = invocation.config.instruments as [Config["instruments"][number]];

@@ -10,19 +10,19 @@ import { Rebuild, type RebuildWorker } from "./rebuild.ts";
 import { type Spawned, spawnThread, type Thread } from "./thread.ts";
 import { Watchdog } from "./watchdog.ts";
 
-/** A worker that dies more often than this within the time has a fault that comes back: the process ends. */
+/** If a worker dies more often than this within REBUILD_WINDOW_MS, rebuilding does not help: the process ends. */
 const MAX_REBUILDS = 5;
-const WITHIN_MS = 60_000;
+const REBUILD_WINDOW_MS = 60_000;
 /**
- * What a dead worker had committed is journaled in less, or its place in the log stays empty; and a turn ends in less, or
- * its worker hangs and all others stand still in a recount: the process ends.
+ * The process ends if a rebuild makes no progress for this long. Either the dead worker's transactions do not get
+ * through the journal, or a worker does not end its transaction while all others wait for it in a recount.
  */
 const STALL_DEADLINE_MS = 30_000;
 const WATCH_EVERY_MS = 1000;
 
-/** An actor thread has died (`error`), or its actors are there again (null). */
+/** An actor thread has died (`error`), or its actors have been rebuilt (null). */
 export interface RebuildNote {
-  /** What its actors are: symbols, "ledger". */
+  /** Its actors: symbols, or "ledger". */
   readonly concerns: readonly string[];
   readonly error: Error | null;
 }
@@ -37,37 +37,37 @@ export interface ActorThreadsOptions {
   /** The rings from the journal to the front and to the store. */
   readonly front: SharedArrayBuffer;
   readonly store: SharedArrayBuffer;
-  /** What the threads run: a name in workers/, or the address of a module. */
+  /** The module that the threads run: a name in workers/ or a URL. */
   readonly entry: string;
-  /** How often it is looked whether a thread hangs. Default: every second. */
+  /** How often threads are checked for a hang, in ms. Default: every second. */
   readonly watchEveryMs?: number | undefined;
   onRebuild(note: RebuildNote): void;
   onFatal(error: Error): void;
 }
 
-/** The actor threads: starts them, and has each that dies rebuilt, unless that would not help. */
+/** Starts the actor threads, ends those that hang, and has dead ones rebuilt. */
 export class ActorThreads {
-  private readonly parts: ActorThreadsOptions;
+  private readonly options: ActorThreadsOptions;
   private readonly sums: MarginTable;
   private readonly threads: Thread[] = [];
   private readonly watchdogs: Watchdog[] = [];
-  /** When each worker's threads have died. */
+  /** By worker: when its threads died, in ms. */
   private readonly deaths: number[][];
   /** Null until all actors have recovered. */
   private rebuild: Rebuild | null = null;
   private isRebuilding = false;
-  /** When no recount was under way, last. */
-  private lastFree = 0;
+  /** The last time, in ms, when no recount was in progress. */
+  private noRecountAt = 0;
 
-  constructor(parts: ActorThreadsOptions) {
-    this.parts = parts;
-    this.sums = MarginTable.allocate(parts.config.maxAccounts, parts.workers.length);
-    this.deaths = parts.workers.map(() => []);
+  constructor(options: ActorThreadsOptions) {
+    this.options = options;
+    this.sums = MarginTable.allocate(options.config.maxAccounts, options.workers.length);
+    this.deaths = options.workers.map(() => []);
   }
 
   /** Resolves when every actor has recovered. */
   async start(): Promise<void> {
-    const { control, marginTable, engine, front, store, workers, onRebuild } = this.parts;
+    const { control, marginTable, engine, front, store, workers, onRebuild } = this.options;
     const starting = workers.map(({ actorIds }, worker) => {
       const { commands, spawned } = this.spawn(worker, false);
       engine.addWorker(commands, actorIds);
@@ -81,21 +81,21 @@ export class ActorThreads {
       onRebuilt: (worker) => onRebuild({ concerns: this.concernsOf(worker), error: null }),
     });
     this.rebuild = rebuild;
-    setInterval(() => this.watch(rebuild), this.parts.watchEveryMs ?? WATCH_EVERY_MS).unref();
+    setInterval(() => this.watch(rebuild), this.options.watchEveryMs ?? WATCH_EVERY_MS).unref();
   }
 
-  /** Ends threads that hang: they are rebuilt like those that throw. */
+  /** Ends threads that hang. They are rebuilt like those that throw. */
   private watch(rebuild: Rebuild): void {
-    if (this.parts.control.phase !== RUNNING) return;
+    if (this.options.control.phase !== RUNNING) return;
     for (const [worker, thread] of this.threads.entries()) {
       if (thread.hasEnded || !this.watchdogs[worker]?.check(!rebuild.isWorking(worker))) continue;
-      // It is dead only when it can write no more.
+      // It counts as dead only when it can write no more.
       thread.hasEnded = true;
       void thread.pinned.terminate().then(() => this.died(worker, new Error("it hangs")));
     }
   }
 
-  /** Those that have not died. */
+  /** The threads that have not died. */
   get living(): readonly Thread[] {
     return this.threads.filter(({ hasEnded }) => !hasEnded);
   }
@@ -105,13 +105,13 @@ export class ActorThreads {
     const recovered = (): void => {
       if (!spawned.thread.hasEnded) this.rebuild?.recovered(worker);
     };
-    // One that dies instead is heard of by died().
+    // If it dies instead, died() is called.
     spawned.ready().then(recovered, () => {});
     return commands;
   }
 
   private spawn(worker: number, isReplacement: boolean): { commands: RingProducer; spawned: Spawned } {
-    const { config, control, marginTable, journalDoorbell, workers, entry } = this.parts;
+    const { config, control, marginTable, journalDoorbell, workers, entry } = this.options;
     const { actorIds, out, doorbell } = must(workers[worker], "worker");
     const commands = allocateRing(config.ringBytes);
     const task: Omit<ActorTask, "port" | "control" | "doorbell"> = {
@@ -135,42 +135,45 @@ export class ActorThreads {
 
   private died(worker: number, error: Error): void {
     const { rebuild } = this;
-    // While all start, or stop, whoever waits for the thread hears of it.
-    if (rebuild === null || this.parts.control.phase !== RUNNING) return;
+    // During a start or stop the caller that waits for the thread gets the error.
+    if (rebuild === null || this.options.control.phase !== RUNNING) return;
     const now = performance.now();
-    const deaths = must(this.deaths[worker], "worker").filter((at) => now - at < WITHIN_MS);
+    const deaths = must(this.deaths[worker], "worker").filter((at) => now - at < REBUILD_WINDOW_MS);
     this.deaths[worker] = [...deaths, now];
     if (deaths.length >= MAX_REBUILDS)
-      return this.parts.onFatal(new Error(`an actor thread dies again and again: ${error.message}`, { cause: error }));
-    this.parts.onRebuild({ concerns: this.concernsOf(worker), error });
+      return this.options.onFatal(
+        new Error(`an actor thread dies again and again: ${error.message}`, { cause: error }),
+      );
+    this.options.onRebuild({ concerns: this.concernsOf(worker), error });
     const { port, pinned } = must(this.threads[worker], "thread");
     port.close();
     pinned.close().catch(() => {});
     rebuild.died(worker);
     if (this.isRebuilding) return;
     this.isRebuilding = true;
-    this.lastFree = now;
+    this.noRecountAt = now;
     this.continueRebuild(rebuild);
   }
 
-  /** Until every worker works again. */
+  /** Repeats itself until every worker executes commands again. */
   private continueRebuild(rebuild: Rebuild): void {
-    if (this.parts.control.phase !== RUNNING) return;
+    if (this.options.control.phase !== RUNNING) return;
     rebuild.step();
     const now = performance.now();
-    if (!rebuild.isUrgent) this.lastFree = now;
+    if (!rebuild.isUrgent) this.noRecountAt = now;
     const since = now - STALL_DEADLINE_MS;
-    if (this.lastFree < since) return this.parts.onFatal(new Error("an actor thread never ends its turn"));
+    if (this.noRecountAt < since)
+      return this.options.onFatal(new Error("an actor thread does not end its transaction"));
     if (this.deaths.some((deaths, worker) => rebuild.isDraining(worker) && (deaths.at(-1) ?? since) < since))
-      return this.parts.onFatal(new Error("what a dead actor thread had committed does not come through"));
+      return this.options.onFatal(new Error("the transactions of a dead actor thread do not reach the log"));
     this.isRebuilding = !rebuild.isDone;
     if (rebuild.isUrgent) setImmediate(() => this.continueRebuild(rebuild));
     else if (this.isRebuilding) setTimeout(() => this.continueRebuild(rebuild), 1);
   }
 
   private concernsOf(worker: number): string[] {
-    const { actorIds } = must(this.parts.workers[worker], "worker");
-    const symbols = this.parts.engine.instruments.filter(({ id }) => actorIds.includes(id));
+    const { actorIds } = must(this.options.workers[worker], "worker");
+    const symbols = this.options.engine.instruments.filter(({ id }) => actorIds.includes(id));
     return [...(actorIds.includes(LEDGER) ? ["ledger"] : []), ...symbols.map(({ symbol }) => symbol)];
   }
 }

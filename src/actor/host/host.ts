@@ -1,3 +1,4 @@
+import { must } from "../../assert.ts";
 import type { Config } from "../../config.ts";
 import { NO_STRIPE } from "../../core/accounts/margin-memory.ts";
 import { MarginTable } from "../../core/accounts/margin-table.ts";
@@ -11,50 +12,56 @@ import { EngineClient } from "../engine/engine-client.ts";
 import { Control, STOP_ACTORS, STOP_JOURNAL, STOP_STORE } from "../threads/control.ts";
 import type { JournalReady, JournalTask, StoreReady, StoreTask, ThreadTask } from "../threads/thread-mains.ts";
 import { ActorThreads, type RebuildNote } from "./actor-threads.ts";
+import type { RebuildWorker } from "./rebuild.ts";
 import { StallWatch } from "./stall-watch.ts";
 import { type Spawned, spawnThread, stopThreads, type Thread } from "./thread.ts";
 
 const DRAIN_BEFORE_STOP_MS = 3000;
 const PROGRESS_INTERVAL_MS = 200;
 const DISK_INTERVAL_MS = 250;
-/** About what an order takes when nothing else is under way. */
-const LOOK_MS = 0.2;
+/** About the time that an order takes when nothing else is under way. */
+const POLL_MS = 0.2;
 
-/** What the host tells whoever starts it, while actors recover. */
+/** How far recovery has come. */
 export interface Progress {
-  /** Turns that the workers have read of the log. */
+  /** Transactions that the workers have read from the log. */
   records: number;
-  /** Turns that they will have read: each worker reads the log behind the oldest snapshot of its actors. */
+  /** Transactions to read in all. Each worker reads the log from the oldest snapshot of its actors. */
   total: number;
   elapsedMs: number;
 }
 
 export interface HostOptions {
-  /** The module that actor threads run, in the place of workers/actor: for tests. */
+  /** The module that actor threads run instead of workers/actor: for tests. */
   actorEntry?: string;
-  /** How often it is looked whether an actor thread hangs: for tests. */
+  /** How often actor threads are checked for a hang, in ms: for tests. */
   watchEveryMs?: number;
 }
 
-/** One has an actor at least: a symbol or the ledger. */
+/** Each worker has at least one actor: a symbol or the ledger. */
 const workerCountOf = ({ workers, instruments }: Config): number => Math.min(workers, instruments.length + 1);
 
-/** Starts the threads, pins the actors to them and stops them: the ring road as a whole. Runs on the main thread. */
+/** Starts the threads, pins the actors to them and stops them. Runs on the main thread. */
 export class Host extends EngineClient {
-  /** Called if a thread dies and the process cannot go on: a restart recovers. */
+  /** Called if a thread dies and the process cannot go on. A restart recovers. */
   onFatal: (error: Error) => void = () => {};
-  /** Called when the disk has become too full for new orders, and when it no longer is (`hasDiskRoom`). */
+  /** Called when `hasDiskRoom` changes. */
   onDiskRoom: (freeBytes: number) => void = () => {};
-  /** Called when the disk no longer answers, and when it does again (`isStalled`). */
+  /** Called when `isStalled` changes. */
   onStall: () => void = () => {};
-  /** Called when an actor thread dies, with its error, and when all of its actors have been rebuilt. */
+  /** Called when an actor thread dies, and when all of its actors have been rebuilt. */
   onRebuild: (note: RebuildNote) => void = () => {};
-  /** What the start has cut off the log's end, or null. */
+  /** The torn tail that the start has cut off the log, or null. */
   logTruncation: LogTruncation | null = null;
 
   private readonly config: Config;
   private readonly options: HostOptions;
-  private readonly frontBuffer: SharedArrayBuffer;
+  private readonly actorIds: readonly number[];
+  /** The rings from the journal to the gateway and to the store. */
+  private readonly frontRing: SharedArrayBuffer;
+  private readonly storeRing: SharedArrayBuffer;
+  private readonly journalDoorbell = new Doorbell();
+  private readonly workers: readonly RebuildWorker[];
   private actorThreads: ActorThreads | null = null;
   private journal: Thread | null = null;
   private store: Thread | null = null;
@@ -64,52 +71,66 @@ export class Host extends EngineClient {
   private diskWatch: NodeJS.Timeout | null = null;
 
   private constructor(config: Config, options: HostOptions) {
-    const frontBuffer = allocateRing(config.ringBytes);
+    const frontRing = allocateRing(config.ringBytes);
+    const workerCount = workerCountOf(config);
     super({
       instruments: config.instruments.map(compileInstrument),
-      marginTable: MarginTable.allocate(config.maxAccounts, workerCountOf(config), NO_STRIPE),
+      marginTable: MarginTable.allocate(config.maxAccounts, workerCount, NO_STRIPE),
       control: new Control(),
-      front: new RingConsumer(frontBuffer),
+      front: new RingConsumer(frontRing),
       frontDoorbell: new Doorbell(),
       indexDoorbell: new Doorbell(),
       storeDoorbell: new Doorbell(),
       maxInFlight: config.maxInFlight,
-      pollMs: LOOK_MS,
+      pollMs: POLL_MS,
     });
+    const actorIds = [LEDGER, ...this.instruments.map((instrument) => instrument.id)];
     this.config = config;
-    this.disk = new DiskRoom(config.data, config.minFreeBytes);
     this.options = options;
-    this.frontBuffer = frontBuffer;
+    this.actorIds = actorIds;
+    this.frontRing = frontRing;
+    this.storeRing = allocateRing(config.ringBytes);
+    this.workers = Array.from({ length: workerCount }, (_, worker) => ({
+      actorIds: actorIds.filter((_, i) => i % workerCount === worker),
+      out: allocateRing(config.ringBytes),
+      doorbell: new Doorbell(),
+    }));
+    this.disk = new DiskRoom(config.data, config.minFreeBytes);
   }
 
-  /** Resolves when every actor has recovered. The store opens first, since it knows what the log may not lose. */
+  /** Resolves when every actor has recovered. Throws when the disk is too full or a thread dies before it is ready. */
   static async start(
     config: Config,
     onProgress: (progress: Progress) => void,
     options: HostOptions = {},
   ): Promise<Host> {
     const host = new Host(config, options);
+    const { freeBytes } = host.disk;
     if (!host.disk.isEnough())
       throw new Error(
-        `${config.data}: no space left: ${host.disk.freeBytes} bytes are free, and minFreeBytes asks for ${config.minFreeBytes}`,
+        `${config.data}: no space left: ${freeBytes} bytes are free. Free some space, or set minFreeBytes (now ${config.minFreeBytes}) lower`,
       );
-    await host.startThreads(onProgress);
+    // The store first: it knows through which sequence the log must exist.
+    const storedThrough = await host.startStore();
+    await host.startJournal(storedThrough);
+    await host.startActors(onProgress);
     return host;
   }
 
-  /** Time begins to pass for the actors: call it when everything else is ready. */
+  /** Starts the clock of the actors. Call it when everything else is ready. */
   startTicking(): void {
     this.ticker = setInterval(() => this.tick(), this.config.tickMs);
     this.diskWatch = setInterval(() => {
       try {
         this.watchDisk();
       } catch (error) {
-        this.onFatal(new Error(`${this.config.data} has gone: ${(error as Error).message}`, { cause: error }));
+        const why = `the data folder ${this.config.data} cannot be read: ${(error as Error).message}`;
+        this.onFatal(new Error(why, { cause: error }));
       }
     }, DISK_INTERVAL_MS);
   }
 
-  /** Answers what is on its way, then stops the threads in the order in which work flows. Nothing acknowledged is lost. */
+  /** Answers the requests on their way, then stops the threads in the order in which data flows. Loses nothing durable. */
   async stop(): Promise<void> {
     this.stopping = true;
     for (const timer of [this.ticker, this.diskWatch]) if (timer !== null) clearInterval(timer);
@@ -123,85 +144,85 @@ export class Host extends EngineClient {
   }
 
   private watchDisk(): void {
-    const before = this.hasDiskRoom;
+    const hadRoom = this.hasDiskRoom;
     this.hasDiskRoom = this.disk.isEnough();
-    if (this.hasDiskRoom !== before) this.onDiskRoom(this.disk.freeBytes);
+    if (this.hasDiskRoom !== hadRoom) this.onDiskRoom(this.disk.freeBytes);
     const wasStalled = this.isStalled;
     this.isStalled = this.stallWatch.check();
     if (this.isStalled !== wasStalled) this.onStall();
   }
 
-  private async startThreads(onProgress: (progress: Progress) => void): Promise<void> {
-    const { config, control, storeDoorbell } = this;
-    const actorIds = [LEDGER, ...this.instruments.map((instrument) => instrument.id)];
-    const storeRing = allocateRing(config.ringBytes);
-    const workerCount = workerCountOf(config);
-    const workerDoorbells = Array.from({ length: workerCount }, () => new Doorbell());
-    const outputs = Array.from({ length: workerCount }, () => allocateRing(config.ringBytes));
-    const journalDoorbell = new Doorbell();
-
-    const store = this.spawn<StoreTask>("store", storeDoorbell, {
+  /** Returns the last sequence that the database depends on. */
+  private async startStore(): Promise<number> {
+    const { config, storeDoorbell } = this;
+    const { thread, ready } = this.spawn<StoreTask>("store", storeDoorbell, {
       dataDir: config.data,
-      input: storeRing,
+      input: this.storeRing,
       frontDoorbell: this.indexDoorbell.buffer,
-      actorIds,
+      actorIds: [...this.actorIds],
       instruments: [...config.instruments],
       keepSegments: config.keepSegments,
       minFreeBytes: config.minFreeBytes / 2,
     });
-    this.store = store.thread;
-    const { storedThrough } = await store.ready<StoreReady>();
-    store.thread.port.on("message", () => this.awaitIndex());
+    this.store = thread;
+    const { storedThrough } = await ready<StoreReady>();
+    thread.port.on("message", () => this.awaitIndex());
+    return storedThrough;
+  }
 
-    const journal = this.spawn<JournalTask>("journal", journalDoorbell, {
+  private async startJournal(protectedThrough: number): Promise<void> {
+    const { config } = this;
+    const { thread, ready } = this.spawn<JournalTask>("journal", this.journalDoorbell, {
       logDir: logOf(config.data),
       segmentBytes: config.segmentBytes,
-      protectedThrough: storedThrough,
-      inputs: outputs,
-      front: this.frontBuffer,
+      protectedThrough,
+      inputs: this.workers.map(({ out }) => out),
+      front: this.frontRing,
       frontDoorbell: this.frontDoorbell.buffer,
-      store: storeRing,
-      storeDoorbell: storeDoorbell.buffer,
+      store: this.storeRing,
+      storeDoorbell: this.storeDoorbell.buffer,
     });
-    this.journal = journal.thread;
-    const { lastSequence, truncation } = await journal.ready<JournalReady>();
+    this.journal = thread;
+    const { lastSequence, truncation } = await ready<JournalReady>();
     this.logTruncation = truncation;
-    journal.thread.port.on("message", () => this.drain());
+    thread.port.on("message", () => this.drain());
     this.startAt(lastSequence);
+  }
 
-    const workers = workerDoorbells.map((doorbell, index) => ({
-      actorIds: actorIds.filter((_, place) => place % workerCount === index),
-      out: outputs[index],
-      doorbell,
-    }));
-    this.actorThreads = new ActorThreads({
-      ...{ config, control, workers, journalDoorbell },
-      marginTable: this.marginTable,
+  private async startActors(onProgress: (progress: Progress) => void): Promise<void> {
+    const { config, control, marginTable, workers, journalDoorbell, options, store, journal } = this;
+    const actorThreads = new ActorThreads({
+      ...{ config, control, marginTable, workers, journalDoorbell },
       engine: this,
-      front: this.frontBuffer,
-      store: storeRing,
-      entry: this.options.actorEntry ?? "actor",
-      watchEveryMs: this.options.watchEveryMs,
+      front: this.frontRing,
+      store: this.storeRing,
+      entry: options.actorEntry ?? "actor",
+      watchEveryMs: options.watchEveryMs,
       onRebuild: (note) => this.onRebuild(note),
       onFatal: (error) => this.onFatal(error),
     });
+    this.actorThreads = actorThreads;
+    const running = [store, journal].map((thread) => must(thread, "a running thread").pinned.done);
     const begunAt = performance.now();
     const reporting = setInterval(() => {
-      const tails = workers.map(
-        (worker) => lastSequence - Math.min(...worker.actorIds.map((id) => control.storedSnapshotOf(id))),
-      );
-      const total = tails.reduce((sum, tail) => sum + tail, 0);
+      const total = workers.reduce((sum, worker) => sum + this.tailOf(worker), 0);
       onProgress({ records: control.recovered, total, elapsedMs: performance.now() - begunAt });
     }, PROGRESS_INTERVAL_MS);
     try {
-      // The other threads work already, and nothing else hears yet when one of them dies.
-      await Promise.race([this.actorThreads.start(), store.thread.pinned.done, journal.thread.pinned.done]);
+      // The store and the journal run already. During recovery this is the only place that notices their death.
+      await Promise.race([actorThreads.start(), ...running]);
     } finally {
       clearInterval(reporting);
     }
   }
 
-  /** Without it nothing can go on. */
+  /** How many transactions the worker reads at a start: the log after the oldest snapshot of its actors. */
+  private tailOf({ actorIds }: RebuildWorker): number {
+    const oldest = Math.min(...actorIds.map((actorId) => this.control.storedSnapshotOf(actorId)));
+    return this.releasedSequence() - oldest;
+  }
+
+  /** Starts a thread without which the exchange cannot go on. */
   private spawn<T extends ThreadTask>(name: string, doorbell: Doorbell, task: Omit<T, keyof ThreadTask>): Spawned {
     return spawnThread<T>(name, this.control, doorbell, task, (error) =>
       this.onFatal(new Error(`the ${name} thread died: ${error.message}`, { cause: error })),

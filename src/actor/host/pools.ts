@@ -1,20 +1,28 @@
 import type { MessagePort } from "node:worker_threads";
 import { Piscina } from "piscina";
 
-/** The only user of piscina: it starts threads, pins work to them, and says when one dies. */
+/**
+ * This is the only file that uses piscina. It starts a thread, loads a module there and runs its default export. It
+ * returns a promise that rejects when the thread dies, and limits its queue. We use it in two ways:
+ *
+ * - A pinned thread is a pool of one thread that runs one task for as long as the exchange lives. So we know which thread
+ *   runs which actors. There is one for the store, one for the journal and one for each actor worker.
+ * - The compute pool checks wallet signatures, which take milliseconds each. Its queue is bounded, and its only thread
+ *   starts with the first signature and ends after a minute without one.
+ */
 
 const entryOf = (name: string): string => new URL(`../../../workers/${name}.js`, import.meta.url).href;
 
-/** One thread with one task for life. */
 export interface PinnedThread {
-  /** Ends when the task does; rejects when the task throws or the thread dies. */
+  /** Resolves when the task ends. Rejects when the task throws or the thread dies. */
   readonly done: Promise<void>;
+  /** Lets the thread end after its task. */
   close(): Promise<void>;
-  /** Ends the thread wherever it is; resolves when it has ended. */
+  /** Ends the thread wherever it is. Resolves when it has ended. */
   terminate(): Promise<void>;
 }
 
-/** `entry` is a name in workers/, or the address of a module. */
+/** Starts a thread for one task. `entry` is a name in workers/ or the URL of a module. `port` moves to the thread. */
 export function pinThread(
   entry: string,
   task: object,
@@ -25,7 +33,7 @@ export function pinThread(
     filename: entry.startsWith("file:") ? entry : entryOf(entry),
     minThreads: 1,
     maxThreads: 1,
-    // The default stops a worker's event loop between tasks; here there is one task for life.
+    // The default blocks the thread's event loop between tasks. Here there is only one task.
     atomics: "disabled",
   });
   pool.on("error", onError);
@@ -36,25 +44,25 @@ export function pinThread(
   };
 }
 
-/** More than this many wallets at once wait longer than anyone would. */
+/** With more signatures than this in the queue, the last one would wait longer than a person does. */
 const MAX_WAITING_SIGNATURES = 64;
+const IDLE_TIMEOUT_MS = 60_000;
 
 export interface ComputePool {
-  /** The address that signed the message, or null. Rejects when the queue is full. */
+  /** Resolves with the address that signed the message, or null for a bad signature. Rejects when the queue is full. */
   recover(message: string, signature: string): Promise<string | null>;
   close(): Promise<void>;
 }
 
-/** Stateless, heavy work: a wallet's signature takes milliseconds. The thread is started at the first one. */
 export function openComputePool(): ComputePool {
   const pool = new Piscina({
     filename: entryOf("compute"),
     minThreads: 0,
     maxThreads: 1,
-    idleTimeout: 60_000,
+    idleTimeout: IDLE_TIMEOUT_MS,
     maxQueue: MAX_WAITING_SIGNATURES,
   });
-  // Each failed task rejects its own promise; without a listener an idle thread's end would end the process.
+  // Each failed task rejects its own promise. Without a listener the end of an idle thread would end the process.
   pool.on("error", () => {});
   return {
     recover: (message, signature) => pool.run({ message, signature }),

@@ -3,10 +3,10 @@ import { type Doorbell, RingGauge, type RingProducer } from "../../wire/ring.ts"
 import type { EngineClient } from "../engine/engine-client.ts";
 import type { Control } from "../threads/control.ts";
 
-/** What a rebuild needs to know of a worker. */
+/** A worker, as a rebuild needs to know it. */
 export interface RebuildWorker {
   readonly actorIds: readonly number[];
-  /** Its ring to the journal, which the next thread goes on with. */
+  /** Its ring to the journal. A replacement goes on writing to the same ring. */
   readonly out: SharedArrayBuffer;
   readonly doorbell: Doorbell;
 }
@@ -14,7 +14,7 @@ export interface RebuildWorker {
 export interface RebuildOptions {
   control: Control;
   marginTable: MarginTable;
-  /** Where the workers add up their shares in a recount. */
+  /** Where the workers add up their contributions in a recount. */
   sums: MarginTable;
   engine: Pick<EngineClient, "markDown" | "failPending" | "markUp">;
   /** The rings from the journal to the front and to the store. */
@@ -22,55 +22,60 @@ export interface RebuildOptions {
   store: SharedArrayBuffer;
   workers: readonly RebuildWorker[];
   /**
-   * Starts another thread for the worker's actors, which recovers them and joins (WorkerOptions.joins); recovered() is to be
-   * called then. Returns its command ring.
+   * Starts a replacement thread, which recovers the worker's actors (see WorkerOptions.joinTable). Call recovered() when it
+   * has. Returns its command ring.
    */
   start(worker: number): RingProducer;
-  /** Its actors are there again. */
+  /** The worker's actors can be used again. */
   onRebuilt?(worker: number): void;
 }
 
 const WORKING = 0;
-/** Its thread has ended; what it had committed is on its way. */
+/** Its thread has ended. Its last transactions are on their way through the journal. */
 const DEAD = 1;
-/** Another thread recovers its actors from their snapshots and the log. */
+/** A replacement thread recovers its actors from their snapshots and the log. */
 const RECOVERING = 2;
-/** It waits for a recount to join the others. */
+/** The replacement waits for a recount to join the others. */
 const JOINING = 3;
 
 interface Entry extends RebuildWorker {
   readonly number: number;
   readonly gauge: RingGauge;
   state: number;
-  /** While DEAD: all that it may have done has its place in the log before this. */
+  /** While DEAD: no transaction of the dead thread has a later sequence. */
   lastSequence: number;
-  /** While DEAD: how far the rings behind the journal were filled when its own was found empty; null before. */
+  /** While DEAD: how far the journal's output rings were filled when the worker's own ring was empty. Null before. */
   marks: { front: number; store: number } | null;
   commands: RingProducer | null;
 }
 
 /**
- * What becomes of a worker whose thread has died, step by step on the main thread, while the other workers go on: what it
- * had committed is journaled and handed out; whoever still waits for it is told that nothing was done; another thread
- * recovers its actors as a start would; a recount makes the account cells anew; its actors can be asked again. A thread
- * that dies at any of these points, this one's successor or another, begins anew at the first.
+ * Rebuilds a worker whose thread has died, in steps on the main thread, while the other workers go on:
+ *
+ * 1. Everything that the dead thread committed is journaled and handed out.
+ * 2. Requests that still wait for it fail: they were not executed.
+ * 3. A replacement thread recovers its actors as a start would.
+ * 4. A recount of all workers replaces the contents of the margin table.
+ * 5. Its actors take requests again.
+ *
+ * If any thread dies meanwhile, the replacement included, its rebuild begins at step 1.
  */
 export class Rebuild {
-  private readonly parts: RebuildOptions;
+  private readonly options: RebuildOptions;
   private readonly entries: Entry[];
   private readonly front: RingGauge;
   private readonly store: RingGauge;
   private rounds = 0;
-  /** Who takes part in the recount that is under way. */
+  /** The workers of the recount in progress; empty = none. */
   private counting: Entry[] = [];
-  /** One of them has died since: its share may be in the sums in part. */
+  /** One of them has died since: the sums may hold only a part of its contributions. */
   private isRecountInvalid = false;
 
-  constructor(parts: RebuildOptions) {
-    this.parts = parts;
-    this.front = new RingGauge(parts.front);
-    this.store = new RingGauge(parts.store);
-    this.entries = parts.workers.map((worker, number) => ({
+  constructor(options: RebuildOptions) {
+    this.options = options;
+    this.front = new RingGauge(options.front);
+    this.store = new RingGauge(options.store);
+    this.entries = options.workers.map((worker, number) => ({
       ...worker,
       number,
       gauge: new RingGauge(worker.out),
@@ -81,9 +86,9 @@ export class Rebuild {
     }));
   }
 
-  /** The worker's thread has ended: it writes nowhere any more. */
+  /** The worker's thread has ended and can write nothing more. */
   died(worker: number): void {
-    const { control, engine } = this.parts;
+    const { control, engine } = this.options;
     engine.markDown(worker);
     this.isRecountInvalid = true;
     Object.assign(this.entries[worker], {
@@ -94,49 +99,49 @@ export class Rebuild {
     });
   }
 
-  /** The thread that was started for it has recovered its actors. */
+  /** The replacement thread has recovered the worker's actors. */
   recovered(worker: number): void {
-    // It may have died since.
+    // It may have died in the meantime.
     if (this.entries[worker].state === RECOVERING) this.entries[worker].state = JOINING;
   }
 
-  /** Every worker works. */
+  /** Every worker executes commands. */
   get isDone(): boolean {
     return this.counting.length === 0 && this.entries.every(({ state }) => state === WORKING);
   }
 
-  /** All workers stand still, or are about to: call step() again without delay. */
+  /** A recount stops all workers: call step() again without delay. */
   get isUrgent(): boolean {
     return this.counting.length > 0;
   }
 
-  /** The worker is to take its commands: it neither recovers nor stands still for the others in a recount. */
+  /** The worker should execute commands: it neither recovers nor waits in a recount. */
   isWorking(worker: number): boolean {
-    const hasCounted = this.counting.length > 0 && this.parts.control.recountedBy(worker) === this.rounds;
+    const hasCounted = this.counting.length > 0 && this.options.control.recountedBy(worker) === this.rounds;
     return this.entries[worker].state === WORKING && !hasCounted;
   }
 
-  /** The worker has died, and its last turns have not come through yet. */
+  /** The worker has died and its last transactions are not released yet. */
   isDraining(worker: number): boolean {
     return this.entries[worker].state === DEAD;
   }
 
-  /** Goes on where it can. */
+  /** Advances every rebuild that can advance. */
   step(): void {
-    const { engine, start } = this.parts;
+    const { engine, start } = this.options;
     for (const entry of this.entries) {
-      if (entry.state !== DEAD || !this.hasComeThrough(entry)) continue;
+      if (entry.state !== DEAD || !this.hasDrained(entry)) continue;
       engine.failPending(entry.number);
       entry.state = RECOVERING;
       entry.commands = start(entry.number);
     }
     if (this.counting.length > 0) this.endRecount();
-    else this.callRecount();
+    else this.beginRecount();
   }
 
-  /** All that the dead worker had committed is durable and handed out, and its last whole snapshot is stored. */
-  private hasComeThrough(entry: Entry): boolean {
-    const { control } = this.parts;
+  /** Everything that the dead worker committed is durable and handed out, and its last whole snapshot is stored. */
+  private hasDrained(entry: Entry): boolean {
+    const { control } = this.options;
     const { actorIds, gauge } = entry;
     if (control.durable < entry.lastSequence || !gauge.hasRead(gauge.written)) return false;
     entry.marks ??= { front: this.front.written, store: this.store.written };
@@ -144,8 +149,8 @@ export class Rebuild {
     return actorIds.every((actorId) => control.storedSnapshotOf(actorId) >= control.receivedSnapshotOf(actorId));
   }
 
-  private callRecount(): void {
-    const { control, sums } = this.parts;
+  private beginRecount(): void {
+    const { control, sums } = this.options;
     if (!this.entries.every(({ state }) => state === WORKING || state === JOINING)) return;
     if (!this.entries.some(({ state }) => state === JOINING)) return;
     sums.clear();
@@ -156,10 +161,10 @@ export class Rebuild {
   }
 
   private endRecount(): void {
-    const { control, marginTable, sums, engine, onRebuilt } = this.parts;
-    const isIn = ({ number, state }: Entry): boolean =>
+    const { control, marginTable, sums, engine, onRebuilt } = this.options;
+    const hasContributed = ({ number, state }: Entry): boolean =>
       state === DEAD || state === RECOVERING || control.recountedBy(number) === this.rounds;
-    if (!this.counting.every(isIn)) return;
+    if (!this.counting.every(hasContributed)) return;
     if (!this.isRecountInvalid) {
       marginTable.copyFrom(sums);
       control.appliedRecount = this.rounds;

@@ -2,9 +2,12 @@ import { DatabaseCorruptError } from "../../store/files/genesis.ts";
 import { LogCorruptError } from "../../store/log/log-segment.ts";
 
 const ADVICE =
-  "Nothing was repaired, skipped or begun anew. `perpd verify DIR` says what is sound; `perpd restore BACKUP DIR` brings back a backup.";
+  "perpd has changed nothing. Run `perpd verify DIR` to check the folder, or `perpd restore BACKUP DIR` to restore a backup.";
 
-/** Work whose errors tell people what to do: of a thread's error only its message reaches the main thread. */
+/**
+ * Wraps `run` so that its corruption errors also say what to do. The advice is part of the message, because only the
+ * message of a thread's error reaches the main thread.
+ */
 export function withRecoveryAdvice<Task, Result>(
   run: (task: Task) => Result | Promise<Result>,
 ): (task: Task) => Promise<Result> {

@@ -1,26 +1,26 @@
 import type { Control } from "../threads/control.ts";
 
-/** Looks that the log may stand still for: two seconds, twenty times what a slow disk takes for a sync. */
-const MAX_STILL_LOOKS = 8;
+/** Checks without progress until the log counts as stalled: two seconds, twenty times as long as a sync on a slow disk. */
+const MAX_STILL_CHECKS = 8;
 
 /**
- * Notices a disk that does not answer: turns have their places in the log, and look after look none of them is on disk.
- * Looks are counted, not time: while the whole process is held up nobody looks.
+ * Notices a disk that does not answer: transactions have sequences, and none of them becomes durable. It counts checks
+ * instead of time, because nothing is checked while the whole process is suspended.
  */
 export class StallWatch {
   private readonly control: Control;
   private durable = 0;
-  private stillLooks = 0;
+  private stillChecks = 0;
 
   constructor(control: Control) {
     this.control = control;
   }
 
-  /** To be called four times a second. Returns whether the log stands still. */
+  /** Call it four times a second. Returns whether the log is stalled. */
   check(): boolean {
     const { durable, lastSequence } = this.control;
-    this.stillLooks = lastSequence > durable && durable === this.durable ? this.stillLooks + 1 : 0;
+    this.stillChecks = lastSequence > durable && durable === this.durable ? this.stillChecks + 1 : 0;
     this.durable = durable;
-    return this.stillLooks >= MAX_STILL_LOOKS;
+    return this.stillChecks >= MAX_STILL_CHECKS;
   }
 }

@@ -8,17 +8,17 @@ export interface Thread {
   readonly pinned: PinnedThread;
   readonly port: MessagePort;
   readonly doorbell: Doorbell;
-  /** By an error, or with its task. */
+  /** By an error, or because its task is done. */
   hasEnded: boolean;
 }
 
 export interface Spawned {
   readonly thread: Thread;
-  /** Resolves with the first thing that it says; rejects when it ends before. */
+  /** Resolves with the thread's first message. Rejects when it ends before. */
   ready<R>(): Promise<R>;
 }
 
-/** Starts a thread with a task for life. `onDeath` runs once, when it throws or ends otherwise than by its own will. */
+/** Starts a thread with one task. `onDeath` runs once, if the task throws or the thread dies. */
 export function spawnThread<T extends ThreadTask>(
   entry: string,
   control: Control,
@@ -44,7 +44,7 @@ export function spawnThread<T extends ThreadTask>(
   return { thread, ready: <R>() => Promise.race([first, ended]) as Promise<R> };
 }
 
-/** Lets the threads come to the end that the phase asks for. */
+/** Sets the phase, which tells these threads to end, and waits until they have. */
 export async function stopThreads(control: Control, phase: number, threads: readonly Thread[]): Promise<void> {
   control.phase = phase;
   for (const thread of threads) thread.doorbell.wake();

@@ -12,9 +12,9 @@ export interface RecountOptions {
 }
 
 /**
- * A worker's part in a recount of the margin table. What a dead thread left in the table cannot be told apart from the
- * rest. So all workers stop between two transactions, each adds up what its actors contribute, and they go on when the
- * sums have replaced the table. It takes milliseconds. rebuild.ts starts and ends it.
+ * A worker's part in a recount of the margin table. The contributions of a dead thread cannot be told apart
+ * from the rest. So all workers stop between two transactions and add up the contributions of their actors. They go on
+ * when the sums have replaced the table, after some milliseconds. rebuild.ts starts and ends a recount.
  */
 export class RecountParticipant {
   private readonly options: RecountOptions;

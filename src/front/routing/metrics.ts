@@ -3,7 +3,7 @@ import { MODE_TRADING } from "../../core/base/enums.ts";
 import { statusOf } from "../../core/pricing/halt.ts";
 import type { Context } from "./context.ts";
 
-/** What Prometheus asks for: how the exchange does at this moment, and the process's own figures. */
+/** The metrics of GET /v1/metrics, for Prometheus: the state of the exchange, and that of the process. */
 export function createMetrics({ engine, symbols, market, isReady }: Context): Registry {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
@@ -13,13 +13,19 @@ export function createMetrics({ engine, symbols, market, isReady }: Context): Re
       this.set(read());
     }
   };
-  gauge("ready", "1 while orders are taken", () => Number(isReady()));
-  gauge("sequence", "The last turn of the log that was released", () => engine.releasedSequence());
-  gauge("requests_in_flight", "Requests that wait for their turn to be on disk", () => engine.inFlight);
-  gauge("history_lag_transactions", "Turns that the history index is behind", () => engine.historyLag);
-  gauge("rebuilds", "How often an actor thread has died and was rebuilt", () => engine.rebuilds);
-  gauge("stalled", "1 while turns wait for the log and the disk takes none", () => Number(engine.isStalled));
-  gauge("disk_room", "1 while the disk has room for new orders", () => Number(engine.hasDiskRoom));
+  gauge("ready", "1 while orders are accepted", () => Number(isReady()));
+  gauge("sequence", "Sequence of the last transaction that is durable and published", () => engine.releasedSequence());
+  gauge("requests_in_flight", "Requests whose transaction is not durable yet", () => engine.inFlight);
+  gauge(
+    "history_lag_transactions",
+    "Durable transactions that the history index does not hold yet",
+    () => engine.historyLag,
+  );
+  gauge("rebuilds", "How often an actor thread died and was rebuilt since the start", () => engine.rebuilds);
+  gauge("stalled", "1 while the disk does not answer and no transaction becomes durable", () =>
+    Number(engine.isStalled),
+  );
+  gauge("disk_room", "1 while the disk has enough free space for new orders", () => Number(engine.hasDiskRoom));
 
   const bySymbol = (name: string, help: string, read: (symbolId: number) => number): void => {
     new Gauge({ name: `perpd_${name}`, help, labelNames: ["symbol"], registers: [registry], collect: set });
@@ -27,12 +33,14 @@ export function createMetrics({ engine, symbols, market, isReady }: Context): Re
       for (const { id, symbol } of symbols.all) this.set({ symbol }, read(id));
     }
   };
-  bySymbol("trading", "1 while the symbol takes every order, 0 while it is restricted or halted", (id) =>
+  bySymbol("trading", "1 while the symbol accepts every order, 0 while trading is restricted or halted", (id) =>
     Number(statusOf(market.symbol(id)).mode === MODE_TRADING),
   );
-  bySymbol("sound", "0 when the self-check has found a fault", (id) => Number(market.symbol(id).faults.length === 0));
-  bySymbol("mark_price_ticks", "In ticks; 0 before the first price", (id) => market.symbol(id).markTicks);
-  bySymbol("index_price_ticks", "In ticks; 0 before the first price", (id) => market.symbol(id).indexTicks);
-  bySymbol("open_interest_lots", "Sum of all long positions, in lots", (id) => market.symbol(id).openInterestLots);
+  bySymbol("sound", "1 while the self-check finds no fault in the symbol, else 0", (id) =>
+    Number(market.symbol(id).faults.length === 0),
+  );
+  bySymbol("mark_price_ticks", "Mark price in ticks; 0 before the first price", (id) => market.symbol(id).markTicks);
+  bySymbol("index_price_ticks", "Index price in ticks; 0 before the first price", (id) => market.symbol(id).indexTicks);
+  bySymbol("open_interest_lots", "Sum of all long positions in lots", (id) => market.symbol(id).openInterestLots);
   return registry;
 }

@@ -77,7 +77,7 @@ const DAMAGES: [what: string, damage: (dir: string) => void | Promise<void>, say
     /secret\.key is not the one that the API keys of this exchange were made with/,
   ],
   [
-    "a folder that has lost its marks is not begun anew",
+    "a folder that has lost its marker files does not become a fresh exchange",
     (dir) => {
       for (const name of ["genesis.json", "initialised.json", "database"])
         fs.rmSync(join(dir, name), { recursive: true });
@@ -96,7 +96,7 @@ for (const [what, damage, says] of DAMAGES)
     assert.equal(code, 1);
     assert.match(output, /^perpd cannot start: /m);
     assert.match(output, says);
-    assert.match(output, /Nothing was repaired, skipped or begun anew.*perpd restore/);
+    assert.match(output, /perpd has changed nothing.*perpd restore/);
     assert.doesNotMatch(output, /^ {4}at /m, "no stack");
   });
 
