@@ -59,11 +59,11 @@ export async function openExchange(parts: ExchangeParts): Promise<Exchange> {
   const database = openDatabase(config.data, { readOnly: true });
   const caches = await openCaches(parts, new History(database));
   const { market, history, transfers, auth, limits } = caches;
-  // The WebSocket channels and the server need each other, and the API needs the server's port.
+  // The WebSocket API and the server need each other, and the API needs the server's port.
   let server: Server;
   let api: (call: Call) => void;
-  let trade: Trade;
-  const channels = new Channels({
+  let trade: TradingHandler;
+  const webSocketApi = new WebSocketApi({
     ...{ engine: host, market, transfers, history, auth, limits, log },
     publish: (topic, text) => server.publish(topic, text),
     trade: (op, params, principal, answer) => trade(op, params, principal, answer),
@@ -75,7 +75,7 @@ export async function openExchange(parts: ExchangeParts): Promise<Exchange> {
     port: config.port,
     socketPath: SOCKET_PATH,
     onCall: (call) => api(call),
-    sockets: channels,
+    sockets: webSocketApi,
     log,
   });
   let ready = false;
@@ -83,7 +83,7 @@ export async function openExchange(parts: ExchangeParts): Promise<Exchange> {
   const context = createContext(parts, caches, authority, () => ready);
   api = createApi(context, auth, version);
   trade = createTradingHandler(context);
-  channels.start();
+  webSocketApi.start();
   logHalts(host, log);
   haltOnUnsoundLedger(host);
   return {
@@ -95,9 +95,9 @@ export async function openExchange(parts: ExchangeParts): Promise<Exchange> {
     },
     async close() {
       ready = false;
-      await channels.stop();
+      await webSocketApi.stop();
       await server.close();
-      await channels.waitForCancels();
+      await webSocketApi.waitForCancels();
     },
     closeDatabase: () => database.close(),
   };

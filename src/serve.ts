@@ -33,7 +33,10 @@ export async function serve(
   await probePort(config.host, config.port);
   const lockError = await lockDataFolder(config.data, "give another --data");
   if (lockError !== null)
-    log.warn({ err: lockError }, "cannot create a lock in the data folder: perpd in another container could open it at the same time");
+    log.warn(
+      { err: lockError },
+      "cannot create a lock in the data folder: perpd in another container could open it at the same time",
+    );
   await withRecoveryAdvice(registerInstruments)(config);
   // Before the database is made: once it exists, a missing secret is an error.
   const secret = await withRecoveryAdvice(openSecret)(config.data);

@@ -1,4 +1,3 @@
-import type { Message, MessageOf } from "../../core/protocol/message-schema.ts";
 import {
   AmendOrder,
   CreateKey,
@@ -10,7 +9,8 @@ import {
   PlaceOrder,
   PlaceTrigger,
   Withdraw,
-} from "../../core/protocol/messages.ts";
+} from "../../core/protocol/commands.ts";
+import type { Message, MessageOf } from "../../core/protocol/message-schema.ts";
 
 /** A dry run costs as much as an order, so it counts as one. */
 const NEW_ORDERS: ReadonlySet<number> = new Set([

@@ -1,8 +1,8 @@
 import type { MarginTable } from "../../core/accounts/margin-table.ts";
 import type { TimeMs } from "../../core/base/units.ts";
+import { Tick } from "../../core/protocol/commands.ts";
 import type { Instrument } from "../../core/protocol/instrument.ts";
 import type { Message } from "../../core/protocol/message-schema.ts";
-import { Tick } from "../../core/protocol/messages.ts";
 import type { Doorbell, RingConsumer, RingProducer } from "../../wire/ring.ts";
 import type { Control } from "../threads/control.ts";
 import { isNewOrder, needsDiskRoom } from "./admission.ts";

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Rebuild } from "../../../src/actor/host/rebuild.ts";
 import { Control } from "../../../src/actor/threads/control.ts";
-import { CONTRIBUTION_FIELDS, MarginTable } from "../../../src/core/accounts/margin-table.ts";
+import { CONTRIBUTION_FIELDS } from "../../../src/core/accounts/contribution.ts";
+import { MarginTable } from "../../../src/core/accounts/margin-table.ts";
 import { allocateRing, Doorbell, RingConsumer, RingProducer } from "../../../src/wire/ring.ts";
 
 const RING_BYTES = 4096;

@@ -2,9 +2,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ActorWorker, COMMAND_HEADER_BYTES, type WorkerOptions } from "../../../src/actor/threads/actor-worker.ts";
 import { Control, STOP_ACTORS } from "../../../src/actor/threads/control.ts";
-import { CONTRIBUTION_FIELDS, MarginTable } from "../../../src/core/accounts/margin-table.ts";
+import { CONTRIBUTION_FIELDS } from "../../../src/core/accounts/contribution.ts";
+import { MarginTable } from "../../../src/core/accounts/margin-table.ts";
 import type { Actor, Transaction } from "../../../src/core/protocol/actor.ts";
-import { Done, LeverageSet, Tick } from "../../../src/core/protocol/messages.ts";
+import { Tick } from "../../../src/core/protocol/commands.ts";
+import { LeverageSet } from "../../../src/core/protocol/events.ts";
+import { Done } from "../../../src/core/protocol/replies.ts";
 import { encodeMessage } from "../../../src/wire/codec.ts";
 import {
   AT_KIND,

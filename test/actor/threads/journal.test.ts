@@ -7,7 +7,7 @@ import { Control, RUNNING, STOP_JOURNAL } from "../../../src/actor/threads/contr
 import { Journal } from "../../../src/actor/threads/journal.ts";
 import { TransactionWriter } from "../../../src/actor/threads/transaction.ts";
 import { MarginTable } from "../../../src/core/accounts/margin-table.ts";
-import { LeverageSet } from "../../../src/core/protocol/messages.ts";
+import { LeverageSet } from "../../../src/core/protocol/events.ts";
 import { openLog } from "../../../src/store/log/log.ts";
 import { AT_REQUEST_ID, AT_SEQUENCE } from "../../../src/wire/record.ts";
 import { allocateRing, Doorbell, RingConsumer, RingProducer } from "../../../src/wire/ring.ts";
