@@ -100,7 +100,7 @@ for (const [what, damage, says] of DAMAGES)
     assert.doesNotMatch(output, /^ {4}at /m, "no stack");
   });
 
-test("a torn end of the log is cut off and told, once, and the exchange starts", async (t) => {
+test("a torn end of the log is cut off and logged once, and the exchange starts", async (t) => {
   const dir = join(root, "torn");
   fs.cpSync(sound, dir, { recursive: true });
   const { lastSequence } = verifyLog(join(dir, "log"));
@@ -113,7 +113,7 @@ test("a torn end of the log is cut off and told, once, and the exchange starts",
   });
   const server = await startServer({ dataFolder: dir });
   t.after(() => server.dispose());
-  const told = () => server.stderr.split("\n").filter((line) => line.includes("the log's end was torn"));
+  const told = () => server.stderr.split("\n").filter((line) => line.includes("cut off a torn record"));
   const [line = "{}"] = told();
   const { segment: name, sequence, bytes } = JSON.parse(line) as Record<string, unknown>;
   assert.deepEqual([name, sequence], [segment.slice("log/".length), lastSequence + 1]);
