@@ -5,11 +5,12 @@ import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 
 /**
- * The house rules that a compiler does not know (docs/internals/code-map.md, "Layers"): who may import whom, who alone may import a
- * package, and what has no place in the core. Read from the sources, type imports included.
+ * Rules of the code base that a compiler does not check: which folder may import which, which file alone may import a
+ * package, how many files a folder may hold, and what the core must not use
+ * (docs/internals/code-map.md). Read from the sources, type imports included.
  */
 
-/** From left to right: a room imports from itself and from what stands left of it, never from a neighbour. */
+/** A room is a folder of `src`. It imports from itself and from rooms of earlier lines, never from one of its own line. */
 const ROOMS = [
   ["assert"],
   ["core"],
@@ -20,6 +21,42 @@ const ROOMS = [
   ["main"],
   ["test", "bench"],
 ];
+
+/** The sub-folders of rooms: the same rule. Files directly in a room may import all of its sub-folders; "" is their place. */
+const SUB_FOLDERS: Record<string, string[][]> = {
+  core: [
+    ["base"],
+    ["accounts"],
+    ["protocol"],
+    ["formulas", "ledger", "market-data"],
+    ["state"],
+    ["margin"],
+    ["matching", "pricing"],
+    ["audit", "liquidation"],
+    ["commands"],
+    [""],
+  ],
+  wire: [[""], ["schema"]],
+  store: [["files"], ["database", "log"], ["history", "registry"], ["indexer"]],
+  actor: [["threads"], ["engine"], ["host"]],
+  front: [
+    ["common", "streams/base"],
+    ["json"],
+    ["http"],
+    ["exchange"],
+    ["auth", "streams/market", "trading/parsing"],
+    ["routing"],
+    ["streams/account"],
+    ["streams"],
+    ["trading/fast-path"],
+    ["trading"],
+    ["documents", "websocket"],
+    ["routes"],
+  ],
+};
+
+/** More files than a reader takes in at a glance. */
+const MAX_FILES_PER_FOLDER = 20;
 
 /** What carries a rule of its own may be imported only by these files, or by files in these folders. */
 const SINGLE_IMPORTS: Record<string, string[]> = {
@@ -67,10 +104,36 @@ function faultsOf(tree: Tree): string[] {
     for (const file of files) {
       if (!tree.has(file)) faults.push(`${path} imports ${file}, which does not exist`);
       else if (!mayImport(path, file)) faults.push(`${path} (${roomOf(path)}) imports ${file} (${roomOf(file)})`);
+      else if (roomOf(path) === roomOf(file)) faults.push(...faultsBetweenFolders(path, file));
     }
     if (isProduct(path)) faults.push(...faultsOfProduct(path, code, packages));
   }
-  return [...faults, ...cyclesOf(graph)];
+  return [...faults, ...fullFolders(tree), ...cyclesOf(graph)];
+}
+
+/** Of an import within a room. */
+function faultsBetweenFolders(from: string, to: string): string[] {
+  const room = roomOf(from);
+  const folders = SUB_FOLDERS[room];
+  if (folders === undefined || subFolderOf(from) === subFolderOf(to)) return [];
+  const rank = (path: string): number => folders.findIndex((names) => names.includes(subFolderOf(path)));
+  for (const path of [from, to])
+    if (rank(path) < 0)
+      return [`${path}: ${subFolderOf(path)} is no sub-folder of ${room}; give it a place in SUB_FOLDERS`];
+  return rank(to) < rank(from)
+    ? []
+    : [`${from} imports ${to}: ${subFolderOf(to)} does not come before ${subFolderOf(from)}`];
+}
+
+/** src/front/streams/base/stream.ts → streams/base; src/core/symbol.ts → "". */
+const subFolderOf = (path: string): string => posix.dirname(path).split("/").slice(2).join("/");
+
+function fullFolders(tree: Tree): string[] {
+  const counts = new Map<string, number>();
+  for (const path of tree.keys()) counts.set(posix.dirname(path), (counts.get(posix.dirname(path)) ?? 0) + 1);
+  return [...counts]
+    .filter(([, count]) => count > MAX_FILES_PER_FOLDER)
+    .map(([folder, count]) => `${folder} holds ${count} files, more than ${MAX_FILES_PER_FOLDER}`);
 }
 
 function faultsOfProduct(path: string, code: string, packages: readonly string[]): string[] {
@@ -209,6 +272,22 @@ test("a line in the wrong room is named", () => {
     ["src/front/a.ts", "const t = Date.now();", [], null],
     ["src/store/a.ts", "Atomics.add(cells, 0, 1);", [], /orders shared memory/],
     ["src/wire/ring.ts", "Atomics.add(cells, 0, 1);", [], null],
+    [
+      "src/core/state/a.ts",
+      'import type { b } from "../matching/b.ts";',
+      ["src/core/matching/b.ts"],
+      /matching does not come before state/,
+    ],
+    [
+      "src/core/matching/a.ts",
+      'import { b } from "../pricing/b.ts";',
+      ["src/core/pricing/b.ts"],
+      /does not come before/,
+    ],
+    ["src/core/matching/a.ts", 'import { b } from "../state/b.ts";', ["src/core/state/b.ts"], null],
+    ["src/core/a.ts", 'import { b } from "./matching/b.ts";', ["src/core/matching/b.ts"], null],
+    ["src/core/matching/a.ts", 'import { b } from "../b.ts";', ["src/core/b.ts"], /does not come before matching/],
+    ["src/core/state/a.ts", 'import { b } from "../kitchen/b.ts";', ["src/core/kitchen/b.ts"], /no sub-folder of core/],
   ];
   for (const [path, text, others, expected] of cases) {
     const found = faults(path, text, ...others);
@@ -228,4 +307,11 @@ test("files that import each other are named together", () => {
     ["src/core/d.ts", 'import { a } from "./a.ts";'],
   ]);
   assert.deepEqual(faultsOf(tree), ["import each other: src/core/a.ts, src/core/b.ts, src/core/c.ts"]);
+});
+
+test("a folder with too many files is named", () => {
+  const files = (count: number): Tree =>
+    new Map(Array.from({ length: count }, (_, i) => [`src/core/base/f${i}.ts`, ""]));
+  assert.deepEqual(faultsOf(files(MAX_FILES_PER_FOLDER)), []);
+  assert.deepEqual(faultsOf(files(MAX_FILES_PER_FOLDER + 1)), ["src/core/base holds 21 files, more than 20"]);
 });

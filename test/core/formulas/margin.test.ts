@@ -26,7 +26,7 @@ import {
 } from "../../../src/core/formulas/margin.ts";
 import { compileInstrument, type Instrument } from "../../../src/core/protocol/instrument.ts";
 import { instrument, ODD, PLAIN } from "../support/instruments.ts";
-import { dividedUp, initialMarginOf, maintenanceMarginOf } from "../support/reference-formulas.ts";
+import { dividedUp, initialMarginOf, maintenanceMarginOf } from "../support/reference/reference-formulas.ts";
 import { takeSeed } from "../support/seed.ts";
 
 const seed = takeSeed("margin.test");

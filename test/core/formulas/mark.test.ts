@@ -9,7 +9,7 @@ import type { MessageOf } from "../../../src/core/protocol/message-schema.ts";
 import { Exchange, make, START } from "../support/exchange.ts";
 import { instrument, PLAIN } from "../support/instruments.ts";
 import { Simulation } from "../support/random-markets.ts";
-import { markOf } from "../support/reference-formulas.ts";
+import { markOf } from "../support/reference/reference-formulas.ts";
 import { takeSeed } from "../support/seed.ts";
 
 const seed = takeSeed("mark.test");

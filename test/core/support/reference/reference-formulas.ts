@@ -1,5 +1,5 @@
-import { BUY, SELL } from "../../../src/core/base/enums.ts";
-import type { Instrument } from "../../../src/core/protocol/instrument.ts";
+import { BUY, SELL } from "../../../../src/core/base/enums.ts";
+import type { Instrument } from "../../../../src/core/protocol/instrument.ts";
 
 /** The documented formulas (core/margin.ts, core/mark.ts, architecture section 6) in fractions of BigInt. */
 

@@ -1,4 +1,4 @@
-import type { Instrument } from "../../../src/core/protocol/instrument.ts";
+import type { Instrument } from "../../../../src/core/protocol/instrument.ts";
 import { initialMarginOf } from "./reference-formulas.ts";
 import type { ReferenceFill, ReferencePosition } from "./reference-outcome.ts";
 

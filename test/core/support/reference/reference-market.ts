@@ -10,8 +10,8 @@ import {
   REASON_SELF_TRADE,
   SELL,
   STATUS_CANCELED,
-} from "../../../src/core/base/enums.ts";
-import type { Instrument } from "../../../src/core/protocol/instrument.ts";
+} from "../../../../src/core/base/enums.ts";
+import type { Instrument } from "../../../../src/core/protocol/instrument.ts";
 import { dividedUp, initialMarginOf, isolatedOrderMarginOf, maintenanceMarginOf } from "./reference-formulas.ts";
 import {
   type Contribution,

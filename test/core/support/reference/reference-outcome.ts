@@ -1,4 +1,4 @@
-import { REDUCE_ONLY } from "../../../src/core/base/enums.ts";
+import { REDUCE_ONLY } from "../../../../src/core/base/enums.ts";
 
 /** What the slow twin keeps, and what it says a command came to. */
 

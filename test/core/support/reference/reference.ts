@@ -23,7 +23,7 @@ import {
   STATUS_NEW,
   STATUS_PARTIALLY_FILLED,
   serialToId,
-} from "../../../src/core/base/enums.ts";
+} from "../../../../src/core/base/enums.ts";
 import {
   AmendOrder,
   CancelAll,
@@ -39,9 +39,9 @@ import {
   SetLeverage,
   SetMarginMode,
   Withdraw,
-} from "../../../src/core/protocol/commands.ts";
-import type { Instrument } from "../../../src/core/protocol/instrument.ts";
-import { blank, type Message, type MessageOf } from "../../../src/core/protocol/message-schema.ts";
+} from "../../../../src/core/protocol/commands.ts";
+import type { Instrument } from "../../../../src/core/protocol/instrument.ts";
+import { blank, type Message, type MessageOf } from "../../../../src/core/protocol/message-schema.ts";
 import { dividedUp, initialMarginOf, maintenanceMarginOf, markLimitOf, markOf } from "./reference-formulas.ts";
 import { closingEdgeOf, positionMarginOf, unrealizedOf, walletAfter } from "./reference-isolated.ts";
 import { type MakerMeans, type Means, ReferenceMarket } from "./reference-market.ts";
