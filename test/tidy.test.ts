@@ -30,6 +30,7 @@ const SUB_FOLDERS: Record<string, string[][]> = {
     ["protocol"],
     ["formulas", "ledger", "market-data"],
     ["state"],
+    ["apply"],
     ["margin"],
     ["matching", "pricing"],
     ["audit", "liquidation"],
