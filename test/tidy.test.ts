@@ -52,6 +52,7 @@ const SUB_FOLDERS: Record<string, string[][]> = {
     ["trading/fast-path"],
     ["trading"],
     ["documents", "websocket"],
+    ["routes/account", "routes/auth", "routes/market", "routes/operator", "routes/orders", "routes/positions"],
     ["routes"],
   ],
 };

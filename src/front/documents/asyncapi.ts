@@ -3,7 +3,7 @@ import { messageOf, specOf } from "../../wire/error-codes.ts";
 import { CHANNELS, type ChannelName, PRIVATE_CHANNELS } from "../../wire/schema/channels.ts";
 import { SocketError, STREAMS } from "../../wire/schema/messages.ts";
 import { SOCKET_PATH } from "../common/paths.ts";
-import type { Route } from "../routing/router.ts";
+import type { Route } from "../routing/route.ts";
 import { errorTable } from "./route-errors.ts";
 import { exampleOf, type Json, SchemaPrinter } from "./schemas.ts";
 import { CHANNEL_TEXTS, REQUEST_CHANNELS, SOCKET_INTRODUCTION } from "./socket-prose.ts";

@@ -3,7 +3,7 @@ import type { ErrorCode } from "../../wire/error-codes.ts";
 import { ErrorBody } from "../../wire/schema/system.ts";
 import { DEFAULT_RECV_WINDOW_MS, MAX_RECV_WINDOW_MS } from "../auth/auth.ts";
 import { BASE_PATH, SOCKET_PATH } from "../common/paths.ts";
-import { type Access, costOf, type Route } from "../routing/router.ts";
+import { type Access, costOf, type Route } from "../routing/route.ts";
 import { asyncApiDocument } from "./asyncapi.ts";
 import { ErrorResponses } from "./error-responses.ts";
 import { REST_INTRODUCTION, TAGS } from "./prose.ts";

@@ -7,7 +7,7 @@ import {
   type SocketErrorCode,
   specOf,
 } from "../../wire/error-codes.ts";
-import type { Route } from "../routing/router.ts";
+import type { Route } from "../routing/route.ts";
 import type { Json } from "./schemas.ts";
 
 /** The codes that a route may answer with: its own, and those that follow from what it takes and who may use it. */

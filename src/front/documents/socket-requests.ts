@@ -13,7 +13,7 @@ import { Authenticated, Pong, RateLimit, Subscribed, Unsubscribed } from "../../
 import { nullable, object } from "../../wire/schema/scalars.ts";
 import { TRADING_PARAMS, TRADING_TWINS, type TradingOp } from "../../wire/schema/trading.ts";
 import type { Cost } from "../auth/limits.ts";
-import type { Route } from "../routing/router.ts";
+import type { Route } from "../routing/route.ts";
 import { OP_COSTS } from "../trading/operations.ts";
 import { exampleOf } from "./schemas.ts";
 

@@ -11,7 +11,7 @@ import {
   SCRIPT_PATH,
 } from "../documents/reference-page.ts";
 import type { Call } from "../http/call.ts";
-import { type Route, route } from "../routing/router.ts";
+import { type Route, route } from "../routing/route.ts";
 
 const JSON_TYPE = "application/json";
 

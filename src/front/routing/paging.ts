@@ -1,23 +1,27 @@
+import type { Static, TObject, TSchema } from "typebox";
 import { BadCursorError, type Page } from "../../store/database/pages.ts";
 import { DEFAULT_LIMIT } from "../../wire/schema/scalars.ts";
 import { ApiError, badCombination } from "../common/errors.ts";
 import { TimeSlicer } from "../common/time-slicer.ts";
+import type { Principal } from "../exchange/credentials.ts";
 import { historyCaughtUp } from "../exchange/request.ts";
 import type { Answer } from "../http/answer.ts";
+import { listJson } from "../json/json-writers.ts";
 import type { Context } from "./context.ts";
+import { type Route, type RouteSpec, route } from "./route.ts";
 
-/** A page takes some milliseconds: if its filter leaves nearly everything out, thousands of rows are looked at. */
+/** A page takes some milliseconds: a filter that drops nearly all rows reads thousands of them. */
 const PAGES_PER_ITERATION = 1;
-const reads = new TimeSlicer<() => void>(PAGES_PER_ITERATION, (goOn) => goOn());
+const reads = new TimeSlicer<() => void>(PAGES_PER_ITERATION, (resume) => resume());
 
-/** However many ask at once, nobody else waits for all. */
+/** Resolves when this event-loop iteration has room for a read, so that many readers do not block other requests. */
 export const waitForReadSlot = (): Promise<void> =>
   new Promise((resolve) => {
     reads.add(resolve);
     reads.run();
   });
 
-/** The same, for a request. Rejects when nobody waits for its answer any more: those who do would wait for what it reads. */
+/** The same, for a request. Rejects with TIMEOUT when the request was answered meanwhile: nobody needs the page. */
 export async function waitForReadSlotOf(answer: Pick<Answer, "done">): Promise<void> {
   await waitForReadSlot();
   if (answer.done) throw new ApiError("TIMEOUT");
@@ -31,11 +35,14 @@ interface ListQuery {
 }
 
 /** A list's query as the history takes it. */
-type HistoryQuery<Query> = Query & { instrumentId: number | undefined; limit: number };
+type HistoryQuery<Query extends ListQuery> = Query & {
+  instrumentId: Query extends { symbol: string } ? number : number | undefined;
+  limit: number;
+};
 
 /**
- * Reads a page of the history once it has taken in everything that was answered so far: a client finds there what it was
- * told. `read` gets the query with the id of the instrument that it names and with a limit.
+ * Reads a page of the history, after the history holds everything that was answered so far: a client finds there what it
+ * was told before. Rejects with UNKNOWN_SYMBOL, BAD_COMBINATION (startTime after endTime), BAD_VALUE (cursor) or TIMEOUT.
  */
 export async function readPage<Query extends ListQuery, Row>(
   { engine, symbols }: Context,
@@ -47,17 +54,54 @@ export async function readPage<Query extends ListQuery, Row>(
   checkTimeRange(query);
   await historyCaughtUp(engine);
   await waitForReadSlotOf(answer);
+  const limit = query.limit ?? DEFAULT_LIMIT;
   try {
-    return read({ ...query, instrumentId, limit: query.limit ?? DEFAULT_LIMIT });
+    return read({ ...query, instrumentId, limit } as HistoryQuery<Query>);
   } catch (thrown) {
     throw thrown instanceof BadCursorError ? badCursor() : thrown;
   }
 }
 
+interface ListSpec<Q extends TObject, Row>
+  extends Pick<RouteSpec<Q, TObject>, "path" | "access" | "summary" | "errors"> {
+  readonly query: Q;
+  readonly reply: TSchema;
+  read(query: HistoryQuery<Static<Q>>, principal: Principal): Page<Row>;
+  /** A row as JSON. */
+  print(row: Row, query: Static<Q>): string;
+}
+
+/** A GET route that answers with one page of the history and the cursor of the next one. */
+export const listRoute = <Q extends TObject, Row>(
+  context: Context,
+  { reply, read, print, ...spec }: ListSpec<Q, Row>,
+): Route =>
+  route<Q>({
+    ...spec,
+    method: "GET",
+    replies: { 200: reply },
+    async handle({ call, principal, query }) {
+      const page = await readPage(context, call, query, (historyQuery) => read(historyQuery, principal));
+      replyPage(call, page, (row) => print(row, query));
+    },
+  });
+
+export const replyPage = <Row>(answer: Answer, { data, nextCursor }: Page<Row>, print: (row: Row) => string): void =>
+  answer.reply(
+    200,
+    listJson(
+      data.map((row) => print(row)),
+      nextCursor,
+    ),
+  );
+
 export function checkTimeRange({ startTime, endTime }: ListQuery): void {
   if (startTime !== undefined && endTime !== undefined && startTime > endTime)
-    throw badCombination("startTime", "startTime lies after endTime.");
+    throw badCombination("startTime", "startTime is after endTime. Send a startTime that is not after endTime.");
 }
 
 export const badCursor = (): ApiError =>
-  new ApiError("BAD_VALUE", { field: "cursor", message: "The cursor is not one of this list." });
+  new ApiError("BAD_VALUE", {
+    field: "cursor",
+    message: "The cursor does not belong to this list. Send a nextCursor that this list has returned.",
+  });

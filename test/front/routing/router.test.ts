@@ -5,7 +5,8 @@ import { Limits, ORDER_COST } from "../../../src/front/auth/limits.ts";
 import { ApiError } from "../../../src/front/common/errors.ts";
 import type { Principal } from "../../../src/front/exchange/credentials.ts";
 import type { Log } from "../../../src/front/http/answer.ts";
-import { type Authenticator, costOf, Router, route } from "../../../src/front/routing/router.ts";
+import { costOf, route } from "../../../src/front/routing/route.ts";
+import { type Authenticator, Router } from "../../../src/front/routing/router.ts";
 import { object } from "../../../src/wire/schema/scalars.ts";
 import { type FakeResponse, fakeCall } from "../support/fake-call.ts";
 

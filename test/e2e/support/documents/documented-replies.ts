@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import { openApiDocument } from "../../../../src/front/documents/openapi.ts";
 import { apiRoutes } from "../../../../src/front/routes/api.ts";
 import { type Context, Symbols } from "../../../../src/front/routing/context.ts";
-import type { Route } from "../../../../src/front/routing/router.ts";
+import type { Route } from "../../../../src/front/routing/route.ts";
 import { errorsIn } from "../../../../src/wire/error-codes.ts";
 import { Checker, closed, type Json } from "./document-checks.ts";
 

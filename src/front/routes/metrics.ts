@@ -1,10 +1,27 @@
 import { collectDefaultMetrics, Gauge, Registry } from "prom-client";
+import Type from "typebox";
 import { MODE_TRADING } from "../../core/base/enums.ts";
 import { statusOf } from "../../core/pricing/halt.ts";
-import type { Context } from "./context.ts";
+import type { Context } from "../routing/context.ts";
+import { type Route, route } from "../routing/route.ts";
 
-/** The metrics of GET /v1/metrics, for Prometheus: the state of the exchange, and that of the process. */
-export function createMetrics({ engine, symbols, market, isReady }: Context): Registry {
+export function metricsRoute(context: Context): Route {
+  const metrics = createMetrics(context);
+  return route({
+    method: "GET",
+    path: "/metrics",
+    access: "OPERATOR",
+    summary: "Metrics for Prometheus",
+    replies: { 200: Type.String({ description: "The text format of Prometheus." }) },
+    contentType: metrics.contentType,
+    async handle({ call }) {
+      call.reply(200, await metrics.metrics(), metrics.contentType);
+    },
+  });
+}
+
+/** The state of the exchange, and that of the process. */
+function createMetrics({ engine, symbols, market, isReady }: Context): Registry {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const gauge = (name: string, help: string, read: () => number): void => {

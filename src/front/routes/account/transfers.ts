@@ -1,0 +1,121 @@
+import { LEDGER } from "../../../core/base/enums.ts";
+import { Deposit, PrepareWithdrawal, Withdraw } from "../../../core/protocol/commands.ts";
+import { blank, type Message, type MessageOf } from "../../../core/protocol/message-schema.ts";
+import type { TransferKind } from "../../../core/protocol/payloads.ts";
+import { Refused, TransferView } from "../../../core/protocol/replies.ts";
+import { errorsIn } from "../../../wire/error-codes.ts";
+import {
+  DepositBody,
+  RequestedTransfer,
+  TransferList,
+  TransfersQuery,
+  WithdrawBody,
+} from "../../../wire/schema/account.ts";
+import { KEEPING_COST } from "../../auth/limits.ts";
+import { readAddress } from "../../auth/wallet.ts";
+import { firstReply, replyOf, request, requestFor } from "../../exchange/request.ts";
+import type { Call } from "../../http/call.ts";
+import { readAmount } from "../../json/amounts.ts";
+import { transferJson } from "../../json/json-writers.ts";
+import type { Context } from "../../routing/context.ts";
+import { listRoute } from "../../routing/paging.ts";
+import { type Route, route } from "../../routing/route.ts";
+
+export const depositRoute = (context: Context): Route =>
+  route({
+    method: "POST",
+    path: "/account/deposit",
+    access: "TRADE",
+    summary: "Deposit. In the sandbox the faucet pays, up to a limit per account and day",
+    cost: KEEPING_COST,
+    body: DepositBody,
+    replies: { 201: RequestedTransfer, 200: RequestedTransfer },
+    errors: errorsIn("DEPOSIT"),
+    handle({ call, principal, body }) {
+      requestTransfer(context, call, {
+        ...blank(Deposit),
+        accountId: principal.accountId,
+        amountQuanta: readAmount(body.amount),
+        reference: body.reference ?? "",
+      });
+    },
+  });
+
+export const withdrawRoute = (context: Context): Route =>
+  route({
+    method: "POST",
+    path: "/account/withdraw",
+    access: "WITHDRAW",
+    summary: "Withdraw to an address",
+    description:
+      "Refused with SYMBOL_HALTED or STALE_PRICE while the account uses margin in a symbol that is halted (REDUCE_ONLY " +
+      "or stricter) or whose index price is too old. A cross position and orders in the book use margin. " +
+      "details.symbol names the symbol.",
+    cost: KEEPING_COST,
+    body: WithdrawBody,
+    replies: { 201: RequestedTransfer, 200: RequestedTransfer },
+    errors: errorsIn("WITHDRAWAL"),
+    async handle({ call, principal, body }) {
+      const command = {
+        ...blank(Withdraw),
+        accountId: principal.accountId,
+        amountQuanta: readAmount(body.amount),
+        address: readAddress(body.address),
+        reference: body.reference ?? "",
+      };
+      command.refusal = await prepareWithdrawal(context, principal.accountId);
+      if (!call.done) requestTransfer(context, call, command);
+    },
+  });
+
+export const depositsRoute = (context: Context): Route =>
+  transfersRoute(context, "/account/deposits", "DEPOSIT", "Deposits, newest first");
+
+export const withdrawalsRoute = (context: Context): Route =>
+  transfersRoute(context, "/account/withdrawals", "WITHDRAWAL", "Withdrawals with their status, newest first");
+
+const transfersRoute = (context: Context, path: string, kind: TransferKind, summary: string): Route =>
+  listRoute(context, {
+    path,
+    access: "READ",
+    summary,
+    query: TransfersQuery,
+    reply: TransferList,
+    read: (query, { accountId }) => context.history.transfersOf(accountId, kind, query),
+    print: (transfer) => transferJson(transfer),
+  });
+
+/**
+ * Asks every symbol whether it allows the withdrawal. Returns the first refusal, or null. The ledger answers with the
+ * refusal, unless the same withdrawal was made before. A symbol may be halted or get a stale price after its reply: that
+ * does no harm, because it takes no new risk from then on.
+ */
+async function prepareWithdrawal(
+  { engine, symbols }: Context,
+  accountId: number,
+): Promise<MessageOf<typeof Refused> | null> {
+  const command = { ...blank(PrepareWithdrawal), accountId };
+  const refusals = await Promise.all(
+    symbols.all.map(({ id, symbol }) =>
+      request(engine, id, command, (transaction) => {
+        const reply: Message = firstReply(transaction);
+        if (reply.type !== Refused.code) return null;
+        const { type, code, details } = reply as MessageOf<typeof Refused>;
+        return { type, code, field: "", details: { symbol, ...details } };
+      }),
+    ),
+  );
+  return refusals.find((refusal) => refusal !== null) ?? null;
+}
+
+function requestTransfer(
+  context: Context,
+  call: Call,
+  command: MessageOf<typeof Deposit> | MessageOf<typeof Withdraw>,
+): void {
+  requestFor(context, call, LEDGER, command, (transaction) => {
+    const { transfer, duplicate } = replyOf<MessageOf<typeof TransferView>>(transaction, TransferView.code);
+    if (duplicate === 1) call.reply(200, transferJson(transfer, ',"duplicate":true'));
+    else call.reply(201, transferJson(transfer));
+  });
+}

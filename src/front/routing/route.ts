@@ -1,0 +1,71 @@
+import type { Static, TObject, TSchema } from "typebox";
+import type { Permission } from "../../core/base/enums.ts";
+import type { ErrorCode } from "../../wire/error-codes.ts";
+import { CANCEL_COST, type Cost, DEFAULT_COST, ORDER_COST, PAGE_COST } from "../auth/limits.ts";
+import type { Principal } from "../exchange/credentials.ts";
+import type { Call } from "../http/call.ts";
+
+/** Who may use a route: anyone, a credential with the permission, a wallet session only, or the operator. */
+export type Access = "PUBLIC" | Permission | "SESSION" | "OPERATOR";
+export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+
+export interface RouteRequest<Q extends TObject, B extends TObject> {
+  readonly call: Call;
+  /** Account 0 where no account is needed. */
+  readonly principal: Principal;
+  /** The part of the path in the place of ":name". */
+  readonly parameter: string;
+  readonly query: Static<Q>;
+  readonly body: Static<B>;
+}
+
+/** The declaration of an endpoint. The router, the rate limits and openapi.json are made from it. */
+export interface RouteSpec<Q extends TObject, B extends TObject> {
+  readonly method: Method;
+  /** Below BASE_PATH. One segment may be a parameter: "/orders/:id". */
+  readonly path: string;
+  readonly access: Access;
+  readonly summary: string;
+  /** Markdown. Adds to the summary. */
+  readonly description?: string;
+  /** Default: see costOf. */
+  readonly cost?: Cost;
+  /** The cost of a call by its body, which is not checked yet. `cost` is then the smallest one. */
+  readonly costOfBody?: (body: unknown) => Cost;
+  /** The schema of the path's parameter. Its description goes into openapi.json. */
+  readonly parameter?: TSchema;
+  readonly query?: Q;
+  readonly body?: B;
+  readonly bodyOptional?: boolean;
+  /** Example bodies by title. Default: one body, built from the examples of its required fields. */
+  readonly examples?: Readonly<Record<string, Static<B>>>;
+  /** The schemas of a successful reply, by HTTP status. */
+  readonly replies: Readonly<Record<number, TSchema | readonly TSchema[]>>;
+  /** Of successful replies. Default: application/json. */
+  readonly contentType?: string;
+  /** The codes of this route alone. The others follow from its fields and its access. */
+  readonly errors?: readonly ErrorCode[];
+  /** The codes of single items in a successful reply. */
+  readonly itemErrors?: readonly ErrorCode[];
+  /**
+   * The fast path: answers a call with the most frequent form of body, straight from its bytes. Returns false when it has
+   * done nothing; then handle() gets the call. Only calls without a query come here.
+   */
+  handleBytes?(call: Call, principal: Principal, body: Uint8Array): boolean;
+  /** Answers the call, now or later. An ApiError that it throws or rejects with becomes the answer. */
+  handle(request: RouteRequest<Q, B>): void | Promise<void>;
+}
+
+/** A route with any query and body. */
+export type Route = RouteSpec<TObject, TObject>;
+
+/** Declares a route. The types of its query and body come from their schemas. */
+export const route = <Q extends TObject = TObject, B extends TObject = TObject>(spec: RouteSpec<Q, B>): Route =>
+  spec as unknown as Route;
+
+/** The cost of a call. Without a declared one, a page of a list costs more than other reads. */
+export function costOf({ cost, access, method, path, query }: Route): Cost {
+  if (cost !== undefined) return cost;
+  if (access === "TRADE" && /^\/(orders|positions)\b/.test(path)) return method === "DELETE" ? CANCEL_COST : ORDER_COST;
+  return query !== undefined && "limit" in query.properties ? PAGE_COST : DEFAULT_COST;
+}
