@@ -7,14 +7,16 @@ import {
   STATUS_UNTRIGGERED,
 } from "../../core/base/enums.ts";
 import type { TimeMs } from "../../core/base/units.ts";
-import type {
+import {
   AttachedQuantityRaised,
   ConditionalOrderAmended,
   ConditionalOrderPlaced,
+  type Event,
   OrderAmended,
   OrderClosed,
   OrderExtended,
   OrderPlaced,
+  OrderReduced,
   OrderTriggered,
   PositionTransferred,
   Traded,
@@ -23,9 +25,77 @@ import type { Instrument } from "../../core/protocol/instrument.ts";
 import type { MessageOf } from "../../core/protocol/message-schema.ts";
 import { FillRecord, OrderRecord } from "../database/history-schema.ts";
 
-/** What events make of orders, and the fills they leave: the same for the history index as for whoever follows live. */
+/** Keeps the orders and fills of the accounts that it follows: all customers in the history, one account in a stream. */
+export interface OrderStore {
+  /** Of the transaction under way. */
+  readonly time: TimeMs;
+  readonly sequence: number;
+  follows(accountId: number): boolean;
+  instrumentOf(tradeId: number): Instrument;
+  add(order: OrderRecord): void;
+  /** Returns the open order with this id. The event is about to change it. */
+  change(orderId: number): OrderRecord;
+  /** The order is filled, canceled or expired: no further event names it. */
+  end(order: OrderRecord): void;
+  addFill(accountId: number, fill: FillRecord): void;
+}
 
-export const placedOrder = (event: MessageOf<typeof OrderPlaced>, time: TimeMs, sequence: number): OrderRecord => ({
+/**
+ * Changes the records of orders by one event, and adds the fills that it brings. The history and the streams share this
+ * table. The engine has a fold of its own (core/apply), since its orders are rows of flat arrays.
+ */
+export function applyToOrders(event: Event, store: OrderStore): void {
+  switch (event.type) {
+    case OrderPlaced.code:
+      if (store.follows(event.accountId)) store.add(newOrder(event, store));
+      break;
+    case ConditionalOrderPlaced.code:
+      if (store.follows(event.accountId)) store.add(newConditionalOrder(event, store));
+      break;
+    case OrderExtended.code:
+      if (store.follows(event.accountId)) extend(changed(store, event.orderId), event);
+      break;
+    case OrderTriggered.code:
+      if (store.follows(event.accountId)) trigger(changed(store, event.orderId), event);
+      break;
+    case AttachedQuantityRaised.code:
+      if (store.follows(event.accountId)) setUnfilledQuantity(changed(store, event.orderId), event.quantityLots);
+      break;
+    case ConditionalOrderAmended.code:
+      if (store.follows(event.accountId)) amendConditional(changed(store, event.orderId), event);
+      break;
+    case OrderAmended.code:
+      if (store.follows(event.accountId)) amend(changed(store, event.orderId), event);
+      break;
+    case OrderReduced.code:
+      if (store.follows(event.accountId)) changed(store, event.orderId).remainingLots -= event.byLots;
+      break;
+    case OrderClosed.code:
+      if (store.follows(event.accountId)) close(store, changed(store, event.orderId), event);
+      break;
+    case Traded.code:
+      if (store.follows(event.takerAccountId)) fill(store, changed(store, event.takerOrderId), event);
+      if (store.follows(event.makerAccountId)) fill(store, changed(store, event.makerOrderId), event);
+      break;
+    case PositionTransferred.code:
+      if (store.follows(event.accountId)) addTransfer(store, event.accountId, event);
+      if (store.follows(event.counterpartyId)) addTransfer(store, event.counterpartyId, event);
+      break;
+  }
+}
+
+function changed(store: OrderStore, orderId: number): OrderRecord {
+  const order = store.change(orderId);
+  order.updatedAt = store.time;
+  order.sequence = store.sequence;
+  return order;
+}
+
+/** A literal, since most of its numbers are small: blank() would give each of them memory of its own. */
+const newOrder = (
+  event: MessageOf<typeof OrderPlaced> | MessageOf<typeof ConditionalOrderPlaced>,
+  { time, sequence }: OrderStore,
+): OrderRecord => ({
   type: OrderRecord.code,
   orderId: event.orderId,
   accountId: event.accountId,
@@ -55,68 +125,45 @@ export const placedOrder = (event: MessageOf<typeof OrderPlaced>, time: TimeMs, 
   displayLots: 0,
 });
 
-/** An order that waits for a price. */
-export const waitingOrder = (
-  event: MessageOf<typeof ConditionalOrderPlaced>,
-  time: TimeMs,
-  sequence: number,
-): OrderRecord => ({
-  ...event,
-  type: OrderRecord.code,
-  remainingLots: event.quantityLots,
-  filledLots: 0,
-  filledQuanta: 0,
-  feeQuanta: 0,
-  goodTillDate: 0,
-  displayLots: 0,
-  status: STATUS_UNTRIGGERED,
-  reason: REASON_NONE,
-  createdAt: time,
-  updatedAt: time,
-  sequence,
-});
+function newConditionalOrder(event: MessageOf<typeof ConditionalOrderPlaced>, store: OrderStore): OrderRecord {
+  const order = newOrder(event, store);
+  order.status = STATUS_UNTRIGGERED;
+  order.triggerTicks = event.triggerTicks;
+  order.triggerBy = event.triggerBy;
+  order.parentId = event.parentId;
+  order.callbackPpm = event.callbackPpm;
+  order.activationTicks = event.activationTicks;
+  return order;
+}
 
-/** The price of a waiting order has come: its quantity is known now, and of a type at market its cap. */
-export function triggerOrder(order: OrderRecord, event: MessageOf<typeof OrderTriggered>): void {
+function extend(order: OrderRecord, event: MessageOf<typeof OrderExtended>): void {
+  order.goodTillDate = event.goodTillDate;
+  order.displayLots = event.displayLots;
+}
+
+/** Only now the price cap of an order at market is known, and the quantity of one that closes the position. */
+function trigger(order: OrderRecord, event: MessageOf<typeof OrderTriggered>): void {
   order.priceTicks = event.priceTicks;
   if (event.triggerTicks !== 0) order.triggerTicks = event.triggerTicks;
-  order.quantityLots = event.quantityLots;
-  order.remainingLots = event.quantityLots;
+  setUnfilledQuantity(order, event.quantityLots);
   order.status = STATUS_NEW;
 }
 
-/** An order that waits has grown with the one that it came with. */
-export function growOrder(order: OrderRecord, event: MessageOf<typeof AttachedQuantityRaised>): void {
-  order.quantityLots = event.quantityLots;
-  order.remainingLots = event.quantityLots;
-}
-
-/** Gives an order that waits what an amendment gave it. */
-export function amendWaiting(order: OrderRecord, event: MessageOf<typeof ConditionalOrderAmended>): void {
+function amendConditional(order: OrderRecord, event: MessageOf<typeof ConditionalOrderAmended>): void {
   order.priceTicks = event.priceTicks;
   order.triggerTicks = event.triggerTicks;
-  order.quantityLots = event.quantityLots;
-  order.remainingLots = event.quantityLots;
+  setUnfilledQuantity(order, event.quantityLots);
   if (event.callbackPpm === 0) return;
   order.callbackPpm = event.callbackPpm;
   order.activationTicks = event.activationTicks;
 }
 
-/** Gives the order what it has beyond its OrderPlaced. */
-export function extendOrder(order: OrderRecord, event: MessageOf<typeof OrderExtended>): void {
-  order.goodTillDate = event.goodTillDate;
-  order.displayLots = event.displayLots;
+function setUnfilledQuantity(order: OrderRecord, quantityLots: number): void {
+  order.quantityLots = quantityLots;
+  order.remainingLots = quantityLots;
 }
 
-/** Ends the order early. */
-export function closeOrder(order: OrderRecord, event: MessageOf<typeof OrderClosed>): void {
-  order.status = event.status;
-  order.reason = event.reason;
-  if (event.triggerTicks !== 0) order.triggerTicks = event.triggerTicks;
-}
-
-/** Gives the order what an amendment gave it. */
-export function amendOrder(order: OrderRecord, event: MessageOf<typeof OrderAmended>): void {
+function amend(order: OrderRecord, event: MessageOf<typeof OrderAmended>): void {
   order.priceTicks = event.priceTicks;
   order.quantityLots = event.quantityLots;
   order.remainingLots = event.remainingLots;
@@ -124,15 +171,17 @@ export function amendOrder(order: OrderRecord, event: MessageOf<typeof OrderAmen
   if (event.goodTillDate !== 0) order.goodTillDate = event.goodTillDate;
 }
 
-/** Fills the order by its side of the trade. No event says that an order was filled: its last lot does. */
-export function fillOrder(
-  order: OrderRecord,
-  event: MessageOf<typeof Traded>,
-  instrument: Instrument,
-  time: TimeMs,
-  sequence: number,
-): FillRecord {
+function close(store: OrderStore, order: OrderRecord, event: MessageOf<typeof OrderClosed>): void {
+  order.status = event.status;
+  order.reason = event.reason;
+  if (event.triggerTicks !== 0) order.triggerTicks = event.triggerTicks;
+  store.end(order);
+}
+
+/** Fills the order by its side of the trade. Its last lot ends it: no event says that an order is filled. */
+function fill(store: OrderStore, order: OrderRecord, event: MessageOf<typeof Traded>): void {
   const { tradeId, priceTicks, quantityLots, execType } = event;
+  const instrument = store.instrumentOf(tradeId);
   const isMaker = event.makerOrderId === order.orderId;
   const feeQuanta = isMaker ? event.makerFeeQuanta : event.takerFeeQuanta;
   order.remainingLots -= quantityLots;
@@ -140,7 +189,7 @@ export function fillOrder(
   order.filledQuanta += priceTicks * quantityLots * instrument.quantaPerTickLot;
   order.feeQuanta += feeQuanta;
   order.status = order.remainingLots === 0 ? STATUS_FILLED : STATUS_PARTIALLY_FILLED;
-  return {
+  store.addFill(order.accountId, {
     type: FillRecord.code,
     tradeId,
     orderId: order.orderId,
@@ -153,24 +202,19 @@ export function fillOrder(
     realizedQuanta: isMaker ? event.makerRealizedQuanta : event.takerRealizedQuanta,
     execType,
     positionSizeLots: isMaker ? event.makerSizeLots : event.takerSizeLots,
-    time,
-    sequence,
+    time: store.time,
+    sequence: store.sequence,
     clientOrderId: order.clientOrderId,
     offPriceQuanta: 0,
-  };
+  });
+  if (order.status === STATUS_FILLED) store.end(order);
 }
 
-/** A part of a position that changed hands outside the book: a fill of both accounts, without an order or a fee. */
-export function transferFill(
-  event: MessageOf<typeof PositionTransferred>,
-  accountId: number,
-  instrument: Instrument,
-  time: TimeMs,
-  sequence: number,
-): FillRecord {
+/** A part of a position changed hands outside the book: a fill of both accounts, without an order or a fee. */
+function addTransfer(store: OrderStore, accountId: number, event: MessageOf<typeof PositionTransferred>): void {
   const { tradeId, priceTicks, quantityLots, execType } = event;
   const isFirst = event.accountId === accountId;
-  return {
+  store.addFill(accountId, {
     type: FillRecord.code,
     tradeId,
     orderId: 0,
@@ -183,9 +227,9 @@ export function transferFill(
     realizedQuanta: isFirst ? event.accountRealizedQuanta : event.counterpartyRealizedQuanta,
     execType,
     positionSizeLots: isFirst ? event.accountSizeLots : event.counterpartySizeLots,
-    time,
-    sequence,
+    time: store.time,
+    sequence: store.sequence,
     clientOrderId: "",
-    offPriceQuanta: event.quanta - priceTicks * quantityLots * instrument.quantaPerTickLot,
-  };
+    offPriceQuanta: event.quanta - priceTicks * quantityLots * store.instrumentOf(tradeId).quantaPerTickLot,
+  });
 }

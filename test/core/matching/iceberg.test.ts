@@ -4,32 +4,11 @@ import fc from "fast-check";
 import { BUY, SELL, type Side } from "../../../src/core/base/enums.ts";
 import { Depth } from "../../../src/core/market-data/depth.ts";
 import { ReadOrders } from "../../../src/core/protocol/commands.ts";
-import {
-  AttachedQuantityRaised,
-  ConditionalOrderAmended,
-  ConditionalOrderPlaced,
-  OrderAmended,
-  OrderClosed,
-  OrderExtended,
-  OrderPlaced,
-  OrderReduced,
-  OrderTriggered,
-  type SymbolEvent,
-  Traded,
-} from "../../../src/core/protocol/events.ts";
+import type { SymbolEvent } from "../../../src/core/protocol/events.ts";
 import type { MessageOf } from "../../../src/core/protocol/message-schema.ts";
 import type { OrderView } from "../../../src/core/protocol/replies.ts";
 import type { OrderRecord } from "../../../src/store/database/history-schema.ts";
-import {
-  amendOrder,
-  amendWaiting,
-  extendOrder,
-  fillOrder,
-  growOrder,
-  placedOrder,
-  triggerOrder,
-  waitingOrder,
-} from "../../../src/store/history/order-records.ts";
+import { applyToOrders, type OrderStore } from "../../../src/store/history/order-records.ts";
 import { Exchange, make } from "../support/exchange.ts";
 import { FREE, instrument, ODD } from "../support/instruments.ts";
 import { scenario } from "../support/scenario.ts";
@@ -271,7 +250,9 @@ test("every fold of the events knows what its place may know: all of each order,
 });
 
 /** The records of orders and the depth, as the history and the market data keep them. */
-class Folds {
+class Folds implements OrderStore {
+  readonly time = 0;
+  readonly sequence = 0;
   private readonly of: ReturnType<typeof instrument>;
   private readonly orders = new Map<number, OrderRecord>();
   private readonly depth: Depth;
@@ -282,24 +263,31 @@ class Folds {
   }
 
   apply(event: SymbolEvent): void {
-    const { orders } = this;
-    const of = (id: number) => orders.get(id) as OrderRecord;
     this.depth.apply(event);
-    if (event.type === OrderPlaced.code) orders.set(event.orderId, placedOrder(event, 0, 0));
-    else if (event.type === ConditionalOrderPlaced.code) orders.set(event.orderId, waitingOrder(event, 0, 0));
-    else if (event.type === OrderTriggered.code) triggerOrder(of(event.orderId), event);
-    else if (event.type === AttachedQuantityRaised.code) growOrder(of(event.orderId), event);
-    else if (event.type === ConditionalOrderAmended.code) amendWaiting(of(event.orderId), event);
-    else if (event.type === OrderExtended.code) extendOrder(of(event.orderId), event);
-    else if (event.type === OrderAmended.code) amendOrder(of(event.orderId), event);
-    else if (event.type === OrderReduced.code) of(event.orderId).remainingLots -= event.byLots;
-    else if (event.type === OrderClosed.code) orders.delete(event.orderId);
-    else if (event.type === Traded.code)
-      for (const id of [event.takerOrderId, event.makerOrderId]) {
-        fillOrder(of(id), event, this.of, 0, 0);
-        if (of(id).remainingLots === 0) orders.delete(id);
-      }
+    applyToOrders(event, this);
   }
+
+  follows(): boolean {
+    return true;
+  }
+
+  instrumentOf(): ReturnType<typeof instrument> {
+    return this.of;
+  }
+
+  add(order: OrderRecord): void {
+    this.orders.set(order.orderId, order);
+  }
+
+  change(orderId: number): OrderRecord {
+    return this.orders.get(orderId) as OrderRecord;
+  }
+
+  end(order: OrderRecord): void {
+    this.orders.delete(order.orderId);
+  }
+
+  addFill(): void {}
 
   /** Returns how many orders hide something. */
   check(exchange: Exchange, accounts: readonly number[]): number {

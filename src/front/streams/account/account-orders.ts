@@ -1,96 +1,107 @@
 import type { Engine, ReleasedTransaction } from "../../../actor/engine/engine.ts";
 import { must } from "../../../assert.ts";
 import { ReadOrders } from "../../../core/protocol/commands.ts";
-import {
-  AttachedQuantityRaised,
-  ConditionalOrderAmended,
-  ConditionalOrderPlaced,
-  type Event as ExchangeEvent,
-  OrderAmended,
-  OrderClosed,
-  OrderExtended,
-  OrderPlaced,
-  OrderReduced,
-  OrderTriggered,
-  PositionTransferred,
-  Traded,
-} from "../../../core/protocol/events.ts";
+import type { Event as ExchangeEvent } from "../../../core/protocol/events.ts";
 import type { Instrument } from "../../../core/protocol/instrument.ts";
 import { blank, type MessageOf } from "../../../core/protocol/message-schema.ts";
 import { OrderView } from "../../../core/protocol/replies.ts";
-import { isOpen, OrderRecord } from "../../../store/database/history-schema.ts";
-import {
-  amendOrder,
-  amendWaiting,
-  closeOrder,
-  extendOrder,
-  fillOrder,
-  growOrder,
-  placedOrder,
-  transferFill,
-  triggerOrder,
-  waitingOrder,
-} from "../../../store/history/order-records.ts";
+import { type FillRecord, OrderRecord } from "../../../store/database/history-schema.ts";
+import { applyToOrders, type OrderStore } from "../../../store/history/order-records.ts";
 import { fillJson, orderRecordJson } from "../../json/json-writers.ts";
 
-/** What is known of the account's orders in one symbol. */
-interface Slot {
-  readonly instrument: Instrument;
-  readonly open: Map<number, OrderRecord>;
-  state: "UNKNOWN" | "ASKED" | "KNOWN";
-}
-
-/** What hears of an account's orders or fills. */
+/** Hears about an account's orders or fills. */
 export interface OrderListener {
   covers(instrument: Instrument): boolean;
-  /** The orders are known through this sequence; from behind it on, everything is added. */
+  /** The orders are known through this sequence. Later changes come by add(). */
   start(sequence: number): void;
-  /** A turn changed these orders, or made these fills, as JSON texts. */
+  /** A transaction changed these orders, or made these fills. JSON texts. */
   add(sequence: number, texts: readonly string[]): void;
   flush(): void;
 }
 
+/** The account's orders in one symbol, and what the transaction under way does to them. */
+class SymbolOrders implements OrderStore {
+  readonly instrument: Instrument;
+  readonly open = new Map<number, OrderRecord>();
+  readonly changed = new Set<OrderRecord>();
+  /** JSON texts. */
+  readonly fills: string[] = [];
+  state: "UNKNOWN" | "REQUESTED" | "KNOWN" = "UNKNOWN";
+  time = 0;
+  sequence = 0;
+  private readonly accountId: number;
+
+  constructor(accountId: number, instrument: Instrument) {
+    this.accountId = accountId;
+    this.instrument = instrument;
+  }
+
+  follows(accountId: number): boolean {
+    return accountId === this.accountId;
+  }
+
+  instrumentOf(): Instrument {
+    return this.instrument;
+  }
+
+  add(order: OrderRecord): void {
+    this.open.set(order.orderId, order);
+    this.changed.add(order);
+  }
+
+  change(orderId: number): OrderRecord {
+    const order = must(this.open.get(orderId), "an open order");
+    this.changed.add(order);
+    return order;
+  }
+
+  end(order: OrderRecord): void {
+    this.open.delete(order.orderId);
+  }
+
+  addFill(_accountId: number, fill: FillRecord): void {
+    this.fills.push(fillJson(this.instrument, fill));
+  }
+}
+
 /**
- * An account's open orders, followed event by event while somebody listens: each symbol is asked once, and its answer
- * stands in the order of its turns. What a turn did goes to the streams, once that is so for all symbols.
+ * An account's open orders, kept by folding events while a client listens. Each symbol is asked once for them, and its
+ * reply has a place among its transactions. The streams start when all symbols have replied.
  */
 export class AccountOrders {
   readonly orderStreams = new Set<OrderListener>();
   readonly fillStreams = new Set<OrderListener>();
   private readonly engine: Engine;
   private readonly accountId: number;
-  private readonly slots = new Map<number, Slot>();
+  private readonly symbols = new Map<number, SymbolOrders>();
+  /** All symbols have replied. */
   private isLive = false;
-  /** By the turn in hand. */
-  private readonly changed = new Set<OrderRecord>();
-  private readonly fills: string[] = [];
 
   constructor(accountId: number, engine: Engine) {
     this.engine = engine;
     this.accountId = accountId;
     for (const instrument of engine.instruments)
-      this.slots.set(instrument.id, { instrument, open: new Map(), state: "UNKNOWN" });
+      this.symbols.set(instrument.id, new SymbolOrders(accountId, instrument));
   }
 
-  /** Nobody listens any more. */
   get isIdle(): boolean {
     return this.orderStreams.size === 0 && this.fillStreams.size === 0;
   }
 
-  /** Starts the stream as soon as all is known: now, or when the symbols have answered. */
+  /** Starts the stream when the orders are known: now, or when all symbols have replied. */
   startStream(stream: OrderListener): void {
     if (this.isLive) stream.start(this.engine.releasedSequence());
     else this.requestUnknown();
   }
 
-  /** A full ring refuses the question: ask again from time to time. */
+  /** Call it from time to time: a full ring refuses the request. */
   requestUnknown(): void {
     if (this.isLive) return;
-    for (const slot of this.slots.values()) {
-      if (slot.state !== "UNKNOWN") continue;
-      const question = { ...blank(ReadOrders), accountId: this.accountId };
-      if (this.engine.request(slot.instrument.id, question, (transaction) => this.answered(slot, transaction)))
-        slot.state = "ASKED";
+    for (const symbol of this.symbols.values()) {
+      if (symbol.state !== "UNKNOWN") continue;
+      const command = { ...blank(ReadOrders), accountId: this.accountId };
+      if (this.engine.request(symbol.instrument.id, command, (transaction) => this.answered(symbol, transaction)))
+        symbol.state = "REQUESTED";
     }
   }
 
@@ -99,103 +110,54 @@ export class AccountOrders {
     for (const stream of this.fillStreams) stream.flush();
   }
 
-  /** Newest first, as REST lists them. */
+  /** JSON texts, newest first as REST lists them. `instrument` null = all symbols. */
   openOrders(instrument: Instrument | null): string[] {
     const open: [order: OrderRecord, instrument: Instrument][] = [];
-    for (const slot of this.slots.values()) {
-      if (instrument !== null && slot.instrument !== instrument) continue;
-      for (const order of slot.open.values()) open.push([order, slot.instrument]);
+    for (const symbol of this.symbols.values()) {
+      if (instrument !== null && symbol.instrument !== instrument) continue;
+      for (const order of symbol.open.values()) open.push([order, symbol.instrument]);
     }
     open.sort(([a], [b]) => b.createdAt - a.createdAt || b.orderId - a.orderId);
     return open.map(([order, of]) => orderRecordJson(of, order));
   }
 
-  /** An event of the turn that concerns the account. */
+  /** Folds an event that concerns the account. */
   apply(event: ExchangeEvent, { actorId, time, sequence }: ReleasedTransaction): void {
-    const slot = this.slots.get(actorId);
-    if (slot?.state !== "KNOWN") return;
-    const touch = (orderId: number): OrderRecord => {
-      const order = must(slot.open.get(orderId), "an open order");
-      order.updatedAt = time;
-      order.sequence = sequence;
-      this.changed.add(order);
-      return order;
-    };
-    switch (event.type) {
-      case OrderPlaced.code: {
-        const order = placedOrder(event, time, sequence);
-        slot.open.set(order.orderId, order);
-        this.changed.add(order);
-        break;
-      }
-      case ConditionalOrderPlaced.code: {
-        const order = waitingOrder(event, time, sequence);
-        slot.open.set(order.orderId, order);
-        this.changed.add(order);
-        break;
-      }
-      case OrderTriggered.code:
-        triggerOrder(touch(event.orderId), event);
-        break;
-      case OrderExtended.code:
-        extendOrder(touch(event.orderId), event);
-        break;
-      case AttachedQuantityRaised.code:
-        growOrder(touch(event.orderId), event);
-        break;
-      case ConditionalOrderAmended.code:
-        amendWaiting(touch(event.orderId), event);
-        break;
-      case Traded.code: {
-        const isTaker = event.takerAccountId === this.accountId;
-        const order = touch(isTaker ? event.takerOrderId : event.makerOrderId);
-        this.fills.push(fillJson(slot.instrument, fillOrder(order, event, slot.instrument, time, sequence)));
-        break;
-      }
-      case PositionTransferred.code: {
-        const fill = transferFill(event, this.accountId, slot.instrument, time, sequence);
-        this.fills.push(fillJson(slot.instrument, fill));
-        break;
-      }
-      case OrderAmended.code:
-        amendOrder(touch(event.orderId), event);
-        break;
-      case OrderReduced.code:
-        touch(event.orderId).remainingLots -= event.byLots;
-        break;
-      case OrderClosed.code:
-        closeOrder(touch(event.orderId), event);
-    }
+    const symbol = this.symbols.get(actorId);
+    if (symbol?.state !== "KNOWN") return;
+    symbol.time = time;
+    symbol.sequence = sequence;
+    applyToOrders(event, symbol);
   }
 
-  /** The turn has no further events: one message of each stream for all that it did. */
+  /** Sends one message to each stream for all that the transaction did. */
   endTransaction({ actorId, sequence }: ReleasedTransaction): void {
-    const slot = this.slots.get(actorId);
-    if (slot === undefined) return;
-    if (this.isLive && this.changed.size > 0) {
-      const texts = [...this.changed].map((order) => orderRecordJson(slot.instrument, order));
-      for (const stream of this.orderStreams) if (stream.covers(slot.instrument)) stream.add(sequence, texts);
+    const symbol = this.symbols.get(actorId);
+    if (symbol === undefined) return;
+    const { instrument, changed, fills } = symbol;
+    if (this.isLive && changed.size > 0) {
+      const texts = [...changed].map((order) => orderRecordJson(instrument, order));
+      for (const stream of this.orderStreams) if (stream.covers(instrument)) stream.add(sequence, texts);
     }
-    if (this.isLive && this.fills.length > 0)
-      for (const stream of this.fillStreams) if (stream.covers(slot.instrument)) stream.add(sequence, this.fills);
-    for (const order of this.changed) if (!isOpen(order)) slot.open.delete(order.orderId);
-    this.changed.clear();
-    this.fills.length = 0;
+    if (this.isLive && fills.length > 0)
+      for (const stream of this.fillStreams) if (stream.covers(instrument)) stream.add(sequence, fills);
+    changed.clear();
+    fills.length = 0;
   }
 
-  private answered(slot: Slot, transaction: ReleasedTransaction | null): void {
-    if (transaction === null) slot.state = "UNKNOWN";
-    else this.prime(slot, transaction);
+  private answered(symbol: SymbolOrders, transaction: ReleasedTransaction | null): void {
+    if (transaction === null) symbol.state = "UNKNOWN";
+    else this.prime(symbol, transaction);
   }
 
-  private prime(slot: Slot, transaction: ReleasedTransaction): void {
+  private prime(symbol: SymbolOrders, transaction: ReleasedTransaction): void {
     for (let i = transaction.eventCount; i < transaction.messages.length; i++) {
       const view = transaction.messages[i] as MessageOf<typeof OrderView>;
       if (view.type !== OrderView.code) continue;
-      slot.open.set(view.orderId, { ...view, type: OrderRecord.code, accountId: this.accountId });
+      symbol.open.set(view.orderId, { ...view, type: OrderRecord.code, accountId: this.accountId });
     }
-    slot.state = "KNOWN";
-    if (![...this.slots.values()].every(({ state }) => state === "KNOWN")) return;
+    symbol.state = "KNOWN";
+    if (![...this.symbols.values()].every(({ state }) => state === "KNOWN")) return;
     this.isLive = true;
     for (const stream of [...this.orderStreams, ...this.fillStreams]) stream.start(this.engine.releasedSequence());
   }
