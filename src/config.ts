@@ -3,7 +3,7 @@ import { helpText } from "./config/help.ts";
 import { SETTING_NAMES, type Settings, schemaOf } from "./config/settings.ts";
 import { readEnvironment, readFile, readFlags } from "./config/sources.ts";
 import { parseQuanta, type Quanta } from "./core/base/units.ts";
-import { mostOrders } from "./core/commands/attached.ts";
+import { maxOrdersPerAccount } from "./core/commands/attached-orders.ts";
 import { compileInstrument, type Instrument } from "./core/protocol/instrument.ts";
 
 export { ConfigError } from "./config/error.ts";
@@ -106,7 +106,7 @@ function relate(settings: Settings): { config: Config; warnings: string[] } {
   if ((config.ringBytes & (config.ringBytes - 1)) !== 0)
     throw new ConfigError(`ringBytes: ${config.ringBytes} is not a power of two`);
   for (const { symbol, maxOpenOrders } of config.instruments)
-    if (mostOrders(maxOpenOrders) * BYTES_PER_OPEN_ORDER > config.ringBytes / 2)
+    if (maxOrdersPerAccount(maxOpenOrders) * BYTES_PER_OPEN_ORDER > config.ringBytes / 2)
       throw new ConfigError(`instruments: ${symbol}.maxOpenOrders is more than ringBytes has room for in one turn`);
   checkInstruments(config);
   if (config.priceSource === "operator" && config.operatorToken === "")

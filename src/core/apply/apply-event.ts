@@ -6,7 +6,7 @@ import {
   applyAttachedQuantityRaised,
   applyConditionalOrderAmended,
   applyConditionalOrderPlaced,
-  applyLegSpent,
+  applyLegDetached,
   applyOrderTriggered,
   applyTriggersReached,
 } from "./conditional-order-events.ts";
@@ -48,7 +48,7 @@ const {
   FundingSettled,
   IndexWentStale,
   IsolatedMarginSet,
-  LegSpent,
+  LegDetached,
   LeverageSet,
   MarginModeSet,
   MarginMoved,
@@ -143,8 +143,8 @@ export function applyEvent(state: SymbolState, event: SymbolEvent, time: TimeMs)
     case ConditionalOrderAmended.code:
       applyConditionalOrderAmended(state, event, state.slotOf(event.orderId));
       break;
-    case LegSpent.code:
-      applyLegSpent(state, event);
+    case LegDetached.code:
+      applyLegDetached(state, event);
       break;
     case CancelAfterSet.code:
       applyCancelAfterSet(state, event);

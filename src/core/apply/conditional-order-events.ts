@@ -5,7 +5,7 @@ import type {
   AttachedQuantityRaised,
   ConditionalOrderAmended,
   ConditionalOrderPlaced,
-  LegSpent,
+  LegDetached,
   OrderTriggered,
   TriggersReached,
 } from "../protocol/events.ts";
@@ -84,7 +84,7 @@ export function applyAttachedQuantityRaised(
   state.dirty.row(orders.row(slot));
 }
 
-export function applyLegSpent(state: SymbolState, { orderId, legId }: MessageOf<typeof LegSpent>): void {
+export function applyLegDetached(state: SymbolState, { orderId, legId }: MessageOf<typeof LegDetached>): void {
   const slot = state.slotOf(orderId);
   const terms = state.terms.of(slot);
   if (terms.takeProfitId === legId) terms.takeProfitId = 0;

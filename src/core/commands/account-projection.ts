@@ -5,7 +5,7 @@ import { liquidationPrice } from "../formulas/margin.ts";
 import { owedFunding } from "../margin/funding-payment.ts";
 import { isolatedEquity, isolatedMarginAfter } from "../margin/isolated.ts";
 import { positionMaintenance } from "../margin/position-margin.ts";
-import { takerFee } from "../matching/matching.ts";
+import { takerFee } from "../matching/fees.ts";
 import type { DetailedPreview } from "../matching/preview.ts";
 import type { OrderPlaced } from "../protocol/events.ts";
 import type { MessageOf } from "../protocol/message-schema.ts";
@@ -32,9 +32,9 @@ export function projectAccountAfter(
   });
 }
 
-function removeOwnOrders(state: SymbolState, copy: number, { ownLots }: DetailedPreview): void {
+function removeOwnOrders(state: SymbolState, copy: number, { selfTradeLots }: DetailedPreview): void {
   const { orders } = state;
-  for (const [slot, lots] of ownLots) {
+  for (const [slot, lots] of selfTradeLots) {
     if (state.open.isReduceOnly(slot)) continue;
     addResting(state, copy, orders.side(slot), -lots, orders.marginPriceTicks(slot), orders.lossTicks(slot));
   }

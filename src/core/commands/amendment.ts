@@ -12,11 +12,9 @@ import {
   TAKE_PROFIT,
 } from "../base/enums.ts";
 import type { PriceTicks, QuantityLots, TimeMs } from "../base/units.ts";
-import { exposedLots } from "../formulas/exposure.ts";
 import { lossTicksAt, marginPriceAt } from "../formulas/margin.ts";
 import { isBeyond } from "../formulas/mark-limits.ts";
-import { isWithinKeyLimits } from "../margin/key-limits.ts";
-import { refuseDisplay } from "../matching/iceberg.ts";
+import { refuseDisplayQuantity } from "../matching/iceberg.ts";
 import { crosses } from "../matching/matching.ts";
 import { refuseNotional, refuseQuantity } from "../matching/order-size.ts";
 import { preview } from "../matching/preview.ts";
@@ -25,31 +23,31 @@ import { refuseWhileHalted } from "../pricing/halt.ts";
 import type { Transaction } from "../protocol/actor.ts";
 import type { AmendOrder } from "../protocol/commands.ts";
 import { OrderAmended } from "../protocol/events.ts";
-import type { Instrument } from "../protocol/instrument.ts";
 import { blank, type MessageOf } from "../protocol/message-schema.ts";
-import { refuse, refuseEnded, refuseLate } from "../protocol/refusals.ts";
+import { refuseEnded, refuseLate, refuses } from "../protocol/refusals.ts";
 import type { SymbolState } from "../state/symbol-state.ts";
-import { isLegReached } from "./attached.ts";
-import type { Placement } from "./placement.ts";
+import { isLegReached } from "./attached-orders.ts";
+import type { MarginReservation } from "./margin-reservation.ts";
+import type { OrderChecks } from "./order-checks.ts";
+import type { OrderExecution } from "./order-execution.ts";
 import { replyOpenOrder, replyOrder } from "./symbol-views.ts";
 
-// Filled in again for each event: a turn hands it on before it goes on (see Turn).
+// Reused for each event: emit() reads it and keeps nothing (see Transaction).
 const amended = blank(OrderAmended);
 
-/** What the order is to be. */
-interface Wanted {
+/** The order as it is to be. */
+interface AmendedOrder {
   readonly priceTicks: PriceTicks;
   readonly quantityLots: QuantityLots;
-  /** What of it may still trade. */
   readonly remainingLots: QuantityLots;
-  /** 0 = it shows all of it. */
+  /** 0 = not an iceberg. */
   readonly displayLots: QuantityLots;
-  /** 0 = it has no end. */
+  /** 0 = it does not expire. */
   readonly goodTillDate: TimeMs;
 }
 
-/** What is asked of the price that an order waits for: the field's name, or "". */
-function awaitedField({ triggerTicks, callbackPpm, activationTicks }: MessageOf<typeof AmendOrder>): string {
+/** The first trigger field that the command would change; "" = none. */
+function triggerField({ triggerTicks, callbackPpm, activationTicks }: MessageOf<typeof AmendOrder>): string {
   if (triggerTicks !== 0) return "triggerPrice";
   if (callbackPpm !== 0) return "callbackRate";
   return activationTicks !== 0 ? "activationPrice" : "";
@@ -59,66 +57,81 @@ const displayLotsOf = ({ orders, terms }: SymbolState, slot: number): QuantityLo
   orders.isIceberg(slot) ? terms.of(slot).displayLots : 0;
 
 /**
- * Gives an open order another price, quantity, display quantity or end under the same id. Less at the same price keeps
- * its place in the queue, and so does another end or display quantity: less is shown at once, more with the next slice.
- * Anything else is checked as a new order in the old one's place would be, goes to the back, and takes first what it
- * meets. Refused, nothing has changed.
+ * Amends price, quantity, display quantity or goodTillDate of a resting order, which keeps its id. It keeps its place in
+ * the queue if its price stays and its quantity does not grow; a smaller display quantity is shown at once, a larger one
+ * with the next slice. Any other change is checked like a new order in place of the old one. Then it goes to the back of
+ * the queue, and trades first if it crosses. A refused amendment changes nothing.
  */
 export class Amendment {
-  private readonly instrument: Instrument;
   private readonly state: SymbolState;
-  private readonly placement: Placement;
+  private readonly checks: OrderChecks;
+  private readonly margin: MarginReservation;
+  private readonly execution: OrderExecution;
 
-  constructor(state: SymbolState, placement: Placement) {
-    this.instrument = state.instrument;
+  constructor(state: SymbolState, checks: OrderChecks, margin: MarginReservation, execution: OrderExecution) {
     this.state = state;
-    this.placement = placement;
+    this.checks = checks;
+    this.margin = margin;
+    this.execution = execution;
   }
 
   /** `slot`: the account's own resting order. */
   amend(slot: number, command: MessageOf<typeof AmendOrder>, transaction: Transaction): void {
-    const { state, instrument } = this;
+    const { state } = this;
     const { orders } = state;
-    if (refuseLate(command, transaction)) return;
-    const awaited = awaitedField(command);
-    if (awaited !== "") return refuse(transaction, "ORDER_DOES_NOT_WAIT", awaited);
-    if (state.haltMode === MODE_HALTED) return refuse(transaction, "SYMBOL_HALTED", "symbol", { status: "HALTED" });
-    const { goodTillDate } = state.terms.of(slot);
-    if (command.goodTillDate !== 0) {
-      if (orders.timeInForce(slot) !== GTD) return refuse(transaction, "ORDER_NOT_GTD", "goodTillDate");
-      // One that a long turn has left behind its end stays ended.
-      if (refuseEnded(Math.min(goodTillDate, command.goodTillDate), transaction)) return;
-    }
-    if (command.quantityLots !== 0) {
-      const filledLots = orders.filledLots(slot);
-      if (command.quantityLots <= filledLots)
-        return refuse(transaction, "QUANTITY_BELOW_FILLED", "quantity", { filledLots });
-      if (refuseQuantity(instrument, transaction, command.quantityLots)) return;
-    }
-    const side = orders.side(slot);
-    const matchedTicks = command.priceMatch === 0 ? 0 : matchPrice(state, side, command.priceMatch, transaction);
+    if (this.refuseCommand(slot, command, transaction)) return;
+    const matchedTicks =
+      command.priceMatch === 0 ? 0 : matchPrice(state, orders.side(slot), command.priceMatch, transaction);
     if (matchedTicks < 0) return;
-    const wanted = this.wantedOf(slot, matchedTicks || command.priceTicks, command);
-    const isSamePrice = wanted.priceTicks === orders.priceTicks(slot);
-    const isNoMore = isSamePrice && wanted.remainingLots <= orders.remainingLots(slot);
-    const { quantityLots, remainingLots, displayLots } = wanted;
-    const isSameDisplay = displayLots === displayLotsOf(state, slot);
-    const isSame = isNoMore && isSameDisplay && quantityLots === orders.quantityLots(slot);
-    if (isSame && wanted.goodTillDate === goodTillDate) return replyOpenOrder(state, transaction, slot);
-    if (!isSame) {
-      if (displayLots !== 0 && refuseDisplay(instrument, transaction, displayLots, quantityLots, remainingLots)) return;
-      if (!state.open.isReduceOnly(slot) && refuseNotional(instrument, transaction, quantityLots, wanted.priceTicks))
-        return;
-    }
-    if (!isNoMore) return this.requeue(slot, wanted, command, transaction);
-    const hiddenLots =
-      remainingLots - Math.min(state.open.shownLots(slot), remainingLots, displayLots || remainingLots);
-    this.emit(slot, wanted, 1, 0, orders.marginPriceTicks(slot), orders.lossTicks(slot), hiddenLots, transaction);
+    const after = this.amendedOrder(slot, matchedTicks || command.priceTicks, command);
+    const { quantityLots, remainingLots, displayLots } = after;
+    const keepsPlace = after.priceTicks === orders.priceTicks(slot) && remainingLots <= orders.remainingLots(slot);
+    const isSame =
+      keepsPlace && displayLots === displayLotsOf(state, slot) && quantityLots === orders.quantityLots(slot);
+    if (isSame && after.goodTillDate === state.terms.of(slot).goodTillDate)
+      return replyOpenOrder(state, transaction, slot);
+    if (!isSame && this.refuseSize(slot, after, transaction)) return;
+    if (!keepsPlace) return this.requeue(slot, after, command, transaction);
+    const shownLots = Math.min(state.open.shownLots(slot), remainingLots, displayLots || remainingLots);
+    const hiddenLots = remainingLots - shownLots;
+    this.emit(slot, after, 1, 0, orders.marginPriceTicks(slot), orders.lossTicks(slot), hiddenLots, transaction);
     this.replyResting(slot, transaction);
   }
 
-  /** A price or quantity of 0 stays as it is, with what has been given up of it; one that is given counts anew. */
-  private wantedOf(slot: number, newPriceTicks: PriceTicks, command: MessageOf<typeof AmendOrder>): Wanted {
+  /** The checks that need only the command and the order. Returns whether it refused. */
+  private refuseCommand(slot: number, command: MessageOf<typeof AmendOrder>, transaction: Transaction): boolean {
+    const { state } = this;
+    const { orders } = state;
+    if (refuseLate(command, transaction)) return true;
+    const field = triggerField(command);
+    if (field !== "") return refuses(transaction, "ORDER_DOES_NOT_WAIT", field);
+    if (state.haltMode === MODE_HALTED) return refuses(transaction, "SYMBOL_HALTED", "symbol", { status: "HALTED" });
+    if (command.goodTillDate !== 0) {
+      if (orders.timeInForce(slot) !== GTD) return refuses(transaction, "ORDER_NOT_GTD", "goodTillDate");
+      // An order whose end has passed, but which a full transaction has not expired yet, cannot be prolonged.
+      const earliest = Math.min(state.terms.of(slot).goodTillDate, command.goodTillDate);
+      if (refuseEnded(earliest, transaction)) return true;
+    }
+    if (command.quantityLots === 0) return false;
+    const filledLots = orders.filledLots(slot);
+    if (command.quantityLots <= filledLots)
+      return refuses(transaction, "QUANTITY_BELOW_FILLED", "quantity", { filledLots });
+    return refuseQuantity(state.instrument, transaction, command.quantityLots);
+  }
+
+  private refuseSize(slot: number, after: AmendedOrder, transaction: Transaction): boolean {
+    const { instrument, open } = this.state;
+    const { priceTicks, quantityLots, remainingLots, displayLots } = after;
+    if (displayLots !== 0 && refuseDisplayQuantity(instrument, transaction, displayLots, quantityLots, remainingLots))
+      return true;
+    return !open.isReduceOnly(slot) && refuseNotional(instrument, transaction, quantityLots, priceTicks);
+  }
+
+  /**
+   * A price or quantity of 0 stays as it is. A new quantity counts from what has filled: lots that the order has given up
+   * since it was placed come back.
+   */
+  private amendedOrder(slot: number, newPriceTicks: PriceTicks, command: MessageOf<typeof AmendOrder>): AmendedOrder {
     const { orders, positions, terms } = this.state;
     const priceTicks = newPriceTicks || orders.priceTicks(slot);
     let quantityLots = orders.quantityLots(slot);
@@ -135,61 +148,85 @@ export class Amendment {
     return { priceTicks, quantityLots, remainingLots, displayLots, goodTillDate };
   }
 
-  /** Check, check, check; then it must succeed: as Placement.place(), with what the order has now out of the way. */
-  private requeue(slot: number, wanted: Wanted, command: MessageOf<typeof AmendOrder>, transaction: Transaction): void {
-    const { state, instrument, placement } = this;
-    const { orders, positions } = state;
-    const { priceTicks, quantityLots, remainingLots } = wanted;
-    const mark = state.markTicks;
-    const reduceOnly = state.open.isReduceOnly(slot);
-    if (refuseWhileHalted(state, transaction, reduceOnly)) return;
+  /** Places the order anew, as Placement.place() does, with the old order's margin and quantity released. */
+  private requeue(
+    slot: number,
+    after: AmendedOrder,
+    command: MessageOf<typeof AmendOrder>,
+    transaction: Transaction,
+  ): void {
+    const { state } = this;
+    if (this.refusePrice(slot, after.priceTicks, transaction)) return;
+    if (this.refuseRisk(slot, after, command, transaction)) return;
+    // No check after this line: the amendment is accepted, and its margin is reserved.
+    const { plan } = this.checks;
+    const { marginPriceTicks, lossTicks } = plan;
+    const rests = !plan.crosses && after.displayLots === 0;
+    this.emit(slot, after, rests ? 1 : 0, state.nextOrderSerial, marginPriceTicks, lossTicks, 0, transaction);
+    if (rests) this.replyResting(slot, transaction);
+    else this.execution.execute(transaction, slot, after.priceTicks, true, marginPriceTicks, lossTicks);
+  }
+
+  /** Checks a new price, and fills in the plan of the order. Returns whether it refused. */
+  private refusePrice(slot: number, priceTicks: PriceTicks, transaction: Transaction): boolean {
+    const { state, checks } = this;
+    const { orders, instrument, markTicks } = state;
+    const { plan } = checks;
+    plan.isReduceOnly = state.open.isReduceOnly(slot);
+    if (refuseWhileHalted(state, transaction, plan.isReduceOnly)) return true;
     const row = orders.row(slot);
-    const numbers = positions.numbers;
-    const size = numbers[row + SIZE];
+    const size = state.positions.numbers[row + SIZE];
     if (size !== 0) state.contributions.refreshMark(row);
     const side = orders.side(slot);
     const isBuy = side === BUY;
     if (priceTicks > instrument.maxPriceTicks)
-      return refuse(transaction, "PRICE_TOO_HIGH", "price", { limitTicks: instrument.maxPriceTicks });
-    const edgeTicks = placement.edgeOf(row, side, Math.max(0, isBuy ? -size : size), mark);
-    if (isBeyond(side, priceTicks, edgeTicks))
-      return refuse(transaction, "PRICE_OUT_OF_BAND", "price", { limitTicks: edgeTicks, markTicks: mark });
+      return refuses(transaction, "PRICE_TOO_HIGH", "price", { limitTicks: instrument.maxPriceTicks });
+    const worstTicks = checks.worstPriceTicks(row, side, Math.max(0, isBuy ? -size : size));
+    if (isBeyond(side, priceTicks, worstTicks))
+      return refuses(transaction, "PRICE_OUT_OF_BAND", "price", { limitTicks: worstTicks, markTicks });
     if (this.reachesLeg(slot, priceTicks))
-      return refuse(transaction, "WOULD_TRIGGER", "price", { currentTicks: priceTicks });
-    const marginPriceTicks = marginPriceAt(isBuy, priceTicks, mark);
+      return refuses(transaction, "WOULD_TRIGGER", "price", { currentTicks: priceTicks });
     const bestTicks = state.book.opposite(side).best();
-    const takes = crosses(side, priceTicks, bestTicks);
-    if (takes && (orders.flags(slot) & POST_ONLY) !== 0)
-      return refuse(transaction, "POST_ONLY_WOULD_TRADE", "price", { bestTicks });
-    const { expected } = placement;
-    expected.lots = 0;
-    expected.quanta = 0;
-    expected.leftLots = remainingLots;
-    if (takes) preview(state, row, side, priceTicks, remainingLots, orders.selfTradePrevention(slot), expected);
-    const lossTicks = lossTicksAt(isBuy, priceTicks, mark);
-    if (!reduceOnly) {
-      const { lots, leftLots } = expected;
-      const exposed = exposedLots(numbers, row, isBuy, lots, leftLots, orders.remainingLots(slot));
-      const limitLots = placement.limits.positionLots(mark);
-      if (exposed > limitLots) return refuse(transaction, "POSITION_LIMIT", "quantity", { limitLots });
-      const asked = { ...command, quantityLots };
-      const dearestTicks = isBuy ? priceTicks : Math.max(marginPriceTicks, bestTicks);
-      if (!isWithinKeyLimits(asked, transaction, state, row, side, exposed, dearestTicks)) return;
-      const shortfall = placement.reserveMargin(row, isBuy, leftLots, marginPriceTicks, lossTicks, mark, slot);
-      if (shortfall !== null) return refuse(transaction, "INSUFFICIENT_MARGIN", "quantity", shortfall);
-    }
-
-    const missing = placement.spendLoss(row, isBuy);
-    if (missing !== null) return refuse(transaction, "INSUFFICIENT_MARGIN", "quantity", missing);
-
-    // From here it must succeed.
-    const rests = !takes && wanted.displayLots === 0;
-    this.emit(slot, wanted, rests ? 1 : 0, state.nextOrderSerial, marginPriceTicks, lossTicks, 0, transaction);
-    if (!rests) placement.take(transaction, slot, priceTicks, true, marginPriceTicks, lossTicks);
-    else this.replyResting(slot, transaction);
+    plan.row = row;
+    plan.limitTicks = priceTicks;
+    plan.bestTicks = bestTicks;
+    plan.crosses = crosses(side, priceTicks, bestTicks);
+    plan.marginPriceTicks = marginPriceAt(isBuy, priceTicks, markTicks);
+    plan.lossTicks = lossTicksAt(isBuy, priceTicks, markTicks);
+    if (plan.crosses && (orders.flags(slot) & POST_ONLY) !== 0)
+      return refuses(transaction, "POST_ONLY_WOULD_TRADE", "price", { bestTicks });
+    return false;
   }
 
-  /** Whether the price is beyond the take-profit or the stop that comes with the order: see AttachedOrders.place(). */
+  /** Checks position limits and reserves margin, as Placement does for a new order. Returns whether it refused. */
+  private refuseRisk(
+    slot: number,
+    { priceTicks, quantityLots, remainingLots }: AmendedOrder,
+    command: MessageOf<typeof AmendOrder>,
+    transaction: Transaction,
+  ): boolean {
+    const { state, checks, margin } = this;
+    const { orders } = state;
+    const { plan } = checks;
+    const { row, marginPriceTicks, lossTicks } = plan;
+    const side = orders.side(slot);
+    const isBuy = side === BUY;
+    const { expected } = margin;
+    margin.expectNoFills(remainingLots);
+    if (plan.crosses) preview(state, row, side, priceTicks, remainingLots, orders.selfTradePrevention(slot), expected);
+    if (!plan.isReduceOnly) {
+      const { lots, leftLots } = expected;
+      const asked = { ...command, quantityLots };
+      if (checks.refuseExposure(asked, transaction, plan, side, lots, leftLots, orders.remainingLots(slot)))
+        return true;
+      const shortfall = margin.reserve(row, isBuy, leftLots, marginPriceTicks, lossTicks, slot);
+      if (shortfall !== null) return refuses(transaction, "INSUFFICIENT_MARGIN", "quantity", shortfall);
+    }
+    const shortfall = margin.reserveClosingLoss(row, isBuy);
+    return shortfall !== null && refuses(transaction, "INSUFFICIENT_MARGIN", "quantity", shortfall);
+  }
+
+  /** Whether a fill at this price would be beyond the trigger of an attached order: see AttachedOrders.place(). */
   private reachesLeg(slot: number, priceTicks: PriceTicks): boolean {
     const { orders, terms } = this.state;
     if (!orders.isExtended(slot)) return false;
@@ -201,7 +238,7 @@ export class Amendment {
 
   private emit(
     slot: number,
-    wanted: Wanted,
+    after: AmendedOrder,
     rests: number,
     queueSerial: number,
     marginPriceTicks: PriceTicks,
@@ -216,16 +253,16 @@ export class Amendment {
     amended.side = orders.side(slot);
     amended.oldPriceTicks = orders.priceTicks(slot);
     amended.oldRestingLots = state.open.shownLots(slot);
-    amended.priceTicks = wanted.priceTicks;
-    amended.quantityLots = wanted.quantityLots;
-    amended.remainingLots = wanted.remainingLots;
+    amended.priceTicks = after.priceTicks;
+    amended.quantityLots = after.quantityLots;
+    amended.remainingLots = after.remainingLots;
     amended.rests = rests;
     amended.queueSerial = queueSerial;
     amended.marginPriceTicks = marginPriceTicks;
     amended.lossTicks = lossTicks;
-    amended.displayLots = wanted.displayLots;
+    amended.displayLots = after.displayLots;
     amended.hiddenLots = hiddenLots;
-    amended.goodTillDate = wanted.goodTillDate;
+    amended.goodTillDate = after.goodTillDate;
     applyOrderAmended(state, amended, slot);
     transaction.emit(amended);
   }

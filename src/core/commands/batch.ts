@@ -53,7 +53,7 @@ export class BatchDecision {
     for (const item of items) {
       // An order needs room for what it meets, or its rest would expire; a cancel is a single event.
       if (state.progress.isHalfLong && item.type !== CancelOrder.code) refuse(counted, "BATCH_TOO_LONG");
-      else this.decideItem(inItsClass(item), counted);
+      else this.decideItem(inSchemaShape(item), counted);
       state.progress.endPart(transaction.time);
       itemEnd.eventCount = counted.eventCount;
       counted.reply(itemEnd);
@@ -62,5 +62,5 @@ export class BatchDecision {
 }
 
 /** As the codec makes a command: what was packed as JSON has other hidden classes, and would slow all orders down. */
-export const inItsClass = <M extends Message>(command: M): M =>
+export const inSchemaShape = <M extends Message>(command: M): M =>
   Object.assign(blank(must(MESSAGE_SCHEMAS.get(command.type), "a command's type")), command) as M;

@@ -2,7 +2,7 @@ import { applyCancelAfterSet } from "../apply/order-events.ts";
 import { NONE } from "../base/columns.ts";
 import { REASON_CANCEL_AFTER } from "../base/enums.ts";
 import type { TimeMs } from "../base/units.ts";
-import { closeAll } from "../matching/order-closing.ts";
+import { closeAllOrders } from "../matching/order-closing.ts";
 import type { Transaction } from "../protocol/actor.ts";
 import type { CancelAfter } from "../protocol/commands.ts";
 import { CancelAfterSet } from "../protocol/events.ts";
@@ -36,7 +36,7 @@ export function fireCancelSwitches(state: SymbolState, transaction: Transaction)
     const accountId = state.cancelSwitches.firstDue(transaction.time);
     if (accountId === undefined) break;
     const row = state.positions.find(accountId);
-    if (row !== NONE) closeAll(state, transaction, row, REASON_CANCEL_AFTER);
+    if (row !== NONE) closeAllOrders(state, transaction, row, REASON_CANCEL_AFTER);
     setSwitch(state, accountId, 0, transaction);
   }
   state.contributions.trackDirty();

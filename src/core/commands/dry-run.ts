@@ -9,7 +9,8 @@ import {
   STATUS_UNTRIGGERED,
 } from "../base/enums.ts";
 import type { Quanta, QuantityLots } from "../base/units.ts";
-import { endOfTaker, takerFee } from "../matching/matching.ts";
+import { takerFee } from "../matching/fees.ts";
+import { expiryReason } from "../matching/matching.ts";
 import type { DetailedPreview } from "../matching/preview.ts";
 import type { Transaction } from "../protocol/actor.ts";
 import type { PlaceExtended } from "../protocol/commands.ts";
@@ -39,7 +40,7 @@ export const beginDryRun = (quantityLots: QuantityLots): DryRun => ({
   fills: [],
   remainingLots: quantityLots,
   stopped: REASON_NONE,
-  ownLots: new Map(),
+  selfTradeLots: new Map(),
   requiredQuanta: 0,
 });
 
@@ -69,7 +70,7 @@ export function replyDryRun(
   if (isUnfillable) view.reason = REASON_FOK_UNFILLABLE;
   else {
     view.remainingLots = dryRun.remainingLots;
-    if (view.remainingLots > 0) view.reason = dryRun.stopped || endOfTaker(placed.orderType, mayRest);
+    if (view.remainingLots > 0) view.reason = dryRun.stopped || expiryReason(placed.orderType, mayRest);
   }
   if (view.reason !== REASON_NONE) view.status = STATUS_EXPIRED;
   else if (view.remainingLots === 0) view.status = STATUS_FILLED;

@@ -32,7 +32,7 @@ const marginModeSet = blank(MarginModeSet);
 const marginMoved = blank(MarginMoved);
 
 /** What a row would be after a change of its settings. */
-interface Terms {
+interface MarginTerms {
   leverage: number;
   marginMode: number;
   isolatedQuanta: Quanta;
@@ -68,8 +68,8 @@ export class MarginSettings {
       // Less margin for the same position is new risk.
       if (refuseWhileHalted(state, transaction, isLower)) return;
       terms.leverage = leverage;
-      if (isLower && state.isIsolated(row)) terms.isolatedQuanta += this.missingAt(row, leverage);
-      const shortfall = this.claim(row, terms);
+      if (isLower && state.isIsolated(row)) terms.isolatedQuanta += this.shortfallAt(row, leverage);
+      const shortfall = this.reserve(row, terms);
       if (shortfall !== null) return refuse(transaction, "INSUFFICIENT_MARGIN", "leverage", shortfall);
       leverageSet.accountId = command.accountId;
       leverageSet.leverage = leverage;
@@ -99,7 +99,7 @@ export class MarginSettings {
       terms.marginMode = marginMode;
       if (n[row + SIZE] !== 0) {
         terms.isolatedQuanta = marginMode === ISOLATED ? marginToIsolate(state, row) : 0;
-        const shortfall = this.claim(row, terms);
+        const shortfall = this.reserve(row, terms);
         if (shortfall !== null) return refuse(transaction, "INSUFFICIENT_MARGIN", "mode", shortfall);
       }
       marginModeSet.accountId = command.accountId;
@@ -119,7 +119,7 @@ export class MarginSettings {
     const { state } = this;
     const { accountId, amountQuanta, reference } = command;
     // First of all, so that whoever lost a reply learns of the move, whatever has become of the position.
-    if (reference !== "" && this.answerRepeated(command, transaction)) return;
+    if (reference !== "" && this.answerDuplicate(command, transaction)) return;
     if (refuseLate(command, transaction)) return;
     const row = state.positions.find(accountId);
     if (row === NONE || state.positions.numbers[row + SIZE] === 0) return refuse(transaction, "NO_POSITION", "symbol");
@@ -130,7 +130,7 @@ export class MarginSettings {
     const requiredQuanta = Math.abs(amountQuanta);
     const terms = this.termsOf(row);
     terms.isolatedQuanta += amountQuanta;
-    const mayMove = amountQuanta > 0 ? this.claim(row, terms) === null : requiredQuanta <= availableQuanta;
+    const mayMove = amountQuanta > 0 ? this.reserve(row, terms) === null : requiredQuanta <= availableQuanta;
     if (!mayMove) return refuse(transaction, "INSUFFICIENT_MARGIN", "amount", { requiredQuanta, availableQuanta });
     setIsolatedMargin(state, transaction, row, terms.isolatedQuanta);
     if (reference !== "") {
@@ -142,7 +142,7 @@ export class MarginSettings {
   }
 
   /** A reference that was used: the same amount is answered with the position as it is, another one is refused. */
-  private answerRepeated(
+  private answerDuplicate(
     { accountId, amountQuanta, reference }: MessageOf<typeof MoveMargin>,
     transaction: Transaction,
   ): boolean {
@@ -156,7 +156,7 @@ export class MarginSettings {
   }
 
   /** What the bucket lacks of the position's initial margin at a leverage. */
-  private missingAt(row: number, leverage: number): Quanta {
+  private shortfallAt(row: number, leverage: number): Quanta {
     const n = this.state.positions.numbers;
     const before = n[row + LEVERAGE];
     n[row + LEVERAGE] = leverage;
@@ -165,7 +165,7 @@ export class MarginSettings {
     return Math.max(0, initial - isolatedEquity(this.state, row));
   }
 
-  private termsOf(row: number): Terms {
+  private termsOf(row: number): MarginTerms {
     const n = this.state.positions.numbers;
     return {
       leverage: n[row + LEVERAGE],
@@ -174,7 +174,7 @@ export class MarginSettings {
     };
   }
 
-  private setTerms(row: number, terms: Terms): void {
+  private setTerms(row: number, terms: MarginTerms): void {
     const n = this.state.positions.numbers;
     n[row + LEVERAGE] = terms.leverage;
     n[row + MARGIN_MODE] = terms.marginMode;
@@ -185,7 +185,7 @@ export class MarginSettings {
    * Takes what the row under these terms asks of the account more than now. Null, or what it asks and what is there.
    * What leaves the account no worse off is not asked about: whoever is short of margin may improve on it.
    */
-  private claim(row: number, terms: Terms): RefusalDetails | null {
+  private reserve(row: number, terms: MarginTerms): RefusalDetails | null {
     const { state, marginTable } = this;
     const n = state.positions.numbers;
     const accountId = n[row + ACCOUNT];

@@ -6,7 +6,7 @@ import { maintenanceMargin } from "../formulas/margin.ts";
 import { payFunding } from "../margin/funding-payment.ts";
 import { isolatedEquity } from "../margin/isolated.ts";
 import { positionMaintenance } from "../margin/position-margin.ts";
-import { closeAll } from "../matching/order-closing.ts";
+import { closeAllOrders } from "../matching/order-closing.ts";
 import type { Transaction } from "../protocol/actor.ts";
 import type { SymbolState } from "../state/symbol-state.ts";
 import type { DeleveragingQueue } from "./deleveraging.ts";
@@ -28,7 +28,7 @@ export function liquidateIsolated(
   row: number,
 ): void {
   payFunding(state, transaction, row);
-  closeAll(state, transaction, row, REASON_LIQUIDATION);
+  closeAllOrders(state, transaction, row, REASON_LIQUIDATION);
   closePart(state, transaction, queue, row, isolatedEquity(state, row), positionMaintenance(state, row));
 }
 
@@ -45,7 +45,7 @@ export function liquidateCross(
   const { marginTable, positions } = state;
   const account = positions.numbers[row + ACCOUNT];
   payFunding(state, transaction, row);
-  closeAll(state, transaction, row, REASON_LIQUIDATION);
+  closeAllOrders(state, transaction, row, REASON_LIQUIDATION);
   // An isolated position does not pay for losses elsewhere: only its orders, which use cross margin, are cancelled.
   if (positions.numbers[row + SIZE] === 0 || state.isIsolated(row)) return;
   // Brings the payment into the totals.

@@ -14,7 +14,7 @@ import {
 } from "../base/enums.ts";
 import type { PriceTicks, QuantityLots } from "../base/units.ts";
 import { match, type TradeTerms } from "../matching/matching.ts";
-import { close } from "../matching/order-closing.ts";
+import { closeOrder } from "../matching/order-closing.ts";
 import type { Transaction } from "../protocol/actor.ts";
 import { OrderPlaced } from "../protocol/events.ts";
 import { blank } from "../protocol/message-schema.ts";
@@ -53,7 +53,7 @@ export function closeInBook(
   transaction.emit(placed);
   const stopped = match(state, transaction, slot, limitTicks, terms);
   const restLots = orders.remainingLots(slot);
-  if (restLots > 0) close(state, transaction, slot, STATUS_EXPIRED, REASON_NO_LIQUIDITY);
+  if (restLots > 0) closeOrder(state, transaction, slot, STATUS_EXPIRED, REASON_NO_LIQUIDITY);
   else state.progress.endTaking(slot);
   return stopped === REASON_IOC_REMAINDER ? lots : lots - restLots;
 }

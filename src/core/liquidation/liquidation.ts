@@ -3,7 +3,7 @@ import { INSURANCE_ACCOUNT, isCustomer, REASON_LIQUIDATION } from "../base/enums
 import { coverFromFund } from "../margin/deficit.ts";
 import { isolatedEquity } from "../margin/isolated.ts";
 import { positionMaintenance } from "../margin/position-margin.ts";
-import { closeAll } from "../matching/order-closing.ts";
+import { closeAllOrders } from "../matching/order-closing.ts";
 import type { Transaction } from "../protocol/actor.ts";
 import type { SymbolState } from "../state/symbol-state.ts";
 import { liquidateCross, liquidateIsolated } from "./close-step.ts";
@@ -105,7 +105,7 @@ export class Liquidations {
 
 /** The insurance fund pays for an account without positions below zero: rounding, or a step of another symbol, left that. */
 function coverDeficit(state: SymbolState, transaction: Transaction, row: number): void {
-  closeAll(state, transaction, row, REASON_LIQUIDATION);
+  closeAllOrders(state, transaction, row, REASON_LIQUIDATION);
   const n = state.positions.numbers;
   const account = n[row + ACCOUNT];
   const amountQuanta = state.marginTable.coverDeficit(account, n, row + CONTRIBUTED);

@@ -4,7 +4,7 @@ import { BUY, EXEC_ADL, EXEC_LIQUIDATION, INSURANCE_ACCOUNT, SELL, serialToId } 
 import { proportion, type Quanta, type QuantityLots } from "../base/units.ts";
 import { payFunding } from "../margin/funding-payment.ts";
 import { settleForcedFill } from "../margin/isolated.ts";
-import { clipReduceOnly } from "../matching/order-closing.ts";
+import { clampReduceOnlyOrders } from "../matching/reduce-only.ts";
 import type { Transaction } from "../protocol/actor.ts";
 import { PositionTransferred } from "../protocol/events.ts";
 import { blank } from "../protocol/message-schema.ts";
@@ -118,6 +118,6 @@ function transfer(
   settleForcedFill(state, transaction, to);
   // The next step of this transaction must see what the receiver can still bear.
   state.contributions.refresh(to);
-  clipReduceOnly(state, transaction, from);
-  clipReduceOnly(state, transaction, to);
+  clampReduceOnlyOrders(state, transaction, from);
+  clampReduceOnlyOrders(state, transaction, to);
 }

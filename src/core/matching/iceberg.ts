@@ -18,10 +18,10 @@ import type { SymbolState } from "../state/symbol-state.ts";
 const MAX_SLICES = 100;
 
 // Filled in again for each event: a turn hands it on before it goes on (see Turn).
-const shown = blank(SliceShown);
+const sliceShown = blank(SliceShown);
 
 /** Refuses a slice that is too small or too large for an order of which so much may still trade; true when it did. */
-export function refuseDisplay(
+export function refuseDisplayQuantity(
   instrument: Instrument,
   transaction: Transaction,
   displayLots: QuantityLots,
@@ -64,14 +64,14 @@ function show(
   lossTicks: PriceTicks,
 ): void {
   const { orders } = state;
-  shown.orderId = state.orderId(slot);
-  shown.accountId = state.accountId(slot);
-  shown.side = orders.side(slot);
-  shown.priceTicks = orders.priceTicks(slot);
-  shown.shownLots = nextSliceLots(state, slot, hiddenLots);
-  shown.queueSerial = queueSerial;
-  shown.marginPriceTicks = marginPriceTicks;
-  shown.lossTicks = lossTicks;
-  applySliceShown(state, shown, slot);
-  transaction.emit(shown);
+  sliceShown.orderId = state.orderId(slot);
+  sliceShown.accountId = state.accountId(slot);
+  sliceShown.side = orders.side(slot);
+  sliceShown.priceTicks = orders.priceTicks(slot);
+  sliceShown.shownLots = nextSliceLots(state, slot, hiddenLots);
+  sliceShown.queueSerial = queueSerial;
+  sliceShown.marginPriceTicks = marginPriceTicks;
+  sliceShown.lossTicks = lossTicks;
+  applySliceShown(state, sliceShown, slot);
+  transaction.emit(sliceShown);
 }

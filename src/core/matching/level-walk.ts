@@ -12,46 +12,46 @@ export class LevelWalk {
   slot = NONE;
   lots: QuantityLots = 0;
   private state!: SymbolState;
-  private following = NONE;
+  private nextInQueue = NONE;
   /** Icebergs that come again, in that order: slot and hidden lots by turns. */
-  private readonly again: number[] = [];
-  private nextAgain = 0;
+  private readonly requeued: number[] = [];
+  private nextRequeued = 0;
   private isShownOnly = false;
 
   /** `isShownOnly`: the queue as everyone may know it, without what is hidden. */
   begin(state: SymbolState, priceTicks: PriceTicks, isShownOnly = false): void {
     this.state = state;
     this.isShownOnly = isShownOnly;
-    this.following = state.book.first(priceTicks);
-    this.again.length = 0;
-    this.nextAgain = 0;
+    this.nextInQueue = state.book.first(priceTicks);
+    this.requeued.length = 0;
+    this.nextRequeued = 0;
   }
 
   /** False when nothing is left. */
   next(): boolean {
-    const { state, following } = this;
-    if (following !== NONE) {
-      this.slot = following;
-      this.lots = state.open.shownLots(following);
-      this.following = state.orders.next(following);
-      if (state.orders.isIceberg(following)) this.comeAgain(state.open.hiddenLots(following));
+    const { state, nextInQueue } = this;
+    if (nextInQueue !== NONE) {
+      this.slot = nextInQueue;
+      this.lots = state.open.shownLots(nextInQueue);
+      this.nextInQueue = state.orders.next(nextInQueue);
+      if (state.orders.isIceberg(nextInQueue)) this.requeue(state.open.hiddenLots(nextInQueue));
       return true;
     }
-    if (this.nextAgain === this.again.length) return false;
-    this.slot = this.again[this.nextAgain++];
-    const hiddenLots = this.again[this.nextAgain++];
+    if (this.nextRequeued === this.requeued.length) return false;
+    this.slot = this.requeued[this.nextRequeued++];
+    const hiddenLots = this.requeued[this.nextRequeued++];
     this.lots = nextSliceLots(state, this.slot, hiddenLots);
-    this.comeAgain(hiddenLots - this.lots);
+    this.requeue(hiddenLots - this.lots);
     return true;
   }
 
   /** What is met is gone as a whole: nothing of it comes again. */
-  drop(): void {
-    const { again } = this;
-    if (again.length > this.nextAgain && again.at(-2) === this.slot) again.length -= 2;
+  dropCurrent(): void {
+    const { requeued } = this;
+    if (requeued.length > this.nextRequeued && requeued.at(-2) === this.slot) requeued.length -= 2;
   }
 
-  private comeAgain(hiddenLots: QuantityLots): void {
-    if (hiddenLots > 0 && !this.isShownOnly) this.again.push(this.slot, hiddenLots);
+  private requeue(hiddenLots: QuantityLots): void {
+    if (hiddenLots > 0 && !this.isShownOnly) this.requeued.push(this.slot, hiddenLots);
   }
 }

@@ -2,26 +2,24 @@ import { applyTraded } from "../apply/position-events.ts";
 import * as columns from "../base/columns.ts";
 import * as enums from "../base/enums.ts";
 import type { PriceTicks, Quanta, QuantityLots } from "../base/units.ts";
-import * as units from "../base/units.ts";
 import { payFunding } from "../margin/funding-payment.ts";
 import { type Fill, settleFill, settleForcedFill } from "../margin/isolated.ts";
 import { isFarFromMark, MakerSolvency } from "../margin/maker-solvency.ts";
 import type { Transaction } from "../protocol/actor.ts";
 import * as events from "../protocol/events.ts";
-import type { Instrument } from "../protocol/instrument.ts";
 import { blank } from "../protocol/message-schema.ts";
 import type { SymbolState } from "../state/symbol-state.ts";
+import { liquidationFee, makerFee, takerFee } from "./fees.ts";
 import { showNextSlice } from "./iceberg.ts";
-import { clipReduceOnly, close, reduce } from "./order-closing.ts";
+import { closeOrder } from "./order-closing.ts";
+import { clampReduceOnlyOrders } from "./reduce-only.ts";
+import { preventSelfTrade } from "./self-trade.ts";
 
 const { ACCOUNT, MARGIN_MODE, SIZE } = columns;
 const {
   BUY,
   EXEC_LIQUIDATION,
   EXEC_TRADE,
-  EXPIRE_BOTH,
-  EXPIRE_MAKER,
-  EXPIRE_TAKER,
   isAtMarket,
   ISOLATED,
   REASON_INSUFFICIENT_MARGIN,
@@ -29,40 +27,40 @@ const {
   REASON_NO_LIQUIDITY,
   REASON_NONE,
   REASON_SELF_TRADE,
-  SELL,
   serialToId,
   STATUS_CANCELED,
 } = enums;
 const { Traded } = events;
-const { mulDivCeil, PPM } = units;
 
-// Filled in again for each event: a turn hands it on before it goes on (see Turn).
+// Reused for each event: emit() reads it and keeps nothing (see Transaction).
 const traded = blank(Traded);
-/** What the taker that trades has got, and what its makers can still lose. */
-const taken: Fill = { lots: 0, quanta: 0, feeQuanta: 0, realizedQuanta: 0 };
+/** The sum of the fills of an isolated taker: its margin is settled once, after the last fill. */
+const takerFills: Fill = { lots: 0, quanta: 0, feeQuanta: 0, realizedQuanta: 0 };
 const makerSolvency = new MakerSolvency(true);
 
-/** Whether a price of the other side is within the limit. */
+/** Whether an order of `side` trades at the best price of the other side (negative = that side is empty). */
 export function crosses(side: number, limitTicks: PriceTicks, oppositeTicks: PriceTicks): boolean {
   if (oppositeTicks < 0) return false;
   return side === BUY ? oppositeTicks <= limitTicks : oppositeTicks >= limitTicks;
 }
 
-/** On what terms a taker trades: its own, or those of a liquidation. */
+/** How the taker's fills are booked: as those of an order, or as those of a liquidation. */
 export interface TradeTerms {
+  /** EXEC_TRADE or EXEC_LIQUIDATION. */
   readonly execType: number;
-  /** A liquidation's fee comes out of what its price is better than this; see liquidation.ts. */
+  /** Of a liquidation: bounds its fee, see liquidationFee(). */
   readonly bankruptcyTicks: PriceTicks;
 }
 export const TRADE_TERMS: TradeTerms = { execType: EXEC_TRADE, bankruptcyTicks: 0 };
 
 /**
- * The taker walks the book, best price first and oldest order first, until it is filled, the limit is reached,
- * self-trade prevention ends it or the turn is long. Returns why it may not come to rest: REASON_NONE, REASON_SELF_TRADE
- * or, behind so many fills that the rest expires like that of an IOC order, REASON_IOC_REMAINDER.
- *
- * `lossQuanta`: what its fills may lose against the mark together, as the preview has found. Beyond it the taker ends with
- * REASON_INSUFFICIENT_MARGIN: another thread has taken from a maker what it had then, and those behind it are dearer.
+ * Matches the order in slot `taker` with the book in price-time priority. Stops when it is filled, when its limit is
+ * reached, or for one of the returned reasons, which mean that the rest must not come to rest:
+ * - REASON_SELF_TRADE: self-trade prevention ends the taker.
+ * - REASON_IOC_REMAINDER: the transaction is full (see SymbolState.isTransactionLong).
+ * - REASON_INSUFFICIENT_MARGIN: the fills would lose more than `lossQuanta` against the mark.
+ * REASON_NONE otherwise. `lossQuanta` is the loss that preview() found and that margin is reserved for. The fills can lose
+ * more only when another thread took margin from a maker after the preview: the makers behind it have worse prices.
  */
 export function match(
   state: SymbolState,
@@ -77,7 +75,7 @@ export function match(
   const row = orders.row(taker);
   const levels = book.opposite(side);
   const isIsolated = state.positions.numbers[row + MARGIN_MODE] === ISOLATED;
-  if (isIsolated) taken.lots = taken.quanta = taken.feeQuanta = taken.realizedQuanta = 0;
+  if (isIsolated) takerFills.lots = takerFills.quanta = takerFills.feeQuanta = takerFills.realizedQuanta = 0;
   makerSolvency.begin();
   let lossLeft = lossQuanta;
   let reason = REASON_NONE;
@@ -99,30 +97,30 @@ export function match(
     state.marginTable.beginFilling(state.positions.numbers[makerRow + ACCOUNT]);
     const isUnsure = makerSolvency.mustCover(state, makerRow, isFarFromMark(state, side, price));
     if (isUnsure && !makerSolvency.canCover(state, makerRow, side, price, lots)) {
-      close(state, transaction, maker, STATUS_CANCELED, REASON_INSUFFICIENT_MARGIN);
+      closeOrder(state, transaction, maker, STATUS_CANCELED, REASON_INSUFFICIENT_MARGIN);
       continue;
     }
     lossLeft -= (side === BUY ? price - markTicks : markTicks - price) * lots * state.instrument.quantaPerTickLot;
     if (lossLeft < 0) {
-      // What the maker was about to lose has been taken from it already.
+      // canCover() has already taken the maker's loss from its margin: give it back.
       state.contributions.refresh(makerRow);
       reason = REASON_INSUFFICIENT_MARGIN;
       break;
     }
     trade(state, transaction, taker, maker, price, lots, terms);
-    if (isIsolated) addTaken(state.instrument.quantaPerTickLot);
+    if (isIsolated) addToTakerFills(state.instrument.quantaPerTickLot);
   }
-  // Once for all fills, as their margin was reserved.
-  if (isIsolated && taken.lots !== 0) {
+  // Once for all fills, because their margin was reserved in one sum.
+  if (isIsolated && takerFills.lots !== 0) {
     if (terms.execType === EXEC_LIQUIDATION) settleForcedFill(state, transaction, row);
-    else settleFill(state, transaction, row, taken);
+    else settleFill(state, transaction, row, takerFills);
   }
-  clipReduceOnly(state, transaction, row);
+  clampReduceOnlyOrders(state, transaction, row);
   return reason;
 }
 
-/** Why what a taker has left expires; REASON_NONE = it comes to rest. */
-export function endOfTaker(orderType: number, mayRest: boolean): number {
+/** Why the rest of a taker expires after matching; REASON_NONE = it rests in the book. */
+export function expiryReason(orderType: number, mayRest: boolean): number {
   if (mayRest) return REASON_NONE;
   return isAtMarket(orderType) ? REASON_NO_LIQUIDITY : REASON_IOC_REMAINDER;
 }
@@ -157,9 +155,9 @@ function trade(
   traded.quantityLots = lots;
   traded.takerFeeQuanta =
     terms.execType === EXEC_LIQUIDATION
-      ? liquidationFee(state, side, lots, quanta, terms.bankruptcyTicks)
+      ? liquidationFee(instrument, side, lots, quanta, terms.bankruptcyTicks)
       : takerFee(instrument, quanta);
-  traded.makerFeeQuanta = mulDivCeil(quanta, instrument.makerFeePpm, PPM);
+  traded.makerFeeQuanta = makerFee(instrument, quanta);
   traded.takerSizeLots = positions.numbers[takerRow + SIZE] + takerLots;
   traded.makerSizeLots = positions.numbers[makerRow + SIZE] - takerLots;
   traded.takerRealizedQuanta = positions.realized(takerRow, takerLots, quanta);
@@ -169,7 +167,7 @@ function trade(
   if (orders.isExtended(maker)) state.noteFill(maker, lots);
   applyTraded(state, traded, taker, maker, transaction.time);
   transaction.emit(traded);
-  // Unless it is gone, with its last lots.
+  // isIceberg() again: the trade has removed the maker if these were its last lots.
   if (isIceberg && orders.isIceberg(maker) && state.open.shownLots(maker) === 0)
     showNextSlice(state, transaction, maker);
   if (positions.numbers[makerRow + MARGIN_MODE] === ISOLATED)
@@ -179,58 +177,13 @@ function trade(
       feeQuanta: traded.makerFeeQuanta,
       realizedQuanta: traded.makerRealizedQuanta,
     });
-  clipReduceOnly(state, transaction, makerRow);
+  clampReduceOnlyOrders(state, transaction, makerRow);
 }
 
-/** Of a trade of so much notional, rounded against the payer. */
-export const takerFee = (instrument: Instrument, quanta: Quanta): Quanta =>
-  mulDivCeil(quanta, instrument.takerFeePpm, PPM);
-
-/** The trade that has just happened, for the taker. */
-function addTaken(quantaPerTickLot: Quanta): void {
-  taken.lots += traded.takerSide === BUY ? traded.quantityLots : -traded.quantityLots;
-  taken.quanta += traded.quantityLots * traded.priceTicks * quantaPerTickLot;
-  taken.feeQuanta += traded.takerFeeQuanta;
-  taken.realizedQuanta += traded.takerRealizedQuanta;
-}
-
-/** The configured share of the notional, out of what the fill is better than the bankruptcy price (dYdX v4). */
-function liquidationFee(
-  state: SymbolState,
-  side: number,
-  lots: QuantityLots,
-  quanta: Quanta,
-  bankruptcyTicks: PriceTicks,
-): Quanta {
-  const { quantaPerTickLot, liquidationFeePpm } = state.instrument;
-  const atBankruptcy = lots * bankruptcyTicks * quantaPerTickLot;
-  const surplus = side === SELL ? quanta - atBankruptcy : atBankruptcy - quanta;
-  return Math.min(Math.max(0, surplus), mulDivCeil(quanta, liquidationFeePpm, PPM));
-}
-
-/** One account on both sides. Returns whether the taker may go on. */
-function preventSelfTrade(state: SymbolState, transaction: Transaction, taker: number, maker: number): boolean {
-  const { orders } = state;
-  switch (orders.selfTradePrevention(taker)) {
-    case EXPIRE_TAKER:
-      return false;
-    case EXPIRE_MAKER:
-      close(state, transaction, maker, STATUS_CANCELED, REASON_SELF_TRADE);
-      return true;
-    case EXPIRE_BOTH:
-      close(state, transaction, maker, STATUS_CANCELED, REASON_SELF_TRADE);
-      return false;
-    default: {
-      const lots = Math.min(orders.remainingLots(taker), state.open.shownLots(maker));
-      if (lots === orders.remainingLots(maker)) close(state, transaction, maker, STATUS_CANCELED, REASON_SELF_TRADE);
-      else {
-        reduce(state, transaction, maker, lots, REASON_SELF_TRADE);
-        if (state.open.shownLots(maker) === 0) showNextSlice(state, transaction, maker);
-      }
-      // A taker that is used up ends with its last lots unfilled: it expires, it is not filled.
-      if (lots === orders.remainingLots(taker)) return false;
-      reduce(state, transaction, taker, lots, REASON_SELF_TRADE);
-      return true;
-    }
-  }
+/** Adds the trade in `traded` to the taker's sum. */
+function addToTakerFills(quantaPerTickLot: Quanta): void {
+  takerFills.lots += traded.takerSide === BUY ? traded.quantityLots : -traded.quantityLots;
+  takerFills.quanta += traded.quantityLots * traded.priceTicks * quantaPerTickLot;
+  takerFills.feeQuanta += traded.takerFeeQuanta;
+  takerFills.realizedQuanta += traded.takerRealizedQuanta;
 }

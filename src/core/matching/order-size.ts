@@ -1,20 +1,22 @@
 import type { PriceTicks, QuantityLots } from "../base/units.ts";
 import type { Transaction } from "../protocol/actor.ts";
 import type { Instrument } from "../protocol/instrument.ts";
-import { refuse } from "../protocol/refusals.ts";
+import { refuses } from "../protocol/refusals.ts";
 
-/** Refuses a quantity that no order of the instrument may have; true when it did. */
+/** Refuses a quantity outside the instrument's range. Returns whether it refused. */
 export function refuseQuantity(instrument: Instrument, transaction: Transaction, quantityLots: QuantityLots): boolean {
   const { minQuantityLots, maxQuantityLots } = instrument;
   if (quantityLots < minQuantityLots)
-    refuse(transaction, "QUANTITY_TOO_SMALL", "quantity", { limitLots: minQuantityLots });
-  else if (quantityLots > maxQuantityLots)
-    refuse(transaction, "QUANTITY_TOO_LARGE", "quantity", { limitLots: maxQuantityLots });
-  else return false;
-  return true;
+    return refuses(transaction, "QUANTITY_TOO_SMALL", "quantity", { limitLots: minQuantityLots });
+  if (quantityLots > maxQuantityLots)
+    return refuses(transaction, "QUANTITY_TOO_LARGE", "quantity", { limitLots: maxQuantityLots });
+  return false;
 }
 
-/** Refuses an order that is worth too little at this price; true when it did. What only reduces is not asked. */
+/**
+ * Refuses an order below the smallest notional. `valueTicks`: the price at which it is valued. Do not call it for
+ * reduce-only orders: a position below the smallest notional must be closable. Returns whether it refused.
+ */
 export function refuseNotional(
   instrument: Instrument,
   transaction: Transaction,
@@ -24,6 +26,5 @@ export function refuseNotional(
   const { minNotionalQuanta, quantaPerTickLot } = instrument;
   if (quantityLots * valueTicks * quantaPerTickLot >= minNotionalQuanta) return false;
   const nearestLots = Math.ceil(minNotionalQuanta / (valueTicks * quantaPerTickLot));
-  refuse(transaction, "NOTIONAL_TOO_SMALL", "quantity", { limitQuanta: minNotionalQuanta, nearestLots });
-  return true;
+  return refuses(transaction, "NOTIONAL_TOO_SMALL", "quantity", { limitQuanta: minNotionalQuanta, nearestLots });
 }

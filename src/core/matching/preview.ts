@@ -30,7 +30,7 @@ export interface DetailedPreview extends Preview {
   /** As match() answers it. */
   stopped: number;
   /** What the taker's account gives up of its own orders, by slot. */
-  readonly ownLots: Map<number, QuantityLots>;
+  readonly selfTradeLots: Map<number, QuantityLots>;
 }
 
 /** Of whoever asks what is to come: none is asked while another one walks. */
@@ -69,7 +69,7 @@ export function preview(
     price = levels.next(price)
   ) {
     const lots = Math.min(book.executableLots(price), quantityLots - out.lots);
-    if (meetsShort(state, price, lots)) {
+    if (meetsShortMaker(state, price, lots)) {
       out.lots = 0;
       out.quanta = 0;
       return previewOrders(state, row, side, limitTicks, quantityLots, selfTradePrevention, out, details);
@@ -82,7 +82,7 @@ export function preview(
 }
 
 /** Whether someone is short of margin whom a taker of so many lots meets at a price. */
-function meetsShort(state: SymbolState, price: PriceTicks, lots: QuantityLots): boolean {
+function meetsShortMaker(state: SymbolState, price: PriceTicks, lots: QuantityLots): boolean {
   const { book, open, orders } = state;
   let left = lots;
   for (let slot = book.first(price); left > 0 && slot !== NONE; slot = orders.next(slot)) {
@@ -129,8 +129,11 @@ function previewOrders(
       if (makerRow === row) {
         eventCount++;
         if (selfTradePrevention === DECREMENT)
-          details?.ownLots.set(slot, (details.ownLots.get(slot) ?? 0) + Math.min(lots, wantedLots - out.lots));
-        else if (selfTradePrevention !== EXPIRE_TAKER) details?.ownLots.set(slot, orders.remainingLots(slot));
+          details?.selfTradeLots.set(
+            slot,
+            (details.selfTradeLots.get(slot) ?? 0) + Math.min(lots, wantedLots - out.lots),
+          );
+        else if (selfTradePrevention !== EXPIRE_TAKER) details?.selfTradeLots.set(slot, orders.remainingLots(slot));
         if (selfTradePrevention === EXPIRE_MAKER) continue;
         // Its last lots end an order unfilled, see preventSelfTrade().
         if (selfTradePrevention !== DECREMENT || lots >= wantedLots - out.lots) return end(REASON_SELF_TRADE);
@@ -147,7 +150,7 @@ function previewOrders(
       lots = Math.min(lots, wantedLots - out.lots);
       const isUnsure = lots > 0 && makerSolvency.mustCover(state, makerRow, areFar);
       if (isUnsure && !makerSolvency.canCover(state, makerRow, side, price, lots)) {
-        walk.drop();
+        walk.dropCurrent();
         eventCount++;
         continue;
       }
@@ -165,7 +168,7 @@ function previewOrders(
 }
 
 /** Whether a taker would meet more orders than one turn may hold before it had so many lots: FOK must know before. */
-export function meetsTooMany(
+export function exceedsTransaction(
   state: SymbolState,
   side: number,
   limitTicks: PriceTicks,

@@ -236,7 +236,7 @@ export const TriggersReached = defineMessage(125, "TriggersReached", {
   priceTicks: "number",
 });
 /** Of those that came with the order, this one has done its work: further fills bring another one. */
-export const LegSpent = defineMessage(126, "LegSpent", { orderId: "number", accountId: "number", legId: "number" });
+export const LegDetached = defineMessage(126, "LegSpent", { orderId: "number", accountId: "number", legId: "number" });
 /** An order that waits has another limit, quantity or price to wait for under its old id; those that stay are named, too. */
 export const ConditionalOrderAmended = defineMessage(127, "ConditionalOrderAmended", {
   orderId: "number",
@@ -318,7 +318,7 @@ export type SymbolEvent =
   | MessageOf<typeof OrderExtended>
   | MessageOf<typeof AttachedQuantityRaised>
   | MessageOf<typeof ConditionalOrderAmended>
-  | MessageOf<typeof LegSpent>
+  | MessageOf<typeof LegDetached>
   | MessageOf<typeof CancelAfterSet>
   | MessageOf<typeof OrderAmended>
   | MessageOf<typeof SliceShown>

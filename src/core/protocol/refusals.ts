@@ -68,16 +68,25 @@ export function refuse(
   transaction.reply(refused);
 }
 
+/** As refuse(), for checks that return whether they have refused: returns true. */
+export function refuses(
+  transaction: Transaction,
+  code: RefusalCode,
+  field = "",
+  details: RefusalDetails | null = null,
+): true {
+  refuse(transaction, code, field, details);
+  return true;
+}
+
 /** Refuses an order whose end is not ahead (0 = it has none); true when it did. */
 export function refuseEnded(goodTillDate: TimeMs, transaction: Transaction): boolean {
   if (goodTillDate === 0 || goodTillDate > transaction.time) return false;
-  refuse(transaction, "GOOD_TILL_DATE_PASSED", "goodTillDate");
-  return true;
+  return refuses(transaction, "GOOD_TILL_DATE_PASSED", "goodTillDate");
 }
 
 /** Refuses what comes later than whoever sent it still wants it (0 = at any time); true when it did. */
 export function refuseLate({ expiresAt }: { readonly expiresAt: number }, transaction: Transaction): boolean {
   if (expiresAt === 0 || transaction.time <= expiresAt) return false;
-  refuse(transaction, "REQUEST_EXPIRED", "expiresAt");
-  return true;
+  return refuses(transaction, "REQUEST_EXPIRED", "expiresAt");
 }

@@ -19,8 +19,8 @@ import {
   STOP_MARKET,
 } from "../../../src/core/base/enums.ts";
 import { QUANTA_PER_USDC } from "../../../src/core/base/units.ts";
-import { mostOrders } from "../../../src/core/commands/attached.ts";
-import { MAX_TRIGGER_ORDERS } from "../../../src/core/commands/conditional.ts";
+import { maxOrdersPerAccount } from "../../../src/core/commands/attached-orders.ts";
+import { MAX_TRIGGER_ORDERS } from "../../../src/core/commands/conditional-placement.ts";
 import {
   CancelAll,
   ClosePosition,
@@ -278,7 +278,7 @@ test("all orders that an account may have are canceled in one turn that fits", (
   const said = exchange.do(DEEP.id, make(CancelAll, { accountId: maker, side: -1 }));
   const orders = said.replies.length - 1;
   // Who has so many may place no more that wait.
-  assert.equal(orders, mostOrders(maxOpenOrders) - 2);
+  assert.equal(orders, maxOrdersPerAccount(maxOpenOrders) - 2);
   assert.ok(bytesOf(said) < MAX_RECORD_BYTES, `${bytesOf(said)} bytes`);
   assert.ok(bytesOf(said) / orders < BYTES_PER_OPEN_ORDER, "config.ts reckons with more");
 });

@@ -8,7 +8,7 @@ import {
   STATUS_NEW,
   STATUS_PARTIALLY_FILLED,
 } from "../../../src/core/base/enums.ts";
-import { Placement } from "../../../src/core/commands/placement.ts";
+import { OrderExecution } from "../../../src/core/commands/order-execution.ts";
 import type { Transaction } from "../../../src/core/protocol/actor.ts";
 import { OrderClosed, Traded } from "../../../src/core/protocol/events.ts";
 import { compileInstrument, type Instrument } from "../../../src/core/protocol/instrument.ts";
@@ -31,36 +31,40 @@ const seed = takeSeed("preview.test");
 const RUNS = 100;
 const ODD_ONES = [instrument(ODD), instrument(FREE)];
 const INSTRUMENTS = [...ODD_ONES, ...DEFAULT_INSTRUMENTS.map((config) => compileInstrument(config))];
-type Take = typeof Placement.prototype.take;
+type Execute = typeof OrderExecution.prototype.execute;
 
 /** Compares what orders take from here on with what was expected of it. Returns how many traded, and met who could not. */
 function watchTakers(t: TestContext, stepOf: () => string): { traded: number; dropped: number } {
   const seen = { traded: 0, dropped: 0 };
-  const { take } = Placement.prototype;
-  t.mock.method(Placement.prototype, "take", function (this: Placement, ...args: Parameters<Take>): void {
-    const [transaction, slot, limitTicks, mayRest, ...terms] = args;
-    const { lots, quanta, leftLots } = this.expected;
-    const got = { lots: 0, quanta: 0, leftLots: 0 };
-    const emit: Transaction["emit"] = (event) => {
-      if (event.type === Traded.code) {
-        const { takerOrderId, quantityLots, priceTicks } = event as MessageOf<typeof Traded>;
-        got.lots += quantityLots;
-        got.quanta += quantityLots * priceTicks * quantaPerTickLot(takerOrderId);
-      }
-      const { reason } = event as MessageOf<typeof OrderClosed>;
-      if (event.type === OrderClosed.code && reason === REASON_INSUFFICIENT_MARGIN) seen.dropped++;
-      transaction.emit(event);
-    };
-    const reply: Transaction["reply"] = (message) => {
-      const { status, remainingLots } = message as MessageOf<typeof OrderView>;
-      if (message.type === OrderView.code && (status === STATUS_NEW || status === STATUS_PARTIALLY_FILLED))
-        got.leftLots = remainingLots;
-      transaction.reply(message);
-    };
-    take.call(this, { time: transaction.time, emit, reply }, slot, limitTicks, mayRest, ...terms);
-    assert.deepEqual(got, { lots, quanta, leftLots: mayRest ? leftLots : 0 }, stepOf());
-    if (got.lots > 0) seen.traded++;
-  });
+  const { execute } = OrderExecution.prototype;
+  t.mock.method(
+    OrderExecution.prototype,
+    "execute",
+    function (this: OrderExecution, ...args: Parameters<Execute>): void {
+      const [transaction, slot, limitTicks, mayRest, ...terms] = args;
+      const { lots, quanta, leftLots } = this.margin.expected;
+      const got = { lots: 0, quanta: 0, leftLots: 0 };
+      const emit: Transaction["emit"] = (event) => {
+        if (event.type === Traded.code) {
+          const { takerOrderId, quantityLots, priceTicks } = event as MessageOf<typeof Traded>;
+          got.lots += quantityLots;
+          got.quanta += quantityLots * priceTicks * quantaPerTickLot(takerOrderId);
+        }
+        const { reason } = event as MessageOf<typeof OrderClosed>;
+        if (event.type === OrderClosed.code && reason === REASON_INSUFFICIENT_MARGIN) seen.dropped++;
+        transaction.emit(event);
+      };
+      const reply: Transaction["reply"] = (message) => {
+        const { status, remainingLots } = message as MessageOf<typeof OrderView>;
+        if (message.type === OrderView.code && (status === STATUS_NEW || status === STATUS_PARTIALLY_FILLED))
+          got.leftLots = remainingLots;
+        transaction.reply(message);
+      };
+      execute.call(this, { time: transaction.time, emit, reply }, slot, limitTicks, mayRest, ...terms);
+      assert.deepEqual(got, { lots, quanta, leftLots: mayRest ? leftLots : 0 }, stepOf());
+      if (got.lots > 0) seen.traded++;
+    },
+  );
   return seen;
 }
 

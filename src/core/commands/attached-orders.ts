@@ -17,7 +17,7 @@ import {
 } from "../base/enums.ts";
 import type { PriceTicks } from "../base/units.ts";
 import { bandEdge, isBeyond } from "../formulas/mark-limits.ts";
-import { refuseDisplay } from "../matching/iceberg.ts";
+import { refuseDisplayQuantity } from "../matching/iceberg.ts";
 import { matchPrice } from "../matching/price-match.ts";
 import type { Transaction } from "../protocol/actor.ts";
 import { type PlaceExtended, PlaceOrder } from "../protocol/commands.ts";
@@ -29,15 +29,17 @@ import { refuse, refuseEnded } from "../protocol/refusals.ts";
 import { type EntryFill, type OrderTerms, waitsForRise } from "../state/order-terms.ts";
 import type { SymbolState } from "../state/symbol-state.ts";
 import { reaches } from "../state/triggers.ts";
-import { MAX_TRIGGER_ORDERS, refuseConditional } from "./conditional.ts";
-import { answerRepeated, type Placement } from "./placement.ts";
+import { MAX_TRIGGER_ORDERS, refuseTooManyConditional } from "./conditional-placement.ts";
+import { answerDuplicate } from "./order-checks.ts";
+import type { Placement } from "./placement.ts";
 
 // Filled in again for each event: a turn hands it on before it goes on (see Turn).
-const waits = blank(ConditionalOrderPlaced);
-const grown = blank(AttachedQuantityRaised);
+const legPlaced = blank(ConditionalOrderPlaced);
+const quantityRaised = blank(AttachedQuantityRaised);
 
 /** Orders that an account may have in a symbol: in the book, waiting, and two that came with each that was in the book before. */
-export const mostOrders = (maxOpenOrders: number): number => maxOpenOrders + MAX_TRIGGER_ORDERS + 2 * maxOpenOrders;
+export const maxOrdersPerAccount = (maxOpenOrders: number): number =>
+  maxOpenOrders + MAX_TRIGGER_ORDERS + 2 * maxOpenOrders;
 
 /** Whether a leg could not do its work: an order that fills at this price has reached the leg's trigger already. */
 export function isLegReached(leg: AttachedLeg, type: number, entrySide: number, entryTicks: PriceTicks): boolean {
@@ -64,12 +66,15 @@ export class AttachedOrders {
 
   /** `isTrial`: see trial.ts. */
   place(command: MessageOf<typeof PlaceExtended>, transaction: Transaction, isDryRun = false): void {
-    if (command.clientOrderId !== "" && answerRepeated(this.state, command, transaction)) return;
+    if (command.clientOrderId !== "" && answerDuplicate(this.state, command, transaction)) return;
     if (refuseEnded(command.goodTillDate, transaction)) return;
     const { takeProfit = null, stopLoss = null } = command.legs ?? {};
     const { type: _, goodTillDate, legs, priceMatch, displayLots, ...plain } = command;
     const { quantityLots } = plain;
-    if (displayLots !== 0 && refuseDisplay(this.instrument, transaction, displayLots, quantityLots, quantityLots))
+    if (
+      displayLots !== 0 &&
+      refuseDisplayQuantity(this.instrument, transaction, displayLots, quantityLots, quantityLots)
+    )
       return;
     if (priceMatch !== 0) {
       plain.priceTicks = matchPrice(this.state, command.side, priceMatch, transaction);
@@ -82,7 +87,7 @@ export class AttachedOrders {
     )
       return;
     if (stopLoss !== null && this.refuseLeg(stopLoss, "stopLoss", STOP, command.side, entryTicks, transaction)) return;
-    if (legs !== null && this.refuseLegs(command.accountId, legs, transaction)) return;
+    if (legs !== null && this.refuseTooManyLegs(command.accountId, legs, transaction)) return;
     const hasMore = goodTillDate !== 0 || legs !== null || displayLots !== 0 || isDryRun;
     const more = hasMore ? { goodTillDate, legs, displayLots, isDryRun } : null;
     // Of the same hidden class as every other order that is placed.
@@ -93,9 +98,13 @@ export class AttachedOrders {
    * Refuses legs for which the account has no room among the orders that wait; true when it did. Those of orders that are
    * placed by now come all the same: that is two for each that may rest.
    */
-  private refuseLegs(accountId: number, { takeProfit, stopLoss }: AttachedLegs, transaction: Transaction): boolean {
+  private refuseTooManyLegs(
+    accountId: number,
+    { takeProfit, stopLoss }: AttachedLegs,
+    transaction: Transaction,
+  ): boolean {
     const legCount = (takeProfit === null ? 0 : 1) + (stopLoss === null ? 0 : 1);
-    return refuseConditional(this.state, transaction, this.state.positions.draft(accountId), legCount);
+    return refuseTooManyConditional(this.state, transaction, this.state.positions.draft(accountId), legCount);
   }
 
   /** Refuses a leg that could not do its work; true when it did. */
@@ -139,44 +148,50 @@ export class AttachedOrders {
     if (fill.side === BUY ? size <= 0 : size >= 0) return;
     const { takeProfitId, stopLossId } = terms;
     let siblingId = 0;
-    if (takeProfitId !== 0) this.grow(takeProfitId, fill, transaction);
+    if (takeProfitId !== 0) this.raiseQuantity(takeProfitId, fill, transaction);
     else if (legs.takeProfit !== null)
-      siblingId = this.wait(legs.takeProfit, TAKE_PROFIT, fill, siblingId, transaction);
-    if (stopLossId !== 0) this.grow(stopLossId, fill, transaction);
-    else if (legs.stopLoss !== null) this.wait(legs.stopLoss, STOP, fill, siblingId, transaction);
+      siblingId = this.placeLeg(legs.takeProfit, TAKE_PROFIT, fill, siblingId, transaction);
+    if (stopLossId !== 0) this.raiseQuantity(stopLossId, fill, transaction);
+    else if (legs.stopLoss !== null) this.placeLeg(legs.stopLoss, STOP, fill, siblingId, transaction);
   }
 
   /** One that has been canceled, or was refused when it fired, stays away. */
-  private grow(orderId: number, { accountId, lots }: EntryFill, transaction: Transaction): void {
+  private raiseQuantity(orderId: number, { accountId, lots }: EntryFill, transaction: Transaction): void {
     const { state } = this;
     const slot = state.findOrder(orderId);
     if (slot === NONE || !state.orders.isWaiting(slot)) return;
-    grown.orderId = orderId;
-    grown.accountId = accountId;
-    grown.quantityLots = state.orders.quantityLots(slot) + lots;
-    applyAttachedQuantityRaised(state, grown, slot);
-    transaction.emit(grown);
+    quantityRaised.orderId = orderId;
+    quantityRaised.accountId = accountId;
+    quantityRaised.quantityLots = state.orders.quantityLots(slot) + lots;
+    applyAttachedQuantityRaised(state, quantityRaised, slot);
+    transaction.emit(quantityRaised);
   }
 
-  private wait(leg: AttachedLeg, type: number, fill: EntryFill, siblingId: number, transaction: Transaction): number {
+  private placeLeg(
+    leg: AttachedLeg,
+    type: number,
+    fill: EntryFill,
+    siblingId: number,
+    transaction: Transaction,
+  ): number {
     const { state } = this;
     const atMarket = leg.priceTicks === 0;
-    waits.orderId = serialToId(state.nextOrderSerial, this.instrument.id);
-    waits.accountId = fill.accountId;
-    waits.side = otherSide(fill.side);
-    if (type === STOP) waits.orderType = atMarket ? STOP_MARKET : STOP;
-    else waits.orderType = atMarket ? TAKE_PROFIT_MARKET : TAKE_PROFIT;
-    waits.timeInForce = atMarket ? IOC : GTC;
-    waits.flags = REDUCE_ONLY | ATTACHED;
-    waits.selfTradePrevention = EXPIRE_MAKER;
-    waits.priceTicks = leg.priceTicks;
-    waits.quantityLots = fill.lots;
-    waits.triggerTicks = leg.triggerTicks;
-    waits.triggerBy = leg.triggerBy;
-    waits.parentId = fill.orderId;
-    waits.siblingId = siblingId;
-    applyConditionalOrderPlaced(state, waits, transaction.time);
-    transaction.emit(waits);
-    return waits.orderId;
+    legPlaced.orderId = serialToId(state.nextOrderSerial, this.instrument.id);
+    legPlaced.accountId = fill.accountId;
+    legPlaced.side = otherSide(fill.side);
+    if (type === STOP) legPlaced.orderType = atMarket ? STOP_MARKET : STOP;
+    else legPlaced.orderType = atMarket ? TAKE_PROFIT_MARKET : TAKE_PROFIT;
+    legPlaced.timeInForce = atMarket ? IOC : GTC;
+    legPlaced.flags = REDUCE_ONLY | ATTACHED;
+    legPlaced.selfTradePrevention = EXPIRE_MAKER;
+    legPlaced.priceTicks = leg.priceTicks;
+    legPlaced.quantityLots = fill.lots;
+    legPlaced.triggerTicks = leg.triggerTicks;
+    legPlaced.triggerBy = leg.triggerBy;
+    legPlaced.parentId = fill.orderId;
+    legPlaced.siblingId = siblingId;
+    applyConditionalOrderPlaced(state, legPlaced, transaction.time);
+    transaction.emit(legPlaced);
+    return legPlaced.orderId;
   }
 }

@@ -1,0 +1,164 @@
+import type { Contribution } from "../accounts/contribution.ts";
+import * as columns from "../base/columns.ts";
+import * as enums from "../base/enums.ts";
+import type { PriceTicks, Quanta, QuantityLots } from "../base/units.ts";
+import { takerFee } from "../matching/fees.ts";
+import type { Preview } from "../matching/preview.ts";
+import type { RefusalDetails } from "../protocol/refusals.ts";
+import type { SymbolState } from "../state/symbol-state.ts";
+import type { DryRun } from "./dry-run.ts";
+
+const { ACCOUNT, CONTRIBUTED, CONTRIBUTED_INITIAL, MARGIN_MODE, NONE, SIZE } = columns;
+const { ISOLATED } = enums;
+
+/** Reserves margin for the order in hand, from the fills that `expected` predicts. Amounts are in quanta. */
+export class MarginReservation {
+  /** The preview of the order in hand: what it fills at once and what it leaves. */
+  readonly expected: Preview = { lots: 0, quanta: 0, leftLots: 0 };
+  private readonly state: SymbolState;
+
+  constructor(state: SymbolState) {
+    this.state = state;
+  }
+
+  /** For an order that meets nobody. */
+  expectNoFills(quantityLots: QuantityLots): void {
+    const { expected } = this;
+    expected.lots = 0;
+    expected.quanta = 0;
+    expected.leftLots = quantityLots;
+  }
+
+  /**
+   * Reserves the initial margin that the row needs after the order: expected fills count at the mark, with the loss of
+   * their price; resting lots count by their own margin price and loss. Returns null, or what is required and available.
+   * `replacedSlot`: the resting order that this one replaces (an amendment); not for reduce-only orders. With `dryRun` it
+   * only reports.
+   *
+   * An order that only closes needs no margin and may lose all equity that backs the position, see
+   * closingBankruptcyTicks(). So one that closes and opens must have the margin of what it opens on top of the loss of
+   * what it closes. An isolated position pays that loss from its own margin.
+   */
+  reserve(
+    row: number,
+    isBuy: boolean,
+    restingLots: QuantityLots,
+    marginPriceTicks: PriceTicks,
+    lossTicks: PriceTicks,
+    replacedSlot: number,
+    dryRun: DryRun | null = null,
+  ): RefusalDetails | null {
+    const { state, expected } = this;
+    const { marginTable } = state;
+    const { numbers } = state.positions;
+    const closingLots = Math.min(expected.lots, Math.max(0, isBuy ? -numbers[row + SIZE] : numbers[row + SIZE]));
+    const isIsolated = numbers[row + MARGIN_MODE] === ISOLATED;
+    const isReversing = closingLots > 0 && closingLots < expected.lots + restingLots && !isIsolated;
+    const after = this.contributionAfter(
+      row,
+      isBuy,
+      restingLots,
+      marginPriceTicks,
+      lossTicks,
+      replacedSlot,
+      isReversing,
+    );
+    let required = after.initial - numbers[row + CONTRIBUTED_INITIAL];
+    if (isReversing)
+      required = Math.max(0, required + this.expectedLoss(isBuy) + takerFee(state.instrument, expected.quanta));
+    const accountId = numbers[row + ACCOUNT];
+    // Fills move isolated margin out of the cross margin. An unrealised gain may not be moved: it could be lost again.
+    if (isIsolated && required > 0) {
+      const availableQuanta = marginTable.withdrawable(accountId);
+      if (required > availableQuanta) return { requiredQuanta: required, availableQuanta };
+    }
+    // An account short of margin may close, but not reverse or open, even where that needs no more than the old position
+    // or the replaced order had reserved: that margin may be lost.
+    const needsMargin = required > 0 || isReversing || expected.lots > closingLots;
+    const requiredQuanta = Math.max(0, required);
+    if (dryRun !== null) {
+      dryRun.requiredQuanta = requiredQuanta;
+      const availableQuanta = marginTable.available(accountId);
+      return needsMargin && required > availableQuanta ? { requiredQuanta, availableQuanta } : null;
+    }
+    if (needsMargin && !marginTable.reserve(accountId, required, numbers, row + CONTRIBUTED))
+      return { requiredQuanta, availableQuanta: marginTable.available(accountId) };
+    // If the whole order rests, `after` is the row's new contribution: set it here and save a second calculation.
+    if (expected.lots === 0) marginTable.setContribution(accountId, numbers, row + CONTRIBUTED, after);
+    return null;
+  }
+
+  /**
+   * What the row will contribute to its account's margin once the order has filled as expected and the rest has come to
+   * rest. Leaves the row as it was; the result is SymbolState's scratch object. Of a reversing order: what it will
+   * contribute after the fills, whose loss and fee the caller adds.
+   */
+  private contributionAfter(
+    row: number,
+    isBuy: boolean,
+    restingLots: QuantityLots,
+    marginPriceTicks: PriceTicks,
+    lossTicks: PriceTicks,
+    replacedSlot: number,
+    isReversing: boolean,
+  ): Contribution {
+    const { state, expected } = this;
+    const { positions, orders } = state;
+    const { numbers } = positions;
+    const perTick = state.instrument.quantaPerTickLot;
+    let lots = restingLots;
+    let exposure = restingLots * marginPriceTicks * perTick;
+    let loss = restingLots * lossTicks * perTick;
+    if (replacedSlot !== NONE) {
+      const replacedLots = orders.remainingLots(replacedSlot);
+      lots -= replacedLots;
+      exposure -= replacedLots * orders.marginPriceTicks(replacedSlot) * perTick;
+      loss -= replacedLots * orders.lossTicks(replacedSlot) * perTick;
+    }
+    const size = numbers[row + SIZE];
+    // The fills of a reversing order count as the position itself, so that the lots that they close need no margin.
+    if (isReversing) numbers[row + SIZE] = isBuy ? size + expected.lots : size - expected.lots;
+    else {
+      lots += expected.lots;
+      exposure += expected.lots * state.markTicks * perTick;
+      loss += this.expectedLoss(isBuy);
+    }
+    positions.addResting(row, isBuy, lots, exposure, loss);
+    const after = state.contributions.of(row);
+    positions.addResting(row, isBuy, -lots, -exposure, -loss);
+    numbers[row + SIZE] = size;
+    return after;
+  }
+
+  /**
+   * Takes the loss and fee of closing a cross position out of the account's equity before the fills, because no margin is
+   * reserved for them. Returns null, or what is required and available: another thread may have spent or be withdrawing
+   * the equity that the price check counted on.
+   */
+  reserveClosingLoss(row: number, isBuy: boolean): RefusalDetails | null {
+    const { state, expected } = this;
+    const { marginTable } = state;
+    const { numbers } = state.positions;
+    const closes = isBuy ? numbers[row + SIZE] < 0 : numbers[row + SIZE] > 0;
+    if (expected.lots === 0 || !closes || state.isIsolated(row)) return null;
+    const requiredQuanta = this.expectedCost(isBuy) + takerFee(state.instrument, expected.quanta);
+    const accountId = numbers[row + ACCOUNT];
+    // A close that wins is allowed even if the equity is negative.
+    if (requiredQuanta <= 0 || marginTable.spend(accountId, requiredQuanta, numbers, row + CONTRIBUTED)) return null;
+    // Gives back what reserve() has taken for the lots that the order would open.
+    state.contributions.refresh(row);
+    return { requiredQuanta, availableQuanta: Math.max(0, marginTable.usableEquity(accountId)) };
+  }
+
+  /** The loss of the expected fills against the mark, at least 0. */
+  expectedLoss(isBuy: boolean): Quanta {
+    return Math.max(0, this.expectedCost(isBuy));
+  }
+
+  /** The loss of the expected fills against the mark; negative = a gain. */
+  private expectedCost(isBuy: boolean): Quanta {
+    const { lots, quanta } = this.expected;
+    const atMark = lots * this.state.markTicks * this.state.instrument.quantaPerTickLot;
+    return isBuy ? quanta - atMark : atMark - quanta;
+  }
+}
