@@ -232,7 +232,7 @@ test("an order that a long turn has left behind its end gets no other", () => {
     reply: (reply: object) => void replies.push({ ...reply }),
   };
   // As much as a turn may do has been done in it already.
-  Object.defineProperty(state, "isTransactionLong", { value: true });
+  Object.defineProperty(state.progress, "isLong", { value: true });
   exchange
     .symbol(PLAIN.id)
     .decide(make(AmendOrder, { accountId, orderId, goodTillDate: exchange.time + 1000 }), transaction);
