@@ -116,7 +116,7 @@ export class MarginTable extends MarginJournal {
   }
 
   /**
-   * Takes `amount` of initial margin for an order if equity covers it; returns false, and changes nothing, if not. What was
+   * Takes `amount` of initial margin for an order if equity covers it; returns false, and changes nothing, if not. The amount
    * taken is added to `contributed`. A negative amount is margin that the order will free: the check counts it, and
    * setContribution() frees it.
    */

@@ -38,7 +38,7 @@ interface MakerBudget {
   sizeLots: QuantityLots;
   /** For closing: the isolated equity, or the position's share of the cross equity. A part may take its part of this. */
   toCloseQuanta: Quanta;
-  /** For opening: less the maintenance margin of the new size. What remains must be able to stay open. */
+  /** For opening: less the maintenance margin of the new size. The rest must be able to stay open. */
   toOpenQuanta: Quanta;
 }
 

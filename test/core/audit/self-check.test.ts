@@ -34,7 +34,7 @@ const seed = takeSeed("self-check.test");
 const CROWD = 1200;
 const INTERVAL_MS = 10_000;
 
-/** Ten seconds pass: all that the actor says on its own until nothing is left. */
+/** Ten seconds pass. Returns all events of the actor's background work. */
 function check(crowd: Crowd, actorId: number = PLAIN.id): Message[] {
   crowd.time += INTERVAL_MS;
   const events = [...crowd.do(actorId, make(Tick)).events];
@@ -125,7 +125,7 @@ test("the digest of an audit covers every number of every position", () => {
   assert.equal(new Set(digests).size, digests.length);
 });
 
-test("the ledger says once that its balances do not add up", () => {
+test("the ledger reports once that its balances do not add up", () => {
   const crowd = Crowd.of(4);
   assert.deepEqual(check(crowd, LEDGER), []);
   crowd.ledger.state.depositedQuanta += 1n;
@@ -135,7 +135,7 @@ test("the ledger says once that its balances do not add up", () => {
   assert.deepEqual(check(crowd, LEDGER), []);
 });
 
-test("orders and prices between the shares of a check are no fault", () => {
+test("orders and prices between the parts of a check are no fault", () => {
   const action = fc.record({
     who: fc.nat({ max: CROWD - 1 }),
     side: fc.constantFrom(BUY, SELL),
@@ -161,7 +161,7 @@ test("orders and prices between the shares of a check are no fault", () => {
   );
 });
 
-test("exact sums are those of BigInt", () => {
+test("exact sums equal those of BigInt", () => {
   const safe = fc.integer({ min: -Number.MAX_SAFE_INTEGER, max: Number.MAX_SAFE_INTEGER });
   fc.assert(
     fc.property(fc.array(safe, { maxLength: 200 }), (values) => {
@@ -176,7 +176,7 @@ test("exact sums are those of BigInt", () => {
   );
 });
 
-test("what a turn has fired and filled is not taken for a fault before the turn is over", () => {
+test("orders triggered and filled in a transaction are no fault before it ends", () => {
   const exchange = new Exchange([instrument(PLAIN)]);
   const [alice, maker] = ["0xa", "0xb"].map((address) => {
     const { accountId } = exchange.ask(

@@ -6,7 +6,7 @@ import { takeSeed } from "../support/seed.ts";
 
 const seed = takeSeed("deadlines.test");
 
-test("deadlines are taken as a sorted list would give them, also where most are given up", () => {
+test("ids expire in the order of a sorted list, also when most are removed", () => {
   const step = fc.record({
     kind: fc.constantFrom("add", "add", "remove", "remove", "take"),
     id: fc.nat(150),
@@ -38,7 +38,7 @@ test("deadlines are taken as a sorted list would give them, also where most are 
   );
 });
 
-test("one that is set again and again takes the room of one, also behind an earlier one that stays", () => {
+test("an id that is set again and again takes the memory of one entry", () => {
   const deadlines = new ExpiryQueue();
   deadlines.add(1, 1000);
   for (let time = 1001; time < 2000; time++) deadlines.add(2, time);

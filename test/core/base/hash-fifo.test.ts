@@ -7,7 +7,7 @@ import { takeSeed } from "../support/seed.ts";
 const seed = takeSeed("hashed-queue.test");
 const WIDTH = 3;
 const VALUE = 0;
-/** With room for 15 characters. */
+/** A row has room for a text of 15 characters. */
 const TEXT = 1;
 
 interface ModelRow {
@@ -16,11 +16,11 @@ interface ModelRow {
   text: string;
 }
 
-test("rows are found by hash and dropped in their order, as in an array, through growth and what stands in one bucket", () => {
+test("rows are found by hash and removed in order, as in an array, through growth and shared buckets", () => {
   const step = fc.record({
     kind: fc.constantFrom("append", "append", "drop"),
     times: fc.constantFrom(1, 3, 700, 1500),
-    // All different; a few hashes for all; hashes that differ in their highest bits alone.
+    // All hashes different; a few hashes for all rows; hashes that differ only in their high bits.
     spread: fc.constantFrom(
       (n: number) => Math.imul(n, 0x9e3779b1),
       (n: number) => n % 7,

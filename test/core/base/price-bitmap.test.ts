@@ -7,7 +7,7 @@ import { takeSeed } from "../support/seed.ts";
 
 const seed = takeSeed("ladder.test");
 
-/** The slow twin: an unordered set, searched whole. */
+/** The slow reference: a set that is searched completely. */
 class Model {
   private readonly ticks = new Set<number>();
   private readonly side: Side;
@@ -31,8 +31,8 @@ class Model {
 }
 
 for (const max of [0, 31, 32, 1023, 1024, 40_000, 2 ** 24]) {
-  test(`a ladder of ${max + 1} ticks answers as a plain set does`, () => {
-    // Ends of words and of the whole range are where a bitmap goes wrong.
+  test(`a bitmap of ${max + 1} ticks gives the same answers as a plain set`, () => {
+    // Faults of a bitmap show at the ends of its words and of the range.
     const edges = [0, 1, 31, 32, 1023, 1024, 32767, 32768, max - 1, max].filter((tick) => tick >= 0 && tick <= max);
     const tick = fc.oneof(
       fc.constantFrom(...edges),
@@ -56,7 +56,7 @@ for (const max of [0, 31, 32, 1023, 1024, 40_000, 2 ** 24]) {
   });
 }
 
-test("a ladder walks from best to worst", () => {
+test("next() walks from the best level to the worst", () => {
   const ticks = [5, 64, 65, 100_000, 2 ** 24];
   const bids = new PriceBitmap(2 ** 24, BUY);
   const asks = new PriceBitmap(2 ** 24, SELL);

@@ -22,7 +22,7 @@ const seed = takeSeed("units.test");
 const parameters = { seed, numRuns: 2000 };
 const MAX = Number.MAX_SAFE_INTEGER;
 
-/** Whatever a client may send for a number, and must be told is none. */
+/** Texts that a client may send as a number, and that must be refused. */
 const MALFORMED = [
   "",
   " ",
@@ -77,7 +77,7 @@ const MALFORMED = [
   `1.${"0".repeat(100_000)}`,
 ];
 
-test("what is no plain decimal is refused, quickly and by every reader", () => {
+test("every parser refuses a text that is not a plain decimal, quickly", () => {
   for (const text of MALFORMED) {
     const shown = JSON.stringify(text.slice(0, 30));
     for (const decimals of [0, 1, 6, 12]) assert.ok(Number.isNaN(parseFixed(text, decimals)), shown);
@@ -107,7 +107,7 @@ test("decimals become whole numbers of their last place", () => {
     ["0.0000001", 6, Number.NaN],
     ["0.000000100000", 6, Number.NaN],
     ["65000.5", 1, 650_005],
-    // where 0.1 + 0.2 and its like go wrong
+    // where sums like 0.1 + 0.2 would be wrong
     ["0.29", 2, 29],
     ["1.005", 3, 1005],
     ["4.35", 2, 435],
@@ -127,7 +127,7 @@ test("decimals become whole numbers of their last place", () => {
     assert.equal(parseFixed(text, decimals), expected, `${text} with ${decimals} decimals`);
 });
 
-test("whole numbers print as decimals, without what says nothing", () => {
+test("whole numbers print as decimals without trailing zeros", () => {
   for (const [value, decimals, expected] of [
     [0, 0, "0"],
     [0, 6, "0"],
@@ -154,7 +154,7 @@ test("whole numbers print as decimals, without what says nothing", () => {
   assert.equal(printBigQuanta(-(10n ** 30n)), `-1${"0".repeat(24)}`);
 });
 
-test("every number that can be written is read back, and printed back without trailing zeros", () => {
+test("every decimal is parsed, and printed again without trailing zeros", () => {
   const written = fc.record({
     decimals: fc.integer({ min: 0, max: 12 }),
     whole: fc.nat(999_999_999),
@@ -178,7 +178,7 @@ test("every number that can be written is read back, and printed back without tr
   );
 });
 
-test("any text is a plain decimal or none, and never anything else", () => {
+test("any text is either a plain decimal or refused", () => {
   fc.assert(
     fc.property(fc.oneof(fc.string(), fc.stringMatching(/^[0-9.eE+\-_]{0,20}$/)), (text) => {
       const value = parseFixed(text, 6);
@@ -192,14 +192,14 @@ test("any text is a plain decimal or none, and never anything else", () => {
 
 const amount = fc.oneof(fc.nat(1000), fc.maxSafeNat(), fc.integer({ min: 2 ** 20, max: 2 ** 40 }));
 
-test("products are divided exactly, also past 2^53, up and down", () => {
+test("products are divided exactly, also beyond 2^53, rounded up and down", () => {
   fc.assert(
     fc.property(amount, amount, amount, (a, b, divisor) => {
       const c = divisor + 1;
       const product = BigInt(a) * BigInt(b);
       const floor = product / BigInt(c);
       const ceil = (product + BigInt(c) - 1n) / BigInt(c);
-      // Results that a number cannot hold are nobody's business: limits keep every amount below.
+      // Results beyond 2^53 cannot occur: limits keep every amount below.
       if (ceil > BigInt(MAX)) return;
       assert.equal(mulDivFloor(a, b, c), Number(floor));
       assert.equal(mulDivCeil(a, b, c), Number(ceil));
@@ -209,7 +209,7 @@ test("products are divided exactly, also past 2^53, up and down", () => {
   );
 });
 
-test("products past 2^53 are divided to the last digit, just beside whole quotients too", () => {
+test("products beyond 2^53 are divided exactly, also next to whole quotients", () => {
   const anyDivisor = fc.oneof(
     fc.integer({ min: 1, max: 2 ** 31 - 1 }),
     fc.maxSafeInteger().map((n) => Math.abs(n) + 1),
@@ -217,7 +217,7 @@ test("products past 2^53 are divided to the last digit, just beside whole quotie
   fc.assert(
     fc.property(amount, amount, anyDivisor, fc.constantFrom(-1n, 0n, 1n, 2n), (a, b, c, beside) => {
       if (a === 0 || b === 0 || c > MAX) return;
-      // a × b is about a multiple of c: where a quotient that is off by one would show.
+      // a × b is close to a multiple of c, where a quotient that is off by one would show.
       const near = (BigInt(b) * BigInt(c)) / BigInt(a) + beside;
       const factor = near > 0n && near <= BigInt(MAX) ? Number(near) : b;
       const product = BigInt(a) * BigInt(factor);
@@ -228,7 +228,7 @@ test("products past 2^53 are divided to the last digit, just beside whole quotie
   );
 });
 
-test("whole numbers are divided exactly, beside whole quotients and at the end of what is safe, too", () => {
+test("whole numbers are divided exactly, also next to whole quotients and at 2^53", () => {
   const divisor = fc.oneof(
     fc.integer({ min: 1, max: 2 ** 31 - 1 }),
     fc.integer({ min: 1, max: MAX }),
@@ -248,12 +248,12 @@ test("whole numbers are divided exactly, beside whole quotients and at the end o
   );
 });
 
-test("a share of an amount is cut towards zero, and all parts are all of it", () => {
+test("a proportion is rounded towards zero, and all parts give the whole amount", () => {
   const signed = fc.oneof(fc.maxSafeInteger(), fc.integer({ min: -1000, max: 1000 }));
   fc.assert(
     fc.property(signed, amount, amount, (total, a, b) => {
       const [part, whole] = a <= b ? [a, b + 1] : [b, a];
-      // BigInt division cuts towards zero, and knows no −0.
+      // BigInt division rounds towards zero, and has no −0.
       assert.equal(proportion(total, part, whole) + 0, Number((BigInt(total) * BigInt(part)) / BigInt(whole)));
       assert.equal(proportion(total, whole, whole), total);
       if (total >= 0) assert.equal(divFloor(total, whole), Number(BigInt(total) / BigInt(whole)));
@@ -277,7 +277,7 @@ test("division where a double would round", () => {
   }
 });
 
-test("ratios are cut, not rounded", () => {
+test("ratios are truncated, not rounded", () => {
   for (const [numerator, denominator, decimals, expected] of [
     [1, 3, 4, "0.3333"],
     [2, 3, 4, "0.6666"],

@@ -15,9 +15,9 @@ import { eventfulStep, type Step } from "../support/steps.ts";
 import { Traffic } from "../support/traffic.ts";
 
 const STEPS = 10_000;
-/** So often each of what must come up. */
+/** Each kind of step must occur at least so often. */
 const ENOUGH = 20;
-/** At a mark of 100 ticks, each of 1 USDC. */
+/** The mark is 100 ticks of 1 USDC. */
 const LIMIT_LOTS = 20;
 const LIMIT_USDC = 100 * LIMIT_LOTS;
 const LIMIT_QUANTA = LIMIT_USDC * QUANTA_PER_USDC;
@@ -53,7 +53,7 @@ function bold(step: Step, sizeLots: number): Step | null {
   }
 }
 
-/** The command as it comes with an API key of such a limit. */
+/** The command as sent with an API key that has this limit. */
 function withKey(command: Message, keyPositionQuanta: number): Message {
   if (command.type === OrderBatch.code) {
     const { items } = command as MessageOf<typeof OrderBatch>;
@@ -62,14 +62,14 @@ function withKey(command: Message, keyPositionQuanta: number): Message {
   return "keyPositionQuanta" in command ? Object.assign({ ...command }, { keyPositionQuanta }) : command;
 }
 
-/** What has come up. */
+/** How often each kind of step occurred. */
 interface Reached {
   refused: number;
   turnedAround: number;
   atLimit: number;
 }
 
-/** Four accounts trade with each other as wildly as they can. */
+/** Four accounts trade with each other at random. */
 function trade(of: Instrument, keyPositionQuanta: number, refusal: string, seed: number, reached: Reached): void {
   const exchange = new Exchange([of]);
   const traffic = new Traffic(exchange, [of.id]);
@@ -95,7 +95,7 @@ function trade(of: Instrument, keyPositionQuanta: number, refusal: string, seed:
       const size = positions.numbers[row + SIZE];
       const behind = (lots: number): string => `${lots} of ${limitLots} lots behind ${JSON.stringify(step)}`;
       assert.ok(Math.abs(size) <= limitLots, behind(size));
-      // And what it may come to: a position may be closed before what rests on the other side of it fills.
+      // And the largest possible position: it may be closed before the resting orders of the other side fill.
       const long = Math.max(0, size) + positions.numbers[row + BUY_LOTS];
       const short = Math.max(0, -size) + positions.numbers[row + SELL_LOTS];
       assert.ok(Math.max(long, short) <= limitLots, behind(Math.max(long, short)));
@@ -115,11 +115,11 @@ function tradeUntilReached(of: Instrument, keyPositionQuanta: number, refusal: s
   );
 }
 
-test("whatever is placed, amended, waits, fires, closes or comes in batches: no position passes the last risk tier", () => {
+test("no sequence of orders, amendments, triggers, closes and batches takes a position beyond the last risk tier", () => {
   const riskTiers = [{ maxNotional: String(LIMIT_USDC), maxLeverage: 31, maintenanceMarginRate: "0.01" }];
   tradeUntilReached(instrument(PLAIN, { riskTiers }), 0, "POSITION_LIMIT");
 });
 
-test("nor what the API key may hold that all of it came with", () => {
+test("nor beyond the position limit of the API key that sent all of it", () => {
   tradeUntilReached(instrument(PLAIN), LIMIT_QUANTA, "KEY_POSITION_LIMIT");
 });

@@ -34,7 +34,7 @@ const parameters = { seed, numRuns: 5000, includeErrorInReport: true };
 const INSTRUMENTS = [instrument(PLAIN), instrument(ODD), ...DEFAULT_INSTRUMENTS.map(compileInstrument)];
 const anyInstrument = fc.constantFrom(...INSTRUMENTS);
 
-/** Anything up to past the last tier, and the edges themselves more often than chance would have them. */
+/** A notional up to beyond the last tier; the edges are more frequent than by chance. */
 const notionalOf = (of: Instrument): fc.Arbitrary<number> => {
   const edges = of.riskTiers.map(({ maxNotionalQuanta }) => maxNotionalQuanta);
   return fc.oneof(
@@ -45,7 +45,7 @@ const notionalOf = (of: Instrument): fc.Arbitrary<number> => {
 };
 const withNotional = anyInstrument.chain((of) => fc.tuple(fc.constant(of), notionalOf(of)));
 
-test("margins are those of the exact formula, to the quantum", () => {
+test("margins equal the exact formula to the quantum", () => {
   fc.assert(
     fc.property(withNotional, fc.nat(), ([of, notional], pick) => {
       const leverage = 1 + (pick % of.maxLeverage);
@@ -56,7 +56,7 @@ test("margins are those of the exact formula, to the quantum", () => {
   );
 });
 
-test("more needs more: neither margin ever falls as the notional grows, and maintenance has no steps", () => {
+test("no margin falls as the notional grows, and maintenance margin has no jumps", () => {
   fc.assert(
     fc.property(withNotional, fc.nat(5000), fc.nat(), ([of, notional], more, pick) => {
       const leverage = 1 + (pick % of.maxLeverage);
@@ -69,7 +69,7 @@ test("more needs more: neither margin ever falls as the notional grows, and main
   );
 });
 
-test("a tier holds its upper edge", () => {
+test("a tier includes its upper edge", () => {
   const of = instrument(PLAIN);
   const [first, second] = of.riskTiers;
   assert.equal(tierOf(of, 0), first);
@@ -78,7 +78,7 @@ test("a tier holds its upper edge", () => {
   assert.equal(tierOf(of, second.maxNotionalQuanta * 3), second);
 });
 
-/** A position and its sums, as large as the instrument lets them be. */
+/** A position with its order sums, up to the largest that the instrument allows. */
 const rowOf = (of: Instrument) => {
   const lots = fc.oneof(fc.nat(20), fc.nat(of.maxPositionLots));
   const price = fc.integer({ min: 1, max: of.maxPriceTicks });
@@ -95,7 +95,7 @@ const rowOf = (of: Instrument) => {
   });
 };
 
-test("a contribution is the documented formula, to the quantum", () => {
+test("a contribution equals the documented formula to the quantum", () => {
   const out: Contribution = { equity: 0, unrealized: 0, initial: 0, positionInitial: 0, maintenance: 0 };
   fc.assert(
     fc.property(anyInstrument.chain(rowOf), ({ of, size, cash, cost, leverage, mark, buy, sell }) => {
@@ -140,7 +140,7 @@ function costOfSide(of: Instrument, lots: number, reducing: number, exposure: nu
   return openLoss + dividedUp(dividedUp(exposure, lots - reducing, lots) + openLoss, of.takerFeePpm, 1_000_000);
 }
 
-/** A position of an account, with the equity and the maintenance margin that the rest of the account brings. */
+/** A position of an account, with the equity and maintenance margin of the rest of the account. */
 const positionOf = (of: Instrument) => {
   const [first] = of.riskTiers;
   const edges = of.riskTiers.map(({ maxNotionalQuanta }) => maxNotionalQuanta);
@@ -165,7 +165,7 @@ const positionOf = (of: Instrument) => {
     });
 };
 
-test("at the liquidation price equity meets maintenance, within the value of a tick", () => {
+test("at the liquidation price, equity equals maintenance margin within the value of a tick", () => {
   let answered = 0;
   fc.assert(
     fc.property(anyInstrument.chain(positionOf), ({ of, size, mark, equity, maintenance, othersMaintenance }) => {
@@ -173,7 +173,7 @@ test("at the liquidation price equity meets maintenance, within the value of a t
       const surplusAt = (ticks: number): number =>
         equity + size * (ticks - mark) * q - maintenanceMargin(of, Math.abs(size) * ticks * q) - othersMaintenance;
       const price = liquidationPrice(of, size, mark, equity, maintenance);
-      // A tick moves the equity, and against it the margin at its rate; and a quantum for each rounding.
+      // A tick changes the equity, and the margin by its rate. Each rounding adds a quantum.
       const { maintenanceMarginPpm } = of.riskTiers[of.riskTiers.length - 1];
       const tick = Math.abs(size) * q + dividedUp(Math.abs(size) * q, maintenanceMarginPpm, 1_000_000) + 2;
       if (price > 0) {
@@ -182,7 +182,7 @@ test("at the liquidation price equity meets maintenance, within the value of a t
         assert.ok(surplusAt(price) >= -2, "rounded to the side that comes first, never past it");
         return;
       }
-      // None in range: a long one survives the lowest price, a short one the highest; or both are lost at any price.
+      // None in range: the position survives every price, or is below its margin at every price.
       const safe = size > 0 ? surplusAt(1) > -tick : surplusAt(of.maxPriceTicks) > -tick;
       const lost = size > 0 ? surplusAt(of.maxPriceTicks) < tick : surplusAt(1) < tick;
       assert.ok(safe || lost, `no price, but ${surplusAt(1)} at 1 and ${surplusAt(of.maxPriceTicks)} at the top`);
@@ -228,7 +228,7 @@ test("liquidation prices worked by hand", () => {
   assert.equal(price(10, 1000, 1000), 910);
   // 10 short: 1000 − 10·(p − 1000) = 0.1·p → p = 11000 ÷ 10.1 = 1089.1
   assert.equal(price(-10, 1000, 1000), 1089);
-  // with 50 asked for by other positions: p = 9050 ÷ 9.9 = 914.14
+  // with a maintenance margin of 50 for other positions: p = 9050 ÷ 9.9 = 914.14
   assert.equal(price(10, 1000, 1000, 50), 915);
   // 200 long at 1000 with 10,000, in the second tier, whose deduction is 1500:
   // 10000 + 200·(p − 1000) = 5·p − 1500 → p = 188500 ÷ 195 = 966.67
@@ -240,13 +240,13 @@ test("liquidation prices worked by hand", () => {
   assert.equal(price(-10, 1000, 1_000_000), 0, "beyond the highest price");
 });
 
-test("closing at the bankruptcy price leaves the rest of the account as sound as it was", () => {
+test("closing at the bankruptcy price keeps the rest of the account's equity per maintenance margin", () => {
   const of = instrument(PLAIN);
   // alone: it takes all the equity. 10 at 1000 with 40: 4 a lot
   const maintenance = maintenanceMargin(of, 10_000e6);
   assert.equal(bankruptcyPrice(of, 10, 1000, 40e6, maintenance), 996);
   assert.equal(bankruptcyPrice(of, -10, 1000, 40e6, maintenance), 1004);
-  // half of the maintenance margin is another's: half of the equity is
+  // half of the maintenance margin belongs to another position, and so does half of the equity
   assert.equal(bankruptcyPrice(of, 10, 1000, 40e6, 2 * maintenance), 998);
   // already below zero: the others pay
   assert.equal(bankruptcyPrice(of, 10, 1000, -40e6, maintenance), 1004);
@@ -258,7 +258,7 @@ test("closing at the bankruptcy price leaves the rest of the account as sound as
       if (price === 0 || maintenance === 0) return;
       const q = of.quantaPerTickLot;
       const own = maintenanceMargin(of, Math.abs(size) * mark * q);
-      // In fractions of BigInt: equity behind the close ÷ the others' maintenance ≈ equity ÷ maintenance.
+      // In BigInt fractions: equity after the close ÷ maintenance of the others ≈ equity ÷ maintenance.
       const left = BigInt(equity) + BigInt(size) * BigInt(price - mark) * BigInt(q);
       const difference = left * BigInt(maintenance) - BigInt(equity) * BigInt(maintenance - own);
       const tick = BigInt(Math.abs(size)) * BigInt(q) * BigInt(maintenance);

@@ -15,7 +15,7 @@ import { takeSeed } from "../support/seed.ts";
 const seed = takeSeed("mark.test");
 const NONE = -1;
 
-test("the mark is the middle one of index, index with basis, and last price", () => {
+test("the mark is the median of index, index with basis, and last price", () => {
   for (const [index, basisTicks, last, expected] of [
     [100, 0, 0, 100], // nothing has traded
     [100, 7, 0, 100],
@@ -30,7 +30,7 @@ test("the mark is the middle one of index, index with basis, and last price", ()
     assert.equal(markPrice(index, 0, basisTicks * BASIS_UNIT, last, 20), expected, `${index} ${basisTicks} ${last}`);
 });
 
-test("the mark is within its limit of the index, whatever funding, basis and last price say", () => {
+test("the mark is within its limit of the index, whatever funding, basis and last price are", () => {
   for (const [index, fundingTicks, basisTicks, last, limit, expected] of [
     [1000, 0, 50, 2000, 4, 1004],
     [1000, 0, -50, 1, 4, 996],
@@ -47,7 +47,7 @@ test("the mark is within its limit of the index, whatever funding, basis and las
     );
 });
 
-test("the basis moves a thirtieth of its way towards mid − index, and fades without a two-sided book", () => {
+test("the basis moves by a thirtieth towards mid − index, and fades without a two-sided book", () => {
   assert.equal(nextBasis1024(0, 100, 109, 111, 20), Math.trunc((10 * BASIS_UNIT) / 30));
   assert.equal(nextBasis1024(0, 100, 110, 111, 20), Math.trunc((10.5 * BASIS_UNIT) / 30));
   assert.equal(nextBasis1024(0, 100, 89, 91, 20), -Math.trunc((10 * BASIS_UNIT) / 30));
@@ -59,14 +59,14 @@ test("the basis moves a thirtieth of its way towards mid − index, and fades wi
     assert.equal(nextBasis1024(3000, 100, bid, ask, 20), 2900);
   let basis = 0;
   for (let i = 0; i < 500; i++) basis = nextBasis1024(basis, 1000, 1099, 1101, 200);
-  // Whole thirtieths only: it stops short by less than 30 of 1024.
+  // Steps are whole thirtieths, so it stops less than 30/1024 before.
   assert.ok(basis > 100 * BASIS_UNIT - 30 && basis <= 100 * BASIS_UNIT, String(basis));
   for (let i = 0; i < 500; i++) basis = nextBasis1024(basis, 1000, NONE, NONE, 200);
   assert.ok(basis >= 0 && basis < 30, String(basis));
   assert.equal(markPrice(1000, 0, basis, 1001, 200), 1000);
 });
 
-test("bid and ask count as no further from the index than the limit, each by itself", () => {
+test("bid and ask each count as at most the limit away from the index", () => {
   const limit = 4;
   const whole = (sampleTicks: number): number => Math.trunc((sampleTicks * BASIS_UNIT) / 30);
   for (const [bid, ask, sampleTicks] of [
@@ -80,17 +80,17 @@ test("bid and ask count as no further from the index than the limit, each by its
     assert.equal(nextBasis1024(0, 1000, bid, ask, limit), whole(sampleTicks), `${bid} ${ask}`);
 });
 
-test("a basis from when the limit was wider is within it with the next price", () => {
+test("a basis from a time with a wider limit is within the new limit at the next price", () => {
   assert.equal(nextBasis1024(500 * BASIS_UNIT, 1000, 1500, 1502, 4), 4 * BASIS_UNIT);
   assert.equal(
     nextBasis1024(-500 * BASIS_UNIT, 1000, NONE, NONE, 4),
     -4 * BASIS_UNIT + Math.trunc((4 * BASIS_UNIT) / 30),
   );
-  // A market whose ticks are coarser than its limit has the index for a mark; and zero has no sign.
+  // With ticks coarser than the limit the mark is the index. Zero has no sign.
   assert.ok(Object.is(nextBasis1024(-500 * BASIS_UNIT, 100, 89, 91, 0), 0));
 });
 
-test("mark and basis are whole numbers in range, and those of the exact formula", () => {
+test("mark and basis are whole numbers in range, and equal the exact formula", () => {
   const price = fc.oneof(fc.integer({ min: 1, max: 2 ** 24 }), fc.integer({ min: 1, max: 200 }));
   const steps = fc.array(
     fc.record({
@@ -124,7 +124,7 @@ const INDEX = 650_000;
 /** Half of the least maintenance margin of 0.4 %. */
 const LIMIT_PPM = 2000;
 
-/** A market in which one owner alone quotes, with as many accounts as need be, while the index stands still. */
+/** A market in which one owner alone quotes, with several accounts, at a constant index. */
 class LoneQuoter {
   readonly simulation = new Simulation();
   readonly btc = this.simulation.symbols[0];
@@ -156,7 +156,7 @@ class LoneQuoter {
     for (const accountId of this.accounts) this.simulation.run(this.btc, make(CancelAll, { accountId, side: -1 }));
   }
 
-  /** A trade, a bid and an ask, a large part of the price band away from the mark; and prices, as `each` sees them. */
+  /** A trade, a bid and an ask far from the mark, within the price band; then prices, each passed to `each`. */
   pull(direction: number, each: (price: MessageOf<typeof PriceUpdated>) => void): void {
     const { simulation, btc } = this;
     for (let second = 0; second < 150; second++) {
@@ -176,7 +176,7 @@ class LoneQuoter {
   }
 }
 
-test("whatever a lone quoter bids, asks and trades at, mark, basis and premium keep to their limit around the index", () => {
+test("mark, basis and premium stay within their limit of the index, whatever a lone quoter bids, asks and trades", () => {
   const quoter = new LoneQuoter();
   const limitTicks = Math.floor((INDEX * LIMIT_PPM) / 1e6);
   for (const direction of [1, -1]) {
@@ -193,7 +193,7 @@ test("whatever a lone quoter bids, asks and trades at, mark, basis and premium k
 });
 
 for (const direction of [1, -1])
-  test(`swinging the mark ${direction > 0 ? "up" : "down"} in a book of one's own makes nobody fail who has just opened`, () => {
+  test(`swinging the mark ${direction > 0 ? "up" : "down"} by a lone quoter liquidates no position that was just opened`, () => {
     const quoter = new LoneQuoter();
     const { simulation, btc } = quoter;
     const fund = simulation.marginTable.equity(INSURANCE_ACCOUNT);
@@ -218,7 +218,7 @@ for (const direction of [1, -1])
     simulation.audit();
   });
 
-test("a mark that was carried off before there was a limit is back with the next price", () => {
+test("a mark that is beyond the limit, from before there was one, is within it at the next price", () => {
   const exchange = new Exchange([instrument(PLAIN)]);
   const plain = exchange.symbol(PLAIN.id);
   const basis1024 = 4000 * BASIS_UNIT;

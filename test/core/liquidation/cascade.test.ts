@@ -10,11 +10,11 @@ import { make, type Said } from "../support/exchange.ts";
 import { PLAIN } from "../support/instruments.ts";
 
 const ACCOUNTS = 4000;
-/** What one turn may do: ten accounts, each with an order, trades and transfers; or a part of what the fund must give away. */
+/** The most events of one transaction: ten accounts, each with an order, trades and transfers; or a part of the fund's position. */
 const MOST_EVENTS = 1000;
 
-test("prices fall by 30 % under thousands of leveraged longs: others trade on, and every quantum is covered", () => {
-  // Each 10 @ 100 with between 100 and 350 USDC: from ten times the money to three times.
+test("prices fall by 30 % under thousands of leveraged longs: others keep trading, and every quantum is covered", () => {
+  // Each has 10 @ 100 with 100 to 350 USDC: a leverage of ten to three.
   const crowd = Crowd.of(ACCOUNTS, 10, 110);
   for (let i = 1; i < ACCOUNTS; i += 2)
     crowd.do(LEDGER, make(Deposit, { accountId: crowd.account(i), amountQuanta: (i % 24) * 10e6 }));
@@ -35,7 +35,7 @@ test("prices fall by 30 % under thousands of leveraged longs: others trade on, a
       if (event.type === PositionTransferred.code && event.execType === EXEC_ADL) seen.deleveraged++;
     }
   };
-  /** A moment passes; between any two shares of the work the bystander's order is answered. */
+  /** A moment passes. Between any two parts of the work, an order of an uninvolved account is answered. */
   const look = (): void => {
     crowd.time += 250;
     note(crowd.do(PLAIN.id, make(Tick)));
@@ -49,7 +49,7 @@ test("prices fall by 30 % under thousands of leveraged longs: others trade on, a
   };
 
   for (let price = 99; price >= 70; price--) {
-    // A bid that takes in some of what is sold, and a last price that follows the index.
+    // A bid that buys some of what is sold, and a last price that follows the index.
     crowd.order(buyer, BUY, price, 100);
     crowd.order(bystander, SELL, price, 1);
     crowd.price(price);

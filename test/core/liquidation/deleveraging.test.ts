@@ -8,7 +8,7 @@ import { blank, type Message } from "../../../src/core/protocol/message-schema.t
 import { Crowd } from "../support/crowd.ts";
 import { BUY, SELL, Simulation } from "../support/random-markets.ts";
 
-/** Longs of one lot each at rising prices, so that the first has won most; all with the same money. */
+/** Longs of one lot each at rising prices, with equal money: the first has the highest profit. */
 function longs(simulation: Simulation, count: number, step = 5): number[] {
   const [btc] = simulation.symbols;
   simulation.price(btc, 650_000);
@@ -27,13 +27,13 @@ function ranksOf(simulation: Simulation, accounts: readonly number[]): number[] 
   return accounts.map((accountId) => deleveragingRank(state, state.positions.find(accountId)));
 }
 
-test("ten longs stand in five fifths, first those who have won most", () => {
+test("ten longs have five ranks, the highest profits first", () => {
   const simulation = new Simulation();
   const accounts = longs(simulation, 10);
   assert.deepEqual(ranksOf(simulation, accounts), [5, 5, 4, 4, 3, 3, 2, 2, 1, 1]);
 });
 
-test("a side is ranked by itself: the only short comes first, and who holds nothing has no rank", () => {
+test("each side is ranked by itself: the only short is first, and no position means no rank", () => {
   const simulation = new Simulation();
   const [alice] = longs(simulation, 3);
   const [btc] = simulation.symbols;
@@ -43,7 +43,7 @@ test("a side is ranked by itself: the only short comes first, and who holds noth
   assert.deepEqual(ranksOf(simulation, [idle]), [0]);
 });
 
-test("of many positions only some are compared: no rank is off by more than one", () => {
+test("in a large market a rank is off by at most one", () => {
   const simulation = new Simulation();
   const accounts = longs(simulation, 1300);
   const ranks = ranksOf(simulation, accounts);
@@ -54,7 +54,7 @@ test("of many positions only some are compared: no rank is off by more than one"
   assert.deepEqual([ranks[0], ranks.at(-1)], [5, 1]);
 });
 
-test("those who have won most are closed first, in whatever order they came, and each once", () => {
+test("the highest profits are closed first, each once, in whatever order they were opened", () => {
   for (const step of [5, -5]) {
     const simulation = new Simulation();
     const [btc] = simulation.symbols;
@@ -73,19 +73,19 @@ test("those who have won most are closed first, in whatever order they came, and
   }
 });
 
-test("what one has won counts as a share of what the position has cost, however large it is", () => {
+test("profit counts relative to the cost of the position, whatever its size", () => {
   const simulation = new Simulation();
   const [btc] = simulation.symbols;
   const [small] = longs(simulation, 1);
   const seller = small - 1;
-  // As much money a lot, so that leverage is the same: it has won half as much on each of eight.
+  // Equal money per lot, so equal leverage: eight lots with half the profit each.
   const large = simulation.open(80_000);
   simulation.order(btc, seller, SELL, 645_000, 8);
   simulation.order(btc, large, BUY, 645_000, 8);
   assert.deepEqual(ranksOf(simulation, [small, large]), [5, 3]);
 });
 
-test("those who have won most are found behind more than are ranked at once", () => {
+test("the highest profits are found among more positions than are ranked at once", () => {
   const simulation = new Simulation();
   const [btc] = simulation.symbols;
   const accounts = longs(simulation, 300, -5);
@@ -93,7 +93,7 @@ test("those who have won most are found behind more than are ranked at once", ()
   assert.equal(btc.state.positions.numbers[row + ACCOUNT], accounts.at(-1));
 });
 
-test("an isolated position stands by the leverage of its bucket, not of its account", () => {
+test("an isolated position is ranked by its own leverage, not by its account's", () => {
   const simulation = new Simulation();
   const [btc] = simulation.symbols;
   const [first, second] = longs(simulation, 2);
@@ -103,8 +103,8 @@ test("an isolated position stands by the leverage of its bucket, not of its acco
   assert.equal(btc.state.positions.numbers[row + ACCOUNT], second);
 });
 
-test("of more positions than are ranked at once, those of a side that the sample has missed are found", () => {
-  // Longs and shorts in turns: every second one is of one side.
+test("positions of a side that the sample missed are found", () => {
+  // Longs and shorts alternate.
   const { state } = Crowd.of(8200).plain;
   for (const isLong of [true, false]) {
     const row = new DeleveragingQueue().next(state, isLong, 0, 1);

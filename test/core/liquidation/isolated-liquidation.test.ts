@@ -89,7 +89,7 @@ test("liquidation and bankruptcy price of an isolated position, against the publ
     const equity = (400 + extra) * 1e6;
     assert.equal(liquidationPrice(half, 1, 2_000_000, equity, marginAt(2_000_000)), ticks);
     assert.equal(bankruptcyPrice(half, 1, 2_000_000, equity, marginAt(2_000_000)), emptyTicks);
-    // Bybit's is where the bucket holds the maintenance margin of the entry price.
+    // Bybit's price is where the isolated equity is the maintenance margin of the entry price.
     assert.equal(equity - (2_000_000 - bybitTicks) * half.quantaPerTickLot, marginAt(2_000_000));
   }
   const five = instrument(PLAIN, { ...fine, riskTiers: tiers("0.05") });
@@ -97,7 +97,7 @@ test("liquidation and bankruptcy price of an isolated position, against the publ
   assert.equal(liquidationPrice(five, -3, 300_000, 1000e6, margin), 317_460);
 });
 
-test("below its own margin it is closed in the book, with a fee to the fund; its orders go, the account stays as it was", () => {
+test("below its own margin it is closed in the book, with a fee to the fund; only its orders are cancelled", () => {
   const stage = isolated(1000, 100, 10_000); // 1 BTC with 650 USDC
   const { simulation, btc, alice, makers } = stage;
   const [, eth] = simulation.symbols;
@@ -109,7 +109,7 @@ test("below its own margin it is closed in the book, with a fee to the fund; its
   assert.equal(before.maintenanceQuanta, 260e6);
   assert.equal(before.bankruptcyTicks, 643_500);
   assert.equal(before.liquidationTicks, Math.ceil(643_500 / 0.996));
-  // Half of the way nothing happens, whatever the account as a whole has.
+  // Halfway nothing happens, whatever the account has in total.
   moveTo(simulation, 646_200, makers);
   for (let i = 0; i < 3; i++) assert.deepEqual(of(simulation.tick(), Traded), []);
   moveTo(simulation, 645_000, makers); // 150 left
@@ -124,7 +124,7 @@ test("below its own margin it is closed in the book, with a fee to the fund; its
     of(events, OrderClosed).map(({ accountId, reason }) => [accountId, reason]),
     [[alice, REASON_LIQUIDATION]],
   );
-  // 150 − 10 for the price; the fee may be 0.5 % of 64490 but takes no more than there is above bankruptcy: 140.
+  // 150 − 10 for the price. The fee of 0.5 % of 64490 is limited to what is above bankruptcy: 140.
   assert.equal(trade?.takerFeeQuanta, 140e6);
   assert.equal(simulation.marginTable.equity(INSURANCE_ACCOUNT) - fund, 140e6);
   assert.equal(simulation.marginTable.equity(alice), cross);
@@ -133,7 +133,7 @@ test("below its own margin it is closed in the book, with a fee to the fund; its
   simulation.audit();
 });
 
-test("an empty book: the fund takes over at the bucket's bankruptcy price, to the quantum", () => {
+test("with an empty book, the fund takes over at the bankruptcy price, to the quantum", () => {
   for (const side of [BUY, SELL]) {
     const stage = isolated(1000, 100, 10_000, side);
     const { simulation, btc, alice, makers } = stage;
@@ -151,7 +151,7 @@ test("an empty book: the fund takes over at the bucket's bankruptcy price, to th
   }
 });
 
-test("what the fund took over it sells near the mark, a fifth at each look", () => {
+test("the fund sells what it took over near the mark, a fifth at each scan", () => {
   for (const side of [BUY, SELL]) {
     const { simulation, btc, makers } = isolated(1000, 100, 10_000, side);
     const ticks = side === BUY ? 644_500 : 655_500;
@@ -159,7 +159,7 @@ test("what the fund took over it sells near the mark, a fifth at each look", () 
     simulation.tick();
     const sign = side === BUY ? 1 : -1;
     assert.equal(simulation.size(btc, INSURANCE_ACCOUNT), sign * 1000);
-    // It gets back what it gave, with the fee: then it may go further than a quarter of the maintenance margin.
+    // It recovers its cost and the fee, so it may go further than a quarter of the maintenance margin.
     const limit = side === BUY ? Math.ceil(643_500 / (1 - 0.0005)) : Math.floor(656_500 / (1 + 0.0005));
     assert.ok(Math.abs(ticks - limit) > (ticks * 0.004) / 4);
     simulation.order(btc, makers[1], side, limit - sign, 5000);
@@ -174,7 +174,7 @@ test("what the fund took over it sells near the mark, a fifth at each look", () 
   }
 });
 
-test("what the fund took over it does not sell for less because a book has carried the mark off", () => {
+test("the fund does not sell for less because a lone quoter has moved the mark", () => {
   for (const side of [BUY, SELL]) {
     const { simulation, btc, makers } = isolated(1000, 100, 10_000, side);
     simulation.fund(1_000_000);
@@ -182,7 +182,7 @@ test("what the fund took over it does not sell for less because a book has carri
     simulation.tick();
     const sign = side === BUY ? 1 : -1;
     assert.equal(simulation.size(btc, INSURANCE_ACCOUNT), sign * 1000);
-    // The index moves on against it, and in the book only one owner trades, at two tenths of a percent further.
+    // The index moves against it, and one owner alone trades in the book, 0.2 % further.
     const index = 650_000 - sign * 8000;
     for (let i = 0; i < 150; i++) {
       const ticks = index - sign * 1400;
@@ -195,7 +195,7 @@ test("what the fund took over it does not sell for less because a book has carri
     }
     const { markTicks } = btc.state;
     assert.ok(sign * (index - markTicks) > index * 0.0018, `mark ${markTicks}`);
-    // At a loss it goes a quarter of the maintenance margin from the index, not from that mark.
+    // At a loss it sells a quarter of the maintenance margin from the index, not from that mark.
     const limit = index - sign * Math.floor((markTicks * 0.004) / 4);
     simulation.order(btc, makers[1], side, limit - sign, 5000);
     simulation.tick();
@@ -207,13 +207,13 @@ test("what the fund took over it does not sell for less because a book has carri
   }
 });
 
-test("a reduce-only order near the mark does not close a position for more than a price has left in its bucket", () => {
+test("a reduce-only order near the mark does not close a position for more than its isolated equity", () => {
   const stage = isolated(4500, 100, 20_000);
   const { simulation, btc, alice, bob } = stage;
   simulation.fund(1_000_000);
   const fund = simulation.marginTable.equity(INSURANCE_ACCOUNT);
   simulation.run(btc, make(MoveMargin, { accountId: alice, amountQuanta: 8_000e6 }));
-  // Just above where it would be looked at, one step of the index further, and an order within the maintenance margin of that.
+  // Just above its liquidation price; then one step of the index, and an order within the maintenance margin of that.
   const before = Math.ceil(BTC_TICKS * (1 - 0.0058));
   const behind = Math.ceil(before * (1 - 0.0029));
   const priceTicks = Math.ceil(behind * (1 - 0.0039));
@@ -232,7 +232,7 @@ test("a reduce-only order near the mark does not close a position for more than 
   simulation.audit();
 });
 
-test("through its bankruptcy price in one jump: the fund pays, then the other side; the account pays nothing", () => {
+test("a jump beyond the bankruptcy price is paid by the fund, then by the other side, never by the account", () => {
   for (const hasFund of [true, false]) {
     const { simulation, btc, alice, bob, makers } = isolated(1000, 100, 10_000);
     if (hasFund) simulation.fund(10_000);
@@ -250,7 +250,7 @@ test("through its bankruptcy price in one jump: the fund pays, then the other si
   }
 });
 
-test("a large position is closed in steps, and let go as soon as its bucket is enough for the rest", () => {
+test("a large position is closed in steps, until its equity is enough for the rest", () => {
   const stage = isolated(10_000, 100, 100_000); // 10 BTC: 650,000 USDC, at no more than 50x: 13,000 set aside
   const { simulation, btc, alice, makers } = stage;
   const { isolatedQuanta, maintenanceQuanta } = view(stage, alice);
@@ -270,7 +270,7 @@ test("a large position is closed in steps, and let go as soon as its bucket is e
   simulation.audit();
 });
 
-test("margin that is added in time prevents it", () => {
+test("margin added in time prevents a liquidation", () => {
   const { simulation, btc, alice, makers } = isolated(1000, 100, 10_000);
   moveTo(simulation, 645_000, makers);
   simulation.run(btc, { ...blank(MoveMargin), accountId: alice, amountQuanta: 1000e6 } as Message);
@@ -307,7 +307,7 @@ test("the account's cross liquidation cancels the orders of an isolated position
   simulation.audit();
 });
 
-test("funding is the bucket's", () => {
+test("funding is paid from the isolated margin", () => {
   const stage = isolated(333, 10, 100_000);
   const { simulation, btc, alice } = stage;
   const cross = simulation.marginTable.equity(alice);
@@ -320,7 +320,7 @@ test("funding is the bucket's", () => {
   simulation.audit();
 });
 
-test("deleveraging lets an isolated counterparty keep what it has won", () => {
+test("an isolated counterparty keeps its profit when it is deleveraged", () => {
   const simulation = new Simulation();
   const [btc] = simulation.symbols;
   const alice = simulation.open(700);
@@ -340,17 +340,17 @@ test("deleveraging lets an isolated counterparty keep what it has won", () => {
   simulation.tick();
   assert.equal(simulation.size(btc, alice), 0);
   assert.equal(simulation.size(btc, dave), 0);
-  // Alice's bankruptcy price is 64,350: dave's short has won 650 at it, and comes home with its own 650.
+  // Alice's bankruptcy price is 64,350. Dave's short gains 650 there, and gives back its margin of 650.
   assert.equal(simulation.marginTable.equity(dave), cross + 1300e6);
   simulation.audit();
 });
 
-test("a cross margin below zero is covered without the isolated positions' help, nor to their good", () => {
+test("covering a negative cross margin neither uses isolated positions nor adds to them", () => {
   const stage = isolated(100, 10, 3000);
   const { simulation, alice } = stage;
   simulation.fund(1000);
   const before = view(stage, alice).isolatedQuanta;
-  // A symbol's loss that outran its liquidation: as if another symbol had left the account below zero.
+  // As if another symbol had left the account below zero.
   const other = new Float64Array(5);
   simulation.marginTable.setContribution(alice, other, 0, {
     equity: -simulation.marginTable.equity(alice) - 7,
@@ -368,16 +368,16 @@ test("a cross margin below zero is covered without the isolated positions' help,
   simulation.audit();
 });
 
-test("deleveraging costs an isolated counterparty no more than its bucket: if there is no other, the fund pays what is missing", () => {
+test("deleveraging costs an isolated counterparty at most its equity; if there is no other, the fund pays the rest", () => {
   const { simulation, btc, bob, makers } = isolated(1000, 100, 10_000);
   const dave = simulation.open(10_000);
   simulation.run(btc, { ...blank(SetLeverage), accountId: dave, leverage: 100 } as Message);
   simulation.run(btc, { ...blank(SetMarginMode), accountId: dave, marginMode: ISOLATED } as Message);
   moveTo(simulation, 620_000, makers);
-  // They could bear it.
+  // The others could bear it.
   simulation.order(btc, makers[0], BUY, 620_000, 3);
   simulation.order(btc, makers[1], SELL, 620_000, 3);
-  // Dave takes bob's place on the other side, at 62,000.
+  // Dave takes over bob's side, at 62,000.
   simulation.order(btc, bob, BUY, 620_000, 1000);
   simulation.order(btc, dave, SELL, 620_000, 1000);
   assert.equal(simulation.size(btc, dave), -1000);
@@ -388,7 +388,7 @@ test("deleveraging costs an isolated counterparty no more than its bucket: if th
     of(events, PositionTransferred).map(({ counterpartyId, quanta }) => [counterpartyId, quanta]),
     [[dave, 64_350e6]],
   );
-  // He buys back at alice's bankruptcy price, 2350 above his entry, and has set aside 620.
+  // He buys back at alice's bankruptcy price, 2350 above his entry, with 620 set aside.
   assert.deepEqual(
     of(events, DeficitCovered).map(({ accountId, amountQuanta }) => [accountId, amountQuanta]),
     [[dave, 1730e6]],
@@ -398,7 +398,7 @@ test("deleveraging costs an isolated counterparty no more than its bucket: if th
   simulation.audit();
 });
 
-/** Alice's isolated order for BTC rests, and the margin that it reserved has gone with a cross position in ether since. */
+/** Alice's isolated order for BTC rests. A cross position in ETH has lost the margin that it reserved. */
 function spentElsewhere() {
   const simulation = new Simulation();
   const [btc, eth] = simulation.symbols;
@@ -430,7 +430,7 @@ test("a fill sets aside no more than the account has beyond the maintenance marg
   simulation.audit();
 });
 
-test("a maker far from the mark can set aside no more than its cross positions leave, and is canceled where it would", () => {
+test("a maker far from the mark sets aside at most what its cross positions leave, and is cancelled if it needs more", () => {
   const { simulation, btc, alice, maker } = spentElsewhere();
   simulation.price(btc, 570_000); // the order would lose 800
   const equity = simulation.marginTable.equity(alice);

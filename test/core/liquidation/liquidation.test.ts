@@ -61,7 +61,7 @@ test("below maintenance margin: closed in the book no worse than the bankruptcy 
   assert.equal(simulation.size(btc, alice), 0);
   assert.equal(trades.length, 1);
   assert.equal(trades[0].execType, EXEC_LIQUIDATION);
-  // 1 BTC sold 10 USDC below the mark; the fee is 0.5 % of 64240 = 321.2 at most, and what is left above bankruptcy.
+  // 1 BTC sold 10 USDC below the mark. The fee is 0.5 % of 64240 = 321.2, at most what is left above bankruptcy.
   const left = simulation.marginTable.equity(alice);
   assert.equal(before - left, 10_000_000 + trades[0].takerFeeQuanta);
   assert.equal(simulation.marginTable.equity(INSURANCE_ACCOUNT) - fund, trades[0].takerFeeQuanta);
@@ -69,7 +69,7 @@ test("below maintenance margin: closed in the book no worse than the bankruptcy 
   simulation.audit();
 });
 
-test("an empty book: the fund takes over at the bankruptcy price, to the quantum", () => {
+test("with an empty book, the fund takes over at the bankruptcy price, to the quantum", () => {
   const simulation = new Simulation();
   const [btc] = simulation.symbols;
   const { alice } = longOf(simulation, 1000, 100, 1000);
@@ -87,7 +87,7 @@ test("an empty book: the fund takes over at the bankruptcy price, to the quantum
   assert.equal(transfers.length, 1);
   assert.equal(transfers[0].execType, EXEC_LIQUIDATION);
   assert.equal(transfers[0].counterpartyId, INSURANCE_ACCOUNT);
-  // Worth 64250 at mark, handed over for 64250 − equity: the account is left with nothing, the fund with the equity.
+  // Worth 64250 at mark, transferred for 64250 − equity: the account has nothing left, the fund has the equity.
   assert.equal(transfers[0].quanta, 64_250_000_000 - equity);
   assert.equal(simulation.marginTable.equity(alice), 0);
   assert.equal(simulation.marginTable.equity(INSURANCE_ACCOUNT), equity);
@@ -95,7 +95,7 @@ test("an empty book: the fund takes over at the bankruptcy price, to the quantum
   simulation.audit();
 });
 
-test("two that are liquidated in one look and trade with each other: each step sees what the one before has made of it", () => {
+test("two accounts liquidated in one scan trade with each other: each step sees the result of the one before", () => {
   const simulation = new Simulation();
   const [btc] = simulation.symbols;
   simulation.fund(1000);
@@ -113,13 +113,13 @@ test("two that are liquidated in one look and trade with each other: each step s
   const fund = equity(INSURANCE_ACCOUNT);
   for (let i = 0; i < 4; i++) simulation.tick();
   assert.deepEqual([simulation.size(btc, alice), simulation.size(btc, carol)], [0, 0]);
-  // At the bankruptcy price of what it had by then, the 50 USDC included that alice's sale below the mark has brought it.
+  // At the bankruptcy price of its equity by then, with the 50 USDC that alice's sale below the mark gave it.
   assert.deepEqual([equity(alice), equity(carol)], [0, 0]);
   assert.ok(equity(INSURANCE_ACCOUNT) > fund);
   simulation.audit();
 });
 
-test("below zero and no fund: the other side is closed at the bankruptcy price by profit and leverage", () => {
+test("without a fund, the other side is closed at the bankruptcy price, by profit and leverage", () => {
   const simulation = new Simulation();
   const [btc] = simulation.symbols;
   const { alice, bob } = longOf(simulation, 1000, 100, 1000);
@@ -142,7 +142,7 @@ test("below zero and no fund: the other side is closed at the bankruptcy price b
   simulation.audit();
 });
 
-test("what one account leaves to the fund pays for what the next one of the same look owes: nobody is deleveraged", () => {
+test("equity that one account leaves to the fund covers the next account of the same scan, without deleveraging", () => {
   const simulation = new Simulation();
   const [btc] = simulation.symbols;
   const { alice, bob } = longOf(simulation, 1000, 100, 1000);
@@ -168,8 +168,7 @@ test("what one account leaves to the fund pays for what the next one of the same
 });
 
 /**
- * Alice is short 100 at 1, which is as low as a price can be, where carol would sell them; what she has lost elsewhere is
- * more than she had.
+ * Alice is short 100 at 1, the lowest possible price, where carol offers them. Elsewhere she has lost more than she had.
  */
 function bankruptAtTheLowestPrice(): { exchange: Exchange; alice: number; sizeOfAlice: () => number } {
   const exchange = new Exchange([
@@ -201,7 +200,7 @@ function bankruptAtTheLowestPrice(): { exchange: Exchange; alice: number; sizeOf
   return { exchange, alice, sizeOfAlice: () => positions.numbers[positions.find(alice) + SIZE] };
 }
 
-test("where no price in range is as good as a bankrupt's, the book gets nothing of it, and the fund has nothing to cover", () => {
+test("with a bankruptcy price outside the range, nothing is closed in the book, and the fund covers nothing", () => {
   const { exchange, alice, sizeOfAlice } = bankruptAtTheLowestPrice();
   for (let i = 0; i < 3; i++) for (const symbol of [2, 1]) exchange.carryOut(symbol, make(Tick));
   assert.deepEqual([sizeOfAlice(), exchange.marginTable.equity(alice)], [0, 0]);
@@ -211,7 +210,7 @@ test("where no price in range is as good as a bankrupt's, the book gets nothing 
   );
 });
 
-test("nor does a bankrupt close there by an order of their own", () => {
+test("nor does a bankrupt account close there by its own order", () => {
   const { exchange, alice, sizeOfAlice } = bankruptAtTheLowestPrice();
   const limit = make(ClosePosition, { accountId: alice, priceTicks: 1 });
   const refused = exchange.ask(1, limit) as MessageOf<typeof Refused>;
@@ -221,8 +220,8 @@ test("nor does a bankrupt close there by an order of their own", () => {
 });
 
 /**
- * Alice, long half a BTC, is far below zero, and there is no fund. Carol and dave are short as much; in ETH carol has lost
- * what she has won, and stands first by leverage, and dave has lost with `daveLots`. Returns which of the two were deleveraged.
+ * Alice, long half a BTC, is far below zero, and there is no fund. Carol and dave are short as much. In ETH carol has lost her
+ * gain, so she ranks first by leverage; dave has lost with `daveLots`. Returns which of the two were deleveraged.
  */
 function deleveragedBetween(
   simulation: Simulation,
@@ -263,7 +262,7 @@ function deleveragedBetween(
   };
 }
 
-test("nobody is deleveraged who would be left with less than nothing, as long as there is another", () => {
+test("no account is deleveraged into a deficit while there is another", () => {
   const simulation = new Simulation();
   const { carol, dave, chosen } = deleveragedBetween(simulation, 0);
   assert.deepEqual(chosen, [dave]);
@@ -271,14 +270,14 @@ test("nobody is deleveraged who would be left with less than nothing, as long as
   assert.equal(simulation.marginTable.equity(INSURANCE_ACCOUNT), 0);
 });
 
-test("where nobody can bear it, the first by profit and leverage is deleveraged all the same", () => {
+test("when no account can bear it, the first by profit and leverage is deleveraged", () => {
   const simulation = new Simulation();
   const { carol, chosen } = deleveragedBetween(simulation, 990);
   assert.deepEqual(chosen, [carol]);
 });
 
 for (const percent of [-0.65, -0.8, -0.99, 0.65, 0.8, 0.99])
-  test(`the index moves by ${percent} %: whoever has accounts fail buys back from the fund for more than these have lost`, () => {
+  test(`after an index move of ${percent} %, an owner buys back from the fund for more than the failed accounts lost`, () => {
     const simulation = new Simulation();
     const [btc] = simulation.symbols;
     simulation.fund(1_000_000);
@@ -301,14 +300,14 @@ for (const percent of [-0.65, -0.8, -0.99, 0.65, 0.8, 0.99])
     simulation.audit();
   });
 
-test("the fund sells at a loss only next to the mark, without one a little further; else it holds until the market is there", () => {
+test("the fund sells at a loss only next to the mark, without a loss a little further, and otherwise waits", () => {
   const simulation = new Simulation();
   const [btc] = simulation.symbols;
   simulation.fund(1_000_000);
   longOf(simulation, 1000, 100, 1000);
   const [buyer, seller] = [simulation.open(1_000_000), simulation.open(1_000_000)];
   moveTo(simulation, 642_500, [seller, buyer]);
-  // Maintenance is 0.4 %, and 217.5 USDC come with the position: the fund pays 64032.5, 0.34 % below the mark.
+  // Maintenance is 0.4 %, and the position brings 217.5 USDC: the fund pays 64032.5, 0.34 % below the mark.
   for (let i = 0; i < 3; i++) simulation.tick();
   assert.equal(simulation.size(btc, INSURANCE_ACCOUNT), 1000);
   const bid = (priceTicks: number): number => {
@@ -318,18 +317,18 @@ test("the fund sells at a loss only next to the mark, without one a little furth
     simulation.run(btc, make(CancelAll, { accountId: buyer, side: -1 }));
     return had - simulation.size(btc, INSURANCE_ACCOUNT);
   };
-  // With the fee of 0.05 % it needs 64064.6 to lose nothing.
+  // With the fee of 0.05 % it breaks even at 64064.6.
   assert.equal(bid(640_645), 0);
   assert.equal(bid(640_646), 100);
-  // The price rises above it: a tenth of the band of 5 % from the mark, and no further.
+  // The price is above that: it sells up to a tenth of the 5 % band from the mark.
   moveTo(simulation, 660_000, [seller, buyer]);
   assert.equal(bid(656_699), 0);
   assert.equal(bid(656_700), 100);
-  // The price falls below what it has paid: a quarter of 0.4 % from the mark, and no further.
+  // The price is below its cost: it sells up to a quarter of 0.4 % from the mark.
   moveTo(simulation, 638_000, [seller, buyer]);
   assert.equal(bid(637_361), 0);
   assert.equal(bid(637_362), 100);
-  // The same bid, and the price comes to it.
+  // The price comes to the same bid.
   assert.equal(bid(635_500), 0);
   moveTo(simulation, 636_000, [seller, buyer]);
   for (let i = 0; i < 20; i++) bid(635_500);
@@ -338,7 +337,7 @@ test("the fund sells at a loss only next to the mark, without one a little furth
 });
 
 for (const side of [BUY, SELL])
-  test(`a fund that cannot bear the ${side === BUY ? "long" : "short"} that it took over hands it to the other side, with all that it lacks`, () => {
+  test(`a bankrupt fund's ${side === BUY ? "long" : "short"} is deleveraged with its whole deficit`, () => {
     const simulation = new Simulation();
     const [btc] = simulation.symbols;
     simulation.fund(100);
@@ -351,7 +350,7 @@ for (const side of [BUY, SELL])
     moveTo(simulation, 650_000 - sign * 7500, makers as [number, number]);
     for (let i = 0; i < 2; i++) simulation.tick();
     assert.equal(simulation.size(btc, INSURANCE_ACCOUNT), sign * 1000);
-    // It has paid about 0.35 % less than the mark, and the price goes on by more than a percent.
+    // It paid about 0.35 % less than the mark, and the price moves on by more than a percent.
     moveTo(simulation, 650_000 - sign * 15_000, makers as [number, number]);
     assert.ok(simulation.marginTable.equity(INSURANCE_ACCOUNT) < -400e6);
     const transfers = simulation.tick().filter(({ type }) => type === PositionTransferred.code);
@@ -362,7 +361,7 @@ for (const side of [BUY, SELL])
     simulation.audit();
   });
 
-test("who has recovered is let go", () => {
+test("an account that has recovered is not liquidated", () => {
   const simulation = new Simulation();
   const [btc] = simulation.symbols;
   const { alice } = longOf(simulation, 1000, 100, 1000);
@@ -374,7 +373,7 @@ test("who has recovered is let go", () => {
   assert.equal(simulation.size(btc, alice), 1000);
 });
 
-test("funding: longs pay shorts, rounded against each, and the remainder is the fund's", () => {
+test("funding: longs pay shorts, rounded against each, and the fund keeps the remainder", () => {
   const simulation = new Simulation();
   const [btc] = simulation.symbols;
   const { alice, bob } = longOf(simulation, 333, 10, 100_000);
@@ -396,7 +395,7 @@ test("funding: longs pay shorts, rounded against each, and the remainder is the 
   simulation.audit();
 });
 
-test("the rate of an interval is the average of its premiums, of which the later ones weigh more", () => {
+test("the rate of an interval is the average of its premiums, the later ones with more weight", () => {
   const exchange = new Exchange([instrument({ ...PLAIN, tickSize: "0.01" })]);
   const price = (): Message[] => exchange.do(PLAIN.id, make(SetIndexPrice, { indexTicks: 10_000 })).events;
   const accountId = 16;
@@ -407,12 +406,12 @@ test("the rate of an interval is the average of its premiums, of which the later
   assert.equal(updated.fundingRatePpb, 2_833_333);
   exchange.time += 8 * HOUR_MS;
   const settled = price().find(({ type }) => type === FundingSettled.code) as MessageOf<typeof FundingSettled>;
-  // (1 × 0 + 2 × 0.5 %) ÷ 3, and 0.05 % less for the interest's pull.
+  // (1 × 0 + 2 × 0.5 %) ÷ 3, less 0.05 % by the interest.
   assert.deepEqual([settled.premiumPpb, settled.ratePpb], [3_333_333, 2_833_333]);
 });
 
-test("funding that is still owed counts: for how far one may close, and for what is set aside and taken out", () => {
-  // More than pay at once when the interval ends: the first ones pay last.
+test("owed funding counts for the closing price, and for isolated margin set aside and taken out", () => {
+  // More positions than pay at once: the first ones pay last.
   const crowd = Crowd.of(602);
   const [, alice, , bob] = [0, 1, 2, 3].map((i) => crowd.account(i));
   const { state } = crowd.plain;
@@ -423,7 +422,7 @@ test("funding that is still owed counts: for how far one may close, and for what
   crowd.price(100);
   assert.equal(state.funding.owingCount, 102);
   for (const accountId of [alice, bob]) assert.equal(owedFunding(state, state.positions.find(accountId)), -10_000);
-  // Two ticks and the fee of 0.049 leave 0.006, out of which come the 0.01 that she owes.
+  // Two ticks and the fee of 0.049 leave 0.006, less than the 0.01 that she owes.
   const sold = crowd.order(alice, SELL, 98, 1) as MessageOf<typeof Refused>;
   assert.deepEqual([sold.code, sold.details], ["PRICE_OUT_OF_BAND", { limitTicks: 99, markTicks: 100 }]);
   crowd.do(PLAIN.id, make(SetMarginMode, { accountId: bob, marginMode: ISOLATED }));
@@ -437,7 +436,7 @@ test("funding that is still owed counts: for how far one may close, and for what
   assert.equal(isolatedEquity(state, state.positions.find(bob)), 10_000_000);
 });
 
-test("who is liquidated pays first the funding that is still owed: what is left of the equity is what can be lost", () => {
+test("a liquidation pays owed funding first, and divides the equity that is left", () => {
   const crowd = Crowd.of(1702);
   const alice = crowd.account(1);
   const { state } = crowd.plain;
@@ -451,7 +450,7 @@ test("who is liquidated pays first the funding that is still owed: what is left 
   const { events } = crowd.carryOut(PLAIN.id, make(Tick));
   assert.equal(state.funding.owingCount, 201);
   const [transfer] = events.filter(({ type }) => type === PositionTransferred.code);
-  // A lot at 98 less the 0.055, less the 0.01 that she owed.
+  // A lot at 98, less 0.055, less the 0.01 that she owed.
   assert.equal((transfer as MessageOf<typeof PositionTransferred>).quanta, 97_955_000);
   assert.equal(state.positions.numbers[state.positions.find(alice) + SIZE], 0);
   assert.equal(crowd.marginTable.equity(alice), 0);

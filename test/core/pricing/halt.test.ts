@@ -36,7 +36,7 @@ import { Exchange, LEDGER_SETTINGS, MAX_ACCOUNTS, make, type Said } from "../sup
 import { instrument, PLAIN } from "../support/instruments.ts";
 
 const MAX_AGE_MS = 10_000;
-/** A mark that moves by a tenth halts for five seconds. */
+/** A move of the mark by a tenth halts the symbol for five seconds. */
 const BREAKING = { indexJumpLimit: "0", breakerLimit: "0.1", breakerMode: "CANCEL_ONLY", breakerSeconds: 5 } as const;
 const ALICE = 16;
 const BOB = 17;
@@ -94,7 +94,7 @@ const codeOf = ({ replies }: Said): string =>
   replies[0].type === Refused.code ? (replies[0] as MessageOf<typeof Refused>).code : "ok";
 const eventsOf = (said: Said, type: number): Message[] => said.events.filter((event) => event.type === type);
 
-/** What is asked of a symbol, and what it answers in each mode. */
+/** Commands, and the reply to each in each mode. */
 const ASKED: [what: string, ask: (market: Market) => Said][] = [
   ["a new order", (market) => market.order(BOB, BUY, 96, 1)],
   ["a reduce-only order", (market) => market.order(ALICE, SELL, 103, 1, REDUCE_ONLY)],
@@ -152,7 +152,7 @@ for (const [mode, arrange, answers] of ANSWERS)
       if (answers[i] !== "ok") assert.equal(market.audit(PLAIN.id).digest, before, "a refusal changes nothing");
     });
 
-test("halted, a withdrawal waits where margin is in use, for a cross position or an order, and nowhere else", () => {
+test("while halted, a withdrawal waits only if a cross position or an order uses margin", () => {
   const market = new Market();
   const stranger = CAROL + 1; // has never been seen here
   const answers = () => {
@@ -170,14 +170,14 @@ test("halted, a withdrawal waits where margin is in use, for a cross position or
   assert.deepEqual(answers(), ["ok", "ok", "ok", "ok"], "what has been closed is money like any other");
 });
 
-test("resuming what is not halted says so and writes nothing", () => {
+test("resuming a symbol that trades replies so and writes no event", () => {
   const market = new Market();
   const { events } = market.say(make(ResumeSymbol));
   assert.deepEqual(events, []);
   assert.deepEqual(market.status(), { status: "TRADING", reason: null, until: 0 });
 });
 
-test("an index that nobody renews is said to be stale once, and ends with the next one", () => {
+test("an index without updates is reported stale once, until the next price", () => {
   const market = new Market();
   assert.equal(eventsOf(market.wait(MAX_AGE_MS), IndexWentStale.code).length, 0);
   assert.equal(eventsOf(market.wait(1), IndexWentStale.code).length, 1);
@@ -188,10 +188,10 @@ test("an index that nobody renews is said to be stale once, and ends with the ne
   assert.equal(codeOf(market.order(BOB, BUY, 96, 1)), "ok");
 });
 
-test("nobody is liquidated at a stale price, nor while orders may not trade", () => {
+test("no account is liquidated at a stale price, or while orders may not trade", () => {
   const closed = (arrange: (market: Market) => void): number => {
     const market = new Market();
-    // Alice's money leaves through the ledger's back: 10 @ 100 with a maintenance margin of 10.
+    // Alice's money leaves without a withdrawal: 10 @ 100 with a maintenance margin of 10.
     market.ledger.state.balance(ALICE);
     market.marginTable.setContribution(ALICE, new Float64Array(5), 0, {
       equity: -9_995e6,
@@ -222,7 +222,7 @@ test("nobody is liquidated at a stale price, nor while orders may not trade", ()
   );
 });
 
-test("a machine's jump is refused until confirmed; the operator's word is not", () => {
+test("a price jump of the feed is refused until confirmed; a price of the operator is not", () => {
   const market = new Market({ indexJumpLimit: "0.1", breakerLimit: "0" });
   const refused = market.price(120, 1);
   assert.equal(codeOf(refused), "PRICE_JUMP");
@@ -238,10 +238,10 @@ test("a machine's jump is refused until confirmed; the operator's word is not", 
   assert.equal(codeOf(market.price(60)), "ok");
 });
 
-test("the breaker halts for its time, and what it halts outlasts a restart", () => {
+test("the circuit breaker halts for its time, also over a restart", () => {
   const market = new Market(BREAKING);
   market.price(100, 1);
-  // Index and last agree: the mark is there at once.
+  // Index and last price are equal, so the mark follows at once.
   const said = market.price(80, 1);
   const [halted] = eventsOf(said, TradingHalted.code) as MessageOf<typeof TradingHalted>[];
   assert.deepEqual(halted, { type: TradingHalted.code, mode: 2, reason: 4, until: market.time + 5000 });
@@ -256,7 +256,7 @@ test("the breaker halts for its time, and what it halts outlasts a restart", () 
   assert.equal(codeOf(market.order(BOB, BUY, 79, 1)), "ok");
 });
 
-test("the breaker does not loosen a halt of the operator's", () => {
+test("the circuit breaker does not loosen a halt of the operator", () => {
   const market = new Market({ indexJumpLimit: "0", breakerLimit: "0.1" });
   market.price(100, 1);
   market.say(make(HaltSymbol, { mode: 3, reason: 3 }));
@@ -264,7 +264,7 @@ test("the breaker does not loosen a halt of the operator's", () => {
   assert.equal(market.symbol(PLAIN.id).state.haltMode, 3);
 });
 
-test("what the breaker makes stricter than the operator had it lasts until the operator resumes", () => {
+test("a halt of the operator that the circuit breaker makes stricter lasts until the operator resumes", () => {
   const market = new Market(BREAKING);
   market.price(100, 1);
   market.say(make(HaltSymbol, { mode: 1, reason: 3 }));

@@ -14,13 +14,13 @@ import { takeSeed } from "../support/seed.ts";
 const seed = takeSeed("mark-sweep.test");
 const CROWD = 3000;
 
-/** Turns until nothing is left; more than a crowd's worth is a sweep that never ends. */
+/** Runs transactions until no work is left. More than one per account is a sweep that never ends. */
 function finish(crowd: Crowd): number {
   for (let transactions = 0; transactions < 100; transactions++) if (!crowd.proceed(PLAIN.id).more) return transactions;
   throw new Error("the work never ends");
 }
 
-/** What the cells of every account should hold, worked out afresh. */
+/** The margin totals that every account should have, computed from scratch. */
 function assertFresh(crowd: Crowd): void {
   const { state } = crowd.plain;
   assert.equal(crowd.stale(), 0);
@@ -37,10 +37,10 @@ function assertFresh(crowd: Crowd): void {
   });
 }
 
-test("a price looks at a share of the positions; the others follow in turns of their own", () => {
+test("a price refreshes some of the positions; the others follow in later transactions", () => {
   const crowd = Crowd.of(CROWD);
   crowd.price(102);
-  // A row of them is the fee account's.
+  // One of the rows is that of the fee account.
   assert.equal(crowd.stale(), CROWD - 999);
   assert.equal(crowd.proceed(PLAIN.id).more, true);
   assert.equal(crowd.stale(), CROWD - 1999);
@@ -49,7 +49,7 @@ test("a price looks at a share of the positions; the others follow in turns of t
   assert.equal(crowd.proceed(PLAIN.id).more, false);
 });
 
-test("prices that come faster than the sweep do not keep it from the rows at its end", () => {
+test("prices faster than the sweep do not starve the last rows", () => {
   const crowd = Crowd.of(CROWD);
   const { state } = crowd.plain;
   const last = state.positions.find(crowd.account(CROWD - 1));
@@ -63,7 +63,7 @@ test("prices that come faster than the sweep do not keep it from the rows at its
   assertFresh(crowd);
 });
 
-test("an order is judged by the mark, also where the sweep has not come", () => {
+test("an order is checked at the mark, also before the sweep reaches its row", () => {
   for (const [mark, expected] of [
     [103, Refused.code],
     [97, OrderView.code],
@@ -82,7 +82,7 @@ test("an order is judged by the mark, also where the sweep has not come", () => 
   }
 });
 
-test("leverage and positions are seen at the mark, also where the sweep has not come", () => {
+test("leverage and positions are at the mark, also before the sweep reaches their row", () => {
   const crowd = Crowd.of(CROWD, 40, 500);
   const short = crowd.account(CROWD - 2);
   crowd.price(103);
@@ -90,7 +90,7 @@ test("leverage and positions are seen at the mark, also where the sweep has not 
     typeof PositionView
   >[];
   const { equity } = crowd.marginTableOf(short);
-  // 40 × 3 lost, and a maker's fee of 0.8.
+  // A loss of 40 × 3, and a maker fee of 0.8.
   assert.equal(equity, 500e6 - 120e6 - 0.8e6);
   assert.equal(view.markTicks, 103);
   const other = crowd.account(CROWD - 4);
@@ -99,7 +99,7 @@ test("leverage and positions are seen at the mark, also where the sweep has not 
   assert.equal(crowd.plain.state.contributions.isStale(crowd.plain.state.positions.find(other)), false);
 });
 
-test("a half-done sweep is no fault, and a restart finishes it", () => {
+test("a sweep in progress is no fault, and a restart finishes it", () => {
   const crowd = Crowd.of(CROWD);
   crowd.price(104);
   assert.ok(crowd.stale() > 0);
@@ -111,7 +111,7 @@ test("a half-done sweep is no fault, and a restart finishes it", () => {
   assertFresh(crowd);
 });
 
-test("whoever falls below is closed after two looks, wherever in the crowd, a few in each turn", () => {
+test("accounts below their margin are liquidated at the second scan, wherever they are, a few per transaction", () => {
   const crowd = Crowd.of(12_000, 40, 450);
   crowd.price(110); // shorts lose 400 of 450 and want 44 of margin
   crowd.time += 1000;
@@ -143,7 +143,7 @@ test("whoever falls below is closed after two looks, wherever in the crowd, a fe
   assert.deepEqual(crowd.audit(PLAIN.id).faults, []);
 });
 
-test("a liquidation meets makers at the mark, also where the sweep has not come", () => {
+test("a liquidation trades with makers at the mark, also before the sweep reaches their rows", () => {
   const crowd = Crowd.of(1200);
   const { state } = crowd.plain;
   const [victim, maker, whale] = [0, 1199, 1200].map((i) => crowd.account(i));
@@ -159,7 +159,7 @@ test("a liquidation meets makers at the mark, also where the sweep has not come"
   finish(crowd);
   crowd.do(PLAIN.id, make(Tick));
   finish(crowd);
-  // What the sale at 102 loses by now the maker has only won by the same price.
+  // The sale at 102 loses now, but the maker's position has gained as much by the same price.
   crowd.price(105);
   assert.equal(state.markTicks, 105);
   assert.equal(state.contributions.isStale(state.positions.find(maker)), true);
@@ -188,7 +188,7 @@ const step = fc.oneof(
   }),
 );
 
-test("orders, prices and looks between the shares of a sweep: in the end every cell is what it should be", () => {
+test("with orders, prices and scans between the parts of a sweep, every margin total is right in the end", () => {
   const template = Crowd.of(CROWD, 5, 200);
   fc.assert(
     fc.property(fc.array(step, { minLength: 5, maxLength: 60 }), (steps) => {

@@ -5,7 +5,7 @@ import { CircuitBreaker, JumpGuard } from "../../../src/core/pricing/price-guard
 const TEN_PERCENT = 100_000;
 
 test("a price that jumps waits until two more agree with it", () => {
-  // The price in use, what comes, and which are believed.
+  // The price in use, the new prices, and which are admitted.
   const cases: [why: string, prices: number[], used: (number | null)[]][] = [
     ["small steps pass", [1000, 1099, 1000, 910], [1000, 1099, 1000, 910]],
     ["the limit itself passes", [1000, 1100, 990], [1000, 1100, 990]],

@@ -27,13 +27,13 @@ const MINUTE_MS = 60_000;
 
 let simulation: Simulation;
 let btc: SymbolActor;
-/** The end of the interval that runs when a test begins: half an hour ahead. */
+/** The end of the interval in which a test begins, half an hour later. */
 let end: number;
 let holder: number;
 let seller: number;
 let buyer: number;
 
-/** The holder is long 1 BTC against the seller; nobody quotes, so the rate is that of the interest. */
+/** The holder is long 1 BTC against the seller. There are no quotes, so the rate is the interest. */
 beforeEach(() => {
   simulation = new Simulation();
   [btc] = simulation.symbols as [SymbolActor];
@@ -57,7 +57,7 @@ const duePayments = () => [
   [holder, -812_500],
 ];
 
-test("the first turn at an interval's end settles it, whatever it is, and an order of that turn comes behind", () => {
+test("the first transaction after an interval's end settles it, before its own order", () => {
   simulation.time = end - 1;
   assert.deepEqual(settledIn(simulation.order(btc, seller, SELL, MARK, 1)), []);
   simulation.time = end;
@@ -71,7 +71,7 @@ test("the first turn at an interval's end settles it, whatever it is, and an ord
   compareWithReplay(simulation, [holder, seller, buyer]);
 });
 
-test("who holds through the end pays, though they close before the next price; who buys behind it does not", () => {
+test("a holder at the end pays, even when closing before the next price; a later buyer does not pay", () => {
   simulation.time = end + 5000;
   const events = [
     ...simulation.order(btc, holder, SELL, MARK, 1000),
@@ -83,7 +83,7 @@ test("who holds through the end pays, though they close before the next price; w
   assert.deepEqual(paidIn(events), duePayments());
 });
 
-test("a tick settles at the last mark, also when no price has come for long", () => {
+test("a tick settles at the last mark, however old it is", () => {
   simulation.time = end - 1;
   btc.state.maxIndexAgeMs = 10_000;
   const events = simulation.tick();
@@ -92,8 +92,8 @@ test("a tick settles at the last mark, also when no price has come for long", ()
   assert.deepEqual(paidIn(events), duePayments());
 });
 
-test("an interval without a sample costs nothing and is passed over; the next one with a sample is settled", () => {
-  // A last price that is no bound to the mark.
+test("an interval without samples costs nothing and is skipped; the next one with samples is settled", () => {
+  // A last price that does not bound the mark.
   simulation.order(btc, seller, SELL, MARK + 100, 1);
   simulation.order(btc, buyer, BUY, MARK + 100, 1);
   const events: Message[] = [];
@@ -106,7 +106,7 @@ test("an interval without a sample costs nothing and is passed over; the next on
   assert.deepEqual(settledIn(priced), []);
   const updated = priced.find(({ type }) => type === PriceUpdated.code) as MessageOf<typeof PriceUpdated>;
   assert.equal(updated.nextFundingTime, end + 4 * HOUR_MS);
-  // The last rate stands in the mark again, by what is left of the interval: 650000 × 12.5 ppm × half.
+  // The last rate is in the mark again, by the time left: 650000 × 12.5 ppm × half.
   assert.equal(
     updated.markTicks,
     MARK + Math.round((MARK * 0.0000125 * (end + 4 * HOUR_MS - simulation.time)) / HOUR_MS),
@@ -119,8 +119,8 @@ test("an interval without a sample costs nothing and is passed over; the next on
   simulation.audit();
 });
 
-test("the premium of an interval is the average of its samples, of which the k-th counts k", () => {
-  // Nobody quotes at first; then one bids 0.19 % above the index, with enough to count.
+test("the premium of an interval is the average of its samples, the k-th with weight k", () => {
+  // No quotes at first; then one bid 0.19 % above the index, large enough to count.
   const bid = Math.floor(1.0019 * MARK);
   simulation.price(btc, MARK);
   simulation.order(btc, buyer, BUY, bid, 500);
@@ -130,18 +130,18 @@ test("the premium of an interval is the average of its samples, of which the k-t
   const [{ premiumPpb, ratePpb }] = settledIn(simulation.tick());
   const sample = Math.trunc(((bid - MARK) * 1e9) / MARK);
   assert.equal(premiumPpb, Math.trunc(((3 + 4) * sample) / (1 + 2 + 3 + 4)));
-  // An eighth of 8 hours' rate, which the interest pulls down by 0.05 % at most.
+  // An eighth of the 8-hour rate, which the interest lowers by at most 0.05 %.
   assert.equal(ratePpb, Math.trunc((premiumPpb - 500_000) / 8));
 });
 
-test("a symbol that has never had a price settles nothing", () => {
+test("a symbol without a price settles nothing", () => {
   const [, eth] = simulation.symbols as [SymbolActor, SymbolActor];
   simulation.time = end + HOUR_MS;
   assert.deepEqual(simulation.run(eth, make(Tick)), []);
   assert.equal(eth.state.funding.lastTime, 0);
 });
 
-/** So many that they do not all pay at once, each long a lot that the seller has sold. */
+/** More holders than can pay in one transaction. Each is long one lot against the seller. */
 function openMany(): void {
   for (let i = 0; i < 1200; i++) {
     const account = simulation.open(100);
@@ -150,7 +150,7 @@ function openMany(): void {
   }
 }
 
-test("the insurance fund has neither what payments have brought it for others to come, nor lost what it has advanced", () => {
+test("funding payments in transit change the insurance fund's equity neither up nor down", () => {
   openMany();
   simulation.fund(1);
   const { state } = btc;
@@ -162,10 +162,10 @@ test("the insurance fund has neither what payments have brought it for others to
   };
   simulation.time = end;
   simulation.price(btc, MARK);
-  // 500 have paid, and the seller has got nothing.
+  // 500 have paid, and the seller has received nothing.
   assert.equal(state.funding.owes(state.positions.find(seller)), true);
   expectFund();
-  // The seller trades and gets all at once: 1.7875 USDC, the fund has 1 of its own.
+  // The seller trades and receives everything at once: 1.7875 USDC. The fund itself has 1.
   simulation.order(btc, seller, BUY, MARK, 1);
   const sold = simulation.order(btc, holder, SELL, MARK, 1);
   assert.deepEqual(paidIn(sold), [
@@ -180,7 +180,7 @@ test("the insurance fund has neither what payments have brought it for others to
   }
 });
 
-test("what an account owes is paid before it withdraws, also when many others are to pay first", () => {
+test("an account pays owed funding before it withdraws, also when many others are to pay first", () => {
   openMany();
   simulation.time = end;
   simulation.price(btc, MARK);
@@ -195,7 +195,7 @@ test("what an account owes is paid before it withdraws, also when many others ar
   simulation.audit();
 });
 
-test("intervals that are configured longer in the middle of one cost nobody what they have paid for", () => {
+test("a change to longer intervals in the middle of one charges no period twice", () => {
   const from = Math.ceil(START / (8 * HOUR_MS)) * 8 * HOUR_MS;
   const price = (exchange: Exchange, time: number): Message[] => {
     exchange.time = time;
@@ -219,7 +219,7 @@ test("intervals that are configured longer in the middle of one cost nobody what
   }
 });
 
-test("nobody fails by the end of one long interval who has their maintenance margin, however the book was quoted", () => {
+test("funding of one long interval liquidates no account that had its maintenance margin, however the book was quoted", () => {
   const [exchange, plain] = [new Exchange([instrument(FINE)]), FINE.id];
   const open = (name: string, usdc: number): number => {
     const session = make(OpenSession, { address: name, tokenHash: name, expiresAt: 2 ** 50 });
@@ -233,7 +233,7 @@ test("nobody fails by the end of one long interval who has their maintenance mar
     void exchange.do(plain, make(PlaceOrder, { accountId, side, priceTicks, quantityLots }));
   const price = (indexTicks: number): void => void exchange.carryOut(plain, make(SetIndexPrice, { indexTicks }));
   price(10_000);
-  // One who is alone in the book bids and asks 2 % above the index, beyond what counts.
+  // A lone quoter bids and asks 2 % above the index, beyond the limit of the premium.
   order(quoter, SELL, 10_000, 500);
   order(alice, BUY, 10_000, 500);
   order(quoter, BUY, 10_190, 500);

@@ -30,10 +30,10 @@ import { make, START } from "../support/exchange.ts";
 import { MARKS } from "../support/tight-market.ts";
 
 /*
- * What own-losses.test.ts shows of one thread, where another one has the same account in its hands.
+ * The cases of maker-solvency.test.ts, while another thread works on the same account.
  */
 
-/** Another thread gets a turn in between when the fund, or what an account has now, has been looked at. */
+/** Runs a transaction of another thread right after the fund, or the equity of an account, was read. */
 class InterruptedMarginTable extends MarginTable {
   afterLookAtFund = (): void => {};
   afterLookAt = (_accountId: number): void => {};
@@ -51,7 +51,7 @@ class InterruptedMarginTable extends MarginTable {
   }
 }
 
-/** BTC-PERP on a thread of its own; what accounts have, and withdraw, comes from another one. */
+/** BTC-PERP on one thread. Deposits, withdrawals and positions elsewhere come from another thread. */
 class Threads {
   readonly marginTable = new InterruptedMarginTable(MarginTable.allocate(64, 2).buffer, 2, 0);
   private readonly others = new MarginTable(this.marginTable.buffer, 2, 1);
@@ -66,19 +66,19 @@ class Threads {
     this.others.commit();
   }
 
-  /** What the other one's turn takes for an order that it is filling, and what is there once that is a position. */
+  /** The other thread reserves margin for an order that it is filling. */
   reserves(accountId: number, usdc: number): boolean {
     this.others.begin();
     return this.others.reserve(accountId, usdc * QUANTA_PER_USDC, this.given, accountId * CONTRIBUTION_FIELDS);
   }
 
-  /** An order of its has come to rest. */
+  /** An order of the other thread comes to rest. */
   rests(accountId: number, usdc: number): void {
     assert.ok(this.reserves(accountId, usdc));
     this.others.commit();
   }
 
-  /** By a price, in a turn that goes on. */
+  /** By a price, in a transaction that stays open. */
   loses(accountId: number, usdc: number): void {
     const [equity, unrealized, initial, positionInitial, maintenance] = this.given.subarray(
       accountId * CONTRIBUTION_FIELDS,
@@ -95,7 +95,7 @@ class Threads {
     this.others.commit();
   }
 
-  /** Whether a close of the other one, in a turn that goes on, may lose so much. */
+  /** Whether a close on the other thread, in a transaction that stays open, may lose so much. */
   spends(accountId: number, usdc: number): boolean {
     this.others.begin();
     return this.others.spend(accountId, usdc * QUANTA_PER_USDC, this.given, accountId * CONTRIBUTION_FIELDS);
@@ -113,7 +113,7 @@ class Threads {
     return this.equity(accountId) / QUANTA_PER_USDC;
   }
 
-  /** `whenTraded`: in the middle of the turn. */
+  /** `whenTraded` runs in the middle of the transaction. */
   run(command: Message, whenTraded = (): void => {}): Message[] {
     const said: Message[] = [];
     this.marginTable.begin();
@@ -128,7 +128,7 @@ class Threads {
   }
 }
 
-/** Alice with so many USDC at 100x, and Bob with plenty, at the first mark. */
+/** Alice has so many USDC at 100x, Bob has enough; the first mark is set. */
 function aliceAndBob(usdc: number) {
   const threads = new Threads();
   const [mark] = MARKS;
@@ -140,7 +140,7 @@ function aliceAndBob(usdc: number) {
   return { threads, mark, alice, bob };
 }
 
-test("a taker goes no further than it has margin for when another thread spends a maker's", () => {
+test("a taker trades only what its own margin covers when another thread spends a maker's margin", () => {
   const threads = new Threads();
   const [mark] = MARKS;
   const [alice, bob, carol, dave] = [20, 21, 22, 23];
@@ -173,7 +173,7 @@ test("a taker goes no further than it has margin for when another thread spends 
 });
 
 for (const isMaker of [false, true])
-  test(`what a ${isMaker ? "maker" : "taker"} is about to lose is not withdrawn before the turn is over`, () => {
+  test(`a ${isMaker ? "maker" : "taker"} cannot withdraw a coming loss before the transaction is over`, () => {
     const threads = new Threads();
     const [mark] = MARKS;
     const [alice, bob, carol] = [20, 21, 22];
@@ -198,13 +198,13 @@ for (const isMaker of [false, true])
     assert.ok(threads.withdraws(alice, 5000), "what is left of it is free");
   });
 
-test("what the fund has is not spent twice, by two threads that hand over to it at the same time", () => {
+test("two threads that transfer to the fund at the same time do not spend its money twice", () => {
   const { threads, mark, alice, bob } = aliceAndBob(3000);
   threads.has(INSURANCE_ACCOUNT, 1000);
   const lots = 1300;
   threads.run(make(PlaceOrder, { accountId: bob, side: SELL, priceTicks: mark, quantityLots: lots }));
   threads.run(make(PlaceOrder, { accountId: alice, side: BUY, priceTicks: mark, quantityLots: lots }));
-  // Elsewhere she has lost all, and 900 more: she is closed for as much less than at the mark, and nobody bids.
+  // Elsewhere she lost everything and 900 more, so her bankruptcy price is that much below the mark. There are no bids.
   threads.has(alice, 3000 - threads.usdc(alice) - 900);
   threads.run(make(Tick));
   threads.marginTable.afterLookAtFund = () => threads.has(INSURANCE_ACCOUNT, 200);
@@ -212,19 +212,19 @@ test("what the fund has is not spent twice, by two threads that hand over to it 
   assert.deepEqual(transfers(), []);
   assert.equal(threads.usdc(INSURANCE_ACCOUNT), 200);
   threads.marginTable.afterLookAtFund = () => {};
-  // Nobody is closed before the second look running.
+  // Liquidation needs the second scan in a row.
   const [transferred] = [1, 2, 3].flatMap(transfers) as MessageOf<typeof PositionTransferred>[];
   assert.equal(transferred.counterpartyId, bob, "deleveraged");
   assert.ok(threads.usdc(INSURANCE_ACCOUNT) >= 200);
 });
 
-test("the fund takes over what it has the means for, also where it holds positions of another thread", () => {
+test("the fund takes over what it can bear, also while it holds positions on another thread", () => {
   const { threads, mark, alice, bob } = aliceAndBob(3000);
   const order = { priceTicks: mark, quantityLots: 1300 };
   threads.run(make(PlaceOrder, { ...order, accountId: bob, side: SELL }));
   threads.run(make(PlaceOrder, { ...order, accountId: alice, side: BUY }));
   threads.opens(INSURANCE_ACCOUNT, 1000, 400);
-  // Elsewhere she has lost all, and 900 more: what is left of the fund is less than its margin.
+  // Elsewhere she lost everything and 900 more. The rest of the fund is less than its margin.
   threads.has(alice, 3000 - threads.usdc(alice) - 900);
   const [transferred] = [1, 2, 3, 4]
     .flatMap(() => threads.run(make(Tick)))
@@ -233,7 +233,7 @@ test("the fund takes over what it has the means for, also where it holds positio
   assert.ok(Math.abs(threads.usdc(INSURANCE_ACCOUNT) - 100) < 1);
 });
 
-/** Alice is 900 below zero on account of her long, there is no fund, and the shorts of Bob and Carol stand in this order. */
+/** Alice's long has left her at −900, there is no fund, and deleveraging ranks the short of Bob before that of Carol. */
 function aboutToDeleverage() {
   const { threads, mark, alice, bob } = aliceAndBob(3000);
   const carol = 22;
@@ -261,7 +261,7 @@ for (const [what, takes] of [
   ["withdrawn", (threads, bob) => threads.withdraws(bob, 2120)],
   ["lost by another thread's close", (threads, bob) => threads.spends(bob, 2120)],
 ] satisfies [string, (threads: Threads, bob: number) => boolean][])
-  test(`what deleveraging is about to cost is not ${what} before the turn is over`, () => {
+  test(`a coming loss by deleveraging is not ${what} before the transaction is over`, () => {
     const { threads, bob } = aboutToDeleverage();
     let taken = 0;
     const said = threads.run(make(Tick), () => {
@@ -272,7 +272,7 @@ for (const [what, takes] of [
     assert.ok(threads.withdraws(bob, 1900), "what is left of it is free");
   });
 
-test("whoever could bear to be deleveraged, and has withdrawn it since, is passed over", () => {
+test("a counterparty that withdrew what deleveraging would cost is passed over", () => {
   const { threads, bob, carol } = aboutToDeleverage();
   let withdrawals = 0;
   threads.marginTable.afterLookAt = (accountId) => {
@@ -283,12 +283,12 @@ test("whoever could bear to be deleveraged, and has withdrawn it since, is passe
   assert.ok(threads.equity(bob) > 0 && threads.equity(carol) > 0);
 });
 
-test("a close leaves what another thread has reserved for an order that it is filling", () => {
+test("a close leaves the margin of an order that another thread is filling", () => {
   const { threads, mark, alice, bob } = aliceAndBob(1000);
   const order = { priceTicks: mark, quantityLots: 300 };
   threads.run(make(PlaceOrder, { ...order, accountId: bob, side: SELL }));
   threads.run(make(PlaceOrder, { ...order, accountId: alice, side: BUY }));
-  // Alice loses there nearly all she has.
+  // Alice loses nearly everything there.
   const far = { priceTicks: Math.ceil(mark * 0.951), quantityLots: 300 };
   threads.run(make(PlaceOrder, { ...far, accountId: bob, side: BUY }));
   assert.ok(threads.reserves(alice, 700));
@@ -298,13 +298,13 @@ test("a close leaves what another thread has reserved for an order that it is fi
   assert.ok(threads.equity(alice) >= 700 * QUANTA_PER_USDC, `${threads.equity(alice)} are left`);
 });
 
-test("a close goes on while another thread brings its positions to a new mark, whatever rests there", () => {
+test("a close is not blocked while another thread moves its positions to a new mark", () => {
   const { threads, mark, alice, bob } = aliceAndBob(1000);
   const order = { priceTicks: mark, quantityLots: 300 };
   threads.run(make(PlaceOrder, { ...order, accountId: bob, side: SELL }));
   threads.run(make(PlaceOrder, { ...order, accountId: alice, side: BUY }));
   threads.rests(alice, 700);
-  // She is short of margin by now: closing takes from what the order there has reserved.
+  // She is short of margin now: closing uses what the order there has reserved.
   threads.loses(alice, 250);
   const near = { priceTicks: Math.ceil(mark * 0.995), quantityLots: 300 };
   threads.run(make(PlaceOrder, { ...near, accountId: bob, side: BUY }));
@@ -313,7 +313,7 @@ test("a close goes on while another thread brings its positions to a new mark, w
 });
 
 for (const isMaker of [false, true])
-  test(`what a ${isMaker ? "maker" : "taker"} opens keeps its margin from what another thread closes at the same time`, () => {
+  test(`a position that a ${isMaker ? "maker" : "taker"} opens keeps its margin when another thread closes at the same time`, () => {
     const { threads, mark, alice, bob } = aliceAndBob(1000);
     const order = { priceTicks: mark, quantityLots: 1000 };
     const [maker, taker] = isMaker ? [alice, bob] : [bob, alice];
@@ -326,7 +326,7 @@ for (const isMaker of [false, true])
     assert.ok(threads.spends(alice, 300));
   });
 
-test("what an amended order opens keeps its margin as well, where it takes no more than it had reserved", () => {
+test("so does a position that an amended order opens with the margin it had reserved", () => {
   const { threads, mark, alice, bob } = aliceAndBob(1000);
   const bid = { accountId: alice, side: BUY, priceTicks: mark - 10, quantityLots: 1000 };
   const [placed] = threads.run(make(PlaceOrder, bid)) as MessageOf<typeof OrderPlaced>[];
@@ -341,7 +341,7 @@ test("what an amended order opens keeps its margin as well, where it takes no mo
 });
 
 for (const isIsolated of [false, true])
-  test(`an order trades only with what another thread's close leaves of its margin, ${isIsolated ? "isolated" : "cross"}`, () => {
+  test(`an order trades only on the margin that another thread's close leaves, ${isIsolated ? "isolated" : "cross"}`, () => {
     const { threads, mark, alice, bob } = aliceAndBob(1000);
     if (isIsolated) threads.run(make(SetMarginMode, { accountId: alice, marginMode: ISOLATED }));
     const order = { priceTicks: mark, quantityLots: 1000 };
@@ -352,12 +352,12 @@ for (const isIsolated of [false, true])
     assert.ok(threads.equity(alice) >= 100 * QUANTA_PER_USDC, `${threads.equity(alice)} are left`);
   });
 
-test("an isolated position takes no margin with it that another thread's close has spent", () => {
+test("an isolated position sets aside no margin that another thread's close has spent", () => {
   const { threads, mark, alice, bob } = aliceAndBob(1000);
   threads.run(make(SetMarginMode, { accountId: alice, marginMode: ISOLATED }));
   const order = { priceTicks: mark, quantityLots: 1000 };
   threads.run(make(PlaceOrder, { ...order, accountId: alice, side: BUY }));
-  // Of the 650 that the position is to have as much is left as it needs to stand, and more.
+  // Of its 650 of margin, more than the maintenance margin is left.
   assert.ok(threads.spends(alice, 500));
   const said = threads.run(make(PlaceOrder, { ...order, accountId: bob, side: SELL }));
   assert.equal(said.filter(({ type }) => type === Traded.code).length, 1);

@@ -44,19 +44,19 @@ import { takeSeed } from "../support/seed.ts";
 import { MARKS, Market } from "../support/tight-market.ts";
 
 /*
- * Where the mark stands still, money goes from one account to another by orders alone: nobody can lose more than there is,
- * or whoever holds two accounts could let the insurance fund pay for what one loses to the other.
+ * While the mark is constant, orders move money between accounts. No account can lose more than it has. Otherwise an owner of
+ * two accounts could let the insurance fund pay what one loses to the other.
  */
 
-const seed = takeSeed("own-losses.test");
+const seed = takeSeed("maker-solvency.test");
 const RUNS = 40;
 const STEPS = 300;
-/** Each fill's fee is rounded up, a limit and a margin once for all fills. */
+/** The fee is rounded up for each fill; a limit and a margin once for all fills. */
 const QUANTA_PER_ROUNDING = 1000;
-/** Just within where orders of one symbol and of the other are not far from the mark; beyond; and on towards the band. */
+/** Distances from the mark: just within the near limit of each symbol, just beyond it, and towards the price band. */
 const AWAY = [0, 0, 0.001, 0.0022, 0.0027, 0.0039, 0.01, 0.02, 0.03, 0.0495];
 
-test("orders alone bring nobody below zero", () => {
+test("orders alone bring no account below zero", () => {
   for (let run = 0; run < RUNS; run++) {
     const random = new Random(seed + run, "own losses");
     const market = new Market();
@@ -137,7 +137,7 @@ function randomCommand(
   return make(Tick);
 }
 
-/** Alice has 4000 USDC, all but the last of it as margin for a long at 100x and for asks just below the mark. */
+/** Alice has 4000 USDC. Nearly all of it is margin for a long at 100x and for asks just below the mark. */
 function stretched(isolatesFirst = false): { market: Market; alice: number; bob: number; askLots: number } {
   const market = new Market();
   const [btc, eth] = market.symbols;
@@ -157,7 +157,7 @@ function stretched(isolatesFirst = false): { market: Market; alice: number; bob:
 const ASK_TICKS = Math.ceil(MARKS[0] * 0.9973);
 
 for (const isIsolated of [false, true])
-  test(`orders whose margin a close elsewhere has spent leave nothing to the fund, ${isIsolated ? "isolated" : "cross"}`, () => {
+  test(`orders whose margin a close elsewhere has spent cost the fund nothing, ${isIsolated ? "isolated" : "cross"}`, () => {
     const { market, alice, bob, askLots } = stretched(isIsolated);
     const [btc, eth] = market.symbols;
     const fund = market.exchange.marginTable.equity(INSURANCE_ACCOUNT);
@@ -174,7 +174,7 @@ for (const isIsolated of [false, true])
   });
 
 for (const isIsolated of [false, true])
-  test(`an amended order takes nothing with margin that a close elsewhere has spent, ${isIsolated ? "isolated" : "cross"}`, () => {
+  test(`an amended order trades nothing on margin that a close elsewhere has spent, ${isIsolated ? "isolated" : "cross"}`, () => {
     const market = new Market();
     const [btc, eth] = market.symbols;
     const bob = market.open("bob", 2_000_000, 20);
@@ -184,11 +184,11 @@ for (const isIsolated of [false, true])
     const bid = { accountId: alice, side: BUY, priceTicks: MARKS[0] - 10, quantityLots: 1070 };
     const said = market.do(btc, make(PlaceOrder, bid));
     const { orderId } = said.find(({ type }) => type === OrderPlaced.code) as MessageOf<typeof OrderPlaced>;
-    // It loses nearly all there is.
+    // It loses nearly all of her equity.
     market.deal(eth, bob, alice, SELL, Math.ceil(MARKS[1] * 0.951), 600);
     assert.ok(market.exchange.marginTable.equity(alice) < 150 * QUANTA_PER_USDC);
     const fund = market.exchange.marginTable.equity(INSURANCE_ACCOUNT);
-    // Fewer lots with the loss of a worse price ask for no more margin than was reserved.
+    // Fewer lots at a worse price need no more margin than is reserved.
     const priceTicks = Math.floor(MARKS[0] * 1.006);
     market.limit(btc, bob, SELL, priceTicks, 640);
     const answer = market.do(btc, make(AmendOrder, { accountId: alice, orderId, priceTicks, quantityLots: 640 }));
@@ -198,7 +198,7 @@ for (const isIsolated of [false, true])
     assert.equal(market.exchange.marginTable.equity(INSURANCE_ACCOUNT), fund);
   });
 
-test("what fires in one turn with a close that spends an account's margin meets its other orders without it", () => {
+test("a close that spends an account's margin counts for other orders that trigger in the same transaction", () => {
   const market = new Market();
   const [btc] = market.symbols;
   const mark = MARKS[0];
@@ -207,7 +207,7 @@ test("what fires in one turn with a close that spends an account's margin meets 
   const alice = market.open("alice", 2500, 100);
   market.deal(btc, bob, alice, BUY, mark, 1000);
   market.deal(btc, carol, bob, SELL, mark, 3000);
-  // 1000 close and 2000 open: their margin is there as long as the position is not closed at a loss.
+  // 1000 close and 2000 open: their margin exists unless the position is closed at a loss.
   market.limit(btc, alice, SELL, ASK_TICKS + 100, 2500);
   const stop = { orderType: STOP_MARKET, timeInForce: IOC, flags: REDUCE_ONLY, triggerBy: 1 };
   const waits = { ...stop, triggerTicks: mark - 2500 };
@@ -218,15 +218,15 @@ test("what fires in one turn with a close that spends an account's margin meets 
   );
   const dave = market.open("dave", 1_000_000, 20);
   market.limit(btc, dave, BUY, Math.ceil(mark * 0.97), 1000);
-  // A trade at the price that both wait for.
+  // A trade at the trigger price of both.
   market.deal(btc, dave, carol, SELL, mark - 2500, 1);
   assert.equal(market.size(btc, alice), 0, "closed by its stop, and nothing of it opened again");
   assert.ok(market.exchange.marginTable.equity(alice) > 0);
 });
 
 /**
- * Alice, short at 100x with what is left of 1000 USDC, bids to close it all 1.4 % above the mark, where that takes nearly
- * all she has, and to turn it around just within what is near the mark, where that takes the rest.
+ * Alice is short at 100x with the rest of 1000 USDC. One bid closes the short 1.4 % above the mark and costs nearly all she
+ * has. Another one turns it around just within the near limit and costs the rest.
  */
 function bidding(market: Market, lots: number): { alice: number; nearTicks: number; nearLots: number } {
   const [btc] = market.symbols;
@@ -248,7 +248,7 @@ function bidding(market: Market, lots: number): { alice: number; nearTicks: numb
   return { alice, nearTicks, nearLots };
 }
 
-test("whom a taker meets far from the mark has the less for what it meets near it", () => {
+test("a maker filled far from the mark has less left for its orders near it", () => {
   const market = new Market();
   const [btc] = market.symbols;
   const lots = 1020;
@@ -267,7 +267,7 @@ test("whom a taker meets far from the mark has the less for what it meets near i
   assert.equal(market.exchange.marginTable.equity(INSURANCE_ACCOUNT), fund);
 });
 
-test("whom one liquidation meets far from the mark has the less for what the next one meets near it", () => {
+test("a maker filled far from the mark by one liquidation has less left for the next one near it", () => {
   const market = new Market();
   const [btc] = market.symbols;
   const lots = 1020;
@@ -286,7 +286,7 @@ test("whom one liquidation meets far from the mark has the less for what the nex
   assert.ok(market.exchange.marginTable.equity(alice) >= 0, `${market.exchange.marginTable.equity(alice)} are left`);
 });
 
-test("whom one liquidation meets far from the mark needs for the next one no margin of what it has closed", () => {
+test("a maker closed far from the mark by one liquidation needs no margin for the closed lots at the next one", () => {
   const market = new Market();
   const [btc] = market.symbols;
   const lots = 1020;
@@ -300,7 +300,7 @@ test("whom one liquidation meets far from the mark needs for the next one no mar
   const { markTicks } = btc.state;
   const alice = market.open("alice", 1400, 100);
   market.deal(btc, carol, alice, SELL, markTicks, 2 * lots);
-  // All of it costs 0.82 % of its value, and each half no more than the half of what stands for it, which is 1 %.
+  // Closing costs 0.82 % of the value. Each half may cost half of the backing equity, which is 1 %.
   const bid = { accountId: alice, side: BUY, priceTicks: Math.floor(markTicks * 1.008), quantityLots: 2 * lots };
   market.do(btc, make(PlaceOrder, { ...bid, flags: REDUCE_ONLY }));
   const said = market.exchange.do(btc.actorId, make(Tick)).events as MessageOf<typeof Traded>[];
@@ -312,7 +312,7 @@ test("whom one liquidation meets far from the mark needs for the next one no mar
   assert.ok(market.exchange.marginTable.equity(alice) > 0);
 });
 
-test("whom one order that fires meets far from the mark needs for the next one no margin of what it has closed", () => {
+test("a maker closed far from the mark by one triggered order needs no margin for the closed lots at the next one", () => {
   const market = new Market();
   const [btc] = market.symbols;
   const [mark] = MARKS;
@@ -334,7 +334,7 @@ test("whom one order that fires meets far from the mark needs for the next one n
 });
 
 for (const hasWon of [false, true])
-  test(`what an isolated position gives back stands for what the same taker opens, ${hasWon ? "behind gains" : "at first"}`, () => {
+  test(`margin that an isolated position gives back covers lots that the same taker opens, ${hasWon ? "after gains" : "at first"}`, () => {
     const market = new Market();
     const [btc] = market.symbols;
     const mark = MARKS[0];
@@ -357,7 +357,7 @@ for (const hasWon of [false, true])
     assert.equal(market.exchange.marginTable.equity(INSURANCE_ACCOUNT), fund);
   });
 
-/** Alice trades with a gain, and takes it out. */
+/** Alice trades with a gain, and withdraws it. */
 function win(market: Market, bob: number, alice: number): void {
   const [btc] = market.symbols;
   const had = market.exchange.marginTable.equity(alice);
@@ -372,7 +372,7 @@ function win(market: Market, bob: number, alice: number): void {
   assert.equal(market.exchange.marginTable.equity(alice), had);
 }
 
-/** Alice has taken an isolated position of so many lots at the mark, against Bob, who has plenty. */
+/** Alice opens an isolated position of so many lots at the mark, against Bob, who has enough money. */
 function openIsolated(market: Market, side: number, lots: number): { alice: number; bob: number } {
   const [btc] = market.symbols;
   const bob = market.open("bob", 2_000_000, 20);
@@ -382,7 +382,7 @@ function openIsolated(market: Market, side: number, lots: number): { alice: numb
   return { alice, bob };
 }
 
-test("an isolated position that a mark has all but emptied loses nothing more to a near order before it is liquidated", () => {
+test("an isolated position with almost no equity left loses nothing more to a near order before its liquidation", () => {
   const market = new Market();
   const [btc] = market.symbols;
   const { nearPpm } = btc.state.instrument;
@@ -394,7 +394,7 @@ test("an isolated position that a mark has all but emptied loses nothing more to
   market.limit(btc, alice, SELL, askTicks, lots);
   market.do(btc, make(MoveMargin, { accountId: alice, amountQuanta: -200 * QUANTA_PER_USDC }));
   const fund = market.exchange.marginTable.equity(INSURANCE_ACCOUNT);
-  // The turn of the price alone: nobody has looked at who is to be liquidated yet.
+  // Only the price: no liquidation scan has run yet.
   market.exchange.do(
     btc.actorId,
     make(SetIndexPrice, { indexTicks: Math.floor(askTicks * (1 + (0.9 * nearPpm) / 1e6)) }),
@@ -412,10 +412,10 @@ test("an isolated position that a mark has all but emptied loses nothing more to
 
 for (const { away, status } of [
   { away: 0.0027, status: STATUS_FILLED },
-  // What the first fill costs is missing for the second.
+  // The second fill lacks the cost of the first.
   { away: 0.0039, status: STATUS_EXPIRED },
 ])
-  test(`a FOK order is filled whole or not at all where its first fill closes an isolated maker's position ${away} from the mark`, () => {
+  test(`a FOK order is filled completely or not at all when its first fill closes an isolated maker's position ${away} from the mark`, () => {
     const market = new Market();
     const [btc] = market.symbols;
     const mark = MARKS[0];
@@ -433,7 +433,7 @@ for (const { away, status } of [
   });
 
 for (const isIsolated of [false, true])
-  test(`whom a taker meets far from the mark keeps for the rest of a position what stands for it, ${isIsolated ? "isolated" : "cross"}`, () => {
+  test(`a maker closed in part far from the mark keeps the equity that backs the rest, ${isIsolated ? "isolated" : "cross"}`, () => {
     const market = new Market();
     const [btc] = market.symbols;
     const mark = MARKS[0];
@@ -446,20 +446,20 @@ for (const isIsolated of [false, true])
     if (isIsolated) market.do(btc, make(MoveMargin, { accountId: alice, amountQuanta: 8000 * QUANTA_PER_USDC }));
     const far = { accountId: alice, side: SELL, priceTicks: Math.ceil(mark * 0.951), quantityLots: lots / 5 };
     market.do(btc, make(PlaceOrder, { ...far, flags: REDUCE_ONLY }));
-    // What it rested on may be withdrawn, down to the initial margin of 975 USDC: that is what a fifth loses there.
+    // The maker may withdraw down to the initial margin of 975 USDC, which is the loss of a fifth there.
     if (isIsolated) market.do(btc, make(MoveMargin, { accountId: alice, amountQuanta: -8000 * QUANTA_PER_USDC }));
     const amountQuanta = market.exchange.marginTable.withdrawable(alice);
     market.exchange.ask(LEDGER, make(Withdraw, { accountId: alice, amountQuanta, address: "0x0" }));
     market.limit(btc, bob, BUY, far.priceTicks, far.quantityLots);
     assert.equal(market.size(btc, alice), lots, "four fifths would be left with nothing");
-    // The fund would sell them to the same owner for less.
+    // Otherwise the fund would sell them to the same owner for less.
     market.limit(btc, bob, BUY, Math.ceil(mark * 0.999), lots);
     for (let i = 0; i < 40; i++) market.do(btc, make(Tick));
     assert.equal(market.exchange.marginTable.equity(INSURANCE_ACCOUNT), fund);
   });
 
 for (const hasReduceOnly of [false, true])
-  test(`orders that the mark has run away from take no gain with them that was withdrawn${hasReduceOnly ? ", beside a reduce-only one" : ""}`, () => {
+  test(`orders far behind the mark do not use a gain that was withdrawn${hasReduceOnly ? ", next to a reduce-only order" : ""}`, () => {
     const market = new Market();
     const [btc] = market.symbols;
     const mark = MARKS[0];
@@ -471,7 +471,7 @@ for (const hasReduceOnly of [false, true])
     const closing = { accountId: alice, side: BUY, priceTicks: mark, quantityLots: lots };
     if (hasReduceOnly) market.do(btc, make(PlaceOrder, { ...closing, flags: REDUCE_ONLY }));
     market.limit(btc, alice, BUY, mark, 2 * lots);
-    // What the short gains the bids lose: twice as much, or three times.
+    // The bids lose two or three times the gain of the short.
     market.exchange.do(
       btc.actorId,
       make(SetIndexPrice, { indexTicks: Math.ceil(mark / (hasReduceOnly ? 1.0027 : 1.0039)) }),
@@ -492,7 +492,7 @@ for (const hasReduceOnly of [false, true])
   });
 
 for (const isMaker of [false, true])
-  test(`whoever is below zero closes where that wins more than is missing, as a ${isMaker ? "maker" : "taker"}`, () => {
+  test(`an account below zero may close where the gain exceeds the deficit, as a ${isMaker ? "maker" : "taker"}`, () => {
     const market = new Market();
     const [btc] = market.symbols;
     const mark = MARKS[0];
